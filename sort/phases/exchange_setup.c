@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Opening and closing the flow of records, and the phases that merge what comes. Everything that
- * can be refused for want of memory or disk is asked for before the first record moves; from then
- * on a rank that fails keeps on receiving, so that its peers come to the next border as well.
+/* Opening and closing the flow of records, and the phases that merge or sort what comes. All that
+ * can be refused for want of memory or disk is requested before the first record moves. From then
+ * on a rank that fails continues to receive, so that its peers reach the next border as well.
  *
  * Exchange and merge are one: the sorted streams of all ranks are merged while they arrive, and
  * written while they are merged. Memory: the windows of the exchange, no second copy of the data.
@@ -9,87 +9,42 @@
  * The exchange may take two steps. In the first, what belongs to a group of ranks goes to its
  * members, which merge it. What a rank has then takes the place of what it has read, as one sorted
  * run, and the exchange that follows is among the members of its group. Memory: a second copy of a
- * share, windows. */
+ * share, windows.
+ *
+ * Or ranks sort last: records go to their rank in the order of the input, and what a rank has
+ * received is sorted and written as if it had read it. Each source has its place in the memory for
+ * it, so equal keys keep the order of the input. Memory: up to two copies. */
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "exchange/distribute_disk.h"
 #include "exchange/stream_merge.h"
 #include "job.h"
+#include "kernel/gather.h"
+#include "testing/failpoint.h"
+#include "testing/test_sizes.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sys/random.h>
-#include <unistd.h>
 
-/* ---------------------------------------------------------------------------------- the output */
+/* ----------------------------------------------------------------------- what all ways need */
 
-static uint64_t in_both(uint64_t a, uint64_t b)
-{
-	return a & b;
-}
+/* What moves records to peers, while they move. */
+typedef struct exchange_setup {
+	job *j;
+	bool stores;         /* what comes is kept in memory first: no output is opened */
+	const uint64_t *cut; /* what each peer gets of the runs of j->cuts */
+	peer_flow flow;      /* the peers; recv is NULL where each has to announce it */
+	uint64_t wanted;     /* records that are to come */
+	int most_peers;      /* that any rank has */
+	/* open */
+	exchange *x;
+	outgoing out;
+	uint64_t *counts; /* as announced */
+	io_fd to;         /* the output as written to */
+	writer to_file;
+	selection selection; /* of what comes, what goes there */
+} exchange_setup;
 
-status exchange_setup_output(job *j, io_fd *to)
-{
-	rank_env *env = &j->env;
-	const settings *o = env->o;
-	const share_plan *s = &j->shares;
-	output *out = &j->files.out;
-	output_part *w = &j->part;
-	const input *in = &j->files.in;
-	const uint64_t bytes = o->lay.record_bytes;
-	uint64_t id = 0, rights = 0777, all_rights;
-	*to = (io_fd)IO_FD_NONE;
-	w->keys = mem_array(&env->m, 2, o->lay.key_bytes, "keys", &env->e);
-	status rc = comm_agree(env->c, w->keys ? ST_OK : ST_RESOURCE);
-	if (rc != ST_OK)
-		return rc;
-	w->seen = (inspected){ .first_key = w->keys,
-			       .last_key = w->keys + o->lay.key_bytes,
-			       .order = output_order(o) };
-	/* a number that no other job next to the same output has, and rights that all inputs of all
-	 * ranks allow; streams, such as standard input, allow all */
-	if (env->c->rank == 0 && getrandom(&id, sizeof id, 0) != sizeof id)
-		id = (uint64_t)(now_s() * 1e9);
-	rc = comm_bcast(env->c, &id, sizeof id, 0);
-	for (size_t i = 0; i < in->files; i++)
-		rights &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
-	if (rc == ST_OK) {
-		rc = comm_reduce(env->c, rights, in_both, &all_rights);
-		out->file.most = (mode_t)(all_rights & rights); /* whatever was said */
-	}
-	if (rc == ST_OK)
-		rc = output_create(out, env->c, id, share_before(env, s->out) * bytes,
-				   own_share(env, s->out) * bytes, s->records * bytes, &env->e);
-	if (rc == ST_OK)
-		rc = frame_write(j, FRAME_HEADER);
-	to->fd = out->fd;
-	/* written early, the page cache is faster than going past it, as long as its pages find
-	 * room */
-	const bool direct =
-		o->direct == DIRECT_ALWAYS || (o->direct == DIRECT_AUTO && j->memory.budget.spills);
-	if (rc == ST_OK && !out->is_stdout && direct)
-		to->direct = io_fd_open_direct(to->fd, O_WRONLY);
-	if (rc == ST_OK)
-		io_fd_use(to, j->files.io);
-	return rc;
-}
-
-void exchange_setup_output_close(const io_fd *to)
-{
-	if (to->direct >= 0)
-		close(to->direct);
-}
-
-uint64_t exchange_setup_most(const job *j)
-{
-	const settings *o = j->env.o;
-	const uint64_t before = o->unique ? 0 : share_before(&j->env, j->shares.out);
-	return !o->top ? UINT64_MAX : o->top > before ? o->top - before : 0;
-}
-
-/* -------------------------------------------------------------------------- what both steps need
- */
-
-exchange_setup exchange_setup_of(job *j, bool stores)
+static exchange_setup setup_of(job *j, bool stores)
 {
 	const cuts *k = &j->cuts;
 	const comm *c = j->env.c;
@@ -107,7 +62,7 @@ exchange_setup exchange_setup_of(job *j, bool stores)
 
 /* Streams to the peers, and room for what each announces, if that is not known from the first step;
  * then windows, and the writer. */
-status exchange_setup_open(exchange_setup *t)
+static status setup_open(exchange_setup *t)
 {
 	job *j = t->j;
 	rank_env *env = &j->env;
@@ -121,7 +76,7 @@ status exchange_setup_open(exchange_setup *t)
 			mem_array(&env->m, (size_t)n, sizeof *t->counts, "counts", &env->e);
 	status rc = f->recv ? ST_OK : ST_RESOURCE;
 	if (rc == ST_OK && settings_drops(env->o) && !t->stores)
-		rc = selection_open(&t->selection, env, exchange_setup_most(j));
+		rc = selection_open(&t->selection, env, output_most(j));
 	if (rc == ST_OK)
 		rc = outgoing_open(&t->out, &env->m, j->cuts.s, t->cut, (size_t)n,
 				   j->memory.budget.ahead_bytes, &env->e);
@@ -156,7 +111,7 @@ status exchange_setup_open(exchange_setup *t)
 				  .total = j->shares.records };
 	rc = comm_agree(c, rc == ST_OK ? exchange_open(&t->x, &p, &env->e) : rc);
 	if (rc == ST_OK && !t->stores) {
-		rc = exchange_setup_output(j, &t->to);
+		rc = output_open(j, &t->to);
 		const sink to = { t->to, output_name(&j->files.out), j->files.out.offset, t->wanted,
 				  env->o->fsync };
 		if (rc == ST_OK)
@@ -169,17 +124,17 @@ status exchange_setup_open(exchange_setup *t)
 	return rc == ST_OK ? exchange_start(t->x) : rc;
 }
 
-status exchange_setup_drained(exchange_setup *t)
+static status setup_drained(exchange_setup *t)
 {
-	rank_result *r = t->j->env.stats;
+	rank_env *env = &t->j->env;
 	exchange_times times = { 0, 0 };
-	const status rc = exchange_finish(t->x, &times, &t->j->env.e);
-	result_shift(r, PH_EXCHANGE, times.wait_s);
-	r->move_s += times.move_s;
+	const status rc = exchange_finish(t->x, &times, &env->e);
+	result_shift(env->stats, PH_EXCHANGE, times.wait_s);
+	env->stats->move_s += times.move_s;
 	return rc;
 }
 
-status exchange_setup_close(exchange_setup *t, status rc)
+static status setup_close(exchange_setup *t, status rc)
 {
 	job *j = t->j;
 	rank_env *env = &j->env;
@@ -189,8 +144,8 @@ status exchange_setup_close(exchange_setup *t, status rc)
 	const uint64_t bytes = env->o->lay.record_bytes;
 	if (t->to_file.raw)
 		selection_end(s, &t->to_file);
-	j->part.dropped = (dropped){ s->dropped.records + j->cuts.dropped.records,
-				     checksum_join(s->dropped.sum, j->cuts.dropped.sum) };
+	j->part.dropped = s->dropped;
+	dropped_join(&j->part.dropped, &j->cuts.dropped);
 	selection_close(s, &env->m);
 	if (rc == ST_OK && t->x)
 		rc = outgoing_failure(&t->out, &env->e);
@@ -206,7 +161,7 @@ status exchange_setup_close(exchange_setup *t, status rc)
 	exchange_free(t->x);
 	outgoing_close(&t->out, &env->m);
 	writer_free(&t->to_file);
-	exchange_setup_output_close(&t->to);
+	output_close(&t->to);
 	mem_free(&env->m, t->counts);
 	return rc == ST_OK ? flushed : rc;
 }
@@ -217,7 +172,7 @@ static status merge_streams(exchange_setup *t, const int32_t *rank_at,
 {
 	rank_env *env = &t->j->env;
 	const peer_list *peers = &t->flow.peers;
-	/* places are as peers are numbered, but where runs of earlier jobs lie on hosts in another
+	/* places are as peers are numbered, unless runs of earlier jobs lie on hosts in another
 	 * order */
 	stream_merge g = { .out = &t->out,
 			   .own = peers->own,
@@ -229,13 +184,13 @@ static status merge_streams(exchange_setup *t, const int32_t *rank_at,
 			   .to = to };
 	status rc = comm_agree(env->c, stream_merge_open(&g, &env->m, &env->e));
 	if (rc == ST_OK)
-		rc = exchange_setup_open(t);
+		rc = setup_open(t);
 	g.x = t->x;
 	if (rc == ST_OK)
 		rc = stream_merge_run(&g);
 	if (rc == ST_OK)
-		rc = exchange_setup_drained(t);
-	rc = exchange_setup_close(t, rc);
+		rc = setup_drained(t);
+	rc = setup_close(t, rc);
 	stream_merge_close(&g);
 	return rc;
 }
@@ -265,7 +220,7 @@ static void write_records(void *setup, const head *h, size_t n)
 
 status phase_merge(job *j)
 {
-	exchange_setup t = exchange_setup_of(j, false);
+	exchange_setup t = setup_of(j, false);
 	const status rc = merge_streams(&t, j->work.shared.rank_at, write_records, &t);
 	return read_runs_check(&j->data, rc, &j->env.e);
 }
@@ -275,54 +230,52 @@ status phase_merge(job *j)
 typedef struct regrouping {
 	job *j;
 	two_level t;
-	uint64_t *cut; /* [(peers + 1) * count] */
-	/* what comes, in order */
-	unsigned char *recs;
-	entry *e;
-	uint64_t *start; /* of the only run */
-	uint64_t n, room;
+	uint64_t *cut;  /* [(peers + 1) * count] of this rank's runs */
+	read_runs came; /* what comes, in order, as one run */
 } regrouping;
 
 static void take_records(void *regrouping_, const head *h, size_t n)
 {
 	regrouping *x = regrouping_;
+	read_runs *d = &x->came;
 	const layout *l = &x->j->env.o->lay;
-	for (size_t i = 0; i < n && x->n < x->room; i++, x->n++) {
-		unsigned char *to = x->recs + x->n * l->record_bytes;
+	for (size_t i = 0; i < n && d->n < d->room; i++, d->n++) {
+		unsigned char *to = d->recs + d->n * l->record_bytes;
 		record_copy(to, h[i].rec, l->record_bytes);
-		x->e[x->n] = entry_make(to, l, x->n);
+		d->memory.e[d->n] = entry_make(to, l, d->n);
 	}
 }
 
-/* Room for what comes, and what each peer gets of each run. */
+/* Make room for what comes, and find what each peer gets of each run. */
 static status make_room(regrouping *x)
 {
 	rank_env *env = &x->j->env;
 	mem *m = &env->m;
+	read_runs *d = &x->came;
 	const cuts *c = &x->j->cuts;
 	const size_t n = (size_t)x->t.step[0].peers.count, count = c->s->count;
-	x->room = x->t.recs;
-	x->recs = mem_array(m, x->room, env->o->lay.record_bytes, "received records", &env->e);
-	x->e = mem_array(m, x->room, sizeof *x->e, "entries", &env->e);
-	x->start = mem_array(m, 2, sizeof *x->start, "runs", &env->e);
+	d->room = (size_t)x->t.recs;
+	d->raw = d->recs =
+		mem_array(m, d->room, env->o->lay.record_bytes, "received records", &env->e);
+	d->memory.recs = (records){ d->recs, env->o->lay, (uint32_t)env->c->rank };
+	d->memory.e = mem_array(m, d->room, sizeof *d->memory.e, "entries", &env->e);
+	d->start = mem_array(m, 2, sizeof *d->start, "runs", &env->e);
 	x->cut = mem_array(m, (n + 1) * count, sizeof *x->cut, "cuts", &env->e);
 	for (size_t i = 0; x->cut && i <= n; i++)
 		for (size_t k = 0; k < count; k++)
 			x->cut[i * count + k] = c->cut[x->t.first[i] * count + k];
-	return x->recs && x->e && x->start && x->cut ? ST_OK : ST_RESOURCE;
+	return d->recs && d->memory.e && d->start && x->cut ? ST_OK : ST_RESOURCE;
 }
 
 static status move_records(regrouping *x)
 {
-	exchange_setup t = { .j = x->j,
-			     .stores = true,
-			     .cut = x->cut,
-			     .flow = x->t.step[0],
-			     .wanted = x->t.recs,
-			     .most_peers = x->t.most_peers,
-			     .to = IO_FD_NONE };
+	exchange_setup t = setup_of(x->j, true);
+	t.cut = x->cut;
+	t.flow = x->t.step[0];
+	t.wanted = x->t.recs;
+	t.most_peers = x->t.most_peers;
 	const status rc = merge_streams(&t, NULL, take_records, x);
-	if (rc == ST_OK && x->n != x->t.recs)
+	if (rc == ST_OK && x->came.n != x->t.recs)
 		return err_set(&x->j->env.e, ST_PEER, "other records came than were announced");
 	return rc;
 }
@@ -348,18 +301,10 @@ static status replace(regrouping *x)
 		return env->e.code;
 	}
 	read_runs_free(m, d);
-	x->start[1] = x->n;
-	*d = (read_runs){ .raw = x->recs,
-			  .recs = x->recs,
-			  .memory = { .recs = { x->recs, env->o->lay, (uint32_t)env->c->rank },
-				      .e = x->e },
-			  .n = (size_t)x->n,
-			  .room = (size_t)x->room,
-			  .start = x->start,
-			  .sum = sum };
-	x->recs = NULL;
-	x->e = NULL;
-	x->start = NULL;
+	x->came.start[1] = x->came.n;
+	x->came.sum = sum;
+	*d = x->came;
+	x->came = (read_runs){ 0 };
 	(void)sorted_memory_make(&d->memory, d->start, NULL);
 	d->s = &d->memory.s;
 	mem_free(m, c->cut);
@@ -387,21 +332,142 @@ status phase_regroup(job *j)
 	if (rc == ST_OK)
 		rc = two_level_plan(&x.t, env->c, &env->m, &q, &env->e);
 	mem_free(&env->m, send);
-	if (rc == ST_OK && !x.t.pays) {
+	if (rc == ST_OK && !x.t.pays)
 		env->stats->exchange = EXCHANGE_FEW_MESSAGES;
-	} else if (rc == ST_OK) {
+	if (rc == ST_OK && x.t.pays)
 		rc = comm_agree(env->c, make_room(&x));
-		if (rc == ST_OK)
-			rc = comm_agree(env->c, move_records(&x));
-		if (rc == ST_OK)
-			rc = replace(&x);
-	}
+	if (rc == ST_OK && x.t.pays)
+		rc = comm_agree(env->c, move_records(&x));
+	if (rc == ST_OK && x.t.pays)
+		rc = replace(&x);
 	if (!atomic_load(&env->c->broken)) { /* else somebody may still be sending of these */
 		mem_free(&env->m, x.cut);
-		mem_free(&env->m, x.recs);
-		mem_free(&env->m, x.e);
-		mem_free(&env->m, x.start);
+		read_runs_free(&env->m, &x.came);
 		two_level_free(&x.t, &env->m);
 	}
+	return read_runs_check(&j->data, rc, &env->e);
+}
+
+/* ------------------------------------------------------------------------------ or sorting last */
+
+/* The sort that has found the cuts makes room for an entry for each record, by destination. */
+static status by_destination(job *j)
+{
+	rank_env *env = &j->env;
+	read_runs *d = &j->data;
+	cuts *k = &j->cuts;
+	const size_t p = (size_t)env->c->size;
+	splitters g = { .lay = k->s->lay }; /* the cuts as records of this rank */
+	g.raw = mem_array(&env->m, p - 1, item_bytes(&g.lay), "splitters", &env->e);
+	for (size_t i = 1; g.raw && i < p && k->cut[i] < sorted_total(k->s); i++)
+		k->s->ops->item(k->s, k->cut[i], splitters_item(&g, g.count++));
+	uint64_t *at = mem_array(&env->m, p, sizeof *at, "counts", &env->e);
+	sorted_memory_close(&d->memory);
+	d->memory.e = mem_array(&env->m, d->n, sizeof *d->memory.e, "entries", &env->e);
+	(void)sorted_memory_make(&d->memory, d->start, NULL);
+	k->s = &d->memory.s;
+	status rc = g.raw && at && d->memory.e ? ST_OK : ST_RESOURCE;
+	if (rc == ST_OK) {
+		FAIL_FLIP(FAIL_ENTRIES, g.raw, g.count * item_bytes(&g.lay));
+		rc = gather_misfits(
+			splitters_place(&g, &d->memory.recs, 0, d->n, k->cut, at, d->memory.e),
+			&env->e);
+		FAIL_FLIP(FAIL_ENTRIES, d->memory.e, d->n * sizeof(entry));
+	}
+	mem_free(&env->m, g.raw);
+	mem_free(&env->m, at);
+	return rc;
+}
+
+/* One block of source s to its place; where records are only parted, it is written at once. */
+static status take_block(exchange_setup *t, int s, const read_runs *to, uint64_t *at, bool *any)
+{
+	const size_t bytes = t->j->env.o->lay.record_bytes;
+	const unsigned char *rec;
+	size_t n;
+	const status rc = exchange_next(t->x, s, &rec, &n);
+	if (rc != ST_OK || n == 0)
+		return rc;
+	*any = true;
+	if (t->stores)
+		memcpy(to->recs + at[s] * bytes, rec, n * bytes);
+	for (size_t done = 0, k; !t->stores && done < n; done += k) {
+		size_t room;
+		unsigned char *there = writer_room(&t->to_file, &room);
+		k = size_min(n - done, room);
+		memcpy(there, rec + done * bytes, k * bytes);
+		writer_add(&t->to_file, k);
+	}
+	at[s] += n;
+	progress_add(PROGRESS_RECEIVED, n * bytes);
+	return ST_OK;
+}
+
+/* Block after block, the sources in turn. */
+static status receive_all(exchange_setup *t, read_runs *to, uint64_t *at)
+{
+	const comm *c = t->j->env.c;
+	status rc = ST_OK;
+	bool any = true;
+	for (int s = 0; s < c->size; s++) {
+		at[s] = to->n;
+		to->n += t->flow.recv[s];
+	}
+	while (rc == ST_OK && any) {
+		any = false;
+		for (int i = 0; rc == ST_OK && i < c->size; i++)
+			rc = take_block(t, (c->rank + i) % c->size, to, at, &any);
+	}
+	return rc == ST_OK ? setup_drained(t) : rc;
+}
+
+static status exchange_records(job *j, const read_runs_plan *p, bool stores, read_runs *received)
+{
+	rank_env *env = &j->env;
+	exchange_setup t = setup_of(j, stores);
+	uint64_t *at = mem_array(&env->m, (size_t)env->c->size, sizeof *at, "counts", &env->e);
+	status rc = at ? by_destination(j) : ST_RESOURCE;
+	if (rc == ST_OK && stores)
+		rc = read_runs_room(p, &env->m, (size_t)own_share(env, j->shares.out), received,
+				    &env->e);
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = setup_open(&t);
+	if (rc == ST_OK)
+		rc = receive_all(&t, received, at);
+	rc = setup_close(&t, rc);
+	rc = read_runs_check(&j->data, rc, &env->e);
+	mem_free(&env->m, at);
+	return comm_agree(env->c, rc);
+}
+
+/* Ranks whose records spilled to disk merge; so all do, because they need streams in order. */
+status phase_distribute(job *j)
+{
+	rank_env *env = &j->env;
+	rank_progress *g = &env->c->progress;
+	const bool stores = !env->o->partition_only;
+	const read_runs_plan p = { .lay = env->o->lay,
+				   .rank = (uint32_t)env->c->rank,
+				   .threads = j->cpus.threads,
+				   .sizes = test_sizes_of(env->o) };
+	read_runs received = { 0 };
+	uint64_t merges;
+	status rc = comm_reduce(env->c, budget_merges(j), u64_max, &merges);
+	if (rc != ST_OK || merges)
+		return rc == ST_OK ? phase_merge(j) : rc;
+	rc = exchange_records(j, &p, stores, &received);
+	if (rc == ST_OK && stores) {
+		/* what was read has been sent, and makes room for the sort */
+		read_runs_free(&env->m, &j->data);
+		progress_end(g, moment_now());
+		progress_begin(g, STAGE_SORT, 0, moment_now());
+		rc = comm_agree(env->c, read_runs_sort(&p, &env->m, &received, &env->e));
+		progress_end(g, moment_now());
+		progress_begin(g, STAGE_WRITE, received.n * env->o->lay.record_bytes, moment_now());
+		if (rc == ST_OK)
+			rc = single_rank_write(j, &received);
+	}
+	read_runs_free(&env->m, &received);
 	return read_runs_check(&j->data, rc, &env->e);
 }

@@ -250,47 +250,18 @@ status single_rank_write(job *j, const read_runs *d);
 
 /* ----------------------------------------------------------------------------------- exchange */
 
-/* What moves records to peers, while they move. */
-typedef struct exchange_setup {
-	job *j;
-	bool stores;         /* what comes is kept in memory first: no output is opened */
-	const uint64_t *cut; /* what each peer gets of the runs of j->cuts */
-	peer_flow flow;      /* the peers; recv is NULL where each has to announce it */
-	uint64_t wanted;     /* records that are to come */
-	int most_peers;      /* that any rank has */
-	/* open */
-	exchange *x;
-	outgoing out;
-	uint64_t *counts; /* as announced */
-	io_fd to;         /* the output as written to */
-	writer to_file;
-	selection selection; /* of what comes, what goes there */
-} exchange_setup;
-
-/* exchange_setup_of - one that takes all records to the ranks that write them. */
-exchange_setup exchange_setup_of(job *j, bool stores);
-
-/* exchange_setup_open - collective: counts, windows and the output file; then records start to
- * move. On failure too exchange_setup_close is to be called. exchange_setup_drained - all streams
- * are read: waits until all is sent, and notes what waiting took. exchange_setup_close - the last
- * records are written; notes counts and times. rc is how the exchange went on this rank so far; one
- * that was not opened is fine. */
-status exchange_setup_open(exchange_setup *t);
-status exchange_setup_drained(exchange_setup *t);
-status exchange_setup_close(exchange_setup *t, status rc);
-
 /* exchange_setup_windows - what the windows of the exchange take, by the mean share of so many
  * records and the least limit of memory of any rank: the same on all ranks, as it sets the size of
  * blocks. */
 uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes);
 
-/* exchange_setup_most - records that this rank may write: of --top what the ranks before have not,
+/* output_most - records that this rank may write: of --top what the ranks before have not,
  * or, as that shows later where keys are unique, all. */
-uint64_t exchange_setup_most(const job *j);
+uint64_t output_most(const job *j);
 
-/* exchange_setup_output - collective: create the output; *to is where this rank writes. To be
+/* output_open - collective: create the output; *to is where this rank writes. To be
  * closed on failure too. */
-status exchange_setup_output(job *j, io_fd *to);
-void exchange_setup_output_close(const io_fd *to);
+status output_open(job *j, io_fd *to);
+void output_close(const io_fd *to);
 
 #endif

@@ -18,6 +18,12 @@ typedef struct dropped {
 	checksum sum;
 } dropped;
 
+static inline void dropped_join(dropped *d, const dropped *more)
+{
+	d->records += more->records;
+	d->sum = checksum_join(d->sum, more->sum);
+}
+
 typedef struct selection {
 	layout lay;
 	bool unique;

@@ -13,7 +13,79 @@
 #include "kernel/gather.h"
 #include "base/pool.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* ----------------------------------------------------------------------------------- the output */
+
+static uint64_t in_both(uint64_t a, uint64_t b)
+{
+	return a & b;
+}
+
+status output_open(job *j, io_fd *to)
+{
+	rank_env *env = &j->env;
+	const settings *o = env->o;
+	const share_plan *s = &j->shares;
+	output *out = &j->files.out;
+	output_part *w = &j->part;
+	const input *in = &j->files.in;
+	const uint64_t bytes = o->lay.record_bytes;
+	uint64_t id = 0, rights = 0777, all_rights;
+	*to = (io_fd)IO_FD_NONE;
+	w->keys = mem_array(&env->m, 2, o->lay.key_bytes, "keys", &env->e);
+	status rc = comm_agree(env->c, w->keys ? ST_OK : ST_RESOURCE);
+	if (rc != ST_OK)
+		return rc;
+	w->seen = (inspected){ .first_key = w->keys,
+			       .last_key = w->keys + o->lay.key_bytes,
+			       .order = output_order(o) };
+	/* a number that no other job next to the same output has, and rights that all inputs of all
+	 * ranks allow; streams, such as standard input, allow all */
+	if (env->c->rank == 0 && getrandom(&id, sizeof id, 0) != sizeof id)
+		id = (uint64_t)(now_s() * 1e9);
+	rc = comm_bcast(env->c, &id, sizeof id, 0);
+	for (size_t i = 0; i < in->files; i++)
+		rights &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
+	if (rc == ST_OK) {
+		rc = comm_reduce(env->c, rights, in_both, &all_rights);
+		out->file.most = (mode_t)(all_rights & rights); /* whatever was said */
+	}
+	if (rc == ST_OK)
+		rc = output_create(out, env->c, id, share_before(env, s->out) * bytes,
+				   own_share(env, s->out) * bytes, s->records * bytes, &env->e);
+	if (rc == ST_OK)
+		rc = frame_write(j, FRAME_HEADER);
+	to->fd = out->fd;
+	/* written early, the page cache is faster than going past it, as long as its pages find
+	 * room */
+	const bool direct =
+		o->direct == DIRECT_ALWAYS || (o->direct == DIRECT_AUTO && j->memory.budget.spills);
+	if (rc == ST_OK && !out->is_stdout && direct)
+		to->direct = io_fd_open_direct(to->fd, O_WRONLY);
+	if (rc == ST_OK)
+		io_fd_use(to, j->files.io);
+	return rc;
+}
+
+void output_close(const io_fd *to)
+{
+	if (to->direct >= 0)
+		close(to->direct);
+}
+
+uint64_t output_most(const job *j)
+{
+	const settings *o = j->env.o;
+	const uint64_t before = o->unique ? 0 : share_before(&j->env, j->shares.out);
+	return !o->top ? UINT64_MAX : o->top > before ? o->top - before : 0;
+}
+
+/* ----------------------------------------------------------------------------------- the pieces */
 
 /* A thread's room, and its piece. */
 typedef struct workspace {
@@ -115,15 +187,6 @@ static void emit_batch(single_rank *a, unsigned char *to, size_t n, uint64_t at,
 	progress_add(PROGRESS_OUT, e->code == ST_OK ? n * l->record_bytes : 0);
 }
 
-/* Early, so that a later fsync has little left to do; of the whole piece, as the disk likes it. */
-static void start_writeback(const single_rank *a, const workspace *b, const err *e)
-{
-	const output *o = a->out;
-	const uint64_t bytes = a->env->o->lay.record_bytes;
-	if (e->code == ST_OK && !o->is_stdout && a->env->o->fsync && a->to.direct < 0)
-		file_start_writeback(o->fd, o->offset + b->first * bytes, b->p.n * bytes);
-}
-
 /* Batches end at blocks of the file, and begin in memory as far from a page as there. */
 static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
 {
@@ -158,19 +221,14 @@ static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
 		if (gather_misfits(p->misfits, e) == ST_OK)
 			emit_batch(a, to, n, b->first + done, seen, &verify_s, e);
 	}
-	start_writeback(a, b, e);
+	/* early, so that a later fsync has little left to do; of the whole piece, as the disk likes
+	 * it */
+	if (e->code == ST_OK && !a->out->is_stdout && a->env->o->fsync && a->to.direct < 0)
+		file_start_writeback(a->out->fd, a->out->offset + b->first * l->record_bytes,
+				     p->n * l->record_bytes);
 	pthread_mutex_lock(&a->lock);
 	a->env->stats->verify_s += verify_s;
 	a->write_s += now_s() - t0 - gather_s - verify_s;
-	pthread_mutex_unlock(&a->lock);
-}
-
-/* A stream takes the pieces one after another. */
-static void await_turn(single_rank *a, uint64_t number)
-{
-	pthread_mutex_lock(&a->lock);
-	while (a->finished < number)
-		pthread_cond_wait(&a->turn, &a->lock);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -238,8 +296,10 @@ static bool do_piece(single_rank *a, workspace *b, unsigned char *keys)
 		drop_records(a, b, &e);
 	else if (a->to.direct < 0)
 		b->recs = in->in_order;
-	if (a->out->is_stdout)
-		await_turn(a, in->number);
+	pthread_mutex_lock(&a->lock);
+	while (a->out->is_stdout && a->finished < in->number)
+		pthread_cond_wait(&a->turn, &a->lock);
+	pthread_mutex_unlock(&a->lock);
 	emit(a, b, &seen, &e);
 	ops->give(a->from, in);
 	pthread_mutex_lock(&a->lock);
@@ -248,8 +308,7 @@ static bool do_piece(single_rank *a, workspace *b, unsigned char *keys)
 	note_written(a, in->number, &seen);
 	a->w->seen.records += seen.records;
 	a->w->seen.sum = checksum_join(a->w->seen.sum, seen.sum);
-	a->w->dropped.records += b->p.dropped.records;
-	a->w->dropped.sum = checksum_join(a->w->dropped.sum, b->p.dropped.sum);
+	dropped_join(&a->w->dropped, &b->p.dropped);
 	a->finished++;
 	pthread_cond_broadcast(&a->turn);
 	const bool going = a->e.code == ST_OK;
@@ -268,27 +327,15 @@ static void work(void *single_rank_, unsigned worker)
 		;
 }
 
-/* What the last piece has handed on. */
+/* Write what the last piece has handed on. */
 static status write_last(single_rank *a)
 {
 	rank_env *env = a->env;
 	unsigned char *rec = a->workspace[0].front;
 	if (selection_last(&a->selection, rec))
 		emit_batch(a, rec, 1, a->placed_recs, &a->w->seen, &env->stats->verify_s, &env->e);
-	a->w->dropped.records += a->selection.dropped.records;
-	a->w->dropped.sum = checksum_join(a->w->dropped.sum, a->selection.dropped.sum);
+	dropped_join(&a->w->dropped, &a->selection.dropped);
 	return env->e.code;
-}
-
-static status alloc_workspace(single_rank *a, workspace *b)
-{
-	rank_env *env = a->env;
-	b->batch = mem_array(&env->m, a->batch_bytes, 1, "output buffers", &env->e);
-	if (settings_drops(env->o))
-		b->front = mem_array(&env->m, 1, env->o->lay.record_bytes, "a record", &env->e);
-	if (!b->batch || (settings_drops(env->o) && !b->front))
-		return ST_RESOURCE;
-	return sorted_piece_open(&b->in, a->from, &env->m, &env->e);
 }
 
 static status alloc_workspaces(single_rank *a)
@@ -296,6 +343,7 @@ static status alloc_workspaces(single_rank *a)
 	rank_env *env = a->env;
 	const layout *l = &env->o->lay;
 	const budget *b = &a->j->memory.budget;
+	const bool drops = settings_drops(env->o);
 	status rc = ST_OK;
 	a->chunk = io_fd_chunk_recs(l->record_bytes, b->write_bytes);
 	a->batch_bytes = size_min(a->chunk, a->from->most) * l->record_bytes + 2 * IO_FD_ALIGN;
@@ -308,10 +356,17 @@ static status alloc_workspaces(single_rank *a)
 		a->done[i].first_key = a->keys + 2 * i * l->key_bytes;
 		a->done[i].last_key = a->done[i].first_key + l->key_bytes;
 	}
-	if (settings_drops(env->o))
-		rc = selection_open(&a->selection, env, exchange_setup_most(a->j));
-	for (size_t i = 0; a->workspace && i < a->threads && rc == ST_OK; i++)
-		rc = alloc_workspace(a, &a->workspace[i]);
+	if (drops)
+		rc = selection_open(&a->selection, env, output_most(a->j));
+	for (size_t i = 0; a->workspace && i < a->threads && rc == ST_OK; i++) {
+		workspace *w = &a->workspace[i];
+		w->batch = mem_array(&env->m, a->batch_bytes, 1, "output buffers", &env->e);
+		if (drops)
+			w->front = mem_array(&env->m, 1, l->record_bytes, "a record", &env->e);
+		rc = w->batch && (w->front || !drops)
+			     ? sorted_piece_open(&w->in, a->from, &env->m, &env->e)
+			     : ST_RESOURCE;
+	}
 	return a->workspace && a->keys && a->done ? rc : ST_RESOURCE;
 }
 
@@ -341,9 +396,7 @@ static status run_threads(single_rank *a)
 	pthread_cond_destroy(&a->turn);
 	pthread_mutex_destroy(&a->lock);
 	/* of the time together, the part that a thread spent on writing on average */
-	const double all_s = now_s() - t0, mean_s = a->write_s / threads;
-	const double write_s = mean_s < all_s ? mean_s : all_s;
-	result_shift(mine, PH_WRITE, write_s);
+	result_shift(mine, PH_WRITE, fmin(now_s() - t0, a->write_s / threads));
 	if (a->e.code != ST_OK)
 		return err_set(&a->env->e, a->e.code, "%s", a->e.text);
 	if (a->dones > 0 && a->done[0].recs) {
@@ -375,13 +428,13 @@ status single_rank_write(job *j, const read_runs *d)
 		rc = alloc_workspaces(&a);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = exchange_setup_output(j, &a.to);
+		rc = output_open(j, &a.to);
 	if (rc == ST_OK && d->n > 0)
 		rc = run_threads(&a);
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o))
 		rc = write_last(&a);
 	pthread_mutex_destroy(&a.one_writes);
-	exchange_setup_output_close(&a.to);
+	output_close(&a.to);
 	free_workspaces(&a);
 	if (a.from)
 		a.from->ops->close_reader(a.from);
