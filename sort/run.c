@@ -16,14 +16,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Who takes a step: several ranks, by their strategy, or a single one, and those that merge sorted
- * inputs, which do as if alone. */
+/* Who takes a step: several ranks, by their strategy, or a single one. Ranks that merge sorted
+ * inputs do as a single one does. */
 enum {
 	MERGING = 1 << BY_MERGING,
 	DISTRIBUTING = 1 << BY_DISTRIBUTING,
 	SEVERAL = MERGING | DISTRIBUTING,
 	SINGLE = 1 << 30,
-	DROPPING = 1 << 29, /* none of them but where records are dropped, */
+	DROPPING = 1 << 29, /* and only if records are dropped, */
 	TOPPED = 1 << 28    /* by --top */
 };
 
@@ -92,8 +92,8 @@ static const step steps[] = {
 	{ PH_COMMIT, SEVERAL, true, phase_update_wisdom, STAGE_NONE },
 };
 
-/* Not where final names may be, nor where what was merged would be lost for the little that is left
- * to do. */
+/* Do not stop while files are being renamed, nor after merging has begun: the merged output would
+ * be lost to save very little work. */
 static status stop_if_asked(job *j, const step *s)
 {
 	const settings *o = j->env.o;
@@ -103,38 +103,19 @@ static status stop_if_asked(job *j, const step *s)
 		       j->work.on ? "; --resume goes on from here" : "");
 }
 
-/* What a step moves in this job. */
-static stage_kind stage_of(const job *j, const step *s)
+/* Begin the stage of a step that moves all of the data. */
+static void stage_begin(job *j, stage_kind k)
 {
-	if (s->moves == STAGE_RECEIVE && (j->env.o->partition_only || budget_merges(j)))
-		return STAGE_WRITE;
-	if (s->moves == STAGE_CHECK && j->env.o->verify != VERIFY_REREAD)
-		return STAGE_NONE;
-	return s->moves;
-}
-
-static void stage_begin(job *j, stage_kind k, moment now)
-{
-	const share_plan *s = &j->shares;
-	const uint64_t bytes = j->env.o->lay.record_bytes;
-	rank_progress *g = &j->env.c->progress;
-	if (k == STAGE_READ) /* how long a stream is shows at its end */
-		progress_begin(g, k, j->files.in.is_stream ? 0 : own_share(&j->env, s->in) * bytes,
-			       now);
-	else if (k == STAGE_SPLIT)
-		progress_begin(g, k, 0, now);
-	else if (k != STAGE_NONE)
-		progress_begin(g, k, own_share(&j->env, s->out) * bytes, now);
-}
-
-/* Return the bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so
- * skip small buffers, and a mapped file, which has none. */
-static uint64_t huge_bytes(const job *j)
-{
-	uint64_t kb = 0;
-	if (j->env.m.now_bytes >= 32 << 20 && !j->data.mapped)
-		sysfile_number("", "/proc/self/smaps_rollup", "AnonHugePages", &kb);
-	return kb * 1024;
+	const settings *o = j->env.o;
+	if (k == STAGE_RECEIVE && (o->partition_only || budget_merges(j)))
+		k = STAGE_WRITE;
+	if (k == STAGE_NONE || (k == STAGE_CHECK && o->verify != VERIFY_REREAD))
+		return;
+	/* the size of a stream shows at its end */
+	const bool known = k != STAGE_SPLIT && !(k == STAGE_READ && j->files.in.is_stream);
+	const uint64_t recs = own_share(&j->env, k == STAGE_READ ? j->shares.in : j->shares.out);
+	progress_begin(&j->env.c->progress, k, known ? recs * o->lay.record_bytes : 0,
+		       moment_now());
 }
 
 /* Seconds that this rank has waited so far, for blocks of other ranks and in collectives. */
@@ -148,7 +129,7 @@ static status take_step(job *j, const step *s)
 	const double t0 = now_s(), before = waited_s(j);
 	j->at = s->at;
 	atomic_store(&j->env.c->phase, (int)s->at);
-	stage_begin(j, stage_of(j, s), moment_now());
+	stage_begin(j, s->moves);
 	trace_phase(trace_mine(), (int)s->at, t0);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);
@@ -168,8 +149,13 @@ static status take_step(job *j, const step *s)
 					     waited + t2 - t1 });
 	if (s->at == PH_READ && rc == ST_OK)
 		j->all_read_s = now_s() - j->begun_s;
+	/* Bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so
+	 * skip small buffers, and a mapped file, which has none. */
+	uint64_t kb = 0;
+	if (s->moves == STAGE_READ && j->env.m.now_bytes >= 32 << 20 && !j->data.mapped)
+		sysfile_number("", "/proc/self/smaps_rollup", "AnonHugePages", &kb);
 	if (s->moves == STAGE_READ)
-		j->mine.huge_bytes = huge_bytes(j);
+		j->mine.huge_bytes = kb * 1024;
 	return rc;
 }
 
@@ -275,18 +261,6 @@ static void validate_result(rank_result *r, int rank)
 				    .text = "what it told of itself makes no sense" };
 }
 
-/* Report a failure that no rank has explained. */
-static void explain(rank_result *all, int size, status rc)
-{
-	bool explained = rc == ST_OK;
-	for (int i = 0; i < size; i++)
-		explained = explained || all[i].status != ST_OK;
-	if (explained)
-		return;
-	all->status = rc;
-	snprintf(all->text, sizeof all->text, "a rank reported a failure but gave no reason");
-}
-
 /* Each rank counts from its own beginning, and one that began before rank 0 ends later by its
  * clock. */
 static double longest_s(const rank_result *all, int size, double own_s)
@@ -297,44 +271,58 @@ static double longest_s(const rank_result *all, int size, double own_s)
 	return own_s;
 }
 
+static job_result result_of(const job *j, status rc)
+{
+	const comm *c = j->env.c;
+	return (job_result){ .status = rc,
+			     .size = c->size,
+			     .job_ranks = c->size,
+			     .processes = c->processes,
+			     .comm_kind = c->kind,
+			     .late_refused = j->files.late_refused };
+}
+
 /* Rank 0 collects; what cannot be collected is left out, the status stands. */
 static void collect(job *j, status rc, job_result *res)
 {
+	comm *c = j->env.c;
+	const int size = c->size;
 	rank_result *all = NULL;
 	fill_result(j);
-	if (j->env.c->rank == 0)
-		all = calloc((size_t)j->env.c->size, sizeof *all);
-	const status there = comm_agree(j->env.c, j->env.c->rank || all ? ST_OK : ST_RESOURCE);
-	if (there == ST_OK && comm_gather(j->env.c, &j->mine, all, sizeof *all, 0) == ST_OK) {
-		if (all) {
-			if (j->env.c->for_all)
-				rc = plan_for_all(j, all, rc);
-			for (int i = 0; i < j->env.c->size; i++)
-				validate_result(&all[i], i);
-			explain(all, j->env.c->size, rc);
-			*res = (job_result){ .status = rc,
-					     .records = j->shares.records,
-					     .out = j->verified.out,
-					     .total_s = longest_s(all, j->env.c->size,
-								  now_s() - j->begun_s),
-					     .all_read_s = j->all_read_s,
-					     .sum = j->verified.sum,
-					     .sum_out = j->verified.sum_out,
-					     .size = j->env.c->size,
-					     .job_ranks = j->env.c->size,
-					     .processes = j->env.c->processes,
-					     .comm_kind = j->env.c->kind,
-					     .late_refused = j->files.late_refused,
-					     .rank = all };
-			memcpy(res->note, j->env.note.text, sizeof res->note);
-		}
+	if (c->rank == 0)
+		all = calloc((size_t)size, sizeof *all);
+	status got = comm_agree(c, c->rank || all ? ST_OK : ST_RESOURCE);
+	if (got == ST_OK)
+		got = comm_gather(c, &j->mine, all, sizeof *all, 0);
+	if (c->rank != 0)
 		return;
-	}
-	free(all);
-	if (j->env.c->rank == 0) {
+	if (got != ST_OK) {
+		free(all);
 		*res = (job_result){ .status = rc, .late_refused = j->files.late_refused };
 		memcpy(res->note, j->env.e.text, sizeof res->note); /* its own reason at least */
+		return;
 	}
+	if (c->for_all)
+		rc = plan_for_all(j, all, rc);
+	bool explained = rc == ST_OK;
+	for (int i = 0; i < size; i++) {
+		validate_result(&all[i], i);
+		explained = explained || all[i].status != ST_OK;
+	}
+	if (!explained) {
+		all->status = rc;
+		snprintf(all->text, sizeof all->text,
+			 "a rank reported a failure but gave no reason");
+	}
+	*res = result_of(j, rc);
+	res->records = j->shares.records;
+	res->out = j->verified.out;
+	res->total_s = longest_s(all, size, now_s() - j->begun_s);
+	res->all_read_s = j->all_read_s;
+	res->sum = j->verified.sum;
+	res->sum_out = j->verified.sum_out;
+	res->rank = all;
+	memcpy(res->note, j->env.note.text, sizeof res->note);
 }
 
 /* The network is gone and no agreement possible: report what is known here. */
@@ -346,12 +334,8 @@ static status tell_without_ranks(job *j, status rc, job_result *res)
 	err_set(&j->env.e, rc, "%s", comm_failure(j->env.c, why));
 	fill_result(j);
 	free(res->rank);
-	*res = (job_result){ .status = rc,
-			     .size = 1,
-			     .job_ranks = j->env.c->size,
-			     .processes = j->env.c->processes,
-			     .comm_kind = j->env.c->kind,
-			     .late_refused = j->files.late_refused };
+	*res = result_of(j, rc);
+	res->size = 1;
 	if ((res->rank = malloc(sizeof *res->rank)) != NULL)
 		*res->rank = j->mine;
 	return rc;

@@ -161,6 +161,9 @@ static inline inspect_order output_order(const settings *o)
 /* output_note_stays - a file of this hidden name next to the output is not removed: say so. */
 void output_note_stays(job *j, const char *name);
 
+/* output_part_open - prepare j->part for the records that are inspected. */
+status output_part_open(job *j, err *e);
+
 /* output_read_again - look at this rank's records of the output, whose file is open; direct: past
  * the page cache? ST_INVALID, without a sentence: they are out of order. */
 status output_read_again(job *j, uint64_t recs, direct_io direct, err *e);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* With --workdir, an output that is complete outlives the program like the runs do: once it is on
- * the disk and compared with the input, each rank notes in its state under which temporary name it
- * is, and count and checksum of its part. --resume reads it again as a whole, and if it still is
- * what was noted, on all ranks, only names are left to give; if not on one, all merge again.
+/* With --workdir, an output that is complete outlives the program like the runs do. Once it is on
+ * the disk and verified, each rank notes in its state the temporary name, and count and checksum of
+ * its part. --resume reads the whole output again. If it is as noted on all ranks, it only gets its
+ * names; if not on one, all merge again.
  *
- * A job may also have ended well when nobody saw it: killed after its last name, or left alone by
- * its launcher. Then the output is there, and states are not, on all ranks or some. --resume reads
- * it, and without a state the input, and if it is in order and has the input's checksum, nothing is
- * left to do. Whether a sort was stable cannot be seen from that. */
+ * A job may also have ended well when nobody saw it: killed after its last name, or left by its
+ * launcher. Then the output exists, and on some or all ranks no state does. --resume reads the
+ * output, and without a state the input. If the output is in order and has the input's checksum,
+ * nothing is left to do. Whether a sort was stable cannot be seen from that. */
 #include "io/reader.h"
 #include "job.h"
 #include "testing/failpoint.h"
@@ -31,7 +31,7 @@ status phase_save_output(job *j)
 	return ST_OK;
 }
 
-/* Do the ranks speak of one output, and of all of it? */
+/* Are these the parts of one output, and all of it? */
 static bool fit_together(const job *j, const output_checkpoint *all)
 {
 	uint64_t sum = 0;
@@ -43,7 +43,7 @@ static bool fit_together(const job *j, const output_checkpoint *all)
 	return sum == j->next.records;
 }
 
-/* Every byte of this rank's part is read, whatever the file's times and number are. */
+/* Read every byte of this rank's part, whatever the file's times and number are. */
 static bool read_part(job *j, const output_checkpoint *all)
 {
 	rank_env *env = &j->env;
@@ -60,50 +60,45 @@ static bool read_part(job *j, const output_checkpoint *all)
 	if (!output_find(out, own->id, before * l->record_bytes, own->records * l->record_bytes,
 			 total * l->record_bytes))
 		return false;
-	w->keys = mem_array(&env->m, 2, l->key_bytes, "keys", &e);
-	if (!w->keys)
+	if (output_part_open(j, &e) != ST_OK)
 		return false;
-	w->seen = (inspected){ .first_key = w->keys,
-			       .last_key = w->keys + l->key_bytes,
-			       .order = output_order(env->o) };
 	w->dropped = (dropped){ own->dropped, own->sum_dropped };
 	return frame_check(j, out->fd, &e) == ST_OK &&
 	       output_read_again(j, own->records, env->o->direct, &e) == ST_OK;
 }
 
-static void take_over(job *j, const output_checkpoint *all)
+/* A vote: all ranks take the output over if each has found its part as it should be, or else all
+ * merge again. */
+static status vote(job *j, const output_checkpoint *all, bool found)
 {
+	comm *c = j->env.c;
 	rank_result *r = j->env.stats;
-	for (int i = 0; i < j->env.c->size; i++)
-		j->next.out[i] = all[i].records;
-	share_plan_sum_out(&j->env, &j->next);
-	j->part.found = true;
-	r->merge_kept = true;
-	r->planned_out = j->part.seen.records;
-}
-
-static void let_go(job *j)
-{
 	char name[UNFINISHED_NAME_BYTES];
+	j->part.found = comm_agree(c, found ? ST_OK : ST_REFUSED) == ST_OK;
+	if (j->part.found) {
+		for (int i = 0; i < c->size; i++)
+			j->next.out[i] = all[i].records;
+		share_plan_sum_out(&j->env, &j->next);
+		r->merge_kept = true;
+		r->planned_out = j->part.seen.records;
+		return ST_OK;
+	}
+	if (atomic_load(&c->broken))
+		return ST_PEER;
 	mem_free(&j->env.m, j->part.keys);
 	j->part = (output_part){ .found = false };
 	if (!output_drop(&j->files.out)) {
 		target_hidden_name(&j->files.out.file, TARGET_TEMP, name);
 		output_note_stays(j, name);
 	}
-}
-
-/* A vote of all ranks. */
-static bool all_say(const job *j, bool yes)
-{
-	return comm_agree(j->env.c, yes ? ST_OK : ST_REFUSED) == ST_OK;
+	return ST_OK;
 }
 
 /* ------------------------------------------------------------------------------- without a state
  */
 
-/* Is there the sorted input under the final names? all: room for what each rank has there, as if a
- * state spoke of it; id 0: nothing. */
+/* Find the sorted input under the final names. all: receives what each rank has there, as if a
+ * state said so; id 0: nothing. */
 static status find_final(job *j, output_checkpoint *all)
 {
 	enum { NO_TEMPORARY_FILE = 1 };
@@ -137,25 +132,20 @@ static status find_final(job *j, output_checkpoint *all)
 	}
 	if (rc != ST_OK)
 		return rc;
-	bool there = all_say(j, read_part(j, all));
-	if (there) { /* does verification, which comes again at the end, find nothing? */
+	bool there = comm_agree(env->c, read_part(j, all) ? ST_OK : ST_REFUSED) == ST_OK;
+	if (there) { /* verify it now, although that comes again at the end */
 		const err before = env->e;
 		there = phase_verify(j) == ST_OK;
 		verified_free(&env->m, &j->verified);
 		env->e = before;
 	}
-	if (there) {
-		take_over(j, all);
-		/* a job that is started again, by a batch system, say, is to see that it has
-		 * nothing to do */
-		if (env->c->rank == 0)
-			err_set(&env->note, ST_REFUSED,
-				"output %s is already complete: nothing was sorted",
-				quoted(env->o->output));
-	} else if (!atomic_load(&env->c->broken)) {
-		let_go(j);
-	}
-	return ST_OK;
+	rc = vote(j, all, there);
+	/* a job that is started again, by a batch system, say, is to see that it has nothing to do
+	 */
+	if (j->part.found && env->c->rank == 0)
+		err_set(&env->note, ST_REFUSED, "output %s is already complete: nothing was sorted",
+			quoted(env->o->output));
+	return rc;
 }
 
 /* ---------------------------------------------------------------------------------- by a state */
@@ -179,8 +169,8 @@ static void divide_again(const job *j, output_checkpoint *all)
 	all[0].sum_dropped = was->sum_dropped;
 }
 
-/* A vote: one rank whose part is not there, or parts whose checksums are not together as noted, and
- * all merge again. Parts in files of their own belong to the ranks that have made them. */
+/* Parts are compared with what was noted, and their checksums together. Parts in files of their own
+ * belong to the ranks that have made them. */
 static status find_saved(job *j, output_checkpoint *all)
 {
 	comm *c = j->env.c;
@@ -194,7 +184,7 @@ static status find_saved(job *j, output_checkpoint *all)
 		divide_again(j, all);
 	const bool fits =
 		was->all.id && (was->part || !j->files.out.per_rank) && fit_together(j, all);
-	bool there = fits && read_part(j, all);
+	const bool there = fits && read_part(j, all);
 	if (there)
 		mine = j->part.seen.sum;
 	checksum *of = mem_array(&j->env.m, p, sizeof *of, "checksums", &e);
@@ -204,18 +194,11 @@ static status find_saved(job *j, output_checkpoint *all)
 	for (size_t i = 0; rc == ST_OK && i < p; i++)
 		sum = checksum_join(sum, of[i]);
 	mem_free(&j->env.m, of);
-	there = rc == ST_OK && checksum_equal(sum, was->all.sum);
-	if (all_say(j, there))
-		take_over(j, all);
-	else if (!atomic_load(&c->broken))
-		let_go(j);
-	else
-		return ST_PEER;
-	return ST_OK;
+	return vote(j, all, rc == ST_OK && checksum_equal(sum, was->all.sum));
 }
 
-/* Saved, where states are, or under the final names. Refuses what has these and is not known to be
- * this output. */
+/* Look for the output: saved, as states say, or under the final names. Refuses files that have
+ * these names and are not known to be this output. */
 static status find(job *j)
 {
 	rank_env *env = &j->env;

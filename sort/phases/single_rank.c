@@ -32,18 +32,13 @@ status output_open(job *j, io_fd *to)
 	const settings *o = env->o;
 	const share_plan *s = &j->shares;
 	output *out = &j->files.out;
-	output_part *w = &j->part;
 	const input *in = &j->files.in;
 	const uint64_t bytes = o->lay.record_bytes;
 	uint64_t id = 0, rights = 0777, all_rights;
 	*to = (io_fd)IO_FD_NONE;
-	w->keys = mem_array(&env->m, 2, o->lay.key_bytes, "keys", &env->e);
-	status rc = comm_agree(env->c, w->keys ? ST_OK : ST_RESOURCE);
+	status rc = comm_agree(env->c, output_part_open(j, &env->e));
 	if (rc != ST_OK)
 		return rc;
-	w->seen = (inspected){ .first_key = w->keys,
-			       .last_key = w->keys + o->lay.key_bytes,
-			       .order = output_order(o) };
 	/* a number that no other job next to the same output has, and rights that all inputs of all
 	 * ranks allow; streams, such as standard input, allow all */
 	if (env->c->rank == 0 && getrandom(&id, sizeof id, 0) != sizeof id)
