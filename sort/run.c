@@ -133,7 +133,10 @@ static status take_step(job *j, const step *s)
 	trace_phase(trace_mine(), (int)s->at, t0);
 	FAIL_PHASE(phase_name(s->at));
 	status rc = s->run(j);
-	job_end_phase(j, rc);
+	if (rc == ST_OK && j->next.in)
+		share_plan_replace(&j->shares, &j->next);
+	share_plan_drop(&j->next);
+	j->next = (share_plan){ 0 };
 	if (rc == ST_OK)
 		rc = stop_if_asked(j, s);
 	const double t1 = now_s(), waited = waited_s(j) - before;

@@ -34,4 +34,19 @@ static inline uint64_t share_before(const rank_env *env, const uint64_t *share)
 	return sum;
 }
 
+/* env_allgather - collective: what each rank has, in an array that is to be freed; NULL, with *rc
+ * set, on failure. name: of the array, for messages. */
+static inline void *env_allgather(rank_env *env, const void *mine, size_t bytes, const char *name,
+				  status *rc)
+{
+	void *all = mem_array(&env->m, (size_t)env->c->size, bytes, name, &env->e);
+	*rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
+	if (*rc == ST_OK)
+		*rc = comm_allgather(env->c, mine, all, bytes);
+	if (*rc == ST_OK)
+		return all;
+	mem_free(&env->m, all);
+	return NULL;
+}
+
 #endif

@@ -32,26 +32,6 @@ status job_replan_out(job *j, uint64_t mine, const char *what)
 	return rc;
 }
 
-void job_end_phase(job *j, status rc)
-{
-	if (rc == ST_OK && j->next.in)
-		share_plan_replace(&j->shares, &j->next);
-	share_plan_drop(&j->next);
-	j->next = (share_plan){ 0 };
-}
-
-void *env_allgather(rank_env *env, const void *mine, size_t bytes, const char *name, status *rc)
-{
-	void *all = mem_array(&env->m, (size_t)env->c->size, bytes, name, &env->e);
-	*rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
-	if (*rc == ST_OK)
-		*rc = comm_allgather(env->c, mine, all, bytes);
-	if (*rc == ST_OK)
-		return all;
-	mem_free(&env->m, all);
-	return NULL;
-}
-
 uint64_t *cuts_count(job *j)
 {
 	const cuts *c = &j->cuts;

@@ -139,18 +139,12 @@ status job_each(job *j, job_step *const *step, size_t n);
 /* job_replan - collective: start a new plan of shares in j->next, like the one in j->shares. It
  * takes that one's place when the phase has ended well. A second call changes nothing.
  * job_replan_out - the same, with what each rank writes: `mine` records here. ST_PEER if these are
- * not all records; what: what made the shares, or NULL where some records are dropped.
- * job_end_phase - put the new plan, if there is one, in the place of the old one, or drop it. */
+ * not all records; what: what made the shares, or NULL where some records are dropped. */
 status job_replan(job *j);
 status job_replan_out(job *j, uint64_t mine, const char *what);
-void job_end_phase(job *j, status rc);
 
 /* ------------------------------------------------------------------------- parts of several phases
  */
-
-/* env_allgather - collective: what each rank has, in an array that is to be freed; NULL, with *rc
- * set, on failure. name: of the array, for messages. */
-void *env_allgather(rank_env *env, const void *mine, size_t bytes, const char *name, status *rc);
 
 /* output_order - of the records in a part. */
 static inline inspect_order output_order(const settings *o)

@@ -125,19 +125,6 @@ static status copy_all(job *j)
 	return rc;
 }
 
-/* All ranks have the same files, and each its own descriptor of a copy. */
-static status take_copy(rank_env *env, input_file *f)
-{
-	int32_t fd = f->fd;
-	status rc = comm_bcast(env->c, &fd, sizeof fd, 0);
-	if (rc != ST_OK || env->c->rank == 0)
-		return rc;
-	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (f->fd < 0 || fstat(f->fd, &f->st) != 0)
-		return err_sys(&env->e, errno, "cannot open the copy of input %s", quoted(f->path));
-	return ST_OK;
-}
-
 status copy_streams(job *j)
 {
 	rank_env *env = &j->env;
@@ -147,9 +134,21 @@ status copy_streams(job *j)
 	if (in->is_stream)
 		return ST_OK;
 	status rc = comm_agree(env->c, copies ? copy_all(j) : ST_OK);
-	for (size_t i = 0; shared && i < in->files && rc == ST_OK; i++)
-		if (in->file[i].is_stream)
-			rc = comm_agree(env->c, take_copy(env, &in->file[i]));
+	/* all ranks have the same files, and each its own descriptor of a copy */
+	for (size_t i = 0; shared && i < in->files && rc == ST_OK; i++) {
+		input_file *f = &in->file[i];
+		int32_t fd = f->fd;
+		if (!f->is_stream)
+			continue;
+		rc = comm_bcast(env->c, &fd, sizeof fd, 0);
+		if (rc == ST_OK && env->c->rank > 0) {
+			f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+			if (f->fd < 0 || fstat(f->fd, &f->st) != 0)
+				rc = err_sys(&env->e, errno, "cannot open the copy of input %s",
+					     quoted(f->path));
+		}
+		rc = comm_agree(env->c, rc);
+	}
 	return rc == ST_OK && in->streams ? input_count(in, &env->o->lay, &env->e) : rc;
 }
 

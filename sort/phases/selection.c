@@ -2,6 +2,7 @@
 /* What is dropped is summed up as what came less what leaves, so a count that changes a record is
  * part of it. Memory: a record. */
 #include "selection.h"
+#include "base/minmax.h"
 
 #include <string.h>
 
@@ -34,14 +35,6 @@ static inline __attribute__((always_inline)) const unsigned char *take(piece *p,
 	return rec;
 }
 
-/* What the field cannot hold becomes the most that it can. */
-static void store_count(const key_field *f, unsigned char *rec, uint64_t count)
-{
-	const uint64_t v = f->bytes == 4 && count > UINT32_MAX ? UINT32_MAX : count;
-	for (uint32_t i = 0; i < f->bytes; i++)
-		rec[f->off + (f->little ? i : f->bytes - 1 - i)] = (unsigned char)(v >> 8 * i);
-}
-
 void selection_count(const selection *s, unsigned char *recs, size_t n, const uint64_t *count,
 		     dropped *d)
 {
@@ -49,8 +42,14 @@ void selection_count(const selection *s, unsigned char *recs, size_t n, const ui
 	if (!s->count.bytes || !count)
 		return;
 	const checksum before = checksum_records(recs, n, bytes);
-	for (size_t i = 0; i < n; i++)
-		store_count(&s->count, recs + i * bytes, count[i]);
+	for (size_t i = 0; i < n; i++) {
+		/* what the field cannot hold becomes the most that it can */
+		const key_field *f = &s->count;
+		const uint64_t v = f->bytes == 4 ? u64_min(count[i], UINT32_MAX) : count[i];
+		unsigned char *to = recs + i * bytes + f->off;
+		for (uint32_t k = 0; k < f->bytes; k++)
+			to[f->little ? k : f->bytes - 1 - k] = (unsigned char)(v >> 8 * k);
+	}
 	d->sum = checksum_join(d->sum, checksum_without(before, checksum_records(recs, n, bytes)));
 }
 
@@ -145,7 +144,7 @@ uint64_t selection_join(selection *s, piece *p)
 		p->front_count = 0;
 	}
 	const size_t before = p->front_count > 0;
-	const size_t n = s->left - before < p->n ? (size_t)(s->left - before) : p->n;
+	const size_t n = (size_t)u64_min(s->left - before, p->n);
 	p->rest = p->n - n;
 	p->n = n;
 	s->left -= before + n;

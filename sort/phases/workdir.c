@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------- the directory */
@@ -143,52 +142,13 @@ static status find_earlier(job *j)
 	return rc;
 }
 
-/* What a rank has found. */
-typedef struct finding {
-	uint64_t found, job;
-	int64_t rank; /* of the state */
-} finding;
-
-/* A number for this sort: that of the states, which all have the same, or a new one. */
-static status agree_on_job(job *j)
+static status find_sort(job *j)
 {
-	rank_env *env = &j->env;
 	workdir *w = &j->work;
-	const states *s = &w->earlier;
-	finding mine = { .found = s->count > 0 };
-	int64_t other = -1; /* a state of another sort than the one of mine.rank */
-	int first = -1;     /* rank that has loaded a state */
-	status rc;
-	if (mine.found) {
-		mine.job = s->s[0].job;
-		mine.rank = s->s[0].rank;
-	}
-	for (size_t i = 0; i < s->count && other < 0; i++)
-		other = s->s[i].job != mine.job ? s->s[i].rank : -1;
-	rc = comm_agree(env->c, other < 0 ? ST_OK : ST_REFUSED);
-	finding *all = rc == ST_OK ? env_allgather(env, &mine, sizeof mine, "states", &rc) : NULL;
-	for (int i = 0; rc == ST_OK && i < env->c->size && other < 0; i++) {
-		if (!all[i].found)
-			continue;
-		first = first < 0 ? i : first;
-		other = all[i].job != all[first].job ? all[i].rank : -1;
-		mine = all[first];
-	}
-	mem_free(&env->m, all);
-	if (other >= 0)
-		rc = err_set(&env->e, ST_REFUSED,
-			     "the states of ranks %" PRId64 " and %" PRId64
-			     " are of different sorts",
-			     mine.rank, other);
-	rc = comm_agree(env->c, rc);
-	if (rc != ST_OK)
-		return rc;
-	w->resuming = first >= 0;
-	w->seal.job = mine.job;
-	if (!w->resuming && env->c->rank == 0 &&
-	    getrandom(&w->seal.job, sizeof w->seal.job, 0) != sizeof w->seal.job)
-		w->seal.job = (uint64_t)getpid();
-	return comm_bcast(env->c, &w->seal.job, sizeof w->seal.job, w->resuming ? first : 0);
+	const status rc = saved_output_find(&j->env, &w->earlier, &w->saved);
+	w->resuming = w->saved.states > 0;
+	w->seal.job = w->saved.job;
+	return rc;
 }
 
 /* Give the state of every rank the note of who made the directory, so that no rank's state is the
@@ -213,9 +173,7 @@ static status take_own(job *j)
 {
 	rank_env *env = &j->env;
 	workdir *w = &j->work;
-	resume_state *was = groups_has(env->c, &w->g, env->c->rank)
-				    ? states_of(&w->earlier, env->c->rank)
-				    : NULL;
+	const resume_state *was = states_of(&w->earlier, env->c->rank);
 	status rc = ST_OK;
 	w->found = was != NULL;
 	if (was) {
@@ -235,8 +193,8 @@ static status take_own(job *j)
 
 status workdir_open(job *j)
 {
-	static job_step *const step[] = { lock,         find_groups,    find_earlier,
-					  agree_on_job, share_dir_note, take_own };
+	static job_step *const step[] = { lock,      find_groups,    find_earlier,
+					  find_sort, share_dir_note, take_own };
 	rank_env *env = &j->env;
 	workdir *w = &j->work;
 	if (!env->o->workdir)
@@ -249,8 +207,7 @@ status workdir_open(job *j)
 					 .rank = env->c->rank,
 					 .fsync = env->o->fsync };
 	pthread_mutex_init(&w->notes.lock, NULL);
-	const status rc = job_each(j, step, sizeof step / sizeof *step);
-	return rc == ST_OK && w->resuming ? saved_output_find(env, &w->earlier, &w->saved) : rc;
+	return job_each(j, step, sizeof step / sizeof *step);
 }
 
 uint64_t workdir_first(const job *j, const uint64_t *share_in)

@@ -30,12 +30,10 @@ static status find_hosts(rank_env *env, int32_t *first)
 {
 	comm *c = env->c;
 	const uint64_t mine = XXH3_64bits(c->host, strlen(c->host));
-	uint64_t *host = mem_array(&env->m, (size_t)c->size, sizeof *host, "hosts", &env->e);
-	status rc = comm_agree(c, host ? ST_OK : ST_RESOURCE);
 	int32_t own = c->rank;
-	if (rc == ST_OK)
-		rc = comm_allgather(c, &mine, host, sizeof mine);
-	for (int32_t i = c->rank; rc == ST_OK && i-- > 0;)
+	status rc;
+	uint64_t *host = env_allgather(env, &mine, sizeof mine, "hosts", &rc);
+	for (int32_t i = c->rank; host && i-- > 0;)
 		if (host[i] == mine)
 			own = i;
 	mem_free(&env->m, host);

@@ -6,8 +6,11 @@
 #include "base/minmax.h"
 #include "deal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 /* Rank 0 has room for about ROUND_BYTES of a round, or one item of each rank. */
 enum { ROUND_BYTES = 2 << 20, MOST_ITEMS = 64, HAND_OUT_RUNS = 512 };
@@ -64,6 +67,7 @@ static status collect(rank_env *env, const void *mine, size_t n, size_t bytes, v
 
 /* What the state of a rank says. */
 typedef struct part {
+	uint64_t job;
 	output_checkpoint out;
 	int32_t rank, ranks;
 } part;
@@ -115,22 +119,35 @@ static const part *find_whole(part *all, size_t count, saved_output *out)
 status saved_output_find(rank_env *env, const states *s, saved_output *out)
 {
 	comm *c = env->c;
-	void *all = NULL;
+	void *all_ = NULL;
 	const part *found = NULL;
-	size_t count;
+	size_t count = 0;
 	*out = (saved_output){ .ranks = 0 };
 	part *mine = mem_array(&env->m, s->count, sizeof *mine, "states", &env->e);
 	status rc = comm_agree(c, mine ? ST_OK : ST_RESOURCE);
 	for (size_t i = 0; rc == ST_OK && i < s->count; i++)
-		mine[i] = (part){ s->s[i].out, s->s[i].rank, s->s[i].ranks };
+		mine[i] = (part){ s->s[i].job, s->s[i].out, s->s[i].rank, s->s[i].ranks };
 	if (rc == ST_OK)
-		rc = collect(env, mine, s->count, sizeof *mine, &all, &count);
-	if (rc == ST_OK && c->rank == 0)
+		rc = collect(env, mine, s->count, sizeof *mine, &all_, &count);
+	part *all = all_;
+	for (size_t i = 1; rc == ST_OK && i < count; i++)
+		if (all[i].job != all[0].job)
+			rc = err_set(&env->e, ST_REFUSED,
+				     "the states of ranks %" PRId32 " and %" PRId32
+				     " are of different sorts",
+				     all[0].rank, all[i].rank);
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK && count) {
+		out->states = count;
+		out->job = all[0].job;
 		found = find_whole(all, count, out);
+	} else if (rc == ST_OK && c->rank == 0 &&
+		   getrandom(&out->job, sizeof out->job, 0) != sizeof out->job) {
+		out->job = (uint64_t)getpid();
+	}
 	if (rc == ST_OK)
-		rc = comm_bcast(c, &out->all, sizeof out->all, 0);
-	if (rc == ST_OK)
-		rc = comm_bcast(c, &out->ranks, sizeof out->ranks, 0);
+		rc = comm_bcast(c, out, sizeof *out, 0);
+	out->part = NULL; /* whatever was said */
 	if (rc == ST_OK && out->all.id && out->ranks == c->size) {
 		const size_t p = (size_t)c->size;
 		out->part = mem_array(&env->m, p, sizeof *out->part, "states", &env->e);

@@ -110,6 +110,12 @@ uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n)
 
 /* -------------------------------------------------------------------------------------- loading */
 
+/* What each rank sees. */
+typedef struct rank_view {
+	uint64_t inputs; /* their hash */
+	int64_t end;     /* first rank of a group: one more than the highest that has a file */
+} rank_view;
+
 /* Look whether the workdir has a file of this name. */
 static status find_file(const states_query *q, const char *name, bool *found, err *e)
 {
@@ -120,9 +126,9 @@ static status find_file(const states_query *q, const char *name, bool *found, er
 						      quoted(name), quoted(q->dir));
 }
 
-/* Refuse the state of another sort. known: hashes of the inputs, as each rank sees them. */
+/* Refuse the state of another sort. */
 static status compare(const rank_env *env, const states_query *q, const resume_state *s,
-		      int32_t rank, const char *path, const uint64_t *known, err *e)
+		      int32_t rank, const char *path, const rank_view *view, err *e)
 {
 	const uint64_t inputs = resume_state_inputs_hash(s);
 	status rc = resume_state_fits(s, q->is, path, e);
@@ -132,14 +138,14 @@ static status compare(const rank_env *env, const states_query *q, const resume_s
 		rc = err_set(e, ST_REFUSED, "state %s is of rank %" PRId32 ", not of %" PRId32,
 			     quoted(path), s->rank, rank);
 	for (int i = 0; rc == ST_OK && !q->in->per_rank && i < env->c->size; i++)
-		if (known[i] == inputs)
+		if (view[i].inputs == inputs)
 			return ST_OK;
 	return rc == ST_OK ? resume_state_same_inputs(s, q->is, q->in, path, e) : rc;
 }
 
 /* Runs whose file is missing are left out: their records are read again. */
 static status add(rank_env *env, const states_query *q, const char *path, int32_t rank,
-		  const uint64_t *known, states *out)
+		  const rank_view *view, states *out)
 {
 	err *e = &env->e;
 	char name[RESUME_NAME_BYTES];
@@ -152,7 +158,7 @@ static status add(rank_env *env, const states_query *q, const char *path, int32_
 			     "--clean removes it",
 			     quoted(q->dir));
 	if (rc == ST_OK)
-		rc = compare(env, q, &s, rank, path, known, e);
+		rc = compare(env, q, &s, rank, path, view, e);
 	for (size_t i = 0; rc == ST_OK && i < s.made.runs; i++) {
 		bool found;
 		resume_state_run_name(s.rank, s.made.run[i].number, name);
@@ -180,7 +186,7 @@ static status add(rank_env *env, const states_query *q, const char *path, int32_
 }
 
 /* Load the state of a rank, if there is one. This rank's own is locked already. */
-static status load_one(rank_env *env, const states_query *q, int32_t rank, const uint64_t *known,
+static status load_one(rank_env *env, const states_query *q, int32_t rank, const rank_view *view,
 		       states *out)
 {
 	const bool locked = rank == env->c->rank;
@@ -198,7 +204,7 @@ static status load_one(rank_env *env, const states_query *q, int32_t rank, const
 		if (!locked)
 			(void)target_sweep(path, 0, q->t->reads, &out->dir);
 	} else if (locked) {
-		rc = add(env, q, path, rank, known, out);
+		rc = add(env, q, path, rank, view, out);
 	} else {
 		rc = target_open(&t, path, &env->e);
 		t.reads = q->t->reads;
@@ -206,7 +212,7 @@ static status load_one(rank_env *env, const states_query *q, int32_t rank, const
 		if (rc == ST_OK)
 			rc = target_lock(&t, &removed, &env->e);
 		if (rc == ST_OK)
-			rc = add(env, q, path, rank, known, out);
+			rc = add(env, q, path, rank, view, out);
 		target_discard(&t);
 	}
 	free(path);
@@ -215,17 +221,17 @@ static status load_one(rank_env *env, const states_query *q, int32_t rank, const
 
 /* Load this rank's own state, and its part of those that no rank of the group has, up to `end`. Of
  * inputs of each rank only its own can be judged, and the leader sees whether there are others. */
-static status load_all(rank_env *env, const states_query *q, int64_t end, const uint64_t *known,
+static status load_all(rank_env *env, const states_query *q, int64_t end, const rank_view *view,
 		       states *out)
 {
 	const comm *c = env->c;
 	const bool leads = q->g->place == 0;
-	status rc = load_one(env, q, c->rank, known, out);
+	status rc = load_one(env, q, c->rank, view, out);
 	for (int64_t i = 0; rc == ST_OK && i < end; i++) {
 		const bool mine =
 			q->in->per_rank ? leads && i >= c->size : i % q->g->ranks == q->g->place;
 		if (mine && !groups_has(c, q->g, i))
-			rc = load_one(env, q, (int32_t)i, known, out);
+			rc = load_one(env, q, (int32_t)i, view, out);
 	}
 	return rc;
 }
@@ -233,27 +239,21 @@ static status load_all(rank_env *env, const states_query *q, int64_t end, const 
 status states_find(rank_env *env, const states_query *q, states *out)
 {
 	comm *c = env->c;
-	const size_t p = (size_t)c->size;
-	const uint64_t inputs = resume_state_inputs_hash(q->is);
-	int64_t end = 0, rank; /* one more than the highest rank that has a file there */
+	rank_view mine = { .inputs = resume_state_inputs_hash(q->is) };
+	int64_t rank;
+	status rc;
 	*out = (states){ .s = NULL };
-	uint64_t *known = mem_array(&env->m, p, sizeof *known, "inputs", &env->e);
-	int64_t *ends = mem_array(&env->m, p, sizeof *ends, "states", &env->e);
-	status rc = comm_agree(c, known && ends ? ST_OK : ST_RESOURCE);
 	for (const struct dirent *f; q->list && (f = readdir(q->list));)
-		if (is_of_state(f->d_name, &rank) && rank < RESUME_MOST_RANKS && rank >= end)
-			end = rank + 1;
-	if (rc == ST_OK)
-		rc = comm_allgather(c, &inputs, known, sizeof inputs);
-	if (rc == ST_OK)
-		rc = comm_allgather(c, &end, ends, sizeof end);
-	if (rc == ST_OK) {
-		end = ends[q->g->own];
-		end = end < RESUME_MOST_RANKS ? end : RESUME_MOST_RANKS; /* whatever was said */
-		rc = comm_agree(c, load_all(env, q, end, known, out));
+		if (is_of_state(f->d_name, &rank) && rank < RESUME_MOST_RANKS && rank >= mine.end)
+			mine.end = rank + 1;
+	rank_view *view = env_allgather(env, &mine, sizeof mine, "states", &rc);
+	if (view) {
+		const int64_t end = view[q->g->own].end; /* whatever was said */
+		rc = comm_agree(c,
+				load_all(env, q, end < RESUME_MOST_RANKS ? end : RESUME_MOST_RANKS,
+					 view, out));
 	}
-	mem_free(&env->m, known);
-	mem_free(&env->m, ends);
+	mem_free(&env->m, view);
 	return rc;
 }
 
