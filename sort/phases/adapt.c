@@ -34,7 +34,13 @@ static size_t part_to_judge(const sighting *s, size_t p, double mean_s)
 	return 0;
 }
 
-bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *now, double *unit_s)
+/* Find the present speeds in the scale of the planned ones: by the last part of the work that took
+ * each rank long enough, the same part for all, or else by all of it. A rank that had little to do,
+ * or took no time that the clock saw, keeps its planned speed. *unit_s receives what a rank of
+ * speed 1 takes for a second's work. Returns false, and the planned speeds, if no rank shows a
+ * speed. */
+static bool find_speeds(const sighting *s, const double *planned, size_t p, double *now,
+			double *unit_s)
 {
 	double mean = 0, expected = 0, took = 0;
 	for (size_t i = 0; i < p; i++)
@@ -105,7 +111,7 @@ status adapt_plan(mem *m, const settings *o, const sighting *s, const double *pl
 	*out = (prospect){ 0, 0, false };
 	for (size_t i = 0; i < p; i++)
 		all += share[i] = written[i];
-	if (!adapt_speeds(s, planned, p, now, &unit_s))
+	if (!find_speeds(s, planned, p, now, &unit_s))
 		return ST_OK;
 	task *t = mem_array(m, p, sizeof *t, "a plan", e);
 	if (!t)

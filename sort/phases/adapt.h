@@ -17,15 +17,6 @@ typedef struct sighting {
 	uint64_t held;
 } sighting;
 
-/* adapt_speeds - present speeds of p ranks in the scale of the planned ones: by the last part of
- * their work that took each of them long enough to tell, the same part for all, else by all of it.
- * A rank that had little to do, or took no time that the clock saw, shows no speed: it keeps its
- * planned speed.
- * now     receives p entries, finite and above zero.
- * unit_s  receives what a rank of speed 1 takes for a second's work.
- * Returns false, and the planned speeds, where no rank shows a speed. */
-bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *now, double *unit_s);
-
 /* What the speeds are worth. */
 typedef struct prospect {
 	double gain;    /* of the time that is left, 0 to 1 */

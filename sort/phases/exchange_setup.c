@@ -457,17 +457,20 @@ status phase_distribute(job *j)
 	if (rc != ST_OK || merges)
 		return rc == ST_OK ? phase_merge(j) : rc;
 	rc = exchange_records(j, &p, stores, &received);
-	if (rc == ST_OK && stores) {
-		/* what was read has been sent, and makes room for the sort */
-		read_runs_free(&env->m, &j->data);
-		progress_end(g, moment_now());
-		progress_begin(g, STAGE_SORT, 0, moment_now());
-		rc = comm_agree(env->c, read_runs_sort(&p, &env->m, &received, &env->e));
-		progress_end(g, moment_now());
-		progress_begin(g, STAGE_WRITE, received.n * env->o->lay.record_bytes, moment_now());
-		if (rc == ST_OK)
-			rc = single_rank_write(j, &received);
+	if (rc != ST_OK || !stores) {
+		read_runs_free(&env->m, &received);
+		return rc;
 	}
-	read_runs_free(&env->m, &received);
-	return read_runs_check(&j->data, rc, &env->e);
+	/* what was read has been sent, and makes room for the sort */
+	read_runs_free(&env->m, &j->data);
+	j->data = received;
+	progress_end(g, moment_now());
+	progress_begin(g, STAGE_SORT, 0, moment_now());
+	rc = comm_agree(env->c, read_runs_sort(&p, &env->m, &j->data, &env->e));
+	progress_end(g, moment_now());
+	progress_begin(g, STAGE_WRITE, j->data.n * env->o->lay.record_bytes, moment_now());
+	if (rc == ST_OK)
+		rc = phase_single_rank(j);
+	read_runs_free(&env->m, &j->data);
+	return rc;
 }

@@ -182,7 +182,8 @@ status phase_reread(job *j)
 
 /* ------------------------------------------------------------------------------------- verified */
 
-size_t part_summary_bytes(const layout *l)
+/* Of a summary and its keys. */
+static size_t part_summary_bytes(const layout *l)
 {
 	return sizeof(part_summary) + 2 * (((size_t)l->key_bytes + 7) / 8 * 8);
 }

@@ -162,9 +162,8 @@ status output_part_open(job *j, err *e);
  * the page cache? ST_INVALID, without a sentence: they are out of order. */
 status output_read_again(job *j, uint64_t recs, direct_io direct, err *e);
 
-/* part_summary_bytes - of a summary and its keys. part_summary_at - the summary of a rank, among
- * those of all; *first_key receives where its keys begin. */
-size_t part_summary_bytes(const layout *l);
+/* part_summary_at - the summary of a rank, among those of all; *first_key receives where its keys
+ * begin. */
 part_summary part_summary_at(const unsigned char *all, int rank, const layout *l,
 			     const unsigned char **first_key);
 void verified_free(mem *m, verified *v);
@@ -241,9 +240,6 @@ void read_note(job *j, uint64_t in);
 
 /* cuts_count - return how many records of this rank each one is to have, or NULL; to be freed. */
 uint64_t *cuts_count(job *j);
-
-/* single_rank_write - nothing is exchanged: merge and write these records. */
-status single_rank_write(job *j, const read_runs *d);
 
 /* ----------------------------------------------------------------------------------- exchange */
 

@@ -34,7 +34,15 @@ enum {
 
 /* ------------------------------------------------------------------------------ registration */
 
-side_file side_file_of(const settings *o, int i)
+enum { SIDE_FILES = 4 };
+
+/* A file that rank 0 writes when the job has ended. */
+typedef struct side_file {
+	file_role role;
+	const char *path; /* NULL: it is not wanted */
+} side_file;
+
+static side_file side_file_of(const settings *o, int i)
 {
 	const side_file of[SIDE_FILES] = { { ROLE_REPORT, o->report },
 					   { ROLE_TRACE, o->trace },

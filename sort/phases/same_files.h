@@ -8,17 +8,6 @@
 #include "io/file.h"
 #include "io/input.h"
 
-/* A file that rank 0 writes when the job has ended. */
-typedef struct side_file {
-	file_role role;
-	const char *path; /* NULL: it is not wanted */
-} side_file;
-
-enum { SIDE_FILES = 4 };
-
-/* side_file_of - the i-th of them. */
-side_file side_file_of(const settings *o, int i);
-
 /* side_files_check - at rank 0, before anything else: refuse a report, a trace or a page that could
  * not be written, would replace a file that hetsort did not write for the same role, or is a file
  * of any of the ranks, as this host sees them. Costs nothing where none is wanted. */

@@ -403,8 +403,9 @@ static status run_threads(single_rank *a)
 	return rc;
 }
 
-status single_rank_write(job *j, const read_runs *d)
+status phase_single_rank(job *j)
 {
+	const read_runs *d = &j->data;
 	rank_env *env = &j->env;
 	single_rank a = {
 		.j = j, .env = env, .out = &j->files.out, .w = &j->part, .to = IO_FD_NONE
@@ -434,9 +435,4 @@ status single_rank_write(job *j, const read_runs *d)
 	if (a.from)
 		a.from->ops->close_reader(a.from);
 	return read_runs_check(d, rc, &env->e);
-}
-
-status phase_single_rank(job *j)
-{
-	return single_rank_write(j, &j->data);
 }

@@ -17,12 +17,6 @@ typedef struct groups {
 /* groups_find - collective. t: this rank's state in that directory; nothing of it is made yet. */
 status groups_find(rank_env *env, target *t, groups *g);
 
-/* groups_has - is the rank of this number, if there is one, of the same group as this rank? */
-static inline bool groups_has(const comm *c, const groups *g, int64_t rank)
-{
-	return rank >= 0 && rank < c->size && g->of[rank] == g->own;
-}
-
 void groups_free(mem *m, groups *g);
 
 #endif

@@ -230,7 +230,8 @@ static status load_all(rank_env *env, const states_query *q, int64_t end, const 
 	for (int64_t i = 0; rc == ST_OK && i < end; i++) {
 		const bool mine =
 			q->in->per_rank ? leads && i >= c->size : i % q->g->ranks == q->g->place;
-		if (mine && !groups_has(c, q->g, i))
+		const bool loads_itself = i < c->size && q->g->of[i] == q->g->own;
+		if (mine && !loads_itself)
 			rc = load_one(env, q, (int32_t)i, view, out);
 	}
 	return rc;
