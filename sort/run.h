@@ -5,7 +5,7 @@
 
 #include "model/rank_result.h"
 
-/* job_run - sort as told; collective. res is filled on rank 0 and ignored elsewhere. Prints
+/* job_run - sort; collective. res is filled on rank 0 and ignored elsewhere. Prints
  * nothing. Returns the status that all ranks agreed on. */
 status job_run(comm *c, const settings *o, job_result *res);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Between reading and sampling, output shares are planned anew by how fast each rank has read and
+/* Between reading and sampling, output shares are planned again by how fast each rank has read and
  * sorted in the last part of this run, so a node that became slow counts as slow as it is now. This
  * is the cheap moment: no record has left its rank, and splitters follow the shares. Rank 0 plans;
  * the shares change on all ranks or on none, only if the predicted gain is large enough and the
@@ -66,8 +66,8 @@ static bool find_speeds(const sighting *s, const double *planned, size_t p, doub
 	return known;
 }
 
-/* What is left to a rank: to send what it holds, whatever it writes, and to write. Its link and its
- * disk, where they are known, do their part meanwhile; their rates are in the same units. */
+/* The work that is left to a rank: to send what it holds, and to write. Its link and its disk, if
+ * they are known, work at the same time; their rates are in the same units. */
 typedef struct task {
 	const settings *o;
 	double send_s, speed;
@@ -86,7 +86,8 @@ static double task_s(void *ctx, uint64_t written)
 				 job_time_disk_s(&t->carries, t->o, written)));
 }
 
-/* As a cost of writing: who writes nothing is not waited for, and the others still end together. */
+/* Return the cost of writing. A rank that writes nothing costs nothing, so that the others still
+ * end together. */
 static double writing_s(void *ctx, uint64_t written)
 {
 	return written ? task_s(ctx, written) : 0;
@@ -155,9 +156,9 @@ static bool has_room(const job *j, uint64_t out_recs)
 	       output_has_room(&j->files.out, bytes) && budget_holds(j, out_recs);
 }
 
-/* What reading and sorting should have taken, and what it took. Where rank 0 scatters the input,
- * the others wait for it while they read: only sorting counts, and what they have to send is what
- * they requested, a slow rank less. Rank 0 itself serves them, which shows no speed. */
+/* Compare the time that reading and sorting should have taken with what it took. If rank 0 scatters
+ * the input, the others wait for it while they read, so only sorting counts; they requested what
+ * they have to send, a slow rank less. Rank 0 serves them, which shows no speed. */
 static sighting own_sighting(const job *j, double planned)
 {
 	const rank_env *env = &j->env;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* First phase: the ranks find out whether they fit together, how they share processors, look at
+/* First phase: the ranks check that they fit together, find how they share processors, look at
  * their files, and count the records. Refuses; touches no data.
  *
  * The handshake is the first message, rank 0's to all, to which each compares its own. Its size and
- * the places in it are the same in all versions, or two of them could not tell that they differ.
- * What it holds decides whether the bytes of later messages mean the same to all. */
+ * the places in it are the same in all versions, so that two of them can see that they differ. It
+ * shows whether the bytes of later messages mean the same to all. */
 #include "base/minmax.h"
 #include "base/processors.h"
 #include "base/size.h"
@@ -23,8 +23,8 @@
 
 /* ----------------------------------------------------------------------------------- handshake */
 
-/* Raise it when ranks come to say other things to each other, or in another order, or to compute
- * in another way what each computes for itself and all have to have alike. */
+/* Raise it when messages or their order change, or the way in which each rank computes what must be
+ * the same on all. */
 enum { PROTOCOL = 5 };
 
 enum { HANDSHAKE_BYTES = 256, TEXT_BYTES = 32 };
@@ -41,7 +41,7 @@ typedef struct greeting {
 
 _Static_assert(sizeof(greeting) == HANDSHAKE_BYTES, "the same size in all versions");
 
-/* What shapes messages: a changed struct or enum shows here, also where PROTOCOL was forgotten. */
+/* Sizes that shape messages: a changed struct or enum shows here even if PROTOCOL was forgotten. */
 static const uint64_t shapes[] = {
 	/* structs that travel as they are */
 	sizeof(item), offsetof(item, rank), offsetof(item, tail), sizeof(range), sizeof(rates),
@@ -154,9 +154,8 @@ static status place_count(job *j)
 	return rc;
 }
 
-/* Look for NUMA nodes, where so many records make it worth while, and bind the calling thread and
- * those that it starts, before memory is touched. Looking for nodes takes as long as a short
- * sort. */
+/* Look for NUMA nodes, and bind the calling thread and the threads that it starts, before memory is
+ * touched. Looking takes as long as a short sort, so only if there are many records. */
 static status place_threads(job *j)
 {
 	const settings *o = j->env.o;
@@ -176,7 +175,7 @@ static status place_threads(job *j)
 
 /* ---------------------------------------------------------------------------------------- files */
 
-/* Why there is no io_uring is an error if it was asked for, else a line of the report. */
+/* A missing io_uring is an error if it was requested, or else a line of the report. */
 static status choose_io_backend(job *j)
 {
 	err why = { ST_OK, "" };
@@ -187,8 +186,8 @@ static status choose_io_backend(job *j)
 	return rc;
 }
 
-/* Where streams go: a single rank reads the only input as it comes; otherwise they are copied
- * first, which other processes than rank 0's know nothing of. */
+/* A single rank reads a stream that is the only input as it comes. Other streams are copied first,
+ * which processes other than rank 0's do not see. */
 static status check_streams(job *j)
 {
 	const settings *o = j->env.o;
@@ -235,8 +234,8 @@ static status find_files(job *j)
 	return rc == ST_OK ? check_streams(j) : rc;
 }
 
-/* Names of files, and contents of those that every rank reads; how many of its fellow ranks share
- * its host shows whether numbers of files are enough. */
+/* Compare names of files, and contents of those that every rank reads. If all ranks are on one
+ * host, numbers of files are enough. */
 static status compare_views(job *j)
 {
 	rank_env *env = &j->env;
@@ -318,7 +317,7 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* What the input says of itself: at rank 0 s->in where files belong to ranks, and the total. */
+/* Find the number of records, and at rank 0 s->in if files belong to ranks. */
 static status count_records(job *j)
 {
 	rank_env *env = &j->env;

@@ -27,7 +27,7 @@
 
 /* ----------------------------------------------------------------------- what all ways need */
 
-/* What moves records to peers, while they move. */
+/* An exchange with peers, while it is open. */
 typedef struct exchange_setup {
 	job *j;
 	bool stores;         /* what comes is kept in memory first: no output is opened */
@@ -90,8 +90,8 @@ static status setup_open(exchange_setup *t)
 		ok &= !__builtin_add_overflow(sum, f->recv[i], &sum);
 		leaving += i == f->peers.own ? 0 : f->send[i];
 	}
-	/* What is announced is what the splitters leave to this rank: there is room for no more,
-	 * and what does not come would be waited for. */
+	/* The splitters leave as much to this rank as is announced: there is room for no more, and
+	 * the rank would wait for what is missing. */
 	if (!ok || sum != t->wanted)
 		rc = err_set(&env->e, ST_PEER,
 			     "the ranks announce other than the %" PRIu64
@@ -231,6 +231,7 @@ typedef struct regrouping {
 	job *j;
 	two_level t;
 	uint64_t *cut;  /* [(peers + 1) * count] of this rank's runs */
+	uint64_t *next; /* [(peers + 1)] of what comes, for the second step */
 	read_runs came; /* what comes, in order, as one run */
 } regrouping;
 
@@ -253,6 +254,7 @@ static status make_room(regrouping *x)
 	mem *m = &env->m;
 	read_runs *d = &x->came;
 	const cuts *c = &x->j->cuts;
+	const peer_flow *f = &x->t.step[1];
 	const size_t n = (size_t)x->t.step[0].peers.count, count = c->s->count;
 	d->room = (size_t)x->t.recs;
 	d->raw = d->recs =
@@ -261,10 +263,13 @@ static status make_room(regrouping *x)
 	d->memory.e = mem_array(m, d->room, sizeof *d->memory.e, "entries", &env->e);
 	d->start = mem_array(m, 2, sizeof *d->start, "runs", &env->e);
 	x->cut = mem_array(m, (n + 1) * count, sizeof *x->cut, "cuts", &env->e);
+	x->next = mem_array(m, (size_t)f->peers.count + 1, sizeof *x->next, "cuts", &env->e);
+	for (int i = 0; x->next && i < f->peers.count; i++)
+		x->next[i + 1] = x->next[i] + f->send[i];
 	for (size_t i = 0; x->cut && i <= n; i++)
 		for (size_t k = 0; k < count; k++)
 			x->cut[i * count + k] = c->cut[x->t.first[i] * count + k];
-	return d->recs && d->memory.e && d->start && x->cut ? ST_OK : ST_RESOURCE;
+	return d->recs && d->memory.e && d->start && x->cut && x->next ? ST_OK : ST_RESOURCE;
 }
 
 static status move_records(regrouping *x)
@@ -280,26 +285,18 @@ static status move_records(regrouping *x)
 	return rc;
 }
 
-/* What came takes the place of what was read, and what the members of the group get of it, the
- * place of the cuts. */
+/* Put what came in the place of what was read, and its cuts for the members of the group in the
+ * place of the old cuts. */
 static status replace(regrouping *x)
 {
 	rank_env *env = &x->j->env;
 	mem *m = &env->m;
 	read_runs *d = &x->j->data;
 	cuts *c = &x->j->cuts;
-	peer_flow *f = &x->t.step[1];
-	const size_t n = (size_t)f->peers.count;
-	uint64_t *cut = mem_array(m, n + 1, sizeof *cut, "cuts", &env->e);
-	if (!cut)
-		return ST_RESOURCE;
-	for (size_t i = 0; i < n; i++)
-		cut[i + 1] = cut[i] + f->send[i];
 	const checksum sum = d->sum;
-	if (read_runs_check(d, ST_OK, &env->e) != ST_OK) {
-		mem_free(m, cut);
-		return env->e.code;
-	}
+	const status rc = read_runs_check(d, ST_OK, &env->e);
+	if (rc != ST_OK)
+		return rc;
 	read_runs_free(m, d);
 	x->came.start[1] = x->came.n;
 	x->came.sum = sum;
@@ -308,11 +305,12 @@ static status replace(regrouping *x)
 	(void)sorted_memory_make(&d->memory, d->start, NULL);
 	d->s = &d->memory.s;
 	mem_free(m, c->cut);
-	c->cut = cut;
+	c->cut = x->next;
 	c->s = d->s;
-	c->flow = *f;
+	c->flow = x->t.step[1];
 	c->most_peers = x->t.most_peers;
-	*f = (peer_flow){ 0 };
+	x->next = NULL;
+	x->t.step[1] = (peer_flow){ 0 };
 	return ST_OK;
 }
 
@@ -342,6 +340,7 @@ status phase_regroup(job *j)
 		rc = replace(&x);
 	if (!atomic_load(&env->c->broken)) { /* else somebody may still be sending of these */
 		mem_free(&env->m, x.cut);
+		mem_free(&env->m, x.next);
 		read_runs_free(&env->m, &x.came);
 		two_level_free(&x.t, &env->m);
 	}

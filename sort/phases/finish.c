@@ -77,9 +77,8 @@ static status move_part(job *j, uint64_t to, uint64_t bytes)
 	return rc;
 }
 
-/* Each rank by itself may have written as many as all are to: of what was written only the first
- * records are wanted, if ranks before this one have the others of --top. The rest counts as
- * dropped. */
+/* Each rank may have written as many records as all together should. Keep only the first of them,
+ * so that with the ranks before there are as many as --top says. The rest counts as dropped. */
 static status cap(job *j)
 {
 	rank_env *env = &j->env;
@@ -284,7 +283,7 @@ status phase_verify(job *j)
 		rc = same_as_stated(env, in);
 	if (rc != ST_OK)
 		return rc;
-	/* what manifests state of the records that this rank speaks of */
+	/* add what manifests state of the records that this rank reports */
 	for (size_t i = 0; i < in->files && (env->c->rank == 0 || in->per_rank); i++) {
 		const input_stated *stated = in->file[i].stated;
 		mine.stated += stated != NULL;
@@ -320,7 +319,6 @@ static json_t *part_json(const job *j, const char *path, int from, int to)
 {
 	const settings *s = j->env.o;
 	const layout *l = &s->lay;
-	const char *slash = path ? strrchr(path, '/') : NULL;
 	const unsigned char *first = NULL, *last = NULL; /* keys, where there are records */
 	uint64_t n = 0;
 	checksum sum = { 0, 0 };
@@ -336,9 +334,9 @@ static json_t *part_json(const job *j, const char *path, int from, int to)
 		n += c.out;
 		sum = checksum_join(sum, c.sum_out);
 	}
-	json_t *o = json_pack("{s:i, s:o, s:I, s:o}", "rank", from, "file",
-			      json_name(slash ? slash + 1 : path), "records", (json_int_t)n,
-			      "checksum", json_checksum(sum));
+	json_t *o =
+		json_pack("{s:i, s:o, s:I, s:o}", "rank", from, "file", json_name(file_base(path)),
+			  "records", (json_int_t)n, "checksum", json_checksum(sum));
 	if (from == 0 && s->header_bytes)
 		o = json_with(o, "header_bytes", json_integer((json_int_t)s->header_bytes));
 	if (to == j->env.c->size && j->files.trailer_bytes)
@@ -433,7 +431,7 @@ status phase_commit(job *j)
 	if (rc == ST_OK && out->manifest.base && fstat(out->file.fd, &st) != 0) {
 		rc = err_sys(&env->e, errno, "cannot look at %s", quoted(out->file.path));
 	} else if (rc == ST_OK && out->manifest.base) {
-		/* it tells keys of the records: no more may read it than the parts */
+		/* it shows keys of the records, so nobody may read it who may not read the parts */
 		out->manifest.most = st.st_mode;
 		rc = json_stage(manifest_json(j), &out->manifest, out->file.id, env->o->fsync,
 				&env->e);

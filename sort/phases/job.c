@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What phases have in common: steps that all ranks agree on, plans that are made again, and what
- * each rank says, gathered. */
+/* Parts of several phases: steps that all ranks agree on, and plans that are made again. */
 #include "job.h"
 #include "base/minmax.h"
 

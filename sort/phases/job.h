@@ -45,7 +45,7 @@ typedef struct cpu_share {
 	unsigned threads;    /* of this rank */
 	unsigned ranks_here; /* on this host, */
 	unsigned sharing;    /* and of them those that may use the same processors, */
-	unsigned before;     /* of which so many precede this one */
+	unsigned before;     /* and of these the ones that precede this rank */
 	double processors;   /* the rank's part of these */
 	numa *numa;          /* NULL: not looked at */
 } cpu_share;
@@ -82,20 +82,20 @@ typedef struct output_part {
 	bool found;          /* it is of an earlier program: all that is left is names */
 } output_part;
 
-/* What a rank says of its part of the output when it is complete. Followed by the first and the
- * last key, zeros where there is no record. */
+/* A rank's report of its part of the complete output. The first and the last key follow it, or
+ * zeros if there is no record. */
 typedef struct part_summary {
 	uint64_t in, out, dropped;
 	checksum sum_in, sum_out, sum_dropped;
 	checksum sum_stated;       /* of the input, as manifests state it, */
-	uint64_t stated, unstated; /* of so many files; and files of which none does */
+	uint64_t stated, unstated; /* files whose checksum is stated, and others */
 } part_summary;
 
-/* What the ranks say of their parts. Rank 0 has compared it with the input. */
+/* The reports of all ranks, which rank 0 has compared with the input. */
 typedef struct verified {
 	checksum sum;                  /* rank 0: of the input of all ranks */
 	checksum sum_out;              /* and of the output, */
-	uint64_t out;                  /* so many records */
+	uint64_t out;                  /* its records */
 	unsigned char *own;            /* part summary */
 	unsigned char *part_summaries; /* rank 0: [size] */
 } verified;
@@ -168,15 +168,15 @@ part_summary part_summary_at(const unsigned char *all, int rank, const layout *l
 			     const unsigned char **first_key);
 void verified_free(mem *m, verified *v);
 
-/* place_plan - where the threads of the rank run that has so many before it. */
+/* place_plan - where the threads of the rank run that has `before` others before it. */
 numa_place place_plan(const job *j, unsigned before);
 
 /* workdir_open - find and lock the directory where runs are kept, and load what earlier programs
  * have left there, if it is of this very sort. workdir_close - release all: until then this rank
  * looks after those that die before they have done it. workdir_patience_s - how long --resume waits
  * for the locks of a job that is about to end: ranks live on for a while after their launcher was
- * killed. workdir_first - the first record of this rank in the sequence of all. workdir_place - of
- * its records among those of the other ranks: equal keys come in this order. */
+ * killed. workdir_first - the first record of this rank in the sequence of all. workdir_place -
+ * the place of its records among all ranks: equal keys come in this order. */
 job_step workdir_open;
 void workdir_close(job *j);
 double workdir_patience_s(const rank_env *env);

@@ -50,7 +50,7 @@ static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *sh
 			       &env->e);
 }
 
-/* Where links or disks are known, shares by speed alone are where that starts. */
+/* If links or disks are known, start with the shares by speed and improve them. */
 static status weigh(job *j, const rank_speeds *g)
 {
 	err *e = &j->env.e;
@@ -100,7 +100,7 @@ static status make_shares(job *j, const rank_speeds *g)
 	return rc;
 }
 
-/* What rank 0 found and planned to those who do not have it in common with it. */
+/* Send what rank 0 found and planned to the ranks that do not share its memory. */
 static status share_plan_with_all(job *j)
 {
 	rank_env *env = &j->env;
@@ -129,7 +129,6 @@ static status share_plan_with_all(job *j)
 	return rc == ST_OK ? share_plan_check(env, s->records, s->out, is_stdin, "writing") : rc;
 }
 
-/* What the rank of j->env reports of the plan. */
 void plan_note(job *j)
 {
 	const rank_env *env = &j->env;
@@ -156,7 +155,7 @@ status phase_plan(job *j)
 	status rc = rank_speeds_find(env, j->cpus.threads, &j->shares, &g);
 	if (env_scatters(env) || measures) {
 		double *link_s = mem_array(&env->m, g.p, sizeof *link_s, "links", &env->e);
-		/* rank 0 may have failed alone */
+		/* only rank 0 may have failed */
 		rc = comm_agree(env->c, rc == ST_OK && !link_s ? ST_RESOURCE : rc);
 		if (rc == ST_OK)
 			rc = measures ? link_rates_measure(env, &g, link_s)
@@ -189,7 +188,7 @@ static bool is_cold(const input *in, uint64_t bytes)
 	return cold;
 }
 
-/* Of the disk that runs go to, if there are any, else of that of the output. */
+/* Measure the disk that runs go to, or else the disk of the output. */
 static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 {
 	const settings *o = j->env.o;
@@ -200,11 +199,9 @@ static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 		return 0;
 	if (j->memory.budget.spills)
 		return disk_rate_s(&j->env.m, run_dir, most);
-	const char *slash = o->output ? strrchr(o->output, '/') : NULL;
+	const char *out = o->output ? o->output : "";
 	char dir[PATH_MAX];
-	const int n =
-		slash ? snprintf(dir, sizeof dir, "%.*s", (int)(slash - o->output) + 1, o->output)
-		      : snprintf(dir, sizeof dir, ".");
+	const int n = snprintf(dir, sizeof dir, "%.*s.", (int)(file_base(out) - out), out);
 	return disk_rate_s(&j->env.m, n < PATH_MAX ? dir : "", most); /* "" is none */
 }
 
@@ -272,8 +269,8 @@ void plan_time(job *j, const char *run_dir)
 	r->stages = progress_times(g);
 }
 
-/* What was not read takes no time, so it teaches nothing. The output stands already: only the
- * network can fail here. */
+/* A job that read nothing shows no speed. The output is complete: only the network can fail here.
+ */
 status phase_update_wisdom(job *j)
 {
 	rank_env *env = &j->env;

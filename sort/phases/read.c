@@ -42,7 +42,7 @@ static const char *label_of(const copying *c)
 	return c->dirs.dir[c->dir].label;
 }
 
-/* The first bytes, to a file in another directory. */
+/* Move the first bytes to a file in another directory. */
 static status move_file(copying *c, uint64_t bytes, err *e)
 {
 	io_fd to = IO_FD_NONE;
@@ -164,7 +164,7 @@ static status alloc(job *j, frame_place place, uint64_t n)
 	return p->bytes ? ST_OK : ST_RESOURCE;
 }
 
-/* The first n bytes of a stream, which stays open, or those of a file from `at` on. */
+/* Read the first n bytes of a stream, which stays open, or n bytes of a file from `at` on. */
 static status read_piece(job *j, frame_place place, input_file *f, uint64_t at, uint64_t n)
 {
 	err *e = &j->env.e;
@@ -229,7 +229,7 @@ status frame_read(job *j)
 	return rc;
 }
 
-/* Where it is in this rank's file. */
+/* Find where a piece is in this rank's file. */
 static status find_place(const output *o, int fd, const frame_piece *p, frame_place place,
 			 uint64_t *at, err *e)
 {
@@ -285,7 +285,7 @@ status frame_check(job *j, int fd, err *e)
 static const char NO_ROOM[] = "spilling to disk takes more memory (--memory) or more "
 			      "space for runs (--tmpdir)";
 
-/* What exceeds the memory spills to disk. */
+/* Spill what exceeds the memory to disk. */
 static status spill_stream(job *j, record_stream *from, run_formation_plan sp)
 {
 	rank_env *env = &j->env;
@@ -370,8 +370,8 @@ static status open_sorted(job *j)
 	return rc;
 }
 
-/* For --adapt: what a record counts for when it is read, and when it is sorted. NULL: not wanted,
- * or reading means waiting for others, which shows no speed. */
+/* For --adapt, set what a record costs to read and to sort. NULL: not wanted, or this rank waits
+ * for others while it reads, which shows no speed. */
 static speed_history *speed_history_of(job *j, uint64_t n)
 {
 	const rank_env *env = &j->env;
@@ -385,7 +385,6 @@ static speed_history *speed_history_of(job *j, uint64_t n)
 	return &j->speeds;
 }
 
-/* What of the work with the input this rank has done. */
 void read_note(job *j, uint64_t in)
 {
 	rank_result *r = j->env.stats;

@@ -51,7 +51,8 @@ static side_file side_file_of(const settings *o, int i)
 	return of[i];
 }
 
-/* An input, or the parts that a manifest names. Whoever opens them says what is wrong with it. */
+/* Register an input, or the parts that a manifest names. Errors are reported when they are opened.
+ */
 static void read_operand(registry *g, const char *path)
 {
 	manifest m = { 0 };
@@ -68,7 +69,7 @@ static void read_operand(registry *g, const char *path)
 	manifest_free(&m);
 }
 
-/* What ranks do not read as their own: the manifest of such parts, and parts beyond theirs. */
+/* Register what belongs to no rank: the manifest of parts, and parts beyond the last rank's. */
 static void read_rest(registry *g, const char *pattern, int ranks)
 {
 	char *name = name_expand_text(pattern, "manifest", NULL);
@@ -84,7 +85,7 @@ static void read_rest(registry *g, const char *pattern, int ranks)
 	free(name);
 }
 
-/* What all ranks of this job share, as rank 0 sees it. */
+/* Register the files that all ranks of this job share, as rank 0 sees them. */
 static void add_shared(registry *g, const settings *o, int ranks)
 {
 	const side_file read[] = { { ROLE_PLATFORM, o->sim_platform },
@@ -121,7 +122,7 @@ static void add_shared(registry *g, const settings *o, int ranks)
 			registry_writes(g, side_file_of(o, i).role, side_file_of(o, i).path, -1);
 }
 
-/* What belongs to one of the ranks. */
+/* Register the files of one rank. */
 static void add_own(registry *g, const settings *o, int rank, int ranks)
 {
 	const int shown = ranks > 1 ? rank : -1;
@@ -168,8 +169,8 @@ status side_files_check(const settings *o, int ranks, err *e)
 	return rc;
 }
 
-/* At rank 0: the uses of all ranks, one rank after the other, as many places for each as the one
- * with most files needs. */
+/* Gather the uses of all ranks at rank 0, one rank after the other, and compare them. Each has as
+ * many places as the rank with most files needs. */
 static status compare_all(rank_env *env, const registry *g, bool *late)
 {
 	const size_t all_ranks = env->c->for_all ? 1 : (size_t)env->c->size;
@@ -254,7 +255,7 @@ static status sum_blocks(const input_file *f, uint64_t *sum, err *e)
 	return rc;
 }
 
-/* What rank 0 says before its views. */
+/* Rank 0 sends this before its views. */
 typedef struct reference {
 	char host[HOST_BYTES];
 	uint64_t files, streams;
@@ -311,14 +312,13 @@ status same_input(rank_env *env, const input *in, bool sample)
 
 /* ------------------------------------------------------------------------- what manifests state */
 
-/* What a rank has read of one file. */
+/* The records of one file that a rank has read. */
 typedef struct amount {
 	uint64_t recs;
 	checksum sum;
 } amount;
 
-/* What each rank has read of the files that all of them read, to rank 0, where the amounts of all
- * become its own. */
+/* Gather what each rank has read of the files that all of them read, and add it up at rank 0. */
 static status gather_amounts(rank_env *env, const input *in)
 {
 	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;

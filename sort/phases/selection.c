@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is dropped is summed up as what came less what leaves, so a count that changes a record is
- * part of it. Memory: a record. */
+/* The checksum of dropped records is that of the input less that of the output, so it includes
+ * counts that change a record. Memory: a record. */
 #include "selection.h"
 #include "base/minmax.h"
 
@@ -111,7 +111,8 @@ void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count)
 	p->n = n;
 }
 
-/* The key that is held goes on in this piece, or is complete; the piece's last key may go on. */
+/* The key that is held continues in this piece, or is complete; the piece's last key may continue
+ * in the next. */
 static void hand_on(selection *s, piece *p)
 {
 	const uint32_t bytes = s->lay.record_bytes;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which of the sorted records are written: with --unique the first of each key, with --top no more
- * than so many. The others are dropped here, counted, and their checksum is taken, so that it can
- * be shown that nothing else is missing.
+/* Which of the sorted records are written: with --unique the first of each key, with --top only
+ * the first ones. The others are dropped here and counted with their checksum, which proves that
+ * nothing else is missing.
  *
  * One thread puts record after record; or several thin out pieces of the order, each by itself, and
- * join them in turn: what a piece ends with is handed on to the next, where the same key may go on.
+ * join them in turn: what a piece ends with is handed on to the next, where the same key may
+ * continue.
  */
 #ifndef HETSORT_PHASES_SELECTION_H
 #define HETSORT_PHASES_SELECTION_H
@@ -28,13 +29,13 @@ typedef struct selection {
 	layout lay;
 	bool unique;
 	key_field count; /* of 0 bytes: none is wanted */
-	uint64_t left;   /* so many may still be written */
+	uint64_t left;   /* records that may still be written */
 	dropped dropped;
 	unsigned char *held; /* the first record of the last key, not written yet */
 	uint64_t held_count; /* records with that key; 0: nothing is held */
 } selection;
 
-/* selection_open - for at most so many records. To be closed on failure too. */
+/* selection_open - for at most `most` records. To be closed on failure too. */
 status selection_open(selection *s, rank_env *env, uint64_t most);
 void selection_close(selection *s, mem *m);
 
@@ -50,7 +51,7 @@ typedef struct piece {
 	const uint64_t *count; /* records with the key of each; NULL without --unique */
 	unsigned char *front;  /* a record before them, room of the caller's, */
 	uint64_t front_count;  /* if this is not 0 */
-	size_t rest;           /* entries behind n that are not to be written */
+	size_t rest;           /* entries after n that are not to be written */
 	size_t misfits;        /* entries without the keys of their records (kernel/gather.h) */
 	dropped dropped;
 } piece;

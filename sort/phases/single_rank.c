@@ -162,7 +162,7 @@ static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uin
 	}
 }
 
-/* Inspected and written: n records at `to`, behind `at` others. */
+/* Inspect and write n records at `to`, which `at` others precede. */
 static void emit_batch(single_rank *a, unsigned char *to, size_t n, uint64_t at, inspected *seen,
 		       double *verify_s, err *e)
 {

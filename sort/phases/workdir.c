@@ -175,7 +175,6 @@ static status take_own(job *j)
 	workdir *w = &j->work;
 	const resume_state *was = states_of(&w->earlier, env->c->rank);
 	status rc = ST_OK;
-	w->found = was != NULL;
 	if (was) {
 		w->s.out = was->out;
 		w->s.self = was->self;
@@ -345,8 +344,8 @@ status phase_save_state(job *j)
 	w->seal.number = states_free_numbers(w->file.dirfd, w->s.rank, w->seal.number, runs);
 	for (size_t i = 0; rc == ST_OK && i < runs; i++)
 		rc = file_list_add(noted, &(file_note){ .number = w->seal.number + i }, &j->env.e);
-	if (rc != ST_OK || (w->found && w->saved.all.id))
-		return rc; /* the output that it speaks of may be all that is needed */
+	if (rc != ST_OK || (w->saved.all.id && states_of(&w->earlier, w->s.rank)))
+		return rc; /* the output that it notes may be all that is needed */
 	w->s.out = (output_checkpoint){ 0 };
 	return run_notes_write(&w->notes, &j->env.e);
 }
@@ -414,7 +413,7 @@ static bool is_dir(const target *t, const file_id *made)
 	return made->inode && file_id_of(t->dirfd, &is) && memcmp(&is, made, sizeof is) == 0;
 }
 
-/* What the state of a rank notes is removed, then the state. */
+/* Remove the files that the state of a rank notes, then the state. */
 static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n, err *e)
 {
 	target t;

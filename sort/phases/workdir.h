@@ -16,8 +16,7 @@
 
 typedef struct workdir {
 	bool on;       /* this sort has one */
-	bool found;    /* with this rank's state in it */
-	bool resuming; /* with any state: the same on all ranks */
+	bool resuming; /* with states in it: the same on all ranks */
 	target file;   /* of the state */
 	groups g;
 	resume_state s;     /* of this rank */

@@ -145,7 +145,7 @@ static void share_out(dealing *x)
 	}
 }
 
-/* What is missing before a segment, or before the end. */
+/* The records without a run before a segment, or before the end. */
 static limits gap_before(const dealing *x, size_t i)
 {
 	return (limits){ i ? end_of(&x->run[x->seg[i - 1].to - 1]) : 0,

@@ -65,7 +65,7 @@ static status collect(rank_env *env, const void *mine, size_t n, size_t bytes, v
 
 /* --------------------------------------------------------------------------- a complete output */
 
-/* What the state of a rank says. */
+/* The state of a rank. */
 typedef struct part {
 	uint64_t job;
 	output_checkpoint out;
@@ -199,13 +199,12 @@ static status take_stretches(rank_env *env, uint64_t all, const deal *d, uint64_
 {
 	const int p = env->c->size;
 	uint64_t before = 0;
-	bool ok = true;
-	for (int i = 0; i < p; i++)
-		share[i] = UINT64_MAX;
-	for (int i = 0; ok && i < p; i++) {
+	int i = 0;
+	for (int r = 0; r < p; r++)
+		share[r] = UINT64_MAX;
+	for (; i < p; i++) {
 		const int32_t rank = d->rank_at[i];
-		ok = rank >= 0 && rank < p && share[rank] == UINT64_MAX && d->end[i] >= before;
-		if (!ok)
+		if (rank < 0 || rank >= p || share[rank] != UINT64_MAX || d->end[i] < before)
 			break;
 		share[rank] = d->end[i] - before;
 		if (rank == env->c->rank) {
@@ -214,7 +213,7 @@ static status take_stretches(rank_env *env, uint64_t all, const deal *d, uint64_
 		}
 		before = d->end[i];
 	}
-	return ok && before == all
+	return i == p && before == all
 		       ? ST_OK
 		       : err_set(&env->e, ST_PEER,
 				 "the shares that rank 0 has dealt out are not those of this "

@@ -110,7 +110,7 @@ uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n)
 
 /* -------------------------------------------------------------------------------------- loading */
 
-/* What each rank sees. */
+/* The input and the directory, as a rank sees them. */
 typedef struct rank_view {
 	uint64_t inputs; /* their hash */
 	int64_t end;     /* first rank of a group: one more than the highest that has a file */
