@@ -30,66 +30,65 @@ enum {
 typedef struct step {
 	phase at;
 	unsigned who;
-	bool naming; /* final names may be there */
 	job_step *run;
 	stage_kind moves; /* what moves all of the data */
 } step;
 
 static const step steps[] = {
 	/* Agree on the settings, find the files, count the records. */
-	{ PH_DESCRIBE, SEVERAL | SINGLE, false, phase_describe, STAGE_NONE },
+	{ PH_DESCRIBE, SEVERAL | SINGLE, phase_describe, STAGE_NONE },
 	/* Plan how much each rank reads, and how much it writes. */
-	{ PH_PLAN, SEVERAL | SINGLE, false, phase_plan, STAGE_NONE },
+	{ PH_PLAN, SEVERAL | SINGLE, phase_plan, STAGE_NONE },
 	/* Continue with the runs of an earlier program. */
-	{ PH_PLAN, MERGING | SINGLE, false, phase_resume, STAGE_NONE },
+	{ PH_PLAN, MERGING | SINGLE, phase_resume, STAGE_NONE },
 	/* Look whether the output is complete already, under its final name. */
-	{ PH_PLAN, MERGING | SINGLE, false, phase_find_output, STAGE_NONE },
+	{ PH_PLAN, MERGING | SINGLE, phase_find_output, STAGE_NONE },
 	/* Sort in memory, or spill to disk? */
-	{ PH_PLAN, SEVERAL | SINGLE, false, phase_budget, STAGE_NONE },
+	{ PH_PLAN, SEVERAL | SINGLE, phase_budget, STAGE_NONE },
 	/* Note for a later program what the runs to come belong to. */
-	{ PH_PLAN, MERGING | SINGLE, false, phase_save_state, STAGE_NONE },
+	{ PH_PLAN, MERGING | SINGLE, phase_save_state, STAGE_NONE },
 	/* Local sort: read records to memory or disk, in sorted runs. */
-	{ PH_READ, SEVERAL | SINGLE, false, phase_read, STAGE_READ },
+	{ PH_READ, SEVERAL | SINGLE, phase_read, STAGE_READ },
 	/* Look whether the output of an earlier program only lacks its final name. */
-	{ PH_READ, MERGING | SINGLE, false, phase_load_output, STAGE_NONE },
+	{ PH_READ, MERGING | SINGLE, phase_load_output, STAGE_NONE },
 	/* Let a rank that turned slow write less. */
-	{ PH_PLAN, SEVERAL, false, phase_adapt, STAGE_NONE },
+	{ PH_PLAN, SEVERAL, phase_adapt, STAGE_NONE },
 	/* Assign the records beyond --top to the last rank. */
-	{ PH_PLAN, MERGING | TOPPED, false, phase_plan_top, STAGE_NONE },
+	{ PH_PLAN, MERGING | TOPPED, phase_plan_top, STAGE_NONE },
 	/* Pivot sampling: estimate the splitters. */
-	{ PH_SAMPLE, SEVERAL, false, phase_sample, STAGE_NONE },
+	{ PH_SAMPLE, SEVERAL, phase_sample, STAGE_NONE },
 	/* Partition: cut exactly at the planned shares. */
-	{ PH_SPLIT, SEVERAL, false, phase_split, STAGE_SPLIT },
+	{ PH_SPLIT, SEVERAL, phase_split, STAGE_SPLIT },
 	/* Or cut inputs that are sorted already. */
-	{ PH_SPLIT, SINGLE, false, phase_split_inputs, STAGE_NONE },
+	{ PH_SPLIT, SINGLE, phase_split_inputs, STAGE_NONE },
 	/* Drop the records beyond --top. */
-	{ PH_SPLIT, MERGING | TOPPED, false, phase_drop_rest, STAGE_NONE },
+	{ PH_SPLIT, MERGING | TOPPED, phase_drop_rest, STAGE_NONE },
 	/* Move cuts so that equal keys go to one rank. */
-	{ PH_SPLIT, SEVERAL | DROPPING, false, phase_split_keys, STAGE_NONE },
+	{ PH_SPLIT, SEVERAL | DROPPING, phase_split_keys, STAGE_NONE },
 	/* All-to-all exchange in two steps: among very many ranks, first between groups. */
-	{ PH_EXCHANGE, MERGING, false, phase_regroup, STAGE_NONE },
+	{ PH_EXCHANGE, MERGING, phase_regroup, STAGE_NONE },
 	/* All-to-all exchange and merge: write records as they come. */
-	{ PH_MERGE, MERGING, false, phase_merge, STAGE_WRITE },
+	{ PH_MERGE, MERGING, phase_merge, STAGE_WRITE },
 	/* Or all-to-all exchange, then sort. */
-	{ PH_SORT, DISTRIBUTING, false, phase_distribute, STAGE_RECEIVE },
+	{ PH_SORT, DISTRIBUTING, phase_distribute, STAGE_RECEIVE },
 	/* Or, if nothing is exchanged, put each piece to its place. */
-	{ PH_MERGE, SINGLE, false, phase_single_rank, STAGE_WRITE },
+	{ PH_MERGE, SINGLE, phase_single_rank, STAGE_WRITE },
 	/* Close the gaps that dropped records leave between parts. */
-	{ PH_WRITE, SEVERAL | SINGLE | DROPPING, false, phase_close_gaps, STAGE_NONE },
+	{ PH_WRITE, SEVERAL | SINGLE | DROPPING, phase_close_gaps, STAGE_NONE },
 	/* Write the output to the disk. */
-	{ PH_SYNC, SEVERAL | SINGLE, false, phase_sync, STAGE_NONE },
+	{ PH_SYNC, SEVERAL | SINGLE, phase_sync, STAGE_NONE },
 	/* Read it back from the disk. */
-	{ PH_SYNC, SEVERAL | SINGLE, false, phase_reread, STAGE_CHECK },
+	{ PH_SYNC, SEVERAL | SINGLE, phase_reread, STAGE_CHECK },
 	/* Verify the output against the input. */
-	{ PH_SYNC, SEVERAL | SINGLE, false, phase_verify, STAGE_NONE },
+	{ PH_SYNC, SEVERAL | SINGLE, phase_verify, STAGE_NONE },
 	/* Note for a later program that only the name is missing. */
-	{ PH_SYNC, MERGING | SINGLE, false, phase_save_output, STAGE_NONE },
+	{ PH_SYNC, MERGING | SINGLE, phase_save_output, STAGE_NONE },
 	/* Give files their final names. */
-	{ PH_COMMIT, SEVERAL | SINGLE, true, phase_commit, STAGE_NONE },
+	{ PH_COMMIT, SEVERAL | SINGLE, phase_commit, STAGE_NONE },
 	/* Remove the runs. */
-	{ PH_COMMIT, MERGING | SINGLE, true, phase_drop_checkpoints, STAGE_NONE },
+	{ PH_COMMIT, MERGING | SINGLE, phase_drop_checkpoints, STAGE_NONE },
 	/* Teach the next run how fast the ranks were. */
-	{ PH_COMMIT, SEVERAL, true, phase_update_wisdom, STAGE_NONE },
+	{ PH_COMMIT, SEVERAL, phase_update_wisdom, STAGE_NONE },
 };
 
 /* Do not stop while files are being renamed, nor after merging has begun: the merged output would
@@ -97,7 +96,8 @@ static const step steps[] = {
 static status stop_if_asked(job *j, const step *s)
 {
 	const settings *o = j->env.o;
-	if (!o->stop || !atomic_load(o->stop) || s->naming || (j->work.on && s->at >= PH_MERGE))
+	if (!o->stop || !atomic_load(o->stop) || s->at == PH_COMMIT ||
+	    (j->work.on && s->at >= PH_MERGE))
 		return ST_OK;
 	return err_set(&j->env.e, (status)(ST_SIGNAL + SIGUSR1), "stopped by SIGUSR1%s",
 		       j->work.on ? "; --resume goes on from here" : "");

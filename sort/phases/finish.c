@@ -150,9 +150,8 @@ status phase_sync(job *j)
 {
 	const settings *o = j->env.o;
 	const status rc = j->part.found ? ST_OK : frame_write(j, FRAME_TRAILER);
-	if (rc != ST_OK)
-		return rc;
-	return output_sync(&j->files.out, o->fsync || o->verify == VERIFY_REREAD, &j->env.e);
+	const bool sync = o->fsync || o->verify == VERIFY_REREAD;
+	return rc == ST_OK ? output_sync(&j->files.out, sync, &j->env.e) : rc;
 }
 
 /* Pages that are on the disk can be dropped; what stays in the cache all the same, as others use

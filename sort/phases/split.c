@@ -73,12 +73,12 @@ status phase_split_keys(job *j)
 /* ------------------------------------------------------------------------------- sorted inputs */
 
 /* Each rank finds where it begins; it ends where the next one does. */
-static status find_cuts(job *j, uint64_t *room)
+static status find_cuts(job *j)
 {
 	rank_env *env = &j->env;
 	read_runs *d = &j->data;
 	const int rank = env->c->rank;
-	const size_t count = d->s->count, bytes = count * sizeof *room;
+	const size_t count = d->s->count, bytes = count * sizeof *d->cut;
 	uint64_t *from = d->cut, *to = d->cut + count;
 	status rc = ST_OK;
 	memcpy(from, d->s->start, bytes);
@@ -87,12 +87,10 @@ static status find_cuts(job *j, uint64_t *room)
 		rc = sorted_files_cut(d->s, share_before(env, j->shares.out), env->o->unique, from,
 				      &env->e);
 	rc = comm_agree(env->c, rc);
-	for (int r = 1; rc == ST_OK && r < env->c->size; r++) {
-		memcpy(room, from, bytes);
-		rc = comm_bcast(env->c, room, bytes, r);
-		if (r == rank + 1)
-			memcpy(to, room, bytes);
-	}
+	uint64_t *all = rc == ST_OK ? env_allgather(env, from, bytes, "cuts", &rc) : NULL;
+	if (all && rank + 1 < env->c->size)
+		memcpy(to, all + (size_t)(rank + 1) * count, bytes);
+	mem_free(&env->m, all);
 	d->n = 0;
 	for (size_t i = 0; rc == ST_OK && i < count; i++) {
 		if (from[i] > to[i] || to[i] > d->s->start[i + 1])
@@ -108,13 +106,10 @@ status phase_split_inputs(job *j)
 	read_runs *d = &j->data;
 	if (!env->o->merge || j->shares.records == 0 || env->c->size == 1)
 		return ST_OK;
-	const size_t count = d->s->count;
-	d->cut = mem_array(&env->m, 2 * count, sizeof *d->cut, "cuts", &env->e);
-	uint64_t *room = mem_array(&env->m, count, sizeof *room, "cuts", &env->e);
-	status rc = comm_agree(env->c, d->cut && room ? ST_OK : ST_RESOURCE);
+	d->cut = mem_array(&env->m, 2 * d->s->count, sizeof *d->cut, "cuts", &env->e);
+	status rc = comm_agree(env->c, d->cut ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = find_cuts(j, room);
-	mem_free(&env->m, room);
+		rc = find_cuts(j);
 	if (rc == ST_OK && env->o->unique) {
 		/* whole keys come to a rank, however many records have them */
 		rc = job_replan_out(j, d->n, "unique keys");

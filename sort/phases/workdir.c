@@ -414,11 +414,11 @@ static bool is_dir(const target *t, const file_id *made)
 }
 
 /* Remove the files that the state of a rank notes, then the state. */
-static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n, err *e)
+static status clean_rank(const char *path, int32_t rank, bool *made, cleaned *n, err *e)
 {
 	target t;
 	unsigned temporary = 0;
-	status rc = open_target(&t, path, (int32_t)rank, e);
+	status rc = open_target(&t, path, rank, e);
 	if (rc == ST_OK)
 		rc = target_lock(&t, &temporary, e);
 	n->removed += temporary;
@@ -446,19 +446,20 @@ static status clean_rank(const char *path, int64_t rank, bool *made, cleaned *n,
 
 status workdir_clean(const char *path, cleaned *n, err *e)
 {
-	int64_t *ranks;
-	size_t count;
 	bool made = false;
 	DIR *d = opendir(path);
 	*n = (cleaned){ 0 };
 	if (!d)
 		return err_refuse(e, errno, "cannot read directory %s", quoted(path));
-	status rc = states_list(d, &ranks, &count, e);
-	for (size_t i = 0; i < count; i++) {
-		const status one = clean_rank(path, ranks[i], &made, n, e);
+	bool *has = calloc(RESUME_MOST_RANKS, sizeof *has);
+	status rc = has ? ST_OK : err_set(e, ST_RESOURCE, "no memory for states");
+	if (has)
+		states_mark(d, has);
+	for (int32_t rank = 0; has && rank < RESUME_MOST_RANKS; rank++) {
+		const status one = has[rank] ? clean_rank(path, rank, &made, n, e) : ST_OK;
 		rc = one > rc ? one : rc;
 	}
-	free(ranks);
+	free(has);
 	n->stays += states_count_strangers(d, NULL, n->first, sizeof n->first);
 	closedir(d);
 	if (rc == ST_OK && made && rmdir(path) == 0)

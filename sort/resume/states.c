@@ -46,36 +46,12 @@ static bool is_of_state(const char *name, int64_t *rank)
 		       : strncmp(name, ".hetsort-", 9) == 0 && strncmp(rest, ".json.", 6) == 0;
 }
 
-static int by_rank(const void *a_, const void *b_)
+void states_mark(DIR *d, bool *has)
 {
-	const int64_t a = *(const int64_t *)a_, b = *(const int64_t *)b_;
-	return (a > b) - (a < b);
-}
-
-status states_list(DIR *d, int64_t **ranks, size_t *count, err *e)
-{
-	size_t room = 0, n = 0;
 	int64_t rank;
-	*ranks = NULL;
-	*count = 0;
-	for (const struct dirent *f; (f = readdir(d));) {
-		if (!is_of_state(f->d_name, &rank))
-			continue;
-		if (n == room) {
-			room = 2 * room + 16;
-			int64_t *more = realloc(*ranks, room * sizeof *more);
-			if (!more)
-				return err_set(e, ST_RESOURCE, "no memory for %zu states", room);
-			*ranks = more;
-		}
-		(*ranks)[n++] = rank;
-	}
-	if (n)
-		qsort(*ranks, n, sizeof **ranks, by_rank);
-	for (size_t i = 0; i < n; i++)
-		if (*count == 0 || (*ranks)[i] != (*ranks)[*count - 1])
-			(*ranks)[(*count)++] = (*ranks)[i];
-	return ST_OK;
+	for (const struct dirent *f; (f = readdir(d));)
+		if (is_of_state(f->d_name, &rank) && rank < RESUME_MOST_RANKS)
+			has[rank] = true;
 }
 
 unsigned states_count_strangers(DIR *d, const target *t, char *first, size_t bytes)

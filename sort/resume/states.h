@@ -38,11 +38,11 @@ void states_free(states *s);
  * this rank has, whoever made it. */
 uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n);
 
-/* states_list - the ranks, *count of them, that have a state, its lock or its temporary file in d,
- * each once; to be freed on failure too. states_count_strangers - the number of names in d that a
- * state or a run may have, except of files that the job of t reads (NULL: count all); first: one of
- * them, unless there is none. */
-status states_list(DIR *d, int64_t **ranks, size_t *count, err *e);
+/* states_mark - set has[rank], of RESUME_MOST_RANKS, for each rank that has a state, its lock or
+ * its temporary file in d. states_count_strangers - the number of names in d that a state or a run
+ * may have, except of files that the job of t reads (NULL: count all); first: one of them, unless
+ * there is none. */
+void states_mark(DIR *d, bool *has);
 unsigned states_count_strangers(DIR *d, const target *t, char *first, size_t bytes);
 
 /* states_remove_run - remove the file of a run of this rank, if it is the one that was noted.
