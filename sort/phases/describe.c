@@ -266,20 +266,19 @@ static status gather_reads(job *j)
 	if (most > UINT32_MAX)
 		return err_set(&env->e, ST_PEER, "a rank sent an invalid number of input files");
 	const size_t n = (size_t)most, ranks = apart ? (size_t)env->c->size : 1;
-	file_number *mine = calloc(n, sizeof *mine);
-	in->reads.file = calloc(n, ranks * sizeof *mine);
+	in->reads.file = calloc(n, ranks * sizeof *in->reads.file);
+	file_number *mine = apart ? calloc(n, sizeof *mine) : in->reads.file;
 	if (!mine || !in->reads.file)
 		rc = err_set(&env->e, ST_RESOURCE, "no memory for the names of %zu files", n);
 	for (size_t i = 0; rc == ST_OK && i < in->files; i++)
 		mine[i] = (file_number){ in->file[i].st.st_dev, in->file[i].st.st_ino };
-	if (apart)
+	if (apart) {
 		rc = comm_agree(env->c, rc);
-	if (rc == ST_OK && apart)
-		rc = comm_allgather(env->c, mine, in->reads.file, n * sizeof *mine);
-	else if (rc == ST_OK)
-		memcpy(in->reads.file, mine, n * sizeof *mine);
+		if (rc == ST_OK)
+			rc = comm_allgather(env->c, mine, in->reads.file, n * sizeof *mine);
+		free(mine);
+	}
 	in->reads.files = rc == ST_OK ? n * ranks : 0;
-	free(mine);
 	return rc;
 }
 

@@ -173,9 +173,10 @@ status side_files_check(const settings *o, int ranks, err *e)
  * many places as the rank with most files needs. */
 static status compare_all(rank_env *env, const registry *g, bool *late)
 {
-	const size_t all_ranks = env->c->for_all ? 1 : (size_t)env->c->size;
-	const size_t ranks = env->c->rank == 0 ? all_ranks : 0;
+	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	uint64_t most;
+	if (env->c->for_all) /* rank 0 has registered all that can be known */
+		return registry_compare(g->use, g->n, late, &env->e);
 	status rc = comm_reduce(env->c, g->n, u64_max, &most);
 	if (rc == ST_OK && most > MOST_FILES)
 		rc = err_set(&env->e, ST_PEER, "a rank names too many files");
@@ -186,14 +187,10 @@ static status compare_all(rank_env *env, const registry *g, bool *late)
 	file_use *mine = mem_array(&env->m, room, sizeof *mine, "names", &env->e);
 	file_use *all = mem_array(&env->m, ranks * most, sizeof *all, "names", &env->e);
 	rc = comm_agree(env->c, mine && all ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK) {
-		if (g->n)
-			memcpy(mine, g->use, g->n * sizeof *mine);
-		if (env->c->for_all)
-			memcpy(all, mine, (size_t)most * sizeof *mine);
-		else
-			rc = comm_gather(env->c, mine, all, (size_t)most * sizeof *mine, 0);
-	}
+	if (rc == ST_OK && g->n)
+		memcpy(mine, g->use, g->n * sizeof *mine);
+	if (rc == ST_OK)
+		rc = comm_gather(env->c, mine, all, (size_t)most * sizeof *mine, 0);
 	for (size_t i = 0; rc == ST_OK && i < ranks * most; i++)
 		if (!registry_use_is_sound(&all[i], (int)(i / most)))
 			rc = err_set(&env->e, ST_PEER, "rank %zu sent an impossible file",
