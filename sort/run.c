@@ -264,16 +264,6 @@ static void validate_result(rank_result *r, int rank)
 				    .text = "what it told of itself makes no sense" };
 }
 
-/* Each rank counts from its own beginning, and one that began before rank 0 ends later by its
- * clock. */
-static double longest_s(const rank_result *all, int size, double own_s)
-{
-	for (int i = 0; i < size; i++)
-		if (all[i].spans > 0)
-			own_s = fmax(own_s, all[i].span[all[i].spans - 1].end_s);
-	return own_s;
-}
-
 static job_result result_of(const job *j, status rc)
 {
 	const comm *c = j->env.c;
@@ -308,9 +298,14 @@ static void collect(job *j, status rc, job_result *res)
 	if (c->for_all)
 		rc = plan_for_all(j, all, rc);
 	bool explained = rc == ST_OK;
+	double total_s = now_s() - j->begun_s;
 	for (int i = 0; i < size; i++) {
+		const rank_result *r = &all[i];
 		validate_result(&all[i], i);
-		explained = explained || all[i].status != ST_OK;
+		explained = explained || r->status != ST_OK;
+		/* by its own clock, a rank that began before rank 0 ends later */
+		if (r->spans > 0)
+			total_s = fmax(total_s, r->span[r->spans - 1].end_s);
 	}
 	if (!explained) {
 		all->status = rc;
@@ -320,7 +315,7 @@ static void collect(job *j, status rc, job_result *res)
 	*res = result_of(j, rc);
 	res->records = j->shares.records;
 	res->out = j->verified.out;
-	res->total_s = longest_s(all, size, now_s() - j->begun_s);
+	res->total_s = total_s;
 	res->all_read_s = j->all_read_s;
 	res->sum = j->verified.sum;
 	res->sum_out = j->verified.sum_out;

@@ -124,6 +124,7 @@ static status find_groups(job *j)
 	return rc;
 }
 
+/* Load the states of earlier jobs, and find what they say together. */
 static status find_earlier(job *j)
 {
 	workdir *w = &j->work;
@@ -133,30 +134,26 @@ static status find_earlier(job *j)
 				 .dir = j->env.o->workdir,
 				 .list = w->list,
 				 .t = &w->file };
-	const status rc = states_find(&j->env, &q, &w->earlier);
+	status rc = states_find(&j->env, &q, &w->earlier);
 	if (w->earlier.dir.inode) {
 		w->file.dir = w->earlier.dir;
 		if (w->file.lock_fd >= 0)
 			(void)target_write_lock(&w->file, NULL);
 	}
-	return rc;
-}
-
-static status find_sort(job *j)
-{
-	workdir *w = &j->work;
-	const status rc = saved_output_find(&j->env, &w->earlier, &w->saved);
+	if (rc == ST_OK)
+		rc = saved_output_find(&j->env, &w->earlier, &w->saved);
 	w->resuming = w->saved.states > 0;
 	w->seal.job = w->saved.job;
 	return rc;
 }
 
-/* Give the state of every rank the note of who made the directory, so that no rank's state is the
- * only one that proves it. */
-static status share_dir_note(job *j)
+/* Make the state of this rank: what it has left before, or a new one. The state of every rank notes
+ * who made the directory, so that no rank's state is the only one that proves it. */
+static status take_own(job *j)
 {
 	rank_env *env = &j->env;
-	target *t = &j->work.file;
+	workdir *w = &j->work;
+	target *t = &w->file;
 	file_id is;
 	status rc;
 	file_id *all = env_allgather(env, &t->dir, sizeof *all, "states", &rc);
@@ -165,35 +162,25 @@ static status share_dir_note(job *j)
 			if (all[i].inode && memcmp(&all[i], &is, sizeof is) == 0)
 				t->dir = is;
 	mem_free(&env->m, all);
-	return rc;
-}
-
-/* The state of this rank: what it has left before, or a new one. */
-static status take_own(job *j)
-{
-	rank_env *env = &j->env;
-	workdir *w = &j->work;
 	const resume_state *was = states_of(&w->earlier, env->c->rank);
-	status rc = ST_OK;
 	if (was) {
 		w->s.out = was->out;
 		w->s.self = was->self;
 		if (was->dir.inode)
-			w->file.dir = was->dir;
+			t->dir = was->dir;
 		for (size_t i = 0; rc == ST_OK && i < was->made.runs; i++)
 			rc = run_list_add(&w->s.made, &was->made.run[i], &env->e);
 		for (size_t i = 0; rc == ST_OK && i < was->files.files; i++)
 			rc = file_list_add(&w->s.files, &was->files.file[i], &env->e);
 	}
-	w->s.dir = w->file.dir;
+	w->s.dir = t->dir;
 	w->s.job = w->seal.job;
 	return rc;
 }
 
 status workdir_open(job *j)
 {
-	static job_step *const step[] = { lock,      find_groups,    find_earlier,
-					  find_sort, share_dir_note, take_own };
+	static job_step *const step[] = { lock, find_groups, find_earlier, take_own };
 	rank_env *env = &j->env;
 	workdir *w = &j->work;
 	if (!env->o->workdir)
