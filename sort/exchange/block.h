@@ -18,6 +18,35 @@ typedef struct block_header {
 	uint64_t sum; /* XXH3 of the records, then of the fields above */
 } block_header;
 
+/* block_for - the header of a block of n records, without magic and sum. */
+static inline block_header block_for(int from, int to, size_t record_bytes, uint64_t block,
+				     size_t n)
+{
+	return (block_header){ .from = from,
+			       .to = to,
+			       .record_bytes = (uint32_t)record_bytes,
+			       .block = block,
+			       .records = n };
+}
+
+/* block_bytes - of a block of n records with its header; what follows it is aligned again. */
+static inline size_t block_bytes(size_t record_bytes, size_t n)
+{
+	return (sizeof(block_header) + n * record_bytes + 7) / 8 * 8;
+}
+
+/* block_records - records in block k of a stream of `total`; all blocks but the last are full. */
+static inline size_t block_records(uint64_t total, size_t full, uint64_t k)
+{
+	return total - k * full < full ? (size_t)(total - k * full) : full;
+}
+
+/* block_count - the number of blocks in a stream of `total` records. */
+static inline uint64_t block_count(uint64_t total, size_t full)
+{
+	return total / full + (total % full != 0);
+}
+
 /* block_stamp - fill in magic and sum; the other fields are set, the records follow h. */
 void block_stamp(block_header *h);
 

@@ -59,25 +59,9 @@ status scatter_wait(comm *c, comm_req *r, double *wait_s)
 	return comm_wait_end(c, rc);
 }
 
-/* Of a block of n records with its header. */
-static size_t message_bytes(const settings *o, size_t n)
-{
-	return (sizeof(block_header) + n * o->lay.record_bytes + 7) / 8 * 8;
-}
-
 static size_t slot_bytes(const settings *o)
 {
-	return message_bytes(o, scatter_block_recs(o));
-}
-
-/* Of n records for a rank, without magic and sum. */
-static block_header header_of(const settings *o, int to, uint64_t block, size_t n)
-{
-	return (block_header){ .from = 0,
-			       .to = to,
-			       .record_bytes = o->lay.record_bytes,
-			       .block = block,
-			       .records = n };
+	return block_bytes(o->lay.record_bytes, scatter_block_recs(o));
 }
 
 /* ------------------------------------------------------------------------------------- sending */
@@ -131,6 +115,7 @@ static status send_block(transfer *t, sender *d)
 {
 	const settings *o = d->env->o;
 	const size_t n = (size_t)u64_min(t->left, d->block_recs);
+	const size_t bytes = block_bytes(o->lay.record_bytes, n);
 	const int slot = (int)(t->begun % SLOTS);
 	block_header *h = (void *)(t->slots + (size_t)slot * slot_bytes(o));
 	loading got = { .entries = NULL };
@@ -138,12 +123,12 @@ static status send_block(transfer *t, sender *d)
 		d->failed =
 			reader_load(d->from, t->at, n, (unsigned char *)(h + 1), &got, &d->env->e);
 	d->sum = checksum_join(d->sum, got.sum);
-	*h = header_of(o, t->to, t->begun++, n);
+	*h = block_for(0, t->to, o->lay.record_bytes, t->begun++, n);
 	block_stamp(h);
-	FAIL_FLIP(FAIL_SENT, h, message_bytes(o, n));
+	FAIL_FLIP(FAIL_SENT, h, bytes);
 	t->at += n;
 	t->left -= n;
-	return comm_send(d->env->c, h, message_bytes(o, n), t->to, slot, &t->req[slot]);
+	return comm_send(d->env->c, h, bytes, t->to, slot, &t->req[slot]);
 }
 
 /* ----------------------------------------------------------------------------------- receiving */
@@ -177,11 +162,6 @@ static void receiver_close(receiver *b)
 		mem_free(&env->m, b->slots);
 }
 
-static size_t count_of(const receiver *b, uint64_t block)
-{
-	return (size_t)u64_min(b->n - block * b->block_recs, b->block_recs);
-}
-
 static block_header *slot_of(const receiver *b, uint64_t block)
 {
 	return (void *)(b->slots + block % SLOTS * slot_bytes(b->env->o));
@@ -190,14 +170,15 @@ static block_header *slot_of(const receiver *b, uint64_t block)
 /* Wait for the next block and look at it; SLOTS are posted ahead. */
 static status next_block(receiver *b)
 {
-	const settings *o = b->env->o;
+	const uint32_t record_bytes = b->env->o->lay.record_bytes;
 	comm *c = b->env->c;
-	const uint64_t blocks = b->n / b->block_recs + (b->n % b->block_recs != 0);
+	const uint64_t blocks = block_count(b->n, b->block_recs);
 	status rc = ST_OK;
 	while (rc == ST_OK && b->posted < blocks && b->posted - b->taken < SLOTS) {
 		const uint64_t i = b->posted++;
-		rc = comm_recv(c, slot_of(b, i), message_bytes(o, count_of(b, i)), 0,
-			       (int)(i % SLOTS), &b->req[i % SLOTS]);
+		const size_t n = block_records(b->n, b->block_recs, i);
+		rc = comm_recv(c, slot_of(b, i), block_bytes(record_bytes, n), 0, (int)(i % SLOTS),
+			       &b->req[i % SLOTS]);
 	}
 	if (rc != ST_OK || b->posted == b->taken)
 		return rc;
@@ -205,10 +186,9 @@ static status next_block(receiver *b)
 	if (rc != ST_OK)
 		return rc;
 	const block_header *h = slot_of(b, b->taken);
-	const block_header wanted = header_of(o, c->rank, b->taken, count_of(b, b->taken));
+	b->left = block_records(b->n, b->block_recs, b->taken);
+	const block_header wanted = block_for(0, c->rank, record_bytes, b->taken++, b->left);
 	b->rec = (const unsigned char *)(h + 1);
-	b->left = (size_t)wanted.records;
-	b->taken++;
 	return b->damage.code == ST_OK ? block_check(h, &wanted, &b->damage) : b->damage.code;
 }
 
