@@ -71,37 +71,31 @@ static size_t sample_room(const layout *l)
 	return size_min(MOST_SAMPLE_BYTES / item_bytes(l), MOST_SAMPLES);
 }
 
-static size_t samples_of(const layout *l, uint64_t share)
-{
-	return (size_t)u64_min(share, sample_room(l));
-}
-
 /* One from each k-th part of the share, at a random place there. */
 static status draw(rank_env *env, const share_plan *s, const reader *from, unsigned char *rec,
 		   unsigned char *to)
 {
 	const layout *l = &env->o->lay;
 	const uint64_t first = share_before(env, s->in), n = own_share(env, s->in);
-	const size_t k = samples_of(l, n), isz = item_bytes(l);
+	const size_t k = (size_t)u64_min(n, sample_room(l));
 	const records one = { rec, *l, 0 };
 	uint64_t state;
 	/* not the same in every run: nobody who makes keys is to know what will be drawn of them */
 	if (getrandom(&state, sizeof state, 0) != sizeof state)
 		state = (uint64_t)(now_s() * 1e9);
-	status rc = ST_OK;
-	for (size_t i = 0; i < k && rc == ST_OK; i++, to += isz) {
+	for (size_t i = 0; i < k; i++, to += item_bytes(l)) {
 		const uint64_t lo = (uint64_t)((unsigned __int128)n * i / k);
 		const uint64_t hi = (uint64_t)((unsigned __int128)n * (i + 1) / k);
 		const uint64_t place = first + lo + splitmix(&state) % (hi - lo);
-		rc = reader_read(from, place, 1, rec, &env->e);
+		const status rc = reader_read(from, place, 1, rec, &env->e);
 		if (rc != ST_OK)
-			break;
+			return rc;
 		const entry e = entry_make(rec, l, 0);
 		item *it = (void *)to;
 		item_of(it, &e, &one);
 		it->lo |= place;
 	}
-	return rc;
+	return ST_OK;
 }
 
 /* Rank 0: choose the first item that has as much before it as the ranks before are to write. */
@@ -116,7 +110,7 @@ static status choose(rank_env *env, const share_plan *s, const unsigned char *al
 	if (!w)
 		return ST_RESOURCE;
 	for (size_t r = 0; r < p; r++) {
-		const size_t k = samples_of(&lay, s->in[r]);
+		const size_t k = (size_t)u64_min(s->in[r], room);
 		const double weight = k ? (double)s->in[r] / (double)k : 0;
 		for (size_t i = 0; i < k; i++)
 			w[n++] = (weighed){ (const void *)(all + (r * room + i) * isz), weight };
@@ -139,17 +133,15 @@ static status estimate(rank_env *env, const share_plan *s, const reader *from, s
 	const size_t p = (size_t)env->c->size, isz = item_bytes(l), bytes = sample_room(l) * isz;
 	*g = (splitters){ .count = p - 1, .lay = *l };
 	g->raw = mem_array(&env->m, g->count, isz, "splitters", &env->e);
-	unsigned char *rec = mem_array(&env->m, 1, l->record_bytes, "a record", &env->e);
-	unsigned char *mine = mem_array(&env->m, bytes, 1, "samples", &env->e);
+	unsigned char *mine = mem_array(&env->m, bytes + l->record_bytes, 1, "samples", &env->e);
 	unsigned char *all =
 		mem_array(&env->m, env->c->rank == 0 ? p : 0, bytes, "samples", &env->e);
-	status rc = g->raw && rec && mine && all ? draw(env, s, from, rec, mine) : ST_RESOURCE;
+	status rc = g->raw && mine && all ? draw(env, s, from, mine + bytes, mine) : ST_RESOURCE;
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, mine, all, bytes, 0);
 	if (rc == ST_OK && env->c->rank == 0)
 		rc = choose(env, s, all, g);
-	mem_free(&env->m, rec);
 	mem_free(&env->m, mine);
 	mem_free(&env->m, all);
 	rc = comm_agree(env->c, rc);
@@ -164,8 +156,7 @@ typedef struct rounds {
 	splitters g;
 	reader *from; /* all of the input */
 	uint64_t round, count;
-	size_t room;        /* records that this rank may read in a round */
-	unsigned char *raw; /* those of this round, and their entries by destination */
+	unsigned char *raw; /* records of this rank and round, and their entries by destination */
 	entry *out;
 	uint64_t *send, *recv; /* [size] records of the round */
 	uint64_t *start, *at;  /* [size + 1] where the entries of a destination begin; scratch */
@@ -178,7 +169,7 @@ typedef struct rounds {
 	double verify_s, waited_s;
 	uint64_t received;
 	atomic_size_t misfits; /* entries of records that were sent */
-	err e_read, e_exchange;
+	err e;                 /* the first failure; the rounds go on */
 } rounds;
 
 /* How many records rank r has read before a round. */
@@ -194,7 +185,7 @@ static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *
 	atomic_fetch_add(&x->misfits, gather(&r, x->out + x->start[to] + skip, n, 0, buf));
 }
 
-/* Read this rank's records of the round, nothing once reading has failed, and part them by where
+/* Read this rank's records of the round, nothing once anything has failed, and part them by where
  * they go. */
 static void read_round(rounds *x)
 {
@@ -207,9 +198,9 @@ static void read_round(rounds *x)
 			    read_before(x, env->c->rank, x->round));
 	for (int i = 0; i < env->c->size; i++)
 		first += read_before(x, i, x->round + (i < env->c->rank));
-	if (x->e_read.code == ST_OK)
-		(void)reader_load(x->from, first, n, x->raw, &got, &x->e_read);
-	if (x->e_read.code != ST_OK)
+	if (x->e.code == ST_OK)
+		(void)reader_load(x->from, first, n, x->raw, &got, &x->e);
+	if (x->e.code != ST_OK)
 		n = 0;
 	x->sum = checksum_join(x->sum, got.sum);
 	x->verify_s += got.verify_s;
@@ -228,11 +219,12 @@ static void read_round(rounds *x)
 static status begin_round(rounds *x)
 {
 	rank_env *env = x->env;
+	const size_t record_bytes = env->o->lay.record_bytes;
 	read_round(x);
 	status rc = comm_alltoall(env->c, x->send, x->recv, sizeof *x->recv);
 	const exchange_plan plan = { .c = env->c,
 				     .m = &env->m,
-				     .record_bytes = env->o->lay.record_bytes,
+				     .record_bytes = record_bytes,
 				     .fill = fill,
 				     .outgoing = x,
 				     .peers = peers_all(env->c),
@@ -244,37 +236,37 @@ static status begin_round(rounds *x)
 				     .total = x->k->s->records };
 	for (int i = 0; rc == ST_OK && i < env->c->size; i++) /* what is not sent is waited for */
 		if (x->recv[i] > read_before(x, i, x->round + 1) - read_before(x, i, x->round))
-			rc = err_set(&x->e_exchange, ST_PEER,
+			rc = err_set(&x->e, ST_PEER,
 				     "rank %d announces more records than it may have read", i);
 	if (!atomic_load(&env->c->broken))
-		rc = comm_agree(env->c,
-				rc == ST_OK ? exchange_open(&x->x, &plan, &x->e_exchange) : rc);
+		rc = comm_agree(env->c, rc == ST_OK ? exchange_open(&x->x, &plan, &x->e) : rc);
 	if (rc == ST_OK)
 		rc = exchange_start(x->x);
-	if (rc != ST_OK) {
-		exchange_free(x->x);
-		x->x = NULL;
-		return rc;
-	}
 	x->src = 0;
-	for (int i = 0; i < env->c->size; i++) {
-		if (i != env->c->rank)
-			result_sent(env->stats, i, x->send[i] * env->o->lay.record_bytes);
-		x->received += i == env->c->rank ? 0 : x->recv[i];
-	}
-	return ST_OK;
+	for (int i = 0; rc == ST_OK && i < env->c->size; i++)
+		if (i != env->c->rank) {
+			result_sent(env->stats, i, x->send[i] * record_bytes);
+			x->received += x->recv[i];
+		}
+	return rc;
 }
 
+static void end_exchange(rounds *x)
+{
+	exchange_free(x->x);
+	x->x = NULL;
+}
+
+/* What came damaged is told at the end. */
 static status end_round(rounds *x)
 {
 	exchange_times t = { 0, 0 };
-	const status rc = exchange_finish(x->x, &t, &x->e_exchange);
+	(void)exchange_finish(x->x, &t, &x->e);
 	x->waited_s += t.wait_s;
 	x->env->stats->move_s += t.move_s;
-	exchange_free(x->x);
-	x->x = NULL;
+	end_exchange(x);
 	x->round++;
-	return x->e_exchange.code ? ST_OK : rc; /* what came damaged is told at the end */
+	return atomic_load(&x->env->c->broken) ? ST_PEER : ST_OK;
 }
 
 /* The next block of the round, of the next rounds; none: all are over. */
@@ -289,8 +281,10 @@ static status next_block(rounds *x)
 		else if ((rc = exchange_next(x->x, x->src, &x->rec, &x->left)) == ST_OK)
 			x->src += x->left == 0;
 	}
-	if (rc != ST_OK)
-		x->count = x->round; /* there is no way on */
+	if (rc != ST_OK) { /* there is no way on */
+		end_exchange(x);
+		x->count = x->round;
+	}
 	return rc;
 }
 
@@ -302,12 +296,11 @@ static status take(void *rounds_, unsigned char *to, size_t n, size_t *got, err 
 	for (size_t k; *got < n; *got += k) {
 		const status rc = x->left ? ST_OK : next_block(x);
 		if (rc != ST_OK)
-			return err_set(e, rc, "%s",
-				       x->e_exchange.code ? x->e_exchange.text
-							  : "the exchange of records failed");
+			return x->e.code ? err_set(e, x->e.code, "%s", x->e.text)
+					 : err_set(e, rc, "the exchange of records failed");
 		if (x->left == 0)
 			break;
-		k = n - *got < x->left ? n - *got : x->left;
+		k = size_min(n - *got, x->left);
 		memcpy(to + *got * bytes, x->rec, k * bytes);
 		x->rec += k * bytes;
 		x->left -= k;
@@ -321,38 +314,34 @@ static status open_rounds(rounds *x, const reader_plan *rp)
 	const size_t p = (size_t)env->c->size, each = env->o->lay.record_bytes + sizeof(entry);
 	uint64_t most = 0;
 	for (size_t r = 0; r < p; r++)
-		most = x->k->s->in[r] > most ? x->k->s->in[r] : most;
+		most = u64_max(most, x->k->s->in[r]);
 	/* with short runs, as tests have them, some rounds too */
 	const uint64_t test_recs = test_sizes_of(env->o)->run_recs;
 	const uint64_t wanted = test_recs ? test_recs : ROUND_BYTES / each + 1;
 	x->count = most / wanted + 1;
-	x->room = (size_t)(own_share(env, x->k->s->in) / x->count + 1);
-	x->raw = mem_array(&env->m, x->room, env->o->lay.record_bytes, "records of a round",
-			   &env->e);
-	x->out = mem_array(&env->m, x->room, sizeof *x->out, "entries", &env->e);
-	x->send = mem_array(&env->m, p, sizeof *x->send, "counts", &env->e);
-	x->recv = mem_array(&env->m, p, sizeof *x->recv, "counts", &env->e);
-	x->start = mem_array(&env->m, p + 1, sizeof *x->start, "counts", &env->e);
-	x->at = mem_array(&env->m, p, sizeof *x->at, "counts", &env->e);
-	if (!x->raw || !x->out || !x->send || !x->recv || !x->start || !x->at)
+	const size_t room = (size_t)(own_share(env, x->k->s->in) / x->count + 1);
+	x->raw = mem_array(&env->m, room, env->o->lay.record_bytes, "records of a round", &env->e);
+	x->out = mem_array(&env->m, room, sizeof *x->out, "entries", &env->e);
+	x->send = mem_array(&env->m, 4 * p + 1, sizeof *x->send, "counts", &env->e);
+	if (!x->raw || !x->out || !x->send)
 		return ST_RESOURCE;
+	x->recv = x->send + p;
+	x->at = x->recv + p;
+	x->start = x->at + p;
 	return reader_open(&x->from, x->k->in, rp, &env->e);
 }
 
 static void close_rounds(rounds *x)
 {
-	rank_env *env = x->env;
-	mem_free(&env->m, x->g.raw);
+	mem *m = &x->env->m;
+	mem_free(m, x->g.raw);
 	reader_close(x->from);
 	exchange_free(x->x);
-	if (atomic_load(&env->c->broken))
+	if (atomic_load(&x->env->c->broken))
 		return; /* somebody may still be sending of these */
-	mem_free(&env->m, x->raw);
-	mem_free(&env->m, x->out);
-	mem_free(&env->m, x->send);
-	mem_free(&env->m, x->recv);
-	mem_free(&env->m, x->start);
-	mem_free(&env->m, x->at);
+	mem_free(m, x->raw);
+	mem_free(m, x->out);
+	mem_free(m, x->send);
 }
 
 static status receive(rounds *x, const run_formation_plan *p, read_runs *out)
@@ -364,10 +353,8 @@ static status receive(rounds *x, const run_formation_plan *p, read_runs *out)
 	do /* whatever is left of the rounds */
 		x->left = 0;
 	while (next_block(x) == ST_OK && x->left);
-	if (rc == ST_OK && x->e_exchange.code)
-		rc = err_set(&env->e, x->e_exchange.code, "%s", x->e_exchange.text);
-	if (rc == ST_OK && x->e_read.code)
-		rc = err_set(&env->e, x->e_read.code, "%s", x->e_read.text);
+	if (rc == ST_OK && x->e.code)
+		rc = err_set(&env->e, x->e.code, "%s", x->e.text);
 	if (rc == ST_OK)
 		rc = gather_misfits(atomic_load(&x->misfits), &env->e);
 	if (rc == ST_OK)
