@@ -68,24 +68,26 @@ static size_t samples_a_run(const splitter_search *s)
 /* Ranges are all that there is. */
 static status open_memory(splitter_search *s, err *er)
 {
-	mem *m = s->m;
 	const size_t p = (size_t)s->c->size, runs = s->r->count, places = s->count * runs;
 	const size_t one = item_size(s);
 	s->samples = samples_for(p, one);
 	s->answer_bytes = sizeof(answer) + 2 * one + COMM_SEAL_BYTES;
 	s->bid_bytes = sizeof(bid) + s->samples * one + COMM_SEAL_BYTES;
-	s->own_room = runs > 1 ? size_max(s->samples, runs * samples_a_run(s)) : 0;
-	s->g = mem_array(m, places, sizeof *s->g, "splitter ranges", er);
-	s->cut = mem_array(m, places, sizeof *s->cut, "splitter ranges", er);
-	s->out = mem_array(m, p, s->bid_bytes, "splitter samples", er);
-	s->in = mem_array(m, p, size_max(s->bid_bytes, s->answer_bytes), "splitter samples", er);
-	s->answer = mem_array(m, 1, s->answer_bytes, "splitter samples", er);
-	s->order = mem_array(m, p * s->samples, sizeof *s->order, "splitter samples", er);
-	s->own = mem_array(m, s->own_room, sizeof *s->own, "splitter samples", er);
-	s->items = mem_array(m, s->own_room, one, "splitter samples", er);
-	if (!s->g || !s->cut || !s->out || !s->in || !s->answer || !s->order || !s->own ||
-	    !s->items)
+	const size_t own_room = runs > 1 ? size_max(s->samples, runs * samples_a_run(s)) : 0;
+	const size_t in_bytes = size_max(s->bid_bytes, s->answer_bytes);
+	const size_t order_bytes = s->samples * sizeof *s->order;
+	s->g = mem_array(s->m, places, 2 * sizeof *s->g, "splitter ranges", er);
+	/* the last part is for the answer of this rank */
+	s->order = mem_array(s->m, p + 1, order_bytes + s->bid_bytes + in_bytes, "splitter samples",
+			     er);
+	s->own = mem_array(s->m, own_room, sizeof *s->own + one, "splitter samples", er);
+	if (!s->g || !s->order || !s->own)
 		return ST_RESOURCE;
+	s->cut = s->g + places;
+	s->out = (unsigned char *)s->order + p * order_bytes;
+	s->in = s->out + p * s->bid_bytes;
+	s->answer = s->in + p * in_bytes;
+	s->items = (unsigned char *)(s->own + own_room);
 	for (size_t i = 0; i < places; i++)
 		s->g[i] = s->cut[i] = (range){ s->r->start[i % runs], s->r->start[i % runs + 1] };
 	return ST_OK;
@@ -96,13 +98,8 @@ void splitter_search_close(splitter_search *s)
 	if (!s->m)
 		return;
 	mem_free(s->m, s->g);
-	mem_free(s->m, s->cut);
-	mem_free(s->m, s->out);
-	mem_free(s->m, s->in);
-	mem_free(s->m, s->answer);
 	mem_free(s->m, s->order);
 	mem_free(s->m, s->own);
-	mem_free(s->m, s->items);
 	*s = (splitter_search){ 0 };
 }
 
@@ -191,10 +188,8 @@ static void make_bids(const splitter_search *s)
 		}
 		b->count = draw(s, cut, b->before[1] - b->before[0], b->items);
 	}
-	for (size_t j = 0; j < s->count && sorted_failure(s->r, NULL) != ST_OK; j++) {
-		bid *b = (void *)(s->out + j * s->bid_bytes);
-		b->count = UNREADABLE;
-	}
+	for (size_t j = 0; j < s->count && sorted_failure(s->r, NULL) != ST_OK; j++)
+		((bid *)(void *)(s->out + j * s->bid_bytes))->count = UNREADABLE;
 }
 
 /* -------------------------------------------------------------------- the rank that is in charge
@@ -263,23 +258,8 @@ static void choose(const splitter_search *s, const hearing *h, double t, bool ca
 		pivot[0] = pivot[1] = median;
 }
 
-/* Between the pivots of before: the place itself, or nearer pivots. */
-static enum verdict look_closer(splitter_search *s, const hearing *h, const item *pivot[2])
-{
-	const uint64_t width = h->before[1] - h->before[0];
-	const uint64_t t = s->target[s->c->rank] - h->before[0];
-	const bool careful = width > s->width - s->width / 4;
-	s->width = width;
-	if (h->n == 0)
-		return FAILED;
-	if (h->all && t < h->n) {
-		pivot[0] = s->order[t].it;
-		return BEFORE;
-	}
-	choose(s, h, (double)t, careful, pivot);
-	return BETWEEN;
-}
-
+/* Which side of the last pivots does the splitter lie on? Between them: the place itself, or nearer
+ * pivots. */
 static enum verdict decide(splitter_search *s, const item *pivot[2])
 {
 	const hearing h = hear_all(s);
@@ -287,12 +267,22 @@ static enum verdict decide(splitter_search *s, const item *pivot[2])
 		return FAILED;
 	if (s->decided)
 		return DECIDED;
-	const uint64_t t = s->target[s->c->rank];
-	return t == h.before[0]   ? AT_LOWER
-	       : t == h.before[1] ? AT_UPPER
-	       : t < h.before[0]  ? LEFT
-	       : t > h.before[1]  ? RIGHT
-				  : look_closer(s, &h, pivot);
+	const uint64_t target = s->target[s->c->rank], width = h.before[1] - h.before[0];
+	if (target == h.before[0] || target == h.before[1])
+		return target == h.before[0] ? AT_LOWER : AT_UPPER;
+	if (target < h.before[0] || target > h.before[1])
+		return target < h.before[0] ? LEFT : RIGHT;
+	const uint64_t t = target - h.before[0];
+	const bool careful = width > s->width - s->width / 4;
+	s->width = width;
+	if (h.n == 0)
+		return FAILED;
+	if (h.all && t < h.n) {
+		pivot[0] = s->order[t].it;
+		return BEFORE;
+	}
+	choose(s, &h, (double)t, careful, pivot);
+	return BETWEEN;
 }
 
 static void make_answer(splitter_search *s)
@@ -433,10 +423,10 @@ status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er)
 {
 	const size_t p = (size_t)c->size;
 	const size_t stride = offsetof(last_before, it) + item_bytes(&s->lay);
-	unsigned char *own = mem_array(m, p, stride, "splitters", er);
-	unsigned char *all = mem_array(m, p, stride, "splitters", er);
+	unsigned char *own = mem_array(m, p, 2 * stride, "splitters", er);
+	unsigned char *all = own ? own + p * stride : NULL;
 	last_before *mine = (void *)own, *room = (void *)all;
-	status rc = comm_agree(c, own && all ? ST_OK : ST_RESOURCE);
+	status rc = comm_agree(c, own ? ST_OK : ST_RESOURCE);
 	for (size_t i = s->count; rc == ST_OK && i < p * s->count; i++) {
 		const size_t j = i / s->count - 1, k = i % s->count;
 		room->any = cut[i] > s->start[k];
@@ -462,6 +452,5 @@ status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er)
 	}
 	rc = comm_agree(c, rc == ST_OK ? sorted_failure(s, er) : rc);
 	mem_free(m, own);
-	mem_free(m, all);
 	return rc;
 }

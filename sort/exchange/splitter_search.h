@@ -22,15 +22,15 @@ typedef struct splitter_search {
 	const records *as_read; /* or NULL */
 	const uint64_t *target; /* [count] */
 	size_t count;
-	range *g;   /* [count * R] what is known */
+	range *g;   /* [count * R] what is known; then */
 	range *cut; /* [count * R] where the two pivots of a splitter cut */
-	/* bids: to each rank, from each; answers: of this rank, of all, where bids were */
 	size_t samples, bid_bytes, answer_bytes;
+	/* [size * samples] of the splitter that this rank is in charge of; then bids to each rank
+	 * and from each; answers: of this rank, of all, where bids were */
+	struct weighed *order;
 	unsigned char *out, *in, *answer;
-	struct weighed *order; /* [size * samples] of the splitter that this rank is in charge of */
-	struct weighed *own;   /* [own_room] of this rank, from several runs, */
-	unsigned char *items;  /* and the items */
-	size_t own_room;
+	struct weighed *own;  /* of this rank, from several runs; then */
+	unsigned char *items; /* the items */
 	unsigned round;
 	bool live;      /* there is a splitter still to be found */
 	bool failed;    /* a rank cannot go on */
