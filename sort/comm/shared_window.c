@@ -6,6 +6,7 @@
  * map anything: memory stays until the last of them has left it. */
 #include "shared_window.h"
 #include "base/clock.h"
+#include "base/lower_bound.h"
 #include "base/splitmix.h"
 #include "process_pointer.h"
 #include "rank_set.h"
@@ -58,7 +59,6 @@ typedef struct address {
 /* The area of a peer; a NULL: it is not seen. */
 typedef struct seen_area {
 	area *a;
-	size_t bytes;
 	int place; /* of this rank among its owner's peers */
 } seen_area;
 
@@ -71,10 +71,10 @@ struct shared_window {
 	bool inside;   /* all ranks are threads of this process */
 	int fd;        /* the file of own, until all are connected */
 	seen_area *of; /* [peers] */
-	/* until all are connected, [size] */
-	void *address;        /* or, inside, a process_pointer */
-	int32_t *sent, *told; /* 1 + the place of that rank in the list of this one, */
-			      /* and of this one in its list; 0: not seen */
+	/* until all are connected, [size], in one piece */
+	void *address; /* or, inside, a process_pointer */
+	/* 1: this rank sees the memory of that one, and that one this one's; or 0 */
+	unsigned char *sees, *seen;
 };
 
 /* A line of the cache has one kind of news alone. */
@@ -91,11 +91,16 @@ static size_t head_bytes(int peers)
 	return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
+static size_t area_bytes(const shared_window *w, const area *a)
+{
+	return head_bytes(a->peers) + ((size_t)a->peers - 1) * w->room_bytes;
+}
+
 uint64_t shared_window_most_bytes(size_t bytes, int peers, int ranks)
 {
 	const uint64_t n = (uint64_t)peers, p = (uint64_t)ranks;
-	return sizeof(shared_window) + n * sizeof(seen_area) +
-	       p * (sizeof(address) + 2 * sizeof(int32_t)) + head_bytes(peers) + (n - 1) * bytes;
+	return sizeof(shared_window) + n * sizeof(seen_area) + p * (sizeof(address) + 2) +
+	       head_bytes(peers) + (n - 1) * bytes;
 }
 
 /* ------------------------------------------------------------------------------------- memory */
@@ -121,25 +126,18 @@ static area *map_file(shared_window *w)
 	return a;
 }
 
-/* Only ranks of this process can see it. */
-static area *map_here(shared_window *w, err *e)
-{
-	void *p = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p != MAP_FAILED)
-		return p;
-	err_set(e, ST_RESOURCE, "no memory for exchange windows");
-	return NULL;
-}
-
 static status take_own(shared_window *w, err *e)
 {
 	const comm *c = w->c;
 	if (c->shares_memory && !w->inside && c->size <= MOST_RANKS)
 		w->own = map_file(w);
-	if (!w->own)
-		w->own = map_here(w, e);
-	if (!w->own)
-		return ST_RESOURCE;
+	if (!w->own) { /* only ranks of this process can see it */
+		void *p = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+		if (p == MAP_FAILED)
+			return err_set(e, ST_RESOURCE, "no memory for exchange windows");
+		w->own = p;
+	}
 	mem_hold(w->m, w->bytes);
 	w->own->users = 1;
 	w->own->peers = w->p.count;
@@ -150,10 +148,10 @@ static status take_own(shared_window *w, err *e)
 }
 
 /* This rank has no need any more of the memory of a rank. */
-static void leave(const shared_window *w, area *a, size_t bytes)
+static void leave(const shared_window *w, area *a)
 {
 	if (a && (!w->inside || atomic_fetch_sub(&a->users, 1) == 1))
-		(void)munmap(a, bytes);
+		(void)munmap(a, area_bytes(w, a));
 }
 
 status shared_window_open(shared_window **out, comm *c, mem *m, const peer_list *p, size_t bytes,
@@ -169,12 +167,14 @@ status shared_window_open(shared_window **out, comm *c, mem *m, const peer_list 
 	if (!size_mul(bytes, (size_t)p->count - 1, &room) ||
 	    __builtin_add_overflow(room, head_bytes(p->count), &w->bytes))
 		return err_set(e, ST_RESOURCE, "no memory for exchange windows");
+	const size_t one = w->inside ? sizeof(process_pointer) : sizeof(address);
 	w->of = mem_array(m, (size_t)p->count, sizeof *w->of, "exchange", e);
-	w->address = mem_array(m, size, w->inside ? sizeof(process_pointer) : sizeof(address),
-			       "exchange", e);
-	w->sent = mem_array(m, size, sizeof *w->sent, "exchange", e);
-	w->told = mem_array(m, size, sizeof *w->told, "exchange", e);
-	return w->of && w->address && w->sent && w->told ? take_own(w, e) : ST_RESOURCE;
+	w->address = mem_array(m, size, one + 2, "exchange", e);
+	if (!w->of || !w->address)
+		return ST_RESOURCE;
+	w->sees = (unsigned char *)w->address + size * one;
+	w->seen = w->sees + size;
+	return take_own(w, e);
 }
 
 /* What only connecting takes. */
@@ -184,10 +184,7 @@ static void drop_addresses(shared_window *w)
 		(void)close(w->fd);
 	w->fd = -1;
 	mem_free(w->m, w->address);
-	mem_free(w->m, w->sent);
-	mem_free(w->m, w->told);
 	w->address = NULL;
-	w->sent = w->told = NULL;
 }
 
 void shared_window_close(shared_window *w)
@@ -195,23 +192,16 @@ void shared_window_close(shared_window *w)
 	if (!w)
 		return;
 	for (int i = 0; w->of && i < w->p.count; i++)
-		leave(w, w->of[i].a, w->of[i].bytes);
+		leave(w, w->of[i].a);
 	if (w->own)
 		mem_drop(w->m, w->bytes);
-	leave(w, w->own, w->bytes);
+	leave(w, w->own);
 	drop_addresses(w);
 	mem_free(w->m, w->of);
 	mem_free(w->m, w);
 }
 
 /* --------------------------------------------------------------------------------- connecting */
-
-static address address_of(const shared_window *w)
-{
-	address a = { .nonce = w->own->nonce, .bytes = w->bytes, .pid = getpid(), .fd = w->fd };
-	memcpy(a.host, w->c->host, sizeof a.host);
-	return a;
-}
 
 /* Does the path lead to shared memory of this program? Nothing else may be opened: on another
  * machine of the same name it may be anything. */
@@ -224,14 +214,6 @@ static bool leads_to_memory(const char *path)
 	to[n] = '\0';
 	(void)snprintf(want, sizeof want, "/memfd:%s (deleted)", NAME);
 	return strcmp(to, want) == 0;
-}
-
-/* Is the memory as long as its head says? */
-static bool is_sound(const shared_window *w, const area *a, uint64_t bytes)
-{
-	const uint64_t n = (uint64_t)a->peers;
-	return a->peers > 0 && a->peers <= w->c->size && a->own >= 0 && a->own < a->peers &&
-	       bytes == head_bytes(a->peers) + (n - 1) * w->room_bytes;
 }
 
 /* The memory of a rank of this host; NULL: it is not to be seen. */
@@ -250,57 +232,64 @@ static area *map_of(const shared_window *w, const address *at)
 	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size == at->bytes)
 		a = map(fd, at->bytes);
 	(void)close(fd);
-	if (a && (a->nonce != at->nonce || !is_sound(w, a, at->bytes))) {
+	if (a && (a->nonce != at->nonce || a->peers <= 0 || a->peers > w->c->size || a->own < 0 ||
+		  a->own >= a->peers || at->bytes != area_bytes(w, a))) {
 		(void)munmap(a, at->bytes);
 		a = NULL;
 	}
 	return a;
 }
 
-static seen_area see(const shared_window *w, int rank)
+/* Tell the others where the memory of this rank is, and find that of each peer. */
+static status see_peers(shared_window *w)
 {
-	if (!w->inside) {
-		const address *at = (const address *)w->address + rank;
-		return (seen_area){ map_of(w, at), at->bytes, 0 };
-	}
-	const process_pointer *at = (const process_pointer *)w->address + rank;
-	area *a = process_pointer_is_whole(at) ? at->at : NULL;
-	return (seen_area){ a,
-			    a ? head_bytes(a->peers) + ((size_t)a->peers - 1) * w->room_bytes : 0,
-			    0 };
-}
-
-static uint64_t draw(const comm *c)
-{
+	comm *c = w->c;
 	uint64_t seed = (uint64_t)getpid() << 32 ^ (uint64_t)(now_s() * 1e9) ^ (uint64_t)c->rank;
-	return splitmix(&seed);
-}
-
-static status tell_addresses(shared_window *w)
-{
-	if (w->inside) {
-		const process_pointer mine = process_pointer_to(w->own);
-		return comm_allgather(w->c, &mine, w->address, sizeof mine);
+	const process_pointer here = process_pointer_to(w->own);
+	address mine = {
+		.nonce = splitmix(&seed), .bytes = w->bytes, .pid = getpid(), .fd = w->fd
+	};
+	memcpy(mine.host, c->host, sizeof mine.host);
+	w->own->nonce = mine.nonce;
+	if (w->inside)
+		w->own->users = w->p.count;
+	const status rc = w->inside ? comm_allgather(c, &here, w->address, sizeof here)
+				    : comm_allgather(c, &mine, w->address, sizeof mine);
+	for (int i = 0; rc == ST_OK && i < w->p.count; i++) {
+		const int rank = peers_rank(&w->p, i);
+		const process_pointer *at = (const process_pointer *)w->address + rank;
+		if (i == w->p.own)
+			continue;
+		if (!w->inside)
+			w->of[i].a = map_of(w, (const address *)w->address + rank);
+		else if (process_pointer_is_whole(at))
+			w->of[i].a = at->at;
+		w->sees[rank] = w->of[i].a != NULL;
 	}
-	const address mine = address_of(w);
-	return comm_allgather(w->c, &mine, w->address, sizeof mine);
+	return rc;
 }
 
-/* Two see each other, or neither sees the other. What a peer takes for the place of this rank has
- * to be that: the counts of another one would never come. */
+/* Two see each other, or neither sees the other. A peer that sees this rank counts for it at its
+ * place in the peer's list. */
 static status keep_mutual(shared_window *w)
 {
+	const int own = w->c->rank;
 	for (int i = 0; i < w->p.count; i++) {
 		seen_area *s = &w->of[i];
-		const int32_t told = w->told[peers_rank(&w->p, i)];
-		s->place = told - 1;
-		if (!s->a || told == 0) {
-			leave(w, s->a, s->bytes);
-			s->a = NULL;
-		} else if (told < 0 || told > s->a->peers ||
-			   s->a->to[s->place].rank != w->c->rank) {
+		const unsigned char seen = w->seen[peers_rank(&w->p, i)];
+		if (seen > 1)
 			return comm_noted(w->c, ST_PEER);
+		if (!s->a || !seen) {
+			leave(w, s->a);
+			s->a = NULL;
+			continue;
 		}
+		lower_bound b = { .lo = 0, .hi = (uint64_t)s->a->peers };
+		while (lower_bound_open(&b))
+			lower_bound_step(&b, s->a->to[b.mid].rank < own);
+		s->place = (int)b.lo;
+		if (s->place == s->a->peers || s->a->to[s->place].rank != own)
+			return comm_noted(w->c, ST_PEER);
 	}
 	return ST_OK;
 }
@@ -310,18 +299,9 @@ status shared_window_connect(shared_window *w)
 	comm *c = w->c;
 	status rc = ST_OK;
 	if (c->size <= MOST_RANKS || w->inside) {
-		w->own->nonce = draw(c);
-		if (w->inside)
-			w->own->users = w->p.count;
-		rc = tell_addresses(w);
-		for (int i = 0; rc == ST_OK && i < w->p.count; i++) {
-			const int rank = peers_rank(&w->p, i);
-			if (i != w->p.own)
-				w->of[i] = see(w, rank);
-			w->sent[rank] = w->of[i].a ? i + 1 : 0;
-		}
+		rc = see_peers(w);
 		if (rc == ST_OK)
-			rc = comm_alltoall(c, w->sent, w->told, sizeof *w->told);
+			rc = comm_alltoall(c, w->sees, w->seen, sizeof *w->seen);
 		if (rc == ST_OK)
 			rc = keep_mutual(w);
 	}
@@ -359,19 +339,14 @@ static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct t
 	return syscall(SYS_futex, word, op, value, until, NULL, kinds);
 }
 
-static bool any_sleeps(area *a, unsigned kinds)
-{
-	bool any = false;
-	for (unsigned k = 0; k < NEWS_KINDS; k++)
-		any |= kinds >> k & 1 && atomic_load(&a->sleepers[k]) > 0;
-	return any;
-}
-
 /* Both sides touch the words in the same order: no wake is lost. */
 static void ring(area *a, unsigned kinds)
 {
+	bool any = false;
 	atomic_fetch_add(&a->news, 1);
-	if (any_sleeps(a, kinds))
+	for (unsigned k = 0; k < NEWS_KINDS; k++)
+		any |= kinds >> k & 1 && atomic_load(&a->sleepers[k]) > 0;
+	if (any)
 		(void)futex(&a->news, FUTEX_WAKE_BITSET, INT32_MAX, NULL, kinds);
 }
 
