@@ -2,7 +2,7 @@
 /* The monitor's table
  *
  * The table has a row for each rank of the job. A row of a rank of this process points to the
- * rank's comm; a row of any other rank holds what the rank last told in a heartbeat.
+ * rank's comm; a row of any other rank holds the contents of its last heartbeat.
  *
  * Who writes. The threads of a rank count what they do by relaxed atomic additions to the comm and
  * to its rank_progress; they never touch the table and never take its lock. The rank's main thread
@@ -12,38 +12,36 @@
  * Otherwise it is a second thread, which also sends a heartbeat for each of its ranks to rank 0, or
  * from rank 0 to all, and writes the rows of the ranks that it hears.
  *
- * Who reads. The watcher, and on the monitor's thread the progress line, which takes a look at all
- * rows once a second or when a signal asks.
+ * Who reads. The watcher, and on the monitor's thread the progress line, once a second or when a
+ * signal asks.
  *
  * Why there may be two threads. No call of MPI has a time limit, and a thread that is inside MPI,
- * or that waits for the lock in front of it, may never return. So the thread that sends heartbeats
- * cannot be the one that notices that they hang. The monitor's thread never calls MPI: it shows
- * progress and keeps the deadline whatever the network does. It counts its sleeps, not the time
- * that they took, so that a process that was stopped is not overdue when it continues.
+ * or waits for the lock in front of it, may never return. So the monitor's thread never calls MPI:
+ * it shows progress and keeps the deadline whatever the network does. It counts its sleeps, not the
+ * time that they took, so that a process that was stopped is not overdue when it continues.
  *
  * In which order. The lock guards the table. It is held for copies and comparisons, never during a
  * call of MPI or a write to a terminal; an alarm is raised under it, so that no rank leaves while
- * it is reported. Nothing else orders the counts: a reader may see a block counted and not yet the
- * tick of it.
+ * it is reported. Nothing else orders the counts.
  *
  * Why stale data is harmless. All decisions compare a row with what it was before. A count that is
  * read late makes a rank look idle for one interval more, and the next look corrects that; a rank
- * is stuck only when ten looks in a row have seen nothing. Times are from the monotonic clock of
- * one process and never compared between processes: a heartbeat carries how long, not since when.
+ * is stuck only when ten looks in a row have seen nothing. Times are never compared between
+ * processes: a heartbeat carries how long, not since when.
  *
- * Which invariants hold. A row's comm exists while the row points to it, because a rank leaves by
- * monitor_leave, which clears the pointer under the lock, after the watcher has ended or while it
- * cannot look. A rank that is watched leaves together with all other ranks of the job, so a rank
- * that leaves early counts as waiting. A watcher begins when all ranks of its process have joined.
+ * Which invariants hold. A row's comm exists while the row points to it, because monitor_leave
+ * clears the pointer under the lock, after the watcher has ended or while it cannot look. A rank
+ * that is watched leaves together with all other ranks of the job, so a rank that leaves early
+ * counts as waiting. A watcher begins when all ranks of its process have joined.
  *
  * What a failure does. A rank is stuck if it does not wait for others and its process makes no
  * progress: no tick and next to no processor time. Its own process finds that. Rank 0 finds a
- * process that is stopped or gone, all others find that of rank 0, and if all wait for one another,
- * rank 0 finds that. A watcher that hangs no longer renews the deadline, and the monitor's thread
- * ends the job. Without memory or a thread nobody is watched: with a timeout that is an error,
- * otherwise nothing is shown.
+ * process that is stopped or gone, and that all ranks wait for one another; all others find that
+ * rank 0's process is stopped. A watcher that hangs no longer renews the deadline, and the
+ * monitor's thread ends the job. Without memory or a thread nobody is watched: with a timeout that
+ * is an error, otherwise nothing is shown.
  *
- * Memory: 250 bytes a rank, and 600 bytes for each link to a rank of another process. */
+ * Memory: 250 bytes a rank, and 500 bytes for each link to a rank of another process. */
 #include "monitor.h"
 #include "base/clock.h"
 
@@ -67,10 +65,8 @@ static const double MOST_BEAT_S = 0.5;
 static const double LEAST_S = 5, WITHOUT_PEER = 1.2, LONG_S = 86400;
 
 typedef struct heartbeat {
-	int32_t waiting, last;
-	uint64_t ticks;
-	double idle_s;
 	rank_seen seen;
+	uint64_t last;
 	uint64_t sum; /* of the fields above */
 } heartbeat;
 
@@ -78,10 +74,10 @@ typedef struct row {
 	comm *here;         /* NULL: in another process, or it has left */
 	struct watcher *by; /* NULL: none yet */
 	bool watched;       /* it has a watcher as soon as all ranks here have joined */
-	heartbeat beat;     /* of a rank in another process only `seen` */
-	double heard_at;    /* 0: it is, or was, here */
+	bool leaving;       /* has nothing left to do but to wait for the others' end */
+	rank_seen seen;
+	double heard_at; /* 0: it is, or was, here */
 	double ticked_at;
-	bool leaving; /* has nothing left to do but to wait for the others' end */
 } row;
 
 /* From a rank that is here to one in another process, and back. */
@@ -89,10 +85,11 @@ typedef struct peer_link {
 	comm *c;
 	int peer;
 	comm_req send, recv;
-	heartbeat out, in, known;
+	heartbeat out, in;
+	rank_seen known; /* not in the row: ranks that are simulated share a table */
+	double heard_at;
 	bool sending, receiving;
 	bool sent_last, ended; /* the own last heartbeat is under way; the other's was received */
-	double heard_at;
 } peer_link;
 
 /* Of one process. */
@@ -139,9 +136,9 @@ static void refresh(row *r, const moment *now)
 {
 	if (!r->here)
 		return;
-	r->beat.seen.at = progress_look(&r->here->progress, *now);
-	r->beat.seen.phase = atomic_load(&r->here->phase);
-	r->beat.seen.waiting = atomic_load(&r->here->waiting) > 0;
+	r->seen.at = progress_look(&r->here->progress, *now);
+	r->seen.phase = atomic_load(&r->here->phase);
+	r->seen.waiting = r->leaving || atomic_load(&r->here->waiting) > 0;
 }
 
 void monitor_hear(int rank, const rank_seen *seen)
@@ -149,7 +146,7 @@ void monitor_hear(int rank, const rank_seen *seen)
 	pthread_mutex_lock(&monitor.lock);
 	row *r = &monitor.row[rank];
 	if (!r->here) {
-		r->beat.seen = *seen;
+		r->seen = *seen;
 		r->heard_at = now_s();
 	}
 	pthread_mutex_unlock(&monitor.lock);
@@ -163,7 +160,7 @@ int monitor_look(monitor_take *take, void *to)
 	for (int i = 0; i < size; i++) {
 		row *r = &monitor.row[i];
 		refresh(r, &now);
-		rank_seen seen = r->beat.seen;
+		rank_seen seen = r->seen;
 		const double age_s = r->heard_at > 0 ? now.at_s - r->heard_at : 0;
 		if (seen.at.left_s > 0)
 			seen.at.left_s = fmax(seen.at.left_s - fmin(age_s, MOST_BEAT_S), 0);
@@ -180,14 +177,14 @@ static double cpu_now_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void raise_alarm(const watcher *w, int kind, int rank, const heartbeat *b, double seconds)
+static void raise_alarm(const watcher *w, int kind, int rank, const rank_seen *seen, double seconds)
 {
 	monitor.alarm(w->c, &(stall){ .kind = kind,
 				      .rank = rank,
-				      .host = b->seen.host,
-				      .phase = b->seen.phase,
+				      .host = seen->host,
+				      .phase = seen->phase,
 				      .seconds = seconds,
-				      .ticks = b->ticks });
+				      .ticks = seen->ticks });
 }
 
 /* Under the lock. A process that only polls takes a few percent of a processor; one that computes
@@ -206,16 +203,15 @@ static void look_at_own(watcher *w)
 	for (int i = w->first; i < w->first + w->ranks; i++) {
 		row *r = &monitor.row[i];
 		const uint64_t ticks = progress_ticks() + atomic_load(&r->here->ticks);
-		if (ticks != r->beat.ticks || works)
+		if (ticks != r->seen.ticks || works)
 			r->ticked_at = now.at_s;
 		refresh(r, &now);
-		r->beat.ticks = ticks;
-		r->beat.idle_s = now.at_s - r->ticked_at;
-		r->beat.waiting = r->leaving || r->beat.seen.waiting;
-		const bool idle = w->timeout_s > 0 && r->beat.idle_s > w->timeout_s;
-		if (idle && !r->beat.waiting)
-			raise_alarm(w, STALL_STUCK, i, &r->beat, r->beat.idle_s);
-		w->all_wait &= idle && r->beat.waiting;
+		r->seen.ticks = ticks;
+		r->seen.idle_s = now.at_s - r->ticked_at;
+		const bool idle = w->timeout_s > 0 && r->seen.idle_s > w->timeout_s;
+		if (idle && !r->seen.waiting)
+			raise_alarm(w, STALL_STUCK, i, &r->seen, r->seen.idle_s);
+		w->all_wait &= idle && r->seen.waiting;
 	}
 }
 
@@ -232,7 +228,7 @@ static void look_at_others(const watcher *w)
 		if (silent_s > w->timeout_s + w->timeout_s / HEARTBEATS * 2)
 			raise_alarm(w, STALL_SILENT, l->peer, &l->known, silent_s);
 	}
-	const heartbeat *first = &monitor.row[0].beat;
+	const rank_seen *first = &monitor.row[0].seen;
 	if (all_wait && w->first == 0)
 		raise_alarm(w, STALL_ALL, 0, first, first->idle_s);
 }
@@ -269,10 +265,10 @@ static void receive_heartbeats(const watcher *w, peer_link *l)
 		FAIL_FLIP(FAIL_HEARD, &l->in, sizeof l->in);
 		if (rc != ST_OK || l->in.sum != sum_of(&l->in))
 			raise_alarm(w, STALL_DAMAGED, l->peer, &l->known, 0);
-		l->known = l->in;
+		l->known = l->in.seen;
 		l->heard_at = now_s();
 		l->ended = l->in.last;
-		monitor_hear(l->peer, &l->known.seen);
+		monitor_hear(l->peer, &l->known);
 	}
 }
 
@@ -284,9 +280,8 @@ static void send_heartbeat(const watcher *w, peer_link *l)
 	if (l->sending || l->sent_last)
 		return;
 	pthread_mutex_lock(&monitor.lock);
-	l->out = monitor.row[l->c->rank].beat;
+	l->out = (heartbeat){ .seen = monitor.row[l->c->rank].seen, .last = w->leaving };
 	pthread_mutex_unlock(&monitor.lock);
-	l->out.last = w->leaving;
 	l->out.sum = sum_of(&l->out);
 	l->sending = start(l, &l->send, &l->out, true);
 	l->sent_last = w->leaving;
@@ -336,21 +331,10 @@ static void show_if_due(void)
 		monitor.show(asked);
 }
 
-static void check_deadline(double slept_s)
-{
-	const int peer = atomic_load(&waits_for);
-	const double allowed_s = fmax(monitor.timeout_s, LEAST_S);
-	if (slept_s >= allowed_s * (peer >= 0 ? 1 : WITHOUT_PEER))
-		monitor.alarm(NULL, &(stall){ .kind = STALL_OVERDUE,
-					      .rank = peer,
-					      .host = "",
-					      .seconds = slept_s,
-					      .doing = atomic_load(&doing) });
-}
-
 /* The monitor's thread. */
 static void *keep_time(void *unused)
 {
+	const double allowed_s = fmax(monitor.timeout_s, LEAST_S);
 	const double beat_s = monitor.timeout_s > 0 ? monitor.timeout_s / HEARTBEATS : LONG_S;
 	double now = now_s(), look_at = now + beat_s, slept_s = 0;
 	(void)unused;
@@ -369,8 +353,13 @@ static void *keep_time(void *unused)
 		slept_s += fmax(fmin(now, until) - before, 0);
 		if (atomic_exchange(&renewed, false))
 			slept_s = 0;
-		if (monitor.timeout_s > 0)
-			check_deadline(slept_s);
+		const int peer = atomic_load(&waits_for);
+		if (monitor.timeout_s > 0 && slept_s >= allowed_s * (peer >= 0 ? 1 : WITHOUT_PEER))
+			monitor.alarm(NULL, &(stall){ .kind = STALL_OVERDUE,
+						      .rank = peer,
+						      .host = "",
+						      .seconds = slept_s,
+						      .doing = atomic_load(&doing) });
 		if (now >= look_at)
 			look_at = now + beat_s;
 		show_if_due();
@@ -486,9 +475,11 @@ static bool all_here(const comm *c, bool leaving)
 static status watch(comm *c, double timeout_s, bool tells, err *e)
 {
 	const int first = c->process_first, past = first + c->process_ranks;
-	const size_t links = (size_t)(first == 0 ? c->size - past : past - first);
+	/* rank 0 has a link to each rank of another process, a rank of those one to rank 0 */
+	const bool root = first == 0;
+	const int from = root ? past : first, end = root ? c->size : past;
 	const double beat_s = timeout_s > 0 ? timeout_s / HEARTBEATS : MOST_BEAT_S;
-	watcher *w = malloc(sizeof *w + links * sizeof(peer_link));
+	watcher *w = malloc(sizeof *w + (size_t)(end - from) * sizeof(peer_link));
 	if (!w)
 		return err_set(e, ST_RESOURCE, "no memory for watching %d ranks", c->size);
 	*w = (watcher){ .c = monitor.row[first].here,
@@ -503,9 +494,9 @@ static status watch(comm *c, double timeout_s, bool tells, err *e)
 		monitor.row[i].by = w;
 		monitor.row[i].ticked_at = w->looked_at;
 	}
-	for (int i = first == 0 ? past : first; i < (first == 0 ? c->size : past); i++)
-		w->link[w->links++] = (peer_link){ .c = monitor.row[first == 0 ? 0 : i].here,
-						   .peer = first == 0 ? i : 0,
+	for (int i = from; i < end; i++)
+		w->link[w->links++] = (peer_link){ .c = monitor.row[root ? 0 : i].here,
+						   .peer = root ? i : 0,
 						   .heard_at = w->looked_at };
 	if (c->processes == 1 && monitor.running) {
 		monitor.own = w;
@@ -532,7 +523,7 @@ status monitor_join(comm *c, double timeout_s, bool tells, monitor_alarm *alarm,
 		row *r = &monitor.row[c->rank];
 		r->here = c;
 		r->watched = watched;
-		memcpy(r->beat.seen.host, c->host, sizeof c->host);
+		memcpy(r->seen.host, c->host, sizeof c->host);
 		monitor.joined++;
 		if (watched && all_here(c, false))
 			rc = watch(c, timeout_s, tells, e);

@@ -12,8 +12,10 @@ enum { TAG_HEARTBEAT = COMM_TAGS - 1 }; /* no other message uses this tag */
 /* How far a rank is. */
 typedef struct rank_seen {
 	progress_seen at;
+	uint64_t ticks;        /* of progress in its process */
+	double idle_s;         /* since the last of them */
 	int32_t phase;         /* of the comm */
-	int32_t waiting;       /* for other ranks */
+	int32_t waiting;       /* for other ranks, or for their end */
 	char host[HOST_BYTES]; /* "": nothing was heard of the rank */
 } rank_seen;
 
