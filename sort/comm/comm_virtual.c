@@ -32,18 +32,9 @@ typedef struct virtual_rank {
 	comm *inner;
 } virtual_rank;
 
-static virtual_rank *virtual_rank_of(comm *c)
+static const virtual_rank *virtual_rank_of(const comm *c)
 {
-	return (virtual_rank *)c;
-}
-
-/* Three sizes as a product; NULL without memory, or where they overflow. */
-static char *alloc_blocks(size_t n, size_t a, size_t b)
-{
-	size_t bytes;
-	if (__builtin_mul_overflow(a, b, &bytes) || __builtin_mul_overflow(bytes, n, &bytes))
-		return NULL;
-	return calloc(bytes ? bytes : 1, 1);
+	return (const virtual_rank *)c;
 }
 
 static status do_bcast(const process *p, const comm_call *k)
@@ -58,53 +49,39 @@ static status do_bcast(const process *p, const comm_call *k)
 	return rc;
 }
 
-/* With blocks of `most` ranks for each process. */
-static status do_gather(const process *p, const comm_call *k)
+/* All others: what a process sends to another one is a message of each of its ranks, in which
+ * COMM_ALLTOALL has one for each rank there. */
+static status do_others(const process *p, const comm_call *k)
 {
-	const size_t most = (size_t)p->most, bytes = k->bytes;
-	char *mine = alloc_blocks(1, most, bytes);
-	char *all = alloc_blocks((size_t)p->outer->size, most, bytes);
-	const comm_call out = { k->kind, mine, all, most * bytes, .root = p->process_of[k->root] };
-	status rc = mine && all ? ST_OK : ST_RESOURCE;
-	for (int i = 0; i < p->here && rc == ST_OK; i++)
-		comm_copy(mine + (size_t)i * bytes, p->call[i]->send, bytes);
-	if (rc == ST_OK)
-		rc = p->outer->ops->collective(p->outer, &out);
-	for (int i = 0; i < p->here && rc == ST_OK; i++)
-		for (int r = 0; r < p->size; r++)
-			if (k->kind == COMM_ALLGATHER || k->root == p->first + i)
-				comm_copy((char *)p->call[i]->recv + (size_t)r * bytes,
-					  all + ((size_t)p->process_of[r] * most +
-						 (size_t)p->index_of[r]) *
-							  bytes,
-					  bytes);
-	free(mine);
-	free(all);
-	return rc;
-}
-
-/* Two processes exchange most x most blocks, by sender and receiver. */
-static status do_alltoall(const process *p, const comm_call *k)
-{
-	const size_t bytes = k->bytes, most = (size_t)p->most, row = most * bytes,
-		     square = most * row;
-	char *send = alloc_blocks((size_t)p->outer->size * most, most, bytes);
-	char *recv = alloc_blocks((size_t)p->outer->size * most, most, bytes);
-	const comm_call out = { k->kind, send, recv, square, .root = 0 };
+	const bool each = k->kind == COMM_ALLTOALL;
+	const size_t most = (size_t)p->most, bytes = k->bytes, row = each ? most : 1;
+	const size_t processes = (size_t)p->outer->size;
+	size_t of_rank, part, all; /* bytes */
+	if (__builtin_mul_overflow(row, bytes, &of_rank) ||
+	    __builtin_mul_overflow(most, of_rank, &part) ||
+	    __builtin_mul_overflow(processes, part, &all))
+		return ST_RESOURCE;
+	char *send = calloc(1, (each ? all : part) + 1), *recv = calloc(1, all + 1);
+	const comm_call out = { k->kind, send, recv, part, .root = p->process_of[k->root] };
 	status rc = send && recv ? ST_OK : ST_RESOURCE;
 	for (int i = 0; i < p->here && rc == ST_OK; i++)
-		for (int to = 0; to < p->size; to++)
-			comm_copy(send + (size_t)p->process_of[to] * square + (size_t)i * row +
-					  (size_t)p->index_of[to] * bytes,
+		for (int to = 0; to < (each ? p->size : 1); to++) {
+			const size_t at = each ? (size_t)p->process_of[to] * part +
+							  (size_t)p->index_of[to] * bytes
+					       : 0;
+			comm_copy(send + at + (size_t)i * of_rank,
 				  (const char *)p->call[i]->send + (size_t)to * bytes, bytes);
+		}
 	if (rc == ST_OK)
 		rc = p->outer->ops->collective(p->outer, &out);
 	for (int i = 0; i < p->here && rc == ST_OK; i++)
 		for (int from = 0; from < p->size; from++)
-			comm_copy((char *)p->call[i]->recv + (size_t)from * bytes,
-				  recv + (size_t)p->process_of[from] * square +
-					  (size_t)p->index_of[from] * row + (size_t)i * bytes,
-				  bytes);
+			if (k->kind != COMM_GATHER || k->root == p->first + i)
+				comm_copy((char *)p->call[i]->recv + (size_t)from * bytes,
+					  recv + (size_t)p->process_of[from] * part +
+						  (size_t)p->index_of[from] * of_rank +
+						  (each ? (size_t)i * bytes : 0),
+					  bytes);
 	free(send);
 	free(recv);
 	return rc;
@@ -123,9 +100,7 @@ static status virtual_collective(comm *c, const comm_call *k)
 	int32_t went = ST_OK;
 	status rc = by_inner(in, COMM_GATHER, &k, p->call, sizeof k);
 	if (rc == ST_OK && in->rank == 0)
-		went = k->kind == COMM_BCAST      ? do_bcast(p, k)
-		       : k->kind == COMM_ALLTOALL ? do_alltoall(p, k)
-						  : do_gather(p, k);
+		went = k->kind == COMM_BCAST ? do_bcast(p, k) : do_others(p, k);
 	if (rc == ST_OK)
 		rc = by_inner(in, COMM_BCAST, &went, &went, sizeof went);
 	return rc == ST_OK ? (status)went : rc;
@@ -202,12 +177,12 @@ static status place_ranks(process *p, err *e)
 	const size_t size = (size_t)p->size, here = (size_t)p->here;
 	if (size == 0 || here == 0)
 		return err_set(e, ST_INTERNAL, "a rank without virtual ranks");
-	p->process_of = calloc(size, sizeof *p->process_of);
-	p->index_of = calloc(size, sizeof *p->index_of);
+	p->process_of = calloc(size, 2 * sizeof *p->process_of);
 	p->call = calloc(here, sizeof *p->call);
 	p->room = calloc(here, comm_room_bytes(p->size));
-	if (!p->process_of || !p->index_of || !p->call || !p->room)
+	if (!p->process_of || !p->call || !p->room)
 		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", p->size);
+	p->index_of = p->process_of + size;
 	for (int i = 0, r = 0; i < out->size; i++)
 		for (int k = 0; k < p->count[i]; k++, r++) {
 			p->process_of[r] = i;
@@ -230,7 +205,6 @@ status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg,
 			rc = comm_agree(outer, rc);
 	}
 	free(p.process_of);
-	free(p.index_of);
 	free(p.call);
 	free(p.room);
 	return rc;

@@ -168,11 +168,11 @@ static status make_flow(const planning *g, bool second, peer_flow *f)
 		recv[i] = second ? g->said[i].next : g->told[i].now;
 		n += send[i] || recv[i] || i == c->rank;
 	}
-	f->rank = mem_array(g->m, n, sizeof *f->rank, "peers", g->e);
-	f->send = mem_array(g->m, n, sizeof *f->send, "counts", g->e);
-	f->recv = mem_array(g->m, n, sizeof *f->recv, "counts", g->e);
-	if (!f->rank || !f->send || !f->recv)
+	f->send = mem_array(g->m, n, 2 * sizeof *f->send + sizeof *f->rank, "peers", g->e);
+	if (!f->send)
 		return ST_RESOURCE;
+	f->recv = f->send + n;
+	f->rank = (void *)(f->recv + n);
 	f->peers = (peer_list){ f->rank, 0, 0 };
 	for (int i = 0; i < c->size; i++) {
 		if (!send[i] && !recv[i] && i != c->rank)
@@ -190,10 +190,8 @@ static status make_flow(const planning *g, bool second, peer_flow *f)
 static status make_steps(const planning *g, two_level *t)
 {
 	const peer_list *p = &t->step[0].peers;
-	if (make_flow(g, false, &t->step[0]) != ST_OK || make_flow(g, true, &t->step[1]) != ST_OK)
-		return ST_RESOURCE;
-	t->first = mem_array(g->m, (size_t)p->count + 1, sizeof *t->first, "peers", g->e);
-	if (!t->first)
+	if (make_flow(g, false, &t->step[0]) != ST_OK || make_flow(g, true, &t->step[1]) != ST_OK ||
+	    !(t->first = mem_array(g->m, (size_t)p->count + 1, sizeof *t->first, "peers", g->e)))
 		return ST_RESOURCE;
 	int at = 0;
 	for (int i = 0; i < g->c->size; i++)
@@ -273,16 +271,14 @@ status two_level_plan(two_level *t, comm *c, mem *m, const two_level_query *q, e
 
 void peer_flow_free(peer_flow *f, mem *m)
 {
-	mem_free(m, f->rank);
 	mem_free(m, f->send);
-	mem_free(m, f->recv);
 	*f = (peer_flow){ 0 };
 }
 
 void two_level_free(two_level *t, mem *m)
 {
-	for (int k = 0; k < 2; k++)
-		peer_flow_free(&t->step[k], m);
+	peer_flow_free(&t->step[0], m);
+	peer_flow_free(&t->step[1], m);
 	mem_free(m, t->first);
 	*t = (two_level){ 0 };
 }

@@ -14,8 +14,8 @@
 /* What a rank sends and receives in one step. */
 typedef struct peer_flow {
 	peer_list peers;
+	uint64_t *send, *recv; /* [peers] records to and from each; with these */
 	int *rank;             /* of peers */
-	uint64_t *send, *recv; /* [peers] records to and from each */
 } peer_flow;
 
 void peer_flow_free(peer_flow *f, mem *m);
