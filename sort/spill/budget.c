@@ -9,7 +9,6 @@
 #include "io/io_fd.h"
 #include "kernel/demand.h"
 #include "spill.h"
-#include "spill_sizes.h"
 #include "sorted_merge.h"
 
 enum {

@@ -7,7 +7,6 @@
 #include "testing/failpoint.h"
 #include "io/file.h"
 #include "kernel/record.h"
-#include "spill_sizes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,6 @@
  * files without names do not outlive the program, those with names are synced by
  * run_checkpoint.c, and the checksums find a write that the disk lost. */
 #include "spill.h"
-#include "spill_sizes.h"
 #include "base/minmax.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
@@ -38,28 +37,63 @@ typedef struct run_file {
 
 struct spill {
 	mem *m;
+	spill_plan p; /* with the sizes that were chosen */
 	spill_dirs dirs;
 	atomic_uint_least64_t again; /* runs written a second time */
-	const spill_name *name;      /* [runs] of their files; NULL: they have none */
-	uint32_t record_bytes;
-	size_t block_bytes, write_bytes;
-	run_file *run;
-	size_t runs;
-	uint64_t *sum; /* of all blocks of all runs */
+	run_file *run;               /* [runs] */
+	uint64_t *sum;               /* of all blocks of all runs */
 	size_t sums;
 	atomic_size_t sums_taken;
 	unsigned char *memory; /* [memory_runs] of memory_bytes */
-	size_t memory_runs, memory_bytes;
+	size_t memory_bytes;
 	unsigned char *buffer; /* [buffers] of write_bytes */
-	size_t buffers;
-	atomic_bool *busy; /* [buffers] */
-	bool direct;
-	io_backend *io;
+	atomic_bool *busy;     /* [buffers] */
 };
+
+/* ------------------------------------------------------------------------------- sizes */
+
+static uint64_t round_up(uint64_t v, uint64_t to)
+{
+	return (v + to - 1) / to * to;
+}
+
+size_t spill_block_bytes(uint32_t record_bytes)
+{
+	/* the greatest common divisor: the alignment is a power of two */
+	const size_t common = size_min(record_bytes & -record_bytes, SPILL_ALIGN);
+	const size_t both = SPILL_ALIGN / common * record_bytes;
+	if (both > SPILL_MOST_BLOCK_BYTES)
+		return SPILL_BLOCK_BYTES;
+	return both > SPILL_BLOCK_BYTES ? both : SPILL_BLOCK_BYTES / both * both;
+}
+
+uint64_t spill_memory_bytes(uint64_t recs, uint32_t record_bytes)
+{
+	uint64_t bytes;
+	if (__builtin_mul_overflow(recs, record_bytes, &bytes) || bytes > INT64_MAX)
+		return UINT64_MAX;
+	return round_up(bytes, SPILL_ALIGN);
+}
+
+uint64_t spill_disk_recs(uint64_t recs, uint64_t runs, uint64_t run_recs, uint64_t memory_runs)
+{
+	const uint64_t before = runs ? (runs - 1) * run_recs : 0;
+	const uint64_t last = recs > before ? u64_min(recs - before, run_recs) : 0;
+	return memory_runs ? recs - u64_min(recs, (memory_runs - 1) * run_recs + last) : recs;
+}
+
+spill_layout spill_layout_of(size_t block_bytes, uint32_t record_bytes, uint64_t recs)
+{
+	const uint64_t bytes = round_up(recs * record_bytes, SPILL_ALIGN);
+	return (spill_layout){ .fd = -1,
+			       .end = bytes,
+			       .block_bytes = block_bytes,
+			       .blocks = (size_t)((bytes + block_bytes - 1) / block_bytes) };
+}
 
 static const char *name_of(const spill *s, size_t i)
 {
-	return s->name ? s->name[i].text : NULL;
+	return s->p.name ? s->p.name[i].text : NULL;
 }
 
 static const tempdir *dir_of(const spill *s, size_t i)
@@ -71,7 +105,7 @@ static const tempdir *dir_of(const spill *s, size_t i)
  * bytes. */
 static uint64_t stored_bytes(const run_file *r)
 {
-	return spill_round_up(r->bytes, SPILL_ALIGN);
+	return round_up(r->bytes, SPILL_ALIGN);
 }
 
 /* ------------------------------------------------------------------------------- opening */
@@ -81,14 +115,15 @@ static uint64_t bytes_there(const spill *s)
 {
 	struct stat st;
 	uint64_t sum = 0;
-	for (size_t i = 0; s->name && i < s->runs; i++) /* then no run stays in memory */
+	for (size_t i = 0; s->p.name && i < s->p.runs; i++) /* then no run stays in memory */
 		if (fstatat(dir_of(s, i)->fd, name_of(s, i), &st, AT_SYMLINK_NOFOLLOW) == 0)
 			sum += (uint64_t)st.st_blocks * 512;
 	return sum;
 }
 
-static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
+static status open_dirs(spill *s, uint64_t bytes, err *e)
 {
+	const spill_plan *p = &s->p;
 	uint64_t all;
 	const status rc = spill_dirs_open(&s->dirs, s->m, p->dir, p->dirs, e);
 	if (rc != ST_OK || p->growing)
@@ -97,7 +132,7 @@ static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 	if (__builtin_mul_overflow(bytes, p->ranks_here, &all))
 		all = UINT64_MAX;
 	return spill_dirs_fit(&s->dirs, all,
-			      s->runs > s->memory_runs ? bytes / (s->runs - s->memory_runs) : 0, e);
+			      p->runs > p->memory_runs ? bytes / (p->runs - p->memory_runs) : 0, e);
 }
 
 /* A file with a name is made under the lock without which no process gives up its others: after
@@ -106,16 +141,17 @@ static status open_dirs(spill *s, const spill_plan *p, uint64_t bytes, err *e)
 static status create_file(spill *s, size_t i, err *e)
 {
 	run_file *r = &s->run[i];
-	if (s->name)
+	if (s->p.name)
 		unfinished_hold();
 	const status rc =
-		s->name && s->name[i].there
-			? tempdir_open_file(dir_of(s, i), name_of(s, i), s->direct, &r->f, e)
-			: spill_dirs_create(&s->dirs, &r->dir, name_of(s, i), s->direct, &r->f, e);
-	if (s->name)
+		s->p.name && s->p.name[i].there
+			? tempdir_open_file(dir_of(s, i), name_of(s, i), !s->p.buffered, &r->f, e)
+			: spill_dirs_create(&s->dirs, &r->dir, name_of(s, i), !s->p.buffered, &r->f,
+					    e);
+	if (s->p.name)
 		unfinished_release();
 	if (rc == ST_OK)
-		io_fd_use(&r->f, s->io);
+		io_fd_use(&r->f, s->p.io);
 	return rc;
 }
 
@@ -132,61 +168,49 @@ static void close_file(run_file *r)
 static status create_files(spill *s, err *e)
 {
 	status rc = ST_OK;
-	for (size_t i = 0; rc == ST_OK && i < s->runs; i++)
+	for (size_t i = 0; rc == ST_OK && i < s->p.runs; i++)
 		if (!s->run[i].memory)
 			rc = create_file(s, i, e);
-	for (size_t i = 0; rc == ST_OK && s->name && i < s->dirs.count; i++)
+	for (size_t i = 0; rc == ST_OK && s->p.name && i < s->dirs.count; i++)
 		rc = file_sync_dir(s->dirs.dir[i].fd, s->dirs.dir[i].label, e);
 	return rc;
 }
 
-/* Spread evenly, so that the disk has work all the time. */
-static void place_in_memory(spill *s)
+/* All memory, and nothing but memory. Runs that stay in memory are spread evenly, so that the disk
+ * has work all the time. */
+static status allocate(spill *s, err *e)
 {
-	for (size_t i = 0; i < s->runs; i++) {
-		const size_t before = i * s->memory_runs / s->runs;
-		if ((i + 1) * s->memory_runs / s->runs > before)
+	const size_t runs = s->p.runs, held = s->p.memory_runs;
+	s->run = mem_array(s->m, runs, sizeof *s->run, "spilled runs", e);
+	s->sum = mem_array(s->m, s->sums, sizeof *s->sum, "checksums of spilled blocks", e);
+	s->busy = mem_array(s->m, s->p.buffers, sizeof *s->busy, "spill writers", e);
+	s->buffer = mem_array(s->m, s->p.buffers, s->p.write_bytes, "spill buffers", e);
+	s->memory = mem_array(s->m, held, s->memory_bytes, "runs in memory", e);
+	for (size_t i = 0; s->run && i < runs; i++) {
+		const size_t before = i * held / runs;
+		s->run[i] = (run_file){ .f = IO_FD_NONE, .dir = i % s->p.dirs };
+		if (s->memory && (i + 1) * held / runs > before)
 			s->run[i].memory = s->memory + before * s->memory_bytes;
 	}
-}
-
-/* All memory, and nothing but memory. */
-static status allocate(spill *s, size_t dirs, err *e)
-{
-	s->run = mem_array(s->m, s->runs, sizeof *s->run, "spilled runs", e);
-	s->sum = mem_array(s->m, s->sums, sizeof *s->sum, "checksums of spilled blocks", e);
-	s->busy = mem_array(s->m, s->buffers, sizeof *s->busy, "spill writers", e);
-	s->buffer = mem_array(s->m, s->buffers, s->write_bytes, "spill buffers", e);
-	for (size_t i = 0; s->run && i < s->runs; i++) /* no plan is without a directory */
-		s->run[i] = (run_file){ .f = IO_FD_NONE, .dir = dirs ? i % dirs : 0 };
-	s->memory = mem_array(s->m, s->memory_runs, s->memory_bytes, "runs in memory", e);
-	if (!s->run || !s->sum || !s->busy || !s->buffer || !s->memory)
-		return ST_RESOURCE;
-	place_in_memory(s);
-	return ST_OK;
+	return s->run && s->sum && s->busy && s->buffer && s->memory ? ST_OK : ST_RESOURCE;
 }
 
 /* False if the sizes are impossible. *bytes: on disk. */
-static bool set_sizes(spill *s, const spill_plan *p, uint64_t *bytes)
+static bool set_sizes(spill *s, uint64_t *bytes)
 {
-	s->record_bytes = p->record_bytes;
-	s->runs = p->runs;
-	s->buffers = p->buffers;
-	s->direct = !p->buffered;
-	s->io = p->io;
-	s->block_bytes = p->block_bytes ? p->block_bytes : spill_block_bytes(p->record_bytes);
-	if (__builtin_mul_overflow(p->recs, s->record_bytes, bytes) || *bytes > INT64_MAX)
+	spill_plan *p = &s->p;
+	p->block_bytes = p->block_bytes ? p->block_bytes : spill_block_bytes(p->record_bytes);
+	if (__builtin_mul_overflow(p->recs, p->record_bytes, bytes) || *bytes > INT64_MAX)
 		return false;
 	const uint64_t most = p->write_bytes ? p->write_bytes : SPILL_WRITE_BYTES;
 	const uint64_t once = *bytes < most ? *bytes + 1 : most;
-	s->write_bytes = (size_t)spill_round_up(once, s->block_bytes);
+	p->write_bytes = (size_t)round_up(once, p->block_bytes);
 	/* each run may begin a block of its own */
-	if (__builtin_add_overflow(*bytes / s->block_bytes, s->runs, &s->sums))
+	if (__builtin_add_overflow(*bytes / p->block_bytes, p->runs, &s->sums))
 		return false;
-	s->memory_runs = p->memory_runs;
 	s->memory_bytes = spill_memory_bytes(p->memory_recs, p->record_bytes);
 	*bytes =
-		spill_disk_recs(p->recs, p->runs, p->memory_recs, p->memory_runs) * s->record_bytes;
+		spill_disk_recs(p->recs, p->runs, p->memory_recs, p->memory_runs) * p->record_bytes;
 	return true;
 }
 
@@ -201,17 +225,16 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 	spill *s = mem_array(m, 1, sizeof *s, "spilling", e);
 	if (!s)
 		return ST_RESOURCE;
-	s->m = m;
-	s->name = p->name;
-	status rc = ST_OK;
-	if (!set_sizes(s, p, &bytes))
-		rc = err_set(e, ST_RESOURCE,
-			     "cannot spill %" PRIu64 " records of %" PRIu32 " bytes: too many",
-			     p->recs, p->record_bytes);
+	*s = (spill){ .m = m, .p = *p, .dirs.m = m };
+	status rc = set_sizes(s, &bytes) ? ST_OK
+					 : err_set(e, ST_RESOURCE,
+						   "cannot spill %" PRIu64 " records of %" PRIu32
+						   " bytes: too many",
+						   p->recs, p->record_bytes);
 	if (rc == ST_OK)
-		rc = allocate(s, p->dirs, e);
+		rc = allocate(s, e);
 	if (rc == ST_OK)
-		rc = open_dirs(s, p, bytes, e);
+		rc = open_dirs(s, bytes, e);
 	if (rc == ST_OK && !p->growing)
 		rc = create_files(s, e);
 	if (rc == ST_OK)
@@ -230,7 +253,7 @@ static status misused(err *e, size_t i, const char *why)
 
 static bool take_buffer(spill *s, run_file *r)
 {
-	for (r->buffer = 0; r->buffer < s->buffers; r->buffer++)
+	for (r->buffer = 0; r->buffer < s->p.buffers; r->buffer++)
 		if (!atomic_exchange(&s->busy[r->buffer], true))
 			return true;
 	return false;
@@ -239,18 +262,18 @@ static bool take_buffer(spill *s, run_file *r)
 /* Reserve the run's part of the table of checksums. */
 static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 {
-	if (i >= s->runs || s->run[i].state != RUN_EMPTY)
+	if (i >= s->p.runs || s->run[i].state != RUN_EMPTY)
 		return misused(e, i, "it cannot begin now");
 	run_file *r = &s->run[i];
 	uint64_t bytes;
-	if (__builtin_mul_overflow(recs, s->record_bytes, &bytes) || bytes > INT64_MAX ||
+	if (__builtin_mul_overflow(recs, s->p.record_bytes, &bytes) || bytes > INT64_MAX ||
 	    (r->sum && bytes != r->room_bytes) || (r->memory && bytes > s->memory_bytes))
 		return misused(e, i, "it is longer than was planned");
 	if (r->sum) /* from when it was written elsewhere */
 		return ST_OK;
 	r->room_bytes = bytes;
 	const size_t blocks =
-		(size_t)(spill_round_up(r->room_bytes, s->block_bytes) / s->block_bytes);
+		(size_t)(round_up(r->room_bytes, s->p.block_bytes) / s->p.block_bytes);
 	const size_t at = atomic_fetch_add(&s->sums_taken, blocks);
 	if (at > s->sums || blocks > s->sums - at)
 		return misused(e, i, "it is longer than was planned");
@@ -263,11 +286,10 @@ static void remove_name(const spill *s, size_t i)
 {
 	file_id is;
 	unsigned removed = 0;
-	if (s->name && file_id_of(s->run[i].f.fd, &is))
+	if (s->p.name && file_id_of(s->run[i].f.fd, &is))
 		(void)file_remove(dir_of(s, i)->fd, name_of(s, i), &is, &removed);
 }
 
-/* Its file is empty, or incomplete. */
 static void leave_dir(spill *s, size_t i)
 {
 	remove_name(s, i);
@@ -292,7 +314,7 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	const tempdir *t = dir_of(s, i);
 	/* not on tmpfs, which would fill the space with zeros */
 	return t->in_memory ? ST_OK
-			    : file_reserve(r->f.fd, 0, spill_round_up(r->room_bytes, SPILL_ALIGN),
+			    : file_reserve(r->f.fd, 0, round_up(r->room_bytes, SPILL_ALIGN),
 					   t->label, e);
 }
 
@@ -313,16 +335,16 @@ bool spill_run_again(spill *s, size_t i)
 static unsigned char *place_of(const spill *s, const run_file *r, uint64_t byte)
 {
 	return r->memory ? r->memory + byte
-			 : s->buffer + r->buffer * s->write_bytes + byte % s->write_bytes;
+			 : s->buffer + r->buffer * s->p.write_bytes + byte % s->p.write_bytes;
 }
 
 /* The block that the run ends with is complete, or the last one: its checksum, while it is in the
  * cache. */
 static void sum_block(const spill *s, const run_file *r)
 {
-	const uint64_t block = (r->bytes - 1) / s->block_bytes, from = block * s->block_bytes;
+	const uint64_t block = (r->bytes - 1) / s->p.block_bytes, from = block * s->p.block_bytes;
 	const unsigned char *p = place_of(s, r, from);
-	r->sum[block] = XXH3_64bits(p, (size_t)(spill_round_up(r->bytes, SPILL_ALIGN) - from));
+	r->sum[block] = XXH3_64bits(p, (size_t)(round_up(r->bytes, SPILL_ALIGN) - from));
 }
 
 /* The last `fill` bytes of the run, which are in its buffer, or where they stay. */
@@ -331,14 +353,14 @@ static status flush(spill *s, size_t i, size_t fill, err *e)
 	const run_file *r = &s->run[i];
 	const uint64_t offset = r->bytes - fill;
 	unsigned char *p = place_of(s, r, offset);
-	const size_t stored = (size_t)spill_round_up(fill, SPILL_ALIGN);
+	const size_t stored = (size_t)round_up(fill, SPILL_ALIGN);
 	FAIL_FLIP(FAIL_SPILL, p, fill);
 	if (r->memory)
 		return ST_OK;
 	err why = { ST_OK, "" };
 	const status rc = io_fd_write_at(&r->f, p, stored, offset, dir_of(s, i)->label, &why);
 	if (rc != ST_OK)
-		return spill_dirs_failed(&why, s->name == NULL, e);
+		return spill_dirs_failed(&why, s->p.name == NULL, e);
 	if (r->f.direct < 0) /* early, before memory is full of dirty pages */
 		file_start_writeback(r->f.fd, offset, stored);
 	return ST_OK;
@@ -347,36 +369,37 @@ static status flush(spill *s, size_t i, size_t fill, err *e)
 void *spill_run_room(const spill *s, size_t i, size_t *n)
 {
 	const run_file *r = &s->run[i];
-	const size_t fill = (size_t)(r->bytes % s->write_bytes);
-	const size_t block = s->block_bytes - fill % s->block_bytes;
-	const size_t most =
-		block < s->record_bytes ? size_min(s->write_bytes - fill, s->record_bytes) : block;
-	*n = size_min(*n, most / s->record_bytes);
+	const size_t fill = (size_t)(r->bytes % s->p.write_bytes);
+	const size_t block = s->p.block_bytes - fill % s->p.block_bytes;
+	const size_t most = block < s->p.record_bytes
+				    ? size_min(s->p.write_bytes - fill, s->p.record_bytes)
+				    : block;
+	*n = size_min(*n, most / s->p.record_bytes);
 	return place_of(s, r, r->bytes);
 }
 
 status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e)
 {
-	if (i >= s->runs || s->run[i].state != RUN_WRITING)
+	if (i >= s->p.runs || s->run[i].state != RUN_WRITING)
 		return misused(e, i, "it is not being written");
 	run_file *r = &s->run[i];
-	if (n > (r->room_bytes - r->bytes) / s->record_bytes)
+	if (n > (r->room_bytes - r->bytes) / s->p.record_bytes)
 		return misused(e, i, "it is longer than was announced");
 	const unsigned char *from = recs;
 	status rc = ST_OK;
-	for (size_t left = (size_t)n * s->record_bytes, some; left > 0 && rc == ST_OK;
+	for (size_t left = (size_t)n * s->p.record_bytes, some; left > 0 && rc == ST_OK;
 	     left -= some) {
-		const size_t fill = (size_t)(r->bytes % s->write_bytes);
+		const size_t fill = (size_t)(r->bytes % s->p.write_bytes);
 		unsigned char *to = place_of(s, r, r->bytes);
-		some = size_min(left, s->block_bytes - fill % s->block_bytes);
+		some = size_min(left, s->p.block_bytes - fill % s->p.block_bytes);
 		if (from != to)
 			memcpy(to, from, some);
 		from += some;
 		r->bytes += some;
-		if (r->bytes % s->block_bytes == 0)
+		if (r->bytes % s->p.block_bytes == 0)
 			sum_block(s, r);
-		if (r->bytes % s->write_bytes == 0)
-			rc = flush(s, i, s->write_bytes, e);
+		if (r->bytes % s->p.write_bytes == 0)
+			rc = flush(s, i, s->p.write_bytes, e);
 	}
 	return rc;
 }
@@ -384,11 +407,11 @@ status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e
 status spill_run_end(spill *s, size_t i, err *e)
 {
 	char q[QUOTED_BYTES];
-	if (i >= s->runs || s->run[i].state != RUN_WRITING)
+	if (i >= s->p.runs || s->run[i].state != RUN_WRITING)
 		return misused(e, i, "it is not being written");
 	run_file *r = &s->run[i];
-	const size_t fill = (size_t)(r->bytes % s->write_bytes);
-	if (r->bytes % s->block_bytes)
+	const size_t fill = (size_t)(r->bytes % s->p.write_bytes);
+	if (r->bytes % s->p.block_bytes)
 		sum_block(s, r);
 	const status rc = fill ? flush(s, i, fill, e) : ST_OK;
 	if (rc != ST_OK)
@@ -413,7 +436,7 @@ void spill_end_writing(spill *s)
 spill_layout spill_run_layout(const spill *s, size_t i, uint64_t recs)
 {
 	const run_file *r = &s->run[i];
-	spill_layout at = spill_layout_of(s->block_bytes, s->record_bytes, recs);
+	spill_layout at = spill_layout_of(s->p.block_bytes, s->p.record_bytes, recs);
 	at.fd = r->f.fd;
 	at.label = dir_of(s, i)->label;
 	at.sum = r->sum;
@@ -442,24 +465,19 @@ typedef struct span {
 /* The blocks that hold records [first, first + n), n >= 1, of a run that has them. */
 static span span_of(const spill *s, const run_file *r, uint64_t first, uint64_t n)
 {
-	const uint64_t from = first * s->record_bytes, to = from + n * s->record_bytes;
-	return (span){ from / s->block_bytes * s->block_bytes,
-		       u64_min(spill_round_up(to, s->block_bytes), stored_bytes(r)) };
+	const uint64_t from = first * s->p.record_bytes, to = from + n * s->p.record_bytes;
+	return (span){ from / s->p.block_bytes * s->p.block_bytes,
+		       u64_min(round_up(to, s->p.block_bytes), stored_bytes(r)) };
 }
 
 uint64_t spill_run_recs(const spill *s, size_t i)
 {
-	return s->run[i].bytes / s->record_bytes;
-}
-
-size_t spill_record_bytes(const spill *s)
-{
-	return s->record_bytes;
+	return s->run[i].bytes / s->p.record_bytes;
 }
 
 size_t spill_block_recs(const spill *s)
 {
-	return s->block_bytes % s->record_bytes ? 0 : s->block_bytes / s->record_bytes;
+	return s->p.block_bytes % s->p.record_bytes ? 0 : s->p.block_bytes / s->p.record_bytes;
 }
 
 size_t spill_read_bytes(const spill *s, uint64_t n)
@@ -468,27 +486,15 @@ size_t spill_read_bytes(const spill *s, uint64_t n)
 	if (n == 0)
 		return 0;
 	/* the first byte of the records may be the last of its block */
-	if (__builtin_mul_overflow(n, s->record_bytes, &bytes) ||
-	    __builtin_add_overflow(bytes, 2 * s->block_bytes, &most))
+	if (__builtin_mul_overflow(n, s->p.record_bytes, &bytes) ||
+	    __builtin_add_overflow(bytes, 2 * s->p.block_bytes, &most))
 		return SIZE_MAX;
-	return (size_t)(((bytes + s->block_bytes - 2) / s->block_bytes + 1) * s->block_bytes);
-}
-
-uint64_t spill_read_fit(const spill *s, size_t i, uint64_t first, size_t buf_bytes)
-{
-	const run_file *r = &s->run[i];
-	const uint64_t recs = r->bytes / s->record_bytes;
-	if (first >= recs)
-		return 0;
-	const uint64_t start = span_of(s, r, first, 1).start;
-	const uint64_t end = start + buf_bytes / s->block_bytes * s->block_bytes;
-	const uint64_t whole = u64_min(end, r->bytes) / s->record_bytes;
-	return whole > first ? whole - first : 0;
+	return (size_t)(((bytes + s->p.block_bytes - 2) / s->p.block_bytes + 1) * s->p.block_bytes);
 }
 
 uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes)
 {
-	const size_t block = s->block_bytes, rec = s->record_bytes;
+	const size_t block = s->p.block_bytes, rec = s->p.record_bytes;
 	if (block % rec == 0) {
 		*buf_bytes = bytes > block ? bytes / block * block : block;
 		return *buf_bytes / rec;
@@ -503,14 +509,14 @@ static status verify(const spill *s, const run_file *r, span w, const unsigned c
 {
 	char q[QUOTED_BYTES];
 	const size_t i = (size_t)(r - s->run);
-	for (uint64_t at = w.start; at < w.end; at += s->block_bytes, p += s->block_bytes) {
-		const uint64_t block = at / s->block_bytes;
-		if (XXH3_64bits(p, u64_min(w.end - at, s->block_bytes)) == r->sum[block])
+	for (uint64_t at = w.start; at < w.end; at += s->p.block_bytes, p += s->p.block_bytes) {
+		const uint64_t block = at / s->p.block_bytes;
+		if (XXH3_64bits(p, u64_min(w.end - at, s->p.block_bytes)) == r->sum[block])
 			continue;
 		remove_name(s, i);
 		return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged%s",
 			       err_quoted(r->memory ? "(memory)" : dir_of(s, i)->label, q), block,
-			       i, s->name ? "; with --resume it is made again" : "");
+			       i, s->p.name ? "; with --resume it is made again" : "");
 	}
 	return ST_OK;
 }
@@ -519,7 +525,7 @@ status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, siz
 		  const unsigned char **recs, err *e)
 {
 	*recs = buf;
-	if (i >= s->runs || s->run[i].state != RUN_COMPLETE)
+	if (i >= s->p.runs || s->run[i].state != RUN_COMPLETE)
 		return misused(e, i, "it is not complete");
 	run_file *r = &s->run[i];
 	const uint64_t have = spill_run_recs(s, i);
@@ -529,7 +535,7 @@ status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, siz
 		return ST_OK;
 	const span w = span_of(s, r, first, n);
 	if (r->memory) {
-		*recs = r->memory + first * s->record_bytes;
+		*recs = r->memory + first * s->p.record_bytes;
 		return verify(s, r, w, r->memory + w.start, e);
 	}
 	if (w.end - w.start > buf_bytes || (uintptr_t)buf % SPILL_ALIGN != 0)
@@ -538,7 +544,7 @@ status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, siz
 				  dir_of(s, i)->label, e);
 	if (rc == ST_OK)
 		rc = verify(s, r, w, buf, e);
-	*recs = (const unsigned char *)buf + (first * s->record_bytes - w.start);
+	*recs = (const unsigned char *)buf + (first * s->p.record_bytes - w.start);
 	return rc;
 }
 
@@ -552,14 +558,14 @@ status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned 
 			return rc;
 		/* all records that came along whole */
 		const span w = span_of(s, &s->run[i], at, 1);
-		const uint64_t bytes = s->record_bytes;
+		const uint64_t bytes = s->p.record_bytes;
 		const uint64_t before = (at * bytes - w.start) / bytes;
 		v->run = i;
 		v->first = at - before;
 		v->recs -= before * bytes;
 		v->n = u64_min(w.end, s->run[i].bytes) / bytes - v->first;
 	}
-	*rec = v->recs + (at - v->first) * s->record_bytes;
+	*rec = v->recs + (at - v->first) * s->p.record_bytes;
 	return ST_OK;
 }
 
@@ -581,10 +587,9 @@ void spill_close(spill *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; s->run && i < s->runs; i++)
+	for (size_t i = 0; s->run && i < s->p.runs; i++)
 		spill_drop_run(s, i);
 	mem *m = s->m;
-	s->dirs.m = m;
 	spill_dirs_close(&s->dirs);
 	mem_free(m, s->memory);
 	mem_free(m, s->buffer);

@@ -55,6 +55,17 @@ typedef struct spill_plan {
 	bool buffered;       /* go through the page cache even where direct I/O is possible */
 } spill_plan;
 
+/* spill_block_bytes - a multiple of the alignment and, if that is not too large, of the record. */
+size_t spill_block_bytes(uint32_t record_bytes);
+
+/* spill_memory_bytes - what a run of so many records takes in memory; UINT64_MAX: more than there
+ * can be. */
+uint64_t spill_memory_bytes(uint64_t recs, uint32_t record_bytes);
+
+/* spill_disk_recs - of recs in runs of run_recs, but for the last, those that are on disk where
+ * memory_runs of the runs are not: the last one is in memory if any is. */
+uint64_t spill_disk_recs(uint64_t recs, uint64_t runs, uint64_t run_recs, uint64_t memory_runs);
+
 /* spill_open - room for runs 0 to p->runs - 1; p is not kept. Checks that the directories have
  * the space for p->recs (ST_RESOURCE, with the bytes needed and free), and creates all files, so
  * that a limit on open files shows before the work. Main thread of the rank, as spill_close. */
@@ -93,7 +104,9 @@ typedef struct spill_layout {
 	size_t blocks;
 } spill_layout;
 
-/* spill_run_layout - valid until spill_close. */
+/* spill_layout_of - of a file that is not open (fd -1). spill_run_layout - of a run; valid until
+ * spill_close. */
+spill_layout spill_layout_of(size_t block_bytes, uint32_t record_bytes, uint64_t recs);
 spill_layout spill_run_layout(const spill *s, size_t run, uint64_t recs);
 
 /* spill_run_adopt - run `run`, which was not begun, is complete in its file, with recs records and
@@ -103,18 +116,12 @@ status spill_run_adopt(spill *s, size_t run, uint64_t recs, const uint64_t *sum,
 /* spill_run_recs - how many records the complete run has. */
 uint64_t spill_run_recs(const spill *s, size_t run);
 
-/* spill_record_bytes - of a record. spill_block_recs - records of a block that holds whole ones; 0:
- * records lie across the ends of blocks. */
-size_t spill_record_bytes(const spill *s);
+/* spill_block_recs - records of a block that holds whole ones; 0: records lie across the ends of
+ * blocks. */
 size_t spill_block_recs(const spill *s);
 
 /* spill_read_bytes - a buffer for any n records of a run; SIZE_MAX if there can be none. */
 size_t spill_read_bytes(const spill *s, uint64_t n);
-
-/* spill_read_fit - how many records from `first` on a buffer of buf_bytes holds at most, so that
- * the read ends with a block: at least one before the run's end, if buf_bytes is
- * spill_read_bytes(s, 1) or more. */
-uint64_t spill_read_fit(const spill *s, size_t run, uint64_t first, size_t buf_bytes);
 
 /* spill_chunk_recs - how many records n make a chunk of about `bytes`, a block at least; *buf_bytes
  * is a buffer for n of them from any multiple of n on, with no excess where blocks hold whole

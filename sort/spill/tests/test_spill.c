@@ -5,13 +5,21 @@
  * appears meanwhile; prints the error and exits with its code (test_spill.sh lets the system fail
  * under this) */
 #include "spill_help.h"
-#include "spill/spill_sizes.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+/* How many records from `first` on a buffer holds, so that the read ends with a block. */
+static uint64_t window(const spill *s, size_t run, uint32_t rec, uint64_t first, size_t buf_bytes)
+{
+	const uint64_t recs = spill_run_recs(s, run);
+	const size_t block = spill_run_layout(s, run, recs).block_bytes;
+	const uint64_t end = first * rec / block * block + buf_bytes / block * block;
+	return (end < recs * rec ? end / rec : recs) - first;
+}
 
 /* The whole run in windows that end at blocks. */
 static status read_windows(spill *s, size_t run, uint32_t rec, size_t buf_bytes, err *e)
@@ -21,7 +29,7 @@ static status read_windows(spill *s, size_t run, uint32_t rec, size_t buf_bytes,
 	unsigned char *buf = aligned_alloc(SPILL_ALIGN, buf_bytes);
 	status rc = buf ? ST_OK : ST_RESOURCE;
 	while (rc == ST_OK && at < spill_run_recs(s, run)) {
-		const uint64_t n = spill_read_fit(s, run, at, buf_bytes);
+		const uint64_t n = window(s, run, rec, at, buf_bytes);
 		if (n == 0)
 			rc = err_set(e, ST_INVALID, "no record fits a buffer for one");
 		else
@@ -190,13 +198,19 @@ static void aligned_windows_waste_nothing(void **state)
 	const spill_plan p = plan_of(&here, 100, 1, 100000);
 	good(spill_open(&s, &m, &p, &e), &e);
 	good(write_run(s, 0, 100, 100000, 1000, &e), &e);
-	const size_t room = SPILL_WRITE_BYTES;
-	const uint64_t n = spill_read_fit(s, 0, 0, room);
-	assert_true(n * 100 > room - 256 * 1024);
+	size_t buf_bytes;
+	const uint64_t n = spill_chunk_recs(s, SPILL_WRITE_BYTES, &buf_bytes);
+	assert_true(n * 100 > SPILL_WRITE_BYTES - 256 * 1024);
 	assert_int_equal(n * 100 % SPILL_ALIGN, 0);
-	assert_int_equal(spill_read_fit(s, 0, n, room), n);
-	assert_int_equal(spill_read_fit(s, 0, 100000, room), 0);
-	assert_int_equal(spill_read_fit(s, 0, 99999, room), 1);
+	assert_int_equal(buf_bytes, n * 100);
+	unsigned char *buf = aligned_alloc(SPILL_ALIGN, buf_bytes);
+	const unsigned char *recs;
+	assert_non_null(buf);
+	good(spill_read(s, 0, n, n, buf, buf_bytes, &recs, &e), &e);
+	good(spill_read(s, 0, 99999, 1, buf, buf_bytes, &recs, &e), &e);
+	assert_int_equal(spill_read(s, 0, n, n + 1, buf, buf_bytes, &recs, &e), ST_INTERNAL);
+	assert_int_equal(spill_read(s, 0, 100000, 1, buf, buf_bytes, &recs, &e), ST_INTERNAL);
+	free(buf);
 	spill_close(s);
 }
 
