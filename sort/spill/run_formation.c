@@ -18,12 +18,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* The memory of a worker. */
-typedef struct workspace {
-	unsigned char *raw, *record;
-	demand_room *held; /* scratch for the order of records that were held */
-} workspace;
-
 /* The records of a run: places [first, first + n) of an order. */
 typedef struct ordered {
 	demand *order;
@@ -31,27 +25,29 @@ typedef struct ordered {
 	records r;
 	uint64_t first;
 	size_t n;
+	unsigned char *record; /* room for one */
+	err e;                 /* the worker's */
 } ordered;
 
 typedef struct run_formation {
 	read_runs *d;
 	const run_formation_plan *p;
+	mem *m;
 	const reader *from; /* files, or */
 	record_take *take;  /* a stream, from `source` */
 	void *source;
-	const read_runs *held; /* its records that are in memory already */
-	read_runs sample;      /* of all files, for buckets */
-	mem *m;
-	bool ended;
-	pthread_mutex_t stream_lock; /* a worker holds it until it has read a whole run */
-	workspace *workspace;        /* [workers] */
+	read_runs *held;  /* its records that are in memory already; NULL: none, or no longer */
+	read_runs sample; /* of all files, for buckets */
 	unsigned workers;
+	unsigned char *record, *raw; /* [workers] a record, and a run of raw_bytes */
+	size_t raw_bytes;
 	run_note *note; /* [runs] where they outlive the program, */
 	bool *kept;     /* and an earlier one left it */
-	size_t raw_bytes;
 	atomic_size_t next;
-	double begun_s;       /* by the clock */
-	pthread_mutex_t lock; /* for what follows, the sums in d, and the speed history */
+	bool ended;
+	pthread_mutex_t stream_lock; /* a worker holds it until it has read a whole run */
+	double begun_s;              /* by the clock */
+	pthread_mutex_t lock;        /* for what follows, the sums in d, and the speed history */
 	err e;
 } run_formation;
 
@@ -71,7 +67,7 @@ static void take_samples(const run_formation *s, size_t run, const ordered *o,
 	}
 }
 
-static status write_once(run_formation *s, size_t run, const workspace *b, const ordered *o, err *e)
+static status write_once(run_formation *s, size_t run, const ordered *o, err *e)
 {
 	spill *to = s->d->disk.spill;
 	const uint64_t end = o->first + o->n;
@@ -87,7 +83,7 @@ static status write_once(run_formation *s, size_t run, const workspace *b, const
 			unsigned char *recs = spill_run_room(to, run, &k);
 			if (k == 0) {
 				k = 1;
-				recs = b->record;
+				recs = o->record;
 			}
 			const double span = trace_begin();
 			rc = gather_misfits(demand_gather(o->order, &p, at, k, false, recs), e);
@@ -100,15 +96,15 @@ static status write_once(run_formation *s, size_t run, const workspace *b, const
 }
 
 /* The records stay in memory until a directory has room for them. */
-static status write_run(run_formation *s, size_t run, const workspace *b, const ordered *o, err *e)
+static status write_run(run_formation *s, size_t run, ordered *o)
 {
 	for (;;) {
 		err why = { ST_OK, "" };
-		const status rc = write_once(s, run, b, o, &why);
+		const status rc = write_once(s, run, o, &why);
 		if (rc == ST_OK)
 			return ST_OK;
 		if (rc != ST_RESOURCE || !spill_run_again(s->d->disk.spill, run))
-			return err_set(e, rc, "%s", why.text);
+			return err_set(&o->e, rc, "%s", why.text);
 	}
 }
 
@@ -125,73 +121,65 @@ static run_checkpoint checkpoint_of(const run_formation *s, size_t run)
 }
 
 /* Write the records of a run to disk in order. */
-static void finish_run(run_formation *s, size_t run, const workspace *b, const ordered *o,
-		       checksum sum, err *e)
+static void finish_run(run_formation *s, size_t run, ordered *o, checksum sum)
 {
-	if (e->code == ST_OK && write_run(s, run, b, o, e) == ST_OK && s->p->keep) {
+	if (o->e.code == ST_OK && write_run(s, run, o) == ST_OK && s->p->keep) {
 		run_checkpoint saved = checkpoint_of(s, run);
 		saved.note.sum = sum;
-		(void)run_checkpoint_save(s->d->disk.spill, run, s->p->keep, &saved, e);
+		(void)run_checkpoint_save(s->d->disk.spill, run, s->p->keep, &saved, &o->e);
 	}
-	pthread_mutex_lock(&s->lock);
-	if (e->code != ST_OK)
-		err_set(&s->e, e->code, "%s", e->text);
-	pthread_mutex_unlock(&s->lock);
 }
 
-typedef struct arriving {
-	demand *order;
-	err *e;
-} arriving;
-
-static void keys_to_buckets(void *arriving_, uint64_t first, size_t n)
+static void keys_to_buckets(void *ordered_, uint64_t first, size_t n)
 {
-	const arriving *a = arriving_;
-	if (a->e->code == ST_OK)
-		(void)demand_add(a->order, 0, first, n, a->e);
+	ordered *o = ordered_;
+	if (o->e.code == ST_OK)
+		(void)demand_add(o->order, 0, first, n, &o->e);
 }
 
-static unsigned char *room_of(const workspace *b)
+/* Where a worker reads the records of a run to. */
+static unsigned char *room_of(const run_formation *s, unsigned worker)
 {
-	return b->raw + (size_t)(-(uintptr_t)b->raw % IO_FD_ALIGN);
+	unsigned char *raw = s->raw + worker * s->raw_bytes;
+	return raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN);
 }
 
 /* Read the run's records from the files, or find them where the stream was read to; put their keys
  * into buckets, and write them. */
-static void do_run(run_formation *s, size_t run, const workspace *b)
+static void make_run(run_formation *s, size_t run, unsigned worker, ordered *o)
 {
 	const read_runs_plan *l = &s->p->load;
 	speed_history *speeds = l->speed_history;
 	const uint64_t first = s->d->start[run];
-	err e = { ST_OK, "" };
 	const double t0 = now_s();
-	ordered o = { .n = (size_t)(s->d->start[run + 1] - first) };
-	unsigned char *recs = room_of(b) + (s->from ? reader_align(s->from, first) : 0);
-	o.r = (records){ recs, l->lay, l->rank };
-	const demand_plan p = { .in = o.r,
-				.n = o.n,
+	unsigned char *recs = room_of(s, worker) + (s->from ? reader_align(s->from, first) : 0);
+	o->n = (size_t)(s->d->start[run + 1] - first);
+	o->r = (records){ recs, l->lay, l->rank };
+	const demand_plan p = { .in = o->r,
+				.n = o->n,
 				.lanes = 1,
 				.threads = 1,
 				.sample = s->sample.keys_sample,
 				.samples = s->sample.keys_samples };
-	status rc = demand_open(&o.order, s->m, &p, &e);
-	arriving a = { o.order, &e };
-	loading got = { .arrived = keys_to_buckets, .arrived_to = &a };
+	status rc = demand_open(&o->order, s->m, &p, &o->e);
+	loading got = { .arrived = keys_to_buckets, .arrived_to = o };
 	if (rc == ST_OK && s->from)
-		rc = reader_load(s->from, first, o.n, recs, &got, &e);
+		rc = reader_load(s->from, first, o->n, recs, &got, &o->e);
 	else if (rc == ST_OK)
-		rc = demand_add(o.order, 0, 0, o.n, &e);
-	if (rc == ST_OK && e.code == ST_OK && demand_end(o.order, &e) == ST_OK)
-		(void)demand_room_open(&o.room, o.order, &e);
-	finish_run(s, run, b, &o, got.sum, &e);
-	demand_room_close(o.room);
-	demand_close(o.order);
+		rc = demand_add(o->order, 0, 0, o->n, &o->e);
+	if (rc == ST_OK && o->e.code == ST_OK && demand_end(o->order, &o->e) == ST_OK)
+		(void)demand_room_open(&o->room, o->order, &o->e);
+	finish_run(s, run, o, got.sum);
+	demand_room_close(o->room);
+	demand_close(o->order);
+	o->room = NULL;
+	o->order = NULL;
 	pthread_mutex_lock(&s->lock);
 	s->d->sum = checksum_join(s->d->sum, got.sum);
 	s->d->verify_s += got.verify_s;
 	if (speeds)
 		speed_history_add(speeds, t0 - s->begun_s, now_s() - s->begun_s,
-				  (double)o.n * (speeds->read_s + speeds->sort_s));
+				  (double)o->n * (speeds->read_s + speeds->sort_s));
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -201,14 +189,6 @@ static bool goes_on(run_formation *s)
 	const bool yes = s->e.code == ST_OK && !(s->p->stop && atomic_load(s->p->stop));
 	pthread_mutex_unlock(&s->lock);
 	return yes;
-}
-
-static void work(void *run_formation_, unsigned worker)
-{
-	run_formation *s = run_formation_;
-	for (size_t run; goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->disk.s.count;)
-		if (!s->kept || !s->kept[run])
-			do_run(s, run, &s->workspace[worker]);
 }
 
 /* One more run, of n records; false if there may be no more. */
@@ -225,53 +205,71 @@ static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 	return true;
 }
 
-/* Read the stream's next run, and the next, until there is none. */
-static void work_on_stream(void *run_formation_, unsigned worker)
+/* Read the next run of the stream; false: it has ended. */
+static bool read_run(run_formation *s, unsigned worker, size_t *run, err *e)
+{
+	const uint64_t most = s->p->b->run_recs;
+	size_t n = 0;
+	pthread_mutex_lock(&s->stream_lock);
+	*run = s->d->disk.s.count;
+	if (!s->ended && s->take(s->source, room_of(s, worker), (size_t)most, &n, e) == ST_OK &&
+	    n > 0 && !add_run(s->d, s->p, n))
+		err_set(e, ST_RESOURCE, "more than %" PRIu64 " records came: %s", s->d->start[*run],
+			s->p->full);
+	s->ended = s->ended || e->code != ST_OK || n < most;
+	pthread_mutex_unlock(&s->stream_lock);
+	return e->code == ST_OK && n > 0;
+}
+
+/* The next run that is there to be made; false: there is none. */
+static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
+{
+	if (!s->from && !s->held)
+		return read_run(s, worker, run, e);
+	do
+		*run = atomic_fetch_add(&s->next, 1);
+	while (*run < s->d->disk.s.count && s->kept && s->kept[*run]);
+	return *run < s->d->disk.s.count;
+}
+
+/* Make run after run, until there is none, or one worker has failed. */
+static void work(void *run_formation_, unsigned worker)
 {
 	run_formation *s = run_formation_;
-	const workspace *b = &s->workspace[worker];
-	const uint64_t most = s->p->b->run_recs;
-	while (goes_on(s)) {
-		err e = { ST_OK, "" };
-		size_t n = 0;
-		pthread_mutex_lock(&s->stream_lock);
-		const size_t run = s->d->disk.s.count;
-		if (!s->ended && s->take(s->source, room_of(b), (size_t)most, &n, &e) == ST_OK &&
-		    n > 0 && !add_run(s->d, s->p, n))
-			err_set(&e, ST_RESOURCE, "more than %" PRIu64 " records came: %s",
-				s->d->start[run], s->p->full);
-		s->ended = s->ended || e.code != ST_OK || n < most;
-		pthread_mutex_unlock(&s->stream_lock);
-		if (e.code == ST_OK && n == 0)
-			return;
-		if (e.code == ST_OK) {
-			do_run(s, run, b);
+	read_runs *held = s->held;
+	ordered o = { .record = s->record + worker * s->p->load.lay.record_bytes };
+	if (held && demand_room_open(&o.room, held->memory.order, &o.e) == ST_OK) {
+		o.order = held->memory.order;
+		o.r = held->memory.recs;
+	}
+	for (size_t run; o.e.code == ST_OK && goes_on(s) && next_run(s, worker, &run, &o.e);) {
+		if (!held) {
+			make_run(s, run, worker, &o);
 			continue;
 		}
-		pthread_mutex_lock(&s->lock);
-		err_set(&s->e, e.code, "%s", e.text);
-		pthread_mutex_unlock(&s->lock);
+		o.first = s->d->start[run];
+		o.n = (size_t)(s->d->start[run + 1] - o.first);
+		finish_run(s, run, &o, (checksum){ 0, 0 });
 	}
+	demand_room_close(o.room);
+	if (o.e.code == ST_OK)
+		return;
+	pthread_mutex_lock(&s->lock);
+	err_set(&s->e, o.e.code, "%s", o.e.text);
+	pthread_mutex_unlock(&s->lock);
 }
 
-static void work_on_held(void *run_formation_, unsigned worker)
+static status run_workers(run_formation *s, err *e)
 {
-	run_formation *s = run_formation_;
-	const workspace *b = &s->workspace[worker];
-	for (size_t run;
-	     goes_on(s) && (run = atomic_fetch_add(&s->next, 1)) < s->d->disk.s.count;) {
-		const uint64_t first = s->d->start[run];
-		const ordered o = { .order = s->held->memory.order,
-				    .room = b->held,
-				    .r = s->held->memory.recs,
-				    .first = first,
-				    .n = (size_t)(s->d->start[run + 1] - first) };
-		err e = { ST_OK, "" };
-		finish_run(s, run, b, &o, (checksum){ 0, 0 }, &e);
-	}
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->stream_lock, NULL);
+	pool_run(s->workers, work, s);
+	pthread_mutex_destroy(&s->stream_lock);
+	pthread_mutex_destroy(&s->lock);
+	return s->e.code == ST_OK ? ST_OK : err_set(e, s->e.code, "%s", s->e.text);
 }
 
-static status load_kept(run_formation *s, mem *m, err *e)
+static status load_kept(run_formation *s, err *e)
 {
 	read_runs *d = s->d;
 	const layout *l = &s->p->load.lay;
@@ -282,8 +280,8 @@ static status load_kept(run_formation *s, mem *m, err *e)
 		if (!s->kept[run])
 			continue;
 		saved = checkpoint_of(s, run);
-		rc = run_checkpoint_load(d->disk.spill, run, s->p->keep, s->p->b->stride, m, &saved,
-					 l, e);
+		rc = run_checkpoint_load(d->disk.spill, run, s->p->keep, s->p->b->stride, s->m,
+					 &saved, l, e);
 		/* its samples have the places that they had on the rank which made the run */
 		for (size_t i = d->disk.sample_at[run]; i < d->disk.sample_at[run + 1]; i++) {
 			item *it = (void *)(d->disk.sample + i * item_bytes(l));
@@ -299,59 +297,12 @@ static status load_kept(run_formation *s, mem *m, err *e)
 	return rc;
 }
 
-/* Memory to sort and write a run. */
-static status alloc_workspaces(run_formation *s, mem *m, err *e)
+/* Memory to read runs. */
+static status alloc_raw(run_formation *s, err *e)
 {
-	const budget *b = s->p->b;
-	const layout *l = &s->p->load.lay;
-	status rc = ST_OK;
-	s->raw_bytes = b->run_recs * l->record_bytes + 2 * IO_FD_ALIGN;
-	s->workers = budget_sorters(b);
-	s->workspace = mem_array(m, s->workers, sizeof *s->workspace, "threads", e);
-	for (unsigned i = 0; s->workspace && i < s->workers; i++) {
-		workspace *w = &s->workspace[i];
-		w->record = mem_array(m, 1, l->record_bytes, "a record", e);
-		if (!w->record)
-			rc = ST_RESOURCE;
-	}
-	return s->workspace ? rc : ST_RESOURCE;
-}
-
-/* Memory to read it, besides. */
-static status alloc_run_memory(run_formation *s, mem *m, err *e)
-{
-	status rc = ST_OK;
-	for (unsigned i = 0; i < s->workers; i++) {
-		workspace *w = &s->workspace[i];
-		w->raw = mem_array(m, s->raw_bytes, 1, "a run", e);
-		if (!w->raw)
-			rc = ST_RESOURCE;
-	}
-	return rc;
-}
-
-static void free_workspaces(run_formation *s, mem *m)
-{
-	for (unsigned i = 0; s->workspace && i < s->workers; i++) {
-		const workspace *w = &s->workspace[i];
-		mem_free(m, w->raw);
-		mem_free(m, w->record);
-	}
-	mem_free(m, s->workspace);
-}
-
-/* Memory for as many runs and samples as there may be. */
-static status lay_out(const run_formation_plan *p, mem *m, read_runs *d, err *e)
-{
-	const budget *b = p->b;
-	sorted_disk *t = &d->disk;
-	const size_t samples = (size_t)(p->load.n / b->stride) + b->runs;
-	d->start = mem_array(m, b->runs + 1, sizeof *d->start, "runs", e);
-	t->sample_at = mem_array(m, b->runs + 1, sizeof *t->sample_at, "samples", e);
-	t->sample = mem_array(m, samples, item_bytes(&p->load.lay), "samples", e);
-	t->stride = b->stride;
-	d->s = &t->s;
-	return d->start && t->sample_at && t->sample ? ST_OK : ST_RESOURCE;
+	s->raw_bytes = s->p->b->run_recs * s->p->load.lay.record_bytes + 2 * IO_FD_ALIGN;
+	s->raw = mem_array(s->m, s->workers, s->raw_bytes, "runs", e);
+	return s->raw ? ST_OK : ST_RESOURCE;
 }
 
 /* n records in runs of full length, but for the last. */
@@ -364,8 +315,9 @@ static void add_runs(read_runs *d, const run_formation_plan *p, uint64_t n)
 }
 
 /* Runs that were kept, and between them those to be made, with their notes and names. */
-static status add_pieces(run_formation *s, mem *m, err *e)
+static status add_pieces(run_formation *s, err *e)
 {
+	mem *m = s->m;
 	const run_checkpoint_plan *keep = s->p->keep;
 	const budget *b = s->p->b;
 	read_runs *d = s->d;
@@ -392,34 +344,13 @@ static status add_pieces(run_formation *s, mem *m, err *e)
 	return ST_OK;
 }
 
-static status open_spill(const run_formation_plan *p, mem *m, read_runs *d, err *e)
-{
-	const spill_plan sp = { .dir = p->dir,
-				.dirs = p->dirs,
-				.name = d->names,
-				.record_bytes = p->load.lay.record_bytes,
-				.runs = p->b->runs,
-				.memory_runs = p->b->memory_runs,
-				.memory_recs = p->b->run_recs,
-				.recs = p->load.n,
-				.buffers = budget_sorters(p->b),
-				.write_bytes = p->b->write_bytes,
-				.ranks_here = p->ranks_here,
-				.growing = p->full != NULL,
-				.io = p->load.io,
-				.buffered = p->load.direct == DIRECT_NEVER };
-	const status rc = spill_open(&d->disk.spill, m, &sp, e);
-	return rc == ST_OK ? sorted_disk_open(&d->disk, m, &p->load.lay, p->load.rank, d->start, e)
-			   : rc;
-}
-
 /* Which files the names that the state has planned have led to, before a record is in them. */
-static status note_files(run_formation *s, mem *m, err *e)
+static status note_files(run_formation *s, err *e)
 {
 	const read_runs *d = s->d;
 	char q[QUOTED_BYTES];
 	size_t n = 0;
-	file_note *file = mem_array(m, d->disk.s.count, sizeof *file, "files of runs", e);
+	file_note *file = mem_array(s->m, d->disk.s.count, sizeof *file, "files of runs", e);
 	status rc = file ? ST_OK : ST_RESOURCE;
 	for (size_t i = 0; rc == ST_OK && i < d->disk.s.count; i++) {
 		if (s->kept[i])
@@ -432,121 +363,126 @@ static status note_files(run_formation *s, mem *m, err *e)
 	}
 	if (rc == ST_OK)
 		rc = run_notes_files(s->p->keep->notes, file, n, e);
-	mem_free(m, file);
+	mem_free(s->m, file);
 	return rc;
 }
 
-static status run_workers(run_formation *s, pool_work *what, err *e)
-{
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_mutex_init(&s->stream_lock, NULL);
-	pool_run(s->workers, what, s);
-	pthread_mutex_destroy(&s->stream_lock);
-	pthread_mutex_destroy(&s->lock);
-	return s->e.code == ST_OK ? ST_OK : err_set(e, s->e.code, "%s", s->e.text);
-}
-
-static status make_runs(run_formation *s, const input *in, mem *m, err *e)
+static status make_runs(run_formation *s, const input *in, err *e)
 {
 	const read_runs_plan *l = &s->p->load;
 	const reader_plan rp = { l->first, l->n, l->lay, l->direct, l->io };
 	reader *r = NULL;
-	status rc = alloc_workspaces(s, m, e);
-	if (rc == ST_OK)
-		rc = alloc_run_memory(s, m, e);
+	status rc = alloc_raw(s, e);
 	if (rc == ST_OK)
 		rc = reader_open(&r, in, &rp, e);
 	if (rc == ST_OK) {
 		s->from = r;
 		s->begun_s = now_s();
-		rc = read_runs_sample(m, l, r, s->p->b->run_recs, &s->sample, e);
+		rc = read_runs_sample(s->m, l, r, s->p->b->run_recs, &s->sample, e);
 	}
 	if (rc == ST_OK)
-		rc = run_workers(s, work, e);
+		rc = run_workers(s, e);
 	if (rc == ST_OK)
 		rc = reader_check(r, e);
 	reader_close(r);
-	free_workspaces(s, m);
-	read_runs_free(m, &s->sample);
+	read_runs_free(s->m, &s->sample);
 	return rc;
 }
 
-static status open_run_formation(run_formation *s, mem *m, err *e)
+/* Memory for as many runs and samples as there may be, and their files. */
+static status open_runs(run_formation *s, err *e)
 {
-	*s->d = (read_runs){ 0 };
-	status rc = lay_out(s->p, m, s->d, e);
-	if (rc == ST_OK && s->p->keep)
-		rc = add_pieces(s, m, e);
-	return rc == ST_OK ? open_spill(s->p, m, s->d, e) : rc;
+	const run_formation_plan *p = s->p;
+	const layout *l = &p->load.lay;
+	const budget *b = p->b;
+	read_runs *d = s->d;
+	sorted_disk *t = &d->disk;
+	mem *m = s->m;
+	*d = (read_runs){ .s = &t->s, .disk.stride = b->stride };
+	s->workers = budget_sorters(b);
+	s->record = mem_array(m, s->workers, l->record_bytes, "a record", e);
+	d->start = mem_array(m, b->runs + 1, sizeof *d->start, "runs", e);
+	t->sample_at = mem_array(m, b->runs + 1, sizeof *t->sample_at, "samples", e);
+	t->sample = mem_array(m, (size_t)(p->load.n / b->stride) + b->runs, item_bytes(l),
+			      "samples", e);
+	if (!s->record || !d->start || !t->sample_at || !t->sample)
+		return ST_RESOURCE;
+	status rc = p->keep ? add_pieces(s, e) : ST_OK;
+	const spill_plan sp = { .dir = p->dir,
+				.dirs = p->dirs,
+				.name = d->names,
+				.record_bytes = l->record_bytes,
+				.runs = b->runs,
+				.memory_runs = b->memory_runs,
+				.memory_recs = b->run_recs,
+				.recs = p->load.n,
+				.buffers = s->workers,
+				.write_bytes = b->write_bytes,
+				.ranks_here = p->ranks_here,
+				.growing = p->full != NULL,
+				.io = p->load.io,
+				.buffered = p->load.direct == DIRECT_NEVER };
+	if (rc == ST_OK)
+		rc = spill_open(&t->spill, m, &sp, e);
+	return rc == ST_OK ? sorted_disk_open(t, m, l, p->load.rank, d->start, e) : rc;
 }
 
-static void end_writing(read_runs *d)
+/* All runs are written, or none will be. */
+static void end_writing(run_formation *s)
 {
-	if (d->disk.spill)
-		spill_end_writing(d->disk.spill);
+	mem_free(s->m, s->raw);
+	mem_free(s->m, s->record);
+	mem_free(s->m, s->kept);
+	mem_free(s->m, s->note);
+	if (s->d->disk.spill)
+		spill_end_writing(s->d->disk.spill);
 }
 
 status run_formation_input(const input *in, const run_formation_plan *p, mem *m, read_runs *out,
 			   err *e)
 {
 	run_formation s = { .d = out, .p = p, .m = m };
-	status rc = open_run_formation(&s, m, e);
+	status rc = open_runs(&s, e);
 	if (rc == ST_OK && p->keep)
-		rc = note_files(&s, m, e);
+		rc = note_files(&s, e);
 	else if (rc == ST_OK)
 		add_runs(out, p, p->load.n);
 	if (rc == ST_OK && p->keep)
-		rc = load_kept(&s, m, e);
+		rc = load_kept(&s, e);
 	if (rc == ST_OK && out->runs_kept < p->b->runs)
-		rc = make_runs(&s, in, m, e);
-	mem_free(m, s.kept);
-	mem_free(m, s.note);
-	end_writing(out);
-	return rc;
-}
-
-/* The stream is empty: there is one run all the same. */
-static status empty_run(const run_formation *s, err *e)
-{
-	(void)add_run(s->d, s->p, 0);
-	const status rc = spill_run_begin(s->d->disk.spill, 0, 0, e);
-	return rc == ST_OK ? spill_run_end(s->d->disk.spill, 0, e) : rc;
-}
-
-/* Sort what memory held when the stream turned out to be longer, and write it. */
-static status write_held(run_formation *s, mem *m, read_runs *held, err *e)
-{
-	status rc = read_runs_sort(&s->p->load, m, held, e);
-	for (unsigned i = 0; rc == ST_OK && i < s->workers; i++)
-		rc = demand_room_open(&s->workspace[i].held, held->memory.order, e);
-	if (rc == ST_OK)
-		rc = run_workers(s, work_on_held, e);
-	for (unsigned i = 0; i < s->workers; i++)
-		demand_room_close(s->workspace[i].held);
+		rc = make_runs(&s, in, e);
+	end_writing(&s);
 	return rc;
 }
 
 status run_formation_stream(record_take *take, void *from, read_runs *held,
 			    const run_formation_plan *p, mem *m, read_runs *out, err *e)
 {
-	run_formation s = { .d = out, .p = p, .m = m, .take = take, .source = from, .held = held };
-	status rc = open_run_formation(&s, m, e);
-	if (rc == ST_OK)
-		rc = alloc_workspaces(&s, m, e);
+	run_formation s = { .d = out, .p = p, .m = m, .take = take, .source = from };
+	status rc = open_runs(&s, e);
 	if (rc == ST_OK) {
 		out->verify_s = held->verify_s;
 		add_runs(out, p, held->n);
-		if (held->n > 0)
-			rc = write_held(&s, m, held, e);
+	}
+	if (rc == ST_OK && held->n > 0) { /* the stream turned out to be longer than memory */
+		rc = read_runs_sort(&p->load, m, held, e);
+		s.held = held;
+		if (rc == ST_OK)
+			rc = run_workers(&s, e);
+		s.held = NULL;
 	}
 	read_runs_free(m, held);
 	if (rc == ST_OK)
-		rc = alloc_run_memory(&s, m, e);
+		rc = alloc_raw(&s, e);
 	if (rc == ST_OK)
-		rc = run_workers(&s, work_on_stream, e);
-	if (rc == ST_OK && out->disk.s.count == 0)
-		rc = empty_run(&s, e);
-	free_workspaces(&s, m);
-	end_writing(out);
+		rc = run_workers(&s, e);
+	if (rc == ST_OK &&
+	    out->disk.s.count == 0) { /* no record came: there is one run all the same */
+		(void)add_run(out, p, 0);
+		rc = spill_run_begin(out->disk.spill, 0, 0, e);
+		if (rc == ST_OK)
+			rc = spill_run_end(out->disk.spill, 0, e);
+	}
+	end_writing(&s);
 	return rc;
 }
