@@ -3,7 +3,7 @@
 #ifndef HETSORT_SPILL_BUDGET_H
 #define HETSORT_SPILL_BUDGET_H
 
-#include "kept_runs.h"
+#include "run_checkpoint.h"
 
 enum {
 	BUDGET_MOST_RUNS = 1024, /* on disk: what one merge takes */

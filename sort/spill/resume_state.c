@@ -135,11 +135,6 @@ static json_t *file_json(const file_id *is)
 			 (json_int_t)is->born_s, "born_ns", (json_int_t)is->born_ns);
 }
 
-static json_t *note_json(const file_note *n)
-{
-	return json_pack("{s:I, s:o}", "number", (json_int_t)n->number, "is", file_json(&n->is));
-}
-
 json_t *resume_state_json(const resume_state *s, const input *in)
 {
 	char job[20], key[KEY_TEXT_BYTES];
@@ -149,8 +144,11 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 		inputs = json_and(inputs, input_json(&s->input[i], in->file[i].path));
 	for (size_t i = 0; i < s->made.runs; i++)
 		runs = json_and(runs, run_json(&s->made.run[i]));
-	for (size_t i = 0; i < s->files.files; i++)
-		files = json_and(files, note_json(&s->files.file[i]));
+	for (size_t i = 0; i < s->files.files; i++) {
+		const file_note *n = &s->files.file[i];
+		files = json_and(files, json_pack("{s:I, s:o}", "number", (json_int_t)n->number,
+						  "is", file_json(&n->is)));
+	}
 	json_t *doc = json_pack(
 		"{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s*, s:o, s:o, s:o, s:s*}",
 		"format", FORMAT, "version", VERSION, "hetsort", HETSORT_VERSION, "job", job,
@@ -238,37 +236,27 @@ static int by_number(const void *a_, const void *b_)
 	return (a > b) - (a < b);
 }
 
-static int by_run(const void *a, const void *b)
-{
-	return by_number(&((const run_note *)a)->number, &((const run_note *)b)->number);
-}
-
-static int by_note(const void *a, const void *b)
-{
-	return by_number(&((const file_note *)a)->number, &((const file_note *)b)->number);
-}
-
 /* Each run has a file of its own, which is noted; both lists become sorted by numbers. */
 static status join_files(run_list *l, file_list *f, const char *name, err *e)
 {
+	_Static_assert(offsetof(run_note, number) == 0 && offsetof(file_note, number) == 0,
+		       "by_number finds it");
 	if (l->runs)
-		qsort(l->run, l->runs, sizeof *l->run, by_run);
+		qsort(l->run, l->runs, sizeof *l->run, by_number);
 	if (f->files)
-		qsort(f->file, f->files, sizeof *f->file, by_note);
+		qsort(f->file, f->files, sizeof *f->file, by_number);
 	for (size_t i = 1; i < l->runs; i++)
 		if (l->run[i].number == l->run[i - 1].number)
 			return malformed(name, "two of its runs have one file", e);
 	for (size_t i = 1; i < f->files; i++)
 		if (f->file[i].number == f->file[i - 1].number)
 			return malformed(name, "two of its runs have one file", e);
-	for (size_t i = 0; i < l->runs; i++) {
-		const file_note wanted = { .number = l->run[i].number };
-		const file_note *at =
-			f->files ? bsearch(&wanted, f->file, f->files, sizeof wanted, by_note)
-				 : NULL;
-		if (!at)
+	for (size_t i = 0, k = 0; i < l->runs; i++) {
+		while (k < f->files && f->file[k].number < l->run[i].number)
+			k++;
+		if (k == f->files || f->file[k].number != l->run[i].number)
 			return malformed(name, "a run of it has no file", e);
-		l->run[i].file = at->is;
+		l->run[i].file = f->file[k].is;
 	}
 	return ST_OK;
 }
@@ -351,11 +339,6 @@ static bool parse_inputs(resume_state *s, json_t *inputs)
 	return true;
 }
 
-static bool possible_ranks(const resume_state *s)
-{
-	return s->ranks > 0 && s->ranks <= RESUME_MOST_RANKS && s->rank >= 0 && s->rank < s->ranks;
-}
-
 /* Before anything else, as another version has other members. */
 static status check_version(json_t *doc, const char *name, err *e)
 {
@@ -376,10 +359,9 @@ static status check_version(json_t *doc, const char *name, err *e)
 static status parse_document(json_t *doc, const char *name, resume_state *s, err *e)
 {
 	const char *format, *made_by, *job, *fields = NULL, *selection = "";
-	int version, rank, ranks;
+	int version;
 	json_int_t rec, off, key;
 	json_t *inputs, *runs, *files, *output = NULL, *dir = NULL;
-	file_id made_dir = { 0 };
 	resume_state h = { 0 };
 	status rc = check_version(doc, name, e);
 	if (rc != ST_OK)
@@ -389,26 +371,22 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 		    "{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s?s, s:o, s:o, s:o, s?o, s?o, "
 		    "s?s!}",
 		    "format", &format, "version", &version, "hetsort", &made_by, "job", &job,
-		    "rank", &rank, "ranks", &ranks, "record_bytes", &rec, "key_offset", &off,
+		    "rank", &h.rank, "ranks", &h.ranks, "record_bytes", &rec, "key_offset", &off,
 		    "key_bytes", &key, "key", &fields, "inputs", &inputs, "runs", &runs, "files",
 		    &files, "workdir", &dir, "output", &output, "selection", &selection) != 0)
 		return malformed(name, "is no state of hetsort", e);
-	h.rank = rank;
-	h.ranks = ranks;
-	if (!possible_ranks(&h) || !layout_restore(&h.lay, rec, off, key, fields) ||
-	    !json_parse_hex(job, 1, &h.job) || !json_is_array(inputs) || !json_is_array(runs) ||
-	    !json_is_array(files) || (dir && !parse_file(dir, &made_dir)) ||
-	    strlen(selection) >= sizeof s->selection)
+	if (h.ranks <= 0 || h.ranks > RESUME_MOST_RANKS || h.rank < 0 || h.rank >= h.ranks ||
+	    !layout_restore(&h.lay, rec, off, key, fields) || !json_parse_hex(job, 1, &h.job) ||
+	    !json_is_array(inputs) || !json_is_array(runs) || !json_is_array(files) ||
+	    (dir && !parse_file(dir, &h.dir)) || strlen(selection) >= sizeof h.selection)
 		return malformed(name, "its sizes are impossible", e);
+	strcpy(h.selection, selection);
 	rc = resume_state_alloc(s, json_array_size(inputs), e);
 	if (rc != ST_OK)
 		return rc;
-	s->job = h.job;
-	s->dir = made_dir;
-	s->rank = rank;
-	s->ranks = ranks;
-	s->lay = h.lay;
-	strcpy(s->selection, selection);
+	h.input = s->input;
+	h.inputs = s->inputs;
+	*s = h;
 	if (!parse_inputs(s, inputs) || !parse_output(s, output))
 		rc = malformed(name, "its inputs or output are impossible", e);
 	if (rc == ST_OK)

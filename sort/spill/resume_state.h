@@ -33,8 +33,8 @@ typedef struct output_checkpoint {
 /* A run, noted before it was written: which records of the input it has, and the checksum of what
  * was read. A run on disk is compared with this, not with what it says of itself. */
 typedef struct run_note {
-	uint64_t first, recs; /* in the sequence of all ranks' records */
 	uint64_t number;      /* of its file, see resume_state_run_name */
+	uint64_t first, recs; /* in the sequence of all ranks' records */
 	uint64_t stride;      /* of its samples */
 	checksum sum;
 	int32_t rank;  /* of its file */

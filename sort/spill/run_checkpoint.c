@@ -4,6 +4,7 @@
  * run is taken for it, also not one that was put under its name; its digest covers the whole
  * checkpoint. The checksums cover the records: every read verifies them. */
 #include "run_checkpoint.h"
+#include "base/minmax.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
 #include "kernel/record.h"
@@ -132,21 +133,6 @@ static bool read_checkpoint(const spill_layout *at, const head *wanted, const co
 	return h.digest == digest(&h, c->sum, c->sample);
 }
 
-/* Too many files are open, say: that tells nothing of the file. */
-static bool tells_nothing(int errnum)
-{
-	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
-}
-
-/* A directory that was copied has other files than its states note. */
-static void note_own(const spill_layout *at, uint64_t job, run_note *note)
-{
-	head h;
-	if (file_read_at(at->fd, &h, sizeof h, at->end, at->label, NULL) == ST_OK &&
-	    h.magic == MAGIC && h.job == job)
-		(void)file_id_of(at->fd, &note->file);
-}
-
 status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout *l, mem *m,
 			   bool *is, err *e)
 {
@@ -158,28 +144,23 @@ status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout
 	*is = false;
 	at.label = name;
 	at.fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (at.fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		return err_sys(e, errno, "cannot open %s", err_quoted(name, q));
 	if (at.fd < 0)
-		return tells_nothing(errno)
-			       ? err_sys(e, errno, "cannot open %s", err_quoted(name, q))
-			       : ST_OK;
+		return ST_OK;
 	const status rc = content_alloc(&c, m, &at, note, l, e);
 	if (rc == ST_OK) {
 		const head wanted = head_of(&at, job, note, c.sample_bytes);
+		head h;
 		*is = read_checkpoint(&at, &wanted, &c, NULL);
-		note_own(&at, job, note);
+		/* a directory that was copied has other files than its states note */
+		if (file_read_at(at.fd, &h, sizeof h, at.end, name, NULL) == ST_OK &&
+		    h.magic == MAGIC && h.job == job)
+			(void)file_id_of(at.fd, &note->file);
 	}
 	content_free(&c, m);
 	close(at.fd);
 	return rc;
-}
-
-/* Samples of a run for each stride-th record, of which there are as many or more. */
-static void thin(run_checkpoint *n, const content *c, size_t stride)
-{
-	const size_t every = stride / n->note.stride, isz = c->item_bytes;
-	unsigned char *to = n->sample;
-	for (size_t i = 0; i * isz < n->sample_bytes; i++)
-		memcpy(to + i * isz, c->sample + i * every * isz, isz);
 }
 
 status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, size_t stride,
@@ -202,8 +183,51 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, s
 			rc = err_set(e, ST_IO, "run %" PRIu64 " of %s was changed meanwhile",
 				     note->number, err_quoted(at.label, q));
 	}
-	if (rc == ST_OK)
-		thin(n, &c, stride);
+	/* samples for each stride-th record, of which there are as many or more */
+	const size_t every = stride / note->stride * c.item_bytes;
+	for (size_t i = 0; rc == ST_OK && i * c.item_bytes < n->sample_bytes; i++)
+		memcpy((unsigned char *)n->sample + i * c.item_bytes, c.sample + i * every,
+		       c.item_bytes);
 	content_free(&c, m);
 	return rc;
+}
+
+/* ------------------------------------------------------------------------------ runs and gaps */
+
+/* Where the gap before run i ends. */
+static uint64_t gap_end(const kept_runs *k, size_t i)
+{
+	return i < k->count ? k->run[i].first - k->first : k->recs;
+}
+
+bool kept_runs_next(const kept_runs *k, uint64_t run_recs, kept_piece *p)
+{
+	const uint64_t at = p->first + p->recs, gap = gap_end(k, p->next) - at;
+	if (at >= k->recs)
+		return false;
+	if (gap)
+		*p = (kept_piece){ at, u64_min(gap, run_recs), NULL, p->next };
+	else
+		*p = (kept_piece){ at, k->run[p->next].recs, &k->run[p->next], p->next + 1 };
+	return true;
+}
+
+/* Takes no loop over the pieces of a gap. */
+uint64_t kept_runs_pieces(const kept_runs *k, uint64_t run_recs)
+{
+	uint64_t n = k->count, at = 0;
+	for (size_t i = 0; i <= k->count; i++) {
+		const uint64_t end = gap_end(k, i);
+		n += end > at ? (end - at - 1) / run_recs + 1 : 0;
+		at = i < k->count ? end + k->run[i].recs : end;
+	}
+	return n;
+}
+
+size_t kept_runs_stride(const kept_runs *k)
+{
+	uint64_t most = 0;
+	for (size_t i = 0; i < k->count; i++)
+		most = u64_max(most, k->run[i].stride);
+	return (size_t)most;
 }

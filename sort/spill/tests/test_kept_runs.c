@@ -9,7 +9,6 @@
 
 #include "base/splitmix.h"
 #include "spill/budget.h"
-#include "spill/kept_runs.h"
 
 enum { MOST = 40, CASES = 5000, MANY = 2000 };
 
