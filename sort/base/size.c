@@ -4,6 +4,7 @@
 #include "number.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -106,4 +107,13 @@ const char *size_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES])
 const char *size_text_up(uint64_t bytes, char buf[SIZE_TEXT_BYTES])
 {
 	return size_text(bytes + bytes / 200, buf);
+}
+
+void text_append(char *buf, size_t room, const char *format, ...)
+{
+	const size_t at = strlen(buf);
+	va_list ap;
+	va_start(ap, format);
+	(void)vsnprintf(buf + at, room - at, format, ap);
+	va_end(ap);
 }

@@ -4,6 +4,7 @@
 #define HETSORT_BASE_SIZE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { SIZE_TEXT_BYTES = 24, SIZE_MILLION = 1000000 };
@@ -23,6 +24,11 @@ const char *size_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
 
 /* size_text_up - the same of what is needed: never less, by up to 1% more. */
 const char *size_text_up(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
+
+/* text_append - print at the end of the text in buf, which has `room` bytes; cut off what does not
+ * fit. */
+void text_append(char *buf, size_t room, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* plural - what follows the name of what is counted. */
 static inline const char *plural(uint64_t n)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lint: table. The options, in the order of --help. A new one is a row here, a member of settings,
  * and an entry in the manual. */
-#include "option_rows.h"
-#include "base/size.h"
 #include "options.h"
+#include "base/size.h"
 
-#include <assert.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #define FIELD(member)                                                             \
 	{                                                                         \
@@ -73,8 +74,7 @@ const option_row option_rows[] = {
 	  .report = { 3, "source" }, .section = OF_SHARES,
 	  .help = "all: every rank reads; root: rank 0 alone [all]" },
 	{ "scatter", 0, "KIND", OPT_CHOICE, FIELD(scatter), .choices = scatter_names,
-	  .with_root = true, .report = { 4, "scatter" }, .section = OF_SHARES,
-	  .help = "how: {} [balanced]" },
+	  .report = { 4, "scatter" }, .section = OF_SHARES, .help = "how: {} [balanced]" },
 	{ "links", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(links),
 	  .word = { "auto", FIELD(measure_links), true }, .section = OF_SHARES,
 	  .help = "MB/s of each rank, from rank 0 with --source=root" },
@@ -152,20 +152,6 @@ const size_t option_count = sizeof option_rows / sizeof *option_rows;
 
 _Static_assert(sizeof option_rows / sizeof *option_rows <= OPTIONS_MAX, "a bit for each option");
 
-size_t option_place(const char *name)
-{
-	size_t i = 0;
-	while (i < option_count && strcmp(option_rows[i].name, name) != 0)
-		i++;
-	assert(i < option_count);
-	return i;
-}
-
-bool option_is_in(option_set s, const char *name)
-{
-	return s >> option_place(name) & 1;
-}
-
 int64_t option_load(const settings *o, option_field f)
 {
 	const char *at = (const char *)o + f.at;
@@ -181,70 +167,27 @@ int64_t option_load(const settings *o, option_field f)
 	return byte + word + whole; /* two of them are 0 */
 }
 
-void option_store(settings *o, option_field f, int64_t value)
+uint64_t options_sum(const settings *o)
 {
-	const uint8_t byte = (uint8_t)value;
-	const int32_t word = (int32_t)value;
-	char *at = (char *)o + f.at;
-	if (f.bytes == sizeof byte)
-		memcpy(at, &byte, sizeof byte);
-	else if (f.bytes == sizeof word)
-		memcpy(at, &word, sizeof word);
-	else if (f.bytes == sizeof value)
-		memcpy(at, &value, sizeof value);
-}
-
-/* ------------------------------------------------------------ */
-
-/* lint: table. Options of sort(1). Those of the same letter and meaning are rows of hetsort's. */
-
-#define NUMBERS "numbers have a type: --key OFFSET,TYPE with u8 to u64, i8 to i64, f32, f64"
-#define TEXT    "keys are bytes and binary numbers: --key OFFSET,LENGTH[,TYPE][,desc]"
-
-const option_habit option_habits[] = {
-	{ "buffer-size", '\0', "memory", NULL },
-	{ "parallel", '\0', "threads", NULL },
-	{ "temporary-directory", '\0', "tmpdir", NULL },
-	{ NULL, 'k', NULL, "fields have a place in bytes: --key OFFSET,LENGTH[,TYPE][,desc]" },
-	{ "field-separator", 't', NULL, "fields have a place in bytes: --key OFFSET,LENGTH" },
-	{ "zero-terminated", 'z', NULL, "records have a length and no end: --record-size" },
-	{ "numeric-sort", 'n', NULL, NUMBERS },
-	{ "general-numeric-sort", 'g', NULL, NUMBERS },
-	{ "human-numeric-sort", '\0', NULL, NUMBERS },
-	{ "ignore-leading-blanks", 'b', NULL, TEXT },
-	{ "dictionary-order", 'd', NULL, TEXT },
-	{ "ignore-case", '\0', NULL, TEXT },
-	{ "ignore-nonprinting", 'i', NULL, TEXT },
-	{ "month-sort", 'M', NULL, TEXT },
-	{ "random-sort", 'R', NULL, TEXT },
-	{ "version-sort", 'V', NULL, TEXT },
-	{ "sort", '\0', NULL, TEXT },
-	{ "batch-size", '\0', NULL, "all inputs are merged at once, within --memory" },
-	{ "compress-program", '\0', NULL, "temporary files are not compressed: --tmpdir" },
-	{ "debug", '\0', NULL, "--explain tells what would be done, --verbose what was" },
-	{ "files0-from", '\0', NULL, "inputs are operands, or parts that a manifest names" },
-};
-
-const size_t option_habit_count = sizeof option_habits / sizeof *option_habits;
-
-const option_word option_words[] = {
-	{ "check", "silent", "check-silent" },
-	{ "check", "quiet", "check-silent" },
-	{ "check", "diagnose-first", "check" },
-	{ NULL, NULL, NULL },
-};
-
-_Static_assert(sizeof option_habits / sizeof *option_habits <= OPTION_HABITS_MAX, "room for all");
-
-const option_habit *option_habit_of(char letter, const char *name, size_t n)
-{
-	for (size_t i = 0; i < option_habit_count; i++) {
-		const option_habit *h = &option_habits[i];
-		if (letter ? h->letter == letter
-			   : h->name && strlen(h->name) == n && strncmp(h->name, name, n) == 0)
-			return h;
+	XXH3_state_t h;
+	XXH3_64bits_reset(&h);
+	for (size_t i = 0; i < option_count; i++) {
+		const option_row *r = &option_rows[i];
+		const char *at = (const char *)o + r->field.at, *text;
+		if (r->may_differ)
+			continue;
+		if (r->kind == OPT_TEXT) {
+			memcpy(&text, at, sizeof text);
+			text = text ? text : "";
+			XXH3_64bits_update(&h, text, strlen(text) + 1);
+		} else {
+			XXH3_64bits_update(&h, at, r->field.bytes);
+		}
+		XXH3_64bits_update(&h, (const char *)o + r->word.field.at, r->word.field.bytes);
 	}
-	return NULL;
+	for (size_t i = 0; i < o->ninputs; i++)
+		XXH3_64bits_update(&h, o->inputs[i], strlen(o->inputs[i]) + 1);
+	return XXH3_64bits_digest(&h);
 }
 
 /* ------------------------------------------------------------ */
@@ -284,15 +227,13 @@ static const char *help_of(const option_row *r, char text[HELP_BYTES])
 	char lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
 	if (!gap)
 		return r->help;
-	size_t at = (size_t)snprintf(text, HELP_BYTES, "%.*s", (int)(gap - r->help), r->help);
-	for (size_t i = 0; r->choices && r->choices[i] && at < HELP_BYTES; i++)
-		at += (size_t)snprintf(text + at, HELP_BYTES - at, "%s%s", i ? ", " : "",
-				       r->choices[i]);
-	if (r->kind == OPT_SIZE && at < HELP_BYTES)
-		at += (size_t)snprintf(text + at, HELP_BYTES - at, "%s to %s", size_text(r->lo, lo),
-				       size_text(r->hi, hi));
-	if (at < HELP_BYTES)
-		snprintf(text + at, HELP_BYTES - at, "%s", gap + 2);
+	snprintf(text, HELP_BYTES, "%.*s", (int)(gap - r->help), r->help);
+	for (size_t i = 0; r->choices && r->choices[i]; i++)
+		text_append(text, HELP_BYTES, "%s%s", i ? ", " : "", r->choices[i]);
+	if (r->kind == OPT_SIZE)
+		text_append(text, HELP_BYTES, "%s to %s", size_text(r->lo, lo),
+			    size_text(r->hi, hi));
+	text_append(text, HELP_BYTES, "%s", gap + 2);
 	return text;
 }
 

@@ -1,167 +1,210 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The command line: getopt_long over the rows of the options, and strict numbers. Prints nothing
- * and touches no file; the phase describe looks at files. */
+/* The command line: getopt_long over the rows of the options, strict numbers, and the rules for
+ * options that do not fit together. Prints nothing and touches no file; the phase describe looks at
+ * files. */
 #include "options.h"
 #include "base/size.h"
+#include "io/file.h"
+#include "launch.h"
 #include "number.h"
-#include "option_rows.h"
-#include "options_validate.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include <unistd.h>
 
 enum { FIRST_LONG = 256 }; /* what getopt returns for the first row's long name */
 
+/* A set of rows, one bit each. */
+typedef uint64_t option_set;
+
+/* What users of sort(1) type: options of its that hetsort has under another name, and those that it
+ * has not, each with what to use instead. Those of the same letter and meaning are rows. */
+#define NUMBERS "numbers have a type: --key OFFSET,TYPE with u8 to u64, i8 to i64, f32, f64"
+#define TEXT    "keys are bytes and binary numbers: --key OFFSET,LENGTH[,TYPE][,desc]"
+
+static const struct option_habit {
+	const char *name; /* NULL: the letter alone */
+	char letter;      /* '\0': none, or it is that of the option */
+	const char *same; /* the option that does it; NULL: none */
+	const char *instead;
+} habits[] = {
+	{ "buffer-size", '\0', "memory", NULL },
+	{ "parallel", '\0', "threads", NULL },
+	{ "temporary-directory", '\0', "tmpdir", NULL },
+	{ NULL, 'k', NULL, "fields have a place in bytes: --key OFFSET,LENGTH[,TYPE][,desc]" },
+	{ "field-separator", 't', NULL, "fields have a place in bytes: --key OFFSET,LENGTH" },
+	{ "zero-terminated", 'z', NULL, "records have a length and no end: --record-size" },
+	{ "numeric-sort", 'n', NULL, NUMBERS },
+	{ "general-numeric-sort", 'g', NULL, NUMBERS },
+	{ "human-numeric-sort", '\0', NULL, NUMBERS },
+	{ "ignore-leading-blanks", 'b', NULL, TEXT },
+	{ "dictionary-order", 'd', NULL, TEXT },
+	{ "ignore-case", '\0', NULL, TEXT },
+	{ "ignore-nonprinting", 'i', NULL, TEXT },
+	{ "month-sort", 'M', NULL, TEXT },
+	{ "random-sort", 'R', NULL, TEXT },
+	{ "version-sort", 'V', NULL, TEXT },
+	{ "sort", '\0', NULL, TEXT },
+	{ "batch-size", '\0', NULL, "all inputs are merged at once, within --memory" },
+	{ "compress-program", '\0', NULL, "temporary files are not compressed: --tmpdir" },
+	{ "debug", '\0', NULL, "--explain tells what would be done, --verbose what was" },
+	{ "files0-from", '\0', NULL, "inputs are operands, or parts that a manifest names" },
+};
+
+enum { HABITS = sizeof habits / sizeof *habits };
+
+/* What may stand behind an option that takes no argument, --check=silent, and the option that both
+ * together are. */
+static const struct option_word {
+	const char *option, *word, *same;
+} words[] = {
+	{ "check", "silent", "check-silent" },
+	{ "check", "quiet", "check-silent" },
+	{ "check", "diagnose-first", "check" },
+};
+
+enum { WORDS = sizeof words / sizeof *words };
+
+/* ------------------------------------------------------------------------------------ fields */
+
+/* A field of another size than 1, 4 or 8 bytes is not stored. */
+static void store(settings *o, option_field f, int64_t value)
+{
+	const uint8_t byte = (uint8_t)value;
+	const int32_t word = (int32_t)value;
+	char *at = (char *)o + f.at;
+	if (f.bytes == sizeof byte)
+		memcpy(at, &byte, sizeof byte);
+	else if (f.bytes == sizeof word)
+		memcpy(at, &word, sizeof word);
+	else if (f.bytes == sizeof value)
+		memcpy(at, &value, sizeof value);
+}
+
+/* Return the place of the row of this name, which exists. */
+static size_t place_of(const char *name)
+{
+	size_t i = 0;
+	while (i < option_count && strcmp(option_rows[i].name, name) != 0)
+		i++;
+	assert(i < option_count);
+	return i;
+}
+
+static bool is_in(option_set s, const char *name)
+{
+	return s >> place_of(name) & 1;
+}
+
+/* --------------------------------------------------------------------------------- arguments */
+
+enum { WANTED_BYTES = 80 };
+
 static status bad_argument(const option_row *r, const char *arg, const char *wanted, err *e)
 {
-	char q[QUOTED_BYTES];
-	return err_set(e, ST_REFUSED, "invalid argument %s for --%s: %s", err_quoted(arg, q),
-		       r->name, wanted);
+	return err_set(e, ST_REFUSED, "invalid argument %s for --%s: %s", quoted(arg), r->name,
+		       wanted);
 }
 
-static status set_value(settings *o, const option_row *r, const char *arg, err *e)
+/* Store a number or a choice. Return NULL, or the argument that is wanted. */
+static const char *take_value(settings *o, const option_row *r, const char *arg,
+			      char wanted[WANTED_BYTES])
 {
-	(void)arg;
-	(void)e;
-	option_store(o, r->field, r->value);
-	return ST_OK;
-}
-
-static status set_number(settings *o, const option_row *r, const char *arg, err *e)
-{
-	char wanted[80];
-	uint64_t v;
-	if (number_parse(arg, r->lo, r->hi, &v)) {
-		option_store(o, r->field, (int64_t)v);
-		return ST_OK;
+	char lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
+	const char *why = NULL;
+	uint64_t v = 0;
+	*wanted = '\0';
+	if (r->kind == OPT_CHOICE) {
+		while (r->choices[v] && strcmp(arg, r->choices[v]) != 0)
+			v++;
+		for (int i = 0; !r->choices[v] && r->choices[i]; i++)
+			text_append(wanted, WANTED_BYTES, "%s%s", i ? ", " : "one of ",
+				    r->choices[i]);
+	} else if (r->kind == OPT_SIZE) {
+		why = size_parse(arg, &v);
+		if (!why && (v < r->lo || v > r->hi))
+			snprintf(wanted, WANTED_BYTES, "a size from %s to %s is wanted",
+				 size_text(r->lo, lo), size_text(r->hi, hi));
+	} else if (!number_parse(arg, r->lo, r->hi, &v)) {
+		snprintf(wanted, WANTED_BYTES, "a whole number from %llu to %llu is wanted",
+			 (unsigned long long)r->lo, (unsigned long long)r->hi);
 	}
-	snprintf(wanted, sizeof wanted, "a whole number from %llu to %llu is wanted",
-		 (unsigned long long)r->lo, (unsigned long long)r->hi);
-	return bad_argument(r, arg, wanted, e);
+	if (!why && !*wanted)
+		store(o, r->field, (int64_t)v);
+	return why || !*wanted ? why : wanted;
 }
 
-static status set_size(settings *o, const option_row *r, const char *arg, err *e)
+static status take_argument(settings *o, const option_row *r, const char *arg, err *e)
 {
-	char wanted[80], lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
-	uint64_t v;
-	const char *why = size_parse(arg, &v);
-	if (!why && v >= r->lo && v <= r->hi) {
-		option_store(o, r->field, (int64_t)v);
-		return ST_OK;
+	char wanted[WANTED_BYTES];
+	const char *why = NULL;
+	layout one = { 0 };
+	const key_field *f = one.field;
+	switch (r->kind) {
+	case OPT_SET:
+		store(o, r->field, r->value);
+		break;
+	case OPT_NUMBER:
+	case OPT_SIZE:
+	case OPT_CHOICE:
+		why = take_value(o, r, arg, wanted);
+		break;
+	case OPT_TEXT:
+		memcpy((char *)o + r->field.at, &arg, sizeof arg);
+		break;
+	case OPT_KEY:
+		why = layout_add_field(&o->lay, arg);
+		break;
+	case OPT_COUNT:
+		if (layout_add_field(&one, arg) || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 ||
+		    f->desc)
+			why = "OFFSET,u32 or OFFSET,u64 is wanted, and le or be may follow";
+		o->count = *f;
+		break;
+	case OPT_MEMORY:
+		return memory_limit_parse(arg, &o->memory, e);
+	case OPT_TMPDIR:
+		if (o->tmpdirs == MAX_TMPDIRS)
+			return err_set(e, ST_REFUSED, "more than %d --%s", MAX_TMPDIRS, r->name);
+		o->tmpdir[o->tmpdirs++] = arg;
+		break;
 	}
-	snprintf(wanted, sizeof wanted, "a size from %s to %s is wanted", size_text(r->lo, lo),
-		 size_text(r->hi, hi));
-	return bad_argument(r, arg, why ? why : wanted, e);
-}
-
-static status set_choice(settings *o, const option_row *r, const char *arg, err *e)
-{
-	char wanted[80];
-	size_t at = 0;
-	for (int i = 0; r->choices[i]; i++) {
-		if (strcmp(arg, r->choices[i]) == 0) {
-			option_store(o, r->field, i);
-			return ST_OK;
-		}
-	}
-	for (int i = 0; r->choices[i] && at < sizeof wanted; i++)
-		at += (size_t)snprintf(wanted + at, sizeof wanted - at, "%s%s",
-				       i ? ", " : "one of ", r->choices[i]);
-	return bad_argument(r, arg, wanted, e);
-}
-
-static status set_text(settings *o, const option_row *r, const char *arg, err *e)
-{
-	(void)e;
-	memcpy((char *)o + r->field.at, &arg, sizeof arg);
-	return ST_OK;
-}
-
-static status add_key(settings *o, const option_row *r, const char *arg, err *e)
-{
-	const char *why = layout_add_field(&o->lay, arg);
 	return why ? bad_argument(r, arg, why, e) : ST_OK;
 }
 
-static status set_count(settings *o, const option_row *r, const char *arg, err *e)
-{
-	layout one = { 0 };
-	const key_field *f = one.field;
-	if (layout_add_field(&one, arg) || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 || f->desc)
-		return bad_argument(
-			r, arg, "OFFSET,u32 or OFFSET,u64 is wanted, and le or be may follow", e);
-	o->count = *f;
-	return ST_OK;
-}
-
-static status set_memory(settings *o, const option_row *r, const char *arg, err *e)
-{
-	(void)r;
-	return memory_limit_parse(arg, &o->memory, e);
-}
-
-static status add_tmpdir(settings *o, const option_row *r, const char *arg, err *e)
-{
-	if (o->tmpdirs == MAX_TMPDIRS)
-		return err_set(e, ST_REFUSED, "more than %d --%s", MAX_TMPDIRS, r->name);
-	o->tmpdir[o->tmpdirs++] = arg;
-	return ST_OK;
-}
-
-static status (*const set[])(settings *, const option_row *, const char *, err *) = {
-	[OPT_SET] = set_value,     [OPT_NUMBER] = set_number, [OPT_CHOICE] = set_choice,
-	[OPT_TEXT] = set_text,     [OPT_KEY] = add_key,       [OPT_MEMORY] = set_memory,
-	[OPT_TMPDIR] = add_tmpdir, [OPT_SIZE] = set_size,     [OPT_COUNT] = set_count,
-};
-
-static status set_option(settings *o, option_set *given, size_t row, const char *arg, err *e)
+static status take_option(settings *o, option_set *given, size_t row, const char *arg, err *e)
 {
 	const option_row *r = &option_rows[row];
 	const bool before = *given >> row & 1;
 	if (before && r->kind != OPT_SET && r->kind != OPT_TMPDIR && r->kind != OPT_KEY)
 		return err_set(e, ST_REFUSED, "--%s is given twice", r->name);
 	*given |= (option_set)1 << row;
-	if (r->word.text && strcmp(arg, r->word.text) == 0) {
-		option_store(o, r->word.field, r->word.value);
-		return ST_OK;
-	}
-	return set[r->kind](o, r, arg, e);
+	if (!r->word.text || strcmp(arg, r->word.text) != 0)
+		return take_argument(o, r, arg, e);
+	store(o, r->word.field, r->word.value);
+	return ST_OK;
 }
 
-/* May a word stand behind the option, which takes no argument? */
-static bool has_words(const option_row *r)
-{
-	const option_word *w = option_words;
-	while (w->option && strcmp(w->option, r->name) != 0)
-		w++;
-	return w->option != NULL;
-}
-
-/* The option that this one is with a word behind it. */
+/* Find the option that the one at *row is with a word behind it. */
 static status row_with_word(size_t *row, const char *word, err *e)
 {
 	const option_row *r = &option_rows[*row];
-	char wanted[80] = "";
-	size_t at = 0;
-	for (const option_word *w = option_words; w->option; w++) {
-		if (strcmp(w->option, r->name) != 0)
+	char wanted[WANTED_BYTES] = "";
+	for (size_t i = 0; i < WORDS; i++) {
+		if (strcmp(words[i].option, r->name) != 0)
 			continue;
-		if (strcmp(w->word, word) == 0) {
-			*row = option_place(w->same);
+		if (strcmp(words[i].word, word) == 0) {
+			*row = place_of(words[i].same);
 			return ST_OK;
 		}
-		if (at < sizeof wanted)
-			at += (size_t)snprintf(wanted + at, sizeof wanted - at, "%s%s",
-					       at ? ", " : "nothing, or one of ", w->word);
+		text_append(wanted, sizeof wanted, "%s%s", *wanted ? ", " : "nothing, or one of ",
+			    words[i].word);
 	}
 	return bad_argument(r, word, wanted, e);
 }
+
+/* ------------------------------------------------------------------------------------- names */
 
 /* How many letters have to be added, dropped or replaced: Levenshtein's distance. */
 static size_t distance(const char *a, size_t n, const char *b)
@@ -198,43 +241,35 @@ static const option_row *nearest(const char *name, size_t len)
 	return best;
 }
 
-/* An option of sort(1) that is none of hetsort's. */
-static status bad_habit(const option_habit *h, const char *quoted, err *e)
+static status unknown_option(const char *q, const struct option_habit *h, err *e)
 {
-	return err_set(e, ST_REFUSED, "unknown option %s: %s", quoted, h->instead);
+	return h ? err_set(e, ST_REFUSED, "unknown option %s: %s", q, h->instead)
+		 : err_set(e, ST_REFUSED, "unknown option %s", q);
 }
 
 /* A long name, with its dashes, that getopt could not tell. */
-static status bad_name(const char *word, err *e)
+static status bad_name(const char *word, const struct option *longs, err *e)
 {
-	const char *name = word + 2;
+	const char *name = word + 2, *last = NULL;
 	const size_t len = strcspn(name, "=");
-	const char *match[OPTIONS_MAX + OPTION_HABITS_MAX];
-	const option_habit *habit = option_habit_of('\0', name, len);
-	char q[QUOTED_BYTES], list[ERR_TEXT_BYTES] = "";
-	size_t matches = 0, at = 0;
-	for (size_t i = 0; i < option_count; i++)
-		if (len > 0 && strncmp(option_rows[i].name, name, len) == 0)
-			match[matches++] = option_rows[i].name;
-	for (size_t i = 0; i < option_habit_count; i++)
-		if (len > 0 && option_habits[i].same &&
-		    strncmp(option_habits[i].name, name, len) == 0)
-			match[matches++] = option_habits[i].name;
-	for (size_t i = 0; i < matches && at < sizeof list; i++)
-		at += (size_t)snprintf(list + at, sizeof list - at, "%s--%s",
-				       i == 0            ? ""
-				       : i + 1 < matches ? ", "
-							 : " or ",
-				       match[i]);
-	if (matches > 0)
-		return err_set(e, ST_REFUSED, "ambiguous option: %s", list);
-	err_quoted(word, q);
-	if (habit)
-		return bad_habit(habit, q, e);
+	char list[ERR_TEXT_BYTES] = "";
+	for (; longs->name; longs++)
+		if (len > 0 && strncmp(longs->name, name, len) == 0) {
+			if (last)
+				text_append(list, sizeof list, "%s--%s", *list ? ", " : "", last);
+			last = longs->name;
+		}
+	if (last)
+		return err_set(e, ST_REFUSED, "ambiguous option: %s%s--%s", list,
+			       *list ? " or " : "", last);
+	for (size_t i = 0; i < HABITS; i++)
+		if (habits[i].name && strlen(habits[i].name) == len &&
+		    strncmp(habits[i].name, name, len) == 0)
+			return unknown_option(quoted(word), &habits[i], e);
 	const option_row *meant = nearest(name, len);
-	return meant ? err_set(e, ST_REFUSED, "unknown option %s (did you mean --%s?)", q,
-			       meant->name)
-		     : err_set(e, ST_REFUSED, "unknown option %s", q);
+	return meant ? err_set(e, ST_REFUSED, "unknown option %s (did you mean --%s?)",
+			       quoted(word), meant->name)
+		     : unknown_option(quoted(word), NULL, e);
 }
 
 static bool row_of(int value, size_t *row)
@@ -247,20 +282,18 @@ static bool row_of(int value, size_t *row)
 }
 
 /* The word that getopt could not take, or the letter, where it stands among others. */
-static status bad_option(const char *word, bool lacks, err *e)
+static status bad_option(const char *word, bool lacks, const struct option *longs, err *e)
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
-	char q[QUOTED_BYTES];
-	size_t row;
+	size_t row, i = 0;
 	if (optopt == 0)
-		return bad_name(word, e);
-	const bool known = row_of(optopt, &row);
-	err_quoted(known && word[1] == '-' ? word : letter, q);
-	const option_habit *habit = known ? NULL : option_habit_of((char)optopt, NULL, 0);
-	if (habit)
-		return bad_habit(habit, q, e);
-	return known ? err_set(e, ST_REFUSED, "option %s takes %s argument", q, lacks ? "an" : "no")
-		     : err_set(e, ST_REFUSED, "unknown option %s", q);
+		return bad_name(word, longs, e);
+	if (row_of(optopt, &row))
+		return err_set(e, ST_REFUSED, "option %s takes %s argument",
+			       quoted(word[1] == '-' ? word : letter), lacks ? "an" : "no");
+	while (i < HABITS && habits[i].letter != (char)optopt)
+		i++;
+	return unknown_option(quoted(letter), i < HABITS ? &habits[i] : NULL, e);
 }
 
 /* What getopt wants to know of the rows. */
@@ -269,50 +302,241 @@ static void getopt_tables(struct option *longs, char *letters)
 	*letters++ = ':'; /* tells a missing argument apart */
 	for (size_t i = 0; i < option_count; i++) {
 		const option_row *r = &option_rows[i];
-		longs[i] = (struct option){ r->name,
-					    r->arg         ? required_argument
-					    : has_words(r) ? optional_argument
-							   : no_argument,
-					    NULL, FIRST_LONG + (int)i };
+		int takes = r->arg ? required_argument : no_argument;
+		for (size_t w = 0; w < WORDS; w++)
+			if (strcmp(words[w].option, r->name) == 0)
+				takes = optional_argument;
+		*longs++ = (struct option){ r->name, takes, NULL, FIRST_LONG + (int)i };
 		if (r->letter) {
 			*letters++ = r->letter;
 			if (r->arg)
 				*letters++ = ':';
 		}
 	}
-	longs += option_count;
-	for (size_t i = 0; i < option_habit_count; i++)
-		if (option_habits[i].same)
-			*longs++ = (struct option){ option_habits[i].name, required_argument, NULL,
-						    FIRST_LONG + (int)option_place(
-									 option_habits[i].same) };
+	for (size_t i = 0; i < HABITS; i++)
+		if (habits[i].same)
+			*longs++ = (struct option){ habits[i].name, required_argument, NULL,
+						    FIRST_LONG + (int)place_of(habits[i].same) };
 	*longs = (struct option){ NULL, 0, NULL, 0 };
 	*letters = '\0';
 }
 
-/* Of all that ranks have to agree on. */
-static uint64_t sum(const settings *o)
+/* ------------------------------------------------------------------------------------- rules */
+
+/* Each rule refuses what breaks it; e keeps the first refusal. */
+#define REFUSE_IF(wrong, e, ...) (void)((wrong) ? err_set(e, ST_REFUSED, __VA_ARGS__) : ST_OK)
+
+/* Return the first of these names, which NULL ends, that is given; NULL: none. */
+static const char *first_given(option_set given, const char *const *name)
 {
-	XXH3_state_t h;
-	XXH3_64bits_reset(&h);
-	for (size_t i = 0; i < option_count; i++) {
-		const option_row *r = &option_rows[i];
-		const char *at = (const char *)o + r->field.at, *text;
-		if (r->may_differ)
-			continue;
-		if (r->kind == OPT_TEXT) {
-			memcpy(&text, at, sizeof text);
-			text = text ? text : "";
-			XXH3_64bits_update(&h, text, strlen(text) + 1);
-		} else {
-			XXH3_64bits_update(&h, at, r->field.bytes);
-		}
-		XXH3_64bits_update(&h, (const char *)o + r->word.field.at, r->word.field.bytes);
-	}
-	for (size_t i = 0; i < o->ninputs; i++)
-		XXH3_64bits_update(&h, o->inputs[i], strlen(o->inputs[i]) + 1);
-	return XXH3_64bits_digest(&h);
+	while (*name && !is_in(given, *name))
+		name++;
+	return *name;
 }
+
+/* Two options that set the same to something else: the last would win, and the first be lost. */
+static void check_opposites(option_set given, err *e)
+{
+	for (size_t i = 0; i < option_count; i++)
+		for (size_t k = 0; k < i; k++) {
+			const option_row *a = &option_rows[k], *b = &option_rows[i];
+			REFUSE_IF((given >> i & given >> k & 1) && a->kind == OPT_SET &&
+					  b->kind == OPT_SET && a->field.at == b->field.at,
+				  e, "--%s and --%s exclude each other", a->name, b->name);
+		}
+}
+
+static void check_scattering(const settings *o, option_set given, err *e)
+{
+	REFUSE_IF(!o->from_root && is_in(given, "scatter"), e, "--scatter requires --source=root");
+	for (size_t i = 0; o->from_root && i < o->ninputs; i++)
+		REFUSE_IF(name_is_per_rank(o->inputs[i]), e,
+			  "--source=root: the input is on rank 0, so it has no %%r in its name");
+	REFUSE_IF(o->from_root && (o->stable || o->unique) && o->scatter == SCATTER_DYNAMIC, e,
+		  "--scatter=dynamic does not keep the order of the input, which --%s wants",
+		  o->stable ? "stable" : "unique");
+}
+
+/* Runs are kept in one place that the next job finds again. */
+static void check_keeping(const settings *o, err *e)
+{
+	REFUSE_IF(o->resume && !o->workdir, e, "--resume requires --workdir");
+	if (!o->workdir)
+		return;
+	REFUSE_IF(!*o->workdir, e, "--workdir names no directory");
+	REFUSE_IF(o->tmpdirs, e, "runs go to --workdir or to --tmpdir, not to both");
+	REFUSE_IF(o->from_root || !settings_strategy(o)->keeps_runs, e,
+		  "--workdir requires --source=all and --strategy=merge");
+}
+
+/* Each rank merges its records of all inputs; nothing is sent, and nothing kept. */
+static void check_merging(const settings *o, option_set given, err *e)
+{
+	static const char *const refused[] = { "source",  "scatter", "links",    "disks",
+					       "workdir", "resume",  "strategy", "adapt",
+					       "emulate", "wisdom",  NULL };
+	const char *name = first_given(given, refused);
+	if (!o->merge)
+		return;
+	REFUSE_IF(name, e, "--%s cannot be combined with --merge", name);
+	REFUSE_IF(o->plan == PLAN_ONLINE, e, "--plan=online cannot be combined with --merge");
+}
+
+/* Records that are not sorted first: the way of --strategy=distribute, without its last step. */
+static void check_partitioning(settings *o, option_set given, err *e)
+{
+	static const char *const sorts[] = { "unique", "top", "workdir", "merge", NULL };
+	const char *name = first_given(given, sorts);
+	if (!o->partition_only)
+		return;
+	REFUSE_IF(name, e, "--partition-only does not sort, which --%s wants", name);
+	REFUSE_IF(is_in(given, "strategy") && o->strategy != BY_DISTRIBUTING, e,
+		  "--partition-only requires --strategy=distribute");
+	o->strategy = BY_DISTRIBUTING;
+}
+
+/* The speeds decide how many ranks there are, so nothing is left for shares to do. */
+static void check_emulation(settings *o, option_set given, err *e)
+{
+	if (!o->emulate)
+		return;
+	REFUSE_IF(!o->speeds, e, "--emulate needs speeds: --speeds=LIST or FILE");
+	REFUSE_IF(is_in(given, "plan") && o->plan != PLAN_EQUAL, e,
+		  "--emulate has equal shares, not --plan=%s", plan_names[o->plan]);
+	o->plan = PLAN_EQUAL;
+}
+
+static bool overlap(const key_field *f, uint32_t off, uint32_t bytes)
+{
+	return f->off < off + bytes && off < f->off + f->bytes;
+}
+
+static void check_layout(settings *o, err *e)
+{
+	layout *l = &o->lay;
+	const key_field *f = &o->count;
+	if (l->key_bytes > l->record_bytes)
+		l->key_bytes = l->record_bytes; /* the default key of a record shorter than it */
+	if (e->code != ST_OK || layout_settle(l, o->reverse, e) != ST_OK || !f->bytes)
+		return;
+	REFUSE_IF(!o->unique, e, "--count requires --unique");
+	REFUSE_IF(f->off + f->bytes > l->record_bytes, e,
+		  "--count: bytes %u to %u do not fit a record of %u byte%s", f->off,
+		  f->off + f->bytes - 1, l->record_bytes, plural(l->record_bytes));
+	/* a count in the key would change the order of what is sorted */
+	bool in_key = l->fields == 0 && overlap(f, l->key_off, l->key_bytes);
+	for (uint32_t i = 0; i < l->fields; i++)
+		in_key |= overlap(f, l->field[i].off, l->field[i].bytes);
+	REFUSE_IF(in_key, e, "--count: bytes %u to %u are part of the key", f->off,
+		  f->off + f->bytes - 1);
+}
+
+static bool checks_order(const settings *o)
+{
+	return o->wish == WISH_ORDER || o->wish == WISH_ORDER_SILENT;
+}
+
+static bool is_standard(const char *name)
+{
+	return name && stream_is_standard(name);
+}
+
+/* What would have no effect is refused, so that nobody waits for it. */
+static void check_checking(const settings *o, option_set given, err *e)
+{
+	static const char *const goes[] = { "check",       "check-silent", "sum",     "record-size",
+					    "skip-header", "skip-trailer", "records", "key",
+					    "reverse",     "stable",       "threads", "direct",
+					    "verbose",     "quiet",        "unique",  "ranks",
+					    "report",      "max-message" };
+	REFUSE_IF(o->with_sum && !checks_order(o), e, "--sum requires --check");
+	if (!checks_order(o))
+		return;
+	for (size_t i = 0; i < sizeof goes / sizeof *goes; i++)
+		given &= ~((option_set)1 << place_of(goes[i]));
+	for (size_t i = 0; i < option_count; i++)
+		REFUSE_IF(given >> i & 1, e, "--%s cannot be combined with --check",
+			  option_rows[i].name);
+	REFUSE_IF(o->with_sum && o->wish == WISH_ORDER_SILENT, e,
+		  "--check-silent prints nothing, --sum does");
+	REFUSE_IF(o->with_sum && is_standard(o->report), e,
+		  "--report=-: --sum prints to standard output");
+}
+
+static void check_report(const settings *o, err *e)
+{
+	REFUSE_IF(is_standard(o->trace), e, "--trace=-: a trace is written to a file");
+	REFUSE_IF(is_standard(o->html), e, "--html=-: a page is written to a file");
+	if (!is_standard(o->report))
+		return;
+	REFUSE_IF(o->explain, e, "--report=-: --explain prints to standard output");
+	REFUSE_IF(is_standard(o->output), e, "--report=-: the records go to standard output");
+}
+
+/* Without names a sort is a filter, as others are, where something is led to it. A launcher leads
+ * standard input to one rank at most. */
+static void take_standard_streams(settings *o)
+{
+	static const char *const standard[] = { STREAM_NAME };
+	const bool filter = o->wish == WISH_SORT && !o->explain && !o->output && !launch_rank();
+	if ((filter || checks_order(o)) && o->ninputs == 0 && !isatty(STDIN_FILENO)) {
+		o->inputs = standard;
+		o->ninputs = 1;
+		if (filter)
+			o->output = STREAM_NAME;
+	}
+	/* also where that leads to a file */
+	if (o->output && strcmp(o->output, "/dev/stdout") == 0)
+		o->output = STREAM_NAME;
+	if (o->report && strcmp(o->report, "/dev/stdout") == 0)
+		o->report = STREAM_NAME;
+}
+
+/* Files of one rank alone would look as if all had been cleaned. */
+static void check_cleaning(const settings *o, err *e)
+{
+	for (size_t i = 0; !o->ranks && i < o->ninputs; i++)
+		REFUSE_IF(name_is_per_rank(o->inputs[i]), e,
+			  "--clean needs --ranks, for the %%r in the name %s",
+			  quoted(o->inputs[i]));
+}
+
+/* What only the whole command line shows: refuse options that contradict each other, and set what
+ * follows from others where it was not given. */
+static status check_all(settings *o, option_set given, err *e)
+{
+	/* of the exchange, or disks: they go into the plan */
+	const bool knows_links = o->disks || (!o->from_root && (o->links || o->measure_links));
+	take_standard_streams(o);
+	check_opposites(given, e);
+	check_checking(o, given, e);
+	REFUSE_IF(o->explain && o->wish != WISH_SORT, e, "--explain is for a sort, not for --%s",
+		  o->wish == WISH_CLEAN ? "clean" : "check-manifest");
+	if (!is_in(given, "plan"))
+		o->plan = o->speeds || o->calibrate || knows_links ? PLAN_NLOGN : PLAN_EQUAL;
+	REFUSE_IF(o->ninputs == 0, e, "no %s is named",
+		  o->wish == WISH_CLEAN   ? "output"
+		  : o->wish == WISH_CHECK ? "manifest"
+					  : "input file");
+	o->layout_named =
+		is_in(given, "record-size") || is_in(given, "key") || is_in(given, "reverse");
+	if (o->wish == WISH_CLEAN)
+		check_cleaning(o, e);
+	if (o->wish == WISH_SORT) {
+		REFUSE_IF(!o->output && !o->explain, e, "no output is named; use -o FILE");
+		check_report(o, e);
+		check_partitioning(o, given, e);
+		check_scattering(o, given, e);
+		check_keeping(o, e);
+		check_merging(o, given, e);
+		check_emulation(o, given, e);
+	}
+	if (o->wish == WISH_SORT || checks_order(o))
+		check_layout(o, e);
+	return e->code;
+}
+
+/* ---------------------------------------------------------------------------------- the whole */
 
 static const settings defaults = {
 	.lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES),
@@ -323,16 +547,9 @@ static const settings defaults = {
 	.fsync = true,
 };
 
-/* Help and version are shown at once, whatever follows; but -v tells more of the version. */
-static void look_ahead(settings *o, const char *next)
-{
-	if (next && (strcmp(next, "-v") == 0 || strcmp(next, "--verbose") == 0))
-		o->verbosity = 1;
-}
-
 status options_parse(settings *o, int argc, char **argv, err *e)
 {
-	struct option longs[OPTIONS_MAX + OPTION_HABITS_MAX + 1];
+	struct option longs[OPTIONS_MAX + HABITS + 1];
 	char letters[2 * OPTIONS_MAX + 2];
 	option_set given = 0;
 	size_t row;
@@ -342,20 +559,24 @@ status options_parse(settings *o, int argc, char **argv, err *e)
 	opterr = 0;
 	for (int opt; (opt = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
 		if (!row_of(opt, &row))
-			return bad_option(argv[optind - 1], opt == ':', e);
+			return bad_option(argv[optind - 1], opt == ':', longs, e);
 		status rc = ST_OK;
 		if (optarg && !option_rows[row].arg)
 			rc = row_with_word(&row, optarg, e);
 		if (rc == ST_OK)
-			rc = set_option(o, &given, row, optarg, e);
-		if (rc == ST_OK && o->wish == WISH_VERSION)
-			look_ahead(o, argv[optind]);
+			rc = take_option(o, &given, row, optarg, e);
+		/* help and version are shown at once, whatever follows; but -v tells more of the
+		 * version */
+		const char *next = argv[optind];
+		if (rc == ST_OK && o->wish == WISH_VERSION && next &&
+		    (strcmp(next, "-v") == 0 || strcmp(next, "--verbose") == 0))
+			o->verbosity = 1;
 		if (rc != ST_OK || o->wish == WISH_HELP || o->wish == WISH_VERSION)
 			return rc;
 	}
 	o->inputs = (const char *const *)argv + optind;
 	o->ninputs = (size_t)(argc - optind);
-	const status rc = options_validate(o, given, e);
-	o->sum = sum(o);
+	const status rc = check_all(o, given, e);
+	o->sum = options_sum(o);
 	return rc;
 }

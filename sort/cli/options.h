@@ -1,17 +1,83 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The command line as settings. */
+/* The options of hetsort, one row each, and the command line as settings. The parser, --help, the
+ * sum that ranks compare and the configuration in the report are made from these rows. */
 #ifndef HETSORT_CLI_OPTIONS_H
 #define HETSORT_CLI_OPTIONS_H
 
 #include "base/settings.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
-/* options_parse - argv as main() got it; strings are not copied, argv may be permuted. ST_REFUSED
- * with the reason in e. */
+/* What an option does with its argument. Those without one may be given twice, and OPT_KEY
+ * and OPT_TMPDIR. */
+typedef enum option_kind {
+	OPT_SET,    /* takes none: the field becomes `value` */
+	OPT_NUMBER, /* whole, from lo to hi */
+	OPT_SIZE,   /* the same of bytes, with a unit */
+	OPT_CHOICE, /* one of `choices`: the field becomes its index */
+	OPT_TEXT,
+	OPT_KEY,    /* one field more of the key */
+	OPT_COUNT,  /* a field for a count */
+	OPT_MEMORY, /* a size or a percentage */
+	OPT_TMPDIR, /* one directory more */
+} option_kind;
+
+typedef enum option_section {
+	OF_FILES,
+	OF_RECORDS,
+	OF_SHARES,
+	OF_WORK,
+	OF_INSTEAD,
+	OPTION_SECTIONS
+} option_section;
+
+/* A member of settings. */
+typedef struct option_field {
+	size_t at, bytes;
+} option_field;
+
+typedef struct option_row {
+	const char *name;
+	char letter;     /* '\0': none */
+	const char *arg; /* what --help calls the argument; NULL: there is none */
+	option_kind kind;
+	option_field field;
+	int value;                  /* of OPT_SET */
+	uint64_t lo, hi;            /* of OPT_NUMBER and OPT_SIZE */
+	const char *const *choices; /* of OPT_CHOICE; ends with NULL */
+	/* A word that may stand in place of such an argument, and what it sets. NULL: none. */
+	struct {
+		const char *text;
+		option_field field;
+		int value;
+	} word;
+	const char *may_differ; /* why ranks need not agree on it; NULL: they have to */
+	/* Its place among the configuration in the report, from 1, and its name; 0: not there. */
+	struct {
+		int place;
+		const char *name;
+	} report;
+	option_section section; /* of --help */
+	const char *help;       /* {} becomes the choices or the range */
+} option_row;
+
+enum { OPTIONS_MAX = 64 }; /* a bit for each */
+
+extern const option_row option_rows[];
+extern const size_t option_count;
+
+/* option_load - return the value of a field of 1, 4 or 8 bytes. */
+int64_t option_load(const settings *o, option_field f);
+
+/* options_sum - return the sum of the options and names that all ranks must have alike. */
+uint64_t options_sum(const settings *o);
+
+/* options_parse - read the command line as main() got it. Strings are not copied, argv may be
+ * permuted. ST_REFUSED with the reason in e, which holds none before. */
 status options_parse(settings *o, int argc, char **argv, err *e);
 
-/* options_help - usage, options and exit status, in lines of at most 80 columns. */
+/* options_help - print usage, options and exit status, in lines of at most 80 columns. */
 void options_help(FILE *f);
 
 #endif

@@ -2,7 +2,7 @@
 /* The report in JSON and its page, written on success and on failure alike, complete or not at all.
  * side_files_check() has found before that they may be written. Members keep the order in which
  * they are added. A value is NULL if memory is short, and so is each one that contains it. */
-#include "option_rows.h"
+#include "options.h"
 #include "progress_line.h"
 #include "report.h"
 #include "signals.h"
@@ -215,8 +215,10 @@ static json_t *option_json(const option_row *r, const settings *o)
 				    o->count.little ? "le" : "be");
 	if (r->kind == OPT_COUNT)
 		return json_null();
+	if (r->field.at == offsetof(settings, scatter) && !o->from_root)
+		return json_string("");
 	if (r->kind == OPT_CHOICE)
-		return json_string(r->with_root && !o->from_root ? "" : r->choices[v]);
+		return json_string(r->choices[v]);
 	if (r->kind == OPT_TEXT)
 		return json_boolean(option_load(o, r->word.field));
 	return r->kind == OPT_SET ? json_boolean(v) : json_integer(v);

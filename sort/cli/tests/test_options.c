@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The rows of the options: whatever row is added, it is parsed, bounded, refused twice, and counted
  * in the sum that ranks compare unless it says why not. */
-#include "cli/option_rows.h"
 #include "cli/options.h"
 
 #include <setjmp.h>
@@ -22,7 +21,7 @@ static bool is_sort(const option_row *r)
 /* What goes with an option, so that it is not refused for the lack of it. */
 static const char *company(const option_row *r)
 {
-	return r->with_root                           ? "--source=root"
+	return strcmp(r->name, "scatter") == 0        ? "--source=root"
 	       : strcmp(r->name, "resume") == 0       ? "--workdir=d"
 	       : strcmp(r->name, "emulate") == 0      ? "--speeds=1,2"
 	       : strcmp(r->name, "record-size") == 0  ? "--key=0,1"
