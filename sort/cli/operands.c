@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --clean and --check-manifest: each operand is looked at, also if one fails, and the worst status
- * is the program's. */
+ * is the program's. Parts are read in the manifest's own directory, and never through a link. */
 #include "operands.h"
 #include "base/size.h"
 #include "io/journal.h"
-#include "io/file.h"
-#include "manifest_check.h"
+#include "io/reader.h"
 #include "phases/workdir.h"
 
 #include <inttypes.h>
@@ -48,28 +47,11 @@ static char *manifest_beside(const settings *o, const char *pattern)
 	return beside ? name_expand_text(pattern, "manifest", NULL) : NULL;
 }
 
-/* Parts of which a journal speaks get their names before each is looked at by itself. */
-static status clean_parts(const settings *o, const char *pattern, cleaned *n)
-{
-	char *manifest = manifest_beside(o, pattern);
-	status worst = manifest ? clean_path(manifest, n) : ST_OK;
-	free(manifest);
-	for (int r = 0; r < o->ranks; r++) {
-		err e = { ST_OK, "" };
-		char *part = name_expand(pattern, r, &e);
-		const status rc = part ? clean_path(part, n) : e.code;
-		if (!part)
-			fprintf(stderr, "hetsort: %s\n", e.text);
-		free(part);
-		worst = rc > worst ? rc : worst;
-	}
-	return worst;
-}
-
-static status clean_name(const char *name, cleaned *n)
+/* The same for a name that the number of a rank may be part of. */
+static status clean_name(const char *name, int rank, cleaned *n)
 {
 	err e = { ST_OK, "" };
-	char *path = name_expand(name, 0, &e);
+	char *path = name_expand(name, rank, &e);
 	if (!path)
 		fprintf(stderr, "hetsort: %s\n", e.text);
 	const status rc = path ? clean_path(path, n) : e.code;
@@ -77,10 +59,22 @@ static status clean_name(const char *name, cleaned *n)
 	return rc;
 }
 
+/* Parts of which a journal speaks get their names before each is looked at by itself. */
+static status clean_parts(const settings *o, const char *pattern, cleaned *n)
+{
+	char *beside = manifest_beside(o, pattern);
+	status worst = beside ? clean_path(beside, n) : ST_OK;
+	free(beside);
+	for (int r = 0; r < o->ranks; r++) {
+		const status rc = clean_name(pattern, r, n);
+		worst = rc > worst ? rc : worst;
+	}
+	return worst;
+}
+
 static void print_cleaned(const char *operand, const cleaned *n)
 {
-	char q[QUOTED_BYTES];
-	fprintf(stderr, "hetsort: %s: ", err_quoted(operand, q));
+	fprintf(stderr, "hetsort: %s: ", quoted(operand));
 	if (n->named)
 		fprintf(stderr, "ended the commit of %u part%s%s", n->named, plural(n->named),
 			n->removed ? ", " : "");
@@ -89,7 +83,7 @@ static void print_cleaned(const char *operand, const cleaned *n)
 	if (!n->removed && !n->named)
 		fputs("nothing to clean", stderr);
 	if (n->stays) {
-		fprintf(stderr, "; %s", err_quoted(n->first, q));
+		fprintf(stderr, "; %s", quoted(n->first));
 		if (n->stays > 1)
 			fprintf(stderr, " and %u more", n->stays - 1);
 		fprintf(stderr, " stay%s, because nothing proves that hetsort made %s",
@@ -104,7 +98,7 @@ status operands_clean(const settings *o)
 	for (size_t i = 0; i < o->ninputs; i++) {
 		cleaned n = { 0 };
 		const status rc = name_is_per_rank(o->inputs[i]) ? clean_parts(o, o->inputs[i], &n)
-								 : clean_name(o->inputs[i], &n);
+								 : clean_name(o->inputs[i], 0, &n);
 		if (o->verbosity >= 0 && (rc == ST_OK || n.removed || n.named))
 			print_cleaned(o->inputs[i], &n);
 		worst = rc > worst ? rc : worst;
@@ -112,14 +106,82 @@ status operands_clean(const settings *o)
 	return worst;
 }
 
-static void print_checked(const char *operand, const manifest_checked *n)
+/* ---------------------------------------------------------------------------- check a manifest */
+
+typedef struct checking {
+	const manifest *said;
+	int dirfd;
+	mem m;
+	unsigned char *keys; /* first and last of the part, last of all before */
+	bool any;            /* records before this part */
+	err *e;
+} checking;
+
+/* Is one end of the part as stated, in hexadecimal digits and as values? An older manifest has no
+ * values. */
+static status same_key(checking *k, const char *file, const char *end, const unsigned char *key,
+		       const char *hex, const json_t *values)
 {
-	char q[QUOTED_BYTES];
-	fprintf(stderr,
-		"hetsort: %s: %" PRIu64 " part%s, %" PRIu64 " record%s, %" PRIu64
-		" byte%s: sizes, order, first and last keys and checksums are as stated\n",
-		err_quoted(operand, q), n->parts, plural(n->parts), n->records, plural(n->records),
-		n->bytes, plural(n->bytes));
+	const layout *l = &k->said->lay;
+	json_t *is = json_hex(key, l->key_bytes), *are = manifest_values(l, key);
+	const bool same = is && hex && strcmp(json_string_value(is), hex) == 0;
+	const bool same_values = !values || (are && l->fields && json_equal(are, values));
+	json_decref(is);
+	json_decref(are);
+	return same && same_values
+		       ? ST_OK
+		       : err_set(k->e, ST_INVALID, "part %s has another %s key than %s",
+				 quoted(file), end, same ? "its values state" : "is stated");
+}
+
+static status check_part(checking *k, const manifest_part *s)
+{
+	const layout *l = &k->said->lay;
+	const size_t bytes = l->key_bytes;
+	unsigned char *first = k->keys, *last = first + bytes, *before = last + bytes;
+	inspected seen = { .first_key = first,
+			   .last_key = last,
+			   .order = k->said->unsorted_inside ? INSPECT_ANY : INSPECT_SORTED };
+	const char *why;
+	status rc = reader_inspect_part(k->dirfd, s, l, &k->m, &seen, &why, k->e);
+	if (rc != ST_OK || (!why && s->records == 0))
+		return rc;
+	if (!why) {
+		rc = same_key(k, s->file, "first", first, s->first, s->first_values);
+		if (rc == ST_OK)
+			rc = same_key(k, s->file, "last", last, s->last, s->last_values);
+		if (rc != ST_OK)
+			return rc;
+		if (k->any && key_copies_compare(l, before, first) > 0)
+			why = "begins before the part before it ends";
+	}
+	memcpy(before, last, bytes);
+	k->any = true;
+	return why ? err_set(k->e, ST_INVALID, "part %s %s", quoted(s->file), why) : ST_OK;
+}
+
+status manifest_check(const char *path, manifest *said, err *e)
+{
+	target t;
+	char *quiet = NULL;
+	checking k = { .said = said, .e = e };
+	*said = (manifest){ NULL };
+	status rc = target_open(&t, path, e);
+	if (rc == ST_OK)
+		rc = manifest_settled(path, &quiet, e) == ST_OK ? ST_OK : (e->code = ST_INVALID);
+	free(quiet);
+	if (rc == ST_OK)
+		rc = manifest_load(said, path, e);
+	if (rc == ST_OK) {
+		k.dirfd = t.dirfd;
+		k.keys = mem_array(&k.m, 3u * said->lay.key_bytes, 1, "keys", e);
+		rc = k.keys ? ST_OK : ST_RESOURCE;
+	}
+	for (size_t i = 0; rc == ST_OK && i < said->parts; i++)
+		rc = check_part(&k, &said->part[i]);
+	mem_free(&k.m, k.keys);
+	target_discard(&t);
+	return rc;
 }
 
 status operands_check(const settings *o)
@@ -127,12 +189,19 @@ status operands_check(const settings *o)
 	status worst = ST_OK;
 	for (size_t i = 0; i < o->ninputs; i++) {
 		err e = { ST_OK, "" };
-		manifest_checked n;
-		const status rc = manifest_check(o->inputs[i], &n, &e);
+		manifest m;
+		const status rc = manifest_check(o->inputs[i], &m, &e);
 		if (rc != ST_OK)
 			fprintf(stderr, "hetsort: %s\n", e.text);
 		else if (o->verbosity > 0)
-			print_checked(o->inputs[i], &n);
+			fprintf(stderr,
+				"hetsort: %s: %zu part%s, %" PRIu64 " record%s, %" PRIu64
+				" byte%s: sizes, order, first and last keys and checksums are as "
+				"stated\n",
+				quoted(o->inputs[i]), m.parts, plural(m.parts), m.records,
+				plural(m.records), m.records * m.lay.record_bytes,
+				plural(m.records * m.lay.record_bytes));
+		manifest_free(&m);
 		worst = rc > worst ? rc : worst;
 	}
 	return worst;

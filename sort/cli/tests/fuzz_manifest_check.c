@@ -2,7 +2,7 @@
 /* Fuzzer of --check-manifest: whatever the bytes, it is refused with a sentence, or judged by parts
  * that are in its own folder, of which there are none here but empty ones. */
 #include "../../../scripts/fuzz.h"
-#include "cli/manifest_check.h"
+#include "cli/operands.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,8 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		prepare();
 	const int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
 	fuzz_check(fd >= 0 && write(fd, data, size) == (ssize_t)size && close(fd) == 0);
-	manifest_checked n;
+	manifest n;
 	const status rc = manifest_check(path, &n, &e);
+	manifest_free(&n);
 	fuzz_check(rc == e.code && (rc == ST_OK) == !e.text[0] && fuzz_clean(e.text));
 	fuzz_check(rc == ST_OK || rc == ST_INVALID || rc == ST_REFUSED || rc == ST_RESOURCE);
 	return 0;
