@@ -299,11 +299,6 @@ static const struct comm_ops sim_ops = {
 
 /* -------------------------------------------------------------------------------------- ranks */
 
-void comm_sim_open(const platform *p)
-{
-	net.p = p;
-}
-
 void comm_sim_at_end(void (*fn)(int code))
 {
 	net.at_end = fn;
@@ -363,6 +358,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 		polling_close(); /* ranks are not hosts then */
 		return __real_comm_local_run(size, max_msg, fn, arg, e);
 	}
+	net.p = engine_platform();
 	const size_t p = (size_t)net.p->hosts;
 	if (size != 1 && size != net.p->hosts)
 		return err_set(e, ST_REFUSED, "--ranks is %d, but the platform has %d host%s", size,

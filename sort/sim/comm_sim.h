@@ -5,7 +5,6 @@
 
 #include "comm/comm.h"
 #include "model/rank_result.h"
-#include "platform.h"
 
 /* What ranks said to each other in a phase. */
 typedef struct comm_traffic {
@@ -13,9 +12,6 @@ typedef struct comm_traffic {
 	double collective_bytes, block_bytes; /* of all ranks together; of blocks as scaled */
 	double collective_s;                  /* from the last rank's call on */
 } comm_traffic;
-
-/* comm_sim_open - of the ranks to come. */
-void comm_sim_open(const platform *p);
 
 /* comm_sim_scale - of what the actor that runs does: 1 where a rank handles keys and counts, which
  * do not become more with the records. */

@@ -36,6 +36,8 @@ struct actor {
 	actor *joiner, *next;
 };
 
+static const platform none;
+
 static struct {
 	const platform *p;
 	host *host;
@@ -47,7 +49,7 @@ static struct {
 	bool acted;       /* a thread did more than look in the present event */
 	actor *spare;     /* that have ended, for new ones */
 	actor *queue[1 << QUEUE_BITS];
-} sim;
+} sim = { .p = &none };
 
 /* Not the simulation's: real threads of the process ask, too. */
 static _Thread_local actor *self;
@@ -70,6 +72,11 @@ double engine_now_s(void)
 actor *actor_self(void)
 {
 	return self;
+}
+
+const platform *engine_platform(void)
+{
+	return sim.p;
 }
 
 host *engine_host(int number)

@@ -27,9 +27,10 @@ typedef struct host {
 	lane departing, leaving, arriving, landing; /* of messages from here, and to here */
 } host;
 
-/* engine_open - hosts and changes of the platform. What actors owe is charged together up to
- * least_work_s. */
+/* engine_open - simulate this platform, which stays the caller's. What actors owe is charged
+ * together up to least_work_s. engine_platform - return it, or an empty one. */
 status engine_open(const platform *p, double least_work_s, err *e);
+const platform *engine_platform(void);
 
 /* engine_host - of this number. engine_here - of the actor that runs. */
 host *engine_host(int number);

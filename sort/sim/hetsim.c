@@ -6,12 +6,12 @@
 #include "comm_sim.h"
 #include "engine.h"
 #include "io/json.h"
+#include "model/calibrate.h"
 #include "network.h"
 #include "platform_xml.h"
 #include "run.h"
 #include "scale.h"
 #include "sim_report.h"
-#include "work.h"
 #include "wrap.h"
 
 #include <getopt.h>
@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 static const double CALIBRATE_S = 1;
+enum { STREAMS = 16 }; /* of the merge that is measured */
 
 /* Beside blocks that take a millisecond, as they do of many records, ten of it are short. */
 static const double LEAST_WORK_S = 20e-6, MOST_LEAST_WORK_S = 200e-6;
@@ -30,9 +31,9 @@ static struct {
 	platform p;
 	double scale;
 	const char *platform, *report;
-	bool hosts, json, calibrate, xml, ran,
-		spare; /* spare: the report would replace another file */
-	char **argv;   /* hetsort's */
+	int hosts, json, calibrate, xml;
+	bool ran, spare; /* spare: the report would replace another file */
+	char **argv;     /* hetsort's */
 	int argc;
 	sim_outcome outcome;
 } sim = { .scale = 1, .report = STREAM_NAME };
@@ -67,8 +68,6 @@ static status parse_scale(const char *arg, err *e)
 	return ST_OK;
 }
 
-enum { OPT_HOSTS = 256, OPT_JSON, OPT_CALIBRATE, OPT_XML, OPT_VERSION };
-
 static _Noreturn void say_and_end(int opt)
 {
 	if (opt == 'h')
@@ -83,12 +82,12 @@ static status parse_options(int argc, char **argv, err *e)
 {
 	static const struct option longs[] = { { "scale", required_argument, NULL, 's' },
 					       { "report", required_argument, NULL, 'r' },
-					       { "hosts", no_argument, NULL, OPT_HOSTS },
-					       { "json", no_argument, NULL, OPT_JSON },
-					       { "calibrate", no_argument, NULL, OPT_CALIBRATE },
-					       { "xml", no_argument, NULL, OPT_XML },
+					       { "hosts", no_argument, &sim.hosts, 1 },
+					       { "json", no_argument, &sim.json, 1 },
+					       { "calibrate", no_argument, &sim.calibrate, 1 },
+					       { "xml", no_argument, &sim.xml, 1 },
 					       { "help", no_argument, NULL, 'h' },
-					       { "version", no_argument, NULL, OPT_VERSION },
+					       { "version", no_argument, NULL, 'v' },
 					       { NULL, 0, NULL, 0 } };
 	status rc = ST_OK;
 	for (int opt;
@@ -97,17 +96,9 @@ static status parse_options(int argc, char **argv, err *e)
 			rc = parse_scale(optarg, e);
 		else if (opt == 'r')
 			sim.report = optarg;
-		else if (opt == OPT_HOSTS)
-			sim.hosts = true;
-		else if (opt == OPT_JSON)
-			sim.json = true;
-		else if (opt == OPT_CALIBRATE)
-			sim.calibrate = true;
-		else if (opt == OPT_XML)
-			sim.xml = true;
 		else if (opt == '?')
 			rc = err_set(e, ST_REFUSED, "see 'hetsim --help'");
-		else
+		else if (opt)
 			say_and_end(opt);
 	}
 	if (rc == ST_OK && !sim.calibrate && optind == argc)
@@ -117,11 +108,17 @@ static status parse_options(int argc, char **argv, err *e)
 
 static status calibrate(err *e)
 {
-	sim_rates r = { 0, 0, 0, 0, 0 };
-	const status rc = work_calibrate(CALIBRATE_S, &r, e);
-	if (rc == ST_OK)
+	mem m = { 0 };
+	calibration *c;
+	double cpus;
+	const layout l = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES);
+	const status rc = calibrate_open(&c, &m, &l, 1, STREAMS, UINT64_MAX, e);
+	if (rc == ST_OK) {
+		const rates r = calibrate_run(c, CALIBRATE_S, &cpus);
 		printf("rates sort %.6fns merge %.6fns copy %.6fns\n", 1e9 * r.sort_s,
 		       1e9 * r.merge_s, 1e9 * r.copy_s);
+	}
+	calibrate_free(c);
 	return rc;
 }
 
@@ -194,10 +191,7 @@ static status open_all(int argc, char **argv, err *e)
 		return rc;
 	rc = engine_open(&sim.p, fmin(LEAST_WORK_S * sim.scale, MOST_LEAST_WORK_S), e);
 	make_arguments(argc, argv);
-	network_open(sim.p.switch_bytes_per_s);
-	work_open(&sim.p.rates);
 	scale_open(sim.scale);
-	comm_sim_open(&sim.p);
 	comm_sim_at_end(report_end);
 	return rc;
 }

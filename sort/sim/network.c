@@ -9,15 +9,7 @@
 /* A message of one packet waits for none that is longer: packets of all take turns. */
 enum { PACKET_BYTES = 1500 };
 
-static struct {
-	double bytes_per_s, free_s;
-} sw;
-
-void network_open(double switch_bytes_per_s)
-{
-	sw.bytes_per_s = switch_bytes_per_s;
-	sw.free_s = 0;
-}
+static double switch_free_s;
 
 /* Behind what is there already: when it is through. */
 static double pass(double *free_s, const delivery *d, double bytes_per_s)
@@ -106,7 +98,8 @@ static void arrive(void *flight_)
 		return;
 	}
 	const double takes_s = f->d.bytes / to->is.net_bytes_per_s;
-	const double switched_s = pass(&sw.free_s, &f->d, sw.bytes_per_s);
+	const double switched_s =
+		pass(&switch_free_s, &f->d, engine_platform()->switch_bytes_per_s);
 	const double in_s = pass(&to->in_free_s, &f->d, to->is.net_bytes_per_s);
 	to->in_s += takes_s;
 	to->landing.fn = has_landed;

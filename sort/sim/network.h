@@ -17,9 +17,6 @@ static inline double network_bytes(double bytes)
 	return bytes + NETWORK_HEADER_BYTES * fmax(1, ceil(bytes / NETWORK_PACKET_BYTES));
 }
 
-/* network_open - a switch of so many bytes a second, INFINITY: never full. */
-void network_open(double switch_bytes_per_s);
-
 /* network_send - so many bytes leave at this time at the earliest. Calls sent(sender) when the last
  * of them has left its host, and then landed(receiver) when it is there; neither, while a link on
  * the way has no bandwidth or a host has stopped. ST_RESOURCE without memory. */

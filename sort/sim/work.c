@@ -2,7 +2,6 @@
 /* A kernel that calls another is charged as one. The disk serves one transfer after the other; a
  * thread that writes goes on while it does, until too much waits for the disk. What is not charged:
  * reading and writing anything but records. */
-#include "work.h"
 #include "base/cgroup.h"
 #include "base/mem.h"
 #include "base/memory_limit.h"
@@ -26,7 +25,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static sim_rates rate;
+static const sim_rates *rate(void)
+{
+	return &engine_platform()->rates;
+}
 
 /* Measured or given, rates are those of the records that are there. */
 WRAPPED(rates, job_time_nominal, double speed)
@@ -49,11 +51,6 @@ WRAPPED(status, link_rates_measure, rank_env *env, const rank_speeds *g, double 
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
 		link_s[i] *= comm_sim_scale();
 	return rc;
-}
-
-void work_open(const sim_rates *r)
-{
-	rate = *r;
 }
 
 /* ------------------------------------------------------------------------------------- sizes */
@@ -93,7 +90,7 @@ static void charge(double s)
 /* Of a merge, about half is gathering (model/rates.c). */
 static double gather_s(size_t bytes)
 {
-	return (rate.merge_s / 2 + rate.copy_s) * (double)bytes * comm_sim_scale();
+	return (rate()->merge_s / 2 + rate()->copy_s) * (double)bytes * comm_sim_scale();
 }
 
 static double n_ln_n(double n)
@@ -104,7 +101,7 @@ static double n_ln_n(double n)
 WRAPPED(void, radix_sort, entry *a, entry *tmp, size_t n, const records *r)
 {
 	__real_radix_sort(a, tmp, n, r);
-	charge(rate.sort_s * n_ln_n((double)n * comm_sim_scale()));
+	charge(rate()->sort_s * n_ln_n((double)n * comm_sim_scale()));
 }
 
 WRAPPED(const unsigned char *, reader_map, const reader *r, mapped *m)
@@ -124,7 +121,7 @@ static double bucket_share(const demand *d)
 static void charge_sort(const demand *d, double share, uint64_t n)
 {
 	const double all = (double)d->n_most * comm_sim_scale();
-	charge(share * rate.sort_s * n_ln_n(all) * (double)n / (double)d->n_most);
+	charge(share * rate()->sort_s * n_ln_n(all) * (double)n / (double)d->n_most);
 }
 
 /* A sample has as many records at any scale. */
@@ -169,7 +166,7 @@ WRAPPED(size_t, demand_gather, const demand *d, const demand_piece *p, size_t fi
 WRAPPED(checksum, checksum_records, const unsigned char *recs, size_t n, size_t bytes)
 {
 	const checksum sum = __real_checksum_records(recs, n, bytes);
-	charge(rate.copy_s * (double)(n * bytes) * comm_sim_scale());
+	charge(rate()->copy_s * (double)(n * bytes) * comm_sim_scale());
 	return sum;
 }
 
@@ -192,7 +189,7 @@ WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, si
 	priced_as_one = true;
 	entry *in = __real_pairwise_merge_in(run, n, k, e, tmp, r);
 	priced_as_one = false;
-	charge(rate.sort_s * (double)all * log(k > 1 ? (double)k : 1) * comm_sim_scale());
+	charge(rate()->sort_s * (double)all * log(k > 1 ? (double)k : 1) * comm_sim_scale());
 	return in;
 }
 
@@ -366,9 +363,9 @@ WRAPPED(rates, calibrate_run, calibration *c, double limit_s, double *got_cpus)
 	const double slower = comm_sim_scale() / (h->is.speed * cpus);
 	actor_compute(limit_s * h->is.speed);
 	*got_cpus = cpus;
-	return (rates){ .sort_s = rate.sort_s * slower,
-			.merge_s = rate.merge_s * slower,
-			.copy_s = rate.copy_s * slower };
+	return (rates){ .sort_s = rate()->sort_s * slower,
+			.merge_s = rate()->merge_s * slower,
+			.copy_s = rate()->copy_s * slower };
 }
 
 WRAPPED(void, calibrate_free, calibration *c)
@@ -376,21 +373,4 @@ WRAPPED(void, calibrate_free, calibration *c)
 	if (c && c->real)
 		__real_calibrate_free(c->real);
 	free(c);
-}
-
-status work_calibrate(double seconds, sim_rates *r, err *e)
-{
-	mem m = { 0 };
-	calibration *c;
-	double cpus;
-	const layout l = { .record_bytes = 100, .key_bytes = 10 };
-	const status rc = __wrap_calibrate_open(&c, &m, &l, 1, 16, UINT64_MAX, e);
-	if (rc == ST_OK) {
-		const rates found = __wrap_calibrate_run(c, seconds, &cpus);
-		r->sort_s = found.sort_s;
-		r->merge_s = found.merge_s;
-		r->copy_s = found.copy_s;
-	}
-	__wrap_calibrate_free(c);
-	return rc;
 }

@@ -3,7 +3,7 @@
  * SMPI sends p * p messages at once for nonblocking ones. A block is a message of as many bytes as
  * its records stand for, which has no contents; the records go from array to array when both sides
  * have asked for them, as all ranks are in one process. */
-#include "comm_smpi.h"
+#include "sim/comm_sim.h"
 #include "sim/engine.h"
 #include "sim/scale.h"
 #include "sim/wrap.h"
@@ -24,17 +24,13 @@ typedef struct smpi {
 	comm_req *sends, *recvs; /* of blocks for this rank, that wait for the other side */
 	unsigned char *bytes;    /* what messages carry */
 	size_t bytes_there;
-	const sim_rates *rates;
 } smpi;
 
-static struct {
-	smpi *self;
-	const sim_rates *rates;
-} rank;
+static smpi *self;
 
 double comm_sim_scale(void)
 {
-	return rank.self ? scale_in((phase)atomic_load(&rank.self->c.phase)) : 1;
+	return self ? scale_in((phase)atomic_load(&self->c.phase)) : 1;
 }
 
 static status checked(int rc)
@@ -115,9 +111,9 @@ static status give_room(smpi *m, size_t bytes)
 	return m->bytes ? ST_OK : ST_RESOURCE;
 }
 
-static double own_s(const smpi *m, const comm_req *r)
+static double own_s(const comm_req *r)
 {
-	return scale_messages(scale_block(r)) * m->rates->message_s;
+	return scale_messages(scale_block(r)) * engine_platform()->rates.message_s;
 }
 
 static status smpi_start(comm *c, comm_req *r)
@@ -129,7 +125,7 @@ static status smpi_start(comm *c, comm_req *r)
 	status rc = give_room(m, (size_t)bytes);
 	if (rc != ST_OK || bytes > INT_MAX)
 		return rc == ST_OK ? ST_INTERNAL : rc;
-	actor_owe(r->sending ? own_s(m, r) : own_s(m, r) / 2);
+	actor_owe(r->sending ? own_s(r) : own_s(r) / 2);
 	rc = checked(
 		r->sending
 			? MPI_Issend(m->bytes, (int)bytes, MPI_BYTE, peer, r->tag, m->data, &req)
@@ -141,11 +137,11 @@ static status smpi_start(comm *c, comm_req *r)
 /* SMPI is only asked for what may be done: asking takes the real machine long. */
 static status smpi_test(comm *c, comm_req *r, bool *done)
 {
-	smpi *m = (smpi *)c;
 	MPI_Request req;
 	int flag = 0;
+	(void)c;
 	*done = false;
-	actor_owe(m->rates->test_s);
+	actor_owe(engine_platform()->rates.test_s);
 	if (!r->handle[1])
 		return ST_OK;
 	memcpy(&req, &r->handle[0], sizeof req);
@@ -153,7 +149,7 @@ static status smpi_test(comm *c, comm_req *r, bool *done)
 	memcpy(&r->handle[0], &req, sizeof req);
 	*done = flag;
 	if (flag && !r->sending)
-		actor_owe(own_s(m, r) / 2);
+		actor_owe(own_s(r) / 2);
 	return rc;
 }
 
@@ -170,11 +166,6 @@ static const struct comm_ops smpi_ops = {
 
 /* -------------------------------------------------------------------------------------- ranks */
 
-void comm_smpi_rates(const sim_rates *r)
-{
-	rank.rates = r;
-}
-
 /* All have found each other when it returns. */
 static status join(smpi *m, err *e)
 {
@@ -189,7 +180,7 @@ static status join(smpi *m, err *e)
 
 WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
-	smpi m = { .rates = rank.rates, .data = MPI_COMM_NULL };
+	smpi m = { .data = MPI_COMM_NULL };
 	status rc = join(&m, e);
 	(void)size; /* smpirun tells it */
 	m.c.ops = &smpi_ops;
@@ -207,12 +198,12 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 		return rc;
 	}
 	comm_give_room(&m.c, room);
-	rank.self = &m;
+	self = &m;
 	rc = fn(&m.c, arg);
 	actor_pay();
 	if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS && rc == ST_OK) /* others look here */
 		rc = err_set(e, ST_PEER, "cannot leave the other ranks");
-	rank.self = NULL;
+	self = NULL;
 	free(room);
 	return rc;
 }

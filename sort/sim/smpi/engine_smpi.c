@@ -2,7 +2,6 @@
 /* The engine of a rank under SMPI: actors, their work and their sleep are SimGrid's, under its
  * clock. SMPI gives each rank a copy of all static data, so there is one host here: the rank's.
  * Unlike those of hetsim, naps last as long as they say, since messages tell of no news. */
-#include "engine_smpi.h"
 #include "sim/engine.h"
 #include "sim/platform_xml.h"
 
@@ -24,6 +23,7 @@ struct actor {
 };
 
 static struct {
+	const platform *p;
 	host here;
 	double least_work_s;
 	actor *waiting; /* those that wait for something, as they came */
@@ -34,6 +34,11 @@ static struct {
 actor *actor_self(void)
 {
 	return sg_actor_self_get_pid() > 0 ? sg_actor_self_get_data() : NULL;
+}
+
+const platform *engine_platform(void)
+{
+	return sim.p;
 }
 
 host *engine_here(void)
@@ -222,7 +227,8 @@ void actor_acts(void)
 
 /* -------------------------------------------------------------------------------------- host */
 
-status engine_smpi_open(const platform *p, double least_work_s, err *e)
+/* Called by the actor that SMPI has started as a rank, on host hN of the platform. */
+status engine_open(const platform *p, double least_work_s, err *e)
 {
 	const int n = atoi(sg_host_self_get_name() + 1);
 	actor *a = new_actor(NULL, NULL);
@@ -230,6 +236,7 @@ status engine_smpi_open(const platform *p, double least_work_s, err *e)
 		return err_set(e, ST_RESOURCE, "no memory for a rank");
 	if (n >= p->hosts)
 		return err_set(e, ST_REFUSED, "the platform has no host %d", n);
+	sim.p = p;
 	sim.least_work_s = least_work_s;
 	sim.here.is = p->host[n];
 	sim.here.number = n;

@@ -4,12 +4,9 @@
  * and the rates of the same PLATFORM; messages are SMPI's, on what `hetsim --xml PLATFORM` prints.
  */
 #include "cli/signals.h"
-#include "comm_smpi.h"
 #include "sim/engine.h"
-#include "engine_smpi.h"
 #include "run.h"
 #include "sim/scale.h"
-#include "sim/work.h"
 #include "sim/wrap.h"
 
 #include <math.h>
@@ -54,11 +51,9 @@ static status sort(platform *p, char **argument, int n, double *seconds, err *e)
 		return err_set(e, ST_REFUSED, "the scale is a number from 1");
 	status rc = platform_load(p, argument[1], e);
 	if (rc == ST_OK)
-		rc = engine_smpi_open(p, fmin(LEAST_WORK_S * scale, MOST_LEAST_WORK_S), e);
+		rc = engine_open(p, fmin(LEAST_WORK_S * scale, MOST_LEAST_WORK_S), e);
 	if (rc != ST_OK)
 		return rc;
-	work_open(&p->rates);
-	comm_smpi_rates(&p->rates);
 	scale_open(scale);
 	argument[1] = name;
 	const double start_s = engine_now_s();

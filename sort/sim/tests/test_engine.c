@@ -24,7 +24,6 @@ static int set_up(void **state)
 	if (platform_parse(&p, "2 x net 8M lat 1ms\n1 x cores 2 speed 0.5", "p", &e) != ST_OK ||
 	    engine_open(&p, 20e-6, &e) != ST_OK)
 		return 1;
-	network_open(INFINITY);
 	for (int i = 0; i < HOSTS; i++)
 		engine_host(i)->advanced_s = engine_now_s();
 	began_s = engine_now_s();
@@ -280,7 +279,7 @@ static void a_switch_takes_one_at_a_time(void **state)
 	int first = 0, second = 1;
 	double long_s = 10;
 	(void)state;
-	network_open(0.5e6);
+	p.switch_bytes_per_s = 0.5e6;
 	actor_start(engine_host(2), stay, &long_s);
 	send(&first, 0, 1, 1e6);
 	send(&second, 1, 0, 1e6);
