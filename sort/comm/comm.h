@@ -33,7 +33,7 @@ typedef struct comm_req {
 	bool sending;
 	bool inside;           /* comm_virtual: between ranks of this process */
 	atomic_bool complete;  /* comm_local */
-	struct comm_req *next; /* comm_local: waiting list */
+	struct comm_req *next; /* in a comm_mailbox */
 	uint64_t handle[2];    /* comm_mpi: the MPI_Request */
 } comm_req;
 
@@ -115,6 +115,39 @@ static inline status comm_noted(comm *c, status rc)
 	if (rc != ST_OK)
 		atomic_store(&c->broken, true);
 	return rc;
+}
+
+/* Blocks of a receiver that wait for the other side. The peer of each is its sender, so the two
+ * requests match by the same number. No two of a sender and a tag wait, so their order does not
+ * matter. */
+typedef struct comm_mailbox {
+	comm_req *sends, *recvs;
+} comm_mailbox;
+
+/* comm_pair - take the other side of the block out of the mailbox; NULL: it has not come, and r
+ * waits there. */
+static inline comm_req *comm_pair(comm_mailbox *box, comm_req *r)
+{
+	comm_req **own = r->sending ? &box->sends : &box->recvs;
+	for (comm_req **at = r->sending ? &box->recvs : &box->sends; *at; at = &(*at)->next)
+		if ((*at)->peer == r->peer && (*at)->tag == r->tag) {
+			comm_req *other = *at;
+			*at = other->next;
+			return other;
+		}
+	r->next = *own;
+	*own = r;
+	return NULL;
+}
+
+/* comm_hand_over - copy the block from the sender to the receiver. ST_INTERNAL: they do not agree
+ * on its size. */
+static inline status comm_hand_over(const comm_req *a, const comm_req *b)
+{
+	if (a->bytes != b->bytes)
+		return ST_INTERNAL;
+	comm_copy(a->sending ? b->buf : a->buf, a->sending ? a->buf : b->buf, a->bytes);
+	return ST_OK;
 }
 
 /* The collectives, checked: what a rank sends has a sum with it that also tells of the sender, the

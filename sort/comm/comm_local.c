@@ -15,8 +15,7 @@ enum { BUCKETS = 64 }; /* of requests that wait: each of thousands of ranks may 
 
 typedef struct mailbox {
 	pthread_mutex_t lock;
-	comm_req *sends[BUCKETS]; /* waiting for their receive */
-	comm_req *recvs[BUCKETS]; /* waiting for their send */
+	comm_mailbox of[BUCKETS];
 } mailbox;
 
 typedef struct world {
@@ -116,44 +115,20 @@ static status local_collective(comm *c, const comm_call *k)
 	return barrier(c, w);
 }
 
-/* Remove the first request of list with this peer and tag; NULL if there is none. */
-static comm_req *match(comm_req **list, int peer, int tag)
-{
-	for (comm_req **at = list; *at; at = &(*at)->next) {
-		comm_req *r = *at;
-		if (r->peer == peer && r->tag == tag) {
-			*at = r->next;
-			return r;
-		}
-	}
-	return NULL;
-}
-
-/* In a mailbox the peer of a send is its sender, and that of a receive the sender it waits for: so
- * the two match by the same number. No two of a tag wait, so their order does not matter. */
 static status local_start(comm *c, comm_req *req)
 {
 	mailbox *box = &world_of(c)->box[req->sending ? req->peer : c->rank];
-	const int sender = req->sending ? c->rank : req->peer;
-	const unsigned k = ((unsigned)sender + (unsigned)req->tag) % BUCKETS;
-	comm_req **own = req->sending ? &box->sends[k] : &box->recvs[k];
-	req->peer = sender;
+	req->peer = req->sending ? c->rank : req->peer;
 	pthread_mutex_lock(&box->lock);
-	comm_req *other = match(req->sending ? &box->recvs[k] : &box->sends[k], sender, req->tag);
-	if (!other) {
-		req->next = *own;
-		*own = req;
-	}
+	comm_req *other =
+		comm_pair(&box->of[((unsigned)req->peer + (unsigned)req->tag) % BUCKETS], req);
 	pthread_mutex_unlock(&box->lock);
 	if (!other)
 		return ST_OK;
-	const bool fits = other->bytes == req->bytes;
-	if (fits)
-		comm_copy(req->sending ? other->buf : req->buf,
-			  req->sending ? req->buf : other->buf, req->bytes);
+	const status rc = comm_hand_over(req, other);
 	atomic_store(&other->complete, true);
 	atomic_store(&req->complete, true);
-	return fits ? ST_OK : ST_INTERNAL;
+	return rc;
 }
 
 static status local_test(comm *c, comm_req *req, bool *finished)

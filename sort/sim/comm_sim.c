@@ -31,24 +31,18 @@ typedef struct shown {
 	actor *who;
 } shown;
 
-/* What waits for the other side, by sender and tag. */
-typedef struct mailbox {
-	comm_req **sends, **recvs; /* [net.buckets] */
-} mailbox;
-
 typedef struct sim_rank {
 	comm c; /* first, so that a comm is a sim_rank */
 	rank_main *fn;
 	void *arg;
 	status rc;
-	mailbox box;
 } sim_rank;
 
 static struct {
 	const platform *p;
-	sim_rank *rank;     /* [p->hosts] */
-	shown *board;       /* [p->hosts] */
-	comm_req **waiting; /* of all mailboxes */
+	sim_rank *rank;    /* [p->hosts] */
+	shown *board;      /* [p->hosts] */
+	comm_mailbox *box; /* [p->hosts][buckets] blocks, by sender and tag */
 	size_t buckets;
 	char *room;
 	int arrived;
@@ -177,24 +171,6 @@ static status sim_collective(comm *c, const comm_call *k)
 
 /* ------------------------------------------------------------------------------------ blocks */
 
-static comm_req *match(comm_req **list, int peer, int tag)
-{
-	for (; *list; list = &(*list)->next)
-		if ((*list)->peer == peer && (*list)->tag == tag) {
-			comm_req *r = *list;
-			*list = r->next;
-			return r;
-		}
-	return NULL;
-}
-
-/* There is one of a sender and a tag: their order does not matter. */
-static void wait_in(comm_req **list, comm_req *r)
-{
-	r->next = *list;
-	*list = r;
-}
-
 static void note_time(comm_req *r)
 {
 	const double t = engine_now_s();
@@ -241,9 +217,9 @@ static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
 	const double bytes = scale_block(s), n = scale_messages(bytes);
 	host *f = engine_host(from), *t = engine_host(to);
 	comm_traffic *traffic = traffic_of(c);
-	if (s->bytes != r->bytes)
-		return ST_INTERNAL;
-	comm_copy(r->buf, s->buf, s->bytes);
+	const status rc = comm_hand_over(s, r);
+	if (rc != ST_OK)
+		return rc;
 	traffic->blocks += (uint64_t)n;
 	traffic->block_bytes += bytes;
 	note_ends(s, from, to);
@@ -264,13 +240,10 @@ static status sim_start(comm *c, comm_req *req)
 	if (req->tag != TAG_HEARTBEAT)
 		polling_started(c->rank, req, req->peer);
 	req->peer = from;
-	mailbox *box = &net.rank[to].box;
 	const size_t k = ((size_t)from + (size_t)req->tag * 7) & (net.buckets - 1);
-	comm_req *other = match(req->sending ? &box->recvs[k] : &box->sends[k], from, req->tag);
-	if (!other) {
-		wait_in(req->sending ? &box->sends[k] : &box->recvs[k], req);
+	comm_req *other = comm_pair(&net.box[(size_t)to * net.buckets + k], req);
+	if (!other)
 		return ST_OK;
-	}
 	return req->sending ? start_pair(c, req, other, from, to)
 			    : start_pair(c, other, req, from, to);
 }
@@ -316,8 +289,6 @@ static status start_rank(int i, size_t max_msg, rank_main *fn, void *arg, err *e
 	sim_rank *r = &net.rank[i];
 	r->fn = fn;
 	r->arg = arg;
-	r->box.sends = net.waiting + (size_t)i * 2 * net.buckets;
-	r->box.recvs = r->box.sends + net.buckets;
 	r->c = (comm){ .ops = &sim_ops,
 		       .rank = i,
 		       .size = net.p->hosts,
@@ -368,8 +339,8 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	net.room = calloc(p, comm_room_bytes(net.p->hosts));
 	for (net.buckets = LEAST_BUCKETS; net.buckets < p / 2;)
 		net.buckets *= 2;
-	net.waiting = calloc(2 * p * net.buckets, sizeof(comm_req *));
-	status rc = net.rank && net.board && net.room && net.waiting
+	net.box = calloc(p * net.buckets, sizeof *net.box);
+	status rc = net.rank && net.board && net.room && net.box
 			    ? ST_OK
 			    : err_set(e, ST_RESOURCE, "no memory for the ranks, %zu of them", p);
 	if (rc == ST_OK)
@@ -381,7 +352,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	free(net.rank);
 	free(net.board);
 	free(net.room);
-	free(net.waiting);
+	free(net.box);
 	polling_close();
 	return rc;
 }

@@ -7,8 +7,6 @@
 #include "engine.h"
 #include "io/json.h"
 #include "model/calibrate.h"
-#include "network.h"
-#include "platform_xml.h"
 #include "run.h"
 #include "scale.h"
 #include "sim_report.h"
@@ -29,14 +27,13 @@ static const double LEAST_WORK_S = 20e-6, MOST_LEAST_WORK_S = 200e-6;
 
 static struct {
 	platform p;
-	double scale;
 	const char *platform, *report;
-	int hosts, json, calibrate, xml;
+	int json, calibrate, xml;
 	bool ran, spare; /* spare: the report would replace another file */
 	char **argv;     /* hetsort's */
 	int argc;
 	sim_outcome outcome;
-} sim = { .scale = 1, .report = STREAM_NAME };
+} sim = { .report = STREAM_NAME, .outcome.scale = 1 };
 
 static void help(void)
 {
@@ -64,7 +61,7 @@ static status parse_scale(const char *arg, err *e)
 	if (!size_number(&rest, &whole, &millionths) || *rest || whole == 0 || whole > 1000000000)
 		return err_set(e, ST_REFUSED, "--scale is a number from 1 to 1000000000, not %s",
 			       err_quoted(arg, q));
-	sim.scale = (double)whole + 1e-6 * millionths;
+	sim.outcome.scale = (double)whole + 1e-6 * millionths;
 	return ST_OK;
 }
 
@@ -82,7 +79,7 @@ static status parse_options(int argc, char **argv, err *e)
 {
 	static const struct option longs[] = { { "scale", required_argument, NULL, 's' },
 					       { "report", required_argument, NULL, 'r' },
-					       { "hosts", no_argument, &sim.hosts, 1 },
+					       { "hosts", no_argument, &sim.outcome.hosts, 1 },
 					       { "json", no_argument, &sim.json, 1 },
 					       { "calibrate", no_argument, &sim.calibrate, 1 },
 					       { "xml", no_argument, &sim.xml, 1 },
@@ -124,7 +121,7 @@ static status calibrate(err *e)
 
 static status print_xml(err *e)
 {
-	const status rc = platform_xml(stdout, &sim.p, e);
+	const status rc = sim_report_xml(stdout, &sim.p, e);
 	if (rc == ST_OK && (fflush(stdout) != 0 || ferror(stdout)))
 		return err_set(e, ST_IO, "cannot write the platform");
 	return rc;
@@ -149,9 +146,9 @@ static status write_report(err *e)
 	FILE *f = open_memstream(&text, &bytes);
 	bool whole = f != NULL;
 	if (f && sim.json)
-		whole = sim_report_json(f, &sim.p, sim.scale, &sim.outcome, sim.hosts) == ST_OK;
+		whole = sim_report_json(f, &sim.outcome) == ST_OK;
 	else if (f)
-		sim_report_write(f, &sim.p, sim.scale, &sim.outcome, sim.hosts);
+		sim_report_write(f, &sim.outcome);
 	if (f)
 		whole = !ferror(f) && fclose(f) == 0 && whole;
 	const status rc =
@@ -189,9 +186,9 @@ static status open_all(int argc, char **argv, err *e)
 	rc = platform_load(&sim.p, argv[optind], e);
 	if (rc != ST_OK || sim.xml)
 		return rc;
-	rc = engine_open(&sim.p, fmin(LEAST_WORK_S * sim.scale, MOST_LEAST_WORK_S), e);
+	rc = engine_open(&sim.p, fmin(LEAST_WORK_S * sim.outcome.scale, MOST_LEAST_WORK_S), e);
 	make_arguments(argc, argv);
-	scale_open(sim.scale);
+	scale_open(sim.outcome.scale);
 	comm_sim_at_end(report_end);
 	return rc;
 }

@@ -10,6 +10,9 @@
 
 enum { SIM_MOST_HOSTS = 65536, SIM_MOST_CORES = 1024 };
 
+/* What a processor of speed 1 does in a second, for SimGrid. */
+#define PLATFORM_XML_OPS 1e9
+
 /* One machine, which runs one rank. */
 typedef struct sim_host {
 	double speed; /* 1: as the rates say */

@@ -4,10 +4,12 @@
  * start of each round over them (shared_window_news). Memory: a quarter of a byte for each pair of
  * ranks. */
 #include "polling.h"
+#include "base/minmax.h"
 #include "comm/rank_set.h"
 #include "comm/shared_window.h"
 #include "engine.h"
 #include "exchange/exchange.h"
+#include "scale.h"
 #include "wrap.h"
 
 #include <stdlib.h>
@@ -29,9 +31,8 @@ static struct {
 	poller *of; /* [ranks]; NULL: asks all */
 	uint64_t *sets;
 	size_t words;
-	unsigned window;
 	double test_s;
-} poll = { .window = 1 };
+} poll;
 
 status polling_open(int ranks, double test_s, err *e)
 {
@@ -58,11 +59,6 @@ void polling_close(void)
 	free(poll.sets);
 	poll.of = NULL;
 	poll.sets = NULL;
-}
-
-void polling_windows(unsigned blocks)
-{
-	poll.window = blocks;
 }
 
 static poller *own(void)
@@ -125,7 +121,7 @@ WRAPPED(void, shared_window_news, shared_window *w, shared_news kind, uint64_t *
 		s->due[i] = 0;
 	}
 	s->asked = true;
-	actor_owe(poll.test_s * (double)(s->under_way / poll.window));
+	actor_owe(poll.test_s * (double)(s->under_way / u64_max(scale_last_windows()->blocks, 1)));
 }
 
 /* The block before it is released. */

@@ -13,9 +13,6 @@
 status polling_open(int ranks, double test_s, err *e);
 void polling_close(void);
 
-/* polling_windows - the exchange will have so many blocks under way to a rank, or from it. */
-void polling_windows(unsigned blocks);
-
 /* polling_started - a rank sends a block, or wants to receive one. polling_through - it is through,
  * and the rank will see it. */
 void polling_started(int rank, const comm_req *r, int peer);

@@ -8,7 +8,6 @@
 #include "exchange/two_level.h"
 #include "model/link_rates.h"
 #include "phases/job.h"
-#include "polling.h"
 #include "wrap.h"
 
 #include <math.h>
@@ -84,7 +83,6 @@ WRAPPED(windows, windows_divide, size_t budget_bytes, size_t record_bytes, int r
 		return w;
 	scale.last = (scale_windows){ (unsigned)w.blocks, (double)(w.block_recs * record_bytes),
 				      (double)w.block_recs < scale.all };
-	polling_windows((unsigned)w.blocks);
 	w.block_recs = (size_t)fmax((double)w.block_recs / scale.all, 1);
 	return w;
 }

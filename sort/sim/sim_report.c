@@ -6,6 +6,7 @@
 #include "comm_sim.h"
 #include "engine.h"
 #include "io/file.h"
+#include "network.h"
 #include "scale.h"
 
 #include <inttypes.h>
@@ -43,36 +44,39 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* Of a host's processors, disk and link, so many percent were in use. */
+/* Of a host's processors, its disk and its link out and in, so many percent were in use. */
+enum { USES = 4 };
+
 typedef struct use {
-	double cpus, disk, out, in;
+	double of[USES];
 } use;
 
 static use use_of(const host *h, double makespan_s)
 {
-	return (use){ percent(h->busy_s, makespan_s * h->is.cores), percent(h->disk_s, makespan_s),
-		      percent(h->out_s, makespan_s), percent(h->in_s, makespan_s) };
+	return (use){ { percent(h->busy_s, makespan_s * h->is.cores),
+			percent(h->disk_s, makespan_s), percent(h->out_s, makespan_s),
+			percent(h->in_s, makespan_s) } };
 }
 
 static void write_use(FILE *f, const char *name, const use *u)
 {
-	fprintf(f, "%-9s %12.1f %12.1f %13.1f %14.1f\n", name, u->cpus, u->disk, u->out, u->in);
+	fprintf(f, "%-9s %12.1f %12.1f %13.1f %14.1f\n", name, u->of[0], u->of[1], u->of[2],
+		u->of[3]);
 }
 
-static void write_hosts(FILE *f, const platform *p, double makespan_s, bool each)
+static void write_hosts(FILE *f, double makespan_s, bool each)
 {
-	use mean = { 0, 0, 0, 0 }, most = mean;
+	const int hosts = engine_platform()->hosts;
+	use mean = { { 0 } }, most = mean;
 	fprintf(f, "%-9s %12s %12s %13s %14s\n", "in use, %", "processors", "disk", "link out",
 		"link in");
-	for (int i = 0; i < p->hosts; i++) {
+	for (int i = 0; i < hosts; i++) {
 		char name[16];
 		const use u = use_of(engine_host(i), makespan_s);
-		mean.cpus += u.cpus / p->hosts;
-		mean.disk += u.disk / p->hosts;
-		mean.out += u.out / p->hosts;
-		mean.in += u.in / p->hosts;
-		most = (use){ fmax(most.cpus, u.cpus), fmax(most.disk, u.disk),
-			      fmax(most.out, u.out), fmax(most.in, u.in) };
+		for (int k = 0; k < USES; k++) {
+			mean.of[k] += u.of[k] / hosts;
+			most.of[k] = fmax(most.of[k], u.of[k]);
+		}
 		snprintf(name, sizeof name, "h%d", i);
 		if (each)
 			write_use(f, name, &u);
@@ -82,9 +86,9 @@ static void write_hosts(FILE *f, const platform *p, double makespan_s, bool each
 }
 
 /* Scaled, as if all of it were records. */
-static void write_memory(FILE *f, const platform *p, double scale, const sim_outcome *o)
+static void write_memory(FILE *f, const platform *p, const sim_outcome *o)
 {
-	const double scaled = (double)o->mem_bytes * scale;
+	const double scaled = (double)o->mem_bytes * o->scale;
 	double least = INFINITY;
 	for (int i = 0; i < p->hosts; i++)
 		least = fmin(least, (double)p->host[i].mem_bytes);
@@ -101,50 +105,45 @@ static void write_windows(FILE *f)
 		w->coarse ? " (a record stands for more: a smaller --scale is more exact)" : "");
 }
 
-/* The last thread has ended, and the last disk written. */
-static double makespan(const platform *p)
+/* When the last thread has ended, and the last disk written. */
+static double makespan(void)
 {
 	double s = engine_now_s();
-	for (int i = 0; i < p->hosts; i++)
+	for (int i = 0; i < engine_platform()->hosts; i++)
 		if (isfinite(engine_host(i)->disk_free_s))
 			s = fmax(s, engine_host(i)->disk_free_s);
 	return s;
 }
 
-/* The result as a sentence. */
-static void write_sentence(FILE *f, const platform *p, double scale, const sim_outcome *o)
+void sim_report_write(FILE *f, const sim_outcome *o)
 {
-	const double s = makespan(p);
-	if (o->status == ST_REFUSED)
-		fprintf(f, "Refused: nothing was sorted (status %d).\n", o->status);
-	else if (o->status != ST_OK)
-		fprintf(f, "Failed after %.6f simulated seconds (status %d).\n", s, o->status);
-	else
-		fprintf(f, "%s %.0f records on %d host%s in %.6f simulated seconds.\n",
-			o->planned ? "Planned a sort of" : "Sorted", (double)o->records * scale,
-			p->hosts, plural((uint64_t)p->hosts), s);
-}
-
-void sim_report_write(FILE *f, const platform *p, double scale, const sim_outcome *o, bool hosts)
-{
-	const double makespan_s = makespan(p);
+	const platform *p = engine_platform();
+	const double makespan_s = makespan(), records = (double)o->records * o->scale;
 	const sim_rates *r = &p->rates;
 	fputs(ROLE_SIM_REPORT_MARK, f);
-	write_sentence(f, p, scale, o);
-	if (o->status == ST_REFUSED)
+	if (o->status == ST_REFUSED) {
+		fprintf(f, "Refused: nothing was sorted (status %d).\n", o->status);
 		return;
-	fprintf(f, "hosts %d, scale %g, records %" PRIu64 ", simulated %.0f\n", p->hosts, scale,
-		o->records, (double)o->records * scale);
+	}
+	if (o->status != ST_OK)
+		fprintf(f, "Failed after %.6f simulated seconds (status %d).\n", makespan_s,
+			o->status);
+	else
+		fprintf(f, "%s %.0f records on %d host%s in %.6f simulated seconds.\n",
+			o->planned ? "Planned a sort of" : "Sorted", records, p->hosts,
+			plural((uint64_t)p->hosts), makespan_s);
+	fprintf(f, "hosts %d, scale %g, records %" PRIu64 ", simulated %.0f\n", p->hosts, o->scale,
+		o->records, records);
 	fprintf(f, "rates sort %gns merge %gns copy %gns message %gns test %gns\n", 1e9 * r->sort_s,
 		1e9 * r->merge_s, 1e9 * r->copy_s, 1e9 * r->message_s, 1e9 * r->test_s);
 	fprintf(f, "makespan %.6f s, status %d, events %" PRIu64 "\n", makespan_s, o->status,
 		events_count());
 	if (!o->known)
 		return;
-	write_memory(f, p, scale, o);
+	write_memory(f, p, o);
 	write_windows(f);
 	write_phases(f, o);
-	write_hosts(f, p, makespan_s, hosts);
+	write_hosts(f, makespan_s, o->hosts);
 }
 
 /* ------------------------------------------------------------------------------------ as JSON */
@@ -165,39 +164,80 @@ static json_t *phases_json(const sim_outcome *o)
 	return all;
 }
 
-static json_t *hosts_json(const platform *p, double makespan_s)
+static json_t *hosts_json(double makespan_s)
 {
+	static const char *const name[USES] = { "processors_percent", "disk_percent",
+						"link_out_percent", "link_in_percent" };
 	json_t *all = json_array();
-	for (int i = 0; i < p->hosts; i++) {
+	for (int i = 0; i < engine_platform()->hosts; i++) {
 		const use u = use_of(engine_host(i), makespan_s);
-		json_array_append_new(all,
-				      json_pack("{s:f, s:f, s:f, s:f}", "processors_percent",
-						u.cpus, "disk_percent", u.disk, "link_out_percent",
-						u.out, "link_in_percent", u.in));
+		json_t *one = json_object();
+		for (int k = 0; k < USES; k++)
+			json_object_set_new(one, name[k], json_real(u.of[k]));
+		json_array_append_new(all, one);
 	}
 	return all;
 }
 
-status sim_report_json(FILE *f, const platform *p, double scale, const sim_outcome *o, bool hosts)
+status sim_report_json(FILE *f, const sim_outcome *o)
 {
-	const double makespan_s = makespan(p);
+	const double makespan_s = makespan();
 	const scale_windows *w = scale_last_windows();
 	json_t *doc = json_pack("{s:s, s:i, s:i, s:i, s:f, s:I, s:f, s:f, s:I}", "format",
 				"hetsim-report", "version", 1, "status", o->status, "hosts",
-				p->hosts, "scale", scale, "records", (json_int_t)o->records,
-				"simulated_records", (double)o->records * scale, "makespan_s",
-				makespan_s, "events", (json_int_t)events_count());
+				engine_platform()->hosts, "scale", o->scale, "records",
+				(json_int_t)o->records, "simulated_records",
+				(double)o->records * o->scale, "makespan_s", makespan_s, "events",
+				(json_int_t)events_count());
 	json_t *known = o->known ? json_pack("{s:I, s:f, s:f, s:I, s:o}", "rank_memory_bytes",
 					     (json_int_t)o->mem_bytes, "longest_wait_s", o->wait_s,
 					     "block_bytes", w->block_bytes, "window_blocks",
 					     (json_int_t)w->blocks, "phases", phases_json(o))
 				 : json_object();
 	bool made = doc && known && json_object_update(doc, known) == 0;
-	if (made && o->known && hosts)
-		made = json_object_set_new(doc, "use", hosts_json(p, makespan_s)) == 0;
+	if (made && o->known && o->hosts)
+		made = json_object_set_new(doc, "use", hosts_json(makespan_s)) == 0;
 	made = made && json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 &&
 	       fputc('\n', f) != EOF;
 	json_decref(known);
 	json_decref(doc);
 	return made ? ST_OK : ST_RESOURCE;
+}
+
+/* --------------------------------------------------------------------------- platforms, as XML
+ *
+ * SimGrid's messages have no headers, so its links have what these leave of them. Each host has a
+ * link of its own for each direction, which gives half of its latency; a switch is a backbone that
+ * all messages share. SimGrid's disks and memory are not used. */
+
+static double for_messages(double bytes_per_s)
+{
+	return bytes_per_s * NETWORK_PACKET_BYTES / network_bytes(NETWORK_PACKET_BYTES);
+}
+
+static void write_host(FILE *f, int i, const sim_host *h)
+{
+	fprintf(f, "<host id=\"h%d\" speed=\"%.12gf\" core=\"%u\"/>\n", i,
+		h->speed * PLATFORM_XML_OPS, h->cores);
+	fprintf(f,
+		"<link id=\"l%d\" bandwidth=\"%.12gBps\" latency=\"%.12gs\" "
+		"sharing_policy=\"SPLITDUPLEX\"/>\n",
+		i, for_messages(h->net_bytes_per_s), h->latency_s / 2);
+	fprintf(f, "<host_link id=\"h%d\" up=\"l%d_UP\" down=\"l%d_DOWN\"/>\n", i, i, i);
+}
+
+status sim_report_xml(FILE *f, const platform *p, err *e)
+{
+	if (p->changes)
+		return err_set(e, ST_REFUSED, "SimGrid gets no hosts that change at a time");
+	fprintf(f, "<?xml version='1.0'?>\n"
+		   "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+		   "<platform version=\"4.1\">\n<zone id=\"cluster\" routing=\"Cluster\">\n");
+	for (int i = 0; i < p->hosts; i++)
+		write_host(f, i, &p->host[i]);
+	if (isfinite(p->switch_bytes_per_s))
+		fprintf(f, "<backbone id=\"switch\" bandwidth=\"%.12gBps\" latency=\"0s\"/>\n",
+			for_messages(p->switch_bytes_per_s));
+	fprintf(f, "</zone>\n</platform>\n");
+	return ST_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The report of a simulation, as text and as JSON. */
+/* The report of a simulation, as text and as JSON, and a platform for SimGrid. */
 #ifndef HETSORT_SIM_SIM_REPORT_H
 #define HETSORT_SIM_SIM_REPORT_H
 
@@ -8,8 +8,10 @@
 
 #include <stdio.h>
 
-/* The result of the sort, from its ranks. */
+/* What is reported: the result of the sort, from its ranks. */
 typedef struct sim_outcome {
+	double scale;
+	int hosts; /* not 0: with what each host has used */
 	int status;
 	bool planned; /* only, with --explain */
 	bool known;   /* the members below: the sort ended well */
@@ -23,11 +25,14 @@ typedef struct sim_outcome {
 void sim_report_take(sim_outcome *o, const job_result *res);
 
 /* sim_report_write - a sentence and tables. Equal simulations have equal reports. A job that was
- * refused has a sentence only, one that failed has no tables. hosts: with a line for each. */
-void sim_report_write(FILE *f, const platform *p, double scale, const sim_outcome *o, bool hosts);
+ * refused has a sentence only, one that failed has no tables. */
+void sim_report_write(FILE *f, const sim_outcome *o);
 
-/* sim_report_json - the same as one JSON object. hosts: with the member "use". ST_RESOURCE: no
- * memory, or f cannot be written. */
-status sim_report_json(FILE *f, const platform *p, double scale, const sim_outcome *o, bool hosts);
+/* sim_report_json - the same as one JSON object. ST_RESOURCE: no memory, or f cannot be written. */
+status sim_report_json(FILE *f, const sim_outcome *o);
+
+/* sim_report_xml - a platform as SimGrid reads it: hosts h0, h1, ..., each with a link to one
+ * switch. ST_REFUSED if something changes during the simulation. */
+status sim_report_xml(FILE *f, const platform *p, err *e);
 
 #endif

@@ -21,8 +21,8 @@ _Static_assert(sizeof(MPI_Request) <= sizeof((comm_req *)0)->handle[0], "a reque
 typedef struct smpi {
 	comm c; /* first, so that a comm is an smpi */
 	MPI_Comm data;
-	comm_req *sends, *recvs; /* of blocks for this rank, that wait for the other side */
-	unsigned char *bytes;    /* what messages carry */
+	comm_mailbox box;
+	unsigned char *bytes; /* what messages carry */
 	size_t bytes_there;
 } smpi;
 
@@ -58,47 +58,20 @@ static status smpi_collective(comm *c, const comm_call *k)
 
 /* ------------------------------------------------------------------------------------ blocks */
 
-/* handle[0] is MPI's request; handle[1]: both sides have asked for the block. */
-static comm_req *match(comm_req **list, int from, int tag)
-{
-	for (; *list; list = &(*list)->next)
-		if ((*list)->peer == from && (*list)->tag == tag) {
-			comm_req *r = *list;
-			*list = r->next;
-			return r;
-		}
-	return NULL;
-}
-
-static void append(comm_req **list, comm_req *r)
-{
-	while (*list)
-		list = &(*list)->next;
-	r->next = NULL;
-	*list = r;
-}
-
-/* The records move now; the time that they take is the message's. The request's peer is the sender
- * from here on. */
+/* The records move now; the time that they take is the message's. handle[0] is MPI's request;
+ * handle[1]: both sides have asked for the block. */
 static status move(comm *c, comm_req *r)
 {
 	char name[16];
 	snprintf(name, sizeof name, "h%d", r->sending ? r->peer : c->rank);
 	smpi *to = sg_host_get_data(sg_host_by_name(name));
 	r->peer = r->sending ? c->rank : r->peer;
-	comm_req *other = match(r->sending ? &to->recvs : &to->sends, r->peer, r->tag);
+	comm_req *other = comm_pair(&to->box, r);
 	r->handle[1] = other != NULL;
-	if (!other) {
-		append(r->sending ? &to->sends : &to->recvs, r);
+	if (!other)
 		return ST_OK;
-	}
 	other->handle[1] = true;
-	if (other->bytes != r->bytes)
-		return ST_INTERNAL;
-	if (r->bytes)
-		memcpy(r->sending ? other->buf : r->buf, r->sending ? r->buf : other->buf,
-		       r->bytes);
-	return ST_OK;
+	return comm_hand_over(r, other);
 }
 
 /* All messages carry the same bytes, which SMPI then does not copy. */

@@ -3,7 +3,6 @@
  * clock. SMPI gives each rank a copy of all static data, so there is one host here: the rank's.
  * Unlike those of hetsim, naps last as long as they say, since messages tell of no news. */
 #include "sim/engine.h"
-#include "sim/platform_xml.h"
 
 #include <math.h>
 #include <simgrid/actor.h>
