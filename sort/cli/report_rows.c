@@ -11,11 +11,14 @@ typedef enum column_kind { COLUMN_INT32, COLUMN_UINT64, COLUMN_REAL, COLUMN_TEXT
 typedef struct report_column {
 	const char *heading; /* NULL ends a list */
 	column_kind kind;
-	size_t at;  /* in rank_result */
-	int width;  /* below 0: to the left; a text is cut there */
-	int digits; /* of a real */
+	size_t at;    /* in rank_result */
+	size_t plus;  /* a real there is added; 0: none */
+	double scale; /* what is shown is so many times the value; 0: the value */
+	bool inverse; /* scale over value */
+	double (*make)(const rank_result *r); /* instead of what is at that place */
+	int width;                            /* below 0: to the left; a text is cut there */
+	int digits;                           /* of a real */
 	bool fixed; /* digits are those after the point, of less than 10 */
-	double (*make)(const rank_result *r); /* NULL: the value at that place */
 } report_column;
 
 /* Return the kind of a column from the type of its member. */
@@ -55,69 +58,12 @@ double report_balance(const job_result *r)
 
 /* ------------------------------------------------------------------------------ columns */
 
-static double all_phases_s(const rank_result *r)
-{
-	return busy_s(r) + r->phase_s[PH_EXCHANGE];
-}
-
-/* Sampling is part of it. */
-static double split_s(const rank_result *r)
-{
-	return r->phase_s[PH_SAMPLE] + r->phase_s[PH_SPLIT];
-}
-
-/* Looking at files, too. */
-static double plan_s(const rank_result *r)
-{
-	return r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN];
-}
-
-/* To disk, verifying, and final names. */
-static double sync_s(const rank_result *r)
-{
-	return r->phase_s[PH_SYNC] + r->phase_s[PH_COMMIT];
-}
-
-/* For blocks of other ranks, and at the ends of phases. */
-static double waited_s(const rank_result *r)
-{
-	return r->phase_s[PH_EXCHANGE] + r->wait_s;
-}
-
-static double planned_mb(const rank_result *r)
-{
-	return 1e-6 * (double)r->planned_bytes;
-}
-
-static double held_mb(const rank_result *r)
-{
-	return 1e-6 * (double)r->mem_peak_bytes;
-}
-
-static double merge_gb_per_s(const rank_result *r)
-{
-	return 1e-9 / r->rate.merge_s;
-}
-
-static double copy_gb_per_s(const rank_result *r)
-{
-	return 1e-9 / r->rate.copy_s;
-}
-
-static double sort_ns(const rank_result *r)
-{
-	return 1e9 * r->rate.sort_s;
-}
-
-#define PHASE(name, phase)                                                         \
-	{                                                                          \
-		name, RANK(phase_s[phase]), .width = 6, .digits = 3, .fixed = true \
+#define FIXED(wide) .width = (wide), .digits = 3, .fixed = true
+#define PHASE(name, phase)                           \
+	{                                            \
+		name, RANK(phase_s[phase]), FIXED(6) \
 	}
-#define REAL(name, function, wide)                                                       \
-	{                                                                                \
-		name, .kind = COLUMN_REAL, .make = function, .width = wide, .digits = 3, \
-		      .fixed = true                                                      \
-	}
+#define PLUS(member) .plus = offsetof(rank_result, member)
 
 static const report_column columns_of[REPORT_TABLES][12] = {
 	[REPORT_PLAN] = {
@@ -126,7 +72,7 @@ static const report_column columns_of[REPORT_TABLES][12] = {
 		{ "speed", RANK(speed), .width = 8, .digits = 4 },
 		{ "reads", RANK(planned_in), .width = 12 },
 		{ "writes", RANK(planned_out), .width = 12 },
-		{ "predicted s", RANK(predicted_s), .width = 11, .digits = 3, .fixed = true },
+		{ "predicted s", RANK(predicted_s), FIXED(11) },
 		{ "bound by", RANK(bound_by), .width = 9 },
 	},
 	[REPORT_RESULT] = {
@@ -135,30 +81,30 @@ static const report_column columns_of[REPORT_TABLES][12] = {
 		{ "speed", RANK(speed), .width = 6, .digits = 3 },
 		{ "reads", RANK(in), .width = 11 },
 		{ "writes", RANK(out), .width = 11 },
-		REAL("plan MB", planned_mb, 7),
-		REAL("used MB", held_mb, 7),
-		{ "plan s", RANK(predicted_s), .width = 6, .digits = 3, .fixed = true },
-		REAL("took s", all_phases_s, 6),
+		{ "plan MB", RANK(planned_bytes), .scale = 1e-6, FIXED(7) },
+		{ "used MB", RANK(mem_peak_bytes), .scale = 1e-6, FIXED(7) },
+		{ "plan s", RANK(predicted_s), FIXED(6) },
+		{ "took s", COLUMN_REAL, .make = busy_s, PLUS(phase_s[PH_EXCHANGE]), FIXED(6) },
 	},
 	[REPORT_PHASES] = {
 		{ "rank", RANK(rank), .width = 5 },
 		{ "host", RANK(host), .width = -9 },
-		REAL("plan", plan_s, 6),
+		{ "plan", RANK(phase_s[PH_DESCRIBE]), PLUS(phase_s[PH_PLAN]), FIXED(6) },
 		PHASE("read", PH_READ),
 		PHASE("sort", PH_SORT),
-		REAL("split", split_s, 6),
+		{ "split", RANK(phase_s[PH_SAMPLE]), PLUS(phase_s[PH_SPLIT]), FIXED(6) },
 		PHASE("merge", PH_MERGE),
 		PHASE("write", PH_WRITE),
-		REAL("sync", sync_s, 6),
-		REAL("busy", busy_s, 6),
-		REAL("wait", waited_s, 6),
+		{ "sync", RANK(phase_s[PH_SYNC]), PLUS(phase_s[PH_COMMIT]), FIXED(6) },
+		{ "busy", COLUMN_REAL, .make = busy_s, FIXED(6) },
+		{ "wait", RANK(phase_s[PH_EXCHANGE]), PLUS(wait_s), FIXED(6) },
 	},
 	[REPORT_RATES] = {
 		{ "rank", RANK(rank), .width = 5 },
 		{ "host", RANK(host), .width = -16 },
-		REAL("sort", sort_ns, 8),
-		REAL("merge", merge_gb_per_s, 8),
-		REAL("copy", copy_gb_per_s, 8),
+		{ "sort", RANK(rate.sort_s), .scale = 1e9, FIXED(8) },
+		{ "merge", RANK(rate.merge_s), .scale = 1e-9, .inverse = true, FIXED(8) },
+		{ "copy", RANK(rate.copy_s), .scale = 1e-9, .inverse = true, FIXED(8) },
 	},
 };
 
@@ -169,23 +115,26 @@ static double number_of(const report_column *c, const rank_result *k)
 	const char *at = (const char *)k + c->at;
 	int32_t word;
 	uint64_t whole;
-	double real;
+	double v = 0, more = 0;
 	if (c->make)
-		return c->make(k);
-	if (c->kind == COLUMN_INT32)
-		return memcpy(&word, at, sizeof word), word;
-	if (c->kind == COLUMN_UINT64)
-		return memcpy(&whole, at, sizeof whole), (double)whole;
-	return memcpy(&real, at, sizeof real), real;
+		v = c->make(k);
+	else if (c->kind == COLUMN_INT32)
+		memcpy(&word, at, sizeof word), v = word;
+	else if (c->kind == COLUMN_UINT64)
+		memcpy(&whole, at, sizeof whole), v = (double)whole;
+	else
+		memcpy(&v, at, sizeof v);
+	if (c->plus)
+		memcpy(&more, (const char *)k + c->plus, sizeof more);
+	v += more;
+	return c->inverse ? c->scale / v : c->scale > 0 ? c->scale * v : v;
 }
 
 /* Digits give way where a number takes more before its point. */
 static void print_number(const report_column *c, double v, FILE *f)
 {
 	int digits = c->digits;
-	if (c->kind != COLUMN_REAL)
-		digits = 0;
-	else if (!c->fixed) {
+	if (c->kind == COLUMN_REAL && !c->fixed) {
 		fprintf(f, "%*.*g", c->width, c->digits, v);
 		return;
 	}
