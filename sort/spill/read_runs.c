@@ -34,8 +34,8 @@ enum {
 typedef struct reading {
 	read_runs *d;
 	const read_runs_plan *p;
-	const reader *from;   /* NULL: all is read */
-	uint64_t next;        /* the first record that no thread has taken to read */
+	const reader *from;   /* NULL: all is in memory */
+	uint64_t next;        /* the first record that no thread has taken */
 	double begun_s;       /* by the clock */
 	pthread_mutex_t lock; /* for next, the sums in d, the speed history, and what follows */
 	double sort_s;        /* of all threads together */
@@ -84,13 +84,6 @@ static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64
 
 /* ------------------------------------------------------------------------------------- sample */
 
-/* Files that are long enough to be sampled before they are read. */
-static bool is_long(const read_runs_plan *p)
-{
-	const size_t test_bytes = p->sizes->sampled_bytes;
-	return p->n > 0 && p->n * p->lay.record_bytes >= (test_bytes ? test_bytes : SAMPLED_BYTES);
-}
-
 static status alloc_sample(mem *m, const read_runs_plan *p, uint64_t n, read_runs *d, size_t *room,
 			   err *e)
 {
@@ -123,14 +116,6 @@ status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uin
 
 /* ------------------------------------------------------------------------------------- threads */
 
-static void note_failure(reading *x, const err *e, uint64_t at)
-{
-	if (e->code != ST_OK && (x->e.code == ST_OK || at < x->failed_at)) {
-		x->e = *e;
-		x->failed_at = at;
-	}
-}
-
 /* A chunk on its way into memory. */
 typedef struct arriving {
 	const reading *x;
@@ -149,19 +134,21 @@ static void keys_to_buckets(void *arriving_, uint64_t first, size_t n)
 	c->sort_s += now_s() - t0;
 }
 
-/* Read chunk after chunk of the input. */
-static void read_chunks(void *reading_, unsigned worker)
+/* Read chunk after chunk of the input, or take records that are in memory. */
+static void take_chunks(void *reading_, unsigned worker)
 {
 	reading *x = reading_;
 	read_runs *d = x->d;
-	speed_history *speeds = x->p->speed_history;
+	speed_history *speeds = x->from ? x->p->speed_history : NULL;
 	for (;;) {
 		arriving c = { .x = x, .lane = worker };
 		size_t n = 0;
 		pthread_mutex_lock(&x->lock);
-		const uint64_t at = x->next;
-		if (x->e.code == ST_OK && at < d->n)
-			x->next += n = reader_chunk(x->from, at, d->n - at);
+		const uint64_t at = x->next, left = d->n - at;
+		if (x->e.code == ST_OK && left > 0)
+			n = x->from ? reader_chunk(x->from, at, left)
+				    : (size_t)u64_min(left, ADD_RECS);
+		x->next += n;
 		pthread_mutex_unlock(&x->lock);
 		if (n == 0)
 			return;
@@ -170,11 +157,16 @@ static void read_chunks(void *reading_, unsigned worker)
 				.arrived_to = &c,
 				.in_place = d->mapped != NULL };
 		const double t0 = now_s();
-		unsigned char *to = d->mapped ? (unsigned char *)record_at(&d->memory.recs, at)
-					      : d->recs + at * x->p->lay.record_bytes;
-		(void)reader_load(x->from, at, n, to, &got, &c.e);
+		unsigned char *to = (unsigned char *)record_at(&d->memory.recs, at);
+		if (x->from)
+			(void)reader_load(x->from, at, n, to, &got, &c.e);
+		else
+			keys_to_buckets(&c, at, n);
 		pthread_mutex_lock(&x->lock);
-		note_failure(x, &c.e, at);
+		if (c.e.code != ST_OK && (x->e.code == ST_OK || at < x->failed_at)) {
+			x->e = c.e;
+			x->failed_at = at;
+		}
 		d->sum = checksum_join(d->sum, got.sum);
 		d->verify_s += got.verify_s;
 		x->sort_s += c.sort_s;
@@ -183,20 +175,6 @@ static void read_chunks(void *reading_, unsigned worker)
 					  (double)n * (speeds->read_s + speeds->sort_s));
 		pthread_mutex_unlock(&x->lock);
 	}
-}
-
-/* Keys of records that are in memory. */
-static void add_chunks(void *reading_, unsigned worker)
-{
-	reading *x = reading_;
-	arriving c = { .x = x, .lane = worker };
-	const uint64_t n = x->d->n;
-	for (uint64_t at; (at = atomic_fetch_add(&x->d->added, ADD_RECS)) < n;)
-		keys_to_buckets(&c, at, (size_t)u64_min(n - at, ADD_RECS));
-	pthread_mutex_lock(&x->lock);
-	note_failure(x, &c.e, 0);
-	x->sort_s += c.sort_s;
-	pthread_mutex_unlock(&x->lock);
 }
 
 static status open_order(const reading *x, mem *m, uint64_t most, err *e)
@@ -229,13 +207,14 @@ static status end_order(reading *x, err *e)
 	return rc;
 }
 
-static status run_threads(reading *x, pool_work *work, err *e)
+static status run_threads(reading *x, err *e)
 {
 	/* no more threads than can have a task at the same time */
 	const uint64_t chunks = x->from ? reader_chunks(x->from) : x->d->n / ADD_RECS + 1;
 	const unsigned most = x->p->threads + (x->from ? WAITING : 0);
 	pthread_mutex_init(&x->lock, NULL);
-	const unsigned threads = pool_run((unsigned)u64_min(most, u64_max(chunks, 1)), work, x);
+	const unsigned threads =
+		pool_run((unsigned)u64_min(most, u64_max(chunks, 1)), take_chunks, x);
 	pthread_mutex_destroy(&x->lock);
 	x->d->sort_s += x->sort_s / threads;
 	return x->e.code == ST_OK ? ST_OK : err_set(e, x->e.code, "%s", x->e.text);
@@ -261,8 +240,9 @@ static status add_arrived(reading *x, mem *m, uint64_t most, err *e)
 		if (rc == ST_OK)
 			rc = open_order(x, m, most, e);
 	}
+	x->next = d->added;
 	if (rc == ST_OK)
-		rc = run_threads(x, add_chunks, e);
+		rc = run_threads(x, e);
 	d->added = d->n;
 	return rc;
 }
@@ -295,7 +275,9 @@ status read_runs_check(const read_runs *d, status rc, err *e)
 status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	const reader_plan rp = { p->first, p->n, p->lay, p->direct, p->io };
-	const bool sampled = is_long(p);
+	const size_t test_bytes = p->sizes->sampled_bytes;
+	const bool sampled =
+		p->n > 0 && p->n * p->lay.record_bytes >= (test_bytes ? test_bytes : SAMPLED_BYTES);
 	reader *r;
 	reading x = { .d = d, .p = p };
 	*d = (read_runs){ .n = p->n };
@@ -321,7 +303,7 @@ status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_ru
 	if (rc == ST_OK && sampled)
 		rc = open_order(&x, m, d->n, e);
 	if (rc == ST_OK)
-		rc = run_threads(&x, read_chunks, e);
+		rc = run_threads(&x, e);
 	if (rc == ST_OK)
 		rc = sampled ? end_order(&x, e) : read_runs_sort(p, m, d, e);
 	if (rc == ST_OK)

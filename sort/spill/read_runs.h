@@ -25,10 +25,10 @@ typedef struct read_runs {
 	reader *mapped;             /* open while they do; else NULL */
 	unsigned char *keys_sample; /* records for the classifier of the buckets */
 	size_t keys_samples;
-	size_t n, room;         /* records, and how many there is memory for */
-	_Atomic uint64_t added; /* records whose keys are in buckets */
-	uint64_t *start;        /* of the runs */
-	spill_name *names;      /* of the files of runs on disk, where these have any */
+	size_t n, room;    /* records, and how many there is memory for */
+	uint64_t added;    /* records whose keys are in buckets */
+	uint64_t *start;   /* of the runs */
+	spill_name *names; /* of the files of runs on disk, where these have any */
 	sorted *s; /* what was read: one of the next three, and *d has to stay where it is */
 	sorted_memory memory; /* its entries go with it */
 	sorted_disk disk;
