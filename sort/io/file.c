@@ -105,34 +105,35 @@ bool file_is_in_memory(int fd)
 	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
 }
 
-/* Is there room? In memory, one that has no limit says that it has no blocks at all. Otherwise 0
- * comes with errno. */
-static bool has_room(int fd, uint64_t bytes)
+bool file_free_bytes(int fd, uint64_t *bytes)
 {
 	struct statvfs fs;
-	uint64_t left;
-	errno = ENOSPC;
-	return fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 ||
-	       __builtin_mul_overflow((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, &left) ||
-	       bytes <= left;
-}
-
-static bool reserve(int fd, uint64_t offset, uint64_t bytes)
-{
-	int rc;
-	do
-		rc = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
-	while (rc != 0 && errno == EINTR);
-	return rc == 0 || errno == EOPNOTSUPP || errno == ENOSYS;
+	*bytes = UINT64_MAX;
+	if (fstatvfs(fd, &fs) != 0)
+		return false;
+	/* one in memory that has no limit says that it has no blocks at all */
+	if (fs.f_blocks == 0 ||
+	    __builtin_mul_overflow((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, bytes))
+		*bytes = UINT64_MAX;
+	return true;
 }
 
 status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e)
 {
 	char size[SIZE_TEXT_BYTES];
-	if (bytes == 0 ||
-	    (file_is_in_memory(fd) ? has_room(fd, bytes) : reserve(fd, offset, bytes)))
+	uint64_t left;
+	int errnum = 0;
+	if (bytes > 0 && file_is_in_memory(fd)) {
+		(void)file_free_bytes(fd, &left);
+		errnum = bytes <= left ? 0 : ENOSPC;
+	} else if (bytes > 0) {
+		do
+			errnum = fallocate(fd, 0, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
+		while (errnum == EINTR);
+	}
+	if (errnum == 0 || errnum == EOPNOTSUPP || errnum == ENOSYS)
 		return ST_OK;
-	return err_sys(e, errno, "cannot reserve %s for %s", size_text(bytes, size), quoted(path));
+	return err_sys(e, errnum, "cannot reserve %s for %s", size_text(bytes, size), quoted(path));
 }
 
 bool file_try_sync_dir(int dirfd)

@@ -28,6 +28,10 @@ void file_start_writeback(int fd, uint64_t offset, uint64_t bytes);
 /* file_is_in_memory - is the file, or directory, in a file system that has it nowhere else? */
 bool file_is_in_memory(int fd);
 
+/* file_free_bytes - room for this user in the file system of fd; UINT64_MAX: no limit, or unknown,
+ * then false with errno. */
+bool file_free_bytes(int fd, uint64_t *bytes);
+
 /* file_reserve - disk space for bytes from offset on, so that a full disk shows before the work. On
  * file systems that cannot reserve, writing fails later. In memory, where the pages would be taken
  * here by one thread while the others wait, only whether there is room is asked. */

@@ -87,15 +87,6 @@ static status look_inside(input_file *f, const layout *l, err *e)
 	return errnum ? err_refuse(e, errnum, "cannot read input %s", quoted(f->path)) : ST_OK;
 }
 
-/* Not opened before it is read: the other end of a FIFO would notice. */
-static status look_at_stream(input_file *f, err *e)
-{
-	f->is_stream = true;
-	if (!stream_is_standard(f->path) && faccessat(AT_FDCWD, f->path, R_OK, AT_EACCESS) != 0)
-		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
-	return ST_OK;
-}
-
 static status look(input_file *f, const layout *l, err *e)
 {
 	const bool is_stdin = stream_is_standard(f->path);
@@ -104,7 +95,13 @@ static status look(input_file *f, const layout *l, err *e)
 	if (S_ISDIR(f->st.st_mode) || (S_ISSOCK(f->st.st_mode) && !is_stdin))
 		return err_set(e, ST_REFUSED, "input %s is a %s", quoted(f->path),
 			       S_ISDIR(f->st.st_mode) ? "directory" : "socket");
-	return S_ISREG(f->st.st_mode) && !is_stdin ? look_inside(f, l, e) : look_at_stream(f, e);
+	if (S_ISREG(f->st.st_mode) && !is_stdin)
+		return look_inside(f, l, e);
+	/* not opened before it is read: the other end of a FIFO would notice */
+	f->is_stream = true;
+	if (!is_stdin && faccessat(AT_FDCWD, f->path, R_OK, AT_EACCESS) != 0)
+		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
+	return ST_OK;
 }
 
 /* Of exactly these records, all bytes that follow them are the trailer. */
@@ -281,18 +278,6 @@ static status add_all_parts(input *in, const char *pattern, const layout *l, err
 	return rc;
 }
 
-static status check_names(input *in, const settings *o, err *e)
-{
-	size_t own = 0;
-	for (size_t i = 0; i < o->ninputs; i++)
-		own += name_is_per_rank(o->inputs[i]);
-	in->per_rank = own > 0;
-	return own && own < o->ninputs
-		       ? err_set(e, ST_REFUSED,
-				 "either all inputs have %%r in their names, or none")
-		       : ST_OK;
-}
-
 /* After all files were looked at: a commit that begins later exchanges what was seen, which
  * input_open refuses. */
 static status check_settled(const input *in, err *e)
@@ -308,9 +293,13 @@ static status check_settled(const input *in, err *e)
 
 static status add_inputs(input *in, const settings *o, int rank, bool all_parts, err *e)
 {
-	status rc = check_names(in, o, e);
-	const bool own = in->per_rank;
+	status rc = ST_OK;
+	size_t own = 0;
+	for (size_t i = 0; i < o->ninputs; i++)
+		own += name_is_per_rank(o->inputs[i]);
 	in->per_rank = own && !all_parts;
+	if (own && own < o->ninputs)
+		rc = err_set(e, ST_REFUSED, "either all inputs have %%r in their names, or none");
 	for (size_t i = 0; i < o->ninputs && rc == ST_OK; i++) {
 		const char *name = o->inputs[i];
 		rc = !own        ? add_operand(in, name, &o->lay, e)
@@ -375,21 +364,16 @@ static bool same_time(struct timespec a, struct timespec b)
 }
 
 /* Is it the file that was described? Writing to a stream changes its times, and the size of some.
- * Who writes to a file can set the time of modification back, but not that of change. */
-static bool is_same(const struct stat *a, const struct stat *b, bool stream)
-{
-	const bool same = a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
-			  (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT);
-	return same && (stream || (a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
-				   same_time(a->st_ctim, b->st_ctim)));
-}
-
+ * Who writes to a file can set the time of modification back, but not the time of change. */
 static status check_identity(const input_file *f, int fd, bool stream, err *e)
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0)
 		return err_sys(e, errno, "cannot look at input %s", quoted(f->path));
-	if (!is_same(&st, &f->st, stream))
+	if (st.st_dev != f->st.st_dev || st.st_ino != f->st.st_ino ||
+	    (st.st_mode & S_IFMT) != (f->st.st_mode & S_IFMT) ||
+	    (!stream && (st.st_size != f->st.st_size || !same_time(st.st_mtim, f->st.st_mtim) ||
+			 !same_time(st.st_ctim, f->st.st_ctim))))
 		return err_set(e, ST_IO, "input %s changed %s read", quoted(f->path),
 			       stream ? "before it was" : "while it was being");
 	return ST_OK;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads past the page cache of which somebody wants to know as they come go by io_uring. Of all
- * else, io_uring at first writes past the page cache, and calls do the rest: so it was faster where
- * this was measured. After some hundred megabytes a trial shows what is faster here: rounds of
- * transfers are made by the one method and the other in turn, and the faster one is used from then
- * on. A round's time is from the beginning of one transfer to the beginning of another, so it
- * covers whatever else the sort does meanwhile. */
+/* Reads past the page cache that have a listener use io_uring. In all other cases, io_uring at
+ * first writes past the page cache, and calls do the rest: so it was faster where this was
+ * measured. After some hundred megabytes a trial shows which is faster here: rounds of transfers
+ * use one method and the other in turn, and the faster one is used from then on. A round's time is
+ * from the beginning of one transfer to the beginning of another, so it covers all that the sort
+ * does meanwhile. */
 #include "io_fd.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -79,28 +79,7 @@ static double rate(const tally *t)
 	return t->seconds > 0 ? (double)t->bytes / t->seconds : 0;
 }
 
-static void judge(direction *d, bool by_rule)
-{
-	const double other = rate(&d->trial[!by_rule]), ours = rate(&d->trial[by_rule]);
-	const bool change = other * (GAIN - 1) > ours * GAIN;
-	d->judged = true;
-	d->verdict = by_rule != change;
-}
-
-/* Transfer `at` of the trial begins: by io_uring? */
-static bool try_one(direction *d, uint64_t at, const io_kind *k, double now_s)
-{
-	const bool by_ring = at / ROUND % 2 == 1;
-	if (at % ROUND == 0 && at > 0)
-		d->trial[!by_ring].seconds += now_s - d->since_s;
-	if (at % ROUND == MIXED)
-		d->since_s = now_s;
-	if (at % ROUND >= MIXED)
-		d->trial[by_ring].bytes += k->bytes;
-	return by_ring;
-}
-
-/* The trial ends with its last round. */
+/* By io_uring? A trial ends with its last round. */
 static bool next_method(direction *d, const io_kind *k, size_t segment_bytes, double now_s)
 {
 	const bool by_rule = k->writing && k->direct;
@@ -108,11 +87,22 @@ static bool next_method(direction *d, const io_kind *k, size_t segment_bytes, do
 		d->before += k->bytes;
 		return by_rule;
 	}
-	const uint64_t i = d->tried++;
-	const bool by_ring = i <= TRIAL && try_one(d, i, k, now_s);
-	if (i == TRIAL)
-		judge(d, by_rule);
-	return i < TRIAL ? by_ring : d->verdict;
+	const uint64_t at = d->tried++, in_round = at % ROUND;
+	const bool by_ring = at / ROUND % 2 == 1;
+	if (at > TRIAL)
+		return d->verdict;
+	if (in_round == 0 && at > 0)
+		d->trial[!by_ring].seconds += now_s - d->since_s;
+	if (in_round == MIXED)
+		d->since_s = now_s;
+	if (in_round >= MIXED)
+		d->trial[by_ring].bytes += k->bytes;
+	if (at < TRIAL)
+		return by_ring;
+	const double other = rate(&d->trial[!by_rule]), ours = rate(&d->trial[by_rule]);
+	d->judged = true;
+	d->verdict = by_rule != (other * (GAIN - 1) > ours * GAIN);
+	return d->verdict;
 }
 
 uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s)
@@ -127,13 +117,6 @@ uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s)
 	uring *r = d->last ? x->ring : NULL;
 	pthread_mutex_unlock(&x->lock);
 	return r;
-}
-
-void io_backend_moved(io_backend *x, const io_kind *k, size_t bytes)
-{
-	pthread_mutex_lock(&x->lock);
-	x->dir[k->writing].uring_bytes += bytes;
-	pthread_mutex_unlock(&x->lock);
 }
 
 void io_backend_stats(io_backend *x, bool writing, io_stats *t)
@@ -268,6 +251,7 @@ static status move_cached(const transfer *t, size_t at, size_t end, err *e)
 /* Head and rest through the page cache; what is between them past it, or by io_uring. */
 static status move(const transfer *t, err *e)
 {
+	const double span = trace_begin();
 	const io_fd *f = t->f;
 	size_t head, large = direct_part(f, t->p, t->bytes, t->offset, &head), moved;
 	const io_kind kind = { t->bytes, t->writing, large > 0, t->a != NULL };
@@ -278,25 +262,19 @@ static status move(const transfer *t, err *e)
 		large = t->bytes;
 	}
 	status rc = move_cached(t, 0, head, e);
-	if (rc != ST_OK)
-		return rc;
-	if (ring) {
+	if (rc == ST_OK && ring) {
 		moved = uring_move(ring, fd, t->p + head, large, t->offset + head, t->writing,
 				   t->a);
-		io_backend_moved(f->io, &kind, moved);
+		pthread_mutex_lock(&f->io->lock);
+		f->io->dir[t->writing].uring_bytes += moved;
+		pthread_mutex_unlock(&f->io->lock);
 	} else {
-		moved = move_direct(t, head, head + large);
+		moved = rc == ST_OK ? move_direct(t, head, head + large) : 0;
 	}
-	rc = move_cached(t, head + moved, t->bytes, e);
+	if (rc == ST_OK)
+		rc = move_cached(t, head + moved, t->bytes, e);
 	if (rc == ST_OK && t->a)
 		t->a->tell(t->a->to, t->p + t->bytes);
-	return rc;
-}
-
-static status move_traced(const transfer *t, err *e)
-{
-	const double span = trace_begin();
-	const status rc = move(t, e);
 	trace_end(t->writing ? TRACE_WRITE : TRACE_READ, span);
 	return rc;
 }
@@ -305,14 +283,13 @@ status io_fd_read_steps(const io_fd *f, void *buf, size_t bytes, uint64_t offset
 			const arrivals *a, err *e)
 {
 	const transfer t = { f, buf, bytes, offset, false, a, path };
-	return move_traced(&t, e);
+	return move(&t, e);
 }
 
 status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e)
 {
-	const transfer t = { f, buf, bytes, offset, false, NULL, path };
-	return move_traced(&t, e);
+	return io_fd_read_steps(f, buf, bytes, offset, path, NULL, e);
 }
 
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
@@ -323,7 +300,7 @@ status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t of
 	const transfer t = { f, p, bytes, offset, true, NULL, path };
 	/* Each rank has opened the file for itself, so this lock makes the others wait. */
 	const bool turn = f->turns && bytes >= TURN_BYTES && flock(f->fd, LOCK_EX) == 0;
-	const status rc = move_traced(&t, e);
+	const status rc = move(&t, e);
 	if (turn)
 		(void)flock(f->fd, LOCK_UN);
 	return rc;

@@ -11,22 +11,21 @@ enum { URING_SEGMENT_BYTES = 1 << 20, URING_STEP_BYTES = 256 << 10 };
 
 typedef struct uring uring;
 
-/* Who wants to know of bytes as they are moved: is told, each time that more of them are complete
- * from the beginning on, where those end. */
+/* A listener to a transfer: called, each time that more bytes are complete from the beginning on,
+ * with the end of these. */
 typedef struct arrivals {
 	void (*tell)(void *to, const unsigned char *end);
 	void *to;
 } arrivals;
 
-/* uring_open - refuses (ST_REFUSED, *out NULL) where the program was built without liburing, or the
- * kernel or a container does not allow it; ST_RESOURCE for lack of memory or descriptors.
- * segment_bytes: URING_SEGMENT_BYTES; tests: less. */
+/* uring_open - ST_REFUSED, *out NULL: built without liburing, or the kernel or a container does not
+ * allow it; ST_RESOURCE: no memory or descriptors. segment_bytes: URING_SEGMENT_BYTES; tests: less.
+ */
 status uring_open(uring **out, size_t segment_bytes, err *e);
 
-/* uring_move - move bytes between p and the file at offset. Returns how many bytes from the
- * beginning on were moved; blocking calls can move the rest, or say what fails there. On return
- * nothing is under way any more. a, if not NULL, is told of them in steps of URING_STEP_BYTES or
- * less while others are under way. Any number of threads. */
+/* uring_move - move bytes between p and the file at offset. Return how many from the beginning on
+ * were moved; blocking calls can move the rest, or say what fails there. Nothing is under way on
+ * return. a, if not NULL, is called in steps of URING_STEP_BYTES or less. Any number of threads. */
 size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
 		  const arrivals *a);
 
@@ -38,20 +37,19 @@ enum { IO_TEXT_BYTES = 96 };
 
 typedef struct io_backend io_backend;
 
-/* Of reading, or of writing. Rates are those of the whole sort during the trial. */
+/* Of reading, or of writing. The rates are the whole sort's during the trial. */
 typedef struct io_stats {
 	uint64_t uring_bytes;                        /* moved by io_uring */
 	double uring_bytes_per_s, calls_bytes_per_s; /* 0: there was no trial */
 	int32_t method;                              /* of the last transfers */
 } io_stats;
 
-/* io_backend_open - IO_URING is refused where uring_open refuses; under IO_AUTO `why` (may be
- * empty) then says why calls are used. segment_bytes as in uring_open, 0:
- * URING_SEGMENT_BYTES. */
+/* io_backend_open - refuse IO_URING where uring_open refuses; under IO_AUTO `why` then says why
+ * calls are used. segment_bytes as in uring_open, 0: URING_SEGMENT_BYTES. */
 status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *why, err *e);
 
-/* A transfer: of bytes, a write or a read, past the page cache or through it; of which somebody
- * wants to know as it comes, which calls past the page cache do not tell. */
+/* A transfer: a write or a read, past the page cache or through it; watched by a listener, which
+ * calls past the page cache call only at the end. */
 typedef struct io_kind {
 	size_t bytes;
 	bool writing, direct, watched;
@@ -63,19 +61,15 @@ bool io_backend_is_forced(const io_backend *x);
 /* io_backend_ring - for the next transfer: io_uring, or NULL: calls. x may be NULL. */
 uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s);
 
-/* io_backend_moved - io_uring moved so many bytes of it. */
-void io_backend_moved(io_backend *x, const io_kind *k, size_t bytes);
-
 void io_backend_stats(io_backend *x, bool writing, io_stats *t);
 
 /* io_backend_close - NULL is fine. */
 void io_backend_close(io_backend *x);
 
 /* Large reads and writes of an open file: by direct I/O past the page cache where file system,
- * offset and memory allow, by io_uring where that is faster, else by blocking calls. */
-
-/* For direct I/O, offsets, sizes and memory are multiples of it: every block device's sector
- * divides it. */
+ * offset and memory allow, by io_uring where that is faster, else by blocking calls. For direct
+ * I/O, offsets, sizes and memory are multiples of IO_FD_ALIGN, a multiple of every device's sector.
+ */
 enum { IO_FD_ALIGN = 4096 };
 
 /* One file, open twice: through the page cache, and past it (-1: not possible, or not wanted). */
@@ -97,32 +91,29 @@ size_t io_fd_chunk_recs(uint32_t record_bytes, size_t bytes);
  * past the page cache; -1 where the file system cannot do that. */
 int io_fd_open_direct(int fd, int access_mode);
 
-/* io_fd_use - let transfers of f, which is open, go by io. If the file is in memory, they go by
- * blocking calls unless io_uring is asked for, because nothing is waited for; and ranks write large
- * pieces in turns, because the kernel lets one of them at a time copy to a file and the others
- * would spin. */
+/* io_fd_use - let transfers of f, which is open, use io. Files in memory need no waiting, so these
+ * use blocking calls unless io_uring is asked for; and ranks write large pieces in turns, because
+ * the kernel lets one rank at a time copy to a file and the others would spin. */
 void io_fd_use(io_fd *f, io_backend *io);
 
 /* io_fd_is_cached - is most of the range in the page cache? By samples; false where the kernel does
  * not say. */
 bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes);
 
-/* io_fd_will_read - this range of f->fd will be read from front to back, by f->io or not, as
- * io_fd_use says. Opens f->direct if `when`
- * says so, or leaves it to whether the page cache has the range; otherwise asks the kernel to read
- * ahead. */
+/* io_fd_will_read - prepare reading this range of f->fd from front to back: open f->direct if
+ * `when` says so, under DIRECT_AUTO if the page cache does not have the range; otherwise ask the
+ * kernel to read ahead. Calls io_fd_use. */
 void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes);
 
-/* io_fd_read_at, io_fd_write_at - as file_read_at and file_write_at. Any number of threads. Goes
- * past the page cache where f->direct is open and memory is as far from a page as the file's
- * offset. */
+/* io_fd_read_at, io_fd_write_at - as file_read_at and file_write_at, past the page cache where
+ * f->direct is open and memory is as far from a page as the offset. Any number of threads. */
 status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e);
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 		      const char *path, err *e);
 
-/* io_fd_read_steps - io_fd_read_at for whom wants to know of the bytes as they come: a is told of
- * each URING_STEP_BYTES or less where io_uring reads, otherwise, or at last, of the end. */
+/* io_fd_read_steps - io_fd_read_at with a listener (may be NULL): called after URING_STEP_BYTES or
+ * less where io_uring reads, otherwise, and at last, at the end. */
 status io_fd_read_steps(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 			const arrivals *a, err *e);
 

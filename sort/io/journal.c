@@ -24,12 +24,10 @@ static status sync_dir(const target *m, bool sync, err *e)
 
 status journal_begin(target *m, target_kind kind, bool sync, err *e)
 {
-	char from[UNFINISHED_NAME_BYTES], to[UNFINISHED_NAME_BYTES];
+	const char *from = target_hidden(m, m->kind), *to = target_hidden(m, kind);
 	const file_id is = m->temp.is;
 	unsigned removed = 0;
-	target_hidden_name(m, m->kind, from);
 	m->kind = kind;
-	target_hidden_name(m, m->kind, to);
 	if (file_rename_new(m->dirfd, from, to) != 0)
 		return err_sys(e, errno, "cannot make the journal of %s", quoted(m->path));
 	unfinished_forget(&m->temp);
@@ -43,14 +41,13 @@ status journal_begin(target *m, target_kind kind, bool sync, err *e)
 
 status journal_put_aside(target *m, bool sync, err *e)
 {
-	char old[UNFINISHED_NAME_BYTES];
+	const char *old = target_hidden(m, TARGET_OLD);
 	file_id is;
 	if (!file_id_at(m->dirfd, m->base, &is))
 		return ST_OK; /* another kind of file is refused when the new one gets this name */
 	if (!role_wrote(ROLE_MANIFEST, m->dirfd, m->base))
 		return err_set(e, ST_REFUSED, "%s is no manifest of hetsort any more",
 			       quoted(m->path));
-	target_hidden_name(m, TARGET_OLD, old);
 	const status noted = target_note(m, TARGET_OLD, &is, e);
 	if (noted != ST_OK)
 		return noted;
@@ -71,42 +68,33 @@ status journal_put_aside(target *m, bool sync, err *e)
 
 static status load(const target *m, target_kind kind, manifest *l, err *e)
 {
-	char name[UNFINISHED_NAME_BYTES];
-	target_hidden_name(m, kind, name);
-	return manifest_load_own(l, m->dirfd, "journal", name, e);
+	return manifest_load_own(l, m->dirfd, "journal", target_hidden(m, kind), e);
 }
 
-/* A part, as a target beside the manifest whose job's id it has. */
-typedef struct part {
-	target t;
-	uint64_t bytes;
-} part;
-
-static status part_open(part *p, const target *m, const manifest *l, size_t i, err *e)
+/* A part, as a target next to the manifest whose job's id it has. To be discarded on failure too.
+ */
+static status part_open(target *t, const target *m, const manifest *l, size_t i, err *e)
 {
 	char *path = manifest_part_path(m->path, &l->part[i], e);
-	if (!path)
-		return ST_RESOURCE;
-	const status rc = target_open(&p->t, path, e);
+	*t = (target){ .dirfd = -1 };
+	const status rc = path ? target_open(t, path, e) : ST_RESOURCE;
 	free(path);
-	p->t.id = m->id;
-	p->bytes = manifest_part_bytes(&l->part[i], &l->lay);
+	t->id = m->id;
 	return rc;
 }
 
 /* Does the part, to judge by its size, stand under its final name, or the hidden one? There it has
  * to belong to this user: others may write to some directories, and the name is no secret. */
-static status look_for(const part *p, bool hidden, bool *there, err *e)
+static status look_for(const target *t, uint64_t bytes, bool hidden, bool *there, err *e)
 {
-	char name[UNFINISHED_NAME_BYTES];
+	const char *name = hidden ? target_hidden(t, TARGET_TEMP) : t->base;
 	struct stat st;
-	target_hidden_name(&p->t, TARGET_TEMP, name);
-	const int rc = fstatat(p->t.dirfd, hidden ? name : p->t.base, &st, AT_SYMLINK_NOFOLLOW);
-	*there = rc == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == p->bytes &&
+	const int rc = fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW);
+	*there = rc == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == bytes &&
 		 (!hidden || st.st_uid == geteuid());
 	return rc == 0 || errno == ENOENT
 		       ? ST_OK
-		       : err_sys(e, errno, "cannot look at part %s", quoted(p->t.path));
+		       : err_sys(e, errno, "cannot look at part %s", quoted(t->path));
 }
 
 /* ------------------------------------------------------------------------------- the end */
@@ -152,7 +140,7 @@ bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t 
 /* Is it the part that the old manifest states? Its records are read: no number of a file would
  * survive a copy or a restored backup, and only few jobs have fewer parts than those before them.
  */
-static status prove(const part *p, const manifest *old, size_t i, const char **why, err *e)
+static status prove(const target *t, const manifest *old, size_t i, const char **why, err *e)
 {
 	mem m = { 0 };
 	unsigned char *keys = mem_array(&m, 2, old->lay.key_bytes, "keys", e);
@@ -160,25 +148,25 @@ static status prove(const part *p, const manifest *old, size_t i, const char **w
 			   .last_key = keys ? keys + old->lay.key_bytes : NULL,
 			   .order = INSPECT_ANY };
 	const status rc =
-		keys ? reader_inspect_part(p->t.dirfd, &old->part[i], &old->lay, &m, &seen, why, e)
+		keys ? reader_inspect_part(t->dirfd, &old->part[i], &old->lay, &m, &seen, why, e)
 		     : ST_RESOURCE;
 	mem_free(&m, keys);
 	return rc;
 }
 
 /* With the part's lock; it must not be exchanged between the proof and its end. */
-static status remove_proved(const part *p, const manifest *old, size_t i, err *note, err *e)
+static status remove_proved(const target *t, const manifest *old, size_t i, err *note, err *e)
 {
 	struct stat before, now;
 	const char *why = NULL;
-	if (fstatat(p->t.dirfd, p->t.base, &before, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(t->dirfd, t->base, &before, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? ST_OK
 				       : err_sys(e, errno, "cannot look at the old part %s",
-						 quoted(p->t.path));
-	const status rc = prove(p, old, i, &why, e);
+						 quoted(t->path));
+	const status rc = prove(t, old, i, &why, e);
 	if (rc != ST_OK)
 		return rc;
-	if (!why && (fstatat(p->t.dirfd, p->t.base, &now, AT_SYMLINK_NOFOLLOW) != 0 ||
+	if (!why && (fstatat(t->dirfd, t->base, &now, AT_SYMLINK_NOFOLLOW) != 0 ||
 		     before.st_dev != now.st_dev || before.st_ino != now.st_ino ||
 		     memcmp(&before.st_ctim, &now.st_ctim, sizeof now.st_ctim) != 0))
 		why = "was changed meanwhile";
@@ -186,9 +174,9 @@ static status remove_proved(const part *p, const manifest *old, size_t i, err *n
 		err_set(note, ST_REFUSED,
 			"the old part %s was not removed, as it is not what the old manifest "
 			"states: it %s",
-			quoted(p->t.path), why);
-	else if (unlinkat(p->t.dirfd, p->t.base, 0) != 0)
-		return err_sys(e, errno, "cannot remove the old part %s", quoted(p->t.path));
+			quoted(t->path), why);
+	else if (unlinkat(t->dirfd, t->base, 0) != 0)
+		return err_sys(e, errno, "cannot remove the old part %s", quoted(t->path));
 	return ST_OK;
 }
 
@@ -199,26 +187,25 @@ static status remove_part(const target *m, const manifest *old, size_t i, const 
 {
 	struct stat st;
 	unsigned removed;
-	part p = { .t = { .dirfd = -1 } };
-	status rc = part_open(&p, m, old, i, e);
-	if (rc == ST_OK && is_numbered(p.t.base, first, i)) {
-		if (fstatat(p.t.dirfd, p.t.base, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			rc = target_lock(&p.t, &removed, e);
+	target t;
+	status rc = part_open(&t, m, old, i, e);
+	if (rc == ST_OK && is_numbered(t.base, first, i)) {
+		if (fstatat(t.dirfd, t.base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			rc = target_lock(&t, &removed, e);
 		else
-			target_sweep(p.t.path, 0, NULL, NULL);
+			target_sweep(t.path, 0, NULL, NULL);
 		if (rc == ST_OK)
-			rc = remove_proved(&p, old, i, note, e);
+			rc = remove_proved(&t, old, i, note, e);
 	}
-	target_discard(&p.t);
+	target_discard(&t);
 	return rc;
 }
 
 status journal_remove_old(const target *m, const char *first, size_t parts, err *note, err *e)
 {
 	manifest old;
-	char name[UNFINISHED_NAME_BYTES];
+	const char *name = target_hidden(m, TARGET_OLD);
 	err no_manifest = { ST_OK, "" };
-	target_hidden_name(m, TARGET_OLD, name);
 	if (m->kind != TARGET_REPLACES ||
 	    (faccessat(m->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT))
 		return ST_OK;
@@ -237,11 +224,10 @@ status journal_remove_old(const target *m, const char *first, size_t parts, err 
 
 status journal_end(target *m, bool force, bool sync, err *e)
 {
-	char old[UNFINISHED_NAME_BYTES];
+	const char *old = target_hidden(m, TARGET_OLD);
 	status rc = target_commit(m, force, e);
 	if (rc == ST_OK && sync)
 		rc = target_sync_name(m, e);
-	target_hidden_name(m, TARGET_OLD, old);
 	/* Look twice: a look that failed once proves nothing, and the file would stay. If it cannot
 	 * be removed, the next job does it. */
 	if (rc == ST_OK &&
@@ -255,21 +241,15 @@ status journal_end(target *m, bool force, bool sync, err *e)
 /* The one of this manifest: m->id, kind and shown are set. False: there is none. */
 static bool find_journal(target *m)
 {
-	uint64_t mark, id;
-	target_kind kind;
+	hidden_name h = { 0 };
 	bool found = false;
-	DIR *d = target_list(m);
-	for (const struct dirent *f; d && !found && (f = readdir(d));) {
-		found = target_parse_name(f->d_name, &mark, &id, &kind) && mark == m->mark &&
-			target_is_journal(kind);
-		if (found) {
-			m->id = id;
-			m->kind = kind;
-			m->shown = target_shown_bytes(f->d_name, kind);
+	while (target_next_hidden(m, &h))
+		if (!found && h.mark == m->mark && target_is_journal(h.kind)) {
+			found = true;
+			m->id = h.id;
+			m->kind = h.kind;
+			m->shown = h.shown;
 		}
-	}
-	if (d)
-		closedir(d);
 	return found;
 }
 
@@ -285,21 +265,22 @@ static status look_at_parts(const target *m, const manifest *l, state *s, err *e
 	status rc = ST_OK;
 	*s = (state){ 0 };
 	for (size_t i = 0; rc == ST_OK && i < l->parts; i++) {
-		part p = { .t = { .dirfd = -1 } };
+		const uint64_t bytes = manifest_part_bytes(&l->part[i], &l->lay);
+		target t;
 		unsigned removed;
 		bool hidden = false, named = false;
-		rc = part_open(&p, m, l, i, e);
+		rc = part_open(&t, m, l, i, e);
 		if (rc == ST_OK)
-			rc = target_lock(&p.t, &removed, e);
+			rc = target_lock(&t, &removed, e);
 		if (rc == ST_OK)
-			rc = look_for(&p, true, &hidden, e);
+			rc = look_for(&t, bytes, true, &hidden, e);
 		if (rc == ST_OK && !hidden)
-			rc = look_for(&p, false, &named, e);
+			rc = look_for(&t, bytes, false, &named, e);
 		s->hidden += hidden;
 		s->named += named;
 		if (rc == ST_OK && !hidden && !named)
-			snprintf(s->missing, sizeof s->missing, "%s", p.t.base);
-		target_discard(&p.t);
+			snprintf(s->missing, sizeof s->missing, "%s", t.base);
+		target_discard(&t);
 	}
 	return rc;
 }
@@ -308,16 +289,17 @@ static status name_parts(const target *m, const manifest *l, err *e)
 {
 	status rc = ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < l->parts; i++) {
-		part p = { .t = { .dirfd = -1 } };
+		target t;
 		bool hidden = false;
-		rc = part_open(&p, m, l, i, e);
+		rc = part_open(&t, m, l, i, e);
 		if (rc == ST_OK)
-			rc = look_for(&p, true, &hidden, e);
+			rc = look_for(&t, manifest_part_bytes(&l->part[i], &l->lay), true, &hidden,
+				      e);
 		if (rc == ST_OK && hidden)
-			rc = target_commit(&p.t, m->kind != TARGET_ADDS, e);
+			rc = target_commit(&t, m->kind != TARGET_ADDS, e);
 		if (rc == ST_OK) /* its lock has noted the file under the hidden name */
-			(void)target_sweep(p.t.path, 0, NULL, NULL);
-		target_discard(&p.t);
+			(void)target_sweep(t.path, 0, NULL, NULL);
+		target_discard(&t);
 	}
 	return rc;
 }
@@ -326,9 +308,8 @@ static status name_parts(const target *m, const manifest *l, err *e)
  * nothing to lose. */
 static status drop(const target *m, const state *s, err *e)
 {
-	char name[UNFINISHED_NAME_BYTES];
+	const char *name = target_hidden(m, m->kind);
 	struct stat st;
-	target_hidden_name(m, m->kind, name);
 	if (s->named && fstatat(m->dirfd, m->base, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return err_set(e, ST_REFUSED,
 			       "the parts of %s were being renamed when their job ended, and %s is "
@@ -341,7 +322,6 @@ static status drop(const target *m, const state *s, err *e)
 
 static status go_on(target *m, const manifest *l, err *note, err *e)
 {
-	part first;
 	const bool force = m->kind != TARGET_ADDS;
 	status rc = force ? journal_put_aside(m, true, e) : ST_OK;
 	if (rc == ST_OK)
@@ -349,11 +329,7 @@ static status go_on(target *m, const manifest *l, err *note, err *e)
 	if (rc == ST_OK)
 		rc = sync_dir(m, true, e);
 	if (rc == ST_OK)
-		rc = part_open(&first, m, l, 0, e);
-	if (rc != ST_OK)
-		return rc;
-	rc = journal_remove_old(m, first.t.base, l->parts, note, e);
-	target_discard(&first.t);
+		rc = journal_remove_old(m, l->parts ? l->part[0].file : "", l->parts, note, e);
 	return rc == ST_OK ? journal_end(m, force, true, e) : rc;
 }
 
@@ -390,33 +366,23 @@ status journal_recover(target *m, unsigned *named, err *note, err *e)
 
 /* ------------------------------------------------------------------------------- cleaning */
 
-/* Parts of a set are not ended by one of their names alone. */
-static bool is_of_one(const target *m, const char *base)
-{
-	manifest l;
-	err e = { ST_OK, "" };
-	if (!target_is_journal(m->kind))
-		return false;
-	const bool is = load(m, m->kind, &l, &e) == ST_OK && l.parts == 1 &&
-			strcmp(l.part[0].file, base) == 0;
-	manifest_free(&l);
-	return is;
-}
-
-/* Open the manifest whose journal is of this output alone. False: there is none. */
+/* Open the manifest whose journal is of this output only: parts of a set are not ended by one of
+ * their names. False: there is none. */
 static bool open_manifest_of(const target *t, target *m)
 {
+	hidden_name h = { 0 };
 	bool found = false;
-	DIR *d = target_list(t);
-	for (const struct dirent *f; d && !found && (f = readdir(d));) {
-		if (!target_open_hidden(m, t, f->d_name))
+	while (target_next_hidden(t, &h)) {
+		manifest l;
+		err e = { ST_OK, "" };
+		if (found || !target_is_journal(h.kind) || !target_open_hidden(m, t, &h))
 			continue;
-		found = is_of_one(m, t->base);
+		found = load(m, m->kind, &l, &e) == ST_OK && l.parts == 1 &&
+			strcmp(l.part[0].file, t->base) == 0;
+		manifest_free(&l);
 		if (!found)
 			target_discard(m);
 	}
-	if (d)
-		closedir(d);
 	return found;
 }
 

@@ -170,29 +170,24 @@ static status put_text(const char *text, size_t bytes, target *t, uint64_t id, b
 	return rc == ST_OK ? closed : rc;
 }
 
-/* The text, which ends in a newline and not in a zero byte. */
-static status format(json_t *doc, const char *path, char **text, size_t *bytes, err *e)
+/* The text, which ends in a newline and not in a zero byte. doc is consumed. */
+static char *format(json_t *doc, const char *path, size_t *bytes, err *e)
 {
-	*text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
+	char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	json_decref(doc);
-	if (!*text)
-		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));
-	*bytes = strlen(*text) + 1;
-	(*text)[*bytes - 1] = '\n';
-	return ST_OK;
+	*bytes = text ? strlen(text) + 1 : 0;
+	if (text)
+		text[*bytes - 1] = '\n';
+	else
+		err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));
+	return text;
 }
 
 status json_stage(json_t *doc, target *t, uint64_t id, bool sync, err *e)
 {
-	char *text;
-	size_t bytes = 0;
-	status rc = format(doc, t->path, &text, &bytes, e);
-	if (rc == ST_OK)
-		rc = put_text(text, bytes, t, id, true, sync, e);
 	free(t->text);
-	t->text = text;
-	t->text_bytes = bytes;
-	return rc;
+	t->text = format(doc, t->path, &t->text_bytes, e);
+	return t->text ? put_text(t->text, t->text_bytes, t, id, true, sync, e) : ST_RESOURCE;
 }
 
 static status text_write(const char *text, size_t bytes, target *t, bool sync, err *e)
@@ -210,11 +205,9 @@ static status text_write(const char *text, size_t bytes, target *t, bool sync, e
 
 status json_write(json_t *doc, target *t, bool sync, err *e)
 {
-	char *text;
 	size_t bytes;
-	status rc = format(doc, t->path, &text, &bytes, e);
-	if (rc == ST_OK)
-		rc = text_write(text, bytes, t, sync, e);
+	char *text = format(doc, t->path, &bytes, e);
+	const status rc = text ? text_write(text, bytes, t, sync, e) : ST_RESOURCE;
 	free(text);
 	return rc;
 }
@@ -237,11 +230,9 @@ status text_write_role(file_role role, const char *path, const char *text, size_
 
 status json_write_role(file_role role, const char *path, json_t *doc, bool sync, err *e)
 {
-	char *text;
 	size_t bytes;
-	status rc = format(doc, path, &text, &bytes, e);
-	if (rc == ST_OK)
-		rc = text_write_role(role, path, text, bytes, sync, e);
+	char *text = format(doc, path, &bytes, e);
+	const status rc = text ? text_write_role(role, path, text, bytes, sync, e) : ST_RESOURCE;
 	free(text);
 	return rc;
 }

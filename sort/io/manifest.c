@@ -119,13 +119,12 @@ status manifest_load_own(manifest *m, int dirfd, const char *what, const char *n
 static bool names_part(const target *t, const char *journal)
 {
 	manifest m;
-	err e = { ST_OK, "" };
 	bool named = false;
 	const manifest_part hidden = { .file = journal };
-	char *path = manifest_part_path(t->path, &hidden, &e);
+	char *path = manifest_part_path(t->path, &hidden, NULL);
 	if (!path)
 		return true;
-	if (manifest_load(&m, path, &e) == ST_OK)
+	if (manifest_load(&m, path, NULL) == ST_OK)
 		for (size_t i = 0; i < m.parts && !named; i++)
 			named = strcmp(m.part[i].file, t->base) == 0;
 	manifest_free(&m);
@@ -134,12 +133,12 @@ static bool names_part(const target *t, const char *journal)
 }
 
 /* All ranks say the same, whatever part of the set they read. */
-static status refuse_unsettled(const target *t, const char *journal, err *e)
+static status refuse_unsettled(const target *t, const hidden_name *journal, err *e)
 {
 	char q[QUOTED_BYTES];
 	target m;
 	const bool known = target_open_hidden(&m, t, journal);
-	err_quoted(known ? m.path : journal, q);
+	err_quoted(known ? m.path : journal->name, q);
 	if (known)
 		target_discard(&m);
 	return err_set(e, ST_REFUSED,
@@ -152,22 +151,17 @@ static status refuse_unsettled(const target *t, const char *journal, err *e)
  */
 static status look_for_journals(const target *t, bool *any, err *e)
 {
-	uint64_t mark, id;
-	target_kind kind;
+	hidden_name h = { 0 };
 	status rc = ST_OK;
-	DIR *d = target_list(t);
-	if (!d && errno != EACCES && errno != EPERM)
-		return err_sys(e, errno, "cannot list the directory of %s", quoted(t->path));
-	for (const struct dirent *f; d && rc == ST_OK && (f = readdir(d));) {
-		if (!target_parse_name(f->d_name, &mark, &id, &kind) || !target_is_journal(kind))
-			continue;
-		*any = true;
-		if (mark == t->mark || names_part(t, f->d_name))
-			rc = refuse_unsettled(t, f->d_name, e);
+	while (target_next_hidden(t, &h)) {
+		*any |= target_is_journal(h.kind);
+		if (rc == ST_OK && target_is_journal(h.kind) &&
+		    (h.mark == t->mark || names_part(t, h.name)))
+			rc = refuse_unsettled(t, &h, e);
 	}
-	if (d)
-		closedir(d);
-	return rc;
+	return !h.errnum || h.errnum == EACCES || h.errnum == EPERM
+		       ? rc
+		       : err_sys(e, h.errnum, "cannot list the directory of %s", quoted(t->path));
 }
 
 static status search(const char *file, size_t dir, char **quiet, err *e)
@@ -300,31 +294,23 @@ static status refuse_more(const char *pattern, const char *manifest_name, size_t
 	return rc;
 }
 
-/* The names are those of the pattern: the manifest may have been named otherwise than its parts. */
-static status check_names(const manifest *m, const char *pattern, const char *name, err *e)
-{
-	status rc = ST_OK;
-	for (size_t i = 0; i < m->parts && rc == ST_OK; i++) {
-		char *path = name_expand(pattern, (int)i, e);
-		if (!path)
-			return e->code;
-		if (strcmp(file_base(path), m->part[i].file) != 0)
-			rc = err_set(e, ST_REFUSED, "manifest %s does not name %s as part %zu",
-				     quoted(name), quoted(path), i);
-		free(path);
-	}
-	return rc;
-}
-
-/* *parts: 0 where there is no manifest. */
+/* *parts: 0 where there is no manifest. Its names have to be those of the pattern: it may have been
+ * named otherwise than its parts. */
 static status count_parts(const char *pattern, int ranks, size_t *parts, err *e)
 {
 	manifest m;
 	char *name;
 	status rc = parts_load(&m, pattern, &name, e);
 	*parts = m.parts;
-	if (rc == ST_OK)
-		rc = check_names(&m, pattern, name, e);
+	for (size_t i = 0; i < m.parts && rc == ST_OK; i++) {
+		char *path = name_expand(pattern, (int)i, e);
+		if (!path)
+			rc = e->code;
+		else if (strcmp(file_base(path), m.part[i].file) != 0)
+			rc = err_set(e, ST_REFUSED, "manifest %s does not name %s as part %zu",
+				     quoted(name), quoted(path), i);
+		free(path);
+	}
 	if (rc == ST_OK)
 		rc = refuse_more(pattern, name, *name ? m.parts : (size_t)ranks, e);
 	manifest_free(&m);

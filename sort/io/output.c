@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 static status describe_one(target *t, const char *path, const settings *opt, err *e)
@@ -105,35 +104,27 @@ static bool set_counts(void *output_)
 static char *part_name(int rank, const void *output_)
 {
 	const output *o = output_;
-	err e = { ST_OK, "" };
-	return name_expand(o->opt->output, rank, &e);
+	return name_expand(o->opt->output, rank, NULL);
 }
 
-/* Where the set counts, the last rank to come here gives the names that are missing: each one has
- * given up its locks before. */
-static void sweep_manifest(const output *o, bool counts)
-{
-	static const double PATIENCE_S = 0.2; /* with the rank before it */
-	cleaned n;
-	err e = { ST_OK, "" };
-	char *name = manifest_name(o, &e);
-	if (name && counts)
-		journal_clean(name, PATIENCE_S, &n, &e);
-	else if (name && o->rank)
-		target_sweep(name, 0, NULL, NULL);
-	free(name);
-}
-
-/* What a rank has left that was killed. */
+/* Remove what killed ranks have left. Where the set counts, the last rank to come here gives the
+ * names that are missing: each one has given up its locks before. */
 static void sweep_others(void *output_)
 {
+	static const double PATIENCE_S = 0.2; /* with the rank before it */
 	const output *o = output_;
+	cleaned n;
+	err e = { ST_OK, "" };
 	if (o->per_rank)
 		target_sweep_after(o->rank, o->size, part_name, o, o->kept_id);
 	else if (!o->owner)
 		target_sweep(o->file.path, o->kept_id, NULL, NULL);
-	if (o->listed)
-		sweep_manifest(o, *o->staged && target_has_journal(&o->file, o->file.id));
+	char *name = o->listed ? manifest_name(o, &e) : NULL;
+	if (name && *o->staged && target_has_journal(&o->file, o->file.id))
+		journal_clean(name, PATIENCE_S, &n, &e);
+	else if (name && o->rank)
+		target_sweep(name, 0, NULL, NULL);
+	free(name);
 }
 
 /* ------------------------------------------------------------------------------ making it */
@@ -243,16 +234,6 @@ static uint64_t around(const output *o)
 	return o->header_bytes + o->trailer_bytes;
 }
 
-static status create_own(output *o, uint64_t id, uint64_t bytes, err *e)
-{
-	status rc = target_create(&o->file, id, &o->fd, e);
-	if (rc == ST_OK)
-		rc = file_reserve(o->fd, 0, bytes, o->file.path, e);
-	if (rc == ST_OK && ftruncate(o->fd, (off_t)bytes) != 0)
-		rc = err_sys(e, errno, "cannot set the size of %s", quoted(o->file.path));
-	return rc;
-}
-
 status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t bytes,
 		     uint64_t total, err *e)
 {
@@ -260,8 +241,13 @@ status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t 
 	o->offset = o->header_bytes + (o->per_rank ? 0 : offset);
 	if (o->is_stdout)
 		return open_stream(o, e);
+	const uint64_t all = around(o) + (o->per_rank ? bytes : total);
 	if (o->owner)
-		rc = create_own(o, id, around(o) + (o->per_rank ? bytes : total), e);
+		rc = target_create(&o->file, id, &o->fd, e);
+	if (rc == ST_OK && o->owner)
+		rc = file_reserve(o->fd, 0, all, o->file.path, e);
+	if (rc == ST_OK && o->owner && ftruncate(o->fd, (off_t)all) != 0)
+		rc = err_sys(e, errno, "cannot set the size of %s", quoted(o->file.path));
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && !o->owner)
 		rc = target_attach(&o->file, id, &o->fd, e);
@@ -303,12 +289,8 @@ bool output_drop(output *o)
 
 bool output_has_room(const output *o, uint64_t bytes)
 {
-	struct statvfs v;
-	uint64_t free_bytes;
-	if (!o->per_rank || fstatvfs(o->file.dirfd, &v) != 0)
-		return true; /* unknown: writing shows it */
-	return __builtin_mul_overflow((uint64_t)v.f_bavail, (uint64_t)v.f_frsize, &free_bytes) ||
-	       bytes <= free_bytes;
+	uint64_t left;
+	return !o->per_rank || !file_free_bytes(o->file.dirfd, &left) || bytes <= left;
 }
 
 status output_sync(output *o, bool sync, err *e)
@@ -325,18 +307,6 @@ status output_sync(output *o, bool sync, err *e)
 static bool replaces(const output *o)
 {
 	return o->opt->force || o->file.named;
-}
-
-/* All that can fail, before any name changes. */
-static status prepare(const output *o, err *e)
-{
-	status rc = o->owner ? target_ready(&o->file, o->opt->force, e) : ST_OK;
-	if (rc == ST_OK && o->manifest.base)
-		rc = target_ready(&o->manifest, replaces(o), e);
-	/* a directory that cannot be synced shows now */
-	return rc == ST_OK && o->owner && o->opt->fsync
-		       ? file_sync_dir(o->file.dirfd, o->file.path, e)
-		       : rc;
 }
 
 /* Do all parts lie beside the manifest, where one process can go on with their names? Not those on
@@ -402,31 +372,27 @@ static status spare_old(output *o, comm *c, err *note)
 	return rc;
 }
 
-/* With the lock, each step that gives names: what ends the process comes before it or after. */
-static status begin_journal(output *o, comm *c, err *e)
-{
-	const target_kind kind = !replaces(o)                    ? TARGET_ADDS
-				 : o->spares_old || !o->per_rank ? TARGET_REPLACES_ONE
-								 : TARGET_REPLACES;
-	unfinished_hold();
-	status rc = o->manifest.base ? journal_begin(&o->manifest, kind, o->opt->fsync, e) : ST_OK;
-	unfinished_release();
-	rc = comm_agree(c, rc);
-	o->journaled = rc == ST_OK;
-	if (o->journaled)
-		target_keep(&o->file, false);
-	return rc;
-}
-
-/* From here on a set counts; what is under the names of the old one changes after this. */
+/* From here on a set counts; what is under the names of the old one changes after this. With the
+ * lock, each step that gives names: what ends the process comes before it or after. */
 static status begin_set(output *o, comm *c, err *note, err *e)
 {
 	bool beside;
 	status rc = lie_beside(o, c, &beside);
 	if (rc == ST_OK && beside)
 		rc = spare_old(o, c, note);
-	if (rc == ST_OK && beside)
-		rc = begin_journal(o, c, e);
+	if (rc == ST_OK && beside) {
+		const target_kind kind = !replaces(o)                    ? TARGET_ADDS
+					 : o->spares_old || !o->per_rank ? TARGET_REPLACES_ONE
+									 : TARGET_REPLACES;
+		unfinished_hold();
+		if (o->manifest.base)
+			rc = journal_begin(&o->manifest, kind, o->opt->fsync, e);
+		unfinished_release();
+		rc = comm_agree(c, rc);
+		o->journaled = rc == ST_OK;
+		if (o->journaled)
+			target_keep(&o->file, false);
+	}
 	if (rc == ST_OK && o->manifest.base && replaces(o)) {
 		unfinished_hold();
 		rc = journal_put_aside(&o->manifest, o->opt->fsync, e);
@@ -461,7 +427,13 @@ status output_commit(output *o, comm *c, err *note, err *e)
 {
 	/* from here on no rank stops for a signal: all files get their names, or none */
 	unfinished_settle();
-	status rc = comm_agree(c, prepare(o, e));
+	status rc = o->owner ? target_ready(&o->file, o->opt->force, e) : ST_OK;
+	if (rc == ST_OK && o->manifest.base)
+		rc = target_ready(&o->manifest, replaces(o), e);
+	/* a directory that cannot be synced shows before any name changes */
+	if (rc == ST_OK && o->owner && o->opt->fsync)
+		rc = file_sync_dir(o->file.dirfd, o->file.path, e);
+	rc = comm_agree(c, rc);
 	if (rc == ST_OK && o->listed)
 		rc = begin_set(o, c, note, e);
 	if (rc == ST_OK && o->owner)

@@ -42,32 +42,13 @@ struct reader {
 	io_backend *io;
 	size_t chunk; /* records: chunks of a file end at multiples of it */
 	size_t extents;
-	extent extent[];
+	extent *extent;
 };
 
 /* Where record `at` of the share, which is in extent f, lies in its file. */
 static uint64_t offset_of(const extent *f, uint64_t at, const layout *l)
 {
 	return f->f->frame.header_bytes + (f->skip + at - f->at) * l->record_bytes;
-}
-
-static void find_extents(reader *r, const input *in, const reader_plan *p)
-{
-	uint64_t at = 0;
-	for (size_t i = 0; i < in->files; i++) {
-		const input_file *f = &in->file[i];
-		const uint64_t end = p->first + p->n, file_end = f->first + f->count;
-		const uint64_t lo = u64_max(p->first, f->first);
-		const uint64_t hi = u64_min(end, file_end);
-		if (lo >= hi)
-			continue;
-		r->extent[r->extents++] = (extent){ .f = f,
-						    .fd = { -1, -1, p->io },
-						    .skip = lo - f->first,
-						    .at = at,
-						    .n = hi - lo };
-		at += hi - lo;
-	}
 }
 
 static status open_extent(const reader *r, const extent *f, io_fd *fd, err *e)
@@ -101,15 +82,9 @@ static void end_reading(const extent *f, const io_fd *fd)
 		close_extent(fd);
 }
 
-static bool stay_open(size_t extents)
-{
-	struct rlimit l;
-	return extents <= MOST_OPEN && getrlimit(RLIMIT_NOFILE, &l) == 0 &&
-	       extents <= u64_max(l.rlim_cur / OPEN_PART, 1);
-}
-
 status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 {
+	struct rlimit l;
 	reader *r = malloc(sizeof *r + in->files * sizeof r->extent[0]);
 	*out = NULL;
 	if (!r)
@@ -117,11 +92,23 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 	*r = (reader){ .lay = p->lay,
 		       .direct = p->direct,
 		       .io = p->io,
-		       .chunk = io_fd_chunk_recs(p->lay.record_bytes, CHUNK_BYTES) };
-	find_extents(r, in, p);
+		       .chunk = io_fd_chunk_recs(p->lay.record_bytes, CHUNK_BYTES),
+		       .extent = (extent *)(void *)(r + 1) };
+	for (size_t i = 0; i < in->files; i++) {
+		const input_file *f = &in->file[i];
+		const uint64_t lo = u64_max(p->first, f->first);
+		const uint64_t hi = u64_min(p->first + p->n, f->first + f->count);
+		if (lo < hi)
+			r->extent[r->extents++] = (extent){ .f = f,
+							    .fd = { -1, -1, p->io },
+							    .skip = lo - f->first,
+							    .at = lo - p->first,
+							    .n = hi - lo };
+	}
 	status rc = ST_OK;
-	const size_t open = stay_open(r->extents) ? r->extents : 0;
-	for (size_t i = 0; i < open && rc == ST_OK; i++)
+	const bool stay_open = r->extents <= MOST_OPEN && getrlimit(RLIMIT_NOFILE, &l) == 0 &&
+			       r->extents <= u64_max(l.rlim_cur / OPEN_PART, 1);
+	for (size_t i = 0; stay_open && i < r->extents && rc == ST_OK; i++)
 		rc = open_extent(r, &r->extent[i], &r->extent[i].fd, e);
 	if (rc == ST_OK)
 		*out = r;
@@ -168,18 +155,6 @@ uint64_t reader_chunks(const reader *r)
 		chunks += (f->skip + f->n - 1) / r->chunk - f->skip / r->chunk + 1;
 	}
 	return chunks;
-}
-
-status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
-{
-	const extent *f = extent_at(r, at);
-	io_fd fd;
-	status rc = begin_reading(r, f, &fd, e);
-	if (rc == ST_OK)
-		rc = io_fd_read_at(&fd, to, n * r->lay.record_bytes, offset_of(f, at, &r->lay),
-				   f->f->path, e);
-	end_reading(f, &fd);
-	return rc;
 }
 
 status reader_check(const reader *r, err *e)
@@ -401,8 +376,11 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 		io_fd fd;
 		k = reader_chunk(r, at + done, n - done);
 		status rc = begin_reading(r, f, &fd, e);
-		if (rc == ST_OK)
+		if (rc == ST_OK && l)
 			rc = load_chunk(r, f, &fd, at + done, k, done, to, l, e);
+		else if (rc == ST_OK)
+			rc = io_fd_read_at(&fd, to, k * r->lay.record_bytes,
+					   offset_of(f, at + done, &r->lay), f->f->path, e);
 		end_reading(f, &fd);
 		if (rc != ST_OK)
 			return rc;
@@ -410,71 +388,53 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 	return ST_OK;
 }
 
-static status sum_all(const reader *r, uint64_t n, unsigned char *buf, checksum *sum, err *e)
+/* Read n records in turn to one buffer, and take their checksum (l), or inspect them (seen). Chunks
+ * end at multiples of IO_FD_ALIGN where the record size allows, so that they go past the page cache
+ * whole. */
+static status read_all(const reader *r, uint64_t n, mem *m, loading *l, inspected *seen, err *e)
 {
-	loading l = { .entries = NULL };
+	const size_t most = (size_t)u64_min(n, r->chunk);
+	const size_t bytes = most * r->lay.record_bytes + 2 * IO_FD_ALIGN;
+	unsigned char *raw = mem_array(m, bytes, 1, "records", e);
+	status rc = raw ? ST_OK : ST_RESOURCE;
 	size_t k;
-	for (uint64_t at = 0; at < n; at += k) {
+	for (uint64_t at = 0; rc == ST_OK && at < n; at += k) {
+		unsigned char *to =
+			raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN) + reader_align(r, at);
 		k = reader_chunk(r, at, n - at);
-		const status rc = reader_load(r, at, k, buf + reader_align(r, at), &l, e);
-		if (rc != ST_OK)
-			return rc;
+		rc = reader_load(r, at, k, to, l, e);
+		if (rc == ST_OK && seen && inspect(seen, &r->lay, to, k) != 0)
+			rc = ST_INVALID;
 	}
-	*sum = l.sum;
-	return reader_check(r, e);
+	mem_free(m, raw);
+	return rc;
 }
 
 status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, err *e)
 {
+	loading l = { .entries = NULL };
 	reader *r;
-	*sum = (checksum){ 0, 0 };
 	status rc = reader_open(&r, in, p, e);
-	if (rc != ST_OK)
-		return rc;
-	const size_t most = (size_t)u64_min(p->n, r->chunk);
-	const size_t bytes = most * p->lay.record_bytes + 2 * IO_FD_ALIGN;
-	unsigned char *raw = mem_array(m, bytes, 1, "records", e);
-	rc = raw ? sum_all(r, p->n, raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN), sum, e)
-		 : ST_RESOURCE;
-	mem_free(m, raw);
+	if (rc == ST_OK)
+		rc = read_all(r, p->n, m, &l, NULL, e);
+	if (rc == ST_OK)
+		rc = reader_check(r, e);
+	*sum = l.sum;
 	reader_close(r);
 	return rc;
-}
-
-/* Chunks end at multiples of IO_FD_ALIGN where the record size allows, so that they go past the
- * page cache whole. */
-static status inspect_all(const io_fd *f, const char *path, uint64_t offset, uint64_t n,
-			  const layout *l, size_t chunk, unsigned char *buf, inspected *seen,
-			  err *e)
-{
-	const uint64_t bytes = l->record_bytes, end = offset / bytes + n, header = offset % bytes;
-	size_t k;
-	for (uint64_t at = offset / bytes; at < end; at += k) {
-		unsigned char *to = buf + (header + at * bytes) % IO_FD_ALIGN;
-		k = chunk - (size_t)(at % chunk);
-		k = k < end - at ? k : (size_t)(end - at);
-		const status rc = io_fd_read_at(f, to, k * bytes, header + at * bytes, path, e);
-		if (rc != ST_OK)
-			return rc;
-		if (inspect(seen, l, to, k) != 0)
-			return ST_INVALID;
-	}
-	return ST_OK;
 }
 
 status reader_inspect(const io_fd *f, const char *path, uint64_t offset, uint64_t n,
 		      const layout *l, mem *m, inspected *seen, err *e)
 {
-	const size_t chunk = io_fd_chunk_recs(l->record_bytes, CHUNK_BYTES);
-	const size_t most = n < chunk ? (size_t)n : chunk;
-	const size_t bytes = most * l->record_bytes + 2 * IO_FD_ALIGN;
-	unsigned char *raw = mem_array(m, bytes, 1, "records", e);
-	if (!raw)
-		return ST_RESOURCE;
-	unsigned char *buf = raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN);
-	const status rc = inspect_all(f, path, offset, n, l, chunk, buf, seen, e);
-	mem_free(m, raw);
-	return rc;
+	const input_file file = { .path = (char *)(uintptr_t)path,
+				  .frame.header_bytes = offset % l->record_bytes };
+	extent all = { .f = &file, .fd = *f, .skip = offset / l->record_bytes, .n = n };
+	const reader r = { .lay = *l,
+			   .chunk = io_fd_chunk_recs(l->record_bytes, CHUNK_BYTES),
+			   .extents = 1,
+			   .extent = &all };
+	return read_all(&r, n, m, NULL, seen, e);
 }
 
 status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, mem *m,

@@ -37,9 +37,6 @@ size_t reader_chunk(const reader *r, uint64_t at, uint64_t n);
 /* reader_chunks - how many reads these are for the whole share. */
 uint64_t reader_chunks(const reader *r);
 
-/* reader_read - n records from `at` of the share on, which reader_chunk said go together. */
-status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e);
-
 /* What reader_load makes of records besides. */
 typedef struct loading {
 	entry *entries; /* one for each; NULL: none */
@@ -53,9 +50,13 @@ typedef struct loading {
 } loading;
 
 /* reader_load - n records from `at` of the share on to memory that is as far from a page as
- * reader_align says. Their checksum is taken as they come: of each 256 KiB when they are read, or,
- * past the page cache without io_uring, of each chunk. */
+ * reader_align says. l NULL: only read them. Their checksum is taken as they come: of each 256 KiB
+ * when they are read, or, past the page cache without io_uring, of each chunk. */
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e);
+static inline status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
+{
+	return reader_load(r, at, n, to, NULL, e);
+}
 
 /* A part of a file as memory, without a copy: for files whose pages are in memory already. */
 typedef struct mapped {

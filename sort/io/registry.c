@@ -48,19 +48,14 @@ static void add(registry *g, enum how how, file_role role, const char *path, int
 		 cut ? path + len - (sizeof u->path - 4) : path);
 }
 
-/* Devices and sockets may be read and written, and read twice, without harm. */
-static bool matters(const struct stat *st)
-{
-	return !S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode);
-}
-
-/* st: NULL, there is no file. The number of uses follows from the options, so that a simulated job
+/* st: NULL, there is no file. Devices and sockets do not count: they may be read and written, and
+ * read twice, without harm. The number of uses follows from the options, so that a simulated job
  * always takes the same time. */
 static void add_file(registry *g, enum how how, file_role role, const char *path, int rank,
 		     const struct stat *st)
 {
 	static const struct stat none;
-	const bool counts = st && matters(st);
+	const bool counts = st && !S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode);
 	add(g, counts ? how : NOTHING, role, path, rank, counts ? st : &none, 0);
 }
 
@@ -91,31 +86,26 @@ void registry_workdir(registry *g, const char *path, const char *prefix, bool wi
 		closedir(d);
 }
 
-/* Names that hetsort makes and removes as it needs them. */
-static void check_name(registry *g, file_role role, const target *t, const struct stat *dir)
-{
-	if (strncmp(t->base, HIDDEN, strlen(HIDDEN)) == 0)
-		err_set(&g->e, ST_REFUSED,
-			"%s %s: names that begin with %s are for temporary files: choose another "
-			"name",
-			role_name(role), quoted(t->path), HIDDEN);
-	if (g->workdir && dir->st_dev == g->workdir_dev && dir->st_ino == g->workdir_ino &&
-	    strncmp(t->base, g->prefix, strlen(g->prefix)) == 0)
-		err_set(&g->e, ST_REFUSED,
-			"%s %s: names that begin with %s in workdir %s are for sorted runs: choose "
-			"another name",
-			role_name(role), quoted(t->path), g->prefix, quoted(g->workdir));
-}
-
-/* A name that cannot be made is refused by whoever makes it. */
+/* Names that hetsort makes and removes as it needs them are refused. A name that cannot be made is
+ * refused by whoever makes it. */
 static void add_target(registry *g, file_role role, const char *path, int rank)
 {
 	target t;
-	struct stat st;
+	struct stat dir;
 	err unsaid = { ST_OK, "" };
-	if (target_open(&t, path, &unsaid) == ST_OK && fstat(t.dirfd, &st) == 0) {
-		check_name(g, role, &t, &st);
-		add(g, MADE, role, path, rank, &st, t.mark);
+	if (target_open(&t, path, &unsaid) == ST_OK && fstat(t.dirfd, &dir) == 0) {
+		if (strncmp(t.base, HIDDEN, strlen(HIDDEN)) == 0)
+			err_set(&g->e, ST_REFUSED,
+				"%s %s: names that begin with %s are for temporary files: choose "
+				"another name",
+				role_name(role), quoted(path), HIDDEN);
+		if (g->workdir && dir.st_dev == g->workdir_dev && dir.st_ino == g->workdir_ino &&
+		    strncmp(t.base, g->prefix, strlen(g->prefix)) == 0)
+			err_set(&g->e, ST_REFUSED,
+				"%s %s: names that begin with %s in workdir %s are for sorted "
+				"runs: choose another name",
+				role_name(role), quoted(path), g->prefix, quoted(g->workdir));
+		add(g, MADE, role, path, rank, &dir, t.mark);
 	}
 	if (unsaid.code == ST_RESOURCE && g->e.code == ST_OK)
 		g->e = unsaid;

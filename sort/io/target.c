@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names are resolved once, in a directory held open, and no symbolic link is followed there. */
 #include "target.h"
+#include "base/minmax.h"
 #include "file.h"
 
 #include <errno.h>
@@ -91,7 +92,13 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 	if (rc != ST_OK)
 		return rc;
 	target_hidden_name(t, t->kind, t->temp.name);
-	*fd = unfinished_create(&t->temp, TEMP_FLAGS | O_EXCL, 0666);
+	unfinished_hold();
+	*fd = openat(t->dirfd, t->temp.name, TEMP_FLAGS | O_CREAT | O_EXCL, 0666);
+	if (*fd >= 0)
+		unfinished_note(&t->temp);
+	else
+		t->temp.name[0] = '\0';
+	unfinished_release();
 	if (*fd < 0)
 		return err_sys(e, errno, "cannot create a file next to %s", quoted(t->path));
 	rc = target_note(t, TARGET_TEMP, &t->temp.is, e);
@@ -122,10 +129,8 @@ void target_keep(target *t, bool with_lock)
 void target_find(target *t, uint64_t id, int *fd)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	char name[UNFINISHED_NAME_BYTES];
 	t->id = id;
-	target_hidden_name(t, t->kind, name);
-	*fd = openat(t->dirfd, name, flags);
+	*fd = openat(t->dirfd, target_hidden(t, t->kind), flags);
 	t->named = *fd < 0;
 	if (t->named)
 		*fd = openat(t->dirfd, t->base, flags);
@@ -133,10 +138,9 @@ void target_find(target *t, uint64_t id, int *fd)
 
 bool target_drop(const target *t)
 {
-	char name[UNFINISHED_NAME_BYTES];
+	const char *name = target_hidden(t, TARGET_TEMP);
 	struct stat st;
 	unsigned removed = 0;
-	target_hidden_name(t, TARGET_TEMP, name);
 	for (size_t i = 0; i < t->lefts; i++)
 		if (t->left[i].id == t->id && t->left[i].kind == TARGET_TEMP)
 			(void)file_remove(t->dirfd, name, &t->left[i].is, &removed);
@@ -165,27 +169,20 @@ static int read_block(int fd, char *to, size_t n, off_t at)
 	return file_read_at(fd, to, n, (uint64_t)at, "", NULL) == ST_OK ? 0 : errno;
 }
 
-/* Do these bytes of the file, from `at` on, equal those that were written? */
-static int compare_block(const target *t, int fd, off_t at, size_t n)
-{
-	char there[BLOCK_BYTES], written[BLOCK_BYTES];
-	int why = read_block(fd, there, n, at);
-	if (why == 0 && !t->text)
-		why = read_block(t->fd, written, n, at);
-	if (why == 0 && memcmp(there, t->text ? t->text + at : written, n) != 0)
-		why = EILSEQ;
-	return why;
-}
-
-/* All blocks of a text, else the first and the last one. */
+/* Is the file as it was written? All blocks of a text are compared, else the first and the last. */
 static int compare_content(const target *t, int fd, off_t size)
 {
-	int why = t->text && (size_t)size != t->text_bytes ? EILSEQ : 0;
+	char there[BLOCK_BYTES], written[BLOCK_BYTES];
 	const off_t last = size > BLOCK_BYTES ? size - BLOCK_BYTES : 0;
 	const off_t step = t->text || last == 0 ? BLOCK_BYTES : last;
+	int why = t->text && (size_t)size != t->text_bytes ? EILSEQ : 0;
 	for (off_t at = 0; why == 0 && at < size; at += step) {
-		const off_t left = size - at;
-		why = compare_block(t, fd, at, left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES);
+		const size_t n = size_min((size_t)(size - at), BLOCK_BYTES);
+		why = read_block(fd, there, n, at);
+		if (why == 0 && !t->text)
+			why = read_block(t->fd, written, n, at);
+		if (why == 0 && memcmp(there, t->text ? t->text + at : written, n) != 0)
+			why = EILSEQ;
 	}
 	return why;
 }
@@ -211,12 +208,10 @@ static int look(const target *t, int dirfd, const char *name)
 
 status target_ready(const target *t, bool force, err *e)
 {
-	char temp[UNFINISHED_NAME_BYTES];
 	struct stat st;
 	if (t->named)
 		return ST_OK;
-	target_hidden_name(t, t->kind, temp);
-	const int why = look(t, t->dirfd, temp);
+	const int why = look(t, t->dirfd, target_hidden(t, t->kind));
 	if (why == EEXIST || why == ENOENT)
 		return err_set(e, ST_IO, "the file that was to become %s was %s meanwhile",
 			       quoted(t->path), why == EEXIST ? "exchanged" : "removed");
@@ -266,10 +261,9 @@ static int replace_proven(target *t, const char *temp)
 
 status target_commit(target *t, bool force, err *e)
 {
-	char temp[UNFINISHED_NAME_BYTES];
+	const char *temp = target_hidden(t, t->kind);
 	if (t->named)
 		return ST_OK;
-	target_hidden_name(t, t->kind, temp);
 	const bool proven = t->role != ROLE_ANY;
 	const int rc = proven && t->replaces ? replace_proven(t, temp)
 		       : proven || !force    ? file_rename_new(t->dirfd, temp, t->base)

@@ -54,11 +54,6 @@ uint64_t target_mark(const char *path)
 	return XXH3_64bits(base, strlen(base));
 }
 
-size_t target_shown_bytes(const char *name, target_kind kind)
-{
-	return strlen(name) - strlen(PREFIX) - 2 * 17 - strlen(suffixes[kind]);
-}
-
 /* A journal's name has as much of the target's name as the file system allows: --clean of a part
  * finds the manifest by it. In the others it only helps whoever lists the directory. */
 static size_t shown_bytes(const target *t, target_kind kind)
@@ -71,16 +66,17 @@ static size_t shown_bytes(const target *t, target_kind kind)
 	return t->shown ? t->shown : room > others + SHOWN_BYTES ? room - others : SHOWN_BYTES;
 }
 
-static void name_of_job(const target *t, target_kind kind, uint64_t id,
-			char name[UNFINISHED_NAME_BYTES])
+static const char *name_of_job(const target *t, target_kind kind, uint64_t id,
+			       char name[UNFINISHED_NAME_BYTES])
 {
 	snprintf(name, UNFINISHED_NAME_BYTES, PREFIX "%016" PRIx64 "-%016" PRIx64 "-%.*s%s",
 		 t->mark, id, (int)shown_bytes(t, kind), t->base, suffixes[kind]);
+	return name;
 }
 
-void target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES])
+const char *target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES])
 {
-	name_of_job(t, kind, t->id, name);
+	return name_of_job(t, kind, t->id, name);
 }
 
 /* Read the number at *s, of 16 digits and a hyphen. */
@@ -89,20 +85,55 @@ static bool mark_at(const char **s, uint64_t *v)
 	return number_hex(s, v) && *(*s)++ == '-';
 }
 
-bool target_parse_name(const char *name, uint64_t *mark, uint64_t *id, target_kind *kind)
+static bool parse_name(const char *name, hidden_name *h)
 {
-	const char *at = name + strlen(PREFIX);
-	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !mark_at(&at, mark) || !mark_at(&at, id))
+	h->name = name;
+	h->base = name + strlen(PREFIX);
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !mark_at(&h->base, &h->mark) ||
+	    !mark_at(&h->base, &h->id))
 		return false;
-	const size_t len = strlen(at);
+	const size_t len = strlen(h->base);
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
 		const size_t n = strlen(suffixes[i]);
-		if (len > n && strcmp(at + len - n, suffixes[i]) == 0) {
-			*kind = (target_kind)i;
+		if (len > n && strcmp(h->base + len - n, suffixes[i]) == 0) {
+			h->kind = (target_kind)i;
+			h->shown = len - n;
 			return true;
 		}
 	}
 	return false;
+}
+
+DIR *target_list(const target *t)
+{
+	const int fd = openat(t->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !d)
+		close(fd);
+	return d;
+}
+
+bool target_next_hidden(const target *t, hidden_name *h)
+{
+	if (!h->dir)
+		h->dir = target_list(t);
+	h->errnum = h->dir ? 0 : errno;
+	for (const struct dirent *f; h->dir && (f = readdir(h->dir));)
+		if (parse_name(f->d_name, h))
+			return true;
+	if (h->dir)
+		closedir(h->dir);
+	h->dir = NULL;
+	return false;
+}
+
+bool target_has_journal(const target *t, uint64_t id)
+{
+	hidden_name h = { 0 };
+	bool has = false;
+	while (target_next_hidden(t, &h))
+		has |= h.id == id && target_is_journal(h.kind);
+	return has || h.errnum;
 }
 
 const char *target_parse_lock_name(const char *name, uint64_t *mark)
@@ -118,15 +149,6 @@ const char *target_parse_lock_name(const char *name, uint64_t *mark)
 bool target_is_cut(const char *base)
 {
 	return strlen(base) >= SHOWN_BYTES + strlen(".lock");
-}
-
-static char *hidden_path(const target *beside, const char *name, target_kind kind)
-{
-	const char *base = name + strlen(PREFIX) + 2 * 17;
-	const int dir = (int)(file_base(beside->path) - beside->path);
-	const int len = (int)(strlen(base) - strlen(suffixes[kind]));
-	char *path;
-	return asprintf(&path, "%.*s%.*s", dir, beside->path, len, base) < 0 ? NULL : path;
 }
 
 status target_open(target *t, const char *path, err *e)
@@ -151,46 +173,20 @@ status target_open(target *t, const char *path, err *e)
 	return rc;
 }
 
-bool target_open_hidden(target *t, const target *beside, const char *name)
+bool target_open_hidden(target *t, const target *beside, const hidden_name *h)
 {
-	uint64_t mark, id;
-	target_kind kind;
-	err e = { ST_OK, "" };
-	if (!target_parse_name(name, &mark, &id, &kind))
+	const int dir = (int)(file_base(beside->path) - beside->path);
+	char *path;
+	if (asprintf(&path, "%.*s%.*s", dir, beside->path, (int)h->shown, h->base) < 0)
 		return false;
-	char *path = hidden_path(beside, name, kind);
-	if (!path)
-		return false;
-	const bool is = target_open(t, path, &e) == ST_OK && t->mark == mark;
+	const bool is = target_open(t, path, NULL) == ST_OK && t->mark == h->mark;
 	free(path);
-	t->id = id;
-	t->kind = kind;
+	t->id = h->id;
+	t->kind = h->kind;
+	t->shown = h->shown;
 	if (!is)
 		target_discard(t);
 	return is;
-}
-
-DIR *target_list(const target *t)
-{
-	const int fd = openat(t->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (fd >= 0 && !d)
-		close(fd);
-	return d;
-}
-
-bool target_has_journal(const target *t, uint64_t id)
-{
-	uint64_t mark, other;
-	target_kind kind;
-	DIR *d = target_list(t);
-	bool has = !d;
-	for (const struct dirent *f; d && !has && (f = readdir(d));)
-		has = target_parse_name(f->d_name, &mark, &other, &kind) && other == id &&
-		      target_is_journal(kind);
-	if (d)
-		closedir(d);
-	return has;
 }
 
 static int print_note(char *to, int kind, uint64_t id, const file_id *is)
@@ -220,30 +216,25 @@ status target_write_lock(const target *t, err *e)
 	return done ? ST_OK : err_sys(e, errnum, "cannot write the lock of %s", quoted(t->path));
 }
 
-static bool notes_a_file(const target *t, const hidden_file *f)
-{
-	char name[UNFINISHED_NAME_BYTES];
-	name_of_job(t, f->kind, f->id, name);
-	return f->is.inode && file_is(t->dirfd, name, &f->is);
-}
-
 bool target_notes_files(const target *t)
 {
-	bool needed = notes_a_file(t, &t->own);
-	for (size_t i = 0; i < t->lefts; i++)
-		needed = needed || notes_a_file(t, &t->left[i]);
-	return needed;
+	char name[UNFINISHED_NAME_BYTES];
+	bool notes = false;
+	for (size_t i = 0; !notes && i <= t->lefts; i++) {
+		const hidden_file *f = i < t->lefts ? &t->left[i] : &t->own;
+		notes = f->is.inode &&
+			file_is(t->dirfd, name_of_job(t, f->kind, f->id, name), &f->is);
+	}
+	return notes;
 }
 
 static void name_lock(target *t)
 {
 	t->lock.dirfd = t->dirfd;
 	t->lock.is_lock = true;
-	snprintf(t->lock.name, sizeof t->lock.name, ".hetsort-%016" PRIx64 "-%.32s.lock", t->mark,
-		 t->base);
+	snprintf(t->lock.name, sizeof t->lock.name, PREFIX "%016" PRIx64 "-%.*s.lock", t->mark,
+		 SHOWN_BYTES, t->base);
 }
-
-static const struct timespec SOON = { 0, 50000000 };
 
 /* Looks twice: if only the first look failed, going on with another file would leave this one. */
 static bool still_there(const target *t, int fd)
@@ -271,12 +262,6 @@ static status refuse(const target *t, int fd, err *e)
 	const char *holder = text + (starts_as_lock(text) ? strlen(LOCK_MARK) : 0);
 	return err_set(e, ST_REFUSED, "output %s is being made by another job, %s", quoted(t->path),
 		       *holder ? quoted(holder) : "just starting");
-}
-
-/* The file system has no locks: go on without. */
-static bool no_locks(int errnum)
-{
-	return errnum == ENOLCK || errnum == EOPNOTSUPP || errnum == ENOSYS || errnum == EINVAL;
 }
 
 /* Is it a lock, as this program makes them? A link to some file of the user's, which somebody has
@@ -309,28 +294,22 @@ bool target_reads(const target *t, const char *name)
 	return fstatat(t->dirfd, name, &st, 0) == 0 && is_read(t, &st);
 }
 
-static bool keep_note(target *t, const hidden_file *f)
-{
-	hidden_file *left = realloc(t->left, (t->lefts + 1) * sizeof *left);
-	if (!left)
-		return false;
-	t->left = left;
-	t->left[t->lefts++] = *f;
-	return true;
-}
-
-/* The job that made it has ended: a running one would hold the lock. What a journal speaks of is
- * the only copy of an output that is complete. What this job reads is the user's from now on. */
+/* The job that made it has ended: a running one would hold the lock. A journal refers to the only
+ * copy of a complete output. What this job reads is the user's from now on. */
 static void sweep_one(target *t, const hidden_file *f, unsigned *removed)
 {
-	char name[UNFINISHED_NAME_BYTES], kept[UNFINISHED_NAME_BYTES];
+	char name[UNFINISHED_NAME_BYTES];
 	name_of_job(t, f->kind, f->id, name);
-	target_hidden_name(t, t->kind, kept);
 	if (target_reads(t, name) || !file_is(t->dirfd, name, &f->is))
 		return;
-	if (strcmp(name, kept) == 0 || target_has_journal(t, f->id) ||
-	    !file_remove(t->dirfd, name, &f->is, removed))
-		(void)keep_note(t, f); /* without memory the file stays for good */
+	if (strcmp(name, target_hidden(t, t->kind)) != 0 && !target_has_journal(t, f->id) &&
+	    file_remove(t->dirfd, name, &f->is, removed))
+		return;
+	hidden_file *left = realloc(t->left, (t->lefts + 1) * sizeof *left);
+	if (!left) /* the file stays for good */
+		return;
+	t->left = left;
+	t->left[t->lefts++] = *f;
 }
 
 /* One line of the text; others are nobody's. */
@@ -351,47 +330,37 @@ static void sweep_line(target *t, const char *line, unsigned *removed)
 		sweep_one(t, &(hidden_file){ (target_kind)kind, id, is }, removed);
 }
 
-/* Remove what the job has noted whose lock this is. An empty file is a lock, of a job that had made
- * nothing yet. *is false: it is none. */
-static status sweep_noted(target *t, int fd, bool *is, unsigned *removed, err *e)
-{
-	char *rest, *text = calloc(1, LOCK_BYTES_MAX + 1);
-	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for the lock of %s", quoted(t->path));
-	const ssize_t n = pread(fd, text, LOCK_BYTES_MAX, 0);
-	*is = n == 0 || (n > 0 && starts_as_lock(text));
-	for (char *line = *is ? strtok_r(text, "\n", &rest) : NULL; line;
-	     line = strtok_r(NULL, "\n", &rest))
-		sweep_line(t, line, removed);
-	free(text);
-	return ST_OK;
-}
-
 /* ---------------------------------------------------------------------------------- locking */
 
 typedef enum outcome { TAKEN, AGAIN, BUSY, NO_LOCKS, FAILED } outcome;
 
-static outcome not_ours(const target *t, const char *why, err *e)
-{
-	err_set(e, ST_REFUSED, "cannot lock output %s: '%s' next to it %s: give it another name",
-		quoted(t->path), t->lock.name, why);
-	return FAILED;
-}
-
-/* The lock of a job that has ended: remove what it notes, then it. */
+/* The lock of a job that has ended: remove what it notes, then the lock. An empty file is a lock,
+ * of a job that had made nothing yet. */
 static outcome take_over(target *t, int fd, unsigned *removed, err *e)
 {
 	struct stat st;
-	bool is;
+	const char *not_ours = NULL;
+	char *rest, *text = calloc(1, LOCK_BYTES_MAX + 1);
+	const ssize_t n = text ? pread(fd, text, LOCK_BYTES_MAX, 0) : -1;
 	if (fstat(fd, &st) == 0 && is_read(t, &st))
-		return not_ours(t, "is an input", e);
-	if (sweep_noted(t, fd, &is, removed, e) != ST_OK)
-		return FAILED;
-	if (!is)
-		return not_ours(t, "is no lock of this version of hetsort", e);
-	if (unlinkat(t->dirfd, t->lock.name, 0) == 0 || errno == ENOENT)
+		not_ours = "is an input";
+	else if (text && n != 0 && (n < 0 || !starts_as_lock(text)))
+		not_ours = "is no lock of this version of hetsort";
+	else if (text)
+		for (char *at = strtok_r(text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest))
+			sweep_line(t, at, removed);
+	free(text);
+	if (not_ours)
+		err_set(e, ST_REFUSED,
+			"cannot lock output %s: '%s' next to it %s: give it another name",
+			quoted(t->path), t->lock.name, not_ours);
+	else if (!text)
+		err_set(e, ST_RESOURCE, "no memory for the lock of %s", quoted(t->path));
+	else if (unlinkat(t->dirfd, t->lock.name, 0) == 0 || errno == ENOENT)
 		return AGAIN;
-	err_refuse(e, errno, "cannot remove '%s', the lock of a job that has ended", t->lock.name);
+	else
+		err_refuse(e, errno, "cannot remove '%s', the lock of a job that has ended",
+			   t->lock.name);
 	return FAILED;
 }
 
@@ -402,47 +371,40 @@ static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e
 {
 	if (check_file(t, fd, e) != ST_OK)
 		return FAILED;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		if (!still_there(t, fd))
-			return AGAIN;
-		return made ? TAKEN : take_over(t, fd, removed, e);
-	}
-	if (no_locks(errno)) {
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return !still_there(t, fd) ? AGAIN : made ? TAKEN : take_over(t, fd, removed, e);
+	switch (errno) {
+	case ENOLCK:
+	case EOPNOTSUPP:
+	case ENOSYS:
+	case EINVAL: /* the file system has no locks: continue without */
 		if (made)
 			(void)unlinkat(t->dirfd, t->lock.name, 0);
 		return NO_LOCKS;
-	}
-	if (errno == EINTR || (errno == EWOULDBLOCK && made))
+	case EINTR:
 		return AGAIN;
-	if (errno == EWOULDBLOCK)
-		return BUSY;
-	err_refuse(e, errno, "cannot lock output %s", quoted(t->path));
-	return FAILED;
-}
-
-/* *made: a new file, or the reason why none can be created here. */
-static int open_lock(const target *t, bool *made)
-{
-	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	int fd = openat(t->dirfd, t->lock.name, flags | O_CREAT | O_EXCL, 0600 | (t->most & 0044));
-	*made = fd >= 0 || errno != EEXIST;
-	if (*made)
-		return fd;
-	fd = openat(t->dirfd, t->lock.name, flags);
-	if (fd < 0 && errno == ENOENT)
-		errno = EINTR; /* its job has ended meanwhile */
-	return fd;
+	case EWOULDBLOCK:
+		return made ? AGAIN : BUSY;
+	default:
+		err_refuse(e, errno, "cannot lock output %s", quoted(t->path));
+		return FAILED;
+	}
 }
 
 /* *fd is open and locked, or -1 where there are no locks. */
 static status take(target *t, int *fd, unsigned *removed, err *e)
 {
+	static const struct timespec SOON = { 0, 50000000 };
+	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	const double until = now_s() + t->patience_s;
 	for (int i = 0; i < TRIES; i++) {
-		bool made;
-		*fd = open_lock(t, &made);
-		if (*fd < 0 && errno == EINTR)
-			continue;
+		*fd = openat(t->dirfd, t->lock.name, flags | O_CREAT | O_EXCL,
+			     0600 | (t->most & 0044));
+		const bool made = *fd >= 0 || errno != EEXIST;
+		if (!made)
+			*fd = openat(t->dirfd, t->lock.name, flags);
+		if (*fd < 0 && (errno == EINTR || (!made && errno == ENOENT)))
+			continue; /* ENOENT: its job has ended meanwhile */
 		if (*fd < 0)
 			return err_refuse(e, errno, "cannot %s output %s", made ? "create" : "lock",
 					  quoted(t->path));
@@ -467,33 +429,19 @@ static status take(target *t, int *fd, unsigned *removed, err *e)
 		       quoted(t->path));
 }
 
-static bool is_noted(const target *t, uint64_t id, target_kind kind)
-{
-	for (size_t i = 0; i < t->lefts; i++)
-		if (t->left[i].id == id && t->left[i].kind == kind)
-			return true;
-	return id == t->id && kind == t->kind;
-}
-
 /* After what was noted is gone: parts whose journal stands, and files that stay because no lock has
  * noted them. */
 static void look_at_rest(target *t)
 {
-	uint64_t mark, id;
-	target_kind kind;
-	DIR *d = target_list(t);
-	for (const struct dirent *f; d && (f = readdir(d));) {
-		if (!target_parse_name(f->d_name, &mark, &id, &kind) || mark != t->mark ||
-		    target_is_journal(kind))
-			continue;
-		if (kind == t->kind && id == t->id)
-			continue;
-		if (!target_has_journal(t, id) && !is_noted(t, id, kind) &&
-		    !target_reads(t, f->d_name) && t->stays++ == 0)
-			snprintf(t->stays_name, sizeof t->stays_name, "%s", f->d_name);
+	hidden_name h = { 0 };
+	while (target_next_hidden(t, &h)) {
+		bool noted = h.id == t->id && h.kind == t->kind;
+		for (size_t i = 0; i < t->lefts; i++)
+			noted |= h.id == t->left[i].id && h.kind == t->left[i].kind;
+		if (h.mark == t->mark && !noted && !target_is_journal(h.kind) &&
+		    !target_has_journal(t, h.id) && !target_reads(t, h.name) && t->stays++ == 0)
+			snprintf(t->stays_name, sizeof t->stays_name, "%s", h.name);
 	}
-	if (d)
-		closedir(d);
 }
 
 void target_share_lock(target *t, bool notes_files)

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define ELSEWHERE "; use --tmpdir to name another one"
@@ -104,13 +103,9 @@ status tempdir_open_file(const tempdir *t, const char *name, bool direct, io_fd 
 
 status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e)
 {
-	struct statvfs fs;
-	*bytes = 0;
-	if (fstatvfs(t->fd, &fs) != 0)
-		return err_sys(e, errno, "cannot find the free space for %s", quoted(t->label));
-	if (__builtin_mul_overflow((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, bytes))
-		*bytes = UINT64_MAX;
-	return ST_OK;
+	return file_free_bytes(t->fd, bytes)
+		       ? ST_OK
+		       : err_sys(e, errno, "cannot find the free space for %s", quoted(t->label));
 }
 
 void tempdir_close(tempdir *t)
@@ -152,28 +147,22 @@ static void write_pieces(void *trial_, unsigned worker)
 	}
 }
 
-static double try(trial *t)
-{
-	struct stat st;
-	t->begun_s = now_s();
-	pool_run(WRITERS, write_pieces, t);
-	if (atomic_load(&t->failed) || fdatasync(t->f.fd) != 0 || fstat(t->f.fd, &st) != 0 ||
-	    st.st_size == 0)
-		return 0;
-	return (now_s() - t->begun_s) / (double)st.st_size;
-}
-
 double disk_rate_s(mem *m, const char *dir, uint64_t most_bytes)
 {
 	trial t = { .f = IO_FD_NONE, .pieces = most_bytes / PIECE_BYTES };
 	tempdir d = { .fd = -1 };
+	struct stat st;
 	double s = 0;
 	unsigned char *raw =
 		mem_array(m, PIECE_BYTES + IO_FD_ALIGN, 1, "a trial of the disk", NULL);
 	if (raw && tempdir_open(&d, dir, NULL) == ST_OK &&
 	    tempdir_create(&d, NULL, true, &t.f, NULL) == ST_OK) {
 		t.piece = raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN);
-		s = try(&t);
+		t.begun_s = now_s();
+		pool_run(WRITERS, write_pieces, &t);
+		if (!atomic_load(&t.failed) && fdatasync(t.f.fd) == 0 && fstat(t.f.fd, &st) == 0 &&
+		    st.st_size > 0)
+			s = (now_s() - t.begun_s) / (double)st.st_size;
 	}
 	if (t.f.direct >= 0)
 		close(t.f.direct);

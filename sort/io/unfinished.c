@@ -3,7 +3,6 @@
  * missed; the thread that ends the process never releases it. */
 #include "unfinished.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -34,18 +33,6 @@ void unfinished_note(unfinished *u)
 	u->next = all;
 	all = u;
 	pthread_mutex_unlock(&lock);
-}
-
-int unfinished_create(unfinished *u, int flags, mode_t mode)
-{
-	pthread_mutex_lock(&lock);
-	const int fd = openat(u->dirfd, u->name, flags | O_CREAT, mode);
-	if (fd >= 0)
-		unfinished_note(u);
-	else
-		u->name[0] = '\0';
-	pthread_mutex_unlock(&lock);
-	return fd;
 }
 
 /* Somebody may have exchanged the file; another process may have removed a lock, and a third one

@@ -11,7 +11,7 @@
 
 enum { UNFINISHED_NAME_BYTES = 256 };
 
-/* Stays at its place in memory from create until forget or remove, and so does dirfd. */
+/* Stays at its place in memory from note until forget or remove, and so does dirfd. */
 typedef struct unfinished {
 	int dirfd;
 	char name[UNFINISHED_NAME_BYTES]; /* empty: there is none */
@@ -20,12 +20,8 @@ typedef struct unfinished {
 	struct unfinished *next;
 } unfinished;
 
-/* unfinished_create - openat with O_CREAT; u->dirfd and u->name say where. Returns the descriptor,
- * or -1 with errno and an empty name. */
-int unfinished_create(unfinished *u, int flags, mode_t mode);
-
-/* unfinished_hold, unfinished_release - around the making of a name in other ways, and its note: no
- * signal's end comes between. */
+/* unfinished_hold, unfinished_release - around the making of a name and its note, so that no signal
+ * ends the process between the two. */
 void unfinished_hold(void);
 void unfinished_release(void);
 

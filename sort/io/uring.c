@@ -55,17 +55,16 @@ typedef struct transfer {
 /* 0 or an errno. */
 static int make_ring(ring **out)
 {
-	ring *r = calloc(1, sizeof *r);
-	*out = NULL;
-	if (!r)
+	*out = calloc(1, sizeof **out);
+	if (!*out)
 		return ENOMEM;
 	int rc = FAIL_RESULT(FAIL_RING, 0);
 	if (rc == 0)
-		rc = io_uring_queue_init(DEPTH, &r->q, 0);
-	if (rc != 0)
-		free(r);
-	else
-		*out = r;
+		rc = io_uring_queue_init(DEPTH, &(*out)->q, 0);
+	if (rc != 0) {
+		free(*out);
+		*out = NULL;
+	}
 	return -rc;
 }
 
@@ -95,30 +94,6 @@ static void give_ring(uring *u, ring *r)
 	pthread_mutex_unlock(&u->lock);
 }
 
-/* Kernels before 5.6 have rings, but not these operations. */
-static bool has_operations(ring *r)
-{
-	struct io_uring_probe *p = io_uring_get_probe_ring(&r->q);
-	const bool has = p && io_uring_opcode_supported(p, IORING_OP_READ) &&
-			 io_uring_opcode_supported(p, IORING_OP_WRITE);
-	io_uring_free_probe(p);
-	return has;
-}
-
-static status open_first(uring *u, err *e)
-{
-	ring *r;
-	const int errnum = make_ring(&r);
-	if (errnum != 0)
-		return err_refuse(e, errnum, "io_uring cannot be used here");
-	if (!has_operations(r)) {
-		free_ring(r);
-		return err_set(e, ST_REFUSED, "io_uring of this kernel is too old");
-	}
-	give_ring(u, r);
-	return ST_OK;
-}
-
 status uring_open(uring **out, size_t segment_bytes, err *e)
 {
 	uring *u = calloc(1, sizeof *u);
@@ -127,12 +102,19 @@ status uring_open(uring **out, size_t segment_bytes, err *e)
 		return err_set(e, ST_RESOURCE, "no memory for io_uring");
 	u->segment_bytes = segment_bytes;
 	pthread_mutex_init(&u->lock, NULL);
-	const status rc = open_first(u, e);
-	if (rc == ST_OK)
+	const int errnum = make_ring(&u->idle);
+	struct io_uring_probe *p = u->idle ? io_uring_get_probe_ring(&u->idle->q) : NULL;
+	/* kernels before 5.6 have rings, but not these operations */
+	const bool has = p && io_uring_opcode_supported(p, IORING_OP_READ) &&
+			 io_uring_opcode_supported(p, IORING_OP_WRITE);
+	io_uring_free_probe(p);
+	if (has) {
 		*out = u;
-	else
-		uring_close(u);
-	return rc;
+		return ST_OK;
+	}
+	uring_close(u);
+	return errnum ? err_refuse(e, errnum, "io_uring cannot be used here")
+		      : err_set(e, ST_REFUSED, "io_uring of this kernel is too old");
 }
 
 void uring_close(uring *u)
@@ -164,28 +146,12 @@ static void queue_segment(transfer *t, segment *s)
 static void queue_more(transfer *t)
 {
 	for (segment *s = t->segment; s < t->segment + DEPTH && t->next < t->end; s++) {
-		const size_t left = t->end - t->next;
 		if (s->left > 0)
 			continue;
-		*s = (segment){ t->next, left < t->segment_bytes ? left : t->segment_bytes };
+		*s = (segment){ t->next, size_min(t->end - t->next, t->segment_bytes) };
 		t->next += s->left;
 		queue_segment(t, s);
 	}
-}
-
-static void fail_at(transfer *t, size_t at)
-{
-	t->end = at < t->end ? at : t->end;
-}
-
-/* False: the kernel takes no segment, and has none whose end could change that. */
-static bool submit(transfer *t)
-{
-	int rc = 0;
-	do
-		rc = io_uring_sq_ready(t->q) ? io_uring_submit(t->q) : 0;
-	while (rc == -EINTR);
-	return io_uring_sq_ready(t->q) < t->open;
 }
 
 /* Wait, without a timeout, until a segment has ended; *result is what became of it. */
@@ -204,7 +170,7 @@ static segment *await_segment(transfer *t, int *result)
 static void segment_ended(transfer *t, segment *s, int result)
 {
 	if (result <= 0) {
-		fail_at(t, s->at);
+		t->end = size_min(t->end, s->at);
 		s->left = 0;
 		return;
 	}
@@ -220,10 +186,10 @@ static void segment_ended(transfer *t, segment *s, int result)
 /* Segments end in any order: complete is what lies before the first that has not. */
 static void tell(transfer *t)
 {
-	size_t complete = t->next < t->end ? t->next : t->end;
+	size_t complete = size_min(t->next, t->end);
 	for (const segment *s = t->segment; s < t->segment + DEPTH; s++)
-		if (s->left > 0 && s->at < complete)
-			complete = s->at;
+		if (s->left > 0)
+			complete = size_min(complete, s->at);
 	if (!t->a || complete == t->told)
 		return;
 	t->told = complete;
@@ -234,11 +200,15 @@ static void tell(transfer *t)
 static bool move_segments(transfer *t)
 {
 	for (queue_more(t); t->open > 0; queue_more(t)) {
-		int result;
-		if (!submit(t)) {
+		int rc, result;
+		do
+			rc = io_uring_sq_ready(t->q) ? io_uring_submit(t->q) : 0;
+		while (rc == -EINTR);
+		/* the kernel takes no segment, and has none whose end could change that */
+		if (io_uring_sq_ready(t->q) >= t->open) {
 			for (size_t i = 0; i < DEPTH; i++)
 				if (t->segment[i].left > 0)
-					fail_at(t, t->segment[i].at);
+					t->end = size_min(t->end, t->segment[i].at);
 			return false;
 		}
 		segment *s = await_segment(t, &result);

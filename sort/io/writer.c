@@ -17,10 +17,7 @@ enum { BUFFER_BYTES = 2 << 20, LEAST_BUFFER_BYTES = 256 << 10, BUFFER_PART = 128
 /* A small part of the data, so that all buffers together are small beside it. */
 static size_t choose_buffer(uint64_t bytes)
 {
-	const uint64_t part = bytes / BUFFER_PART;
-	return part < LEAST_BUFFER_BYTES ? LEAST_BUFFER_BYTES
-	       : part < BUFFER_BYTES     ? (size_t)part
-					 : BUFFER_BYTES;
+	return (size_t)u64_min(u64_max(bytes / BUFFER_PART, LEAST_BUFFER_BYTES), BUFFER_BYTES);
 }
 
 /* A plan that changes may give a rank more to write: of twice as much. */
