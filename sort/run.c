@@ -239,7 +239,7 @@ static bool ends(const char *text, size_t bytes)
 	return memchr(text, '\0', bytes) != NULL;
 }
 
-/* A result that makes no sense is replaced by one that says so. */
+/* An invalid result is replaced by one that says so. */
 static void validate_result(rank_result *r, int rank)
 {
 	bool sound = r->rank == rank && (unsigned)r->phase < PHASES && ends(r->host, HOST_BYTES) &&
@@ -261,7 +261,7 @@ static void validate_result(rank_result *r, int rank)
 		*r = (rank_result){ .rank = rank,
 				    .host = "unknown",
 				    .status = ST_PEER,
-				    .text = "what it told of itself makes no sense" };
+				    .text = "sent an invalid result" };
 }
 
 static job_result result_of(const job *j, status rc)

@@ -70,8 +70,7 @@ static status share(rank_env *env, share_plan *s)
 	if (rc != ST_OK || env->c->rank == 0)
 		return rc;
 	if (!process_pointer_is_whole(&both[0]) || !process_pointer_is_whole(&both[1]))
-		return err_set(&env->e, ST_PEER,
-			       "what rank 0 told of where the shares are makes no sense");
+		return err_set(&env->e, ST_PEER, "rank 0 sent invalid places of the shares");
 	s->speeds = both[0].at;
 	s->shares = both[1].at;
 	atomic_fetch_add(&s->speeds->holders, 1);

@@ -238,7 +238,8 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		    __builtin_add_overflow(sum.out, one.out, &sum.out) ||
 		    __builtin_add_overflow(sum.dropped, one.dropped, &sum.dropped))
 			return err_set(&env->e, ST_INVALID,
-				       "up to rank %d, more records are told of than can be", i);
+				       "up to rank %d, more records are reported than are possible",
+				       i);
 		sum.sum_in = checksum_join(sum.sum_in, one.sum_in);
 		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
 		sum.sum_dropped = checksum_join(sum.sum_dropped, one.sum_dropped);

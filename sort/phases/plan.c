@@ -265,7 +265,9 @@ void plan_time(job *j, const char *run_dir)
 		 job_time_bound_name(job_time_bound_by(&r->rate, j->env.o, &l)));
 	for (int i = STAGE_READ; i < STAGES; i++)
 		progress_plan(g, (stage_kind)i, t.stage[i]);
+	pthread_mutex_lock(&g->lock); /* the monitor may read it */
 	g->spilled = l.spills ? 1 - l.held : 0;
+	pthread_mutex_unlock(&g->lock);
 	r->stages = progress_times(g);
 }
 

@@ -150,7 +150,7 @@ static void counts_do_not_wrap(void **state)
 		for (int i = 0; i < RANKS; i++)
 			assert_int_equal(t.rc[i], ST_INVALID);
 		assert_string_equal(t.said[0],
-				    "up to rank 1, more records are told of than can be");
+				    "up to rank 1, more records are reported than are possible");
 	}
 }
 
