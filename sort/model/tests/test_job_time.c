@@ -59,9 +59,8 @@ static void measured_runs(void **state)
 /* Each of these takes longer, and a disk that is slow enough decides alone. */
 static void what_takes_longer(void **state)
 {
-	const job_load base = {
-		1000000, 1000000, 1, 1, false, false, false, 0, 1, 0, 0, false, 0, 0
-	};
+	const job_load base = { 1000000, 1000000, 1, 1,     false, false, false, 0,
+				1,       0,       0, false, 0,     0,     false, false };
 	job_load spills = base, slow = base, ranks = base, busy = base, fresh = base, lookups;
 	(void)state;
 	spills.spills = true;
