@@ -107,11 +107,12 @@ static uint64_t single_bytes(const budget_query *q)
 	return single_threads(q) * (batch + 2 * IO_FD_ALIGN + entries);
 }
 
-/* A sort of all records in memory, and the threads that write them. */
-static uint64_t order_bytes(const budget_query *q)
+/* A sort of all records in memory, with the scratch of each thread that asks for buckets: a single
+ * rank's threads and the one that looks records up; of several ranks only this one. */
+static uint64_t order_bytes(const budget_query *q, bool single)
 {
 	const unsigned threads = single_threads(q);
-	return sort_bytes(&q->lay, q->recs, threads, threads + 1);
+	return sort_bytes(&q->lay, q->recs, threads, single ? threads + 1 : 1);
 }
 
 /* Of ranks that sort what they receive: this is as if they had read it. */
@@ -128,13 +129,14 @@ static uint64_t core_bytes(const budget_query *q)
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
 	const uint64_t move = q->exchange_bytes ? q->exchange_bytes : single_bytes(q);
 	const uint64_t entries = q->unsorted ? q->recs * sizeof(entry) : 0;
-	const uint64_t sending = data + u64_max(order_bytes(q), entries) + move;
+	const uint64_t sending =
+		data + u64_max(order_bytes(q, q->exchange_bytes == 0), entries) + move;
 	if (!q->distributing)
 		return sending;
 	if (!q->unsorted)
 		return sending + q->out_recs * (rec + 2 * sizeof(entry));
 	const budget_query last = last_of(q);
-	return q->out_recs * rec + u64_max(sending, order_bytes(&last) + single_bytes(&last));
+	return q->out_recs * rec + u64_max(sending, order_bytes(&last, true) + single_bytes(&last));
 }
 
 static uint64_t core_needs(const budget_query *q)

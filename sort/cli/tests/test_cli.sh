@@ -154,6 +154,13 @@ for mode in "" "--memory 10M" "--memory 4M" "--ranks 3" "--ranks 2 --memory 16M"
   rm -rf out state
 done
 rm -f little little.sorted
+for ranks in 1 2 4; do # a plan of 70 MB counts the scratch of the threads that sort, and no more
+  run timeout 60 "$hetsort" --ranks $ranks --report report -o out large
+  held=$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report | sort -n | tail -n 1)
+  told=$(sed -n 's/.*"planned_bytes": \([0-9]*\).*/\1/p' report | sort -n | tail -n 1)
+  ok "70 MB, $ranks ranks: memory is 94 to 100 % of the prediction" [ "$held" -le "$told" -a $((held * 100)) -ge $((told * 94)) ]
+  rm -f out
+done
 for mode in "--direct auto" "--direct never" "--tmpdir spill --tmpdir /tmp" "--threads 1"; do
   # shellcheck disable=SC2086
   run timeout 60 "$hetsort" --memory 64M $mode --report report -o out large
