@@ -130,8 +130,10 @@ status saved_output_find(rank_env *env, const states *s, saved_output *out)
 	if (rc == ST_OK)
 		rc = collect(env, mine, s->count, sizeof *mine, &all_, &count);
 	part *all = all_;
-	for (size_t i = 1; rc == ST_OK && i < count; i++)
-		if (all[i].job != all[0].job)
+	for (size_t i = 0; rc == ST_OK && i < count; i++)
+		if (all[i].rank < 0 || all[i].rank >= RESUME_MOST_RANKS)
+			rc = err_set(&env->e, ST_PEER, "a rank sent an invalid state");
+		else if (all[i].job != all[0].job)
 			rc = err_set(&env->e, ST_REFUSED,
 				     "the states of ranks %" PRId32 " and %" PRId32
 				     " are of different sorts",
