@@ -224,11 +224,12 @@ status states_find(rank_env *env, const states_query *q, states *out)
 		if (is_of_state(f->d_name, &rank) && rank < RESUME_MOST_RANKS && rank >= mine.end)
 			mine.end = rank + 1;
 	rank_view *view = env_allgather(env, &mine, sizeof mine, "states", &rc);
-	if (view) {
-		const int64_t end = view[q->g->own].end; /* whatever was said */
-		rc = comm_agree(c,
-				load_all(env, q, end < RESUME_MOST_RANKS ? end : RESUME_MOST_RANKS,
-					 view, out));
+	if (view) { /* the group's leader has read the directory for its ranks */
+		const int64_t end = view[q->g->own].end;
+		rc = end < 0 || end > RESUME_MOST_RANKS || view[c->rank].end != mine.end
+			     ? err_set(&env->e, ST_PEER, "a rank sent an invalid number of states")
+			     : load_all(env, q, end, view, out);
+		rc = comm_agree(c, rc);
 	}
 	mem_free(&env->m, view);
 	return rc;

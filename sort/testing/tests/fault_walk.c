@@ -351,9 +351,8 @@ static const char *broken_promise(const outcome *o, int ranks, unsigned codes, b
 	if (o->end.code == LEAKED)
 		return "descriptors are left open";
 	if (o->end.code == 0)
-		return !o->right ? "success, but the output is not right"
-		       : o->left[0] && !(aborts && strstr(o->said, " stay, because no state says "))
-			       ? "something is left over"
+		return !o->right         ? "success, but the output is not right"
+		       : o->left[0]      ? "something is left over"
 		       : codes & CODE(0) ? NULL
 					 : "success in spite of it";
 	if (!o->struck)
