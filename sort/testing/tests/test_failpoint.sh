@@ -116,6 +116,13 @@ for n in $(seq 30 40); do # one of them looks for the states in the workdir
     "$(case $rc in 0) echo 0 ;; *) echo "$rc/$(grep -c ': Too many open files$' <<<"$err")" ;; esac)" "$( [ $rc = 0 ] && echo 0 || echo 4/1)"
   rm -rf work out
 done
+for n in $(seq 25 31); do # one of these messages says how many states there are
+  mkdir work
+  HETSORT_FAIL=kill@commit:0 run "$hetsort" --ranks 5 --workdir work -o out in
+  HETSORT_FAIL=lie:$n@rank0 run timeout 60 "$hetsort" --ranks 3 --timeout 3 --workdir work --resume -o out in
+  ok "lie:$n@rank0, resumed by fewer ranks: no state stays after success" [ "$rc" != 0 -o ! -e work/hetsort-rank3.json ]
+  rm -rf work out .hetsort-*
+done
 mkdir walk
 run env TEST_TMP="$TEST_TMP/walk" "$BIN/failpoints/fault_walk" quick 1
 grep -v -E '^(ok|not ok|1\.\.)' <<<"$out"
