@@ -91,7 +91,7 @@ run "$hetsort" --check-manifest part.manifest
 is "parts exchanged are found" "$rc" 1
 sort_ --partition-only -f -o out in
 is_as "--partition-only: a rank alone sorts" all out
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in in; done >many
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in in in in; done >many
 sort_ --ranks 3 --memory 24M --tmpdir . --partition-only --report report -f -o out many
 is "--partition-only, more than memory holds" "$rc/$err/$(LC_ALL=C sort out | cmp - <(LC_ALL=C sort many) 2>&1)" 0//
 ok "and it has spilled" test "$(number spill_runs)" -gt 0
