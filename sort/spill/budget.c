@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counts the memory that the phases allocate. A sort that does not fit into memory reads and writes
- * the data twice, however much there is: runs are as long as memory allows, and one merge takes all
- * of them. Where there is little more than memory holds, most runs stay there, and are as much
- * shorter. */
+ * the data twice, whatever its size: runs are as long as memory allows, and one merge takes all of
+ * them. If the data is only a little larger than memory, most runs stay in memory and are shorter
+ * by the bytes that they take there. */
 #include "budget.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
@@ -14,18 +14,18 @@
 enum {
 	LEAST_WORKERS = 2, /* one reads or writes while the other sorts or merges */
 	WORKERS = 4,
-	SLACK_BYTES = 4 << 20, /* stacks, control data; of little memory a part */
+	SLACK_BYTES = 4 << 20, /* stacks, control data; less if memory is small */
 	LEAST_SLACK_BYTES = 256 << 10,
 	SLACK_PART = 16,
 	/* of a single rank that writes records from memory: threads in addition to its processors,
-	 * because some wait for the disk; and the least number of records per thread */
+	 * because some wait for the disk, and the least number of records per thread */
 	SINGLE_WAITING = 2,
 	SINGLE_RECS = 1024,
-	GOOD_CHUNK_BYTES = 1 << 20, /* of a read: the disk is slower with smaller ones */
+	GOOD_CHUNK_BYTES = 1 << 20, /* of a read: smaller ones make the disk slower */
 	LEAST_CHUNK_BYTES = 128 << 10,
-	LEAST_STRIDE = 64,     /* or the records of half a chunk, if those are fewer */
+	LEAST_STRIDE = 64,     /* or half a chunk, if it has fewer records */
 	SORT_SAMPLE_PART = 64, /* of long records, at most 1 / SORT_SAMPLE_PART are sampled */
-	SAMPLE_SHARE = 64,     /* samples take at first at most 1 / so much of the data */
+	SAMPLE_SHARE = 64,     /* samples take at first at most 1 / SAMPLE_SHARE of the data */
 	/* of a merge from disk */
 	SORTED_CHUNK_BYTES = 1 << 20, /* of sorted files */
 	AHEAD_BYTES = 64 << 20,
@@ -33,24 +33,23 @@ enum {
 	PIECE_PART = 32, /* of memory */
 	ENTRIES_PART = 16,
 	RANGE_BYTES = sizeof(sorted_range) + 2 * sizeof(size_t), /* of a piece, for each file */
-	/* of runs that are kept: FEW_KEPT at least, and no more than MANY_KEPT, as all are merged
-	 * at the same time */
+	/* of runs that are kept: at least FEW_KEPT, and at most MANY_KEPT because all are merged at
+	 * the same time */
 	LEAST_KEPT_BYTES = 4 << 20,
 	KEPT_BYTES = 64 << 20,
 	FEW_KEPT = 16,
 	MANY_KEPT = 256,
-	/* of the data, at least what stays in memory; the same where writes or reads are short */
+	/* the least part of the data that stays in memory; the same if writes or reads are short */
 	MEMORY_PART = 4,
 	SHORT_MEMORY_PART = 2,
 	MEMORY_WAYS = 3,
-	MEMORY_SHIFTS = 4, /* the least part of memory that is left to work in: 1 / 2 ^ 4 */
+	MEMORY_SHIFTS = 4, /* at least 1 / 2 ^ 4 of memory remains for the work */
 	TEST_MEMORY_PART = 3,
-	TEST_RUNS = 64, /* that standard input may have in tests */
-	/* of a single rank, in memory: so small that each thread has many */
-	LEAST_PART_BYTES = 256 << 10,
-	MOST_PART_BYTES = 4 << 20,
-	LEAST_BATCH_BYTES = 512 << 10,
-	PARTS = 8,
+	TEST_RUNS = 64, /* of standard input, in tests */
+	/* of a single rank, in memory: small enough that each thread has many batches */
+	LEAST_BATCH_BYTES = 128 << 10,
+	GOOD_BATCH_BYTES = 512 << 10,
+	LEAST_BATCHES = 16,
 	BATCHES = 128,
 };
 
@@ -59,16 +58,11 @@ static uint64_t between(uint64_t least, uint64_t v, uint64_t most)
 	return v < least ? least : v > most ? most : v;
 }
 
-/* What a single rank merges of so much data in memory: about so much in one go, and gathers at a
- * time by each thread. */
-static size_t part_bytes(uint64_t data_bytes)
-{
-	return (size_t)between(LEAST_PART_BYTES, data_bytes / PARTS, MOST_PART_BYTES);
-}
-
+/* The bytes that a thread of a single rank gathers before it writes them. */
 static size_t batch_bytes(uint64_t data_bytes)
 {
-	const uint64_t least = u64_min(LEAST_BATCH_BYTES, part_bytes(data_bytes) / 2);
+	const uint64_t least =
+		between(LEAST_BATCH_BYTES, data_bytes / LEAST_BATCHES, GOOD_BATCH_BYTES);
 	return (size_t)between(least, data_bytes / BATCHES, SPILL_WRITE_BYTES);
 }
 
@@ -77,14 +71,14 @@ static uint64_t slack_bytes(uint64_t bytes)
 	return between(LEAST_SLACK_BYTES, bytes / SLACK_PART, SLACK_BYTES);
 }
 
-/* Records for the classifier of n records: of very long ones fewer. */
+/* Very long records have fewer samples. */
 size_t budget_sample_recs(const layout *l, uint64_t n)
 {
 	const uint64_t most = l->record_bytes < SORT_SAMPLE_PART ? n : n / SORT_SAMPLE_PART + 1;
 	return (size_t)u64_min(demand_samples(n), most);
 }
 
-/* What a sort on demand of n records takes beside them. */
+/* Memory of a sort on demand of n records, in addition to the records. */
 static uint64_t sort_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads)
 {
 	return demand_most_bytes(l, n, lanes, threads) +
@@ -96,8 +90,8 @@ static unsigned single_threads(const budget_query *q)
 	return (unsigned)u64_min(q->threads + SINGLE_WAITING, q->recs / SINGLE_RECS + 1);
 }
 
-/* The threads of a single rank that writes what is in memory: a batch, and entries for a bucket if
- * records are dropped. */
+/* Memory of the threads that write from memory in a single rank: a batch each, and entries for a
+ * bucket if records are dropped. */
 static uint64_t single_bytes(const budget_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
@@ -107,15 +101,16 @@ static uint64_t single_bytes(const budget_query *q)
 	return single_threads(q) * (batch + 2 * IO_FD_ALIGN + entries);
 }
 
-/* A sort of all records in memory, with the scratch of each thread that asks for buckets: a single
- * rank's threads and the one that looks records up; of several ranks only this one. */
+/* Memory of a sort of all records, with scratch for each thread that asks for buckets: the thread
+ * that looks up records and, in a single rank, those that write. */
 static uint64_t order_bytes(const budget_query *q, bool single)
 {
 	const unsigned threads = single_threads(q);
 	return sort_bytes(&q->lay, q->recs, threads, single ? threads + 1 : 1);
 }
 
-/* Of ranks that sort what they receive: this is as if they had read it. */
+/* The query for the records that are sorted: a rank that sorts received records treats them as if
+ * it had read them. */
 static budget_query last_of(const budget_query *q)
 {
 	budget_query last = *q;
@@ -123,7 +118,7 @@ static budget_query last_of(const budget_query *q)
 	return last;
 }
 
-/* What is in memory at the same time where nothing spills. */
+/* The memory of a sort that does not spill. */
 static uint64_t core_bytes(const budget_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
@@ -145,7 +140,7 @@ static uint64_t core_needs(const budget_query *q)
 	return bytes + slack_bytes(bytes);
 }
 
-/* Of the samples of runs that are there; 0: there are none. */
+/* The stride of the samples of kept runs; 0 without kept runs. */
 static size_t kept_stride(const budget_query *q)
 {
 	return q->kept ? kept_runs_stride(q->kept) : 0;
@@ -156,7 +151,7 @@ static size_t sample_bytes(const budget_query *q)
 	return item_bytes(&q->lay) + sizeof(entry);
 }
 
-/* Samples of all runs and checksums of all blocks. */
+/* Memory of the samples of all runs and the checksums of all blocks. */
 static uint64_t samples_bytes(const budget_query *q, const budget *b)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes;
@@ -164,7 +159,7 @@ static uint64_t samples_bytes(const budget_query *q, const budget *b)
 	       data / SPILL_LEAST_BLOCK_BYTES * sizeof(uint64_t);
 }
 
-/* Records of a run that is to be kept. */
+/* The records of a run that will be kept. */
 static uint64_t kept_recs(const budget_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes;
@@ -173,12 +168,12 @@ static uint64_t kept_recs(const budget_query *q)
 	return between(q->recs / MANY_KEPT + 1, some, UINT64_MAX);
 }
 
-/* Records of a run, if memory holds `most` for each worker; 0 if that is too few. Each
- * worker gets as many runs. */
+/* The records of a run, if memory holds `most` per worker; 0 if that is too few. All workers get
+ * the same number of runs. */
 static uint64_t run_recs(const budget_query *q, uint64_t most, const budget *b)
 {
 	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, b->write_bytes);
-	if (most == 0 || q->recs == 0) /* a disk is no help to who has nothing to put there */
+	if (most == 0 || q->recs == 0) /* without records, spilling saves no memory */
 		return 0;
 	uint64_t count = q->recs / most + (q->recs % most != 0);
 	count = (count + b->workers - 1) / b->workers * b->workers;
@@ -192,26 +187,26 @@ static uint64_t run_recs(const budget_query *q, uint64_t most, const budget *b)
 	return n < q->recs ? n : q->recs;
 }
 
-/* What a worker takes to read, sort and write a run of n records. */
+/* Memory of a worker to read, sort and write a run of n records. */
 static uint64_t run_bytes(const budget *b, const budget_query *q, uint64_t n)
 {
 	return q->lay.record_bytes + b->write_bytes + SPILL_MOST_BLOCK_BYTES + 4 * IO_FD_ALIGN +
 	       n * q->lay.record_bytes + sort_bytes(&q->lay, n, 1, 1);
 }
 
-/* With those that are there. */
+/* The number of runs, with the kept ones. */
 static uint64_t count_runs(const budget_query *q, uint64_t each)
 {
 	return q->kept ? kept_runs_pieces(q->kept, each) : (q->recs - 1) / each + 1;
 }
 
-/* What the exchange takes while runs are sorted. */
+/* Memory of the exchange while runs are sorted. */
 static uint64_t receiving_bytes(const budget_query *q)
 {
 	return q->receives ? q->exchange_bytes : 0;
 }
 
-/* Runs as long as the memory of each worker allows. */
+/* Make runs as long as the memory of each worker allows. */
 static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 {
 	const uint64_t each = bytes / b->workers;
@@ -227,7 +222,7 @@ static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 	return b->runs <= BUDGET_MOST_RUNS;
 }
 
-/* What reading a run takes at least, and more for each of `readers` at work. */
+/* The least memory to read the runs, in addition for each of `readers` threads. */
 static uint64_t least_ahead(const budget_query *q, uint64_t runs, uint64_t readers)
 {
 	const uint64_t rec = q->lay.record_bytes, block = spill_block_bytes(q->lay.record_bytes);
@@ -263,8 +258,8 @@ unsigned budget_sorters(const budget *b)
 	return (unsigned)between(1, b->runs, b->workers);
 }
 
-/* Several ranks: a merge for each rank that is sent to; its pieces are part of what the exchange
- * takes, unless there are very many runs. */
+/* Plan the merges of several ranks, one for each receiving rank. Their pieces are part of
+ * exchange_bytes, except the control data of each run. */
 static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64_t *used)
 {
 	const uint64_t rec = q->lay.record_bytes;
@@ -281,28 +276,23 @@ static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64
 	return b->ahead_bytes >= least_ahead(q, b->runs, 1);
 }
 
-static bool fit_single_rank(budget *b, const budget_query *q, uint64_t bytes, uint64_t least_chunk,
-			    uint64_t *used)
-{
-	return fit_merge(b, q, b->runs, bytes, least_chunk, SORTED_MERGE_CHUNK_BYTES, used) &&
-	       b->ahead_bytes >= least_ahead(q, b->runs, BUDGET_READERS);
-}
-
-/* Merging b->runs runs. */
+/* Plan the merge of b->runs runs, and set b->bytes. */
 static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint64_t least_chunk)
 {
 	const uint64_t samples = samples_bytes(q, b), fixed = samples + slack_bytes(limit);
 	const uint64_t sorting =
 		receiving_bytes(q) + budget_sorters(b) * run_bytes(b, q, b->run_recs);
 	uint64_t merging = 0;
-	if (q->ranks == 1 ? !fit_single_rank(b, q, limit - fixed, least_chunk, &merging)
-			  : !fit_streams(b, q, limit - fixed, &merging))
-		return false;
-	b->bytes = samples + (sorting > merging ? sorting : merging);
-	return true;
+	const bool fits =
+		q->ranks == 1 ? fit_merge(b, q, b->runs, limit - fixed, least_chunk,
+					  SORTED_MERGE_CHUNK_BYTES, &merging) &&
+					b->ahead_bytes >= least_ahead(q, b->runs, BUDGET_READERS)
+			      : fit_streams(b, q, limit - fixed, &merging);
+	b->bytes = samples + u64_max(sorting, merging);
+	return fits;
 }
 
-/* Do so many workers keep within the limit? Fills the rest of b. */
+/* Check whether this number of workers keeps within the limit; fill the rest of b. */
 static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned workers,
 		 uint64_t least_chunk)
 {
@@ -312,7 +302,8 @@ static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned work
 	       fits_merging(b, q, limit, least_chunk);
 }
 
-/* Short writes and reads only where there is no memory for longer ones. */
+/* Sizes of writes and reads, in the order in which they are tried: short ones only if memory is too
+ * small for long ones. */
 static const struct {
 	size_t write_bytes;
 	uint64_t chunk_bytes;
@@ -326,10 +317,10 @@ static bool fits_way(budget *b, const budget_query *q, uint64_t limit, size_t i)
 {
 	const size_t given = kept_stride(q);
 	const unsigned least = given ? 1 : LEAST_WORKERS;
-	/* where blocks hold whole records, they hold whole strides */
+	/* if blocks hold whole records, they hold whole strides */
 	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
 	const size_t first = size_max(half, sample_bytes(q) * SAMPLE_SHARE / q->lay.record_bytes);
-	/* strides divide one another: runs with two of them can be merged */
+	/* every stride divides every longer one: runs with different strides can be merged */
 	b->stride = given ? given : half < LEAST_STRIDE ? half : LEAST_STRIDE;
 	while (!given && b->stride <= first / 2)
 		b->stride *= 2;
@@ -340,8 +331,8 @@ static bool fits_way(budget *b, const budget_query *q, uint64_t limit, size_t i)
 	return false;
 }
 
-/* As many runs stay in memory as the work leaves room for. That makes runs, and what is read of
- * them at a time, shorter: so it has to be a good part of the data. */
+/* Keep runs in memory as the work leaves room. They leave less memory to sort and merge in, so runs
+ * and reads become shorter: that pays only if a good part of the data stays in memory. */
 static bool fits_beside_runs(budget *b, const budget_query *q, uint64_t limit)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes, slack = slack_bytes(limit);
@@ -375,7 +366,7 @@ static uint64_t disk_bytes(const budget *b, const budget_query *q)
 	return spill_disk_recs(q->recs, b->runs, b->run_recs, b->memory_runs) * q->lay.record_bytes;
 }
 
-/* What a test asks for, whatever the memory. */
+/* Plan what a test requires, without regard to memory. */
 static void force(budget *b, const budget_query *q)
 {
 	const uint64_t recs = q->test_run_recs;
@@ -399,7 +390,8 @@ static bool is_forced(const budget_query *q)
 	return q->test_run_recs && q->recs > 0;
 }
 
-/* Short reads and writes only where there is no memory for longer ones. */
+/* Plan the merge of sorted files: short reads and writes only if memory is too small for long ones.
+ */
 static bool fits_sorted_any(budget *b, const budget_query *q)
 {
 	const uint64_t slack = slack_bytes(q->limit_bytes), bytes = q->limit_bytes - slack;
@@ -417,7 +409,7 @@ static bool fits_sorted_any(budget *b, const budget_query *q)
 	return false;
 }
 
-/* Nothing is on disk: the threads of a single rank. */
+/* Plan the threads of a single rank that does not spill. */
 static void set_core(budget *b, const budget_query *q)
 {
 	const budget_query last = last_of(q);
@@ -451,7 +443,7 @@ bool budget_disk(budget *b, const budget_query *q)
 	return true;
 }
 
-/* The memory for a stream is doubled when it is full, and for a moment both are there. */
+/* Memory for a stream is doubled when it is full, so for a moment both buffers exist. */
 static bool fits_in_core(budget *b, const budget_query *q, uint64_t limit)
 {
 	const uint64_t most = (limit - u64_min(limit, slack_bytes(limit))) / 3 * 2;
@@ -459,7 +451,7 @@ static bool fits_in_core(budget *b, const budget_query *q, uint64_t limit)
 	return core_needs(q) <= limit && q->recs * q->lay.record_bytes <= most;
 }
 
-/* The most records, up to `most`, that fit by this rule. */
+/* Return the most records, up to `most`, that fit by the rule `fit`. */
 static uint64_t most_recs(const budget_query *q, uint64_t most,
 			  bool (*fit)(budget *, const budget_query *, uint64_t))
 {
@@ -489,9 +481,9 @@ void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs)
 	if (whole.recs <= core || !fits_any(b, &whole, q->limit_bytes))
 		return;
 	b->most_recs = whole.recs;
-	/* while these are written they take the memory of all runs at a time */
+	/* while these are written, they take the memory of the workers' runs */
 	b->core_recs = core < b->workers * b->run_recs ? core : b->workers * b->run_recs;
-	/* the last run of what memory held first is shorter */
+	/* the last run of the records that memory held first may be shorter */
 	b->runs += b->runs < BUDGET_MOST_RUNS;
 }
 

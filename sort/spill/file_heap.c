@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A binary heap that knows where each file stands in it. */
+/* A binary heap with the place of each file in it. */
 #include "file_heap.h"
 
 status file_heap_open(file_heap *h, mem *m, size_t files, file_before before, const void *of,
@@ -28,7 +28,7 @@ static void set(file_heap *h, uint32_t i, uint32_t file)
 	h->place[file] = i + 1;
 }
 
-/* The file goes to place i, or above it. */
+/* Put the file at place i or, if it comes earlier, above it. */
 static void rise(file_heap *h, uint32_t i, uint32_t file)
 {
 	for (; i > 0 && h->before(h->of, file, h->file[(i - 1) / 2]); i = (i - 1) / 2)
@@ -36,7 +36,7 @@ static void rise(file_heap *h, uint32_t i, uint32_t file)
 	set(h, i, file);
 }
 
-/* The file goes to place i, or below it; returns where. */
+/* Put the file at place i or, if it comes later, below it; return its place. */
 static uint32_t sink(file_heap *h, uint32_t i, uint32_t file)
 {
 	for (uint32_t child; (child = 2 * i + 1) < h->n; i = child) {

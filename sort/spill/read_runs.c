@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank's share of the input in memory. Threads take chunks of the input in order. While the
- * records of a chunk are in the cache, their keys go to the buckets of a sort on demand; buckets
- * are sorted later, when the records are asked for in order. The classifier of the buckets needs a
- * sample first: of files some blocks are read before the rest, of records that are in memory
- * already some are copied. Memory: records, the sample, and what demand_most_bytes() says. */
+/* Reads a rank's share of the input into memory. Threads take chunks of the input in order. While
+ * the records of a chunk are in the cache, their keys go to the buckets of a sort on demand; a
+ * bucket is sorted later, when one of its records is needed in order. The classifier of the buckets
+ * needs a sample first: some blocks of files are read before the rest, and some of the records that
+ * are in memory already are copied. Memory: the records, the sample, and demand_most_bytes(). */
 #include "read_runs.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -21,11 +21,10 @@
 
 enum {
 	STREAM_BYTES = 4 << 20,
-	STEP_BYTES = 256 << 10, /* as in reader_load */
-	WAITING = 2,            /* threads more than compute, so that the disk always has work */
-	/* of a sample: shorter inputs are sampled when they are in memory */
-	SAMPLED_BYTES = 16 << 20,
-	SAMPLE_BLOCK_EVERY = 8 << 20, /* so that a disk with a moving head loses little time */
+	STEP_BYTES = 256 << 10,       /* as in reader_load */
+	WAITING = 2,                  /* additional threads, so that the disk always has work */
+	SAMPLED_BYTES = 16 << 20,     /* shorter inputs are sampled after reading, in memory */
+	SAMPLE_BLOCK_EVERY = 8 << 20, /* few seeks, for disks with a moving head */
 	LEAST_BLOCKS = 32,
 	MOST_BLOCKS = 512,
 	ADD_RECS = 1 << 15,
@@ -34,11 +33,11 @@ enum {
 typedef struct reading {
 	read_runs *d;
 	const read_runs_plan *p;
-	const reader *from;   /* NULL: all is in memory */
+	const reader *from;   /* NULL: all records are in memory */
 	uint64_t next;        /* the first record that no thread has taken */
 	double begun_s;       /* by the clock */
-	pthread_mutex_t lock; /* for next, the sums in d, the speed history, and what follows */
-	double sort_s;        /* of all threads together */
+	pthread_mutex_t lock; /* for next, the sums in d, the speed history, and the next members */
+	double sort_s;        /* sum of the threads */
 	err e;                /* the failure that comes first in the input */
 	uint64_t failed_at;   /* its record */
 } reading;
@@ -63,7 +62,7 @@ void read_runs_free(mem *m, read_runs *d)
 	*d = (read_runs){ 0 };
 }
 
-/* Room for `room` records that start at the file's offset. */
+/* Allocate memory for `room` records, aligned like their offset in the file. */
 static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64_t offset,
 			    read_runs *d, err *e)
 {
@@ -93,8 +92,8 @@ static status alloc_sample(mem *m, const read_runs_plan *p, uint64_t n, read_run
 	return d->keys_sample ? ST_OK : ST_RESOURCE;
 }
 
-/* From each block, which begins at a random place of its part of the share, records one after the
- * other. */
+/* The share is divided into equal parts; in each, a block of consecutive records at a random place
+ * is sampled. */
 status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uint64_t together,
 			read_runs *d, err *e)
 {
@@ -220,7 +219,7 @@ static status run_threads(reading *x, err *e)
 	return x->e.code == ST_OK ? ST_OK : err_set(e, x->e.code, "%s", x->e.text);
 }
 
-/* Put the keys of what came since the last call into buckets; `most` records may come in all. */
+/* Put the keys of the records since the last call into buckets; `most` records may come in all. */
 static status add_arrived(reading *x, mem *m, uint64_t most, err *e)
 {
 	read_runs *d = x->d;
@@ -282,7 +281,7 @@ status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_ru
 	reading x = { .d = d, .p = p };
 	*d = (read_runs){ .n = p->n };
 	status rc = reader_open(&r, in, &rp, e);
-	/* records whose pages are in memory stay there */
+	/* records in the page cache are used there, not copied */
 	const unsigned char *at = rc == ST_OK && sampled ? reader_map(r, &d->map) : NULL;
 	if (at) {
 		mem_hold(m, d->map.bytes);
@@ -320,7 +319,7 @@ static bool may_grow(const read_runs_plan *p, const read_runs *d)
 	return d->room <= p->most_recs / 2;
 }
 
-/* Memory for twice the records, with those that are there. */
+/* Double the memory, and move the records into it. */
 status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	if (!may_grow(p, d))
@@ -380,7 +379,7 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 {
 	const layout lay = p->lay;
 	const size_t chunk = STREAM_BYTES / lay.record_bytes + 1;
-	uint64_t room = p->most_recs; /* what becomes that if it is doubled some times */
+	uint64_t room = p->most_recs; /* becomes most_recs when it is doubled some times */
 	while (room / 2 > 2 * chunk)
 		room /= 2;
 	*d = (read_runs){ 0 };

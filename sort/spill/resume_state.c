@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The state of a sort that was not finished. Read strictly: unknown members, other versions and
- * numbers that no sort has are refused, so that users of a state can trust its sizes. */
+/* The state of a sort that was not finished. It is read strictly: unknown members, other versions
+ * and impossible numbers are refused, so that the rest of the program can trust its sizes. */
 #include "resume_state.h"
 #include "base/mem.h"
 #include "base/size.h"
@@ -37,7 +37,7 @@ status resume_state_alloc(resume_state *s, size_t inputs, err *e)
 			: err_set(e, ST_RESOURCE, "no memory for a state of %zu inputs", inputs);
 }
 
-/* Room for one more of them: what the list is to be, NULL without memory. */
+/* Make room for one more element: return the new list, or NULL without memory. */
 static void *grow(void *list, size_t n, size_t *room, size_t bytes, err *e)
 {
 	const size_t more = *room ? 2 * *room : FIRST_ROOM;
@@ -184,7 +184,7 @@ status run_notes_files(run_notes *n, const file_note *file, size_t files, err *e
 	pthread_mutex_lock(&n->lock);
 	file_list *l = &n->s->files;
 	while (l->files > 0 && l->file[l->files - 1].is.inode == 0)
-		l->files--; /* they were only planned */
+		l->files--; /* the planned files */
 	for (size_t i = 0; rc == ST_OK && i < files; i++)
 		rc = file_list_add(l, &file[i], e);
 	if (rc == ST_OK)
@@ -236,7 +236,7 @@ static int by_number(const void *a_, const void *b_)
 	return (a > b) - (a < b);
 }
 
-/* Each run has a file of its own, which is noted; both lists become sorted by numbers. */
+/* Give each run the note of its file, which must exist; sort both lists by number. */
 static status join_files(run_list *l, file_list *f, const char *name, err *e)
 {
 	_Static_assert(offsetof(run_note, number) == 0 && offsetof(file_note, number) == 0,
@@ -300,7 +300,7 @@ static status parse_runs(resume_state *s, json_t *runs, json_t *files, const cha
 	return rc == ST_OK ? join_files(&s->made, &s->files, name, e) : rc;
 }
 
-/* NULL: the output was not complete. */
+/* output NULL: the output was not complete. */
 static bool parse_output(resume_state *s, json_t *output)
 {
 	const char *id, *sum, *sum_dropped = "00000000000000000000000000000000";
@@ -339,7 +339,7 @@ static bool parse_inputs(resume_state *s, json_t *inputs)
 	return true;
 }
 
-/* Before anything else, as another version has other members. */
+/* Check this first, because another version has other members. */
 static status check_version(json_t *doc, const char *name, err *e)
 {
 	const char *format, *made_by = "";

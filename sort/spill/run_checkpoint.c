@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A checkpoint is a head of numbers, the checksums of the run's blocks, and its samples, in the
- * byte order of this machine. The head says which records of which sort it has, so that no other
- * run is taken for it, also not one that was put under its name; its digest covers the whole
- * checkpoint. The checksums cover the records: every read verifies them. */
+/* A checkpoint consists of a head of numbers, the checksums of the run's blocks, and its samples,
+ * in the byte order of this machine. The head identifies the sort and the run's records, so that a
+ * file of another run under the same name is recognized; its digest covers the whole checkpoint.
+ * The checksums cover the records: every read verifies them. */
 #include "run_checkpoint.h"
 #include "base/minmax.h"
 #include "testing/failpoint.h"
@@ -82,7 +82,7 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 	return rc;
 }
 
-/* What a checkpoint has behind its head. */
+/* The contents of a checkpoint after its head. */
 typedef struct content {
 	uint64_t *sum; /* of the blocks */
 	unsigned char *sample;
@@ -110,8 +110,8 @@ static void content_free(const content *c, mem *m)
 	mem_free(m, c->sample);
 }
 
-/* False if the file has no checkpoint, or that of another run, or, with e filled, if that cannot be
- * read. */
+/* Return false if the file does not have the checkpoint of this run, or, with e filled, if it
+ * cannot be read. */
 static bool read_checkpoint(const spill_layout *at, const head *wanted, const content *c, err *e)
 {
 	head h;
@@ -153,7 +153,7 @@ status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout
 		const head wanted = head_of(&at, job, note, c.sample_bytes);
 		head h;
 		*is = read_checkpoint(&at, &wanted, &c, NULL);
-		/* a directory that was copied has other files than its states note */
+		/* in a copied directory, the files differ from those in the states */
 		if (file_read_at(at.fd, &h, sizeof h, at.end, name, NULL) == ST_OK &&
 		    h.magic == MAGIC && h.job == job)
 			(void)file_id_of(at.fd, &note->file);
@@ -183,7 +183,7 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, s
 			rc = err_set(e, ST_IO, "run %" PRIu64 " of %s was changed meanwhile",
 				     note->number, err_quoted(at.label, q));
 	}
-	/* samples for each stride-th record, of which there are as many or more */
+	/* the checkpoint has the same samples or more: take those of every stride-th record */
 	const size_t every = stride / note->stride * c.item_bytes;
 	for (size_t i = 0; rc == ST_OK && i * c.item_bytes < n->sample_bytes; i++)
 		memcpy((unsigned char *)n->sample + i * c.item_bytes, c.sample + i * every,
@@ -194,7 +194,7 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, s
 
 /* ------------------------------------------------------------------------------ runs and gaps */
 
-/* Where the gap before run i ends. */
+/* The end of the gap before run i. */
 static uint64_t gap_end(const kept_runs *k, size_t i)
 {
 	return i < k->count ? k->run[i].first - k->first : k->recs;
@@ -212,7 +212,7 @@ bool kept_runs_next(const kept_runs *k, uint64_t run_recs, kept_piece *p)
 	return true;
 }
 
-/* Takes no loop over the pieces of a gap. */
+/* Computed per gap, because a gap may have a great number of pieces. */
 uint64_t kept_runs_pieces(const kept_runs *k, uint64_t run_recs)
 {
 	uint64_t n = k->count, at = 0;

@@ -1,71 +1,70 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run on disk that outlives the program: a checkpoint behind its records has all that a later
- * program needs to use it. The checkpoint is written when the records are on the disk, so a file
- * that has one is complete, whenever the program or the machine ended; no list of complete runs is
- * needed. */
+/* A run on disk that outlives the program. A checkpoint after its records contains everything that
+ * a later program needs to use the run. It is written after the records have reached the disk, so a
+ * file with a checkpoint is complete, even after a crash; no list of complete runs is needed. */
 #ifndef HETSORT_SPILL_RUN_CHECKPOINT_H
 #define HETSORT_SPILL_RUN_CHECKPOINT_H
 
 #include "resume_state.h"
 #include "spill.h"
 
-/* What earlier programs have left of a rank's share of the input: runs, with gaps between them that
- * are read and cut into new runs. */
+/* The runs that earlier programs left for a rank's share of the input. The gaps between them are
+ * read and cut into new runs. */
 typedef struct kept_runs {
 	run_note *run; /* [count] in the order of the input, without overlaps, within the share */
 	size_t count;
 	uint64_t first, recs; /* the share */
 } kept_runs;
 
-/* A piece of the share: a run that was kept, or one to be made. */
+/* A piece of the share: a kept run or a new one. */
 typedef struct kept_piece {
-	uint64_t first, recs; /* among the share's records */
-	const run_note *run;  /* NULL: it is to be made */
-	size_t next;          /* run that was kept, after this piece */
+	uint64_t first, recs; /* counted in the share */
+	const run_note *run;  /* NULL: a new run */
+	size_t next;          /* the first kept run after this piece */
 } kept_piece;
 
-/* kept_runs_next - the piece after *p, which begins as all zeros; new runs have at most run_recs
- * records. False: there is none. */
+/* kept_runs_next - replace *p, which begins as all zeros, by the next piece; new runs have at most
+ * run_recs records. False: *p was the last piece. */
 bool kept_runs_next(const kept_runs *k, uint64_t run_recs, kept_piece *p);
 
-/* kept_runs_pieces - how many there are. */
+/* kept_runs_pieces - return the number of pieces. */
 uint64_t kept_runs_pieces(const kept_runs *k, uint64_t run_recs);
 
-/* kept_runs_stride - of the samples of all runs together: that of each divides it. 0: there is no
- * run. */
+/* kept_runs_stride - return the least stride that is a multiple of the stride of every kept run; 0
+ * without kept runs. */
 size_t kept_runs_stride(const kept_runs *k);
 
-/* What the runs of one sort on one rank have in common. */
+/* The values that all runs of one sort on one rank share. */
 typedef struct run_checkpoint_plan {
-	uint64_t job;     /* a random number that tells sorts apart */
-	int32_t rank;     /* of the files of new runs, */
-	uint64_t number;  /* which have numbers from here on */
-	kept_runs kept;   /* what is there of the rank's share */
-	run_notes *notes; /* what was read for each run */
-	bool fsync;       /* wait until the disk has the data */
+	uint64_t job;     /* a random number that identifies the sort */
+	int32_t rank;     /* in the names of new files */
+	uint64_t number;  /* of the first new file */
+	kept_runs kept;   /* in the rank's share */
+	run_notes *notes; /* of the records that each run contains */
+	bool fsync;       /* wait until the data is on the disk */
 } run_checkpoint_plan;
 
-/* What a run has beside its records. */
+/* The contents of a checkpoint. */
 typedef struct run_checkpoint {
 	run_note note;
-	void *sample; /* its samples, sample_bytes */
+	void *sample; /* the samples of the run, sample_bytes */
 	size_t sample_bytes;
 } run_checkpoint;
 
-/* run_checkpoint_save - note the run in the state, and write its checkpoint once its records are on
- * the disk. Any number of threads, each with runs of its own. */
+/* run_checkpoint_save - note the run in the state, and write its checkpoint after its records have
+ * reached the disk. Any number of threads, each with its own runs. */
 status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan *p,
 			   const run_checkpoint *n, err *e);
 
-/* run_checkpoint_look - is the file of a noted run in this directory complete, and of this sort and
- * these records? *is false: it is missing, cut, changed or another's, which is no error. Where its
- * checkpoint is at least of this sort, note->file becomes this file. */
+/* run_checkpoint_look - check whether the file of a noted run in this directory is complete and
+ * belongs to this sort and these records. If it is missing, cut, changed or of another sort, *is
+ * becomes false, which is not an error. If its checkpoint names this sort, set note->file. */
 status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout *l, mem *m,
 			   bool *is, err *e);
 
-/* run_checkpoint_load - the file of run `run`, which was not begun, is that of n->note, at which
- * run_checkpoint_look was called: the run can be read, and n has its samples, each stride-th record
- * (n->sample has room for sample_bytes). ST_IO where it was changed meanwhile. */
+/* run_checkpoint_load - use the file of n->note, which run_checkpoint_look has accepted, for run
+ * `run`, which was not begun. Then the run can be read, and n->sample, which has room for
+ * sample_bytes, contains every stride-th record. ST_IO if the file has changed since. */
 status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, size_t stride,
 			   mem *m, run_checkpoint *n, const layout *l, err *e);
 

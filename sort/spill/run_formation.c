@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Workers take whole runs: one reads while another sorts or writes. A run is one sort on demand
  * (kernel/demand.h): keys go to buckets while the records arrive, and each bucket is sorted when
- * its records are written. Memory, for each worker: a run of records, what demand_most_bytes()
- * says, a record; and for all an item for every stride-th record. Records of a stream that are in
- * memory already are sorted as a whole; parts of that order are the first runs, and they are freed
- * before the workers get memory for runs. */
+ * its records are written. Memory per worker: a run of records, demand_most_bytes() and a record;
+ * in addition an item for every stride-th record of the share. If a stream turns out to be longer
+ * than memory, the records in memory are sorted together and written as the first runs; they are
+ * freed before the workers get memory for runs. */
 #include "run_formation.h"
 #include "base/clock.h"
 #include "kernel/gather.h"
@@ -25,7 +25,7 @@ typedef struct ordered {
 	records r;
 	uint64_t first;
 	size_t n;
-	unsigned char *record; /* room for one */
+	unsigned char *record; /* room for one record */
 	err e;                 /* the worker's */
 } ordered;
 
@@ -36,22 +36,22 @@ typedef struct run_formation {
 	const reader *from; /* files, or */
 	record_take *take;  /* a stream, from `source` */
 	void *source;
-	read_runs *held;  /* its records that are in memory already; NULL: none, or no longer */
+	read_runs *held;  /* records of the stream that are in memory already; NULL: none */
 	read_runs sample; /* of all files, for buckets */
 	unsigned workers;
 	unsigned char *record, *raw; /* [workers] a record, and a run of raw_bytes */
 	size_t raw_bytes;
-	run_note *note; /* [runs] where they outlive the program, */
-	bool *kept;     /* and an earlier one left it */
+	run_note *note; /* [runs], if runs outlive the program, */
+	bool *kept;     /* [runs] and whether an earlier program left the run */
 	atomic_size_t next;
 	bool ended;
 	pthread_mutex_t stream_lock; /* a worker holds it until it has read a whole run */
 	double begun_s;              /* by the clock */
-	pthread_mutex_t lock;        /* for what follows, the sums in d, and the speed history */
+	pthread_mutex_t lock;        /* for e, the sums in d, and the speed history */
 	err e;
 } run_formation;
 
-/* Items of every stride-th record, with their places for positions. */
+/* Store items of every stride-th record, with places as positions. */
 static void take_samples(const run_formation *s, size_t run, const ordered *o,
 			 const demand_piece *p)
 {
@@ -95,7 +95,7 @@ static status write_once(run_formation *s, size_t run, const ordered *o, err *e)
 	return rc == ST_OK ? spill_run_end(to, run, e) : rc;
 }
 
-/* The records stay in memory until a directory has room for them. */
+/* Write the run to the first directory that has room; until then its records stay in memory. */
 static status write_run(run_formation *s, size_t run, ordered *o)
 {
 	for (;;) {
@@ -108,7 +108,7 @@ static status write_run(run_formation *s, size_t run, ordered *o)
 	}
 }
 
-/* What a checkpoint has of a run beside its records. */
+/* The checkpoint of a run, without the checksum. */
 static run_checkpoint checkpoint_of(const run_formation *s, size_t run)
 {
 	const read_runs *d = s->d;
@@ -137,15 +137,15 @@ static void keys_to_buckets(void *ordered_, uint64_t first, size_t n)
 		(void)demand_add(o->order, 0, first, n, &o->e);
 }
 
-/* Where a worker reads the records of a run to. */
+/* The worker's buffer for the records of a run. */
 static unsigned char *room_of(const run_formation *s, unsigned worker)
 {
 	unsigned char *raw = s->raw + worker * s->raw_bytes;
 	return raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN);
 }
 
-/* Read the run's records from the files, or find them where the stream was read to; put their keys
- * into buckets, and write them. */
+/* Read the run's records from the files, unless read_run has read them from the stream; put their
+ * keys into buckets, and write them. */
 static void make_run(run_formation *s, size_t run, unsigned worker, ordered *o)
 {
 	const read_runs_plan *l = &s->p->load;
@@ -183,7 +183,7 @@ static void make_run(run_formation *s, size_t run, unsigned worker, ordered *o)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static bool goes_on(run_formation *s)
+static bool may_begin_run(run_formation *s)
 {
 	pthread_mutex_lock(&s->lock);
 	const bool yes = s->e.code == ST_OK && !(s->p->stop && atomic_load(s->p->stop));
@@ -191,7 +191,7 @@ static bool goes_on(run_formation *s)
 	return yes;
 }
 
-/* One more run, of n records; false if there may be no more. */
+/* Add a run of n records; false if the plan allows no more. */
 static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 {
 	sorted_disk *t = &d->disk;
@@ -205,7 +205,7 @@ static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 	return true;
 }
 
-/* Read the next run of the stream; false: it has ended. */
+/* Read the next run of the stream; false: the stream has ended. */
 static bool read_run(run_formation *s, unsigned worker, size_t *run, err *e)
 {
 	const uint64_t most = s->p->b->run_recs;
@@ -221,7 +221,7 @@ static bool read_run(run_formation *s, unsigned worker, size_t *run, err *e)
 	return e->code == ST_OK && n > 0;
 }
 
-/* The next run that is there to be made; false: there is none. */
+/* Choose the next run to make; false: all are made. */
 static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
 {
 	if (!s->from && !s->held)
@@ -232,7 +232,7 @@ static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
 	return *run < s->d->disk.s.count;
 }
 
-/* Make run after run, until there is none, or one worker has failed. */
+/* Make runs until all are made or a worker has failed. */
 static void work(void *run_formation_, unsigned worker)
 {
 	run_formation *s = run_formation_;
@@ -242,7 +242,8 @@ static void work(void *run_formation_, unsigned worker)
 		o.order = held->memory.order;
 		o.r = held->memory.recs;
 	}
-	for (size_t run; o.e.code == ST_OK && goes_on(s) && next_run(s, worker, &run, &o.e);) {
+	for (size_t run;
+	     o.e.code == ST_OK && may_begin_run(s) && next_run(s, worker, &run, &o.e);) {
 		if (!held) {
 			make_run(s, run, worker, &o);
 			continue;
@@ -282,7 +283,7 @@ static status load_kept(run_formation *s, err *e)
 		saved = checkpoint_of(s, run);
 		rc = run_checkpoint_load(d->disk.spill, run, s->p->keep, s->p->b->stride, s->m,
 					 &saved, l, e);
-		/* its samples have the places that they had on the rank which made the run */
+		/* the samples have the places of the rank that made the run: replace them */
 		for (size_t i = d->disk.sample_at[run]; i < d->disk.sample_at[run + 1]; i++) {
 			item *it = (void *)(d->disk.sample + i * item_bytes(l));
 			const size_t at = i - d->disk.sample_at[run];
@@ -297,7 +298,7 @@ static status load_kept(run_formation *s, err *e)
 	return rc;
 }
 
-/* Memory to read runs. */
+/* Allocate the workers' buffers. */
 static status alloc_raw(run_formation *s, err *e)
 {
 	s->raw_bytes = s->p->b->run_recs * s->p->load.lay.record_bytes + 2 * IO_FD_ALIGN;
@@ -305,7 +306,7 @@ static status alloc_raw(run_formation *s, err *e)
 	return s->raw ? ST_OK : ST_RESOURCE;
 }
 
-/* n records in runs of full length, but for the last. */
+/* Add runs for n records, all of full length except the last. */
 static void add_runs(read_runs *d, const run_formation_plan *p, uint64_t n)
 {
 	for (uint64_t k; n > 0; n -= k) {
@@ -314,7 +315,7 @@ static void add_runs(read_runs *d, const run_formation_plan *p, uint64_t n)
 	}
 }
 
-/* Runs that were kept, and between them those to be made, with their notes and names. */
+/* Add the kept runs and, between them, the new ones, with their notes and names. */
 static status add_pieces(run_formation *s, err *e)
 {
 	mem *m = s->m;
@@ -344,7 +345,7 @@ static status add_pieces(run_formation *s, err *e)
 	return ST_OK;
 }
 
-/* Which files the names that the state has planned have led to, before a record is in them. */
+/* Note which files were created under the planned names, before a record is written. */
 static status note_files(run_formation *s, err *e)
 {
 	const read_runs *d = s->d;
@@ -389,7 +390,7 @@ static status make_runs(run_formation *s, const input *in, err *e)
 	return rc;
 }
 
-/* Memory for as many runs and samples as there may be, and their files. */
+/* Allocate memory for the greatest number of runs and samples, and create the files. */
 static status open_runs(run_formation *s, err *e)
 {
 	const run_formation_plan *p = s->p;
@@ -427,7 +428,7 @@ static status open_runs(run_formation *s, err *e)
 	return rc == ST_OK ? sorted_disk_open(t, m, l, p->load.rank, d->start, e) : rc;
 }
 
-/* All runs are written, or none will be. */
+/* No more runs will be written. */
 static void end_writing(run_formation *s)
 {
 	mem_free(s->m, s->raw);
@@ -476,8 +477,7 @@ status run_formation_stream(record_take *take, void *from, read_runs *held,
 		rc = alloc_raw(&s, e);
 	if (rc == ST_OK)
 		rc = run_workers(&s, e);
-	if (rc == ST_OK &&
-	    out->disk.s.count == 0) { /* no record came: there is one run all the same */
+	if (rc == ST_OK && out->disk.s.count == 0) { /* an empty stream has one empty run */
 		(void)add_run(out, p, 0);
 		rc = spill_run_begin(out->disk.spill, 0, 0, e);
 		if (rc == ST_OK)

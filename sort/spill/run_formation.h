@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Run formation: a rank's share of the input that does not fit into memory is read, sorted and
- * written to disk, run by run. */
+/* Run formation: read, sort and write a rank's share that does not fit into memory, run by run. */
 #ifndef HETSORT_SPILL_RUN_FORMATION_H
 #define HETSORT_SPILL_RUN_FORMATION_H
 
@@ -17,22 +16,19 @@ typedef struct run_formation_plan {
 	const char *const *dir; /* for the runs */
 	size_t dirs;
 	unsigned ranks_here;             /* that spill into the same directories */
-	const run_checkpoint_plan *keep; /* runs outlive the program, and those that earlier ones
-				  left are used; NULL: they do not */
-	const atomic_bool *stop;         /* set: begin no more runs; NULL: never */
-	const char *full; /* of a stream of unknown length: why it may not have more than load.n
-			     records */
+	const run_checkpoint_plan *keep; /* use kept runs, and keep the new ones; NULL: do not */
+	const atomic_bool *stop;         /* set: begin no more runs; NULL: never set */
+	const char *full; /* for a stream: the reason why it may have at most load.n records */
 } run_formation_plan;
 
-/* run_formation_input - as read_runs_input; out has runs on disk, and says how many of them, and of
- * the records, earlier programs left. */
+/* run_formation_input - form runs of a share of the input, like read_runs_input. out->runs_kept and
+ * recs_kept count the runs that earlier programs left, and their records. */
 status run_formation_input(const input *in, const run_formation_plan *p, mem *m, read_runs *out,
 			   err *e);
 
-/* run_formation_stream - the same for at most load.n records that come one after the other, from
- * one thread at a time, in at most b->runs runs. held: those that came before, in memory and
- * unsorted, at most the records of b->workers runs; it is freed. out->sum is 0: who gives the
- * records has seen them first. */
+/* run_formation_stream - form at most b->runs runs of a stream of at most load.n records, taken by
+ * one thread at a time. held: the first records, unsorted in memory, at most b->workers runs; it is
+ * freed. out->sum is 0: the source of the stream has their checksum. */
 status run_formation_stream(record_take *take, void *from, read_runs *held,
 			    const run_formation_plan *p, mem *m, read_runs *out, err *e);
 

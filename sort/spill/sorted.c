@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pieces, and records in memory as a sorted sequence: one run, of which each bucket is sorted when
- * somebody asks for one of its places (kernel/demand.h). A piece is a bucket, or a part of one.
+/* Pieces, and records in memory as a sorted sequence. The sequence is one run; each of its buckets
+ * is sorted when one of its places is needed (kernel/demand.h). A piece is a bucket, or a part of
+ * one.
  *
- * A thread that can hold whole buckets has scratch of its own, so buckets are sorted side by side.
- * The streams of an exchange have room for a part of a bucket only, because there may be thousands
- * of them: they share the scratch of the sequence under its lock, and the bucket stays sorted.
- * Memory: for each thread two entries for each record of a piece. */
+ * A thread that can hold whole buckets has its own scratch, so threads sort buckets in parallel.
+ * The streams of an exchange have room only for a part of a bucket, because there may be thousands
+ * of streams: they share the scratch of the sequence under its lock, and the bucket stays sorted.
+ * Memory: per thread, two entries for each record of a piece. */
 #include "sorted.h"
 #include "base/minmax.h"
 #include "base/trace.h"
@@ -64,7 +65,7 @@ size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32
 	const entry *en = p->order + (p->by_demand ? 0 : from);
 	size_t misfits = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		const size_t k = left > i + ahead ? i + ahead : i; /* fetched before it is needed */
+		const size_t k = left > i + ahead ? i + ahead : i; /* prefetched */
 		if (number) {
 			record_fetch(record_at(r, number[k] & p->places.mask), r->lay.record_bytes);
 			h[i] = head_make(record_at(r, number[i] & p->places.mask), place, &r->lay);
@@ -126,8 +127,8 @@ typedef struct memory_reader {
 	sorted_reader r;
 	mem *m;
 	sorted_memory *of;
-	bool shares;          /* the scratch of the sequence */
-	pthread_mutex_t lock; /* for what follows */
+	bool shares;          /* uses the scratch of the sequence */
+	pthread_mutex_t lock; /* for the next members */
 	uint64_t number, at, lo, hi;
 } memory_reader;
 
@@ -140,7 +141,7 @@ static void memory_close(sorted_reader *r_)
 	mem_free(r->m, r);
 }
 
-/* Where the piece ends that begins at this place. */
+/* Return the end of the piece that begins at this place. */
 static uint64_t piece_end(const memory_reader *r, uint64_t at)
 {
 	const uint64_t border = r->of->order ? demand_border(r->of->order, at) : r->hi;

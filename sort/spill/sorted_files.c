@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorted sequences that lie in files, which sorted_merge.c reads in pieces. Looking up a record
- * reads it; one in a run on disk comes with its block.
+/* Sorted sequences in files; sorted_merge.c reads them in pieces. Looking up a record reads it; in
+ * a run on disk, its whole block is read.
  *
- * A run on disk is merged by chunks of whole blocks, which go straight into the rings; where
- * records do not fill blocks, the records are copied there from the blocks.
+ * Runs on disk are merged by chunks of whole blocks, which are read straight into the rings. If
+ * records cross the ends of blocks, the records are copied from the blocks into the rings.
  *
- * An input file is opened by the first read of it, and closed, where others are waiting to be, by
- * the one that opens a further file: that which nobody reads, and that was read least recently. To
- * cut input files for several ranks, the cut of each lies in a bracket. The middle of the widest
- * bracket is the pivot: its place among all records, found in every bracket, shows on which side of
- * it the cut is. Files that are not sorted lead to a wrong cut, not to an endless search; merging
- * sees that they are not. */
+ * An input file is opened when it is first read. If too many files are open, opening another one
+ * closes the least recently used file that no thread reads. To cut input files for several ranks,
+ * the search keeps a bracket around the cut of each file. The middle of the widest bracket is the
+ * pivot: its place among all records, found in every bracket, shows on which side of it the cut is.
+ * Files that are not sorted lead to a wrong cut, but not to an endless search; the merge detects
+ * them. */
 #include "sorted_files.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
@@ -80,7 +80,7 @@ static const item *sample_at(const sorted_disk *d, size_t i)
 	return (const void *)(d->sample + i * item_bytes(&d->s.lay));
 }
 
-/* Samples narrow the search to one stride of the run; its last steps read one block. */
+/* The samples narrow the search to one stride of the run; its last steps read one block. */
 static uint64_t disk_before(sorted *s, uint64_t lo, uint64_t hi, const item *it)
 {
 	const sorted_disk *d = disk_of(s);
@@ -127,7 +127,7 @@ static status disk_read(sorted *s, size_t k, uint64_t first, size_t n, const sor
 			unsigned char *to, void *bounce, checksum *sum, err *e)
 {
 	const size_t bytes = s->lay.record_bytes, skip = (size_t)(first % c->unit);
-	unsigned char *buf = to - skip * bytes; /* where the block begins */
+	unsigned char *buf = to - skip * bytes; /* the begin of the block */
 	size_t room = (skip + n + c->unit - 1) / c->unit * c->unit * bytes;
 	const unsigned char *recs;
 	(void)sum;
@@ -194,19 +194,19 @@ typedef struct sorted_file {
 	const input_file *f;
 	io_fd fd;
 	size_t readers;
-	struct sorted_file *older, *newer; /* of those that are open, by their last use */
+	struct sorted_file *older, *newer; /* open files in the order of their last use */
 } sorted_file;
 
 typedef struct sorted_files {
 	sorted s;
 	mem *m;
 	uint64_t *start;
-	unsigned char *rec; /* that was looked up last */
+	unsigned char *rec; /* the record that was looked up last */
 	direct_io direct;
 	io_backend *io;
 	sorted_file *file;
 	size_t most_open;
-	pthread_mutex_t lock; /* for what follows, and the files */
+	pthread_mutex_t lock; /* for the next members, and the files */
 	size_t open;
 	sorted_file *oldest, *newest;
 } sorted_files;
@@ -216,7 +216,7 @@ static sorted_files *files_of(const sorted *s)
 	return (sorted_files *)(uintptr_t)s;
 }
 
-/* Under the lock, as what follows. */
+/* Remove the file from the list of open files. The lock is held here and in the next functions. */
 static void unlink_file(sorted_files *s, sorted_file *f)
 {
 	*(f->older ? &f->older->newer : &s->oldest) = f->newer;
@@ -246,7 +246,7 @@ static void close_file(sorted_files *s, sorted_file *f)
 static status open_file(sorted_files *s, sorted_file *f, err *e)
 {
 	sorted_file *idle = s->oldest;
-	while (idle && idle->readers > 0) /* by few threads */
+	while (idle && idle->readers > 0) /* a few steps: few threads read */
 		idle = idle->newer;
 	if (s->open >= s->most_open && idle)
 		close_file(s, idle);
@@ -260,7 +260,7 @@ static status open_file(sorted_files *s, sorted_file *f, err *e)
 	return ST_OK;
 }
 
-/* Read n records of a file; 0: only check whether the file has changed. */
+/* Read n records of a file; n 0: only check that the file has not changed. */
 static status read_recs(sorted_files *s, size_t k, uint64_t first, size_t n, void *buf, err *e)
 {
 	sorted_file *f = &s->file[k];
@@ -295,7 +295,7 @@ static sorted_chunk files_chunk(const sorted *s, size_t bytes)
 {
 	const uint32_t rec = s->lay.record_bytes;
 	const size_t n = io_fd_chunk_recs(rec, bytes);
-	size_t unit = IO_FD_ALIGN; /* the fewest records that end at a page */
+	size_t unit = IO_FD_ALIGN; /* the least number of records that end at a page */
 	while (unit % 2 == 0 && unit / 2 * rec % IO_FD_ALIGN == 0)
 		unit /= 2;
 	return (sorted_chunk){ .recs = n, .unit = n % unit ? 1 : unit };
@@ -403,7 +403,8 @@ status sorted_files_crossed(sorted *of, size_t k, err *e)
 	char q[QUOTED_BYTES];
 	unsigned char *buf = mem_array(s->m, most, l->record_bytes, "records", e);
 	status rc = buf ? ST_OK : ST_RESOURCE;
-	for (uint64_t at = 0; rc == ST_OK && at + 1 < f->count; at += most - 1) { /* one twice */
+	for (uint64_t at = 0; rc == ST_OK && at + 1 < f->count;
+	     at += most - 1) { /* overlapping by one */
 		const size_t n = (size_t)u64_min(f->count - at, most);
 		rc = read_recs(s, k, at, n, buf, e);
 		for (size_t i = 1; rc == ST_OK && i < n; i++)
@@ -422,8 +423,8 @@ static bool going(const sorted *s)
 	return s->failed.code == ST_OK;
 }
 
-/* Find the cut of each file, in brackets [cut[k], hi[k]), by halving the widest one: the others
- * follow. */
+/* Find the cut of each file, in brackets [cut[k], hi[k]), by halving the widest one: this narrows
+ * the others, too. */
 static void find_cuts(sorted *s, uint64_t before, uint64_t *cut, uint64_t *hi, uint64_t *place,
 		      item *pivot)
 {
@@ -440,13 +441,13 @@ static void find_cuts(sorted *s, uint64_t before, uint64_t *cut, uint64_t *hi, u
 			place[k] = k == of ? mid : before_in_file(s, cut[k], hi[k], pivot);
 			sum += place[k] - s->start[k];
 		}
-		const bool is_before = sum < before; /* the pivot itself */
+		const bool is_before = sum < before; /* the pivot is before the cut */
 		for (size_t k = 0; going(s) && k < s->count; k++)
 			*(is_before ? &cut[k] : &hi[k]) = place[k] + (is_before && k == of);
 	}
 }
 
-/* All records with the key of the greatest one before the cut. */
+/* Move the cut after all records that have the key of the greatest record before it. */
 static void take_whole_keys(sorted *s, uint64_t *cut, item *at, item *greatest)
 {
 	bool any = false;
@@ -478,7 +479,7 @@ status sorted_files_cut(sorted *s, uint64_t before, bool whole_keys, uint64_t *c
 		if (whole_keys)
 			take_whole_keys(s, cut, a, b);
 	}
-	/* two ranks see the records on both sides of a cut, and neither of them both */
+	/* no rank merges the records on both sides of a cut: compare them here */
 	for (size_t k = 0; rc == ST_OK && going(s) && k < count; k++) {
 		if (cut[k] == s->start[k] || cut[k] == s->start[k + 1])
 			continue;

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A piece ends where a file ends that is the first of all to end in memory, so nothing is read
- * twice, and nothing out of order. Each file has a ring of chunks. Threads of this module fill
- * them: first of the file whose last record in memory has the least key, because the merge will ask
- * for its next record before those of all others. A thread that has to wait for a chunk reads as
- * well; without threads of this module, the one that takes a piece reads what it wants.
+/* Read-ahead and merge.
  *
- * Record i of a file lies at i modulo the length of the ring in there. Behind the ring there is
- * room for copies of its first records, so that a piece may have records of a file on both sides of
- * its end, and still find them one after another: positions are then in the order of files and
- * places, and equal keys are in the order of positions. What a ring is asked for under the lock is
- * its counts and the keys at its ends: bytes move without it. Which file is next is kept in heaps,
- * so that files which have no part in a step cost nothing.
+ * Each file has a ring of chunks in memory, filled in the order of the file. The reading threads of
+ * this module fill first the ring whose last record in memory has the least key, because the merge
+ * will need the next record of that file before those of all other files. A thread that takes a
+ * piece and has to wait for a chunk reads as well; without reading threads it reads all chunks.
  *
- * Records of input files have not been looked at before: each has its part in the checksum, and one
- * that belongs before the one before it is refused. Memory: the rings, and for each file a key. */
+ * A piece ends with the least of the last records in memory of all files: up to there, the records
+ * of all files are known. So every record is read once, and in order.
+ *
+ * Record i of a file lies at i modulo the length of its ring. After the ring there is room for
+ * copies of its first records, so that the records of a file in one piece are consecutive in memory
+ * even if they cross the end of the ring. Positions are then in the order of files and places, and
+ * equal keys are sorted by their positions. The lock protects only the counts of the rings and the
+ * keys at their ends; records are read and copied without it. Heaps choose the next file, so files
+ * that have no part in a step cost nothing.
+ *
+ * If a reading thread fails, the error is kept, and every later call for a piece returns it.
+ * Records of input files are seen here first: their checksum is computed, and a record that belongs
+ * before its predecessor is refused. Memory: the rings, and a key for each file. */
 #include "sorted_merge.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
@@ -30,13 +35,13 @@
 
 enum {
 	MOST_READERS = 2,
-	WRAP_PART = 4,    /* of a ring, at most, for copies of its first records */
-	MOST_CHUNKS = 64, /* of a ring */
+	WRAP_PART = 4,    /* copies of the first records take at most a quarter of the ring */
+	MOST_CHUNKS = 64, /* in a ring */
 };
 
 typedef struct slot {
 	enum { SLOT_EMPTY, SLOT_READING, SLOT_READY } state;
-	size_t users; /* pieces under way */
+	size_t users; /* pieces that use its records */
 } slot;
 
 /* One file. Of its records [from, to) those before `place` are in pieces, those before `loaded` in
@@ -44,7 +49,7 @@ typedef struct slot {
 typedef struct ring {
 	uint64_t base, from, to, place, loaded;
 	uint64_t next_chunk;     /* to be read */
-	uint64_t at, recs, wrap; /* among all records in memory; its length; copies behind it */
+	uint64_t at, recs, wrap; /* begin in the memory for records; length; copies after it */
 	uint64_t chunks;
 	slot *slot;
 	unsigned char *last_key; /* of the records in pieces */
@@ -60,15 +65,15 @@ typedef struct sorted_merge {
 	unsigned char *raw, *base, *keys; /* base: of the records, at a page in raw */
 	slot *slots;
 	records recs;
-	pthread_mutex_t lock; /* for what follows, and the rings */
+	pthread_mutex_t lock; /* for the next members, and the rings */
 	pthread_cond_t changed;
 	ring *ring;
-	file_heap to_read;      /* that can be, by the key that memory ends with */
-	file_heap begins;       /* with records in memory, by the first of them */
-	file_heap ends;         /* with records behind those in sight, by the last in sight */
-	size_t waiting;         /* for their next record */
+	file_heap to_read;      /* files with a free chunk, by their last key in memory */
+	file_heap begins;       /* files with records in memory, by the first record */
+	file_heap ends;         /* files with records after those in sight, by the last in sight */
+	size_t waiting;         /* files whose next record is not in memory */
 	uint64_t number, first; /* of the next piece, and records before it */
-	unsigned char *bounce;  /* [bounces] of which those are in use */
+	unsigned char *bounce;  /* [bounces] buffers, some of them in use */
 	size_t bounces;
 	bool *busy;
 	checksum sum;
@@ -78,7 +83,7 @@ typedef struct sorted_merge {
 	unsigned readers;
 } sorted_merge;
 
-/* Where record i of a file lies, among all records in memory. */
+/* Return the position of record i of a file in the memory for records. */
 static uint64_t position(const ring *r, uint64_t i)
 {
 	return r->at + (i - r->base) % r->recs;
@@ -109,8 +114,8 @@ static uint64_t chunk_end(const sorted_merge *s, const ring *r, uint64_t chunk)
 	return u64_min(r->base + (chunk + 1) * s->c.recs, r->to);
 }
 
-/* How many records of a file a piece may have: in memory, one after another, and so few that those
- * of all files fit. */
+/* Return how many records of a file may be in a piece: those that are consecutive in memory, but no
+ * more than the share of a file in the piece. */
 static uint64_t in_sight(const sorted_merge *s, const ring *r)
 {
 	const uint64_t to_end = r->recs + r->wrap - (r->place - r->base) % r->recs;
@@ -124,7 +129,7 @@ static bool is_waiting(const ring *r)
 	return r->place < r->to && r->place == r->loaded;
 }
 
-/* Chunks of the file that are being read. */
+/* Count the chunks of the file that are being read. */
 static uint64_t on_their_way(const sorted_merge *s, const ring *r)
 {
 	const uint64_t to = chunk_begin(s, r, r->next_chunk);
@@ -173,7 +178,7 @@ static bool ends_before(const void *sorted_merge_, uint32_t a, uint32_t b)
 	return compare(s, a, last_in_sight(s, a), b, last_in_sight(s, b));
 }
 
-/* Under the lock: chunks of a file can be read again, or no longer. */
+/* Under the lock: update the heap to_read after chunks of a file were freed or filled. */
 static void chunks_changed(sorted_merge *s, const ring *r)
 {
 	const bool can = chunk_begin(s, r, r->next_chunk) < r->to &&
@@ -181,7 +186,7 @@ static void chunks_changed(sorted_merge *s, const ring *r)
 	file_heap_put(&s->to_read, (uint32_t)(r - s->ring), can);
 }
 
-/* Under the lock: a file has more in memory, or less that is not in pieces. */
+/* Under the lock: update the heaps after records of a file were read or put into a piece. */
 static void records_changed(sorted_merge *s, const ring *r, bool was_waiting)
 {
 	const uint32_t k = (uint32_t)(r - s->ring);
@@ -193,8 +198,7 @@ static void records_changed(sorted_merge *s, const ring *r, bool was_waiting)
 
 /* --------------------------------------------------------------------------------- reading */
 
-/* Under the lock, which is released while reading: the next chunk; false: there is none to read
- * now. */
+/* Read the next chunk. Under the lock, which is released while reading. False: no chunk is free. */
 static bool read_next(sorted_merge *s)
 {
 	uint32_t k;
@@ -217,7 +221,7 @@ static bool read_next(sorted_merge *s)
 	const uint64_t at = (first - r->base) % r->recs;
 	if (s->of->src->read_recs(s->of, k, first, n, &s->c, place_of(s, r, first),
 				  s->bounce + b * s->c.bounce_bytes, &sum, &e) == ST_OK &&
-	    at < r->wrap) /* what a ring begins with also lies behind it */
+	    at < r->wrap) /* the ring's first records also lie after its end */
 		memcpy(s->base + (r->at + r->recs + at) * bytes, place_of(s, r, first),
 		       u64_min(n, r->wrap - at) * bytes);
 	pthread_mutex_lock(&s->lock);
@@ -249,8 +253,8 @@ static void *read_all(void *sorted_merge_)
 
 /* --------------------------------------------------------------------------------- cutting */
 
-/* Does record i of file k, counted from its next one, belong before or with `end`, the last record
- * that the piece has of file `of`? */
+/* Return whether record i of file k, counted from its next one, does not belong after `end`, the
+ * last record of file `of` in the piece. */
 static bool is_until(const sorted_merge *s, size_t k, uint64_t i, size_t of,
 		     const unsigned char *end)
 {
@@ -258,8 +262,8 @@ static bool is_until(const sorted_merge *s, size_t k, uint64_t i, size_t of,
 	return k < of ? c <= 0 : c < 0;
 }
 
-/* How many records of file k do. That the first one is looked at keeps a file that is not sorted
- * from having a second part in the piece. */
+/* Return how many records of file k do not belong after `end`. The search begins at the first
+ * record, so a file that is not sorted cannot have a second part in the piece. */
 static uint64_t recs_until(const sorted_merge *s, size_t k, size_t of, const unsigned char *end)
 {
 	if (k == of || !is_until(s, k, 0, of, end))
@@ -287,8 +291,8 @@ static void add_range(sorted_merge *s, sorted_piece *p, size_t k, uint64_t n)
 	records_changed(s, r, false);
 }
 
-/* Under the lock; false: more has to be read first. Of files that are in sight to their end, all
- * may be in the piece; where every file is, it is the last one. */
+/* Cut the next piece, under the lock; false: more must be read first. A file that is in sight to
+ * its end sets no limit; if all files are, this is the last piece. */
 static bool cut(sorted_merge *s, sorted_piece *p)
 {
 	uint32_t of, k;
@@ -316,7 +320,7 @@ static bool entry_follows(const records *r, const entry *a, const entry *b)
 				       : a->hi < b->hi || (a->hi == b->hi && a->lo < b->lo);
 }
 
-/* Entries of a range; n, or the first record that belongs before the one before it. */
+/* Make entries of a range. Return n, or the first record that belongs before its predecessor. */
 static uint64_t make_entries(const sorted_merge *s, const sorted_range *g, entry *e)
 {
 	const records *r = &s->recs;
@@ -374,7 +378,7 @@ status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 	p->in_order = NULL;
 	p->recs = s->recs;
 	pthread_mutex_lock(&s->lock);
-	/* without threads that read ahead: what would cut the piece short */
+	/* without reading threads: fill the rings first, or the piece would be short */
 	for (uint32_t k; s->readers == 0 && file_heap_first(&s->to_read, &k);)
 		if (s->ring[k].loaded - s->ring[k].place >= s->fair || !read_next(s))
 			break;
@@ -431,7 +435,7 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Rings of up to `chunks` chunks, as they lie in memory; returns how many bytes that takes. */
+/* Lay out rings of up to `chunks` chunks; return their bytes of memory. */
 static uint64_t lay_out(sorted_merge *s, const uint64_t *from, const uint64_t *to, uint64_t chunks)
 {
 	const uint64_t unit = s->c.unit, wrap = round_up(s->fair, unit);
@@ -451,7 +455,7 @@ static uint64_t lay_out(sorted_merge *s, const uint64_t *from, const uint64_t *t
 	return at * s->lay.record_bytes + slots * sizeof(slot) + s->bounces * s->c.bounce_bytes;
 }
 
-/* The longest reads of which memory holds two of each file, or else one; of few files more. */
+/* Choose the longest reads of which memory holds two per file, or else one; for few files more. */
 static void size_chunks(sorted_merge *s, const uint64_t *from, const uint64_t *to, uint64_t bytes)
 {
 	uint64_t chunks = 2;
@@ -547,7 +551,7 @@ status sorted_merge_open(sorted *of, mem *m, const uint64_t *lo, const uint64_t 
 		sorted_merge_close(&s->r);
 		return rc;
 	}
-	/* where the system refuses a thread, those that wait for a chunk read it */
+	/* if the system refuses a thread, threads that wait for a chunk read it */
 	while (s->readers < MOST_READERS && s->readers < u->readers &&
 	       thread_start(&s->reader[s->readers], "read-ahead", read_all, s) == 0)
 		s->readers++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs on disk. No lock: a run is written by one thread and then only read; what runs share
- * (write buffers, the table of checksums) is handed out by atomic counters. Nothing is synced:
- * files without names do not outlive the program, those with names are synced by
- * run_checkpoint.c, and the checksums find a write that the disk lost. */
+/* Runs on disk. There is no lock: one thread writes a run, and later threads only read it; runs
+ * share write buffers and the table of checksums, which are assigned by atomic operations. Nothing
+ * is synced here: files without names do not outlive the program, run_checkpoint.c syncs those with
+ * names, and the checksums detect a write that the disk has lost. */
 #include "spill.h"
 #include "base/minmax.h"
 #include "testing/failpoint.h"
@@ -28,16 +28,16 @@ typedef struct run_file {
 	io_fd f;
 	run_state state;
 	size_t dir;            /* index of its directory */
-	uint64_t room_bytes;   /* announced at its begin */
+	uint64_t room_bytes;   /* of the records announced by begin */
 	uint64_t bytes;        /* of records appended */
-	size_t buffer;         /* the write buffer that it has, while it is written */
-	unsigned char *memory; /* where it stays; NULL: on disk */
-	uint64_t *sum;         /* of its blocks, in the common table */
+	size_t buffer;         /* index of its write buffer, while it is written */
+	unsigned char *memory; /* of a run in memory; NULL: on disk */
+	uint64_t *sum;         /* of its blocks, in the table of the spill */
 } run_file;
 
 struct spill {
 	mem *m;
-	spill_plan p; /* with the sizes that were chosen */
+	spill_plan p; /* with the chosen sizes */
 	spill_dirs dirs;
 	atomic_uint_least64_t again; /* runs written a second time */
 	run_file *run;               /* [runs] */
@@ -101,8 +101,8 @@ static const tempdir *dir_of(const spill *s, size_t i)
 	return &s->dirs.dir[s->run[i].dir];
 }
 
-/* On disk, and in memory as there: the last block is filled up to the alignment, with arbitrary
- * bytes. */
+/* Return the bytes of a run on disk or in memory: the end of the last block is filled up to the
+ * alignment with arbitrary bytes. */
 static uint64_t stored_bytes(const run_file *r)
 {
 	return round_up(r->bytes, SPILL_ALIGN);
@@ -110,12 +110,12 @@ static uint64_t stored_bytes(const run_file *r)
 
 /* ------------------------------------------------------------------------------- opening */
 
-/* Disk space of the files that exist already: their runs may be complete. */
+/* Add up the disk space of the files that exist already: their runs may be complete. */
 static uint64_t bytes_there(const spill *s)
 {
 	struct stat st;
 	uint64_t sum = 0;
-	for (size_t i = 0; s->p.name && i < s->p.runs; i++) /* then no run stays in memory */
+	for (size_t i = 0; s->p.name && i < s->p.runs; i++) /* with names, all runs are on disk */
 		if (fstatat(dir_of(s, i)->fd, name_of(s, i), &st, AT_SYMLINK_NOFOLLOW) == 0)
 			sum += (uint64_t)st.st_blocks * 512;
 	return sum;
@@ -135,9 +135,9 @@ static status open_dirs(spill *s, uint64_t bytes, err *e)
 			      p->runs > p->memory_runs ? bytes / (p->runs - p->memory_runs) : 0, e);
 }
 
-/* A file with a name is made under the lock without which no process gives up its others: after
- * that the next job may be at work in the directory, and must not find files that it has not made.
- */
+/* Create the file of run i. A file with a name is created only if the unfinished files can be
+ * locked: a process that is being terminated has given them up, and the next job may already use
+ * the directory. */
 static status create_file(spill *s, size_t i, err *e)
 {
 	run_file *r = &s->run[i];
@@ -155,7 +155,7 @@ static status create_file(spill *s, size_t i, err *e)
 	return rc;
 }
 
-/* What close could report does not matter: what has to last is synced. */
+/* Errors of close do not matter: data that must last has been synced. */
 static void close_file(run_file *r)
 {
 	if (r->f.fd >= 0)
@@ -176,8 +176,7 @@ static status create_files(spill *s, err *e)
 	return rc;
 }
 
-/* All memory, and nothing but memory. Runs that stay in memory are spread evenly, so that the disk
- * has work all the time. */
+/* Allocate all memory. Runs in memory are spread evenly, so that the disk always has work. */
 static status allocate(spill *s, err *e)
 {
 	const size_t runs = s->p.runs, held = s->p.memory_runs;
@@ -195,7 +194,7 @@ static status allocate(spill *s, err *e)
 	return s->run && s->sum && s->busy && s->buffer && s->memory ? ST_OK : ST_RESOURCE;
 }
 
-/* False if the sizes are impossible. *bytes: on disk. */
+/* Choose the sizes, and set *bytes to the bytes on disk; false if the sizes are impossible. */
 static bool set_sizes(spill *s, uint64_t *bytes)
 {
 	spill_plan *p = &s->p;
@@ -205,7 +204,7 @@ static bool set_sizes(spill *s, uint64_t *bytes)
 	const uint64_t most = p->write_bytes ? p->write_bytes : SPILL_WRITE_BYTES;
 	const uint64_t once = *bytes < most ? *bytes + 1 : most;
 	p->write_bytes = (size_t)round_up(once, p->block_bytes);
-	/* each run may begin a block of its own */
+	/* each run begins with a new block */
 	if (__builtin_add_overflow(*bytes / p->block_bytes, p->runs, &s->sums))
 		return false;
 	s->memory_bytes = spill_memory_bytes(p->memory_recs, p->record_bytes);
@@ -269,7 +268,7 @@ static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 	if (__builtin_mul_overflow(recs, s->p.record_bytes, &bytes) || bytes > INT64_MAX ||
 	    (r->sum && bytes != r->room_bytes) || (r->memory && bytes > s->memory_bytes))
 		return misused(e, i, "it is longer than was planned");
-	if (r->sum) /* from when it was written elsewhere */
+	if (r->sum) /* since an attempt in another directory */
 		return ST_OK;
 	r->room_bytes = bytes;
 	const size_t blocks =
@@ -281,7 +280,7 @@ static status make_room(spill *s, size_t i, uint64_t recs, err *e)
 	return ST_OK;
 }
 
-/* A later program must not use it. */
+/* Remove the name of the run's file, so that no later program uses it. */
 static void remove_name(const spill *s, size_t i)
 {
 	file_id is;
@@ -307,7 +306,7 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	r->state = RUN_WRITING;
 	if (r->memory)
 		return ST_OK;
-	if (spill_dirs_next(&s->dirs, r->dir) != r->dir) /* left out since it was created */
+	if (spill_dirs_next(&s->dirs, r->dir) != r->dir) /* its directory has become full */
 		leave_dir(s, i);
 	if (r->f.fd < 0 && (rc = create_file(s, i, e)) != ST_OK)
 		return rc;
@@ -331,15 +330,14 @@ bool spill_run_again(spill *s, size_t i)
 	return true;
 }
 
-/* Where this byte of the run is put while it is written. */
+/* Return the address of this byte of the run while the run is written. */
 static unsigned char *place_of(const spill *s, const run_file *r, uint64_t byte)
 {
 	return r->memory ? r->memory + byte
 			 : s->buffer + r->buffer * s->p.write_bytes + byte % s->p.write_bytes;
 }
 
-/* The block that the run ends with is complete, or the last one: its checksum, while it is in the
- * cache. */
+/* Compute the checksum of the run's last block, which is complete, while it is in the cache. */
 static void sum_block(const spill *s, const run_file *r)
 {
 	const uint64_t block = (r->bytes - 1) / s->p.block_bytes, from = block * s->p.block_bytes;
@@ -347,7 +345,7 @@ static void sum_block(const spill *s, const run_file *r)
 	r->sum[block] = XXH3_64bits(p, (size_t)(round_up(r->bytes, SPILL_ALIGN) - from));
 }
 
-/* The last `fill` bytes of the run, which are in its buffer, or where they stay. */
+/* Write the last `fill` bytes of the run from its buffer; a run in memory has them in place. */
 static status flush(spill *s, size_t i, size_t fill, err *e)
 {
 	const run_file *r = &s->run[i];
@@ -361,7 +359,7 @@ static status flush(spill *s, size_t i, size_t fill, err *e)
 	const status rc = io_fd_write_at(&r->f, p, stored, offset, dir_of(s, i)->label, &why);
 	if (rc != ST_OK)
 		return spill_dirs_failed(&why, s->p.name == NULL, e);
-	if (r->f.direct < 0) /* early, before memory is full of dirty pages */
+	if (r->f.direct < 0) /* begin before memory is full of dirty pages */
 		file_start_writeback(r->f.fd, offset, stored);
 	return ST_OK;
 }
@@ -457,12 +455,12 @@ status spill_run_adopt(spill *s, size_t i, uint64_t recs, const uint64_t *sum, e
 
 /* ------------------------------------------------------------------------------- reading */
 
-/* Whole blocks, in bytes of the file. */
+/* A range of whole blocks, in bytes of the file. */
 typedef struct span {
 	uint64_t start, end;
 } span;
 
-/* The blocks that hold records [first, first + n), n >= 1, of a run that has them. */
+/* Return the blocks that hold records [first, first + n), n >= 1. */
 static span span_of(const spill *s, const run_file *r, uint64_t first, uint64_t n)
 {
 	const uint64_t from = first * s->p.record_bytes, to = from + n * s->p.record_bytes;
@@ -499,7 +497,7 @@ uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes)
 		*buf_bytes = bytes > block ? bytes / block * block : block;
 		return *buf_bytes / rec;
 	}
-	const size_t least = block / rec + 1; /* else most of what is read were excess */
+	const size_t least = block / rec + 1; /* with fewer, most bytes read would be excess */
 	const uint64_t n = bytes > 2 * block + least * rec ? (bytes - 2 * block) / rec : least;
 	*buf_bytes = spill_read_bytes(s, n);
 	return n;
@@ -556,7 +554,7 @@ status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned 
 		const status rc = spill_read(s, i, at, 1, v->buf, v->buf_bytes, &v->recs, e);
 		if (rc != ST_OK)
 			return rc;
-		/* all records that came along whole */
+		/* all whole records in these blocks */
 		const span w = span_of(s, &s->run[i], at, 1);
 		const uint64_t bytes = s->p.record_bytes;
 		const uint64_t before = (at * bytes - w.start) / bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is full is found by a write that fails: free space is everybody's, so what it was when the
- * work began is a reason to refuse, and none to rely on. */
+/* A write that fails shows that a directory is full. Free space is shared with other programs: too
+ * little at the start is a reason to refuse the job, but enough at the start proves nothing. */
 #include "spill_dirs.h"
 #include "base/size.h"
 
@@ -53,7 +53,7 @@ status spill_dirs_check(const char *const *name, size_t count, err *e)
 
 /* ------------------------------------------------------------------------------------- room */
 
-/* Does an earlier one share its file system? */
+/* Return whether an earlier directory is on the same file system. */
 static bool is_counted(const spill_dirs *d, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -62,7 +62,8 @@ static bool is_counted(const spill_dirs *d, size_t i)
 	return false;
 }
 
-/* What all can hold of pieces of so many bytes, and how many file systems that is. */
+/* Add up the bytes that all directories can hold in pieces of `piece` bytes; count the file
+ * systems. */
 static status find_room(const spill_dirs *d, uint64_t piece, uint64_t *bytes, size_t *systems,
 			err *e)
 {
@@ -93,7 +94,7 @@ status spill_dirs_room(const char *const *name, size_t count, uint64_t *bytes, e
 	return rc;
 }
 
-/* What holds no run is not tried. */
+/* Do not use directories that cannot hold a run. */
 static status leave_out_small(spill_dirs *d, uint64_t run_bytes, err *e)
 {
 	status rc = ST_OK;
