@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whole reads and writes: EINTR, short counts, more than Linux moves in one call. */
+/* Complete reads and writes: with EINTR, short counts, and more bytes than Linux moves in a call.
+ */
 #include "file.h"
 #include "base/minmax.h"
 #include "base/size.h"
@@ -21,7 +22,7 @@
 
 enum { MOST_AT_ONCE = 1 << 30 };
 
-/* After a call that failed: shall it be made again? Waits for a pipe that another program has made
+/* After a failed call, return whether to repeat it. Waits for a pipe that another program has made
  * nonblocking. */
 static bool again(int fd, short event)
 {
@@ -111,7 +112,7 @@ bool file_free_bytes(int fd, uint64_t *bytes)
 	*bytes = UINT64_MAX;
 	if (fstatvfs(fd, &fs) != 0)
 		return false;
-	/* one in memory that has no limit says that it has no blocks at all */
+	/* a tmpfs without a limit reports 0 blocks */
 	if (fs.f_blocks == 0 ||
 	    __builtin_mul_overflow((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, bytes))
 		*bytes = UINT64_MAX;
@@ -150,7 +151,7 @@ status file_sync_dir(int dirfd, const char *path, err *e)
 
 /* --------------------------------------------------------------------------- which file it is */
 
-/* *bytes: its size. */
+/* Set *id, and *bytes to the size. */
 static bool look(int dirfd, const char *name, int flags, file_id *id, uint64_t *bytes)
 {
 	struct statx st;
@@ -163,7 +164,7 @@ static bool look(int dirfd, const char *name, int flags, file_id *id, uint64_t *
 		id->born_ns = st.stx_btime.tv_nsec;
 	}
 	*bytes = st.stx_size;
-	errno = ENOENT; /* for a name that is not a file's */
+	errno = ENOENT; /* if the name is not a regular file's */
 	return S_ISREG(st.stx_mode) || (flags & AT_EMPTY_PATH);
 }
 
@@ -209,19 +210,19 @@ int file_rename_new(int dirfd, const char *from, const char *to)
 		return rc;
 	/* no such rename on this file system: a hard link never replaces either */
 	rc = linkat(dirfd, from, dirfd, to, 0);
-	if (rc == 0) /* if this fails, the next job does it: the file is there */
+	if (rc == 0) /* if this fails, the next job removes the old name */
 		(void)unlinkat(dirfd, from, 0);
 	return rc;
 }
 
 /* ------------------------------------------------------------ */
 
-/* Expansion of %r in file names. Pure but for the memory of the result; a pattern is read as data
- * and never reaches printf as a format. */
+/* Expansion of %r in file names. Pure except for the memory of the result. A pattern is read as
+ * data and never used as a format of printf. */
 
 enum { RANK_TEXT_BYTES = 24 };
 
-/* At a percent sign: the length of the directive, 0 if it is none. *width is -1 for %%. */
+/* At a percent sign, return the length of the directive, or 0. *width is -1 for %%. */
 static size_t directive(const char *s, int *width)
 {
 	if (s[1] == '%') {
@@ -294,7 +295,7 @@ char *name_expand_text(const char *pattern, const char *text, err *e)
 
 enum { MARKS = 2, WORDS = 7, HEAD_BYTES_MOST = 512 };
 
-/* marks: white space may stand between their words, as JSON allows it. */
+/* marks: between their words there may be white space, as in JSON. */
 typedef struct role_row {
 	const char *name, *writer, *mark[MARKS][WORDS];
 } role_row;
@@ -362,14 +363,14 @@ bool role_begins(file_role r, const char *text, size_t bytes)
 	return is;
 }
 
-/* 1: yes; 0: the file is empty; -1: no. */
+/* Return 1 if the file begins like files of this role, 0 if it is empty, else -1. */
 static int judge(file_role r, int dirfd, const char *name, int flags)
 {
 	char text[HEAD_BYTES_MOST];
 	struct iovec v = { text, sizeof text };
 	struct stat st;
 	ssize_t n = -1;
-	/* To open a pipe and close it again would end its writer. */
+	/* opening a pipe and closing it again would end its writer */
 	if (fstatat(dirfd, name, &st, flags ? AT_SYMLINK_NOFOLLOW : 0) != 0 || !S_ISREG(st.st_mode))
 		return -1;
 	const int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);

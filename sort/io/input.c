@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Describing inputs: what they are and how many records they hold; and opening them, if they are
- * that still. */
+/* Describes inputs (their kind and number of records), and opens them if they have not changed. */
 #include "input.h"
 #include "base/size.h"
 #include "manifest.h"
@@ -15,12 +14,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Never waits: the file may be a FIFO, or have become one. */
+/* Opening never waits, even if the file is a FIFO or has become one. */
 enum { OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, HEAD_BYTES = 4096 };
 
-/* What follows the bytes that the size speaks of: 1 or 0, -1 with errno. Some file systems know of
- * less than there is. */
-static ssize_t read_behind(int fd, off_t size)
+/* Try to read a byte after `size` bytes: return 1 or 0, or -1 with errno. Some file systems report
+ * a size that is too small. */
+static ssize_t read_after(int fd, off_t size)
 {
 	char c;
 	ssize_t n;
@@ -30,8 +29,8 @@ static ssize_t read_behind(int fd, off_t size)
 	return n;
 }
 
-/* Records may well be lines, all of the same length: then newlines have their places in a record.
- * Where they stand elsewhere in each, somebody took hetsort for sort(1). */
+/* Records may be lines of equal length: then every newline has the same place in its record. If the
+ * places differ, the user has probably confused hetsort with sort(1). */
 
 static bool is_text(const char *text, size_t bytes)
 {
@@ -43,7 +42,7 @@ static bool is_text(const char *text, size_t bytes)
 	return true;
 }
 
-/* Where a record is a byte, a newline is one as well. */
+/* With records of one byte, a newline is a record. */
 static bool newlines_have_places(const char *text, size_t bytes, uint32_t record_bytes)
 {
 	for (size_t i = record_bytes; i < bytes && record_bytes > 1; i++)
@@ -52,7 +51,7 @@ static bool newlines_have_places(const char *text, size_t bytes, uint32_t record
 	return bytes >= record_bytes || record_bytes == 1;
 }
 
-/* What cannot be read now says so later. */
+/* An unreadable file is reported later, when it is read. */
 static head_kind look_at_head(int fd, const layout *l)
 {
 	char head[HEAD_BYTES];
@@ -67,15 +66,15 @@ static head_kind look_at_head(int fd, const layout *l)
 	return HEAD_ANY;
 }
 
-/* Opening shows whether we may read it. A file that says it is empty but has content, as those of
- * procfs, is read as a stream: its size shows at its end. */
+/* Open the file to find out whether it may be read. A file with size 0 and content, like the files
+ * of procfs, is read as a stream: its size is known at its end. */
 static status look_inside(input_file *f, const layout *l, err *e)
 {
 	const int fd = open(f->path, OPEN_FLAGS);
 	if (fd < 0)
 		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
 	int errnum = fstat(fd, &f->st) == 0 ? 0 : errno;
-	const ssize_t more = errnum == 0 && f->st.st_size == 0 ? read_behind(fd, 0) : 0;
+	const ssize_t more = errnum == 0 && f->st.st_size == 0 ? read_after(fd, 0) : 0;
 	if (more < 0)
 		errnum = errno;
 	if (errnum == 0)
@@ -97,14 +96,14 @@ static status look(input_file *f, const layout *l, err *e)
 			       S_ISDIR(f->st.st_mode) ? "directory" : "socket");
 	if (S_ISREG(f->st.st_mode) && !is_stdin)
 		return look_inside(f, l, e);
-	/* not opened before it is read: the other end of a FIFO would notice */
+	/* opened only when it is read, because the writer of a FIFO would notice */
 	f->is_stream = true;
 	if (!is_stdin && faccessat(AT_FDCWD, f->path, R_OK, AT_EACCESS) != 0)
 		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
 	return ST_OK;
 }
 
-/* Of exactly these records, all bytes that follow them are the trailer. */
+/* If the number of records is given, all bytes after them are the trailer. */
 static status measure_trailer(const input *in, input_file *f, const layout *l, err *e)
 {
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
@@ -147,16 +146,18 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 			       "input %s has %" PRIu64
 			       " byte%s%s, and its trailer is to have %" PRIu64 " (--skip-trailer)",
 			       quoted(f->path), all - header, plural(all - header),
-			       header ? " behind its header" : "", f->frame.trailer_bytes);
+			       header ? " after its header" : "", f->frame.trailer_bytes);
 	const uint64_t bytes = all - header - f->frame.trailer_bytes;
 	if (bytes % l->record_bytes)
 		return err_set(
 			e, ST_REFUSED,
 			"input %s has %" PRIu64 " byte%s%s%s, no multiple of the record size %u: "
 			"%" PRIu64 " left over%s",
-			quoted(f->path), bytes, plural(bytes), header ? " behind its header" : "",
-			f->frame.trailer_bytes ? " before its trailer" : "", l->record_bytes,
-			bytes % l->record_bytes,
+			quoted(f->path), bytes, plural(bytes), header ? " after its header" : "",
+			!f->frame.trailer_bytes ? ""
+			: header                ? " and before its trailer"
+						: " before its trailer",
+			l->record_bytes, bytes % l->record_bytes,
 			f->head == HEAD_LINES ? "; it looks like lines of text, which "
 						"sort(1) sorts"
 					      : "");
@@ -178,7 +179,7 @@ status input_count(input *in, const layout *l, err *e)
 	return rc;
 }
 
-/* path is consumed, and may be NULL: no memory, which has been said. */
+/* path is consumed, and may be NULL: no memory, reported already. */
 static status add_file(input *in, char *path, const layout *l, err *e)
 {
 	input_file *more = path ? realloc(in->file, (in->files + 1) * sizeof *more) : NULL;
@@ -194,7 +195,7 @@ static status add_file(input *in, char *path, const layout *l, err *e)
 	return rc;
 }
 
-/* The file that was added last is a part that the manifest at path states. */
+/* The file that was added last is a part p of the manifest at path: keep its values. */
 static status take_stated(input *in, const char *path, const manifest_part *p, const layout *l,
 			  err *e)
 {
@@ -212,7 +213,7 @@ static status take_stated(input *in, const char *path, const manifest_part *p, c
 		       : err_set(e, ST_RESOURCE, "no memory for input %s", quoted(f->path));
 }
 
-/* Are its records, and the header before them, those that this job reads? */
+/* Check that the manifest has the record layout and header of this job. */
 static status check_manifest(const input *in, const manifest *m, const char *path, const layout *l,
 			     err *e)
 {
@@ -238,7 +239,7 @@ static status add_manifest(input *in, const char *path, const layout *l, err *e)
 	return rc;
 }
 
-/* The parts of a manifest take its place. */
+/* Add a file, or, if it is a manifest, its parts. */
 static status add_operand(input *in, const char *name, const layout *l, err *e)
 {
 	status rc = add_file(in, strdup(name), l, e);
@@ -278,8 +279,8 @@ static status add_all_parts(input *in, const char *pattern, const layout *l, err
 	return rc;
 }
 
-/* After all files were looked at: a commit that begins later exchanges what was seen, which
- * input_open refuses. */
+/* Check after the look at all files: a commit that begins later replaces files, which input_open
+ * detects. */
 static status check_settled(const input *in, err *e)
 {
 	char *quiet = NULL;
@@ -314,7 +315,7 @@ status input_describe(input *in, const settings *o, int rank, bool all_parts, er
 	err why = { ST_OK, "" };
 	*in = (input){ .frame = { o->header_bytes, o->trailer_bytes, o->records } };
 	status rc = add_inputs(in, o, rank, all_parts, &why);
-	if (check_settled(in, e) != ST_OK) /* the reason of the other errors, too */
+	if (check_settled(in, e) != ST_OK) /* it also explains other errors */
 		return e->code;
 	return rc == ST_OK ? ST_OK : err_set(e, rc, "%s", why.text);
 }
@@ -363,8 +364,9 @@ static bool same_time(struct timespec a, struct timespec b)
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* Is it the file that was described? Writing to a stream changes its times, and the size of some.
- * Who writes to a file can set the time of modification back, but not the time of change. */
+/* Check that the open file is the described one. Writing to a stream changes its times, and the
+ * size of some streams. A program that writes to a file can set the time of modification back, but
+ * not the time of change. */
 static status check_identity(const input_file *f, int fd, bool stream, err *e)
 {
 	struct stat st;
@@ -401,7 +403,7 @@ status input_open(const input_file *f, bool stream, int *fd, err *e)
 status input_unchanged(const input_file *f, int fd, err *e)
 {
 	const status rc = check_identity(f, fd, false, e);
-	const ssize_t more = rc == ST_OK ? read_behind(fd, f->st.st_size) : 0;
+	const ssize_t more = rc == ST_OK ? read_after(fd, f->st.st_size) : 0;
 	if (more < 0)
 		return err_sys(e, errno, "cannot read the end of input %s", quoted(f->path));
 	if (more > 0)

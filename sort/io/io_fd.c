@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads past the page cache that have a listener use io_uring. In all other cases, io_uring at
- * first writes past the page cache, and calls do the rest: so it was faster where this was
- * measured. After some hundred megabytes a trial shows which is faster here: rounds of transfers
- * use one method and the other in turn, and the faster one is used from then on. A round's time is
- * from the beginning of one transfer to the beginning of another, so it covers all that the sort
- * does meanwhile. */
+/* Direct reads with a listener use io_uring. For all other transfers the faster method is found by
+ * a trial. At first, direct writes use io_uring and the rest blocking calls, because measurements
+ * on several machines favoured that. After some hundred megabytes, rounds of transfers use the two
+ * methods in turn, and the faster one is used from then on. The time of a round is from the begin
+ * of a transfer to the begin of a later one, so it includes all work that the sort does between
+ * transfers. */
 #include "io_fd.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -21,13 +21,13 @@
 #include <unistd.h>
 
 enum {
-	BEFORE = 128, /* segments moved before the trial, in however many transfers */
-	ROUND = 20,   /* by one method; the first MIXED overlap with the round before: untimed */
+	BEFORE = 128, /* segments moved before the trial, in any number of transfers */
+	ROUND = 20,   /* by one method; the first MIXED overlap with the last round: not timed */
 	MIXED = 6,
 	TRIAL = 4 * ROUND,
-	TURN_BYTES = 64 << 10, /* from here on a write takes turns with those of other ranks */
-	SMALL = 8, /* io_uring does not pay for a transfer of less than 1 / so much of a segment */
-	GAIN = 8,  /* the other method must be faster by 1 / so much, else it was chance */
+	TURN_BYTES = 64 << 10, /* least size of a write that takes turns with other ranks */
+	SMALL = 8, /* io_uring does not pay for a transfer of less than 1 / SMALL of a segment */
+	GAIN = 8,  /* a method must be faster by 1 / GAIN, or the difference may be chance */
 };
 
 typedef struct tally {
@@ -36,17 +36,17 @@ typedef struct tally {
 } tally;
 
 typedef struct direction {
-	uint64_t before; /* bytes, until there are enough for a trial */
+	uint64_t before; /* bytes moved before the trial */
 	uint64_t tried;  /* transfers since then */
 	double since_s;  /* in a trial: when the time of the round began */
 	tally trial[2];  /* by calls, by io_uring */
 	uint64_t uring_bytes;
-	bool judged, verdict; /* by io_uring? */
+	bool judged, verdict; /* the trial has ended; io_uring is faster */
 	bool last;
 } direction;
 
 struct io_backend {
-	uring *ring; /* NULL: none, all goes by calls */
+	uring *ring; /* NULL: only blocking calls */
 	size_t segment_bytes;
 	bool forced;
 	pthread_mutex_t lock; /* for the directions */
@@ -79,7 +79,7 @@ static double rate(const tally *t)
 	return t->seconds > 0 ? (double)t->bytes / t->seconds : 0;
 }
 
-/* By io_uring? A trial ends with its last round. */
+/* Return whether the next transfer uses io_uring. A trial ends with its last round. */
 static bool next_method(direction *d, const io_kind *k, size_t segment_bytes, double now_s)
 {
 	const bool by_rule = k->writing && k->direct;
@@ -147,9 +147,8 @@ void io_backend_close(io_backend *x)
 /* ------------------------------------------------------------ */
 
 /* Direct I/O saves the copy to the page cache and the cache's memory; io_uring has several segments
- * of a transfer under way. Both are attempts: what they do not do at once (a file system that
- * refuses, a short count) is done by blocking calls through the page cache, which also make the
- * messages. */
+ * of a transfer in flight. Both are attempts: if they fail or are incomplete (a file system that
+ * refuses, a short count), blocking calls through the page cache do the rest, and report errors. */
 
 enum { PROBES = 32, MOST_AT_ONCE = 64 << 20 };
 
@@ -176,7 +175,7 @@ void io_fd_use(io_fd *f, io_backend *io)
 	f->io = !f->turns || io_backend_is_forced(io) ? io : NULL;
 }
 
-/* Newer kernels let files in memory be opened past the page cache all the same. */
+/* Newer kernels let even files in memory be opened for direct I/O. */
 bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes)
 {
 	unsigned there = 0;
@@ -201,7 +200,7 @@ void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
 		(void)posix_fadvise(f->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_SEQUENTIAL);
 }
 
-/* How many bytes of [offset, offset + bytes) can go past the page cache; *head before do not. */
+/* Return how many bytes of [offset, offset + bytes) can use direct I/O, after the first *head. */
 static size_t direct_part(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 			  size_t *head)
 {
@@ -220,11 +219,11 @@ typedef struct transfer {
 	size_t bytes;
 	uint64_t offset;
 	bool writing;
-	const arrivals *a; /* NULL: nobody wants to know */
+	const arrivals *a; /* NULL: no listener */
 	const char *path;
 } transfer;
 
-/* Moves [at, end) past the page cache; returns how many bytes it could move. */
+/* Move [at, end) by direct I/O; return the number of bytes moved. */
 static size_t move_direct(const transfer *t, size_t at, size_t end)
 {
 	const size_t begin = at;
@@ -248,7 +247,8 @@ static status move_cached(const transfer *t, size_t at, size_t end, err *e)
 			  : file_read_at(fd, t->p + at, end - at, t->offset + at, t->path, e);
 }
 
-/* Head and rest through the page cache; what is between them past it, or by io_uring. */
+/* Move head and rest through the page cache, and the bytes between them by direct I/O or io_uring.
+ */
 static status move(const transfer *t, err *e)
 {
 	const double span = trace_begin();
@@ -274,7 +274,7 @@ static status move(const transfer *t, err *e)
 	if (rc == ST_OK)
 		rc = move_cached(t, head + moved, t->bytes, e);
 	if (rc == ST_OK && t->a)
-		t->a->tell(t->a->to, t->p + t->bytes);
+		t->a->arrived(t->a->to, t->p + t->bytes);
 	trace_end(t->writing ? TRACE_WRITE : TRACE_READ, span);
 	return rc;
 }
@@ -295,10 +295,10 @@ status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, c
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 		      const char *path, err *e)
 {
-	/* writing only reads the memory */
+	/* a write only reads the memory */
 	unsigned char *p = (unsigned char *)(uintptr_t)buf;
 	const transfer t = { f, p, bytes, offset, true, NULL, path };
-	/* Each rank has opened the file for itself, so this lock makes the others wait. */
+	/* Each rank has its own open file, so this lock makes other ranks wait. */
 	const bool turn = f->turns && bytes >= TURN_BYTES && flock(f->fd, LOCK_EX) == 0;
 	const status rc = move(&t, e);
 	if (turn)

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The method of large transfers: blocking calls, of which each thread has one under way, or
- * io_uring. One backend serves all files and threads of a rank. */
+/* The method of large transfers: blocking calls, one at a time per thread, or io_uring. One backend
+ * serves all files and threads of a rank. */
 #ifndef HETSORT_IO_IO_FD_H
 #define HETSORT_IO_IO_FD_H
 
 #include "base/settings.h"
 
-/* Large transfers by Linux's io_uring: many segments of one transfer are under way at once. */
+/* Large transfers by Linux's io_uring: many segments of a transfer are in flight at once. */
 enum { URING_SEGMENT_BYTES = 1 << 20, URING_STEP_BYTES = 256 << 10 };
 
 typedef struct uring uring;
 
-/* A listener to a transfer: called, each time that more bytes are complete from the beginning on,
- * with the end of these. */
+/* A listener to a transfer: arrived is called each time that more bytes from the begin on are
+ * complete, with their end. */
 typedef struct arrivals {
-	void (*tell)(void *to, const unsigned char *end);
+	void (*arrived)(void *to, const unsigned char *end);
 	void *to;
 } arrivals;
 
-/* uring_open - ST_REFUSED, *out NULL: built without liburing, or the kernel or a container does not
- * allow it; ST_RESOURCE: no memory or descriptors. segment_bytes: URING_SEGMENT_BYTES; tests: less.
- */
+/* uring_open - open a ring. ST_REFUSED, *out NULL: built without liburing, or the kernel or a
+ * container does not allow it; ST_RESOURCE: no memory or descriptors. segment_bytes:
+ * URING_SEGMENT_BYTES; less in tests. */
 status uring_open(uring **out, size_t segment_bytes, err *e);
 
-/* uring_move - move bytes between p and the file at offset. Return how many from the beginning on
- * were moved; blocking calls can move the rest, or say what fails there. Nothing is under way on
- * return. a, if not NULL, is called in steps of URING_STEP_BYTES or less. Any number of threads. */
+/* uring_move - move bytes between p and the file at offset. Return how many bytes from the begin on
+ * were moved; blocking calls can move the rest, or report why not. Nothing is in flight on return.
+ * a, if not NULL, is called in steps of URING_STEP_BYTES or less. Any number of threads. */
 size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
 		  const arrivals *a);
 
-/* uring_close - when no thread uses it any more; NULL is fine. */
+/* uring_close - close a ring that no thread uses any more; u may be NULL. */
 void uring_close(uring *u);
 
 /* The choice of the method. */
@@ -37,42 +37,42 @@ enum { IO_TEXT_BYTES = 96 };
 
 typedef struct io_backend io_backend;
 
-/* Of reading, or of writing. The rates are the whole sort's during the trial. */
+/* Of reading, or of writing. The rates are those of the whole sort during the trial. */
 typedef struct io_stats {
 	uint64_t uring_bytes;                        /* moved by io_uring */
 	double uring_bytes_per_s, calls_bytes_per_s; /* 0: there was no trial */
 	int32_t method;                              /* of the last transfers */
 } io_stats;
 
-/* io_backend_open - refuse IO_URING where uring_open refuses; under IO_AUTO `why` then says why
- * calls are used. segment_bytes as in uring_open, 0: URING_SEGMENT_BYTES. */
+/* io_backend_open - fail under IO_URING if uring_open fails; under IO_AUTO, `why` then has the
+ * reason why blocking calls are used. segment_bytes as in uring_open, 0: URING_SEGMENT_BYTES. */
 status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *why, err *e);
 
-/* A transfer: a write or a read, past the page cache or through it; watched by a listener, which
- * calls past the page cache call only at the end. */
+/* A transfer: a write or a read, direct or through the page cache. watched: with a listener, which
+ * direct blocking calls can only call at the end. */
 typedef struct io_kind {
 	size_t bytes;
 	bool writing, direct, watched;
 } io_kind;
 
-/* io_backend_is_forced - was io_uring asked for? x may be NULL. */
+/* io_backend_is_forced - return whether the user required io_uring. x may be NULL. */
 bool io_backend_is_forced(const io_backend *x);
 
-/* io_backend_ring - for the next transfer: io_uring, or NULL: calls. x may be NULL. */
+/* io_backend_ring - choose the method of the next transfer: io_uring, or NULL for blocking calls. x
+ * may be NULL. */
 uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s);
 
 void io_backend_stats(io_backend *x, bool writing, io_stats *t);
 
-/* io_backend_close - NULL is fine. */
+/* io_backend_close - close a backend, which may be NULL. */
 void io_backend_close(io_backend *x);
 
-/* Large reads and writes of an open file: by direct I/O past the page cache where file system,
- * offset and memory allow, by io_uring where that is faster, else by blocking calls. For direct
- * I/O, offsets, sizes and memory are multiples of IO_FD_ALIGN, a multiple of every device's sector.
- */
+/* Large reads and writes of an open file: by direct I/O if file system, offset and memory allow it,
+ * by io_uring if that is faster, otherwise by blocking calls. For direct I/O, offsets, sizes and
+ * memory are multiples of IO_FD_ALIGN, a multiple of every device's sector. */
 enum { IO_FD_ALIGN = 4096 };
 
-/* One file, open twice: through the page cache, and past it (-1: not possible, or not wanted). */
+/* One file, open twice: for the page cache, and for direct I/O (-1: not possible or not used). */
 typedef struct io_fd {
 	int fd, direct;
 	io_backend *io; /* NULL: blocking calls */
@@ -83,21 +83,21 @@ typedef struct io_fd {
 		.fd = -1, .direct = -1 \
 	}
 
-/* io_fd_chunk_recs - how many records make a chunk of about `bytes` (at least one record). Chunks
- * from the start of a file on are multiples of IO_FD_ALIGN, where the record size allows. */
+/* io_fd_chunk_recs - return the records of a chunk of about `bytes` (at least one record). Chunks
+ * from the start of a file on are multiples of IO_FD_ALIGN if the record size allows it. */
 size_t io_fd_chunk_recs(uint32_t record_bytes, size_t bytes);
 
-/* io_fd_open_direct - a second descriptor for the file of fd, with the same access mode, that goes
- * past the page cache; -1 where the file system cannot do that. */
+/* io_fd_open_direct - open the file of fd a second time, with the same access mode, for direct I/O;
+ * -1 if the file system does not support it. */
 int io_fd_open_direct(int fd, int access_mode);
 
-/* io_fd_use - let transfers of f, which is open, use io. Files in memory need no waiting, so these
- * use blocking calls unless io_uring is asked for; and ranks write large pieces in turns, because
- * the kernel lets one rank at a time copy to a file and the others would spin. */
+/* io_fd_use - let transfers of f, which is open, use io. Files in memory need no waiting, so they
+ * use blocking calls unless the user required io_uring; and ranks write large pieces in turns,
+ * because the kernel lets one rank at a time copy to a file and the others would spin. */
 void io_fd_use(io_fd *f, io_backend *io);
 
-/* io_fd_is_cached - is most of the range in the page cache? By samples; false where the kernel does
- * not say. */
+/* io_fd_is_cached - return whether most of the range is in the page cache, by samples; false if the
+ * kernel does not report it. */
 bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes);
 
 /* io_fd_will_read - prepare reading this range of f->fd from front to back: open f->direct if
@@ -105,15 +105,16 @@ bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes);
  * kernel to read ahead. Calls io_fd_use. */
 void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes);
 
-/* io_fd_read_at, io_fd_write_at - as file_read_at and file_write_at, past the page cache where
- * f->direct is open and memory is as far from a page as the offset. Any number of threads. */
+/* io_fd_read_at, io_fd_write_at - like file_read_at and file_write_at, but by direct I/O if
+ * f->direct is open and the memory has the same offset in a page as the file. Any number of
+ * threads. */
 status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e);
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 		      const char *path, err *e);
 
-/* io_fd_read_steps - io_fd_read_at with a listener (may be NULL): called after URING_STEP_BYTES or
- * less where io_uring reads, otherwise, and at last, at the end. */
+/* io_fd_read_steps - like io_fd_read_at, with a listener, which may be NULL. It is called after
+ * URING_STEP_BYTES or less if io_uring reads, and in any case at the end. */
 status io_fd_read_steps(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 			const arrivals *a, err *e);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A journal has to belong to this user; what it says is looked at by manifest.c before anything is
- * done. */
+/* A journal must belong to this user. manifest.c checks its contents before anything is done. */
 #include "journal.h"
 #include "file.h"
 #include "manifest.h"
@@ -31,10 +30,10 @@ status journal_begin(target *m, target_kind kind, bool sync, err *e)
 	if (file_rename_new(m->dirfd, from, to) != 0)
 		return err_sys(e, errno, "cannot make the journal of %s", quoted(m->path));
 	unfinished_forget(&m->temp);
-	status rc = target_ready(m, true, e); /* under its new name */
+	status rc = target_ready(m, true, e); /* look at it under its new name */
 	if (rc == ST_OK)
 		rc = sync_dir(m, sync, e);
-	if (rc != ST_OK) /* another file that somebody has put there stays */
+	if (rc != ST_OK) /* a file that another program has put there stays */
 		(void)file_remove(m->dirfd, to, &is, &removed);
 	return rc;
 }
@@ -44,7 +43,7 @@ status journal_put_aside(target *m, bool sync, err *e)
 	const char *old = target_hidden(m, TARGET_OLD);
 	file_id is;
 	if (!file_id_at(m->dirfd, m->base, &is))
-		return ST_OK; /* another kind of file is refused when the new one gets this name */
+		return ST_OK; /* another kind of file is refused when the manifest is renamed */
 	if (!role_wrote(ROLE_MANIFEST, m->dirfd, m->base))
 		return err_set(e, ST_REFUSED, "%s is no manifest of hetsort any more",
 			       quoted(m->path));
@@ -59,9 +58,9 @@ status journal_put_aside(target *m, bool sync, err *e)
 		return sync_dir(m, sync, e);
 	if (file_rename_new(m->dirfd, old, m->base) != 0 && errno != ENOENT)
 		return err_set(e, ST_IO,
-			       "%s was exchanged meanwhile; the file that had this name is %s now",
+			       "another program replaced %s; the file that had this name is %s now",
 			       quoted(m->path), quoted(old));
-	return err_set(e, ST_IO, "%s was exchanged meanwhile", quoted(m->path));
+	return err_set(e, ST_IO, "another program replaced %s", quoted(m->path));
 }
 
 /* ------------------------------------------------------------------------------- manifests */
@@ -71,8 +70,8 @@ static status load(const target *m, target_kind kind, manifest *l, err *e)
 	return manifest_load_own(l, m->dirfd, "journal", target_hidden(m, kind), e);
 }
 
-/* A part, as a target next to the manifest whose job's id it has. To be discarded on failure too.
- */
+/* Open a part next to the manifest as a target with the id of the manifest's job. Discard it after
+ * a failure too. */
 static status part_open(target *t, const target *m, const manifest *l, size_t i, err *e)
 {
 	char *path = manifest_part_path(m->path, &l->part[i], e);
@@ -83,8 +82,8 @@ static status part_open(target *t, const target *m, const manifest *l, size_t i,
 	return rc;
 }
 
-/* Does the part, to judge by its size, stand under its final name, or the hidden one? There it has
- * to belong to this user: others may write to some directories, and the name is no secret. */
+/* Set *there if the final name, or the hidden one, has a file with the size of the part. A hidden
+ * file must belong to this user: other users may write to the directory, and can guess the name. */
 static status look_for(const target *t, uint64_t bytes, bool hidden, bool *there, err *e)
 {
 	const char *name = hidden ? target_hidden(t, TARGET_TEMP) : t->base;
@@ -99,7 +98,7 @@ static status look_for(const target *t, uint64_t bytes, bool hidden, bool *there
 
 /* ------------------------------------------------------------------------------- the end */
 
-/* Is that of part 0 the name, but for the number? */
+/* Return whether the name differs from the name of part 0 only in the number. */
 static bool is_numbered(const char *name, const char *first, size_t rank)
 {
 	char text[NAME_MAX + 24];
@@ -137,8 +136,8 @@ bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t 
 	return ours;
 }
 
-/* Is it the part that the old manifest states? Its records are read: no number of a file would
- * survive a copy or a restored backup, and only few jobs have fewer parts than those before them.
+/* Check that the file is part i of the old manifest by reading its records: inode numbers and times
+ * do not survive a copy or a restored backup, and few jobs have fewer parts than their predecessor.
  */
 static status prove(const target *t, const manifest *old, size_t i, const char **why, err *e)
 {
@@ -154,7 +153,7 @@ static status prove(const target *t, const manifest *old, size_t i, const char *
 	return rc;
 }
 
-/* With the part's lock; it must not be exchanged between the proof and its end. */
+/* The part's lock is held. The file must not be replaced between the proof and its removal. */
 static status remove_proved(const target *t, const manifest *old, size_t i, err *note, err *e)
 {
 	struct stat before, now;
@@ -169,7 +168,7 @@ static status remove_proved(const target *t, const manifest *old, size_t i, err 
 	if (!why && (fstatat(t->dirfd, t->base, &now, AT_SYMLINK_NOFOLLOW) != 0 ||
 		     before.st_dev != now.st_dev || before.st_ino != now.st_ino ||
 		     memcmp(&before.st_ctim, &now.st_ctim, sizeof now.st_ctim) != 0))
-		why = "was changed meanwhile";
+		why = "has changed since";
 	if (why)
 		err_set(note, ST_REFUSED,
 			"the old part %s was not removed, as it is not what the old manifest "
@@ -180,8 +179,8 @@ static status remove_proved(const target *t, const manifest *old, size_t i, err 
 	return ST_OK;
 }
 
-/* A part of the old set that the new one does not have. Where it was removed by a job that was
- * killed then, that job's lock is left. */
+/* Remove a surplus part of the old set. If a job removed it and was killed then, only that job's
+ * lock is left. */
 static status remove_part(const target *m, const manifest *old, size_t i, const char *first,
 			  err *note, err *e)
 {
@@ -210,7 +209,7 @@ status journal_remove_old(const target *m, const char *first, size_t parts, err 
 	    (faccessat(m->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT))
 		return ST_OK;
 	status rc = load(m, TARGET_OLD, &old, &no_manifest);
-	if (rc == ST_REFUSED) { /* it names no parts */
+	if (rc == ST_REFUSED) { /* not a manifest: it names no parts */
 		rc = ST_OK;
 		old.parts = 0;
 	}
@@ -228,17 +227,17 @@ status journal_end(target *m, bool force, bool sync, err *e)
 	status rc = target_commit(m, force, e);
 	if (rc == ST_OK && sync)
 		rc = target_sync_name(m, e);
-	/* Look twice: a look that failed once proves nothing, and the file would stay. If it cannot
-	 * be removed, the next job does it. */
+	/* Look twice: one failed look proves nothing, and the file would stay. If it cannot be
+	 * removed, the next job removes it. */
 	if (rc == ST_OK &&
 	    (role_wrote(ROLE_MANIFEST, m->dirfd, old) || role_wrote(ROLE_MANIFEST, m->dirfd, old)))
 		(void)unlinkat(m->dirfd, old, 0);
 	return rc;
 }
 
-/* ------------------------------------------------------------------------------- going on */
+/* ------------------------------------------------------------------------------- recovery */
 
-/* The one of this manifest: m->id, kind and shown are set. False: there is none. */
+/* Find the journal of this manifest, and set m->id, kind and shown. False: no journal exists. */
 static bool find_journal(target *m)
 {
 	hidden_name h = { 0 };
@@ -253,13 +252,13 @@ static bool find_journal(target *m)
 	return found;
 }
 
-/* What is there of the parts. */
+/* The parts of a set that is being renamed. */
 typedef struct state {
-	unsigned hidden, named; /* so many, under which names */
+	unsigned hidden, named; /* parts under hidden and under final names */
 	char missing[NAME_MAX + 1];
 } state;
 
-/* With the lock of each part in turn: no rank of the job is left that could still rename. */
+/* Lock each part in turn, which proves that no rank of the job can still rename it. */
 static status look_at_parts(const target *m, const manifest *l, state *s, err *e)
 {
 	status rc = ST_OK;
@@ -304,8 +303,8 @@ static status name_parts(const target *m, const manifest *l, err *e)
 	return rc;
 }
 
-/* The old set is as it was as long as its manifest has its name, and where no part has one there is
- * nothing to lose. */
+/* Drop the journal. The old set is unchanged as long as its manifest has its name, and if no part
+ * has its final name, nothing is lost. */
 static status drop(const target *m, const state *s, err *e)
 {
 	const char *name = target_hidden(m, m->kind);
@@ -317,7 +316,7 @@ static status drop(const target *m, const state *s, err *e)
 			       quoted(m->path), quoted(s->missing), name);
 	return unlinkat(m->dirfd, name, 0) == 0
 		       ? ST_OK
-		       : err_sys(e, errno, "cannot remove '%s' beside %s", name, quoted(m->path));
+		       : err_sys(e, errno, "cannot remove '%s' next to %s", name, quoted(m->path));
 }
 
 static status go_on(target *m, const manifest *l, err *note, err *e)
@@ -333,7 +332,7 @@ static status go_on(target *m, const manifest *l, err *note, err *e)
 	return rc == ST_OK ? journal_end(m, force, true, e) : rc;
 }
 
-/* Without a lock its job may be at it. */
+/* Without a lock, the journal's job may still run. */
 static status check_lock(const target *m, err *e)
 {
 	return m->lock_fd >= 0
@@ -366,8 +365,8 @@ status journal_recover(target *m, unsigned *named, err *note, err *e)
 
 /* ------------------------------------------------------------------------------- cleaning */
 
-/* Open the manifest whose journal is of this output only: parts of a set are not ended by one of
- * their names. False: there is none. */
+/* Open the manifest whose journal is for this output only: the name of one part must not complete
+ * a whole set. False: no such journal exists. */
 static bool open_manifest_of(const target *t, target *m)
 {
 	hidden_name h = { 0 };
@@ -395,7 +394,7 @@ static status clean(target *t, cleaned *n, err *e)
 		rc = check_lock(t, e);
 	if (rc == ST_OK)
 		rc = journal_recover(t, &here.named, &n->note, e);
-	if (rc == ST_OK) /* of another manifest, it names this file */
+	if (rc == ST_OK) /* a journal of another manifest may name this file */
 		rc = manifest_settled(t->path, &quiet, e);
 	free(quiet);
 	n->removed += here.removed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Manifest, report and state use this. A document is dumped to memory and written as a whole, so
- * that no reader ever sees half of it. What is read is not trusted. */
+/* Used for manifests, reports and states. A document is dumped to memory and written as a whole, so
+ * that no reader sees an incomplete one. Documents that are read are not trusted. */
 #include "json.h"
 #include "file.h"
 #include "number.h"
@@ -170,7 +170,7 @@ static status put_text(const char *text, size_t bytes, target *t, uint64_t id, b
 	return rc == ST_OK ? closed : rc;
 }
 
-/* The text, which ends in a newline and not in a zero byte. doc is consumed. */
+/* Return the text, which ends in a newline and not in a zero byte. doc is consumed. */
 static char *format(json_t *doc, const char *path, size_t *bytes, err *e)
 {
 	char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
@@ -198,7 +198,7 @@ static status text_write(const char *text, size_t bytes, target *t, bool sync, e
 	status rc = put_text(text, bytes, t, id, false, sync, e);
 	if (rc == ST_OK)
 		rc = target_commit(t, true, e);
-	if (rc != ST_OK) /* the target may be written again, by another thread for instance */
+	if (rc != ST_OK) /* the target may be written again, maybe by another thread */
 		unfinished_remove(&t->temp);
 	return rc == ST_OK && sync ? target_sync_name(t, e) : rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JSON documents to files, by jansson. */
+/* Reads and writes JSON documents, by jansson. */
 #ifndef HETSORT_IO_JSON_H
 #define HETSORT_IO_JSON_H
 
@@ -8,43 +8,44 @@
 
 #include <jansson.h>
 
-/* json_name - a file name as a JSON string; if it is no UTF-8, bytes from 0x80 on come as \ooo. */
+/* json_name - make a JSON string of a file name; if it is not UTF-8, bytes from 0x80 on become
+ * \ooo. */
 json_t *json_name(const char *path);
 
-/* json_can_name - is the name UTF-8, so that the string is the name? */
+/* json_can_name - return whether the name is UTF-8, so that json_name does not change it. */
 bool json_can_name(const char *path);
 json_t *json_hex(const unsigned char *bytes, size_t n);
 json_t *json_checksum(checksum s);
 
-/* json_parse_hex - n numbers of 16 hexadecimal digits each, and no more. json_parse_checksum - a
- * checksum as json_checksum writes it. False: the text is none. */
+/* json_parse_hex - parse exactly n numbers of 16 hexadecimal digits each. json_parse_checksum -
+ * parse a checksum written by json_checksum. False: the text is something else. */
 bool json_parse_hex(const char *text, size_t n, uint64_t *number);
 bool json_parse_checksum(const char *text, checksum *sum);
 
-/* json_with, json_and - an object with one member more, an array with one value more. Both
- * arguments are consumed and may be NULL (no memory): then so is what is returned. */
+/* json_with, json_and - add a member to an object, a value to an array. Both arguments are consumed
+ * and may be NULL (no memory): then the result is NULL. */
 json_t *json_with(json_t *o, const char *key, json_t *value);
 json_t *json_and(json_t *a, json_t *value);
 
-/* json_parse - text of len bytes, which may hold anything; what it is ("manifest") and its name are
- * for messages. Refuses (ST_REFUSED, with line and column) what is no JSON. */
+/* json_parse - parse text of len arbitrary bytes; messages say what it is ("manifest") and its
+ * name. ST_REFUSED, with line and column: it is not JSON. */
 status json_parse(const char *text, size_t len, const char *what, const char *name, json_t **doc,
 		  err *e);
 
-/* json_read - the same of a regular file of at most 64 MiB. json_read_at - by a name in dirfd, that
- * this user has made. */
+/* json_read - parse a regular file of at most 64 MiB. json_read_at - the same for a name in dirfd;
+ * the file must belong to this user. */
 status json_read(const char *what, const char *path, json_t **doc, err *e);
 status json_read_at(int dirfd, const char *what, const char *name, json_t **doc, err *e);
 
-/* json_stage - doc, which is consumed and may be NULL (no memory), to the temporary file of t with
- * this id: all but its final name. */
+/* json_stage - write doc, which is consumed and may be NULL (no memory), to the temporary file of t
+ * with this id. The file is complete except for its final name. */
 status json_stage(json_t *doc, target *t, uint64_t id, bool fsync, err *e);
 
-/* json_write - doc, which is consumed and may be NULL (no memory), to t, under its final name when
- * it is complete; an existing file is replaced. */
+/* json_write - write doc, which is consumed and may be NULL (no memory), to t; it gets its final
+ * name when it is complete. An existing file is replaced. */
 status json_write(json_t *doc, target *t, bool fsync, err *e);
 
-/* text_write_role, json_write_role - text, or a document as json_write takes it, to the file of
+/* text_write_role, json_write_role - write a text, or a document like json_write, to the file of
  * this name, or to standard output for "-". An existing file is replaced only if hetsort wrote it
  * for the same role. */
 status text_write_role(file_role role, const char *path, const char *text, size_t bytes, bool fsync,

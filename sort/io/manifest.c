@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A manifest is what somebody else may have written: every member is looked at, none that is
- * unknown is passed over, and a part is a plain name in the manifest's own folder. */
+/* Anybody may have written a manifest: every member is checked, an unknown member is an error, and
+ * a part must be a plain name in the manifest's own directory. */
 #include "manifest.h"
 #include "kernel/key.h"
 #include "target.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is read, for messages. */
+/* The file that is read, for messages. */
 typedef struct source {
 	const char *what, *name;
 } source;
@@ -115,7 +115,7 @@ status manifest_load_own(manifest *m, int dirfd, const char *what, const char *n
 
 /* ------------------------------------------------------------------------ unfinished commits */
 
-/* Does the journal name the file as a part? A malformed one names none. */
+/* Return whether the journal names the file as a part. A malformed journal names none. */
 static bool names_part(const target *t, const char *journal)
 {
 	manifest m;
@@ -132,7 +132,7 @@ static bool names_part(const target *t, const char *journal)
 	return named;
 }
 
-/* All ranks say the same, whatever part of the set they read. */
+/* The message is the same on all ranks, although they read different parts of the set. */
 static status refuse_unsettled(const target *t, const hidden_name *journal, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -147,8 +147,8 @@ static status refuse_unsettled(const target *t, const hidden_name *journal, err 
 		       q, known ? q : "of its manifest");
 }
 
-/* *any: there are journals in the directory. One that this user may not list keeps them to itself.
- */
+/* Set *any if the directory contains journals. A directory that this user may not list counts as
+ * one without. */
 static status look_for_journals(const target *t, bool *any, err *e)
 {
 	hidden_name h = { 0 };
@@ -256,8 +256,8 @@ char *manifest_part_path(const char *path, const manifest_part *p, err *e)
 
 /* ------------------------------------------------------------ */
 
-/* %r is the number of a rank, and a set of parts may have been written by more or fewer ranks than
- * read it. Its manifest tells; where there is none, the next number's file does. */
+/* %r is the number of a rank, and more or fewer ranks may have written a set of parts than read it.
+ * The manifest has the number of parts; without one, a file with the next number is an error. */
 
 status parts_load(manifest *m, const char *pattern, char **name, err *e)
 {
@@ -267,14 +267,14 @@ status parts_load(manifest *m, const char *pattern, char **name, err *e)
 		return e->code;
 	if (access(*name, F_OK) == 0)
 		return manifest_load(m, *name, e);
-	char *quiet = NULL; /* it is missing also while a set is renamed */
+	char *quiet = NULL; /* a manifest is also missing while a set is renamed */
 	const status rc = manifest_settled(*name, &quiet, e);
 	free(quiet);
 	**name = '\0';
 	return rc;
 }
 
-/* A file with the number that follows the last one. */
+/* Refuse a file with the number after the last one. */
 static status refuse_more(const char *pattern, const char *manifest_name, size_t parts, err *e)
 {
 	char *next = name_expand(pattern, (int)parts, e);
@@ -294,8 +294,8 @@ static status refuse_more(const char *pattern, const char *manifest_name, size_t
 	return rc;
 }
 
-/* *parts: 0 where there is no manifest. Its names have to be those of the pattern: it may have been
- * named otherwise than its parts. */
+/* Set *parts to the number in the manifest, 0 without one. The manifest's own names must be those
+ * of the pattern, because somebody may have renamed it. */
 static status count_parts(const char *pattern, int ranks, size_t *parts, err *e)
 {
 	manifest m;
@@ -320,7 +320,7 @@ static status count_parts(const char *pattern, int ranks, size_t *parts, err *e)
 
 status parts_find(const settings *o, int ranks, bool *all, err *e)
 {
-	const char *alone = NULL; /* has no manifest */
+	const char *bare = NULL; /* an input without a manifest */
 	status rc = ST_OK;
 	*all = false;
 	for (size_t i = 0; i < o->ninputs && rc == ST_OK; i++) {
@@ -329,13 +329,13 @@ status parts_find(const settings *o, int ranks, bool *all, err *e)
 			continue;
 		rc = count_parts(o->inputs[i], ranks, &parts, e);
 		if (parts == 0)
-			alone = o->inputs[i];
+			bare = o->inputs[i];
 		else if (parts != (size_t)ranks || o->merge)
 			*all = true;
 	}
-	if (rc == ST_OK && *all && alone)
+	if (rc == ST_OK && *all && bare)
 		rc = err_set(e, ST_REFUSED,
 			     "input %s has no manifest, so it takes as many ranks as it has parts",
-			     quoted(alone));
+			     quoted(bare));
 	return rc;
 }

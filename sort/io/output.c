@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The steps from the name of the output to the file, which all ranks take together. */
+/* The steps from the name of the output to the complete file. All ranks take them together. */
 #include "output.h"
 #include "testing/failpoint.h"
 #include "file.h"
@@ -21,7 +21,7 @@
 static status describe_one(target *t, const char *path, const settings *opt, err *e)
 {
 	status rc = target_open(t, path, e);
-	if (rc == ST_OK) /* --resume finds out first whether it is its own */
+	if (rc == ST_OK) /* --resume may find its own output under this name */
 		rc = target_check(t, opt->force || opt->resume, e);
 	return rc;
 }
@@ -53,7 +53,7 @@ bool output_is_stream(const char *path)
 	       (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
 }
 
-/* Waits until somebody reads from a FIFO. */
+/* Opening a FIFO waits until a program reads from it. */
 static status open_stream(output *o, err *e)
 {
 	o->offset = FILE_APPEND;
@@ -91,8 +91,8 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 
 /* ------------------------------------------------------------ a job that ends before its time */
 
-/* Without the staged manifest there is no journal to come, so no part gets its name any more. Where
- * one stands already, all parts are to get theirs. */
+/* Return whether the journal exists, so that all parts will get their names. Without a journal, the
+ * staged manifest is removed: then no journal can come, and no part gets its name. */
 static bool set_counts(void *output_)
 {
 	const output *o = output_;
@@ -107,11 +107,11 @@ static char *part_name(int rank, const void *output_)
 	return name_expand(o->opt->output, rank, NULL);
 }
 
-/* Remove what killed ranks have left. Where the set counts, the last rank to come here gives the
- * names that are missing: each one has given up its locks before. */
+/* Remove the files of killed ranks. If the set counts, the last rank that comes here gives the
+ * parts their missing names: every rank has given up its locks before. */
 static void sweep_others(void *output_)
 {
-	static const double PATIENCE_S = 0.2; /* with the rank before it */
+	static const double PATIENCE_S = 0.2; /* for the previous rank */
 	const output *o = output_;
 	cleaned n;
 	err e = { ST_OK, "" };
@@ -129,7 +129,8 @@ static void sweep_others(void *output_)
 
 /* ------------------------------------------------------------------------------ making it */
 
-/* Before any rank locks its part: those of an earlier job may have to get their names yet. */
+/* Called before any rank locks its part, because parts of an earlier job may still need their
+ * names. */
 static status lock_manifest(output *o, unsigned *removed, err *note, err *e)
 {
 	unsigned named = 0;
@@ -182,8 +183,8 @@ static bool is_mark_of_part(const output *o, int i, uint64_t mark)
 	return is;
 }
 
-/* The number of the part that this file in the output's directory is the lock of; -1: of none. The
- * name shows the number, unless it was cut before it. */
+/* Return the number of the part whose lock this file in the output's directory is, or -1. The name
+ * contains the number, unless it was cut. */
 static int part_of_lock(const output *o, const char *file)
 {
 	enum { MOST_TRIED = 4096 };
@@ -302,19 +303,19 @@ status output_sync(output *o, bool sync, err *e)
 	return target_close(&o->file, fd, o->owner, sync, e);
 }
 
-/* May a manifest be there already? One that speaks of this output, where --resume found that under
- * its final name. */
+/* Return whether an existing manifest may be replaced. It may if --resume has found the output
+ * under its final name. */
 static bool replaces(const output *o)
 {
 	return o->opt->force || o->file.named;
 }
 
-/* Do all parts lie beside the manifest, where one process can go on with their names? Not those on
- * disks of their hosts. */
-static status lie_beside(output *o, comm *c, bool *beside)
+/* Set *near if all parts are in the manifest's directory, so that one process can complete their
+ * names. Parts on local disks of several hosts are not. */
+static status find_near(output *o, comm *c, bool *near)
 {
 	char name[UNFINISHED_NAME_BYTES] = "";
-	*beside = false;
+	*near = false;
 	if (o->manifest.base)
 		target_hidden_name(&o->manifest, TARGET_TEMP, name);
 	if (comm_bcast(c, name, sizeof name, 0) != ST_OK)
@@ -325,7 +326,7 @@ static status lie_beside(output *o, comm *c, bool *beside)
 	unfinished_hold();
 	strcpy(o->staged, mine ? name : "");
 	unfinished_release();
-	*beside = comm_agree(c, mine ? ST_OK : ST_REFUSED) == ST_OK;
+	*near = comm_agree(c, mine ? ST_OK : ST_REFUSED) == ST_OK;
 	return atomic_load(&c->broken) ? ST_PEER : ST_OK;
 }
 
@@ -334,8 +335,8 @@ static uint64_t fold_or(uint64_t a, uint64_t b)
 	return a | b;
 }
 
-/* Does this rank read the file that has the name of part i? By its own view of the directory, as
- * numbers of devices differ between hosts. */
+/* Return whether this rank reads the file with the name of part i, by its own view of the
+ * directory, because device numbers differ between hosts. */
 static bool reads_part(const output *o, size_t i)
 {
 	char *path = part_name((int)i, o);
@@ -344,7 +345,8 @@ static bool reads_part(const output *o, size_t i)
 	return reads;
 }
 
-/* Before the journal, whose kind says it to whoever ends this commit: do old parts have to stay? */
+/* Decide before the journal whether old parts must stay. The kind of the journal keeps this for a
+ * process that completes the commit. */
 static status spare_old(output *o, comm *c, err *note)
 {
 	const size_t parts = (size_t)c->size;
@@ -372,15 +374,16 @@ static status spare_old(output *o, comm *c, err *note)
 	return rc;
 }
 
-/* From here on a set counts; what is under the names of the old one changes after this. With the
- * lock, each step that gives names: what ends the process comes before it or after. */
+/* Begin the journal: from now on the new set counts, and files of the old set may be replaced. Each
+ * step that gives names holds the list of unfinished files, so that a signal ends the process
+ * before or after it. */
 static status begin_set(output *o, comm *c, err *note, err *e)
 {
-	bool beside;
-	status rc = lie_beside(o, c, &beside);
-	if (rc == ST_OK && beside)
+	bool near;
+	status rc = find_near(o, c, &near);
+	if (rc == ST_OK && near)
 		rc = spare_old(o, c, note);
-	if (rc == ST_OK && beside) {
+	if (rc == ST_OK && near) {
 		const target_kind kind = !replaces(o)                    ? TARGET_ADDS
 					 : o->spares_old || !o->per_rank ? TARGET_REPLACES_ONE
 									 : TARGET_REPLACES;
@@ -425,12 +428,12 @@ static status name_manifest(output *o, comm *c, err *note, err *e)
 
 status output_commit(output *o, comm *c, err *note, err *e)
 {
-	/* from here on no rank stops for a signal: all files get their names, or none */
+	/* from now on no rank stops for a signal: all files get their names, or none */
 	unfinished_settle();
 	status rc = o->owner ? target_ready(&o->file, o->opt->force, e) : ST_OK;
 	if (rc == ST_OK && o->manifest.base)
 		rc = target_ready(&o->manifest, replaces(o), e);
-	/* a directory that cannot be synced shows before any name changes */
+	/* find out whether the directory can be synced before any name changes */
 	if (rc == ST_OK && o->owner && o->opt->fsync)
 		rc = file_sync_dir(o->file.dirfd, o->file.path, e);
 	rc = comm_agree(c, rc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The output: one file that all ranks write at exact offsets, one a rank, or
- * standard output; a manifest lists the parts, or the one file. No file gets its final name before
- * all ranks are done. */
+/* The output: one file that all ranks write at exact offsets, one file per rank, or standard
+ * output. A manifest lists the parts, or the only file. No file gets its final name before all
+ * ranks have succeeded. */
 #ifndef HETSORT_IO_OUTPUT_H
 #define HETSORT_IO_OUTPUT_H
 
@@ -10,84 +10,85 @@
 #include "base/settings.h"
 
 typedef struct output {
-	bool is_stdout; /* or another stream: a FIFO or a device with no place in it */
+	bool is_stdout; /* or another stream: a FIFO or a character device */
 	bool per_rank;
-	bool listed;     /* a manifest is written: of parts, and of one file where asked for */
-	bool journaled;  /* a journal stands, or stood: the set of parts counts */
-	bool spares_old; /* parts of the old set that the new one does not have are not removed */
-	bool owner;      /* this rank creates, renames or removes a file of its own */
+	bool listed;     /* a manifest is written: of parts, or of one file if requested */
+	bool journaled;  /* a journal was begun: the new set of parts counts */
+	bool spares_old; /* surplus parts of the old set are not removed */
+	bool owner;      /* this rank creates, renames and removes its own file */
 	target file;
-	target manifest;                    /* rank 0, where listed: where the manifest goes */
-	char staged[UNFINISHED_NAME_BYTES]; /* the manifest's name, until it is that of a journal */
-	uint64_t kept_id;   /* of a temporary file that outlives the program; 0: there is none */
-	unfinished_end end; /* what this rank does where the job ends before its time */
+	target manifest;                    /* on rank 0, if listed */
+	char staged[UNFINISHED_NAME_BYTES]; /* the manifest's name before it becomes a journal */
+	uint64_t kept_id;   /* of a temporary file that outlives the program; 0: none */
+	unfinished_end end; /* the work of this rank if the job ends early */
 	int rank, size;
 	const settings *opt;
 	int fd;                 /* -1: not open */
 	uint64_t header_bytes;  /* before the records of this rank's file, */
 	uint64_t trailer_bytes; /* and after them; by frame_read() */
-	uint64_t offset; /* where this rank's records start in the file, FILE_APPEND for stdout */
+	uint64_t offset;        /* of this rank's records in the file; FILE_APPEND for stdout */
 } output;
 
-/* output_describe - find the directory and refuse, before any work, a name that exists (without
- * force; with resume see output_spare_old) or is no plain file. Touches nothing. */
+/* output_describe - find the directory, and refuse an existing name (unless force; with resume see
+ * output_spare_old) or anything but a plain file. Changes nothing. */
 status output_describe(output *o, const settings *opt, int rank, err *e);
 
-/* output_is_stream - is it "-", or the name of a FIFO or of a character device? */
+/* output_is_stream - return whether path is "-" or the name of a FIFO or character device. */
 bool output_is_stream(const char *path);
 
-/* output_lock - collective: lock what this rank owns, and remove what killed jobs have left there:
- * *removed files, but not the one that was kept with this id. What one has begun to rename is
- * renamed first; note, on rank 0: of old parts that stay. Refuses if another job is making it, and
- * still is after patience_s. */
+/* output_lock - collective: lock the files that this rank owns. Complete a renaming that a killed
+ * job has begun, and remove the files that killed jobs have left, *removed of them, except the one
+ * kept with this id. note, on rank 0: an old part that stays. ST_REFUSED: another job is still
+ * making the output after patience_s. */
 status output_lock(output *o, comm *c, uint64_t kept_id, double patience_s, unsigned *removed,
 		   err *note, err *e);
 
-/* output_sweep_parts - what a killed job of more ranks has left of parts that this one does not
- * have, as their locks show. */
+/* output_sweep_parts - remove the parts that a killed job with more ranks has left, if their locks
+ * note them. */
 void output_sweep_parts(const output *o);
 
-/* output_create - collective: make the temporary file (rank 0, or each rank its own), with room for
- * the bytes; id is the same on all ranks. offset, bytes: this rank's part of total. */
+/* output_create - collective: create the temporary file (on rank 0, or one per rank) with space for
+ * its bytes; id is the same on all ranks. offset, bytes: this rank's part of total. */
 status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t bytes,
 		     uint64_t total, err *e);
 
-/* output_keep - the temporary file is complete: it outlives the program, for a later one. */
+/* output_keep - let the complete temporary file outlive the program. */
 void output_keep(output *o);
 
-/* output_find - open the one that was kept with this id, or what has the final name already; false:
- * there is none, or it has another size. The other arguments as in output_create. */
+/* output_find - open the file that was kept with this id, or the file with the final name. False:
+ * neither exists with the right size. The other arguments as in output_create. */
 bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64_t total);
 
-/* output_spare_old - with resume and without force: refuse what has the final names, unless the
- * output was found, and found there. */
+/* output_spare_old - with resume and without force: refuse files with the final names, unless the
+ * output was found under them. */
 status output_spare_old(output *o, bool found, err *e);
 
-/* output_drop - close and remove what was kept. False: another file stays in its place. */
+/* output_drop - close and remove the kept file. False: another file has its name, and stays. */
 bool output_drop(output *o);
 
-/* output_has_room - can the disk of this rank's own file hold so many bytes? True where one file is
- * for all ranks: its size is known from the start. */
+/* output_has_room - return whether the disk of this rank's own file has room for `bytes`. True if
+ * all ranks write one file, because its size is known from the start. */
 bool output_has_room(const output *o, uint64_t bytes);
 
-/* output_sync - this rank's bytes to the disk, if fsync, and close. */
+/* output_sync - close this rank's file; if fsync, write its bytes to the disk first. */
 status output_sync(output *o, bool fsync, err *e);
 
-/* output_commit - collective, after all have synced and verified, and rank 0 has staged the
- * manifest: final names, synced, and looked at. What the job reads stays in any case, also if it is
- * part of the set that is replaced. note, on rank 0: of old parts that stay. */
+/* output_commit - collective, after all ranks have synced and verified, and rank 0 has staged the
+ * manifest: give all files their final names, sync the names, and look at the files again. Files
+ * that the job reads always stay, even in the set that is replaced. note, on rank 0: an old part
+ * that stays. */
 status output_commit(output *o, comm *c, err *note, err *e);
 
-/* output_share_lock - collective, after all have locked what they own: where this rank owns
- * nothing, it removes the owner's lock as well if its process is ended, unless that lock notes
+/* output_share_lock - collective, after all ranks have locked the files that they own: if the
+ * process of a rank that owns no file is ended, it removes the owner's lock, unless that lock notes
  * files. */
 status output_share_lock(output *o, comm *c);
 
-/* output_name - as the user knows it. */
+/* output_name - return the name for messages. */
 const char *output_name(const output *o);
 
-/* output_release - remove what is not committed, and locks. output_discard - and release all else:
- * until then this rank looks after those that die before they have done it. */
+/* output_release - remove uncommitted files, and locks. output_discard - release everything: until
+ * then this rank removes the files of ranks that were killed before their release. */
 void output_release(output *o);
 void output_discard(output *o);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The share as extents of files, each open twice: through the page cache and past it, to the end,
- * or where they are many, while it is read. A
- * file is mapped only if its pages are in memory already. */
+/* A share consists of extents of files. Each file is open twice, for the page cache and for direct
+ * I/O: until the end, or, if there are many files, only while it is read. A file is mapped only if
+ * its pages are in memory already. */
 #include "reader.h"
 #include "base/clock.h"
 #include "base/lower_bound.h"
@@ -21,18 +21,18 @@
 
 enum {
 	CHUNK_BYTES = 4 << 20,
-	/* from the read to the checksum nothing tells a bit that flips; and these stay in the cache
-	   until their entries are made */
+	/* small, because a bit that flips between read and checksum is not detected, and so that
+	 * records stay in the cache until their entries are made */
 	STEP_BYTES = URING_STEP_BYTES,
-	MOST_OPEN = 128, /* extents; opening more for each read costs little beside it */
-	OPEN_PART = 64   /* of the files that a process, of many ranks perhaps, may have open */
+	MOST_OPEN = 128, /* extents; to open others for each read costs little compared to it */
+	OPEN_PART = 64   /* a rank uses 1 / OPEN_PART of the files that a process may open */
 };
 
-/* What the share has of one file. */
+/* The part of the share in one file. */
 typedef struct extent {
 	const input_file *f;
-	io_fd fd;       /* open, or none */
-	uint64_t skip;  /* the file's records before it */
+	io_fd fd;       /* open, or IO_FD_NONE */
+	uint64_t skip;  /* records of the file before it */
 	uint64_t at, n; /* its place in the share */
 } extent;
 
@@ -40,12 +40,12 @@ struct reader {
 	layout lay;
 	direct_io direct;
 	io_backend *io;
-	size_t chunk; /* records: chunks of a file end at multiples of it */
+	size_t chunk; /* in records: chunks of a file end at multiples of it */
 	size_t extents;
 	extent *extent;
 };
 
-/* Where record `at` of the share, which is in extent f, lies in its file. */
+/* Return the offset in its file of record `at` of the share, which is in extent f. */
 static uint64_t offset_of(const extent *f, uint64_t at, const layout *l)
 {
 	return f->f->frame.header_bytes + (f->skip + at - f->at) * l->record_bytes;
@@ -69,7 +69,7 @@ static void close_extent(const io_fd *fd)
 		close(fd->direct);
 }
 
-/* The file of an extent, until end_reading. */
+/* Set *fd to the open file of an extent, until end_reading. */
 static status begin_reading(const reader *r, const extent *f, io_fd *fd, err *e)
 {
 	*fd = f->fd;
@@ -173,11 +173,11 @@ status reader_check(const reader *r, err *e)
 
 /* ------------------------------------------------------------------------------- as memory */
 
-/* Whoever reads a page of a mapping that its file no longer has gets SIGBUS, which would end the
- * process. A table holds the mappings of the process. The handler of SIGBUS, which runs on the
- * thread that read the page, looks there for the address. If it finds it, it marks the mapping, and
- * puts a page of zeros in place of the missing one, so the thread continues. Whoever opened the
- * mapping asks for the mark at the end, before anything made from it counts. Any other SIGBUS is
+/* A thread that reads a page of a mapping after the file was truncated gets SIGBUS, which would end
+ * the process. A table contains the mappings of the process. The handler of SIGBUS, which runs on
+ * the thread that read the page, searches the table for the address. If it finds it, it marks the
+ * mapping and replaces the missing page by a page of zeros, so the thread continues. The code that
+ * opened the mapping checks the mark at the end, before it uses any result. Any other SIGBUS is
  * handled as if this module did not exist.
  *
  * A slot of the table is taken and left under the lock by threads that open and close. The handler
@@ -220,12 +220,13 @@ static void on_bus_error(int signum, siginfo_t *info, void *context)
 		atomic_store(&s->shrank, true);
 	} else if (table.before.sa_flags & SA_SIGINFO) {
 		table.before.sa_sigaction(signum, info, context);
-	} else { /* with the old action the access fails again when this returns */
+	} else { /* the access fails again, with the old action, when this returns */
 		(void)sigaction(SIGBUS, &table.before, NULL);
 	}
 }
 
-/* Under the lock: also where another part of the program has changed the action since. */
+/* Install the handler, under the lock, even if another part of the program has changed the action
+ * since. */
 static bool install(void)
 {
 	struct sigaction a = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO }, now;
@@ -322,7 +323,7 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 	return sum;
 }
 
-/* A read under way: of its records, those before `seen` have their checksum and entries. */
+/* A read in progress: its records before `seen` have their checksum and entries. */
 typedef struct arriving {
 	const reader *r;
 	const input_file *f;
@@ -346,7 +347,7 @@ static void see_records(void *arriving_, const unsigned char *end)
 	a->seen = came;
 }
 
-/* n records of one file, open as fd; `done` of the load are there. */
+/* Read n records of one file, open as fd; `done` records of the load have been read before. */
 static status load_chunk(const reader *r, const extent *f, const io_fd *fd, uint64_t at, size_t n,
 			 size_t done, unsigned char *to, loading *l, err *e)
 {
@@ -354,7 +355,7 @@ static status load_chunk(const reader *r, const extent *f, const io_fd *fd, uint
 	const size_t step = fd->direct < 0 || l->in_place ? size_min(n, step_recs(&r->lay)) : n;
 	for (size_t i = 0, k; i < n; i += k, to += k * bytes) {
 		arriving a = { r, f->f, to, done + i, 0, l };
-		const arrivals told = { see_records, &a };
+		const arrivals listener = { see_records, &a };
 		k = size_min(n - i, step);
 		if (l->in_place) {
 			progress_add(PROGRESS_READ, k * bytes);
@@ -362,7 +363,7 @@ static status load_chunk(const reader *r, const extent *f, const io_fd *fd, uint
 			continue;
 		}
 		const status rc = io_fd_read_steps(fd, to, k * bytes, offset_of(f, at + i, &r->lay),
-						   f->f->path, &told, e);
+						   f->f->path, &listener, e);
 		if (rc != ST_OK)
 			return rc;
 	}
@@ -388,9 +389,8 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 	return ST_OK;
 }
 
-/* Read n records in turn to one buffer, and take their checksum (l), or inspect them (seen). Chunks
- * end at multiples of IO_FD_ALIGN where the record size allows, so that they go past the page cache
- * whole. */
+/* Read n records chunk by chunk to one buffer, and compute their checksum (l) or inspect them
+ * (seen). Chunks end at multiples of IO_FD_ALIGN if the record size allows it, for direct I/O. */
 static status read_all(const reader *r, uint64_t n, mem *m, loading *l, inspected *seen, err *e)
 {
 	const size_t most = (size_t)u64_min(n, r->chunk);

@@ -12,8 +12,8 @@
 
 typedef struct reader reader;
 
-/* Records that come one after the other: the next n to `to`; *got < n: these are the last. On
- * failure *got is undefined. */
+/* A source of records in order: puts the next n at `to`; *got < n: these are the last. On failure
+ * *got is undefined. */
 typedef status record_take(void *from, unsigned char *to, size_t n, size_t *got, err *e);
 
 typedef struct reader_plan {
@@ -23,84 +23,83 @@ typedef struct reader_plan {
 	io_backend *io; /* outlives the reader; NULL: blocking calls */
 } reader_plan;
 
-/* reader_open - out is NULL on failure. */
+/* reader_open - open the share; *out is NULL on failure. */
 status reader_open(reader **out, const input *in, const reader_plan *p, err *e);
 
-/* reader_align - how far from a page's start memory has to begin for the records from `at` of the
- * share on to be read past the page cache. */
+/* reader_align - return the offset in a page at which memory must begin, so that direct I/O can
+ * read the records from `at` of the share on. */
 size_t reader_align(const reader *r, uint64_t at);
 
-/* reader_chunk - how many records from `at` of the share on, at most n, make one read: of one file,
- * and as a rule ending at a multiple of IO_FD_ALIGN. */
+/* reader_chunk - return how many records from `at` of the share on, at most n, to read at once: all
+ * from one file, and usually ending at a multiple of IO_FD_ALIGN. */
 size_t reader_chunk(const reader *r, uint64_t at, uint64_t n);
 
-/* reader_chunks - how many reads these are for the whole share. */
+/* reader_chunks - return the number of such reads for the whole share. */
 uint64_t reader_chunks(const reader *r);
 
-/* What reader_load makes of records besides. */
+/* The work of reader_load in addition to reading. */
 typedef struct loading {
-	entry *entries; /* one for each; NULL: none */
-	/* called for records that have arrived and are still in the cache; NULL: nobody */
+	entry *entries; /* room for an entry per record; NULL: make none */
+	/* called for records that have arrived and are still in the cache; NULL: no call */
 	void (*arrived)(void *arrived_to, uint64_t pos, size_t n);
 	void *arrived_to;
-	bool in_place;   /* the records are where they should go already, by reader_map */
-	uint64_t pos;    /* of the first of them */
-	checksum sum;    /* joined with that of the records */
-	double verify_s; /* and what it took, added */
+	bool in_place;   /* the records are in place already, by reader_map */
+	uint64_t pos;    /* position of the first record */
+	checksum sum;    /* the checksum of the records is added, */
+	double verify_s; /* and the seconds that it took */
 } loading;
 
-/* reader_load - n records from `at` of the share on to memory that is as far from a page as
- * reader_align says. l NULL: only read them. Their checksum is taken as they come: of each 256 KiB
- * when they are read, or, past the page cache without io_uring, of each chunk. */
+/* reader_load - read n records from `at` of the share on to memory with the offset in a page that
+ * reader_align returns. l NULL: only read them. The checksum is computed while they arrive: of each
+ * 256 KiB, or, with direct I/O but without io_uring, of each chunk. */
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e);
 static inline status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
 {
 	return reader_load(r, at, n, to, NULL, e);
 }
 
-/* A part of a file as memory, without a copy: for files whose pages are in memory already. */
+/* A part of a file mapped into memory: for files in the page cache. */
 typedef struct mapped {
 	unsigned char *page; /* NULL: not mapped */
 	size_t bytes, slot;
 } mapped;
 
-/* mapped_open - map bytes [offset, offset + bytes) of fd for reading; returns where they begin, or
- * NULL if they cannot be mapped: then read them. Main thread of a rank, as mapped_close. */
+/* mapped_open - map bytes [offset, offset + bytes) of fd for reading. Returns their begin, or NULL
+ * if they cannot be mapped: then read them. Main thread of a rank, like mapped_close. */
 const unsigned char *mapped_open(mapped *m, int fd, uint64_t offset, size_t bytes);
 
-/* mapped_shrank - whether somebody read a page that the file no longer had. It read zeros. */
+/* mapped_shrank - return whether a page was read after the file had lost it. It read as zeros. */
 bool mapped_shrank(const mapped *m);
 
 void mapped_close(mapped *m);
 
-/* reader_map - the records of the share as memory without a copy, or NULL where they have to be
- * read: they are not in memory, or in several files. m is to be closed after them. Whoever uses
- * them calls reader_check_map at the end, before what was made from them counts: ST_IO if a file
- * has changed since. */
+/* reader_map - map the records of the share. NULL: they must be read, because they are not in the
+ * page cache or in several files. Close m after their last use. reader_check_map - check after
+ * their last use, before any result is used, that the files have not changed (ST_IO). */
 const unsigned char *reader_map(const reader *r, mapped *m);
 status reader_check_map(const reader *r, const mapped *m, err *e);
 
-/* reader_check - has any of the files changed since it was described? (ST_IO) */
+/* reader_check - check that no file has changed since it was described (ST_IO). */
 status reader_check(const reader *r, err *e);
 
 void reader_close(reader *r);
 
-/* reader_entries - the entries of n records that lie at positions pos on (e NULL: none), and their
- * checksum; adds to *verify_s the seconds that the checksum took. */
+/* reader_entries - make the entries of n records at positions from pos on (unless e is NULL), and
+ * return their checksum; add to *verify_s the seconds that the checksum took. */
 checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, uint64_t pos,
 			entry *e, double *verify_s);
 
-/* reader_sum - the checksum of the share, and no more. Memory: 4 MiB. */
+/* reader_sum - read the share and compute only its checksum. Memory: 4 MiB. */
 status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, err *e);
 
-/* reader_inspect - inspect n records of f from offset on.
- * ST_INVALID, without a sentence: they are out of order; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
+/* reader_inspect - inspect n records of f from offset on. ST_INVALID, without a sentence: they are
+ * out of order; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
 status reader_inspect(const io_fd *f, const char *path, uint64_t offset, uint64_t n,
 		      const layout *l, mem *m, inspected *seen, err *e);
 
-/* reader_inspect_part - the same of a part that a manifest states, by its name in dirfd, never
- * through a link, and never waiting for it. *why: the first thing that is not as stated, but for
- * keys, "is missing" for instance; NULL: nothing. */
+/* reader_inspect_part - inspect a part of a manifest by its name in dirfd, without following a link
+ * or waiting for a FIFO. *why: the first difference from the manifest, except in keys, for example
+ * "is missing"; NULL: no difference. */
 status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, mem *m,
 			   inspected *seen, const char **why, err *e);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* File names cannot be trusted: links, mounts and directories give one file several names. So files
- * are compared by the numbers of their file system and of themselves, and files that do not exist
- * yet by those of their directory and by their name. Numbers of different hosts are not comparable;
- * there the lock of the output protects. Touches nothing. Costs a few system calls and 250 bytes
- * of memory per use. */
+ * are compared by device and inode, and files that do not exist yet by the device and inode of
+ * their directory and by their name. These numbers cannot be compared between hosts; there the lock
+ * of the output protects. Changes no file. Costs a few system calls and 250 bytes of memory per
+ * use. */
 #include "registry.h"
 
 #include <stdio.h>
@@ -48,9 +48,9 @@ static void add(registry *g, enum how how, file_role role, const char *path, int
 		 cut ? path + len - (sizeof u->path - 4) : path);
 }
 
-/* st: NULL, there is no file. Devices and sockets do not count: they may be read and written, and
- * read twice, without harm. The number of uses follows from the options, so that a simulated job
- * always takes the same time. */
+/* Add a use. st NULL: no file exists. Devices and sockets do not count: they may be read and
+ * written, and read twice, without harm. The number of uses depends only on the options, so that a
+ * simulated job always takes the same time. */
 static void add_file(registry *g, enum how how, file_role role, const char *path, int rank,
 		     const struct stat *st)
 {
@@ -86,8 +86,8 @@ void registry_workdir(registry *g, const char *path, const char *prefix, bool wi
 		closedir(d);
 }
 
-/* Names that hetsort makes and removes as it needs them are refused. A name that cannot be made is
- * refused by whoever makes it. */
+/* Add a use of a name. Names that hetsort creates and removes for itself are refused. A name that
+ * cannot be created is reported later, by the code that creates it. */
 static void add_target(registry *g, file_role role, const char *path, int rank)
 {
 	target t;
@@ -163,9 +163,9 @@ static void name_use(const file_use *u, char *text, size_t bytes)
 	snprintf(text, bytes, "%s %s%s", role_name((file_role)u->role), quoted(u->path), whose);
 }
 
-/* Several options may read one file, but records that are read twice are a mistake. Names of one
- * file may be replaced by different files: they are links. The plan and hetsim's report may follow
- * each other on standard output. */
+/* Return whether two uses of one file exclude each other. Several options may read one file, but
+ * reading records twice is a mistake. Two links to one file may be replaced by different files. The
+ * plan and hetsim's report may follow each other on standard output. */
 static bool exclude(const file_use *a, const file_use *b)
 {
 	if (a->how == NOTHING || b->how == NOTHING || same(a, b) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The files that a job reads, makes, replaces or removes, each known by more than its name. They
+/* The files that a job reads, makes, replaces or removes, identified by more than their names. They
  * are compared before the first byte is written, so no file is lost because two options name it. */
 #ifndef HETSORT_IO_REGISTRY_H
 #define HETSORT_IO_REGISTRY_H
@@ -8,46 +8,47 @@
 
 enum { REGISTRY_HOST_BYTES = 64, REGISTRY_PATH_BYTES = 128 };
 
-/* One use of a file: of itself, or, of what is to be made, of its directory and name. */
+/* One use of a file, identified by device and inode of the file, or, if it does not exist, of its
+ * directory. */
 typedef struct file_use {
 	uint64_t dev, ino, mark; /* mark: a hash of the name */
 	int32_t how, role, number;
-	int32_t rank; /* whose it is; -1: of all */
+	int32_t rank; /* that uses it; -1: all ranks */
 	char host[REGISTRY_HOST_BYTES];
-	char path[REGISTRY_PATH_BYTES]; /* its end, if it is longer */
+	char path[REGISTRY_PATH_BYTES]; /* the end of a longer path */
 } file_use;
 
 typedef struct registry {
 	file_use *use;
 	size_t n, room;
-	const char *workdir; /* NULL: there is none, or it does not exist yet; else */
-	dev_t workdir_dev;   /* names in it that begin with prefix are hetsort's */
+	const char *workdir; /* NULL: no workdir, or it does not exist yet */
+	dev_t workdir_dev;
 	ino_t workdir_ino;
-	const char *prefix;
+	const char *prefix; /* names in the workdir that begin with it belong to hetsort */
 	char host[REGISTRY_HOST_BYTES];
 	err e; /* the first failure: no memory, or a name that is refused */
 } registry;
 
-/* registry_workdir - the directory whose files with this prefix the job may replace or remove; both
- * texts must outlive g. To be called before registry_writes. with_files: register its files. */
+/* registry_workdir - set the directory whose files with this prefix the job may replace or remove;
+ * both texts must outlive g. Call it before registry_writes. with_files: register its files. */
 void registry_workdir(registry *g, const char *path, const char *prefix, bool with_files);
 
-/* registry_reads - register the file of this name, "-" for standard input, if it exists; devices
- * and sockets are left out, because nothing can be lost with them. registry_writes - a file that is
- * made or replaced, "-" for standard output. Refuses names that are kept for temporary files and
- * for those of the workdir. rank: whose file it is, or -1. */
+/* registry_reads - register the file of this name, "-" for standard input, if it exists, except
+ * devices and sockets, which lose nothing. registry_writes - register a file that is made or
+ * replaced, "-" for standard output. Refuses names that are reserved for temporary files and files
+ * of the workdir. rank: the rank that uses the file, or -1. */
 void registry_reads(registry *g, file_role role, const char *path, int rank);
 void registry_writes(registry *g, file_role role, const char *path, int rank);
 
 /* registry_compare - refuse a file that one of n uses replaces or makes and another one uses, and
- * an input that is read twice. *late: whether a file was refused that rank 0 writes at the end.
- * The uses are sorted. */
+ * an input that is read twice. *late: a refused file is one that rank 0 writes at the end. Sorts
+ * the uses. */
 status registry_compare(file_use *use, size_t n, bool *late, err *e);
 
-/* registry_use_is_sound - is this use, which that rank has sent, possible? */
+/* registry_use_is_sound - return whether this use, sent by that rank, is possible. */
 bool registry_use_is_sound(const file_use *u, int rank);
 
-/* registry_check - the same of what is registered in g, and its first failure. */
+/* registry_check - return the first failure of a registration, or compare all uses in g. */
 status registry_check(registry *g, err *e);
 void registry_free(registry *g);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names are resolved once, in a directory held open, and no symbolic link is followed there. */
+/* Names are resolved once, in a directory that is kept open, and symbolic links are not followed.
+ */
 #include "target.h"
 #include "base/minmax.h"
 #include "file.h"
@@ -58,16 +59,17 @@ static status set_mode(const target *t, int fd, mode_t mode, err *e)
 		       : err_sys(e, errno, "cannot set the mode of %s", quoted(t->path));
 }
 
-/* Before there is a byte in it. Until all is written, its owner may write to it in any case. */
+/* Set the mode and group while the file is empty. Until it is complete, its owner may write to it.
+ */
 static status set_rights(target *t, int fd, err *e)
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0)
-		return err_sys(e, errno, "cannot look at the file beside %s", quoted(t->path));
+		return err_sys(e, errno, "cannot look at the file next to %s", quoted(t->path));
 	const mode_t has = st.st_mode & RIGHTS;
 	t->mode = t->replaces ? t->old_mode : has & (t->most | OWNERS);
 	if (t->replaces && st.st_gid != t->old_gid && fchown(fd, (uid_t)-1, t->old_gid) != 0)
-		t->mode &= (mode_t)~GROUPS; /* they were another group's */
+		t->mode &= (mode_t)~GROUPS; /* these rights were for another group */
 	const mode_t now = t->mode | OWNERS;
 	return now == has ? ST_OK : set_mode(t, fd, now, e);
 }
@@ -114,7 +116,7 @@ status target_attach(target *t, uint64_t id, int *fd, err *e)
 	unfinished_note(&t->temp);
 	*fd = openat(t->dirfd, t->temp.name, TEMP_FLAGS);
 	return *fd >= 0 ? ST_OK
-			: err_sys(e, errno, "cannot open the file beside %s", quoted(t->path));
+			: err_sys(e, errno, "cannot open the file next to %s", quoted(t->path));
 }
 
 void target_keep(target *t, bool with_lock)
@@ -153,7 +155,7 @@ status target_close(target *t, int fd, bool hold, bool sync, err *e)
 	if (t->mode && t->mode != (t->mode | OWNERS))
 		rc = set_mode(t, fd, t->mode, e);
 	if (rc == ST_OK && sync && t->lock_fd >= 0)
-		(void)fdatasync(t->lock_fd); /* else only the file stays after a loss of power */
+		(void)fdatasync(t->lock_fd); /* first, so that no file is left without its note */
 	if (rc == ST_OK && sync && fsync(fd) != 0)
 		rc = err_sys(e, errno, "cannot sync %s", quoted(t->path));
 	if (rc == ST_OK && hold && (t->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
@@ -165,11 +167,11 @@ status target_close(target *t, int fd, bool hold, bool sync, err *e)
 
 static int read_block(int fd, char *to, size_t n, off_t at)
 {
-	errno = EIO; /* for a file that ends before */
+	errno = EIO; /* if the file is too short */
 	return file_read_at(fd, to, n, (uint64_t)at, "", NULL) == ST_OK ? 0 : errno;
 }
 
-/* Is the file as it was written? All blocks of a text are compared, else the first and the last. */
+/* Compare the file with the written one: all blocks of a text, else the first and the last. */
 static int compare_content(const target *t, int fd, off_t size)
 {
 	char there[BLOCK_BYTES], written[BLOCK_BYTES];
@@ -187,8 +189,8 @@ static int compare_content(const target *t, int fd, off_t size)
 	return why;
 }
 
-/* Of what has this name: 0 it is the file that was written, else why that cannot be said: ENOENT
- * nothing is there, EEXIST another file, EILSEQ other content. */
+/* Return 0 if this name has the written file, else ENOENT for no file, EEXIST for another file,
+ * EILSEQ for other content, or the errno of a call. */
 static int look(const target *t, int dirfd, const char *name)
 {
 	struct stat written, there;
@@ -199,7 +201,7 @@ static int look(const target *t, int dirfd, const char *name)
 	if (written.st_size != there.st_size)
 		return EILSEQ;
 	const int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0) /* its mode may not let its owner read it */
+	if (fd < 0) /* its mode may forbid its owner to read it */
 		return errno == EACCES ? 0 : errno;
 	const int why = compare_content(t, fd, there.st_size);
 	close(fd);
@@ -213,29 +215,29 @@ status target_ready(const target *t, bool force, err *e)
 		return ST_OK;
 	const int why = look(t, t->dirfd, target_hidden(t, t->kind));
 	if (why == EEXIST || why == ENOENT)
-		return err_set(e, ST_IO, "the file that was to become %s was %s meanwhile",
-			       quoted(t->path), why == EEXIST ? "exchanged" : "removed");
+		return err_set(e, ST_IO, "another program %s the temporary file of %s",
+			       why == EEXIST ? "replaced" : "removed", quoted(t->path));
 	if (why == EILSEQ)
-		return err_set(e, ST_IO, "the file that was to become %s is not as it was written",
+		return err_set(e, ST_IO, "the temporary file of %s is not as it was written",
 			       quoted(t->path));
 	if (why)
-		return err_sys(e, why, "cannot look at the file that is to become %s",
-			       quoted(t->path));
+		return err_sys(e, why, "cannot look at the temporary file of %s", quoted(t->path));
 	if (!force && fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return err_set(e, ST_REFUSED, "output %s appeared meanwhile", quoted(t->path));
+		return err_set(e, ST_REFUSED, "another program created the output %s",
+			       quoted(t->path));
 	return ST_OK;
 }
 
-/* Exchange the names of the two files, so that the old one can still be looked at. No signal's end
- * may come between: the name that is on the list of unfinished files is the old file's until it has
- * been looked at. Return 0, or -1 and errno. */
+/* Exchange the names of the two files, so that the old one can still be looked at. No signal may
+ * end the process in between, because the name on the list of unfinished files is then the name of
+ * the old file. Return 0, or -1 and errno. */
 static int replace_proven(target *t, const char *temp)
 {
 	unfinished_hold();
 	int rc = renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE), why = errno;
 	const bool exchanged = rc == 0;
 	if (exchanged && role_wrote(t->role, t->dirfd, temp)) {
-		(void)unlinkat(t->dirfd, temp, 0); /* else the earlier one stays there */
+		(void)unlinkat(t->dirfd, temp, 0); /* now the name of the old file */
 		unfinished_forget(&t->temp);
 	} else if (exchanged) {
 		rc = -1;
@@ -243,7 +245,8 @@ static int replace_proven(target *t, const char *temp)
 			why = EEXIST;
 		} else {
 			why = errno;
-			unfinished_forget(&t->temp); /* somebody else's file has that name now */
+			unfinished_forget(
+				&t->temp); /* a file of another program has that name now */
 		}
 	}
 	unfinished_release();
@@ -269,7 +272,8 @@ status target_commit(target *t, bool force, err *e)
 		       : proven || !force    ? file_rename_new(t->dirfd, temp, t->base)
 					     : renameat(t->dirfd, temp, t->dirfd, t->base);
 	if (rc != 0 && errno == EEXIST)
-		return err_set(e, ST_REFUSED, "output %s appeared meanwhile", quoted(t->path));
+		return err_set(e, ST_REFUSED, "another program created the output %s",
+			       quoted(t->path));
 	if (rc != 0)
 		return err_sys(e, errno, "cannot rename onto %s", quoted(t->path));
 	unfinished_forget(&t->temp);

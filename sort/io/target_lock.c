@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hidden names next to a target, and its lock, which notes the files that have them: flock on a
- * file next to the target, which the kernel releases when the process ends, however it ends; on NFS
- * the server knows of it, so it holds between hosts. The holder of the lock removes the file, so a
- * process that gets a lock checks that its file still has the name.
+/* Hidden names next to a target, and the target's lock, which notes the files that have these
+ * names. The lock is an flock on a file next to the target. The kernel releases it at any end of
+ * the process; on NFS the server knows it, so it also holds between hosts. The holder of the lock
+ * removes the file, so a process that gets a lock checks that its file still has the name.
  *
- * The first line of its text names the process, for messages. Each line after it notes a file that
- * the job has made under a hidden name: first the name, before the file is made, then the number of
- * its inode and its time of birth. Only the holder writes the text, and only to a file that it has
- * made itself. The next job reads the text of a lock whose process has ended, removes what is noted
- * there and still is that file, then the lock, and makes its own, where it notes what it has left:
- * the output that --resume may need. So a file that no lock has noted is never removed, whatever
- * its name is. A job that is killed between these two steps leaves files that nobody removes. */
+ * The first line of the lock's text names the process, for messages. Each further line notes a file
+ * that the job makes under a hidden name: the name before the file is created, its inode and time
+ * of birth after that. Only the holder writes the text, and only to a file that it has created
+ * itself.
+ *
+ * If the process of a lock has ended, the next job reads the text. It removes every noted file that
+ * is still the same file, then the lock, and creates its own lock, in which it notes the files that
+ * it has kept: the output that --resume may need. So a file that no lock has noted is never
+ * removed, regardless of its name. A job that is killed between removing the old lock and writing
+ * the new one leaves files that no later job removes. */
 #include "target.h"
 #include "base/clock.h"
 #include "file.h"
@@ -44,9 +47,9 @@ enum {
 	NOTE_BYTES = 80,
 	LOCK_BYTES_MAX = 1 << 20,
 	TRIES = 100,
-	DIR_NOTE = 9 /* in the place of a kind: of the directory */
+	DIR_NOTE = 9 /* instead of a kind: the note of the directory */
 };
-#define LOCK_MARK "hetsort lock: " /* how the text of a lock begins */
+#define LOCK_MARK "hetsort lock: " /* the begin of a lock's text */
 
 uint64_t target_mark(const char *path)
 {
@@ -54,8 +57,8 @@ uint64_t target_mark(const char *path)
 	return XXH3_64bits(base, strlen(base));
 }
 
-/* A journal's name has as much of the target's name as the file system allows: --clean of a part
- * finds the manifest by it. In the others it only helps whoever lists the directory. */
+/* A journal's name contains as much of the target's name as the file system allows, because --clean
+ * of a part finds the manifest by it. In other hidden names it only helps a reader. */
 static size_t shown_bytes(const target *t, target_kind kind)
 {
 	const size_t others = strlen(PREFIX) + 2 * 17 + strlen(suffixes[kind]);
@@ -173,11 +176,11 @@ status target_open(target *t, const char *path, err *e)
 	return rc;
 }
 
-bool target_open_hidden(target *t, const target *beside, const hidden_name *h)
+bool target_open_hidden(target *t, const target *near, const hidden_name *h)
 {
-	const int dir = (int)(file_base(beside->path) - beside->path);
+	const int dir = (int)(file_base(near->path) - near->path);
 	char *path;
-	if (asprintf(&path, "%.*s%.*s", dir, beside->path, (int)h->shown, h->base) < 0)
+	if (asprintf(&path, "%.*s%.*s", dir, near->path, (int)h->shown, h->base) < 0)
 		return false;
 	const bool is = target_open(t, path, NULL) == ST_OK && t->mark == h->mark;
 	free(path);
@@ -195,7 +198,7 @@ static int print_note(char *to, int kind, uint64_t id, const file_id *is)
 			(uint64_t)is->born_ns);
 }
 
-/* The lines have fixed lengths, and their number only grows, so nothing old is left after them. */
+/* Lines have fixed lengths and their number only grows, so no old text is left after them. */
 status target_write_lock(const target *t, err *e)
 {
 	char host[HOLDER_BYTES / 2] = "";
@@ -236,7 +239,7 @@ static void name_lock(target *t)
 		 SHOWN_BYTES, t->base);
 }
 
-/* Looks twice: if only the first look failed, going on with another file would leave this one. */
+/* Look twice: if only one look failed, continuing with another file would leave this one. */
 static bool still_there(const target *t, int fd)
 {
 	struct stat mine, named;
@@ -264,8 +267,8 @@ static status refuse(const target *t, int fd, err *e)
 		       *holder ? quoted(holder) : "just starting");
 }
 
-/* Is it a lock, as this program makes them? A link to some file of the user's, which somebody has
- * planted under a name that can be known before, is none. */
+/* Check that the file is a lock of hetsort. Another user can guess its name and put a link to any
+ * file there. */
 static status check_file(const target *t, int fd, err *e)
 {
 	struct stat st;
@@ -294,8 +297,8 @@ bool target_reads(const target *t, const char *name)
 	return fstatat(t->dirfd, name, &st, 0) == 0 && is_read(t, &st);
 }
 
-/* The job that made it has ended: a running one would hold the lock. A journal refers to the only
- * copy of a complete output. What this job reads is the user's from now on. */
+/* Remove a noted file. Its job has ended: a running job would hold the lock. Keep the files of a
+ * journal, which are the only copy of a complete output, and files that this job reads. */
 static void sweep_one(target *t, const hidden_file *f, unsigned *removed)
 {
 	char name[UNFINISHED_NAME_BYTES];
@@ -306,13 +309,13 @@ static void sweep_one(target *t, const hidden_file *f, unsigned *removed)
 	    file_remove(t->dirfd, name, &f->is, removed))
 		return;
 	hidden_file *left = realloc(t->left, (t->lefts + 1) * sizeof *left);
-	if (!left) /* the file stays for good */
+	if (!left) /* without memory the file stays */
 		return;
 	t->left = left;
 	t->left[t->lefts++] = *f;
 }
 
-/* One line of the text; others are nobody's. */
+/* Remove the file that a line of the text notes; ignore other lines. */
 static void sweep_line(target *t, const char *line, unsigned *removed)
 {
 	uint64_t kind, id, inode, s, ns, *const number[] = { &id, &inode, &s, &ns };
@@ -334,8 +337,8 @@ static void sweep_line(target *t, const char *line, unsigned *removed)
 
 typedef enum outcome { TAKEN, AGAIN, BUSY, NO_LOCKS, FAILED } outcome;
 
-/* The lock of a job that has ended: remove what it notes, then the lock. An empty file is a lock,
- * of a job that had made nothing yet. */
+/* Take over the lock of a job that has ended: remove the files that it notes, then the lock. An
+ * empty file is the lock of a job that had made no file yet. */
 static outcome take_over(target *t, int fd, unsigned *removed, err *e)
 {
 	struct stat st;
@@ -364,9 +367,9 @@ static outcome take_over(target *t, int fd, unsigned *removed, err *e)
 	return FAILED;
 }
 
-/* A file that is there is another job's, or was left by one: then it goes, and a new one is made,
- * so nothing is ever written to a file that this process has not made. Another process may take the
- * new one for left as well, until it is locked. */
+/* Lock an open file. An existing file (made: false) is the lock of a running job, or was left: then
+ * it is removed and a new one is created, so that this process only writes to a file that it has
+ * made. Until the new one is locked, another process may also treat it as left. */
 static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e)
 {
 	if (check_file(t, fd, e) != ST_OK)
@@ -391,7 +394,7 @@ static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e
 	}
 }
 
-/* *fd is open and locked, or -1 where there are no locks. */
+/* Open and lock the file; *fd is -1 if the file system has no locks. */
 static status take(target *t, int *fd, unsigned *removed, err *e)
 {
 	static const struct timespec SOON = { 0, 50000000 };
@@ -404,14 +407,14 @@ static status take(target *t, int *fd, unsigned *removed, err *e)
 		if (!made)
 			*fd = openat(t->dirfd, t->lock.name, flags);
 		if (*fd < 0 && (errno == EINTR || (!made && errno == ENOENT)))
-			continue; /* ENOENT: its job has ended meanwhile */
+			continue; /* ENOENT: its job has ended since */
 		if (*fd < 0)
 			return err_refuse(e, errno, "cannot %s output %s", made ? "create" : "lock",
 					  quoted(t->path));
 		const outcome o = lock_open(t, *fd, made, removed, e);
 		if (o == TAKEN)
 			return ST_OK;
-		const bool wait = o == BUSY && now_s() < until; /* it may be about to end */
+		const bool wait = o == BUSY && now_s() < until; /* the job may end soon */
 		if (o == BUSY && !wait)
 			refuse(t, *fd, e);
 		if (o == FAILED && made && still_there(t, *fd))
@@ -429,8 +432,8 @@ static status take(target *t, int *fd, unsigned *removed, err *e)
 		       quoted(t->path));
 }
 
-/* After what was noted is gone: parts whose journal stands, and files that stay because no lock has
- * noted them. */
+/* Count the files that are left after the noted ones were removed: they stay, because a journal or
+ * no lock at all notes them. */
 static void look_at_rest(target *t)
 {
 	hidden_name h = { 0 };
@@ -467,7 +470,7 @@ status target_lock(target *t, unsigned *removed, err *e)
 		return rc;
 	(void)target_write_lock(t, NULL); /* where it matters, it is written again */
 	look_at_rest(t);
-	if (target_notes_files(t)) /* the lock alone proves that hetsort made them */
+	if (target_notes_files(t)) /* only the lock proves that hetsort made them */
 		unfinished_forget(&t->lock);
 	return ST_OK;
 }
@@ -511,7 +514,7 @@ void target_release(target *t)
 	target_list_lock(t);
 	if (target_notes_files(t))
 		unfinished_forget(&t->lock);
-	else /* before unlocking: no job may lock a file that is removed */
+	else /* before unlocking, so that no job locks a file that is removed */
 		unfinished_remove(&t->lock);
 	close(t->lock_fd);
 	t->lock_fd = -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files without a name: by O_TMPFILE, and on file systems that do not have it, with a random name,
- * created exclusively and removed at once. */
+/* Files without a name: by O_TMPFILE or, on file systems without it, created exclusively under a
+ * random name that is removed at once. */
 #include "tempdir.h"
 #include "file.h"
 #include "base/clock.h"
@@ -118,7 +118,7 @@ void tempdir_close(tempdir *t)
 
 /* ------------------------------------------------------------ */
 
-/* Two threads write as the sort does, so that the disk has something to do all the time. */
+/* Two threads write, like those of a sort, so that the disk always has work. */
 
 enum { WRITERS = 2, PIECE_BYTES = 2 << 20 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A directory for temporary files that no other user can open: they have no name, so the kernel
- * frees their space however the program ends, or a name in a directory of our own. */
+/* A directory for temporary files that no other user can open. They have no name, so the kernel
+ * frees their space at any end of the program, or a name in a directory that belongs to us. */
 #ifndef HETSORT_IO_TEMPDIR_H
 #define HETSORT_IO_TEMPDIR_H
 
@@ -8,33 +8,33 @@
 #include "base/mem.h"
 
 typedef struct tempdir {
-	int fd;         /* held open: later changes of its name do not matter */
+	int fd;         /* kept open: later changes of its name do not matter */
 	char *label;    /* "DIR/(spill file)", for messages */
 	uint64_t dev;   /* its file system */
-	bool in_memory; /* a tmpfs: files there take memory, not disk */
+	bool in_memory; /* a tmpfs: its files take memory, not disk */
 } tempdir;
 
-/* tempdir_open - refuses (ST_REFUSED) what is missing, no directory, not writable, or writable by
- * everybody without the sticky bit. A relative path is resolved now. On failure t is empty. */
+/* tempdir_open - open a directory. ST_REFUSED: it is missing, not a directory, not writable, or
+ * writable by everybody without the sticky bit. A relative path is resolved now. On failure t is
+ * empty. */
 status tempdir_open(tempdir *t, const char *path, err *e);
 
-/* tempdir_create - a file without a name (NULL), or a new one of this name, for reading and
- * writing, mode 0600; f->direct is -1 where direct I/O is not wanted or not possible.
- * tempdir_open_file - the same with the file that has this name. */
+/* tempdir_create - create a file for reading and writing, mode 0600, without a name if name is
+ * NULL. f->direct is -1 if direct I/O is not requested or not possible. tempdir_open_file - open
+ * the existing file of this name in the same way. */
 status tempdir_create(const tempdir *t, const char *name, bool direct, io_fd *f, err *e);
 status tempdir_open_file(const tempdir *t, const char *name, bool direct, io_fd *f, err *e);
 
-/* tempdir_free_bytes - space for this user on the directory's file system. */
+/* tempdir_free_bytes - set *bytes to the free space for this user on the directory's file system.
+ */
 status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e);
 
-/* tempdir_close - also for one that is empty (fd -1). */
+/* tempdir_close - close a directory, which may be empty (fd -1). */
 void tempdir_close(tempdir *t);
 
-/* How fast a disk is. */
-
-/* disk_rate_s - seconds for a byte, by writing at most most_bytes to a file without a name in the
- * directory, past the page cache where that can be, for a tenth of a second and as long as a sync
- * takes. 0 where no file can be made or it cannot be told: that is no failure. Takes 2 MiB. */
+/* disk_rate_s - measure the seconds per byte of a disk: write at most most_bytes to a file without
+ * a name in the directory, by direct I/O if possible, for a tenth of a second plus the time of a
+ * sync. 0, which is not a failure: no file can be created, or the rate is unknown. Takes 2 MiB. */
 double disk_rate_s(mem *m, const char *dir, uint64_t most_bytes);
 
 #endif

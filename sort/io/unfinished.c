@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A list under a lock. A file is created and put on the list under that lock, so that none is
- * missed; the thread that ends the process never releases it. */
+/* A list with a lock. A file is created and put on the list under that lock, so that none is
+ * missed. The thread that ends the process takes the lock and never releases it. */
 #include "unfinished.h"
 
 #include <pthread.h>
@@ -13,8 +13,8 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static unfinished *all;
 static unfinished_end *ends;
 static atomic_bool
-	settled; /* looked at without the lock, which who names files may hold for long */
-static _Thread_local bool frozen; /* this thread has the lock, for good */
+	settled; /* read without the lock, which a thread that creates files may hold for long */
+static _Thread_local bool frozen; /* this thread has the lock until the process ends */
 
 void unfinished_hold(void)
 {
@@ -35,8 +35,8 @@ void unfinished_note(unfinished *u)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Somebody may have exchanged the file; another process may have removed a lock, and a third one
- * taken it. What is left is for the next job. */
+/* Remove the name if it still has the noted file: another program may have replaced the file, or
+ * another job taken over a lock. The next job removes the rest. */
 static void remove_name(const unfinished *u)
 {
 	unsigned removed = 0;
@@ -88,7 +88,7 @@ void unfinished_settle(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The wall clock may be set meanwhile, but ThreadSanitizer sees only the call that goes by it. */
+/* The wall clock may be set while waiting, but ThreadSanitizer only knows the call that uses it. */
 #ifdef __SANITIZE_THREAD__
 #	define FREEZE_CLOCK      CLOCK_REALTIME
 #	define lock_until(until) pthread_mutex_timedlock(&lock, until)
@@ -97,7 +97,7 @@ void unfinished_settle(void)
 #	define lock_until(until) pthread_mutex_clocklock(&lock, FREEZE_CLOCK, until)
 #endif
 
-/* Else a file system that hangs: what is there stays there. */
+/* If a file system hangs, do not wait longer: its files stay. */
 static void freeze(void)
 {
 	struct timespec until;

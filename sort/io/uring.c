@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A transfer is cut into segments, of which up to DEPTH are submitted at a time; a segment of which
- * only a part was moved is submitted again for the rest. The segment nearest to the beginning that
- * fails ends the transfer: those before it are completed, those after it only awaited, since the
- * kernel uses the caller's memory until then. A ring serves one transfer at a time: a thread takes
- * a free one, or makes one, and gives it back. */
+/* A transfer is cut into segments; up to DEPTH are submitted at a time. If only a part of a segment
+ * was moved, the rest is submitted again. The first segment that fails ends the transfer: segments
+ * before it are completed; those after it are only awaited, because the kernel uses the caller's
+ * memory until then. A ring serves one transfer at a time: a thread takes a free ring, or makes
+ * one, and returns it. */
 #include "io_fd.h"
 
 #ifdef HAVE_URING
@@ -33,7 +33,7 @@ struct uring {
 };
 
 typedef struct segment {
-	size_t at, left; /* bytes of the transfer; left 0: not in use */
+	size_t at, left; /* bytes of the transfer; left 0: unused */
 } segment;
 
 typedef struct transfer {
@@ -46,13 +46,13 @@ typedef struct transfer {
 	size_t end;                 /* of the transfer, or where the first segment failed */
 	unsigned open;              /* segments that are queued or submitted */
 	const arrivals *a;
-	size_t told;
+	size_t reported;
 	segment segment[DEPTH];
 } transfer;
 
 /* ------------------------------------------------------------------------------------- rings */
 
-/* 0 or an errno. */
+/* Return 0 or an errno. */
 static int make_ring(ring **out)
 {
 	*out = calloc(1, sizeof **out);
@@ -154,7 +154,7 @@ static void queue_more(transfer *t)
 	}
 }
 
-/* Wait, without a timeout, until a segment has ended; *result is what became of it. */
+/* Wait, without a timeout, until a segment has ended; set *result to its result. */
 static segment *await_segment(transfer *t, int *result)
 {
 	struct io_uring_cqe *c;
@@ -183,20 +183,20 @@ static void segment_ended(transfer *t, segment *s, int result)
 		queue_segment(t, s);
 }
 
-/* Segments end in any order: complete is what lies before the first that has not. */
-static void tell(transfer *t)
+/* Report the bytes before the first segment that has not ended; segments end in any order. */
+static void report(transfer *t)
 {
 	size_t complete = size_min(t->next, t->end);
 	for (const segment *s = t->segment; s < t->segment + DEPTH; s++)
 		if (s->left > 0)
 			complete = size_min(complete, s->at);
-	if (!t->a || complete == t->told)
+	if (!t->a || complete == t->reported)
 		return;
-	t->told = complete;
-	t->a->tell(t->a->to, t->p + complete);
+	t->reported = complete;
+	t->a->arrived(t->a->to, t->p + complete);
 }
 
-/* False: the ring cannot be used any more. */
+/* Return false if the ring cannot be used any more. */
 static bool move_segments(transfer *t)
 {
 	for (queue_more(t); t->open > 0; queue_more(t)) {
@@ -204,7 +204,8 @@ static bool move_segments(transfer *t)
 		do
 			rc = io_uring_sq_ready(t->q) ? io_uring_submit(t->q) : 0;
 		while (rc == -EINTR);
-		/* the kernel takes no segment, and has none whose end could change that */
+		/* the kernel accepts no segment, and none is in flight whose end could change that
+		 */
 		if (io_uring_sq_ready(t->q) >= t->open) {
 			for (size_t i = 0; i < DEPTH; i++)
 				if (t->segment[i].left > 0)
@@ -213,7 +214,7 @@ static bool move_segments(transfer *t)
 		}
 		segment *s = await_segment(t, &result);
 		segment_ended(t, s, result);
-		tell(t);
+		report(t);
 	}
 	return true;
 }

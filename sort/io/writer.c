@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A few buffers are filled and written in turn. Full ones end at a multiple of IO_FD_ALIGN where
- * the record size allows, so that they go past the page cache whole. */
+/* A few buffers are filled and written in turn. If the record size allows it, full buffers end at a
+ * multiple of IO_FD_ALIGN, so that direct I/O can write them. */
 #include "writer.h"
 #include "base/size.h"
 #include "base/clock.h"
@@ -14,13 +14,13 @@
 
 enum { BUFFER_BYTES = 2 << 20, LEAST_BUFFER_BYTES = 256 << 10, BUFFER_PART = 128 };
 
-/* A small part of the data, so that all buffers together are small beside it. */
+/* Choose a small part of the data, so that all buffers together are much smaller than it. */
 static size_t choose_buffer(uint64_t bytes)
 {
 	return (size_t)u64_min(u64_max(bytes / BUFFER_PART, LEAST_BUFFER_BYTES), BUFFER_BYTES);
 }
 
-/* A plan that changes may give a rank more to write: of twice as much. */
+/* Allow for twice the records, because a changed plan may give a rank more to write. */
 uint64_t writer_most_bytes(uint64_t recs, uint32_t record_bytes)
 {
 	const uint64_t some = u64_min(recs, (uint64_t)BUFFER_BYTES * BUFFER_PART);
@@ -28,8 +28,7 @@ uint64_t writer_most_bytes(uint64_t recs, uint32_t record_bytes)
 	return WRITER_BUFFERS * u64_min(bytes, some * record_bytes + 2 * IO_FD_ALIGN);
 }
 
-/* The next buffer in turn; its start is as far from a page as its offset in the file, for direct
- * I/O. */
+/* Take the next buffer. For direct I/O, its start has the same offset in a page as in the file. */
 static void next_buffer(writer *w)
 {
 	const uint32_t bytes = w->lay.record_bytes;
@@ -62,7 +61,7 @@ static void write_out(writer *w, unsigned char *recs, size_t n, uint64_t offset,
 		file_start_writeback(w->to.fd.fd, offset, bytes);
 }
 
-/* Under the lock: the next full buffer. */
+/* Write the next full buffer. Called under the lock. */
 static void write_next(writer *w)
 {
 	err e = w->e;
@@ -104,7 +103,7 @@ status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected
 	return ST_OK;
 }
 
-/* Without a thread that writes, the calling one does. */
+/* Wait until `goal` buffers are written; without a writing thread, write them here. */
 static void await_written(writer *w, uint64_t goal)
 {
 	const double t0 = now_s();

@@ -180,7 +180,8 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, s
 		else if (why.code != ST_OK)
 			rc = err_set(e, why.code, "%s", why.text);
 		else
-			rc = err_set(e, ST_IO, "run %" PRIu64 " of %s was changed meanwhile",
+			rc = err_set(e, ST_IO,
+				     "run %" PRIu64 " of %s has changed since it was checked",
 				     note->number, err_quoted(at.label, q));
 	}
 	/* the checkpoint has the same samples or more: take those of every stride-th record */

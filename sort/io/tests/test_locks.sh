@@ -154,11 +154,11 @@ exchange() { local f; f=$(echo .hetsort-*.tmp); mv "$f" ours && cp in "$f"; rm h
 start fsync -o out in
 exchange
 is "exchanged before the rename: noticed, and no final name" "$?/$(ls out 2>/dev/null)" 3/
-ok "exchanged before the rename: message" grep -q "^hetsort: the file that was to become 'out' was exchanged meanwhile" err
+ok "exchanged before the rename: message" grep -q "^hetsort: another program replaced the temporary file of 'out'" err
 start fsync -o out in
 rm .hetsort-*.tmp hanging
 wait $pid
-is "removed before the rename" "$?/$(grep -c "the file that was to become 'out' was removed meanwhile" err)" 3/1
+is "removed before the rename" "$?/$(grep -c "another program removed the temporary file of 'out'" err)" 3/1
 start rename -o out in
 exchange
 is "exchanged at the rename: no success" "$?/$(cmp ours expected)" 3/
@@ -178,7 +178,7 @@ start rename:2 --ranks 3 --force -o out.%r in
 mv out.manifest ours && cp in out.manifest
 rm hanging; wait $pid
 is "exchanged before it is put aside: noticed, and theirs stays" "$?/$(cmp in out.manifest && echo same)" 3/same
-ok "exchanged before it is put aside: message" grep -q "'out.manifest' was exchanged meanwhile" err
+ok "exchanged before it is put aside: message" grep -q "another program replaced 'out.manifest'" err
 run "$hetsort" -q --ranks 3 --force -o out.%r in
 is "the next job leaves theirs, too" "$rc/$(cmp in out.manifest && echo same)" 2/same
 rm -f out.* ours .hetsort-*

@@ -201,7 +201,7 @@ pid=$!
 await stopped $pid
 echo mine >out
 kill -CONT $pid; wait $pid
-is "an output that appears meanwhile" "$?/$(cat out)/$(grep -c "appeared meanwhile" err)" 2/mine/1
+is "an output that appears meanwhile" "$?/$(cat out)/$(grep -c "another program created the output" err)" 2/mine/1
 rm out
 finishes "an output that appeared meanwhile, and is gone" "done"
 killed commit:0 $mode

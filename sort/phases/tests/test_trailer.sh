@@ -95,11 +95,11 @@ refused() { # refused NAME WORDS COMMAND...
 head -c 2999 header >short
 refused "shorter than its trailer" "input 'short' has 2999 bytes, and its trailer is to have 3000 (--skip-trailer)" \
   "$hetsort" --skip-trailer 3000 -o new short
-refused "header and trailer overlap" "'short' has 999 bytes behind its header, and its trailer is to have 1000" \
+refused "header and trailer overlap" "'short' has 999 bytes after its header, and its trailer is to have 1000" \
   "$hetsort" --skip-header 2000 --skip-trailer 1000 -o new short
 refused "a stream shorter than its trailer" "standard input has 2999 bytes, and its trailer is to have 3000" \
   bash -c 'cat short | "$0" --skip-trailer 3000 -o new -' "$hetsort"
-refused "records cut" "behind its header before its trailer, no multiple of the record size 100: 99 left over" \
+refused "records cut" "after its header and before its trailer, no multiple of the record size 100: 99 left over" \
   "$hetsort" --skip-header 4099 --skip-trailer 3001 -o new a
 refused "too few records" "input 'a' has 20030 records of 100 bytes, not the 20031 of --records" \
   "$hetsort" --skip-header 4099 --records 20031 -o new a
