@@ -71,11 +71,17 @@ static uint64_t most_between(uint64_t out_recs)
 	return out_recs + out_recs / 4 + BETWEEN_RECS;
 }
 
+static bool is_dynamic(const rank_env *env)
+{
+	return env_scatters(env) && env->o->scatter == SCATTER_DYNAMIC;
+}
+
 static budget_query query_of(const job *j, const memory_plan *mp, uint64_t out_recs)
 {
 	const rank_env *env = &j->env;
 	const input *in = &j->files.in;
-	const uint64_t recs = own_share(env, j->shares.in);
+	const uint64_t all = j->shares.records, share = own_share(env, j->shares.in);
+	const uint64_t recs = is_dynamic(env) ? scatter_room(env, all, share) : share;
 	const bool two = mp->exchange == EXCHANGE_TWO_LEVEL, spreads = budget_spreads(j);
 	const bool unsorted = env->c->size > 1 && !settings_strategy(env->o)->sorts_first;
 	budget_query q = { .limit_bytes = mp->limit.rank_bytes,
@@ -94,6 +100,8 @@ static budget_query query_of(const job *j, const memory_plan *mp, uint64_t out_r
 			   .keeps = env->o->workdir && recs > 0,
 			   .kept = j->work.on ? &j->work.seal.kept : NULL,
 			   .test_run_recs = test_sizes_of(env->o)->run_recs };
+	if (env_scatters(env)) /* the blocks of the scatter are freed before the exchange */
+		q.exchange_bytes = u64_max(q.exchange_bytes, scatter_most_bytes(env, all));
 	for (size_t i = 0; i < in->files; i++) {
 		q.longest_recs = u64_max(q.longest_recs, in->file[i].count);
 		q.sorted_files += env->o->merge && in->file[i].count > 0;
@@ -107,11 +115,6 @@ bool budget_holds(const job *j, uint64_t out_recs)
 	budget b;
 	const budget_query q = query_of(j, &j->memory, out_recs);
 	return !q.distributing || j->memory.budget.spills || (budget_make(&b, &q) && !b.spills);
-}
-
-static bool is_dynamic(const rank_env *env)
-{
-	return env_scatters(env) && env->o->scatter == SCATTER_DYNAMIC;
 }
 
 /* Make the budget for the limit in mp. False: too little memory. */

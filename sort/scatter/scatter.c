@@ -21,7 +21,8 @@
 #include <string.h>
 
 enum {
-	BLOCK_BYTES = 1 << 20,
+	BLOCK_BYTES = 1 << 20, /* at most */
+	SHARE_BLOCKS = 16,     /* of a share, so that the slots are small compared with it */
 	SLOTS = 2,
 	TAG_REQUEST = SLOTS, /* tags of blocks are their slots */
 	TAG_COUNT,
@@ -29,16 +30,36 @@ enum {
 	LANES = 8 /* chunks under way at once, at most */
 };
 
-size_t scatter_block_recs(const settings *o)
+size_t scatter_block_recs(const rank_env *env, uint64_t total)
 {
-	const size_t n = BLOCK_BYTES / o->lay.record_bytes;
-	return n ? n : 1;
+	const uint64_t part = total / ((uint64_t)env->c->size * SHARE_BLOCKS);
+	return (size_t)u64_max(u64_min(BLOCK_BYTES / env->o->lay.record_bytes, part), 1);
 }
 
 uint64_t scatter_least_chunk(const rank_env *env, uint64_t total)
 {
 	const uint64_t n = total / ((uint64_t)env->c->size * CHUNKS);
-	return u64_max(n, scatter_block_recs(env->o));
+	return u64_max(n, scatter_block_recs(env, total));
+}
+
+/* The transfers at once from rank 0. */
+static size_t lanes(const rank_env *env)
+{
+	const size_t others = (size_t)env->c->size - 1;
+	return env->o->scatter == SCATTER_DYNAMIC ? size_min(others, LANES) : 1;
+}
+
+uint64_t scatter_room(const rank_env *env, uint64_t total, uint64_t share)
+{
+	if (env->c->rank == 0 || env->o->scatter != SCATTER_DYNAMIC)
+		return share;
+	return share + share / 8 + scatter_block_recs(env, total);
+}
+
+uint64_t scatter_most_bytes(const rank_env *env, uint64_t total)
+{
+	const size_t slot = block_bytes(env->o->lay.record_bytes, scatter_block_recs(env, total));
+	return (uint64_t)SLOTS * slot * (env->c->rank == 0 ? lanes(env) : 1);
 }
 
 status scatter_wait(comm *c, comm_req *r, double *wait_s)
@@ -59,11 +80,6 @@ status scatter_wait(comm *c, comm_req *r, double *wait_s)
 	return comm_wait_end(c, rc);
 }
 
-static size_t slot_bytes(const settings *o)
-{
-	return block_bytes(o->lay.record_bytes, scatter_block_recs(o));
-}
-
 /* ------------------------------------------------------------------------------------- sending */
 
 /* Rank 0's end. */
@@ -72,7 +88,7 @@ typedef struct sender {
 	const scatter_job *k;
 	reader *from;
 	unsigned char *buf; /* SLOTS blocks for each transfer */
-	size_t block_recs;
+	size_t block_recs, slot_bytes;
 	checksum sum;  /* of all that was sent */
 	status failed; /* the input cannot be read: what is sent now is no record */
 } sender;
@@ -87,11 +103,12 @@ typedef struct transfer {
 } transfer;
 
 /* Room for so many transfers at once. To be closed on failure too. */
-static status sender_open(sender *d, rank_env *env, const scatter_job *k, size_t lanes)
+static status sender_open(sender *d, rank_env *env, const scatter_job *k)
 {
 	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct, k->p->load.io };
-	*d = (sender){ .env = env, .k = k, .block_recs = scatter_block_recs(env->o) };
-	d->buf = mem_array(&env->m, lanes * SLOTS, slot_bytes(env->o), "blocks to send", &env->e);
+	*d = (sender){ .env = env, .k = k, .block_recs = scatter_block_recs(env, k->s->records) };
+	d->slot_bytes = block_bytes(env->o->lay.record_bytes, d->block_recs);
+	d->buf = mem_array(&env->m, lanes(env) * SLOTS, d->slot_bytes, "blocks to send", &env->e);
 	return d->buf ? reader_open(&d->from, k->in, &rp, &env->e) : ST_RESOURCE;
 }
 
@@ -117,7 +134,7 @@ static status send_block(transfer *t, sender *d)
 	const size_t n = (size_t)u64_min(t->left, d->block_recs);
 	const size_t bytes = block_bytes(o->lay.record_bytes, n);
 	const int slot = (int)(t->begun % SLOTS);
-	block_header *h = (void *)(t->slots + (size_t)slot * slot_bytes(o));
+	block_header *h = (void *)(t->slots + (size_t)slot * d->slot_bytes);
 	loading got = { .entries = NULL };
 	if (d->failed == ST_OK)
 		d->failed =
@@ -137,7 +154,7 @@ static status send_block(transfer *t, sender *d)
 typedef struct receiver {
 	rank_env *env;
 	unsigned char *slots; /* SLOTS blocks */
-	size_t block_recs;
+	size_t block_recs, slot_bytes;
 	comm_req req[SLOTS];
 	uint64_t n;             /* records of the transfer under way */
 	uint64_t posted, taken; /* blocks */
@@ -147,10 +164,11 @@ typedef struct receiver {
 	double waited_s;
 } receiver;
 
-static status receiver_open(receiver *b, rank_env *env)
+static status receiver_open(receiver *b, rank_env *env, uint64_t total)
 {
-	*b = (receiver){ .env = env, .block_recs = scatter_block_recs(env->o) };
-	b->slots = mem_array(&env->m, SLOTS, slot_bytes(env->o), "blocks to receive", &env->e);
+	*b = (receiver){ .env = env, .block_recs = scatter_block_recs(env, total) };
+	b->slot_bytes = block_bytes(env->o->lay.record_bytes, b->block_recs);
+	b->slots = mem_array(&env->m, SLOTS, b->slot_bytes, "blocks to receive", &env->e);
 	return b->slots ? ST_OK : ST_RESOURCE;
 }
 
@@ -164,7 +182,7 @@ static void receiver_close(receiver *b)
 
 static block_header *slot_of(const receiver *b, uint64_t block)
 {
-	return (void *)(b->slots + block % SLOTS * slot_bytes(b->env->o));
+	return (void *)(b->slots + block % SLOTS * b->slot_bytes);
 }
 
 /* Wait for the next block and look at it; SLOTS are posted ahead. */
@@ -260,7 +278,7 @@ static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
 	const run_formation_plan *p = k->p;
 	const uint64_t *share = k->s->in;
 	sender d;
-	status rc = comm_agree(env->c, sender_open(&d, env, k, 1));
+	status rc = comm_agree(env->c, sender_open(&d, env, k));
 	for (size_t i = 0; i < k->sp->p && rc == ST_OK; i++) {
 		const uint32_t to = k->sp->order[i];
 		uint64_t at = 0;
@@ -277,12 +295,13 @@ static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
 	return rc;
 }
 
-static status take_share(rank_env *env, const run_formation_plan *p, read_runs *out)
+static status take_share(rank_env *env, const scatter_job *k, read_runs *out)
 {
+	const run_formation_plan *p = k->p;
 	receiver b;
 	read_runs none = { 0 };
 	const bool spills = p->b->spills;
-	status rc = receiver_open(&b, env);
+	status rc = receiver_open(&b, env, k->s->records);
 	if (rc == ST_OK && !spills)
 		rc = read_runs_room(&p->load, &env->m, p->load.n, out, &env->e);
 	rc = comm_agree(env->c, rc);
@@ -409,7 +428,7 @@ static status answer_all(counter *k)
 	comm *c = k->d.env->c;
 	status rc = ST_OK;
 	for (size_t i = 0; i < k->frees; i++)
-		k->free[i] = k->d.buf + i * SLOTS * slot_bytes(k->d.env->o);
+		k->free[i] = k->d.buf + i * SLOTS * k->d.slot_bytes;
 	for (int i = 1; i < c->size && rc == ST_OK; i++)
 		rc = listen(k, i);
 	comm_wait_begin(c);
@@ -439,9 +458,9 @@ static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 				  .nprocs = (uint64_t)others,
 				  .chunk = scatter_least_chunk(env, k->s->records),
 				  .left = k->s->records },
-		      .frees = size_min((size_t)others, LANES),
+		      .frees = lanes(env),
 		      .there = others };
-	status rc = sender_open(&n.d, env, k, n.frees);
+	status rc = sender_open(&n.d, env, k);
 	n.a = mem_array(&env->m, (size_t)env->c->size, sizeof *n.a, "requests", &env->e);
 	if (!n.a)
 		rc = ST_RESOURCE;
@@ -517,13 +536,15 @@ static status one_chunk(asking *t, uint64_t *n)
 	return rc == ST_OK && *n ? take_chunk(t, *n) : rc;
 }
 
-static status ask_for(rank_env *env, const read_runs_plan *p, read_runs *out)
+static status ask_for(rank_env *env, const scatter_job *k, read_runs *out)
 {
+	const read_runs_plan *p = &k->p->load;
 	asking t = { .env = env, .d = out, .p = p };
 	uint64_t n = 1;
-	status rc = receiver_open(&t.in, env);
+	status rc = receiver_open(&t.in, env, k->s->records);
 	if (rc == ST_OK)
-		rc = read_runs_room(p, &env->m, p->n + p->n / 8 + t.in.block_recs, out, &env->e);
+		rc = read_runs_room(p, &env->m, scatter_room(env, k->s->records, p->n), out,
+				    &env->e);
 	rc = comm_agree(env->c, rc);
 	while (rc == ST_OK && n > 0)
 		rc = one_chunk(&t, &n);
@@ -540,6 +561,6 @@ status scatter_input(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const bool root = env->c->rank == 0;
 	if (env->o->scatter != SCATTER_DYNAMIC)
-		return root ? send_shares(env, k, out) : take_share(env, k->p, out);
-	return comm_agree(env->c, root ? hand_out(env, k, out) : ask_for(env, &k->p->load, out));
+		return root ? send_shares(env, k, out) : take_share(env, k, out);
+	return comm_agree(env->c, root ? hand_out(env, k, out) : ask_for(env, k, out));
 }

@@ -49,8 +49,16 @@ typedef struct scatter_job {
  * takes none itself; a rank sorts a chunk before it asks for the next. */
 status scatter_input(rank_env *env, const scatter_job *k, read_runs *out);
 
-/* scatter_block_recs - how many records travel at once; the same on all ranks. */
-size_t scatter_block_recs(const settings *o);
+/* scatter_block_recs - return the records of a block when `total` are scattered; the same on all
+ * ranks. */
+size_t scatter_block_recs(const rank_env *env, uint64_t total);
+
+/* scatter_most_bytes - return the memory of this rank for blocks in flight. */
+uint64_t scatter_most_bytes(const rank_env *env, uint64_t total);
+
+/* scatter_room - return the records for which this rank allocates memory, if its share is `share`.
+ * With --scatter=dynamic it may be given more than its share, which is only a forecast. */
+uint64_t scatter_room(const rank_env *env, uint64_t total, uint64_t share);
 
 /* scatter_least_chunk - of --scatter=dynamic, in records, of so many in all. */
 uint64_t scatter_least_chunk(const rank_env *env, uint64_t total);

@@ -137,7 +137,7 @@ status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatte
 	const uint64_t share = total / (uint64_t)env->c->size + 1;
 	const size_t bytes = env->o->lay.record_bytes;
 	/* no more than there will be */
-	const size_t n = (size_t)u64_min(share, scatter_block_recs(env->o));
+	const size_t n = (size_t)u64_min(share, scatter_block_recs(env, total));
 	probe l = { .c = env->c,
 		    .buf = mem_array(&env->m, n, bytes, "measuring links", &env->e),
 		    .bytes = n * bytes,

@@ -161,6 +161,17 @@ for ranks in 1 2 4; do # a plan of 70 MB counts the scratch of the threads that 
   ok "70 MB, $ranks ranks: memory is 94 to 100 % of the prediction" [ "$held" -le "$told" -a $((held * 100)) -ge $((told * 94)) ]
   rm -f out
 done
+# blocks from one root are in the plan, and small if the shares are: 1 MB fits into 8 MB
+for mode in "--ranks 2" "--ranks 4" "--ranks 4 --strategy distribute" "--ranks 4 --memory 8M"; do
+  head -c 1000000 large >little
+  # shellcheck disable=SC2086
+  run timeout 60 "$hetsort" $mode --source root --report report -f -o out little
+  held=$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report | paste -sd+)
+  planned=$(sed -n 's/.*"planned_bytes": \([0-9]*\).*/\1/p' report | paste -sd+)
+  is "1 MB from one root, $mode: status" "$rc/$err" "0/"
+  ok "1 MB from one root, $mode: memory is within the plan" [ $((held)) -gt 0 -a $((held)) -le $((planned)) ]
+done
+rm -f little out
 for mode in "--direct auto" "--direct never" "--tmpdir spill --tmpdir /tmp" "--threads 1"; do
   # shellcheck disable=SC2086
   run timeout 60 "$hetsort" --memory 64M $mode --report report -o out large
