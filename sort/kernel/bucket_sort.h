@@ -5,21 +5,21 @@
 
 #include "demand.h"
 
-/* bucket_sort_records - the n records of `in`, stably by key, to out (room for n, not overlapping
- * them). Uses up to `threads` threads. Returns ST_RESOURCE where there is no memory for what it
- * allocates: a few percent of the data, and some MB a thread; and ST_INTERNAL if memory changes
- * meanwhile. */
+/* bucket_sort_records - sort the n records of `in` stably by key to out, which has room for n and
+ * does not overlap them. Uses up to `threads` threads. Allocates a few percent of the data and some
+ * MB per thread. Returns ST_RESOURCE without memory, ST_INTERNAL if records or numbers in memory
+ * change while it runs. */
 status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,
 			   unsigned threads, err *e);
 
-/* bucket_sort_most_bytes - at most what bucket_sort_records allocates. */
+/* bucket_sort_most_bytes - return an upper bound of what bucket_sort_records allocates. */
 uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
 /* Sizes that decide how records are sorted. They are variables so that tests reach every case. */
 typedef struct bucket_sort_sizes {
 	size_t simple; /* up to this number of records, one thread sorts */
 	demand_sizes demand;
-	size_t streaming_bytes; /* of output, from which on it is written past the caches */
+	size_t streaming_bytes; /* larger outputs are written past the caches */
 } bucket_sort_sizes;
 
 bucket_sort_sizes bucket_sort_sizes_for(uint64_t n);

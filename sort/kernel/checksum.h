@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Order-free checksum of records: the sum, modulo 2^128, of the XXH3-64 hash of each. A sum,
- * because a pair of equal records must not cancel out. Pure. */
+/* Checksum of records that does not depend on their order: the sum, modulo 2^128, of the XXH3-64
+ * hashes. It is a sum because equal records must not cancel each other. Pure. */
 #ifndef HETSORT_KERNEL_CHECKSUM_H
 #define HETSORT_KERNEL_CHECKSUM_H
 
@@ -26,13 +26,13 @@ static inline bool checksum_equal(checksum a, checksum b)
 	return a.hi == b.hi && a.lo == b.lo;
 }
 
-/* checksum_without - of what a has, and b does not. */
+/* checksum_without - return the checksum of the records in a that are not in b. */
 static inline checksum checksum_without(checksum a, checksum b)
 {
 	return (checksum){ a.hi - b.hi - (a.lo < b.lo), a.lo - b.lo };
 }
 
-/* checksum_records - of n records of bytes each. */
+/* checksum_records - return the checksum of n records of `bytes` bytes each. */
 checksum checksum_records(const unsigned char *recs, size_t n, size_t bytes);
 
 #endif

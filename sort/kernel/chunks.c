@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-	SLABS = 128, /* that all chunks take, or more */
-	SPARE = 16,  /* times as many there may be: only tests split into so small buckets */
+	SLABS = 128, /* least number of slabs for all chunks */
+	SPARE = 16,  /* factor of reserve: only tests split into very small buckets */
 };
 
 static unsigned slab_bits_for(uint64_t most)
@@ -83,7 +83,7 @@ void chunks_leave_room(chunk_pool *p)
 	p->free = CHUNK_NONE;
 }
 
-/* A chunk that was never used. */
+/* Take a chunk that was never used. */
 static uint32_t fresh(chunk_pool *p, err *e)
 {
 	unsigned char **slab = &p->slab[p->used >> p->slab_bits];
@@ -149,7 +149,7 @@ void chunk_writer_begin(chunk_writer *w, chunk_pool *p, uint32_t buckets, void *
 	w->lanes = (chunk_lane *)(void *)(w->lines + (size_t)buckets * LINE_NUMBERS);
 }
 
-/* Another chunk for this bucket; the lane's line goes to its beginning. */
+/* Take another chunk for this bucket; the lane's next line goes to its begin. */
 static bool more(chunk_writer *w, chunk_lane *l)
 {
 	const uint32_t chunk = w->failed ? CHUNK_NONE : chunk_get(&w->stock);
@@ -174,7 +174,7 @@ void chunk_line(chunk_writer *w, uint32_t bucket)
 	l->to += LINE_NUMBERS;
 }
 
-/* The first chunk of a list gets its numbers. */
+/* Put numbers into a list as its new first chunk. */
 static bool put_chunk(chunk_stock *s, chunk_list *l, const uint64_t *number, size_t n)
 {
 	const uint32_t chunk = chunk_get(s);

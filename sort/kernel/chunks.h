@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers in buckets: each bucket is a list of chunks of 64 numbers, so nothing is counted
- * beforehand. Memory is taken from a pool in slabs of many chunks as numbers come, and chunks that
- * have been read go back to it.
+/* Numbers in buckets. Each bucket is a list of chunks of 64 numbers, so nothing is counted first. A
+ * pool allocates slabs of many chunks as numbers come, and takes back chunks that have been read.
  *
  * A list is read from its end: its first chunk has the last numbers, and only that chunk may be
- * partly filled. While a bucket is written, each writer has a list of its own for it. */
+ * partly filled. While a bucket is written, each writer has its own list for it. */
 #ifndef HETSORT_KERNEL_CHUNKS_H
 #define HETSORT_KERNEL_CHUNKS_H
 
@@ -14,36 +13,36 @@ enum {
 	LINE_NUMBERS = 8, /* of a cache line */
 	CHUNK_NUMBERS = 64,
 	CHUNK_BYTES = CHUNK_NUMBERS * (int)sizeof(uint64_t),
-	CHUNK_BATCH = 16,   /* that a writer takes at a time */
-	SLAB_BITS_MAX = 15, /* of the number of a chunk in its slab */
+	CHUNK_BATCH = 16,   /* chunks that a writer takes at a time */
+	SLAB_BITS_MAX = 15, /* bits of the number of a chunk in its slab */
 };
 
 #define CHUNK_NONE UINT32_MAX
 
 typedef struct chunk_pool {
 	mem *m;
-	unsigned char *room; /* lent: the first slabs lie there */
+	unsigned char *room; /* lent by the caller, for the first slabs */
 	uint32_t room_chunks;
 	unsigned slab_bits;
 	unsigned char **slab; /* each: chunks, then for each of them the next one in its list */
 	uint32_t slabs_most;
-	uint32_t used, most; /* chunks that have been given out once, and there can be */
-	uint32_t free;       /* list of chunks that came back */
-	atomic_flag busy;    /* whoever sets it may change the four above */
+	uint32_t used, most; /* chunks used at least once, and the greatest number of chunks */
+	uint32_t free;       /* list of returned chunks */
+	atomic_flag busy;    /* the thread that sets it may change the four members above */
 } chunk_pool;
 
-/* chunks_most_bytes - memory that holds so many chunks. chunks_table_bytes - what a pool takes in
- * addition. */
+/* chunks_most_bytes - return the memory for `chunks` chunks. chunks_table_bytes - return the
+ * additional memory of their pool. */
 uint64_t chunks_most_bytes(uint64_t chunks);
 uint64_t chunks_table_bytes(uint64_t chunks);
 
-/* chunks_open - a pool for up to `most` chunks; what does not fit into the lent room is allocated
- * when it is needed. */
+/* chunks_open - open a pool for up to `most` chunks; chunks that do not fit into the lent room are
+ * allocated when they are needed. */
 status chunks_open(chunk_pool *p, mem *m, uint64_t most, void *room, size_t room_bytes, err *e);
 
 void chunks_close(chunk_pool *p);
 
-/* chunks_leave_room - no chunk of the lent room is given out any more. */
+/* chunks_leave_room - do not give out chunks of the lent room any more. */
 void chunks_leave_room(chunk_pool *p);
 
 static inline uint64_t *chunk_at(const chunk_pool *p, uint32_t chunk)
@@ -52,7 +51,7 @@ static inline uint64_t *chunk_at(const chunk_pool *p, uint32_t chunk)
 	return (uint64_t *)(void *)(p->slab[chunk >> p->slab_bits] + (size_t)in_slab * CHUNK_BYTES);
 }
 
-/* chunk_next - the one behind it in its list. */
+/* chunk_next - return the place of the number of the next chunk in the list. */
 static inline uint32_t *chunk_next(const chunk_pool *p, uint32_t chunk)
 {
 	const uint32_t in_slab = chunk & ((1U << p->slab_bits) - 1);
@@ -61,14 +60,14 @@ static inline uint32_t *chunk_next(const chunk_pool *p, uint32_t chunk)
 	return (uint32_t *)(void *)next + in_slab;
 }
 
-/* Chunks that one thread keeps ready. */
+/* The chunks that a thread keeps ready. */
 typedef struct chunk_stock {
 	chunk_pool *p;
 	uint32_t free;
 	err *e; /* of the thread */
 } chunk_stock;
 
-/* chunk_get - a chunk; CHUNK_NONE and s->e filled where there is no memory. */
+/* chunk_get - take a chunk; CHUNK_NONE, with s->e filled, without memory. */
 uint32_t chunk_get(chunk_stock *s);
 
 static inline void chunk_put(chunk_stock *s, uint32_t chunk)
@@ -77,7 +76,7 @@ static inline void chunk_put(chunk_stock *s, uint32_t chunk)
 	s->free = chunk;
 }
 
-/* chunk_return - all of a stock goes back to the pool. */
+/* chunk_return - return the whole stock to the pool. */
 void chunk_return(chunk_stock *s);
 
 /* The numbers of a bucket. */
@@ -91,39 +90,39 @@ static inline uint64_t chunks_of(uint64_t n)
 	return n / CHUNK_NUMBERS + (n % CHUNK_NUMBERS > 0);
 }
 
-/* chunk_list_order - the chunks of a list in the order of the numbers, to `chunk`: number i lies in
- * chunk[i / CHUNK_NUMBERS], at i % CHUNK_NUMBERS. */
+/* chunk_list_order - put the chunks of a list into `chunk` in the order of the numbers: number i is
+ * in chunk[i / CHUNK_NUMBERS], at i % CHUNK_NUMBERS. */
 void chunk_list_order(const chunk_pool *p, const chunk_list *l, uint32_t *chunk);
 
 /* ---------------------------------------------------------------------------------- writing */
 
-/* A bucket's numbers gather in a line of their own, and leave for memory a line at a time, past the
- * cache. */
+/* The numbers of a bucket are collected in a cache line, and written past the cache a line at a
+ * time. */
 typedef struct chunk_lane {
-	uint64_t *to;        /* where the next line goes */
+	uint64_t *to;        /* place of the next line */
 	uint64_t n;          /* numbers so far */
-	uint32_t head, tail; /* chunks: which fills, and the first one that was taken */
+	uint32_t head, tail; /* chunks: the one being filled, and the first one */
 } chunk_lane;
 
 typedef struct chunk_writer {
 	_Alignas(64) chunk_stock stock; /* no line is shared with another writer */
-	chunk_lane *lanes;              /* one a bucket */
-	uint64_t *lines;                /* LINE_NUMBERS a bucket, aligned to a cache line */
+	chunk_lane *lanes;              /* one per bucket */
+	uint64_t *lines;                /* LINE_NUMBERS per bucket, aligned to a cache line */
 	uint32_t buckets;
 	bool failed; /* no memory: numbers have been lost */
 } chunk_writer;
 
-/* chunk_writer_bytes - of memory for a writer, a multiple of a cache line. */
+/* chunk_writer_bytes - return the memory for a writer, a multiple of a cache line. */
 static inline size_t chunk_writer_bytes(uint32_t buckets)
 {
 	const size_t line = LINE_NUMBERS * sizeof(uint64_t);
 	return buckets * line + (buckets * sizeof(chunk_lane) + line - 1) / line * line;
 }
 
-/* chunk_writer_begin - to write with the zeroed memory at `room`, aligned to a cache line. */
+/* chunk_writer_begin - begin to write, with zeroed memory at `room`, aligned to a cache line. */
 void chunk_writer_begin(chunk_writer *w, chunk_pool *p, uint32_t buckets, void *room);
 
-/* chunk_line - the line of this bucket is full. */
+/* chunk_line - write the full line of this bucket. */
 void chunk_line(chunk_writer *w, uint32_t bucket);
 
 static inline void chunk_write(chunk_writer *w, uint32_t bucket, uint64_t number)
@@ -134,7 +133,7 @@ static inline void chunk_write(chunk_writer *w, uint32_t bucket, uint64_t number
 		chunk_line(w, bucket);
 }
 
-/* chunk_join - what n writers have for a bucket becomes one list; by one thread, with its stock. */
+/* chunk_join - join the lists of n writers for a bucket; called by one thread, with its stock. */
 status chunk_join(chunk_writer *w, unsigned n, uint32_t bucket, chunk_stock *s, chunk_list *l);
 
 #endif

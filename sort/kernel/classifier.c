@@ -5,8 +5,8 @@
 #include "base/minmax.h"
 
 enum {
-	/* buckets that the splitters do not make: two for keys outside of what all share, those at
-	 * both ends of a table, and one that is not full; before a node another one */
+	/* buckets that the splitters do not make: two for keys that do not share the common bytes,
+	 * one at each end of a table, and one that is not full; another one before each node */
 	ROOT_EXTRA = 6,
 	NODE_EXTRA = 4,
 	CELLS_LEAST = 8, /* of a table */
@@ -46,7 +46,7 @@ static size_t nodes_of(uint32_t buckets)
 /* A value of table `up` (NULL: none, all keys) with much of the sample: [i, end). */
 typedef struct node {
 	classifier_segment *segment;
-	uint32_t key_from; /* where the part of the key begins that is not known yet */
+	uint32_t key_from; /* begin of the part of the key that is not known yet */
 	unsigned depth;
 	size_t i, end;
 } node;
@@ -62,14 +62,14 @@ typedef struct map_room {
 	size_t cells;
 } map_room;
 
-/* What the making of a map needs besides the map. */
+/* A map while it is made. */
 typedef struct maker {
 	map_room room;
 	const records *in;
 	const entry *sample;
 	size_t share; /* samples of a bucket */
-	size_t dense; /* those from which on a value may be a node, */
-	size_t huge;  /* and is one */
+	size_t dense; /* least number of samples with which a value may be a node, */
+	size_t huge;  /* and with which it must be one */
 	size_t cells, segments, tables, heavy;
 	size_t nodes, nodes_most;
 	node node[NODES_MAX];
@@ -89,14 +89,14 @@ static uint64_t window_of(const maker *k, const classifier_table *t, size_t i)
 
 /* ------------------------------------------------------------------------------ its tables */
 
-/* The first value of cell c, of those from base on; UINT64_MAX if it is above all values. */
+/* Return the first value of cell c, counted from base on; UINT64_MAX if it is above all values. */
 static uint64_t cell_begin(const classifier_table *t, uint64_t c)
 {
 	const unsigned __int128 v = (unsigned __int128)t->base + ((unsigned __int128)c << t->shift);
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
 
-/* A segment of t from this value on; there may be one already. */
+/* Begin a segment of t at this value, unless one begins there already. */
 static classifier_segment *begin_segment(maker *k, classifier_table *t, uint64_t from)
 {
 	if (t->segments == 0 || t->segment[t->segments - 1].from != from) {
@@ -106,14 +106,14 @@ static classifier_segment *begin_segment(maker *k, classifier_table *t, uint64_t
 	return &t->segment[t->segments - 1];
 }
 
-/* Half of the nodes are for those that come first, half for those without which a bucket would be
- * huge. */
+/* Return whether a value with n samples becomes a node. Half of the nodes are for the first dense
+ * values, half for values whose bucket would be huge. */
 static bool is_dense(const maker *k, size_t n)
 {
 	return n > k->dense && k->nodes < (n > k->huge ? k->nodes_most : k->nodes_most / 2);
 }
 
-/* A value of its own: what follows in the key, if anything does, is looked at later. */
+/* Add a node: a segment of one value. The rest of its keys is resolved later. */
 static void add_node(maker *k, classifier_table *t, uint64_t value, const node *n)
 {
 	if (n->key_from < k->in->lay.key_bytes) {
@@ -124,8 +124,8 @@ static void add_node(maker *k, classifier_table *t, uint64_t value, const node *
 		begin_segment(k, t, value + 1);
 }
 
-/* Splitters among samples [i, end) of one cell, which has many: any value may be one. Returns how
- * many samples the last segment has, which began with `held`. */
+/* Choose splitters among samples [i, end) of a cell with many samples: any value may be one. The
+ * open segment has `held` samples before i; return how many the last segment has. */
 static size_t cut_cell(maker *k, classifier_table *t, size_t i, size_t end, size_t held,
 		       unsigned depth)
 {
@@ -148,8 +148,8 @@ static size_t cut_cell(maker *k, classifier_table *t, size_t i, size_t end, size
 	return held;
 }
 
-/* The splitters of samples [i, end). Where a cell has few of them, borders of cells will do: a
- * search then ends where it begins. */
+/* Choose the splitters of samples [i, end). In cells with few samples, use the borders of cells: a
+ * search then takes no steps. */
 static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, unsigned depth)
 {
 	size_t held = 0;
@@ -185,8 +185,8 @@ static void set_norms(classifier_table *t)
 	}
 }
 
-/* Cells of one width, from base on; the range grows to the end of the last one. About four a
- * segment, if there is room: tables within tables look at the same samples again. */
+/* Set cells of one width, from base on; the range grows to the end of the last cell. About four per
+ * segment if there is room: tables within tables use the same samples again. */
 static void set_cells(const maker *k, classifier_table *t, size_t samples)
 {
 	enum { CELLS_A_SEGMENT = 4 };
@@ -202,7 +202,7 @@ static void set_cells(const maker *k, classifier_table *t, size_t samples)
 	t->range = above - (above < UINT64_MAX) - t->base;
 }
 
-/* Where the search begins for values of each cell, and how far it looks: never past the last
+/* Set where the search for the values of each cell begins, and how far it goes: never past the last
  * segment. */
 static void fill_cells(maker *k, classifier_table *t)
 {
@@ -227,8 +227,8 @@ static void fill_cells(maker *k, classifier_table *t)
 		t->of_cell[c] = (uint16_t)u64_min(t->of_cell[c], t->segments - t->reach);
 }
 
-/* A search tree for a table of which cells would leave more than a step. Cells of few segments are
- * small, and so in the cache, but searches in them depend on as many loads. */
+/* Make a search tree for a table whose cells would leave more than a step. With few segments, cells
+ * are kept: they are in the cache, and a search in a tree needs as many dependent loads. */
 static void fill_tree(maker *k, classifier_table *t)
 {
 	uint64_t *tree = k->room.tree;
@@ -261,7 +261,7 @@ static void make_table(maker *k, classifier_table *t, uint32_t key_from, size_t 
 	fill_cells(k, t);
 }
 
-/* A node becomes a heavy key or a table, which may have nodes again. */
+/* Turn a node into a heavy key or a table, which may have nodes again. */
 static void resolve(maker *k, const node *n)
 {
 	const unsigned char *rec = sample_at(k, n->i);
@@ -289,7 +289,7 @@ static key_window window_from(const layout *l, uint32_t from)
 	return key_window_at(l, from, (uint32_t)u64_min(l->key_bytes - from, KEY_WINDOW_BYTES));
 }
 
-/* The keys of b begin as that of rec, with `shared` bytes. */
+/* Note that the keys of b begin with the same `shared` bytes as the key of rec. */
 static void begin_like(const maker *k, classifier_bucket *b, const unsigned char *rec,
 		       uint32_t shared)
 {
@@ -300,7 +300,7 @@ static void begin_like(const maker *k, classifier_bucket *b, const unsigned char
 	b->head_value = key_window_read(l, &b->head, rec);
 }
 
-/* Three buckets: numbers of the outer ones have all values of the window. */
+/* Add the three buckets of a heavy key: the outer ones may have any value of the window. */
 static void add_heavy(maker *k, classifier_heavy *h)
 {
 	classifier_bucket *b = &k->room.bucket[k->bucket];
@@ -316,7 +316,7 @@ static void add_heavy(maker *k, classifier_heavy *h)
 		b[1].shared = k->in->lay.key_bytes;
 }
 
-/* For keys that do not share the common bytes. */
+/* Add the two buckets for keys that do not share the common bytes. */
 static void add_outside(maker *k)
 {
 	k->room.bucket[k->bucket++] =
@@ -325,7 +325,7 @@ static void add_outside(maker *k)
 
 static void number_buckets(maker *k, const classifier_table *t)
 {
-	/* What a number leaves out of the window must be bits that are 0 in every key. */
+	/* a number may drop only bits of the window that are 0 in every key */
 	const unsigned zeros = t->window.keep ? (unsigned)__builtin_ctzll(t->window.keep) : 64;
 	const bool last = k->in->lay.key_bytes - t->key_from <= KEY_WINDOW_BYTES;
 	for (uint32_t i = 0; i < t->segments; i++) {
@@ -364,7 +364,7 @@ static size_t cells_of(uint32_t buckets)
 	return (size_t)buckets * CELLS_A_BUCKET + (nodes_of(buckets) + 1) * CELLS_LEAST;
 }
 
-/* Each array's size is a multiple of what the next one is aligned to. */
+/* Divide the room among the arrays. Each size is a multiple of the alignment of the next array. */
 static void lay_out(map_room *r, uint32_t buckets, void *room)
 {
 	const size_t nodes = nodes_of(buckets);
@@ -416,7 +416,7 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 
 /* ------------------------------------------------------------------------------------ its use */
 
-/* The segment that w lies in, by its cell. */
+/* Return the segment of w, by its cell. */
 static inline __attribute__((always_inline)) uint32_t find(const classifier_table *t, uint64_t w)
 {
 	const uint64_t x = w - t->base;
@@ -432,8 +432,8 @@ static inline __attribute__((always_inline)) uint32_t find(const classifier_tabl
 	return s;
 }
 
-/* Four searches at once, as each waits for its loads. Up to 3 values behind the n are looked for
- * with them. */
+/* Find the segments of n values, four at once because each search waits for its loads. Up to 3
+ * values after the n are searched for, too. */
 static void find_in_tree(const classifier_table *t, const uint64_t *w, size_t n, uint16_t *segment)
 {
 	const uint64_t *tree = t->tree;
@@ -457,7 +457,7 @@ static void find_in_tree(const classifier_table *t, const uint64_t *w, size_t n,
 
 static void find_segments(const classifier_table *t, const uint64_t *w, size_t n, uint16_t *segment)
 {
-	const classifier_table table = *t; /* which nothing that is written here can change */
+	const classifier_table table = *t; /* a copy that cannot alias the arrays written here */
 	if (t->levels)
 		find_in_tree(&table, w, n, segment);
 	else
@@ -465,7 +465,7 @@ static void find_segments(const classifier_table *t, const uint64_t *w, size_t n
 			segment[i] = (uint16_t)find(&table, w[i]);
 }
 
-/* For a key that does not share the common bytes: below 0, above 0, or 0. */
+/* Return 0 if the key shares the common bytes, else below or above 0 like its order. */
 static int outside(const classifier *m, const unsigned char *rec)
 {
 	const uint64_t v = key_window_read(&m->lay, &m->head, rec);
@@ -482,7 +482,7 @@ static inline uint64_t number_of(const classifier *m, const classifier_segment *
 	return pos | ((w - s->from) << s->norm & ~m->pos_mask);
 }
 
-/* From a segment on that is no bucket. */
+/* Follow a segment that is not a bucket to the bucket of the record. */
 static uint32_t deeper(const classifier *m, const unsigned char *rec, uint64_t pos, uint32_t to,
 		       uint64_t *number)
 {
@@ -526,7 +526,8 @@ static inline __attribute__((always_inline)) void read_windows(const classifier 
 						  record_at(in, at[i] & m->pos_mask));
 }
 
-/* Keys that do not share the common bytes, and segments that are no buckets. */
+/* Find the buckets of keys that do not share the common bytes or are in a segment that is not a
+ * bucket. */
 static void look_closer(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
 			size_t n, uint16_t *bucket, uint64_t *number)
 {

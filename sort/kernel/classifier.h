@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From keys to buckets, order kept: a map made from a sample of the keys, and the number that
- * stands for a record within its bucket. Pure.
+/* Maps keys to buckets in order, by a map made from a sample of the keys, and makes the number that
+ * represents a record in its bucket. Pure.
  *
- * A table looks at 8 bytes of the key (the window). Its splitters are about the same number of
- * samples apart, so that it is as fine as keys are dense. Between two of them lies a segment, which
- * is a bucket. Cells of one width from the least to the greatest value of the sample tell where a
- * search begins; all searches take the same number of steps, so nothing depends on a branch. Where
- * keys are spread evenly, borders of cells are splitters, and there is no step at all. Where they
- * cluster, so that a cell would leave many steps, the root's segments are searched for from the
- * beginning, in a tree. Records are looked at in blocks, so that what happens to them afterwards,
- * which a processor cannot foresee, does not keep the next ones from being looked for. A value with
- * much of the sample is a segment of its own: with a table of its own for the 8 bytes that follow
- * in the key; or, where all its samples have one key, three buckets: below that key, the key
- * itself, and above. */
+ * A table uses 8 bytes of the key (the window). Its splitters are about the same number of samples
+ * apart, so segments are narrow where keys are dense. A segment lies between two splitters, and is
+ * a bucket. The range from the least to the greatest sample is divided into cells of one width; the
+ * cell of a value gives the segment where its search begins. All searches take the same number of
+ * steps, so no branch is mispredicted. If keys are spread evenly, splitters are borders of cells,
+ * and a search takes no steps. If keys cluster, so that cells would leave many steps, the root uses
+ * a search tree instead.
+ *
+ * Records are classified in blocks, so that the unpredictable work on a record does not delay the
+ * search for the next one. A value with a large part of the sample is a segment by itself: with its
+ * own table for the next 8 bytes of the key, or, if all its samples have one key, with three
+ * buckets: below that key, the key, and above it. */
 #ifndef HETSORT_KERNEL_CLASSIFIER_H
 #define HETSORT_KERNEL_CLASSIFIER_H
 
@@ -25,11 +26,11 @@ enum {
 	TABLE_DEPTH = 8,
 	SAMPLE_MAX = 32768,
 	CLASSIFIER_BLOCK = 128,
-	TO_TABLE = 0x4000, /* a segment with a table of its own: its index */
-	TO_HEAVY = 0x8000, /* a segment of one key: its index */
+	TO_TABLE = 0x4000, /* a segment with its own table: the index of the table */
+	TO_HEAVY = 0x8000, /* a segment of one key: the index of the heavy key */
 };
 
-/* Values from `from` up to where the next segment begins. */
+/* The values from `from` up to the begin of the next segment. */
 typedef struct classifier_segment {
 	uint64_t from;
 	uint16_t to;  /* a bucket, or one of the above */
@@ -38,40 +39,40 @@ typedef struct classifier_segment {
 
 typedef struct classifier_table {
 	key_window window;
-	uint32_t key_from; /* where in the key the window begins; the bytes before are those */
-	const unsigned char *like; /* of this record */
-	uint64_t base, range; /* of the sample in the window: the least value, and how much above it
-				 cells go */
-	unsigned shift;       /* of a distance from base, to its cell */
-	uint32_t last_cell;   /* the first one is below base, the last one above top */
-	uint32_t reach;       /* so many segments from where a cell begins may hold its values */
-	uint16_t *of_cell;    /* the first of them */
+	uint32_t key_from;         /* begin of the window in the key; the key bytes before it are */
+	const unsigned char *like; /* the same as those of this record */
+	uint64_t base, range; /* the least value of the sample in the window, and the extent of the
+				 cells above it */
+	unsigned shift;       /* turns a distance from base into a cell */
+	uint32_t last_cell;   /* the first cell is below base, the last one above top */
+	uint32_t reach;       /* number of segments that may hold the values of a cell */
+	uint16_t *of_cell;    /* the first of these segments */
 	uint32_t segments;
 	classifier_segment *segment;
-	unsigned levels;      /* of a search tree in place of cells; 0: none */
-	const uint64_t *tree; /* as a heap from 1 on: one less than where segments begin */
+	unsigned levels;      /* of a search tree instead of cells; 0: cells */
+	const uint64_t *tree; /* a heap from 1 on: the begin of a segment, less 1 */
 } classifier_table;
 
-/* A key with much of the sample: `bucket` is below it, the next its own, then above. */
+/* A key with a large part of the sample: `bucket` is below it, the next is its own, then above. */
 typedef struct classifier_heavy {
 	const unsigned char *rec;
 	uint32_t bucket;
-	uint32_t key_from; /* where the rest of the key begins, */
-	bool short_rest;   /* which fits into a window: */
+	uint32_t key_from; /* begin of the rest of the key */
+	bool short_rest;   /* the rest fits into a window, */
 	key_window window; /* this one, */
-	uint64_t value;    /* in which the key has this */
+	uint64_t value;    /* and has this value */
 } classifier_heavy;
 
-/* What a bucket's numbers and keys are like, so that the two can be compared. */
+/* The properties of a bucket by which its numbers are compared with keys. */
 typedef struct classifier_bucket {
-	uint64_t from, limit;      /* values in the window: the least, and how much above it */
-	const unsigned char *like; /* keys begin as that of this record does, */
+	uint64_t from, limit; /* least value in the window, and the greatest distance from it */
+	const unsigned char *like; /* keys begin like the key of this record, */
 	uint32_t shared;           /* in this number of bytes */
 	uint64_t head_value;       /* the value of its first bytes, in the window `head` */
 	key_window head, window;
 	uint8_t norm; /* numbers have (value - from) << norm above the position */
 	bool exact;   /* the numbers have the order of the records */
-	bool same;    /* all records have one key, so that it is exact */
+	bool same;    /* all records have one key; then it is also exact */
 } classifier_bucket;
 
 /* classifier_fits - return whether `number`, of bucket b, belongs to record rec at this position.
@@ -92,7 +93,7 @@ typedef struct classifier {
 	layout lay;
 	uint64_t head_value; /* the first bytes before the root's window, as a window */
 	key_window head;
-	key_window first; /* of keys with others */
+	key_window first; /* of keys that do not share them */
 	uint64_t pos_mask;
 	uint32_t buckets;
 	const classifier_table *table;
@@ -100,18 +101,18 @@ typedef struct classifier {
 	const classifier_bucket *bucket;
 } classifier;
 
-/* classifier_sample - records from all over `in`, n in all, for a map to that many buckets.
- * Returns how many (SAMPLE_MAX at most), unsorted. */
+/* classifier_sample - sample the n records of `in`, from all parts, for a map to `buckets` buckets.
+ * Returns the number of samples (SAMPLE_MAX at most), which are not sorted. */
 size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry *sample);
 
-/* classifier_sample_place - of n places, one in the i-th of `want` equal parts, at random: a fixed
- * distance could meet a pattern. *random: any number at first. */
+/* classifier_sample_place - return a random place in the i-th of `want` equal parts of n places: a
+ * fixed distance could meet a pattern. *random: any number at first. */
 uint64_t classifier_sample_place(uint64_t n, size_t want, size_t i, uint64_t *random);
 
-/* classifier_sample_size - as many as a map to that many buckets needs, of n records. */
+/* classifier_sample_size - return the number of samples of n records for a map to `buckets`. */
 size_t classifier_sample_size(uint64_t n, uint32_t buckets);
 
-/* classifier_make - a map to at most `buckets` (BUCKETS_LEAST..BUCKETS_MAX) buckets.
+/* classifier_make - make a map to at most `buckets` (BUCKETS_LEAST..BUCKETS_MAX) buckets.
  * in       records, used as long as the map
  * sample   n >= 1 of them, sorted by key
  * pos_bits that a position takes in a number
@@ -120,13 +121,13 @@ size_t classifier_sample_size(uint64_t n, uint32_t buckets);
 void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
 		     unsigned pos_bits, uint32_t buckets, void *room);
 
-/* classifier_room_bytes - memory for a map to that many buckets. */
+/* classifier_room_bytes - return the memory for a map to `buckets` buckets. */
 size_t classifier_room_bytes(uint32_t buckets);
 
-/* classifier_block - the buckets of n records of `in`, CLASSIFIER_BLOCK at most, and the numbers
- * that stand for them: the upper bits of a record's window, from the beginning of its segment,
- * above the position. Of equal keys, only the position.
- *   at              their positions, under m->pos_mask; NULL: those from `first` on
+/* classifier_block - find the buckets of n records of `in`, CLASSIFIER_BLOCK at most, and make
+ * their numbers: above the position, the upper bits of the distance of a record's window from the
+ * begin of its segment. In a bucket of equal keys, only the position.
+ *   at              their positions, under m->pos_mask; NULL: from `first` on
  *   bucket, number  room for CLASSIFIER_BLOCK, whatever n is; number may be NULL */
 void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
 		      size_t n, uint16_t *bucket, uint64_t *number);

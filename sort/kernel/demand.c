@@ -91,7 +91,7 @@ void demand_writers_close(demand *d)
 	d->writer_room = NULL;
 }
 
-/* Make the map from the plan's sample, unless there is only one bucket. */
+/* Make the map from the plan's sample, unless only one bucket exists. */
 static status open_map(demand *d, const demand_plan *p, uint32_t want, err *e)
 {
 	const layout *l = &d->in.lay;
@@ -216,7 +216,7 @@ static void add_by_map(const demand *d, chunk_writer *w, uint64_t first, uint64_
 	uint64_t number[CLASSIFIER_BLOCK];
 	for (uint64_t i = first, end = first + n; i < end; i += CLASSIFIER_BLOCK) {
 		const size_t k = u64_min(end - i, CLASSIFIER_BLOCK);
-		/* of the next block, if there is one */
+		/* fetch the keys of the next block */
 		uintptr_t next = (uintptr_t)key_at(&d->in.lay, record_at(&d->in, i)) +
 				 CLASSIFIER_BLOCK * bytes;
 		classifier_block(&d->map, &d->in, i, NULL, k, into, number);
@@ -255,7 +255,7 @@ uint64_t demand_count(const demand *d)
 	return d->count;
 }
 
-/* ----------------------------------------------------------------------------------- asking */
+/* ----------------------------------------------------------------------------------- taking */
 
 status demand_room_open(demand_room **to, const demand *d, err *e)
 {
@@ -329,7 +329,7 @@ static void sort_loaded(const demand *d, demand_room *r, const bucket *b)
 		rise++;
 	while (fall < n && r->a[fall] < r->a[fall - 1])
 		fall++;
-	for (size_t i = 0; fall >= n && i < n / 2; i++) { /* as a split leaves positions */
+	for (size_t i = 0; fall >= n && i < n / 2; i++) { /* a split leaves them in reverse */
 		const uint64_t x = r->a[i];
 		r->a[i] = r->a[n - 1 - i];
 		r->a[n - 1 - i] = x;
@@ -356,7 +356,7 @@ static bool claim(bucket *b)
 	}
 }
 
-/* Sort the bucket for good, and leave its sorted numbers in the scratch, too. */
+/* Sort the bucket; store its sorted numbers, and leave them in the scratch, too. */
 static void keep_sorted(const demand *d, demand_room *r, bucket *b)
 {
 	if (!claim(b)) {
@@ -482,7 +482,7 @@ gather_piece(const demand *d, const demand_piece *p, size_t first, size_t n, boo
 	     unsigned char *to, uint32_t bytes, window_kind of)
 {
 	const classifier_bucket is = d->all.at[p->bucket].is;
-	records in = d->in; /* which nothing that is written here can change */
+	records in = d->in; /* a copy that cannot alias the records written here */
 	in.lay.record_bytes = bytes;
 	const uint64_t mask = d->mask, count = d->count;
 	const size_t distance = record_ahead(bytes), end = first + n;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sort on demand: records in memory as one sorted sequence of which each part is sorted when it is
- * asked for. Three steps: open with a sample of the records; add the records in chunks while they
- * arrive, on several threads; end. Then any number of threads ask for places of the sequence. A
+/* Sort on demand: records in memory form one sorted sequence; each part is sorted when it is
+ * needed. There are three steps: open with a sample of the records; add the records in chunks while
+ * they arrive, on several threads; end. Then any number of threads take places of the sequence. A
  * place is a number from 0 on in the sorted order; a position is a number from 0 on in the input.
  *
- * The records stay where they are and are only read. The sort holds 8 bytes a record and a few
- * percent: numbers, which have bits of the key above the position. */
+ * The records are not moved, only read. The sort needs 8 bytes per record and a few percent: a
+ * number for each record, with bits of the key above the position. */
 #ifndef HETSORT_KERNEL_DEMAND_H
 #define HETSORT_KERNEL_DEMAND_H
 
@@ -31,11 +31,11 @@ typedef struct demand_plan {
 			 * high costs precision, but no memory: numbers take memory as records arrive */
 	unsigned lanes; /* threads that add at the same time, at most; >= 1 */
 	unsigned threads;            /* that work together in demand_end; >= 1 */
-	const unsigned char *sample; /* copies of records from all over the input, in any order, */
-	size_t samples; /* demand_samples() of them, or fewer; none: all is sorted in demand_end.
-			 * They stay the caller's, and are read until demand_close */
+	const unsigned char *sample; /* copies of records from all parts of the input, in any order,
+				      * read until demand_close */
+	size_t samples; /* demand_samples() of them, or fewer; 0: demand_end sorts everything */
 	void *room;     /* memory for numbers, lent until demand_close (or demand_leave_room); or */
-	size_t room_bytes;         /* NULL and 0. What it cannot hold is allocated */
+	size_t room_bytes;         /* NULL and 0. The rest is allocated */
 	const demand_sizes *sizes; /* NULL: demand_sizes_for(n) */
 } demand_plan;
 
@@ -47,26 +47,26 @@ size_t demand_samples(uint64_t n);
  * percent. */
 uint64_t demand_most_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads);
 
-/* demand_room_bytes - return how much lent memory holds the numbers of n records, for any keys. */
+/* demand_room_bytes - return the lent memory that holds the numbers of n records, for any keys. */
 size_t demand_room_bytes(uint64_t n, unsigned lanes, unsigned threads);
 
 /* demand_open - start a sort. *d is NULL after an error (ST_RESOURCE: no memory). */
 status demand_open(demand **d, mem *m, const demand_plan *p, err *e);
 
-/* demand_close - free all that the sort holds; rooms must be closed. NULL is fine. */
+/* demand_close - free the sort, which may be NULL. All rooms must be closed. */
 void demand_close(demand *d);
 
-/* demand_move - all records lie at `base` now, because a stream's buffer grew. Nothing else may use
- * the sort at this moment. */
+/* demand_move - note that all records are at `base` now, because a stream's buffer grew. Nothing
+ * else may use the sort at this moment. */
 void demand_move(demand *d, const unsigned char *base);
 
-/* demand_add - records [first, first + n) have arrived. Each record is added once. Chunks may be
- * added in any order. A lane (0 to lanes - 1) is used by one thread at a time.
- * Returns ST_RESOURCE where there is no memory; the sort can then only be closed. */
+/* demand_add - add records [first, first + n), which have arrived. Each record is added once, in
+ * chunks in any order. A lane (0 to lanes - 1) is used by one thread at a time. Returns ST_RESOURCE
+ * without memory; the sort can then only be closed. */
 status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e);
 
-/* demand_end - all records have been added. Splits buckets that are too large, by plan.threads
- * threads. Returns ST_RESOURCE as demand_add. */
+/* demand_end - end the adding, and split buckets that are too large on plan.threads threads.
+ * Returns ST_RESOURCE like demand_add. */
 status demand_end(demand *d, err *e);
 
 /* demand_count - return the number of records added; after demand_end.
@@ -78,15 +78,16 @@ uint32_t demand_record_bytes(const demand *d);
 
 /* ------------------------------------------------------------------------ after demand_end */
 
-/* demand_room_open, demand_room_close - scratch that a thread needs for the calls below. */
+/* demand_room_open, demand_room_close - allocate and free the scratch of a thread for the next
+ * calls. */
 status demand_room_open(demand_room **room, const demand *d, err *e);
 void demand_room_close(demand_room *room);
 
-/* demand_border - return where the bucket of this place ends, which is a good end for a piece:
+/* demand_border - return the end of the bucket of this place, which is a good end for a piece:
  * above place, at most demand_count(). */
 uint64_t demand_border(const demand *d, uint64_t place);
 
-/* demand_position - return the position of the record at a place. Sorts the bucket for good. */
+/* demand_position - return the position of the record at a place. The bucket stays sorted. */
 uint64_t demand_position(demand *d, demand_room *room, uint64_t place);
 
 /* demand_sort - sort all buckets now, if `threads` is above 1. Use it if fewer threads than that
@@ -94,10 +95,10 @@ uint64_t demand_position(demand *d, demand_room *room, uint64_t place);
 status demand_sort(demand *d, unsigned threads, err *e);
 
 /* demand_before - return the first place in [lo, hi) whose record does not precede the item in the
- * total order (key, rank, position), or hi. Sorts a few buckets for good. */
+ * total order (key, rank, position), or hi. Sorts a few buckets, which stay sorted. */
 uint64_t demand_before(demand *d, demand_room *room, uint64_t lo, uint64_t hi, const item *it);
 
-/* Places in order, in one bucket. */
+/* Consecutive places in one bucket. */
 typedef struct demand_piece {
 	const uint64_t *number; /* position under mask; valid until the room is used again */
 	uint64_t mask;
@@ -120,9 +121,9 @@ size_t demand_gather(const demand *d, const demand_piece *p, size_t first, size_
 /* demand_misfits - compare like demand_gather, but do not copy; for records that are dropped. */
 size_t demand_misfits(const demand *d, const demand_piece *p, size_t first, size_t n);
 
-/* demand_leave_room - numbers of the places from `place` on (the border of a bucket) leave the lent
- * memory, which can then be overwritten; the places before cannot be asked for any more. Nothing
- * else may use the sort at this moment. */
+/* demand_leave_room - move the numbers of the places from `place` on (the border of a bucket) out
+ * of the lent memory, which can then be overwritten. The places before cannot be taken any more.
+ * Nothing else may use the sort at this moment. */
 status demand_leave_room(demand *d, uint64_t place, err *e);
 
 #endif

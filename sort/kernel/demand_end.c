@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of adding: lists are joined, and buckets that are too large become several. */
+/* The end of adding: the writers' lists are joined, and buckets that are too large are split. */
 #include "demand_state.h"
 #include "base/minmax.h"
 #include "base/pool.h"
@@ -8,7 +8,7 @@
 
 #include <sched.h>
 
-/* Another bucket; the list grows if it is full. */
+/* Append a bucket; the list grows if it is full. */
 static status append(demand *d, bucket_array *to, const bucket *b, err *e)
 {
 	if (to->n == to->most) {
@@ -25,7 +25,8 @@ static status append(demand *d, bucket_array *to, const bucket *b, err *e)
 	return ST_OK;
 }
 
-/* What the writers have for `n` buckets, in order, to a list; of: what each bucket is, or all. */
+/* Join the writers' lists of `n` buckets, in order. of: the properties of each bucket, or of all.
+ */
 static status join(demand *d, unsigned writers, uint32_t n, const classifier_bucket *of, bool each,
 		   bucket_array *to, err *e)
 {
@@ -53,18 +54,18 @@ static status join(demand *d, unsigned writers, uint32_t n, const classifier_buc
 typedef struct split {
 	demand *d;
 	const bucket *from;
-	uint32_t chunk;   /* the next one to be read, */
-	uint64_t left;    /* numbers from there on */
-	atomic_flag busy; /* whoever sets it may take chunks */
-	bool by_number;   /* these two: */
+	uint32_t chunk;   /* the next chunk to read, */
+	uint64_t left;    /* and the numbers from there on */
+	atomic_flag busy; /* the thread that sets it may take chunks */
+	bool by_number;   /* split by the next two members, not by the map */
 	uint64_t least;
 	unsigned shift;
 	uint32_t buckets;
 } split;
 
-enum { TAKE = 64 }; /* chunks in turn, so that positions that ascend stay together */
+enum { TAKE = 64 }; /* consecutive chunks, so that ascending positions stay together */
 
-/* The next chunks of a split; returns how many numbers they have. */
+/* Take the next chunks of a split; return the number of their numbers. */
 static size_t split_next(split *s, uint32_t chunk[TAKE])
 {
 	size_t n = 0;
@@ -81,7 +82,7 @@ static size_t split_next(split *s, uint32_t chunk[TAKE])
 	return n;
 }
 
-/* The numbers of a block by another classifier, unless they do not fit their records. */
+/* Split the numbers of a block by the new map, except those that do not match their records. */
 static void split_by_map(const split *s, uint64_t *block, size_t n, uint16_t *into)
 {
 	demand *d = s->d;
@@ -122,12 +123,13 @@ static void split_part(void *arg, unsigned worker)
 				const uint64_t v = block[j] > s->least ? block[j] - s->least : 0;
 				into[j] = (uint16_t)u64_min(v >> s->shift, s->buckets - 1);
 			}
-			for (size_t j = n; j-- > 0;) /* as chunks come, the last one first */
+			for (size_t j = n; j-- > 0;) /* in the order of the chunks: last first */
 				chunk_write(w, into[j], block[j]);
 		}
 }
 
-/* The least and the greatest number of a bucket, as it is, or (at first) as it could be. */
+/* Find the least and greatest number of a bucket; at first, the least and greatest possible ones.
+ */
 static void number_range(const demand *d, const bucket *b, unsigned depth, uint64_t *least,
 			 uint64_t *most)
 {
@@ -149,7 +151,7 @@ static void number_range(const demand *d, const bucket *b, unsigned depth, uint6
 	}
 }
 
-/* A sample from all chunks of a bucket makes the map. */
+/* Make the map from a sample of all chunks of a bucket. */
 static status map_again(demand *d, const bucket *b, uint32_t want, err *e)
 {
 	const uint64_t chunks = chunks_of(b->list.n);
@@ -178,7 +180,7 @@ static status map_again(demand *d, const bucket *b, uint32_t want, err *e)
 	return sample && d->map_room ? ST_OK : ST_RESOURCE;
 }
 
-/* A large bucket becomes several. */
+/* Split a large bucket. */
 static status split_bucket(demand *d, const bucket *b, unsigned depth, bucket_array *to, err *e)
 {
 	const uint64_t n = b->list.n;
@@ -236,8 +238,8 @@ static void sift(const numbers *x, uint64_t i, uint64_t n, uint64_t number)
 	*number_at(x, i) = number;
 }
 
-/* Where splits do not help: heapsort needs no memory, and is never slow. Then pieces that can be
- * taken become buckets. */
+/* If splits do not help, sort a bucket by heapsort, which needs no memory and is never slow, and
+ * then cut it into buckets. */
 static status sort_in_place(demand *d, const bucket *b, err *e)
 {
 	const uint64_t n = b->list.n, k = chunks_of(n);
@@ -269,7 +271,7 @@ static status sort_in_place(demand *d, const bucket *b, err *e)
 	return rc;
 }
 
-/* A bucket at a place gets into the list of all, if need be in parts. */
+/* Put a bucket at a place into the list of all buckets, split if it is too large. */
 static status place_bucket(demand *d, bucket *b, uint64_t place, unsigned depth, err *e)
 {
 	bucket_array parts;

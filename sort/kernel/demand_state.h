@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What demand.c, which begins with an explanation, and demand_end.c know of a sort. */
+/* The state of a sort on demand, shared by demand.c, which explains it, and demand_end.c. */
 #ifndef HETSORT_KERNEL_DEMAND_STATE_H
 #define HETSORT_KERNEL_DEMAND_STATE_H
 
@@ -29,8 +29,8 @@ struct demand {
 	uint64_t mask; /* of the position in a number */
 	unsigned pos_bits, lanes, threads;
 	classifier map;
-	void *map_room;          /* of the classifier; NULL: there is one bucket */
-	classifier_bucket whole; /* which is this */
+	void *map_room;          /* of the classifier; NULL: only one bucket exists, */
+	classifier_bucket whole; /* this one */
 	chunk_pool pool;
 	chunk_writer *writer; /* of each lane */
 	unsigned char *writer_room;
@@ -38,7 +38,7 @@ struct demand {
 	_Atomic size_t misfits;
 };
 
-/* Numbers of one bucket, wherever they lie. */
+/* The numbers of one bucket. */
 typedef struct numbers {
 	const demand *d;
 	const uint32_t *chunk;
@@ -49,14 +49,14 @@ static inline uint64_t *number_at(const numbers *x, uint64_t i)
 	return chunk_at(&x->d->pool, x->chunk[i / CHUNK_NUMBERS]) + i % CHUNK_NUMBERS;
 }
 
-/* demand_buckets - that n records go to. */
+/* demand_buckets - return the number of buckets for n records. */
 uint32_t demand_buckets(const demand_sizes *s, uint64_t n);
 
 /* demand_map - make a classifier for `want` buckets from n records of `in`; their entries are the
  * first half of `sample`. */
 void demand_map(demand *d, const records *in, entry *sample, size_t n, uint32_t want);
 
-/* demand_writers_open, demand_writers_close - n writers, each with `buckets` buckets. */
+/* demand_writers_open, demand_writers_close - open and close n writers of `buckets` buckets. */
 status demand_writers_open(demand *d, unsigned n, uint32_t buckets, err *e);
 void demand_writers_close(demand *d);
 

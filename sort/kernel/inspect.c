@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Looking at records while they are in the cache. Pure. */
+/* Inspects records while they are in the cache. Pure. */
 #include "inspect.h"
 
 /* Keys that a prefix holds compare as two numbers, without a call or a branch. */
@@ -25,7 +25,7 @@ size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n)
 	return bad;
 }
 
-/* Records that are not above the one before them. */
+/* Count the records that are not above their predecessor. */
 static size_t not_above(const layout *l, const unsigned char *rec, size_t n)
 {
 	size_t bad = 0;
@@ -34,7 +34,7 @@ static size_t not_above(const layout *l, const unsigned char *rec, size_t n)
 	return bad;
 }
 
-/* Nothing is out of any order. */
+/* Update the smallest and greatest key; no record can violate INSPECT_ANY. */
 static size_t find_ends(inspected *seen, const layout *l, const unsigned char *rec, size_t n)
 {
 	if (seen->records == 0) {

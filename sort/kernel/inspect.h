@@ -8,24 +8,24 @@
 
 typedef enum inspect_order {
 	INSPECT_SORTED,
-	INSPECT_STRICT, /* and no two have the same key */
+	INSPECT_STRICT, /* sorted, and no two records have the same key */
 	INSPECT_ANY,
 } inspect_order;
 
-/* What has left. */
+/* The records inspected so far. */
 typedef struct inspected {
 	uint64_t records;
 	checksum sum;
-	unsigned char *first_key, *last_key; /* of key_bytes each, valid where records > 0; in any
-						order the smallest and the greatest */
+	unsigned char *first_key, *last_key; /* key_bytes each, valid if records > 0; with
+						INSPECT_ANY the smallest and the greatest */
 	inspect_order order;
 } inspected;
 
-/* unordered - how many of n records are smaller than the one before them. */
+/* inspect_unordered - count the records, of n, that are smaller than their predecessor. */
 size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n);
 
-/* inspect - count n > 0 records in that follow what was seen; returns how many are out of its
- * order, the first of them against the last key seen. */
+/* inspect - add n > 0 records that follow the inspected ones. Returns how many violate the order;
+ * the first is compared with the last key inspected. */
 size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size_t n);
 
 #endif

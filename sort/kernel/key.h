@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How keys order: the one place that knows. The normal form of a key is key_bytes bytes that order
- * as memcmp() has them: the record's own where the layout has no fields; else those of its fields
- * one after the other, numbers with the most significant byte first and negative ones below, and
- * descending fields complemented. Floats order by sign, then by their bits: -NaN, -inf, -0, +0,
- * +inf, +NaN. Sorting looks at parts of the normal form as numbers that order in the same way: the
- * prefix, which entries, items and the heads of streams hold, then the tail, which is all behind
- * it; and windows, 8 bytes from any place. Functions take records, and copies by key_copy where
- * they say so. Pure. */
+/* The order of keys is defined here and nowhere else. The normal form of a key has key_bytes bytes,
+ * which memcmp() orders. Without fields it is the key in the record. With fields, it consists of
+ * the fields one after the other: numbers have the most significant byte first and negative ones
+ * are below positive ones; descending fields are complemented. Floats order by sign, then by their
+ * bits: -NaN, -inf, -0, +0, +inf, +NaN.
+ *
+ * Sorting treats parts of the normal form as numbers in the same order: the prefix, which entries,
+ * items and heads contain; the tail, which is the rest; and windows, 8 bytes from any place.
+ * Functions take records unless they name copies, made by key_copy. Pure. */
 #ifndef HETSORT_KERNEL_KEY_H
 #define HETSORT_KERNEL_KEY_H
 
@@ -20,26 +21,26 @@
 
 enum {
 	KEY_PREFIX_BYTES = 10,
-	KEY_PREFIX_FREE_BITS = 48, /* of the prefix's second word, below the key */
+	KEY_PREFIX_FREE_BITS = 48, /* low bits of the prefix's second word */
 	KEY_WINDOW_BYTES = 8,
 };
 
 /* ------------------------------------------------------------------------------ whole keys */
 
-/* key_at - where a record's key begins: that of its first field. */
+/* key_at - return the begin of a record's key, or of its first field. */
 static inline const unsigned char *key_at(const layout *l, const unsigned char *rec)
 {
 	return rec + l->key_off;
 }
 
-/* key_of_fields - bytes [from, to) of the normal form. */
+/* key_of_fields - copy bytes [from, to) of the normal form to out. */
 void key_of_fields(const layout *l, const unsigned char *rec, uint32_t from, uint32_t to,
 		   unsigned char *out);
 
 int key_compare_fields(const layout *l, const unsigned char *a, const unsigned char *b)
 	__attribute__((pure));
 
-/* key_compare - below 0, 0 or above 0, as record a orders before, with or behind b. */
+/* key_compare - return below 0, 0 or above 0 if record a sorts before, equal to or after b. */
 static inline int key_compare(const layout *l, const unsigned char *a, const unsigned char *b)
 {
 	if (__builtin_expect(l->fields > 0, 0))
@@ -47,7 +48,7 @@ static inline int key_compare(const layout *l, const unsigned char *a, const uns
 	return memcmp(key_at(l, a), key_at(l, b), l->key_bytes);
 }
 
-/* key_copy - the normal form of a record's key to key_bytes of the caller's. */
+/* key_copy - copy the normal form of a record's key to `to`, which has key_bytes bytes. */
 static inline void key_copy(const layout *l, unsigned char *to, const unsigned char *rec)
 {
 	if (__builtin_expect(l->fields > 0, 0))
@@ -56,14 +57,14 @@ static inline void key_copy(const layout *l, unsigned char *to, const unsigned c
 		memcpy(to, key_at(l, rec), l->key_bytes);
 }
 
-/* key_copies_compare - of two copies. */
+/* key_copies_compare - compare two copies. */
 static inline int key_copies_compare(const layout *l, const unsigned char *a,
 				     const unsigned char *b)
 {
 	return memcmp(a, b, l->key_bytes);
 }
 
-/* Bytes [from, to) of a record's normal form: where they lie, or in `room`. */
+/* Return bytes [from, to) of a record's normal form: in the record, or in `room`. */
 static inline const unsigned char *key_part(const layout *l, const unsigned char *rec,
 					    uint32_t from, uint32_t to,
 					    unsigned char room[KEY_FIELDS_BYTES_MAX])
@@ -75,7 +76,7 @@ static inline const unsigned char *key_part(const layout *l, const unsigned char
 	return key_at(l, rec) + from;
 }
 
-/* key_copy_compare - of a copy and a record. */
+/* key_copy_compare - compare a copy and a record. */
 static inline int key_copy_compare(const layout *l, const unsigned char *copy,
 				   const unsigned char *rec)
 {
@@ -83,10 +84,10 @@ static inline int key_copy_compare(const layout *l, const unsigned char *copy,
 	return memcmp(copy, key_part(l, rec, 0, l->key_bytes, room), l->key_bytes);
 }
 
-/* key_shared_bytes - with how many same bytes the normal forms of records a and b begin. */
+/* key_shared_bytes - return the length of the common begin of the normal forms of a and b. */
 uint32_t key_shared_bytes(const layout *l, const unsigned char *a, const unsigned char *b);
 
-/* key_part_compare - the order of bytes [from, to) alone. */
+/* key_part_compare - compare only bytes [from, to). */
 static inline int key_part_compare(const layout *l, const unsigned char *a, const unsigned char *b,
 				   uint32_t from, uint32_t to)
 {
@@ -95,18 +96,18 @@ static inline int key_part_compare(const layout *l, const unsigned char *a, cons
 		      to - from);
 }
 
-/* key_value_text - the number that these bytes of a normal form are of, floats with all digits that
- * tell them apart. Not for a field of bytes. */
+/* key_value_text - convert the normal form of a number field to text; floats get enough digits to
+ * be unique. Not for a field of bytes. */
 enum { KEY_VALUE_TEXT_BYTES = 32 };
 void key_value_text(const key_field *f, const unsigned char *normal,
 		    char text[KEY_VALUE_TEXT_BYTES]);
 
-/* key_greatest - makes the key of a record one that none is behind. */
+/* key_greatest - set the key of a record to the greatest key. */
 void key_greatest(const layout *l, unsigned char *rec);
 
 /* ------------------------------------------------------------------------ a number in front */
 
-/* key_lead_read - its normal form, on top of 64 bits. */
+/* key_lead_read - return its normal form, in the upper bits. */
 static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec)
 {
 	uint64_t v;
@@ -115,7 +116,7 @@ static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec
 	return v ^ (-(v >> 63) & n->negative) ^ n->flip;
 }
 
-/* key_lead_raw - the 8 bytes that read as v. */
+/* key_lead_raw - return the 8 bytes that key_lead_read turns into v. */
 static inline uint64_t key_lead_raw(const key_lead *n, uint64_t v)
 {
 	v ^= n->flip;
@@ -125,8 +126,8 @@ static inline uint64_t key_lead_raw(const key_lead *n, uint64_t v)
 
 /* -------------------------------------------------------------------------- prefix and tail */
 
-/* The first KEY_PREFIX_BYTES of a key. A shorter key is filled up with zeros: as all keys are of
- * one length, that changes nothing in their order. */
+/* The first KEY_PREFIX_BYTES of a key. A shorter key is filled up with zeros, which does not change
+ * the order because all keys have one length. */
 typedef struct key_prefix {
 	uint64_t hi; /* bytes 0-7, the first on top */
 	uint64_t lo; /* bytes 8-9 above KEY_PREFIX_FREE_BITS, which are 0 */
@@ -141,11 +142,11 @@ static inline key_prefix key_prefix_read(const unsigned char *key)
 	return (key_prefix){ be64toh(hi), (uint64_t)be16toh(lo) << KEY_PREFIX_FREE_BITS };
 }
 
-/* key_prefix_of_other - of a key of fields, or one that ends less than a prefix before its record.
- */
+/* key_prefix_of_other - return the prefix of a key of fields, or of a key so near the end of the
+ * record that key_prefix_read would read beyond it. */
 key_prefix key_prefix_of_other(const layout *l, const unsigned char *rec) __attribute__((pure));
 
-/* key_prefix_cut - of a key that is shorter than the prefix p which was read where it is. */
+/* key_prefix_cut - clear the bytes of a prefix p after the end of a shorter key. */
 static inline key_prefix key_prefix_cut(const layout *l, key_prefix p)
 {
 	const unsigned over = 8 * (KEY_PREFIX_BYTES - l->key_bytes), hi = over > 16 ? over - 16 : 0;
@@ -153,7 +154,7 @@ static inline key_prefix key_prefix_cut(const layout *l, key_prefix p)
 	return (key_prefix){ p.hi >> hi << hi, over < 16 ? p.lo >> lo << lo : 0 };
 }
 
-/* key_prefix_of - of a record's key. */
+/* key_prefix_of - return the prefix of a record's key. */
 static inline key_prefix key_prefix_of(const layout *l, const unsigned char *rec)
 {
 	if (__builtin_expect((l->key_off + KEY_PREFIX_BYTES > l->record_bytes) | (l->fields > 0),
@@ -163,7 +164,7 @@ static inline key_prefix key_prefix_of(const layout *l, const unsigned char *rec
 	return l->key_bytes < KEY_PREFIX_BYTES ? key_prefix_cut(l, p) : p;
 }
 
-/* key_prefix_compare - of two prefixes, whatever their free bits hold. */
+/* key_prefix_compare - compare two prefixes without their free bits. */
 static inline int key_prefix_compare(uint64_t a_hi, uint64_t a_lo, uint64_t b_hi, uint64_t b_lo)
 {
 	if (a_hi != b_hi)
@@ -172,13 +173,13 @@ static inline int key_prefix_compare(uint64_t a_hi, uint64_t a_lo, uint64_t b_hi
 	return (a > b) - (a < b);
 }
 
-/* key_tail_bytes - of a key, behind its prefix. */
+/* key_tail_bytes - return the length of a key after its prefix. */
 static inline uint32_t key_tail_bytes(const layout *l)
 {
 	return l->key_bytes > KEY_PREFIX_BYTES ? l->key_bytes - KEY_PREFIX_BYTES : 0;
 }
 
-/* key_tail_compare - the order of two records with one prefix. */
+/* key_tail_compare - compare two records with equal prefixes. */
 static inline int key_tail_compare(const layout *l, const unsigned char *a, const unsigned char *b)
 {
 	if (__builtin_expect(l->fields > 0, 0))
@@ -187,7 +188,7 @@ static inline int key_tail_compare(const layout *l, const unsigned char *a, cons
 		      key_tail_bytes(l));
 }
 
-/* key_tail_copy - of a record, to key_tail_bytes (above 0) of the caller's. */
+/* key_tail_copy - copy the tail of a record's key to `to`, which has key_tail_bytes (above 0). */
 static inline void key_tail_copy(const layout *l, unsigned char *to, const unsigned char *rec)
 {
 	if (__builtin_expect(l->fields > 0, 0))
@@ -196,7 +197,7 @@ static inline void key_tail_copy(const layout *l, unsigned char *to, const unsig
 		memcpy(to, key_at(l, rec) + KEY_PREFIX_BYTES, key_tail_bytes(l));
 }
 
-/* key_tail_compare_copy - of a record and a copy of a tail, above 0 bytes each. */
+/* key_tail_compare_copy - compare the tail of a record's key, above 0 bytes, with a copy. */
 static inline int key_tail_compare_copy(const layout *l, const unsigned char *rec,
 					const unsigned char *copy)
 {
@@ -207,27 +208,27 @@ static inline int key_tail_compare_copy(const layout *l, const unsigned char *re
 
 /* --------------------------------------------------------------------------------- windows */
 
-/* Bytes of a key as a number: 8 bytes at a place in the record, or the number in front, shifted up
- * past what lies before the window, and masked. Where they are of several fields, or of one that is
- * no number, or the record has fewer than 8 bytes, they are put together: `bytes` from `from` on.
- */
+/* A window: bytes of a key as a number. They are read from 8 bytes of the record, or from the
+ * number in front, shifted up past the bytes before the window, and masked. If they belong to
+ * several fields or to a field of bytes, or the record has fewer than 8 bytes, they are collected
+ * byte by byte. */
 typedef enum window_kind { WINDOW_RECORD, WINDOW_LEAD, WINDOW_FIELDS } window_kind;
 
 typedef struct key_window {
 	window_kind of;
-	uint32_t at; /* in the record; of fields, in the key */
+	uint32_t at; /* place in the record; with fields, in the key */
 	unsigned up;
 	uint32_t bytes;
 	uint64_t keep;
 } key_window;
 
-/* key_window_at - `bytes` (0 to KEY_WINDOW_BYTES) of the key from byte `from` on. The load stays
- * inside the record. */
+/* key_window_at - return the window of `bytes` (0 to KEY_WINDOW_BYTES) of the key from byte `from`
+ * on. It never reads outside the record. */
 key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes);
 
 uint64_t key_window_of_fields(const layout *l, const key_window *w, const unsigned char *rec);
 
-/* key_window_read_as - of a window of this kind: a constant, in loops. */
+/* key_window_read_as - read a window of this kind, which is a constant in loops. */
 static inline __attribute__((always_inline)) uint64_t
 key_window_read_as(window_kind of, const layout *l, const key_window *w, const unsigned char *rec)
 {

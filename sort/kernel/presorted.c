@@ -10,7 +10,7 @@
 
 enum { PIECE = 16384 };
 
-/* Records from `begin` on; the smallest is the first one, or where the run falls the last. */
+/* Records from `begin` on; the smallest is the first, or, if the run descends, the last. */
 typedef struct sorted_run {
 	size_t begin, n;
 	bool falls;
@@ -22,8 +22,8 @@ typedef struct presorted {
 	size_t n;
 	unsigned threads;
 	key_window window; /* the first bytes of the key */
-	bool longer;       /* there are more */
-	sorted_run run[2]; /* the first one, then the one that is looked at */
+	bool longer;       /* the key has more bytes */
+	sorted_run run[2]; /* the first run, then the one that is being searched for */
 	_Atomic size_t next, end;
 } presorted;
 
@@ -32,7 +32,7 @@ static uint64_t window_at(const presorted *s, const unsigned char *rec)
 	return key_window_read(&s->in->lay, &s->window, rec);
 }
 
-/* Whether record b orders before a; v and w: their windows. */
+/* Return whether record b sorts before a; v and w are their windows. */
 static inline bool before(const presorted *s, const unsigned char *b, uint64_t w,
 			  const unsigned char *a, uint64_t v)
 {
@@ -41,7 +41,8 @@ static inline bool before(const presorted *s, const unsigned char *b, uint64_t w
 
 /* -------------------------------------------------------------------------------------- runs */
 
-/* The first record of [from, to) that does not go on with the run of the one before it; or to. */
+/* Return the first record of [from, to) that does not continue the run of its predecessor; or to.
+ */
 static size_t break_in(const presorted *s, size_t from, size_t to, bool falls)
 {
 	const uint32_t bytes = s->in->lay.record_bytes;
@@ -69,14 +70,14 @@ static void look_for_break(void *arg, unsigned worker)
 	}
 }
 
-/* The run that begins at record `begin`. */
+/* Find the run that begins at record `begin`. */
 static sorted_run find_run(presorted *s, size_t begin)
 {
 	s->run[1] = (sorted_run){ .begin = begin, .n = s->n - begin };
 	if (s->run[1].n < 2)
 		return s->run[1];
 	s->run[1].falls = break_in(s, begin + 1, begin + 2, false) == begin + 1;
-	/* most inputs are not in order, and need no threads to see that */
+	/* most inputs are not in order, which one thread finds at once */
 	const size_t first = size_min(begin + PIECE, s->n);
 	s->end = break_in(s, begin + 1, first, s->run[1].falls);
 	if (s->end == first) {
@@ -90,13 +91,13 @@ static sorted_run find_run(presorted *s, size_t begin)
 
 /* -------------------------------------------------------------------------------------- merge */
 
-/* Record i of a run in the order of keys. */
+/* Return record i of a run in the order of keys. */
 static const unsigned char *run_at(const presorted *s, const sorted_run *r, size_t i)
 {
 	return record_at(s->in, r->falls ? r->begin + r->n - 1 - i : r->begin + i);
 }
 
-/* How many of the first `place` records of the output are of the first run. */
+/* Count the records of the first run among the first `place` records of the output. */
 static size_t of_first_run(const presorted *s, size_t place)
 {
 	const sorted_run *a = &s->run[0], *b = &s->run[1];
@@ -112,7 +113,7 @@ static size_t of_first_run(const presorted *s, size_t place)
 	return low;
 }
 
-/* What is left of a run in a piece. */
+/* The rest of a run in a piece. */
 typedef struct rest {
 	const unsigned char *rec;
 	ptrdiff_t step;
@@ -141,7 +142,7 @@ static inline __attribute__((always_inline)) const unsigned char *take(const pre
 	return rec;
 }
 
-/* Places [from, to) of the output. */
+/* Write places [from, to) of the output. */
 static inline __attribute__((always_inline)) void put_piece(const presorted *s, size_t from,
 							    size_t to, uint32_t bytes)
 {

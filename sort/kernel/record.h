@@ -11,18 +11,18 @@
 #define POS_MASK ((UINT64_C(1) << POS_BITS) - 1)
 
 typedef struct entry {
-	uint64_t hi; /* of the key's prefix */
-	uint64_t lo; /* the same above POS_BITS, position below */
+	uint64_t hi; /* first word of the key's prefix */
+	uint64_t lo; /* second word above POS_BITS, position below */
 } entry;
 
 /* The records that entries point into. */
 typedef struct records {
 	const unsigned char *base;
 	layout lay;
-	uint32_t rank; /* whose they are: the second part of the total order */
+	uint32_t rank; /* that has them: the second part of the total order */
 } records;
 
-/* A key that travels between ranks, with its place in the total order. */
+/* A key for other ranks, with its place in the total order. */
 typedef struct item {
 	uint64_t hi, lo; /* as in entry */
 	uint64_t rank;
@@ -51,7 +51,7 @@ static inline const unsigned char *record_within(const records *r, uint64_t coun
 	return record_at(r, pos < count ? pos : 0);
 }
 
-/* record_copy - one record; the usual size as a constant, so that the compiler uses vectors. */
+/* record_copy - copy a record; the usual size is a constant, so that the compiler uses vectors. */
 static inline void record_copy(unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
 	if (bytes == DEFAULT_RECORD_BYTES)
@@ -62,11 +62,11 @@ static inline void record_copy(unsigned char *to, const unsigned char *from, uin
 
 enum { RECORD_LINE_BYTES = 64, RECORD_FETCH_BYTES = 1024 };
 
-/* record_fetch - fetch the lines of a record into the second cache, and of a very long one the
- * lines after which the processor guesses the others, and the last. The second cache can wait for
- * more lines at once than the first: records in random order take 0.46 s instead of 0.52 in pages
- * of 2 MiB, and 0.62 instead of 0.75 in pages of 4 KiB. Inlined at once: gcc takes a function that
- * does nothing else for one without an effect, and drops the calls. */
+/* record_fetch - fetch the lines of a record into the second cache; of a very long record only the
+ * first ones, after which the processor fetches ahead by itself, and the last. The second cache can
+ * wait for more lines at once than the first: records in random order take 0.46 s instead of 0.52
+ * in pages of 2 MiB, and 0.62 instead of 0.75 in pages of 4 KiB. Always inlined, because gcc drops
+ * calls of a function that only prefetches. */
 static inline __attribute__((always_inline)) void record_fetch(const unsigned char *rec,
 							       uint32_t bytes)
 {
@@ -78,9 +78,9 @@ static inline __attribute__((always_inline)) void record_fetch(const unsigned ch
 		__builtin_prefetch(rec + bytes - 1, 0, SECOND_CACHE);
 }
 
-/* record_ahead - how many records before it is copied a record is asked for, where they lie in no
- * order: few enough for a first cache of 32 KB. Measured at 40 to 1,024 bytes: with half as many a
- * sort takes up to a quarter longer, with twice as many it gains at most a twentieth. */
+/* record_ahead - return how many records ahead of copying to fetch records in random order: few
+ * enough for a first cache of 32 KB. Measured at 40 to 1,024 bytes: with half the number a sort
+ * takes up to 25 % longer, with twice the number at most 5 % less. */
 static inline size_t record_ahead(uint32_t bytes)
 {
 	enum { AHEAD_BYTES = 6400, LEAST = 4, MOST = 64 };
@@ -88,21 +88,21 @@ static inline size_t record_ahead(uint32_t bytes)
 	return n < LEAST ? LEAST : n > MOST ? MOST : n;
 }
 
-/* entry_make - the entry of the record at rec with position pos. */
+/* entry_make - return the entry of the record at rec with position pos. */
 static inline entry entry_make(const unsigned char *rec, const layout *l, uint64_t pos)
 {
 	const key_prefix p = key_prefix_of(l, rec);
 	return (entry){ p.hi, p.lo | pos };
 }
 
-/* entry_fits - does entry e have the key of its record rec? */
+/* entry_fits - return whether entry e matches the key of its record rec. */
 static inline bool entry_fits(const entry *e, const unsigned char *rec, const layout *l)
 {
 	const key_prefix p = key_prefix_of(l, rec);
 	return (e->hi == p.hi) & ((e->lo & ~POS_MASK) == p.lo);
 }
 
-/* item_of - the item of entry e of records r, into it (item_bytes() wide). */
+/* item_of - set *it (item_bytes() wide) to the item of entry e of records r. */
 static inline void item_of(item *it, const entry *e, const records *r)
 {
 	*it = (item){ .hi = e->hi, .lo = e->lo, .rank = r->rank };
@@ -110,7 +110,7 @@ static inline void item_of(item *it, const entry *e, const records *r)
 		key_tail_copy(&r->lay, it->tail, record_at(r, entry_pos(e)));
 }
 
-/* place_cmp - the order of equal keys: by rank, then by position. */
+/* place_cmp - compare the places of equal keys: by rank, then by position. */
 static inline int place_cmp(uint64_t arank, uint64_t a_lo, uint64_t brank, uint64_t b_lo)
 {
 	if (arank != brank)
@@ -119,7 +119,7 @@ static inline int place_cmp(uint64_t arank, uint64_t a_lo, uint64_t brank, uint6
 	return (a > b) - (a < b);
 }
 
-/* entry_key_cmp - the keys of two entries of r, without their positions. */
+/* entry_key_cmp - compare the keys of two entries of r, without their positions. */
 static inline int entry_key_cmp(const entry *a, const entry *b, const records *r)
 {
 	const int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
@@ -128,7 +128,7 @@ static inline int entry_key_cmp(const entry *a, const entry *b, const records *r
 	return key_tail_compare(&r->lay, record_at(r, entry_pos(a)), record_at(r, entry_pos(b)));
 }
 
-/* entry_item_key_cmp - the keys of an entry of r and of an item, without their places. */
+/* entry_item_key_cmp - compare the keys of an entry of r and an item, without their places. */
 static inline int entry_item_key_cmp(const entry *e, const item *it, const records *r)
 {
 	const int c = key_prefix_compare(e->hi, e->lo, it->hi, it->lo);
@@ -137,21 +137,21 @@ static inline int entry_item_key_cmp(const entry *e, const item *it, const recor
 	return key_tail_compare_copy(&r->lay, record_at(r, entry_pos(e)), it->tail);
 }
 
-/* entry_cmp - the total order between two entries of one rank. */
+/* entry_cmp - compare two entries of one rank in the total order. */
 static inline int entry_cmp(const entry *a, const entry *b, const records *r)
 {
 	const int c = entry_key_cmp(a, b, r);
 	return c ? c : place_cmp(0, a->lo, 0, b->lo);
 }
 
-/* entry_item_cmp - the same between a local entry and an item of any rank. */
+/* entry_item_cmp - compare a local entry and an item of any rank in the total order. */
 static inline int entry_item_cmp(const entry *e, const item *it, const records *r)
 {
 	const int c = entry_item_key_cmp(e, it, r);
 	return c ? c : place_cmp(r->rank, e->lo, it->rank, it->lo);
 }
 
-/* item_cmp - the same between two items. */
+/* item_cmp - compare two items in the total order. */
 static inline int item_cmp(const item *a, const item *b, const layout *l)
 {
 	int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
@@ -160,8 +160,8 @@ static inline int item_cmp(const item *a, const item *b, const layout *l)
 	return c ? c : place_cmp(a->rank, a->lo, b->rank, b->lo);
 }
 
-/* item_order - the same as qsort_r() calls it for an array of pointers to items, or of structures
- * that begin with one; lay: their layout. */
+/* item_order - item_cmp for qsort_r() of pointers to items, or of structures that begin with such a
+ * pointer; lay: their layout. */
 static inline int item_order(const void *a, const void *b, void *lay)
 {
 	return item_cmp(*(const item *const *)a, *(const item *const *)b, lay);

@@ -16,13 +16,13 @@
 
 enum { LINE = STREAMING_LINE, STAGE_BYTES = 2 * LINE };
 
-/* Where the next records of each bucket go: a line that fills, and a record that begins in it. What
- * each record changes is small, and stays in the first cache. */
+/* The stages for the next records of each bucket: a line that is being filled, and a record that
+ * begins in it. The changing data is small, and stays in the first cache. */
 typedef struct stages {
 	uint8_t *used;        /* bytes of the line */
-	uint8_t *skip;        /* its first bytes, which are not ours */
-	unsigned char **to;   /* the line's place */
-	unsigned char *lines; /* STAGE_BYTES a bucket */
+	uint8_t *skip;        /* first bytes of the line, which must not be written */
+	unsigned char **to;   /* destination of the line */
+	unsigned char *lines; /* STAGE_BYTES per bucket */
 } stages;
 
 /* Scratch of one worker. */
@@ -30,7 +30,7 @@ typedef struct workspace {
 	stages stages;
 	unsigned char *recs; /* of a bucket */
 	uint64_t *a, *tmp;
-	entry *ties; /* two a record */
+	entry *ties; /* two per record */
 } workspace;
 
 typedef struct short_sorter {
@@ -43,16 +43,16 @@ typedef struct short_sorter {
 	unsigned threads;
 	bool streaming; /* the output is written past the cache */
 	uint32_t buckets_most;
-	entry *sample; /* and as many for sorting it */
+	entry *sample; /* followed by scratch of the same size */
 	classifier map;
 	void *map_room;
-	uint64_t *place; /* threads x buckets: how many records, then where they go */
+	uint64_t *place; /* [threads][buckets] counts of records, then their places */
 	uint64_t *start; /* of each bucket, and the end of the last */
 	workspace *work;
 	_Atomic size_t next;
 } short_sorter;
 
-/* One of the usual sizes as a constant; else by two copies that overlap. */
+/* Copy a record: usual sizes as constants, others by two copies that overlap. */
 static inline void copy_short(unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
 	enum { HALF = 16, WORD = 8 };
@@ -96,7 +96,7 @@ static void count_part(void *arg, unsigned worker)
 	}
 }
 
-/* Counts become places: bucket by bucket, and in each one part after the other. */
+/* Turn counts into places: bucket by bucket, and in each bucket part by part. */
 static void find_places(short_sorter *s)
 {
 	uint64_t at = 0;
@@ -178,13 +178,13 @@ static void move_part(void *arg, unsigned worker)
 
 /* -------------------------------------------------------------------------------- one bucket */
 
-/* What n keys have in a window goes to a. Whether it ascends. */
+/* Read the windows of n keys to a; return whether they ascend. */
 static inline __attribute__((always_inline)) bool
 read_windows(const layout *l, const key_window *window, const unsigned char *rec, size_t n,
 	     uint64_t *a, uint64_t *least, uint64_t *most, window_kind of)
 {
 	const uint32_t bytes = l->record_bytes;
-	const layout lay = *l; /* which nothing that is written here can change */
+	const layout lay = *l; /* a copy that cannot alias the array written here */
 	bool rise = true;
 	uint64_t before = 0, low = UINT64_MAX, high = 0;
 	for (size_t i = 0; i < n; i++, rec += bytes) {
@@ -200,7 +200,7 @@ read_windows(const layout *l, const key_window *window, const unsigned char *rec
 	return rise;
 }
 
-/* Records that are their keys: equal ones need not be told apart. */
+/* Sort records that consist only of a key: equal records are identical. */
 static void sort_words(const layout *l, const workspace *w, unsigned char *recs, size_t n)
 {
 	u64_sort(w->a, w->tmp, n);
@@ -216,9 +216,9 @@ static void put_in_order(const unsigned char *recs, const uint64_t *a, uint64_t 
 		copy_short(out, recs + (a[i] & mask) * bytes, bytes);
 }
 
-/* The n records at recs, in place, by numbers: what their keys have in a window, from the least on,
- * above the position. The window begins behind the bytes that all of them share, unless a number
- * has room for those. */
+/* Sort the n records at recs in place, by numbers: above the position, the distance of a key's
+ * window from the least window. The window begins after the bytes that all keys share, unless a
+ * number has room for them. */
 static void finish_few(const short_sorter *s, const workspace *w, unsigned char *recs, size_t n)
 {
 	const layout *l = &s->in->lay;
@@ -321,7 +321,7 @@ static status again(const short_sorter *s, unsigned char *recs, size_t n)
 	return rc;
 }
 
-/* Such as the sample did not show: sorted the same way again, if that halves them at least. */
+/* Sort buckets that the sample underestimated: with a new map, if that at least halves them. */
 static status finish_large(const short_sorter *s)
 {
 	status rc = ST_OK;
@@ -342,7 +342,9 @@ static status finish_large(const short_sorter *s)
 /* -------------------------------------------------------------------------------------- all of it
  */
 
-/* Scratch of a worker: stages and lines, a bucket's records, two arrays of numbers, ties. */
+/* Return the scratch of a worker: stages and lines, records of a bucket, two arrays of numbers,
+ * ties.
+ */
 static uint64_t workspace_bytes(uint64_t buckets, uint64_t cap)
 {
 	return buckets * (STAGE_BYTES + sizeof(unsigned char *) + 2) +
@@ -419,7 +421,8 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 	return rc;
 }
 
-/* Scratch, and for buckets that are too large copies, and entries or half as many records again. */
+/* Scratch, and, for buckets that are too large, copies, and entries or half of the records again.
+ */
 uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes)
 {
 	const uint64_t worker = workspace_bytes(BUCKETS_MAX, sizes->demand.cap) +

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writing a large array from front to back once: lines leave for memory without being read first
- * and without taking room in the cache. On processors that cannot, it is a memcpy. */
+/* Writes a large array once, from front to back: lines are written to memory without reading them
+ * first and without using the cache. On processors without such stores it is a memcpy. */
 #ifndef HETSORT_KERNEL_STREAMING_STORE_H
 #define HETSORT_KERNEL_STREAMING_STORE_H
 
@@ -14,13 +14,13 @@
 enum { STREAMING_LINE = 64, STREAMING_STAGE = 4096, STREAMING_MOST_BYTES = 1024 };
 
 typedef struct streaming_store {
-	unsigned char *to; /* where the stage goes, at the beginning of a line */
-	size_t skip;       /* bytes of the first line that are not ours */
+	unsigned char *to; /* destination of the stage, at the begin of a line */
+	size_t skip;       /* bytes of the first line that must not be written */
 	size_t used;       /* of the stage, with skip */
 	_Alignas(STREAMING_LINE) unsigned char stage[STREAMING_STAGE + STREAMING_MOST_BYTES];
 } streaming_store;
 
-/* streaming_store_line - one line alone; both places are aligned to lines. */
+/* streaming_store_line - write a single line; both places are aligned to lines. */
 static inline void streaming_store_line(void *to, const void *from)
 {
 #ifdef __SSE2__
@@ -31,7 +31,7 @@ static inline void streaming_store_line(void *to, const void *from)
 #endif
 }
 
-/* streaming_store_fence - lines of this thread are visible to the others. */
+/* streaming_store_fence - make the lines of this thread visible to other threads. */
 static inline void streaming_store_fence(void)
 {
 #ifdef __SSE2__
@@ -42,8 +42,8 @@ static inline void streaming_store_fence(void)
 /* streaming_store_begin - write from `to` on. */
 void streaming_store_begin(streaming_store *p, unsigned char *to);
 
-/* streaming_store_room - where the next bytes, STREAMING_MOST_BYTES at most, are to be put;
- * streaming_store_add - they are there. */
+/* streaming_store_room - return the place for the next bytes, at most STREAMING_MOST_BYTES.
+ * streaming_store_add - add the bytes that were put there. */
 static inline unsigned char *streaming_store_room(streaming_store *p)
 {
 	return p->stage + p->used;
@@ -58,7 +58,7 @@ static inline void streaming_store_add(streaming_store *p, size_t bytes)
 		streaming_store_flush(p);
 }
 
-/* streaming_store_end - all is written, and visible to other threads. */
+/* streaming_store_end - write the rest, and make everything visible to other threads. */
 void streaming_store_end(streaming_store *p);
 
 #endif

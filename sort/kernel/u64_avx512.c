@@ -131,7 +131,7 @@ VECTORS void u64_avx512_range(const uint64_t *a, size_t n, uint64_t *least, uint
 	*most = _mm512_reduce_max_epu64(high);
 }
 
-/* Those below the pivot go to the front of a, which has been read; the others wait in tmp. */
+/* Numbers below the pivot go to the front of a, which has been read there; the others to tmp. */
 VECTORS size_t u64_avx512_partition(uint64_t *a, uint64_t *tmp, size_t n, uint64_t pivot)
 {
 	const __m512i p = _mm512_set1_epi64((long long)pivot);
@@ -154,13 +154,13 @@ VECTORS size_t u64_avx512_partition(uint64_t *a, uint64_t *tmp, size_t n, uint64
 	return low;
 }
 
-/* The free places of an array, [low, high): those below the pivot go to its front, the others to
+/* The free places of an array, [low, high): numbers below the pivot go to its front, the others to
  * its end. */
 typedef struct gap {
 	uint64_t *low, *high;
 } gap;
 
-/* One vector, for which there is room. */
+/* Put one vector; the gap must have room for it. */
 INLINE void put(gap *g, __m512i x, __m512i pivot)
 {
 	const __mmask8 below = _mm512_cmplt_epu64_mask(x, pivot);
@@ -172,8 +172,8 @@ INLINE void put(gap *g, __m512i x, __m512i pivot)
 				 _mm512_maskz_compress_epi64((__mmask8)~below, x));
 }
 
-/* The first and the last block are taken out, so that there is room; then each time a block from
- * where less of it is. */
+/* The first and the last block are read first, so that the gap has room. Then a block is read each
+ * time from the side where the gap is smaller. */
 VECTORS size_t u64_avx512_split(uint64_t *a, size_t n, uint64_t pivot)
 {
 	enum { BLOCK = 4, NUMBERS = BLOCK * LANES };

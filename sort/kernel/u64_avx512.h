@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parts of u64_sort for processors with AVX-512: the caller asks before whether this one has it. */
+/* Parts of u64_sort for processors with AVX-512; the caller must check that this one has it. */
 #ifndef HETSORT_KERNEL_U64_AVX512_H
 #define HETSORT_KERNEL_U64_AVX512_H
 
@@ -11,17 +11,17 @@
 
 enum { U64_NETWORK = 64 }; /* numbers that a network sorts at once */
 
-/* u64_avx512_few - n (1 to U64_NETWORK) numbers of a, sorted, to `to`, which may be a. */
+/* u64_avx512_few - sort n (1 to U64_NETWORK) numbers of a to `to`, which may be a. */
 void u64_avx512_few(const uint64_t *a, uint64_t *to, size_t n);
 
-/* u64_avx512_range - the least and the greatest of n (8 at least) numbers. */
+/* u64_avx512_range - find the least and the greatest of n (at least 8) numbers. */
 void u64_avx512_range(const uint64_t *a, size_t n, uint64_t *least, uint64_t *most);
 
-/* u64_avx512_partition - the numbers of a below pivot to its front, then the others; tmp: scratch
- * for n. Returns how many are below. */
+/* u64_avx512_partition - move the numbers of a below pivot to its front; tmp: scratch for n.
+ * Returns how many are below. */
 size_t u64_avx512_partition(uint64_t *a, uint64_t *tmp, size_t n, uint64_t pivot);
 
-/* u64_avx512_split - the same in place, for 64 numbers or more. */
+/* u64_avx512_split - the same without scratch, for 64 numbers or more. */
 size_t u64_avx512_split(uint64_t *a, size_t n, uint64_t pivot);
 
 #endif

@@ -30,7 +30,7 @@ static inline void insertion(uint64_t *a, size_t n)
 	}
 }
 
-/* How the numbers of an array go to bins. */
+/* The mapping of the numbers of an array to bins. */
 typedef struct bins {
 	uint64_t least;
 	unsigned shift, n;
@@ -71,8 +71,8 @@ static void to_bins(const uint64_t *a, uint64_t *to, size_t n, const bins *b, ui
 		to[end[bin_of(b, a[i])]++] = a[i];
 }
 
-/* One insertion over all bins: where one ends and the next begins there is nothing to decide, so
- * only numbers out of order inside a bin are mispredicted. */
+/* One insertion sort over all bins: numbers at the border of two bins are in order, so branches are
+ * mispredicted only for numbers out of order inside a bin. */
 static void finish(uint64_t *a, uint64_t *tmp, const bins *b, const uint32_t *end)
 {
 	for (uint32_t v = 0, at = 0; v < b->n; at = end[v++])
@@ -109,7 +109,7 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 
 #ifdef U64_AVX512
 
-/* One of the middle, as a few from all over a tell; *same: those are all the same. */
+/* Return a median estimate from a few numbers of all parts of a; *same: these are all equal. */
 static uint64_t pivot_of(const uint64_t *a, size_t n, bool *same)
 {
 	enum { FEW = 15, MANY = 63, LARGE = 1024 };
@@ -122,8 +122,8 @@ static uint64_t pivot_of(const uint64_t *a, size_t n, bool *same)
 	return some[k / 2];
 }
 
-/* A pivot for n numbers: by a few of them, or the middle of their range, which some are below.
- * false: they are all the same. */
+/* Choose a pivot for n numbers: from a few of them, or the middle of their range, which is above
+ * the least. false: all are equal. */
 static bool find_pivot(const uint64_t *a, size_t n, bool by_range, uint64_t *pivot)
 {
 	uint64_t least, most;
@@ -138,14 +138,14 @@ static bool find_pivot(const uint64_t *a, size_t n, bool by_range, uint64_t *piv
 	return least < most;
 }
 
-/* Those below the pivot to the front; in place where there are many. */
+/* Move the numbers below the pivot to the front; without scratch if there are many. */
 static size_t part(uint64_t *a, uint64_t *tmp, size_t n, uint64_t pivot)
 {
 	return n > U64_CACHED ? u64_avx512_split(a, n, pivot)
 			      : u64_avx512_partition(a, tmp, n, pivot);
 }
 
-/* Quicksort. Pivots that turn out badly, `depth` times, are followed by middles of ranges. */
+/* Quicksort. After `depth` bad pivots, pivots are middles of ranges. */
 static void quick(uint64_t *a, uint64_t *tmp, size_t n, size_t small, unsigned depth,
 		  void (*leaf)(uint64_t *a, uint64_t *tmp, size_t n))
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting 64-bit numbers in the cache. */
+/* Sorts 64-bit numbers in the cache. */
 #ifndef HETSORT_KERNEL_U64_SORT_H
 #define HETSORT_KERNEL_U64_SORT_H
 
@@ -9,20 +9,20 @@
 
 /* u64_sort - sort a[0..n) ascending.
  * tmp   room for n numbers; its content is lost.
- * Pure; made for n up to some ten thousand, where both arrays stay in the cache: O(n) where the
- * numbers spread evenly, at most O(n * 64 / log n). */
+ * Pure. For n up to some ten thousand, so that both arrays stay in the cache: O(n) if the numbers
+ * spread evenly, at most O(n * 64 / log n). */
 void u64_sort(uint64_t *a, uint64_t *tmp, size_t n);
 
 enum { U64_CACHED = 16384 };
 
-/* u64_sort_has_large - whether this processor has the vectors for u64_sort_large. */
+/* u64_sort_has_large - return whether this processor has the vectors for u64_sort_large. */
 bool u64_sort_has_large(void);
 
-/* u64_sort_large - the same for any n, with a tmp of U64_CACHED numbers: by quicksort in place,
+/* u64_sort_large - sort any n numbers, with a tmp of U64_CACHED numbers: by quicksort in place
  * until parts fit into the cache. */
 void u64_sort_large(uint64_t *a, uint64_t *tmp, size_t n);
 
-/* u64_sort_plain - the same without vector instructions: what other processors run. */
+/* u64_sort_plain - u64_sort without vector instructions, as other processors run it. */
 void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 
 #endif

@@ -17,10 +17,10 @@ typedef struct word_sorter {
 	uint64_t *out;
 	size_t n;
 	unsigned parts;
-	uint64_t pivot[PARTS_MOST];   /* the least of each part but the first */
+	uint64_t pivot[PARTS_MOST];   /* the least value of each part, except the first */
 	size_t start[PARTS_MOST + 1]; /* of each part */
-	size_t (*place)[PARTS_MOST];  /* a stretch: how many to each part, then where they go */
-	uint64_t *tmp;                /* U64_CACHED a thread */
+	size_t (*place)[PARTS_MOST];  /* per stretch: the counts of its parts, then their places */
+	uint64_t *tmp;                /* U64_CACHED per thread */
 	_Atomic unsigned next;
 } word_sorter;
 
@@ -123,7 +123,7 @@ static void sort(void *arg, unsigned worker)
 
 _Static_assert(U64_CACHED >= 2 * SAMPLE_OF_PART, "there is room for the sample and for sorting it");
 
-/* The pivots from records all over the input. */
+/* Choose the pivots from records of all parts of the input. */
 static void find_pivots(word_sorter *s, uint64_t *sample)
 {
 	const size_t k = (size_t)s->parts * SAMPLE_OF_PART;
@@ -135,7 +135,7 @@ static void find_pivots(word_sorter *s, uint64_t *sample)
 		s->pivot[p] = sample[(size_t)p * SAMPLE_OF_PART];
 }
 
-/* Counts become places: part by part, and in each one stretch after the other. */
+/* Turn counts into places: part by part, and in each part stretch by stretch. */
 static void find_places(word_sorter *s)
 {
 	size_t at = 0;
