@@ -10,10 +10,7 @@
 #include "chunks.h"
 #include "classifier.h"
 #include "gather.h"
-#include "presorted.h"
-#include "short_sort.h"
 #include "streaming_store.h"
-#include "word_sort.h"
 
 #include <stdatomic.h>
 

@@ -36,4 +36,36 @@ status bucket_sort_begin(demand **d, unsigned char **sample, mem *m, const recor
  * the scratch of threads + 1 threads that ask for places. */
 uint64_t bucket_sort_begin_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
+/* --------------------------------------------------- sorters of special records, for bucket_sort.c
+ *
+ * presorted.c: records that are nearly in order, one run or two that are merged. short_sort.c:
+ * short records, which are moved to buckets themselves, because moving numbers that represent them
+ * would not be cheaper. word_sort.c: numbers of 8 bytes, all of them key; equal records are
+ * identical, so they are sorted in place, by vectors. */
+
+/* presorted_sort - if the n records of `in` (KEY_WINDOW_BYTES each, or more) are at most two runs,
+ * sort them stably by key to out on up to `threads` threads, and return true. A run ascends, or
+ * descends without equal keys. If the order is random, it reads only a few records. No allocation.
+ */
+bool presorted_sort(const records *in, size_t n, unsigned char *out, unsigned threads);
+
+enum { SHORT_MOST_BYTES = 39 }; /* of a record */
+
+/* short_sort - like bucket_sort_sized, for more than sizes->simple records of KEY_WINDOW_BYTES to
+ * SHORT_MOST_BYTES. */
+status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
+		  const bucket_sort_sizes *sizes, err *e);
+
+/* short_sort_most_bytes - return an upper bound of what it allocates. */
+uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes);
+
+/* word_sort_fits - return whether records are such numbers, this processor has the vectors, and out
+ * is aligned to 8 bytes. */
+bool word_sort_fits(const layout *l, const unsigned char *out);
+
+/* word_sort - like bucket_sort_sized, for records that fit. Allocates U64_CACHED numbers per
+ * thread.
+ */
+status word_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads, err *e);
+
 #endif

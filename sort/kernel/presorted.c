@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All threads look for the end of a run, piece by piece. Then each takes pieces of the output:
  * where one begins in both runs is found by bisection. */
-#include "presorted.h"
+#include "bucket_sort.h"
 #include "base/minmax.h"
 #include "base/pool.h"
 #include "streaming_store.h"

@@ -4,7 +4,7 @@
  * cache line at a time and past the cache. Then each thread takes bucket after bucket, and sorts it
  * in the cache. Stable: each thread moves a stretch of the input, to the places behind those of the
  * threads before it. */
-#include "short_sort.h"
+#include "bucket_sort.h"
 #include "base/minmax.h"
 #include "base/pool.h"
 #include "classifier.h"

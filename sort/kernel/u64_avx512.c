@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Eight numbers a vector. A network is bitonic: each vector is sorted, then pairs, fours and eights
  * of vectors are merged, all in registers. Pure. */
-#include "u64_avx512.h"
+#include "u64_sort.h"
 
 #ifdef U64_AVX512
 

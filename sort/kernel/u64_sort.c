@@ -5,7 +5,6 @@
  * again: unless their numbers are equal, they become smaller. Pure. */
 #include "u64_sort.h"
 #include "base/minmax.h"
-#include "u64_avx512.h"
 
 #include <string.h>
 

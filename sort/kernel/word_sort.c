@@ -2,7 +2,7 @@
 /* Each thread counts the records of a stretch of the input that belong to each part of the output,
  * one part a thread, and then moves them there as numbers; each part is sorted where it lies, and
  * its numbers become records again. */
-#include "word_sort.h"
+#include "bucket_sort.h"
 #include "base/minmax.h"
 #include "base/pool.h"
 #include "u64_sort.h"

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "kernel/pairwise_merge.h"
-#include "kernel/presorted.h"
 #include "kernel/u64_sort.h"
 #include "kernel/bucket_sort.h"
 #include "kernel/radix.h"
