@@ -165,7 +165,7 @@ status manifest_check(const char *path, manifest *said, err *e)
 	target t;
 	char *quiet = NULL;
 	checking k = { .said = said, .e = e };
-	*said = (manifest){ NULL };
+	*said = (manifest){ .doc = NULL };
 	status rc = target_open(&t, path, e);
 	if (rc == ST_OK)
 		rc = manifest_settled(path, &quiet, e) == ST_OK ? ST_OK : (e->code = ST_INVALID);

@@ -345,7 +345,7 @@ static status check_lock(const target *m, err *e)
 
 status journal_recover(target *m, unsigned *named, err *note, err *e)
 {
-	manifest l = { NULL };
+	manifest l = { .doc = NULL };
 	state s;
 	*named = 0;
 	if (!find_journal(m))

@@ -99,11 +99,12 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 		const uint64_t lo = u64_max(p->first, f->first);
 		const uint64_t hi = u64_min(p->first + p->n, f->first + f->count);
 		if (lo < hi)
-			r->extent[r->extents++] = (extent){ .f = f,
-							    .fd = { -1, -1, p->io },
-							    .skip = lo - f->first,
-							    .at = lo - p->first,
-							    .n = hi - lo };
+			r->extent[r->extents++] =
+				(extent){ .f = f,
+					  .fd = { .fd = -1, .direct = -1, .io = p->io },
+					  .skip = lo - f->first,
+					  .at = lo - p->first,
+					  .n = hi - lo };
 	}
 	status rc = ST_OK;
 	const bool stay_open = r->extents <= MOST_OPEN && getrlimit(RLIMIT_NOFILE, &l) == 0 &&
