@@ -53,15 +53,10 @@ void numa_turns(const uint64_t *weight, size_t nodes, unsigned workers, int64_t 
  * none. Return whether there are several. */
 static bool find_only_node(char text[NUMA_TEXT_BYTES])
 {
-	FILE *f = sysfile_open("", "/sys/devices/system/node/has_cpu");
-	if (!f || !fgets(text, NUMA_TEXT_BYTES, f))
-		text[0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
+	sysfile_text("", "/sys/devices/system/node/has_cpu", "", text, NUMA_TEXT_BYTES);
 	const bool several = text[strspn(text, "0123456789")] != '\0';
 	if (several)
 		text[0] = '\0';
-	if (f)
-		fclose(f);
 	return several;
 }
 

@@ -4,7 +4,7 @@
 #define HETSORT_BASE_SETTINGS_H
 
 #include "layout.h"
-#include "memory_limit.h"
+#include "limit.h"
 #include "status.h"
 
 #include <stdatomic.h>

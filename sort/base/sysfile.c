@@ -1,65 +1,75 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading line by line; a file that does not look as it should is as good as none. */
+/* Reading line by line. */
 #include "sysfile.h"
 #include "number.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-FILE *sysfile_open(const char *root, const char *path)
+bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, char *line),
+		   void *arg)
 {
-	char whole[PATH_MAX];
+	char whole[PATH_MAX], *line = NULL;
 	const int n = snprintf(whole, sizeof whole, "%s%s", root, path);
-	return n > 0 && (size_t)n < sizeof whole ? fopen(whole, "re") : NULL;
+	FILE *f = n > 0 && (size_t)n < sizeof whole ? fopen(whole, "re") : NULL;
+	size_t size = 0;
+	bool done = false;
+	while (f && !done && getline(&line, &size, f) > 0)
+		done = visit(arg, line);
+	free(line);
+	if (f)
+		fclose(f);
+	return done;
 }
 
-static bool word_at(const char *p, uint64_t *v)
+typedef struct wanted {
+	const char *key;
+	bool found;
+	uint64_t number;
+	char *text;
+	size_t bytes; /* of text */
+} wanted;
+
+/* Return the text after key and a gap; NULL if the line does not begin with them. */
+static const char *after_key(const char *line, const char *key)
 {
-	uint64_t n;
-	if (!number_at(&p, UINT64_MAX, &n) || (*p && !strchr(" \t\n", *p)))
-		return false;
-	*v = n;
-	return true;
+	const size_t n = strlen(key), gap = strncmp(line, key, n) ? 0 : strspn(line + n, ": \t");
+	return n == 0 ? line : gap ? line + n + gap : NULL;
+}
+
+static bool find_number(void *wanted_, char *line)
+{
+	wanted *w = wanted_;
+	const char *p = after_key(line, w->key);
+	w->found = p && number_at(&p, UINT64_MAX, &w->number) && strchr(" \t\n", *p);
+	return w->found || !*w->key;
 }
 
 bool sysfile_number(const char *root, const char *path, const char *key, uint64_t *v)
 {
-	FILE *f = sysfile_open(root, path);
-	const size_t len = strlen(key);
-	char *line = NULL;
-	size_t size = 0;
-	bool found = false;
-	while (f && !found && getline(&line, &size, f) > 0) {
-		if (len == 0) {
-			found = word_at(line, v);
-			break;
-		}
-		if (strncmp(line, key, len) != 0)
-			continue;
-		const size_t gap = strspn(line + len, ": \t");
-		found = gap && word_at(line + len + gap, v);
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	return found;
+	wanted w = { .key = key };
+	(void)sysfile_lines(root, path, find_number, &w);
+	if (w.found)
+		*v = w.number;
+	return w.found;
+}
+
+static bool copy_text(void *wanted_, char *line)
+{
+	const wanted *w = wanted_;
+	size_t n = 0;
+	const char *p = after_key(line, w->key);
+	for (; p && n + 1 < w->bytes && *p >= ' ' && *p <= '~'; p++)
+		w->text[n++] = *p;
+	w->text[n] = '\0';
+	return p != NULL;
 }
 
 void sysfile_text(const char *root, const char *path, const char *key, char *text, size_t bytes)
 {
-	FILE *f = sysfile_open(root, path);
-	const size_t len = strlen(key);
-	char *line = NULL;
-	size_t size = 0, n = 0;
-	bool found = false;
-	while (f && !found && getline(&line, &size, f) > 0)
-		found = strncmp(line, key, len) == 0 && strchr(": \t", line[len]);
-	const char *p = found ? line + len + strspn(line + len, ": \t") : "";
-	for (; n + 1 < bytes && *p >= ' ' && *p <= '~'; p++)
-		text[n++] = *p;
-	text[n] = '\0';
-	free(line);
-	if (f)
-		fclose(f);
+	wanted w = { .key = key, .text = text, .bytes = bytes };
+	text[0] = '\0';
+	(void)sysfile_lines(root, path, copy_text, &w);
 }

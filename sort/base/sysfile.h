@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers and words in the text files by which Linux tells about itself (/proc, /sys). */
+/* Numbers and words in the text files by which Linux describes itself (/proc, /sys). Paths lie
+ * below root: "" for this machine. A file that does not look as it should counts as missing. */
 #ifndef HETSORT_BASE_SYSFILE_H
 #define HETSORT_BASE_SYSFILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
-/* sysfile_open - path below root ("" for this machine), or NULL. */
-FILE *sysfile_open(const char *root, const char *path);
+/* sysfile_lines - call `visit` for each line, which it may change, until it returns true. Return
+ * whether it did. */
+bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, char *line),
+		   void *arg);
 
-/* sysfile_number - the whole number after key at the beginning of a line (blanks and a colon may
- * lie between), or with key "" at the beginning of the file. False, with *v unchanged, if there is
- * no such file or line, or anything but a number ("max", "unlimited") stands there. */
+/* sysfile_number - read the whole number after key at the beginning of a line, with blanks or a
+ * colon between them; or the number at the beginning of the file if key is "". Return false, with
+ * *v unchanged, without such a file or line, or for anything but a number ("max", "unlimited"). */
 bool sysfile_number(const char *root, const char *path, const char *key, uint64_t *v);
 
-/* sysfile_text - what follows after key, a blank or tab and a colon, in its first line there, cut
- * at `bytes`; "" if there is none, or it is no ASCII. */
+/* sysfile_text - copy the text after key in the first such line, cut at `bytes` and at the first
+ * character that is not printable ASCII; "" if there is none. */
 void sysfile_text(const char *root, const char *path, const char *key, char *text, size_t bytes);
 
 #endif

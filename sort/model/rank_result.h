@@ -4,7 +4,7 @@
 #define HETSORT_MODEL_RANK_RESULT_H
 
 #include "base/progress.h"
-#include "base/memory_limit.h"
+#include "base/limit.h"
 #include "base/numa.h"
 #include "comm/rank_env.h"
 #include "io/io_fd.h"

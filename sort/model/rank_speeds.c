@@ -2,7 +2,7 @@
 /* Finding out how fast the ranks are: names, speeds and rates of all of them come to rank 0. Takes
  * no time but for --speeds=auto, which measures for a fifth of a second. */
 #include "rank_speeds.h"
-#include "base/cgroup.h"
+#include "base/limit.h"
 #include "base/processors.h"
 #include "calibrate.h"
 #include "speeds.h"

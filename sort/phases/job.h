@@ -5,7 +5,7 @@
 #ifndef HETSORT_PHASES_JOB_H
 #define HETSORT_PHASES_JOB_H
 
-#include "base/memory_limit.h"
+#include "base/limit.h"
 #include "exchange/exchange.h"
 #include "exchange/stream_merge.h"
 #include "exchange/splitter_search.h"

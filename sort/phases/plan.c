@@ -4,7 +4,7 @@
  * receives the other way round. Rank 0 plans, the others receive its plan, so all plans are one.
  * When the budget is made, each rank predicts its time: nothing of that can fail, and rates that
  * are not known are nominal. */
-#include "base/cgroup.h"
+#include "base/limit.h"
 #include "base/minmax.h"
 #include "exchange/splitter_search.h"
 #include "io/tempdir.h"

@@ -2,9 +2,8 @@
 /* A kernel that calls another is charged as one. The disk serves one transfer after the other; a
  * thread that writes goes on while it does, until too much waits for the disk. What is not charged:
  * reading and writing anything but records. */
-#include "base/cgroup.h"
+#include "base/limit.h"
 #include "base/mem.h"
-#include "base/memory_limit.h"
 #include "base/processors.h"
 #include "comm_sim.h"
 #include "engine.h"

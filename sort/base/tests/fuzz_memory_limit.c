@@ -4,8 +4,7 @@
  * NODE PROCESS MEMORY", then files, each after a line "== PATH". Files are served from memory, so
  * that a run takes microseconds: sysfile.c is compiled here with an fopen of ours. */
 #include "../../../scripts/fuzz.h"
-#include "base/memory_limit.h"
-#include "base/cgroup.h"
+#include "base/limit.h"
 
 #include <math.h>
 #include <stdio.h>

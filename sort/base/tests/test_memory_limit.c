@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "base/memory_limit.h"
-#include "base/cgroup.h"
+#include "base/limit.h"
 
 #include <dirent.h>
 #include <errno.h>

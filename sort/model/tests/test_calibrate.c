@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
-#include "base/cgroup.h"
+#include "base/limit.h"
 #include "model/calibrate.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))

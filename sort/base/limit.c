@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The limits of this process.
+ *
+ * Control groups, version 1 and 2: /proc/self/cgroup names the group, and /proc/self/mountinfo the
+ * directory where its hierarchy can be seen. A container may see the group under the name that it
+ * has on the host while only its own part is mounted, or under a path that does not exist. The walk
+ * from the group up to the mount point then finds the directories that do exist.
+ *
+ * Swapped pages count nowhere: a sort that swaps is slower than one that spills. */
+#include "limit.h"
+#include "minmax.h"
+#include "size.h"
+#include "sysfile.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* --------------------------------------------------------------------------- control groups */
+
+typedef struct hierarchy {
+	const char *root;
+	bool v2;
+	const char *controller;
+	char path[PATH_MAX];  /* of the group, as in /proc/self/cgroup */
+	char mount[PATH_MAX]; /* of the hierarchy; empty if it is not mounted */
+	char top[PATH_MAX];   /* the group that is seen at the mount point */
+	bool fits;            /* path lies below top */
+} hierarchy;
+
+typedef struct group {
+	const hierarchy *of;
+	const char *dir;  /* below root */
+	const char *name; /* below the mount point, for messages */
+	bool leaf;        /* it is this process's own group */
+} group;
+
+/* Called for a group, which lives as long as the call. Return whether to visit those above it. */
+typedef bool group_visitor(void *arg, const group *g);
+
+static bool keep(char to[PATH_MAX], const char *from)
+{
+	const size_t n = strlen(from);
+	if (n < PATH_MAX)
+		memcpy(to, from, n + 1);
+	return n < PATH_MAX;
+}
+
+/* Is `word` one of a list with commas? */
+static bool listed(const char *list, const char *word)
+{
+	const size_t n = strlen(word);
+	for (const char *p = list; p; p = strchr(p, ',')) {
+		p += *p == ',';
+		if (strncmp(p, word, n) == 0 && (p[n] == ',' || p[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* Take the group from a line "ID:CONTROLLERS:PATH", without controllers in version 2. */
+static bool find_path(void *hierarchy_, char *line)
+{
+	hierarchy *h = hierarchy_;
+	char *list = strchr(line, ':');
+	char *path = list ? strchr(list + 1, ':') : NULL;
+	if (!path || path[1] != '/')
+		return false;
+	*path++ = '\0';
+	path[strcspn(path, "\n")] = '\0';
+	return (h->v2 ? list[1] == '\0' : listed(list + 1, h->controller)) && keep(h->path, path);
+}
+
+/* Replace \ooo: mountinfo writes blanks and the like in this way. */
+static void unescape(char *s)
+{
+	char *to = s;
+	for (; *s; s++, to++) {
+		*to = *s;
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
+		    s[3] >= '0' && s[3] <= '7') {
+			*to = (char)((s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0'));
+			s += 3;
+		}
+	}
+	*to = '\0';
+}
+
+/* Return the part of path below the group `top`; NULL if it is elsewhere. */
+static const char *below(const char *path, const char *top)
+{
+	const size_t n = strcmp(top, "/") == 0 ? 0 : strlen(top);
+	if (strncmp(path, top, n) != 0 || (path[n] && path[n] != '/'))
+		return NULL;
+	return strcmp(path + n, "/") == 0 ? path + n + 1 : path + n;
+}
+
+/* Divide a line into at most `most` words; return how many. */
+static size_t split(char *s, char **word, size_t most)
+{
+	char *save;
+	size_t n = 0;
+	for (char *p = strtok_r(s, " \n", &save); p && n < most; p = strtok_r(NULL, " \n", &save))
+		word[n++] = p;
+	return n;
+}
+
+/* Take a mount of this hierarchy from a line "ID PARENT DEV TOP MOUNT ... - TYPE SOURCE OPTIONS",
+ * if it is a better view of the group than the one before. Never the last: look at all lines. */
+static bool try_mount(void *hierarchy_, char *line)
+{
+	hierarchy *h = hierarchy_;
+	char *left[5], *right[3], *dash = strstr(line, " - ");
+	if (!dash)
+		return false;
+	*dash = '\0';
+	if (split(line, left, 5) < 5 || split(dash + 3, right, 3) < 3 ||
+	    strcmp(right[0], h->v2 ? "cgroup2" : "cgroup") != 0 ||
+	    (!h->v2 && !listed(right[2], h->controller)))
+		return false;
+	char *top = left[3], *mount = left[4];
+	unescape(top);
+	unescape(mount);
+	const bool fits = below(h->path, top) != NULL;
+	if (fits < h->fits || (fits && h->fits && strlen(top) < strlen(h->top)))
+		return false;
+	if (strlen(top) < PATH_MAX && keep(h->mount, mount) && keep(h->top, top))
+		h->fits = fits;
+	return false;
+}
+
+/* Visit the group and all groups above it that can be seen, in each hierarchy that may have the
+ * controller ("memory"). */
+static void visit_groups(const char *root, const char *controller, group_visitor *visit, void *arg)
+{
+	for (int v2 = 0; v2 < 2; v2++) {
+		hierarchy h = { .root = root, .v2 = v2, .controller = controller };
+		char dir[2 * PATH_MAX];
+		if (!sysfile_lines(root, "/proc/self/cgroup", find_path, &h))
+			continue;
+		(void)sysfile_lines(root, "/proc/self/mountinfo", try_mount, &h);
+		if (!h.mount[0])
+			continue;
+		const size_t mount_len = strcmp(h.mount, "/") == 0 ? 0 : strlen(h.mount);
+		const char *rest = h.fits && !strstr(h.path, "/..") ? below(h.path, h.top) : "";
+		char *const name = dir + mount_len;
+		snprintf(dir, sizeof dir, "%.*s%s", (int)mount_len, h.mount, rest);
+		for (group g = { &h, dir, name, true };; g.leaf = false) {
+			g.name = *name ? name : "/";
+			if (!visit(arg, &g) || !*name)
+				break;
+			*strrchr(name, '/') = '\0';
+		}
+	}
+}
+
+/* Return the number after key (sysfile.h) in one of the group's files, or `otherwise`. */
+static uint64_t group_number(const group *g, const char *file, const char *key, uint64_t otherwise)
+{
+	char path[PATH_MAX];
+	const int n = snprintf(path, sizeof path, "%s/%s", g->dir, file);
+	if (n > 0 && (size_t)n < sizeof path)
+		(void)sysfile_number(g->of->root, path, key, &otherwise);
+	return otherwise;
+}
+
+/* ------------------------------------------------------------------------------- processors */
+
+/* Return the quota in processors. Files have microseconds: version 2 "QUOTA PERIOD" in one line,
+ * version 1 a file for each. Without a quota they contain "max" and -1. */
+static double quota_cpus(const group *g)
+{
+	char quota_text[24];
+	const bool v2 = g->of->v2;
+	const uint64_t us = group_number(g, v2 ? "cpu.max" : "cpu.cfs_quota_us", "", 0);
+	snprintf(quota_text, sizeof quota_text, "%" PRIu64, us);
+	const uint64_t period_us = v2 ? group_number(g, "cpu.max", quota_text, 0)
+				      : group_number(g, "cpu.cfs_period_us", "", 0);
+	return period_us ? (double)us / (double)period_us : 0;
+}
+
+static bool tighten(void *quota_, const group *g)
+{
+	quota *q = quota_;
+	const double cpus = quota_cpus(g);
+	char dir[2 * PATH_MAX];
+	struct stat s;
+	if (!(cpus > 0) || (q->cpus > 0 && q->cpus <= cpus))
+		return true;
+	const int n = snprintf(dir, sizeof dir, "%s%s", g->of->root, g->dir);
+	if (n > 0 && (size_t)n < sizeof dir && stat(dir, &s) == 0)
+		*q = (quota){ cpus, s.st_ino, group_number(g, "cpu.stat", "nr_throttled", 0) };
+	return true;
+}
+
+quota quota_find(const char *root)
+{
+	quota q = { 0, 0, 0 };
+	visit_groups(root, "cpu", tighten, &q);
+	return q;
+}
+
+double quota_processors(const quota *q, double all, unsigned ranks)
+{
+	return (q->cpus > 0 && q->cpus < all ? q->cpus : all) / ranks;
+}
+
+/* ----------------------------------------------------------------------------------- memory */
+
+enum { PERCENT_IN_ALL = 100 };
+
+static status refuse(const char *text, const char *why, err *e)
+{
+	return err_set(e, ST_REFUSED, "%s is neither a size nor a percentage of memory: %s",
+		       quoted(text), why);
+}
+
+status memory_limit_parse(const char *text, memory_wish *w, err *e)
+{
+	const char *p = text;
+	uint64_t whole;
+	uint32_t millionths;
+	*w = (memory_wish){ 0, 0 };
+	if (size_number(&p, &whole, &millionths) && strcmp(p, "%") == 0) {
+		if (whole > PERCENT_IN_ALL || (whole == PERCENT_IN_ALL && millionths) ||
+		    (whole == 0 && millionths == 0))
+			return refuse(text, "a percentage is above 0 and at most 100", e);
+		w->micropercent = (uint32_t)whole * SIZE_MILLION + millionths;
+		return ST_OK;
+	}
+	const char *why = size_parse(text, &w->bytes);
+	if (!why && !w->bytes)
+		why = "it must be above zero";
+	return why ? refuse(text, why, e) : ST_OK;
+}
+
+typedef struct search {
+	const memory_limit_query *q;
+	memory_limit *l;
+	bool has_wish;
+	uint64_t capacity_bytes; /* of the node, in use or not */
+} search;
+
+/* A limit, and the bytes below it that are in use and cannot be reclaimed. */
+typedef struct limit {
+	const char *kind;  /* "cgroup memory.max" */
+	const char *where; /* which group; NULL if kind says it all */
+	uint64_t bytes, used_bytes;
+	unsigned ranks; /* that share it */
+	bool is_wish;
+} limit;
+
+/* Keep the limit, with its sentence, if it leaves one of its ranks less than those before. */
+static void offer(search *s, const limit *m)
+{
+	char bytes[SIZE_TEXT_BYTES], used[SIZE_TEXT_BYTES];
+	memory_limit *l = s->l;
+	const uint64_t left = m->bytes > m->used_bytes ? m->bytes - m->used_bytes : 0;
+	const uint64_t ours = s->has_wish ? left : left / LIMIT_OF_PARTS * LIMIT_PARTS;
+	if (!m->is_wish)
+		l->most_bytes = u64_min(l->most_bytes, left / m->ranks);
+	if (ours / m->ranks >= l->rank_bytes)
+		return;
+	l->rank_bytes = ours / m->ranks;
+	snprintf(l->text, sizeof l->text, "%s%s%s: %s", m->kind, m->where ? " of " : "",
+		 m->where ? quoted(m->where) : "", size_text(m->bytes, bytes));
+	if (m->used_bytes)
+		text_append(l->text, sizeof l->text, " less %s in use",
+			    size_text(m->used_bytes, used));
+	if (!s->has_wish)
+		text_append(l->text, sizeof l->text, ", %d/%d of it", LIMIT_PARTS, LIMIT_OF_PARTS);
+	if (m->ranks > 1)
+		text_append(l->text, sizeof l->text, ", for %u ranks", m->ranks);
+}
+
+static void offer_of_node(search *s, const char *kind, const char *where, uint64_t bytes,
+			  uint64_t used_bytes)
+{
+	s->capacity_bytes = u64_min(s->capacity_bytes, bytes);
+	offer(s, &(limit){ kind, where, bytes, used_bytes, s->q->node_ranks, false });
+}
+
+/* Return the bytes in use, without clean page cache and reclaimable slabs: the kernel takes these
+ * before it kills. It adds the numbers up over all processors when they are read. */
+static uint64_t used_bytes(const group *g)
+{
+	const bool v2 = g->of->v2;
+	const char *const *free_ =
+		v2 ? (const char *const[]){ "active_file", "inactive_file", "slab_reclaimable" }
+		   : (const char *const[]){ "total_active_file", "total_inactive_file", NULL };
+	uint64_t used = group_number(g, v2 ? "memory.current" : "memory.usage_in_bytes", "", 0);
+	for (int i = 0; i < 3 && free_[i]; i++)
+		used -= u64_min(used, group_number(g, "memory.stat", free_[i], 0));
+	return used;
+}
+
+/* Offer the limit after key in one of the group's files. */
+static void offer_of_group(search *s, const group *g, const char *kind, const char *file,
+			   const char *key)
+{
+	enum { NO_LIMIT_BITS = 60 }; /* version 1 writes "no limit" as a number near 2^63 */
+	const uint64_t bytes = group_number(g, file, key, UINT64_MAX);
+	if (bytes >> NO_LIMIT_BITS == 0) /* reading what is in use takes time */
+		offer_of_node(s, kind, g->name, bytes, used_bytes(g));
+}
+
+static bool offer_group(void *search_, const group *g)
+{
+	search *s = search_;
+	if (g->of->v2) {
+		offer_of_group(s, g, "cgroup memory.max", "memory.max", "");
+		/* beyond it the group is slowed down until it makes no progress */
+		offer_of_group(s, g, "cgroup memory.high", "memory.high", "");
+		return true;
+	}
+	/* old hierarchies may not charge their children's memory */
+	if (!g->leaf && group_number(g, "memory.use_hierarchy", "", 1) == 0)
+		return false;
+	offer_of_group(s, g, "cgroup memory.limit_in_bytes", "memory.limit_in_bytes", "");
+	if (g->leaf) /* includes groups above the mount point, but not what these use */
+		offer_of_group(s, g, "cgroup hierarchical_memory_limit", "memory.stat",
+			       "hierarchical_memory_limit");
+	return true;
+}
+
+/* Read a number of kB from a file of /proc, as bytes. */
+static bool kilobytes(const search *s, const char *file, const char *key, uint64_t *bytes)
+{
+	uint64_t kb;
+	return sysfile_number(s->q->root, file, key, &kb) &&
+	       !__builtin_mul_overflow(kb, UINT64_C(1024), bytes);
+}
+
+static void offer_machine(search *s)
+{
+	uint64_t total, available;
+	if (!kilobytes(s, "/proc/meminfo", "MemTotal", &total))
+		return;
+	/* a kernel without the second number is older than 3.14 */
+	if (!kilobytes(s, "/proc/meminfo", "MemAvailable", &available) || available > total)
+		available = total;
+	offer_of_node(s, "memory of the machine", NULL, total, total - available);
+}
+
+static void offer_process(search *s, const char *name, const char *limit_key, const char *used_key)
+{
+	uint64_t bytes, used = 0;
+	if (!sysfile_number(s->q->root, "/proc/self/limits", limit_key, &bytes))
+		return;
+	(void)kilobytes(s, "/proc/self/status", used_key, &used);
+	offer(s, &(limit){ name, NULL, bytes, used, s->q->process_ranks, false });
+}
+
+status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
+{
+	const memory_wish *w = &q->wish;
+	const uint64_t all = (uint64_t)PERCENT_IN_ALL * SIZE_MILLION;
+	search s = { q, l, w->bytes || w->micropercent, UINT64_MAX };
+	*l = (memory_limit){ UINT64_MAX, UINT64_MAX, "no limit of memory is known" };
+	visit_groups(q->root, "memory", offer_group, &s);
+	offer_machine(&s);
+	offer_process(&s, "address space (RLIMIT_AS)", "Max address space", "VmSize");
+	offer_process(&s, "data (RLIMIT_DATA)", "Max data size", "VmData");
+	uint64_t bytes = w->bytes;
+	if (w->micropercent && s.capacity_bytes == UINT64_MAX)
+		return err_set(e, ST_REFUSED,
+			       "a percentage of memory is wanted, but the system does not tell how "
+			       "much there is");
+	if (w->micropercent) /* in two steps, as the product does not fit */
+		bytes = s.capacity_bytes / all * w->micropercent +
+			s.capacity_bytes % all * w->micropercent / all;
+	if (s.has_wish)
+		offer(&s, &(limit){ "--memory", NULL, bytes, 0, q->node_ranks, true });
+	return ST_OK;
+}
