@@ -15,7 +15,7 @@
 #include "comm/monitor.h"
 #include "io/file.h"
 #include "io/unfinished.h"
-#include "model/emulation.h"
+#include "model/rank_speeds.h"
 #include "phases/same_files.h"
 #include "run.h"
 #include "testing/failpoint.h"
@@ -326,7 +326,7 @@ static status emulate_run(comm *c, void *arg)
 		rc = comm_virtual_run(c, m.count, rank_run, arg, &e);
 	if (e.code != ST_OK)
 		print_failure(c, "starting", e.text);
-	emulation_free(&m);
+	free(m.count);
 	if (rc != ST_OK && atomic_load(&c->broken))
 		end_unreachable(c, "starting", rc);
 	return rc;

@@ -9,12 +9,13 @@
  * During the job, threads end their tasks in any order and at any time, so a task counts evenly
  * over the time that it took: a task that is half done when the last part begins counts by half. */
 #include "calibrate.h"
-#include "base/minmax.h"
-#include "kernel/checksum.h"
 #include "base/clock.h"
+#include "base/minmax.h"
+#include "base/pool.h"
+#include "base/splitmix.h"
+#include "kernel/checksum.h"
 #include "kernel/gather.h"
 #include "kernel/loser_tree.h"
-#include "base/pool.h"
 #include "kernel/radix.h"
 
 #include <math.h>
@@ -53,18 +54,6 @@ struct calibration {
 	unsigned threads;
 	sample *s;
 };
-
-/* Bytes without a pattern that would make sorting or guessing branches easy. */
-static void fill(unsigned char *p, size_t bytes)
-{
-	uint64_t s = UINT64_C(0x9e3779b97f4a7c15);
-	for (size_t i = 0; i < bytes; i++) {
-		s ^= s << 13;
-		s ^= s >> 7;
-		s ^= s << 17;
-		p[i] = (unsigned char)(s >> 32);
-	}
-}
 
 static void make_entries(const sample *c, entry *e)
 {
@@ -118,29 +107,9 @@ static void merge_sample(sample *c)
 	}
 }
 
-static void make_streams(sample *c)
-{
-	const records r = { c->recs, c->lay, 0 };
-	make_entries(c, c->order);
-	for (uint32_t s = 0; s < c->k; s++)
-		radix_sort(c->order + start(c, s), c->tmp, start(c, s + 1) - start(c, s), &r);
-}
-
-static void run(sample *c, kernel k)
-{
-	if (k == KERNEL_SORT)
-		sort_sample(c);
-	else if (k == KERNEL_MERGE)
-		merge_sample(c);
-	else
-		copy_sample(c);
-}
-
-static void run_all(sample *c)
-{
-	for (int k = 0; k < KERNELS; k++)
-		run(c, (kernel)k);
-}
+static void (*const run[KERNELS])(sample *) = {
+	[KERNEL_SORT] = sort_sample, [KERNEL_MERGE] = merge_sample, [KERNEL_COPY] = copy_sample
+};
 
 static size_t sample_recs(const layout *l, uint64_t most_bytes)
 {
@@ -222,17 +191,23 @@ static void look_at_clocks(sample *c, size_t n)
 static void measure(void *samples, unsigned worker)
 {
 	sample *c = (sample *)samples + worker;
+	const records r = { c->recs, c->lay, 0 };
 	double lap_s[KERNELS];
+	uint64_t random = 0;
 	size_t n = 0;
 	const double n_ln_n = (double)c->n * log((double)c->n);
 	const double bytes = (double)c->n * c->lay.record_bytes;
-	fill(c->recs, c->n * c->lay.record_bytes);
-	make_streams(c);
-	run_all(c); /* the first time is not like the others */
+	for (size_t i = 0; i < c->n * c->lay.record_bytes; i++)
+		c->recs[i] = (unsigned char)splitmix(&random); /* hard to guess, as real keys */
+	make_entries(c, c->order);
+	for (uint32_t s = 0; s < c->k; s++)
+		radix_sort(c->order + start(c, s), c->tmp, start(c, s + 1) - start(c, s), &r);
+	for (int k = 0; k < KERNELS; k++)
+		run[k](c); /* the first time is not like the others */
 	look_at_clocks(c, 0);
 	do
 		for (int k = 0; k < KERNELS; k++) {
-			run(c, (kernel)k);
+			run[k](c);
 			look_at_clocks(c, ++n);
 		}
 	while (n + KERNELS <= LAPS && c->ended[n] - c->ended[0] < c->limit_s);
@@ -244,7 +219,7 @@ static void measure(void *samples, unsigned worker)
 
 rates calibrate_run(calibration *c, double limit_s, double *got_cpus)
 {
-	rates per_s = { 0 };
+	rates all = { 0 };
 	*got_cpus = 0;
 	for (unsigned i = 0; i < c->threads; i++)
 		c->s[i].limit_s = limit_s;
@@ -253,16 +228,10 @@ rates calibrate_run(calibration *c, double limit_s, double *got_cpus)
 		const rates *r = &c->s[i].found;
 		if (!(r->sort_s > 0 && r->merge_s > 0 && r->copy_s > 0))
 			continue;
-		per_s.sort_s += 1 / r->sort_s;
-		per_s.merge_s += 1 / r->merge_s;
-		per_s.copy_s += 1 / r->copy_s;
+		rates_join(&all, r);
 		*got_cpus += c->s[i].share;
 	}
-	if (!(per_s.sort_s > 0))
-		return per_s;
-	return (rates){ .sort_s = 1 / per_s.sort_s,
-			.merge_s = 1 / per_s.merge_s,
-			.copy_s = 1 / per_s.copy_s };
+	return all;
 }
 
 void calibrate_free(calibration *c)

@@ -51,6 +51,25 @@ static const double PASS_LN = 5.545;
 /* Of a merge, about half is gathering. */
 static const double GATHERING = 0.5;
 
+void rates_scale(rates *r, double times)
+{
+	r->sort_s *= times;
+	r->merge_s *= times;
+	r->copy_s *= times;
+}
+
+static double joined_s(double all_s, double one_s)
+{
+	return all_s > 0 ? 1 / (1 / all_s + 1 / one_s) : one_s;
+}
+
+void rates_join(rates *all, const rates *r)
+{
+	all->sort_s = joined_s(all->sort_s, r->sort_s);
+	all->merge_s = joined_s(all->merge_s, r->merge_s);
+	all->copy_s = joined_s(all->copy_s, r->copy_s);
+}
+
 rates job_time_nominal(double speed)
 {
 	return (rates){ .sort_s = nominal.sort_s / speed,

@@ -17,6 +17,11 @@ typedef struct rates {
 	double disk_s;  /* a byte moved by the disk; 0: not known */
 } rates;
 
+/* rates_scale - let the work in memory take `times` as long. rates_join - add the rates of one more
+ * that does such work at the same time; *all is zero before the first. */
+void rates_scale(rates *r, double times);
+void rates_join(rates *all, const rates *r);
+
 /* job_time_nominal - return the rates of a rank of that speed, with its files in memory.
  * job_time_byte_s - return the seconds of a byte at a rate in MB/s. */
 rates job_time_nominal(double speed);

@@ -6,6 +6,7 @@
  * broadcast. Takes 0.75 MiB, and 0.1 s at 1 Gbit/s. */
 #include "link_rates.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,11 +88,6 @@ static status move_all(comm *c, stream *s, size_t n)
 	return comm_wait_end(c, rc);
 }
 
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* More messages each time, until they take long enough for whoever is slowest; the last ones count.
  * The first are too short: buffers on the way, and buckets of tokens, take them at once. A sender
  * would be done before all has come, so receivers tell: bytes a second, 0 where none have come. */
@@ -110,7 +106,7 @@ static status meet_partners(rank_env *env, partners with, unsigned char *buf, do
 		const double in_s = s[1].messages ? fmax(s[1].ended_s - t0, 1e-9) : 0;
 		*rate = in_s > 0 ? (double)n * MESSAGE_BYTES / in_s : 0;
 		if (rc == ST_OK)
-			rc = comm_reduce(env->c, (uint64_t)(1e9 * in_s), greater, &longest_ns);
+			rc = comm_reduce(env->c, (uint64_t)(1e9 * in_s), u64_max, &longest_ns);
 		if (n >= LEAST_MESSAGES && 1e-9 * (double)longest_ns >= ENOUGH_S)
 			break;
 	}
@@ -119,38 +115,34 @@ static status meet_partners(rank_env *env, partners with, unsigned char *buf, do
 
 /* ------------------------------------------------------------------------------ who meets whom */
 
-/* At the other ranks no more than `with`. */
+/* All arrays are in the memory of `with`; the other ranks than 0 have only that one. */
 typedef struct table {
 	const rank_speeds *g;
 	partners *with; /* [ranks] */
 	double *seen;   /* [p] by the one who receives */
 	double *best;   /* [p] bytes a second so far; 0: it has met nobody */
 	double *met;    /* [p] the best of those that it has met */
-	size_t *order;  /* [p] host by host */
+	size_t *order;  /* [p] by seconds of a byte */
 	size_t most;    /* ranks on a host */
 } table;
 
 static status table_make(rank_env *env, const rank_speeds *g, table *t)
 {
-	const size_t p = g->p;
+	const size_t p = g->p, ranks = (size_t)env->c->size;
+	const size_t each = sizeof *t->seen + sizeof *t->best + sizeof *t->met + sizeof *t->order;
 	*t = (table){ .g = g };
-	t->with = mem_array(&env->m, (size_t)env->c->size, sizeof *t->with, "links", &env->e);
-	t->seen = mem_array(&env->m, p, sizeof *t->seen, "links", &env->e);
-	t->best = mem_array(&env->m, p, sizeof *t->best, "links", &env->e);
-	t->met = mem_array(&env->m, p, sizeof *t->met, "links", &env->e);
-	t->order = mem_array(&env->m, p, sizeof *t->order, "links", &env->e);
-	for (size_t i = 0; t->best && t->met && i < p; i++)
-		t->best[i] = t->met[i] = 0;
-	return t->with && t->seen && t->best && t->met && t->order ? ST_OK : ST_RESOURCE;
-}
-
-static void table_free(rank_env *env, table *t)
-{
-	mem_free(&env->m, t->with);
-	mem_free(&env->m, t->seen);
-	mem_free(&env->m, t->best);
-	mem_free(&env->m, t->met);
-	mem_free(&env->m, t->order);
+	t->with = mem_array(&env->m, 1, ranks * sizeof *t->with + p * each, "links", &env->e);
+	if (!t->with)
+		return ST_RESOURCE;
+	t->seen = (void *)(t->with + ranks);
+	t->best = t->seen + p;
+	t->met = t->best + p;
+	t->order = (void *)(t->met + p);
+	for (size_t i = 0, n; i < p; i += n) {
+		n = rank_speeds_on_host(g, i);
+		t->most = size_max(t->most, n);
+	}
+	return ST_OK;
 }
 
 static bool same_host(const rank_speeds *g, size_t a, size_t b)
@@ -158,38 +150,11 @@ static bool same_host(const rank_speeds *g, size_t a, size_t b)
 	return strcmp(g->placement[a].host, g->placement[b].host) == 0;
 }
 
-static int by_host(const void *a, const void *b, void *g_)
+static int by_seconds(const void *a, const void *b, void *link_s_)
 {
 	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	const rank_speeds *g = g_;
-	const int host = strcmp(g->placement[x].host, g->placement[y].host);
-	return host ? host : x < y ? -1 : 1;
-}
-
-static int by_best(const void *a, const void *b, void *best_)
-{
-	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	const double *best = best_;
-	return best[x] < best[y] ? -1 : best[x] > best[y] ? 1 : x < y ? -1 : 1;
-}
-
-/* How many ranks from here on are on the same host. */
-static size_t on_host(const table *t, size_t first)
-{
-	size_t n = 1;
-	while (first + n < t->g->p && same_host(t->g, t->order[first], t->order[first + n]))
-		n++;
-	return n;
-}
-
-static void sort_by_host(table *t)
-{
-	const size_t p = t->g->p;
-	for (size_t i = 0; i < p; i++)
-		t->order[i] = i;
-	qsort_r(t->order, p, sizeof *t->order, by_host, (void *)(uintptr_t)t->g);
-	for (size_t i = 0, n; i < p; i += n)
-		t->most = (n = on_host(t, i)) > t->most ? n : t->most;
+	const double *s = link_s_;
+	return s[x] < s[y] ? -1 : s[x] > s[y] ? 1 : x < y ? -1 : 1;
 }
 
 /* Each to the one so many hosts further on, if all have as many ranks as the one with most. */
@@ -197,10 +162,8 @@ static size_t make_ring(table *t, size_t hosts)
 {
 	const size_t p = t->g->p;
 	size_t pairs = 0;
-	for (size_t i = 0; i < p; i++)
-		t->with[i] = (partners){ -1, -1 };
 	for (size_t i = 0; i < p; i++) {
-		const size_t from = t->order[i], to = t->order[(i + hosts * t->most) % p];
+		const size_t from = t->g->order[i], to = t->g->order[(i + hosts * t->most) % p];
 		if (same_host(t->g, from, to))
 			continue;
 		t->with[from].to = (int32_t)to;
@@ -222,10 +185,8 @@ static size_t make_pairs(table *t)
 	const size_t p = t->g->p;
 	size_t pairs = 0, next = 0;
 	double top = 0;
-	for (size_t i = 0; i < p; i++) {
-		t->with[i] = (partners){ -1, -1 };
+	for (size_t i = 0; i < p; i++)
 		top = fmax(top, t->best[i]);
-	}
 	for (size_t i = 0; i < p; i++) {
 		if (!is_open(t, i, top))
 			continue;
@@ -258,28 +219,32 @@ static void take_rates(table *t)
 /* ---------------------------------------------------------------------------------- what is said
  */
 
-/* Ranks of a host share its link. What of their records stays on the host does not use it. */
-static void to_hosts(table *t, double *link_s)
+/* Find the seconds of a byte. Ranks of a host share its link. Records that stay on the host do not
+ * use it. */
+static void to_hosts(const table *t, double *link_s)
 {
-	const size_t p = t->g->p;
+	const rank_speeds *g = t->g;
+	const size_t p = g->p;
 	for (size_t i = 0, n; i < p; i += n) {
 		double sum = 0, met = 0;
-		n = on_host(t, i);
+		n = rank_speeds_on_host(g, i);
 		for (size_t k = i; k < i + n; k++) {
-			sum += t->best[t->order[k]];
-			met += t->best[t->order[k]] > 0;
+			sum += t->best[g->order[k]];
+			met += t->best[g->order[k]] > 0;
 		}
 		for (size_t k = i; k < i + n; k++)
-			link_s[t->order[k]] =
+			link_s[g->order[k]] =
 				met > 0 ? met / sum * (double)(p - n) / (double)(p - 1) : 0;
 	}
 }
 
-/* Links that are nearly alike are taken to be alike: what they differ by may be chance. */
+/* Give links that are nearly alike their mean: their difference may be chance. */
 static void to_groups(table *t, double *link_s)
 {
 	const size_t p = t->g->p;
-	qsort_r(t->order, p, sizeof *t->order, by_best, link_s);
+	for (size_t i = 0; i < p; i++)
+		t->order[i] = i;
+	qsort_r(t->order, p, sizeof *t->order, by_seconds, link_s);
 	for (size_t i = 0, n; i < p; i += n) {
 		double sum = 0;
 		const double first = link_s[t->order[i]];
@@ -313,10 +278,10 @@ static status one_round(rank_env *env, table *t, unsigned char *buf)
 static status all_rounds(rank_env *env, table *t, unsigned char *buf)
 {
 	status rc = ST_OK;
-	if (t->g->p)
-		sort_by_host(t);
 	for (int i = 0; rc == ST_OK && i < ROUNDS; i++) {
 		uint64_t pairs = 0;
+		for (size_t k = 0; k < t->g->p; k++)
+			t->with[k] = (partners){ -1, -1 };
 		if (t->g->p)
 			pairs = i < RINGS ? make_ring(t, (size_t)i + 1) : make_pairs(t);
 		rc = comm_bcast(env->c, &pairs, sizeof pairs, 0);
@@ -344,6 +309,6 @@ status link_rates_measure(rank_env *env, const rank_speeds *g, double *link_s)
 		to_groups(&t, link_s);
 	}
 	mem_free(&env->m, buf);
-	table_free(env, &t);
+	mem_free(&env->m, t.with);
 	return rc;
 }

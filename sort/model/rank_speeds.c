@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finding out how fast the ranks are: names, speeds and rates of all of them come to rank 0. Takes
- * no time but for --speeds=auto, which measures for a fifth of a second. */
+/* Finding out how fast the ranks are: rank 0 gathers the names, speeds and rates of all of them.
+ * Takes no time except for --speeds=auto, which measures for a fifth of a second. */
 #include "rank_speeds.h"
 #include "base/limit.h"
 #include "base/processors.h"
-#include "calibrate.h"
 #include "speeds.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,34 +21,95 @@ static const double CALIBRATE_S = 0.17;
 void rank_speeds_free(rank_env *env, rank_speeds *g)
 {
 	mem_free(&env->m, g->placement);
-	mem_free(&env->m, g->had);
-	mem_free(&env->m, g->before);
-	mem_free(&env->m, g->after);
 	*g = (rank_speeds){ 0 };
 }
 
 static status rank_speeds_alloc(rank_env *env, rank_speeds *g)
 {
-	*g = (rank_speeds){ .p = env->c->rank == 0 ? (size_t)env->c->size : 0 };
-	g->placement = mem_array(&env->m, g->p, sizeof *g->placement, "hosts", &env->e);
-	g->had = mem_array(&env->m, g->p, sizeof *g->had, "quotas", &env->e);
-	g->before = mem_array(&env->m, g->p, sizeof *g->before, "speeds", &env->e);
-	g->after = mem_array(&env->m, g->p, sizeof *g->after, "speeds", &env->e);
-	return g->placement && g->had && g->before && g->after ? ST_OK : ST_RESOURCE;
+	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
+	const size_t bytes = sizeof *g->placement + sizeof *g->had + sizeof *g->before +
+			     sizeof *g->after + sizeof *g->order;
+	*g = (rank_speeds){ .p = p };
+	g->placement = mem_array(&env->m, p, bytes, "speeds", &env->e);
+	if (!g->placement)
+		return ST_RESOURCE;
+	g->had = (void *)(g->placement + p);
+	g->before = (void *)(g->had + p);
+	g->after = g->before + p;
+	g->order = (void *)(g->after + p);
+	return ST_OK;
 }
 
-static placement own_placement(const comm *c)
+/* --------------------------------------------------------------------------- ranks side by side */
+
+static int by_placement(const void *a, const void *b, void *placement_)
 {
-	placement s = { .cpus = 0 };
-	const processors p = processors_find();
-	memcpy(s.host, c->host, sizeof s.host);
-	if (p.count) {
-		s.cpus = p.set_hash;
-		s.count = p.count;
-		s.online = p.online;
-	}
-	return s;
+	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	const placement *at = placement_;
+	const int host = strcmp(at[x].host, at[y].host);
+	if (host)
+		return host;
+	if (at[x].cpus != at[y].cpus)
+		return at[x].cpus < at[y].cpus ? -1 : 1;
+	return x < y ? -1 : 1;
 }
+
+void rank_speeds_sort(rank_speeds *g)
+{
+	for (size_t i = 0; i < g->p; i++)
+		g->order[i] = i;
+	qsort_r(g->order, g->p, sizeof *g->order, by_placement, g->placement);
+}
+
+static const placement *place(const rank_speeds *g, size_t i)
+{
+	return &g->placement[g->order[i]];
+}
+
+size_t rank_speeds_on_host(const rank_speeds *g, size_t first)
+{
+	size_t n = 1;
+	while (first + n < g->p && strcmp(place(g, first + n)->host, place(g, first)->host) == 0)
+		n++;
+	return n;
+}
+
+/* Return how many ranks from place `first` of the order on are alike. */
+static size_t count_alike(const rank_speeds *g, size_t first)
+{
+	size_t n = 1;
+	const size_t most = rank_speeds_on_host(g, first);
+	while (n < most && place(g, first + n)->cpus == place(g, first)->cpus)
+		n++;
+	return n;
+}
+
+/* Return the processors of each of n ranks that are alike: they share those of their place, and
+ * none uses more than it has threads. */
+static double cpus_each(const settings *o, const placement *at, size_t n)
+{
+	const double cpus = (at->count ? at->count : 1) / (double)n;
+	return o->threads ? fmin(cpus, o->threads) : cpus;
+}
+
+/* Note if ranks share one processor: launchers that are asked to, or do not know of each other,
+ * bind all their ranks to the same one. */
+static void note_one_processor(rank_env *env, const rank_speeds *g)
+{
+	for (size_t i = 0, n; i < g->p; i += n) {
+		const placement *at = place(g, i);
+		n = count_alike(g, i);
+		if (n > 1 && at->count == 1 && at->online > 1) {
+			err_set(&env->note, ST_RESOURCE,
+				"%zu ranks on %s may use one and the same of its %" PRIu32
+				" processors: was the launcher told to bind them so?",
+				n, quoted(at->host), at->online);
+			return;
+		}
+	}
+}
+
+/* ----------------------------------------------------------------------------------- measuring */
 
 /* All ranks measure themselves, at the same time. */
 static status calibrate(rank_env *env, unsigned threads, rates *rate, allowance *had)
@@ -75,6 +134,46 @@ static status calibrate(rank_env *env, unsigned threads, rates *rate, allowance 
 	return comm_agree(env->c, rc);
 }
 
+static void to_fastest(double *speed, size_t n)
+{
+	double most = 0;
+	for (size_t i = 0; i < n; i++)
+		most = fmax(most, speed[i]);
+	for (size_t i = 0; i < n; i++)
+		speed[i] /= most;
+}
+
+/* Find speeds from measured rates: how fast each rank is with an equal share, relative to the
+ * fastest. Rates become those that quotas allow a long run, and the mean of ranks that are alike.
+ */
+static void measured_speeds(const settings *o, const rank_speeds *g, share_plan *s)
+{
+	const uint64_t n = s->records / g->p > 1000 ? s->records / g->p : 1000;
+	for (size_t i = 0; i < g->p; i++)
+		rates_scale(&s->rate[i], calibrate_slowdown(g->had, g->p, i));
+	for (size_t i = 0, alike; i < g->p; i += alike) {
+		rates mean = { 0 };
+		alike = count_alike(g, i);
+		for (size_t k = i; k < i + alike; k++)
+			rates_join(&mean, &s->rate[g->order[k]]);
+		rates_scale(&mean, (double)alike);
+		for (size_t k = i; k < i + alike; k++)
+			s->rate[g->order[k]] = mean;
+	}
+	for (size_t i = 0; i < g->p; i++) {
+		const double before_s = job_time_before_s(&s->rate[i], o, n);
+		const double after_s = job_time_after_s(&s->rate[i], o, n);
+		g->before[i] = 1 / before_s;
+		g->after[i] = 1 / after_s;
+		s->speed[i] = 1 / (before_s + after_s);
+	}
+	to_fastest(g->before, g->p);
+	to_fastest(g->after, g->p);
+	to_fastest(s->speed, g->p);
+}
+
+/* --------------------------------------------------------------------------------------- given */
+
 status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
 			 double *number)
 {
@@ -82,8 +181,8 @@ status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, c
 	return speeds_load(arg, &w, number, &env->e);
 }
 
-/* What was asked for, else 1 for all, as virtual ranks are; the same before and after the exchange.
- */
+/* Take the speeds that were asked for, else 1 for all: virtual ranks are equal. They are the same
+ * before and after the exchange. */
 static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 {
 	for (size_t i = 0; i < g->p; i++)
@@ -98,134 +197,15 @@ static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 	return rc;
 }
 
-static void to_fastest(double *speed, size_t n)
-{
-	double most = 0;
-	for (size_t i = 0; i < n; i++)
-		most = fmax(most, speed[i]);
-	for (size_t i = 0; i < n; i++)
-		speed[i] /= most;
-}
-
-static int by_placement(const void *a_, const void *b_)
-{
-	const placement *const *a = a_, *const *b = b_;
-	if ((*a)->cpus != (*b)->cpus)
-		return (*a)->cpus < (*b)->cpus ? -1 : 1;
-	const int host = strcmp((*a)->host, (*b)->host);
-	return host ? host : *a < *b ? -1 : 1; /* all of one array */
-}
-
-/* Pointers to all placements, those that are the same side by side; NULL without memory. */
-static const placement **in_groups(rank_env *env, const rank_speeds *g)
-{
-	const placement **at = mem_array(&env->m, g->p, sizeof *at, "hosts", &env->e);
-	for (size_t i = 0; at && i < g->p; i++)
-		at[i] = &g->placement[i];
-	if (at)
-		qsort(at, g->p, sizeof *at, by_placement);
-	return at;
-}
-
-/* How many, from `first` on, are the same. */
-static size_t group_size(const placement *const *at, size_t first, size_t p)
-{
-	size_t n = 1;
-	while (first + n < p && at[first + n]->cpus == at[first]->cpus &&
-	       strcmp(at[first + n]->host, at[first]->host) == 0)
-		n++;
-	return n;
-}
-
-/* The rates of ranks that are alike, n of them, become their mean. */
-static void to_mean(const rank_speeds *g, const placement *const *alike, size_t n, rates *rate)
-{
-	rates sum = { 0 };
-	for (size_t i = 0; i < n; i++) {
-		const rates *r = &rate[alike[i] - g->placement];
-		sum.sort_s += 1 / r->sort_s;
-		sum.merge_s += 1 / r->merge_s;
-		sum.copy_s += 1 / r->copy_s;
-	}
-	const double k = (double)n;
-	const rates mean = { .sort_s = k / sum.sort_s,
-			     .merge_s = k / sum.merge_s,
-			     .copy_s = k / sum.copy_s };
-	for (size_t i = 0; i < n; i++)
-		rate[alike[i] - g->placement] = mean;
-}
-
-/* What is measured in a moment, at the speed that quotas allow a long run. */
-static void to_quotas(const rank_speeds *g, rates *rate)
-{
-	for (size_t i = 0; i < g->p; i++) {
-		const double slower = calibrate_slowdown(g->had, g->p, i);
-		rate[i].sort_s *= slower;
-		rate[i].merge_s *= slower;
-		rate[i].copy_s *= slower;
-	}
-}
-
-/* From measured rates: how fast each is with an equal share, of the fastest. */
-static void measured_speeds(const settings *o, const rank_speeds *g, const placement *const *alike,
-			    share_plan *s)
-{
-	const uint64_t n = s->records / g->p > 1000 ? s->records / g->p : 1000;
-	to_quotas(g, s->rate);
-	for (size_t i = 0, k; i < g->p; i += k)
-		to_mean(g, alike + i, k = group_size(alike, i, g->p), s->rate);
-	for (size_t i = 0; i < g->p; i++) {
-		const double before_s = job_time_before_s(&s->rate[i], o, n);
-		const double after_s = job_time_after_s(&s->rate[i], o, n);
-		g->before[i] = 1 / before_s;
-		g->after[i] = 1 / after_s;
-		s->speed[i] = 1 / (before_s + after_s);
-	}
-	to_fastest(g->before, g->p);
-	to_fastest(g->after, g->p);
-	to_fastest(s->speed, g->p);
-}
-
-static status gather_ranks(rank_env *env, const rates *rate, const allowance *had, rank_speeds *g,
-			   rates *all)
-{
-	const placement mine = own_placement(env->c);
-	status rc = comm_gather(env->c, &mine, g->placement, sizeof mine, 0);
-	for (size_t i = 0; i < g->p; i++)
-		g->placement[i].host[HOST_BYTES - 1] = '\0'; /* whatever was said */
-	if (rc == ST_OK && env->o->calibrate)
-		rc = comm_gather(env->c, had, g->had, sizeof *had, 0);
-	if (rc == ST_OK)
-		rc = comm_gather(env->c, rate, all, sizeof *all, 0);
-	return rc;
-}
-
-/* Launchers that are asked to, or do not know of each other, bind all their ranks to one processor.
- */
-static void note_one_processor(rank_env *env, size_t p, const placement *const *alike)
-{
-	char q[QUOTED_BYTES];
-	for (size_t i = 0, together; i < p; i += together) {
-		const placement *s = alike[i];
-		together = group_size(alike, i, p);
-		if (together > 1 && s->count == 1 && s->online > 1) {
-			err_set(&env->note, ST_RESOURCE,
-				"%zu ranks on %s may use one and the same of its %" PRIu32
-				" processors: was the launcher told to bind them so?",
-				together, err_quoted(s->host, q), s->online);
-			return;
-		}
-	}
-}
-
-/* MB/s as given, to seconds of a byte. */
+/* Set the rate at offset `at` of rates: MB/s as given, to seconds of a byte. */
 static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
 			  share_plan *s, size_t at)
 {
-	double *mb_per_s =
-		arg ? mem_array(&env->m, g->p, sizeof *mb_per_s, "rates", &env->e) : NULL;
+	if (!arg)
+		return ST_OK;
+	double *mb_per_s = mem_array(&env->m, g->p, sizeof *mb_per_s, "rates", &env->e);
 	if (!mb_per_s)
-		return arg ? ST_RESOURCE : ST_OK;
+		return ST_RESOURCE;
 	const status rc = rank_numbers_load(env, g, arg, what, mb_per_s);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
 		*(double *)((char *)&s->rate[i] + at) = job_time_byte_s(mb_per_s[i]);
@@ -233,34 +213,28 @@ static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, 
 	return rc;
 }
 
-static double mean_cpus(const settings *o, const rank_speeds *g, const placement *const *alike)
-{
-	double sum = 0;
-	for (size_t i = 0, together; i < g->p; i += together) {
-		together = group_size(alike, i, g->p);
-		const double count = alike[i]->count ? alike[i]->count : 1, n = (double)together;
-		sum += o->threads ? fmin(count, o->threads * n) : count;
-	}
-	return o->calibrate ? 1 : sum / (double)g->p;
-}
-
 /* At rank 0. */
 static status find_speeds(rank_env *env, rank_speeds *g, share_plan *s)
 {
-	const placement **alike = in_groups(env, g);
-	if (!alike)
-		return ST_RESOURCE;
+	const settings *o = env->o;
+	status rc = ST_OK;
+	rank_speeds_sort(g);
 	if (env->c->processes > 1)
-		note_one_processor(env, g->p, alike);
-	if (env->o->calibrate)
-		measured_speeds(env->o, g, alike, s);
-	g->cpus = mean_cpus(env->o, g, alike);
-	mem_free(&env->m, alike);
-	status rc = env->o->calibrate ? ST_OK : given_speeds(env, g, s);
-	if (rc == ST_OK && !env->o->from_root)
-		rc = given_rates(env, g, env->o->links, "link", s, offsetof(rates, link_s));
+		note_one_processor(env, g);
+	if (o->calibrate) {
+		measured_speeds(o, g, s);
+		g->cpus = 1;
+	} else {
+		for (size_t i = 0, n; i < g->p; i += n) {
+			n = count_alike(g, i);
+			g->cpus += (double)n * cpus_each(o, place(g, i), n) / (double)g->p;
+		}
+		rc = given_speeds(env, g, s);
+	}
+	if (rc == ST_OK && !o->from_root)
+		rc = given_rates(env, g, o->links, "link", s, offsetof(rates, link_s));
 	if (rc == ST_OK)
-		rc = given_rates(env, g, env->o->disks, "disk", s, offsetof(rates, disk_s));
+		rc = given_rates(env, g, o->disks, "disk", s, offsetof(rates, disk_s));
 	return rc;
 }
 
@@ -271,48 +245,122 @@ status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_spe
 	status rc = comm_agree(env->c, rank_speeds_alloc(env, g));
 	if (rc == ST_OK && env->o->calibrate)
 		rc = calibrate(env, threads, &rate, &had);
+	const processors p = processors_find();
+	placement mine = { .cpus = p.set_hash, .count = p.count, .online = p.online };
+	memcpy(mine.host, env->c->host, sizeof mine.host);
 	if (rc == ST_OK)
-		rc = gather_ranks(env, &rate, &had, g, s->rate);
-	if (rc == ST_OK && g->p)
-		rc = find_speeds(env, g, s);
-	return rc;
+		rc = comm_gather(env->c, &mine, g->placement, sizeof mine, 0);
+	for (size_t i = 0; i < g->p; i++)
+		g->placement[i].host[HOST_BYTES - 1] = '\0'; /* whatever a rank has sent */
+	if (rc == ST_OK && env->o->calibrate)
+		rc = comm_gather(env->c, &had, g->had, sizeof had, 0);
+	if (rc == ST_OK)
+		rc = comm_gather(env->c, &rate, s->rate, sizeof rate, 0);
+	return rc == ST_OK && g->p ? find_speeds(env, g, s) : rc;
 }
 
-/* A host's name, a hash of all of it, and a hash of the name and the processors. */
+/* ------------------------------------------------------------------------------ names for wisdom
+ */
+
+/* Make a key of a host's name, a hash of all of it, and a hash of the name and the processors. */
 static void key_of(const placement *s, char key[WISDOM_KEY_BYTES])
 {
 	enum { SHOWN = 36 }; /* characters of the name; the hash stands for the rest */
 	const size_t len = strlen(s->host);
 	char host[HOST_BYTES];
 	memcpy(host, s->host, sizeof host);
-	for (char *c = host; *c; c++)
-		if (!isalnum((unsigned char)*c) && *c != '.' && *c != '_')
-			*c = '-';
+	wisdom_name(host);
 	snprintf(key, WISDOM_KEY_BYTES, "%.*s:%08" PRIx32 ":%08" PRIx32, SHOWN, host,
 		 (uint32_t)XXH3_64bits_withSeed(host, len, 0),
 		 (uint32_t)XXH3_64bits_withSeed(s->host, len, s->cpus));
 }
 
-/* Ranks in the same place share its processors; none uses more than it has threads. */
 status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
 {
-	const placement **at = in_groups(env, g);
 	wisdom_rank *rank = mem_array(&env->m, g->p, sizeof *rank, "names", &env->e);
-	status rc = at && rank ? ST_OK : ST_RESOURCE;
-	for (size_t i = 0, n; rc == ST_OK && i < g->p; i += n) {
-		n = group_size(at, i, g->p);
-		double cpus = (at[i]->count ? at[i]->count : 1) / (double)n;
-		if (env->o->threads)
-			cpus = fmin(cpus, env->o->threads);
+	if (!rank)
+		return ST_RESOURCE;
+	for (size_t i = 0, n; i < g->p; i += n) {
+		n = count_alike(g, i);
 		for (size_t k = i; k < i + n; k++) {
-			wisdom_rank *r = &rank[at[k] - g->placement];
-			r->cpus = cpus;
-			key_of(at[k], r->key);
+			wisdom_rank *r = &rank[g->order[k]];
+			r->cpus = cpus_each(env->o, place(g, k), n);
+			key_of(place(g, k), r->key);
 		}
 	}
-	if (rc == ST_OK)
-		rc = wisdom_set_ranks(w, rank, g->p, &env->e);
-	mem_free(&env->m, at);
+	const status rc = wisdom_set_ranks(w, rank, g->p, &env->e);
 	mem_free(&env->m, rank);
+	return rc;
+}
+
+/* ----------------------------------------------------------------------------------- emulation */
+
+/* By the planner library [S2], at rank 0. */
+static status plan_counts(emulation *m, const settings *o, const speeds_want *w, err *e)
+{
+	/* for the best number: more ranks fit better, but each costs windows and messages */
+	enum { MOST_PER_NODE = 4 };
+	hetpart_plan *plan = NULL;
+	hetpart_err he = { HETPART_OK, "" };
+	double *speed = calloc(w->n, sizeof *speed);
+	if (!speed)
+		return err_set(e, ST_RESOURCE, "no memory for %zu speeds", w->n);
+	status rc = speeds_load(o->speeds, w, speed, e);
+	if (rc == ST_OK) {
+		const hetpart_status st =
+			o->emulate == EMULATE_BEST
+				? hetpart_emulate_best(&plan, speed, w->n, MOST_PER_NODE * w->n,
+						       &he)
+				: hetpart_emulate_create(&plan, speed, w->n, (uint64_t)o->emulate,
+							 &he);
+		rc = shares_status(st, &he, e);
+	}
+	if (rc == ST_OK)
+		m->efficiency = hetpart_emulate_efficiency(plan, speed);
+	for (size_t i = 0; rc == ST_OK && i < w->n; i++) {
+		m->count[i] = (int)hetpart_plan_share(plan, i);
+		if (m->count[i] == 0)
+			rc = err_set(e, ST_REFUSED,
+				     "--emulate has no virtual rank for rank %zu (%s), which is "
+				     "too slow: take a larger number, or leave that node out",
+				     i, quoted(speeds_host(w, i)));
+		else if (m->count[i] > COMM_MAX_VIRTUAL)
+			rc = err_set(e, ST_REFUSED,
+				     "--emulate has %d virtual ranks for rank %zu (%s): at most %d "
+				     "fit one process",
+				     m->count[i], i, quoted(speeds_host(w, i)), COMM_MAX_VIRTUAL);
+	}
+	hetpart_plan_free(plan);
+	free(speed);
+	return rc;
+}
+
+status emulation_plan(emulation *m, comm *c, const settings *o, err *e)
+{
+	const size_t p = (size_t)c->size;
+	int32_t first = o->emulate;
+	char(*name)[HOST_BYTES] = calloc(p, sizeof *name);
+	*m = (emulation){ .count = calloc(p, sizeof *m->count) };
+	status rc = name && m->count ? ST_OK
+				     : err_set(e, ST_RESOURCE, "no memory for %d hosts", c->size);
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK) {
+		rc = comm_bcast(c, &first, sizeof first, 0);
+		/* ranks that disagree would wait for one another in different calls */
+		if (rc == ST_OK && first != o->emulate)
+			rc = err_set(e, ST_REFUSED, "--emulate is not the same on all ranks");
+		rc = comm_agree(c, rc);
+	}
+	if (rc == ST_OK)
+		rc = comm_gather(c, c->host, name, sizeof *name, 0);
+	if (rc == ST_OK) {
+		const speeds_want w = { "speed", p, *name, sizeof *name };
+		rc = comm_agree(c, c->rank == 0 ? plan_counts(m, o, &w, e) : ST_OK);
+	}
+	if (rc == ST_OK)
+		rc = comm_bcast(c, m->count, p * sizeof *m->count, 0);
+	for (size_t i = 0; i < p && rc == ST_OK; i++)
+		m->size += m->count[i];
+	free(name);
 	return rc;
 }

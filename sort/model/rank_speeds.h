@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How fast the ranks are: by their nominal rates, by what the user says, or measured. */
+/* How fast the ranks are: by their nominal rates, by what the user says, or measured. And process
+ * emulation: how many equal virtual ranks fit unequal nodes. */
 #ifndef HETSORT_MODEL_RANK_SPEEDS_H
 #define HETSORT_MODEL_RANK_SPEEDS_H
 
@@ -7,39 +8,55 @@
 #include "shares.h"
 #include "wisdom.h"
 
-/* Where a rank runs. Ranks with the same host and processors are moved about by the same scheduler:
- * what one of them lacks another has, so they are taken to be alike. */
+/* Where a rank runs. Ranks with the same host and processors are treated as alike: one scheduler
+ * moves them about, so one of them gains what another one lacks. */
 typedef struct placement {
 	char host[HOST_BYTES];
 	uint64_t cpus;          /* a hash of the set of processors that it may use */
 	uint32_t count, online; /* how many they are, and how many the machine has */
 } placement;
 
-/* What rank 0 plans by; at the others no rank is in it. */
+/* The basis of rank 0's plan; p is 0 at the other ranks. */
 typedef struct rank_speeds {
 	size_t p;
-	placement *placement; /* each rank's */
+	placement *placement; /* [p]; all arrays are in its memory */
 	allowance *had;       /* of the processors, each while it was measured */
 	double *before;       /* speeds for the share that is read, */
 	double *after;        /* and for the one that is written */
-	double cpus; /* that a rank has in the mean, where rates are those of one; else 1 */
+	size_t *order;        /* ranks of a host side by side, and there those that are alike */
+	double cpus;          /* mean processors of a rank, if rates are of one processor; else 1 */
 } rank_speeds;
 
-/* rank_speeds_find - collective: fills g at rank 0, and s->speed and s->rate there, links and disks
- * with it where they are given. s->records is set; threads of this rank are what is measured. To be
- * freed on failure too. */
+/* rank_speeds_find - fill g at rank 0, and s->speed and s->rate there, with links and disks if they
+ * are given. Collective. s->records is set. `threads` of this rank are measured. To be freed on
+ * failure too. */
 status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g);
 
 void rank_speeds_free(rank_env *env, rank_speeds *g);
 
-/* rank_numbers_load - at rank 0: a number for each rank from arg, as of --speeds; what: its column
- * in a file that names its columns, and for messages. */
+/* rank_speeds_sort - fill g->order. rank_speeds_on_host - return how many ranks, from place `first`
+ * of this order on, run on the same host. */
+void rank_speeds_sort(rank_speeds *g);
+size_t rank_speeds_on_host(const rank_speeds *g, size_t first);
+
+/* rank_numbers_load - read a number for each rank from arg, in the form of --speeds, at rank 0.
+ * what: the column in a file that names its columns, and the word for messages. */
 status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
 			 double *number);
 
-/* rank_speeds_name - at rank 0: tell wisdom the names of the ranks, and how many processors each
- * has.
- */
+/* rank_speeds_name - pass the names of the ranks and their numbers of processors to wisdom, at rank
+ * 0. */
 status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w);
+
+typedef struct emulation {
+	int *count;        /* virtual ranks of each rank of the comm, at least 1 */
+	int size;          /* of all of them */
+	double efficiency; /* the part of the whole speed that equal ranks reach */
+} emulation;
+
+/* emulation_plan - find numbers of virtual ranks by --speeds and --emulate, the same everywhere.
+ * Collective, once options are read. The caller frees m->count, also on failure. Only ranks that
+ * find a fault of their own, or rank 0 one of the plan, get a sentence. */
+status emulation_plan(emulation *m, comm *c, const settings *o, err *e);
 
 #endif

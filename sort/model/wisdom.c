@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "shares.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,10 +32,9 @@ struct wisdom {
 	bool keep;                    /* may be saved there */
 	hetpart_wisdom *w;
 	size_t p;
-	wisdom_rank *rank;                    /* [p] of this job */
-	const wisdom_rank **order;            /* [p] those that are alike side by side */
-	hetpart_cost **own_cost[PARTS];       /* [p] in this order; NULL: that of the one before */
-	const hetpart_cost **all_cost[PARTS]; /* [p] in order of the ranks */
+	wisdom_rank *rank;          /* [p] of this job */
+	const wisdom_rank **order;  /* [p] those that are alike side by side */
+	hetpart_cost **cost[PARTS]; /* [p] of rank[]; in this order, the same ones side by side */
 };
 
 /* ------------------------------------------------------------------------------------ its place */
@@ -46,19 +46,14 @@ static bool is_folder(const char *path)
 	return (len > 0 && path[len - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-/* The kind as a name: what is neither letter nor digit becomes '-'. */
-static void as_name(const char *kind, char *name)
+void wisdom_name(char *s)
 {
-	for (; *kind; kind++, name++) {
-		*name = '-';
-		if (*kind == '.' || *kind == '_' || (*kind >= '0' && *kind <= '9') ||
-		    (*kind >= 'a' && *kind <= 'z') || (*kind >= 'A' && *kind <= 'Z'))
-			*name = *kind;
-	}
-	*name = '\0';
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && *s != '.' && *s != '_')
+			*s = '-';
 }
 
-/* What kind of runs it is about. */
+/* Write the kind of runs that this one belongs to. */
 static void name_kind(const settings *o, char kind[KIND_BYTES])
 {
 	snprintf(kind, KIND_BYTES, "hosts %s threads %u record %u key %u %u%s",
@@ -70,12 +65,12 @@ static void name_kind(const settings *o, char kind[KIND_BYTES])
  * remember. */
 bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES])
 {
-	char kind[KIND_BYTES], name[KIND_BYTES];
+	char name[KIND_BYTES];
 	const char *arg = o->wisdom ? o->wisdom : getenv("HETSORT_WISDOM");
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	int n = -1;
-	name_kind(o, kind);
-	as_name(kind, name);
+	name_kind(o, name);
+	wisdom_name(name);
 	if (arg && *arg && !is_folder(arg))
 		n = snprintf(path, WISDOM_PATH_BYTES, "%s", arg);
 	else if (arg && *arg)
@@ -399,9 +394,14 @@ static int by_rank_key(const void *a, const void *b)
 
 static void forget_costs(wisdom *w, run_part of)
 {
+	const hetpart_cost *freed = NULL;
 	for (size_t i = 0; i < w->p; i++) {
-		hetpart_cost_free(w->own_cost[of][i]);
-		w->own_cost[of][i] = NULL;
+		hetpart_cost **cost = &w->cost[of][w->order[i] - w->rank];
+		if (*cost != freed) {
+			freed = *cost;
+			hetpart_cost_free(*cost);
+		}
+		*cost = NULL;
 	}
 }
 
@@ -409,8 +409,7 @@ static void free_ranks(wisdom *w)
 {
 	for (int k = 0; k < PARTS; k++) {
 		forget_costs(w, (run_part)k);
-		free(w->own_cost[k]);
-		free(w->all_cost[k]);
+		free(w->cost[k]);
 	}
 	free(w->rank);
 	free(w->order);
@@ -424,9 +423,8 @@ status wisdom_set_ranks(wisdom *w, const wisdom_rank *rank, size_t p, err *e)
 	w->rank = calloc(p, sizeof *w->rank);
 	w->order = calloc(p, sizeof *w->order);
 	for (int k = 0; k < PARTS; k++) {
-		w->own_cost[k] = calloc(p, sizeof *w->own_cost[k]);
-		w->all_cost[k] = calloc(p, sizeof *w->all_cost[k]);
-		enough = enough && w->own_cost[k] && w->all_cost[k];
+		w->cost[k] = calloc(p, sizeof *w->cost[k]);
+		enough = enough && w->cost[k];
 	}
 	if (!w->rank || !w->order || !enough)
 		return err_set(e, ST_RESOURCE, "no memory for the names of %zu ranks", p);
@@ -453,21 +451,19 @@ static hetpart_status find_costs(wisdom *w, run_part of, const known_ranks *k, u
 				 hetpart_err *he)
 {
 	known_ranks last = { NULL, 0 }, by = last;
-	const hetpart_cost *cost = NULL;
+	hetpart_cost *cost = NULL;
 	for (size_t i = 0; i < w->p; i++) {
 		const wisdom_rank *r = w->order[i], *prev = i ? w->order[i - 1] : r;
 		if (i == 0 || strcmp(prev->key, r->key) != 0)
 			by = who_tells(k, r->key);
 		if (by.at != last.at || by.n != last.n || prev->cpus < r->cpus ||
 		    prev->cpus > r->cpus) {
-			const hetpart_status st =
-				mean_cost(&by, r->cpus, n, &w->own_cost[of][i], he);
+			const hetpart_status st = mean_cost(&by, r->cpus, n, &cost, he);
 			if (st != HETPART_OK)
 				return st;
-			cost = w->own_cost[of][i];
 			last = by;
 		}
-		w->all_cost[of][r - w->rank] = cost;
+		w->cost[of][r - w->rank] = cost;
 	}
 	return HETPART_OK;
 }
@@ -481,7 +477,7 @@ status wisdom_costs(wisdom *w, run_part of, uint64_t n, const hetpart_cost *cons
 	forget_costs(w, of);
 	if (st == HETPART_OK && k.n > 0) {
 		st = find_costs(w, of, &k, n, &he);
-		*out = st == HETPART_OK ? w->all_cost[of] : NULL;
+		*out = st == HETPART_OK ? (const hetpart_cost *const *)w->cost[of] : NULL;
 	}
 	known_ranks_free(&k);
 	if (st == HETPART_EINVAL || st == HETPART_ERANGE) /* costs that are no costs */

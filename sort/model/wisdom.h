@@ -28,6 +28,10 @@ typedef struct run_times {
 	uint64_t in, out;
 } run_times;
 
+/* wisdom_name - replace each character that a name may not have by '-': all but letters, digits,
+ * '.' and '_'. */
+void wisdom_name(char *s);
+
 /* wisdom_path - where it is kept; false: nowhere. */
 bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES]);
 

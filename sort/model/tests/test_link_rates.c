@@ -29,7 +29,11 @@ static status measure(comm *c, void *situation_)
 	placement at[MOST] = { 0 };
 	for (int i = 0; i < c->size; i++)
 		at[i].host[0] = t->hosts[i];
-	const rank_speeds g = { .p = c->rank == 0 ? (size_t)c->size : 0, .placement = at };
+	size_t order[MOST];
+	rank_speeds g = { .p = c->rank == 0 ? (size_t)c->size : 0,
+			  .placement = at,
+			  .order = order };
+	rank_speeds_sort(&g);
 	const status rc = link_rates_measure(&env, &g, t->link_s);
 	assert_int_equal(env.m.now_bytes, 0);
 	return rc;
