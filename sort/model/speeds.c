@@ -51,23 +51,23 @@ static size_t word(const cursor *c)
 	return (size_t)(p - c->at);
 }
 
-/* A word of len bytes for a message. */
-static const char *shown(const char *at, size_t len, char q[QUOTED_BYTES])
+/* Refuse a word of len bytes, which may hold anything. */
+static status refuse(const cursor *c, const char *kind, const char *at, size_t len, const char *why,
+		     err *e)
 {
-	char text[NUMBER_BYTES];
-	const size_t n = len < sizeof text - 1 ? len : sizeof text - 1;
-	memcpy(text, at, n);
-	text[n] = '\0';
-	return err_quoted(text, q);
-}
-
-static status bad_number(const cursor *c, size_t len, const char *why, err *e)
-{
-	char q[QUOTED_BYTES], qn[QUOTED_BYTES], line[40] = "";
+	char text[NUMBER_BYTES], line[40] = "";
+	snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text), at);
 	if (c->line)
 		snprintf(line, sizeof line, ", line %zu", c->line);
-	return err_set(e, ST_REFUSED, "%ss %s%s: %s is no %s: %s", c->want->what,
-		       err_quoted(c->name, qn), line, shown(c->at, len, q), c->want->what, why);
+	return err_set(e, ST_REFUSED, "%ss %s%s: %s%s %s", c->want->what, quoted(c->name), line,
+		       kind, quoted(text), why);
+}
+
+static status refuse_number(const cursor *c, size_t len, const char *why, err *e)
+{
+	char text[NUMBER_BYTES];
+	snprintf(text, sizeof text, "is no %s: %s", c->want->what, why);
+	return refuse(c, "", c->at, len, text, e);
 }
 
 /* Whether the word of len bytes is a number, of whatever size and sign. */
@@ -86,12 +86,12 @@ static status one_number(cursor *c, double *v, err *e)
 {
 	const size_t len = word(c);
 	if (!to_number(c->at, len, v))
-		return bad_number(c, len,
-				  c->line ? "a number is wanted"
-					  : "a number is wanted, or the name of a file",
-				  e);
+		return refuse_number(c, len,
+				     c->line ? "a number is wanted"
+					     : "a number is wanted, or the name of a file",
+				     e);
 	if (!isfinite(*v) || !(*v > 0))
-		return bad_number(c, len, "it must be finite and above zero", e);
+		return refuse_number(c, len, "it must be finite and above zero", e);
 	c->at += len;
 	return ST_OK;
 }
@@ -99,7 +99,6 @@ static status one_number(cursor *c, double *v, err *e)
 static status parse_numbers(cursor *c, double *speed, err *e)
 {
 	const speeds_want *w = c->want;
-	char q[QUOTED_BYTES];
 	size_t got = 0;
 	for (; c->at < c->end; skip_gaps(c)) {
 		double v = 0;
@@ -115,13 +114,12 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 			skip_gaps(c);
 			if (c->at == c->end)
 				return err_set(e, ST_REFUSED, "%ss %s end with a comma", w->what,
-					       err_quoted(c->name, q));
+					       quoted(c->name));
 		}
 	}
 	if (got != w->n)
 		return err_set(e, ST_REFUSED, "%ss %s: %zu given, but there %s %zu rank%s", w->what,
-			       err_quoted(c->name, q), got, w->n == 1 ? "is" : "are", w->n,
-			       plural(w->n));
+			       quoted(c->name), got, w->n == 1 ? "is" : "are", w->n, plural(w->n));
 	return ST_OK;
 }
 
@@ -200,13 +198,6 @@ bool speeds_range_has(const char *range, size_t len, const char *host)
 	       speeds_range_has(behind, (size_t)(end - behind), host + n.digits);
 }
 
-static status bad_host(const cursor *c, const char *host, size_t len, const char *why, err *e)
-{
-	char q[QUOTED_BYTES], qn[QUOTED_BYTES];
-	return err_set(e, ST_REFUSED, "%ss %s, line %zu: host %s %s", c->want->what,
-		       err_quoted(c->name, qn), c->line, shown(host, len, q), why);
-}
-
 /* The number v to all ranks of a host, or of a range of hosts, not all of which need to have ranks;
  * 0 marks those that have none yet. */
 static status give(const cursor *c, const char *host, size_t len, double v, double *speed, err *e)
@@ -214,16 +205,16 @@ static status give(const cursor *c, const char *host, size_t len, double v, doub
 	const speeds_want *w = c->want;
 	bool known = memchr(host, '[', len) != NULL;
 	if (!speeds_range_is_sound(host, len))
-		return bad_host(c, host, len, "is no range of hosts: node[1-48,50]", e);
+		return refuse(c, "host ", host, len, "is no range of hosts: node[1-48,50]", e);
 	for (size_t i = 0; i < w->n; i++) {
 		if (!speeds_range_has(host, len, speeds_host(w, i)))
 			continue;
 		if (speed[i] > 0)
-			return bad_host(c, host, len, "is there twice", e);
+			return refuse(c, "host ", host, len, "is there twice", e);
 		speed[i] = v;
 		known = true;
 	}
-	return known ? ST_OK : bad_host(c, host, len, "has no rank", e);
+	return known ? ST_OK : refuse(c, "host ", host, len, "has no rank", e);
 }
 
 /* To what counts behind this line: more columns, of something else. */
@@ -294,7 +285,7 @@ static status host_line(cursor *c, double *speed, err *e)
 	skip_gaps(c);
 	if (len == 0 || !find_column(c, line, &comma)) {
 		c->line = line;
-		return bad_host(c, host, len, "has no number beside it", e);
+		return refuse(c, "host ", host, len, "has no number beside it", e);
 	}
 	status rc = one_number(c, &v, e);
 	if (rc == ST_OK)
@@ -303,14 +294,13 @@ static status host_line(cursor *c, double *speed, err *e)
 	if (rc == ST_OK && comma && c->at < c->end && *c->at == ',')
 		skip_line(c);
 	if (rc == ST_OK && c->at < c->end && c->line == line)
-		rc = bad_host(c, host, len, "has more than a number beside it", e);
+		rc = refuse(c, "host ", host, len, "has more than a number beside it", e);
 	return rc;
 }
 
 static status parse_hosts(cursor *c, double *speed, err *e)
 {
 	const speeds_want *w = c->want;
-	char q[QUOTED_BYTES], qh[QUOTED_BYTES];
 	for (size_t i = 0; i < w->n; i++)
 		speed[i] = 0;
 	skip_header(c);
@@ -322,8 +312,7 @@ static status parse_hosts(cursor *c, double *speed, err *e)
 	for (size_t i = 0; i < w->n; i++)
 		if (!(speed[i] > 0))
 			return err_set(e, ST_REFUSED, "%ss %s do not name host %s of rank %zu",
-				       w->what, err_quoted(c->name, q),
-				       err_quoted(speeds_host(w, i), qh), i);
+				       w->what, quoted(c->name), quoted(speeds_host(w, i)), i);
 	return ST_OK;
 }
 
@@ -341,25 +330,18 @@ status speeds_parse(const char *text, size_t len, const char *name, const speeds
 
 static status parse_file(int fd, const char *path, const speeds_want *w, double *speed, err *e)
 {
-	char most[SIZE_TEXT_BYTES], q[QUOTED_BYTES], *text = malloc(MAX_FILE_BYTES + 1);
+	char most[SIZE_TEXT_BYTES], *text = malloc(MAX_FILE_BYTES + 1);
 	size_t got = 0;
 	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
+		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));
 	status rc = file_read_some(fd, text, MAX_FILE_BYTES + 1, &got, path, e);
 	if (rc == ST_OK && got > MAX_FILE_BYTES)
-		rc = err_set(e, ST_REFUSED, "%ss file %s is larger than %s", w->what,
-			     err_quoted(path, q), size_text(MAX_FILE_BYTES, most));
+		rc = err_set(e, ST_REFUSED, "%ss file %s is larger than %s", w->what, quoted(path),
+			     size_text(MAX_FILE_BYTES, most));
 	if (rc == ST_OK)
 		rc = speeds_parse(text, got, path, w, speed, e);
 	free(text);
 	return rc;
-}
-
-static status parse_list(const char *arg, const speeds_want *w, double *speed, err *e)
-{
-	cursor c = { arg, arg + strlen(arg), 0, arg, w, 1 };
-	skip_gaps(&c);
-	return parse_numbers(&c, speed, e);
 }
 
 /* What is there under no name of a file, and looks more like numbers than like a name. */
@@ -370,13 +352,15 @@ static bool is_list(const char *arg)
 
 status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)
 {
-	char q[QUOTED_BYTES];
 	const int fd = open(arg, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && is_list(arg))
-		return parse_list(arg, w, speed, e);
+	if (fd < 0 && is_list(arg)) {
+		cursor c = { arg, arg + strlen(arg), 0, arg, w, 1 };
+		skip_gaps(&c);
+		return parse_numbers(&c, speed, e);
+	}
 	if (fd < 0)
-		return err_set(e, ST_REFUSED, "cannot open %ss file %s: %s", w->what,
-			       err_quoted(arg, q), strerror(errno));
+		return err_set(e, ST_REFUSED, "cannot open %ss file %s: %s", w->what, quoted(arg),
+			       strerror(errno));
 	const status rc = parse_file(fd, arg, w, speed, e);
 	close(fd);
 	return rc == ST_IO ? ST_REFUSED : rc;
