@@ -34,12 +34,6 @@ typedef struct lane {
 	span *of;
 } lane;
 
-typedef struct phase_span {
-	int phase;
-	uint64_t at_us, end_us;
-	bool ended;
-} phase_span;
-
 struct trace {
 	int rank;
 	double begun_s;
@@ -49,8 +43,9 @@ struct trace {
 	pthread_mutex_t lock; /* for what follows, but what is in lanes */
 	lane lane[LANES];
 	unsigned lanes;
-	phase_span phase[PHASES_MOST];
+	trace_row phase[PHASES_MOST];
 	unsigned phases;
+	bool in_phase; /* the last one has not ended */
 	trace_row sample[SAMPLES_MOST];
 	unsigned samples;
 	uint64_t sample_us, next_us; /* between samples; of the next one */
@@ -241,18 +236,19 @@ void trace_phase(trace *t, int phase, double now)
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->lock);
-	phase_span *last = t->phases ? &t->phase[t->phases - 1] : NULL;
-	if (last && !last->ended) {
-		last->end_us = us(t, now);
-		last->ended = true;
-	}
-	if (phase >= 0 && last && last->phase == phase)
-		last->ended = false; /* it goes on */
-	else if (phase >= 0 && t->phases < PHASES_MOST)
-		t->phase[t->phases++] = (phase_span){ .phase = phase, .at_us = us(t, now) };
+	const uint64_t at_us = us(t, now);
+	trace_row *last = t->phases ? &t->phase[t->phases - 1] : NULL;
+	if (t->in_phase)
+		last->length_us = at_us - last->at_us;
+	const bool resumes = last && last->kind == phase;
+	t->in_phase = phase >= 0 && (resumes || t->phases < PHASES_MOST);
+	if (t->in_phase && !resumes)
+		t->phase[t->phases++] = (trace_row){
+			.type = TRACE_PHASE, .kind = (uint8_t)phase, .spans = 1, .at_us = at_us
+		};
 	atomic_fetch_add(&t->now_in, 1);
 	pthread_mutex_unlock(&t->lock);
-	sample_counts(t, us(t, now));
+	sample_counts(t, at_us);
 }
 
 /* -------------------------------------------------------------------------------------- whole */
@@ -331,23 +327,17 @@ static void put(rows *r, const trace_row *row)
 		*r->next++ = *row;
 }
 
-static void put_phases(trace *t, rows *r, double now)
+static void put_phases(trace *t, rows *r, uint64_t now_us)
 {
-	for (unsigned i = 0; i < t->phases; i++) {
-		const phase_span *p = &t->phase[i];
-		const uint64_t end_us = p->ended ? p->end_us : us(t, now);
-		const trace_row row = { .type = TRACE_PHASE,
-					.kind = (uint8_t)p->phase,
-					.spans = 1,
-					.at_us = p->at_us,
-					.length_us = end_us - p->at_us };
-		put(r, &row);
-	}
+	if (t->in_phase)
+		t->phase[t->phases - 1].length_us = now_us - t->phase[t->phases - 1].at_us;
+	for (unsigned i = 0; i < t->phases; i++)
+		put(r, &t->phase[i]);
 }
 
-static void put_counts(trace *t, rows *r, unsigned most, double now)
+static void put_counts(trace *t, rows *r, unsigned most, uint64_t now_us)
 {
-	const trace_row last = counts_at(t, us(t, now));
+	const trace_row last = counts_at(t, now_us);
 	while (t->samples > most && t->samples > 1)
 		thin_out(t);
 	for (unsigned i = 0; i < t->samples; i++)
@@ -384,8 +374,8 @@ void trace_rows(trace *t, trace_row *to, unsigned most, double now)
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->lock);
-	put_phases(t, &r, now);
-	put_counts(t, &r, most / PART, now);
+	put_phases(t, &r, us(t, now));
+	put_counts(t, &r, most / PART, us(t, now));
 	const unsigned left = (unsigned)(r.end - r.next), each = left / (t->lanes + !t->lanes);
 	for (unsigned i = 0; i < t->lanes; i++)
 		put_lane(t, &t->lane[i], &r, each ? each - 1 : 0);
