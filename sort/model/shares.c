@@ -158,12 +158,6 @@ status shares_status(hetpart_status st, const hetpart_err *he, err *e)
 	return err_set(e, mine, "cannot plan the shares: %s", he->text);
 }
 
-static void equal_shares(uint64_t n, size_t p, uint64_t *share)
-{
-	for (size_t i = 0; i < p; i++)
-		share[i] = n / p + (i < n % p);
-}
-
 /* The formulas of n ln n; everything else has an exact method. */
 static hetpart_method method_of(plan_kind kind, bool nlogn)
 {
@@ -183,7 +177,8 @@ status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *s
 	hetpart_plan *plan = NULL;
 	hetpart_err he = { HETPART_OK, "" };
 	if (kind == PLAN_EQUAL) {
-		equal_shares(n, p, share);
+		for (size_t i = 0; i < p; i++)
+			share[i] = n / p + (i < n % p);
 		return ST_OK;
 	}
 	opts.method = method_of(kind, nlogn);
@@ -366,6 +361,7 @@ typedef struct search {
 	uint64_t *in, *out;         /* the best shares */
 	uint64_t *new_in, *new_out; /* and those that may be better */
 	uint64_t *most;             /* that each may read */
+	double sending_s, both_s;   /* the best time to send, and of both passes with it */
 } search;
 
 static passes passes_of(const search *s, const uint64_t *in, const uint64_t *out)
@@ -414,7 +410,7 @@ static status divide_in(search *s, const uint64_t *most, double *read_s, err *e)
 	return rc;
 }
 
-/* Find the time of both passes if the second one takes sending_s. */
+/* Find the time of both passes if the second one takes sending_s, and keep the best. */
 static status try_sending(search *s, double sending_s, double *total_s, err *e)
 {
 	*total_s = INFINITY;
@@ -422,17 +418,23 @@ static status try_sending(search *s, double sending_s, double *total_s, err *e)
 		return ST_OK;
 	const status rc = divide_in(s, s->most, total_s, e);
 	*total_s += sending_s;
+	if (rc == ST_OK && *total_s < s->both_s) {
+		s->both_s = *total_s;
+		s->sending_s = sending_s;
+	}
 	return rc;
 }
 
 /* Between the time that the rest of the second pass takes, and the time to send what is read by
  * speed: the sum of both passes falls and rises once. */
-static status find_sending(search *s, double least_s, double most_s, double *best_s, err *e)
+static status find_sending(search *s, double least_s, double most_s, err *e)
 {
-	double lo = least_s, hi = most_s, at[2], total[2];
-	at[0] = hi - GOLDEN * (hi - lo);
-	at[1] = lo + GOLDEN * (hi - lo);
-	status rc = try_sending(s, at[0], &total[0], e);
+	double lo = least_s, hi = most_s, total[2], unused_s;
+	double at[] = { hi - GOLDEN * (hi - lo), lo + GOLDEN * (hi - lo) };
+	s->both_s = INFINITY;
+	status rc = try_sending(s, least_s, &unused_s, e);
+	if (rc == ST_OK)
+		rc = try_sending(s, at[0], &total[0], e);
 	if (rc == ST_OK)
 		rc = try_sending(s, at[1], &total[1], e);
 	for (int i = 0; i < STEPS && rc == ST_OK; i++) {
@@ -443,16 +445,8 @@ static status find_sending(search *s, double least_s, double most_s, double *bes
 		at[k] = k == 0 ? hi - GOLDEN * (hi - lo) : lo + GOLDEN * (hi - lo);
 		rc = try_sending(s, at[k], &total[k], e);
 	}
-	double least = INFINITY;
-	const double candidates[] = { least_s, at[0], at[1], hi };
-	for (size_t i = 0; i < sizeof candidates / sizeof *candidates && rc == ST_OK; i++) {
-		double sum;
-		rc = try_sending(s, candidates[i], &sum, e);
-		if (rc == ST_OK && sum < least) {
-			least = sum;
-			*best_s = candidates[i];
-		}
-	}
+	if (rc == ST_OK)
+		rc = try_sending(s, most_s, &unused_s, e);
 	return rc;
 }
 
@@ -463,11 +457,10 @@ static status bound_in(search *s, double least_s, err *e)
 	status rc = divide_in(s, NULL, &unused_s, e);
 	for (size_t i = 0; rc == ST_OK && i < s->n; i++)
 		most_s = fmax(most_s, link_s(&s->g[i], part_of(&s->g[i], s->new_in[i])));
-	double best_s = most_s;
 	if (rc == ST_OK && most_s > least_s) {
-		rc = find_sending(s, least_s, most_s, &best_s, e);
+		rc = find_sending(s, least_s, most_s, e);
 		if (rc == ST_OK)
-			rc = try_sending(s, best_s, &unused_s, e);
+			rc = try_sending(s, s->sending_s, &unused_s, e);
 	}
 	return rc;
 }
