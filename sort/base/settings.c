@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The words for the choices of a sort, in the order of their enums. */
 #include "settings.h"
+#include "size.h"
 
 #include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *const plan_names[] = { "equal",      "linear", "nlogn", "taylor",
@@ -25,21 +24,22 @@ static const strategy_kind strategies[STRATEGIES] = {
 
 const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES])
 {
-	char header[40] = "", trailer[40] = "", records[40] = "", count[40] = "", top[32] = "";
+	enum { ROOM = SELECTION_TEXT_BYTES };
 	const key_field *c = &o->count;
+	text[0] = '\0';
 	if (o->header_bytes)
-		snprintf(header, sizeof header, " --skip-header=%" PRIu64, o->header_bytes);
+		text_append(text, ROOM, " --skip-header=%" PRIu64, o->header_bytes);
 	if (o->trailer_bytes)
-		snprintf(trailer, sizeof trailer, " --skip-trailer=%" PRIu64, o->trailer_bytes);
+		text_append(text, ROOM, " --skip-trailer=%" PRIu64, o->trailer_bytes);
 	if (o->records)
-		snprintf(records, sizeof records, " --records=%" PRIu64, o->records);
+		text_append(text, ROOM, " --records=%" PRIu64, o->records);
+	if (o->unique)
+		text_append(text, ROOM, " --unique");
 	if (c->bytes)
-		snprintf(count, sizeof count, " --count=%" PRIu32 ",u%" PRIu32 "%s", c->off,
-			 8 * c->bytes, c->little ? "le" : "be");
+		text_append(text, ROOM, " --count=%" PRIu32 ",u%" PRIu32 "%s", c->off, 8 * c->bytes,
+			    c->little ? "le" : "be");
 	if (o->top)
-		snprintf(top, sizeof top, " --top=%" PRIu64, o->top);
-	snprintf(text, SELECTION_TEXT_BYTES, "%s%s%s%s%s%s", header, trailer, records,
-		 o->unique ? " --unique" : "", count, top);
+		text_append(text, ROOM, " --top=%" PRIu64, o->top);
 	if (*text)
 		memmove(text, text + 1, strlen(text)); /* without the first space */
 	return text;
