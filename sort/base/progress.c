@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counts of this process and its ranks, and the time that a rank has left. Counts are relaxed: a
- * reader wants to know about how far a rank is, not what is complete. Nothing here takes a lock in
- * the way of work: one lock is held for an addition to a step of time, the other for the few
- * moments when a stage begins or ends. Memory: 3 KB a rank. */
+/* Counts of this process and its ranks, and the time that a rank has left. Counts are relaxed
+ * because readers only need to know about how far a rank is. No lock is in the way of work: one is
+ * held for an addition to a step of time, the other while a stage begins or ends. Memory: 3 KB per
+ * rank. */
 #include "progress.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ void progress_add(progress_kind kind, uint64_t bytes)
 	rank_progress *p = progress_mine();
 	atomic_fetch_add_explicit(&p->bytes[kind], bytes, memory_order_relaxed);
 	if (kind <= PROGRESS_SENT && p != &nobody)
-		progress_move(p, (activity_kind)kind, bytes, now_s());
+		progress_move(p, kind, bytes, now_s());
 	progress_tick();
 }
 
@@ -71,7 +71,7 @@ static void halve(activity *a)
 	a->step_s *= 2;
 }
 
-void progress_move(rank_progress *p, activity_kind kind, uint64_t bytes, double now)
+void progress_move(rank_progress *p, progress_kind kind, uint64_t bytes, double now)
 {
 	pthread_mutex_lock(&p->counting);
 	activity *a = &p->activity;
@@ -94,23 +94,23 @@ activity progress_activity(rank_progress *p)
 
 /* ----------------------------------------------------------------------------- time left */
 
-/* Where no stage was seen before, what is seen of one counts more than the plan once this part of
- * it is done. */
+/* If no stage was seen before, the measured rate counts more than the plan once this part of the
+ * stage is done. */
 static const double FIRST_PART = 0.05;
 
-/* Of a later stage it counts more than what was seen of those before once this part is done: it may
- * go on for long before its first record is written. */
+/* In a later stage the measured rate counts more than the rates of earlier stages once this part is
+ * done, because a stage may last for long before its first record is written. */
 static const double LATER_PART = 0.25;
 
-/* A rank that is slower than planned, as others keep its processors busy, stays so. Of one that is
- * faster later stages share this power: some of it is of the stage alone, as files that are in
- * memory. */
+/* A rank that is slower than planned stays so, because others keep its processors busy. If it is
+ * faster, later stages gain this power of it: some of the gain is only of one stage, for example
+ * because its files are in memory. */
 static const double SHARED = 0.75;
 
-/* Processor time of which the part that is the system's is not worth much: some of its ticks. */
+/* Below this processor time the part of the system is uncertain: some of its ticks. */
 static const double LITTLE_S = 0.05;
 
-/* For what nobody has planned: only its ratio to other stages matters. */
+/* For stages without a plan: only the ratio to other stages matters. */
 static const double BYTE_S = 1e-9;
 
 void progress_init(rank_progress *s)
@@ -180,7 +180,7 @@ void progress_sends(rank_progress *s, uint64_t bytes)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Of a stage: bytes to move, without what an earlier program has done, and those that are moved. */
+/* A stage without the bytes that an earlier program has moved. */
 typedef struct part {
 	uint64_t done, all;
 	stage_plan planned;
@@ -188,7 +188,8 @@ typedef struct part {
 	double system;                       /* part of the processor time that was the system's */
 } part;
 
-/* What is merged and written now was sent before, by as much as the exchange holds. */
+/* Return the bytes of the merge that are done. Records are sent before they are merged and written,
+ * and the exchange holds the difference, so sent bytes count by the part of the work before. */
 static double merged(rank_progress *s, const part *p)
 {
 	const uint64_t sent = progress_bytes(s, PROGRESS_SENT) - s->sent_base;
@@ -197,8 +198,8 @@ static double merged(rank_progress *s, const part *p)
 	return (1 - ahead) * (double)p->done + ahead * part_sent * (double)p->all;
 }
 
-/* Where runs spill, a record is read, sorted and written: in the middle of that, half is done. Of
- * runs that stay in memory nothing is written. */
+/* Return the bytes that are done. If runs spill, a record is read, sorted and written, so half of
+ * its work is done before it is written. */
 static double moved(rank_progress *s, stage_kind k, const part *p)
 {
 	if (k == STAGE_WRITE && s->sends && p->planned_s > 0)
@@ -210,16 +211,8 @@ static double moved(rank_progress *s, stage_kind k, const part *p)
 	return (done + fmin((double)written, most)) / (1 + s->spilled);
 }
 
-static void scale(part *p, double times)
-{
-	p->planned.all_s *= times;
-	p->planned.files_s *= times;
-	p->planned.fresh_s *= times;
-	p->planned.ahead_s *= times;
-	p->planned_s *= times;
-}
-
-/* As planned as long as little of it was seen. */
+/* Return the part of the processor time that is the system's: the planned part until more than a
+ * little was seen. */
 static double system_part(const stage_plan *p, const moment *taken)
 {
 	const double planned = (p->files_s + p->fresh_s) / p->all_s;
@@ -241,22 +234,27 @@ static part part_of(rank_progress *s, stage_kind k, const moment *now)
 	p.system = p.planned_s > 0 ? system_part(&p.planned, &taken) : 0;
 	if (p.all && p.done > p.all)
 		p.done = p.all;
-	if (g->bytes > 0)
-		scale(&p, (double)p.all / (double)g->bytes);
+	if (g->bytes > 0) {
+		const double own = (double)p.all / (double)g->bytes;
+		p.planned.all_s *= own;
+		p.planned.files_s *= own;
+		p.planned.fresh_s *= own;
+		p.planned.ahead_s *= own;
+		p.planned_s *= own;
+	}
 	p.worked_s = g->ended ? p.planned_s
 		     : p.all  ? p.planned_s * moved(s, k, &p) / (double)p.all
 			      : 0;
 	return p;
 }
 
-/* How much longer than planned it takes, as far as is known: use memory for the first time, and all
- * else. */
+/* How many times longer than planned work takes: the first use of memory, and all other work. */
 typedef struct slowdown {
 	double fresh, other;
-	bool seen; /* of a stage that has begun; else planned */
+	bool seen; /* in a stage that has begun; else planned */
 } slowdown;
 
-/* Of a later stage: one that is faster is so by a part of that only. */
+/* Return the slowdown of a later stage, see SHARED. */
 static double slower_of(const slowdown *slow, const stage_plan *p)
 {
 	const double fresh = slow->fresh < 1 ? pow(slow->fresh, SHARED) : slow->fresh;
@@ -264,8 +262,8 @@ static double slower_of(const slowdown *slow, const stage_plan *p)
 	return (fresh * p->fresh_s + other * (p->all_s - p->fresh_s)) / p->all_s;
 }
 
-/* From a stage that takes all_s. Where the system took more of it than planned, beside what the
- * program's own work took, that was for memory. */
+/* Return the slowdown of a stage that takes all_s. If the system took more than planned, relative
+ * to the program's own work, the difference was for memory. */
 static slowdown slowdown_of(const part *p, double all_s)
 {
 	const stage_plan *g = &p->planned;
@@ -283,7 +281,8 @@ static double first_left_s(const part *p)
 	return (p->planned_s - p->worked_s) * (p->taken_s + first_s) / (p->worked_s + first_s);
 }
 
-/* By the stages before: no less than half of what that is for the work that is left. */
+/* Return the seconds left by the slowdown of the stages before: at least half of the time for the
+ * work that is left. */
 static double expected_left_s(const part *p, double slower)
 {
 	const double rest_s = slower * (p->planned_s - p->worked_s);
@@ -299,7 +298,7 @@ static double later_left_s(const part *p, double slower)
 	return weight * by_rate_s + (1 - weight) * expected_left_s(p, slower);
 }
 
-/* How long the stage goes on, which is what later stages are expected by as well. */
+/* Return the seconds that a stage has left, and update the slowdown expected of later stages. */
 static double left_s(const part *p, stage_kind k, slowdown *slow)
 {
 	if (p->planned_s <= 0)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank has done so far, and the time that it has left. The monitor, the progress line, the
- * report and the trace read it. Code that has moved a block, read or written a part of a file or
- * sorted a run counts it here. A thread counts for the rank that it belongs to (pool.h), so
- * nothing has to be passed down for it. Counting takes two relaxed atomic additions for some
- * hundred KiB of work, and for bytes of files and messages a look at the clock and an uncontended
- * lock. Stages are the steps of a job that move all of a rank's data: the plan predicts how long
- * each takes, and the time left follows from the plan as long as nothing is known, and more and
- * more from what was seen. */
+/* The work that a rank has done so far, and the time that it has left. The monitor, the progress
+ * line, the report and the trace read it.
+ *
+ * Code that has moved a block, read or written a part of a file or sorted a run counts it here. A
+ * thread counts for the rank that it belongs to (pool.h), so nothing is passed down. Counting some
+ * hundred KiB of work takes two relaxed atomic additions. For bytes of files and messages it also
+ * reads the clock and takes an uncontended lock.
+ *
+ * Stages are the steps of a job that move all of a rank's data. job_time.h predicts how long each
+ * takes. The time left follows from this plan at first, and more and more from measured times. */
 #ifndef HETSORT_BASE_PROGRESS_H
 #define HETSORT_BASE_PROGRESS_H
 
@@ -19,27 +21,20 @@
 #include <stdint.h>
 
 typedef enum progress_kind {
-	PROGRESS_READ, /* as ACTIVITY_READ to ACTIVITY_SENT: bytes from files, with runs on disk */
-	PROGRESS_WRITTEN,  /* to files, with runs on disk */
+	PROGRESS_READ,     /* bytes from files, with runs on disk */
+	PROGRESS_WRITTEN,  /* bytes to files, with runs on disk */
 	PROGRESS_SENT,     /* records to other ranks */
 	PROGRESS_IN,       /* records of the input that the rank has */
-	PROGRESS_KEPT,     /* those that an earlier program has left in runs */
-	PROGRESS_RECEIVED, /* records that came, in their place */
+	PROGRESS_KEPT,     /* of these, records that an earlier program has left in runs */
+	PROGRESS_RECEIVED, /* received records that are in their place */
 	PROGRESS_OUT,      /* records of the output that are written */
 	PROGRESS_KINDS
 } progress_kind;
 
-typedef enum activity_kind {
-	ACTIVITY_READ,
-	ACTIVITY_WRITTEN,
-	ACTIVITY_SENT,
-	ACTIVITY_KINDS
-} activity_kind;
+/* Bytes of the first kinds that a rank has moved in each step of time. If a job lasts longer than
+ * all steps, two steps become one. Fixed size, sent as bytes. */
+enum { ACTIVITY_KINDS = PROGRESS_SENT + 1, ACTIVITY_STEPS = 60 };
 
-enum { ACTIVITY_STEPS = 60 };
-
-/* Bytes that a rank has moved in each step of time. If a job lasts longer than all steps, two steps
- * become one. Fixed size, sent as bytes. */
 typedef struct activity {
 	double step_s; /* 0: nothing is recorded */
 	uint64_t bytes[ACTIVITY_KINDS][ACTIVITY_STEPS];
@@ -48,27 +43,27 @@ typedef struct activity {
 typedef enum stage_kind {
 	STAGE_NONE,
 	STAGE_READ,    /* the input, into sorted runs */
-	STAGE_SPLIT,   /* finding where the records of other ranks begin: no bytes */
-	STAGE_RECEIVE, /* what is sorted when all of it is there */
-	STAGE_SORT,    /* that: no bytes */
+	STAGE_SPLIT,   /* find where the records of other ranks begin: no bytes */
+	STAGE_RECEIVE, /* records that are sorted when all have come */
+	STAGE_SORT,    /* these records: no bytes */
 	STAGE_WRITE,   /* the output */
 	STAGE_CHECK,   /* the output, read again */
 	STAGES
 } stage_kind;
 
-/* Seconds that a stage takes. Where the disk does not decide, files_s of them are the system's work
- * for files and other hosts, and fresh_s are for memory that is used for the first time: the system
- * clears it then, and where the host of a virtual machine has to find it, that takes some times
- * longer than planned. ahead_s: the part that is done before a record counts, as it is read again
- * and sent first. */
+/* Seconds that a stage takes. The parts are 0 if the disk decides. */
 typedef struct stage_plan {
-	double all_s, files_s, fresh_s, ahead_s;
+	double all_s;
+	double files_s; /* the system's work for files and other hosts */
+	double fresh_s; /* first use of memory, which the system clears; some times longer if the
+			 * host of a virtual machine has to find it */
+	double ahead_s; /* reading and sending again, before a record counts */
 } stage_plan;
 
 typedef struct stage {
 	stage_plan planned;
 	uint64_t bytes;                         /* 0: not known */
-	uint64_t base, kept_base, written_base; /* what had been counted when it began */
+	uint64_t base, kept_base, written_base; /* counts when it began */
 	moment begun, taken;                    /* taken: in all, once it has ended */
 	bool ended;
 } stage;
@@ -84,21 +79,21 @@ typedef struct rank_progress {
 	stage stage[STAGES];
 	stage_kind at;             /* the last that has begun */
 	uint64_t sends, sent_base; /* bytes to other ranks; 0: not known; sent before */
-	double spilled; /* the part of what is read that is written, too, before its stage ends */
+	double spilled; /* part of the records read that is written, too, before READ ends */
 } rank_progress;
 
-/* progress_init - nothing was counted. progress_join - the calling thread, and those that it starts
- * by thread_start, count in p, which outlives them; NULL: for nobody. progress_mine - never NULL.
- */
+/* progress_init - set all counts to 0. progress_join - let the calling thread, and those that it
+ * starts by thread_start, count in p, which outlives them; NULL: for nobody. progress_mine - return
+ * p, or a dummy: never NULL. */
 void progress_init(rank_progress *p);
 void progress_join(rank_progress *p);
 rank_progress *progress_mine(void);
 
-/* progress_add - count that many more bytes. progress_hold - this much memory is held now. */
+/* progress_add - count more bytes. progress_hold - set the memory that is held now. */
 void progress_add(progress_kind kind, uint64_t bytes);
 void progress_hold(size_t bytes);
 
-/* progress_tick - the process works. progress_ticks - how often it has called that. */
+/* progress_tick - note that the process works. progress_ticks - return how often it has. */
 void progress_tick(void);
 uint64_t progress_ticks(void);
 
@@ -107,15 +102,15 @@ static inline uint64_t progress_bytes(rank_progress *p, progress_kind kind)
 	return atomic_load_explicit(&p->bytes[kind], memory_order_relaxed);
 }
 
-/* progress_record - record activity from this time on. progress_move - by any thread: bytes moved
- * at a time of the same clock; part of progress_add. progress_activity - what is recorded. */
+/* progress_record - record activity from this time on. progress_move - add bytes moved at a time of
+ * the same clock, by any thread; part of progress_add. progress_activity - return the record. */
 void progress_record(rank_progress *p, double now);
-void progress_move(rank_progress *p, activity_kind kind, uint64_t bytes, double now);
+void progress_move(rank_progress *p, progress_kind kind, uint64_t bytes, double now);
 activity progress_activity(rank_progress *p);
 
-/* Called by the rank's main thread. progress_plan - a stage will take this long. progress_begin -
- * stages begin one after the other. progress_end - the one that has begun ends; it may have ended
- * before. progress_sends - bytes that it sends while it writes. */
+/* Called by the rank's main thread. progress_plan - set how long a stage will take. progress_begin
+ * - begin a stage, one after the other. progress_end - end it, unless it has ended before.
+ * progress_sends - set the bytes that the rank sends while it writes. */
 void progress_plan(rank_progress *p, stage_kind k, stage_plan plan);
 void progress_begin(rank_progress *p, stage_kind k, uint64_t bytes, moment now);
 void progress_end(rank_progress *p, moment now);
@@ -123,9 +118,9 @@ void progress_sends(rank_progress *p, uint64_t bytes);
 
 /* How far a rank is; fixed size, sent as bytes. */
 typedef struct progress_seen {
-	uint64_t done, all;      /* bytes of the stage; all 0: that is not known */
-	double worked_s, work_s; /* of the planned time of all stages: done, and all */
-	double left_s;           /* until the rank is through; below 0: not known */
+	uint64_t done, all;      /* bytes of the stage; all 0: not known */
+	double worked_s, work_s; /* planned time of all stages: done, and all */
+	double left_s;           /* until the rank has finished; below 0: not known */
 	int32_t stage;           /* the last that has begun, a stage_kind */
 	int32_t open;            /* it has not ended, and has bytes */
 } progress_seen;
@@ -135,7 +130,7 @@ typedef struct stage_times {
 	double planned_s[STAGES], taken_s[STAGES];
 } stage_times;
 
-/* progress_look, progress_times - by any thread. stage_name - one word. */
+/* progress_look, progress_times - look at a rank, by any thread. stage_name - return one word. */
 progress_seen progress_look(rank_progress *p, moment now);
 stage_times progress_times(rank_progress *p);
 const char *stage_name(stage_kind k);

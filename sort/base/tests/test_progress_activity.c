@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static uint64_t sum(const activity *a, activity_kind k)
+static uint64_t sum(const activity *a, progress_kind k)
 {
 	uint64_t all = 0;
 	for (int i = 0; i < ACTIVITY_STEPS; i++)
@@ -20,10 +20,10 @@ static void nothing_before_it_begins(void **state)
 {
 	rank_progress log = { .counting = PTHREAD_MUTEX_INITIALIZER };
 	(void)state;
-	progress_move(&log, ACTIVITY_READ, 7, 3);
+	progress_move(&log, PROGRESS_READ, 7, 3);
 	const activity a = progress_activity(&log);
 	assert_true(a.step_s == 0);
-	assert_int_equal(sum(&a, ACTIVITY_READ), 0);
+	assert_int_equal(sum(&a, PROGRESS_READ), 0);
 }
 
 static void steps_become_longer(void **state)
@@ -31,26 +31,26 @@ static void steps_become_longer(void **state)
 	rank_progress log = { .counting = PTHREAD_MUTEX_INITIALIZER };
 	(void)state;
 	progress_record(&log, 100);
-	progress_move(&log, ACTIVITY_SENT, 5, 99); /* clocks of other processors */
-	progress_move(&log, ACTIVITY_READ, 1, 100.005);
-	progress_move(&log, ACTIVITY_READ, 2, 100.015);
-	progress_move(&log, ACTIVITY_WRITTEN, 4, 100.595);
+	progress_move(&log, PROGRESS_SENT, 5, 99); /* clocks of other processors */
+	progress_move(&log, PROGRESS_READ, 1, 100.005);
+	progress_move(&log, PROGRESS_READ, 2, 100.015);
+	progress_move(&log, PROGRESS_WRITTEN, 4, 100.595);
 	activity a = progress_activity(&log);
 	const double first = a.step_s;
 	assert_true(first * ACTIVITY_STEPS < 1);
-	assert_int_equal(a.bytes[ACTIVITY_READ][0], 1);
-	assert_int_equal(a.bytes[ACTIVITY_READ][1], 2);
-	assert_int_equal(a.bytes[ACTIVITY_WRITTEN][ACTIVITY_STEPS - 1], 4);
-	assert_int_equal(a.bytes[ACTIVITY_SENT][0], 5);
-	progress_move(&log, ACTIVITY_WRITTEN, 8, 100 + 1000);
+	assert_int_equal(a.bytes[PROGRESS_READ][0], 1);
+	assert_int_equal(a.bytes[PROGRESS_READ][1], 2);
+	assert_int_equal(a.bytes[PROGRESS_WRITTEN][ACTIVITY_STEPS - 1], 4);
+	assert_int_equal(a.bytes[PROGRESS_SENT][0], 5);
+	progress_move(&log, PROGRESS_WRITTEN, 8, 100 + 1000);
 	a = progress_activity(&log);
 	assert_true(a.step_s * ACTIVITY_STEPS > 1000 && a.step_s * ACTIVITY_STEPS <= 2000.1);
-	assert_int_equal(a.bytes[ACTIVITY_READ][0], 3);
-	assert_int_equal(a.bytes[ACTIVITY_WRITTEN][0], 4);
-	assert_int_equal(a.bytes[ACTIVITY_WRITTEN][(int)(1000 / a.step_s)], 8);
-	assert_int_equal(sum(&a, ACTIVITY_READ), 3);
-	assert_int_equal(sum(&a, ACTIVITY_WRITTEN), 12);
-	assert_int_equal(sum(&a, ACTIVITY_SENT), 5);
+	assert_int_equal(a.bytes[PROGRESS_READ][0], 3);
+	assert_int_equal(a.bytes[PROGRESS_WRITTEN][0], 4);
+	assert_int_equal(a.bytes[PROGRESS_WRITTEN][(int)(1000 / a.step_s)], 8);
+	assert_int_equal(sum(&a, PROGRESS_READ), 3);
+	assert_int_equal(sum(&a, PROGRESS_WRITTEN), 12);
+	assert_int_equal(sum(&a, PROGRESS_SENT), 5);
 }
 
 int main(void)
