@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Error sentences: formatting, classification of errno, and quoting of names that come from
- * outside and may hold anything. Touches no global but errno's text. */
+ * outside and may contain anything. */
 #include "status.h"
 
 #include <errno.h>
@@ -26,26 +26,17 @@ static void name_streams(char text[ERR_TEXT_BYTES])
 	}
 }
 
-/* The status of a failed system call, unless it lacks room of some kind: that is ST_RESOURCE. */
-static status class_of(int errnum, status otherwise)
+/* Did a system call fail because some resource is used up? */
+static bool lacks_room(int errnum)
 {
-	switch (errnum) {
-	case ENOSPC:
-	case EDQUOT:
-	case EFBIG:
-	case ENOMEM:
-	case EMFILE:
-	case ENFILE:
-	case EAGAIN:
-		return ST_RESOURCE;
-	default:
-		return otherwise;
-	}
+	return errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG || errnum == ENOMEM ||
+	       errnum == EMFILE || errnum == ENFILE || errnum == EAGAIN;
 }
 
 status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 {
-	st = class_of(errnum, st);
+	if (lacks_room(errnum))
+		st = ST_RESOURCE;
 	if (!e)
 		return st;
 	if (e->code != ST_OK)
@@ -61,24 +52,16 @@ status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 	return st;
 }
 
-/* One byte of a name as it may be shown: itself, or a C escape. Returns the bytes written. */
-static size_t escape(unsigned char c, char out[5])
-{
-	if (c >= 0x20 && c != 0x7f && c != '\'' && c != '\\') {
-		out[0] = (char)c;
-		return 1;
-	}
-	return (size_t)snprintf(out, 5, "\\%03o", c);
-}
-
 const char *err_quoted(const char *path, char buf[QUOTED_BYTES])
 {
 	size_t len = strlen(path), at = 0;
-	const size_t keep_end = 60; /* of a long path the start and the end tell most */
+	const size_t keep_end = 60; /* the middle of a long path says least */
 	buf[at++] = '\'';
 	for (size_t i = 0; i < len; i++) {
-		char one[5];
-		size_t n = escape((unsigned char)path[i], one);
+		char one[5]; /* the byte, or its C escape */
+		const unsigned char c = (unsigned char)path[i];
+		const bool plain = c >= 0x20 && c != 0x7f && c != '\'' && c != '\\';
+		const size_t n = (size_t)snprintf(one, sizeof one, plain ? "%c" : "\\%03o", c);
 		if (at + n + 4 * keep_end + 8 > QUOTED_BYTES && len - i > keep_end) {
 			memcpy(buf + at, "...", 3);
 			at += 3;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a function of the sorter returns, and the sentence that goes with it.
- * The values are the program's exit codes. No printing here: main() prints.
- * An err is a few hundred bytes on the caller's stack; nothing is allocated. */
+/* The result of a function of the sorter, and the sentence about a failure. The values are the
+ * program's exit codes. Only main() prints. An err is a few hundred bytes on the caller's stack. */
 #ifndef HETSORT_BASE_STATUS_H
 #define HETSORT_BASE_STATUS_H
 
@@ -14,7 +13,7 @@ typedef enum status {
 	ST_REFUSED = 2,  /* usage, configuration or input refused before any work */
 	ST_IO = 3,       /* reading, writing, closing or syncing failed */
 	ST_RESOURCE = 4, /* memory, disk space, descriptors, threads */
-	ST_PEER = 5,     /* another rank failed, left, or does not fit to this one */
+	ST_PEER = 5,     /* another rank failed, left, or does not match this one */
 	ST_INTERNAL = 6, /* a fault of this program */
 	ST_SIGNAL = 128, /* and the signal's number: ended by it */
 } status;
@@ -29,15 +28,15 @@ typedef struct err {
 /* err_set - keep the first failure: fills e (may be NULL) unless it holds one; returns st. */
 #define err_set(e, st, ...) err_code(err_tell(e, st, 0, __VA_ARGS__), st)
 
-/* err_sys - the same for a failed system call: the code follows from errnum (a full disk or no
- * memory is ST_RESOURCE, else ST_IO), its text is appended. err_refuse - the same before any work:
- * ST_REFUSED instead of ST_IO. */
+/* err_sys - the same for a failed system call: append the text of errnum. A full disk or no memory
+ * is ST_RESOURCE, else it is ST_IO. err_refuse - the same before any work: ST_REFUSED instead of
+ * ST_IO. */
 #define err_sys(e, errnum, ...) err_code(err_tell(e, ST_IO, errnum, __VA_ARGS__), ST_IO)
 #define err_refuse(e, errnum, ...) \
 	err_code(err_tell(e, ST_REFUSED, errnum, __VA_ARGS__), ST_REFUSED)
 
-/* What these are made of; errnum 0: no system call. Never ST_OK, as every caller's compiler sees.
- */
+/* The function that these macros call; errnum 0: no system call. err_code shows the compiler that
+ * the result is never ST_OK. */
 status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -46,8 +45,8 @@ static inline status err_code(status kept, status otherwise)
 	return kept != ST_OK ? kept : otherwise;
 }
 
-/* err_quoted - path in single quotes with control bytes escaped and an overlong middle cut, in buf.
- * quoted - the same in a buffer of the enclosing block. */
+/* err_quoted - write path to buf, in single quotes, with control bytes escaped and an overlong
+ * middle cut. quoted - the same in a buffer of the enclosing block. */
 const char *err_quoted(const char *path, char buf[QUOTED_BYTES]);
 #define quoted(path) err_quoted(path, (char[QUOTED_BYTES]){ 0 })
 
