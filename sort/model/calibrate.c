@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The speed of this rank, before and during a job.
  *
- * Before, the calibration runs the kernels of the sort: entries made and sorted, records gathered
- * and merged by a loser tree, records copied with their checksum. It uses all threads of the rank,
- * no file and no message. A lap takes less than a millisecond on a usual core: short against the
- * periods of quotas.
+ * Before the job, the calibration runs the kernels of the sort: making and sorting entries,
+ * gathering records and merging them by a loser tree, copying records with their checksum. It uses
+ * all threads of the rank, no file and no message. A lap takes less than a millisecond on a usual
+ * core, which is short against the periods of quotas.
  *
- * During the job, threads end their tasks in any order and at any time, so a task counts evenly
- * over the time that it took: a task that is half done when the last part begins counts by half. */
+ * During the job, threads end their tasks in any order and at any time. So a task counts evenly
+ * over the time that it took, and by half if it is half done when the last part begins. */
 #include "calibrate.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -29,7 +29,7 @@ enum {
 	LAPS = 3 * 1365
 };
 
-/* What one thread works on. */
+/* The data of one thread. */
 typedef struct sample {
 	layout lay;
 	size_t n;
@@ -37,16 +37,16 @@ typedef struct sample {
 	unsigned char *recs; /* the sample */
 	unsigned char *mid;  /* gathered streams */
 	unsigned char *out;
-	entry *e, *tmp;
-	entry *order; /* k sorted streams */
+	entry *e, *tmp; /* all arrays are in the memory of e */
+	entry *order;   /* k sorted streams */
 	head node[MAX_STREAMS], first[MAX_STREAMS];
 	size_t at[MAX_STREAMS]; /* next record of each stream */
-	double ended[LAPS + 1]; /* when laps did */
-	double cpu[LAPS + 1];   /* and the thread's processor time then */
+	double ended[LAPS + 1]; /* the time at the end of each lap */
+	double cpu[LAPS + 1];   /* the thread's processor time then */
 	checksum sum;           /* used, so that the compiler keeps the work */
 	double limit_s;
-	rates found;  /* 0 if the thread never came */
-	double share; /* of the time in which the processor was ours */
+	rates found;  /* 0 if the thread did not run */
+	double share; /* of the time, in which the processor was ours */
 } sample;
 
 struct calibration {
@@ -111,28 +111,6 @@ static void (*const run[KERNELS])(sample *) = {
 	[KERNEL_SORT] = sort_sample, [KERNEL_MERGE] = merge_sample, [KERNEL_COPY] = copy_sample
 };
 
-static size_t sample_recs(const layout *l, uint64_t most_bytes)
-{
-	const uint64_t each = 3 * (l->record_bytes + sizeof(entry));
-	const size_t n = (size_t)u64_min(SAMPLE_BYTES / l->record_bytes, most_bytes / each);
-	return size_min(size_max(n, MIN_RECS), SAMPLE_RECS);
-}
-
-/* The arrays of a sample, in one piece of memory. */
-static status alloc_sample(sample *c, mem *m, err *e)
-{
-	const size_t n = c->n, bytes = c->lay.record_bytes;
-	c->e = mem_array(m, n, 3 * (sizeof *c->e + bytes), "calibration", e);
-	if (!c->e)
-		return ST_RESOURCE;
-	c->tmp = c->e + n;
-	c->order = c->tmp + n;
-	c->recs = (unsigned char *)(c->order + n);
-	c->mid = c->recs + n * bytes;
-	c->out = c->mid + n * bytes;
-	return ST_OK;
-}
-
 status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
 		      uint64_t most_bytes, err *e)
 {
@@ -140,21 +118,30 @@ status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threa
 	*out = c;
 	if (!c || !(c->s = mem_array(m, threads, sizeof *c->s, "calibration", e)))
 		return err_set(e, ST_RESOURCE, "no memory for calibration");
+	const size_t bytes = l->record_bytes, each = 3 * (bytes + sizeof(entry));
+	const uint64_t fits = u64_min(SAMPLE_BYTES / bytes, most_bytes / threads / each);
+	const size_t n = size_min(size_max((size_t)fits, MIN_RECS), SAMPLE_RECS);
 	c->m = m;
 	c->threads = threads;
 	for (unsigned i = 0; i < threads; i++) {
 		sample *s = &c->s[i];
 		s->lay = *l;
-		s->n = sample_recs(l, most_bytes / threads);
+		s->n = n;
 		s->k = streams < MAX_STREAMS ? (uint32_t)streams : MAX_STREAMS;
-		if (alloc_sample(s, m, e) != ST_OK)
+		s->e = mem_array(m, n, each, "calibration", e);
+		if (!s->e)
 			return ST_RESOURCE;
+		s->tmp = s->e + n;
+		s->order = s->tmp + n;
+		s->recs = (unsigned char *)(s->order + n);
+		s->mid = s->recs + n * bytes;
+		s->out = s->mid + n * bytes;
 	}
 	return ST_OK;
 }
 
-/* Least squares on cpu(at), the straight lines between the ends of laps: its slope is
- * 12 / W^3 times the integral of (t - middle) cpu(t) over the W seconds. */
+/* Fit cpu(at), the straight lines between the ends of laps, by least squares. Its slope is 12 / W^3
+ * times the integral of (t - middle) cpu(t) over the W seconds. */
 static double slope(const double *at, const double *cpu, size_t n)
 {
 	const double whole = at[n] - at[0], middle = at[0] + whole / 2;

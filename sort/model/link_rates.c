@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank and its partner reach is what the slower of the two links carries. So a rank is worth
- * the best that it has reached. All meet the next four, one after the other, so that those whose
- * neighbours are slow meet others; then whoever has met none better than itself, while there are
- * better ones, meets one of those. Rank 0 says who meets whom: 8 bytes a rank in a
- * broadcast. Takes 0.75 MiB, and 0.1 s at 1 Gbit/s. */
+/* A rank and its partner reach the rate of the slower of their two links. So the rate of a rank is
+ * the best that it has reached. Each rank meets the next four hosts, one after the other, because
+ * its neighbour may be slow. After that a rank that has met no better one meets one of the best.
+ * Rank 0 decides who meets whom: 8 bytes per rank in a broadcast. Takes 0.75 MiB, and 0.1 s at 1
+ * Gbit/s. */
 #include "link_rates.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -26,13 +26,12 @@ static const double ENOUGH_S = 0.01;
 /* Rates that differ by less are those of equal links. */
 static const double ALIKE = 1.15;
 
-/* Whom a rank sends to and receives from; -1: it looks on. */
+/* The ranks that a rank sends to and receives from; -1: none. */
 typedef struct partners {
 	int32_t to, from;
 } partners;
 
-/* ------------------------------------------------------------------------------- one measurement
- */
+/* --------------------------------------------------------------------------- one measurement */
 
 typedef struct stream {
 	comm_req req[SLOTS];
@@ -53,7 +52,7 @@ static status start_next(comm *c, stream *s)
 				   TAG_LINK_RATES + (int)slot, r);
 }
 
-/* One step of a stream; *moved is set where something has happened. */
+/* Do one step of a stream; set *moved if a message has come or gone. */
 static status advance(comm *c, stream *s, bool *moved)
 {
 	bool done = false;
@@ -88,9 +87,10 @@ static status move_all(comm *c, stream *s, size_t n)
 	return comm_wait_end(c, rc);
 }
 
-/* More messages each time, until they take long enough for whoever is slowest; the last ones count.
- * The first are too short: buffers on the way, and buckets of tokens, take them at once. A sender
- * would be done before all has come, so receivers tell: bytes a second, 0 where none have come. */
+/* Find the rate of receiving, in bytes a second; 0 without a sender. Send more messages each time,
+ * until they take long enough for the slowest rank; only the last ones count. The first are too
+ * short: buffers on the way, and token buckets, take them at once. Receivers measure because a
+ * sender ends before all has come. */
 static status meet_partners(rank_env *env, partners with, unsigned char *buf, double *rate)
 {
 	status rc = ST_OK;
@@ -115,13 +115,13 @@ static status meet_partners(rank_env *env, partners with, unsigned char *buf, do
 
 /* ------------------------------------------------------------------------------ who meets whom */
 
-/* All arrays are in the memory of `with`; the other ranks than 0 have only that one. */
+/* All arrays are in the memory of `with`, which is the only one at ranks other than 0. */
 typedef struct table {
 	const rank_speeds *g;
 	partners *with; /* [ranks] */
-	double *seen;   /* [p] by the one who receives */
-	double *best;   /* [p] bytes a second so far; 0: it has met nobody */
-	double *met;    /* [p] the best of those that it has met */
+	double *seen;   /* [p] bytes a second of the last round, at the receiver */
+	double *best;   /* [p] of all rounds; 0: it has met no rank */
+	double *met;    /* [p] the best rate of the ranks that it has met */
 	size_t *order;  /* [p] by seconds of a byte */
 	size_t most;    /* ranks on a host */
 } table;
@@ -157,7 +157,8 @@ static int by_seconds(const void *a, const void *b, void *link_s_)
 	return s[x] < s[y] ? -1 : s[x] > s[y] ? 1 : x < y ? -1 : 1;
 }
 
-/* Each to the one so many hosts further on, if all have as many ranks as the one with most. */
+/* Let each rank send to the one `hosts` hosts further on, or about there if hosts have different
+ * numbers of ranks. Return the number of pairs. */
 static size_t make_ring(table *t, size_t hosts)
 {
 	const size_t p = t->g->p;
@@ -173,13 +174,13 @@ static size_t make_ring(table *t, size_t hosts)
 	return pairs;
 }
 
-/* Its rate may be that of those it has met. */
+/* May its rate only be the rate of the ranks that it has met? */
 static bool is_open(const table *t, size_t i, double top)
 {
 	return t->best[i] * ALIKE < top && t->met[i] <= t->best[i] * ALIKE;
 }
 
-/* Each of those with one of the best, as far as these go. */
+/* Pair each such rank with one of the best, until these are used up. Return the number of pairs. */
 static size_t make_pairs(table *t)
 {
 	const size_t p = t->g->p;
@@ -216,8 +217,7 @@ static void take_rates(table *t)
 	}
 }
 
-/* ---------------------------------------------------------------------------------- what is said
- */
+/* -------------------------------------------------------------------------------- the result */
 
 /* Find the seconds of a byte. Ranks of a host share its link. Records that stay on the host do not
  * use it. */
@@ -255,7 +255,7 @@ static void to_groups(table *t, double *link_s)
 	}
 }
 
-/* With the partners that rank 0 has chosen. */
+/* Measure with the partners that rank 0 has chosen. */
 static status one_round(rank_env *env, table *t, unsigned char *buf)
 {
 	double mine;
