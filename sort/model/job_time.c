@@ -26,8 +26,8 @@
  *   link      It carries records while they are received, or while they are written. WRITE takes
  *             what the link needs beyond that.
  *
- * CHECK reads the output again. SPLIT also has the lookups in runs on disk, during which nothing
- * else goes on. */
+ * CHECK reads the output again. SPLIT also has the lookups in runs on disk, during which no other
+ * work is done. */
 #include "job_time.h"
 #include "kernel/record.h"
 
@@ -36,19 +36,19 @@
 /* Measured on a 2.5 GHz core with files in memory; ratios between ranks do not depend on them. */
 static const rates nominal = { 4e-9, 0.45e-9, 0.35e-9, 0, 0 };
 
-/* Relative to copying a byte with its checksum, on the same machine: the system's work for a byte
- * read from or written to a file; for a byte that goes to another host or comes from there (by TCP
- * between network namespaces); to clear a byte of memory before its first use; and the wait for a
- * byte that is gathered from memory, while the rates are of caches. */
-static const double FILE_TO_COPY = 1.9, NET_TO_COPY = 2.4, FRESH_TO_COPY = 1, FAR_TO_COPY = 1;
+/* Costs of a byte relative to copying it with its checksum, on the same machine. */
+static const double FILE_TO_COPY = 1.9; /* the system's work to read or write a file */
+static const double NET_TO_COPY = 2.4;  /* to send or receive by TCP, between network namespaces */
+static const double FRESH_TO_COPY = 1;  /* to clear memory before its first use */
+static const double FAR_TO_COPY = 1;    /* to wait for memory, because rates are of caches */
 
 /* Seconds of a byte on a nominal disk. */
 static const double DISK_S = 0.8e-9;
 
-/* A pass over entries in any order, as a radix sort makes of each byte of the key: ln 256. */
+/* A pass over entries in any order, as a radix sort makes for each byte of the key: ln 256. */
 static const double PASS_LN = 5.545;
 
-/* Of a merge, about half is gathering. */
+/* About half of a merge is gathering. */
 static const double GATHERING = 0.5;
 
 void rates_scale(rates *r, double times)
@@ -90,7 +90,7 @@ typedef enum work {
 	SPILL,   /* gather runs and write them to disk */
 	DIVIDE,  /* put keys into buckets, and find the rank of each record that is sent unsorted */
 	SEND,    /* gather what leaves the rank and hand it over */
-	PLACE,   /* copy what comes from blocks to the place where it is sorted */
+	PLACE,   /* copy records from blocks to the place where they are sorted */
 	RECALL,  /* read runs from disk; of several ranks, merge them before they are sent */
 	COLLECT, /* wait for records that are gathered from all over the memory */
 	PUT,     /* merge and write the output */
@@ -113,7 +113,7 @@ static const stage_kind stage_of[WORKS][WAYS] = {
 	[PUT] = { STAGE_WRITE, STAGE_WRITE, STAGE_WRITE, STAGE_WRITE },
 };
 
-/* In memory, if there are several ranks. */
+/* Return the way in memory, with several ranks. */
 static way way_by_strategy(const settings *o)
 {
 	return settings_strategy(o)->sorts_first ? MERGES : SORTS_LAST;
@@ -131,7 +131,7 @@ static double bytes_of(const settings *o, uint64_t n)
 	return o->lay.record_bytes * (double)n;
 }
 
-/* Of what a rank has read, if all of p ranks write alike. */
+/* Return the bytes that leave a rank after it has read n records, if all of p ranks write alike. */
 static double leaving_bytes(const settings *o, uint64_t n, size_t p)
 {
 	return bytes_of(o, n) * (1 - 1 / (double)p);
@@ -142,7 +142,7 @@ static double n_ln_n(double n)
 	return n > 1 ? n * log(n) : 0;
 }
 
-/* Part of the input that goes to disk and comes back. */
+/* Return the part of the input that goes to disk and comes back. */
 static double spilled(const job_load *l)
 {
 	return l->spills ? 1 - l->held : 0;
@@ -215,8 +215,7 @@ static void add_work(job_time *t, const rates *r, const settings *o, const job_l
 	}
 }
 
-/* --------------------------------------------------------------------- memory, disk and the link
- */
+/* ------------------------------------------------------------------ memory, disk and the link */
 
 static double take(double *left, double bytes)
 {
@@ -225,9 +224,9 @@ static double take(double *left, double bytes)
 	return some;
 }
 
-/* Runs that spill give their memory to what merges them. Otherwise entries come with the records;
- * a rank that sorts last also has them by destination, and with what it receives. WRITE has what
- * is left. */
+/* Divide the memory used for the first time among stages. Runs that spill leave their memory to the
+ * merge. Otherwise entries come with the records; a rank that sorts last also has entries by
+ * destination, and for the records received. WRITE has the rest. */
 static void fresh_bytes(const settings *o, const job_load *l, double fresh[STAGES])
 {
 	const double entries = (double)sizeof(entry) * (double)l->in;
@@ -250,7 +249,7 @@ static void add_memory(job_time *t, const rates *r, const settings *o, const job
 		t->stage[k].all_s += s;
 		t->stage[k].fresh_s += s;
 	}
-	if (!l->spills) { /* the system's work for a byte that is read includes its fresh memory */
+	if (!l->spills) { /* the system's work to read a byte includes its fresh memory */
 		const double s = FRESH_TO_COPY * r->copy_s * bytes_of(o, l->in) / l->cpus;
 		t->stage[STAGE_READ].files_s -= s;
 		t->stage[STAGE_READ].fresh_s += s;
@@ -292,8 +291,8 @@ static void add_link(job_time *t, const rates *r, const settings *o, const job_l
 {
 	stage_plan *const write = &t->stage[STAGE_WRITE];
 	const double receive_s = t->stage[STAGE_RECEIVE].all_s;
-	const double meanwhile_s = receive_s > 0 ? receive_s : write->all_s;
-	write->all_s += fmax(exchange_s(r, o, l) - meanwhile_s, 0);
+	const double during_s = receive_s > 0 ? receive_s : write->all_s;
+	write->all_s += fmax(exchange_s(r, o, l) - during_s, 0);
 }
 
 job_time job_time_of(const rates *r, const settings *o, const job_load *l)
@@ -342,7 +341,7 @@ bool job_time_sorts_reading(const settings *o)
 	return stage_of[ORDER][way_by_strategy(o)] == STAGE_READ;
 }
 
-/* Several ranks, so that the strategy decides. */
+/* Return the load of n records. With several ranks, the strategy decides how they are sorted. */
 static job_load some(uint64_t n, size_t ranks)
 {
 	return (job_load){ .in = n, .out = n, .ranks = ranks };

@@ -27,11 +27,11 @@ void rates_join(rates *all, const rates *r);
 rates job_time_nominal(double speed);
 double job_time_byte_s(double mb_per_s);
 
-/* What a rank has to do, and by what it does it. */
+/* The work of a rank, and the resources that it has for it. */
 typedef struct job_load {
 	uint64_t in, out;      /* records that it reads and writes */
 	size_t ranks;          /* of the job */
-	double cpus;           /* that share the work, if the rates are for one */
+	double cpus;           /* that share the work, if the rates are of one */
 	bool cold;             /* the input is on the disk, not in memory */
 	bool spills;           /* runs go to disk, except for the part `held` */
 	bool durable;          /* the output must reach the disk before the end */
@@ -39,7 +39,7 @@ typedef struct job_load {
 	unsigned disk_ranks;   /* that share a nominal disk */
 	double fresh_bytes;    /* memory used for the first time, without the records read */
 	double lookup_bytes;   /* of runs on disk, read one by one to find where they are cut */
-	bool spreads;          /* sends what it reads, and sorts what comes in runs that spill */
+	bool spreads;          /* sends records when read; sorts received ones, which spill */
 	double held;           /* part of the records of runs that stays in memory, 0 to 1 */
 	double far;            /* part of all records that other hosts have, 0 to 1 */
 	bool rereads;          /* reads the output again to verify it */
@@ -67,22 +67,22 @@ typedef enum bottleneck {
 bottleneck job_time_bound_by(const rates *r, const settings *o, const job_load *l);
 const char *job_time_bound_name(bottleneck b);
 
-/* job_time_sorts_reading - say whether records are sorted while they are read, or after the
- * exchange, in memory and by this strategy. */
+/* job_time_sorts_reading - return whether records in memory are sorted while they are read, by this
+ * strategy; else after the exchange. */
 bool job_time_sorts_reading(const settings *o);
 
-/* Seconds of a part of the work in memory, for one processor. They compare ranks with each other
- * and with what was seen of them.
+/* Return the seconds of a part of the work in memory, for one processor. They compare ranks with
+ * each other and with measured times.
  * job_time_before_s - for n records until all are read.
  * job_time_after_s - for n records to be written, after the exchange.
- * job_time_send_s - to gather and hand over what leaves a rank that has read n records, if all of
- *                   p ranks write alike. */
+ * job_time_send_s - to gather and hand over the records that leave a rank after it has read n, if
+ *                   all of p ranks write alike. */
 double job_time_before_s(const rates *r, const settings *o, uint64_t n);
 double job_time_after_s(const rates *r, const settings *o, uint64_t n);
 double job_time_send_s(const rates *r, const settings *o, uint64_t n, size_t p);
 
 /* job_time_link_s - return the seconds of the link for n records, sent or received, if 1 / p of
- * them stay. job_time_disk_s - of the disk. 0 if the rate is not known. */
+ * them stay. job_time_disk_s - return the seconds of the disk. 0 if the rate is not known. */
 double job_time_link_s(const rates *r, const settings *o, uint64_t n, size_t p);
 double job_time_disk_s(const rates *r, const settings *o, uint64_t n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Strict parsing of speeds. The parser works on a counted buffer and trusts nothing in it; a file
+/* Strict parsing of speeds. The parser works on a counted buffer and trusts nothing in it. A file
  * is read whole, and refused beyond MAX_FILE_BYTES. */
 #include "speeds.h"
 #include "base/size.h"
@@ -21,7 +21,7 @@ typedef struct cursor {
 	size_t line;      /* 0: the text is a list on the command line */
 	const char *name; /* of the whole text */
 	const speeds_want *want;
-	size_t column; /* behind the host's name, of the numbers that are wanted */
+	size_t column; /* of the wanted numbers; the host's name is column 0 */
 } cursor;
 
 static bool is_gap(char c)
@@ -29,7 +29,7 @@ static bool is_gap(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* To the next thing that counts. */
+/* Move to the next word or comma. */
 static void skip_gaps(cursor *c)
 {
 	bool comment = false;
@@ -41,7 +41,7 @@ static void skip_gaps(cursor *c)
 	}
 }
 
-/* The word under the cursor, up to a gap, a comma that is in no brackets, or a comment. */
+/* Return the length of the word here, up to a gap, a comma outside of brackets, or a comment. */
 static size_t word(const cursor *c)
 {
 	const char *p = c->at;
@@ -70,7 +70,7 @@ static status refuse_number(const cursor *c, size_t len, const char *why, err *e
 	return refuse(c, "", c->at, len, text, e);
 }
 
-/* Whether the word of len bytes is a number, of whatever size and sign. */
+/* Read the word of len bytes if it is a number, of any size and sign. */
 static bool to_number(const char *at, size_t len, double *v)
 {
 	char text[NUMBER_BYTES], *rest;
@@ -123,7 +123,7 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 	return ST_OK;
 }
 
-enum { MOST_DIGITS = 18 }; /* that an uint64_t holds */
+enum { MOST_DIGITS = 18 }; /* that fit an uint64_t */
 
 typedef struct number {
 	uint64_t value;
@@ -144,7 +144,7 @@ static number number_at(const char *p, const char *end)
 	return n;
 }
 
-/* One number, or two with '-' between them; returns where it ends, NULL where it is neither. */
+/* Read one number, or two with '-' between them. Return its end, or NULL if it is neither. */
 static const char *one_range(const char *p, const char *end, number *from, number *to)
 {
 	*from = *to = number_at(p, end);
@@ -170,7 +170,7 @@ bool speeds_range_is_sound(const char *range, size_t len)
 	return true;
 }
 
-/* The list behind '['. */
+/* Is n in the list after '[' at p? */
 static bool list_has(const char *p, const char *end, number n)
 {
 	bool has = false;
@@ -198,8 +198,8 @@ bool speeds_range_has(const char *range, size_t len, const char *host)
 	       speeds_range_has(behind, (size_t)(end - behind), host + n.digits);
 }
 
-/* The number v to all ranks of a host, or of a range of hosts, not all of which need to have ranks;
- * 0 marks those that have none yet. */
+/* Give v to all ranks of a host or of a range. Not all hosts of a range need to have ranks. Ranks
+ * without a number have 0. */
 static status give(const cursor *c, const char *host, size_t len, double v, double *speed, err *e)
 {
 	const speeds_want *w = c->want;
@@ -217,7 +217,7 @@ static status give(const cursor *c, const char *host, size_t len, double v, doub
 	return known ? ST_OK : refuse(c, "host ", host, len, "has no rank", e);
 }
 
-/* To what counts behind this line: more columns, of something else. */
+/* Skip the rest of the line: columns of other numbers. */
 static void skip_line(cursor *c)
 {
 	const char *stop = memchr(c->at, '\n', (size_t)(c->end - c->at));
@@ -225,7 +225,7 @@ static void skip_line(cursor *c)
 	skip_gaps(c);
 }
 
-/* Behind a comma on this line, if there is one. */
+/* Move after a comma on this line, if there is one. */
 static bool skip_comma(cursor *c, size_t line)
 {
 	if (c->at == c->end || *c->at != ',' || c->line != line)
@@ -241,7 +241,7 @@ static bool is_word(const cursor *c, const char *text)
 	return len == strlen(text) && memcmp(c->at, text, len) == 0;
 }
 
-/* A first line of column names, one of which is what is wanted: name,speed. */
+/* Skip a first line of column names, if it has the wanted one: name,speed. */
 static void skip_header(cursor *c)
 {
 	cursor h = *c;
@@ -260,7 +260,7 @@ static void skip_header(cursor *c)
 	c->column = found;
 }
 
-/* To the number that is wanted, behind the host's name. */
+/* Move from the end of the host's name to the wanted number. */
 static bool find_column(cursor *c, size_t line, bool *comma)
 {
 	*comma = skip_comma(c, line);
@@ -274,7 +274,7 @@ static bool find_column(cursor *c, size_t line, bool *comma)
 	return (*comma || c->column == 1) && c->line == line && c->at < c->end;
 }
 
-/* One line HOST NUMBER, or HOST,NUMBER. */
+/* Read one line HOST NUMBER, or HOST,NUMBER. */
 static status host_line(cursor *c, double *speed, err *e)
 {
 	const char *host = c->at;
@@ -344,7 +344,7 @@ static status parse_file(int fd, const char *path, const speeds_want *w, double 
 	return rc;
 }
 
-/* What is there under no name of a file, and looks more like numbers than like a name. */
+/* Does it look more like numbers than like the name of a file that is missing? */
 static bool is_list(const char *arg)
 {
 	return *arg && !strchr(arg, '/') && (strchr("0123456789+-.", *arg) || strchr(arg, ','));
