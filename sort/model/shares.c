@@ -2,8 +2,8 @@
 /* The plan of shares, and the ways to find shares: by speed, by costs, and by costs that links and
  * disks bound. Rank 0 finds them, the others receive them.
  *
- * A plan takes 56 bytes a rank; the ranks of a process that holds all of them have the first plan
- * together. It is counted as nobody's memory. */
+ * A plan takes 56 bytes per rank. If one process has all ranks, they share the first plan. Its
+ * memory counts for no rank. */
 #include "shares.h"
 #include "comm/process_pointer.h"
 
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stands before its arrays. */
+/* The header of some arrays. */
 struct share_arrays {
 	atomic_int holders;
-	size_t ranks; /* so many uint64_t, double or rates follow */
+	size_t ranks; /* entries of each array */
 };
 
 static share_arrays *alloc_arrays(rank_env *env, size_t bytes_a_rank)
@@ -33,7 +33,7 @@ static share_arrays *alloc_arrays(rank_env *env, size_t bytes_a_rank)
 	return a;
 }
 
-/* The last one frees them. */
+/* Free the arrays if the caller is the last holder. */
 static void let_go(share_arrays *a)
 {
 	if (a && atomic_fetch_sub(&a->holders, 1) == 1)
@@ -62,7 +62,7 @@ static status alloc_all(rank_env *env, share_plan *s)
 	return s->speeds ? alloc_shares(env, s) : ST_RESOURCE;
 }
 
-/* Rank 0's arrays are those of all. */
+/* Let all ranks use the arrays of rank 0. */
 static status share(rank_env *env, share_plan *s)
 {
 	process_pointer both[] = { process_pointer_to(s->speeds), process_pointer_to(s->shares) };
@@ -158,7 +158,7 @@ status shares_status(hetpart_status st, const hetpart_err *he, err *e)
 	return err_set(e, mine, "cannot plan the shares: %s", he->text);
 }
 
-/* The formulas of n ln n; everything else has an exact method. */
+/* Return the formula for n ln n; all other costs have an exact method. */
 static hetpart_method method_of(plan_kind kind, bool nlogn)
 {
 	if (nlogn && kind == PLAN_TAYLOR)
@@ -222,17 +222,17 @@ status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_by
 
 /* ---------------------------------------------------------------------------- links and disks
  *
- * Two passes: all ranks read and sort, then all send, merge and write. A rank has to send in the
- * second pass what it has read, so a slow link bounds both of its shares: the fewer records it may
- * read, the later the others have read theirs, and the earlier all is sent. A search over the time
- * of the second pass finds the best of that; each step is one plan of libhetpart. Ranks that are
- * alike form a group, which has its shares as one. */
+ * There are two passes: all ranks read and sort, then all send, merge and write. In the second pass
+ * a rank has to send the records that it has read, so a slow link bounds both of its shares. If it
+ * reads fewer records, the others end reading later, but all is sent earlier. A search over the
+ * time of the second pass finds the best balance. Each step is one plan of libhetpart. Ranks that
+ * are alike form a group, which is planned as one. */
 
 enum { STEPS = 20 }; /* of the search: to 1/15000 of the bracket */
 
 static const double GOLDEN = 0.6180339887498949;
 
-/* What ranks must have in common to form a group. */
+/* The properties that ranks of a group have in common. */
 typedef struct likeness {
 	rates rate;
 	const hetpart_cost *before_s, *after_s;
@@ -247,7 +247,7 @@ typedef struct group {
 	const bound_ranks *b;
 	likeness like;
 	uint64_t count;   /* of ranks */
-	uint64_t each_in; /* for after_s(): what each has to send */
+	uint64_t each_in; /* records that each has to send, for after_s() */
 } group;
 
 static group group_of(const bound_ranks *b, size_t i, uint64_t in)
@@ -258,7 +258,7 @@ static group group_of(const bound_ranks *b, size_t i, uint64_t in)
 	return g;
 }
 
-/* The largest part of a share. */
+/* Return the largest part of a share. */
 static uint64_t part_of(const group *g, uint64_t all)
 {
 	return all / g->count + (all % g->count > 0);
@@ -274,7 +274,7 @@ static double disk_s(const group *g, uint64_t n)
 	return job_time_disk_s(&g->like.rate, g->b->o, n);
 }
 
-/* With the link for what is received; last_sent_s() has what is sent. */
+/* Count the link only for records received; sent_s in passes has it for records sent. */
 static job_time time_of(const group *g, uint64_t in, uint64_t out)
 {
 	const bool disk = g->like.rate.disk_s > 0;
@@ -312,7 +312,7 @@ static double after_s(void *ctx, uint64_t all)
 	return s;
 }
 
-/* When the last rank has read, and after that sent and written. */
+/* The time until the last rank has read, and from then until the last has sent and written. */
 typedef struct passes {
 	double read_s, sent_s, written_s;
 } passes;
@@ -351,16 +351,16 @@ typedef struct member {
 	size_t rank;
 } member;
 
-/* All arrays but `at` have an entry a group. */
+/* All arrays except `at` have one entry per group. */
 typedef struct search {
 	const bound_ranks *b;
-	member *at; /* [p] ranks that are alike side by side */
+	member *at; /* [p] with ranks that are alike side by side */
 	size_t n;   /* groups */
 	group *g;
 	uint64_t records;
 	uint64_t *in, *out;         /* the best shares */
-	uint64_t *new_in, *new_out; /* and those that may be better */
-	uint64_t *most;             /* that each may read */
+	uint64_t *new_in, *new_out; /* shares that may be better */
+	uint64_t *most;             /* the largest share to read */
 	double sending_s, both_s;   /* the best time to send, and of both passes with it */
 } search;
 
@@ -372,7 +372,7 @@ static passes passes_of(const search *s, const uint64_t *in, const uint64_t *out
 	return last;
 }
 
-/* Do these shares take longer than they would if links and disks took no time? */
+/* Do these shares take longer because of links and disks? */
 static bool is_bound(const search *s)
 {
 	const passes all = passes_of(s, s->in, s->out);
@@ -385,7 +385,7 @@ static bool is_bound(const search *s)
 	return both_s(&all) > both_s(&work);
 }
 
-/* Find the most that each can send in sending_s. Returns whether that is all records. */
+/* Find how many records each can send in sending_s. Return whether these are all records. */
 static bool limit_sending(search *s, double sending_s)
 {
 	uint64_t sum = 0;
@@ -425,8 +425,8 @@ static status try_sending(search *s, double sending_s, double *total_s, err *e)
 	return rc;
 }
 
-/* Between the time that the rest of the second pass takes, and the time to send what is read by
- * speed: the sum of both passes falls and rises once. */
+/* Search between the time of the rest of the second pass, and the time to send the shares read by
+ * speed. The sum of both passes falls and then rises, once. */
 static status find_sending(search *s, double least_s, double most_s, err *e)
 {
 	double lo = least_s, hi = most_s, total[2], unused_s;
@@ -450,7 +450,7 @@ static status find_sending(search *s, double least_s, double most_s, err *e)
 	return rc;
 }
 
-/* Find what each reads, if the second pass takes least_s without sending. */
+/* Find the shares to read, if the second pass takes least_s without sending. */
 static status bound_in(search *s, double least_s, err *e)
 {
 	double unused_s, most_s = 0;
@@ -482,8 +482,8 @@ static void keep_better(search *s)
 	memcpy(s->out, s->new_out, s->n * sizeof *s->out);
 }
 
-/* New shares of both kinds, in turn: what is written for what is read, and the other way round.
- * Equal shares may be better still. */
+/* Find new shares in turn: to write for those to read, and the other way round. Equal shares may be
+ * better still. */
 static status find_best(search *s, err *e)
 {
 	const size_t bytes = s->n * sizeof *s->in;

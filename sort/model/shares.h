@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who reads and who writes how much: the shares of a job, found by the planner library. */
+/* The shares of a job: how much each rank reads and writes, by the planner library. */
 #ifndef HETSORT_MODEL_SHARES_H
 #define HETSORT_MODEL_SHARES_H
 
@@ -10,40 +10,38 @@
 
 typedef struct share_arrays share_arrays;
 
-/* The same on all ranks. Planning again makes a new plan, which then replaces the old one; a plan
- * in use never changes. */
+/* A plan, the same on all ranks. Planning again makes a new plan, which then replaces the old one.
+ * A plan in use never changes. */
 typedef struct share_plan {
 	uint64_t records;              /* over all ranks */
 	double *speed;                 /* [size] relative */
 	rates *rate;                   /* [size] nominal or measured */
 	uint64_t *in;                  /* [size] records that each rank reads and sorts */
 	uint64_t *out;                 /* [size] records that it writes */
-	uint64_t *before;              /* [size] sums of out: what precedes splitter i */
-	bool common;                   /* rank 0 fills it in for all: they are in one process */
-	share_arrays *speeds, *shares; /* hold speed and rate, and what follows them */
+	uint64_t *before;              /* [size] sums of out: records before splitter i */
+	bool common;                   /* all ranks are in one process: rank 0 fills it in */
+	share_arrays *speeds, *shares; /* memory of speed and rate; of in, out and before */
 } share_plan;
 
-/* share_plan_make - make a plan of zeros. Collective. To be freed on failure too. */
+/* share_plan_make - make a plan of zeros. Collective. The caller frees it, also on failure. */
 status share_plan_make(rank_env *env, share_plan *s);
 
-/* share_plan_copy - make a plan like the old one. Only its shares are copied, its speeds are the
- * old ones. */
+/* share_plan_copy - make a plan with a copy of the old shares and with the old speeds. */
 status share_plan_copy(rank_env *env, const share_plan *old, share_plan *s);
 
-/* share_plan_replace - old takes over the contents of s, which is empty then. */
+/* share_plan_replace - move the contents of s to old. */
 void share_plan_replace(share_plan *old, share_plan *s);
 
-/* share_plan_drop - free a copy that was not needed. share_plan_free - free a plan with its speeds.
- */
+/* share_plan_drop - free an unused copy. share_plan_free - free a plan with its speeds. */
 void share_plan_drop(share_plan *s);
 void share_plan_free(share_plan *s);
 
-/* share_plan_sum_out - find what precedes each splitter. s->out is set. */
+/* share_plan_sum_out - set s->before from s->out. */
 void share_plan_sum_out(const rank_env *env, share_plan *s);
 
-/* share_plan_check - refuse shares planned by rank 0 whose sum is not `records`. what: reading,
- * writing. ST_PEER if so; the size of standard input is unknown, so there only a sum that overflows
- * is wrong. */
+/* share_plan_check - refuse shares of rank 0 whose sum is not `records`, by ST_PEER. The size of
+ * standard input is unknown, so only a sum that overflows is wrong there. what: reading, writing.
+ */
 status share_plan_check(rank_env *env, uint64_t records, const uint64_t *share, bool is_stdin,
 			const char *what);
 
@@ -51,42 +49,42 @@ status share_plan_check(rank_env *env, uint64_t records, const uint64_t *share, 
 status shares_status(hetpart_status st, const hetpart_err *he, err *e);
 
 /* shares_by_speed - divide n records among p ranks.
- * kind     the method; PLAN_EQUAL looks at no speed.
- * sorting  the share is sorted: it costs n ln n, if the method knows of that; else n.
+ * kind     the method; PLAN_EQUAL ignores speeds.
+ * sorting  the share is sorted: it costs n ln n, except for PLAN_LINEAR; else n.
  * speed    p entries, finite, > 0.
  * share    receives p entries whose sum is n.
- * A formula that has no solution for so few records gives way to the exact shares. */
+ * Formulas may have no solution for few records; then the shares are the exact ones. */
 status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *speed, size_t p,
 		       uint64_t *share, err *e);
 
 /* shares_by_costs - find the exact shares with which p ranks end together, each by its own cost.
- * fn    seconds of n records on a rank: never less for more of them.
- * ctx   p objects of ctx_bytes; fn receives the one of its rank.
+ * fn    seconds of n records on a rank; never falls with n.
+ * ctx   p objects of ctx_bytes; fn receives the object of its rank.
  * most  p entries, together at least n: the largest share of each; NULL: no limit. */
 status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes, size_t p,
 		       const uint64_t *most, uint64_t *share, err *e);
 
-/* The ranks of a job, of which links or disks may be known. */
+/* The ranks of a job, with links or disks if their rates are known. */
 typedef struct bound_ranks {
 	const settings *o;
 	size_t p;
 	const rates *rate;                   /* [p] */
 	double cpus;                         /* that share the work of a rank, at these rates */
-	const hetpart_cost *const *before_s; /* [p] seconds of the work for what a rank reads, */
-	const hetpart_cost *const *after_s;  /* and writes; NULL: by the rates */
-	bool in_fixed;                       /* what each reads is not to be changed */
+	const hetpart_cost *const *before_s; /* [p] seconds of work for the records read, */
+	const hetpart_cost *const *after_s;  /* and for those written; NULL: by the rates */
+	bool in_fixed;                       /* keep the shares that ranks read */
 } bound_ranks;
 
-/* shares_bound_known - is there a rank whose link or disk is known? */
+/* shares_bound_known - is the link or the disk of any rank known? */
 bool shares_bound_known(const rates *rate, size_t p);
 
-/* shares_bound_s - return the seconds until the last rank has read, plus those until the last has
- * written. */
+/* shares_bound_s - return the seconds until the last rank has read, plus the seconds from then
+ * until the last has written. */
 double shares_bound_s(const bound_ranks *b, const uint64_t *in, const uint64_t *out);
 
 /* shares_bound - find the shares with the least shares_bound_s().
- * in, out   [p], hold the shares by speed alone, and keep them if no link and no disk takes longer
- *           than the slowest rank's work; the time never becomes longer. */
+ * in, out   [p], contain the shares by speed. They change only if a link or a disk takes longer
+ *           than the slowest rank's work. The time never becomes longer. */
 status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e);
 
 #endif

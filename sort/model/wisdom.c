@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Wisdom through libhetpart's models: for each kind of rank and each part of a run one cost, fitted
- * to what was seen, in seconds of a single processor. Called at rank 0. Reads and writes one small
- * file; nothing it finds there can make a run fail. */
+ * to measured times, in seconds of a single processor. Called at rank 0. Reads and writes one small
+ * file; no content of it can make a run fail. */
 #include "wisdom.h"
 #include "io/file.h"
 #include "shares.h"
@@ -18,7 +18,7 @@
 
 enum {
 	KIND_BYTES = 128,
-	MOST_MODELS = 1024, /* that are kept of earlier runs; each takes 118 kB of memory */
+	MOST_MODELS = 1024, /* kept of earlier runs; each takes 118 kB of memory */
 	MEAN_POINTS = 960   /* of the mean of costs: a twentieth apart, up to 2^64 */
 };
 
@@ -28,7 +28,7 @@ static const uint64_t HALF_A_YEAR_S = UINT64_C(183) * 86400;
 
 struct wisdom {
 	char path[WISDOM_PATH_BYTES]; /* "": nowhere to keep it */
-	char kind[KIND_BYTES];        /* of run, what libhetpart calls the host */
+	char kind[KIND_BYTES];        /* of run; libhetpart calls it the host */
 	bool keep;                    /* may be saved there */
 	hetpart_wisdom *w;
 	size_t p;
@@ -37,7 +37,7 @@ struct wisdom {
 	hetpart_cost **cost[PARTS]; /* [p] of rank[]; in this order, the same ones side by side */
 };
 
-/* ------------------------------------------------------------------------------------ its place */
+/* ------------------------------------------------------------------------- place of the file */
 
 static bool is_folder(const char *path)
 {
@@ -61,8 +61,8 @@ static void name_kind(const settings *o, char kind[KIND_BYTES])
 		 o->lay.key_bytes, o->lay.fields ? " fields" : "");
 }
 
-/* --wisdom, $HETSORT_WISDOM: a directory or a file; else the usual directory for what programs
- * remember. */
+/* Look at --wisdom and $HETSORT_WISDOM, a directory or a file. Else use the usual directory for the
+ * state of programs. */
 bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES])
 {
 	char name[KIND_BYTES];
@@ -86,7 +86,7 @@ bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES])
 	return false;
 }
 
-/* All folders above path that are missing. What goes wrong shows when the file is written. */
+/* Make all missing directories above path. Failures show when the file is written. */
 static void make_folders(char *path)
 {
 	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
@@ -98,23 +98,22 @@ static void make_folders(char *path)
 
 /* ---------------------------------------------------------------------------------- the file */
 
-/* Sound, and of this kind and young enough? Otherwise what there is to say. */
+/* Use what was found if it is of this kind and young enough; otherwise free it and note why. */
 static void judge(wisdom *w, hetpart_wisdom *found, err *note)
 {
-	char q[QUOTED_BYTES], qk[QUOTED_BYTES];
 	const uint64_t now = (uint64_t)time(NULL), then = hetpart_wisdom_time(found);
 	if (strstr(hetpart_wisdom_host(found), " ranks ")) {
 		err_set(note, ST_REFUSED,
 			"wisdom %s is of an earlier version, which kept it by rank 0's host: "
 			"starting anew",
-			err_quoted(w->path, q));
+			quoted(w->path));
 	} else if (strcmp(hetpart_wisdom_host(found), w->kind) != 0) {
 		w->keep = false;
 		err_set(note, ST_REFUSED, "wisdom %s is left alone: it is about other runs, %s",
-			err_quoted(w->path, q), err_quoted(hetpart_wisdom_host(found), qk));
+			quoted(w->path), quoted(hetpart_wisdom_host(found)));
 	} else if (then + HALF_A_YEAR_S < now) {
 		err_set(note, ST_REFUSED, "wisdom %s is older than half a year: starting anew",
-			err_quoted(w->path, q));
+			quoted(w->path));
 	} else {
 		w->w = found;
 		return;
@@ -181,7 +180,7 @@ static hetpart_model *model_of(hetpart_wisdom *w, run_part of, const char *key)
 	return hetpart_wisdom_model(w, name, &m, NULL) == HETPART_OK ? m : NULL;
 }
 
-/* What cannot be taken is not learnt. */
+/* Learn one part of a run of a rank; ignore impossible times. */
 static void learn_one(const wisdom *w, hetpart_wisdom *next, run_part of, const wisdom_rank *rank,
 		      uint64_t n, double seconds)
 {
@@ -189,7 +188,7 @@ static void learn_one(const wisdom *w, hetpart_wisdom *next, run_part of, const 
 	if (!n || !(seconds > 0))
 		return;
 	hetpart_model *m = model_of(next, of, rank->key);
-	if (m && !(hetpart_model_weight(m) > 0)) { /* the first of those that are alike */
+	if (m && !(hetpart_model_weight(m) > 0)) { /* the first of ranks that are alike */
 		const hetpart_model *old = model_of(w->w, of, rank->key);
 		if (old && hetpart_model_merge(m, old, NULL) == HETPART_OK)
 			(void)!hetpart_model_decay(m, FADE, NULL);
@@ -198,7 +197,7 @@ static void learn_one(const wisdom *w, hetpart_wisdom *next, run_part of, const 
 		(void)!hetpart_model_add(m, &seen, 1, NULL);
 }
 
-/* Behind what has just been learnt, so the file has the newest first. */
+/* Add older models after those just learnt, so the file has the newest first. */
 static void keep_others(hetpart_wisdom *old, hetpart_wisdom *next)
 {
 	const char *name;
@@ -214,7 +213,7 @@ static void keep_others(hetpart_wisdom *old, hetpart_wisdom *next)
 	}
 }
 
-/* Jobs on other hosts may have ended since it was read. */
+/* Load the file again, because jobs on other hosts may have ended in between. */
 static void load_again(wisdom *w)
 {
 	hetpart_wisdom *before = w->w;
@@ -242,9 +241,9 @@ void wisdom_learn(wisdom *w, const run_times *t)
 	w->w = next;
 }
 
-/* -------------------------------------------------------------------------------- who is alike */
+/* ------------------------------------------------------------------------ ranks that are alike */
 
-/* The next character of a host's name; a number counts as one, whatever it is; 0: the end. */
+/* Return the next character of a host's name; any number is '0'; the end is 0. */
 static int next_of_name(const char **s)
 {
 	if (!**s || **s == ':')
@@ -256,7 +255,7 @@ static int next_of_name(const char **s)
 	return '0';
 }
 
-/* 0: hosts of one group, that is with names that differ in numbers only. */
+/* Compare names without their numbers; 0: hosts of one group. */
 static int compare_groups(const char *a, const char *b)
 {
 	int x, y;
@@ -267,17 +266,17 @@ static int compare_groups(const char *a, const char *b)
 	return x - y;
 }
 
-/* Puts those of a group side by side, and in it those of a host. */
+/* Order hosts by group, and ranks of a group by host. */
 static int compare_keys(const char *a, const char *b)
 {
 	const int group = compare_groups(a, b);
 	return group ? group : strcmp(a, b);
 }
 
-/* Does one rank tell of another? From near to far: the same key, host, group of hosts, any. */
+/* How much two ranks have in common, from near to far. */
 enum { SAME_KEY, SAME_HOST, SAME_GROUP, ANY, LIKENESSES };
 
-static bool tells_of(int how, const char *a, const char *b)
+static bool is_like(int how, const char *a, const char *b)
 {
 	const char *place = strrchr(a, ':');
 	switch (how) {
@@ -293,9 +292,9 @@ static bool tells_of(int how, const char *a, const char *b)
 	}
 }
 
-/* ---------------------------------------------------------------------------------- their costs */
+/* ---------------------------------------------------------------------------------------- costs */
 
-/* A model of one run_part of runs, and its cost once it was asked for. */
+/* A model of one run_part, and its cost once it was needed. */
 typedef struct known_rank {
 	const char *key;
 	const hetpart_model *model;
@@ -339,13 +338,13 @@ static hetpart_status find_known(wisdom *w, run_part of, known_ranks *k)
 	return HETPART_OK;
 }
 
-/* Those that tell of a rank, side by side. */
-static known_ranks who_tells(const known_ranks *k, const char *key)
+/* Return the known ranks that have most in common with a rank; they are side by side. */
+static known_ranks nearest(const known_ranks *k, const char *key)
 {
 	known_ranks found = { k->at, 0 };
 	for (int how = SAME_KEY; how < LIKENESSES && !found.n; how++)
 		for (size_t i = 0; i < k->n; i++)
-			if (tells_of(how, key, k->at[i].key)) {
+			if (is_like(how, key, k->at[i].key)) {
 				if (!found.n)
 					found.at = &k->at[i];
 				found.n++;
@@ -353,7 +352,7 @@ static known_ranks who_tells(const known_ranks *k, const char *key)
 	return found;
 }
 
-/* Seconds for n records at the mean of their speeds. */
+/* Return the seconds of n records at the mean of their speeds. */
 static double mean_s(const known_ranks *k, uint64_t n)
 {
 	double per_s = 0;
@@ -362,7 +361,7 @@ static double mean_s(const known_ranks *k, uint64_t n)
 	return (double)k->n / per_s;
 }
 
-/* The cost of a rank that has cpus processors, from those that tell of it, for up to n records. */
+/* Find the cost of a rank with cpus processors, from known ranks, for up to n records. */
 static hetpart_status mean_cost(const known_ranks *k, double cpus, uint64_t n, hetpart_cost **out,
 				hetpart_err *he)
 {
@@ -446,7 +445,6 @@ void wisdom_free(wisdom *w)
 	free(w);
 }
 
-/* Ranks that are alike have the same cost. */
 static hetpart_status find_costs(wisdom *w, run_part of, const known_ranks *k, uint64_t n,
 				 hetpart_err *he)
 {
@@ -455,7 +453,7 @@ static hetpart_status find_costs(wisdom *w, run_part of, const known_ranks *k, u
 	for (size_t i = 0; i < w->p; i++) {
 		const wisdom_rank *r = w->order[i], *prev = i ? w->order[i - 1] : r;
 		if (i == 0 || strcmp(prev->key, r->key) != 0)
-			by = who_tells(k, r->key);
+			by = nearest(k, r->key);
 		if (by.at != last.at || by.n != last.n || prev->cpus < r->cpus ||
 		    prev->cpus > r->cpus) {
 			const hetpart_status st = mean_cost(&by, r->cpus, n, &cost, he);
@@ -480,7 +478,7 @@ status wisdom_costs(wisdom *w, run_part of, uint64_t n, const hetpart_cost *cons
 		*out = st == HETPART_OK ? (const hetpart_cost *const *)w->cost[of] : NULL;
 	}
 	known_ranks_free(&k);
-	if (st == HETPART_EINVAL || st == HETPART_ERANGE) /* costs that are no costs */
+	if (st == HETPART_EINVAL || st == HETPART_ERANGE) /* times that give no valid cost */
 		return ST_OK;
 	return shares_status(st, &he, e);
 }
