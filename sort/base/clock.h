@@ -13,7 +13,7 @@ static inline double now_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The time, and the processor time of this process until then, its own and the system's for it. */
+/* The time, and the processor time of this process until then: its own and the system's. */
 typedef struct moment {
 	double at_s, user_s, system_s;
 } moment;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The texts of keys, and their one form: what orders alike is the same layout, and a key that comes
- * down to one piece of ascending bytes has no fields, which sorts fastest. Pure. */
+/* The texts of keys, and their one form: keys that define the same order have the same layout. A
+ * key of one piece of ascending bytes has no fields, which sorts fastest. Pure. */
 #include "layout.h"
 
 #include <endian.h>
@@ -32,8 +32,8 @@ static bool ends(const char *s)
 	return !*s || *s == ',';
 }
 
-/* Read the number that is the word at s, or a greater one that is too large as well. Return its
- * end; NULL: it is no number. */
+/* Read the word at s if it is a number. A very large number may become another one that is too
+ * large as well. Return its end; NULL: not a number. */
 static const char *read_number(const char *s, uint32_t *v)
 {
 	const char *const first = s;
@@ -42,8 +42,8 @@ static const char *read_number(const char *s, uint32_t *v)
 	return s != first && ends(s) ? s : NULL;
 }
 
-/* If the next word is a type, "u64le" for instance: its name and the order of its bytes, move *s
- * to the end of it. */
+/* Read the next word if it is a type with the order of its bytes, "u64le" for instance. Move *s to
+ * its end. */
 static void read_type(const char **s, key_field *f, uint32_t *bytes)
 {
 	for (size_t i = 0; **s && i < TYPES; i++) {
@@ -119,7 +119,7 @@ static status check_fields(const layout *l, err *e)
 	return ST_OK;
 }
 
-/* Numbers that order as their bytes are bytes; bytes that follow each other are one field. */
+/* Turn numbers that sort like their bytes into bytes, and join bytes that follow each other. */
 static void join_fields(layout *l)
 {
 	uint32_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the key lies in a record, and how it orders: as one piece of bytes, or as fields, each of
- * bytes or a number, ascending or descending. kernel/key.h compares keys by it. */
+/* The place of the key in a record, and its order: the key is one piece of bytes, or fields, each
+ * of bytes or a number, ascending or descending. kernel/key.h compares keys by it. */
 #ifndef HETSORT_BASE_LAYOUT_H
 #define HETSORT_BASE_LAYOUT_H
 
@@ -36,11 +36,11 @@ typedef struct key_field {
 	uint8_t unused; /* 0 */
 } key_field;
 
-/* How a number is read, so that it compares as one without a sign: 8 bytes of the record, shifted
+/* How a number is read, so that it compares as an unsigned number: 8 bytes of the record, shifted
  * so that the number is on top; then bits are flipped. */
 typedef struct key_lead {
 	uint64_t flip;     /* these bits always, */
-	uint64_t negative; /* and these where the topmost is set */
+	uint64_t negative; /* and these if the topmost is set */
 	uint32_t at;
 	uint8_t down, up;
 	uint8_t little;
@@ -62,30 +62,30 @@ typedef struct layout {
 		.record_bytes = (record), .key_off = (off), .key_bytes = (key) \
 	}
 
-/* layout_add_field - OFF,LEN[,TYPE][,desc] as one field more; LEN may be missing where TYPE is a
- * number. NULL, or what is wrong with the text or the number of fields. */
+/* layout_add_field - add a field OFF,LEN[,TYPE][,desc]; LEN may be missing if TYPE is a number.
+ * Return NULL, or the fault of the text or the number of fields. */
 const char *layout_add_field(layout *l, const char *text);
 
-/* layout_settle - after the last field: checks sizes, turns directions round where `reverse`, and
- * brings fields into the form that is the same for all ways to write it. Without fields, key_off
- * and key_bytes are what is checked. */
+/* layout_settle - check sizes, reverse directions if asked to, and bring fields into a form that is
+ * the same for all ways to write it. Call it after the last field. Without fields, check key_off
+ * and key_bytes. */
 status layout_settle(layout *l, bool reverse, err *e);
 
-/* layout_parse - a settled layout from the texts of its fields, separated by a space. */
+/* layout_parse - make a settled layout from the texts of its fields, separated by a space. */
 status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e);
 
-/* layout_key_text - the key as layout_parse takes it. */
+/* layout_key_text - write the key in the form of layout_parse. */
 const char *layout_key_text(const layout *l, char text[KEY_TEXT_BYTES]);
 
-/* layout_fields_text - the same; NULL without fields, where key_off and key_bytes say all. */
+/* layout_fields_text - the same; NULL without fields, when key_off and key_bytes are the key. */
 const char *layout_fields_text(const layout *l, char text[KEY_TEXT_BYTES]);
 
-/* layout_restore - a settled layout from what a file states of it, and layout_fields_text. False:
- * it is impossible. */
+/* layout_restore - make a settled layout from numbers and the layout_fields_text of a file. Return
+ * false if it is impossible. */
 bool layout_restore(layout *l, int64_t record_bytes, int64_t key_off, int64_t key_bytes,
 		    const char *fields);
 
-/* layout_equal - do both order alike? */
+/* layout_equal - do both define the same order? */
 bool layout_equal(const layout *a, const layout *b);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Buffers straight from the kernel: first touch of fresh memory costs as much as a sort, so large
- * ones ask for huge pages, and freeing returns them at once (the next phase needs the room). */
+/* Large buffers come directly from the kernel. The first touch of fresh memory costs as much as a
+ * sort, so they ask for huge pages. Freeing returns them at once: the next phase needs the room. */
 #include "mem.h"
 #include "progress.h"
 #include "size.h"
@@ -10,13 +10,13 @@
 
 enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 4096, LINE_BYTES = 64 };
 
-/* Stands before each array, so that freeing it does not take its size. */
+/* Stands before each array, so that callers of mem_free need not know its size. */
 typedef struct array_header {
 	size_t bytes; /* of the array */
 	void *start;  /* as it was allocated */
 } array_header;
 
-/* At most what lies before an array. The header of a large array has a page to itself. */
+/* Return the room for the header and alignment of an array. A large array has a page for it. */
 static size_t room_before(size_t bytes)
 {
 	return bytes >= LARGE_BYTES ? PAGE_BYTES : sizeof(array_header) + LINE_BYTES;
@@ -27,7 +27,7 @@ static void *large(size_t bytes)
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
-	(void)madvise(p, bytes, MADV_HUGEPAGE); /* a hint: without it things are only slower */
+	(void)madvise(p, bytes, MADV_HUGEPAGE); /* a hint: without it, work is only slower */
 	return p;
 }
 
@@ -51,7 +51,7 @@ void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 	size_t bytes, room;
 	unsigned char *start = NULL;
 	if (!size_mul(n, size, &bytes))
-		bytes = SIZE_MAX; /* no machine has it */
+		bytes = SIZE_MAX; /* no machine has that */
 	if (!__builtin_add_overflow(bytes, room_before(bytes), &room))
 		start = bytes >= LARGE_BYTES ? large(room) : calloc(room, 1);
 	if (!start) {

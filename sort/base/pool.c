@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A thread takes over what its starter has in memory of its own: whom it counts for, and where it
- * records what it does. */
+/* A thread inherits from its starter the rank that it counts for, and the trace that it records in.
+ */
 typedef struct birth {
 	const char *name;
 	void *(*work)(void *);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kernel refuses a set that is smaller than its own, so the set grows until it is taken: there
- * are machines with more processors than a cpu_set_t holds. */
+/* The kernel refuses a set that is smaller than its own, so the set grows until the kernel takes
+ * it: some machines have more processors than a cpu_set_t holds. */
 #include "processors.h"
 
 #include <errno.h>

@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 typedef struct processors {
-	uint32_t count;    /* that the thread may use; 0: the system does not tell */
-	uint32_t online;   /* of the machine; 0: the system does not tell */
-	uint64_t set_hash; /* of the set: equal for threads that may use the same ones */
+	uint32_t count;    /* that the thread may use; 0: not known */
+	uint32_t online;   /* of the machine; 0: not known */
+	uint64_t set_hash; /* equal for threads that may use the same processors */
 } processors;
 
 processors processors_find(void);
 
-/* processors_usable - how many that is: without an answer those of the machine, at least 1.
- * processors_count - of the calling thread. */
+/* processors_usable - return how many p has; if not known, those of the machine, at least 1.
+ * processors_count - return the same for the calling thread. */
 unsigned processors_usable(const processors *p);
 unsigned processors_count(void);
 

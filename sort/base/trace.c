@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A lane is what one thread at a time records into; the next thread of the same name takes it over,
- * so there are as many as threads that work at the same time. Memory: 40 bytes for each row. */
+/* One thread at a time records into a lane. The next thread of the same name takes it over, so
+ * there are only lanes for threads that work at the same time. Memory: 40 bytes for each row. */
 #include "trace.h"
 #include "clock.h"
 
@@ -15,13 +15,13 @@ enum {
 	MOST_SPANS = 2048,
 	PHASES_MOST = 32,
 	SAMPLES_MOST = 256,
-	FIRST_US = 8, /* what is taken together at first */
+	FIRST_US = 8, /* longest span to merge, at first */
 };
 
 typedef struct span {
 	uint64_t at_us, end_us, busy_us;
 	uint32_t spans;
-	uint16_t phase; /* what begins on either side of a phase's border stays apart */
+	uint16_t phase; /* spans of different phases are never merged */
 	uint8_t kind;
 } span;
 
@@ -29,7 +29,7 @@ typedef struct lane {
 	const char *name;
 	bool busy;
 	pthread_mutex_t lock; /* for what follows */
-	uint64_t least_us;    /* spans that last no longer together become one */
+	uint64_t least_us;    /* neighbours that are no longer than this become one */
 	unsigned n;
 	span *of;
 } lane;
@@ -40,7 +40,7 @@ struct trace {
 	unsigned spans; /* of each lane */
 	rank_progress *counts;
 	trace *next;
-	pthread_mutex_t lock; /* for what follows, but what is in lanes */
+	pthread_mutex_t lock; /* for what follows, except the contents of lanes */
 	lane lane[LANES];
 	unsigned lanes;
 	trace_row phase[PHASES_MOST];
@@ -76,7 +76,7 @@ static uint64_t us(const trace *t, double at_s)
 
 /* ------------------------------------------------------------------------------------- spans */
 
-/* As one, of the kind that took longer. */
+/* Merge two spans into one of the kind that took longer. */
 static span together(const span *a, const span *b)
 {
 	const bool first = a->end_us - a->at_us >= b->end_us - b->at_us;
@@ -93,7 +93,7 @@ static bool belong_together(const span *a, const span *b, uint64_t least_us)
 	return a->phase == b->phase && b->end_us - a->at_us <= least_us;
 }
 
-/* How many are left of n. */
+/* Return how many of n spans are left. */
 static unsigned merge_short(span *s, unsigned n, uint64_t least_us)
 {
 	unsigned k = 0;
@@ -105,8 +105,8 @@ static unsigned merge_short(span *s, unsigned n, uint64_t least_us)
 	return n ? k + 1 : 0;
 }
 
-/* So that no more than `most` are left: longer and longer ones count as short. In the end what is
- * left is one for each phase, and then the last ones go. */
+/* Merge longer and longer spans until at most `most` are left. If one for each phase is still too
+ * many, drop the last ones. */
 static unsigned shrink(span *s, unsigned n, unsigned most, uint64_t *least_us)
 {
 	for (; n > most && *least_us < UINT64_MAX / 2; *least_us *= 2)
@@ -130,7 +130,7 @@ static void add_span(trace *t, lane *l, span s)
 
 /* ----------------------------------------------------------------------------------- counters */
 
-/* Where there are many, every second one will do. */
+/* Keep every second sample. */
 static void thin_out(trace *t)
 {
 	for (unsigned i = 0; 2 * i < t->samples; i++)
@@ -151,7 +151,7 @@ static trace_row counts_at(trace *t, uint64_t at_us)
 static void sample_counts(trace *t, uint64_t at_us)
 {
 	if (pthread_mutex_trylock(&t->lock) != 0)
-		return; /* another thread does it */
+		return; /* another thread samples */
 	if (at_us >= t->next_us) {
 		if (t->samples == SAMPLES_MOST) {
 			thin_out(t);
@@ -186,7 +186,7 @@ void trace_end(trace_kind kind, double begun_s)
 	sample_counts(t, end_us);
 }
 
-/* Under the lock. One that no thread uses, of this name, or a new one; NULL: there is none. */
+/* Return an unused lane of this name, or a new one; NULL: none. Called under the lock. */
 static lane *take_lane(trace *t, const char *name)
 {
 	for (unsigned i = 0; i < t->lanes; i++)
@@ -366,7 +366,7 @@ static void put_lane(const trace *t, lane *l, rows *r, unsigned most)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Every part has rows for itself, so that none crowds out what follows. */
+/* Every part has its own rows, so no part takes the room of the next. */
 void trace_rows(trace *t, trace_row *to, unsigned most, double now)
 {
 	rows r = { to, to + most };
