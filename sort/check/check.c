@@ -1,38 +1,260 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Threads take chunks in order, look at each by themselves, and join what they saw in the same
- * order: so the first disorder is the first, and where two chunks meet their records are compared,
- * of whatever files they are. */
+/* Threads take chunks of the input in order, look at each one without a lock, and join what they
+ * have seen in the same order. So the first disorder is found, and where two chunks meet their
+ * records are compared, even across files.
+ *
+ * The places of a file's chunks are handed out under the lock, but read without it. A stream is
+ * read under the lock, because its end shows only while it is read. A file is open only while
+ * chunks of it are read: there may be more files than a process can have open. */
 #include "check.h"
+#include "base/minmax.h"
 #include "base/pool.h"
 #include "base/processors.h"
+#include "base/size.h"
+#include "io/file.h"
+#include "io/io_fd.h"
 #include "order.h"
-#include "source.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { WAITING = 2 }; /* threads more than look, so that the disk always has work */
+enum {
+	WAITING = 2, /* threads more than processors, so that the disk always has work */
+	CHUNK_BYTES = 4 << 20,
+	CACHED_CHUNK_BYTES = 512 << 10, /* stays in the processor's cache until it is looked at */
+};
+
+typedef struct source_file {
+	io_fd fd;
+	size_t users; /* chunks that threads have */
+	uint64_t taken;
+	bool complete;       /* all of it is taken */
+	unsigned char *held; /* of a stream: the last bytes that came, which may be its trailer */
+	size_t held_bytes;
+} source_file;
+
+typedef struct source {
+	input *in;
+	layout lay;
+	direct_io direct;
+	size_t chunk, cached_chunk; /* records; cached: of a file that the page cache may hold */
+	size_t room;                /* bytes of a buffer for any chunk */
+	size_t trailer_bytes;       /* of streams */
+	uint64_t end;               /* of the records that are taken */
+	source_file *file;
+	pthread_mutex_t lock; /* for all below, and for the files */
+	size_t at;            /* the file that the next chunk is of */
+	uint64_t chunks;      /* taken */
+} source;
+
+/* Consecutive records of one file. */
+typedef struct source_chunk {
+	uint64_t number; /* of the chunk */
+	size_t file;
+	uint64_t first; /* the file's records before it */
+	size_t n;       /* at least 1 */
+	unsigned char *recs;
+} source_chunk;
 
 typedef struct checking {
 	const check_plan *p;
 	check_result *r;
 	source from;
-	unsigned char **buffer; /* [threads] */
-	unsigned threads;
-	pthread_mutex_t lock; /* for what follows, and *r */
+	unsigned char *buffers; /* of from.room bytes each, one per thread */
+	atomic_bool stop;
+	pthread_mutex_t lock; /* for all below, and *r */
 	pthread_cond_t turn;
 	uint64_t joined; /* chunks */
-	bool stop;
 	err e;
 } checking;
 
-static unsigned char *record_at(const checking *k, const source_chunk *c, size_t i)
+/* ------------------------------------------------------------------------------ the chunks */
+
+/* Skip the header of a stream. */
+static status skip_header(const input_file *f, const source_file *o, source_chunk *c, size_t room,
+			  err *e)
 {
-	return c->recs + i * k->p->lay.record_bytes;
+	status rc = ST_OK;
+	for (uint64_t left = f->frame.header_bytes; rc == ST_OK && left > 0;) {
+		const size_t n = (size_t)u64_min(left, room);
+		size_t got;
+		rc = file_read_some(o->fd.fd, c->recs, n, &got, f->path, e);
+		if (rc == ST_OK && got < n)
+			rc = err_set(e, ST_REFUSED, "input %s ends within its header",
+				     quoted(f->path));
+		left -= n;
+	}
+	return rc;
 }
+
+static status open_file(source *s, const input_file *f, source_file *o, source_chunk *c, err *e)
+{
+	const size_t bytes = s->lay.record_bytes;
+	status rc = input_open(f, f->is_stream, &o->fd.fd, e);
+	if (rc == ST_OK && f->is_stream)
+		rc = skip_header(f, o, c, s->chunk * bytes, e);
+	else if (rc == ST_OK)
+		io_fd_will_read(&o->fd, s->direct, f->frame.header_bytes, f->count * bytes);
+	return rc;
+}
+
+static void close_file(source_file *o)
+{
+	if (o->fd.fd >= 0)
+		close(o->fd.fd);
+	if (o->fd.direct >= 0)
+		close(o->fd.direct);
+	o->fd = (io_fd)IO_FD_NONE;
+}
+
+/* Read what follows the records of --records, and refuse a trailer of another size. */
+static status skip_rest(const source *s, const input_file *f, const source_file *o, source_chunk *c,
+			err *e)
+{
+	const size_t room = s->chunk * s->lay.record_bytes;
+	const uint64_t wanted = s->in->frame.trailer_bytes;
+	uint64_t rest = 0;
+	status rc = ST_OK;
+	for (size_t got = room; rc == ST_OK && got == room; rest += got)
+		rc = file_read_some(o->fd.fd, c->recs, room, &got, f->path, e);
+	if (rc == ST_OK && wanted && rest != wanted)
+		rc = err_set(e, ST_REFUSED,
+			     "input %s has %" PRIu64 " byte%s after its %" PRIu64
+			     " records (--skip-trailer=%" PRIu64 ")",
+			     quoted(f->path), rest, plural(rest), f->frame.records, rest);
+	return rc;
+}
+
+static status read_exactly(const source *s, const input_file *f, const source_file *o,
+			   source_chunk *c, err *e)
+{
+	const size_t bytes = s->lay.record_bytes;
+	const size_t n = (size_t)u64_min(s->chunk, f->frame.records - o->taken);
+	size_t got;
+	if (n == 0)
+		return skip_rest(s, f, o, c, e);
+	const status rc = file_read_some(o->fd.fd, c->recs, n * bytes, &got, f->path, e);
+	if (rc != ST_OK)
+		return rc;
+	c->n = n;
+	return got == n * bytes
+		       ? ST_OK
+		       : err_set(e, ST_REFUSED,
+				 "input %s ends after %" PRIu64 " records, before the %" PRIu64
+				 " of --records",
+				 quoted(f->path), o->taken + got / bytes, f->frame.records);
+}
+
+/* Read the next records of a stream; c->n is 0 at its end. The last bytes that came are held until
+ * others follow them, because they may be the trailer. */
+static status read_stream(const source *s, const input_file *f, source_file *o, source_chunk *c,
+			  err *e)
+{
+	const size_t bytes = s->lay.record_bytes, trailer = s->trailer_bytes;
+	size_t got;
+	if (f->frame.records)
+		return read_exactly(s, f, o, c, e);
+	memcpy(c->recs, o->held, o->held_bytes);
+	const status rc =
+		file_read_some(o->fd.fd, c->recs + o->held_bytes,
+			       trailer + s->chunk * bytes - o->held_bytes, &got, f->path, e);
+	if (rc != ST_OK)
+		return rc;
+	got += o->held_bytes;
+	if (got < trailer)
+		return err_set(e, ST_REFUSED, "input %s ends within its trailer", quoted(f->path));
+	got -= trailer;
+	c->n = got / bytes;
+	o->held_bytes = trailer;
+	memcpy(o->held, c->recs + got, trailer);
+	return got % bytes == 0
+		       ? ST_OK
+		       : err_set(e, ST_REFUSED, "input %s ends with a partial record of %zu byte%s",
+				 quoted(f->path), got % bytes, plural(got % bytes));
+}
+
+/* Under the lock: take the next records of the file that is due; c->n is 0 at its end. */
+static status take_of_file(source *s, source_chunk *c, err *e)
+{
+	input_file *f = &s->in->file[s->at];
+	source_file *o = &s->file[s->at];
+	const uint64_t count = f->first < s->end ? u64_min(f->count, s->end - f->first) : 0;
+	status rc = ST_OK;
+	*c = (source_chunk){
+		.number = s->chunks, .file = s->at, .first = o->taken, .recs = c->recs
+	};
+	if (o->fd.fd < 0 && (f->is_stream || o->taken < count))
+		rc = open_file(s, f, o, c, e);
+	if (rc == ST_OK && f->is_stream)
+		rc = read_stream(s, f, o, c, e);
+	else if (rc == ST_OK && o->taken < count)
+		c->n = (size_t)u64_min(o->fd.direct < 0 ? s->cached_chunk : s->chunk,
+				       count - o->taken);
+	o->taken += c->n;
+	o->complete = rc != ST_OK || (f->is_stream ? c->n == 0 : o->taken >= count);
+	if (o->complete && c->n == 0 && o->users == 0)
+		close_file(o);
+	return rc;
+}
+
+static status take_next(source *s, source_chunk *c, err *e)
+{
+	status rc = ST_OK;
+	c->n = 0;
+	while (rc == ST_OK && c->n == 0 && s->at < s->in->files) {
+		rc = take_of_file(s, c, e);
+		s->at += rc == ST_OK && c->n == 0;
+	}
+	if (rc != ST_OK) /* no thread gets more */
+		s->at = s->in->files;
+	if (rc == ST_OK && c->n > 0) {
+		s->chunks++;
+		s->file[c->file].users++;
+	}
+	return rc;
+}
+
+/* Take the next chunk, with its records in buf. Return false at the end or on failure, with e set.
+ * After the last chunk of a file release_chunk() closes it. */
+static bool take_chunk(source *s, unsigned char *buf, source_chunk *c, err *e)
+{
+	const uint32_t bytes = s->lay.record_bytes;
+	c->recs = buf + (size_t)(-(uintptr_t)buf % IO_FD_ALIGN);
+	pthread_mutex_lock(&s->lock);
+	const status rc = take_next(s, c, e);
+	pthread_mutex_unlock(&s->lock);
+	if (rc != ST_OK || c->n == 0)
+		return false;
+	const input_file *f = &s->in->file[c->file];
+	if (f->is_stream)
+		return true;
+	const uint64_t offset = f->frame.header_bytes + c->first * bytes;
+	c->recs += offset % IO_FD_ALIGN;
+	(void)io_fd_read_at(&s->file[c->file].fd, c->recs, c->n * bytes, offset, f->path, e);
+	return true;
+}
+
+/* Release a chunk; fail (ST_IO) if it was the last one and its file has changed. */
+static void release_chunk(source *s, const source_chunk *c, err *e)
+{
+	const input_file *f = &s->in->file[c->file];
+	source_file *o = &s->file[c->file];
+	pthread_mutex_lock(&s->lock);
+	const bool last = --o->users == 0 && o->complete;
+	if (last && !f->is_stream)
+		(void)input_unchanged(f, o->fd.fd, e);
+	if (last)
+		close_file(o);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* --------------------------------------------------------------------------------- the looks */
 
 static check_place place_of(const checking *k, const source_chunk *c, size_t i)
 {
-	return (check_place){ k->from.in->file[c->file].path, c->first + i, record_at(k, c, i) };
+	return (check_place){ k->from.in->file[c->file].path, c->first + i,
+			      c->recs + i * k->p->lay.record_bytes };
 }
 
 static void keep(const checking *k, check_place *to, check_place from)
@@ -50,7 +272,7 @@ static void note_disorder(checking *k, check_place before, check_place at)
 	r->in_order = false;
 	keep(k, &r->before, before);
 	keep(k, &r->at, at);
-	k->stop = !k->p->sum;
+	atomic_store(&k->stop, !k->p->sum);
 }
 
 /* Under the lock, in the order of the chunks. */
@@ -70,23 +292,6 @@ static void join(checking *k, const source_chunk *c, const order_seen *seen, che
 	keep(k, &r->last, place_of(k, c, c->n - 1));
 }
 
-static void join_in_turn(checking *k, const source_chunk *c, const order_seen *seen, checksum sum,
-			 const err *e)
-{
-	pthread_mutex_lock(&k->lock);
-	while (k->joined != c->number)
-		pthread_cond_wait(&k->turn, &k->lock);
-	if (e->code != ST_OK)
-		err_set(&k->e, e->code, "%s", e->text);
-	if (k->e.code != ST_OK)
-		k->stop = true;
-	else
-		join(k, c, seen, sum);
-	k->joined++;
-	pthread_cond_broadcast(&k->turn);
-	pthread_mutex_unlock(&k->lock);
-}
-
 static void look_at(checking *k, const source_chunk *c, err *e)
 {
 	const layout *l = &k->p->lay;
@@ -94,27 +299,22 @@ static void look_at(checking *k, const source_chunk *c, err *e)
 	checksum sum = { 0, 0 };
 	if (e->code == ST_OK)
 		seen = order_look(l, c->recs, c->n, k->p->unique);
-	if (e->code == ST_OK && k->p->sum)
+	if (e->code == ST_OK && k->p->sum) {
 		sum = checksum_records(c->recs, c->n, l->record_bytes);
-	if (e->code == ST_OK && k->p->sum)
 		input_note_read(&k->from.in->file[c->file], c->n, sum);
-	source_give(&k->from, c, e);
-	join_in_turn(k, c, &seen, sum, e);
-}
-
-static bool goes_on(checking *k)
-{
+	}
+	release_chunk(&k->from, c, e);
 	pthread_mutex_lock(&k->lock);
-	const bool yes = !k->stop;
-	pthread_mutex_unlock(&k->lock);
-	return yes;
-}
-
-static void note_failure(checking *k, const err *e)
-{
-	pthread_mutex_lock(&k->lock);
-	if (e->code != ST_OK)
-		err_set(&k->e, e->code, "%s", e->text);
+	while (k->joined != c->number)
+		pthread_cond_wait(&k->turn, &k->lock);
+	if (k->e.code == ST_OK)
+		k->e = *e;
+	if (k->e.code != ST_OK)
+		atomic_store(&k->stop, true);
+	else
+		join(k, c, &seen, sum);
+	k->joined++;
+	pthread_cond_broadcast(&k->turn);
 	pthread_mutex_unlock(&k->lock);
 }
 
@@ -123,66 +323,77 @@ static void work(void *checking_, unsigned worker)
 	checking *k = checking_;
 	err e = { ST_OK, "" };
 	source_chunk c;
-	while (goes_on(k) && source_take(&k->from, k->buffer[worker], &c, &e))
+	while (!atomic_load(&k->stop) &&
+	       take_chunk(&k->from, k->buffers + worker * k->from.room, &c, &e))
 		look_at(k, &c, &e);
-	note_failure(k, &e);
+	pthread_mutex_lock(&k->lock);
+	if (k->e.code == ST_OK)
+		k->e = e;
+	pthread_mutex_unlock(&k->lock);
 }
 
-static status alloc(checking *k, mem *m, err *e)
+static status take_memory(checking *k, unsigned threads, mem *m, err *e)
 {
+	source *s = &k->from;
 	check_result *r = k->r;
-	unsigned char **const rec[] = { &r->before.rec, &r->at.rec, &r->first.rec, &r->last.rec };
-	k->buffer = mem_array(m, k->threads, sizeof *k->buffer, "threads", e);
-	status rc = k->buffer ? ST_OK : ST_RESOURCE;
-	for (unsigned i = 0; rc == ST_OK && i < k->threads; i++) {
-		k->buffer[i] = mem_array(m, source_room(&k->from), 1, "records", e);
-		rc = k->buffer[i] ? ST_OK : ST_RESOURCE;
-	}
-	for (size_t i = 0; rc == ST_OK && i < sizeof rec / sizeof *rec; i++) {
-		*rec[i] = mem_array(m, 1, k->p->lay.record_bytes, "a record", e);
-		rc = *rec[i] ? ST_OK : ST_RESOURCE;
-	}
-	return rc;
-}
-
-static void free_memory(checking *k, mem *m)
-{
-	for (unsigned i = 0; k->buffer && i < k->threads; i++)
-		mem_free(m, k->buffer[i]);
-	mem_free(m, k->buffer);
-}
-
-static void look_at_all(checking *k)
-{
-	pthread_mutex_init(&k->lock, NULL);
-	pthread_cond_init(&k->turn, NULL);
-	pool_run(k->threads, work, k);
-	pthread_cond_destroy(&k->turn);
-	pthread_mutex_destroy(&k->lock);
+	const size_t bytes = s->lay.record_bytes;
+	s->file = mem_array(m, s->in->files, sizeof *s->file, "files", e);
+	for (size_t i = 0; s->file && i < s->in->files; i++)
+		s->file[i].fd = (io_fd)IO_FD_NONE;
+	for (size_t i = 0; s->file && i < s->in->files; i++)
+		if (s->in->file[i].is_stream &&
+		    !(s->file[i].held = mem_array(m, s->trailer_bytes, 1, "a trailer", e)))
+			return ST_RESOURCE;
+	k->buffers = mem_array(m, threads, s->room, "records", e);
+	r->recs = mem_array(m, 4, bytes, "records", e);
+	if (!s->file || !k->buffers || !r->recs)
+		return ST_RESOURCE;
+	r->before.rec = r->recs;
+	r->at.rec = r->recs + bytes;
+	r->first.rec = r->recs + 2 * bytes;
+	r->last.rec = r->recs + 3 * bytes;
+	return ST_OK;
 }
 
 status check_order(input *in, const check_plan *p, mem *m, check_result *r, err *e)
 {
-	checking k = { .p = p, .r = r, .e = { ST_OK, "" } };
+	const unsigned threads = (p->threads ? p->threads : processors_count()) + WAITING;
+	const uint32_t bytes = p->lay.record_bytes;
+	checking k = { .p = p,
+		       .r = r,
+		       .from = { .in = in,
+				 .lay = p->lay,
+				 .direct = p->direct,
+				 .chunk = io_fd_chunk_recs(bytes, CHUNK_BYTES),
+				 .cached_chunk = io_fd_chunk_recs(bytes, CACHED_CHUNK_BYTES) } };
+	source *s = &k.from;
 	*r = (check_result){ .in_order = true };
-	k.threads = (p->threads ? p->threads : processors_count()) + WAITING;
-	status rc = source_open(&k.from, m, in, &p->lay, p->direct, e);
-	source_limit(&k.from, p->first, p->n);
+	if (in->streams && in->frame.records == 0)
+		s->trailer_bytes = (size_t)in->frame.trailer_bytes;
+	s->room = s->trailer_bytes + s->chunk * bytes + 2 * IO_FD_ALIGN;
+	if (__builtin_add_overflow(p->first, p->n, &s->end))
+		s->end = UINT64_MAX;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&k.lock, NULL);
+	pthread_cond_init(&k.turn, NULL);
+	status rc = take_memory(&k, threads, m, e);
+	for (size_t i = 0; rc == ST_OK && i < in->files; i++) {
+		const input_file *f = &in->file[i];
+		if (!f->is_stream && p->first > f->first)
+			s->file[i].taken = u64_min(p->first - f->first, f->count);
+	}
 	if (rc == ST_OK)
-		rc = alloc(&k, m, e);
-	if (rc == ST_OK)
-		look_at_all(&k);
+		pool_run(threads, work, &k);
 	if (rc == ST_OK && k.e.code != ST_OK)
 		rc = err_set(e, k.e.code, "%s", k.e.text);
-	source_close(&k.from, m);
-	free_memory(&k, m);
+	for (size_t i = 0; s->file && i < in->files; i++) {
+		close_file(&s->file[i]);
+		mem_free(m, s->file[i].held);
+	}
+	mem_free(m, s->file);
+	mem_free(m, k.buffers);
+	pthread_cond_destroy(&k.turn);
+	pthread_mutex_destroy(&k.lock);
+	pthread_mutex_destroy(&s->lock);
 	return rc == ST_OK && !r->in_order ? ST_INVALID : rc;
-}
-
-void check_free(check_result *r, mem *m)
-{
-	mem_free(m, r->before.rec);
-	mem_free(m, r->at.rec);
-	mem_free(m, r->first.rec);
-	mem_free(m, r->last.rec);
 }

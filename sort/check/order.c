@@ -1,39 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers compare as numbers of 64 bits with a sign. Floats are a sign and a magnitude: negative
- * ones count down from -1, so -0 is just below +0, and a NaN is beyond infinity. */
+/* Numbers compare as signed numbers of 64 bits. Floats are a sign and a magnitude. Negative floats
+ * count down from -1, so -0 is just below +0, and a NaN is beyond infinity. */
 #include "order.h"
 
 #include <string.h>
 
-/* The field's bits, whatever the order of its bytes. */
-static inline uint64_t bits_of(const key_field *f, const unsigned char *p)
-{
-	uint64_t v = 0;
-	if (f->little)
-		for (uint32_t i = f->bytes; i > 0; i--)
-			v = v << 8 | p[i - 1];
-	else
-		for (uint32_t i = 0; i < f->bytes; i++)
-			v = v << 8 | p[i];
-	return v;
-}
-
-/* The same where the machine has a number of that width and byte order. */
+/* Return the field's bits, by one load if the machine has a number of that width and byte order. */
 static inline uint64_t number_at(const key_field *f, const unsigned char *p)
 {
-	uint64_t eight;
+	const bool native = f->little == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	uint64_t v = 0;
 	uint32_t four;
-	if (f->little != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__))
-		return bits_of(f, p);
-	if (f->bytes == sizeof eight) {
-		memcpy(&eight, p, sizeof eight);
-		return eight;
+	if (native && f->bytes == sizeof v) {
+		memcpy(&v, p, sizeof v);
+		return v;
 	}
-	if (f->bytes == sizeof four) {
+	if (native && f->bytes == sizeof four) {
 		memcpy(&four, p, sizeof four);
 		return four;
 	}
-	return bits_of(f, p);
+	for (uint32_t i = 0; i < f->bytes; i++)
+		v = v << 8 | p[f->little ? f->bytes - 1 - i : i];
+	return v;
 }
 
 static inline int64_t signed_of(const key_field *f, uint64_t bits)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How keys order, for whom judges what was sorted: each field is read as the number that it is.
- * Shares nothing with kernel/key.h, which the sort goes by: what is wrong there shows here. Pure.
+/* The order of keys for the check of sorted records: each field is read as the number that it is.
+ * It shares no code with kernel/key.h, which the sort uses, so that a fault there shows here. Pure.
  */
 #ifndef HETSORT_CHECK_ORDER_H
 #define HETSORT_CHECK_ORDER_H
@@ -9,25 +9,23 @@
 
 #include <stddef.h>
 
-/* order_compare - below 0, 0 or above 0, as record a belongs before, with or behind b. */
+/* order_compare - return a number below 0, 0 or above 0 if a sorts before, equal to or after b. */
 int order_compare(const layout *l, const unsigned char *a, const unsigned char *b)
 	__attribute__((pure));
 
-/* order_wrong - may a record that compares so to the one behind it not stand before it? unique: no
- * two have one key. */
+/* order_wrong - is this result of order_compare wrong for a record and the next one? unique: equal
+ * keys are wrong. */
 static inline bool order_wrong(int order, bool unique)
 {
 	return unique ? order >= 0 : order > 0;
 }
 
-/* What is seen of records that follow each other. */
 typedef struct order_seen {
-	size_t wrong; /* the first that may not follow the one before it; if there is none, so many
-			 as were looked at */
-	size_t equal; /* so many have the key of the one before */
+	size_t wrong; /* the first record that is wrong after the one before it; n: none */
+	size_t equal; /* records with the key of the one before */
 } order_seen;
 
-/* order_look - at n records; the first of them has none before it. */
+/* order_look - look at n consecutive records. */
 order_seen order_look(const layout *l, const unsigned char *recs, size_t n, bool unique);
 
 #endif

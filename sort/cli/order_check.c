@@ -406,7 +406,7 @@ status order_check(comm *c, void *settings_)
 		tell_failure(&k, rc);
 	if (rc == ST_OK && k.where.at >= 0)
 		rc = ST_INVALID;
-	check_free(&k.r, &k.env.m);
+	mem_free(&k.env.m, k.r.recs);
 	input_free(&k.in);
 	check_parts_free(&k.names);
 	mem_free(&k.env.m, k.own);
