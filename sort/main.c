@@ -221,11 +221,10 @@ static status share_wish(comm *c, const settings *o, bool *shown)
 	return rc;
 }
 
-/* Collective: the launcher started these ranks, and the report can be written. */
-static status check_start(comm *c, invocation *v, bool *shown)
+/* Collective: check that the launcher started these ranks, and that the report can be written. */
+static status check_start(comm *c, invocation *v)
 {
 	err e = { ST_OK, "" };
-	*shown = false;
 	launch_check(c->processes, &e);
 	if (c->rank == 0)
 		side_files_check(&v->o, c->size, &e);
@@ -236,7 +235,7 @@ static status check_start(comm *c, invocation *v, bool *shown)
 	const status rc = comm_agree(c, e.code);
 	if (rc != ST_OK && e.code == ST_OK && c->rank == 0 && !atomic_load(&c->broken))
 		print_failure(c, "starting", "another rank cannot start");
-	return rc == ST_OK ? share_wish(c, &v->o, shown) : rc;
+	return rc;
 }
 
 /* Without the other ranks. */
@@ -262,8 +261,10 @@ static status rank_run(comm *c, void *arg)
 	err unsaid;
 	FAIL_RANK(c->rank);
 	FAIL_PHASE("start");
-	bool shown;
-	status rc = check_start(c, v, &shown);
+	bool shown = false;
+	status rc = check_start(c, v);
+	if (rc == ST_OK)
+		rc = share_wish(c, &v->o, &shown);
 	if (rc != ST_OK && atomic_load(&c->broken))
 		end_unreachable(c, "starting", rc);
 	if (rc != ST_OK)
@@ -357,7 +358,10 @@ static status process_run(comm *c, void *arg)
 
 static status check_run(comm *c, void *arg)
 {
-	const status rc = order_check(c, arg);
+	invocation *v = arg;
+	status rc = check_start(c, v);
+	if (rc == ST_OK)
+		rc = order_check(c, &v->o);
 	if (atomic_load(&c->broken))
 		end_unreachable(c, "checking", rc);
 	return rc;
@@ -485,7 +489,7 @@ int main(int argc, char **argv)
 		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
 	const bool checks = v.o.wish == WISH_ORDER || v.o.wish == WISH_ORDER_SILENT;
 	if (rc == ST_OK && checks)
-		rc = start(&v, check_run, &v.o, &e);
+		rc = start(&v, check_run, &v, &e);
 	else if (rc == ST_OK && v.o.wish != WISH_SORT)
 		return instead_of_sort(&v.o);
 	else if (rc == ST_OK) {

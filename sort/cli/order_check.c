@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ranks take parts of the same size of what all of them see, or each the files of its number; what
- * they saw is put together at rank 0, which compares the records where two ranks' parts meet. Rank
- * 0's memory: two records of each rank. */
+/* Ranks that see the same files take equal parts of them; otherwise each takes the files with its
+ * number. Their results are combined at rank 0, which compares the records where the parts of two
+ * ranks meet. Memory at rank 0: two records per rank. */
 #include "order_check.h"
 #include "base/clock.h"
 #include "base/processors.h"
 #include "base/size.h"
 #include "check/check.h"
 #include "check/order.h"
-#include "check/parts.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "io/manifest.h"
-#include "launch.h"
 #include "phases/same_files.h"
 #include "report.h"
 
@@ -20,8 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* What a rank has seen; its first and its last record follow, where there are any. */
+/* The result of a rank. Its first and last record follow, if it has any. */
 typedef struct seen {
 	uint64_t records, equal;
 	checksum sum;
@@ -30,52 +30,104 @@ typedef struct seen {
 	char host[HOST_BYTES];
 } seen;
 
-/* A record that is shown, which follows. */
+/* A record to print, which follows. */
 typedef struct shown {
 	uint64_t number;
 	char file[PATH_MAX];
 } shown;
 
-/* Where two records meet that may not: both on one rank, or the last of one and the first of
- * another. */
+/* The ranks of the first two records in the wrong order: one rank, or two if they are the last
+ * record of one and the first of another. */
 typedef struct meeting {
-	int32_t before, at; /* ranks; -1: all are in order */
+	int32_t before, at; /* -1: all are in order */
 } meeting;
 
 typedef struct checking {
 	rank_env env;
-	settings o; /* with the names that operands stand for, and the layout of their manifest */
-	parts_list names;
+	settings o;  /* with the names that operands stand for, and the layout of their manifest */
+	char **name; /* rank 0: [names] these names */
+	size_t names;
 	input in;
 	check_result r;
 	phase at_phase;
 	double seconds;
 	seen *own;
-	unsigned char *all; /* rank 0: [size] of what ranks have seen */
+	unsigned char *all; /* rank 0: [size] results */
 	meeting where;
-	shown *before, *at; /* where there is such a meeting */
+	shown *before, *at; /* if there is such a meeting */
 	seen sum;           /* rank 0: of all */
 } checking;
 
 /* ----------------------------------------------------------------------------------- the parts */
 
-/* Without other ranks a name with %r stands for all of its parts. */
+/* Add a name, which is consumed; NULL: there was no memory for it. */
+static status add(checking *k, char *name)
+{
+	char **more = name ? realloc(k->name, (k->names + 1) * sizeof *more) : NULL;
+	if (!more) {
+		free(name);
+		return err_set(&k->env.e, ST_RESOURCE, "no memory for %zu names", k->names + 1);
+	}
+	k->name = more;
+	k->name[k->names++] = name;
+	return ST_OK;
+}
+
+/* Add the manifest of parts with such names; without one, all parts up to the first number that has
+ * no file. Part 0 is added even if it is missing: whoever opens it says so. */
+static status add_parts(checking *k, const char *pattern)
+{
+	err *e = &k->env.e;
+	char *name = name_expand_text(pattern, "manifest", e);
+	if (name && access(name, F_OK) == 0)
+		return add(k, name);
+	free(name);
+	status rc = e->code;
+	for (int r = 0; rc == ST_OK; r++) {
+		name = name_expand(pattern, r, e);
+		if (name && r > 0 && access(name, F_OK) != 0) {
+			free(name);
+			break;
+		}
+		rc = name ? add(k, name) : e->code;
+	}
+	return rc;
+}
+
+/* Take the layout of the first manifest among the names, if there is one. */
+static status take_layout(checking *k)
+{
+	size_t i = 0;
+	manifest m;
+	while (i < k->names && !role_begins_file(ROLE_MANIFEST, k->name[i]))
+		i++;
+	if (i == k->names)
+		return ST_OK;
+	const status rc = manifest_load(&m, k->name[i], &k->env.e);
+	if (rc == ST_OK)
+		k->o.lay = m.lay;
+	manifest_free(&m);
+	return rc;
+}
+
+/* Find the files that operands stand for. Without other ranks a name with %r stands for all of its
+ * parts. */
 static status find_names(checking *k)
 {
 	const settings *o = k->env.o;
-	layout lay = o->lay;
+	comm *c = k->env.c;
 	status rc = ST_OK;
-	if (k->env.c->rank == 0)
-		rc = check_parts(&k->names, o, &k->env.e);
-	if (rc == ST_OK && k->env.c->rank == 0 && !o->layout_named)
-		rc = check_parts_layout(&k->names, &lay, &k->env.e);
-	rc = comm_agree(k->env.c, rc);
+	for (size_t i = 0; c->rank == 0 && rc == ST_OK && i < o->ninputs; i++)
+		rc = name_is_per_rank(o->inputs[i]) ? add_parts(k, o->inputs[i])
+						    : add(k, strdup(o->inputs[i]));
+	if (rc == ST_OK && c->rank == 0 && !o->layout_named)
+		rc = take_layout(k);
+	rc = comm_agree(c, rc);
 	if (rc == ST_OK)
-		rc = comm_bcast(k->env.c, &lay, sizeof lay, 0);
-	k->o.lay = lay;
-	if (k->env.c->size == 1) {
-		k->o.inputs = (const char *const *)k->names.name;
-		k->o.ninputs = k->names.count;
+		rc = comm_bcast(c, &k->o.lay, sizeof k->o.lay, 0);
+	if (c->size == 1) {
+		k->o.inputs = (const char *const *)k->name;
+		k->o.ninputs = k->names;
 	}
 	return rc;
 }
@@ -102,10 +154,11 @@ static status find_inputs(checking *k)
 		       : rc;
 }
 
-static check_plan plan_of(const checking *k)
+/* Check the records of this rank. A disorder is no failure: other ranks have to hear of it. */
+static status look(checking *k)
 {
 	const settings *o = &k->o;
-	const comm *c = k->env.c;
+	comm *c = k->env.c;
 	const unsigned here = processors_count() / (unsigned)c->process_ranks;
 	check_plan p = { .lay = o->lay,
 			 .threads = o->threads ? o->threads
@@ -115,16 +168,20 @@ static check_plan plan_of(const checking *k)
 			 .sum = o->with_sum,
 			 .unique = o->unique,
 			 .n = UINT64_MAX };
-	if (c->size > 1 && !k->in.per_rank) { /* the first ones of the rest take one more */
+	if (c->size > 1 && !k->in.per_rank) { /* the first ranks take one record more */
 		const uint64_t size = (uint64_t)c->size, rank = (uint64_t)c->rank;
 		const uint64_t each = k->in.records / size, rest = k->in.records % size;
 		p.n = each + (rank < rest);
 		p.first = rank * each + (rank < rest ? rank : rest);
 	}
-	return p;
+	const double t0 = now_s();
+	k->at_phase = PH_READ;
+	const status rc = check_order(&k->in, &p, &k->env.m, &k->r, &k->env.e);
+	k->seconds = now_s() - t0;
+	return comm_agree(c, rc == ST_INVALID ? ST_OK : rc);
 }
 
-/* -------------------------------------------------------------------------------- put together */
+/* -------------------------------------------------------------------------------- combined */
 
 static size_t seen_bytes(const checking *k)
 {
@@ -136,25 +193,19 @@ static const seen *seen_of(const checking *k, int rank)
 	return (const void *)(k->all + (size_t)rank * seen_bytes(k));
 }
 
-static const unsigned char *first_of(const seen *s)
-{
-	return (const unsigned char *)(s + 1);
-}
-
-/* At rank 0. */
+/* At rank 0: sum up what the ranks have seen, and find the first disorder. */
 static void find_meeting(checking *k)
 {
 	const uint32_t bytes = k->o.lay.record_bytes;
-	const seen *before = NULL;
+	const unsigned char *before = NULL; /* the last record of the ranks until here */
 	int last = -1;
 	k->where = (meeting){ -1, -1 };
 	for (int r = 0; r < k->env.c->size; r++) {
 		const seen *s = seen_of(k, r);
 		if (s->records == 0)
 			continue;
-		const int border =
-			before ? order_compare(&k->o.lay, first_of(before) + bytes, first_of(s))
-			       : -1;
+		const unsigned char *first = (const unsigned char *)(s + 1);
+		const int border = before ? order_compare(&k->o.lay, before, first) : -1;
 		if (k->where.at < 0 && order_wrong(border, k->o.unique))
 			k->where = (meeting){ last, r };
 		if (k->where.at < 0 && !s->in_order)
@@ -162,7 +213,7 @@ static void find_meeting(checking *k)
 		k->sum.records += s->records;
 		k->sum.equal += s->equal + (border == 0);
 		k->sum.sum = checksum_join(k->sum.sum, s->sum);
-		before = s;
+		before = first + bytes;
 		last = r;
 	}
 	k->sum.in_order = k->where.at < 0;
@@ -175,8 +226,8 @@ static void show(const checking *k, const check_place *p, shown *to)
 	memcpy(to + 1, p->rec, k->o.lay.record_bytes);
 }
 
-/* Both records to all ranks, from those that have them. */
-static status tell_meeting(checking *k)
+/* Broadcast both records from the ranks that have them. */
+static status share_meeting(checking *k)
 {
 	comm *c = k->env.c;
 	const size_t bytes = sizeof(shown) + k->o.lay.record_bytes;
@@ -185,7 +236,7 @@ static status tell_meeting(checking *k)
 	if (rc != ST_OK || w.at < 0)
 		return rc;
 	if (w.at >= c->size || w.before < 0 || w.before > w.at)
-		return err_set(&k->env.e, ST_PEER, "rank 0 speaks of ranks that are not there");
+		return err_set(&k->env.e, ST_PEER, "rank 0 named a rank that does not exist");
 	if (c->rank == w.before)
 		show(k, w.before == w.at ? &k->r.before : &k->r.last, k->before);
 	if (c->rank == w.at)
@@ -197,7 +248,8 @@ static status tell_meeting(checking *k)
 	return rc;
 }
 
-static status put_together(checking *k)
+/* Gather what the ranks have seen, and find the first disorder. */
+static status combine(checking *k)
 {
 	rank_env *env = &k->env;
 	const uint32_t bytes = k->o.lay.record_bytes;
@@ -212,20 +264,17 @@ static status put_together(checking *k)
 		return rc;
 	*k->own = (seen){ k->r.records, k->r.equal, k->r.sum, k->seconds, k->r.in_order, "" };
 	memcpy(k->own->host, env->c->host, sizeof k->own->host);
-	if (k->r.records) {
-		unsigned char *to = (unsigned char *)(k->own + 1);
-		memcpy(to, k->r.first.rec, bytes);
-		memcpy(to + bytes, k->r.last.rec, bytes);
-	}
+	memcpy(k->own + 1, k->r.first.rec, bytes);
+	memcpy((unsigned char *)(k->own + 1) + bytes, k->r.last.rec, bytes);
 	rc = comm_gather(env->c, k->own, k->all, seen_bytes(k), 0);
 	if (rc == ST_OK && env->c->rank == 0)
 		find_meeting(k);
-	return rc == ST_OK ? comm_agree(env->c, tell_meeting(k)) : rc;
+	return rc == ST_OK ? comm_agree(env->c, share_meeting(k)) : rc;
 }
 
 /* ----------------------------------------------------------------------------------- the answer */
 
-/* The bytes of the key as they lie in the record, one field after the other; NULL: no memory. */
+/* Return the bytes of the key in the record's order, a blank between fields; NULL: no memory. */
 static char *key_text(const layout *l, const shown *s)
 {
 	static const char digit[] = "0123456789abcdef";
@@ -269,14 +318,6 @@ static void print_disorder(const checking *k)
 	free(before);
 }
 
-static status print_sum(const seen *s)
-{
-	printf("records: %" PRIu64 "\nchecksum: %016" PRIx64 "%016" PRIx64 "\nequal keys: %" PRIu64
-	       "\n",
-	       s->records, s->sum.hi, s->sum.lo, s->equal);
-	return fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO;
-}
-
 static json_t *place_json(const checking *k, int rank, const shown *s)
 {
 	char *key = key_text(&k->o.lay, s);
@@ -287,37 +328,30 @@ static json_t *place_json(const checking *k, int rank, const shown *s)
 	return o;
 }
 
-static json_t *disorder_json(const checking *k)
-{
-	if (k->where.at < 0)
-		return json_null();
-	json_t *o = json_with(json_object(), "before", place_json(k, k->where.before, k->before));
-	return json_with(o, "at", place_json(k, k->where.at, k->at));
-}
-
-static json_t *rank_json(const checking *k, int rank)
-{
-	const seen *s = seen_of(k, rank);
-	const uint64_t bytes = s->records * k->o.lay.record_bytes;
-	return json_pack("{s:i, s:s, s:I, s:I, s:f, s:b}", "rank", rank, "host", s->host, "records",
-			 (json_int_t)s->records, "read_bytes", (json_int_t)bytes, "read_s",
-			 s->seconds, "in_order", s->in_order != 0);
-}
-
-/* Counts are of all records only where nobody has stopped at a disorder. */
+/* Counts are null if a rank has stopped at a disorder: then they are not of all records. */
 static json_t *report_json(const checking *k)
 {
 	const layout *l = &k->o.lay;
 	const bool whole = k->sum.in_order || k->o.with_sum;
 	char key[KEY_TEXT_BYTES];
-	json_t *ranks = json_array();
-	for (int r = 0; r < k->env.c->size; r++)
-		ranks = json_and(ranks, rank_json(k, r));
+	json_t *ranks = json_array(), *disorder = k->where.at < 0 ? json_null() : json_object();
+	for (int r = 0; r < k->env.c->size; r++) {
+		const seen *s = seen_of(k, r);
+		ranks = json_and(ranks,
+				 json_pack("{s:i, s:s, s:I, s:I, s:f, s:b}", "rank", r, "host",
+					   s->host, "records", (json_int_t)s->records, "read_bytes",
+					   (json_int_t)(s->records * l->record_bytes), "read_s",
+					   s->seconds, "in_order", s->in_order != 0));
+	}
+	if (k->where.at >= 0) {
+		disorder = json_with(disorder, "before", place_json(k, k->where.before, k->before));
+		disorder = json_with(disorder, "at", place_json(k, k->where.at, k->at));
+	}
 	json_t *o =
 		json_pack("{s:s, s:i, s:i, s:s, s:b, s:b}", "format", "hetsort-check", "version", 1,
 			  "record_bytes", (int)l->record_bytes, "key", layout_key_text(l, key),
 			  "unique", k->o.unique, "in_order", k->sum.in_order != 0);
-	o = json_with(o, "disorder", disorder_json(k));
+	o = json_with(o, "disorder", disorder);
 	o = json_with(o, "records", whole ? json_integer((json_int_t)k->sum.records) : json_null());
 	o = json_with(o, "equal_keys",
 		      whole ? json_integer((json_int_t)k->sum.equal) : json_null());
@@ -337,33 +371,18 @@ static status answer(checking *k)
 	if (k->where.at < 0 && o->verbosity > 0)
 		fprintf(stderr, "hetsort: %" PRIu64 " record%s: in order\n", k->sum.records,
 			plural(k->sum.records));
-	if (o->with_sum && print_sum(&k->sum) != ST_OK)
+	if (o->with_sum)
+		printf("records: %" PRIu64 "\nchecksum: %016" PRIx64 "%016" PRIx64
+		       "\nequal keys: %" PRIu64 "\n",
+		       k->sum.records, k->sum.sum.hi, k->sum.sum.lo, k->sum.equal);
+	if (o->with_sum && (fflush(stdout) != 0 || ferror(stdout)))
 		return err_set(&k->env.e, ST_IO, "cannot write to standard output");
 	return o->report ? json_write_role(ROLE_REPORT, o->report, report_json(k), true, &k->env.e)
 			 : ST_OK;
 }
 
-static status check_start(checking *k)
-{
-	comm *c = k->env.c;
-	launch_check(c->processes, &k->env.e);
-	if (c->rank == 0)
-		side_files_check(k->env.o, c->size, &k->env.e);
-	return comm_agree(c, k->env.e.code);
-}
-
-/* What a rank by itself has seen is no failure: all are told of it. */
-static status look(checking *k)
-{
-	const check_plan p = plan_of(k);
-	const double t0 = now_s();
-	k->at_phase = PH_READ;
-	const status rc = check_order(&k->in, &p, &k->env.m, &k->r, &k->env.e);
-	k->seconds = now_s() - t0;
-	return comm_agree(k->env.c, rc == ST_INVALID ? ST_OK : rc);
-}
-
-static void tell_failure(checking *k, status rc)
+/* Print the failures of all ranks, at rank 0. */
+static void print_failures(checking *k, status rc)
 {
 	comm *c = k->env.c;
 	rank_result mine = { .rank = c->rank, .status = k->env.e.code, .phase = k->at_phase };
@@ -385,13 +404,10 @@ static void tell_failure(checking *k, status rc)
 		free(all);
 }
 
-status order_check(comm *c, void *settings_)
+status order_check(comm *c, const settings *o)
 {
-	const settings *o = settings_;
 	checking k = { .env = { .c = c, .o = o }, .o = *o, .r = { .in_order = true } };
-	status rc = check_start(&k);
-	if (rc == ST_OK)
-		rc = find_names(&k);
+	status rc = find_names(&k);
 	if (rc == ST_OK)
 		rc = find_inputs(&k);
 	if (rc == ST_OK)
@@ -399,16 +415,18 @@ status order_check(comm *c, void *settings_)
 	if (rc == ST_OK)
 		rc = same_as_stated(&k.env, &k.in);
 	if (rc == ST_OK)
-		rc = put_together(&k);
+		rc = combine(&k);
 	if (rc == ST_OK)
 		rc = comm_agree(c, answer(&k));
 	if (rc != ST_OK && !atomic_load(&c->broken))
-		tell_failure(&k, rc);
+		print_failures(&k, rc);
 	if (rc == ST_OK && k.where.at >= 0)
 		rc = ST_INVALID;
 	mem_free(&k.env.m, k.r.recs);
 	input_free(&k.in);
-	check_parts_free(&k.names);
+	for (size_t i = 0; i < k.names; i++)
+		free(k.name[i]);
+	free(k.name);
 	mem_free(&k.env.m, k.own);
 	mem_free(&k.env.m, k.all);
 	mem_free(&k.env.m, k.before);

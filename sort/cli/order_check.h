@@ -3,12 +3,13 @@
 #ifndef HETSORT_CLI_ORDER_CHECK_H
 #define HETSORT_CLI_ORDER_CHECK_H
 
+#include "base/settings.h"
 #include "comm/comm.h"
 
-/* order_check - collective: a rank_main, arg is the settings. Each rank looks at its part; rank 0
- * prints where they are not in order, unless --check-silent was asked for, and writes the report.
- * ST_INVALID: they are not. Where the comm is broken nothing is said, and the job is to be ended.
+/* order_check - collective: check that the records are in order. Each rank looks at its part. Rank
+ * 0 prints where they are not in order, unless --check-silent was asked for, and writes the report.
+ * ST_INVALID: they are not. If the comm is broken nothing is printed, and the caller ends the job.
  */
-status order_check(comm *c, void *settings);
+status order_check(comm *c, const settings *o);
 
 #endif
