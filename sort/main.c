@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The program hetsort: options in, ranks started, result printed. Of the sorter, only this file and
- * those in cli/ print. */
+/* The program hetsort: read the options, start the ranks, print the result. Of the sorter, only
+ * this file and those in cli/ print. */
 #include "cli/launch.h"
 #include "base/size.h"
 #include "cli/operands.h"
@@ -35,43 +35,37 @@ typedef struct invocation {
 	settings o;
 	int argc;
 	char **argv;
-	atomic_bool stop;    /* at the next border of a phase */
-	atomic_bool checked; /* reports, trace and page may be written */
+	atomic_bool stop;    /* at the end of the phase */
+	atomic_bool checked; /* report, trace and page replace no file that the job reads */
 } invocation;
 
 enum {
-	NAMES_MS = 300,       /* final names are given in so much time, if they are given */
+	NAMES_MS = 300,       /* files get their final names within this time, or never */
 	LAST_MOMENT_MS = 400, /* for the report: launchers kill a second after a signal */
 	STALL_END_MS = 2000,  /* to remove files and to end the other ranks */
 };
 
-/* Nobody should sort again for what is told of a sort. */
-static const char *stands(const invocation *v, const job_result *res)
+/* Write the report, the page and the trace, once it is known that they may be written. A missing
+ * report is no reason to sort again, so say that the output is complete. all: NULL if others write
+ * the trace. */
+static status write_side_files(const invocation *v, const job_result *res, traces *all)
 {
-	return res->status == ST_OK && !v->o.explain ? "; the output is complete" : "";
-}
-
-/* May a report, a trace and a page be written? Not before they are known to replace nothing that
- * the job reads. */
-static bool may_write(const invocation *v, const job_result *res)
-{
-	return atomic_load(&v->checked) && !res->late_refused;
-}
-
-/* What becomes of a job, for programs and for browsers. */
-static status write_reports(const invocation *v, const job_result *res)
-{
-	err e = { ST_OK, "" }, page = { ST_OK, "" };
-	if (!may_write(v, res))
+	const settings *o = &v->o;
+	const char *stands = res->status == ST_OK && !o->explain ? "; the output is complete" : "";
+	const bool sync = o->fsync && res->status < ST_SIGNAL; /* if not about to be killed */
+	err no_report = { ST_OK, "" }, no_page = { ST_OK, "" }, no_trace = { ST_OK, "" };
+	if (!atomic_load(&v->checked) || res->late_refused)
 		return ST_OK;
-	if (v->o.report && report_write(res, &v->o, v->argc, v->argv, &e) != ST_OK)
-		fprintf(stderr, "hetsort: no report: %s%s\n", e.text, stands(v, res));
-	if (v->o.html && report_page(res, &v->o, v->argc, v->argv, &page) != ST_OK)
-		fprintf(stderr, "hetsort: no page: %s%s\n", page.text, stands(v, res));
-	return e.code == ST_OK && page.code == ST_OK ? ST_OK : ST_IO;
+	if (o->report && report_write(res, o, v->argc, v->argv, sync, &no_report) != ST_OK)
+		fprintf(stderr, "hetsort: no report: %s%s\n", no_report.text, stands);
+	if (o->html && report_page(res, o, v->argc, v->argv, sync, &no_page) != ST_OK)
+		fprintf(stderr, "hetsort: no page: %s%s\n", no_page.text, stands);
+	if (o->trace && all && trace_write(all, res, o->trace, sync, &no_trace) != ST_OK)
+		fprintf(stderr, "hetsort: no trace: %s%s\n", no_trace.text, stands);
+	return no_report.code || no_page.code || no_trace.code ? ST_IO : ST_OK;
 }
 
-static status print_result(const invocation *v, const job_result *res)
+static status print_result(const invocation *v, const job_result *res, traces *all)
 {
 	const settings *o = &v->o;
 	status rc = res->status;
@@ -87,28 +81,12 @@ static status print_result(const invocation *v, const job_result *res)
 		report_table(res, o, stderr);
 	if (rc == ST_OK && shown)
 		report_summary(res, o, stderr);
-	if (write_reports(v, res) != ST_OK && rc == ST_OK)
+	if (write_side_files(v, res, all) != ST_OK && rc == ST_OK)
 		rc = ST_IO;
-	if (rc == ST_OK && o->explain && (fflush(stdout) != 0 || ferror(stdout))) {
+	if (res->status == ST_OK && o->explain && (fflush(stdout) != 0 || ferror(stdout))) {
 		fprintf(stderr, "hetsort: cannot write to standard output\n");
 		rc = ST_IO;
 	}
-	return rc;
-}
-
-/* Rank 0 tells what all have recorded, or, where they cannot be asked, those that are here. */
-static status print_trace(const invocation *v, const job_result *res, traces *all)
-{
-	const settings *o = &v->o;
-	err e = { ST_OK, "" };
-	status rc = ST_OK;
-	if (!all->row)
-		traces_here(all);
-	if (may_write(v, res))
-		rc = trace_write(all, res, o->trace, o->fsync && res->status < ST_SIGNAL, &e);
-	if (rc != ST_OK)
-		fprintf(stderr, "hetsort: no trace: %s%s\n", e.text, stands(v, res));
-	free(all->row);
 	return rc;
 }
 
@@ -118,23 +96,16 @@ static void exit_stalled(int alarm_)
 	_exit(ST_PEER);
 }
 
-/* Several threads may find at the same time that nothing moves, each for one of the ranks of this
- * process, or because the first of them hangs here: what hangs may be the file system of the
- * temporary files that it removes. Only the first one prints and ends the process, which then takes
- * no longer than the alarm; the others wait for that. */
-static void begin_end(void)
+/* Begin the message of a process that may have no comm. */
+static void print_process(const char *rank_if_unknown)
 {
-	static atomic_flag begun = ATOMIC_FLAG_INIT;
-	const struct timespec longer = { 2 * STALL_END_MS / 1000, 0 };
-	if (atomic_flag_test_and_set(&begun)) {
-		(void)nanosleep(&longer, NULL);
-		_exit(ST_PEER);
-	}
-	signals_alarm(exit_stalled, STALL_END_MS);
-	progress_line_clear();
+	char host[HOST_BYTES] = "unknown";
+	const char *rank = launch_rank();
+	(void)gethostname(host, sizeof host - 1);
+	fprintf(stderr, "hetsort: rank %s (%s)", rank ? rank : rank_if_unknown, host);
 }
 
-/* Before there is a comm, and after. */
+/* End the job, before there is a comm or after it has gone. */
 static _Noreturn void end_job(status rc)
 {
 #ifdef HAVE_MPI
@@ -144,31 +115,33 @@ static _Noreturn void end_job(status rc)
 	_exit(rc);
 }
 
-/* This process joins, or leaves, the others. */
-static _Noreturn void end_overdue(const stall *s)
-{
-	char host[HOST_BYTES] = "unknown";
-	const char *rank = launch_rank();
-	(void)gethostname(host, sizeof host - 1);
-	fprintf(stderr, "hetsort: rank %s (%s), %s: ", rank ? rank : "0", host, s->doing);
-	if (s->rank >= 0)
-		fprintf(stderr, "no connection with rank %d for %.1f s\n", s->rank, s->seconds);
-	else
-		fprintf(stderr, "no progress for %.1f s\n", s->seconds);
-	unfinished_give_up();
-	end_job(ST_PEER);
-}
-
-/* Called on a thread of the monitor. */
+/* Print what stands still, and end the job. Called on a thread of the monitor.
+ *
+ * Several threads may call this at the same time: one for each rank of this process, or a second
+ * one because the first hangs here, as the file system may whose temporary files it removes. Only
+ * the first thread prints and ends the process, within the time of the alarm. The others wait. */
 static void end_stalled(comm *c, const stall *s)
 {
-	const char *at = s->host[0] ? phase_doing((phase)s->phase) : "starting";
-	begin_end();
-	if (s->kind == STALL_OVERDUE)
-		end_overdue(s);
-	fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank, s->host[0] ? s->host : "unknown",
-		at);
-	if (s->kind == STALL_ALL)
+	static atomic_flag begun = ATOMIC_FLAG_INIT;
+	if (atomic_flag_test_and_set(&begun)) {
+		(void)sleep(2 * STALL_END_MS / 1000);
+		_exit(ST_PEER);
+	}
+	signals_alarm(exit_stalled, STALL_END_MS);
+	progress_line_clear();
+	if (s->kind == STALL_OVERDUE) { /* this process joins the others, or leaves them */
+		print_process("0");
+		fprintf(stderr, ", %s: ", s->doing);
+	} else {
+		fprintf(stderr, "hetsort: rank %d (%s), %s: ", s->rank,
+			s->host[0] ? s->host : "unknown",
+			s->host[0] ? phase_doing((phase)s->phase) : "starting");
+	}
+	if (s->kind == STALL_OVERDUE && s->rank >= 0)
+		fprintf(stderr, "no connection with rank %d for %.1f s\n", s->rank, s->seconds);
+	else if (s->kind == STALL_OVERDUE)
+		fprintf(stderr, "no progress for %.1f s\n", s->seconds);
+	else if (s->kind == STALL_ALL)
 		fprintf(stderr,
 			"all ranks wait for one another, and nothing has moved for %.1f s\n",
 			s->seconds);
@@ -179,10 +152,13 @@ static void end_stalled(comm *c, const stall *s)
 			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
 			s->ticks, plural(s->ticks));
 	unfinished_give_up();
+	if (s->kind == STALL_OVERDUE)
+		end_job(ST_PEER);
 	comm_abort(c, ST_PEER);
 }
 
-/* In one line, so that ranks do not mix; who it is, as report_errors() says it. */
+/* Print a failure in one line, so that ranks do not mix, and name the rank as report_errors() does.
+ */
 static void print_failure(const comm *c, const char *at, const char *text)
 {
 	progress_line_clear();
@@ -194,22 +170,21 @@ static void print_failure(const comm *c, const char *at, const char *text)
 		fprintf(stderr, "hetsort: %s\n", text);
 }
 
-/* shown: ranks in other processes report how far they are. */
+/* shown: ranks in other processes report their progress. */
 static void join_monitor(comm *c, const settings *o, bool shown)
 {
 	err e = { ST_OK, "" };
-	const bool unable = o->timeout_s > 0 && !c->threads_allowed && !c->for_all;
-	if (unable)
+	if (o->timeout_s > 0 && !c->threads_allowed && !c->for_all)
 		fprintf(stderr, "hetsort: --timeout needs an MPI that lets threads call it\n");
-	else if (monitor_join(c, o->timeout_s, shown && c->threads_allowed, end_stalled, &e) !=
+	else if (monitor_join(c, o->timeout_s, shown && c->threads_allowed, end_stalled, &e) ==
 		 ST_OK)
+		return;
+	else
 		print_failure(c, "starting", e.text);
-	if (unable || e.code != ST_OK)
-		comm_abort(c, ST_RESOURCE);
+	comm_abort(c, ST_RESOURCE);
 }
 
-/* Rank 0 knows whether progress is shown, and a trace wanted; all ranks of a job in several
- * processes have to. */
+/* Share what rank 0 knows, with all processes: is progress shown, and is a trace wanted? */
 static status share_wish(comm *c, const settings *o, bool *shown)
 {
 	int32_t wanted[2] = { c->rank == 0 && progress_line_wanted(o), o->trace != NULL };
@@ -238,22 +213,25 @@ static status check_start(comm *c, invocation *v)
 	return rc;
 }
 
-/* Without the other ranks. */
+/* End the job without the other ranks. */
 static void end_alone(comm *c, status rc)
 {
 	unfinished_give_up();
 	comm_abort(c, (int)(rc == ST_OK ? ST_PEER : rc));
 }
 
-/* The other ranks cannot be told: print why, and end the job. */
-static void end_unreachable(comm *c, const char *at, status rc)
+/* If the other ranks cannot be reached any more, print why and end the job. */
+static void end_if_broken(comm *c, const char *at, status rc)
 {
 	char why[COMM_FAILURE_BYTES];
+	if (!atomic_load(&c->broken))
+		return;
 	print_failure(c, at, comm_failure(c, why));
 	end_alone(c, rc);
 }
 
-/* One rank, a thread or a process. Rank 0's exit code counts: the report may have failed there. */
+/* Run one rank, a thread or a process. Rank 0's exit code counts: the report may have failed there.
+ */
 static status rank_run(comm *c, void *arg)
 {
 	invocation *v = arg;
@@ -265,10 +243,10 @@ static status rank_run(comm *c, void *arg)
 	status rc = check_start(c, v);
 	if (rc == ST_OK)
 		rc = share_wish(c, &v->o, &shown);
-	if (rc != ST_OK && atomic_load(&c->broken))
-		end_unreachable(c, "starting", rc);
-	if (rc != ST_OK)
+	if (rc != ST_OK) {
+		end_if_broken(c, "starting", rc);
 		return rc;
+	}
 	if (c->rank == 0) {
 		(void)monitor_start(0, end_stalled, &unsaid); /* else nothing is shown */
 		progress_line_start(&v->o);
@@ -285,12 +263,11 @@ static status rank_run(comm *c, void *arg)
 		print_failure(c, "writing the trace without ranks of other processes",
 			      unsaid.text[0] ? unsaid.text : "another rank has no memory for it");
 	const bool broken = atomic_load(&c->broken);
-	if (!broken) /* launchers signal ranks that have not ended yet: that changes nothing now */
+	if (!broken) /* launchers signal ranks that have not ended yet: ignore that from now on */
 		unfinished_settle();
 	if (c->rank == 0 || broken)
-		rc = print_result(v, &res);
-	if (c->traced && c->rank == 0 && print_trace(v, &res, &all) != ST_OK && rc == ST_OK)
-		rc = ST_IO;
+		rc = print_result(v, &res, c->rank == 0 ? &all : NULL);
+	free(all.row);
 	trace_close(t);
 	free(res.rank);
 	if (broken)
@@ -299,42 +276,37 @@ static status rank_run(comm *c, void *arg)
 	rc = comm_bcast(c, &code, sizeof code, 0);
 	if (rc == ST_OK)
 		rc = comm_peer_status(c, code);
-	if (atomic_load(&c->broken))
-		end_unreachable(c, "ending", rc);
+	end_if_broken(c, "ending", rc);
 	monitor_leave(c);
 	FAIL_PHASE("end");
 	return rc;
 }
 
-static void print_emulation(const emulation *m, int nodes, FILE *f)
-{
-	fprintf(f, "emulation: %d virtual rank%s:", m->size, plural((uint64_t)m->size));
-	for (int i = 0; i < nodes; i++)
-		fprintf(f, " %d", m->count[i]);
-	fprintf(f, "; %.1f %% of the whole speed\n", 100 * m->efficiency);
-}
-
-/* One process of an emulation: its virtual ranks are threads. */
+/* Run one process of an emulation: its virtual ranks are threads. */
 static status emulate_run(comm *c, void *arg)
 {
 	const invocation *v = arg;
 	emulation m;
 	err e = { ST_OK, "" };
 	status rc = emulation_plan(&m, c, &v->o, &e);
-	if (rc == ST_OK && c->rank == 0 && (v->o.explain || v->o.verbosity > 0))
-		print_emulation(&m, c->size, v->o.explain ? stdout : stderr);
+	if (rc == ST_OK && c->rank == 0 && (v->o.explain || v->o.verbosity > 0)) {
+		FILE *f = v->o.explain ? stdout : stderr;
+		fprintf(f, "emulation: %d virtual rank%s:", m.size, plural((uint64_t)m.size));
+		for (int i = 0; i < c->size; i++)
+			fprintf(f, " %d", m.count[i]);
+		fprintf(f, "; %.1f %% of the whole speed\n", 100 * m.efficiency);
+	}
 	if (rc == ST_OK)
 		rc = comm_virtual_run(c, m.count, rank_run, arg, &e);
 	if (e.code != ST_OK)
 		print_failure(c, "starting", e.text);
 	free(m.count);
-	if (rc != ST_OK && atomic_load(&c->broken))
-		end_unreachable(c, "starting", rc);
+	if (rc != ST_OK)
+		end_if_broken(c, "starting", rc);
 	return rc;
 }
 
-/* One process. Whether it emulates decides which messages follow, so the processes compare that
- * before all else. */
+/* Run one process. Whether it emulates decides which messages follow, so compare that first. */
 static status process_run(comm *c, void *arg)
 {
 	const invocation *v = arg;
@@ -349,10 +321,10 @@ static status process_run(comm *c, void *arg)
 		}
 		rc = comm_agree(c, rc);
 	}
-	if (rc != ST_OK && atomic_load(&c->broken))
-		end_unreachable(c, "starting", rc);
-	if (rc != ST_OK)
+	if (rc != ST_OK) {
+		end_if_broken(c, "starting", rc);
 		return rc;
+	}
 	return v->o.emulate ? emulate_run(c, arg) : rank_run(c, arg);
 }
 
@@ -362,25 +334,12 @@ static status check_run(comm *c, void *arg)
 	status rc = check_start(c, v);
 	if (rc == ST_OK)
 		rc = order_check(c, &v->o);
-	if (atomic_load(&c->broken))
-		end_unreachable(c, "checking", rc);
+	end_if_broken(c, "checking", rc);
 	return rc;
 }
 
-#ifdef HAVE_MPI
-/* A rank that cannot join the others prints why: rank 0 may not know of it, and waits. */
-static _Noreturn void not_joined(status rc, const err *e)
-{
-	char host[HOST_BYTES] = "unknown";
-	const char *rank = launch_rank();
-	(void)gethostname(host, sizeof host - 1);
-	fprintf(stderr, "hetsort: rank %s (%s), starting: %s\n", rank ? rank : "?", host, e->text);
-	end_job(rc);
-}
-#endif
-
-/* A plan that rank 0 makes for all: where each rank has the same files before it, and nothing is
- * measured. */
+/* Is this a plan that rank 0 can make for all? Not if ranks have different files, or if something
+ * is measured. */
 static bool is_plan_of_one(const settings *o)
 {
 	bool same = o->explain && !o->emulate && !o->calibrate && !o->from_root && !o->trace &&
@@ -390,46 +349,33 @@ static bool is_plan_of_one(const settings *o)
 	return same;
 }
 
-static status start(invocation *v, rank_main *run, void *arg, err *e)
+static status start(invocation *v, rank_main *run, err *e)
 {
 	const int ranks = v->o.ranks ? v->o.ranks : 1;
 	if (!comm_mpi_launched())
 		return is_plan_of_one(&v->o)
-			       ? comm_local_run_first(ranks, v->o.max_message, run, arg, e)
-			       : comm_local_run(ranks, v->o.max_message, run, arg, e);
+			       ? comm_local_run_first(ranks, v->o.max_message, run, v, e)
+			       : comm_local_run(ranks, v->o.max_message, run, v, e);
 	if (v->o.ranks)
 		return err_set(e, ST_REFUSED,
 			       "--ranks is for runs without a launcher: here it has "
 			       "set the number of ranks");
 #ifdef HAVE_MPI
-	const status rc = comm_mpi_run(v->o.max_message, run, arg, e);
-	if (e->code != ST_OK)
-		not_joined(rc, e);
+	const status rc = comm_mpi_run(v->o.max_message, run, v, e);
+	if (e->code != ST_OK) { /* rank 0 may not know that this rank does not join, and waits */
+		print_process("?");
+		fprintf(stderr, ", starting: %s\n", e->text);
+		end_job(rc);
+	}
 	return rc;
 #else
 	return err_set(e, ST_REFUSED, "started by an MPI launcher, but built without MPI");
 #endif
 }
 
-/* A launcher that ends a job sends the signal to every rank, and one speaks for all; else it was
- * meant for this rank. */
-static void print_interrupted(int sig, bool by_launcher)
-{
-	char host[HOST_BYTES] = "unknown";
-	const char *rank = by_launcher ? NULL : launch_rank();
-	const char *over = isatty(STDERR_FILENO) ? "\r" : ""; /* the ^C that the terminal shows */
-	(void)gethostname(host, sizeof host - 1);
-	progress_line_clear();
-	if (rank)
-		fprintf(stderr, "%shetsort: rank %s (%s): interrupted by %s\n", over, rank, host,
-			signals_name(sig));
-	else if (launch_speaks())
-		fprintf(stderr, "%shetsort: interrupted by %s\n", over, signals_name(sig));
-}
-
-/* Are there names to remove, and may the process end now? Not if files are getting their final
- * names, which takes a moment; but where another rank has died they never do, and a launcher that
- * has sent the signal does not wait for long. */
+/* Freeze the names of unfinished files; return false if the process must not end now, because files
+ * are getting their final names, which takes a moment. If another rank has died they never get
+ * them, and a launcher that has sent the signal does not wait for long. */
 static bool freeze_names(void)
 {
 	static const struct timespec MOMENT = { 0, NAMES_MS * 1000000L };
@@ -441,24 +387,32 @@ static bool freeze_names(void)
 	return unfinished_freeze_late();
 }
 
-/* Called on the thread that waits for signals, at any moment of the sort. */
-static void interrupted(int sig, bool by_parent, void *invocation_)
+/* End by a signal, at any moment of the sort. Called on the thread that waits for signals. A
+ * launcher sends the signal to every rank, so only one prints. Any other signal was meant for this
+ * rank. */
+static void interrupted(int sig, bool by_launcher, void *invocation_)
 {
 	const invocation *v = invocation_;
 	const job_result res = { .status = (status)(ST_SIGNAL + sig) };
+	traces all = { .row = NULL };
 	if (!freeze_names())
 		return;
 	signals_deadline(sig, LAST_MOMENT_MS);
 	unfinished_remove_all();
-	print_interrupted(sig, by_parent);
-	if (launch_speaks())
-		(void)write_reports(v, &res);
-	if (launch_speaks() && v->o.trace) {
-		traces all = { .row = NULL };
-		(void)print_trace(v, &res, &all);
+	progress_line_clear();
+	const bool named = !by_launcher && launch_rank();
+	if (isatty(STDERR_FILENO) && (named || launch_speaks()))
+		fputc('\r', stderr); /* over the ^C that the terminal shows */
+	if (named) {
+		print_process("0");
+		fprintf(stderr, ": interrupted by %s\n", signals_name(sig));
+	} else if (launch_speaks()) {
+		fprintf(stderr, "hetsort: interrupted by %s\n", signals_name(sig));
 	}
-	if (comm_mpi_launched())
-		signals_await_deadline(); /* when one process ends, launchers kill the others */
+	if (launch_speaks())
+		(void)write_side_files(v, &res, &all);
+	if (comm_mpi_launched()) /* when one process ends, launchers kill the others */
+		(void)sleep(1);  /* until the deadline */
 	signals_die(sig);
 }
 
@@ -489,7 +443,7 @@ int main(int argc, char **argv)
 		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
 	const bool checks = v.o.wish == WISH_ORDER || v.o.wish == WISH_ORDER_SILENT;
 	if (rc == ST_OK && checks)
-		rc = start(&v, check_run, &v, &e);
+		rc = start(&v, check_run, &e);
 	else if (rc == ST_OK && v.o.wish != WISH_SORT)
 		return instead_of_sort(&v.o);
 	else if (rc == ST_OK) {
@@ -504,7 +458,7 @@ int main(int argc, char **argv)
 		if (v.o.timeout_s > 0)
 			rc = monitor_start(v.o.timeout_s, end_stalled, &e);
 		if (rc == ST_OK)
-			rc = start(&v, process_run, &v, &e);
+			rc = start(&v, process_run, &e);
 	}
 	if (e.code != ST_OK && launch_speaks()) {
 		fprintf(stderr, "hetsort: %s\n", e.text);

@@ -10,8 +10,10 @@
 
 /* report_write - the JSON report to o->report. report_page - the same as a page to o->html. An
  * earlier one is replaced, no other file. */
-status report_write(const job_result *r, const settings *o, int argc, char *const *argv, err *e);
-status report_page(const job_result *r, const settings *o, int argc, char *const *argv, err *e);
+status report_write(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
+		    err *e);
+status report_page(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
+		   err *e);
 
 /* report_table - plan, phases and ranks as a table. */
 void report_table(const job_result *r, const settings *o, FILE *f);

@@ -313,22 +313,17 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	return json_with(json_with(j, "notes", notes), "ranks", ranks);
 }
 
-/* A job that is about to be killed does not wait for a disk. */
-static bool synced(const job_result *r, const settings *o)
+status report_write(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
+		    err *e)
 {
-	return o->fsync && r->status < ST_SIGNAL;
+	return json_write_role(ROLE_REPORT, o->report, report_json(r, o, argc, argv), sync, e);
 }
 
-status report_write(const job_result *r, const settings *o, int argc, char *const *argv, err *e)
-{
-	return json_write_role(ROLE_REPORT, o->report, report_json(r, o, argc, argv), synced(r, o),
-			       e);
-}
-
-status report_page(const job_result *r, const settings *o, int argc, char *const *argv, err *e)
+status report_page(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
+		   err *e)
 {
 	json_t *report = report_json(r, o, argc, argv);
-	const status rc = page_write(report, o->html, synced(r, o), e);
+	const status rc = page_write(report, o->html, sync, e);
 	json_decref(report);
 	return rc;
 }

@@ -158,9 +158,3 @@ void signals_deadline(int sig, unsigned ms)
 	due = sig;
 	signals_alarm(die_of_due, ms);
 }
-
-void signals_await_deadline(void)
-{
-	const struct timespec longer = { 1, 0 }; /* where no timer could be had */
-	(void)nanosleep(&longer, NULL);
-}

@@ -37,9 +37,6 @@ void signals_deadline(int sig, unsigned ms);
  * from outside. */
 void signals_alarm(void (*end)(int), unsigned ms);
 
-/* signals_await_deadline - until then, or a second. */
-void signals_await_deadline(void);
-
 /* signals_die - of sig, so that a shell sees it. */
 _Noreturn void signals_die(int sig);
 

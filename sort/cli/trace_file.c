@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One event per line. Rows of other ranks are checked first. Memory on rank 0: 48 bytes per row,
- * for 50,000 rows, or 24 per rank if that is more, and twice the text, of 16 MB at most. */
+/* The file has one event per line. Rows of other ranks are checked first. Memory on rank 0: 48
+ * bytes per row and twice the text. There are at most 50,000 rows, or 24 per rank if that is more,
+ * and 16 MB of text. */
 #include "trace_file.h"
 #include "base/clock.h"
 #include "io/json.h"
@@ -52,10 +53,10 @@ status traces_gather(comm *c, traces *all, err *e)
 	return rc;
 }
 
-void traces_here(traces *all)
+/* Take the rows of the ranks in this process. */
+static void take_own(traces *all)
 {
 	const int ranks = trace_ranks();
-	*all = (traces){ 0 };
 	if (ranks == 0 || !make_room(all, ranks))
 		return;
 	for (int i = 0; i < ranks; i++) {
@@ -73,7 +74,7 @@ typedef struct out {
 	uint64_t bytes;
 } out;
 
-/* All that makes it a trace, also where there are too many rows: the last ones are left out. */
+/* Write an event, unless the file would become too large: then the last rows are omitted. */
 __attribute__((format(printf, 2, 3))) static void event(out *o, const char *format, ...)
 {
 	char text[EVENT_BYTES];
@@ -87,7 +88,7 @@ __attribute__((format(printf, 2, 3))) static void event(out *o, const char *form
 	o->bytes += (uint64_t)n + 2;
 }
 
-/* In a JSON string. */
+/* Copy a name as it may stand in a JSON string. */
 static void plain(const char *from, size_t most, char *to)
 {
 	size_t n = 0;
@@ -173,10 +174,12 @@ static void put_all(const traces *all, const job_result *r, out *o)
 
 /* --------------------------------------------------------------------------------------- file */
 
-status trace_write(const traces *all, const job_result *r, const char *path, bool sync, err *e)
+status trace_write(traces *all, const job_result *r, const char *path, bool sync, err *e)
 {
-	char q[QUOTED_BYTES], *text = NULL;
+	char *text = NULL;
 	size_t bytes = 0;
+	if (!all->row)
+		take_own(all);
 	out o = { .f = all->row ? open_memstream(&text, &bytes) : NULL };
 	if (o.f)
 		put_all(all, r, &o);
@@ -184,7 +187,7 @@ status trace_write(const traces *all, const job_result *r, const char *path, boo
 	if (o.f)
 		whole = fclose(o.f) == 0 && whole;
 	const status rc = whole ? text_write_role(ROLE_TRACE, path, text, bytes, sync, e)
-				: err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
+				: err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));
 	free(text);
 	return rc;
 }
