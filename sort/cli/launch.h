@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What launchers say of a process in its environment. */
+/* What launchers have set in the environment of a process, and what a process needs at its start.
+ */
 #ifndef HETSORT_CLI_LAUNCH_H
 #define HETSORT_CLI_LAUNCH_H
 
@@ -7,27 +8,25 @@
 
 #include "base/status.h"
 
-/* launch_rank - the number of this process, NULL without a launcher. */
+/* launch_rank - return the number of this process as text, NULL without a launcher. */
 const char *launch_rank(void);
 
-/* launch_speaks - is it the one that speaks for all? Every rank comes by errors before it knows its
- * number; true without a launcher. */
+/* launch_speaks - does this process print what all have to say? Errors may occur on every rank
+ * before it knows its number. True without a launcher. */
 bool launch_speaks(void);
 
-/* launch_check - refuses a world of `size` ranks where a launcher has started another number of
- * processes: it could not tell them of each other, and each is about to do all the work alone. */
+/* launch_check - refuse a world of `size` ranks if the launcher has started another number of
+ * processes. Then they do not know of each other, and each would do all the work. */
 status launch_check(int size, err *e);
 
-/* launch_terminal - return a descriptor of the terminal that a launcher on this host prints to,
- * which forwards this process's standard error, and in *group its process group; else -1, also
- * where /proc is missing or the launcher's standard error is a pipe or a file. */
+/* launch_terminal - return a descriptor of the terminal of a launcher on this host, which forwards
+ * this process's standard error, and its process group in *group. Return -1 without /proc, or if
+ * the launcher's standard error is a pipe or a file. */
 int launch_terminal(pid_t *group);
 
-/* What the process needs before anything else is done. */
-
-/* process_prepare - once, before any thread starts: signals of broken pipes and file sizes become
- * errors of calls, the limit of descriptors is raised as far as it may be, closed standard streams
- * are held. ST_REFUSED with lent rights, ST_RESOURCE where the limit of the stack is too low. */
+/* process_prepare - once, before any thread starts: turn signals of broken pipes and file sizes
+ * into errors of calls, raise the limit of descriptors, and hold closed standard streams.
+ * ST_REFUSED with lent rights, ST_RESOURCE if the stack limit is too low. */
 status process_prepare(err *e);
 
 #endif

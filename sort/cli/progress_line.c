@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The monitor's thread writes, which also watches the ranks: a line is dropped if the terminal or
- * the pipe does not take it at once. Of what a line says, what matters most comes first: a narrow
- * terminal cuts the end off. */
+/* The monitor's thread writes the line. A line is dropped if the terminal or the pipe does not take
+ * it at once, because this thread also watches the ranks. The most important words come first: a
+ * narrow terminal cuts the end off. */
 #include "progress_line.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -21,15 +20,15 @@
 
 enum { SAMPLES = 8, COLUMNS = 80, PAST_COLUMNS = 512, MOST_S = 99 * 3600 };
 
-/* How much was done when, in the stage under way. */
+/* How much of the current stage was done, and when. */
 typedef struct sample {
 	double at_s;
 	uint64_t done;
 } sample;
 
-/* What was told, each second; where that is full, every second one goes. */
+/* What was printed, one entry per second. When it is full, every second entry is removed. */
 static struct {
-	pthread_mutex_t lock; /* for what follows */
+	pthread_mutex_t lock; /* for all below */
 	progress_told at[PROGRESS_TOLD];
 	unsigned n, each, seen;
 	bool ended; /* the report reads it */
@@ -37,44 +36,32 @@ static struct {
 
 static struct {
 	bool terminal;
-	double begun_s, every_s, next_s; /* every_s: between whole lines, 0: none unasked */
+	double begun_s, every_s, next_s; /* every_s: between lines; 0: only if asked */
 	sample seen[SAMPLES];
 	unsigned samples;
 	int32_t stage; /* of the samples */
 } line;
 
 static struct {
-	pthread_mutex_t lock; /* for what follows, and while something is written */
-	size_t columns;       /* of the line that stands there */
+	pthread_mutex_t lock; /* for all below, and while something is written */
+	size_t columns;       /* of the line on the terminal */
 	bool shown, off;
 	int terminal; /* standard error, or what its launcher forwards it to; -1: none */
-	pid_t group;  /* that has to be in the foreground there */
+	pid_t group;  /* it has to be in the foreground there */
 } out = { .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = -1 };
-
-static void find_terminal(void)
-{
-	if (out.terminal >= 0)
-		return;
-	out.group = getpgrp();
-	out.terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : launch_terminal(&out.group);
-}
 
 bool progress_line_wanted(const settings *o)
 {
 	if (o->verbosity < 0 || o->wish != WISH_SORT || o->explain)
 		return false;
-	find_terminal();
+	if (out.terminal < 0) {
+		out.group = getpgrp();
+		out.terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : launch_terminal(&out.group);
+	}
 	return o->progress_s > 0 || (o->progress_s == 0 && out.terminal >= 0);
 }
 
 /* ------------------------------------------------------------------------------- the terminal */
-
-static size_t width(void)
-{
-	struct winsize w;
-	const bool told = ioctl(out.terminal, TIOCGWINSZ, &w) == 0 && w.ws_col > 1;
-	return (told ? size_min(w.ws_col, PAST_COLUMNS) : COLUMNS) - 1;
-}
 
 /* Will standard error take a line without blocking? */
 static bool takes_a_line(void)
@@ -94,13 +81,16 @@ static void put(const char *text, size_t n)
 	}
 }
 
-/* Under out.lock: write text over the line that stands there, and blanks over the rest of it. The
+/* Under out.lock: write text over the line on the terminal, and blanks over the rest of it. The
  * cursor returns to its start, so that a ^C which the terminal shows there is overwritten as well.
  */
 static void overwrite(const char *text)
 {
 	char b[PAST_COLUMNS + 3];
-	const size_t room = width(), n = size_min(strlen(text), room);
+	struct winsize w;
+	const bool known = ioctl(out.terminal, TIOCGWINSZ, &w) == 0 && w.ws_col > 1;
+	const size_t room = (known ? size_min(w.ws_col, PAST_COLUMNS) : COLUMNS) - 1;
+	const size_t n = size_min(strlen(text), room);
 	const size_t all = size_max(n, size_min(out.columns, room));
 	b[0] = '\r';
 	memset(b + 1, ' ', all);
@@ -119,7 +109,7 @@ static void clear(void)
 static void draw(const char *text)
 {
 	if (tcgetpgrp(out.terminal) != out.group)
-		return; /* somebody else's terminal, for the moment */
+		return; /* another job has the terminal */
 	pthread_mutex_lock(&out.lock);
 	if (!out.off && takes_a_line()) {
 		overwrite(text);
@@ -151,23 +141,6 @@ void progress_line_clear(void)
 
 /* ---------------------------------------------------------------------------------- the words */
 
-static bool is_slower(const rank_seen *a, const rank_seen *b)
-{
-	return a->waiting == b->waiting ? a->at.left_s > b->at.left_s : !a->waiting;
-}
-
-static void take_left(progress_sum *s, int rank, const rank_seen *seen)
-{
-	s->worked_s += seen->at.worked_s;
-	s->work_s += seen->at.work_s;
-	s->unknown += seen->at.left_s < 0;
-	s->left_s = seen->at.left_s > s->left_s ? seen->at.left_s : s->left_s;
-	if (s->heard > 1 && !is_slower(seen, &s->slowest))
-		return;
-	s->slowest = *seen;
-	s->slowest_rank = rank;
-}
-
 void progress_take(void *sum, int rank, const rank_seen *seen)
 {
 	progress_sum *s = sum;
@@ -177,83 +150,90 @@ void progress_take(void *sum, int rank, const rank_seen *seen)
 	s->heard++;
 	if (rank == 0)
 		s->first = *seen;
-	take_left(s, rank, seen);
+	s->worked_s += seen->at.worked_s;
+	s->work_s += seen->at.work_s;
+	s->unknown += seen->at.left_s < 0;
+	s->left_s = seen->at.left_s > s->left_s ? seen->at.left_s : s->left_s;
+	const rank_seen *slowest = &s->slowest;
+	if (s->heard == 1 ||
+	    (seen->waiting == slowest->waiting ? seen->at.left_s > slowest->at.left_s
+					       : !seen->waiting)) {
+		s->slowest = *seen;
+		s->slowest_rank = rank;
+	}
 	if (seen->at.stage != s->first.at.stage)
-		return; /* heard before the job came to where it is */
+		return; /* heard before the job reached this stage */
 	s->open += seen->at.open;
 	s->done += seen->at.done;
 	s->all += seen->at.all;
 }
 
-typedef struct writing {
-	char *text;
-	size_t at;
-} writing;
-
-__attribute__((format(printf, 2, 3))) static void say(writing *w, const char *format, ...)
+/* Is the time that is left known? */
+static bool is_planned(const progress_sum *s)
 {
-	va_list ap;
-	va_start(ap, format);
-	const int n = vsnprintf(w->text + w->at, PROGRESS_TEXT_BYTES - w->at, format, ap);
-	va_end(ap);
-	w->at += n > 0 ? (size_t)n : 0;
-	w->at = w->at < PROGRESS_TEXT_BYTES ? w->at : PROGRESS_TEXT_BYTES - 1;
+	return s->heard > 0 && s->unknown == 0 && s->work_s > 0;
 }
 
-/* "3.2 of 10.0 GB": in one unit. */
-static void say_bytes(writing *w, uint64_t done, uint64_t all)
+/* Append both numbers in one unit: "3.2 of 10.0 GB". */
+static void add_bytes(char *text, uint64_t done, uint64_t all)
 {
 	static const char *const unit[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
 	char some[SIZE_TEXT_BYTES];
 	double of = (double)all, part = (double)done;
 	unsigned u = 0;
 	if (all == 0) {
-		say(w, " %s", size_text(done, some));
+		text_append(text, PROGRESS_TEXT_BYTES, " %s", size_text(done, some));
 		return;
 	}
 	for (; of >= 999.5; u++, part /= 1000)
 		of /= 1000;
 	const int digits = u == 0 || of >= 99.95 ? 0 : of >= 9.995 ? 1 : 2;
-	say(w, " %.*f of %.*f %s %d%%", digits, part, digits, of, unit[u],
-	    (int)(100.0 * (double)done / (double)all));
+	text_append(text, PROGRESS_TEXT_BYTES, " %.*f of %.*f %s %d%%", digits, part, digits, of,
+		    unit[u], (int)(100.0 * (double)done / (double)all));
 }
 
-static void say_time(writing *w, double seconds, const char *what)
+static void add_time(char *text, double seconds, const char *what)
 {
 	const unsigned s = seconds < 0 ? 0 : seconds < MOST_S ? (unsigned)seconds : MOST_S;
 	if (s < 3600)
-		say(w, ", %u:%02u%s", s / 60, s % 60, what);
+		text_append(text, PROGRESS_TEXT_BYTES, ", %u:%02u%s", s / 60, s % 60, what);
 	else
-		say(w, ", %u:%02u:%02u%s", s / 3600, s / 60 % 60, s % 60, what);
+		text_append(text, PROGRESS_TEXT_BYTES, ", %u:%02u:%02u%s", s / 3600, s / 60 % 60,
+			    s % 60, what);
 }
 
 const char *progress_text(const progress_sum *s, double bytes_per_s, double elapsed_s,
 			  char text[PROGRESS_TEXT_BYTES])
 {
-	writing w = { text, 0 };
 	char rate[SIZE_TEXT_BYTES];
-	const bool planned = s->heard > 0 && s->unknown == 0 && s->work_s > 0;
+	const bool planned = is_planned(s);
 	const bool comes = s->open && s->first.at.stage == STAGE_RECEIVE;
-	say(&w, "%s", phase_name(comes ? PH_EXCHANGE : (phase)s->first.phase));
+	*text = '\0';
+	text_append(text, PROGRESS_TEXT_BYTES, "%s",
+		    phase_name(comes ? PH_EXCHANGE : (phase)s->first.phase));
 	if (s->open)
-		say_bytes(&w, s->done, s->all);
+		add_bytes(text, s->done, s->all);
 	if (planned)
-		say(&w, ", job %d%%", (int)(100 * s->worked_s / s->work_s));
+		text_append(text, PROGRESS_TEXT_BYTES, ", job %d%%",
+			    (int)(100 * s->worked_s / s->work_s));
 	if (s->open && bytes_per_s >= 0)
-		say(&w, ", %s/s", size_text((uint64_t)bytes_per_s, rate));
-	say_time(&w, elapsed_s, "");
+		text_append(text, PROGRESS_TEXT_BYTES, ", %s/s",
+			    size_text((uint64_t)bytes_per_s, rate));
+	add_time(text, elapsed_s, "");
 	if (planned)
-		say_time(&w, s->left_s + 0.5, " left");
+		add_time(text, s->left_s + 0.5, " left");
 	if (s->heard < s->ranks)
-		say(&w, ", %d of %d ranks heard", s->heard, s->ranks);
+		text_append(text, PROGRESS_TEXT_BYTES, ", %d of %d ranks heard", s->heard,
+			    s->ranks);
 	if (planned && s->heard > 1)
-		say(&w, ", slowest %d %s", s->slowest_rank, s->slowest.host);
+		text_append(text, PROGRESS_TEXT_BYTES, ", slowest %d %s", s->slowest_rank,
+			    s->slowest.host);
 	return text;
 }
 
 /* ----------------------------------------------------------------------------------- the line */
 
-/* Of the last SAMPLES seconds. */
+/* Return the rate over the last SAMPLES seconds; below 0: unknown. */
 static double rate(int32_t at, uint64_t done, double now)
 {
 	if (at != line.stage)
@@ -298,8 +278,7 @@ static void show(bool asked)
 	progress_sum s = { .left_s = -1 };
 	if (monitor_look(progress_take, &s) == 0)
 		return;
-	const bool planned = s.heard > 0 && s.unknown == 0 && s.work_s > 0;
-	if (planned)
+	if (is_planned(&s))
 		keep(&(progress_told){ now - line.begun_s, s.left_s, s.worked_s / s.work_s });
 	const double r = rate(s.first.at.stage, s.done, now);
 	progress_text(&s, r, now - line.begun_s, text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One thread in sigwait; the signals are blocked in all others, and in those that MPI starts. No
- * handler, no wake-up to lose, nothing to poll. */
+/* One thread waits for the signals, which are blocked in all other threads, also in those that MPI
+ * starts. So there is no handler, no wake-up to lose and nothing to poll. */
 #include "signals.h"
 
 #include <pthread.h>
@@ -13,6 +13,13 @@
 
 enum { STACK_BYTES = 512 << 10 };
 
+/* Sent when the parent ends; the signal has no other known use. */
+#define PARENT_ENDED (SIGRTMAX - 1)
+
+#ifndef SIGINFO
+#	define SIGINFO SIGUSR2
+#endif
+
 static const struct {
 	int sig;
 	const char *name;
@@ -20,12 +27,9 @@ static const struct {
 	{ SIGINT, "SIGINT" },       { SIGTERM, "SIGTERM" },     { SIGHUP, "SIGHUP" },
 	{ SIGUSR1, "SIGUSR1" },     { SIGUSR2, "SIGUSR2" },     { SIGQUIT, "SIGQUIT" },
 	{ SIGXCPU, "SIGXCPU" },     { SIGIO, "SIGIO" },         { SIGALRM, "SIGALRM" },
-	{ SIGPROF, "SIGPROF" },     { SIGVTALRM, "SIGVTALRM" },
+	{ SIGPROF, "SIGPROF" },     { SIGVTALRM, "SIGVTALRM" }, { SIGINFO, "SIGINFO" },
 #ifdef SIGSTKFLT
 	{ SIGSTKFLT, "SIGSTKFLT" },
-#endif
-#ifdef SIGINFO
-	{ SIGINFO, "SIGINFO" },
 #endif
 #ifdef SIGPWR
 	{ SIGPWR, "SIGPWR" },
@@ -38,13 +42,8 @@ static struct {
 	signals_end *end;
 	signals_tell *tell;
 	void *arg;
-	pid_t parent; /* that this process ends with; 0: none */
+	pid_t parent; /* this process ends with it; 0: with none */
 } watch;
-
-static int parent_ended(void)
-{
-	return SIGRTMAX - 1; /* no other use is known */
-}
 
 const char *signals_name(int sig)
 {
@@ -69,19 +68,10 @@ void signals_end_with_parent(void)
 	sigset_t one;
 	watch.parent = getppid();
 	sigemptyset(&one);
-	sigaddset(&one, parent_ended());
-	sigaddset(&watch.set, parent_ended());
+	sigaddset(&one, PARENT_ENDED);
+	sigaddset(&watch.set, PARENT_ENDED);
 	pthread_sigmask(SIG_BLOCK, &one, NULL);
-	(void)prctl(PR_SET_PDEATHSIG, parent_ended());
-}
-
-static bool is_question(int sig)
-{
-#ifdef SIGINFO
-	if (sig == SIGINFO)
-		return true;
-#endif
-	return sig == SIGUSR2;
+	(void)prctl(PR_SET_PDEATHSIG, PARENT_ENDED);
 }
 
 static void *wait_for_signals(void *unused)
@@ -94,11 +84,11 @@ static void *wait_for_signals(void *unused)
 			continue;
 		if (sig == SIGUSR1)
 			atomic_store(watch.stop, true);
-		else if (is_question(sig))
+		else if (sig == SIGUSR2 || sig == SIGINFO)
 			watch.tell();
-		else if (sig != parent_ended())
+		else if (sig != PARENT_ENDED)
 			watch.end(sig, info.si_code <= 0 && info.si_pid == getppid(), watch.arg);
-		else if (getppid() != watch.parent) /* it is sent for a thread's end as well */
+		else if (getppid() != watch.parent) /* it is sent when a thread ends as well */
 			watch.end(SIGHUP, true, watch.arg);
 	}
 	return NULL;
@@ -131,7 +121,7 @@ _Noreturn void signals_die(int sig)
 	sigaddset(&one, sig);
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 	raise(sig);
-	for (;;) /* it ends the process before it gets here */
+	for (;;) /* the signal has ended the process */
 		pause();
 }
 
