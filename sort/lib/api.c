@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The public calls that need no ranks, and the checks of all. Prints nothing, keeps nothing between
- * calls. */
+/* The public calls that need no ranks, and the checks of the arguments of all calls. Prints
+ * nothing, keeps nothing between calls. */
 #define HETSORT_NO_MPI /* this file is compiled without it */
 #include "api.h"
 #include "memory_sort.h"
@@ -14,7 +14,7 @@
 _Static_assert(HETSORT_RECORD_BYTES_MAX == MAX_RECORD_BYTES, "the header says what we take");
 _Static_assert((int)HETSORT_ERR_BYTES > (int)ERR_TEXT_BYTES, "a sentence and the rank it is of");
 
-/* Where the options of the first release, 0.1.0, end. */
+/* The end of the options of the first release, 0.1.0. */
 #define END_OF_FIRST_OPTS (offsetof(hetsort_opts, speeds) + sizeof((hetsort_opts *)NULL)->speeds)
 
 const char *hetsort_version(void)
@@ -169,7 +169,7 @@ uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out, int ranks,
 	    api_count(&l, records_in, "in", &why) != HETSORT_OK ||
 	    api_count(&l, records_out, "out", &why) != HETSORT_OK)
 		return UINT64_MAX;
-	return memory_sort_most_bytes(&l, records_in, records_out, ranks, full.threads);
+	return memory_sort_most_bytes(&l, records_in, ranks, full.threads);
 }
 
 hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out, const hetsort_opts *opts,

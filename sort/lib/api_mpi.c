@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The public calls over ranks: arguments checked by each, agreed by all, then the sort in memory.
- * The caller's communicator is only looked at and duplicated. */
+/* The public calls over ranks. Each rank checks its arguments, all agree on the result, then the
+ * sort in memory begins. The caller's communicator is only inspected and duplicated. */
 #include "api.h"
 #include "comm/comm_mpi.h"
 #include "memory_sort.h"
@@ -12,7 +12,7 @@
 
 enum kind { SHARE, SORT, COUNTS };
 
-/* What one rank asks for. */
+/* The arguments of one rank. */
 typedef struct call_args {
 	enum kind kind;
 	const void *in;
@@ -23,13 +23,12 @@ typedef struct call_args {
 	const hetsort_opts *opts;
 } call_args;
 
-/* A call that is being carried out. */
 typedef struct call {
 	const call_args *q;
 	comm *c;
 	mem m;
 	err e;           /* of a phase, here */
-	hetsort_err why; /* what the call will say */
+	hetsort_err why; /* of the call */
 	hetsort_opts o;
 	layout lay;
 	double *speed;   /* [size] rank 0's */
@@ -47,7 +46,7 @@ static bool mpi_is_running(void)
 	       !down;
 }
 
-/* What can be refused before there is a communicator to agree over. */
+/* Check what ranks cannot agree on, because there is no communicator. */
 static hetsort_status check_comm(MPI_Comm parent, hetsort_err *why)
 {
 	int inter = 0;
@@ -65,16 +64,7 @@ static hetsort_status mpi_failed(call *k)
 	return api_fail(&k->why, HETSORT_EPEER, "MPI failed between the ranks");
 }
 
-/* The first rank that failed, or size. */
-static int first_failed(const comm *c)
-{
-	int who = 0;
-	while (who < c->size && c->codes[who] == HETSORT_OK)
-		who++;
-	return who;
-}
-
-/* All ranks go on, or none: the first that failed sends its reason to the others. */
+/* Continue on all ranks or on none: the first rank that failed sends its reason to the others. */
 static hetsort_status together(call *k, hetsort_status mine)
 {
 	comm *c = k->c;
@@ -82,7 +72,9 @@ static hetsort_status together(call *k, hetsort_status mine)
 	char words[HETSORT_ERR_BYTES] = "";
 	if (comm_allgather(c, &own, c->codes, sizeof own) != ST_OK)
 		return mine != HETSORT_OK ? mine : mpi_failed(k);
-	const int who = first_failed(c);
+	int who = 0;
+	while (who < c->size && c->codes[who] == HETSORT_OK)
+		who++;
 	if (who == c->size)
 		return HETSORT_OK;
 	if (who == c->rank)
@@ -119,23 +111,7 @@ static hetsort_status check_speeds(call *k)
 	return HETSORT_OK;
 }
 
-static hetsort_status take_arrays(call *k)
-{
-	const size_t p = (size_t)k->c->size;
-	k->speed = mem_array(&k->m, p, sizeof *k->speed, "speeds", &k->e);
-	k->share = mem_array(&k->m, p, sizeof *k->share, "shares", &k->e);
-	k->count = mem_array(&k->m, p, sizeof *k->count, "counts", &k->e);
-	return api_failed(&k->why, &k->e);
-}
-
-static void give_arrays(call *k)
-{
-	mem_free(&k->m, k->speed);
-	mem_free(&k->m, k->share);
-	mem_free(&k->m, k->count);
-}
-
-/* What all ranks have to ask for alike. */
+/* The arguments that must be the same on all ranks. */
 typedef struct asked {
 	uint32_t size[3]; /* of the layout */
 	uint32_t speeds, kind;
@@ -162,7 +138,7 @@ static hetsort_status compare(call *k, const asked *theirs, const asked *mine)
 	return HETSORT_OK;
 }
 
-/* Layout, kind of call and speeds are rank 0's on every rank. */
+/* Check that layout, kind of call and speeds are the same as on rank 0. */
 static hetsort_status same_everywhere(call *k)
 {
 	const size_t bytes = (size_t)k->c->size * sizeof *k->speed;
@@ -186,7 +162,7 @@ static hetsort_status same_everywhere(call *k)
 	return together(k, st);
 }
 
-/* What all ranks bring and are to receive; refusals are the same on all of them. */
+/* Sum up what all ranks bring and receive. All ranks refuse alike. */
 static hetsort_status add_up(call *k)
 {
 	const struct counts mine = { k->q->n_in, k->q->kind == COUNTS ? k->q->room : 0 };
@@ -210,7 +186,7 @@ static hetsort_status add_up(call *k)
 	return HETSORT_OK;
 }
 
-/* Rank 0 divides, and sends the shares to the others. */
+/* Compute the shares on rank 0, and send them to the others. */
 static hetsort_status divide(call *k)
 {
 	const size_t p = (size_t)k->c->size;
@@ -262,11 +238,16 @@ static hetsort_status sort(call *k)
 
 static hetsort_status with_ranks(call *k, hetsort_status st)
 {
+	const size_t p = (size_t)k->c->size;
 	if (st == HETSORT_OK)
 		st = check_speeds(k);
 	st = together(k, st);
-	if (st == HETSORT_OK)
-		st = together(k, take_arrays(k));
+	if (st == HETSORT_OK) {
+		k->speed = mem_array(&k->m, p, sizeof *k->speed, "speeds", &k->e);
+		k->share = mem_array(&k->m, p, sizeof *k->share, "shares", &k->e);
+		k->count = mem_array(&k->m, p, sizeof *k->count, "counts", &k->e);
+		st = together(k, api_failed(&k->why, &k->e));
+	}
 	if (st == HETSORT_OK)
 		st = same_everywhere(k);
 	if (st == HETSORT_OK)
@@ -277,7 +258,9 @@ static hetsort_status with_ranks(call *k, hetsort_status st)
 		st = together(k, check_room(k));
 	if (st == HETSORT_OK && k->q->kind != SHARE)
 		st = sort(k);
-	give_arrays(k);
+	mem_free(&k->m, k->speed);
+	mem_free(&k->m, k->share);
+	mem_free(&k->m, k->count);
 	return st;
 }
 
@@ -321,7 +304,8 @@ hetsort_status hetsort_sort_counts(const void *in, uint64_t n_in, void *out, uin
 	return run(&q, parent, he);
 }
 
-/* Converted only while MPI runs, as the conversion would end the program. */
+/* Convert a communicator, but only while MPI runs: otherwise the conversion would end the program.
+ */
 static MPI_Comm of_fortran(MPI_Fint parent)
 {
 	return mpi_is_running() ? MPI_Comm_f2c(parent) : MPI_COMM_NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The phases of the sort in memory. A rank's records stay where they are, sorted on demand, until
- * they are sent or merged into the output: no second copy of anything large. */
+/* The phases of the sort in memory. A rank's records stay in place, sorted on demand, until they
+ * are sent or merged into the output. So nothing large has a second copy. */
 #include "memory_sort.h"
 #include "base/minmax.h"
 #include "exchange/exchange.h"
@@ -10,9 +10,8 @@
 #include "kernel/streaming_store.h"
 #include "spill/sorted.h"
 
-/* For each rank so much that a block is a quarter of a MiB and stays in the cache. */
 enum {
-	RANK_WINDOWS_BYTES = 2 << 20,
+	RANK_WINDOWS_BYTES = 2 << 20, /* a block is then 256 KiB and stays in the cache */
 	WINDOWS_PART = 32,
 	LARGE_BYTES = 8 << 20,
 };
@@ -20,19 +19,20 @@ enum {
 /* What one sort holds between its steps. */
 typedef struct sort_state {
 	const memory_job *j;
-	uint64_t *target; /* [size]: what precedes each splitter, and all */
+	uint64_t *target; /* [size] records up to each splitter, and up to the end */
 	splitter_search search;
 	uint64_t *cut;         /* [size + 1] places: rank d gets [cut[d], cut[d + 1]) */
 	uint64_t *recv;        /* [size] records from each rank */
-	unsigned char *sample; /* records for the classifier of */
+	unsigned char *sample; /* records for the classifier of own */
 	sorted_memory own;     /* this rank's records */
-	uint64_t start[2];     /* of these */
+	uint64_t start[2];     /* of own */
 	outgoing out;
 	stream_merge merge;
 	exchange *x;
 } sort_state;
 
-/* For all windows of a rank, by the mean share: blocks have one size everywhere. */
+/* Return the bytes of all windows of a rank. The mean share decides, so that blocks have one size
+ * on all ranks. */
 static size_t windows_bytes(uint64_t all_bytes, int ranks)
 {
 	const uint64_t part = all_bytes / (uint64_t)ranks / WINDOWS_PART;
@@ -63,7 +63,7 @@ static void put_records(void *end_, const head *h, size_t n)
 	}
 }
 
-/* All that this rank needs by itself, before the first phase. */
+/* Take what this rank needs by itself, before the first phase. */
 static status prepare(sort_state *r)
 {
 	const memory_job *j = r->j;
@@ -83,19 +83,6 @@ static status prepare(sort_state *r)
 	for (size_t i = 0; i < p; i++)
 		r->target[i] = sum += j->share[i];
 	return ST_OK;
-}
-
-static void release(sort_state *r)
-{
-	mem *m = r->j->m;
-	exchange_free(r->x);
-	outgoing_close(&r->out, m);
-	sorted_memory_close(&r->own);
-	mem_free(m, r->sample);
-	mem_free(m, r->target);
-	mem_free(m, r->cut);
-	mem_free(m, r->recv);
-	stream_merge_close(&r->merge);
 }
 
 static status sort_own(sort_state *r)
@@ -170,37 +157,19 @@ static status exchange_and_merge(sort_state *r)
 	return rc == ST_OK ? comm_agree(j->c, outgoing_failure(&r->out, j->e)) : rc;
 }
 
-static status over_ranks(sort_state *r)
-{
-	status rc = comm_agree(r->j->c, prepare(r));
-	if (rc == ST_OK)
-		rc = sort_and_split(r);
-	if (rc == ST_OK)
-		rc = open_exchange(r);
-	if (rc == ST_OK)
-		rc = exchange_and_merge(r);
-	return rc;
-}
-
-/* The search for splitters, and a few items a rank. */
-static uint64_t small_bytes(const layout *l, uint64_t ranks)
-{
-	const uint64_t fixed = sizeof(merge_stream) + (MERGE_BATCH + 2) * sizeof(head) + 1024,
-		       items = 16 * (uint64_t)item_bytes(l);
-	return (ranks + 1) * (splitter_search_peer_bytes(l) + items + fixed);
-}
-
-uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int ranks,
-				unsigned threads)
+uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, int ranks, unsigned threads)
 {
 	const uint64_t p = (uint64_t)ranks;
-	(void)n_out;
+	/* the search for splitters, and a few items per rank */
+	const uint64_t stream = sizeof(merge_stream) + (MERGE_BATCH + 2) * sizeof(head) + 1024;
+	const uint64_t small =
+		splitter_search_peer_bytes(l) + 16 * (uint64_t)item_bytes(l) + stream;
 	if (ranks == 1)
 		return bucket_sort_most_bytes(l, n_in, threads);
 	return bucket_sort_begin_most_bytes(l, n_in, threads) + outgoing_most_bytes(n_in, p) +
 	       exchange_most_bytes(l->record_bytes, windows_bytes(UINT64_MAX, ranks), ranks,
 				   ranks) +
-	       small_bytes(l, p);
+	       (p + 1) * small;
 }
 
 status memory_sort(const memory_job *j)
@@ -209,7 +178,20 @@ status memory_sort(const memory_job *j)
 	sort_state r = { .j = j };
 	if (j->c->size == 1)
 		return bucket_sort_records(j->m, &in, (size_t)j->n_in, j->out, j->threads, j->e);
-	const status rc = over_ranks(&r);
-	release(&r);
+	status rc = comm_agree(j->c, prepare(&r));
+	if (rc == ST_OK)
+		rc = sort_and_split(&r);
+	if (rc == ST_OK)
+		rc = open_exchange(&r);
+	if (rc == ST_OK)
+		rc = exchange_and_merge(&r);
+	exchange_free(r.x);
+	outgoing_close(&r.out, j->m);
+	sorted_memory_close(&r.own);
+	mem_free(j->m, r.sample);
+	mem_free(j->m, r.target);
+	mem_free(j->m, r.cut);
+	mem_free(j->m, r.recv);
+	stream_merge_close(&r.merge);
 	return rc;
 }

@@ -22,12 +22,12 @@ typedef struct memory_job {
 	unsigned exchange_threads;
 } memory_job;
 
-/* memory_sort - collective. All ranks return ST_OK or all fail; e holds a sentence where it was
- * this one. */
+/* memory_sort - collective: sort the records of all ranks. All ranks return ST_OK or all fail; e
+ * holds a sentence on the ranks that caused it. */
 status memory_sort(const memory_job *j);
 
-/* memory_sort_most_bytes - at most what memory_sort allocates on a rank, unless the comm does. */
-uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, uint64_t n_out, int ranks,
-				unsigned threads);
+/* memory_sort_most_bytes - return the most bytes that memory_sort allocates on a rank, without what
+ * the comm allocates. */
+uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, int ranks, unsigned threads);
 
 #endif

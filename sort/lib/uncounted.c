@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The library neither counts what its callers' ranks do nor records it, and places no threads: that
- * takes variables of the process, of which it has none. This takes the place of base/progress.c,
- * base/trace.c and base/pool_first.c. */
+/* The library counts and records no progress and places no threads, because it has no variables of
+ * the process. This file replaces base/progress.c, base/trace.c and base/pool_first.c. */
 #include "base/pool.h"
 #include "base/trace.h"
 

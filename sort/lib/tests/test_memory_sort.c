@@ -34,7 +34,7 @@ static const char *judge(const sorting *t, size_t rank, const unsigned char *out
 		return "the output is not the right one";
 	if (m->now_bytes != 0)
 		return "memory is not given back";
-	if (m->peak_bytes > memory_sort_most_bytes(l, t->in_count[rank], n, t->p, 3))
+	if (m->peak_bytes > memory_sort_most_bytes(l, t->in_count[rank], t->p, 3))
 		return "more memory is held than was said";
 	return NULL;
 }
