@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --clean and --check-manifest: each operand is looked at, also if one fails, and the worst status
+/* --clean and --check-manifest: every operand is processed, even if one fails, and the worst status
  * is the program's. Parts are read in the manifest's own directory, and never through a link. */
 #include "operands.h"
 #include "base/size.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* One file or directory; n becomes larger. */
+/* Clean one file or directory, and add to n. */
 static status clean_path(const char *path, cleaned *n)
 {
 	err e = { ST_OK, "" };
@@ -35,38 +35,32 @@ static status clean_path(const char *path, cleaned *n)
 	return e.code;
 }
 
-/* The manifest of the pattern's parts, if it lies beside them. */
-static char *manifest_beside(const settings *o, const char *pattern)
+/* Return the name of the manifest of such parts, if it is next to them. */
+static char *manifest_of(const settings *o, const char *pattern)
 {
 	const char *slash = strrchr(pattern, '/');
-	char *dir = strndup(pattern, slash ? (size_t)(slash - pattern) : 0);
-	const bool beside = dir && !name_is_per_rank(dir);
-	free(dir);
 	if (o->manifest)
 		return strdup(o->manifest);
-	return beside ? name_expand_text(pattern, "manifest", NULL) : NULL;
+	char *dir = strndup(pattern, slash ? (size_t)(slash - pattern) : 0);
+	const bool one = dir && !name_is_per_rank(dir);
+	free(dir);
+	return one ? name_expand_text(pattern, "manifest", NULL) : NULL;
 }
 
-/* The same for a name that the number of a rank may be part of. */
-static status clean_name(const char *name, int rank, cleaned *n)
+/* Clean one operand. The commit of parts is ended before each part is cleaned by itself. */
+static status clean_operand(const settings *o, const char *operand, cleaned *n)
 {
-	err e = { ST_OK, "" };
-	char *path = name_expand(name, rank, &e);
-	if (!path)
-		fprintf(stderr, "hetsort: %s\n", e.text);
-	const status rc = path ? clean_path(path, n) : e.code;
+	const bool parts = name_is_per_rank(operand);
+	char *path = parts ? manifest_of(o, operand) : NULL;
+	status worst = path ? clean_path(path, n) : ST_OK;
 	free(path);
-	return rc;
-}
-
-/* Parts of which a journal speaks get their names before each is looked at by itself. */
-static status clean_parts(const settings *o, const char *pattern, cleaned *n)
-{
-	char *beside = manifest_beside(o, pattern);
-	status worst = beside ? clean_path(beside, n) : ST_OK;
-	free(beside);
-	for (int r = 0; r < o->ranks; r++) {
-		const status rc = clean_name(pattern, r, n);
+	for (int r = 0; r < (parts ? o->ranks : 1); r++) {
+		err e = { ST_OK, "" };
+		path = name_expand(operand, r, &e);
+		if (!path)
+			fprintf(stderr, "hetsort: %s\n", e.text);
+		const status rc = path ? clean_path(path, n) : e.code;
+		free(path);
 		worst = rc > worst ? rc : worst;
 	}
 	return worst;
@@ -97,8 +91,7 @@ status operands_clean(const settings *o)
 	status worst = ST_OK;
 	for (size_t i = 0; i < o->ninputs; i++) {
 		cleaned n = { 0 };
-		const status rc = name_is_per_rank(o->inputs[i]) ? clean_parts(o, o->inputs[i], &n)
-								 : clean_name(o->inputs[i], 0, &n);
+		const status rc = clean_operand(o, o->inputs[i], &n);
 		if (o->verbosity >= 0 && (rc == ST_OK || n.removed || n.named))
 			print_cleaned(o->inputs[i], &n);
 		worst = rc > worst ? rc : worst;
@@ -112,13 +105,13 @@ typedef struct checking {
 	const manifest *said;
 	int dirfd;
 	mem m;
-	unsigned char *keys; /* first and last of the part, last of all before */
-	bool any;            /* records before this part */
+	unsigned char *keys; /* first and last of the part, last of the parts before */
+	bool any;            /* there are records before this part */
 	err *e;
 } checking;
 
-/* Is one end of the part as stated, in hexadecimal digits and as values? An older manifest has no
- * values. */
+/* Compare one end of the part with the key that the manifest states, in hexadecimal digits and as
+ * values. An older manifest has no values. */
 static status same_key(checking *k, const char *file, const char *end, const unsigned char *key,
 		       const char *hex, const json_t *values)
 {

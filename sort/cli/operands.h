@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is done with the operands instead of a sort. Prints to standard error. */
+/* The ways to process operands without sorting. Prints to standard error. */
 #ifndef HETSORT_CLI_OPERANDS_H
 #define HETSORT_CLI_OPERANDS_H
 
@@ -13,10 +13,10 @@ status operands_clean(const settings *o);
 /* operands_check - are the parts of these manifests as stated? */
 status operands_check(const settings *o);
 
-/* manifest_check - read a manifest and all parts, which are in its directory. said is to be freed,
- * on failure too. ST_INVALID: the job that made them did not end, or is not over; a part is
- * missing, or does not have the records, checksum or keys stated, or is not in order, in itself or
- * with the one before; ST_REFUSED: no manifest of ours; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
+/* manifest_check - read a manifest and all its parts, which are in its directory. The caller frees
+ * said, on failure too. ST_INVALID: the job that made them failed or still runs; a part is missing,
+ * does not have the records, checksum or keys stated, or is not in order, in itself or after the
+ * part before. ST_REFUSED: not a manifest of hetsort. ST_IO, ST_RESOURCE. Memory: 4 MiB. */
 status manifest_check(const char *path, manifest *said, err *e);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lint: table. The options, in the order of --help. A new one is a row here, a member of settings,
- * and an entry in the manual. */
+/* lint: table. The options, in the order of --help and of the report. A new option is a row here, a
+ * member of settings, and an entry in the manual. */
 #include "options.h"
 #include "base/size.h"
 
@@ -21,7 +21,7 @@ const option_row option_rows[] = {
 	  .help = "its name ['manifest' for %r], or one of a single file" },
 	{ "force", 'f', NULL, OPT_SET, FIELD(force), .value = true, .section = OF_FILES,
 	  .help = "replace an output that exists" },
-	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .value = false, .report = { 8, "fsync" },
+	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .value = false, .report = "fsync",
 	  .section = OF_FILES, .help = "do not wait until the output is on the disk" },
 	{ "verify", 0, "WHAT", OPT_CHOICE, FIELD(verify), .choices = verify_names,
 	  .section = OF_FILES, .help = "buffers, or reread the output from disk [buffers]" },
@@ -33,48 +33,48 @@ const option_row option_rows[] = {
 	  .section = OF_FILES, .help = "write the report as a page for a browser" },
 
 	{ "record-size", 0, "SIZE", OPT_SIZE, FIELD(lay.record_bytes), .lo = 1,
-	  .hi = MAX_RECORD_BYTES, .report = { 9, "record_bytes" }, .section = OF_RECORDS,
+	  .hi = MAX_RECORD_BYTES, .report = "record_bytes", .section = OF_RECORDS,
 	  .help = "of a record, {} [100]" },
 	{ "skip-header", 0, "SIZE", OPT_SIZE, FIELD(header_bytes), .lo = 0, .hi = FRAME_MOST_BYTES,
-	  .report = { 11, "header_bytes" }, .section = OF_RECORDS,
+	  .report = "header_bytes", .section = OF_RECORDS,
 	  .help = "before records; OUTPUT begins with the first input's" },
 	{ "skip-trailer", 0, "SIZE", OPT_SIZE, FIELD(trailer_bytes), .lo = 0,
-	  .hi = FRAME_MOST_BYTES, .report = { 17, "trailer_bytes" }, .section = OF_RECORDS,
+	  .hi = FRAME_MOST_BYTES, .report = "trailer_bytes", .section = OF_RECORDS,
 	  .help = "after records; OUTPUT ends with the last input's" },
 	{ "records", 0, "N", OPT_NUMBER, FIELD(records), .lo = 1, .hi = INT64_MAX,
-	  .report = { 18, "records" }, .section = OF_RECORDS,
+	  .report = "records", .section = OF_RECORDS,
 	  .help = "of an input; what follows them is its trailer" },
-	{ "key", 0, "FIELD", OPT_KEY, FIELD(lay), .report = { 10, "key" }, .section = OF_RECORDS,
+	{ "key", 0, "FIELD", OPT_KEY, FIELD(lay), .report = "key", .section = OF_RECORDS,
 	  .help = "OFF,LEN[,TYPE][,desc] of the key; repeatable [0,10]" },
 	{ "reverse", 'r', NULL, OPT_SET, FIELD(reverse), .value = true, .section = OF_RECORDS,
 	  .help = "descending, and fields with desc ascending" },
-	{ "merge", 'm', NULL, OPT_SET, FIELD(merge), .value = true, .report = { 15, "merge" },
+	{ "merge", 'm', NULL, OPT_SET, FIELD(merge), .value = true, .report = "merge",
 	  .section = OF_RECORDS, .help = "each input is sorted already: merge them" },
-	{ "stable", 's', NULL, OPT_SET, FIELD(stable), .value = true, .report = { 7, "stable" },
+	{ "stable", 's', NULL, OPT_SET, FIELD(stable), .value = true, .report = "stable",
 	  .section = OF_RECORDS, .help = "equal keys keep the order of the input" },
 	{ "partition-only", 0, NULL, OPT_SET, FIELD(partition_only), .value = true,
-	  .report = { 16, "partition_only" }, .section = OF_RECORDS,
+	  .report = "partition_only", .section = OF_RECORDS,
 	  .help = "each rank's records to it, not sorted there" },
-	{ "unique", 'u', NULL, OPT_SET, FIELD(unique), .value = true, .report = { 12, "unique" },
+	{ "unique", 'u', NULL, OPT_SET, FIELD(unique), .value = true, .report = "unique",
 	  .section = OF_RECORDS, .help = "write the first of each key alone" },
-	{ "count", 0, "FIELD", OPT_COUNT, FIELD(count), .report = { 13, "count" },
-	  .section = OF_RECORDS, .help = "OFF,u32|u64 where that gets how many there were" },
-	{ "top", 0, "N", OPT_NUMBER, FIELD(top), .lo = 1, .hi = INT64_MAX, .report = { 14, "top" },
+	{ "count", 0, "FIELD", OPT_COUNT, FIELD(count), .report = "count", .section = OF_RECORDS,
+	  .help = "OFF,u32|u64 where that gets how many there were" },
+	{ "top", 0, "N", OPT_NUMBER, FIELD(top), .lo = 1, .hi = INT64_MAX, .report = "top",
 	  .section = OF_RECORDS, .help = "write the first N records alone" },
 
 	{ "speeds", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(speeds),
-	  .word = { "auto", FIELD(calibrate), true }, .report = { 2, "rates_measured" },
+	  .word = { "auto", FIELD(calibrate), true }, .report = "rates_measured",
 	  .section = OF_SHARES, .help = "of the ranks: 1,1,0.5, or measured [all equal]" },
-	{ "plan", 0, "KIND", OPT_CHOICE, FIELD(plan), .choices = plan_names,
-	  .report = { 1, "plan" }, .section = OF_SHARES, .help = "{}" },
+	{ "plan", 0, "KIND", OPT_CHOICE, FIELD(plan), .choices = plan_names, .report = "plan",
+	  .section = OF_SHARES, .help = "{}" },
 	{ "wisdom", 0, "DIR|FILE", OPT_TEXT, FIELD(wisdom),
 	  .may_differ = "rank 0 alone reads and writes it", .section = OF_SHARES,
 	  .help = "of --plan=online [~/.local/state/hetsort]" },
 	{ "source", 0, "WHERE", OPT_CHOICE, FIELD(from_root), .choices = source_names,
-	  .report = { 3, "source" }, .section = OF_SHARES,
+	  .report = "source", .section = OF_SHARES,
 	  .help = "all: every rank reads; root: rank 0 alone [all]" },
 	{ "scatter", 0, "KIND", OPT_CHOICE, FIELD(scatter), .choices = scatter_names,
-	  .report = { 4, "scatter" }, .section = OF_SHARES, .help = "how: {} [balanced]" },
+	  .report = "scatter", .section = OF_SHARES, .help = "how: {} [balanced]" },
 	{ "links", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(links),
 	  .word = { "auto", FIELD(measure_links), true }, .section = OF_SHARES,
 	  .help = "MB/s of each rank, from rank 0 with --source=root" },
@@ -110,12 +110,12 @@ const option_row option_rows[] = {
 	  .may_differ = "each rank reads and writes in its own way", .section = OF_WORK,
 	  .help = "files by {} [auto]" },
 	{ "strategy", 0, "KIND", OPT_CHOICE, FIELD(strategy), .choices = strategy_names,
-	  .report = { 5, "strategy" }, .section = OF_WORK,
+	  .report = "strategy", .section = OF_WORK,
 	  .help = "merge: sort first; distribute: sort last [merge]" },
 	{ "exchange", 0, "WAY", OPT_CHOICE, FIELD(exchange), .choices = exchange_names,
 	  .section = OF_WORK, .help = "{}, by groups of ranks [auto]" },
 	{ "exchange-threads", 0, "N", OPT_NUMBER, FIELD(exchange_threads), .lo = 0, .hi = 2,
-	  .report = { 6, "exchange_threads" }, .section = OF_WORK,
+	  .report = "exchange_threads", .section = OF_WORK,
 	  .help = "0, 1 or 2: a sender and a receiver [2]" },
 	{ "max-message", 0, "SIZE", OPT_SIZE, FIELD(max_message), .lo = 1, .hi = 256 << 20,
 	  .section = OF_WORK, .help = "longest message between ranks [256M]" },
@@ -196,7 +196,7 @@ uint64_t options_sum(const settings *o)
 
 enum { COLUMNS = 80, TEXT_AT = 26, HELP_BYTES = 400 };
 
-/* Prints words from this column on; further lines are indented, and "\n" begins one. */
+/* Print words from this column on. Further lines are indented, and "\n" begins a line. */
 static void wrap(const char *text, size_t column, size_t indent, FILE *f)
 {
 	size_t n;
@@ -220,7 +220,7 @@ static void wrap(const char *text, size_t column, size_t indent, FILE *f)
 	fputc('\n', f);
 }
 
-/* The help of a row, with its choices or its range in the place of {}. */
+/* Return the help of a row, with its choices or its range instead of {}. */
 static const char *help_of(const option_row *r, char text[HELP_BYTES])
 {
 	const char *gap = strstr(r->help, "{}");

@@ -18,15 +18,15 @@ enum { FIRST_LONG = 256 }; /* what getopt returns for the first row's long name 
 /* A set of rows, one bit each. */
 typedef uint64_t option_set;
 
-/* What users of sort(1) type: options of its that hetsort has under another name, and those that it
- * has not, each with what to use instead. Those of the same letter and meaning are rows. */
+/* Options of sort(1) that hetsort has under another name, and options that it does not have, each
+ * with a hint. Options with the same letter and meaning are rows. */
 #define NUMBERS "numbers have a type: --key OFFSET,TYPE with u8 to u64, i8 to i64, f32, f64"
 #define TEXT    "keys are bytes and binary numbers: --key OFFSET,LENGTH[,TYPE][,desc]"
 
 static const struct option_habit {
-	const char *name; /* NULL: the letter alone */
-	char letter;      /* '\0': none, or it is that of the option */
-	const char *same; /* the option that does it; NULL: none */
+	const char *name; /* NULL: only a letter */
+	char letter;      /* '\0': none, or the option has the same */
+	const char *same; /* the option to use; NULL: none */
 	const char *instead;
 } habits[] = {
 	{ "buffer-size", '\0', "memory", NULL },
@@ -54,8 +54,8 @@ static const struct option_habit {
 
 enum { HABITS = sizeof habits / sizeof *habits };
 
-/* What may stand behind an option that takes no argument, --check=silent, and the option that both
- * together are. */
+/* Words that may follow an option without an argument, --check=silent, and the option that both
+ * together mean. */
 static const struct option_word {
 	const char *option, *word, *same;
 } words[] = {
@@ -68,7 +68,7 @@ enum { WORDS = sizeof words / sizeof *words };
 
 /* ------------------------------------------------------------------------------------ fields */
 
-/* A field of another size than 1, 4 or 8 bytes is not stored. */
+/* Store a value in a field of 1, 4 or 8 bytes; ignore a field of another size. */
 static void store(settings *o, option_field f, int64_t value)
 {
 	const uint8_t byte = (uint8_t)value;
@@ -186,7 +186,7 @@ static status take_option(settings *o, option_set *given, size_t row, const char
 	return ST_OK;
 }
 
-/* Find the option that the one at *row is with a word behind it. */
+/* Find the option that the one at *row means with a word after it. */
 static status row_with_word(size_t *row, const char *word, err *e)
 {
 	const option_row *r = &option_rows[*row];
@@ -206,7 +206,7 @@ static status row_with_word(size_t *row, const char *word, err *e)
 
 /* ------------------------------------------------------------------------------------- names */
 
-/* How many letters have to be added, dropped or replaced: Levenshtein's distance. */
+/* Return Levenshtein's distance: the letters to add, drop or replace. */
 static size_t distance(const char *a, size_t n, const char *b)
 {
 	size_t row[QUOTED_BYTES];
@@ -226,7 +226,7 @@ static size_t distance(const char *a, size_t n, const char *b)
 	return row[m];
 }
 
-/* The option that was probably meant: no more than two letters are wrong, and fewer than half. */
+/* Return the option that was probably meant: at most two letters are wrong, and fewer than half. */
 static const option_row *nearest(const char *name, size_t len)
 {
 	const option_row *best = NULL;
@@ -247,7 +247,7 @@ static status unknown_option(const char *q, const struct option_habit *h, err *e
 		 : err_set(e, ST_REFUSED, "unknown option %s", q);
 }
 
-/* A long name, with its dashes, that getopt could not tell. */
+/* Refuse a long name, with its dashes, that getopt does not know. */
 static status bad_name(const char *word, const struct option *longs, err *e)
 {
 	const char *name = word + 2, *last = NULL;
@@ -281,7 +281,7 @@ static bool row_of(int value, size_t *row)
 	return false;
 }
 
-/* The word that getopt could not take, or the letter, where it stands among others. */
+/* Refuse the word that getopt does not know, or the letter if it is among others. */
 static status bad_option(const char *word, bool lacks, const struct option *longs, err *e)
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
@@ -296,10 +296,10 @@ static status bad_option(const char *word, bool lacks, const struct option *long
 	return unknown_option(quoted(letter), i < HABITS ? &habits[i] : NULL, e);
 }
 
-/* What getopt wants to know of the rows. */
+/* Make getopt's tables from the rows. */
 static void getopt_tables(struct option *longs, char *letters)
 {
-	*letters++ = ':'; /* tells a missing argument apart */
+	*letters++ = ':'; /* getopt then returns ':' for a missing argument */
 	for (size_t i = 0; i < option_count; i++) {
 		const option_row *r = &option_rows[i];
 		int takes = r->arg ? required_argument : no_argument;
@@ -326,7 +326,7 @@ static void getopt_tables(struct option *longs, char *letters)
 /* Each rule refuses what breaks it; e keeps the first refusal. */
 #define REFUSE_IF(wrong, e, ...) (void)((wrong) ? err_set(e, ST_REFUSED, __VA_ARGS__) : ST_OK)
 
-/* Return the first of these names, which NULL ends, that is given; NULL: none. */
+/* Return the first given option of these names, which end with NULL; NULL: none. */
 static const char *first_given(option_set given, const char *const *name)
 {
 	while (*name && !is_in(given, *name))
@@ -334,7 +334,7 @@ static const char *first_given(option_set given, const char *const *name)
 	return *name;
 }
 
-/* Two options that set the same to something else: the last would win, and the first be lost. */
+/* Refuse two options that set one field to two values: the first would be lost. */
 static void check_opposites(option_set given, err *e)
 {
 	for (size_t i = 0; i < option_count; i++)
@@ -357,7 +357,7 @@ static void check_scattering(const settings *o, option_set given, err *e)
 		  o->stable ? "stable" : "unique");
 }
 
-/* Runs are kept in one place that the next job finds again. */
+/* Runs are kept in one place, where the next job finds them. */
 static void check_keeping(const settings *o, err *e)
 {
 	REFUSE_IF(o->resume && !o->workdir, e, "--resume requires --workdir");
@@ -369,7 +369,7 @@ static void check_keeping(const settings *o, err *e)
 		  "--workdir requires --source=all and --strategy=merge");
 }
 
-/* Each rank merges its records of all inputs; nothing is sent, and nothing kept. */
+/* Each rank merges its records of all inputs; nothing is sent or kept. */
 static void check_merging(const settings *o, option_set given, err *e)
 {
 	static const char *const refused[] = { "source",  "scatter", "links",    "disks",
@@ -382,7 +382,7 @@ static void check_merging(const settings *o, option_set given, err *e)
 	REFUSE_IF(o->plan == PLAN_ONLINE, e, "--plan=online cannot be combined with --merge");
 }
 
-/* Records that are not sorted first: the way of --strategy=distribute, without its last step. */
+/* Records are not sorted first: this is --strategy=distribute without its last step. */
 static void check_partitioning(settings *o, option_set given, err *e)
 {
 	static const char *const sorts[] = { "unique", "top", "workdir", "merge", NULL };
@@ -395,7 +395,7 @@ static void check_partitioning(settings *o, option_set given, err *e)
 	o->strategy = BY_DISTRIBUTING;
 }
 
-/* The speeds decide how many ranks there are, so nothing is left for shares to do. */
+/* The speeds decide the number of ranks, so all shares are equal. */
 static void check_emulation(settings *o, option_set given, err *e)
 {
 	if (!o->emulate)
@@ -404,11 +404,6 @@ static void check_emulation(settings *o, option_set given, err *e)
 	REFUSE_IF(is_in(given, "plan") && o->plan != PLAN_EQUAL, e,
 		  "--emulate has equal shares, not --plan=%s", plan_names[o->plan]);
 	o->plan = PLAN_EQUAL;
-}
-
-static bool overlap(const key_field *f, uint32_t off, uint32_t bytes)
-{
-	return f->off < off + bytes && off < f->off + f->bytes;
 }
 
 static void check_layout(settings *o, err *e)
@@ -424,9 +419,11 @@ static void check_layout(settings *o, err *e)
 		  "--count: bytes %u to %u do not fit a record of %u byte%s", f->off,
 		  f->off + f->bytes - 1, l->record_bytes, plural(l->record_bytes));
 	/* a count in the key would change the order of what is sorted */
-	bool in_key = l->fields == 0 && overlap(f, l->key_off, l->key_bytes);
-	for (uint32_t i = 0; i < l->fields; i++)
-		in_key |= overlap(f, l->field[i].off, l->field[i].bytes);
+	const key_field whole = { .off = l->key_off, .bytes = l->key_bytes };
+	const key_field *part = l->fields ? l->field : &whole;
+	bool in_key = false;
+	for (const key_field *k = part; k < part + (l->fields ? l->fields : 1); k++)
+		in_key |= f->off < k->off + k->bytes && k->off < f->off + f->bytes;
 	REFUSE_IF(in_key, e, "--count: bytes %u to %u are part of the key", f->off,
 		  f->off + f->bytes - 1);
 }
@@ -441,7 +438,7 @@ static bool is_standard(const char *name)
 	return name && stream_is_standard(name);
 }
 
-/* What would have no effect is refused, so that nobody waits for it. */
+/* Refuse options without an effect, so that nobody relies on them. */
 static void check_checking(const settings *o, option_set given, err *e)
 {
 	static const char *const goes[] = { "check",       "check-silent", "sum",     "record-size",
@@ -473,8 +470,8 @@ static void check_report(const settings *o, err *e)
 	REFUSE_IF(is_standard(o->output), e, "--report=-: the records go to standard output");
 }
 
-/* Without names a sort is a filter, as others are, where something is led to it. A launcher leads
- * standard input to one rank at most. */
+/* Without names a sort is a filter, if standard input is not a terminal. A launcher passes standard
+ * input to at most one rank. */
 static void take_standard_streams(settings *o)
 {
 	static const char *const standard[] = { STREAM_NAME };
@@ -485,14 +482,14 @@ static void take_standard_streams(settings *o)
 		if (filter)
 			o->output = STREAM_NAME;
 	}
-	/* also where that leads to a file */
+	/* even if it is a file */
 	if (o->output && strcmp(o->output, "/dev/stdout") == 0)
 		o->output = STREAM_NAME;
 	if (o->report && strcmp(o->report, "/dev/stdout") == 0)
 		o->report = STREAM_NAME;
 }
 
-/* Files of one rank alone would look as if all had been cleaned. */
+/* Cleaning the files of only one rank would look as if all had been cleaned. */
 static void check_cleaning(const settings *o, err *e)
 {
 	for (size_t i = 0; !o->ranks && i < o->ninputs; i++)
@@ -501,11 +498,11 @@ static void check_cleaning(const settings *o, err *e)
 			  quoted(o->inputs[i]));
 }
 
-/* What only the whole command line shows: refuse options that contradict each other, and set what
- * follows from others where it was not given. */
+/* Check the command line as a whole: refuse options that contradict each other, and set options
+ * that were not given but follow from others. */
 static status check_all(settings *o, option_set given, err *e)
 {
-	/* of the exchange, or disks: they go into the plan */
+	/* links of the exchange, or disks, are part of the plan */
 	const bool knows_links = o->disks || (!o->from_root && (o->links || o->measure_links));
 	take_standard_streams(o);
 	check_opposites(given, e);
@@ -555,7 +552,7 @@ status options_parse(settings *o, int argc, char **argv, err *e)
 	size_t row;
 	*o = defaults;
 	getopt_tables(longs, letters);
-	optind = 0; /* start over, whoever parsed before */
+	optind = 0; /* start again */
 	opterr = 0;
 	for (int opt; (opt = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
 		if (!row_of(opt, &row))
@@ -565,8 +562,8 @@ status options_parse(settings *o, int argc, char **argv, err *e)
 			rc = row_with_word(&row, optarg, e);
 		if (rc == ST_OK)
 			rc = take_option(o, &given, row, optarg, e);
-		/* help and version are shown at once, whatever follows; but -v tells more of the
-		 * version */
+		/* help and version are printed at once, whatever follows; but -v after --version
+		 * prints more */
 		const char *next = argv[optind];
 		if (rc == ST_OK && o->wish == WISH_VERSION && next &&
 		    (strcmp(next, "-v") == 0 || strcmp(next, "--verbose") == 0))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The options of hetsort, one row each, and the command line as settings. The parser, --help, the
- * sum that ranks compare and the configuration in the report are made from these rows. */
+/* The options of hetsort, one row each, and the command line as settings. These rows make the
+ * parser, --help, the sum that ranks compare and the configuration in the report. */
 #ifndef HETSORT_CLI_OPTIONS_H
 #define HETSORT_CLI_OPTIONS_H
 
@@ -9,18 +9,18 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What an option does with its argument. Those without one may be given twice, and OPT_KEY
- * and OPT_TMPDIR. */
+/* The kinds of arguments. Options without one may be given twice, and so may OPT_KEY and
+ * OPT_TMPDIR. */
 typedef enum option_kind {
 	OPT_SET,    /* takes none: the field becomes `value` */
 	OPT_NUMBER, /* whole, from lo to hi */
-	OPT_SIZE,   /* the same of bytes, with a unit */
+	OPT_SIZE,   /* bytes with a unit, from lo to hi */
 	OPT_CHOICE, /* one of `choices`: the field becomes its index */
 	OPT_TEXT,
-	OPT_KEY,    /* one field more of the key */
+	OPT_KEY,    /* adds a field of the key */
 	OPT_COUNT,  /* a field for a count */
 	OPT_MEMORY, /* a size or a percentage */
-	OPT_TMPDIR, /* one directory more */
+	OPT_TMPDIR, /* adds a directory */
 } option_kind;
 
 typedef enum option_section {
@@ -40,24 +40,20 @@ typedef struct option_field {
 typedef struct option_row {
 	const char *name;
 	char letter;     /* '\0': none */
-	const char *arg; /* what --help calls the argument; NULL: there is none */
+	const char *arg; /* the argument's name in --help; NULL: the option takes none */
 	option_kind kind;
 	option_field field;
 	int value;                  /* of OPT_SET */
 	uint64_t lo, hi;            /* of OPT_NUMBER and OPT_SIZE */
 	const char *const *choices; /* of OPT_CHOICE; ends with NULL */
-	/* A word that may stand in place of such an argument, and what it sets. NULL: none. */
+	/* A word that may replace such an argument, and the field that it sets. NULL: none. */
 	struct {
 		const char *text;
 		option_field field;
 		int value;
 	} word;
-	const char *may_differ; /* why ranks need not agree on it; NULL: they have to */
-	/* Its place among the configuration in the report, from 1, and its name; 0: not there. */
-	struct {
-		int place;
-		const char *name;
-	} report;
+	const char *may_differ; /* why ranks may have different values; NULL: they may not */
+	const char *report;     /* its name in the configuration of the report; NULL: omitted */
 	option_section section; /* of --help */
 	const char *help;       /* {} becomes the choices or the range */
 } option_row;
@@ -70,11 +66,11 @@ extern const size_t option_count;
 /* option_load - return the value of a field of 1, 4 or 8 bytes. */
 int64_t option_load(const settings *o, option_field f);
 
-/* options_sum - return the sum of the options and names that all ranks must have alike. */
+/* options_sum - return the sum of the options and names that must be the same on all ranks. */
 uint64_t options_sum(const settings *o);
 
-/* options_parse - read the command line as main() got it. Strings are not copied, argv may be
- * permuted. ST_REFUSED with the reason in e, which holds none before. */
+/* options_parse - read the command line of main(). Strings are not copied, argv may be permuted.
+ * ST_REFUSED with the reason in e, which holds none before. */
 status options_parse(settings *o, int argc, char **argv, err *e);
 
 /* options_help - print usage, options and exit status, in lines of at most 80 columns. */

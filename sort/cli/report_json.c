@@ -71,22 +71,6 @@ static json_t *activity_json(const activity *a)
 	return j;
 }
 
-static json_t *sent_to_json(const rank_result *k, int size)
-{
-	json_t *list = json_array();
-	for (int i = 0; i < size; i++)
-		list = json_and(list, count(k->sent_to_bytes[i]));
-	return list;
-}
-
-static json_t *phases_json(const rank_result *k)
-{
-	json_t *j = json_object();
-	for (int p = 0; p < PHASES; p++)
-		j = json_with(j, phase_name((phase)p), json_real(k->phase_s[p]));
-	return j;
-}
-
 static json_t *timeline_json(const rank_result *k)
 {
 	json_t *a = json_array();
@@ -156,10 +140,17 @@ static json_t *rank_json(const job_result *r, const rank_result *k, const settin
 				"received", count(k->received_bytes), "arrays_peak",
 				count(k->mem_peak_bytes), "process_peak", count(k->rss_peak_bytes),
 				"huge_pages", count(k->huge_bytes)));
-	if (r->job_ranks <= PEERS && r->size == r->job_ranks)
-		j = json_with(j, "sent_to", sent_to_json(k, r->size));
+	if (r->job_ranks <= PEERS && r->size == r->job_ranks) {
+		json_t *sent = json_array();
+		for (int i = 0; i < r->size; i++)
+			sent = json_and(sent, count(k->sent_to_bytes[i]));
+		j = json_with(j, "sent_to", sent);
+	}
 	j = json_with(j, "activity", activity_json(&k->activity));
-	j = json_with(j, "phases_s", phases_json(k));
+	json_t *phases = json_object();
+	for (int p = 0; p < PHASES; p++)
+		phases = json_with(phases, phase_name((phase)p), json_real(k->phase_s[p]));
+	j = json_with(j, "phases_s", phases);
 	j = json_with(j, "timeline", timeline_json(k));
 	j = json_with(j, "stages", stages_json(&k->stages));
 	j = json_with(j, "memory",
@@ -228,52 +219,43 @@ static json_t *config_json(const settings *o)
 {
 	char key[KEY_TEXT_BYTES];
 	json_t *j = json_object();
-	for (int place = 1; place <= OPTIONS_MAX; place++)
-		for (size_t i = 0; i < option_count; i++) {
-			const option_row *r = &option_rows[i];
-			if (r->report.place != place)
-				continue;
-			if (r->kind != OPT_KEY) {
-				j = json_with(j, r->report.name, option_json(r, o));
-				continue;
-			}
-			j = json_with(j, "key_offset", json_integer(o->lay.key_off));
-			j = json_with(j, "key_bytes", json_integer(o->lay.key_bytes));
-			j = json_with(j, "key", json_string(layout_key_text(&o->lay, key)));
-		}
+	for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
+		if (r->report && r->kind != OPT_KEY)
+			j = json_with(j, r->report, option_json(r, o));
+		if (r->kind != OPT_KEY)
+			continue;
+		j = json_with(j, "key_offset", json_integer(o->lay.key_off));
+		j = json_with(j, "key_bytes", json_integer(o->lay.key_bytes));
+		j = json_with(j, r->report, json_string(layout_key_text(&o->lay, key)));
+	}
 	return j;
 }
 
-/* List what --progress has printed. */
-static json_t *progress_json(const progress_told *t, unsigned n)
-{
-	json_t *a = json_array();
-	for (unsigned i = 0; i < n; i++)
-		a = json_and(a, json_pack("{s:f, s:f, s:f}", "at_s", t[i].at_s, "left_s",
-					  t[i].left_s, "part", t[i].part));
-	return a;
-}
-
-/* Add the result of --adapt and the way of the exchange; null if the job had none. */
+/* Add the result of --adapt and the way of the exchange, null if the job had none, and what
+ * --progress has printed. */
 static json_t *with_ways(json_t *j, const rank_result *first)
 {
 	static const char *const shares[] = { "", "kept", "no room", "changed" };
 	unsigned n;
 	const progress_told *told = progress_line_told(&n);
-	const bool adapts = first && first->adapt_state != ADAPT_OFF;
-	const bool exchanges = first && first->exchange != EXCHANGE_NONE;
-	j = json_with(j, "adapt",
-		      adapts ? json_pack("{s:s, s:f}", "shares", shares[first->adapt_state],
-					 "predicted_gain", first->adapt_gain)
-			     : json_null());
+	json_t *adapt = json_null(), *progress = json_array(), *exchange = json_null();
+	if (first && first->adapt_state != ADAPT_OFF)
+		adapt = json_pack("{s:s, s:f}", "shares", shares[first->adapt_state],
+				  "predicted_gain", first->adapt_gain);
+	for (unsigned i = 0; i < n; i++)
+		progress = json_and(progress,
+				    json_pack("{s:f, s:f, s:f}", "at_s", told[i].at_s, "left_s",
+					      told[i].left_s, "part", told[i].part));
+	if (first && first->exchange != EXCHANGE_NONE)
+		exchange = json_string(exchange_names[first->exchange == EXCHANGE_TWO_LEVEL
+							      ? EXCHANGE_BY_TWO_LEVELS
+							      : EXCHANGE_DIRECT]);
+	j = json_with(j, "adapt", adapt);
 	if (n > 0)
-		j = json_with(j, "progress", progress_json(told, n));
-	if (!exchanges)
-		return json_with(j, "exchange", json_null());
-	const bool two_level = first->exchange == EXCHANGE_TWO_LEVEL;
-	return json_with(
-		j, "exchange",
-		json_string(exchange_names[two_level ? EXCHANGE_BY_TWO_LEVELS : EXCHANGE_DIRECT]));
+		j = json_with(j, "progress", progress);
+	else
+		json_decref(progress);
+	return json_with(j, "exchange", exchange);
 }
 
 static json_t *report_json(const job_result *r, const settings *o, int argc, char *const *argv)
