@@ -88,17 +88,6 @@ static status skip_header(const input_file *f, const source_file *o, source_chun
 	return rc;
 }
 
-static status open_file(source *s, const input_file *f, source_file *o, source_chunk *c, err *e)
-{
-	const size_t bytes = s->lay.record_bytes;
-	status rc = input_open(f, f->is_stream, &o->fd.fd, e);
-	if (rc == ST_OK && f->is_stream)
-		rc = skip_header(f, o, c, s->chunk * bytes, e);
-	else if (rc == ST_OK)
-		io_fd_will_read(&o->fd, s->direct, f->frame.header_bytes, f->count * bytes);
-	return rc;
-}
-
 static void close_file(source_file *o)
 {
 	if (o->fd.fd >= 0)
@@ -179,13 +168,19 @@ static status take_of_file(source *s, source_chunk *c, err *e)
 {
 	input_file *f = &s->in->file[s->at];
 	source_file *o = &s->file[s->at];
+	const size_t bytes = s->lay.record_bytes;
 	const uint64_t count = f->first < s->end ? u64_min(f->count, s->end - f->first) : 0;
 	status rc = ST_OK;
 	*c = (source_chunk){
 		.number = s->chunks, .file = s->at, .first = o->taken, .recs = c->recs
 	};
-	if (o->fd.fd < 0 && (f->is_stream || o->taken < count))
-		rc = open_file(s, f, o, c, e);
+	if (o->fd.fd < 0 && (f->is_stream || o->taken < count)) {
+		rc = input_open(f, f->is_stream, &o->fd.fd, e);
+		if (rc == ST_OK && f->is_stream)
+			rc = skip_header(f, o, c, s->chunk * bytes, e);
+		else if (rc == ST_OK)
+			io_fd_will_read(&o->fd, s->direct, f->frame.header_bytes, f->count * bytes);
+	}
 	if (rc == ST_OK && f->is_stream)
 		rc = read_stream(s, f, o, c, e);
 	else if (rc == ST_OK && o->taken < count)

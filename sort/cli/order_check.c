@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ranks that see the same files take equal parts of them; otherwise each takes the files with its
- * number. Their results are combined at rank 0, which compares the records where the parts of two
- * ranks meet. Memory at rank 0: two records per rank. */
-#include "order_check.h"
+/* --check: ranks that see the same files take equal parts of them; otherwise each takes the files
+ * with its number. Their results are combined at rank 0, which compares the records where the parts
+ * of two ranks meet. Memory at rank 0: two records per rank. */
+#include "operands.h"
 #include "base/clock.h"
 #include "base/processors.h"
 #include "base/size.h"
@@ -10,7 +10,6 @@
 #include "check/order.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "io/manifest.h"
 #include "phases/same_files.h"
 #include "report.h"
 

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a job went, for people and for programs. Called at rank 0. report_json.c makes documents,
- * report_rows.c tables, report_text.c the lines around them. */
+/* The result of a job, for people and for programs. Called at rank 0. report_json.c makes
+ * documents, report_rows.c tables, report_text.c the lines around them, and trace_file.c the trace.
+ */
 #ifndef HETSORT_CLI_REPORT_H
 #define HETSORT_CLI_REPORT_H
 
+#include "base/trace.h"
 #include "model/rank_result.h"
 
 #include <stdio.h>
 
-/* report_write - the JSON report to o->report. report_page - the same as a page to o->html. An
- * earlier one is replaced, no other file. */
+/* report_write - write the JSON report to o->report. report_page - write its page to o->html. An
+ * earlier report or page is replaced, but no other file. */
 status report_write(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
 		    err *e);
 status report_page(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
 		   err *e);
 
-/* report_table - plan, phases and ranks as a table. */
+/* report_table - print plan, phases and ranks as tables. */
 void report_table(const job_result *r, const settings *o, FILE *f);
 
-/* report_balance - return the time of the busiest rank over the mean; 1 is perfect, 0 means that
- * nothing was done. */
+/* report_balance - return the time of the busiest rank over the mean; 1 is perfect, 0: nothing was
+ * done. */
 double report_balance(const job_result *r);
 
 /* report_rows - print a table of at most 80 columns with a row for each rank. More than REPORT_ROWS
@@ -35,18 +37,39 @@ typedef enum report_table_kind {
 } report_table_kind;
 void report_rows(const job_result *r, report_table_kind which, FILE *f);
 
-/* report_build - how this program was compiled. */
+/* report_build - return how this program was compiled. */
 const char *report_build(void);
 
-/* report_summary - in one line. */
+/* report_summary - print the result in one line. */
 void report_summary(const job_result *r, const settings *o, FILE *f);
 
-/* report_plan - what --explain shows: shares and predicted times. */
+/* report_plan - print shares and predicted times, for --explain. */
 void report_plan(const job_result *r, const settings *o, FILE *f);
 
 /* report_errors - print one line for each failure. Failures of several ranks that differ only in
  * names and numbers are one line with their count. A line says rank, host and what the rank was
  * doing; a refusal does not, unless only some ranks of several processes refuse. */
 void report_errors(const job_result *r, FILE *f);
+
+/* The file of --trace: Chrome's trace events, which Perfetto and chrome://tracing show. Each rank
+ * is shown as a process. */
+
+/* What ranks have recorded. The caller frees row. */
+typedef struct traces {
+	int size;       /* ranks */
+	unsigned each;  /* rows per rank */
+	trace_row *row; /* NULL: nothing is known */
+} traces;
+
+/* trace_rows_of_rank - return the rows per rank, so that all ranks fit into the file. */
+unsigned trace_rows_of_rank(int ranks);
+
+/* traces_gather - collective: gather the rows of all ranks at rank 0. */
+status traces_gather(comm *c, traces *all, err *e);
+
+/* trace_write - write the trace to path, and replace an earlier one. Without rows, because ranks
+ * cannot be asked, all becomes the rows of the ranks in this process. r gives the hosts, if it has
+ * any ranks. */
+status trace_write(traces *all, const job_result *r, const char *path, bool sync, err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The report in JSON and its page, written on success and on failure alike, complete or not at all.
- * side_files_check() has found before that they may be written. Members keep the order in which
- * they are added. A value is NULL if memory is short, and so is each one that contains it. */
+/* The report in JSON and its page, written on success and on failure, complete or not at all.
+ * side_files_check() has checked before that they may be written. Members keep the order in which
+ * they are added. A value is NULL if memory is short, and so is every value that contains it. */
 #include "options.h"
 #include "progress_line.h"
 #include "report.h"
@@ -22,7 +22,7 @@ const char *report_build(void)
 	return HETSORT_BUILD;
 }
 
-/* Integers are signed in jansson: return null for a number that they do not hold. */
+/* Return null for a number that jansson's signed integers do not hold. */
 static json_t *count(uint64_t n)
 {
 	return n > INT64_MAX ? json_null() : json_integer((json_int_t)n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables for people: ranks in rows, one by one or grouped. */
+/* The tables for people: ranks in rows, each by itself or in groups. */
 #include "report.h"
 
 #include <stddef.h>
@@ -11,14 +11,14 @@ typedef enum column_kind { COLUMN_INT32, COLUMN_UINT64, COLUMN_REAL, COLUMN_TEXT
 typedef struct report_column {
 	const char *heading; /* NULL ends a list */
 	column_kind kind;
-	size_t at;    /* in rank_result */
-	size_t plus;  /* a real there is added; 0: none */
-	double scale; /* what is shown is so many times the value; 0: the value */
-	bool inverse; /* scale over value */
-	double (*make)(const rank_result *r); /* instead of what is at that place */
-	int width;                            /* below 0: to the left; a text is cut there */
+	size_t at;                            /* in rank_result */
+	size_t plus;                          /* where a real is that is added; 0: nowhere */
+	double scale;                         /* factor; 0: none */
+	bool inverse;                         /* scale over value */
+	double (*make)(const rank_result *r); /* computes the value, if not NULL */
+	int width;                            /* below 0: left-aligned; a longer text is cut */
 	int digits;                           /* of a real */
-	bool fixed; /* digits are those after the point, of less than 10 */
+	bool fixed;                           /* digits after the point, of a number below 10 */
 } report_column;
 
 /* Return the kind of a column from the type of its member. */
@@ -40,7 +40,7 @@ static double busy_s(const rank_result *r)
 {
 	double sum = 0;
 	for (int p = 0; p < PHASES; p++)
-		if (p != PH_EXCHANGE) /* that is waiting for blocks */
+		if (p != PH_EXCHANGE) /* it waits for blocks */
 			sum += r->phase_s[p];
 	return sum;
 }
@@ -130,7 +130,7 @@ static double number_of(const report_column *c, const rank_result *k)
 	return c->inverse ? c->scale / v : c->scale > 0 ? c->scale * v : v;
 }
 
-/* Digits give way where a number takes more before its point. */
+/* Print a number with fewer digits after its point if it has more before it. */
 static void print_number(const report_column *c, double v, FILE *f)
 {
 	int digits = c->digits;
@@ -143,17 +143,12 @@ static void print_number(const report_column *c, double v, FILE *f)
 	fprintf(f, "%*.*f", c->width, digits, v);
 }
 
-static void print_text(const report_column *c, const char *text, FILE *f)
-{
-	fprintf(f, "%*.*s", c->width, c->width < 0 ? -c->width : c->width, text);
-}
-
 static void row_of_rank(const report_column *columns, const rank_result *k, FILE *f)
 {
 	for (const report_column *c = columns; c->heading; c++) {
 		fputs(c == columns ? "" : " ", f);
 		if (c->kind == COLUMN_TEXT)
-			print_text(c, (const char *)k + c->at, f);
+			fprintf(f, "%*.*s", c->width, abs(c->width), (const char *)k + c->at);
 		else
 			print_number(c, number_of(c, k), f);
 	}
@@ -166,8 +161,8 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of the ranks of a host, NULL: of all; where part is 0 the least, 0.5 the median, 1 the most. The
- * first column tells their number, the first text the group. */
+/* Print a row for the ranks of a host, NULL: of all hosts. part: 0 is the least, 0.5 the median, 1
+ * the most. The first column is the number of ranks, the first text the name of the group. */
 static void row_of_group(const job_result *r, const report_column *columns, const char *host,
 			 const char *name, double part, double *room, FILE *f)
 {
@@ -183,34 +178,26 @@ static void row_of_group(const job_result *r, const report_column *columns, cons
 		if (c == columns)
 			fprintf(f, "%*d", c->width, n);
 		else if (c->kind == COLUMN_TEXT)
-			fputc(' ', f), print_text(c, first_text ? name : "", f);
+			fprintf(f, " %*.*s", c->width, abs(c->width), first_text ? name : "");
 		else
 			fputc(' ', f), print_number(c, room[(int)(part * (n - 1))], f);
 	}
 	fputc('\n', f);
 }
 
-/* The first rank of each host; returns how many there are, REPORT_ROWS + 1 if more than that. */
-static int hosts_of(const job_result *r, int first[REPORT_ROWS])
-{
-	int n = 0;
-	for (int i = 0; i < r->size; i++) {
-		int k = 0;
-		while (k < n && strcmp(r->rank[first[k]].host, r->rank[i].host) != 0)
-			k++;
-		if (k < n)
-			continue;
-		if (n == REPORT_ROWS)
-			return n + 1;
-		first[n++] = i;
-	}
-	return n;
-}
-
 static void groups(const job_result *r, const report_column *columns, double *room, FILE *f)
 {
-	int first[REPORT_ROWS], busiest = 0;
-	const int hosts = hosts_of(r, first);
+	int first[REPORT_ROWS], hosts = 0, busiest = 0; /* first: the first rank of each host */
+	for (int i = 0; i < r->size && hosts <= REPORT_ROWS; i++) {
+		int k = 0;
+		while (k < hosts && strcmp(r->rank[first[k]].host, r->rank[i].host) != 0)
+			k++;
+		if (k < hosts)
+			continue;
+		if (hosts < REPORT_ROWS)
+			first[hosts] = i;
+		hosts++;
+	}
 	for (int k = 0; hosts > 1 && hosts <= REPORT_ROWS && k < hosts; k++) {
 		const char *host = r->rank[first[k]].host;
 		row_of_group(r, columns, host, host, 0.5, room, f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a person sees: the plan, the table of phases and ranks, the failures. */
+/* The report for people: the plan, the table of phases and ranks, the failures. */
 #include "base/size.h"
 #include "model/job_time.h"
 #include "report.h"
@@ -18,8 +18,8 @@ static void heading(const job_result *r, const settings *o, FILE *f)
 		r->comm_kind, plan_names[o->plan], strategy_names[o->strategy]);
 }
 
-/* Of many ranks the one that takes most. Where a limit comes from is printed once for ranks that
- * follow each other and have the same one. */
+/* Print the memory of each rank; of many ranks only of the one that takes most. The source of a
+ * limit is printed once for consecutive ranks with the same one. */
 static void explain_memory(const job_result *r, FILE *f)
 {
 	char need[SIZE_TEXT_BYTES], limit[SIZE_TEXT_BYTES], disk[SIZE_TEXT_BYTES];
@@ -43,8 +43,8 @@ static void explain_memory(const job_result *r, FILE *f)
 	}
 }
 
-/* Print the rates of ranks from their costs of a byte, which lie at a place of rank_result; of many
- * ranks the least and the most. Nothing if none is known. */
+/* Print the rates of ranks from their costs per byte, at this offset of rank_result; of many ranks
+ * the least and the most. Print nothing if none is known. */
 static void print_each(const job_result *r, const char *what, const char *how, size_t at, FILE *f)
 {
 	double mb_per_s, cost, least = INFINITY, most = 0;
@@ -63,7 +63,7 @@ static void print_each(const job_result *r, const char *what, const char *how, s
 		fprintf(f, "%s in MB/s, %s:%s\n", what, how, list);
 }
 
-/* How many ranks are bound by what, as far as that was planned. */
+/* Print the number of ranks per bottleneck of the plan. */
 static void print_bottlenecks(const job_result *r, FILE *f)
 {
 	const char *sep = "bound by";
@@ -81,7 +81,8 @@ static void print_bottlenecks(const job_result *r, FILE *f)
 		fputc('\n', f);
 }
 
-/* What was measured of each rank, where that was asked for, and the rates of links and disks. */
+/* Print the rates that were measured, if --speeds=auto was given, and the rates of links and disks.
+ */
 static void print_rates(const job_result *r, const settings *o, FILE *f)
 {
 	if (o->calibrate) {
@@ -102,7 +103,7 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 	fputc('\n', f);
 }
 
-/* By which way each rank reads and writes, where it is not as on the rank before it. */
+/* Print how each rank reads and writes, if it differs from the rank before. */
 static void print_io(const job_result *r, const settings *o, FILE *f)
 {
 	bool tried = false; /* both ways */
@@ -130,7 +131,7 @@ static void print_io(const job_result *r, const settings *o, FILE *f)
 	}
 }
 
-/* Where each rank runs, where it is not as on the rank before it; of many the first ones. */
+/* Print where each rank runs, if it differs from the rank before; of many ranks the first ones. */
 static void print_places(const job_result *r, FILE *f)
 {
 	static const char *const is[NUMA_BINDINGS] = { "", "bound to ", "each bound to one of " };
@@ -176,7 +177,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 	report_rows(r, REPORT_PLAN, f);
 	double last = 0;
 	for (int i = 0; r->rank && i < r->size; i++)
-		last = r->rank[i].predicted_s > last ? r->rank[i].predicted_s : last;
+		last = fmax(last, r->rank[i].predicted_s);
 	explain_memory(r, f);
 	print_places(r, f);
 	if (r->size > REPORT_ROWS)
@@ -188,7 +189,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 	print_rates(r, o, f);
 }
 
-/* Directories for runs that had no room, where they are not as on the rank before. */
+/* Print directories for runs that had no room, if they differ from the rank before. */
 static void print_left_out(const job_result *r, FILE *f)
 {
 	for (int i = 0; r->rank && i < r->size; i++) {
@@ -203,7 +204,7 @@ static void print_left_out(const job_result *r, FILE *f)
 	}
 }
 
-/* What --adapt saw of each rank, and made of it; of many ranks the sums. */
+/* Print the measurements of --adapt and the change; of many ranks only sums. */
 static void print_adapt(const job_result *r, FILE *f)
 {
 	static const char *const what[] = { "", "output shares stay as planned",
@@ -235,26 +236,23 @@ static void print_adapt(const job_result *r, FILE *f)
 			least, most, more, more == 1 ? " writes" : "s write", less);
 }
 
-/* What --resume found. */
-static void resume_line(const char *who, const rank_result *k, FILE *f)
-{
-	char kept[SIZE_TEXT_BYTES], all[SIZE_TEXT_BYTES];
-	fprintf(f, "%s: %" PRIu64 " of %" PRIu64 " run%s %s there, %s of %s not read again%s\n",
-		who, k->kept_runs, k->spill_runs, plural(k->spill_runs),
-		k->kept_runs == 1 ? "was" : "were", size_text(k->kept_bytes, kept),
-		size_text(k->spill_bytes, all),
-		k->merge_kept ? "\n  the output was complete, nothing was merged" : "");
-}
-
+/* Print what --resume found on each rank; of many ranks the sum. */
 static void print_resumed(const job_result *r, const rank_result *sum, FILE *f)
 {
-	char who[24];
-	(void)snprintf(who, sizeof who, "%d ranks", r->size);
-	if (r->size > REPORT_ROWS)
-		resume_line(who, sum, f);
-	for (int i = 0; i < r->size && r->size <= REPORT_ROWS; i++) {
-		(void)snprintf(who, sizeof who, "rank %d", i);
-		resume_line(who, &r->rank[i], f);
+	char kept[SIZE_TEXT_BYTES], all[SIZE_TEXT_BYTES];
+	const bool each = r->size <= REPORT_ROWS;
+	for (int i = 0; i < (each ? r->size : 1); i++) {
+		const rank_result *k = each ? &r->rank[i] : sum;
+		if (each)
+			fprintf(f, "rank %d", i);
+		else
+			fprintf(f, "%d ranks", r->size);
+		fprintf(f,
+			": %" PRIu64 " of %" PRIu64 " run%s %s there, %s of %s not read again%s\n",
+			k->kept_runs, k->spill_runs, plural(k->spill_runs),
+			k->kept_runs == 1 ? "was" : "were", size_text(k->kept_bytes, kept),
+			size_text(k->spill_bytes, all),
+			k->merge_kept ? "\n  the output was complete, nothing was merged" : "");
 	}
 }
 
@@ -319,8 +317,8 @@ void report_summary(const job_result *r, const settings *o, FILE *f)
 	print_dropped("hetsort: ", r, o, f);
 }
 
-/* Compare two sentences except for numbers, and for names in quotes if any will do: each rank has a
- * share and files of its own. */
+/* Compare two sentences without their numbers, and without names in quotes if any_name: each rank
+ * has a share and files of its own. */
 static bool same_words(const char *a, const char *b, bool any_name)
 {
 	static const char digits[] = "0123456789", stops[] = "0123456789'";
@@ -347,15 +345,15 @@ static bool failed_alike(const rank_result *a, const rank_result *b)
 	return a->status != ST_OK && b->status != ST_OK && same_words(a->text, b->text, true);
 }
 
-/* Print the failure of rank i, and of the ranks after it that failed alike. Before anything is read
- * a message names the file or option that is wrong: which rank says so matters only where others do
- * not. */
+/* Print the failure of rank i, and of the ranks after it that failed alike. Before anything is
+ * read, a message names the file or option that is wrong. Then the rank matters only if others do
+ * not fail. */
 static void print_failure(const job_result *r, int i, FILE *f)
 {
-	const rank_result *k = &r->rank[i],
-			  *most = k; /* of several, the one that lacks most memory */
+	const rank_result *k = &r->rank[i];
+	const rank_result *most = k; /* the rank that lacks most memory */
 	int more = 0;
-	bool one_name = true; /* all are about the same file */
+	bool one_name = true; /* all name the same file */
 	for (int n = i + 1; n < r->size; n++) {
 		const rank_result *other = &r->rank[n];
 		if (!failed_alike(other, k))

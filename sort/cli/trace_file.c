@@ -2,7 +2,7 @@
 /* The file has one event per line. Rows of other ranks are checked first. Memory on rank 0: 48
  * bytes per row and twice the text. There are at most 50,000 rows, or 24 per rank if that is more,
  * and 16 MB of text. */
-#include "trace_file.h"
+#include "report.h"
 #include "base/clock.h"
 #include "io/json.h"
 
@@ -112,19 +112,10 @@ static void put_span(out *o, int rank, const trace_row *w, const char *name)
 	      rank, w->thread, w->at_us, w->length_us, name, args);
 }
 
-static void put_counts(out *o, int rank, const trace_row *w)
-{
-	static const char *const name[TRACE_COUNTERS] = { "bytes read", "bytes written",
-							  "bytes sent", "memory held" };
-	for (int i = 0; i < TRACE_COUNTERS; i++)
-		event(o,
-		      "{\"ph\":\"C\",\"pid\":%d,\"ts\":%" PRIu64
-		      ",\"name\":\"%s\",\"args\":{\"bytes\":%" PRIu64 "}}",
-		      rank, w->at_us, name[i], w->counter[i]);
-}
-
 static void put_row(out *o, int rank, const trace_row *w)
 {
+	static const char *const counter[TRACE_COUNTERS] = { "bytes read", "bytes written",
+							     "bytes sent", "memory held" };
 	char name[TRACE_NAME_BYTES];
 	if (w->type == TRACE_THREAD) {
 		plain(w->name, sizeof name, name);
@@ -137,7 +128,11 @@ static void put_row(out *o, int rank, const trace_row *w)
 	} else if (w->type == TRACE_SPAN && trace_kind_name(w->kind)) {
 		put_span(o, rank, w, trace_kind_name(w->kind));
 	} else if (w->type == TRACE_COUNTS) {
-		put_counts(o, rank, w);
+		for (int i = 0; i < TRACE_COUNTERS; i++)
+			event(o,
+			      "{\"ph\":\"C\",\"pid\":%d,\"ts\":%" PRIu64
+			      ",\"name\":\"%s\",\"args\":{\"bytes\":%" PRIu64 "}}",
+			      rank, w->at_us, counter[i], w->counter[i]);
 	}
 }
 

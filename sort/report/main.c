@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The program hetsort-report: a report in, its page out. What hetsort --html writes is the same. */
+/* The program hetsort-report: make the page of a report, as hetsort --html does. */
 #include "io/registry.h"
 #include "page.h"
 
@@ -11,16 +11,6 @@ enum { OPT_VERSION = 256 };
 static int print(const char *text)
 {
 	return puts(text) != EOF && fflush(stdout) == 0 ? ST_OK : ST_IO;
-}
-
-static int help(void)
-{
-	return print("Usage: hetsort-report [-o PAGE] REPORT\n"
-		     "Make a page for a browser from a report that hetsort --report wrote.\n\n"
-		     "  -o, --output=PAGE  write it there [standard output]\n"
-		     "  -h, --help         print this\n"
-		     "      --version      print the version\n"
-		     "Exit status: 0 written, 2 not a report, or refused; 3 and 4 as of hetsort.");
 }
 
 static status make_page(const char *report, const char *output, err *e)
@@ -41,7 +31,7 @@ static status make_page(const char *report, const char *output, err *e)
 	return rc;
 }
 
-/* NULL: getopt has said it. */
+/* Print why the command line is refused; NULL: getopt has printed it. */
 static int refuse(const char *why)
 {
 	if (why)
@@ -60,7 +50,14 @@ int main(int argc, char **argv)
 	err e = { ST_OK, "" };
 	for (int opt; (opt = getopt_long(argc, argv, "ho:", longs, NULL)) != -1;) {
 		if (opt == 'h')
-			return help();
+			return print("Usage: hetsort-report [-o PAGE] REPORT\n"
+				     "Make a page for a browser from a report that hetsort "
+				     "--report wrote.\n\n"
+				     "  -o, --output=PAGE  write it there [standard output]\n"
+				     "  -h, --help         print this\n"
+				     "      --version      print the version\n"
+				     "Exit status: 0 written, 2 not a report, or refused; 3 and 4 "
+				     "as of hetsort.");
 		if (opt == OPT_VERSION)
 			return print("hetsort-report " HETSORT_VERSION
 				     "\nLicense GPLv3+: GNU GPL version 3 or later.");

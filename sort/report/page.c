@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text of the report comes from file names and other hosts: in the page it is data, never markup.
- * The template is scripts/page/, made a string of C by the Makefile. Memory: twice the report's
- * text. */
+/* Texts of the report come from file names and other hosts, so they are data in the page, never
+ * markup. The Makefile makes a string of C from the template in scripts/page/. Memory: twice the
+ * report's text. */
 #include "page.h"
 #include "base/mem.h"
 
@@ -14,22 +14,20 @@ extern const char report_page_head[], report_page_tail[];
 
 status page_check(const json_t *report, const char *name, err *e)
 {
-	char q[QUOTED_BYTES];
 	const char *format = json_string_value(json_object_get(report, "format"));
 	const json_t *version = json_object_get(report, "version");
 	if (!format || strcmp(format, "hetsort-report") != 0)
-		return err_set(e, ST_REFUSED, "%s is not a report of hetsort", err_quoted(name, q));
+		return err_set(e, ST_REFUSED, "%s is not a report of hetsort", quoted(name));
 	if (!json_is_integer(version) || json_integer_value(version) != REPORT_VERSION)
-		return err_set(e, ST_REFUSED, "report %s is not of version %d", err_quoted(name, q),
+		return err_set(e, ST_REFUSED, "report %s is not of version %d", quoted(name),
 			       REPORT_VERSION);
 	if (!json_is_array(json_object_get(report, "ranks")))
-		return err_set(e, ST_REFUSED, "report %s has no list of ranks",
-			       err_quoted(name, q));
+		return err_set(e, ST_REFUSED, "report %s has no list of ranks", quoted(name));
 	return ST_OK;
 }
 
-/* In JSON, '<' stands in strings only; as an escape it can neither end the element that the data is
- * in nor begin another one. */
+/* Append the report, with an escape for each '<', which occurs only in strings: so the data can
+ * neither end its element nor begin another one. */
 static char *put_data(char *to, const char *json)
 {
 	for (; *json; json++)
@@ -40,7 +38,7 @@ static char *put_data(char *to, const char *json)
 	return to;
 }
 
-/* NULL: no memory. The caller frees it. */
+/* Return the page, which the caller frees; NULL: no memory. */
 static char *make_text(const json_t *report)
 {
 	char *json = json_dumps(report, JSON_COMPACT), *text = NULL;
@@ -60,10 +58,9 @@ static char *make_text(const json_t *report)
 
 status page_write(const json_t *report, const char *path, bool sync, err *e)
 {
-	char q[QUOTED_BYTES];
 	char *text = make_text(report);
 	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for %s", err_quoted(path, q));
+		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));
 	const status rc = text_write_role(ROLE_PAGE, path, text, strlen(text), sync, e);
 	free(text);
 	return rc;
