@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What launchers have set in the environment of a process, and what a process needs at its start.
+/* The environment that launchers set for a process, and the preparation of a process at its start.
  */
 #ifndef HETSORT_CLI_LAUNCH_H
 #define HETSORT_CLI_LAUNCH_H

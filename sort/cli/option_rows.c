@@ -25,11 +25,11 @@ const option_row option_rows[] = {
 	  .section = OF_FILES, .help = "do not wait until the output is on the disk" },
 	{ "verify", 0, "WHAT", OPT_CHOICE, FIELD(verify), .choices = verify_names,
 	  .section = OF_FILES, .help = "buffers, or reread the output from disk [buffers]" },
-	{ "report", 0, "FILE", OPT_TEXT, FIELD(report), .may_differ = "rank 0 alone writes it",
+	{ "report", 0, "FILE", OPT_TEXT, FIELD(report), .may_differ = "only rank 0 writes it",
 	  .section = OF_FILES, .help = "write a report in JSON, on failure too; - prints it" },
-	{ "trace", 0, "FILE", OPT_TEXT, FIELD(trace), .may_differ = "rank 0 alone writes it",
+	{ "trace", 0, "FILE", OPT_TEXT, FIELD(trace), .may_differ = "only rank 0 writes it",
 	  .section = OF_FILES, .help = "write what threads did when, for Perfetto" },
-	{ "html", 0, "FILE", OPT_TEXT, FIELD(html), .may_differ = "rank 0 alone writes it",
+	{ "html", 0, "FILE", OPT_TEXT, FIELD(html), .may_differ = "only rank 0 writes it",
 	  .section = OF_FILES, .help = "write the report as a page for a browser" },
 
 	{ "record-size", 0, "SIZE", OPT_SIZE, FIELD(lay.record_bytes), .lo = 1,
@@ -68,7 +68,7 @@ const option_row option_rows[] = {
 	{ "plan", 0, "KIND", OPT_CHOICE, FIELD(plan), .choices = plan_names, .report = "plan",
 	  .section = OF_SHARES, .help = "{}" },
 	{ "wisdom", 0, "DIR|FILE", OPT_TEXT, FIELD(wisdom),
-	  .may_differ = "rank 0 alone reads and writes it", .section = OF_SHARES,
+	  .may_differ = "only rank 0 reads and writes it", .section = OF_SHARES,
 	  .help = "of --plan=online [~/.local/state/hetsort]" },
 	{ "source", 0, "WHERE", OPT_CHOICE, FIELD(from_root), .choices = source_names,
 	  .report = "source", .section = OF_SHARES,
@@ -124,13 +124,13 @@ const option_row option_rows[] = {
 	{ "explain", 0, NULL, OPT_SET, FIELD(explain), .value = true, .section = OF_WORK,
 	  .help = "tell plan, time and memory; touch no data" },
 	{ "progress", 0, "SECONDS|off", OPT_NUMBER, FIELD(progress_s), .lo = 1, .hi = 1000000,
-	  .word = { "off", FIELD(progress_s), -1 }, .may_differ = "rank 0 alone prints",
+	  .word = { "off", FIELD(progress_s), -1 }, .may_differ = "only rank 0 prints",
 	  .section = OF_WORK, .help = "a line so often; on a terminal unless off" },
 	{ "verbose", 'v', NULL, OPT_SET, FIELD(verbosity), .value = 1,
-	  .may_differ = "rank 0 alone prints", .section = OF_WORK,
+	  .may_differ = "only rank 0 prints", .section = OF_WORK,
 	  .help = "print the plan and a table of phases and ranks" },
 	{ "quiet", 'q', NULL, OPT_SET, FIELD(verbosity), .value = -1,
-	  .may_differ = "rank 0 alone prints", .section = OF_WORK, .help = "print errors only" },
+	  .may_differ = "only rank 0 prints", .section = OF_WORK, .help = "print errors only" },
 
 	{ "check", 'c', NULL, OPT_SET, FIELD(wish), .value = WISH_ORDER, .section = OF_INSTEAD,
 	  .help = "are these inputs in order? 1: no, and where not" },
@@ -190,9 +190,7 @@ uint64_t options_sum(const settings *o)
 	return XXH3_64bits_digest(&h);
 }
 
-/* ------------------------------------------------------------ */
-
-/* What --help prints. */
+/* --------------------------------------------------------------------------------- --help */
 
 enum { COLUMNS = 80, TEXT_AT = 26, HELP_BYTES = 400 };
 

@@ -326,14 +326,6 @@ static void getopt_tables(struct option *longs, char *letters)
 /* Each rule refuses what breaks it; e keeps the first refusal. */
 #define REFUSE_IF(wrong, e, ...) (void)((wrong) ? err_set(e, ST_REFUSED, __VA_ARGS__) : ST_OK)
 
-/* Return the first given option of these names, which end with NULL; NULL: none. */
-static const char *first_given(option_set given, const char *const *name)
-{
-	while (*name && !is_in(given, *name))
-		name++;
-	return *name;
-}
-
 /* Refuse two options that set one field to two values: the first would be lost. */
 static void check_opposites(option_set given, err *e)
 {
@@ -375,10 +367,10 @@ static void check_merging(const settings *o, option_set given, err *e)
 	static const char *const refused[] = { "source",  "scatter", "links",    "disks",
 					       "workdir", "resume",  "strategy", "adapt",
 					       "emulate", "wisdom",  NULL };
-	const char *name = first_given(given, refused);
 	if (!o->merge)
 		return;
-	REFUSE_IF(name, e, "--%s cannot be combined with --merge", name);
+	for (const char *const *name = refused; *name; name++)
+		REFUSE_IF(is_in(given, *name), e, "--%s cannot be combined with --merge", *name);
 	REFUSE_IF(o->plan == PLAN_ONLINE, e, "--plan=online cannot be combined with --merge");
 }
 
@@ -386,10 +378,11 @@ static void check_merging(const settings *o, option_set given, err *e)
 static void check_partitioning(settings *o, option_set given, err *e)
 {
 	static const char *const sorts[] = { "unique", "top", "workdir", "merge", NULL };
-	const char *name = first_given(given, sorts);
 	if (!o->partition_only)
 		return;
-	REFUSE_IF(name, e, "--partition-only does not sort, which --%s wants", name);
+	for (const char *const *name = sorts; *name; name++)
+		REFUSE_IF(is_in(given, *name), e,
+			  "--partition-only does not sort, which --%s wants", *name);
 	REFUSE_IF(is_in(given, "strategy") && o->strategy != BY_DISTRIBUTING, e,
 		  "--partition-only requires --strategy=distribute");
 	o->strategy = BY_DISTRIBUTING;

@@ -20,16 +20,17 @@
 
 enum { SAMPLES = 8, COLUMNS = 80, PAST_COLUMNS = 512, MOST_S = 99 * 3600 };
 
-/* How much of the current stage was done, and when. */
+/* The part of the current stage that was done at a time. */
 typedef struct sample {
 	double at_s;
 	uint64_t done;
 } sample;
 
-/* What was printed, one entry per second. When it is full, every second entry is removed. */
+/* The progress that was shown, one entry per second. When it is full, every second entry is
+ * removed. */
 static struct {
 	pthread_mutex_t lock; /* for all below */
-	progress_told at[PROGRESS_TOLD];
+	progress_moment at[PROGRESS_MOMENTS];
 	unsigned n, each, seen;
 	bool ended; /* the report reads it */
 } course = { .lock = PTHREAD_MUTEX_INITIALIZER, .each = 1 };
@@ -247,12 +248,12 @@ static double rate(int32_t at, uint64_t done, double now)
 		       : (double)(done - first.done) / (now - first.at_s);
 }
 
-static void keep(const progress_told *t)
+static void keep(const progress_moment *t)
 {
 	pthread_mutex_lock(&course.lock);
 	const bool wanted = !course.ended && course.seen++ % course.each == 0;
-	if (wanted && course.n == PROGRESS_TOLD) {
-		for (unsigned i = 1; 2 * i < PROGRESS_TOLD; i++)
+	if (wanted && course.n == PROGRESS_MOMENTS) {
+		for (unsigned i = 1; 2 * i < PROGRESS_MOMENTS; i++)
 			course.at[i] = course.at[2 * i];
 		course.n /= 2;
 		course.each *= 2;
@@ -262,7 +263,7 @@ static void keep(const progress_told *t)
 	pthread_mutex_unlock(&course.lock);
 }
 
-const progress_told *progress_line_told(unsigned *n)
+const progress_moment *progress_line_course(unsigned *n)
 {
 	pthread_mutex_lock(&course.lock);
 	course.ended = true;
@@ -279,7 +280,7 @@ static void show(bool asked)
 	if (monitor_look(progress_take, &s) == 0)
 		return;
 	if (is_planned(&s))
-		keep(&(progress_told){ now - line.begun_s, s.left_s, s.worked_s / s.work_s });
+		keep(&(progress_moment){ now - line.begun_s, s.left_s, s.worked_s / s.work_s });
 	const double r = rate(s.first.at.stage, s.done, now);
 	progress_text(&s, r, now - line.begun_s, text);
 	const bool due = !line.terminal && line.every_s > 0 && now >= line.next_s;

@@ -18,14 +18,14 @@ void progress_line_start(const settings *o);
 /* progress_line_stop - remove the line. Was one ever shown? */
 bool progress_line_stop(void);
 
-/* progress_line_told - return what was printed, as n moments: the time, the time that was left, and
- * the part of the job that was done. Nothing is added after this call. */
-enum { PROGRESS_TOLD = 256 };
-typedef struct progress_told {
+/* progress_line_course - return the progress that was shown, as n moments: the time, the time that
+ * was left, and the part of the job that was done. Nothing is added after this call. */
+enum { PROGRESS_MOMENTS = 256 };
+typedef struct progress_moment {
 	double at_s, left_s, part;
-} progress_told;
+} progress_moment;
 
-const progress_told *progress_line_told(unsigned *n);
+const progress_moment *progress_line_course(unsigned *n);
 
 /* progress_line_clear - remove the line and show no other, so that messages on standard error have
  * lines of their own. From any thread. */

@@ -54,7 +54,7 @@ void report_errors(const job_result *r, FILE *f);
 /* The file of --trace: Chrome's trace events, which Perfetto and chrome://tracing show. Each rank
  * is shown as a process. */
 
-/* What ranks have recorded. The caller frees row. */
+/* The trace of all ranks. The caller frees row. */
 typedef struct traces {
 	int size;       /* ranks */
 	unsigned each;  /* rows per rank */

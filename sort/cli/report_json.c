@@ -237,15 +237,15 @@ static json_t *with_ways(json_t *j, const rank_result *first)
 {
 	static const char *const shares[] = { "", "kept", "no room", "changed" };
 	unsigned n;
-	const progress_told *told = progress_line_told(&n);
+	const progress_moment *at = progress_line_course(&n);
 	json_t *adapt = json_null(), *progress = json_array(), *exchange = json_null();
 	if (first && first->adapt_state != ADAPT_OFF)
 		adapt = json_pack("{s:s, s:f}", "shares", shares[first->adapt_state],
 				  "predicted_gain", first->adapt_gain);
 	for (unsigned i = 0; i < n; i++)
-		progress = json_and(progress,
-				    json_pack("{s:f, s:f, s:f}", "at_s", told[i].at_s, "left_s",
-					      told[i].left_s, "part", told[i].part));
+		progress =
+			json_and(progress, json_pack("{s:f, s:f, s:f}", "at_s", at[i].at_s,
+						     "left_s", at[i].left_s, "part", at[i].part));
 	if (first && first->exchange != EXCHANGE_NONE)
 		exchange = json_string(exchange_names[first->exchange == EXCHANGE_TWO_LEVEL
 							      ? EXCHANGE_BY_TWO_LEVELS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What MP-sort's main-mpi does, with libhetsort: N random integers over all ranks, sorted, timed
- * and compared with qsort(). No function computes a radix: the key is a text, and may be signed.
+/* MP-sort's main-mpi with libhetsort: N random integers over all ranks are sorted, timed and
+ * compared with qsort(). No function computes a radix: the key is a text, and may be signed.
  *
  *   mpicc mpsort_integers.c $(pkg-config --cflags --libs hetsort) && mpirun -n 4 ./a.out 1000000
  */

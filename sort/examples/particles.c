@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Particles that lie anywhere are brought into the order of their cells, over all ranks: the first
- * rank gets the lowest cells. A rank of twice the speed gets twice as many.
+ * rank gets the lowest cells. A rank with twice the speed gets twice the share.
  *
  *   mpicc particles.c $(pkg-config --cflags --libs hetsort) && mpirun -n 4 ./a.out
  */

@@ -17,7 +17,7 @@
  * HETSORT_EPEER with a sentence that names the rank and its trouble. The exceptions, returned at
  * once on the rank that sees them: HETSORT_EINVAL if MPI is not running or the communicator is
  * MPI_COMM_NULL or an intercommunicator; and HETSORT_EPEER where MPI itself fails in the middle,
- * which no rank can tell the others: then only MPI_Abort() is left to the caller.
+ * which no rank can report to the others: then the caller can only call MPI_Abort().
  *
  * Threads: a call starts those that the options allow and has joined them when it returns. Only one
  * thread at a time may be in a call on one communicator. With exchange_threads above 0 they call
@@ -61,7 +61,7 @@ extern "C" {
  * Static text, never NULL; compare it with HETSORT_VERSION, the version of this header. */
 HETSORT_API const char *hetsort_version(void);
 
-/* What became of a call. Values never change their meaning; new ones are added at the end. */
+/* The result of a call. Values never change their meaning; new ones are added at the end. */
 typedef enum hetsort_status {
 	HETSORT_OK = 0,        /* done */
 	HETSORT_EINVAL = 1,    /* an argument makes no sense, or differs from rank 0's */
@@ -98,7 +98,7 @@ typedef struct hetsort_opts {
 	uint32_t key_off;          /* where in a record its key begins; 0 by default */
 	uint32_t key_bytes;        /* >= 1, ending within the record; 10 by default */
 	uint32_t threads;          /* that sort on this rank, the calling one among them, up to
-				    * HETSORT_THREADS_MAX; 0: as many as the processors it may use;
+				    * HETSORT_THREADS_MAX; 0: one per processor it may use;
 				    * 1 by default */
 	uint32_t exchange_threads; /* that move records between ranks: 2 one to send and one to
 				    * receive, 1 one for both, 0 the calling thread does it itself;
@@ -110,15 +110,15 @@ typedef struct hetsort_opts {
 			  * looked at, and it is what hetsort's --key takes, fields separated
 			  * by a space: "0,u64,desc 8,4". The first counts most; types are
 			  * bytes, u8 to u64, i8 to i64, f32 and f64, of the machine's byte
-			  * order or with le or be behind them. Read during the call. */
+			  * order or with le or be after them. Read during the call. */
 } hetsort_opts;
 
 /* clang-format off */
 #define HETSORT_OPTS_INIT { sizeof(hetsort_opts), 100, 0, 10, 1, 0, NULL, NULL }
 /* clang-format on */
 
-/* hetsort_mem_bytes - at most how many bytes a call allocates on a rank, beside the caller's
- * arrays. Entries are sorted in the output array where they fit, before records come there.
+/* hetsort_mem_bytes - return the most bytes that a call allocates on a rank, without the caller's
+ * arrays. Entries are sorted in the output array if they fit, before records come there.
  * records_in, records_out  of this rank; for hetsort_sort_local() give the same for both.
  * ranks                    of the communicator, >= 1.
  * opts                     as for the call; NULL for the defaults.
@@ -149,7 +149,7 @@ HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *
 #ifndef HETSORT_NO_MPI
 
 /* hetsort_share - how many records this rank will receive from hetsort_sort(): equal shares, or
- * shares proportional to the speeds, whose sum is that of all n_in.
+ * shares proportional to the speeds, which sum up to all n_in.
  * n_in   records that this rank will bring, 0 too.
  * n_out  receives the number; 0 on failure.
  * opts   as for hetsort_sort(); NULL for the defaults.
@@ -166,9 +166,9 @@ HETSORT_API hetsort_status hetsort_share(uint64_t n_in, uint64_t *n_out, const h
  * in     n_in records of this rank, only read; NULL only if n_in is 0.
  * n_in   records, 0 too; need not be the same everywhere.
  * out    receives this rank's records; NULL only if room is 0; must not overlap in. Nothing is
- *        written behind the share. Its content is undefined on failure.
+ *        written after the share. Its content is undefined on failure.
  * room   records that out holds.
- * n_out  receives the number of this rank's records, as hetsort_share() tells it beforehand; with
+ * n_out  receives the number of this rank's records, as hetsort_share() returns it before; with
  *        HETSORT_ERANGE for want of room, how many there would be; 0 on other failures.
  * opts   NULL for the defaults.
  * comm   intracommunicator.

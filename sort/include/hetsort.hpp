@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // hetsort.hpp - libhetsort for C++17: records are trivially copyable structs, keys are pointers to
-// their members. hetsort.h tells what its calls promise; this header needs nothing but it.
+// their members. hetsort.h documents its calls; this header needs no other.
 //
 //   struct star { double mass; std::uint32_t id; };
 //   hetsort::sorter<star> heaviest_first(hetsort::descending(&star::mass), &star::id);
@@ -164,7 +164,7 @@ public:
 	// One for each rank, which receives records in proportion; none: equal shares.
 	sorter &speeds(std::vector<double> s) { return speeds_ = std::move(s), *this; }
 
-	// In this process: out receives as many records as in has.
+	// In this process: out receives all records of in.
 	hetsort_status sort(span<const T> in, span<T> out, hetsort_err &err) const noexcept
 	{
 		if (in.size() != out.size()) {
@@ -189,8 +189,8 @@ public:
 	}
 
 #ifndef HETSORT_NO_MPI
-	// Over the ranks of comm: out receives as many records as it has room for; over all ranks
-	// these must be as many as the records of all.
+	// Over the ranks of comm: each rank's out is filled to its end, so all of them together must
+	// have room for exactly all records.
 	hetsort_status sort(span<const T> in, span<T> out, MPI_Comm comm,
 			    hetsort_err &err) const noexcept
 	{
@@ -216,7 +216,7 @@ public:
 			return st;
 		try {
 			out.resize(n);
-		} catch (...) { // the others are told by the call, as there is no room for a share
+		} catch (...) { // the call reports it to the others, because there is no room for a share
 			out.clear();
 		}
 		return hetsort_sort(in.data(), in.size(), out.data(), out.size(), &n, &o, comm,

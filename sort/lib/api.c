@@ -84,25 +84,6 @@ hetsort_status api_opts_copy(void *full, size_t first, size_t known, const void 
 	return HETSORT_OK;
 }
 
-static hetsort_status make_layout(layout *l, const hetsort_opts *o, hetsort_err *why)
-{
-	err e = { ST_OK, "" };
-	*l = (layout)LAYOUT_BYTES(o->record_bytes, o->key_off, o->key_bytes);
-	if (l->record_bytes == 0 || l->record_bytes > MAX_RECORD_BYTES)
-		return api_fail(why, HETSORT_EINVAL, "record_bytes is '%" PRIu32 "': want 1 to %d",
-				l->record_bytes, MAX_RECORD_BYTES);
-	if (o->key) {
-		(void)layout_parse(l, o->record_bytes, o->key, &e);
-		return api_failed(why, &e);
-	}
-	if (l->key_bytes == 0 || (uint64_t)l->key_off + l->key_bytes > l->record_bytes)
-		return api_fail(why, HETSORT_EINVAL,
-				"a key of '%" PRIu32 "' bytes at %" PRIu32
-				" does not lie in a record of %" PRIu32,
-				l->key_bytes, l->key_off, l->record_bytes);
-	return HETSORT_OK;
-}
-
 hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts, hetsort_err *why)
 {
 	const hetsort_opts defaults = HETSORT_OPTS_INIT;
@@ -111,7 +92,21 @@ hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts,
 		opts ? api_opts_copy(full, END_OF_FIRST_OPTS, sizeof *full, opts, why) : HETSORT_OK;
 	if (st != HETSORT_OK)
 		return st;
-	if ((st = make_layout(l, full, why)) != HETSORT_OK)
+	*l = (layout)LAYOUT_BYTES(full->record_bytes, full->key_off, full->key_bytes);
+	if (l->record_bytes == 0 || l->record_bytes > MAX_RECORD_BYTES)
+		return api_fail(why, HETSORT_EINVAL, "record_bytes is '%" PRIu32 "': want 1 to %d",
+				l->record_bytes, MAX_RECORD_BYTES);
+	if (full->key) {
+		err e = { ST_OK, "" };
+		(void)layout_parse(l, full->record_bytes, full->key, &e);
+		st = api_failed(why, &e);
+	} else if (l->key_bytes == 0 || (uint64_t)l->key_off + l->key_bytes > l->record_bytes) {
+		st = api_fail(why, HETSORT_EINVAL,
+			      "a key of '%" PRIu32 "' bytes at %" PRIu32
+			      " does not lie in a record of %" PRIu32,
+			      l->key_bytes, l->key_off, l->record_bytes);
+	}
+	if (st != HETSORT_OK)
 		return st;
 	if (full->threads > HETSORT_THREADS_MAX)
 		return api_fail(why, HETSORT_EINVAL, "threads is '%" PRIu32 "': want 0 to %d",

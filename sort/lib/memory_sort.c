@@ -16,7 +16,7 @@ enum {
 	LARGE_BYTES = 8 << 20,
 };
 
-/* What one sort holds between its steps. */
+/* The state of one sort between its steps. */
 typedef struct sort_state {
 	const memory_job *j;
 	uint64_t *target; /* [size] records up to each splitter, and up to the end */
@@ -40,7 +40,7 @@ static size_t windows_bytes(uint64_t all_bytes, int ranks)
 	return (size_t)u64_min(u64_max(part, EXCHANGE_LEAST_BYTES), most);
 }
 
-/* Where merged records go. */
+/* The destination of merged records. */
 typedef struct merge_end {
 	uint32_t record_bytes;
 	unsigned char *out;
