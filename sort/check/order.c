@@ -5,19 +5,19 @@
 
 #include <string.h>
 
-/* Return the field's bits, by one load if the machine has a number of that width and byte order. */
+/* Return the field's bits, by one load if the machine has a number of that width. */
 static inline uint64_t number_at(const key_field *f, const unsigned char *p)
 {
 	const bool native = f->little == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 	uint64_t v = 0;
 	uint32_t four;
-	if (native && f->bytes == sizeof v) {
+	if (f->bytes == sizeof v) {
 		memcpy(&v, p, sizeof v);
-		return v;
+		return native ? v : __builtin_bswap64(v);
 	}
-	if (native && f->bytes == sizeof four) {
+	if (f->bytes == sizeof four) {
 		memcpy(&four, p, sizeof four);
-		return four;
+		return native ? four : __builtin_bswap32(four);
 	}
 	for (uint32_t i = 0; i < f->bytes; i++)
 		v = v << 8 | p[f->little ? f->bytes - 1 - i : i];
