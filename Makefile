@@ -359,7 +359,7 @@ $(patsubst %.c,$(OBJ)/%,$(filter sort/%,$(TESTS_C) $(FUZZ_C))): $(OBJ)/%: $(OBJ)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
 # Those of the simulation: with what of it wraps nothing.
 $(patsubst %.c,$(OBJ)/%,$(filter sort/sim/tests/%,$(TESTS_C) $(FUZZ_C))): \
-	$(patsubst %,$(OBJ)/sort/sim/%.o,platform engine coroutine events network)
+	$(patsubst %,$(OBJ)/sort/sim/%.o,platform engine events network)
 FAULT_C := $(call in_tests,sort,fault_*.c)
 $(if $(FAILPOINTS),$(call objs,$(PART_SRC) $(SORT_SRC) $(FAULT_C) sort/main.c): $(FAILCALLS))
 define fault_program

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What computes on a host shares its processors: with n threads on c of them each gets min(1, c /
- * n), which is worked out anew whenever n or the speed changes. */
+/* The threads that compute on a host share its processors: n threads on c of them get min(1, c / n)
+ * each, which is worked out again whenever n or the speed changes. */
+#undef _FORTIFY_SOURCE /* its longjmp treats another stack as an error */
 #include "engine.h"
-#include "coroutine.h"
 
 #include <errno.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
 
 enum { QUEUE_BITS = 16 };
 
@@ -19,20 +22,21 @@ static const double FIRST_NAP_S = 20e-3, LONGEST_NAP_S = 1;
 static const double IDLE_S = 600;
 
 struct actor {
-	coroutine co;
+	char *stack; /* kept for the next actor in this place */
+	jmp_buf at;
+	bool begun;
 	host *h;
 	void *(*fn)(void *);
 	void *arg, *result;
 	double owes_s, left_s, cpu_s;
 	double longest_nap_s;
-	double until_s; /* goes on then, if nobody wakes it */
-	double timer_s; /* when the next of its timers ends */
+	deadline until; /* of its wait, if nobody wakes it */
 	bool ended, woken;
 	bool looking;     /* it naps, looks whether there is news, and naps again */
 	bool works;       /* until its present wait ends: with a processor or a disk */
 	uint64_t turn;    /* wakes of earlier waits are void */
 	uint64_t seen;    /* of the host's news */
-	const void *for_; /* what it waits for, in a queue */
+	const void *for_; /* the queue in which it waits */
 	actor *joiner, *next;
 };
 
@@ -43,15 +47,15 @@ static struct {
 	host *host;
 	uint64_t actors;
 	double now_s, least_work_s;
-	double moved_s;   /* when something last changed, see moves() */
-	uint64_t own;     /* events to come that wake threads, or end their waits and their work */
+	double moved_s;   /* when something last changed */
+	uint64_t own;     /* queued events that wake threads, or end their waits and their work */
 	uint64_t working; /* threads */
 	bool acted;       /* a thread did more than look in the present event */
-	actor *spare;     /* that have ended, for new ones */
+	actor *spare;     /* actors that have ended, for new ones */
 	actor *queue[1 << QUEUE_BITS];
 } sim = { .p = &none };
 
-/* Not the simulation's: real threads of the process ask, too. */
+/* One for each thread: real threads of the process ask, too. */
 static _Thread_local actor *self;
 
 /* ------------------------------------------------------------------------------------ events */
@@ -61,10 +65,110 @@ void engine_at(double at_s, event_fn *fn, void *arg)
 	events_add((event){ .at_s = at_s, .fn = fn, .arg = arg }, sim.now_s);
 }
 
-/* What it owes has passed for the actor, if it had a processor. */
+/* For the actor the time that it owes has passed, if it had a processor. */
 double engine_now_s(void)
 {
 	return sim.now_s + (self ? self->owes_s / self->h->is.speed : 0);
+}
+
+static void deadline_event(void *deadline_);
+
+static void deadline_set(deadline *d, double due_s)
+{
+	d->due_s = due_s;
+	if (due_s >= d->event_s)
+		return;
+	d->event_s = due_s;
+	sim.own++;
+	engine_at(due_s, deadline_event, d);
+}
+
+static void deadline_event(void *deadline_)
+{
+	deadline *d = deadline_;
+	sim.own--;
+	if (d->event_s != sim.now_s) /* an earlier event has been queued since */
+		return;
+	d->event_s = INFINITY;
+	if (d->due_s <= sim.now_s)
+		d->fn(d->of);
+	else
+		deadline_set(d, d->due_s);
+}
+
+/* -------------------------------------------------------------------------------- coroutines
+ *
+ * The loop of events enters a coroutine, which leaves to the loop. makecontext() finds the first
+ * way into a stack, which asks the system for the signal mask; each later one is a long jump, which
+ * does not. There may be tens of thousands of stacks, more than the system allows mappings for, so
+ * they are cut from large pieces of memory, of which the system gives pages as they are used. Below
+ * each of the first stacks is a page that must not be touched. */
+
+enum { STACK_BYTES = 512 << 10, GUARD_BYTES = 4 << 10, GUARDED = 4096, PIECE_STACKS = 64 };
+
+static struct {
+	jmp_buf at;
+	ucontext_t first; /* before the first jump */
+	char *piece;
+	unsigned left, guarded;
+} loop;
+
+static char *new_stack(void)
+{
+	if (loop.left == 0) {
+		loop.piece = mmap(NULL, (size_t)PIECE_STACKS * STACK_BYTES, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+		if (loop.piece == MAP_FAILED)
+			return NULL;
+		(void)madvise(loop.piece, (size_t)PIECE_STACKS * STACK_BYTES, MADV_NOHUGEPAGE);
+		loop.left = PIECE_STACKS;
+	}
+	char *s = loop.piece + (size_t)--loop.left * STACK_BYTES;
+	if (loop.guarded < GUARDED && mprotect(s, GUARD_BYTES, PROT_NONE) == 0)
+		loop.guarded++;
+	return s;
+}
+
+static void leave(actor *a)
+{
+	const int kept = errno; /* the actor may be in a call that reads it */
+	if (!_setjmp(a->at))
+		_longjmp(loop.at, 1);
+	errno = kept;
+}
+
+static void live(void)
+{
+	actor *a = self;
+	a->result = a->fn(a->arg);
+	actor_pay();
+	a->ended = sim.acted = true;
+	a->looking = false;
+	a->h->actors--;
+	sim.actors--;
+	if (a->joiner)
+		actor_wake(a->joiner, sim.now_s);
+	leave(a);
+}
+
+static void begin(actor *a)
+{
+	ucontext_t there;
+	a->begun = true;
+	getcontext(&there);
+	there.uc_stack.ss_sp = a->stack + GUARD_BYTES;
+	there.uc_stack.ss_size = STACK_BYTES - GUARD_BYTES;
+	makecontext(&there, live, 0);
+	swapcontext(&loop.first, &there);
+}
+
+static void enter(actor *a)
+{
+	if (_setjmp(loop.at))
+		return;
+	if (a->begun)
+		_longjmp(a->at, 1);
+	begin(a);
 }
 
 /* ------------------------------------------------------------------------------------ actors */
@@ -92,51 +196,33 @@ host *engine_here(void)
 void actor_wake(actor *a, double at_s)
 {
 	a->woken = true;
-	a->until_s = INFINITY;
+	a->until.due_s = INFINITY;
 	sim.own++;
 	events_add((event){ .at_s = at_s, .arg = a, .turn = ++a->turn }, sim.now_s);
 }
 
-/* The call that the actor is in may be read for its errno yet. */
-static void leave(actor *a)
-{
-	const int kept = errno;
-	coroutine_leave(&a->co);
-	errno = kept;
-}
-
-static void run_actor(actor *a);
-static void start_timer(actor *a);
-
-static void timer_ends(void *actor_)
+static void run_actor(void *actor_)
 {
 	actor *a = actor_;
-	sim.own--;
-	if (a->timer_s != sim.now_s) /* an earlier one has come between */
+	host *h = a->h;
+	if (h->stopped)
 		return;
-	a->timer_s = INFINITY;
-	if (a->until_s <= sim.now_s)
-		run_actor(a);
-	else
-		start_timer(a);
+	self = a;
+	enter(a);
+	if (!a->looking) { /* others of its rank may wait for its work, which is no news to it */
+		const bool up_to_date = a->seen == h->news;
+		host_news(h);
+		a->seen += up_to_date;
+	}
+	self = NULL;
 }
 
-/* Most waits end before their time: a timer that runs is enough for later ones, too. */
-static void start_timer(actor *a)
+bool actor_wait(double until_s)
 {
-	if (a->until_s >= a->timer_s)
-		return;
-	a->timer_s = a->until_s;
-	sim.own++;
-	engine_at(a->timer_s, timer_ends, a);
-}
-
-static void wait_until(actor *a, double until_s)
-{
+	actor *a = self;
 	a->woken = false;
 	a->turn++;
-	a->until_s = until_s;
-	start_timer(a);
+	deadline_set(&a->until, until_s);
 	const unsigned works = a->works;
 	a->h->working += works;
 	sim.working += works;
@@ -144,6 +230,7 @@ static void wait_until(actor *a, double until_s)
 	a->h->working -= works;
 	sim.working -= works;
 	a->works = false;
+	return a->woken;
 }
 
 void actor_pay(void)
@@ -153,61 +240,32 @@ void actor_pay(void)
 	actor_compute(s);
 }
 
-bool actor_wait(double until_s)
-{
-	actor *a = self;
-	wait_until(a, until_s);
-	return a->woken;
-}
-
 void actor_sleep(double until_s)
 {
 	actor_pay();
 	self->works = true;
-	wait_until(self, until_s);
-}
-
-static void live(void)
-{
-	actor *a = self;
-	a->result = a->fn(a->arg);
-	actor_pay();
-	a->ended = sim.acted = true;
-	a->looking = false;
-	a->h->actors--;
-	sim.actors--;
-	if (a->joiner)
-		actor_wake(a->joiner, sim.now_s);
-	leave(a);
-}
-
-static actor *new_actor(void)
-{
-	actor *a = sim.spare;
-	if (a) {
-		sim.spare = a->next;
-		return a;
-	}
-	a = calloc(1, sizeof *a);
-	if (a)
-		a->timer_s = INFINITY;
-	return a;
+	actor_wait(until_s);
 }
 
 actor *actor_start(host *h, void *(*fn)(void *), void *arg)
 {
 	if (self)
 		actor_pay();
-	actor *a = new_actor();
-	if (!a || !coroutine_prepare(&a->co, live)) {
-		free(a);
-		return NULL;
+	actor *a = sim.spare;
+	if (a) {
+		sim.spare = a->next;
+	} else {
+		a = calloc(1, sizeof *a);
+		if (!a || !(a->stack = new_stack())) {
+			free(a);
+			return NULL;
+		}
+		a->until.event_s = INFINITY;
 	}
-	/* wakes of the actor that was here before stay void, and its timers end some day */
-	*a = (actor){ .co = a->co,
+	/* wakes of the previous actor here stay void, and its events come some day */
+	*a = (actor){ .stack = a->stack,
 		      .turn = a->turn,
-		      .timer_s = a->timer_s,
-		      .until_s = INFINITY,
+		      .until = { INFINITY, a->until.event_s, run_actor, a },
 		      .longest_nap_s = FIRST_NAP_S,
 		      .h = h,
 		      .fn = fn,
@@ -295,7 +353,15 @@ static unsigned computing(const host *h)
 	return n;
 }
 
-/* What computes has done so until now. */
+static double least_left(const host *h)
+{
+	double least_s = INFINITY;
+	for (const actor *a = h->computing; a; a = a->next)
+		least_s = fmin(least_s, a->left_s);
+	return least_s;
+}
+
+/* Account for what the threads of the host have computed until now. */
 static void advance(host *h)
 {
 	const unsigned n = computing(h);
@@ -308,51 +374,19 @@ static void advance(host *h)
 	h->advanced_s = sim.now_s;
 }
 
-static void first_ends(void *host_);
-
-static void start_turn_timer(host *h)
+/* Find when the next computation ends, if nothing changes. */
+static void plan_end(host *h)
 {
-	if (h->ends_s >= h->timer_s)
-		return;
-	h->timer_s = h->ends_s;
-	sim.own++;
-	engine_at(h->timer_s, first_ends, h);
-}
-
-/* When the next work ends, if nothing changes. */
-static void plan_turn(host *h)
-{
-	double least_s = INFINITY;
-	for (const actor *a = h->computing; a; a = a->next)
-		least_s = fmin(least_s, a->left_s);
-	h->ends_s = INFINITY;
-	if (h->computing && !h->stopped)
-		h->ends_s = sim.now_s + fmax(least_s, 0) / rate(h, computing(h));
-	start_turn_timer(h);
-}
-
-/* Work that is added has all end later: a timer that runs is enough then. */
-static bool is_too_early(host *h)
-{
-	if (h->timer_s != sim.now_s) /* another one has come between */
-		return true;
-	h->timer_s = INFINITY;
-	if (h->ends_s <= sim.now_s)
-		return false;
-	start_turn_timer(h);
-	return true;
+	const bool any = h->computing && !h->stopped;
+	deadline_set(&h->ends,
+		     any ? sim.now_s + fmax(least_left(h), 0) / rate(h, computing(h)) : INFINITY);
 }
 
 static void first_ends(void *host_)
 {
 	host *h = host_;
-	double least_s = INFINITY;
-	sim.own--;
-	if (is_too_early(h))
-		return;
 	advance(h);
-	for (const actor *a = h->computing; a; a = a->next)
-		least_s = fmin(least_s, a->left_s);
+	const double least_s = least_left(h);
 	for (actor **at = &h->computing; *at;) {
 		actor *a = *at;
 		if (a->left_s > least_s + 1e-12) {
@@ -362,7 +396,7 @@ static void first_ends(void *host_)
 		*at = a->next;
 		actor_wake(a, sim.now_s);
 	}
-	plan_turn(h);
+	plan_end(h);
 }
 
 void actor_compute(double s)
@@ -375,7 +409,7 @@ void actor_compute(double s)
 	a->left_s = s;
 	a->works = !a->looking || s > LONGEST_NAP_S;
 	append(&h->computing, a);
-	plan_turn(h);
+	plan_end(h);
 	actor_wait(INFINITY);
 }
 
@@ -393,23 +427,18 @@ double actor_cpu_s(void)
 
 /* -------------------------------------------------------------------------------------- naps */
 
-static void wake_nappers(host *h, const actor *but)
+void host_news(host *h)
 {
 	h->news++;
 	for (actor **at = &h->napping; *at;) {
 		actor *a = *at;
-		if (a == but) {
+		if (a == self) {
 			at = &a->next;
 			continue;
 		}
 		*at = a->next;
 		actor_wake(a, sim.now_s + a->left_s / 2);
 	}
-}
-
-void host_news(host *h)
-{
-	wake_nappers(h, NULL);
 }
 
 void actor_acts(void)
@@ -425,7 +454,7 @@ void actor_nap(double s)
 	if (a->seen != a->h->news) { /* since it looked */
 		a->seen = a->h->news;
 		a->longest_nap_s = FIRST_NAP_S;
-		wait_until(a, sim.now_s + s / 2);
+		actor_wait(sim.now_s + s / 2);
 		return;
 	}
 	a->left_s = s;
@@ -439,36 +468,11 @@ void actor_nap(double s)
 
 /* -------------------------------------------------------------------------------- simulation */
 
-/* A thread that does more than look may be what others of its rank wait for. */
-static void run_actor(actor *a)
-{
-	host *h = a->h;
-	if (h->stopped)
-		return;
-	self = a;
-	coroutine_enter(&a->co);
-	self = NULL;
-	if (!a->looking) {
-		const bool own = a->seen == h->news;
-		wake_nappers(h, a);
-		a->seen += own;
-	}
-}
-
-/* Did the present event change anything, or can one that is still to come? A thread that looks at
- * the clock, as the one that prints progress, or naps, changes nothing until it wakes another
- * thread, works, or sends. */
-static bool moves(void)
-{
-	const bool acted = sim.acted;
-	sim.acted = false;
-	return acted || sim.working || events_pending() > sim.own;
-}
-
 uint64_t engine_run(void)
 {
 	for (event e; sim.actors && events_next(&e);) {
 		sim.now_s = e.at_s;
+		sim.acted = false;
 		if (!e.fn) {
 			actor *a = e.arg;
 			sim.own--;
@@ -477,7 +481,10 @@ uint64_t engine_run(void)
 		} else {
 			e.fn(e.arg);
 		}
-		if (moves())
+		/* Did the event change anything, or can one that is queued? A thread that naps, or
+		 * that looks at the clock as the one that prints progress does, changes nothing
+		 * until it wakes another thread, works, or sends. */
+		if (sim.acted || sim.working || events_pending() > sim.own)
 			sim.moved_s = sim.now_s;
 		else if (sim.now_s - sim.moved_s > IDLE_S)
 			break;
@@ -485,16 +492,6 @@ uint64_t engine_run(void)
 	if (sim.actors)
 		sim.now_s = sim.moved_s;
 	return sim.actors;
-}
-
-/* ----------------------------------------------------------------------------------- changes */
-
-/* Its threads wait for nothing any more. */
-static void stop(host *h)
-{
-	h->stopped = true;
-	sim.working -= h->working;
-	h->working = 0;
 }
 
 double engine_next_change_s(void)
@@ -511,15 +508,18 @@ static void change(void *change_)
 	const sim_change *c = change_;
 	host *h = &sim.host[c->host];
 	advance(h);
-	if (c->what == SIM_STOP)
-		stop(h);
-	else if (c->what == SIM_SPEED)
+	if (c->what == SIM_STOP) { /* its threads wait for nothing any more */
+		h->stopped = true;
+		sim.working -= h->working;
+		h->working = 0;
+	} else if (c->what == SIM_SPEED) {
 		h->is.speed = c->value;
-	else if (c->what == SIM_DISK)
+	} else if (c->what == SIM_DISK) {
 		h->is.disk_bytes_per_s = c->value;
-	else
+	} else {
 		h->is.net_bytes_per_s = c->value;
-	plan_turn(h);
+	}
+	plan_end(h);
 }
 
 status engine_open(const platform *p, double least_work_s, err *e)
@@ -529,11 +529,10 @@ status engine_open(const platform *p, double least_work_s, err *e)
 	sim.host = calloc((size_t)p->hosts, sizeof *sim.host);
 	if (!sim.host)
 		return err_set(e, ST_RESOURCE, "no memory for %d hosts", p->hosts);
-	for (int i = 0; i < p->hosts; i++) {
-		sim.host[i].is = p->host[i];
-		sim.host[i].ends_s = sim.host[i].timer_s = INFINITY;
-		sim.host[i].number = i;
-	}
+	for (int i = 0; i < p->hosts; i++)
+		sim.host[i] = (host){ .is = p->host[i],
+				      .number = i,
+				      .ends = { INFINITY, INFINITY, first_ends, &sim.host[i] } };
 	for (size_t i = 0; i < p->changes; i++)
 		engine_at(p->change[i].at_s, change, &p->change[i]);
 	return ST_OK;
