@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* comm over simulated hosts. A block is a rendezvous, as comm.h wants: it leaves when both sides
- * have asked for it and know of each other. In a collective all wait for the last, and then as long
- * as a formula says that an MPI library takes: trees for broadcasts and for short messages of all
- * to all, one message for each peer otherwise. Takes the place of comm_local_run and of MPI. */
+/* comm over simulated hosts, instead of comm_local_run and MPI. A block is a rendezvous, as comm.h
+ * requires: it leaves when both sides have asked for it and know of each other. In a collective all
+ * ranks wait for the last one, and then for as long as an MPI library needs by a formula: trees for
+ * broadcasts and for short messages of all to all, otherwise one message for each peer. */
 #include "comm_sim.h"
 #include "base/size.h"
 #include "engine.h"
@@ -19,13 +19,13 @@
 #include <unistd.h>
 
 enum {
-	TREE_BYTES = 4096, /* shorter ones of all to all go by a tree, among */
+	TREE_BYTES = 4096, /* shorter messages of all to all go by a tree, among */
 	TREE_RANKS = 8,    /* more ranks than this */
 	LEAST_BUCKETS = 64,
-	AT_A_TIME = 32
+	ROWS_AT_A_TIME = 32
 };
 
-/* What a rank has brought to the collective under way. */
+/* The part of a rank in the present collective. */
 typedef struct shown {
 	const comm_call *call;
 	actor *who;
@@ -97,23 +97,16 @@ static void take_from(int i, int to, size_t bytes, size_t at)
 		  (const char *)net.board[i].call->send + at * bytes, bytes);
 }
 
-/* A matrix turned by 90 degrees, so many rows at a time: what of a line of the cache is not used at
- * once is used soon. */
-static void turn_all(size_t bytes)
-{
-	const int p = net.p->hosts;
-	for (int first = 0; first < p; first += AT_A_TIME)
-		for (int i = 0; i < p; i++)
-			for (int to = first; to < first + AT_A_TIME && to < p; to++)
-				take_from(i, to, bytes, (size_t)to);
-}
-
 static void move_all(const comm *c, const comm_call *k)
 {
 	const comm_call *root = net.board[k->root].call;
 	const int p = net.p->hosts;
 	if (k->kind == COMM_ALLTOALL) {
-		turn_all(k->bytes);
+		/* few rows at a time, so that the rest of a line of the cache is used soon */
+		for (int first = 0; first < p; first += ROWS_AT_A_TIME)
+			for (int i = 0; i < p; i++)
+				for (int to = first; to < first + ROWS_AT_A_TIME && to < p; to++)
+					take_from(i, to, k->bytes, (size_t)to);
 		return;
 	}
 	for (int to = 0; to < p && k->kind != COMM_BCAST; to++)
@@ -127,12 +120,6 @@ static void move_all(const comm *c, const comm_call *k)
 		if (k->kind == COMM_MEET)
 			comm_copy(net.board[to].call->answer, root->answer, k->bytes);
 	}
-}
-
-static double bytes_moved(enum comm_kind kind, size_t bytes)
-{
-	const double p = net.p->hosts, b = (double)bytes * (p - 1);
-	return kind == COMM_ALLGATHER || kind == COMM_ALLTOALL ? p * b : b;
 }
 
 /* No message passes a link that is down: the call ends when a change of the platform brings all
@@ -156,12 +143,13 @@ static status sim_collective(comm *c, const comm_call *k)
 	actor_pay();
 	net.board[c->rank] = (shown){ k, actor_self() };
 	if (++net.arrived == net.p->hosts) {
-		const double s = collective_s(k->kind, (double)k->bytes);
+		const double s = collective_s(k->kind, (double)k->bytes), p = net.p->hosts;
+		const bool to_all = k->kind == COMM_ALLGATHER || k->kind == COMM_ALLTOALL;
 		comm_traffic *t = traffic_of(c);
 		net.arrived = 0;
 		move_all(c, k);
 		t->collectives++;
-		t->collective_bytes += bytes_moved(k->kind, k->bytes);
+		t->collective_bytes += (double)k->bytes * (p - 1) * (to_all ? p : 1);
 		t->collective_s += isfinite(s) ? s : 0;
 		engine_at(engine_now_s() + (isfinite(s) ? s : 0), end_collective, NULL);
 	}
@@ -169,64 +157,44 @@ static status sim_collective(comm *c, const comm_call *k)
 	return ST_OK;
 }
 
-/* ------------------------------------------------------------------------------------ blocks */
+/* ------------------------------------------------------------------------------------ blocks
+ *
+ * handle[0] of a request is the time at which its rank asked for the block; handle[1] is that rank,
+ * and the other one. */
 
-static void note_time(comm_req *r)
-{
-	const double t = engine_now_s();
-	memcpy(&r->handle[0], &t, sizeof t);
-}
-
-static double noted_time(const comm_req *r)
+static double asked_s(const comm_req *r)
 {
 	double t;
 	memcpy(&t, &r->handle[0], sizeof t);
 	return t;
 }
 
-/* The two ranks of a block. */
-static void note_ends(comm_req *r, int from, int to)
+static void come_through(void *req)
 {
-	r->handle[1] = (uint64_t)from << 32 | (unsigned)to;
-}
-
-static void come_through(comm_req *r, int rank, int peer)
-{
+	comm_req *r = req;
+	const int rank = (int)(r->handle[1] >> 32), peer = (int)(uint32_t)r->handle[1];
 	if (r->tag != TAG_HEARTBEAT)
 		polling_through(rank, r, peer);
 	atomic_store(&r->complete, true);
 	host_news(engine_host(rank));
 }
 
-static void has_left(void *send)
-{
-	comm_req *r = send;
-	come_through(r, (int)(r->handle[1] >> 32), (int)(uint32_t)r->handle[1]);
-}
-
-static void has_landed(void *recv)
-{
-	comm_req *r = recv;
-	come_through(r, (int)(uint32_t)r->handle[1], (int)(r->handle[1] >> 32));
-}
-
-/* Sender and receiver have asked for it: it leaves when the word of that has gone there and back.
- */
+/* Sender and receiver have asked for the block: it leaves when both know of each other. */
 static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
 {
-	const double bytes = scale_block(s), n = scale_messages(bytes);
+	const double bytes = scale_block(s);
 	host *f = engine_host(from), *t = engine_host(to);
 	comm_traffic *traffic = traffic_of(c);
 	const status rc = comm_hand_over(s, r);
 	if (rc != ST_OK)
 		return rc;
-	traffic->blocks += (uint64_t)n;
+	traffic->blocks += (uint64_t)scale_messages(bytes);
 	traffic->block_bytes += bytes;
-	note_ends(s, from, to);
-	note_ends(r, from, to);
-	const delivery d = { f, t, network_bytes(bytes), has_left, has_landed, s, r };
+	s->handle[1] = (uint64_t)from << 32 | (unsigned)to;
+	r->handle[1] = (uint64_t)to << 32 | (unsigned)from;
+	const delivery d = { f, t, network_bytes(bytes), come_through, s, r };
 	const double word_s = (f->is.latency_s + t->is.latency_s) / 2;
-	return network_send(&d, fmax(noted_time(s) + word_s, noted_time(r)) + word_s);
+	return network_send(&d, fmax(asked_s(s) + word_s, asked_s(r)) + word_s);
 }
 
 static status sim_start(comm *c, comm_req *req)
@@ -236,7 +204,8 @@ static status sim_start(comm *c, comm_req *req)
 		  to = req->sending ? req->peer : c->rank;
 	actor_acts();
 	actor_owe(req->sending ? own : own / 2); /* the other half of a receive is in its test */
-	note_time(req);
+	const double now_s = engine_now_s();
+	memcpy(&req->handle[0], &now_s, sizeof now_s);
 	if (req->tag != TAG_HEARTBEAT)
 		polling_started(c->rank, req, req->peer);
 	req->peer = from;
@@ -305,28 +274,12 @@ static status start_rank(int i, size_t max_msg, rank_main *fn, void *arg, err *e
 		       : err_set(e, ST_RESOURCE, "no memory for rank %d", i);
 }
 
-static status run_ranks(err *e)
-{
-	status rc = ST_OK;
-	if (engine_run() > 0) {
-		unfinished_give_up();
-		return err_set(
-			e, ST_PEER,
-			"after %.6f simulated seconds all ranks wait, and nothing can happen "
-			"any more: a host has stopped or cannot be reached",
-			engine_now_s());
-	}
-	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++)
-		rc = net.rank[i].rc;
-	return rc;
-}
-
-/* Of the process: its ranks are the hosts. An emulation asks once more on each host, for threads.
- */
+/* The ranks of the process are the hosts. An emulation calls this again on each host, whose ranks
+ * are threads. */
 WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	if (actor_self()) {
-		polling_close(); /* ranks are not hosts then */
+		polling_close(); /* it takes a rank for a host */
 		return __real_comm_local_run(size, max_msg, fn, arg, e);
 	}
 	net.p = engine_platform();
@@ -347,18 +300,19 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 		rc = polling_open(net.p->hosts, net.p->rates.test_s, e);
 	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++)
 		rc = start_rank(i, max_msg, fn, arg, e);
-	if (rc == ST_OK)
-		rc = run_ranks(e);
+	if (rc == ST_OK && engine_run() > 0) {
+		unfinished_give_up();
+		rc = err_set(e, ST_PEER,
+			     "after %.6f simulated seconds all ranks wait, and nothing can happen "
+			     "any more: a host has stopped or cannot be reached",
+			     engine_now_s());
+	}
+	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++)
+		rc = net.rank[i].rc;
 	free(net.rank);
 	free(net.board);
 	free(net.room);
 	free(net.box);
 	polling_close();
 	return rc;
-}
-
-/* A launcher above us is none of the ranks'. */
-WRAPPED(bool, comm_mpi_launched, void)
-{
-	return false;
 }

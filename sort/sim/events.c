@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The heap has four children a node, which are side by side. One set of events a process. */
+/* A node of the heap has four children, next to each other. A process has one set of events. */
 #include "events.h"
 
 #include <stdlib.h>
@@ -9,12 +9,12 @@ enum { FIRST_ROOM = 16, CHILDREN = 4 };
 static struct {
 	event *heap;
 	size_t n, room;
-	event *now; /* of the present time: [at, now_n), the ones before are done */
+	event *now; /* [at, now_n) are of the present time; the earlier ones are done */
 	size_t at, now_n, now_room;
 	uint64_t count;
 } all;
 
-/* There is no way on without memory, and nobody to tell. */
+/* Double an array. Without memory the simulation cannot continue, and no caller can fail. */
 static void *more(void *old, size_t *room, size_t bytes)
 {
 	*room = *room ? 2 * *room : FIRST_ROOM;
@@ -41,7 +41,7 @@ static void heap_put(event e)
 	all.heap[i] = e;
 }
 
-/* In place of the first one. */
+/* Put an event in the place of the first one. */
 static void heap_replace(event e)
 {
 	size_t i = 0;
@@ -67,7 +67,7 @@ static event heap_take(void)
 
 /* ------------------------------------------------------------------------------------- lanes */
 
-/* Stands in the heap for a lane, at the place of its first event. */
+/* Mark an entry of the heap that stands for a lane, at the place of its first event. */
 static void stand_in(void *lane_)
 {
 	(void)lane_;
@@ -77,17 +77,6 @@ static event standing_in(lane *l)
 {
 	const lane_event *e = &l->ring[l->at];
 	return (event){ e->at_s, e->number, 0, stand_in, l };
-}
-
-static void lane_put(lane *l, lane_event e)
-{
-	const size_t old = l->room;
-	if (l->n == l->room) {
-		l->ring = more(l->ring, &l->room, sizeof *l->ring);
-		for (size_t i = 0; i < l->at; i++) /* what had come round */
-			l->ring[old + i] = l->ring[i];
-	}
-	l->ring[(l->at + l->n++) & (l->room - 1)] = e;
 }
 
 static event lane_take(lane *l)
@@ -108,32 +97,34 @@ void events_add_in(lane *l, double at_s, void *arg)
 		heap_put((event){ at_s, e.number, 0, l->fn, arg });
 		return;
 	}
-	lane_put(l, e);
+	const size_t old = l->room;
+	if (l->n == l->room) {
+		l->ring = more(l->ring, &l->room, sizeof *l->ring);
+		for (size_t i = 0; i < l->at; i++) /* these are the last ones of the ring */
+			l->ring[old + i] = l->ring[i];
+	}
+	l->ring[(l->at + l->n++) & (l->room - 1)] = e;
 	if (l->n == 1)
 		heap_put(standing_in(l));
 }
 
-/* -------------------------------------------------------------------------------------- both */
-
-static void now_put(const event *e)
-{
-	if (all.at == all.now_n)
-		all.at = all.now_n = 0;
-	if (all.now_n == all.now_room)
-		all.now = more(all.now, &all.now_room, sizeof *all.now);
-	all.now[all.now_n++] = *e;
-}
+/* ------------------------------------------------------------------------------------ events */
 
 void events_add(event e, double now_s)
 {
 	e.number = all.count++;
-	if (e.at_s <= now_s)
-		now_put(&e);
-	else
+	if (e.at_s > now_s) {
 		heap_put(e);
+		return;
+	}
+	if (all.at == all.now_n)
+		all.at = all.now_n = 0;
+	if (all.now_n == all.now_room)
+		all.now = more(all.now, &all.now_room, sizeof *all.now);
+	all.now[all.now_n++] = e;
 }
 
-/* Of the present time the heap has the older ones. */
+/* The heap has the older events of the present time. */
 bool events_next(event *e)
 {
 	if (all.at < all.now_n && (all.n == 0 || before(&all.now[all.at], &all.heap[0])))

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The program hetsim: hetsort on a simulated cluster. It is hetsort, main() and all, linked with
- * the wrappers of this folder; this file comes before hetsort's main() and after it. */
+/* The program hetsim: hetsort on a simulated cluster. It is hetsort with its main(), linked with
+ * the wrappers of this directory; this file runs before hetsort's main() and after it. The report
+ * has only simulated times and counts, so that equal simulations have equal reports. */
 #include "base/progress.h"
 #include "base/size.h"
 #include "comm_sim.h"
 #include "engine.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "model/calibrate.h"
+#include "network.h"
 #include "run.h"
 #include "scale.h"
-#include "sim_report.h"
 #include "wrap.h"
 
 #include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -22,64 +25,277 @@
 static const double CALIBRATE_S = 1;
 enum { STREAMS = 16 }; /* of the merge that is measured */
 
-/* Beside blocks that take a millisecond, as they do of many records, ten of it are short. */
-static const double LEAST_WORK_S = 20e-6, MOST_LEAST_WORK_S = 200e-6;
-
 static struct {
 	platform p;
 	const char *platform, *report;
-	int json, calibrate, xml;
-	bool ran, spare; /* spare: the report would replace another file */
-	char **argv;     /* hetsort's */
-	int argc;
-	sim_outcome outcome;
-} sim = { .report = STREAM_NAME, .outcome.scale = 1 };
+	int hosts, json, calibrate, xml; /* options that are given */
+	double scale;
+	bool ran, planned;
+	bool spare; /* the report would replace another file */
+	int status;
+	bool known; /* the members below: the sort has succeeded */
+	uint64_t records;
+	double phase_s[PHASES]; /* the longest time of any rank */
+	double wait_s;          /* between phases, of the rank that waited longest */
+	uint64_t mem_bytes;     /* of the rank that held most */
+} sim = { .report = STREAM_NAME, .scale = 1 };
 
-static void help(void)
+/* ------------------------------------------------------------------------------------- report */
+
+/* Return when the last thread has ended and the last disk has been written. */
+static double makespan(void)
 {
-	puts("Usage: hetsim [OPTION]... PLATFORM HETSORT-ARGUMENT...\n"
-	     "Sort records as hetsort does, on the simulated cluster that the file PLATFORM\n"
-	     "describes, one rank on each host, and report the time that it takes there.\n\n"
-	     "  -s, --scale=S      each record stands for S records [1]\n"
-	     "  -r, --report=FILE  write the report there [standard output]\n"
-	     "      --hosts        with a line for each host\n"
-	     "      --json         write the report as a JSON object\n"
-	     "      --calibrate    measure this machine's processor, print its rates as a line\n"
-	     "                     of a platform, and end\n"
-	     "      --xml          print PLATFORM as SimGrid reads it, and end\n"
-	     "  -h, --help         print this\n"
-	     "      --version      print the version\n"
-	     "Exit status: that of hetsort.");
+	double s = engine_now_s();
+	for (int i = 0; i < sim.p.hosts; i++)
+		if (isfinite(engine_host(i)->disk_free_s))
+			s = fmax(s, engine_host(i)->disk_free_s);
+	return s;
 }
+
+/* The percentages of time in which processors, disk, link out and link in of a host were used. */
+enum { USES = 4 };
+
+typedef struct use {
+	double of[USES];
+} use;
+
+static use use_of(const host *h, double makespan_s)
+{
+	const double s = makespan_s > 0 ? makespan_s : INFINITY;
+	return (use){ { 100 * h->busy_s / (s * h->is.cores), 100 * h->disk_s / s,
+			100 * h->out_s / s, 100 * h->in_s / s } };
+}
+
+static void write_use(FILE *f, const char *name, const use *u)
+{
+	fprintf(f, "%-9s %12.1f %12.1f %13.1f %14.1f\n", name, u->of[0], u->of[1], u->of[2],
+		u->of[3]);
+}
+
+static void write_hosts(FILE *f, double makespan_s)
+{
+	const int hosts = sim.p.hosts;
+	use mean = { { 0 } }, most = mean;
+	fprintf(f, "%-9s %12s %12s %13s %14s\n", "in use, %", "processors", "disk", "link out",
+		"link in");
+	for (int i = 0; i < hosts; i++) {
+		char name[16];
+		const use u = use_of(engine_host(i), makespan_s);
+		for (int k = 0; k < USES; k++) {
+			mean.of[k] += u.of[k] / hosts;
+			most.of[k] = fmax(most.of[k], u.of[k]);
+		}
+		snprintf(name, sizeof name, "h%d", i);
+		if (sim.hosts)
+			write_use(f, name, &u);
+	}
+	write_use(f, "mean", &mean);
+	write_use(f, "most", &most);
+}
+
+/* Scale the memory as if all of it were records. */
+static void write_memory(FILE *f)
+{
+	const double scaled = (double)sim.mem_bytes * sim.scale;
+	double least = INFINITY;
+	for (int i = 0; i < sim.p.hosts; i++)
+		least = fmin(least, (double)sim.p.host[i].mem_bytes);
+	fprintf(f, "memory of a rank %" PRIu64 " bytes, scaled %.0f%s; longest wait %.6f s\n",
+		sim.mem_bytes, scaled,
+		scaled > least ? " (more than a host has: a real rank would use its disk)" : "",
+		sim.wait_s);
+}
+
+/* Equal simulations have equal reports. A job that was refused has a sentence only, one that failed
+ * has no tables. */
+static void write_text(FILE *f)
+{
+	const double makespan_s = makespan(), records = (double)sim.records * sim.scale;
+	const sim_rates *r = &sim.p.rates;
+	const scale_windows *w = scale_last_windows();
+	fputs(ROLE_SIM_REPORT_MARK, f);
+	if (sim.status == ST_REFUSED) {
+		fprintf(f, "Refused: nothing was sorted (status %d).\n", sim.status);
+		return;
+	}
+	if (sim.status != ST_OK)
+		fprintf(f, "Failed after %.6f simulated seconds (status %d).\n", makespan_s,
+			sim.status);
+	else
+		fprintf(f, "%s %.0f records on %d host%s in %.6f simulated seconds.\n",
+			sim.planned ? "Planned a sort of" : "Sorted", records, sim.p.hosts,
+			plural((uint64_t)sim.p.hosts), makespan_s);
+	fprintf(f, "hosts %d, scale %g, records %" PRIu64 ", simulated %.0f\n", sim.p.hosts,
+		sim.scale, sim.records, records);
+	fprintf(f, "rates sort %gns merge %gns copy %gns message %gns test %gns\n", 1e9 * r->sort_s,
+		1e9 * r->merge_s, 1e9 * r->copy_s, 1e9 * r->message_s, 1e9 * r->test_s);
+	fprintf(f, "makespan %.6f s, status %d, events %" PRIu64 "\n", makespan_s, sim.status,
+		events_count());
+	if (!sim.known)
+		return;
+	write_memory(f);
+	fprintf(f, "blocks of %.0f bytes, %u in a window%s\n", w->block_bytes, w->blocks,
+		w->coarse ? " (a record stands for more: a smaller --scale is more exact)" : "");
+	fprintf(f, "%-9s %12s %12s %13s %14s %12s %15s\n", "phase", "seconds", "collectives",
+		"seconds", "bytes", "messages", "bytes");
+	for (int k = 0; k < PHASES; k++) {
+		const comm_traffic *t = comm_sim_traffic((phase)k);
+		fprintf(f, "%-9s %12.6f %12" PRIu64 " %13.6f %14.0f %12" PRIu64 " %15.0f\n",
+			phase_name((phase)k), sim.phase_s[k], t->collectives, t->collective_s,
+			t->collective_bytes, t->blocks, t->block_bytes);
+	}
+	write_hosts(f, makespan_s);
+}
+
+static json_t *phases_json(void)
+{
+	json_t *all = json_object();
+	for (int k = 0; k < PHASES; k++) {
+		const comm_traffic *t = comm_sim_traffic((phase)k);
+		json_object_set_new(
+			all, phase_name((phase)k),
+			json_pack("{s:f, s:I, s:f, s:f, s:I, s:f}", "seconds", sim.phase_s[k],
+				  "collectives", (json_int_t)t->collectives, "collective_seconds",
+				  t->collective_s, "collective_bytes", t->collective_bytes,
+				  "messages", (json_int_t)t->blocks, "message_bytes",
+				  t->block_bytes));
+	}
+	return all;
+}
+
+static json_t *hosts_json(double makespan_s)
+{
+	static const char *const name[USES] = { "processors_percent", "disk_percent",
+						"link_out_percent", "link_in_percent" };
+	json_t *all = json_array();
+	for (int i = 0; i < sim.p.hosts; i++) {
+		const use u = use_of(engine_host(i), makespan_s);
+		json_t *one = json_object();
+		for (int k = 0; k < USES; k++)
+			json_object_set_new(one, name[k], json_real(u.of[k]));
+		json_array_append_new(all, one);
+	}
+	return all;
+}
+
+/* Return false without memory, or if f cannot be written. */
+static bool write_json(FILE *f)
+{
+	const double makespan_s = makespan();
+	const scale_windows *w = scale_last_windows();
+	json_t *doc = json_pack("{s:s, s:i, s:i, s:i, s:f, s:I, s:f, s:f, s:I}", "format",
+				"hetsim-report", "version", 1, "status", sim.status, "hosts",
+				sim.p.hosts, "scale", sim.scale, "records", (json_int_t)sim.records,
+				"simulated_records", (double)sim.records * sim.scale, "makespan_s",
+				makespan_s, "events", (json_int_t)events_count());
+	json_t *known = sim.known
+				? json_pack("{s:I, s:f, s:f, s:I, s:o}", "rank_memory_bytes",
+					    (json_int_t)sim.mem_bytes, "longest_wait_s", sim.wait_s,
+					    "block_bytes", w->block_bytes, "window_blocks",
+					    (json_int_t)w->blocks, "phases", phases_json())
+				: json_object();
+	bool made = doc && known && json_object_update(doc, known) == 0;
+	if (made && sim.known && sim.hosts)
+		made = json_object_set_new(doc, "use", hosts_json(makespan_s)) == 0;
+	made = made && json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 &&
+	       fputc('\n', f) != EOF;
+	json_decref(known);
+	json_decref(doc);
+	return made;
+}
+
+static status write_report(err *e)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	progress_join(NULL); /* ranks that count bytes may be gone */
+	FILE *f = open_memstream(&text, &bytes);
+	bool whole = f != NULL;
+	if (f && sim.json)
+		whole = write_json(f);
+	else if (f)
+		write_text(f);
+	if (f)
+		whole = !ferror(f) && fclose(f) == 0 && whole;
+	const status rc =
+		!whole       ? err_set(e, ST_RESOURCE, "no memory for the report")
+		: !sim.spare ? text_write_role(ROLE_SIM_REPORT, sim.report, text, bytes, false, e)
+			     : ST_OK;
+	free(text);
+	return rc;
+}
+
+/* --------------------------------------------------------------------------- platforms, as XML
+ *
+ * The messages of SimGrid have no headers, so its links have the bandwidth that headers leave. Each
+ * host has its own link in each direction, with half of its latency. A switch is a backbone that
+ * all messages share. SimGrid's disks and memory are not used. */
+
+static double without_headers(double bytes_per_s)
+{
+	return bytes_per_s * NETWORK_PACKET_BYTES / network_bytes(NETWORK_PACKET_BYTES);
+}
+
+static status print_xml(err *e)
+{
+	if (sim.p.changes)
+		return err_set(e, ST_REFUSED, "SimGrid gets no hosts that change at a time");
+	printf("<?xml version='1.0'?>\n"
+	       "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+	       "<platform version=\"4.1\">\n<zone id=\"cluster\" routing=\"Cluster\">\n");
+	for (int i = 0; i < sim.p.hosts; i++) {
+		const sim_host *h = &sim.p.host[i];
+		printf("<host id=\"h%d\" speed=\"%.12gf\" core=\"%u\"/>\n", i,
+		       h->speed * PLATFORM_XML_OPS, h->cores);
+		printf("<link id=\"l%d\" bandwidth=\"%.12gBps\" latency=\"%.12gs\" "
+		       "sharing_policy=\"SPLITDUPLEX\"/>\n",
+		       i, without_headers(h->net_bytes_per_s), h->latency_s / 2);
+		printf("<host_link id=\"h%d\" up=\"l%d_UP\" down=\"l%d_DOWN\"/>\n", i, i, i);
+	}
+	if (isfinite(sim.p.switch_bytes_per_s))
+		printf("<backbone id=\"switch\" bandwidth=\"%.12gBps\" latency=\"0s\"/>\n",
+		       without_headers(sim.p.switch_bytes_per_s));
+	printf("</zone>\n</platform>\n");
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return err_set(e, ST_IO, "cannot write the platform");
+	return ST_OK;
+}
+
+/* ------------------------------------------------------------------------------------ program */
+
+static const char help[] =
+	"Usage: hetsim [OPTION]... PLATFORM HETSORT-ARGUMENT...\n"
+	"Sort records as hetsort does, on the simulated cluster that the file PLATFORM\n"
+	"describes, one rank on each host, and report the time that it takes there.\n\n"
+	"  -s, --scale=S      each record stands for S records [1]\n"
+	"  -r, --report=FILE  write the report there [standard output]\n"
+	"      --hosts        with a line for each host\n"
+	"      --json         write the report as a JSON object\n"
+	"      --calibrate    measure this machine's processor, print its rates as a line\n"
+	"                     of a platform, and end\n"
+	"      --xml          print PLATFORM as SimGrid reads it, and end\n"
+	"  -h, --help         print this\n"
+	"      --version      print the version\n"
+	"Exit status: that of hetsort.";
 
 static status parse_scale(const char *arg, err *e)
 {
-	char q[QUOTED_BYTES];
 	const char *rest = arg;
 	uint64_t whole;
 	uint32_t millionths;
 	if (!size_number(&rest, &whole, &millionths) || *rest || whole == 0 || whole > 1000000000)
 		return err_set(e, ST_REFUSED, "--scale is a number from 1 to 1000000000, not %s",
-			       err_quoted(arg, q));
-	sim.outcome.scale = (double)whole + 1e-6 * millionths;
+			       quoted(arg));
+	sim.scale = (double)whole + 1e-6 * millionths;
 	return ST_OK;
 }
 
-static _Noreturn void say_and_end(int opt)
-{
-	if (opt == 'h')
-		help();
-	else
-		puts("hetsim " HETSORT_VERSION "\nLicense GPLv3+: GNU GPL version 3 or later.");
-	exit(fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO);
-}
-
-/* Up to the platform's name; what follows is hetsort's. */
+/* Parse up to the platform's name; the rest is for hetsort. */
 static status parse_options(int argc, char **argv, err *e)
 {
 	static const struct option longs[] = { { "scale", required_argument, NULL, 's' },
 					       { "report", required_argument, NULL, 'r' },
-					       { "hosts", no_argument, &sim.outcome.hosts, 1 },
+					       { "hosts", no_argument, &sim.hosts, 1 },
 					       { "json", no_argument, &sim.json, 1 },
 					       { "calibrate", no_argument, &sim.calibrate, 1 },
 					       { "xml", no_argument, &sim.xml, 1 },
@@ -95,8 +311,12 @@ static status parse_options(int argc, char **argv, err *e)
 			sim.report = optarg;
 		else if (opt == '?')
 			rc = err_set(e, ST_REFUSED, "see 'hetsim --help'");
-		else if (opt)
-			say_and_end(opt);
+		else if (opt) {
+			puts(opt == 'h' ? help
+					: "hetsim " HETSORT_VERSION
+					  "\nLicense GPLv3+: GNU GPL version 3 or later.");
+			exit(fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO);
+		}
 	}
 	if (rc == ST_OK && !sim.calibrate && optind == argc)
 		rc = err_set(e, ST_REFUSED, "no platform: see 'hetsim --help'");
@@ -119,46 +339,6 @@ static status calibrate(err *e)
 	return rc;
 }
 
-static status print_xml(err *e)
-{
-	const status rc = sim_report_xml(stdout, &sim.p, e);
-	if (rc == ST_OK && (fflush(stdout) != 0 || ferror(stdout)))
-		return err_set(e, ST_IO, "cannot write the platform");
-	return rc;
-}
-
-/* hetsort's command line: what is behind the platform. Its name takes the platform's place. */
-static void make_arguments(int argc, char **argv)
-{
-	static char name[] = "hetsort";
-	sim.platform = argv[optind];
-	argv[optind] = name;
-	sim.argv = argv + optind;
-	sim.argc = argc - optind;
-	optind = 0; /* hetsort parses anew */
-}
-
-static status write_report(err *e)
-{
-	char *text = NULL;
-	size_t bytes = 0;
-	progress_join(NULL); /* ranks that count bytes may be gone */
-	FILE *f = open_memstream(&text, &bytes);
-	bool whole = f != NULL;
-	if (f && sim.json)
-		whole = sim_report_json(f, &sim.outcome) == ST_OK;
-	else if (f)
-		sim_report_write(f, &sim.outcome);
-	if (f)
-		whole = !ferror(f) && fclose(f) == 0 && whole;
-	const status rc =
-		!whole       ? err_set(e, ST_RESOURCE, "no memory for the report")
-		: !sim.spare ? text_write_role(ROLE_SIM_REPORT, sim.report, text, bytes, false, e)
-			     : ST_OK;
-	free(text);
-	return rc;
-}
-
 static int end(int code, const err *e)
 {
 	if (e->code == ST_OK)
@@ -167,41 +347,34 @@ static int end(int code, const err *e)
 	return code ? code : (int)e->code;
 }
 
-/* A rank ends the program: what there is to report, is reported. */
+/* Write a report before a rank ends the program. */
 static void report_end(int code)
 {
 	err e = { ST_OK, "" };
-	sim.outcome.status = code;
+	sim.status = code;
 	if (sim.ran)
 		(void)write_report(&e);
 	(void)end(code, &e);
 }
 
-/* Before hetsort's options are known: the cluster is there. */
-static status open_all(int argc, char **argv, err *e)
-{
-	status rc = parse_options(argc, argv, e);
-	if (rc != ST_OK || sim.calibrate)
-		return rc;
-	rc = platform_load(&sim.p, argv[optind], e);
-	if (rc != ST_OK || sim.xml)
-		return rc;
-	rc = engine_open(&sim.p, fmin(LEAST_WORK_S * sim.outcome.scale, MOST_LEAST_WORK_S), e);
-	make_arguments(argc, argv);
-	scale_open(sim.outcome.scale);
-	comm_sim_at_end(report_end);
-	return rc;
-}
-
 WRAPPED(status, job_run, comm *c, const settings *o, job_result *res)
 {
 	sim.ran = true;
-	sim.outcome.planned = o->explain;
+	sim.planned = o->explain;
 	scale_records(o->lay.record_bytes);
 	const status rc = __real_job_run(c, o, res);
-	if (c->rank == 0) {
-		sim_report_take(&sim.outcome, res);
-		sim.spare = res->late_refused;
+	if (c->rank != 0)
+		return rc;
+	sim.spare = res->late_refused;
+	sim.records = res->records;
+	sim.known = res->rank != NULL && res->status == ST_OK;
+	for (int i = 0; res->rank && i < res->size; i++) {
+		const rank_result *r = &res->rank[i];
+		for (int k = 0; k < PHASES; k++)
+			sim.phase_s[k] = fmax(sim.phase_s[k], r->phase_s[k]);
+		sim.wait_s = fmax(sim.wait_s, r->wait_s);
+		if (r->mem_peak_bytes > sim.mem_bytes)
+			sim.mem_bytes = r->mem_peak_bytes;
 	}
 	return rc;
 }
@@ -215,23 +388,38 @@ WRAPPED(status, options_parse, settings *o, int argc, char **argv, err *e)
 	return rc;
 }
 
-/* Each of thousands of ranks touches a little of its large arrays. */
-static void take_small_pages(void)
+/* Do all before hetsort's options are parsed. Unless the program is done, sim.platform is set. */
+static status start(int argc, char **argv, err *e)
 {
-	(void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	status rc = parse_options(argc, argv, e);
+	if (rc != ST_OK)
+		return rc;
+	if (sim.calibrate)
+		return calibrate(e);
+	rc = platform_load(&sim.p, argv[optind], e);
+	if (rc == ST_OK && sim.xml)
+		return print_xml(e);
+	if (rc == ST_OK)
+		rc = scale_open(&sim.p, sim.scale, e);
+	sim.platform = rc == ST_OK ? argv[optind] : NULL;
+	return rc;
 }
 
 WRAPPED(int, main, int argc, char **argv)
 {
+	static char name[] = "hetsort"; /* takes the place of the platform */
 	err e = { ST_OK, "" };
-	take_small_pages();
-	int code = open_all(argc, argv, &e);
-	if (code == ST_OK && sim.calibrate)
-		code = calibrate(&e);
-	else if (code == ST_OK && sim.xml)
-		code = print_xml(&e);
-	else if (code == ST_OK)
-		code = sim.outcome.status = __real_main(sim.argc, sim.argv);
+	/* each of thousands of ranks touches only a little of its large arrays */
+	(void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	comm_sim_at_end(report_end);
+	int code = start(argc, argv, &e);
+	if (sim.platform) {
+		argc -= optind;
+		argv += optind;
+		argv[0] = name;
+		optind = 0; /* hetsort parses from the start */
+		code = sim.status = __real_main(argc, argv);
+	}
 	if (sim.ran || code == ST_PEER) /* ranks may fail before they begin the job */
 		(void)write_report(&e);
 	platform_free(&sim.p);

@@ -3,15 +3,16 @@
  * its first byte is passed on while the last is still being sent. */
 #include "network.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-/* A message of one packet waits for none that is longer: packets of all take turns. */
-enum { PACKET_BYTES = 1500 };
+enum {
+	PACKET_BYTES = 1500, /* such a message waits for none that is longer: packets take turns */
+	FLIGHTS = 1024       /* are allocated at once: there may be millions at a time */
+};
 
 static double switch_free_s;
 
-/* Behind what is there already: when it is through. */
+/* Let a message pass after those that have come before it, and return when it is through. */
 static double pass(double *free_s, const delivery *d, double bytes_per_s)
 {
 	const double now = engine_now_s(), takes_s = d->bytes / bytes_per_s;
@@ -29,13 +30,10 @@ typedef struct flight {
 	delivery d;
 	union {
 		double left_s;
-		struct flight *next; /* of those that are free */
+		struct flight *next; /* in the list of spare ones */
 	};
-	unsigned held; /* by events to come */
+	unsigned held; /* by queued events */
 } flight;
-
-/* There may be millions at a time. */
-enum { FLIGHTS = 1024 };
 
 static flight *spare;
 
@@ -62,8 +60,7 @@ static void release(flight *f)
 	spare = f;
 }
 
-/* A link that is down may come up when the platform changes. A host that has stopped does not come
- * back. */
+/* A link that is down may come up when the platform changes. A host that has stopped never does. */
 static void later(flight *f, const host *down, event_fn *again)
 {
 	const double at_s = engine_next_change_s();
@@ -77,7 +74,7 @@ static void has_landed(void *flight_)
 {
 	flight *f = flight_;
 	if (!f->d.to->stopped)
-		f->d.landed(f->d.receiver);
+		f->d.through(f->d.receiver);
 	release(f);
 }
 
@@ -85,7 +82,7 @@ static void has_left(void *flight_)
 {
 	flight *f = flight_;
 	if (!f->d.from->stopped)
-		f->d.sent(f->d.sender);
+		f->d.through(f->d.sender);
 	release(f);
 }
 

@@ -22,17 +22,16 @@ typedef struct line {
 
 #define REFUSE(l, ...) refuse_line(l, err_set((l)->e, ST_REFUSED, __VA_ARGS__))
 
-/* The message gets its place in the file before it. */
+/* Put the place in the file before the message. */
 static status refuse_line(const line *l, status rc)
 {
-	char q[QUOTED_BYTES];
 	const err why = *l->e;
 	*l->e = (err){ ST_OK, "" };
-	err_set(l->e, rc, "%s, line %u: %.200s", err_quoted(l->file, q), l->number, why.text);
+	err_set(l->e, rc, "%s, line %u: %.200s", quoted(l->file), l->number, why.text);
 	return rc;
 }
 
-/* The next word, or "" behind the last one. */
+/* Return the next word, or "" after the last one. */
 static const char *next_word(line *l)
 {
 	return l->next < l->words ? l->word[l->next++] : "";
@@ -53,24 +52,23 @@ static const unit seconds[] = {
 static const unit net[] = { { "K", 1e3 / 8 }, { "M", 1e6 / 8 }, { "G", 1e9 / 8 }, { NULL, 0 } };
 static const unit disk[] = { { "K/s", 1e3 }, { "M/s", 1e6 }, { "G/s", 1e9 }, { NULL, 0 } };
 
+static const double LEAST = 1e-12; /* of a value that must be more than 0 */
+
 static status read_value(line *l, const char *what, const unit *u, double least, double *v)
 {
-	char q[QUOTED_BYTES];
-	const char *w = next_word(l);
+	const char *w = next_word(l), *rest = w;
 	uint64_t whole;
 	uint32_t millionths;
-	const char *rest = w;
 	if (!size_number(&rest, &whole, &millionths))
-		return REFUSE(l, "'%s' needs a number, not %s", what, err_quoted(w, q));
+		return REFUSE(l, "'%s' needs a number, not %s", what, quoted(w));
 	*v = (double)whole + 1e-6 * millionths;
-	const unit *is = u;
-	while (is->name && strcmp(is->name, rest) != 0)
-		is++;
-	if (!is->name && (*rest || *v != 0)) /* nothing needs no unit */
-		return REFUSE(l, "'%s' has no unit %s", what, err_quoted(rest, q));
-	*v *= is->factor;
+	while (u->name && strcmp(u->name, rest) != 0)
+		u++;
+	if (!u->name && (*rest || *v != 0)) /* 0 needs no unit */
+		return REFUSE(l, "'%s' has no unit %s", what, quoted(rest));
+	*v *= u->factor;
 	if (!(*v >= least) || !(*v <= 1e15))
-		return REFUSE(l, "'%s' is out of range: %s", what, err_quoted(w, q));
+		return REFUSE(l, "'%s' is out of range: %s", what, quoted(w));
 	return ST_OK;
 }
 
@@ -86,32 +84,39 @@ static status read_count(line *l, const char *what, unsigned most, unsigned *n)
 	return ST_OK;
 }
 
-static status read_mem(line *l, uint64_t *bytes)
+/* A value with a name. */
+typedef struct property {
+	const char *name;
+	const unit *u;
+	double least, *v;
+} property;
+
+/* Find a name in a table, which ends with NULL. */
+static const property *find(const property *p, const char *name)
 {
-	char q[QUOTED_BYTES];
-	const char *w = next_word(l), *why = size_parse(w, bytes);
-	return why ? REFUSE(l, "'mem' %s: %s", err_quoted(w, q), why) : ST_OK;
+	while (p->name && strcmp(p->name, name) != 0)
+		p++;
+	return p->name ? p : NULL;
 }
 
 /* ------------------------------------------------------------------------------------- lines */
 
-static const double LEAST = 1e-12; /* what has to be more than nothing */
-
 static status read_property(line *l, const char *name, sim_host *h)
 {
-	char q[QUOTED_BYTES];
-	if (strcmp(name, "speed") == 0)
-		return read_value(l, name, plain, LEAST, &h->speed);
-	if (strcmp(name, "disk") == 0)
-		return read_value(l, name, disk, LEAST, &h->disk_bytes_per_s);
-	if (strcmp(name, "net") == 0)
-		return read_value(l, name, net, LEAST, &h->net_bytes_per_s);
-	if (strcmp(name, "lat") == 0)
-		return read_value(l, name, seconds, 0, &h->latency_s);
-	if (strcmp(name, "mem") == 0)
-		return read_mem(l, &h->mem_bytes);
+	const property all[] = { { "speed", plain, LEAST, &h->speed },
+				 { "disk", disk, LEAST, &h->disk_bytes_per_s },
+				 { "net", net, LEAST, &h->net_bytes_per_s },
+				 { "lat", seconds, 0, &h->latency_s },
+				 { NULL, NULL, 0, NULL } };
+	const property *p = find(all, name);
+	if (p)
+		return read_value(l, name, p->u, p->least, p->v);
+	if (strcmp(name, "mem") == 0) {
+		const char *w = next_word(l), *why = size_parse(w, &h->mem_bytes);
+		return why ? REFUSE(l, "'mem' %s: %s", quoted(w), why) : ST_OK;
+	}
 	if (strcmp(name, "cores") != 0)
-		return REFUSE(l, "a host has no property %s", err_quoted(name, q));
+		return REFUSE(l, "a host has no property %s", quoted(name));
 	const status rc = read_count(l, name, SIM_MOST_CORES, &h->cores);
 	return rc == ST_OK && h->cores == 0 ? REFUSE(l, "a host without 'cores'") : rc;
 }
@@ -142,6 +147,11 @@ static status read_group(line *l, platform *p)
 static status read_change(line *l, platform *p)
 {
 	sim_change c = { .what = SIM_STOP };
+	const property all[] = { [SIM_STOP] = { "stop", NULL, 0, NULL },
+				 [SIM_SPEED] = { "speed", plain, LEAST, &c.value },
+				 [SIM_DISK] = { "disk", disk, LEAST, &c.value },
+				 [SIM_NET] = { "net", net, 0, &c.value },
+				 { NULL, NULL, 0, NULL } };
 	unsigned host;
 	if (p->changes == MOST_CHANGES)
 		return REFUSE(l, "more than %d changes", MOST_CHANGES);
@@ -155,19 +165,12 @@ static status read_change(line *l, platform *p)
 	if ((int)host >= p->hosts)
 		return REFUSE(l, "there is no host %u before this line", host);
 	c.host = (int)host;
-	const char *what = next_word(l);
-	if (strcmp(what, "speed") == 0) {
-		c.what = SIM_SPEED;
-		rc = read_value(l, what, plain, LEAST, &c.value);
-	} else if (strcmp(what, "disk") == 0) {
-		c.what = SIM_DISK;
-		rc = read_value(l, what, disk, LEAST, &c.value);
-	} else if (strcmp(what, "net") == 0) {
-		c.what = SIM_NET;
-		rc = read_value(l, what, net, 0, &c.value);
-	} else if (strcmp(what, "stop") != 0) {
-		rc = REFUSE(l, "a host can 'stop', or change its 'speed', 'disk' or 'net'");
-	}
+	const property *what = find(all, next_word(l));
+	if (!what)
+		return REFUSE(l, "a host can 'stop', or change its 'speed', 'disk' or 'net'");
+	c.what = what - all;
+	if (what->v)
+		rc = read_value(l, what->name, what->u, what->least, what->v);
 	if (rc == ST_OK)
 		p->change[p->changes++] = c;
 	return rc;
@@ -176,50 +179,23 @@ static status read_change(line *l, platform *p)
 /* rates NAME VALUE... */
 static status read_rates(line *l, sim_rates *r)
 {
-	char q[QUOTED_BYTES];
-	const struct {
-		const char *name;
-		double *v;
-	} rate[] = { { "sort", &r->sort_s },
-		     { "merge", &r->merge_s },
-		     { "copy", &r->copy_s },
-		     { "message", &r->message_s },
-		     { "test", &r->test_s } };
+	const property all[] = { { "sort", seconds, LEAST, &r->sort_s },
+				 { "merge", seconds, LEAST, &r->merge_s },
+				 { "copy", seconds, LEAST, &r->copy_s },
+				 { "message", seconds, LEAST, &r->message_s },
+				 { "test", seconds, LEAST, &r->test_s },
+				 { NULL, NULL, 0, NULL } };
 	status rc = ST_OK;
 	while (rc == ST_OK && l->next < l->words) {
 		const char *name = next_word(l);
-		size_t i = 0;
-		while (i < sizeof rate / sizeof *rate && strcmp(rate[i].name, name) != 0)
-			i++;
-		rc = i < sizeof rate / sizeof *rate
-			     ? read_value(l, name, seconds, LEAST, rate[i].v)
-			     : REFUSE(l, "there is no rate %s", err_quoted(name, q));
+		const property *p = find(all, name);
+		rc = p ? read_value(l, name, p->u, p->least, p->v)
+		       : REFUSE(l, "there is no rate %s", quoted(name));
 	}
 	return rc;
 }
 
-static status read_line(line *l, platform *p)
-{
-	char q[QUOTED_BYTES];
-	const char *first = l->word[0];
-	status rc;
-	l->next = 1;
-	if (strcmp(first, "at") == 0)
-		rc = read_change(l, p);
-	else if (strcmp(first, "switch") == 0)
-		rc = read_value(l, first, net, LEAST, &p->switch_bytes_per_s);
-	else if (strcmp(first, "rates") == 0)
-		rc = read_rates(l, &p->rates);
-	else {
-		l->next = 0;
-		rc = read_group(l, p);
-	}
-	if (rc == ST_OK && l->next < l->words)
-		rc = REFUSE(l, "what is %s?", err_quoted(l->word[l->next], q));
-	return rc;
-}
-
-static status split_line(line *l, char *text)
+static status read_line(line *l, char *text, platform *p)
 {
 	char *save = NULL;
 	text[strcspn(text, "#")] = '\0';
@@ -229,24 +205,22 @@ static status split_line(line *l, char *text)
 			return REFUSE(l, "more than %d words", MOST_WORDS);
 		l->word[l->words++] = w;
 	}
-	return ST_OK;
-}
-
-static status read_lines(platform *p, char *text, const char *name, err *e)
-{
-	char q[QUOTED_BYTES];
-	line l = { .file = name, .e = e };
-	status rc = ST_OK;
-	for (char *at = text; rc == ST_OK && at; l.number++) {
-		char *here = strsep(&at, "\n");
-		l.number += l.number == 0;
-		rc = split_line(&l, here);
-		if (rc == ST_OK && l.words)
-			rc = read_line(&l, p);
+	if (l->words == 0)
+		return ST_OK;
+	const char *first = next_word(l);
+	status rc;
+	if (strcmp(first, "at") == 0) {
+		rc = read_change(l, p);
+	} else if (strcmp(first, "switch") == 0) {
+		rc = read_value(l, first, net, LEAST, &p->switch_bytes_per_s);
+	} else if (strcmp(first, "rates") == 0) {
+		rc = read_rates(l, &p->rates);
+	} else {
+		l->next = 0;
+		rc = read_group(l, p);
 	}
-	if (rc == ST_OK && p->hosts == 0)
-		rc = err_set(e, ST_REFUSED, "%s has no hosts", err_quoted(name, q));
-	return rc;
+	return rc == ST_OK && l->next < l->words ? REFUSE(l, "what is %s?", quoted(next_word(l)))
+						 : rc;
 }
 
 status platform_parse(platform *p, const char *text, const char *name, err *e)
@@ -255,38 +229,43 @@ status platform_parse(platform *p, const char *text, const char *name, err *e)
 			 .change = calloc(MOST_CHANGES, sizeof *p->change),
 			 .switch_bytes_per_s = INFINITY,
 			 .rates = { 4e-9, 0.45e-9, 0.35e-9, 3e-6, 0.2e-6 } };
-	char *copy = strdup(text);
-	const status rc = p->host && p->change && copy
-				  ? read_lines(p, copy, name, e)
-				  : err_set(e, ST_RESOURCE, "no memory for a platform");
+	char *copy = strdup(text), *at = copy;
+	line l = { .file = name, .e = e };
+	status rc = p->host && p->change && copy
+			    ? ST_OK
+			    : err_set(e, ST_RESOURCE, "no memory for a platform");
+	while (rc == ST_OK && at) {
+		l.number++;
+		rc = read_line(&l, strsep(&at, "\n"), p);
+	}
+	if (rc == ST_OK && p->hosts == 0)
+		rc = err_set(e, ST_REFUSED, "%s has no hosts", quoted(name));
 	free(copy);
 	return rc;
 }
 
 static status read_text(int fd, char *text, const char *path, err *e)
 {
-	char q[QUOTED_BYTES];
 	size_t at = 0;
 	ssize_t n;
 	while ((n = read(fd, text + at, MOST_FILE_BYTES - at)) > 0)
 		at += (size_t)n;
 	text[at] = '\0';
 	if (n < 0)
-		return err_sys(e, errno, "cannot read %s", err_quoted(path, q));
+		return err_sys(e, errno, "cannot read %s", quoted(path));
 	if (at == MOST_FILE_BYTES || strlen(text) != at)
-		return err_set(e, ST_REFUSED, "%s is no text of a platform", err_quoted(path, q));
+		return err_set(e, ST_REFUSED, "%s is no text of a platform", quoted(path));
 	return ST_OK;
 }
 
 status platform_load(platform *p, const char *path, err *e)
 {
-	char q[QUOTED_BYTES];
 	*p = (platform){ .hosts = 0 };
 	char *text = malloc(MOST_FILE_BYTES + 1);
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	status rc = ST_OK;
 	if (fd < 0)
-		rc = err_refuse(e, errno, "cannot open %s", err_quoted(path, q));
+		rc = err_refuse(e, errno, "cannot open %s", quoted(path));
 	else if (!text)
 		rc = err_set(e, ST_RESOURCE, "no memory for a platform");
 	if (rc == ST_OK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The simulated cluster as a file describes it: hosts in groups, a switch, what changes and when.
- * The format is in hetsim(1). */
+/* The simulated cluster as a file describes it: groups of hosts, a switch, and changes with their
+ * times. hetsim(1) has the format. */
 #ifndef HETSORT_SIM_PLATFORM_H
 #define HETSORT_SIM_PLATFORM_H
 
@@ -10,7 +10,7 @@
 
 enum { SIM_MOST_HOSTS = 65536, SIM_MOST_CORES = 1024 };
 
-/* What a processor of speed 1 does in a second, for SimGrid. */
+/* Operations of a processor of speed 1 in a second, for SimGrid. */
 #define PLATFORM_XML_OPS 1e9
 
 /* One machine, which runs one rank. */
@@ -23,7 +23,7 @@ typedef struct sim_host {
 	double latency_s;       /* from here to any other host, half of it from each side */
 } sim_host;
 
-/* What a host does from a moment on. */
+/* A change of a host at a time. */
 typedef struct sim_change {
 	double at_s;
 	int host;
@@ -35,7 +35,7 @@ typedef struct sim_change {
 typedef struct sim_rates {
 	double sort_s, merge_s, copy_s; /* as in model/job_time.h */
 	double message_s;               /* to send a message, or to receive it */
-	double test_s;                  /* to ask whether it is through */
+	double test_s;                  /* to test whether a message is through */
 } sim_rates;
 
 typedef struct platform {
@@ -47,11 +47,10 @@ typedef struct platform {
 	sim_rates rates;
 } platform;
 
-/* platform_parse - from text; name is the file's, for messages. ST_REFUSED names the line.
- * platform_load - from a file. To be freed on failure too. */
+/* platform_parse - read a platform from text; messages have the name of the file. ST_REFUSED names
+ * the line. platform_load - read it from the file. Free the platform after a failure, too. */
 status platform_parse(platform *p, const char *text, const char *name, err *e);
 status platform_load(platform *p, const char *path, err *e);
-
 void platform_free(platform *p);
 
 #endif

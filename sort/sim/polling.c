@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A stream has to be looked at when a block of it has been started, or is through, and when its
- * reader has released one. The set of ranks of whom that is so takes the place of all ranks, at the
- * start of each round over them (shared_window_news). Memory: a quarter of a byte for each pair of
- * ranks. */
+/* A stream must be tested after a block of it has been started or is through, and after its reader
+ * has released one. At the start of each round over all ranks, the set of ranks with such streams
+ * takes their place (shared_window_news). Memory: a quarter of a byte for each pair of ranks. */
 #include "polling.h"
 #include "base/minmax.h"
 #include "comm/rank_set.h"
@@ -14,21 +13,21 @@
 
 #include <stdlib.h>
 
-/* Of a rank, in one direction. */
+/* The streams of a rank in one direction. */
 typedef struct side {
-	uint64_t *due; /* set of ranks */
-	uint64_t under_way;
-	bool asked; /* since the exchange began, when all are due */
+	uint64_t *due;      /* set of ranks */
+	uint64_t under_way; /* blocks */
+	bool asked;         /* since the exchange began, when all are due */
 } side;
 
 typedef struct poller {
-	bool all; /* its exchange goes among all ranks, who are known by their numbers */
+	bool all; /* its exchange is among all ranks, known by their numbers */
 	side side[NEWS_KINDS];
 	int awaited; /* the rank whose next block its reader wants, or -1 */
 } poller;
 
 static struct {
-	poller *of; /* [ranks]; NULL: asks all */
+	poller *of; /* [ranks]; NULL: every message is tested */
 	uint64_t *sets;
 	size_t words;
 	double test_s;
@@ -67,30 +66,27 @@ static poller *own(void)
 	return p && p->all ? p : NULL;
 }
 
-static side *side_of(int rank, const comm_req *r)
+/* Make the stream due, and count the block of r: +1 started, -1 through. */
+static void note_block(int rank, const comm_req *r, int peer, int change)
 {
-	return &poll.of[rank].side[r->sending ? NEWS_FREED : NEWS_SENT];
+	if (!poll.of)
+		return;
+	side *s = &poll.of[rank].side[r->sending ? NEWS_FREED : NEWS_SENT];
+	rank_set_add(s->due, peer);
+	s->under_way += (uint64_t)change;
 }
 
 void polling_started(int rank, const comm_req *r, int peer)
 {
-	if (!poll.of)
-		return;
-	side *s = side_of(rank, r);
-	rank_set_add(s->due, peer);
-	s->under_way++;
+	note_block(rank, r, peer, 1);
 }
 
 void polling_through(int rank, const comm_req *r, int peer)
 {
-	if (!poll.of)
-		return;
-	side *s = side_of(rank, r);
-	rank_set_add(s->due, peer);
-	s->under_way--;
+	note_block(rank, r, peer, -1);
 }
 
-/* Of a few peers, each may be asked. */
+/* An exchange among few peers tests all of its messages. */
 WRAPPED(status, exchange_open, exchange **out, const exchange_plan *p, err *e)
 {
 	if (poll.of && actor_self())
@@ -98,7 +94,7 @@ WRAPPED(status, exchange_open, exchange **out, const exchange_plan *p, err *e)
 	return __real_exchange_open(out, p, e);
 }
 
-/* Where the exchange begins, all streams are due. */
+/* When the exchange begins, all streams are due. */
 WRAPPED(status, exchange_start, exchange *x)
 {
 	poller *p = own();
@@ -107,7 +103,7 @@ WRAPPED(status, exchange_start, exchange *x)
 	return __real_exchange_start(x);
 }
 
-/* A stream has one test a round, and as many blocks under way as a window has. */
+/* Each round tests a stream once, and as many blocks of it are under way as a window has. */
 WRAPPED(void, shared_window_news, shared_window *w, shared_news kind, uint64_t *who)
 {
 	poller *p = own();
@@ -124,7 +120,7 @@ WRAPPED(void, shared_window_news, shared_window *w, shared_news kind, uint64_t *
 	actor_owe(poll.test_s * (double)(s->under_way / u64_max(scale_last_windows()->blocks, 1)));
 }
 
-/* The block before it is released. */
+/* The reader has released the previous block of the stream that it waits for. */
 static void release(poller *p)
 {
 	if (p && p->awaited >= 0)
@@ -143,7 +139,7 @@ WRAPPED(status, exchange_next, exchange *x, int src, const unsigned char **recs,
 	return rc;
 }
 
-/* Only now it is sure that the reader has released it. */
+/* Only when the reader waits, it is certain that it has released the block. */
 void polling_waits(void)
 {
 	release(own());

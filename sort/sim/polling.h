@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The exchange asks for every message that is under way, again and again. Here it is spared those
- * that cannot be through, and charged for having asked: among a thousand ranks that is nearly all
- * of them. What it does, and when, stays as it is. */
+/* The exchange tests every message that is under way, again and again. Here it is spared the tests
+ * of messages that cannot be through, which among a thousand ranks are nearly all, but charged for
+ * them. Its actions and their times stay the same. */
 #ifndef HETSORT_SIM_POLLING_H
 #define HETSORT_SIM_POLLING_H
 
 #include "base/status.h"
 #include "comm/comm.h"
 
-/* polling_open - of so many ranks, each with one host of its own; test_s: what asking once takes.
- * ST_RESOURCE. polling_close - asks all from then on. */
+/* polling_open - spare this many ranks, each the only one of its host, tests of test_s each.
+ * ST_RESOURCE. polling_close - let all of them test every message from now on. */
 status polling_open(int ranks, double test_s, err *e);
 void polling_close(void);
 
-/* polling_started - a rank sends a block, or wants to receive one. polling_through - it is through,
- * and the rank will see it. */
+/* polling_started - note that a rank sends a block, or wants to receive one. polling_through - note
+ * that the block is through, and that the rank will see it. */
 void polling_started(int rank, const comm_req *r, int peer);
 void polling_through(int rank, const comm_req *r, int peer);
 
-/* polling_waits - the actor that runs waits until somebody signals. */
+/* polling_waits - note that the current actor waits until another one signals. */
 void polling_waits(void);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What does not become more with the records: keys and counts while splitters are found, headers of
- * blocks, heartbeats. What is divided among blocks is that of the records that are stood for, so
- * that there are as many blocks as they would have. */
+/* Not scaled are keys and counts while splitters are found, headers of blocks, and heartbeats. The
+ * records that are stood for are divided into blocks, so there are as many blocks as in reality. */
 #include "scale.h"
 #include "engine.h"
 #include "exchange/block.h"
@@ -14,15 +13,19 @@
 
 enum { MESSAGE_BYTES = 1 << 20 }; /* before the exchange is open */
 
+/* Blocks of many records take a millisecond: ten times this is short next to them. */
+static const double LEAST_WORK_S = 20e-6, MOST_LEAST_WORK_S = 200e-6;
+
 static struct {
 	double all;
 	size_t record_bytes;
 	scale_windows last;
 } scale = { .all = 1, .last = { .block_bytes = MESSAGE_BYTES } };
 
-void scale_open(double all)
+status scale_open(const platform *p, double all, err *e)
 {
 	scale.all = all;
+	return engine_open(p, fmin(LEAST_WORK_S * all, MOST_LEAST_WORK_S), e);
 }
 
 void scale_records(size_t record_bytes)

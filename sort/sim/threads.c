@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Threads, locks, clocks and naps of the simulated ranks. Calls from outside the simulation, such
- * as those of the thread that waits for signals, are what they always are; locks are real ones, so
- * that both kinds exclude each other. A recursive lock would not exclude actors, which are one
- * thread: the only one (io/unfinished.c) is never held by an actor that waits. */
+ * as from the thread that waits for signals, stay as they are. Locks are real ones, so that actors
+ * and other threads exclude each other. A recursive lock would not exclude actors, which are one
+ * thread: the only such lock (io/unfinished.c) is never held by an actor that waits. */
 #include "base/status.h"
 #include "comm/monitor.h"
 #include "engine.h"
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What starting a thread, and waking one, takes. */
+/* The time to start a thread, and to wake one. */
 static const double START_S = 20e-6, WAKE_S = 2e-6;
 
 static double seconds(const struct timespec *t)
@@ -142,11 +142,17 @@ WRAPPED(int, clock_gettime, clockid_t id, struct timespec *t)
 	return 0;
 }
 
-/* It counts real seconds, in which a simulation may get nowhere. */
+/* The monitor counts real seconds, in which a simulation may make no progress. */
 WRAPPED(status, monitor_start, double timeout_s, monitor_alarm *alarm, err *e)
 {
 	(void)timeout_s;
 	(void)alarm;
 	(void)e;
 	return ST_OK;
+}
+
+/* A launcher of real processes has started none of the ranks. */
+WRAPPED(bool, comm_mpi_launched, void)
+{
+	return false;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A kernel that calls another is charged as one. The disk serves one transfer after the other; a
- * thread that writes goes on while it does, until too much waits for the disk. What is not charged:
- * reading and writing anything but records. */
+/* The costs of work: kernels, disks, and the limits of a host. A kernel that calls another is
+ * charged as one. The disk serves one transfer after the other; a thread that writes does not wait
+ * for it until too many bytes are unwritten. Only records are charged when they are read or
+ * written. */
 #include "base/limit.h"
 #include "base/mem.h"
 #include "base/processors.h"
@@ -29,7 +30,7 @@ static const sim_rates *rate(void)
 	return &engine_platform()->rates;
 }
 
-/* Measured or given, rates are those of the records that are there. */
+/* Measured or given, rates are per record that exists. */
 WRAPPED(rates, job_time_nominal, double speed)
 {
 	rates r = __real_job_time_nominal(speed);
@@ -54,8 +55,8 @@ WRAPPED(status, link_rates_measure, rank_env *env, const rank_speeds *g, double 
 
 /* ------------------------------------------------------------------------------------- sizes */
 
-/* Inputs are long enough to be sampled whatever the scale, and their pages are never the records,
- * so that what is read has its price. */
+/* Inputs are long enough to be sampled at any scale. They are never mapped, so that reading them is
+ * charged. */
 WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *m, read_runs *d,
 	err *e)
 {
@@ -66,7 +67,7 @@ WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *
 	return __real_read_runs_input(in, &q, m, d, e);
 }
 
-/* A chunk as long as without a scale has fewer real records. */
+/* A chunk of the same length as without a scale has fewer real records. */
 WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
 {
 	const size_t recs = __real_io_fd_chunk_recs(record_bytes, bytes);
@@ -75,7 +76,7 @@ WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
 
 /* ----------------------------------------------------------------------------------- kernels */
 
-/* What a kernel calls has no price of its own; a kernel does not wait. */
+/* Calls inside a kernel are not charged again; a kernel does not wait. */
 static bool priced_as_one;
 
 static void charge(double s)
@@ -86,7 +87,7 @@ static void charge(double s)
 	actor_compute(s);
 }
 
-/* Of a merge, about half is gathering (model/rates.c). */
+/* Gathering is about half of a merge (model/rates.c). */
 static double gather_s(size_t bytes)
 {
 	return (rate()->merge_s / 2 + rate()->copy_s) * (double)bytes * comm_sim_scale();
@@ -109,7 +110,7 @@ WRAPPED(const unsigned char *, reader_map, const reader *r, mapped *m)
 	return actor_self() ? NULL : __real_reader_map(r, m);
 }
 
-/* The part of n ln n that orders the records of a bucket; the other part brings them there. */
+/* Return the part of n ln n that orders the records of a bucket; the rest brings them there. */
 static double bucket_share(const demand *d)
 {
 	const double n = (double)d->n_most * comm_sim_scale();
@@ -177,7 +178,7 @@ WRAPPED(size_t, gather, const records *r, const entry *order, size_t n, size_t a
 	return misfits;
 }
 
-/* An entry is moved once for each doubling of the runs, which takes about as long as one step of a
+/* An entry is moved once for each doubling of the runs, which takes about the time of one step of a
  * sort. */
 WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, size_t k, entry *e,
 	entry *tmp, const records *r)
@@ -192,7 +193,7 @@ WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, si
 	return in;
 }
 
-/* What the merge of streams does with its records, and its price. */
+/* The put of a merge of streams, which is charged for its records. */
 typedef struct priced {
 	void (*put)(void *to, const head *h, size_t n);
 	void *to;
@@ -219,11 +220,11 @@ WRAPPED(status, stream_merge_run, stream_merge *g)
 
 /* ------------------------------------------------------------------------------------- disks */
 
-/* What the system takes and has not written yet, or what is under way at a time. */
-static const double WRITE_BEHIND_BYTES = 64 << 20;
+/* Bytes that the system has accepted and not yet written, at most. */
+static const double UNWRITTEN_BYTES = 64 << 20;
 
-/* Until all but the last bytes_behind of it are through. */
-static void use_disk(size_t bytes, double bytes_behind)
+/* Queue a transfer, and sleep until all but its last bytes are through. */
+static void use_disk(size_t bytes, double last_bytes)
 {
 	if (!actor_self())
 		return;
@@ -232,7 +233,7 @@ static void use_disk(size_t bytes, double bytes_behind)
 	const double s = (double)bytes * comm_sim_scale() / h->is.disk_bytes_per_s;
 	h->disk_free_s = fmax(h->disk_free_s, engine_now_s()) + s;
 	h->disk_s += s;
-	const double until_s = h->disk_free_s - bytes_behind / h->is.disk_bytes_per_s;
+	const double until_s = h->disk_free_s - last_bytes / h->is.disk_bytes_per_s;
 	if (s > 0 && until_s > engine_now_s())
 		actor_sleep(until_s);
 }
@@ -257,12 +258,11 @@ WRAPPED(status, io_fd_write_at, const io_fd *f, const void *buf, size_t bytes, u
 	const char *path, err *e)
 {
 	const status rc = __real_io_fd_write_at(f, buf, bytes, offset, path, e);
-	use_disk(bytes, WRITE_BEHIND_BYTES);
+	use_disk(bytes, UNWRITTEN_BYTES);
 	return rc;
 }
 
-/* Whether a real file is in the page cache, or can be read past it, is nothing to the simulated
- * disk. */
+/* The page cache of real files has no effect on the simulated disk. */
 WRAPPED(bool, io_fd_is_cached, int fd, uint64_t offset, uint64_t bytes)
 {
 	return actor_self() ? true : __real_io_fd_is_cached(fd, offset, bytes);
@@ -285,7 +285,7 @@ WRAPPED(double, disk_rate_s, mem *m, const char *dir, uint64_t most_bytes)
 			    : __real_disk_rate_s(m, dir, most_bytes);
 }
 
-/* It would wait for the real disk. */
+/* io_uring would wait for the real disk. */
 WRAPPED(status, uring_open, uring **out, size_t segment_bytes, err *e)
 {
 	(void)segment_bytes;
@@ -309,14 +309,14 @@ WRAPPED(quota, quota_find, const char *root)
 	return actor_self() ? none : __real_quota_find(root);
 }
 
-/* Simulated hosts have one node, and threads of theirs are none of the system's. */
+/* Simulated hosts have one node, and the system does not know their threads. */
 WRAPPED(numa *, numa_open, bool to_explain)
 {
 	return actor_self() ? NULL : __real_numa_open(to_explain);
 }
 
-/* What a rank holds beside records does not become more with them, so the limit is not scaled: the
- * report tells where a host could not hold what its records stand for. */
+/* The limit is not scaled, because most of a rank's other memory does not grow with the records.
+ * The report shows when the memory that the records stand for exceeds that of a host. */
 WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l, err *e)
 {
 	if (!actor_self())
@@ -334,7 +334,7 @@ WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l,
 
 /* ------------------------------------------------------------------------------- calibration */
 
-/* In the simulation: how many threads would measure. */
+/* In the simulation nothing is measured: it counts the threads that would measure. */
 struct calibration {
 	unsigned threads;
 	calibration *real;
@@ -352,7 +352,7 @@ WRAPPED(status, calibrate_open, calibration **out, mem *m, const layout *l, unsi
 		       : __real_calibrate_open(&c->real, m, l, threads, streams, most_bytes, e);
 }
 
-/* They find what the host's processors are. */
+/* The threads find the rates of the host's processors. */
 WRAPPED(rates, calibrate_run, calibration *c, double limit_s, double *got_cpus)
 {
 	if (c->real)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calls that the simulation takes the place of: the program is linked with ld --wrap for each name
- * that is WRAPPED here, so its other files stay as they are. The Makefile reads the names. */
+/* Calls that the simulation replaces. The program is linked with ld --wrap for each name that is
+ * WRAPPED, so its other files stay as they are. The Makefile reads the names. */
 #ifndef HETSORT_SIM_WRAP_H
 #define HETSORT_SIM_WRAP_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* comm over SMPI: takes the place of comm_local_run. Collectives are MPI's blocking ones, since
- * SMPI sends p * p messages at once for nonblocking ones. A block is a message of as many bytes as
- * its records stand for, which has no contents; the records go from array to array when both sides
- * have asked for them, as all ranks are in one process. */
+/* comm over SMPI, instead of comm_local_run. Collectives are MPI's blocking ones: nonblocking ones
+ * send all messages of all pairs of ranks at once in SMPI. A block is a message without contents,
+ * of the size that its records stand for. Its records are copied when both sides have asked for
+ * them, as all ranks are in one process. */
 #include "sim/comm_sim.h"
 #include "sim/engine.h"
 #include "sim/scale.h"
@@ -17,13 +17,13 @@
 
 _Static_assert(sizeof(MPI_Request) <= sizeof((comm_req *)0)->handle[0], "a request fits its place");
 
-/* Of a rank, where others find it: by its host. */
+/* A rank, which others find by its host. */
 typedef struct smpi {
 	comm c; /* first, so that a comm is an smpi */
 	MPI_Comm data;
 	comm_mailbox box;
-	unsigned char *bytes; /* what messages carry */
-	size_t bytes_there;
+	unsigned char *bytes; /* [room] contents of all messages */
+	size_t room;
 } smpi;
 
 static smpi *self;
@@ -58,8 +58,8 @@ static status smpi_collective(comm *c, const comm_call *k)
 
 /* ------------------------------------------------------------------------------------ blocks */
 
-/* The records move now; the time that they take is the message's. handle[0] is MPI's request;
- * handle[1]: both sides have asked for the block. */
+/* Copy the records now; the message takes their time. handle[0] is MPI's request; handle[1]: both
+ * sides have asked for the block. */
 static status move(comm *c, comm_req *r)
 {
 	char name[16];
@@ -74,16 +74,6 @@ static status move(comm *c, comm_req *r)
 	return comm_hand_over(r, other);
 }
 
-/* All messages carry the same bytes, which SMPI then does not copy. */
-static status give_room(smpi *m, size_t bytes)
-{
-	if (bytes <= m->bytes_there)
-		return ST_OK;
-	m->bytes_there = 2 * bytes + (1 << 20);
-	m->bytes = SMPI_SHARED_MALLOC(m->bytes_there); /* messages under way keep the old one */
-	return m->bytes ? ST_OK : ST_RESOURCE;
-}
-
 static double own_s(const comm_req *r)
 {
 	return scale_messages(scale_block(r)) * engine_platform()->rates.message_s;
@@ -95,11 +85,16 @@ static status smpi_start(comm *c, comm_req *r)
 	MPI_Request req;
 	const int peer = r->peer;
 	const double bytes = scale_block(r);
-	status rc = give_room(m, (size_t)bytes);
-	if (rc != ST_OK || bytes > INT_MAX)
-		return rc == ST_OK ? ST_INTERNAL : rc;
+	if (bytes > INT_MAX)
+		return ST_INTERNAL;
+	if (bytes > (double)m->room) { /* SMPI does not copy bytes that all messages share */
+		m->room = 2 * (size_t)bytes + (1 << 20);
+		m->bytes = SMPI_SHARED_MALLOC(m->room); /* messages under way keep the old ones */
+		if (!m->bytes)
+			return ST_RESOURCE;
+	}
 	actor_owe(r->sending ? own_s(r) : own_s(r) / 2);
-	rc = checked(
+	const status rc = checked(
 		r->sending
 			? MPI_Issend(m->bytes, (int)bytes, MPI_BYTE, peer, r->tag, m->data, &req)
 			: MPI_Irecv(m->bytes, (int)bytes, MPI_BYTE, peer, r->tag, m->data, &req));
@@ -107,7 +102,7 @@ static status smpi_start(comm *c, comm_req *r)
 	return rc == ST_OK ? move(c, r) : rc;
 }
 
-/* SMPI is only asked for what may be done: asking takes the real machine long. */
+/* Test only requests that may be done, because a test by SMPI takes long in real time. */
 static status smpi_test(comm *c, comm_req *r, bool *done)
 {
 	MPI_Request req;
@@ -139,7 +134,7 @@ static const struct comm_ops smpi_ops = {
 
 /* -------------------------------------------------------------------------------------- ranks */
 
-/* All have found each other when it returns. */
+/* Make this rank known to the others, and wait for all of them. */
 static status join(smpi *m, err *e)
 {
 	MPI_Comm all = MPI_COMM_WORLD;
@@ -155,7 +150,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 {
 	smpi m = { .data = MPI_COMM_NULL };
 	status rc = join(&m, e);
-	(void)size; /* smpirun tells it */
+	(void)size; /* smpirun decides */
 	m.c.ops = &smpi_ops;
 	m.c.max_msg = max_msg;
 	m.c.processes = m.c.size;
@@ -174,15 +169,9 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	self = &m;
 	rc = fn(&m.c, arg);
 	actor_pay();
-	if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS && rc == ST_OK) /* others look here */
+	if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS && rc == ST_OK) /* others use m */
 		rc = err_set(e, ST_PEER, "cannot leave the other ranks");
 	self = NULL;
 	free(room);
 	return rc;
-}
-
-/* A rank is a process, but none that a launcher of real ones has started. */
-WRAPPED(bool, comm_mpi_launched, void)
-{
-	return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The engine of a rank under SMPI: actors, their work and their sleep are SimGrid's, under its
- * clock. SMPI gives each rank a copy of all static data, so there is one host here: the rank's.
- * Unlike those of hetsim, naps last as long as they say, since messages tell of no news. */
+/* The engine of a rank under SMPI: SimGrid runs actors, their work and their sleep, under its
+ * clock. SMPI gives each rank a copy of all static data, so there is one host here, which runs this
+ * rank. Naps are not ended by news, as hetsim's are, since messages report none. */
 #include "sim/engine.h"
 
 #include <math.h>
@@ -25,11 +25,11 @@ static struct {
 	const platform *p;
 	host here;
 	double least_work_s;
-	actor *waiting; /* those that wait for something, as they came */
-	actor *woken;   /* SimGrid does not know yet */
+	actor *waiting; /* in queues, as they came */
+	actor *woken;   /* not yet released in SimGrid */
 } sim;
 
-/* SimGrid asks, while it ends the process, for what is no actor. */
+/* SimGrid also calls this from outside actors, while it ends the process. */
 actor *actor_self(void)
 {
 	return sg_actor_self_get_pid() > 0 ? sg_actor_self_get_data() : NULL;
@@ -64,8 +64,9 @@ static actor *new_actor(void *(*fn)(void *), void *arg)
 	return a;
 }
 
-/* Others may run in each call of SimGrid, so what wakes them is put off until this one waits. */
-static void tell_woken(void)
+/* Wake actors in SimGrid. Others may run in each of its calls, so this is put off until the current
+ * actor waits. */
+static void release_woken(void)
 {
 	for (actor *a; (a = sim.woken);) {
 		sim.woken = a->next_woken;
@@ -75,7 +76,7 @@ static void tell_woken(void)
 
 static bool wait_until(actor *a, double until_s)
 {
-	tell_woken();
+	release_woken();
 	if (until_s == INFINITY)
 		sg_sem_acquire(a->sem);
 	else if (sg_sem_acquire_timeout(a->sem, fmax(until_s - simgrid_get_clock(), 0)) != 0 &&
@@ -91,7 +92,7 @@ bool actor_wait(double until_s)
 	return wait_until(actor_self(), until_s);
 }
 
-/* at_s: now, as only naps have other times, which are not woken here. */
+/* at_s is always now here: only naps have other times, and these are not woken. */
 void actor_wake(actor *a, double at_s)
 {
 	(void)at_s;
@@ -113,7 +114,7 @@ static void live(int argc, char **argv)
 	a->ended = true;
 	if (a->joiner)
 		actor_wake(a->joiner, 0);
-	tell_woken();
+	release_woken();
 }
 
 actor *actor_start(host *h, void *(*fn)(void *), void *arg)
@@ -177,7 +178,7 @@ bool actor_wake_one(const void *what)
 
 void actor_compute(double s)
 {
-	tell_woken();
+	release_woken();
 	if (!(s > 0))
 		return;
 	actor_self()->cpu_s += s / sim.here.is.speed;
@@ -226,7 +227,7 @@ void actor_acts(void)
 
 /* -------------------------------------------------------------------------------------- host */
 
-/* Called by the actor that SMPI has started as a rank, on host hN of the platform. */
+/* The current actor is a rank that SMPI has started, on host hN of the platform. */
 status engine_open(const platform *p, double least_work_s, err *e)
 {
 	const int n = atoi(sg_host_self_get_name() + 1);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetsort as a program of SMPI, beside which hetsim is checked: smpirun ... hetsmpi.so SCALE
- * PLATFORM HETSORT-ARGUMENT... The work of ranks is charged as hetsim charges it, by the same code
- * and the rates of the same PLATFORM; messages are SMPI's, on what `hetsim --xml PLATFORM` prints.
- */
+/* hetsort as a program of SMPI, against which hetsim is checked: smpirun ... hetsmpi.so SCALE
+ * PLATFORM HETSORT-ARGUMENT... Work is charged by the code of hetsim and the rates of PLATFORM.
+ * Messages are SMPI's, on the platform that `hetsim --xml PLATFORM` prints. */
 #include "cli/signals.h"
 #include "sim/engine.h"
 #include "run.h"
@@ -16,15 +15,13 @@
 
 int hetsort_main(int argc, char **argv); /* main.c's, renamed */
 
-static const double LEAST_WORK_S = 20e-6, MOST_LEAST_WORK_S = 200e-6; /* as hetsim's */
-
 WRAPPED(status, job_run, comm *c, const settings *o, job_result *res)
 {
 	scale_records(o->lay.record_bytes);
 	return __real_job_run(c, o, res);
 }
 
-/* Signals end all ranks, which are one process. */
+/* A signal ends all ranks, which are one process. */
 WRAPPED(void, signals_block, void)
 {
 }
@@ -37,12 +34,7 @@ WRAPPED(void, signals_watch, atomic_bool *stop, signals_tell *tell, signals_end 
 	(void)arg;
 }
 
-static double makespan(void)
-{
-	return fmax(engine_here()->disk_free_s, engine_now_s());
-}
-
-/* SCALE PLATFORM HETSORT-ARGUMENT...: the last of the first two makes room for hetsort's name. */
+/* Sort by SCALE PLATFORM HETSORT-ARGUMENT... The name of hetsort takes the place of PLATFORM. */
 static status sort(platform *p, char **argument, int n, double *seconds, err *e)
 {
 	static char name[] = "hetsort";
@@ -51,18 +43,17 @@ static status sort(platform *p, char **argument, int n, double *seconds, err *e)
 		return err_set(e, ST_REFUSED, "the scale is a number from 1");
 	status rc = platform_load(p, argument[1], e);
 	if (rc == ST_OK)
-		rc = engine_open(p, fmin(LEAST_WORK_S * scale, MOST_LEAST_WORK_S), e);
+		rc = scale_open(p, scale, e);
 	if (rc != ST_OK)
 		return rc;
-	scale_open(scale);
 	argument[1] = name;
 	const double start_s = engine_now_s();
 	rc = (status)hetsort_main(n - 1, argument + 1);
-	*seconds = makespan() - start_s;
+	*seconds = fmax(engine_here()->disk_free_s, engine_now_s()) - start_s;
 	return rc;
 }
 
-/* smpirun looks for it by its name. */
+/* smpirun finds it by its name. */
 __attribute__((visibility("default"))) int main(int argc, char **argv)
 {
 	platform p = { .hosts = 0 };

@@ -223,19 +223,15 @@ static void who_waits_for_ever_is_told(void **state)
 
 static double sent_s[2], landed_s[2];
 
-static void has_left(void *i)
+static void note_time(void *at_s)
 {
-	sent_s[*(int *)i] = since();
+	*(double *)at_s = since();
 }
 
-static void is_there(void *i)
+static void send(const int *i, int from, int to, double bytes)
 {
-	landed_s[*(int *)i] = since();
-}
-
-static void send(int *i, int from, int to, double bytes)
-{
-	const delivery d = { engine_host(from), engine_host(to), bytes, has_left, is_there, i, i };
+	const delivery d = { engine_host(from), engine_host(to), bytes,
+			     note_time,         &sent_s[*i],     &landed_s[*i] };
 	assert_int_equal(network_send(&d, engine_now_s()), ST_OK);
 }
 
