@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The points of faults and when they strike. One list for the process, as the environment is;
- * counters are atomic, the list does not change while ranks run. Only in builds with failpoints. */
+/* The points of faults and when they strike, only in builds with failpoints. The process has one
+ * list, as it has one environment. Counters are atomic; the list does not change while ranks run.
+ */
 #include "failpoint.h"
 #include "failcalls.h"
 #include "number.h"
@@ -19,10 +20,10 @@ enum { MOST_POINTS = 16, ANY_RANK = -2, SHORT = -1, KILLED = -2, PHASE_BYTES = 1
 
 typedef struct point {
 	fail_kind kind;
-	uint64_t n; /* which event; of phases: the first time */
+	uint64_t n; /* the event that it strikes; in phases the first one */
 	int rank;
 	int errnum;              /* of flips: 1 + the bit */
-	char phase[PHASE_BYTES]; /* of what is counted: that it begins in; "": at once */
+	char phase[PHASE_BYTES]; /* events are counted from this phase on; "": from the start */
 	atomic_bool begun;
 	double delay_s;
 	unsigned char *lie; /* never freed: other ranks may read it late */
@@ -36,19 +37,15 @@ static _Thread_local int my_rank = -1;
 
 /* --------------------------------------------------------------------------------- grammar */
 
-static const struct kind_name {
-	const char *name;
-	fail_kind kind;
-	bool by_phase;
-} kinds[] = {
-	{ "alloc:", FAIL_ALLOC, false },      { "file:", FAIL_FILE, false },
-	{ "uring:", FAIL_URING, false },      { "ring:", FAIL_RING, false },
-	{ "thread:", FAIL_THREAD, false },    { "comm:", FAIL_COMM, false },
-	{ "lie:", FAIL_LIE, false },          { "flip@heard:", FAIL_HEARD, false },
-	{ "flip@sent:", FAIL_SENT, false },   { "flip@spill:", FAIL_SPILL, false },
-	{ "flip@write:", FAIL_WRITE, false }, { "flip@entries:", FAIL_ENTRIES, false },
-	{ "kill@", FAIL_KILL, true },         { "stop@", FAIL_STOP, true },
-	{ "delay@", FAIL_DELAY, true },       { "differ@", FAIL_UNLIKE, true },
+static const char *const kinds[] = {
+	[FAIL_ALLOC] = "alloc:",      [FAIL_FILE] = "file:",
+	[FAIL_URING] = "uring:",      [FAIL_RING] = "ring:",
+	[FAIL_THREAD] = "thread:",    [FAIL_COMM] = "comm:",
+	[FAIL_LIE] = "lie:",          [FAIL_HEARD] = "flip@heard:",
+	[FAIL_SENT] = "flip@sent:",   [FAIL_SPILL] = "flip@spill:",
+	[FAIL_WRITE] = "flip@write:", [FAIL_ENTRIES] = "flip@entries:",
+	[FAIL_KILL] = "kill@",        [FAIL_STOP] = "stop@",
+	[FAIL_DELAY] = "delay@",      [FAIL_UNLIKE] = "differ@",
 };
 
 static const struct errno_name {
@@ -62,7 +59,7 @@ static const struct errno_name {
 	{ "kill", KILLED },
 };
 
-/* If *s begins with word, move behind it. */
+/* If *s begins with word, move after it. */
 static bool skip(const char **s, const char *word)
 {
 	const size_t n = strlen(word);
@@ -79,7 +76,7 @@ static bool rank_at(const char **s, int *rank)
 	return ok;
 }
 
-/* ERRNO of "file:3=ERRNO". */
+/* Read ERRNO of "file:3=ERRNO". */
 static bool errno_at(const char **s, int *errnum)
 {
 	const size_t n = strcspn(*s, "@,");
@@ -92,7 +89,7 @@ static bool errno_at(const char **s, int *errnum)
 	return false;
 }
 
-/* Its name, up to the byte `end`, or that of the text. */
+/* Read the name of a phase, up to the byte `end` or the end of the text. */
 static bool phase_at(const char **s, char end, point *p)
 {
 	const size_t n = strcspn(*s, ":,");
@@ -107,9 +104,7 @@ static bool phase_at(const char **s, char end, point *p)
 /* PHASE:R[=SECONDS] */
 static bool phase_point(const char **s, point *p)
 {
-	if (!phase_at(s, ':', p))
-		return false;
-	if (!rank_at(s, &p->rank))
+	if (!phase_at(s, ':', p) || !rank_at(s, &p->rank))
 		return false;
 	if (p->kind != FAIL_DELAY)
 		return true;
@@ -144,9 +139,9 @@ static bool counted_point(const char **s, point *p)
 static bool point_at(const char **s, point *p)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (skip(s, kinds[i].name)) {
-			*p = (point){ .kind = kinds[i].kind, .n = 1, .rank = ANY_RANK };
-			return kinds[i].by_phase ? phase_point(s, p) : counted_point(s, p);
+		if (skip(s, kinds[i])) {
+			*p = (point){ .kind = (fail_kind)i, .n = 1, .rank = ANY_RANK };
+			return i < FAIL_KILL ? counted_point(s, p) : phase_point(s, p);
 		}
 	return false;
 }
@@ -217,15 +212,16 @@ void fail_phase(const char *phase)
 {
 	for (size_t i = 0; i < count; i++) {
 		point *p = &points[i];
-		if (p->kind < FAIL_KILL && strcmp(p->phase, phase) == 0)
-			atomic_store(&p->begun, true);
-		if (p->kind < FAIL_KILL || p->kind > FAIL_DELAY || strcmp(p->phase, phase) != 0 ||
-		    !strikes_now(p))
+		if (strcmp(p->phase, phase) != 0)
 			continue;
-		if (p->kind == FAIL_DELAY)
-			sleep_for(p->delay_s);
-		else
-			(void)kill(getpid(), p->kind == FAIL_KILL ? SIGKILL : SIGSTOP);
+		if (p->kind < FAIL_KILL) {
+			atomic_store(&p->begun, true);
+		} else if (p->kind != FAIL_UNLIKE && strikes_now(p)) {
+			if (p->kind == FAIL_DELAY)
+				sleep_for(p->delay_s);
+			else
+				(void)kill(getpid(), p->kind == FAIL_KILL ? SIGKILL : SIGSTOP);
+		}
 	}
 }
 
@@ -258,7 +254,7 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes)
 	p[at / 8] ^= (unsigned char)(1U << (at % 8));
 }
 
-/* By turns random bytes, all bits 0, all bits 1, and the true bytes but for one. */
+/* Make up random bytes, only bits 0, only bits 1, or the true bytes except for one, by turns. */
 static void make_up(unsigned char *lie, const point *p, size_t bytes)
 {
 	uint64_t s = p->n * 64 + (uint64_t)(my_rank + 1);
@@ -285,8 +281,7 @@ void *fail_lie(const void *truth, size_t bytes)
 	return said;
 }
 
-/* ----------------------------------------------------------------------------- calls of the system
- */
+/* ------------------------------------------------------------------------------ system calls */
 
 static _Thread_local bool moves_less;
 
@@ -306,11 +301,6 @@ bool fail_file(void)
 	if (now && !moves_less)
 		errno = errnum ? errnum : EIO;
 	return now && !moves_less;
-}
-
-int fail_close(int result)
-{
-	return fail_file() ? -1 : result;
 }
 
 size_t fail_some(size_t bytes)

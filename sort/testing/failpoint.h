@@ -1,48 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Faults on demand, for tests: `make FAILPOINTS=1` builds them in, and HETSORT_FAIL names them. In
- * any other build the macros below are empty, and failpoint.c and failcalls.h are left out.
+ * any other build the macros below are empty, and failpoint.c and failcalls.h are omitted.
  *
- *   HETSORT_FAIL=POINT[,POINT...]        N counts from 1; R is a rank; each point strikes once;
- *                                        behind one that counts, @inPHASE: from that phase on
- *   alloc:N[@rankR]                      the N-th allocation (of the process, or of rank R) fails
- *   file:N[=ERRNO][@rankR]               the N-th call on a file: EIO, or ENOSPC, EINTR ...; =short
- *                                        moves half of what a read or write was to move, =kill
- *                                        ends the process by SIGKILL before the call
+ *   HETSORT_FAIL=POINT[,POINT...]     N counts from 1; R is a rank; each point strikes once.
+ *                                     With @inPHASE at its end a point counts from that phase on.
+ *   alloc:N[@rankR]                   the N-th allocation (of the process, or of rank R) fails
+ *   file:N[=ERRNO][@rankR]            the N-th call on a file fails: EIO, or ENOSPC, EINTR, ...;
+ *                                     =short: a read or write moves half of its bytes;
+ *                                     =kill: SIGKILL ends the process before the call
+ *   uring:N[=ERRNO][@rankR]           the N-th segment moved by io_uring fails: EIO, or ...;
+ *                                     =short: half of it is not moved
+ *   ring:N[=ERRNO][@rankR]            the N-th io_uring is not set up
+ *   thread:N[@rankR]                  the N-th thread does not start
+ *   comm:N[@rankR]                    the N-th call of the comm fails; of comm_test, only calls
+ *                                     that would return done are counted
+ *   lie:N[@rankR]                     the N-th message to other ranks, a block or in a
+ *                                     collective, has wrong content
+ *   flip@heard:N[=BIT][@rankR]        a bit of the N-th message that is no block flips on the way
+ *   flip@sent:N[@rankR]               a bit of the N-th block sent flips
+ *   flip@spill:N[@rankR]              a bit of the N-th write to a run flips on disk
+ *   flip@write:N[@rankR]              a bit of the N-th batch of merged records flips in memory
+ *   flip@entries:N[=BIT][@rankR]      a bit of the N-th array of entries flips, before or after
+ *                                     it is sorted, merged or distributed
+ *   kill@PHASE:R  stop@PHASE:R        SIGKILL, SIGSTOP when rank R reaches the phase
+ *   delay@PHASE:R=SECONDS             rank R sleeps there
+ *   differ@WHAT:R                     rank R differs from the others: version, protocol, order,
+ *                                     sizes or layout (handshake.c), or threads: its MPI allows
+ *                                     none
  *
- *   uring:N[=ERRNO][@rankR]              the N-th segment that io_uring has moved failed: EIO, or
- *                                        ...; =short: half of it was not moved
- *
- *   ring:N[=ERRNO][@rankR]               the N-th io_uring is not set up
- *
- *   thread:N[@rankR]                     the N-th thread does not start
- *
- *   comm:N[@rankR]                       the N-th call of the comm fails (of comm_test, those that
- *                                        would return done are counted)
- *
- *   lie:N[@rankR]                        the N-th message to other ranks, a block or in a
- * collective, has wrong content
- *
- *   flip@heard:N[=BIT][@rankR]           a bit of the N-th message that is no block flips on the
- * way
- *
- *   flip@sent:N[@rankR]                  a bit of the N-th block sent flips
- *
- *   flip@spill:N[@rankR]                 a bit of the N-th write to a run flips on disk
- *
- *   flip@write:N[@rankR]                 a bit of the N-th batch of merged records flips in memory
- *
- *   flip@entries:N[=BIT][@rankR]         a bit of the N-th array of entries flips, before or after
- * it is sorted, merged or distributed
- *
- *   kill@PHASE:R  stop@PHASE:R           SIGKILL, SIGSTOP when rank R reaches the phase
- *
- *   delay@PHASE:R=SECONDS                rank R sleeps there
- *
- *   differ@WHAT:R                        rank R differs from the others: version, protocol,
- *                                        order, sizes or layout (handshake.c), or threads: its MPI
- *                                        allows none
- *
- * Allocations, files and threads have their points at each call of ours (failcalls.h). */
+ * Allocations, files and threads have a point at each of our calls (failcalls.h). */
 #ifndef HETSORT_TESTING_FAILPOINT_H
 #define HETSORT_TESTING_FAILPOINT_H
 
@@ -71,29 +57,31 @@ typedef enum fail_kind {
 
 #ifdef HETSORT_FAILPOINTS
 
-/* fail_plan - set the points, NULL or "" for none; before any thread starts. Refuses what does not
- * follow the grammar. */
+/* fail_plan - set the points before any thread starts; NULL or "": none. ST_REFUSED if the text
+ * does not follow the grammar. */
 status fail_plan(const char *text, err *e);
 
 /* fail_count_in - count the points that strike in *place, which processes may share. */
 void fail_count_in(atomic_uint *place);
 
-/* fail_rank - the calling thread, and those that it starts, belong to this rank. */
+/* fail_rank - note the rank of the calling thread, and of the threads that it starts. */
 void fail_rank(int rank);
 
-/* fail_now - count an event; does a point strike? *errnum is what it asks for (0: by default). */
+/* fail_now - count an event and return whether a point strikes. *errnum is the error that the point
+ * names, 0 if none. */
 bool fail_now(fail_kind kind, int *errnum);
 
-/* fail_phase - the rank has reached this phase. */
+/* fail_phase - note that the rank has reached this phase. */
 void fail_phase(const char *phase);
 
-/* fail_differ - shall this rank differ from the others in this? */
+/* fail_differ - return whether this rank is to differ from the others in this. */
 bool fail_differ(const char *what);
 
-/* fail_result - the result of a call, bytes moved or a negative errno, or what a point makes it. */
+/* fail_result - return the result of a call, bytes moved or a negative errno, unless a point
+ * changes it. */
 int fail_result(fail_kind kind, int result);
 
-/* fail_lie - what is sent for these bytes: they themselves, or what a point makes of them. */
+/* fail_lie - return the bytes to send: the truth, unless a point makes up others. */
 void *fail_lie(const void *truth, size_t bytes);
 
 /* fail_flip - flip a bit of buf, if a point says so. */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sizes that are large in use, and that tests make small, so that a few records reach what
- * otherwise takes many gigabytes. No option sets them. */
+/* Sizes that are large in use, and that tests make small, so that few records suffice for tests
+ * that otherwise need many gigabytes. No option sets them. */
 #ifndef HETSORT_TESTING_TEST_SIZES_H
 #define HETSORT_TESTING_TEST_SIZES_H
 
 #include "base/settings.h"
 
-typedef struct test_sizes {   /* 0: the usual size */
-	size_t bucket_recs;   /* records of a bucket in memory */
-	size_t sampled_bytes; /* least size of an input that is sampled, or mapped, before it is
-				 read */
-	size_t run_recs;      /* records of a run on disk; the sort spills, whatever the memory */
+/* 0: the usual size. */
+typedef struct test_sizes {
+	size_t bucket_recs;         /* records of a bucket in memory */
+	size_t sampled_bytes;       /* shorter inputs are neither sampled nor mapped */
+	size_t run_recs;            /* records of a run on disk; any sort spills then */
 	size_t uring_segment_bytes; /* of a transfer by io_uring */
 } test_sizes;
 
-/* test_sizes_of - those of a sort: all 0 but in tests. */
+/* test_sizes_of - return the sizes of a sort: all 0 except in tests. */
 static inline const test_sizes *test_sizes_of(const settings *o)
 {
 	static const test_sizes usual;
