@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The input in blocks from rank 0 to the others, two blocks to each under way; each block is
- * stamped when it is sent, and checked before its records are used. If rank 0 cannot read, it
- * sends blocks all the same, since the receivers count on them, and the agreement at the end of the
- * phase reports the failure; a receiver also takes all blocks after one that came damaged.
+/* The input goes from rank 0 to the others in blocks, two of which are under way to each. A block
+ * is stamped when it is sent, and checked before its records are used. If rank 0 cannot read, it
+ * still sends blocks, because receivers wait for them, and the agreement at the end of the phase
+ * reports the failure. For the same reason a receiver takes all blocks after a damaged one.
  *
- * Planned shares: one rank after the other. A rank that has its share sorts it while others get
- * theirs.
+ * Planned shares: one rank is served after the other. A rank that has its share sorts it while
+ * others get theirs.
  *
  * On request: rank 0 answers each request with the next chunk of the input, sized by factoring. It
- * serves several ranks side by side, as a slow rank also takes its chunk slowly. The others sort a
- * chunk before they request the next one, so a slow rank requests less often. A rank without room
- * for a chunk receives and drops it, and reports the failure with its next request. */
+ * serves several ranks at once, because a slow rank also takes its chunk slowly. The others sort a
+ * chunk before they request the next one, so a slow rank requests less often. A rank without memory
+ * for a chunk drops it, and reports the failure with its next request. */
 #include "scatter.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -72,7 +72,7 @@ status scatter_wait(comm *c, comm_req *r, double *wait_s)
 		const size_t before = r->done;
 		rc = comm_test(c, r, &done);
 		if (r->done != before)
-			tries = 0; /* a piece of it has moved: the next one will soon */
+			tries = 0; /* a piece has moved: the next one will soon */
 		else if (rc == ST_OK && !done)
 			nap(tries++);
 	}
@@ -82,27 +82,26 @@ status scatter_wait(comm *c, comm_req *r, double *wait_s)
 
 /* ------------------------------------------------------------------------------------- sending */
 
-/* Rank 0's end. */
 typedef struct sender {
 	rank_env *env;
 	const scatter_job *k;
 	reader *from;
 	unsigned char *buf; /* SLOTS blocks for each transfer */
 	size_t block_recs, slot_bytes;
-	checksum sum;  /* of all that was sent */
-	status failed; /* the input cannot be read: what is sent now is no record */
+	checksum sum;  /* of all records sent */
+	status failed; /* the input cannot be read: blocks have no records now */
 } sender;
 
-/* Records of the input on their way to a rank, in blocks, SLOTS of them at a time. */
+/* Records of the input on their way to a rank, SLOTS blocks at a time. */
 typedef struct transfer {
 	int to;
-	uint64_t at, left;    /* records that have not set out */
+	uint64_t at, left;    /* records that are not sent yet */
 	uint64_t begun, done; /* blocks */
 	comm_req req[SLOTS];
-	unsigned char *slots; /* of the sender's */
+	unsigned char *slots; /* part of the sender's buf */
 } transfer;
 
-/* Room for so many transfers at once. To be closed on failure too. */
+/* Open a sender. Close it after a failure, too. */
 static status sender_open(sender *d, rank_env *env, const scatter_job *k)
 {
 	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct, k->p->load.io };
@@ -112,7 +111,7 @@ static status sender_open(sender *d, rank_env *env, const scatter_job *k)
 	return d->buf ? reader_open(&d->from, k->in, &rp, &env->e) : ST_RESOURCE;
 }
 
-/* Could all be read, and is the input as it was? */
+/* Fail if the input could not be read, or has changed. */
 static status sender_close(sender *d, status rc)
 {
 	if (rc == ST_OK)
@@ -122,7 +121,6 @@ static status sender_close(sender *d, status rc)
 	return rc;
 }
 
-/* Is there a slot, and something to send? */
 static bool may_send(const transfer *t)
 {
 	return t->left > 0 && t->begun - t->done < SLOTS;
@@ -150,7 +148,6 @@ static status send_block(transfer *t, sender *d)
 
 /* ----------------------------------------------------------------------------------- receiving */
 
-/* The other ranks' end. */
 typedef struct receiver {
 	rank_env *env;
 	unsigned char *slots; /* SLOTS blocks */
@@ -160,7 +157,7 @@ typedef struct receiver {
 	uint64_t posted, taken; /* blocks */
 	const unsigned char *rec;
 	size_t left; /* records from rec on, of the last block taken */
-	err damage;  /* the first block that came damaged: what came since is worth nothing */
+	err damage;  /* the first damaged block: later records are useless */
 	double waited_s;
 } receiver;
 
@@ -176,7 +173,7 @@ static void receiver_close(receiver *b)
 {
 	rank_env *env = b->env;
 	result_shift(env->stats, PH_EXCHANGE, b->waited_s);
-	if (!atomic_load(&env->c->broken)) /* else a block may still be on its way to a slot */
+	if (!atomic_load(&env->c->broken)) /* else a block may still arrive in a slot */
 		mem_free(&env->m, b->slots);
 }
 
@@ -185,7 +182,7 @@ static block_header *slot_of(const receiver *b, uint64_t block)
 	return (void *)(b->slots + block % SLOTS * b->slot_bytes);
 }
 
-/* Wait for the next block and look at it; SLOTS are posted ahead. */
+/* Wait for the next block and check it; SLOTS are posted ahead. */
 static status next_block(receiver *b)
 {
 	const uint32_t record_bytes = b->env->o->lay.record_bytes;
@@ -210,7 +207,7 @@ static status next_block(receiver *b)
 	return b->damage.code == ST_OK ? block_check(h, &wanted, &b->damage) : b->damage.code;
 }
 
-/* A record_take of these. ST_PEER if they do not come any more, or came damaged. */
+/* Take the next records, as a record_take. ST_PEER if blocks are missing or damaged. */
 static status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t *got, err *e)
 {
 	receiver *b = receiver_;
@@ -232,7 +229,7 @@ static status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t
 	return ST_OK;
 }
 
-/* n records to their place in memory; entries while they are in the cache. */
+/* Receive n records in memory, and make their entries while they are in the cache. */
 static status receive_to_memory(receiver *b, read_runs *d, uint64_t n)
 {
 	while (n > 0) {
@@ -247,7 +244,7 @@ static status receive_to_memory(receiver *b, read_runs *d, uint64_t n)
 	return ST_OK;
 }
 
-/* Take what is left, and forget it. */
+/* Take the rest of the blocks, and drop them. */
 static status receiver_drain(receiver *b)
 {
 	status rc = ST_OK;
@@ -272,7 +269,8 @@ static status send_share(sender *d, int to, uint64_t at, uint64_t n)
 	return rc;
 }
 
-/* Rank 0: the others' shares, then its own. The sum of what it read is that of the input. */
+/* Send the other ranks their shares, then read the share of rank 0. The sum is that of the whole
+ * input. */
 static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const run_formation_plan *p = k->p;
@@ -319,29 +317,27 @@ static status take_share(rank_env *env, const scatter_job *k, read_runs *out)
 	return rc;
 }
 
-/* ----------------------------------------------------------------------------- on request: rank 0
- */
+/* ------------------------------------------------------------------------- on request: rank 0 */
 
-/* What a rank asks for. */
-enum { MORE = 1, NO_MORE = 2 };
+enum { MORE = 1, NO_MORE = 2 }; /* the words of a request */
 
-/* One of the others. */
+/* The state of another rank. */
 typedef struct request {
 	comm_req req;
 	comm_word word;
 	bool asked; /* it waits for an answer */
-	bool left;  /* it knows that there is nothing more */
-	transfer t; /* of its chunk; without slots there is none */
+	bool left;  /* it knows that no records are left */
+	transfer t; /* of its chunk; without slots it has none */
 } request;
 
-/* The requests, what is left for them, and slots of transfers, of which LANES may be under way. */
+/* The requests, the records that are left, and slots for up to LANES transfers at once. */
 typedef struct counter {
 	sender d;
 	request *a;
 	hetpart_chunks chunks;
-	unsigned char *free[LANES]; /* slots of a transfer each */
+	unsigned char *free[LANES]; /* each has the slots of a transfer */
 	size_t frees;
-	int there; /* ranks that may ask again */
+	int there; /* ranks that may request again */
 	double waited_s;
 } counter;
 
@@ -364,7 +360,7 @@ static status answer(counter *k, int to)
 	request *a = &k->a[to];
 	const uint64_t at = k->d.k->s->records - k->chunks.left;
 	if (a->word.value != MORE || k->d.failed != ST_OK)
-		k->chunks.left = 0; /* it fails anyhow: let all come to the border */
+		k->chunks.left = 0; /* the sort fails: let all ranks end the phase */
 	const uint64_t n = hetpart_chunks_next(&k->chunks);
 	a->asked = false;
 	a->left = n == 0;
@@ -375,8 +371,8 @@ static status answer(counter *k, int to)
 					: ST_OK;
 }
 
-/* Has a rank asked, or has a block of its chunk arrived? If it was the last one, the rank may ask
- * again. */
+/* Look whether a rank has sent a request, or a block of its chunk has arrived. After the last block
+ * the rank may request again. */
 static status attend(counter *k, int i, bool *any)
 {
 	comm *c = k->d.env->c;
@@ -408,9 +404,9 @@ static status attend(counter *k, int i, bool *any)
 	return answer(k, i);
 }
 
-/* The next block of the oldest chunk that has a slot for it: a rank has its chunk as soon as it can
- * take it, and sorts while others get theirs. Chunks are handed out from the beginning of the input
- * on, so the oldest is the one whose next record is the first. */
+/* Send the next block of the oldest chunk with a free slot. So a rank gets its chunk as soon as it
+ * can take it, and sorts while others get theirs. Chunks are handed out in the order of the input,
+ * so the oldest one has the first record. */
 static status send_next(counter *k, bool *any)
 {
 	transfer *oldest = NULL;
@@ -449,7 +445,7 @@ static status answer_all(counter *k)
 	return comm_wait_end(c, rc);
 }
 
-/* Rank 0 has no records, but an array of none. */
+/* Hand out all chunks. Rank 0 itself has an empty array of records. */
 static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const read_runs_plan *p = &k->p->load;
@@ -477,20 +473,18 @@ static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 	return rc;
 }
 
-/* -------------------------------------------------------------------------- on request: the others
- */
+/* --------------------------------------------------------------------- on request: the others */
 
 typedef struct asking {
 	rank_env *env;
-	read_runs *d; /* what has come so far */
+	read_runs *d; /* the records so far */
 	const read_runs_plan *p;
 	receiver in;
 	double waited_s, sorted_s; /* so far */
 	status failed;
 } asking;
 
-/* A chunk of n records: into memory, and to buckets by key. If there is no room, they are taken and
- * forgotten. */
+/* Take a chunk of n records to memory, and to buckets by key; drop them without memory. */
 static status take_chunk(asking *t, uint64_t n)
 {
 	rank_env *env = t->env;
@@ -515,7 +509,7 @@ static status take_chunk(asking *t, uint64_t n)
 	return ST_OK;
 }
 
-/* One request and what comes of it; *n 0: nothing any more. */
+/* Request a chunk of *n records and take it; 0 if none is left. */
 static status one_chunk(asking *t, uint64_t *n)
 {
 	comm *c = t->env->c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --source=root: the input is only on rank 0, which scatters it. */
+/* --source=root: only rank 0 has the input, and scatters it. */
 #ifndef HETSORT_SCATTER_SCATTER_H
 #define HETSORT_SCATTER_SCATTER_H
 
@@ -8,34 +8,33 @@
 #include "model/shares.h"
 #include "spill/run_formation.h"
 
-/* How the input leaves rank 0; p is 0 where it does not. */
+/* The order and the costs of messages from rank 0; p is 0 if records are not scattered. */
 typedef struct scatter_plan {
 	size_t p;
 	double *startup_s; /* [p] of a message from rank 0 to each */
 	double *byte_s;    /* [p] */
-	double *arrive_s;  /* [p] predicted: when a rank has its share */
+	double *arrive_s;  /* [p] predicted time at which a rank has its share */
 	uint32_t *order;   /* [p] ranks as they are served, rank 0 last */
 } scatter_plan;
 
-/* env_scatters - whether records have to be scattered. */
+/* env_scatters - return whether records must be scattered. */
 static inline bool env_scatters(const rank_env *env)
 {
 	return env->o->from_root && env->c->size > 1;
 }
 
-/* scatter_plan_make - room for the plan, if there is to be one. To be freed on failure too. */
+/* scatter_plan_make - allocate the plan if records are scattered. Free it after a failure, too. */
 status scatter_plan_make(rank_env *env, scatter_plan *sp);
 void scatter_plan_free(rank_env *env, scatter_plan *sp);
 
-/* scatter_links - collective: how long messages from rank 0 take, as given or measured, for
+/* scatter_links - collective: find how long messages from rank 0 take, as given or measured, for
  * `total` records. */
 status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatter_plan *sp);
 
-/* scatter_shares - at rank 0: s->in, the order of service, and when each will have its share.
- * How much a rank asks for is not known beforehand (--scatter=dynamic): then a forecast. */
+/* scatter_shares - at rank 0: find s->in, the order of service, and the time at which each rank has
+ * its share. With --scatter=dynamic s->in is a forecast, since ranks request their records. */
 status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatter_plan *sp);
 
-/* What is to be scattered, and how. */
 typedef struct scatter_job {
 	const input *in;
 	const share_plan *s;
@@ -43,10 +42,10 @@ typedef struct scatter_job {
 	const run_formation_plan *p;
 } scatter_job;
 
-/* scatter_input - collective: every rank's records to out, from rank 0. Planned shares go out in
- * the order of service; what does not fit into memory goes to runs on disk; rank 0 comes last and
- * reads its share itself. With --scatter=dynamic rank 0 hands out chunks to who asks for them, and
- * takes none itself; a rank sorts a chunk before it asks for the next. */
+/* scatter_input - collective: bring each rank its records from rank 0, to out. Planned shares are
+ * sent in the order of service, and spill to runs on disk if they exceed the memory; rank 0 reads
+ * its own share last. With --scatter=dynamic rank 0 hands out chunks on request and keeps none; a
+ * rank sorts a chunk before it requests the next one. */
 status scatter_input(rank_env *env, const scatter_job *k, read_runs *out);
 
 /* scatter_block_recs - return the records of a block when `total` are scattered; the same on all
@@ -60,10 +59,10 @@ uint64_t scatter_most_bytes(const rank_env *env, uint64_t total);
  * With --scatter=dynamic it may be given more than its share, which is only a forecast. */
 uint64_t scatter_room(const rank_env *env, uint64_t total, uint64_t share);
 
-/* scatter_least_chunk - of --scatter=dynamic, in records, of so many in all. */
+/* scatter_least_chunk - return the smallest chunk of --scatter=dynamic, in records, of `total`. */
 uint64_t scatter_least_chunk(const rank_env *env, uint64_t total);
 
-/* scatter_wait - until a message is done, which the seconds that it took are added to. */
+/* scatter_wait - wait until a message is done, and add the seconds to *wait_s. */
 status scatter_wait(comm *c, comm_req *r, double *wait_s);
 
 #endif

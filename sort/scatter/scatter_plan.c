@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How rank 0 divides the input that it scatters: by libhetpart's scatter, which knows that ranks
- * are served one after the other, or by simpler rules, to compare.
+/* Rank 0 divides the input that it scatters by libhetpart's scatter, which knows that ranks are
+ * served one after the other, or by simpler rules for comparison.
  *
- * What messages from rank 0 cost, a startup and seconds a byte for each rank, is given by --links
- * or measured with messages to one rank after the other, as they will be sent: long enough to see
- * what a link carries once buffers and buckets of tokens are used up. */
+ * The cost of messages from rank 0 to each rank is a startup and seconds per byte. It is given by
+ * --links or measured with messages to one rank after the other, as they will be sent. They are
+ * long enough to use up buffers and buckets of tokens. */
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "scatter.h"
@@ -39,11 +39,11 @@ void scatter_plan_free(rank_env *env, scatter_plan *sp)
 
 enum { PINGS = 5, TAG_PING = 0, FIRST_BYTES = 64 << 10, ENOUGH_BYTES = 16 << 20 };
 
-static const double LIMIT_S = 0.2;        /* for all links together, */
-static const double LEAST_LIMIT_S = 0.05; /* but so long for one in any case */
+static const double LIMIT_S = 0.2;        /* for all links together */
+static const double LEAST_LIMIT_S = 0.05; /* but at least this for each link */
 static const double LEAST_BYTE_S = 1e-12; /* no link is faster than 1 TB/s */
 
-/* A link that is measured, by both ends. */
+/* A link that is being measured, at either end. */
 typedef struct probe {
 	comm *c;
 	int to;
@@ -53,7 +53,7 @@ typedef struct probe {
 	double limit_s; /* of one link */
 } probe;
 
-/* One message, and its end seen from both sides: a sender is done when it is taken. */
+/* Send or receive a message, and wait for its end: a sender is done when the message is taken. */
 static status one(const probe *l, void *buf, size_t bytes)
 {
 	comm_req r;
@@ -63,7 +63,7 @@ static status one(const probe *l, void *buf, size_t bytes)
 	return rc == ST_OK ? scatter_wait(l->c, &r, &waited_s) : rc;
 }
 
-/* The quickest of some messages, seen from rank 0; at `to` the other end. */
+/* Find the time of the quickest of some messages, at rank 0; `to` is the other end. */
 static status quickest(const probe *l, size_t bytes, double *least_s)
 {
 	status rc = ST_OK;
@@ -76,12 +76,12 @@ static status quickest(const probe *l, size_t bytes, double *least_s)
 	return rc;
 }
 
-/* Volleys of twice as many bytes each, as rank 0 says; the last one counts. Where a bucket of
- * tokens limits the link, the first ones go at full speed. The short message at the end of a volley
- * is taken when all of it is there, and not only in a buffer on the way. */
+/* Measure the last of several volleys, each twice as long as the one before, as rank 0 decides. If
+ * a bucket of tokens limits the link, the first ones have full speed. The short message at the end
+ * of a volley is taken only after the volley itself, not while that is in a buffer on the way. */
 static status sustained(const probe *l, double *moving_s, uint64_t *moved)
 {
-	double past_s = 0; /* in volleys, whatever else the machine did meanwhile */
+	double past_s = 0; /* in volleys, without other work of the machine between them */
 	double byte_s = 0;
 	for (uint64_t bytes = FIRST_BYTES;;) {
 		comm_word w = comm_word_for(l->c, bytes, l->to, TAG_PING);
@@ -113,8 +113,7 @@ static status sustained(const probe *l, double *moving_s, uint64_t *moved)
 
 static status measure_link(const probe *l, scatter_plan *sp)
 {
-	/* else one message is all there is */
-	const bool grows = l->most >= 4 * (uint64_t)FIRST_BYTES;
+	const bool grows = l->most >= 4 * (uint64_t)FIRST_BYTES; /* else all is one message */
 	double moving_s = 0;
 	uint64_t moved = l->bytes;
 	status rc = quickest(l, 1, &sp->startup_s[l->to]);
@@ -128,7 +127,7 @@ status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatte
 {
 	status rc = ST_OK;
 	if (env->o->links) {
-		if (g->p) /* rank 0's own number is not looked at */
+		if (g->p) /* the number of rank 0 is not used */
 			rc = rank_numbers_load(env, g, env->o->links, "link", sp->byte_s);
 		for (size_t i = 0; rc == ST_OK && i < g->p; i++)
 			sp->byte_s[i] = 1e-6 / sp->byte_s[i];
@@ -136,7 +135,6 @@ status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatte
 	}
 	const uint64_t share = total / (uint64_t)env->c->size + 1;
 	const size_t bytes = env->o->lay.record_bytes;
-	/* no more than there will be */
 	const size_t n = (size_t)u64_min(share, scatter_block_recs(env, total));
 	probe l = { .c = env->c,
 		    .buf = mem_array(&env->m, n, bytes, "measuring links", &env->e),
@@ -157,7 +155,7 @@ status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatte
 
 /* --------------------------------------------------------------------------------------- shares */
 
-/* What a rank does with records that have come to it. */
+/* The work of a rank on the records that it has received. */
 typedef struct rank_work {
 	const rates *rate;
 	const settings *o;
@@ -169,7 +167,7 @@ static double work_s(void *ctx, uint64_t n)
 	return job_time_before_s(w->rate, w->o, n);
 }
 
-/* The planner's view of the ranks: 1, 2, ..., and 0, the root, last. */
+/* The ranks in the planner's order: 1, 2, ..., and 0, the root, last. */
 typedef struct view {
 	rank_work *work;
 	hetpart_scatter_proc *proc, *served;
@@ -240,7 +238,7 @@ status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatte
 	hetpart_status st = view_open(o, s, sp, &v, &he);
 	if (st == HETPART_OK && balanced)
 		st = hetpart_scatter_create(&plan, s->records, v.served, v.p, NULL, &he);
-	else if (st == HETPART_OK && asked) /* a forecast: the root takes none */
+	else if (st == HETPART_OK && asked) /* a forecast: the root keeps none */
 		st = hetpart_farm_create(&plan, s->records, v.worker, v.p - 1,
 					 HETPART_CHUNK_FACTORING,
 					 scatter_least_chunk(env, s->records), &he);
@@ -252,7 +250,7 @@ status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatte
 	for (size_t i = 0; planned && i < v.p && (balanced || asked); i++)
 		s->in[rank_of(&v, balanced ? v.order[i] : i)] =
 			asked && i + 1 == v.p ? 0 : hetpart_plan_share(plan, i);
-	/* each rank has its share when those before it have theirs */
+	/* a rank gets its share after the ranks before it */
 	for (size_t i = 0; planned && i < v.p; i++) {
 		const size_t r = rank_of(&v, v.order[i]);
 		sp->order[i] = (uint32_t)r;
