@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sealing and checking blocks reads the records once, while they are in the cache. Pure. */
+/* Stamping or checking a block reads its records once, while they are in the cache. Pure. */
 #include "block.h"
 #include "base/minmax.h"
 #include "base/size.h"
@@ -22,7 +22,7 @@ uint64_t hash_long(const void *p, size_t bytes)
 	return XXH3_64bits(p, bytes);
 }
 
-/* Of the records, whose number the caller knows, and of the fields. */
+/* Hash the records, whose number the caller knows, and the fields. */
 static uint64_t sum_of(const block_header *h, uint64_t bytes)
 {
 	const uint64_t records = hash_long(h + 1, bytes);
@@ -55,13 +55,13 @@ status block_check(const block_header *h, const block_header *wanted, err *e)
 
 /* --------------------------------------------------------------------------------- windows
  *
- * Windows are of four blocks where that leaves them long enough; among many ranks of two. Of a
- * window of one block nothing can come while it is read, and the merge waits for each next block of
- * each rank: that is left to so many ranks that blocks would be very short else. */
+ * A window has four blocks if these are long enough, and two among many ranks. While the only block
+ * of a window is read, no other can arrive, so the merge waits for each next block of each rank.
+ * One block is used only if two would be very short. */
 
 enum {
 	MOST_WINDOW = 4,
-	LEAST_SLOTS = 8,             /* in each direction, of all windows, where blocks allow it */
+	LEAST_SLOTS = 8,             /* of all windows in each direction, if blocks allow it */
 	GOOD_BLOCK_BYTES = 64 << 10, /* from here on the network's bandwidth counts, not messages */
 	LEAST_BLOCK_BYTES = 8 << 10, /* shorter ones cost more than waiting for longer ones */
 	MAX_BLOCK_BYTES = 1 << 20
@@ -72,7 +72,7 @@ static size_t slots_of(size_t window, size_t ranks)
 	return 2 * window * (ranks - 1) + 1;
 }
 
-/* Every slot the same, within the budget, and no larger than all there is to move. */
+/* All slots are equal, fit the budget, and hold no more than all the records. */
 windows windows_divide(size_t budget_bytes, size_t record_bytes, int ranks, uint64_t total)
 {
 	const size_t p = (size_t)ranks;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What goes before the records of a block between ranks, so that the receiver can tell that it is
- * the block that it waits for, and whole. */
+/* The header before the records of a block between ranks, by which the receiver checks that it is
+ * the block that it waits for, and undamaged. */
 #ifndef HETSORT_EXCHANGE_BLOCK_H
 #define HETSORT_EXCHANGE_BLOCK_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ranks are alike (they have compared themselves), so it travels as it is. */
+/* Ranks have compared their byte order and layouts, so it is sent as it is. */
 typedef struct block_header {
 	uint32_t magic;
 	int32_t from, to;
@@ -18,7 +18,7 @@ typedef struct block_header {
 	uint64_t sum; /* XXH3 of the records, then of the fields above */
 } block_header;
 
-/* block_for - the header of a block of n records, without magic and sum. */
+/* block_for - make the header of a block of n records, without magic and sum. */
 static inline block_header block_for(int from, int to, size_t record_bytes, uint64_t block,
 				     size_t n)
 {
@@ -29,35 +29,35 @@ static inline block_header block_for(int from, int to, size_t record_bytes, uint
 			       .records = n };
 }
 
-/* block_bytes - of a block of n records with its header; what follows it is aligned again. */
+/* block_bytes - return the size of a block of n records with its header, rounded up to whole words.
+ */
 static inline size_t block_bytes(size_t record_bytes, size_t n)
 {
 	return (sizeof(block_header) + n * record_bytes + 7) / 8 * 8;
 }
 
-/* block_records - records in block k of a stream of `total`; all blocks but the last are full. */
+/* block_records - return the number of records in block k of `total`; only the last is not full. */
 static inline size_t block_records(uint64_t total, size_t full, uint64_t k)
 {
 	return total - k * full < full ? (size_t)(total - k * full) : full;
 }
 
-/* block_count - the number of blocks in a stream of `total` records. */
+/* block_count - return the number of blocks of `total` records. */
 static inline uint64_t block_count(uint64_t total, size_t full)
 {
 	return total / full + (total % full != 0);
 }
 
-/* block_stamp - fill in magic and sum; the other fields are set, the records follow h. */
+/* block_stamp - fill in magic and sum. The other fields are set, and the records follow h. */
 void block_stamp(block_header *h);
 
-/* block_check - is h, which has arrived with room for wanted->records, what was wanted (all fields
- * but magic and sum), and whole? ST_PEER, naming block and ranks, if not. */
+/* block_check - check that a block which has arrived, with room for wanted->records, is the wanted
+ * one and undamaged. wanted has no magic and sum. ST_PEER names block and ranks. */
 status block_check(const block_header *h, const block_header *wanted, err *e);
 
-/* hash_long - XXH3 of many bytes, by the widest vectors that this processor has: the same number by
- * all of them. The compiler's own choice, which every x86-64 processor must be able to run, takes
- * two to four times as long. gcc compiles a file for other processors than the rest: hash_avx2 and
- * hash_avx512 are for processors that have them. */
+/* hash_long - return the XXH3 of many bytes, by the widest vectors of this processor; the result is
+ * the same by all of them. The vectors that every x86-64 processor has take two to four times as
+ * long. gcc compiles whole files for wider ones: hash_avx2 and hash_avx512. */
 uint64_t hash_long(const void *p, size_t bytes);
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -68,14 +68,14 @@ uint64_t hash_avx512(const void *p, size_t bytes);
 #	define HASH_WIDE 0
 #endif
 
-/* How the memory for the windows of an exchange is divided: the same on all ranks. */
+/* The shape of the windows of an exchange: the same on all ranks. */
 typedef struct windows {
-	size_t blocks;     /* of each window: to one rank, or from one */
+	size_t blocks;     /* of each window, which is to one rank or from one */
 	size_t block_recs; /* at least 1 */
 } windows;
 
-/* windows_divide - so many bytes for all windows of a rank together, of so many records of all
- * ranks. Among many ranks windows have fewer blocks, so that these stay long. */
+/* windows_divide - divide the memory for all windows of a rank, for `total` records of all ranks.
+ * Among many ranks windows have fewer blocks, so that blocks stay long. */
 windows windows_divide(size_t budget_bytes, size_t record_bytes, int ranks, uint64_t total);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All ranks go through the input together, in rounds: each reads some of the round's records, which
- * lie beside each other in the input, and sends them where splitters estimated from samples say.
- * What comes in a round is taken in the order of the input, so runs of what came are stable as
- * those of a file are. Merging then makes the shares exact. Memory beside the runs: a round's
- * records, an entry for each, and the windows of the exchange.
+/* All ranks go through the input together, in rounds. The records of a round are neighbours in the
+ * input; each rank reads some of them and sends them by splitters, which are estimated from
+ * samples. The records of a round are received in the order of the input, so runs are stable.
+ * Merging then makes the shares exact. Memory in addition to the runs: the records of a round with
+ * an entry for each, and the windows of the exchange.
  *
- * Once begun, a rank goes through all rounds, whatever it cannot read or keep: the others count on
- * it. */
+ * A rank takes part in all rounds even if it cannot read or keep records, because the others wait
+ * for it. */
 #include "distribute_disk.h"
 #include "exchange.h"
+#include "splitter_search.h"
 #include "base/clock.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
@@ -23,7 +24,8 @@
 
 enum { ROUND_BYTES = 8 << 20, MOST_SAMPLES = 1024, MOST_SAMPLE_BYTES = 1 << 20 };
 
-/* Of records of one rank, or of the places in an input that all ranks read. */
+/* Find the rank of a record. Its place is among the records of its rank, or in an input that all
+ * ranks read. */
 static size_t rank_of(const splitters *g, const records *r, const entry *e, uint64_t place)
 {
 	lower_bound b = { .lo = 0, .hi = g->count };
@@ -55,23 +57,17 @@ size_t splitters_place(const splitters *g, const records *r, uint64_t first, siz
 
 /* ----------------------------------------------------------------------------- the estimate
  *
- * Splitters from random records, read one by one before anything else is: the parts come out nearly
- * as planned, whatever the order of the input and however often keys repeat, because a record's
- * place in the input decides between equal ones. Costs MOST_SAMPLES reads, and rank 0 the items of
- * all. */
-
-/* A sample at rank 0, and how many records it stands for. */
-typedef struct weighed {
-	const item *it;
-	double weight;
-} weighed;
+ * Splitters come from random records, which are read one by one before all others. The parts are
+ * nearly as planned for any order of the input and for repeated keys, because the place in the
+ * input decides between equal records. Each rank reads MOST_SAMPLES records, and rank 0 has memory
+ * for all of their items. */
 
 static size_t sample_room(const layout *l)
 {
 	return size_min(MOST_SAMPLE_BYTES / item_bytes(l), MOST_SAMPLES);
 }
 
-/* One from each k-th part of the share, at a random place there. */
+/* Draw a record from each k-th part of the share, at a random place there. */
 static status draw(rank_env *env, const share_plan *s, const reader *from, unsigned char *rec,
 		   unsigned char *to)
 {
@@ -80,13 +76,11 @@ static status draw(rank_env *env, const share_plan *s, const reader *from, unsig
 	const size_t k = (size_t)u64_min(n, sample_room(l));
 	const records one = { rec, *l, 0 };
 	uint64_t state;
-	/* not the same in every run: nobody who makes keys is to know what will be drawn of them */
+	/* other places in each run, so that nobody can make keys for the places that are drawn */
 	if (getrandom(&state, sizeof state, 0) != sizeof state)
 		state = (uint64_t)(now_s() * 1e9);
 	for (size_t i = 0; i < k; i++, to += item_bytes(l)) {
-		const uint64_t lo = (uint64_t)((unsigned __int128)n * i / k);
-		const uint64_t hi = (uint64_t)((unsigned __int128)n * (i + 1) / k);
-		const uint64_t place = first + lo + splitmix(&state) % (hi - lo);
+		const uint64_t place = first + sample_random_place(n, i, k, &state);
 		const status rc = reader_read(from, place, 1, rec, &env->e);
 		if (rc != ST_OK)
 			return rc;
@@ -98,7 +92,8 @@ static status draw(rank_env *env, const share_plan *s, const reader *from, unsig
 	return ST_OK;
 }
 
-/* Rank 0: choose the first item that has as much before it as the ranks before are to write. */
+/* Choose, at rank 0, for each splitter the first item that has as many records before it as the
+ * ranks before it will write. */
 static status choose(rank_env *env, const share_plan *s, const unsigned char *all, splitters *g)
 {
 	const size_t p = (size_t)env->c->size, room = sample_room(&g->lay);
@@ -126,7 +121,7 @@ static status choose(rank_env *env, const share_plan *s, const unsigned char *al
 	return ST_OK;
 }
 
-/* Collective. g->raw is to be freed on failure too. */
+/* Find the splitters, collective. Free g->raw after a failure, too. */
 static status estimate(rank_env *env, const share_plan *s, const reader *from, splitters *g)
 {
 	const layout *l = &env->o->lay;
@@ -159,20 +154,20 @@ typedef struct rounds {
 	unsigned char *raw; /* records of this rank and round, and their entries by destination */
 	entry *out;
 	uint64_t *send, *recv; /* [size] records of the round */
-	uint64_t *start, *at;  /* [size + 1] where the entries of a destination begin; scratch */
+	uint64_t *start, *at;  /* [size + 1] first entry of a destination; scratch */
 	exchange *x;           /* NULL: between rounds */
-	int src;               /* that is taken from */
+	int src;               /* the rank whose stream is read */
 	const unsigned char *rec;
 	size_t left;
-	checksum sum;  /* of what this rank read, */
-	uint64_t read; /* so many records */
+	checksum sum;  /* of the records that this rank has read, */
+	uint64_t read; /* and their number */
 	double verify_s, waited_s;
 	uint64_t received;
 	atomic_size_t misfits; /* entries of records that were sent */
-	err e;                 /* the first failure; the rounds go on */
+	err e;                 /* the first failure, after which the rounds continue */
 } rounds;
 
-/* How many records rank r has read before a round. */
+/* Return how many records rank r reads before a round. */
 static uint64_t read_before(const rounds *x, int r, uint64_t round)
 {
 	return (uint64_t)((unsigned __int128)x->k->s->in[r] * round / x->count);
@@ -185,8 +180,7 @@ static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *
 	atomic_fetch_add(&x->misfits, gather(&r, x->out + x->start[to] + skip, n, 0, buf));
 }
 
-/* Read this rank's records of the round, nothing once anything has failed, and part them by where
- * they go. */
+/* Read this rank's records of the round, none after a failure, and order them by destination. */
 static void read_round(rounds *x)
 {
 	const rank_env *env = x->env;
@@ -234,7 +228,8 @@ static status begin_round(rounds *x)
 				     .threads = env->o->exchange_threads,
 				     .budget_bytes = (size_t)x->k->windows_bytes,
 				     .total = x->k->s->records };
-	for (int i = 0; rc == ST_OK && i < env->c->size; i++) /* what is not sent is waited for */
+	for (int i = 0; rc == ST_OK && i < env->c->size;
+	     i++) /* else this rank would wait for ever */
 		if (x->recv[i] > read_before(x, i, x->round + 1) - read_before(x, i, x->round))
 			rc = err_set(&x->e, ST_PEER,
 				     "rank %d announces more records than it may have read", i);
@@ -257,7 +252,7 @@ static void end_exchange(rounds *x)
 	x->x = NULL;
 }
 
-/* What came damaged is told at the end. */
+/* Blocks that came damaged are reported after the last round. */
 static status end_round(rounds *x)
 {
 	exchange_times t = { 0, 0 };
@@ -269,7 +264,7 @@ static status end_round(rounds *x)
 	return atomic_load(&x->env->c->broken) ? ST_PEER : ST_OK;
 }
 
-/* The next block of the round, of the next rounds; none: all are over. */
+/* Take the next block of this or a later round; none after the last round. */
 static status next_block(rounds *x)
 {
 	status rc = ST_OK;
@@ -281,7 +276,7 @@ static status next_block(rounds *x)
 		else if ((rc = exchange_next(x->x, x->src, &x->rec, &x->left)) == ST_OK)
 			x->src += x->left == 0;
 	}
-	if (rc != ST_OK) { /* there is no way on */
+	if (rc != ST_OK) { /* no rank can continue */
 		end_exchange(x);
 		x->count = x->round;
 	}
@@ -315,7 +310,7 @@ static status open_rounds(rounds *x, const reader_plan *rp)
 	uint64_t most = 0;
 	for (size_t r = 0; r < p; r++)
 		most = u64_max(most, x->k->s->in[r]);
-	/* with short runs, as tests have them, some rounds too */
+	/* tests with short runs have several rounds, too */
 	const uint64_t test_recs = test_sizes_of(env->o)->run_recs;
 	const uint64_t wanted = test_recs ? test_recs : ROUND_BYTES / each + 1;
 	x->count = most / wanted + 1;
@@ -338,7 +333,7 @@ static void close_rounds(rounds *x)
 	reader_close(x->from);
 	exchange_free(x->x);
 	if (atomic_load(&x->env->c->broken))
-		return; /* somebody may still be sending of these */
+		return; /* messages may still be sent from these */
 	mem_free(m, x->raw);
 	mem_free(m, x->out);
 	mem_free(m, x->send);
@@ -350,7 +345,7 @@ static status receive(rounds *x, const run_formation_plan *p, read_runs *out)
 	rank_result *r = env->stats;
 	read_runs none = { 0 };
 	status rc = run_formation_stream(take, x, &none, p, &env->m, out, &env->e);
-	do /* whatever is left of the rounds */
+	do /* drop the rest of the rounds */
 		x->left = 0;
 	while (next_block(x) == ST_OK && x->left);
 	if (rc == ST_OK && x->e.code)

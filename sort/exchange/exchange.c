@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The exchange. Per peer and direction a window of block slots; a slot's receive is posted as soon
- * as its last block has been read, and sends are synchronous, so posted receives are the credits: a
- * rank is sent only what it has room for, and no peer can hold up another's stream. A peer on the
- * same host reads blocks in the sender's window, and frees them there; it is looked at only when it
- * has told that there is news. Each block has a header with a checksum. After a damaged block the
- * streams still run to their end, so that no rank waits for this one. Memory: 2 * window * block
- * bytes * (peers - 1), one block for the rank's own records, 128 bytes and 128 a slot of window for
- * each peer. */
+/* The exchange. Each peer has a window of block slots in each direction. The receive of a slot is
+ * posted as soon as the previous block in it has been read. Sends are synchronous, so posted
+ * receives are the credits: a rank is sent only blocks that it has room for, and no peer can hold
+ * up the stream of another one. A peer on the same host reads blocks in the window of the sender,
+ * and frees them there; its stream is tested only after it has reported news. Each block has a
+ * header with a checksum. After a damaged block the streams still run to their end, so that no rank
+ * waits for this one. Memory: 2 * window * block bytes * (peers - 1), one block for the rank's own
+ * records, 128 bytes for each peer and 128 for each slot of its windows. */
 #include "exchange.h"
 #include "block.h"
 #include "base/clock.h"
@@ -18,28 +18,29 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* One direction of the stream between this rank and a peer. Sent: blocks [0, through) have left
- * their slots, [through, begun) are being sent. Received: [0, released) are read, [released, taken)
- * the reader's, [taken, through) wait for it, [through, begun) are awaited. */
+/* One direction of the stream between this rank and a peer. Sent blocks: [0, through) have left
+ * their slots, [through, begun) are being sent. Received blocks: [0, released) are read,
+ * [released, taken) belong to the reader, [taken, through) wait for it, [through, begun) are
+ * awaited. */
 typedef struct stream {
-	uint64_t count, blocks; /* records, and the blocks that they are */
-	uint64_t begun;         /* only of the side that moves blocks */
-	uint64_t through;       /* received: of both sides, under the lock */
-	uint64_t taken;         /* only of the reader */
-	uint64_t released;      /* of both sides, under the lock */
+	uint64_t count, blocks; /* records, and the number of their blocks */
+	uint64_t begun;         /* only for the side that moves blocks */
+	uint64_t through;       /* received: for both sides, under the lock */
+	uint64_t taken;         /* only for the reader */
+	uint64_t released;      /* for both sides, under the lock */
 	unsigned char *buf;     /* received from shared memory: the peer's window */
 	comm_req *req;          /* [window] */
 } stream;
 
-/* All streams in one direction; the sets of peers (rank_set.h) are of the thread that moves them.
- */
+/* All streams in one direction. The sets of peers (rank_set.h) belong to the thread that moves
+ * blocks. */
 typedef struct direction {
 	stream *s;      /* [peers] */
-	uint64_t *open; /* whose stream has not come to its end */
-	uint64_t *due;  /* of these, where something may have to be done */
+	uint64_t *open; /* peers whose stream has not ended */
+	uint64_t *due;  /* the open ones whose blocks may be able to move */
 } direction;
 
-/* A direction is named by what its thread waits for; some of them are a mask. */
+/* A direction has the name of the news that its thread waits for. MOVE_ make a mask of sides. */
 enum {
 	OUT = NEWS_FREED,
 	IN = NEWS_SENT,
@@ -62,18 +63,17 @@ struct exchange {
 	stream *streams;        /* of all directions */
 	uint64_t *sets;         /* of the directions */
 	comm_req *reqs;         /* of all windows */
-	shared_window *sharing; /* all slots that are sent from */
-	bool messages;          /* to or from some ranks blocks go by messages */
-	unsigned char *own;     /* the block of this rank's own stream; then all slots that are
-				 * received into */
+	shared_window *sharing; /* all slots of blocks to send */
+	bool messages;          /* some peers exchange messages with this rank */
+	unsigned char *own;     /* the block of this rank's own stream; then all slots to receive */
 	pthread_mutex_t lock;
 	pthread_cond_t news; /* the awaited block arrived, or the exchange failed */
-	int awaited;         /* the peer that it is to come from, or none of them; under the lock */
+	int awaited;         /* the peer whose block the reader awaits, or own; under the lock */
 	atomic_int failed;   /* a status, written under the lock */
 	err damage;          /* the first block that came damaged; under the lock */
 	mover mover[2];
-	unsigned running; /* of them */
-	unsigned self;    /* what the main thread has to move itself */
+	unsigned running; /* movers */
+	unsigned self;    /* the sides that the main thread moves itself */
 	exchange_times time;
 };
 
@@ -149,7 +149,7 @@ static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *b
 	return n;
 }
 
-/* Move the stream to peer `to` on by at most one block. */
+/* Send at most one block to peer `to`. */
 static status step_out(exchange *x, int to, bool *moved)
 {
 	stream *o = &x->side[OUT].s[to];
@@ -184,7 +184,7 @@ static status step_out(exchange *x, int to, bool *moved)
 	return rc;
 }
 
-/* Is block k from peer `from` what it should be? */
+/* Check block k from peer `from`, and keep the first damage. */
 static void check_arrived(exchange *x, int from, uint64_t k)
 {
 	const stream *n = &x->side[IN].s[from];
@@ -203,7 +203,7 @@ static void check_arrived(exchange *x, int from, uint64_t k)
 	trace_end(TRACE_RECEIVE, span);
 }
 
-/* Move the stream from peer `from` on: count blocks that came, post receives for free slots. */
+/* Count the blocks that came from peer `from`, and post receives for free slots. */
 static status step_in(exchange *x, int from, bool *moved)
 {
 	stream *n = &x->side[IN].s[from];
@@ -242,8 +242,8 @@ static status step_in(exchange *x, int from, bool *moved)
 	return rc;
 }
 
-/* Those of the peers [from, end) that are due. A stream to a peer that reads the window has ended
- * when all is there: it stays as long as the peer wants it. */
+/* Move blocks of the due peers in [from, end). A stream to a peer that reads the window has ended
+ * when all blocks are in it: the window stays until the peer has read them. */
 static status step_due(exchange *x, unsigned side, int from, int end, bool *moved)
 {
 	const direction *d = &x->side[side];
@@ -256,13 +256,13 @@ static status step_due(exchange *x, unsigned side, int from, int end, bool *move
 		*moved |= here;
 		if ((side == OUT && shared ? s->begun : s->through) == s->blocks)
 			rank_set_remove(d->open, i);
-		if (shared && !here) /* it will tell */
+		if (shared && !here) /* it will report news */
 			rank_set_remove(d->due, i);
 	}
 	return rc;
 }
 
-/* One round over all streams of these directions, each rank starting at the peer behind it. */
+/* Go once over all streams of these directions. Each rank starts at the peer after it. */
 static status step_all(exchange *x, unsigned sides, bool *moved)
 {
 	const peer_list *p = &x->p.peers;
@@ -301,8 +301,8 @@ static void give_up(exchange *x, status rc)
 	shared_window_wake(x->sharing);
 }
 
-/* Move what can be moved now. If that is nothing, rest: messages have to be asked for, other ranks
- * of the host tell. */
+/* Move the blocks that can move now. If none can, rest: nap if messages must be tested, else sleep
+ * until a rank of the host reports news. */
 static status move_some(exchange *x, unsigned sides, unsigned *idle, exchange_times *t)
 {
 	const double t0 = now_s();
@@ -321,7 +321,7 @@ static status move_some(exchange *x, unsigned sides, unsigned *idle, exchange_ti
 	return rc;
 }
 
-/* Moves blocks until all are through. */
+/* Move blocks until all are through. */
 static void move_all(exchange *x, unsigned sides, exchange_times *t)
 {
 	status rc = ST_OK;
@@ -349,7 +349,7 @@ static bool start_thread(exchange *x, unsigned sides, const char *name)
 	return up;
 }
 
-/* Streams to and from ranks of this host are read where they are written. */
+/* Streams to and from ranks of this host are read in the window of the sender. */
 status exchange_start(exchange *x)
 {
 	const peer_list *p = &x->p.peers;
@@ -368,7 +368,7 @@ status exchange_start(exchange *x)
 	x->self = MOVE_OUT | MOVE_IN;
 	if (threads == 1 && start_thread(x, MOVE_OUT | MOVE_IN, "exchange"))
 		x->self = 0;
-	/* what is received is told to the main thread, which must not sleep in the window then */
+	/* the receiver wakes the main thread, which then must not sleep in the window */
 	if (threads == 2 && start_thread(x, MOVE_OUT, "exchange-out"))
 		x->self = start_thread(x, MOVE_IN, "exchange-in") ? 0 : MOVE_IN;
 	return ST_OK;
@@ -463,7 +463,7 @@ void exchange_free(exchange *x)
 		join_threads(x);
 	}
 	if (atomic_load(&x->p.c->broken))
-		return; /* requests that cannot be cancelled still use the windows */
+		return; /* requests, which cannot be cancelled, still use the windows */
 	pthread_cond_destroy(&x->news);
 	pthread_mutex_destroy(&x->lock);
 	shared_window_close(x->sharing);

@@ -1,51 +1,44 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exact multi-way selection. Rank j is in charge of splitter j: each rank tells it how many records
- * it has before two pivots, and samples of those between; from these it takes two nearer pivots,
- * and tells all. The error of p ranks' samples grows as the root of p, and two pivots are as far
- * apart as five times that, so that 4 or 5 rounds do where keys are spread alike over the ranks.
- * Where they are not, a round leaves half of the places or so. A round is two collectives, with
+/* Exact multi-way selection. Rank j is in charge of splitter j. In each round every rank sends it a
+ * bid: how many records it has before two pivots, and samples of the records between. The rank in
+ * charge answers all with two nearer pivots. The error of the samples of p ranks grows as the root
+ * of p, and two pivots are five times that apart. So 4 or 5 rounds suffice if all ranks have
+ * similar keys; otherwise a round leaves about half of the places. A round is two collectives, with
  * some hundred bytes from each rank to each. */
 #include "splitter_search.h"
 #include "base/minmax.h"
-#include "base/splitmix.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* 64 bits are halved in far fewer. */
-enum { MOST_ROUNDS = 1000 };
-
-/* A rank sends so many samples of a splitter, and no more bytes in all. */
-enum { MOST_SAMPLES = 64, SAMPLES_BYTES = 64 << 10 };
+enum {
+	MOST_ROUNDS = 1000,       /* far more than it takes to halve 64 bits */
+	MOST_SAMPLES = 64,        /* of a rank for a splitter */
+	SAMPLES_BYTES = 64 << 10, /* of a rank for all splitters */
+};
 
 static const double MARGIN = 2.5; /* five standard deviations, each at most half a root */
 
-/* What a rank tells of a splitter; then the samples, and room for a seal. */
+/* The bid of a rank for a splitter, with room for a seal at its end. */
 typedef struct bid {
 	uint64_t before[2]; /* records of the rank before the lower pivot, and before the upper */
-	uint64_t count;     /* samples between, none only where there are no records, or */
-	unsigned char items[];
+	uint64_t count;     /* samples between them, 0 only without records; or UNREADABLE */
+	unsigned char items[]; /* the samples */
 } bid;
 
 static const uint64_t UNREADABLE = UINT64_MAX; /* runs on disk could not be read */
 
-/* Where a splitter lies, by the last pivots. */
+/* The place of a splitter, relative to the last pivots. */
 enum verdict { DECIDED, AT_LOWER, AT_UPPER, BEFORE, LEFT, BETWEEN, RIGHT, FAILED };
 
 enum pivots { LOWER = 1, UPPER = 2 };
 
-/* The word of the rank in charge; then two items, and room for a seal. */
+/* The answer of the rank in charge, with room for a seal at its end. */
 typedef struct answer {
 	uint32_t verdict;
-	uint32_t pivots; /* the items that are there: a mask */
-	unsigned char items[];
+	uint32_t pivots;       /* a mask: the items that are set */
+	unsigned char items[]; /* [2] */
 } answer;
-
-/* A sample, and how many records it stands for. */
-typedef struct weighed {
-	const item *it; /* first, for item_order() */
-	double weight;
-} weighed;
 
 /* ------------------------------------------------------------------------------------- memory */
 
@@ -59,13 +52,13 @@ static size_t samples_for(size_t ranks, size_t bytes)
 	return size_max(1, size_min(MOST_SAMPLES, SAMPLES_BYTES / ranks / bytes));
 }
 
-/* Of each of several runs. */
+/* Return the samples from each of several runs. */
 static size_t samples_a_run(const splitter_search *s)
 {
 	return s->r->src ? 1 : size_max(1, s->samples / s->r->count);
 }
 
-/* Ranges are all that there is. */
+/* Allocate all arrays; the ranges are whole runs at first. */
 static status open_memory(splitter_search *s, err *er)
 {
 	const size_t p = (size_t)s->c->size, runs = s->r->count, places = s->count * runs;
@@ -103,11 +96,11 @@ void splitter_search_close(splitter_search *s)
 	*s = (splitter_search){ 0 };
 }
 
-/* --------------------------------------------------------------------------- what a rank tells */
+/* --------------------------------------------------------------------------------------- bids */
 
-/* Several runs: draw samples of each, one from each part, and take some of all, at even distances
- * by weight. Fewer than there is room for, as runs that are many tell no more of a place than the
- * root of their number. */
+/* Draw samples of each of several runs, one from each part, and take some of all of them, at even
+ * distances by weight. Take no more than the root of the number of runs allows: the precision of a
+ * place does not grow faster. */
 static size_t draw_from_runs(const splitter_search *s, const range *cut, uint64_t width,
 			     unsigned char *to)
 {
@@ -137,16 +130,12 @@ static size_t draw_from_runs(const splitter_search *s, const range *cut, uint64_
 	return count;
 }
 
-/* One from each part of the records as they lie, at a random place: a fixed stride would meet
- * periodic inputs in step. */
+/* Draw a record from each part of the records in memory. */
 static size_t draw_as_read(const splitter_search *s, unsigned char *to)
 {
-	const uint64_t n = sorted_total(s->r);
 	uint64_t state = UINT64_C(0x68657473) + s->r->rank;
 	for (size_t i = 0; i < s->samples; i++, to += item_size(s)) {
-		const uint64_t from = sample_place(n, i, s->samples, 0);
-		const uint64_t at =
-			from + splitmix(&state) % (sample_place(n, i + 1, s->samples, 0) - from);
+		const uint64_t at = sample_random_place(sorted_total(s->r), i, s->samples, &state);
 		const entry e = entry_make(record_at(s->as_read, at), &s->r->lay, at);
 		item_of((void *)to, &e, s->as_read);
 	}
@@ -192,21 +181,20 @@ static void make_bids(const splitter_search *s)
 		((bid *)(void *)(s->out + j * s->bid_bytes))->count = UNREADABLE;
 }
 
-/* -------------------------------------------------------------------- the rank that is in charge
- */
+/* -------------------------------------------------------------------------- the rank in charge */
 
-/* All that ranks have told of a splitter. */
+/* The bids of all ranks for a splitter. */
 typedef struct hearing {
 	uint64_t before[2];
 	bool unreadable;
 	size_t n; /* samples, in s->order */
-	bool all; /* they are all records between the pivots */
+	bool all; /* the samples are all records between the pivots */
 	double margin;
 } hearing;
 
-/* The margin is how far a place may be off that is estimated from samples, each for `weight`
- * records of a rank: at most by the sum of one weight a rank, and but for one time in a million by
- * five times the standard deviation, from the sum of their squares. */
+/* Add up the bids. The margin is the error of a place that is estimated from samples, each for
+ * `weight` records of a rank. It is at most the sum of one weight of each rank, and, except once in
+ * a million times, at most five standard deviations, by the sum of the squares of these weights. */
 static hearing hear_all(const splitter_search *s)
 {
 	hearing h = { .all = true };
@@ -234,8 +222,8 @@ static hearing hear_all(const splitter_search *s)
 	return h;
 }
 
-/* The nearest samples on both sides of place t that are off it by the margin. Where there are none,
- * or the last ones were of little use: the sample in the middle of all. */
+/* Choose the nearest samples on both sides of place t, at the distance of the margin. If none
+ * exist, or the last pivots gained little, choose the sample in the middle of all. */
 static void choose(const splitter_search *s, const hearing *h, double t, bool careful,
 		   const item *pivot[2])
 {
@@ -258,8 +246,8 @@ static void choose(const splitter_search *s, const hearing *h, double t, bool ca
 		pivot[0] = pivot[1] = median;
 }
 
-/* Which side of the last pivots does the splitter lie on? Between them: the place itself, or nearer
- * pivots. */
+/* Decide on which side of the last pivots the splitter lies. Between them find the place itself, or
+ * nearer pivots. */
 static enum verdict decide(splitter_search *s, const item *pivot[2])
 {
 	const hearing h = hear_all(s);
@@ -300,8 +288,7 @@ static void make_answer(splitter_search *s)
 	s->decided |= a->verdict <= BEFORE;
 }
 
-/* -------------------------------------------------------------------------- what ranks make of it
- */
+/* ------------------------------------------------------------------------------------- rounds */
 
 /* Narrow the ranges of a splitter to the part that it lies in, and find the new pivots there. */
 static void take_answer(const splitter_search *s, size_t j, const answer *a)
@@ -403,13 +390,13 @@ double splitter_search_left(uint64_t n, size_t p)
 
 /* -------------------------------------------------------------------------- cuts between keys
  *
- * The greatest record before a splitter, over all ranks, has the key that must not go on after it.
- * Rank j is in charge of splitter j: each rank sends it the greatest of its own, and it tells all.
- * Two messages a rank and splitter. */
+ * The greatest record before a splitter, over all ranks, has the key that must end before it. Rank
+ * j is in charge of splitter j: each rank sends it its own greatest record, and it answers all.
+ * This takes two messages per rank and splitter. */
 
-/* What a rank has before a splitter; stride 8 + item_bytes. */
+/* The last record before a splitter; stride 8 + item_bytes. */
 typedef struct last_before {
-	uint64_t any; /* 0: nothing */
+	uint64_t any; /* 0: none */
 	item it;
 } last_before;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Heads of all streams are taken in batches, merged until a batch is used up, and then the records
- * behind them are copied: of the other ranks out of the windows of the exchange, of this one from
- * where they lie. So comparing does not wait for memory, nor copying for comparisons. Each record
- * is copied once here; a block is released when all of it has been copied. */
+/* Heads of all streams are taken in batches and merged until a batch is used up. Then their records
+ * are copied: out of the windows of the exchange, or from their place on this rank. So comparing
+ * does not wait for memory, nor copying for comparisons. Each record is copied once here; a block
+ * is released when all of it has been copied. */
 #include "stream_merge.h"
 #include "base/minmax.h"
 #include "kernel/gather.h"
@@ -11,34 +11,23 @@ enum { PROGRESS_BYTES = 128 << 10 }; /* merged between two looks at the exchange
 
 /* ---------------------------------------------------------------------------------- outgoing
  *
- * Each stream is merged piece by piece, by the thread that wants its records. Memory, in all
- * streams together: entries of about BATCH_RECS records, or a sixteenth of all, twice. */
+ * Each stream is merged piece by piece, by the thread that needs its records. Memory of all streams
+ * together: entries of about BATCH_RECS records, or a sixteenth of all, twice. */
 
 enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256 };
 
 struct stream_out {
 	sorted_reader *from; /* NULL: nothing is sent */
 	sorted_piece p;
-	size_t at; /* records of the piece that are sent already */
+	size_t at; /* records of the piece that are sent */
 };
 
-/* A stream's pieces are merged in two arrays, and may come out twice as long as they should. */
+/* The pieces of a stream are merged in two arrays, and may become twice as long as planned. */
 uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks)
 {
 	const uint64_t two = 2 * sizeof(entry), entry_bytes = 2 * two;
 	return u64_min(BATCH_RECS * entry_bytes, recs * (entry_bytes / BATCH_PART)) +
 	       u64_min(ranks * LEAST_PIECE * entry_bytes, recs * two);
-}
-
-static status open_stream(stream_out *o, mem *m, sorted *of, const uint64_t *lo,
-			  const sorted_use *u, uint64_t *send, err *e)
-{
-	for (size_t k = 0; k < of->count; k++)
-		*send += lo[of->count + k] - lo[k];
-	if (*send == 0)
-		return ST_OK;
-	const status rc = of->ops->open_reader(of, m, lo, lo + of->count, u, &o->from, e);
-	return rc == ST_OK ? sorted_piece_open(&o->p, o->from, m, e) : rc;
 }
 
 status outgoing_open(outgoing *s, mem *m, sorted *of, const uint64_t *cut, size_t size,
@@ -52,8 +41,15 @@ status outgoing_open(outgoing *s, mem *m, sorted *of, const uint64_t *cut, size_
 	s->s = mem_array(m, size, sizeof *s->s, "outgoing streams", e);
 	s->send = mem_array(m, size, sizeof *s->send, "outgoing streams", e);
 	status rc = s->s && s->send ? ST_OK : ST_RESOURCE;
-	for (size_t to = 0; rc == ST_OK && to < size; to++)
-		rc = open_stream(&s->s[to], m, of, cut + to * of->count, &u, &s->send[to], e);
+	for (size_t to = 0; rc == ST_OK && to < size; to++, cut += of->count) {
+		stream_out *o = &s->s[to];
+		for (size_t k = 0; k < of->count; k++)
+			s->send[to] += cut[of->count + k] - cut[k];
+		if (s->send[to])
+			rc = of->ops->open_reader(of, m, cut, cut + of->count, &u, &o->from, e);
+		if (rc == ST_OK && s->send[to])
+			rc = sorted_piece_open(&o->p, o->from, m, e);
+	}
 	return rc;
 }
 
@@ -73,8 +69,8 @@ void outgoing_close(outgoing *s, mem *m)
 	*s = (outgoing){ .size = 0 };
 }
 
-/* Records of the piece at hand that are not sent yet: of the next one, if there are none; 0: the
- * stream has ended. */
+/* Find how many records of the present piece, or of the next one, are not sent; 0 at the end of the
+ * stream. */
 static status next_records(stream_out *o, size_t *n, err *e)
 {
 	status rc = ST_OK;
@@ -135,7 +131,7 @@ void outgoing_fill(void *outgoing_, int to, uint64_t skip, size_t n, unsigned ch
 	(void)skip;
 	if (outgoing_failure(s, NULL) == ST_OK && fill(&s->s[to], n, bytes, buf, &e) == ST_OK)
 		return;
-	for (size_t i = 0; i < n; i++) /* in order behind all that was sent */
+	for (size_t i = 0; i < n; i++) /* in order after all records sent before */
 		key_greatest(&s->lay, buf + i * bytes);
 	keep(s, &e);
 }
@@ -150,7 +146,7 @@ status outgoing_failure(outgoing *s, err *e)
 
 /* ----------------------------------------------------------------------------------- the merge */
 
-/* The next heads of stream i, all of whose earlier records have been copied. */
+/* Take the next heads of stream i, whose earlier records have all been copied. */
 static status refill(stream_merge *g, uint32_t i)
 {
 	merge_stream *s = &g->s[i];
@@ -174,8 +170,8 @@ static status refill(stream_merge *g, uint32_t i)
 	return ST_OK;
 }
 
-/* Two streams, keys within the prefix: without a branch that would be mispredicted. Returns how
- * many went to `to`, until one batch is used up. */
+/* Merge two streams, with keys within the prefix, until a batch is used up; return the number of
+ * heads at `to`. No branch depends on keys, since it would be mispredicted. */
 static size_t merge_two(merge_stream *a, merge_stream *b, head *to)
 {
 	size_t n = 0;
@@ -202,14 +198,14 @@ static size_t take_rest(merge_stream *s, head *to)
 	return n;
 }
 
-/* After copying: what is used up is filled again. */
+/* Fill a batch that is used up, after its records have been copied. */
 static status refill_if_empty(stream_merge *g, uint32_t i)
 {
 	const merge_stream *s = &g->s[i];
 	return s->n && s->at == s->n ? refill(g, i) : ST_OK;
 }
 
-/* Once in PROGRESS_BYTES merged. */
+/* Look at the exchange once in PROGRESS_BYTES. */
 static status progress(stream_merge *g, size_t n, size_t *since)
 {
 	*since += n * g->lay.record_bytes;
@@ -238,7 +234,7 @@ static status merge_pair(stream_merge *g)
 	return rc;
 }
 
-/* Any number of streams, until the winner's batch is used up: whose it was. */
+/* Merge any number of streams until the batch of one, *emptied, is used up. */
 static size_t merge_many(stream_merge *g, head *to, uint32_t *emptied)
 {
 	for (size_t n = 0;;) {

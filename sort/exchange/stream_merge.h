@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank sends: for each destination its part of the runs, as one sorted stream. And the merge
- * behind the exchange: streams of the other ranks as they arrive, and this rank's own records from
- * where they lie. */
+/* The ends of the exchange. A rank sends each destination its part of the runs as one sorted
+ * stream. It merges the streams of the other ranks as they arrive with its own records, which stay
+ * in place. */
 #ifndef HETSORT_EXCHANGE_STREAM_MERGE_H
 #define HETSORT_EXCHANGE_STREAM_MERGE_H
 
@@ -16,37 +16,37 @@ typedef struct outgoing {
 	stream_out *s;  /* [size] */
 	uint64_t *send; /* [size] records for each rank */
 	pthread_mutex_t lock;
-	err e; /* the first failure to read; after it records of the largest key are sent */
+	err e; /* the first failure to read, after which records of the largest key are sent */
 } outgoing;
 
-/* outgoing_open - streams to `size` ranks; rank d gets of run k the places from cut[d * runs + k]
- * to cut[(d + 1) * runs + k]. Each stream from disk reads ahead up to ahead_bytes. Close it after a
- * failure too. */
+/* outgoing_open - open streams to `size` ranks. Rank d gets the places cut[d * runs + k] to
+ * cut[(d + 1) * runs + k] of run k. Each stream from disk reads ahead up to ahead_bytes. Close them
+ * after a failure, too. */
 status outgoing_open(outgoing *s, mem *m, sorted *of, const uint64_t *cut, size_t size,
 		     uint64_t ahead_bytes, err *e);
 
-/* outgoing_fill - an exchange_fill: the next n records of the stream to rank `to`. After a
+/* outgoing_fill - copy the next n records of the stream to rank `to`, as an exchange_fill. After a
  * failure, which is kept, records are made up, because the peers wait for them. */
 void outgoing_fill(void *s, int to, uint64_t skip, size_t n, unsigned char *buf);
 
-/* outgoing_heads - the next heads of the stream to rank `to`, at most `most`, none where it has
- * ended; instead of outgoing_fill. They tell of stream `place`. Their records stay where they are
- * until the next call. */
+/* outgoing_heads - make up to `most` next heads of the stream to rank `to`, instead of
+ * outgoing_fill, and return their number, 0 at its end. They have the number `place` of the stream.
+ * Their records stay in place until the next call. */
 uint32_t outgoing_heads(outgoing *s, int to, uint32_t place, head *h, uint32_t most);
 
-/* outgoing_failure - has anything sent been made up? */
+/* outgoing_failure - fail if any records sent were made up. */
 status outgoing_failure(outgoing *s, err *e);
 
 void outgoing_close(outgoing *s, mem *m);
 
-/* outgoing_most_bytes - an upper bound of what outgoing_open allocates for `recs` records to
- * `ranks` ranks, in addition to ahead_bytes for each and some hundred bytes for each and for each
- * of its runs on disk. */
+/* outgoing_most_bytes - return the most memory that outgoing_open allocates for `recs` records. Not
+ * counted are ahead_bytes and some hundred bytes for each rank, and for each of its runs on disk.
+ */
 uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks);
 
 enum { MERGE_BATCH = 64, LEAST_MERGE_BATCH = 4, MERGE_HEADS = 64 * MERGE_BATCH };
 
-/* stream_merge_batch - heads taken of a stream at once: of many streams, few. */
+/* stream_merge_batch - return how many heads of a stream are taken at once: few of many streams. */
 static inline uint32_t stream_merge_batch(uint32_t streams)
 {
 	const uint32_t each = MERGE_HEADS / streams;
@@ -55,8 +55,8 @@ static inline uint32_t stream_merge_batch(uint32_t streams)
 					  : LEAST_MERGE_BATCH;
 }
 
-/* A stream: heads of its next records, and what its current block has behind them. This rank's own
- * has no block. */
+/* A stream: heads of its next records, and the rest of its current block. The stream of this rank
+ * has no blocks. */
 typedef struct merge_stream {
 	head *h;        /* [stream_merge_batch] */
 	uint32_t at, n; /* heads [at, n) are left; at == n after a refill: the stream has ended */
@@ -66,13 +66,12 @@ typedef struct merge_stream {
 
 typedef struct stream_merge {
 	exchange *x;
-	outgoing *out;          /* of this rank, which is */
-	int own;                /* peer `own` of the exchange, */
-	uint32_t own_place, k;  /* and number own_place of all streams; how many these are */
+	outgoing *out;          /* of this rank, */
+	int own;                /* which is this peer of the exchange */
+	uint32_t own_place, k;  /* and has this place among the k streams */
 	const int32_t *rank_at; /* [k] the rank of each place; NULL: as they are numbered */
 	layout lay;
-	/* n records, which follow all before, to where they go */
-	void (*put)(void *to, const head *h, size_t n);
+	void (*put)(void *to, const head *h, size_t n); /* take the next n records */
 	void *to;
 	/* set by stream_merge_open */
 	mem *m;
@@ -81,20 +80,18 @@ typedef struct stream_merge {
 	loser_tree t;
 } stream_merge;
 
-/* stream_merge_heads - of so many streams: two each for the tree, and their batches. */
+/* stream_merge_heads - return the number of heads: two per stream for the tree, and the batches. */
 static inline size_t stream_merge_heads(uint32_t streams)
 {
 	return (size_t)streams * (2 + stream_merge_batch(streams));
 }
 
-/* stream_merge_open - allocate what g->k streams need; the other fields are used later. Close it
- * after a failure too. */
+/* stream_merge_open - allocate the memory for g->k streams; the other fields are used later. Close
+ * it after a failure, too. */
 status stream_merge_open(stream_merge *g, mem *m, err *e);
 void stream_merge_close(stream_merge *g);
 
-/* stream_merge_run - read all streams to their end. Equal keys leave in the order of the ranks'
- * places.
- */
+/* stream_merge_run - read all streams to their end. Equal keys keep the order of the places. */
 status stream_merge_run(stream_merge *g);
 
 #endif

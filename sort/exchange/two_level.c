@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who sends what to whom in both steps. The records of a group are taken in the order of (source,
- * rank that is to have them, place), in which each source's for each rank, a cell, lie together;
- * its members divide that order as their shares lie in it, and cells stay whole. So a member gets
- * as much as it is to write, and half a cell at each end, whatever the keys are. What a rank has to
- * know for this it is told in four calls of all to all, of 8 or 16 bytes for each rank. Memory: 64
- * bytes a rank meanwhile. */
+/* The plan of both steps. The records of a group have the order (source, destination, place), in
+ * which the records of a source for a destination, a cell, are together. The members of the group
+ * divide that order by their shares, and cells stay whole. So for any keys a member gets as many
+ * records as it will write, plus or minus half a cell at each end. Planning takes four calls of all
+ * to all, with 8 or 16 bytes for each rank, and 64 bytes of memory per rank. */
 #include "two_level.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
@@ -12,13 +11,13 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Seconds to pass a message, both sides together, with what it takes to look out for it: where all
- * ranks are threads of a process, many more than processors, that is mostly waking them; else it is
- * a guess, and a byte takes a link of 10 Gbit/s as well. And how many calls of all ranks it takes
- * to plan, in each of which a rank waits for the last. */
+/* Seconds to pass a message, on both sides together, including the tests for it. If all ranks are
+ * threads of a process, many more than processors, this is mostly waking them. Otherwise it is a
+ * guess, and each byte also takes time on a link of 10 Gbit/s. CALLS is the number of collectives
+ * for the plan, in each of which a rank waits for the last. */
 static const double INSIDE_MESSAGE_S = 20e-6, MESSAGE_S = 10e-6, LINK_BYTE_S = 0.8e-9, CALLS = 8;
 
-/* How many groups so many ranks are, and the first rank of group k. */
+/* Return the number of groups. */
 static int groups_of(int ranks)
 {
 	return (int)lround(sqrt((double)ranks));
@@ -43,7 +42,7 @@ double two_level_saves_s(const two_level_load *l)
 	return (direct - two) * message_s - l->recs_bytes * byte_s;
 }
 
-/* Where the records of this rank for one other lie in the order of the group. */
+/* The place of the records of this rank for another one in the order of the group. */
 typedef struct cell {
 	uint64_t start, count;
 } cell;
@@ -57,17 +56,17 @@ typedef struct planning {
 	mem *m;
 	const two_level_query *q;
 	err *e;
-	cell *cell, *cells;       /* [size] of this rank, of the sources of its records */
-	step_counts *said, *told; /* [size] in the room of cell and cells */
+	cell *cell, *cells;       /* [size] of this rank, and of the sources of its records */
+	step_counts *said, *told; /* [size] sent and received, in the memory of cell and cells */
 	uint64_t *word, *heard;   /* [size] */
 	int *group;               /* [size] of each rank */
 	int *member; /* [size] that gets what this rank has for that one; -1: nothing */
 } planning;
 
-_Static_assert(sizeof(cell) == sizeof(step_counts), "they share their room");
+_Static_assert(sizeof(cell) == sizeof(step_counts), "they share their memory");
 
-/* All arrays, from g->cell on. */
-static status room_for(planning *g)
+/* Allocate all arrays, from g->cell on. */
+static status allocate(planning *g)
 {
 	const int size = g->c->size;
 	const size_t p = (size_t)size;
@@ -103,8 +102,8 @@ static status disagree(const planning *g)
 	return err_set(g->e, ST_PEER, "the ranks announce other records than they are to send");
 }
 
-/* The first rank of each group is told what each source has for it, and tells each how much of that
- * is of the sources before it: word[first of a group]. */
+/* Find how many records the sources before this rank have for each group: word[first of a group].
+ * Each source sends its number to the first rank of the group, which adds them up. */
 static status find_places(planning *g)
 {
 	comm *c = g->c;
@@ -125,7 +124,7 @@ static status find_places(planning *g)
 	return rc == ST_OK ? comm_alltoall(c, g->heard, g->word, sizeof *g->word) : rc;
 }
 
-/* The member of a rank's group that gets a cell in the first step. */
+/* Return the member of a rank's group that gets a cell in the first step. */
 static int member_for(const planning *g, int rank, const cell *x)
 {
 	const uint64_t middle = x->start + x->count / 2;
@@ -137,8 +136,8 @@ static int member_for(const planning *g, int rank, const cell *x)
 	return (int)b.lo;
 }
 
-/* Each rank is told where what it is to have lies. */
-static status tell_cells(planning *g)
+/* Send each rank the places of the records that it will write. */
+static status send_cells(planning *g)
 {
 	const comm *c = g->c;
 	uint64_t at = 0, sum = 0;
@@ -156,8 +155,7 @@ static status tell_cells(planning *g)
 	return comm_agree(g->c, rc == ST_OK && !sound ? disagree(g) : rc);
 }
 
-/* What was told of a step, as a list of peers: those to whom or from whom something comes, and this
- * rank. */
+/* Make the list of peers of a step: this rank and all that it sends to or receives from. */
 static status make_flow(const planning *g, bool second, peer_flow *f)
 {
 	const comm *c = g->c;
@@ -186,7 +184,7 @@ static status make_flow(const planning *g, bool second, peer_flow *f)
 	return ST_OK;
 }
 
-/* Find the lists of peers, and first[i]: from which rank on is what peer i gets? */
+/* Make the lists of peers, and first[i], the first rank whose records peer i gets. */
 static status make_steps(const planning *g, two_level *t)
 {
 	const peer_list *p = &t->step[0].peers;
@@ -202,8 +200,8 @@ static status make_steps(const planning *g, two_level *t)
 	return ST_OK;
 }
 
-/* Each rank tells the others what it sends them first, and what it wants of them then. */
-static status tell_steps(planning *g, two_level *t)
+/* Send each rank how much it gets from this one first, and how much this one gets from it then. */
+static status send_steps(planning *g, two_level *t)
 {
 	comm *c = g->c;
 	bool sound = true;
@@ -220,7 +218,7 @@ static status tell_steps(planning *g, two_level *t)
 		if (g->cells[i].count)
 			g->heard[member_for(g, c->rank, &g->cells[i])] += g->cells[i].count;
 	}
-	for (int i = 0; i < c->size; i++) /* cells are done with */
+	for (int i = 0; i < c->size; i++) /* cells are not used any more */
 		g->said[i] = (step_counts){ g->word[i], g->heard[i] };
 	status rc = comm_alltoall(c, g->said, g->told, sizeof *g->said);
 	for (int i = 0; rc == ST_OK && i < c->size; i++) {
@@ -247,17 +245,17 @@ status two_level_plan(two_level *t, comm *c, mem *m, const two_level_query *q, e
 	for (int i = 0; i < c->size; i++)
 		mine += q->send[i] > 0;
 	status rc = comm_reduce(c, mine, add, &all);
-	/* of keys that are nearly in order each rank sends to few: the model counts on more */
+	/* if keys are nearly in order, each rank sends to fewer ranks than the model expects */
 	const uint64_t few = (uint64_t)c->size * (uint64_t)two_level_most_peers(c->size);
 	if (rc != ST_OK || (!q->asked && all <= few))
 		return rc;
-	rc = comm_agree(c, room_for(&g));
+	rc = comm_agree(c, allocate(&g));
 	if (rc == ST_OK)
 		rc = find_places(&g);
 	if (rc == ST_OK)
-		rc = tell_cells(&g);
+		rc = send_cells(&g);
 	if (rc == ST_OK)
-		rc = tell_steps(&g, t);
+		rc = send_steps(&g, t);
 	if (rc == ST_OK) { /* the most peers that any rank has, if there is room on all of them */
 		const int n = t->step[0].peers.count, k = t->step[1].peers.count;
 		mine = t->recs <= q->room_recs ? (uint64_t)(n > k ? n : k) : UINT64_MAX;
