@@ -25,23 +25,18 @@ enum {
 	ROWS_AT_A_TIME = 32
 };
 
-/* The part of a rank in the present collective. */
-typedef struct shown {
-	const comm_call *call;
-	actor *who;
-} shown;
-
 typedef struct sim_rank {
 	comm c; /* first, so that a comm is a sim_rank */
-	rank_main *fn;
-	void *arg;
 	status rc;
+	const comm_call *call; /* in the present collective, */
+	actor *who;            /* and the actor that waits for it */
 } sim_rank;
 
 static struct {
 	const platform *p;
-	sim_rank *rank;    /* [p->hosts] */
-	shown *board;      /* [p->hosts] */
+	sim_rank *rank; /* [p->hosts] */
+	rank_main *fn;  /* is run by each, with */
+	void *arg;
 	comm_mailbox *box; /* [p->hosts][buckets] blocks, by sender and tag */
 	size_t buckets;
 	char *room;
@@ -93,13 +88,13 @@ static double collective_s(enum comm_kind kind, double bytes)
 
 static void take_from(int i, int to, size_t bytes, size_t at)
 {
-	comm_copy((char *)net.board[to].call->recv + (size_t)i * bytes,
-		  (const char *)net.board[i].call->send + at * bytes, bytes);
+	comm_copy((char *)net.rank[to].call->recv + (size_t)i * bytes,
+		  (const char *)net.rank[i].call->send + at * bytes, bytes);
 }
 
 static void move_all(const comm *c, const comm_call *k)
 {
-	const comm_call *root = net.board[k->root].call;
+	const comm_call *root = net.rank[k->root].call;
 	const int p = net.p->hosts;
 	if (k->kind == COMM_ALLTOALL) {
 		/* few rows at a time, so that the rest of a line of the cache is used soon */
@@ -116,9 +111,9 @@ static void move_all(const comm *c, const comm_call *k)
 		comm_decide(c, root);
 	for (int to = 0; to < p; to++) {
 		if (k->kind == COMM_BCAST)
-			comm_copy(net.board[to].call->recv, root->recv, k->bytes);
+			comm_copy(net.rank[to].call->recv, root->recv, k->bytes);
 		if (k->kind == COMM_MEET)
-			comm_copy(net.board[to].call->answer, root->answer, k->bytes);
+			comm_copy(net.rank[to].call->answer, root->answer, k->bytes);
 	}
 }
 
@@ -135,13 +130,14 @@ static void end_collective(void *unused)
 			return;
 		}
 	for (int i = 0; i < net.p->hosts; i++)
-		actor_wake(net.board[i].who, engine_now_s());
+		actor_wake(net.rank[i].who, engine_now_s());
 }
 
 static status sim_collective(comm *c, const comm_call *k)
 {
 	actor_pay();
-	net.board[c->rank] = (shown){ k, actor_self() };
+	net.rank[c->rank].call = k;
+	net.rank[c->rank].who = actor_self();
 	if (++net.arrived == net.p->hosts) {
 		const double s = collective_s(k->kind, (double)k->bytes), p = net.p->hosts;
 		const bool to_all = k->kind == COMM_ALLGATHER || k->kind == COMM_ALLTOALL;
@@ -174,7 +170,7 @@ static void come_through(void *req)
 	comm_req *r = req;
 	const int rank = (int)(r->handle[1] >> 32), peer = (int)(uint32_t)r->handle[1];
 	if (r->tag != TAG_HEARTBEAT)
-		polling_through(rank, r, peer);
+		polling_note(rank, r, peer, -1);
 	atomic_store(&r->complete, true);
 	host_news(engine_host(rank));
 }
@@ -207,7 +203,7 @@ static status sim_start(comm *c, comm_req *req)
 	const double now_s = engine_now_s();
 	memcpy(&req->handle[0], &now_s, sizeof now_s);
 	if (req->tag != TAG_HEARTBEAT)
-		polling_started(c->rank, req, req->peer);
+		polling_note(c->rank, req, req->peer, 1);
 	req->peer = from;
 	const size_t k = ((size_t)from + (size_t)req->tag * 7) & (net.buckets - 1);
 	comm_req *other = comm_pair(&net.box[(size_t)to * net.buckets + k], req);
@@ -249,29 +245,8 @@ void comm_sim_at_end(void (*fn)(int code))
 static void *live(void *rank_)
 {
 	sim_rank *r = rank_;
-	r->rc = r->fn(&r->c, r->arg);
+	r->rc = net.fn(&r->c, net.arg);
 	return NULL;
-}
-
-static status start_rank(int i, size_t max_msg, rank_main *fn, void *arg, err *e)
-{
-	sim_rank *r = &net.rank[i];
-	r->fn = fn;
-	r->arg = arg;
-	r->c = (comm){ .ops = &sim_ops,
-		       .rank = i,
-		       .size = net.p->hosts,
-		       .max_msg = max_msg,
-		       .processes = net.p->hosts,
-		       .process_first = i,
-		       .process_ranks = 1,
-		       .threads_allowed = true,
-		       .kind = "simulation" };
-	comm_give_room(&r->c, net.room + (size_t)i * comm_room_bytes(net.p->hosts));
-	snprintf(r->c.host, sizeof r->c.host, "h%d", i);
-	return actor_start(engine_host(i), live, r)
-		       ? ST_OK
-		       : err_set(e, ST_RESOURCE, "no memory for rank %d", i);
 }
 
 /* The ranks of the process are the hosts. An emulation calls this again on each host, whose ranks
@@ -283,23 +258,38 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 		return __real_comm_local_run(size, max_msg, fn, arg, e);
 	}
 	net.p = engine_platform();
+	net.fn = fn;
+	net.arg = arg;
 	const size_t p = (size_t)net.p->hosts;
 	if (size != 1 && size != net.p->hosts)
 		return err_set(e, ST_REFUSED, "--ranks is %d, but the platform has %d host%s", size,
 			       net.p->hosts, plural((uint64_t)net.p->hosts));
 	net.rank = calloc(p, sizeof *net.rank);
-	net.board = calloc(p, sizeof *net.board);
 	net.room = calloc(p, comm_room_bytes(net.p->hosts));
 	for (net.buckets = LEAST_BUCKETS; net.buckets < p / 2;)
 		net.buckets *= 2;
 	net.box = calloc(p * net.buckets, sizeof *net.box);
-	status rc = net.rank && net.board && net.room && net.box
+	status rc = net.rank && net.room && net.box
 			    ? ST_OK
 			    : err_set(e, ST_RESOURCE, "no memory for the ranks, %zu of them", p);
 	if (rc == ST_OK)
 		rc = polling_open(net.p->hosts, net.p->rates.test_s, e);
-	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++)
-		rc = start_rank(i, max_msg, fn, arg, e);
+	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++) {
+		sim_rank *r = &net.rank[i];
+		r->c = (comm){ .ops = &sim_ops,
+			       .rank = i,
+			       .size = net.p->hosts,
+			       .max_msg = max_msg,
+			       .processes = net.p->hosts,
+			       .process_first = i,
+			       .process_ranks = 1,
+			       .threads_allowed = true,
+			       .kind = "simulation" };
+		comm_give_room(&r->c, net.room + (size_t)i * comm_room_bytes(net.p->hosts));
+		snprintf(r->c.host, sizeof r->c.host, "h%d", i);
+		if (!actor_start(engine_host(i), live, r))
+			rc = err_set(e, ST_RESOURCE, "no memory for rank %d", i);
+	}
 	if (rc == ST_OK && engine_run() > 0) {
 		unfinished_give_up();
 		rc = err_set(e, ST_PEER,
@@ -310,7 +300,6 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++)
 		rc = net.rank[i].rc;
 	free(net.rank);
-	free(net.board);
 	free(net.room);
 	free(net.box);
 	polling_close();

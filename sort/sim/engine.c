@@ -151,24 +151,19 @@ static void live(void)
 	leave(a);
 }
 
-static void begin(actor *a)
+static void enter(actor *a)
 {
 	ucontext_t there;
+	if (_setjmp(loop.at))
+		return;
+	if (a->begun)
+		_longjmp(a->at, 1);
 	a->begun = true;
 	getcontext(&there);
 	there.uc_stack.ss_sp = a->stack + GUARD_BYTES;
 	there.uc_stack.ss_size = STACK_BYTES - GUARD_BYTES;
 	makecontext(&there, live, 0);
 	swapcontext(&loop.first, &there);
-}
-
-static void enter(actor *a)
-{
-	if (_setjmp(loop.at))
-		return;
-	if (a->begun)
-		_longjmp(a->at, 1);
-	begin(a);
 }
 
 /* ------------------------------------------------------------------------------------ actors */

@@ -57,14 +57,6 @@ static void heap_replace(event e)
 	all.heap[i] = e;
 }
 
-static event heap_take(void)
-{
-	const event first = all.heap[0], last = all.heap[--all.n];
-	if (all.n)
-		heap_replace(last);
-	return first;
-}
-
 /* ------------------------------------------------------------------------------------- lanes */
 
 /* Mark an entry of the heap that stands for a lane, at the place of its first event. */
@@ -77,17 +69,6 @@ static event standing_in(lane *l)
 {
 	const lane_event *e = &l->ring[l->at];
 	return (event){ e->at_s, e->number, 0, stand_in, l };
-}
-
-static event lane_take(lane *l)
-{
-	const lane_event e = l->ring[l->at];
-	l->at = (l->at + 1) & (l->room - 1);
-	if (--l->n)
-		heap_replace(standing_in(l));
-	else
-		(void)heap_take();
-	return (event){ e.at_s, e.number, 0, l->fn, e.arg };
 }
 
 void events_add_in(lane *l, double at_s, void *arg)
@@ -127,14 +108,24 @@ void events_add(event e, double now_s)
 /* The heap has the older events of the present time. */
 bool events_next(event *e)
 {
-	if (all.at < all.now_n && (all.n == 0 || before(&all.now[all.at], &all.heap[0])))
+	if (all.at < all.now_n && (all.n == 0 || before(&all.now[all.at], &all.heap[0]))) {
 		*e = all.now[all.at++];
-	else if (all.n == 0)
+		return true;
+	}
+	if (all.n == 0)
 		return false;
-	else if (all.heap[0].fn == stand_in)
-		*e = lane_take(all.heap[0].arg);
-	else
-		*e = heap_take();
+	*e = all.heap[0];
+	lane *l = e->fn == stand_in ? e->arg : NULL;
+	if (l) {
+		const lane_event first = l->ring[l->at];
+		*e = (event){ first.at_s, first.number, 0, l->fn, first.arg };
+		l->at = (l->at + 1) & (l->room - 1);
+		l->n--;
+	}
+	if (l && l->n)
+		heap_replace(standing_in(l));
+	else if (--all.n)
+		heap_replace(all.heap[all.n]);
 	return true;
 }
 

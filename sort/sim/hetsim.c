@@ -20,7 +20,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 static const double CALIBRATE_S = 1;
 enum { STREAMS = 16 }; /* of the merge that is measured */
@@ -52,58 +51,42 @@ static double makespan(void)
 	return s;
 }
 
-/* The percentages of time in which processors, disk, link out and link in of a host were used. */
 enum { USES = 4 };
 
-typedef struct use {
-	double of[USES];
-} use;
-
-static use use_of(const host *h, double makespan_s)
+/* Find the percentages of time in which processors, disk, link out and link in were used. */
+static void find_use(const host *h, double makespan_s, double use[USES])
 {
 	const double s = makespan_s > 0 ? makespan_s : INFINITY;
-	return (use){ { 100 * h->busy_s / (s * h->is.cores), 100 * h->disk_s / s,
-			100 * h->out_s / s, 100 * h->in_s / s } };
+	use[0] = 100 * h->busy_s / (s * h->is.cores);
+	use[1] = 100 * h->disk_s / s;
+	use[2] = 100 * h->out_s / s;
+	use[3] = 100 * h->in_s / s;
 }
 
-static void write_use(FILE *f, const char *name, const use *u)
+static void write_use(FILE *f, const char *name, const double use[USES])
 {
-	fprintf(f, "%-9s %12.1f %12.1f %13.1f %14.1f\n", name, u->of[0], u->of[1], u->of[2],
-		u->of[3]);
+	fprintf(f, "%-9s %12.1f %12.1f %13.1f %14.1f\n", name, use[0], use[1], use[2], use[3]);
 }
 
 static void write_hosts(FILE *f, double makespan_s)
 {
-	const int hosts = sim.p.hosts;
-	use mean = { { 0 } }, most = mean;
+	double mean[USES] = { 0 }, most[USES] = { 0 };
 	fprintf(f, "%-9s %12s %12s %13s %14s\n", "in use, %", "processors", "disk", "link out",
 		"link in");
-	for (int i = 0; i < hosts; i++) {
+	for (int i = 0; i < sim.p.hosts; i++) {
 		char name[16];
-		const use u = use_of(engine_host(i), makespan_s);
+		double use[USES];
+		find_use(engine_host(i), makespan_s, use);
 		for (int k = 0; k < USES; k++) {
-			mean.of[k] += u.of[k] / hosts;
-			most.of[k] = fmax(most.of[k], u.of[k]);
+			mean[k] += use[k] / sim.p.hosts;
+			most[k] = fmax(most[k], use[k]);
 		}
 		snprintf(name, sizeof name, "h%d", i);
 		if (sim.hosts)
-			write_use(f, name, &u);
+			write_use(f, name, use);
 	}
-	write_use(f, "mean", &mean);
-	write_use(f, "most", &most);
-}
-
-/* Scale the memory as if all of it were records. */
-static void write_memory(FILE *f)
-{
-	const double scaled = (double)sim.mem_bytes * sim.scale;
-	double least = INFINITY;
-	for (int i = 0; i < sim.p.hosts; i++)
-		least = fmin(least, (double)sim.p.host[i].mem_bytes);
-	fprintf(f, "memory of a rank %" PRIu64 " bytes, scaled %.0f%s; longest wait %.6f s\n",
-		sim.mem_bytes, scaled,
-		scaled > least ? " (more than a host has: a real rank would use its disk)" : "",
-		sim.wait_s);
+	write_use(f, "mean", mean);
+	write_use(f, "most", most);
 }
 
 /* Equal simulations have equal reports. A job that was refused has a sentence only, one that failed
@@ -111,7 +94,9 @@ static void write_memory(FILE *f)
 static void write_text(FILE *f)
 {
 	const double makespan_s = makespan(), records = (double)sim.records * sim.scale;
+	const double memory = (double)sim.mem_bytes * sim.scale; /* as if all of it were records */
 	const sim_rates *r = &sim.p.rates;
+	double least = INFINITY; /* memory of a host */
 	const scale_windows *w = scale_last_windows();
 	fputs(ROLE_SIM_REPORT_MARK, f);
 	if (sim.status == ST_REFUSED) {
@@ -133,7 +118,12 @@ static void write_text(FILE *f)
 		events_count());
 	if (!sim.known)
 		return;
-	write_memory(f);
+	for (int i = 0; i < sim.p.hosts; i++)
+		least = fmin(least, (double)sim.p.host[i].mem_bytes);
+	fprintf(f, "memory of a rank %" PRIu64 " bytes, scaled %.0f%s; longest wait %.6f s\n",
+		sim.mem_bytes, memory,
+		memory > least ? " (more than a host has: a real rank would use its disk)" : "",
+		sim.wait_s);
 	fprintf(f, "blocks of %.0f bytes, %u in a window%s\n", w->block_bytes, w->blocks,
 		w->coarse ? " (a record stands for more: a smaller --scale is more exact)" : "");
 	fprintf(f, "%-9s %12s %12s %13s %14s %12s %15s\n", "phase", "seconds", "collectives",
@@ -147,40 +137,11 @@ static void write_text(FILE *f)
 	write_hosts(f, makespan_s);
 }
 
-static json_t *phases_json(void)
-{
-	json_t *all = json_object();
-	for (int k = 0; k < PHASES; k++) {
-		const comm_traffic *t = comm_sim_traffic((phase)k);
-		json_object_set_new(
-			all, phase_name((phase)k),
-			json_pack("{s:f, s:I, s:f, s:f, s:I, s:f}", "seconds", sim.phase_s[k],
-				  "collectives", (json_int_t)t->collectives, "collective_seconds",
-				  t->collective_s, "collective_bytes", t->collective_bytes,
-				  "messages", (json_int_t)t->blocks, "message_bytes",
-				  t->block_bytes));
-	}
-	return all;
-}
-
-static json_t *hosts_json(double makespan_s)
-{
-	static const char *const name[USES] = { "processors_percent", "disk_percent",
-						"link_out_percent", "link_in_percent" };
-	json_t *all = json_array();
-	for (int i = 0; i < sim.p.hosts; i++) {
-		const use u = use_of(engine_host(i), makespan_s);
-		json_t *one = json_object();
-		for (int k = 0; k < USES; k++)
-			json_object_set_new(one, name[k], json_real(u.of[k]));
-		json_array_append_new(all, one);
-	}
-	return all;
-}
-
 /* Return false without memory, or if f cannot be written. */
 static bool write_json(FILE *f)
 {
+	static const char *const name[USES] = { "processors_percent", "disk_percent",
+						"link_out_percent", "link_in_percent" };
 	const double makespan_s = makespan();
 	const scale_windows *w = scale_last_windows();
 	json_t *doc = json_pack("{s:s, s:i, s:i, s:i, s:f, s:I, s:f, s:f, s:I}", "format",
@@ -188,18 +149,39 @@ static bool write_json(FILE *f)
 				sim.p.hosts, "scale", sim.scale, "records", (json_int_t)sim.records,
 				"simulated_records", (double)sim.records * sim.scale, "makespan_s",
 				makespan_s, "events", (json_int_t)events_count());
-	json_t *known = sim.known
-				? json_pack("{s:I, s:f, s:f, s:I, s:o}", "rank_memory_bytes",
-					    (json_int_t)sim.mem_bytes, "longest_wait_s", sim.wait_s,
-					    "block_bytes", w->block_bytes, "window_blocks",
-					    (json_int_t)w->blocks, "phases", phases_json())
-				: json_object();
-	bool made = doc && known && json_object_update(doc, known) == 0;
-	if (made && sim.known && sim.hosts)
-		made = json_object_set_new(doc, "use", hosts_json(makespan_s)) == 0;
+	bool made = doc != NULL;
+	if (made && sim.known) {
+		json_t *phases = json_object();
+		for (int k = 0; k < PHASES; k++) {
+			const comm_traffic *t = comm_sim_traffic((phase)k);
+			json_t *one = json_pack(
+				"{s:f, s:I, s:f, s:f, s:I, s:f}", "seconds", sim.phase_s[k],
+				"collectives", (json_int_t)t->collectives, "collective_seconds",
+				t->collective_s, "collective_bytes", t->collective_bytes,
+				"messages", (json_int_t)t->blocks, "message_bytes", t->block_bytes);
+			json_object_set_new(phases, phase_name((phase)k), one);
+		}
+		json_t *known = json_pack("{s:I, s:f, s:f, s:I, s:o}", "rank_memory_bytes",
+					  (json_int_t)sim.mem_bytes, "longest_wait_s", sim.wait_s,
+					  "block_bytes", w->block_bytes, "window_blocks",
+					  (json_int_t)w->blocks, "phases", phases);
+		made = json_object_update(doc, known) == 0;
+		json_decref(known);
+	}
+	if (made && sim.known && sim.hosts) {
+		json_t *hosts = json_array();
+		for (int i = 0; i < sim.p.hosts; i++) {
+			double use[USES];
+			find_use(engine_host(i), makespan_s, use);
+			json_t *one = json_object();
+			for (int k = 0; k < USES; k++)
+				json_object_set_new(one, name[k], json_real(use[k]));
+			json_array_append_new(hosts, one);
+		}
+		made = json_object_set_new(doc, "use", hosts) == 0;
+	}
 	made = made && json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 &&
 	       fputc('\n', f) != EOF;
-	json_decref(known);
 	json_decref(doc);
 	return made;
 }

@@ -37,21 +37,6 @@ typedef struct flight {
 
 static flight *spare;
 
-static flight *new_flight(void)
-{
-	if (!spare) {
-		flight *f = malloc(FLIGHTS * sizeof *f);
-		for (size_t i = 0; f && i < FLIGHTS; i++) {
-			f[i].next = spare;
-			spare = &f[i];
-		}
-	}
-	flight *f = spare;
-	if (f)
-		spare = f->next;
-	return f;
-}
-
 static void release(flight *f)
 {
 	if (--f->held > 0)
@@ -125,9 +110,17 @@ static void depart(void *flight_)
 
 status network_send(const delivery *d, double at_s)
 {
-	flight *f = new_flight();
+	if (!spare) {
+		flight *more = malloc(FLIGHTS * sizeof *more);
+		for (size_t i = 0; more && i < FLIGHTS; i++) {
+			more[i].next = spare;
+			spare = &more[i];
+		}
+	}
+	flight *f = spare;
 	if (!f)
 		return ST_RESOURCE;
+	spare = f->next;
 	f->d = *d;
 	f->held = 1;
 	d->from->departing.fn = depart;

@@ -244,34 +244,28 @@ status platform_parse(platform *p, const char *text, const char *name, err *e)
 	return rc;
 }
 
-static status read_text(int fd, char *text, const char *path, err *e)
-{
-	size_t at = 0;
-	ssize_t n;
-	while ((n = read(fd, text + at, MOST_FILE_BYTES - at)) > 0)
-		at += (size_t)n;
-	text[at] = '\0';
-	if (n < 0)
-		return err_sys(e, errno, "cannot read %s", quoted(path));
-	if (at == MOST_FILE_BYTES || strlen(text) != at)
-		return err_set(e, ST_REFUSED, "%s is no text of a platform", quoted(path));
-	return ST_OK;
-}
-
 status platform_load(platform *p, const char *path, err *e)
 {
 	*p = (platform){ .hosts = 0 };
 	char *text = malloc(MOST_FILE_BYTES + 1);
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t at = 0;
+	ssize_t n = 0;
 	status rc = ST_OK;
 	if (fd < 0)
 		rc = err_refuse(e, errno, "cannot open %s", quoted(path));
 	else if (!text)
 		rc = err_set(e, ST_RESOURCE, "no memory for a platform");
-	if (rc == ST_OK)
-		rc = read_text(fd, text, path, e);
-	if (rc == ST_OK)
-		rc = platform_parse(p, text, path, e);
+	while (rc == ST_OK && (n = read(fd, text + at, MOST_FILE_BYTES - at)) > 0)
+		at += (size_t)n;
+	if (rc == ST_OK && n < 0)
+		rc = err_sys(e, errno, "cannot read %s", quoted(path));
+	if (rc == ST_OK) {
+		text[at] = '\0';
+		rc = at == MOST_FILE_BYTES || strlen(text) != at
+			     ? err_set(e, ST_REFUSED, "%s is no text of a platform", quoted(path))
+			     : platform_parse(p, text, path, e);
+	}
 	if (fd >= 0)
 		close(fd);
 	free(text);

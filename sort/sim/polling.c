@@ -66,24 +66,13 @@ static poller *own(void)
 	return p && p->all ? p : NULL;
 }
 
-/* Make the stream due, and count the block of r: +1 started, -1 through. */
-static void note_block(int rank, const comm_req *r, int peer, int change)
+void polling_note(int rank, const comm_req *r, int peer, int change)
 {
 	if (!poll.of)
 		return;
 	side *s = &poll.of[rank].side[r->sending ? NEWS_FREED : NEWS_SENT];
 	rank_set_add(s->due, peer);
 	s->under_way += (uint64_t)change;
-}
-
-void polling_started(int rank, const comm_req *r, int peer)
-{
-	note_block(rank, r, peer, 1);
-}
-
-void polling_through(int rank, const comm_req *r, int peer)
-{
-	note_block(rank, r, peer, -1);
 }
 
 /* An exchange among few peers tests all of its messages. */

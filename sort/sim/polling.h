@@ -13,10 +13,9 @@
 status polling_open(int ranks, double test_s, err *e);
 void polling_close(void);
 
-/* polling_started - note that a rank sends a block, or wants to receive one. polling_through - note
- * that the block is through, and that the rank will see it. */
-void polling_started(int rank, const comm_req *r, int peer);
-void polling_through(int rank, const comm_req *r, int peer);
+/* polling_note - note that a rank sends a block or wants to receive one (1), or that the block is
+ * through and the rank will see it (-1). */
+void polling_note(int rank, const comm_req *r, int peer, int change);
 
 /* polling_waits - note that the current actor waits until another one signals. */
 void polling_waits(void);

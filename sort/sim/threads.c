@@ -6,16 +6,13 @@
 #include "base/status.h"
 #include "comm/monitor.h"
 #include "engine.h"
-#include "io/unfinished.h"
 #include "polling.h"
 #include "wrap.h"
 
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <time.h>
-#include <unistd.h>
 
 /* The time to start a thread, and to wake one. */
 static const double START_S = 20e-6, WAKE_S = 2e-6;

@@ -74,8 +74,9 @@ static void release_woken(void)
 	}
 }
 
-static bool wait_until(actor *a, double until_s)
+bool actor_wait(double until_s)
 {
+	actor *a = actor_self();
 	release_woken();
 	if (until_s == INFINITY)
 		sg_sem_acquire(a->sem);
@@ -85,11 +86,6 @@ static bool wait_until(actor *a, double until_s)
 	const bool woken = a->woken;
 	a->woken = false;
 	return woken;
-}
-
-bool actor_wait(double until_s)
-{
-	return wait_until(actor_self(), until_s);
 }
 
 /* at_s is always now here: only naps have other times, and these are not woken. */
@@ -152,13 +148,12 @@ bool actor_wait_for(const void *what, double until_s)
 	while (*at)
 		at = &(*at)->next;
 	*at = a;
-	if (wait_until(a, until_s))
+	if (actor_wait(until_s))
 		return true;
-	for (at = &sim.waiting; *at; at = &(*at)->next)
-		if (*at == a) {
-			*at = a->next;
-			break;
-		}
+	for (at = &sim.waiting; *at && *at != a;)
+		at = &(*at)->next;
+	if (*at)
+		*at = a->next;
 	return false;
 }
 

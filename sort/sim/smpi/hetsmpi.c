@@ -1,17 +1,183 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hetsort as a program of SMPI, against which hetsim is checked: smpirun ... hetsmpi.so SCALE
  * PLATFORM HETSORT-ARGUMENT... Work is charged by the code of hetsim and the rates of PLATFORM.
- * Messages are SMPI's, on the platform that `hetsim --xml PLATFORM` prints. */
+ * Messages are SMPI's, on the platform that `hetsim --xml PLATFORM` prints.
+ *
+ * The comm takes the place of comm_local_run. Collectives are MPI's blocking ones: nonblocking ones
+ * send all messages of all pairs of ranks at once in SMPI. A block is a message without contents,
+ * of the size that its records stand for. Its records are copied when both sides have asked for
+ * them, as all ranks are in one process. */
 #include "cli/signals.h"
-#include "sim/engine.h"
 #include "run.h"
+#include "sim/comm_sim.h"
+#include "sim/engine.h"
 #include "sim/scale.h"
 #include "sim/wrap.h"
 
+#include <limits.h>
 #include <math.h>
+#include <simgrid/host.h>
 #include <smpi/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(MPI_Request) <= sizeof((comm_req *)0)->handle[0], "a request fits its place");
+
+/* A rank, which others find by its host. */
+typedef struct smpi {
+	comm c; /* first, so that a comm is an smpi */
+	MPI_Comm data;
+	comm_mailbox box;
+	unsigned char *bytes; /* [room] contents of all messages */
+	size_t room;
+} smpi;
+
+static smpi *self;
+
+double comm_sim_scale(void)
+{
+	return self ? scale_in((phase)atomic_load(&self->c.phase)) : 1;
+}
+
+static status checked(int rc)
+{
+	return rc == MPI_SUCCESS ? ST_OK : ST_PEER;
+}
+
+/* ------------------------------------------------------------------------------- collectives */
+
+static status smpi_collective(comm *c, const comm_call *k)
+{
+	const int n = (int)k->bytes;
+	const MPI_Comm all = MPI_COMM_WORLD;
+	(void)c;
+	actor_pay();
+	if (k->kind == COMM_BCAST)
+		return checked(MPI_Bcast(k->recv, n, MPI_BYTE, k->root, all));
+	if (k->kind == COMM_GATHER)
+		return checked(
+			MPI_Gather(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, k->root, all));
+	if (k->kind == COMM_ALLGATHER)
+		return checked(MPI_Allgather(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, all));
+	return checked(MPI_Alltoall(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, all));
+}
+
+/* ------------------------------------------------------------------------------------ blocks */
+
+/* Copy the records now; the message takes their time. handle[0] is MPI's request; handle[1]: both
+ * sides have asked for the block. */
+static status move(comm *c, comm_req *r)
+{
+	char name[16];
+	snprintf(name, sizeof name, "h%d", r->sending ? r->peer : c->rank);
+	smpi *to = sg_host_get_data(sg_host_by_name(name));
+	r->peer = r->sending ? c->rank : r->peer;
+	comm_req *other = comm_pair(&to->box, r);
+	r->handle[1] = other != NULL;
+	if (!other)
+		return ST_OK;
+	other->handle[1] = true;
+	return comm_hand_over(r, other);
+}
+
+static double own_s(const comm_req *r)
+{
+	return scale_messages(scale_block(r)) * engine_platform()->rates.message_s;
+}
+
+static status smpi_start(comm *c, comm_req *r)
+{
+	smpi *m = (smpi *)c;
+	MPI_Request req;
+	const int peer = r->peer;
+	const double bytes = scale_block(r);
+	if (bytes > INT_MAX)
+		return ST_INTERNAL;
+	if (bytes > (double)m->room) { /* SMPI does not copy bytes that all messages share */
+		m->room = 2 * (size_t)bytes + (1 << 20);
+		m->bytes = SMPI_SHARED_MALLOC(m->room); /* messages under way keep the old ones */
+		if (!m->bytes)
+			return ST_RESOURCE;
+	}
+	actor_owe(r->sending ? own_s(r) : own_s(r) / 2);
+	const status rc = checked(
+		r->sending
+			? MPI_Issend(m->bytes, (int)bytes, MPI_BYTE, peer, r->tag, m->data, &req)
+			: MPI_Irecv(m->bytes, (int)bytes, MPI_BYTE, peer, r->tag, m->data, &req));
+	memcpy(&r->handle[0], &req, sizeof req);
+	return rc == ST_OK ? move(c, r) : rc;
+}
+
+/* Test only requests that may be done, because a test by SMPI takes long in real time. */
+static status smpi_test(comm *c, comm_req *r, bool *done)
+{
+	MPI_Request req;
+	int flag = 0;
+	(void)c;
+	*done = false;
+	actor_owe(engine_platform()->rates.test_s);
+	if (!r->handle[1])
+		return ST_OK;
+	memcpy(&req, &r->handle[0], sizeof req);
+	const status rc = checked(MPI_Test(&req, &flag, MPI_STATUS_IGNORE));
+	memcpy(&r->handle[0], &req, sizeof req);
+	*done = flag;
+	if (flag && !r->sending)
+		actor_owe(own_s(r) / 2);
+	return rc;
+}
+
+static void smpi_end_job(comm *c, int code)
+{
+	(void)c;
+	fflush(NULL);
+	MPI_Abort(MPI_COMM_WORLD, code);
+}
+
+static const struct comm_ops smpi_ops = {
+	smpi_collective, NULL, smpi_start, smpi_test, smpi_end_job,
+};
+
+/* -------------------------------------------------------------------------------------- ranks */
+
+WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	const MPI_Comm all = MPI_COMM_WORLD;
+	smpi m = { .data = MPI_COMM_NULL };
+	status rc = ST_OK;
+	(void)size;                           /* smpirun decides */
+	sg_host_set_data(sg_host_self(), &m); /* known to all after the barrier */
+	if (MPI_Comm_rank(all, &m.c.rank) != MPI_SUCCESS ||
+	    MPI_Comm_size(all, &m.c.size) != MPI_SUCCESS ||
+	    MPI_Comm_dup(all, &m.data) != MPI_SUCCESS || MPI_Barrier(all) != MPI_SUCCESS)
+		rc = err_set(e, ST_PEER, "cannot set up the MPI communicators");
+	m.c.ops = &smpi_ops;
+	m.c.max_msg = max_msg;
+	m.c.processes = m.c.size;
+	m.c.process_first = m.c.rank;
+	m.c.process_ranks = 1;
+	m.c.kind = "SMPI";
+	snprintf(m.c.host, sizeof m.c.host, "h%d", m.c.rank);
+	void *room = calloc(1, comm_room_bytes(m.c.size));
+	if (rc == ST_OK && !room)
+		rc = err_set(e, ST_RESOURCE, "no memory for a rank");
+	if (rc != ST_OK) {
+		free(room);
+		return rc;
+	}
+	comm_give_room(&m.c, room);
+	self = &m;
+	rc = fn(&m.c, arg);
+	actor_pay();
+	if (MPI_Barrier(all) != MPI_SUCCESS && rc == ST_OK) /* others use m */
+		rc = err_set(e, ST_PEER, "cannot leave the other ranks");
+	self = NULL;
+	free(room);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------------ program */
 
 int hetsort_main(int argc, char **argv); /* main.c's, renamed */
 
