@@ -14,7 +14,6 @@
 #include "scatter.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "base/pool.h"
 #include "exchange/block.h"
 
 #include <hetpart.h>
@@ -257,34 +256,26 @@ static status receiver_drain(receiver *b)
 
 /* ------------------------------------------------------------------------------ planned shares */
 
-static status send_share(sender *d, int to, uint64_t at, uint64_t n)
-{
-	transfer t = { .to = to, .at = at, .left = n, .slots = d->buf };
-	double waited_s = 0;
-	status rc = ST_OK;
-	while (rc == ST_OK && (t.left > 0 || t.done < t.begun))
-		rc = may_send(&t) ? send_block(&t, d)
-				  : scatter_wait(d->env->c, &t.req[t.done++ % SLOTS], &waited_s);
-	result_shift(d->env->stats, PH_EXCHANGE, waited_s);
-	return rc;
-}
-
 /* Send the other ranks their shares, then read the share of rank 0. The sum is that of the whole
  * input. */
 static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const run_formation_plan *p = k->p;
 	const uint64_t *share = k->s->in;
+	double waited_s = 0;
 	sender d;
 	status rc = comm_agree(env->c, sender_open(&d, env, k));
 	for (size_t i = 0; i < k->sp->p && rc == ST_OK; i++) {
 		const uint32_t to = k->sp->order[i];
-		uint64_t at = 0;
+		transfer t = { .to = (int)to, .left = to ? share[to] : 0, .slots = d.buf };
 		for (uint32_t r = 0; r < to; r++)
-			at += share[r];
-		if (to != 0)
-			rc = send_share(&d, (int)to, at, share[to]);
+			t.at += share[r];
+		while (rc == ST_OK && (t.left > 0 || t.done < t.begun))
+			rc = may_send(&t)
+				     ? send_block(&t, &d)
+				     : scatter_wait(env->c, &t.req[t.done++ % SLOTS], &waited_s);
 	}
+	result_shift(env->stats, PH_EXCHANGE, waited_s);
 	rc = sender_close(&d, rc);
 	if (rc == ST_OK)
 		rc = p->b->spills ? run_formation_input(k->in, p, &env->m, out, &env->e)
@@ -509,39 +500,31 @@ static status take_chunk(asking *t, uint64_t n)
 	return ST_OK;
 }
 
-/* Request a chunk of *n records and take it; 0 if none is left. */
-static status one_chunk(asking *t, uint64_t *n)
-{
-	comm *c = t->env->c;
-	comm_req r;
-	comm_word w;
-	const uint64_t word = t->failed == ST_OK ? MORE : NO_MORE;
-	status rc = send_word(c, word, 0, TAG_REQUEST, &t->waited_s);
-	*n = 0;
-	if (rc != ST_OK || word == NO_MORE)
-		return rc;
-	rc = comm_recv(c, &w, sizeof w, 0, TAG_COUNT, &r);
-	if (rc == ST_OK)
-		rc = scatter_wait(c, &r, &t->waited_s);
-	if (rc == ST_OK)
-		rc = comm_word_check(c, &w, 0, TAG_COUNT);
-	if (rc == ST_OK)
-		*n = w.value;
-	return rc == ST_OK && *n ? take_chunk(t, *n) : rc;
-}
-
 static status ask_for(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const read_runs_plan *p = &k->p->load;
 	asking t = { .env = env, .d = out, .p = p };
-	uint64_t n = 1;
+	comm *c = env->c;
 	status rc = receiver_open(&t.in, env, k->s->records);
 	if (rc == ST_OK)
 		rc = read_runs_room(p, &env->m, scatter_room(env, k->s->records, p->n), out,
 				    &env->e);
-	rc = comm_agree(env->c, rc);
-	while (rc == ST_OK && n > 0)
-		rc = one_chunk(&t, &n);
+	rc = comm_agree(c, rc);
+	for (bool more = true; rc == ST_OK && more;) {
+		comm_req r;
+		comm_word n = { 0, 0 }; /* records of the next chunk */
+		more = t.failed == ST_OK;
+		rc = send_word(c, more ? MORE : NO_MORE, 0, TAG_REQUEST, &t.waited_s);
+		if (rc == ST_OK && more)
+			rc = comm_recv(c, &n, sizeof n, 0, TAG_COUNT, &r);
+		if (rc == ST_OK && more)
+			rc = scatter_wait(c, &r, &t.waited_s);
+		if (rc == ST_OK && more)
+			rc = comm_word_check(c, &n, 0, TAG_COUNT);
+		more = more && n.value > 0;
+		if (rc == ST_OK && more)
+			rc = take_chunk(&t, n.value);
+	}
 	result_shift(env->stats, PH_EXCHANGE, t.waited_s);
 	if (rc == ST_OK)
 		rc = t.failed;

@@ -169,7 +169,7 @@ static double work_s(void *ctx, uint64_t n)
 
 /* The ranks in the planner's order: 1, 2, ..., and 0, the root, last. */
 typedef struct view {
-	rank_work *work;
+	rank_work *work; /* [p], as all others, which share its memory */
 	hetpart_scatter_proc *proc, *served;
 	hetpart_worker *worker;
 	size_t *order;
@@ -188,24 +188,21 @@ static void view_free(view *v)
 		hetpart_cost_free((hetpart_cost *)(uintptr_t)v->proc[i].link);
 	}
 	free(v->work);
-	free(v->proc);
-	free(v->served);
-	free(v->worker);
-	free(v->order);
 }
 
 static hetpart_status view_open(const settings *o, const share_plan *s, const scatter_plan *sp,
 				view *v, hetpart_err *he)
 {
 	const size_t p = sp->p;
-	*v = (view){ .work = calloc(p, sizeof *v->work),
-		     .proc = calloc(p, sizeof *v->proc),
-		     .served = calloc(p, sizeof *v->served),
-		     .worker = calloc(p, sizeof *v->worker),
-		     .order = calloc(p, sizeof *v->order),
-		     .p = p };
-	if (!v->work || !v->proc || !v->served || !v->worker || !v->order)
+	*v = (view){ .p = p };
+	v->work = calloc(p, sizeof *v->work + 2 * sizeof *v->proc + sizeof *v->worker +
+				    sizeof *v->order);
+	if (!v->work)
 		return HETPART_ENOMEM;
+	v->proc = (void *)(v->work + p);
+	v->served = v->proc + p;
+	v->worker = (void *)(v->served + p);
+	v->order = (void *)(v->worker + p);
 	hetpart_status st = HETPART_OK;
 	for (size_t i = 0; i < p && st == HETPART_OK; i++) {
 		const size_t r = rank_of(v, i);
