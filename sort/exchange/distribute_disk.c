@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
-#include "base/splitmix.h"
 #include "kernel/gather.h"
 #include "model/rank_result.h"
 #include "testing/test_sizes.h"
@@ -326,19 +325,6 @@ static status open_rounds(rounds *x, const reader_plan *rp)
 	return reader_open(&x->from, x->k->in, rp, &env->e);
 }
 
-static void close_rounds(rounds *x)
-{
-	mem *m = &x->env->m;
-	mem_free(m, x->g.raw);
-	reader_close(x->from);
-	exchange_free(x->x);
-	if (atomic_load(&x->env->c->broken))
-		return; /* messages may still be sent from these */
-	mem_free(m, x->raw);
-	mem_free(m, x->out);
-	mem_free(m, x->send);
-}
-
 static status receive(rounds *x, const run_formation_plan *p, read_runs *out)
 {
 	rank_env *env = x->env;
@@ -371,6 +357,13 @@ status distribute_disk(rank_env *env, const distribute_plan *k, read_runs *out)
 		rc = estimate(env, k->s, x.from, &x.g);
 	if (rc == ST_OK)
 		rc = receive(&x, k->p, out);
-	close_rounds(&x);
+	mem_free(&env->m, x.g.raw);
+	reader_close(x.from);
+	exchange_free(x.x);
+	if (!atomic_load(&env->c->broken)) { /* else messages may still be sent from these */
+		mem_free(&env->m, x.raw);
+		mem_free(&env->m, x.out);
+		mem_free(&env->m, x.send);
+	}
 	return rc;
 }

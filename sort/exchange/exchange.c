@@ -16,7 +16,6 @@
 #include "comm/shared_window.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 /* One direction of the stream between this rank and a peer. Sent blocks: [0, through) have left
  * their slots, [through, begun) are being sent. Received blocks: [0, released) are read,
@@ -86,34 +85,6 @@ uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int peers
 	       shared_window_most_bytes(w.blocks * block, peers, ranks);
 }
 
-static void lay_out_streams(exchange *x)
-{
-	const peer_list *p = &x->p.peers;
-	const size_t words = rank_set_words(p->count);
-	unsigned char *slot = x->own + x->block_bytes;
-	comm_req *req = x->reqs;
-	for (size_t k = 0; k < NEWS_KINDS; k++) {
-		direction *d = &x->side[k];
-		*d = (direction){ x->streams + k * (size_t)p->count, x->sets + 2 * k * words,
-				  x->sets + (2 * k + 1) * words };
-		for (int i = 0; i < p->count; i++) {
-			stream *s = &d->s[i];
-			s->count = k == OUT ? x->p.send[i] : x->p.recv[i];
-			s->blocks = block_count(s->count, x->block_recs);
-			if (i == p->own)
-				continue;
-			s->buf = k == OUT ? shared_window_to(x->sharing, i) : slot;
-			slot += k == OUT ? 0 : x->window * x->block_bytes;
-			s->req = req;
-			req += x->window;
-			if (s->blocks) {
-				rank_set_add(d->open, i);
-				rank_set_add(d->due, i);
-			}
-		}
-	}
-}
-
 status exchange_open(exchange **out, const exchange_plan *p, err *e)
 {
 	const size_t size = (size_t)p->peers.count;
@@ -127,19 +98,40 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 	x->window = w.blocks;
 	x->block_recs = w.block_recs;
 	x->block_bytes = block_bytes(p->record_bytes, w.block_recs);
-	const size_t slots = x->window * (size - 1);
+	const size_t slots = x->window * (size - 1), words = rank_set_words(p->peers.count);
 	x->streams = mem_array(p->m, NEWS_KINDS * size, sizeof *x->streams, "streams", e);
-	x->sets = mem_array(p->m, SETS * rank_set_words(p->peers.count), sizeof *x->sets,
-			    "exchange", e);
+	x->sets = mem_array(p->m, SETS * words, sizeof *x->sets, "exchange", e);
 	x->reqs = mem_array(p->m, NEWS_KINDS * slots, sizeof *x->reqs, "exchange windows", e);
 	x->own = mem_array(p->m, slots + 1, x->block_bytes, "exchange windows", e);
 	if (!x->streams || !x->sets || !x->reqs || !x->own)
 		return ST_RESOURCE;
 	const status rc = shared_window_open(&x->sharing, p->c, p->m, &x->p.peers,
 					     x->window * x->block_bytes, e);
-	if (rc == ST_OK)
-		lay_out_streams(x);
-	return rc;
+	if (rc != ST_OK)
+		return rc;
+	unsigned char *slot = x->own + x->block_bytes;
+	comm_req *req = x->reqs;
+	for (size_t k = 0; k < NEWS_KINDS; k++) {
+		direction *d = &x->side[k];
+		*d = (direction){ x->streams + k * size, x->sets + 2 * k * words,
+				  x->sets + (2 * k + 1) * words };
+		for (int i = 0; i < p->peers.count; i++) {
+			stream *s = &d->s[i];
+			s->count = k == OUT ? p->send[i] : p->recv[i];
+			s->blocks = block_count(s->count, x->block_recs);
+			if (i == p->peers.own)
+				continue;
+			s->buf = k == OUT ? shared_window_to(x->sharing, i) : slot;
+			slot += k == OUT ? 0 : x->window * x->block_bytes;
+			s->req = req;
+			req += x->window;
+			if (s->blocks) {
+				rank_set_add(d->open, i);
+				rank_set_add(d->due, i);
+			}
+		}
+	}
+	return ST_OK;
 }
 
 static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *buf)

@@ -83,24 +83,6 @@ static status next_records(stream_out *o, size_t *n, err *e)
 	return rc;
 }
 
-static status fill(stream_out *o, size_t n, size_t record_bytes, unsigned char *buf, err *e)
-{
-	while (n > 0) {
-		size_t k;
-		if (next_records(o, &k, e) != ST_OK)
-			return e->code;
-		if (k == 0)
-			return err_set(e, ST_INTERNAL, "runs hold fewer records than they did");
-		k = size_min(n, k);
-		if (gather_misfits(sorted_piece_gather(&o->p, o->at, k, buf), e) != ST_OK)
-			return e->code;
-		o->at += k;
-		buf += k * record_bytes;
-		n -= k;
-	}
-	return ST_OK;
-}
-
 static void keep(outgoing *s, const err *e)
 {
 	pthread_mutex_lock(&s->lock);
@@ -126,10 +108,21 @@ uint32_t outgoing_heads(outgoing *s, int to, uint32_t place, head *h, uint32_t m
 void outgoing_fill(void *outgoing_, int to, uint64_t skip, size_t n, unsigned char *buf)
 {
 	outgoing *s = outgoing_;
+	stream_out *o = &s->s[to];
 	const size_t bytes = s->lay.record_bytes;
 	err e = { ST_OK, "" };
 	(void)skip;
-	if (outgoing_failure(s, NULL) == ST_OK && fill(&s->s[to], n, bytes, buf, &e) == ST_OK)
+	(void)outgoing_failure(s, &e);
+	for (size_t at = 0, k; at < n && e.code == ST_OK; at += k) {
+		if (next_records(o, &k, &e) == ST_OK && k == 0)
+			err_set(&e, ST_INTERNAL, "runs hold fewer records than they did");
+		if (e.code != ST_OK)
+			break;
+		k = size_min(n - at, k);
+		(void)gather_misfits(sorted_piece_gather(&o->p, o->at, k, buf + at * bytes), &e);
+		o->at += k;
+	}
+	if (e.code == ST_OK)
 		return;
 	for (size_t i = 0; i < n; i++) /* in order after all records sent before */
 		key_greatest(&s->lay, buf + i * bytes);

@@ -8,7 +8,6 @@
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* Seconds to pass a message, on both sides together, including the tests for it. If all ranks are
