@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The states that earlier jobs have left, of any number of ranks: in a directory that several ranks
- * find, each state is loaded by one of them. And the files that states note, which are the only
- * ones that are removed. */
+/* The states that earlier jobs of any number of ranks have left. Ranks that find the same files in
+ * their workdir are a group: all ranks in a shared directory, the ranks of a host on its own disk.
+ * Each state is loaded by one rank of the group. No files are removed except those that states
+ * note. */
 #ifndef HETSORT_RESUME_STATES_H
 #define HETSORT_RESUME_STATES_H
 
-#include "groups.h"
+#include "comm/rank_env.h"
+#include "io/target.h"
 #include "spill/resume_state.h"
 
 #include <dirent.h>
+
+typedef struct groups {
+	int32_t *of; /* [ranks] the first rank of its group, which leads it */
+	int32_t own; /* the first rank of this rank's group, */
+	int ranks;   /* the number of ranks in it, */
+	int place;   /* and of those before this one */
+} groups;
+
+/* groups_find - collective. t: this rank's state in that directory; nothing of it is made yet. */
+status groups_find(rank_env *env, target *t, groups *g);
+
+void groups_free(mem *m, groups *g);
 
 typedef struct states_query {
 	const groups *g;

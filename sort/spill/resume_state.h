@@ -38,7 +38,7 @@ typedef struct run_note {
 	uint64_t stride;      /* of its samples */
 	checksum sum;
 	int32_t rank;  /* of its file */
-	int32_t group; /* of ranks that find it, see resume/groups.h; not in the document */
+	int32_t group; /* of ranks that find it, see resume/states.h; not in the document */
 	file_id file;  /* as in the state of its rank */
 } run_note;
 
