@@ -133,8 +133,14 @@ job_step phase_describe, phase_plan, phase_resume, phase_find_output, phase_budg
 	phase_reread, phase_verify, phase_save_output, phase_commit, phase_drop_checkpoints,
 	phase_update_wisdom;
 
-/* job_each - take n steps until one fails; after each, all ranks agree on how it went. */
-status job_each(job *j, job_step *const *step, size_t n);
+/* job_each - take n steps until one fails. After each step all ranks agree on its status. */
+static inline status job_each(job *j, job_step *const *step, size_t n)
+{
+	status rc = ST_OK;
+	for (size_t i = 0; rc == ST_OK && i < n; i++)
+		rc = comm_agree(j->env.c, step[i](j));
+	return rc;
+}
 
 /* job_replan - collective: start a new plan of shares in j->next, like the one in j->shares. It
  * takes that one's place when the phase has ended well. A second call changes nothing.

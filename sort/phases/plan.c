@@ -175,6 +175,26 @@ status phase_plan(job *j)
 	return rc;
 }
 
+status job_replan(job *j)
+{
+	if (j->next.in)
+		return ST_OK;
+	return comm_agree(j->env.c, share_plan_copy(&j->env, &j->shares, &j->next));
+}
+
+status job_replan_out(job *j, uint64_t mine, const char *what)
+{
+	share_plan *next = &j->next;
+	status rc = job_replan(j);
+	if (rc == ST_OK)
+		rc = comm_allgather(j->env.c, &mine, next->out, sizeof mine);
+	if (rc == ST_OK && what)
+		rc = share_plan_check(&j->env, next->records, next->out, false, what);
+	if (rc == ST_OK)
+		share_plan_sum_out(&j->env, next);
+	return rc;
+}
+
 /* -------------------------------------------------------------------------- how long it takes */
 
 static bool is_cold(const input *in, uint64_t bytes)

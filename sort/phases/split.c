@@ -37,6 +37,17 @@ status phase_split(job *j)
 	return rc;
 }
 
+uint64_t *cuts_count(job *j)
+{
+	const cuts *c = &j->cuts;
+	const size_t p = (size_t)j->env.c->size, count = c->s->count;
+	uint64_t *send = mem_array(&j->env.m, p, sizeof *send, "counts", &j->env.e);
+	for (size_t i = 0; send && i < p; i++)
+		for (size_t k = 0; k < count; k++)
+			send[i] += c->cut[(i + 1) * count + k] - c->cut[i * count + k];
+	return send;
+}
+
 status phase_split_keys(job *j)
 {
 	rank_env *env = &j->env;
