@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The collectives of all backends, with a check: one wrong bit in what ranks tell each other would
- * have one of them decide alone, and the others wait for it. A short message has its sum behind it,
- * and so has one with room for it; the sums of other ones follow in a collective of their own.
- * Needs no memory of its own. Costs 8 bytes and the hash of each message. Also what else all
- * backends share: agreeing on a status, and finding out whether an MPI launcher has started the
- * process. */
+/* The collectives of all backends, with a check. One wrong bit in a message could make one rank
+ * decide differently while the others wait for it, so every message has a checksum. The checksum
+ * follows the message directly if the message is short or has room for it; otherwise it is sent by
+ * a second collective. Needs no memory of its own. Costs 8 bytes and a hash per message. Also code
+ * that all backends share: agreement on a status, and detection of an MPI launcher. */
 #include "base/clock.h"
 #include "comm.h"
 #include "process_pointer.h"
@@ -18,7 +17,7 @@
 
 enum { SHORT_BYTES = 16, SLOT_BYTES = SHORT_BYTES + COMM_SEAL_BYTES, EVERYONE = -1 };
 
-/* What else has a sum; after those of comm_kind. */
+/* Other kinds of messages with a checksum, after the kinds of comm_kind. */
 enum { WORD = COMM_MEET + 1, BLAME };
 
 const char process_pointer_home = 0;
@@ -52,7 +51,7 @@ static status damaged(comm *c, int from)
 	return comm_noted(c, ST_PEER);
 }
 
-/* The number of the call shows that ranks are not in the same one. */
+/* Include the number of the call, so that ranks in different calls notice it. */
 static uint64_t sum_of(int kind, uint64_t number, int from, int to, const void *data, size_t bytes)
 {
 	const uint64_t about[] = { (uint64_t)kind, number, (uint64_t)from, (uint64_t)to };
@@ -73,9 +72,8 @@ status comm_word_check(comm *c, comm_word *w, int from, int tag)
 	return sum == w->sum ? ST_OK : damaged(c, from);
 }
 
-/* ------------------------------------------------------------------------------- collectives */
-
-/* How many messages a rank sends, and receives. */
+/* Return the number of messages that a rank sends; received() returns the number that it
+ * receives. */
 static int sent(const comm *c, const comm_call *k)
 {
 	if (k->kind == COMM_BCAST)
@@ -106,8 +104,8 @@ static status pass(comm *c, const comm_call *k, const void *send, void *recv, si
 	return rc;
 }
 
-/* Fill slots of `bytes` and a sum each: of messages that are sealed, in their place, and of others
- * with the message, if there is room for it. */
+/* Fill slots, each of a message of `bytes` bytes and its checksum. Sealed messages are in their
+ * slots already. */
 static void fill_slots(const comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
 	for (int i = 0; i < sent(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {
@@ -133,7 +131,7 @@ static status read_slots(comm *c, const comm_call *k, unsigned char *slot, size_
 	return ST_OK;
 }
 
-/* Each rank's word is that of the only one. */
+/* Fill in what all ranks would send: the same as the only rank. */
 static status repeat(const comm *c, const comm_call *k)
 {
 	const size_t stride = k->bytes + (k->sealed ? COMM_SEAL_BYTES : 0);
@@ -146,13 +144,13 @@ static status repeat(const comm *c, const comm_call *k)
 
 static status checked(comm *c, const comm_call *k)
 {
-	const bool slots = k->sealed || k->bytes <= SHORT_BYTES; /* hold messages, not sums alone */
+	const bool slots = k->sealed || k->bytes <= SHORT_BYTES; /* hold messages, not only sums */
 	const size_t with = slots ? k->bytes : 0;
 	unsigned char *in = c->sums, *out = in + SLOT_BYTES * (size_t)c->size;
 	status rc = ST_OK;
 	if (c->for_all)
 		return repeat(c, k);
-	if (k->sealed) { /* in the caller's own array, which has room for it */
+	if (k->sealed) { /* in the caller's own array, which has room for them */
 		in = k->recv;
 		out = (unsigned char *)(uintptr_t)k->send;
 	}
@@ -169,29 +167,17 @@ static status checked(comm *c, const comm_call *k)
 	return rc == ST_OK ? read_slots(c, k, in, with) : rc;
 }
 
-/* A collective waits for the other ranks, so all of its time counts as waiting. */
-static double begin(comm *c)
-{
-	comm_wait_begin(c);
-	return now_s();
-}
-
-static status end(comm *c, double begun_s, status rc)
-{
-	c->collective_s += now_s() - begun_s;
-	return comm_wait_end(c, rc);
-}
-
 static status collective(comm *c, comm_call k)
 {
-	const double t0 = begin(c);
+	const double t0 = now_s();
+	comm_wait_begin(c); /* all of the time counts as waiting for other ranks */
 	k.send = FAIL_LIE(k.send,
 			  (size_t)sent(c, &k) * (k.bytes + (k.sealed ? COMM_SEAL_BYTES : 0)));
 	if (k.kind == COMM_BCAST)
 		k.recv = (void *)(uintptr_t)k.send;
-	return end(c, t0,
-		   atomic_load(&c->broken) ? ST_PEER
-					   : comm_noted(c, FAIL_COMM_CALL(checked(c, &k))));
+	const status rc = COMM_CALL(c, checked(c, &k));
+	c->collective_s += now_s() - t0;
+	return comm_wait_end(c, rc);
 }
 
 status comm_bcast(comm *c, void *buf, size_t bytes, int root)
@@ -228,7 +214,7 @@ status comm_alltoall_sealed(comm *c, void *send, void *recv, size_t bytes)
 
 /* -------------------------------------------------------------------------------- reductions */
 
-/* Of a rank, or the answer to all; or a BLAME: the rank whose word came damaged. */
+/* Make the word of a rank, the answer to all, or a BLAME: the rank whose word arrived damaged. */
 static comm_word reduce_word(const comm *c, int kind, int from, uint64_t value)
 {
 	return (comm_word){ value, sum_of(kind, c->round, from, EVERYONE, &value, sizeof value) };
@@ -269,7 +255,7 @@ static status reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
 		return ST_OK;
 	c->round++;
 	own = reduce_word(c, COMM_MEET, c->rank, mine);
-	FAIL_FLIP(FAIL_HEARD, &own, sizeof own); /* on its way to rank 0 */
+	FAIL_FLIP(FAIL_HEARD, &own, sizeof own); /* on the way to rank 0 */
 	if (c->ops->meet) {
 		rc = c->ops->meet(c, &k);
 	} else {
@@ -293,12 +279,12 @@ static status reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
 status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
 {
 	const uint64_t *said = FAIL_LIE(&mine, sizeof mine);
+	const double t0 = now_s();
 	*all = mine;
-	const double t0 = begin(c);
-	return end(c, t0,
-		   atomic_load(&c->broken)
-			   ? ST_PEER
-			   : comm_noted(c, FAIL_COMM_CALL(reduce(c, *said, fold, all))));
+	comm_wait_begin(c);
+	const status rc = COMM_CALL(c, reduce(c, *said, fold, all));
+	c->collective_s += now_s() - t0;
+	return comm_wait_end(c, rc);
 }
 
 status comm_peer_status(comm *c, int32_t code)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All communication between ranks: a few collectives on bytes, and nonblocking block messages.
  * comm_local.c runs the ranks as threads of this process, comm_mpi.c as processes over MPI,
- * comm_virtual.c several as threads of each process. Collectives: called by every rank's main
- * thread in the same order, while no other thread of the rank makes one. Block messages: any thread
- * of the rank, if threads_allowed, else the main one. */
+ * comm_virtual.c several as threads of each process. Every rank's main thread calls the collectives
+ * in the same order. Any thread of the rank may send and receive blocks if threads_allowed is set,
+ * otherwise only the main thread. */
 #ifndef HETSORT_COMM_COMM_H
 #define HETSORT_COMM_COMM_H
 
@@ -20,12 +20,12 @@ enum {
 	COMM_FAILURE_BYTES = 80,
 	COMM_MAX_MSG = 256 << 20,
 	COMM_SEAL_BYTES = 8,
-	COMM_TAGS = 64 /* below this is every tag */
+	COMM_TAGS = 64 /* more than every tag */
 };
 
 typedef struct comm comm;
 
-/* A block message under way; stays at its place in memory until comm_test says done. */
+/* A block message under way. It must not move in memory until comm_test reports that it is done. */
 typedef struct comm_req {
 	unsigned char *buf;
 	size_t bytes, done;
@@ -37,21 +37,21 @@ typedef struct comm_req {
 	uint64_t handle[2];    /* comm_mpi: the MPI_Request */
 } comm_req;
 
-/* What a rank brings to a collective. MEET: the words of all ranks go to one, whose comm_decide()
- * makes the answer that all get. */
+/* The arguments of one rank to a collective. In COMM_MEET the words of all ranks go to one rank,
+ * where comm_decide() makes the answer for all. */
 typedef struct comm_call {
 	enum comm_kind { COMM_BCAST, COMM_GATHER, COMM_ALLGATHER, COMM_ALLTOALL, COMM_MEET } kind;
 	const void *send; /* BCAST: recv */
-	void *recv;       /* GATHER: of the root; MEET: of rank 0 */
+	void *recv;       /* GATHER: only at the root; MEET: only at rank 0 */
 	size_t bytes;     /* of one message */
 	int root;
-	bool sealed; /* the next two are for collective.c */
+	bool sealed; /* used only by collective.c, like fold */
 	uint64_t (*fold)(uint64_t a, uint64_t b);
 	void *answer; /* MEET */
 } comm_call;
 
-/* meet: NULL if it is no better than a gather and a broadcast. comm_decide may run on any rank, and
- * gets what rank 0 has brought. */
+/* meet is NULL if it is no faster than a gather and a broadcast. comm_decide may run on any rank,
+ * and receives the call of rank 0. */
 struct comm_ops {
 	status (*collective)(comm *c, const comm_call *k);
 	status (*meet)(comm *c, const comm_call *k);
@@ -65,31 +65,32 @@ void comm_decide(const comm *c, const comm_call *of_rank_0);
 struct comm {
 	const struct comm_ops *ops;
 	int rank, size;
-	size_t max_msg;     /* bytes in one network message, at most: a variable, for tests */
+	size_t max_msg;     /* most bytes in one network message; tests set less */
 	atomic_int phase;   /* of the rank, for the watchdog */
-	atomic_int waiting; /* > 0: for other ranks; to the watchdog the rank is then not stuck */
+	atomic_int waiting; /* > 0: waits for other ranks, so the watchdog does not count it as
+			       stuck */
 	atomic_uint_fast64_t ticks; /* collectives and blocks done, for the watchdog */
 	double collective_s;        /* of the main thread: in collectives so far */
-	rank_progress progress;     /* how far the rank is */
-	atomic_bool broken;         /* a call failed: ranks can no longer agree */
-	int processes;              /* of the job */
-	int process_first;          /* of the ranks that are threads of this process, */
-	int process_ranks;          /* and how many there are */
-	bool traced;                /* rank 0 wants to know what threads did when */
-	bool shares_memory;         /* ranks of a host may: shared_window.h */
-	bool threads_allowed;       /* may other threads than the main one use the comm? */
-	bool for_all;               /* rank 0 is the only one there: comm_local_run_first() */
-	int32_t *codes;             /* [size] for callers who must not need memory */
-	unsigned char *sums;        /* [2][size] short messages, or sums alone: collective.c */
-	uint64_t round;             /* collectives so far */
-	atomic_int damaged;         /* 1 + the rank whose message came damaged, or 0 */
-	const char *kind;           /* "threads", or the MPI library's name and version */
+	rank_progress progress;
+	atomic_bool broken;   /* a call failed: ranks can no longer agree */
+	int processes;        /* of the job */
+	int process_first;    /* first of the ranks that are threads of this process */
+	int process_ranks;    /* the number of these ranks */
+	bool traced;          /* rank 0 records what threads did, and when */
+	bool shares_memory;   /* with ranks of the same host: shared_window.h */
+	bool threads_allowed; /* other threads than the main one may use the comm */
+	bool for_all;         /* only rank 0 exists: comm_local_run_first() */
+	int32_t *codes;       /* [size] for callers that must not need memory */
+	unsigned char *sums;  /* [2][size] short messages or only sums: collective.c */
+	uint64_t round;       /* collectives so far */
+	atomic_int damaged;   /* 1 + the rank whose message arrived damaged, or 0 */
+	const char *kind;     /* "threads", or the MPI library's name and version */
 	char host[HOST_BYTES];
 };
 
-/* After a failure no backend is called any more: the other ranks may never answer. */
+/* Call the backend, unless a call has failed before: the other ranks may never answer then. */
 #define COMM_CALL(c, call) \
-	(atomic_load(&(c)->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL((c)->ops->call)))
+	(atomic_load(&(c)->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL(call)))
 
 static inline void comm_wait_begin(comm *c)
 {
@@ -103,7 +104,7 @@ static inline status comm_wait_end(comm *c, status rc)
 	return rc;
 }
 
-/* comm_copy - as memcpy, also of nothing, or to the same place. */
+/* comm_copy - copy like memcpy, but accept 0 bytes and the same address. */
 static inline void comm_copy(void *to, const void *from, size_t bytes)
 {
 	if (bytes && to != from)
@@ -117,15 +118,15 @@ static inline status comm_noted(comm *c, status rc)
 	return rc;
 }
 
-/* Blocks of a receiver that wait for the other side. The peer of each is its sender, so the two
- * requests match by the same number. No two of a sender and a tag wait, so their order does not
- * matter. */
+/* Blocks of a receiver that wait for the other side. The peer of each is its sender, so both
+ * requests of a block match by the same number. At most one block of a sender and tag waits, so
+ * their order does not matter. */
 typedef struct comm_mailbox {
 	comm_req *sends, *recvs;
 } comm_mailbox;
 
-/* comm_pair - take the other side of the block out of the mailbox; NULL: it has not come, and r
- * waits there. */
+/* comm_pair - take the other side of the block out of the mailbox. NULL: it has not arrived, and r
+ * waits in the mailbox. */
 static inline comm_req *comm_pair(comm_mailbox *box, comm_req *r)
 {
 	comm_req **own = r->sending ? &box->sends : &box->recvs;
@@ -140,8 +141,8 @@ static inline comm_req *comm_pair(comm_mailbox *box, comm_req *r)
 	return NULL;
 }
 
-/* comm_hand_over - copy the block from the sender to the receiver. ST_INTERNAL: they do not agree
- * on its size. */
+/* comm_hand_over - copy the block from the sender to the receiver. ST_INTERNAL if their sizes
+ * differ. */
 static inline status comm_hand_over(const comm_req *a, const comm_req *b)
 {
 	if (a->bytes != b->bytes)
@@ -150,31 +151,31 @@ static inline status comm_hand_over(const comm_req *a, const comm_req *b)
 	return ST_OK;
 }
 
-/* The collectives, checked: what a rank sends has a sum with it that also tells of the sender, the
- * receiver and the number of the call. Where it does not fit what came, the comm is broken, and
- * comm_failure() names the sender. */
+/* The collectives verify a checksum of every message, which covers sender, receiver and number of
+ * the call. After a mismatch the comm is broken, and comm_failure() names the sender. */
 
-/* comm_bcast - root's bytes to every rank. */
+/* comm_bcast - send root's bytes to every rank. */
 status comm_bcast(comm *c, void *buf, size_t bytes, int root);
 
-/* comm_gather - bytes of each rank to root, in rank order; all is only used at the root. */
+/* comm_gather - send bytes of each rank to root, in rank order. Only root uses all. */
 status comm_gather(comm *c, const void *mine, void *all, size_t bytes, int root);
 
-/* comm_allgather - bytes of each rank to every rank, in rank order. */
+/* comm_allgather - send bytes of each rank to every rank, in rank order. */
 status comm_allgather(comm *c, const void *mine, void *all, size_t bytes);
 
-/* comm_alltoall - bytes from send + i * bytes to rank i, from rank i to recv + i * bytes. */
+/* comm_alltoall - send bytes at send + i * bytes to rank i, receive bytes from rank i at recv + i *
+ * bytes. */
 status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes);
 
-/* comm_allgather_sealed, comm_alltoall_sealed - the same where the last COMM_SEAL_BYTES of each
- * message are free for its sum: of longer messages one collective of the backend in place of two.
- */
+/* comm_allgather_sealed, comm_alltoall_sealed - the same, but the last COMM_SEAL_BYTES of each
+ * message are free for its checksum. Longer messages then need one collective of the backend
+ * instead of two. */
 status comm_allgather_sealed(comm *c, void *mine, void *all, size_t bytes);
 status comm_alltoall_sealed(comm *c, void *send, void *recv, size_t bytes);
 
-/* A number in a message of its own, with its sum. comm_word_for - to be sent to this rank with this
- * tag. comm_word_check - what has come from there: ST_PEER, and the comm is broken, where it is not
- * what was sent. */
+/* A number with its checksum, in a message of its own. comm_word_for - make one to be sent to this
+ * rank with this tag. comm_word_check - verify the one received from there. ST_PEER if it is
+ * damaged; the comm is broken then. */
 typedef struct comm_word {
 	uint64_t value, sum;
 } comm_word;
@@ -182,13 +183,13 @@ typedef struct comm_word {
 comm_word comm_word_for(const comm *c, uint64_t value, int to, int tag);
 status comm_word_check(comm *c, comm_word *w, int from, int tag);
 
-/* comm_failure - what has broken the comm, as text. */
+/* comm_failure - return the reason why the comm is broken, as text. */
 const char *comm_failure(const comm *c, char text[COMM_FAILURE_BYTES]);
 
 /* comm_send, comm_recv - start to send or receive a block. A send is synchronous: it is done only
- * when the peer receives it, so no more is under way than ranks have asked for. Both sides must
- * know the size. From one rank to another, one block of a tag may be under way at a time. buf must
- * not be used until done. */
+ * when the peer receives it, so memory for blocks under way is bounded. Both sides must know the
+ * size. At most one block of a tag may be under way from one rank to another. buf must not be used
+ * until done. */
 static inline status comm_send(comm *c, const void *buf, size_t bytes, int to, int tag,
 			       comm_req *req)
 {
@@ -197,52 +198,53 @@ static inline status comm_send(comm *c, const void *buf, size_t bytes, int to, i
 			   .peer = to,
 			   .tag = tag,
 			   .sending = true };
-	return COMM_CALL(c, start(c, req));
+	return COMM_CALL(c, c->ops->start(c, req));
 }
 
 static inline status comm_recv(comm *c, void *buf, size_t bytes, int from, int tag, comm_req *req)
 {
 	*req = (comm_req){ .buf = buf, .bytes = bytes, .peer = from, .tag = tag };
-	return COMM_CALL(c, start(c, req));
+	return COMM_CALL(c, c->ops->start(c, req));
 }
 
-/* comm_test - has the block been received, or sent? Never blocks. A message makes progress only in
- * this call. */
+/* comm_test - find out, without blocking, whether the block has been received or sent. Messages
+ * make progress only in this call. */
 static inline status comm_test(comm *c, comm_req *req, bool *done)
 {
 	status rc = atomic_load(&c->broken) ? ST_PEER : c->ops->test(c, req, done);
 	if (rc == ST_OK && *done && req->sending)
 		progress_add(PROGRESS_SENT, req->bytes);
-	/* count a fault only when done: how often a caller tests depends on timing */
+	/* count a fault only when done, because the number of tests depends on timing */
 	return comm_noted(c, rc == ST_OK && *done ? FAIL_COMM_CALL(rc) : rc);
 }
 
-/* comm_reduce - collective: fold of the numbers of all ranks, from rank 0 on. No rank but 0 has
- * work that grows with their number. */
+/* comm_reduce - collective: fold the numbers of all ranks, starting with rank 0. Only the work of
+ * rank 0 grows with the number of ranks. */
 typedef uint64_t comm_fold(uint64_t a, uint64_t b);
 status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all);
 
-/* comm_worst - collective: the rank's own status if it failed, else that of the first rank that
- * did. A rank that fails must still call it. comm_agree - the same, between two phases: all ranks
- * go on, or none. */
+/* comm_worst - collective: return the rank's own status if it failed, otherwise the status of the
+ * first rank that did. A rank that fails must still call it. comm_agree - the same between two
+ * phases: all ranks continue, or none. */
 status comm_worst(comm *c, status mine);
 
-/* comm_peer_status - the status that another rank sent. What is none means that ranks cannot agree
- * any more: ST_PEER, and the comm is broken. */
+/* comm_peer_status - return the status that another rank sent. If it is invalid, ranks can no
+ * longer agree: ST_PEER, and the comm is broken. */
 status comm_peer_status(comm *c, int32_t code);
 
 static inline status comm_agree(comm *c, status mine)
 {
 	const status all = comm_worst(c, mine);
-	return all == ST_OK ? mine : all; /* inline: a failed `mine` visibly never becomes ST_OK */
+	return all == ST_OK ? mine : all; /* inline, so that the compiler sees that a failed `mine`
+					     never becomes ST_OK */
 }
 
-/* comm_room_bytes - memory for what a comm of so many ranks needs. comm_give_room - it is there,
- * and the comm can be used from here on. */
+/* comm_room_bytes - return the memory that a comm of this size needs. comm_give_room - hand that
+ * memory to the comm, which can be used from then on. */
 size_t comm_room_bytes(int size);
 void comm_give_room(comm *c, void *room);
 
-/* comm_abort - the last resort when ranks can no longer agree: ends the whole job. */
+/* comm_abort - end the whole job: the last resort when ranks can no longer agree. */
 static inline void comm_abort(comm *c, int code)
 {
 	c->ops->end_job(c, code);
@@ -251,37 +253,40 @@ static inline void comm_abort(comm *c, int code)
 typedef status rank_main(comm *c, void *arg);
 
 /* comm_local_run - run ranks 0..size-1 as threads of this process (rank 0 on the calling one), each
- * with fn(its comm, arg). Returns the worst status; ST_RESOURCE, with no rank started, where the
- * threads cannot be had. */
+ * with fn(its comm, arg). Return the worst status, or ST_RESOURCE, with no rank started, if a
+ * thread cannot be started. */
 status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
 
-/* comm_local_run_first - rank 0 of that many alone, on the calling thread, where all of them would
- * say the same in each collective: what it gathers is its own word of each rank, and a reduction,
- * whose fold then must not count, is its own number. It sends no blocks. */
+/* comm_local_run_first - run only rank 0 of that many, on the calling thread, when all ranks would
+ * send the same in each collective. Rank 0 then gathers copies of its own message, and a reduction,
+ * whose fold must not count ranks, returns its own number. It sends no blocks. */
 status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
 
-/* Ranks of one process at most: tags that name both ends are then within what every MPI allows. */
+/* The most ranks of one process: tags that name both ends then stay below the limit of every
+ * MPI. */
 enum { COMM_MAX_VIRTUAL = 22 };
 
-/* comm_virtual_run - collective over outer: runs count[i] ranks (1 to COMM_MAX_VIRTUAL) as threads
- * of process i, each with fn(its comm, arg); the first process has the first ranks. count has an
- * entry for each rank of outer, the same everywhere. Returns the worst status of this process's
- * ranks; ST_RESOURCE, with no rank started anywhere, where threads cannot be had. */
+/* comm_virtual_run - collective over outer: run count[i] ranks (1 to COMM_MAX_VIRTUAL) as threads
+ * of process i, each with fn(its comm, arg). The first process has the first ranks. count has an
+ * entry for each rank of outer, the same everywhere. Return the worst status of this process's
+ * ranks, or ST_RESOURCE, with no rank started anywhere, if a thread cannot be started. */
 status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg, err *e);
 
-/* comm_mpi_launched - has an MPI launcher started this process? By the environment alone. */
+/* comm_mpi_launched - find out from the environment whether an MPI launcher has started this
+ * process. */
 bool comm_mpi_launched(void);
 
-/* comm_mpi_run - MPI_Init, fn on this rank over all ranks, MPI_Finalize. With e set the
- * communicator could not be made, and fn was not called: other ranks may wait for this one until
+/* comm_mpi_run - call MPI_Init, fn on this rank over all ranks, and MPI_Finalize. If e is set, the
+ * communicator could not be made and fn was not called: other ranks may wait for this one until
  * comm_mpi_end(). */
 status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e);
 
-/* comm_mpi_end - ends the whole job by MPI_Abort, or this process if MPI is not initialized. */
+/* comm_mpi_end - end the whole job by MPI_Abort, or this process if MPI is not initialized. */
 _Noreturn void comm_mpi_end(int code);
 
-/* The ranks that a rank exchanges blocks with, itself among them: all, or those of a list. A peer
- * is known by its place among them. Of two ranks each is a peer of the other, or neither is. */
+/* The ranks that a rank exchanges blocks with, including itself: all, or the ranks of a list. A
+ * peer is numbered by its place in the list. If one rank is a peer of another, the reverse holds
+ * too. */
 typedef struct peer_list {
 	const int *rank; /* [count] ascending; NULL: all ranks */
 	int count;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* comm over threads of one process. In a collective each rank puts pointers to its bytes in an
- * array. Where all send to all, each reads it between two barriers; else the last to come moves the
- * few bytes of all, since a barrier of thousands of threads costs more. The two requests of a block
- * meet in the receiver's mailbox: the later one copies. No MPI. A block costs one memcpy outside
- * any lock. */
+ * array. If all send to all, each rank reads the array between two barriers. Otherwise the last
+ * rank to arrive moves the few bytes of all, because a barrier of thousands of threads costs more.
+ * The two requests of a block meet in the receiver's mailbox, and the later one copies. No MPI. A
+ * block costs one memcpy outside any lock. */
 #include "comm.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BUCKETS = 64 }; /* of requests that wait: each of thousands of ranks may have one */
+enum { BUCKETS = 64 }; /* of waiting requests: each of thousands of ranks may have one */
 
 typedef struct mailbox {
 	pthread_mutex_t lock;
@@ -25,9 +25,9 @@ typedef struct world {
 	int arrived;
 	unsigned long round;
 	bool in_step;            /* all ranks have called the same collectives so far */
-	const comm_call **board; /* [size] of the collective under way */
+	const comm_call **board; /* [size] calls of the collective under way */
 	mailbox *box;
-	char *room; /* [size] for the ranks' comms */
+	char *room; /* [size] memory of the ranks' comms */
 	int gate;   /* 0: ranks wait, 1: they start, -1: they end */
 } world;
 
@@ -64,7 +64,8 @@ static void take_all(const world *w, void *all, size_t bytes, size_t at)
 			  (const char *)w->board[i]->send + at * bytes, bytes);
 }
 
-/* Move the bytes of all ranks, by the last that comes, unless each takes its own. */
+/* Move the bytes of all ranks, on the last that arrives. In ALLGATHER and ALLTOALL each rank copies
+ * its own. */
 static void move_few(const comm *c, const world *w)
 {
 	const comm_call *root = w->board[w->board[0]->root];
@@ -81,7 +82,7 @@ static void move_few(const comm *c, const world *w)
 }
 
 /* Wait for all ranks; the last one moves their bytes. Return ST_PEER if they call different
- * collectives. The lock is free when they wake, because there may be thousands of them. */
+ * collectives. Wake the ranks without the lock, because there may be thousands of them. */
 static status barrier(const comm *c, world *w)
 {
 	pthread_mutex_lock(&w->lock);
@@ -103,7 +104,7 @@ static status barrier(const comm *c, world *w)
 	return rc;
 }
 
-/* A rank writes its part of the board here only: the others read it until the next barrier. */
+/* Write this rank's part of the board before the barrier: the others read it until the next one. */
 static status local_collective(comm *c, const comm_call *k)
 {
 	world *w = world_of(c);
@@ -162,15 +163,7 @@ static void *rank_thread(void *arg)
 	return NULL;
 }
 
-static void open_gate(world *w, int gate)
-{
-	pthread_mutex_lock(&w->lock);
-	w->gate = gate;
-	pthread_cond_broadcast(&w->turn);
-	pthread_mutex_unlock(&w->lock);
-}
-
-/* Start the threads of ranks 1.., let them go only if all have started, and run rank 0 here. */
+/* Start the threads of ranks 1.., let them run only if all have started, and run rank 0 here. */
 static status run_ranks(world *w, local *ranks, err *e)
 {
 	int up = 1, rc = 0;
@@ -181,7 +174,10 @@ static status run_ranks(world *w, local *ranks, err *e)
 	if (rc)
 		worst = err_set(e, ST_RESOURCE, "cannot start thread %d of %d: %s", up, w->size,
 				strerror(rc));
-	open_gate(w, rc ? -1 : 1);
+	pthread_mutex_lock(&w->lock);
+	w->gate = rc ? -1 : 1;
+	pthread_cond_broadcast(&w->turn);
+	pthread_mutex_unlock(&w->lock);
 	if (!rc)
 		rank_thread(&ranks[0]);
 	for (int i = 1; i < up; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* comm over MPI. Nothing blocks inside MPI: every operation is started, then tested with short
- * sleeps in between, each call under one mutex. This needs no more than MPI_THREAD_SERIALIZED, and
- * leaves the processor to threads that compute. Messages longer than max_msg are sent in fragments,
- * so no count exceeds an int. */
+ * sleeps in between, each call under one mutex. This needs only MPI_THREAD_SERIALIZED, and leaves
+ * the processor to threads that compute. Messages longer than max_msg are sent in fragments, so no
+ * count exceeds an int. */
 #include "comm_mpi.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -33,7 +33,7 @@ static status checked(int rc)
 	return rc == MPI_SUCCESS ? ST_OK : ST_PEER;
 }
 
-/* Wait for a collective: quick tests first, then with sleeps, so that short waits cost microseconds
+/* Wait for a collective. Quick tests come first, then sleeps, so that short waits cost microseconds
  * and long ones no processor time. */
 static status await(mpi *m, MPI_Request *req)
 {
@@ -77,8 +77,8 @@ static void repack(char *to, size_t to_stride, const char *from, size_t from_str
 		memcpy(to + (size_t)i * to_stride, from + (size_t)i * from_stride, n);
 }
 
-/* Blocks that exceed max_msg go fragment by fragment, through packed arrays if there are several.
- */
+/* Send blocks that exceed max_msg in fragments, through packed arrays if there are several
+ * blocks. */
 static status mpi_collective(comm *c, const comm_call *k)
 {
 	mpi *m = mpi_of(c);
@@ -105,7 +105,7 @@ static status mpi_collective(comm *c, const comm_call *k)
 	return st;
 }
 
-/* Start the next fragment of a block. Called with the lock held. */
+/* Start the next fragment of a block, with the lock held. */
 static status next_fragment(mpi *m, comm_req *r)
 {
 	MPI_Request req;
@@ -128,7 +128,7 @@ static status mpi_start(comm *c, comm_req *r)
 	return st;
 }
 
-/* Test the fragment under way, and when it is done start the next. */
+/* Test the fragment under way, and start the next one when it is done. */
 static status mpi_test(comm *c, comm_req *r, bool *done)
 {
 	mpi *m = mpi_of(c);
@@ -160,7 +160,7 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 	return st;
 }
 
-/* Only the program can end the job: comm_mpi_run.c. */
+/* Only the program can end the job: see comm_mpi_run.c. */
 static const struct comm_ops mpi_ops = { mpi_collective, NULL, mpi_start, mpi_test, NULL };
 
 /* Describe the comm by the MPI library's name and version; callers append to it. */
@@ -197,9 +197,10 @@ static void free_comms(mpi *m)
 		MPI_Comm_free(&m->ctl);
 }
 
-/* An empty message between every two ranks makes all connections now, on the main thread: by the
- * exchange's threads, two ranks that connect to each other at the same time could race. All are
- * under way at once, so only ranks that cannot reach each other wait. req: two for each rank. */
+/* Send an empty message between every two ranks, which makes all connections now, on the main
+ * thread. Two threads of the exchange that connect to each other at the same time could race. All
+ * messages are under way at once, so only ranks that cannot reach each other wait. req: two per
+ * rank. */
 static status connect_all(mpi *m, MPI_Comm on, comm_waits *told, MPI_Request *req)
 {
 	const int n = 2 * m->c.size;
@@ -220,9 +221,10 @@ static status connect_all(mpi *m, MPI_Comm on, comm_waits *told, MPI_Request *re
 	return st;
 }
 
-/* Make communicators of our own, so that no message is mistaken for one of the caller's. memory:
- * this rank has all that it needs. If told is set, parent is ours: connections are made before MPI
- * needs them, and a rank without memory need not tell: the job ends. */
+/* Make communicators of our own, so that no message is mistaken for a message of the caller.
+ * memory: this rank has all the memory that it needs. If told is set, parent is ours: connections
+ * are made before MPI needs them, and a rank without memory need not report it, because the job
+ * ends. */
 static status join(mpi *m, MPI_Comm parent, comm_waits *told, bool memory, MPI_Request *req, err *e)
 {
 	int have = memory, all = 0;
@@ -242,13 +244,14 @@ static status join(mpi *m, MPI_Comm parent, comm_waits *told, bool memory, MPI_R
 	if (!memory)
 		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", m->c.size);
 	if (!told && connect_all(m, m->data, NULL, req) != ST_OK) {
-		m->ctl = m->data = MPI_COMM_NULL; /* other ranks may not help to free them */
+		m->ctl = m->data =
+			MPI_COMM_NULL; /* other ranks may not take part in freeing them */
 		return err_set(e, ST_PEER, "cannot reach all other ranks");
 	}
 	return ST_OK;
 }
 
-/* The comm is first made on the stack, then copied, once all ranks have memory. */
+/* Make the comm on the stack first, and copy it when all ranks have memory. */
 status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *told, size_t max_msg, err *e)
 {
 	mpi found = { .ctl = MPI_COMM_NULL,

@@ -7,17 +7,17 @@
 
 #include <mpi.h>
 
-/* Who has to answer while connections are made, -1 after. */
+/* Receives the rank that has to answer while connections are made, -1 afterwards. */
 typedef void comm_waits(int rank);
 
-/* comm_mpi_open - collective over parent: a comm of its ranks, on duplicates of it that return
- * errors; parent stays as it is. told: only where parent is ours alone, whose connections are then
- * made before all else; NULL, and no message travels on it. On failure *c is NULL, and all ranks
- * fail, each with its own e: ST_RESOURCE where there is no memory, ST_PEER on the others and where
- * MPI fails. */
+/* comm_mpi_open - collective over parent: make a comm of its ranks, on duplicates of parent that
+ * return errors; parent does not change. told: only if parent belongs to hetsort, which then makes
+ * its connections first; NULL: no message is sent on parent. On failure *c is NULL, and all ranks
+ * fail, each with its own e: ST_RESOURCE on a rank without memory, ST_PEER on the others and if MPI
+ * fails. */
 status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *told, size_t max_msg, err *e);
 
-/* comm_mpi_close - collective, unless the comm is broken: the duplicates are then not freed. */
+/* comm_mpi_close - collective: free the comm and, unless it is broken, its duplicates. */
 void comm_mpi_close(comm *c);
 
 #endif

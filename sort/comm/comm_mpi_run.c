@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Starts MPI for the program, and ends it or the whole job. Not in the library, whose callers start
- * and end MPI themselves. */
+/* Starts MPI for the program, and ends it or the whole job. The library does not contain this file,
+ * because its callers start and end MPI themselves. */
 #include "comm_mpi.h"
 #include "monitor.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static atomic_bool finalizing; /* MPI_Abort may not be called any more */
+static atomic_bool finalizing; /* MPI_Abort may no longer be called */
 
 _Noreturn void comm_mpi_end(int code)
 {
@@ -26,23 +26,19 @@ static void end_job(comm *c, int code)
 	comm_mpi_end(code);
 }
 
-/* Keep Open MPI from trying every network first when all ranks are on one host: that takes 0.2 s.
- * A choice that the user has made in the environment or on mpirun's command line stands. */
-static void skip_networks(void)
+status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	const char *all = getenv("OMPI_COMM_WORLD_SIZE");
 	const char *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-	if (all && here && strcmp(all, here) == 0 && !getenv("OMPI_MCA_mtl"))
-		(void)setenv("OMPI_MCA_pml", "ob1", 0);
-}
-
-status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
-{
 	comm *c;
 	int level = 0;
 	/* comm_mpi_open connects all ranks, and knows which one does not answer */
 	(void)setenv("OMPI_MCA_mpi_preconnect_mpi", "0", 1);
-	skip_networks();
+	/* Keep Open MPI from trying every network first when all ranks are on one host: that takes
+	 * 0.2 s. A choice that the user has made in the environment or on mpirun's command line
+	 * stands. */
+	if (all && here && strcmp(all, here) == 0 && !getenv("OMPI_MCA_mtl"))
+		(void)setenv("OMPI_MCA_pml", "ob1", 0);
 	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "MPI does not start");
 	/* also for requests that belong to no communicator */

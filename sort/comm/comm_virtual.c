@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* comm over virtual ranks: those of one process are threads on an inner comm, the processes are
- * ranks of an outer one. In a collective the first rank of a process gets the buffers of all its
- * ranks and makes the outer collective for them, with as much for each process as the largest one
- * needs. Block messages go straight to their rank, with a tag that names sender and receiver within
- * their processes. No MPI. A collective costs one of the outer comm, two of the inner, a copy. */
+/* comm over virtual ranks: the ranks of one process are threads on an inner comm, and the processes
+ * are ranks of an outer comm. In a collective the first rank of a process collects the buffers of
+ * all its ranks and calls the outer collective for them, with as many bytes per process as the
+ * largest one needs. Block messages go directly to their rank, with a tag that names sender and
+ * receiver within their processes. No MPI. A collective costs one of the outer comm, two of the
+ * inner comm, and a copy. */
 #include "comm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One process. */
 typedef struct process {
 	comm *outer;
 	const int *count;       /* ranks of each process */
-	int size, most;         /* ranks of all processes, and of one at most */
+	int size, most;         /* ranks of all processes, and the most of one process */
 	int *process_of;        /* [size] the process of each rank */
 	int *index_of;          /* [size] its index among the ranks of its process */
-	int first, here;        /* ranks of this process: the first, and how many */
-	const comm_call **call; /* [here] of the collective under way */
-	char *room;             /* [here] for the ranks' comms */
+	int first, here;        /* ranks of this process: the first, and their number */
+	const comm_call **call; /* [here] calls of the collective under way */
+	char *room;             /* [here] memory of the ranks' comms */
 	rank_main *fn;
 	void *arg;
 	bool started; /* all its threads run */
@@ -49,8 +49,8 @@ static status do_bcast(const process *p, const comm_call *k)
 	return rc;
 }
 
-/* All others: what a process sends to another one is a message of each of its ranks, in which
- * COMM_ALLTOALL has one for each rank there. */
+/* Make the outer collective of every kind but COMM_BCAST. A process sends each other process a
+ * message of each of its ranks, which in COMM_ALLTOALL has a part for each rank there. */
 static status do_others(const process *p, const comm_call *k)
 {
 	const bool each = k->kind == COMM_ALLTOALL;
@@ -92,7 +92,7 @@ static status by_inner(comm *in, enum comm_kind kind, const void *send, void *re
 	return in->ops->collective(in, &(comm_call){ kind, send, recv, bytes, .root = 0 });
 }
 
-/* The first rank of the process makes the outer collective, the others wait for its status. */
+/* Make the outer collective on the first rank of the process; the others wait for its status. */
 static status virtual_collective(comm *c, const comm_call *k)
 {
 	const process *p = virtual_rank_of(c)->p;
@@ -137,7 +137,7 @@ static const struct comm_ops virtual_ops = {
 	virtual_collective, NULL, virtual_start, virtual_test, virtual_end_job,
 };
 
-/* A virtual rank; none begins before the threads of all processes run. */
+/* Run a virtual rank, but not before the threads of all processes run. */
 static status run_virtual_rank(comm *inner, void *process_)
 {
 	process *p = process_;
@@ -165,7 +165,7 @@ static status run_virtual_rank(comm *inner, void *process_)
 	return p->fn(&v.c, p->arg);
 }
 
-/* The process of each rank, and its index there. */
+/* Find the process of each rank, and its index there. */
 static status place_ranks(process *p, err *e)
 {
 	comm *out = p->outer;

@@ -57,11 +57,11 @@
 
 enum { HEARTBEATS = 10, STACK_BYTES = 512 << 10 };
 
-/* Ranks in other processes tell of themselves at least this often, if progress is shown. */
+/* The longest time between two heartbeats while progress is shown. */
 static const double MOST_BEAT_S = 0.5;
 
-/* The least time that joining the others may take; how much more a process has that waits for
- * nobody in particular: until all others had theirs; and a time in which nothing is to be done. */
+/* The least time for joining the others. The factor of that time for a process that waits for no
+ * rank in particular, so that processes that do report first. A time without events. */
 static const double LEAST_S = 5, WITHOUT_PEER = 1.2, LONG_S = 86400;
 
 typedef struct heartbeat {
@@ -71,36 +71,37 @@ typedef struct heartbeat {
 } heartbeat;
 
 typedef struct row {
-	comm *here;         /* NULL: in another process, or it has left */
+	comm *here;         /* NULL: the rank is in another process, or has left */
 	struct watcher *by; /* NULL: none yet */
-	bool watched;       /* it has a watcher as soon as all ranks here have joined */
-	bool leaving;       /* has nothing left to do but to wait for the others' end */
+	bool watched;       /* a watcher starts when all ranks here have joined */
+	bool leaving;       /* the rank only waits for the others to end */
 	rank_seen seen;
-	double heard_at; /* 0: it is, or was, here */
+	double heard_at; /* 0: it is, or was, in this process */
 	double ticked_at;
 } row;
 
-/* From a rank that is here to one in another process, and back. */
+/* A link from a rank of this process to a rank of another process. */
 typedef struct peer_link {
 	comm *c;
 	int peer;
 	comm_req send, recv;
 	heartbeat out, in;
-	rank_seen known; /* not in the row: ranks that are simulated share a table */
+	rank_seen known; /* not only in the row: simulated ranks share a table */
 	double heard_at;
 	bool sending, receiving;
-	bool sent_last, ended; /* the own last heartbeat is under way; the other's was received */
+	bool sent_last,
+		ended; /* the last heartbeat is on its way; the peer's last one has arrived */
 } peer_link;
 
-/* Of one process. */
+/* The watcher of a process. */
 typedef struct watcher {
 	comm *c; /* of its first rank */
 	int first, ranks;
-	double timeout_s; /* 0: none */
+	double timeout_s; /* 0: no timeout */
 	double beat_s;    /* from one look to the next */
 	double looked_at, cpu_s;
-	bool all_wait; /* all ranks here, for longer than timeout_s */
-	bool leaving;  /* only last heartbeats are exchanged */
+	bool all_wait; /* all ranks here have waited longer than timeout_s */
+	bool leaving;  /* only the last heartbeats are exchanged */
 	bool closing;  /* under the lock */
 	pthread_t thread;
 	pthread_cond_t wake;
@@ -109,11 +110,11 @@ typedef struct watcher {
 } watcher;
 
 static struct {
-	pthread_mutex_t lock; /* for what follows */
+	pthread_mutex_t lock; /* of the following fields */
 	pthread_cond_t wake, left;
 	row *row;
 	int size, joined;
-	watcher *own; /* NULL: no rank is watched by the monitor's thread */
+	watcher *own; /* NULL: the monitor's thread watches no rank */
 	bool running, asked;
 	double timeout_s; /* of the deadline; 0: none */
 	monitor_alarm *alarm;
@@ -124,14 +125,12 @@ static struct {
 	      .left = PTHREAD_COND_INITIALIZER,
 	      .show_at = INFINITY };
 
-/* What the process does outside of a watched job. */
+/* The step of the process outside of a watched job: see monitor_enter. */
 static _Atomic(const char *) doing = "";
 static atomic_int waits_for = -1;
 static atomic_bool renewed;
 
-/* ---------------------------------------------------------------------------------- the table */
-
-/* Under the lock: bring the row of a rank that is here up to date. */
+/* Bring the row of a rank of this process up to date, under the lock. */
 static void refresh(row *r, const moment *now)
 {
 	if (!r->here)
@@ -187,8 +186,8 @@ static void raise_alarm(const watcher *w, int kind, int rank, const rank_seen *s
 				      .ticks = seen->ticks });
 }
 
-/* Under the lock. A process that only polls takes a few percent of a processor; one that computes
- * takes more. */
+/* Look at the ranks of this process, under the lock. A process that only polls takes a few percent
+ * of a processor; one that computes takes more. */
 static void look_at_own(watcher *w)
 {
 	const moment now = moment_now();
@@ -215,7 +214,8 @@ static void look_at_own(watcher *w)
 	}
 }
 
-/* Under the lock. Later than a rank that is stuck reports itself. */
+/* Look at the ranks of other processes, under the lock. A stuck rank has more time to report
+ * itself. */
 static void look_at_others(const watcher *w)
 {
 	bool all_wait = w->all_wait;
@@ -235,7 +235,7 @@ static void look_at_others(const watcher *w)
 
 /* -------------------------------------------------------------------------------- heartbeats */
 
-/* Not by comm_send and comm_recv: a failure here must not break the comm. */
+/* Start a message without comm_send and comm_recv: a failure here must not break the comm. */
 static bool start(peer_link *l, comm_req *req, heartbeat *b, bool sending)
 {
 	*req = (comm_req){ .buf = (unsigned char *)b,
@@ -251,7 +251,7 @@ static uint64_t sum_of(const heartbeat *b)
 	return XXH3_64bits(b, offsetof(heartbeat, sum));
 }
 
-/* Receives all heartbeats that have arrived: after a delay the last one counts, not the oldest. */
+/* Receive all heartbeats that have arrived: after a delay the last one counts, not the oldest. */
 static void receive_heartbeats(const watcher *w, peer_link *l)
 {
 	while (!l->ended) {
@@ -293,7 +293,7 @@ static void exchange_heartbeats(watcher *w)
 		receive_heartbeats(w, &w->link[i]);
 		send_heartbeat(w, &w->link[i]);
 	}
-	atomic_store(&renewed, true); /* the network lets us go on */
+	atomic_store(&renewed, true); /* the network does not block this thread */
 }
 
 static void look(watcher *w)
@@ -309,7 +309,7 @@ static void look(watcher *w)
 
 /* ------------------------------------------------------------------------------------ threads */
 
-/* Under the lock: sleep until this time, or until woken. Was it woken? */
+/* Sleep until this time, under the lock. Return true if woken before. */
 static bool sleep_until(pthread_cond_t *wake, double at_s)
 {
 	struct timespec t = { .tv_sec = (time_t)at_s };
@@ -331,7 +331,7 @@ static void show_if_due(void)
 		monitor.show(asked);
 }
 
-/* The monitor's thread. */
+/* Run the monitor's thread. */
 static void *keep_time(void *unused)
 {
 	const double allowed_s = fmax(monitor.timeout_s, LEAST_S);
@@ -388,8 +388,8 @@ static bool beats_on(watcher *w)
 	return on;
 }
 
-/* The second thread: heartbeats to other processes. A simulation has no monitor's thread, as that
- * would count real time, so the thread of rank 0 shows progress there. */
+/* Run the second thread, which exchanges heartbeats with other processes. A simulation has no
+ * monitor's thread, which would count real time, so the thread of rank 0 shows progress there. */
 static void *run_heartbeats(void *watcher_)
 {
 	watcher *w = watcher_;
@@ -398,7 +398,7 @@ static void *run_heartbeats(void *watcher_)
 		if (!monitor.running && w->first == 0)
 			show_if_due();
 	} while (beats_on(w));
-	w->leaving = true; /* a rank that never sends its last heartbeat may wait for ours */
+	w->leaving = true; /* a rank that never sends its last heartbeat may be waiting for ours */
 	for (unsigned tries = 0; !all_ended(w); tries++) {
 		if (now_s() - w->looked_at > w->beat_s)
 			look(w);
@@ -414,7 +414,7 @@ status monitor_start(double timeout_s, monitor_alarm *alarm, err *e)
 	pthread_attr_t a;
 	pthread_t t;
 	int rc = 0;
-	pthread_mutex_lock(&monitor.lock); /* the thread waits until it is known to run */
+	pthread_mutex_lock(&monitor.lock); /* the thread waits until `running` is set */
 	if (!monitor.running && (rc = pthread_attr_init(&a)) == 0) {
 		monitor.timeout_s = timeout_s;
 		monitor.alarm = alarm;
@@ -460,9 +460,7 @@ void monitor_enter(const char *what)
 	atomic_store(&renewed, true);
 }
 
-/* -------------------------------------------------------------------------- joining, leaving */
-
-/* Under the lock: have all ranks of the process joined, or all begun to leave? */
+/* Return whether all ranks of the process have joined, or begun to leave. Under the lock. */
 static bool all_here(const comm *c, bool leaving)
 {
 	for (int i = c->process_first; i < c->process_first + c->process_ranks; i++)
@@ -471,11 +469,11 @@ static bool all_here(const comm *c, bool leaving)
 	return true;
 }
 
-/* Under the lock, of the last rank of the process that joins. */
+/* Start the watcher when the last rank of the process joins, under the lock. */
 static status watch(comm *c, double timeout_s, bool tells, err *e)
 {
 	const int first = c->process_first, past = first + c->process_ranks;
-	/* rank 0 has a link to each rank of another process, a rank of those one to rank 0 */
+	/* rank 0 has links to all ranks of other processes, any other rank has one to rank 0 */
 	const bool root = first == 0;
 	const int from = root ? past : first, end = root ? c->size : past;
 	const double beat_s = timeout_s > 0 ? timeout_s / HEARTBEATS : MOST_BEAT_S;
@@ -534,7 +532,8 @@ status monitor_join(comm *c, double timeout_s, bool tells, monitor_alarm *alarm,
 	return rc;
 }
 
-/* Under the lock, of the last rank of the process that leaves: what its ranks were last stays. */
+/* End the watcher when the last rank of the process leaves, under the lock. The rows keep their
+ * last contents. */
 static void end_watch(watcher *w)
 {
 	if (w != monitor.own) {
@@ -551,7 +550,7 @@ static void end_watch(watcher *w)
 	pthread_cond_broadcast(&monitor.left);
 }
 
-/* Once, by the first rank that leaves. */
+/* Let the kernel end the process in time. Only the first rank that leaves starts the timer. */
 static void end_in_time(void)
 {
 	static atomic_flag begun = ATOMIC_FLAG_INIT;

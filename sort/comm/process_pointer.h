@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A pointer in a message to ranks of the same process. Whoever receives it follows it only if it is
- * whole: what was damaged before it was sent has a right checksum, and must not end the program. */
+/* A pointer in a message to ranks of the same process. The receiver follows it only if its check
+ * fits: a pointer that was damaged before it was sent has a right checksum, but must not end the
+ * program. */
 #ifndef HETSORT_COMM_PROCESS_POINTER_H
 #define HETSORT_COMM_PROCESS_POINTER_H
 
@@ -13,7 +14,8 @@ typedef struct process_pointer {
 	uint64_t check; /* of `at`, in this process */
 } process_pointer;
 
-/* In a place that another process is hardly given; no system call, as there are very many. */
+/* An address that differs between processes. It needs no system call, because there are very many
+ * pointers. */
 extern const char process_pointer_home;
 
 static inline uint64_t process_pointer_check(const void *at)

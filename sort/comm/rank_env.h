@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every step of a rank has at hand: its comm, what it is asked to do, its memory, its first
- * failure, and where it notes what the report tells of it. One for each rank; its main thread's. */
+/* The context of every step of a rank: its comm, settings, memory, first failure, and its part of
+ * the report. One per rank, used by its main thread. */
 #ifndef HETSORT_COMM_RANK_ENV_H
 #define HETSORT_COMM_RANK_ENV_H
 
@@ -15,17 +15,17 @@ typedef struct rank_env {
 	const settings *o;
 	mem m;
 	err e;
-	err note; /* rank 0: worth a line, though nothing failed */
+	err note; /* rank 0: worth a line, although nothing failed */
 	struct rank_result *stats;
 } rank_env;
 
-/* own_share - what this rank is to read, or to write. */
+/* own_share - return the share of this rank. */
 static inline uint64_t own_share(const rank_env *env, const uint64_t *share)
 {
 	return share[env->c->rank];
 }
 
-/* share_before - the sum of the shares of the ranks before this one. */
+/* share_before - return the sum of the shares of the ranks before this one. */
 static inline uint64_t share_before(const rank_env *env, const uint64_t *share)
 {
 	uint64_t sum = 0;
@@ -34,8 +34,8 @@ static inline uint64_t share_before(const rank_env *env, const uint64_t *share)
 	return sum;
 }
 
-/* env_allgather - collective: what each rank has, in an array that is to be freed; NULL, with *rc
- * set, on failure. name: of the array, for messages. */
+/* env_allgather - collective: return the data of each rank in an array, to be freed with mem_free.
+ * NULL, with *rc set, on failure. name: of the array, for messages. */
 static inline void *env_allgather(rank_env *env, const void *mine, size_t bytes, const char *name,
 				  status *rc)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A set of ranks, one bit each: who of thousands has something to do is found without asking all.
- */
+/* A set of ranks, one bit each. Members among thousands of ranks are found without asking all. */
 #ifndef HETSORT_COMM_RANK_SET_H
 #define HETSORT_COMM_RANK_SET_H
 
@@ -10,7 +9,7 @@
 
 enum { RANK_SET_BITS = 64 }; /* of a word */
 
-/* rank_set_words - that a set of so many ranks takes. */
+/* rank_set_words - return the words of a set of this many ranks. */
 static inline size_t rank_set_words(int ranks)
 {
 	return ((size_t)ranks + RANK_SET_BITS - 1) / RANK_SET_BITS;
@@ -31,7 +30,7 @@ static inline void rank_set_remove(uint64_t *s, int rank)
 	s[rank / RANK_SET_BITS] &= ~rank_set_bit(rank);
 }
 
-/* rank_set_next - the first member from `from` on, `end` if there is none before that. */
+/* rank_set_next - return the first member in [from, end), or `end`. */
 static inline int rank_set_next(const uint64_t *s, int from, int end)
 {
 	while (from < end) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One memfd for each rank, which the others of its host open by /proc: no name is left anywhere,
- * and no limit of a file system holds. A number drawn by its owner tells that it is the right one.
- * All of it is reserved at once, so that no access can fail. Each rank maps for itself, so one that
- * ends takes nothing away from the others. Where all ranks are threads of one process, none has to
- * map anything: memory stays until the last of them has left it. */
+/* Each rank has one memfd, which the other ranks of its host open by /proc: no name is left
+ * anywhere, and no limit of a file system applies. A random number of its owner proves that it is
+ * the right one. All of it is reserved at once, so that no access can fail. Each rank maps it for
+ * itself, so a rank that ends takes nothing away from the others. If all ranks are threads of one
+ * process, they share one mapping: memory stays until the last of them has left it. */
 #include "shared_window.h"
 #include "base/clock.h"
 #include "base/lower_bound.h"
@@ -24,8 +24,8 @@
 enum {
 	LINE_BYTES = 64,
 	PAGE_BYTES = 4096,
-	MOST_SLEEP_S = 1, /* whoever changes something wakes */
-	MOST_RANKS = 128  /* of several processes: each maps the memory of all others of its host */
+	MOST_SLEEP_S = 1, /* whoever changes something wakes the sleepers */
+	MOST_RANKS = 128  /* of several processes: each maps the memory of all ranks of its host */
 };
 
 static const char NAME[] = "hetsort";
@@ -33,30 +33,30 @@ static const char NAME[] = "hetsort";
 /* The counts of the stream from the owner of the memory to one rank. */
 typedef struct channel {
 	_Alignas(LINE_BYTES) atomic_uint_fast64_t sent;  /* by the owner */
-	int rank;                                        /* that it is for */
+	int rank;                                        /* the receiver */
 	_Alignas(LINE_BYTES) atomic_uint_fast64_t freed; /* by that rank */
 } channel;
 
-/* What is shared: the memory of one rank. */
+/* The shared memory of one rank. */
 typedef struct area {
 	uint64_t nonce;
 	atomic_int users; /* ranks of one process that have not left it yet */
 	_Alignas(LINE_BYTES) _Atomic uint32_t
-		news;                          /* grows with each change that its owner waits for */
-	_Atomic uint32_t sleepers[NEWS_KINDS]; /* threads of the owner that wait for them */
-	int peers, own;                        /* of the owner, and its place among them */
-	channel to[]; /* [peers], then a set of peers for each kind of news, then the room from the
-		       * next page on */
+		news; /* grows with each change that its owner may wait for */
+	_Atomic uint32_t sleepers[NEWS_KINDS]; /* threads of the owner that wait for each kind */
+	int peers, own; /* number of the owner's peers, and its place among them */
+	channel to[];   /* [peers], then a set of peers for each kind of news, then, from the next
+			   page on, the blocks */
 } area;
 
-/* How to find the memory of a rank; travels as it is. */
+/* Where the memory of a rank is; sent as bytes. */
 typedef struct address {
 	char host[HOST_BYTES];
 	uint64_t nonce, bytes;
 	int64_t pid, fd; /* fd < 0: it is not shared */
 } address;
 
-/* The area of a peer; a NULL: it is not seen. */
+/* The area of a peer. a is NULL if this rank does not see it. */
 typedef struct seen_area {
 	area *a;
 	int place; /* of this rank among its owner's peers */
@@ -71,13 +71,13 @@ struct shared_window {
 	bool inside;   /* all ranks are threads of this process */
 	int fd;        /* the file of own, until all are connected */
 	seen_area *of; /* [peers] */
-	/* until all are connected, [size], in one piece */
-	void *address; /* or, inside, a process_pointer */
-	/* 1: this rank sees the memory of that one, and that one this one's; or 0 */
+	/* used until all are connected: [size], in one allocation */
+	void *address; /* or, if inside, a process_pointer */
+	/* 1: this rank sees the memory of that one; that one sees the memory of this one */
 	unsigned char *sees, *seen;
 };
 
-/* A line of the cache has one kind of news alone. */
+/* Return the bytes of a set of peers. Each kind of news has its own cache lines. */
 static size_t news_bytes(int peers)
 {
 	const size_t bytes = rank_set_words(peers) * sizeof(uint64_t);
@@ -102,8 +102,6 @@ uint64_t shared_window_most_bytes(size_t bytes, int peers, int ranks)
 	return sizeof(shared_window) + n * sizeof(seen_area) + p * (sizeof(address) + 2) +
 	       head_bytes(peers) + (n - 1) * bytes;
 }
-
-/* ------------------------------------------------------------------------------------- memory */
 
 static void *map(int fd, size_t bytes)
 {
@@ -147,7 +145,7 @@ static status take_own(shared_window *w, err *e)
 	return ST_OK;
 }
 
-/* This rank has no need any more of the memory of a rank. */
+/* Give up the memory of a rank. */
 static void leave(const shared_window *w, area *a)
 {
 	if (a && (!w->inside || atomic_fetch_sub(&a->users, 1) == 1))
@@ -177,7 +175,7 @@ status shared_window_open(shared_window **out, comm *c, mem *m, const peer_list 
 	return take_own(w, e);
 }
 
-/* What only connecting takes. */
+/* Free everything that is needed only for connecting. */
 static void drop_addresses(shared_window *w)
 {
 	if (w->fd >= 0)
@@ -203,8 +201,8 @@ void shared_window_close(shared_window *w)
 
 /* --------------------------------------------------------------------------------- connecting */
 
-/* Does the path lead to shared memory of this program? Nothing else may be opened: on another
- * machine of the same name it may be anything. */
+/* Return whether the path leads to shared memory of this program. Nothing else may be opened: on
+ * another machine of the same name it may be anything. */
 static bool leads_to_memory(const char *path)
 {
 	char to[PAGE_BYTES / 16], want[sizeof NAME + 32];
@@ -216,7 +214,7 @@ static bool leads_to_memory(const char *path)
 	return strcmp(to, want) == 0;
 }
 
-/* The memory of a rank of this host; NULL: it is not to be seen. */
+/* Map the memory of a rank of this host, or return NULL. */
 static area *map_of(const shared_window *w, const address *at)
 {
 	char path[64];
@@ -240,7 +238,7 @@ static area *map_of(const shared_window *w, const address *at)
 	return a;
 }
 
-/* Tell the others where the memory of this rank is, and find that of each peer. */
+/* Send the address of this rank's memory, and map the memory of each peer. */
 static status see_peers(shared_window *w)
 {
 	comm *c = w->c;
@@ -269,8 +267,8 @@ static status see_peers(shared_window *w)
 	return rc;
 }
 
-/* Two see each other, or neither sees the other. A peer that sees this rank counts for it at its
- * place in the peer's list. */
+/* Keep memory only if both ranks see each other. Find the place of this rank in each peer's
+ * list. */
 static status keep_mutual(shared_window *w)
 {
 	const int own = w->c->rank;
@@ -314,7 +312,7 @@ bool shared_window_with(const shared_window *w, int peer)
 	return w->of[peer].a != NULL;
 }
 
-/* In the owner's memory; it has no room for itself. */
+/* Return where the blocks for a place are in the owner's memory, which has none for itself. */
 static unsigned char *room(const shared_window *w, area *a, int to)
 {
 	const size_t at = (size_t)(to < a->own ? to : to - 1);
@@ -339,7 +337,7 @@ static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct t
 	return syscall(SYS_futex, word, op, value, until, NULL, kinds);
 }
 
-/* Both sides touch the words in the same order: no wake is lost. */
+/* Wake the owner. Both sides touch the words in the same order, so no wake is lost. */
 static void ring(area *a, unsigned kinds)
 {
 	bool any = false;
@@ -356,14 +354,14 @@ static atomic_uint_fast64_t *news_of(area *a, shared_news kind)
 	return (void *)(first + (size_t)kind * news_bytes(a->peers));
 }
 
-/* This rank has done something for the owner. */
+/* Report news to the owner of the memory. */
 static void tell(const seen_area *s, shared_news kind)
 {
 	atomic_fetch_or(&news_of(s->a, kind)[s->place / RANK_SET_BITS], rank_set_bit(s->place));
 	ring(s->a, 1U << kind);
 }
 
-/* Asked for in vain most of the time: then the line stays in both caches. */
+/* Read before exchanging: mostly there is no news, and the line stays in both caches. */
 void shared_window_news(shared_window *w, shared_news kind, uint64_t *who)
 {
 	atomic_uint_fast64_t *news = news_of(w->own, kind);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory that ranks of one host see together, for blocks from each to its peers: the sender fills a
- * slot in place, and the receiver reads it there. No block is copied by a network, and who waits
- * sleeps until something has changed. What ranks of other hosts get goes by messages, from the same
- * slots.
- */
+/* Memory that ranks of one host share, for blocks from each rank to its peers: the sender fills a
+ * slot in place, and the receiver reads it there. No network copies a block, and a waiting rank
+ * sleeps until something has changed. Blocks for ranks of other hosts are sent as messages, from
+ * the same slots. */
 #ifndef HETSORT_COMM_SHARED_WINDOW_H
 #define HETSORT_COMM_SHARED_WINDOW_H
 
@@ -12,58 +11,58 @@
 
 typedef struct shared_window shared_window;
 
-/* What another rank has done: it has sent a block to this one, or freed one of this one's. */
+/* An action of another rank: it has sent a block to this rank, or freed a block of this rank. */
 typedef enum shared_news { NEWS_SENT, NEWS_FREED, NEWS_KINDS } shared_news;
 
 enum { NEWS_ANY = (1 << NEWS_KINDS) - 1 }; /* a bit for each kind */
 
-/* shared_window_open - room for `bytes` (a multiple of 8) from this rank to each other one of its
- * peers, whose list lives as long. Not collective. Where memory cannot be shared it is this rank's
- * own. */
+/* shared_window_open - allocate `bytes` (a multiple of 8) for each other peer of this rank. The
+ * list of the peers must live as long. Not collective. If memory cannot be shared, only this rank
+ * sees it. */
 status shared_window_open(shared_window **out, comm *c, mem *m, const peer_list *p, size_t bytes,
 			  err *e);
 
-/* shared_window_connect - collective, once all ranks have opened theirs: find out who sees whose.
- */
+/* shared_window_connect - collective, after all ranks have opened theirs: find out who sees
+ * whose. */
 status shared_window_connect(shared_window *w);
 
 /* From here on a peer is named by its place among the peers. */
 
-/* shared_window_with - do this rank and another one see each other's memory? */
+/* shared_window_with - return whether this rank and the peer see each other's memory. */
 bool shared_window_with(const shared_window *w, int peer);
 
-/* shared_window_to - where what goes to a peer is put. shared_window_from - what another one has
- * put for this rank, if they see each other's memory. */
+/* shared_window_to - return the memory for blocks to a peer. shared_window_from - return the memory
+ * with blocks of a peer, if they see each other's memory. */
 unsigned char *shared_window_to(const shared_window *w, int peer);
 unsigned char *shared_window_from(const shared_window *w, int peer);
 
-/* Between ranks that see each other's memory, in each direction two counts, of blocks that have
- * been sent, and of those that the receiver does not need any more.
+/* Ranks that see each other's memory count the blocks in each direction.
  *
- *   shared_window_send   one more block: bytes at buf, in the room of that rank
- *   shared_window_freed  how many of those sent the receiver has freed
- *   shared_window_sent   how many the other rank has sent
- *   shared_window_free   this rank has no need any more of the first `blocks` of them
+ *   shared_window_send   send one more block: bytes at buf, in the memory for that peer
+ *   shared_window_freed  return how many of these blocks the peer has freed
+ *   shared_window_sent   return how many blocks the peer has sent
+ *   shared_window_free   report that this rank no longer needs the first `blocks` of them
  */
 status shared_window_send(shared_window *w, int to, unsigned char *buf, size_t bytes);
 uint64_t shared_window_freed(const shared_window *w, int to);
 uint64_t shared_window_sent(const shared_window *w, int from);
 void shared_window_free(shared_window *w, int from, uint64_t blocks);
 
-/* shared_window_news - add to `who` (rank_set.h, of places) those peers that have done this since
- * it was last asked for. Of each kind one thread may ask. */
+/* shared_window_news - add to `who` (rank_set.h, of places) the peers that have done this since the
+ * last call. Only one thread may ask for news of a kind. */
 void shared_window_news(shared_window *w, shared_news kind, uint64_t *who);
 
-/* shared_window_look - to be called before looking at the counts. shared_window_sleep - unless
- * there has been news since that look: until there is some of these kinds, or somebody calls
- * shared_window_wake; a second at most. Any thread. */
+/* shared_window_look - call it before looking at the counts. shared_window_sleep - sleep until
+ * there is news of these kinds since that look, somebody calls shared_window_wake, or a second has
+ * passed. Any thread. */
 uint32_t shared_window_look(const shared_window *w);
 void shared_window_sleep(shared_window *w, uint32_t looked, unsigned kinds);
 void shared_window_wake(shared_window *w);
 
 void shared_window_close(shared_window *w);
 
-/* shared_window_most_bytes - at most what shared_window_open allocates for so many peers. */
+/* shared_window_most_bytes - return an upper bound of the memory that shared_window_open
+ * allocates. */
 uint64_t shared_window_most_bytes(size_t bytes, int peers, int ranks);
 
 #endif
