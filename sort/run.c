@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sort, top to bottom. Each rank takes the same steps; at the border of a phase all ranks agree
- * on how it went, and leave together if it went wrong anywhere. */
+/* The sort, top to bottom. All ranks take the same steps. After each step they agree on its status,
+ * and leave together if it failed on any rank. */
 #include "base/clock.h"
 #include "base/sysfile.h"
 #include "base/trace.h"
@@ -16,22 +16,22 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Who takes a step: several ranks, by their strategy, or a single one. Ranks that merge sorted
- * inputs do as a single one does. */
+/* The ranks that take a step: several ranks, by their strategy, or a single one. Ranks that merge
+ * sorted inputs take the steps of a single one. */
 enum {
 	MERGING = 1 << BY_MERGING,
 	DISTRIBUTING = 1 << BY_DISTRIBUTING,
 	SEVERAL = MERGING | DISTRIBUTING,
 	SINGLE = 1 << 30,
-	DROPPING = 1 << 29, /* and only if records are dropped, */
-	TOPPED = 1 << 28    /* by --top */
+	DROPPING = 1 << 29, /* only if records are dropped */
+	TOPPED = 1 << 28    /* only with --top */
 };
 
 typedef struct step {
 	phase at;
 	unsigned who;
 	job_step *run;
-	stage_kind moves; /* what moves all of the data */
+	stage_kind moves; /* the stage, if the step moves all of the data */
 } step;
 
 static const step steps[] = {
@@ -39,55 +39,55 @@ static const step steps[] = {
 	{ PH_DESCRIBE, SEVERAL | SINGLE, phase_describe, STAGE_NONE },
 	/* Plan how much each rank reads, and how much it writes. */
 	{ PH_PLAN, SEVERAL | SINGLE, phase_plan, STAGE_NONE },
-	/* Continue with the runs of an earlier program. */
+	/* Resume: take over the runs of an earlier program. */
 	{ PH_PLAN, MERGING | SINGLE, phase_resume, STAGE_NONE },
-	/* Look whether the output is complete already, under its final name. */
+	/* Look for an output that is complete under its final name. */
 	{ PH_PLAN, MERGING | SINGLE, phase_find_output, STAGE_NONE },
-	/* Sort in memory, or spill to disk? */
+	/* Decide whether to sort in memory or to spill to disk. */
 	{ PH_PLAN, SEVERAL | SINGLE, phase_budget, STAGE_NONE },
-	/* Note for a later program what the runs to come belong to. */
+	/* Note for a later program which sort the runs will belong to. */
 	{ PH_PLAN, MERGING | SINGLE, phase_save_state, STAGE_NONE },
 	/* Local sort: read records to memory or disk, in sorted runs. */
 	{ PH_READ, SEVERAL | SINGLE, phase_read, STAGE_READ },
-	/* Look whether the output of an earlier program only lacks its final name. */
+	/* Look for an output of an earlier program that only lacks its final name. */
 	{ PH_READ, MERGING | SINGLE, phase_load_output, STAGE_NONE },
-	/* Let a rank that turned slow write less. */
+	/* Adapt: let a rank that turned slow write less. */
 	{ PH_PLAN, SEVERAL, phase_adapt, STAGE_NONE },
 	/* Assign the records beyond --top to the last rank. */
 	{ PH_PLAN, MERGING | TOPPED, phase_plan_top, STAGE_NONE },
 	/* Pivot sampling: estimate the splitters. */
 	{ PH_SAMPLE, SEVERAL, phase_sample, STAGE_NONE },
-	/* Partition: cut exactly at the planned shares. */
+	/* Partition: cut exactly at the planned shares, */
 	{ PH_SPLIT, SEVERAL, phase_split, STAGE_SPLIT },
-	/* Or cut inputs that are sorted already. */
+	/* or cut inputs that are sorted already. */
 	{ PH_SPLIT, SINGLE, phase_split_inputs, STAGE_NONE },
 	/* Drop the records beyond --top. */
 	{ PH_SPLIT, MERGING | TOPPED, phase_drop_rest, STAGE_NONE },
 	/* Move cuts so that equal keys go to one rank. */
 	{ PH_SPLIT, SEVERAL | DROPPING, phase_split_keys, STAGE_NONE },
-	/* All-to-all exchange in two steps: among very many ranks, first between groups. */
+	/* All-to-all exchange between groups first, if there are very many ranks. */
 	{ PH_EXCHANGE, MERGING, phase_regroup, STAGE_NONE },
-	/* All-to-all exchange and merge: write records as they come. */
+	/* All-to-all exchange and merge: write records as they arrive, */
 	{ PH_MERGE, MERGING, phase_merge, STAGE_WRITE },
-	/* Or all-to-all exchange, then sort. */
+	/* or all-to-all exchange, then sort, */
 	{ PH_SORT, DISTRIBUTING, phase_distribute, STAGE_RECEIVE },
-	/* Or, if nothing is exchanged, put each piece to its place. */
+	/* or, without an exchange, write each piece at its place. */
 	{ PH_MERGE, SINGLE, phase_single_rank, STAGE_WRITE },
 	/* Close the gaps that dropped records leave between parts. */
 	{ PH_WRITE, SEVERAL | SINGLE | DROPPING, phase_close_gaps, STAGE_NONE },
 	/* Write the output to the disk. */
 	{ PH_SYNC, SEVERAL | SINGLE, phase_sync, STAGE_NONE },
-	/* Read it back from the disk. */
+	/* Read the output back from the disk. */
 	{ PH_SYNC, SEVERAL | SINGLE, phase_reread, STAGE_CHECK },
 	/* Verify the output against the input. */
 	{ PH_SYNC, SEVERAL | SINGLE, phase_verify, STAGE_NONE },
-	/* Note for a later program that only the name is missing. */
+	/* Note for a later program that only the final name is missing. */
 	{ PH_SYNC, MERGING | SINGLE, phase_save_output, STAGE_NONE },
-	/* Give files their final names. */
+	/* Give the files their final names. */
 	{ PH_COMMIT, SEVERAL | SINGLE, phase_commit, STAGE_NONE },
 	/* Remove the runs. */
 	{ PH_COMMIT, MERGING | SINGLE, phase_drop_checkpoints, STAGE_NONE },
-	/* Teach the next run how fast the ranks were. */
+	/* Record the speed of the ranks for the next run. */
 	{ PH_COMMIT, SEVERAL, phase_update_wisdom, STAGE_NONE },
 };
 
@@ -111,14 +111,15 @@ static void stage_begin(job *j, stage_kind k)
 		k = STAGE_WRITE;
 	if (k == STAGE_NONE || (k == STAGE_CHECK && o->verify != VERIFY_REREAD))
 		return;
-	/* the size of a stream shows at its end */
+	/* the size of a stream is known only at its end */
 	const bool known = k != STAGE_SPLIT && !(k == STAGE_READ && j->files.in.is_stream);
 	const uint64_t recs = own_share(&j->env, k == STAGE_READ ? j->shares.in : j->shares.out);
 	progress_begin(&j->env.c->progress, k, known ? recs * o->lay.record_bytes : 0,
 		       moment_now());
 }
 
-/* Seconds that this rank has waited so far, for blocks of other ranks and in collectives. */
+/* Return the seconds that this rank has waited so far: for blocks of other ranks, and in
+ * collectives. */
 static double waited_s(const job *j)
 {
 	return j->mine.phase_s[PH_EXCHANGE] + j->env.c->collective_s;
@@ -162,7 +163,8 @@ static status take_step(job *j, const step *s)
 	return rc;
 }
 
-/* With an output of an earlier program only names are left to give. */
+/* Return whether this rank takes the step. If an output of an earlier program was found, only names
+ * are missing. */
 static bool is_due(const job *j, const step *s)
 {
 	const settings *o = j->env.o;
@@ -176,7 +178,7 @@ static status take_steps(job *j)
 	status rc = ST_OK;
 	for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == ST_OK; i++) {
 		if (j->env.o->explain && steps[i].at > PH_PLAN)
-			break; /* no data is touched */
+			break; /* read no data */
 		if (is_due(j, &steps[i]))
 			rc = take_step(j, &steps[i]);
 	}
@@ -205,7 +207,7 @@ static void job_free(job *j)
 	numa_close(j->cpus.numa);
 }
 
-/* Fill what this rank reports. */
+/* Fill in the report of this rank. */
 static void fill_result(job *j)
 {
 	struct rusage u;
@@ -239,7 +241,7 @@ static bool ends(const char *text, size_t bytes)
 	return memchr(text, '\0', bytes) != NULL;
 }
 
-/* An invalid result is replaced by one that says so. */
+/* Replace an invalid result by one that says so. */
 static void validate_result(rank_result *r, int rank)
 {
 	bool sound = r->rank == rank && (unsigned)r->phase < PHASES && ends(r->host, HOST_BYTES) &&
@@ -275,7 +277,8 @@ static job_result result_of(const job *j, status rc)
 			     .late_refused = j->files.late_refused };
 }
 
-/* Rank 0 collects; what cannot be collected is left out, the status stands. */
+/* Collect the results at rank 0. Results that cannot be collected are left out; the status does not
+ * change. */
 static void collect(job *j, status rc, job_result *res)
 {
 	comm *c = j->env.c;
@@ -292,7 +295,7 @@ static void collect(job *j, status rc, job_result *res)
 	if (got != ST_OK) {
 		free(all);
 		*res = (job_result){ .status = rc, .late_refused = j->files.late_refused };
-		memcpy(res->note, j->env.e.text, sizeof res->note); /* its own reason at least */
+		memcpy(res->note, j->env.e.text, sizeof res->note); /* rank 0's reason at least */
 		return;
 	}
 	if (c->for_all)
@@ -303,7 +306,7 @@ static void collect(job *j, status rc, job_result *res)
 		const rank_result *r = &all[i];
 		validate_result(&all[i], i);
 		explained = explained || r->status != ST_OK;
-		/* by its own clock, a rank that began before rank 0 ends later */
+		/* a rank that began before rank 0 may end later by its own clock */
 		if (r->spans > 0)
 			total_s = fmax(total_s, r->span[r->spans - 1].end_s);
 	}
@@ -323,7 +326,7 @@ static void collect(job *j, status rc, job_result *res)
 	memcpy(res->note, j->env.note.text, sizeof res->note);
 }
 
-/* The network is gone and no agreement possible: report what is known here. */
+/* Report what this rank knows, because the ranks can no longer agree. */
 static status tell_without_ranks(job *j, status rc, job_result *res)
 {
 	char why[COMM_FAILURE_BYTES];
@@ -351,9 +354,10 @@ status job_run(comm *c, const settings *o, job_result *res)
 	if (!atomic_load(&c->broken))
 		collect(&j, rc, res);
 	if (!atomic_load(&c->broken)) {
-		/* what a rank leaves that dies before this the others remove */
+		/* until the agreement, the other ranks remove the files of a rank that dies */
 		output_release(&j.files.out);
-		workdir_release(&j.work);
+		if (j.work.on)
+			target_release(&j.work.file);
 		(void)comm_agree(c, ST_OK);
 	}
 	if (atomic_load(&c->broken)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Steps of a sort that have to do with its directory. Whatever is removed there was noted first:
- * the state names the files that its rank is about to make, then says which files they are, before
- * a record is in them; it is removed last. What has such a name and is not noted belongs to
- * somebody else, and stays. */
+/* Steps of a sort that use its workdir. Every file is noted before it is made. The state first
+ * notes the names of the files that its rank is about to make, then, before they contain records,
+ * which files these are. The state is removed last. Files with such names that are not noted belong
+ * to somebody else, and stay. */
 #include "base/minmax.h"
 #include "io/file.h"
 #include "job.h"
@@ -16,9 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------------------- the directory */
-
-/* *made: the directory, if it was not there; else zero. */
+/* Make the directory. *made receives its id, or zero if it existed. */
 static status make_dir(const char *path, file_id *made, err *e)
 {
 	*made = (file_id){ 0 };
@@ -46,7 +44,7 @@ static char *state_path(int rank, const void *dir)
 	return asprintf(&path, "%s/%s", (const char *)dir, name) < 0 ? NULL : path;
 }
 
-/* Nobody else may put files there under our names. */
+/* Open the state of a rank. Refuse a directory where others may create files with our names. */
 static status open_target(target *t, const char *dir, int32_t rank, err *e)
 {
 	struct stat st;
@@ -64,8 +62,6 @@ static status open_target(target *t, const char *dir, int32_t rank, err *e)
 	return rc;
 }
 
-/* ------------------------------------------------------------------------------ opening it */
-
 double workdir_patience_s(const rank_env *env)
 {
 	static const double PATIENCE_S = 5;
@@ -79,7 +75,7 @@ static void sweep_others(void *job_)
 	target_sweep_after(j->env.c->rank, j->env.c->size, state_path, j->env.o->workdir, 0);
 }
 
-/* Lock the state of this rank, and say what this sort is, without its runs. */
+/* Lock the state of this rank, and describe this sort in it, without runs. */
 static status lock(job *j)
 {
 	rank_env *env = &j->env;
@@ -124,7 +120,7 @@ static status find_groups(job *j)
 	return rc;
 }
 
-/* Load the states of earlier jobs, and find what they say together. */
+/* Load the states of earlier jobs, and combine them. */
 static status find_earlier(job *j)
 {
 	workdir *w = &j->work;
@@ -147,8 +143,8 @@ static status find_earlier(job *j)
 	return rc;
 }
 
-/* Make the state of this rank: what it has left before, or a new one. The state of every rank notes
- * who made the directory, so that no rank's state is the only one that proves it. */
+/* Make the state of this rank, from its earlier one if there is one. Every state notes who made the
+ * directory, so that it does not depend on one rank's state. */
 static status take_own(job *j)
 {
 	rank_env *env = &j->env;
@@ -208,15 +204,13 @@ uint32_t workdir_place(const job *j)
 	return (uint32_t)(s->rank_at ? s->place : j->env.c->rank);
 }
 
-/* ----------------------------------------------------------------------------------- resuming */
-
 static int by_place(const void *a_, const void *b_)
 {
 	const run_note *a = a_, *b = b_;
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Inputs of each rank: its own runs, if they are of its own records. */
+/* Take the runs of this rank that belong to its records, if each rank has its own inputs. */
 static status take_own_runs(job *j)
 {
 	run_list *mine = &j->work.s.made;
@@ -246,8 +240,8 @@ static void forget_run(const workdir *w, const run_note *n)
 				&removed);
 }
 
-/* Those that are what they should be stay, the others go. Their samples are to be merged: what a
- * program with other sizes has made is read again. */
+/* Keep the runs that are as noted. Their samples must merge, so runs of a program with other sizes
+ * are read again. */
 static status look_at_runs(job *j)
 {
 	workdir *w = &j->work;
@@ -320,7 +314,7 @@ status phase_save_state(job *j)
 	j->env.stats->leftovers += removed;
 	if (rc != ST_OK)
 		return rc;
-	/* runs that memory is too small for are read again */
+	/* the records of runs that memory is too small for are read again */
 	for (size_t i = kept; i < had->count; i++)
 		forget_run(w, &had->run[i]);
 	had->count = kept < had->count ? kept : had->count;
@@ -337,8 +331,8 @@ status phase_save_state(job *j)
 	return run_notes_write(&w->notes, &j->env.e);
 }
 
-/* The output is complete under its name: what cannot be removed now is only worth a note. Nothing
- * is synced: a state that comes back finds its runs missing. */
+/* Remove runs and states. The output is complete, so a failure is only worth a note. Nothing is
+ * synced: a state that reappears after a power loss finds its runs missing. */
 status phase_drop_checkpoints(job *j)
 {
 	rank_env *env = &j->env;
@@ -368,12 +362,6 @@ status phase_drop_checkpoints(job *j)
 	return rc;
 }
 
-void workdir_release(workdir *w)
-{
-	if (w->on)
-		target_release(&w->file);
-}
-
 void workdir_close(job *j)
 {
 	workdir *w = &j->work;
@@ -387,12 +375,10 @@ void workdir_close(job *j)
 	}
 	resume_state_free(&w->s);
 	states_free(&w->earlier);
-	saved_output_free(m, &w->saved);
+	mem_free(m, w->saved.part);
 	shared_runs_free(m, &w->shared);
-	groups_free(m, &w->g);
+	mem_free(m, w->g.of);
 }
-
-/* ------------------------------------------------------------------------------- cleaning */
 
 static bool is_dir(const target *t, const file_id *made)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs of one group that follow each other are a segment. Each segment gets ranks of its group, one
- * at least; where a group has more segments than ranks, it loses the smallest. Ranks that find no
- * runs go where most is missing. That settles in which order ranks follow each other, and between
- * which records each border between two of them lies. Then the borders are moved: for a load that
- * no rank is to exceed, each takes from left to right as much as it may, and the least load that is
- * enough is found by bisection. O((runs + ranks) log runs), at one rank. */
+/* Consecutive runs of one group are a segment. Each segment gets at least one rank of its group; a
+ * group with more segments than ranks loses its smallest ones. Ranks that find no runs go to the
+ * largest gaps. That determines the order of the ranks, and the records between which each border
+ * must lie. Then the borders move: for a given largest load, each rank takes from left to right as
+ * much as it may, and bisection finds the least such load. O((runs + ranks) log runs), at one
+ * rank. */
 #include "deal.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
@@ -18,8 +18,8 @@ typedef struct segment {
 	size_t from, to;
 	uint64_t recs;
 	int32_t group;
-	int ranks;  /* that it gets */
-	int before; /* ranks without runs that come before it */
+	int ranks;  /* number of ranks of the segment */
+	int before; /* ranks without runs before it */
 } segment;
 
 /* Where the stretch of a rank may end. */
@@ -27,12 +27,12 @@ typedef struct limits {
 	uint64_t lo, hi;
 } limits;
 
-/* The ranks that find the same runs. */
+/* A group of ranks that find the same runs. */
 typedef struct rank_group {
 	int ranks, segs;
-	int left;      /* of the ranks beyond one for each segment */
-	uint64_t recs; /* of the segments that have no ranks yet */
-	int32_t next;  /* rank that has no stretch yet, or a later one */
+	int left;      /* ranks beyond one for each segment */
+	uint64_t recs; /* of the segments without ranks */
+	int32_t next;  /* where to look for the next rank without a stretch */
 } rank_group;
 
 typedef struct dealing {
@@ -41,7 +41,7 @@ typedef struct dealing {
 	size_t runs;
 	segment *seg; /* [segs + 1]: the last one is the end of the input */
 	size_t segs;
-	uint64_t *cost;    /* [runs] of all before a run */
+	uint64_t *cost;    /* [runs] cost of all records before a run */
 	rank_group *group; /* [ranks] */
 	limits *at;        /* [ranks] */
 } dealing;
@@ -61,8 +61,8 @@ static int by_place(const void *a_, const void *b_)
 	return (a->group > b->group) - (a->group < b->group);
 }
 
-/* Choose runs that have no records in common, in order: of those that begin with the same record
- * one of the group of the run before it, or else the longest. */
+/* Choose runs without common records, in order. Of runs that begin with the same record, take one
+ * of the group of the run before it, or else the longest. */
 static void choose(dealing *x)
 {
 	uint64_t at = 0;
@@ -107,7 +107,7 @@ static int by_recs(const void *a_, const void *b_)
 	return (a->recs > b->recs) - (a->recs < b->recs);
 }
 
-/* Drop the smallest segments of a group that has fewer ranks: their records are read again. */
+/* Drop the smallest segments of a group that has fewer ranks. Their records are read again. */
 static void drop_segments(dealing *x)
 {
 	size_t n = 0;
@@ -127,7 +127,8 @@ static void drop_segments(dealing *x)
 	find_segments(x);
 }
 
-/* Share out the ranks of each group by the records of its segments; one at least for each. */
+/* Give the ranks of each group to its segments, in proportion to their records, at least one to
+ * each. */
 static void share_out(dealing *x)
 {
 	for (int i = 0; i < x->q->ranks; i++)
@@ -137,7 +138,7 @@ static void share_out(dealing *x)
 	for (size_t i = 0; i < x->segs; i++) {
 		segment *s = &x->seg[i];
 		rank_group *g = &x->group[s->group];
-		/* of what is left, by what is left, so that nothing is left at the end */
+		/* of the rest and by the rest, so that nothing is left at the end */
 		const int more = (int)((unsigned __int128)g->left * s->recs / g->recs);
 		s->ranks = 1 + more;
 		g->left -= more;
@@ -145,14 +146,14 @@ static void share_out(dealing *x)
 	}
 }
 
-/* The records without a run before a segment, or before the end. */
+/* Return the records without a run before a segment, or before the end. */
 static limits gap_before(const dealing *x, size_t i)
 {
 	return (limits){ i ? end_of(&x->run[x->seg[i - 1].to - 1]) : 0,
 			 i < x->segs ? x->run[x->seg[i].from].first : x->q->records };
 }
 
-/* A rank that finds no runs goes where most is missing for each that goes there. */
+/* Place a rank that finds no runs into the gap with most records per rank. */
 static void place_free_rank(dealing *x)
 {
 	size_t best = x->segs;
@@ -168,7 +169,7 @@ static void place_free_rank(dealing *x)
 	x->seg[best].before++;
 }
 
-/* The next rank of this group, or, -1, of those without runs. */
+/* Return the next rank of this group, or, for -1, of the ranks without runs. */
 static int32_t take_rank(const dealing *x, int32_t group, int32_t *from)
 {
 	int32_t i = *from;
@@ -179,7 +180,7 @@ static int32_t take_rank(const dealing *x, int32_t group, int32_t *from)
 	return i;
 }
 
-/* Find who follows whom, and where the borders may lie. */
+/* Find the order of the ranks, and where the borders may lie. */
 static void line_up(dealing *x, deal *d)
 {
 	int n = 0;
@@ -202,9 +203,7 @@ static void line_up(dealing *x, deal *d)
 		x->at[n - 1] = (limits){ x->q->records, x->q->records };
 }
 
-/* ------------------------------------------------------------------------------------- borders */
-
-/* The last record, at most, that ends a stretch which costs no more from the beginning on. */
+/* Return the last record that a stretch from the beginning with this cost can end at. */
 static uint64_t reach(const dealing *x, uint64_t cost)
 {
 	lower_bound b = { .lo = 0, .hi = x->runs };
@@ -219,7 +218,7 @@ static uint64_t reach(const dealing *x, uint64_t cost)
 	return u64_min(end_of(n) + (cost - there - n->recs) / READ_AGAIN, x->q->records);
 }
 
-/* Of all before a border, which lies in no run. */
+/* Return the cost of all records before a border, which lies in no run. */
 static uint64_t cost_before(const dealing *x, uint64_t at)
 {
 	lower_bound b = { .lo = 0, .hi = x->runs };
@@ -231,7 +230,8 @@ static uint64_t cost_before(const dealing *x, uint64_t at)
 	return x->cost[b.lo - 1] + n->recs + READ_AGAIN * (at - end_of(n));
 }
 
-/* Make stretches of which none costs more than `most` for a record of its rank's share. */
+/* Make stretches that cost at most `most` for each record of the rank's share. Return false if that
+ * is impossible. */
 static bool fill(const dealing *x, double most, deal *d)
 {
 	const uint64_t all = READ_AGAIN * x->q->records;

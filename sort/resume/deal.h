@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs of an earlier job are dealt out again, to any number of ranks. Each rank gets one stretch of
- * the input, so that equal keys stay in the order of the input: where runs lie on disks of hosts,
- * the ranks may follow each other in an order other than their numbers. A run is not cut. */
+/* Deals the runs of an earlier job to any number of ranks. Each rank gets one stretch of the input,
+ * so that equal keys stay in the order of the input. If runs are on disks of hosts, the stretches
+ * may follow another order than the numbers of the ranks. A run is not cut. */
 #ifndef HETSORT_RESUME_DEAL_H
 #define HETSORT_RESUME_DEAL_H
 
@@ -11,20 +11,21 @@
 typedef struct deal_query {
 	uint64_t records; /* of the input */
 	int ranks;
-	const int32_t *group;  /* [ranks] a number below ranks: who finds the same runs */
-	const uint64_t *share; /* [ranks] planned records: how much a rank can do */
+	const int32_t *group;  /* [ranks] the same number for ranks that find the same runs */
+	const uint64_t *share; /* [ranks] planned records, which measure the capacity of a rank */
 } deal_query;
 
-/* Room for what is dealt, of the caller. */
+/* The result, in memory of the caller. */
 typedef struct deal {
-	int32_t *rank_at; /* [ranks] ranks in the order of their stretches of the input, */
-	uint64_t *end;    /* [ranks] where each of these ends */
+	int32_t *rank_at; /* [ranks] ranks in the order of their stretches */
+	uint64_t *end;    /* [ranks] where each stretch ends */
 } deal;
 
-/* deal_runs - *runs of them, in any order, some of which may have the same records; those that are
- * used come first, in the order of the input, and *runs becomes their number. Each lies in the
- * stretch of a rank of its group. The rank that has most to do for its share has as little as can
- * be, where a record to be read again counts for three: it is read, written and read again. */
+/* deal_runs - deal *runs runs, in any order, some of which may have the same records. The used ones
+ * come first in the result, in the order of the input, and *runs receives their number. Each is in
+ * the stretch of a rank of its group. The largest load of a rank, relative to its share, is as
+ * small as possible. A record to be read again counts three times, because it is read, written and
+ * read again. */
 status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal *d, err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rank 0 collects what the ranks have found, in rounds whose size does not grow with the ranks. It
- * deals the runs out and hands all of them to all ranks, of which each keeps its own. Memory: 80
- * bytes for each state or run at rank 0; elsewhere 64 KiB, and 16 bytes for each rank. */
+ * deals the runs out and sends all of them to all ranks, of which each keeps its own. Memory: 80
+ * bytes per state or run at rank 0; elsewhere 64 KiB, and 16 bytes per rank. */
 #include "share_runs.h"
 #include "base/minmax.h"
 #include "deal.h"
@@ -12,11 +12,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Rank 0 has room for about ROUND_BYTES of a round, or one item of each rank. */
+/* Rank 0 has room for about ROUND_BYTES of a round, or one item per rank. */
 enum { ROUND_BYTES = 2 << 20, MOST_ITEMS = 64, HAND_OUT_RUNS = 512 };
 
-/* Collective: n items of each rank go to rank 0. There *all, to be freed, has *count of them, in
- * any order; elsewhere NULL and 0. */
+/* Collect n items of each rank at rank 0, collective. There *all, to be freed, receives *count
+ * items in any order; elsewhere NULL and 0. */
 static status collect(rank_env *env, const void *mine, size_t n, size_t bytes, void **all,
 		      size_t *count)
 {
@@ -63,8 +63,6 @@ static status collect(rank_env *env, const void *mine, size_t n, size_t bytes, v
 	return rc;
 }
 
-/* --------------------------------------------------------------------------- a complete output */
-
 /* The state of a rank. */
 typedef struct part {
 	uint64_t job;
@@ -80,7 +78,7 @@ static int by_id(const void *a_, const void *b_)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Are these n the parts of all ranks that made the output? */
+/* Return whether these are the n parts of all ranks that made the output. */
 static bool is_whole(const part *all, size_t n, saved_output *out)
 {
 	output_checkpoint sum = { .id = all->out.id };
@@ -98,8 +96,8 @@ static bool is_whole(const part *all, size_t n, saved_output *out)
 	return true;
 }
 
-/* Return the parts of the first output that is whole, or NULL. A state that two groups of ranks
- * have found counts once. */
+/* Return the parts of the first complete output, or NULL. A state that two groups of ranks have
+ * found counts once. */
 static const part *find_whole(part *all, size_t count, saved_output *out)
 {
 	size_t n = 0;
@@ -149,7 +147,7 @@ status saved_output_find(rank_env *env, const states *s, saved_output *out)
 	}
 	if (rc == ST_OK)
 		rc = comm_bcast(c, out, sizeof *out, 0);
-	out->part = NULL; /* whatever was said */
+	out->part = NULL; /* also if rank 0 sent more */
 	if (rc == ST_OK && out->all.id && out->ranks == c->size) {
 		const size_t p = (size_t)c->size;
 		out->part = mem_array(&env->m, p, sizeof *out->part, "states", &env->e);
@@ -164,15 +162,7 @@ status saved_output_find(rank_env *env, const states *s, saved_output *out)
 	return rc;
 }
 
-void saved_output_free(mem *m, saved_output *s)
-{
-	mem_free(m, s->part);
-	*s = (saved_output){ .ranks = 0 };
-}
-
-/* ----------------------------------------------------------------------------------------- runs */
-
-/* Could there be such a run? Not every number that comes has to be one that was sent. */
+/* Return whether the run is possible. Another rank may have sent any numbers. */
 static bool is_sound(const comm *c, const share_runs_query *q, const run_note *n)
 {
 	return n->recs > 0 && n->recs <= q->records && n->first <= q->records - n->recs &&
@@ -181,7 +171,7 @@ static bool is_sound(const comm *c, const share_runs_query *q, const run_note *n
 	       q->g->of[n->group] == n->group;
 }
 
-/* Rank 0: the runs become those that are used. */
+/* Deal out at rank 0. *n becomes the number of used runs. */
 static status deal_out(rank_env *env, const share_runs_query *q, run_note *run, size_t *n, deal *d)
 {
 	const deal_query dq = {
@@ -195,7 +185,7 @@ static status deal_out(rank_env *env, const share_runs_query *q, run_note *run, 
 	return deal_runs(&dq, &env->m, run, n, d, &env->e);
 }
 
-/* Do these stretches make up the input, one for each rank? */
+/* Take the stretch of this rank. Refuse stretches that do not make up the input, one per rank. */
 static status take_stretches(rank_env *env, uint64_t all, const deal *d, uint64_t *share,
 			     shared_runs *out)
 {
@@ -222,9 +212,9 @@ static status take_stretches(rank_env *env, uint64_t all, const deal *d, uint64_
 				 "input");
 }
 
-/* Rank 0 hands out the runs, in the order of the input. Each rank keeps those in its stretch, which
- * ends at `end`, and those of the states that it has loaded. A rank that cannot keep one stays
- * until all are handed out. */
+/* Send the runs from rank 0 to all ranks, in the order of the input. Each rank keeps the runs in
+ * its stretch, which ends at `end`, and the runs of the states that it has loaded. A rank that
+ * cannot keep one takes part until the end. */
 static status hand_out(rank_env *env, const share_runs_query *q, const run_note *all, size_t count,
 		       uint64_t end, shared_runs *out)
 {

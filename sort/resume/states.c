@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The first rank of a group reads the directory; states of ranks that this job does not have in
- * that group are shared out. A state is looked at under its lock, so a job of more ranks that still
- * runs is not treated as one that has ended. Names are looked at and unlinked in a directory that
- * is held open. */
+/* The first rank of a group reads the directory, and the ranks of the group share the states of
+ * ranks that this job does not have. A state is loaded under its lock, so a running job of more
+ * ranks is not mistaken for one that has ended. Names are looked up and unlinked in a directory
+ * that is held open. */
 #include "states.h"
 #include "number.h"
 
@@ -21,23 +21,23 @@
 
 /* ------------------------------------------------------------------------------------- groups
  *
- * The first rank of each host makes a file of a name that nobody has used before, and looks for the
- * files of the hosts before it; each other rank looks for the file of its host. Two hosts may have
- * one name, so ranks that do not find that file make files, too, and all who have made one look for
- * all. Numbers of devices and of inodes would not do: two local disks may have the same ones. Costs
- * six collectives, and on the first rank of each host a look at the directory for each host before
- * it that does not share it; 20 bytes for each rank. */
+ * The first rank of each host makes a file with a new name, and looks for the files of the hosts
+ * before it; each other rank looks for the file of its host. Two hosts may have the same name, so
+ * ranks that do not find that file make files, too, and all who have made one look for all.
+ * Numbers of devices and inodes are not enough, because two local disks may have the same ones.
+ * Costs six collectives, 20 bytes per rank, and a look at the directory for each earlier host that
+ * does not share it, on the first rank of each host. */
 
-/* The ranks that make files. */
+/* The search for groups. */
 typedef struct search {
 	rank_env *env;
 	target *t;
 	uint64_t id;
-	int32_t *first, *of; /* [size] of each rank's host; of its group */
-	int32_t own;         /* this rank, or the one before it whose file it has found */
+	int32_t *first, *of; /* [size] the first rank of each rank's host; of its group */
+	int32_t own;         /* this rank, or an earlier one whose file it has found */
 } search;
 
-/* first[i]: of the ranks of the host of rank i. */
+/* Find the first rank of the host of each rank. */
 static status find_hosts(rank_env *env, int32_t *first)
 {
 	comm *c = env->c;
@@ -52,8 +52,8 @@ static status find_hosts(rank_env *env, int32_t *first)
 	return rc == ST_OK ? comm_allgather(c, &own, first, sizeof own) : rc;
 }
 
-/* Make a file, if this rank is to. Then find the first of the ranks [from, to) whose file is here.
- */
+/* Make a file, if this rank is to. Then find the first of the ranks [from, to) whose file is
+ * here. */
 static status look(search *x, bool makes, int32_t from, int32_t to)
 {
 	comm *c = x->env->c;
@@ -74,7 +74,7 @@ static status look(search *x, bool makes, int32_t from, int32_t to)
 	return rc == ST_OK ? comm_allgather(c, &x->own, x->of, sizeof x->own) : rc;
 }
 
-/* Those that have not found the file of their host make files themselves. */
+/* Let ranks that have not found the file of their host make files themselves. */
 static status look_again(search *x)
 {
 	comm *c = x->env->c;
@@ -86,7 +86,7 @@ static status look_again(search *x)
 			any = true;
 		}
 	return any ? look(x, x->own == c->rank && !*x->t->temp.name, 0, c->rank)
-		   : comm_agree(c, ST_OK); /* before any of these files goes */
+		   : comm_agree(c, ST_OK); /* before any of these files is removed */
 }
 
 status groups_find(rank_env *env, target *t, groups *g)
@@ -113,7 +113,7 @@ status groups_find(rank_env *env, target *t, groups *g)
 		unfinished_remove(&t->temp);
 		t->id = 0;
 	}
-	/* A rank is of the group of the one whose file it has found; whatever was said. */
+	/* a rank joins the group of the rank whose file it has found, if that rank precedes it */
 	for (int32_t i = 0; rc == ST_OK && i < c->size; i++)
 		g->of[i] = g->of[i] < 0 || g->of[i] >= i ? i : g->of[g->of[i]];
 	for (int32_t i = 0; rc == ST_OK && i < c->size; i++) {
@@ -123,12 +123,6 @@ status groups_find(rank_env *env, target *t, groups *g)
 	}
 	mem_free(&env->m, x.first);
 	return rc;
-}
-
-void groups_free(mem *m, groups *g)
-{
-	mem_free(m, g->of);
-	*g = (groups){ 0 };
 }
 
 /* --------------------------------------------------------------------------------------- names */
@@ -152,7 +146,7 @@ static bool is_own_name(const char *name)
 	return strncmp(name, RESUME_PREFIX, strlen(RESUME_PREFIX)) == 0;
 }
 
-/* Is this the name of a rank's state, or of its lock or temporary file? */
+/* Return whether this is the name of a rank's state, of its lock or of its temporary file. */
 static bool is_of_state(const char *name, int64_t *rank)
 {
 	const char *rest = rest_of(name, rank);
@@ -205,8 +199,8 @@ uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n)
 
 /* The input and the directory, as a rank sees them. */
 typedef struct rank_view {
-	uint64_t inputs; /* their hash */
-	int64_t end;     /* first rank of a group: one more than the highest that has a file */
+	uint64_t inputs; /* hash of the inputs */
+	int64_t end;     /* first rank of a group: the highest rank that has a file, plus one */
 } rank_view;
 
 /* Look whether the workdir has a file of this name. */
@@ -236,7 +230,7 @@ static status compare(const rank_env *env, const states_query *q, const resume_s
 	return rc == ST_OK ? resume_state_same_inputs(s, q->is, q->in, path, e) : rc;
 }
 
-/* Runs whose file is missing are left out: their records are read again. */
+/* Load a state without the runs whose file is missing; their records are read again. */
 static status add(rank_env *env, const states_query *q, const char *path, int32_t rank,
 		  const rank_view *view, states *out)
 {
@@ -278,7 +272,7 @@ static status add(rank_env *env, const states_query *q, const char *path, int32_
 	return rc;
 }
 
-/* Load the state of a rank, if there is one. This rank's own is locked already. */
+/* Load the state of a rank, if it exists. This rank's own state is locked already. */
 static status load_one(rank_env *env, const states_query *q, int32_t rank, const rank_view *view,
 		       states *out)
 {
@@ -312,8 +306,9 @@ static status load_one(rank_env *env, const states_query *q, int32_t rank, const
 	return rc;
 }
 
-/* Load this rank's own state, and its part of those that no rank of the group has, up to `end`. Of
- * inputs of each rank only its own can be judged, and the leader sees whether there are others. */
+/* Load this rank's own state, and its part of the states up to `end` of ranks that the group does
+ * not have. If each rank has its own inputs, it can only judge its own state, and the leader sees
+ * whether there are others. */
 static status load_all(rank_env *env, const states_query *q, int64_t end, const rank_view *view,
 		       states *out)
 {
@@ -341,7 +336,7 @@ status states_find(rank_env *env, const states_query *q, states *out)
 		if (is_of_state(f->d_name, &rank) && rank < RESUME_MOST_RANKS && rank >= mine.end)
 			mine.end = rank + 1;
 	rank_view *view = env_allgather(env, &mine, sizeof mine, "states", &rc);
-	if (view) { /* the group's leader has read the directory for its ranks */
+	if (view) { /* the leader of the group has read the directory */
 		const int64_t end = view[q->g->own].end;
 		rc = end < 0 || end > RESUME_MOST_RANKS || view[c->rank].end != mine.end
 			     ? err_set(&env->e, ST_PEER, "a rank sent an invalid number of states")
@@ -367,8 +362,6 @@ void states_free(states *s)
 	free(s->s);
 	*s = (states){ .s = NULL };
 }
-
-/* ------------------------------------------------------------------------------------- removing */
 
 bool states_remove_run(int dirfd, int32_t rank, const file_note *n, unsigned *removed)
 {
