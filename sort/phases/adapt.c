@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Between reading and sampling, output shares are planned again by how fast each rank has read and
- * sorted in the last part of this run, so a node that became slow counts as slow as it is now. This
- * is the cheap moment: no record has left its rank, and splitters follow the shares. Rank 0 plans;
- * the shares change on all ranks or on none, only if the predicted gain is large enough and the
- * memory and disk of every rank have room. One gather, broadcasts of a few bytes a rank, and
- * agreements. */
+/* Plans output shares again between reading and sampling, from the speed at which each rank has
+ * just read and sorted, so a node that became slow counts as slow. At this moment it is cheap: no
+ * record has left its rank, and splitters follow the shares. Rank 0 plans. The shares change on all
+ * ranks or on none, only if the predicted gain is large enough and every rank has room in memory
+ * and on disk. Costs one gather, broadcasts of a few bytes per rank, and agreements. */
 #include "adapt.h"
 #include "job.h"
 
@@ -13,7 +12,8 @@
 /* A rank with less than this part of the mean work does not show its speed. */
 static const double LEAST_PART = 0.1;
 
-/* Nor does a part of it that took less: a quota of CPU time may come in periods of 0.1 s. */
+/* A part of the work that took less shows no speed either: a quota of CPU time may come in periods
+ * of 0.1 s. */
 static const double LEAST_S = 1;
 
 static bool shows_speed(const sighting *s, double mean_s)
@@ -21,7 +21,8 @@ static bool shows_speed(const sighting *s, double mean_s)
 	return s->work_s > 0 && s->work_s >= LEAST_PART * mean_s && s->took_s[0] > 0;
 }
 
-/* The last part that counts: ranks do alike work in the same part, not in the same time. */
+/* Return the last part that every rank spent enough time on. Ranks do similar work in the same
+ * part, not in the same time. */
 static size_t part_to_judge(const sighting *s, size_t p, double mean_s)
 {
 	for (size_t k = SIGHT_PARTS; --k > 0;) {
@@ -34,11 +35,10 @@ static size_t part_to_judge(const sighting *s, size_t p, double mean_s)
 	return 0;
 }
 
-/* Find the present speeds in the scale of the planned ones: by the last part of the work that took
- * each rank long enough, the same part for all, or else by all of it. A rank that had little to do,
- * or took no time that the clock saw, keeps its planned speed. *unit_s receives what a rank of
- * speed 1 takes for a second's work. Returns false, and the planned speeds, if no rank shows a
- * speed. */
+/* Find the present speeds in the scale of the planned ones, from the last part of the work that
+ * took each rank long enough, or else from all of it. A rank that had little to do, or took no
+ * measurable time, keeps its planned speed. *unit_s receives the time in which a rank of speed 1
+ * does a second's work. Return false, and the planned speeds, if no rank shows a speed. */
 static bool find_speeds(const sighting *s, const double *planned, size_t p, double *now,
 			double *unit_s)
 {
@@ -66,8 +66,8 @@ static bool find_speeds(const sighting *s, const double *planned, size_t p, doub
 	return known;
 }
 
-/* The work that is left to a rank: to send what it holds, and to write. Its link and its disk, if
- * they are known, work at the same time; their rates are in the same units. */
+/* The remaining work of a rank: to send the records that it holds, and to write. Its link and its
+ * disk, if known, work at the same time; their rates are in the same units. */
 typedef struct task {
 	const settings *o;
 	double send_s, speed;
@@ -93,7 +93,7 @@ static double writing_s(void *ctx, uint64_t written)
 	return written ? task_s(ctx, written) : 0;
 }
 
-/* When the last rank ends. */
+/* Return the time at which the last rank ends. */
 static double time_left_s(task *t, size_t p, const uint64_t *share)
 {
 	double last = 0;
@@ -136,15 +136,16 @@ status adapt_plan(mem *m, const settings *o, const sighting *s, const double *pl
 	return rc;
 }
 
-/* What rank 0 finds for a rank, and broadcasts. */
+/* The plan of rank 0 for a rank, which it broadcasts. */
 typedef struct finding {
-	double speed; /* for what comes now, of a rank at nominal rates: 1 */
+	double speed; /* relative to a rank at nominal rates, for the phases to come */
 	uint64_t share;
-	double gain; /* of all ranks, */
+	double gain; /* of all ranks */
 	uint64_t worth;
 } finding;
 
-/* Ranks of one host may share its disk: each leaves the others as much as it takes. */
+/* Return whether this rank has room. Ranks of one host may share its disk, so each leaves as much
+ * to the others as it takes. */
 static bool has_room(const job *j, uint64_t out_recs)
 {
 	uint64_t bytes;
@@ -156,9 +157,9 @@ static bool has_room(const job *j, uint64_t out_recs)
 	       output_has_room(&j->files.out, bytes) && budget_holds(j, out_recs);
 }
 
-/* Compare the time that reading and sorting should have taken with what it took. If rank 0 scatters
- * the input, the others wait for it while they read, so only sorting counts; they requested what
- * they have to send, a slow rank less. Rank 0 serves them, which shows no speed. */
+/* Compare the time that reading and sorting should have taken with the time that it took. If rank 0
+ * scatters the input, the other ranks wait for it while they read, so only sorting counts, and a
+ * slow rank has requested less. Rank 0 serves them, which shows no speed. */
 static sighting own_sighting(const job *j, double planned)
 {
 	const rank_env *env = &j->env;
@@ -177,7 +178,7 @@ static sighting own_sighting(const job *j, double planned)
 	return s;
 }
 
-/* At rank 0: what each rank has shown, and what follows from it. planned: speeds. */
+/* Plan at rank 0 from the sightings of all ranks. planned: speeds. */
 static status plan_again(job *j, const sighting *seen, const double *planned, finding *f)
 {
 	rank_env *env = &j->env;
@@ -195,7 +196,7 @@ static status plan_again(job *j, const sighting *seen, const double *planned, fi
 	return rc;
 }
 
-/* Rank 0 plans. Then a vote: one rank without room, and all keep their shares. */
+/* Let rank 0 plan, then vote: if one rank has no room, all keep their shares. */
 static status adapt_together(job *j, sighting *seen, double *planned, finding *f)
 {
 	rank_env *env = &j->env;
@@ -204,7 +205,7 @@ static status adapt_together(job *j, sighting *seen, double *planned, finding *f
 	const rates one = job_time_nominal(1);
 	const uint64_t some = 1000000;
 	const int p = env->c->size;
-	/* for what comes after reading: the rates may weigh merging otherwise than sorting */
+	/* for the phases after reading: the rates of merging and sorting may differ */
 	for (int i = 0; i < p; i++)
 		planned[i] = job_time_after_s(&one, env->o, some) /
 			     job_time_after_s(&s->rate[i], env->o, some);
@@ -244,7 +245,7 @@ status phase_adapt(job *j)
 {
 	rank_env *env = &j->env;
 	const size_t p = (size_t)env->c->size;
-	if (!env->o->adapt.on || j->work.resuming) /* what was not read shows no speed */
+	if (!env->o->adapt.on || j->work.resuming) /* runs that were not read show no speed */
 		return ST_OK;
 	sighting *seen = mem_array(&env->m, p, sizeof *seen, "speeds", &env->e);
 	double *planned = mem_array(&env->m, p, sizeof *planned, "speeds", &env->e);

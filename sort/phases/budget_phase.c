@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Third phase: may the records stay in memory? Otherwise sorted runs spill to disk, or the job is
- * refused with the memory that it takes. Nothing has been read by then. */
+/* Third phase: decides, before any record is read, whether the records stay in memory. If not,
+ * sorted runs spill to disk, or the job is rejected with the memory that it needs. */
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "base/size.h"
@@ -17,12 +17,10 @@
 enum {
 	GUESSED_RECS = 1 << 16,
 	CONTROL_BYTES = 64 << 10,
-	PEER_BYTES = 512, /* counts, places of splitters, its outgoing stream */
+	PEER_BYTES = 512, /* counts, places of splitters, an outgoing stream */
 	BETWEEN_RECS = 64,
-	LEAST_BYTES = 64 << 10, /* of memory, for any job */
+	LEAST_BYTES = 64 << 10, /* least memory of any job */
 };
-
-/* ------------------------------------------------------------------------ directories for runs */
 
 char *budget_default_tmpdir(const settings *o)
 {
@@ -44,9 +42,7 @@ const char *const *budget_tmpdirs(const job *j, size_t *n)
 	return o->tmpdirs ? o->tmpdir : (const char *const *)&j->memory.tmpdir;
 }
 
-/* ---------------------------------------------------------------------------- what a rank needs */
-
-/* What it takes to send this rank's records and to write what comes. */
+/* Return the memory for sending this rank's records and writing the received ones. */
 static uint64_t exchange_bytes(const job *j, const memory_plan *mp, uint64_t out_recs)
 {
 	const rank_env *env = &j->env;
@@ -65,7 +61,8 @@ static uint64_t exchange_bytes(const job *j, const memory_plan *mp, uint64_t out
 	       stream_merge_heads((uint32_t)peers) * sizeof(head);
 }
 
-/* What may come to a rank between two steps of an exchange, if it is to write so many records. */
+/* Return how many records a rank may hold between two steps of an exchange, if it is to write
+ * out_recs. */
 static uint64_t most_between(uint64_t out_recs)
 {
 	return out_recs + out_recs / 4 + BETWEEN_RECS;
@@ -109,7 +106,7 @@ static budget_query query_of(const job *j, const memory_plan *mp, uint64_t out_r
 	return q;
 }
 
-/* By merging, and where runs spill to disk, what is written passes through windows. */
+/* When merging or spilling, written records pass through windows, so any number fits. */
 bool budget_holds(const job *j, uint64_t out_recs)
 {
 	budget b;
@@ -117,19 +114,19 @@ bool budget_holds(const job *j, uint64_t out_recs)
 	return !q.distributing || j->memory.budget.spills || (budget_make(&b, &q) && !b.spills);
 }
 
-/* Make the budget for the limit in mp. False: too little memory. */
+/* Make the budget for the limit in mp. Return false if that is too little memory. */
 static bool fits(const job *j, bool on_disk, memory_plan *mp)
 {
 	const uint64_t out = own_share(&j->env, j->shares.out);
 	budget_query q = query_of(j, mp, out);
-	if (on_disk) { /* only samples show what comes to a rank: more than its share, to be safe */
+	if (on_disk) { /* samples only estimate what a rank receives: plan for more */
 		q.recs = u64_min(out + out / 4 + GUESSED_RECS, j->shares.records);
 		return budget_disk(&mp->budget, &q);
 	}
 	if (!q.kept)
 		return budget_make(&mp->budget, &q) && !(mp->budget.spills && is_dynamic(&j->env));
-	/* other memory than when they were made, or fewer ranks, may not be able to merge all runs
-	 * that are there: as many as there can be, and longer ones in place of the others */
+	/* With less memory or fewer ranks than the earlier job, not all its runs may fit into one
+	 * merge. Keep as many as possible, and make longer runs of the other records. */
 	kept_runs some = *q.kept;
 	lower_bound n = { .lo = 0, .hi = some.count };
 	mp->kept = some.count;
@@ -144,10 +141,7 @@ static bool fits(const job *j, bool on_disk, memory_plan *mp)
 	return budget_make(&mp->budget, &q);
 }
 
-/* ----------------------------------------------------------------------------- too little memory
- */
-
-/* Would this value of --memory do? The windows of the exchange grow with it. */
+/* Return whether this value of --memory is enough. The windows of the exchange grow with it. */
 static bool would_fit(const job *j, bool on_disk, uint64_t bytes)
 {
 	memory_plan other = j->memory;
@@ -159,7 +153,7 @@ static bool would_fit(const job *j, bool on_disk, uint64_t bytes)
 	return (fits(j, false, &other) && !other.budget.spills) || fits(j, true, &other);
 }
 
-/* Between values that are easy to read. */
+/* Return the distance between values that are easy to read. */
 static uint64_t step_to(uint64_t bytes)
 {
 	return bytes <= UINT64_C(1) << 20    ? LEAST_BYTES
@@ -167,7 +161,7 @@ static uint64_t step_to(uint64_t bytes)
 					     : UINT64_C(1) << 30;
 }
 
-/* The least value of --memory that would do; 0: none. */
+/* Return the least value of --memory that is enough, or 0. */
 static uint64_t least_memory(const job *j, bool on_disk)
 {
 	uint64_t few = 0, enough = LEAST_BYTES;
@@ -207,10 +201,8 @@ static status refuse_memory(job *j, bool on_disk)
 		       is_dynamic(env) ? "; --scatter=dynamic cannot spill to disk" : "");
 }
 
-/* ---------------------------------------------------------------------------------- the phase */
-
-/* An entry has bits for so many, which bounds what is computed later, too. One process has one
- * limit, whatever each of its ranks would find at its moment. */
+/* Find the memory limit. The number of records is bounded by the bits of an entry, which also
+ * bounds later sums. A process has one limit, whatever each of its ranks would find. */
 static status find_limit(job *j)
 {
 	rank_env *env = &j->env;
@@ -223,11 +215,11 @@ static status find_limit(job *j)
 		return err_set(&env->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
 			       n);
 	if (env->c->rank != 0 && env->c->process_ranks == env->c->size)
-		return ST_OK; /* rank 0 does */
+		return ST_OK; /* rank 0 finds it */
 	return memory_limit_find(&lq, &j->memory.limit, &env->e);
 }
 
-/* The windows by the rank that has least. */
+/* Size the windows by the least limit of any rank. */
 static status size_windows(job *j)
 {
 	rank_env *env = &j->env;
@@ -244,7 +236,7 @@ static status size_windows(job *j)
 	return rc;
 }
 
-/* The same on all ranks: by what they have in common. */
+/* Choose the exchange by values that are the same on all ranks. */
 static exchange_way choose_way(const job *j)
 {
 	const rank_env *env = &j->env;
@@ -274,7 +266,7 @@ static status name_tmpdir(job *j)
 	return ST_OK;
 }
 
-/* Two steps need a second copy of what a rank has, on each of them. */
+/* Choose two steps only if every rank has memory for a second copy of its records. */
 static status choose_exchange(job *j)
 {
 	memory_plan *mp = &j->memory;
@@ -294,8 +286,8 @@ static status choose_exchange(job *j)
 	return rc;
 }
 
-/* For a stream. A directory for runs that was named is looked at now; a default that cannot be
- * used matters only once it is needed, and says so then. */
+/* Make the budget for a stream. A named directory for runs is checked now. An unusable default
+ * matters only if the job spills, and is reported then. */
 static status make_stream_budget(job *j, const char *const *dir, size_t dirs)
 {
 	rank_env *env = &j->env;
@@ -321,10 +313,10 @@ static status make_budget(job *j)
 	if (j->files.in.is_stream)
 		return make_stream_budget(j, dir, dirs);
 	bool fit = fits(j, false, mp), on_disk = spreads && (!fit || mp->budget.spills);
-	if (spreads) { /* in memory only if the memory of all ranks holds what comes */
+	if (spreads) { /* in memory only if each rank's memory holds what it receives */
 		uint64_t all;
 		const status rc = comm_reduce(env->c, on_disk || mp->other_spills, u64_max, &all);
-		/* what another rank sends need be no bool */
+		/* another rank may have sent any number */
 		mp->other_spills = on_disk = on_disk || all != 0;
 		if (rc != ST_OK)
 			return rc;
@@ -332,7 +324,7 @@ static status make_budget(job *j)
 	if (on_disk)
 		fit = fits(j, true, mp);
 	if ((spreads || env_scatters(env)) && !env->c->threads_allowed)
-		mp->budget.workers = 1; /* who takes a run talks to other ranks */
+		mp->budget.workers = 1; /* the thread that takes a run sends and receives */
 	if (!fit)
 		return refuse_memory(j, on_disk);
 	const bool may_be_missing = o->workdir && o->explain;
@@ -343,7 +335,7 @@ static void note_budget(job *j)
 {
 	const budget *b = &j->memory.budget;
 	rank_result *r = j->env.stats;
-	/* calibrating may have taken more already */
+	/* calibration may have used more already */
 	r->planned_bytes = u64_max(b->bytes, j->env.m.peak_bytes);
 	r->spill_bytes = b->disk_bytes;
 	r->spill_runs = b->spills ? b->runs - b->memory_runs : 0;
@@ -375,12 +367,9 @@ status phase_budget(job *j)
 	return rc;
 }
 
-/* -------------------------------------------------------------------------- by rank 0 for all
- *
- * Rank 0 is the only one there: it takes the place of each rank in turn, and makes its budget.
- * Ranks that read and write as much as the one before them have the same. */
-
-/* From rank `first` on. Why a rank cannot stands in its result. */
+/* Plan the ranks from `first` on by rank 0, which plans for all: it takes the place of each rank in
+ * turn, and makes its budget. Ranks that read and write as much as the rank before them have the
+ * same budget. The result of a rank says why it cannot sort. */
 static status plan_ranks(job *j, rank_result *all, int first)
 {
 	rank_env *env = &j->env;
@@ -423,7 +412,7 @@ status plan_for_all(job *j, rank_result *all, status rc)
 	const bool spilled = mp->other_spills, copies = !mp->other_copies_not;
 	for (int i = 0; i < j->env.c->size; i++)
 		all[i].rank = i;
-	if (!mp->limit.text[0]) /* rank 0 has not come so far */
+	if (!mp->limit.text[0]) /* rank 0 failed before that */
 		return rc;
 	const status others = plan_ranks(j, all, 1);
 	if ((mp->other_spills && !spilled) || (mp->other_copies_not && copies))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* First phase: the ranks check that they fit together, find how they share processors, look at
- * their files, and count the records. Refuses; touches no data.
+ * their files, and count the records. Reads no records.
  *
- * The handshake is the first message, rank 0's to all, to which each compares its own. Its size and
- * the places in it are the same in all versions, so that two of them can see that they differ. It
- * shows whether the bytes of later messages mean the same to all. */
+ * The handshake is the first message, which rank 0 sends to all others, and each compares it with
+ * its own. Its size and fields are the same in all versions, so that two versions can see that they
+ * differ. It ensures that later messages mean the same to all ranks. */
 #include "base/minmax.h"
 #include "base/processors.h"
 #include "base/size.h"
@@ -23,8 +23,8 @@
 
 /* ----------------------------------------------------------------------------------- handshake */
 
-/* Raise it when messages or their order change, or the way in which each rank computes what must be
- * the same on all. */
+/* Increase it when messages or their order change, or a computation whose result must be the same
+ * on all ranks. */
 enum { PROTOCOL = 5 };
 
 enum { HANDSHAKE_BYTES = 256, TEXT_BYTES = 32 };
@@ -35,15 +35,16 @@ typedef struct greeting {
 	char order[TEXT_BYTES];
 	char sizes[TEXT_BYTES];
 	char layout[2 * TEXT_BYTES];
-	char options[TEXT_BYTES]; /* their sum */
+	char options[TEXT_BYTES]; /* a checksum of all options */
 	char reserved[HANDSHAKE_BYTES - 7 * TEXT_BYTES];
 } greeting;
 
 _Static_assert(sizeof(greeting) == HANDSHAKE_BYTES, "the same size in all versions");
 
-/* Sizes that shape messages: a changed struct or enum shows here even if PROTOCOL was forgotten. */
+/* Sizes that shape messages. They detect a changed struct or enum even if PROTOCOL was
+ * forgotten. */
 static const uint64_t shapes[] = {
-	/* structs that travel as they are */
+	/* structs that are sent as bytes */
 	sizeof(item), offsetof(item, rank), offsetof(item, tail), sizeof(range), sizeof(rates),
 	sizeof(checksum), sizeof(block_header), offsetof(block_header, block),
 	offsetof(block_header, sum), sizeof(part_summary), offsetof(part_summary, sum_in),
@@ -57,14 +58,14 @@ static const uint64_t shapes[] = {
 	/* values of enums in them */
 	PHASES, ADAPT_CHANGED, EXCHANGE_WAYS, PLAN_ONLINE, SCATTER_DYNAMIC, STRATEGIES, IO_THREADS,
 	ST_INTERNAL, ST_SIGNAL,
-	/* sizes of what has no struct */
+	/* sizes of messages without a struct */
 	HOST_BYTES, COMM_TAGS, ERR_TEXT_BYTES, LIMIT_TEXT_BYTES, LEFT_OUT_TEXT_BYTES, IO_TEXT_BYTES,
 	MAX_RECORD_BYTES
 };
 
-/* Text, so that it reads the same whatever the byte order, and can be shown. */
+/* Fields as text, which reads the same with any byte order, and can be printed. */
 static const struct field {
-	const char *name; /* what is "another ..." */
+	const char *name; /* follows "another" */
 	const char *fault;
 	size_t at, bytes;
 } fields[] = {
@@ -75,8 +76,8 @@ static const struct field {
 	{ "record layout", "layout", offsetof(greeting, layout), 2 * TEXT_BYTES },
 };
 
-/* ST_PEER, at the rank that is unlike rank 0 with what differs, if not all are of the same version,
- * protocol, byte order, sizes of types, record layout and options. */
+/* Compare version, protocol, byte order, sizes of types, record layout and options. ST_PEER on a
+ * rank that differs from rank 0. */
 static status handshake(job *j)
 {
 	const settings *o = j->env.o;
@@ -89,7 +90,7 @@ static status handshake(job *j)
 	snprintf(mine.order, sizeof mine.order, "%s", *low == 2 ? "little-endian" : "big-endian");
 	snprintf(mine.sizes, sizeof mine.sizes, "%zu,%zu,%zu,%zu,%zu", sizeof(void *),
 		 sizeof(size_t), sizeof(item), sizeof(rank_result), sizeof(checksum));
-	/* what does not fit is part of the options' sum */
+	/* the options' checksum covers the rest */
 	snprintf(mine.layout, sizeof mine.layout, "%" PRIu32 " bytes, key %.40s",
 		 o->lay.record_bytes, layout_key_text(&o->lay, key));
 	snprintf(mine.options, sizeof mine.options, "%016" PRIx64, o->sum);
@@ -100,7 +101,7 @@ static status handshake(job *j)
 	status rc = comm_bcast(j->env.c, &first, sizeof first, 0);
 	for (size_t i = 0; rc == ST_OK && i < sizeof fields / sizeof *fields; i++) {
 		char *a = (char *)&mine + fields[i].at, *b = (char *)&first + fields[i].at;
-		/* what is no hetsort may send texts without an end */
+		/* another program may send texts without an end */
 		a[fields[i].bytes - 1] = b[fields[i].bytes - 1] = '\0';
 		if (memcmp(a, b, fields[i].bytes) != 0)
 			rc = err_set(&j->env.e, ST_PEER,
@@ -112,17 +113,15 @@ static status handshake(job *j)
 	return rc;
 }
 
-/* ----------------------------------------------------------------------------------- processors */
-
 enum { LEAST_PLACED_BYTES = 32 << 20 }; /* of a rank */
 
-/* Where a rank runs: sums of the host's name, and of the processors. */
+/* Where a rank runs: hashes of the host's name, and of the processors. */
 typedef struct rank_site {
 	uint64_t host, set;
 } rank_site;
 
-/* Ranks of one host share its processors, or those of the job, unless the launcher has divided
- * them. */
+/* Count the ranks that share the processors of this host. If the launcher has divided the
+ * processors, ranks share only with ranks that have the same ones. */
 static status place_count(job *j)
 {
 	rank_env *env = &j->env;
@@ -157,15 +156,15 @@ static status place_count(job *j)
 numa_place place_plan(const job *j, unsigned before)
 {
 	const cpu_share *c = &j->cpus;
-	/* a rank that does not use all its processors may share them with another job, whose
-	 * threads would begin with the same node */
+	/* a rank with fewer threads than processors may share them with another job, whose threads
+	 * would begin with the same node */
 	const bool fills = c->threads >= (unsigned)c->processors;
 	return numa_plan(c->numa, c->sharing, before, c->threads,
 			 j->env.o->bind == BIND_AUTO && fills);
 }
 
 /* Look for NUMA nodes, and bind the calling thread and the threads that it starts, before memory is
- * touched. Looking takes as long as a short sort, so only if there are many records. */
+ * used. Looking takes as long as a short sort, so do it only for many records. */
 static status place_threads(job *j)
 {
 	const settings *o = j->env.o;
@@ -183,9 +182,8 @@ static status place_threads(job *j)
 	return ST_OK;
 }
 
-/* ---------------------------------------------------------------------------------------- files */
-
-/* A missing io_uring is an error if it was requested, or else a line of the report. */
+/* Open the backend. A missing io_uring is an error only if it was requested; otherwise it is a line
+ * of the report. */
 static status choose_io_backend(job *j)
 {
 	err why = { ST_OK, "" };
@@ -196,15 +194,15 @@ static status choose_io_backend(job *j)
 	return rc;
 }
 
-/* A single rank reads a stream that is the only input as it comes. Other streams are copied first,
- * which processes other than rank 0's do not see. */
+/* Check streams. A single rank reads a single stream as it arrives. Other streams are copied first,
+ * to files that only the process of rank 0 sees. */
 static status check_streams(job *j)
 {
 	const settings *o = j->env.o;
 	const comm *c = j->env.c;
 	err *e = &j->env.e;
 	input *in = &j->files.in;
-	const bool ends = in->frame.trailer_bytes || in->frame.records; /* as its size says */
+	const bool ends = in->frame.trailer_bytes || in->frame.records; /* as its size shows */
 	in->is_stream = in->streams == 1 && in->files == 1 && c->size == 1 && !o->merge && !ends;
 	if (c->size > 1 && o->merge && in->per_rank)
 		return err_set(e, ST_REFUSED,
@@ -225,7 +223,8 @@ static status check_streams(job *j)
 	return ST_OK;
 }
 
-/* Whether there are more parts than ranks is as rank 0 sees it: a manifest lies where it runs. */
+/* Find the files. Rank 0 decides whether there are more parts than ranks, because only it may see a
+ * manifest. */
 static status find_files(job *j)
 {
 	rank_env *env = &j->env;
@@ -234,7 +233,7 @@ static status find_files(job *j)
 	bool all_parts = false;
 	status rc = rank == 0 ? parts_find(o, env->c->size, &all_parts, &env->e) : ST_OK;
 	rc = comm_agree(env->c, rc);
-	uint8_t all = all_parts; /* not every byte that may come is a bool */
+	uint8_t all = all_parts; /* another rank may have sent any byte */
 	if (rc == ST_OK)
 		rc = comm_bcast(env->c, &all, sizeof all, 0);
 	if (rc == ST_OK && (rank == 0 || !o->from_root))
@@ -244,8 +243,8 @@ static status find_files(job *j)
 	return rc == ST_OK ? check_streams(j) : rc;
 }
 
-/* Compare names of files, and contents of those that every rank reads. If all ranks are on one
- * host, numbers of files are enough. */
+/* Compare the names of files, and the contents of files that every rank reads. If all ranks are on
+ * one host, the numbers of files are enough. */
 static status compare_views(job *j)
 {
 	rank_env *env = &j->env;
@@ -263,7 +262,8 @@ static status compare_views(job *j)
 	return rc == ST_OK ? alias_check(env, &j->files.late_refused) : rc;
 }
 
-/* With files of its own, a rank may read what another one would remove as left by a killed job. */
+/* Gather the files that all ranks read. With files of its own, a rank may read a file that another
+ * one would remove as left by a killed job. */
 static status gather_reads(job *j)
 {
 	rank_env *env = &j->env;
@@ -317,8 +317,6 @@ static status lock_output(job *j)
 	rc = comm_agree(env->c, rc);
 	return rc == ST_OK ? output_share_lock(out, env->c) : rc;
 }
-
-/* ------------------------------------------------------------------------------------- records */
 
 static uint64_t add(uint64_t a, uint64_t b)
 {

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Opening and closing the flow of records, and the phases that merge or sort what comes. All that
- * can be refused for want of memory or disk is requested before the first record moves. From then
- * on a rank that fails continues to receive, so that its peers reach the next border as well.
+/* Opens and closes the exchange, and merges or sorts the received records. Everything that can be
+ * refused for lack of memory or disk space is requested before the first record moves. From then on
+ * a rank that fails continues to receive, so that its peers reach the end of the phase.
  *
- * Exchange and merge are one: the sorted streams of all ranks are merged while they arrive, and
- * written while they are merged. Memory: the windows of the exchange, no second copy of the data.
+ * Exchange and merge are one step: the sorted streams of all ranks are merged while they arrive,
+ * and written while they are merged. Memory: the windows of the exchange, no second copy.
  *
- * The exchange may take two steps. In the first, what belongs to a group of ranks goes to its
- * members, which merge it. What a rank has then takes the place of what it has read, as one sorted
- * run, and the exchange that follows is among the members of its group. Memory: a second copy of a
- * share, windows.
+ * The exchange may take two steps. First the records for a group of ranks go to its members, which
+ * merge them into one sorted run. The run replaces the records that the rank has read, and the
+ * members of the group exchange their runs. Memory: a second copy of a share, and windows.
  *
- * Or ranks sort last: records go to their rank in the order of the input, and what a rank has
- * received is sorted and written as if it had read it. Each source has its place in the memory for
- * it, so equal keys keep the order of the input. Memory: up to two copies. */
+ * Or ranks sort last: records go to their rank in the order of the input, and are sorted and
+ * written as if that rank had read them. Records of each source have their place in its memory, so
+ * equal keys keep the order of the input. Memory: up to two copies. */
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "exchange/distribute_disk.h"
@@ -26,9 +25,9 @@
 #include <inttypes.h>
 
 enum {
-	LEAST_PEER_BYTES = 1 << 20, /* of the windows, for each peer, unless there is little data */
-	WINDOWS_PART = 16,          /* of the mean share that the windows hold */
-	LIMIT_PART = 8              /* of the memory limit that the windows take at most */
+	LEAST_PEER_BYTES = 1 << 20, /* for each peer, unless there is little data */
+	WINDOWS_PART = 16,          /* of the mean share */
+	LIMIT_PART = 8              /* of the memory limit, at most */
 };
 
 uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes)
@@ -42,18 +41,18 @@ uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t le
 /* An exchange with peers, while it is open. */
 typedef struct exchange_setup {
 	job *j;
-	bool stores;         /* what comes is kept in memory first: no output is opened */
-	const uint64_t *cut; /* what each peer gets of the runs of j->cuts */
-	peer_flow flow;      /* the peers; recv is NULL where each has to announce it */
-	uint64_t wanted;     /* records that are to come */
-	int most_peers;      /* that any rank has */
+	bool stores;         /* keeps received records in memory, so opens no output */
+	const uint64_t *cut; /* cuts of the runs of j->cuts between the peers */
+	peer_flow flow;      /* recv is NULL if each peer has to announce its records */
+	uint64_t wanted;     /* records that this rank receives */
+	int most_peers;      /* of any rank */
 	/* open */
 	exchange *x;
 	outgoing out;
-	uint64_t *counts; /* as announced */
-	io_fd to;         /* the output as written to */
+	uint64_t *counts; /* recv, if announced */
+	io_fd to;         /* the open output */
 	writer to_file;
-	selection selection; /* of what comes, what goes there */
+	selection selection; /* of the received records */
 } exchange_setup;
 
 static exchange_setup setup_of(job *j, bool stores)
@@ -72,8 +71,8 @@ static exchange_setup setup_of(job *j, bool stores)
 	return t;
 }
 
-/* Streams to the peers, and room for what each announces, if that is not known from the first step;
- * then windows, and the writer. */
+/* Open streams to the peers, and let them announce their records unless the first step did. Then
+ * open the windows and the writer. */
 static status setup_open(exchange_setup *t)
 {
 	job *j = t->j;
@@ -102,8 +101,8 @@ static status setup_open(exchange_setup *t)
 		ok &= !__builtin_add_overflow(sum, f->recv[i], &sum);
 		leaving += i == f->peers.own ? 0 : f->send[i];
 	}
-	/* The splitters leave as much to this rank as is announced: there is room for no more, and
-	 * the rank would wait for what is missing. */
+	/* The splitters leave exactly t->wanted records to this rank. It has no room for more, and
+	 * would wait for missing ones. */
 	if (!ok || sum != t->wanted)
 		rc = err_set(&env->e, ST_PEER,
 			     "the ranks announce other than the %" PRIu64
@@ -178,14 +177,14 @@ static status setup_close(exchange_setup *t, status rc)
 	return rc == ST_OK ? flushed : rc;
 }
 
-/* Exchange and merge. put: what becomes of the records, in order. rank_at: as of stream_merge. */
+/* Exchange and merge. put: receives the records in order. rank_at: see stream_merge. */
 static status merge_streams(exchange_setup *t, const int32_t *rank_at,
 			    void (*put)(void *to, const head *h, size_t n), void *to)
 {
 	rank_env *env = &t->j->env;
 	const peer_list *peers = &t->flow.peers;
-	/* places are as peers are numbered, unless runs of earlier jobs lie on hosts in another
-	 * order */
+	/* peers are in the order of their numbers, unless they continue with runs of an earlier
+	 * job */
 	stream_merge g = { .out = &t->out,
 			   .own = peers->own,
 			   .own_place = rank_at ? workdir_place(t->j) : (uint32_t)peers->own,
@@ -206,8 +205,6 @@ static status merge_streams(exchange_setup *t, const int32_t *rank_at,
 	stream_merge_close(&g);
 	return rc;
 }
-
-/* --------------------------------------------------------------------- the step that writes */
 
 static void write_records(void *setup, const head *h, size_t n)
 {
@@ -237,14 +234,12 @@ status phase_merge(job *j)
 	return read_runs_check(&j->data, rc, &j->env.e);
 }
 
-/* --------------------------------------------------------------------------- the step before it */
-
 typedef struct regrouping {
 	job *j;
 	two_level t;
-	uint64_t *cut;  /* [(peers + 1) * count] of this rank's runs */
-	uint64_t *next; /* [(peers + 1)] of what comes, for the second step */
-	read_runs came; /* what comes, in order, as one run */
+	uint64_t *cut;  /* [(peers + 1) * count] cuts of this rank's runs */
+	uint64_t *next; /* [peers + 1] cuts of the received run, for the second step */
+	read_runs came; /* the received records in order, as one run */
 } regrouping;
 
 static void take_records(void *regrouping_, const head *h, size_t n)
@@ -259,7 +254,7 @@ static void take_records(void *regrouping_, const head *h, size_t n)
 	}
 }
 
-/* Make room for what comes, and find what each peer gets of each run. */
+/* Make room for the records to come, and find what each peer gets of each run. */
 static status make_room(regrouping *x)
 {
 	rank_env *env = &x->j->env;
@@ -297,8 +292,8 @@ static status move_records(regrouping *x)
 	return rc;
 }
 
-/* Put what came in the place of what was read, and its cuts for the members of the group in the
- * place of the old cuts. */
+/* Replace the records that were read by the received ones, and the cuts by the cuts between the
+ * members of the group. */
 static status replace(regrouping *x)
 {
 	rank_env *env = &x->j->env;
@@ -350,7 +345,7 @@ status phase_regroup(job *j)
 		rc = comm_agree(env->c, move_records(&x));
 	if (rc == ST_OK && x.t.pays)
 		rc = replace(&x);
-	if (!atomic_load(&env->c->broken)) { /* else somebody may still be sending of these */
+	if (!atomic_load(&env->c->broken)) { /* otherwise somebody may still be sending from them */
 		mem_free(&env->m, x.cut);
 		mem_free(&env->m, x.next);
 		read_runs_free(&env->m, &x.came);
@@ -359,9 +354,7 @@ status phase_regroup(job *j)
 	return read_runs_check(&j->data, rc, &env->e);
 }
 
-/* ------------------------------------------------------------------------------ or sorting last */
-
-/* The sort that has found the cuts makes room for an entry for each record, by destination. */
+/* Make entries of all records by destination, in the memory of the sort that has found the cuts. */
 static status by_destination(job *j)
 {
 	rank_env *env = &j->env;
@@ -390,7 +383,7 @@ static status by_destination(job *j)
 	return rc;
 }
 
-/* One block of source s to its place; where records are only parted, it is written at once. */
+/* Store one block of source s, or write it at once if records are only partitioned. */
 static status take_block(exchange_setup *t, int s, const read_runs *to, uint64_t *at, bool *any)
 {
 	const size_t bytes = t->j->env.o->lay.record_bytes;
@@ -414,7 +407,7 @@ static status take_block(exchange_setup *t, int s, const read_runs *to, uint64_t
 	return ST_OK;
 }
 
-/* Block after block, the sources in turn. */
+/* Receive block after block from the sources in turn. */
 static status receive_all(exchange_setup *t, read_runs *to, uint64_t *at)
 {
 	const comm *c = t->j->env.c;
@@ -452,7 +445,8 @@ static status exchange_records(job *j, const read_runs_plan *p, bool stores, rea
 	return comm_agree(env->c, rc);
 }
 
-/* Ranks whose records spilled to disk merge; so all do, because they need streams in order. */
+/* Distribute, unless a rank has spilled: all ranks merge then, because they need streams in
+ * order. */
 status phase_distribute(job *j)
 {
 	rank_env *env = &j->env;
@@ -472,7 +466,7 @@ status phase_distribute(job *j)
 		read_runs_free(&env->m, &received);
 		return rc;
 	}
-	/* what was read has been sent, and makes room for the sort */
+	/* records that were read have been sent; free their memory for the sort */
 	read_runs_free(&env->m, &j->data);
 	j->data = received;
 	progress_end(g, moment_now());

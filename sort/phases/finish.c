@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From written records to the output: gaps closed, on the disk, verified, and under final names.
+/* From written records to the output: gaps closed, synced, verified, and under final names.
  *
- * How much a rank drops shows when it has merged, and by then others have written after it. So
- * parts of one file move up to where the part before them ends, one rank after the other, and files
- * end where their records do. Costs a read and a write of what moves, by the page cache. Memory:
+ * A rank knows only after merging how many records it drops, and by then others have written after
+ * it. So parts of one file move towards the front, one rank after the other, and the file ends
+ * where its records do. Costs a read and a write of the moved bytes through the page cache. Memory:
  * 4 MiB.
  *
- * Where each rank has a part, or a manifest was asked for, rank 0 writes what was verified of each
- * file as JSON, next to them, before any has its name; the manifest gets its own last. A complete
- * set of parts has one, and no other has. */
+ * If each rank has a part, or a manifest was requested, rank 0 writes a summary of each verified
+ * file as JSON before any file gets its name. The manifest gets its name last, so only a complete
+ * set of parts has one. */
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "io/file.h"
@@ -57,9 +57,7 @@ status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
 	return rc;
 }
 
-/* ----------------------------------------------------------------------------------------- gaps */
-
-/* Towards the front of the file: what is overwritten has been read. */
+/* Move records towards the front of the file, which only overwrites records that have been read. */
 static status move_part(job *j, uint64_t to, uint64_t bytes)
 {
 	rank_env *env = &j->env;
@@ -77,8 +75,8 @@ static status move_part(job *j, uint64_t to, uint64_t bytes)
 	return rc;
 }
 
-/* Each rank may have written as many records as all together should. Keep only the first of them,
- * so that with the ranks before there are as many as --top says. The rest counts as dropped. */
+/* Keep only as many records as --top leaves to this rank after the ranks before it, and drop the
+ * rest. Each rank may have written as many records as all ranks together should. */
 static status cap(job *j)
 {
 	rank_env *env = &j->env;
@@ -101,7 +99,7 @@ static status cap(job *j)
 	return rc == ST_OK ? job_replan_out(j, w->seen.records, NULL) : rc;
 }
 
-/* In the order of ranks, each where the one before it ends now. */
+/* Move the parts in the order of ranks, each to the new end of the part before it. */
 static status move_all(job *j)
 {
 	rank_env *env = &j->env;
@@ -112,7 +110,7 @@ static status move_all(job *j)
 	for (int r = 1; rc == ST_OK && r < env->c->size; r++) {
 		const uint64_t to = o->header_bytes + next->before[r - 1] * bytes;
 		if (old->before[r - 1] == next->before[r - 1] || next->out[r] == 0)
-			continue; /* all ranks know that it stays */
+			continue; /* all ranks know that this part stays */
 		if (r == env->c->rank) {
 			rc = move_part(j, to, next->out[r] * bytes);
 			o->offset = to;
@@ -144,8 +142,6 @@ status phase_close_gaps(job *j)
 	return rc;
 }
 
-/* ----------------------------------------------------------------------------------------- sync */
-
 status phase_sync(job *j)
 {
 	const settings *o = j->env.o;
@@ -154,8 +150,8 @@ status phase_sync(job *j)
 	return rc == ST_OK ? output_sync(&j->files.out, sync, &j->env.e) : rc;
 }
 
-/* Pages that are on the disk can be dropped; what stays in the cache all the same, as others use
- * it or the file system is in memory, is read past it where that is possible. */
+/* Read the output back from disk. Drop its pages, which are on the disk. Pages that stay in the
+ * cache, because others use them or the file system is in memory, are bypassed if possible. */
 status phase_reread(job *j)
 {
 	rank_env *env = &j->env;
@@ -178,9 +174,7 @@ status phase_reread(job *j)
 	return rc;
 }
 
-/* ------------------------------------------------------------------------------------- verified */
-
-/* Of a summary and its keys. */
+/* Return the bytes of a summary and its keys. */
 static size_t part_summary_bytes(const layout *l)
 {
 	return sizeof(part_summary) + 2 * (((size_t)l->key_bytes + 7) / 8 * 8);
@@ -225,7 +219,7 @@ static status compare(rank_env *env, uint64_t total, const part_summary *sum)
 	return ST_OK;
 }
 
-/* Totals, and each rank's first key against the last one before it. */
+/* Add up the summaries, and compare each rank's first key with the last key before it. */
 static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 {
 	const layout *l = &env->o->lay;
@@ -312,14 +306,12 @@ void verified_free(mem *m, verified *v)
 	*v = (verified){ .own = NULL };
 }
 
-/* ----------------------------------------------------------------------------------- manifest */
-
-/* A file that has what the ranks [from, to) have written. */
+/* Describe a file with the records of the ranks [from, to). */
 static json_t *part_json(const job *j, const char *path, int from, int to)
 {
 	const settings *s = j->env.o;
 	const layout *l = &s->lay;
-	const unsigned char *first = NULL, *last = NULL; /* keys, where there are records */
+	const unsigned char *first = NULL, *last = NULL; /* keys, if there are records */
 	uint64_t n = 0;
 	checksum sum = { 0, 0 };
 	if (!path)
@@ -375,9 +367,7 @@ static json_t *manifest_json(const job *j)
 			 parts);
 }
 
-/* --------------------------------------------------------------------------------------- commit */
-
-/* Does the record number n of this file have that key? */
+/* Verify that record n of this file has the key. */
 static status check_record(job *j, uint64_t n, const unsigned char *key, unsigned char *record)
 {
 	const output *out = &j->files.out;
@@ -392,8 +382,8 @@ static status check_record(job *j, uint64_t n, const unsigned char *key, unsigne
 		       quoted(out->file.path), n);
 }
 
-/* A second look at what this rank's file holds, where each rank's part of it begins and ends: a
- * write or a sync may have said that it is done. */
+/* Look again at the records of this rank's file where each rank's part begins and ends, because a
+ * write or a sync may have succeeded without effect. */
 static status check_parts(job *j)
 {
 	rank_env *env = &j->env;
@@ -422,16 +412,16 @@ status phase_commit(job *j)
 	rank_env *env = &j->env;
 	output *out = &j->files.out;
 	struct stat st;
-	/* A rank that stood still until the others gave up must not name what they have left. */
+	/* a rank that was stopped until the others gave up must not rename their files */
 	status rc = comm_agree(env->c, ST_OK);
-	if (rc == ST_OK && out->owner && !env->o->partition_only) /* there they are anywhere */
+	if (rc == ST_OK && out->owner && !env->o->partition_only) /* else in any order */
 		rc = check_parts(j);
 	if (rc == ST_OK && out->owner)
 		rc = frame_check(j, out->file.fd, &env->e);
 	if (rc == ST_OK && out->manifest.base && fstat(out->file.fd, &st) != 0) {
 		rc = err_sys(&env->e, errno, "cannot look at %s", quoted(out->file.path));
 	} else if (rc == ST_OK && out->manifest.base) {
-		/* it shows keys of the records, so nobody may read it who may not read the parts */
+		/* the manifest contains keys, so only readers of the parts may read it */
 		out->manifest.most = st.st_mode;
 		rc = json_stage(manifest_json(j), &out->manifest, out->file.id, env->o->fsync,
 				&env->e);

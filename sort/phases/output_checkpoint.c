@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* With --workdir, an output that is complete outlives the program like the runs do. Once it is on
- * the disk and verified, each rank notes in its state the temporary name, and count and checksum of
- * its part. --resume reads the whole output again. If it is as noted on all ranks, it only gets its
- * names; if not on one, all merge again.
+/* With --workdir, a complete output outlives the program as runs do. When it is synced and
+ * verified, each rank notes the temporary name, and the count and checksum of its part, in its
+ * state.
+ * --resume reads the whole output again. If it is as noted on all ranks, it only gets its names;
+ * otherwise all ranks merge again.
  *
- * A job may also have ended well when nobody saw it: killed after its last name, or left by its
- * launcher. Then the output exists, and on some or all ranks no state does. --resume reads the
- * output, and without a state the input. If the output is in order and has the input's checksum,
- * nothing is left to do. Whether a sort was stable cannot be seen from that. */
+ * A job may also have succeeded unnoticed: killed after its last rename, or left by its launcher.
+ * Then the output exists, but some or all ranks have no state. --resume reads the output and, if no
+ * rank has a state, the input. If the output is in order and has the checksum of the input, the
+ * sort is complete. That does not show whether the sort was stable. */
 #include "io/reader.h"
 #include "job.h"
 #include "testing/failpoint.h"
@@ -20,7 +21,7 @@
 status phase_save_output(job *j)
 {
 	const output_part *w = &j->part;
-	err e = { ST_OK, "" }; /* a state that cannot be written costs a merge, if ever */
+	err e = { ST_OK, "" }; /* without a state, a later program merges again */
 	if (!j->work.on || j->part.found || j->files.out.is_stdout)
 		return ST_OK;
 	j->work.s.out = (output_checkpoint){ j->files.out.file.id, w->seen.records, w->seen.sum,
@@ -31,7 +32,7 @@ status phase_save_output(job *j)
 	return ST_OK;
 }
 
-/* Are these the parts of one output, and all of it? */
+/* Return whether these are all parts of one output. */
 static bool fit_together(const job *j, const output_checkpoint *all)
 {
 	uint64_t sum = 0;
@@ -67,8 +68,8 @@ static bool read_part(job *j, const output_checkpoint *all)
 	       output_read_again(j, own->records, env->o->direct, &e) == ST_OK;
 }
 
-/* A vote: all ranks take the output over if each has found its part as it should be, or else all
- * merge again. */
+/* Take over the output if each rank has found its part in order, otherwise let all ranks merge
+ * again. */
 static status vote(job *j, const output_checkpoint *all, bool found)
 {
 	comm *c = j->env.c;
@@ -94,11 +95,8 @@ static status vote(job *j, const output_checkpoint *all, bool found)
 	return ST_OK;
 }
 
-/* ------------------------------------------------------------------------------- without a state
- */
-
-/* Find the sorted input under the final names. all: receives what each rank has there, as if a
- * state said so; id 0: nothing. */
+/* Find the sorted input under the final names. all: receives what each rank finds there, like the
+ * contents of states; id 0: nothing. */
 static status find_final(job *j, output_checkpoint *all)
 {
 	enum { NO_TEMPORARY_FILE = 1 };
@@ -133,24 +131,21 @@ static status find_final(job *j, output_checkpoint *all)
 	if (rc != ST_OK)
 		return rc;
 	bool there = comm_agree(env->c, read_part(j, all) ? ST_OK : ST_REFUSED) == ST_OK;
-	if (there) { /* verify it now, although that comes again at the end */
+	if (there) { /* verify it now, although that is repeated at the end */
 		const err before = env->e;
 		there = phase_verify(j) == ST_OK;
 		verified_free(&env->m, &j->verified);
 		env->e = before;
 	}
 	rc = vote(j, all, there);
-	/* a job that is started again, by a batch system, say, is to see that it has nothing to do
-	 */
+	/* report it to a job that was started again, for example by a batch system */
 	if (j->part.found && env->c->rank == 0)
 		err_set(&env->note, ST_REFUSED, "output %s is already complete: nothing was sorted",
 			quoted(env->o->output));
 	return rc;
 }
 
-/* ---------------------------------------------------------------------------------- by a state */
-
-/* One file for all ranks can be divided again: as the planned shares are. */
+/* Divide one file of all ranks in proportion to the planned shares. */
 static void divide_again(const job *j, output_checkpoint *all)
 {
 	const output_checkpoint *was = &j->work.saved.all;
@@ -169,8 +164,8 @@ static void divide_again(const job *j, output_checkpoint *all)
 	all[0].sum_dropped = was->sum_dropped;
 }
 
-/* Parts are compared with what was noted, and their checksums together. Parts in files of their own
- * belong to the ranks that have made them. */
+/* Compare the output with the states: its parts, and their checksums together. Parts in files of
+ * their own belong to the ranks that made them. */
 static status find_saved(job *j, output_checkpoint *all)
 {
 	comm *c = j->env.c;
@@ -197,8 +192,8 @@ static status find_saved(job *j, output_checkpoint *all)
 	return vote(j, all, rc == ST_OK && checksum_equal(sum, was->all.sum));
 }
 
-/* Look for the output: saved, as states say, or under the final names. Refuses files that have
- * these names and are not known to be this output. */
+/* Look for the output, as noted in states, or under the final names. Refuse other files with these
+ * names. */
 static status find(job *j)
 {
 	rank_env *env = &j->env;

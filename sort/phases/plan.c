@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Second phase: shares by the planner library. Two vectors, each with its own cost: the rank that
- * sorts what it reads pays n ln n for that and n for what it writes; the rank that sorts what it
- * receives the other way round. Rank 0 plans, the others receive its plan, so all plans are one.
- * When the budget is made, each rank predicts its time: nothing of that can fail, and rates that
- * are not known are nominal. */
+/* Second phase: plans the shares by the planner library. Reading and writing have different costs,
+ * so there are two vectors of shares. A rank that sorts the records that it reads pays n ln n for
+ * reading and n for writing; a rank that sorts the records that it receives pays the reverse. Rank
+ * 0 plans, and the others receive its plan. After the budget is made, each rank predicts its time,
+ * which cannot fail; unknown rates are nominal. */
 #include "base/limit.h"
 #include "base/minmax.h"
 #include "exchange/splitter_search.h"
@@ -22,19 +22,19 @@
 
 enum {
 	TRIAL_BYTES = 32 << 20,
-	TRIAL_PART = 16, /* of what is to be written */
+	TRIAL_PART = 16, /* of the bytes to be written */
 	LEAST_TRIAL_BYTES = 4 << 20,
 };
 
-static const double START_S = 0.02; /* files made, synced and renamed, threads started */
+static const double START_S = 0.02; /* to make, sync and rename files, and to start threads */
 
-/* Does the method weigh what it knows of links and disks? */
+/* Return whether the method considers links and disks. */
 static bool weighs(const settings *o)
 {
 	return o->plan == PLAN_NLOGN || o->plan == PLAN_ONLINE;
 }
 
-/* One vector, by experience where there is some and it is asked for. */
+/* Find one vector, from experience if requested and available. */
 static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *share)
 {
 	rank_env *env = &j->env;
@@ -50,7 +50,7 @@ static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *sh
 			       &env->e);
 }
 
-/* If links or disks are known, start with the shares by speed and improve them. */
+/* Improve the shares by speed if links or disks are known. */
 static status weigh(job *j, const rank_speeds *g)
 {
 	err *e = &j->env.e;
@@ -67,14 +67,14 @@ static status weigh(job *j, const rank_speeds *g)
 	status rc = w ? wisdom_costs(w, PART_BEFORE, s->records, &before, e) : ST_OK;
 	if (rc == ST_OK && before)
 		rc = wisdom_costs(w, PART_AFTER, s->records, &after, e);
-	if (before && after) { /* else by the rates: what is seen of one part fits no other rate */
+	if (before && after) { /* both or none: experience and rates do not mix */
 		b.before_s = before;
 		b.after_s = after;
 	}
 	return rc == ST_OK ? shares_bound(&b, s->in, s->out, e) : rc;
 }
 
-/* At rank 0: both vectors. */
+/* Make both vectors at rank 0. */
 static status make_shares(job *j, const rank_speeds *g)
 {
 	rank_env *env = &j->env;
@@ -93,14 +93,14 @@ static status make_shares(job *j, const rank_speeds *g)
 		rc = one_vector(j, g, false, s->out);
 	if (rc == ST_OK)
 		rc = weigh(j, g);
-	if (rc == ST_OK && env->o->merge) /* a rank reads what it writes */
+	if (rc == ST_OK && env->o->merge) /* a rank reads the records that it writes */
 		memcpy(s->in, s->out, (size_t)env->c->size * sizeof *s->in);
 	if (rc == ST_OK)
 		share_plan_sum_out(env, s);
 	return rc;
 }
 
-/* Send what rank 0 found and planned to the ranks that do not share its memory. */
+/* Send the plan of rank 0 to the ranks that do not share its memory. */
 static status share_plan_with_all(job *j)
 {
 	rank_env *env = &j->env;
@@ -195,8 +195,6 @@ status job_replan_out(job *j, uint64_t mine, const char *what)
 	return rc;
 }
 
-/* -------------------------------------------------------------------------- how long it takes */
-
 static bool is_cold(const input *in, uint64_t bytes)
 {
 	const bool is_file = in->files && !in->file->is_stream;
@@ -208,7 +206,7 @@ static bool is_cold(const input *in, uint64_t bytes)
 	return cold;
 }
 
-/* Measure the disk that runs go to, or else the disk of the output. */
+/* Measure the disk for runs, or else the disk of the output. */
 static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 {
 	const settings *o = j->env.o;
@@ -222,12 +220,13 @@ static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 	const char *out = o->output ? o->output : "";
 	char dir[PATH_MAX];
 	const int n = snprintf(dir, sizeof dir, "%.*s.", (int)(file_base(out) - out), out);
-	return disk_rate_s(&j->env.m, n < PATH_MAX ? dir : "", most); /* "" is none */
+	return disk_rate_s(&j->env.m, n < PATH_MAX ? dir : "", most); /* "" names no directory */
 }
 
-/* For each splitter a round of the search looks into each run three times: for a sample of what is
- * left, and for the places of two pivots. What is left then is what samples of all runs of all
- * ranks are off by; half of it, where they are few. */
+/* Predict the bytes that the search for splitters reads from runs on disk. For each splitter, a
+ * round looks into each run three times: for a sample of the remaining records, and for the places
+ * of two pivots. The remaining records are then as many as the error of the samples of all runs of
+ * all ranks, or half of them if there are few. */
 static double lookup_bytes(const job *j)
 {
 	const size_t p = (size_t)j->env.c->size;
@@ -247,8 +246,8 @@ static job_load load_of(job *j, const char *run_dir)
 	const bool to_file = !j->files.out.is_stdout;
 	const uint64_t in = own_share(&j->env, j->shares.in);
 	const uint64_t bytes = in * o->lay.record_bytes, held = b->spills ? 0 : bytes;
-	/* of those that the rates are for: measured ones are of all threads, with all ranks at
-	 * work, and at the speed that quotas allow */
+	/* of the processors that the rates are for: measured rates are of all threads, while all
+	 * ranks work, at the speed that quotas allow */
 	const quota q = quota_find("");
 	const double mine =
 		fmin(cpus->processors, quota_processors(&q, INFINITY, cpus->ranks_here));
@@ -261,11 +260,11 @@ static job_load load_of(job *j, const char *run_dir)
 			   .durable = o->fsync && to_file,
 			   .disk_s = measured_disk(j, run_dir, bytes),
 			   .disk_ranks = cpus->ranks_here,
-			   /* memory in addition to what the records that are read take */
+			   /* memory in addition to that of the records that are read */
 			   .fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
 			   .lookup_bytes = lookup_bytes(j),
 			   .spreads = b->spills && budget_spreads(j),
-			   /* the part of the records of runs that stays in memory */
+			   /* the part of the records that stays in memory */
 			   .held = b->spills && bytes > b->disk_bytes
 					   ? 1 - (double)b->disk_bytes / (double)bytes
 					   : 0,
@@ -291,8 +290,8 @@ void plan_time(job *j, const char *run_dir)
 	r->stages = progress_times(g);
 }
 
-/* A job that read nothing shows no speed. The output is complete: only the network can fail here.
- */
+/* Update the history of speeds, unless the job read nothing. The output is complete, so only the
+ * network can fail here. */
 status phase_update_wisdom(job *j)
 {
 	rank_env *env = &j->env;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading: streams that are copied first, what surrounds the records, and then a rank's share, in
- * one of six ways, to sorted runs in memory or on disk.
+/* Reads streams, which are copied first, header and trailer, and then a rank's share, in one of six
+ * ways, to sorted runs in memory or on disk.
  *
- * Shares follow from sizes, and the size of a stream shows at its end: so it is read to the end
- * first, to a file in the first of the directories for runs that has room for all of it. Of files
- * that all ranks read, rank 0 copies, and the others, threads of the same process, take its
- * descriptor. Costs a write and a read of each byte. Memory: 2 MiB.
+ * Shares follow from sizes, and the size of a stream is known only at its end. So a stream is first
+ * copied to a file in the first directory for runs that has room for all of it. If all ranks read
+ * the same files, rank 0 copies, and the others, which are threads of the same process, duplicate
+ * its descriptor. Costs a write and a read of each byte. Memory: 2 MiB.
  *
  * Header and trailer are kept in memory, and one of them once more while it is compared. */
 #include "base/minmax.h"
@@ -25,16 +25,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------------------------- streams */
-
 enum { PIECE_BYTES = 1 << 20 };
 
-/* A copy that is being made. */
+/* A copy under way. */
 typedef struct copying {
 	spill_dirs dirs;
-	size_t dir; /* where the file is */
+	size_t dir; /* of the file */
 	int fd;
-	unsigned char *piece, *moved; /* as it came; on the way to another directory */
+	unsigned char *piece, *moved; /* bytes of the stream; on the way to another directory */
 } copying;
 
 static const char *label_of(const copying *c)
@@ -74,7 +72,7 @@ static status write_piece(copying *c, size_t n, uint64_t at, err *e)
 	return rc == ST_OK ? ST_OK : spill_dirs_failed(&why, true, e);
 }
 
-/* The copy takes the stream's place. */
+/* Copy a stream, and let the copy replace it. */
 static status copy(copying *c, input_file *f, err *e)
 {
 	io_fd to;
@@ -152,8 +150,6 @@ status copy_streams(job *j)
 	return rc == ST_OK && in->streams ? input_count(in, &env->o->lay, &env->e) : rc;
 }
 
-/* --------------------------------------------------------------------------- header and trailer */
-
 static const char *const names[FRAME_PIECES] = { "header", "trailer" };
 
 static status alloc(job *j, frame_place place, uint64_t n)
@@ -191,7 +187,7 @@ static status read_piece(job *j, frame_place place, input_file *f, uint64_t at, 
 	return rc;
 }
 
-/* The first output is rank 0's file, or begins with its records. */
+/* The header goes to the file of rank 0, or to the one file, which begins with its records. */
 status frame_read(job *j)
 {
 	rank_env *env = &j->env;
@@ -212,7 +208,7 @@ status frame_read(job *j)
 	rc = comm_agree(env->c, rc);
 	if (rc != ST_OK || !trails)
 		return rc;
-	/* from the rank that has the last input to the one that has the last output */
+	/* from the rank with the last input to the rank with the last output */
 	f->trailer_bytes = p->n;
 	rc = comm_bcast(env->c, &f->trailer_bytes, sizeof f->trailer_bytes, from);
 	if (rc == ST_OK && f->trailer_bytes > FRAME_MOST_BYTES)
@@ -280,12 +276,10 @@ status frame_check(job *j, int fd, err *e)
 	return rc;
 }
 
-/* --------------------------------------------------------------------------------- the records */
-
 static const char NO_ROOM[] = "spilling to disk takes more memory (--memory) or more "
 			      "space for runs (--tmpdir)";
 
-/* Spill what exceeds the memory to disk. */
+/* Spill a stream that exceeds the memory to disk. */
 static status spill_stream(job *j, record_stream *from, run_formation_plan sp)
 {
 	rank_env *env = &j->env;
@@ -308,7 +302,7 @@ static status spill_stream(job *j, record_stream *from, run_formation_plan sp)
 	return ST_RESOURCE;
 }
 
-/* The size of a stream is known only at its end: the plan of one rank is made again. */
+/* Read the only stream to its end, and plan again with its size. */
 static status read_stream(job *j, const run_formation_plan *p)
 {
 	rank_env *env = &j->env;
@@ -358,7 +352,7 @@ static status receive_scattered(job *j, const run_formation_plan *p)
 	return rc == ST_OK ? comm_allgather(env->c, &mine, j->next.in, sizeof mine) : rc;
 }
 
-/* --merge: what is sorted is read when it is merged. */
+/* Open the inputs of --merge, which are read when they are merged. */
 static status open_sorted(job *j)
 {
 	rank_env *env = &j->env;
@@ -370,8 +364,8 @@ static status open_sorted(job *j)
 	return rc;
 }
 
-/* For --adapt, set what a record costs to read and to sort. NULL: not wanted, or this rank waits
- * for others while it reads, which shows no speed. */
+/* Set what a record costs to read and to sort, for --adapt. Return NULL without --adapt, or if this
+ * rank waits for others while it reads, which shows no speed. */
 static speed_history *speed_history_of(job *j, uint64_t n)
 {
 	const rank_env *env = &j->env;
@@ -408,8 +402,8 @@ status phase_read(job *j)
 	const input *in = &j->files.in;
 	const memory_plan *mp = &j->memory;
 	const uint64_t n = own_share(env, j->shares.in);
-	/* in memory, of records whose number shows when they end; where room doubles, both the old
-	 * and the new room are there */
+	/* most records in memory if their number is known only at their end; when room doubles, the
+	 * old and the new room exist */
 	const uint64_t most_recs = in->is_stream ? mp->budget.core_recs
 						 : mp->limit.rank_bytes / 3 * 2 /
 							   (o->lay.record_bytes + sizeof(entry));

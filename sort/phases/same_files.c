@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names: each rank registers its own files, rank 0 also those that all ranks share; rank 0 gathers
- * and compares them. Touches nothing. Memory on rank 0: 250 bytes per file of each rank.
+/* Names: each rank registers its own files, rank 0 also the files that all ranks share. Rank 0
+ * gathers and compares them. Memory on rank 0: 250 bytes per file of each rank.
  *
- * Contents: every rank reads its slice under the same names, and a name may lead to an old copy on
- * one host: of equal size, so the output would be half of each. On one host, device and inode
- * decide. Between hosts these mean nothing, and honest copies on local disks differ in their times;
- * so sizes and a checksum of some blocks are compared. Costs 66 reads of 4 KiB for each file, and
- * only where ranks are on several hosts. Memory: 32 bytes for each file, twice. */
+ * Contents: every rank reads its slice under the same names. On one host a name may lead to an old
+ * copy of equal size, and the output would be half of each. Ranks of one host compare device and
+ * inode. Between hosts these mean nothing, and good copies on local disks differ in their times, so
+ * sizes and a checksum of some blocks are compared. Costs 66 reads of 4 KiB per file, only if ranks
+ * are on several hosts. Memory: 32 bytes per file, twice. */
 #include "same_files.h"
 #include "base/minmax.h"
 #include "base/size.h"
@@ -32,14 +32,12 @@ enum {
 	FILES_AT_ONCE = 64
 };
 
-/* ------------------------------------------------------------------------------ registration */
-
 enum { SIDE_FILES = 4 };
 
-/* A file that rank 0 writes when the job has ended. */
+/* A file that rank 0 writes at the end of the job. */
 typedef struct side_file {
 	file_role role;
-	const char *path; /* NULL: it is not wanted */
+	const char *path; /* NULL: not requested */
 } side_file;
 
 static side_file side_file_of(const settings *o, int i)
@@ -51,8 +49,8 @@ static side_file side_file_of(const settings *o, int i)
 	return of[i];
 }
 
-/* Register an input, or the parts that a manifest names. Errors are reported when they are opened.
- */
+/* Register an input, or the parts that a manifest names. Errors are reported when they are
+ * opened. */
 static void read_operand(registry *g, const char *path)
 {
 	manifest m = { 0 };
@@ -69,7 +67,7 @@ static void read_operand(registry *g, const char *path)
 	manifest_free(&m);
 }
 
-/* Register what belongs to no rank: the manifest of parts, and parts beyond the last rank's. */
+/* Register files of no rank: the manifest of parts, and parts beyond the last rank. */
 static void read_rest(registry *g, const char *pattern, int ranks)
 {
 	char *name = name_expand_text(pattern, "manifest", NULL);
@@ -138,12 +136,10 @@ static void add_own(registry *g, const settings *o, int rank, int ranks)
 	}
 }
 
-/* -------------------------------------------------------------------------- one file, two names */
-
 status side_files_check(const settings *o, int ranks, err *e)
 {
 	registry g = { .use = NULL };
-	bool wanted = o->with_sum; /* which is printed */
+	bool wanted = o->with_sum; /* prints to standard output */
 	for (int i = 0; i < SIDE_FILES; i++)
 		wanted = wanted || side_file_of(o, i).path;
 	if (!wanted)
@@ -169,20 +165,20 @@ status side_files_check(const settings *o, int ranks, err *e)
 	return rc;
 }
 
-/* Gather the uses of all ranks at rank 0, one rank after the other, and compare them. Each has as
- * many places as the rank with most files needs. */
+/* Gather the uses of all ranks at rank 0, and compare them. Each rank sends as many entries as the
+ * rank with most files has. */
 static status compare_all(rank_env *env, const registry *g, bool *late)
 {
 	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	uint64_t most;
-	if (env->c->for_all) /* rank 0 has registered all that can be known */
+	if (env->c->for_all) /* rank 0 has registered all files that can be known */
 		return registry_compare(g->use, g->n, late, &env->e);
 	status rc = comm_reduce(env->c, g->n, u64_max, &most);
 	if (rc == ST_OK && most > MOST_FILES)
 		rc = err_set(&env->e, ST_PEER, "a rank names too many files");
 	if (rc != ST_OK)
 		return rc;
-	/* a wrong number may have come for the most of all ranks */
+	/* another rank may have sent a wrong number */
 	const size_t room = size_max((size_t)most, g->n);
 	file_use *mine = mem_array(&env->m, room, sizeof *mine, "names", &env->e);
 	file_use *all = mem_array(&env->m, ranks * most, sizeof *all, "names", &env->e);
@@ -220,14 +216,12 @@ status alias_check(rank_env *env, bool *late)
 	return rc;
 }
 
-/* -------------------------------------------------------------------------- one name, two files */
-
 /* One file, as a rank sees it. */
 typedef struct view {
 	uint64_t dev, ino, bytes, sum;
 } view;
 
-/* The first block, the last, and those between them at equal distances. */
+/* Hash the first block, the last block, and blocks at equal distances between them. */
 static status sum_blocks(const input_file *f, uint64_t *sum, err *e)
 {
 	unsigned char block[BLOCK_BYTES];
@@ -252,7 +246,7 @@ static status sum_blocks(const input_file *f, uint64_t *sum, err *e)
 	return rc;
 }
 
-/* Rank 0 sends this before its views. */
+/* The message of rank 0 before its views. */
 typedef struct reference {
 	char host[HOST_BYTES];
 	uint64_t files, streams;
@@ -307,15 +301,13 @@ status same_input(rank_env *env, const input *in, bool sample)
 	return rc;
 }
 
-/* ------------------------------------------------------------------------- what manifests state */
-
-/* The records of one file that a rank has read. */
+/* The records that a rank has read from a file. */
 typedef struct amount {
 	uint64_t recs;
 	checksum sum;
 } amount;
 
-/* Gather what each rank has read of the files that all of them read, and add it up at rank 0. */
+/* Gather what each rank has read of the files that all ranks read, and add it up at rank 0. */
 static status gather_amounts(rank_env *env, const input *in)
 {
 	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;

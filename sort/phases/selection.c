@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The checksum of dropped records is that of the input less that of the output, so it includes
- * counts that change a record. Memory: a record. */
+/* The checksum of dropped records is the checksum of the input less that of the output, so it
+ * includes counts that change a record. Memory: a record. */
 #include "selection.h"
 #include "base/minmax.h"
 
@@ -26,8 +26,8 @@ static void drop(const selection *s, const unsigned char *rec, dropped *d)
 	d->sum = checksum_join(d->sum, checksum_records(rec, 1, s->lay.record_bytes));
 }
 
-/* The record of an entry that leaves its piece otherwise than by gather(). Inlined: a call for each
- * record that --top drops takes as long as the comparison. */
+/* Return the record of an entry that leaves its piece without gather(). Inlined, because a call for
+ * each record that --top drops takes as long as the comparison. */
 static inline __attribute__((always_inline)) const unsigned char *take(piece *p, const entry *e)
 {
 	const unsigned char *rec = record_at(p->recs, entry_pos(e));
@@ -43,7 +43,7 @@ void selection_count(const selection *s, unsigned char *recs, size_t n, const ui
 		return;
 	const checksum before = checksum_records(recs, n, bytes);
 	for (size_t i = 0; i < n; i++) {
-		/* what the field cannot hold becomes the most that it can */
+		/* a number that does not fit the field becomes the largest that does */
 		const key_field *f = &s->count;
 		const uint64_t v = f->bytes == 4 ? u64_min(count[i], UINT32_MAX) : count[i];
 		unsigned char *to = recs + i * bytes + f->off;
@@ -52,8 +52,6 @@ void selection_count(const selection *s, unsigned char *recs, size_t n, const ui
 	}
 	d->sum = checksum_join(d->sum, checksum_without(before, checksum_records(recs, n, bytes)));
 }
-
-/* ------------------------------------------------------------------------- record after record */
 
 void selection_end(selection *s, writer *to)
 {
@@ -91,8 +89,6 @@ bool selection_last(selection *s, unsigned char *rec)
 	return written;
 }
 
-/* ------------------------------------------------------------------------- pieces */
-
 void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count)
 {
 	size_t n = 0;
@@ -111,8 +107,8 @@ void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count)
 	p->n = n;
 }
 
-/* The key that is held continues in this piece, or is complete; the piece's last key may continue
- * in the next. */
+/* Continue or complete the held key with this piece, and hold its last key, which may continue in
+ * the next piece. */
 static void hand_on(selection *s, piece *p)
 {
 	const uint32_t bytes = s->lay.record_bytes;

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which of the sorted records are written: with --unique the first of each key, with --top only
- * the first ones. The others are dropped here and counted with their checksum, which proves that
- * nothing else is missing.
+/* Selects the sorted records that are written: with --unique the first of each key, with --top only
+ * the first records. The others are dropped and counted, and their checksum proves that no other
+ * record is missing.
  *
- * One thread puts record after record; or several thin out pieces of the order, each by itself, and
- * join them in turn: what a piece ends with is handed on to the next, where the same key may
- * continue.
- */
+ * Either one thread puts record after record. Or several threads thin out one piece of the order
+ * each, and join the pieces in turn: the last key of a piece may continue in the next one. */
 #ifndef HETSORT_PHASES_SELECTION_H
 #define HETSORT_PHASES_SELECTION_H
 
 #include "comm/rank_env.h"
 #include "io/writer.h"
 
-/* Records that are not written: with what came less what leaves as their checksum. */
+/* Dropped records. Their checksum is that of the received records without the written ones. */
 typedef struct dropped {
 	uint64_t records;
 	checksum sum;
@@ -28,48 +26,48 @@ static inline void dropped_join(dropped *d, const dropped *more)
 typedef struct selection {
 	layout lay;
 	bool unique;
-	key_field count; /* of 0 bytes: none is wanted */
+	key_field count; /* of 0 bytes: not requested */
 	uint64_t left;   /* records that may still be written */
 	dropped dropped;
-	unsigned char *held; /* the first record of the last key, not written yet */
+	unsigned char *held; /* the first record with the last key, not written yet */
 	uint64_t held_count; /* records with that key; 0: nothing is held */
 } selection;
 
-/* selection_open - for at most `most` records. To be closed on failure too. */
+/* selection_open - select at most `most` records. Close it after a failure too. */
 status selection_open(selection *s, rank_env *env, uint64_t most);
 void selection_close(selection *s, mem *m);
 
-/* selection_put - the next record of the order. selection_end - that was the last. */
+/* selection_put - take the next record of the order. selection_end - end after the last one. */
 void selection_put(selection *s, const unsigned char *rec, writer *to);
 void selection_end(selection *s, writer *to);
 
-/* A piece of the order: of these records, the entries order[0..n). */
+/* A piece of the order: the entries order[0..n) of records. */
 typedef struct piece {
 	const records *recs;
 	const entry *order;
 	size_t n;
 	const uint64_t *count; /* records with the key of each; NULL without --unique */
-	unsigned char *front;  /* a record before them, room of the caller's, */
+	unsigned char *front;  /* a record that precedes them, in memory of the caller, */
 	uint64_t front_count;  /* if this is not 0 */
-	size_t rest;           /* entries after n that are not to be written */
+	size_t rest;           /* entries after n that are not written */
 	size_t misfits;        /* entries without the keys of their records (kernel/gather.h) */
 	dropped dropped;
 } piece;
 
-/* selection_thin - the piece becomes that of the first record of each key, in order, which may be
- * where its entries are; count has how often the key is there. Any thread. */
+/* selection_thin - keep only the first record of each key in the piece. order receives them, and
+ * may be where the entries are; count receives the number of records with each key. Any thread. */
 void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count);
 
-/* selection_join - in the order of pieces, one at a time: how many records this one is to write.
- * selection_drop_rest - then, by any thread. */
+/* selection_join - in the order of pieces, one at a time: return how many records this piece is to
+ * write. selection_drop_rest - afterwards, on any thread: drop its other records. */
 uint64_t selection_join(selection *s, piece *p);
 void selection_drop_rest(const selection *s, piece *p);
 
-/* selection_last - after all pieces: the record that is held, to rec; false: there is none, or it
- * is not to be written. */
+/* selection_last - after all pieces: copy the held record to rec. Return false if there is no such
+ * record, or it is not to be written. */
 bool selection_last(selection *s, unsigned char *rec);
 
-/* selection_count - write into n records how often their keys are there, where that is wanted. */
+/* selection_count - write the number of records with each key into n records, if requested. */
 void selection_count(const selection *s, unsigned char *recs, size_t n, const uint64_t *count,
 		     dropped *d);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One rank needs no exchange, and none of --merge does: threads take pieces of the sorted sequence,
- * and each gathers its records, inspects and writes them at their place. Memory: for each thread a
- * piece and a batch to write, and two keys. */
+/* Writes without an exchange, on a single rank or with --merge. Threads take pieces of the sorted
+ * sequence, and each gathers its records, inspects them, and writes them at their place. Memory:
+ * for each thread a piece, a batch to write, and two keys. */
 #include "job.h"
 #include "io/file.h"
 #include "base/size.h"
@@ -18,8 +18,6 @@
 #include <math.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-/* ----------------------------------------------------------------------------------- the output */
 
 static uint64_t in_both(uint64_t a, uint64_t b)
 {
@@ -39,8 +37,8 @@ status output_open(job *j, io_fd *to)
 	status rc = comm_agree(env->c, output_part_open(j, &env->e));
 	if (rc != ST_OK)
 		return rc;
-	/* a number that no other job next to the same output has, and rights that all inputs of all
-	 * ranks allow; streams, such as standard input, allow all */
+	/* a number that no other job next to the same output has, and the permissions that all
+	 * inputs of all ranks allow; streams, such as standard input, allow all */
 	if (env->c->rank == 0 && getrandom(&id, sizeof id, 0) != sizeof id)
 		id = (uint64_t)(now_s() * 1e9);
 	rc = comm_bcast(env->c, &id, sizeof id, 0);
@@ -48,7 +46,7 @@ status output_open(job *j, io_fd *to)
 		rights &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
 	if (rc == ST_OK) {
 		rc = comm_reduce(env->c, rights, in_both, &all_rights);
-		out->file.most = (mode_t)(all_rights & rights); /* whatever was said */
+		out->file.most = (mode_t)(all_rights & rights); /* also if another rank sent more */
 	}
 	if (rc == ST_OK)
 		rc = output_create(out, env->c, id, share_before(env, s->out) * bytes,
@@ -56,8 +54,7 @@ status output_open(job *j, io_fd *to)
 	if (rc == ST_OK)
 		rc = frame_write(j, FRAME_HEADER);
 	to->fd = out->fd;
-	/* written early, the page cache is faster than going past it, as long as its pages find
-	 * room */
+	/* the page cache is faster than direct I/O as long as there is room for its pages */
 	const bool direct =
 		o->direct == DIRECT_ALWAYS || (o->direct == DIRECT_AUTO && j->memory.budget.spills);
 	if (rc == ST_OK && !out->is_stdout && direct)
@@ -80,19 +77,17 @@ uint64_t output_most(const job *j)
 	return !o->top ? UINT64_MAX : o->top > before ? o->top - before : 0;
 }
 
-/* ----------------------------------------------------------------------------------- the pieces */
-
-/* A thread's room, and its piece. */
+/* The memory of a thread, and its piece. */
 typedef struct workspace {
 	unsigned char *batch;
 	sorted_piece in;
 	unsigned char *front; /* a record */
-	piece p;              /* what is written of `in`, */
-	uint64_t first;       /* number of records before it */
-	unsigned char *recs;  /* its records, if they are in order already, or NULL */
+	piece p;              /* the part of `in` that is written */
+	uint64_t first;       /* number of records before p */
+	unsigned char *recs;  /* its records if they are in order already, or NULL */
 } workspace;
 
-/* Pieces [from, to) have been written. */
+/* Pieces [from, to) that are written. */
 typedef struct written {
 	uint64_t from, to, recs;
 	unsigned char *first_key, *last_key;
@@ -107,27 +102,27 @@ typedef struct single_rank {
 	io_fd to;
 	workspace *workspace;
 	size_t threads, chunk, batch_bytes;
-	unsigned char *keys; /* two for each of `done`, and for each thread */
-	written *done;       /* [dones] the pieces that are written: gaps are those under way */
+	unsigned char *keys; /* two keys for each of `done`, and two for each thread */
+	written *done;       /* [dones] written pieces; the gaps are pieces under way */
 	size_t dones;
-	selection selection;  /* where records are dropped */
-	pthread_mutex_t lock; /* for what follows, and the job's sums */
+	selection selection;  /* if records are dropped */
+	pthread_mutex_t lock; /* of the following fields and the job's sums */
 	pthread_cond_t turn;
 	pthread_mutex_t one_writes; /* from open to close */
-	uint64_t placed, finished;  /* pieces whose size is known; written, where order matters */
+	uint64_t placed, finished;  /* pieces of known size; pieces written, if order matters */
 	uint64_t placed_recs;
 	err e;
 	double write_s;
 } single_rank;
 
-/* How many records are left of a piece shows when it is merged; so it finds its place then, when it
- * is its turn. */
+/* Drop records of a piece, and find its place when it is its turn: only then the number of records
+ * before it is known. */
 static void drop_records(single_rank *a, workspace *b, err *e)
 {
 	_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
 	piece *p = &b->p;
 	if (e->code != ST_OK)
-		p->n = 0; /* others wait for its turn all the same */
+		p->n = 0; /* others wait for its turn */
 	p->front = b->front;
 	if (a->env->o->unique)
 		selection_thin(&a->selection, p, b->in.room, (uint64_t *)(void *)b->in.free);
@@ -143,8 +138,8 @@ static void drop_records(single_rank *a, workspace *b, err *e)
 	(void)gather_misfits(p->misfits, e);
 }
 
-/* The kernel lets one thread at a time copy to the page cache of a file, and others would spin.
- * Here they sleep, and a batch is a whole piece if that is possible, so they rarely have to. */
+/* Write a batch. The kernel lets one thread at a time copy to the page cache of a file; the others
+ * would spin, so they sleep here. A batch is a whole piece if possible, so they rarely have to. */
 static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uint64_t at, err *e)
 {
 	const output *o = a->out;
@@ -162,7 +157,7 @@ static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uin
 	}
 }
 
-/* Inspect and write n records at `to`, which `at` others precede. */
+/* Inspect and write n records at `to`, which `at` records precede. */
 static void emit_batch(single_rank *a, unsigned char *to, size_t n, uint64_t at, inspected *seen,
 		       double *verify_s, err *e)
 {
@@ -182,7 +177,8 @@ static void emit_batch(single_rank *a, unsigned char *to, size_t n, uint64_t at,
 	progress_add(PROGRESS_OUT, e->code == ST_OK ? n * l->record_bytes : 0);
 }
 
-/* Batches end at blocks of the file, and begin in memory as far from a page as there. */
+/* Gather and write a piece in batches, which end at blocks of the file. A batch has the same offset
+ * in a page of memory and of the file. */
 static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
 {
 	piece *p = &b->p;
@@ -216,8 +212,8 @@ static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
 		if (gather_misfits(p->misfits, e) == ST_OK)
 			emit_batch(a, to, n, b->first + done, seen, &verify_s, e);
 	}
-	/* early, so that a later fsync has little left to do; of the whole piece, as the disk likes
-	 * it */
+	/* start early, so that a later fsync has little left to do, and with the whole piece, which
+	 * suits the disk */
 	if (e->code == ST_OK && !a->out->is_stdout && a->env->o->fsync && a->to.direct < 0)
 		file_start_writeback(a->out->fd, a->out->offset + b->first * l->record_bytes,
 				     p->n * l->record_bytes);
@@ -227,7 +223,7 @@ static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* Under the lock: pieces w[1] follow pieces w[0], which become both; w[1] goes. */
+/* Join pieces w[1] to pieces w[0], which they follow, under the lock. */
 static void join_written(single_rank *a, written *w)
 {
 	const layout *l = &a->env->o->lay;
@@ -246,15 +242,16 @@ static void join_written(single_rank *a, written *w)
 	w[0].recs += next.recs;
 	a->dones--;
 	memmove(w + 1, w + 2, (size_t)(a->done + a->dones - (w + 1)) * sizeof *w);
-	a->done[a->dones] = next; /* its keys are room for the next */
+	a->done[a->dones] = next; /* keep the memory of its keys for the next */
 }
 
-/* Under the lock: pieces are in order inside; are they among each other? */
+/* Note a written piece, and compare it with its neighbours, under the lock. Inside, its records are
+ * in order. */
 static void note_written(single_rank *a, uint64_t number, const inspected *seen)
 {
 	const size_t key = a->env->o->lay.key_bytes;
 	size_t i = a->dones++;
-	written w = a->done[i]; /* its room for keys */
+	written w = a->done[i]; /* keep the memory of its keys */
 	w.from = number;
 	w.to = number + 1;
 	w.recs = seen->records;
@@ -271,7 +268,7 @@ static void note_written(single_rank *a, uint64_t number, const inspected *seen)
 		join_written(a, &a->done[i - 1]);
 }
 
-/* Returns false after the last piece. */
+/* Write the next piece. Return false after the last one, or after a failure. */
 static bool do_piece(single_rank *a, workspace *b, unsigned char *keys)
 {
 	const sorted_ops *ops = a->from->ops;
@@ -311,18 +308,18 @@ static bool do_piece(single_rank *a, workspace *b, unsigned char *keys)
 	return going;
 }
 
-/* A thread finishes the piece that it has taken, since others may wait for its turn; after a
- * failure no more are taken. */
+/* Write pieces. A thread finishes the piece that it has taken, since others may wait for its
+ * turn. */
 static void work(void *single_rank_, unsigned worker)
 {
 	single_rank *a = single_rank_;
-	const size_t room = a->threads + 1; /* pairs of keys of `done`, which come first */
+	const size_t room = a->threads + 1; /* gaps, and the piece that is noted */
 	unsigned char *keys = a->keys + 2 * (room + worker) * a->env->o->lay.key_bytes;
 	while (do_piece(a, &a->workspace[worker], keys))
 		;
 }
 
-/* Write what the last piece has handed on. */
+/* Write the record that is held after the last piece. */
 static status write_last(single_rank *a)
 {
 	rank_env *env = a->env;
@@ -344,7 +341,7 @@ static status alloc_workspaces(single_rank *a)
 	a->batch_bytes = size_min(a->chunk, a->from->most) * l->record_bytes + 2 * IO_FD_ALIGN;
 	a->threads = (size_t)u64_min(b->workers, a->from->pieces);
 	a->workspace = mem_array(&env->m, a->threads, sizeof *a->workspace, "threads", &env->e);
-	const size_t room = a->threads + 1; /* gaps, and what is written in addition */
+	const size_t room = a->threads + 1; /* gaps, and the piece that is noted */
 	a->done = mem_array(&env->m, room, sizeof *a->done, "pieces", &env->e);
 	a->keys = mem_array(&env->m, 2 * (room + a->threads), l->key_bytes, "keys", &env->e);
 	for (size_t i = 0; a->done && a->keys && i < room; i++) {
@@ -390,7 +387,7 @@ static status run_threads(single_rank *a)
 	const unsigned threads = pool_run((unsigned)a->threads, work, a);
 	pthread_cond_destroy(&a->turn);
 	pthread_mutex_destroy(&a->lock);
-	/* of the time together, the part that a thread spent on writing on average */
+	/* the part of this time that a thread spent on writing on average */
 	result_shift(mine, PH_WRITE, fmin(now_s() - t0, a->write_s / threads));
 	if (a->e.code != ST_OK)
 		return err_set(&a->env->e, a->e.code, "%s", a->e.text);

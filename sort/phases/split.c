@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the records of each rank are cut. After phase_split, places cut[d] to cut[d + 1] are those
- * of rank d's records. The cuts move where keys are unique; of sorted inputs each has cuts; and
- * what comes after the first records of --top is dropped before the exchange, by the rank that read
- * it. */
+/* Cuts the records of each rank. After phase_split, rank d gets the places from cut[d] to cut[d +
+ * 1]. The cuts move if keys are unique. Sorted inputs have cuts of their own. Records after the
+ * first ones of --top are dropped before the exchange, by the rank that read them. */
 #include "base/minmax.h"
 #include "base/pool.h"
 #include "job.h"
@@ -13,7 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Where merges are the last step, the runs are sorted, or will be before anything leaves. */
+/* If the last step is a merge, the runs are sorted, or will be before any record leaves. */
 status phase_sample(job *j)
 {
 	rank_env *env = &j->env;
@@ -58,7 +57,7 @@ status phase_split_keys(job *j)
 	status rc = key_borders_move(env->c, &env->m, j->cuts.s, j->cuts.cut, &env->e);
 	if (rc != ST_OK)
 		return rc;
-	/* what all ranks send to this one, after the cuts have moved */
+	/* count the records that all ranks send to this one after the cuts have moved */
 	uint64_t *send = cuts_count(j);
 	uint64_t *recv = mem_array(&env->m, p, sizeof *recv, "counts", &env->e);
 	rc = comm_agree(env->c, send && recv ? ST_OK : ST_RESOURCE);
@@ -81,9 +80,7 @@ status phase_split_keys(job *j)
 	return rc;
 }
 
-/* ------------------------------------------------------------------------------- sorted inputs */
-
-/* Each rank finds where it begins; it ends where the next one does. */
+/* Find where this rank begins in each input; it ends where the next rank begins. */
 static status find_cuts(job *j)
 {
 	rank_env *env = &j->env;
@@ -122,7 +119,7 @@ status phase_split_inputs(job *j)
 	if (rc == ST_OK)
 		rc = find_cuts(j);
 	if (rc == ST_OK && env->o->unique) {
-		/* whole keys come to a rank, however many records have them */
+		/* a rank receives all records of its keys, however many there are */
 		rc = job_replan_out(j, d->n, "unique keys");
 		if (rc == ST_OK)
 			memcpy(j->next.in, j->next.out, (size_t)env->c->size * sizeof *j->next.in);
@@ -130,8 +127,6 @@ status phase_split_inputs(job *j)
 	read_note(j, d->n);
 	return rc;
 }
-
-/* --------------------------------------------------------------------------------------- --top */
 
 status phase_plan_top(job *j)
 {
@@ -148,7 +143,7 @@ status phase_plan_top(job *j)
 	rc = job_replan(j);
 	if (rc != ST_OK)
 		return rc;
-	/* the first records by the speeds of all ranks but the last, which has the rest */
+	/* plan the first records by the speeds of all ranks but the last, which gets the rest */
 	if (env->c->rank == 0)
 		rc = shares_by_speed(PLAN_LINEAR, false, top, next->speed, ranks, next->out,
 				     &env->e);
@@ -166,16 +161,16 @@ status phase_plan_top(job *j)
 
 enum { DROP_RECS = 1 << 14 };
 
-/* The records that are dropped, summed up by all threads. */
+/* The records that all threads drop. */
 typedef struct dropping {
 	const sorted *s;
-	const uint64_t *from; /* [runs] in each to its end */
+	const uint64_t *from; /* [runs] dropped from here to the end of each run */
 	atomic_uint_fast64_t next;
-	checksum *sum; /* of each thread */
+	checksum *sum; /* [threads] */
 	atomic_size_t misfits;
 } dropping;
 
-/* Places of all runs in pieces; what is kept has none in them. */
+/* Add up the checksums of the dropped records of all runs, piece by piece. */
 static void drop_pieces(void *dropping_, unsigned worker)
 {
 	dropping *p = dropping_;
