@@ -173,18 +173,6 @@ static bool is_due(const job *j, const step *s)
 	       (!(s->who & DROPPING) || settings_drops(o)) && (!(s->who & TOPPED) || o->top);
 }
 
-static status take_steps(job *j)
-{
-	status rc = ST_OK;
-	for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == ST_OK; i++) {
-		if (j->env.o->explain && steps[i].at > PH_PLAN)
-			break; /* read no data */
-		if (is_due(j, &steps[i]))
-			rc = take_step(j, &steps[i]);
-	}
-	return rc;
-}
-
 static void job_free(job *j)
 {
 	mem *m = &j->env.m;
@@ -327,7 +315,7 @@ static void collect(job *j, status rc, job_result *res)
 }
 
 /* Report what this rank knows, because the ranks can no longer agree. */
-static status tell_without_ranks(job *j, status rc, job_result *res)
+static status report_own_failure(job *j, status rc, job_result *res)
 {
 	char why[COMM_FAILURE_BYTES];
 	if (rc == ST_OK)
@@ -350,7 +338,13 @@ status job_run(comm *c, const settings *o, job_result *res)
 	FAIL_RANK(c->rank);
 	progress_join(&c->progress);
 	progress_record(&c->progress, j.begun_s);
-	status rc = take_steps(&j);
+	status rc = ST_OK;
+	for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == ST_OK; i++) {
+		if (o->explain && steps[i].at > PH_PLAN)
+			break; /* read no data */
+		if (is_due(&j, &steps[i]))
+			rc = take_step(&j, &steps[i]);
+	}
 	if (!atomic_load(&c->broken))
 		collect(&j, rc, res);
 	if (!atomic_load(&c->broken)) {
@@ -361,7 +355,7 @@ status job_run(comm *c, const settings *o, job_result *res)
 		(void)comm_agree(c, ST_OK);
 	}
 	if (atomic_load(&c->broken)) {
-		rc = tell_without_ranks(&j, rc, res);
+		rc = report_own_failure(&j, rc, res);
 		unfinished_give_up(); /* while this rank still knows the names */
 	}
 	job_free(&j);

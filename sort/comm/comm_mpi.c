@@ -201,7 +201,7 @@ static void free_comms(mpi *m)
  * thread. Two threads of the exchange that connect to each other at the same time could race. All
  * messages are under way at once, so only ranks that cannot reach each other wait. req: two per
  * rank. */
-static status connect_all(mpi *m, MPI_Comm on, comm_waits *told, MPI_Request *req)
+static status connect_all(mpi *m, MPI_Comm on, comm_waits *waits, MPI_Request *req)
 {
 	const int n = 2 * m->c.size;
 	status st = ST_OK;
@@ -212,26 +212,27 @@ static status connect_all(mpi *m, MPI_Comm on, comm_waits *told, MPI_Request *re
 			st = checked(i % 2 ? MPI_Issend(NULL, 0, MPI_BYTE, i / 2, 0, on, &req[i])
 					   : MPI_Irecv(NULL, 0, MPI_BYTE, i / 2, 0, on, &req[i]));
 	for (int i = 0; i < n && st == ST_OK; i++) {
-		if (told)
-			told(i / 2);
+		if (waits)
+			waits(i / 2);
 		st = await(m, &req[i]);
 	}
-	if (told)
-		told(-1);
+	if (waits)
+		waits(-1);
 	return st;
 }
 
 /* Make communicators of our own, so that no message is mistaken for a message of the caller.
- * memory: this rank has all the memory that it needs. If told is set, parent is ours: connections
+ * memory: this rank has all the memory that it needs. If waits is set, parent is ours: connections
  * are made before MPI needs them, and a rank without memory need not report it, because the job
  * ends. */
-static status join(mpi *m, MPI_Comm parent, comm_waits *told, bool memory, MPI_Request *req, err *e)
+static status join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, MPI_Request *req,
+		   err *e)
 {
 	int have = memory, all = 0;
 	MPI_Request asked;
-	if (told && !memory)
+	if (waits && !memory)
 		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", m->c.size);
-	if (told && connect_all(m, parent, told, req) != ST_OK)
+	if (waits && connect_all(m, parent, waits, req) != ST_OK)
 		return err_set(e, ST_PEER, "cannot reach all other ranks");
 	if (MPI_Comm_dup(parent, &m->ctl) != MPI_SUCCESS ||
 	    MPI_Comm_dup(parent, &m->data) != MPI_SUCCESS ||
@@ -243,7 +244,7 @@ static status join(mpi *m, MPI_Comm parent, comm_waits *told, bool memory, MPI_R
 		return err_set(e, ST_PEER, "another rank has no memory for the communicator");
 	if (!memory)
 		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", m->c.size);
-	if (!told && connect_all(m, m->data, NULL, req) != ST_OK) {
+	if (!waits && connect_all(m, m->data, NULL, req) != ST_OK) {
 		m->ctl = m->data =
 			MPI_COMM_NULL; /* other ranks may not take part in freeing them */
 		return err_set(e, ST_PEER, "cannot reach all other ranks");
@@ -252,7 +253,7 @@ static status join(mpi *m, MPI_Comm parent, comm_waits *told, bool memory, MPI_R
 }
 
 /* Make the comm on the stack first, and copy it when all ranks have memory. */
-status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *told, size_t max_msg, err *e)
+status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_msg, err *e)
 {
 	mpi found = { .ctl = MPI_COMM_NULL,
 		      .data = MPI_COMM_NULL,
@@ -266,7 +267,7 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *told, size_t max_msg
 	mpi *m = calloc(1, sizeof *m);
 	void *room = calloc(1, comm_room_bytes(found.c.size));
 	MPI_Request *req = calloc(2 * (size_t)found.c.size, sizeof(MPI_Request));
-	const status st = join(&found, parent, told, m && room && req, req, e);
+	const status st = join(&found, parent, waits, m && room && req, req, e);
 	free(req);
 	if (st != ST_OK) {
 		free_comms(&found);

@@ -11,11 +11,11 @@
 typedef void comm_waits(int rank);
 
 /* comm_mpi_open - collective over parent: make a comm of its ranks, on duplicates of parent that
- * return errors; parent does not change. told: only if parent belongs to hetsort, which then makes
+ * return errors; parent does not change. waits: only if parent belongs to hetsort, which then makes
  * its connections first; NULL: no message is sent on parent. On failure *c is NULL, and all ranks
  * fail, each with its own e: ST_RESOURCE on a rank without memory, ST_PEER on the others and if MPI
  * fails. */
-status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *told, size_t max_msg, err *e);
+status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_msg, err *e);
 
 /* comm_mpi_close - collective: free the comm and, unless it is broken, its duplicates. */
 void comm_mpi_close(comm *c);

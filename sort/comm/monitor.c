@@ -470,7 +470,7 @@ static bool all_here(const comm *c, bool leaving)
 }
 
 /* Start the watcher when the last rank of the process joins, under the lock. */
-static status watch(comm *c, double timeout_s, bool tells, err *e)
+static status watch(comm *c, double timeout_s, bool reports, err *e)
 {
 	const int first = c->process_first, past = first + c->process_ranks;
 	/* rank 0 has links to all ranks of other processes, any other rank has one to rank 0 */
@@ -484,7 +484,7 @@ static status watch(comm *c, double timeout_s, bool tells, err *e)
 			.first = first,
 			.ranks = c->process_ranks,
 			.timeout_s = timeout_s,
-			.beat_s = tells ? fmin(beat_s, MOST_BEAT_S) : beat_s,
+			.beat_s = reports ? fmin(beat_s, MOST_BEAT_S) : beat_s,
 			.looked_at = now_s(),
 			.cpu_s = cpu_now_s(),
 			.wake = PTHREAD_COND_INITIALIZER };
@@ -506,9 +506,9 @@ static status watch(comm *c, double timeout_s, bool tells, err *e)
 	return ST_OK;
 }
 
-status monitor_join(comm *c, double timeout_s, bool tells, monitor_alarm *alarm, err *e)
+status monitor_join(comm *c, double timeout_s, bool reports, monitor_alarm *alarm, err *e)
 {
-	const bool watched = !c->for_all && (timeout_s > 0 || tells);
+	const bool watched = !c->for_all && (timeout_s > 0 || reports);
 	status rc = ST_OK;
 	pthread_mutex_lock(&monitor.lock);
 	if (!monitor.alarm)
@@ -524,7 +524,7 @@ status monitor_join(comm *c, double timeout_s, bool tells, monitor_alarm *alarm,
 		memcpy(r->seen.host, c->host, sizeof c->host);
 		monitor.joined++;
 		if (watched && all_here(c, false))
-			rc = watch(c, timeout_s, tells, e);
+			rc = watch(c, timeout_s, reports, e);
 	} else if (watched) {
 		rc = err_set(e, ST_RESOURCE, "no memory for watching %d ranks", c->size);
 	}

@@ -55,11 +55,12 @@ typedef void monitor_shown(bool asked);
 void monitor_show(monitor_shown *show, double every_s);
 void monitor_ask(void);
 
-/* monitor_join - collective, with the same timeout_s and `tells` on all ranks. timeout_s 0: no rank
- * is reported as missing. tells: ranks in other processes report their progress twice a second.
- * Both need a comm that allows threads if the job has several processes. On ST_RESOURCE (memory or
- * a thread) the caller ends the job, because the other ranks would hear nothing from this one. */
-status monitor_join(comm *c, double timeout_s, bool tells, monitor_alarm *alarm, err *e);
+/* monitor_join - collective, with the same timeout_s and `reports` on all ranks. timeout_s 0: no
+ * rank is reported as missing. reports: ranks in other processes report their progress twice a
+ * second. Both need a comm that allows threads if the job has several processes. On ST_RESOURCE
+ * (memory or a thread) the caller ends the job, because the other ranks would hear nothing from
+ * this one. */
+status monitor_join(comm *c, double timeout_s, bool reports, monitor_alarm *alarm, err *e);
 
 /* monitor_leave - collective over all ranks that have joined: exchange the last heartbeats. Nobody
  * watches the process from then on, so with a timeout the kernel ends it after twice that time. */

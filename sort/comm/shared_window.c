@@ -24,7 +24,7 @@
 enum {
 	LINE_BYTES = 64,
 	PAGE_BYTES = 4096,
-	MOST_SLEEP_S = 1, /* whoever changes something wakes the sleepers */
+	MOST_SLEEP_S = 1, /* a safeguard: every change wakes the sleepers */
 	MOST_RANKS = 128  /* of several processes: each maps the memory of all ranks of its host */
 };
 
@@ -109,26 +109,20 @@ static void *map(int fd, size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static area *map_file(shared_window *w)
-{
-	area *a = NULL;
-	const int fd = memfd_create(NAME, MFD_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	if (ftruncate(fd, (off_t)w->bytes) == 0 && fallocate(fd, 0, 0, (off_t)w->bytes) == 0)
-		a = map(fd, w->bytes);
-	if (a)
-		w->fd = fd;
-	else
-		(void)close(fd);
-	return a;
-}
-
 static status take_own(shared_window *w, err *e)
 {
 	const comm *c = w->c;
 	if (c->shares_memory && !w->inside && c->size <= MOST_RANKS)
-		w->own = map_file(w);
+		w->fd = memfd_create(NAME, MFD_CLOEXEC);
+	if (w->fd >= 0) {
+		const off_t bytes = (off_t)w->bytes;
+		if (ftruncate(w->fd, bytes) == 0 && fallocate(w->fd, 0, 0, bytes) == 0)
+			w->own = map(w->fd, w->bytes);
+		if (!w->own) {
+			(void)close(w->fd);
+			w->fd = -1;
+		}
+	}
 	if (!w->own) { /* only ranks of this process can see it */
 		void *p = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			       -1, 0);
@@ -355,7 +349,7 @@ static atomic_uint_fast64_t *news_of(area *a, shared_news kind)
 }
 
 /* Report news to the owner of the memory. */
-static void tell(const seen_area *s, shared_news kind)
+static void report_news(const seen_area *s, shared_news kind)
 {
 	atomic_fetch_or(&news_of(s->a, kind)[s->place / RANK_SET_BITS], rank_set_bit(s->place));
 	ring(s->a, 1U << kind);
@@ -404,7 +398,7 @@ status shared_window_send(shared_window *w, int to, unsigned char *buf, size_t b
 		return rc;
 	progress_add(PROGRESS_SENT, bytes);
 	atomic_fetch_add(&w->own->to[to].sent, 1);
-	tell(&w->of[to], NEWS_SENT);
+	report_news(&w->of[to], NEWS_SENT);
 	return ST_OK;
 }
 
@@ -423,5 +417,5 @@ void shared_window_free(shared_window *w, int from, uint64_t blocks)
 {
 	const seen_area *s = &w->of[from];
 	atomic_store(&s->a->to[s->place].freed, blocks);
-	tell(s, NEWS_FREED);
+	report_news(s, NEWS_FREED);
 }

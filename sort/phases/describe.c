@@ -295,7 +295,7 @@ static status lock_output(job *j)
 	output *out = &j->files.out;
 	const saved_output *saved = &j->work.saved;
 	unsigned removed;
-	const bool fits = !out->per_rank || saved->part; /* files of as many ranks */
+	const bool fits = !out->per_rank || saved->part; /* made by the same number of ranks */
 	out->file.reads = out->manifest.reads = &j->files.in.reads;
 	status rc = output_lock(out, env->c, fits ? saved->all.id : 0, workdir_patience_s(env),
 				&removed, &env->note, &env->e);

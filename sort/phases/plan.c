@@ -195,10 +195,11 @@ status job_replan_out(job *j, uint64_t mine, const char *what)
 	return rc;
 }
 
-enum {                             /* the windows of the exchange */
-       LEAST_PEER_BYTES = 1 << 20, /* for each peer, unless there is little data */
-       WINDOWS_PART = 16,          /* of the mean share */
-       LIMIT_PART = 8              /* of the memory limit, at most */
+/* Of the windows of the exchange. */
+enum {
+	LEAST_PEER_BYTES = 1 << 20, /* for each peer, unless there is little data */
+	WINDOWS_PART = 16,          /* of the mean share */
+	LIMIT_PART = 8              /* of the memory limit, at most */
 };
 
 uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes)

@@ -127,7 +127,7 @@ status groups_find(rank_env *env, target *t, groups *g)
 
 /* --------------------------------------------------------------------------------------- names */
 
-/* Return what follows the number of the rank, or NULL if there is none. */
+/* Return the part of the name after the number of the rank, or NULL. */
 static const char *rest_of(const char *name, int64_t *rank)
 {
 	const char *at = strstr(name, RESUME_PREFIX);
