@@ -30,8 +30,8 @@ typedef struct prospect {
  * o        strategy, record size and the rule count.
  * planned  p planned speeds. written: p planned shares.
  * rate     p entries, of which links and disks count.
- * now      receives the present speeds, share the shares that follow from them. Both are the
- * planned ones if no rank shows a speed. */
+ * now      receives the present speeds. share: receives the shares that follow from them. Both
+ *          are the planned ones if no rank shows a speed. */
 status adapt_plan(mem *m, const settings *o, const sighting *s, const double *planned,
 		  const rates *rate, const uint64_t *written, size_t p, double *now,
 		  uint64_t *share, prospect *out, err *e);
