@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --timeout with ranks that are processes: one that is stopped is missed by the others, be it the one
-# that all listen to; one that sleeps says so itself. Both ranks in all phases with HETSORT_LONG=1.
+# --timeout with ranks that are processes: the others report a rank that is stopped, also rank 0, which
+# collects all heartbeats. A rank that sleeps reports itself. With HETSORT_LONG=1, both ranks in all phases.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -15,13 +15,13 @@ for rank in 0 2; do
     on "delay@$phase:$rank=1.5,stop@$phase:$rank" --timeout 3 # long enough for a beat to tell of the phase
     is "stop@$phase:$rank: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
     ok "stop@$phase:$rank: named" grep -q "^hetsort: rank $rank ($(hostname)), ${doing[$phase]}: no sign of life for" <<<"$err"
-    # two ranks say so at the same time, each in one piece
+    # two ranks report it at the same time, each in one piece
     whole="hetsort: rank $rank \($(hostname)\), ${doing[$phase]}: no sign of life for [0-9.]+ s, after [0-9]+ pieces? of work"
     is "stop@$phase:$rank: whole lines" "$(grep 'hetsort: rank' <<<"$err" | grep -vxE "$whole")" ""
     rm -f .hetsort-*
   done
 done
-# before MPI has started, and after all is done but to end it
+# before MPI has started, and after everything is done but leaving MPI
 cat >stopped <<'END'
 #!/bin/sh
 [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" != 1 ] || kill -STOP $$
@@ -38,7 +38,7 @@ ok "stopped at the end: who waits, and at what" \
   grep -q "^hetsort: rank [02] ($(hostname)), leaving the other ranks: no progress for" <<<"$err"
 is "stopped at the end: nothing temporary" "$(find . -name '.hetsort-*')" ""
 rm out
-# nobody is left to notice it: MPI has ended on all ranks
+# no rank can notice it: MPI has ended on all of them
 run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 env LD_PRELOAD="$OBJ/mpi-shim.so" \
   HETSORT_SHIM=Finalize:1=stop@rank1 "$hetsort" --timeout 2 -o out in
 is "stopped after MPI's end: exit code, output" "$rc/$(cmp -s out expected && echo same)" 137/same

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One wrong bit in what a rank receives, in each collective, short, long and sealed: that rank is
- * told of it, with the sender, and no other; and words. What is reduced reaches all, and so does
- * the name of the rank whose number came damaged, in one meeting of the backend and in two
- * collectives. Ranks that are not in the same collective fail. */
+/* One wrong bit in a message to a rank, in each collective, short, long and sealed, and in words:
+ * that rank fails and names the sender; no other rank fails. Reductions reach all ranks, and so
+ * does the name of the rank whose number arrived damaged, in one meeting of the backend and in two
+ * collectives. Ranks in different collectives fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,13 +28,13 @@ typedef struct setting {
 	enum kind kind;
 	size_t bytes, bit;
 	atomic_bool flipped;
-	atomic_int told, by; /* ranks that failed, and whom they blame */
+	atomic_int told, by; /* ranks that failed, and the rank that they blame */
 } setting;
 
 static const struct comm_ops *inner;
 static setting *now;
 
-/* Flips the bit in the call of the backend that has so many, if the rank is to be hit. */
+/* Flip the bit in this rank's messages during the chosen call of the backend. */
 static void hit(const comm *c, void *got, size_t bytes)
 {
 	if (c->rank != HIT || now->bit >= 8 * bytes || atomic_exchange(&now->flipped, true))
@@ -151,7 +151,7 @@ static uint64_t digits(uint64_t a, uint64_t b)
 	return 10 * a + b;
 }
 
-/* A bit of what each rank, or one, has brought, or of the answer. */
+/* Flip a bit of the number of each rank, of one rank, or of the answer. */
 static status odd_meet(comm *c, const comm_call *k)
 {
 	unsigned char *word = (unsigned char *)(uintptr_t)k->send;
@@ -219,7 +219,7 @@ static void the_first_that_failed_is_told_of(void **state)
 		assert_int_equal(comm_local_run(RANKS, 1000, worst, &failing, &e), ST_OK);
 }
 
-/* Rank HIT reduces while the others gather, or gathers another number of bytes. */
+/* Let rank HIT reduce while the others gather, or gather another number of bytes. */
 static status out_of_step(comm *c, void *in_bytes)
 {
 	unsigned char mine[2 * SHORT] = { 0 }, all[2 * SHORT * RANKS];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# hetsort --emulate without a launcher: numbers of virtual ranks as the planner has them, sorted
-# output in every mode, refusals, and no hang where a thread cannot be had.
+# hetsort --emulate without a launcher: numbers of virtual ranks as the planner computes them, sorted
+# output in every mode, refusals, and no hang if a thread cannot be started.
 # shellcheck disable=SC2016  # inner shells expand
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -37,7 +37,7 @@ is "a file for each virtual rank" "$rc/${#files[@]}" 0/5
 ok "the report knows of them" grep -q '5 virtual ranks on 2' report
 is "and all is there" "$(cat out.? | "$valsort" - 2>&1 | grep -c '^Records: 100000$')" 1
 
-refused() { # refused WHAT ARGUMENT... - exit 2 and a sentence with WHAT
+refused() { # refused WHAT ARGUMENT... - exit 2 and a message with WHAT
   local what=$1; shift
   run timeout 60 "$hetsort" -f "$@" -o out in
   is "refused: $what" "$rc/$(grep -c -- "$what" <<<"$err")" 2/1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank that leaves while the others wait for it, whichever it is: the watch ends the job. Each
+/* A rank leaves while the others wait for it: the watch ends the job, whichever rank it is. Each
  * case is a process of its own, which the alarm ends. */
 #include <setjmp.h>
 #include <stdarg.h>

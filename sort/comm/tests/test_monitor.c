@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What ranks in other processes have told of the time that is left, as it is a moment later. */
+/* The time left that ranks in other processes have reported, as it is a moment later. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,9 +33,9 @@ static void time_passes(void **state)
 	assert_int_equal(monitor_look(take, left_s), 4);
 	assert_true(left_s[0] <= 9.951 && left_s[0] >= 9.499);
 	assert_true(left_s[1] == 0);  /* no less than that */
-	assert_true(left_s[2] == -1); /* nobody knows */
+	assert_true(left_s[2] == -1); /* unknown */
 	nanosleep(&long_time, NULL);
-	monitor_look(take, left_s); /* one that hangs does not come nearer to its end */
+	monitor_look(take, left_s); /* a rank that hangs does not get closer to its end */
 	assert_true(left_s[0] >= 9.499 && left_s[0] <= 9.501);
 	monitor_hear(0, &(rank_seen){ .at.left_s = 8, .host = "n" });
 	monitor_look(take, left_s);

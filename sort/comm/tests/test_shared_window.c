@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory between ranks of a host: who sees whose, what is put there is seen in place, counts reach
- * the other side, and who sleeps is woken. */
+/* Memory that ranks of a host share: who sees whose, blocks are seen in place, counts reach the
+ * other side, and sleepers are woken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 
 enum { RANKS = 4, BYTES = 1 << 16 };
 
-/* Whether ranks are of one process; if not, which are on a host of another name, and which may not
- * share memory at all. */
+/* Whether all ranks are of one process; if not, which are on a host of another name, and which may
+ * not share memory. */
 typedef struct setting {
 	bool inside, elsewhere[RANKS], none[RANKS];
 	atomic_int wrong;
@@ -50,14 +50,14 @@ static void pass_block(setting *s, shared_window *w, const comm *c, int other)
 		shared_window_sleep(w, shared_window_look(w), 1U << NEWS_FREED);
 }
 
-/* All whose memory is seen have sent, and freed; it is told once. */
+/* Expect news of all ranks whose memory is seen, once. */
 static void hear(setting *s, shared_window *w, const comm *c, shared_news kind)
 {
 	uint64_t who = 0, again = 0, all = 0;
 	for (int i = 0; i < c->size; i++)
 		if (see_each_other(s, c->rank, i))
 			rank_set_add(&all, i);
-	while ((who & all) != all) /* it comes behind the count */
+	while ((who & all) != all) /* news follows the count */
 		shared_window_news(w, kind, &who);
 	shared_window_news(w, kind, &again);
 	expect(s, who == all && again == 0);
@@ -110,7 +110,7 @@ static void test_who_sees_whom(void **state)
 	}
 }
 
-/* One block at a time there and back: each rank waits for the other. */
+/* Send one block at a time there and back: each rank waits for the other. */
 static status take_turns(comm *c, void *turns)
 {
 	enum { TURNS = 20000 };
@@ -152,7 +152,7 @@ static void test_turns(void **state)
 	assert_int_equal(ranks_right, 2);
 }
 
-/* What a rank has sent can be read when it has left, also in the same process. */
+/* Blocks can be read after their sender has left, also in the same process. */
 static status leave_early(comm *c, void *left_)
 {
 	atomic_bool *left = left_;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Virtual ranks in several processes: every collective and every way of a block, inside a process
- * and between two, gives what one process with as many ranks gives; and all leave together. */
+/* Virtual ranks in several processes: every collective and every block, inside a process and
+ * between two, has the same result as with a single process, and all ranks leave
+ * together. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,14 +28,14 @@ typedef struct setting {
 	atomic_int ranks, faults;
 } setting;
 
-/* What rank `from` has for rank `to`. */
+/* Make the bytes from rank `from` to rank `to`. */
 static void fill(unsigned char *at, size_t bytes, int from, int to)
 {
 	for (size_t i = 0; i < bytes; i++)
 		at[i] = (unsigned char)(i * 7 + (size_t)from * 31 + (size_t)to * 3 + 1);
 }
 
-/* The number of bytes that are not from there. */
+/* Count the bytes that differ from these. */
 static int wrong(const unsigned char *at, size_t bytes, int from, int to)
 {
 	int n = 0;
@@ -79,7 +80,7 @@ static int finish(comm *c, comm_req *r, int n)
 	return bad;
 }
 
-/* From every rank to every other, the first and the last tag, all under way at once. */
+/* Send a block with the first and the last tag from every rank to every other, all at once. */
 static int messages(comm *c, size_t bytes, unsigned char *a, unsigned char *b)
 {
 	static const int tags[] = { 0, COMM_TAGS - 1 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --timeout with ranks that are threads: a rank that does nothing is named and the job ended with exit
-# code 5; one that is slow, but works, is left alone.
+# --timeout with ranks that are threads: a rank without progress is named and the job ends with exit
+# code 5; a rank that is slow, but works, is not touched.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -55,7 +55,7 @@ await grep -q -s "^Threads:.5$" "/proc/$pid/status"
 is "threads: three ranks, one for signals, one that watches them" \
   "$(cat "/proc/$pid/task/"*/comm 2>/dev/null | sort | uniq -c | awk '{ printf "%s %s,", $1, $2 }')" "5 hetsort,"
 kill -TERM $pid; wait $pid
-# A line that standard error does not take is dropped: the thread that watches must not wait for it.
+# A line that standard error does not accept is dropped, because the watching thread must not wait for it.
 mkfifo full
 sleep 60 <>full &
 reader=$!

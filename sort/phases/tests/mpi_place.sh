@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ranks of a host that may use the same processors divide them, all of the machine or those of the job; each is bound to
-# NUMA nodes of its own, of which hwloc is told.
+# Ranks of a host that may use the same processors divide them, whether all of the machine or those of the job. Each is
+# bound to NUMA nodes of its own, which a file describes to hwloc.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -36,7 +36,7 @@ if taskset -c 0,1 true 2>/dev/null; then
 else echo "# left out: processors 0 and 1 are not both there"; fi
 unset HWLOC_SYNTHETIC HWLOC_THISSYSTEM
 if [ -z "${SANITIZER:-}" ]; then
-  # A job has some of the machine's, whatever there are of these.
+  # A job has some of the machine's processors, whatever these are.
   cpus=$(($(getconf _NPROCESSORS_ONLN) + 6))
   run timeout 120 "$ROOT/scripts/mpirun" 2 env HETSORT_SHIM=cpus=$cpus LD_PRELOAD="$OBJ/shim.so" "$BIN/hetsort" --report - --no-fsync -f -o out in
   is "processors of the job are divided" "$rc $(member threads)" "0 \"threads\":$((cpus / 2))\"threads\":$((cpus / 2))"

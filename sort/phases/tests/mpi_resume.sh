@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --resume where ranks are processes: each is killed in each phase, the launcher ends the others, and
-# the next job goes on with what was complete, on all of them.
+# --resume with ranks that are processes: each rank is killed in each phase, the launcher ends the others, and
+# the next job continues with the complete runs of all ranks.
 set -u
 . "$ROOT/scripts/tap.sh"
 . "$ROOT/sort/phases/tests/checkpoints.sh"
@@ -36,7 +36,7 @@ for rank in "${ranks[@]}"; do
   done
 done
 
-# a complete output that is not what it was, in the part of one rank
+# a complete output that has changed in the part of one rank
 rm -rf store out
 job kill@commit:0
 for f in .hetsort-*.tmp; do printf x | dd of="$f" bs=1 seek=$((bytes / 2)) conv=notrunc status=none; done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Chains of kills: a rank, all ranks or the launcher, at random times, then at once the same command with
-# --resume, and so on. What is not killed ends well, whatever is still running or was done already. A few chains,
-# with HETSORT_LONG=1 forty; SEED repeats them as far as time allows.
+# Chains of kills: a rank, all ranks or the launcher, at random times, and then at once the same command with
+# --resume, and so on. A job that is not killed succeeds, whatever still runs or was done before. A few chains,
+# with HETSORT_LONG=1 forty; SEED repeats them as far as timing allows.
 # shellcheck disable=SC2086  # nothing, or an option
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -16,7 +16,7 @@ begin() { # begin ARGUMENT... - a job of three ranks; sets job
   "$ROOT/scripts/mpirun" 3 "$BIN/hetsort" --workdir store "$@" -o "$output" in >told 2>&1 &
   job=$!
 }
-strike() { # strike - kill some of the job, if it is there; sets what
+strike() { # strike - kill some of the job, if it still runs; sets what
   local ranks who
   mapfile -t ranks < <(children_of $job)
   case $((RANDOM % 3)) in

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --skip-header, --skip-trailer, --records, --unique with --count, --top and --partition-only where ranks are processes: the same as of one rank.
+# --skip-header, --skip-trailer, --records, --unique with --count, --top and --partition-only with ranks that are processes: the same as with one rank.
 # shellcheck disable=SC2086  # ways are several words
 set -u
 . "$ROOT/scripts/tap.sh"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# An exchange in two steps between processes writes what a direct one does.
+# An exchange in two steps between processes writes the same as a direct one.
 . "$ROOT/scripts/tap.sh"
 "$BIN/gensort" --no-fsync 5000 in
 for ranks in 2 3 7; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Replanning by the speeds that were seen: nothing changes without a reason, a slow rank writes
- * less as the library divides, and what tells nothing changes nothing. That a whole sort keeps to
- * the changed shares is the matrix's. */
+/* Replanning by the observed speeds: nothing changes without a reason, a slow rank writes less, as
+ * the library divides, and ranks that show no speed change nothing. test_matrix.c tests that a
+ * whole sort uses the changed shares. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static double writing_s(void *ctx, uint64_t n)
 	return job_time_after_s(&one, w->o, n) / w->speed;
 }
 
-/* Shares with which ranks of such speeds end together. */
+/* Find the shares with which ranks of these speeds end together. */
 static void divide(const situation *s, const double *speed, uint64_t *share)
 {
 	err e = { ST_OK, "" };
@@ -52,7 +52,7 @@ static void divide(const situation *s, const double *speed, uint64_t *share)
 	assert_int_equal(shares_by_costs(N, writing_s, w, sizeof *w, P, NULL, share, &e), ST_OK);
 }
 
-/* Ranks with the planned speeds, `factor` times as slow as that while they read. */
+/* Set up ranks with the planned speeds that are slower by `factor` while they read. */
 static void set_up(situation *s, strategy by, const double *planned, const double *factor)
 {
 	err e = { ST_OK, "" };
@@ -104,8 +104,9 @@ static void noise_changes_nothing(void **state)
 			}
 }
 
-/* One rank at half its speed, and nothing to be sent: all end together, as the library divides by
- * such speeds, so it writes less and all others the more; the gain is that of the times. */
+/* One rank runs at half its speed, and no records are sent: all ranks end together, as the library
+ * divides by these speeds. The slow rank writes less, all others write more, and the gain is that
+ * of the times. */
 static void a_slow_rank_writes_less(void **state)
 {
 	(void)state;
@@ -134,7 +135,7 @@ static void a_slow_rank_writes_less(void **state)
 			}
 }
 
-/* In proportion to the speeds, where the cost is. */
+/* Shares are in proportion to the speeds if the cost is. */
 static void by_costs_as_by_speeds(void **state)
 {
 	(void)state;
@@ -151,9 +152,9 @@ static void by_costs_as_by_speeds(void **state)
 	}
 }
 
-/* Ranks still have to send what they have read. One that turned slow while all read alike does so
- * slowly, so it writes less than its speed says, and all end together; one that is too slow for
- * more writes nothing. */
+/* Ranks still have to send the records that they have read. A rank that turned slow sends slowly,
+ * so it writes less than its speed says, and all end together. A rank that is too slow for more
+ * writes nothing. */
 static void what_is_to_be_sent_counts(void **state)
 {
 	static const double factors[] = { 1.5, 2, 3, 4, 40 };
@@ -182,7 +183,7 @@ static void what_is_to_be_sent_counts(void **state)
 		}
 }
 
-/* Equal shares on ranks that are not equal: whatever the plan was, the speeds decide. */
+/* Equal shares on unequal ranks: the observed speeds decide, whatever the plan was. */
 static void equal_shares_are_corrected(void **state)
 {
 	static const double planned[P] = { 1, 1, 1, 1 }, factor[P] = { 1, 1, 1.5, 1.5 };
@@ -213,8 +214,8 @@ static void the_rule_decides(void **state)
 	assert_false(s.out.worth);
 }
 
-/* Alike ranks, all of whose work took rank 3 so much longer, and the last half and quarter of it.
- */
+/* Equal ranks, and how much longer rank 3 took for all of its work, for the last half and for the
+ * last quarter. */
 typedef struct course {
 	double whole_s; /* of the others */
 	double factor[SIGHT_PARTS];
@@ -231,8 +232,8 @@ static void set_course(situation *s, const course *c)
 				ldexp(c->whole_s, -k) * (i == P - 1 ? c->factor[k] : 1);
 }
 
-/* The rank turned slow (or fast) in the middle: what it is now counts, if that took long enough to
- * tell, on all of the ranks. */
+/* The rank turned slow (or fast) in the middle: its present speed counts if all ranks took long
+ * enough for that part. */
 static void what_was_of_late_counts(void **state)
 {
 	static const course courses[] = {
@@ -247,7 +248,7 @@ static void what_was_of_late_counts(void **state)
 		{ 2, { 1.25, 1.5, 2 }, 1.5 },
 		{ 1.99, { 1.25, 1.5, 2 }, 1.25 },
 		{ 0.5, { 1.25, 1.5, 2 }, 1.25 },
-		{ 8, { 1.25, 1.5, 0 }, 1.5 }, /* not known */
+		{ 8, { 1.25, 1.5, 0 }, 1.5 }, /* unknown */
 		{ 8, { 1.25, 0, 2 }, 2 },
 		{ 8, { 1.25, 0, 0 }, 1.25 },
 	};
@@ -265,7 +266,8 @@ static void what_was_of_late_counts(void **state)
 	}
 }
 
-/* Who had nothing to do, as a root that scatters the input, does not hide what the others show. */
+/* A rank without work, such as a root that scatters the input, does not hide the speeds of the
+ * others. */
 static void the_idle_do_not_hide_it(void **state)
 {
 	static const course c = { 8, { 1.25, 1.5, 2 }, 2 };
@@ -278,7 +280,7 @@ static void the_idle_do_not_hide_it(void **state)
 	assert_true(s.out.worth);
 }
 
-/* What differs by as much as quotas and disks let it, in whatever part: shares stay. */
+/* Differences as small as quotas and disks cause them, in any part, change no shares. */
 static void noise_of_late_changes_nothing(void **state)
 {
 	uint64_t seed = 1;
@@ -295,7 +297,7 @@ static void noise_of_late_changes_nothing(void **state)
 	}
 }
 
-/* Ranks with little or nothing to do keep their speed in the scale of the others. */
+/* Ranks with little or no work keep their speed in the scale of the others. */
 static void idle_ranks_tell_nothing(void **state)
 {
 	static const double factor[P] = { 3, 3, 3, 3 };
@@ -313,13 +315,13 @@ static void idle_ranks_tell_nothing(void **state)
 	replan(&s);
 	assert_memory_equal(s.now, s.planned, sizeof s.now);
 	assert_memory_equal(s.share, s.written, sizeof s.share);
-	s.seen[0] = (sighting){ 1e300, { 1e-300 }, 0 }; /* beyond what a speed can be */
+	s.seen[0] = (sighting){ 1e300, { 1e-300 }, 0 }; /* more than a speed can be */
 	replan(&s);
 	assert_memory_equal(s.now, s.planned, sizeof s.now);
 }
 
-/* A rank at half its speed, and links that take longer than its work: nothing changes. With one of
- * them alone so slow, the others take what it cannot. */
+/* A rank at half its speed, and links that take longer than its work: nothing changes. If only one
+ * link is that slow, the others take over its part. */
 static void links_count(void **state)
 {
 	const double factor[P] = { 1, 1, 1, 2 };

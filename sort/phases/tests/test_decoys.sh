@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# No file is removed that hetsort did not make, whatever its name is: a job is killed at many points between
-# files of the user that have the names of its own, then it is resumed, or cleaned. And nothing of hetsort's stays.
+# No file is removed that hetsort did not make, whatever its name: a job is killed at many points among
+# files of the user that have names like its own, then it is resumed or cleaned. And no file of hetsort stays.
 # shellcheck disable=SC2086  # modes are several words
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -9,13 +9,13 @@ hetsort=$BIN/failpoints/hetsort
 cd "$TEST_TMP" && "$BIN/gensort" --no-fsync $records in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1
 
 sort_() { run timeout -s KILL 120 "$hetsort" -s --key 0,1 --no-fsync --workdir d/work "$@" in; }
-mark_of() { # mark_of NAME - what hidden names of this target have
+mark_of() { # mark_of NAME - print the mark in the hidden names of this target
   rm -rf probe && mkdir probe
   HETSORT_FAIL=kill@read:0 "$hetsort" -o "probe/$1" in 2>/dev/null
   find probe -name '*.lock' | sed 's/.*hetsort-\([0-9a-f]*\)-.*/\1/'
 }
 out=$(mark_of out) manifest=$(mark_of out.manifest) part=$(mark_of out.1) state=$(mark_of hetsort-rank0.json) id=0123456789abcdef
-plant() { # the user's files
+plant() { # make the user's files
   local name
   rm -rf d && mkdir -p d/tmp && mkdir -m 700 d/work
   for name in hetsort-rank0.run5 hetsort-rank0.run5.backup hetsort-rank1.run0 hetsort-rank7.run1 hetsort-rank3.json.bak \
@@ -37,7 +37,7 @@ killed() { # killed POINT ARGUMENT... - a job that ends there
   local point=$1; shift
   HETSORT_FAIL=kill@$point sort_ "$@"
 }
-cleaned() { # what --clean of all names says of those that stay
+cleaned() { # print what --clean of all names reports about remaining files
   run "$hetsort" --clean d/work "$1" d/out.manifest --ranks 3
   echo "$rc/$(grep -c "work.*'.* and 4 more stay, because nothing proves that hetsort made them" <<<"$err")"
 }
@@ -77,7 +77,7 @@ for name in hetsort-rank0.run3 hetsort-rank0.json hetsort-rank9.json; do
     "$(case $rc in 0) cmp d/work/$name expected ;; 2) find d -type f ;; *) echo "$rc $err" ;; esac)" ""
 done
 
-# what a killed job has left is this job's input
+# the leftovers of a killed job are the input of this one
 left_by() { rm -rf d out* && mkdir d && HETSORT_FAIL=kill@sync:0 "$hetsort" -s --key 0,1 "$@" in 2>/dev/null; }
 left_by -o d/out
 temp=$(find d -name '*.tmp')
@@ -114,7 +114,7 @@ run "$hetsort" --clean d/work
 is "--clean of a state of another version: refused" \
   "$rc/$(cmp old d/work/hetsort-rank0.json)/$(grep -c "only that one resumes it, or removes it with --clean" <<<"$err")" 2//1
 
-# a directory that the job made goes when it is cleaned, whatever was left there
+# a directory that the job made is removed with it, whatever it contains
 for at in plan read merge commit; do
   rm -rf d && mkdir -p d/tmp
   killed $at:1 --ranks 3 -o d/out

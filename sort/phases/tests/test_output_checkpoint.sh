@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# An output that was complete when its job ended, but had not its name: --resume reads it again, gives it
-# its name and merges nothing. What is not as it was, on any rank, is merged again on all of them. Each kind of
-# change meets one of the three kinds of output, in check-long (HETSORT_LONG) all of them.
+# An output that was complete when its job ended, but did not have its name: --resume reads it again, gives it
+# its name and merges nothing. If it has changed on any rank, all ranks merge again. Each kind of
+# change is applied to one of the three kinds of output, in check-long (HETSORT_LONG) to all of them.
 # shellcheck disable=SC2086,SC2317,SC2016  # modes are several words; functions are called through others;
 # sed has $ as well
 set -u
@@ -23,7 +23,7 @@ killed() { # killed POINT ARGUMENT... - a job that ends there
 complete() { find . -maxdepth 1 -name '.hetsort-*.tmp' | sort; }
 left() { find . -name 'out*' -o -name '.hetsort-*' -o -path './store/*' | sort | paste -sd' '; }
 sorted() { case $mode in *%r*) cat out.[0-9] ;; *) cat out ;; esac | cmp - expected 2>&1; }
-finishes() { # finishes NAME MERGED ARGUMENT... - --resume ends well; merged before: "done" or "no"
+finishes() { # finishes NAME MERGED ARGUMENT... - --resume succeeds; merged before: "done" or "no"
   local name=$1 merged=$2 names=out; shift 2
   case $mode in *%r*) names="out.0 out.1 out.2 out.manifest" ;; esac
   sort_ --resume "$@" $mode
@@ -31,7 +31,7 @@ finishes() { # finishes NAME MERGED ARGUMENT... - --resume ends well; merged bef
   is "$name, $mode: merged before" "$(merged)" "$merged"
 }
 
-leaves() { # leaves NAME - the same where another file has the place of the output, which stays; merged again
+leaves() { # leaves NAME - the same if another file has the place of the output, which stays; merged again
   sort_ --resume $mode
   is "$1, $mode: goes on, and what is not hetsort's stays" \
     "$rc/$(grep -c "note: '.hetsort-.*tmp' next to 'out.*' stays, because nothing proves that hetsort made it" <<<"$err")/$(sorted)/$(merged)/$(complete | wc -l)/$(ls store)" \
@@ -69,7 +69,7 @@ for mode in "$one" "$three" "$parts"; do
   is "SIGTERM, $mode" $? 143
   finishes "SIGTERM" "done"
 
-  # some names given, or all
+  # some names given, or all of them
   killed named:0 $mode
   sort_ --resume $mode
   is "killed between names, $mode: goes on" "$rc/$err/$(sorted)/$(merged)" "0///done"
@@ -83,9 +83,9 @@ for mode in "$one" "$three" "$parts"; do
     "$rc/$(grep -o -m 1 "exists; use --force to replace it" <<<"$err")" "2/exists; use --force to replace it"
   finishes "killed between names, then changed" no --force
 
-  # what is not as it was
+  # changed files
   change=0
-  changes() { # changes NAME COMMAND... - with the name of the last rank's file
+  changes() { # changes NAME COMMAND... - COMMAND gets the name of the last rank's file
     local name=$1; shift
     change=$((change + 1))
     [ -n "${HETSORT_LONG:-}" ] || [ $((change % 3)) -eq $kind ] || return 0
@@ -148,8 +148,8 @@ for n in 0 1 2; do
   is "$n records" "$rc/$(merged)/$(wc -c <few.out)/$(ls -A store)" "0/done/$((n * 100))/"
 done
 
-# a job that ended well when nobody saw it: its states are gone, on all ranks or some
-unseen() { # unseen ARGUMENT... - is gone on with once more; sets rc and err
+# a job that succeeded unnoticed: its states are missing on all ranks or some
+unseen() { # unseen ARGUMENT... - resume once more; sets rc and err
   run timeout -s KILL 60 "$hetsort" --resume --no-fsync --report report --workdir store "$@" in
 }
 "$BIN/hetsort" -o expected.10 in
@@ -189,7 +189,7 @@ finishes "no output and no state, --stable: from the start" no
 is "no output and no state, --stable: the input is read" "$(bytes_read)" $((records * 100))
 rm -rf store out*
 
-# what else may come between
+# other events in between
 killed commit:0 $mode
 echo mine >out
 sort_ --resume $mode

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Where ranks and their threads run: what --explain says of machines that hwloc is told of, and what a sort does on this
-# one, of which hwloc is told that its first two processors are a NUMA node each.
+# Where ranks and their threads run: the output of --explain for machines that are described to hwloc, and a sort on this
+# machine, whose first two processors are described to hwloc as a NUMA node each.
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
@@ -21,10 +21,10 @@ if [ "$(cat /sys/devices/system/node/has_cpu 2>/dev/null)" = 0 ]; then
   is "is in the report, too" "$(grep -E '"(numa_nodes|binding)"' <<<"$out" | tr -d ' \n')" '"numa_nodes":"0","binding":"none",'
 fi
 
-# The machine's own processors do not matter to hwloc then, but to the number of threads that fill them.
+# The machine's own processors only determine the number of threads that fill them.
 one="taskset -c $(taskset -cp $$ 2>/dev/null | sed 's/.*: //; s/[,-].*//')"
 $one true 2>/dev/null || one=""
-# explains NAME MACHINE LINES ARGUMENT... - what is said of nodes on a machine that hwloc is told of
+# explains NAME MACHINE LINES ARGUMENT... - the lines about nodes on a machine that is described to hwloc
 explains() {
   local name=$1 machine=$2 lines=$3; shift 3
   # shellcheck disable=SC2086  # words, or none

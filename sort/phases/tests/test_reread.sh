@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --verify=reread: what happens to the output after it was given to the system is found before it gets its name.
+# --verify=reread finds changes of the output after it was passed to the system, and before it gets its name.
 # shellcheck disable=SC2086  # modes are several words
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -7,7 +7,7 @@ set -u
 hetsort=$BIN/failpoints/hetsort
 begin_with 30000
 
-changed() { # changed BYTE ARGUMENT... - a bit of the output flips when all is written; sets rc and err
+changed() { # changed BYTE ARGUMENT... - a bit of the output flips after it was written; sets rc and err
   local at=$1 pid; shift
   HETSORT_FAIL=stop@sync:0 "$hetsort" -s --key 0,1 --verify reread "$@" in 2>err &
   pid=$!

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# --workdir and --resume: a job that is killed in any phase is gone on with, byte for byte, and what is
-# kept of it is not read again; what does not fit to it is refused, what is damaged is found. Calls that fail
-# and lies are sampled but in check-long (HETSORT_LONG).
+# --workdir and --resume: a job that is killed in any phase continues with the same output, byte for byte, and
+# kept runs are not read again. Runs of another sort are refused, damaged ones are found. Failing calls
+# and lies are sampled except in check-long (HETSORT_LONG).
 # shellcheck disable=SC2086,SC2317,SC2016  # modes are several words; functions are called through others;
 # sed has $ as well
 set -u
@@ -21,12 +21,12 @@ killed() { # killed POINT ARGUMENT... - a job that ends there
   HETSORT_FAIL=kill@$point sort_ "$@"
 }
 left() { find . -name 'out*' -o -name '.hetsort-*' -o -path './store/*' | sort | paste -sd' '; }
-finishes() { # finishes NAME ARGUMENT... - --resume ends well, and nothing is left
+finishes() { # finishes NAME ARGUMENT... - --resume succeeds, and no file is left
   local name=$1; shift
   sort_ --resume "$@"
   is "$name: goes on" "$rc/$err/$(cmp out expected 2>&1)/$(left)" "0///./out"
 }
-refuses() { # refuses NAME WORDS ARGUMENT... - and leaves all as it is
+refuses() { # refuses NAME WORDS ARGUMENT... - and changes no file
   local name=$1 words=$2 before; shift 2
   before=$(ls store)
   sort_ "$@"
@@ -90,7 +90,7 @@ is "a rank has lost its state: goes on, and its runs stay, which no state notes"
   "$rc/$(cmp out expected)/$(left)/$(grep -c "hetsort: note: 'hetsort-rank2.run[01]' and 1 more in workdir 'store' stay, because no state" <<<"$err")" \
   "0//./out ./store/hetsort-rank2.run0 ./store/hetsort-rank2.run1/1"
 
-# SIGUSR1: the run that is being made is the last
+# SIGUSR1: the current run is the last
 rm -rf out store
 HETSORT_FAIL=delay@checkpoint:0=2 "$hetsort" -s --key 0,1 --report report --workdir store --threads 1 -o out in 2>err &
 pid=$!
@@ -102,7 +102,7 @@ ok "USR1: message" grep -q "stopped by SIGUSR1; --resume goes on from here" err
 finishes "USR1"
 ok "USR1: some bytes are not read again" test "$(sum bytes_not_read)" -gt 0
 
-# what does not fit is refused, and still there
+# runs of another sort are refused, and stay
 killed merge:1 --ranks 3
 refuses "without --resume" "holds a sort that has not ended: --resume continues it, --clean removes it" --ranks 3
 key=0,2 refuses "other key" "with the key '0,1', not of 100 with '0,2'" --resume --ranks 3
@@ -139,7 +139,7 @@ is "refused: standard input" "$rc/$(ls out 2>/dev/null)" 2/
 run "$hetsort" --explain --workdir w2 -o out in
 is "--explain makes nothing" "$rc/$(ls -d w2 2>/dev/null)" 0/
 
-# what is damaged is found: checkpoints when runs are taken over, blocks when they are merged
+# damage is found: of checkpoints when runs are taken over, of blocks when they are merged
 damages() { # damages NAME COMMAND... - a run without a checkpoint is made again
   local name=$1; shift
   killed merge:0
@@ -168,7 +168,7 @@ HETSORT_FAIL=flip@spill:1 store=work2 sort_
 is "bit that flips on its way to the disk" "$rc/$(ls out 2>/dev/null)" 3/
 mv work2 work3 && rm -rf store && mv work3 store
 finishes "bit that flips on its way to the disk"
-# a complete run of this very sort, of another rank or with other records than were read, under a run's name
+# a complete run of the same sort, of another rank or with other records than were read, under a run's name
 swaps() { mv store/hetsort-rank0.run0 swap && mv store/hetsort-rank1.run0 store/hetsort-rank0.run0 && mv swap store/hetsort-rank1.run0; }
 for how in "cp store/hetsort-rank0.run0 store/hetsort-rank1.run0" "ln -f store/hetsort-rank0.run0 store/hetsort-rank1.run0" swaps; do
   killed merge:0 --ranks 2
@@ -216,7 +216,7 @@ spoils "a run without a checksum" "its runs are impossible" change 's/"checksum"
 spoils "no inputs" "of 0 input files" change '/"inputs"/,/^  ]/c "inputs": [],'
 rm -rf store other
 
-# the states of two sorts, each good by itself
+# the states of two sorts, each valid by itself
 killed merge:0 --ranks 2
 mv store other
 killed merge:0 --ranks 2
@@ -224,7 +224,7 @@ cp other/hetsort-rank1.* store
 rm -r other
 refuses "states of two sorts" "the states of ranks 0 and 1 are of different sorts" --resume --ranks 2
 
-# calls on files that fail from the first look at the workdir on; what was complete is worth no error
+# calls on files that fail from the first look at the workdir on; after the output is complete they are no error
 for n in $(seq 1 $every 40); do
   rm -rf store out
   HETSORT_FAIL=file:$n sort_ --ranks 1
@@ -246,7 +246,7 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers w
 fi
 rm -rf store .hetsort-*
 
-# two jobs at one workdir; --clean
+# two jobs with one workdir; --clean
 killed merge:0 --ranks 2
 HETSORT_FAIL=stop@merge:0 "$hetsort" -s --key 0,1 --resume --workdir store --ranks 2 -o out in &
 pid=$!

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Copies of the input on several hosts: whole ones are taken, whatever their times, and one that
- * differs in a sampled block, or in its size, is refused by name. On one host only the file itself
- * is taken. */
+/* Copies of the input on several hosts: complete ones are accepted, whatever their times. A copy
+ * that differs in a sampled block, or in its size, is refused by name. On one host only the same
+ * file is accepted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static trial of(const char *other, bool one_host)
 	return t;
 }
 
-/* A file of so many bytes; *odd, if it is in there, is another byte. */
+/* Make a file of this size. The byte at *odd, if it is inside, differs. */
 static void make(const char *path, size_t bytes, size_t odd)
 {
 	FILE *f = fopen(path, "w");

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --unique, --count, --top and --partition-only as users have them: parts, streams, typed keys, reports, jobs that are killed
-# and gone on with; what contradicts itself is refused. test_selection.c draws ways to sort.
+# --unique, --count, --top and --partition-only as users apply them: parts, streams, typed keys, reports, and jobs that are
+# killed and resumed; contradictions are refused. test_selection.c draws ways to sort.
 # shellcheck disable=SC2002,SC2016,SC2086  # pipes are meant; inner shells expand; ways are several words
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -62,7 +62,7 @@ is "a count of 64 bits" "$rc/$(od -A n -t x1 out | tr -d ' \n')" 0/020000803f000
 run "$hetsort" --record-size 13 --key 0,u8 -u --count 7,u32le -f -o out typed
 is "a count of 32 bits" "$rc/$(od -A n -t x1 out | tr -d ' \n')" 0/010000803f7a7a020000007a7a020000803f7a7a010000007a7a
 
-# --- to ranks, not sorted there
+# --- partitioned, not sorted inside
 LC_ALL=C sort in >by_bytes
 is_partitioned() { # is_partitioned NAME RANKS FILE... - parts of equal size, each with its range of keys, and all records
   local name=$1 ranks=$2 r; shift 2
@@ -122,7 +122,7 @@ run "$hetsort" $lay -u --workdir store --resume -o out in
 is "an output that is there is not known to be this one" "$rc" 2
 case $err in *"(it may not have the records of --unique or --top)") ok "and it says so" true ;; *) is "message" "$err" ... ;; esac
 
-# --- going on
+# --- resuming
 for ranks in 1 3; do
   for point in checkpoint:0 write:0 commit:0; do
     rm -rf store out
@@ -137,7 +137,7 @@ for ranks in 1 3; do
 done
 is "nothing is left" "$(find . -name '.hetsort-*' -o -path './store/*')" ""
 
-# --- what is lost beside what is dropped
+# --- records lost in addition to the dropped ones
 for ranks in 1 3; do
   rm -f out
   run env HETSORT_FAIL=flip@write:1 "$failing" $lay --ranks $ranks -u -o out in

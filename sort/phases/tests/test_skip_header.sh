@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --skip-header: inputs with something before their records are sorted behind it, by every way to sort;
-# what is too short, or does not fit to a manifest or to kept runs, is refused.
+# --skip-header: inputs with bytes before their records are sorted after them, by every way to sort. An input
+# that is too short, or does not fit its manifest or kept runs, is refused.
 # shellcheck disable=SC2002,SC2016,SC2086  # pipes are meant; inner shells expand; ways are several words
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -14,7 +14,7 @@ cat header one >a
 cat header one.sorted >one.expected
 cat header both.sorted >both.expected
 sort_() { run "$hetsort" --no-fsync --skip-header 4099 "$@"; }
-is_sorted() { # is_sorted NAME EXPECTED FILE - and nothing was said
+is_sorted() { # is_sorted NAME EXPECTED FILE - and nothing was printed
   is "$1" "$rc/$err/$(cmp "$3" "$2" 2>&1)" 0//
 }
 
@@ -88,7 +88,7 @@ done
 refused "a header of the second part" "a part's header is impossible" bash -c \
   'sed "s/\"rank\": 1,/&\"header_bytes\": 8,/" set.manifest >odd.manifest; "$0" -o new odd.manifest' "$hetsort"
 
-# --- going on, and what is compared at the end
+# --- resuming, and the comparison at the end
 for ranks in 1 3; do
   for point in write:0 commit:0 named:0; do
     rm -rf store out

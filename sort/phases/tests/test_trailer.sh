@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --skip-trailer and --records: inputs with something after their records are sorted before it, by every way to sort, and
-# checked; what is too short, too long, or does not fit to a manifest or to kept runs, is refused.
+# --skip-trailer and --records: inputs with bytes after their records are sorted before them, by every way to sort, and
+# checked. An input that is too short or too long, or does not fit its manifest or kept runs, is refused.
 # shellcheck disable=SC2002,SC2016,SC2086  # pipes are meant; inner shells expand; ways are several words
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -17,7 +17,7 @@ cat header one.sorted trailer >one.expected
 cat header one.sorted trailer >m.1 && { head -c 4099 one; cat two.sorted; tail -c 3000 two; } >m.2
 by_size="--skip-header 4099 --skip-trailer 3000" by_count="--skip-header 4099 --records 20000"
 sort_() { run "$hetsort" --no-fsync "$@"; }
-is_sorted() { # is_sorted NAME EXPECTED FILE - and nothing was said
+is_sorted() { # is_sorted NAME EXPECTED FILE - and nothing was printed
   is "$1" "$rc/$err/$(cmp "$3" "$2" 2>&1)" 0//
 }
 for what in "$by_size" "$by_count" "$by_count --skip-trailer 3000"; do
@@ -129,7 +129,7 @@ refused "parts of another number of records" "states 20000 records (--records=20
 refused "a trailer of the first part" "a part's trailer is impossible" bash -c \
   'sed "s/\"rank\": 0,/&\"trailer_bytes\": 8,/" set.manifest >odd.manifest; "$0" --skip-header 4099 -o new odd.manifest' "$hetsort"
 
-# --- going on, and what is compared at the end
+# --- resuming, and the comparison at the end
 for ranks in 1 3; do
   for point in write:0 commit:0 named:0; do
     rm -rf store out

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# An exchange in two steps writes what a direct one does, whatever the ranks, the records, their keys and the shares, and
-# gives way to a direct one where it cannot be.
+# An exchange in two steps writes the same as a direct one, with any ranks, records, keys and shares. If two steps are not
+# possible, the exchange is direct.
 . "$ROOT/scripts/tap.sh"
 hetsort=$BIN/hetsort
 
-way() { # REPORT - the exchange that it names
+way() { # REPORT - print the exchange that it names
     sed -n 's/.*"exchange": *"\([a-z-]*\)".*/\1/p' "$1"
 }
 
@@ -42,11 +42,11 @@ for kind in random skewed sorted reversed; do
     for key in 0,10 0,1 98,1 99,1; do
         same "$kind, key $key" two-level --ranks 13 --key "$key" -s
     done
-    # what a fast rank has may all be for one other, and come to a slow one first, for which that is too much
+    # all records of a fast rank may be for one other, and go to a slow rank first, which has no room for them
     want=two-level
     [[ $kind == random ]] || want=either
     same "$kind, other speeds" $want --ranks 24 --speeds "$speeds"
-    # measured speeds, which differ from run to run, decide what is to come to a rank
+    # measured speeds, which differ from run to run, decide how many records go to a rank
     same "$kind, adapted" either --ranks 24 --speeds "$speeds" --adapt
     same "$kind, the first" two-level --ranks 11 --top 700
     same "$kind, nearly all" two-level --ranks 11 --top 19990
@@ -58,7 +58,7 @@ for kind in random skewed sorted reversed; do
     same "$kind, short messages" two-level --ranks 9 --max-message 7
 done
 
-# on simulated hosts speeds are the same in every run, so it is known what the shares become
+# simulated hosts have the same speeds in every run, so the resulting shares are known
 adapted() { # TEXT WAY HOST - HOST runs at another speed than planned, so shares change, and the exchange is WAY
     { tr , '\n' <<<"$speeds" | sed 's/^/1 x speed /' && echo "at 0 host $3 speed 0.1"; } >platform
     run "$BIN/hetsim" --scale 100 --report simulated platform -q -f --no-fsync --exchange two-level \
@@ -72,7 +72,7 @@ if [[ -x $BIN/hetsim && ${SANITIZER:-coverage} == coverage ]]; then # sanitizers
     adapted "a fast host turned slow: too much comes to it between the steps" direct 2
 fi
 
-# all keys equal: one rank has to have everything where keys are to be unique
+# all keys equal: with unique keys one rank must have all records
 head -c 2000000 /dev/zero >in
 same "equal keys" two-level --ranks 13
 same "equal keys, unique" direct --ranks 13 --unique --key 0,1

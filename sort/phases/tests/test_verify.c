@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What ranks say when their parts are written, and what becomes of it: all of them refuse an output
- * that is not the input, in whatever it differs, with a sentence that says so. */
+/* The reports of ranks after writing, and their verification: all ranks refuse an output that
+ * differs from the input in any way, with a message that says so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ typedef struct part {
 	uint64_t dropped, sum_dropped;
 } part;
 
-/* Ten records in, ten out; one rank reads and one writes nothing. */
+/* Ten records in, ten out; one rank reads nothing and one writes nothing. */
 static const part good[RANKS] = { { 4, 3, 100, 1, "aaa", "bbb", 0, 0 },
 				  { 0, 5, 0, 300, "bbb", "bbc", 0, 0 },
 				  { 5, 0, 200, 0, "zzz", "aaa", 0, 0 },
@@ -32,7 +32,7 @@ typedef struct trial {
 	uint64_t top;
 	status rc[RANKS];
 	char said[RANKS][ERR_TEXT_BYTES];
-	bool kept; /* rank 0 has what the manifest tells */
+	bool kept; /* rank 0 keeps the values for the manifest */
 } trial;
 
 static bool are_kept(const verified *v, const layout *lay, const part *p)
@@ -136,7 +136,7 @@ static void what_does_not_is_refused_by_all(void **state)
 	}
 }
 
-/* Modulo 2^64 the counts of two ranks are those of the plan. */
+/* The counts of two ranks are those of the plan only modulo 2^64. */
 static void counts_do_not_wrap(void **state)
 {
 	const uint64_t half = UINT64_C(1) << 63;
@@ -154,7 +154,7 @@ static void counts_do_not_wrap(void **state)
 	}
 }
 
-/* Ten records in, six out and four dropped, which their checksums show too. */
+/* Ten records in, six out and four dropped, as their checksums show. */
 static void what_is_dropped_counts(void **state)
 {
 	static const part fit[RANKS] = { { 4, 2, 100, 1, "aaa", "bbb", 1, 9 },

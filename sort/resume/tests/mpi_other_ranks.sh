@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# --resume with another number of ranks where ranks are processes, with one directory for all and with one of its
-# own for each host: a host is lost, another comes, hosts come in another order. What is lost with a host is read
-# again, and nothing else; equal keys keep the order of the input.
+# --resume with another number of ranks that are processes, with one directory for all and with one for each host:
+# a host is lost, another one joins, or hosts have another order. Only the records of the lost host are read
+# again; equal keys keep the order of the input.
 # shellcheck disable=SC2086  # several words
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -11,7 +11,7 @@ bytes=$((records * 100))
 hetsort=$BIN/failpoints/hetsort
 begin_with $records
 
-# Rank r runs in the folder of the r-th host of $hosts, as on the local disk of that host, under its name.
+# Rank r runs in the directory of the r-th host of $hosts, as on the local disk of that host, under its name.
 cat >on_host <<'END'
 #!/bin/bash
 read -ra hosts <<<"$HOSTS"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs dealt out anew: by properties, of random jobs; and what a person would expect of some. */
+/* Dealing out runs: properties of random jobs, and expected results of some. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,8 +34,8 @@ static void deal_all(dealt *x)
 	assert_int_equal(m.now_bytes, 0);
 }
 
-/* Each rank has one stretch, stretches make up the input, and each run lies in that of a rank which
- * finds it. */
+/* Each rank has one stretch, the stretches make up the input, and each run is in the stretch of a
+ * rank that finds it. */
 static void check(const dealt *x)
 {
 	bool seen[MOST_RANKS] = { false };
@@ -73,9 +73,9 @@ static void random_jobs(void **state)
 	for (int c = 0; c < CASES; c++) {
 		dealt x = { .q = { .records = splitmix(&s) % 3000,
 				   .ranks = 1 + (int)(splitmix(&s) % MOST_RANKS) } };
-		const int groups = 1 + (int)(splitmix(&s) % (uint64_t)x.q.ranks);
+		const int sets = 1 + (int)(splitmix(&s) % (uint64_t)x.q.ranks);
 		for (int i = 0; i < x.q.ranks; i++) {
-			x.group[i] = i < groups ? i : (int32_t)(splitmix(&s) % (uint64_t)groups);
+			x.group[i] = i < sets ? i : (int32_t)(splitmix(&s) % (uint64_t)sets);
 			x.share[i] = splitmix(&s) % 4 ? splitmix(&s) % 1000 : 0;
 		}
 		const size_t wanted = x.q.records ? splitmix(&s) % MOST_RUNS : 0;
@@ -84,7 +84,7 @@ static void random_jobs(void **state)
 			x.run[x.runs] = (run_note){
 				.first = first / 50 * 50,
 				.number = x.runs,
-				.group = (int32_t)(splitmix(&s) % (uint64_t)groups),
+				.group = (int32_t)(splitmix(&s) % (uint64_t)sets),
 			};
 			run_note *n = &x.run[x.runs];
 			n->recs = 1 + splitmix(&s) % (x.q.records - n->first < 100
@@ -96,7 +96,7 @@ static void random_jobs(void **state)
 	}
 }
 
-/* So many records of each rank, in runs of 10, of which the first `made` are there. */
+/* Make runs of 10 records for each rank, of which the first `made` exist. */
 static dealt job(int was, int is, uint64_t each, uint64_t made, bool own_disks)
 {
 	dealt x = { .q = { .records = (uint64_t)was * each, .ranks = is } };
@@ -112,7 +112,7 @@ static dealt job(int was, int is, uint64_t each, uint64_t made, bool own_disks)
 	return x;
 }
 
-/* A shared directory: all runs are used, whatever the number of ranks, and in equal parts. */
+/* A shared directory: all runs are used, with any number of ranks, and in equal parts. */
 static void shared(void **state)
 {
 	(void)state;
@@ -131,7 +131,7 @@ static void shared(void **state)
 		}
 }
 
-/* As many ranks as before go on with what they had. */
+/* The same number of ranks continue with their own runs. */
 static void as_before(void **state)
 {
 	(void)state;
@@ -165,7 +165,7 @@ static void other_order(void **state)
 	}
 }
 
-/* A host is lost: the others keep what they have, and those beside the gap share it. */
+/* A host is lost: the others keep their runs, and the ranks next to the gap share it. */
 static void a_host_less(void **state)
 {
 	(void)state;
@@ -184,7 +184,8 @@ static void a_host_less(void **state)
 	assert_in_range(x.end[1], 99, 101);
 }
 
-/* And another one comes instead, as the last: it reads what is missing, as nearly all is its. */
+/* Another host replaces it, as the last one: it reads the missing records, nearly all of its
+ * share. */
 static void another_host(void **state)
 {
 	(void)state;
@@ -203,7 +204,7 @@ static void another_host(void **state)
 	assert_true(x.end[1] - x.end[0] >= 13);
 }
 
-/* Ranks of two hosts took turns: each of the two ranks of a host gets a stretch of its host. */
+/* Ranks of two hosts alternate: each of the two ranks of a host gets a stretch of its host. */
 static void in_turn(void **state)
 {
 	(void)state;
@@ -213,13 +214,13 @@ static void in_turn(void **state)
 	x.group[2] = x.group[3] = 1;
 	x.group[1] = 0;
 	deal_all(&x);
-	/* group 1 is led by no rank of that number here, which does not matter */
+	/* group 1 is led by no rank of that number, which does not matter */
 	check(&x);
 	assert_int_equal(kept(&x), 160);
 }
 
-/* A host that comes back has runs of records that others have read meanwhile: what is dropped of
- * them is no more than it has brought. */
+/* A host returns with runs of records that others have read since: no more runs are dropped than it
+ * has. */
 static void twice_there(void **state)
 {
 	(void)state;
@@ -231,14 +232,14 @@ static void twice_there(void **state)
 	assert_in_range(kept(&x), 100, 120);
 }
 
-/* What is missing costs three times as much: so who has less to read gets more. */
+/* Missing records cost three times as much, so a rank that has fewer to read gets more. */
 static void by_cost(void **state)
 {
 	(void)state;
 	dealt x = job(1, 2, 600, 300, false);
 	deal_all(&x);
 	check(&x);
-	assert_in_range(x.end[0], 390, 410); /* 300 + 3 * 100 beside 3 * 200 */
+	assert_in_range(x.end[0], 390, 410); /* 300 + 3 * 100 next to 3 * 200 */
 }
 
 static void too_many(void **state)

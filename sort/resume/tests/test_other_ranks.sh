@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# --resume with another number of ranks than before: whatever the job was doing when it was killed, the next one
-# goes on with the runs that are complete, its output is that of a stable sort, byte for byte, and what runs have of
-# the input is not read again. Some numbers of ranks, in check-long (HETSORT_LONG) all.
+# --resume with another number of ranks than before: whenever the job was killed, the next one continues with the
+# complete runs, its output is that of a stable sort, byte for byte, and the records of these runs are not
+# read again. Some numbers of ranks, in check-long (HETSORT_LONG) all.
 # shellcheck disable=SC2086,SC2317  # several words; functions are called through others
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -21,7 +21,7 @@ killed() { # killed POINT ARGUMENT... - a job that ends there
   [ "$rc" -eq 137 ] || echo "# was not killed: $rc, $err"
 }
 left() { find . -name '.hetsort-*' -o -path './store/*' | sort | paste -sd' '; }
-goes_on() { # goes_on NAME ARGUMENT... - ends well, with nothing left
+goes_on() { # goes_on NAME ARGUMENT... - succeeds, and no file is left
   local name=$1; shift
   sort_ --resume "$@" -o out
   is "$name: goes on" "$rc/$err/$(cmp out expected 2>&1)/$(left)" "0///"
@@ -31,7 +31,7 @@ complete_runs() { # count runs with a checkpoint, whose head is written last and
   grep -l -a hesrun03 store/hetsort-rank*.run* 2>/dev/null | wc -l | tr -d ' '
 }
 
-# killed in every phase, gone on with by other ranks
+# killed in every phase, resumed by other ranks
 turn=0
 for was in 1 3 4; do
   for phase in describe plan read checkpoint sample split merge exchange write sync commit; do
@@ -68,7 +68,7 @@ for chain in "4 3 2" "2 5 1" "3 6 4" "1 4 7"; do
   is "killed in merge with $1 ranks, in write with $2, then $3: bytes not read again" "$(not_read)" $((records * 100))
 done
 
-# other shares, keys that must not meet, and what is left out
+# other shares, keys that must not be mixed, and dropped records
 killed merge:1 --ranks 3 -o out
 goes_on "other speeds" --ranks 5 --speeds 1,2,3,4,5
 is "other speeds: bytes not read again" "$(not_read)" $((records * 100))
@@ -84,8 +84,8 @@ for is in 1 2 5; do
   is "--top, complete by 3 ranks, then $is" "$rc/$(cmp out <(head -c 77700 expected))/$(merged)/$(left)" "0//done/"
 done
 
-# what is damaged or missing is read again, the rest is not
-lacks() { # lacks NAME COMMAND... - of 4 ranks, gone on with by 3
+# only damaged or missing runs are read again
+lacks() { # lacks NAME COMMAND... - a job of 4 ranks, resumed by 3
   local name=$1; shift
   killed merge:0 --ranks 4 -o out
   "$@"
@@ -113,11 +113,11 @@ sort_ --resume --ranks 2 -o out
 is "a bit of a record: found" "$rc/$(ls out 2>/dev/null)/$(grep -c "is damaged; with --resume it is made again" <<<"$err")" 3//1
 goes_on "a bit of a record" --ranks 3
 
-# memory for fewer runs than there are, and disks
+# memory for fewer runs than exist, and disks
 killed merge:0 --ranks 8 --memory 2G -o out
 goes_on "less memory" --ranks 1 --memory 20M --threads 1
 
-# the complete output: one file for all is divided anew, parts are merged again
+# the complete output: one file for all is divided again, parts are merged again
 killed commit:0 --ranks 3 -o out
 flip .hetsort-*.tmp $((records * 50))
 goes_on "a complete output that was changed" --ranks 2
@@ -134,7 +134,7 @@ for is in 2 5; do
     "0//$is/no/"
 done
 
-# parts of ranks that are no more, when there was no state yet; the same without --workdir
+# parts of ranks that no longer exist, before there was a state; the same without --workdir
 for is in 1 2; do
   killed plan:2 --ranks 4 -o out.%r
   there=$(find . -name '.hetsort-*-out.[0-9].lock' | wc -l)
@@ -148,7 +148,7 @@ for is in 1 2; do
   is "without --workdir, 4 ranks, then $is: no part and no lock stays" "$rc/$(cat out.[0-9] | cmp - expected)/$there/$(left)" 0//4/
 done
 
-# ended well already
+# succeeded before
 for is in 1 2 6; do
   rm -rf store out out.*
   "$BIN/hetsort" --ranks 4 --workdir store -o out in
@@ -157,7 +157,7 @@ for is in 1 2 6; do
     "0/hetsort: note: output 'out' is already complete: nothing was sorted/"
 done
 
-# what does not fit is refused, and stays
+# states of another sort are refused, and stay
 killed merge:1 --ranks 4 -o out
 refuses() { # refuses NAME WORDS ARGUMENT...
   local name=$1 words=$2 before; shift 2
