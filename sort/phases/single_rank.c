@@ -319,17 +319,6 @@ static void work(void *single_rank_, unsigned worker)
 		;
 }
 
-/* Write the record that is held after the last piece. */
-static status write_last(single_rank *a)
-{
-	rank_env *env = a->env;
-	unsigned char *rec = a->workspace[0].front;
-	if (selection_last(&a->selection, rec))
-		emit_batch(a, rec, 1, a->placed_recs, &a->w->seen, &env->stats->verify_s, &env->e);
-	dropped_join(&a->w->dropped, &a->selection.dropped);
-	return env->e.code;
-}
-
 static status alloc_workspaces(single_rank *a)
 {
 	rank_env *env = a->env;
@@ -424,8 +413,15 @@ status phase_single_rank(job *j)
 		rc = output_open(j, &a.to);
 	if (rc == ST_OK && d->n > 0)
 		rc = run_threads(&a);
-	if (rc == ST_OK && d->n > 0 && settings_drops(env->o))
-		rc = write_last(&a);
+	if (rc == ST_OK && d->n > 0 && settings_drops(env->o)) {
+		/* the record that is held after the last piece */
+		unsigned char *rec = a.workspace[0].front;
+		if (selection_last(&a.selection, rec))
+			emit_batch(&a, rec, 1, a.placed_recs, &j->part.seen, &env->stats->verify_s,
+				   &env->e);
+		dropped_join(&j->part.dropped, &a.selection.dropped);
+		rc = env->e.code;
+	}
 	pthread_mutex_destroy(&a.one_writes);
 	output_close(&a.to);
 	free_workspaces(&a);
