@@ -104,8 +104,8 @@ static status pass(comm *c, const comm_call *k, const void *send, void *recv, si
 	return rc;
 }
 
-/* Fill slots, each of a message of `bytes` bytes and its checksum. Sealed messages are in their
- * slots already. */
+/* Fill a slot for each message: `bytes` bytes of the message, 0 if it does not fit, and its
+ * checksum. Sealed messages are in their slots already. */
 static void fill_slots(const comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
 	for (int i = 0; i < sent(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {

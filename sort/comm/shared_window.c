@@ -3,7 +3,7 @@
  * anywhere, and no limit of a file system applies. A random number of its owner proves that it is
  * the right one. All of it is reserved at once, so that no access can fail. Each rank maps it for
  * itself, so a rank that ends takes nothing away from the others. If all ranks are threads of one
- * process, they share one mapping: memory stays until the last of them has left it. */
+ * process, they use the owner's mapping, which stays until the last of them has left it. */
 #include "shared_window.h"
 #include "base/clock.h"
 #include "base/lower_bound.h"

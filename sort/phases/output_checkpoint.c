@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* With --workdir, a complete output outlives the program as runs do. When it is synced and
  * verified, each rank notes the temporary name, and the count and checksum of its part, in its
- * state.
- * --resume reads the whole output again. If it is as noted on all ranks, it only gets its names;
- * otherwise all ranks merge again.
+ * state. A job with --resume reads the whole output again. If it is as noted on all ranks, it only
+ * gets its names; otherwise all ranks merge again.
  *
  * A job may also have succeeded unnoticed: killed after its last rename, or left by its launcher.
  * Then the output exists, but some or all ranks have no state. --resume reads the output and, if no
