@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a sort is asked to do, and the names of its choices. */
+/* The options of a sort, and the names of their choices. */
 #ifndef HETSORT_BASE_SETTINGS_H
 #define HETSORT_BASE_SETTINGS_H
 
@@ -28,9 +28,9 @@ typedef enum strategy { BY_MERGING, BY_DISTRIBUTING, STRATEGIES } strategy;
 /* How records go to the ranks that write them. */
 typedef enum exchange_wish { EXCHANGE_AUTO, EXCHANGE_DIRECT, EXCHANGE_BY_TWO_LEVELS } exchange_wish;
 
-/* What the phases have to know of a strategy; run.c has its steps. */
+/* The properties of a strategy that phases need; run.c has its steps. */
 typedef struct strategy_kind {
-	bool sorts_first; /* what is read, before the exchange; else what was received, after it */
+	bool sorts_first; /* before the exchange; else after it */
 	bool keeps_runs;  /* with --workdir */
 } strategy_kind;
 
@@ -50,21 +50,20 @@ typedef enum wish {
 
 enum { MAX_TMPDIRS = 64, EMULATE_BEST = -1 };
 
-/* When output shares are planned anew: what it must gain at least. Variables so that tests reach
- * it. */
+/* When output shares are planned again: the least gain. Variables so that tests reach it. */
 typedef struct adapt_rule {
 	bool on;
 	double gain;    /* of the predicted time that is left, 0 to 1 */
 	double saved_s; /* and in seconds */
 } adapt_rule;
 
-/* Of what may surround the records of a file: it is held in memory. */
+/* The largest header or trailer of a file, because it is held in memory. */
 enum { FRAME_MOST_BYTES = 256 << 20 };
 
-/* What surrounds the records of a file. */
+/* The bytes of a file before and after its records. */
 typedef struct framing {
-	uint64_t header_bytes, trailer_bytes; /* before them, and after them */
-	uint64_t records; /* that there must be, and the trailer is what follows; 0: all */
+	uint64_t header_bytes, trailer_bytes;
+	uint64_t records; /* exactly these, the rest is the trailer; 0: all */
 } framing;
 
 typedef struct settings {
@@ -78,21 +77,21 @@ typedef struct settings {
 	const char *html;                      /* the report as a page; NULL: none */
 	const char *sim_platform, *sim_report; /* of hetsim; NULL: none */
 	const char *speeds; /* a list of numbers or a file's name; NULL: all equal, or measured */
-	const char *wisdom; /* a folder or a file for --plan=online; NULL: the usual place */
+	const char *wisdom; /* a directory or a file for --plan=online; NULL: the usual place */
 	bool calibrate;     /* measure the speeds */
 	const char *links;  /* rates, as speeds; NULL: not known, or measured */
-	bool measure_links; /* also where the input is not on rank 0 alone */
+	bool measure_links; /* also if other ranks read input */
 	const char *disks;  /* rates, as speeds; NULL: not known */
-	bool from_root;     /* the input is on rank 0 alone */
+	bool from_root;     /* only rank 0 has the input */
 	scatter_kind scatter;
 	plan_kind plan;
 	strategy strategy;
 	adapt_rule adapt;
 	layout lay;
-	bool layout_named;      /* by options: else --check takes that of a manifest */
+	bool layout_named;      /* by options: else --check uses the layout of a manifest */
 	uint64_t header_bytes;  /* before the records of each input, and of the first output */
 	uint64_t trailer_bytes; /* after the records of each input, and of the last output */
-	uint64_t records; /* of each input exactly these, what follows is its trailer; 0: all */
+	uint64_t records;       /* of each input exactly these, the rest is its trailer; 0: all */
 	unsigned exchange_threads;
 	exchange_wish exchange;
 	int ranks;        /* without a launcher: threads as ranks; 0: one */
@@ -101,53 +100,54 @@ typedef struct settings {
 	bind_kind bind;
 	direct_io direct;
 	io_method io;
-	verify_kind verify; /* what is compared with the input */
+	verify_kind verify; /* the output as compared with the input */
 	memory_wish memory;
 	const char *tmpdir[MAX_TMPDIRS];     /* in argv */
 	size_t tmpdirs;                      /* 0: $TMPDIR or the output's directory */
-	const char *workdir;                 /* runs are kept there; NULL: they are not */
-	bool resume;                         /* go on with those that are there */
+	const char *workdir;                 /* to keep runs in; NULL: none are kept */
+	bool resume;                         /* continue with the runs in workdir */
 	size_t max_message;                  /* bytes */
 	const struct test_sizes *test_sizes; /* testing/test_sizes.h; NULL: the usual ones */
 	unsigned timeout_s;                  /* without progress of a rank; 0: none */
-	int progress_s; /* between lines that tell it; 0: on a terminal alone; below 0: never */
+	int progress_s; /* between progress lines; 0: only on a terminal; below 0: never */
 	bool stable, reverse, force, fsync, explain;
 	bool merge;              /* each input is sorted already */
-	bool with_sum;           /* of what is checked: count and checksum */
-	bool partition_only;     /* records to their ranks, not sorted there */
-	bool unique;             /* of records with one key the first alone */
-	key_field count;         /* where it gets how many there were; of 0 bytes: nowhere */
-	uint64_t top;            /* no more records than that; 0: all */
+	bool with_sum;           /* print count and checksum of the records checked */
+	bool partition_only;     /* send records to their ranks, but do not sort them there */
+	bool unique;             /* write only the first of records with equal keys */
+	key_field count;         /* where to store the number of duplicates; 0 bytes: nowhere */
+	uint64_t top;            /* the most records to write; 0: all */
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	int64_t started_s;       /* by the wall clock */
 	const char *commit;      /* of this program; NULL: not known */
-	uint64_t sum;            /* of the options that all ranks must have alike */
+	uint64_t sum;            /* of the options that must be the same on all ranks */
 	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
 } settings;
 
 /* The words of the command line for these; each list ends with NULL. */
-extern const char *const plan_names[],
-	*const exchange_names[],
-		*const strategy_names[],
-			*const source_names[], *const scatter_names[],
-						       *const io_names[],
-							       *const direct_names[],
-								       *const verify_names[],
-									       *const bind_names[];
+extern const char *const plan_names[];
+extern const char *const exchange_names[];
+extern const char *const strategy_names[];
+extern const char *const source_names[];
+extern const char *const scatter_names[];
+extern const char *const io_names[];
+extern const char *const direct_names[];
+extern const char *const verify_names[];
+extern const char *const bind_names[];
 
 enum { SELECTION_TEXT_BYTES = 192 };
 
-/* settings_selection_text - the options that decide which bytes of the input are records, and which
- * of these are written, as on the command line; "": all, and all. */
+/* settings_selection_text - write the options that select records of the input and of the output,
+ * as on the command line; "": all records. */
 const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES]);
 
-/* settings_drops - are there records that are not to be written? */
+/* settings_drops - may some records not be written? */
 static inline bool settings_drops(const settings *o)
 {
 	return o->unique || o->top;
 }
 
-/* settings_strategy - of this sort. */
+/* settings_strategy - return the properties of the strategy. */
 const strategy_kind *settings_strategy(const settings *o);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The names of the phases, as reports and messages have them, and when they were. */
+/* The names of the phases for reports and messages, and their spans. */
 #include "rank_result.h"
 
 const char *phase_name(phase p)
@@ -7,7 +7,7 @@ const char *phase_name(phase p)
 	static const char *const name[PHASES] = { "describe", "plan",  "read",     "sort",
 						  "sample",   "split", "exchange", "merge",
 						  "write",    "sync",  "commit" };
-	return (unsigned)p < PHASES ? name[p] : "unknown"; /* another rank may have said it */
+	return (unsigned)p < PHASES ? name[p] : "unknown"; /* it may come from another rank */
 }
 
 const char *phase_doing(phase p)

@@ -26,11 +26,11 @@ typedef enum phase {
 	PHASES
 } phase;
 
-/* phase_name - one word. phase_doing - the same for messages: what a rank does in it. */
+/* phase_name - return one word. phase_doing - return the same for messages, as a verb. */
 const char *phase_name(phase p);
 const char *phase_doing(phase p);
 
-/* What became of --adapt; the same on all ranks. */
+/* The result of --adapt; the same on all ranks. */
 typedef enum adapt_state {
 	ADAPT_OFF,
 	ADAPT_KEPT,    /* the gain was too small */
@@ -38,35 +38,37 @@ typedef enum adapt_state {
 	ADAPT_CHANGED,
 } adapt_state;
 
-/* How records went to the ranks that wrote them, and why directly; the same on all ranks. */
+/* How records went to the ranks that wrote them; the same on all ranks. All after the second went
+ * directly, for the reason given. */
 typedef enum exchange_way {
-	EXCHANGE_NONE, /* there was none */
+	EXCHANGE_NONE,
 	EXCHANGE_TWO_LEVEL,
-	EXCHANGE_CHEAPER,      /* directly, as that takes less time */
-	EXCHANGE_ASKED,        /* as that was asked for */
-	EXCHANGE_NO_OTHER,     /* as other options leave no other way */
-	EXCHANGE_NO_MEMORY,    /* as memory holds no second copy */
-	EXCHANGE_FEW_MESSAGES, /* as ranks had something for few others, or one for too many */
+	EXCHANGE_CHEAPER,      /* it takes less time */
+	EXCHANGE_ASKED,        /* by an option */
+	EXCHANGE_NO_OTHER,     /* other options leave no other way */
+	EXCHANGE_NO_MEMORY,    /* for a second copy */
+	EXCHANGE_FEW_MESSAGES, /* ranks had records for few others, or one rank for too many */
 	EXCHANGE_WAYS
 } exchange_way;
 
-enum { LEFT_OUT_TEXT_BYTES = 256 };
+enum {
+	LEFT_OUT_TEXT_BYTES = 256,
+	BOUND_TEXT_BYTES = 12,
+	PROCESSORS_BYTES = 64,
+	CPU_MODEL_BYTES = 64,
+	SPANS = 16,
+	PEERS = 64 /* ranks with a count of their own of the bytes sent to them */
+};
 
-enum { BOUND_TEXT_BYTES = 12 };
-
-enum { PEERS = 64 }; /* of whom a rank tells what it has sent to each */
-
-enum { SPANS = 16, PROCESSORS_BYTES = 64, CPU_MODEL_BYTES = 64 };
-
-/* When a phase began and when all ranks had ended it, in seconds since the job began. A phase that
- * others interrupt has several spans. wait_s: the part of the span in which the rank waited for
+/* The time from the begin of a phase until all ranks had ended it, in seconds since the job began.
+ * A phase that others interrupt has several spans. wait_s: the part in which the rank waited for
  * other ranks: for their blocks, in collectives, and at the end for the slowest. */
 typedef struct phase_span {
 	int32_t phase;
 	double begin_s, end_s, wait_s;
 } phase_span;
 
-/* What rank 0 learns of each rank at the end; fixed size, gathered as bytes. */
+/* The report of a rank to rank 0 at the end; fixed size, gathered as bytes. */
 typedef struct rank_result {
 	int32_t rank;
 	char host[HOST_BYTES];
@@ -74,11 +76,11 @@ typedef struct rank_result {
 	double shifted_s;       /* of the phase under way, already counted for another */
 	double wait_s;          /* at borders, for the slowest rank */
 	double verify_s;        /* of the phases' time: checksums and order */
-	double move_s;          /* of the phases' time: blocks moved, where no thread does it */
+	double move_s;          /* of the phases' time: blocks moved, if no thread does it */
 	double predicted_s;     /* by the plan, at these rates: nominal or measured */
 	rates rate;
 	double speed;
-	double link_s; /* a byte from rank 0, where it scatters the input; else 0 */
+	double link_s;                    /* a byte from rank 0, if it scatters the input; else 0 */
 	uint64_t planned_in, planned_out; /* records */
 	uint64_t planned_out_before;      /* by the first plan; else only if adapt_state is set */
 	double speed_seen;   /* while it read and sorted, in the scale of speed; 0: not measured */
@@ -88,18 +90,18 @@ typedef struct rank_result {
 	char bound_by[BOUND_TEXT_BYTES]; /* the plan's bottleneck */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
-	uint64_t sent_to_bytes[PEERS]; /* where there are no more ranks than that */
+	uint64_t sent_to_bytes[PEERS]; /* to the first ranks */
 	activity activity;
 	io_stats io[2];                      /* reads, writes */
-	char io_text[IO_TEXT_BYTES];         /* why there is no io_uring, "" if there is */
+	char io_text[IO_TEXT_BYTES];         /* why io_uring is missing, "" if it is used */
 	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
 	uint64_t limit_bytes, planned_bytes; /* of memory; UINT64_MAX: no limit */
 	uint64_t spill_bytes, spill_runs;    /* 0: all in memory */
 	uint64_t runs_again;                 /* written a second time, to another directory */
 	char left_out[LEFT_OUT_TEXT_BYTES];  /* directories without room for runs, "" for none */
-	uint64_t kept_bytes, kept_runs;      /* of these, there from an earlier program */
+	uint64_t kept_bytes, kept_runs;      /* of these, from an earlier program */
 	int32_t merge_kept;                  /* its output was complete as well */
-	uint64_t wanted_bytes;               /* of --memory, where the limit is too small */
+	uint64_t wanted_bytes;               /* of --memory, if the limit is too small */
 	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
 	int32_t spans;
 	phase_span span[SPANS];
@@ -119,22 +121,22 @@ typedef struct rank_result {
 	char text[ERR_TEXT_BYTES];
 } rank_result;
 
-/* result_shift - so many seconds of the phase under way belong to another one. result_phase_end
- * takes them off, so that no phase has less than nothing at any time. */
+/* result_shift - count s seconds of the current phase for another one. result_phase_end subtracts
+ * them, so that no phase is negative at any time. */
 static inline void result_shift(rank_result *r, phase to, double s)
 {
 	r->phase_s[to] += s;
 	r->shifted_s += s;
 }
 
-/* result_phase_end - the phase took so long, with what of it belongs to others. */
+/* result_phase_end - end a phase that took s seconds, including those counted for others. */
 static inline void result_phase_end(rank_result *r, phase p, double s)
 {
 	r->phase_s[p] += s - r->shifted_s;
 	r->shifted_s = 0;
 }
 
-/* result_sent - so many bytes have gone to another rank. */
+/* result_sent - count bytes sent to another rank. */
 static inline void result_sent(rank_result *r, int to, uint64_t bytes)
 {
 	r->sent_bytes += bytes;
@@ -152,11 +154,11 @@ typedef struct job_result {
 	double total_s, all_read_s; /* since the beginning; 0: not all had read and sorted */
 	checksum sum, sum_out;
 	int size;                 /* entries of rank */
-	int job_ranks, processes; /* of the job, also where only one rank is told of */
+	int job_ranks, processes; /* of the job, also if only one rank is reported */
 	const char *comm_kind;
 	bool late_refused;         /* refused because of a report, trace or page: none is written */
-	char note[ERR_TEXT_BYTES]; /* "", or what is worth telling beside the ranks' errors */
-	rank_result *rank;         /* size entries, NULL if there was no memory; caller frees */
+	char note[ERR_TEXT_BYTES]; /* "", or a note in addition to the ranks' errors */
+	rank_result *rank;         /* size entries, NULL without memory; caller frees */
 } job_result;
 
 #endif
