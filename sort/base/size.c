@@ -74,27 +74,19 @@ const char *size_parse(const char *text, uint64_t *bytes)
 	return "units are K, M, G, T, KiB to TiB, kB to TB and B";
 }
 
-/* Is it a whole number of a binary unit, and one that is easy to read? */
-static bool binary_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES])
-{
-	static const char *const name[] = { "", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	unsigned u = 0;
-	for (; bytes && bytes % 1024 == 0; u++)
-		bytes /= 1024;
-	if (u == 0 || bytes > MOST_BINARY)
-		return false;
-	snprintf(buf, SIZE_TEXT_BYTES, "%" PRIu64 " %s", bytes, name[u]);
-	return true;
-}
-
 const char *size_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES])
 {
 	static const char *const name[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+	static const char *const binary[] = { "", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	double v = (double)bytes;
 	unsigned u = 0;
-	if (binary_text(bytes, buf))
+	for (; bytes && bytes % 1024 == 0; u++)
+		bytes /= 1024;
+	if (u > 0 && bytes <= MOST_BINARY) {
+		snprintf(buf, SIZE_TEXT_BYTES, "%" PRIu64 " %s", bytes, binary[u]);
 		return buf;
-	for (; v >= 999.5; u++)
+	}
+	for (u = 0; v >= 999.5; u++)
 		v /= 1000;
 	snprintf(buf, SIZE_TEXT_BYTES, "%.*f %s",
 		 u == 0 || v >= 99.95 ? 0

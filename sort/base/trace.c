@@ -327,24 +327,6 @@ static void put(rows *r, const trace_row *row)
 		*r->next++ = *row;
 }
 
-static void put_phases(trace *t, rows *r, uint64_t now_us)
-{
-	if (t->in_phase)
-		t->phase[t->phases - 1].length_us = now_us - t->phase[t->phases - 1].at_us;
-	for (unsigned i = 0; i < t->phases; i++)
-		put(r, &t->phase[i]);
-}
-
-static void put_counts(trace *t, rows *r, unsigned most, uint64_t now_us)
-{
-	const trace_row last = counts_at(t, now_us);
-	while (t->samples > most && t->samples > 1)
-		thin_out(t);
-	for (unsigned i = 0; i < t->samples; i++)
-		put(r, &t->sample[i]);
-	put(r, &last);
-}
-
 static void put_lane(const trace *t, lane *l, rows *r, unsigned most)
 {
 	trace_row row = { .type = TRACE_THREAD, .thread = (uint16_t)(l - t->lane) };
@@ -374,8 +356,17 @@ void trace_rows(trace *t, trace_row *to, unsigned most, double now)
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->lock);
-	put_phases(t, &r, us(t, now));
-	put_counts(t, &r, most / PART, us(t, now));
+	const uint64_t now_us = us(t, now);
+	if (t->in_phase)
+		t->phase[t->phases - 1].length_us = now_us - t->phase[t->phases - 1].at_us;
+	for (unsigned i = 0; i < t->phases; i++)
+		put(&r, &t->phase[i]);
+	const trace_row last = counts_at(t, now_us);
+	while (t->samples > most / PART && t->samples > 1)
+		thin_out(t);
+	for (unsigned i = 0; i < t->samples; i++)
+		put(&r, &t->sample[i]);
+	put(&r, &last);
 	const unsigned left = (unsigned)(r.end - r.next), each = left / (t->lanes + !t->lanes);
 	for (unsigned i = 0; i < t->lanes; i++)
 		put_lane(t, &t->lane[i], &r, each ? each - 1 : 0);

@@ -193,12 +193,6 @@ static double system_s(work w, const rates *r, const settings *o, const job_load
 	}
 }
 
-/* A record counts as written only after this work, if records are exchanged. */
-static bool is_ahead(work w, const job_load *l)
-{
-	return l->ranks > 1 && (w == SEND || w == RECALL);
-}
-
 static void add_work(job_time *t, const rates *r, const settings *o, const job_load *l)
 {
 	for (int w = 0; w < WORKS; w++) {
@@ -210,7 +204,8 @@ static void add_work(job_time *t, const rates *r, const settings *o, const job_l
 		const double all = own_s((work)w, r, o, l) / l->cpus + system;
 		s->all_s += all;
 		s->files_s += system;
-		if (k == STAGE_WRITE && is_ahead((work)w, l))
+		/* if records are exchanged, one counts as written only after this work */
+		if (k == STAGE_WRITE && l->ranks > 1 && (w == SEND || w == RECALL))
 			s->ahead_s += all;
 	}
 }
@@ -256,11 +251,6 @@ static void add_memory(job_time *t, const rates *r, const settings *o, const job
 	}
 }
 
-static double disk_byte_s(const job_load *l)
-{
-	return l->disk_s > 0 ? l->disk_s : DISK_S * l->disk_ranks;
-}
-
 static void at_least(stage_plan *s, double disk_s)
 {
 	if (s->all_s < disk_s)
@@ -269,7 +259,8 @@ static void at_least(stage_plan *s, double disk_s)
 
 static void add_disk(job_time *t, const rates *r, const settings *o, const job_load *l)
 {
-	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out), byte_s = disk_byte_s(l);
+	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out);
+	const double byte_s = l->disk_s > 0 ? l->disk_s : DISK_S * l->disk_ranks;
 	const double between_s = t->stage[STAGE_SPLIT].all_s + t->stage[STAGE_RECEIVE].all_s +
 				 t->stage[STAGE_SORT].all_s;
 	at_least(&t->stage[STAGE_READ], in * (l->cold + spilled(l)) * byte_s);

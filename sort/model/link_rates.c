@@ -42,23 +42,19 @@ typedef struct stream {
 	double ended_s;
 } stream;
 
-static status start_next(comm *c, stream *s)
-{
-	const unsigned slot = s->begun++ % SLOTS;
-	comm_req *r = &s->req[slot];
-	return s->sending
-		       ? comm_send(c, s->buf, MESSAGE_BYTES, s->peer, TAG_LINK_RATES + (int)slot, r)
-		       : comm_recv(c, s->buf + (size_t)slot * MESSAGE_BYTES, MESSAGE_BYTES, s->peer,
-				   TAG_LINK_RATES + (int)slot, r);
-}
-
 /* Do one step of a stream; set *moved if a message has come or gone. */
 static status advance(comm *c, stream *s, bool *moved)
 {
 	bool done = false;
 	status rc = ST_OK;
-	while (rc == ST_OK && s->begun < s->messages && s->begun - s->done < SLOTS)
-		rc = start_next(c, s);
+	for (; rc == ST_OK && s->begun < s->messages && s->begun - s->done < SLOTS; s->begun++) {
+		const size_t slot = s->begun % SLOTS;
+		const int tag = TAG_LINK_RATES + (int)slot;
+		comm_req *r = &s->req[slot];
+		rc = s->sending ? comm_send(c, s->buf, MESSAGE_BYTES, s->peer, tag, r)
+				: comm_recv(c, s->buf + slot * MESSAGE_BYTES, MESSAGE_BYTES,
+					    s->peer, tag, r);
+	}
 	if (rc == ST_OK && s->done < s->begun)
 		rc = comm_test(c, &s->req[s->done % SLOTS], &done);
 	if (rc != ST_OK || !done)

@@ -56,12 +56,6 @@ static status alloc_shares(rank_env *env, share_plan *s)
 	return ST_OK;
 }
 
-static status alloc_all(rank_env *env, share_plan *s)
-{
-	s->speeds = alloc_arrays(env, sizeof *s->speed + sizeof *s->rate);
-	return s->speeds ? alloc_shares(env, s) : ST_RESOURCE;
-}
-
 /* Let all ranks use the arrays of rank 0. */
 static status share(rank_env *env, share_plan *s)
 {
@@ -81,9 +75,13 @@ static status share(rank_env *env, share_plan *s)
 
 status share_plan_make(rank_env *env, share_plan *s)
 {
+	status rc = ST_OK;
 	*s = (share_plan){ .common = env->c->process_ranks == env->c->size };
-	const bool own = !s->common || env->c->rank == 0;
-	status rc = comm_agree(env->c, own ? alloc_all(env, s) : ST_OK);
+	if (!s->common || env->c->rank == 0) {
+		s->speeds = alloc_arrays(env, sizeof *s->speed + sizeof *s->rate);
+		rc = s->speeds ? alloc_shares(env, s) : ST_RESOURCE;
+	}
+	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK && s->common)
 		rc = comm_agree(env->c, share(env, s)); /* before rank 0 may let go */
 	if (rc == ST_OK) {

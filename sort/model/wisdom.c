@@ -213,23 +213,16 @@ static void keep_others(hetpart_wisdom *old, hetpart_wisdom *next)
 	}
 }
 
-/* Load the file again, because jobs on other hosts may have ended in between. */
-static void load_again(wisdom *w)
+void wisdom_learn(wisdom *w, const run_times *t)
 {
-	hetpart_wisdom *before = w->w;
-	err said_already = { ST_OK, "" };
+	hetpart_wisdom *next = NULL, *const before = w->w;
+	err noted_already = { ST_OK, "" };
 	w->w = NULL;
-	load(w, &said_already);
+	load(w, &noted_already); /* again, because jobs on other hosts may have ended */
 	if (w->w)
 		hetpart_wisdom_free(before);
 	else
 		w->w = before;
-}
-
-void wisdom_learn(wisdom *w, const run_times *t)
-{
-	hetpart_wisdom *next = NULL;
-	load_again(w);
 	if (hetpart_wisdom_create(&next, w->kind, NULL) != HETPART_OK)
 		return;
 	for (size_t i = 0; i < w->p; i++) {
