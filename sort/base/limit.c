@@ -302,7 +302,7 @@ static void offer_of_group(search *s, const group *g, const char *kind, const ch
 {
 	enum { NO_LIMIT_BITS = 60 }; /* version 1 writes "no limit" as a number near 2^63 */
 	const uint64_t bytes = group_number(g, file, key, UINT64_MAX);
-	if (bytes >> NO_LIMIT_BITS == 0) /* reading what is in use takes time */
+	if (bytes >> NO_LIMIT_BITS == 0) /* else do not read the bytes in use, which takes time */
 		offer_of_node(s, kind, g->name, bytes, used_bytes(g));
 }
 

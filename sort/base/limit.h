@@ -40,12 +40,12 @@ typedef struct memory_limit {
 	char text[LIMIT_TEXT_BYTES]; /* which limit decided, and how it comes to these bytes */
 } memory_limit;
 
-/* memory_limit_find - find the smallest of these limits: the wish; what is left in each control
- * group of the process; of the machine's memory; of the process's RLIMIT_AS and RLIMIT_DATA. A wish
- * counts in full. Without one, LIMIT_PARTS of LIMIT_OF_PARTS of the others count. Ranks share a
- * limit evenly: process_ranks a limit of the process, node_ranks any other. A percentage is one of
- * the smallest of the machine's memory and the limits of its control groups, in use or not;
- * ST_REFUSED if neither can be found. */
+/* memory_limit_find - find the smallest of these limits: the wish, and the free part of each
+ * control group of the process, of the machine's memory, and of the process's RLIMIT_AS and
+ * RLIMIT_DATA. A wish counts in full. Without one, LIMIT_PARTS of LIMIT_OF_PARTS of the others
+ * count. Ranks share a limit evenly: process_ranks a limit of the process, node_ranks any other. A
+ * percentage refers to the smallest of the machine's memory and the limits of its control groups,
+ * in use or not; ST_REFUSED if neither can be found. */
 status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e);
 
 /* The tightest quota of processor time, of the process's control group and those above it. A group

@@ -49,8 +49,8 @@ void numa_turns(const uint64_t *weight, size_t nodes, unsigned workers, int64_t 
 	}
 }
 
-/* Copy the name of the only node with processors; "" if there are several, or the system names
- * none. Return whether there are several. */
+/* Copy the name of the only node with processors; "" if the system names several or none. Return
+ * whether it names several. */
 static bool find_only_node(char text[NUMA_TEXT_BYTES])
 {
 	sysfile_text("", "/sys/devices/system/node/has_cpu", "", text, NUMA_TEXT_BYTES);
@@ -180,7 +180,7 @@ static size_t name_nodes(numa *n, char text[NUMA_TEXT_BYTES])
 	return found;
 }
 
-/* Which worker goes where, if they are several, and the nodes, too. */
+/* Plan the nodes of workers, if a rank has several of both. */
 static bool plan_workers(numa *n, size_t nodes, unsigned threads)
 {
 	free(n->turn);

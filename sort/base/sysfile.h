@@ -19,7 +19,7 @@ bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, 
 bool sysfile_number(const char *root, const char *path, const char *key, uint64_t *v);
 
 /* sysfile_text - copy the text after key in the first such line, cut at `bytes` and at the first
- * character that is not printable ASCII; "" if there is none. */
+ * character that is not printable ASCII; "" without such a line. */
 void sysfile_text(const char *root, const char *path, const char *key, char *text, size_t bytes);
 
 #endif

@@ -8,12 +8,12 @@
  *   merges       Runs are sorted while the input is read. They stay in memory, and the write
  *                sends, merges and writes them.
  *   spills       The same, but runs go to disk. The write reads them back.
- *   spreads      Records are sent while they are read. Runs of what arrives go to disk.
+ *   spreads      Records are sent while they are read. Runs of received records go to disk.
  *   sorts last   Records are divided by destination (SPLIT), sent (RECEIVE), sorted (SORT), and
  *                then written.
  *
  * So READ has the cost of reading, and of sorting unless a rank sorts last; WRITE has the cost of
- * sending, merging and writing, of what is not done before. To move work to another stage, change
+ * sending, merging and writing, unless it is done before. To move work to another stage, change
  * its row: sorting on demand in memory is STAGE_WRITE in the first column of ORDER. The functions
  * that compare ranks (job_time_before_s and job_time_after_s) read the same row.
  *
@@ -24,7 +24,7 @@
  *             both. The disk is one for all stages after READ: it writes back while records are
  *             divided, sent and sorted, and WRITE takes the rest of its time.
  *   link      It carries records while they are received, or while they are written. WRITE takes
- *             what the link needs beyond that.
+ *             the rest of the time of the link.
  *
  * CHECK reads the output again. SPLIT also has the lookups in runs on disk, during which no other
  * work is done. */
@@ -89,7 +89,7 @@ typedef enum work {
 	ORDER,   /* make entries and sort them */
 	SPILL,   /* gather runs and write them to disk */
 	DIVIDE,  /* put keys into buckets, and find the rank of each record that is sent unsorted */
-	SEND,    /* gather what leaves the rank and hand it over */
+	SEND,    /* gather records that leave the rank and hand them over */
 	PLACE,   /* copy records from blocks to the place where they are sorted */
 	RECALL,  /* read runs from disk; of several ranks, merge them before they are sent */
 	COLLECT, /* wait for records that are gathered from all over the memory */
@@ -99,7 +99,7 @@ typedef enum work {
 
 typedef enum way { MERGES, SPILLS, SPREADS, SORTS_LAST, WAYS } way;
 
-/* STAGE_NONE: there is no such work. */
+/* STAGE_NONE: no such work. */
 static const stage_kind stage_of[WORKS][WAYS] = {
 	/* merges, spills, spreads, sorts last */
 	[TAKE] = { STAGE_READ, STAGE_READ, STAGE_READ, STAGE_READ },

@@ -23,7 +23,7 @@ enum {
 
 static const double ENOUGH_S = 0.01;
 
-/* Rates that differ by less are those of equal links. */
+/* Links whose rates differ by less are treated as equal. */
 static const double ALIKE = 1.15;
 
 /* The ranks that a rank sends to and receives from; -1: none. */

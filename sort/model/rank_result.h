@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The phases of a job, and what a rank reports of its part in them. */
+/* The phases of a job, and the report of a rank on its part in them. */
 #ifndef HETSORT_MODEL_RANK_RESULT_H
 #define HETSORT_MODEL_RANK_RESULT_H
 

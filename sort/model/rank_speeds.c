@@ -15,7 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Of the at most 0.2 s that calibrating may take; the rest goes into making the sample. */
+/* Calibrating takes at most 0.2 s; the rest of it is for making the sample. */
 static const double CALIBRATE_S = 0.17;
 
 void rank_speeds_free(rank_env *env, rank_speeds *g)
@@ -84,8 +84,8 @@ static size_t count_alike(const rank_speeds *g, size_t first)
 	return n;
 }
 
-/* Return the processors of each of n ranks that are alike: they share those of their place, and
- * none uses more than it has threads. */
+/* Return the processors of each of n ranks that are alike: they share the processors of their
+ * place, and none uses more than it has threads. */
 static double cpus_each(const settings *o, const placement *at, size_t n)
 {
 	const double cpus = (at->count ? at->count : 1) / (double)n;
@@ -111,7 +111,7 @@ static void note_one_processor(rank_env *env, const rank_speeds *g)
 
 /* ----------------------------------------------------------------------------------- measuring */
 
-/* All ranks measure themselves, at the same time. */
+/* Measure this rank; all ranks do so at the same time. */
 static status calibrate(rank_env *env, unsigned threads, rates *rate, allowance *had)
 {
 	calibration *c = NULL;
@@ -213,7 +213,7 @@ static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, 
 	return rc;
 }
 
-/* At rank 0. */
+/* Find the speeds and rates at rank 0, once all ranks are gathered. */
 static status find_speeds(rank_env *env, rank_speeds *g, share_plan *s)
 {
 	const settings *o = env->o;
@@ -295,7 +295,7 @@ status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
 
 /* ----------------------------------------------------------------------------------- emulation */
 
-/* By the planner library [S2], at rank 0. */
+/* Find the numbers of virtual ranks by the planner library [S2], at rank 0. */
 static status plan_counts(emulation *m, const settings *o, const speeds_want *w, err *e)
 {
 	/* for the best number: more ranks fit better, but each costs windows and messages */

@@ -127,7 +127,7 @@ enum { MOST_DIGITS = 18 }; /* that fit an uint64_t */
 
 typedef struct number {
 	uint64_t value;
-	size_t digits; /* 0: there is none */
+	size_t digits; /* 0: no number */
 	bool padded;   /* with zeros */
 } number;
 

@@ -98,7 +98,7 @@ static void make_folders(char *path)
 
 /* ---------------------------------------------------------------------------------- the file */
 
-/* Use what was found if it is of this kind and young enough; otherwise free it and note why. */
+/* Use the wisdom found if it is of this kind and young enough; otherwise free it and note why. */
 static void judge(wisdom *w, hetpart_wisdom *found, err *note)
 {
 	const uint64_t now = (uint64_t)time(NULL), then = hetpart_wisdom_time(found);

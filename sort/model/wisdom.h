@@ -31,7 +31,7 @@ typedef struct run_times {
  * '.' and '_'. */
 void wisdom_name(char *s);
 
-/* wisdom_path - find the file; false: there is no place for one. */
+/* wisdom_path - find the file; false: no place for one. */
 bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES]);
 
 /* wisdom_open - load the file for runs of this kind: these records and this strategy, with any
