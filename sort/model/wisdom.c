@@ -32,7 +32,7 @@ struct wisdom {
 	bool keep;                    /* may be saved there */
 	hetpart_wisdom *w;
 	size_t p;
-	wisdom_rank *rank;          /* [p] of this job */
+	wisdom_rank *rank;          /* [p] of this job; all arrays are in its memory */
 	const wisdom_rank **order;  /* [p] those that are alike side by side */
 	hetpart_cost **cost[PARTS]; /* [p] of rank[]; in this order, the same ones side by side */
 };
@@ -304,13 +304,6 @@ static int by_known_key(const void *a, const void *b)
 	return compare_keys(((const known_rank *)a)->key, ((const known_rank *)b)->key);
 }
 
-static void known_ranks_free(known_ranks *k)
-{
-	for (size_t i = 0; i < k->n; i++)
-		hetpart_cost_free(k->at[i].cost);
-	free(k->at);
-}
-
 static hetpart_status find_known(wisdom *w, run_part of, known_ranks *k)
 {
 	const size_t len = strlen(part_names[of]);
@@ -399,27 +392,21 @@ static void forget_costs(wisdom *w, run_part of)
 
 static void free_ranks(wisdom *w)
 {
-	for (int k = 0; k < PARTS; k++) {
+	for (int k = 0; k < PARTS; k++)
 		forget_costs(w, (run_part)k);
-		free(w->cost[k]);
-	}
 	free(w->rank);
-	free(w->order);
 	w->p = 0;
 }
 
 status wisdom_set_ranks(wisdom *w, const wisdom_rank *rank, size_t p, err *e)
 {
-	bool enough = true;
 	free_ranks(w);
-	w->rank = calloc(p, sizeof *w->rank);
-	w->order = calloc(p, sizeof *w->order);
-	for (int k = 0; k < PARTS; k++) {
-		w->cost[k] = calloc(p, sizeof *w->cost[k]);
-		enough = enough && w->cost[k];
-	}
-	if (!w->rank || !w->order || !enough)
+	w->rank = calloc(p, sizeof *w->rank + sizeof *w->order + PARTS * sizeof *w->cost[0]);
+	if (!w->rank)
 		return err_set(e, ST_RESOURCE, "no memory for the names of %zu ranks", p);
+	w->order = (void *)(w->rank + p);
+	w->cost[PART_BEFORE] = (void *)(w->order + p);
+	w->cost[PART_AFTER] = w->cost[PART_BEFORE] + p;
 	w->p = p;
 	for (size_t i = 0; i < p; i++) {
 		w->rank[i] = rank[i];
@@ -470,7 +457,9 @@ status wisdom_costs(wisdom *w, run_part of, uint64_t n, const hetpart_cost *cons
 		st = find_costs(w, of, &k, n, &he);
 		*out = st == HETPART_OK ? (const hetpart_cost *const *)w->cost[of] : NULL;
 	}
-	known_ranks_free(&k);
+	for (size_t i = 0; i < k.n; i++)
+		hetpart_cost_free(k.at[i].cost);
+	free(k.at);
 	if (st == HETPART_EINVAL || st == HETPART_ERANGE) /* times that give no valid cost */
 		return ST_OK;
 	return shares_status(st, &he, e);
