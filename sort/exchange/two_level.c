@@ -55,11 +55,11 @@ typedef struct planning {
 	mem *m;
 	const two_level_query *q;
 	err *e;
-	cell *cell, *cells;       /* [size] of this rank, and of the sources of its records */
-	step_counts *said, *told; /* [size] sent and received, in the memory of cell and cells */
-	uint64_t *word, *heard;   /* [size] */
-	int *group;               /* [size] of each rank */
-	int *member; /* [size] that gets what this rank has for that one; -1: nothing */
+	cell *cell, *cells;        /* [size] of this rank, and of the sources of its records */
+	step_counts *sends, *gets; /* [size] sent and received, in the memory of cell and cells */
+	uint64_t *word, *heard;    /* [size] */
+	int *group;                /* [size] of each rank */
+	int *member;               /* [size] first gets the records for a rank; -1: none */
 } planning;
 
 _Static_assert(sizeof(cell) == sizeof(step_counts), "they share their memory");
@@ -74,8 +74,8 @@ static status allocate(planning *g)
 	if (!g->cell)
 		return ST_RESOURCE;
 	g->cells = g->cell + p;
-	g->said = (void *)g->cell;
-	g->told = (void *)g->cells;
+	g->sends = (void *)g->cell;
+	g->gets = (void *)g->cells;
 	g->word = (void *)(g->cells + p);
 	g->heard = g->word + p;
 	g->group = (void *)(g->heard + p);
@@ -161,8 +161,8 @@ static status make_flow(const planning *g, bool second, peer_flow *f)
 	uint64_t *send = g->word, *recv = g->heard;
 	size_t n = 0;
 	for (int i = 0; i < c->size; i++) {
-		send[i] = second ? g->told[i].next : g->said[i].now;
-		recv[i] = second ? g->said[i].next : g->told[i].now;
+		send[i] = second ? g->gets[i].next : g->sends[i].now;
+		recv[i] = second ? g->sends[i].next : g->gets[i].now;
 		n += send[i] || recv[i] || i == c->rank;
 	}
 	f->send = mem_array(g->m, n, 2 * sizeof *f->send + sizeof *f->rank, "peers", g->e);
@@ -218,12 +218,12 @@ static status send_steps(planning *g, two_level *t)
 			g->heard[member_for(g, c->rank, &g->cells[i])] += g->cells[i].count;
 	}
 	for (int i = 0; i < c->size; i++) /* cells are not used any more */
-		g->said[i] = (step_counts){ g->word[i], g->heard[i] };
-	status rc = comm_alltoall(c, g->said, g->told, sizeof *g->said);
+		g->sends[i] = (step_counts){ g->word[i], g->heard[i] };
+	status rc = comm_alltoall(c, g->sends, g->gets, sizeof *g->sends);
 	for (int i = 0; rc == ST_OK && i < c->size; i++) {
-		sound &= !__builtin_add_overflow(now, g->told[i].now, &now);
-		sound &= !__builtin_add_overflow(next, g->told[i].next, &next);
-		sound &= g->told[i].next == 0 || g->group[i] == g->group[c->rank];
+		sound &= !__builtin_add_overflow(now, g->gets[i].now, &now);
+		sound &= !__builtin_add_overflow(next, g->gets[i].next, &next);
+		sound &= g->gets[i].next == 0 || g->group[i] == g->group[c->rank];
 	}
 	t->recs = now;
 	if (rc == ST_OK)

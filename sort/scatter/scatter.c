@@ -256,8 +256,8 @@ static status receiver_drain(receiver *b)
 
 /* ------------------------------------------------------------------------------ planned shares */
 
-/* Send the other ranks their shares, then read the share of rank 0. The sum is that of the whole
- * input. */
+/* Send the other ranks their shares, then read the share of rank 0. out->sum is the checksum of the
+ * whole input. */
 static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const run_formation_plan *p = k->p;

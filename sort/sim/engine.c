@@ -356,7 +356,7 @@ static double least_left(const host *h)
 	return least_s;
 }
 
-/* Account for what the threads of the host have computed until now. */
+/* Account for the work of the host's threads until now. */
 static void advance(host *h)
 {
 	const unsigned n = computing(h);

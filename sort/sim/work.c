@@ -316,7 +316,7 @@ WRAPPED(numa *, numa_open, bool to_explain)
 }
 
 /* The limit is not scaled, because most of a rank's other memory does not grow with the records.
- * The report shows when the memory that the records stand for exceeds that of a host. */
+ * The report shows when the memory that the records stand for exceeds the memory of a host. */
 WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l, err *e)
 {
 	if (!actor_self())

@@ -23,7 +23,7 @@
 
 enum { RANKS = 4, REC = 100, SMALL = 100000, LARGE = 700000, MOST_WORDS = 24 };
 
-/* How one sampler draws: so many of each rank, from places that its seed gives. */
+/* A sampler draws this many records of each rank, from places that its seed gives. */
 typedef struct sampler {
 	uint64_t seed;
 	size_t samples;

@@ -36,7 +36,7 @@ ok "virtual ranks on simulated hosts sort" cmp -s out.dat wanted.dat
 sim '4 x' --source=root
 ok "one host reads, and hands on" cmp -s out.dat wanted.dat
 sim '3 x' --io=threads --direct=always
-ok "ways of input and output can be told, too" cmp -s out.dat wanted.dat
+ok "ways of input and output can be chosen, too" cmp -s out.dat wanted.dat
 for n in 0 1 2; do
   sim '5 x cores 2 disk 1G/s net 10G\n4 x speed 0.5' --exchange-threads=$n --memory=3M
   ok "$n threads that ask for messages miss none" cmp -s out.dat wanted.dat
@@ -93,7 +93,7 @@ ok "a slow processor takes longer to send and receive in collective calls" \
   less "$(awk -v a="$fast_calls" 'BEGIN { print 5 * a }')" "$(called_s)"
 ok "hetsim says where memory would not do" grep -q 'scaled' report
 sim '4 x net 10G mem 8M'
-ok "memory that is too small for what records stand for is told of" grep -q 'more than a host has' report
+ok "memory that is too small for the scaled records is reported" grep -q 'more than a host has' report
 
 # blocks, and what disks read and write at a time, are those of the records that are stood for
 hosts='4 x net 1G disk 500M/s\n4 x speed 0.5 cores 2'
@@ -111,7 +111,7 @@ sim '4 x speed 0.1 cores 1 disk 100M/s net 1000G'
 ok "runs are sorted while the disk reads" less "$(awk '$1 == "read" || $1 == "sort" { s += $2 } END { print s }' report)" 3
 scale=(-s 20000)
 sim '2 x net 1000G'
-ok "a record that stands for more than a block is told of" grep -q 'a smaller --scale' <<<"$(blocks)"
+ok "a record that stands for more than a block is reported" grep -q 'a smaller --scale' <<<"$(blocks)"
 scale=(-s 1000)
 
 # ---------------------------------------------------------------------------------- reports
@@ -160,7 +160,7 @@ is "so is a platform that is not there" "$rc/$out" "2/"
 if [ -e /dev/full ]; then
   printf '1 x\n' >platform
   "$BIN/hetsim" --xml platform >/dev/full 2>/dev/null && rc=0 || rc=$?
-  is "a full disk is told of" $rc 3
+  is "a full disk is reported" $rc 3
 fi
 
 # ------------------------------------------------------------------------------ what goes wrong

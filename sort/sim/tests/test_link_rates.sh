@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Links between simulated hosts: measured as they are, whoever stands beside whom, and weighed, so that planned shares
+# Links between simulated hosts: measured as they are, in any order of hosts, and weighed, so that planned shares
 # are as good as equal ones where links bind, and as good as ever where they do not.
 . "$ROOT/scripts/tap.sh"
 case ${SANITIZER:-coverage} in coverage) ;; *) skip_all "sanitizers do not follow coroutines" ;; esac
@@ -28,9 +28,9 @@ sim "${fast}${slow}${fast}${fast}${fast}${fast}" --links auto
 is "a slow link is not its neighbours'" "$(links)" "fast slow fast fast fast fast"
 sim "${fast}${slow}${fast}${slow}${fast}${slow}${fast}${slow}" --links auto
 is "nor are fast links between slow ones slow" "$(links)" "fast slow fast slow fast slow fast slow"
-# the first two meet each other; h4, the seventh by name, meets slow ones alone, until it meets one of these
+# the first two meet each other; h4, the seventh by name, meets only slow ones, until it meets one of these
 sim "${fast}${fast}${slow}${slow}${fast}${slow}${slow}${slow}${slow}${slow}${slow}${slow}" --links auto
-is "nor is one that meets slow ones alone at first" "$(links)" \
+is "nor is one that meets only slow ones at first" "$(links)" \
   "fast fast slow slow fast slow slow slow slow slow slow slow"
 
 # --------------------------------------------------------------------------------------- shares
