@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the programs that inject faults share: numbers from a seed, a child with a time limit, and
- * what it leaves behind. */
+/* Shared by the programs that inject faults: numbers from a seed, a child with a time limit, and
+ * the files that it leaves. */
 #ifndef HETSORT_TESTING_TESTS_FAULT_HELP_H
 #define HETSORT_TESTING_TESTS_FAULT_HELP_H
 
@@ -47,8 +47,7 @@ static ending await_child(pid_t pid)
 	return o;
 }
 
-/* What stands in dir beside what begins with "in", "spill" and "work"; it is removed, the name of
- * one of them is left in name. */
+/* Remove all files of dir except inputs, "spill" and "work", and copy the name of one to name. */
 static void take_litter(const char *dir, char name[64])
 {
 	DIR *d = opendir(dir);

@@ -5,7 +5,7 @@
  * it, the message names what failed, nothing hangs. A sort that survives writes the right output.
  * One that keeps runs is resumed after each failure, and has to succeed. Built with failpoints.
  *   fault_walk full N [SEED]   everything, then pairs of faults at random places, until N struck
- *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    the pairs alone
+ *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    only the pairs
  *   fault_walk allocs          each allocation, and nothing else */
 #include "testing/failpoint.h"
 #include "testing/test_sizes.h"
@@ -276,7 +276,7 @@ typedef struct fault {
 	const char *before, *after; /* of the number */
 	unsigned codes;
 	bool aborts;     /* ranks cannot agree any more: what waits for its name may stay */
-	unsigned stride; /* of all that there are, one in up to so many is tried */
+	unsigned stride; /* one in up to this many of all is tried */
 } fault;
 
 #define CODE(n) (1U << (n))
@@ -496,8 +496,8 @@ static void try_pairs(tally *y, uint64_t wanted)
 
 typedef struct route {
 	bool walk;
-	size_t kinds;    /* of faults, the first so many */
-	uint64_t wanted; /* so many faults are to strike; 0: as many as there are */
+	size_t kinds;    /* of faults, counted from the first */
+	uint64_t wanted; /* faults that must strike; 0: no limit */
 } route;
 
 /* Worker i of WORKERS, in a directory of its own: most of the time a sort waits. */

@@ -77,7 +77,7 @@ done
 HETSORT_FAIL=nonsense run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -o out in
 is "a plan that cannot be read: exit code" "$rc" 2
 
-# What MPI itself tells as an error, on one rank alone. The preloaded library and the sanitizers want the same calls.
+# Errors that MPI itself reports, on only one rank. The preloaded library and the sanitizers want the same calls.
 [ "${SANITIZER:-coverage}" = coverage ] || done_testing
 refused() { # refused CALL:N@rankR WORDS ARGUMENT... - by MPI
   local plan=$1 words=$2; shift 2

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How many descriptors this process has open: the same before and after what leaves none behind. */
+/* The number of descriptors that this process has open, to find those that a call leaves open. */
 #ifndef HETSORT_TESTING_TESTS_OPEN_FILES_H
 #define HETSORT_TESTING_TESTS_OPEN_FILES_H
 

@@ -106,11 +106,11 @@ is "--no-fsync syncs nothing" "$rc" 0
 rm out
 cp in grown
 HETSORT_SHIM_FILE=grown shim resize=4000000 "$hetsort" -o out grown
-is "input cut short meanwhile" "$rc/$(left_over)" "3/"
+is "input cut short during the sort" "$rc/$(left_over)" "3/"
 cp in grown
 HETSORT_SHIM_FILE=grown shim resize=16000000 "$hetsort" -o out grown
-is "input grown meanwhile" "$rc/$(left_over)" "3/"
-ok "input grown meanwhile: message" grep -q "'grown' changed while it was being read" <<<"$err"
+is "input grown during the sort" "$rc/$(left_over)" "3/"
+ok "input grown during the sort: message" grep -q "'grown' changed while it was being read" <<<"$err"
 
 # a folder that cannot be synced: before names are given all is as ever, after it the output is complete
 fails fsync:2+=EIO 3 "cannot sync the directory of 'out': Input/output error" -o out
