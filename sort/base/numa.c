@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hwloc knows the machine and binds. Loading its description of the machine makes a short sort
- * longer, so hwloc is asked only if the system names several nodes. If the system names none (no
- * /sys), hwloc could not find any either, and would complain on standard error. */
+/* hwloc knows the machine and binds. Loading its description makes a short sort longer, so use
+ * hwloc only if the system names several nodes. If the system names none (no /sys), hwloc could not
+ * find any either, and would complain on standard error. */
 #include "numa.h"
 #include "minmax.h"
 #include "pool.h"
@@ -63,41 +63,37 @@ static bool find_only_node(char text[NUMA_TEXT_BYTES])
 #ifdef HAVE_HWLOC
 
 struct numa {
-	char only[NUMA_TEXT_BYTES]; /* node; "": those that follow */
+	char only[NUMA_TEXT_BYTES]; /* the only node; "": several, or unknown */
 	hwloc_topology_t topology;  /* NULL: not known */
-	bool of_this_machine;
-	size_t nodes;        /* with processors that the rank may use */
-	size_t room;         /* entries of the arrays */
-	hwloc_bitmap_t *set; /* [nodes] these processors, */
-	uint32_t *number;    /* the number of the node, */
-	uint32_t *cpus;      /* how many there are, */
-	uint64_t *weight;    /* and how much of it is for the rank */
-	int64_t *credit;
-	hwloc_bitmap_t mine; /* processors of all nodes of the rank */
-	uint32_t *turn;      /* [workers] the node of each */
-	unsigned workers;    /* 0: they stay where the rank is */
+	size_t nodes;               /* with processors that the rank may use */
+	size_t room;                /* entries of the arrays */
+	hwloc_bitmap_t *set;        /* [nodes] usable processors; all arrays are in its memory */
+	uint64_t *weight;           /* the part for the rank */
+	int64_t *credit;            /* for numa_turns */
+	uint32_t *number;           /* of the node */
+	uint32_t *cpus;             /* number of usable processors */
+	hwloc_bitmap_t mine;        /* processors of all nodes of the rank */
+	uint32_t *turn;             /* [workers] the node of each */
+	unsigned workers;           /* 0: they stay where the rank is */
 };
-
-/* A description that hwloc is to take for the machine. */
-static bool is_described(void)
-{
-	return getenv("HWLOC_SYNTHETIC") || getenv("HWLOC_XMLFILE");
-}
 
 static bool alloc_nodes(numa *n, size_t most)
 {
-	n->set = calloc(most, sizeof *n->set);
-	n->room = n->set ? most : 0;
-	n->number = calloc(most, sizeof *n->number);
-	n->cpus = calloc(most, sizeof *n->cpus);
-	n->weight = calloc(most, sizeof *n->weight);
-	n->credit = calloc(most, sizeof *n->credit);
+	n->set = calloc(most, sizeof *n->set + sizeof *n->weight + sizeof *n->credit +
+				      sizeof *n->number + sizeof *n->cpus);
 	n->mine = hwloc_bitmap_alloc();
-	return n->set && n->number && n->cpus && n->weight && n->credit && n->mine;
+	if (!n->set || !n->mine)
+		return false;
+	n->room = most;
+	n->weight = (void *)(n->set + most);
+	n->credit = (void *)(n->weight + most);
+	n->number = (void *)(n->credit + most);
+	n->cpus = n->number + most;
+	return true;
 }
 
-/* Each processor counts for the first node that it is near to: some have more than one kind of
- * memory. `left` is what the thread may use. */
+/* Count each of the usable processors `left` for the first node that it is near to: a processor may
+ * be near to several kinds of memory. */
 static bool add_nodes(numa *n, hwloc_bitmap_t left)
 {
 	for (hwloc_obj_t o = NULL;
@@ -116,7 +112,8 @@ static bool add_nodes(numa *n, hwloc_bitmap_t left)
 	return true;
 }
 
-static bool find_nodes(numa *n)
+/* Find nodes of this machine, or of another one for --explain. */
+static bool find_nodes(numa *n, bool to_explain)
 {
 	if (hwloc_topology_init(&n->topology) != 0) {
 		n->topology = NULL;
@@ -124,7 +121,8 @@ static bool find_nodes(numa *n)
 	}
 	if (hwloc_topology_load(n->topology) != 0)
 		return false;
-	n->of_this_machine = hwloc_topology_is_thissystem(n->topology) == 1;
+	if (hwloc_topology_is_thissystem(n->topology) != 1 && !to_explain)
+		return false;
 	const int most = hwloc_get_nbobjs_by_type(n->topology, HWLOC_OBJ_NUMANODE);
 	const hwloc_bitmap_t may = hwloc_bitmap_alloc();
 	const bool found = most > 0 && may && alloc_nodes(n, (size_t)most) &&
@@ -139,8 +137,8 @@ numa *numa_open(bool to_explain)
 	numa *n = calloc(1, sizeof *n);
 	if (!n)
 		return NULL;
-	if ((is_described() || find_only_node(n->only)) &&
-	    (!find_nodes(n) || (!n->of_this_machine && !to_explain)))
+	const bool described = getenv("HWLOC_SYNTHETIC") || getenv("HWLOC_XMLFILE");
+	if ((described || find_only_node(n->only)) && !find_nodes(n, to_explain))
 		n->nodes = 0;
 	return n;
 }
@@ -154,17 +152,13 @@ void numa_close(numa *n)
 		hwloc_bitmap_free(n->set[i]);
 	hwloc_bitmap_free(n->mine);
 	free(n->set);
-	free(n->number);
-	free(n->cpus);
-	free(n->weight);
-	free(n->credit);
 	free(n->turn);
 	if (n->topology)
 		hwloc_topology_destroy(n->topology);
 	free(n);
 }
 
-/* The nodes on which the rank is to run; how many. */
+/* Write the nodes of the rank to text, and set its processors. Return the number of nodes. */
 static size_t name_nodes(numa *n, char text[NUMA_TEXT_BYTES])
 {
 	size_t found = 0;
@@ -218,7 +212,7 @@ static void bind_worker(void *numa_, unsigned worker)
 	(void)hwloc_set_cpubind(n->topology, set, HWLOC_CPUBIND_THREAD);
 }
 
-/* Where the rank keeps all nodes this shows whether threads can be bound. */
+/* Bind the rank first, even to all of its nodes: this shows whether threads can be bound. */
 bool numa_bind(numa *n)
 {
 	if (hwloc_set_cpubind(n->topology, n->mine, HWLOC_CPUBIND_THREAD) != 0)
