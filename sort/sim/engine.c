@@ -37,10 +37,8 @@ struct actor {
 	uint64_t turn;    /* wakes of earlier waits are void */
 	uint64_t seen;    /* of the host's news */
 	const void *for_; /* the queue in which it waits */
-	actor *joiner, *next;
+	actor *next;
 };
-
-static const platform none;
 
 static struct {
 	const platform *p;
@@ -53,7 +51,7 @@ static struct {
 	bool acted;       /* a thread did more than look in the present event */
 	actor *spare;     /* actors that have ended, for new ones */
 	actor *queue[1 << QUEUE_BITS];
-} sim = { .p = &none };
+} sim = { .p = &(const platform){ .hosts = 0 } };
 
 /* One for each thread: real threads of the process ask, too. */
 static _Thread_local actor *self;
@@ -146,8 +144,7 @@ static void live(void)
 	a->looking = false;
 	a->h->actors--;
 	sim.actors--;
-	if (a->joiner)
-		actor_wake(a->joiner, sim.now_s);
+	actor_wake_one(a); /* the actor that joins it */
 	leave(a);
 }
 
@@ -274,10 +271,8 @@ actor *actor_start(host *h, void *(*fn)(void *), void *arg)
 void *actor_join(actor *a)
 {
 	actor_pay();
-	while (!a->ended) {
-		a->joiner = self;
-		actor_wait(INFINITY);
-	}
+	while (!a->ended)
+		actor_wait_for(a, INFINITY);
 	void *result = a->result;
 	a->next = sim.spare;
 	sim.spare = a;

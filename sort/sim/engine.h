@@ -47,8 +47,7 @@ host *engine_here(void);
 /* engine_now_s - return the time of the current actor, or of the event. */
 double engine_now_s(void);
 
-/* engine_at - call fn(arg) at this time; no actor runs during the call. events.h has events that
- * come in order. */
+/* engine_at - call fn(arg) at this time; no actor runs during the call. */
 void engine_at(double at_s, event_fn *fn, void *arg);
 
 /* engine_next_change_s - return when the platform changes next, for an event that waits for a link

@@ -29,8 +29,6 @@ static bool before(const event *a, const event *b)
 	return a->at_s < b->at_s || (a->at_s == b->at_s && a->number < b->number);
 }
 
-/* -------------------------------------------------------------------------------------- heap */
-
 static void heap_put(event e)
 {
 	if (all.n == all.room)
@@ -56,8 +54,6 @@ static void heap_replace(event e)
 	}
 	all.heap[i] = e;
 }
-
-/* ------------------------------------------------------------------------------------- lanes */
 
 /* Mark an entry of the heap that stands for a lane, at the place of its first event. */
 static void stand_in(void *lane_)
@@ -88,8 +84,6 @@ void events_add_in(lane *l, double at_s, void *arg)
 	if (l->n == 1)
 		heap_put(standing_in(l));
 }
-
-/* ------------------------------------------------------------------------------------ events */
 
 void events_add(event e, double now_s)
 {

@@ -21,9 +21,6 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-static const double CALIBRATE_S = 1;
-enum { STREAMS = 16 }; /* of the merge that is measured */
-
 static struct {
 	platform p;
 	const char *platform, *report;
@@ -89,8 +86,7 @@ static void write_hosts(FILE *f, double makespan_s)
 	write_use(f, "most", most);
 }
 
-/* Equal simulations have equal reports. A job that was refused has a sentence only, one that failed
- * has no tables. */
+/* The report of a refused job has only one sentence; the report of a failed one has no tables. */
 static void write_text(FILE *f)
 {
 	const double makespan_s = makespan(), records = (double)sim.records * sim.scale;
@@ -307,13 +303,14 @@ static status parse_options(int argc, char **argv, err *e)
 
 static status calibrate(err *e)
 {
+	enum { SECONDS = 1, STREAMS = 16 }; /* the streams of the merge that is measured */
 	mem m = { 0 };
 	calibration *c;
 	double cpus;
 	const layout l = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES);
 	const status rc = calibrate_open(&c, &m, &l, 1, STREAMS, UINT64_MAX, e);
 	if (rc == ST_OK) {
-		const rates r = calibrate_run(c, CALIBRATE_S, &cpus);
+		const rates r = calibrate_run(c, SECONDS, &cpus);
 		printf("rates sort %.6fns merge %.6fns copy %.6fns\n", 1e9 * r.sort_s,
 		       1e9 * r.merge_s, 1e9 * r.copy_s);
 	}

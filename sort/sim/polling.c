@@ -27,8 +27,7 @@ typedef struct poller {
 } poller;
 
 static struct {
-	poller *of; /* [ranks]; NULL: every message is tested */
-	uint64_t *sets;
+	poller *of; /* [ranks], then their sets; NULL: every message is tested */
 	size_t words;
 	double test_s;
 } poll;
@@ -38,16 +37,14 @@ status polling_open(int ranks, double test_s, err *e)
 	const size_t n = (size_t)ranks;
 	poll.words = rank_set_words(ranks);
 	poll.test_s = test_s;
-	poll.of = calloc(n, sizeof *poll.of);
-	poll.sets = calloc(n * NEWS_KINDS * poll.words, sizeof *poll.sets);
-	if (!poll.of || !poll.sets) {
-		polling_close();
+	poll.of = calloc(n, sizeof *poll.of + NEWS_KINDS * poll.words * sizeof(uint64_t));
+	if (!poll.of)
 		return err_set(e, ST_RESOURCE, "no memory for what %d ranks ask", ranks);
-	}
+	uint64_t *sets = (void *)(poll.of + n);
 	for (size_t i = 0; i < n; i++) {
 		poll.of[i].awaited = -1;
 		for (size_t k = 0; k < NEWS_KINDS; k++)
-			poll.of[i].side[k].due = poll.sets + (i * NEWS_KINDS + k) * poll.words;
+			poll.of[i].side[k].due = sets + (i * NEWS_KINDS + k) * poll.words;
 	}
 	return ST_OK;
 }
@@ -55,9 +52,7 @@ status polling_open(int ranks, double test_s, err *e)
 void polling_close(void)
 {
 	free(poll.of);
-	free(poll.sets);
 	poll.of = NULL;
-	poll.sets = NULL;
 }
 
 static poller *own(void)

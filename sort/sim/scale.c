@@ -56,6 +56,8 @@ const scale_windows *scale_last_windows(void)
 	return &scale.last;
 }
 
+static const double MOST = 0x1p62; /* of a scaled number */
+
 static uint64_t scaled(uint64_t n, double most)
 {
 	return (uint64_t)fmin((double)n * scale.all, most);
@@ -63,9 +65,8 @@ static uint64_t scaled(uint64_t n, double most)
 
 WRAPPED(uint64_t, exchange_setup_windows, const rank_env *env, uint64_t total, uint64_t limit_bytes)
 {
-	const double most = 0x1p62;
-	const uint64_t recs = scaled(total, most / env->o->lay.record_bytes);
-	const uint64_t bytes = __real_exchange_setup_windows(env, recs, scaled(limit_bytes, most));
+	const uint64_t recs = scaled(total, MOST / env->o->lay.record_bytes);
+	const uint64_t bytes = __real_exchange_setup_windows(env, recs, scaled(limit_bytes, MOST));
 	return (uint64_t)ceil((double)bytes / scale.all);
 }
 
@@ -79,9 +80,8 @@ WRAPPED(double, two_level_saves_s, const two_level_load *l)
 WRAPPED(windows, windows_divide, size_t budget_bytes, size_t record_bytes, int ranks,
 	uint64_t total)
 {
-	const double most = 0x1p62;
-	windows w = __real_windows_divide(scaled(budget_bytes, most), record_bytes, ranks,
-					  scaled(total, most));
+	windows w = __real_windows_divide(scaled(budget_bytes, MOST), record_bytes, ranks,
+					  scaled(total, MOST));
 	if (!actor_self())
 		return w;
 	scale.last = (scale_windows){ (unsigned)w.blocks, (double)(w.block_recs * record_bytes),

@@ -24,9 +24,8 @@
  *                                     it is sorted, merged or distributed
  *   kill@PHASE:R  stop@PHASE:R        SIGKILL, SIGSTOP when rank R reaches the phase
  *   delay@PHASE:R=SECONDS             rank R sleeps there
- *   differ@WHAT:R                     rank R differs from the others: version, protocol, order,
- *                                     sizes or layout (handshake.c), or threads: its MPI allows
- *                                     none
+ *   differ@WHAT:R                     rank R has another version, protocol, order, sizes or layout
+ *                                     (handshake.c); threads: its MPI allows none
  *
  * Allocations, files and threads have a point at each of our calls (failcalls.h). */
 #ifndef HETSORT_TESTING_FAILPOINT_H

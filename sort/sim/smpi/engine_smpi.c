@@ -18,7 +18,7 @@ struct actor {
 	bool ended, woken;
 	sg_sem_t sem; /* to wait for */
 	const void *for_;
-	actor *joiner, *next, *next_woken;
+	actor *next, *next_woken;
 };
 
 static struct {
@@ -88,18 +88,6 @@ bool actor_wait(double until_s)
 	return woken;
 }
 
-/* at_s is always now here: only naps have other times, and these are not woken. */
-void actor_wake(actor *a, double at_s)
-{
-	(void)at_s;
-	actor **at = &sim.woken;
-	a->woken = true;
-	a->next_woken = NULL;
-	while (*at)
-		at = &(*at)->next_woken;
-	*at = a;
-}
-
 static void live(int argc, char **argv)
 {
 	(void)argc;
@@ -108,8 +96,7 @@ static void live(int argc, char **argv)
 	a->result = a->fn(a->arg);
 	actor_pay();
 	a->ended = true;
-	if (a->joiner)
-		actor_wake(a->joiner, 0);
+	actor_wake_one(a); /* the actor that joins it */
 	release_woken();
 }
 
@@ -129,9 +116,8 @@ actor *actor_start(host *h, void *(*fn)(void *), void *arg)
 void *actor_join(actor *a)
 {
 	actor_pay();
-	a->joiner = actor_self();
 	while (!a->ended)
-		actor_wait(INFINITY);
+		actor_wait_for(a, INFINITY);
 	void *result = a->result;
 	sg_sem_destroy(a->sem);
 	free(a);
@@ -159,14 +145,19 @@ bool actor_wait_for(const void *what, double until_s)
 
 bool actor_wake_one(const void *what)
 {
-	for (actor **at = &sim.waiting; *at; at = &(*at)->next)
-		if ((*at)->for_ == what) {
-			actor *a = *at;
-			*at = a->next;
-			actor_wake(a, 0);
-			return true;
-		}
-	return false;
+	actor **at = &sim.waiting, **last = &sim.woken;
+	while (*at && (*at)->for_ != what)
+		at = &(*at)->next;
+	actor *a = *at;
+	if (!a)
+		return false;
+	*at = a->next;
+	while (*last)
+		last = &(*last)->next_woken;
+	*last = a;
+	a->woken = true;
+	a->next_woken = NULL;
+	return true;
 }
 
 /* ---------------------------------------------------------------------------- work and sleep */

@@ -200,28 +200,10 @@ WRAPPED(void, signals_watch, atomic_bool *stop, signals_tell *tell, signals_end 
 	(void)arg;
 }
 
-/* Sort by SCALE PLATFORM HETSORT-ARGUMENT... The name of hetsort takes the place of PLATFORM. */
-static status sort(platform *p, char **argument, int n, double *seconds, err *e)
-{
-	static char name[] = "hetsort";
-	const double scale = strtod(argument[0], NULL);
-	if (!(scale >= 1))
-		return err_set(e, ST_REFUSED, "the scale is a number from 1");
-	status rc = platform_load(p, argument[1], e);
-	if (rc == ST_OK)
-		rc = scale_open(p, scale, e);
-	if (rc != ST_OK)
-		return rc;
-	argument[1] = name;
-	const double start_s = engine_now_s();
-	rc = (status)hetsort_main(n - 1, argument + 1);
-	*seconds = fmax(engine_here()->disk_free_s, engine_now_s()) - start_s;
-	return rc;
-}
-
 /* smpirun finds it by its name. */
 __attribute__((visibility("default"))) int main(int argc, char **argv)
 {
+	static char name[] = "hetsort"; /* takes the place of PLATFORM */
 	platform p = { .hosts = 0 };
 	err e = { ST_OK, "" };
 	double mine_s = 0, all_s = 0;
@@ -229,7 +211,17 @@ __attribute__((visibility("default"))) int main(int argc, char **argv)
 	if (argc < 3 || MPI_Init(&argc, &argv) != MPI_SUCCESS ||
 	    MPI_Comm_rank(MPI_COMM_WORLD, &r) != MPI_SUCCESS)
 		return ST_REFUSED;
-	status rc = sort(&p, argv + 1, argc - 1, &mine_s, &e);
+	const double scale = strtod(argv[1], NULL);
+	status rc = scale >= 1 ? platform_load(&p, argv[2], &e)
+			       : err_set(&e, ST_REFUSED, "the scale is a number from 1");
+	if (rc == ST_OK)
+		rc = scale_open(&p, scale, &e);
+	if (rc == ST_OK) {
+		const double start_s = engine_now_s();
+		argv[2] = name;
+		rc = (status)hetsort_main(argc - 2, argv + 2);
+		mine_s = fmax(engine_here()->disk_free_s, engine_now_s()) - start_s;
+	}
 	if (e.code != ST_OK)
 		fprintf(stderr, "hetsmpi: %s\n", e.text);
 	if (MPI_Reduce(&mine_s, &all_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD) != MPI_SUCCESS)
