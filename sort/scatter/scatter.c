@@ -346,24 +346,8 @@ static status listen(counter *k, int to)
 	return comm_recv(k->d.env->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
 }
 
-static status answer(counter *k, int to)
-{
-	request *a = &k->a[to];
-	const uint64_t at = k->d.k->s->records - k->chunks.left;
-	if (a->word.value != MORE || k->d.failed != ST_OK)
-		k->chunks.left = 0; /* the sort fails: let all ranks end the phase */
-	const uint64_t n = hetpart_chunks_next(&k->chunks);
-	a->asked = false;
-	a->left = n == 0;
-	k->there -= a->left;
-	if (n)
-		a->t = (transfer){ .to = to, .at = at, .left = n, .slots = k->free[--k->frees] };
-	return a->word.value != NO_MORE ? send_word(k->d.env->c, n, to, TAG_COUNT, &k->waited_s)
-					: ST_OK;
-}
-
-/* Look whether a rank has sent a request, or a block of its chunk has arrived. After the last block
- * the rank may request again. */
+/* Look whether a block of a rank's chunk has arrived, or whether the rank has sent a request, which
+ * is answered with a new chunk. After the last block of a chunk the rank may request again. */
 static status attend(counter *k, int i, bool *any)
 {
 	comm *c = k->d.env->c;
@@ -392,7 +376,16 @@ static status attend(counter *k, int i, bool *any)
 	if (rc != ST_OK || !a->asked || k->frees == 0)
 		return rc;
 	*any = true;
-	return answer(k, i);
+	const uint64_t at = k->d.k->s->records - k->chunks.left;
+	if (a->word.value != MORE || k->d.failed != ST_OK)
+		k->chunks.left = 0; /* the sort fails: let all ranks end the phase */
+	const uint64_t n = hetpart_chunks_next(&k->chunks);
+	a->asked = false;
+	a->left = n == 0;
+	k->there -= a->left;
+	if (n)
+		*t = (transfer){ .to = i, .at = at, .left = n, .slots = k->free[--k->frees] };
+	return a->word.value != NO_MORE ? send_word(c, n, i, TAG_COUNT, &k->waited_s) : ST_OK;
 }
 
 /* Send the next block of the oldest chunk with a free slot. So a rank gets its chunk as soon as it
