@@ -130,18 +130,6 @@ static size_t draw_from_runs(const splitter_search *s, const range *cut, uint64_
 	return count;
 }
 
-/* Draw a record from each part of the records in memory. */
-static size_t draw_as_read(const splitter_search *s, unsigned char *to)
-{
-	uint64_t state = UINT64_C(0x68657473) + s->r->rank;
-	for (size_t i = 0; i < s->samples; i++, to += item_size(s)) {
-		const uint64_t at = sample_random_place(sorted_total(s->r), i, s->samples, &state);
-		const entry e = entry_make(record_at(s->as_read, at), &s->r->lay, at);
-		item_of((void *)to, &e, s->as_read);
-	}
-	return s->samples;
-}
-
 static size_t draw(const splitter_search *s, const range *cut, uint64_t width, unsigned char *to)
 {
 	if (width <= s->samples) { /* all records between the pivots */
@@ -150,8 +138,16 @@ static size_t draw(const splitter_search *s, const range *cut, uint64_t width, u
 				s->r->ops->item(s->r, at, (void *)to);
 		return (size_t)width;
 	}
-	if (s->round == 0 && s->as_read)
-		return draw_as_read(s, to);
+	if (s->round == 0 && s->as_read) { /* from each part of the records in memory */
+		uint64_t state = UINT64_C(0x68657473) + s->r->rank;
+		for (size_t i = 0; i < s->samples; i++, to += item_size(s)) {
+			const uint64_t at =
+				sample_random_place(sorted_total(s->r), i, s->samples, &state);
+			const entry e = entry_make(record_at(s->as_read, at), &s->r->lay, at);
+			item_of((void *)to, &e, s->as_read);
+		}
+		return s->samples;
+	}
 	if (s->round == 0 && s->r->ops->sample)
 		return s->r->ops->sample(s->r, s->samples, to);
 	if (s->r->count > 1)

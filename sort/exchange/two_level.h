@@ -23,8 +23,7 @@ typedef struct two_level {
 	bool pays; /* the same on all ranks; if false, the rest is undefined */
 	peer_flow step[2];
 	int most_peers; /* of any rank in any step */
-	size_t *first;  /* [peers + 1] peer i first gets the records for ranks first[i] to
-			 * first[i + 1] - 1 */
+	size_t *first;  /* [peers + 1] the first rank whose records peer i gets first */
 	uint64_t recs;  /* of this rank between the steps */
 } two_level;
 
