@@ -29,10 +29,10 @@ static status rank_speeds_alloc(rank_env *env, rank_speeds *g)
 	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	const size_t bytes = sizeof *g->placement + sizeof *g->had + sizeof *g->before +
 			     sizeof *g->after + sizeof *g->order;
-	*g = (rank_speeds){ .p = p };
-	g->placement = mem_array(&env->m, p, bytes, "speeds", &env->e);
+	*g = (rank_speeds){ .placement = mem_array(&env->m, p, bytes, "speeds", &env->e) };
 	if (!g->placement)
 		return ST_RESOURCE;
+	g->p = p;
 	g->had = (void *)(g->placement + p);
 	g->before = (void *)(g->had + p);
 	g->after = g->before + p;

@@ -17,6 +17,7 @@
 #include "exchange/block.h"
 
 #include <hetpart.h>
+#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -310,7 +311,9 @@ static status take_share(rank_env *env, const scatter_job *k, read_runs *out)
 
 /* ------------------------------------------------------------------------- on request: rank 0 */
 
-enum { MORE = 1, NO_MORE = 2 }; /* the words of a request */
+/* A request is the number of records that the rank has room for, or FAILED. After either 0 or
+ * FAILED the rank does not wait for an answer. */
+#define FAILED UINT64_MAX
 
 /* The state of another rank. */
 typedef struct request {
@@ -376,16 +379,20 @@ static status attend(counter *k, int i, bool *any)
 	if (rc != ST_OK || !a->asked || k->frees == 0)
 		return rc;
 	*any = true;
-	const uint64_t at = k->d.k->s->records - k->chunks.left;
-	if (a->word.value != MORE || k->d.failed != ST_OK)
+	const uint64_t at = k->d.k->s->records - k->chunks.left, room = a->word.value;
+	if (room == FAILED || k->d.failed != ST_OK)
 		k->chunks.left = 0; /* the sort fails: let all ranks end the phase */
-	const uint64_t n = hetpart_chunks_next(&k->chunks);
+	uint64_t n = room ? hetpart_chunks_next(&k->chunks) : 0;
+	if (n > room) { /* the rest is for the other ranks */
+		k->chunks.left += n - room;
+		n = room;
+	}
 	a->asked = false;
 	a->left = n == 0;
 	k->there -= a->left;
 	if (n)
 		*t = (transfer){ .to = i, .at = at, .left = n, .slots = k->free[--k->frees] };
-	return a->word.value != NO_MORE ? send_word(c, n, i, TAG_COUNT, &k->waited_s) : ST_OK;
+	return room == 0 || room == FAILED ? ST_OK : send_word(c, n, i, TAG_COUNT, &k->waited_s);
 }
 
 /* Send the next block of the oldest chunk with a free slot. So a rank gets its chunk as soon as it
@@ -449,6 +456,11 @@ static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = answer_all(&n);
+	if (rc == ST_OK && n.d.failed == ST_OK && n.chunks.left)
+		rc = err_set(&env->e, ST_RESOURCE,
+			     "the memory of the other ranks is full, but %" PRIu64
+			     " records are left; --scatter=dynamic cannot spill to disk",
+			     n.chunks.left);
 	rc = sender_close(&n.d, rc);
 	if (rc == ST_OK)
 		rc = read_runs_sort(p, &env->m, out, &env->e);
@@ -506,8 +518,9 @@ static status ask_for(rank_env *env, const scatter_job *k, read_runs *out)
 	for (bool more = true; rc == ST_OK && more;) {
 		comm_req r;
 		comm_word n = { 0, 0 }; /* records of the next chunk */
-		more = t.failed == ST_OK;
-		rc = send_word(c, more ? MORE : NO_MORE, 0, TAG_REQUEST, &t.waited_s);
+		const uint64_t room = t.failed == ST_OK ? read_runs_most(p, out) - out->n : FAILED;
+		more = room > 0 && room != FAILED;
+		rc = send_word(c, room, 0, TAG_REQUEST, &t.waited_s);
 		if (rc == ST_OK && more)
 			rc = comm_recv(c, &n, sizeof n, 0, TAG_COUNT, &r);
 		if (rc == ST_OK && more)

@@ -319,6 +319,14 @@ static bool may_grow(const read_runs_plan *p, const read_runs *d)
 	return d->room <= p->most_recs / 2;
 }
 
+uint64_t read_runs_most(const read_runs_plan *p, const read_runs *d)
+{
+	uint64_t room = d->room;
+	while (room > 0 && room <= p->most_recs / 2)
+		room *= 2;
+	return room;
+}
+
 /* Double the memory, and move the records into it. */
 status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {

@@ -76,6 +76,9 @@ status read_runs_take(void *record_stream, unsigned char *to, size_t n, size_t *
  * checksum. read_runs_add puts the keys of arrived records into buckets; read_runs_sort does so for
  * the rest after the last record. */
 status read_runs_room(const read_runs_plan *p, mem *m, size_t room, read_runs *out, err *e);
+
+/* read_runs_most - return how many records memory can hold after read_runs_grow. */
+uint64_t read_runs_most(const read_runs_plan *p, const read_runs *d);
 status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e);
 checksum read_runs_arrived(read_runs *d, size_t n);
 status read_runs_add(const read_runs_plan *p, mem *m, read_runs *d, err *e);

@@ -35,6 +35,15 @@ sim '4 x' --emulate=8 --speeds=1,1,1,1
 ok "virtual ranks on simulated hosts sort" cmp -s out.dat wanted.dat
 sim '4 x' --source=root
 ok "one host reads, and hands on" cmp -s out.dat wanted.dat
+# two slow hosts leave their records to the fast one, whose memory does not hold them all
+"$BIN/gensort" 100000 large.dat 2>/dev/null
+"$BIN/hetsort" -q --no-fsync -o large.sorted large.dat
+printf '4 x speed 1\nat 0 host 2 speed 0.02\nat 0 host 3 speed 0.02\n' >platform
+for memory in 10M 12M; do
+  run "$BIN/hetsim" platform -q -f --no-fsync --source root --scatter dynamic --memory $memory -o out.dat large.dat
+  is "on request, $memory for four ranks: a full rank takes no more" "$rc/$(cmp out.dat large.sorted 2>&1)" 0/
+done
+rm -f large.dat large.sorted
 sim '3 x' --io=threads --direct=always
 ok "ways of input and output can be chosen, too" cmp -s out.dat wanted.dat
 for n in 0 1 2; do

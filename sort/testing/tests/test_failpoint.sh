@@ -104,10 +104,14 @@ is "and it goes on when let" "$?/$(cmp -s out expected && echo same)" 0/same
 rm -f out
 
 for n in 1 2 3 4 5; do # in the plan rank 0 fails and the others wait for it
-  fails alloc:$n@rank0@inplan 4 "hetsort: rank 0, planning: no memory for " --ranks 5 --threads 1 --source root --speeds 1,3,3,2,1
+  what="no memory for "
+  [ $n -lt 4 ] || what="cannot plan the shares: no memory for "
+  fails alloc:$n@rank0@inplan 4 "hetsort: rank 0, planning: $what" --ranks 5 --threads 1 --source root --speeds 1,3,3,2,1
 done
 for n in 1 2 3 4 5; do # the others wait in a collective, and leave it with rank 1
-  fails alloc:$n@rank1@inplan 4 "hetsort: rank 1, planning: no memory for " --ranks 3 --strategy distribute
+  phase=planning
+  [ $n -lt 3 ] || phase=reading
+  fails alloc:$n@rank1@inplan 4 "hetsort: rank 1, $phase: no memory for " --ranks 3 --strategy distribute
 done
 for n in $(seq 30 40); do # one of them looks for the states in the workdir
   mkdir work
