@@ -338,8 +338,11 @@ status states_find(rank_env *env, const states_query *q, states *out)
 	rank_view *view = env_allgather(env, &mine, sizeof mine, "states", &rc);
 	if (view) { /* the leader of the group has read the directory */
 		const int64_t end = view[q->g->own].end;
-		rc = end < 0 || end > RESUME_MOST_RANKS || view[c->rank].end != mine.end
-			     ? err_set(&env->e, ST_PEER, "a rank sent an invalid number of states")
+		const bool changed = view[c->rank].end != mine.end;
+		rc = changed || end < 0 || end > RESUME_MOST_RANKS
+			     ? err_set(&env->e, ST_PEER,
+				       "a message of rank %d has an invalid number of states",
+				       changed ? c->rank : (int)q->g->own)
 			     : load_all(env, q, end, view, out);
 		rc = comm_agree(c, rc);
 	}

@@ -127,6 +127,14 @@ for n in $(seq 25 31); do # one of these messages says how many states there are
   ok "lie:$n@rank0, resumed by fewer ranks: no state stays after success" [ "$rc" != 0 -o ! -e work/hetsort-rank3.json ]
   rm -rf work out .hetsort-*
 done
+for n in $(seq 21 26); do # the same on one rank, whose message names itself
+  mkdir work
+  HETSORT_FAIL=kill@commit:0 run "$hetsort" --workdir work -o out in
+  HETSORT_FAIL=lie:$n run timeout 60 "$hetsort" --workdir work --resume -o out in
+  is "lie:$n, one rank, resumed: it succeeds or names the message" \
+    "$rc/$(grep -c -E '^hetsort: (the other ranks|a message of rank 0) ' <<<"$err")" "$([ "$rc" = 0 ] && echo 0/0 || echo 5/1)"
+  rm -rf work out .hetsort-*
+done
 mkdir walk
 run env TEST_TMP="$TEST_TMP/walk" "$BIN/failpoints/fault_walk" quick 1
 grep -v -E '^(ok|not ok|1\.\.)' <<<"$out"
