@@ -41,6 +41,7 @@ enum {
 	NAMES_MS = 300,       /* files get their final names within this time, or never */
 	LAST_MOMENT_MS = 400, /* for the report: launchers kill a second after a signal */
 	STALL_END_MS = 2000,  /* to remove files and to end the other ranks */
+	PRINT_MS = 300,       /* for rank 0 to print why the job does not start */
 };
 
 /* Write the report, the page and the trace, once it is known that they may be written. A missing
@@ -458,7 +459,10 @@ int main(int argc, char **argv)
 		if (rc == ST_OK)
 			rc = start(&v, process_run, &e);
 	}
-	if (e.code != ST_OK && launch_speaks()) {
+	if (e.code != ST_OK && !launch_speaks()) {
+		/* rank 0 must print first: the launcher ends it when another rank fails */
+		(void)nanosleep(&(struct timespec){ 0, PRINT_MS * 1000000L }, NULL);
+	} else if (e.code != ST_OK) {
 		fprintf(stderr, "hetsort: %s\n", e.text);
 		if (e.code == ST_REFUSED)
 			fputs("Try 'hetsort --help' for more information.\n", stderr);

@@ -99,6 +99,9 @@ refuses "partial record on one rank of four" \
   "rank 2 ($(hostname)): input 'parts/in.2' has 1234 bytes" -o parts/new.%r parts/in.%r
 refuses "output exists" "output 'in' exists" -o in joined
 refuses "usage" "no output is named" in
+printf '#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" != 0 ] || sleep 0.15\nexec "%s" joined\n' "$hetsort" >late && chmod +x late
+run timeout 120 "$ROOT/scripts/mpirun" 4 ./late
+is "usage, and rank 0 comes late: said once" "$rc/$(grep -c "^hetsort: no output is named" <<<"$err")" 2/1
 refuses "--ranks under a launcher" "--ranks is for runs without a launcher" --ranks 2 -o new in
 refuses "standard output" "these need a single rank, not 4" -o - in
 
