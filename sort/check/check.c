@@ -88,15 +88,6 @@ static status skip_header(const input_file *f, const source_file *o, source_chun
 	return rc;
 }
 
-static void close_file(source_file *o)
-{
-	if (o->fd.fd >= 0)
-		close(o->fd.fd);
-	if (o->fd.direct >= 0)
-		close(o->fd.direct);
-	o->fd = (io_fd)IO_FD_NONE;
-}
-
 /* Read what follows the records of --records, and refuse a trailer of another size. */
 static status skip_rest(const source *s, const input_file *f, const source_file *o, source_chunk *c,
 			err *e)
@@ -189,7 +180,7 @@ static status take_of_file(source *s, source_chunk *c, err *e)
 	o->taken += c->n;
 	o->complete = rc != ST_OK || (f->is_stream ? c->n == 0 : o->taken >= count);
 	if (o->complete && c->n == 0 && o->users == 0)
-		close_file(o);
+		io_fd_close(&o->fd);
 	return rc;
 }
 
@@ -240,7 +231,7 @@ static void release_chunk(source *s, const source_chunk *c, err *e)
 	if (last && !f->is_stream)
 		(void)input_unchanged(f, o->fd.fd, e);
 	if (last)
-		close_file(o);
+		io_fd_close(&o->fd);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -382,7 +373,7 @@ status check_order(input *in, const check_plan *p, mem *m, check_result *r, err 
 	if (rc == ST_OK && k.e.code != ST_OK)
 		rc = err_set(e, k.e.code, "%s", k.e.text);
 	for (size_t i = 0; s->file && i < in->files; i++) {
-		close_file(&s->file[i]);
+		io_fd_close(&s->file[i].fd);
 		mem_free(m, s->file[i].held);
 	}
 	mem_free(m, s->file);

@@ -152,6 +152,15 @@ void io_backend_close(io_backend *x)
 
 enum { PROBES = 32, MOST_AT_ONCE = 64 << 20 };
 
+void io_fd_close(io_fd *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->direct >= 0)
+		close(f->direct);
+	f->fd = f->direct = -1;
+}
+
 size_t io_fd_chunk_recs(uint32_t record_bytes, size_t bytes)
 {
 	size_t unit = IO_FD_ALIGN; /* records in the smallest common multiple of record and block */

@@ -83,6 +83,10 @@ typedef struct io_fd {
 		.fd = -1, .direct = -1 \
 	}
 
+/* io_fd_close - close what is open of f. Errors of close do not matter: data that must last has
+ * been synced. */
+void io_fd_close(io_fd *f);
+
 /* io_fd_chunk_recs - return the records of a chunk of about `bytes` (at least one record). Chunks
  * from the start of a file on are multiples of IO_FD_ALIGN if the record size allows it. */
 size_t io_fd_chunk_recs(uint32_t record_bytes, size_t bytes);

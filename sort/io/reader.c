@@ -61,14 +61,6 @@ static status open_extent(const reader *r, const extent *f, io_fd *fd, err *e)
 	return rc;
 }
 
-static void close_extent(const io_fd *fd)
-{
-	if (fd->fd >= 0)
-		close(fd->fd);
-	if (fd->direct >= 0)
-		close(fd->direct);
-}
-
 /* Set *fd to the open file of an extent, until end_reading. */
 static status begin_reading(const reader *r, const extent *f, io_fd *fd, err *e)
 {
@@ -76,10 +68,10 @@ static status begin_reading(const reader *r, const extent *f, io_fd *fd, err *e)
 	return f->fd.fd >= 0 ? ST_OK : open_extent(r, f, fd, e);
 }
 
-static void end_reading(const extent *f, const io_fd *fd)
+static void end_reading(const extent *f, io_fd *fd)
 {
 	if (f->fd.fd < 0)
-		close_extent(fd);
+		io_fd_close(fd);
 }
 
 status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
@@ -121,7 +113,7 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 void reader_close(reader *r)
 {
 	for (size_t i = 0; r && i < r->extents; i++)
-		close_extent(&r->extent[i].fd);
+		io_fd_close(&r->extent[i].fd);
 	free(r);
 }
 

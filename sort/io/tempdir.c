@@ -164,10 +164,7 @@ double disk_rate_s(mem *m, const char *dir, uint64_t most_bytes)
 		    st.st_size > 0)
 			s = (now_s() - t.begun_s) / (double)st.st_size;
 	}
-	if (t.f.direct >= 0)
-		close(t.f.direct);
-	if (t.f.fd >= 0)
-		close(t.f.fd);
+	io_fd_close(&t.f);
 	tempdir_close(&d);
 	mem_free(m, raw);
 	return s;

@@ -203,7 +203,6 @@ typedef struct sorted_files {
 	uint64_t *start;
 	unsigned char *rec; /* the record that was looked up last */
 	direct_io direct;
-	io_backend *io;
 	sorted_file *file;
 	size_t most_open;
 	pthread_mutex_t lock; /* for the next members, and the files */
@@ -235,10 +234,7 @@ static void close_file(sorted_files *s, sorted_file *f)
 {
 	if (f->fd.fd < 0)
 		return;
-	close(f->fd.fd);
-	if (f->fd.direct >= 0)
-		close(f->fd.direct);
-	f->fd = (io_fd){ .fd = -1, .direct = -1, .io = s->io };
+	io_fd_close(&f->fd);
 	unlink_file(s, f);
 	s->open--;
 }
@@ -353,7 +349,7 @@ status sorted_files_open(sorted **out, mem *m, const input *in, const layout *l,
 	*out = s ? &s->s : NULL;
 	if (!s)
 		return ST_RESOURCE;
-	*s = (sorted_files){ .m = m, .direct = direct, .io = io, .most_open = LEAST_OPEN };
+	*s = (sorted_files){ .m = m, .direct = direct, .most_open = LEAST_OPEN };
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= FILES_OF_OTHERS) {
 		const uint64_t room = (files.rlim_cur - FILES_OF_OTHERS) / DESCRIPTORS / ranks;
 		s->most_open = (size_t)u64_min(u64_max(room, LEAST_OPEN), MOST_OPEN);

@@ -155,16 +155,6 @@ static status create_file(spill *s, size_t i, err *e)
 	return rc;
 }
 
-/* Errors of close do not matter: data that must last has been synced. */
-static void close_file(run_file *r)
-{
-	if (r->f.fd >= 0)
-		close(r->f.fd);
-	if (r->f.direct >= 0)
-		close(r->f.direct);
-	r->f = (io_fd)IO_FD_NONE;
-}
-
 static status create_files(spill *s, err *e)
 {
 	status rc = ST_OK;
@@ -292,7 +282,7 @@ static void remove_name(const spill *s, size_t i)
 static void leave_dir(spill *s, size_t i)
 {
 	remove_name(s, i);
-	close_file(&s->run[i]);
+	io_fd_close(&s->run[i].f);
 }
 
 status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
@@ -571,7 +561,7 @@ status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned 
 
 void spill_drop_run(spill *s, size_t i)
 {
-	close_file(&s->run[i]);
+	io_fd_close(&s->run[i].f);
 	s->run[i].state = RUN_DROPPED;
 }
 
