@@ -288,7 +288,8 @@ static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint6
 					  SORTED_MERGE_CHUNK_BYTES, &merging) &&
 					b->ahead_bytes >= least_ahead(q, b->runs, BUDGET_READERS)
 			      : fit_streams(b, q, limit - fixed, &merging);
-	b->bytes = samples + u64_max(sorting, merging);
+	if (fits)
+		b->bytes = samples + u64_max(sorting, merging);
 	return fits;
 }
 
