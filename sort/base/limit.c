@@ -366,8 +366,8 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 	uint64_t bytes = w->bytes;
 	if (w->micropercent && s.capacity_bytes == UINT64_MAX)
 		return err_set(e, ST_REFUSED,
-			       "a percentage of memory is wanted, but the system does not tell how "
-			       "much there is");
+			       "a percentage of memory needs a known amount of memory, which the "
+			       "system does not report; use a size, as in --memory=4G");
 	if (w->micropercent) /* in two steps, as the product does not fit */
 		bytes = s.capacity_bytes / all * w->micropercent +
 			s.capacity_bytes % all * w->micropercent / all;

@@ -210,7 +210,7 @@ static status give(const cursor *c, const char *host, size_t len, double v, doub
 		if (!speeds_range_has(host, len, speeds_host(w, i)))
 			continue;
 		if (speed[i] > 0)
-			return refuse(c, "host ", host, len, "is there twice", e);
+			return refuse(c, "host ", host, len, "is listed twice", e);
 		speed[i] = v;
 		known = true;
 	}
@@ -285,7 +285,7 @@ static status host_line(cursor *c, double *speed, err *e)
 	skip_gaps(c);
 	if (len == 0 || !find_column(c, line, &comma)) {
 		c->line = line;
-		return refuse(c, "host ", host, len, "has no number beside it", e);
+		return refuse(c, "host ", host, len, "is not followed by a number", e);
 	}
 	status rc = one_number(c, &v, e);
 	if (rc == ST_OK)
@@ -294,7 +294,7 @@ static status host_line(cursor *c, double *speed, err *e)
 	if (rc == ST_OK && comma && c->at < c->end && *c->at == ',')
 		skip_line(c);
 	if (rc == ST_OK && c->at < c->end && c->line == line)
-		rc = refuse(c, "host ", host, len, "has more than a number beside it", e);
+		rc = refuse(c, "host ", host, len, "is followed by more than a number", e);
 	return rc;
 }
 

@@ -201,9 +201,9 @@ pid=$!
 await stopped $pid
 echo mine >out
 kill -CONT $pid; wait $pid
-is "an output that appears meanwhile" "$?/$(cat out)/$(grep -c "another program created the output" err)" 2/mine/1
+is "an output that appears during the sort" "$?/$(cat out)/$(grep -c "another program created the output" err)" 2/mine/1
 rm out
-finishes "an output that appeared meanwhile, and is gone" "done"
+finishes "an output that appeared during the sort, and is gone" "done"
 killed commit:0 $mode
 sort_ $mode
 is "without --resume: refused, and kept" "$rc/$(complete | wc -l)" 2/1
