@@ -205,6 +205,8 @@ static void fill_result(job *j)
 	r->pid = (int32_t)getpid();
 	r->mem_peak_bytes = j->env.m.peak_bytes;
 	r->threads = (int32_t)j->cpus.threads;
+	r->cpus = fmin(j->cpus.processors, r->threads);
+	r->used = usage_since(&j->begun, "");
 	sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
 		     sizeof r->processors);
 	sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
@@ -239,7 +241,9 @@ static void validate_result(rank_result *r, int rank)
 		     ends(r->processors, PROCESSORS_BYTES) && ends(r->cpu_model, CPU_MODEL_BYTES) &&
 		     ends(r->numa_nodes, NUMA_TEXT_BYTES) && (unsigned)r->binding < NUMA_BINDINGS &&
 		     (uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED &&
-		     (unsigned)r->exchange < EXCHANGE_WAYS;
+		     (unsigned)r->exchange < EXCHANGE_WAYS && isfinite(r->cpus) &&
+		     isfinite(r->used.user_s) && isfinite(r->used.system_s) &&
+		     isfinite(r->used.fault_s) && isfinite(r->used.joules);
 	for (int i = 0; sound && i < r->spans; i++)
 		sound = (unsigned)r->span[i].phase < PHASES && isfinite(r->span[i].end_s) &&
 			isfinite(r->span[i].wait_s);
@@ -334,6 +338,7 @@ status job_run(comm *c, const settings *o, job_result *res)
 {
 	job j = { .env = { .c = c, .o = o, .stats = &j.mine },
 		  .begun_s = now_s(),
+		  .begun = usage_now(""),
 		  .files.out.fd = -1 };
 	FAIL_RANK(c->rank);
 	progress_join(&c->progress);

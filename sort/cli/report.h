@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The result of a job, for people and for programs. Called at rank 0. report_json.c makes
- * documents, report_rows.c tables, report_text.c the lines around them, and trace_file.c the trace.
+ * documents, report_rows.c tables, report_use.c the resources used, report_text.c the lines around
+ * them, and trace_file.c the trace.
  */
 #ifndef HETSORT_CLI_REPORT_H
 #define HETSORT_CLI_REPORT_H
@@ -23,6 +24,19 @@ void report_table(const job_result *r, const settings *o, FILE *f);
 /* report_balance - return the time of the busiest rank over the mean; 1 is perfect, 0: nothing was
  * done. */
 double report_balance(const job_result *r);
+
+/* report_use_of - add up the resources that the ranks used. Members that are not known are 0,
+ * energy is below 0. */
+typedef struct report_use {
+	double core_s, core_s_per_gb; /* processor time of all ranks; per 1e9 bytes of input */
+	double processors, busy;      /* that the ranks may use; the part of their time used */
+	uint64_t faults;              /* page faults of fresh memory */
+	double fault_s;               /* processor time for them */
+	double joules, joules_per_gb; /* of all hosts */
+	const char *bound;            /* "disk", "memory", "network", "processor"; "": no rank */
+} report_use;
+
+report_use report_use_of(const job_result *r, const settings *o);
 
 /* report_rows - print a table of at most 80 columns with a row for each rank. More than REPORT_ROWS
  * ranks are grouped: a row for each host with the medians of its ranks, unless there are too many

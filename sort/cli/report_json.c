@@ -9,6 +9,7 @@
 #include "io/json.h"
 #include "report/page.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -140,6 +141,11 @@ static json_t *rank_json(const job_result *r, const rank_result *k, const settin
 				"received", count(k->received_bytes), "arrays_peak",
 				count(k->mem_peak_bytes), "process_peak", count(k->rss_peak_bytes),
 				"huge_pages", count(k->huge_bytes)));
+	j = json_with(j, "process",
+		      json_pack("{s:f, s:f, s:o, s:f, s:o}", "user_s", k->used.user_s, "system_s",
+				k->used.system_s, "minor_faults", count(k->used.minor_faults),
+				"fault_s", k->used.fault_s, "disk_bytes",
+				count(k->used.disk_bytes)));
 	if (r->job_ranks <= PEERS && r->size == r->job_ranks) {
 		json_t *sent = json_array();
 		for (int i = 0; i < r->size; i++)
@@ -258,6 +264,24 @@ static json_t *with_ways(json_t *j, const rank_result *first)
 	return json_with(j, "exchange", exchange);
 }
 
+/* Return the number, or null if it is below 0 (not known) or no number. */
+static json_t *real_or_null(double v)
+{
+	return v >= 0 && v < INFINITY ? json_real(v) : json_null();
+}
+
+static json_t *use_json(const job_result *r, const settings *o)
+{
+	const report_use u = report_use_of(r, o);
+	if (!r->rank)
+		return json_null();
+	return json_pack("{s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:o, s:s}", "core_s", u.core_s,
+			 "core_s_per_gb", u.core_s_per_gb, "processors", u.processors, "busy_part",
+			 u.busy, "minor_faults", count(u.faults), "fault_s", u.fault_s, "joules",
+			 real_or_null(u.joules), "joules_per_gb", real_or_null(u.joules_per_gb),
+			 "bound", u.bound);
+}
+
 static json_t *report_json(const job_result *r, const settings *o, int argc, char *const *argv)
 {
 	static const char *const word[] = { "ok",       "invalid", "refused", "io",
@@ -282,6 +306,7 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	j = json_with(j, "total_s", json_real(r->total_s));
 	j = json_with(j, "all_read_s", json_real(r->all_read_s));
 	j = json_with(j, "balance", json_real(report_balance(r)));
+	j = json_with(j, "use", use_json(r, o));
 	j = with_ways(j, r->rank);
 	j = json_with(j, "checksum_kind", json_string(CHECKSUM_NAME));
 	j = json_with(j, "checksum", json_checksum(r->sum));

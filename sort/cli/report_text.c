@@ -269,6 +269,21 @@ static void print_dropped(const char *who, const job_result *r, const settings *
 			plural(r->out), r->records - r->out);
 }
 
+/* Print processor time and energy, and the resource that limited the speed. */
+static void print_use(const job_result *r, const settings *o, FILE *f)
+{
+	const report_use u = report_use_of(r, o);
+	fprintf(f, "%.2f core-seconds, %.2f per GB, %.0f %% of %.3g processor%s; bound by the %s\n",
+		u.core_s, u.core_s_per_gb, 100 * u.busy, u.processors, u.processors > 1 ? "s" : "",
+		u.bound);
+	if (strcmp(u.bound, "memory") == 0)
+		fprintf(f, "%" PRIu64 " page faults of fresh memory took about %.2f core-seconds\n",
+			u.faults, u.fault_s);
+	if (u.joules >= 0)
+		fprintf(f, "energy of all hosts %.1f J, %.2f J per GB\n", u.joules,
+			u.joules_per_gb);
+}
+
 void report_table(const job_result *r, const settings *o, FILE *f)
 {
 	char text[SIZE_TEXT_BYTES];
@@ -290,6 +305,8 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	}
 	fprintf(f, "total %.3f s, %s/s; balance %.3f; verification %.3f s of it\n", r->total_s,
 		bytes_per_s(r, o, text), report_balance(r), sum.verify_s);
+	if (r->rank)
+		print_use(r, o, f);
 	if (spilled)
 		fprintf(f, "spilled to disk: %s in %" PRIu64 " run%s, by %d of %d rank%s\n",
 			size_text(sum.spill_bytes, text), sum.spill_runs, plural(sum.spill_runs),

@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "base/limit.h"
 #include "base/numa.h"
+#include "base/usage.h"
 #include "comm/rank_env.h"
 #include "io/io_fd.h"
 #include "kernel/checksum.h"
@@ -114,6 +115,8 @@ typedef struct rank_result {
 	uint64_t rss_peak_bytes;          /* of its process, which may hold several ranks */
 	uint64_t huge_bytes; /* the same, in huge pages when all was read; 0: few or not asked */
 	int32_t pid;
+	double cpus;        /* processors that this rank may use, but not more than its threads */
+	usage used;         /* by its process, which may hold several ranks, and its host */
 	unsigned leftovers; /* temporary files of dead jobs, removed */
 	uint64_t dropped;
 	checksum sum_in, sum_out, sum_dropped;

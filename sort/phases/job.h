@@ -104,6 +104,7 @@ typedef struct job {
 	rank_result mine;
 	phase at;
 	double begun_s, all_read_s; /* by the clock; from then until all ranks had read */
+	usage_moment begun;         /* the resources used until then */
 	files files;                /* by describe */
 	cpu_share cpus;             /* by describe */
 	workdir work;               /* by describe; resume decides who continues with which run */

@@ -19,6 +19,7 @@ const spansOf = (rank) => listOf(rank.timeline).filter((s) => isObject(s) && isN
 const failed = data.status !== 'ok';
 const settings = objectOf(data.config);
 const recordBytes = numberOf(settings.record_bytes);
+const use = objectOf(data.use);
 const worked = ranks.some((r) => spansOf(r).some((s) => !['describe', 'plan'].includes(s.phase))); // or refused before
 const total_s = numberOf(data.total_s) || most(ranks.flatMap(spansOf).map((s) => s.end_s));
 const critical = ranks.length > 1 ? ranks.reduce((top, r) => (busyOf(r) > busyOf(top) ? r : top)) : null;
@@ -81,6 +82,9 @@ function verdict() {
     ['balance (1 is perfect)', critical && numberOf(data.balance) > 0 ? digits(data.balance) : null],
     ['busiest rank', critical ? `${textOf(critical.rank)}: ${seconds(busyOf(critical))}` : null],
     [critical ? 'most memory of a rank' : 'memory', bytes(most(ranks.map((r) => part(r, 'bytes').arrays_peak)))],
+    ['core-seconds per GB', numberOf(use.core_s_per_gb) > 0 ? digits(use.core_s_per_gb) : null],
+    ['joules per GB', numberOf(use.joules_per_gb) > 0 ? digits(use.joules_per_gb) : null],
+    ['bound by the', !failed && use.bound ? `${textOf(use.bound)} (${Math.round(100 * numberOf(use.busy_part))} % of processors used)` : null],
     ['runs on disk', bytes(sum(ranks.map((r) => part(r, 'memory').spill_bytes)))],
   ]));
 }

@@ -624,6 +624,11 @@ table_fits() { # table_fits RANKS OPTION...
 table_fits 3 --speeds 1,2,3.25
 is "-v, 3 ranks: a row each" "$(lines "took s" | wc -l)/$(lines busy | wc -l)" 4/4
 is "-v: nothing spilled" "$(grep -c spilled <<<"$err")" 0
+used='[0-9.]+ core-seconds, [0-9.]+ per GB, [0-9]+ % of [0-9.]+ processors?; bound by the (disk|memory|processor)'
+ok "-v: the resources used" grep -qxE "$used" <<<"$err"
+ok "-v: they are shown in README.md" grep -qE "\`$used\`" "$ROOT/README.md"
+ls -d /sys/class/powercap/intel-rapl:* /sys/class/hwmon/* >/dev/null 2>&1 || # ls fails if one is missing
+  is "-v: no energy where no counter exists" "$(grep -c '^energy' <<<"$err")" 0
 table_fits 16
 is "-v, 16 ranks: a row each" "$(lines busy | wc -l)" 17
 table_fits 17
@@ -652,6 +657,13 @@ is "-v, 20 ranks: what --adapt and --resume did, of all in a line each" \
   "$(grep -cE '^speeds [0-9.e+-]+ to [0-9.e+-]+ while reading; [0-9]+ ranks? writes? more than planned, [0-9]+ less$' <<<"$err")/$(
     grep -c '^20 ranks: 0 of 20 runs were there, 0 B of 100 kB not read again$' <<<"$err")/$(grep -cE '.{81}' <<<"$err")" 1/1/0
 rm -r many kept
+ok "the resources used: reported" awk '
+  $1 == "\"use\":" {use = 1}
+  $1 == "\"core_s\":" {core = $2 + 0}
+  $1 == "\"minor_faults\":" && use {faults = $2 + 0; use = 0}
+  $1 == "\"bound\":" {bound = $2}
+  $1 == "\"user_s\":" {ranks++}
+  END {exit !(core > 0 && faults > 0 && bound ~ /^"(disk|memory|processor)"/ && ranks == 3)}' report.json
 ok "--adapt: reported" grep -q '"shares": "\(kept\|changed\|no room\)"' report.json
 is "--adapt: shares before, and speeds" \
   "$(grep -c '"planned_out_before": 33[34]' report.json)/$(grep -c '"speed_seen":' report.json)" 3/3
