@@ -505,14 +505,25 @@ CXX_OK   = $(shell command -v $(firstword $(CXX)) 2>/dev/null)
 cxx_has  = $(if $(shell printf '\043include <%s>\n' $(1) | $(CXX) -std=c++17 $(3) -x c++ -E - >/dev/null 2>&1 \
              && echo yes),$(2))
 PARTNERS = $(call cxx_has,hwy/contrib/sort/vqsort.h,-DHAVE_HWY) $(call cxx_has,tbb/parallel_sort.h,-DHAVE_TBB) \
-           $(call cxx_has,boost/sort/sort.hpp,-DHAVE_BOOST) $(call cxx_has,omp.h,-DHAVE_OPENMP,-fopenmp)
+           $(call cxx_has,boost/sort/sort.hpp,-DHAVE_BOOST) $(call cxx_has,omp.h,-DHAVE_OPENMP -fopenmp,-fopenmp) \
+           $(XSS:%=-DHAVE_XSS_%)
 PARTNER_LIBS = $(if $(findstring HWY,$(PARTNERS)),-lhwy_contrib -lhwy) $(if $(findstring TBB,$(PARTNERS)),-ltbb) \
-           $(if $(findstring OPENMP,$(PARTNERS)),-fopenmp)
+           $(filter -fopenmp,$(PARTNERS))
+# Intel's x86-simd-sort is in no distribution: X86SIMDSORT=DIR is a copy of its source. Its header has one set of
+# instructions per compilation: AVX2, and AVX-512 where this processor has it.
+XSS      = $(call cxx_has,x86simdsort-static-incl.h,avx2 $(if $(findstring __AVX512DQ__,$(shell $(CXX) -march=native -dM \
+             -E -x c++ /dev/null)),avx512),$(XSS_FLAGS))
+XSS_FLAGS = -fopenmp -march=native $(addprefix -isystem ,$(addsuffix /src,$(X86SIMDSORT)))
+XSS_avx2 = -mno-avx512f
+CXX_PART = $(CXX) -std=gnu++17 -g -pthread -Wall $(PEER_CXXFLAGS)
 $(OBJ)/bench/local_bench.o: EXTRA = $(SORT_INC) $(if $(CXX_OK),-DHAVE_PARTNERS)
-$(OBJ)/bench/local_partners.o: bench/local_partners.cc bench/local.h
-	@mkdir -p $(@D)
+$(OBJ)/bench/partners: FORCE
+	$(Q)mkdir -p $(@D); echo '$(PARTNERS) $(X86SIMDSORT)' >$@.new; cmp -s $@.new $@ || mv $@.new $@
+$(OBJ)/bench/local_partners.o: bench/local_partners.cc bench/local_xss.cc bench/local_radix.hpp bench/local.h $(OBJ)/bench/partners
 	$(call say,CXX,$<)
-	$(Q)$(CXX) -std=gnu++17 -O3 -g -pthread -Wall $(PARTNERS) $(if $(findstring OPENMP,$(PARTNERS)),-fopenmp) -c -o $@ $<
+	$(Q)$(CXX_PART) $(PARTNERS) -c -o $@.c++ $<
+	$(foreach i,$(XSS),$(Q)$(CXX_PART) $(XSS_FLAGS) $(XSS_$i) -DXSS=$i -c -o $@.$i bench/local_xss.cc$(newline)	)
+	$(Q)$(LD) -r -o $@ $@.c++ $(XSS:%=$@.%)
 $(OBJ)/bench/local_bench: $(OBJ)/bench/local_bench.o $(if $(CXX_OK),$(OBJ)/bench/local_partners.o) $(LIBSORT) $(LIBPART)
 	$(call link,$(if $(CXX_OK),$(CXX) -pthread $(LDFLAGS),$(LINK)),$(if $(CXX_OK),$(PARTNER_LIBS)) -lm)
 bench-local: $(OBJ)/bench/local_bench  ## measure sorting in memory (ARGS=...)

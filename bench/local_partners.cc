@@ -4,6 +4,7 @@
 // numbers of 128, key above value. Of longer ones numbers of 128 bits are sorted, 80 of them key
 // and 48 position, and the records are gathered by the same prefetching loop.
 #include "local.h"
+#include "local_radix.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -30,16 +31,6 @@ namespace
 {
 
 typedef unsigned __int128 number;
-
-template <class F> void on_threads(unsigned threads, size_t n, F work)
-{
-	std::vector<std::thread> team;
-	for (unsigned t = 1; t < threads; t++)
-		team.emplace_back([=] { work(n * t / threads, n * (t + 1) / threads); });
-	work(0, n / threads);
-	for (auto &t : team)
-		t.join();
-}
 
 uint64_t key_word(const shape &s, const unsigned char *rec)
 {
@@ -91,8 +82,9 @@ void put(const shape &s, unsigned char *rec, number e)
 	memcpy(rec + WORD_BYTES, &value, sizeof value);
 }
 
-template <class T>
-void put_back(const shape &s, const T *e, size_t n, unsigned char *out, unsigned threads)
+// E is a pointer, or has an operator [].
+template <class E>
+void put_back(const shape &s, E e, size_t n, unsigned char *out, unsigned threads)
 {
 	on_threads(threads, n, [=](size_t from, size_t to) {
 		for (size_t i = from; i < to; i++)
@@ -100,7 +92,8 @@ void put_back(const shape &s, const T *e, size_t n, unsigned char *out, unsigned
 	});
 }
 
-void gather(const shape &s, const unsigned char *in, const number *e, size_t n, unsigned char *out,
+template <class E>
+void gather(const shape &s, const unsigned char *in, E e, size_t n, unsigned char *out,
 	    unsigned threads)
 {
 	const size_t bytes = s.record_bytes;
@@ -205,6 +198,113 @@ struct vqsort {
 };
 #endif
 
+#ifdef HAVE_XSS_avx2
+typedef void xss_sort(uint64_t *keys, size_t n, unsigned threads);
+typedef void xss_sort_pairs(uint64_t *keys, uint64_t *values, size_t n, unsigned threads);
+extern "C" {
+xss_sort avx2_sort, avx512_sort;
+xss_sort_pairs avx2_sort_pairs, avx512_sort_pairs;
+}
+
+// Upper and lower halves of numbers, in an array each.
+struct halves {
+	uint64_t *upper, *lower;
+	number operator[](size_t i) const
+	{
+		return (number)upper[i] << 64 | lower[i];
+	}
+};
+
+template <xss_sort SORT, xss_sort_pairs SORT_PAIRS>
+void xss(const shape *s, const unsigned char *in, size_t n, unsigned char *out, unsigned threads,
+	 void *scratch)
+{
+	const halves e = { static_cast<uint64_t *>(scratch), static_cast<uint64_t *>(scratch) + n };
+
+	if (s->record_bytes == WORD_BYTES) {
+		extract(*s, in, n, e.upper, threads);
+		SORT(e.upper, n, threads);
+		return put_back(*s, e.upper, n, out, threads);
+	}
+	on_threads(threads, n, [=](size_t from, size_t to) {
+		for (size_t i = from; i < to; i++) {
+			number x;
+			const unsigned char *rec = in + i * s->record_bytes;
+			take(*s, rec, i, key_word(*s, rec), x);
+			e.upper[i] = (uint64_t)(x >> 64);
+			e.lower[i] = (uint64_t)x;
+		}
+	});
+	SORT_PAIRS(e.upper, e.lower, n, threads);
+	if (s->record_bytes == PAIR_BYTES)
+		return put_back(*s, e, n, out, threads);
+	for (size_t i = 0, j; i < n; i = j) {
+		for (j = i + 1; j < n && e.upper[j] == e.upper[i]; j++)
+			;
+		if (j > i + 1)
+			SORT(e.lower + i, j - i, threads);
+	}
+	gather(*s, in, e, n, out, threads);
+}
+#endif
+
+// A record that is sorted where it lies, by its most significant byte first.
+template <unsigned BYTES, bool LITTLE> struct raw {
+	uint64_t w[BYTES / sizeof(uint64_t)];
+
+	uint64_t key() const
+	{
+		return LITTLE ? w[0] : __builtin_bswap64(w[0]);
+	}
+	bool operator<(const raw &o) const
+	{
+		const uint64_t a = key(), b = o.key();
+		if (BYTES > PAIR_BYTES && !LITTLE && a == b)
+			return __builtin_bswap16(w[1]) < __builtin_bswap16(o.w[1]);
+		return a < b;
+	}
+};
+template <unsigned BYTES, bool LITTLE> unsigned digit_of(const raw<BYTES, LITTLE> &x, unsigned d)
+{
+	return reinterpret_cast<const unsigned char *>(x.w)[LITTLE ? 7 - d : d];
+}
+unsigned digit_of(const number &x, unsigned d)
+{
+	return (unsigned)(x >> (120 - 8 * d)) & 255;
+}
+
+template <class T>
+void radix_raw(const unsigned char *in, size_t n, unsigned char *out, unsigned digits,
+	       unsigned threads, void *scratch)
+{
+	radix<T, digit_of>(reinterpret_cast<const T *>(in), n, reinterpret_cast<T *>(out),
+			   static_cast<T *>(scratch), digits, threads);
+}
+template <bool LITTLE>
+bool radix_short(const shape *s, const unsigned char *in, size_t n, unsigned char *out,
+		 unsigned threads, void *scratch)
+{
+	if (s->record_bytes == WORD_BYTES)
+		radix_raw<raw<8, LITTLE>>(in, n, out, s->key_bytes, threads, scratch);
+	else if (s->record_bytes == PAIR_BYTES)
+		radix_raw<raw<16, LITTLE>>(in, n, out, s->key_bytes, threads, scratch);
+	else if (s->record_bytes == 32)
+		radix_raw<raw<32, LITTLE>>(in, n, out, s->key_bytes, threads, scratch);
+	else
+		return false;
+	return true;
+}
+void raduls(const shape *s, const unsigned char *in, size_t n, unsigned char *out, unsigned threads,
+	    void *scratch)
+{
+	if ((s->little ? radix_short<true> : radix_short<false>)(s, in, n, out, threads, scratch))
+		return;
+	number *e = static_cast<number *>(scratch);
+	extract(*s, in, n, e, threads);
+	radix<number, digit_of>(e, n, e, e + n, s->key_bytes, threads);
+	gather(*s, in, e, n, out, threads);
+}
+
 #ifdef HAVE_OPENMP
 struct gnu_parallel {
 	template <class T> static T *sort(T *e, T *, size_t n, unsigned threads)
@@ -274,6 +374,13 @@ struct boost_spread {
 extern "C" const partner PARTNERS[] = {
 #ifdef HAVE_HWY
 	{ "hwy vqsort", by_numbers<vqsort>, 1 },
+#endif
+	{ "radix as RADULS", raduls, 1 },
+#ifdef HAVE_XSS_avx2
+	{ "x86-simd-sort avx2", xss<avx2_sort, avx2_sort_pairs>, 1 },
+#endif
+#ifdef HAVE_XSS_avx512
+	{ "x86-simd-sort avx512", xss<avx512_sort, avx512_sort_pairs>, 1 },
 #endif
 	{ "std::sort", by_numbers<std_sort>, 0 },
 #ifdef HAVE_OPENMP
