@@ -20,6 +20,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	SAMPLE_BYTES = 3 << 19,
@@ -179,13 +180,17 @@ static void measure(void *samples, unsigned worker)
 {
 	sample *c = (sample *)samples + worker;
 	const records r = { c->recs, c->lay, 0 };
+	const double begun_s = now_s();
 	double lap_s[KERNELS];
 	uint64_t random = 0;
 	size_t n = 0;
 	const double n_ln_n = (double)c->n * log((double)c->n);
 	const double bytes = (double)c->n * c->lay.record_bytes;
-	for (size_t i = 0; i < c->n * c->lay.record_bytes; i++)
-		c->recs[i] = (unsigned char)splitmix(&random); /* hard to guess, as real keys */
+	for (size_t i = 0, some; i < (size_t)bytes; i += some) { /* hard to guess, as real keys */
+		const uint64_t next = splitmix(&random);
+		some = size_min(sizeof next, (size_t)bytes - i);
+		memcpy(c->recs + i, &next, some);
+	}
 	make_entries(c, c->order);
 	for (uint32_t s = 0; s < c->k; s++)
 		radix_sort(c->order + start(c, s), c->tmp, start(c, s + 1) - start(c, s), &r);
@@ -197,7 +202,7 @@ static void measure(void *samples, unsigned worker)
 			run[k](c);
 			look_at_clocks(c, ++n);
 		}
-	while (n + KERNELS <= LAPS && c->ended[n] - c->ended[0] < c->limit_s);
+	while (n + KERNELS <= LAPS && c->ended[n] - begun_s < c->limit_s);
 	c->share = calibrate_laps(c->ended, c->cpu, n, lap_s);
 	c->found = (rates){ .sort_s = lap_s[KERNEL_SORT] / n_ln_n,
 			    .merge_s = lap_s[KERNEL_MERGE] / bytes,

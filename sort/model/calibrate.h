@@ -14,9 +14,10 @@ typedef struct calibration calibration;
 status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
 		      uint64_t most_bytes, err *e);
 
-/* calibrate_run - let each thread make its sample, and sort, merge and copy it for limit_s seconds,
- * or longer if a single round takes longer. Returns the rates of all threads together, and in
- * got_cpus how many processors they had. All ranks call it at the same time, as they will run. */
+/* calibrate_run - let each thread make its sample, and sort, merge and copy it until limit_s
+ * seconds have passed, or longer if a single round takes longer. Returns the rates of all threads
+ * together, and in got_cpus how many processors they had. All ranks call it at the same time, as
+ * they will run. */
 rates calibrate_run(calibration *c, double limit_s, double *got_cpus);
 
 void calibrate_free(calibration *c);

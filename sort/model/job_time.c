@@ -350,6 +350,14 @@ double job_time_after_s(const rates *r, const settings *o, uint64_t n)
 	return own_s(PUT, r, o, &l) + (job_time_sorts_reading(o) ? 0 : own_s(ORDER, r, o, &l));
 }
 
+double job_time_equal_s(const rates *r, const settings *o, uint64_t n, size_t p, double cpus)
+{
+	job_load l = some(n, p);
+	l.cpus = cpus;
+	l.far = p > 1;
+	return job_time_of(r, o, &l).total_s;
+}
+
 double job_time_send_s(const rates *r, const settings *o, uint64_t n, size_t p)
 {
 	const job_load l = some(n, p);

@@ -54,6 +54,10 @@ typedef struct job_time {
 
 job_time job_time_of(const rates *r, const settings *o, const job_load *l);
 
+/* job_time_equal_s - return the predicted seconds of a rank that reads and writes n records, one of
+ * p on hosts of their own. cpus: that share the work, if the rates are of one. */
+double job_time_equal_s(const rates *r, const settings *o, uint64_t n, size_t p, double cpus);
+
 /* The resource that is busy for longest. */
 typedef enum bottleneck {
 	BOUND_BY_PROCESSOR,

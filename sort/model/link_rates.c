@@ -2,8 +2,10 @@
 /* A rank and its partner reach the rate of the slower of their two links. So the rate of a rank is
  * the best that it has reached. Each rank meets the next four hosts, one after the other, because
  * its neighbour may be slow. After that a rank that has met no better one meets one of the best.
- * Rank 0 decides who meets whom: 8 bytes per rank in a broadcast. Takes 0.75 MiB, and 0.1 s at 1
- * Gbit/s. */
+ *
+ * Rank 0 decides who meets whom, and when to stop: if no link can delay the job, or if another
+ * round would take too large a part of it. A job whose links are slow takes longer, so their rounds
+ * may take longer too. Takes 0.75 MiB, and 8 bytes per rank and round in a broadcast. */
 #include "link_rates.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -15,13 +17,21 @@
 enum {
 	MESSAGE_BYTES = 256 << 10,
 	SLOTS = 2, /* messages under way, in each direction */
-	LEAST_MESSAGES = 2,
+	LEAST_MESSAGES = 8,
 	MOST_MESSAGES = 64,
 	RINGS = 4,
 	ROUNDS = 9 /* with these */
 };
 
+/* The part of the predicted time that measuring may take, and the most seconds. */
+static const double PART = 0.02, MOST_S = 0.2;
+
+/* A round of messages is long enough to count. */
 static const double ENOUGH_S = 0.01;
+
+/* A link that moves its records in this part of the time of the other work has no effect on shares,
+ * even if the short measurement shows half of its time. */
+static const double HIDDEN = 0.5;
 
 /* Links whose rates differ by less are treated as equal. */
 static const double ALIKE = 1.15;
@@ -83,16 +93,18 @@ static status move_all(comm *c, stream *s, size_t n)
 	return comm_wait_end(c, rc);
 }
 
-/* Find the rate of receiving, in bytes a second; 0 without a sender. Send more messages each time,
- * until they take long enough for the slowest rank; only the last ones count. The first are too
- * short: buffers on the way, and token buckets, take them at once. Receivers measure because a
- * sender ends before all has come. */
-static status meet_partners(rank_env *env, partners with, unsigned char *buf, double *rate)
+/* Find the rate of receiving, in bytes a second; 0 without a sender. Send one message, and then as
+ * many as take enough_s for the slowest rank; only these count. The first is too short: buffers on
+ * the way, and token buckets, take it at once. Receivers measure because a sender ends before all
+ * has come. */
+static status meet_partners(rank_env *env, partners with, double enough_s, unsigned char *buf,
+			    double *rate)
 {
 	status rc = ST_OK;
 	uint64_t longest_ns = 0;
+	unsigned n = 1;
 	*rate = 0;
-	for (unsigned n = 1; rc == ST_OK && n <= MOST_MESSAGES; n *= 2) {
+	for (int turn = 0; rc == ST_OK && turn < 2; turn++) {
 		stream s[] = { { .peer = with.to, .sending = true, .buf = buf },
 			       { .peer = with.from, .buf = buf + MESSAGE_BYTES } };
 		for (size_t i = 0; i < 2; i++)
@@ -103,8 +115,8 @@ static status meet_partners(rank_env *env, partners with, unsigned char *buf, do
 		*rate = in_s > 0 ? (double)n * MESSAGE_BYTES / in_s : 0;
 		if (rc == ST_OK)
 			rc = comm_reduce(env->c, (uint64_t)(1e9 * in_s), u64_max, &longest_ns);
-		if (n >= LEAST_MESSAGES && 1e-9 * (double)longest_ns >= ENOUGH_S)
-			break;
+		const double wanted = ceil(1e9 * enough_s / fmax((double)longest_ns, 1));
+		n = (unsigned)fmin(fmax(wanted, LEAST_MESSAGES), MOST_MESSAGES);
 	}
 	return rc;
 }
@@ -114,19 +126,20 @@ static status meet_partners(rank_env *env, partners with, unsigned char *buf, do
 /* All arrays are in the memory of `with`, which is the only one at ranks other than 0. */
 typedef struct table {
 	const rank_speeds *g;
-	partners *with; /* [ranks] */
-	double *seen;   /* [p] bytes a second of the last round, at the receiver */
-	double *best;   /* [p] of all rounds; 0: it has met no rank */
-	double *met;    /* [p] the best rate of the ranks that it has met */
-	size_t *order;  /* [p] by seconds of a byte */
-	size_t most;    /* ranks on a host */
+	const share_plan *s; /* the records, and rates without links */
+	partners *with;      /* [ranks] */
+	double *seen;        /* [p] bytes a second of the last round, at the receiver */
+	double *best;        /* [p] of all rounds; 0: it has met no rank */
+	double *met;         /* [p] the best rate of the ranks that it has met */
+	size_t *order;       /* [p] by seconds of a byte */
+	size_t most;         /* ranks on a host */
 } table;
 
-static status table_make(rank_env *env, const rank_speeds *g, table *t)
+static status table_make(rank_env *env, const rank_speeds *g, const share_plan *s, table *t)
 {
 	const size_t p = g->p, ranks = (size_t)env->c->size;
 	const size_t each = sizeof *t->seen + sizeof *t->best + sizeof *t->met + sizeof *t->order;
-	*t = (table){ .g = g };
+	*t = (table){ .g = g, .s = s };
 	t->with = mem_array(&env->m, 1, ranks * sizeof *t->with + p * each, "links", &env->e);
 	if (!t->with)
 		return ST_RESOURCE;
@@ -144,13 +157,6 @@ static status table_make(rank_env *env, const rank_speeds *g, table *t)
 static bool same_host(const rank_speeds *g, size_t a, size_t b)
 {
 	return strcmp(g->placement[a].host, g->placement[b].host) == 0;
-}
-
-static int by_seconds(const void *a, const void *b, void *link_s_)
-{
-	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	const double *s = link_s_;
-	return s[x] < s[y] ? -1 : s[x] > s[y] ? 1 : x < y ? -1 : 1;
 }
 
 /* Let each rank send to the one `hosts` hosts further on, or about there if hosts have different
@@ -229,30 +235,14 @@ static void to_hosts(const table *t, double *link_s)
 			met += t->best[g->order[k]] > 0;
 		}
 		for (size_t k = i; k < i + n; k++)
-			link_s[g->order[k]] =
-				met > 0 ? met / sum * (double)(p - n) / (double)(p - 1) : 0;
-	}
-}
-
-/* Give links that are nearly alike their mean: their difference may be chance. */
-static void to_groups(table *t, double *link_s)
-{
-	const size_t p = t->g->p;
-	for (size_t i = 0; i < p; i++)
-		t->order[i] = i;
-	qsort_r(t->order, p, sizeof *t->order, by_seconds, link_s);
-	for (size_t i = 0, n; i < p; i += n) {
-		double sum = 0;
-		const double first = link_s[t->order[i]];
-		for (n = 0; i + n < p && link_s[t->order[i + n]] <= first * ALIKE; n++)
-			sum += link_s[t->order[i + n]];
-		for (size_t k = i; k < i + n; k++)
-			link_s[t->order[k]] = sum / (double)n;
+			link_s[g->order[k]] = met > 0 ? job_time_byte_s(1e-6 * sum / met) *
+								(double)(p - n) / (double)(p - 1)
+						      : 0;
 	}
 }
 
 /* Measure with the partners that rank 0 has chosen. */
-static status one_round(rank_env *env, table *t, unsigned char *buf)
+static status one_round(rank_env *env, table *t, double enough_s, unsigned char *buf)
 {
 	double mine;
 	const size_t bytes = (size_t)env->c->size * sizeof *t->with;
@@ -263,7 +253,7 @@ static status one_round(rank_env *env, table *t, unsigned char *buf)
 		rc = err_set(&env->e, ST_PEER, "rank 0 names no rank to measure a link with");
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = meet_partners(env, with, buf, &mine);
+		rc = meet_partners(env, with, enough_s, buf, &mine);
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, &mine, t->seen, sizeof mine, 0);
 	if (rc == ST_OK && t->g->p)
@@ -271,38 +261,78 @@ static status one_round(rank_env *env, table *t, unsigned char *buf)
 	return rc;
 }
 
-static status all_rounds(rank_env *env, table *t, unsigned char *buf)
+/* Return how long measuring may take in all, with these links. *bind: may one of them take longer
+ * than the other work, during which records are sent and received? */
+static double affordable_s(const rank_env *env, const table *t, const double *link_s, bool *bind)
 {
+	const size_t p = t->g->p;
+	const uint64_t n = t->s->records / p;
+	const job_load l = { .in = n, .out = n, .ranks = p, .cpus = t->g->cpus, .far = 1 };
+	double most_s = 0;
+	*bind = false;
+	for (size_t i = 0; i < p; i++) {
+		rates r = t->s->rate[i];
+		const job_time work = job_time_of(&r, env->o, &l);
+		r.link_s = link_s[i];
+		most_s = fmax(most_s, job_time_equal_s(&r, env->o, n, p, t->g->cpus));
+		*bind = *bind || job_time_link_s(&r, env->o, n, p) >
+					 HIDDEN * (work.total_s - work.stage[STAGE_READ].all_s);
+	}
+	return fmin(PART * most_s, MOST_S);
+}
+
+/* A round, as rank 0 decides. */
+typedef struct measuring {
+	uint64_t goes_on, pairs;
+	double enough_s;
+} measuring;
+
+static measuring next_round(const rank_env *env, table *t, int i, double spent_s, double *link_s)
+{
+	bool bind;
+	if (i > 0)
+		to_hosts(t, link_s);
+	const double most_s = affordable_s(env, t, link_s, &bind);
+	measuring m = { .goes_on = i == 0 || (bind && spent_s * (i + 1) <= most_s * i),
+			.enough_s = fmin(most_s / ROUNDS, ENOUGH_S) };
+	for (size_t k = 0; k < t->g->p; k++)
+		t->with[k] = (partners){ -1, -1 };
+	m.pairs = i < RINGS ? make_ring(t, (size_t)i + 1) : make_pairs(t);
+	m.goes_on = m.goes_on && (i < RINGS || m.pairs);
+	return m;
+}
+
+static status all_rounds(rank_env *env, table *t, double *link_s, unsigned char *buf)
+{
+	const double begun_s = now_s();
 	status rc = ST_OK;
 	for (int i = 0; rc == ST_OK && i < ROUNDS; i++) {
-		uint64_t pairs = 0;
-		for (size_t k = 0; k < t->g->p; k++)
-			t->with[k] = (partners){ -1, -1 };
+		measuring m = { 0 };
 		if (t->g->p)
-			pairs = i < RINGS ? make_ring(t, (size_t)i + 1) : make_pairs(t);
-		rc = comm_bcast(env->c, &pairs, sizeof pairs, 0);
-		if (rc == ST_OK && pairs)
-			rc = one_round(env, t, buf);
-		else if (i >= RINGS)
+			m = next_round(env, t, i, now_s() - begun_s, link_s);
+		rc = comm_bcast(env->c, &m, sizeof m, 0);
+		if (!m.goes_on)
 			break;
+		if (rc == ST_OK && m.pairs)
+			rc = one_round(env, t, m.enough_s, buf);
 	}
 	return rc;
 }
 
-status link_rates_measure(rank_env *env, const rank_speeds *g, double *link_s)
+status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan *s, double *link_s)
 {
 	table t;
-	status rc = table_make(env, g, &t);
+	status rc = table_make(env, g, s, &t);
 	unsigned char *buf =
 		mem_array(&env->m, 1 + SLOTS, MESSAGE_BYTES, "measuring links", &env->e);
 	rc = comm_agree(env->c, buf ? rc : ST_RESOURCE);
 	if (rc == ST_OK) {
 		memset(buf, 1, (size_t)(1 + SLOTS) * MESSAGE_BYTES);
-		rc = comm_agree(env->c, all_rounds(env, &t, buf));
+		rc = comm_agree(env->c, all_rounds(env, &t, link_s, buf));
 	}
 	if (rc == ST_OK && g->p) {
 		to_hosts(&t, link_s);
-		to_groups(&t, link_s);
+		rank_speeds_alike(link_s, t.order, g->p, ALIKE);
 	}
 	mem_free(&env->m, buf);
 	mem_free(&env->m, t.with);

@@ -39,6 +39,11 @@ void rank_speeds_free(rank_env *env, rank_speeds *g);
 void rank_speeds_sort(rank_speeds *g);
 size_t rank_speeds_on_host(const rank_speeds *g, size_t first);
 
+/* rank_speeds_alike - give values above zero that are alike their mean: in order of size, those up
+ * to `ratio` times the first one of their group. order: n entries, receives the order of the
+ * values. */
+void rank_speeds_alike(double *value, size_t *order, size_t n, double ratio);
+
 /* rank_numbers_load - read a number for each rank from arg, in the form of --speeds, at rank 0.
  * what: the column in a file that names its columns, and the word for messages. */
 status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, const char *what,

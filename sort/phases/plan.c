@@ -150,7 +150,8 @@ status phase_plan(job *j)
 	const settings *o = env->o;
 	const bool measures = (o->calibrate || o->measure_links || o->plan == PLAN_ONLINE) &&
 			      weighs(o) && !o->links && !o->merge && !o->from_root &&
-			      env->c->size > 1 && env->c->processes > 1 && !env->c->for_all;
+			      env->c->processes > 1 && !env->c->for_all &&
+			      j->cpus.ranks_here < (unsigned)env->c->size;
 	rank_speeds g;
 	status rc = rank_speeds_find(env, j->cpus.threads, &j->shares, &g);
 	if (env_scatters(env) || measures) {
@@ -158,7 +159,7 @@ status phase_plan(job *j)
 		/* only rank 0 may have failed */
 		rc = comm_agree(env->c, rc == ST_OK && !link_s ? ST_RESOURCE : rc);
 		if (rc == ST_OK)
-			rc = measures ? link_rates_measure(env, &g, link_s)
+			rc = measures ? link_rates_measure(env, &g, &j->shares, link_s)
 				      : scatter_links(env, &g, j->shares.records, &j->scatter);
 		for (size_t i = 0; rc == ST_OK && measures && i < g.p; i++)
 			j->shares.rate[i].link_s = link_s[i];

@@ -17,7 +17,6 @@
 #include "kernel/radix.h"
 #include "kernel/demand_state.h"
 #include "model/calibrate.h"
-#include "model/link_rates.h"
 #include "spill/read_runs.h"
 #include "wrap.h"
 
@@ -43,14 +42,6 @@ WRAPPED(rates, job_time_nominal, double speed)
 WRAPPED(double, job_time_byte_s, double mb_per_s)
 {
 	return __real_job_time_byte_s(mb_per_s) * comm_sim_scale();
-}
-
-WRAPPED(status, link_rates_measure, rank_env *env, const rank_speeds *g, double *link_s)
-{
-	const status rc = __real_link_rates_measure(env, g, link_s);
-	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
-		link_s[i] *= comm_sim_scale();
-	return rc;
 }
 
 /* ------------------------------------------------------------------------------------- sizes */

@@ -23,7 +23,7 @@ typedef struct situation {
 static status measure(comm *c, void *situation_)
 {
 	situation *t = situation_;
-	const settings o = { 0 };
+	const settings o = { .lay = LAYOUT_BYTES(100, 0, 10) };
 	rank_result stats = { 0 };
 	rank_env env = { .c = c, .o = &o, .stats = &stats };
 	placement at[MOST] = { 0 };
@@ -32,9 +32,15 @@ static status measure(comm *c, void *situation_)
 	size_t order[MOST];
 	rank_speeds g = { .p = c->rank == 0 ? (size_t)c->size : 0,
 			  .placement = at,
-			  .order = order };
+			  .order = order,
+			  .cpus = 1 };
 	rank_speeds_sort(&g);
-	const status rc = link_rates_measure(&env, &g, t->link_s);
+	rates rate[MOST] = { { 0 } };
+	for (int i = 0; i < MOST; i++)
+		rate[i] = job_time_nominal(1);
+	const share_plan s = { .records = 1000000, .rate = rate };
+	memset(t->link_s, 0, c->rank == 0 ? sizeof t->link_s : 0);
+	const status rc = link_rates_measure(&env, &g, &s, t->link_s);
 	assert_int_equal(env.m.now_bytes, 0);
 	return rc;
 }

@@ -123,6 +123,25 @@ sim '2 x net 1000G'
 ok "a record that stands for more than a block is reported" grep -q 'a smaller --scale' <<<"$(blocks)"
 scale=(-s 1000)
 
+# measuring takes little of the job that it speeds up: 0.8 GB, and 8 GB
+links='net 10G lat 20us'
+uneven="2 x speed 1 $links\\n2 x speed 0.667 $links"
+for scale in "-s 800" "-s 8000"; do
+  read -r -a scale <<<"$scale"
+  sim "$uneven" --speeds=1,1,.667,.667; given=$(value makespan)
+  most=$(awk -v s="$given" -v part="$([ "${scale[1]}" = 800 ] && echo 1.05 || echo 1.01)" 'BEGIN { print part * s }')
+  for measured in --speeds=auto "--speeds=1,1,.667,.667 --links=auto"; do
+    read -r -a measured <<<"$measured"
+    sim "$uneven" "${measured[@]}"
+    ok "scale ${scale[1]}, ${measured[*]}: as fast as with given speeds" less "$(value makespan)" "$most"
+  done
+  sim "4 x $links" --plan equal; equal_shares=$(value makespan)
+  sim "4 x $links" --speeds=auto
+  ok "scale ${scale[1]}: equal hosts that are measured lose 2 % at most" \
+    less "$(value makespan)" "$(awk -v s="$equal_shares" 'BEGIN { print 1.02 * s }')"
+done
+scale=(-s 1000)
+
 # ---------------------------------------------------------------------------------- reports
 sim '4 x net 1G'
 is "the first line is the result, after the mark of a report" "$(sed -n 2p report)" \
