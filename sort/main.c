@@ -247,7 +247,8 @@ static status rank_run(comm *c, void *arg)
 		return rc;
 	}
 	if (c->rank == 0) {
-		(void)monitor_start(0, end_stalled, &unsaid); /* else nothing is shown */
+		if (progress_line_wanted(&v->o))
+			(void)monitor_start(0, end_stalled, &unsaid); /* else nothing is shown */
 		progress_line_start(&v->o);
 	}
 	unsaid = (err){ ST_OK, "" };
@@ -415,6 +416,14 @@ static void interrupted(int sig, bool by_launcher, void *invocation_)
 	signals_die(sig);
 }
 
+/* Show progress once, because a signal asks. The thread that shows it may not run yet. */
+static void progress_asked(void)
+{
+	err unsaid = { ST_OK, "" };
+	if (monitor_start(0, end_stalled, &unsaid) == ST_OK)
+		monitor_ask();
+}
+
 static int instead_of_sort(const settings *o)
 {
 	if (o->wish == WISH_CLEAN)
@@ -452,7 +461,7 @@ int main(int argc, char **argv)
 		signals_block();
 		if (comm_mpi_launched())
 			signals_end_with_parent();
-		signals_watch(&v.stop, monitor_ask, interrupted, &v);
+		signals_watch(&v.stop, progress_asked, interrupted, &v);
 		monitor_enter("joining the other ranks");
 		if (v.o.timeout_s > 0)
 			rc = monitor_start(v.o.timeout_s, end_stalled, &e);

@@ -200,6 +200,7 @@ static void fill_result(job *j)
 {
 	struct rusage u;
 	rank_result *r = &j->mine;
+	const settings *o = j->env.o;
 	r->rank = j->env.c->rank;
 	memcpy(r->host, j->env.c->host, sizeof r->host);
 	r->pid = (int32_t)getpid();
@@ -207,9 +208,12 @@ static void fill_result(job *j)
 	r->threads = (int32_t)j->cpus.threads;
 	r->cpus = fmin(j->cpus.processors, r->threads);
 	r->used = usage_since(&j->begun, "");
-	sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
-		     sizeof r->processors);
-	sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
+	const bool reported = o->report || o->html || o->explain || o->verbosity > 0;
+	if (reported) {
+		sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
+			     sizeof r->processors);
+		sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
+	}
 	if (getrusage(RUSAGE_THREAD, &u) == 0)
 		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
 	r->out = j->part.seen.records;
@@ -218,6 +222,7 @@ static void fill_result(job *j)
 	r->sum_dropped = j->part.dropped.sum;
 	r->written_bytes = j->part.found ? 0 : r->out * j->env.o->lay.record_bytes;
 	r->activity = progress_activity(&j->env.c->progress);
+	io_backend_why(j->files.io, reported, r->io_text);
 	io_backend_stats(j->files.io, false, &r->io[0]);
 	io_backend_stats(j->files.io, true, &r->io[1]);
 	r->stages = progress_times(&j->env.c->progress);

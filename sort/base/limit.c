@@ -14,24 +14,34 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 /* --------------------------------------------------------------------------- control groups */
 
+typedef enum controller { CPU_V1, MEMORY_V1, ALL_V2, HIERARCHIES } controller;
+
+/* A hierarchy as one process sees it. The texts are NULL if it is missing. */
 typedef struct hierarchy {
-	const char *root;
 	bool v2;
-	const char *controller;
-	char path[PATH_MAX];  /* of the group, as in /proc/self/cgroup */
-	char mount[PATH_MAX]; /* of the hierarchy; empty if it is not mounted */
-	char top[PATH_MAX];   /* the group that is seen at the mount point */
-	bool fits;            /* path lies below top */
+	const char *controller; /* version 1 */
+	char *path;             /* of the group, as in /proc/self/cgroup */
+	char *mount;            /* of the hierarchy */
+	char *top;              /* the group that is seen at the mount point */
+	bool fits;              /* path lies below top */
 } hierarchy;
 
+typedef struct hierarchies {
+	const char *root;
+	hierarchy h[HIERARCHIES];
+} hierarchies;
+
 typedef struct group {
-	const hierarchy *of;
+	const char *root;
+	bool v2;
 	const char *dir;  /* below root */
 	const char *name; /* below the mount point, for messages */
 	bool leaf;        /* it is this process's own group */
@@ -39,14 +49,6 @@ typedef struct group {
 
 /* Called for a group, which lives as long as the call. Return whether to visit those above it. */
 typedef bool group_visitor(void *arg, const group *g);
-
-static bool keep(char to[PATH_MAX], const char *from)
-{
-	const size_t n = strlen(from);
-	if (n < PATH_MAX)
-		memcpy(to, from, n + 1);
-	return n < PATH_MAX;
-}
 
 /* Is `word` one of a list with commas? */
 static bool listed(const char *list, const char *word)
@@ -60,17 +62,22 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-/* Take the group from a line "ID:CONTROLLERS:PATH", without controllers in version 2. */
-static bool find_path(void *hierarchy_, char *line)
+/* Take the groups from a line "ID:CONTROLLERS:PATH", without controllers in version 2. The first
+ * line counts. */
+static bool find_paths(void *hierarchies_, char *line)
 {
-	hierarchy *h = hierarchy_;
+	hierarchies *all = hierarchies_;
 	char *list = strchr(line, ':');
 	char *path = list ? strchr(list + 1, ':') : NULL;
 	if (!path || path[1] != '/')
 		return false;
 	*path++ = '\0';
 	path[strcspn(path, "\n")] = '\0';
-	return (h->v2 ? list[1] == '\0' : listed(list + 1, h->controller)) && keep(h->path, path);
+	for (hierarchy *h = all->h; h < all->h + HIERARCHIES; h++)
+		if (!h->path && strlen(path) < PATH_MAX &&
+		    (h->v2 ? list[1] == '\0' : listed(list + 1, h->controller)))
+			h->path = strdup(path);
+	return false;
 }
 
 /* Replace \ooo: mountinfo writes blanks and the like in this way. */
@@ -107,53 +114,104 @@ static size_t split(char *s, char **word, size_t most)
 	return n;
 }
 
-/* Take a mount of this hierarchy from a line "ID PARENT DEV TOP MOUNT ... - TYPE SOURCE OPTIONS",
- * if it is a better view of the group than the one before. Never the last: look at all lines. */
-static bool try_mount(void *hierarchy_, char *line)
+/* Take a mount from a line "ID PARENT DEV TOP MOUNT ... - TYPE SOURCE OPTIONS" for each hierarchy
+ * for which it is a better view of the group than the mount before. Never the last: look at all
+ * lines. */
+static bool try_mount(void *hierarchies_, char *line)
 {
-	hierarchy *h = hierarchy_;
-	char *left[5], *right[3], *dash = strstr(line, " - ");
+	hierarchies *all = hierarchies_;
+	char *left[5], *right[3], *dash = strstr(line, " - cgroup");
 	if (!dash)
 		return false;
 	*dash = '\0';
-	if (split(line, left, 5) < 5 || split(dash + 3, right, 3) < 3 ||
-	    strcmp(right[0], h->v2 ? "cgroup2" : "cgroup") != 0 ||
-	    (!h->v2 && !listed(right[2], h->controller)))
+	if (split(line, left, 5) < 5 || split(dash + 3, right, 3) < 3)
 		return false;
 	char *top = left[3], *mount = left[4];
 	unescape(top);
 	unescape(mount);
-	const bool fits = below(h->path, top) != NULL;
-	if (fits < h->fits || (fits && h->fits && strlen(top) < strlen(h->top)))
-		return false;
-	if (strlen(top) < PATH_MAX && keep(h->mount, mount) && keep(h->top, top))
-		h->fits = fits;
+	for (hierarchy *h = all->h; h < all->h + HIERARCHIES; h++) {
+		if (!h->path || strlen(top) >= PATH_MAX || strlen(mount) >= PATH_MAX ||
+		    strcmp(right[0], h->v2 ? "cgroup2" : "cgroup") != 0 ||
+		    (!h->v2 && !listed(right[2], h->controller)))
+			continue;
+		const bool fits = below(h->path, top) != NULL;
+		if (fits < h->fits || (fits && h->fits && strlen(top) < strlen(h->top)))
+			continue;
+		char *const new_mount = strdup(mount), *const new_top = strdup(top);
+		if (new_mount && new_top) {
+			free(h->mount);
+			free(h->top);
+			h->mount = new_mount;
+			h->top = new_top;
+			h->fits = fits;
+		} else {
+			free(new_mount);
+			free(new_top);
+		}
+	}
 	return false;
 }
 
-/* Visit the group and all groups above it that can be seen, in each hierarchy that may have the
- * controller ("memory"). */
-static void visit_groups(const char *root, const char *controller, group_visitor *visit, void *arg)
+static void find_hierarchies(hierarchies *all, const char *root)
 {
-	for (int v2 = 0; v2 < 2; v2++) {
-		hierarchy h = { .root = root, .v2 = v2, .controller = controller };
-		char dir[2 * PATH_MAX];
-		if (!sysfile_lines(root, "/proc/self/cgroup", find_path, &h))
-			continue;
-		(void)sysfile_lines(root, "/proc/self/mountinfo", try_mount, &h);
-		if (!h.mount[0])
-			continue;
-		const size_t mount_len = strcmp(h.mount, "/") == 0 ? 0 : strlen(h.mount);
-		const char *rest = h.fits && !strstr(h.path, "/..") ? below(h.path, h.top) : "";
-		char *const name = dir + mount_len;
-		snprintf(dir, sizeof dir, "%.*s%s", (int)mount_len, h.mount, rest);
-		for (group g = { &h, dir, name, true };; g.leaf = false) {
-			g.name = *name ? name : "/";
-			if (!visit(arg, &g) || !*name)
-				break;
-			*strrchr(name, '/') = '\0';
-		}
+	*all = (hierarchies){ root,
+			      { [CPU_V1] = { .controller = "cpu" },
+				[MEMORY_V1] = { .controller = "memory" },
+				[ALL_V2] = { .v2 = true } } };
+	(void)sysfile_lines(root, "/proc/self/cgroup", find_paths, all);
+	(void)sysfile_lines(root, "/proc/self/mountinfo", try_mount, all);
+}
+
+static void free_hierarchies(hierarchies *all)
+{
+	for (hierarchy *h = all->h; h < all->h + HIERARCHIES; h++) {
+		free(h->path);
+		free(h->mount);
+		free(h->top);
 	}
+}
+
+/* Visit the group and all groups above it that can be seen. */
+static void visit_hierarchy(const hierarchies *all, const hierarchy *h, group_visitor *visit,
+			    void *arg)
+{
+	char dir[2 * PATH_MAX];
+	if (!h->mount)
+		return;
+	const size_t mount_len = strcmp(h->mount, "/") == 0 ? 0 : strlen(h->mount);
+	const char *rest = h->fits && !strstr(h->path, "/..") ? below(h->path, h->top) : "";
+	char *const name = dir + mount_len;
+	snprintf(dir, sizeof dir, "%.*s%s", (int)mount_len, h->mount, rest);
+	for (group g = { all->root, h->v2, dir, name, true };; g.leaf = false) {
+		g.name = *name ? name : "/";
+		if (!visit(arg, &g) || !*name)
+			break;
+		*strrchr(name, '/') = '\0';
+	}
+}
+
+static pthread_once_t here_once = PTHREAD_ONCE_INIT;
+static hierarchies here; /* of this machine; kept until the process ends */
+
+static void find_here(void)
+{
+	find_hierarchies(&here, "");
+}
+
+/* Visit the groups of version 1 that have the controller, and those of version 2. The files that
+ * name them take longer to read than a short sort takes to sort, so read those of this machine
+ * once. */
+static void visit_groups(const char *root, controller v1, group_visitor *visit, void *arg)
+{
+	hierarchies other, *all = *root ? &other : &here;
+	if (*root)
+		find_hierarchies(&other, root);
+	else
+		(void)pthread_once(&here_once, find_here);
+	visit_hierarchy(all, &all->h[v1], visit, arg);
+	visit_hierarchy(all, &all->h[ALL_V2], visit, arg);
+	if (*root)
+		free_hierarchies(&other);
 }
 
 /* Return the number after key (sysfile.h) in one of the group's files, or `otherwise`. */
@@ -162,7 +220,7 @@ static uint64_t group_number(const group *g, const char *file, const char *key, 
 	char path[PATH_MAX];
 	const int n = snprintf(path, sizeof path, "%s/%s", g->dir, file);
 	if (n > 0 && (size_t)n < sizeof path)
-		(void)sysfile_number(g->of->root, path, key, &otherwise);
+		(void)sysfile_number(g->root, path, key, &otherwise);
 	return otherwise;
 }
 
@@ -173,8 +231,10 @@ static uint64_t group_number(const group *g, const char *file, const char *key, 
 static double quota_cpus(const group *g)
 {
 	char quota_text[24];
-	const bool v2 = g->of->v2;
+	const bool v2 = g->v2;
 	const uint64_t us = group_number(g, v2 ? "cpu.max" : "cpu.cfs_quota_us", "", 0);
+	if (us == 0)
+		return 0;
 	snprintf(quota_text, sizeof quota_text, "%" PRIu64, us);
 	const uint64_t period_us = v2 ? group_number(g, "cpu.max", quota_text, 0)
 				      : group_number(g, "cpu.cfs_period_us", "", 0);
@@ -189,7 +249,7 @@ static bool tighten(void *quota_, const group *g)
 	struct stat s;
 	if (!(cpus > 0) || (q->cpus > 0 && q->cpus <= cpus))
 		return true;
-	const int n = snprintf(dir, sizeof dir, "%s%s", g->of->root, g->dir);
+	const int n = snprintf(dir, sizeof dir, "%s%s", g->root, g->dir);
 	if (n > 0 && (size_t)n < sizeof dir && stat(dir, &s) == 0)
 		*q = (quota){ cpus, s.st_ino, group_number(g, "cpu.stat", "nr_throttled", 0) };
 	return true;
@@ -198,7 +258,7 @@ static bool tighten(void *quota_, const group *g)
 quota quota_find(const char *root)
 {
 	quota q = { 0, 0, 0 };
-	visit_groups(root, "cpu", tighten, &q);
+	visit_groups(root, CPU_V1, tighten, &q);
 	return q;
 }
 
@@ -286,7 +346,7 @@ static void offer_of_node(search *s, const char *kind, const char *where, uint64
  * before it kills. It adds the numbers up over all processors when they are read. */
 static uint64_t used_bytes(const group *g)
 {
-	const bool v2 = g->of->v2;
+	const bool v2 = g->v2;
 	const char *const *free_ =
 		v2 ? (const char *const[]){ "active_file", "inactive_file", "slab_reclaimable" }
 		   : (const char *const[]){ "total_active_file", "total_inactive_file", NULL };
@@ -309,7 +369,7 @@ static void offer_of_group(search *s, const group *g, const char *kind, const ch
 static bool offer_group(void *search_, const group *g)
 {
 	search *s = search_;
-	if (g->of->v2) {
+	if (g->v2) {
 		offer_of_group(s, g, "cgroup memory.max", "memory.max", "");
 		/* beyond it the group is slowed down until it makes no progress */
 		offer_of_group(s, g, "cgroup memory.high", "memory.high", "");
@@ -325,32 +385,40 @@ static bool offer_group(void *search_, const group *g)
 	return true;
 }
 
-/* Read a number of kB from a file of /proc, as bytes. */
-static bool kilobytes(const search *s, const char *file, const char *key, uint64_t *bytes)
+/* Return the bytes of a number of kB; false if it was not found or is too large. */
+static bool kilobytes(const sysfile_entry *x, uint64_t *bytes)
 {
-	uint64_t kb;
-	return sysfile_number(s->q->root, file, key, &kb) &&
-	       !__builtin_mul_overflow(kb, UINT64_C(1024), bytes);
+	return x->found && !__builtin_mul_overflow(x->number, UINT64_C(1024), bytes);
 }
 
 static void offer_machine(search *s)
 {
+	sysfile_entry x[] = { { .key = "MemTotal" }, { .key = "MemAvailable" } };
 	uint64_t total, available;
-	if (!kilobytes(s, "/proc/meminfo", "MemTotal", &total))
+	sysfile_numbers(s->q->root, "/proc/meminfo", x, 2);
+	if (!kilobytes(&x[0], &total))
 		return;
 	/* a kernel without the second number is older than 3.14 */
-	if (!kilobytes(s, "/proc/meminfo", "MemAvailable", &available) || available > total)
+	if (!kilobytes(&x[1], &available) || available > total)
 		available = total;
 	offer_of_node(s, "memory of the machine", NULL, total, total - available);
 }
 
-static void offer_process(search *s, const char *name, const char *limit_key, const char *used_key)
+static void offer_process(search *s)
 {
-	uint64_t bytes, used = 0;
-	if (!sysfile_number(s->q->root, "/proc/self/limits", limit_key, &bytes))
-		return;
-	(void)kilobytes(s, "/proc/self/status", used_key, &used);
-	offer(s, &(limit){ name, NULL, bytes, used, s->q->process_ranks, false });
+	static const char *const name[] = { "address space (RLIMIT_AS)", "data (RLIMIT_DATA)" };
+	sysfile_entry most[] = { { .key = "Max address space" }, { .key = "Max data size" } };
+	sysfile_entry used[] = { { .key = "VmSize" }, { .key = "VmData" } };
+	sysfile_numbers(s->q->root, "/proc/self/limits", most, 2);
+	if (most[0].found || most[1].found)
+		sysfile_numbers(s->q->root, "/proc/self/status", used, 2);
+	for (int i = 0; i < 2; i++) {
+		uint64_t bytes = 0;
+		(void)kilobytes(&used[i], &bytes);
+		if (most[i].found)
+			offer(s, &(limit){ name[i], NULL, most[i].number, bytes,
+					   s->q->process_ranks, false });
+	}
 }
 
 status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
@@ -359,10 +427,9 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 	const uint64_t all = (uint64_t)PERCENT_IN_ALL * SIZE_MILLION;
 	search s = { q, l, w->bytes || w->micropercent, UINT64_MAX };
 	*l = (memory_limit){ UINT64_MAX, UINT64_MAX, "no limit of memory is known" };
-	visit_groups(q->root, "memory", offer_group, &s);
+	visit_groups(q->root, MEMORY_V1, offer_group, &s);
 	offer_machine(&s);
-	offer_process(&s, "address space (RLIMIT_AS)", "Max address space", "VmSize");
-	offer_process(&s, "data (RLIMIT_DATA)", "Max data size", "VmData");
+	offer_process(&s);
 	uint64_t bytes = w->bytes;
 	if (w->micropercent && s.capacity_bytes == UINT64_MAX)
 		return err_set(e, ST_REFUSED,

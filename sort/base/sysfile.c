@@ -8,14 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a page, because /proc gives at most a page for each read. The C library would read 1 KiB. */
+enum { BUFFER_BYTES = 4096 };
+
 bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, char *line),
 		   void *arg)
 {
-	char whole[PATH_MAX], *line = NULL;
+	char whole[PATH_MAX], buffer[BUFFER_BYTES], *line = NULL;
 	const int n = snprintf(whole, sizeof whole, "%s%s", root, path);
 	FILE *f = n > 0 && (size_t)n < sizeof whole ? fopen(whole, "re") : NULL;
 	size_t size = 0;
 	bool done = false;
+	if (f)
+		setvbuf(f, buffer, _IOFBF, sizeof buffer);
 	while (f && !done && getline(&line, &size, f) > 0)
 		done = visit(arg, line);
 	free(line);
@@ -24,14 +29,6 @@ bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, 
 	return done;
 }
 
-typedef struct wanted {
-	const char *key;
-	bool found;
-	uint64_t number;
-	char *text;
-	size_t bytes; /* of text */
-} wanted;
-
 /* Return the text after key and a gap; NULL if the line does not begin with them. */
 static const char *after_key(const char *line, const char *key)
 {
@@ -39,26 +36,52 @@ static const char *after_key(const char *line, const char *key)
 	return n == 0 ? line : gap ? line + n + gap : NULL;
 }
 
-static bool find_number(void *wanted_, char *line)
+typedef struct wanted_numbers {
+	sysfile_entry *entry;
+	size_t entries, found;
+} wanted_numbers;
+
+/* Without a key, only the first line counts. */
+static bool find_numbers(void *wanted_, char *line)
 {
-	wanted *w = wanted_;
-	const char *p = after_key(line, w->key);
-	w->found = p && number_at(&p, UINT64_MAX, &w->number) && strchr(" \t\n", *p);
-	return w->found || !*w->key;
+	wanted_numbers *w = wanted_;
+	for (size_t i = 0; i < w->entries; i++) {
+		sysfile_entry *x = &w->entry[i];
+		const char *p = x->found ? NULL : after_key(line, x->key);
+		uint64_t v;
+		if (p && number_at(&p, UINT64_MAX, &v) && strchr(" \t\n", *p)) {
+			x->number = v;
+			x->found = true;
+			w->found++;
+		}
+	}
+	return w->found == w->entries || !*w->entry->key;
+}
+
+void sysfile_numbers(const char *root, const char *path, sysfile_entry *entry, size_t entries)
+{
+	wanted_numbers w = { entry, entries, 0 };
+	(void)sysfile_lines(root, path, find_numbers, &w);
 }
 
 bool sysfile_number(const char *root, const char *path, const char *key, uint64_t *v)
 {
-	wanted w = { .key = key };
-	(void)sysfile_lines(root, path, find_number, &w);
-	if (w.found)
-		*v = w.number;
-	return w.found;
+	sysfile_entry x = { .key = key };
+	sysfile_numbers(root, path, &x, 1);
+	if (x.found)
+		*v = x.number;
+	return x.found;
 }
+
+typedef struct wanted_text {
+	const char *key;
+	char *text;
+	size_t bytes; /* of text */
+} wanted_text;
 
 static bool copy_text(void *wanted_, char *line)
 {
-	const wanted *w = wanted_;
+	const wanted_text *w = wanted_;
 	size_t n = 0;
 	const char *p = after_key(line, w->key);
 	for (; p && n + 1 < w->bytes && *p >= ' ' && *p <= '~'; p++)
@@ -69,7 +92,7 @@ static bool copy_text(void *wanted_, char *line)
 
 void sysfile_text(const char *root, const char *path, const char *key, char *text, size_t bytes)
 {
-	wanted w = { .key = key, .text = text, .bytes = bytes };
+	wanted_text w = { key, text, bytes };
 	text[0] = '\0';
 	(void)sysfile_lines(root, path, copy_text, &w);
 }

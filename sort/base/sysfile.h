@@ -18,6 +18,15 @@ bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, 
  * *v unchanged, without such a file or line, or for anything but a number ("max", "unlimited"). */
 bool sysfile_number(const char *root, const char *path, const char *key, uint64_t *v);
 
+/* sysfile_numbers - read several numbers in one pass, each as sysfile_number does. A number that is
+ * not found keeps its value, and its `found` is false. */
+typedef struct sysfile_entry {
+	const char *key;
+	uint64_t number;
+	bool found;
+} sysfile_entry;
+void sysfile_numbers(const char *root, const char *path, sysfile_entry *entry, size_t entries);
+
 /* sysfile_text - copy the text after key in the first such line, cut at `bytes` and at the first
  * character that is not printable ASCII; "" without such a line. */
 void sysfile_text(const char *root, const char *path, const char *key, char *text, size_t bytes);

@@ -48,12 +48,22 @@ typedef struct direction {
 struct io_backend {
 	uring *ring; /* NULL: only blocking calls */
 	size_t segment_bytes;
-	bool forced;
-	pthread_mutex_t lock; /* for the directions */
+	bool forced, tried;   /* tried: to open the ring */
+	err why;              /* there is no ring */
+	pthread_mutex_t lock; /* for all but the first fields */
 	direction dir[2];
 };
 
-status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *why, err *e)
+/* Open the ring when the first transfer wants it, because few sorts of little data have one that
+ * does. */
+static void open_ring(io_backend *x)
+{
+	if (!x->tried)
+		(void)uring_open(&x->ring, x->segment_bytes, &x->why);
+	x->tried = true;
+}
+
+status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *e)
 {
 	io_backend *x = calloc(1, sizeof *x);
 	*out = NULL;
@@ -62,11 +72,24 @@ status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes,
 	pthread_mutex_init(&x->lock, NULL);
 	x->segment_bytes = segment_bytes ? segment_bytes : URING_SEGMENT_BYTES;
 	x->forced = x->dir[0].last = x->dir[1].last = wanted == IO_URING;
+	x->tried = wanted == IO_THREADS;
 	*out = x;
-	if (wanted == IO_THREADS)
+	if (wanted != IO_URING)
 		return ST_OK;
-	const status rc = uring_open(&x->ring, x->segment_bytes, wanted == IO_URING ? e : why);
-	return wanted == IO_URING ? rc : ST_OK;
+	open_ring(x);
+	return x->ring ? ST_OK : err_set(e, x->why.code, "%s", x->why.text);
+}
+
+void io_backend_why(io_backend *x, bool would, char text[IO_TEXT_BYTES])
+{
+	text[0] = '\0';
+	if (!x)
+		return;
+	pthread_mutex_lock(&x->lock);
+	if (would)
+		open_ring(x);
+	(void)snprintf(text, IO_TEXT_BYTES, "%.*s", IO_TEXT_BYTES - 1, x->why.text);
+	pthread_mutex_unlock(&x->lock);
 }
 
 bool io_backend_is_forced(const io_backend *x)
@@ -107,14 +130,18 @@ static bool next_method(direction *d, const io_kind *k, size_t segment_bytes, do
 
 uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s)
 {
-	if (!x || !x->ring || k->bytes < x->segment_bytes / SMALL)
+	if (!x || k->bytes < x->segment_bytes / SMALL)
 		return NULL;
 	if (x->forced)
 		return x->ring;
 	pthread_mutex_lock(&x->lock);
 	direction *d = &x->dir[k->writing];
-	d->last = (k->watched && k->direct) || next_method(d, k, x->segment_bytes, now_s);
-	uring *r = d->last ? x->ring : NULL;
+	bool use = x->ring || !x->tried;
+	use = use && ((k->watched && k->direct) || next_method(d, k, x->segment_bytes, now_s));
+	if (use)
+		open_ring(x);
+	uring *r = use ? x->ring : NULL;
+	d->last = r != NULL;
 	pthread_mutex_unlock(&x->lock);
 	return r;
 }
@@ -150,7 +177,12 @@ void io_backend_close(io_backend *x)
  * of a transfer in flight. Both are attempts: if they fail or are incomplete (a file system that
  * refuses, a short count), blocking calls through the page cache do the rest, and report errors. */
 
-enum { PROBES = 32, MOST_AT_ONCE = 64 << 20 };
+enum {
+	PROBES = 32, /* at most, to find out whether a range is in the page cache */
+	PROBE_BYTES =
+		64 << 10, /* the kernel reads ahead at least as much, so one probe is enough */
+	MOST_AT_ONCE = 64 << 20,
+};
 
 void io_fd_close(io_fd *f)
 {
@@ -187,16 +219,17 @@ void io_fd_use(io_fd *f, io_backend *io)
 /* Newer kernels let even files in memory be opened for direct I/O. */
 bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes)
 {
+	const unsigned probes = (unsigned)u64_min(bytes / PROBE_BYTES + (bytes > 0), PROBES);
 	unsigned there = 0;
 	if (file_is_in_memory(fd))
 		return true;
-	for (unsigned i = 0; i < PROBES && bytes > 0; i++) {
+	for (unsigned i = 0; i < probes; i++) {
 		char c;
 		struct iovec v = { &c, 1 };
-		const uint64_t at = offset + bytes / PROBES * i;
+		const uint64_t at = offset + bytes / probes * i;
 		there += preadv2(fd, &v, 1, (off_t)at, RWF_NOWAIT) == 1;
 	}
-	return there > PROBES / 2;
+	return there > probes / 2;
 }
 
 void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)

@@ -44,9 +44,14 @@ typedef struct io_stats {
 	int32_t method;                              /* of the last transfers */
 } io_stats;
 
-/* io_backend_open - fail under IO_URING if uring_open fails; under IO_AUTO, `why` then has the
- * reason why blocking calls are used. segment_bytes as in uring_open, 0: URING_SEGMENT_BYTES. */
-status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *why, err *e);
+/* io_backend_open - open a backend. IO_URING opens the ring as well, and fails if uring_open fails;
+ * IO_AUTO opens it before the first transfer that would use it. segment_bytes as in uring_open, 0:
+ * URING_SEGMENT_BYTES. */
+status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *e);
+
+/* io_backend_why - copy the reason why io_uring cannot be used; "" if it can, or if no transfer
+ * would have used it. would: find out now. x may be NULL. */
+void io_backend_why(io_backend *x, bool would, char text[IO_TEXT_BYTES]);
 
 /* A transfer: a write or a read, direct or through the page cache. watched: with a listener, which
  * direct blocking calls can only call at the end. */

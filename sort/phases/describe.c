@@ -172,18 +172,6 @@ static status place_threads(job *j)
 	return ST_OK;
 }
 
-/* Open the backend. A missing io_uring is an error only if it was requested; otherwise it is a line
- * of the report. */
-static status choose_io_backend(job *j)
-{
-	err why = { ST_OK, "" };
-	const status rc =
-		io_backend_open(&j->files.io, j->env.o->io,
-				test_sizes_of(j->env.o)->uring_segment_bytes, &why, &j->env.e);
-	memcpy(j->mine.io_text, why.text, sizeof j->mine.io_text - 1);
-	return rc;
-}
-
 /* Check streams. A single rank reads a single stream as it arrives. Other streams are copied first,
  * to files that only the process of rank 0 sees. */
 static status check_streams(job *j)
@@ -354,10 +342,16 @@ static status make_plans(job *j)
 	return rc == ST_OK ? scatter_plan_make(&j->env, &j->scatter) : rc;
 }
 
+static status open_io(job *j)
+{
+	return io_backend_open(&j->files.io, j->env.o->io,
+			       test_sizes_of(j->env.o)->uring_segment_bytes, &j->env.e);
+}
+
 status phase_describe(job *j)
 {
-	static job_step *const look[] = { handshake,         make_plans, place_count,
-					  choose_io_backend, find_files, compare_views };
+	static job_step *const look[] = { handshake, make_plans, place_count,
+					  open_io,   find_files, compare_views };
 	static job_step *const lock[] = { gather_reads, workdir_open, lock_output };
 	static job_step *const count[] = { copy_streams, frame_read, count_records, place_threads };
 	status rc = job_each(j, look, sizeof look / sizeof *look);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 enum {
+	COLD_BYTES = 1 << 20,
 	TRIAL_BYTES = 32 << 20,
 	TRIAL_PART = 16, /* of the bytes to be written */
 	LEAST_TRIAL_BYTES = 4 << 20,
@@ -222,9 +223,10 @@ numa_place place_plan(const job *j, unsigned before)
 			 j->env.o->bind == BIND_AUTO && fills);
 }
 
+/* The time to read less than COLD_BYTES from a disk does not change the prediction. */
 static bool is_cold(const input *in, uint64_t bytes)
 {
-	const bool is_file = in->files && !in->file->is_stream;
+	const bool is_file = in->files && !in->file->is_stream && bytes >= COLD_BYTES;
 	const int fd = is_file ? open(in->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (fd < 0)
 		return false;

@@ -19,6 +19,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+enum { EARLY_BYTES = 1 << 20 };
+
 static uint64_t in_both(uint64_t a, uint64_t b)
 {
 	return a & b;
@@ -213,8 +215,9 @@ static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
 			emit_batch(a, to, n, b->first + done, seen, &verify_s, e);
 	}
 	/* start early, so that a later fsync has little left to do, and with the whole piece, which
-	 * suits the disk */
-	if (e->code == ST_OK && !a->out->is_stdout && a->env->o->fsync && a->to.direct < 0)
+	 * suits the disk; of little data the fsync writes all in one go */
+	if (e->code == ST_OK && !a->out->is_stdout && a->env->o->fsync && a->to.direct < 0 &&
+	    own_share(a->env, a->j->shares.out) * l->record_bytes >= EARLY_BYTES)
 		file_start_writeback(a->out->fd, a->out->offset + b->first * l->record_bytes,
 				     p->n * l->record_bytes);
 	pthread_mutex_lock(&a->lock);

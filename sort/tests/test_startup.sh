@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a sort of little does before and beside it: no thread that can have no work.
+# The start of a sort of little data: no thread without work, no file of the system read twice.
 set -u
 . "$ROOT/scripts/tap.sh"
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the preloaded library and the sanitizers want the same calls"
@@ -7,23 +7,48 @@ cd "$TEST_TMP" || exit 1
 cat >count.c <<'C'
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#define NEXT(type, name) ((type *)dlsym(RTLD_NEXT, name))
+typedef FILE *opens(const char *, const char *);
 typedef int creates(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef ssize_t reads(int, const struct iovec *, int, off_t, int);
+static void note(const char *what)
+{
+	FILE *log = NEXT(opens, "fopen")(getenv("CALLS_LOG"), "a");
+	fprintf(log, "%s\n", what);
+	fclose(log);
+}
 int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x)
 {
-	FILE *log = fopen(getenv("THREADS_LOG"), "a");
-	fputs("thread\n", log);
-	fclose(log);
-	return ((creates *)dlsym(RTLD_NEXT, "pthread_create"))(t, a, f, x);
+	note("thread");
+	return NEXT(creates, "pthread_create")(t, a, f, x);
+}
+FILE *fopen(const char *path, const char *mode)
+{
+	note(path);
+	return NEXT(opens, "fopen")(path, mode);
+}
+FILE *fopen64(const char *path, const char *mode)
+{
+	return fopen(path, mode);
+}
+ssize_t preadv64v2(int fd, const struct iovec *v, int n, off_t at, int flags)
+{
+	if (v->iov_len == 1)
+		note("probe");
+	return NEXT(reads, "preadv64v2")(fd, v, n, at, flags);
 }
 C
 "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o count.so count.c -ldl || exit 1
 threads() { # threads ARGUMENT... - how many a sort begins
   : >log
-  run env THREADS_LOG="$PWD/log" LD_PRELOAD="$PWD/count.so" "$BIN/hetsort" --force -o out "$@"
+  run env CALLS_LOG="$PWD/log" LD_PRELOAD="$PWD/count.so" "$BIN/hetsort" --force -o out "$@"
   is "hetsort $*: exit code" "$rc" 0
-  begun=$(wc -l <log)
+  begun=$(grep -cx thread log)
 }
 "$BIN/gensort" --no-fsync 1 one && "$BIN/gensort" --no-fsync 200000 more || exit 1
 threads --threads 1 one
@@ -32,4 +57,10 @@ threads --threads 8 one
 is "one record, 8 threads: as many as for one" "$begun" "$alone"
 threads --threads 8 more
 ok "many records: more" test "$begun" -gt "$alone"
+
+threads --threads 1 one
+is "one record: a thread for signals, and no other" "$begun" 1
+is "one record: no file of the system is read twice" "$(grep '^/' log | sort | uniq -d)" ""
+ok "one record: files of the system are read" grep -qx /proc/meminfo log
+ok "one record: one probe of the page cache" test "$(grep -cx probe log)" -le 1
 done_testing

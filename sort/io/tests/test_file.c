@@ -76,10 +76,10 @@ static void no_room(void **state)
 
 static bool uses(io_method wanted, int fd)
 {
-	err e = { ST_OK, "" }, why = { ST_OK, "" };
+	err e = { ST_OK, "" };
 	io_backend *x;
 	io_fd f = { .fd = fd, .direct = -1 };
-	if (io_backend_open(&x, wanted, 0, &why, &e) != ST_OK)
+	if (io_backend_open(&x, wanted, 0, &e) != ST_OK)
 		skip();
 	io_fd_use(&f, x);
 	const bool own = f.io == x;

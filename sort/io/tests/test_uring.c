@@ -178,13 +178,13 @@ static void many_threads(void **state)
 /* The seam: what the ring leaves goes by calls, and has the words. */
 static void the_rest_by_calls(void **state)
 {
-	err e = { ST_OK, "" }, why = { ST_OK, "" };
+	err e = { ST_OK, "" };
 	unsigned char *buf = malloc(FILE_BYTES + 1);
 	io_backend *x;
 	io_stats t;
 	uring_close(open_uring());
 	(void)state;
-	assert_int_equal(io_backend_open(&x, IO_URING, PART, &why, &e), ST_OK);
+	assert_int_equal(io_backend_open(&x, IO_URING, PART, &e), ST_OK);
 	const io_fd f = { .fd = make_file(true), .direct = -1, .io = x };
 	assert_int_equal(io_fd_read_at(&f, buf, FILE_BYTES, 0, "a", &e), ST_OK);
 	assert_memory_equal(buf, content, FILE_BYTES);
@@ -227,12 +227,12 @@ static void the_faster_method(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * LEN(cases); i++) {
 		const double s = cases[i / 2].uring_s;
-		err e = { ST_OK, "" }, why = { ST_OK, "" };
+		err e = { ST_OK, "" };
 		const io_kind k = { PART, true, i % 2, false };
 		const bool wins = i % 2 ? cases[i / 2].uring_stays : cases[i / 2].calls_stay;
 		io_backend *x;
 		io_stats t;
-		assert_int_equal(io_backend_open(&x, IO_AUTO, PART, &why, &e), ST_OK);
+		assert_int_equal(io_backend_open(&x, IO_AUTO, PART, &e), ST_OK);
 		assert_int_equal(uring_stays(x, &k, s), wins);
 		io_backend_stats(x, true, &t);
 		assert_int_equal(t.method, wins ? IO_URING : IO_THREADS);
@@ -249,17 +249,17 @@ static void the_faster_method(void **state)
 /* Nor is what is far less than a segment worth a ring. */
 static void forced(void **state)
 {
-	err e = { ST_OK, "" }, why = { ST_OK, "" };
+	err e = { ST_OK, "" };
 	const io_kind segment = { PART, true, true, false };
 	const io_kind less = { PART / 8 - 1, true, true, false };
 	io_backend *x;
 	(void)state;
 	assert_null(io_backend_ring(NULL, &segment, 0));
-	assert_int_equal(io_backend_open(&x, IO_THREADS, PART, &why, &e), ST_OK);
+	assert_int_equal(io_backend_open(&x, IO_THREADS, PART, &e), ST_OK);
 	assert_false(uring_stays(x, &segment, 0.1));
 	io_backend_close(x);
 	uring_close(open_uring());
-	assert_int_equal(io_backend_open(&x, IO_URING, PART, &why, &e), ST_OK);
+	assert_int_equal(io_backend_open(&x, IO_URING, PART, &e), ST_OK);
 	assert_true(uring_stays(x, &segment, 10));
 	assert_null(io_backend_ring(x, &less, 0));
 	io_backend_close(x);
