@@ -68,7 +68,8 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 		BUFFER = 2 * LINE / sizeof(T),
 		CACHE = (size_t)128 << 10,
 		TINY = 16,  // records for insertion sort
-		LEAF = 4096 // most records of a leaf
+		ONE = 512,  // records of a leaf by one digit
+		LEAF = 4096 // by two
 	};
 	T *out_, *other_;
 	unsigned digits_;
@@ -171,8 +172,20 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 			to[j] = x;
 		}
 	}
-	// In the cache: by two digits, the lower one first, then by insertion those equal in both.
-	// Not if the upper digit is the same in many.
+	// Turn the size of each bin into its place; the largest size.
+	static size_t places(bins &of)
+	{
+		size_t place = 0, most = 0;
+		for (size_t &b : of) {
+			const size_t n = b;
+			b = place;
+			place += n;
+			most = n > most ? n : most;
+		}
+		return most;
+	}
+	// In the cache: by one or two digits, the lower one first, then by insertion those equal in
+	// them. Not if the upper digit is the same in many.
 	bool leaf(const part &p) const
 	{
 		const T *e = p.at + p.from;
@@ -180,17 +193,16 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 		if (p.n > LEAF || p.d + 2 > digits_)
 			return false;
 		count(e, p.n, p.d, high);
-		if (*std::max_element(high.begin(), high.end()) > p.n / 256 + TINY)
+		if (places(high) > p.n / 256 + TINY)
 			return false;
-		count(e, p.n, p.d + 1, low);
-		size_t h = 0, l = 0;
-		for (unsigned b = 0; b < 256; b++) {
-			h += std::exchange(high[b], h);
-			l += std::exchange(low[b], l);
-		}
 		alignas(LINE) static thread_local T some[2][LEAF];
-		scatter(e, p.n, p.d + 1, some[0], low);
-		scatter(some[0], p.n, p.d, some[1], high);
+		if (p.n > ONE) {
+			count(e, p.n, p.d + 1, low);
+			places(low);
+			scatter(e, p.n, p.d + 1, some[0], low);
+			e = some[0];
+		}
+		scatter(e, p.n, p.d, some[1], high);
 		insert(some[1], p);
 		return true;
 	}
