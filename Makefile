@@ -524,9 +524,9 @@ $(OBJ)/bench/local_partners.o: bench/local_partners.cc bench/local_xss.cc bench/
 	$(Q)$(CXX_PART) $(PARTNERS) -c -o $@.c++ $<
 	$(foreach i,$(XSS),$(Q)$(CXX_PART) $(XSS_FLAGS) $(XSS_$i) -DXSS=$i -c -o $@.$i bench/local_xss.cc$(newline)	)
 	$(Q)$(LD) -r -o $@ $@.c++ $(XSS:%=$@.%)
-$(OBJ)/bench/local_bench: $(OBJ)/bench/local_bench.o $(if $(CXX_OK),$(OBJ)/bench/local_partners.o) $(LIBSORT) $(LIBPART)
-	$(call link,$(if $(CXX_OK),$(CXX) -pthread $(LDFLAGS),$(LINK)),$(if $(CXX_OK),$(PARTNER_LIBS)) -lm)
-bench-local: $(OBJ)/bench/local_bench  ## measure sorting in memory (ARGS=...)
+$(OBJ)/bin/bench/local_bench: $(OBJ)/bench/local_bench.o $(OBJ)/bench/local_kinds.o $(if $(CXX_OK),$(OBJ)/bench/local_partners.o) $(LIBSORT) $(LIBPART)
+	$(call link,$(if $(CXX_OK),$(CXX) -pthread $(LDFLAGS),$(LINK)),$(if $(CXX_OK),$(PARTNER_LIBS)) $(HWLOC_LIBS) -lm)
+bench-local: $(PROGDIR)/bench/local_bench  ## measure sorting in memory (ARGS=...)
 	$(Q)$< $(ARGS)
 
 # Over ranks: one for each of the machine's processors, or RANKS.

@@ -31,13 +31,22 @@ static inline double cpu_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The finish of splitmix64: mix(0), mix(1), ... are random bits. */
+static inline uint64_t mix(uint64_t z)
+{
+	z += UINT64_C(0x9e3779b97f4a7c15);
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
 /* splitmix64, uniform in [0, 1). */
 static inline double rnd_real(uint64_t *s)
 {
-	uint64_t z = (*s += UINT64_C(0x9e3779b97f4a7c15));
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+	const uint64_t z = mix(*s);
+
+	*s += UINT64_C(0x9e3779b97f4a7c15);
+	return (double)(z >> 11) * 0x1p-53;
 }
 
 static inline int by_value(const void *a, const void *b)

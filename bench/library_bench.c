@@ -43,13 +43,6 @@ static void stop(const char *what)
 	exit(1);
 }
 
-static uint64_t mix(uint64_t z)
-{
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 /* Record i is a function of i alone: ranks make what they need. */
 static void make(unsigned char *rec, uint64_t i)
 {

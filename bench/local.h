@@ -4,6 +4,7 @@
 #define LOCAL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +29,14 @@ typedef struct partner {
 	local_sort *sort; /* stable, but for records of PAIR_BYTES: equal keys order by value */
 	int parallel;     /* uses threads */
 } partner;
+
+typedef struct key_kind {
+	const char *name;
+	void (*key)(uint64_t i, uint64_t n, unsigned char *k); /* KEY_MOST_BYTES of record i of n */
+} key_kind;
+
+/* All kinds of keys; ends with a null name. */
+extern const key_kind KINDS[];
 
 /* The partners that could be built; ends with a null name. */
 extern const partner PARTNERS[];

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* local_bench.c - sorting in memory: bucket_sort_records beside what libraries offer, over sizes of
- * records and kinds of input. In every round all sorts run one after the other, and a ratio
+/* local_bench.c - sorting in memory: bucket_sort_records next to the sorts of libraries, over sizes
+ * of records and kinds of keys. In every round all sorts run one after the other, and a ratio
  * compares two of the same round. Each result is validated: order, that the records are those of
- * the input, and stability where it is promised. A wrong one ends the program. usage: local_bench
- * [OPTION...] [RECORDS...] -r ROUNDS   [5]                 -t THREADS,...  [2] -b BYTES,...  of a
- * record [100]  -m MB          instead of RECORDS, whatever a record's size -u          keys are
- * numbers of 8 bytes, the least significant byte first -k KIND, -s SORT  only those whose name
- * contains this -j FILE     all samples, as JSON lines Keys have 10 bytes, 8 where a record has 8
- * or 16. The floor is what no such sort can leave out: keys are read once, records gathered once in
- * random order; short records are copied once. Memory: two records and 32 bytes a record, and 16
- * for the floor's order. */
+ * the input, and stability if it is promised. A wrong one ends the program. Keys have 10 bytes, 8
+ * if a record has 8 or 16. The floor is the work that no such sort can avoid: keys are read once,
+ * records gathered once in random order; short records are copied once. Memory: two records and 32
+ * bytes per record, and 16 for the floor's order. */
 #include "bench.h"
 #include "local.h"
 
@@ -18,6 +14,7 @@
 
 #include "kernel/gather.h"
 #include "kernel/bucket_sort.h"
+#include "base/numa.h"
 #include "base/pool.h"
 
 #ifndef HAVE_PARTNERS /* no C++ compiler: ours and the floor alone */
@@ -25,124 +22,6 @@ const partner PARTNERS[] = { { NULL, NULL, 0 } };
 #endif
 
 enum { ROUNDS = 31, SORTS = 24, LIST = 16, SHORT_BYTES = 32 };
-
-/* ----------------------------------------------------------------------------------- inputs */
-
-static uint64_t mix(uint64_t z)
-{
-	z += UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-/* The key of record i of n. */
-typedef void key_fn(uint64_t i, uint64_t n, unsigned char *k);
-
-static void set(unsigned char *k, uint64_t hi, uint64_t lo)
-{
-	for (unsigned j = 0; j < 8; j++)
-		k[j] = (unsigned char)(hi >> (56 - 8 * j));
-	k[8] = (unsigned char)(lo >> 8);
-	k[9] = (unsigned char)lo;
-}
-
-static void uniform(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	set(k, mix(2 * i), mix(2 * i + 1));
-}
-static void equal(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)i, (void)n;
-	memset(k, 0xab, KEY_MOST_BYTES);
-}
-static void prefix8(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	set(k, UINT64_C(0x0123456789abcdef), mix(i));
-}
-static void prefix9(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	set(k, UINT64_C(0x0123456789abcdef), mix(i) & 0xff);
-}
-/* 1/u has the tail of Zipf's law with exponent 1: key v has the share 1/v(v+1). */
-static void zipf(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	const double u = (double)((mix(i) >> 11) + 1) * 0x1p-53;
-	set(k, (uint64_t)(1 / u), 0);
-}
-static void sorted(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	set(k, i << 24, i);
-}
-static void reverse(uint64_t i, uint64_t n, unsigned char *k)
-{
-	set(k, (n - i) << 24, i);
-}
-static void organ(uint64_t i, uint64_t n, unsigned char *k)
-{
-	set(k, (i < n / 2 ? i : n - i) << 20, 0);
-}
-static void few(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	set(k, mix(mix(i) % 16), 7);
-}
-/* As gensort -s: record i starts with up to 48 bits of the key of a record as small as the length
- * of i in bits. */
-static void skewed(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	unsigned bits = (unsigned)(mix(3 * i) >> 32) & 63, from = 0;
-	for (uint64_t v = i; v; v >>= 1)
-		from++;
-	bits = bits > 48 ? 0 : bits;
-	const uint64_t mask = bits ? ~UINT64_C(0) << (64 - bits) : 0;
-	set(k, (mix(from) & mask) | (mix(~i) & ~mask), mix(i));
-}
-/* As gensort -a: 95 printable characters. */
-static void ascii(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	for (unsigned j = 0; j < KEY_MOST_BYTES; j++)
-		k[j] = (unsigned char)(' ' + (mix(16 * i + j) >> 32) % 95);
-}
-static void giant(uint64_t i, uint64_t n, unsigned char *k)
-{
-	uniform(i, n, k);
-	if (mix(~i) % 10 < 5)
-		set(k, UINT64_C(0x5555555555555555), 0x5555);
-}
-
-/* One of a hundred is out of place. */
-static void nearly(uint64_t i, uint64_t n, unsigned char *k)
-{
-	if (mix(i) % 100 == 0)
-		uniform(i, n, k);
-	else
-		set(k, i << 24, i);
-}
-/* Numbers of all lengths. */
-static void lengths(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	set(k, mix(2 * i) >> mix(3 * i + 1) % 64, 0);
-}
-
-static const struct kind {
-	const char *name;
-	key_fn *key;
-} KINDS[] = {
-	{ "uniform", uniform },      { "all-equal", equal },     { "prefix-8", prefix8 },
-	{ "prefix-9", prefix9 },     { "zipf", zipf },           { "sorted", sorted },
-	{ "reverse", reverse },      { "organ-pipe", organ },    { "few-distinct", few },
-	{ "skewed", skewed },        { "ascii", ascii },         { "one-giant", giant },
-	{ "nearly-sorted", nearly }, { "all-lengths", lengths },
-};
 
 /* ------------------------------------------------------------------------------ one input */
 
@@ -182,7 +61,7 @@ static int has_index(const shape *s)
 	return s->record_bytes >= s->key_bytes + sizeof(uint64_t);
 }
 
-static void fill(struct input *d, const struct kind *kind)
+static void fill(struct input *d, const key_kind *kind)
 {
 	const shape *s = &d->shape;
 	const size_t bytes = s->record_bytes;
@@ -278,6 +157,19 @@ static void ours(struct input *d, unsigned threads)
 	d->peak_bytes = m.peak_bytes;
 }
 
+static numa *nodes; /* -B: to bind to */
+
+static void ours_bound(struct input *d, unsigned threads)
+{
+	if (numa_plan(nodes, 1, 0, threads, true).binding == NUMA_UNBOUND || !numa_bind(nodes)) {
+		fprintf(stderr, "local_bench: cannot bind threads: this machine has one NUMA node;"
+				" HWLOC_SYNTHETIC can describe it as several\n");
+		exit(1);
+	}
+	ours(d, threads);
+	pool_begin_with(NULL, NULL);
+}
+
 struct floor_work {
 	struct input *d;
 	_Atomic size_t next;
@@ -328,13 +220,35 @@ struct sort {
 	double s[ROUNDS], cpu[ROUNDS];
 };
 
+/* Whether a name contains one of several words with commas between them; NULL: of all words. */
+static int contains(const char *name, const char *words)
+{
+	char word[sizeof((struct sort *)0)->name];
+
+	for (size_t n; words; words = words[n] ? words + n + 1 : NULL) {
+		n = strcspn(words, ",");
+		snprintf(word, sizeof word, "%.*s", (int)n, words);
+		if (strstr(name, word))
+			return 1;
+		if (!words[n])
+			return 0;
+	}
+	return 1;
+}
+
 static size_t sorts_of(struct sort *s, const shape *of, unsigned threads, const char *filter)
 {
-	size_t n = 0;
+	size_t n = 0, kept = 1; /* ours always: it is what the others are compared with */
 
 	s[n++] = (struct sort){
 		.name = "hetsort", .own = ours, .ordered = 1, .stable = 1, .threads = threads
 	};
+	if (nodes && threads > 1)
+		s[n++] = (struct sort){ .name = "hetsort, bound",
+					.own = ours_bound,
+					.ordered = 1,
+					.stable = 1,
+					.threads = threads };
 	s[n++] = (struct sort){ .name = "floor", .own = floor_of, .threads = threads };
 	for (const partner *p = PARTNERS; p->name && n < SORTS; p++) {
 		s[n] = (struct sort){ .p = p,
@@ -345,9 +259,8 @@ static size_t sorts_of(struct sort *s, const shape *of, unsigned threads, const 
 			 s[n].threads > 1 || threads == 1 ? "" : ", 1 thread");
 		n++;
 	}
-	size_t kept = 1; /* ours always: it is what the others are compared with */
 	for (size_t i = 1; i < n; i++)
-		if (!filter || strstr(s[i].name, filter))
+		if (contains(s[i].name, filter))
 			s[kept++] = s[i];
 	return kept;
 }
@@ -477,8 +390,8 @@ static void size(unsigned bytes, size_t n, const struct options *o)
 	d.scratch = room(n * 32);
 	d.random = room(n * sizeof *d.random);
 	shuffle(d.random, n);
-	for (size_t k = 0; k < LEN(KINDS); k++)
-		if (!o->kind || strstr(KINDS[k].name, o->kind)) {
+	for (size_t k = 0; KINDS[k].name; k++)
+		if (contains(KINDS[k].name, o->kind)) {
 			fill(&d, &KINDS[k]);
 			for (size_t t = 0; t < o->n_threads; t++)
 				measure(&d, (unsigned)o->threads[t], o);
@@ -493,8 +406,20 @@ static void size(unsigned bytes, size_t n, const struct options *o)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: local_bench [-r ROUNDS] [-t THREADS,...] [-b BYTES,...] [-m MB] [-u]"
-		" [-k KIND] [-s SORT] [-j FILE] [RECORDS...]\n");
+		"usage: local_bench [OPTION...] [RECORDS...]\n"
+		"  -r ROUNDS       [5]\n"
+		"  -t THREADS,...  [2]\n"
+		"  -b BYTES,...    size of a record [100]\n"
+		"  -m MB           size of the input, instead of RECORDS\n"
+		"  -u              keys are numbers of 8 bytes, least significant byte first\n"
+		"  -k KIND,...     only kinds of keys whose name contains one of these\n"
+		"  -s SORT,...     only sorts whose name contains one of these, and hetsort\n"
+		"  -B              also hetsort with its threads bound to NUMA nodes\n"
+		"  -j FILE         write all samples, as JSON lines\n"
+		"kinds:");
+	for (const key_kind *k = KINDS; k->name; k++)
+		fprintf(stderr, " %s", k->name);
+	fprintf(stderr, "\n");
 	return 2;
 }
 
@@ -529,7 +454,7 @@ static int parse(struct options *o, int argc, char **argv)
 {
 	size_t mb[LIST], ok = 1;
 
-	for (int c; (c = getopt(argc, argv, "r:t:b:m:uk:s:j:")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "r:t:b:m:uk:s:Bj:")) != -1;) {
 		if (c == 'r')
 			o->rounds = atoi(optarg);
 		else if (c == 't')
@@ -540,6 +465,8 @@ static int parse(struct options *o, int argc, char **argv)
 			ok &= list_of(optarg, mb) == 1 && (o->mb = mb[0]);
 		else if (c == 'u')
 			o->little = 1;
+		else if (c == 'B')
+			nodes = numa_open(false);
 		else if (c == 'k')
 			o->kind = optarg;
 		else if (c == 's')

@@ -17,13 +17,6 @@ struct tally {
 	uint64_t records, sum, unordered;
 };
 
-static uint64_t mix(uint64_t z)
-{
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 /* Every byte counts, in its place. */
 static uint64_t hash(const char *r, size_t size)
 {
