@@ -481,6 +481,8 @@ bench-simulated: all  ## what hetsim says that virtual hosts take, beside what t
 	$(call BENCH,simulated)
 bench-scaling: all  ## simulated clusters as they grow, and as hosts go wrong (ARGS=...)
 	$(call BENCH,scaling)
+bench-unequal: all $(BENCH_X) $(PROGDIR)/bench/local_bench  ## with one processor slowed, beside the ideal time (ARGS=...)
+	$(call BENCH,unequal)
 bench-memory: all $(BENCH_X)  ## with less memory than data, beside cp (ARGS=...)
 	$(call BENCH,memory)
 
