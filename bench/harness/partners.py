@@ -97,6 +97,19 @@ def _lines(bin_folder):
     return commands
 
 
+def _start(bin_folder):
+    """The time to start and to end. Not durable, as sort is not."""
+    hetsort, files = f"{bin_folder}/hetsort", ["-o", "{output}", "{input}"]
+    commands = [Command("hetsort --help", "start", [hetsort, "--help"], None),
+                Command("sort --help", "start", ["sort", "--help"], None)]
+    for records in (1, 1000):
+        kind = f"ascii, {records}"
+        commands += [Command(f"hetsort, {records} lines", "start", [hetsort, "--no-fsync", *files], kind=kind),
+                     Command(f"GNU sort, {records} lines", "start", ["env", "LC_ALL=C", "sort", "-k1.1,1.10", *files],
+                             kind=kind)]
+    return commands
+
+
 def _generator(bin_folder):
     gensort, valsort = f"{bin_folder}/gensort", f"{bin_folder}/valsort"
     return [
@@ -132,7 +145,7 @@ def _generator_ways(bin_folder):
 
 
 GROUPS = {"floor": _floors, "hetsort": _ours, "mpi": _mpi, "peers": _peers, "ascii": _lines,
-          "gensort": _generator, "generator": _generator_ways}
+          "start": _start, "gensort": _generator, "generator": _generator_ways}
 USUAL = [g for g in GROUPS if g != "generator"]
 
 
