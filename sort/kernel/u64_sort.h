@@ -25,25 +25,24 @@ void u64_sort_large(uint64_t *a, uint64_t *tmp, size_t n);
 /* u64_sort_plain - u64_sort without vector instructions, as other processors run it. */
 void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 
-/* Parts of u64_sort for processors with AVX-512; the caller must check that this one has it. */
-#if defined(__x86_64__) && !defined(HETSORT_PLAIN)
-#	define U64_AVX512
-
-enum { U64_NETWORK = 64 }; /* numbers that a network sorts at once */
-
-/* u64_avx512_few - sort n (1 to U64_NETWORK) numbers of a to `to`, which may be a. */
-void u64_avx512_few(const uint64_t *a, uint64_t *to, size_t n);
-
-/* u64_avx512_range - find the least and the greatest of n (at least 8) numbers. */
-void u64_avx512_range(const uint64_t *a, size_t n, uint64_t *least, uint64_t *most);
-
-/* u64_avx512_partition - move the numbers of a below pivot to its front; tmp: scratch for n.
- * Returns how many are below. */
-size_t u64_avx512_partition(uint64_t *a, uint64_t *tmp, size_t n, uint64_t pivot);
-
-/* u64_avx512_split - the same without scratch, for 64 numbers or more. */
-size_t u64_avx512_split(uint64_t *a, size_t n, uint64_t pivot);
-
+/* Instruction sets that u64_sort is compiled for. */
+#if defined(__x86_64__)
+#	define U64_X86
+#elif defined(__aarch64__)
+#	define U64_ARM
 #endif
+
+/* u64_set - u64_sort as compiled for an instruction set, which is also u64_sort_large for sets with
+ * vectors, all but u64_sort_plain. */
+typedef struct u64_set {
+	const char *name;
+	void (*sort)(uint64_t *a, uint64_t *tmp, size_t n);
+} u64_set;
+
+extern const u64_set U64_AVX512, U64_AVX2, U64_NEON;
+
+/* u64_set_at - return the i-th instruction set that this processor has. The first is the best,
+ * which u64_sort uses; NULL follows the last. */
+const u64_set *u64_set_at(unsigned i);
 
 #endif

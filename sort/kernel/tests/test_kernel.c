@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "kernel/pairwise_merge.h"
-#include "kernel/u64_sort.h"
 #include "kernel/bucket_sort.h"
 #include "kernel/radix.h"
 
@@ -444,65 +443,12 @@ static void test_order(void **state)
 	each_input(one_order);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
-/* Distinct numbers: spread evenly, rising, and crowded at one end, 2^i + j. Then the same crowded
- * without an end that differs, a few, and the greatest among few. */
-static uint64_t number_of(unsigned kind, uint64_t *s, uint64_t i)
-{
-	const uint64_t x = next(s);
-	if (kind == 0)
-		return x << 17 | i;
-	if (kind == 1)
-		return i;
-	if (kind == 2)
-		return ((UINT64_C(1) << x % 46) - 1) << 17 | i;
-	if (kind == 3)
-		return x >> x % 61;
-	return kind == 4 ? x % 7 : UINT64_MAX - x % 2;
-}
-
-static void test_numbers(void **state)
-{
-	static const size_t NS[] = { 0,   1,   2,   7,   8,    9,     15,     16,    17,
-				     24,  25,  31,  32,  33,   49,    63,     64,    65,
-				     127, 128, 129, 500, 5000, 30000, 100000, 100031 };
-	static void (*const SORT[])(uint64_t *, uint64_t *, size_t) = { u64_sort, u64_sort_plain,
-									u64_sort_large };
-	enum { SPREADS = 6 };
-	const unsigned ways = u64_sort_has_large() ? 3 : 2;
-	(void)state;
-	for (unsigned v = 0; v < SPREADS * ways * LEN(NS); v++) {
-		const size_t n = NS[v / (SPREADS * ways)];
-		const unsigned way = v / SPREADS % ways;
-		const size_t room = way < 2 ? n + 1 : U64_CACHED;
-		uint64_t *a = malloc((n + 1) * sizeof *a), *tmp = malloc(room * sizeof *tmp);
-		uint64_t *want = malloc((n + 1) * sizeof *want), seed = v;
-		assert_true(a && tmp && want);
-		for (size_t i = 0; i < n; i++)
-			a[i] = want[i] = number_of(v % SPREADS, &seed, i);
-		a[n] = 42;
-		qsort(want, n, sizeof *want, by_number);
-		SORT[way](a, tmp, n);
-		if (memcmp(a, want, n * sizeof *a) != 0 || a[n] != 42)
-			fail_msg("%zu numbers of kind %u, way %u", n, v % SPREADS,
-				 v / SPREADS % ways);
-		free(a);
-		free(tmp);
-		free(want);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_merge),   cmocka_unit_test(test_records_sort),
-		cmocka_unit_test(test_order),   cmocka_unit_test(test_presorted),
+		cmocka_unit_test(test_sort),         cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_records_sort), cmocka_unit_test(test_order),
+		cmocka_unit_test(test_presorted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
