@@ -10,6 +10,7 @@ enum {
 	ROOT_EXTRA = 6,
 	NODE_EXTRA = 4,
 	CELLS_LEAST = 8, /* of a table */
+	SEGMENT_BYTES = sizeof(uint64_t) + sizeof(uint16_t) + sizeof(uint8_t),
 };
 
 size_t classifier_sample_size(uint64_t n, uint32_t buckets)
@@ -45,7 +46,7 @@ static size_t nodes_of(uint32_t buckets)
 
 /* A value of table `up` (NULL: none, all keys) with much of the sample: [i, end). */
 typedef struct node {
-	classifier_segment *segment;
+	uint16_t *to;      /* of its segment */
 	uint32_t key_from; /* begin of the part of the key that is not known yet */
 	unsigned depth;
 	size_t i, end;
@@ -56,7 +57,7 @@ typedef struct map_room {
 	classifier_table *table;
 	classifier_heavy *heavy;
 	classifier_bucket *bucket;
-	classifier_segment *segment;
+	classifier_segments segment;
 	uint64_t *tree;
 	uint16_t *cell;
 	size_t cells;
@@ -97,13 +98,13 @@ static uint64_t cell_begin(const classifier_table *t, uint64_t c)
 }
 
 /* Begin a segment of t at this value, unless one begins there already. */
-static classifier_segment *begin_segment(maker *k, classifier_table *t, uint64_t from)
+static void begin_segment(maker *k, classifier_table *t, uint64_t from)
 {
-	if (t->segments == 0 || t->segment[t->segments - 1].from != from) {
-		t->segment[t->segments++] = (classifier_segment){ .from = from };
-		k->segments++;
-	}
-	return &t->segment[t->segments - 1];
+	if (t->segments > 0 && t->segment.from[t->segments - 1] == from)
+		return;
+	t->segment.from[t->segments] = from;
+	t->segment.to[t->segments++] = 0;
+	k->segments++;
 }
 
 /* Return whether a value with n samples becomes a node. Half of the nodes are for the first dense
@@ -118,7 +119,7 @@ static void add_node(maker *k, classifier_table *t, uint64_t value, const node *
 {
 	if (n->key_from < k->in->lay.key_bytes) {
 		k->node[k->nodes] = *n;
-		k->node[k->nodes++].segment = &t->segment[t->segments - 1];
+		k->node[k->nodes++].to = &t->segment.to[t->segments - 1];
 	}
 	if (value < UINT64_MAX)
 		begin_segment(k, t, value + 1);
@@ -153,7 +154,9 @@ static size_t cut_cell(maker *k, classifier_table *t, size_t i, size_t end, size
 static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, unsigned depth)
 {
 	size_t held = 0;
-	t->segment = &k->room.segment[k->segments];
+	t->segment = (classifier_segments){ k->room.segment.from + k->segments,
+					    k->room.segment.to + k->segments,
+					    k->room.segment.norm + k->segments };
 	begin_segment(k, t, 0);
 	begin_segment(k, t, t->base);
 	for (size_t next = i; i < end; i = next) {
@@ -179,9 +182,9 @@ static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, un
 static void set_norms(classifier_table *t)
 {
 	for (uint32_t s = 0; s < t->segments; s++) {
-		const uint64_t end = s + 1 < t->segments ? t->segment[s + 1].from : 0;
-		const uint64_t range = end - 1 - t->segment[s].from;
-		t->segment[s].norm = range ? (uint8_t)__builtin_clzll(range) : 63;
+		const uint64_t end = s + 1 < t->segments ? t->segment.from[s + 1] : 0;
+		const uint64_t range = end - 1 - t->segment.from[s];
+		t->segment.norm[s] = range ? (uint8_t)__builtin_clzll(range) : 63;
 	}
 }
 
@@ -202,8 +205,16 @@ static void set_cells(const maker *k, classifier_table *t, size_t samples)
 	t->range = above - (above < UINT64_MAX) - t->base;
 }
 
+static uint32_t power_from(uint32_t n)
+{
+	uint32_t power = 1;
+	while (power < n)
+		power *= 2;
+	return power;
+}
+
 /* Set where the search for the values of each cell begins, and how far it goes: never past the last
- * segment. */
+ * segment, and a power of 2 if possible, so that the number of steps is a constant in loops. */
 static void fill_cells(maker *k, classifier_table *t)
 {
 	uint32_t s = 0;
@@ -214,35 +225,40 @@ static void fill_cells(maker *k, classifier_table *t)
 	for (uint32_t c = 1; c <= t->last_cell; c++) {
 		const uint64_t begin = cell_begin(t, c - 1);
 		const uint64_t end = c < t->last_cell ? cell_begin(t, c) : UINT64_MAX;
-		while (s + 1 < t->segments && t->segment[s + 1].from <= begin)
+		while (s + 1 < t->segments && t->segment.from[s + 1] <= begin)
 			s++;
 		t->of_cell[c] = (uint16_t)s;
 		uint32_t last = s;
 		while (last + 1 < t->segments &&
-		       (t->segment[last + 1].from < end || end == UINT64_MAX))
+		       (t->segment.from[last + 1] < end || end == UINT64_MAX))
 			last++;
 		t->reach = (uint32_t)u64_max(t->reach, last - s + 1);
 	}
+	if (power_from(t->reach) <= t->segments)
+		t->reach = power_from(t->reach);
 	for (uint32_t c = 1; c <= t->last_cell; c++)
 		t->of_cell[c] = (uint16_t)u64_min(t->of_cell[c], t->segments - t->reach);
 }
 
-/* Make a search tree for a table whose cells would leave more than a step. With few segments, cells
- * are kept: they are in the cache, and a search in a tree needs as many dependent loads. */
+static unsigned bits_below(uint32_t n)
+{
+	return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
+}
+
+/* Make a search tree for a table unless cells leave at most half as many steps as it has levels:
+ * the search in a tree needs fewer instructions per step. */
 static void fill_tree(maker *k, classifier_table *t)
 {
 	uint64_t *tree = k->room.tree;
-	enum { REACH = 2 };
-	if (t->reach <= REACH)
+	if (2 * bits_below(t->reach) <= bits_below(t->segments))
 		return;
 	t->tree = tree;
-	while ((uint32_t)1 << t->levels < t->segments)
-		t->levels++;
+	t->levels = bits_below(t->segments);
 	for (unsigned d = 0; d < t->levels; d++)
 		for (uint32_t i = 0; i < (uint32_t)1 << d; i++) {
 			const uint32_t s = (2 * i + 1) << (t->levels - 1 - d);
 			tree[((size_t)1 << d) + i] =
-				s < t->segments ? t->segment[s].from - 1 : UINT64_MAX;
+				s < t->segments ? t->segment.from[s] - 1 : UINT64_MAX;
 		}
 }
 
@@ -269,7 +285,7 @@ static void resolve(maker *k, const node *n)
 	if (key_compare(l, rec, sample_at(k, n->end - 1)) == 0) {
 		const uint32_t left = l->key_bytes - n->key_from;
 		classifier_heavy *h = &k->room.heavy[k->heavy];
-		n->segment->to = (uint16_t)(TO_HEAVY | k->heavy++);
+		*n->to = (uint16_t)(TO_HEAVY | k->heavy++);
 		*h = (classifier_heavy){ .rec = rec,
 					 .key_from = n->key_from,
 					 .short_rest = left <= KEY_WINDOW_BYTES };
@@ -277,7 +293,7 @@ static void resolve(maker *k, const node *n)
 			key_window_at(l, n->key_from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
 		h->value = key_window_read(l, &h->window, rec);
 	} else if (n->depth < TABLE_DEPTH) {
-		n->segment->to = (uint16_t)(TO_TABLE | k->tables);
+		*n->to = (uint16_t)(TO_TABLE | k->tables);
 		make_table(k, &k->room.table[k->tables++], n->key_from, n->i, n->end, n->depth + 1);
 	}
 }
@@ -329,33 +345,26 @@ static void number_buckets(maker *k, const classifier_table *t)
 	const unsigned zeros = t->window.keep ? (unsigned)__builtin_ctzll(t->window.keep) : 64;
 	const bool last = k->in->lay.key_bytes - t->key_from <= KEY_WINDOW_BYTES;
 	for (uint32_t i = 0; i < t->segments; i++) {
-		classifier_segment *s = &t->segment[i];
-		if (s->to & TO_HEAVY) {
-			add_heavy(k, &k->room.heavy[s->to & ~TO_HEAVY]);
-		} else if (s->to & TO_TABLE) {
-			number_buckets(k, &k->room.table[s->to & ~TO_TABLE]);
+		uint16_t *to = &t->segment.to[i];
+		const uint64_t from = t->segment.from[i];
+		if (*to & TO_HEAVY) {
+			add_heavy(k, &k->room.heavy[*to & ~TO_HEAVY]);
+		} else if (*to & TO_TABLE) {
+			number_buckets(k, &k->room.table[*to & ~TO_TABLE]);
 		} else {
-			s->to = (uint16_t)k->bucket;
-			const uint64_t end = i + 1 < t->segments ? s[1].from : 0;
+			*to = (uint16_t)k->bucket;
+			const uint64_t end = i + 1 < t->segments ? t->segment.from[i + 1] : 0;
 			k->room.bucket[k->bucket] = (classifier_bucket){
-				.from = s->from,
-				.limit = end - 1 - s->from,
+				.from = from,
+				.limit = end - 1 - from,
 				.window = t->window,
-				.norm = s->norm,
-				.exact = last && s->norm + zeros >= k->pos_bits,
-				.same = last && end - s->from == 1,
+				.norm = t->segment.norm[i],
+				.exact = last && t->segment.norm[i] + zeros >= k->pos_bits,
+				.same = last && end - from == 1,
 			};
 			begin_like(k, &k->room.bucket[k->bucket++], t->like, t->key_from);
 		}
 	}
-}
-
-static uint32_t power_from(uint32_t n)
-{
-	uint32_t power = 1;
-	while (power < n)
-		power *= 2;
-	return power;
 }
 
 static size_t cells_of(uint32_t buckets)
@@ -371,9 +380,11 @@ static void lay_out(map_room *r, uint32_t buckets, void *room)
 	r->table = room;
 	r->heavy = (void *)(r->table + nodes);
 	r->bucket = (void *)(r->heavy + nodes);
-	r->segment = (void *)(r->bucket + buckets);
-	r->tree = (void *)(r->segment + buckets);
-	r->cell = (void *)(r->tree + power_from(buckets));
+	r->segment.from = (void *)(r->bucket + buckets);
+	r->tree = r->segment.from + buckets;
+	r->segment.to = (void *)(r->tree + power_from(buckets));
+	r->cell = r->segment.to + buckets;
+	r->segment.norm = (void *)(r->cell + cells_of(buckets));
 	r->cells = cells_of(buckets);
 }
 
@@ -381,7 +392,7 @@ size_t classifier_room_bytes(uint32_t buckets)
 {
 	const size_t nodes = nodes_of(buckets);
 	return nodes * (sizeof(classifier_table) + sizeof(classifier_heavy)) +
-	       buckets * (sizeof(classifier_bucket) + sizeof(classifier_segment)) +
+	       buckets * (sizeof(classifier_bucket) + SEGMENT_BYTES) +
 	       power_from(buckets) * sizeof(uint64_t) + cells_of(buckets) * sizeof(uint16_t);
 }
 
@@ -401,7 +412,10 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 			   .table = k.room.table,
 			   .heavy = k.room.heavy,
 			   .bucket = k.room.bucket };
-	const uint32_t shared = key_shared_bytes(l, sample_at(&k, 0), sample_at(&k, n - 1));
+	const uint32_t shared =
+		l->key_bytes <= KEY_WINDOW_BYTES
+			? 0 /* the root's window has the whole key */
+			: key_shared_bytes(l, sample_at(&k, 0), sample_at(&k, n - 1));
 	m->head = key_window_at(l, 0, (uint32_t)u64_min(shared, KEY_WINDOW_BYTES));
 	m->head_value = key_window_read(l, &m->head, sample_at(&k, 0));
 	make_table(&k, &m->root, shared, 0, n, 0);
@@ -416,53 +430,65 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 
 /* ------------------------------------------------------------------------------------ its use */
 
-/* Return the segment of w, by its cell. */
-static inline __attribute__((always_inline)) uint32_t find(const classifier_table *t, uint64_t w)
+/* Return the segment of w, by its cell; `reach` is that of the table. */
+static inline __attribute__((always_inline)) uint32_t find(const classifier_table *t, uint64_t w,
+							   uint32_t reach)
 {
 	const uint64_t x = w - t->base;
 	uint64_t c = (x >> t->shift) + 1;
 	if (__builtin_expect(x > t->range, 0))
 		c = w < t->base ? 0 : t->last_cell;
 	uint32_t s = t->of_cell[c];
-	for (uint32_t n = t->reach; n > 1;) {
+	for (uint32_t n = reach; n > 1;) {
 		const uint32_t half = n / 2;
-		s += half & -(uint32_t)(t->segment[s + half].from <= w);
+		s += half & -(uint32_t)(t->segment.from[s + half] <= w);
 		n -= half;
 	}
 	return s;
 }
 
-/* Find the segments of n values, four at once because each search waits for its loads. Up to 3
- * values after the n are searched for, too. */
+enum { AT_ONCE = 8 }; /* searches in a tree: each one waits for its loads */
+
+/* Find the segments of n values. Up to AT_ONCE - 1 values after the n are searched for, too. */
 static void find_in_tree(const classifier_table *t, const uint64_t *w, size_t n, uint16_t *segment)
 {
 	const uint64_t *tree = t->tree;
 	const unsigned levels = t->levels;
 	const size_t leaves = (size_t)1 << levels;
-	for (size_t i = 0; i < n; i += 4) {
-		const uint64_t wa = w[i], wb = w[i + 1], wc = w[i + 2], wd = w[i + 3];
-		size_t a = 1, b = 1, c = 1, d = 1;
-		for (unsigned l = 0; l < levels; l++) {
-			a += a + (tree[a] < wa);
-			b += b + (tree[b] < wb);
-			c += c + (tree[c] < wc);
-			d += d + (tree[d] < wd);
-		}
-		segment[i] = (uint16_t)(a - leaves);
-		segment[i + 1] = (uint16_t)(b - leaves);
-		segment[i + 2] = (uint16_t)(c - leaves);
-		segment[i + 3] = (uint16_t)(d - leaves);
+	for (size_t i = 0; i < n; i += AT_ONCE) {
+		size_t at[AT_ONCE] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+		for (unsigned l = 0; l < levels; l++)
+#pragma GCC unroll 8
+			for (unsigned k = 0; k < AT_ONCE; k++)
+				at[k] += at[k] + (tree[at[k]] < w[i + k]);
+#pragma GCC unroll 8
+		for (unsigned k = 0; k < AT_ONCE; k++)
+			segment[i + k] = (uint16_t)(at[k] - leaves);
 	}
 }
 
+static inline __attribute__((always_inline)) void find_in_cells(const classifier_table *t,
+								const uint64_t *w, size_t n,
+								uint16_t *segment, uint32_t reach)
+{
+	for (size_t i = 0; i < n; i++)
+		segment[i] = (uint16_t)find(t, w[i], reach);
+}
+
+/* Find the segments of n values; the usual reaches as constants. */
 static void find_segments(const classifier_table *t, const uint64_t *w, size_t n, uint16_t *segment)
 {
 	const classifier_table table = *t; /* a copy that cannot alias the arrays written here */
 	if (t->levels)
 		find_in_tree(&table, w, n, segment);
+	else if (t->reach == 1)
+		find_in_cells(&table, w, n, segment, 1);
+	else if (t->reach == 2)
+		find_in_cells(&table, w, n, segment, 2);
+	else if (t->reach == 4)
+		find_in_cells(&table, w, n, segment, 4);
 	else
-		for (size_t i = 0; i < n; i++)
-			segment[i] = (uint16_t)find(&table, w[i]);
+		find_in_cells(&table, w, n, segment, t->reach);
 }
 
 /* Return 0 if the key shares the common bytes, else below or above 0 like its order. */
@@ -476,10 +502,11 @@ static int outside(const classifier *m, const unsigned char *rec)
 	return key_part_compare(&m->lay, rec, m->root.like, KEY_WINDOW_BYTES, m->root.key_from);
 }
 
-static inline uint64_t number_of(const classifier *m, const classifier_segment *s, uint64_t w,
-				 uint64_t pos)
+/* Return the number of a record in segment s of t. */
+static inline uint64_t number_of(const classifier *m, const classifier_table *t, uint32_t s,
+				 uint64_t w, uint64_t pos)
 {
-	return pos | ((w - s->from) << s->norm & ~m->pos_mask);
+	return pos | ((w - t->segment.from[s]) << t->segment.norm[s] & ~m->pos_mask);
 }
 
 /* Follow a segment that is not a bucket to the bucket of the record. */
@@ -489,9 +516,9 @@ static uint32_t deeper(const classifier *m, const unsigned char *rec, uint64_t p
 	while ((to & (TO_TABLE | TO_HEAVY)) == TO_TABLE) {
 		const classifier_table *t = &m->table[to & ~TO_TABLE];
 		const uint64_t w = key_window_read(&m->lay, &t->window, rec);
-		const classifier_segment *s = &t->segment[find(t, w)];
-		*number = number_of(m, s, w, pos);
-		to = s->to;
+		const uint32_t s = find(t, w, t->reach);
+		*number = number_of(m, t, s, w, pos);
+		to = t->segment.to[s];
 	}
 	if (to < TO_HEAVY)
 		return to;
@@ -509,13 +536,12 @@ static inline uint64_t position(const classifier *m, uint64_t first, const uint6
 	return at ? at[i] & m->pos_mask : first + i;
 }
 
-static inline __attribute__((always_inline)) void read_windows(const classifier *m,
-							       const records *in, uint64_t first,
-							       const uint64_t *at, size_t n,
-							       uint64_t *w, window_kind of)
+static inline __attribute__((always_inline)) void
+read_windows(const classifier *m, const records *in, uint64_t first, const uint64_t *at, size_t n,
+	     const key_window *read, uint64_t *w, window_kind of)
 {
 	const layout lay = m->lay;
-	const key_window window = m->root.window;
+	const key_window window = *read;
 	const unsigned char *rec = record_at(in, first);
 	if (!at)
 		for (size_t i = 0; i < n; i++, rec += lay.record_bytes)
@@ -526,15 +552,30 @@ static inline __attribute__((always_inline)) void read_windows(const classifier 
 						  record_at(in, at[i] & m->pos_mask));
 }
 
+/* Return whether n keys share the common bytes; w: room for their windows. */
+static bool all_inside(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
+		       size_t n, uint64_t *w)
+{
+	uint64_t differ = 0;
+	if (m->root.key_from == 0)
+		return true;
+	if (m->root.key_from > KEY_WINDOW_BYTES)
+		return false;
+	WITH_WINDOW(m->head.of, read_windows, m, in, first, at, n, &m->head, w);
+	for (size_t i = 0; i < n; i++)
+		differ |= w[i] ^ m->head_value;
+	return differ == 0;
+}
+
 /* Find the buckets of keys that do not share the common bytes or are in a segment that is not a
  * bucket. */
 static void look_closer(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
-			size_t n, uint16_t *bucket, uint64_t *number)
+			size_t n, bool inside, uint16_t *bucket, uint64_t *number)
 {
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t pos = position(m, first, at, i);
 		const unsigned char *rec = record_at(in, pos);
-		const int side = m->root.key_from ? outside(m, rec) : 0;
+		const int side = inside ? 0 : outside(m, rec);
 		uint64_t own = number ? number[i] : 0;
 		if (side != 0) {
 			bucket[i] = side < 0 ? 0 : (uint16_t)(m->buckets - 1);
@@ -550,19 +591,21 @@ static void look_closer(const classifier *m, const records *in, uint64_t first, 
 void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
 		      size_t n, uint16_t *bucket, uint64_t *number)
 {
-	uint64_t w[CLASSIFIER_BLOCK + 3];
-	const classifier_segment *segment = m->root.segment;
+	uint64_t w[CLASSIFIER_BLOCK + AT_ONCE - 1];
+	const classifier_table *t = &m->root;
+	const uint16_t *segment_to = t->segment.to;
 	unsigned to = 0;
-	WITH_WINDOW(m->root.window.of, read_windows, m, in, first, at, n, w);
-	w[n] = w[n + 1] = w[n + 2] = 0;
-	find_segments(&m->root, w, n, bucket);
+	const bool inside = all_inside(m, in, first, at, n, w);
+	WITH_WINDOW(t->window.of, read_windows, m, in, first, at, n, &t->window, w);
+	memset(w + n, 0, (AT_ONCE - 1) * sizeof *w);
+	find_segments(t, w, n, bucket);
+	if (number)
+		for (size_t i = 0; i < n; i++)
+			number[i] = number_of(m, t, bucket[i], w[i], position(m, first, at, i));
 	for (size_t i = 0; i < n; i++) {
-		const classifier_segment *s = &segment[bucket[i]];
-		if (number)
-			number[i] = number_of(m, s, w[i], position(m, first, at, i));
-		bucket[i] = s->to;
-		to |= s->to;
+		bucket[i] = segment_to[bucket[i]];
+		to |= bucket[i];
 	}
-	if (m->root.key_from || to >= TO_TABLE)
-		look_closer(m, in, first, at, n, bucket, number);
+	if (!inside || to >= TO_TABLE)
+		look_closer(m, in, first, at, n, inside, bucket, number);
 }

@@ -30,12 +30,13 @@ enum {
 	TO_HEAVY = 0x8000, /* a segment of one key: the index of the heavy key */
 };
 
-/* The values from `from` up to the begin of the next segment. */
-typedef struct classifier_segment {
-	uint64_t from;
-	uint16_t to;  /* a bucket, or one of the above */
-	uint8_t norm; /* shifts the topmost bit of a distance from `from` to the top of a number */
-} classifier_segment;
+/* Segments of a table, in order. Arrays of their own, because a search reads only `from`, and the
+ * count of a bucket's records only `to`: these must stay in the first cache. */
+typedef struct classifier_segments {
+	uint64_t *from; /* the least value of each; it ends where the next begins */
+	uint16_t *to;   /* a bucket, or one of the above */
+	uint8_t *norm; /* shifts the topmost bit of a distance from `from` to the top of a number */
+} classifier_segments;
 
 typedef struct classifier_table {
 	key_window window;
@@ -48,7 +49,7 @@ typedef struct classifier_table {
 	uint32_t reach;       /* number of segments that may hold the values of a cell */
 	uint16_t *of_cell;    /* the first of these segments */
 	uint32_t segments;
-	classifier_segment *segment;
+	classifier_segments segment;
 	unsigned levels;      /* of a search tree instead of cells; 0: cells */
 	const uint64_t *tree; /* a heap from 1 on: the begin of a segment, less 1 */
 } classifier_table;
