@@ -2,8 +2,13 @@
 /* A sample gives a classifier from keys to some thousand buckets. All threads read the keys once to
  * count each bucket, and once more to move the records to their bucket's place in the output, a
  * cache line at a time and past the cache. Then each thread takes bucket after bucket, and sorts it
- * in the cache. Stable: each thread moves a stretch of the input, to the places behind those of the
- * threads before it. */
+ * in the cache. Buckets that are too large are sorted the same way again, by all threads.
+ *
+ * Threads may differ in speed, so the input is cut into many more pieces than threads. Each thread
+ * begins with an equal range of pieces, in order; when it has none left, it takes the second half
+ * of another thread's. While a thread moves consecutive pieces, the places of each bucket are
+ * consecutive, too, so it keeps its partly filled lines. Stable: in each bucket, the records of a
+ * piece have the places after the records of the pieces before it. */
 #include "bucket_sort.h"
 #include "base/minmax.h"
 #include "base/pool.h"
@@ -16,8 +21,13 @@
 
 enum { LINE = STREAMING_LINE, STAGE_BYTES = 2 * LINE };
 
+/* Pieces: so many that the slowest thread does not work on its last one for long after the others
+ * have ended, and so few that their counts take less than one percent of the records. */
+enum { PIECES = 128, PIECES_A_THREAD = 4, PIECE_LEAST = 2048 };
+
 /* The stages for the next records of each bucket: a line that is being filled, and a record that
- * begins in it. The changing data is small, and stays in the first cache. */
+ * begins in it. If a line holds whole records, the stage is only a line. The changing data is
+ * small, and stays in the first cache. */
 typedef struct stages {
 	uint8_t *used;        /* bytes of the line */
 	uint8_t *skip;        /* first bytes of the line, which must not be written */
@@ -42,15 +52,23 @@ typedef struct short_sorter {
 	uint64_t n;
 	unsigned threads;
 	bool streaming; /* the output is written past the cache */
-	uint32_t buckets_most;
-	entry *sample; /* followed by scratch of the same size */
+	entry *sample;  /* followed by scratch of the same size */
 	classifier map;
 	void *map_room;
-	uint64_t *place; /* [threads][buckets] counts of records, then their places */
+	unsigned pieces;
+	uint32_t *count; /* [pieces][buckets] of records */
 	uint64_t *start; /* of each bucket, and the end of the last */
 	workspace *work;
+	_Atomic uint64_t *range; /* of pieces that a thread has still to do: the first of them in
+				  * the upper half, the end in the lower half */
 	_Atomic size_t next;
 } short_sorter;
+
+/* Records of the output, of one bucket, that are still to be sorted. */
+typedef struct large {
+	uint64_t start, n;
+	unsigned depth; /* of how many buckets in buckets */
+} large;
 
 /* Copy a record: usual sizes as constants, others by two copies that overlap. */
 static inline void copy_short(unsigned char *to, const unsigned char *from, uint32_t bytes)
@@ -71,22 +89,86 @@ static inline void copy_short(unsigned char *to, const unsigned char *from, uint
 	}
 }
 
-/* ----------------------------------------------------------------------------- count and move */
+/* ------------------------------------------------------------------------------------- pieces */
 
-static uint64_t part_begin(const short_sorter *s, size_t part)
+static uint32_t buckets_for(uint64_t n, const bucket_sort_sizes *sizes)
 {
-	return s->n / s->threads * part + u64_min(s->n % s->threads, part);
+	return (uint32_t)u64_min(n / sizes->demand.bucket + BUCKETS_LEAST, BUCKETS_MAX);
 }
 
-static void count_part(void *arg, unsigned worker)
+static unsigned pieces_for(uint64_t n, unsigned threads)
+{
+	const uint64_t want = u64_max(PIECES, (uint64_t)threads * PIECES_A_THREAD);
+	return (unsigned)u64_max(u64_min(want, n / PIECE_LEAST + 1), n / UINT32_MAX + 1);
+}
+
+static uint64_t piece_begin(const short_sorter *s, size_t piece)
+{
+	return s->n / s->pieces * piece + u64_min(s->n % s->pieces, piece);
+}
+
+static uint64_t range_of(uint64_t first, uint64_t end)
+{
+	return first << 32 | end;
+}
+
+static void share_pieces(short_sorter *s)
+{
+	for (unsigned i = 0; i < s->threads; i++)
+		s->range[i] = range_of((uint64_t)s->pieces * i / s->threads,
+				       (uint64_t)s->pieces * (i + 1) / s->threads);
+}
+
+/* Move the second half of the longest range to this worker; return false if all are empty. */
+static bool take_from_others(short_sorter *s, unsigned worker)
+{
+	for (;;) {
+		uint64_t most = 0, was = 0;
+		unsigned of = worker;
+		for (unsigned i = 0; i < s->threads; i++) {
+			const uint64_t r = s->range[i], n = (uint32_t)r - (r >> 32);
+			if (n > most) {
+				most = n;
+				was = r;
+				of = i;
+			}
+		}
+		if (most == 0)
+			return false;
+		const uint64_t end = (uint32_t)was, mid = end - (most + 1) / 2;
+		if (atomic_compare_exchange_strong(&s->range[of], &was, range_of(was >> 32, mid))) {
+			s->range[worker] = range_of(mid, end);
+			return true;
+		}
+	}
+}
+
+/* Take the next piece. Of the pieces of a thread, each comes after the one before it, except after
+ * they were taken from another thread. */
+static bool next_piece(short_sorter *s, unsigned worker, size_t *piece)
+{
+	do {
+		uint64_t r = s->range[worker];
+		while (r >> 32 < (uint32_t)r)
+			if (atomic_compare_exchange_weak(&s->range[worker], &r,
+							 range_of((r >> 32) + 1, (uint32_t)r))) {
+				*piece = r >> 32;
+				return true;
+			}
+	} while (take_from_others(s, worker));
+	return false;
+}
+
+/* ----------------------------------------------------------------------------- count and move */
+
+static void count_pieces(void *arg, unsigned worker)
 {
 	short_sorter *s = arg;
 	uint16_t into[CLASSIFIER_BLOCK];
-	(void)worker;
-	for (size_t p; (p = atomic_fetch_add(&s->next, 1)) < s->threads;) {
-		uint64_t *count = s->place + p * s->map.buckets;
+	for (size_t p; next_piece(s, worker, &p);) {
+		uint32_t *count = s->count + p * s->map.buckets;
 		memset(count, 0, s->map.buckets * sizeof *count);
-		for (uint64_t i = part_begin(s, p), end = part_begin(s, p + 1); i < end;
+		for (uint64_t i = piece_begin(s, p), end = piece_begin(s, p + 1); i < end;
 		     i += CLASSIFIER_BLOCK) {
 			const size_t n = u64_min(end - i, CLASSIFIER_BLOCK);
 			classifier_block(&s->map, s->in, i, NULL, n, into, NULL);
@@ -96,20 +178,50 @@ static void count_part(void *arg, unsigned worker)
 	}
 }
 
-/* Turn counts into places: bucket by bucket, and in each bucket part by part. */
-static void find_places(short_sorter *s)
+static void find_starts(short_sorter *s)
 {
+	const uint32_t buckets = s->map.buckets;
 	uint64_t at = 0;
-	for (uint32_t b = 0; b < s->map.buckets; b++) {
+	memset(s->start, 0, (buckets + 1) * sizeof *s->start);
+	for (size_t p = 0; p < s->pieces; p++)
+		for (uint32_t b = 0; b < buckets; b++)
+			s->start[b] += s->count[p * buckets + b];
+	for (uint32_t b = 0; b <= buckets; b++) {
+		const uint64_t n = s->start[b];
 		s->start[b] = at;
-		for (unsigned p = 0; p < s->threads; p++) {
-			uint64_t *place = &s->place[(size_t)p * s->map.buckets + b];
-			const uint64_t count = *place;
-			*place = at;
-			at += count;
-		}
+		at += n;
 	}
-	s->start[s->map.buckets] = at;
+}
+
+/* Return whether a line of the output holds whole records. */
+static bool whole_lines(const short_sorter *s)
+{
+	const uint32_t bytes = s->in->lay.record_bytes;
+	return LINE % bytes == 0 && (uintptr_t)s->out % bytes == 0;
+}
+
+/* Let the stages begin at the places of a piece. */
+static void open_stages(const short_sorter *s, const stages *g, size_t piece)
+{
+	const uint32_t buckets = s->map.buckets;
+	uint64_t *at = (uint64_t *)(void *)g->to;
+	memcpy(at, s->start, buckets * sizeof *at);
+	for (size_t p = 0; p < piece; p++)
+		for (uint32_t b = 0; b < buckets; b++)
+			at[b] += s->count[p * buckets + b];
+	for (uint32_t b = 0; b < buckets; b++) {
+		unsigned char *to = s->out + at[b] * s->in->lay.record_bytes;
+		g->used[b] = g->skip[b] = (uint8_t)((uintptr_t)to % LINE);
+		g->to[b] = to - g->skip[b];
+	}
+}
+
+static void close_stages(const short_sorter *s, const stages *g, size_t stage_bytes)
+{
+	for (uint32_t b = 0; b < s->map.buckets; b++) {
+		const unsigned skip = g->skip[b];
+		memcpy(g->to[b] + skip, g->lines + b * stage_bytes + skip, g->used[b] - skip);
+	}
 }
 
 static inline void stage_out(const stages *g, uint32_t b, unsigned char *line, bool streaming)
@@ -124,24 +236,25 @@ static inline void stage_out(const stages *g, uint32_t b, unsigned char *line, b
 }
 
 static inline __attribute__((always_inline)) void
-move_range(const short_sorter *s, const stages *g, uint64_t from, uint64_t to, uint32_t bytes)
+move_piece(const short_sorter *s, const stages *g, size_t piece, uint32_t bytes, size_t stage_bytes)
 {
 	const stages stage = *g;
 	uint16_t into[CLASSIFIER_BLOCK];
+	const uint64_t from = piece_begin(s, piece), to = piece_begin(s, piece + 1);
 	const unsigned char *rec = record_at(s->in, from);
 	for (uint64_t i = from; i < to; i += CLASSIFIER_BLOCK) {
 		const size_t n = u64_min(to - i, CLASSIFIER_BLOCK);
 		classifier_block(&s->map, s->in, i, NULL, n, into, NULL);
 		for (size_t k = 0; k < n; k++, rec += bytes) {
 			const uint32_t b = into[k];
-			unsigned char *line = stage.lines + (size_t)b * STAGE_BYTES;
+			unsigned char *line = stage.lines + b * stage_bytes;
 			unsigned used = stage.used[b];
 			copy_short(line + used, rec, bytes);
 			used += bytes;
 			if (used >= LINE) {
 				stage_out(&stage, b, line, s->streaming);
 				used -= LINE;
-				if (used > 0)
+				if (stage_bytes > LINE && used > 0)
 					memcpy(line, line + LINE, LINE);
 			}
 			stage.used[b] = (uint8_t)used;
@@ -149,31 +262,33 @@ move_range(const short_sorter *s, const stages *g, uint64_t from, uint64_t to, u
 	}
 }
 
-static void move_part(void *arg, unsigned worker)
+static void move_pieces(void *arg, unsigned worker)
 {
+	enum { PAIR = 16, QUAD = 32 };
 	short_sorter *s = arg;
 	const stages *g = &s->work[worker].stages;
 	const uint32_t bytes = s->in->lay.record_bytes;
-	for (size_t p; (p = atomic_fetch_add(&s->next, 1)) < s->threads;) {
-		for (uint32_t b = 0; b < s->map.buckets; b++) {
-			unsigned char *to = s->out + s->place[p * s->map.buckets + b] * bytes;
-			g->used[b] = g->skip[b] = (uint8_t)((uintptr_t)to % LINE);
-			g->to[b] = to - g->skip[b];
+	const bool whole = whole_lines(s);
+	const size_t stage_bytes = whole ? LINE : STAGE_BYTES;
+	size_t expected = SIZE_MAX;
+	for (size_t p; next_piece(s, worker, &p); expected = p + 1) {
+		if (p != expected) {
+			if (expected != SIZE_MAX)
+				close_stages(s, g, stage_bytes);
+			open_stages(s, g, p);
 		}
-		const uint64_t from = part_begin(s, p), end = part_begin(s, p + 1);
-		if (bytes == 8)
-			move_range(s, g, from, end, 8);
-		else if (bytes == 16)
-			move_range(s, g, from, end, 16);
+		if (whole && bytes == 8)
+			move_piece(s, g, p, 8, LINE);
+		else if (whole && bytes == PAIR)
+			move_piece(s, g, p, PAIR, LINE);
+		else if (whole && bytes == QUAD)
+			move_piece(s, g, p, QUAD, LINE);
 		else
-			move_range(s, g, from, end, bytes);
-		for (uint32_t b = 0; b < s->map.buckets; b++) {
-			const unsigned skip = g->skip[b];
-			memcpy(g->to[b] + skip, g->lines + (size_t)b * STAGE_BYTES + skip,
-			       g->used[b] - skip);
-		}
-		streaming_store_fence();
+			move_piece(s, g, p, bytes, stage_bytes);
 	}
+	if (expected != SIZE_MAX)
+		close_stages(s, g, stage_bytes);
+	streaming_store_fence();
 }
 
 /* -------------------------------------------------------------------------------- one bucket */
@@ -272,69 +387,103 @@ static void finish_buckets(void *arg, unsigned worker)
 	}
 }
 
+/* ------------------------------------------------------------------------------- all buckets */
+
+static void run(short_sorter *s, pool_work *work)
+{
+	s->next = 0;
+	share_pieces(s);
+	pool_run(s->threads, work, s);
+}
+
+/* Sort the n records of `in` to out, except buckets that are too large. */
+static void in_buckets(short_sorter *s, const records *in, uint64_t n, unsigned char *out)
+{
+	s->in = in;
+	s->n = n;
+	s->out = out;
+	s->streaming = n >= s->sizes->streaming_bytes / in->lay.record_bytes;
+	s->pieces = pieces_for(n, s->threads);
+	const uint32_t buckets = buckets_for(n, s->sizes);
+	const size_t samples = classifier_sample(in, n, buckets, s->sample);
+	radix_sort(s->sample, s->sample + samples, samples, in);
+	classifier_make(&s->map, in, s->sample, samples, 1, buckets, s->map_room);
+	run(s, count_pieces);
+	find_starts(s);
+	run(s, move_pieces);
+	run(s, finish_buckets);
+}
+
 /* ------------------------------------------------------------------------ buckets that are too
  * large */
 
-static bool in_order(const layout *l, const unsigned char *rec, size_t n)
-{
-	size_t i = 1;
-	for (; i < n && key_compare(l, rec, rec + l->record_bytes) <= 0; i++)
-		rec += l->record_bytes;
-	return i == n;
-}
-
-static status as_entries(const short_sorter *s, unsigned char *recs, size_t n)
-{
-	const records r = { .base = recs, .lay = s->in->lay };
-	const uint32_t bytes = r.lay.record_bytes;
-	status rc = ST_RESOURCE;
-	entry *order = mem_array(s->m, n, sizeof *order, "entries", s->e);
-	entry *tmp = order ? mem_array(s->m, n, sizeof *tmp, "entries", s->e) : NULL;
-	if (tmp) {
-		for (size_t i = 0; i < n; i++)
-			order[i] = entry_make(record_at(&r, i), &r.lay, i);
-		radix_sort(order, tmp, n, &r);
-	}
-	mem_free(s->m, tmp);
-	unsigned char *copy = tmp ? mem_array(s->m, n, bytes, "records", s->e) : NULL;
-	if (copy) {
-		memcpy(copy, recs, n * bytes);
-		for (size_t i = 0; i < n; i++)
-			copy_short(recs + i * bytes, copy + entry_pos(&order[i]) * bytes, bytes);
-		rc = ST_OK;
-	}
-	mem_free(s->m, copy);
-	mem_free(s->m, order);
-	return rc;
-}
-
-static status again(const short_sorter *s, unsigned char *recs, size_t n)
+/* Sort n records by their entries; copy: room for them. */
+static status as_entries(const short_sorter *s, unsigned char *recs, size_t n, unsigned char *copy)
 {
 	const uint32_t bytes = s->in->lay.record_bytes;
-	unsigned char *copy = mem_array(s->m, n, bytes, "records", s->e);
-	if (!copy)
-		return ST_RESOURCE;
-	memcpy(copy, recs, n * bytes);
 	const records r = { .base = copy, .lay = s->in->lay };
-	const status rc = short_sort(s->m, &r, n, recs, s->threads, s->sizes, s->e);
-	mem_free(s->m, copy);
-	return rc;
+	entry *order = mem_array(s->m, 2 * n, sizeof *order, "entries", s->e);
+	if (!order)
+		return ST_RESOURCE;
+	for (size_t i = 0; i < n; i++)
+		order[i] = entry_make(record_at(&r, i), &r.lay, i);
+	radix_sort(order, order + n, n, &r);
+	for (size_t i = 0; i < n; i++)
+		copy_short(recs + i * bytes, copy + entry_pos(&order[i]) * bytes, bytes);
+	mem_free(s->m, order);
+	return ST_OK;
 }
 
-/* Sort buckets that the sample underestimated: with a new map, if that at least halves them. */
-static status finish_large(const short_sorter *s)
+typedef struct copying {
+	const unsigned char *from;
+	unsigned char *to;
+	size_t bytes;
+	_Atomic size_t next;
+} copying;
+
+static void copy_parts(void *arg, unsigned worker)
 {
+	enum { PART = 1 << 18 };
+	copying *c = arg;
+	(void)worker;
+	for (size_t i; (i = atomic_fetch_add(&c->next, PART)) < c->bytes;)
+		memcpy(c->to + i, c->from + i, size_min(c->bytes - i, PART));
+}
+
+/* Note the buckets that are too large, from record `start` of the output on. */
+static size_t note_large(const short_sorter *s, uint64_t start, unsigned depth, large *list,
+			 size_t n)
+{
+	for (uint32_t b = 0; b < s->map.buckets; b++) {
+		const uint64_t size = s->start[b + 1] - s->start[b];
+		if (size > s->sizes->demand.cap && !s->map.bucket[b].same)
+			list[n++] = (large){ start + s->start[b], size, depth };
+	}
+	return n;
+}
+
+/* Sort n large buckets of the list, and those that they leave: with maps of their own, or, if that
+ * has not helped often enough, one thread sorts the entries. */
+static status finish_large(short_sorter *s, unsigned char *out, large *list, size_t n)
+{
+	const layout *l = &s->in->lay;
 	status rc = ST_OK;
-	for (uint32_t b = 0; rc == ST_OK && b < s->map.buckets; b++) {
-		const size_t n = s->start[b + 1] - s->start[b];
-		unsigned char *recs = s->out + s->start[b] * s->in->lay.record_bytes;
-		if (n <= s->sizes->demand.cap || s->map.bucket[b].same ||
-		    in_order(&s->in->lay, recs, n))
-			continue;
-		if (n <= s->n / 2 && n > s->sizes->simple)
-			rc = again(s, recs, n);
-		else
-			rc = as_entries(s, recs, n);
+	while (rc == ST_OK && n > 0) {
+		const large x = list[--n];
+		unsigned char *recs = out + x.start * l->record_bytes;
+		unsigned char *copy = mem_array(s->m, x.n, l->record_bytes, "records", s->e);
+		if (!copy)
+			return ST_RESOURCE;
+		copying c = { .from = recs, .to = copy, .bytes = x.n * l->record_bytes };
+		const records in = { .base = copy, .lay = *l };
+		pool_run(s->threads, copy_parts, &c);
+		if (x.n > s->sizes->simple && x.depth <= s->sizes->demand.depth) {
+			in_buckets(s, &in, x.n, recs);
+			n = note_large(s, x.start, x.depth + 1, list, n);
+		} else {
+			rc = as_entries(s, recs, x.n, copy);
+		}
+		mem_free(s->m, copy);
 	}
 	return rc;
 }
@@ -359,9 +508,9 @@ static unsigned char *take(unsigned char **at, size_t bytes)
 	return p;
 }
 
-static void place_workspace(const short_sorter *s, workspace *w, unsigned char *at)
+static void place_workspace(const short_sorter *s, workspace *w, unsigned char *at, size_t buckets)
 {
-	const size_t cap = s->sizes->demand.cap, buckets = s->buckets_most;
+	const size_t cap = s->sizes->demand.cap;
 	w->stages.lines = take(&at, buckets * STAGE_BYTES);
 	w->stages.to = (unsigned char **)(void *)take(&at, buckets * sizeof *w->stages.to);
 	w->stages.used = take(&at, buckets);
@@ -372,60 +521,48 @@ static void place_workspace(const short_sorter *s, workspace *w, unsigned char *
 	w->recs = at;
 }
 
-static status in_buckets(short_sorter *s, unsigned char *scratch, size_t worker_bytes)
-{
-	const size_t n = classifier_sample(s->in, s->n, s->buckets_most, s->sample);
-	radix_sort(s->sample, s->sample + n, n, s->in);
-	classifier_make(&s->map, s->in, s->sample, n, 1, s->buckets_most, s->map_room);
-	for (unsigned i = 0; i < s->threads; i++)
-		place_workspace(s, &s->work[i], scratch + i * worker_bytes);
-	pool_run(s->threads, count_part, s);
-	find_places(s);
-	s->next = 0;
-	pool_run(s->threads, move_part, s);
-	s->next = 0;
-	pool_run(s->threads, finish_buckets, s);
-	return finish_large(s);
-}
-
 status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 		  const bucket_sort_sizes *sizes, err *e)
 {
-	const uint32_t buckets =
-		(uint32_t)u64_min(n / sizes->demand.bucket + BUCKETS_LEAST, BUCKETS_MAX);
+	const uint32_t buckets = buckets_for(n, sizes);
 	const size_t worker_bytes = workspace_bytes(buckets, sizes->demand.cap);
-	short_sorter s = { .m = m,
-			   .e = e,
-			   .sizes = sizes,
-			   .in = in,
-			   .out = out,
-			   .n = n,
-			   .threads = threads,
-			   .streaming = n >= sizes->streaming_bytes / in->lay.record_bytes,
-			   .buckets_most = buckets };
+	const size_t pieces = pieces_for(n, threads);
+	short_sorter s = { .m = m, .e = e, .sizes = sizes, .threads = threads };
 	unsigned char *scratch = mem_array(m, threads, worker_bytes, "scratch", e);
+	large *list = mem_array(m, n / sizes->demand.cap + 1, sizeof *list, "buckets", e);
 	s.work = mem_array(m, threads, sizeof *s.work, "scratch", e);
-	s.place = mem_array(m, (size_t)threads * buckets, sizeof *s.place, "places", e);
+	s.range = mem_array(m, threads, sizeof *s.range, "scratch", e);
+	s.count = mem_array(m, pieces * buckets, sizeof *s.count, "counts", e);
 	s.start = mem_array(m, buckets + 1, sizeof *s.start, "places", e);
 	s.sample = mem_array(m, 2 * SAMPLE_MAX, sizeof *s.sample, "sample", e);
 	s.map_room = mem_array(m, 1, classifier_room_bytes(buckets), "map", e);
 	status rc = ST_RESOURCE;
-	if (scratch && s.work && s.place && s.start && s.sample && s.map_room)
-		rc = in_buckets(&s, scratch, worker_bytes);
+	if (scratch && list && s.work && s.range && s.count && s.start && s.sample && s.map_room) {
+		for (unsigned i = 0; i < threads; i++)
+			place_workspace(&s, &s.work[i], scratch + i * worker_bytes, buckets);
+		in_buckets(&s, in, n, out);
+		rc = finish_large(&s, out, list, note_large(&s, 0, 1, list, 0));
+	}
 	mem_free(m, s.map_room);
 	mem_free(m, s.sample);
 	mem_free(m, s.start);
-	mem_free(m, s.place);
+	mem_free(m, s.count);
+	mem_free(m, (void *)s.range);
 	mem_free(m, s.work);
+	mem_free(m, list);
 	mem_free(m, scratch);
 	return rc;
 }
 
-/* Scratch, and, for buckets that are too large, copies, and entries or half of the records again.
- */
+/* Scratch, and, for buckets that are too large, a copy and two entries per record. */
 uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes)
 {
-	const uint64_t worker = workspace_bytes(BUCKETS_MAX, sizes->demand.cap) +
-				sizeof(workspace) + BUCKETS_MAX * sizeof(uint64_t);
-	return n * (sizeof(entry) + SHORT_MOST_BYTES) + 2 * worker * threads + (8 << 20);
+	const uint64_t buckets = buckets_for(n, sizes);
+	const uint64_t worker =
+		workspace_bytes(buckets, sizes->demand.cap) + sizeof(workspace) + sizeof(uint64_t);
+	return n * (2 * sizeof(entry) + SHORT_MOST_BYTES) + worker * threads +
+	       pieces_for(n, threads) * buckets * sizeof(uint32_t) +
+	       (buckets + 1) * sizeof(uint64_t) + 2 * SAMPLE_MAX * sizeof(entry) +
+	       classifier_room_bytes((uint32_t)buckets) +
+	       (n / sizes->demand.cap + 1) * sizeof(large);
 }

@@ -126,6 +126,29 @@ static void clusters(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t b
 		k[c % bytes] ^= 1;
 }
 
+/* Numbers of all lengths: as many of 20 bits as of 30. */
+static void exponential(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)i, (void)n;
+	const uint64_t v = next(s);
+	number(k, bytes, (uint32_t)v >> (v >> 32) % 32);
+}
+/* Each of the numbers from 0 to n - 1, about once. */
+static void dense(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)i;
+	number(k, bytes, next(s) % n);
+}
+/* Words of letters, of which a few are frequent, filled up with spaces. */
+static void text(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
+{
+	(void)i, (void)n;
+	uint64_t word = 1000 / (next(s) % 1000 + 1), length = next(&word) % 12;
+	memset(k, ' ', bytes);
+	for (size_t j = 0; j < length && j < bytes; j++)
+		k[j] = (unsigned char)('a' + next(&word) % 26);
+}
+
 static const struct kind {
 	const char *name;
 	key_fn *key;
@@ -143,6 +166,9 @@ static const struct kind {
 	{ "one giant", one_giant },
 	{ "narrow", narrow },
 	{ "clusters", clusters },
+	{ "exponential", exponential },
+	{ "dense integers", dense },
+	{ "text", text },
 };
 
 static const layout LAYOUTS[] = {
@@ -333,6 +359,15 @@ static void one_records_sort(const input *in)
 			bucket_sort_sized(&m, &in->r, in->n, out, threads, &SIZED[v / 3], &e),
 			ST_OK);
 		assert_int_equal(m.now_bytes, 0);
+		if (v < 3) {
+			const bucket_sort_sizes usual = bucket_sort_sizes_for(in->n);
+			m = (mem){ 0 };
+			assert_int_equal(
+				bucket_sort_sized(&m, &in->r, in->n, out, threads, &usual, &e),
+				ST_OK);
+			assert_true(m.peak_bytes <=
+				    bucket_sort_most_bytes(&in->r.lay, in->n, threads));
+		}
 		for (size_t i = 0; i < in->n; i++)
 			if (memcmp(out + i * bytes, record_at(&in->r, in->order[i]), bytes) != 0)
 				fail_msg("%s, %u threads, sizes %u: record %zu differs", in->name,
