@@ -38,10 +38,10 @@ size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry 
 	return want;
 }
 
-/* Nodes are a small part of the buckets: each makes several. */
+/* Return the greatest number of nodes: they may take half of the buckets. */
 static size_t nodes_of(uint32_t buckets)
 {
-	return (buckets - BUCKETS_LEAST) / (4 * NODE_EXTRA);
+	return (buckets - BUCKETS_LEAST) / (2 * NODE_EXTRA);
 }
 
 /* A value of table `up` (NULL: none, all keys) with much of the sample: [i, end). */
@@ -72,7 +72,7 @@ typedef struct maker {
 	size_t dense; /* least number of samples with which a value may be a node, */
 	size_t huge;  /* and with which it must be one */
 	size_t cells, segments, tables, heavy;
-	size_t nodes, nodes_most;
+	size_t nodes, nodes_most, nodes_dense; /* the limit for values that are not huge */
 	node node[NODES_MAX];
 	unsigned pos_bits;
 	uint32_t bucket;
@@ -107,11 +107,10 @@ static void begin_segment(maker *k, classifier_table *t, uint64_t from)
 	k->segments++;
 }
 
-/* Return whether a value with n samples becomes a node. Half of the nodes are for the first dense
- * values, half for values whose bucket would be huge. */
+/* Return whether a value with n samples becomes a node. */
 static bool is_dense(const maker *k, size_t n)
 {
-	return n > k->dense && k->nodes < (n > k->huge ? k->nodes_most : k->nodes_most / 2);
+	return n > k->dense && k->nodes < (n > k->huge ? k->nodes_most : k->nodes_dense);
 }
 
 /* Add a node: a segment of one value. The rest of its keys is resolved later. */
@@ -396,16 +395,42 @@ size_t classifier_room_bytes(uint32_t buckets)
 	       power_from(buckets) * sizeof(uint64_t) + cells_of(buckets) * sizeof(uint16_t);
 }
 
+/* Count the prefixes of keys that have more than `dense` of the n samples. */
+static size_t dense_prefixes(const entry *sample, size_t n, size_t dense)
+{
+	size_t found = 0;
+	for (size_t i = 0, end; i < n; i = end) {
+		end = i + 1;
+		while (end < n && key_prefix_compare(sample[end].hi, sample[end].lo, sample[i].hi,
+						     sample[i].lo) == 0)
+			end++;
+		found += end - i > dense;
+	}
+	return found;
+}
+
+/* Set the numbers of nodes. A quarter of the buckets is for nodes: half of that for the first dense
+ * values, half for values whose bucket would be huge. As much again is for dense prefixes, if there
+ * are such, because a large bucket that is not a node must be split again. */
+static void set_nodes(maker *k, size_t n, uint32_t buckets)
+{
+	const size_t most = nodes_of(buckets), usual = most / 2;
+	const size_t more =
+		size_min(dense_prefixes(k->sample, n, 2 * (n / buckets + 1)), most - usual);
+	k->nodes_most = usual + more;
+	k->nodes_dense = usual / 2 + more;
+	k->share = n / (buckets - ROOT_EXTRA - NODE_EXTRA * k->nodes_most) + 1;
+	k->dense = 2 * k->share;
+	k->huge = usual ? 2 * n / usual + 1 : n;
+}
+
 void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
 		     unsigned pos_bits, uint32_t buckets, void *room)
 {
 	const layout *l = &in->lay;
 	maker k = { .in = in, .sample = sample, .pos_bits = pos_bits };
-	k.nodes_most = nodes_of(buckets);
 	lay_out(&k.room, buckets, room);
-	k.share = n / (buckets - ROOT_EXTRA - NODE_EXTRA * k.nodes_most) + 1;
-	k.dense = 2 * k.share;
-	k.huge = k.nodes_most ? 2 * n / k.nodes_most + 1 : n;
+	set_nodes(&k, n, buckets);
 	*m = (classifier){ .lay = *l,
 			   .first = window_from(l, 0),
 			   .pos_mask = (UINT64_C(1) << pos_bits) - 1,

@@ -192,8 +192,36 @@ static void test_maps(void **state)
 	free(sample);
 }
 
+/* Values with much more than a bucket each get a bucket of their own, which needs no sorting, even
+ * if they are as many as a sixteenth of the buckets. */
+static void test_frequent(void **state)
+{
+	enum { VALUES = 16, MANY = 260 };
+	(void)state;
+	void *room = malloc(classifier_room_bytes(MANY));
+	unsigned char *recs = calloc(RECORDS, BYTES);
+	entry *sample = malloc(2 * SAMPLE_MAX * sizeof *sample);
+	const records in = { .base = recs, .lay = LAYOUT_BYTES(BYTES, 0, 10) };
+	uint64_t seed = 1, same = 0;
+	classifier m;
+	assert_true(room && recs && sample);
+	for (size_t i = 0; i < RECORDS; i++)
+		for (uint64_t j = 0, value = splitmix(&seed) % VALUES; j < 8; j++)
+			recs[i * BYTES + j] = (unsigned char)splitmix(&value);
+	const size_t n = classifier_sample(&in, RECORDS, MANY, sample);
+	radix_sort(sample, sample + n, n, &in);
+	classifier_make(&m, &in, sample, n, POS_BITS_OF_NUMBER, MANY, room);
+	for (uint32_t b = 0; b < m.buckets; b++)
+		same += m.bucket[b].same;
+	assert_int_equal(same, VALUES);
+	free(room);
+	free(recs);
+	free(sample);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_maps) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_maps),
+					    cmocka_unit_test(test_frequent) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

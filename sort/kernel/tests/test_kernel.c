@@ -9,7 +9,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/pool.h"
 #include "kernel/pairwise_merge.h"
 #include "kernel/bucket_sort.h"
 #include "kernel/radix.h"
@@ -344,8 +346,17 @@ static const bucket_sort_sizes SIZED[] = {
 	{ 100, { 1000, 20, 1 }, 0 },
 };
 
+static void must_be_in_order(const input *in, const unsigned char *out, const char *how)
+{
+	const size_t bytes = in->r.lay.record_bytes;
+	for (size_t i = 0; i < in->n; i++)
+		if (memcmp(out + i * bytes, record_at(&in->r, in->order[i]), bytes) != 0)
+			fail_msg("%s, %s: record %zu differs", in->name, how, i);
+}
+
 static void one_records_sort(const input *in)
 {
+	char how[40];
 	const size_t bytes = in->r.lay.record_bytes;
 	unsigned char *room = malloc(in->n * bytes + 1 + 3 * LEN(SIZED));
 	assert_non_null(room);
@@ -368,10 +379,8 @@ static void one_records_sort(const input *in)
 			assert_true(m.peak_bytes <=
 				    bucket_sort_most_bytes(&in->r.lay, in->n, threads));
 		}
-		for (size_t i = 0; i < in->n; i++)
-			if (memcmp(out + i * bytes, record_at(&in->r, in->order[i]), bytes) != 0)
-				fail_msg("%s, %u threads, sizes %u: record %zu differs", in->name,
-					 threads, v / 3, i);
+		snprintf(how, sizeof how, "%u threads, sizes %u", threads, v / 3);
+		must_be_in_order(in, out, how);
 		assert_int_equal(out[in->n * bytes], 0);
 	}
 	free(room);
@@ -381,6 +390,35 @@ static void test_records_sort(void **state)
 {
 	(void)state;
 	each_input(one_records_sort);
+}
+
+static void be_late(void *arg, unsigned worker)
+{
+	(void)arg;
+	if (worker > 0)
+		(void)usleep(2000);
+}
+
+/* Threads that begin late find pieces that others have taken from them. */
+static void test_late_threads(void **state)
+{
+	static const layout SHORT[] = { LAYOUT_BYTES(8, 0, 8), LAYOUT_BYTES(12, 2, 9),
+					LAYOUT_BYTES(16, 0, 8), LAYOUT_BYTES(32, 4, 20) };
+	enum { N = 40000, THREADS = 4 };
+	(void)state;
+	pool_begin_with(be_late, NULL);
+	for (size_t i = 0; i < 2 * LEN(SHORT); i++) {
+		input in = input_make(&SHORT[i / 2], &KINDS[i % 2 ? LEN(KINDS) - 1 : 0], N);
+		unsigned char *out = malloc((size_t)N * in.r.lay.record_bytes);
+		mem m = { 0 };
+		err e = { 0 };
+		assert_non_null(out);
+		assert_int_equal(bucket_sort_records(&m, &in.r, N, out, THREADS, &e), ST_OK);
+		must_be_in_order(&in, out, "late threads");
+		free(out);
+		input_free(&in);
+	}
+	pool_begin_with(NULL, NULL);
 }
 
 enum { PRESORTED = 40000 };
@@ -482,7 +520,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sort),         cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_records_sort), cmocka_unit_test(test_order),
+		cmocka_unit_test(test_records_sort), cmocka_unit_test(test_late_threads),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_presorted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
