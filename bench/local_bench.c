@@ -454,7 +454,7 @@ static int parse(struct options *o, int argc, char **argv)
 {
 	size_t mb[LIST], ok = 1;
 
-	for (int c; (c = getopt(argc, argv, "r:t:b:m:uk:s:Bj:")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "r:t:b:m:uk:s:Bj:h")) != -1;) {
 		if (c == 'r')
 			o->rounds = atoi(optarg);
 		else if (c == 't')
