@@ -251,13 +251,13 @@ static bool tighten(void *quota_, const group *g)
 		return true;
 	const int n = snprintf(dir, sizeof dir, "%s%s", g->root, g->dir);
 	if (n > 0 && (size_t)n < sizeof dir && stat(dir, &s) == 0)
-		*q = (quota){ cpus, s.st_ino, group_number(g, "cpu.stat", "nr_throttled", 0) };
+		*q = (quota){ cpus, s.st_ino };
 	return true;
 }
 
 quota quota_find(const char *root)
 {
-	quota q = { 0, 0, 0 };
+	quota q = { 0, 0 };
 	visit_groups(root, CPU_V1, tighten, &q);
 	return q;
 }

@@ -52,9 +52,8 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e);
  * runs at full speed until its quota is used up and then waits for the next period, so a short
  * measurement does not show the speed of a long run. */
 typedef struct quota {
-	double cpus;        /* for all in the group together; 0: no quota */
-	uint64_t group;     /* the same for all its processes on this machine */
-	uint64_t throttled; /* periods in which the group had to wait, so far */
+	double cpus;    /* for all in the group together; 0: no quota */
+	uint64_t group; /* the same for all its processes on this machine */
 } quota;
 
 /* quota_find - look below root ("" for this machine). */

@@ -238,17 +238,16 @@ void calibrate_free(calibration *c)
 
 double calibrate_slowdown(const allowance *a, size_t p, size_t i)
 {
-	double got = 0;
-	bool waited = false;
+	double got = 0, wanted = 0;
 	if (!(a[i].quota_cpus > 0))
 		return 1;
 	for (size_t k = 0; k < p; k++)
 		if (a[k].quota_cpus > 0 && a[k].group == a[i].group) {
 			got += a[k].got_cpus;
-			waited |= a[k].waits > 0;
+			wanted += a[k].wants_cpus;
 		}
 	const double slowdown = got / a[i].quota_cpus;
-	return (waited || slowdown > 1) && slowdown > 0 && isfinite(slowdown) ? slowdown : 1;
+	return wanted > a[i].quota_cpus && slowdown > 0 && isfinite(slowdown) ? slowdown : 1;
 }
 
 /* ------------------------------------------------------------------------- during the job */

@@ -42,12 +42,13 @@ typedef struct allowance {
 	double got_cpus;   /* its threads together */
 	double quota_cpus; /* 0: no quota */
 	uint64_t group;    /* equal for ranks that share a quota, and only for these */
-	uint64_t waits;    /* periods in which the group had to wait */
+	double wants_cpus; /* its threads: what it would have without a quota */
 } allowance;
 
 /* calibrate_slowdown - return how many times slower rank i of p is in a long run than while all
- * were measured. If its group had to wait, or had more than its quota, its ranks divide the quota
- * like the processors that they had. Else 1. Above zero and finite, whatever a contains. */
+ * were measured, which was shorter than the periods of many quotas. If its group wants more than
+ * its quota, its ranks divide the quota like the processors that they had. Else 1. Above zero and
+ * finite, whatever a contains. */
 double calibrate_slowdown(const allowance *a, size_t p, size_t i);
 
 enum { PACE_BINS = 256 };

@@ -17,7 +17,7 @@
 #include <xxhash.h>
 
 enum {
-	SAMPLE_PART = 64, /* of the bytes of a share; a larger sample takes too long to make */
+	SAMPLE_PART = 256, /* of the bytes of a share; a larger sample takes too long to make */
 	LEAST_SAMPLE_BYTES = 256 << 10
 };
 
@@ -138,13 +138,12 @@ static status calibrate(rank_env *env, unsigned threads, uint64_t records, rates
 				   half ? u64_min(half, most) : most, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK) {
-		const quota before = quota_find("");
 		*rate = calibrate_run(c, fmin(CALIBRATE_PART * job_s, MOST_CALIBRATE_S),
 				      &had->got_cpus);
-		const quota after = quota_find("");
-		had->quota_cpus = after.cpus;
-		had->group = XXH3_64bits_withSeed(env->c->host, strlen(env->c->host), after.group);
-		had->waits = after.throttled - before.throttled;
+		const quota q = quota_find("");
+		had->quota_cpus = q.cpus;
+		had->group = XXH3_64bits_withSeed(env->c->host, strlen(env->c->host), q.group);
+		had->wants_cpus = threads;
 		if (!(rate->sort_s > 0))
 			rc = err_set(&env->e, ST_INTERNAL,
 				     "the clock stood still while calibrating");

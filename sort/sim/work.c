@@ -296,7 +296,7 @@ WRAPPED(processors, processors_find, void)
 
 WRAPPED(quota, quota_find, const char *root)
 {
-	const quota none = { 0, 0, 0 };
+	const quota none = { 0, 0 };
 	return actor_self() ? none : __real_quota_find(root);
 }
 

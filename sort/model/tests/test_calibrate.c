@@ -94,14 +94,13 @@ static void odd_input(void **state)
 static void quotas_bound(void **state)
 {
 	static const allowance a[] = {
-		{ 0.30, 0.2, 1, 3 }, /* a burst before it had to wait */
-		{ 0.15, 0.2, 2, 2 }, /* a pause after one */
-		{ 0.25, 0.5, 3, 0 }, /* never waited for its quota: there is another reason */
-		{ 0.40, 0.3, 4, 0 }, /* more than the quota, from what it had saved */
-		{ 0.40, 1.5, 5, 0 }, { 1.60, 1.5, 5, 9 }, /* two in one group, one of them saw it
-							     wait */
-		{ 0.70, 0, 1, 4 },                        /* no quota at all */
-		{ 0, 0.2, 6, 1 },    { INFINITY, 0.2, 7, 1 }, { NAN, 0.2, 8, 1 },
+		{ 0.30, 0.2, 1, 1 },   /* a burst before it has to wait */
+		{ 0.15, 0.2, 2, 1 },   /* a pause after one */
+		{ 0.25, 0.5, 3, 0.5 }, /* the quota holds nobody back: there is another reason */
+		{ 0.40, 0.3, 4, 1 },   /* more than the quota, from what it had saved */
+		{ 0.40, 1.5, 5, 1 },   { 1.60, 1.5, 5, 2 }, /* two in one group */
+		{ 0.70, 0, 1, 4 },                          /* no quota at all */
+		{ 0, 0.2, 6, 1 },      { INFINITY, 0.2, 7, 1 }, { NAN, 0.2, 8, 1 },
 	};
 	static const double slower[] = { 1.5, 0.75, 1, 4. / 3, 4. / 3, 4. / 3, 1, 1, 1, 1 };
 	(void)state;
@@ -139,7 +138,7 @@ static void measures(void **state)
 /* A quota counts where it is less than the processors are, and ranks share what there is. */
 static void quotas_of_long_runs(void **state)
 {
-	const quota none = { 0, 0, 0 }, fifth = { 0.2, 1, 0 }, wide = { 6, 1, 0 };
+	const quota none = { 0, 0 }, fifth = { 0.2, 1 }, wide = { 6, 1 };
 	(void)state;
 	assert_float_equal(quota_processors(&none, 4, 1), 4, 0);
 	assert_float_equal(quota_processors(&none, 4, 8), 0.5, 0);

@@ -30,10 +30,9 @@ static status measure(comm *c, void *situation_)
 	for (int i = 0; i < c->size; i++)
 		at[i].host[0] = t->hosts[i];
 	size_t order[MOST];
-	rank_speeds g = { .p = c->rank == 0 ? (size_t)c->size : 0,
-			  .placement = at,
-			  .order = order,
-			  .cpus = 1 };
+	rank_speeds g = {
+		.p = c->rank == 0 ? (size_t)c->size : 0, .placement = at, .order = order, .cpus = 1
+	};
 	rank_speeds_sort(&g);
 	rates rate[MOST] = { { 0 } };
 	for (int i = 0; i < MOST; i++)
