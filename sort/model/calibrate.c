@@ -155,15 +155,29 @@ static double slope(const double *at, const double *cpu, size_t n)
 	return whole > 0 ? 12 * sum / (whole * whole * whole) : 0;
 }
 
+static int by_size(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Return the median of the laps of a kernel. The mean of a short measurement would depend on a few
+ * laps that an interrupt or a cold cache made long. */
+static double typical(const double *cpu, size_t n, size_t k)
+{
+	double lap[LAPS / KERNELS];
+	size_t laps = 0;
+	for (size_t i = k; i < n && laps < LAPS / KERNELS; i += KERNELS)
+		lap[laps++] = cpu[i + 1] - cpu[i];
+	qsort(lap, laps, sizeof *lap, by_size);
+	return (lap[(laps - 1) / 2] + lap[laps / 2]) / 2;
+}
+
 double calibrate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS])
 {
-	const double share = slope(at, cpu, n), rounds = (double)(n / KERNELS);
-	for (size_t k = 0; k < KERNELS; k++) {
-		double sum = 0;
-		for (size_t i = k; i < n; i += KERNELS)
-			sum += cpu[i + 1] - cpu[i];
-		lap[k] = share > 0 ? sum / rounds / share : 0;
-	}
+	const double share = slope(at, cpu, n);
+	for (size_t k = 0; k < KERNELS; k++)
+		lap[k] = share > 0 ? typical(cpu, n, k) / share : 0;
 	return share;
 }
 

@@ -32,9 +32,10 @@ typedef enum kernel { KERNEL_SORT, KERNEL_MERGE, KERNEL_COPY, KERNELS } kernel;
  * lap       receives the seconds, 0 for all if no time passed.
  * Returns the part of the time in which the processor was ours: about 1 at most, 0 if no time
  * passed. A processor that is ours only part of the time (a quota, other processes) runs some laps
- * and lets others wait. Processor time is the time of the kernels without such stalls. Its slope
- * over time, fitted by least squares, is our part: then it hardly matters at which point of a
- * period of stalls the first and the last lap fall. */
+ * and lets others wait. Processor time is the time of the kernels without such stalls; the median
+ * of the laps counts, because interrupts make some of them long. The slope of processor time over
+ * time, fitted by least squares, is our part: then it hardly matters at which point of a period of
+ * stalls the first and the last lap fall. */
 double calibrate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS]);
 
 /* The processors of a rank while it was measured. */

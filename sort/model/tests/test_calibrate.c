@@ -78,6 +78,19 @@ static void tells_kernels_apart(void **state)
 		assert_true(fabs(lap[k] / length[k] - 1) < 1e-6);
 }
 
+/* Ten rounds, one lap of which an interrupt makes 20 times longer: the others count. */
+static void one_long_lap(void **state)
+{
+	enum { ROUNDS = 10 };
+	double cpu[ROUNDS * KERNELS + 1] = { 0 }, lap[KERNELS];
+	(void)state;
+	for (size_t i = 0; i < ROUNDS * KERNELS; i++)
+		cpu[i + 1] = cpu[i] + (i == 4 ? 20e-3 : 1e-3);
+	calibrate_laps(cpu, cpu, ROUNDS * KERNELS, lap);
+	for (size_t k = 0; k < KERNELS; k++)
+		assert_true(fabs(lap[k] / 1e-3 - 1) < 1e-6);
+}
+
 static void odd_input(void **state)
 {
 	const double one[] = { 5, 6, 8, 11 }, still[] = { 5, 5, 5, 5 };
@@ -150,9 +163,10 @@ static void quotas_of_long_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_share),     cmocka_unit_test(tells_kernels_apart),
-		cmocka_unit_test(odd_input),           cmocka_unit_test(quotas_bound),
-		cmocka_unit_test(quotas_of_long_runs), cmocka_unit_test(measures),
+		cmocka_unit_test(finds_the_share), cmocka_unit_test(tells_kernels_apart),
+		cmocka_unit_test(one_long_lap),    cmocka_unit_test(odd_input),
+		cmocka_unit_test(quotas_bound),    cmocka_unit_test(quotas_of_long_runs),
+		cmocka_unit_test(measures),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,8 @@ sim "$unequal" --speeds=ranges
 is "the same of ranges of hosts, in a file" "$(value makespan)" "$given"
 sim "$unequal" --speeds=auto -v
 is "what hosts find when they measure themselves" "$(echo "$err" | awk '$2 ~ /^h[0-3]$/ && NF == 9 { printf "%s ", $3 }')" "1 1 0.25 0.25 "
+sim "2 x speed 1 $fast\\n2 x speed 0.97 $fast" --speeds=auto -v
+is "speeds that differ by less than 5 % are equal" "$(echo "$err" | awk '$2 ~ /^h[0-3]$/ && NF == 9 { printf "%s ", $3 }')" "1 1 1 1 "
 sim "4 x $fast\nat 1ms host 2 speed 0.1"; kept=$(value makespan)
 sim "4 x $fast\nat 1ms host 2 speed 0.1" --adapt
 ok "--adapt gives less to a host that turned slow" less "$(value makespan)" "$kept"
