@@ -101,8 +101,9 @@ static status put_all(job *j, const unsigned char *room, unsigned threads)
 	return rc == ST_OK ? put_places(j, border, j->n, threads) : rc;
 }
 
-/* Put all records into buckets. */
-static status begin(mem *m, job *j, unsigned char **sample, unsigned char *room, size_t room_bytes,
+/* Put all records into buckets. *kept has a sample of them, and the room for numbers if none is
+ * lent. One array for all numbers can have huge pages. */
+static status begin(mem *m, job *j, unsigned char **kept, unsigned char *lent, size_t room_bytes,
 		    unsigned threads, const bucket_sort_sizes *sizes, err *e)
 {
 	const uint32_t bytes = j->in->lay.record_bytes;
@@ -110,23 +111,25 @@ static status begin(mem *m, job *j, unsigned char **sample, unsigned char *room,
 			  .n = j->n,
 			  .lanes = threads,
 			  .threads = threads,
-			  .room = room,
+			  .room = lent,
 			  .room_bytes = room_bytes,
 			  .sizes = &sizes->demand };
 	j->e = e;
-	*sample = NULL;
 	if (j->n > sizes->simple) {
 		const uint64_t want = j->n / sizes->demand.bucket + BUCKETS_LEAST;
 		p.samples = classifier_sample_size(j->n, (uint32_t)u64_min(want, BUCKETS_MAX));
-		p.sample = *sample = mem_array(m, p.samples, bytes, "sample", e);
-		if (!p.sample)
-			return ST_RESOURCE;
-		uint64_t random = j->n;
-		for (size_t i = 0; i < p.samples; i++)
-			record_copy(*sample + i * bytes,
-				    record_at(j->in,
-					      classifier_sample_place(j->n, p.samples, i, &random)),
-				    bytes);
+	}
+	const size_t sample_bytes = p.samples * bytes, own_bytes = lent ? 0 : room_bytes;
+	*kept = mem_array(m, 1, sample_bytes + own_bytes, "sample", e);
+	if (!*kept)
+		return ST_RESOURCE;
+	if (!lent)
+		p.room = *kept + sample_bytes;
+	p.sample = *kept;
+	uint64_t random = j->n;
+	for (size_t i = 0; i < p.samples; i++) {
+		const uint64_t at = classifier_sample_place(j->n, p.samples, i, &random);
+		record_copy(*kept + i * bytes, record_at(j->in, at), bytes);
 	}
 	const status rc = demand_open(&j->d, m, &p, e);
 	if (rc != ST_OK)
@@ -138,13 +141,13 @@ static status begin(mem *m, job *j, unsigned char **sample, unsigned char *room,
 static status sort_with(mem *m, job *j, unsigned char *room, size_t room_bytes, unsigned threads,
 			const bucket_sort_sizes *sizes, err *e)
 {
-	unsigned char *sample;
+	unsigned char *kept;
 	j->streaming = j->n >= sizes->streaming_bytes / j->in->lay.record_bytes;
-	status rc = begin(m, j, &sample, room, room_bytes, threads, sizes, e);
+	status rc = begin(m, j, &kept, room, room_bytes, threads, sizes, e);
 	if (rc == ST_OK)
 		rc = put_all(j, room, threads);
 	demand_close(j->d);
-	mem_free(m, sample);
+	mem_free(m, kept);
 	return rc == ST_OK ? gather_misfits(j->misfits, e) : rc;
 }
 
@@ -165,19 +168,22 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 	return sort_with(m, &j, out + n * bytes - room_bytes, room_bytes, threads, sizes, e);
 }
 
-status bucket_sort_begin(demand **d, unsigned char **sample, mem *m, const records *in, uint64_t n,
+status bucket_sort_begin(demand **d, unsigned char **kept, mem *m, const records *in, uint64_t n,
 			 unsigned threads, err *e)
 {
 	const bucket_sort_sizes sizes = bucket_sort_sizes_for(n);
 	job j = { .in = in, .n = n };
-	const status rc = begin(m, &j, sample, NULL, 0, n <= sizes.simple ? 1 : threads, &sizes, e);
+	threads = n <= sizes.simple ? 1 : threads;
+	const size_t room_bytes = demand_room_bytes(n, threads, threads);
+	const status rc = begin(m, &j, kept, NULL, room_bytes, threads, &sizes, e);
 	*d = j.d;
 	return rc;
 }
 
 uint64_t bucket_sort_begin_most_bytes(const layout *l, uint64_t n, unsigned threads)
 {
-	return demand_most_bytes(l, n, threads, threads + 1) + demand_samples(n) * l->record_bytes;
+	return demand_most_bytes(l, n, threads, threads + 1) + CHUNK_BYTES +
+	       demand_samples(n) * l->record_bytes;
 }
 
 uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads)

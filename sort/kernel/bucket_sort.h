@@ -28,8 +28,8 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 			 const bucket_sort_sizes *sizes, err *e);
 
 /* bucket_sort_begin - put n records of `in` into buckets, so that *d can be asked for places. Close
- * *d and then free *sample, also after an error. */
-status bucket_sort_begin(demand **d, unsigned char **sample, mem *m, const records *in, uint64_t n,
+ * *d and then free *kept, also after an error. */
+status bucket_sort_begin(demand **d, unsigned char **kept, mem *m, const records *in, uint64_t n,
 			 unsigned threads, err *e);
 
 /* bucket_sort_begin_most_bytes - return an upper bound of what bucket_sort_begin allocates, with

@@ -21,11 +21,11 @@ typedef struct sort_state {
 	const memory_job *j;
 	uint64_t *target; /* [size] records up to each splitter, and up to the end */
 	splitter_search search;
-	uint64_t *cut;         /* [size + 1] places: rank d gets [cut[d], cut[d + 1]) */
-	uint64_t *recv;        /* [size] records from each rank */
-	unsigned char *sample; /* records for the classifier of own */
-	sorted_memory own;     /* this rank's records */
-	uint64_t start[2];     /* of own */
+	uint64_t *cut;       /* [size + 1] places: rank d gets [cut[d], cut[d + 1]) */
+	uint64_t *recv;      /* [size] records from each rank */
+	unsigned char *kept; /* memory of own */
+	sorted_memory own;   /* this rank's records */
+	uint64_t start[2];   /* of own */
 	outgoing out;
 	stream_merge merge;
 	exchange *x;
@@ -90,7 +90,7 @@ static status sort_own(sort_state *r)
 	const memory_job *j = r->j;
 	const records in = { j->in, j->lay, (uint32_t)j->c->rank };
 	status rc =
-		bucket_sort_begin(&r->own.order, &r->sample, j->m, &in, j->n_in, j->threads, j->e);
+		bucket_sort_begin(&r->own.order, &r->kept, j->m, &in, j->n_in, j->threads, j->e);
 	if (rc == ST_OK)
 		rc = demand_sort(r->own.order, j->threads, j->e);
 	r->start[1] = j->n_in;
@@ -188,7 +188,7 @@ status memory_sort(const memory_job *j)
 	exchange_free(r.x);
 	outgoing_close(&r.out, j->m);
 	sorted_memory_close(&r.own);
-	mem_free(j->m, r.sample);
+	mem_free(j->m, r.kept);
 	mem_free(j->m, r.target);
 	mem_free(j->m, r.cut);
 	mem_free(j->m, r.recv);
