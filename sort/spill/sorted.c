@@ -60,23 +60,25 @@ size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigne
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h)
 {
 	const records *r = &p->recs;
+	if (p->by_demand) { /* compares first, because that fetches the records */
+		const uint64_t *number = p->places.number + from, mask = p->places.mask;
+		const uint64_t count = demand_count(p->by_demand);
+		const size_t misfits = demand_misfits(p->by_demand, &p->places, from, n);
+		for (uint32_t i = 0; i < n; i++)
+			h[i] = head_make(record_within(r, count, number[i] & mask), place, &r->lay);
+		return misfits;
+	}
 	const size_t ahead = record_ahead(r->lay.record_bytes), left = p->n - from;
-	const uint64_t *number = p->by_demand ? p->places.number + from : NULL;
-	const entry *en = p->order + (p->by_demand ? 0 : from);
+	const entry *en = p->order + from;
 	size_t misfits = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const size_t k = left > i + ahead ? i + ahead : i; /* prefetched */
-		if (number) {
-			record_fetch(record_at(r, number[k] & p->places.mask), r->lay.record_bytes);
-			h[i] = head_make(record_at(r, number[i] & p->places.mask), place, &r->lay);
-			continue;
-		}
 		const unsigned char *rec = record_at(r, entry_pos(&en[i]));
 		record_fetch(record_at(r, entry_pos(&en[k])), r->lay.record_bytes);
 		misfits += !entry_fits(&en[i], rec, &r->lay);
 		h[i] = (head){ en[i].hi, (en[i].lo & ~POS_MASK) | place, rec };
 	}
-	return number ? demand_misfits(p->by_demand, &p->places, from, n) : misfits;
+	return misfits;
 }
 
 /* ------------------------------------------------------------------------------- in memory */
