@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Heads of all streams are taken in batches and merged until a batch is used up. Then their records
- * are copied: out of the windows of the exchange, or from their place on this rank. So comparing
- * does not wait for memory, nor copying for comparisons. Each record is copied once here; a block
- * is released when all of it has been copied. */
+/* Heads of all streams are taken in batches, which fetches the records of this rank, and merged
+ * until a batch is used up. Each record is copied once here, as soon as it has won: out of the
+ * windows of the exchange, or from its place on this rank. The processor copies while it compares
+ * the next keys. A block is released when all of it has been copied. */
 #include "stream_merge.h"
 #include "base/minmax.h"
 #include "kernel/gather.h"
@@ -85,9 +85,10 @@ static status next_records(stream_out *o, size_t *n, err *e)
 
 static void keep(outgoing *s, const err *e)
 {
+	if (e->code == ST_OK)
+		return;
 	pthread_mutex_lock(&s->lock);
-	if (e->code != ST_OK)
-		err_set(&s->e, e->code, "%s", e->text);
+	err_set(&s->e, e->code, "%s", e->text);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -163,18 +164,21 @@ static status refill(stream_merge *g, uint32_t i)
 	return ST_OK;
 }
 
-/* Merge two streams, with keys within the prefix, until a batch is used up; return the number of
- * heads at `to`. No branch depends on keys, since it would be mispredicted. */
-static size_t merge_two(merge_stream *a, merge_stream *b, head *to)
+/* Merge two streams, with keys within the prefix, until a batch is used up or `room` records are at
+ * `to`; return their number. No branch depends on keys, since it would be mispredicted. */
+static size_t merge_two(merge_stream *a, merge_stream *b, uint32_t bytes, unsigned char *to,
+			size_t room)
 {
 	size_t n = 0;
 	uint32_t i = a->at, j = b->at;
-	while (i < a->n && j < b->n) {
-		const head *x = &a->h[i], *y = &b->h[j];
+	const uint32_t i_end = a->n, j_end = b->n;
+	const head *const ah = a->h, *const bh = b->h;
+	for (; i < i_end && j < j_end && n < room; n++, to += bytes) {
+		const head *x = &ah[i], *y = &bh[j];
 		const bool second =
 			(y->hi < x->hi) | ((y->hi == x->hi) & (y->lo < x->lo)); /* no branch */
 		const head *first = second ? y : x;
-		to[n++] = *first;
+		record_copy(to, first->rec, bytes);
 		i += !second;
 		j += second;
 	}
@@ -183,11 +187,11 @@ static size_t merge_two(merge_stream *a, merge_stream *b, head *to)
 	return n;
 }
 
-static size_t take_rest(merge_stream *s, head *to)
+static size_t take_rest(merge_stream *s, uint32_t bytes, unsigned char *to, size_t room)
 {
-	const size_t n = s->n - s->at;
-	memcpy(to, s->h + s->at, n * sizeof *to);
-	s->at = s->n;
+	const size_t n = size_min(s->n - s->at, room);
+	for (size_t i = 0; i < n; i++)
+		record_copy(to + i * bytes, s->h[s->at++].rec, bytes);
 	return n;
 }
 
@@ -210,15 +214,17 @@ static status progress(stream_merge *g, size_t n, size_t *since)
 
 static status merge_pair(stream_merge *g)
 {
-	head taken[2 * MERGE_BATCH];
+	const uint32_t bytes = g->lay.record_bytes;
 	merge_stream *a = &g->s[0], *b = &g->s[1];
 	size_t since = 0;
 	status rc = ST_OK;
 	while (rc == ST_OK && (a->n || b->n)) {
-		const size_t n = !a->n   ? take_rest(b, taken)
-				 : !b->n ? take_rest(a, taken)
-					 : merge_two(a, b, taken);
-		g->put(g->to, taken, n);
+		size_t room;
+		unsigned char *to = g->to.room(g->to.of, &room);
+		const size_t n = !a->n   ? take_rest(b, bytes, to, room)
+				 : !b->n ? take_rest(a, bytes, to, room)
+					 : merge_two(a, b, bytes, to, room);
+		g->to.add(g->to.of, n);
 		if ((rc = refill_if_empty(g, 0)) == ST_OK)
 			rc = refill_if_empty(g, 1);
 		if (rc == ST_OK)
@@ -227,16 +233,18 @@ static status merge_pair(stream_merge *g)
 	return rc;
 }
 
-/* Merge any number of streams until the batch of one, *emptied, is used up. */
-static size_t merge_many(stream_merge *g, head *to, uint32_t *emptied)
+/* Merge any number of streams until the batch of one is used up or `room` records are at `to`.
+ * *last is the stream of the last record, which is still in the tree. */
+static size_t merge_many(stream_merge *g, unsigned char *to, size_t room, uint32_t *last)
 {
-	for (size_t n = 0;;) {
+	const uint32_t bytes = g->lay.record_bytes;
+	for (size_t n = 1;; n++, to += bytes) {
 		const head won = g->t.node[0];
 		const uint32_t i = head_stream(&won);
 		merge_stream *s = &g->s[i];
-		to[n++] = won;
-		*emptied = i;
-		if (++s->at == s->n || n == MERGE_BATCH)
+		record_copy(to, won.rec, bytes);
+		*last = i;
+		if (++s->at == s->n || n == room)
 			return n;
 		loser_tree_replace(&g->t, s->h[s->at], i);
 	}
@@ -244,7 +252,6 @@ static size_t merge_many(stream_merge *g, head *to, uint32_t *emptied)
 
 static status merge_tree(stream_merge *g)
 {
-	head taken[MERGE_BATCH];
 	size_t since = 0;
 	status rc = ST_OK;
 	for (uint32_t i = 0; i < g->k; i++)
@@ -252,9 +259,11 @@ static status merge_tree(stream_merge *g)
 	loser_tree_init(&g->t, g->heads + g->k, g->k, g->heads, &g->lay);
 	while (rc == ST_OK && !head_is_end(&g->t.node[0])) {
 		uint32_t i;
-		const size_t n = merge_many(g, taken, &i);
+		size_t room;
+		unsigned char *to = g->to.room(g->to.of, &room);
+		const size_t n = merge_many(g, to, size_min(room, MERGE_BATCH), &i);
 		merge_stream *s = &g->s[i];
-		g->put(g->to, taken, n);
+		g->to.add(g->to.of, n);
 		if ((rc = refill_if_empty(g, i)) != ST_OK)
 			return rc;
 		loser_tree_replace(&g->t, s->at < s->n ? s->h[s->at] : head_end(), i);

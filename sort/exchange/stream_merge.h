@@ -64,6 +64,15 @@ typedef struct merge_stream {
 	uint64_t left;
 } merge_stream;
 
+/* The destination of merged records. room: return the place of the next record, and set *recs to
+ * the number of records that fit there, at least 1. add: note that n records have been put there.
+ */
+typedef struct merge_sink {
+	unsigned char *(*room)(void *of, size_t *recs);
+	void (*add)(void *of, size_t n);
+	void *of;
+} merge_sink;
+
 typedef struct stream_merge {
 	exchange *x;
 	outgoing *out;          /* of this rank, */
@@ -71,8 +80,7 @@ typedef struct stream_merge {
 	uint32_t own_place, k;  /* and has this place among the k streams */
 	const int32_t *rank_at; /* [k] the rank of each place; NULL: as they are numbered */
 	layout lay;
-	void (*put)(void *to, const head *h, size_t n); /* take the next n records */
-	void *to;
+	merge_sink to;
 	/* set by stream_merge_open */
 	mem *m;
 	merge_stream *s; /* [k] by place */

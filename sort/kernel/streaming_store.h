@@ -42,11 +42,17 @@ static inline void streaming_store_fence(void)
 /* streaming_store_begin - write from `to` on. */
 void streaming_store_begin(streaming_store *p, unsigned char *to);
 
-/* streaming_store_room - return the place for the next bytes, at most STREAMING_MOST_BYTES.
+/* streaming_store_room - return the place for the next bytes.
+ * streaming_store_left - return how many bytes fit there, at least STREAMING_MOST_BYTES.
  * streaming_store_add - add the bytes that were put there. */
 static inline unsigned char *streaming_store_room(streaming_store *p)
 {
 	return p->stage + p->used;
+}
+
+static inline size_t streaming_store_left(const streaming_store *p)
+{
+	return sizeof p->stage - p->used;
 }
 
 void streaming_store_flush(streaming_store *p);

@@ -48,19 +48,21 @@ typedef struct merge_end {
 	streaming_store streaming;
 } merge_end;
 
-static void put_records(void *end_, const head *h, size_t n)
+static unsigned char *end_room(void *end, size_t *recs)
 {
-	merge_end *x = end_;
-	const uint32_t bytes = x->record_bytes;
-	for (size_t i = 0; i < n; i++) {
-		if (x->large) {
-			record_copy(streaming_store_room(&x->streaming), h[i].rec, bytes);
-			streaming_store_add(&x->streaming, bytes);
-		} else {
-			record_copy(x->out, h[i].rec, bytes);
-			x->out += bytes;
-		}
-	}
+	merge_end *x = end;
+	*recs = x->large ? streaming_store_left(&x->streaming) / x->record_bytes : SIZE_MAX;
+	return x->large ? streaming_store_room(&x->streaming) : x->out;
+}
+
+static void end_add(void *end, size_t n)
+{
+	merge_end *x = end;
+	const size_t bytes = n * x->record_bytes;
+	if (x->large)
+		streaming_store_add(&x->streaming, bytes);
+	else
+		x->out += bytes;
 }
 
 /* Take what this rank needs by itself, before the first phase. */
@@ -76,8 +78,7 @@ static status prepare(sort_state *r)
 				   .own = j->c->rank,
 				   .own_place = (uint32_t)j->c->rank,
 				   .k = (uint32_t)p,
-				   .lay = j->lay,
-				   .put = put_records };
+				   .lay = j->lay };
 	if (!r->target || !r->cut || !r->recv || stream_merge_open(&r->merge, j->m, j->e) != ST_OK)
 		return ST_RESOURCE;
 	for (size_t i = 0; i < p; i++)
@@ -144,7 +145,7 @@ static status exchange_and_merge(sort_state *r)
 			 .large = j->share[j->c->rank] >= LARGE_BYTES / bytes &&
 				  bytes <= STREAMING_MOST_BYTES };
 	r->merge.x = r->x;
-	r->merge.to = &to;
+	r->merge.to = (merge_sink){ end_room, end_add, &to };
 	if (to.large)
 		streaming_store_begin(&to.streaming, to.out);
 	status rc = exchange_start(r->x);

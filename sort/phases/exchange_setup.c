@@ -22,6 +22,7 @@
 #include "testing/failpoint.h"
 #include "testing/test_sizes.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* An exchange with peers, while it is open. */
@@ -163,9 +164,8 @@ static status setup_close(exchange_setup *t, status rc)
 	return rc == ST_OK ? flushed : rc;
 }
 
-/* Exchange and merge. put: receives the records in order. rank_at: see stream_merge. */
-static status merge_streams(exchange_setup *t, const int32_t *rank_at,
-			    void (*put)(void *to, const head *h, size_t n), void *to)
+/* Exchange and merge. rank_at: see stream_merge. */
+static status merge_streams(exchange_setup *t, const int32_t *rank_at, const merge_sink *to)
 {
 	rank_env *env = &t->j->env;
 	const peer_list *peers = &t->flow.peers;
@@ -177,8 +177,7 @@ static status merge_streams(exchange_setup *t, const int32_t *rank_at,
 			   .k = (uint32_t)peers->count,
 			   .rank_at = rank_at,
 			   .lay = env->o->lay,
-			   .put = put,
-			   .to = to };
+			   .to = *to };
 	status rc = comm_agree(env->c, stream_merge_open(&g, &env->m, &env->e));
 	if (rc == ST_OK)
 		rc = setup_open(t);
@@ -192,31 +191,37 @@ static status merge_streams(exchange_setup *t, const int32_t *rank_at,
 	return rc;
 }
 
-static void write_records(void *setup, const head *h, size_t n)
+static unsigned char *file_room(void *setup, size_t *recs)
+{
+	return writer_room(&((exchange_setup *)setup)->to_file, recs);
+}
+
+static void file_add(void *setup, size_t n)
+{
+	writer_add(&((exchange_setup *)setup)->to_file, n);
+}
+
+/* If some records are dropped, each is put here first. */
+static unsigned char *selection_room(void *setup, size_t *recs)
+{
+	*recs = 1;
+	return ((exchange_setup *)setup)->selection.next;
+}
+
+static void selection_add(void *setup, size_t n)
 {
 	exchange_setup *t = setup;
-	const uint32_t bytes = t->j->env.o->lay.record_bytes;
-	if (settings_drops(t->j->env.o)) {
-		for (size_t i = 0; i < n; i++)
-			selection_put(&t->selection, h[i].rec, &t->to_file);
-		return;
-	}
-	while (n > 0) {
-		size_t room;
-		unsigned char *to = writer_room(&t->to_file, &room);
-		const size_t k = size_min(n, room);
-		for (size_t i = 0; i < k; i++)
-			record_copy(to + i * bytes, h[i].rec, bytes);
-		writer_add(&t->to_file, k);
-		h += k;
-		n -= k;
-	}
+	(void)n; /* 1 */
+	selection_put(&t->selection, t->selection.next, &t->to_file);
 }
 
 status phase_merge(job *j)
 {
 	exchange_setup t = setup_of(j, false);
-	const status rc = merge_streams(&t, j->work.shared.rank_at, write_records, &t);
+	const merge_sink all = { file_room, file_add, &t };
+	const merge_sink some = { selection_room, selection_add, &t };
+	const status rc =
+		merge_streams(&t, j->work.shared.rank_at, settings_drops(j->env.o) ? &some : &all);
 	return read_runs_check(&j->data, rc, &j->env.e);
 }
 
@@ -228,16 +233,21 @@ typedef struct regrouping {
 	read_runs came; /* the received records in order, as one run */
 } regrouping;
 
-static void take_records(void *regrouping_, const head *h, size_t n)
+/* The number of records is checked when the exchange is opened, so there is room for all. */
+static unsigned char *regrouped_room(void *regrouping_, size_t *recs)
 {
-	regrouping *x = regrouping_;
-	read_runs *d = &x->came;
-	const layout *l = &x->j->env.o->lay;
-	for (size_t i = 0; i < n && d->n < d->room; i++, d->n++) {
-		unsigned char *to = d->recs + d->n * l->record_bytes;
-		record_copy(to, h[i].rec, l->record_bytes);
-		d->memory.e[d->n] = entry_make(to, l, d->n);
-	}
+	const read_runs *d = &((regrouping *)regrouping_)->came;
+	*recs = d->room - d->n;
+	assert(*recs > 0);
+	return d->recs + d->n * d->memory.recs.lay.record_bytes;
+}
+
+static void regrouped_add(void *regrouping_, size_t n)
+{
+	read_runs *d = &((regrouping *)regrouping_)->came;
+	for (const size_t end = d->n + n; d->n < end; d->n++)
+		d->memory.e[d->n] =
+			entry_make(record_at(&d->memory.recs, d->n), &d->memory.recs.lay, d->n);
 }
 
 /* Make room for the records to come, and find what each peer gets of each run. */
@@ -272,7 +282,8 @@ static status move_records(regrouping *x)
 	t.flow = x->t.step[0];
 	t.wanted = x->t.recs;
 	t.most_peers = x->t.most_peers;
-	const status rc = merge_streams(&t, NULL, take_records, x);
+	const merge_sink to = { regrouped_room, regrouped_add, x };
+	const status rc = merge_streams(&t, NULL, &to);
 	if (rc == ST_OK && x->came.n != x->t.recs)
 		return err_set(&x->j->env.e, ST_PEER, "other records came than were announced");
 	return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The checksum of dropped records is the checksum of the input less that of the output, so it
- * includes counts that change a record. Memory: a record. */
+ * includes counts that change a record. Memory: two records. */
 #include "selection.h"
 #include "base/minmax.h"
 
@@ -10,7 +10,8 @@ status selection_open(selection *s, rank_env *env, uint64_t most)
 {
 	const settings *o = env->o;
 	*s = (selection){ .lay = o->lay, .unique = o->unique, .count = o->count, .left = most };
-	s->held = mem_array(&env->m, 1, o->lay.record_bytes, "a record", &env->e);
+	s->held = mem_array(&env->m, 2, o->lay.record_bytes, "two records", &env->e);
+	s->next = s->held ? s->held + o->lay.record_bytes : NULL;
 	return s->held ? ST_OK : ST_RESOURCE;
 }
 

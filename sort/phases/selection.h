@@ -31,6 +31,7 @@ typedef struct selection {
 	dropped dropped;
 	unsigned char *held; /* the first record with the last key, not written yet */
 	uint64_t held_count; /* records with that key; 0: nothing is held */
+	unsigned char *next; /* room for a record, for the caller */
 } selection;
 
 /* selection_open - select at most `most` records. Close it after a failure too. */

@@ -184,27 +184,30 @@ WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, si
 	return in;
 }
 
-/* The put of a merge of streams, which is charged for its records. */
+/* The destination of a merge of streams, which is charged for its records. */
 typedef struct priced {
-	void (*put)(void *to, const head *h, size_t n);
-	void *to;
+	merge_sink to;
 	uint32_t record_bytes;
 } priced;
 
-static void put_priced(void *priced_, const head *h, size_t n)
+static unsigned char *priced_room(void *of, size_t *recs)
 {
-	const priced *p = priced_;
-	p->put(p->to, h, n);
+	const priced *p = of;
+	return p->to.room(p->to.of, recs);
+}
+
+static void priced_add(void *of, size_t n)
+{
+	const priced *p = of;
+	p->to.add(p->to.of, n);
 	actor_owe(gather_s(n * p->record_bytes));
 }
 
 WRAPPED(status, stream_merge_run, stream_merge *g)
 {
-	priced p = { g->put, g->to, g->lay.record_bytes };
-	g->put = put_priced;
-	g->to = &p;
+	priced p = { g->to, g->lay.record_bytes };
+	g->to = (merge_sink){ priced_room, priced_add, &p };
 	const status rc = __real_stream_merge_run(g);
-	g->put = p.put;
 	g->to = p.to;
 	return rc;
 }
