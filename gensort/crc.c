@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* CRC32 of 100-byte records as a dot product. The remainder is linear, so that of a record is
+/* CRC32 of 100-byte records as a dot product. The remainder is linear, so the CRC of a record is
  * the sum of its 64-bit words, each times its own power of x modulo P: twelve independent
- * carry-less products and one reduction per record. That is a third faster than a call of isa-l for
- * each record, and 20 times as fast as zlib. A library is the fallback, and the products are used
- * only if they agree with it. */
+ * carry-less products and one reduction per record. Where the processor multiplies in 256-bit
+ * registers, two records share the reduction. That takes less than half the time of a call of isa-l
+ * for each record. A library is the fallback, and the products are used only if they agree with it.
+ */
 #include "crc.h"
 #include "record.h"
 #ifdef HAVE_ISAL
@@ -41,26 +42,39 @@ uint64_t crc_sum(const unsigned char *p, size_t recs)
 #	include <immintrin.h>
 #	include <string.h>
 
-/* Bits are reflected throughout: the lowest bit of a word is its highest power of x. */
-#	define POLY       0x1DB710641 /* x^32 + ... + 1, 33 bits */
-#	define POLY_RECIP 0x1F7011641 /* the quotient of x^64 by it, 33 bits */
+/* Bits are reflected throughout: the lowest bit of a word is its highest power of x. A sum of
+ * products has 96 bits, the last of which is x^0. */
+#	define POLY UINT64_C(0x1DB710641) /* x^32 + ... + 1, 33 bits */
 
 enum { WORDS = RECORD_BYTES / 8, PAIRS = WORDS / 2, TAIL = RECORD_BYTES - 8 * WORDS, TRIAL = 64 };
 
 _Static_assert(WORDS == 12 && TAIL == 4, "the last four bytes need no product");
 
 static uint64_t factor[WORDS]; /* of word j; a product of reflected words comes out times x */
-static uint64_t fold64;        /* moves what lies above x^63 below it */
-static uint32_t of_zeros;      /* the CRC of a record of zeros: all that is not linear */
+static uint64_t quotient; /* times the first 64 bits of a sum: what of P to add to clear them */
+static uint32_t of_zeros; /* the CRC of a record of zeros: all that is not linear */
 
-/* x^n modulo P, reflected, in the upper half of a word as the products want it. */
+/* x^n modulo P, reflected. */
 static uint64_t power(unsigned n)
 {
 	uint32_t r = 0x80000000; /* x^0 */
 
 	while (n--)
 		r = r >> 1 ^ (r & 1 ? (uint32_t)(POLY >> 1) : 0);
-	return (uint64_t)r << 32;
+	return r;
+}
+
+/* 1/P modulo 2^64, without carries. */
+static uint64_t inverse(void)
+{
+	uint64_t q = 0, rest = 1;
+
+	for (unsigned i = 0; i < 64; i++)
+		if (rest >> i & 1) {
+			q |= UINT64_C(1) << i;
+			rest ^= POLY << i;
+		}
+	return q;
 }
 
 bool crc_has_clmul(void)
@@ -68,51 +82,84 @@ bool crc_has_clmul(void)
 	return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
 }
 
-/* A 96-bit sum of products modulo P: fold the top 32 bits, then Barrett's two products. */
-__attribute__((target("pclmul,sse4.1"))) static inline uint32_t reduce(__m128i acc, __m128i k)
+bool crc_has_clmul256(void)
 {
-	__m128i v = _mm_xor_si128(_mm_clmulepi64_si128(acc, _mm_cvtsi64_si128((int64_t)fold64), 0),
-				  acc);
-	__m128i low32 = _mm_cvtsi32_si128(-1);
-	__m128i q, qp;
-
-	v = _mm_unpackhi_epi64(v, v);
-	q = _mm_clmulepi64_si128(_mm_and_si128(v, low32), k, 0x00);
-	qp = _mm_clmulepi64_si128(_mm_and_si128(q, low32), k, 0x10);
-	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(v, qp), 1);
+	return crc_has_clmul() && __builtin_cpu_supports("avx2") &&
+	       __builtin_cpu_supports("vpclmulqdq");
 }
 
-__attribute__((target("pclmul,sse4.1"))) static inline __m128i dot(const unsigned char *p,
-								   const __m128i *f)
-{
-	int32_t tail;
-	__m128i acc, w;
-
-	memcpy(&tail, p + 8 * WORDS, sizeof tail);
-	acc = _mm_slli_si128(_mm_cvtsi32_si128(tail), 8);
-#	pragma GCC unroll 6
-	for (int j = 0; j < PAIRS; j++) {
-		w = _mm_loadu_si128((const __m128i *)(p + 16 * j));
-		acc = _mm_xor_si128(acc, _mm_clmulepi64_si128(w, f[j], 0x00));
-		acc = _mm_xor_si128(acc, _mm_clmulepi64_si128(w, f[j], 0x11));
-	}
-	return acc;
-}
+/* From bytes 84 to 99: the last four, in their place in the sum. */
+#	define TAIL_BYTES -1, -1, -1, -1, -1, -1, -1, -1, 15, 14, 13, 12, -1, -1, -1, -1
 
 __attribute__((target("pclmul,sse4.1"))) uint64_t crc_sum_clmul(const unsigned char *p, size_t recs)
 {
-	const __m128i k = _mm_set_epi64x(POLY, POLY_RECIP);
-	__m128i f[PAIRS];
-	uint64_t sum = 0;
+	const __m128i k = _mm_set_epi64x(POLY, (int64_t)quotient), tail = _mm_set_epi8(TAIL_BYTES);
+	const __m128i zeros = _mm_set_epi64x(of_zeros, 0);
+	__m128i f[PAIRS], sum = _mm_setzero_si128();
 
 	memcpy(f, factor, sizeof f);
-	for (size_t i = 0; i < recs; i++, p += RECORD_BYTES)
-		sum += reduce(dot(p, f), k) ^ of_zeros;
-	return sum;
+	for (size_t i = 0; i < recs; i++, p += RECORD_BYTES) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(p + RECORD_BYTES - sizeof v));
+		__m128i q;
+
+		v = _mm_shuffle_epi8(v, tail);
+#	pragma GCC unroll 6
+		for (int j = 0; j < PAIRS; j++) {
+			__m128i w = _mm_loadu_si128((const __m128i *)p + j);
+
+			v = _mm_xor_si128(v, _mm_clmulepi64_si128(w, f[j], 0x00));
+			v = _mm_xor_si128(v, _mm_clmulepi64_si128(w, f[j], 0x11));
+		}
+		q = _mm_clmulepi64_si128(v, k, 0x00);
+		v = _mm_xor_si128(v, _mm_clmulepi64_si128(q, k, 0x10));
+		sum = _mm_add_epi64(sum, _mm_xor_si128(v, zeros)); /* the first 64 bits are 0 */
+	}
+	return (uint64_t)_mm_extract_epi64(sum, 1);
+}
+
+#	define TARGET256 __attribute__((target("vpclmulqdq,pclmul,avx2")))
+
+/* The products of one record, as two sums of 96 bits. */
+TARGET256 static inline __m256i dot256(const unsigned char *p, const __m256i *f)
+{
+	__m256i v = _mm256_setzero_si256();
+
+#	pragma GCC unroll 3
+	for (int j = 0; j < PAIRS / 2; j++) {
+		__m256i w = _mm256_loadu_si256((const __m256i *)p + j);
+
+		v = _mm256_xor_si256(v, _mm256_clmulepi64_epi128(w, f[j], 0x00));
+		v = _mm256_xor_si256(v, _mm256_clmulepi64_epi128(w, f[j], 0x11));
+	}
+	return v;
+}
+
+TARGET256 uint64_t crc_sum_clmul256(const unsigned char *p, size_t recs)
+{
+	const __m256i k = _mm256_set_epi64x(POLY, (int64_t)quotient, POLY, (int64_t)quotient);
+	const __m256i tail = _mm256_set_epi8(TAIL_BYTES, TAIL_BYTES);
+	const __m256i zeros = _mm256_set_epi64x(of_zeros, 0, of_zeros, 0);
+	__m256i f[PAIRS / 2], sum = _mm256_setzero_si256();
+
+	memcpy(f, factor, sizeof f);
+	for (size_t i = 0; i + 1 < recs; i += 2, p += 2 * RECORD_BYTES) {
+		__m256i a = dot256(p, f), b = dot256(p + RECORD_BYTES, f), v, q;
+
+		v = _mm256_loadu2_m128i((const __m128i *)(p + 2 * RECORD_BYTES) - 1,
+					(const __m128i *)(p + RECORD_BYTES) - 1);
+		v = _mm256_shuffle_epi8(v, tail);
+		v = _mm256_xor_si256(v, _mm256_permute2x128_si256(a, b, 0x20));
+		v = _mm256_xor_si256(v, _mm256_permute2x128_si256(a, b, 0x31));
+		q = _mm256_clmulepi64_epi128(v, k, 0x00);
+		v = _mm256_xor_si256(v, _mm256_clmulepi64_epi128(q, k, 0x10));
+		sum = _mm256_add_epi64(sum, _mm256_xor_si256(v, zeros));
+	}
+	return (uint64_t)_mm256_extract_epi64(sum, 1) + (uint64_t)_mm256_extract_epi64(sum, 3) +
+	       crc_sum_clmul(p, recs % 2);
 }
 
 /* A judge has to be right: compare some records. */
-static bool trial(void)
+static bool agrees(uint64_t (*way)(const unsigned char *, size_t))
 {
 	unsigned char p[TRIAL * RECORD_BYTES];
 	uint32_t v = 1;
@@ -121,8 +168,8 @@ static bool trial(void)
 		v = v * 1103515245 + 12345;
 		p[i] = (unsigned char)(v >> 16);
 	}
-	for (size_t i = 0; i < TRIAL; i++)
-		if (crc_sum_clmul(p + i * RECORD_BYTES, 1) != lib_crc(p + i * RECORD_BYTES))
+	for (size_t recs = 1; recs <= TRIAL; recs++)
+		if (way(p, recs) != crc_sum_library(p, recs))
 			return false;
 	return true;
 }
@@ -133,10 +180,12 @@ void crc_init(void)
 
 	for (unsigned j = 0; j < WORDS; j++)
 		factor[j] = power(8 * (RECORD_BYTES - 8 * (j + 1)) + 32 - 1);
-	fold64 = power(64 - 1);
+	quotient = inverse();
 	of_zeros = lib_crc(zeros);
-	if (crc_has_clmul() && trial())
+	if (crc_has_clmul() && agrees(crc_sum_clmul))
 		chosen = crc_sum_clmul;
+	if (crc_has_clmul256() && agrees(crc_sum_clmul256))
+		chosen = crc_sum_clmul256;
 }
 
 #else
@@ -151,6 +200,16 @@ bool crc_has_clmul(void)
 }
 
 uint64_t crc_sum_clmul(const unsigned char *p, size_t recs)
+{
+	return crc_sum_library(p, recs);
+}
+
+bool crc_has_clmul256(void)
+{
+	return false;
+}
+
+uint64_t crc_sum_clmul256(const unsigned char *p, size_t recs)
 {
 	return crc_sum_library(p, recs);
 }

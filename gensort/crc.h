@@ -15,10 +15,13 @@ void crc_init(void);
 /* crc_sum - sum over recs (< 2^32) records by the way that was chosen. */
 uint64_t crc_sum(const unsigned char *p, size_t recs);
 
-/* The two ways, for tests: a call of the library per record, and carry-less multiplication.
- * crc_sum_clmul may be called only if crc_has_clmul() and after crc_init(). */
+/* The three ways, for tests: a call of the library per record, carry-less multiplication in 128-bit
+ * registers, and in 256-bit registers. A product may be called only after crc_init(), and only if
+ * its crc_has function says so. */
 uint64_t crc_sum_library(const unsigned char *p, size_t recs);
 uint64_t crc_sum_clmul(const unsigned char *p, size_t recs);
+uint64_t crc_sum_clmul256(const unsigned char *p, size_t recs);
 bool crc_has_clmul(void);
+bool crc_has_clmul256(void);
 
 #endif

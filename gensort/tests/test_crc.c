@@ -28,7 +28,8 @@ static uint32_t by_definition(const unsigned char *p, size_t n)
 
 static void check(const unsigned char *p, size_t recs)
 {
-	sum_fn *ways[] = { crc_sum, crc_sum_library, crc_has_clmul() ? crc_sum_clmul : crc_sum };
+	sum_fn *ways[] = { crc_sum, crc_sum_library, crc_has_clmul() ? crc_sum_clmul : crc_sum,
+			   crc_has_clmul256() ? crc_sum_clmul256 : crc_sum };
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < recs; i++)
