@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 4096, LINE_BYTES = 64 };
+enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 4096, HUGE_PAGE_BYTES = 2 << 20, LINE_BYTES = 64 };
 
 /* Stands before each array, so that callers of mem_free need not know its size. */
 typedef struct array_header {
@@ -22,12 +22,27 @@ static size_t room_before(size_t bytes)
 	return bytes >= LARGE_BYTES ? PAGE_BYTES : sizeof(array_header) + LINE_BYTES;
 }
 
+/* Map memory that begins at a huge page, so that all but its end can be in huge pages. Otherwise
+ * arrays that are not much larger than a huge page would share the huge pages at their borders, and
+ * none of them could be one, as the neighbour has touched its part before. */
 static void *large(size_t bytes)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const size_t slack = bytes >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES - PAGE_BYTES : 0;
+	size_t all;
+	if (__builtin_add_overflow(bytes, slack + PAGE_BYTES - 1, &all))
+		return NULL;
+	all -= all % PAGE_BYTES;
+	unsigned char *p =
+		mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
-	(void)madvise(p, bytes, MADV_HUGEPAGE); /* a hint: without it, work is only slower */
+	const size_t before = slack ? (size_t)(-(uintptr_t)p % HUGE_PAGE_BYTES) : 0;
+	if (before > 0)
+		munmap(p, before);
+	if (before < slack)
+		munmap(p + all - slack + before, slack - before);
+	p += before;
+	(void)madvise(p, all - slack, MADV_HUGEPAGE); /* a hint: without it, work is only slower */
 	return p;
 }
 

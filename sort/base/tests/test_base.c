@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The small helpers of base/: binary search, and the processors of machines of any size. */
+/* The small helpers of base/: binary search, large arrays, and the processors of machines of any
+ * size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 #include "base/lower_bound.h"
+#include "base/mem.h"
 #include "base/minmax.h"
 #include "base/processors.h"
 #include "base/status.h"
@@ -128,6 +130,33 @@ static void smaller_and_larger(void **state)
 		     stream_is_standard("/dev/stdin"));
 }
 
+/* ------------------------------------------------------------------------------- memory */
+
+/* Arrays that are not much larger than a huge page begin at one, after the page of the header. */
+static void large_arrays_begin_at_huge_pages(void **state)
+{
+	enum { HUGE_PAGE = 2 << 20, PAGE = 4096, ARRAYS = 8 };
+	const size_t bytes[ARRAYS] = { HUGE_PAGE - PAGE, HUGE_PAGE, 2113536, 2113536,
+				       2113536,          5000001,   5000001, 2 * HUGE_PAGE };
+	unsigned char *p[ARRAYS];
+	mem m = { 0 };
+	err e = { 0 };
+	(void)state;
+	for (int i = 0; i < ARRAYS; i++) {
+		p[i] = mem_array(&m, 1, bytes[i], "array", &e);
+		assert_non_null(p[i]);
+		assert_int_equal((uintptr_t)p[i] % HUGE_PAGE, PAGE);
+		memset(p[i], i + 1, bytes[i]);
+	}
+	for (int i = 0; i < ARRAYS; i++) {
+		assert_int_equal(p[i][0], i + 1);
+		assert_int_equal(p[i][bytes[i] - 1], i + 1);
+		mem_free(&m, p[i]);
+	}
+	assert_int_equal(m.now_bytes, 0);
+	assert_null(mem_array(&m, 1, SIZE_MAX - 2 * PAGE, "array", &e));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +166,7 @@ int main(void)
 		cmocka_unit_test(search_finds_the_first_place),
 		cmocka_unit_test(search_takes_any_range),
 		cmocka_unit_test(smaller_and_larger),
+		cmocka_unit_test(large_arrays_begin_at_huge_pages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
