@@ -120,9 +120,9 @@ static double joules(const energy_meters *begun, const energy_meters *now)
 	if (now->meters == 0 || now->meters != begun->meters)
 		return -1;
 	for (uint32_t i = 0; i < now->meters; i++)
-		uj += now->uj[i] >= begun->uj[i] ? (double)(now->uj[i] - begun->uj[i])
-						 : (double)(now->most_uj[i] - begun->uj[i]) +
-							   (double)now->uj[i];
+		uj += now->uj[i] >= begun->uj[i]
+			      ? (double)(now->uj[i] - begun->uj[i])
+			      : (double)(now->most_uj[i] - begun->uj[i]) + (double)now->uj[i];
 	return 1e-6 * uj;
 }
 

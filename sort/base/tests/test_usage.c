@@ -64,7 +64,7 @@ static void packages_and_their_memory_count(void **state)
 		zone("0:0", "core", now ? 9000000 : 0, 100000000); /* a part of the package */
 		zone("0:1", "dram", now ? 500000 : 0, 100000000);
 		zone("1", "package-1", now ? 1000000 : 99000000, 100000000); /* wraps around */
-		zone("2", "psys", now ? 50000000 : 0, 100000000);            /* includes the others */
+		zone("2", "psys", now ? 50000000 : 0, 100000000); /* includes the others */
 		if (!now)
 			begun = usage_now(root);
 		else
