@@ -9,8 +9,16 @@
  * Errors of times, within `late`, are those of plans that may end so much later, as all of a plan
  * can be put off. Errors of units are within `lost`. The window is wider than the true one by more
  * than the rounding of its end, as a little time is many units where b is small. Lines between
- * corners that are not there any more lie above them. May not touch: whole numbers. Costs
- * O(corners) for each processor, some p at worst seen. */
+ * corners that are not there any more lie above them.
+ *
+ * Curves are computed only over the times that a plan of all units by the end can meet, as others
+ * have most corners. Without startups the processors from i on take rate_i units per unit of time,
+ * rate_i = max(rate_(i+1), (a rate_(i+1) + 1)/(a + b)), so rate_i u bounds what time u is worth. At
+ * each processor a plan loses rate_i u - x - rate_(i+1) (u - startup - b x) >= 0 of it by taking x
+ * of it, and all losses together are at most rate_0 end - n. A processor that is faster than its
+ * link is slow (rate_(i+1) b < 1) and takes less than u/(a + b), the most it can, thus leaves at
+ * most b/(1 - rate_(i+1) b) more time for each unit lost. May not touch: whole numbers. Costs
+ * O(corners) for each processor. */
 #include "relax.h"
 
 #include <float.h>
@@ -30,10 +38,15 @@ struct curve {
 	size_t n, room;
 };
 
+struct span {
+	double from, to;
+};
+
 struct relaxation {
 	struct scatter *sc;
 	double end, late, lost;
-	struct curve *later;        /* p + 1: of the processors from each on; the last of none */
+	struct span *left;   /* p + 1: the times that a plan can leave to each and those after */
+	struct curve *later; /* p + 1: of the processors from each on; the last of none */
 	struct curve taking, risen; /* scratch */
 	size_t *queue;              /* scratch: as many as corners */
 	double *event;              /* scratch: twice as many */
@@ -140,21 +153,19 @@ static bool envelope(struct curve *out, double t0, double t1, const double *y0, 
 	return true;
 }
 
-/* The larger of two curves, which end at the same time. */
-static bool larger_of(const struct curve *x, const struct curve *y, struct curve *out)
+/* The larger of two curves, over the span. */
+static bool larger_of(const struct curve *x, const struct curve *y, struct span over,
+		      struct curve *out)
 {
 	size_t i = 0, j = 0;
-	double t, next;
+	double t = INFINITY, next;
 
 	out->n = 0;
-	if (x->n == 0 || y->n == 0) {
-		const struct curve *one = x->n ? x : y;
-		for (i = 0; i < one->n; i++)
-			if (!bend(out, one->at[i].t, one->at[i].units))
-				return false;
-		return true;
-	}
-	for (t = sooner(x->at[0].t, y->at[0].t);; t = next) {
+	if (x->n > 0)
+		t = x->at[0].t;
+	if (y->n > 0)
+		t = sooner(t, y->at[0].t);
+	for (t = later(t, over.from); t < over.to; t = next) {
 		next = INFINITY;
 		while (i < x->n && x->at[i].t <= t)
 			i++;
@@ -166,6 +177,7 @@ static bool larger_of(const struct curve *x, const struct curve *y, struct curve
 			next = sooner(next, y->at[j].t);
 		if (next == INFINITY)
 			return true;
+		next = sooner(next, over.to);
 		double y0[2] = { i ? between(x, t, i - 1) : -INFINITY,
 				 j ? between(y, t, j - 1) : -INFINITY };
 		double y1[2] = { i ? between(x, next, i - 1) : -INFINITY,
@@ -173,6 +185,7 @@ static bool larger_of(const struct curve *x, const struct curve *y, struct curve
 		if (!envelope(out, t, next, y0, y1, 2))
 			return false;
 	}
+	return true;
 }
 
 /* What a processor makes of a curve: a startup that shifts it, b for each unit on the port, and the
@@ -311,14 +324,14 @@ static bool put_before(struct relaxation *rx, size_t i, const struct curve *in, 
 	const struct sc_cost *l = &rx->sc->link[i], *c = &rx->sc->comp[i];
 	double a = c->per_item, b = l->per_item, mu = c->startup;
 	struct step s = {
-		l->startup, b, a / (a + b), b * mu / (a + b), 0, rx->end - l->startup, 0
+		l->startup, b, a / (a + b), b * mu / (a + b), 0, rx->left[i].to - l->startup, 0
 	};
 
 	out->n = 0;
 	widen(&s, rx->end);
 	if (in->n == 0)
 		return true;
-	s.from = later(mu, in->at[0].t);
+	s.from = later(later(mu, in->at[0].t), rx->left[i].from - l->startup);
 	if (s.from > s.to)
 		return true;
 	if (b > 0)
@@ -333,7 +346,7 @@ static bool one_more(struct relaxation *rx, size_t i)
 	struct curve none = { NULL, 0, 0 };
 
 	if (!put_before(rx, i, in, &rx->taking) ||
-	    !larger_of(rx->sc->comp[i].least ? &none : in, &rx->taking, &rx->later[i]))
+	    !larger_of(rx->sc->comp[i].least ? &none : in, &rx->taking, rx->left[i], &rx->later[i]))
 		return false;
 	note_rounding(rx, in->n, &rx->later[i]);
 	return true;
@@ -351,6 +364,43 @@ double part_sc_relax_tolerance(const struct scatter *sc)
 	return 4 * LATE_STEP * (double)(sc->p + 16);
 }
 
+/* The times that a plan of all units by the end can leave to the processors from each on. */
+static bool set_left(struct relaxation *rx)
+{
+	const struct scatter *sc = rx->sc;
+	const double tol = 4 * part_sc_relax_tolerance(sc), margin = tol * rx->end;
+	double *rate = part_calloc(sc->p + 1, sizeof *rate);
+	double lost, full = rx->end, per_lost = 0; /* time left at most: full + per_lost * lost */
+	struct span left = { 0, rx->end };
+
+	if (!rate)
+		return false;
+	for (size_t i = sc->p; i-- > 0;) {
+		double a = sc->comp[i].per_item, b = sc->link[i].per_item;
+		rate[i] = later(rate[i + 1], (a * rate[i + 1] + 1) / (a + b));
+	}
+	lost = later(0, rate[0] * rx->end - (double)sc->n) + tol * rate[0] * rx->end;
+	left.from = rx->end - lost / rate[0];
+	for (size_t i = 0; i < sc->p; i++) {
+		double a = sc->comp[i].per_item, b = sc->link[i].per_item, l = sc->link[i].startup;
+		double gain = 1 - rate[i + 1] * b, most;
+		rx->left[i] = (struct span){ later(0, left.from - margin),
+					     sooner(rx->end, left.to + margin) };
+		most = later(0, left.from - l - sc->comp[i].startup) / (a + b);
+		if (gain < 0)
+			most = sooner(most, lost / -gain);
+		left.from -= l + b * most;
+		if (gain > 0) {
+			full *= a / (a + b);
+			per_lost = later(per_lost * (a / (a + b)), b / gain);
+		}
+		left.to = sooner(left.to, full + per_lost * lost);
+	}
+	rx->left[sc->p] = (struct span){ 0, rx->end };
+	free(rate);
+	return true;
+}
+
 struct relaxation *part_sc_relax(struct scatter *sc, double end)
 {
 	struct relaxation *rx = part_calloc(1, sizeof *rx);
@@ -365,7 +415,9 @@ struct relaxation *part_sc_relax(struct scatter *sc, double end)
 	rx->sc = sc;
 	rx->end = end;
 	rx->later = part_calloc(sc->p + 1, sizeof *rx->later);
-	ok = rx->later && push(&rx->later[sc->p], 0, 0) && push(&rx->later[sc->p], end, 0);
+	rx->left = part_calloc(sc->p + 1, sizeof *rx->left);
+	ok = rx->later && rx->left && set_left(rx) && push(&rx->later[sc->p], 0, 0) &&
+	     push(&rx->later[sc->p], end, 0);
 	for (size_t i = sc->p; ok && i-- > 0;)
 		ok = one_more(rx, i) && !part_spend(&sc->budget, 16 * rx->later[i].n);
 	if (ok)
@@ -381,6 +433,7 @@ void part_sc_relax_free(struct relaxation *rx)
 	for (size_t i = 0; rx->later && i <= rx->sc->p; i++)
 		free(rx->later[i].at);
 	free(rx->later);
+	free(rx->left);
 	free(rx->taking.at);
 	free(rx->risen.at);
 	free(rx->queue);
@@ -472,17 +525,20 @@ static bool one_later(struct relaxation *rx, size_t i, double upper, struct curv
 	double a = c->per_item, b = l->per_item, to = upper - l->startup - c->startup;
 	struct step s = { l->startup, b, a > 0 ? 1 + b / a : 0, a > 0 ? -b * to / a : 0, 0, to, 0 };
 	struct curve none = { NULL, 0, 0 };
+	const struct span over = { later(0, upper - rx->left[i + 1].to),
+				   upper - rx->left[i + 1].from };
 	size_t corners = sent->n;
 
 	rx->taking.n = rx->risen.n = 0;
 	widen(&s, upper);
-	s.from = sent->n ? sent->at[0].t : INFINITY;
+	s.from = sent->n ? later(sent->at[0].t, over.from - l->startup) : INFINITY;
+	s.to = sooner(to, over.to - l->startup);
 	if (s.from <= s.to && !(b > 0 ? slide(rx, sent, &s, &rx->taking)
 				      : beside(sent, &s, to / a, -1 / a, &rx->taking)))
 		return false;
-	if (!rise(&rx->taking, upper, &rx->risen) ||
-	    !larger_of(c->least ? &none : sent, &rx->risen, &rx->taking) ||
-	    !rise(&rx->taking, upper, sent))
+	if (!rise(&rx->taking, over.to, &rx->risen) ||
+	    !larger_of(c->least ? &none : sent, &rx->risen, over, &rx->taking) ||
+	    !rise(&rx->taking, over.to, sent))
 		return false;
 	note_rounding(rx, corners, sent);
 	return true;
