@@ -44,7 +44,8 @@ enum growth { GROWS_ANYHOW, GROWS_FASTER, GROWS_SLOWER };
 static enum growth growth_of(const hetpart_cost *c)
 {
 	switch (c->kind) {
-	case COST_AFFINE:
+	case COST_AFFINE: /* both: of a line only the ends need a look */
+		return GROWS_SLOWER;
 	case COST_NLOGN:
 	case COST_NLOG2N1:
 		return GROWS_FASTER;
@@ -145,21 +146,39 @@ static bool with_root(const struct scatter *sc, double t, uint64_t *share)
 	return root_end(&f, 0) <= t;
 }
 
-/* The smallest T, to the rounding of the sums; 0 < T < 2^200 holds for what is in reach. */
+/* Of affine costs: what a plan of whole items takes longer than one of real shares, as a rule. */
+static double slowest_item(const struct scatter *sc)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < sc->p; i++)
+		most = later(most, sc->link[i].per_item + sc->comp[i].per_item);
+	return most;
+}
+
+/* The smallest T, to the rounding of the sums; 0 < T < 2^200 holds for what is in reach. The search
+ * starts at the lower bound that affine costs have. */
 static bool smallest(struct scatter *sc, uint64_t *share)
 {
 	bool (*fits)(const struct scatter *, double, uint64_t *) =
 		how_many_in_order(sc) == sc->p ? part_sc_fits : with_root;
-	double lo = 0, hi = 1, tol = DBL_EPSILON * (2 * (double)sc->p + 16);
+	double lo = part_sc_lower(sc, sc->due), tol = DBL_EPSILON * (2 * (double)sc->p + 16);
+	double step = 1, hi;
 
-	while (!fits(sc, hi, share)) {
+	if (lo > 0)
+		step = later(slowest_item(sc), tol * lo);
+	else
+		lo = 0; /* or not a number */
+	for (hi = lo + step; !fits(sc, hi, share); hi = lo + step) {
 		lo = hi;
-		hi *= 2;
+		step *= 2;
 		if (!(hi < 0x1p200))
 			return false;
 	}
+	hi = sooner(hi, part_sc_ends(sc, share, NULL));
 	memcpy(sc->plan->share, share, sc->p * sizeof *share);
-	for (double mid = hi / 2; hi - lo > tol * hi; mid = lo + (hi - lo) / 2) {
+	while (hi - lo > tol * hi) {
+		double mid = lo + (hi - lo) / 2;
 		if (!fits(sc, mid, share)) {
 			lo = mid;
 			continue;
