@@ -11,14 +11,14 @@
  * than the rounding of its end, as a little time is many units where b is small. Lines between
  * corners that are not there any more lie above them.
  *
- * Curves are computed only over the times that a plan of all units by the end can meet, as others
- * have most corners. Without startups the processors from i on take rate_i units per unit of time,
- * rate_i = max(rate_(i+1), (a rate_(i+1) + 1)/(a + b)), so rate_i u bounds what time u is worth. At
- * each processor a plan loses rate_i u - x - rate_(i+1) (u - startup - b x) >= 0 of it by taking x
- * of it, and all losses together are at most rate_0 end - n. A processor that is faster than its
- * link is slow (rate_(i+1) b < 1) and takes less than u/(a + b), the most it can, thus leaves at
- * most b/(1 - rate_(i+1) b) more time for each unit lost. May not touch: whole numbers. Costs
- * O(corners) for each processor. */
+ * Curves are computed only over the times that a plan of all units by the end can meet, because
+ * most corners are elsewhere. Without startups the processors from i on take rate_i units per unit
+ * of time: rate_i = max(rate_(i+1), (a rate_(i+1) + 1)/(a + b)). So rate_i u bounds the units of a
+ * time u. A plan in which processor i takes x units loses rate_i u - x - rate_(i+1) (u - startup -
+ * b x) >= 0 of this bound, and the losses of all processors together are at most rate_0 end - n. If
+ * rate_(i+1) b < 1, a processor that takes less than u/(a + b), the most it can, leaves at most
+ * b/(1 - rate_(i+1) b) more time for each unit lost. May not touch: whole numbers. Costs O(corners)
+ * for each processor. */
 #include "relax.h"
 
 #include <float.h>
