@@ -319,6 +319,29 @@ static void load(const demand *d, demand_room *r, const bucket *b)
 	}
 }
 
+/* Sort the numbers of equal keys. They are positions, and different, so a bitmap sorts them; if it
+ * fits into tmp, else return false. A changed bit in memory can make two positions equal: a place
+ * then keeps a number, and the checksum of the output is wrong, as for other changed positions. */
+static bool sort_positions(uint64_t *a, uint64_t *tmp, size_t n)
+{
+	enum { BITS = 64 };
+	uint64_t least = a[0], most = a[0];
+	for (size_t i = 1; i < n; i++) {
+		least = u64_min(a[i], least);
+		most = u64_max(a[i], most);
+	}
+	const uint64_t words = (most - least) / BITS + 1;
+	if (words > n)
+		return false;
+	memset(tmp, 0, words * sizeof *tmp);
+	for (size_t i = 0; i < n; i++)
+		tmp[(a[i] - least) / BITS] |= UINT64_C(1) << (a[i] - least) % BITS;
+	for (uint64_t i = 0; i < words; i++)
+		for (uint64_t w = tmp[i]; w; w &= w - 1)
+			*a++ = least + i * BITS + (unsigned)__builtin_ctzll(w);
+	return true;
+}
+
 /* Sort the numbers in the scratch. */
 static void sort_loaded(const demand *d, demand_room *r, const bucket *b)
 {
@@ -334,7 +357,7 @@ static void sort_loaded(const demand *d, demand_room *r, const bucket *b)
 		r->a[i] = r->a[n - 1 - i];
 		r->a[n - 1 - i] = x;
 	}
-	if (rise < n && fall < n)
+	if (rise < n && fall < n && !(b->is.same && sort_positions(r->a, r->tmp, n)))
 		u64_sort(r->a, r->tmp, n);
 	if (!b->is.exact)
 		radix_settle(r->a, n, d->mask, &d->in, d->count, r->entries);
