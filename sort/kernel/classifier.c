@@ -527,11 +527,11 @@ static int outside(const classifier *m, const unsigned char *rec)
 	return key_part_compare(&m->lay, rec, m->root.like, KEY_WINDOW_BYTES, m->root.key_from);
 }
 
-/* Return the number of a record in segment s of t. */
-static inline uint64_t number_of(const classifier *m, const classifier_table *t, uint32_t s,
-				 uint64_t w, uint64_t pos)
+/* Return the number of a record in segment s of a table. */
+static inline uint64_t number_of(const classifier_segments *g, uint32_t s, uint64_t w,
+				 uint64_t pos_mask, uint64_t pos)
 {
-	return pos | ((w - t->segment.from[s]) << t->segment.norm[s] & ~m->pos_mask);
+	return pos | ((w - g->from[s]) << g->norm[s] & ~pos_mask);
 }
 
 /* Follow a segment that is not a bucket to the bucket of the record. */
@@ -542,7 +542,7 @@ static uint32_t deeper(const classifier *m, const unsigned char *rec, uint64_t p
 		const classifier_table *t = &m->table[to & ~TO_TABLE];
 		const uint64_t w = key_window_read(&m->lay, &t->window, rec);
 		const uint32_t s = find(t, w, t->reach);
-		*number = number_of(m, t, s, w, pos);
+		*number = number_of(&t->segment, s, w, m->pos_mask, pos);
 		to = t->segment.to[s];
 	}
 	if (to < TO_HEAVY)
@@ -618,17 +618,22 @@ void classifier_block(const classifier *m, const records *in, uint64_t first, co
 {
 	uint64_t w[CLASSIFIER_BLOCK + AT_ONCE - 1];
 	const classifier_table *t = &m->root;
-	const uint16_t *segment_to = t->segment.to;
+	/* copies that cannot alias the arrays written here */
+	const classifier_segments g = t->segment;
+	const uint64_t mask = m->pos_mask;
 	unsigned to = 0;
 	const bool inside = all_inside(m, in, first, at, n, w);
 	WITH_WINDOW(t->window.of, read_windows, m, in, first, at, n, &t->window, w);
 	memset(w + n, 0, (AT_ONCE - 1) * sizeof *w);
 	find_segments(t, w, n, bucket);
-	if (number)
+	if (number && at)
 		for (size_t i = 0; i < n; i++)
-			number[i] = number_of(m, t, bucket[i], w[i], position(m, first, at, i));
+			number[i] = number_of(&g, bucket[i], w[i], mask, at[i] & mask);
+	else if (number)
+		for (size_t i = 0; i < n; i++)
+			number[i] = number_of(&g, bucket[i], w[i], mask, first + i);
 	for (size_t i = 0; i < n; i++) {
-		bucket[i] = segment_to[bucket[i]];
+		bucket[i] = g.to[bucket[i]];
 		to |= bucket[i];
 	}
 	if (!inside || to >= TO_TABLE)
