@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finding the buckets of keys by a map that classifier.c has made, block by block. Pure. */
+#include "classifier.h"
+
+/* Return the segment of w, by its cell; `reach` is that of the table. */
+static inline __attribute__((always_inline)) uint32_t find(const classifier_table *t, uint64_t w,
+							   uint32_t reach)
+{
+	const uint64_t x = w - t->base;
+	uint64_t c = (x >> t->shift) + 1;
+	if (__builtin_expect(x > t->range, 0))
+		c = w < t->base ? 0 : t->last_cell;
+	uint32_t s = t->of_cell[c];
+	for (uint32_t n = reach; n > 1;) {
+		const uint32_t half = n / 2;
+		s += half & -(uint32_t)(t->segment.from[s + half] <= w);
+		n -= half;
+	}
+	return s;
+}
+
+enum { AT_ONCE = 8 }; /* searches in a tree: each one waits for its loads */
+
+/* Find the segments of n values. Up to AT_ONCE - 1 values after the n are searched for, too. */
+static void find_in_tree(const classifier_table *t, const uint64_t *w, size_t n, uint16_t *segment)
+{
+	const uint64_t *tree = t->tree;
+	const unsigned levels = t->levels;
+	const size_t leaves = (size_t)1 << levels;
+	for (size_t i = 0; i < n; i += AT_ONCE) {
+		size_t at[AT_ONCE] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+		for (unsigned l = 0; l < levels; l++)
+#pragma GCC unroll 8
+			for (unsigned k = 0; k < AT_ONCE; k++)
+				at[k] += at[k] + (tree[at[k]] < w[i + k]);
+#pragma GCC unroll 8
+		for (unsigned k = 0; k < AT_ONCE; k++)
+			segment[i + k] = (uint16_t)(at[k] - leaves);
+	}
+}
+
+static inline __attribute__((always_inline)) void find_in_cells(const classifier_table *t,
+								const uint64_t *w, size_t n,
+								uint16_t *segment, uint32_t reach)
+{
+	for (size_t i = 0; i < n; i++)
+		segment[i] = (uint16_t)find(t, w[i], reach);
+}
+
+/* Find the segments of n values; the usual reaches as constants. */
+static void find_segments(const classifier_table *t, const uint64_t *w, size_t n, uint16_t *segment)
+{
+	const classifier_table table = *t; /* a copy that cannot alias the arrays written here */
+	if (t->levels)
+		find_in_tree(&table, w, n, segment);
+	else if (t->reach == 1)
+		find_in_cells(&table, w, n, segment, 1);
+	else if (t->reach == 2)
+		find_in_cells(&table, w, n, segment, 2);
+	else if (t->reach == 4)
+		find_in_cells(&table, w, n, segment, 4);
+	else
+		find_in_cells(&table, w, n, segment, t->reach);
+}
+
+/* Return 0 if the key shares the common bytes, else below or above 0 like its order. */
+static int outside(const classifier *m, const unsigned char *rec)
+{
+	const uint64_t v = key_window_read(&m->lay, &m->head, rec);
+	if (v != m->head_value)
+		return v < m->head_value ? -1 : 1;
+	if (m->root.key_from <= KEY_WINDOW_BYTES)
+		return 0;
+	return key_part_compare(&m->lay, rec, m->root.like, KEY_WINDOW_BYTES, m->root.key_from);
+}
+
+/* Return the number of a record in segment s of a table. */
+static inline uint64_t number_of(const classifier_segments *g, uint32_t s, uint64_t w,
+				 uint64_t pos_mask, uint64_t pos)
+{
+	return pos | ((w - g->from[s]) << g->norm[s] & ~pos_mask);
+}
+
+/* Follow a segment that is not a bucket to the bucket of the record. */
+static uint32_t deeper(const classifier *m, const unsigned char *rec, uint64_t pos, uint32_t to,
+		       uint64_t *number)
+{
+	while ((to & (TO_TABLE | TO_HEAVY)) == TO_TABLE) {
+		const classifier_table *t = &m->table[to & ~TO_TABLE];
+		const uint64_t w = key_window_read(&m->lay, &t->window, rec);
+		const uint32_t s = find(t, w, t->reach);
+		*number = number_of(&t->segment, s, w, m->pos_mask, pos);
+		to = t->segment.to[s];
+	}
+	if (to < TO_HEAVY)
+		return to;
+	const classifier_heavy *h = &m->heavy[to & ~TO_HEAVY];
+	const uint64_t w = key_window_read(&m->lay, &h->window, rec);
+	int c = (w > h->value) - (w < h->value);
+	if (c == 0 && !h->short_rest)
+		c = key_compare(&m->lay, rec, h->rec);
+	*number = c ? pos | (w & ~m->pos_mask) : pos;
+	return h->bucket + (c >= 0) + (c > 0);
+}
+
+static inline uint64_t position(const classifier *m, uint64_t first, const uint64_t *at, size_t i)
+{
+	return at ? at[i] & m->pos_mask : first + i;
+}
+
+static inline __attribute__((always_inline)) void
+read_windows(const classifier *m, const records *in, uint64_t first, const uint64_t *at, size_t n,
+	     const key_window *read, uint64_t *w, window_kind of)
+{
+	const layout lay = m->lay;
+	const key_window window = *read;
+	const unsigned char *rec = record_at(in, first);
+	if (!at)
+		for (size_t i = 0; i < n; i++, rec += lay.record_bytes)
+			w[i] = key_window_read_as(of, &lay, &window, rec);
+	else
+		for (size_t i = 0; i < n; i++)
+			w[i] = key_window_read_as(of, &lay, &window,
+						  record_at(in, at[i] & m->pos_mask));
+}
+
+/* Return whether n keys share the common bytes; w: room for their windows. */
+static bool all_inside(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
+		       size_t n, uint64_t *w)
+{
+	uint64_t differ = 0;
+	if (m->root.key_from == 0)
+		return true;
+	if (m->root.key_from > KEY_WINDOW_BYTES)
+		return false;
+	WITH_WINDOW(m->head.of, read_windows, m, in, first, at, n, &m->head, w);
+	for (size_t i = 0; i < n; i++)
+		differ |= w[i] ^ m->head_value;
+	return differ == 0;
+}
+
+/* Find the buckets of keys that do not share the common bytes or are in a segment that is not a
+ * bucket. */
+static void look_closer(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
+			size_t n, bool inside, uint16_t *bucket, uint64_t *number)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t pos = position(m, first, at, i);
+		const unsigned char *rec = record_at(in, pos);
+		const int side = inside ? 0 : outside(m, rec);
+		uint64_t own = number ? number[i] : 0;
+		if (side != 0) {
+			bucket[i] = side < 0 ? 0 : (uint16_t)(m->buckets - 1);
+			own = pos | (key_window_read(&m->lay, &m->first, rec) & ~m->pos_mask);
+		} else if (bucket[i] >= TO_TABLE) {
+			bucket[i] = (uint16_t)deeper(m, rec, pos, bucket[i], &own);
+		}
+		if (number)
+			number[i] = own;
+	}
+}
+
+void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
+		      size_t n, uint16_t *bucket, uint64_t *number)
+{
+	uint64_t w[CLASSIFIER_BLOCK + AT_ONCE - 1];
+	const classifier_table *t = &m->root;
+	/* copies that cannot alias the arrays written here */
+	const classifier_segments g = t->segment;
+	const uint64_t mask = m->pos_mask;
+	unsigned to = 0;
+	const bool inside = all_inside(m, in, first, at, n, w);
+	WITH_WINDOW(t->window.of, read_windows, m, in, first, at, n, &t->window, w);
+	memset(w + n, 0, (AT_ONCE - 1) * sizeof *w);
+	find_segments(t, w, n, bucket);
+	if (number && at)
+		for (size_t i = 0; i < n; i++)
+			number[i] = number_of(&g, bucket[i], w[i], mask, at[i] & mask);
+	else if (number)
+		for (size_t i = 0; i < n; i++)
+			number[i] = number_of(&g, bucket[i], w[i], mask, first + i);
+	for (size_t i = 0; i < n; i++) {
+		bucket[i] = g.to[bucket[i]];
+		to |= bucket[i];
+	}
+	if (!inside || to >= TO_TABLE)
+		look_closer(m, in, first, at, n, inside, bucket, number);
+}
