@@ -95,7 +95,7 @@ GEN_SRC  := $(wildcard gensort/gen*.c gensort/crc.c)
 VAL_SRC  := $(wildcard gensort/val*.c gensort/crc.c)
 SORT_ALL := $(wildcard sort/*.c $(addsuffix /*.c,$(SORT_DIRS)))
 SORT_MPI := $(filter %/comm_mpi.c %/comm_mpi_run.c %/api_mpi.c,$(SORT_ALL))
-SORT_SRC := $(filter-out sort/main.c sort/report/main.c sort/lib/uncounted.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c),$(SORT_ALL)) \
+SORT_SRC := $(filter-out sort/main.c sort/report/main.c sort/comm/mpi_plugin.c sort/lib/uncounted.c $(SORT_MPI) $(if $(FAILPOINTS),,%/failpoint.c),$(SORT_ALL)) \
             $(if $(filter yes,$(MPI)),$(SORT_MPI))
 
 # hetsim: all of hetsort, in which calls that sort/sim marks as WRAPPED go there first.
@@ -124,6 +124,11 @@ MPISONAME := libhetpart_mpi.so.$(SOMAJOR)
 MPISOFILE := libhetpart_mpi.so.$(VERSION)
 MPISOLINKS := $(if $(LIBPMPI),$(if $(filter yes,$(SHARED)),$(OBJ)/libhetpart_mpi.so $(OBJ)/$(MPISONAME)))
 LIBPMPIS := $(LIBPMPI) $(if $(MPISOLINKS),$(OBJ)/$(MPISOFILE))
+# The plug-in by which hetsort runs over MPI: one for each MPI. Without shared libraries, and with failpoints, whose
+# counts must be those of the program, hetsort is linked with MPI.
+MPI_WORD := $(if $(filter yes,$(MPI)),$(if $(shell printf '\043include <mpi.h>\n' | $(MPICC) -E -dM -x c - 2>/dev/null | \
+              grep -w OPEN_MPI),openmpi,mpich))
+PLUGIN   := $(if $(filter yes,$(SHARED)),$(if $(MPI_WORD),$(if $(FAILPOINTS),,libhetsort-$(MPI_WORD).so)))
 # All of the sorter for its program and tests; libhetsort is what the public calls need of it.
 LIBSORT  := $(OBJ)/sort.a
 SORTSO   := libhetsort.so.$(VERSION)
@@ -176,7 +181,7 @@ HAS      = $(sort $(HAS_PART) $(HAS_PLAN) $(HAS_SORT) $(HAS_GEN))
 # Or make puts them off, as files in between.
 .PHONY: $(filter-out $(wildcard $(HAS) $(HAS_TEST)),$(HAS) $(HAS_TEST))
 
-all: $(HAS) $(addprefix $(PROGDIR)/,$(PROGRAMS)) lib $(SORTLIBS) $(SORTLINK)  ## build the programs (bin/) and libraries
+all: $(HAS) $(addprefix $(PROGDIR)/,$(PROGRAMS) $(PLUGIN)) lib $(SORTLIBS) $(SORTLINK)  ## build the programs (bin/) and libraries
 
 # For python/setup.py: each library under the name by which it is loaded.
 wheel-libraries: $(HAS_PART) $(HAS_SORT) $(SOLINKS) $(SORTLINK)
@@ -197,7 +202,7 @@ $(call objs,$(GEN_SRC) $(VAL_SRC)): | $(HAS_GEN)
 $(TESTS_X:=.o): | $(HAS_TEST)
 
 # What programs and libraries are made of, for scripts/analyze.
-objects: $(call objs,$(sort $(GEN_SRC) $(VAL_SRC)) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) $(SIM_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c \
+objects: $(call objs,$(sort $(GEN_SRC) $(VAL_SRC)) $(PART_SRC) $(PLAN_SRC) $(PMPI_SRC) $(SORT_SRC) $(SIM_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c sort/comm/mpi_plugin.c \
            $(BURN_SRC))
 
 # Of each file in C_FILES an object: scripts/include-graph asks, with -n, which are not up to date.
@@ -225,6 +230,8 @@ PART_INC := -iquote partition -iquote partition/number/include -Ipartition/inclu
 $(call objs,$(PART_SRC) $(PLAN_SRC)): EXTRA = $(GSL_CFLAGS) $(PART_INC)
 SORT_INC := -iquote sort -iquote partition/number/include -Isort/include -Ipartition/include
 $(call objs,$(SORT_SRC) $(SIM_SRC) $(GRID_SRC) sort/main.c sort/report/main.c sort/lib/uncounted.c): EXTRA = $(SORT_INC) $(if $(filter yes,$(MPI)),-DHAVE_MPI)
+$(OBJ)/sort/comm/mpi_plugin.o: EXTRA = $(SORT_INC)
+$(OBJ)/sort/comm/launcher.o: EXTRA += $(if $(PLUGIN),-DHETSORT_MPI_PLUGIN -DHETSORT_MULTIARCH='"$(shell $(CC) -print-multiarch 2>/dev/null)"')
 $(call objs,$(filter %/uring.c,$(SORT_SRC))): EXTRA += $(URING_CFLAGS)
 $(call objs,$(filter %/numa.c,$(SORT_SRC))): EXTRA += $(HWLOC_CFLAGS)
 $(PART_X:=.o): EXTRA = $(GSL_CFLAGS) $(PART_INC)
@@ -313,14 +320,17 @@ $(OBJ)/bin/valsort: $(call objs,$(VAL_SRC))
 	$(call link,$(LINK),$(CRC_LIBS))
 $(OBJ)/bin/hetplan: $(call objs,$(PLAN_SRC)) $(PLAN_PAGE).o $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) $(JSON_LIBS))
+LINKSORT = $(if $(PLUGIN),$(LINK),$(LINKMPI))
 $(OBJ)/bin/hetsort: $(call objs,sort/main.c) $(LIBSORT) $(LIBPART)
-	$(call link,$(LINKMPI),$(SORT_LIBS))
+	$(call link,$(LINKSORT),$(SORT_LIBS))
+$(OBJ)/bin/libhetsort-%.so: $(call objs,$(addprefix sort/comm/,mpi_plugin.c comm_mpi.c comm_mpi_run.c) sort/base/status.c)
+	$(call link,$(LINKMPI) -shared $(if $(findstring -fsanitize,$(CFLAGS)),,-Wl$(comma)-z$(comma)defs))
 
 $(OBJ)/bin/hetsort-report: $(call objs,sort/report/main.c) $(LIBSORT) $(LIBPART)
-	$(call link,$(LINKMPI),$(SORT_LIBS))
+	$(call link,$(LINKSORT),$(SORT_LIBS))
 
 $(OBJ)/bin/hetsim: $(call objs,sort/main.c $(SIM_SRC)) $(LIBSORT) $(LIBPART)
-	$(call link,$(LINKMPI) $(call wrapped,$(SIM_SRC)),$(SORT_LIBS))
+	$(call link,$(LINKSORT) $(call wrapped,$(SIM_SRC)),$(SORT_LIBS))
 
 # smpirun loads it, and calls its main(), which calls that of hetsort.
 $(OBJ)/sort/sim/smpi/main.o: $(OBJ)/sort/main.o
@@ -593,7 +603,7 @@ SORT_ALIASES = $(call aliases,$(SORT_MAN3))
 # Kinds of files: of_KIND which they are, to_KIND their folder, by_KIND how they are copied. Both
 # install and uninstall go by this list, so nothing is forgotten.
 KINDS_LIB  = archive shared link include pc cmake python examples man3 man5lib
-KINDS_SORT = archive_s shared_s link_s include_s pc_s cmake_s python_s examples_s pyexamples_s man3_s
+KINDS_SORT = plugin_s archive_s shared_s link_s include_s pc_s cmake_s python_s examples_s pyexamples_s man3_s
 KINDS      = bin man1 man5 man7 doc docs plots jobs bash bashlink zsh $(KINDS_LIB) $(KINDS_SORT)
 of_bin     = $(addprefix $(PROGDIR)/,$(PROGRAMS))
 to_bin     = $(BINDIR)
@@ -644,6 +654,9 @@ of_man5lib = $(call room_man,partition,5)
 to_man5lib = $(MANDIR)/man5
 
 # The same of libhetsort.
+of_plugin_s  = $(addprefix $(PROGDIR)/,$(PLUGIN))
+to_plugin_s  = $(LIBDIR)/hetsort
+by_plugin_s  = install -m 755
 of_archive_s = $(OBJ)/libhetsort.a
 to_archive_s = $(LIBDIR)
 of_shared_s  = $(filter %.so.$(VERSION),$(SORTLIBS))
@@ -719,6 +732,7 @@ install-lib: lib $(foreach k,$(KINDS_LIB),$(of_$k))  ## install the planner's li
 
 # Also what another installation, with MPI or a shared library, may have put there.
 uninstall: LIBPMPI = $(OBJ)/libhetpart_mpi.a
+uninstall: PLUGIN = libhetsort-openmpi.so libhetsort-mpich.so
 uninstall: LIBPARTS = $(LIBPART) $(OBJ)/$(SOFILE)
 uninstall: SOLINKS = $(OBJ)/libhetpart.so $(OBJ)/$(SONAME)
 uninstall: SORTLIBS = $(OBJ)/libhetsort.a $(OBJ)/$(SORTSO)
@@ -731,7 +745,7 @@ uninstall:  ## remove what install put there
 	rmdir '$(DESTDIR)$(PYTHONDIR)/__pycache__' '$(DESTDIR)$(PYTHONDIR)/hetsort/__pycache__' 2>/dev/null || true
 	$(foreach k,$(KINDS),$(call tidy,$k))
 	rmdir $(patsubst %,'$(DESTDIR)%',$(to_cmake) $(to_python_s) $(to_python) $(to_examples) $(DATADIR)/hetpart \
-	  $(to_cmake_s) $(to_examples_s) $(DATADIR)/hetsort $(to_plots) $(to_jobs) $(to_docs) $(DOCDIR)) 2>/dev/null || true
+	  $(to_plugin_s) $(to_cmake_s) $(to_examples_s) $(DATADIR)/hetsort $(to_plots) $(to_jobs) $(to_docs) $(DOCDIR)) 2>/dev/null || true
 
 # ----------------------------------------------------------------------------------------- release
 ARCHIVE = hetsort-$(VERSION).tar.gz

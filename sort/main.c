@@ -107,10 +107,8 @@ static void print_process(const char *rank_if_unknown)
 /* End the job, before there is a comm or after it has gone. */
 static _Noreturn void end_job(status rc)
 {
-#ifdef HAVE_MPI
 	if (comm_mpi_launched())
-		comm_mpi_end(rc);
-#endif
+		comm_launched_end(rc);
 	_exit(rc);
 }
 
@@ -360,17 +358,19 @@ static status start(invocation *v, rank_main *run, err *e)
 		return err_set(e, ST_REFUSED,
 			       "--ranks is for runs without a launcher: here it has "
 			       "set the number of ranks");
-#ifdef HAVE_MPI
-	const status rc = comm_mpi_run(v->o.max_message, run, v, e);
+	const status rc = comm_launched_run(v->o.max_message, run, v, e);
+	if (rc == ST_REFUSED && launch_speaks())
+		return rc;      /* main prints it */
 	if (e->code != ST_OK) { /* rank 0 may not know that this rank does not join, and waits */
-		print_process("?");
-		fprintf(stderr, ", starting: %s\n", e->text);
+		if (rc == ST_REFUSED) /* other ranks of this host, and rank 0, may lack the same */
+			(void)nanosleep(&(struct timespec){ 0, PRINT_MS * 1000000L }, NULL);
+		if (rc != ST_REFUSED || launch_is_first_here()) {
+			print_process("?");
+			fprintf(stderr, ", starting: %s\n", e->text);
+		}
 		end_job(rc);
 	}
 	return rc;
-#else
-	return err_set(e, ST_REFUSED, "started by an MPI launcher, but built without MPI");
-#endif
 }
 
 /* Freeze the names of unfinished files; return false if the process must not end now, because files

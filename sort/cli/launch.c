@@ -36,6 +36,16 @@ bool launch_speaks(void)
 	return !rank || strcmp(rank, "0") == 0;
 }
 
+bool launch_is_first_here(void)
+{
+	static const char *const name[] = { "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+					    "SLURM_LOCALID" };
+	const char *rank = NULL;
+	for (size_t i = 0; !rank && i < sizeof name / sizeof *name; i++)
+		rank = getenv(name[i]);
+	return !rank || strcmp(rank, "0") == 0;
+}
+
 /* The launcher nearest to this process comes first: mpirun may run in a step of srun. SLURM_NTASKS
  * is set in a batch script too, which runs as one process, so it is not used. */
 status launch_check(int size, err *e)

@@ -15,6 +15,10 @@ const char *launch_rank(void);
  * before it knows its number. True without a launcher. */
 bool launch_speaks(void);
 
+/* launch_is_first_here - is this the first process that the launcher has started on this host? True
+ * if that is unknown. */
+bool launch_is_first_here(void);
+
 /* launch_check - refuse a world of `size` ranks if the launcher has started another number of
  * processes. Then they do not know of each other, and each would do all the work. */
 status launch_check(int size, err *e);

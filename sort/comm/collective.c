@@ -307,15 +307,3 @@ status comm_worst(comm *c, status mine)
 		return rc != ST_OK ? rc : mine;
 	return first <= INT32_MAX ? comm_peer_status(c, (int32_t)first) : comm_noted(c, ST_PEER);
 }
-
-bool comm_mpi_launched(void)
-{
-	static const char *const set_by_launchers[] = {
-		"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE",
-		"MPI_LOCALRANKID",      "LAMRANK",
-	};
-	for (size_t i = 0; i < sizeof set_by_launchers / sizeof *set_by_launchers; i++)
-		if (getenv(set_by_launchers[i]))
-			return true;
-	return false;
-}

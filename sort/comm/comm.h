@@ -276,12 +276,17 @@ status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg,
  * process. */
 bool comm_mpi_launched(void);
 
-/* comm_mpi_run - call MPI_Init, fn on this rank over all ranks, and MPI_Finalize. If e is set, the
- * communicator could not be made and fn was not called: other ranks may wait for this one until
- * comm_mpi_end(). */
-status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e);
+/* comm_launched_run - under a launcher: call MPI_Init, fn on this rank over all ranks, and
+ * MPI_Finalize. If e is set, MPI could not be loaded or the communicator could not be made, and fn
+ * was not called: other ranks may wait for this one until comm_launched_end(). */
+status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e);
 
-/* comm_mpi_end - end the whole job by MPI_Abort, or this process if MPI is not initialized. */
+/* comm_launched_end - end the whole job by MPI_Abort. Return if MPI was not loaded. */
+void comm_launched_end(int code);
+
+/* comm_mpi_run, comm_mpi_end - the same by the MPI that this code is linked with. The latter ends
+ * this process if MPI is not initialized. */
+status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e);
 _Noreturn void comm_mpi_end(int code);
 
 /* The ranks that a rank exchanges blocks with, including itself: all, or the ranks of a list. A

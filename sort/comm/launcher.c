@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finds out whether a launcher has started this process, and which MPI it belongs to, and loads the
+ * plug-in for that MPI. Only the environment and the plug-in's file are read. */
+#include "comm.h"
+#include "mpi_plugin.h"
+#include "monitor.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OPENMPI, MPICH, ANY };
+
+static const struct launcher_variable {
+	const char *name;
+	int mpi; /* ANY: the launcher serves several */
+} set_by_launchers[] = {
+	{ "OMPI_COMM_WORLD_SIZE", OPENMPI },
+	{ "MPI_LOCALRANKID", MPICH },
+	{ "PMI_RANK", MPICH },
+	{ "PMI_SIZE", MPICH },
+	{ "PMIX_RANK", ANY },
+	{ "LAMRANK", ANY },
+};
+
+static const struct launcher_variable *launcher(void)
+{
+	for (size_t i = 0; i < sizeof set_by_launchers / sizeof *set_by_launchers; i++)
+		if (getenv(set_by_launchers[i].name))
+			return &set_by_launchers[i];
+	return NULL;
+}
+
+bool comm_mpi_launched(void)
+{
+	return launcher() != NULL;
+}
+
+#ifdef HETSORT_MPI_PLUGIN
+
+/* Return the MPI of the launcher. srun sets PMI_RANK as MPICH's launcher does, but starts ranks of
+ * any MPI; only the latter sets MPI_LOCALRANKID. */
+static int launcher_mpi(void)
+{
+	const int mpi = launcher()->mpi;
+	const bool by_slurm = getenv("SLURM_STEP_ID") && !getenv("MPI_LOCALRANKID");
+	return mpi == MPICH && by_slurm ? ANY : mpi;
+}
+
+/* By the values of the enum above. */
+static const struct mpi_name {
+	const char *word, *name;
+} mpis[] = { { "openmpi", "Open MPI" }, { "mpich", "MPICH" } };
+
+/* Directories of plug-ins, relative to the program: of a build, and of installations. */
+static const char *const places[] = { "", "../lib/hetsort/", "../lib64/hetsort/",
+				      "../lib/" HETSORT_MULTIARCH "/hetsort/" };
+
+static const mpi_plugin *plugin;
+
+/* Return the directory of the program, with a slash; "" if it is unknown. */
+static void find_program(char dir[PATH_MAX])
+{
+	const ssize_t n = readlink("/proc/self/exe", dir, PATH_MAX - 1);
+	dir[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(dir, '/');
+	dir[slash ? slash + 1 - dir : 0] = '\0';
+}
+
+/* Find the file of a plug-in; return whether it exists. */
+static bool find_file(int mpi, char path[PATH_MAX])
+{
+	char dir[PATH_MAX];
+	find_program(dir);
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		const int n = snprintf(path, PATH_MAX, "%s%slibhetsort-%s.so", dir, places[i],
+				       mpis[mpi].word);
+		if (*dir && n > 0 && n < PATH_MAX && access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* All libraries become global, because those that MPI itself loads need its names. */
+static status load_file(int mpi, const char *path, err *e)
+{
+	static const mpi_plugin_host host = { comm_room_bytes, comm_give_room, monitor_wait_for };
+	void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	if (!library)
+		return err_set(e, ST_REFUSED, "cannot load the plug-in for %s, %s: %s",
+			       mpis[mpi].name, quoted(path), dlerror());
+	const mpi_plugin *found = dlsym(library, MPI_PLUGIN_SYMBOL);
+	if (!found || strcmp(found->version, HETSORT_VERSION) != 0 ||
+	    found->comm_bytes != sizeof(comm))
+		return err_set(e, ST_REFUSED,
+			       "the plug-in for %s, %s, does not belong to this hetsort: install "
+			       "the package hetsort-%s of version %s",
+			       mpis[mpi].name, quoted(path), mpis[mpi].word, HETSORT_VERSION);
+	*found->host = &host;
+	plugin = found;
+	return ST_OK;
+}
+
+static status load_plugin(err *e)
+{
+	char path[PATH_MAX];
+	const int mpi = launcher_mpi(), first = mpi == ANY ? OPENMPI : mpi;
+	if (find_file(first, path))
+		return load_file(first, path, e);
+	const bool other = find_file(!first, path);
+	if (other && mpi == ANY)
+		return load_file(!first, path, e);
+	return err_set(e, ST_REFUSED,
+		       "%s says that %s has started this process, but the plug-in "
+		       "libhetsort-%s.so is not installed: install the package hetsort-%s%s%s",
+		       launcher()->name, mpis[first].name, mpis[first].word, mpis[first].word,
+		       other ? ", or use the mpirun of " : "", other ? mpis[!first].name : "");
+}
+
+status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	const status rc = load_plugin(e);
+	return rc == ST_OK ? plugin->run(max_msg, fn, arg, e) : rc;
+}
+
+void comm_launched_end(int code)
+{
+	if (plugin)
+		plugin->end(code);
+}
+
+#elif defined HAVE_MPI
+
+status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	return comm_mpi_run(max_msg, fn, arg, e);
+}
+
+void comm_launched_end(int code)
+{
+	comm_mpi_end(code);
+}
+
+#else
+
+status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	(void)max_msg, (void)fn, (void)arg;
+	return err_set(e, ST_REFUSED, "started by an MPI launcher, but built without MPI");
+}
+
+void comm_launched_end(int code)
+{
+	(void)code;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The entry of the plug-in, which consists of this file, comm_mpi.c, comm_mpi_run.c and status.c.
+ * It sends calls of the rest of hetsort back to the program, which has the state of these calls. */
+#include "mpi_plugin.h"
+#include "monitor.h"
+
+static const mpi_plugin_host *host;
+
+size_t comm_room_bytes(int size)
+{
+	return host->room_bytes(size);
+}
+
+void comm_give_room(comm *c, void *room)
+{
+	host->give_room(c, room);
+}
+
+void monitor_wait_for(int peer)
+{
+	host->wait_for(peer);
+}
+
+extern const mpi_plugin hetsort_mpi_plugin;
+__attribute__((visibility("default")))
+const mpi_plugin hetsort_mpi_plugin = { HETSORT_VERSION, sizeof(comm), &host, comm_mpi_run,
+					comm_mpi_end };

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The plug-in that runs a rank over MPI. hetsort is not linked with MPI, because loading its
+ * libraries takes longer than a short sort. Under a launcher it loads the plug-in that fits. */
+#ifndef HETSORT_COMM_MPI_PLUGIN_H
+#define HETSORT_COMM_MPI_PLUGIN_H
+
+#include "comm.h"
+
+#define MPI_PLUGIN_SYMBOL "hetsort_mpi_plugin"
+
+/* The calls of the program that the plug-in uses. */
+typedef struct mpi_plugin_host {
+	size_t (*room_bytes)(int size);
+	void (*give_room)(comm *c, void *room);
+	void (*wait_for)(int peer);
+} mpi_plugin_host;
+
+/* What the plug-in exports. A plug-in of another version, or with another comm, is refused. */
+typedef struct mpi_plugin {
+	const char *version;
+	size_t comm_bytes;
+	const mpi_plugin_host **host; /* to be set before any call */
+	status (*run)(size_t max_msg, rank_main *fn, void *arg, err *e);
+	void (*end)(int code);
+} mpi_plugin;
+
+#endif
