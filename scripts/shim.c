@@ -428,6 +428,13 @@ void *aligned_alloc(size_t align, size_t n)
 	return fails("alloc") ? NULL : NEXT(aligned_alloc)(align, n);
 }
 
+/* A mapping may be given back in parts, so mappings are counted in pages. */
+static long pages(size_t n)
+{
+	enum { PAGE_BYTES = 4096 };
+	return (long)(n / PAGE_BYTES + (n % PAGE_BYTES > 0));
+}
+
 void *mmap64(void *at, size_t n, int prot, int flags, int fd, off64_t off)
 {
 	const int ours = OURS();
@@ -437,13 +444,13 @@ void *mmap64(void *at, size_t n, int prot, int flags, int fd, off64_t off)
 	}
 	if (fd < 0 && !(flags & MAP_STACK) && fails("alloc"))
 		return MAP_FAILED;
-	shim.live += ours;
+	shim.live += ours ? pages(n) : 0;
 	return NEXT(mmap64)(at, n, prot, flags, fd, off);
 }
 
 int munmap(void *p, size_t n)
 {
-	shim.live -= OURS();
+	shim.live -= OURS() ? pages(n) : 0;
 	return NEXT(munmap)(p, n);
 }
 

@@ -36,7 +36,7 @@ int main(void)
 typedef struct shim_state {
 	const char *from, *to;
 	atomic_long until;      /* allocations until one fails; below 0: none does */
-	atomic_long live;       /* pieces allocated and not freed */
+	atomic_long live;       /* pieces allocated, or pages mapped, and not freed */
 	atomic_size_t asked;    /* bytes, in all */
 	atomic_bool no_threads; /* no thread starts */
 	atomic_bool not_shared; /* the allocation that failed was memory to be shared */

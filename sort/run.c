@@ -195,6 +195,12 @@ static void job_free(job *j)
 	numa_close(j->cpus.numa);
 }
 
+/* Return whether a report tells the resources and the processors used. */
+static bool is_reported(const settings *o)
+{
+	return o->report || o->html || o->explain || o->verbosity > 0;
+}
+
 /* Fill in the report of this rank. */
 static void fill_result(job *j)
 {
@@ -207,9 +213,10 @@ static void fill_result(job *j)
 	r->mem_peak_bytes = j->env.m.peak_bytes;
 	r->threads = (int32_t)j->cpus.threads;
 	r->cpus = fmin(j->cpus.processors, r->threads);
-	r->used = usage_since(&j->begun, "");
-	const bool reported = o->report || o->html || o->explain || o->verbosity > 0;
+	r->used.joules = -1; /* not read */
+	const bool reported = is_reported(o);
 	if (reported) {
+		r->used = usage_since(&j->begun, "");
 		sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
 			     sizeof r->processors);
 		sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
@@ -343,8 +350,9 @@ status job_run(comm *c, const settings *o, job_result *res)
 {
 	job j = { .env = { .c = c, .o = o, .stats = &j.mine },
 		  .begun_s = now_s(),
-		  .begun = usage_now(""),
 		  .files.out.fd = -1 };
+	if (is_reported(o))
+		j.begun = usage_now("");
 	FAIL_RANK(c->rank);
 	progress_join(&c->progress);
 	progress_record(&c->progress, j.begun_s);

@@ -276,7 +276,7 @@ static json_t *use_json(const job_result *r, const settings *o)
 	if (!r->rank)
 		return json_null();
 	return json_pack("{s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:o, s:s}", "core_s", u.core_s,
-			 "core_s_per_gb", u.core_s_per_gb, "processors", u.processors, "busy_part",
+			 "core_s_per_gb", u.core_s_per_gb, "cpus", u.processors, "busy_part",
 			 u.busy, "minor_faults", count(u.faults), "fault_s", u.fault_s, "joules",
 			 real_or_null(u.joules), "joules_per_gb", real_or_null(u.joules_per_gb),
 			 "bound", u.bound);

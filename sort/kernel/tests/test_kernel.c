@@ -521,8 +521,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sort),         cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_records_sort), cmocka_unit_test(test_late_threads),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_presorted),
+		cmocka_unit_test(test_order),        cmocka_unit_test(test_presorted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

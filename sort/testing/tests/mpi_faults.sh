@@ -23,13 +23,14 @@ promised() { # promised PLAN CODE WORDS ARGUMENT... - done without what failed, 
 failed=0 tried=5
 for rank in 0 2; do
   case $rank$whole in 0) places="3 27" ;; 2) places=19 ;; *) places="3 19 27" ;; esac
+  case $rank in 0) call=44 ;; *) call=18 ;; esac # while it reads the input
   for n in $places; do
     tried=$((tried + 2))
     promised "alloc:$n@rank$rank" 4 "hetsort: rank $rank ($host), "
     promised "comm:$((3 * n))@rank$rank" 5 "hetsort: rank $rank ($host), "
   done
   tried=$((tried + 1))
-  promised "file:9@rank$rank" 3 "hetsort: rank $rank ($host), "
+  promised "file:$call@rank$rank" 3 "hetsort: rank $rank ($host), "
 done
 for phase in read split merge commit; do promised kill@$phase:1 137 ""; done
 promised kill@sort:0 137 "" --strategy distribute
