@@ -561,3 +561,10 @@ VECTORS static void sort(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	sort_any((span){ .a = a, .tmp = tmp, .n = n, .depth = QUICK_DEPTH, .home = true });
 }
+
+VECTORS static size_t split(uint64_t *a, size_t n)
+{
+	span s = { .a = a, .n = n, .depth = QUICK_DEPTH };
+	uint64_t pivot;
+	return find_pivot(&s, &pivot) ? partition_in_place(a, n, pivot) : 0;
+}

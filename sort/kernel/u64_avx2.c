@@ -125,6 +125,6 @@ INLINE unsigned v_split(vec x, vec pivot, uint64_t *low, uint64_t *high)
 
 #	include "u64_algorithm.h"
 
-const u64_set U64_AVX2 = { "AVX2", sort };
+const u64_set U64_AVX2 = { "AVX2", sort, split };
 
 #endif

@@ -141,6 +141,6 @@ INLINE unsigned v_split(vec x, vec pivot, uint64_t *low, uint64_t *high)
 
 #	include "u64_algorithm.h"
 
-const u64_set U64_NEON = { "NEON", sort };
+const u64_set U64_NEON = { "NEON", sort, split };
 
 #endif

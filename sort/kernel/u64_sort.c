@@ -2,7 +2,7 @@
 /* Chooses the best instruction set of this processor. Pure. */
 #include "u64_sort.h"
 
-static const u64_set PLAIN = { "plain", u64_sort_plain };
+static const u64_set PLAIN = { "plain", u64_sort_plain, NULL };
 
 const u64_set *u64_set_at(unsigned i)
 {
@@ -25,10 +25,15 @@ void u64_sort(uint64_t *a, uint64_t *tmp, size_t n)
 
 bool u64_sort_has_large(void)
 {
-	return u64_set_at(0)->sort != u64_sort_plain;
+	return u64_set_at(0)->split;
 }
 
 void u64_sort_large(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	u64_set_at(0)->sort(a, tmp, n);
+}
+
+size_t u64_split(uint64_t *a, size_t n)
+{
+	return u64_set_at(0)->split(a, n);
 }

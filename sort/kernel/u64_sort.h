@@ -22,6 +22,10 @@ bool u64_sort_has_large(void);
  * until parts fit into the cache. */
 void u64_sort_large(uint64_t *a, uint64_t *tmp, size_t n);
 
+/* u64_split - for those vectors: move the numbers below a pivot to the front of n numbers, more
+ * than U64_CACHED. Return how many these are, about half of n. 0: all are equal. */
+size_t u64_split(uint64_t *a, size_t n);
+
 /* u64_sort_plain - u64_sort without vector instructions, as other processors run it. */
 void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 
@@ -32,11 +36,12 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 #	define U64_ARM
 #endif
 
-/* u64_set - u64_sort as compiled for an instruction set, which is also u64_sort_large for sets with
- * vectors, all but u64_sort_plain. */
+/* u64_set - u64_sort and u64_split as compiled for an instruction set. With vectors, `sort` is also
+ * u64_sort_large. */
 typedef struct u64_set {
 	const char *name;
 	void (*sort)(uint64_t *a, uint64_t *tmp, size_t n);
+	size_t (*split)(uint64_t *a, size_t n); /* NULL without vectors */
 } u64_set;
 
 extern const u64_set U64_AVX512, U64_AVX2, U64_NEON;

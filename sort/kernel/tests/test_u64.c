@@ -259,6 +259,27 @@ static const char *sort_once(const u64_set *set, const uint64_t *from, const uin
 	return why;
 }
 
+/* Split `from` in two, sort both, and return why the result is wrong, or NULL. */
+static const char *split_once(const u64_set *set, const uint64_t *from, const uint64_t *want,
+			      size_t n)
+{
+	uint64_t *a = guarded(n), *tmp = guarded(U64_CACHED);
+	memcpy(a, from, n * sizeof *a);
+	const size_t below = set->split(a, n);
+	const bool parts = below > 0 ? below < n : want[0] == want[n - 1];
+	if (parts) {
+		set->sort(a, tmp, below);
+		set->sort(a + below, tmp, n - below);
+	}
+	const char *why = !parts                           ? "a part without numbers"
+			  : memcmp(a, want, n * sizeof *a) ? "not split"
+			  : !guards_hold(a, n)             ? "split wrote beyond the numbers"
+							   : NULL;
+	free(a - GUARD);
+	free(tmp - GUARD);
+	return why;
+}
+
 static unsigned sort_kind(const u64_set *const *set, const kind *k, size_t n, uint64_t seed)
 {
 	uint64_t *from = guarded(n), *want = guarded(n);
@@ -268,6 +289,8 @@ static unsigned sort_kind(const u64_set *const *set, const kind *k, size_t n, ui
 	qsort(want, n, sizeof *want, by_number);
 	for (; *set; set++) {
 		const char *why = sort_once(*set, from, want, n);
+		if (!why && (*set)->split && n > U64_CACHED)
+			why = split_once(*set, from, want, n);
 		failed += why != NULL;
 		if (why)
 			printf("# %s, %zu numbers, %s: %s\n", (*set)->name, n, k->name, why);
@@ -288,9 +311,9 @@ static void flush_denormals(void)
 
 int main(void)
 {
-	static const u64_set OWN[] = { { "eight lanes in C", sort },
-				       { "u64_sort", u64_sort },
-				       { "u64_sort_large", u64_sort_large } };
+	static const u64_set OWN[] = { { "eight lanes in C", sort, split },
+				       { "u64_sort", u64_sort, NULL },
+				       { "u64_sort_large", u64_sort_large, NULL } };
 	const u64_set *sets[SETS_MOST] = { &OWN[0], &OWN[1], &OWN[2] };
 	unsigned count = u64_sort_has_large() ? 3 : 2, failed = 0;
 	sets[2] = count > 2 ? sets[2] : NULL;
