@@ -273,7 +273,7 @@ $(LIBSORT): $(call objs,$(SORT_SRC)) $(OBJ)/sort/report/report_page.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
-# GLPK and GSL are loaded at their first use: only tests that call them are linked with them.
+# GLPK, GSL and hwloc are loaded at their first use: only tests that call them are linked with them.
 PART_LIBS = -ldl -lm
 
 # Nothing may stay undefined, but for sanitizers, whose library comes with the program.
@@ -291,7 +291,7 @@ $(MPISOLINKS): $(OBJ)/$(MPISOFILE)
 	$(Q)ln -sf $(MPISOFILE) $@
 
 SORT_MAP := sort/lib/hetsort.map
-SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS) $(URING_LIBS) $(HWLOC_LIBS)
+SORT_LIBS = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS) $(URING_LIBS)
 
 # libhetsort is one object, whose inner names nobody else can see or clash with. The shared one finds
 # libhetpart beside itself.
@@ -367,6 +367,8 @@ $(SMPI_X): %: %.o $(OBJ)/libhetsort.a $(LIBPART)
 	$(call link,$(LINKMPI),$(WITH_SHIM) $(PART_LIBS))
 $(patsubst %.c,$(OBJ)/%,$(filter sort/%,$(TESTS_C) $(FUZZ_C))): $(OBJ)/%: $(OBJ)/%.o $(LIBSORT) $(LIBPART)
 	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
+# It counts calls of hwloc, so it must have them before the library is loaded.
+$(OBJ)/sort/base/tests/test_numa: TEST_LIBS += $(HWLOC_LIBS)
 # Those of the simulation: with what of it wraps nothing.
 $(patsubst %.c,$(OBJ)/%,$(filter sort/sim/tests/%,$(TESTS_C) $(FUZZ_C))): \
 	$(patsubst %,$(OBJ)/sort/sim/%.o,platform engine events network)

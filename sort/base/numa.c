@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hwloc knows the machine and binds. Loading its description makes a short sort longer, so use
- * hwloc only if the system names several nodes. If the system names none (no /sys), hwloc could not
- * find any either, and would complain on standard error. */
+/* hwloc knows the machine and binds. Loading the library and its description makes a short sort
+ * longer, so load them only if the system names several nodes. If the system names none (no /sys),
+ * hwloc could not find any either, and would complain on standard error. Without the library at run
+ * time nothing is bound, as in a build without it. */
 #include "numa.h"
 #include "minmax.h"
 #include "pool.h"
@@ -11,7 +12,14 @@
 #include <string.h>
 
 #ifdef HAVE_HWLOC
+#	include <dlfcn.h>
 #	include <hwloc.h>
+#	include <pthread.h>
+#	ifdef __APPLE__
+#		define HWLOC_SONAME "libhwloc.15.dylib"
+#	else
+#		define HWLOC_SONAME "libhwloc.so.15" /* of hwloc 2 */
+#	endif
 #endif
 
 void numa_weights(const uint32_t *cpus, size_t nodes, unsigned ranks, unsigned rank,
@@ -62,6 +70,57 @@ static bool find_only_node(char text[NUMA_TEXT_BYTES])
 
 #ifdef HAVE_HWLOC
 
+#	define HWLOC_CALLS(X)            \
+		X(get_api_version)        \
+		X(topology_init)          \
+		X(topology_load)          \
+		X(topology_is_thissystem) \
+		X(topology_destroy)       \
+		X(get_nbobjs_by_depth)    \
+		X(get_obj_by_depth)       \
+		X(get_cpubind)            \
+		X(set_cpubind)            \
+		X(bitmap_alloc)           \
+		X(bitmap_free)            \
+		X(bitmap_intersects)      \
+		X(bitmap_weight)          \
+		X(bitmap_zero)            \
+		X(bitmap_set)             \
+		X(bitmap_and)             \
+		X(bitmap_or)              \
+		X(bitmap_andnot)          \
+		X(bitmap_list_snprintf)
+
+static struct {
+	bool found; /* all calls, of the version of the header */
+#	define HWLOC_MEMBER(f) __typeof__(hwloc_##f) *f;
+	HWLOC_CALLS(HWLOC_MEMBER)
+#	undef HWLOC_MEMBER
+} hw;
+
+static pthread_once_t hw_once = PTHREAD_ONCE_INIT;
+
+/* Load hwloc, whose structures must be those of the header. It stays in the process. Look calls up
+ * as the linker would, so that a preloaded library may replace them. */
+static void load_hwloc(void)
+{
+#	define HWLOC_ROW(f) { "hwloc_" #        f, &hw.f },
+	const struct {
+		const char *name;
+		void *at;
+	} calls[] = { HWLOC_CALLS(HWLOC_ROW) };
+#	undef HWLOC_ROW
+	if (!dlopen(HWLOC_SONAME, RTLD_LAZY | RTLD_GLOBAL | RTLD_NODELETE))
+		return;
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		void *found = dlsym(RTLD_DEFAULT, calls[i].name);
+		if (!found)
+			return;
+		memcpy(calls[i].at, &found, sizeof found);
+	}
+	hw.found = hw.get_api_version() >> 16 == HWLOC_API_VERSION >> 16;
+}
+
 struct numa {
 	char only[NUMA_TEXT_BYTES]; /* the only node; "": several, or unknown */
 	hwloc_topology_t topology;  /* NULL: not known */
@@ -81,7 +140,7 @@ static bool alloc_nodes(numa *n, size_t most)
 {
 	n->set = calloc(most, sizeof *n->set + sizeof *n->weight + sizeof *n->credit +
 				      sizeof *n->number + sizeof *n->cpus);
-	n->mine = hwloc_bitmap_alloc();
+	n->mine = hw.bitmap_alloc();
 	if (!n->set || !n->mine)
 		return false;
 	n->room = most;
@@ -96,17 +155,18 @@ static bool alloc_nodes(numa *n, size_t most)
  * be near to several kinds of memory. */
 static bool add_nodes(numa *n, hwloc_bitmap_t left)
 {
-	for (hwloc_obj_t o = NULL;
-	     (o = hwloc_get_next_obj_by_type(n->topology, HWLOC_OBJ_NUMANODE, o)) != NULL;) {
-		if (!o->cpuset || !hwloc_bitmap_intersects(o->cpuset, left))
+	for (unsigned i = 0; i < n->room; i++) {
+		const hwloc_obj_t o =
+			hw.get_obj_by_depth(n->topology, HWLOC_TYPE_DEPTH_NUMANODE, i);
+		if (!o || !o->cpuset || !hw.bitmap_intersects(o->cpuset, left))
 			continue;
-		const hwloc_bitmap_t set = n->set[n->nodes] = hwloc_bitmap_alloc();
-		if (!set || hwloc_bitmap_and(set, o->cpuset, left) != 0)
+		const hwloc_bitmap_t set = n->set[n->nodes] = hw.bitmap_alloc();
+		if (!set || hw.bitmap_and(set, o->cpuset, left) != 0)
 			return false;
 		n->number[n->nodes] = o->os_index;
-		n->cpus[n->nodes] = (uint32_t)hwloc_bitmap_weight(set);
+		n->cpus[n->nodes] = (uint32_t)hw.bitmap_weight(set);
 		n->nodes++;
-		if (hwloc_bitmap_andnot(left, left, set) != 0)
+		if (hw.bitmap_andnot(left, left, set) != 0)
 			return false;
 	}
 	return true;
@@ -115,20 +175,23 @@ static bool add_nodes(numa *n, hwloc_bitmap_t left)
 /* Find nodes of this machine, or of another one for --explain. */
 static bool find_nodes(numa *n, bool to_explain)
 {
-	if (hwloc_topology_init(&n->topology) != 0) {
+	(void)pthread_once(&hw_once, load_hwloc);
+	if (!hw.found)
+		return false;
+	if (hw.topology_init(&n->topology) != 0) {
 		n->topology = NULL;
 		return false;
 	}
-	if (hwloc_topology_load(n->topology) != 0)
+	if (hw.topology_load(n->topology) != 0)
 		return false;
-	if (hwloc_topology_is_thissystem(n->topology) != 1 && !to_explain)
+	if (hw.topology_is_thissystem(n->topology) != 1 && !to_explain)
 		return false;
-	const int most = hwloc_get_nbobjs_by_type(n->topology, HWLOC_OBJ_NUMANODE);
-	const hwloc_bitmap_t may = hwloc_bitmap_alloc();
+	const int most = (int)hw.get_nbobjs_by_depth(n->topology, HWLOC_TYPE_DEPTH_NUMANODE);
+	const hwloc_bitmap_t may = hw.bitmap_alloc();
 	const bool found = most > 0 && may && alloc_nodes(n, (size_t)most) &&
-			   hwloc_get_cpubind(n->topology, may, HWLOC_CPUBIND_THREAD) == 0 &&
+			   hw.get_cpubind(n->topology, may, HWLOC_CPUBIND_THREAD) == 0 &&
 			   add_nodes(n, may);
-	hwloc_bitmap_free(may);
+	hw.bitmap_free(may);
 	return found;
 }
 
@@ -148,13 +211,14 @@ void numa_close(numa *n)
 	if (!n)
 		return;
 	pool_begin_with(NULL, NULL);
-	for (size_t i = 0; i < n->room; i++)
-		hwloc_bitmap_free(n->set[i]);
-	hwloc_bitmap_free(n->mine);
+	if (n->topology) {
+		for (size_t i = 0; i < n->room; i++)
+			hw.bitmap_free(n->set[i]);
+		hw.bitmap_free(n->mine);
+		hw.topology_destroy(n->topology);
+	}
 	free(n->set);
 	free(n->turn);
-	if (n->topology)
-		hwloc_topology_destroy(n->topology);
 	free(n);
 }
 
@@ -162,15 +226,15 @@ void numa_close(numa *n)
 static size_t name_nodes(numa *n, char text[NUMA_TEXT_BYTES])
 {
 	size_t found = 0;
-	hwloc_bitmap_zero(n->mine);
+	hw.bitmap_zero(n->mine);
 	for (size_t i = 0; i < n->nodes; i++)
-		if (n->weight[i] > 0 && hwloc_bitmap_set(n->mine, n->number[i]) == 0)
+		if (n->weight[i] > 0 && hw.bitmap_set(n->mine, n->number[i]) == 0)
 			found++;
-	(void)hwloc_bitmap_list_snprintf(text, NUMA_TEXT_BYTES, n->mine);
-	hwloc_bitmap_zero(n->mine);
+	(void)hw.bitmap_list_snprintf(text, NUMA_TEXT_BYTES, n->mine);
+	hw.bitmap_zero(n->mine);
 	for (size_t i = 0; i < n->nodes; i++)
 		if (n->weight[i] > 0)
-			(void)hwloc_bitmap_or(n->mine, n->mine, n->set[i]);
+			(void)hw.bitmap_or(n->mine, n->mine, n->set[i]);
 	return found;
 }
 
@@ -209,13 +273,13 @@ static void bind_worker(void *numa_, unsigned worker)
 {
 	const numa *n = numa_;
 	const hwloc_bitmap_t set = n->set[n->turn[worker % n->workers]];
-	(void)hwloc_set_cpubind(n->topology, set, HWLOC_CPUBIND_THREAD);
+	(void)hw.set_cpubind(n->topology, set, HWLOC_CPUBIND_THREAD);
 }
 
 /* Bind the rank first, even to all of its nodes: this shows whether threads can be bound. */
 bool numa_bind(numa *n)
 {
-	if (hwloc_set_cpubind(n->topology, n->mine, HWLOC_CPUBIND_THREAD) != 0)
+	if (hw.set_cpubind(n->topology, n->mine, HWLOC_CPUBIND_THREAD) != 0)
 		return false;
 	if (n->workers)
 		pool_begin_with(bind_worker, n);

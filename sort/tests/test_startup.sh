@@ -63,4 +63,5 @@ is "one record: a thread for signals, and no other" "$begun" 1
 is "one record: no file of the system is read twice" "$(grep '^/' log | sort | uniq -d)" ""
 ok "one record: files of the system are read" grep -qx /proc/meminfo log
 ok "one record: one probe of the page cache" test "$(grep -cx probe log)" -le 1
+ok "hwloc is not loaded" test "$(ldd "$BIN/hetsort" | grep -c hwloc)" -eq 0
 done_testing

@@ -51,6 +51,8 @@ C
     HWLOC_HIDE_ERRORS=0 HWLOC_SYNTHETIC="numa:2 pu:1" LD_PRELOAD=$PWD/says.so run "$hetsort" --explain small
     is "unless the user wishes so" "$rc $err" "0 hide 0"
   fi
+  mkdir none && echo "not a library" >none/libhwloc.so.15
+  LD_LIBRARY_PATH=$PWD/none explains "no hwloc at run time" "numa:4 core:4 pu:1" "" --threads 16
   explains "a rank on all nodes" "numa:4 core:4 pu:1" "rank 0 each bound to one of NUMA nodes 0-3" --threads 16
   explains "a rank for each node" "numa:2 core:4 pu:1" "rank 0 bound to NUMA node 0;rank 1 bound to NUMA node 1" --ranks 2 --threads 4
   explains "ranks on one node are said once" "numa:2 core:4 pu:1" "rank 0 bound to NUMA node 0;rank 2 bound to NUMA node 1" --ranks 4 --threads 2
