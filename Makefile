@@ -40,7 +40,8 @@ CRC_CFLAGS = $(if $(filter yes,$(ISAL)),-DHAVE_ISAL $(call pkg,--cflags,libisal)
 # io_uring, beside threads; URING=no leaves it out.
 URING   := $(if $(call pkg,--libs,liburing),yes,no)
 URING_CFLAGS = $(if $(filter yes,$(URING)),-DHAVE_URING $(call pkg,--cflags,liburing))
-URING_LIBS   = $(if $(filter yes,$(URING)),$(call pkg,--libs,liburing))
+# The archive, if it exists: each start would load the shared library.
+URING_LIBS   = $(if $(filter yes,$(URING)),$(or $(filter /%,$(shell $(CC) -print-file-name=liburing.a)),$(call pkg,--libs,liburing)))
 
 # NUMA nodes, and binding to them; HWLOC=no leaves it out.
 HWLOC   := $(if $(call pkg,--libs,'hwloc >= 2.0'),yes,no)
