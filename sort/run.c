@@ -141,7 +141,9 @@ static status take_step(job *j, const step *s)
 	if (rc == ST_OK)
 		rc = stop_if_asked(j, s);
 	const double t1 = now_s(), waited = waited_s(j) - before;
-	progress_end(&j->env.c->progress, moment_now());
+	rank_progress *g = &j->env.c->progress;
+	if (!g->stage[g->at].ended) /* reading the processor time takes a call of the system */
+		progress_end(g, moment_now());
 	result_phase_end(&j->mine, s->at, t1 - t0);
 	trace_phase(trace_mine(), -1, t1);
 	const double span = trace_begin();

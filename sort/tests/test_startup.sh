@@ -15,6 +15,7 @@ cat >count.c <<'C'
 #define NEXT(type, name) ((type *)dlsym(RTLD_NEXT, name))
 typedef FILE *opens(const char *, const char *);
 typedef int creates(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int uses(int, void *);
 typedef ssize_t reads(int, const struct iovec *, int, off_t, int);
 static void note(const char *what)
 {
@@ -35,6 +36,11 @@ FILE *fopen(const char *path, const char *mode)
 FILE *fopen64(const char *path, const char *mode)
 {
 	return fopen(path, mode);
+}
+int getrusage(int who, void *to)
+{
+	note("usage");
+	return NEXT(uses, "getrusage")(who, to);
 }
 ssize_t preadv64v2(int fd, const struct iovec *v, int n, off_t at, int flags)
 {
@@ -63,5 +69,6 @@ is "one record: a thread for signals, and no other" "$begun" 1
 is "one record: no file of the system is read twice" "$(grep '^/' log | sort | uniq -d)" ""
 ok "one record: files of the system are read" grep -qx /proc/meminfo log
 ok "one record: one probe of the page cache" test "$(grep -cx probe log)" -le 1
+ok "one record: the processor time is read for stages, not for steps without one" test "$(grep -cx usage log)" -le 8
 ok "hwloc is not loaded" test "$(ldd "$BIN/hetsort" | grep -c hwloc)" -eq 0
 done_testing
