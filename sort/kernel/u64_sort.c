@@ -28,11 +28,6 @@ bool u64_sort_has_large(void)
 	return u64_set_at(0)->split;
 }
 
-void u64_sort_large(uint64_t *a, uint64_t *tmp, size_t n)
-{
-	u64_set_at(0)->sort(a, tmp, n);
-}
-
 size_t u64_split(uint64_t *a, size_t n)
 {
 	return u64_set_at(0)->split(a, n);

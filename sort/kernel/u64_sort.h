@@ -15,12 +15,10 @@ void u64_sort(uint64_t *a, uint64_t *tmp, size_t n);
 
 enum { U64_CACHED = 16384 };
 
-/* u64_sort_has_large - return whether this processor has the vectors for u64_sort_large. */
+/* u64_sort_has_large - return whether this processor has vectors, with which u64_sort sorts any n
+ * numbers with a tmp of U64_CACHED numbers: by quicksort in place until parts fit into the cache.
+ */
 bool u64_sort_has_large(void);
-
-/* u64_sort_large - sort any n numbers, with a tmp of U64_CACHED numbers: by quicksort in place
- * until parts fit into the cache. */
-void u64_sort_large(uint64_t *a, uint64_t *tmp, size_t n);
 
 /* u64_split - for those vectors: move the numbers below a pivot to the front of n numbers, more
  * than U64_CACHED. Return how many these are, about half of n. 0: all are equal. */
@@ -36,8 +34,7 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 #	define U64_ARM
 #endif
 
-/* u64_set - u64_sort and u64_split as compiled for an instruction set. With vectors, `sort` is also
- * u64_sort_large. */
+/* u64_set - u64_sort and u64_split as compiled for an instruction set. */
 typedef struct u64_set {
 	const char *name;
 	void (*sort)(uint64_t *a, uint64_t *tmp, size_t n);

@@ -178,7 +178,7 @@ static void write_words(word_sorter *s, size_t at, size_t n)
 
 static void sort_leaf(word_sorter *s, uint64_t *tmp, size_t at, size_t n)
 {
-	u64_sort_large(s->out + at, tmp, n);
+	u64_sort(s->out + at, tmp, n);
 	write_words(s, at, n);
 }
 
