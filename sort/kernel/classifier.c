@@ -9,7 +9,9 @@ enum {
 	 * one at each end of a table, and one that is not full; another one before each node */
 	ROOT_EXTRA = 6,
 	NODE_EXTRA = 4,
-	CELLS_LEAST = 8, /* of a table */
+	CELLS_LEAST = 8,     /* of a table */
+	CELLS_A_SEGMENT = 4, /* but fewer if room is short: tables within tables use the same
+			      * samples again */
 	SEGMENT_BYTES = sizeof(uint64_t) + sizeof(uint16_t) + sizeof(uint8_t),
 };
 
@@ -93,8 +95,15 @@ static uint64_t window_of(const maker *k, const classifier_table *t, size_t i)
 /* Return the first value of cell c, counted from base on; UINT64_MAX if it is above all values. */
 static uint64_t cell_begin(const classifier_table *t, uint64_t c)
 {
-	const unsigned __int128 v = (unsigned __int128)t->base + ((unsigned __int128)c << t->shift);
+	const uint64_t x =
+		u64_min(((c << 32) + t->scale - 1) / t->scale, (t->range >> t->shift) + 1);
+	const unsigned __int128 v = (unsigned __int128)t->base + ((unsigned __int128)x << t->shift);
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
+static uint64_t cell_of(const maker *k, const classifier_table *t, size_t i)
+{
+	return classifier_cell(t, window_of(k, t, i) - t->base);
 }
 
 /* Begin a segment of t at this value, unless one begins there already. */
@@ -148,9 +157,10 @@ static size_t cut_cell(maker *k, classifier_table *t, size_t i, size_t end, size
 	return held;
 }
 
-/* Choose the splitters of samples [i, end). In cells with few samples, use the borders of cells: a
- * search then takes no steps. */
-static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, unsigned depth)
+/* Choose the splitters of samples [i, end): the borders of all cells, or some of them and, in cells
+ * with many samples, others. */
+static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, bool all,
+			 unsigned depth)
 {
 	size_t held = 0;
 	t->segment = (classifier_segments){ k->room.segment.from + k->segments,
@@ -158,11 +168,13 @@ static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, un
 					    k->room.segment.norm + k->segments };
 	begin_segment(k, t, 0);
 	begin_segment(k, t, t->base);
-	for (size_t next = i; i < end; i = next) {
-		const uint64_t cell = (window_of(k, t, i) - t->base) >> t->shift;
+	for (uint64_t c = 1; all && c + 1 < t->last_cell; c++)
+		begin_segment(k, t, cell_begin(t, c));
+	for (size_t next = i; !all && i < end; i = next) {
+		const uint64_t cell = cell_of(k, t, i);
 		do
 			next++;
-		while (next < end && (window_of(k, t, next) - t->base) >> t->shift == cell);
+		while (next < end && cell_of(k, t, next) == cell);
 		if (next - i > k->dense) {
 			held = cut_cell(k, t, i, next, held, depth);
 			continue;
@@ -187,21 +199,38 @@ static void set_norms(classifier_table *t)
 	}
 }
 
-/* Set cells of one width, from base on; the range grows to the end of the last cell. About four per
- * segment if there is room: tables within tables use the same samples again. */
-static void set_cells(const maker *k, classifier_table *t, size_t samples)
+/* Divide the range of a table into cells of one width. The range grows to a multiple of the
+ * precision of that width. */
+static void set_cells(classifier_table *t, uint64_t cells)
 {
-	enum { CELLS_A_SEGMENT = 4 };
 	const unsigned width = 64 - (unsigned)__builtin_clzll(t->range | 1);
-	const size_t left = k->room.cells - k->cells - (k->nodes_most - k->tables) * CELLS_LEAST;
-	unsigned bits = 1;
-	while ((size_t)1 << bits < CELLS_A_SEGMENT * (samples / k->share) &&
-	       ((size_t)2 << bits) + CELLS_LEAST <= left)
-		bits++;
-	t->shift = width > bits ? width - bits : 0;
-	t->last_cell = (uint32_t)(t->range >> t->shift) + 2;
-	const uint64_t above = cell_begin(t, t->last_cell - 1);
-	t->range = above - (above < UINT64_MAX) - t->base;
+	t->shift = width > 32 ? width - 32 : 0;
+	const uint64_t range = t->range >> t->shift;
+	cells = u64_min(cells, range + 1);
+	t->scale = (cells << 32) / (range + 1);
+	t->last_cell = (uint32_t)cells + 1;
+	t->range = u64_min(t->range | ((UINT64_C(1) << t->shift) - 1), UINT64_MAX - t->base);
+}
+
+/* Return whether the cells may be segments: samples [i, end) are many, no group of neighbouring
+ * cells has half more of them than its share, and no cell has so many that its bucket would be too
+ * large. */
+static bool is_even(const maker *k, const classifier_table *t, size_t i, size_t end)
+{
+	enum { GROUPS = 64, GROUP_LEAST = 128, CELL_SHARES = 4 };
+	const size_t mean = (end - i) / GROUPS;
+	size_t group[GROUPS] = { 0 }, cell = 0, held = 0;
+	if (mean < GROUP_LEAST)
+		return false;
+	for (; i < end; i++) {
+		const size_t c = cell_of(k, t, i);
+		held = c == cell ? held + 1 : 1;
+		cell = c;
+		if (held > CELL_SHARES * k->share ||
+		    ++group[c * GROUPS / (t->last_cell - 1)] > mean + mean / 2)
+			return false;
+	}
+	return true;
 }
 
 static uint32_t power_from(uint32_t n)
@@ -244,12 +273,11 @@ static unsigned bits_below(uint32_t n)
 	return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
-/* Make a search tree for a table unless cells leave at most half as many steps as it has levels:
- * the search in a tree needs fewer instructions per step. */
+/* Make a search tree for a table unless cells leave few steps. */
 static void fill_tree(maker *k, classifier_table *t)
 {
 	uint64_t *tree = k->room.tree;
-	if (2 * bits_below(t->reach) <= bits_below(t->segments))
+	if (t->reach <= REACH_UNROLLED)
 		return;
 	t->tree = tree;
 	t->levels = bits_below(t->segments);
@@ -265,13 +293,18 @@ static void make_table(maker *k, classifier_table *t, uint32_t key_from, size_t 
 		       unsigned depth)
 {
 	const layout *l = &k->in->lay;
-	const uint32_t left = l->key_bytes - key_from;
+	const uint32_t rest = l->key_bytes - key_from;
+	const size_t segments = (end - i) / k->share + 1;
+	const size_t left = k->room.cells - k->cells - (k->nodes_most - k->tables) * CELLS_LEAST;
 	*t = (classifier_table){ .key_from = key_from, .like = sample_at(k, i) };
-	t->window = key_window_at(l, key_from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
+	t->window = key_window_at(l, key_from, (uint32_t)u64_min(rest, KEY_WINDOW_BYTES));
 	t->base = window_of(k, t, i);
 	t->range = window_of(k, t, end - 1) - t->base;
-	set_cells(k, t, end - i);
-	cut_segments(k, t, i, end, depth);
+	set_cells(t, segments);
+	const bool even = segments + 2 <= left && is_even(k, t, i, end);
+	if (!even)
+		set_cells(t, size_min(CELLS_A_SEGMENT * segments, left - 2));
+	cut_segments(k, t, i, end, even, depth);
 	set_norms(t);
 	fill_cells(k, t);
 }

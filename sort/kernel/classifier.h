@@ -6,9 +6,9 @@
  * apart, so segments are narrow where keys are dense. A segment lies between two splitters, and is
  * a bucket. The range from the least to the greatest sample is divided into cells of one width; the
  * cell of a value gives the segment where its search begins. All searches take the same number of
- * steps, so no branch is mispredicted. If keys are spread evenly, splitters are borders of cells,
- * and a search takes no steps. If keys cluster, so that cells would leave many steps, the root uses
- * a search tree instead.
+ * steps, so no branch is mispredicted. If keys are spread evenly, each cell of the root is a
+ * segment, and a search takes no steps. If keys cluster, so that cells would leave many steps, the
+ * root uses a search tree instead.
  *
  * Records are classified in blocks, so that the unpredictable work on a record does not delay the
  * search for the next one. A value with a large part of the sample is a segment by itself: with its
@@ -26,8 +26,9 @@ enum {
 	TABLE_DEPTH = 8,
 	SAMPLE_MAX = 32768,
 	CLASSIFIER_BLOCK = 128,
-	TO_TABLE = 0x4000, /* a segment with its own table: the index of the table */
-	TO_HEAVY = 0x8000, /* a segment of one key: the index of the heavy key */
+	REACH_UNROLLED = 8, /* the greatest reach whose search needs no loop */
+	TO_TABLE = 0x4000,  /* a segment with its own table: the index of the table */
+	TO_HEAVY = 0x8000,  /* a segment of one key: the index of the heavy key */
 };
 
 /* Segments of a table, in order. Arrays of their own, because a search reads only `from`, and the
@@ -44,15 +45,22 @@ typedef struct classifier_table {
 	const unsigned char *like; /* the same as those of this record */
 	uint64_t base, range; /* the least value of the sample in the window, and the extent of the
 				 cells above it */
-	unsigned shift;       /* turns a distance from base into a cell */
-	uint32_t last_cell;   /* the first cell is below base, the last one above top */
-	uint32_t reach;       /* number of segments that may hold the values of a cell */
-	uint16_t *of_cell;    /* the first of these segments */
+	unsigned shift;       /* turn a distance from base into a cell */
+	uint64_t scale;
+	uint32_t last_cell; /* the first cell is below base, the last one above top */
+	uint32_t reach;     /* number of segments that may hold the values of a cell */
+	uint16_t *of_cell;  /* the first of these segments */
 	uint32_t segments;
 	classifier_segments segment;
 	unsigned levels;      /* of a search tree instead of cells; 0: cells */
 	const uint64_t *tree; /* a heap from 1 on: the begin of a segment, less 1 */
 } classifier_table;
+
+/* classifier_cell - return the cell, from 0 on, of the value at distance x from the base. */
+static inline uint64_t classifier_cell(const classifier_table *t, uint64_t x)
+{
+	return (x >> t->shift) * t->scale >> 32;
+}
 
 /* A key with a large part of the sample: `bucket` is below it, the next is its own, then above. */
 typedef struct classifier_heavy {
@@ -128,8 +136,8 @@ size_t classifier_room_bytes(uint32_t buckets);
 /* classifier_block - find the buckets of n records of `in`, CLASSIFIER_BLOCK at most, and make
  * their numbers: above the position, the upper bits of the distance of a record's window from the
  * begin of its segment. In a bucket of equal keys, only the position.
- *   at              their positions, under m->pos_mask; NULL: from `first` on
- *   bucket, number  room for CLASSIFIER_BLOCK, whatever n is; number may be NULL */
+ *   at              their positions, under m->pos_mask; NULL: from `first` on. May be `number`
+ *   bucket, number  room for CLASSIFIER_BLOCK, like at, whatever n is; number may be NULL */
 void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
 		      size_t n, uint16_t *bucket, uint64_t *number);
 

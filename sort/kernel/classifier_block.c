@@ -7,10 +7,17 @@ static inline __attribute__((always_inline)) uint32_t find(const classifier_tabl
 							   uint32_t reach)
 {
 	const uint64_t x = w - t->base;
-	uint64_t c = (x >> t->shift) + 1;
+	uint64_t c = classifier_cell(t, x) + 1;
 	if (__builtin_expect(x > t->range, 0))
 		c = w < t->base ? 0 : t->last_cell;
 	uint32_t s = t->of_cell[c];
+	if (__builtin_constant_p(reach)) {
+#pragma GCC unroll 3
+		for (uint32_t step = REACH_UNROLLED / 2; step > 0; step /= 2)
+			if (step < reach)
+				s += step & -(uint32_t)(t->segment.from[s + step] <= w);
+		return s;
+	}
 	for (uint32_t n = reach; n > 1;) {
 		const uint32_t half = n / 2;
 		s += half & -(uint32_t)(t->segment.from[s + half] <= w);
@@ -19,14 +26,49 @@ static inline __attribute__((always_inline)) uint32_t find(const classifier_tabl
 	return s;
 }
 
+/* Return the number of a record in segment s of a table. */
+static inline uint64_t number_of(const classifier_segments *g, uint32_t s, uint64_t w,
+				 uint64_t pos_mask, uint64_t pos)
+{
+	return pos | ((w - g->from[s]) << g->norm[s] & ~pos_mask);
+}
+
+static inline uint64_t position(const classifier *m, uint64_t first, const uint64_t *at, size_t i)
+{
+	return at ? at[i] & m->pos_mask : first + i;
+}
+
+/* What is found of a block. */
+typedef struct found {
+	uint64_t first;
+	const uint64_t *at;
+	uint16_t *bucket;
+	uint64_t *number;
+} found;
+
+/* Note that record i, with window w, is in segment s of the root; return its bucket, or where the
+ * segment leads instead. */
+static inline __attribute__((always_inline)) unsigned note(const classifier *m,
+							   const classifier_segments *g,
+							   const found *f, size_t i, uint32_t s,
+							   uint64_t w)
+{
+	if (f->number)
+		f->number[i] = number_of(g, s, w, m->pos_mask, position(m, f->first, f->at, i));
+	return f->bucket[i] = g->to[s];
+}
+
 enum { AT_ONCE = 8 }; /* searches in a tree: each one waits for its loads */
 
-/* Find the segments of n values. Up to AT_ONCE - 1 values after the n are searched for, too. */
-static void find_in_tree(const classifier_table *t, const uint64_t *w, size_t n, uint16_t *segment)
+/* Find n windows in a tree, and up to AT_ONCE - 1 after the n, too. */
+static inline __attribute__((always_inline)) unsigned
+find_in_tree(const classifier *m, const uint64_t *w, size_t n, const found *f)
 {
-	const uint64_t *tree = t->tree;
-	const unsigned levels = t->levels;
+	const classifier_segments g = m->root.segment;
+	const uint64_t *tree = m->root.tree;
+	const unsigned levels = m->root.levels;
 	const size_t leaves = (size_t)1 << levels;
+	unsigned to = 0;
 	for (size_t i = 0; i < n; i += AT_ONCE) {
 		size_t at[AT_ONCE] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 		for (unsigned l = 0; l < levels; l++)
@@ -35,32 +77,33 @@ static void find_in_tree(const classifier_table *t, const uint64_t *w, size_t n,
 				at[k] += at[k] + (tree[at[k]] < w[i + k]);
 #pragma GCC unroll 8
 		for (unsigned k = 0; k < AT_ONCE; k++)
-			segment[i + k] = (uint16_t)(at[k] - leaves);
+			to |= note(m, &g, f, i + k, (uint32_t)(at[k] - leaves), w[i + k]);
 	}
+	return to;
 }
 
-static inline __attribute__((always_inline)) void find_in_cells(const classifier_table *t,
-								const uint64_t *w, size_t n,
-								uint16_t *segment, uint32_t reach)
+static inline __attribute__((always_inline)) unsigned
+find_in_cells(const classifier *m, const uint64_t *w, size_t n, const found *f, uint32_t reach)
 {
+	/* a copy that cannot alias the arrays written here */
+	const classifier_table t = m->root;
+	unsigned to = 0;
 	for (size_t i = 0; i < n; i++)
-		segment[i] = (uint16_t)find(t, w[i], reach);
+		to |= note(m, &t.segment, f, i, find(&t, w[i], reach), w[i]);
+	return to;
 }
 
-/* Find the segments of n values; the usual reaches as constants. */
-static void find_segments(const classifier_table *t, const uint64_t *w, size_t n, uint16_t *segment)
+/* Find n windows, with usual reaches as constants. Return all values of `to`, by `or`. */
+static inline __attribute__((always_inline)) unsigned
+find_all(const classifier *m, const uint64_t *w, size_t n, const found *f)
 {
-	const classifier_table table = *t; /* a copy that cannot alias the arrays written here */
-	if (t->levels)
-		find_in_tree(&table, w, n, segment);
-	else if (t->reach == 1)
-		find_in_cells(&table, w, n, segment, 1);
-	else if (t->reach == 2)
-		find_in_cells(&table, w, n, segment, 2);
-	else if (t->reach == 4)
-		find_in_cells(&table, w, n, segment, 4);
-	else
-		find_in_cells(&table, w, n, segment, t->reach);
+	_Static_assert(REACH_UNROLLED == 8, "the constants below");
+	return m->root.levels       ? find_in_tree(m, w, n, f)
+	       : m->root.reach == 1 ? find_in_cells(m, w, n, f, 1)
+	       : m->root.reach == 2 ? find_in_cells(m, w, n, f, 2)
+	       : m->root.reach == 4 ? find_in_cells(m, w, n, f, 4)
+	       : m->root.reach == 8 ? find_in_cells(m, w, n, f, 8)
+				    : find_in_cells(m, w, n, f, m->root.reach);
 }
 
 /* Return 0 if the key shares the common bytes, else below or above 0 like its order. */
@@ -72,13 +115,6 @@ static int outside(const classifier *m, const unsigned char *rec)
 	if (m->root.key_from <= KEY_WINDOW_BYTES)
 		return 0;
 	return key_part_compare(&m->lay, rec, m->root.like, KEY_WINDOW_BYTES, m->root.key_from);
-}
-
-/* Return the number of a record in segment s of a table. */
-static inline uint64_t number_of(const classifier_segments *g, uint32_t s, uint64_t w,
-				 uint64_t pos_mask, uint64_t pos)
-{
-	return pos | ((w - g->from[s]) << g->norm[s] & ~pos_mask);
 }
 
 /* Follow a segment that is not a bucket to the bucket of the record. */
@@ -101,11 +137,6 @@ static uint32_t deeper(const classifier *m, const unsigned char *rec, uint64_t p
 		c = key_compare(&m->lay, rec, h->rec);
 	*number = c ? pos | (w & ~m->pos_mask) : pos;
 	return h->bucket + (c >= 0) + (c > 0);
-}
-
-static inline uint64_t position(const classifier *m, uint64_t first, const uint64_t *at, size_t i)
-{
-	return at ? at[i] & m->pos_mask : first + i;
 }
 
 static inline __attribute__((always_inline)) void
@@ -164,25 +195,13 @@ void classifier_block(const classifier *m, const records *in, uint64_t first, co
 		      size_t n, uint16_t *bucket, uint64_t *number)
 {
 	uint64_t w[CLASSIFIER_BLOCK + AT_ONCE - 1];
-	const classifier_table *t = &m->root;
-	/* copies that cannot alias the arrays written here */
-	const classifier_segments g = t->segment;
-	const uint64_t mask = m->pos_mask;
-	unsigned to = 0;
+	const key_window *window = &m->root.window;
 	const bool inside = all_inside(m, in, first, at, n, w);
-	WITH_WINDOW(t->window.of, read_windows, m, in, first, at, n, &t->window, w);
+	WITH_WINDOW(window->of, read_windows, m, in, first, at, n, window, w);
 	memset(w + n, 0, (AT_ONCE - 1) * sizeof *w);
-	find_segments(t, w, n, bucket);
-	if (number && at)
-		for (size_t i = 0; i < n; i++)
-			number[i] = number_of(&g, bucket[i], w[i], mask, at[i] & mask);
-	else if (number)
-		for (size_t i = 0; i < n; i++)
-			number[i] = number_of(&g, bucket[i], w[i], mask, first + i);
-	for (size_t i = 0; i < n; i++) {
-		bucket[i] = g.to[bucket[i]];
-		to |= bucket[i];
-	}
+	const unsigned to = !number ? find_all(m, w, n, &(found){ first, NULL, bucket, NULL })
+			    : at    ? find_all(m, w, n, &(found){ first, at, bucket, number })
+				    : find_all(m, w, n, &(found){ first, NULL, bucket, number });
 	if (!inside || to >= TO_TABLE)
 		look_closer(m, in, first, at, n, inside, bucket, number);
 }

@@ -184,8 +184,10 @@ void radix_settle(uint64_t *a, size_t n, uint64_t mask, const records *r, uint64
 		  entry *room)
 {
 	for (size_t i = 0, end; i + 1 < n; i = end) {
-		end = i + 1;
-		while (end < n && (a[i] | mask) == (a[end] | mask))
+		for (end = i + 1; end < n && (a[end] ^ a[end - 1]) > mask; end++)
+			;
+		i = end - 1;
+		while (end < n && (a[end] ^ a[i]) <= mask)
 			end++;
 		if (end - i > 1)
 			settle_tie(a + i, end - i, mask, r, count, room);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sample gives a classifier from keys to some thousand buckets. All threads read the keys once to
- * count each bucket, and once more to move the records to their bucket's place in the output, a
- * cache line at a time and past the cache. Then each thread takes bucket after bucket, and sorts it
- * in the cache. Buckets that are too large are sorted the same way again, by all threads.
+/* A sample gives a classifier from keys to some thousand buckets. All threads read the keys, note
+ * each record's bucket and count them, and then move the records to their bucket's place in the
+ * output, two cache lines at a time and past the cache. Then each thread takes bucket after bucket,
+ * and sorts it in the cache. Buckets that are too large are sorted the same way again, by all
+ * threads.
  *
  * Threads may differ in speed, so the input is cut into many more pieces than threads. Each thread
  * begins with an equal range of pieces, in order; when it has none left, it takes the second half
@@ -19,15 +20,15 @@
 
 #include <stdatomic.h>
 
-enum { LINE = STREAMING_LINE, STAGE_BYTES = 2 * LINE };
+enum { LINE = 2 * STREAMING_LINE, STAGE_BYTES = 2 * LINE };
 
 /* Pieces: so many that the slowest thread does not work on its last one for long after the others
  * have ended, and so few that their counts take less than one percent of the records. */
 enum { PIECES = 128, PIECES_A_THREAD = 4, PIECE_LEAST = 2048 };
 
-/* The stages for the next records of each bucket: a line that is being filled, and a record that
- * begins in it. If a line holds whole records, the stage is only a line. The changing data is
- * small, and stays in the first cache. */
+/* The stages for the next records of each bucket: a line (here two of the cache's) that is being
+ * filled, and a record that begins in it. If a line holds whole records, the stage is only a line.
+ * The changing data is small, and stays in the first cache. */
 typedef struct stages {
 	uint8_t *used;        /* bytes of the line */
 	uint8_t *skip;        /* first bytes of the line, which must not be written */
@@ -56,6 +57,7 @@ typedef struct short_sorter {
 	classifier map;
 	void *map_room;
 	unsigned pieces;
+	uint16_t *into;  /* the bucket of each record */
 	uint32_t *count; /* [pieces][buckets] of records */
 	uint64_t *start; /* of each bucket, and the end of the last */
 	workspace *work;
@@ -102,9 +104,12 @@ static unsigned pieces_for(uint64_t n, unsigned threads)
 	return (unsigned)u64_max(u64_min(want, n / PIECE_LEAST + 1), n / UINT32_MAX + 1);
 }
 
+/* Pieces consist of whole blocks, except the last. */
 static uint64_t piece_begin(const short_sorter *s, size_t piece)
 {
-	return s->n / s->pieces * piece + u64_min(s->n % s->pieces, piece);
+	const uint64_t blocks = (s->n + CLASSIFIER_BLOCK - 1) / CLASSIFIER_BLOCK;
+	const uint64_t block = blocks / s->pieces * piece + u64_min(blocks % s->pieces, piece);
+	return u64_min(block * CLASSIFIER_BLOCK, s->n);
 }
 
 static uint64_t range_of(uint64_t first, uint64_t end)
@@ -164,13 +169,13 @@ static bool next_piece(short_sorter *s, unsigned worker, size_t *piece)
 static void count_pieces(void *arg, unsigned worker)
 {
 	short_sorter *s = arg;
-	uint16_t into[CLASSIFIER_BLOCK];
 	for (size_t p; next_piece(s, worker, &p);) {
 		uint32_t *count = s->count + p * s->map.buckets;
 		memset(count, 0, s->map.buckets * sizeof *count);
 		for (uint64_t i = piece_begin(s, p), end = piece_begin(s, p + 1); i < end;
 		     i += CLASSIFIER_BLOCK) {
 			const size_t n = u64_min(end - i, CLASSIFIER_BLOCK);
+			uint16_t *into = s->into + i;
 			classifier_block(&s->map, s->in, i, NULL, n, into, NULL);
 			for (size_t k = 0; k < n; k++)
 				count[into[k]]++;
@@ -230,7 +235,8 @@ static inline void stage_out(const stages *g, uint32_t b, unsigned char *line, b
 	if (skip || !streaming)
 		memcpy(g->to[b] + skip, line + skip, LINE - skip);
 	else
-		streaming_store_line(g->to[b], line);
+		for (size_t i = 0; i < LINE; i += STREAMING_LINE)
+			streaming_store_line(g->to[b] + i, line + i);
 	g->skip[b] = 0;
 	g->to[b] += LINE;
 }
@@ -239,26 +245,23 @@ static inline __attribute__((always_inline)) void
 move_piece(const short_sorter *s, const stages *g, size_t piece, uint32_t bytes, size_t stage_bytes)
 {
 	const stages stage = *g;
-	uint16_t into[CLASSIFIER_BLOCK];
 	const uint64_t from = piece_begin(s, piece), to = piece_begin(s, piece + 1);
 	const unsigned char *rec = record_at(s->in, from);
-	for (uint64_t i = from; i < to; i += CLASSIFIER_BLOCK) {
-		const size_t n = u64_min(to - i, CLASSIFIER_BLOCK);
-		classifier_block(&s->map, s->in, i, NULL, n, into, NULL);
-		for (size_t k = 0; k < n; k++, rec += bytes) {
-			const uint32_t b = into[k];
-			unsigned char *line = stage.lines + b * stage_bytes;
-			unsigned used = stage.used[b];
-			copy_short(line + used, rec, bytes);
-			used += bytes;
-			if (used >= LINE) {
-				stage_out(&stage, b, line, s->streaming);
-				used -= LINE;
-				if (stage_bytes > LINE && used > 0)
-					memcpy(line, line + LINE, LINE);
-			}
-			stage.used[b] = (uint8_t)used;
+	const bool streaming = s->streaming;
+	for (const uint16_t *into = s->into + from, *end = s->into + to; into < end;
+	     into++, rec += bytes) {
+		const uint32_t b = *into;
+		unsigned char *line = stage.lines + b * stage_bytes;
+		unsigned used = stage.used[b];
+		copy_short(line + used, rec, bytes);
+		used += bytes;
+		if (used >= LINE) {
+			stage_out(&stage, b, line, streaming);
+			used -= LINE;
+			if (stage_bytes > LINE && used > 0)
+				memcpy(line, line + LINE, LINE);
 		}
+		stage.used[b] = (uint8_t)used;
 	}
 }
 
@@ -331,6 +334,45 @@ static void put_in_order(const unsigned char *recs, const uint64_t *a, uint64_t 
 		copy_short(out, recs + (a[i] & mask) * bytes, bytes);
 }
 
+/* Sort n records by counting if they have few keys, which are the windows in w->a; return whether
+ * they have. */
+static bool sort_few_keys(const workspace *w, unsigned char *recs, size_t n, uint32_t bytes)
+{
+	enum { KEYS = 8, LOOKS = 32 };
+	uint64_t key[KEYS];
+	size_t place[KEYS + 1] = { 0 };
+	for (unsigned k = 0; k < KEYS; k++)
+		key[k] = UINT64_MAX;
+	for (size_t i = 0; i < LOOKS; i++) {
+		const uint64_t v = w->a[n / LOOKS * i];
+		unsigned k = 0;
+		while (k + 1 < KEYS && key[k] < v)
+			k++;
+		if (key[k] == v)
+			continue;
+		if (key[KEYS - 1] < UINT64_MAX)
+			return false;
+		memmove(key + k + 1, key + k, (KEYS - 1 - k) * sizeof *key);
+		key[k] = v;
+	}
+	for (size_t i = 0; i < n; i++) {
+		unsigned k = 0;
+#pragma GCC unroll 7
+		for (unsigned j = 0; j < KEYS - 1; j++)
+			k += w->a[i] > key[j];
+		if (w->a[i] != key[k])
+			return false;
+		w->tmp[i] = k;
+		place[k + 1]++;
+	}
+	for (unsigned k = 1; k < KEYS; k++)
+		place[k] += place[k - 1];
+	memcpy(w->recs, recs, n * bytes);
+	for (size_t i = 0; i < n; i++)
+		copy_short(recs + place[w->tmp[i]]++ * bytes, w->recs + i * bytes, bytes);
+	return true;
+}
+
 /* Sort the n records at recs in place, by numbers: above the position, the distance of a key's
  * window from the least window. The window begins after the bytes that all keys share, unless a
  * number has room for them. */
@@ -357,7 +399,7 @@ static void finish_few(const short_sorter *s, const workspace *w, unsigned char 
 		zeros = (unsigned)__builtin_ctzll(window.keep);
 	} while (left > KEY_WINDOW_BYTES && same_bits >= 8 && norm > pos_bits);
 	const bool last = left <= KEY_WINDOW_BYTES;
-	if (last && rise)
+	if (last && (rise || sort_few_keys(w, recs, n, bytes)))
 		return;
 	if (bytes == 8 && l->key_bytes == 8 && (!l->fields || l->number[0].bytes == 8)) {
 		sort_words(l, w, recs, n);
@@ -532,12 +574,14 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 	large *list = mem_array(m, n / sizes->demand.cap + 1, sizeof *list, "buckets", e);
 	s.work = mem_array(m, threads, sizeof *s.work, "scratch", e);
 	s.range = mem_array(m, threads, sizeof *s.range, "scratch", e);
+	s.into = mem_array(m, n + CLASSIFIER_BLOCK, sizeof *s.into, "buckets", e);
 	s.count = mem_array(m, pieces * buckets, sizeof *s.count, "counts", e);
 	s.start = mem_array(m, buckets + 1, sizeof *s.start, "places", e);
 	s.sample = mem_array(m, 2 * SAMPLE_MAX, sizeof *s.sample, "sample", e);
 	s.map_room = mem_array(m, 1, classifier_room_bytes(buckets), "map", e);
 	status rc = ST_RESOURCE;
-	if (scratch && list && s.work && s.range && s.count && s.start && s.sample && s.map_room) {
+	if (scratch && list && s.work && s.range && s.into && s.count && s.start && s.sample &&
+	    s.map_room) {
 		for (unsigned i = 0; i < threads; i++)
 			place_workspace(&s, &s.work[i], scratch + i * worker_bytes, buckets);
 		in_buckets(&s, in, n, out);
@@ -547,6 +591,7 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 	mem_free(m, s.sample);
 	mem_free(m, s.start);
 	mem_free(m, s.count);
+	mem_free(m, s.into);
 	mem_free(m, (void *)s.range);
 	mem_free(m, s.work);
 	mem_free(m, list);
@@ -554,13 +599,15 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 	return rc;
 }
 
-/* Scratch, and, for buckets that are too large, a copy and two entries per record. */
+/* Scratch, the number of each record's bucket, and, for buckets that are too large, a copy and two
+ * entries per record. */
 uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes)
 {
 	const uint64_t buckets = buckets_for(n, sizes);
 	const uint64_t worker =
 		workspace_bytes(buckets, sizes->demand.cap) + sizeof(workspace) + sizeof(uint64_t);
-	return n * (2 * sizeof(entry) + SHORT_MOST_BYTES) + worker * threads +
+	return n * (2 * sizeof(entry) + SHORT_MOST_BYTES) +
+	       (n + CLASSIFIER_BLOCK) * sizeof(uint16_t) + worker * threads +
 	       pieces_for(n, threads) * buckets * sizeof(uint32_t) +
 	       (buckets + 1) * sizeof(uint64_t) + 2 * SAMPLE_MAX * sizeof(entry) +
 	       classifier_room_bytes((uint32_t)buckets) +

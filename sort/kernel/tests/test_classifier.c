@@ -15,7 +15,8 @@
 #include "kernel/classifier.h"
 #include "kernel/radix.h"
 
-enum { RECORDS = 60000, BYTES = 32, BUCKETS = 128, POS_BITS_OF_NUMBER = 17 };
+enum { RECORDS = 60000, BYTES = 32, POS_BITS_OF_NUMBER = 17 };
+static const uint32_t BUCKETS[] = { 128, 1100 }; /* the latter with a large sample */
 
 /* The 8 bytes of a key that the kind decides; the others are random, or all the same. */
 typedef uint64_t value_fn(uint64_t *s, uint64_t i);
@@ -49,14 +50,18 @@ static uint64_t one(uint64_t *s, uint64_t i)
 	return 42;
 }
 
+/* Half of them in a tenth of the range, and one in a thousand the same. */
+static uint64_t uneven(uint64_t *s, uint64_t i)
+{
+	const uint64_t x = splitmix(s);
+	return i % 1000 == 0 ? UINT64_MAX / 3 * 2 : i % 2 ? x : x / 10;
+}
+
 static const struct kind {
 	const char *name;
 	value_fn *value;
-} KINDS[] = { { "uniform", uniform },
-	      { "clustered", clustered },
-	      { "at the ends", at_the_ends },
-	      { "few", few },
-	      { "one", one } };
+} KINDS[] = { { "uniform", uniform }, { "clustered", clustered }, { "at the ends", at_the_ends },
+	      { "few", few },         { "uneven", uneven },       { "one", one } };
 
 /* Where in a key of 24 bytes the value lies, and whether the others differ. */
 static const struct shape {
@@ -94,10 +99,11 @@ static void fill(unsigned char *recs, const struct kind *kind, const struct shap
 	}
 }
 
-static uint64_t with_tree, with_cells, with_same; /* what inputs led to */
+static uint64_t with_tree, with_cells, with_same, even; /* what inputs led to */
 
 /* all: in the order of keys. */
-static void must_be_fine(const classifier *m, const classified *all, const char *what)
+static void must_be_fine(const classifier *m, const classified *all, uint32_t buckets,
+			 const char *what)
 {
 	uint64_t held = 1;
 	for (size_t i = 1; i < RECORDS; i++) {
@@ -115,7 +121,7 @@ static void must_be_fine(const classifier *m, const classified *all, const char 
 		if (same && m->bucket[x->bucket].same && !same_key)
 			fail_msg("%s: bucket %u has more than one key", what, x->bucket);
 		held = same ? held + !same_key : 1;
-		if (held > 8 * RECORDS / BUCKETS)
+		if (held > 8 * RECORDS / buckets)
 			fail_msg("%s: bucket %u has more than %" PRIu64 " keys", what, x->bucket,
 				 held);
 	}
@@ -154,38 +160,41 @@ static void classify(const classifier *m, const records *in, classified *all)
 	}
 }
 
-static void one_map(const struct kind *kind, const struct shape *shape, void *room,
-		    unsigned char *recs, classified *all, entry *sample)
+static void one_map(const struct kind *kind, const struct shape *shape, uint32_t buckets,
+		    void *room, unsigned char *recs, classified *all, entry *sample)
 {
 	const records in = { .base = recs, .lay = LAYOUT_BYTES(BYTES, 0, shape->key_bytes) };
 	char what[80];
 	classifier m;
-	snprintf(what, sizeof what, "%s, key %u, at %u", kind->name, shape->key_bytes, shape->at);
+	snprintf(what, sizeof what, "%s, key %u, at %u, %u buckets", kind->name, shape->key_bytes,
+		 shape->at, buckets);
 	fill(recs, kind, shape);
-	const size_t n = classifier_sample(&in, RECORDS, BUCKETS, sample);
+	const size_t n = classifier_sample(&in, RECORDS, buckets, sample);
 	radix_sort(sample, sample + n, n, &in);
-	classifier_make(&m, &in, sample, n, POS_BITS_OF_NUMBER, BUCKETS, room);
-	assert_true(m.buckets <= BUCKETS);
+	classifier_make(&m, &in, sample, n, POS_BITS_OF_NUMBER, buckets, room);
+	assert_true(m.buckets <= buckets);
 	with_tree += m.root.levels > 0;
 	with_cells += m.root.levels == 0;
+	even += m.root.segments > m.root.last_cell;
 	classify(&m, &in, all);
 	comparing = &in.lay;
 	qsort(all, RECORDS, sizeof *all, by_key);
-	must_be_fine(&m, all, what);
+	must_be_fine(&m, all, buckets, what);
 }
 
 static void test_maps(void **state)
 {
 	(void)state;
-	void *room = malloc(classifier_room_bytes(BUCKETS));
+	void *room = malloc(classifier_room_bytes(BUCKETS[1]));
 	unsigned char *recs = malloc((size_t)RECORDS * BYTES);
 	classified *all = malloc(RECORDS * sizeof *all);
 	entry *sample = malloc(2 * SAMPLE_MAX * sizeof *sample);
 	assert_true(room && recs && all && sample);
 	for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++)
 		for (size_t s = 0; s < sizeof SHAPES / sizeof *SHAPES; s++)
-			one_map(&KINDS[k], &SHAPES[s], room, recs, all, sample);
-	assert_true(with_tree > 0 && with_cells > 0 && with_same > 0);
+			for (unsigned b = 0; b < sizeof BUCKETS / sizeof *BUCKETS; b++)
+				one_map(&KINDS[k], &SHAPES[s], BUCKETS[b], room, recs, all, sample);
+	assert_true(with_tree > 0 && with_cells > 0 && with_same > 0 && even > 0);
 	free(room);
 	free(recs);
 	free(all);
