@@ -768,8 +768,9 @@ typedef struct hetpart_scatter_opts {
  *         AUTO: FILL where it fits; other increasing costs: WINDOW or DP_INCREASING where p n is
  *           small, otherwise MULTIRES; other costs: DP. hetpart_plan_method() says which.
  *         DP, DP_INCREASING, WINDOW: at most 2^32 - 2 items; memory is 4 p n bytes.
- *         MULTIRES: milliseconds for 1e6 items on 16 processors, seconds for 1e9 on 1000; memory
- *           grows with the number of near-optimal plans, up to max_mem_bytes.
+ *         MULTIRES: milliseconds for 1e6 items on 16 processors; for 1e9 on 1000 hundredths of a
+ *           second if links are affine and the root's port is idle most of the time, otherwise up
+ *           to seconds. Memory grows with the number of near-optimal plans, up to max_mem_bytes.
  *         FILL: links get slower in the order of service, the root's aside; where they have
  *           startups, processors do, too, or are equal.
  *         LP: pays every startup even at 0 items, where the exact methods do not: its real makespan

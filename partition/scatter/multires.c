@@ -2,8 +2,11 @@
 /* multires.c - exact shares for increasing costs by ever finer grids of 2^s items. On each grid:
  * a plan of whole blocks (upper bound), lower bounds of the cost of d items on the processors from
  * i on and of the port time before i; only amounts d whose two bounds sum to less than the best
- * plan are looked at on the next grid. Affine costs begin with real shares (relax.c), which as a
- * rule leave so few amounts of single items that no grid is needed. On grid 1 the bounds are exact.
+ * plan are looked at on the next grid. On grid 1 the bounds are exact.
+ *
+ * The first grid contains only amounts that follow from the most that each processor can take
+ * (upper.c). Unless the port is busy for most of the time, they are so few that the first grid is
+ * grid 1. Otherwise, if costs are affine, real shares (relax.c) leave few amounts as a rule.
  * May not touch: cost kinds. Costs O(p W) for each grid, W blocks kept, some p at best. */
 #include <float.h>
 #include <math.h>
@@ -176,16 +179,37 @@ static bool on_grid(struct grid *gr)
 	return bound < gr->upper * (1 - gr->tol) && prune(gr) && refine(gr);
 }
 
-/* All amounts, on a grid of few of them. */
-static void coarsest(struct grid *gr)
+/* Make the blocks so large that there are few of them in these items. */
+static void coarsen(struct grid *gr, uint64_t items)
+{
+	for (gr->s = 0; items >> gr->s > 4 * (uint64_t)gr->sc->p + 16;)
+		gr->s++;
+}
+
+/* Set the amounts that can belong to a better plan, on a grid of few of them: at least what the
+ * processors before processor i must leave, at most what it and those after it can take. False if
+ * no plan is better. */
+static bool first_amounts(struct grid *gr)
 {
 	const struct scatter *sc = gr->sc;
+	uint64_t taken = 0, left = 0, widest = 0;
 
-	for (gr->s = 0; sc->n >> gr->s > 4 * (uint64_t)sc->p + 16;)
-		gr->s++;
-	for (size_t i = 0; i < sc->p; i++)
-		gr->amounts[i] = (struct interval){ 0, sc->n >> gr->s };
-	gr->amounts[0].lo = gr->amounts[0].hi;
+	if (!part_sc_each_most(sc, gr->upper * (1 + 2 * gr->tol), gr->path))
+		return false;
+	for (size_t i = sc->p; i-- > 0;)
+		gr->amounts[i].hi = left = add_up_to(left, gr->path[i], sc->n);
+	for (size_t i = 0; i < sc->p; i++) {
+		struct interval *a = &gr->amounts[i];
+		a->lo = sc->n - taken;
+		widest = larger(widest, a->hi - a->lo);
+		taken = add_up_to(taken, gr->path[i], sc->n);
+	}
+	coarsen(gr, widest);
+	for (size_t i = 0; i < sc->p; i++) {
+		gr->amounts[i].lo >>= gr->s;
+		gr->amounts[i].hi >>= gr->s;
+	}
+	return true;
 }
 
 /* The amounts near those of the best plan so far. */
@@ -209,7 +233,7 @@ static void polish(struct grid *gr)
 {
 	uint64_t reach = smaller(512, (1 << 19) / gr->sc->p + 4);
 
-	coarsest(gr);
+	coarsen(gr, gr->sc->n);
 	for (gr->s++; gr->s-- > 0;) {
 		around_plan(gr, reach);
 		if (!part_grid_rows(gr) || !part_grid_fill(gr, GRID_UPPER))
@@ -230,7 +254,6 @@ static bool on_items(struct grid *gr)
 		total = part_mul_add(gr->amounts[i].hi - gr->amounts[i].lo + 1, 1, total);
 	if (total > MOST_ENTRIES || total > sc->budget.max_mem / (8 * sizeof(double)))
 		return false;
-	gr->s = 0;
 	if (!part_grid_rows(gr) || !part_grid_fill(gr, GRID_UPPER))
 		return false;
 	part_grid_take(gr);
@@ -253,6 +276,7 @@ static bool near_real(struct grid *gr)
 	    part_sc_round(gr->path, sc->n, real, sc->p, NULL) == HETPART_OK) {
 		gr->lower = later(gr->lower, sooner(time, gr->upper) * (1 - gr->tol));
 		part_grid_offer(gr);
+		gr->s = 0;
 		around_plan(gr, smaller(64, (1 << 19) / sc->p + 4));
 		done = on_items(gr) &&
 		       part_sc_relax_amounts(rx, gr->upper * (1 + tol), gr->amounts) &&
@@ -260,7 +284,22 @@ static bool near_real(struct grid *gr)
 	}
 	free(real);
 	part_sc_relax_free(rx);
-	return done;
+	return done || !first_amounts(gr);
+}
+
+/* Return a time by which no plan ends. */
+static double no_plan_by(const struct grid *gr)
+{
+	double lo = gr->lower, hi = gr->upper;
+
+	for (int step = 0; step < 20 && lo < hi; step++) {
+		double mid = lo + (hi - lo) / 2;
+		if (part_sc_each_most(gr->sc, mid, gr->path))
+			hi = mid;
+		else
+			lo = mid;
+	}
+	return later(gr->lower, lo * (1 - 2 * gr->tol));
 }
 
 static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)
@@ -268,18 +307,16 @@ static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)
 	struct scatter *sc = gr->sc;
 	double end_s = part_budget_reserve(&sc->budget, 0.2);
 
-	coarsest(gr);
 	gr->tol = DBL_EPSILON * (2 * (double)sc->p + 16);
 	gr->upper = part_sc_upper(sc, sc->plan->share);
 	if (!isfinite(gr->upper))
 		return sc->budget.why == HETPART_OK
 			       ? part_fail(err, HETPART_ERANGE, "no plan ends in finite time")
 			       : part_budget_fail(&sc->budget, err);
-	if (gr->upper > 0 && !near_real(gr)) {
-		coarsest(gr);
+	if (gr->upper > 0 && first_amounts(gr) && !(gr->s == 0 && on_items(gr)) &&
+	    !(sc->affine && near_real(gr)))
 		while (on_grid(gr))
 			continue;
-	}
 	sc->budget.end_s = end_s;
 	sc->exact = sc->budget.why == HETPART_OK;
 	if (sc->exact)
@@ -287,7 +324,7 @@ static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)
 	sc->plan->stopped = sc->budget.why;
 	sc->budget.why = HETPART_OK;
 	polish(gr);
-	sc->lower = later(gr->lower, part_sc_apart(sc, gr->upper));
+	sc->lower = no_plan_by(gr);
 	return HETPART_OK;
 }
 

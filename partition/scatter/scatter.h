@@ -109,9 +109,11 @@ bool part_sc_fits(const struct scatter *sc, double t, uint64_t *share);
  * infinite if there is none. Costs must be increasing. */
 double part_sc_upper(struct scatter *sc, uint64_t *share);
 
-/* A time by which the processors cannot take all n items even if nobody waits for the port: at most
- * upper, scaled. Costs must be increasing. */
-double part_sc_apart(const struct scatter *sc, double upper);
+/* Set most[], p entries, to the most units that each processor takes in any plan that ends by t,
+ * scaled. False if there is no such plan, but for the rounding of doubles. Costs must be
+ * increasing.
+ */
+bool part_sc_each_most(const struct scatter *sc, double t, uint64_t *most);
 
 /* Real shares of smallest makespan for the linear parts of affine costs, processors that do not pay
  * dropped; real has p entries. Returns the makespan, scaled. [S0] */

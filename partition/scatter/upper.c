@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* upper.c - a first plan, not the best: by bisection the smallest T at which all items go
- * when each processor in turn takes all it can finish by T and leave the port to those after it in
- * time. The upper bound that multires.c begins
- * with. May not touch: cost kinds beyond affine. Costs O(p log n) calls of the costs a step. */
+/* upper.c - a first plan, not the best, and bounds for the shares of better ones. The plan: by
+ * bisection the smallest T at which all items go when each processor in turn takes all it can
+ * finish by T and leave the port to those after it in time.
+ *
+ * The bounds: the first one for a processor is the most that it can take if nobody before it uses
+ * the port for any item. The sum of these bounds exceeds n by the spare units. As shares sum to n,
+ * at most that number of units is missing from the bounds of the processors before any other, and
+ * these use the port nearly as long as their bounds would. That lowers the bounds of later
+ * processors, and so the spare units, in the next pass.
+ *
+ * May not touch: cost kinds beyond affine. Costs O(p log n) calls of the costs a step. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -98,20 +105,44 @@ double part_sc_upper(struct scatter *sc, uint64_t *share)
 	return part_sc_ends(sc, share, NULL);
 }
 
-double part_sc_apart(const struct scatter *sc, double upper)
+/* Lower most[] to what each processor can take in a plan that ends by t, and return the sum. The
+ * shares of such a plan are together at most spare units less than most[]. Each of these units
+ * frees the port for no longer than one unit takes on the slowest link. A processor that may take
+ * nothing frees the port for its startup, too. */
+static uint64_t lower_most(const struct scatter *sc, double t, double spare, uint64_t *most)
 {
-	double lo = 0, hi = upper;
+	double idle = 0, port = 0, startups = 0, slowest = 0;
+	uint64_t total = 0;
 
-	for (int step = 0; step < 40; step++) {
-		double mid = lo + (hi - lo) / 2;
-		const struct sc_span in = { 0, mid, mid };
-		uint64_t taken = 0;
-		for (size_t i = 0; i < sc->p && taken < sc->n; i++)
-			taken += part_sc_most(sc, i, &in, sc->n - taken);
-		if (taken < sc->n)
-			lo = mid;
-		else
-			hi = mid;
+	for (size_t i = 0; i < sc->p; i++) {
+		const struct sc_cost *l = &sc->link[i];
+		double freed = startups + slowest * spare; /* NaN: nothing is known of it */
+		const struct sc_span in = { later(port - freed, idle), sc->due[i + 1], t };
+
+		most[i] = part_sc_most(sc, i, &in, most[i]);
+		total = add_up_to(total, most[i], UINT64_MAX);
+		idle += sc_time(l, 0);
+		port += sc_time(l, most[i]);
+		slowest = l->affine ? later(slowest, l->per_item) : INFINITY;
+		if ((double)most[i] <= spare)
+			startups += l->startup - l->none;
 	}
-	return lo;
+	return total;
+}
+
+bool part_sc_each_most(const struct scatter *sc, double t, uint64_t *most)
+{
+	double spare = INFINITY, before;
+
+	for (size_t i = 0; i < sc->p; i++)
+		most[i] = sc->n;
+	part_sc_due(sc, t);
+	do {
+		uint64_t total = lower_most(sc, t, spare, most);
+		if (total < sc->n)
+			return false;
+		before = spare;
+		spare = total < UINT64_MAX ? (double)(total - sc->n) : INFINITY;
+	} while (spare > 0 && spare < .75 * before);
+	return true;
 }

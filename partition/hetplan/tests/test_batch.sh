@@ -101,7 +101,7 @@ link='{"type":"affine","startup":0,"per_item"'
 hostile="{\"compute\":{\"type\":\"nlogn\"},\"link\":$link:3}},{\"compute\":{\"type\":\"nlogn\",\"scale\":2},\"link\":$link:1}},{\"compute\":{\"type\":\"nlogn\"}}"
 scatter="{\"op\":\"scatter\",\"items\":1000000,\"processors\":[$hostile]"
 chain='{"op":"chain","w":[1,1,1],"z":[0.1,0.1],"vcomm":[1,1],"vcomp":[1,1]'
-printf '%s,"max_mem_bytes":1000}\n%s,"method":"dp","max_mem_bytes":100000}\n%s,"max_mem_bytes":1}\n' \
+printf '%s,"max_mem_bytes":1}\n%s,"method":"dp","max_mem_bytes":100000}\n%s,"max_mem_bytes":1}\n' \
   "$scatter" "$scatter" "$chain" >limited
 run "$hetplan" batch limited
 is "limits: exit 0" "$rc$err" 0
@@ -129,7 +129,7 @@ run "$hetplan" batch --time-limit=1000 <<<"$good"
 is "a batch with time: as without a limit" "$out" "$want"
 run "$hetplan" batch --time-limit=no
 is "a limit that is no number" "$rc" 2
-run "$hetplan" scatter -n 1000000 --compute=nlogn,nlogn*2,nlogn --link=3,1 --max-mem=1000 --time-limit=100
+run "$hetplan" scatter -n 1000000 --compute=nlogn,nlogn*2,nlogn --link=3,1 --max-mem=1 --time-limit=100
 is "a table says what ended the search" "$rc $(grep -c 'stopped: out of memory' <<<"$out")" "0 1"
 
 # Each answer is there before the next request is asked.

@@ -42,14 +42,15 @@ static void plan_with(hetpart_plan **pl, const struct problem *pr, const uint64_
 	assert_true(hetpart_plan_lower_bound(*pl) == hetpart_plan_makespan(*pl));
 }
 
-/* The best plan is within the amounts, whether they are asked up to its end or to a later one.
+/* The best plan is within the amounts, whether they are asked up to its end or to a later one, and
+ * its shares are within the bounds of upper.c.
  * Returns how many amounts there are, 0 if these costs make no curves. */
 static uint64_t check_kept(const struct problem *pr, const uint64_t *least, const hetpart_plan *pl,
 			   double later_by, int seed)
 {
 	hetpart_scatter_opts o = HETPART_SCATTER_OPTS_INIT;
 	struct interval amounts[MAX_P];
-	uint64_t share[MAX_P], left, count = 0;
+	uint64_t share[MAX_P], most[MAX_P], left, count = 0;
 	struct relaxation *rx;
 	struct scatter sc;
 	double end, tol;
@@ -60,6 +61,11 @@ static uint64_t check_kept(const struct problem *pr, const uint64_t *least, cons
 		share[i] = hetpart_plan_share(pl, i) - least[i];
 	end = part_sc_ends(&sc, share, NULL) * later_by;
 	tol = part_sc_relax_tolerance(&sc);
+	assert_true(part_sc_each_most(&sc, end * (1 + tol), most));
+	for (size_t i = 0; i < pr->p; i++)
+		if (share[i] > most[i])
+			fail_msg("seed %d: %" PRIu64 " to %zu, at most %" PRIu64, seed, share[i], i,
+				 most[i]);
 	rx = part_sc_relax(&sc, end * (1 + 2 * tol));
 	if (rx) {
 		assert_true(part_sc_relax_amounts(rx, end * (1 + tol), amounts));

@@ -302,6 +302,36 @@ static void links_in_no_order(void **state)
 	}
 }
 
+/* Processors that slow down at some size of their own, and links that leave the port idle most of
+ * the time: the bounds of upper.c leave few amounts of single items, so the plan takes few steps.
+ */
+static void slow_beyond_some_size(void **state)
+{
+	const double each = 1e6;
+	hetpart_scatter_opts o = HETPART_SCATTER_OPTS_INIT;
+	hetpart_plan *pl;
+	uint64_t s = 7;
+	int calls = 80;
+
+	(void)state;
+	for (size_t i = 0; i < MANY; i++) {
+		double a = 1 + 3 * rnd_real(&s), at = each * (.2 + 2 * rnd_real(&s));
+		const hetpart_point bend[] = { { 0, 0 }, { at, a * at }, { 2 * at, 4 * a * at } };
+		hetpart_cost *c;
+		OK(hetpart_cost_piecewise(&c, bend, LEN(bend), 1, &err));
+		add(i, c, affine(0, 1e-4 * rnd_real(&s)));
+	}
+	o.time_limit_s = INFINITY;
+	o.stop = so_many;
+	o.stop_ctx = &calls;
+	OK(hetpart_scatter_create(&pl, (uint64_t)each * MANY, procs, MANY, &o, &err));
+	assert_string_equal(hetpart_plan_method(pl), "multires");
+	assert_int_equal(hetpart_plan_stopped(pl), HETPART_OK);
+	assert_int_equal(sum_of(pl), (uint64_t)each * MANY);
+	hetpart_plan_free(pl);
+	free_procs(MANY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +343,7 @@ int main(void)
 		cmocka_unit_test(time_limit_ends_the_table),
 		cmocka_unit_test(without_a_plan_there_is_no_reason),
 		cmocka_unit_test(links_in_no_order),
+		cmocka_unit_test(slow_beyond_some_size),
 	};
 	return cmocka_run_group_tests_name("scatter limits", tests, NULL, NULL);
 }
