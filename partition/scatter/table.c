@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* table.c - the frame of the dynamic programmes over all amounts 0 .. n, and what is left to do
- * where they do not end in the budget. May not touch: how a row is found. Costs 4 p n + 36 n bytes
- * and O(p n) calls of the costs. */
+/* table.c - the dynamic programmes over all amounts 0 .. n: cost[d,i] = min over e of link_i(e) +
+ * max(comp_i(e), cost[d-e,i+1]). Algorithms 1 and 2 of [S0] and the window fill their rows in
+ * different ways. A programme that does not end in the budget is replaced by multires.c, or by
+ * tables of whole blocks. May not touch: cost kinds. Costs 4 p n + 36 n bytes, O(p n) calls of the
+ * costs, and for Algorithms 1 and 2 O(p n^2) time at worst. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,26 +24,13 @@ struct sc_table {
  * end. */
 typedef void sc_row_fn(const struct sc_table *t, uint32_t *choice, double *row);
 
-/* The best e for d items by looking at all of them, for any costs; *best is its time. */
-static uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best);
-
-/* The same for all d: [S0] Algorithm 1. */
-sc_row_fn part_sc_row_any;
-
-/* Run the programme from the root backwards, read the shares off the choices, set the plan.
- * bounded: costs are increasing, so the rows go no further than what a first plan shows to be of
- * use. If the budget does not suffice, the plan is that of multires.c, or, where costs are not
- * increasing, of tables in which shares are whole blocks. */
-static hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, bool bounded,
-					hetpart_err *err);
-
 struct work {
 	struct sc_table t;
 	uint64_t block; /* shares are multiples of it; the root takes the rest as well */
 	size_t n;       /* blocks */
 	double *link, *comp, *next, *row;
 	uint32_t *choice; /* (p - 1) rows of n + 1 */
-	double limit;     /* the makespan of some plan; infinite: all amounts count */
+	uint64_t *most; /* p entries: of each processor in any best plan; NULL: all amounts count */
 };
 
 uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs)
@@ -66,7 +55,8 @@ static void tabulate(const struct sc_cost *c, const struct work *w, size_t n, ui
 			v[e] = sc_time(c, e * w->block + more);
 }
 
-static uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *best)
+/* Return the best e for d items by looking at all of them, for any costs; *best is its time. */
+static uint32_t best_of_all(const struct sc_table *t, size_t d, double *best)
 {
 	uint32_t at = 0;
 
@@ -81,30 +71,20 @@ static uint32_t part_sc_table_one(const struct sc_table *t, size_t d, double *be
 	return at;
 }
 
-void part_sc_row_any(const struct sc_table *t, uint32_t *choice, double *row)
+/* [S0] Algorithm 1. */
+static void row_any(const struct sc_table *t, uint32_t *choice, double *row)
 {
 	for (size_t d = 0; d <= t->n && !part_spend(t->budget, d); d++)
-		choice[d] = part_sc_table_one(t, d, &row[d]);
-}
-
-/* Most items that processor i can take and end by the limit, whatever the others do. */
-static size_t most_items(const struct scatter *sc, size_t i, double limit)
-{
-	struct bisection s = { 0, sc->n, 0 };
-
-	while (last_step(&s))
-		last_told(&s, sc_time(&sc->link[i], s.mid) + sc_time(&sc->comp[i], s.mid) <= limit);
-	return (size_t)s.lo;
+		choice[d] = best_of_all(t, d, &row[d]);
 }
 
 /* Let row i end where the processors from i on can take no more; amounts beyond the end of the row
  * after it are in no plan. */
 static void extend(const struct scatter *sc, struct work *w, size_t i, size_t *reach)
 {
-	size_t most = isfinite(w->limit) ? most_items(sc, i, w->limit) : w->n;
 	size_t was = *reach;
 
-	*reach = i == 0 || most > w->n - was ? w->n : was + most;
+	*reach = i == 0 || !w->most ? w->n : (size_t)add_up_to(was, w->most[i], w->n);
 	for (size_t d = was + 1; i + 1 < sc->p && d <= *reach; d++)
 		w->next[d] = INFINITY;
 	w->t.n = *reach;
@@ -138,7 +118,7 @@ static bool all_rows(struct scatter *sc, struct work *w, sc_row_fn *fill)
 		if (i > 0)
 			fill(&w->t, w->choice + i * len, w->row);
 		else
-			w->choice[reach] = part_sc_table_one(&w->t, reach, &w->row[reach]);
+			w->choice[reach] = best_of_all(&w->t, reach, &w->row[reach]);
 		w->next = w->row;
 		w->row = swap;
 	}
@@ -162,7 +142,7 @@ static bool open_work(struct scatter *sc, struct work *w, uint64_t block)
 {
 	size_t len = (size_t)(sc->n / block) + 1;
 
-	*w = (struct work){ .block = block, .n = len - 1, .limit = INFINITY };
+	*w = (struct work){ .block = block, .n = len - 1 };
 	w->t.budget = &sc->budget;
 	w->link = part_calloc(len, sizeof *w->link);
 	w->comp = part_calloc(len, sizeof *w->comp);
@@ -192,7 +172,7 @@ static void whole_blocks(struct scatter *sc, uint64_t block, uint64_t *path, dou
 	*end = INFINITY;
 	if (!open_work(sc, &w, block)) {
 		sc->budget.why = HETPART_ENOMEM;
-	} else if (all_rows(sc, &w, part_sc_row_any) && w.next[w.n] < INFINITY) {
+	} else if (all_rows(sc, &w, row_any) && w.next[w.n] < INFINITY) {
 		read_shares(sc, &w, path);
 		*end = part_sc_ends(sc, path, NULL);
 	}
@@ -265,8 +245,11 @@ static hetpart_status whole_table(struct scatter *sc, sc_row_fn *row, bool bound
 		sc->budget.why = HETPART_ENOMEM;
 		goto done;
 	}
-	if (bounded) /* room for the rounding of sums along a row */
-		w.limit = part_sc_upper(sc, sc->plan->share) * (1 + 1e-9);
+	if (bounded) { /* room for the rounding of sums along a row */
+		double end = part_sc_upper(sc, sc->plan->share) * (1 + 1e-9);
+		if (part_sc_each_most(sc, end, sc->plan->share))
+			w.most = sc->plan->share;
+	}
 	if (!all_rows(sc, &w, row))
 		goto done;
 	sc->exact = true;
@@ -279,8 +262,9 @@ done:
 	return rc;
 }
 
-static hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, bool bounded,
-					hetpart_err *err)
+/* Run the programme from the root backwards, read the shares off the choices, set the plan.
+ * bounded: costs are increasing, so the rows end at the bounds that follow from a first plan. */
+static hetpart_status table_run(struct scatter *sc, sc_row_fn *row, bool bounded, hetpart_err *err)
 {
 	hetpart_status rc = HETPART_OK;
 	double end_s;
@@ -296,10 +280,6 @@ static hetpart_status part_sc_table_run(struct scatter *sc, sc_row_fn *row, bool
 		return rc;
 	return make_do(sc, err);
 }
-
-/* dp.c - the dynamic programmes of [S0]: Algorithm 1 for any costs, Algorithm 2 for
- * increasing ones. cost[d,i] = min over e of link_i(e) + max(comp_i(e), cost[d-e,i+1]).
- * May not touch: cost kinds. Costs O(p n^2) time at worst, 4 p n bytes. */
 
 /* Smallest e <= d with comp(e) >= next(d - e); d + 1 if there is none. */
 static size_t crossing(const struct sc_table *t, size_t d)
@@ -341,13 +321,12 @@ hetpart_status part_sc_dp(struct scatter *sc, bool increasing, hetpart_err *err)
 	if (increasing && !(sc->comp_increasing && sc->link_increasing))
 		return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
 	sc->plan->method = increasing ? "dp-increasing" : "dp";
-	return part_sc_table_run(sc, increasing ? row_increasing : part_sc_row_any, false, err);
+	return table_run(sc, increasing ? row_increasing : row_any, false, err);
 }
 
-/* window.c - [S0]'s programme in O(p n) for increasing compute and affine link costs: the
- * crossing E(d) = min{e : comp(e) >= next(d - e)} moves by at most one as d grows, and below it
- * link(e) + next(d - e) is a minimum over a sliding window (monotone queue of k = d - e).
- * May not touch: cost kinds. Costs O(1) amortised for each processor and amount. */
+/* The window, in O(p n) for increasing compute and affine link costs: the crossing E(d) = min{e :
+ * comp(e) >= next(d - e)} moves by at most one as d grows, and below it link(e) + next(d - e) is a
+ * minimum over a sliding window (monotone queue of k = d - e). */
 
 /* Candidates k, rising; the first is the best. A new one is added at the back: those before it that
  * are no better now never will be, as all gain step alike. Returns the new tail. */
@@ -402,5 +381,5 @@ hetpart_status part_sc_window(struct scatter *sc, hetpart_err *err)
 		return part_fail(err, HETPART_EINVAL,
 				 "the method needs affine link and increasing compute costs");
 	sc->plan->method = "window";
-	return part_sc_table_run(sc, row_window, true, err);
+	return table_run(sc, row_window, true, err);
 }
