@@ -10,10 +10,7 @@
  * minimums of those after it. The root's share is the rest; what it needs follows from how many
  * items the others take, in pieces, one for each processor that is the last to be served. May not
  * touch: other links. Costs O(p log n) for each step of a bisection over T. */
-#include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "scatter.h"
 
@@ -146,61 +143,17 @@ static bool with_root(const struct scatter *sc, double t, uint64_t *share)
 	return root_end(&f, 0) <= t;
 }
 
-/* Of affine costs: what a plan of whole items takes longer than one of real shares, as a rule. */
-static double slowest_item(const struct scatter *sc)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < sc->p; i++)
-		most = later(most, sc->link[i].per_item + sc->comp[i].per_item);
-	return most;
-}
-
-/* The smallest T, to the rounding of the sums; 0 < T < 2^200 holds for what is in reach. The search
- * starts at the lower bound that affine costs have. */
-static bool smallest(struct scatter *sc, uint64_t *share)
-{
-	bool (*fits)(const struct scatter *, double, uint64_t *) =
-		how_many_in_order(sc) == sc->p ? part_sc_fits : with_root;
-	double lo = part_sc_lower(sc, sc->due), tol = DBL_EPSILON * (2 * (double)sc->p + 16);
-	double step = 1, hi;
-
-	if (lo > 0)
-		step = later(slowest_item(sc), tol * lo);
-	else
-		lo = 0; /* or not a number */
-	for (hi = lo + step; !fits(sc, hi, share); hi = lo + step) {
-		lo = hi;
-		step *= 2;
-		if (!(hi < 0x1p200))
-			return false;
-	}
-	hi = sooner(hi, part_sc_ends(sc, share, NULL));
-	memcpy(sc->plan->share, share, sc->p * sizeof *share);
-	while (hi - lo > tol * hi) {
-		double mid = lo + (hi - lo) / 2;
-		if (!fits(sc, mid, share)) {
-			lo = mid;
-			continue;
-		}
-		hi = sooner(mid, part_sc_ends(sc, share, NULL));
-		memcpy(sc->plan->share, share, sc->p * sizeof *share);
-	}
-	return true;
-}
-
 hetpart_status part_sc_fill(struct scatter *sc, hetpart_err *err)
 {
-	uint64_t *share;
+	sc_fits_fn *fits = how_many_in_order(sc) == sc->p ? part_sc_fits : with_root;
 
 	if (!part_sc_can_fill(sc))
 		return part_fail(err, HETPART_EINVAL,
 				 "the method needs links that get slower in the order of service");
 	sc->plan->method = "fill";
-	if (!(share = part_calloc(sc->p, sizeof *share)))
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", sc->p);
-	sc->exact = smallest(sc, share);
-	free(share);
-	return sc->exact ? HETPART_OK
-			 : part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+	if (!isfinite(part_sc_smallest(sc, fits, sc->plan->share)))
+		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+	sc->plan->stopped = sc->budget.why;
+	sc->exact = sc->budget.why == HETPART_OK;
+	return HETPART_OK;
 }

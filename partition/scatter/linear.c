@@ -32,7 +32,9 @@ static double all_to(const struct scatter *sc, double *real, size_t who)
 	return 0;
 }
 
-double part_sc_linear(const struct scatter *sc, double *real)
+/* Set the real shares of smallest makespan for the linear parts of affine costs, 0 for processors
+ * that do not pay. Returns the makespan, scaled. [S0] */
+static double linear_shares(const struct scatter *sc, double *real)
 {
 	long double sum = 0, rest = 1;
 
@@ -61,7 +63,7 @@ double part_sc_lower(const struct scatter *sc, double *real)
 {
 	if (!sc->affine)
 		return NAN;
-	return part_sc_linear(sc, real) * (1 - DBL_EPSILON * (double)(sc->p + 4));
+	return linear_shares(sc, real) * (1 - DBL_EPSILON * (double)(sc->p + 4));
 }
 
 double part_sc_real_ends(const struct scatter *sc, bool all)
@@ -83,6 +85,6 @@ hetpart_status part_sc_closed(struct scatter *sc, hetpart_err *err)
 	if (!sc->linear)
 		return part_fail(err, HETPART_EINVAL, "the method needs linear costs");
 	sc->plan->method = "closed";
-	sc->plan->real_makespan = ldexp(part_sc_linear(sc, sc->plan->real), sc->shift);
+	sc->plan->real_makespan = ldexp(linear_shares(sc, sc->plan->real), sc->shift);
 	return part_sc_round(sc->plan->share, sc->n, sc->plan->real, sc->p, err);
 }

@@ -308,7 +308,7 @@ static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)
 	double end_s = part_budget_reserve(&sc->budget, 0.2);
 
 	gr->tol = DBL_EPSILON * (2 * (double)sc->p + 16);
-	gr->upper = part_sc_upper(sc, sc->plan->share);
+	gr->upper = part_sc_smallest(sc, part_sc_fits, sc->plan->share);
 	if (!isfinite(gr->upper))
 		return sc->budget.why == HETPART_OK
 			       ? part_fail(err, HETPART_ERANGE, "no plan ends in finite time")

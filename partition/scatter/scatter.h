@@ -101,13 +101,16 @@ uint64_t part_sc_most(const struct scatter *sc, size_t i, const struct sc_span *
  * t with no unit each. False where that is before 0. */
 bool part_sc_due(const struct scatter *sc, double t);
 
-/* Whether all items go by t, each processor taking as many as it can in turn; share says how. */
-bool part_sc_fits(const struct scatter *sc, double t, uint64_t *share);
+/* Whether all items go by t, and the shares with which they do. */
+typedef bool sc_fits_fn(const struct scatter *sc, double t, uint64_t *share);
 
-/* Shares that end by some time t when each processor in turn takes all it can finish by t, for the
- * smallest t at which all n items are taken; share has p entries. Returns the scaled makespan,
- * infinite if there is none. Costs must be increasing. */
-double part_sc_upper(struct scatter *sc, uint64_t *share);
+/* Each processor takes as many items as it can in turn. */
+sc_fits_fn part_sc_fits;
+
+/* Find the smallest t, to the rounding of the sums, for which fits() holds, and its shares. Returns
+ * their scaled makespan, infinite if there is none, and sets sc->lower to a time for which fits()
+ * does not hold. The end of the budget leaves a larger t. Costs must be increasing. */
+double part_sc_smallest(struct scatter *sc, sc_fits_fn *fits, uint64_t *share);
 
 /* Set most[], p entries, to the most units that each processor takes in any plan that ends by t,
  * scaled. False if there is no such plan, but for the rounding of doubles. Costs must be
@@ -115,12 +118,8 @@ double part_sc_upper(struct scatter *sc, uint64_t *share);
  */
 bool part_sc_each_most(const struct scatter *sc, double t, uint64_t *most);
 
-/* Real shares of smallest makespan for the linear parts of affine costs, processors that do not pay
- * dropped; real has p entries. Returns the makespan, scaled. [S0] */
-double part_sc_linear(const struct scatter *sc, double *real);
-
-/* The same makespan made a little smaller, so that no rounding makes it more than the truth; NaN
- * for costs that are not affine. real is room for p entries. */
+/* The makespan of real shares for the linear parts of affine costs, a little smaller, so that no
+ * rounding makes it more than the truth; NaN for other costs. real is room for p entries. */
 double part_sc_lower(const struct scatter *sc, double *real);
 
 /* Scaled makespan of the plan's real shares; all: every processor pays

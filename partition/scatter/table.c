@@ -246,7 +246,7 @@ static hetpart_status whole_table(struct scatter *sc, sc_row_fn *row, bool bound
 		goto done;
 	}
 	if (bounded) { /* room for the rounding of sums along a row */
-		double end = part_sc_upper(sc, sc->plan->share) * (1 + 1e-9);
+		double end = part_sc_smallest(sc, part_sc_fits, sc->plan->share) * (1 + 1e-9);
 		if (part_sc_each_most(sc, end, sc->plan->share))
 			w.most = sc->plan->share;
 	}

@@ -10,6 +10,7 @@
  * processors, and so the spare units, in the next pass.
  *
  * May not touch: cost kinds beyond affine. Costs O(p log n) calls of the costs a step. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -83,25 +84,43 @@ bool part_sc_fits(const struct scatter *sc, double t, uint64_t *share)
 	return left == 0;
 }
 
-double part_sc_upper(struct scatter *sc, uint64_t *share)
+/* Of affine costs: what a plan of whole items takes longer than one of real shares, as a rule. */
+static double slowest_item(const struct scatter *sc)
 {
-	double lo = 0, hi = 1;
+	double most = 0;
 
-	while (!part_sc_fits(sc, hi, share)) {
-		lo = hi;
-		hi *= 2;
-		if (!(hi < 0x1p200))
+	for (size_t i = 0; i < sc->p; i++)
+		most = later(most, sc->link[i].per_item + sc->comp[i].per_item);
+	return most;
+}
+
+double part_sc_smallest(struct scatter *sc, sc_fits_fn *fits, uint64_t *share)
+{
+	double lo = part_sc_lower(sc, sc->due), tol = DBL_EPSILON * (2 * (double)sc->p + 16);
+	double step = 1, fit, hi;
+
+	if (lo > 0)
+		step = later(slowest_item(sc), tol * lo);
+	else
+		lo = 0; /* or not a number */
+	for (fit = lo + step; !fits(sc, fit, share); fit = lo + step) {
+		lo = fit;
+		step *= 2;
+		if (!(fit < 0x1p200))
 			return INFINITY;
 	}
-	for (int step = 0; step < 48 && hi - lo > 1e-12 * hi && !part_spend(&sc->budget, sc->p);
-	     step++) {
+	hi = sooner(fit, part_sc_ends(sc, share, NULL));
+	while (hi - lo > tol * hi && !part_spend(&sc->budget, sc->p)) {
 		double mid = lo + (hi - lo) / 2;
-		if (part_sc_fits(sc, mid, share))
-			hi = mid;
-		else
+		if (fits(sc, mid, share)) {
+			fit = mid;
+			hi = sooner(mid, part_sc_ends(sc, share, NULL));
+		} else {
 			lo = mid;
+		}
 	}
-	part_sc_fits(sc, hi, share);
+	fits(sc, fit, share);
+	sc->lower = lo * (1 - tol);
 	return part_sc_ends(sc, share, NULL);
 }
 

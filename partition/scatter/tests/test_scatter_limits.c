@@ -190,6 +190,27 @@ static void callback_cancels(void **state)
 	free_procs(40);
 }
 
+/* FILL ends where the callback says so, with the bound of its search. */
+static void callback_cancels_fill(void **state)
+{
+	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+	struct patience p = { 0, 2 };
+	hetpart_plan *best, *pl;
+
+	(void)state;
+	for (size_t i = 0; i < 200; i++)
+		add(i, nlogn(1e-6), affine(0, 1e-9 * (double)(i + 1)));
+	opts.method = HETPART_SCATTER_FILL;
+	OK(hetpart_scatter_create(&best, 10000000, procs, 200, &opts, &err));
+	opts.stop = stop_at;
+	opts.stop_ctx = &p;
+	OK(hetpart_scatter_create(&pl, 10000000, procs, 200, &opts, &err));
+	stopped(pl, 10000000, HETPART_ECANCEL, hetpart_plan_makespan(best), 2);
+	hetpart_plan_free(best);
+	hetpart_plan_free(pl);
+	free_procs(200);
+}
+
 /* Rising and falling, at least a thousandth a number. */
 static double wave(void *ctx, uint64_t n)
 {
@@ -339,6 +360,7 @@ int main(void)
 		cmocka_unit_test(latencies_of_any_length),
 		cmocka_unit_test(little_memory_makes_a_bounded_plan),
 		cmocka_unit_test(callback_cancels),
+		cmocka_unit_test(callback_cancels_fill),
 		cmocka_unit_test(any_costs_make_blocks),
 		cmocka_unit_test(time_limit_ends_the_table),
 		cmocka_unit_test(without_a_plan_there_is_no_reason),
