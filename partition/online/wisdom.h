@@ -37,7 +37,4 @@ bool part_wisdom_host_ok(const char *host, size_t len);
 hetpart_model *part_wisdom_find(const hetpart_wisdom *w, const char *name);
 struct wisdom_number *part_wisdom_number(const hetpart_wisdom *w, const char *name);
 
-/* Checksum of a text (FNV-1a, 64 bits). */
-uint64_t part_wisdom_sum(const char *text, size_t bytes);
-
 #endif

@@ -15,7 +15,8 @@
 
 #define MAGIC "hetpart-wisdom"
 
-uint64_t part_wisdom_sum(const char *text, size_t bytes)
+/* Return the checksum of a text (FNV-1a, 64 bits). */
+static uint64_t checksum(const char *text, size_t bytes)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
@@ -88,7 +89,7 @@ static void restore_locale(locale_t plain, locale_t was)
 
 size_t hetpart_wisdom_print(const hetpart_wisdom *w, char *buf, size_t size)
 {
-	struct text t = { buf, buf ? size : 0, 0, part_wisdom_sum("", 0) };
+	struct text t = { buf, buf ? size : 0, 0, checksum("", 0) };
 	locale_t was, plain;
 
 	if (w) {
@@ -252,8 +253,7 @@ static hetpart_status read_checksum(struct reader *r, const char *p, const char 
 {
 	char want[17];
 
-	snprintf(want, sizeof want, "%016" PRIx64,
-		 part_wisdom_sum(begin, (size_t)(r->line - begin)));
+	snprintf(want, sizeof want, "%016" PRIx64, checksum(begin, (size_t)(r->line - begin)));
 	if (strcmp(p, want) != 0)
 		return bad(r, "the checksum does not fit: the file is damaged");
 	if (r->text != r->end) {
