@@ -5,7 +5,8 @@
  *
  * Rank 0 decides who meets whom, and when to stop: if no link can delay the job, or if another
  * round would take too large a part of it. A job whose links are slow takes longer, so their rounds
- * may take longer too. Takes 0.75 MiB, and 8 bytes per rank and round in a broadcast. */
+ * may take longer too. Unless asked to measure, a small job has few messages in its first round.
+ * Takes 0.75 MiB, and 8 bytes per rank and round in a broadcast. */
 #include "link_rates.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -40,6 +41,14 @@ static const double ALIKE = 1.15;
 typedef struct partners {
 	int32_t to, from;
 } partners;
+
+/* A round, as rank 0 decides. */
+typedef struct measuring {
+	uint64_t goes_on, pairs;
+	double enough_s;
+	double most_s;        /* the part of the work of the job that it may take, or, if larger, */
+	double most_messages; /* the part of the records of a rank, or the least, if asked for */
+} measuring;
 
 /* --------------------------------------------------------------------------- one measurement */
 
@@ -94,10 +103,10 @@ static status move_all(comm *c, stream *s, size_t n)
 }
 
 /* Find the rate of receiving, in bytes a second; 0 without a sender. Send one message, and then as
- * many as take enough_s for the slowest rank; only these count. The first is too short: buffers on
- * the way, and token buckets, take it at once. Receivers measure because a sender ends before all
- * has come. */
-static status meet_partners(rank_env *env, partners with, double enough_s, unsigned char *buf,
+ * many as take m->enough_s for the slowest rank; only these count. The first is too short: buffers
+ * on the way, and token buckets, take it at once. Receivers measure because a sender ends before
+ * all has come. */
+static status meet_partners(rank_env *env, partners with, const measuring *m, unsigned char *buf,
 			    double *rate)
 {
 	status rc = ST_OK;
@@ -115,8 +124,10 @@ static status meet_partners(rank_env *env, partners with, double enough_s, unsig
 		*rate = in_s > 0 ? (double)n * MESSAGE_BYTES / in_s : 0;
 		if (rc == ST_OK)
 			rc = comm_reduce(env->c, (uint64_t)(1e9 * in_s), u64_max, &longest_ns);
-		const double wanted = ceil(1e9 * enough_s / fmax((double)longest_ns, 1));
-		n = (unsigned)fmin(fmax(wanted, LEAST_MESSAGES), MOST_MESSAGES);
+		const double message_s = 1e-9 * fmax((double)longest_ns, 1);
+		const double wanted = fmax(ceil(m->enough_s / message_s), LEAST_MESSAGES);
+		const double most = fmax(m->most_s / message_s, m->most_messages);
+		n = (unsigned)fmax(fmin(fmin(wanted, most), MOST_MESSAGES), 1);
 	}
 	return rc;
 }
@@ -242,7 +253,7 @@ static void to_hosts(const table *t, double *link_s)
 }
 
 /* Measure with the partners that rank 0 has chosen. */
-static status one_round(rank_env *env, table *t, double enough_s, unsigned char *buf)
+static status one_round(rank_env *env, table *t, const measuring *m, unsigned char *buf)
 {
 	double mine;
 	const size_t bytes = (size_t)env->c->size * sizeof *t->with;
@@ -253,7 +264,7 @@ static status one_round(rank_env *env, table *t, double enough_s, unsigned char 
 		rc = err_set(&env->e, ST_PEER, "rank 0 names no rank to measure a link with");
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = meet_partners(env, with, enough_s, buf, &mine);
+		rc = meet_partners(env, with, m, buf, &mine);
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, &mine, t->seen, sizeof mine, 0);
 	if (rc == ST_OK && t->g->p)
@@ -281,20 +292,18 @@ static double affordable_s(const rank_env *env, const table *t, const double *li
 	return fmin(PART * most_s, MOST_S);
 }
 
-/* A round, as rank 0 decides. */
-typedef struct measuring {
-	uint64_t goes_on, pairs;
-	double enough_s;
-} measuring;
-
 static measuring next_round(const rank_env *env, table *t, int i, double spent_s, double *link_s)
 {
 	bool bind;
 	if (i > 0)
 		to_hosts(t, link_s);
 	const double most_s = affordable_s(env, t, link_s, &bind);
+	const rates slow = { .link_s = job_time_byte_s(1e-6 * MESSAGE_BYTES) }; /* one a second */
+	const double messages = job_time_link_s(&slow, env->o, t->s->records / t->g->p, t->g->p);
 	measuring m = { .goes_on = i == 0 || (bind && spent_s * (i + 1) <= most_s * i),
-			.enough_s = fmin(most_s / ROUNDS, ENOUGH_S) };
+			.enough_s = fmin(most_s / ROUNDS, ENOUGH_S),
+			.most_s = most_s,
+			.most_messages = env->o->measure_links ? LEAST_MESSAGES : PART * messages };
 	for (size_t k = 0; k < t->g->p; k++)
 		t->with[k] = (partners){ -1, -1 };
 	m.pairs = i < RINGS ? make_ring(t, (size_t)i + 1) : make_pairs(t);
@@ -314,7 +323,7 @@ static status all_rounds(rank_env *env, table *t, double *link_s, unsigned char 
 		if (!m.goes_on)
 			break;
 		if (rc == ST_OK && m.pairs)
-			rc = one_round(env, t, m.enough_s, buf);
+			rc = one_round(env, t, &m, buf);
 	}
 	return rc;
 }

@@ -12,8 +12,9 @@ enum { TAG_LINK_RATES = 60 };
 
 /* link_rates_measure - let each rank send to a rank of another host, and receive from one. Unless
  * all links are fast enough to be hidden by the other work, repeat it with other partners, because
- * the first ones may have been slower than the rank itself. Takes about 2 % of the predicted time
- * of the job at most, after the first round. Collective.
+ * the first ones may have been slower than the rank itself. After two messages of each rank, or
+ * nine if --links=auto asks to measure, takes about 2 % of the predicted time of the job at most.
+ * Collective.
  * g       at rank 0: where ranks are
  * s       at rank 0: how many records are sorted, and the rates of the ranks
  * link_s  [p] of zeros at rank 0, receives the seconds of a byte for each rank, if it sends to all

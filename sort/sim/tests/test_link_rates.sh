@@ -4,12 +4,13 @@
 . "$ROOT/scripts/tap.sh"
 case ${SANITIZER:-coverage} in coverage) ;; *) skip_all "sanitizers do not follow coroutines" ;; esac
 run "$BIN/gensort" 16000 in.dat
+scale=5000
 
 # sim HOSTS [OPTION...] - the report goes to report, what hetsort says to $err
 sim() {
   printf '%b\n' "$1" >platform
   shift
-  run "$BIN/hetsim" -s 5000 -r report platform -f --no-fsync -v -o out "$@" in.dat
+  run "$BIN/hetsim" -s $scale -r report platform -f --no-fsync -v -o out "$@" in.dat
   is "${*: -2} on $(head -1 platform), ...: exit code" "$rc" 0
 }
 makespan() { awk '$1 == "makespan" { print $2 }' report; }
@@ -46,6 +47,14 @@ for net in 1 2 4 10; do
   ok "$net Gbit/s: weighed $weighed s, equal $equal s" less "$weighed" "$(awk -v s="$equal" 'BEGIN { print 1.02 * s }')"
   ok "$net Gbit/s: weighed $weighed s, by speed $by_speed s" less "$weighed" "$(awk -v s="$by_speed" 'BEGIN { print 1.02 * s }')"
 done
+
+# ------------------------------------------------------- 100 MB: a few messages are more than a little of it
+scale=62.5
+sim '2 x net 1G lat 20us\n2 x speed 0.667 net 1G lat 20us' --plan equal
+equal=$(makespan)
+sim '2 x net 1G lat 20us\n2 x speed 0.667 net 1G lat 20us' --speeds auto
+ok "100 MB: measured $(makespan) s, equal $equal s" less "$(makespan)" "$(awk -v s="$equal" 'BEGIN { print 1.05 * s }')"
+scale=5000
 
 # ------------------------------------------------------------------------------- a slow link
 hosts="${slow}7 x net 10G lat 20us"
