@@ -323,6 +323,7 @@ static void collect(job *j, status rc, job_result *res)
 	}
 	*res = result_of(j, rc);
 	res->records = j->shares.records;
+	res->rates_measured = j->shares.measured;
 	res->out = j->verified.out;
 	res->total_s = total_s;
 	res->all_read_s = j->all_read_s;

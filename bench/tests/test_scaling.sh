@@ -10,7 +10,7 @@ run "$ROOT/bench/scaling" --hosts 2,4 --real 100 --dir work --json scaling.json 
 is "a run succeeds" "$rc" 0
 is "nothing stays behind" "$(ls work)" ""
 ended() { grep -c "\"status\": $1," scaling.json; }
-is "all have been sorted but where a host stops" "$(ended 0) $(ended 5)" "36 4"
+is "all have been sorted but where a host stops" "$(ended 0) $(ended 5)" "40 4"
 bounds() { awk '/bit.s, (un)?equal/ { n++; if ($(NF-1) > 100 || $(NF-1) < 20) bad++ } END { print n, bad + 0 }' <<<"$out"; }
 is "eight of weak scaling, none better than its bound" "$(bounds)" "8 0"
 slow() { awk -v p="$1, a" '$0 ~ "^" p " host at half speed" && /online/ == o { print $(NF-1); exit }' o="$2" <<<"$out"; }

@@ -76,9 +76,10 @@ typedef struct settings {
 	const char *trace;                     /* NULL: none */
 	const char *html;                      /* the report as a page; NULL: none */
 	const char *sim_platform, *sim_report; /* of hetsim; NULL: none */
-	const char *speeds; /* a list of numbers or a file's name; NULL: all equal, or measured */
+	const char *speeds; /* a list of numbers or a file's name; NULL: measured on several hosts,
+			       equal on one */
 	const char *wisdom; /* a directory or a file for --plan=online; NULL: the usual place */
-	bool calibrate;     /* measure the speeds */
+	bool calibrate;     /* measure the speeds in any case, and the disk for predictions */
 	const char *links;  /* rates, as speeds; NULL: not known, or measured */
 	bool measure_links; /* also if other ranks read input */
 	const char *disks;  /* rates, as speeds; NULL: not known */

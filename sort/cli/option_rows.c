@@ -63,8 +63,8 @@ const option_row option_rows[] = {
 	  .section = OF_RECORDS, .help = "write the first N records alone" },
 
 	{ "speeds", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(speeds),
-	  .word = { "auto", FIELD(calibrate), true }, .report = "rates_measured",
-	  .section = OF_SHARES, .help = "of the ranks: 1,1,0.5, or measured [all equal]" },
+	  .word = { "auto", FIELD(calibrate), true }, .section = OF_SHARES,
+	  .help = "of the ranks: 1,1,0.5 [auto; on one host equal]" },
 	{ "plan", 0, "KIND", OPT_CHOICE, FIELD(plan), .choices = plan_names, .report = "plan",
 	  .section = OF_SHARES, .help = "{}" },
 	{ "wisdom", 0, "DIR|FILE", OPT_TEXT, FIELD(wisdom),

@@ -495,15 +495,11 @@ static void check_cleaning(const settings *o, err *e)
  * that were not given but follow from others. */
 static status check_all(settings *o, option_set given, err *e)
 {
-	/* links of the exchange, or disks, are part of the plan */
-	const bool knows_links = o->disks || (!o->from_root && (o->links || o->measure_links));
 	take_standard_streams(o);
 	check_opposites(given, e);
 	check_checking(o, given, e);
 	REFUSE_IF(o->explain && o->wish != WISH_SORT, e, "--explain is for a sort, not for --%s",
 		  o->wish == WISH_CLEAN ? "clean" : "check-manifest");
-	if (!is_in(given, "plan"))
-		o->plan = o->speeds || o->calibrate || knows_links ? PLAN_NLOGN : PLAN_EQUAL;
 	REFUSE_IF(o->ninputs == 0, e, "no %s is named",
 		  o->wish == WISH_CLEAN   ? "output"
 		  : o->wish == WISH_CHECK ? "manifest"
@@ -534,6 +530,7 @@ static const settings defaults = {
 	.adapt = { .gain = 0.1, .saved_s = 0.02 },
 	.max_message = 256 << 20,
 	.scatter = SCATTER_BALANCED,
+	.plan = PLAN_NLOGN,
 	.fsync = true,
 };
 

@@ -216,12 +216,10 @@ static json_t *option_json(const option_row *r, const settings *o)
 		return json_string("");
 	if (r->kind == OPT_CHOICE)
 		return json_string(r->choices[v]);
-	if (r->kind == OPT_TEXT)
-		return json_boolean(option_load(o, r->word.field));
 	return r->kind == OPT_SET ? json_boolean(v) : json_integer(v);
 }
 
-static json_t *config_json(const settings *o)
+static json_t *config_json(const job_result *res, const settings *o)
 {
 	char key[KEY_TEXT_BYTES];
 	json_t *j = json_object();
@@ -234,7 +232,7 @@ static json_t *config_json(const settings *o)
 		j = json_with(j, "key_bytes", json_integer(o->lay.key_bytes));
 		j = json_with(j, r->report, json_string(layout_key_text(&o->lay, key)));
 	}
-	return j;
+	return json_with(j, "rates_measured", json_boolean(res->rates_measured));
 }
 
 /* Add the result of --adapt and the way of the exchange, null if the job had none, and what
@@ -296,7 +294,7 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 		st > ST_SIGNAL ? json_string(signals_name((int)st - ST_SIGNAL)) : json_null(),
 		"command", names((const char *const *)argv, (size_t)argc), "inputs",
 		names(o->inputs, o->ninputs), "output", name_or_null(o->output), "versions",
-		versions_json(r, o), "config", config_json(o));
+		versions_json(r, o), "config", config_json(r, o));
 	j = json_with(j, "records", count(r->records));
 	if (settings_drops(o)) {
 		j = json_with(j, "records_written", count(r->out));

@@ -81,11 +81,10 @@ static void print_bottlenecks(const job_result *r, FILE *f)
 		fputc('\n', f);
 }
 
-/* Print the rates that were measured, if --speeds=auto was given, and the rates of links and disks.
- */
+/* Print the rates that were measured, and the rates of links and disks. */
 static void print_rates(const job_result *r, const settings *o, FILE *f)
 {
-	if (o->calibrate) {
+	if (r->rates_measured) {
 		fputs("measured rates: sort in ns a record and unit of ln n, merge and copy in "
 		      "GB/s\n",
 		      f);
@@ -184,7 +183,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 		print_bottlenecks(r, f);
 	print_exchange(r, f);
 	fprintf(f, "predicted makespan %.3f s, at %s\n", last,
-		o->calibrate ? "measured rates" : "the nominal rates of a rank of speed 1");
+		r->rates_measured ? "measured rates" : "the nominal rates of a rank of speed 1");
 	print_io(r, o, f);
 	print_rates(r, o, f);
 }

@@ -159,6 +159,7 @@ typedef struct job_result {
 	int size;                 /* entries of rank */
 	int job_ranks, processes; /* of the job, also if only one rank is reported */
 	const char *comm_kind;
+	bool rates_measured;       /* else they are nominal or given */
 	bool late_refused;         /* refused because of a report, trace or page: none is written */
 	char note[ERR_TEXT_BYTES]; /* "", or a note in addition to the ranks' errors */
 	rank_result *rank;         /* size entries, NULL without memory; caller frees */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finding out how fast the ranks are: rank 0 gathers the names, speeds and rates of all of them.
- * Takes no time except for --speeds=auto, which measures for 0.5 % of the predicted time. */
+ * Takes no time unless speeds are measured, for 0.5 % of the predicted time. */
 #include "rank_speeds.h"
 #include "base/limit.h"
 #include "base/minmax.h"
@@ -263,7 +263,7 @@ static status find_speeds(rank_env *env, rank_speeds *g, share_plan *s)
 	rank_speeds_sort(g);
 	if (env->c->processes > 1)
 		note_one_processor(env, g);
-	if (o->calibrate) {
+	if (s->measured) {
 		measured_speeds(o, g, s);
 		rank_speeds_sort(g);
 		g->cpus = 1;
@@ -286,7 +286,7 @@ status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_spe
 	allowance had = { 0, 0, 0, 0 };
 	rates rate = { 0 }; /* not in s: no rank may gather into what it sends */
 	status rc = comm_agree(env->c, rank_speeds_alloc(env, g));
-	if (rc == ST_OK && env->o->calibrate)
+	if (rc == ST_OK && s->measured)
 		rc = calibrate(env, threads, s->records, &rate, &had);
 	const processors p = processors_find();
 	placement mine = { .cpus = p.set_hash, .count = p.count, .online = p.online };
@@ -295,7 +295,7 @@ status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_spe
 		rc = comm_gather(env->c, &mine, g->placement, sizeof mine, 0);
 	for (size_t i = 0; i < g->p; i++)
 		g->placement[i].host[HOST_BYTES - 1] = '\0'; /* whatever a rank has sent */
-	if (rc == ST_OK && env->o->calibrate)
+	if (rc == ST_OK && s->measured)
 		rc = comm_gather(env->c, &had, g->had, sizeof had, 0);
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, &rate, s->rate, sizeof rate, 0);

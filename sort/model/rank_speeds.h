@@ -28,8 +28,8 @@ typedef struct rank_speeds {
 } rank_speeds;
 
 /* rank_speeds_find - fill g at rank 0, and s->speed and s->rate there, with links and disks if they
- * are given. Collective. s->records is set. `threads` of this rank are measured. To be freed on
- * failure too. */
+ * are given. Collective. s->records and s->measured are set. If s->measured, `threads` of this rank
+ * are measured. To be freed on failure too. */
 status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g);
 
 void rank_speeds_free(rank_env *env, rank_speeds *g);

@@ -94,7 +94,10 @@ status share_plan_make(rank_env *env, share_plan *s)
 status share_plan_copy(rank_env *env, const share_plan *old, share_plan *s)
 {
 	const size_t bytes = (size_t)env->c->size * sizeof *s->in;
-	*s = (share_plan){ .records = old->records, .speed = old->speed, .rate = old->rate };
+	*s = (share_plan){ .records = old->records,
+			   .measured = old->measured,
+			   .speed = old->speed,
+			   .rate = old->rate };
 	if (alloc_shares(env, s) != ST_OK)
 		return ST_RESOURCE;
 	memcpy(s->in, old->in, bytes);
@@ -174,7 +177,7 @@ status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *s
 	hetpart_cost *cost = NULL;
 	hetpart_plan *plan = NULL;
 	hetpart_err he = { HETPART_OK, "" };
-	if (kind == PLAN_EQUAL) {
+	if (kind == PLAN_EQUAL || p == 1) {
 		for (size_t i = 0; i < p; i++)
 			share[i] = n / p + (i < n % p);
 		return ST_OK;

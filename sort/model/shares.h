@@ -14,8 +14,9 @@ typedef struct share_arrays share_arrays;
  * A plan in use never changes. */
 typedef struct share_plan {
 	uint64_t records;              /* over all ranks */
+	bool measured;                 /* rates and speeds are measured; else nominal or given */
 	double *speed;                 /* [size] relative */
-	rates *rate;                   /* [size] nominal or measured */
+	rates *rate;                   /* [size] */
 	uint64_t *in;                  /* [size] records that each rank reads and sorts */
 	uint64_t *out;                 /* [size] records that it writes */
 	uint64_t *before;              /* [size] sums of out: records before splitter i */

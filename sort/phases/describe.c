@@ -25,7 +25,7 @@
 
 /* Increase it when messages or their order change, or a computation whose result must be the same
  * on all ranks. */
-enum { PROTOCOL = 6 };
+enum { PROTOCOL = 7 };
 
 enum { HANDSHAKE_BYTES = 256, TEXT_BYTES = 32 };
 
@@ -146,6 +146,7 @@ static status place_count(job *j)
 			cpus->before += shares && i < env->c->rank;
 		}
 		mem_free(&env->m, site);
+		cpus->apart = cpus->ranks_here < (unsigned)env->c->size;
 	}
 	cpus->processors = (double)processors_usable(&cpu) / cpus->sharing;
 	const unsigned mine = (unsigned)cpus->processors;
@@ -235,7 +236,7 @@ static status compare_views(job *j)
 				quoted(in->file[i].path), env->o->lay.record_bytes,
 				plural(env->o->lay.record_bytes));
 	const bool shared = env->c->size > 1 && !env->o->from_root && !in->per_rank;
-	const bool apart = !env->o->explain && j->cpus.ranks_here < (unsigned)env->c->size;
+	const bool apart = !env->o->explain && j->cpus.apart;
 	const status rc = shared ? same_input(env, in, apart) : ST_OK;
 	return rc == ST_OK ? alias_check(env, &j->files.late_refused) : rc;
 }

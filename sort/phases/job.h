@@ -42,6 +42,7 @@ typedef struct files {
 typedef struct cpu_share {
 	unsigned threads;    /* of this rank */
 	unsigned ranks_here; /* on this host */
+	bool apart;          /* ranks are on several hosts */
 	unsigned sharing;    /* ranks here that may use the same processors */
 	unsigned before;     /* ranks of these before this one */
 	double processors;   /* the part of these processors for this rank */

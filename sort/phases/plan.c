@@ -29,6 +29,9 @@ enum {
 
 static const double START_S = 0.02; /* to make, sync and rename files, and to start threads */
 
+/* A rank with less work gains less by measured speeds than measuring and starting take. */
+static const double LEAST_MEASURED_S = 0.1;
+
 /* Return whether the method considers links and disks. */
 static bool weighs(const settings *o)
 {
@@ -145,25 +148,39 @@ void plan_note(job *j)
 	}
 }
 
+/* Return whether to measure speeds: if asked to, and on several hosts if shares follow from speeds
+ * that nobody has given. The same on all ranks. */
+static bool measures_speeds(const job *j)
+{
+	const settings *o = j->env.o;
+	const size_t p = (size_t)j->env.c->size;
+	const rates nominal = job_time_nominal(1);
+	const bool unknown = !o->speeds && o->plan != PLAN_EQUAL && o->plan != PLAN_ONLINE &&
+			     !(o->from_root && o->scatter == SCATTER_EQUAL);
+	return o->calibrate ||
+	       (j->cpus.apart && unknown &&
+		job_time_equal_s(&nominal, o, j->shares.records / p, p, 1) >= LEAST_MEASURED_S);
+}
+
 status phase_plan(job *j)
 {
 	rank_env *env = &j->env;
 	const settings *o = env->o;
-	const bool measures = (o->calibrate || o->measure_links || o->plan == PLAN_ONLINE) &&
-			      weighs(o) && !o->links && !o->merge && !o->from_root &&
-			      env->c->processes > 1 && !env->c->for_all &&
-			      j->cpus.ranks_here < (unsigned)env->c->size;
+	share_plan *s = &j->shares;
+	s->measured = measures_speeds(j);
+	const bool measures = (s->measured || o->measure_links || o->plan == PLAN_ONLINE) &&
+			      weighs(o) && !o->links && !o->merge && !o->from_root && j->cpus.apart;
 	rank_speeds g;
-	status rc = rank_speeds_find(env, j->cpus.threads, &j->shares, &g);
+	status rc = rank_speeds_find(env, j->cpus.threads, s, &g);
 	if (env_scatters(env) || measures) {
 		double *link_s = mem_array(&env->m, g.p, sizeof *link_s, "links", &env->e);
 		/* only rank 0 may have failed */
 		rc = comm_agree(env->c, rc == ST_OK && !link_s ? ST_RESOURCE : rc);
 		if (rc == ST_OK)
-			rc = measures ? link_rates_measure(env, &g, &j->shares, link_s)
-				      : scatter_links(env, &g, j->shares.records, &j->scatter);
+			rc = measures ? link_rates_measure(env, &g, s, link_s)
+				      : scatter_links(env, &g, s->records, &j->scatter);
 		for (size_t i = 0; rc == ST_OK && measures && i < g.p; i++)
-			j->shares.rate[i].link_s = link_s[i];
+			s->rate[i].link_s = link_s[i];
 		mem_free(&env->m, link_s);
 	}
 	if (rc == ST_OK && g.p)
@@ -235,7 +252,8 @@ static bool is_cold(const input *in, uint64_t bytes)
 	return cold;
 }
 
-/* Measure the disk for runs, or else the disk of the output. */
+/* Measure the disk for runs, or else the disk of the output, if asked to: shares do not depend on
+ * it, and it takes longer than all else that is measured. */
 static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 {
 	const settings *o = j->env.o;
@@ -283,7 +301,7 @@ static job_load load_of(job *j, const char *run_dir)
 	return (job_load){ .in = in,
 			   .out = own_share(&j->env, j->shares.out),
 			   .ranks = (size_t)j->env.c->size,
-			   .cpus = o->calibrate ? 1 : fmin(mine, cpus->threads),
+			   .cpus = j->shares.measured ? 1 : fmin(mine, cpus->threads),
 			   .cold = is_cold(&j->files.in, bytes),
 			   .spills = b->spills,
 			   .durable = o->fsync && to_file,

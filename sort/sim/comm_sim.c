@@ -305,3 +305,9 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	polling_close();
 	return rc;
 }
+
+/* Rank 0 cannot plan for all, because hosts differ. */
+WRAPPED(status, comm_local_run_first, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+	return __wrap_comm_local_run(size, max_msg, fn, arg, e);
+}

@@ -711,6 +711,10 @@ is "--explain: a file whose columns are named" "$(grep -c '^links in MB/s, as gi
 rm columns
 run "$hetsort" --explain --ranks 2 --speeds 1,3 --plan linear in
 ok "--explain: nominal rates" grep -q "at the nominal rates" <<<"$out"
+truncate -s 400M zeros
+run "$hetsort" --explain --ranks 2 -o 'zeros.%r' zeros
+ok "--explain: one host measures only if asked to" grep -q "at the nominal rates" <<<"$out"
+rm zeros
 run "$hetsort" --explain --ranks 2 --speeds auto in
 ok "--speeds=auto --explain: says so" grep -q "^predicted makespan .* at measured rates" <<<"$out"
 is "--speeds=auto --explain: three rates a rank" \

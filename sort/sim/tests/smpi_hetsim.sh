@@ -55,7 +55,7 @@ records() { # records COUNT
 
 compare() { # compare HOSTS SCALE NET equal|unequal
   local shares=()
-  if [ "$4" = unequal ]; then shares=(--speeds=auto); fi
+  if [ "$4" = equal ]; then shares=(--plan=equal); fi
   hosts "$1" "$3" 20us "$4" >platform
   simulated "$2" "${shares[@]}"
   by_grid "$2" "${plain[@]}" -- "${shares[@]}"

@@ -53,7 +53,7 @@ done
 sim '3 x' --memory=3M --threads=2
 ok "more than memory holds" cmp -s out.dat wanted.dat
 if [ -n "${HETSORT_LONG:-}" ]; then
-  sim '96 x speed 1 net 10G\n96 x speed 0.5 net 10G' --speeds=auto
+  sim '96 x speed 1 net 10G\n96 x speed 0.5 net 10G'
   ok "192 hosts sort" cmp -s out.dat wanted.dat
 fi
 
@@ -72,18 +72,30 @@ sim "4 x speed 0.5 $fast"; half=$(value makespan)
 ok "processors of half the speed take nearly twice as long" less "$whole" "$half"
 ok "and not more" less "$half" "$(awk -v a="$whole" 'BEGIN { print 2.01 * a }')"
 unequal="2 x speed 1 $fast\n2 x speed 0.25 $fast"
-sim "$unequal"; equal_shares=$(value makespan)
+speeds() { awk '$2 ~ /^h[0-3]$/ && NF == 9 { printf "%s ", $3 }' <<<"$err"; }
+reads() { awk '$2 ~ /^h[0-9]+$/ && NF == 9 && !($2 in seen) { seen[$2]; print $4 }' <<<"$err"; }
+sim "$unequal" --plan=equal -v; equal_shares=$(value makespan)
+is "--plan=equal: nothing is measured, and shares are equal" "$(speeds)$(reads | paste -sd' ')" "1 1 1 1 2500 2500 2500 2500"
 sim "$unequal" --speeds=1,1,.25,.25; given=$(value makespan)
 ok "shares by speed take less" less "$given" "$(awk -v a="$equal_shares" 'BEGIN { print .8 * a }')"
 printf 'h[0,1] 1\n h[2-9],.25\n' >ranges
 sim "$unequal" --speeds=ranges
 is "the same of ranges of hosts, in a file" "$(value makespan)" "$given"
-sim "$unequal" --speeds=auto -v
-is "what hosts find when they measure themselves" "$(echo "$err" | awk '$2 ~ /^h[0-3]$/ && NF == 9 { printf "%s ", $3 }')" "1 1 0.25 0.25 "
-sim "2 x speed 1 $fast\\n2 x speed 0.97 $fast" --speeds=auto -v
-is "speeds that differ by less than 5 % are equal" "$(echo "$err" | awk '$2 ~ /^h[0-3]$/ && NF == 9 { printf "%s ", $3 }')" "1 1 1 1 "
-sim "4 x $fast\nat 1ms host 2 speed 0.1"; kept=$(value makespan)
-sim "4 x $fast\nat 1ms host 2 speed 0.1" --adapt
+sim "$unequal" -v; measured=$(value makespan)
+is "hosts measure themselves without options" "$(speeds)" "1 1 0.25 0.25 "
+ok "and fast ones get more" less 2.5 "$(reads | awk '{ n[NR] = $1 } END { print n[1] / n[4] }')"
+sim "$unequal" --speeds=auto
+is "--speeds=auto does the same" "$(value makespan)" "$measured"
+sim "2 x speed 1 $fast\\n2 x speed 0.97 $fast" -v
+is "speeds that differ by less than 5 % are equal" "$(speeds)" "1 1 1 1 "
+scale=()
+sim "$unequal" -v
+is "a job that takes less than a tenth of a second is not measured" "$(speeds)" "1 1 1 1 "
+scale=(-s 1000)
+sim "$unequal" --source=root --scatter=equal -v
+is "--scatter=equal: nothing is measured" "$(speeds)" "1 1 1 1 "
+sim "4 x $fast\nat 1ms host 2 speed 0.1" --plan=equal; kept=$(value makespan)
+sim "4 x $fast\nat 1ms host 2 speed 0.1" --plan=equal --adapt
 ok "--adapt gives less to a host that turned slow" less "$(value makespan)" "$kept"
 # 10000 records that stand for 1e9 bytes: read and written by four disks of 100 MB/s
 sim "4 x $fast disk 100M/s"
@@ -132,13 +144,13 @@ for scale in "-s 800" "-s 8000"; do
   read -r -a scale <<<"$scale"
   sim "$uneven" --speeds=1,1,.667,.667; given=$(value makespan)
   most=$(awk -v s="$given" -v part="$([ "${scale[1]}" = 800 ] && echo 1.05 || echo 1.01)" 'BEGIN { print part * s }')
-  for measured in --speeds=auto "--speeds=1,1,.667,.667 --links=auto"; do
+  for measured in --plan=nlogn "--speeds=1,1,.667,.667 --links=auto"; do
     read -r -a measured <<<"$measured"
     sim "$uneven" "${measured[@]}"
     ok "scale ${scale[1]}, ${measured[*]}: as fast as with given speeds" less "$(value makespan)" "$most"
   done
   sim "4 x $links" --plan equal; equal_shares=$(value makespan)
-  sim "4 x $links" --speeds=auto
+  sim "4 x $links"
   ok "scale ${scale[1]}: equal hosts that are measured lose 2 % at most" \
     less "$(value makespan)" "$(awk -v s="$equal_shares" 'BEGIN { print 1.02 * s }')"
 done
@@ -160,11 +172,11 @@ run "$BIN/hetsim" platform --no-fsync -o out.dat in.dat
 is "a job that is refused has a sentence and no tables" "$rc ${out#*$'\n'}" "2 Refused: nothing was sorted (status 2)."
 run "$BIN/hetsim" --json platform --no-fsync -o out.dat in.dat
 is "--json: status and no phases" "$rc $(json status) $(json message_bytes | wc -l)" "2 2 0"
-run "$BIN/hetsim" platform --explain in.dat
-ok "--explain: nothing was sorted" grep -q '^Planned a sort of 10000 records on 4 hosts' <<<"$out"
+run "$BIN/hetsim" -s 1000 platform --explain in.dat
+ok "--explain: nothing was sorted" grep -q '^Planned a sort of 10000000 records on 4 hosts' <<<"$out"
+ok "--explain: the hosts are measured" grep -q '^predicted makespan .* at measured rates' <<<"$out"
 
 # --------------------------------------------------------------- what earlier runs showed of hosts
-reads() { awk '$2 ~ /^h[0-9]+$/ && NF == 9 && !($2 in seen) { seen[$2]; print $4 }' <<<"$err"; }
 online=(--plan=online --wisdom=learnt -v)
 for _ in 1 2 3; do sim "1 x $fast\n1 x speed 0.25 $fast\n2 x $fast" "${online[@]}"; done
 sim "1 x $fast\n1 x speed 0.25 $fast\n4 x $fast" "${online[@]}"
