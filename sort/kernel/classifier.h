@@ -45,12 +45,12 @@ typedef struct classifier_table {
 	const unsigned char *like; /* the same as those of this record */
 	uint64_t base, range; /* the least value of the sample in the window, and the extent of the
 				 cells above it */
-	unsigned shift;       /* turn a distance from base into a cell */
-	uint64_t scale;
+	uint64_t scale;       /* turn a distance from base into a cell */
+	unsigned shift;
 	uint32_t last_cell; /* the first cell is below base, the last one above top */
 	uint32_t reach;     /* number of segments that may hold the values of a cell */
-	uint16_t *of_cell;  /* the first of these segments */
 	uint32_t segments;
+	uint16_t *of_cell; /* the first of these segments */
 	classifier_segments segment;
 	unsigned levels;      /* of a search tree instead of cells; 0: cells */
 	const uint64_t *tree; /* a heap from 1 on: the begin of a segment, less 1 */

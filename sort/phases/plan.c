@@ -29,8 +29,8 @@ enum {
 
 static const double START_S = 0.02; /* to make, sync and rename files, and to start threads */
 
-/* A rank with less work gains less by measured speeds than measuring and starting take. */
-static const double LEAST_MEASURED_S = 0.1;
+/* If a rank has less work, measuring could cost equal hosts more than two percent of the job. */
+static const double LEAST_MEASURED_S = 0.8;
 
 /* Return whether the method considers links and disks. */
 static bool weighs(const settings *o)
