@@ -197,12 +197,6 @@ static void job_free(job *j)
 	numa_close(j->cpus.numa);
 }
 
-/* Return whether a report tells the resources and the processors used. */
-static bool is_reported(const settings *o)
-{
-	return o->report || o->html || o->explain || o->verbosity > 0;
-}
-
 /* Fill in the report of this rank. */
 static void fill_result(job *j)
 {
@@ -216,7 +210,7 @@ static void fill_result(job *j)
 	r->threads = (int32_t)j->cpus.threads;
 	r->cpus = fmin(j->cpus.processors, r->threads);
 	r->used.joules = -1; /* not read */
-	const bool reported = is_reported(o);
+	const bool reported = settings_reports(o);
 	if (reported) {
 		r->used = usage_since(&j->begun, "");
 		sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
@@ -354,7 +348,7 @@ status job_run(comm *c, const settings *o, job_result *res)
 	job j = { .env = { .c = c, .o = o, .stats = &j.mine },
 		  .begun_s = now_s(),
 		  .files.out.fd = -1 };
-	if (is_reported(o))
+	if (settings_reports(o))
 		j.begun = usage_now("");
 	FAIL_RANK(c->rank);
 	progress_join(&c->progress);

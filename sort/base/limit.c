@@ -427,9 +427,11 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 	const uint64_t all = (uint64_t)PERCENT_IN_ALL * SIZE_MILLION;
 	search s = { q, l, w->bytes || w->micropercent, UINT64_MAX };
 	*l = (memory_limit){ UINT64_MAX, UINT64_MAX, "no limit of memory is known" };
-	visit_groups(q->root, MEMORY_V1, offer_group, &s);
-	offer_machine(&s);
-	offer_process(&s);
+	if (!q->wish_only || w->micropercent) {
+		visit_groups(q->root, MEMORY_V1, offer_group, &s);
+		offer_machine(&s);
+		offer_process(&s);
+	}
 	uint64_t bytes = w->bytes;
 	if (w->micropercent && s.capacity_bytes == UINT64_MAX)
 		return err_set(e, ST_REFUSED,

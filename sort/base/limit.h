@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How much memory one rank may use: the amount that the user allows, or a safe part of what the
  * system leaves. And how many processors the control groups allow in a long run. Reads files of
- * /proc and /sys once a run, and changes nothing. A limit that is missing or cannot be understood
+ * /proc and /sys at most once a run, and changes nothing. A limit that is missing or cannot be understood
  * does not limit. */
 #ifndef HETSORT_BASE_LIMIT_H
 #define HETSORT_BASE_LIMIT_H
 
 #include "status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -32,6 +33,7 @@ typedef struct memory_limit_query {
 	const char *root;                   /* before each path that is read: "" except in tests */
 	memory_wish wish;                   /* all 0: none */
 	unsigned node_ranks, process_ranks; /* on this node, in this process; at least 1 */
+	bool wish_only; /* read no limit of the system, unless the wish is a part of it */
 } memory_limit_query;
 
 typedef struct memory_limit {

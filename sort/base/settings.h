@@ -148,6 +148,12 @@ static inline bool settings_drops(const settings *o)
 	return o->unique || o->top;
 }
 
+/* settings_reports - are the limits, resources and processors of the job reported? */
+static inline bool settings_reports(const settings *o)
+{
+	return o->report || o->html || o->explain || o->verbosity > 0;
+}
+
 /* settings_strategy - return the properties of the strategy. */
 const strategy_kind *settings_strategy(const settings *o);
 

@@ -20,6 +20,7 @@ enum {
 	PEER_BYTES = 512, /* counts, places of splitters, an outgoing stream */
 	BETWEEN_RECS = 64,
 	LEAST_BYTES = 64 << 10, /* least memory of any job */
+	SMALL_BYTES = 1 << 20,  /* less than half of what a started program uses */
 };
 
 char *budget_default_tmpdir(const settings *o)
@@ -201,6 +202,20 @@ static status refuse_memory(job *j, bool on_disk)
 		       is_dynamic(env) ? "; --scatter=dynamic cannot spill to disk" : "");
 }
 
+/* Return whether this rank's arrays are smaller than the memory that starting the program took. No
+ * limit of the system can matter then, and reading them takes longer than the sort. Ranks that
+ * exchange records size their windows by the limit, and a report shows it. */
+static bool is_small(const job *j)
+{
+	const settings *o = j->env.o;
+	const memory_plan any = { .limit.rank_bytes = UINT64_MAX };
+	const budget_query q = query_of(j, &any, own_share(&j->env, j->shares.out));
+	budget b;
+	return j->env.c->size == 1 && !j->files.in.is_stream && !o->merge &&
+	       !settings_reports(o) && budget_make(&b, &q) && !b.spills &&
+	       b.core_bytes <= SMALL_BYTES;
+}
+
 /* Find the memory limit. The number of records is bounded by the bits of an entry, which also
  * bounds later sums. A process has one limit, whatever each of its ranks would find. */
 static status find_limit(job *j)
@@ -210,7 +225,8 @@ static status find_limit(job *j)
 	const memory_limit_query lq = { .root = "",
 					.wish = env->o->memory,
 					.node_ranks = j->cpus.ranks_here,
-					.process_ranks = (unsigned)env->c->process_ranks };
+					.process_ranks = (unsigned)env->c->process_ranks,
+					.wish_only = is_small(j) };
 	if (n > POS_MASK)
 		return err_set(&env->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
 			       n);

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-	COLD_BYTES = 1 << 20,
+	BRIEF_BYTES = 1 << 20, /* sorted before a disk or a quota slows the job down */
 	TRIAL_BYTES = 32 << 20,
 	TRIAL_PART = 16, /* of the bytes to be written */
 	LEAST_TRIAL_BYTES = 4 << 20,
@@ -240,10 +240,9 @@ numa_place place_plan(const job *j, unsigned before)
 			 j->env.o->bind == BIND_AUTO && fills);
 }
 
-/* The time to read less than COLD_BYTES from a disk does not change the prediction. */
 static bool is_cold(const input *in, uint64_t bytes)
 {
-	const bool is_file = in->files && !in->file->is_stream && bytes >= COLD_BYTES;
+	const bool is_file = in->files && !in->file->is_stream && bytes >= BRIEF_BYTES;
 	const int fd = is_file ? open(in->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (fd < 0)
 		return false;
@@ -295,7 +294,7 @@ static job_load load_of(job *j, const char *run_dir)
 	const uint64_t bytes = in * o->lay.record_bytes, held = b->spills ? 0 : bytes;
 	/* of the processors that the rates are for: measured rates are of all threads, while all
 	 * ranks work, at the speed that quotas allow */
-	const quota q = quota_find("");
+	const quota q = bytes < BRIEF_BYTES ? (quota){ 0, 0 } : quota_find("");
 	const double mine =
 		fmin(cpus->processors, quota_processors(&q, INFINITY, cpus->ranks_here));
 	return (job_load){ .in = in,

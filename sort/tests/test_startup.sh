@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The start of a sort of little data: no thread without work, no file of the system read twice.
+# The start of a sort of little data: no thread without work, no file of the system read without need or
+# twice.
 set -u
 . "$ROOT/scripts/tap.sh"
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the preloaded library and the sanitizers want the same calls"
@@ -63,12 +64,19 @@ threads --threads 8 one
 is "one record, 8 threads: as many as for one" "$begun" "$alone"
 threads --threads 8 more
 ok "many records: more" test "$begun" -gt "$alone"
+is "many records: no file of the system is read twice" "$(grep '^/' log | sort | uniq -d)" ""
+ok "many records: the limits of memory are read" grep -qx /proc/meminfo log
 
 threads --threads 1 one
 is "one record: a thread for signals, and no other" "$begun" 1
-is "one record: no file of the system is read twice" "$(grep '^/' log | sort | uniq -d)" ""
-ok "one record: files of the system are read" grep -qx /proc/meminfo log
+is "one record: no file of the system is read" "$(grep '^/' log)" ""
 ok "one record: one probe of the page cache" test "$(grep -cx probe log)" -le 1
 ok "one record: the processor time is read for stages, not for steps without one" test "$(grep -cx usage log)" -le 8
 ok "hwloc is not loaded" test "$(ldd "$BIN/hetsort" | grep -c hwloc)" -eq 0
+threads --threads 1 --memory 50% one
+ok "one record, a part of memory: the memory is read" grep -qx /proc/meminfo log
+threads --threads 1 --memory 1G -v one
+ok "one record, with a report: the limits are read" grep -qx /proc/meminfo log
+run "$BIN/hetsort" --force --memory 1K -o out one
+is "one record, too little memory" "$rc" 4
 done_testing
