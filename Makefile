@@ -22,6 +22,8 @@ PROGDIR  = bin
 MPI     ?= $(if $(shell command -v $(MPICC) 2>/dev/null),yes,no)
 PKG_CONFIG ?= pkg-config
 pkg      = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
+# The archive of a library, if it exists: each start would load the shared library.
+archive  = $(or $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),$(2))
 
 # What --version -v and reports tell of the build.
 TOLD     = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
@@ -40,8 +42,7 @@ CRC_CFLAGS = $(if $(filter yes,$(ISAL)),-DHAVE_ISAL $(call pkg,--cflags,libisal)
 # io_uring, beside threads; URING=no leaves it out.
 URING   := $(if $(call pkg,--libs,liburing),yes,no)
 URING_CFLAGS = $(if $(filter yes,$(URING)),-DHAVE_URING $(call pkg,--cflags,liburing))
-# The archive, if it exists: each start would load the shared library.
-URING_LIBS   = $(if $(filter yes,$(URING)),$(or $(filter /%,$(shell $(CC) -print-file-name=liburing.a)),$(call pkg,--libs,liburing)))
+URING_LIBS   = $(if $(filter yes,$(URING)),$(call archive,uring,$(call pkg,--libs,liburing)))
 
 # NUMA nodes, and binding to them; HWLOC=no leaves it out.
 HWLOC   := $(if $(call pkg,--libs,'hwloc >= 2.0'),yes,no)
@@ -51,7 +52,7 @@ HWLOC_LIBS   = $(if $(filter yes,$(HWLOC)),$(call pkg,--libs,hwloc))
 GSL_CFLAGS := $(call pkg,--cflags,gsl)
 GSL_LIBS   := $(or $(call pkg,--libs,gsl),-lgsl -lgslcblas -lm)
 GLPK_LIBS   = -lglpk
-JSON_LIBS  := $(or $(call pkg,--libs,jansson),-ljansson)
+JSON_LIBS  := $(call archive,jansson,$(or $(call pkg,--libs,jansson),-ljansson))
 XXH_LIBS   := $(or $(call pkg,--libs,libxxhash),-lxxhash)
 TEST_LIBS  := $(or $(call pkg,--libs,cmocka),-lcmocka)
 

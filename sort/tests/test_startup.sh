@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The start of a sort of little data: no thread without work, no file of the system read without need or
-# twice.
+# twice, no library that is not needed.
 set -u
 . "$ROOT/scripts/tap.sh"
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the preloaded library and the sanitizers want the same calls"
@@ -73,6 +73,9 @@ is "one record: no file of the system is read" "$(grep '^/' log)" ""
 ok "one record: one probe of the page cache" test "$(grep -cx probe log)" -le 1
 ok "one record: the processor time is read for stages, not for steps without one" test "$(grep -cx usage log)" -le 8
 ok "hwloc is not loaded" test "$(ldd "$BIN/hetsort" | grep -c hwloc)" -eq 0
+case $("${CC:-cc}" -print-file-name=libjansson.a) in
+  /*) is "jansson is linked from its archive" "$(ldd "$BIN/hetsort" | grep -c jansson)" 0 ;;
+esac
 threads --threads 1 --memory 50% one
 ok "one record, a part of memory: the memory is read" grep -qx /proc/meminfo log
 threads --threads 1 --memory 1G -v one
