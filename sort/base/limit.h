@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How much memory one rank may use: the amount that the user allows, or a safe part of what the
  * system leaves. And how many processors the control groups allow in a long run. Reads files of
- * /proc and /sys at most once a run, and changes nothing. A limit that is missing or cannot be understood
- * does not limit. */
+ * /proc and /sys at most once a run, and changes nothing. A limit that is missing or cannot be
+ * understood does not limit. */
 #ifndef HETSORT_BASE_LIMIT_H
 #define HETSORT_BASE_LIMIT_H
 

@@ -15,9 +15,6 @@ enum { FIRST_CPUS = 1024, MOST_CPUS = 1 << 20 };
 processors processors_find(void)
 {
 	processors p = { .count = 0 };
-	const long online = sysconf(_SC_NPROCESSORS_ONLN);
-	if (online > 0)
-		p.online = (uint32_t)online;
 	for (size_t cpus = FIRST_CPUS; cpus <= MOST_CPUS; cpus *= 2) {
 		const size_t bytes = CPU_ALLOC_SIZE(cpus);
 		cpu_set_t *set = CPU_ALLOC(cpus);
@@ -30,6 +27,8 @@ processors processors_find(void)
 		if (failed != EINVAL)
 			break;
 	}
+	const long online = p.count > 1 ? p.count : sysconf(_SC_NPROCESSORS_ONLN);
+	p.online = online > 0 ? (uint32_t)online : 0;
 	return p;
 }
 

@@ -7,7 +7,8 @@
 
 typedef struct processors {
 	uint32_t count;    /* that the thread may use; 0: not known */
-	uint32_t online;   /* of the machine; 0: not known */
+	uint32_t online;   /* of the machine; 0: not known. Equal to count if count is above 1,
+			    * because counting them reads a file */
 	uint64_t set_hash; /* equal for threads that may use the same processors */
 } processors;
 

@@ -211,9 +211,8 @@ static bool is_small(const job *j)
 	const memory_plan any = { .limit.rank_bytes = UINT64_MAX };
 	const budget_query q = query_of(j, &any, own_share(&j->env, j->shares.out));
 	budget b;
-	return j->env.c->size == 1 && !j->files.in.is_stream && !o->merge &&
-	       !settings_reports(o) && budget_make(&b, &q) && !b.spills &&
-	       b.core_bytes <= SMALL_BYTES;
+	return j->env.c->size == 1 && !j->files.in.is_stream && !o->merge && !settings_reports(o) &&
+	       budget_make(&b, &q) && !b.spills && b.core_bytes <= SMALL_BYTES;
 }
 
 /* Find the memory limit. The number of records is bounded by the bits of an entry, which also
