@@ -93,9 +93,12 @@ static inline void copy_short(unsigned char *to, const unsigned char *from, uint
 
 /* ------------------------------------------------------------------------------------- pieces */
 
-static uint32_t buckets_for(uint64_t n, const bucket_sort_sizes *sizes)
+/* A bucket, its copy and its numbers should fit into the second cache. */
+static uint32_t buckets_for(uint64_t n, const bucket_sort_sizes *sizes, uint32_t record_bytes)
 {
-	return (uint32_t)u64_min(n / sizes->demand.bucket + BUCKETS_LEAST, BUCKETS_MAX);
+	enum { BUCKET_BYTES = 1 << 17 };
+	const uint64_t most = u64_min(sizes->demand.bucket, BUCKET_BYTES / record_bytes);
+	return (uint32_t)u64_min(n / most + BUCKETS_LEAST, BUCKETS_MAX);
 }
 
 static unsigned pieces_for(uint64_t n, unsigned threads)
@@ -446,7 +449,7 @@ static void in_buckets(short_sorter *s, const records *in, uint64_t n, unsigned 
 	s->out = out;
 	s->streaming = n >= s->sizes->streaming_bytes / in->lay.record_bytes;
 	s->pieces = pieces_for(n, s->threads);
-	const uint32_t buckets = buckets_for(n, s->sizes);
+	const uint32_t buckets = buckets_for(n, s->sizes, in->lay.record_bytes);
 	const size_t samples = classifier_sample(in, n, buckets, s->sample);
 	radix_sort(s->sample, s->sample + samples, samples, in);
 	classifier_make(&s->map, in, s->sample, samples, 1, buckets, s->map_room);
@@ -566,7 +569,7 @@ static void place_workspace(const short_sorter *s, workspace *w, unsigned char *
 status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 		  const bucket_sort_sizes *sizes, err *e)
 {
-	const uint32_t buckets = buckets_for(n, sizes);
+	const uint32_t buckets = buckets_for(n, sizes, in->lay.record_bytes);
 	const size_t worker_bytes = workspace_bytes(buckets, sizes->demand.cap);
 	const size_t pieces = pieces_for(n, threads);
 	short_sorter s = { .m = m, .e = e, .sizes = sizes, .threads = threads };
@@ -603,7 +606,7 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
  * entries per record. */
 uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes)
 {
-	const uint64_t buckets = buckets_for(n, sizes);
+	const uint64_t buckets = buckets_for(n, sizes, SHORT_MOST_BYTES);
 	const uint64_t worker =
 		workspace_bytes(buckets, sizes->demand.cap) + sizeof(workspace) + sizeof(uint64_t);
 	return n * (2 * sizeof(entry) + SHORT_MOST_BYTES) +
