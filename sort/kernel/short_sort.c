@@ -5,9 +5,8 @@
  * and sorts it in the cache. Buckets that are too large are sorted the same way again, by all
  * threads.
  *
- * Threads may differ in speed, so the input is cut into many more pieces than threads. Each thread
- * begins with an equal range of pieces, in order; when it has none left, it takes the second half
- * of another thread's. While a thread moves consecutive pieces, the places of each bucket are
+ * Threads may differ in speed, so the input is cut into many more pieces than threads, which take
+ * them by ranges. While a thread moves consecutive pieces, the places of each bucket are
  * consecutive, too, so it keeps its partly filled lines. Stable: in each bucket, the records of a
  * piece have the places after the records of the pieces before it. */
 #include "bucket_sort.h"
@@ -15,6 +14,7 @@
 #include "base/pool.h"
 #include "classifier.h"
 #include "radix.h"
+#include "ranges.h"
 #include "streaming_store.h"
 #include "u64_sort.h"
 
@@ -61,8 +61,7 @@ typedef struct short_sorter {
 	uint32_t *count; /* [pieces][buckets] of records */
 	uint64_t *start; /* of each bucket, and the end of the last */
 	workspace *work;
-	_Atomic uint64_t *range; /* of pieces that a thread has still to do: the first of them in
-				  * the upper half, the end in the lower half */
+	ranges left; /* of pieces */
 	_Atomic size_t next;
 } short_sorter;
 
@@ -115,64 +114,12 @@ static uint64_t piece_begin(const short_sorter *s, size_t piece)
 	return u64_min(block * CLASSIFIER_BLOCK, s->n);
 }
 
-static uint64_t range_of(uint64_t first, uint64_t end)
-{
-	return first << 32 | end;
-}
-
-static void share_pieces(short_sorter *s)
-{
-	for (unsigned i = 0; i < s->threads; i++)
-		s->range[i] = range_of((uint64_t)s->pieces * i / s->threads,
-				       (uint64_t)s->pieces * (i + 1) / s->threads);
-}
-
-/* Move the second half of the longest range to this worker; return false if all are empty. */
-static bool take_from_others(short_sorter *s, unsigned worker)
-{
-	for (;;) {
-		uint64_t most = 0, was = 0;
-		unsigned of = worker;
-		for (unsigned i = 0; i < s->threads; i++) {
-			const uint64_t r = s->range[i], n = (uint32_t)r - (r >> 32);
-			if (n > most) {
-				most = n;
-				was = r;
-				of = i;
-			}
-		}
-		if (most == 0)
-			return false;
-		const uint64_t end = (uint32_t)was, mid = end - (most + 1) / 2;
-		if (atomic_compare_exchange_strong(&s->range[of], &was, range_of(was >> 32, mid))) {
-			s->range[worker] = range_of(mid, end);
-			return true;
-		}
-	}
-}
-
-/* Take the next piece. Of the pieces of a thread, each comes after the one before it, except after
- * they were taken from another thread. */
-static bool next_piece(short_sorter *s, unsigned worker, size_t *piece)
-{
-	do {
-		uint64_t r = s->range[worker];
-		while (r >> 32 < (uint32_t)r)
-			if (atomic_compare_exchange_weak(&s->range[worker], &r,
-							 range_of((r >> 32) + 1, (uint32_t)r))) {
-				*piece = r >> 32;
-				return true;
-			}
-	} while (take_from_others(s, worker));
-	return false;
-}
-
 /* ----------------------------------------------------------------------------- count and move */
 
 static void count_pieces(void *arg, unsigned worker)
 {
 	short_sorter *s = arg;
-	for (size_t p; next_piece(s, worker, &p);) {
+	for (size_t p; ranges_next(&s->left, worker, &p);) {
 		uint32_t *count = s->count + p * s->map.buckets;
 		memset(count, 0, s->map.buckets * sizeof *count);
 		for (uint64_t i = piece_begin(s, p), end = piece_begin(s, p + 1); i < end;
@@ -277,7 +224,7 @@ static void move_pieces(void *arg, unsigned worker)
 	const bool whole = whole_lines(s);
 	const size_t stage_bytes = whole ? LINE : STAGE_BYTES;
 	size_t expected = SIZE_MAX;
-	for (size_t p; next_piece(s, worker, &p); expected = p + 1) {
+	for (size_t p; ranges_next(&s->left, worker, &p); expected = p + 1) {
 		if (p != expected) {
 			if (expected != SIZE_MAX)
 				close_stages(s, g, stage_bytes);
@@ -437,7 +384,7 @@ static void finish_buckets(void *arg, unsigned worker)
 static void run(short_sorter *s, pool_work *work)
 {
 	s->next = 0;
-	share_pieces(s);
+	ranges_share(&s->left, s->pieces);
 	pool_run(s->threads, work, s);
 }
 
@@ -576,14 +523,14 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 	unsigned char *scratch = mem_array(m, threads, worker_bytes, "scratch", e);
 	large *list = mem_array(m, n / sizes->demand.cap + 1, sizeof *list, "buckets", e);
 	s.work = mem_array(m, threads, sizeof *s.work, "scratch", e);
-	s.range = mem_array(m, threads, sizeof *s.range, "scratch", e);
+	s.left = (ranges){ mem_array(m, threads, sizeof *s.left.of, "scratch", e), threads };
 	s.into = mem_array(m, n + CLASSIFIER_BLOCK, sizeof *s.into, "buckets", e);
 	s.count = mem_array(m, pieces * buckets, sizeof *s.count, "counts", e);
 	s.start = mem_array(m, buckets + 1, sizeof *s.start, "places", e);
 	s.sample = mem_array(m, 2 * SAMPLE_MAX, sizeof *s.sample, "sample", e);
 	s.map_room = mem_array(m, 1, classifier_room_bytes(buckets), "map", e);
 	status rc = ST_RESOURCE;
-	if (scratch && list && s.work && s.range && s.into && s.count && s.start && s.sample &&
+	if (scratch && list && s.work && s.left.of && s.into && s.count && s.start && s.sample &&
 	    s.map_room) {
 		for (unsigned i = 0; i < threads; i++)
 			place_workspace(&s, &s.work[i], scratch + i * worker_bytes, buckets);
@@ -595,7 +542,7 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 	mem_free(m, s.start);
 	mem_free(m, s.count);
 	mem_free(m, s.into);
-	mem_free(m, (void *)s.range);
+	mem_free(m, (void *)s.left.of);
 	mem_free(m, s.work);
 	mem_free(m, list);
 	mem_free(m, scratch);
