@@ -12,9 +12,9 @@
 #include "bucket_sort.h"
 #include "base/minmax.h"
 #include "base/pool.h"
+#include "base/ranges.h"
 #include "classifier.h"
 #include "radix.h"
-#include "ranges.h"
 #include "streaming_store.h"
 #include "u64_sort.h"
 

@@ -2,8 +2,8 @@
 /* Shares tasks 0, 1, ... among threads of unequal speed. Each thread begins with an equal range of
  * them and does it in order; when it has none left, it takes the second half of another thread's.
  */
-#ifndef HETSORT_KERNEL_RANGES_H
-#define HETSORT_KERNEL_RANGES_H
+#ifndef HETSORT_BASE_RANGES_H
+#define HETSORT_BASE_RANGES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +16,8 @@ typedef struct ranges {
 	unsigned threads;
 } ranges;
 
-/* ranges_share - give each thread an equal part of `tasks`, below 2^32. No thread takes any then. */
+/* ranges_share - give each thread an equal part of `tasks`, below 2^32. No thread takes any then.
+ */
 void ranges_share(const ranges *r, size_t tasks);
 
 /* ranges_next - take the next task of a thread; false: no thread has any left. Each task of a

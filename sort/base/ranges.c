@@ -30,8 +30,7 @@ static bool take_from_others(const ranges *r, unsigned thread)
 		if (most == 0)
 			return false;
 		const uint64_t end = (uint32_t)was, mid = end - (most + 1) / 2;
-		if (atomic_compare_exchange_strong(&r->of[from], &was,
-						   range_of(was >> 32, mid))) {
+		if (atomic_compare_exchange_strong(&r->of[from], &was, range_of(was >> 32, mid))) {
 			r->of[thread] = range_of(mid, end);
 			return true;
 		}
