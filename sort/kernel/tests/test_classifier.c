@@ -16,7 +16,7 @@
 #include "kernel/radix.h"
 
 enum { RECORDS = 60000, BYTES = 32, POS_BITS_OF_NUMBER = 17 };
-static const uint32_t BUCKETS[] = { 128, 1100 }; /* the latter with a large sample */
+static const uint32_t BUCKETS[] = { 128, 1100 }; /* a large sample only for 1100 */
 
 /* The 8 bytes of a key that the kind decides; the others are random, or all the same. */
 typedef uint64_t value_fn(uint64_t *s, uint64_t i);
