@@ -52,7 +52,7 @@ HWLOC_LIBS   = $(if $(filter yes,$(HWLOC)),$(call pkg,--libs,hwloc))
 GSL_CFLAGS := $(call pkg,--cflags,gsl)
 GSL_LIBS   := $(or $(call pkg,--libs,gsl),-lgsl -lgslcblas -lm)
 GLPK_LIBS   = -lglpk
-JSON_LIBS  := $(call archive,jansson,$(or $(call pkg,--libs,jansson),-ljansson))
+JSON_LIBS   = $(call archive,jansson,$(or $(call pkg,--libs,jansson),-ljansson))
 XXH_LIBS   := $(or $(call pkg,--libs,libxxhash),-lxxhash)
 TEST_LIBS  := $(or $(call pkg,--libs,cmocka),-lcmocka)
 
