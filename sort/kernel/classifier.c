@@ -212,9 +212,9 @@ static void set_cells(classifier_table *t, uint64_t cells)
 	t->range = u64_min(t->range | ((UINT64_C(1) << t->shift) - 1), UINT64_MAX - t->base);
 }
 
-/* Return whether the cells may be segments: samples [i, end) are many, no group of neighbouring
- * cells has half more of them than its share, and no cell has so many that its bucket would be too
- * large. */
+/* Return whether the cells may be segments. There must be many samples [i, end). A group of
+ * neighbouring cells may have 1.5 times its share of them, and a cell CELL_SHARES times
+ * the samples of a bucket, because larger buckets are split again. */
 static bool is_even(const maker *k, const classifier_table *t, size_t i, size_t end)
 {
 	enum { GROUPS = 64, GROUP_LEAST = 128, CELL_SHARES = 4 };

@@ -38,7 +38,7 @@ static inline uint64_t position(const classifier *m, uint64_t first, const uint6
 	return at ? at[i] & m->pos_mask : first + i;
 }
 
-/* What is found of a block. */
+/* Where the results for a block of records go. */
 typedef struct found {
 	uint64_t first;
 	const uint64_t *at;
