@@ -478,6 +478,9 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 	m->head_value = key_window_read(l, &m->head, sample_at(&k, 0));
 	make_table(&k, &m->root, shared, 0, n, 0);
 	fill_tree(&k, &m->root);
+	const uint32_t known = (uint32_t)u64_min(l->key_bytes, shared + KEY_WINDOW_BYTES);
+	m->rest = window_from(l, known);
+	m->short_rest = l->key_bytes - known <= KEY_WINDOW_BYTES;
 	for (size_t i = 0; i < k.nodes; i++)
 		resolve(&k, &k.node[i]);
 	add_outside(&k);

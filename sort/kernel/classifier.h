@@ -103,6 +103,8 @@ typedef struct classifier {
 	uint64_t head_value; /* the first bytes before the root's window, as a window */
 	key_window head;
 	key_window first; /* of keys that do not share them */
+	key_window rest;  /* after the root's window */
+	bool short_rest;  /* no key bytes are after that */
 	uint64_t pos_mask;
 	uint32_t buckets;
 	const classifier_table *table;

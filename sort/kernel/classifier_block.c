@@ -170,6 +170,28 @@ static bool all_inside(const classifier *m, const records *in, uint64_t first, c
 	return differ == 0;
 }
 
+/* Find the buckets of keys in heavy segments of the root. Return all values of `bucket`, by `or`.
+ */
+static unsigned find_heavy(const classifier *m, const records *in, uint64_t first,
+			   const uint64_t *at, size_t n, uint16_t *bucket, uint64_t *number)
+{
+	uint64_t w[CLASSIFIER_BLOCK];
+	unsigned to = 0;
+	WITH_WINDOW(m->rest.of, read_windows, m, in, first, at, n, &m->rest, w);
+	for (size_t i = 0; i < n; i++) {
+		if (bucket[i] & TO_HEAVY) {
+			const classifier_heavy *h = &m->heavy[bucket[i] & ~TO_HEAVY];
+			const bool from = w[i] >= h->value, above = w[i] > h->value;
+			bucket[i] = (uint16_t)(h->bucket + from + above);
+			if (number)
+				number[i] = position(m, first, at, i) |
+					    (from > above ? 0 : w[i] & ~m->pos_mask);
+		}
+		to |= bucket[i];
+	}
+	return to;
+}
+
 /* Find the buckets of keys that do not share the common bytes or are in a segment that is not a
  * bucket. */
 static void look_closer(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
@@ -199,9 +221,11 @@ void classifier_block(const classifier *m, const records *in, uint64_t first, co
 	const bool inside = all_inside(m, in, first, at, n, w);
 	WITH_WINDOW(window->of, read_windows, m, in, first, at, n, window, w);
 	memset(w + n, 0, (AT_ONCE - 1) * sizeof *w);
-	const unsigned to = !number ? find_all(m, w, n, &(found){ first, NULL, bucket, NULL })
-			    : at    ? find_all(m, w, n, &(found){ first, at, bucket, number })
-				    : find_all(m, w, n, &(found){ first, NULL, bucket, number });
+	unsigned to = !number ? find_all(m, w, n, &(found){ first, NULL, bucket, NULL })
+		      : at    ? find_all(m, w, n, &(found){ first, at, bucket, number })
+			      : find_all(m, w, n, &(found){ first, NULL, bucket, number });
+	if (inside && to >= TO_HEAVY && m->short_rest)
+		to = find_heavy(m, in, first, at, n, bucket, number);
 	if (!inside || to >= TO_TABLE)
 		look_closer(m, in, first, at, n, inside, bucket, number);
 }
