@@ -161,7 +161,7 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 	if (presorted_sort(in, n, out, threads))
 		return ST_OK;
 	if (word_sort_fits(&in->lay, out))
-		return word_sort(m, in, n, out, threads, e);
+		return word_sort(m, in, n, out, threads, sizes, e);
 	if (bytes <= SHORT_MOST_BYTES)
 		return short_sort(m, in, n, out, threads, sizes, e);
 	const size_t room_bytes = size_min(n * bytes / 2, demand_room_bytes(n, threads, threads));

@@ -66,6 +66,7 @@ bool word_sort_fits(const layout *l, const unsigned char *out);
 /* word_sort - like bucket_sort_sized, for records that fit. Allocates U64_CACHED numbers per
  * thread.
  */
-status word_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads, err *e);
+status word_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
+		 const bucket_sort_sizes *sizes, err *e);
 
 #endif

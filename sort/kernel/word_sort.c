@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The input is cut into stretches. Threads count the records of each stretch that belong to each
- * part of the output, one part a thread, and then move them there as numbers. Then each part is
- * sorted by quicksort where it lies, and its numbers become records again while they are in the
- * cache.
+ * part of the output, and then move them there as numbers. Then each part is sorted by quicksort
+ * where it lies, and its numbers become records again while they are in the cache.
+ *
+ * If a sample of the numbers is spread evenly, a part is a digit: up to 256 parts are found by a
+ * subtraction and a shift, and save quicksort its passes over memory. Numbers are moved a line of
+ * the cache at a time, because a processor cannot write to so many places at once. Otherwise there
+ * is one part per thread, between pivots of the sample.
  *
  * Threads may differ in speed, and parts in size if many keys are equal. So there are many more
  * stretches than threads, and each thread that has split a part leaves one half to a thread that
@@ -10,6 +14,7 @@
 #include "bucket_sort.h"
 #include "base/minmax.h"
 #include "base/pool.h"
+#include "streaming_store.h"
 #include "u64_sort.h"
 
 #include <sched.h>
@@ -17,8 +22,11 @@
 
 enum {
 	WORD = sizeof(uint64_t),
-	PARTS_MOST = 64,
-	SAMPLE_OF_PART = 512,
+	LINE_WORDS = STREAMING_LINE / WORD,
+	PIVOTS_MOST = 64,
+	DIGITS_MOST = 256,
+	SAMPLED = 64, /* numbers for each one in the sample */
+	SAMPLE_MOST = 8192,
 	STRETCHES_A_THREAD = 16,
 	LEAVES_A_THREAD = 32,
 	LEAF_MOST = 1 << 17, /* numbers that one thread sorts: 1 MB */
@@ -44,10 +52,14 @@ typedef struct word_sorter {
 	const unsigned char *in;
 	uint64_t *out;
 	size_t n;
-	unsigned parts, stretches;
-	uint64_t pivot[PARTS_MOST];  /* the least value of each part, except the first */
-	size_t (*place)[PARTS_MOST]; /* per stretch: the counts of its parts, then their places */
-	uint64_t *tmp;               /* U64_CACHED per thread */
+	unsigned threads, parts, stretches;
+	bool streaming;               /* the output is written past the cache */
+	bool digits;                  /* parts are digits: */
+	uint64_t least;               /* of the sample, */
+	unsigned shift;               /* and of the distance from there */
+	uint64_t pivot[PIVOTS_MOST];  /* or these are the least values of parts, but the first */
+	size_t (*place)[DIGITS_MOST]; /* per stretch: the counts of its parts, then their places */
+	uint64_t *tmp;                /* U64_CACHED per thread */
 	part_stack stack;
 	_Atomic unsigned next;
 } word_sorter;
@@ -68,11 +80,15 @@ static inline uint64_t read_word(const key_lead *lead, bool plain, const unsigne
 	return be64toh(v);
 }
 
-static inline unsigned part_of(const uint64_t *pivot, unsigned parts, uint64_t v)
+static inline __attribute__((always_inline)) unsigned part_of(const word_sorter *s, uint64_t v,
+							      bool digits)
 {
 	unsigned p = 0;
-	for (unsigned i = 1; i < parts; i++)
-		p += v >= pivot[i];
+	if (digits)
+		return (unsigned)u64_min((v > s->least ? v - s->least : 0) >> s->shift,
+					 s->parts - 1);
+	for (unsigned i = 1; i < s->parts; i++)
+		p += v >= s->pivot[i];
 	return p;
 }
 
@@ -81,29 +97,71 @@ static size_t stretch_begin(const word_sorter *s, unsigned i)
 	return s->n / s->stretches * i + size_min(s->n % s->stretches, i);
 }
 
-static inline __attribute__((always_inline)) void count_stretch(const word_sorter *s, unsigned i,
-								bool plain)
+static inline __attribute__((always_inline)) void count_stretch(const word_sorter *all, unsigned i,
+								bool plain, bool digits)
 {
-	const key_lead lead = s->l->number[0];
-	const unsigned parts = s->parts;
-	size_t *count = s->place[i];
-	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++)
-		count[part_of(s->pivot, parts, read_word(&lead, plain, s->in + at * WORD))]++;
+	const key_lead lead = all->l->number[0];
+	const word_sorter s = *all; /* a copy that cannot alias the counts */
+	size_t *count = s.place[i], at = stretch_begin(&s, i);
+	const size_t end = stretch_begin(&s, i + 1);
+	if (s.parts == 1)
+		count[0] = end - at;
+	for (; s.parts > 1 && at < end; at++)
+		count[part_of(&s, read_word(&lead, plain, s.in + at * WORD), digits)]++;
 }
 
-static inline __attribute__((always_inline)) void move_stretch(const word_sorter *s, unsigned i,
+static inline __attribute__((always_inline)) void move_stretch(const word_sorter *all, unsigned i,
 							       bool plain)
 {
-	const key_lead lead = s->l->number[0];
-	const unsigned parts = s->parts;
-	uint64_t *out = s->out, pivot[PARTS_MOST];
-	size_t place[PARTS_MOST];
-	memcpy(pivot, s->pivot, sizeof pivot);
-	memcpy(place, s->place[i], sizeof place);
-	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++) {
-		const uint64_t v = read_word(&lead, plain, s->in + at * WORD);
-		out[place[part_of(pivot, parts, v)]++] = v;
+	const key_lead lead = all->l->number[0];
+	const word_sorter s = *all;
+	size_t place[PIVOTS_MOST];
+	memcpy(place, s.place[i], sizeof place);
+	for (size_t at = stretch_begin(&s, i), end = stretch_begin(&s, i + 1); at < end; at++) {
+		const uint64_t v = read_word(&lead, plain, s.in + at * WORD);
+		s.out[place[part_of(&s, v, false)]++] = v;
 	}
+}
+
+/* The next numbers of each digit, up to the end of a line of the output. Places are counted from
+ * the begin of the output's first line. */
+typedef struct lines {
+	size_t before;                                 /* words of that line before the output */
+	size_t begin[DIGITS_MOST], place[DIGITS_MOST]; /* first and next */
+	_Alignas(STREAMING_LINE) uint64_t word[DIGITS_MOST][LINE_WORDS];
+} lines;
+
+/* Write the first `used` words of a digit's line, except those before its first place. */
+static inline __attribute__((always_inline)) void write_line(const word_sorter *s, const lines *x,
+							     unsigned p, size_t used)
+{
+	const size_t n = size_min(used, x->place[p] - x->begin[p]);
+	uint64_t *to = s->out + (x->place[p] - n - x->before);
+	if (n == LINE_WORDS && s->streaming)
+		streaming_store_line(to, x->word[p]);
+	else
+		memcpy(to, x->word[p] + used - n, n * WORD);
+}
+
+static inline __attribute__((always_inline)) void deal_stretch(const word_sorter *all, unsigned i,
+							       bool plain)
+{
+	const key_lead lead = all->l->number[0];
+	const word_sorter s = *all;
+	lines x = { .before = (uintptr_t)s.out / WORD % LINE_WORDS };
+	for (unsigned p = 0; p < s.parts; p++)
+		x.begin[p] = x.place[p] = s.place[i][p] + x.before;
+	for (size_t at = stretch_begin(&s, i), end = stretch_begin(&s, i + 1); at < end; at++) {
+		const uint64_t v = read_word(&lead, plain, s.in + at * WORD);
+		const unsigned p = part_of(&s, v, true);
+		const size_t slot = x.place[p]++ % LINE_WORDS;
+		x.word[p][slot] = v;
+		if (slot == LINE_WORDS - 1)
+			write_line(&s, &x, p, LINE_WORDS);
+	}
+	for (unsigned p = 0; p < s.parts; p++)
+		write_line(&s, &x, p, x.place[p] % LINE_WORDS);
+	streaming_store_fence();
 }
 
 static void count(void *arg, unsigned worker)
@@ -112,9 +170,11 @@ static void count(void *arg, unsigned worker)
 	(void)worker;
 	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->stretches;)
 		if (s->l->fields)
-			count_stretch(s, i, false);
+			count_stretch(s, i, false, s->digits);
+		else if (s->digits)
+			count_stretch(s, i, true, true);
 		else
-			count_stretch(s, i, true);
+			count_stretch(s, i, true, false);
 }
 
 static void move(void *arg, unsigned worker)
@@ -122,7 +182,11 @@ static void move(void *arg, unsigned worker)
 	word_sorter *s = arg;
 	(void)worker;
 	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->stretches;)
-		if (s->l->fields)
+		if (s->digits && s->l->fields)
+			deal_stretch(s, i, false);
+		else if (s->digits)
+			deal_stretch(s, i, true);
+		else if (s->l->fields)
 			move_stretch(s, i, false);
 		else
 			move_stretch(s, i, true);
@@ -204,18 +268,40 @@ static void sort(void *arg, unsigned worker)
 	}
 }
 
-_Static_assert(U64_CACHED >= 2 * SAMPLE_OF_PART, "there is room for the sample and for sorting it");
-
-/* Choose the pivots from records of all parts of the input. */
-static void find_pivots(word_sorter *s, uint64_t *sample)
+/* Return whether digits of `parts` or fewer values divide the k numbers of the sample, which are
+ * sorted, evenly: none has more than EXCESS times its share. */
+static bool find_digits(word_sorter *s, const uint64_t *sample, size_t k, unsigned parts)
 {
-	const size_t k = (size_t)s->parts * SAMPLE_OF_PART;
+	enum { EXCESS = 4 };
+	const uint64_t range = sample[k - 1] - sample[0];
+	s->least = sample[0];
+	for (s->shift = 0; range >> s->shift >= parts; s->shift++)
+		;
+	s->parts = (unsigned)(range >> s->shift) + 1;
+	const size_t most = k / s->parts * EXCESS;
+	for (size_t i = 0; i + most < k; i++)
+		if (part_of(s, sample[i], true) == part_of(s, sample[i + most], true))
+			return false;
+	return true;
+}
+
+/* Choose the parts from a sample of all parts of the input; digit: the numbers that a digit should
+ * have. */
+static void find_parts(word_sorter *s, uint64_t *sample, uint64_t digit)
+{
+	const size_t k = size_min(s->n / SAMPLED, SAMPLE_MOST);
+	_Static_assert(U64_CACHED >= 2 * SAMPLE_MOST, "the sample, and room to sort it");
 	for (size_t i = 0; i < k; i++)
 		sample[i] = read_word(&s->l->number[0], !s->l->fields,
 				      s->in + (s->n / k * i + s->n % k * i / k) * WORD);
 	u64_sort(sample, sample + k, k);
+	const unsigned digits = (unsigned)u64_min(s->n / digit, DIGITS_MOST);
+	s->digits = digits > s->threads && find_digits(s, sample, k, digits);
+	if (s->digits)
+		return;
+	s->parts = (unsigned)size_min(size_min(s->threads, PIVOTS_MOST), k + 1);
 	for (unsigned p = 1; p < s->parts; p++) {
-		const uint64_t v = sample[(size_t)p * SAMPLE_OF_PART];
+		const uint64_t v = sample[k * p / s->parts];
 		s->pivot[p] = v + (v == sample[0] && v < UINT64_MAX); /* the first part has some */
 	}
 }
@@ -240,30 +326,30 @@ static void find_places(word_sorter *s)
 static void run(word_sorter *s, pool_work *work)
 {
 	s->next = 0;
-	pool_run(s->parts, work, s);
+	pool_run(s->threads, work, s);
 }
 
-status word_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads, err *e)
+status word_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
+		 const bucket_sort_sizes *sizes, err *e)
 {
 	word_sorter s = { .l = &in->lay,
 			  .in = in->base,
 			  .n = n,
+			  .threads = threads,
+			  .streaming = n >= sizes->streaming_bytes / WORD,
+			  .stretches = threads * STRETCHES_A_THREAD,
 			  .stack = { .busy = ATOMIC_FLAG_INIT, .left = n } };
 	s.out = (uint64_t *)(void *)out;
-	s.parts = (unsigned)u64_min(threads, PARTS_MOST);
-	s.stretches = s.parts > 1 ? s.parts * STRETCHES_A_THREAD : 1;
-	s.stack.leaf = n / (s.parts * (size_t)LEAVES_A_THREAD);
+	s.stack.leaf = n / (threads * (size_t)LEAVES_A_THREAD);
 	s.stack.leaf = size_min(size_max(s.stack.leaf, U64_CACHED), LEAF_MOST);
-	s.stack.part = mem_array(m, n / s.stack.leaf + s.parts, sizeof *s.stack.part, "parts", e);
-	s.tmp = mem_array(m, (size_t)s.parts * U64_CACHED, sizeof *s.tmp, "numbers", e);
+	s.stack.part = mem_array(m, n / s.stack.leaf + size_max(threads, DIGITS_MOST),
+				 sizeof *s.stack.part, "parts", e);
+	s.tmp = mem_array(m, (size_t)threads * U64_CACHED, sizeof *s.tmp, "numbers", e);
 	s.place = mem_array(m, s.stretches, sizeof *s.place, "places", e);
 	const status rc = s.stack.part && s.tmp && s.place ? ST_OK : ST_RESOURCE;
 	if (rc == ST_OK) {
-		find_pivots(&s, s.tmp);
-		if (s.parts > 1)
-			run(&s, count);
-		else
-			s.place[0][0] = n;
+		find_parts(&s, s.tmp, sizes->demand.bucket);
+		run(&s, count);
 		find_places(&s);
 		run(&s, move);
 		run(&s, sort);
