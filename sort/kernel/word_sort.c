@@ -47,17 +47,23 @@ typedef struct part_stack {
 	_Atomic size_t left; /* numbers that are not sorted yet, in the stack or not */
 } part_stack;
 
+/* How numbers are divided among parts. */
+typedef struct division {
+	unsigned parts;
+	bool digits;                 /* parts are digits: */
+	uint64_t least;              /* of the sample, */
+	unsigned shift;              /* and of the distance from there */
+	uint64_t pivot[PIVOTS_MOST]; /* or these are the least values of parts, but the first */
+} division;
+
 typedef struct word_sorter {
 	const layout *l;
 	const unsigned char *in;
 	uint64_t *out;
 	size_t n;
-	unsigned threads, parts, stretches;
-	bool streaming;               /* the output is written past the cache */
-	bool digits;                  /* parts are digits: */
-	uint64_t least;               /* of the sample, */
-	unsigned shift;               /* and of the distance from there */
-	uint64_t pivot[PIVOTS_MOST];  /* or these are the least values of parts, but the first */
+	unsigned threads, stretches;
+	bool streaming; /* the output is written past the cache */
+	division division;
 	size_t (*place)[DIGITS_MOST]; /* per stretch: the counts of its parts, then their places */
 	uint64_t *tmp;                /* U64_CACHED per thread */
 	part_stack stack;
@@ -80,15 +86,15 @@ static inline uint64_t read_word(const key_lead *lead, bool plain, const unsigne
 	return be64toh(v);
 }
 
-static inline __attribute__((always_inline)) unsigned part_of(const word_sorter *s, uint64_t v,
+static inline __attribute__((always_inline)) unsigned part_of(const division *d, uint64_t v,
 							      bool digits)
 {
 	unsigned p = 0;
 	if (digits)
-		return (unsigned)u64_min((v > s->least ? v - s->least : 0) >> s->shift,
-					 s->parts - 1);
-	for (unsigned i = 1; i < s->parts; i++)
-		p += v >= s->pivot[i];
+		return (unsigned)u64_min((v > d->least ? v - d->least : 0) >> d->shift,
+					 d->parts - 1);
+	for (unsigned i = 1; i < d->parts; i++)
+		p += v >= d->pivot[i];
 	return p;
 }
 
@@ -97,29 +103,31 @@ static size_t stretch_begin(const word_sorter *s, unsigned i)
 	return s->n / s->stretches * i + size_min(s->n % s->stretches, i);
 }
 
-static inline __attribute__((always_inline)) void count_stretch(const word_sorter *all, unsigned i,
+static inline __attribute__((always_inline)) void count_stretch(const word_sorter *s, unsigned i,
 								bool plain, bool digits)
 {
-	const key_lead lead = all->l->number[0];
-	const word_sorter s = *all; /* a copy that cannot alias the counts */
-	size_t *count = s.place[i], at = stretch_begin(&s, i);
-	const size_t end = stretch_begin(&s, i + 1);
-	if (s.parts == 1)
+	const key_lead lead = s->l->number[0];
+	const division d = s->division; /* copies that the writes here cannot alias */
+	const unsigned char *in = s->in;
+	size_t *count = s->place[i], at = stretch_begin(s, i);
+	const size_t end = stretch_begin(s, i + 1);
+	if (d.parts == 1)
 		count[0] = end - at;
-	for (; s.parts > 1 && at < end; at++)
-		count[part_of(&s, read_word(&lead, plain, s.in + at * WORD), digits)]++;
+	for (; d.parts > 1 && at < end; at++)
+		count[part_of(&d, read_word(&lead, plain, in + at * WORD), digits)]++;
 }
 
-static inline __attribute__((always_inline)) void move_stretch(const word_sorter *all, unsigned i,
+static inline __attribute__((always_inline)) void move_stretch(const word_sorter *s, unsigned i,
 							       bool plain)
 {
-	const key_lead lead = all->l->number[0];
-	const word_sorter s = *all;
+	const key_lead lead = s->l->number[0];
+	const division d = s->division;
+	const unsigned char *in = s->in;
 	size_t place[PIVOTS_MOST];
-	memcpy(place, s.place[i], sizeof place);
-	for (size_t at = stretch_begin(&s, i), end = stretch_begin(&s, i + 1); at < end; at++) {
-		const uint64_t v = read_word(&lead, plain, s.in + at * WORD);
-		s.out[place[part_of(&s, v, false)]++] = v;
+	memcpy(place, s->place[i], sizeof place);
+	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++) {
+		const uint64_t v = read_word(&lead, plain, in + at * WORD);
+		s->out[place[part_of(&d, v, false)]++] = v;
 	}
 }
 
@@ -143,24 +151,25 @@ static inline __attribute__((always_inline)) void write_line(const word_sorter *
 		memcpy(to, x->word[p] + used - n, n * WORD);
 }
 
-static inline __attribute__((always_inline)) void deal_stretch(const word_sorter *all, unsigned i,
+static inline __attribute__((always_inline)) void deal_stretch(const word_sorter *s, unsigned i,
 							       bool plain)
 {
-	const key_lead lead = all->l->number[0];
-	const word_sorter s = *all;
-	lines x = { .before = (uintptr_t)s.out / WORD % LINE_WORDS };
-	for (unsigned p = 0; p < s.parts; p++)
-		x.begin[p] = x.place[p] = s.place[i][p] + x.before;
-	for (size_t at = stretch_begin(&s, i), end = stretch_begin(&s, i + 1); at < end; at++) {
-		const uint64_t v = read_word(&lead, plain, s.in + at * WORD);
-		const unsigned p = part_of(&s, v, true);
+	const key_lead lead = s->l->number[0];
+	const division d = s->division;
+	const unsigned char *in = s->in;
+	lines x = { .before = (uintptr_t)s->out / WORD % LINE_WORDS };
+	for (unsigned p = 0; p < d.parts; p++)
+		x.begin[p] = x.place[p] = s->place[i][p] + x.before;
+	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++) {
+		const uint64_t v = read_word(&lead, plain, in + at * WORD);
+		const unsigned p = part_of(&d, v, true);
 		const size_t slot = x.place[p]++ % LINE_WORDS;
 		x.word[p][slot] = v;
 		if (slot == LINE_WORDS - 1)
-			write_line(&s, &x, p, LINE_WORDS);
+			write_line(s, &x, p, LINE_WORDS);
 	}
-	for (unsigned p = 0; p < s.parts; p++)
-		write_line(&s, &x, p, x.place[p] % LINE_WORDS);
+	for (unsigned p = 0; p < d.parts; p++)
+		write_line(s, &x, p, x.place[p] % LINE_WORDS);
 	streaming_store_fence();
 }
 
@@ -170,8 +179,8 @@ static void count(void *arg, unsigned worker)
 	(void)worker;
 	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->stretches;)
 		if (s->l->fields)
-			count_stretch(s, i, false, s->digits);
-		else if (s->digits)
+			count_stretch(s, i, false, s->division.digits);
+		else if (s->division.digits)
 			count_stretch(s, i, true, true);
 		else
 			count_stretch(s, i, true, false);
@@ -182,9 +191,9 @@ static void move(void *arg, unsigned worker)
 	word_sorter *s = arg;
 	(void)worker;
 	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->stretches;)
-		if (s->digits && s->l->fields)
+		if (s->division.digits && s->l->fields)
 			deal_stretch(s, i, false);
-		else if (s->digits)
+		else if (s->division.digits)
 			deal_stretch(s, i, true);
 		else if (s->l->fields)
 			move_stretch(s, i, false);
@@ -274,13 +283,14 @@ static bool find_digits(word_sorter *s, const uint64_t *sample, size_t k, unsign
 {
 	enum { EXCESS = 4 };
 	const uint64_t range = sample[k - 1] - sample[0];
-	s->least = sample[0];
-	for (s->shift = 0; range >> s->shift >= parts; s->shift++)
+	s->division.least = sample[0];
+	for (s->division.shift = 0; range >> s->division.shift >= parts; s->division.shift++)
 		;
-	s->parts = (unsigned)(range >> s->shift) + 1;
-	const size_t most = k / s->parts * EXCESS;
+	s->division.parts = (unsigned)(range >> s->division.shift) + 1;
+	const size_t most = k / s->division.parts * EXCESS;
 	for (size_t i = 0; i + most < k; i++)
-		if (part_of(s, sample[i], true) == part_of(s, sample[i + most], true))
+		if (part_of(&s->division, sample[i], true) ==
+		    part_of(&s->division, sample[i + most], true))
 			return false;
 	return true;
 }
@@ -296,13 +306,14 @@ static void find_parts(word_sorter *s, uint64_t *sample, uint64_t digit)
 				      s->in + (s->n / k * i + s->n % k * i / k) * WORD);
 	u64_sort(sample, sample + k, k);
 	const unsigned digits = (unsigned)u64_min(s->n / digit, DIGITS_MOST);
-	s->digits = digits > s->threads && find_digits(s, sample, k, digits);
-	if (s->digits)
+	s->division.digits = digits > s->threads && find_digits(s, sample, k, digits);
+	if (s->division.digits)
 		return;
-	s->parts = (unsigned)size_min(size_min(s->threads, PIVOTS_MOST), k + 1);
-	for (unsigned p = 1; p < s->parts; p++) {
-		const uint64_t v = sample[k * p / s->parts];
-		s->pivot[p] = v + (v == sample[0] && v < UINT64_MAX); /* the first part has some */
+	s->division.parts = (unsigned)size_min(size_min(s->threads, PIVOTS_MOST), k + 1);
+	for (unsigned p = 1; p < s->division.parts; p++) {
+		const uint64_t v = sample[k * p / s->division.parts];
+		s->division.pivot[p] =
+			v + (v == sample[0] && v < UINT64_MAX); /* the first part has some */
 	}
 }
 
@@ -311,7 +322,7 @@ static void find_parts(word_sorter *s, uint64_t *sample, uint64_t digit)
 static void find_places(word_sorter *s)
 {
 	size_t at = 0;
-	for (unsigned p = 0; p < s->parts; p++) {
+	for (unsigned p = 0; p < s->division.parts; p++) {
 		const size_t start = at;
 		for (unsigned i = 0; i < s->stretches; i++) {
 			const size_t n = s->place[i][p];
