@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The input is cut into stretches. Threads count the records of each stretch that belong to each
- * part of the output, and then move them there as numbers. Then each part is sorted by quicksort
- * where it lies, and its numbers become records again while they are in the cache.
+ * part of the output, and then move them there as numbers. Each part is then sorted in place by
+ * quicksort, and its numbers become records again while the cache still has them.
  *
- * If a sample of the numbers is spread evenly, a part is a digit: up to 256 parts are found by a
- * subtraction and a shift, and save quicksort its passes over memory. Numbers are moved a line of
- * the cache at a time, because a processor cannot write to so many places at once. Otherwise there
- * is one part per thread, between pivots of the sample.
+ * If a sample of the numbers is spread evenly, a part is a digit: a subtraction and a shift find
+ * one of up to 256 parts, and save quicksort its passes over memory. Numbers are moved a line of
+ * the cache at a time, because single writes to 256 places are slow. Otherwise there is one part
+ * per thread, between pivots of the sample.
  *
  * Threads may differ in speed, and parts in size if many keys are equal. So there are many more
  * stretches than threads, and each thread that has split a part leaves one half to a thread that
@@ -277,8 +277,8 @@ static void sort(void *arg, unsigned worker)
 	}
 }
 
-/* Return whether digits of `parts` or fewer values divide the k numbers of the sample, which are
- * sorted, evenly: none has more than EXCESS times its share. */
+/* Choose at most `parts` digits. Return whether they divide the k sorted numbers of the sample
+ * evenly: no digit has more than EXCESS times its share. */
 static bool find_digits(word_sorter *s, const uint64_t *sample, size_t k, unsigned parts)
 {
 	enum { EXCESS = 4 };
