@@ -117,6 +117,7 @@ static inline __attribute__((always_inline)) void count_stretch(const word_sorte
 		count[part_of(&d, read_word(&lead, plain, in + at * WORD), digits)]++;
 }
 
+/* For few parts: through lines, Zipf keys would take 1.3 times as long. */
 static inline __attribute__((always_inline)) void move_stretch(const word_sorter *s, unsigned i,
 							       bool plain)
 {
