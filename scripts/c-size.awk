@@ -3,6 +3,8 @@
 # more than max_file lines. A public header, one a library, and a file that says "lint: table" may be
 # longer. A function is a block at
 # depth 0 that follows a parameter list; it counts from its opening to its closing brace.
+# With describe=1, print each line of code after its file, and each function as
+# "function FILE LINE NAME static|extern PARAMETERS COMPLEXITY": its parameters, and McCabe's count of its paths.
 
 function close_file()
 {
@@ -34,8 +36,11 @@ function close_file()
 		continued = code ~ /\\$/
 		next
 	}
-	if (!skipping)
+	if (!skipping) {
+		if (describe)
+			print "code", file, code
 		count(code)
+	}
 }
 
 function directive(code)
@@ -52,6 +57,8 @@ function directive(code)
 
 function count(code,    c)
 {
+	if (depth > 0)
+		complexity += decisions(code)
 	while (match(code, /[{};]/)) {
 		c = substr(code, RSTART, 1)
 		if (depth == 0)
@@ -77,6 +84,7 @@ function open_brace()
 	if (depth++ == 0) {
 		opened = line
 		is_function = before ~ /\)[ \t]*$/ && before !~ /=/
+		complexity = 1
 	}
 }
 
@@ -84,9 +92,35 @@ function close_brace()
 {
 	if (depth == 0 || --depth > 0)
 		return
+	if (is_function && describe)
+		print "function", file, opened, heading(before)
 	if (is_function && line - opened + 1 > max_function)
 		print file ":" opened ": function of " line - opened + 1 " lines, more than " max_function
 	before = ""
+}
+
+function decisions(code,    n)
+{
+	n = gsub(/&&|\|\||\?/, " ", code)
+	return n + gsub(/(^|[^A-Za-z0-9_])(if|for|while|case)([^A-Za-z0-9_]|$)/, " ", code)
+}
+
+# The name of the function whose heading this is, its linkage, how many parameters it has, and its complexity.
+function heading(text,    name, parameters, nested, commas, i, c)
+{
+	gsub(/__attribute__[ \t]*\(\([^)]*(\([^)]*\))?[^)]*\)\)/, "", text)
+	i = index(text, "(")
+	name = substr(text, 1, i - 1)
+	sub(/[ \t]*$/, "", name)
+	sub(/.*[^A-Za-z0-9_]/, "", name)
+	parameters = substr(text, i + 1)
+	for (i = 1; i <= length(parameters); i++) {
+		c = substr(parameters, i, 1)
+		nested += (c == "(") - (c == ")")
+		commas += c == "," && nested == 0
+	}
+	return name " " (text ~ /(^|[^A-Za-z0-9_])static([^A-Za-z0-9_]|$)/ ? "static" : "extern") " " \
+		(parameters ~ /^[ \t]*(void)?[ \t]*\)/ ? 0 : commas + 1) " " complexity
 }
 
 END { close_file() }
