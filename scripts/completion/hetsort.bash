@@ -1,63 +1,42 @@
 # shellcheck shell=bash
-# Completion for bash: of hetsort, and under their own names (links to this file) of hetsort-report, gensort, valsort,
-# hetplan, hetsim and cpuburn. It needs nothing else. The options are those of --help, in its order; tests compare them.
+# Completion for bash, of hetsort and of the programs that come with it: links to this file have their names. Options
+# come from --help. The words that an option accepts come from the message with which the program refuses '?'.
 
-_hetsort_options() { # PROGRAM
-  case $1 in
-    hetsort) echo '-o --output= --manifest= -f --force --no-fsync --verify= --report= --trace= --html= --record-size= --skip-header= --skip-trailer= --records= --key= -r --reverse -m --merge -s --stable
-      --partition-only -u --unique --count= --top=
-      --speeds= --plan= --wisdom= --source= --scatter= --links= --disks= --adapt --ranks= --threads= --bind= --emulate= -S --memory=
-      -T --tmpdir= --workdir= --resume --direct= --io= --strategy= --exchange= --exchange-threads= --max-message= --timeout=
-      --explain --progress= -v --verbose -q --quiet -c --check -C --check-silent
-      --sum --clean --check-manifest -h --help --version' ;;
-    hetsort-report) echo '-o --output= -h --help --version' ;;
-    gensort) echo '-a --ascii -s --skew -b --begin= -c --checksum -t --threads= --no-fsync -h --help --version' ;;
-    valsort) echo '-i --ignore-case -q --quiet -o --output= -s --summaries -t --threads= -h --help --version' ;;
-    hetplan) echo '-i --input= --op= -n --items= -s --speeds= --cost= --costs= --weights= --capacity= --minimum=
-      --quantum= --compute= --link= --chunk= --rule= --ratings= --processes= --best-upto= --observations= --w= --z=
-      --tau= --latency= --vcomm= --vcomp= --installments= --max-installments= --time-limit= --max-mem= -m --method=
-      --names= --json --csv -c --compare --max-steps= -g --gantt --no-gantt --width= --svg= --html= --title= -h --help
-      --version' ;;
-    hetsim) echo '-s --scale= -r --report= --hosts --json --calibrate --xml -h --help --version' ;;
-    cpuburn) echo '--factor= --cpus= --seconds= --period= --fifo --nice --cgroup --no-calibration --json= -q --quiet
-      -h --help --version' ;;
+_hetsort_options() { # PROGRAM - its options; one that needs a value ends in =
+  "$1" --help 2>/dev/null | sed -n 's/^ \{1,\}\(-.*\)/\1/p' | sed 's/  .*//' | grep -o -E -- '(^|[ ,])--?[a-zA-Z][a-z0-9-]*=?' | tr -d ' ,'
+}
+
+_hetsort_values() { # PROGRAM OPTION VERB - the words that the option accepts; nothing if it takes another kind of value
+  local option value
+  option=$("$1" --help 2>/dev/null | sed -n 's/^ *\(-.*\)/\1/p' | sed 's/  .*//' | grep -m 1 -E -- "(^|[ ,])$2([=, ]|\$)" | grep -o -E -- '--[a-z-]+=[^ ,]*')
+  value=${option#*=} option=${option%%=*}
+  case $value in
+    COST) echo 'linear nlogn nlog2n1 power: affine:' ;;
+    KIND | NAME | WAY | WHAT | WHEN | WHERE)
+      case "$option $3" in # hetplan knows the methods when it knows the problem
+        '--method share')
+          "$1" share --items 1 --speeds 1 --cost linear --method='?'
+          "$1" share --items 1 --costs 1,2 --method='?' ;;
+        '--method chain') "$1" chain --w 1,1 --z 1 --vcomm 1 --vcomp 1 --method='?' ;;
+        *' scatter') "$1" scatter --items 1 --compute 1,1 --link 1,0 "$option=?" ;;
+        --op*) "$1" share "$option=?" ;;
+        *) "$1" "$option=?" </dev/null ;;
+      esac 2>&1 | sed -n 's/.*one of:* //p' | tr -d , ;;
+    *) tr '|' '\n' <<<"$value" | grep -x '[a-z]*' ;;
   esac
 }
 
-_hetsort_values() { # PROGRAM OPTION VERB - the words that it may have; files where there are none
-  case "$1 $2 $3" in
-    'hetsort --verify '*) echo 'buffers reread' ;;
-    'hetsort --plan '*) echo 'equal linear nlogn taylor asymptotic online' ;;
-    'hetsort --source '*) echo 'all root' ;;
-    'hetsort --scatter '*) echo 'equal speed balanced dynamic' ;;
-    'hetsort --bind '*) echo 'auto none' ;;
-    'hetsort --direct '*) echo 'auto always never' ;;
-    'hetsort --io '*) echo 'auto uring threads' ;;
-    'hetsort --strategy '*) echo 'merge distribute' ;;
-    'hetsort --exchange '*) echo 'auto direct two-level' ;;
-    'hetsort --emulate '*) echo 'best' ;;
-    'hetsort --progress '*) echo 'off' ;;
-    'hetplan --op '*) echo 'share share-unrelated share-weights round emulate model scatter scatter-order scatter-root
-      farm chain chain-replay' ;;
-    'hetplan --cost '*) echo 'linear nlogn nlog2n1 power: affine:' ;;
-    'hetplan --rule '*) echo 'fixed guided factoring' ;;
-    'hetplan --method share' | 'hetplan -m share') echo 'exact taylor asymptotic proportional auto threshold bitset dp' ;;
-    'hetplan --method scatter' | 'hetplan -m scatter') echo 'auto dp dp-increasing window multires lp closed allatonce
-      twopass greedy fill' ;;
-    'hetplan --method chain' | 'hetplan -m chain') echo 'lp simple singleinst multiinst' ;;
-  esac
-}
-
-_hetsort() { # COMMAND CURRENT PREVIOUS, as bash calls it; = is a word of its own there
-  local program=${1##*/} cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} words
+_hetsort() { # COMMAND CURRENT PREVIOUS, as bash calls it; = is a word of its own
+  local cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} words=''
   if [ "$cur" = = ]; then cur=''; elif [ "$option" = = ]; then option=${COMP_WORDS[COMP_CWORD - 2]}; fi
-  words=$(_hetsort_values "$program" "$option" "${COMP_WORDS[1]}")
-  if [ -z "$words" ]; then
-    case $cur in
-      -*) words=$(_hetsort_options "$program") ;;
-      *) if [ "$program $COMP_CWORD" = 'hetplan 1' ]; then words='share scatter chain emulate model show batch'; fi ;;
-    esac
-  fi
+  case $cur in
+    -*) words=$(_hetsort_options "$1") ;;
+    *)
+      case $option in
+        -*) words=$(_hetsort_values "$1" "$option" "${COMP_WORDS[1]}") ;;
+        *) if [ "$COMP_CWORD" -eq 1 ]; then words=$("$1" --help 2>/dev/null | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'); fi ;;
+      esac ;;
+  esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
   case ${COMPREPLY[0]:-} in *[=:]) compopt -o nospace ;; esac
 }

@@ -8,7 +8,7 @@ done
 unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS OBJ CC SANITIZER
 
 mkdir -p tree/scripts tree/bench tree/gensort tree/partition tree/sort
-cp "$ROOT/Makefile" "$ROOT/VERSION" "$ROOT/.clang-tidy" tree/ && cp "$ROOT/scripts/analyze" tree/scripts/
+(cd "$ROOT" && cp --parents Makefile VERSION .clang-tidy scripts/*.mk bench/bench.mk scripts/analyze "$TEST_TMP/tree")
 cat >tree/gensort/gen_sound.c <<'C'
 int sound(int x);
 int sound(int x)

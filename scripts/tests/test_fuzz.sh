@@ -6,7 +6,7 @@
 unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS OBJ CC SANITIZER
 
 mkdir -p tree/scripts tree/gensort/tests/corpus/planted
-cp "$ROOT/Makefile" "$ROOT/VERSION" tree/ && cp "$ROOT/scripts/fuzz" tree/scripts/
+(cd "$ROOT" && cp --parents Makefile VERSION scripts/*.mk bench/bench.mk scripts/fuzz "$TEST_TMP/tree")
 cat >tree/gensort/tests/fuzz_sound.c <<'C'
 #include <stddef.h>
 #include <stdint.h>

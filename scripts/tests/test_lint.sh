@@ -190,7 +190,7 @@ told "a Makefile that does not work" "include-graph ended with status 2"
 
 # The same in a copy of this tree, beside its build.
 mkdir copy
-(cd "$ROOT" && scripts/tracked-files | grep -E '\.(c|h|cc|awk|py|f90)$|^(Makefile|CONTRIBUTING\.md|VERSION)$' | tar -cf - -T -) | tar -xf - -C copy
+(cd "$ROOT" && scripts/tracked-files | grep -E '\.(c|h|cc|awk|mk|py|f90)$|^(Makefile|CONTRIBUTING\.md|VERSION)$' | tar -cf - -T -) | tar -xf - -C copy
 if [ -d "$ROOT/build" ]; then ln -s "$ROOT/build" copy/build; fi
 sed -i '2i #include "phases/job.h"' copy/sort/kernel/radix.c
 sed -i '2i #include "../partition/base/part.h"' copy/sort/model/shares.c
