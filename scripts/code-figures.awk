@@ -27,7 +27,7 @@ $1 == "code" {
 
 END {
 	for (i = 1; i <= functions; i++) {
-		statics += is_static[i]
+		static_functions += is_static[i]
 		# Its definition is one use; a declaration before it would be another.
 		if (is_static[i] && uses[file[i], name[i]] == 2) {
 			once++
@@ -49,8 +49,8 @@ END {
 	}
 	if (list != "none")
 		exit
-	printf "%d functions, %d of them static; %d static functions with one use (%.0f %%)\n", functions, statics, once,
-		100 * once / statics
+	printf "%d functions, %d of them static; %d static functions with one use (%.0f %%)\n", functions, static_functions, once,
+		100 * once / static_functions
 	printf "%d names shared by %d functions\n", shared, sharing
 	printf "%d functions with more than 6 parameters\n", many
 	printf "%d is the greatest complexity\n", greatest
