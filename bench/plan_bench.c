@@ -108,7 +108,7 @@ static bool by_plan(struct job *j)
 /* The equal time T and the real shares alone. */
 static bool by_equal_time(struct job *j)
 {
-	struct procs ps = { .n = j->p, .cost = j->cost, .speeds = j->speeds, .unit = 1 };
+	part_procs ps = { .n = j->p, .cost = j->cost, .speeds = j->speeds, .unit = 1 };
 	double *real = malloc(2 * j->p * sizeof *real);
 	long double t = 0;
 	bool ok = real && part_equal_time(&ps, j->items, real, real + j->p, &t, NULL) == HETPART_OK;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cost.c - constructors of costs: every number is checked here, so planners need not.
- * May not touch: planners, evaluation (cost_eval.c). Costs O(points). */
+/* cost.c - costs: their constructors, which check every number so that planners need not; the time
+ * of n items, whole or real; and the inverse, the items of a time. Must not contain: planning. A
+ * constructor costs O(points), an evaluation one logarithm or power or a search over the points. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "part.h"
 
-static hetpart_status cost_new(hetpart_cost **out, enum cost_kind kind, double scale,
+/* ------------------------------------------------------------------------------ constructors */
+
+static hetpart_status cost_new(hetpart_cost **out, part_cost_kind kind, double scale,
 			       hetpart_err *err)
 {
-	hetpart_cost *c;
-
 	if (!out)
-		return part_fail(err, HETPART_EINVAL, "no place for the cost: 'out' is NULL");
+		return part_is_null(err, "out");
 	*out = NULL;
 	if (part_check_positive(scale, "scale of the cost", err) != HETPART_OK)
 		return HETPART_EINVAL;
-	c = part_calloc(1, sizeof *c);
+	hetpart_cost *const c = part_calloc(1, sizeof *c);
 	if (!c)
 		return part_fail(err, HETPART_ENOMEM, "no memory for a cost");
 	c->kind = kind;
@@ -34,7 +35,7 @@ hetpart_status hetpart_cost_affine(hetpart_cost **out, double startup, double pe
 	if (part_check_not_negative(startup, "startup of the cost", err) != HETPART_OK ||
 	    part_check_not_negative(per_item, "per_item of the cost", err) != HETPART_OK)
 		return HETPART_EINVAL;
-	hetpart_status rc = cost_new(out, COST_AFFINE, scale, err);
+	const hetpart_status rc = cost_new(out, COST_AFFINE, scale, err);
 	if (rc == HETPART_OK) {
 		(*out)->startup = startup;
 		(*out)->per_item = per_item;
@@ -66,74 +67,61 @@ hetpart_status hetpart_cost_power(hetpart_cost **out, double exponent, double sc
 		return HETPART_EINVAL;
 	if (exponent == 1)
 		return hetpart_cost_linear(out, scale, err);
-	hetpart_status rc = cost_new(out, COST_POWER, scale, err);
+	const hetpart_status rc = cost_new(out, COST_POWER, scale, err);
 	if (rc == HETPART_OK)
 		(*out)->exponent = exponent;
 	return rc;
 }
 
-static hetpart_status check_points(const hetpart_point *pt, size_t n, hetpart_err *err)
+static hetpart_status cost_check_points(const hetpart_point *pt, size_t n, hetpart_err *err)
 {
 	if (!pt || n == 0)
 		return part_fail(err, HETPART_EINVAL, "a piecewise cost needs a point");
 	if (n > SIZE_MAX / sizeof(double) - 1)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu points", n);
+		return part_no_memory(err, n, "points");
 	for (size_t i = 0; i < n; i++) {
 		if (part_check_not_negative(pt[i].items, "items of a point", err) != HETPART_OK ||
 		    part_check_not_negative(pt[i].time_s, "time of a point", err) != HETPART_OK)
 			return HETPART_EINVAL;
 		if (i > 0 && !(pt[i].items > pt[i - 1].items))
 			return part_fail(err, HETPART_EINVAL,
-					 "point %zu has '%g' items: want more than point %zu's %g",
-					 i, pt[i].items, i - 1, pt[i - 1].items);
+					 "point %zu has '%g' items: must be more than the %g of "
+					 "point %zu",
+					 i, pt[i].items, pt[i - 1].items, i - 1);
 	}
 	if (n == 1 && pt[0].items == 0)
 		return part_fail(err, HETPART_EINVAL, "the only point has '0' items");
 	return HETPART_OK;
 }
 
-/* Copy the points behind a leading (0, 0), find out whether they rise, and the last slope. */
-static void set_points(hetpart_cost *c, const hetpart_point *pt, size_t n)
+hetpart_status hetpart_cost_piecewise(hetpart_cost **out, const hetpart_point *points,
+				      size_t npoints, double scale, hetpart_err *err)
 {
-	size_t m = 0;
-
-	if (pt[0].items > 0)
-		m = 1; /* x[0] = y[0] = 0 already */
-	for (size_t i = 0; i < n; i++, m++) {
-		c->x[m] = pt[i].items;
-		c->y[m] = pt[i].time_s;
+	if (out)
+		*out = NULL;
+	hetpart_status rc = cost_check_points(points, npoints, err);
+	if (rc == HETPART_OK)
+		rc = cost_new(out, COST_PIECEWISE, scale, err);
+	if (rc != HETPART_OK)
+		return rc;
+	hetpart_cost *const c = *out;
+	size_t m = points[0].items > 0; /* a first point (0, 0), which is zeroed memory */
+	c->x = part_calloc(npoints + 1, sizeof *c->x);
+	c->y = part_calloc(npoints + 1, sizeof *c->y);
+	if (!c->x || !c->y) {
+		rc = part_no_memory(err, npoints, "points");
+		goto fail;
+	}
+	for (size_t i = 0; i < npoints; i++, m++) {
+		c->x[m] = points[i].items;
+		c->y[m] = points[i].time_s;
 		if (m > 0 && c->y[m] < c->y[m - 1])
 			c->increasing = false;
 	}
 	c->npoints = m;
 	c->last_slope = (c->y[m - 1] - c->y[m - 2]) / (c->x[m - 1] - c->x[m - 2]);
-}
-
-hetpart_status hetpart_cost_piecewise(hetpart_cost **out, const hetpart_point *points,
-				      size_t npoints, double scale, hetpart_err *err)
-{
-	hetpart_cost *c;
-	hetpart_status rc;
-
-	if (out)
-		*out = NULL;
-	rc = check_points(points, npoints, err);
-	if (rc == HETPART_OK)
-		rc = cost_new(out, COST_PIECEWISE, scale, err);
-	if (rc != HETPART_OK)
-		return rc;
-	c = *out;
-	c->x = part_calloc(npoints + 1, sizeof *c->x);
-	c->y = part_calloc(npoints + 1, sizeof *c->y);
-	if (!c->x || !c->y) {
-		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu points", npoints);
-		goto fail;
-	}
-	set_points(c, points, npoints);
 	if (!(isfinite(c->last_slope) && c->last_slope >= 0)) {
-		rc = part_fail(err, HETPART_EINVAL,
-			       "the last line has slope '%g': want a finite number, 0 or more",
-			       c->last_slope);
+		rc = part_check_not_negative(c->last_slope, "slope of the last line", err);
 		goto fail;
 	}
 	return HETPART_OK;
@@ -146,7 +134,6 @@ fail:
 hetpart_status hetpart_cost_table(hetpart_cost **out, const double *values, size_t nvalues,
 				  double scale, hetpart_err *err)
 {
-	hetpart_status rc;
 	bool increasing = true;
 
 	if (out)
@@ -156,19 +143,19 @@ hetpart_status hetpart_cost_table(hetpart_cost **out, const double *values, size
 	for (size_t i = 0; i < nvalues; i++) {
 		if (!(values[i] >= 0))
 			return part_fail(err, HETPART_EINVAL,
-					 "value %zu of the table is '%g': want 0 or more", i,
+					 "value %zu of the table is '%g': must be 0 or more", i,
 					 values[i]);
 		if (i > 0 && values[i] < values[i - 1])
 			increasing = false;
 	}
-	rc = cost_new(out, COST_TABLE, scale, err);
+	const hetpart_status rc = cost_new(out, COST_TABLE, scale, err);
 	if (rc != HETPART_OK)
 		return rc;
 	(*out)->y = part_calloc(nvalues, sizeof *values);
 	if (!(*out)->y) {
 		hetpart_cost_free(*out);
 		*out = NULL;
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu values", nvalues);
+		return part_no_memory(err, nvalues, "values");
 	}
 	for (size_t i = 0; i < nvalues; i++)
 		(*out)->y[i] = values[i];
@@ -184,7 +171,7 @@ hetpart_status hetpart_cost_callback(hetpart_cost **out, hetpart_cost_fn *fn, vo
 		*out = NULL;
 	if (!fn)
 		return part_fail(err, HETPART_EINVAL, "a callback cost needs a function");
-	hetpart_status rc = cost_new(out, COST_CALLBACK, scale, err);
+	const hetpart_status rc = cost_new(out, COST_CALLBACK, scale, err);
 	if (rc == HETPART_OK) {
 		(*out)->fn = fn;
 		(*out)->ctx = ctx;
@@ -221,4 +208,198 @@ void hetpart_cost_free(hetpart_cost *cost)
 	free(cost->x);
 	free(cost->y);
 	free(cost);
+}
+
+/* -------------------------------------------------------------------------------- evaluation */
+
+/* Find the segment that holds at: the last index j in [0, n - 2] with v[j] <= at, for v that never
+ * falls. */
+static size_t segment(const double *v, size_t n, double at)
+{
+	size_t lo = 0, hi = n - 1;
+	while (hi - lo > 1) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (v[mid] <= at)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static double piecewise_at(const hetpart_cost *c, double x)
+{
+	const size_t last = c->npoints - 1;
+	if (x >= c->x[last])
+		return c->y[last] + c->last_slope * (x - c->x[last]);
+	const size_t j = segment(c->x, c->npoints, x);
+	return c->y[j] + (c->y[j + 1] - c->y[j]) * ((x - c->x[j]) / (c->x[j + 1] - c->x[j]));
+}
+
+static double table_at(const hetpart_cost *c, double x)
+{
+	const double f = floor(x);
+	if (f >= (double)c->npoints || (f == (double)(c->npoints - 1) && x > f))
+		return INFINITY;
+	if (x == f)
+		return c->y[(size_t)f];
+	return c->y[(size_t)f] + (c->y[(size_t)f + 1] - c->y[(size_t)f]) * (x - f);
+}
+
+static double cost_at_scale_1(const hetpart_cost *c, double x)
+{
+	switch (c->kind) {
+	case COST_AFFINE:
+		return x > 0 ? c->startup + c->per_item * x : 0;
+	case COST_NLOGN:
+		return x > 1 ? x * log(x) : 0;
+	case COST_NLOG2N1:
+		return x * (log1p(x) / M_LN2);
+	case COST_POWER:
+		return pow(x, c->exponent);
+	case COST_PIECEWISE:
+		return piecewise_at(c, x);
+	case COST_TABLE:
+		return table_at(c, x);
+	case COST_CALLBACK:
+		break;
+	}
+	return NAN;
+}
+
+double part_cost_real(const hetpart_cost *cost, double x)
+{
+	return cost->scale * cost_at_scale_1(cost, x);
+}
+
+long double part_cost_fine(const hetpart_cost *c, uint64_t n)
+{
+	if (c->kind == COST_CALLBACK)
+		return (long double)c->scale * c->fn(c->ctx, n);
+	if (c->kind == COST_TABLE)
+		return n < c->npoints ? (long double)c->scale * c->y[n] : INFINITY;
+	if (c->kind == COST_AFFINE)
+		return n ? c->scale * (c->startup + (long double)c->per_item * n) : 0;
+	if (n > (UINT64_C(1) << 53) && c->kind == COST_NLOGN)
+		return c->scale * ((long double)n * logl((long double)n));
+	if (c->kind == COST_POWER && c->exponent * log((double)n + 1) > 700)
+		return c->scale * powl((long double)n, c->exponent); /* beyond a double */
+	return (long double)c->scale * cost_at_scale_1(c, (double)n);
+}
+
+void part_cost_fine_each(const hetpart_cost *c, const uint64_t *n, size_t count, long double *time)
+{
+	uint64_t most = 0;
+	for (size_t i = 0; i < count; i++)
+		most = max_u64(most, n[i]);
+	if (c->kind == COST_NLOGN && most < UINT64_C(1) << 53)
+		for (size_t i = 0; i < count; i++) {
+			const double x = (double)(int64_t)n[i];
+			time[i] = (long double)c->scale * (x > 1 ? x * log(x) : 0);
+		}
+	else
+		for (size_t i = 0; i < count; i++)
+			time[i] = part_cost_fine(c, n[i]);
+}
+
+double hetpart_cost_eval(const hetpart_cost *cost, uint64_t items)
+{
+	return cost ? (double)part_cost_fine(cost, items) : NAN;
+}
+
+/* ------------------------------------------------------------------------------- the inverse */
+
+bool part_cost_invertible(const hetpart_cost *c)
+{
+	switch (c->kind) {
+	case COST_AFFINE:
+		return c->per_item > 0;
+	case COST_PIECEWISE:
+		return c->increasing && c->last_slope > 0;
+	case COST_TABLE:
+	case COST_CALLBACK:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Solve n log2(n + 1) = y by Newton's method: the function is convex, so from the right the steps
+ * fall to the solution. */
+static double nlog2n1_inverse(double y, double *slope)
+{
+	const double z = y * M_LN2;
+	double n = z < 1 ? sqrt(z) * (1 + sqrt(z)) : z + 1; /* >= the solution of n ln(n + 1) = z */
+	double d = 0;
+
+	for (int i = 0; i < 100; i++) {
+		d = log1p(n) + n / (n + 1);
+		const double next = d > 0 ? n - (n * log1p(n) - z) / d : 0;
+		if (!(fabs(next - n) > 1e-16 * n))
+			break;
+		n = next > 0 ? next : 0;
+	}
+	*slope = d > 0 ? M_LN2 / d : INFINITY;
+	return n;
+}
+
+static double piecewise_inverse(const hetpart_cost *c, double y, double *slope)
+{
+	const size_t last = c->npoints - 1;
+	if (y >= c->y[last]) {
+		*slope = 1 / c->last_slope;
+		return c->x[last] + (y - c->y[last]) / c->last_slope;
+	}
+	if (y < c->y[0]) {
+		*slope = 0;
+		return 0;
+	}
+	const size_t j = segment(c->y, c->npoints, y);
+	*slope = (c->x[j + 1] - c->x[j]) / (c->y[j + 1] - c->y[j]);
+	return c->x[j] + (y - c->y[j]) * *slope;
+}
+
+double part_unit_inverse(const hetpart_cost *c, double y, double *slope)
+{
+	double unused;
+	if (!slope)
+		slope = &unused;
+	switch (c->kind) {
+	case COST_AFFINE:
+		*slope = y < c->startup ? 0 : 1 / c->per_item;
+		return y < c->startup ? 0 : (y - c->startup) / c->per_item;
+	case COST_NLOG2N1:
+		return nlog2n1_inverse(y, slope);
+	case COST_POWER: {
+		const double x = pow(y, 1 / c->exponent);
+		*slope = y > 0 ? x / (c->exponent * y) : 0;
+		return x;
+	}
+	case COST_PIECEWISE:
+		return piecewise_inverse(c, y, slope);
+	default:
+		return NAN;
+	}
+}
+
+double part_unit_slope(const hetpart_cost *c, double x, double y)
+{
+	switch (c->kind) {
+	case COST_AFFINE:
+		return c->per_item;
+	case COST_NLOGN:
+		return 1 + y / x;
+	case COST_NLOG2N1:
+		return y / x + x / (x + 1) / M_LN2;
+	case COST_POWER:
+		return c->exponent * (y / x);
+	case COST_PIECEWISE: {
+		if (x >= c->x[c->npoints - 1])
+			return c->last_slope;
+		const size_t j = segment(c->x, c->npoints, x);
+		return (c->y[j + 1] - c->y[j]) / (c->x[j + 1] - c->x[j]);
+	}
+	default:
+		return NAN;
+	}
 }

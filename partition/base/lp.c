@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lp.c - linear programmes through GLPK, which no other file knows: another solver takes the place
- * of this one. Everything GLPK would abort on (counts below 1, double entries, NaN) is kept from it
- * by the callers' construction and the checks here.
- * May not touch: what the programmes mean. Costs what the simplex method costs. */
+/* lp.c - linear programmes by GLPK. No other file knows GLPK: another solver would replace this
+ * file. The construction by the callers and the checks here avoid everything on which GLPK aborts:
+ * counts below 1, double entries, NaN. Must not contain: what the programmes mean. Costs what the
+ * simplex method costs. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -10,14 +10,13 @@
 
 #include <glpk.h>
 
-#include "load.h"
 #include "lp.h"
 
 #ifndef GLPK_SONAME
-#	define GLPK_SONAME "libglpk.so.40" /* of GLPK 4.62 to 5.0 */
+#	define GLPK_SONAME "libglpk.so.40" /* GLPK 4.62 to 5.0 */
 #endif
 
-/* All calls of GLPK that are used, without glp_. */
+/* The GLPK calls in use, without their prefix glp_. */
 #define GLPK_CALLS(X)    \
 	X(init_env)      \
 	X(free_env)      \
@@ -43,85 +42,76 @@
 	X(get_prim_stat) \
 	X(get_col_prim)
 
-struct glpk {
+typedef struct glpk {
 	void *library;
 #define GLPK_MEMBER(f) __typeof__(glp_##f) *f;
 	GLPK_CALLS(GLPK_MEMBER)
 #undef GLPK_MEMBER
-};
+} glpk;
 
-struct lp_solver {
-	struct glpk call;
+typedef struct lp_solver {
+	glpk call;
 	glp_prob *prob;
 	int term_was; /* the caller's terminal setting, once begun */
 	bool begun;
 	bool ours; /* the thread did not use GLPK before: free its environment */
-};
+} lp_solver;
 
-static int say_nothing(void *ctx, const char *text)
+static int lp_discard_text(void *ctx, const char *text)
 {
 	(void)ctx;
 	(void)text;
 	return 1;
 }
 
-static void leave(void *ctx)
+static void lp_leave(void *ctx)
 {
 	longjmp(*(jmp_buf *)ctx, 1);
 }
 
-/* Run fn with GLPK's hooks set: where it would abort, it comes back here. */
-static hetpart_status guarded(struct lp_solver *s, lp_fn *fn, void *ctx, hetpart_err *err)
+/* Call fn with GLPK's hooks set: where GLPK would abort, control returns to this function. */
+static hetpart_status call_guarded(lp_solver *s, part_lp_fn *fn, void *ctx, hetpart_err *err)
 {
-	const struct glpk *glp = &s->call;
+	const glpk *const glp = &s->call;
 	jmp_buf back;
-	hetpart_status rc;
 
-	int was = glp->init_env();
+	const int was = glp->init_env();
 	if (was > 1)
 		return part_fail(err, HETPART_ENOMEM, "no memory for the solver");
 	s->ours = was == 0;
-	glp->term_hook(say_nothing, NULL);
-	glp->error_hook(leave, &back);
+	glp->term_hook(lp_discard_text, NULL);
+	glp->error_hook(lp_leave, &back);
 	if (setjmp(back) != 0) {
-		glp->free_env(); /* hooks and problems with it */
+		glp->free_env(); /* and with it the hooks and problems */
 		s->prob = NULL;
 		s->begun = s->ours = false;
 		return part_fail(err, HETPART_ENOMEM, "the solver has no memory left");
 	}
-	rc = fn(ctx, err);
+	const hetpart_status rc = fn(ctx, err);
 	glp->error_hook(NULL, NULL);
 	glp->term_hook(NULL, NULL);
 	return rc;
 }
 
-static hetpart_status load_glpk(struct glpk *g, hetpart_err *err)
+hetpart_status part_lp_guard(part_lp *lp, part_lp_fn *fn, void *ctx, hetpart_err *err)
 {
-	static const char *const files[] = { GLPK_SONAME, NULL };
-#define GLPK_CALL(f) { "glp_" #f, &g->f },
-	const struct loaded_call calls[] = { GLPK_CALLS(GLPK_CALL) };
-#undef GLPK_CALL
-
-	return part_load(&g->library, files, calls, sizeof calls / sizeof calls[0],
-			 "method lp needs GLPK, the others do not", err);
-}
-
-hetpart_status part_lp_guard(struct lp *lp, lp_fn *fn, void *ctx, hetpart_err *err)
-{
-	hetpart_status rc;
-
-	lp->solver = part_calloc(1, sizeof *lp->solver);
-	if (!lp->solver)
+	lp_solver *const s = lp->solver = part_calloc(1, sizeof *s);
+	if (!s)
 		return part_fail(err, HETPART_ENOMEM, "no memory for the solver");
-	rc = load_glpk(&lp->solver->call, err);
-	return rc == HETPART_OK ? guarded(lp->solver, fn, ctx, err) : rc;
+	static const char *const files[] = { GLPK_SONAME, NULL };
+#define GLPK_CALL(f) { "glp_" #f, &s->call.f },
+	const part_loaded_call calls[] = { GLPK_CALLS(GLPK_CALL) };
+#undef GLPK_CALL
+	const hetpart_status rc =
+		part_load(&s->call.library, files, calls, sizeof calls / sizeof calls[0],
+			  "method lp needs GLPK, the others do not", err);
+	return rc == HETPART_OK ? call_guarded(s, fn, ctx, err) : rc;
 }
 
-hetpart_status part_lp_open(struct lp *lp, size_t rows, size_t cols, size_t nonzeros,
+hetpart_status part_lp_open(part_lp *lp, size_t rows, size_t cols, size_t nonzeros,
 			    hetpart_err *err)
 {
-	struct lp_solver *s = lp->solver;
-
+	lp_solver *const s = lp->solver;
 	s->term_was = s->call.term_out(GLP_OFF);
 	s->begun = true;
 	if (rows > 100000000 || cols > 100000000 || nonzeros > 500000000)
@@ -133,7 +123,7 @@ hetpart_status part_lp_open(struct lp *lp, size_t rows, size_t cols, size_t nonz
 	lp->col = part_calloc(nonzeros + 1, sizeof *lp->col);
 	lp->val = part_calloc(nonzeros + 1, sizeof *lp->val);
 	if (!lp->row || !lp->col || !lp->val)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu coefficients", nonzeros);
+		return part_no_memory(err, nonzeros, "coefficients");
 	s->prob = s->call.create_prob();
 	s->call.set_obj_dir(s->prob, GLP_MIN);
 	s->call.add_rows(s->prob, (int)rows);
@@ -143,10 +133,9 @@ hetpart_status part_lp_open(struct lp *lp, size_t rows, size_t cols, size_t nonz
 	return HETPART_OK;
 }
 
-void part_lp_close(struct lp *lp)
+void part_lp_close(part_lp *lp)
 {
-	struct lp_solver *s = lp->solver;
-
+	lp_solver *const s = lp->solver;
 	free(lp->row);
 	free(lp->col);
 	free(lp->val);
@@ -163,7 +152,7 @@ void part_lp_close(struct lp *lp)
 	lp->solver = NULL;
 }
 
-void part_lp_put(struct lp *lp, size_t row, size_t col, double val)
+void part_lp_put(part_lp *lp, size_t row, size_t col, double val)
 {
 	if (val == 0 || lp->n >= lp->room)
 		return;
@@ -173,17 +162,17 @@ void part_lp_put(struct lp *lp, size_t row, size_t col, double val)
 	lp->val[lp->n] = val;
 }
 
-void part_lp_equal(struct lp *lp, size_t row, double value)
+void part_lp_equal(part_lp *lp, size_t row, double value)
 {
 	lp->solver->call.set_row_bnds(lp->solver->prob, (int)row + 1, GLP_FX, value, value);
 }
 
-void part_lp_least(struct lp *lp, size_t row, double value)
+void part_lp_least(part_lp *lp, size_t row, double value)
 {
 	lp->solver->call.set_row_bnds(lp->solver->prob, (int)row + 1, GLP_LO, value, 0);
 }
 
-void part_lp_bounds(struct lp *lp, size_t col, double low, double high)
+void part_lp_bounds(part_lp *lp, size_t col, double low, double high)
 {
 	const int type = !(high > low)     ? GLP_FX
 			 : high < INFINITY ? (low > -INFINITY ? GLP_DB : GLP_UP)
@@ -192,12 +181,12 @@ void part_lp_bounds(struct lp *lp, size_t col, double low, double high)
 	lp->solver->call.set_col_bnds(lp->solver->prob, (int)col + 1, type, low, high);
 }
 
-void part_lp_objective(struct lp *lp, size_t col, double coef)
+void part_lp_objective(part_lp *lp, size_t col, double coef)
 {
 	lp->solver->call.set_obj_coef(lp->solver->prob, (int)col + 1, coef);
 }
 
-static int glpk_place(enum lp_place place)
+static int glpk_place(part_lp_place place)
 {
 	static const int as[] = {
 		[LP_BASIC] = GLP_BS, [LP_LOW] = GLP_NL, [LP_HIGH] = GLP_NU, [LP_FIXED] = GLP_NS
@@ -206,18 +195,52 @@ static int glpk_place(enum lp_place place)
 	return as[place];
 }
 
-void part_lp_row_place(struct lp *lp, size_t row, enum lp_place place)
+void part_lp_place_row(part_lp *lp, size_t row, part_lp_place place)
 {
 	lp->solver->call.set_row_stat(lp->solver->prob, (int)row + 1, glpk_place(place));
 }
 
-void part_lp_col_place(struct lp *lp, size_t col, enum lp_place place)
+void part_lp_place_col(part_lp *lp, size_t col, part_lp_place place)
 {
 	lp->solver->call.set_col_stat(lp->solver->prob, (int)col + 1, glpk_place(place));
 }
 
-static hetpart_status verdict(int rc, int status, const struct budget *budget, hetpart_err *err)
+/* Call the simplex method until the budget ends. Only time can stop it, so with a callback it
+ * pauses and continues; each pause costs a new factorisation. */
+static int lp_simplex(lp_solver *s, glp_smcp *parm, part_budget *budget)
 {
+	double slice_s = budget->stop ? 0.05 : INFINITY;
+	int rc = GLP_ETMLIM;
+
+	while (rc == GLP_ETMLIM && !part_budget_check(budget)) {
+		const double limit_s = min_double(slice_s, part_budget_left_s(budget));
+		parm->tm_lim = limit_s < INT_MAX / 1000 ? (int)ceil(limit_s * 1000) : INT_MAX;
+		rc = s->call.simplex(s->prob, parm);
+		slice_s = min_double(2 * slice_s, 1);
+	}
+	return rc;
+}
+
+hetpart_status part_lp_solve(part_lp *lp, part_budget *budget, hetpart_err *err)
+{
+	lp_solver *const s = lp->solver;
+	glp_smcp parm;
+
+	for (int k = 1; k <= lp->n; k++)
+		if (!isfinite(lp->val[k]))
+			return part_fail(err, HETPART_ERANGE,
+					 "a coefficient of the linear programme is beyond range");
+	s->call.load_matrix(s->prob, lp->n, lp->row, lp->col, lp->val);
+	s->call.init_smcp(&parm);
+	parm.msg_lev = GLP_MSG_OFF;
+	int rc = lp_simplex(s, &parm, budget);
+	if (rc == GLP_EBADB || rc == GLP_ESING || rc == GLP_ECOND || rc == GLP_EFAIL) {
+		/* The solver cannot use the basis: scale, and start again from the rows. */
+		s->call.scale_prob(s->prob, GLP_SF_GM | GLP_SF_EQ | GLP_SF_2N);
+		s->call.std_basis(s->prob);
+		rc = lp_simplex(s, &parm, budget);
+	}
+	const int status = s->call.get_status(s->prob);
 	if (rc == GLP_ETMLIM)
 		return part_fail(err, budget->why, "the linear programme was stopped");
 	if (rc == GLP_ENOPFS || (rc == 0 && status == GLP_NOFEAS))
@@ -228,55 +251,12 @@ static hetpart_status verdict(int rc, int status, const struct budget *budget, h
 			 status);
 }
 
-/* The simplex method until the budget ends. It can be stopped by time alone, so that a callback
- * wants it to pause and go on; each pause costs a new factorisation. */
-static int simplex(struct lp_solver *s, glp_smcp *parm, struct budget *budget)
-{
-	double slice_s = budget->stop ? 0.05 : INFINITY;
-	int rc = GLP_ETMLIM;
-
-	while (rc == GLP_ETMLIM && !part_budget_look(budget)) {
-		double limit_s = sooner(slice_s, part_budget_left_s(budget));
-		parm->tm_lim = limit_s < INT_MAX / 1000 ? (int)ceil(limit_s * 1000) : INT_MAX;
-		rc = s->call.simplex(s->prob, parm);
-		slice_s = sooner(2 * slice_s, 1);
-	}
-	return rc;
-}
-
-/* The solver cannot use the basis: scale, and start again from the rows. */
-static int again(struct lp_solver *s, glp_smcp *parm, struct budget *budget)
-{
-	s->call.scale_prob(s->prob, GLP_SF_GM | GLP_SF_EQ | GLP_SF_2N);
-	s->call.std_basis(s->prob);
-	return simplex(s, parm, budget);
-}
-
-hetpart_status part_lp_solve(struct lp *lp, struct budget *budget, hetpart_err *err)
-{
-	struct lp_solver *s = lp->solver;
-	glp_smcp parm;
-	int rc;
-
-	for (int k = 1; k <= lp->n; k++)
-		if (!isfinite(lp->val[k]))
-			return part_fail(err, HETPART_ERANGE,
-					 "a coefficient of the linear programme is beyond range");
-	s->call.load_matrix(s->prob, lp->n, lp->row, lp->col, lp->val);
-	s->call.init_smcp(&parm);
-	parm.msg_lev = GLP_MSG_OFF;
-	rc = simplex(s, &parm, budget);
-	if (rc == GLP_EBADB || rc == GLP_ESING || rc == GLP_ECOND || rc == GLP_EFAIL)
-		rc = again(s, &parm, budget);
-	return verdict(rc, s->call.get_status(s->prob), budget, err);
-}
-
-bool part_lp_feasible(const struct lp *lp)
+bool part_lp_feasible(const part_lp *lp)
 {
 	return lp->solver->call.get_prim_stat(lp->solver->prob) == GLP_FEAS;
 }
 
-double part_lp_value(const struct lp *lp, size_t col)
+double part_lp_value(const part_lp *lp, size_t col)
 {
 	return lp->solver->call.get_col_prim(lp->solver->prob, (int)col + 1);
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plan.c - the result object of every planner: made, closed, read, compared.
- * May not touch: how shares are found. Costs O(p). */
+/* plan.c - the result of every planner: created, closed, read, compared, printed to the caller's
+ * buffer, and packed to bytes that are the same on every machine. Must not contain: how shares are
+ * found, files, streams. Costs O(p). */
+#include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "part.h"
 
 hetpart_plan *part_plan_new(size_t nprocs, uint64_t items, const char *method)
 {
-	hetpart_plan *pl = part_calloc(1, sizeof *pl);
-
+	hetpart_plan *const pl = part_calloc(1, sizeof *pl);
 	if (!pl)
 		return NULL;
 	pl->nprocs = nprocs;
@@ -41,12 +46,11 @@ hetpart_status part_plan_close(hetpart_plan *pl, hetpart_err *err)
 		if (pl->share[i] > left)
 			return part_fail(err, HETPART_EINTERNAL, "the shares exceed the items");
 		left -= pl->share[i];
-		if (pl->time[i] > pl->makespan)
-			pl->makespan = pl->time[i];
+		pl->makespan = max_double(pl->makespan, pl->time[i]);
 	}
 	if (left)
-		return part_fail(err, HETPART_EINTERNAL, "the shares lack %llu items",
-				 (unsigned long long)left);
+		return part_fail(err, HETPART_EINTERNAL,
+				 "the shares are %" PRIu64 " items too few", left);
 	if (pl->best)
 		pl->lower = pl->makespan;
 	return HETPART_OK;
@@ -75,7 +79,6 @@ const uint64_t *hetpart_plan_shares(const hetpart_plan *plan)
 uint64_t hetpart_plan_first(const hetpart_plan *plan, size_t proc)
 {
 	uint64_t first = 0;
-
 	for (size_t i = 0; plan && i < plan->nprocs && i < proc; i++)
 		first += plan->share[i];
 	return first;
@@ -83,10 +86,9 @@ uint64_t hetpart_plan_first(const hetpart_plan *plan, size_t proc)
 
 void hetpart_plan_offsets(const hetpart_plan *plan, uint64_t *first)
 {
-	uint64_t at = 0;
-
 	if (!plan || !first)
 		return;
+	uint64_t at = 0;
 	for (size_t i = 0; i < plan->nprocs; i++) {
 		first[i] = at;
 		at += plan->share[i];
@@ -149,11 +151,9 @@ uint64_t part_mix(uint64_t h, uint64_t v)
 
 uint64_t hetpart_plan_hash(const hetpart_plan *plan)
 {
-	uint64_t h;
-
 	if (!plan)
 		return 0;
-	h = part_mix(0, plan->nprocs);
+	uint64_t h = part_mix(0, plan->nprocs);
 	for (size_t i = 0; i < plan->nprocs; i++)
 		h = part_mix(h, plan->share[i]);
 	return h;
@@ -167,4 +167,214 @@ void hetpart_plan_free(hetpart_plan *plan)
 	free(plan->real);
 	free(plan->time);
 	free(plan);
+}
+
+/* ------------------------------------------------------------------------------------- printing */
+
+#define PRINT_PROCS 64 /* processors shown */
+
+typedef struct plan_text {
+	char *buf;
+	size_t size, len; /* len counts what does not fit, too */
+} plan_text;
+
+PART_PRINTF(2, 3)
+static void plan_append(plan_text *t, const char *fmt, ...)
+{
+	const size_t room = t->len < t->size ? t->size - t->len : 0;
+	va_list ap;
+
+	va_start(ap, fmt);
+	const int n = vsnprintf(room ? t->buf + t->len : NULL, room, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		t->len += (size_t)n;
+}
+
+size_t hetpart_plan_print(const hetpart_plan *plan, char *buf, size_t size)
+{
+	plan_text t = { buf, buf ? size : 0, 0 };
+	double busy = 0;
+	size_t idle = 0;
+
+	if (t.size)
+		buf[0] = 0;
+	if (!plan)
+		return 0;
+	for (size_t i = 0; i < plan->nprocs; i++) {
+		busy += plan->makespan > 0 ? plan->time[i] / plan->makespan : 1;
+		idle += plan->share[i] == 0;
+	}
+	plan_append(&t, "%" PRIu64 " item%s over %zu processor%s, method %s\n", plan->items,
+		    plan->items == 1 ? "" : "s", plan->nprocs, plan->nprocs == 1 ? "" : "s",
+		    plan->method);
+	plan_append(&t, "makespan %.6g", plan->makespan);
+	if (isfinite(plan->real_makespan))
+		plan_append(&t, " (%.6g before rounding)", plan->real_makespan);
+	plan_append(&t, ", processors busy %.2f %% of it", 100 * busy / (double)plan->nprocs);
+	if (idle)
+		plan_append(&t, ", %zu without items", idle);
+	plan_append(&t, "\n");
+	if (plan->stopped != HETPART_OK)
+		plan_append(&t, "%s before the method ended: no plan ends before %.6g\n",
+			    hetpart_status_text(plan->stopped), plan->lower);
+	plan_append(&t, "%9s %20s %22s %14s %8s\n", "processor", "items", "before rounding", "time",
+		    "share");
+	const size_t lines = plan->nprocs < PRINT_PROCS ? plan->nprocs : PRINT_PROCS;
+	for (size_t i = 0; i < lines; i++) {
+		const double part =
+			plan->items ? 100 * (double)plan->share[i] / (double)plan->items : 0;
+		plan_append(&t, "%9zu %20" PRIu64, i, plan->share[i]);
+		if (isnan(plan->real[i]))
+			plan_append(&t, " %22s", "-");
+		else
+			plan_append(&t, " %22.3f", plan->real[i]);
+		plan_append(&t, " %14.6g %6.2f %%\n", plan->time[i], part);
+	}
+	if (lines < plan->nprocs)
+		plan_append(&t, "... and %zu more\n", plan->nprocs - lines);
+	return t.len;
+}
+
+/* -------------------------------------------------------------------------------------- packing */
+
+/* A packed plan is a sequence of little-endian words of 64 bits:
+ *     "HETPLAN1", processors, items, makespan, makespan before rounding, lower bound, status that
+ *     stopped it, method (48 bytes),
+ *     shares, shares before rounding, times, checksum of all of these. */
+#define PACK_MAGIC      UINT64_C(0x314e414c50544548) /* "HETPLAN1" */
+#define PACK_HEAD_WORDS (7 + PART_METHOD_BYTES / 8)
+#define PACK_WORDS(n)   (PACK_HEAD_WORDS + 3 * (n) + 1)
+
+typedef struct pack_words {
+	unsigned char *at;
+	uint64_t sum;
+} pack_words;
+
+static void pack_word(pack_words *w, uint64_t v)
+{
+	for (int i = 0; i < 8; i++)
+		*w->at++ = (unsigned char)(v >> 8 * i);
+	w->sum = part_mix(w->sum, v);
+}
+
+static uint64_t unpack_word(pack_words *w)
+{
+	uint64_t v = 0;
+	for (int i = 0; i < 8; i++)
+		v |= (uint64_t)*w->at++ << 8 * i;
+	w->sum = part_mix(w->sum, v);
+	return v;
+}
+
+static void pack_double(pack_words *w, double x)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	pack_word(w, bits);
+}
+
+static double unpack_double(pack_words *w)
+{
+	const uint64_t bits = unpack_word(w);
+	double x;
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+size_t hetpart_plan_pack(const hetpart_plan *plan, void *buf, size_t size)
+{
+	const size_t bytes = plan ? 8 * PACK_WORDS(plan->nprocs) : 0;
+	pack_words w = { buf, 0 };
+	char method[PART_METHOD_BYTES] = "";
+
+	if (!plan || size < bytes)
+		return bytes;
+	pack_word(&w, PACK_MAGIC);
+	pack_word(&w, plan->nprocs);
+	pack_word(&w, plan->items);
+	pack_double(&w, plan->makespan);
+	pack_double(&w, plan->real_makespan);
+	pack_double(&w, plan->lower);
+	pack_word(&w, (uint64_t)plan->stopped);
+	memcpy(method, plan->method, min_u64(strlen(plan->method), sizeof method - 1));
+	for (size_t i = 0; i < sizeof method; i += 8) {
+		uint64_t v = 0;
+		for (size_t j = 0; j < 8; j++)
+			v |= (uint64_t)(unsigned char)method[i + j] << 8 * j;
+		pack_word(&w, v);
+	}
+	for (size_t i = 0; i < plan->nprocs; i++)
+		pack_word(&w, plan->share[i]);
+	for (size_t i = 0; i < plan->nprocs; i++)
+		pack_double(&w, plan->real[i]);
+	for (size_t i = 0; i < plan->nprocs; i++)
+		pack_double(&w, plan->time[i]);
+	pack_word(&w, w.sum);
+	return bytes;
+}
+
+/* Read the method. Return false unless it is printable and ends. */
+static bool unpack_method(pack_words *w, hetpart_plan *pl)
+{
+	char *const text = pl->unpacked_method;
+	size_t len = 0;
+
+	for (size_t i = 0; i < PART_METHOD_BYTES; i += 8) {
+		const uint64_t v = unpack_word(w);
+		for (size_t j = 0; j < 8; j++)
+			text[i + j] = (char)(v >> 8 * j & 0xff);
+	}
+	pl->method = text;
+	while (len < PART_METHOD_BYTES && text[len] >= ' ' && text[len] <= '~')
+		len++;
+	return len < PART_METHOD_BYTES && text[len] == 0;
+}
+
+/* Read a plan after its items. Return false unless it passes the checks that a planner's plan
+ * passes. */
+static bool unpack_plan(pack_words *w, hetpart_plan *pl)
+{
+	const double makespan = unpack_double(w);
+
+	pl->real_makespan = unpack_double(w);
+	pl->lower = unpack_double(w);
+	const uint64_t stopped = unpack_word(w);
+	pl->stopped = (hetpart_status)stopped;
+	const bool text = unpack_method(w, pl);
+	for (size_t i = 0; i < pl->nprocs; i++)
+		pl->share[i] = unpack_word(w);
+	for (size_t i = 0; i < pl->nprocs; i++)
+		pl->real[i] = unpack_double(w);
+	for (size_t i = 0; i < pl->nprocs; i++)
+		pl->time[i] = unpack_double(w);
+	const uint64_t sum = w->sum;
+	return unpack_word(w) == sum && text && stopped <= INT_MAX &&
+	       part_plan_close(pl, NULL) == HETPART_OK && pl->makespan == makespan;
+}
+
+hetpart_status hetpart_plan_unpack(hetpart_plan **out, const void *bytes, size_t size,
+				   hetpart_err *err)
+{
+	pack_words w = { (unsigned char *)bytes, 0 };
+
+	if (out)
+		*out = NULL;
+	if (!out || !bytes)
+		return part_is_null(err, out ? "bytes" : "out");
+	if (size < 8 * PACK_WORDS(1) || size % 8 != 0 || unpack_word(&w) != PACK_MAGIC)
+		return part_fail(err, HETPART_EFORMAT, "the bytes are not a packed plan");
+	const uint64_t nprocs = unpack_word(&w), items = unpack_word(&w);
+	const size_t words = size / 8 - PACK_HEAD_WORDS - 1;
+	if (words % 3 != 0 || nprocs != words / 3 || items > HETPART_ITEMS_MAX)
+		return part_fail(err, HETPART_EFORMAT, "the packed plan is damaged");
+	hetpart_plan *const pl = part_plan_new((size_t)nprocs, items, "");
+	if (!pl)
+		return part_no_memory(err, nprocs, "processors");
+	if (!unpack_plan(&w, pl)) {
+		hetpart_plan_free(pl);
+		return part_fail(err, HETPART_EFORMAT, "the packed plan is damaged");
+	}
+	*out = pl;
+	return HETPART_OK;
 }

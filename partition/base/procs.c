@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* procs.c - the time of n items on processor i, and the checks all planners have in common.
- * May not touch: how shares are found. Costs O(p) for a check, one cost for a time. */
+/* procs.c - the time of n items on processor i, and the checks common to all planners.
+ * Must not contain: how shares are found. Costs O(p) for a check, one cost for a time. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
-#include "budget.h"
+#include "part.h"
 
-long double part_time(const struct procs *ps, size_t i, uint64_t n)
+long double part_time(const part_procs *ps, size_t i, uint64_t n)
 {
-	uint64_t all = ps->block ? n * ps->block : n; /* at most the items of the plan */
-	long double t = part_cost_fine(ps->costs ? ps->costs[i] : ps->cost, all);
+	const uint64_t all = ps->block ? n * ps->block : n; /* at most the items of the plan */
+	const long double t = part_cost_fine(ps->costs ? ps->costs[i] : ps->cost, all);
 
 	if (!(t >= 0)) {
 		if (!ps->bad->seen)
-			*ps->bad = (struct bad_cost){ true, i, all, (double)t };
+			*ps->bad = (part_bad_cost){ true, i, all, (double)t };
 		return INFINITY;
 	}
 	return ps->costs ? t : t / (ps->speeds[i] * ps->unit);
 }
 
-void part_times(const struct procs *ps, const uint64_t *n, double *time)
+void part_times(const part_procs *ps, const uint64_t *n, double *time)
 {
 	enum { AT_ONCE = 256 };
 	long double t[AT_ONCE];
@@ -32,26 +32,24 @@ void part_times(const struct procs *ps, const uint64_t *n, double *time)
 		return;
 	}
 	for (size_t at = 0; at < ps->n; at += count) {
-		count = (size_t)smaller(AT_ONCE, ps->n - at);
+		count = (size_t)min_u64(AT_ONCE, ps->n - at);
 		part_cost_fine_each(ps->cost, n + at, count, t);
 		for (size_t i = 0; i < count; i++)
 			time[at + i] = (double)(t[i] / (ps->speeds[at + i] * ps->unit));
 	}
 }
 
-uint64_t part_most(const struct procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit)
+uint64_t part_most(const part_procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit)
 {
-	struct bisection s = { lo, hi, 0 };
-
-	while (last_step(&s))
-		last_told(&s, part_time(ps, i, s.mid) <= limit);
+	part_bisection s = { lo, hi, 0 };
+	while (bisect_last_step(&s))
+		bisect_last_narrow(&s, part_time(ps, i, s.mid) <= limit);
 	return s.lo;
 }
 
 void part_scale(double *to, const double *from, size_t n, long double unit)
 {
-	double by = (double)unit;
-
+	const double by = (double)unit;
 	if (by >= DBL_MIN && by <= DBL_MAX)
 		for (size_t i = 0; i < n; i++)
 			to[i] = from[i] * by;
@@ -60,12 +58,12 @@ void part_scale(double *to, const double *from, size_t n, long double unit)
 			to[i] = (double)(from[i] * unit);
 }
 
-hetpart_status part_plan_times(hetpart_plan *pl, const struct procs *ps, hetpart_err *err)
+hetpart_status part_plan_times(hetpart_plan *pl, const part_procs *ps, hetpart_err *err)
 {
-	long double unit = ps->costs ? 1 : ps->unit;
+	const long double unit = ps->costs ? 1 : ps->unit;
 
 	for (size_t i = 0; i < pl->nprocs; i++) {
-		long double t = part_time(ps, i, pl->share[i]);
+		const long double t = part_time(ps, i, pl->share[i]);
 		if (t == INFINITY && !ps->bad->seen)
 			return part_fail(err, HETPART_ERANGE,
 					 "processor %zu cannot end %" PRIu64
@@ -83,21 +81,23 @@ hetpart_status part_plan_times(hetpart_plan *pl, const struct procs *ps, hetpart
 hetpart_status part_check_items(uint64_t items, size_t nprocs, hetpart_err *err)
 {
 	if (nprocs == 0)
-		return part_fail(err, HETPART_EINVAL, "'0' processors: want at least 1");
+		return part_fail(err, HETPART_EINVAL,
+				 "the number of processors is '0': must be at least 1");
 	if (items > HETPART_ITEMS_MAX)
-		return part_fail(err, HETPART_ERANGE, "'%" PRIu64 "' items: want at most %" PRIu64,
+		return part_fail(err, HETPART_ERANGE,
+				 "the number of items is '%" PRIu64 "': must be at most %" PRIu64,
 				 items, HETPART_ITEMS_MAX);
 	return HETPART_OK;
 }
 
-hetpart_status part_check_caps(const struct procs *ps, uint64_t items, hetpart_err *err)
+hetpart_status part_check_caps(const part_procs *ps, uint64_t items, hetpart_err *err)
 {
 	uint64_t room = 0;
 
 	if (!ps->caps)
 		return HETPART_OK;
 	for (size_t i = 0; i < ps->n && room < items; i++)
-		room = add_up_to(room, part_cap(ps, i, items), items);
+		room = add_capped(room, part_cap(ps, i, items), items);
 	if (room < items)
 		return part_fail(err, HETPART_ERANGE,
 				 "the capacities hold '%" PRIu64 "' items of %" PRIu64 ": %" PRIu64
@@ -106,7 +106,7 @@ hetpart_status part_check_caps(const struct procs *ps, uint64_t items, hetpart_e
 	return HETPART_OK;
 }
 
-hetpart_status part_check_mins(const struct procs *ps, uint64_t items, hetpart_err *err)
+hetpart_status part_check_mins(const part_procs *ps, uint64_t items, hetpart_err *err)
 {
 	uint64_t sum = 0;
 

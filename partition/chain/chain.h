@@ -4,7 +4,6 @@
 #ifndef CHAIN_H
 #define CHAIN_H
 
-#include "base/budget.h"
 #include "base/part.h"
 
 #define CHAIN_DATES_MAX 100000000
@@ -19,7 +18,7 @@ struct chain {
 	double *speed;       /* m: fractions proportional to 1/w, sum 1 */
 	const size_t *given; /* installments of the caller; NULL: one each */
 	int shift;
-	struct budget budget;
+	part_budget budget;
 };
 
 struct hetpart_schedule {
@@ -60,8 +59,8 @@ static inline double chain_send(const struct chain *ch, const struct chain_state
 {
 	double after = i + 2 < ch->m ? st->link[i + 1] : st->link[i]; /* (2), (3), m = 2 */
 
-	after = later(after, st->link[i]);
-	return later(after, arrived);
+	after = max_double(after, st->link[i]);
+	return max_double(after, arrived);
 }
 
 /* Let one installment of load through, with one fraction for each processor; the four dates of each

@@ -32,9 +32,9 @@ static bool all_by(const struct chain *ch, const struct chain_state *st, size_t 
 	double arrived = 0, rest = part;
 
 	for (size_t i = 0; i < ch->m; i++) {
-		double start = later(arrived, st->proc[i]);
+		double start = max_double(arrived, st->proc[i]);
 		double take = (end - start) / ch->comp[load * ch->m + i];
-		f[i] = later(take, 0);
+		f[i] = max_double(take, 0);
 		if (!(f[i] < rest))
 			f[i] = rest;
 		rest -= f[i];

@@ -16,7 +16,7 @@ struct programme {
 	hetpart_schedule
 		*sd;  /* start: fractions, and their dates in units near 1; then the result */
 	double *unit; /* [load][proc]: columns hold fraction times unit; 0: it must be 0 */
-	struct lp lp;
+	part_lp lp;
 	size_t m, total; /* processors, installments of all loads */
 	size_t rows;     /* next row */
 	size_t *giver;   /* for each date column, the row that holds it at the start; SIZE_MAX: none
@@ -229,8 +229,8 @@ static void set_units(struct programme *pg)
 		for (size_t i = 0; i < ch->m; i++) {
 			int by;
 			if (i > 0)
-				sent = later(sent, ch->comm[n * (ch->m - 1) + i - 1]);
-			double most = later(sent, ch->comp[n * ch->m + i]);
+				sent = max_double(sent, ch->comm[n * (ch->m - 1) + i - 1]);
+			double most = max_double(sent, ch->comp[n * ch->m + i]);
 			frexp(most, &by);
 			pg->unit[n * ch->m + i] = most > 1e8 ? 0 : ldexp(1, by);
 		}
@@ -314,9 +314,9 @@ static void dates(struct programme *pg)
 
 	for (size_t col = first; col <= last; col++) {
 		size_t row = pg->giver[col - first];
-		part_lp_col_place(&pg->lp, col, row == SIZE_MAX ? LP_LOW : LP_BASIC);
+		part_lp_place_col(&pg->lp, col, row == SIZE_MAX ? LP_LOW : LP_BASIC);
 		if (row != SIZE_MAX)
-			part_lp_row_place(&pg->lp, row, LP_LOW);
+			part_lp_place_row(&pg->lp, row, LP_LOW);
 	}
 }
 
@@ -329,8 +329,8 @@ static void fractions(struct programme *pg)
 		for (size_t k = sd->first[n] * pg->m; k < sd->first[n + 1] * pg->m; k++) {
 			double v = sd->fraction[k] * pg->unit[n * pg->m + k % pg->m];
 			part_lp_bounds(&pg->lp, k, 0, v);
-			part_lp_col_place(&pg->lp, k, v > 0 ? LP_HIGH : LP_FIXED);
-			part_lp_col_place(&pg->lp, k + pg->total * pg->m, LP_LOW);
+			part_lp_place_col(&pg->lp, k, v > 0 ? LP_HIGH : LP_FIXED);
+			part_lp_place_col(&pg->lp, k + pg->total * pg->m, LP_LOW);
 		}
 }
 
@@ -343,8 +343,8 @@ static void sums(struct programme *pg)
 		for (size_t k = from; k < to; k++)
 			if (sd->fraction[k] > sd->fraction[big])
 				big = k;
-		part_lp_col_place(&pg->lp, big, LP_BASIC);
-		part_lp_row_place(&pg->lp, n, LP_FIXED);
+		part_lp_place_col(&pg->lp, big, LP_BASIC);
+		part_lp_place_row(&pg->lp, n, LP_FIXED);
 	}
 }
 

@@ -14,7 +14,7 @@ static hetpart_status check_array(const double *v, size_t n, const char *name, b
 	for (size_t i = 0; i < n; i++)
 		if (!isfinite(v[i]) || v[i] < 0 || (positive && v[i] == 0))
 			return part_fail(err, HETPART_EINVAL,
-					 "%s[%zu] is '%g': want a finite number%s", name, i, v[i],
+					 "%s[%zu] is '%g': must be a finite number%s", name, i, v[i],
 					 positive ? " above 0" : ", 0 or more");
 	return HETPART_OK;
 }
@@ -111,7 +111,7 @@ static hetpart_status fill_in(struct chain *ch, const hetpart_chain *c, hetpart_
 	for (size_t i = 0; ch->latency && i + 1 < ch->m; i++)
 		ch->latency[i] = (double)(c->latency[i] * unit);
 	for (size_t k = 0; k < ch->m * ch->nloads; k++)
-		most = later(most, later(ch->comp[k], ch->comm[k]));
+		most = max_double(most, max_double(ch->comp[k], ch->comm[k]));
 	if (most <= 0x1p900)
 		return HETPART_OK;
 	return part_fail(err, HETPART_ERANGE, "the times differ beyond the range of a double");
@@ -218,7 +218,7 @@ void part_ch_step(const struct chain *ch, struct chain_state *st, size_t load, c
 	for (size_t i = ch->m; i-- > 1;)
 		rest += f[i];
 	for (size_t i = 0; i < ch->m; i++) {
-		comp[0] = later(arrived, st->proc[i]);
+		comp[0] = max_double(arrived, st->proc[i]);
 		comp[1] = st->proc[i] = comp[0] + f[i] * ch->comp[load * ch->m + i];
 		if (i + 1 < ch->m) {
 			comm[0] = chain_send(ch, st, i, arrived);

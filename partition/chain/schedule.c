@@ -86,7 +86,7 @@ hetpart_status part_sd_date(hetpart_schedule *sd, const struct chain *ch, bool l
 			part_ch_step(ch, &st, n, sd->fraction + t * ch->m, latency, sd, t);
 	sd->makespan = 0;
 	for (size_t i = 0; rc == HETPART_OK && i < ch->m; i++)
-		sd->makespan = later(sd->makespan, st.proc[i]);
+		sd->makespan = max_double(sd->makespan, st.proc[i]);
 	part_ch_state_free(&st);
 	if (rc != HETPART_OK)
 		return rc;

@@ -20,7 +20,7 @@ uint64_t hetpart_chunks_next(hetpart_chunks *c)
 		c->batch_left--;
 		size = c->batch_chunk;
 	}
-	size = smaller(larger(size, larger(c->chunk, 1)), c->left);
+	size = min_u64(max_u64(size, max_u64(c->chunk, 1)), c->left);
 	c->left -= size;
 	return size;
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/budget.h"
+#include "base/part.h"
 
 struct worker {
 	double ready; /* when it asks for the next chunk */
@@ -22,12 +22,12 @@ struct farm {
 	double port; /* when the root's port is free */
 	hetpart_farm_watch *watch;
 	void *ctx;
-	struct budget budget;
+	part_budget budget;
 };
 
 static bool earlier(const struct worker *a, const struct worker *b)
 {
-	return compare_keys(a->ready, a->proc, b->ready, b->proc) < 0;
+	return part_compare(a->ready, a->proc, b->ready, b->proc) < 0;
 }
 
 static void sift(struct farm *f)
@@ -70,7 +70,7 @@ static hetpart_status serve(struct farm *f, hetpart_err *err)
 	if (rc != HETPART_OK)
 		return rc;
 	if (send > 0) {
-		start = later(start, f->port) + send;
+		start = max_double(start, f->port) + send;
 		f->port = start;
 	}
 	f->plan->share[i] += size;
@@ -156,7 +156,7 @@ hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items, const hetp
 				  hetpart_farm_watch *watch, void *ctx, hetpart_err *err)
 {
 	return hetpart_farm_trace_within(out, items, workers, nprocs, rule, chunk, watch, ctx,
-					 &NO_LIMITS, err);
+					 &PART_NO_LIMITS, err);
 }
 
 hetpart_status hetpart_farm_create(hetpart_plan **out, uint64_t items,

@@ -53,7 +53,7 @@ hetpart_status hm_check_positive(double x, const char *what, hetpart_err *err)
 {
 	if (isfinite(x) && x > 0)
 		return HETPART_OK;
-	return hm_fail(err, HETPART_EINVAL, "%s is '%g': want a finite number above 0", what, x);
+	return hm_fail(err, HETPART_EINVAL, "%s is '%g': must be a finite number above 0", what, x);
 }
 
 hetpart_status hm_opts_read(void *full, size_t first, size_t known, const void *opts,

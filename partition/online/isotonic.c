@@ -64,7 +64,7 @@ size_t hetpart_model_points(const hetpart_model *model, hetpart_point *points, s
 /* Beyond what was seen, the cost rises at least in proportion. */
 static double slope_beyond(const hetpart_point *pt, size_t n, double last_slope)
 {
-	return later(pt[n - 1].time_s / pt[n - 1].items, last_slope);
+	return max_double(pt[n - 1].time_s / pt[n - 1].items, last_slope);
 }
 
 hetpart_status hetpart_model_cost(hetpart_cost **out, const hetpart_model *model, hetpart_err *err)

@@ -43,12 +43,12 @@ void part_cell_merge(struct cell *c, const struct cell *more)
 	double items = was.items + (more->items - was.items) * part;
 
 	/* Not beyond the two by rounding: it might be in another part of the cell then. */
-	c->items = was.weight > 0 ? later(sooner(items, later(was.items, more->items)),
-					  sooner(was.items, more->items))
+	c->items = was.weight > 0 ? max_double(min_double(items, max_double(was.items, more->items)),
+					  min_double(was.items, more->items))
 				  : more->items;
 	c->cost += (more->cost - was.cost) * part;
 	c->spread += (more->spread - was.spread) * part;
-	c->weight = sooner(was.weight + more->weight, MODEL_WEIGHT);
+	c->weight = min_double(was.weight + more->weight, MODEL_WEIGHT);
 	if (was.weight > 0 && was.cost > 0 && more->cost > 0) {
 		double d = ln_mean_cost(more) - ln_mean_cost(&was);
 		c->spread += part * (1 - part) * d * d; /* between the two means */
@@ -69,7 +69,7 @@ static hetpart_status check_points(const hetpart_point *pt, size_t n, hetpart_er
 					 pt[i].items);
 		if (!(isfinite(pt[i].time_s) && pt[i].time_s >= 0))
 			return part_fail(err, HETPART_EINVAL,
-					 "observation %zu has cost '%g': want a finite number, 0 "
+					 "observation %zu has cost '%g': must be a finite number, 0 "
 					 "or more",
 					 i, pt[i].time_s);
 	}

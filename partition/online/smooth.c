@@ -101,9 +101,9 @@ static void place_points(struct smoother *s)
 
 static double ln_sum(double a, double b)
 {
-	double most = later(a, b);
+	double most = max_double(a, b);
 
-	return most == -INFINITY ? most : most + log1p(exp(sooner(a, b) - most));
+	return most == -INFINITY ? most : most + log1p(exp(min_double(a, b) - most));
 }
 
 static double ln_weight(const struct smoother *s, const struct curve fit[CURVES])
@@ -294,7 +294,7 @@ static double part_curve_noise(const struct cell *cell, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		sum += cell[i].weight * cell[i].spread;
-		weight += later(0, cell[i].weight - 1);
+		weight += max_double(0, cell[i].weight - 1);
 	}
 	return sum / weight;
 }
@@ -323,7 +323,7 @@ static struct curve line_curve(const struct line *l, double b, double noise, dou
 {
 	double own = l->yy - b * (2 * l->xy - b * l->xx);
 
-	return (struct curve){ l->y - b * l->x, b, -(later(own, 0) + rest) / (2 * noise) };
+	return (struct curve){ l->y - b * l->x, b, -(max_double(own, 0) + rest) / (2 * noise) };
 }
 
 /* The straight line counts only where it is clearly better; a falling one is none. */

@@ -78,7 +78,7 @@ hetpart_status hetpart_wisdom_load(hetpart_wisdom **out, const char *path, const
 	if (rc == HETPART_OK) {
 		rc = hetpart_wisdom_parse(out, text, len, host, oldest_s, &why);
 		if (rc != HETPART_OK)
-			part_tell(err, rc, "'%.60s': %s", path, why.text);
+			part_set_error(err, rc, "'%.60s': %s", path, why.text);
 	}
 	free(text);
 	return rc;

@@ -19,7 +19,7 @@ static int by_start(const void *va, const void *vb)
 {
 	const struct receiver *a = va, *b = vb;
 
-	return compare_keys(a->start, a->proc, b->start, b->proc);
+	return part_compare(a->start, a->proc, b->start, b->proc);
 }
 
 /* The time T by which the processors, sorted, can take n items; those that start at T or later get
@@ -115,7 +115,7 @@ static double both_times(void *ctx, uint64_t n)
 
 hetpart_status part_sc_greedy(struct scatter *sc, hetpart_err *err)
 {
-	struct procs ps = { .n = sc->p, .bad = &sc->bad };
+	part_procs ps = { .n = sc->p, .bad = &sc->bad };
 	struct hetpart_cost *sum = part_calloc(sc->p, sizeof *sum);
 	const hetpart_cost **costs = part_calloc(sc->p, sizeof *costs);
 	struct both *both = part_calloc(sc->p, sizeof *both);

@@ -110,12 +110,12 @@ static double root_end(const struct filled *f, uint64_t m)
 /* Of m in [1, hi], hi < left, the one with which the root ends first. */
 static uint64_t best_rest(const struct filled *f, uint64_t hi)
 {
-	struct bisection s = { 1, hi, 0 };
+	part_bisection s = { 1, hi, 0 };
 
 	if (growth_of(f->sc->comp[f->sc->p - 1].cost) == GROWS_SLOWER)
 		return root_end(f, 1) < root_end(f, hi) ? 1 : hi;
-	while (first_step(&s)) /* the first whose successor is no better */
-		first_told(&s, root_end(f, s.mid) <= root_end(f, s.mid + 1));
+	while (bisect_first_step(&s)) /* the first whose successor is no better */
+		bisect_first_narrow(&s, root_end(f, s.mid) <= root_end(f, s.mid + 1));
 	return s.lo;
 }
 

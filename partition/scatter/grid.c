@@ -19,7 +19,7 @@ bool part_grid_rows(struct grid *gr)
 		uint64_t w = gr->amounts[i].hi - gr->amounts[i].lo + 1;
 		gr->row[i] = (size_t)total;
 		total = part_mul_add(w, 1, total);
-		width = larger(w, width);
+		width = max_u64(w, width);
 	}
 	if (!part_sc_has_mem(gr->sc, part_mul_add(total, sizeof(double),
 						  part_mul_add(width, 7 * sizeof(double), 0))))
@@ -164,7 +164,7 @@ static void fill_row(struct grid *gr, size_t i)
 	forget_times(gr, i);
 	w.step = ldexp(gr->sc->link[i].per_item, (int)gr->s);
 	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
-		uint64_t top = smaller(k, next->hi);
+		uint64_t top = min_u64(k, next->hi);
 		double best = INFINITY;
 		if (part_spend(&gr->sc->budget, 4))
 			return;
@@ -177,9 +177,9 @@ static void fill_row(struct grid *gr, size_t i)
 		} else {
 			slide(&w, gr, i, k, first);
 			if (top == k && first <= k)
-				best = sooner(best, row_link(gr, i, 0) + grid_at(gr, i + 1, k));
+				best = min_double(best, row_link(gr, i, 0) + grid_at(gr, i + 1, k));
 			if (w.head < w.tail)
-				best = sooner(best, row_link(gr, i, k - w.q[w.head]) +
+				best = min_double(best, row_link(gr, i, k - w.q[w.head]) +
 							    grid_at(gr, i + 1, w.q[w.head]));
 		}
 		gr->bound[gr->row[i] + (k - sp->lo)] = best;
@@ -188,7 +188,7 @@ static void fill_row(struct grid *gr, size_t i)
 
 bool part_grid_fill(struct grid *gr, enum grid_kind kind)
 {
-	struct budget *budget = &gr->sc->budget;
+	part_budget *budget = &gr->sc->budget;
 
 	gr->kind = kind;
 	last_row(gr);
@@ -201,13 +201,13 @@ bool part_grid_fill(struct grid *gr, enum grid_kind kind)
 static uint64_t best_next(struct grid *gr, size_t i, uint64_t k)
 {
 	const struct interval *next = &gr->amounts[i + 1];
-	uint64_t top = smaller(k, next->hi), keep = UINT64_MAX;
-	struct bisection s = { next->lo, top + 1, 0 };
+	uint64_t top = min_u64(k, next->hi), keep = UINT64_MAX;
+	part_bisection s = { next->lo, top + 1, 0 };
 	double best = INFINITY;
 
 	forget_times(gr, i);
-	while (first_step(&s))
-		first_told(&s, !comp_is_larger(gr, i, k, s.mid));
+	while (bisect_first_step(&s))
+		bisect_first_narrow(&s, !comp_is_larger(gr, i, k, s.mid));
 	if (s.lo > next->lo) {
 		keep = s.lo - 1;
 		best = row_link(gr, i, k - keep) + row_comp(gr, i, k - keep);

@@ -20,12 +20,12 @@
  * free at start at the earliest; UINT64_MAX if there is none. */
 static uint64_t most_blocks(const struct grid *gr, size_t i, double start, uint64_t hi)
 {
-	struct bisection s = { 0, hi, 0 };
+	part_bisection s = { 0, hi, 0 };
 
 	if (start + grid_link(gr, i, 0) + grid_comp(gr, i, 0) > gr->upper)
 		return UINT64_MAX;
-	while (last_step(&s))
-		last_told(&s,
+	while (bisect_last_step(&s))
+		bisect_last_narrow(&s,
 			  start + grid_link(gr, i, s.mid) + grid_comp(gr, i, s.mid) <= gr->upper);
 	return s.lo;
 }
@@ -44,7 +44,7 @@ static void line_below(const struct grid *gr, size_t i, uint64_t most, double *a
 	if (!isfinite(*step))
 		*step = 0;
 	for (uint64_t m = 2; m < most; m++)
-		gap = sooner(gap, grid_link(gr, i, m) - (first + *step * (double)(m - 1)));
+		gap = min_double(gap, grid_link(gr, i, m) - (first + *step * (double)(m - 1)));
 	*at += gap - 1e-15 * (first + *step * (double)most);
 }
 
@@ -71,7 +71,7 @@ static void port_row(struct grid *gr, size_t i, const struct interval *from,
 		double v =
 			j >= from->lo && j <= from->hi ? gr->port[j - from->lo] + still : INFINITY;
 		if (head < tail)
-			v = sooner(v, gr->port[q[head] - from->lo] + at +
+			v = min_double(v, gr->port[q[head] - from->lo] + at +
 					      step * (double)(q[head] - j - 1));
 		gr->port2[j - to->lo] = v;
 	}
@@ -103,8 +103,8 @@ static bool prune(struct grid *gr)
 		struct interval from = gr->kept[i], to = gr->amounts[i + 1];
 		double start = INFINITY, *swap = gr->port;
 		for (uint64_t k = from.lo; k <= from.hi; k++)
-			start = sooner(start, gr->port[k - from.lo]);
-		to.hi = smaller(to.hi, from.hi);
+			start = min_double(start, gr->port[k - from.lo]);
+		to.hi = min_u64(to.hi, from.hi);
 		if (to.lo > to.hi)
 			return false;
 		uint64_t most = most_blocks(gr, i, start, from.hi - to.lo);
@@ -125,7 +125,7 @@ static bool prune(struct grid *gr)
 static bool descend(struct interval *amounts, size_t p)
 {
 	for (size_t i = p - 1; i-- > 0;)
-		amounts[i].lo = larger(amounts[i].lo, amounts[i + 1].lo);
+		amounts[i].lo = max_u64(amounts[i].lo, amounts[i + 1].lo);
 	for (size_t i = 0; i < p; i++)
 		if (amounts[i].lo > amounts[i].hi)
 			return false;
@@ -143,7 +143,7 @@ static bool refine(struct grid *gr)
 	for (size_t i = 0; i < p; i++) {
 		uint64_t all = gr->sc->n >> gr->s;
 		gr->amounts[i].lo = 2 * gr->kept[i].lo;
-		gr->amounts[i].hi = smaller(2 * gr->kept[i].hi + 1, all);
+		gr->amounts[i].hi = min_u64(2 * gr->kept[i].hi + 1, all);
 	}
 	gr->amounts[0].lo = gr->amounts[0].hi;
 	return true;
@@ -175,7 +175,7 @@ static bool on_grid(struct grid *gr)
 	if (gr->s == 0 || !part_grid_fill(gr, GRID_LOWER))
 		return false;
 	bound = grid_at(gr, 0, gr->amounts[0].lo);
-	gr->lower = later(gr->lower, sooner(bound, gr->upper) * (1 - gr->tol));
+	gr->lower = max_double(gr->lower, min_double(bound, gr->upper) * (1 - gr->tol));
 	return bound < gr->upper * (1 - gr->tol) && prune(gr) && refine(gr);
 }
 
@@ -197,12 +197,12 @@ static bool first_amounts(struct grid *gr)
 	if (!part_sc_each_most(sc, gr->upper * (1 + 2 * gr->tol), gr->path))
 		return false;
 	for (size_t i = sc->p; i-- > 0;)
-		gr->amounts[i].hi = left = add_up_to(left, gr->path[i], sc->n);
+		gr->amounts[i].hi = left = add_capped(left, gr->path[i], sc->n);
 	for (size_t i = 0; i < sc->p; i++) {
 		struct interval *a = &gr->amounts[i];
 		a->lo = sc->n - taken;
-		widest = larger(widest, a->hi - a->lo);
-		taken = add_up_to(taken, gr->path[i], sc->n);
+		widest = max_u64(widest, a->hi - a->lo);
+		taken = add_capped(taken, gr->path[i], sc->n);
 	}
 	coarsen(gr, widest);
 	for (size_t i = 0; i < sc->p; i++) {
@@ -221,7 +221,7 @@ static void around_plan(struct grid *gr, uint64_t reach)
 	for (size_t i = 0; i < sc->p; i++) {
 		uint64_t k = left >> gr->s;
 		gr->amounts[i].lo = k > reach ? k - reach : 0;
-		gr->amounts[i].hi = add_up_to(k, reach, sc->n >> gr->s);
+		gr->amounts[i].hi = add_capped(k, reach, sc->n >> gr->s);
 		left -= sc->plan->share[i];
 	}
 	gr->amounts[0].lo = gr->amounts[0].hi = sc->n >> gr->s;
@@ -231,7 +231,7 @@ static void around_plan(struct grid *gr, uint64_t reach)
  * find a better one as a rule. */
 static void polish(struct grid *gr)
 {
-	uint64_t reach = smaller(512, (1 << 19) / gr->sc->p + 4);
+	uint64_t reach = min_u64(512, (1 << 19) / gr->sc->p + 4);
 
 	coarsen(gr, gr->sc->n);
 	for (gr->s++; gr->s-- > 0;) {
@@ -274,10 +274,10 @@ static bool near_real(struct grid *gr)
 
 	if (rx && real && part_sc_relax_plan(rx, &time, real) &&
 	    part_sc_round(gr->path, sc->n, real, sc->p, NULL) == HETPART_OK) {
-		gr->lower = later(gr->lower, sooner(time, gr->upper) * (1 - gr->tol));
+		gr->lower = max_double(gr->lower, min_double(time, gr->upper) * (1 - gr->tol));
 		part_grid_offer(gr);
 		gr->s = 0;
-		around_plan(gr, smaller(64, (1 << 19) / sc->p + 4));
+		around_plan(gr, min_u64(64, (1 << 19) / sc->p + 4));
 		done = on_items(gr) &&
 		       part_sc_relax_amounts(rx, gr->upper * (1 + tol), gr->amounts) &&
 		       descend(gr->amounts, sc->p) && on_items(gr);
@@ -299,7 +299,7 @@ static double no_plan_by(const struct grid *gr)
 		else
 			lo = mid;
 	}
-	return later(gr->lower, lo * (1 - 2 * gr->tol));
+	return max_double(gr->lower, lo * (1 - 2 * gr->tol));
 }
 
 static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)

@@ -17,13 +17,13 @@ static int by_time(const void *va, const void *vb)
 {
 	const struct key *a = va, *b = vb;
 
-	return compare_keys(a->time, a->proc, b->time, b->proc);
+	return part_compare(a->time, a->proc, b->time, b->proc);
 }
 
 /* Time per item where all links are linear, of a message of n/p items otherwise. */
 static void sort_by_link(const struct scatter *sc, size_t *order, struct key *key)
 {
-	uint64_t each = larger(sc->n / sc->p, 1);
+	uint64_t each = max_u64(sc->n / sc->p, 1);
 
 	for (size_t i = 0; i + 1 < sc->p; i++) {
 		const hetpart_cost *c = sc->link[i].cost;

@@ -18,7 +18,7 @@ double part_sc_other(const struct sc_cost *c, uint64_t n)
 	if (t >= 0)
 		return (double)(t * c->unit);
 	if (!c->bad->seen)
-		*c->bad = (struct bad_cost){ true, c->proc, items, (double)t };
+		*c->bad = (part_bad_cost){ true, c->proc, items, (double)t };
 	return INFINITY;
 }
 
@@ -128,7 +128,7 @@ static hetpart_status check(uint64_t items, const hetpart_scatter_proc *procs, s
 static hetpart_status set_units(struct scatter *sc, const uint64_t *mins, uint64_t quantum,
 				hetpart_err *err)
 {
-	struct procs ps = { .n = sc->p, .mins = mins, .block = quantum > 1 ? quantum : 0 };
+	part_procs ps = { .n = sc->p, .mins = mins, .block = quantum > 1 ? quantum : 0 };
 	uint64_t rest = sc->n % quantum;
 	hetpart_status rc;
 
@@ -166,7 +166,7 @@ hetpart_status part_sc_init(struct scatter *sc, uint64_t items, const hetpart_sc
 		set_cost(&sc->link[i], procs[i].link, sc, i);
 		set_cost(&sc->comp[i], procs[i].compute, sc, i);
 	}
-	if ((rc = set_units(sc, opts->minimums, larger(opts->quantum, 1), err)) != HETPART_OK)
+	if ((rc = set_units(sc, opts->minimums, max_u64(opts->quantum, 1), err)) != HETPART_OK)
 		return rc;
 	set_shift(sc);
 	for (size_t i = 0; i < nprocs; i++) {

@@ -72,14 +72,14 @@ static bool push(struct curve *c, double t, double units)
 static bool bend(struct curve *c, double t, double units)
 {
 	if (c->n > 0 && t <= c->at[c->n - 1].t) {
-		c->at[c->n - 1].units = later(c->at[c->n - 1].units, units);
+		c->at[c->n - 1].units = max_double(c->at[c->n - 1].units, units);
 		return true;
 	}
 	if (c->n > 1) {
 		struct corner *p = &c->at[c->n - 2], *q = &c->at[c->n - 1];
 		double on = p->units + (units - p->units) * ((q->t - p->t) / (t - p->t));
 		if (fabs(on - q->units) <= 1e-13 * units) {
-			double gap = later(0, q->units - on);
+			double gap = max_double(0, q->units - on);
 			p->units += gap;
 			units += gap;
 			c->n--;
@@ -146,7 +146,7 @@ static bool envelope(struct curve *out, double t0, double t1, const double *y0, 
 		double most = -INFINITY, at = t1 > t0 ? (t[k] - t0) / (t1 - t0) : 0;
 		for (size_t i = 0; i < lines; i++)
 			if (isfinite(y0[i]))
-				most = later(most, at < 1 ? y0[i] + (y1[i] - y0[i]) * at : y1[i]);
+				most = max_double(most, at < 1 ? y0[i] + (y1[i] - y0[i]) * at : y1[i]);
 		if (!bend(out, t[k], most))
 			return false;
 	}
@@ -164,8 +164,8 @@ static bool larger_of(const struct curve *x, const struct curve *y, struct span 
 	if (x->n > 0)
 		t = x->at[0].t;
 	if (y->n > 0)
-		t = sooner(t, y->at[0].t);
-	for (t = later(t, over.from); t < over.to; t = next) {
+		t = min_double(t, y->at[0].t);
+	for (t = max_double(t, over.from); t < over.to; t = next) {
 		next = INFINITY;
 		while (i < x->n && x->at[i].t <= t)
 			i++;
@@ -174,10 +174,10 @@ static bool larger_of(const struct curve *x, const struct curve *y, struct span 
 		if (i < x->n)
 			next = x->at[i].t;
 		if (j < y->n)
-			next = sooner(next, y->at[j].t);
+			next = min_double(next, y->at[j].t);
 		if (next == INFINITY)
 			return true;
-		next = sooner(next, over.to);
+		next = min_double(next, over.to);
 		double y0[2] = { i ? between(x, t, i - 1) : -INFINITY,
 				 j ? between(y, t, j - 1) : -INFINITY };
 		double y1[2] = { i ? between(x, next, i - 1) : -INFINITY,
@@ -269,8 +269,8 @@ static bool slide(struct relaxation *rx, const struct curve *in, const struct st
 	n = list_events(rx, in, s);
 	for (size_t e = 0; e + 1 < n; e++) {
 		double v0 = rx->event[e], v1 = rx->event[e + 1];
-		double l0 = later(first, s->lean * v0 + s->least),
-		       l1 = later(first, s->lean * v1 + s->least);
+		double l0 = max_double(first, s->lean * v0 + s->least),
+		       l1 = max_double(first, s->lean * v1 + s->least);
 		double y0[3], y1[3];
 		size_t lines = 2;
 		if (!(v1 > v0))
@@ -331,7 +331,7 @@ static bool put_before(struct relaxation *rx, size_t i, const struct curve *in, 
 	widen(&s, rx->end);
 	if (in->n == 0)
 		return true;
-	s.from = later(later(mu, in->at[0].t), rx->left[i].from - l->startup);
+	s.from = max_double(max_double(mu, in->at[0].t), rx->left[i].from - l->startup);
 	if (s.from > s.to)
 		return true;
 	if (b > 0)
@@ -356,7 +356,7 @@ static bool one_more(struct relaxation *rx, size_t i)
 static bool in_range(double a, double b, double end)
 {
 	return a + b > 0 && (b == 0 || end / b < 1e200) &&
-	       (a == 0 || end / a * later(1, b) < 1e200);
+	       (a == 0 || end / a * max_double(1, b) < 1e200);
 }
 
 double part_sc_relax_tolerance(const struct scatter *sc)
@@ -377,24 +377,24 @@ static bool set_left(struct relaxation *rx)
 		return false;
 	for (size_t i = sc->p; i-- > 0;) {
 		double a = sc->comp[i].per_item, b = sc->link[i].per_item;
-		rate[i] = later(rate[i + 1], (a * rate[i + 1] + 1) / (a + b));
+		rate[i] = max_double(rate[i + 1], (a * rate[i + 1] + 1) / (a + b));
 	}
-	lost = later(0, rate[0] * rx->end - (double)sc->n) + tol * rate[0] * rx->end;
+	lost = max_double(0, rate[0] * rx->end - (double)sc->n) + tol * rate[0] * rx->end;
 	left.from = rx->end - lost / rate[0];
 	for (size_t i = 0; i < sc->p; i++) {
 		double a = sc->comp[i].per_item, b = sc->link[i].per_item, l = sc->link[i].startup;
 		double gain = 1 - rate[i + 1] * b, most;
-		rx->left[i] = (struct span){ later(0, left.from - margin),
-					     sooner(rx->end, left.to + margin) };
-		most = later(0, left.from - l - sc->comp[i].startup) / (a + b);
+		rx->left[i] = (struct span){ max_double(0, left.from - margin),
+					     min_double(rx->end, left.to + margin) };
+		most = max_double(0, left.from - l - sc->comp[i].startup) / (a + b);
 		if (gain < 0)
-			most = sooner(most, lost / -gain);
+			most = min_double(most, lost / -gain);
 		left.from -= l + b * most;
 		if (gain > 0) {
 			full *= a / (a + b);
-			per_lost = later(per_lost * (a / (a + b)), b / gain);
+			per_lost = max_double(per_lost * (a / (a + b)), b / gain);
 		}
-		left.to = sooner(left.to, full + per_lost * lost);
+		left.to = min_double(left.to, full + per_lost * lost);
 	}
 	rx->left[sc->p] = (struct span){ 0, rx->end };
 	free(rate);
@@ -450,7 +450,7 @@ static double best_rest(const struct relaxation *rx, size_t i, double u)
 
 	if (v < c->startup || units_by(in, v) == -INFINITY)
 		return u;
-	least = later(in->at[0].t, (a * v + b * c->startup) / (a + b));
+	least = max_double(in->at[0].t, (a * v + b * c->startup) / (a + b));
 	if (b == 0)
 		return v;
 	rest = least;
@@ -488,7 +488,7 @@ bool part_sc_relax_plan(struct relaxation *rx, double *time, double *real)
 		if (r < u || sc->comp[i].least)
 			real[i] = l->per_item > 0 ? (v - r) / l->per_item
 						  : (v - c->startup) / c->per_item;
-		real[i] = sooner(left, later(0, real[i]));
+		real[i] = min_double(left, max_double(0, real[i]));
 		left -= real[i];
 		u = r;
 	}
@@ -525,14 +525,14 @@ static bool one_later(struct relaxation *rx, size_t i, double upper, struct curv
 	double a = c->per_item, b = l->per_item, to = upper - l->startup - c->startup;
 	struct step s = { l->startup, b, a > 0 ? 1 + b / a : 0, a > 0 ? -b * to / a : 0, 0, to, 0 };
 	struct curve none = { NULL, 0, 0 };
-	const struct span over = { later(0, upper - rx->left[i + 1].to),
+	const struct span over = { max_double(0, upper - rx->left[i + 1].to),
 				   upper - rx->left[i + 1].from };
 	size_t corners = sent->n;
 
 	rx->taking.n = rx->risen.n = 0;
 	widen(&s, upper);
-	s.from = sent->n ? later(sent->at[0].t, over.from - l->startup) : INFINITY;
-	s.to = sooner(to, over.to - l->startup);
+	s.from = sent->n ? max_double(sent->at[0].t, over.from - l->startup) : INFINITY;
+	s.to = min_double(to, over.to - l->startup);
 	if (s.from <= s.to && !(b > 0 ? slide(rx, sent, &s, &rx->taking)
 				      : beside(sent, &s, to / a, -1 / a, &rx->taking)))
 		return false;
@@ -564,9 +564,9 @@ static bool meet(struct relaxation *rx, const struct curve *sent, const struct c
 		double last = upper - first;
 		if (t1 < sent->at[0].t || t0 > last || t0 < 0)
 			continue;
-		double s0 = units_by(sent, later(t0, sent->at[0].t)), s1 = units_by(sent, t1);
-		double f0 = units_by(later_on, later(first, upper - t0));
-		double f1 = units_by(later_on, later(first, upper - t1));
+		double s0 = units_by(sent, max_double(t0, sent->at[0].t)), s1 = units_by(sent, t1);
+		double f0 = units_by(later_on, max_double(first, upper - t0));
+		double f1 = units_by(later_on, max_double(first, upper - t1));
 		double d0 = s0 + f0 - need, d1 = s1 + f1 - need;
 		if (d0 < 0 && d1 < 0)
 			continue;
@@ -574,15 +574,15 @@ static bool meet(struct relaxation *rx, const struct curve *sent, const struct c
 			f0 += (f1 - f0) * (d0 / (d0 - d1));
 		else if (d1 < 0)
 			s1 = s0 + (s1 - s0) * (d0 / (d0 - d1));
-		lo = sooner(lo, need - s1);
-		hi = later(hi, f0);
+		lo = min_double(lo, need - s1);
+		hi = max_double(hi, f0);
 	}
 	hi += rx->lost;
 	if (!(lo <= hi))
 		return false;
-	lo = later(0, floor(lo));
-	hi = sooner(n, ceil(hi));
-	*out = (struct interval){ (uint64_t)lo, smaller((uint64_t)hi, rx->sc->n) };
+	lo = max_double(0, floor(lo));
+	hi = min_double(n, ceil(hi));
+	*out = (struct interval){ (uint64_t)lo, min_u64((uint64_t)hi, rx->sc->n) };
 	return true;
 }
 

@@ -17,7 +17,7 @@ static int by_fraction(const void *va, const void *vb)
 {
 	const struct real_share *a = va, *b = vb;
 
-	return compare_keys(a->fraction, a->proc, b->fraction, b->proc);
+	return part_compare(a->fraction, a->proc, b->fraction, b->proc);
 }
 
 /* e > 0: too much was given, so the next is the smallest fraction, cut off; e < 0: the largest,
@@ -49,7 +49,7 @@ static void take_back(uint64_t *share, size_t p, uint64_t over)
 		for (size_t i = 1; i < p; i++)
 			if (share[i] > share[most])
 				most = i;
-		uint64_t take = smaller(share[most], over);
+		uint64_t take = min_u64(share[most], over);
 		share[most] -= take;
 		over -= take;
 	}

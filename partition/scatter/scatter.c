@@ -96,14 +96,14 @@ static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err 
 	if (sc->exact || sc->n == 0)
 		return HETPART_OK;
 	if (pl->stopped != HETPART_OK && !sc->affine) {
-		pl->lower = sc->lower > 0 ? sooner(pl->makespan, ldexp(sc->lower, sc->shift)) : NAN;
+		pl->lower = sc->lower > 0 ? min_double(pl->makespan, ldexp(sc->lower, sc->shift)) : NAN;
 		return HETPART_OK;
 	}
 	room = part_calloc(sc->p, sizeof *room);
 	if (!room)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", sc->p);
-	pl->lower = ldexp(later(sc->lower, part_sc_lower(sc, room)), sc->shift);
-	pl->lower = sooner(pl->makespan, pl->lower);
+	pl->lower = ldexp(max_double(sc->lower, part_sc_lower(sc, room)), sc->shift);
+	pl->lower = min_double(pl->makespan, pl->lower);
 	if (!sc->affine)
 		pl->lower = NAN;
 	free(room);
@@ -151,23 +151,23 @@ uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_
 {
 	hetpart_scatter_opts full;
 	uint64_t small = part_mul_add(nprocs, 512, 4096), grids;
-	struct budget budget;
+	part_budget budget;
 
 	if (part_sc_opts(&full, opts, NULL) != HETPART_OK || items > HETPART_ITEMS_MAX ||
 	    nprocs == 0)
 		return UINT64_MAX;
 	if (part_budget_open(&budget, 0, full.max_mem_bytes, NULL, NULL, NULL) != HETPART_OK)
 		return UINT64_MAX;
-	items /= larger(full.quantum, 1);
+	items /= max_u64(full.quantum, 1);
 	grids = part_mul_add(part_mul_add(nprocs, 8, 40), items + 1, 0);
 	switch (full.method) {
 	case HETPART_SCATTER_AUTO:
 	case HETPART_SCATTER_MULTIRES:
-		return part_mul_add(smaller(grids, budget.max_mem), 1, small);
+		return part_mul_add(min_u64(grids, budget.max_mem), 1, small);
 	case HETPART_SCATTER_DP:
 	case HETPART_SCATTER_DP_INCREASING:
 	case HETPART_SCATTER_WINDOW:
-		return part_mul_add(smaller(part_sc_dp_bytes(items, nprocs), budget.max_mem), 1,
+		return part_mul_add(min_u64(part_sc_dp_bytes(items, nprocs), budget.max_mem), 1,
 				    small);
 	default:
 		return small;

@@ -4,7 +4,6 @@
 #ifndef SCATTER_H
 #define SCATTER_H
 
-#include "base/budget.h"
 #include "base/part.h"
 
 /* One cost, its times multiplied by 2^-shift of the problem. The methods count units, which are
@@ -16,8 +15,8 @@ struct sc_cost {
 	bool affine;
 	double none, startup, per_item; /* affine: time of no unit; of n: startup + n * per_item */
 	long double unit;               /* 2^-shift */
-	struct bad_cost *bad;           /* as in struct procs */
-	struct budget *budget;          /* pays for the costs that are not affine */
+	part_bad_cost *bad;           /* as in part_procs */
+	part_budget *budget;          /* pays for the costs that are not affine */
 	size_t proc;
 };
 
@@ -29,10 +28,10 @@ struct scatter {
 	double *due;                 /* p + 1 entries: see part_sc_due() */
 	int shift;                   /* a plan that gives all to one processor ends near 2^shift */
 	bool comp_increasing, link_increasing, link_affine, affine, linear;
-	struct budget budget;
+	part_budget budget;
 	bool exact;   /* set by a method whose plan is the best of whole shares */
 	double lower; /* scaled: what a method that was stopped has proven; 0: nothing */
-	struct bad_cost bad;
+	part_bad_cost bad;
 	hetpart_plan *plan; /* the methods set share, and real, real_makespan, method, stopped */
 };
 

@@ -17,7 +17,7 @@ struct sc_table {
 	const double *next;        /* n + 1 entries: best time of the processors after it */
 	double link_per_item;      /* affine links */
 	uint32_t *scratch;         /* n + 1 entries */
-	struct budget *budget;
+	part_budget *budget;
 };
 
 /* Fill in choice[d] and row[d], d = 0 .. n, from the table; may leave off when the budget is at its
@@ -62,7 +62,7 @@ static uint32_t best_of_all(const struct sc_table *t, size_t d, double *best)
 
 	*best = INFINITY;
 	for (size_t e = 0; e <= d; e++) {
-		double v = t->link[e] + later(t->comp[e], t->next[d - e]);
+		double v = t->link[e] + max_double(t->comp[e], t->next[d - e]);
 		if (v < *best) {
 			*best = v;
 			at = (uint32_t)e;
@@ -84,7 +84,7 @@ static void extend(const struct scatter *sc, struct work *w, size_t i, size_t *r
 {
 	size_t was = *reach;
 
-	*reach = i == 0 || !w->most ? w->n : (size_t)add_up_to(was, w->most[i], w->n);
+	*reach = i == 0 || !w->most ? w->n : (size_t)add_capped(was, w->most[i], w->n);
 	for (size_t d = was + 1; i + 1 < sc->p && d <= *reach; d++)
 		w->next[d] = INFINITY;
 	w->t.n = *reach;
@@ -193,21 +193,21 @@ static uint64_t few_blocks(const struct scatter *sc)
  * many, until the budget ends. */
 static hetpart_status ever_finer(struct scatter *sc, uint64_t *path, hetpart_err *err)
 {
-	struct budget given = sc->budget;
+	part_budget given = sc->budget;
 	double best = INFINITY, end;
 
 	sc->budget.stop = NULL;
 	sc->budget.end_s = INFINITY;
 	for (uint64_t blocks = few_blocks(sc);; blocks *= 2) {
-		uint64_t block = larger(1, divide_up(sc->n, blocks));
+		uint64_t block = max_u64(1, divide_up(sc->n, blocks));
 		whole_blocks(sc, block, path, &end);
 		if (end < best)
 			memcpy(sc->plan->share, path, sc->p * sizeof *path);
-		best = sooner(best, end);
+		best = min_double(best, end);
 		sc->exact = block == 1 && sc->budget.why == HETPART_OK;
 		sc->budget.stop = given.stop;
 		sc->budget.end_s = given.end_s;
-		if (block == 1 || part_budget_look(&sc->budget) ||
+		if (block == 1 || part_budget_check(&sc->budget) ||
 		    !part_sc_has_mem(sc, part_sc_dp_bytes(sc->n / (block / 2), sc->p)))
 			break;
 	}
@@ -284,10 +284,10 @@ static hetpart_status table_run(struct scatter *sc, sc_row_fn *row, bool bounded
 /* Smallest e <= d with comp(e) >= next(d - e); d + 1 if there is none. */
 static size_t crossing(const struct sc_table *t, size_t d)
 {
-	struct bisection s = { 0, d + 1, 0 };
+	part_bisection s = { 0, d + 1, 0 };
 
-	while (first_step(&s))
-		first_told(&s, t->comp[s.mid] >= t->next[d - s.mid]);
+	while (bisect_first_step(&s))
+		bisect_first_narrow(&s, t->comp[s.mid] >= t->next[d - s.mid]);
 	return s.lo;
 }
 

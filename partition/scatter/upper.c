@@ -40,7 +40,7 @@ static uint64_t most_affine(const struct scatter *sc, size_t i, const struct sc_
 	double room = in->end - in->port - l->startup - c->startup;
 	uint64_t e = units_in(room, l->per_item + c->per_item, cap);
 
-	e = smaller(e, units_in(in->due - in->port - l->startup, l->per_item, cap));
+	e = min_u64(e, units_in(in->due - in->port - l->startup, l->per_item, cap));
 	while (e > 0 && e < (UINT64_C(1) << 50) && !within(sc, i, in, e))
 		e--;
 	if (e > 0 && e < cap && within(sc, i, in, e + 1))
@@ -50,12 +50,12 @@ static uint64_t most_affine(const struct scatter *sc, size_t i, const struct sc_
 
 uint64_t part_sc_most(const struct scatter *sc, size_t i, const struct sc_span *in, uint64_t cap)
 {
-	struct bisection s = { 0, cap, 0 };
+	part_bisection s = { 0, cap, 0 };
 
 	if (sc->link[i].affine && sc->comp[i].affine)
 		return most_affine(sc, i, in, cap);
-	while (last_step(&s))
-		last_told(&s, within(sc, i, in, s.mid));
+	while (bisect_last_step(&s))
+		bisect_last_narrow(&s, within(sc, i, in, s.mid));
 	return s.lo;
 }
 
@@ -63,7 +63,7 @@ bool part_sc_due(const struct scatter *sc, double t)
 {
 	sc->due[sc->p] = t;
 	for (size_t i = sc->p; i-- > 0;)
-		sc->due[i] = sooner(t - sc_time(&sc->comp[i], 0), sc->due[i + 1]) -
+		sc->due[i] = min_double(t - sc_time(&sc->comp[i], 0), sc->due[i + 1]) -
 			     sc_time(&sc->link[i], 0);
 	return sc->due[0] >= 0;
 }
@@ -90,7 +90,7 @@ static double slowest_item(const struct scatter *sc)
 	double most = 0;
 
 	for (size_t i = 0; i < sc->p; i++)
-		most = later(most, sc->link[i].per_item + sc->comp[i].per_item);
+		most = max_double(most, sc->link[i].per_item + sc->comp[i].per_item);
 	return most;
 }
 
@@ -100,7 +100,7 @@ double part_sc_smallest(struct scatter *sc, sc_fits_fn *fits, uint64_t *share)
 	double step = 1, fit, hi;
 
 	if (lo > 0)
-		step = later(slowest_item(sc), tol * lo);
+		step = max_double(slowest_item(sc), tol * lo);
 	else
 		lo = 0; /* or not a number */
 	for (fit = lo + step; !fits(sc, fit, share); fit = lo + step) {
@@ -109,12 +109,12 @@ double part_sc_smallest(struct scatter *sc, sc_fits_fn *fits, uint64_t *share)
 		if (!(fit < 0x1p200))
 			return INFINITY;
 	}
-	hi = sooner(fit, part_sc_ends(sc, share, NULL));
+	hi = min_double(fit, part_sc_ends(sc, share, NULL));
 	while (hi - lo > tol * hi && !part_spend(&sc->budget, sc->p)) {
 		double mid = lo + (hi - lo) / 2;
 		if (fits(sc, mid, share)) {
 			fit = mid;
-			hi = sooner(mid, part_sc_ends(sc, share, NULL));
+			hi = min_double(mid, part_sc_ends(sc, share, NULL));
 		} else {
 			lo = mid;
 		}
@@ -136,13 +136,13 @@ static uint64_t lower_most(const struct scatter *sc, double t, double spare, uin
 	for (size_t i = 0; i < sc->p; i++) {
 		const struct sc_cost *l = &sc->link[i];
 		double freed = startups + slowest * spare; /* NaN: nothing is known of it */
-		const struct sc_span in = { later(port - freed, idle), sc->due[i + 1], t };
+		const struct sc_span in = { max_double(port - freed, idle), sc->due[i + 1], t };
 
 		most[i] = part_sc_most(sc, i, &in, most[i]);
-		total = add_up_to(total, most[i], UINT64_MAX);
+		total = add_capped(total, most[i], UINT64_MAX);
 		idle += sc_time(l, 0);
 		port += sc_time(l, most[i]);
-		slowest = l->affine ? later(slowest, l->per_item) : INFINITY;
+		slowest = l->affine ? max_double(slowest, l->per_item) : INFINITY;
 		if ((double)most[i] <= spare)
 			startups += l->startup - l->none;
 	}

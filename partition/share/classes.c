@@ -31,12 +31,12 @@ static struct class *class_of(const struct classes *c, double k)
 
 static void choose_width(struct classes *c, const double *k, size_t n)
 {
-	uint64_t most = smaller(MOST, larger(FEWEST, n / EACH));
+	uint64_t most = min_u64(MOST, max_u64(FEWEST, n / EACH));
 	double least = k[0], fastest = k[0];
 
 	for (size_t i = 1; i < n; i++) {
 		least = k[i] < least ? k[i] : least;
-		fastest = later(fastest, k[i]);
+		fastest = max_double(fastest, k[i]);
 	}
 	c->shift = WIDTH_SHIFT;
 	while (leading(fastest, c->shift) - leading(least, c->shift) >= most)
@@ -145,6 +145,6 @@ void part_classes_shares(const struct classes *c, const double *k, size_t n, dou
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct class *of = class_of(c, k[i]);
-		share[i] = later(least, of->x + of->slope * (k[i] - of->k));
+		share[i] = max_double(least, of->x + of->slope * (k[i] - of->k));
 	}
 }

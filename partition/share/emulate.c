@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/budget.h"
+#include "base/part.h"
 
 hetpart_status hetpart_emulate_create(hetpart_plan **out, const double *ratings, size_t nprocs,
 				      uint64_t processes, hetpart_err *err)
@@ -49,7 +49,7 @@ struct node {
 
 static bool earlier(const struct node *a, const struct node *b)
 {
-	return compare_keys(a->next, a->proc, b->next, b->proc) < 0;
+	return part_compare(a->next, a->proc, b->next, b->proc) < 0;
 }
 
 static void sift(struct node *heap, size_t n, size_t at)
@@ -71,7 +71,7 @@ static void sift(struct node *heap, size_t n, size_t at)
 /* The smallest M <= most with the largest M/max(m_i/r_i): one process more at a time, at least one
  * and then as long as the budget lasts. */
 static uint64_t best_number(struct node *heap, const double *ratings, size_t n, uint64_t most,
-			    struct budget *budget)
+			    part_budget *budget)
 {
 	double best = 0;
 	uint64_t at = 1;
@@ -99,7 +99,7 @@ hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *rat
 					   uint64_t most, const hetpart_limits *limits,
 					   hetpart_err *err)
 {
-	struct budget budget;
+	part_budget budget;
 	struct node *heap;
 	hetpart_status rc;
 	uint64_t m;
@@ -129,5 +129,5 @@ hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *rat
 hetpart_status hetpart_emulate_best(hetpart_plan **out, const double *ratings, size_t nprocs,
 				    uint64_t most, hetpart_err *err)
 {
-	return hetpart_emulate_best_within(out, ratings, nprocs, most, &NO_LIMITS, err);
+	return hetpart_emulate_best_within(out, ratings, nprocs, most, &PART_NO_LIMITS, err);
 }

@@ -34,7 +34,7 @@ static double fastest(const struct equal_time *et)
 	double most = 0;
 
 	for (size_t i = 0; i < et->n; i++)
-		most = later(most, et->k[i]);
+		most = max_double(most, et->k[i]);
 	return most;
 }
 
@@ -67,7 +67,7 @@ static void by_power(struct equal_time *et, double a)
 }
 
 /* f and f' at x for the two convex costs, natural logarithms. */
-static double convex(enum cost_kind kind, double x, double *slope)
+static double convex(part_cost_kind kind, double x, double *slope)
 {
 	double ln = kind == COST_NLOGN ? log(x) : log1p(x);
 
@@ -80,7 +80,7 @@ static double convex(enum cost_kind kind, double x, double *slope)
  * x[] had at the last T. */
 static double newton_step(struct equal_time *et, double *off)
 {
-	enum cost_kind kind = et->cost->kind;
+	part_cost_kind kind = et->cost->kind;
 	long double sum = 0, slope = 0;
 	double t = (double)et->t, worst = 0;
 
@@ -101,7 +101,7 @@ static double newton_step(struct equal_time *et, double *off)
 static void go_on(struct equal_time *et, double by, double least)
 {
 	for (size_t i = 0; i < et->n; i++)
-		et->x[i] = later(least, et->x[i] + by * et->rate[i]);
+		et->x[i] = max_double(least, et->x[i] + by * et->rate[i]);
 }
 
 /* T is found; a small share, which hardly moves T, may not be. */
@@ -189,7 +189,7 @@ static void scale_to_target(struct equal_time *et)
 static void interpolate(struct equal_time *et, double lo, double hi)
 {
 	double d, a = sum_at(et, lo, &d), b = sum_at(et, hi, &d);
-	double part = b > a ? sooner(1, later(0, (et->target - a) / (b - a))) : 1;
+	double part = b > a ? min_double(1, max_double(0, (et->target - a) / (b - a))) : 1;
 
 	for (size_t i = 0; i < et->n; i++) {
 		double x = part_unit_inverse(et->cost, lo * et->k[i], NULL);
@@ -308,7 +308,7 @@ static void rescale_speeds(struct equal_time *et)
 	int shift;
 
 	for (size_t i = 0; i < et->n; i++)
-		most = later(most, speed_of(et, i));
+		most = max_double(most, speed_of(et, i));
 	frexp(most, &shift);
 	et->unit = ldexpl(1, -shift);
 	for (size_t i = 0; i < et->n; i++)
@@ -335,7 +335,7 @@ static size_t store_shares(struct equal_time *et, const uint64_t *caps, double *
 	return left;
 }
 
-static double rest(uint64_t items, const struct procs *ps, const struct equal_time *et)
+static double rest(uint64_t items, const part_procs *ps, const struct equal_time *et)
 {
 	long double full = 0;
 	size_t j = 0;
@@ -349,7 +349,7 @@ static double rest(uint64_t items, const struct procs *ps, const struct equal_ti
 }
 
 /* Round by round, without those that are full. */
-static hetpart_status within_caps(struct equal_time *et, const struct procs *ps, uint64_t items,
+static hetpart_status within_caps(struct equal_time *et, const part_procs *ps, uint64_t items,
 				  double *real, double *rate, hetpart_err *err)
 {
 	for (size_t i = 0; i < ps->n; i++)
@@ -370,7 +370,7 @@ static hetpart_status within_caps(struct equal_time *et, const struct procs *ps,
 	return HETPART_OK;
 }
 
-hetpart_status part_equal_time(const struct procs *ps, uint64_t items, double *real, double *rate,
+hetpart_status part_equal_time(const part_procs *ps, uint64_t items, double *real, double *rate,
 			       long double *t, hetpart_err *err)
 {
 	struct equal_time et = { .cost = ps->cost,

@@ -10,17 +10,17 @@ static const hetpart_cost unit_linear = {
 	.kind = COST_AFFINE, .increasing = true, .scale = 1, .per_item = 1
 };
 
-hetpart_status part_proportional(const struct procs *ps, uint64_t items, double *real,
+hetpart_status part_proportional(const part_procs *ps, uint64_t items, double *real,
 				 double *scratch, long double *per_speed, hetpart_err *err)
 {
-	struct procs by_speed = *ps;
+	part_procs by_speed = *ps;
 
 	by_speed.cost = &unit_linear;
 	return part_equal_time(&by_speed, items, real, scratch, per_speed, err);
 }
 
 /* Eq (5) with k normalised to sum 1: n_i = k_i N (1 + (sum_j k_j ln k_j - ln k_i)/ln N). */
-hetpart_status part_taylor(const struct procs *ps, uint64_t items, double *real, double *log_k,
+hetpart_status part_taylor(const part_procs *ps, uint64_t items, double *real, double *log_k,
 			   hetpart_err *err)
 {
 	double n = (double)items, log_n = log(n), log_sum;
@@ -52,13 +52,13 @@ static double theorem2(double x, double *slope)
 }
 
 /* Shares at time t, by how much they grow, and the sum of that. */
-static double sum_at(const struct procs *ps, double t, double *real, double *rate, double *slope)
+static double sum_at(const part_procs *ps, double t, double *real, double *rate, double *slope)
 {
 	long double sum = 0, ds = 0;
 
 	for (size_t i = 0; i < ps->n; i++) {
 		double k = (double)(ps->speeds[i] * ps->unit), d;
-		real[i] = theorem2(later(M_E, t * k), &d);
+		real[i] = theorem2(max_double(M_E, t * k), &d);
 		rate[i] = d * k;
 		sum += real[i];
 		ds += rate[i];
@@ -77,14 +77,14 @@ static double sum_of_classes(const struct classes *c, double t, double *slope)
 		double d;
 		if (of->count == 0)
 			continue;
-		sum += of->count * theorem2(later(M_E, t * of->k), &d);
+		sum += of->count * theorem2(max_double(M_E, t * of->k), &d);
 		*slope += of->count * d * of->k;
 	}
 	return sum;
 }
 
 /* The sum at the least time at which Theorem 2 holds, at most n; near n told by all processors. */
-static bool holds_from(double least, const struct procs *ps, const struct classes *c, double n,
+static bool holds_from(double least, const part_procs *ps, const struct classes *c, double n,
 		       double *real, double *rate)
 {
 	double unused, sum;
@@ -100,18 +100,18 @@ static bool holds_from(double least, const struct procs *ps, const struct classe
 /* About the time, by classes of speed. */
 static double near_time(const struct classes *c, double n, double least)
 {
-	double t = later(least, c->t), was = 0, slope;
+	double t = max_double(least, c->t), was = 0, slope;
 
 	for (int step = 0; step < 60 && fabs(t - was) > 1e-9 * t; step++) {
 		was = t;
 		t += (n - sum_of_classes(c, t, &slope)) / slope;
-		t = later(least, t);
+		t = max_double(least, t);
 	}
 	return t;
 }
 
 /* Newton's step from near the time is exact, and moves the shares by next to nothing. */
-static void at_the_time(const struct procs *ps, double n, double t, double *real, double *rate)
+static void at_the_time(const part_procs *ps, double n, double t, double *real, double *rate)
 {
 	double slope, by = t;
 
@@ -123,7 +123,7 @@ static void at_the_time(const struct procs *ps, double n, double t, double *real
 		real[i] += by * rate[i];
 }
 
-hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *real, double *rate,
+hetpart_status part_asymptotic(const part_procs *ps, uint64_t items, double *real, double *rate,
 			       hetpart_err *err)
 {
 	double slowest = INFINITY, least, n = (double)items;
@@ -132,7 +132,7 @@ hetpart_status part_asymptotic(const struct procs *ps, uint64_t items, double *r
 
 	part_scale(rate, ps->speeds, ps->n, ps->unit);
 	for (size_t i = 0; i < ps->n; i++)
-		slowest = sooner(slowest, rate[i]);
+		slowest = min_double(slowest, rate[i]);
 	rc = part_classes_solve(&c, ps->cost, rate, ps->n, n, err);
 	if (rc != HETPART_OK)
 		return rc;

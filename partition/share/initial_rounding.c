@@ -12,7 +12,7 @@
 #define SAMPLE 8192 /* processors: enough to tell how the sum of all changes */
 
 struct start {
-	const struct procs *ps;
+	const part_procs *ps;
 	uint64_t items;
 	const double *real, *rate;
 };
@@ -21,7 +21,7 @@ struct start {
  * grow that are not at a limit. Only every step-th processor is looked at, for all. */
 static double sum_later(const struct start *s, double by, size_t step, double *growth)
 {
-	const struct procs *ps = s->ps;
+	const part_procs *ps = s->ps;
 	double all = (double)ps->n / (double)((ps->n - 1) / step + 1), free_growth = 0;
 	uint64_t sum = 0;
 
@@ -77,7 +77,7 @@ static double later_by(const struct start *s)
 	}
 	if (!(growth > 0) || !isfinite(growth) || !isfinite(sum))
 		return 0;
-	by = later(0, (goal - sum + (double)n / 2) / growth);
+	by = max_double(0, (goal - sum + (double)n / 2) / growth);
 	if (step > 3 && (s->ps->caps || s->ps->mins)) {
 		double unused, change = goal - sum_later(s, by, 1, &growth), near;
 		double now = sum_later(s, by, step, &unused);
@@ -87,7 +87,7 @@ static double later_by(const struct start *s)
 	return find_later(s, by, goal, 64 + (double)n / 1024, 1, growth);
 }
 
-void part_initial_rounding(const struct procs *ps, uint64_t items, const double *real,
+void part_initial_rounding(const part_procs *ps, uint64_t items, const double *real,
 			   const double *rate, uint64_t *share)
 {
 	const struct start s = { ps, items, real, rate };

@@ -14,7 +14,7 @@
 
 struct problem {
 	hetpart_plan *plan;
-	struct procs ps;
+	part_procs ps;
 	uint64_t items;
 	hetpart_opts opts;
 	bool timed; /* the plan has its times */
@@ -27,10 +27,10 @@ static hetpart_status check_speeds(const double *speeds, size_t n, int *shift, h
 	for (size_t i = 0; i < n; i++) {
 		if (!(isfinite(speeds[i]) && speeds[i] > 0))
 			return part_fail(err, HETPART_EINVAL,
-					 "speed of processor %zu is '%g': want a finite number "
+					 "speed of processor %zu is '%g': must be a finite number "
 					 "above 0",
 					 i, speeds[i]);
-		most = later(most, speeds[i]);
+		most = max_double(most, speeds[i]);
 	}
 	frexp(most, shift);
 	return HETPART_OK;
@@ -44,7 +44,7 @@ static bool is_free(const hetpart_cost *c)
 
 static hetpart_status check(const struct problem *pb, hetpart_err *err)
 {
-	const struct procs *ps = &pb->ps;
+	const part_procs *ps = &pb->ps;
 	hetpart_method m = pb->opts.method;
 	bool formula = m == HETPART_METHOD_TAYLOR || m == HETPART_METHOD_ASYMPTOTIC;
 	hetpart_status rc;
@@ -132,7 +132,7 @@ static long double cost_of_little(const hetpart_cost *c, long double share)
  * unit of speed, where shares go by speed; else 0. */
 static double cost_of_real(struct problem *pb, long double per_speed)
 {
-	const struct procs *ps = &pb->ps;
+	const part_procs *ps = &pb->ps;
 	long double worst = 0;
 	double nearly = 0; /* worst, but for its last digits */
 
@@ -154,7 +154,7 @@ static double cost_of_real(struct problem *pb, long double per_speed)
  * they grow. */
 static void tangents(const struct problem *pb, double *base, double *rate)
 {
-	const struct procs *ps = &pb->ps;
+	const part_procs *ps = &pb->ps;
 
 	for (size_t i = 0; i < ps->n; i++) {
 		double x = pb->plan->real[i], y = rate[i] / ps->cost->scale;
@@ -170,7 +170,7 @@ static void tangents(const struct problem *pb, double *base, double *rate)
  * not is found first. */
 static hetpart_status round_near(struct problem *pb, hetpart_err *err)
 {
-	struct procs from_floors = pb->ps;
+	part_procs from_floors = pb->ps;
 	uint64_t sum = 0, *share = pb->plan->share, *least = NULL;
 	double *base = NULL;
 	bool too_far = true;
@@ -178,7 +178,7 @@ static hetpart_status round_near(struct problem *pb, hetpart_err *err)
 
 	floors(pb);
 	for (size_t i = 0; i < pb->ps.n; i++)
-		sum = add_up_to(sum, share[i], pb->items);
+		sum = add_capped(sum, share[i], pb->items);
 	if (pb->items - sum >= MANY && part_cost_invertible(pb->ps.cost)) {
 		base = part_calloc(pb->ps.n, sizeof *base);
 		least = part_calloc(pb->ps.n, sizeof *least);
@@ -294,7 +294,7 @@ hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items, const do
 				    size_t nprocs, const hetpart_cost *cost,
 				    const hetpart_opts *opts, hetpart_err *err)
 {
-	struct bad_cost bad = { 0 };
+	part_bad_cost bad = { 0 };
 	struct problem pb = { .items = items };
 	hetpart_status rc;
 
@@ -305,7 +305,7 @@ hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items, const do
 				 !out      ? "out"
 				 : !speeds ? "speeds"
 					   : "cost");
-	pb.ps = (struct procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
+	pb.ps = (part_procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
 	rc = prepare(&pb, opts, err);
 	if (rc != HETPART_OK)
 		return rc;
@@ -319,7 +319,7 @@ static hetpart_status check_real(const double *real, size_t n, uint64_t items, h
 	for (size_t i = 0; i < n; i++) {
 		if (!(isfinite(real[i]) && real[i] >= 0))
 			return part_fail(err, HETPART_EINVAL,
-					 "share of processor %zu is '%g': want a finite number, "
+					 "share of processor %zu is '%g': must be a finite number, "
 					 "0 or more",
 					 i, real[i]);
 		sum += real[i];
@@ -334,7 +334,7 @@ hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const dou
 				   const double *speeds, size_t nprocs, const hetpart_cost *cost,
 				   hetpart_err *err)
 {
-	struct bad_cost bad = { 0 };
+	part_bad_cost bad = { 0 };
 	struct problem pb = { .items = items };
 	hetpart_status rc;
 
@@ -348,7 +348,7 @@ hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const dou
 					  : "speeds");
 	if (!cost->increasing)
 		return part_fail(err, HETPART_EINVAL, "rounding needs an increasing cost");
-	pb.ps = (struct procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
+	pb.ps = (part_procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
 	rc = check_real(real, nprocs, items, err);
 	if (rc == HETPART_OK)
 		rc = prepare(&pb, NULL, err);

@@ -28,10 +28,10 @@ static double divide(const struct parts *ps, double limit, uint64_t *share)
 	double worst = 0;
 
 	for (size_t i = 0; i < ps->n; i++) {
-		struct bisection s = { at, ps->items, 0 };
-		while (last_step(&s))
-			last_told(&s, time_of(ps, i, at, s.mid) <= limit);
-		worst = later(worst, time_of(ps, i, at, s.lo));
+		part_bisection s = { at, ps->items, 0 };
+		while (bisect_last_step(&s))
+			bisect_last_narrow(&s, time_of(ps, i, at, s.mid) <= limit);
+		worst = max_double(worst, time_of(ps, i, at, s.lo));
 		share[i] = s.lo - at;
 		at = s.lo;
 	}
@@ -45,7 +45,7 @@ static void divide_best(const struct parts *ps, uint64_t *share)
 
 	for (size_t i = 0; i < ps->n; i++) {
 		speed += ps->speeds[i];
-		most = later(most, ps->speeds[i]);
+		most = max_double(most, ps->speeds[i]);
 	}
 	hi = (double)(ps->sum[ps->items] / most);                /* all on the fastest */
 	lo = (double)(ps->sum[ps->items] / speed) * (1 - 1e-12); /* a double's rounding below all */
@@ -69,7 +69,7 @@ static hetpart_status check(const double *v, uint64_t n, bool zero, const char *
 	for (uint64_t i = 0; i < n; i++)
 		if (!(isfinite(v[i]) && (v[i] > 0 || (zero && v[i] == 0))))
 			return part_fail(err, HETPART_EINVAL,
-					 "%s %" PRIu64 " is '%g': want a finite number%s", what, i,
+					 "%s %" PRIu64 " is '%g': must be a finite number%s", what, i,
 					 v[i], zero ? ", 0 or more" : " above 0");
 	return HETPART_OK;
 }

@@ -270,7 +270,7 @@ def test_a_plan_can_be_pickled():
         same((str(again), again.hash, again.pack()), (str(plan), plan.hash, plan.pack()))
         same((repr(copy.deepcopy(plan)), again.method), (repr(plan), plan.method))
     refused(hetpart.FormatError, "damaged", hetpart.Plan.unpack, plan.pack()[:-1] + b"x")
-    refused(hetpart.FormatError, "no packed plan", hetpart.Plan.unpack, b"")
+    refused(hetpart.FormatError, "not a packed plan", hetpart.Plan.unpack, b"")
 
 
 def test_costs():

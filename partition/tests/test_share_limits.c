@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-#include "base/budget.h"
+#include "base/part.h"
 
 /* Stops at the call whose number it is told. */
 struct patience {

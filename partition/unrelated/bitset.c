@@ -17,7 +17,7 @@ struct sums {
 	double *left;    /* candidates for T */
 	uint64_t *reach; /* [p + 1][words]: sums of the first i processors */
 	uint64_t *run, *tmp;
-	struct budget *budget;
+	part_budget *budget;
 };
 
 /* to |= from << by, for bits 0 .. 64 words - 1. */
@@ -88,7 +88,7 @@ static bool feasible(struct sums *s, double t)
 
 /* Evaluate every cost once; capacities and impossible numbers are infinite. Returns the largest
  * finite time, negative if there is none or the budget ended. */
-static double tabulate(struct sums *s, const struct procs *ps)
+static double tabulate(struct sums *s, const part_procs *ps)
 {
 	double most = -1;
 
@@ -101,7 +101,7 @@ static double tabulate(struct sums *s, const struct procs *ps)
 			if (part_spend_cost(s->budget, ps->costs ? ps->costs[i] : ps->cost))
 				return -1;
 			if (*t < INFINITY)
-				most = later(most, *t);
+				most = max_double(most, *t);
 		}
 	}
 	return most;
@@ -183,7 +183,7 @@ static double bisect(struct sums *s, double best, uint64_t *share)
 	return s->budget->why == HETPART_OK ? best : least;
 }
 
-static hetpart_status search(struct sums *s, const struct procs *ps, hetpart_plan *plan,
+static hetpart_status search(struct sums *s, const part_procs *ps, hetpart_plan *plan,
 			     hetpart_err *err)
 {
 	double least, most = tabulate(s, ps);
@@ -214,7 +214,7 @@ uint64_t part_bitset_bytes(uint64_t items, size_t nprocs)
 	return bytes;
 }
 
-hetpart_status part_bitset(const struct procs *ps, const hetpart_opts *opts, struct budget *budget,
+hetpart_status part_bitset(const part_procs *ps, const hetpart_opts *opts, part_budget *budget,
 			   hetpart_plan *plan, hetpart_err *err)
 {
 	struct sums s = { .p = ps->n,

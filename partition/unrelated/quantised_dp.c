@@ -19,10 +19,10 @@ struct table {
 	double *f[2]; /* time of e quanta, without and with the rest */
 	double *now[2], *next[2];
 	uint32_t *choice; /* [p][layers][m + 1] */
-	struct budget *budget;
+	part_budget *budget;
 };
 
-static void costs_of(struct table *t, const struct procs *ps, size_t i, uint64_t items)
+static void costs_of(struct table *t, const part_procs *ps, size_t i, uint64_t items)
 {
 	uint64_t cap = part_cap(ps, i, items);
 
@@ -43,7 +43,7 @@ static void relax(struct table *t, const double *f, const double *now, double *n
 {
 	for (size_t at = 0; at <= t->m && !part_spend(t->budget, at); at++)
 		for (size_t e = 0; e <= at; e++) {
-			double ends = later(f[e], now[at - e]);
+			double ends = max_double(f[e], now[at - e]);
 			if (ends < next[at]) {
 				next[at] = ends;
 				choice[at] = (uint32_t)e | mark;
@@ -82,7 +82,7 @@ static void trace_back(const struct table *t, uint64_t *share)
 	}
 }
 
-static hetpart_status search(struct table *t, const struct procs *ps, uint64_t items,
+static hetpart_status search(struct table *t, const part_procs *ps, uint64_t items,
 			     uint64_t *share, hetpart_err *err)
 {
 	for (size_t l = 0; l < t->layers; l++)
@@ -121,7 +121,7 @@ static void release(struct table *t)
 	free(t->choice);
 }
 
-hetpart_status part_dp(const struct procs *ps, const hetpart_opts *opts, struct budget *budget,
+hetpart_status part_dp(const part_procs *ps, const hetpart_opts *opts, part_budget *budget,
 		       hetpart_plan *plan, hetpart_err *err)
 {
 	uint64_t items = plan->items;

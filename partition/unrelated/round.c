@@ -14,7 +14,7 @@ struct entry {
 };
 
 struct heap {
-	const struct procs *ps;
+	const part_procs *ps;
 	uint64_t items;
 	uint64_t *share;
 	double *now; /* the times of the shares, rounded */
@@ -179,7 +179,7 @@ static hetpart_status move_in_order(struct heap *h, size_t size, uint64_t count,
 /* Move count items in (add) or out; HETPART_ERANGE when no processor can take or give one. */
 static hetpart_status heap_move(struct heap *h, bool add, uint64_t count, hetpart_err *err)
 {
-	size_t size = (size_t)smaller(count, h->ps->n);
+	size_t size = (size_t)min_u64(count, h->ps->n);
 	hetpart_status rc = HETPART_OK;
 
 	h->add = add && count;
@@ -200,7 +200,7 @@ static hetpart_status heap_move(struct heap *h, bool add, uint64_t count, hetpar
 }
 
 /* How many items the shares are short of items, or *over it. */
-static uint64_t difference(const struct procs *ps, uint64_t items, const uint64_t *share,
+static uint64_t difference(const part_procs *ps, uint64_t items, const uint64_t *share,
 			   bool *over)
 {
 	uint64_t sum = 0;
@@ -258,7 +258,7 @@ static hetpart_status trim(struct heap *h, bool *too_far, hetpart_err *err)
 	return trimmed ? reach_sum(h, too_far, err) : HETPART_OK;
 }
 
-static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint64_t *share,
+static hetpart_status round_shares(const part_procs *ps, uint64_t items, uint64_t *share,
 				   double *time, bool exact, bool *too_far, hetpart_err *err)
 {
 	struct heap h = { .ps = ps, .items = items, .share = share };
@@ -270,7 +270,7 @@ static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint6
 	if (!h.now)
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", ps->n);
 	for (size_t i = 0; i < ps->n; i++)
-		share[i] = larger(smaller(share[i], part_cap(ps, i, items)), part_min(ps, i));
+		share[i] = max_u64(min_u64(share[i], part_cap(ps, i, items)), part_min(ps, i));
 	part_times(ps, share, h.now);
 	rc = reach_sum(&h, too_far, err);
 	if (rc == HETPART_OK && exact && !*too_far)
@@ -282,13 +282,13 @@ static hetpart_status round_shares(const struct procs *ps, uint64_t items, uint6
 	return rc;
 }
 
-hetpart_status part_round_exact(const struct procs *ps, uint64_t items, uint64_t *share,
+hetpart_status part_round_exact(const part_procs *ps, uint64_t items, uint64_t *share,
 				double *time, bool *too_far, hetpart_err *err)
 {
 	return round_shares(ps, items, share, time, true, too_far, err);
 }
 
-hetpart_status part_round_keep(const struct procs *ps, uint64_t items, uint64_t *share,
+hetpart_status part_round_keep(const part_procs *ps, uint64_t items, uint64_t *share,
 			       hetpart_err *err)
 {
 	bool too_far;

@@ -10,7 +10,7 @@
 #include "unrelated.h"
 
 struct bracket {
-	const struct procs *ps;
+	const part_procs *ps;
 	uint64_t items;
 	uint64_t *lo, *hi; /* most items at time t_lo (sum < items), at t_hi (sum >= items) */
 	uint64_t *mid;
@@ -18,7 +18,7 @@ struct bracket {
 };
 
 /* One bisection over a processor's items: whether the budget has ended. */
-static bool spend(const struct procs *ps, size_t i)
+static bool spend(const part_procs *ps, size_t i)
 {
 	const hetpart_cost *cost = ps->costs ? ps->costs[i] : ps->cost;
 
@@ -51,7 +51,7 @@ static uint64_t fill(struct bracket *b, long double t)
 			break;
 		else
 			b->mid[i] = part_most(b->ps, i, b->lo[i], b->hi[i], t);
-		sum = add_up_to(sum, b->mid[i], b->items);
+		sum = add_capped(sum, b->mid[i], b->items);
 	}
 	return sum;
 }
@@ -99,7 +99,7 @@ static void give_out(const struct bracket *b, uint64_t *share)
 	for (size_t i = 0; i < b->ps->n; i++)
 		left -= share[i] = b->lo[i];
 	for (size_t i = 0; i < b->ps->n && left; i++) {
-		uint64_t more = smaller(b->hi[i] - b->lo[i], left);
+		uint64_t more = min_u64(b->hi[i] - b->lo[i], left);
 		share[i] += more;
 		left -= more;
 	}
@@ -132,7 +132,7 @@ static uint64_t fill_finite(struct bracket *b)
 		b->mid[i] = b->hi[i];
 		if (part_time(b->ps, i, b->hi[i]) > LDBL_MAX)
 			b->mid[i] = part_most(b->ps, i, b->lo[i], b->hi[i], LDBL_MAX);
-		sum = add_up_to(sum, b->mid[i], b->items);
+		sum = add_capped(sum, b->mid[i], b->items);
 	}
 	return sum;
 }
@@ -161,7 +161,7 @@ static void first_bracket(struct bracket *b)
 
 static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *err)
 {
-	const struct procs *ps = b->ps;
+	const part_procs *ps = b->ps;
 	long double least = 0, most = 0;
 
 	for (size_t i = 0; i < ps->n; i++) {
@@ -187,7 +187,7 @@ static hetpart_status bisect(struct bracket *b, uint64_t *share, hetpart_err *er
 	return narrow_down(b, share, err);
 }
 
-hetpart_status part_threshold(const struct procs *ps, uint64_t items, uint64_t *share,
+hetpart_status part_threshold(const part_procs *ps, uint64_t items, uint64_t *share,
 			      double *lower, hetpart_err *err)
 {
 	struct bracket b = { .ps = ps, .items = items };

@@ -8,7 +8,7 @@
 #include "unrelated.h"
 
 /* The processor that ends first with the rest on top of its share; ps->n if none may take it. */
-static size_t rest_taker(const struct procs *ps, uint64_t rest, const uint64_t *share)
+static size_t rest_taker(const part_procs *ps, uint64_t rest, const uint64_t *share)
 {
 	size_t best = ps->n;
 	long double soonest = INFINITY;
@@ -25,10 +25,10 @@ static size_t rest_taker(const struct procs *ps, uint64_t rest, const uint64_t *
 	return best;
 }
 
-hetpart_status part_threshold_blocks(const struct procs *ps, uint64_t items, uint64_t quantum,
+hetpart_status part_threshold_blocks(const part_procs *ps, uint64_t items, uint64_t quantum,
 				     uint64_t *share, double *lower, hetpart_err *err)
 {
-	struct procs blocks = *ps;
+	part_procs blocks = *ps;
 	uint64_t count = items / quantum, rest = items % quantum;
 	hetpart_status rc;
 	size_t taker;

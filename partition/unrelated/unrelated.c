@@ -6,7 +6,7 @@
 
 #include "unrelated.h"
 
-static bool all_increasing(const struct procs *ps)
+static bool all_increasing(const part_procs *ps)
 {
 	if (!ps->costs)
 		return ps->cost->increasing;
@@ -16,7 +16,7 @@ static bool all_increasing(const struct procs *ps)
 	return true;
 }
 
-static hetpart_status by_threshold(const struct procs *ps, uint64_t quantum, hetpart_plan *plan,
+static hetpart_status by_threshold(const part_procs *ps, uint64_t quantum, hetpart_plan *plan,
 				   hetpart_err *err)
 {
 	double lower = 0;
@@ -35,10 +35,10 @@ static hetpart_status by_threshold(const struct procs *ps, uint64_t quantum, het
 	return rc;
 }
 
-static hetpart_status by_threshold_within(struct procs within, const hetpart_opts *opts,
+static hetpart_status by_threshold_within(part_procs within, const hetpart_opts *opts,
 					  hetpart_plan *plan, hetpart_err *err)
 {
-	struct budget budget;
+	part_budget budget;
 	hetpart_status rc =
 		part_budget_open(&budget, opts->time_limit_s, 0, opts->stop, opts->stop_ctx, err);
 
@@ -50,11 +50,11 @@ static hetpart_status by_threshold_within(struct procs within, const hetpart_opt
 
 /* Blocks so large that their programme takes next to no time: it has no limit any more, so that
  * there is a plan in the end. */
-static hetpart_status by_blocks(const struct procs *ps, hetpart_plan *plan, hetpart_err *err)
+static hetpart_status by_blocks(const part_procs *ps, hetpart_plan *plan, hetpart_err *err)
 {
 	double most = sqrt(BLOCK_STEPS / (double)ps->n);
 	hetpart_opts opts = HETPART_OPTS_INIT;
-	struct budget none = { .end_s = INFINITY };
+	part_budget none = { .end_s = INFINITY };
 
 	opts.quantum = divide_up(plan->items, most > 1 ? (uint64_t)most : 1);
 	plan->method = "dynamic programme, blocks";
@@ -63,8 +63,8 @@ static hetpart_status by_blocks(const struct procs *ps, hetpart_plan *plan, hetp
 }
 
 /* What ended a method before it had a plan: one that is quick takes its place. */
-static hetpart_status in_its_place(const struct procs *ps, const hetpart_opts *opts,
-				   const struct budget *budget, hetpart_plan *plan,
+static hetpart_status in_its_place(const part_procs *ps, const hetpart_opts *opts,
+				   const part_budget *budget, hetpart_plan *plan,
 				   hetpart_err *err)
 {
 	hetpart_status rc;
@@ -75,10 +75,10 @@ static hetpart_status in_its_place(const struct procs *ps, const hetpart_opts *o
 	return rc == HETPART_ERANGE ? part_budget_fail(budget, err) : rc;
 }
 
-static hetpart_status by_any_costs(const struct procs *ps, const hetpart_opts *opts,
+static hetpart_status by_any_costs(const part_procs *ps, const hetpart_opts *opts,
 				   hetpart_method method, hetpart_plan *plan, hetpart_err *err)
 {
-	struct budget budget;
+	part_budget budget;
 	hetpart_status rc = part_budget_open(&budget, opts->time_limit_s, opts->max_mem_bytes,
 					     opts->stop, opts->stop_ctx, err);
 
@@ -100,7 +100,7 @@ static hetpart_status by_any_costs(const struct procs *ps, const hetpart_opts *o
 	return rc;
 }
 
-hetpart_status part_search(const struct procs *ps, const hetpart_opts *opts, hetpart_plan *plan,
+hetpart_status part_search(const part_procs *ps, const hetpart_opts *opts, hetpart_plan *plan,
 			   hetpart_err *err)
 {
 	hetpart_method m = opts->method;
@@ -139,8 +139,8 @@ hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items
 					      const hetpart_cost *const *costs, size_t nprocs,
 					      const hetpart_opts *opts, hetpart_err *err)
 {
-	struct bad_cost bad = { 0 };
-	struct procs ps = { .n = nprocs, .costs = costs, .bad = &bad };
+	part_bad_cost bad = { 0 };
+	part_procs ps = { .n = nprocs, .costs = costs, .bad = &bad };
 	hetpart_opts full;
 	hetpart_plan *plan;
 	hetpart_status rc;

@@ -9,7 +9,7 @@
 
 /* A programme of one column and two rows, x = 1 and coef x >= least, under the guard. */
 struct small {
-	struct lp lp;
+	part_lp lp;
 	double coef, least;
 	size_t rows; /* asked of GLPK */
 };
@@ -25,7 +25,7 @@ static hetpart_status run(void *ctx, hetpart_err *e)
 	part_lp_put(&s->lp, 1, 0, s->coef);
 	part_lp_equal(&s->lp, 0, 1);
 	part_lp_least(&s->lp, 1, s->least);
-	struct budget any = { .end_s = INFINITY };
+	part_budget any = { .end_s = INFINITY };
 	return part_lp_solve(&s->lp, &any, e);
 }
 
@@ -61,7 +61,7 @@ static hetpart_status fall(void *ctx, hetpart_err *e)
 		return rc;
 	part_lp_bounds(&s->lp, 0, -INFINITY, INFINITY);
 	part_lp_objective(&s->lp, 0, 1);
-	struct budget any = { .end_s = INFINITY };
+	part_budget any = { .end_s = INFINITY };
 	return part_lp_solve(&s->lp, &any, e);
 }
 

@@ -108,7 +108,7 @@ fails() { # fails WHAT WORDS... - exit 1, and WHAT on standard error
   run "$hetplan" "$@"
   is "fails: $*" "$rc $out $err" "1  hetplan: $what"
 }
-fails "speed of processor 1 is '-2': want a finite number above 0" share -n 9 -s 1,-2 --cost linear
+fails "speed of processor 1 is '-2': must be a finite number above 0" share -n 9 -s 1,-2 --cost linear
 fails "'no/file': No such file or directory" share -i no/file
 fails "'.': Is a directory" share -i .
 fails "nothing to compare: 'emulate' has one method" emulate --ratings 1 --processes 1 --compare

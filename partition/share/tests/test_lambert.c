@@ -15,7 +15,7 @@ static double worst(const struct lambert *l, double apart, int steps)
 
 	for (double e = -20; e <= 308; e += 0.003) {
 		double y = pow(10, e), w = part_lambert(l, y);
-		double up = part_lambert(l, sooner(y * (1 + apart), 1e308)),
+		double up = part_lambert(l, min_double(y * (1 + apart), 1e308)),
 		       down = part_lambert(l, y / (1 + apart));
 		assert_true(up >= w && w >= down && down > 0);
 		for (int i = 0; i < steps; i++) {

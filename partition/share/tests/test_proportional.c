@@ -68,7 +68,7 @@ static void draw_caps(uint64_t *seed, uint64_t n, size_t p, uint64_t *caps)
 		default:
 			caps[i] = n - rnd_below(seed, n < 1000 ? n : 1000);
 		}
-		room = add_up_to(room, caps[i], n);
+		room = add_capped(room, caps[i], n);
 	}
 	if (room < n)
 		caps[rnd_below(seed, p)] = n;
