@@ -7,7 +7,8 @@
 
 #include <hetpart.h>
 
-/* ------------------------------------------------------------------- minimum, maximum, bisection */
+/* ------------------------------------------------------------------- minimum, maximum, bisection
+ */
 
 static inline uint64_t min_u64(uint64_t a, uint64_t b)
 {
@@ -253,7 +254,7 @@ double part_cost_real(const hetpart_cost *cost, double x);
 bool part_cost_invertible(const hetpart_cost *cost);
 
 /* Return the largest real x whose time at scale 1 is <= y >= 0, and store its derivative unless
- * slope is NULL. The cost must be invertible and not n ln n, for which see share/equal_time.c. The
+ * slope is NULL. The cost must be invertible and not n ln n, for which see share/approximate.c. The
  * scale is omitted because planners by speed do not need it, and it could overflow. */
 double part_unit_inverse(const hetpart_cost *cost, double y, double *slope);
 
@@ -313,13 +314,13 @@ typedef struct part_procs {
 	const hetpart_cost *const *costs; /* n entries, or NULL */
 	const hetpart_cost *cost;         /* f, when costs is NULL */
 	const double *speeds;             /* n entries, when costs is NULL */
-	int shift;             /* speeds are divided by 2^shift: near 1 for the fastest */
-	long double unit;      /* 2^-shift */
-	const uint64_t *caps;  /* n entries, or NULL */
-	const uint64_t *mins;  /* n entries, or NULL */
-	uint64_t block;        /* items that count as one, 0 for 1 */
-	part_bad_cost *bad;    /* part_time() records an invalid time here */
-	part_budget *budget;   /* for part_threshold(); NULL: no limit */
+	int shift;            /* speeds are divided by 2^shift: near 1 for the fastest */
+	long double unit;     /* 2^-shift */
+	const uint64_t *caps; /* n entries, or NULL */
+	const uint64_t *mins; /* n entries, or NULL */
+	uint64_t block;       /* items that count as one, 0 for 1 */
+	part_bad_cost *bad;   /* part_time() records an invalid time here */
+	part_budget *budget;  /* for part_threshold(); NULL: no limit */
 } part_procs;
 
 /* Return the time of n items on processor i, with speeds scaled by 2^-shift. An invalid time is

@@ -49,8 +49,8 @@ hetpart_status part_plan_close(hetpart_plan *pl, hetpart_err *err)
 		pl->makespan = max_double(pl->makespan, pl->time[i]);
 	}
 	if (left)
-		return part_fail(err, HETPART_EINTERNAL,
-				 "the shares are %" PRIu64 " items too few", left);
+		return part_fail(err, HETPART_EINTERNAL, "the shares are %" PRIu64 " items too few",
+				 left);
 	if (pl->best)
 		pl->lower = pl->makespan;
 	return HETPART_OK;

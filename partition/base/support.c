@@ -2,7 +2,8 @@
 /* support.c - what every call needs: the version, status texts, errors, checked sizes, option
  * structs of callers compiled with an earlier header, limits of time and memory, and libraries
  * loaded at their first use. Must not contain: planning. Costs one look at the clock for each
- * BUDGET_STRIDE steps; loading a library takes half a millisecond, later less than a microsecond. */
+ * BUDGET_STRIDE steps; loading a library takes half a millisecond, later less than a microsecond.
+ */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -138,9 +139,10 @@ hetpart_status part_opts_copy(void *full, size_t first, size_t known, const void
 				 size);
 	for (size_t i = known; i < size; i++)
 		if (raw[i])
-			return part_fail(err, HETPART_EINVAL,
-					 "the options set a member that this version of the library "
-					 "does not have");
+			return part_fail(
+				err, HETPART_EINVAL,
+				"the options set a member that this version of the library "
+				"does not have");
 	memcpy(full, opts, size < known ? size : known);
 	memcpy(full, &known, sizeof known); /* its own struct_size */
 	return HETPART_OK;

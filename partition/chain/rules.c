@@ -14,8 +14,8 @@ static hetpart_status check_array(const double *v, size_t n, const char *name, b
 	for (size_t i = 0; i < n; i++)
 		if (!isfinite(v[i]) || v[i] < 0 || (positive && v[i] == 0))
 			return part_fail(err, HETPART_EINVAL,
-					 "%s[%zu] is '%g': must be a finite number%s", name, i, v[i],
-					 positive ? " above 0" : ", 0 or more");
+					 "%s[%zu] is '%g': must be a finite number%s", name, i,
+					 v[i], positive ? " above 0" : ", 0 or more");
 	return HETPART_OK;
 }
 

@@ -43,9 +43,10 @@ void part_cell_merge(struct cell *c, const struct cell *more)
 	double items = was.items + (more->items - was.items) * part;
 
 	/* Not beyond the two by rounding: it might be in another part of the cell then. */
-	c->items = was.weight > 0 ? max_double(min_double(items, max_double(was.items, more->items)),
-					  min_double(was.items, more->items))
-				  : more->items;
+	c->items = was.weight > 0
+			   ? max_double(min_double(items, max_double(was.items, more->items)),
+					min_double(was.items, more->items))
+			   : more->items;
 	c->cost += (more->cost - was.cost) * part;
 	c->spread += (more->spread - was.spread) * part;
 	c->weight = min_double(was.weight + more->weight, MODEL_WEIGHT);
@@ -68,10 +69,11 @@ static hetpart_status check_points(const hetpart_point *pt, size_t n, hetpart_er
 					 "observation %zu has '%g' items: want 0, or 1 to 2^63", i,
 					 pt[i].items);
 		if (!(isfinite(pt[i].time_s) && pt[i].time_s >= 0))
-			return part_fail(err, HETPART_EINVAL,
-					 "observation %zu has cost '%g': must be a finite number, 0 "
-					 "or more",
-					 i, pt[i].time_s);
+			return part_fail(
+				err, HETPART_EINVAL,
+				"observation %zu has cost '%g': must be a finite number, 0 "
+				"or more",
+				i, pt[i].time_s);
 	}
 	return HETPART_OK;
 }

@@ -147,8 +147,8 @@ hetpart_status hetpart_wisdom_set(hetpart_wisdom *w, const char *name, double va
 	if (rc != HETPART_OK)
 		return rc;
 	if (!isfinite(value))
-		return part_fail(err, HETPART_EINVAL, "value of '%s' is '%g': must be a finite number",
-				 name, value);
+		return part_fail(err, HETPART_EINVAL,
+				 "value of '%s' is '%g': must be a finite number", name, value);
 	at = part_wisdom_number(w, name);
 	if (!at) {
 		at = grow(w->numbers, w->nnumbers, sizeof *at);

@@ -56,8 +56,8 @@ static void bend(struct curve *c, long double t, long double items, uint64_t n)
 }
 
 /* The curve of processor i and those after it, from theirs. With u left when its startup was sent,
- * it takes x and leaves r = u - b x for the others, in which they do max_double(r). An item costs b of
- * their time, so it takes none while they make more of b than one item, up to r = split; beyond,
+ * it takes x and leaves r = u - b x for the others, in which they do max_double(r). An item costs b
+ * of their time, so it takes none while they make more of b than one item, up to r = split; beyond,
  * what is above split, until it works all the time itself: r = (a u + b mu)/(a + b). A free link
  * leaves all of u. */
 static void put_before(struct affine_lp *lp, size_t i)

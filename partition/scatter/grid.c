@@ -180,7 +180,7 @@ static void fill_row(struct grid *gr, size_t i)
 				best = min_double(best, row_link(gr, i, 0) + grid_at(gr, i + 1, k));
 			if (w.head < w.tail)
 				best = min_double(best, row_link(gr, i, k - w.q[w.head]) +
-							    grid_at(gr, i + 1, w.q[w.head]));
+								grid_at(gr, i + 1, w.q[w.head]));
 		}
 		gr->bound[gr->row[i] + (k - sp->lo)] = best;
 	}

@@ -25,8 +25,8 @@ static uint64_t most_blocks(const struct grid *gr, size_t i, double start, uint6
 	if (start + grid_link(gr, i, 0) + grid_comp(gr, i, 0) > gr->upper)
 		return UINT64_MAX;
 	while (bisect_last_step(&s))
-		bisect_last_narrow(&s,
-			  start + grid_link(gr, i, s.mid) + grid_comp(gr, i, s.mid) <= gr->upper);
+		bisect_last_narrow(&s, start + grid_link(gr, i, s.mid) + grid_comp(gr, i, s.mid) <=
+					       gr->upper);
 	return s.lo;
 }
 
@@ -72,7 +72,7 @@ static void port_row(struct grid *gr, size_t i, const struct interval *from,
 			j >= from->lo && j <= from->hi ? gr->port[j - from->lo] + still : INFINITY;
 		if (head < tail)
 			v = min_double(v, gr->port[q[head] - from->lo] + at +
-					      step * (double)(q[head] - j - 1));
+						  step * (double)(q[head] - j - 1));
 		gr->port2[j - to->lo] = v;
 	}
 }

@@ -146,7 +146,8 @@ static bool envelope(struct curve *out, double t0, double t1, const double *y0, 
 		double most = -INFINITY, at = t1 > t0 ? (t[k] - t0) / (t1 - t0) : 0;
 		for (size_t i = 0; i < lines; i++)
 			if (isfinite(y0[i]))
-				most = max_double(most, at < 1 ? y0[i] + (y1[i] - y0[i]) * at : y1[i]);
+				most = max_double(most,
+						  at < 1 ? y0[i] + (y1[i] - y0[i]) * at : y1[i]);
 		if (!bend(out, t[k], most))
 			return false;
 	}

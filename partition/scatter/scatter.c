@@ -37,8 +37,8 @@ static hetpart_status check_limits(const hetpart_scatter_opts *opts, hetpart_err
 	case HETPART_SCATTER_ALL_AT_ONCE:
 	case HETPART_SCATTER_TWO_PASS:
 		if (opts->minimums || opts->quantum > 1)
-			return part_fail(err, HETPART_EINVAL, "the method knows no %s",
-					 opts->minimums ? "minimums" : "quantum");
+			return part_fail(err, HETPART_EINVAL, "the method does not support %s",
+					 opts->minimums ? "minimums" : "a quantum");
 		return HETPART_OK;
 	default:
 		return HETPART_OK;
@@ -96,7 +96,8 @@ static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err 
 	if (sc->exact || sc->n == 0)
 		return HETPART_OK;
 	if (pl->stopped != HETPART_OK && !sc->affine) {
-		pl->lower = sc->lower > 0 ? min_double(pl->makespan, ldexp(sc->lower, sc->shift)) : NAN;
+		pl->lower =
+			sc->lower > 0 ? min_double(pl->makespan, ldexp(sc->lower, sc->shift)) : NAN;
 		return HETPART_OK;
 	}
 	room = part_calloc(sc->p, sizeof *room);

@@ -15,8 +15,8 @@ struct sc_cost {
 	bool affine;
 	double none, startup, per_item; /* affine: time of no unit; of n: startup + n * per_item */
 	long double unit;               /* 2^-shift */
-	part_bad_cost *bad;           /* as in part_procs */
-	part_budget *budget;          /* pays for the costs that are not affine */
+	part_bad_cost *bad;             /* as in part_procs */
+	part_budget *budget;            /* pays for the costs that are not affine */
 	size_t proc;
 };
 

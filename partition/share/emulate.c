@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* emulate.c - process emulation [S2]: how many of M equal processes each node runs, and which M
- * fits the ratings best. The greedy rule, the next process to the smallest (m_i + 1)/r_i, is
- * optimal for every M at once. May not touch: costs. Costs O(p log p), the best M up to a limit
- * O(limit log p). */
-#include <math.h>
+ * fits the ratings best. The greedy rule gives the next process to the smallest (m_i + 1)/r_i and
+ * is optimal for every M at once. Must not contain: costs. Costs O(p log p), the best M up to a
+ * limit O(limit log p). */
 #include <stdlib.h>
 
-#include "base/part.h"
+#include "share.h"
 
 hetpart_status hetpart_emulate_create(hetpart_plan **out, const double *ratings, size_t nprocs,
 				      uint64_t processes, hetpart_err *err)
 {
 	hetpart_cost *each;
-	hetpart_status rc;
 
 	if (out)
 		*out = NULL;
 	if (!out || !ratings)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "ratings" : "out");
-	rc = hetpart_cost_linear(&each, 1, err);
+		return part_is_null(err, out ? "ratings" : "out");
+	hetpart_status rc = hetpart_cost_linear(&each, 1, err);
 	if (rc != HETPART_OK)
 		return rc;
 	rc = hetpart_share_create(out, processes, ratings, nprocs, each, NULL, err);
@@ -41,54 +39,27 @@ double hetpart_emulate_efficiency(const hetpart_plan *plan, const double *rating
 	return (double)(plan->items / (sum * worst));
 }
 
-struct node {
-	double next; /* (m + 1)/r */
-	size_t proc;
-	uint64_t m;
-};
-
-static bool earlier(const struct node *a, const struct node *b)
-{
-	return part_compare(a->next, a->proc, b->next, b->proc) < 0;
-}
-
-static void sift(struct node *heap, size_t n, size_t at)
-{
-	struct node moving = heap[at];
-	size_t kid;
-
-	while ((kid = 2 * at + 1) < n) {
-		if (kid + 1 < n && earlier(&heap[kid + 1], &heap[kid]))
-			kid++;
-		if (!earlier(&heap[kid], &moving))
-			break;
-		heap[at] = heap[kid];
-		at = kid;
-	}
-	heap[at] = moving;
-}
-
-/* The smallest M <= most with the largest M/max(m_i/r_i): one process more at a time, at least one
- * and then as long as the budget lasts. */
-static uint64_t best_number(struct node *heap, const double *ratings, size_t n, uint64_t most,
-			    part_budget *budget)
+/* Return the smallest M <= most with the largest M/max(m_i/r_i). The search adds one process at a
+ * time, at least one, and ends with the budget. */
+static uint64_t best_process_count(part_turn *heap, const double *ratings, size_t n, uint64_t most,
+				   part_budget *budget)
 {
 	double best = 0;
 	uint64_t at = 1;
 
 	for (size_t i = n; i-- > 0;) {
-		heap[i] = (struct node){ 1 / ratings[i], i, 0 };
-		sift(heap, n, i);
+		heap[i] = (part_turn){ 1 / ratings[i], i, 0 };
+		part_turn_sift(heap, n, i);
 	}
 	for (uint64_t m = 1; m <= most; m++) {
-		struct node *top = &heap[0];
-		double speed = (double)m / top->next; /* top's time is now the largest */
+		part_turn *const top = &heap[0];
+		const double speed = (double)m / top->key; /* top's time is now the largest */
 		if (speed > best * (1 + 1e-12)) {
 			best = speed;
 			at = m;
 		}
-		top->next = (double)(++top->m + 1) / ratings[top->proc];
-		sift(heap, n, 0);
+		top->key = (double)(++top->count + 1) / ratings[top->proc];
+		part_turn_sift(heap, n, 0);
 		if (part_spend(budget, 16))
 			break;
 	}
@@ -100,25 +71,23 @@ hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *rat
 					   hetpart_err *err)
 {
 	part_budget budget;
-	struct node *heap;
-	hetpart_status rc;
-	uint64_t m;
 
-	rc = hetpart_emulate_create(out, ratings, nprocs, 1, err); /* checks the arguments */
+	hetpart_status rc = hetpart_emulate_create(out, ratings, nprocs, 1, err); /* a check */
 	if (rc != HETPART_OK)
 		return rc;
 	hetpart_plan_free(*out);
 	*out = NULL;
 	if (most == 0 || most > HETPART_EMULATE_MAX)
-		return part_fail(err, HETPART_ERANGE, "'%llu' processes at most: want 1 to %llu",
+		return part_fail(err, HETPART_ERANGE,
+				 "the limit of processes is '%llu': must be 1 to %llu",
 				 (unsigned long long)most, (unsigned long long)HETPART_EMULATE_MAX);
 	rc = part_budget_within(&budget, limits, err);
 	if (rc != HETPART_OK)
 		return rc;
-	heap = part_calloc(nprocs, sizeof *heap);
+	part_turn *const heap = part_calloc(nprocs, sizeof *heap);
 	if (!heap)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
-	m = best_number(heap, ratings, nprocs, most, &budget);
+		return part_no_memory(err, nprocs, "processors");
+	const uint64_t m = best_process_count(heap, ratings, nprocs, most, &budget);
 	free(heap);
 	rc = hetpart_emulate_create(out, ratings, nprocs, m, err);
 	if (rc == HETPART_OK)

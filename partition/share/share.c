@@ -1,146 +1,200 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* share.c - shares without communication for processors of known speed: check, choose the method,
- * round, report. May not touch: the arithmetic of any method. Costs O(p) beside the method. */
+ * round, report. Must not contain: the arithmetic of real shares. Costs O(p) in addition to the
+ * method. */
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share.h"
 #include "unrelated/unrelated.h"
 
-#define MANY 1000 /* items that the floors lack: one by one is slow from here on */
+/* -------------------------------------------------------------------------- initial rounding */
 
-struct problem {
+/* Whole shares near the optimum from real ones with equal times, as a start for part_round_exact(),
+ * which is exact from any start. The floors are p/2 items too few, but the floors at a slightly
+ * later time are hardly any too few, which saves the heap most of its work when p is large. Costs
+ * O(p) for each step: two or three, or eight more if many speeds are equal. */
+
+#define INITIAL_FEW    1000 /* processors: below this the heap is as fast */
+#define INITIAL_SAMPLE 8192 /* processors: enough to see how the sum of all changes */
+
+typedef struct initial_rounding {
+	const part_procs *ps;
+	uint64_t items;
+	const double *real, *rate;
+} initial_rounding;
+
+/* Return the whole part of a real share of processor i, within its capacity and minimum. */
+static inline uint64_t whole_part(const part_procs *ps, size_t i, uint64_t items, double real)
+{
+	const uint64_t cap = ps->caps ? min_u64(ps->caps[i], items) : items;
+	const uint64_t whole =
+		real >= (double)(int64_t)cap ? cap : (uint64_t)(int64_t)max_double(real, 0);
+	return ps->mins ? max_u64(whole, ps->mins[i]) : whole;
+}
+
+/* Return the sum of the whole shares if every processor works for `by` more time units. *growth
+ * receives how fast the shares grow that are not at a limit. Every step-th processor is a sample
+ * of all. */
+static double initial_sum(const initial_rounding *s, double by, size_t step, double *growth)
+{
+	const part_procs *const ps = s->ps;
+	const double all = (double)ps->n / (double)((ps->n - 1) / step + 1);
+	double free_growth = 0;
+	uint64_t sum = 0;
+
+	if (ps->caps || ps->mins) {
+		for (size_t i = 0; i < ps->n; i += step) {
+			const double x = s->real[i] + by * s->rate[i];
+			const uint64_t whole = whole_part(ps, i, s->items, x);
+			sum += whole;
+			const double over = x - (double)(int64_t)whole; /* below 0 at a minimum */
+			free_growth += over >= 0 && over <= 1 ? s->rate[i] : 0;
+		}
+		*growth = free_growth * all;
+	} else /* no limit but the sum, which is a few items more */
+		for (size_t i = 0; i < ps->n; i += step)
+			sum += (uint64_t)(int64_t)(s->real[i] + by * s->rate[i]);
+	return (double)sum * all;
+}
+
+/* Search from `by` on, within a bracket, until the sum differs from goal by at most near items. */
+static double initial_search(const initial_rounding *s, double by, double goal, double near,
+			     size_t step, double growth)
+{
+	double lo = 0, hi = INFINITY;
+
+	for (int round = 0, bounded = 0; round < 50 && bounded < 8; round++) {
+		const double lack = goal - initial_sum(s, by, step, &growth);
+		if (fabs(lack) <= near)
+			return by;
+		if (lack > 0)
+			lo = by;
+		else
+			hi = by;
+		bounded += lo > 0 && hi < INFINITY;
+		by += lack / growth;
+		if (!(by > lo && by < hi))
+			by = hi < INFINITY ? lo + (hi - lo) / 2 : 2 * lo;
+	}
+	return lo;
+}
+
+/* Return how much later the floors sum to about items. First assume that fractions are spread
+ * evenly, so that each processor loses half an item, then correct by what is missing. With limits
+ * that is far off: then a sample of the processors shows when their sum has changed by that much,
+ * so that two or three looks at all processors suffice. */
+static double initial_delay(const initial_rounding *s)
+{
+	const size_t n = s->ps->n, step = n / INITIAL_SAMPLE;
+	const double goal = (double)s->items;
+	double sum = 0, growth = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += s->real[i];
+		growth += s->rate[i];
+	}
+	if (!(growth > 0) || !isfinite(growth) || !isfinite(sum))
+		return 0;
+	double by = max_double(0, (goal - sum + (double)n / 2) / growth);
+	if (step > 3 && (s->ps->caps || s->ps->mins)) {
+		double unused;
+		const double change = goal - initial_sum(s, by, 1, &growth);
+		const double now = initial_sum(s, by, step, &unused);
+		const double near =
+			initial_search(s, by, now + change, fabs(change) / 256, step, growth);
+		by = near > 0 ? near : by; /* 0: too few of the sample grow */
+	}
+	return initial_search(s, by, goal, 64 + (double)n / 1024, 1, growth);
+}
+
+static void round_initially(const part_procs *ps, uint64_t items, const double *real,
+			    const double *rate, uint64_t *share)
+{
+	const initial_rounding s = { ps, items, real, rate };
+	double by = 0;
+
+	if (ps->n >= INITIAL_FEW && items < UINT64_C(1) << 53)
+		by = initial_delay(&s);
+	for (size_t i = 0; i < ps->n; i++)
+		share[i] = whole_part(ps, i, items, real[i] + by * rate[i]);
+}
+
+/* ------------------------------------------------------------------------------- the methods */
+
+typedef struct share_problem {
 	hetpart_plan *plan;
 	part_procs ps;
 	uint64_t items;
 	hetpart_opts opts;
 	bool timed; /* the plan has its times */
-};
+} share_problem;
 
-static hetpart_status check_speeds(const double *speeds, size_t n, int *shift, hetpart_err *err)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (!(isfinite(speeds[i]) && speeds[i] > 0))
-			return part_fail(err, HETPART_EINVAL,
-					 "speed of processor %zu is '%g': must be a finite number "
-					 "above 0",
-					 i, speeds[i]);
-		most = max_double(most, speeds[i]);
-	}
-	frexp(most, shift);
-	return HETPART_OK;
-}
-
-static bool is_free(const hetpart_cost *c)
-{
-	double startup, per_item;
-	return hetpart_cost_is_affine(c, &startup, &per_item) && startup == 0 && per_item == 0;
-}
-
-static hetpart_status check(const struct problem *pb, hetpart_err *err)
-{
-	const part_procs *ps = &pb->ps;
-	hetpart_method m = pb->opts.method;
-	bool formula = m == HETPART_METHOD_TAYLOR || m == HETPART_METHOD_ASYMPTOTIC;
-	hetpart_status rc;
-
-	if (is_free(ps->cost))
-		return part_fail(err, HETPART_EINVAL, "the cost is free: any shares would do");
-	if (formula && ps->cost->kind != COST_NLOGN)
-		return part_fail(err, HETPART_EINVAL, "the method is for the cost n ln n only");
-	if ((formula || m == HETPART_METHOD_PROPORTIONAL) && ps->mins)
-		return part_fail(err, HETPART_EINVAL, "the method knows no minimums");
-	if (formula && ps->caps)
-		return part_fail(err, HETPART_EINVAL, "the method knows no capacities");
-	if (m == HETPART_METHOD_PROPORTIONAL && !ps->cost->increasing)
-		return part_fail(err, HETPART_EINVAL, "the method needs an increasing cost");
-	rc = part_check_caps(ps, pb->items, err);
-	return rc == HETPART_OK ? part_check_mins(ps, pb->items, err) : rc;
-}
-
-static void floors(const struct problem *pb)
-{
-	for (size_t i = 0; i < pb->ps.n; i++)
-		pb->plan->share[i] = whole_part(&pb->ps, i, pb->items, pb->plan->real[i]);
-}
-
-static hetpart_status by_threshold(struct problem *pb, hetpart_err *err)
+static hetpart_status by_threshold(share_problem *pb, hetpart_err *err)
 {
 	hetpart_opts opts = pb->opts;
-
 	for (size_t i = 0; i < pb->ps.n; i++)
 		pb->plan->real[i] = NAN;
 	opts.method = HETPART_METHOD_THRESHOLD;
 	return part_search(&pb->ps, &opts, pb->plan, err);
 }
 
-/* Real shares where the cost has an inverse, and the best whole shares from there. */
-static hetpart_status by_equal_time(struct problem *pb, hetpart_err *err)
+/* Find the best whole shares: from real shares if the cost has an inverse. */
+static hetpart_status by_exact(share_problem *pb, hetpart_err *err)
 {
+	hetpart_plan *const plan = pb->plan;
+	const hetpart_cost *const c = pb->ps.cost;
+	double *const rate = plan->time; /* which has no times yet */
 	long double t = 0;
 	bool too_far;
-	double *real = pb->plan->real, *rate = pb->plan->time; /* no times yet */
-	hetpart_status rc = part_equal_time(&pb->ps, pb->items, real, rate, &t, err);
 
+	plan->best = true;
+	if (!part_cost_invertible(c))
+		return by_threshold(pb, err);
+	plan->method = c->kind == COST_NLOGN       ? "exact, Lambert W"
+		       : hetpart_cost_is_linear(c) ? "exact, D'Hondt"
+		       : c->kind == COST_POWER     ? "exact, multiplicative"
+						   : "exact, equal times";
+	hetpart_status rc = part_equal_time(&pb->ps, pb->items, plan->real, rate, &t, err);
 	if (rc == HETPART_ENOSOL) /* real shares are beyond a double's range, whole ones are not */
 		return by_threshold(pb, err);
 	if (rc != HETPART_OK)
 		return rc;
-	pb->plan->real_makespan = (double)(t * pb->ps.cost->scale * pb->ps.unit);
-	part_initial_rounding(&pb->ps, pb->items, real, rate, pb->plan->share);
-	rc = part_round_exact(&pb->ps, pb->items, pb->plan->share, pb->plan->time, &too_far, err);
+	plan->real_makespan = (double)(t * c->scale * pb->ps.unit);
+	round_initially(&pb->ps, pb->items, plan->real, rate, plan->share);
+	rc = part_round_exact(&pb->ps, pb->items, plan->share, plan->time, &too_far, err);
 	if (rc == HETPART_OK && too_far)
-		return part_threshold(&pb->ps, pb->items, pb->plan->share, NULL, err);
+		return part_threshold(&pb->ps, pb->items, plan->share, NULL, err);
 	pb->timed = true;
 	return rc;
 }
 
-static hetpart_status by_exact(struct problem *pb, hetpart_err *err)
-{
-	const hetpart_cost *c = pb->ps.cost;
-
-	pb->plan->best = true;
-	if (c->kind == COST_NLOGN)
-		pb->plan->method = "exact, Lambert W";
-	else if (hetpart_cost_is_linear(c))
-		pb->plan->method = "exact, D'Hondt";
-	else if (c->kind == COST_POWER)
-		pb->plan->method = "exact, multiplicative";
-	else if (part_cost_invertible(c))
-		pb->plan->method = "exact, equal times";
-	if (part_cost_invertible(c))
-		return by_equal_time(pb, err);
-	return by_threshold(pb, err);
-}
-
-/* The cost of a share so small that a double has few digits of it, or none: next to no items every
- * cost grows with a power of them. */
+/* Return the cost of a share so small that a double has few of its digits, or none. Near no items
+ * every cost grows with a power of them. */
 static long double cost_of_little(const hetpart_cost *c, long double share)
 {
-	bool starts = c->kind == COST_AFFINE ? c->startup > 0 : part_cost_real(c, 0) > 0;
-	double power = c->kind == COST_POWER ? c->exponent : !starts;
-
+	const bool starts = c->kind == COST_AFFINE ? c->startup > 0 : part_cost_real(c, 0) > 0;
+	const double power = c->kind == COST_POWER ? c->exponent : !starts;
 	return part_cost_real(c, DBL_MIN) * powl(share / DBL_MIN, power);
 }
 
-/* The costs of the real shares, into the plan's times; the largest time. per_speed: items for each
- * unit of speed, where shares go by speed; else 0. */
-static double cost_of_real(struct problem *pb, long double per_speed)
+/* Store the costs of the real shares in the plan's times, and return the largest time. per_speed:
+ * items for each unit of speed if shares are proportional to speed, otherwise 0. */
+static double cost_of_real(share_problem *pb, long double per_speed)
 {
-	const part_procs *ps = &pb->ps;
+	const part_procs *const ps = &pb->ps;
 	long double worst = 0;
-	double nearly = 0; /* worst, but for its last digits */
+	double nearly = 0; /* worst, except for its last digits */
 
 	for (size_t i = 0; i < ps->n; i++) {
-		double share = pb->plan->real[i], speed = ps->speeds[i];
-		bool little = share < DBL_MIN && per_speed > 0 && !(ps->caps && ps->caps[i] == 0);
-		long double f = little ? cost_of_little(ps->cost, per_speed * (speed * ps->unit))
-				       : part_cost_real(ps->cost, share);
+		const double share = pb->plan->real[i], speed = ps->speeds[i];
+		const bool little =
+			share < DBL_MIN && per_speed > 0 && !(ps->caps && ps->caps[i] == 0);
+		const long double f =
+			little ? cost_of_little(ps->cost, per_speed * (speed * ps->unit))
+			       : part_cost_real(ps->cost, share);
 		pb->plan->time[i] = (double)f;
 		if (pb->plan->time[i] < nearly * speed || !(f > worst * speed))
 			continue;
@@ -150,48 +204,52 @@ static double cost_of_real(struct problem *pb, long double per_speed)
 	return (double)worst;
 }
 
-/* The real shares moved back to time 0 along their tangents; of their costs, in rate[], by how much
- * they grow. */
-static void tangents(const struct problem *pb, double *base, double *rate)
+/* Move the real shares back to time 0 along their tangents: base[] receives them. rate[] holds
+ * their costs, and receives how fast they grow. */
+static void move_along_tangents(const share_problem *pb, double *base, double *rate)
 {
-	const part_procs *ps = &pb->ps;
+	const part_procs *const ps = &pb->ps;
 
 	for (size_t i = 0; i < ps->n; i++) {
-		double x = pb->plan->real[i], y = rate[i] / ps->cost->scale;
-		double slope = part_unit_slope(ps->cost, x, y), per = 1 / slope;
-		bool known = x > 0 && slope > 0;
+		const double x = pb->plan->real[i], y = rate[i] / ps->cost->scale;
+		const double slope = part_unit_slope(ps->cost, x, y), per = 1 / slope;
+		const bool known = x > 0 && slope > 0;
 		base[i] = known ? x - y * per : 0;
 		rate[i] = known ? (double)(ps->speeds[i] * ps->unit) * per : 0;
 	}
 }
 
-/* The plan of smallest makespan among those that take nothing from the floors; the plan's times are
- * the costs of its real shares. Where the floors lack very many items, the time at which they do
- * not is found first. */
-static hetpart_status round_near(struct problem *pb, hetpart_err *err)
+#define MANY_MISSING 1000 /* items that the floors are too few: from here on one by one is slow */
+
+/* Find the plan of smallest makespan among those that take nothing from the floors. On entry the
+ * plan's times are the costs of its real shares. If the floors are very many items too few, first
+ * find the time at which they are not. */
+static hetpart_status round_near(share_problem *pb, hetpart_err *err)
 {
+	const size_t n = pb->ps.n;
 	part_procs from_floors = pb->ps;
 	uint64_t sum = 0, *share = pb->plan->share, *least = NULL;
 	double *base = NULL;
 	bool too_far = true;
 	hetpart_status rc = HETPART_OK;
 
-	floors(pb);
-	for (size_t i = 0; i < pb->ps.n; i++)
+	for (size_t i = 0; i < n; i++) {
+		share[i] = whole_part(&pb->ps, i, pb->items, pb->plan->real[i]);
 		sum = add_capped(sum, share[i], pb->items);
-	if (pb->items - sum >= MANY && part_cost_invertible(pb->ps.cost)) {
-		base = part_calloc(pb->ps.n, sizeof *base);
-		least = part_calloc(pb->ps.n, sizeof *least);
+	}
+	if (pb->items - sum >= MANY_MISSING && part_cost_invertible(pb->ps.cost)) {
+		base = part_calloc(n, sizeof *base);
+		least = part_calloc(n, sizeof *least);
 	}
 	if (base && least) {
-		memcpy(least, share, pb->ps.n * sizeof *least);
+		memcpy(least, share, n * sizeof *least);
 		from_floors.mins = least;
-		tangents(pb, base, pb->plan->time);
-		part_initial_rounding(&from_floors, pb->items, base, pb->plan->time, share);
+		move_along_tangents(pb, base, pb->plan->time);
+		round_initially(&from_floors, pb->items, base, pb->plan->time, share);
 		rc = part_round_exact(&from_floors, pb->items, share, pb->plan->time, &too_far,
 				      err);
 		if (rc == HETPART_OK && too_far)
-			memcpy(share, least, pb->ps.n * sizeof *least);
+			memcpy(share, least, n * sizeof *least);
 	}
 	free(base);
 	free(least);
@@ -199,90 +257,107 @@ static hetpart_status round_near(struct problem *pb, hetpart_err *err)
 	return too_far ? part_round_keep(&pb->ps, pb->items, share, err) : rc;
 }
 
-/* Real shares by a formula, rounded; their makespan is that of the true cost. */
-static hetpart_status by_formula(struct problem *pb, hetpart_err *err)
+/* Round real shares of a formula. Their makespan uses the true cost. */
+static hetpart_status by_formula(share_problem *pb, hetpart_err *err)
 {
-	double *real = pb->plan->real, worst;
+	hetpart_plan *const plan = pb->plan;
 	long double per_speed = 0;
 	hetpart_status rc;
 
+	if (pb->opts.quantum > 1)
+		return part_fail(err, HETPART_EINVAL, "the method does not support a quantum");
 	if (pb->opts.method == HETPART_METHOD_TAYLOR) {
-		pb->plan->method = "Taylor, eq (5)";
-		rc = part_taylor(&pb->ps, pb->items, real, pb->plan->time, err);
+		plan->method = "Taylor, eq (5)";
+		rc = part_taylor(&pb->ps, pb->items, plan->real, plan->time, err);
 	} else if (pb->opts.method == HETPART_METHOD_ASYMPTOTIC) {
-		pb->plan->method = "asymptotic, Theorem 2";
-		rc = part_asymptotic(&pb->ps, pb->items, real, pb->plan->time, err);
+		plan->method = "asymptotic, Theorem 2";
+		rc = part_asymptotic(&pb->ps, pb->items, plan->real, plan->time, err);
 	} else {
-		pb->plan->method = "proportional";
-		rc = part_proportional(&pb->ps, pb->items, real, pb->plan->time, &per_speed, err);
+		plan->method = "proportional";
+		rc = part_proportional(&pb->ps, pb->items, plan->real, plan->time, &per_speed, err);
 	}
 	if (rc != HETPART_OK)
 		return rc;
-	worst = cost_of_real(pb, per_speed);
+	const double worst = cost_of_real(pb, per_speed);
 	if (pb->ps.cost->kind != COST_CALLBACK)
-		pb->plan->real_makespan = worst;
+		plan->real_makespan = worst;
 	return round_near(pb, err);
 }
 
-static hetpart_status dispatch(struct problem *pb, hetpart_err *err)
+static hetpart_status by_method(share_problem *pb, hetpart_err *err)
 {
-	bool quantum = pb->opts.quantum > 1;
-
 	switch (pb->opts.method) {
 	case HETPART_METHOD_EXACT:
-		if (pb->ps.cost->increasing && !quantum)
+		if (pb->ps.cost->increasing && pb->opts.quantum <= 1)
 			return by_exact(pb, err);
 		return part_search(&pb->ps, &pb->opts, pb->plan, err);
 	case HETPART_METHOD_TAYLOR:
 	case HETPART_METHOD_ASYMPTOTIC:
 	case HETPART_METHOD_PROPORTIONAL:
-		if (quantum)
-			return part_fail(err, HETPART_EINVAL, "the method knows no quantum");
 		return by_formula(pb, err);
 	default:
 		return part_search(&pb->ps, &pb->opts, pb->plan, err);
 	}
 }
 
-/* Everything but the pointers, which differ from call to call. */
-static hetpart_status prepare(struct problem *pb, const hetpart_opts *opts, hetpart_err *err)
-{
-	hetpart_status rc = part_check_items(pb->items, pb->ps.n, err);
+/* ------------------------------------------------------------------------------ public calls */
 
-	if (rc == HETPART_OK)
-		rc = part_opts_read(&pb->opts, opts, err);
-	pb->ps.caps = pb->opts.capacities;
-	pb->ps.mins = pb->opts.minimums;
-	if (rc == HETPART_OK)
-		rc = check_speeds(pb->ps.speeds, pb->ps.n, &pb->ps.shift, err);
-	pb->ps.unit = ldexpl(1, -pb->ps.shift);
-	if (rc == HETPART_OK)
-		rc = check(pb, err);
-	if (rc != HETPART_OK)
-		return rc;
-	pb->plan = part_plan_new(pb->ps.n, pb->items, "none");
-	if (!pb->plan)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", pb->ps.n);
+static hetpart_status check_method(const share_problem *pb, hetpart_err *err)
+{
+	const part_procs *const ps = &pb->ps;
+	const hetpart_method m = pb->opts.method;
+	const bool formula = m == HETPART_METHOD_TAYLOR || m == HETPART_METHOD_ASYMPTOTIC;
+	double startup, per_item;
+
+	if (hetpart_cost_is_affine(ps->cost, &startup, &per_item) && startup == 0 && per_item == 0)
+		return part_fail(err, HETPART_EINVAL, "the cost is free: any shares would do");
+	if (formula && ps->cost->kind != COST_NLOGN)
+		return part_fail(err, HETPART_EINVAL, "the method is for the cost n ln n only");
+	if ((formula || m == HETPART_METHOD_PROPORTIONAL) && ps->mins)
+		return part_fail(err, HETPART_EINVAL, "the method does not support minimums");
+	if (formula && ps->caps)
+		return part_fail(err, HETPART_EINVAL, "the method does not support capacities");
+	if (m == HETPART_METHOD_PROPORTIONAL && !ps->cost->increasing)
+		return part_fail(err, HETPART_EINVAL, "the method needs an increasing cost");
 	return HETPART_OK;
 }
 
-/* Times beyond a double are looked at again: they may be beyond all. */
-static hetpart_status end_plan(struct problem *pb, hetpart_err *err)
+/* Check everything except the pointers, which differ from call to call, and create the plan. */
+static hetpart_status share_prepare(share_problem *pb, const hetpart_opts *opts, hetpart_err *err)
 {
-	hetpart_status rc = HETPART_OK;
+	part_procs *const ps = &pb->ps;
+	double most = 0;
+	hetpart_status rc;
 
-	if (pb->timed)
-		rc = part_plan_close(pb->plan, err);
-	if (rc == HETPART_OK && !(pb->timed && isfinite(pb->plan->makespan)))
-		rc = part_plan_times(pb->plan, &pb->ps, err);
-	return rc;
+	if ((rc = part_check_items(pb->items, ps->n, err)) != HETPART_OK ||
+	    (rc = part_opts_read(&pb->opts, opts, err)) != HETPART_OK ||
+	    (rc = part_check_numbers(ps->speeds, ps->n, false, "speed of processor", err)) !=
+		    HETPART_OK)
+		return rc;
+	ps->caps = pb->opts.capacities;
+	ps->mins = pb->opts.minimums;
+	for (size_t i = 0; i < ps->n; i++)
+		most = max_double(most, ps->speeds[i]);
+	frexp(most, &ps->shift);
+	ps->unit = ldexpl(1, -ps->shift);
+	if ((rc = check_method(pb, err)) != HETPART_OK ||
+	    (rc = part_check_caps(ps, pb->items, err)) != HETPART_OK ||
+	    (rc = part_check_mins(ps, pb->items, err)) != HETPART_OK)
+		return rc;
+	pb->plan = part_plan_new(ps->n, pb->items, "none");
+	return pb->plan ? HETPART_OK : part_no_memory(err, ps->n, "processors");
 }
 
-static hetpart_status finish(struct problem *pb, hetpart_status rc, hetpart_plan **out,
-			     hetpart_err *err)
+/* Close the plan and return it, or free it. Times beyond a double are computed again, as they may
+ * be beyond a long double. */
+static hetpart_status share_finish(share_problem *pb, hetpart_status rc, hetpart_plan **out,
+				   hetpart_err *err)
 {
-	if (rc == HETPART_OK || pb->ps.bad->seen)
-		rc = end_plan(pb, err);
+	if (rc == HETPART_OK || pb->ps.bad->seen) {
+		rc = pb->timed ? part_plan_close(pb->plan, err) : HETPART_OK;
+		if (rc == HETPART_OK && !(pb->timed && isfinite(pb->plan->makespan)))
+			rc = part_plan_times(pb->plan, &pb->ps, err);
+	}
 	if (rc == HETPART_OK)
 		*out = pb->plan;
 	else
@@ -295,39 +370,17 @@ hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items, const do
 				    const hetpart_opts *opts, hetpart_err *err)
 {
 	part_bad_cost bad = { 0 };
-	struct problem pb = { .items = items };
-	hetpart_status rc;
+	share_problem pb = { .items = items };
 
 	if (out)
 		*out = NULL;
 	if (!out || !speeds || !cost)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL",
-				 !out      ? "out"
-				 : !speeds ? "speeds"
-					   : "cost");
+		return part_is_null(err, !out ? "out" : !speeds ? "speeds" : "cost");
 	pb.ps = (part_procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
-	rc = prepare(&pb, opts, err);
+	const hetpart_status rc = share_prepare(&pb, opts, err);
 	if (rc != HETPART_OK)
 		return rc;
-	return finish(&pb, items ? dispatch(&pb, err) : HETPART_OK, out, err);
-}
-
-static hetpart_status check_real(const double *real, size_t n, uint64_t items, hetpart_err *err)
-{
-	long double sum = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (!(isfinite(real[i]) && real[i] >= 0))
-			return part_fail(err, HETPART_EINVAL,
-					 "share of processor %zu is '%g': must be a finite number, "
-					 "0 or more",
-					 i, real[i]);
-		sum += real[i];
-	}
-	if (fabsl(sum - items) > 1 + 1e-9L * items)
-		return part_fail(err, HETPART_EINVAL, "the shares sum to '%.17g', not to %" PRIu64,
-				 (double)sum, items);
-	return HETPART_OK;
+	return share_finish(&pb, items ? by_method(&pb, err) : HETPART_OK, out, err);
 }
 
 hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const double *real,
@@ -335,28 +388,31 @@ hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const dou
 				   hetpart_err *err)
 {
 	part_bad_cost bad = { 0 };
-	struct problem pb = { .items = items };
-	hetpart_status rc;
+	share_problem pb = { .items = items };
+	long double sum = 0;
 
 	if (out)
 		*out = NULL;
 	if (!out || !real || !speeds || !cost)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL",
-				 !out     ? "out"
-				 : !real  ? "real"
-				 : speeds ? "cost"
-					  : "speeds");
+		return part_is_null(err, !out     ? "out"
+					 : !real  ? "real"
+					 : speeds ? "cost"
+						  : "speeds");
 	if (!cost->increasing)
 		return part_fail(err, HETPART_EINVAL, "rounding needs an increasing cost");
 	pb.ps = (part_procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
-	rc = check_real(real, nprocs, items, err);
-	if (rc == HETPART_OK)
-		rc = prepare(&pb, NULL, err);
+	hetpart_status rc = part_check_numbers(real, nprocs, true, "share of processor", err);
 	if (rc != HETPART_OK)
 		return rc;
 	for (size_t i = 0; i < nprocs; i++)
-		pb.plan->real[i] = real[i];
+		sum += real[i];
+	if (fabsl(sum - items) > 1 + 1e-9L * items)
+		return part_fail(err, HETPART_EINVAL, "the shares sum to '%.17g', not to %" PRIu64,
+				 (double)sum, items);
+	if ((rc = share_prepare(&pb, NULL, err)) != HETPART_OK)
+		return rc;
+	memcpy(pb.plan->real, real, nprocs * sizeof *real);
 	pb.plan->method = "rounded";
 	cost_of_real(&pb, 0);
-	return finish(&pb, round_near(&pb, err), out, err);
+	return share_finish(&pb, round_near(&pb, err), out, err);
 }

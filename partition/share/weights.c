@@ -1,90 +1,79 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* weights.c - items of unequal weight in contiguous parts, in the order of the processors: the
- * smallest makespan, by bisection on it. Each processor in turn takes all that it ends in time,
- * which no other division beats. May not touch: costs. Costs O(n) and about 60 times p log n. */
+ * smallest makespan, by bisection on it. Each processor in turn takes all items that it ends in
+ * time, which no other division beats. Must not contain: costs. Costs O(n) and about 60 times
+ * p log n. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
-#include "base/part.h"
+#include "share.h"
 
-struct parts {
+typedef struct weighted_items {
 	long double *sum; /* of the first 0 .. items weights */
 	uint64_t items;
 	const double *speeds;
 	size_t n;
-};
+} weighted_items;
 
-static double time_of(const struct parts *ps, size_t i, uint64_t first, uint64_t end)
+static double time_of_part(const weighted_items *w, size_t i, uint64_t first, uint64_t end)
 {
-	return (double)((ps->sum[end] - ps->sum[first]) / ps->speeds[i]);
+	return (double)((w->sum[end] - w->sum[first]) / w->speeds[i]);
 }
 
-/* The largest time, at most limit, with shares that take all they can by then; infinite if items
- * are left over. */
-static double divide(const struct parts *ps, double limit, uint64_t *share)
+/* Let each processor take all items that it ends by limit. Return the largest time, or infinity if
+ * items are left over. */
+static double divide_by_limit(const weighted_items *w, double limit, uint64_t *share)
 {
 	uint64_t at = 0;
 	double worst = 0;
 
-	for (size_t i = 0; i < ps->n; i++) {
-		part_bisection s = { at, ps->items, 0 };
+	for (size_t i = 0; i < w->n; i++) {
+		part_bisection s = { at, w->items, 0 };
 		while (bisect_last_step(&s))
-			bisect_last_narrow(&s, time_of(ps, i, at, s.mid) <= limit);
-		worst = max_double(worst, time_of(ps, i, at, s.lo));
+			bisect_last_narrow(&s, time_of_part(w, i, at, s.mid) <= limit);
+		worst = max_double(worst, time_of_part(w, i, at, s.lo));
 		share[i] = s.lo - at;
 		at = s.lo;
 	}
-	return at == ps->items ? worst : INFINITY;
+	return at == w->items ? worst : INFINITY;
 }
 
-/* Halves until no double is between a time that is too short and one that a division has. */
-static void divide_best(const struct parts *ps, uint64_t *share)
+/* Halve the bracket until no double lies between a time that is too short and the time of a
+ * division. */
+static void divide_best(const weighted_items *w, uint64_t *share)
 {
-	double speed = 0, most = 0, lo, hi;
+	double speed = 0, most = 0;
 
-	for (size_t i = 0; i < ps->n; i++) {
-		speed += ps->speeds[i];
-		most = max_double(most, ps->speeds[i]);
+	for (size_t i = 0; i < w->n; i++) {
+		speed += w->speeds[i];
+		most = max_double(most, w->speeds[i]);
 	}
-	hi = (double)(ps->sum[ps->items] / most);                /* all on the fastest */
-	lo = (double)(ps->sum[ps->items] / speed) * (1 - 1e-12); /* a double's rounding below all */
+	double hi = (double)(w->sum[w->items] / most);                /* all items on the fastest */
+	double lo = (double)(w->sum[w->items] / speed) * (1 - 1e-12); /* below all by rounding */
 	for (;;) {
-		double mid = lo + (hi - lo) / 2, t;
+		const double mid = lo + (hi - lo) / 2;
 		if (!(mid > lo && mid < hi))
 			break;
-		t = divide(ps, mid, share);
+		const double t = divide_by_limit(w, mid, share);
 		if (t < INFINITY)
 			hi = t;
 		else
 			lo = mid;
 	}
-	if (divide(ps, lo, share) == INFINITY)
-		divide(ps, hi, share);
+	if (divide_by_limit(w, lo, share) == INFINITY)
+		divide_by_limit(w, hi, share);
 }
 
-static hetpart_status check(const double *v, uint64_t n, bool zero, const char *what,
-			    hetpart_err *err)
+static hetpart_status sum_weights(weighted_items *w, const double *weights, hetpart_err *err)
 {
-	for (uint64_t i = 0; i < n; i++)
-		if (!(isfinite(v[i]) && (v[i] > 0 || (zero && v[i] == 0))))
-			return part_fail(err, HETPART_EINVAL,
-					 "%s %" PRIu64 " is '%g': must be a finite number%s", what, i,
-					 v[i], zero ? ", 0 or more" : " above 0");
-	return HETPART_OK;
-}
-
-static hetpart_status sum_up(struct parts *ps, const double *weights, hetpart_err *err)
-{
-	if (ps->items >= SIZE_MAX / sizeof *ps->sum)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %" PRIu64 " items", ps->items);
-	ps->sum = part_calloc((size_t)ps->items + 1, sizeof *ps->sum);
-	if (!ps->sum)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %" PRIu64 " items", ps->items);
-	for (uint64_t i = 0; i < ps->items; i++)
-		ps->sum[i + 1] = ps->sum[i] + weights[i];
-	for (size_t i = 0; i < ps->n; i++)
-		if (!isfinite(time_of(ps, i, 0, ps->items)))
+	if (w->items < SIZE_MAX / sizeof *w->sum)
+		w->sum = part_calloc((size_t)w->items + 1, sizeof *w->sum);
+	if (!w->sum)
+		return part_fail(err, HETPART_ENOMEM, "no memory for %" PRIu64 " items", w->items);
+	for (uint64_t i = 0; i < w->items; i++)
+		w->sum[i + 1] = w->sum[i] + weights[i];
+	for (size_t i = 0; i < w->n; i++)
+		if (!isfinite(time_of_part(w, i, 0, w->items)))
 			return part_fail(err, HETPART_ERANGE,
 					 "the time of all items on processor %zu is beyond range",
 					 i);
@@ -94,7 +83,7 @@ static hetpart_status sum_up(struct parts *ps, const double *weights, hetpart_er
 hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights, uint64_t items,
 				     const double *speeds, size_t nprocs, hetpart_err *err)
 {
-	struct parts ps = { .items = items, .speeds = speeds, .n = nprocs };
+	weighted_items w = { .items = items, .speeds = speeds, .n = nprocs };
 	hetpart_plan *plan = NULL;
 	hetpart_status rc;
 	uint64_t at = 0;
@@ -102,27 +91,26 @@ hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights, 
 	if (out)
 		*out = NULL;
 	if (!out || !weights || !speeds)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL",
-				 !out       ? "out"
-				 : !weights ? "weights"
-					    : "speeds");
+		return part_is_null(err, !out ? "out" : !weights ? "weights" : "speeds");
 	if ((rc = part_check_items(items, nprocs, err)) != HETPART_OK ||
-	    (rc = check(weights, items, true, "the weight of item", err)) != HETPART_OK ||
-	    (rc = check(speeds, nprocs, false, "the speed of processor", err)) != HETPART_OK ||
-	    (rc = sum_up(&ps, weights, err)) != HETPART_OK)
+	    (rc = part_check_numbers(weights, (size_t)items, true, "weight of item", err)) !=
+		    HETPART_OK ||
+	    (rc = part_check_numbers(speeds, nprocs, false, "speed of processor", err)) !=
+		    HETPART_OK ||
+	    (rc = sum_weights(&w, weights, err)) != HETPART_OK)
 		goto out;
 	plan = part_plan_new(nprocs, items, "contiguous parts");
 	if (!plan) {
-		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
+		rc = part_no_memory(err, nprocs, "processors");
 		goto out;
 	}
-	divide_best(&ps, plan->share);
+	divide_best(&w, plan->share);
 	for (size_t i = 0; i < nprocs; at += plan->share[i++])
-		plan->time[i] = time_of(&ps, i, at, at + plan->share[i]);
+		plan->time[i] = time_of_part(&w, i, at, at + plan->share[i]);
 	plan->best = true;
 	rc = part_plan_close(plan, err);
 out:
-	free(ps.sum);
+	free(w.sum);
 	if (rc == HETPART_OK)
 		*out = plan;
 	else

@@ -402,7 +402,7 @@ static void refuse(const struct instance *in, const char *text)
 static void invalid_chains(void **state)
 {
 	(void)state;
-	REFUSE(in.ch.nprocs = 0, "'0' processors");
+	REFUSE(in.ch.nprocs = 0, "the number of processors is '0'");
 	REFUSE(in.ch.nloads = 0, "'0' loads");
 	REFUSE(in.ch.w = NULL, "'w' is NULL");
 	REFUSE(in.ch.z = NULL, "'z' is NULL");
@@ -482,7 +482,7 @@ static void invalid_replays(void **state)
 			fail_msg("'%s' lacks '%s'", err.text, bad[k].text);
 	}
 	assert_int_equal(hetpart_chain_replay(&sd, &in.ch, good, 3, &err), HETPART_EINVAL);
-	assert_non_null(strstr(err.text, "'3' fractions: want 4"));
+	assert_non_null(strstr(err.text, "the number of fractions is '3': must be 4"));
 	assert_int_equal(hetpart_chain_replay(&sd, &in.ch, good, 5, &err), HETPART_EINVAL);
 	assert_int_equal(hetpart_chain_replay(&sd, &in.ch, NULL, 4, &err), HETPART_EINVAL);
 	assert_int_equal(hetpart_chain_replay(NULL, &in.ch, good, 4, &err), HETPART_EINVAL);

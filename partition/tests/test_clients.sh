@@ -65,7 +65,7 @@ if has pkg-config; then
     answers "Fortran: scatter" "fill 403.9752296" ./share_f
     answers "Fortran: a learnt cost" "learnt  100  200" ./share_f
     answers "Fortran: emulation" "emulated  1  2  7 0.893" ./share_f
-    answers "Fortran: a refusal" "refused: '18446744073709551615' items" ./share_f
+    answers "Fortran: a refusal" "refused: the number of items is '18446744073709551615'" ./share_f
     answers "Fortran: texts" "hetpart $version" ./share_f
     ok "Fortran: chain.f90 builds" gfortran -std=f2018 -Wall -Wextra -Werror -o chain_f \
       "$(pkg-config --variable=fortran_module hetpart)" "$examples/chain.f90" "${libs[@]}"

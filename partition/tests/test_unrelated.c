@@ -282,15 +282,15 @@ static void refusals(void **state)
 		const char *says;
 	} row[] = {
 		{ 2, NULL, 2, NULL, HETPART_EINVAL, "'costs' is NULL" },
-		{ 2, both, 0, NULL, HETPART_EINVAL, "'0' processors" },
+		{ 2, both, 0, NULL, HETPART_EINVAL, "the number of processors is '0'" },
 		{ 2, hole, 2, NULL, HETPART_EINVAL, "the cost of processor 1 is NULL" },
 		{ 2, bad, 2, NULL, HETPART_EINVAL, "the cost of processor 1 gives time '-1'" },
 		{ 2, both, 2, &thr, HETPART_EINVAL, "needs increasing costs" },
 		{ 2, both, 2, &taylor, HETPART_EINVAL, "needs one cost and speeds" },
-		{ 2, both, 2, &q, HETPART_EINVAL, "knows no quantum" },
+		{ 2, both, 2, &q, HETPART_EINVAL, "does not support a quantum" },
 		{ 3, both, 2, &caps, HETPART_ERANGE, "the capacities hold '2' items of 3" },
 		{ 5, both, 2, NULL, HETPART_ERANGE, "no plan ends in finite time" },
-		{ UINT64_MAX, both, 2, NULL, HETPART_ERANGE, "items: want at most" },
+		{ UINT64_MAX, both, 2, NULL, HETPART_ERANGE, "must be at most" },
 	};
 	for (size_t i = 0; i < LEN(row); i++) {
 		pl = (hetpart_plan *)&err;

@@ -1,10 +1,233 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* unrelated.c - shares for processors with a cost each: check, choose the method, report.
- * May not touch: the arithmetic of any method. Costs O(p) beside the method. */
+/* unrelated.c - shares for processors with a cost each: check, choose the method, report; and the
+ * method for increasing costs (threshold), a bisection on the makespan T. Must not contain: real
+ * shares, the methods for any costs. Costs O(p) memory and, for the bisection, about 100 p calls of
+ * the cost. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "unrelated.h"
+
+/* ---------------------------------------------------------------------------------- threshold */
+
+/* Processor i takes the most items that it can end by T; then items that cost exactly T are
+ * dropped. When the budget ends, the plan is one that ends by the upper end of the bracket. */
+typedef struct bracket {
+	const part_procs *ps;
+	uint64_t items;
+	uint64_t *lo, *hi; /* most items at time t_lo (sum < items), at t_hi (sum >= items) */
+	uint64_t *mid;
+	long double t_lo, t_hi;
+} bracket;
+
+static bool bracket_ended(const bracket *b)
+{
+	return b->ps->budget && b->ps->budget->why != HETPART_OK;
+}
+
+/* Set mid to the most items that every processor can end by t. Return their sum, at most items. In
+ * a group of neighbours with the same cost and bracket only the first is searched. */
+static uint64_t bracket_fill(bracket *b, long double t)
+{
+	const part_procs *const ps = b->ps;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ps->n; i++) {
+		const hetpart_cost *const cost = ps->costs ? ps->costs[i] : ps->cost;
+		const uint64_t steps = cost->kind == COST_CALLBACK ? BUDGET_STRIDE / 16 : 1024;
+		if (i > 0 && ps->costs && cost == ps->costs[i - 1] && b->lo[i] == b->lo[i - 1] &&
+		    b->hi[i] == b->hi[i - 1])
+			b->mid[i] = b->mid[i - 1];
+		else if (ps->budget && part_spend(ps->budget, steps))
+			break;
+		else
+			b->mid[i] = part_most(ps, i, b->lo[i], b->hi[i], t);
+		sum = add_capped(sum, b->mid[i], b->items);
+	}
+	return sum;
+}
+
+/* Make mid, which bracket_fill() set for t, one end of the bracket, unless the budget ended. */
+static void bracket_narrow(bracket *b, long double t, bool enough)
+{
+	if (bracket_ended(b))
+		return;
+	uint64_t **const side = enough ? &b->hi : &b->lo, *const was = *side;
+	*side = b->mid;
+	b->mid = was;
+	*(enough ? &b->t_hi : &b->t_lo) = t;
+}
+
+/* Return the middle by exponent while exponents differ, then by value: neighbours are reached after
+ * about 80 steps, over the whole range of a long double. */
+static long double middle_time(long double a, long double b)
+{
+	int ea = LDBL_MIN_EXP - LDBL_MANT_DIG, eb;
+
+	if (a > 0)
+		frexpl(a, &ea);
+	frexpl(b, &eb);
+	return eb - ea > 1 ? ldexpl(1, (ea + eb) / 2 - 1) : a + (b - a) / 2;
+}
+
+/* Return the number of items between lo and hi, over all processors. */
+static uint64_t bracket_gap(const bracket *b)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < b->ps->n; i++)
+		if (__builtin_add_overflow(sum, b->hi[i] - b->lo[i], &sum))
+			return UINT64_MAX;
+	return sum;
+}
+
+/* Give every processor lo, and the missing items from [lo, hi]; all of them cost t_hi. */
+static void bracket_give_out(const bracket *b, uint64_t *share)
+{
+	uint64_t left = b->items;
+
+	for (size_t i = 0; i < b->ps->n; i++)
+		left -= share[i] = b->lo[i];
+	for (size_t i = 0; i < b->ps->n && left; i++) {
+		const uint64_t more = min_u64(b->hi[i] - b->lo[i], left);
+		share[i] += more;
+		left -= more;
+	}
+}
+
+static void bracket_try(bracket *b, long double t)
+{
+	if (t > b->t_lo && t < b->t_hi)
+		bracket_narrow(b, t, bracket_fill(b, t) >= b->items);
+}
+
+/* Set the ends of the bracket to the minimums and to all that is possible in finite time. Then
+ * narrow it by two times that rarely miss the makespan: some processor takes items/p or more, and
+ * if all take items/p, the slowest ends last. *done: the minimums decide the plan. */
+static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetpart_err *err)
+{
+	const part_procs *const ps = b->ps;
+	const uint64_t mean = divide_up(b->items, ps->n);
+	long double least = 0, most = 0;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ps->n; i++) {
+		b->hi[i] = part_cap(ps, i, b->items);
+		b->lo[i] = part_min(ps, i);
+		const long double t = part_time(ps, i, b->lo[i]);
+		most = fmaxl(most, t);
+		if (b->lo[i] == 0) /* minimums must not keep the others from equal times */
+			least = fmaxl(least, t);
+	}
+	if (most > LDBL_MAX)
+		return part_no_plan(err);
+	for (size_t i = 0; i < ps->n; i++) {
+		b->mid[i] = b->hi[i];
+		if (part_time(ps, i, b->hi[i]) > LDBL_MAX)
+			b->mid[i] = part_most(ps, i, b->lo[i], b->hi[i], LDBL_MAX);
+		sum = add_capped(sum, b->mid[i], b->items);
+	}
+	if (sum < b->items)
+		return part_no_plan(err);
+	bracket_narrow(b, LDBL_MAX, true);
+	*done = bracket_fill(b, least) >= b->items && !bracket_ended(b);
+	bracket_narrow(b, least, *done);
+	if (*done) {
+		bracket_give_out(b, share); /* lo is the minimum for all */
+		return HETPART_OK;
+	}
+	least = LDBL_MAX, most = 0;
+	for (size_t i = 0; i < ps->n; i++) {
+		const long double t = part_time(ps, i, mean);
+		least = fminl(least, t);
+		most = fmaxl(most, t);
+	}
+	bracket_try(b, most);
+	bracket_try(b, least / 2);
+	return HETPART_OK;
+}
+
+/* Halve the bracket until its ends are neighbours, or so few items are between them that it is less
+ * work to give out the cheapest one by one. */
+static hetpart_status bracket_bisect(bracket *b, uint64_t *share, hetpart_err *err)
+{
+	bool done = false;
+	long double t;
+
+	const hetpart_status rc = bracket_open(b, share, &done, err);
+	if (rc != HETPART_OK || done)
+		return rc;
+	while ((t = middle_time(b->t_lo, b->t_hi)) > b->t_lo && t < b->t_hi && !bracket_ended(b)) {
+		if (bracket_gap(b) <= 4 * (uint64_t)b->ps->n) {
+			for (size_t i = 0; i < b->ps->n; i++)
+				share[i] = b->lo[i];
+			return part_round_keep(b->ps, b->items, share, err);
+		}
+		bracket_narrow(b, t, bracket_fill(b, t) >= b->items);
+	}
+	bracket_give_out(b, share);
+	return HETPART_OK;
+}
+
+hetpart_status part_threshold(const part_procs *ps, uint64_t items, uint64_t *share, double *lower,
+			      hetpart_err *err)
+{
+	bracket b = { .ps = ps, .items = items };
+	hetpart_status rc;
+
+	b.lo = part_calloc(ps->n, sizeof *b.lo);
+	b.hi = part_calloc(ps->n, sizeof *b.hi);
+	b.mid = part_calloc(ps->n, sizeof *b.mid);
+	if (b.lo && b.hi && b.mid)
+		rc = bracket_bisect(&b, share, err);
+	else
+		rc = part_no_memory(err, ps->n, "processors");
+	if (lower)
+		*lower = (double)(b.t_lo * (ps->costs ? 1 : ps->unit));
+	free(b.lo);
+	free(b.hi);
+	free(b.mid);
+	return rc;
+}
+
+/* Find the best shares in multiples of a quantum for increasing costs: the best plan of the whole
+ * blocks, and the rest added where it ends first. That is the best: below the time of one block
+ * more every plan has these very blocks, and at that time the rest is added to some of them. */
+static hetpart_status threshold_blocks(const part_procs *ps, uint64_t items, uint64_t quantum,
+				       uint64_t *share, double *lower, hetpart_err *err)
+{
+	const uint64_t count = items / quantum, rest = items % quantum;
+	part_procs blocks = *ps;
+	long double soonest = INFINITY;
+	size_t taker = ps->n;
+
+	blocks.block = quantum;
+	hetpart_status rc = part_check_mins(&blocks, count, err);
+	if (rc == HETPART_OK)
+		rc = part_threshold(&blocks, count, share, lower, err);
+	if (rc != HETPART_OK)
+		return rc;
+	for (size_t i = 0; i < ps->n; i++)
+		share[i] *= quantum;
+	if (rest == 0)
+		return HETPART_OK;
+	for (size_t i = 0; i < ps->n; i++) {
+		long double t = INFINITY;
+		if (part_cap(ps, i, UINT64_MAX) - share[i] >= rest)
+			t = part_time(ps, i, share[i] + rest);
+		if (t < soonest) {
+			soonest = t;
+			taker = i;
+		}
+	}
+	if (taker == ps->n)
+		return part_no_plan(err);
+	share[taker] += rest;
+	return HETPART_OK;
+}
+
+/* ----------------------------------------------------------------------- the choice of a method */
 
 static bool all_increasing(const part_procs *ps)
 {
@@ -16,15 +239,15 @@ static bool all_increasing(const part_procs *ps)
 	return true;
 }
 
-static hetpart_status by_threshold(const part_procs *ps, uint64_t quantum, hetpart_plan *plan,
-				   hetpart_err *err)
+static hetpart_status search_increasing(const part_procs *ps, uint64_t quantum, hetpart_plan *plan,
+					hetpart_err *err)
 {
 	double lower = 0;
 	hetpart_status rc;
 
 	plan->method = quantum > 1 ? "threshold, quantised" : "threshold";
 	if (quantum > 1)
-		rc = part_threshold_blocks(ps, plan->items, quantum, plan->share, &lower, err);
+		rc = threshold_blocks(ps, plan->items, quantum, plan->share, &lower, err);
 	else
 		rc = part_threshold(ps, plan->items, plan->share, &lower, err);
 	if (!ps->budget || ps->budget->why == HETPART_OK)
@@ -35,24 +258,13 @@ static hetpart_status by_threshold(const part_procs *ps, uint64_t quantum, hetpa
 	return rc;
 }
 
-static hetpart_status by_threshold_within(part_procs within, const hetpart_opts *opts,
-					  hetpart_plan *plan, hetpart_err *err)
-{
-	part_budget budget;
-	hetpart_status rc =
-		part_budget_open(&budget, opts->time_limit_s, 0, opts->stop, opts->stop_ctx, err);
-
-	within.budget = &budget;
-	return rc == HETPART_OK ? by_threshold(&within, opts->quantum, plan, err) : rc;
-}
-
 #define BLOCK_STEPS 1e7 /* of the dynamic programme: some 20 ms */
 
-/* Blocks so large that their programme takes next to no time: it has no limit any more, so that
- * there is a plan in the end. */
-static hetpart_status by_blocks(const part_procs *ps, hetpart_plan *plan, hetpart_err *err)
+/* Find a plan of blocks so large that their programme takes hardly any time. It has no limit, so
+ * that there is a plan in the end. */
+static hetpart_status search_blocks(const part_procs *ps, hetpart_plan *plan, hetpart_err *err)
 {
-	double most = sqrt(BLOCK_STEPS / (double)ps->n);
+	const double most = sqrt(BLOCK_STEPS / (double)ps->n);
 	hetpart_opts opts = HETPART_OPTS_INIT;
 	part_budget none = { .end_s = INFINITY };
 
@@ -62,26 +274,15 @@ static hetpart_status by_blocks(const part_procs *ps, hetpart_plan *plan, hetpar
 	return part_dp(ps, &opts, &none, plan, err);
 }
 
-/* What ended a method before it had a plan: one that is quick takes its place. */
-static hetpart_status in_its_place(const part_procs *ps, const hetpart_opts *opts,
-				   const part_budget *budget, hetpart_plan *plan,
-				   hetpart_err *err)
+/* Find a plan for any costs. If the budget ends before there is one, use a quick method. */
+static hetpart_status search_any_costs(const part_procs *ps, const hetpart_opts *opts,
+				       hetpart_method method, hetpart_plan *plan, hetpart_err *err)
 {
-	hetpart_status rc;
-
-	if (all_increasing(ps))
-		return by_threshold(ps, opts->quantum, plan, err);
-	rc = opts->quantum > 1 ? HETPART_ERANGE : by_blocks(ps, plan, err);
-	return rc == HETPART_ERANGE ? part_budget_fail(budget, err) : rc;
-}
-
-static hetpart_status by_any_costs(const part_procs *ps, const hetpart_opts *opts,
-				   hetpart_method method, hetpart_plan *plan, hetpart_err *err)
-{
+	const bool increasing = all_increasing(ps);
 	part_budget budget;
+
 	hetpart_status rc = part_budget_open(&budget, opts->time_limit_s, opts->max_mem_bytes,
 					     opts->stop, opts->stop_ctx, err);
-
 	if (rc != HETPART_OK)
 		return rc;
 	if (method == HETPART_METHOD_BITSET) {
@@ -92,19 +293,22 @@ static hetpart_status by_any_costs(const part_procs *ps, const hetpart_opts *opt
 			opts->quantum > 1 ? "dynamic programme, quantised" : "dynamic programme";
 		rc = part_dp(ps, opts, &budget, plan, err);
 	}
-	if (rc == HETPART_ENOMEM && all_increasing(ps))
+	if (rc == HETPART_ENOMEM && increasing)
 		budget.why = rc;
 	plan->stopped = budget.why;
-	if (rc != HETPART_OK && budget.why != HETPART_OK)
-		return in_its_place(ps, opts, &budget, plan, err);
-	return rc;
+	if (rc == HETPART_OK || budget.why == HETPART_OK)
+		return rc;
+	if (increasing)
+		return search_increasing(ps, opts->quantum, plan, err);
+	rc = opts->quantum > 1 ? HETPART_ERANGE : search_blocks(ps, plan, err);
+	return rc == HETPART_ERANGE ? part_budget_fail(&budget, err) : rc;
 }
 
 hetpart_status part_search(const part_procs *ps, const hetpart_opts *opts, hetpart_plan *plan,
 			   hetpart_err *err)
 {
+	const bool increasing = all_increasing(ps);
 	hetpart_method m = opts->method;
-	bool increasing = all_increasing(ps);
 
 	if (m == HETPART_METHOD_EXACT && increasing)
 		m = HETPART_METHOD_THRESHOLD;
@@ -112,28 +316,22 @@ hetpart_status part_search(const part_procs *ps, const hetpart_opts *opts, hetpa
 		m = opts->quantum > 1 ? HETPART_METHOD_DP : HETPART_METHOD_BITSET;
 	plan->best = opts->quantum <= 1;
 	if (opts->quantum > 1 && m == HETPART_METHOD_BITSET)
-		return part_fail(err, HETPART_EINVAL, "the method knows no quantum");
-	switch (m) {
-	case HETPART_METHOD_THRESHOLD:
-		if (!increasing)
-			return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
-		return by_threshold_within(*ps, opts, plan, err);
-	case HETPART_METHOD_BITSET:
-	case HETPART_METHOD_DP:
-		return by_any_costs(ps, opts, m, plan, err);
-	default:
+		return part_fail(err, HETPART_EINVAL, "the method does not support a quantum");
+	if (m == HETPART_METHOD_BITSET || m == HETPART_METHOD_DP)
+		return search_any_costs(ps, opts, m, plan, err);
+	if (m != HETPART_METHOD_THRESHOLD)
 		return part_fail(err, HETPART_EINVAL, "the method needs one cost and speeds");
-	}
+	if (!increasing)
+		return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
+	part_procs within = *ps;
+	part_budget budget;
+	const hetpart_status rc =
+		part_budget_open(&budget, opts->time_limit_s, 0, opts->stop, opts->stop_ctx, err);
+	within.budget = &budget;
+	return rc == HETPART_OK ? search_increasing(&within, opts->quantum, plan, err) : rc;
 }
 
-static hetpart_status check_costs(const hetpart_cost *const *costs, size_t n, hetpart_err *err)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!costs[i])
-			return part_fail(err, HETPART_EINVAL, "the cost of processor %zu is NULL",
-					 i);
-	return HETPART_OK;
-}
+/* ------------------------------------------------------------------------------ public calls */
 
 hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items,
 					      const hetpart_cost *const *costs, size_t nprocs,
@@ -142,25 +340,27 @@ hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items
 	part_bad_cost bad = { 0 };
 	part_procs ps = { .n = nprocs, .costs = costs, .bad = &bad };
 	hetpart_opts full;
-	hetpart_plan *plan;
 	hetpart_status rc;
 
 	if (out)
 		*out = NULL;
 	if (!out || !costs)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "costs" : "out");
+		return part_is_null(err, out ? "costs" : "out");
 	if ((rc = part_check_items(items, nprocs, err)) != HETPART_OK ||
-	    (rc = part_opts_read(&full, opts, err)) != HETPART_OK ||
-	    (rc = check_costs(costs, nprocs, err)) != HETPART_OK)
+	    (rc = part_opts_read(&full, opts, err)) != HETPART_OK)
 		return rc;
+	for (size_t i = 0; i < nprocs; i++)
+		if (!costs[i])
+			return part_fail(err, HETPART_EINVAL, "the cost of processor %zu is NULL",
+					 i);
 	ps.caps = full.capacities;
 	ps.mins = full.minimums;
 	if ((rc = part_check_caps(&ps, items, err)) != HETPART_OK ||
 	    (rc = part_check_mins(&ps, items, err)) != HETPART_OK)
 		return rc;
-	plan = part_plan_new(nprocs, items, "none");
+	hetpart_plan *const plan = part_plan_new(nprocs, items, "none");
 	if (!plan)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
+		return part_no_memory(err, nprocs, "processors");
 	rc = part_search(&ps, &full, plan, err);
 	if (rc == HETPART_OK || bad.seen)
 		rc = part_plan_times(plan, &ps, err);
@@ -173,7 +373,8 @@ hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items
 
 uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t nprocs, const hetpart_opts *opts)
 {
-	uint64_t small = (uint64_t)nprocs > UINT64_MAX / 64 ? UINT64_MAX : 64 * (uint64_t)nprocs;
+	const uint64_t small =
+		(uint64_t)nprocs > UINT64_MAX / 64 ? UINT64_MAX : 64 * (uint64_t)nprocs;
 	uint64_t bytes = 0;
 	hetpart_opts full;
 

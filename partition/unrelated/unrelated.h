@@ -7,31 +7,28 @@
 #include "base/part.h"
 
 /* Move share[] (any start within the capacities) to the plan of smallest makespan with sum items;
- * costs must be increasing. O((p + moves) log p). *too_far: by single moves this would take too
- * long, and share[] is not that plan; part_threshold() finds it. time, not NULL, wants speeds: it
- * receives the time of each share. */
-hetpart_status part_round_exact(const part_procs *ps, uint64_t items, uint64_t *share,
-				double *time, bool *too_far, hetpart_err *err);
+ * ps has speeds and an increasing cost. time[] receives the time of each share. Costs
+ * O((p + moves) log p). *too_far: this would take too many single moves, and share[] is not that
+ * plan; use part_threshold(). */
+hetpart_status part_round_exact(const part_procs *ps, uint64_t items, uint64_t *share, double *time,
+				bool *too_far, hetpart_err *err);
 
-/* Keeps what share[] has: only adds what lacks to the smallest next time, or takes what is too much
- * from the largest time. HETPART_EINVAL if share[] is far from items. */
+/* Complete share[] without moving what it has: add missing items to the smallest next time, or
+ * remove surplus items from the largest time. Return HETPART_EINVAL if the sum is far from items.
+ */
 hetpart_status part_round_keep(const part_procs *ps, uint64_t items, uint64_t *share,
 			       hetpart_err *err);
 
-/* Best shares for increasing costs by bisection on the makespan. O(p) memory, about 100 p calls of
- * the cost. HETPART_ERANGE when no finite makespan exists. lower, if not NULL: a time by which no
- * plan ends, for plans that the budget of ps ended. */
-hetpart_status part_threshold(const part_procs *ps, uint64_t items, uint64_t *share,
-			      double *lower, hetpart_err *err);
+/* Find the best shares for increasing costs by bisection on the makespan, with O(p) memory and
+ * about 100 p calls of the cost. Return HETPART_ERANGE if no finite makespan exists. If lower is
+ * not NULL, it receives a time by which no plan ends, for plans that the budget of ps ended. */
+hetpart_status part_threshold(const part_procs *ps, uint64_t items, uint64_t *share, double *lower,
+			      hetpart_err *err);
 
-/* The same in multiples of a quantum, one processor having the rest on top. */
-hetpart_status part_threshold_blocks(const part_procs *ps, uint64_t items, uint64_t quantum,
-				     uint64_t *share, double *lower, hetpart_err *err);
-
-/* Best shares for any costs: sums of sets, dynamic programme; of the options only the memory, and
- * the quantum, count. HETPART_ENOMEM over that memory, HETPART_ERANGE when no finite makespan
- * exists. Where the budget ends before: budget->why; or, of bitset, the best plan so far with its
- * lower bound, and HETPART_OK. */
+/* Find the best shares for any costs: by sums of sets, or by a dynamic programme. Of the options
+ * only the memory and the quantum count. Return HETPART_ENOMEM over that memory, HETPART_ERANGE if
+ * no finite makespan exists. If the budget ends first, return budget->why; or, from part_bitset(),
+ * the best plan so far with its lower bound, and HETPART_OK. */
 hetpart_status part_bitset(const part_procs *ps, const hetpart_opts *opts, part_budget *budget,
 			   hetpart_plan *plan, hetpart_err *err);
 hetpart_status part_dp(const part_procs *ps, const hetpart_opts *opts, part_budget *budget,
@@ -39,11 +36,8 @@ hetpart_status part_dp(const part_procs *ps, const hetpart_opts *opts, part_budg
 uint64_t part_bitset_bytes(uint64_t items, size_t nprocs);
 uint64_t part_dp_bytes(uint64_t items, size_t nprocs, uint64_t quantum);
 
-/* What to do where a method needs more memory than the options allow. */
-#define QUANTUM_ADVICE "set a quantum"
-
-/* The three above and the choice between them, as the options say; fills in plan's shares, method
- * and what stopped it. */
+/* Choose between the three above as the options say. Set the plan's shares, its method, and what
+ * stopped it. */
 hetpart_status part_search(const part_procs *ps, const hetpart_opts *opts, hetpart_plan *plan,
 			   hetpart_err *err);
 

@@ -129,7 +129,7 @@ static void invalid_arguments(void **state)
 	assert_int_equal(hetpart_scatter_create(&pl, 1, NULL, 16, NULL, &err), HETPART_EINVAL);
 	assert_non_null(strstr(err.text, "'procs' is NULL"));
 	assert_int_equal(hetpart_scatter_create(&pl, 1, pr.proc, 0, NULL, &err), HETPART_EINVAL);
-	assert_non_null(strstr(err.text, "'0' processors"));
+	assert_non_null(strstr(err.text, "the number of processors is '0'"));
 	assert_int_equal(hetpart_scatter_create(&pl, UINT64_MAX, pr.proc, 16, NULL, &err),
 			 HETPART_ERANGE);
 	broken[0].link = NULL;
@@ -173,7 +173,7 @@ static void invalid_small_calls(void **state)
 	assert_int_equal(hetpart_scatter_round(n, 3, NULL, 2, &err), HETPART_EINVAL);
 	assert_int_equal(hetpart_scatter_round(n, 3, real, 0, &err), HETPART_EINVAL);
 	assert_int_equal(hetpart_scatter_round(n, 5, real, 2, &err), HETPART_EINVAL);
-	assert_non_null(strstr(err.text, "the real shares sum to '3': want 5 items"));
+	assert_non_null(strstr(err.text, "the real shares sum to '3': must be 5 items"));
 	real[0] = -1;
 	assert_int_equal(hetpart_scatter_round(n, 1, real, 2, &err), HETPART_EINVAL);
 	real[0] = NAN;
@@ -224,7 +224,7 @@ static void roots_that_cannot_be(void **state)
 	} row[] = {
 		{ NULL, link, NULL, 2, HETPART_EINVAL, "'compute' is NULL" },
 		{ good, NULL, NULL, 2, HETPART_EINVAL, "'link' is NULL" },
-		{ good, link, NULL, 0, HETPART_EINVAL, "'0' processors" },
+		{ good, link, NULL, 0, HETPART_EINVAL, "the number of processors is '0'" },
 		{ good, link, NULL, SIZE_MAX / 2, HETPART_EINVAL, "processors are too many" },
 		{ good, link, NULL, SIZE_MAX / 8 + 1, HETPART_EINVAL, "processors are too many" },
 		{ bad, link, NULL, 2, HETPART_ERANGE, "no plan ends in finite time" },
@@ -259,7 +259,7 @@ static void bounds_that_are_refused(void **state)
 	assert_non_null(strstr(err.text, "a cost of processor 0 is '"));
 	assert_true(slack == 7);
 	assert_int_equal(hetpart_scatter_round(&n, UINT64_MAX, real, 1, &err), HETPART_ERANGE);
-	assert_non_null(strstr(err.text, "want at most"));
+	assert_non_null(strstr(err.text, "must be at most"));
 	hetpart_cost_free(one);
 	hetpart_cost_free(odd);
 }

@@ -5,22 +5,22 @@
 
 #include <float.h>
 
-#include "share/lambert.h"
+#include "share/share.h"
 
 /* The largest relative difference, from 1e-20 to 1e308, of GSL's W and steps from the W of a
  * neighbour that is 1 + apart times as large, or as small. */
-static double worst(const struct lambert *l, double apart, int steps)
+static double worst(const part_lambert *l, double apart, int steps)
 {
 	double most = 0;
 
 	for (double e = -20; e <= 308; e += 0.003) {
-		double y = pow(10, e), w = part_lambert(l, y);
-		double up = part_lambert(l, min_double(y * (1 + apart), 1e308)),
-		       down = part_lambert(l, y / (1 + apart));
+		double y = pow(10, e), w = part_lambert_w(l, y);
+		double up = part_lambert_w(l, min_double(y * (1 + apart), 1e308)),
+		       down = part_lambert_w(l, y / (1 + apart));
 		assert_true(up >= w && w >= down && down > 0);
 		for (int i = 0; i < steps; i++) {
-			up = lambert_near(up, y);
-			down = lambert_near(down, y);
+			up = part_lambert_near(up, y);
+			down = part_lambert_near(down, y);
 		}
 		most = fmax(most, fmax(fabs(up / w - 1), fabs(down / w - 1)));
 	}
@@ -29,7 +29,7 @@ static double worst(const struct lambert *l, double apart, int steps)
 
 static void gsl_and_the_step(void **state)
 {
-	struct lambert l;
+	part_lambert l;
 
 	(void)state;
 	OK(part_lambert_open(&l, &err));
@@ -47,13 +47,13 @@ static void gsl_and_the_step(void **state)
 /* W e^W = y, in long double. */
 static void by_definition(void **state)
 {
-	struct lambert l;
+	part_lambert l;
 
 	(void)state;
 	OK(part_lambert_open(&l, &err));
 	for (double e = -20; e <= 308; e += 0.01) {
 		double y = pow(10, e);
-		long double w = part_lambert(&l, y), off = w * expl(w) / y - 1;
+		long double w = part_lambert_w(&l, y), off = w * expl(w) / y - 1;
 		assert_true(fabsl(off) <= (1 + w) * 3 * (long double)DBL_EPSILON);
 	}
 	part_lambert_close(&l);
@@ -62,18 +62,18 @@ static void by_definition(void **state)
 /* Where GSL has no answer, or would end the process. */
 static void ends(void **state)
 {
-	struct lambert l;
+	part_lambert l;
 
 	(void)state;
 	OK(part_lambert_open(&l, &err));
-	assert_true(part_lambert(&l, 0) == 0);
-	assert_true(part_lambert(&l, -1) == 0);
-	assert_true(part_lambert(&l, NAN) == 0);
-	assert_true(part_lambert(&l, 5e-324) == 5e-324);
-	assert_true(part_lambert(&l, 1e-42) == 1e-42);
-	NEAR(part_lambert(&l, 1.0001e-20), 1.0001e-20, 1e-15);
-	NEAR(part_lambert(&l, DBL_MAX), 702.641362, 1e-8);
-	assert_true(part_lambert(&l, INFINITY) == part_lambert(&l, 1e308));
+	assert_true(part_lambert_w(&l, 0) == 0);
+	assert_true(part_lambert_w(&l, -1) == 0);
+	assert_true(part_lambert_w(&l, NAN) == 0);
+	assert_true(part_lambert_w(&l, 5e-324) == 5e-324);
+	assert_true(part_lambert_w(&l, 1e-42) == 1e-42);
+	NEAR(part_lambert_w(&l, 1.0001e-20), 1.0001e-20, 1e-15);
+	NEAR(part_lambert_w(&l, DBL_MAX), 702.641362, 1e-8);
+	assert_true(part_lambert_w(&l, INFINITY) == part_lambert_w(&l, 1e308));
 	part_lambert_close(&l);
 	part_lambert_close(&l); /* nothing is loaded */
 }

@@ -67,23 +67,25 @@ static void refusals(void **state)
 	thr.method = HETPART_METHOD_THRESHOLD;
 	bits.method = HETPART_METHOD_BITSET;
 #define ROW(...) memcpy(&row[rows++], &(__typeof__(row[0])){ __VA_ARGS__ }, sizeof row[0])
-	ROW(9, k, 0, nlogn, NULL, HETPART_EINVAL, "'0' processors: want at least 1");
+	ROW(9, k, 0, nlogn, NULL, HETPART_EINVAL,
+	    "the number of processors is '0': must be at least 1");
 	ROW(9, NULL, 2, nlogn, NULL, HETPART_EINVAL, "'speeds' is NULL");
 	ROW(9, k, 2, NULL, NULL, HETPART_EINVAL, "'cost' is NULL");
 	ROW(9, zero, 2, nlogn, NULL, HETPART_EINVAL, "speed of processor 1 is '0'");
 	ROW(9, neg, 2, nlogn, NULL, HETPART_EINVAL, "speed of processor 0 is '-1'");
 	ROW(9, nan_, 2, nlogn, NULL, HETPART_EINVAL, "speed of processor 1 is 'nan'");
 	ROW(9, inf, 2, nlogn, NULL, HETPART_EINVAL, "speed of processor 0 is 'inf'");
-	ROW(UINT64_C(1) << 63, k, 2, nlogn, NULL, HETPART_ERANGE, "'9223372036854775808' items");
+	ROW(UINT64_C(1) << 63, k, 2, nlogn, NULL, HETPART_ERANGE,
+	    "the number of items is '9223372036854775808'");
 	ROW(9, k, 2, free_, NULL, HETPART_EINVAL, "the cost is free");
 	ROW(9, k, 2, nlogn, &small, HETPART_EINVAL, "struct_size of the options is '3'");
 	ROW(9, k, 2, nlogn, &what, HETPART_EINVAL, "'77' is not a method");
 	ROW(9, k, 2, linear, &taylor, HETPART_EINVAL, "n ln n only");
 	ROW(9, k, 2, linear, &asym, HETPART_EINVAL, "n ln n only");
-	ROW(9, k, 2, nlogn, &capt, HETPART_EINVAL, "no capacities");
+	ROW(9, k, 2, nlogn, &capt, HETPART_EINVAL, "does not support capacities");
 	ROW(2, k, 2, nlogn, &taylor, HETPART_ENOSOL, "eq (5) needs");
 	ROW(4, k, 2, nlogn, &asym, HETPART_ENOSOL, "Theorem 2 does not hold");
-	ROW(9, k, 2, nlogn, &quantum, HETPART_EINVAL, "no quantum");
+	ROW(9, k, 2, nlogn, &quantum, HETPART_EINVAL, "does not support a quantum");
 	ROW(11, k, 2, nlogn, &cap, HETPART_ERANGE, "the capacities hold '10' items of 11");
 	ROW(9, k, 2, falling, &thr, HETPART_EINVAL, "increasing");
 	ROW(9, k, 2, table, NULL, HETPART_ERANGE, "no plan ends in finite time");

@@ -64,7 +64,7 @@ static void refusals(void **state)
 	(void)state;
 	assert_int_equal(hetpart_share_weights(&pl, w, 3, k, 2, &err), HETPART_EINVAL);
 	assert_string_equal(err.text,
-			    "the weight of item 2 is 'nan': must be a finite number, 0 or more");
+			    "weight of item 2 is 'nan': must be a finite number, 0 or more");
 	assert_int_equal(hetpart_share_weights(&pl, w, 2, zero, 1, &err), HETPART_EINVAL);
 	assert_int_equal(hetpart_share_weights(&pl, w, 2, k, 0, &err), HETPART_EINVAL);
 	assert_int_equal(hetpart_share_weights(&pl, NULL, 2, k, 2, &err), HETPART_EINVAL);

@@ -1,53 +1,47 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farm.c - self-scheduling [S2]: the root hands out chunks on request, first come first served, one
- * message at a time; simulated, so that it can be compared with a plan made beforehand.
- * May not touch: plans made beforehand. Costs O(chunks log p). */
+ * message at a time. The farm is simulated, so that it can be compared with a plan made beforehand;
+ * the sizes of chunks serve real farms, too. Must not contain: plans made beforehand. Costs
+ * O(chunks log p). */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
-#include "base/part.h"
+#include "share.h"
 
-struct worker {
-	double ready; /* when it asks for the next chunk */
-	size_t proc;
-};
+uint64_t hetpart_chunks_next(hetpart_chunks *c)
+{
+	if (!c || c->nprocs == 0 || c->left == 0)
+		return 0;
+	uint64_t size = c->chunk;
+	if (c->rule == HETPART_CHUNK_GUIDED)
+		size = divide_up(c->left, c->nprocs);
+	if (c->rule == HETPART_CHUNK_FACTORING) {
+		if (c->batch_left == 0) {
+			c->batch_chunk = divide_up(divide_up(c->left, 2), c->nprocs);
+			c->batch_left = c->nprocs;
+		}
+		c->batch_left--;
+		size = c->batch_chunk;
+	}
+	size = min_u64(max_u64(size, max_u64(c->chunk, 1)), c->left);
+	c->left -= size;
+	return size;
+}
 
-struct farm {
+typedef struct farm {
 	const hetpart_worker *workers;
 	size_t n;
-	struct worker *heap;
+	part_turn *heap; /* workers by the time at which they ask for the next chunk */
 	hetpart_plan *plan;
 	hetpart_chunks todo;
 	double port; /* when the root's port is free */
 	hetpart_farm_watch *watch;
 	void *ctx;
 	part_budget budget;
-};
+} farm;
 
-static bool earlier(const struct worker *a, const struct worker *b)
-{
-	return part_compare(a->ready, a->proc, b->ready, b->proc) < 0;
-}
-
-static void sift(struct farm *f)
-{
-	struct worker moving = f->heap[0];
-	size_t at = 0, kid;
-
-	while ((kid = 2 * at + 1) < f->n) {
-		if (kid + 1 < f->n && earlier(&f->heap[kid + 1], &f->heap[kid]))
-			kid++;
-		if (!earlier(&f->heap[kid], &moving))
-			break;
-		f->heap[at] = f->heap[kid];
-		at = kid;
-	}
-	f->heap[at] = moving;
-}
-
-static hetpart_status time_of(const hetpart_cost *cost, uint64_t n, size_t proc, double *t,
-			      hetpart_err *err)
+static hetpart_status chunk_time(const hetpart_cost *cost, uint64_t n, size_t proc, double *t,
+				 hetpart_err *err)
 {
 	*t = cost ? hetpart_cost_eval(cost, n) : 0;
 	if (*t >= 0 && isfinite(*t))
@@ -57,16 +51,17 @@ static hetpart_status time_of(const hetpart_cost *cost, uint64_t n, size_t proc,
 			 n);
 }
 
-/* The first in the queue gets a chunk. What needs no message does not wait for the port. */
-static hetpart_status serve(struct farm *f, hetpart_err *err)
+/* Give a chunk to the first worker in the queue. A chunk that needs no message does not wait for
+ * the port. */
+static hetpart_status serve_worker(farm *f, hetpart_err *err)
 {
-	size_t i = f->heap[0].proc;
-	uint64_t size = hetpart_chunks_next(&f->todo);
-	double send, work, start = f->heap[0].ready;
-	hetpart_status rc = time_of(f->workers[i].link, size, i, &send, err);
+	const size_t i = f->heap[0].proc;
+	const uint64_t size = hetpart_chunks_next(&f->todo);
+	double send, work, start = f->heap[0].key;
 
+	hetpart_status rc = chunk_time(f->workers[i].link, size, i, &send, err);
 	if (rc == HETPART_OK)
-		rc = time_of(f->workers[i].compute, size, i, &work, err);
+		rc = chunk_time(f->workers[i].compute, size, i, &work, err);
 	if (rc != HETPART_OK)
 		return rc;
 	if (send > 0) {
@@ -74,14 +69,14 @@ static hetpart_status serve(struct farm *f, hetpart_err *err)
 		f->port = start;
 	}
 	f->plan->share[i] += size;
-	f->plan->time[i] = f->heap[0].ready = start + work;
+	f->plan->time[i] = f->heap[0].key = start + work;
 	if (f->watch)
 		f->watch(f->ctx, &(hetpart_chunk){ i, size, start - send, start, start + work });
-	sift(f);
+	part_turn_sift(f->heap, f->n, 0);
 	return HETPART_OK;
 }
 
-static hetpart_status check(const struct farm *f, hetpart_err *err)
+static hetpart_status check_farm(const farm *f, hetpart_err *err)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (!f->workers[i].compute)
@@ -91,24 +86,26 @@ static hetpart_status check(const struct farm *f, hetpart_err *err)
 		return part_fail(err, HETPART_EINVAL, "'%d' is not a rule for chunks",
 				 (int)f->todo.rule);
 	if (f->todo.chunk == 0)
-		return part_fail(err, HETPART_EINVAL, "chunks of '0' items: want at least 1");
+		return part_fail(err, HETPART_EINVAL,
+				 "the number of items in a chunk is '0': must be at least 1");
 	if (f->todo.rule == HETPART_CHUNK_FIXED &&
 	    f->todo.left / f->todo.chunk > HETPART_FARM_CHUNKS_MAX)
-		return part_fail(err, HETPART_ERANGE, "'%" PRIu64 "' chunks: want at most %" PRIu64,
+		return part_fail(err, HETPART_ERANGE,
+				 "the number of chunks is '%" PRIu64 "': must be at most %" PRIu64,
 				 f->todo.left / f->todo.chunk, HETPART_FARM_CHUNKS_MAX);
 	return HETPART_OK;
 }
 
-static hetpart_status simulate(struct farm *f, hetpart_err *err)
+static hetpart_status simulate_farm(farm *f, hetpart_err *err)
 {
 	hetpart_status rc = HETPART_OK;
 
 	for (size_t i = 0; i < f->n; i++)
-		f->heap[i] = (struct worker){ 0, i }; /* all ready at once: a heap by position */
+		f->heap[i] = (part_turn){ 0, i, 0 }; /* all free at once: a heap by processor */
 	while (f->todo.left && rc == HETPART_OK) {
 		if (part_spend_cost(&f->budget, f->workers[f->heap[0].proc].compute))
 			return part_budget_fail(&f->budget, err);
-		rc = serve(f, err);
+		rc = serve_worker(f, err);
 	}
 	return rc == HETPART_OK ? part_plan_close(f->plan, err) : rc;
 }
@@ -122,27 +119,27 @@ hetpart_status hetpart_farm_trace_within(hetpart_plan **out, uint64_t items,
 	static const char *const names[] = { "self-scheduling, fixed chunks",
 					     "self-scheduling, guided",
 					     "self-scheduling, factoring" };
-	struct farm f = { .workers = workers,
-			  .n = nprocs,
-			  .todo = { .rule = rule, .nprocs = nprocs, .chunk = chunk, .left = items },
-			  .watch = watch,
-			  .ctx = ctx };
+	farm f = { .workers = workers,
+		   .n = nprocs,
+		   .todo = { .rule = rule, .nprocs = nprocs, .chunk = chunk, .left = items },
+		   .watch = watch,
+		   .ctx = ctx };
 	hetpart_status rc;
 
 	if (out)
 		*out = NULL;
 	if (!out || !workers)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "workers" : "out");
+		return part_is_null(err, out ? "workers" : "out");
 	if ((rc = part_check_items(items, nprocs, err)) != HETPART_OK ||
-	    (rc = check(&f, err)) != HETPART_OK ||
+	    (rc = check_farm(&f, err)) != HETPART_OK ||
 	    (rc = part_budget_within(&f.budget, limits, err)) != HETPART_OK)
 		return rc;
 	f.heap = part_calloc(nprocs, sizeof *f.heap);
 	f.plan = part_plan_new(nprocs, items, names[rule]);
 	if (f.heap && f.plan)
-		rc = simulate(&f, err);
+		rc = simulate_farm(&f, err);
 	else
-		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
+		rc = part_no_memory(err, nprocs, "processors");
 	free(f.heap);
 	if (rc == HETPART_OK)
 		*out = f.plan;

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* approximate.c - approximate real shares: of very many processors by classes of nearly the same
+ * speed, proportional to speed, and by eq (5) and Theorem 2 of [S4]; and Lambert's W, which solves
+ * n ln n. A share within a class is off by about a tenth of the square of the class's relative
+ * width; one Newton step makes exact shares of these. Must not contain: whole numbers. Classes cost
+ * O(p) without a logarithm, and about five logarithms or inverses of the cost for each class.
+ * Eq (5) costs one logarithm for each processor, Theorem 2 two. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "share.h"
+
+/* ------------------------------------------------------------------------------- Lambert's W */
+
+hetpart_status part_lambert_open(part_lambert *l, hetpart_err *err)
+{
+	/* GSL 2.8, 2.7, 2.6, 2.5, and any that was built here: this call is the same in all. */
+	static const char *const files[] = { "libgsl.so.28", "libgsl.so.27", "libgsl.so.25",
+					     "libgsl.so.23", "libgsl.so",    NULL };
+	const part_loaded_call call = { "gsl_sf_lambert_W0_e", &l->w0_e };
+
+	return part_load(&l->library, files, &call, 1,
+			 "the cost n ln n needs GSL, the others do not", err);
+}
+
+void part_lambert_close(part_lambert *l)
+{
+	part_unload(&l->library);
+}
+
+/* Keep GSL from 0.99996 DBL_MAX on, where it would end the process. Below 1e-26 it has no digits
+ * left, but there W is y to the last one. */
+double part_lambert_w(const part_lambert *l, double y)
+{
+	gsl_sf_result w;
+	if (!(y > 1e-20))
+		return max_double(y, 0);
+	return l->w0_e(min_double(y, 1e308), &w) == 0 ? w.val : NAN;
+}
+
+/* ------------------------------------------------------------------------------------- classes */
+
+#define CLASSES_MIN 16 /* more would take longer than the Newton step they save */
+#define CLASSES_MAX 4096
+#define CLASS_PROCS 16   /* processors for each class, if there are enough */
+#define WIDTH_SHIFT 42   /* bits of a double omitted: 1024 classes from a speed to its double */
+#define NEIGHBOURS  0.01 /* relative distance from which one Newton step finds W to 5e-5 */
+
+/* Return the leading bits of a number that is not negative; they rise with it. */
+static uint64_t leading_bits(double k, int shift)
+{
+	uint64_t bits;
+	memcpy(&bits, &k, sizeof bits);
+	return bits >> shift;
+}
+
+static part_class *class_of(const part_classes *c, double k)
+{
+	return &c->of[leading_bits(k, c->shift) - c->first];
+}
+
+/* Find the share of a class at y, its time by its speed, and the derivative by y. For n ln n the
+ * share is y/W(y): GSL finds W for the first class of a group. One Newton step finds it for a class
+ * near the one before it, or near its own last y; each later time squares what that step leaves. */
+static void class_share(const part_classes *c, part_class *of, const part_class *before, double y)
+{
+	const part_class *const near = of->w > 0 ? of : before;
+
+	if (c->cost->kind == COST_NLOGN) {
+		of->w = near && near->w > 0 && fabs(y - near->y) <= NEIGHBOURS * y
+				? part_lambert_near(near->w, y)
+				: part_lambert_w(&c->gsl, y);
+		of->x = of->w > 0.5 ? y / of->w : exp(of->w);
+		of->slope = 1 / (1 + of->w);
+	} else {
+		of->x = part_unit_inverse(c->cost, y, &of->slope);
+	}
+	of->y = y;
+}
+
+/* Find the shares at time t. Return their sum, and its derivative by t in *by_t. */
+static double classes_sum(part_classes *c, double t, double *by_t)
+{
+	const part_class *before = NULL;
+	double sum = 0;
+
+	*by_t = 0;
+	for (size_t j = 0; j < c->n; j++) {
+		part_class *const of = &c->of[j];
+		if (of->count == 0)
+			continue;
+		class_share(c, of, before, t * of->k);
+		before = of;
+		if (!(t * of->k > 0))
+			of->slope = 0; /* instead of infinite: the speed is 0 as a double */
+		sum += of->count * of->x;
+		*by_t += of->count * of->slope * of->k;
+		of->slope *= t;
+	}
+	return sum;
+}
+
+hetpart_status part_classes_solve(part_classes *c, const hetpart_cost *cost, const double *k,
+				  size_t n, double target, hetpart_err *err)
+{
+	const uint64_t most = min_u64(CLASSES_MAX, max_u64(CLASSES_MIN, n / CLASS_PROCS));
+	double slowest = k[0], fastest = k[0], speed = 0, by_t, was = 0;
+
+	*c = (part_classes){ .cost = cost, .shift = WIDTH_SHIFT };
+	if (cost->kind == COST_NLOGN) {
+		const hetpart_status rc = part_lambert_open(&c->gsl, err);
+		if (rc != HETPART_OK)
+			return rc;
+	}
+	for (size_t i = 1; i < n; i++) {
+		slowest = min_double(slowest, k[i]);
+		fastest = max_double(fastest, k[i]);
+	}
+	while (leading_bits(fastest, c->shift) - leading_bits(slowest, c->shift) >= most)
+		c->shift++;
+	c->first = leading_bits(slowest, c->shift);
+	c->n = (size_t)(leading_bits(fastest, c->shift) - c->first) + 1;
+	c->of = part_calloc(c->n, sizeof *c->of);
+	if (!c->of)
+		return part_no_memory(err, c->n, "classes of speed");
+	for (size_t i = 0; i < n; i++) {
+		part_class *const of = class_of(c, k[i]);
+		of->k += k[i];
+		of->count++;
+	}
+	for (size_t j = 0; j < c->n; j++) {
+		if (c->of[j].count > 0)
+			c->of[j].k /= c->of[j].count;
+		speed += c->of[j].count * c->of[j].k;
+	}
+	/* The sum is concave in t, so from the second step on t rises to the solution. */
+	c->t = part_cost_real(c->cost, target / (double)n) / c->cost->scale * (double)n / speed;
+	for (int step = 0; step < 60 && fabs(c->t - was) > 1e-9 * c->t; step++) {
+		const double next = c->t + (target - classes_sum(c, c->t, &by_t)) / by_t;
+		was = c->t;
+		c->t = next > 0 ? next : was / 2;
+	}
+	classes_sum(c, c->t, &by_t);
+	return HETPART_OK;
+}
+
+void part_classes_free(part_classes *c)
+{
+	part_lambert_close(&c->gsl);
+	free(c->of);
+}
+
+void part_classes_shares(const part_classes *c, const double *k, size_t n, double least,
+			 double *share)
+{
+	for (size_t i = 0; i < n; i++) {
+		const part_class *const of = class_of(c, k[i]);
+		share[i] = max_double(least, of->x + of->slope * (k[i] - of->k));
+	}
+}
+
+/* ------------------------------------------------------------------- proportional, and eq (5) */
+
+hetpart_status part_proportional(const part_procs *ps, uint64_t items, double *real,
+				 double *scratch, long double *per_speed, hetpart_err *err)
+{
+	static const hetpart_cost unit_linear = {
+		.kind = COST_AFFINE, .increasing = true, .scale = 1, .per_item = 1
+	};
+	part_procs by_speed = *ps;
+
+	by_speed.cost = &unit_linear;
+	return part_equal_time(&by_speed, items, real, scratch, per_speed, err);
+}
+
+/* With k normalised to sum 1, eq (5) is n_i = k_i N (1 + (sum_j k_j ln k_j - ln k_i)/ln N). */
+hetpart_status part_taylor(const part_procs *ps, uint64_t items, double *real, double *log_k,
+			   hetpart_err *err)
+{
+	const double n = (double)items, log_n = log(n);
+	long double sum = 0, entropy = 0;
+
+	if (items < 3 || items <= ps->n)
+		return part_fail(err, HETPART_ENOSOL,
+				 "eq (5) needs 3 items and more items than processors");
+	for (size_t i = 0; i < ps->n; i++)
+		sum += (double)(ps->speeds[i] * ps->unit);
+	const double log_sum = log((double)sum) + ps->shift * M_LN2;
+	for (size_t i = 0; i < ps->n; i++) {
+		real[i] = (double)(ps->speeds[i] * ps->unit / sum);
+		log_k[i] = log(ps->speeds[i]) - log_sum;
+		entropy += real[i] * log_k[i];
+	}
+	for (size_t i = 0; i < ps->n; i++)
+		real[i] *= n * (1 + ((double)entropy - log_k[i]) / log_n);
+	return HETPART_OK;
+}
+
+/* ---------------------------------------------------------------------------------- Theorem 2 */
+
+/* Return x (ln x + ln ln x)/(ln x)^2 for x >= e. The paper's first term lacks a factor ln x. */
+static double theorem2(double x, double *slope)
+{
+	const double l = log(x), ll = log(l), n = x * (l + ll) / (l * l), r = 1 / l;
+	*slope = n / x * (1 + (1 + r) / (l + ll) - 2 * r);
+	return n;
+}
+
+/* Find the shares at time t and their derivatives. Return their sum, and its derivative in *slope.
+ */
+static double theorem2_sum(const part_procs *ps, double t, double *real, double *rate,
+			   double *slope)
+{
+	long double sum = 0, ds = 0;
+
+	for (size_t i = 0; i < ps->n; i++) {
+		const double k = (double)(ps->speeds[i] * ps->unit);
+		double d;
+		real[i] = theorem2(max_double(M_E, t * k), &d);
+		rate[i] = d * k;
+		sum += real[i];
+		ds += rate[i];
+	}
+	*slope = (double)ds;
+	return (double)sum;
+}
+
+static double theorem2_class_sum(const part_classes *c, double t, double *slope)
+{
+	double sum = 0;
+
+	*slope = 0;
+	for (size_t j = 0; j < c->n; j++) {
+		const part_class *const of = &c->of[j];
+		double d;
+		if (of->count == 0)
+			continue;
+		sum += of->count * theorem2(max_double(M_E, t * of->k), &d);
+		*slope += of->count * d * of->k;
+	}
+	return sum;
+}
+
+/* Find the shares by Newton's method for the time, which is at least least: first about, by
+ * classes of speed. The steps over all processors are exact and move the shares very little. */
+static void theorem2_solve(const part_procs *ps, const part_classes *c, double n, double least,
+			   double *real, double *rate)
+{
+	double t = max_double(least, c->t), was = 0, slope;
+
+	for (int step = 0; step < 60 && fabs(t - was) > 1e-9 * t; step++) {
+		was = t;
+		t += (n - theorem2_class_sum(c, t, &slope)) / slope;
+		t = max_double(least, t);
+	}
+	double by = t;
+	for (int step = 0; step < 20 && fabs(by) > 1e-7 * t; step++) {
+		by = (n - theorem2_sum(ps, t, real, rate, &slope)) / slope;
+		t += by;
+	}
+	for (size_t i = 0; i < ps->n; i++)
+		real[i] += by * rate[i];
+}
+
+hetpart_status part_asymptotic(const part_procs *ps, uint64_t items, double *real, double *rate,
+			       hetpart_err *err)
+{
+	const double n = (double)items;
+	double slowest = INFINITY, sum = INFINITY, unused;
+	part_classes c;
+
+	part_scale(rate, ps->speeds, ps->n, ps->unit);
+	for (size_t i = 0; i < ps->n; i++)
+		slowest = min_double(slowest, rate[i]);
+	hetpart_status rc = part_classes_solve(&c, ps->cost, rate, ps->n, n, err);
+	if (rc != HETPART_OK)
+		return rc;
+	const double least = M_E / slowest; /* Theorem 2 holds from here on */
+	if (isfinite(least)) {
+		sum = theorem2_class_sum(&c, least, &unused);
+		if (fabs(sum - n) < 1e-3 * n)
+			sum = theorem2_sum(ps, least, real, rate, &unused);
+	}
+	if (sum <= n)
+		theorem2_solve(ps, &c, n, least, real, rate);
+	else
+		rc = part_fail(err, HETPART_ENOSOL,
+			       "Theorem 2 does not hold: a processor gets fewer than e items");
+	part_classes_free(&c);
+	return rc;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* any_costs.c - best shares for any costs, by two exact methods: sums of sets (bitset), and the
+ * dynamic programme of [S4], which also divides in multiples of a quantum. Must not contain: which
+ * costs these are. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unrelated.h"
+
+#define QUANTUM_ADVICE "set a quantum" /* if a method needs more memory than the options allow */
+
+/* ------------------------------------------------------------------------------------- bitset */
+
+/* The smallest T for which the items are a sum of one number from each S_i(T) = {n : f_i(n) <= T};
+ * sums of sets are shifts of bit vectors. Costs p N calls of the cost, log2(p N) times
+ * p (intervals in S_i) log(interval) N/64 word operations, and 16 p N + p N/8 bytes. */
+typedef struct set_sums {
+	size_t p, n;     /* processors, items */
+	size_t words;    /* of a vector of n + 1 bits */
+	double *time;    /* [p][n + 1] */
+	double *left;    /* candidates for T */
+	uint64_t *reach; /* [p + 1][words]: sums of the first i processors */
+	uint64_t *span, *tmp;
+	part_budget *budget;
+} set_sums;
+
+/* Set to |= from << by, for bits 0 .. 64 words - 1. */
+static void or_shifted(uint64_t *restrict to, const uint64_t *restrict from, size_t by,
+		       size_t words)
+{
+	const size_t skip = by / 64, bits = by % 64;
+
+	if (skip >= words)
+		return;
+	if (bits == 0) {
+		for (size_t i = skip; i < words; i++)
+			to[i] |= from[i - skip];
+		return;
+	}
+	to[skip] |= from[0] << bits;
+	for (size_t i = skip + 1; i < words; i++)
+		to[i] |= from[i - skip] << bits | from[i - skip - 1] >> (64 - bits);
+}
+
+/* Set to |= from + [first, last], by doubling the length of the interval. */
+static void or_interval(set_sums *s, uint64_t *to, const uint64_t *from, size_t first, size_t last)
+{
+	const size_t bytes = s->words * sizeof *to, target = last - first + 1;
+
+	if (target < 3) {
+		for (size_t e = first; e <= last; e++)
+			or_shifted(to, from, e, s->words);
+		return;
+	}
+	memcpy(s->span, from, bytes);
+	for (size_t len = 1; len < target && !part_spend(s->budget, 2 * s->words);) {
+		const size_t by = len <= target - len ? len : target - len;
+		memcpy(s->tmp, s->span, bytes);
+		or_shifted(s->span, s->tmp, by, s->words);
+		len += by;
+	}
+	or_shifted(to, s->span, first, s->words);
+}
+
+static bool has_bit(const uint64_t *set, size_t bit)
+{
+	return set[bit / 64] >> (bit % 64) & 1;
+}
+
+/* Return whether the items can be divided so that every processor ends by t; false if the budget
+ * ended. */
+static bool bitset_feasible(set_sums *s, double t)
+{
+	memset(s->reach, 0, (s->p + 1) * s->words * sizeof *s->reach);
+	s->reach[0] = 1;
+	for (size_t i = 0; i < s->p; i++) {
+		const double *f = s->time + i * (s->n + 1);
+		const uint64_t *from = s->reach + i * s->words;
+		uint64_t *to = s->reach + (i + 1) * s->words;
+		for (size_t e = 0; e <= s->n && s->budget->why == HETPART_OK; e++) {
+			const size_t first = e;
+			if (!(f[e] <= t))
+				continue;
+			while (e < s->n && f[e + 1] <= t)
+				e++;
+			part_spend(s->budget, s->words + e - first);
+			or_interval(s, to, from, first, e);
+		}
+		if (part_spend(s->budget, s->n))
+			return false;
+	}
+	return has_bit(s->reach + s->p * s->words, s->n);
+}
+
+/* Evaluate every cost once. Numbers beyond the capacities and impossible numbers become infinite.
+ * Return the largest finite time, or a negative number if there is none or the budget ended. */
+static double bitset_tabulate(set_sums *s, const part_procs *ps)
+{
+	double most = -1;
+
+	for (size_t i = 0; i < s->p; i++) {
+		const uint64_t cap = part_cap(ps, i, s->n);
+		for (size_t e = 0; e <= s->n; e++) {
+			double *const t = s->time + i * (s->n + 1) + e;
+			*t = e >= part_min(ps, i) && e <= cap ? (double)part_time(ps, i, e)
+							      : INFINITY;
+			if (part_spend_cost(s->budget, ps->costs ? ps->costs[i] : ps->cost))
+				return -1;
+			if (*t < INFINITY)
+				most = max_double(most, *t);
+		}
+	}
+	return most;
+}
+
+/* Return one of m candidates near their middle: the median of a few. */
+static double near_middle(const set_sums *s, size_t m)
+{
+	enum { FEW = 31 };
+	double few[FEW];
+	const size_t n = m < FEW ? m : FEW;
+
+	for (size_t i = 0; i < n; i++) {
+		const double t = s->left[m / n * i];
+		size_t at = i;
+		for (; at > 0 && few[at - 1] > t; at--)
+			few[at] = few[at - 1];
+		few[at] = t;
+	}
+	return few[n / 2];
+}
+
+static void bitset_read_shares(const set_sums *s, double t, uint64_t *share)
+{
+	size_t left = s->n;
+
+	for (size_t i = s->p; i-- > 0;) {
+		const double *f = s->time + i * (s->n + 1);
+		const uint64_t *before = s->reach + i * s->words;
+		size_t e = 0;
+		while (e < left && !(f[e] <= t && has_bit(before, left - e)))
+			e++;
+		share[i] = e;
+		left -= e;
+	}
+}
+
+/* Find the smallest feasible time, of which best is an upper bound. share[] keeps the plan of the
+ * smallest time found so far. Each step drops half of the candidates, so that they need not be
+ * sorted. Return a time that no plan beats, which is the time of share[] unless the budget ended.
+ */
+static double bitset_bisect(set_sums *s, double best, uint64_t *share)
+{
+	const size_t all = s->p * (s->n + 1);
+	double least = 0;
+	size_t m = 0;
+
+	for (size_t i = 0; i < all && !part_spend(s->budget, 1); i++)
+		if (s->time[i] < best)
+			s->left[m++] = s->time[i];
+	while (m > 0 && s->budget->why == HETPART_OK) {
+		const double t = near_middle(s, m);
+		const bool enough = bitset_feasible(s, t);
+		size_t kept = 0;
+		if (enough) {
+			bitset_read_shares(s, t, share);
+			best = t;
+		} else if (s->budget->why == HETPART_OK) {
+			least = t;
+		}
+		for (size_t i = 0; i < m && !part_spend(s->budget, 1); i++)
+			if (enough ? s->left[i] < t : s->left[i] > t)
+				s->left[kept++] = s->left[i];
+		m = kept;
+	}
+	return s->budget->why == HETPART_OK ? best : least;
+}
+
+static hetpart_status bitset_search(set_sums *s, const part_procs *ps, hetpart_plan *plan,
+				    hetpart_err *err)
+{
+	const double most = bitset_tabulate(s, ps);
+	const bool found = most >= 0 && bitset_feasible(s, most);
+
+	if (s->budget->why != HETPART_OK)
+		return s->budget->why;
+	if (!found)
+		return part_no_plan(err);
+	bitset_read_shares(s, most, plan->share);
+	const double least = bitset_bisect(s, most, plan->share);
+	if (s->budget->why != HETPART_OK) {
+		plan->best = false;
+		plan->lower = (double)(least * (ps->costs ? 1 : ps->unit));
+	}
+	return HETPART_OK;
+}
+
+uint64_t part_bitset_bytes(uint64_t items, size_t nprocs)
+{
+	const uint64_t words = items / 64 + 1;
+	uint64_t cells, bytes, more;
+
+	if (__builtin_mul_overflow(items + 1, (uint64_t)nprocs, &cells) ||
+	    __builtin_mul_overflow(cells, 2 * sizeof(double), &bytes) ||
+	    __builtin_mul_overflow(words, 8 * ((uint64_t)nprocs + 3), &more) ||
+	    __builtin_add_overflow(bytes, more, &bytes))
+		return UINT64_MAX;
+	return bytes;
+}
+
+hetpart_status part_bitset(const part_procs *ps, const hetpart_opts *opts, part_budget *budget,
+			   hetpart_plan *plan, hetpart_err *err)
+{
+	set_sums s = { .p = ps->n,
+		       .n = (size_t)plan->items,
+		       .words = (size_t)plan->items / 64 + 1,
+		       .budget = budget };
+	hetpart_status rc = part_check_bytes(part_bitset_bytes(plan->items, ps->n),
+					     opts->max_mem_bytes, QUANTUM_ADVICE, err);
+
+	if (rc != HETPART_OK)
+		return rc;
+	s.time = part_calloc(s.p * (s.n + 1), sizeof *s.time);
+	s.left = part_calloc(s.p * (s.n + 1), sizeof *s.left);
+	s.reach = part_calloc((s.p + 1) * s.words, sizeof *s.reach);
+	s.span = part_calloc(s.words, sizeof *s.span);
+	s.tmp = part_calloc(s.words, sizeof *s.tmp);
+	if (s.time && s.left && s.reach && s.span && s.tmp)
+		rc = bitset_search(&s, ps, plan, err);
+	else
+		rc = part_no_memory(err, ps->n, "processors");
+	free(s.time);
+	free(s.left);
+	free(s.reach);
+	free(s.span);
+	free(s.tmp);
+	return rc;
+}
+
+/* -------------------------------------------------------------------------- dynamic programme */
+
+/* T(m, i) = min over n_i of max(f_i(n_i), T(m - n_i, i - 1)), with shares in multiples of a quantum
+ * and one processor taking the rest. Costs p (N/q)^2 steps (three times that if q does not divide
+ * N) and p (N/q) words of 4 bytes. */
+#define TAKES_REST UINT32_C(0x80000000) /* in a choice: this processor takes the rest */
+
+/* In layer 0 no processor took the rest yet, in layer 1 one did. Without a rest there is only
+ * layer 0. */
+typedef struct dp_table {
+	size_t p, m; /* processors, quanta */
+	uint64_t quantum, rest;
+	size_t layers;
+	double *f[2]; /* time of e quanta, without and with the rest */
+	double *now[2], *next[2];
+	uint32_t *choice; /* [p][layers][m + 1] */
+	part_budget *budget;
+} dp_table;
+
+static void dp_tabulate(dp_table *t, const part_procs *ps, size_t i, uint64_t items)
+{
+	const uint64_t cap = part_cap(ps, i, items);
+
+	for (size_t l = 0; l < t->layers; l++)
+		for (size_t e = 0; e <= t->m; e++) {
+			const uint64_t n = e * t->quantum + (l ? t->rest : 0);
+			if (part_spend_cost(t->budget, ps->costs ? ps->costs[i] : ps->cost))
+				return;
+			t->f[l][e] = n <= cap && e * t->quantum >= part_min(ps, i)
+					     ? (double)part_time(ps, i, n)
+					     : INFINITY;
+		}
+}
+
+/* Set next[m] to the minimum over e of max(f[e], now[m - e]), and store e. */
+static void dp_relax(dp_table *t, const double *f, const double *now, double *next,
+		     uint32_t *choice, uint32_t mark)
+{
+	for (size_t at = 0; at <= t->m && !part_spend(t->budget, at); at++)
+		for (size_t e = 0; e <= at; e++) {
+			const double ends = max_double(f[e], now[at - e]);
+			if (ends < next[at]) {
+				next[at] = ends;
+				choice[at] = (uint32_t)e | mark;
+			}
+		}
+}
+
+/* Add processor i to the table. */
+static void dp_add_processor(dp_table *t, size_t i)
+{
+	uint32_t *const choice = t->choice + i * t->layers * (t->m + 1);
+
+	for (size_t l = 0; l < t->layers; l++) {
+		for (size_t at = 0; at <= t->m; at++)
+			t->next[l][at] = INFINITY;
+		dp_relax(t, t->f[0], t->now[l], t->next[l], choice + l * (t->m + 1), 0);
+	}
+	if (t->layers == 2)
+		dp_relax(t, t->f[1], t->now[0], t->next[1], choice + t->m + 1, TAKES_REST);
+	for (size_t l = 0; l < t->layers; l++) {
+		double *const was = t->now[l];
+		t->now[l] = t->next[l];
+		t->next[l] = was;
+	}
+}
+
+static hetpart_status dp_search(dp_table *t, const part_procs *ps, uint64_t items, uint64_t *share,
+				hetpart_err *err)
+{
+	size_t left = t->m, layer = t->layers - 1;
+
+	for (size_t l = 0; l < t->layers; l++)
+		for (size_t at = 0; at <= t->m; at++)
+			t->now[l][at] = at + l ? INFINITY : 0;
+	for (size_t i = 0; i < t->p && t->budget->why == HETPART_OK; i++) {
+		dp_tabulate(t, ps, i, items);
+		dp_add_processor(t, i);
+	}
+	if (t->budget->why != HETPART_OK)
+		return t->budget->why;
+	if (!isfinite(t->now[layer][left]))
+		return part_no_plan(err);
+	for (size_t i = t->p; i-- > 0;) {
+		const uint32_t c = t->choice[(i * t->layers + layer) * (t->m + 1) + left];
+		const size_t e = c & ~TAKES_REST;
+		share[i] = e * t->quantum + (c & TAKES_REST ? t->rest : 0);
+		layer -= c & TAKES_REST ? 1 : 0;
+		left -= e;
+	}
+	return HETPART_OK;
+}
+
+uint64_t part_dp_bytes(uint64_t items, size_t nprocs, uint64_t quantum)
+{
+	const uint64_t q = quantum ? quantum : 1, layers = items % q ? 2 : 1;
+	uint64_t row = items / q + 1, cells;
+
+	if (row > TAKES_REST || __builtin_mul_overflow(row, layers, &row) ||
+	    __builtin_mul_overflow(row, (uint64_t)nprocs, &cells) ||
+	    cells > UINT64_MAX / sizeof(uint32_t) - 24 * row)
+		return UINT64_MAX;
+	return cells * sizeof(uint32_t) + 3 * row * sizeof(double);
+}
+
+hetpart_status part_dp(const part_procs *ps, const hetpart_opts *opts, part_budget *budget,
+		       hetpart_plan *plan, hetpart_err *err)
+{
+	const uint64_t items = plan->items;
+	dp_table t = { .p = ps->n, .quantum = opts->quantum ? opts->quantum : 1, .budget = budget };
+	hetpart_status rc = part_check_bytes(part_dp_bytes(items, ps->n, t.quantum),
+					     opts->max_mem_bytes, QUANTUM_ADVICE, err);
+
+	if (rc != HETPART_OK)
+		return rc;
+	t.m = (size_t)(items / t.quantum);
+	t.rest = items % t.quantum;
+	t.layers = t.rest ? 2 : 1;
+	t.choice = part_calloc(t.p * t.layers * (t.m + 1), sizeof *t.choice);
+	bool got = t.choice;
+	for (size_t l = 0; l < t.layers; l++) {
+		got &= (t.f[l] = part_calloc(t.m + 1, sizeof(double))) != NULL;
+		got &= (t.now[l] = part_calloc(t.m + 1, sizeof(double))) != NULL;
+		got &= (t.next[l] = part_calloc(t.m + 1, sizeof(double))) != NULL;
+	}
+	if (got)
+		rc = dp_search(&t, ps, items, plan->share, err);
+	else
+		rc = part_no_memory(err, ps->n, "processors");
+	for (size_t l = 0; l < 2; l++) {
+		free(t.f[l]);
+		free(t.now[l]);
+		free(t.next[l]);
+	}
+	free(t.choice);
+	return rc;
+}
