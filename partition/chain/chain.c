@@ -1,12 +1,200 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* chain.c - divisible loads on a chain: check, choose the method, date and report; replay of given
- * fractions. May not touch: the arithmetic of any method. Costs O(installments m) beside it. */
+ * fractions; and the methods SIMPLE, SINGLEINST and MULTIINST of [S3], one pass over the loads with
+ * a bisection for each installment. Must not contain: the rules of the chain (schedule.c), the
+ * linear programme (programme.c). Costs some 60 m operations for each installment. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "chain.h"
 
-static const char *name_of(hetpart_chain_method m)
+/* -------------------------------------------------------------------------------- heuristics */
+
+#define BISECTION_STEPS  100
+#define INSTALLMENTS_MAX 100000 /* of one load, if the caller sets no limit */
+
+typedef struct chain_heuristic {
+	chain_problem *ch;
+	hetpart_schedule *sd;
+	chain_state st;
+} chain_heuristic;
+
+/* Let every processor work up to end from the moment it can, on what those before it leave of part
+ * of the load. Return whether nothing is left. */
+static bool ends_by(const chain_heuristic *h, size_t load, double part, double end, double *f)
+{
+	const chain_problem *const ch = h->ch;
+	double arrived = 0, rest = part;
+
+	for (size_t i = 0; i < ch->m; i++) {
+		const double start = max_double(arrived, h->st.proc[i]);
+		f[i] = max_double((end - start) / ch->comp[load * ch->m + i], 0);
+		if (!(f[i] < rest))
+			f[i] = rest;
+		rest -= f[i];
+		if (i + 1 < ch->m)
+			arrived = chain_send(ch, &h->st, i, arrived) +
+				  rest * ch->comm[load * (ch->m - 1) + i];
+	}
+	return !(rest > 0);
+}
+
+/* Find one installment with part of the load that ends everywhere as soon as possible. */
+static void soonest_installment(const chain_heuristic *h, size_t load, double part, double *f)
+{
+	double hi = h->st.proc[0] + part * h->ch->comp[load * h->ch->m];
+
+	while (!ends_by(h, load, part, hi, f)) /* because of rounding */
+		hi += hi * 1e-15 + 1e-300;
+	for (int k = 0; k < 600 && ends_by(h, load, part, hi / 16, f); k++)
+		hi /= 16; /* the first processor may be slower by any factor */
+	double lo = hi / 16;
+	for (int k = 0; k < BISECTION_STEPS && hi - lo > 1e-16 * hi; k++) {
+		const double mid = lo + (hi - lo) / 2;
+		if (mid <= lo || mid >= hi)
+			break;
+		if (ends_by(h, load, part, mid, f))
+			hi = mid;
+		else
+			lo = mid;
+	}
+	ends_by(h, load, part, hi, f);
+}
+
+/* Return whether an installment of part of the load, divided by speed, arrives everywhere before
+ * the installment before it is computed. */
+static bool arrives_in_time(const chain_heuristic *h, size_t load, double part)
+{
+	const chain_problem *const ch = h->ch;
+	double arrived = 0, gone = 0;
+
+	for (size_t i = 0; i + 1 < ch->m; i++) {
+		gone += ch->speed[i];
+		const double rest = gone < 1 ? part * (1 - gone) : 0;
+		arrived = chain_send(ch, &h->st, i, arrived) +
+			  rest * ch->comm[load * (ch->m - 1) + i];
+		if (arrived > h->st.proc[i + 1])
+			return false;
+	}
+	return true;
+}
+
+/* Return the largest part, at most rest, that arrives in time; 0 if none does. */
+static double largest_in_time(const chain_heuristic *h, size_t load, double rest)
+{
+	double lo = 0, hi = rest;
+
+	if (arrives_in_time(h, load, rest))
+		return rest;
+	if (!arrives_in_time(h, load, 0))
+		return 0;
+	for (int k = 0; k < BISECTION_STEPS && hi - lo > 1e-16 * hi; k++) {
+		const double mid = lo + (hi - lo) / 2;
+		if (arrives_in_time(h, load, mid))
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Append an installment with part of a load: divided by speed, or to end as soon as possible while
+ * the budget lasts. */
+static hetpart_status append_installment(chain_heuristic *h, size_t load, double part,
+					 bool by_speed, hetpart_err *err)
+{
+	chain_problem *const ch = h->ch;
+	hetpart_schedule *const sd = h->sd;
+
+	const hetpart_status rc = part_schedule_grow(sd, ch, 1, err);
+	if (rc != HETPART_OK)
+		return rc;
+	double *const f = sd->fraction + (sd->total - 1) * ch->m;
+	if (part_spend(&ch->budget, BISECTION_STEPS * ch->m) && sd->stopped == HETPART_OK)
+		sd->stopped = ch->budget.why;
+	if (by_speed || ch->budget.why != HETPART_OK)
+		for (size_t i = 0; i < ch->m; i++)
+			f[i] = part * ch->speed[i];
+	else
+		soonest_installment(h, load, part, f);
+	part_chain_step(ch, &h->st, load, f, NULL, 0);
+	sd->first[load + 1] = sd->total;
+	return HETPART_OK;
+}
+
+hetpart_status part_chain_singleinst(chain_problem *ch, hetpart_schedule *sd, hetpart_err *err)
+{
+	chain_heuristic h = { .ch = ch, .sd = sd };
+	hetpart_status rc = part_chain_start(&h.st, ch, false, err);
+
+	for (size_t n = 0; rc == HETPART_OK && n < ch->nloads; n++)
+		rc = append_installment(&h, n, 1, false, err);
+	part_chain_end(&h.st);
+	return rc;
+}
+
+/* Return whether the budget allows more installments than one of each load. When it first does not,
+ * the time set aside, up to end_s, is for those. */
+static bool may_divide(chain_problem *ch, hetpart_schedule *sd, double end_s)
+{
+	const uint64_t room = part_mul_add(2 * (uint64_t)sd->room, 48 * (uint64_t)ch->m, 0);
+
+	if (sd->stopped != HETPART_OK)
+		return false;
+	if (sd->total == sd->room && room > ch->budget.max_mem)
+		ch->budget.why = HETPART_ENOMEM;
+	if (!part_spend(&ch->budget, BISECTION_STEPS * ch->m))
+		return true;
+	sd->stopped = ch->budget.why;
+	ch->budget.why = HETPART_OK;
+	ch->budget.end_s = end_s;
+	return false;
+}
+
+/* Append the installments of one load, at most `most` unless that is 0. */
+static hetpart_status append_load(chain_heuristic *h, size_t load, size_t most, double end_s,
+				  hetpart_err *err)
+{
+	double rest = 1;
+
+	for (size_t k = 1; rest > 0; k++) {
+		const bool more = may_divide(h->ch, h->sd, end_s);
+		double part = more ? largest_in_time(h, load, rest) : rest;
+		const bool last = !more || k == most || (most > 0 && part <= 0);
+		if (more && !most && (k > INSTALLMENTS_MAX || part < 1e-12 * rest))
+			return part_fail(err, HETPART_ENOSOL,
+					 "load %zu: installments that arrive in time shrink too "
+					 "fast, '%g' of it is left after %zu: set max_installments",
+					 load, rest, k - 1);
+		if (last)
+			part = rest;
+		const hetpart_status rc = append_installment(h, load, part, !last, err);
+		if (rc != HETPART_OK)
+			return rc;
+		rest -= part;
+	}
+	return HETPART_OK;
+}
+
+static hetpart_status chain_multiinst(chain_problem *ch, hetpart_schedule *sd, size_t most,
+				      hetpart_err *err)
+{
+	chain_heuristic h = { .ch = ch, .sd = sd };
+	hetpart_status rc = part_chain_start(&h.st, ch, false, err);
+	const double end_s = part_budget_reserve(&ch->budget, 0.3);
+
+	if (rc == HETPART_OK)
+		rc = append_installment(&h, 0, 1, false, err);
+	for (size_t n = 1; rc == HETPART_OK && n < ch->nloads; n++)
+		rc = append_load(&h, n, most, end_s, err);
+	part_chain_end(&h.st);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------- public calls */
+
+static const char *chain_method_name(hetpart_chain_method m)
 {
 	switch (m) {
 	case HETPART_CHAIN_LP:
@@ -21,64 +209,52 @@ static const char *name_of(hetpart_chain_method m)
 	return NULL;
 }
 
-/* The schedule takes as many installments as the caller gave. */
-static hetpart_status as_given(hetpart_schedule *sd, const struct chain *ch, hetpart_err *err)
+/* Give the schedule the numbers of installments of the caller. */
+static hetpart_status grow_as_given(hetpart_schedule *sd, const chain_problem *ch, hetpart_err *err)
 {
 	size_t total = 0;
 
 	for (size_t n = 0; n < ch->nloads; n++) {
-		total += part_ch_installments(ch, n);
+		total += part_chain_installments(ch, n);
 		sd->first[n + 1] = total;
 	}
-	return part_sd_grow(sd, ch, total, err);
+	return part_schedule_grow(sd, ch, total, err);
 }
 
-static hetpart_status run(struct chain *ch, hetpart_schedule *sd, const hetpart_chain_opts *opts,
-			  hetpart_err *err)
+static hetpart_status find_fractions(chain_problem *ch, hetpart_schedule *sd,
+				     const hetpart_chain_opts *opts, hetpart_err *err)
 {
 	hetpart_status rc;
 
 	switch (opts->method) {
 	case HETPART_CHAIN_SIMPLE:
-		return part_ch_simple(ch, sd, err);
+		rc = part_schedule_grow(sd, ch, ch->nloads, err);
+		for (size_t n = 0; rc == HETPART_OK && n < ch->nloads; n++) {
+			memcpy(sd->fraction + n * ch->m, ch->speed, ch->m * sizeof *ch->speed);
+			sd->first[n + 1] = n + 1;
+		}
+		return rc;
 	case HETPART_CHAIN_SINGLEINST:
-		return part_ch_singleinst(ch, sd, err);
+		return part_chain_singleinst(ch, sd, err);
 	case HETPART_CHAIN_MULTIINST:
-		return part_ch_multiinst(ch, sd, opts->max_installments, err);
+		return chain_multiinst(ch, sd, opts->max_installments, err);
 	case HETPART_CHAIN_LP:
 		break;
 	}
-	rc = as_given(sd, ch, err);
-	return rc == HETPART_OK ? part_ch_lp(ch, sd, err) : rc;
+	rc = grow_as_given(sd, ch, err);
+	return rc == HETPART_OK ? part_chain_lp(ch, sd, err) : rc;
 }
 
-static hetpart_status plan(hetpart_schedule *sd, struct chain *ch, const hetpart_chain_opts *opts,
-			   hetpart_err *err)
+static hetpart_status chain_read_opts(hetpart_chain_opts *full, const hetpart_chain_opts *opts,
+				      hetpart_err *err)
 {
-	hetpart_status rc = run(ch, sd, opts, err);
-	double planned = sd->planned;
-
-	if (rc == HETPART_OK && isnan(planned)) {
-		rc = part_sd_date(sd, ch, false, err);
-		planned = sd->makespan;
-	}
-	if (rc == HETPART_OK && (ch->latency || opts->method == HETPART_CHAIN_LP))
-		rc = part_sd_date(sd, ch, true, err);
-	sd->planned = planned;
-	sd->lower = part_ch_lower(ch);
-	return rc;
-}
-
-static hetpart_status read_opts(hetpart_chain_opts *full, const hetpart_chain_opts *opts,
-				hetpart_err *err)
-{
-	hetpart_chain_opts defaults = HETPART_CHAIN_OPTS_INIT;
+	const hetpart_chain_opts defaults = HETPART_CHAIN_OPTS_INIT;
 
 	*full = defaults;
 	if (part_opts_copy(full, PART_END_OF(hetpart_chain_opts, max_mem_bytes), sizeof *full, opts,
 			   err) != HETPART_OK)
 		return HETPART_EINVAL;
-	if (!name_of(full->method))
+	if (!chain_method_name(full->method))
 		return part_fail(err, HETPART_EINVAL, "'%d' is not a chain method",
 				 (int)full->method);
 	return HETPART_OK;
@@ -89,38 +265,46 @@ hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain 
 {
 	hetpart_schedule *sd = NULL;
 	hetpart_chain_opts full;
-	struct chain ch;
-	hetpart_status rc;
+	chain_problem ch;
 
 	if (!out)
-		return part_fail(err, HETPART_EINVAL, "'out' is NULL");
+		return part_is_null(err, "out");
 	*out = NULL;
-	if ((rc = read_opts(&full, opts, err)) != HETPART_OK)
+	hetpart_status rc = chain_read_opts(&full, opts, err);
+	if (rc != HETPART_OK)
 		return rc;
-	rc = part_ch_init(&ch, chain, err);
-	if (rc == HETPART_OK)
-		rc = part_budget_open(&ch.budget, full.limit_s, full.max_mem_bytes, full.stop,
-				      full.stop_ctx, err);
-	if (rc == HETPART_OK)
-		rc = part_sd_new(&sd, &ch, name_of(full.method), err);
-	if (rc == HETPART_OK)
-		rc = plan(sd, &ch, &full, err);
+	if ((rc = part_chain_init(&ch, chain, err)) != HETPART_OK ||
+	    (rc = part_budget_open(&ch.budget, full.limit_s, full.max_mem_bytes, full.stop,
+				   full.stop_ctx, err)) != HETPART_OK ||
+	    (rc = part_schedule_new(&sd, &ch, chain_method_name(full.method), err)) != HETPART_OK ||
+	    (rc = find_fractions(&ch, sd, &full, err)) != HETPART_OK)
+		goto out;
+	double planned = sd->planned;
+	if (isnan(planned)) {
+		rc = part_schedule_date(sd, &ch, false, err);
+		planned = sd->makespan;
+	}
+	if (rc == HETPART_OK && (ch.latency || full.method == HETPART_CHAIN_LP))
+		rc = part_schedule_date(sd, &ch, true, err);
+	sd->planned = planned;
+	sd->lower = part_chain_lower(&ch);
+out:
 	if (rc == HETPART_OK)
 		*out = sd;
 	else
 		hetpart_schedule_free(sd);
-	part_ch_free(&ch);
+	part_chain_free(&ch);
 	return rc;
 }
 
 uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain, const hetpart_chain_opts *opts)
 {
-	uint64_t total = 0, bytes;
+	uint64_t total = 0;
 	hetpart_chain_opts full;
 	hetpart_chain c;
 
-	if (read_opts(&full, opts, NULL) != HETPART_OK ||
-	    part_ch_check(&c, chain, NULL) != HETPART_OK)
+	if (chain_read_opts(&full, opts, NULL) != HETPART_OK ||
+	    part_chain_check(&c, chain, NULL) != HETPART_OK)
 		return UINT64_MAX;
 	for (size_t n = 0; n < c.nloads; n++)
 		if (full.method == HETPART_CHAIN_LP)
@@ -129,72 +313,70 @@ uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain, const hetpart_chain
 			total += full.method == HETPART_CHAIN_MULTIINST && full.max_installments
 					 ? full.max_installments
 					 : 1;
-	bytes = 4096 + (uint64_t)c.nprocs * (64 + 16 * c.nloads) + 8 * (uint64_t)c.nloads;
 	if (total > UINT64_MAX / 64 / c.nprocs)
 		return UINT64_MAX;
+	uint64_t bytes = 4096 + (uint64_t)c.nprocs * (64 + 16 * c.nloads) + 8 * (uint64_t)c.nloads;
 	bytes += total * 48 * c.nprocs;
 	if (full.method == HETPART_CHAIN_LP)
-		bytes += part_ch_lp_bytes((size_t)total, c.nprocs);
+		bytes += part_chain_lp_bytes((size_t)total, c.nprocs);
 	return bytes;
 }
 
-static hetpart_status check_fractions(const struct chain *ch, const double *f, hetpart_err *err)
+static hetpart_status check_fractions(const chain_problem *ch, const double *f, hetpart_err *err)
 {
 	for (size_t n = 0; n < ch->nloads; n++) {
 		long double sum = 0;
-		for (size_t k = part_ch_installments(ch, n) * ch->m; k-- > 0; f++) {
+		for (size_t k = part_chain_installments(ch, n) * ch->m; k-- > 0; f++) {
 			if (!isfinite(*f) || *f < 0)
-				return part_fail(err, HETPART_EINVAL,
-						 "load %zu has a fraction of '%g': want 0 or more",
-						 n, *f);
+				return part_fail(
+					err, HETPART_EINVAL,
+					"a fraction of load %zu is '%g': must be 0 or more", n, *f);
 			sum += *f;
 		}
 		if (!(fabsl(sum - 1) <= 1e-6L))
 			return part_fail(err, HETPART_EINVAL,
-					 "the fractions of load %zu sum to '%.9Lg': want 1", n,
-					 sum);
+					 "the fractions of load %zu sum to '%.9Lg': must sum to 1",
+					 n, sum);
 	}
 	return HETPART_OK;
 }
 
-static hetpart_status replay(hetpart_schedule *sd, const struct chain *ch, const double *fractions,
-			     size_t nfractions, hetpart_err *err)
+static hetpart_status chain_replay(hetpart_schedule *sd, const chain_problem *ch,
+				   const double *fractions, size_t nfractions, hetpart_err *err)
 {
-	hetpart_status rc = as_given(sd, ch, err);
-
+	hetpart_status rc = grow_as_given(sd, ch, err);
 	if (rc != HETPART_OK)
 		return rc;
 	if (nfractions != sd->total * ch->m)
 		return part_fail(err, HETPART_EINVAL,
-				 "'%zu' fractions: want %zu for %zu installments on %zu processors",
+				 "the number of fractions is '%zu': must be %zu for %zu "
+				 "installments on %zu processors",
 				 nfractions, sd->total * ch->m, sd->total, ch->m);
 	if ((rc = check_fractions(ch, fractions, err)) != HETPART_OK)
 		return rc;
-	for (size_t k = 0; k < nfractions; k++)
-		sd->fraction[k] = fractions[k];
-	return part_sd_date(sd, ch, true, err);
+	memcpy(sd->fraction, fractions, nfractions * sizeof *fractions);
+	return part_schedule_date(sd, ch, true, err);
 }
 
 hetpart_status hetpart_chain_replay(hetpart_schedule **out, const hetpart_chain *chain,
 				    const double *fractions, size_t nfractions, hetpart_err *err)
 {
 	hetpart_schedule *sd = NULL;
-	struct chain ch;
-	hetpart_status rc;
+	chain_problem ch;
 
 	if (out)
 		*out = NULL;
 	if (!out || !fractions)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "fractions" : "out");
-	rc = part_ch_init(&ch, chain, err);
+		return part_is_null(err, out ? "fractions" : "out");
+	hetpart_status rc = part_chain_init(&ch, chain, err);
 	if (rc == HETPART_OK)
-		rc = part_sd_new(&sd, &ch, "replay", err);
+		rc = part_schedule_new(&sd, &ch, "replay", err);
 	if (rc == HETPART_OK)
-		rc = replay(sd, &ch, fractions, nfractions, err);
+		rc = chain_replay(sd, &ch, fractions, nfractions, err);
 	if (rc == HETPART_OK)
 		*out = sd;
 	else
 		hetpart_schedule_free(sd);
-	part_ch_free(&ch);
+	part_chain_free(&ch);
 	return rc;
 }

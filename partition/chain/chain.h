@@ -8,22 +8,22 @@
 
 #define CHAIN_DATES_MAX 100000000
 
-/* The problem, times divided by 2^shift. */
-struct chain {
+/* The problem, with times divided by 2^shift. */
+typedef struct chain_problem {
 	size_t m, nloads;
 	double *comp;        /* [load][proc]: time of a whole load on a processor */
 	double *comm;        /* [load][link]: time of a whole load over a link */
 	double *tau;         /* m */
-	double *latency;     /* m - 1; NULL where the caller gave none */
+	double *latency;     /* m - 1; NULL if the caller gave none */
 	double *speed;       /* m: fractions proportional to 1/w, sum 1 */
 	const size_t *given; /* installments of the caller; NULL: one each */
 	int shift;
 	part_budget budget;
-};
+} chain_problem;
 
 struct hetpart_schedule {
 	size_t m, nloads, total;       /* total: installments of all loads */
-	size_t room;                   /* installments the arrays have room for */
+	size_t room;                   /* installments that fit into the arrays */
 	size_t *first;                 /* nloads + 1: installments before each load */
 	double *fraction;              /* total m */
 	double *comm_start, *comm_end; /* total (m - 1) */
@@ -33,64 +33,65 @@ struct hetpart_schedule {
 	const char *method;
 };
 
-/* How far the chain has come: end of the last message on each link, of the last computation on each
- * processor. */
-struct chain_state {
-	double *link, *proc; /* m entries each; link[m - 1] is not used */
-};
+/* How far the chain has come: the end of the last message on each link, and of the last computation
+ * on each processor. */
+typedef struct chain_state {
+	double *link, *proc; /* m entries each; link[m - 1] is unused */
+	bool latency;        /* messages pay their latency */
+} chain_state;
 
-/* Check the caller's problem and fill in ch. Free with part_ch_free() even if it fails. */
-hetpart_status part_ch_init(struct chain *ch, const hetpart_chain *given, hetpart_err *err);
-void part_ch_free(struct chain *ch);
+/* Copy the caller's problem to full, with defaults for what its version does not have, and check
+ * it. */
+hetpart_status part_chain_check(hetpart_chain *full, const hetpart_chain *given, hetpart_err *err);
+
+/* Check the caller's problem and set ch. Free with part_chain_free(), also after a failure. */
+hetpart_status part_chain_init(chain_problem *ch, const hetpart_chain *given, hetpart_err *err);
+void part_chain_free(chain_problem *ch);
 
 /* Divide all times by 2^by more. */
-void part_ch_rescale(struct chain *ch, int by);
-hetpart_status part_ch_check(hetpart_chain *full, const hetpart_chain *given, hetpart_err *err);
+void part_chain_rescale(chain_problem *ch, int by);
 
-/* Number of installments of a load as the caller gave it. */
-size_t part_ch_installments(const struct chain *ch, size_t load);
+/* Return the number of installments of a load as given by the caller. */
+size_t part_chain_installments(const chain_problem *ch, size_t load);
 
-hetpart_status part_ch_state(struct chain_state *st, const struct chain *ch, hetpart_err *err);
-void part_ch_state_free(struct chain_state *st);
+/* Return a makespan that no schedule beats, in the caller's unit: messages take no time. */
+double part_chain_lower(const chain_problem *ch);
 
-/* Earliest start of a message over link i, given when it has arrived at its sender. */
-static inline double chain_send(const struct chain *ch, const struct chain_state *st, size_t i,
+/* Set the state before the first installment. Free it also after a failure. */
+hetpart_status part_chain_start(chain_state *st, const chain_problem *ch, bool latency,
+				hetpart_err *err);
+void part_chain_end(chain_state *st);
+
+/* Return the earliest start of a message over link i, given when it has arrived at its sender. */
+static inline double chain_send(const chain_problem *ch, const chain_state *st, size_t i,
 				double arrived)
 {
-	double after = i + 2 < ch->m ? st->link[i + 1] : st->link[i]; /* (2), (3), m = 2 */
-
-	after = max_double(after, st->link[i]);
-	return max_double(after, arrived);
+	const double after = i + 2 < ch->m ? st->link[i + 1] : st->link[i]; /* (2), (3), m = 2 */
+	return max_double(max_double(after, st->link[i]), arrived);
 }
 
-/* Let one installment of load through, with one fraction for each processor; the four dates of each
- * processor and link go to entry at of the schedule where sd is not NULL. */
-void part_ch_step(const struct chain *ch, struct chain_state *st, size_t load,
-		  const double *fraction, bool latency, hetpart_schedule *sd, size_t at);
+/* Let one installment of load through, with one fraction for each processor. Unless sd is NULL, the
+ * four dates of each processor and link go to entry at of the schedule. */
+void part_chain_step(const chain_problem *ch, chain_state *st, size_t load, const double *fraction,
+		     hetpart_schedule *sd, size_t at);
 
-/* A schedule with room for total installments; fractions 0. */
-hetpart_status part_sd_new(hetpart_schedule **out, const struct chain *ch, const char *method,
-			   hetpart_err *err);
+/* Create a schedule without installments. */
+hetpart_status part_schedule_new(hetpart_schedule **out, const chain_problem *ch,
+				 const char *method, hetpart_err *err);
 
-/* Room for count installments more, all of the last load begun. */
-hetpart_status part_sd_grow(hetpart_schedule *sd, const struct chain *ch, size_t count,
-			    hetpart_err *err);
+/* Add count installments with fractions 0. */
+hetpart_status part_schedule_grow(hetpart_schedule *sd, const chain_problem *ch, size_t count,
+				  hetpart_err *err);
 
-/* All dates from the fractions, scaled back to the caller's unit; sets makespan. HETPART_ERANGE if
- * one is beyond range. */
-hetpart_status part_sd_date(hetpart_schedule *sd, const struct chain *ch, bool latency,
-			    hetpart_err *err);
+/* Set all dates from the fractions, in the caller's unit, and the makespan. Return HETPART_ERANGE
+ * if a date is beyond range. */
+hetpart_status part_schedule_date(hetpart_schedule *sd, const chain_problem *ch, bool latency,
+				  hetpart_err *err);
 
-/* A makespan that no schedule beats, in the caller's unit: messages take no time. */
-double part_ch_lower(const struct chain *ch);
-
-/* The methods: fractions into sd, load after load; lp also sets planned. Those that the budget
- * stops do the rest in a quicker way, and say so in sd->stopped. */
-hetpart_status part_ch_simple(const struct chain *ch, hetpart_schedule *sd, hetpart_err *err);
-hetpart_status part_ch_singleinst(struct chain *ch, hetpart_schedule *sd, hetpart_err *err);
-hetpart_status part_ch_multiinst(struct chain *ch, hetpart_schedule *sd, size_t most,
-				 hetpart_err *err);
-hetpart_status part_ch_lp(struct chain *ch, hetpart_schedule *sd, hetpart_err *err);
-uint64_t part_ch_lp_bytes(size_t installments, size_t m);
+/* The methods set the fractions of sd, load after load; the LP also sets planned. If the budget
+ * stops a method, it divides the rest in a quicker way and sets sd->stopped. */
+hetpart_status part_chain_singleinst(chain_problem *ch, hetpart_schedule *sd, hetpart_err *err);
+hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_err *err);
+uint64_t part_chain_lp_bytes(size_t installments, size_t m);
 
 #endif

@@ -1,28 +1,237 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* schedule.c - the schedule object: made, grown, dated, read.
- * May not touch: how fractions are found. Costs O(installments m). */
+/* schedule.c - a chain problem, checked and brought to units near 1; the step by which an
+ * installment moves down the chain; and the schedule object: created, grown, dated, read. Must not
+ * contain: how fractions are found. Costs O(installments m). */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "chain.h"
 
-static bool grow(double **v, size_t old, size_t want)
-{
-	double *more = want > SIZE_MAX / sizeof **v ? NULL : realloc(*v, (want + 1) * sizeof **v);
+/* -------------------------------------------------------------------------------- the problem */
 
-	if (!more)
-		return false;
-	*v = more;
-	for (size_t i = old; i < want; i++)
-		more[i] = 0;
-	return true;
+static hetpart_status chain_check_array(const double *v, size_t n, const char *name, bool positive,
+					hetpart_err *err)
+{
+	if (!v && n > 0)
+		return part_is_null(err, name);
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(v[i]) || v[i] < 0 || (positive && v[i] == 0))
+			return part_fail(err, HETPART_EINVAL,
+					 "%s[%zu] is '%g': must be a finite number%s", name, i,
+					 v[i], positive ? " above 0" : ", 0 or more");
+	return HETPART_OK;
 }
 
-hetpart_status part_sd_new(hetpart_schedule **out, const struct chain *ch, const char *method,
-			   hetpart_err *err)
+static hetpart_status chain_check_counts(const hetpart_chain *c, hetpart_err *err)
 {
-	hetpart_schedule *sd = part_calloc(1, sizeof *sd);
+	size_t total = 0;
+
+	if (c->nprocs == 0 || c->nloads == 0)
+		return part_fail(err, HETPART_EINVAL, "the number of %s is '0': must be at least 1",
+				 c->nprocs ? "loads" : "processors");
+	for (size_t n = 0; n < c->nloads && total <= CHAIN_DATES_MAX; n++) {
+		const size_t q = c->installments ? c->installments[n] : 1;
+		if (q == 0)
+			return part_fail(
+				err, HETPART_EINVAL,
+				"the number of installments of load %zu is '0': must be at "
+				"least 1",
+				n);
+		total = q > CHAIN_DATES_MAX ? q : total + q;
+	}
+	if (c->nprocs > CHAIN_DATES_MAX || total > CHAIN_DATES_MAX / c->nprocs)
+		return part_fail(err, HETPART_ERANGE, "more than %d fractions are not possible",
+				 CHAIN_DATES_MAX);
+	return HETPART_OK;
+}
+
+hetpart_status part_chain_check(hetpart_chain *c, const hetpart_chain *given, hetpart_err *err)
+{
+	hetpart_status rc;
+
+	if (!given)
+		return part_is_null(err, "chain");
+	*c = (hetpart_chain)HETPART_CHAIN_INIT;
+	if (part_opts_copy(c, PART_END_OF(hetpart_chain, installments), sizeof *c, given, err) !=
+	    HETPART_OK)
+		return HETPART_EINVAL;
+	if ((rc = chain_check_counts(c, err)) != HETPART_OK)
+		return rc;
+	const size_t m = c->nprocs, links = m - 1, nloads = c->nloads;
+	if ((rc = chain_check_array(c->w, m, "w", true, err)) == HETPART_OK &&
+	    (rc = chain_check_array(c->z, links, "z", false, err)) == HETPART_OK &&
+	    (rc = chain_check_array(c->tau, c->tau ? m : 0, "tau", false, err)) == HETPART_OK &&
+	    (rc = chain_check_array(c->latency, c->latency ? links : 0, "latency", false, err)) ==
+		    HETPART_OK &&
+	    (rc = chain_check_array(c->vcomm, nloads, "vcomm", false, err)) == HETPART_OK)
+		rc = chain_check_array(c->vcomp, nloads, "vcomp", true, err);
+	return rc;
+}
+
+/* Set the times in units of 2^shift, near the time in which all processors together compute all
+ * loads. */
+static hetpart_status chain_scale(chain_problem *ch, const hetpart_chain *c, hetpart_err *err)
+{
+	long double speed = 0, work = 0, begin = INFINITY;
+	double most = 0;
+
+	for (size_t i = 0; i < ch->m; i++) {
+		speed += 1 / (long double)c->w[i];
+		begin = fminl(begin, c->tau ? c->tau[i] : 0);
+	}
+	for (size_t n = 0; n < ch->nloads; n++)
+		work += c->vcomp[n];
+	frexpl(work / speed + begin, &ch->shift);
+	const long double unit = ldexpl(1, -ch->shift);
+	for (size_t n = 0; n < ch->nloads; n++) {
+		for (size_t i = 0; i < ch->m; i++)
+			ch->comp[n * ch->m + i] = (double)(c->vcomp[n] * unit * c->w[i]);
+		for (size_t i = 0; i + 1 < ch->m; i++)
+			ch->comm[n * (ch->m - 1) + i] = (double)(c->vcomm[n] * unit * c->z[i]);
+	}
+	for (size_t i = 0; i < ch->m; i++) {
+		ch->speed[i] = (double)(1 / (long double)c->w[i] / speed);
+		ch->tau[i] = c->tau ? (double)(c->tau[i] * unit) : 0;
+	}
+	for (size_t i = 0; ch->latency && i + 1 < ch->m; i++)
+		ch->latency[i] = (double)(c->latency[i] * unit);
+	for (size_t k = 0; k < ch->m * ch->nloads; k++)
+		most = max_double(most, max_double(ch->comp[k], ch->comm[k]));
+	if (most <= 0x1p900)
+		return HETPART_OK;
+	return part_fail(err, HETPART_ERANGE, "the times differ beyond the range of a double");
+}
+
+hetpart_status part_chain_init(chain_problem *ch, const hetpart_chain *given, hetpart_err *err)
+{
+	hetpart_chain c;
+
+	*ch = (chain_problem){ 0 };
+	const hetpart_status rc = part_chain_check(&c, given, err);
+	if (rc != HETPART_OK)
+		return rc;
+	ch->m = c.nprocs;
+	ch->nloads = c.nloads;
+	ch->given = c.installments;
+	const size_t cells = ch->m * ch->nloads; /* at most CHAIN_DATES_MAX */
+	ch->comp = part_calloc(cells, sizeof *ch->comp);
+	ch->comm = part_calloc(cells, sizeof *ch->comm);
+	ch->tau = part_calloc(ch->m, sizeof *ch->tau);
+	ch->speed = part_calloc(ch->m, sizeof *ch->speed);
+	if (c.latency)
+		ch->latency = part_calloc(ch->m, sizeof *ch->latency);
+	if (!ch->comp || !ch->comm || !ch->tau || !ch->speed || (c.latency && !ch->latency))
+		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors and %zu loads",
+				 ch->m, ch->nloads);
+	return chain_scale(ch, &c, err);
+}
+
+void part_chain_free(chain_problem *ch)
+{
+	free(ch->comp);
+	free(ch->comm);
+	free(ch->tau);
+	free(ch->latency);
+	free(ch->speed);
+}
+
+void part_chain_rescale(chain_problem *ch, int by)
+{
+	for (size_t k = 0; k < ch->m * ch->nloads; k++) {
+		ch->comp[k] = ldexp(ch->comp[k], -by);
+		ch->comm[k] = ldexp(ch->comm[k], -by);
+	}
+	for (size_t i = 0; i < ch->m; i++) {
+		ch->tau[i] = ldexp(ch->tau[i], -by);
+		if (ch->latency)
+			ch->latency[i] = ldexp(ch->latency[i], -by);
+	}
+	ch->shift += by;
+}
+
+double part_chain_lower(const chain_problem *ch)
+{
+	long double work = 0, end = INFINITY, before;
+
+	for (size_t n = 0; n < ch->nloads; n++)
+		work += (long double)ch->comp[n * ch->m] * ch->speed[0];
+	do { /* without the processors that begin at the end or later */
+		long double speed = 0, late = 0;
+		before = end;
+		for (size_t i = 0; i < ch->m; i++)
+			if (ch->tau[i] < before) {
+				speed += ch->speed[i];
+				late += (long double)ch->speed[i] * ch->tau[i];
+			}
+		end = (work + late) / speed;
+	} while (end < before);
+	return (double)ldexpl(end * (1 - 1e-12L), ch->shift);
+}
+
+size_t part_chain_installments(const chain_problem *ch, size_t load)
+{
+	return ch->given ? ch->given[load] : 1;
+}
+
+/* ------------------------------------------------------------------------------------ the step */
+
+hetpart_status part_chain_start(chain_state *st, const chain_problem *ch, bool latency,
+				hetpart_err *err)
+{
+	st->latency = latency && ch->latency;
+	st->link = part_calloc(ch->m, sizeof *st->link);
+	st->proc = part_calloc(ch->m, sizeof *st->proc);
+	if (!st->link || !st->proc)
+		return part_no_memory(err, ch->m, "processors");
+	for (size_t i = 0; i < ch->m; i++)
+		st->proc[i] = ch->tau[i];
+	return HETPART_OK;
+}
+
+void part_chain_end(chain_state *st)
+{
+	free(st->link);
+	free(st->proc);
+}
+
+void part_chain_step(const chain_problem *ch, chain_state *st, size_t load, const double *f,
+		     hetpart_schedule *sd, size_t at)
+{
+	const size_t m = ch->m;
+	double arrived = 0, rest = 0;
+
+	for (size_t i = m; i-- > 1;)
+		rest += f[i];
+	for (size_t i = 0; i < m; i++) {
+		const double begin = max_double(arrived, st->proc[i]);
+		st->proc[i] = begin + f[i] * ch->comp[load * m + i];
+		if (sd) {
+			sd->comp_start[at * m + i] = begin;
+			sd->comp_end[at * m + i] = st->proc[i];
+		}
+		if (i + 1 == m)
+			break;
+		const double sent = chain_send(ch, st, i, arrived);
+		arrived = sent + rest * ch->comm[load * (m - 1) + i];
+		if (st->latency && rest > 0)
+			arrived += ch->latency[i];
+		st->link[i] = arrived;
+		if (sd) {
+			sd->comm_start[at * (m - 1) + i] = sent;
+			sd->comm_end[at * (m - 1) + i] = arrived;
+		}
+		rest = 0;
+		for (size_t k = m; k-- > i + 2;)
+			rest += f[k];
+	}
+}
+
+/* -------------------------------------------------------------------------------- the schedule */
+
+hetpart_status part_schedule_new(hetpart_schedule **out, const chain_problem *ch,
+				 const char *method, hetpart_err *err)
+{
+	hetpart_schedule *const sd = part_calloc(1, sizeof *sd);
 
 	*out = sd;
 	if (sd) {
@@ -36,37 +245,47 @@ hetpart_status part_sd_new(hetpart_schedule **out, const struct chain *ch, const
 		return HETPART_OK;
 	hetpart_schedule_free(sd);
 	*out = NULL;
-	return part_fail(err, HETPART_ENOMEM, "no memory for %zu loads", ch->nloads);
+	return part_no_memory(err, ch->nloads, "loads");
 }
 
-hetpart_status part_sd_grow(hetpart_schedule *sd, const struct chain *ch, size_t count,
-			    hetpart_err *err)
+static bool grow_dates(double **v, size_t old, size_t new)
 {
-	size_t total = sd->total + count, m = ch->m, room = 2 * sd->room;
+	double *const more =
+		new > SIZE_MAX / sizeof **v ? NULL : realloc(*v, (new + 1) * sizeof **v);
+	if (!more)
+		return false;
+	*v = more;
+	for (size_t i = old; i < new; i++)
+		more[i] = 0;
+	return true;
+}
+
+hetpart_status part_schedule_grow(hetpart_schedule *sd, const chain_problem *ch, size_t count,
+				  hetpart_err *err)
+{
+	const size_t total = sd->total + count, m = ch->m, old = sd->room;
 
 	if (total > CHAIN_DATES_MAX / m)
 		return part_fail(err, HETPART_ERANGE, "more than %d fractions are not possible",
 				 CHAIN_DATES_MAX);
 	sd->total = total;
-	if (total <= sd->room)
+	if (total <= old)
 		return HETPART_OK;
-	if (room < total)
-		room = total;
-	if (!grow(&sd->fraction, sd->room * m, room * m) ||
-	    !grow(&sd->comp_start, sd->room * m, room * m) ||
-	    !grow(&sd->comp_end, sd->room * m, room * m) ||
-	    !grow(&sd->comm_start, sd->room * (m - 1), room * (m - 1)) ||
-	    !grow(&sd->comm_end, sd->room * (m - 1), room * (m - 1)))
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu installments", room);
+	const size_t room = 2 * old < total ? total : 2 * old;
+	if (!grow_dates(&sd->fraction, old * m, room * m) ||
+	    !grow_dates(&sd->comp_start, old * m, room * m) ||
+	    !grow_dates(&sd->comp_end, old * m, room * m) ||
+	    !grow_dates(&sd->comm_start, old * (m - 1), room * (m - 1)) ||
+	    !grow_dates(&sd->comm_end, old * (m - 1), room * (m - 1)))
+		return part_no_memory(err, room, "installments");
 	sd->room = room;
 	return HETPART_OK;
 }
 
-/* Times of the plan's unit to those of the caller. */
-static bool unscale(double *v, size_t n, int shift)
+/* Bring times from the plan's unit to the caller's. Return whether all are within range. */
+static bool unscale_dates(double *v, size_t n, int shift)
 {
 	bool ok = true;
-
 	for (size_t i = 0; i < n; i++) {
 		v[i] = ldexp(v[i], shift);
 		ok = ok && isfinite(v[i]);
@@ -74,28 +293,28 @@ static bool unscale(double *v, size_t n, int shift)
 	return ok;
 }
 
-hetpart_status part_sd_date(hetpart_schedule *sd, const struct chain *ch, bool latency,
-			    hetpart_err *err)
+hetpart_status part_schedule_date(hetpart_schedule *sd, const chain_problem *ch, bool latency,
+				  hetpart_err *err)
 {
-	struct chain_state st;
-	hetpart_status rc = part_ch_state(&st, ch, err);
-	bool ok = true;
+	chain_state st;
+	const hetpart_status rc = part_chain_start(&st, ch, latency, err);
 
 	for (size_t n = 0; rc == HETPART_OK && n < ch->nloads; n++)
 		for (size_t t = sd->first[n]; t < sd->first[n + 1]; t++)
-			part_ch_step(ch, &st, n, sd->fraction + t * ch->m, latency, sd, t);
+			part_chain_step(ch, &st, n, sd->fraction + t * ch->m, sd, t);
 	sd->makespan = 0;
 	for (size_t i = 0; rc == HETPART_OK && i < ch->m; i++)
 		sd->makespan = max_double(sd->makespan, st.proc[i]);
-	part_ch_state_free(&st);
+	part_chain_end(&st);
 	if (rc != HETPART_OK)
 		return rc;
-	ok = unscale(&sd->makespan, 1, ch->shift) &&
-	     unscale(sd->comm_start, sd->total * (ch->m - 1), ch->shift) &&
-	     unscale(sd->comm_end, sd->total * (ch->m - 1), ch->shift) &&
-	     unscale(sd->comp_start, sd->total * ch->m, ch->shift) &&
-	     unscale(sd->comp_end, sd->total * ch->m, ch->shift);
-	return ok ? HETPART_OK : part_fail(err, HETPART_ERANGE, "a date is beyond range");
+	if (unscale_dates(&sd->makespan, 1, ch->shift) &&
+	    unscale_dates(sd->comm_start, sd->total * (ch->m - 1), ch->shift) &&
+	    unscale_dates(sd->comm_end, sd->total * (ch->m - 1), ch->shift) &&
+	    unscale_dates(sd->comp_start, sd->total * ch->m, ch->shift) &&
+	    unscale_dates(sd->comp_end, sd->total * ch->m, ch->shift))
+		return HETPART_OK;
+	return part_fail(err, HETPART_ERANGE, "a date is beyond range");
 }
 
 double hetpart_schedule_makespan(const hetpart_schedule *sd)
@@ -153,21 +372,16 @@ const double *hetpart_schedule_fractions(const hetpart_schedule *sd, size_t *cou
 	return sd ? sd->fraction : NULL;
 }
 
-static void store(double *start, double *end, const double *s, const double *e, size_t at)
-{
-	if (start)
-		*start = s[at];
-	if (end)
-		*end = e[at];
-}
-
 bool hetpart_schedule_comm(const hetpart_schedule *sd, size_t load, size_t installment, size_t link,
 			   double *start, double *end)
 {
 	if (installment >= hetpart_schedule_installments(sd, load) || link + 1 >= sd->m)
 		return false;
-	store(start, end, sd->comm_start, sd->comm_end,
-	      (sd->first[load] + installment) * (sd->m - 1) + link);
+	const size_t at = (sd->first[load] + installment) * (sd->m - 1) + link;
+	if (start)
+		*start = sd->comm_start[at];
+	if (end)
+		*end = sd->comm_end[at];
 	return true;
 }
 
@@ -176,8 +390,11 @@ bool hetpart_schedule_comp(const hetpart_schedule *sd, size_t load, size_t insta
 {
 	if (installment >= hetpart_schedule_installments(sd, load) || proc >= sd->m)
 		return false;
-	store(start, end, sd->comp_start, sd->comp_end,
-	      (sd->first[load] + installment) * sd->m + proc);
+	const size_t at = (sd->first[load] + installment) * sd->m + proc;
+	if (start)
+		*start = sd->comp_start[at];
+	if (end)
+		*end = sd->comp_end[at];
 	return true;
 }
 

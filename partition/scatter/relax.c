@@ -99,7 +99,6 @@ static size_t corner_at(const struct curve *c, double t, size_t k)
 static double between(const struct curve *c, double t, size_t k)
 {
 	const struct corner *p = &c->at[k], *q = p + 1;
-
 	if (k + 1 >= c->n || t <= p->t)
 		return p->units;
 	if (t >= q->t)

@@ -95,7 +95,7 @@ hetpart_status hetpart_scatter_round(uint64_t *shares, uint64_t items, const dou
 	}
 	if (!(fabsl(sum - items) <= 1 + 1e-9L * items))
 		return part_fail(err, HETPART_EINVAL,
-				 "the real shares sum to '%Lg': want %" PRIu64 " items", sum,
+				 "the real shares sum to '%Lg': must be %" PRIu64 " items", sum,
 				 items);
 	return part_sc_round(shares, items, real, nprocs, err);
 }

@@ -403,7 +403,7 @@ static void invalid_chains(void **state)
 {
 	(void)state;
 	REFUSE(in.ch.nprocs = 0, "the number of processors is '0'");
-	REFUSE(in.ch.nloads = 0, "'0' loads");
+	REFUSE(in.ch.nloads = 0, "the number of loads is '0'");
 	REFUSE(in.ch.w = NULL, "'w' is NULL");
 	REFUSE(in.ch.z = NULL, "'z' is NULL");
 	REFUSE(in.ch.vcomm = NULL, "'vcomm' is NULL");
@@ -421,7 +421,7 @@ static void invalid_chains(void **state)
 	REFUSE((in.ch.tau = in.tau, in.tau[1] = -1), "tau[1] is '-1'");
 	REFUSE((in.ch.tau = in.tau, in.tau[1] = NAN), "tau[1] is 'nan'");
 	REFUSE((in.ch.latency = in.latency, in.latency[0] = -1), "latency[0] is '-1'");
-	REFUSE(in.q[1] = 0, "load 1 has '0' installments");
+	REFUSE(in.q[1] = 0, "the number of installments of load 1 is '0'");
 	REFUSE(in.ch.struct_size = 3, "struct_size");
 }
 
@@ -461,9 +461,9 @@ static void invalid_replays(void **state)
 		double f[4];
 		const char *text;
 	} bad[] = {
-		{ { -.1, 1.1, .5, .5 }, "load 0 has a fraction of '-0.1'" },
-		{ { .5, .5, NAN, .5 }, "load 1 has a fraction of 'nan'" },
-		{ { .5, .5, INFINITY, .5 }, "load 1 has a fraction of 'inf'" },
+		{ { -.1, 1.1, .5, .5 }, "a fraction of load 0 is '-0.1'" },
+		{ { .5, .5, NAN, .5 }, "a fraction of load 1 is 'nan'" },
+		{ { .5, .5, INFINITY, .5 }, "a fraction of load 1 is 'inf'" },
 		{ { .5, .4, .5, .5 }, "the fractions of load 0 sum to '0.9" },
 		{ { .5, .5, .5, .50001 }, "the fractions of load 1 sum to '1.00001" },
 		{ { 0, 0, .5, .5 }, "the fractions of load 0 sum to '0'" },
