@@ -14,8 +14,8 @@
 #include "io/file.h"
 #include "io/unfinished.h"
 #include "model/rank_speeds.h"
-#include "phases/same_files.h"
-#include "run.h"
+#include "phases/phases.h"
+#include "job.h"
 #include "testing/failpoint.h"
 
 #include <inttypes.h>
@@ -29,24 +29,25 @@
 #	define HETSORT_COMMIT "unknown"
 #endif
 
+/* The command line, and what this process does with it. */
 typedef struct invocation {
 	settings o;
 	int argc;
 	char **argv;
-	atomic_bool stop;    /* at the end of the phase */
+	atomic_bool stop;    /* at the end of the current step */
 	atomic_bool checked; /* report, trace and page replace no file that the job reads */
 } invocation;
 
 enum {
 	NAMES_MS = 300,       /* files get their final names within this time, or never */
-	LAST_MOMENT_MS = 400, /* for the report: launchers kill a second after a signal */
+	LAST_MOMENT_MS = 400, /* to write the report: launchers kill a second after a signal */
 	STALL_END_MS = 2000,  /* to remove files and to end the other ranks */
 	PRINT_MS = 300,       /* for rank 0 to print why the job does not start */
 };
 
 /* Write the report, the page and the trace, once it is known that they may be written. A missing
- * report is no reason to sort again, so say that the output is complete. all: NULL if others write
- * the trace. */
+ * report does not require another sort, so say that the output is complete. all: NULL if others
+ * write the trace. */
 static status write_side_files(const invocation *v, const job_result *res, traces *all)
 {
 	const settings *o = &v->o;
@@ -64,6 +65,7 @@ static status write_side_files(const invocation *v, const job_result *res, trace
 	return no_report.code || no_page.code || no_trace.code ? ST_IO : ST_OK;
 }
 
+/* Print the result, and write report, page and trace. Return the status of the job. */
 static status print_result(const invocation *v, const job_result *res, traces *all)
 {
 	const settings *o = &v->o;
@@ -71,7 +73,8 @@ static status print_result(const invocation *v, const job_result *res, traces *a
 	const bool shown = progress_line_stop();
 	report_errors(res, stderr);
 	if (rc != ST_OK && !res->rank)
-		fprintf(stderr, "hetsort: no memory for the ranks' messages about a failure\n");
+		fprintf(stderr,
+			"hetsort: the job failed, but there is no memory for the reasons\n");
 	if (res->note[0] && o->verbosity >= 0)
 		fprintf(stderr, "hetsort: note: %s\n", res->note);
 	if (rc == ST_OK && o->explain)
@@ -89,6 +92,7 @@ static status print_result(const invocation *v, const job_result *res, traces *a
 	return rc;
 }
 
+/* Exit from a signal handler, because ending the job took too long. */
 static void exit_stalled(int alarm_)
 {
 	(void)alarm_;
@@ -104,19 +108,20 @@ static void print_process(const char *rank_if_unknown)
 	fprintf(stderr, "hetsort: rank %s (%s)", rank ? rank : rank_if_unknown, host);
 }
 
-/* End the job, before there is a comm or after it has gone. */
-static _Noreturn void end_job(status rc)
+/* End the job, before there is a comm or after it is closed. */
+static _Noreturn void exit_job(status rc)
 {
 	if (comm_mpi_launched())
 		comm_launched_end(rc);
 	_exit(rc);
 }
 
-/* Print what stands still, and end the job. Called on a thread of the monitor.
+/* Print which rank makes no progress, and end the job. Called on a thread of the monitor.
  *
- * Several threads may call this at the same time: one for each rank of this process, or a second
- * one because the first hangs here, as the file system may whose temporary files it removes. Only
- * the first thread prints and ends the process, within the time of the alarm. The others wait. */
+ * Several threads may call this at the same time: one for each rank of this process. Or the first
+ * thread hangs in the file system whose temporary files it removes, and a second one calls this.
+ * Only the first thread prints and ends the process, within the time of the alarm. The others wait.
+ */
 static void end_stalled(comm *c, const stall *s)
 {
 	static atomic_flag begun = ATOMIC_FLAG_INIT;
@@ -126,7 +131,7 @@ static void end_stalled(comm *c, const stall *s)
 	}
 	signals_alarm(exit_stalled, STALL_END_MS);
 	progress_line_clear();
-	if (s->kind == STALL_OVERDUE) { /* this process joins the others, or leaves them */
+	if (s->kind == STALL_OVERDUE) { /* this process is joining or leaving the others */
 		print_process("0");
 		fprintf(stderr, ", %s: ", s->doing);
 	} else {
@@ -140,23 +145,23 @@ static void end_stalled(comm *c, const stall *s)
 		fprintf(stderr, "no progress for %.1f s\n", s->seconds);
 	else if (s->kind == STALL_ALL)
 		fprintf(stderr,
-			"all ranks wait for one another, and nothing has moved for %.1f s\n",
+			"all ranks wait for one another, and no message has moved for %.1f s\n",
 			s->seconds);
 	else if (s->kind == STALL_DAMAGED)
-		fprintf(stderr, "a message of it came damaged\n");
+		fprintf(stderr, "it sent a message that arrived damaged\n");
 	else
 		fprintf(stderr, "%s for %.1f s, after %" PRIu64 " piece%s of work\n",
 			s->kind == STALL_STUCK ? "no progress" : "no sign of life", s->seconds,
 			s->ticks, plural(s->ticks));
 	unfinished_give_up();
 	if (s->kind == STALL_OVERDUE)
-		end_job(ST_PEER);
+		exit_job(ST_PEER);
 	comm_abort(c, ST_PEER);
 }
 
-/* Print a failure in one line, so that ranks do not mix, and name the rank as report_errors() does.
- */
-static void print_failure(const comm *c, const char *at, const char *text)
+/* Print a failure in one line, so that messages of ranks do not mix, and name the rank as
+ * report_errors() does. */
+static void print_rank_failure(const comm *c, const char *at, const char *text)
 {
 	progress_line_clear();
 	if (c->processes > 1)
@@ -167,7 +172,8 @@ static void print_failure(const comm *c, const char *at, const char *text)
 		fprintf(stderr, "hetsort: %s\n", text);
 }
 
-/* shown: ranks in other processes report their progress. */
+/* Join the monitors of all ranks, or end the job. shown: ranks in other processes report their
+ * progress. */
 static void join_monitor(comm *c, const settings *o, bool shown)
 {
 	err e = { ST_OK, "" };
@@ -177,19 +183,19 @@ static void join_monitor(comm *c, const settings *o, bool shown)
 		 ST_OK)
 		return;
 	else
-		print_failure(c, "starting", e.text);
+		print_rank_failure(c, "starting", e.text);
 	comm_abort(c, ST_RESOURCE);
 }
 
-/* Share what rank 0 knows, with all processes: is progress shown, and is a trace wanted? */
+/* Broadcast what only rank 0 knows: whether progress is shown, and whether the job is traced. */
 static status share_wish(comm *c, const settings *o, bool *shown)
 {
-	int32_t wanted[2] = { c->rank == 0 && progress_line_wanted(o), o->trace != NULL };
+	int32_t wished[2] = { c->rank == 0 && progress_line_wanted(o), o->trace != NULL };
 	status rc = ST_OK;
 	if (c->processes > 1)
-		rc = comm_bcast(c, wanted, sizeof wanted, 0);
-	*shown = wanted[0] && c->processes > 1;
-	c->traced = wanted[1];
+		rc = comm_bcast(c, wished, sizeof wished, 0);
+	*shown = wished[0] && c->processes > 1;
+	c->traced = wished[1];
 	return rc;
 }
 
@@ -206,7 +212,7 @@ static status check_start(comm *c, invocation *v)
 		fprintf(stderr, "hetsort: %s\n", e.text);
 	const status rc = comm_agree(c, e.code);
 	if (rc != ST_OK && e.code == ST_OK && c->rank == 0 && !atomic_load(&c->broken))
-		print_failure(c, "starting", "another rank cannot start");
+		print_rank_failure(c, "starting", "another rank cannot start");
 	return rc;
 }
 
@@ -223,13 +229,13 @@ static void end_if_broken(comm *c, const char *at, status rc)
 	char why[COMM_FAILURE_BYTES];
 	if (!atomic_load(&c->broken))
 		return;
-	print_failure(c, at, comm_failure(c, why));
+	print_rank_failure(c, at, comm_failure(c, why));
 	end_alone(c, rc);
 }
 
-/* Run one rank, a thread or a process. Rank 0's exit code counts: the report may have failed there.
- */
-static status rank_run(comm *c, void *arg)
+/* Execute the job of one rank, which is a thread or a process. The exit code of rank 0 counts,
+ * because the report may have failed there. */
+static status rank_execute(comm *c, void *arg)
 {
 	invocation *v = arg;
 	job_result res = { .status = ST_OK };
@@ -255,13 +261,14 @@ static status rank_run(comm *c, void *arg)
 			   ? trace_open(c->rank, &c->progress, trace_rows_of_rank(c->size), now_s())
 			   : NULL;
 	traces all = { .row = NULL };
-	rc = job_run(c, &v->o, &res);
+	rc = job_execute(c, &v->o, &res);
 	if (c->traced && !atomic_load(&c->broken) && traces_gather(c, &all, &unsaid) != ST_OK &&
 	    c->rank == 0 && c->processes > 1)
-		print_failure(c, "writing the trace without ranks of other processes",
-			      unsaid.text[0] ? unsaid.text : "another rank has no memory for it");
+		print_rank_failure(c, "writing the trace without ranks of other processes",
+				   unsaid.text[0] ? unsaid.text
+						  : "another rank has no memory for it");
 	const bool broken = atomic_load(&c->broken);
-	if (!broken) /* launchers signal ranks that have not ended yet: ignore that from now on */
+	if (!broken) /* launchers signal ranks that have not ended yet: ignore such signals now */
 		unfinished_settle();
 	if (c->rank == 0 || broken)
 		rc = print_result(v, &res, c->rank == 0 ? &all : NULL);
@@ -280,8 +287,8 @@ static status rank_run(comm *c, void *arg)
 	return rc;
 }
 
-/* Run one process of an emulation: its virtual ranks are threads. */
-static status emulate_run(comm *c, void *arg)
+/* Execute one process of an emulation: its virtual ranks are threads. */
+static status emulation_execute(comm *c, void *arg)
 {
 	const invocation *v = arg;
 	emulation m;
@@ -295,17 +302,17 @@ static status emulate_run(comm *c, void *arg)
 		fprintf(f, "; %.1f %% of the whole speed\n", 100 * m.efficiency);
 	}
 	if (rc == ST_OK)
-		rc = comm_virtual_run(c, m.count, rank_run, arg, &e);
+		rc = comm_virtual_run(c, m.count, rank_execute, arg, &e);
 	if (e.code != ST_OK)
-		print_failure(c, "starting", e.text);
+		print_rank_failure(c, "starting", e.text);
 	free(m.count);
 	if (rc != ST_OK)
 		end_if_broken(c, "starting", rc);
 	return rc;
 }
 
-/* Run one process. Whether it emulates decides which messages follow, so compare that first. */
-static status process_run(comm *c, void *arg)
+/* Execute one process. The messages that follow depend on --emulate, so compare that first. */
+static status process_execute(comm *c, void *arg)
 {
 	const invocation *v = arg;
 	const int32_t mine = v->o.emulate != 0;
@@ -314,7 +321,7 @@ static status process_run(comm *c, void *arg)
 	if (c->processes > 1) {
 		rc = comm_bcast(c, &first, sizeof first, 0);
 		if (rc == ST_OK && first != mine) {
-			print_failure(c, "starting", "started with other options than rank 0");
+			print_rank_failure(c, "starting", "started with other options than rank 0");
 			rc = ST_PEER;
 		}
 		rc = comm_agree(c, rc);
@@ -323,42 +330,38 @@ static status process_run(comm *c, void *arg)
 		end_if_broken(c, "starting", rc);
 		return rc;
 	}
-	return v->o.emulate ? emulate_run(c, arg) : rank_run(c, arg);
+	return v->o.emulate ? emulation_execute(c, arg) : rank_execute(c, arg);
 }
 
-static status check_run(comm *c, void *arg)
+/* Execute --check on one rank. */
+static status check_execute(comm *c, void *arg)
 {
 	invocation *v = arg;
 	status rc = check_start(c, v);
 	if (rc == ST_OK)
-		rc = order_check(c, &v->o);
+		rc = check_command(c, &v->o);
 	end_if_broken(c, "checking", rc);
 	return rc;
 }
 
-/* Is this a plan that rank 0 can make for all? Not if ranks have different files, or if something
- * is measured. */
-static bool is_plan_of_one(const settings *o)
+/* Start the ranks: threads of this process, or the processes of a launcher. */
+static status start_ranks(invocation *v, rank_main *run, err *e)
 {
-	bool same = o->explain && !o->emulate && !o->calibrate && !o->from_root && !o->trace &&
-		    !(o->output && name_is_per_rank(o->output));
-	for (size_t i = 0; i < o->ninputs && same; i++)
-		same = !name_is_per_rank(o->inputs[i]);
-	return same;
-}
-
-static status start(invocation *v, rank_main *run, err *e)
-{
-	const int ranks = v->o.ranks ? v->o.ranks : 1;
+	const settings *o = &v->o;
+	const int ranks = o->ranks ? o->ranks : 1;
+	/* rank 0 can plan for all ranks if all have the same files and nothing is measured */
+	bool plans_for_all = o->explain && !o->emulate && !o->calibrate && !o->from_root &&
+			     !o->trace && !(o->output && name_is_per_rank(o->output));
+	for (size_t i = 0; i < o->ninputs && plans_for_all; i++)
+		plans_for_all = !name_is_per_rank(o->inputs[i]);
 	if (!comm_mpi_launched())
-		return is_plan_of_one(&v->o)
-			       ? comm_local_run_first(ranks, v->o.max_message, run, v, e)
-			       : comm_local_run(ranks, v->o.max_message, run, v, e);
-	if (v->o.ranks)
+		return plans_for_all ? comm_local_run_first(ranks, o->max_message, run, v, e)
+				     : comm_local_run(ranks, o->max_message, run, v, e);
+	if (o->ranks)
 		return err_set(e, ST_REFUSED,
-			       "--ranks is for runs without a launcher: here it has "
-			       "set the number of ranks");
-	const status rc = comm_launched_run(v->o.max_message, run, v, e);
+			       "--ranks cannot be combined with a launcher, which has set the "
+			       "number of ranks");
+	const status rc = comm_launched_run(o->max_message, run, v, e);
 	if (rc == ST_REFUSED && launch_speaks())
 		return rc;      /* main prints it */
 	if (e->code != ST_OK) { /* rank 0 may not know that this rank does not join, and waits */
@@ -368,13 +371,13 @@ static status start(invocation *v, rank_main *run, err *e)
 			print_process("?");
 			fprintf(stderr, ", starting: %s\n", e->text);
 		}
-		end_job(rc);
+		exit_job(rc);
 	}
 	return rc;
 }
 
-/* Freeze the names of unfinished files; return false if the process must not end now, because files
- * are getting their final names, which takes a moment. If another rank has died they never get
+/* Freeze the names of unfinished files. Return false if the process must not end now, because files
+ * are getting their final names, which takes a moment. If another rank has died, they never get
  * them, and a launcher that has sent the signal does not wait for long. */
 static bool freeze_names(void)
 {
@@ -387,9 +390,9 @@ static bool freeze_names(void)
 	return unfinished_freeze_late();
 }
 
-/* End by a signal, at any moment of the sort. Called on the thread that waits for signals. A
- * launcher sends the signal to every rank, so only one prints. Any other signal was meant for this
- * rank. */
+/* End the process because of a signal, at any moment of the sort. Called on the thread that waits
+ * for signals. A launcher sends the signal to every rank, so only one prints. Any other signal was
+ * meant for this rank. */
 static void interrupted(int sig, bool by_launcher, void *invocation_)
 {
 	const invocation *v = invocation_;
@@ -416,14 +419,15 @@ static void interrupted(int sig, bool by_launcher, void *invocation_)
 	signals_die(sig);
 }
 
-/* Show progress once, because a signal asks. The thread that shows it may not run yet. */
-static void progress_asked(void)
+/* Show progress once, because a signal asks for it. The thread that shows it may not exist yet. */
+static void show_progress(void)
 {
 	err unsaid = { ST_OK, "" };
 	if (monitor_start(0, end_stalled, &unsaid) == ST_OK)
 		monitor_ask();
 }
 
+/* Do what the command line asks for instead of sorting. */
 static int instead_of_sort(const settings *o)
 {
 	if (o->wish == WISH_CLEAN)
@@ -451,7 +455,7 @@ int main(int argc, char **argv)
 		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
 	const bool checks = v.o.wish == WISH_ORDER || v.o.wish == WISH_ORDER_SILENT;
 	if (rc == ST_OK && checks)
-		rc = start(&v, check_run, &e);
+		rc = start_ranks(&v, check_execute, &e);
 	else if (rc == ST_OK && v.o.wish != WISH_SORT)
 		return instead_of_sort(&v.o);
 	else if (rc == ST_OK) {
@@ -461,12 +465,12 @@ int main(int argc, char **argv)
 		signals_block();
 		if (comm_mpi_launched())
 			signals_end_with_parent();
-		signals_watch(&v.stop, progress_asked, interrupted, &v);
+		signals_watch(&v.stop, show_progress, interrupted, &v);
 		monitor_enter("joining the other ranks");
 		if (v.o.timeout_s > 0)
 			rc = monitor_start(v.o.timeout_s, end_stalled, &e);
 		if (rc == ST_OK)
-			rc = start(&v, process_run, &e);
+			rc = start_ranks(&v, process_execute, &e);
 	}
 	if (e.code != ST_OK && !launch_speaks()) {
 		/* rank 0 must print first: the launcher ends it when another rank fails */

@@ -76,7 +76,7 @@ def misuse(bad):
     if WORLD.size > 1:
         fails(hetsort.InvalidError, None, "on some ranks only", lambda: hetsort.sort(
             array, comm=WORLD, out=numpy.empty(10, int) if me else None))
-    fails(hetsort.InvalidError, WORLD.rank, "sums up to '0'", lambda: hetsort.sort(array, comm=WORLD, out=array[:0].copy()))
+    fails(hetsort.InvalidError, WORLD.rank, "n_out over all ranks is '0'", lambda: hetsort.sort(array, comm=WORLD, out=array[:0].copy()))
     fails(hetsort.InvalidError, None, "no intracommunicator", lambda: hetsort.sort(array, comm="x"))
 
 

@@ -65,7 +65,7 @@ lint $own
 is "the good tree has no finding" "$rc ${out##*$'\n'}" "0 11 passed, 0 failed"
 [ "$rc" -eq 0 ] || printf '# %s\n' "$out"
 
-plant sort/run.c <<<'#include <mpi.h>';          fires "mpi.h in a phase" mpi-header sort/run.c:2
+plant sort/job.c <<<'#include <mpi.h>';          fires "mpi.h in a phase" mpi-header sort/job.c:2
 plant sort/tests/test_a.c <<<'# include "mpi.h"'; fires "mpi.h in a test" mpi-header sort/tests/test_a.c:2
 plant partition/base/mpi.c <<<'#include <mpi.h>';     fires "mpi.h beside partition/mpi/" mpi-header partition/base/mpi.c:2
 plant partition/share/a.c <<<'#include <pthread.h>';   fires "threads in the planner" pure-planner partition/share/a.c:2
@@ -74,8 +74,8 @@ plant partition/share/a.c <<<'int f(void) { return printf ("x"); }'; fires "the 
 plant partition/share/a.c <<<'int f(void) { return fprintf(log, "x"); }'; fires "the planner writes a file" pure-planner partition/share/a.c:2
 plant partition/online/wisdom.c <<<'int f(void) { return fprintf(stderr, "x"); }'; fires "wisdom prints" pure-planner partition/online/wisdom.c:2
 plant partition/online/wisdom_read.c <<<'int f(void) { return puts("x"); }'; fires "wisdom puts" pure-planner partition/online/wisdom_read.c:2
-plant sort/run.c <<<'void f(void) { if (1) abort(); }'; fires "the sorter aborts" library-exit sort/run.c:2
-plant sort/run.c <<<'void f(void) { comm_abort(c, 1); }'; fires "the sorter ends the job" library-exit sort/run.c:2
+plant sort/job.c <<<'void f(void) { if (1) abort(); }'; fires "the sorter aborts" library-exit sort/job.c:2
+plant sort/job.c <<<'void f(void) { comm_abort(c, 1); }'; fires "the sorter ends the job" library-exit sort/job.c:2
 plant partition/share/a.c <<<'void f(void) { exit(1); }'; fires "the planner exits" library-exit partition/share/a.c:2
 plant partition/mpi/a.c <<<'void f(void) { MPI_Abort(c, 1); }'; fires "the planner's ranks abort" library-exit partition/mpi/a.c:2
 plant gensort/val_join.c <<<'#include "gen_lcg.h"'; fires "the validator uses the generator" own-validator gensort/val_join.c:2
@@ -192,10 +192,10 @@ told "a Makefile that does not work" "include-graph ended with status 2"
 mkdir copy
 (cd "$ROOT" && scripts/tracked-files | grep -E '\.(c|h|cc|awk|mk|py|f90)$|^(Makefile|CONTRIBUTING\.md|VERSION)$' | tar -cf - -T -) | tar -xf - -C copy
 if [ -d "$ROOT/build" ]; then ln -s "$ROOT/build" copy/build; fi
-sed -i '2i #include "phases/job.h"' copy/sort/kernel/radix.c
+sed -i '2i #include "phases/phases.h"' copy/sort/kernel/radix.c
 sed -i '2i #include "../partition/base/part.h"' copy/sort/model/shares.c
 run "$ROOT/scripts/lint" --root copy layers
-is "the tree with two forbidden includes is refused" "$rc $(grep -c -F -e 'sort/kernel/radix.c:2: includes sort/phases/job.h, but sort/phases/ stands above sort/kernel/' \
+is "the tree with two forbidden includes is refused" "$rc $(grep -c -F -e 'sort/kernel/radix.c:2: includes sort/phases/phases.h, but sort/phases/ stands above sort/kernel/' \
   -e 'sort/model/shares.c:2: includes partition/base/part.h, which is private to partition/' <<<"$out")" "1 2"
 
 good_tree

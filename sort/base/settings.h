@@ -28,7 +28,7 @@ typedef enum strategy { BY_MERGING, BY_DISTRIBUTING, STRATEGIES } strategy;
 /* How records go to the ranks that write them. */
 typedef enum exchange_wish { EXCHANGE_AUTO, EXCHANGE_DIRECT, EXCHANGE_BY_TWO_LEVELS } exchange_wish;
 
-/* The properties of a strategy that phases need; run.c has its steps. */
+/* The properties of a strategy that phases need; sort/job.c has its steps. */
 typedef struct strategy_kind {
 	bool sorts_first; /* before the exchange; else after it */
 	bool keeps_runs;  /* with --workdir */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Only the environment is read, because MPI may not have started. */
+/* Reads only the environment, because MPI may not have started. */
 #include "launch.h"
 #include "base/sysfile.h"
 #include "number.h"
@@ -20,14 +20,21 @@
 
 enum { MOST_PARENTS = 8 };
 
+/* Return the first of these variables that is set; the names end with NULL. */
+static const char *launch_variable(const char *const *name)
+{
+	const char *value = NULL;
+	for (; *name && !value; name++)
+		value = getenv(*name);
+	return value;
+}
+
 const char *launch_rank(void)
 {
-	static const char *const name[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-					    "LAMRANK", "SLURM_PROCID" };
-	const char *rank = NULL;
-	for (size_t i = 0; !rank && i < sizeof name / sizeof *name; i++)
-		rank = getenv(name[i]);
-	return rank;
+	static const char *const name[] = {
+		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "LAMRANK", "SLURM_PROCID", NULL
+	};
+	return launch_variable(name);
 }
 
 bool launch_speaks(void)
@@ -39,15 +46,14 @@ bool launch_speaks(void)
 bool launch_is_first_here(void)
 {
 	static const char *const name[] = { "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-					    "SLURM_LOCALID" };
-	const char *rank = NULL;
-	for (size_t i = 0; !rank && i < sizeof name / sizeof *name; i++)
-		rank = getenv(name[i]);
+					    "SLURM_LOCALID", NULL };
+	const char *rank = launch_variable(name);
 	return !rank || strcmp(rank, "0") == 0;
 }
 
-/* The launcher nearest to this process comes first: mpirun may run in a step of srun. SLURM_NTASKS
- * is set in a batch script too, which runs as one process, so it is not used. */
+/* Use the variables of the launcher that is nearest to this process: mpirun may be started in a
+ * step of srun. Do not use SLURM_NTASKS, which is set in a batch script, too, although the script
+ * is one process. */
 status launch_check(int size, err *e)
 {
 	static const char *const name[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
@@ -61,13 +67,13 @@ status launch_check(int size, err *e)
 		return ST_OK;
 	return err_set(e, ST_REFUSED,
 		       "%s says that %" PRIu64
-		       " processes were started, but MPI joins %d: launcher and MPI do "
-		       "not fit together (with Slurm: srun --mpi=pmix, or mpirun)",
+		       " processes were started, but MPI joins %d: the launcher belongs to "
+		       "another MPI (with Slurm: use srun --mpi=pmix, or mpirun)",
 		       name[i], n, size);
 }
 
-/* Scripts between the launcher and this process share its pipe. The first parent with another
- * standard error is the launcher. */
+/* Find the first parent with another standard error, which is the launcher. Scripts between the
+ * launcher and this process share its pipe. */
 int launch_terminal(pid_t *group)
 {
 	struct stat own, its;

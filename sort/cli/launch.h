@@ -11,12 +11,12 @@
 /* launch_rank - return the number of this process as text, NULL without a launcher. */
 const char *launch_rank(void);
 
-/* launch_speaks - does this process print what all have to say? Errors may occur on every rank
- * before it knows its number. True without a launcher. */
+/* launch_speaks - return whether this process prints messages for all, because errors may occur on
+ * every rank before it knows its number. True without a launcher. */
 bool launch_speaks(void);
 
-/* launch_is_first_here - is this the first process that the launcher has started on this host? True
- * if that is unknown. */
+/* launch_is_first_here - return whether this is the first process that the launcher has started on
+ * this host. True if this is unknown. */
 bool launch_is_first_here(void);
 
 /* launch_check - refuse a world of `size` ranks if the launcher has started another number of
@@ -28,9 +28,9 @@ status launch_check(int size, err *e);
  * the launcher's standard error is a pipe or a file. */
 int launch_terminal(pid_t *group);
 
-/* process_prepare - once, before any thread starts: turn signals of broken pipes and file sizes
- * into errors of calls, raise the limit of descriptors, and hold closed standard streams.
- * ST_REFUSED with lent rights, ST_RESOURCE if the stack limit is too low. */
+/* process_prepare - prepare the process, once, before any thread starts. Turn signals of broken
+ * pipes and file sizes into errors of calls. Raise the limit of descriptors, and open closed
+ * standard streams. ST_REFUSED with lent rights, ST_RESOURCE if the stack limit is too low. */
 status process_prepare(err *e);
 
 #endif

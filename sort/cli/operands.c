@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --clean and --check-manifest: every operand is processed, even if one fails, and the worst status
- * is the program's. Parts are read in the manifest's own directory, and never through a link. */
+/* Processes the operands of --clean and --check-manifest. Every operand is processed, even if one
+ * fails, and the worst status is the program's. Parts are read in the manifest's own directory, and
+ * never through a link. */
 #include "operands.h"
 #include "base/size.h"
 #include "io/journal.h"
 #include "io/reader.h"
-#include "phases/workdir.h"
+#include "phases/phases.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,54 +67,50 @@ static status clean_operand(const settings *o, const char *operand, cleaned *n)
 	return worst;
 }
 
-static void print_cleaned(const char *operand, const cleaned *n)
-{
-	fprintf(stderr, "hetsort: %s: ", quoted(operand));
-	if (n->named)
-		fprintf(stderr, "ended the commit of %u part%s%s", n->named, plural(n->named),
-			n->removed ? ", " : "");
-	if (n->removed)
-		fprintf(stderr, "removed %u file%s", n->removed, plural(n->removed));
-	if (!n->removed && !n->named)
-		fputs("nothing to clean", stderr);
-	if (n->stays) {
-		fprintf(stderr, "; %s", quoted(n->first));
-		if (n->stays > 1)
-			fprintf(stderr, " and %u more", n->stays - 1);
-		fprintf(stderr, " stay%s, because nothing proves that hetsort made %s",
-			n->stays > 1 ? "" : "s", n->stays > 1 ? "them" : "it");
-	}
-	fputc('\n', stderr);
-}
-
 status operands_clean(const settings *o)
 {
 	status worst = ST_OK;
 	for (size_t i = 0; i < o->ninputs; i++) {
 		cleaned n = { 0 };
 		const status rc = clean_operand(o, o->inputs[i], &n);
-		if (o->verbosity >= 0 && (rc == ST_OK || n.removed || n.named))
-			print_cleaned(o->inputs[i], &n);
 		worst = rc > worst ? rc : worst;
+		if (o->verbosity < 0 || (rc != ST_OK && !n.removed && !n.named))
+			continue;
+		fprintf(stderr, "hetsort: %s: ", quoted(o->inputs[i]));
+		if (n.named)
+			fprintf(stderr, "ended the commit of %u part%s%s", n.named, plural(n.named),
+				n.removed ? ", " : "");
+		if (n.removed)
+			fprintf(stderr, "removed %u file%s", n.removed, plural(n.removed));
+		if (!n.removed && !n.named)
+			fputs("nothing to clean", stderr);
+		if (n.stays) {
+			fprintf(stderr, "; %s", quoted(n.first));
+			if (n.stays > 1)
+				fprintf(stderr, " and %u more", n.stays - 1);
+			fprintf(stderr, " stay%s, because nothing proves that hetsort made %s",
+				n.stays > 1 ? "" : "s", n.stays > 1 ? "them" : "it");
+		}
+		fputc('\n', stderr);
 	}
 	return worst;
 }
 
 /* ---------------------------------------------------------------------------- check a manifest */
 
-typedef struct checking {
+typedef struct manifest_checking {
 	const manifest *said;
 	int dirfd;
 	mem m;
 	unsigned char *keys; /* first and last of the part, last of the parts before */
 	bool any;            /* there are records before this part */
 	err *e;
-} checking;
+} manifest_checking;
 
 /* Compare one end of the part with the key that the manifest states, in hexadecimal digits and as
  * values. An older manifest has no values. */
-static status same_key(checking *k, const char *file, const char *end, const unsigned char *key,
-		       const char *hex, const json_t *values)
+static status same_key(manifest_checking *k, const char *file, const char *end,
+		       const unsigned char *key, const char *hex, const json_t *values)
 {
 	const layout *l = &k->said->lay;
 	json_t *is = json_hex(key, l->key_bytes), *are = manifest_values(l, key);
@@ -123,11 +120,12 @@ static status same_key(checking *k, const char *file, const char *end, const uns
 	json_decref(are);
 	return same && same_values
 		       ? ST_OK
-		       : err_set(k->e, ST_INVALID, "part %s has another %s key than %s",
+		       : err_set(k->e, ST_INVALID, "part %s does not have the %s key that %s",
 				 quoted(file), end, same ? "its values state" : "is stated");
 }
 
-static status check_part(checking *k, const manifest_part *s)
+/* Inspect a part, and compare it with what the manifest states and with the part before it. */
+static status check_part(manifest_checking *k, const manifest_part *s)
 {
 	const layout *l = &k->said->lay;
 	const size_t bytes = l->key_bytes;
@@ -157,7 +155,7 @@ status manifest_check(const char *path, manifest *said, err *e)
 {
 	target t;
 	char *quiet = NULL;
-	checking k = { .said = said, .e = e };
+	manifest_checking k = { .said = said, .e = e };
 	*said = (manifest){ .doc = NULL };
 	status rc = target_open(&t, path, e);
 	if (rc == ST_OK)

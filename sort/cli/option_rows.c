@@ -16,17 +16,17 @@
 
 const option_row option_rows[] = {
 	{ "output", 'o', "FILE", OPT_TEXT, FIELD(output), .section = OF_FILES,
-	  .help = "write FILE; with %r one file a rank and a manifest" },
+	  .help = "write FILE; with %r one file per rank and a manifest" },
 	{ "manifest", 0, "FILE", OPT_TEXT, FIELD(manifest), .section = OF_FILES,
-	  .help = "its name ['manifest' for %r], or one of a single file" },
+	  .help = "name of the manifest [with %r: %r becomes 'manifest']" },
 	{ "force", 'f', NULL, OPT_SET, FIELD(force), .value = true, .section = OF_FILES,
-	  .help = "replace an output that exists" },
+	  .help = "replace an existing output" },
 	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .value = false, .report = "fsync",
 	  .section = OF_FILES, .help = "do not wait until the output is on the disk" },
 	{ "verify", 0, "WHAT", OPT_CHOICE, FIELD(verify), .choices = verify_names,
 	  .section = OF_FILES, .help = "buffers, or reread the output from disk [buffers]" },
 	{ "report", 0, "FILE", OPT_TEXT, FIELD(report), .may_differ = "only rank 0 writes it",
-	  .section = OF_FILES, .help = "write a report in JSON, on failure too; - prints it" },
+	  .section = OF_FILES, .help = "write a JSON report, on failure too; - prints it" },
 	{ "trace", 0, "FILE", OPT_TEXT, FIELD(trace), .may_differ = "only rank 0 writes it",
 	  .section = OF_FILES, .help = "write what threads did when, for Perfetto" },
 	{ "html", 0, "FILE", OPT_TEXT, FIELD(html), .may_differ = "only rank 0 writes it",
@@ -34,81 +34,81 @@ const option_row option_rows[] = {
 
 	{ "record-size", 0, "SIZE", OPT_SIZE, FIELD(lay.record_bytes), .lo = 1,
 	  .hi = MAX_RECORD_BYTES, .report = "record_bytes", .section = OF_RECORDS,
-	  .help = "of a record, {} [100]" },
+	  .help = "size of a record, {} [100]" },
 	{ "skip-header", 0, "SIZE", OPT_SIZE, FIELD(header_bytes), .lo = 0, .hi = FRAME_MOST_BYTES,
 	  .report = "header_bytes", .section = OF_RECORDS,
-	  .help = "before records; OUTPUT begins with the first input's" },
+	  .help = "skip a header; OUTPUT begins with the first input's" },
 	{ "skip-trailer", 0, "SIZE", OPT_SIZE, FIELD(trailer_bytes), .lo = 0,
 	  .hi = FRAME_MOST_BYTES, .report = "trailer_bytes", .section = OF_RECORDS,
-	  .help = "after records; OUTPUT ends with the last input's" },
+	  .help = "skip a trailer; OUTPUT ends with the last input's" },
 	{ "records", 0, "N", OPT_NUMBER, FIELD(records), .lo = 1, .hi = INT64_MAX,
 	  .report = "records", .section = OF_RECORDS,
-	  .help = "of an input; what follows them is its trailer" },
+	  .help = "records of an input; its trailer follows them" },
 	{ "key", 0, "FIELD", OPT_KEY, FIELD(lay), .report = "key", .section = OF_RECORDS,
-	  .help = "OFF,LEN[,TYPE][,desc] of the key; repeatable [0,10]" },
+	  .help = "key field OFF,LEN[,TYPE][,desc]; repeatable [0,10]" },
 	{ "reverse", 'r', NULL, OPT_SET, FIELD(reverse), .value = true, .section = OF_RECORDS,
-	  .help = "descending, and fields with desc ascending" },
+	  .help = "sort descending, and fields with desc ascending" },
 	{ "merge", 'm', NULL, OPT_SET, FIELD(merge), .value = true, .report = "merge",
-	  .section = OF_RECORDS, .help = "each input is sorted already: merge them" },
+	  .section = OF_RECORDS, .help = "merge inputs that are sorted already" },
 	{ "stable", 's', NULL, OPT_SET, FIELD(stable), .value = true, .report = "stable",
-	  .section = OF_RECORDS, .help = "equal keys keep the order of the input" },
+	  .section = OF_RECORDS, .help = "keep the input order of records with equal keys" },
 	{ "partition-only", 0, NULL, OPT_SET, FIELD(partition_only), .value = true,
 	  .report = "partition_only", .section = OF_RECORDS,
-	  .help = "each rank's records to it, not sorted there" },
+	  .help = "send each rank its records, do not sort them there" },
 	{ "unique", 'u', NULL, OPT_SET, FIELD(unique), .value = true, .report = "unique",
-	  .section = OF_RECORDS, .help = "write the first of each key alone" },
+	  .section = OF_RECORDS, .help = "write only the first of records with equal keys" },
 	{ "count", 0, "FIELD", OPT_COUNT, FIELD(count), .report = "count", .section = OF_RECORDS,
-	  .help = "OFF,u32|u64 where that gets how many there were" },
+	  .help = "OFF,u32|u64: store the number of duplicates there" },
 	{ "top", 0, "N", OPT_NUMBER, FIELD(top), .lo = 1, .hi = INT64_MAX, .report = "top",
-	  .section = OF_RECORDS, .help = "write the first N records alone" },
+	  .section = OF_RECORDS, .help = "write only the first N records" },
 
 	{ "speeds", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(speeds),
 	  .word = { "auto", FIELD(calibrate), true }, .section = OF_SHARES,
-	  .help = "of the ranks: 1,1,0.5 [auto; on one host equal]" },
+	  .help = "speeds, such as 1,1,0.5 [auto; one host: equal]" },
 	{ "plan", 0, "KIND", OPT_CHOICE, FIELD(plan), .choices = plan_names, .report = "plan",
 	  .section = OF_SHARES, .help = "{}" },
 	{ "wisdom", 0, "DIR|FILE", OPT_TEXT, FIELD(wisdom),
 	  .may_differ = "only rank 0 reads and writes it", .section = OF_SHARES,
-	  .help = "of --plan=online [~/.local/state/hetsort]" },
+	  .help = "file of --plan=online [~/.local/state/hetsort]" },
 	{ "source", 0, "WHERE", OPT_CHOICE, FIELD(from_root), .choices = source_names,
 	  .report = "source", .section = OF_SHARES,
-	  .help = "all: every rank reads; root: rank 0 alone [all]" },
+	  .help = "all: every rank reads; root: only rank 0 reads [all]" },
 	{ "scatter", 0, "KIND", OPT_CHOICE, FIELD(scatter), .choices = scatter_names,
-	  .report = "scatter", .section = OF_SHARES, .help = "how: {} [balanced]" },
+	  .report = "scatter", .section = OF_SHARES, .help = "shares: {} [balanced]" },
 	{ "links", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(links),
 	  .word = { "auto", FIELD(measure_links), true }, .section = OF_SHARES,
 	  .help = "MB/s of each rank, from rank 0 with --source=root" },
 	{ "disks", 0, "LIST|FILE", OPT_TEXT, FIELD(disks), .section = OF_SHARES,
-	  .help = "MB/s of the disk of each rank" },
+	  .help = "MB/s of each rank's disk" },
 	{ "adapt", 0, NULL, OPT_SET, FIELD(adapt.on), .value = true, .section = OF_SHARES,
-	  .help = "ranks that turn out slow while reading write less" },
+	  .help = "let ranks that are slow while reading write less" },
 
 	{ "ranks", 0, "P", OPT_NUMBER, FIELD(ranks), .lo = 1, .hi = 65536, .section = OF_WORK,
 	  .help = "without mpirun: P ranks in this process [1]" },
 	{ "threads", 0, "N", OPT_NUMBER, FIELD(threads), .lo = 0, .hi = 1024,
 	  .may_differ = "each rank has processors of its own", .section = OF_WORK,
-	  .help = "of each rank [0: its part of the processors]" },
+	  .help = "threads per rank [0: its part of the processors]" },
 	{ "bind", 0, "WHEN", OPT_CHOICE, FIELD(bind), .choices = bind_names,
 	  .may_differ = "each rank has processors of its own", .section = OF_WORK,
-	  .help = "threads to NUMA nodes: {} [auto]" },
+	  .help = "bind threads to NUMA nodes: {} [auto]" },
 	{ "emulate", 0, "M|best", OPT_NUMBER, FIELD(emulate), .lo = 1, .hi = 65536,
 	  .word = { "best", FIELD(emulate), EMULATE_BEST }, .section = OF_WORK,
-	  .help = "equal virtual ranks, more where --speeds says so" },
+	  .help = "M equal virtual ranks, more on faster processes" },
 	{ "memory", 'S', "SIZE|%", OPT_MEMORY, FIELD(memory),
 	  .may_differ = "nodes differ in memory", .section = OF_WORK,
-	  .help = "of a node's ranks together [3/4 of what is free]" },
+	  .help = "memory of all ranks on a node [3/4 of what is free]" },
 	{ "tmpdir", 'T', "DIR", OPT_TMPDIR, FIELD(tmpdir), .may_differ = "nodes differ in disks",
-	  .section = OF_WORK, .help = "for what exceeds it [$TMPDIR, or beside OUTPUT]" },
+	  .section = OF_WORK, .help = "directory for runs [$TMPDIR, or next to OUTPUT]" },
 	{ "workdir", 0, "DIR", OPT_TEXT, FIELD(workdir), .section = OF_WORK,
-	  .help = "keep sorted runs there until the output is complete" },
+	  .help = "keep sorted runs in DIR until the output is complete" },
 	{ "resume", 0, NULL, OPT_SET, FIELD(resume), .value = true, .section = OF_WORK,
-	  .help = "go on with what an earlier job left in --workdir" },
+	  .help = "continue with what an earlier job left in --workdir" },
 	{ "direct", 0, "WHEN", OPT_CHOICE, FIELD(direct), .choices = direct_names,
 	  .may_differ = "each rank reads and writes in its own way", .section = OF_WORK,
-	  .help = "past the page cache: {} [auto]" },
+	  .help = "bypass the page cache: {} [auto]" },
 	{ "io", 0, "WAY", OPT_CHOICE, FIELD(io), .choices = io_names,
 	  .may_differ = "each rank reads and writes in its own way", .section = OF_WORK,
-	  .help = "files by {} [auto]" },
+	  .help = "read and write by {} [auto]" },
 	{ "strategy", 0, "KIND", OPT_CHOICE, FIELD(strategy), .choices = strategy_names,
 	  .report = "strategy", .section = OF_WORK,
 	  .help = "merge: sort first; distribute: sort last [merge]" },
@@ -120,30 +120,30 @@ const option_row option_rows[] = {
 	{ "max-message", 0, "SIZE", OPT_SIZE, FIELD(max_message), .lo = 1, .hi = 256 << 20,
 	  .section = OF_WORK, .help = "longest message between ranks [256M]" },
 	{ "timeout", 0, "SECONDS", OPT_NUMBER, FIELD(timeout_s), .lo = 0, .hi = 1000000,
-	  .section = OF_WORK, .help = "end the job when a rank hangs so long [0: never]" },
+	  .section = OF_WORK, .help = "end the job if a rank makes no progress [0: never]" },
 	{ "explain", 0, NULL, OPT_SET, FIELD(explain), .value = true, .section = OF_WORK,
-	  .help = "tell plan, time and memory; touch no data" },
+	  .help = "print plan, predicted time and memory; read no data" },
 	{ "progress", 0, "SECONDS|off", OPT_NUMBER, FIELD(progress_s), .lo = 1, .hi = 1000000,
 	  .word = { "off", FIELD(progress_s), -1 }, .may_differ = "only rank 0 prints",
-	  .section = OF_WORK, .help = "a line so often; on a terminal unless off" },
+	  .section = OF_WORK, .help = "print progress at this interval; off: never" },
 	{ "verbose", 'v', NULL, OPT_SET, FIELD(verbosity), .value = 1,
 	  .may_differ = "only rank 0 prints", .section = OF_WORK,
 	  .help = "print the plan and a table of phases and ranks" },
 	{ "quiet", 'q', NULL, OPT_SET, FIELD(verbosity), .value = -1,
-	  .may_differ = "only rank 0 prints", .section = OF_WORK, .help = "print errors only" },
+	  .may_differ = "only rank 0 prints", .section = OF_WORK, .help = "print only errors" },
 
 	{ "check", 'c', NULL, OPT_SET, FIELD(wish), .value = WISH_ORDER, .section = OF_INSTEAD,
-	  .help = "are these inputs in order? 1: no, and where not" },
+	  .help = "check whether inputs are in order; 1: no, and where" },
 	{ "check-silent", 'C', NULL, OPT_SET, FIELD(wish), .value = WISH_ORDER_SILENT,
-	  .section = OF_INSTEAD, .help = "the same, told by the exit status alone" },
+	  .section = OF_INSTEAD, .help = "like --check, but set only the exit status" },
 	{ "sum", 0, NULL, OPT_SET, FIELD(with_sum), .value = true, .section = OF_INSTEAD,
 	  .help = "with --check: print count, checksum and equal keys" },
 	{ "clean", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CLEAN, .section = OF_INSTEAD,
 	  .help = "remove what killed jobs left of these OUTPUTs, DIRs" },
 	{ "check-manifest", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CHECK,
-	  .section = OF_INSTEAD, .help = "are the parts of these manifests all there?" },
+	  .section = OF_INSTEAD, .help = "verify the parts of these manifests" },
 	{ "help", 'h', NULL, OPT_SET, FIELD(wish), .value = WISH_HELP, .section = OF_INSTEAD,
-	  .help = "print this" },
+	  .help = "print this help" },
 	{ "version", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_VERSION, .section = OF_INSTEAD,
 	  .help = "print the version" },
 };
@@ -195,7 +195,7 @@ uint64_t options_sum(const settings *o)
 enum { COLUMNS = 80, TEXT_AT = 26, HELP_BYTES = 400 };
 
 /* Print words from this column on. Further lines are indented, and "\n" begins a line. */
-static void wrap(const char *text, size_t column, size_t indent, FILE *f)
+static void help_wrap(const char *text, size_t column, size_t indent, FILE *f)
 {
 	size_t n;
 	bool blank = false; /* before the next word */
@@ -235,17 +235,6 @@ static const char *help_of(const option_row *r, char text[HELP_BYTES])
 	return text;
 }
 
-static void help_row(const option_row *r, FILE *f)
-{
-	char text[HELP_BYTES];
-	int at = r->letter ? fprintf(f, "  -%c, --%s", r->letter, r->name)
-			   : fprintf(f, "      --%s", r->name);
-	if (r->arg)
-		at += fprintf(f, "=%s", r->arg);
-	at += fprintf(f, "%*s", at < TEXT_AT ? TEXT_AT - at : 2, "");
-	wrap(help_of(r, text), (size_t)at, TEXT_AT, f);
-}
-
 void options_help(FILE *f)
 {
 	static const char *const section[] = { [OF_FILES] = "Files:",
@@ -253,18 +242,27 @@ void options_help(FILE *f)
 					       [OF_SHARES] = "Shares:",
 					       [OF_WORK] = "Work:",
 					       [OF_INSTEAD] = "Instead of sorting:" };
-	wrap("Usage: hetsort [OPTION]... -o OUTPUT INPUT...\n"
-	     "Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
-	     "Inputs are read as one, a manifest as its parts; %r in a name is the rank.\n"
-	     "- or no name is standard input, or the output of one rank.\n",
-	     0, 0, f);
+	char text[HELP_BYTES];
+	help_wrap("Usage: hetsort [OPTION]... -o OUTPUT INPUT...\n"
+		  "Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
+		  "Inputs are read as one, a manifest as its parts; %r in a name is the rank.\n"
+		  "- or no name is standard input, or the output of a single rank.\n",
+		  0, 0, f);
 	for (int s = 0; s < OPTION_SECTIONS; s++) {
 		fprintf(f, "%s\n", section[s]);
-		for (size_t i = 0; i < option_count; i++)
-			if ((int)option_rows[i].section == s)
-				help_row(&option_rows[i], f);
+		for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
+			if ((int)r->section != s)
+				continue;
+			int at = r->letter ? fprintf(f, "  -%c, --%s", r->letter, r->name)
+					   : fprintf(f, "      --%s", r->name);
+			if (r->arg)
+				at += fprintf(f, "=%s", r->arg);
+			at += fprintf(f, "%*s", at < TEXT_AT ? TEXT_AT - at : 2, "");
+			help_wrap(help_of(r, text), (size_t)at, TEXT_AT, f);
+		}
 	}
-	wrap("Exit status: 0 sorted, verified, on disk; 1 did not verify; 2 refused; 3 I/O failed; "
-	     "4 no memory or disk; 5 another rank failed; 6 internal; 128+n signal n.",
-	     0, 0, f);
+	help_wrap("Exit status: 0 sorted, verified, on disk; 1 not verified; 2 refused; "
+		  "3 I/O failed; 4 no memory or disk; 5 another rank failed; 6 internal; "
+		  "128+n signal n.",
+		  0, 0, f);
 }

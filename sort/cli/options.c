@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The command line: getopt_long over the rows of the options, strict numbers, and the rules for
- * options that do not fit together. Prints nothing and touches no file; the phase describe looks at
- * files. */
+/* Reads the command line: getopt_long over the rows of the options, strict numbers, and the rules
+ * for options that contradict each other. Prints nothing and touches no file. */
 #include "options.h"
 #include "base/size.h"
 #include "io/file.h"
@@ -13,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_LONG = 256 }; /* what getopt returns for the first row's long name */
+enum { FIRST_LONG = 256 }; /* getopt returns it for the long name of the first row */
 
 /* A set of rows, one bit each. */
 typedef uint64_t option_set;
@@ -48,14 +47,14 @@ static const struct option_habit {
 	{ "sort", '\0', NULL, TEXT },
 	{ "batch-size", '\0', NULL, "all inputs are merged at once, within --memory" },
 	{ "compress-program", '\0', NULL, "temporary files are not compressed: --tmpdir" },
-	{ "debug", '\0', NULL, "--explain tells what would be done, --verbose what was" },
+	{ "debug", '\0', NULL, "--explain prints the plan, --verbose what was done" },
 	{ "files0-from", '\0', NULL, "inputs are operands, or parts that a manifest names" },
 };
 
 enum { HABITS = sizeof habits / sizeof *habits };
 
-/* Words that may follow an option without an argument, --check=silent, and the option that both
- * together mean. */
+/* Words that may follow an option without an argument, as in --check=silent, and the option that
+ * both together mean. */
 static const struct option_word {
 	const char *option, *word, *same;
 } words[] = {
@@ -69,7 +68,7 @@ enum { WORDS = sizeof words / sizeof *words };
 /* ------------------------------------------------------------------------------------ fields */
 
 /* Store a value in a field of 1, 4 or 8 bytes; ignore a field of another size. */
-static void store(settings *o, option_field f, int64_t value)
+static void option_store(settings *o, option_field f, int64_t value)
 {
 	const uint8_t byte = (uint8_t)value;
 	const int32_t word = (int32_t)value;
@@ -83,7 +82,7 @@ static void store(settings *o, option_field f, int64_t value)
 }
 
 /* Return the place of the row of this name, which exists. */
-static size_t place_of(const char *name)
+static size_t option_place(const char *name)
 {
 	size_t i = 0;
 	while (i < option_count && strcmp(option_rows[i].name, name) != 0)
@@ -92,63 +91,85 @@ static size_t place_of(const char *name)
 	return i;
 }
 
-static bool is_in(option_set s, const char *name)
+/* Return whether the option of this name is in the set. */
+static bool option_given(option_set s, const char *name)
 {
-	return s >> place_of(name) & 1;
+	return s >> option_place(name) & 1;
 }
 
 /* --------------------------------------------------------------------------------- arguments */
 
-enum { WANTED_BYTES = 80 };
+enum { RULE_BYTES = 80 };
 
-static status bad_argument(const option_row *r, const char *arg, const char *wanted, err *e)
+static status refuse_argument(const option_row *r, const char *arg, const char *rule, err *e)
 {
 	return err_set(e, ST_REFUSED, "invalid argument %s for --%s: %s", quoted(arg), r->name,
-		       wanted);
+		       rule);
 }
 
-/* Store a number or a choice. Return NULL, or the argument that is wanted. */
-static const char *take_value(settings *o, const option_row *r, const char *arg,
-			      char wanted[WANTED_BYTES])
+/* Store a number or a choice. Return NULL, or the rule that the argument breaks. */
+static const char *option_take_value(settings *o, const option_row *r, const char *arg,
+				     char rule[RULE_BYTES])
 {
 	char lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
-	const char *why = NULL;
 	uint64_t v = 0;
-	*wanted = '\0';
 	if (r->kind == OPT_CHOICE) {
 		while (r->choices[v] && strcmp(arg, r->choices[v]) != 0)
 			v++;
+		*rule = '\0';
 		for (int i = 0; !r->choices[v] && r->choices[i]; i++)
-			text_append(wanted, WANTED_BYTES, "%s%s", i ? ", " : "one of ",
+			text_append(rule, RULE_BYTES, "%s%s", i ? ", " : "must be one of ",
 				    r->choices[i]);
+		if (!r->choices[v])
+			return rule;
 	} else if (r->kind == OPT_SIZE) {
-		why = size_parse(arg, &v);
-		if (!why && (v < r->lo || v > r->hi))
-			snprintf(wanted, WANTED_BYTES, "a size from %s to %s is wanted",
-				 size_text(r->lo, lo), size_text(r->hi, hi));
+		const char *why = size_parse(arg, &v);
+		if (why)
+			return why;
+		snprintf(rule, RULE_BYTES, "must be a size from %s to %s", size_text(r->lo, lo),
+			 size_text(r->hi, hi));
+		if (v < r->lo || v > r->hi)
+			return rule;
 	} else if (!number_parse(arg, r->lo, r->hi, &v)) {
-		snprintf(wanted, WANTED_BYTES, "a whole number from %llu to %llu is wanted",
+		snprintf(rule, RULE_BYTES, "must be a whole number from %llu to %llu",
 			 (unsigned long long)r->lo, (unsigned long long)r->hi);
+		return rule;
 	}
-	if (!why && !*wanted)
-		store(o, r->field, (int64_t)v);
-	return why || !*wanted ? why : wanted;
+	option_store(o, r->field, (int64_t)v);
+	return NULL;
 }
 
-static status take_argument(settings *o, const option_row *r, const char *arg, err *e)
+/* Return whether a field can hold a count: 4 or 8 bytes, unsigned. */
+static bool is_count_field(const key_field *f)
 {
-	char wanted[WANTED_BYTES];
+	return f->type == KEY_TYPE_UNSIGNED && f->bytes >= 4 && !f->desc;
+}
+
+/* Take an option that getopt has found. */
+static status option_take(settings *o, option_set *given, const option_row *r, const char *arg,
+			  err *e)
+{
+	const option_set bit = (option_set)1 << (r - option_rows);
+	char rule[RULE_BYTES];
 	const char *why = NULL;
 	layout one = { 0 };
 	const key_field *f = one.field;
+	const bool repeatable = r->kind == OPT_SET || r->kind == OPT_TMPDIR || r->kind == OPT_KEY;
+	if ((*given & bit) && !repeatable)
+		return err_set(e, ST_REFUSED, "--%s is given twice", r->name);
+	*given |= bit;
+	if (r->word.text && strcmp(arg, r->word.text) == 0) {
+		option_store(o, r->word.field, r->word.value);
+		return ST_OK;
+	}
 	switch (r->kind) {
 	case OPT_SET:
-		store(o, r->field, r->value);
+		option_store(o, r->field, r->value);
 		break;
 	case OPT_NUMBER:
 	case OPT_SIZE:
 	case OPT_CHOICE:
-		why = take_value(o, r, arg, wanted);
+		why = option_take_value(o, r, arg, rule);
 		break;
 	case OPT_TEXT:
 		memcpy((char *)o + r->field.at, &arg, sizeof arg);
@@ -157,9 +178,8 @@ static status take_argument(settings *o, const option_row *r, const char *arg, e
 		why = layout_add_field(&o->lay, arg);
 		break;
 	case OPT_COUNT:
-		if (layout_add_field(&one, arg) || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 ||
-		    f->desc)
-			why = "OFFSET,u32 or OFFSET,u64 is wanted, and le or be may follow";
+		if (layout_add_field(&one, arg) || !is_count_field(f))
+			why = "must be OFFSET,u32 or OFFSET,u64, and le or be may follow";
 		o->count = *f;
 		break;
 	case OPT_MEMORY:
@@ -170,44 +190,31 @@ static status take_argument(settings *o, const option_row *r, const char *arg, e
 		o->tmpdir[o->tmpdirs++] = arg;
 		break;
 	}
-	return why ? bad_argument(r, arg, why, e) : ST_OK;
-}
-
-static status take_option(settings *o, option_set *given, size_t row, const char *arg, err *e)
-{
-	const option_row *r = &option_rows[row];
-	const bool before = *given >> row & 1;
-	if (before && r->kind != OPT_SET && r->kind != OPT_TMPDIR && r->kind != OPT_KEY)
-		return err_set(e, ST_REFUSED, "--%s is given twice", r->name);
-	*given |= (option_set)1 << row;
-	if (!r->word.text || strcmp(arg, r->word.text) != 0)
-		return take_argument(o, r, arg, e);
-	store(o, r->word.field, r->word.value);
-	return ST_OK;
+	return why ? refuse_argument(r, arg, why, e) : ST_OK;
 }
 
 /* Find the option that the one at *row means with a word after it. */
-static status row_with_word(size_t *row, const char *word, err *e)
+static status option_with_word(const option_row **row, const char *word, err *e)
 {
-	const option_row *r = &option_rows[*row];
-	char wanted[WANTED_BYTES] = "";
+	const option_row *r = *row;
+	char rule[RULE_BYTES] = "";
 	for (size_t i = 0; i < WORDS; i++) {
 		if (strcmp(words[i].option, r->name) != 0)
 			continue;
 		if (strcmp(words[i].word, word) == 0) {
-			*row = place_of(words[i].same);
+			*row = &option_rows[option_place(words[i].same)];
 			return ST_OK;
 		}
-		text_append(wanted, sizeof wanted, "%s%s", *wanted ? ", " : "nothing, or one of ",
+		text_append(rule, sizeof rule, "%s%s", *rule ? ", " : "must be empty or one of ",
 			    words[i].word);
 	}
-	return bad_argument(r, word, wanted, e);
+	return refuse_argument(r, word, rule, e);
 }
 
 /* ------------------------------------------------------------------------------------- names */
 
-/* Return Levenshtein's distance: the letters to add, drop or replace. */
-static size_t distance(const char *a, size_t n, const char *b)
+/* Return Levenshtein's distance: the number of letters to add, drop or replace. */
+static size_t letters_apart(const char *a, size_t n, const char *b)
 {
 	size_t row[QUOTED_BYTES];
 	const size_t m = strlen(b);
@@ -227,12 +234,12 @@ static size_t distance(const char *a, size_t n, const char *b)
 }
 
 /* Return the option that was probably meant: at most two letters are wrong, and fewer than half. */
-static const option_row *nearest(const char *name, size_t len)
+static const option_row *option_nearest(const char *name, size_t len)
 {
 	const option_row *best = NULL;
 	size_t least = 3;
 	for (size_t i = 0; i < option_count; i++) {
-		const size_t d = distance(name, len, option_rows[i].name);
+		const size_t d = letters_apart(name, len, option_rows[i].name);
 		if (d < least && 2 * d < len) {
 			least = d;
 			best = &option_rows[i];
@@ -241,14 +248,15 @@ static const option_row *nearest(const char *name, size_t len)
 	return best;
 }
 
-static status unknown_option(const char *q, const struct option_habit *h, err *e)
+/* Refuse an option that does not exist, with a hint if sort(1) has it. */
+static status refuse_unknown(const char *q, const struct option_habit *h, err *e)
 {
 	return h ? err_set(e, ST_REFUSED, "unknown option %s: %s", q, h->instead)
 		 : err_set(e, ST_REFUSED, "unknown option %s", q);
 }
 
 /* Refuse a long name, with its dashes, that getopt does not know. */
-static status bad_name(const char *word, const struct option *longs, err *e)
+static status refuse_long_name(const char *word, const struct option *longs, err *e)
 {
 	const char *name = word + 2, *last = NULL;
 	const size_t len = strcspn(name, "=");
@@ -265,35 +273,35 @@ static status bad_name(const char *word, const struct option *longs, err *e)
 	for (size_t i = 0; i < HABITS; i++)
 		if (habits[i].name && strlen(habits[i].name) == len &&
 		    strncmp(habits[i].name, name, len) == 0)
-			return unknown_option(quoted(word), &habits[i], e);
-	const option_row *meant = nearest(name, len);
+			return refuse_unknown(quoted(word), &habits[i], e);
+	const option_row *meant = option_nearest(name, len);
 	return meant ? err_set(e, ST_REFUSED, "unknown option %s (did you mean --%s?)",
 			       quoted(word), meant->name)
-		     : unknown_option(quoted(word), NULL, e);
+		     : refuse_unknown(quoted(word), NULL, e);
 }
 
-static bool row_of(int value, size_t *row)
+/* Return the row of a value of getopt, or NULL. */
+static const option_row *option_row_of(int value)
 {
-	for (*row = 0; *row < option_count; ++*row)
-		if (value == FIRST_LONG + (int)*row ||
-		    (value != 0 && value == option_rows[*row].letter))
-			return true;
-	return false;
+	for (size_t i = 0; i < option_count; i++)
+		if (value == FIRST_LONG + (int)i || (value != 0 && value == option_rows[i].letter))
+			return &option_rows[i];
+	return NULL;
 }
 
 /* Refuse the word that getopt does not know, or the letter if it is among others. */
-static status bad_option(const char *word, bool lacks, const struct option *longs, err *e)
+static status refuse_word(const char *word, bool lacks, const struct option *longs, err *e)
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
-	size_t row, i = 0;
+	size_t i = 0;
 	if (optopt == 0)
-		return bad_name(word, longs, e);
-	if (row_of(optopt, &row))
+		return refuse_long_name(word, longs, e);
+	if (option_row_of(optopt))
 		return err_set(e, ST_REFUSED, "option %s takes %s argument",
 			       quoted(word[1] == '-' ? word : letter), lacks ? "an" : "no");
 	while (i < HABITS && habits[i].letter != (char)optopt)
 		i++;
-	return unknown_option(quoted(letter), i < HABITS ? &habits[i] : NULL, e);
+	return refuse_unknown(quoted(letter), i < HABITS ? &habits[i] : NULL, e);
 }
 
 /* Make getopt's tables from the rows. */
@@ -315,19 +323,33 @@ static void getopt_tables(struct option *longs, char *letters)
 	}
 	for (size_t i = 0; i < HABITS; i++)
 		if (habits[i].same)
-			*longs++ = (struct option){ habits[i].name, required_argument, NULL,
-						    FIRST_LONG + (int)place_of(habits[i].same) };
+			*longs++ =
+				(struct option){ habits[i].name, required_argument, NULL,
+						 FIRST_LONG + (int)option_place(habits[i].same) };
 	*longs = (struct option){ NULL, 0, NULL, 0 };
 	*letters = '\0';
 }
 
 /* ------------------------------------------------------------------------------------- rules */
 
-/* Each rule refuses what breaks it; e keeps the first refusal. */
+/* Refuse a command line that breaks a rule; e keeps the first refusal. */
 #define REFUSE_IF(wrong, e, ...) (void)((wrong) ? err_set(e, ST_REFUSED, __VA_ARGS__) : ST_OK)
 
-/* Refuse two options that set one field to two values: the first would be lost. */
-static void check_opposites(option_set given, err *e)
+/* Options that an option excludes. */
+static const struct option_exclusion {
+	const char *option, *excluded[12];
+} exclusions[] = {
+	/* each rank merges its records of all inputs; nothing is sent or kept */
+	{ "merge",
+	  { "source", "scatter", "links", "disks", "workdir", "resume", "strategy", "adapt",
+	    "emulate", "wisdom" } },
+	/* records are not sorted: this is --strategy=distribute without its last step */
+	{ "partition-only", { "unique", "top", "workdir", "merge" } },
+};
+
+/* Refuse options that exclude each other, among them two that set one field to two values: the
+ * first value would be lost. */
+static void check_exclusions(const settings *o, option_set given, err *e)
 {
 	for (size_t i = 0; i < option_count; i++)
 		for (size_t k = 0; k < i; k++) {
@@ -336,69 +358,56 @@ static void check_opposites(option_set given, err *e)
 					  b->kind == OPT_SET && a->field.at == b->field.at,
 				  e, "--%s and --%s exclude each other", a->name, b->name);
 		}
+	for (size_t i = 0; o->wish == WISH_SORT && i < sizeof exclusions / sizeof *exclusions; i++)
+		for (const char *const *name = exclusions[i].excluded; *name; name++)
+			REFUSE_IF(option_given(given, exclusions[i].option) &&
+					  option_given(given, *name),
+				  e, "--%s cannot be combined with --%s", *name,
+				  exclusions[i].option);
 }
 
-static void check_scattering(const settings *o, option_set given, err *e)
+/* Check where records come from and where runs are kept. */
+static void check_source(const settings *o, option_set given, err *e)
 {
-	REFUSE_IF(!o->from_root && is_in(given, "scatter"), e, "--scatter requires --source=root");
+	REFUSE_IF(!o->from_root && option_given(given, "scatter"), e,
+		  "--scatter requires --source=root");
 	for (size_t i = 0; o->from_root && i < o->ninputs; i++)
 		REFUSE_IF(name_is_per_rank(o->inputs[i]), e,
-			  "--source=root: the input is on rank 0, so it has no %%r in its name");
+			  "--source=root: the input is on rank 0, so its name must not have %%r");
 	REFUSE_IF(o->from_root && (o->stable || o->unique) && o->scatter == SCATTER_DYNAMIC, e,
-		  "--scatter=dynamic does not keep the order of the input, which --%s wants",
+		  "--%s cannot be combined with --scatter=dynamic, which does not keep the order "
+		  "of the input",
 		  o->stable ? "stable" : "unique");
-}
-
-/* Runs are kept in one place, where the next job finds them. */
-static void check_keeping(const settings *o, err *e)
-{
 	REFUSE_IF(o->resume && !o->workdir, e, "--resume requires --workdir");
 	if (!o->workdir)
 		return;
 	REFUSE_IF(!*o->workdir, e, "--workdir names no directory");
-	REFUSE_IF(o->tmpdirs, e, "runs go to --workdir or to --tmpdir, not to both");
+	REFUSE_IF(o->tmpdirs, e,
+		  "--tmpdir cannot be combined with --workdir, which keeps the runs");
 	REFUSE_IF(o->from_root || !settings_strategy(o)->keeps_runs, e,
 		  "--workdir requires --source=all and --strategy=merge");
 }
 
-/* Each rank merges its records of all inputs; nothing is sent or kept. */
-static void check_merging(const settings *o, option_set given, err *e)
+/* Set the strategy and the plan that follow from other options. With --emulate, the speeds decide
+ * the number of ranks, so all shares are equal. */
+static void set_strategy_and_plan(settings *o, option_set given, err *e)
 {
-	static const char *const refused[] = { "source",  "scatter", "links",    "disks",
-					       "workdir", "resume",  "strategy", "adapt",
-					       "emulate", "wisdom",  NULL };
-	if (!o->merge)
-		return;
-	for (const char *const *name = refused; *name; name++)
-		REFUSE_IF(is_in(given, *name), e, "--%s cannot be combined with --merge", *name);
-	REFUSE_IF(o->plan == PLAN_ONLINE, e, "--plan=online cannot be combined with --merge");
+	if (o->partition_only) {
+		REFUSE_IF(option_given(given, "strategy") && o->strategy != BY_DISTRIBUTING, e,
+			  "--partition-only requires --strategy=distribute");
+		o->strategy = BY_DISTRIBUTING;
+	}
+	REFUSE_IF(o->merge && o->plan == PLAN_ONLINE, e,
+		  "--plan=online cannot be combined with --merge");
+	if (o->emulate) {
+		REFUSE_IF(!o->speeds, e, "--emulate requires --speeds=LIST or --speeds=FILE");
+		REFUSE_IF(option_given(given, "plan") && o->plan != PLAN_EQUAL, e,
+			  "--emulate requires --plan=equal");
+		o->plan = PLAN_EQUAL;
+	}
 }
 
-/* Records are not sorted first: this is --strategy=distribute without its last step. */
-static void check_partitioning(settings *o, option_set given, err *e)
-{
-	static const char *const sorts[] = { "unique", "top", "workdir", "merge", NULL };
-	if (!o->partition_only)
-		return;
-	for (const char *const *name = sorts; *name; name++)
-		REFUSE_IF(is_in(given, *name), e,
-			  "--partition-only does not sort, which --%s wants", *name);
-	REFUSE_IF(is_in(given, "strategy") && o->strategy != BY_DISTRIBUTING, e,
-		  "--partition-only requires --strategy=distribute");
-	o->strategy = BY_DISTRIBUTING;
-}
-
-/* The speeds decide the number of ranks, so all shares are equal. */
-static void check_emulation(settings *o, option_set given, err *e)
-{
-	if (!o->emulate)
-		return;
-	REFUSE_IF(!o->speeds, e, "--emulate needs speeds: --speeds=LIST or FILE");
-	REFUSE_IF(is_in(given, "plan") && o->plan != PLAN_EQUAL, e,
-		  "--emulate has equal shares, not --plan=%s", plan_names[o->plan]);
-	o->plan = PLAN_EQUAL;
-}
-
+/* Check the layout of records. */
 static void check_layout(settings *o, err *e)
 {
 	layout *l = &o->lay;
@@ -421,50 +430,42 @@ static void check_layout(settings *o, err *e)
 		  f->off + f->bytes - 1);
 }
 
+/* Return whether the command line asks for --check or --check-silent. */
 static bool checks_order(const settings *o)
 {
 	return o->wish == WISH_ORDER || o->wish == WISH_ORDER_SILENT;
 }
 
+/* Return whether this is the name of a standard stream; NULL is not. */
 static bool is_standard(const char *name)
 {
 	return name && stream_is_standard(name);
 }
 
-/* Refuse options without an effect, so that nobody relies on them. */
+/* Refuse options without an effect on --check, so that nobody relies on them. */
 static void check_checking(const settings *o, option_set given, err *e)
 {
-	static const char *const goes[] = { "check",       "check-silent", "sum",     "record-size",
-					    "skip-header", "skip-trailer", "records", "key",
-					    "reverse",     "stable",       "threads", "direct",
-					    "verbose",     "quiet",        "unique",  "ranks",
-					    "report",      "max-message" };
+	static const char *const allowed[] = {
+		"check",   "check-silent", "sum",     "record-size", "skip-header", "skip-trailer",
+		"records", "key",          "reverse", "stable",      "threads",     "direct",
+		"verbose", "quiet",        "unique",  "ranks",       "report",      "max-message"
+	};
 	REFUSE_IF(o->with_sum && !checks_order(o), e, "--sum requires --check");
 	if (!checks_order(o))
 		return;
-	for (size_t i = 0; i < sizeof goes / sizeof *goes; i++)
-		given &= ~((option_set)1 << place_of(goes[i]));
+	for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+		given &= ~((option_set)1 << option_place(allowed[i]));
 	for (size_t i = 0; i < option_count; i++)
 		REFUSE_IF(given >> i & 1, e, "--%s cannot be combined with --check",
 			  option_rows[i].name);
 	REFUSE_IF(o->with_sum && o->wish == WISH_ORDER_SILENT, e,
-		  "--check-silent prints nothing, --sum does");
+		  "--sum cannot be combined with --check-silent, which prints nothing");
 	REFUSE_IF(o->with_sum && is_standard(o->report), e,
 		  "--report=-: --sum prints to standard output");
 }
 
-static void check_report(const settings *o, err *e)
-{
-	REFUSE_IF(is_standard(o->trace), e, "--trace=-: a trace is written to a file");
-	REFUSE_IF(is_standard(o->html), e, "--html=-: a page is written to a file");
-	if (!is_standard(o->report))
-		return;
-	REFUSE_IF(o->explain, e, "--report=-: --explain prints to standard output");
-	REFUSE_IF(is_standard(o->output), e, "--report=-: the records go to standard output");
-}
-
-/* Without names a sort is a filter, if standard input is not a terminal. A launcher passes standard
- * input to at most one rank. */
+/* Use standard input and output if no files are named: a sort is then a filter, unless standard
+ * input is a terminal. A launcher passes standard input to at most one rank. */
 static void take_standard_streams(settings *o)
 {
 	static const char *const standard[] = { STREAM_NAME };
@@ -482,40 +483,36 @@ static void take_standard_streams(settings *o)
 		o->report = STREAM_NAME;
 }
 
-/* Cleaning the files of only one rank would look as if all had been cleaned. */
-static void check_cleaning(const settings *o, err *e)
-{
-	for (size_t i = 0; !o->ranks && i < o->ninputs; i++)
-		REFUSE_IF(name_is_per_rank(o->inputs[i]), e,
-			  "--clean needs --ranks, for the %%r in the name %s",
-			  quoted(o->inputs[i]));
-}
-
 /* Check the command line as a whole: refuse options that contradict each other, and set options
  * that were not given but follow from others. */
 static status check_all(settings *o, option_set given, err *e)
 {
 	take_standard_streams(o);
-	check_opposites(given, e);
+	check_exclusions(o, given, e);
 	check_checking(o, given, e);
-	REFUSE_IF(o->explain && o->wish != WISH_SORT, e, "--explain is for a sort, not for --%s",
+	REFUSE_IF(o->explain && o->wish != WISH_SORT, e, "--explain cannot be combined with --%s",
 		  o->wish == WISH_CLEAN ? "clean" : "check-manifest");
 	REFUSE_IF(o->ninputs == 0, e, "no %s is named",
 		  o->wish == WISH_CLEAN   ? "output"
 		  : o->wish == WISH_CHECK ? "manifest"
 					  : "input file");
-	o->layout_named =
-		is_in(given, "record-size") || is_in(given, "key") || is_in(given, "reverse");
-	if (o->wish == WISH_CLEAN)
-		check_cleaning(o, e);
+	o->layout_named = option_given(given, "record-size") || option_given(given, "key") ||
+			  option_given(given, "reverse");
+	/* cleaning the files of only one rank would look as if all had been cleaned */
+	for (size_t i = 0; o->wish == WISH_CLEAN && !o->ranks && i < o->ninputs; i++)
+		REFUSE_IF(name_is_per_rank(o->inputs[i]), e,
+			  "--clean requires --ranks, because of %%r in the name %s",
+			  quoted(o->inputs[i]));
 	if (o->wish == WISH_SORT) {
 		REFUSE_IF(!o->output && !o->explain, e, "no output is named; use -o FILE");
-		check_report(o, e);
-		check_partitioning(o, given, e);
-		check_scattering(o, given, e);
-		check_keeping(o, e);
-		check_merging(o, given, e);
-		check_emulation(o, given, e);
+		REFUSE_IF(is_standard(o->trace), e, "--trace=-: a trace must be a file");
+		REFUSE_IF(is_standard(o->html), e, "--html=-: a page must be a file");
+		REFUSE_IF(is_standard(o->report) && o->explain, e,
+			  "--report=-: --explain prints to standard output");
+		REFUSE_IF(is_standard(o->report) && is_standard(o->output), e,
+			  "--report=-: the records go to standard output");
+		set_strategy_and_plan(o, given, e);
+		check_source(o, given, e);
 	}
 	if (o->wish == WISH_SORT || checks_order(o))
 		check_layout(o, e);
@@ -539,19 +536,19 @@ status options_parse(settings *o, int argc, char **argv, err *e)
 	struct option longs[OPTIONS_MAX + HABITS + 1];
 	char letters[2 * OPTIONS_MAX + 2];
 	option_set given = 0;
-	size_t row;
 	*o = defaults;
 	getopt_tables(longs, letters);
 	optind = 0; /* start again */
 	opterr = 0;
 	for (int opt; (opt = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
-		if (!row_of(opt, &row))
-			return bad_option(argv[optind - 1], opt == ':', longs, e);
+		const option_row *r = option_row_of(opt);
+		if (!r)
+			return refuse_word(argv[optind - 1], opt == ':', longs, e);
 		status rc = ST_OK;
-		if (optarg && !option_rows[row].arg)
-			rc = row_with_word(&row, optarg, e);
+		if (optarg && !r->arg)
+			rc = option_with_word(&r, optarg, e);
 		if (rc == ST_OK)
-			rc = take_option(o, &given, row, optarg, e);
+			rc = option_take(o, &given, r, optarg, e);
 		/* help and version are printed at once, whatever follows; but -v after --version
 		 * prints more */
 		const char *next = argv[optind];

@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The kinds of arguments. Options without one may be given twice, and so may OPT_KEY and
- * OPT_TMPDIR. */
+/* The kinds of arguments. OPT_SET, OPT_KEY and OPT_TMPDIR may be given several times. */
 typedef enum option_kind {
 	OPT_SET,    /* takes none: the field becomes `value` */
 	OPT_NUMBER, /* whole, from lo to hi */
@@ -46,7 +45,7 @@ typedef struct option_row {
 	int value;                  /* of OPT_SET */
 	uint64_t lo, hi;            /* of OPT_NUMBER and OPT_SIZE */
 	const char *const *choices; /* of OPT_CHOICE; ends with NULL */
-	/* A word that may replace such an argument, and the field that it sets. NULL: none. */
+	/* A word that may replace the argument, and the field that it sets. NULL: none. */
 	struct {
 		const char *text;
 		option_field field;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The monitor's thread writes the line. A line is dropped if the terminal or the pipe does not take
- * it at once, because this thread also watches the ranks. The most important words come first: a
- * narrow terminal cuts the end off. */
+/* Writes the line on the monitor's thread. A line is dropped if the terminal or the pipe does not
+ * take it at once, because this thread also watches the ranks. The most important words come first,
+ * because a narrow terminal cuts the end off. */
 #include "progress_line.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -64,14 +64,15 @@ bool progress_line_wanted(const settings *o)
 
 /* ------------------------------------------------------------------------------- the terminal */
 
-/* Will standard error take a line without blocking? */
+/* Return whether standard error takes a line without blocking. */
 static bool takes_a_line(void)
 {
 	struct pollfd f = { .fd = STDERR_FILENO, .events = POLLOUT };
 	return poll(&f, 1, 0) == 1 && (f.revents & POLLOUT);
 }
 
-static void put(const char *text, size_t n)
+/* Write to standard error. */
+static void line_put(const char *text, size_t n)
 {
 	while (n > 0) {
 		const ssize_t k = write(STDERR_FILENO, text, n);
@@ -82,10 +83,10 @@ static void put(const char *text, size_t n)
 	}
 }
 
-/* Under out.lock: write text over the line on the terminal, and blanks over the rest of it. The
- * cursor returns to its start, so that a ^C which the terminal shows there is overwritten as well.
- */
-static void overwrite(const char *text)
+/* Write text over the line on the terminal, and blanks over the rest of it. The caller holds
+ * out.lock. The cursor returns to its start, so that a ^C which the terminal shows there is
+ * overwritten as well. */
+static void line_overwrite(const char *text)
 {
 	char b[PAST_COLUMNS + 3];
 	struct winsize w;
@@ -97,50 +98,26 @@ static void overwrite(const char *text)
 	memset(b + 1, ' ', all);
 	memcpy(b + 1, text, n);
 	b[1 + all] = '\r';
-	put(b, 2 + all);
+	line_put(b, 2 + all);
 	out.columns = n;
 }
 
-static void clear(void)
+/* Remove the line from the terminal. The caller holds out.lock. */
+static void line_clear(void)
 {
 	if (out.columns)
-		overwrite("");
-}
-
-static void draw(const char *text)
-{
-	if (tcgetpgrp(out.terminal) != out.group)
-		return; /* another job has the terminal */
-	pthread_mutex_lock(&out.lock);
-	if (!out.off && takes_a_line()) {
-		overwrite(text);
-		out.shown = true;
-	}
-	pthread_mutex_unlock(&out.lock);
-}
-
-static void print(const char *text, bool unasked)
-{
-	char b[PROGRESS_TEXT_BYTES + 16];
-	const int n = snprintf(b, sizeof b, "hetsort: %s\n", text);
-	pthread_mutex_lock(&out.lock);
-	if (!out.off && takes_a_line()) {
-		clear();
-		put(b, (size_t)n);
-		out.shown |= unasked;
-	}
-	pthread_mutex_unlock(&out.lock);
+		line_overwrite("");
 }
 
 void progress_line_clear(void)
 {
 	pthread_mutex_lock(&out.lock);
-	clear();
+	line_clear();
 	out.off = true;
 	pthread_mutex_unlock(&out.lock);
 }
 
-/* ---------------------------------------------------------------------------------- the words */
+/* ----------------------------------------------------------------------------------- the text */
 
 void progress_take(void *sum, int rank, const rank_seen *seen)
 {
@@ -169,7 +146,7 @@ void progress_take(void *sum, int rank, const rank_seen *seen)
 	s->all += seen->at.all;
 }
 
-/* Is the time that is left known? */
+/* Return whether the time that is left is known. */
 static bool is_planned(const progress_sum *s)
 {
 	return s->heard > 0 && s->unknown == 0 && s->work_s > 0;
@@ -193,6 +170,7 @@ static void add_bytes(char *text, uint64_t done, uint64_t all)
 		    unit[u], (int)(100.0 * (double)done / (double)all));
 }
 
+/* Append a time. */
 static void add_time(char *text, double seconds, const char *what)
 {
 	const unsigned s = seconds < 0 ? 0 : seconds < MOST_S ? (unsigned)seconds : MOST_S;
@@ -235,7 +213,7 @@ const char *progress_text(const progress_sum *s, double bytes_per_s, double elap
 /* ----------------------------------------------------------------------------------- the line */
 
 /* Return the rate over the last SAMPLES seconds; below 0: unknown. */
-static double rate(int32_t at, uint64_t done, double now)
+static double line_rate(int32_t at, uint64_t done, double now)
 {
 	if (at != line.stage)
 		line.samples = 0;
@@ -248,7 +226,8 @@ static double rate(int32_t at, uint64_t done, double now)
 		       : (double)(done - first.done) / (now - first.at_s);
 }
 
-static void keep(const progress_moment *t)
+/* Keep a moment for the report. */
+static void course_keep(const progress_moment *t)
 {
 	pthread_mutex_lock(&course.lock);
 	const bool wanted = !course.ended && course.seen++ % course.each == 0;
@@ -272,22 +251,35 @@ const progress_moment *progress_line_course(unsigned *n)
 	return course.at;
 }
 
-static void show(bool asked)
+/* Show the progress of all ranks: rewrite the line on the terminal, and print a whole line if asked
+ * or due. */
+static void line_show(bool asked)
 {
-	char text[PROGRESS_TEXT_BYTES];
+	char text[PROGRESS_TEXT_BYTES], whole[PROGRESS_TEXT_BYTES + 16];
 	const double now = now_s();
 	progress_sum s = { .left_s = -1 };
 	if (monitor_look(progress_take, &s) == 0)
 		return;
 	if (is_planned(&s))
-		keep(&(progress_moment){ now - line.begun_s, s.left_s, s.worked_s / s.work_s });
-	const double r = rate(s.first.at.stage, s.done, now);
+		course_keep(
+			&(progress_moment){ now - line.begun_s, s.left_s, s.worked_s / s.work_s });
+	const double r = line_rate(s.first.at.stage, s.done, now);
 	progress_text(&s, r, now - line.begun_s, text);
 	const bool due = !line.terminal && line.every_s > 0 && now >= line.next_s;
-	if (asked || due)
-		print(text, due);
-	if (line.terminal)
-		draw(text);
+	/* another job may have the terminal */
+	const bool draws = line.terminal && tcgetpgrp(out.terminal) == out.group;
+	const int n = snprintf(whole, sizeof whole, "hetsort: %s\n", text);
+	pthread_mutex_lock(&out.lock);
+	if ((asked || due) && !out.off && takes_a_line()) {
+		line_clear();
+		line_put(whole, (size_t)n);
+		out.shown |= due;
+	}
+	if (draws && !out.off && takes_a_line()) {
+		line_overwrite(text);
+		out.shown = true;
+	}
+	pthread_mutex_unlock(&out.lock);
 	while (due && line.next_s <= now)
 		line.next_s += line.every_s;
 }
@@ -299,7 +291,7 @@ void progress_line_start(const settings *o)
 	line.every_s = wanted && o->progress_s > 0 ? o->progress_s : 0;
 	line.begun_s = now_s();
 	line.next_s = line.begun_s + line.every_s;
-	monitor_show(show, line.terminal || line.every_s > 0 ? 1 : 0);
+	monitor_show(line_show, line.terminal || line.every_s > 0 ? 1 : 0);
 }
 
 bool progress_line_stop(void)

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The progress of a job on standard error. On a terminal, or if a launcher forwards it to one, it
- * is one line that is rewritten every second, while the job is in the foreground there. Elsewhere
- * it is whole lines. In the process of rank 0 the monitor's thread writes them, so they continue
- * even while the work waits. */
+/* The progress of a job on standard error. On a terminal, it is one line that is rewritten every
+ * second, while the job is in the foreground. The terminal may be the one to which a launcher
+ * forwards standard error. Elsewhere it is whole lines. In the process of rank 0 the monitor's
+ * thread writes them, so they continue even while the work waits. */
 #ifndef HETSORT_CLI_PROGRESS_LINE_H
 #define HETSORT_CLI_PROGRESS_LINE_H
 
 #include "base/settings.h"
 #include "comm/monitor.h"
 
-/* progress_line_wanted - is progress shown without a call of monitor_ask? */
+/* progress_line_wanted - return whether progress is shown without a call of monitor_ask. */
 bool progress_line_wanted(const settings *o);
 
-/* progress_line_start - called by rank 0. */
+/* progress_line_start - show progress from now on; only rank 0 calls it. */
 void progress_line_start(const settings *o);
 
-/* progress_line_stop - remove the line. Was one ever shown? */
+/* progress_line_stop - remove the line. Return whether one was ever shown. */
 bool progress_line_stop(void);
 
-/* progress_line_course - return the progress that was shown, as n moments: the time, the time that
- * was left, and the part of the job that was done. Nothing is added after this call. */
+/* progress_line_course - return the progress that was shown, as n moments. A moment has the time,
+ * the time that was left, and the part of the job that was done. Nothing is added after this call.
+ */
 enum { PROGRESS_MOMENTS = 256 };
 typedef struct progress_moment {
 	double at_s, left_s, part;
@@ -31,7 +32,7 @@ const progress_moment *progress_line_course(unsigned *n);
  * lines of their own. From any thread. */
 void progress_line_clear(void);
 
-/* The words, for tests. */
+/* The text of the line, for tests. */
 enum { PROGRESS_TEXT_BYTES = 200 };
 
 /* All ranks together. Starts as zeros. */
@@ -45,7 +46,7 @@ typedef struct progress_sum {
 	int slowest_rank;
 } progress_sum;
 
-/* progress_take - add a rank, rank 0 first; a monitor_take. */
+/* progress_take - add a rank, rank 0 first. This is a monitor_take. */
 void progress_take(void *sum, int rank, const rank_seen *seen);
 
 /* progress_text - write the line, of 79 columns unless host names are long. bytes_per_s below 0:

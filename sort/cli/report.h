@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The result of a job, for people and for programs. Called at rank 0. report_json.c makes
- * documents, report_rows.c tables, report_use.c the resources used, report_text.c the lines around
- * them, and trace_file.c the trace.
- */
+ * documents, report_rows.c tables and sums, report_text.c the lines around them, and trace_file.c
+ * the trace. */
 #ifndef HETSORT_CLI_REPORT_H
 #define HETSORT_CLI_REPORT_H
 
@@ -39,8 +38,8 @@ typedef struct report_use {
 report_use report_use_of(const job_result *r, const settings *o);
 
 /* report_rows - print a table of at most 80 columns with a row for each rank. More than REPORT_ROWS
- * ranks are grouped: a row for each host with the medians of its ranks, unless there are too many
- * hosts; then least, median and most of all ranks, and the rank that worked longest. */
+ * ranks are grouped. Each host has a row with the medians of its ranks, unless there are too many
+ * hosts. Then follow the least, median and most of all ranks, and the rank that worked longest. */
 enum { REPORT_ROWS = 16 };
 typedef enum report_table_kind {
 	REPORT_PLAN,

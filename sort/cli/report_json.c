@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The report in JSON and its page, written on success and on failure, complete or not at all.
+/* Writes the report in JSON and its page, on success and on failure, complete or not at all.
  * side_files_check() has checked before that they may be written. Members keep the order in which
  * they are added. A value is NULL if memory is short, and so is every value that contains it. */
 #include "options.h"
@@ -24,17 +24,19 @@ const char *report_build(void)
 }
 
 /* Return null for a number that jansson's signed integers do not hold. */
-static json_t *count(uint64_t n)
+static json_t *json_count(uint64_t n)
 {
 	return n > INT64_MAX ? json_null() : json_integer((json_int_t)n);
 }
 
+/* Return null if there is no name. */
 static json_t *name_or_null(const char *name)
 {
 	return name ? json_name(name) : json_null();
 }
 
-static json_t *names(const char *const *name, size_t n)
+/* List names. */
+static json_t *json_names(const char *const *name, size_t n)
 {
 	json_t *a = json_array();
 	for (size_t i = 0; i < n; i++)
@@ -43,16 +45,6 @@ static json_t *names(const char *const *name, size_t n)
 }
 
 /* ------------------------------------------------------------------------------- of a rank */
-
-static json_t *records_json(const rank_result *k, const settings *o)
-{
-	json_t *j =
-		json_pack("{s:o, s:o, s:o, s:o}", "planned_in", count(k->planned_in), "planned_out",
-			  count(k->planned_out), "in", count(k->in), "out", count(k->out));
-	if (k->adapt_state != ADAPT_OFF)
-		j = json_with(j, "planned_out_before", count(k->planned_out_before));
-	return settings_drops(o) ? json_with(j, "dropped", count(k->dropped)) : j;
-}
 
 /* List the bytes of each step, up to the last one that has any. */
 static json_t *activity_json(const activity *a)
@@ -66,7 +58,7 @@ static json_t *activity_json(const activity *a)
 	for (int k = 0; k < ACTIVITY_KINDS; k++) {
 		json_t *list = json_array();
 		for (int i = 0; i < steps; i++)
-			list = json_and(list, count(a->bytes[k][i]));
+			list = json_and(list, json_count(a->bytes[k][i]));
 		j = json_with(j, name[k], list);
 	}
 	return j;
@@ -97,7 +89,7 @@ static json_t *stages_json(const stage_times *t)
 static json_t *transfers_json(const io_stats *t)
 {
 	json_t *j = json_pack("{s:s, s:o}", "way", io_names[t->method], "uring_bytes",
-			      count(t->uring_bytes));
+			      json_count(t->uring_bytes));
 	return json_with(j, "trial",
 			 t->uring_bytes_per_s > 0
 				 ? json_pack("{s:f, s:f}", "uring_bytes_per_s",
@@ -113,7 +105,8 @@ static json_t *resumed_json(const rank_result *k)
 			 all            ? "done"
 			 : k->kept_runs ? "in part"
 					: "no",
-			 "runs", count(k->kept_runs), "bytes_not_read", count(k->kept_bytes));
+			 "runs", json_count(k->kept_runs), "bytes_not_read",
+			 json_count(k->kept_bytes));
 }
 
 static json_t *rank_json(const job_result *r, const rank_result *k, const settings *o)
@@ -134,22 +127,31 @@ static json_t *rank_json(const job_result *r, const rank_result *k, const settin
 	j = json_with(j, "wait_s", json_real(k->wait_s));
 	j = json_with(j, "verify_s", json_real(k->verify_s));
 	j = json_with(j, "move_s", json_real(k->move_s));
-	j = json_with(j, "records", records_json(k, o));
-	j = json_with(j, "bytes",
-		      json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "read", count(k->read_bytes),
-				"written", count(k->written_bytes), "sent", count(k->sent_bytes),
-				"received", count(k->received_bytes), "arrays_peak",
-				count(k->mem_peak_bytes), "process_peak", count(k->rss_peak_bytes),
-				"huge_pages", count(k->huge_bytes)));
+	json_t *records = json_pack("{s:o, s:o, s:o, s:o}", "planned_in", json_count(k->planned_in),
+				    "planned_out", json_count(k->planned_out), "in",
+				    json_count(k->in), "out", json_count(k->out));
+	if (k->adapt_state != ADAPT_OFF)
+		records =
+			json_with(records, "planned_out_before", json_count(k->planned_out_before));
+	if (settings_drops(o))
+		records = json_with(records, "dropped", json_count(k->dropped));
+	j = json_with(j, "records", records);
+	j = json_with(
+		j, "bytes",
+		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "read", json_count(k->read_bytes),
+			  "written", json_count(k->written_bytes), "sent",
+			  json_count(k->sent_bytes), "received", json_count(k->received_bytes),
+			  "arrays_peak", json_count(k->mem_peak_bytes), "process_peak",
+			  json_count(k->rss_peak_bytes), "huge_pages", json_count(k->huge_bytes)));
 	j = json_with(j, "process",
 		      json_pack("{s:f, s:f, s:o, s:f, s:o}", "user_s", k->used.user_s, "system_s",
-				k->used.system_s, "minor_faults", count(k->used.minor_faults),
+				k->used.system_s, "minor_faults", json_count(k->used.minor_faults),
 				"fault_s", k->used.fault_s, "disk_bytes",
-				count(k->used.disk_bytes)));
+				json_count(k->used.disk_bytes)));
 	if (r->job_ranks <= PEERS && r->size == r->job_ranks) {
 		json_t *sent = json_array();
 		for (int i = 0; i < r->size; i++)
-			sent = json_and(sent, count(k->sent_to_bytes[i]));
+			sent = json_and(sent, json_count(k->sent_to_bytes[i]));
 		j = json_with(j, "sent_to", sent);
 	}
 	j = json_with(j, "activity", activity_json(&k->activity));
@@ -161,15 +163,16 @@ static json_t *rank_json(const job_result *r, const rank_result *k, const settin
 	j = json_with(j, "stages", stages_json(&k->stages));
 	j = json_with(j, "memory",
 		      json_pack("{s:o, s:s, s:o, s:o, s:o, s:s, s:o}", "limit_bytes",
-				count(k->limit_bytes), "limit", k->limit_text, "planned_bytes",
-				count(k->planned_bytes), "spill_bytes", count(k->spill_bytes),
-				"spill_runs", count(k->spill_runs), "tmpdirs_left_out", k->left_out,
-				"runs_again", count(k->runs_again)));
+				json_count(k->limit_bytes), "limit", k->limit_text, "planned_bytes",
+				json_count(k->planned_bytes), "spill_bytes",
+				json_count(k->spill_bytes), "spill_runs", json_count(k->spill_runs),
+				"tmpdirs_left_out", k->left_out, "runs_again",
+				json_count(k->runs_again)));
 	j = json_with(j, "io",
 		      json_pack("{s:o, s:o, s:s}", "read", transfers_json(&k->io[0]), "write",
 				transfers_json(&k->io[1]), "no_uring", k->io_text));
 	j = json_with(j, "resumed", o->resume ? resumed_json(k) : json_null());
-	j = json_with(j, "leftovers_removed", count(k->leftovers));
+	j = json_with(j, "leftovers_removed", json_count(k->leftovers));
 	if (k->speed_seen > 0)
 		j = json_with(j, "speed_seen", json_real(k->speed_seen));
 	if (k->status != ST_OK)
@@ -190,17 +193,6 @@ static json_t *time_json(time_t at)
 	gmtime_r(&at, &tm);
 	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
 	return json_string(date);
-}
-
-static json_t *versions_json(const job_result *r, const settings *o)
-{
-	struct utsname u;
-	if (uname(&u) != 0)
-		memset(&u, 0, sizeof u);
-	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "hetsort", HETSORT_VERSION, "compiler",
-			 __VERSION__, "build", json_name(HETSORT_BUILD), "commit",
-			 name_or_null(o->commit), "kernel", u.release, "ranks",
-			 r->comm_kind ? r->comm_kind : "");
 }
 
 /* Return the value of an option in the report. */
@@ -235,9 +227,8 @@ static json_t *config_json(const job_result *res, const settings *o)
 	return json_with(j, "rates_measured", json_boolean(res->rates_measured));
 }
 
-/* Add the result of --adapt and the way of the exchange, null if the job had none, and what
- * --progress has printed. */
-static json_t *with_ways(json_t *j, const rank_result *first)
+/* Add the result of --adapt, the progress that was shown, and the way of the exchange. */
+static json_t *add_progress(json_t *j, const rank_result *first)
 {
 	static const char *const shares[] = { "", "kept", "no room", "changed" };
 	unsigned n;
@@ -275,9 +266,9 @@ static json_t *use_json(const job_result *r, const settings *o)
 		return json_null();
 	return json_pack("{s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:o, s:s}", "core_s", u.core_s,
 			 "core_s_per_gb", u.core_s_per_gb, "cpus", u.processors, "busy_part",
-			 u.busy, "minor_faults", count(u.faults), "fault_s", u.fault_s, "joules",
-			 real_or_null(u.joules), "joules_per_gb", real_or_null(u.joules_per_gb),
-			 "bound", u.bound);
+			 u.busy, "minor_faults", json_count(u.faults), "fault_s", u.fault_s,
+			 "joules", real_or_null(u.joules), "joules_per_gb",
+			 real_or_null(u.joules_per_gb), "bound", u.bound);
 }
 
 static json_t *report_json(const job_result *r, const settings *o, int argc, char *const *argv)
@@ -285,6 +276,13 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	static const char *const word[] = { "ok",       "invalid", "refused", "io",
 					    "resource", "peer",    "internal" };
 	const status st = r->status;
+	struct utsname u;
+	if (uname(&u) != 0)
+		memset(&u, 0, sizeof u);
+	json_t *versions = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "hetsort", HETSORT_VERSION,
+				     "compiler", __VERSION__, "build", json_name(HETSORT_BUILD),
+				     "commit", name_or_null(o->commit), "kernel", u.release,
+				     "ranks", r->comm_kind ? r->comm_kind : "");
 	json_t *j = json_pack(
 		"{s:s, s:i, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
 		"hetsort-report", "version", 1, "date", time_json(time(NULL)), "started",
@@ -292,20 +290,20 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 		(size_t)st < sizeof word / sizeof *word ? word[st] : "interrupted", "exit_code",
 		(int)st, "signal",
 		st > ST_SIGNAL ? json_string(signals_name((int)st - ST_SIGNAL)) : json_null(),
-		"command", names((const char *const *)argv, (size_t)argc), "inputs",
-		names(o->inputs, o->ninputs), "output", name_or_null(o->output), "versions",
-		versions_json(r, o), "config", config_json(r, o));
-	j = json_with(j, "records", count(r->records));
+		"command", json_names((const char *const *)argv, (size_t)argc), "inputs",
+		json_names(o->inputs, o->ninputs), "output", name_or_null(o->output), "versions",
+		versions, "config", config_json(r, o));
+	j = json_with(j, "records", json_count(r->records));
 	if (settings_drops(o)) {
-		j = json_with(j, "records_written", count(r->out));
+		j = json_with(j, "records_written", json_count(r->out));
 		j = json_with(j, "records_dropped",
-			      st == ST_OK ? count(r->records - r->out) : json_null());
+			      st == ST_OK ? json_count(r->records - r->out) : json_null());
 	}
 	j = json_with(j, "total_s", json_real(r->total_s));
 	j = json_with(j, "all_read_s", json_real(r->all_read_s));
 	j = json_with(j, "balance", json_real(report_balance(r)));
 	j = json_with(j, "use", use_json(r, o));
-	j = with_ways(j, r->rank);
+	j = add_progress(j, r->rank);
 	j = json_with(j, "checksum_kind", json_string(CHECKSUM_NAME));
 	j = json_with(j, "checksum", json_checksum(r->sum));
 	if (settings_drops(o))

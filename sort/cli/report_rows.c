@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables for people: ranks in rows, each by itself or in groups. */
+/* Makes the tables for people, with ranks in rows, each by itself or in groups, and adds up the
+ * resources that a job has used. Ranks may share a process and a host, whose resources are counted
+ * once. */
 #include "report.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +113,8 @@ static const report_column columns_of[REPORT_TABLES][12] = {
 
 /* --------------------------------------------------------------------------------- rows */
 
-static double number_of(const report_column *c, const rank_result *k)
+/* Return the value of a column. */
+static double column_value(const report_column *c, const rank_result *k)
 {
 	const char *at = (const char *)k + c->at;
 	int32_t word;
@@ -143,19 +147,21 @@ static void print_number(const report_column *c, double v, FILE *f)
 	fprintf(f, "%*.*f", c->width, digits, v);
 }
 
-static void row_of_rank(const report_column *columns, const rank_result *k, FILE *f)
+/* Print the row of a rank. */
+static void print_rank_row(const report_column *columns, const rank_result *k, FILE *f)
 {
 	for (const report_column *c = columns; c->heading; c++) {
 		fputs(c == columns ? "" : " ", f);
 		if (c->kind == COLUMN_TEXT)
 			fprintf(f, "%*.*s", c->width, abs(c->width), (const char *)k + c->at);
 		else
-			print_number(c, number_of(c, k), f);
+			print_number(c, column_value(c, k), f);
 	}
 	fputc('\n', f);
 }
 
-static int by_size(const void *a, const void *b)
+/* Compare two numbers for qsort. */
+static int double_order(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
@@ -163,9 +169,10 @@ static int by_size(const void *a, const void *b)
 
 /* Print a row for the ranks of a host, NULL: of all hosts. part: 0 is the least, 0.5 the median, 1
  * the most. The first column is the number of ranks, the first text the name of the group. */
-static void row_of_group(const job_result *r, const report_column *columns, const char *host,
-			 const char *name, double part, double *room, FILE *f)
+static void print_group_row(const job_result *r, const report_column *columns, const char *host,
+			    double part, double *room, FILE *f)
 {
+	const char *name = host ? host : part <= 0 ? "least" : part >= 1 ? "most" : "median";
 	bool named = false;
 	for (const report_column *c = columns; c->heading; c++) {
 		int n = 0;
@@ -173,8 +180,9 @@ static void row_of_group(const job_result *r, const report_column *columns, cons
 		named |= c->kind == COLUMN_TEXT;
 		for (int i = 0; i < r->size; i++)
 			if (!host || strcmp(r->rank[i].host, host) == 0)
-				room[n++] = c->kind == COLUMN_TEXT ? 0 : number_of(c, &r->rank[i]);
-		qsort(room, (size_t)n, sizeof *room, by_size);
+				room[n++] =
+					c->kind == COLUMN_TEXT ? 0 : column_value(c, &r->rank[i]);
+		qsort(room, (size_t)n, sizeof *room, double_order);
 		if (c == columns)
 			fprintf(f, "%*d", c->width, n);
 		else if (c->kind == COLUMN_TEXT)
@@ -185,7 +193,8 @@ static void row_of_group(const job_result *r, const report_column *columns, cons
 	fputc('\n', f);
 }
 
-static void groups(const job_result *r, const report_column *columns, double *room, FILE *f)
+/* Print a row for each host if there are few, and rows for all hosts together. */
+static void print_groups(const job_result *r, const report_column *columns, double *room, FILE *f)
 {
 	int first[REPORT_ROWS], hosts = 0, busiest = 0; /* first: the first rank of each host */
 	for (int i = 0; i < r->size && hosts <= REPORT_ROWS; i++) {
@@ -198,18 +207,16 @@ static void groups(const job_result *r, const report_column *columns, double *ro
 			first[hosts] = i;
 		hosts++;
 	}
-	for (int k = 0; hosts > 1 && hosts <= REPORT_ROWS && k < hosts; k++) {
-		const char *host = r->rank[first[k]].host;
-		row_of_group(r, columns, host, host, 0.5, room, f);
-	}
-	row_of_group(r, columns, NULL, "least", 0, room, f);
-	row_of_group(r, columns, NULL, "median", 0.5, room, f);
-	row_of_group(r, columns, NULL, "most", 1, room, f);
+	for (int k = 0; hosts > 1 && hosts <= REPORT_ROWS && k < hosts; k++)
+		print_group_row(r, columns, r->rank[first[k]].host, 0.5, room, f);
+	print_group_row(r, columns, NULL, 0, room, f);
+	print_group_row(r, columns, NULL, 0.5, room, f);
+	print_group_row(r, columns, NULL, 1, room, f);
 	for (int i = 1; i < r->size; i++)
 		if (busy_s(&r->rank[i]) > busy_s(&r->rank[busiest]))
 			busiest = i;
 	fprintf(f, "the busiest rank, %d:\n", busiest);
-	row_of_rank(columns, &r->rank[busiest], f);
+	print_rank_row(columns, &r->rank[busiest], f);
 }
 
 void report_rows(const job_result *r, report_table_kind which, FILE *f)
@@ -221,8 +228,94 @@ void report_rows(const job_result *r, report_table_kind which, FILE *f)
 			c == columns && room ? "ranks" : c->heading);
 	fputc('\n', f);
 	if (r->rank && room)
-		groups(r, columns, room, f);
+		print_groups(r, columns, room, f);
 	for (int i = 0; r->rank && !room && i < r->size; i++)
-		row_of_rank(columns, &r->rank[i], f);
+		print_rank_row(columns, &r->rank[i], f);
 	free(room);
+}
+
+/* --------------------------------------------------------------------------- resources used */
+
+/* A job that uses at least this part of its processors is bound by them. */
+static const double BUSY = 0.8;
+
+/* Memory is the bound if page faults take this part of the processor time. */
+static const double FAULTS_PART = 0.5;
+
+/* Return whether two ranks share a process. */
+static bool same_process(const rank_result *a, const rank_result *b)
+{
+	return a->pid == b->pid && strcmp(a->host, b->host) == 0;
+}
+
+/* Return the processor time of a rank's process. */
+static double rank_core_s(const rank_result *k)
+{
+	return k->used.user_s + k->used.system_s;
+}
+
+/* Return the seconds that a rank waited for others. */
+static double rank_waited_s(const rank_result *k)
+{
+	double s = 0;
+	for (int i = 0; i < k->spans; i++)
+		s += k->span[i].wait_s;
+	return s;
+}
+
+/* Find the bound of the rank that waited least for others: they waited for this one. It worked,
+ * waited for blocks of other hosts, or else for its files. */
+static const char *bound_of(const job_result *r, const report_use *u)
+{
+	const rank_result *k = &r->rank[0];
+	bool hosts = false;
+	for (int i = 1; i < r->size; i++) {
+		hosts |= strcmp(r->rank[i].host, r->rank[0].host) != 0;
+		k = rank_waited_s(&r->rank[i]) < rank_waited_s(k) ? &r->rank[i] : k;
+	}
+	double processors = 0; /* of its process */
+	for (int i = 0; i < r->size; i++)
+		processors += same_process(&r->rank[i], k) ? r->rank[i].cpus : 0;
+	const double could_s = processors * r->total_s;
+	const double busy = could_s > 0 ? rank_core_s(k) / could_s : 0;
+	const double waited = r->total_s > 0 ? rank_waited_s(k) / r->total_s : 0;
+	if (busy < BUSY && hosts && waited >= 1 - busy - waited)
+		return "network";
+	if (busy < BUSY && k->used.disk_bytes > 0)
+		return "disk";
+	return u->fault_s >= FAULTS_PART * u->core_s ? "memory" : "processor";
+}
+
+report_use report_use_of(const job_result *r, const settings *o)
+{
+	const double gb = 1e-9 * (double)r->records * o->lay.record_bytes;
+	report_use u = { .joules = -1, .bound = "" };
+	int hosts = 0, metered = 0;
+	double joules = 0;
+	for (int i = 0; r->rank && i < r->size; i++) {
+		const rank_result *k = &r->rank[i];
+		bool new_process = true, new_host = true;
+		for (int n = 0; n < i && (new_process || new_host); n++) {
+			new_process = new_process && !same_process(&r->rank[n], k);
+			new_host = new_host && strcmp(r->rank[n].host, k->host) != 0;
+		}
+		u.processors += k->cpus;
+		u.core_s += new_process ? rank_core_s(k) : 0;
+		u.faults += new_process ? k->used.minor_faults : 0;
+		u.fault_s += new_process ? k->used.fault_s * (double)k->used.minor_faults : 0;
+		hosts += new_host;
+		metered += new_host && k->used.joules >= 0;
+		joules += new_host && k->used.joules >= 0 ? k->used.joules : 0;
+	}
+	if (hosts > 0 && hosts == metered)
+		u.joules = joules;
+	if (gb > 0) {
+		u.core_s_per_gb = u.core_s / gb;
+		u.joules_per_gb = u.joules >= 0 ? u.joules / gb : -1;
+	}
+	if (u.processors * r->total_s > 0)
+		u.busy = fmin(u.core_s / (u.processors * r->total_s), 1);
+	if (r->rank)
+		u.bound = bound_of(r, &u);
+	return u;
 }

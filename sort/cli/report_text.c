@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The report for people: the plan, the table of phases and ranks, the failures. */
+/* Prints the report for people: the plan, the table of phases and ranks, the failures. */
 #include "base/size.h"
 #include "model/job_time.h"
 #include "report.h"
@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-static void heading(const job_result *r, const settings *o, FILE *f)
+/* Print what is sorted, and by how many ranks. */
+static void report_heading(const job_result *r, const settings *o, FILE *f)
 {
 	char b[SIZE_TEXT_BYTES], key[KEY_TEXT_BYTES];
 	fprintf(f, "%" PRIu64 " record%s of %u byte%s (%s), key %s\n", r->records,
@@ -63,24 +64,6 @@ static void print_each(const job_result *r, const char *what, const char *how, s
 		fprintf(f, "%s in MB/s, %s:%s\n", what, how, list);
 }
 
-/* Print the number of ranks per bottleneck of the plan. */
-static void print_bottlenecks(const job_result *r, FILE *f)
-{
-	const char *sep = "bound by";
-	for (int b = 0; b < BOTTLENECKS; b++) {
-		const char *name = job_time_bound_name((bottleneck)b);
-		int n = 0;
-		for (int i = 0; r->rank && i < r->size; i++)
-			n += strcmp(r->rank[i].bound_by, name) == 0;
-		if (n) {
-			fprintf(f, "%s the %s: %d rank%s", sep, name, n, plural((uint64_t)n));
-			sep = ", by";
-		}
-	}
-	if (*sep == ',')
-		fputc('\n', f);
-}
-
 /* Print the rates that were measured, and the rates of links and disks. */
 static void print_rates(const job_result *r, const settings *o, FILE *f)
 {
@@ -124,8 +107,9 @@ static void print_io(const job_result *r, const settings *o, FILE *f)
 		if (k->io_text[0])
 			fprintf(f, "\n  no uring: %s", k->io_text);
 		else if (o->explain && o->io == IO_AUTO)
-			fprintf(f, "\n  the input past the page cache by uring; writes past it as "
-				   "well,\n  unless a trial in the run shows otherwise");
+			fprintf(f,
+				"\n  uring reads the input past the page cache, and writes past it "
+				"as well,\n  unless a trial during the job shows otherwise");
 		fputc('\n', f);
 	}
 }
@@ -155,33 +139,39 @@ static void print_places(const job_result *r, FILE *f)
 	}
 }
 
-static void print_exchange(const job_result *r, FILE *f)
+void report_plan(const job_result *r, const settings *o, FILE *f)
 {
 	static const char *const way[EXCHANGE_WAYS] = {
 		[EXCHANGE_TWO_LEVEL] = "two-level: records go to groups of ranks first",
 		[EXCHANGE_CHEAPER] = "direct, which takes less time",
-		[EXCHANGE_ASKED] = "direct, as asked for",
-		[EXCHANGE_NO_OTHER] = "direct, the only way with other options or this input",
-		[EXCHANGE_NO_MEMORY] = "direct, as memory holds no second copy of the records",
-		[EXCHANGE_FEW_MESSAGES] = "direct, as ranks have something for few others, "
-					  "or one would get too much",
+		[EXCHANGE_ASKED] = "direct, as --exchange requires",
+		[EXCHANGE_NO_OTHER] = "direct, the only way with these options or this input",
+		[EXCHANGE_NO_MEMORY] = "direct, because memory holds no second copy of the records",
+		[EXCHANGE_FEW_MESSAGES] = "direct, because ranks send to few others, "
+					  "or one rank would receive too much",
 	};
-	if (r->rank && r->rank->exchange != EXCHANGE_NONE)
-		fprintf(f, "exchange %s\n", way[r->rank->exchange]);
-}
-
-void report_plan(const job_result *r, const settings *o, FILE *f)
-{
-	heading(r, o, f);
-	report_rows(r, REPORT_PLAN, f);
+	const char *sep = "bound by";
 	double last = 0;
+	report_heading(r, o, f);
+	report_rows(r, REPORT_PLAN, f);
 	for (int i = 0; r->rank && i < r->size; i++)
 		last = fmax(last, r->rank[i].predicted_s);
 	explain_memory(r, f);
 	print_places(r, f);
-	if (r->size > REPORT_ROWS)
-		print_bottlenecks(r, f);
-	print_exchange(r, f);
+	for (int b = 0; r->size > REPORT_ROWS && b < BOTTLENECKS; b++) { /* the ranks of each */
+		const char *name = job_time_bound_name((bottleneck)b);
+		int n = 0;
+		for (int i = 0; r->rank && i < r->size; i++)
+			n += strcmp(r->rank[i].bound_by, name) == 0;
+		if (n) {
+			fprintf(f, "%s the %s: %d rank%s", sep, name, n, plural((uint64_t)n));
+			sep = ", by";
+		}
+	}
+	if (*sep == ',')
+		fputc('\n', f);
+	if (r->rank && r->rank->exchange != EXCHANGE_NONE)
+		fprintf(f, "exchange %s\n", way[r->rank->exchange]);
 	fprintf(f, "predicted makespan %.3f s, at %s\n", last,
 		r->rates_measured ? "measured rates" : "the nominal rates of a rank of speed 1");
 	print_io(r, o, f);
@@ -196,9 +186,9 @@ static void print_left_out(const job_result *r, FILE *f)
 		const uint64_t n = k->runs_again;
 		if (!k->left_out[0] || (i > 0 && !n && strcmp(k->left_out, k[-1].left_out) == 0))
 			continue;
-		fprintf(f, "rank %d: no room in %s: left out", k->rank, k->left_out);
+		fprintf(f, "rank %d: no more room in %s", k->rank, k->left_out);
 		if (n)
-			fprintf(f, ", %" PRIu64 " run%s written again elsewhere", n, plural(n));
+			fprintf(f, ": %" PRIu64 " run%s written again elsewhere", n, plural(n));
 		fputc('\n', f);
 	}
 }
@@ -246,21 +236,21 @@ static void print_resumed(const job_result *r, const rank_result *sum, FILE *f)
 			fprintf(f, "rank %d", i);
 		else
 			fprintf(f, "%d ranks", r->size);
-		fprintf(f,
-			": %" PRIu64 " of %" PRIu64 " run%s %s there, %s of %s not read again%s\n",
+		fprintf(f, ": %" PRIu64 " of %" PRIu64 " run%s found, %s of %s not read again%s\n",
 			k->kept_runs, k->spill_runs, plural(k->spill_runs),
-			k->kept_runs == 1 ? "was" : "were", size_text(k->kept_bytes, kept),
-			size_text(k->spill_bytes, all),
+			size_text(k->kept_bytes, kept), size_text(k->spill_bytes, all),
 			k->merge_kept ? "\n  the output was complete, nothing was merged" : "");
 	}
 }
 
+/* Return the speed of the job as text. */
 static const char *bytes_per_s(const job_result *r, const settings *o, char text[SIZE_TEXT_BYTES])
 {
 	const double bytes = (double)r->records * o->lay.record_bytes;
 	return size_text(r->total_s > 0 ? (uint64_t)(bytes / r->total_s) : 0, text);
 }
 
+/* Print how many records were dropped, if the options may drop any. */
 static void print_dropped(const char *who, const job_result *r, const settings *o, FILE *f)
 {
 	if (settings_drops(o))
@@ -268,27 +258,12 @@ static void print_dropped(const char *who, const job_result *r, const settings *
 			plural(r->out), r->records - r->out);
 }
 
-/* Print processor time and energy, and the resource that limited the speed. */
-static void print_use(const job_result *r, const settings *o, FILE *f)
-{
-	const report_use u = report_use_of(r, o);
-	fprintf(f, "%.2f core-seconds, %.2f per GB, %.0f %% of %.3g processor%s; bound by the %s\n",
-		u.core_s, u.core_s_per_gb, 100 * u.busy, u.processors, u.processors > 1 ? "s" : "",
-		u.bound);
-	if (strcmp(u.bound, "memory") == 0)
-		fprintf(f, "%" PRIu64 " page faults of fresh memory took about %.2f core-seconds\n",
-			u.faults, u.fault_s);
-	if (u.joules >= 0)
-		fprintf(f, "energy of all hosts %.1f J, %.2f J per GB\n", u.joules,
-			u.joules_per_gb);
-}
-
 void report_table(const job_result *r, const settings *o, FILE *f)
 {
 	char text[SIZE_TEXT_BYTES];
 	rank_result sum = { .merge_kept = true };
 	int spilled = 0;
-	heading(r, o, f);
+	report_heading(r, o, f);
 	report_rows(r, REPORT_RESULT, f);
 	report_rows(r, REPORT_PHASES, f);
 	for (int i = 0; r->rank && i < r->size; i++) {
@@ -304,8 +279,22 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	}
 	fprintf(f, "total %.3f s, %s/s; balance %.3f; verification %.3f s of it\n", r->total_s,
 		bytes_per_s(r, o, text), report_balance(r), sum.verify_s);
-	if (r->rank)
-		print_use(r, o, f);
+	if (r->rank) {
+		const report_use u = report_use_of(r, o);
+		fprintf(f,
+			"%.2f core-seconds, %.2f per GB, %.0f %% of %.3g processor%s; bound by the "
+			"%s\n",
+			u.core_s, u.core_s_per_gb, 100 * u.busy, u.processors,
+			u.processors > 1 ? "s" : "", u.bound);
+		if (strcmp(u.bound, "memory") == 0)
+			fprintf(f,
+				"%" PRIu64 " page faults of fresh memory took about %.2f "
+				"core-seconds\n",
+				u.faults, u.fault_s);
+		if (u.joules >= 0)
+			fprintf(f, "energy of all hosts %.1f J, %.2f J per GB\n", u.joules,
+				u.joules_per_gb);
+	}
 	if (spilled)
 		fprintf(f, "spilled to disk: %s in %" PRIu64 " run%s, by %d of %d rank%s\n",
 			size_text(sum.spill_bytes, text), sum.spill_runs, plural(sum.spill_runs),
@@ -356,15 +345,26 @@ static bool same_words(const char *a, const char *b, bool any_name)
 	}
 }
 
+/* Return whether both failed, with messages that differ only in names and numbers. */
 static bool failed_alike(const rank_result *a, const rank_result *b)
 {
 	return a->status != ST_OK && b->status != ST_OK && same_words(a->text, b->text, true);
 }
 
-/* Print the failure of rank i, and of the ranks after it that failed alike. Before anything is
- * read, a message names the file or option that is wrong. Then the rank matters only if others do
- * not fail. */
-static void print_failure(const job_result *r, int i, FILE *f)
+/* Return whether the failure of k needs no rank in its message, if `more` ranks failed alike.
+ * Before anything is read, a message names the file or option that is wrong. Then the rank matters
+ * only if other ranks do not fail. */
+static bool needs_no_rank(const job_result *r, const rank_result *k, const char *text, int more)
+{
+	const bool refused = k->status == ST_REFUSED || k->wanted_bytes > 0;
+	const bool early = refused || (k->status == ST_RESOURCE && k->phase <= PH_PLAN);
+	const bool named = k->wanted_bytes > 0 || strchr(text, '\'');
+	return r->job_ranks <= 1 || (early && more + 1 == r->job_ranks) ||
+	       (refused && named && r->processes <= 1);
+}
+
+/* Print the failure of rank i, and of the ranks after it that failed alike, in one line. */
+static void report_failure(const job_result *r, int i, FILE *f)
 {
 	const rank_result *k = &r->rank[i];
 	const rank_result *most = k; /* the rank that lacks most memory */
@@ -378,21 +378,18 @@ static void print_failure(const job_result *r, int i, FILE *f)
 		one_name &= same_words(other->text, k->text, false);
 		most = other->wanted_bytes > most->wanted_bytes ? other : most;
 	}
-	const bool by_all = more + 1 == r->job_ranks;
-	const bool refused = k->status == ST_REFUSED || k->wanted_bytes > 0;
-	const bool early = refused || (k->status == ST_RESOURCE && k->phase <= PH_PLAN);
-	const bool named = k->wanted_bytes > 0 || strchr(most->text, '\'');
-	const bool bare =
-		r->job_ranks <= 1 || (early && by_all) || (refused && named && r->processes <= 1);
+	const bool bare = needs_no_rank(r, k, most->text, more);
 	fputs("hetsort: ", f);
-	if (!bare)
+	if (!bare) {
 		fprintf(f, "rank %d", k->rank);
-	if (!bare && r->processes > 1)
-		fprintf(f, " (%s)", k->host);
-	if (!bare && k->status != ST_REFUSED)
-		fprintf(f, ", %s", phase_doing((phase)k->phase));
-	fprintf(f, "%s%s", bare ? "" : ": ", most->text);
-	if (more && !(bare && by_all && one_name))
+		if (r->processes > 1)
+			fprintf(f, " (%s)", k->host);
+		if (k->status != ST_REFUSED)
+			fprintf(f, ", %s", phase_doing((phase)k->phase));
+		fputs(": ", f);
+	}
+	fputs(most->text, f);
+	if (more && !(bare && more + 1 == r->job_ranks && one_name))
 		fprintf(f, " (and on %d more rank%s)", more, plural((uint64_t)more));
 	fputc('\n', f);
 }
@@ -404,6 +401,6 @@ void report_errors(const job_result *r, FILE *f)
 		while (before >= 0 && !failed_alike(&r->rank[before], &r->rank[i]))
 			before--;
 		if (r->rank[i].status != ST_OK && before < 0)
-			print_failure(r, i, f);
+			report_failure(r, i, f);
 	}
 }

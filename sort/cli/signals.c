@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One thread waits for the signals, which are blocked in all other threads, also in those that MPI
+/* Waits for signals on one thread. They are blocked in all other threads, also in those that MPI
  * starts. So there is no handler, no wake-up to lose and nothing to poll. */
 #include "signals.h"
 
@@ -40,7 +40,7 @@ static struct {
 	sigset_t set;
 	atomic_bool *stop;
 	signals_end *end;
-	signals_tell *tell;
+	signals_show *show;
 	void *arg;
 	pid_t parent; /* this process ends with it; 0: with none */
 } watch;
@@ -74,6 +74,7 @@ void signals_end_with_parent(void)
 	(void)prctl(PR_SET_PDEATHSIG, PARENT_ENDED);
 }
 
+/* Handle one signal after the other. */
 static void *wait_for_signals(void *unused)
 {
 	(void)unused;
@@ -85,7 +86,7 @@ static void *wait_for_signals(void *unused)
 		if (sig == SIGUSR1)
 			atomic_store(watch.stop, true);
 		else if (sig == SIGUSR2 || sig == SIGINFO)
-			watch.tell();
+			watch.show();
 		else if (sig != PARENT_ENDED)
 			watch.end(sig, info.si_code <= 0 && info.si_pid == getppid(), watch.arg);
 		else if (getppid() != watch.parent) /* it is sent when a thread ends as well */
@@ -94,12 +95,12 @@ static void *wait_for_signals(void *unused)
 	return NULL;
 }
 
-void signals_watch(atomic_bool *stop, signals_tell *tell, signals_end *end, void *arg)
+void signals_watch(atomic_bool *stop, signals_show *show, signals_end *end, void *arg)
 {
 	pthread_attr_t a;
 	pthread_t t;
 	watch.stop = stop;
-	watch.tell = tell;
+	watch.show = show;
 	watch.end = end;
 	watch.arg = arg;
 	if (pthread_attr_init(&a) == 0) {
@@ -127,6 +128,7 @@ _Noreturn void signals_die(int sig)
 
 static volatile sig_atomic_t due;
 
+/* Die of the signal whose deadline has passed. */
 static void die_of_due(int alarm_)
 {
 	(void)alarm_;

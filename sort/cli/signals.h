@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Signals that end the program or ask for its progress. A thread waits for them, so their handling
- * may lock, allocate and write like any other code, and never waits for the work of other threads.
+ * may lock, allocate and write like any other code. It never waits for the work of other threads.
  */
 #ifndef HETSORT_CLI_SIGNALS_H
 #define HETSORT_CLI_SIGNALS_H
@@ -12,7 +12,7 @@
 typedef void signals_end(int sig, bool by_parent, void *arg);
 
 /* Print the progress. */
-typedef void signals_tell(void);
+typedef void signals_show(void);
 
 /* signals_block - before there is any thread: from now on signals that would end the process wait.
  * Signals that are ignored or have a handler stay as they are. */
@@ -23,10 +23,11 @@ void signals_block(void);
  * the launcher has died, others never do. */
 void signals_end_with_parent(void);
 
-/* signals_watch - start a thread that sets *stop for SIGUSR1, and calls tell() for SIGUSR2 (and
- * SIGINFO, if it exists) and end(sig, by_parent, arg) for each other signal, which may end the
- * process by signals_die. If no thread can be started, signals end the process by themselves. */
-void signals_watch(atomic_bool *stop, signals_tell *tell, signals_end *end, void *arg);
+/* signals_watch - start a thread that waits for signals. It sets *stop for SIGUSR1, and calls
+ * show() for SIGUSR2 and SIGINFO. For each other signal it calls end(sig, by_parent, arg), which
+ * may end the process by signals_die. If no thread can be started, signals end the process by
+ * themselves. */
+void signals_watch(atomic_bool *stop, signals_show *show, signals_end *end, void *arg);
 
 /* signals_deadline - die of sig in ms milliseconds, even if the process hangs. */
 void signals_deadline(int sig, unsigned ms);

@@ -135,7 +135,7 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
 	if (all < header)
 		return err_set(e, ST_REFUSED,
-			       "input %s has %" PRIu64 " byte%s, and its header is to have %" PRIu64
+			       "input %s has %" PRIu64 " byte%s, but its header must have %" PRIu64
 			       " (--skip-header)",
 			       quoted(f->path), all, plural(all), header);
 	const status rc = f->frame.records ? measure_trailer(in, f, l, e) : ST_OK;
@@ -144,7 +144,7 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 	if (all - header < f->frame.trailer_bytes)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64
-			       " byte%s%s, and its trailer is to have %" PRIu64 " (--skip-trailer)",
+			       " byte%s%s, but its trailer must have %" PRIu64 " (--skip-trailer)",
 			       quoted(f->path), all - header, plural(all - header),
 			       header ? " after its header" : "", f->frame.trailer_bytes);
 	const uint64_t bytes = all - header - f->frame.trailer_bytes;

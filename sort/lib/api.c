@@ -11,8 +11,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-_Static_assert(HETSORT_RECORD_BYTES_MAX == MAX_RECORD_BYTES, "the header says what we take");
-_Static_assert((int)HETSORT_ERR_BYTES > (int)ERR_TEXT_BYTES, "a sentence and the rank it is of");
+_Static_assert(HETSORT_RECORD_BYTES_MAX == MAX_RECORD_BYTES, "the public header states this limit");
+_Static_assert((int)HETSORT_ERR_BYTES > (int)ERR_TEXT_BYTES, "room for a sentence and its rank");
 
 /* The end of the options of the first release, 0.1.0. */
 #define END_OF_FIRST_OPTS (offsetof(hetsort_opts, speeds) + sizeof((hetsort_opts *)NULL)->speeds)
@@ -78,7 +78,7 @@ hetsort_status api_opts_copy(void *full, size_t first, size_t known, const void 
 	for (size_t i = known; i < size; i++)
 		if (raw[i])
 			return api_fail(why, HETSORT_EINVAL,
-					"the options ask for something this version lacks");
+					"the options use members that this version does not have");
 	memcpy(full, opts, size < known ? size : known);
 	memcpy(full, &known, sizeof known); /* its own struct_size */
 	return HETSORT_OK;
@@ -94,8 +94,9 @@ hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts,
 		return st;
 	*l = (layout)LAYOUT_BYTES(full->record_bytes, full->key_off, full->key_bytes);
 	if (l->record_bytes == 0 || l->record_bytes > MAX_RECORD_BYTES)
-		return api_fail(why, HETSORT_EINVAL, "record_bytes is '%" PRIu32 "': want 1 to %d",
-				l->record_bytes, MAX_RECORD_BYTES);
+		return api_fail(why, HETSORT_EINVAL,
+				"record_bytes is '%" PRIu32 "': must be 1 to %d", l->record_bytes,
+				MAX_RECORD_BYTES);
 	if (full->key) {
 		err e = { ST_OK, "" };
 		(void)layout_parse(l, full->record_bytes, full->key, &e);
@@ -109,11 +110,11 @@ hetsort_status api_opts(hetsort_opts *full, layout *l, const hetsort_opts *opts,
 	if (st != HETSORT_OK)
 		return st;
 	if (full->threads > HETSORT_THREADS_MAX)
-		return api_fail(why, HETSORT_EINVAL, "threads is '%" PRIu32 "': want 0 to %d",
+		return api_fail(why, HETSORT_EINVAL, "threads is '%" PRIu32 "': must be 0 to %d",
 				full->threads, HETSORT_THREADS_MAX);
 	if (full->exchange_threads > 2)
 		return api_fail(why, HETSORT_EINVAL,
-				"exchange_threads is '%" PRIu32 "': want 0, 1 or 2",
+				"exchange_threads is '%" PRIu32 "': must be 0, 1 or 2",
 				full->exchange_threads);
 	if (full->threads == 0)
 		full->threads = processors_count();
@@ -128,7 +129,8 @@ hetsort_status api_count(const layout *l, uint64_t n, const char *what, hetsort_
 	return HETSORT_OK;
 }
 
-static hetsort_status one_array(const layout *l, const void *at, uint64_t n, const char *what,
+/* Check one array. */
+static hetsort_status api_array(const layout *l, const void *at, uint64_t n, const char *what,
 				hetsort_err *why)
 {
 	if (!at && n)
@@ -143,9 +145,9 @@ static hetsort_status one_array(const layout *l, const void *at, uint64_t n, con
 hetsort_status api_arrays(const layout *l, const void *in, uint64_t n_in, const void *out,
 			  uint64_t n_out, hetsort_err *why)
 {
-	hetsort_status st = one_array(l, in, n_in, "in", why);
+	hetsort_status st = api_array(l, in, n_in, "in", why);
 	if (st == HETSORT_OK)
-		st = one_array(l, out, n_out, "out", why);
+		st = api_array(l, out, n_out, "out", why);
 	if (st != HETSORT_OK || n_in == 0 || n_out == 0)
 		return st;
 	const uintptr_t i = (uintptr_t)in, o = (uintptr_t)out;

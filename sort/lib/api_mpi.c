@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The public calls over ranks. Each rank checks its arguments, all agree on the result, then the
- * sort in memory begins. The caller's communicator is only inspected and duplicated. */
+/* The public calls over ranks. Each rank checks its arguments, all agree on the result, and then
+ * the sort in memory begins. The caller's communicator is only inspected and duplicated. */
 #include "api.h"
 #include "comm/comm_mpi.h"
 #include "memory_sort.h"
@@ -39,6 +39,7 @@ typedef struct call {
 	uint64_t records; /* over all ranks */
 } call;
 
+/* Return whether MPI is between its start and its end. */
 static bool mpi_is_running(void)
 {
 	int up = 0, down = 0;
@@ -46,8 +47,8 @@ static bool mpi_is_running(void)
 	       !down;
 }
 
-/* Check what ranks cannot agree on, because there is no communicator. */
-static hetsort_status check_comm(MPI_Comm parent, hetsort_err *why)
+/* Check the caller's communicator; the ranks cannot agree on the result without one. */
+static hetsort_status call_check_comm(MPI_Comm parent, hetsort_err *why)
 {
 	int inter = 0;
 	if (!mpi_is_running())
@@ -59,13 +60,14 @@ static hetsort_status check_comm(MPI_Comm parent, hetsort_err *why)
 	return HETSORT_OK;
 }
 
+/* Report that the ranks can no longer communicate. */
 static hetsort_status mpi_failed(call *k)
 {
 	return api_fail(&k->why, HETSORT_EPEER, "MPI failed between the ranks");
 }
 
 /* Continue on all ranks or on none: the first rank that failed sends its reason to the others. */
-static hetsort_status together(call *k, hetsort_status mine)
+static hetsort_status call_agree(call *k, hetsort_status mine)
 {
 	comm *c = k->c;
 	const int32_t own = mine;
@@ -87,30 +89,6 @@ static hetsort_status together(call *k, hetsort_status mine)
 	return api_fail(&k->why, HETSORT_EPEER, "rank %d: %s", who, words);
 }
 
-static hetsort_status check_args(call *k)
-{
-	const call_args *q = k->q;
-	hetsort_status st = api_opts(&k->o, &k->lay, q->opts, &k->why);
-	if (st != HETSORT_OK)
-		return st;
-	if (q->kind != COUNTS && !q->n_out)
-		return api_fail(&k->why, HETSORT_EINVAL, "n_out is NULL");
-	if (q->kind == SHARE)
-		return api_count(&k->lay, q->n_in, "n_in", &k->why);
-	return api_arrays(&k->lay, q->in, q->n_in, q->out, q->room, &k->why);
-}
-
-static hetsort_status check_speeds(call *k)
-{
-	const double *s = k->o.speeds;
-	for (int i = 0; s && k->q->kind != COUNTS && i < k->c->size; i++)
-		if (!isfinite(s[i]) || s[i] <= 0)
-			return api_fail(&k->why, HETSORT_EINVAL,
-					"speeds[%d] is '%g': want a finite number above 0", i,
-					s[i]);
-	return HETSORT_OK;
-}
-
 /* The arguments that must be the same on all ranks. */
 typedef struct asked {
 	uint32_t size[3]; /* of the layout */
@@ -118,22 +96,23 @@ typedef struct asked {
 	char key[KEY_TEXT_BYTES];
 } asked;
 
-/* Does this rank ask for what rank 0 asks for? */
-static hetsort_status compare(call *k, const asked *theirs, const asked *mine)
+/* Refuse arguments that differ from rank 0. */
+static hetsort_status asked_compare(call *k, const asked *theirs, const asked *mine)
 {
 	static const char *const name[] = { "record_bytes", "key_off", "key_bytes" };
 	if (theirs->kind != mine->kind)
-		return api_fail(&k->why, HETSORT_EINVAL, "this is another call than rank 0's");
+		return api_fail(&k->why, HETSORT_EINVAL,
+				"this rank calls another function than rank 0");
 	for (int i = 0; i < 3; i++)
 		if (theirs->size[i] != mine->size[i])
 			return api_fail(&k->why, HETSORT_EINVAL,
 					"%s is '%" PRIu32 "', but '%" PRIu32 "' on rank 0", name[i],
 					mine->size[i], theirs->size[i]);
 	if (strcmp(theirs->key, mine->key) != 0)
-		return api_fail(&k->why, HETSORT_EINVAL, "key is '%.200s', unlike on rank 0",
+		return api_fail(&k->why, HETSORT_EINVAL, "key is '%.200s', but differs on rank 0",
 				mine->key);
 	if (theirs->speeds != mine->speeds)
-		return api_fail(&k->why, HETSORT_EINVAL, "speeds are %s, unlike on rank 0",
+		return api_fail(&k->why, HETSORT_EINVAL, "speeds are %s, but not on rank 0",
 				mine->speeds ? "given" : "NULL");
 	return HETSORT_OK;
 }
@@ -150,7 +129,7 @@ static hetsort_status same_everywhere(call *k)
 	asked theirs = mine;
 	if (comm_bcast(k->c, &theirs, sizeof theirs, 0) != ST_OK)
 		return mpi_failed(k);
-	hetsort_status st = together(k, compare(k, &theirs, &mine));
+	hetsort_status st = call_agree(k, asked_compare(k, &theirs, &mine));
 	for (int i = 0; i < k->c->size; i++)
 		k->speed[i] = wanted ? k->o.speeds[i] : 1;
 	if (st != HETSORT_OK || !wanted)
@@ -158,12 +137,12 @@ static hetsort_status same_everywhere(call *k)
 	if (comm_bcast(k->c, k->speed, bytes, 0) != ST_OK)
 		return mpi_failed(k);
 	if (memcmp(k->speed, k->o.speeds, bytes) != 0)
-		st = api_fail(&k->why, HETSORT_EINVAL, "speeds are not those of rank 0");
-	return together(k, st);
+		st = api_fail(&k->why, HETSORT_EINVAL, "speeds differ from the speeds on rank 0");
+	return call_agree(k, st);
 }
 
-/* Sum up what all ranks bring and receive. All ranks refuse alike. */
-static hetsort_status add_up(call *k)
+/* Add up the records that all ranks bring and receive. All ranks refuse alike. */
+static hetsort_status call_add_up(call *k)
 {
 	const struct counts mine = { k->q->n_in, k->q->kind == COUNTS ? k->q->room : 0 };
 	uint64_t wished = 0;
@@ -180,40 +159,29 @@ static hetsort_status add_up(call *k)
 				"all ranks together have too many records");
 	if (k->q->kind == COUNTS && wished != k->records)
 		return api_fail(&k->why, HETSORT_EINVAL,
-				"n_out sums up to '%" PRIu64
-				"' records over all ranks, n_in to %" PRIu64,
+				"the sum of n_out over all ranks is '%" PRIu64
+				"' records, the sum of n_in is %" PRIu64,
 				wished, k->records);
 	return HETSORT_OK;
 }
 
 /* Compute the shares on rank 0, and send them to the others. */
-static hetsort_status divide(call *k)
+static hetsort_status call_divide(call *k)
 {
 	const size_t p = (size_t)k->c->size;
 	if (k->q->kind == COUNTS)
 		return HETSORT_OK;
 	if (k->c->rank == 0)
 		(void)shares_by_speed(PLAN_LINEAR, false, k->records, k->speed, p, k->share, &k->e);
-	const hetsort_status st = together(k, api_failed(&k->why, &k->e));
+	const hetsort_status st = call_agree(k, api_failed(&k->why, &k->e));
 	if (st != HETSORT_OK)
 		return st;
 	return comm_bcast(k->c, k->share, p * sizeof *k->share, 0) == ST_OK ? HETSORT_OK
 									    : mpi_failed(k);
 }
 
-static hetsort_status check_room(call *k)
-{
-	const uint64_t share = k->share[k->c->rank];
-	if (k->q->n_out)
-		*k->q->n_out = share;
-	if (k->q->kind == SORT && share > k->q->room)
-		return api_fail(&k->why, HETSORT_ERANGE,
-				"the share is '%" PRIu64 "' records, out has room for %" PRIu64,
-				share, k->q->room);
-	return api_count(&k->lay, share, "the share", &k->why);
-}
-
-static hetsort_status sort(call *k)
+/* Sort the records of all ranks. */
+static hetsort_status call_sort(call *k)
 {
 	const call_args *q = k->q;
 	const memory_job j = { .c = k->c,
@@ -230,52 +198,75 @@ static hetsort_status sort(call *k)
 	const status rc = memory_sort(&j);
 	if (atomic_load(&k->c->broken))
 		return mpi_failed(k);
-	const hetsort_status st = together(k, api_failed(&k->why, &k->e));
+	const hetsort_status st = call_agree(k, api_failed(&k->why, &k->e));
 	if (st == HETSORT_OK && rc != ST_OK)
-		return api_fail(&k->why, HETSORT_EINTERNAL, "a phase failed without a reason");
+		return api_fail(&k->why, HETSORT_EINTERNAL, "the sort failed without a reason");
 	return st;
 }
 
-static hetsort_status with_ranks(call *k, hetsort_status st)
+/* Do the work of a call that all ranks have begun. st: this rank's status so far. */
+static hetsort_status call_with_ranks(call *k, hetsort_status st)
 {
 	const size_t p = (size_t)k->c->size;
-	if (st == HETSORT_OK)
-		st = check_speeds(k);
-	st = together(k, st);
+	const double *speed = k->o.speeds;
+	for (int i = 0; st == HETSORT_OK && speed && k->q->kind != COUNTS && i < k->c->size; i++)
+		if (!isfinite(speed[i]) || speed[i] <= 0)
+			st = api_fail(&k->why, HETSORT_EINVAL,
+				      "speeds[%d] is '%g': must be a finite number above 0", i,
+				      speed[i]);
+	st = call_agree(k, st);
 	if (st == HETSORT_OK) {
 		k->speed = mem_array(&k->m, p, sizeof *k->speed, "speeds", &k->e);
 		k->share = mem_array(&k->m, p, sizeof *k->share, "shares", &k->e);
 		k->count = mem_array(&k->m, p, sizeof *k->count, "counts", &k->e);
-		st = together(k, api_failed(&k->why, &k->e));
+		st = call_agree(k, api_failed(&k->why, &k->e));
 	}
 	if (st == HETSORT_OK)
 		st = same_everywhere(k);
 	if (st == HETSORT_OK)
-		st = add_up(k);
+		st = call_add_up(k);
 	if (st == HETSORT_OK)
-		st = divide(k);
-	if (st == HETSORT_OK)
-		st = together(k, check_room(k));
+		st = call_divide(k);
+	if (st == HETSORT_OK) {
+		const uint64_t share = k->share[k->c->rank];
+		if (k->q->n_out)
+			*k->q->n_out = share;
+		if (k->q->kind == SORT && share > k->q->room)
+			st = api_fail(&k->why, HETSORT_ERANGE,
+				      "the share is '%" PRIu64
+				      "' records, out has room for %" PRIu64,
+				      share, k->q->room);
+		else
+			st = api_count(&k->lay, share, "the share", &k->why);
+		st = call_agree(k, st);
+	}
 	if (st == HETSORT_OK && k->q->kind != SHARE)
-		st = sort(k);
+		st = call_sort(k);
 	mem_free(&k->m, k->speed);
 	mem_free(&k->m, k->share);
 	mem_free(&k->m, k->count);
 	return st;
 }
 
-static hetsort_status run(const call_args *q, MPI_Comm parent, hetsort_err *he)
+/* Execute a call from beginning to end. */
+static hetsort_status call_execute(const call_args *q, MPI_Comm parent, hetsort_err *he)
 {
 	call k = { .q = q };
 	if (q->n_out)
 		*q->n_out = 0;
-	hetsort_status st = check_comm(parent, &k.why);
+	hetsort_status st = call_check_comm(parent, &k.why);
 	if (st != HETSORT_OK)
 		return api_return(he, &k.why, st);
-	const hetsort_status mine = check_args(&k);
+	hetsort_status mine = api_opts(&k.o, &k.lay, q->opts, &k.why);
+	if (mine == HETSORT_OK && q->kind != COUNTS && !q->n_out)
+		mine = api_fail(&k.why, HETSORT_EINVAL, "n_out is NULL");
+	else if (mine == HETSORT_OK && q->kind == SHARE)
+		mine = api_count(&k.lay, q->n_in, "n_in", &k.why);
+	else if (mine == HETSORT_OK)
+		mine = api_arrays(&k.lay, q->in, q->n_in, q->out, q->room, &k.why);
 	if (comm_mpi_open(&k.c, parent, NULL, COMM_MAX_MSG, &k.e) != ST_OK)
 		return api_return(he, &k.why, api_failed(&k.why, &k.e));
-	st = with_ranks(&k, mine);
+	st = call_with_ranks(&k, mine);
 	comm_mpi_close(k.c);
 	if (q->n_out && st != HETSORT_OK && st != HETSORT_ERANGE)
 		*q->n_out = 0;
@@ -286,7 +277,7 @@ hetsort_status hetsort_share(uint64_t n_in, uint64_t *n_out, const hetsort_opts 
 			     MPI_Comm parent, hetsort_err *he)
 {
 	const call_args q = { .kind = SHARE, .n_in = n_in, .n_out = n_out, .opts = opts };
-	return run(&q, parent, he);
+	return call_execute(&q, parent, he);
 }
 
 hetsort_status hetsort_sort(const void *in, uint64_t n_in, void *out, uint64_t room,
@@ -294,14 +285,14 @@ hetsort_status hetsort_sort(const void *in, uint64_t n_in, void *out, uint64_t r
 			    hetsort_err *he)
 {
 	const call_args q = { SORT, in, n_in, out, room, n_out, opts };
-	return run(&q, parent, he);
+	return call_execute(&q, parent, he);
 }
 
 hetsort_status hetsort_sort_counts(const void *in, uint64_t n_in, void *out, uint64_t n_out,
 				   const hetsort_opts *opts, MPI_Comm parent, hetsort_err *he)
 {
 	const call_args q = { COUNTS, in, n_in, out, n_out, NULL, opts };
-	return run(&q, parent, he);
+	return call_execute(&q, parent, he);
 }
 
 /* Convert a communicator, but only while MPI runs: otherwise the conversion would end the program.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The phases of the sort in memory. A rank's records stay in place, sorted on demand, until they
- * are sent or merged into the output. So nothing large has a second copy. */
+/* Sorts in memory. A rank's records stay in place, sorted on demand, until they are sent or merged
+ * into the output. So nothing large has a second copy. */
 #include "memory_sort.h"
 #include "base/minmax.h"
 #include "exchange/exchange.h"
@@ -33,7 +33,7 @@ typedef struct sort_state {
 
 /* Return the bytes of all windows of a rank. The mean share decides, so that blocks have one size
  * on all ranks. */
-static size_t windows_bytes(uint64_t all_bytes, int ranks)
+static size_t memory_sort_windows(uint64_t all_bytes, int ranks)
 {
 	const uint64_t part = all_bytes / (uint64_t)ranks / WINDOWS_PART;
 	const uint64_t most = u64_min(EXCHANGE_MOST_BYTES, (uint64_t)ranks * RANK_WINDOWS_BYTES);
@@ -48,6 +48,7 @@ typedef struct merge_end {
 	streaming_store streaming;
 } merge_end;
 
+/* Return room for merged records. */
 static unsigned char *end_room(void *end, size_t *recs)
 {
 	merge_end *x = end;
@@ -55,6 +56,7 @@ static unsigned char *end_room(void *end, size_t *recs)
 	return x->large ? streaming_store_room(&x->streaming) : x->out;
 }
 
+/* Count n merged records. */
 static void end_add(void *end, size_t n)
 {
 	merge_end *x = end;
@@ -65,8 +67,8 @@ static void end_add(void *end, size_t n)
 		x->out += bytes;
 }
 
-/* Take what this rank needs by itself, before the first phase. */
-static status prepare(sort_state *r)
+/* Allocate what this rank needs, before the first message. */
+static status memory_sort_prepare(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const size_t p = (size_t)j->c->size;
@@ -86,7 +88,8 @@ static status prepare(sort_state *r)
 	return ST_OK;
 }
 
-static status sort_own(sort_state *r)
+/* Prepare this rank's records, which are sorted on demand. */
+static status memory_sort_own(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const records in = { j->in, j->lay, (uint32_t)j->c->rank };
@@ -99,12 +102,13 @@ static status sort_own(sort_state *r)
 	return rc == ST_OK ? sorted_memory_make(&r->own, r->start, j->e) : rc;
 }
 
+/* Find the places of the splitters in this rank's records, and exchange the counts. */
 static status sort_and_split(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const size_t p = (size_t)j->c->size;
 	sorted *own = &r->own.s;
-	status rc = comm_agree(j->c, sort_own(r));
+	status rc = comm_agree(j->c, memory_sort_own(r));
 	if (rc == ST_OK)
 		rc = splitter_search_open(&r->search, j->c, j->m, own, NULL, r->target, p - 1,
 					  j->e);
@@ -116,13 +120,15 @@ static status sort_and_split(sort_state *r)
 	return rc == ST_OK ? comm_alltoall(j->c, r->out.send, r->recv, sizeof *r->recv) : rc;
 }
 
-static status open_exchange(sort_state *r)
+/* Exchange the records, and merge them into the output while they arrive. */
+static status exchange_and_merge(sort_state *r)
 {
 	const memory_job *j = r->j;
-	const uint64_t bytes = j->records * j->lay.record_bytes;
+	const uint32_t bytes = j->lay.record_bytes;
+	const size_t windows = memory_sort_windows(j->records * bytes, j->c->size);
 	const exchange_plan p = { .c = j->c,
 				  .m = j->m,
-				  .record_bytes = j->lay.record_bytes,
+				  .record_bytes = bytes,
 				  .fill = outgoing_fill,
 				  .outgoing = &r->out,
 				  .peers = peers_all(j->c),
@@ -130,25 +136,21 @@ static status open_exchange(sort_state *r)
 				  .send = r->out.send,
 				  .recv = r->recv,
 				  .threads = j->exchange_threads,
-				  .budget_bytes = windows_bytes(bytes, j->c->size),
+				  .budget_bytes = windows,
 				  .total = j->records };
-	return comm_agree(j->c, exchange_open(&r->x, &p, j->e));
-}
-
-static status exchange_and_merge(sort_state *r)
-{
-	const memory_job *j = r->j;
-	const uint32_t bytes = j->lay.record_bytes;
 	exchange_times unused;
 	merge_end to = { .record_bytes = bytes,
 			 .out = j->out,
 			 .large = j->share[j->c->rank] >= LARGE_BYTES / bytes &&
 				  bytes <= STREAMING_MOST_BYTES };
+	status rc = comm_agree(j->c, exchange_open(&r->x, &p, j->e));
+	if (rc != ST_OK)
+		return rc;
 	r->merge.x = r->x;
 	r->merge.to = (merge_sink){ end_room, end_add, &to };
 	if (to.large)
 		streaming_store_begin(&to.streaming, to.out);
-	status rc = exchange_start(r->x);
+	rc = exchange_start(r->x);
 	if (rc == ST_OK)
 		rc = stream_merge_run(&r->merge);
 	if (to.large)
@@ -168,7 +170,7 @@ uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, int ranks, unsig
 	if (ranks == 1)
 		return bucket_sort_most_bytes(l, n_in, threads);
 	return bucket_sort_begin_most_bytes(l, n_in, threads) + outgoing_most_bytes(n_in, p) +
-	       exchange_most_bytes(l->record_bytes, windows_bytes(UINT64_MAX, ranks), ranks,
+	       exchange_most_bytes(l->record_bytes, memory_sort_windows(UINT64_MAX, ranks), ranks,
 				   ranks) +
 	       (p + 1) * small;
 }
@@ -179,11 +181,9 @@ status memory_sort(const memory_job *j)
 	sort_state r = { .j = j };
 	if (j->c->size == 1)
 		return bucket_sort_records(j->m, &in, (size_t)j->n_in, j->out, j->threads, j->e);
-	status rc = comm_agree(j->c, prepare(&r));
+	status rc = comm_agree(j->c, memory_sort_prepare(&r));
 	if (rc == ST_OK)
 		rc = sort_and_split(&r);
-	if (rc == ST_OK)
-		rc = open_exchange(&r);
 	if (rc == ST_OK)
 		rc = exchange_and_merge(&r);
 	exchange_free(r.x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The library counts and records no progress and places no threads, because it has no variables of
- * the process. This file replaces base/progress.c, base/trace.c and base/pool_first.c. */
+/* Replaces base/progress.c, base/trace.c and base/pool_first.c in the library. It records no
+ * progress and places no threads, because it has no variables of the process. */
 #include "base/pool.h"
 #include "base/trace.h"
 

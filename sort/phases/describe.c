@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* First phase: the ranks check that they fit together, find how they share processors, look at
+/* The first phase: the ranks check that they fit together, find how they share processors, look at
  * their files, and count the records. Reads no records.
  *
  * The handshake is the first message, which rank 0 sends to all others, and each compares it with
@@ -9,8 +9,7 @@
 #include "base/processors.h"
 #include "base/size.h"
 #include "exchange/block.h"
-#include "job.h"
-#include "same_files.h"
+#include "phases.h"
 #include "testing/test_sizes.h"
 
 #include <inttypes.h>
@@ -90,7 +89,7 @@ static status handshake(job *j)
 	snprintf(mine.order, sizeof mine.order, "%s", *low == 2 ? "little-endian" : "big-endian");
 	snprintf(mine.sizes, sizeof mine.sizes, "%zu,%zu,%zu,%zu,%zu", sizeof(void *),
 		 sizeof(size_t), sizeof(item), sizeof(rank_result), sizeof(checksum));
-	/* the options' checksum covers the rest */
+	/* the checksum of the options covers the rest */
 	snprintf(mine.layout, sizeof mine.layout, "%" PRIu32 " bytes, key %.40s",
 		 o->lay.record_bytes, layout_key_text(&o->lay, key));
 	snprintf(mine.options, sizeof mine.options, "%016" PRIx64, o->sum);
@@ -105,8 +104,8 @@ static status handshake(job *j)
 		a[fields[i].bytes - 1] = b[fields[i].bytes - 1] = '\0';
 		if (memcmp(a, b, fields[i].bytes) != 0)
 			rc = err_set(&j->env.e, ST_PEER,
-				     "it has another %s than rank 0: %s, there %s", fields[i].name,
-				     quoted(a), quoted(b));
+				     "it has another %s than rank 0: %s here, %s there",
+				     fields[i].name, quoted(a), quoted(b));
 	}
 	if (rc == ST_OK && memcmp(mine.options, first.options, sizeof mine.options) != 0)
 		rc = err_set(&j->env.e, ST_PEER, "started with other options than rank 0");
@@ -185,11 +184,11 @@ static status check_streams(job *j)
 	in->is_stream = in->streams == 1 && in->files == 1 && c->size == 1 && !o->merge && !ends;
 	if (c->size > 1 && o->merge && in->per_rank)
 		return err_set(e, ST_REFUSED,
-			       "--merge: all ranks read each input, so those without a manifest "
-			       "have no %%r in their names");
+			       "--merge: all ranks read each input, so a name with %%r must be "
+			       "the name of a manifest");
 	if (c->size > 1 && o->output && j->files.out.is_stdout)
 		return err_set(e, ST_REFUSED,
-			       "output %s is a stream: these need a single rank, not %d",
+			       "output %s is a stream: a stream needs a single rank, not %d",
 			       quoted(o->output), c->size);
 	if (in->streams && o->explain)
 		return err_set(e, ST_REFUSED,
@@ -197,8 +196,8 @@ static status check_streams(job *j)
 			       "streams");
 	if (in->streams && c->processes > 1 && !in->per_rank && !o->from_root)
 		return err_set(e, ST_REFUSED,
-			       "standard input and other streams lead to rank 0 alone: "
-			       "--source=root has it hand on what it reads");
+			       "standard input and other streams reach only rank 0; use "
+			       "--source=root to let it send records to the other ranks");
 	return ST_OK;
 }
 
@@ -224,21 +223,21 @@ static status find_files(job *j)
 
 /* Compare the names of files, and the contents of files that every rank reads. If all ranks are on
  * one host, the numbers of files are enough. */
-static status compare_views(job *j)
+static status compare_inputs(job *j)
 {
 	rank_env *env = &j->env;
 	const input *in = &j->files.in;
 	for (size_t i = 0; i < in->files; i++)
 		if (in->file[i].head == HEAD_LINES)
 			err_set(&env->note, ST_REFUSED,
-				"input %s looks like lines of text: they are cut into records of "
-				"%u byte%s, sort(1) sorts lines",
+				"input %s looks like lines of text, but is cut into records of "
+				"%u byte%s; sort(1) sorts lines",
 				quoted(in->file[i].path), env->o->lay.record_bytes,
 				plural(env->o->lay.record_bytes));
 	const bool shared = env->c->size > 1 && !env->o->from_root && !in->per_rank;
 	const bool apart = !env->o->explain && j->cpus.apart;
 	const status rc = shared ? same_input(env, in, apart) : ST_OK;
-	return rc == ST_OK ? alias_check(env, &j->files.late_refused) : rc;
+	return rc == ST_OK ? same_files_check(env, &j->files.late_refused) : rc;
 }
 
 /* Gather the files that all ranks read. With files of its own, a rank may read a file that another
@@ -278,6 +277,7 @@ void output_note_stays(job *j, const char *name)
 		quoted(output_name(&j->files.out)));
 }
 
+/* Lock the output, and remove what killed jobs left next to it. */
 static status lock_output(job *j)
 {
 	rank_env *env = &j->env;
@@ -297,7 +297,8 @@ static status lock_output(job *j)
 	return rc == ST_OK ? output_share_lock(out, env->c) : rc;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+/* Add two counts; UINT64_MAX if the sum is too large. */
+static uint64_t counts_add(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
@@ -319,7 +320,7 @@ static status count_records(job *j)
 	if (in->per_rank) {
 		rc = comm_gather(env->c, &mine, s->in, sizeof mine, 0);
 		if (rc == ST_OK)
-			rc = comm_reduce(env->c, mine, add, &s->records);
+			rc = comm_reduce(env->c, mine, counts_add, &s->records);
 		if (rc == ST_OK && s->records == UINT64_MAX)
 			rc = err_set(&env->e, ST_REFUSED, "too many records");
 	} else {
@@ -337,12 +338,14 @@ static status count_records(job *j)
 	return rc;
 }
 
+/* Allocate the plans that later steps fill in. */
 static status make_plans(job *j)
 {
 	const status rc = share_plan_make(&j->env, &j->shares);
 	return rc == ST_OK ? scatter_plan_make(&j->env, &j->scatter) : rc;
 }
 
+/* Open the backend that reads and writes files. */
 static status open_io(job *j)
 {
 	return io_backend_open(&j->files.io, j->env.o->io,
@@ -352,7 +355,7 @@ static status open_io(job *j)
 status phase_describe(job *j)
 {
 	static job_step *const look[] = { handshake, make_plans, place_count,
-					  open_io,   find_files, compare_views };
+					  open_io,   find_files, compare_inputs };
 	static job_step *const lock[] = { gather_reads, workdir_open, lock_output };
 	static job_step *const count[] = { copy_streams, frame_read, count_records, place_threads };
 	status rc = job_each(j, look, sizeof look / sizeof *look);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Opens and closes the exchange, and merges or sorts the received records. Everything that can be
- * refused for lack of memory or disk space is requested before the first record moves. From then on
- * a rank that fails continues to receive, so that its peers reach the end of the phase.
+/* Opens and closes the exchange, and merges or sorts the received records. Memory and disk space
+ * are requested before the first record moves. From then on a rank that fails continues to receive,
+ * so that its peers reach the end of the phase.
  *
- * Exchange and merge are one step: the sorted streams of all ranks are merged while they arrive,
- * and written while they are merged. Memory: the windows of the exchange, no second copy.
+ * phase_merge: exchange and merge are one step. The sorted streams of all ranks are merged while
+ * they arrive, and written while they are merged. Memory: the windows of the exchange, no second
+ * copy.
  *
- * The exchange may take two steps. First the records for a group of ranks go to its members, which
- * merge them into one sorted run. The run replaces the records that the rank has read, and the
- * members of the group exchange their runs. Memory: a second copy of a share, and windows.
+ * phase_regroup: the exchange may take two steps. First the records for a group of ranks go to its
+ * members, which merge them into one sorted run. The run replaces the records that the rank has
+ * read, and the members of the group exchange their runs. Memory: a second copy of a share, and
+ * windows.
  *
- * Or ranks sort last: records go to their rank in the order of the input, and are sorted and
- * written as if that rank had read them. Records of each source have their place in its memory, so
- * equal keys keep the order of the input. Memory: up to two copies. */
+ * phase_distribute: ranks sort last. Records go to their rank in the order of the input, and are
+ * sorted and written as if that rank had read them. Records of each source have their place in
+ * memory, so equal keys keep the order of the input. Memory: up to two copies. */
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "exchange/distribute_disk.h"
 #include "exchange/stream_merge.h"
-#include "job.h"
+#include "phases.h"
 #include "kernel/gather.h"
 #include "testing/failpoint.h"
 #include "testing/test_sizes.h"
@@ -42,6 +44,7 @@ typedef struct exchange_setup {
 	selection selection; /* of the received records */
 } exchange_setup;
 
+/* Describe the exchange with all ranks, or with the group of the second step. */
 static exchange_setup setup_of(job *j, bool stores)
 {
 	const cuts *k = &j->cuts;
@@ -92,8 +95,8 @@ static status setup_open(exchange_setup *t)
 	 * would wait for missing ones. */
 	if (!ok || sum != t->wanted)
 		rc = err_set(&env->e, ST_PEER,
-			     "the ranks announce other than the %" PRIu64
-			     " records that this rank is to receive",
+			     "the ranks do not announce the %" PRIu64
+			     " records that this rank must receive",
 			     t->wanted);
 	const exchange_plan p = { .c = c,
 				  .m = &env->m,
@@ -122,6 +125,7 @@ static status setup_open(exchange_setup *t)
 	return rc == ST_OK ? exchange_start(t->x) : rc;
 }
 
+/* Wait for the threads of the exchange, after all records have arrived. */
 static status setup_drained(exchange_setup *t)
 {
 	rank_env *env = &t->j->env;
@@ -132,6 +136,7 @@ static status setup_drained(exchange_setup *t)
 	return rc;
 }
 
+/* Write what is buffered, add up the bytes that moved, and free everything. */
 static status setup_close(exchange_setup *t, status rc)
 {
 	job *j = t->j;
@@ -233,7 +238,8 @@ typedef struct regrouping {
 	read_runs came; /* the received records in order, as one run */
 } regrouping;
 
-/* The number of records is checked when the exchange is opened, so there is room for all. */
+/* Return the room for the next record. There is room for all, because setup_open compares their
+ * number with the plan. */
 static unsigned char *regrouped_room(void *regrouping_, size_t *recs)
 {
 	const read_runs *d = &((regrouping *)regrouping_)->came;
@@ -242,6 +248,7 @@ static unsigned char *regrouped_room(void *regrouping_, size_t *recs)
 	return d->recs + d->n * d->memory.recs.lay.record_bytes;
 }
 
+/* Make the entries of n received records. */
 static void regrouped_add(void *regrouping_, size_t n)
 {
 	read_runs *d = &((regrouping *)regrouping_)->came;
@@ -251,7 +258,7 @@ static void regrouped_add(void *regrouping_, size_t n)
 }
 
 /* Make room for the records to come, and find what each peer gets of each run. */
-static status make_room(regrouping *x)
+static status regrouping_alloc(regrouping *x)
 {
 	rank_env *env = &x->j->env;
 	mem *m = &env->m;
@@ -275,23 +282,9 @@ static status make_room(regrouping *x)
 	return d->recs && d->memory.e && d->start && x->cut && x->next ? ST_OK : ST_RESOURCE;
 }
 
-static status move_records(regrouping *x)
-{
-	exchange_setup t = setup_of(x->j, true);
-	t.cut = x->cut;
-	t.flow = x->t.step[0];
-	t.wanted = x->t.recs;
-	t.most_peers = x->t.most_peers;
-	const merge_sink to = { regrouped_room, regrouped_add, x };
-	const status rc = merge_streams(&t, NULL, &to);
-	if (rc == ST_OK && x->came.n != x->t.recs)
-		return err_set(&x->j->env.e, ST_PEER, "other records came than were announced");
-	return rc;
-}
-
 /* Replace the records that were read by the received ones, and the cuts by the cuts between the
  * members of the group. */
-static status replace(regrouping *x)
+static status regrouping_replace(regrouping *x)
 {
 	rank_env *env = &x->j->env;
 	mem *m = &env->m;
@@ -337,12 +330,22 @@ status phase_regroup(job *j)
 	if (rc == ST_OK && !x.t.pays)
 		env->stats->exchange = EXCHANGE_FEW_MESSAGES;
 	if (rc == ST_OK && x.t.pays)
-		rc = comm_agree(env->c, make_room(&x));
+		rc = comm_agree(env->c, regrouping_alloc(&x));
+	if (rc == ST_OK && x.t.pays) {
+		exchange_setup t = setup_of(j, true);
+		const merge_sink to = { regrouped_room, regrouped_add, &x };
+		t.cut = x.cut;
+		t.flow = x.t.step[0];
+		t.wanted = x.t.recs;
+		t.most_peers = x.t.most_peers;
+		rc = merge_streams(&t, NULL, &to);
+		if (rc == ST_OK && x.came.n != x.t.recs)
+			rc = err_set(&env->e, ST_PEER, "other records came than were announced");
+		rc = comm_agree(env->c, rc);
+	}
 	if (rc == ST_OK && x.t.pays)
-		rc = comm_agree(env->c, move_records(&x));
-	if (rc == ST_OK && x.t.pays)
-		rc = replace(&x);
-	if (!atomic_load(&env->c->broken)) { /* otherwise somebody may still be sending from them */
+		rc = regrouping_replace(&x);
+	if (!atomic_load(&env->c->broken)) { /* otherwise another rank may still read from them */
 		mem_free(&env->m, x.cut);
 		mem_free(&env->m, x.next);
 		read_runs_free(&env->m, &x.came);
@@ -380,34 +383,12 @@ static status by_destination(job *j)
 	return rc;
 }
 
-/* Store one block of source s, or write it at once if records are only partitioned. */
-static status take_block(exchange_setup *t, int s, const read_runs *to, uint64_t *at, bool *any)
-{
-	const size_t bytes = t->j->env.o->lay.record_bytes;
-	const unsigned char *rec;
-	size_t n;
-	const status rc = exchange_next(t->x, s, &rec, &n);
-	if (rc != ST_OK || n == 0)
-		return rc;
-	*any = true;
-	if (t->stores)
-		memcpy(to->recs + at[s] * bytes, rec, n * bytes);
-	for (size_t done = 0, k; !t->stores && done < n; done += k) {
-		size_t room;
-		unsigned char *there = writer_room(&t->to_file, &room);
-		k = size_min(n - done, room);
-		memcpy(there, rec + done * bytes, k * bytes);
-		writer_add(&t->to_file, k);
-	}
-	at[s] += n;
-	progress_add(PROGRESS_RECEIVED, n * bytes);
-	return ST_OK;
-}
-
-/* Receive block after block from the sources in turn. */
+/* Receive block after block from the sources in turn. Store each block at its place, or write it at
+ * once if records are only partitioned. */
 static status receive_all(exchange_setup *t, read_runs *to, uint64_t *at)
 {
 	const comm *c = t->j->env.c;
+	const size_t bytes = t->j->env.o->lay.record_bytes;
 	status rc = ST_OK;
 	bool any = true;
 	for (int s = 0; s < c->size; s++) {
@@ -416,30 +397,28 @@ static status receive_all(exchange_setup *t, read_runs *to, uint64_t *at)
 	}
 	while (rc == ST_OK && any) {
 		any = false;
-		for (int i = 0; rc == ST_OK && i < c->size; i++)
-			rc = take_block(t, (c->rank + i) % c->size, to, at, &any);
+		for (int i = 0; rc == ST_OK && i < c->size; i++) {
+			const int s = (c->rank + i) % c->size;
+			const unsigned char *rec;
+			size_t n = 0;
+			rc = exchange_next(t->x, s, &rec, &n);
+			if (rc != ST_OK || n == 0)
+				continue;
+			any = true;
+			if (t->stores)
+				memcpy(to->recs + at[s] * bytes, rec, n * bytes);
+			for (size_t done = 0, k; !t->stores && done < n; done += k) {
+				size_t room;
+				unsigned char *out = writer_room(&t->to_file, &room);
+				k = size_min(n - done, room);
+				memcpy(out, rec + done * bytes, k * bytes);
+				writer_add(&t->to_file, k);
+			}
+			at[s] += n;
+			progress_add(PROGRESS_RECEIVED, n * bytes);
+		}
 	}
 	return rc == ST_OK ? setup_drained(t) : rc;
-}
-
-static status exchange_records(job *j, const read_runs_plan *p, bool stores, read_runs *received)
-{
-	rank_env *env = &j->env;
-	exchange_setup t = setup_of(j, stores);
-	uint64_t *at = mem_array(&env->m, (size_t)env->c->size, sizeof *at, "counts", &env->e);
-	status rc = at ? by_destination(j) : ST_RESOURCE;
-	if (rc == ST_OK && stores)
-		rc = read_runs_room(p, &env->m, (size_t)own_share(env, j->shares.out), received,
-				    &env->e);
-	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK)
-		rc = setup_open(&t);
-	if (rc == ST_OK)
-		rc = receive_all(&t, received, at);
-	rc = setup_close(&t, rc);
-	rc = read_runs_check(&j->data, rc, &env->e);
-	mem_free(&env->m, at);
-	return comm_agree(env->c, rc);
 }
 
 /* Distribute, unless a rank has spilled: all ranks merge then, because they need streams in
@@ -458,7 +437,21 @@ status phase_distribute(job *j)
 	status rc = comm_reduce(env->c, budget_merges(j), u64_max, &merges);
 	if (rc != ST_OK || merges)
 		return rc == ST_OK ? phase_merge(j) : rc;
-	rc = exchange_records(j, &p, stores, &received);
+	exchange_setup t = setup_of(j, stores);
+	uint64_t *at = mem_array(&env->m, (size_t)env->c->size, sizeof *at, "counts", &env->e);
+	rc = at ? by_destination(j) : ST_RESOURCE;
+	if (rc == ST_OK && stores)
+		rc = read_runs_room(&p, &env->m, (size_t)own_share(env, j->shares.out), &received,
+				    &env->e);
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = setup_open(&t);
+	if (rc == ST_OK)
+		rc = receive_all(&t, &received, at);
+	rc = setup_close(&t, rc);
+	rc = read_runs_check(&j->data, rc, &env->e);
+	mem_free(&env->m, at);
+	rc = comm_agree(env->c, rc);
 	if (rc != ST_OK || !stores) {
 		read_runs_free(&env->m, &received);
 		return rc;

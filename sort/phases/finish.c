@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From written records to the output: gaps closed, synced, verified, and under final names.
+/* Turns written records into the output: closes gaps, syncs, verifies, and gives final names.
  *
  * A rank knows only after merging how many records it drops, and by then others have written after
  * it. So parts of one file move towards the front, one rank after the other, and the file ends
- * where its records do. Costs a read and a write of the moved bytes through the page cache. Memory:
- * 4 MiB.
+ * after its last record. Costs a read and a write of the moved bytes through the page cache.
+ * Memory: 4 MiB.
  *
- * If each rank has a part, or a manifest was requested, rank 0 writes a summary of each verified
- * file as JSON before any file gets its name. The manifest gets its name last, so only a complete
- * set of parts has one. */
+ * If each rank has a part, or a manifest was requested, rank 0 writes a manifest. It has a summary
+ * of each verified file, and is written before any file gets its name. The manifest gets its name
+ * last, so only a complete set of parts has one. */
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/manifest.h"
 #include "io/reader.h"
-#include "job.h"
-#include "same_files.h"
+#include "phases.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +76,7 @@ static status move_part(job *j, uint64_t to, uint64_t bytes)
 
 /* Keep only as many records as --top leaves to this rank after the ranks before it, and drop the
  * rest. Each rank may have written as many records as all ranks together should. */
-static status cap(job *j)
+static status cut_at_top(job *j)
 {
 	rank_env *env = &j->env;
 	output_part *w = &j->part;
@@ -99,42 +98,31 @@ static status cap(job *j)
 	return rc == ST_OK ? job_replan_out(j, w->seen.records, NULL) : rc;
 }
 
-/* Move the parts in the order of ranks, each to the new end of the part before it. */
-static status move_all(job *j)
+status phase_close_gaps(job *j)
 {
 	rank_env *env = &j->env;
 	output *o = &j->files.out;
 	const share_plan *old = &j->shares, *next = &j->next;
-	const uint64_t bytes = env->o->lay.record_bytes;
-	status rc = ST_OK;
-	for (int r = 1; rc == ST_OK && r < env->c->size; r++) {
-		const uint64_t to = o->header_bytes + next->before[r - 1] * bytes;
+	const uint64_t record = env->o->lay.record_bytes;
+	status rc = job_replan_out(j, j->part.seen.records, NULL);
+	if (rc != ST_OK || o->is_stdout)
+		return rc;
+	rc = cut_at_top(j);
+	/* parts move in the order of ranks, each to the new end of the part before it */
+	for (int r = 1; rc == ST_OK && !o->per_rank && r < env->c->size; r++) {
+		const uint64_t to = o->header_bytes + next->before[r - 1] * record;
 		if (old->before[r - 1] == next->before[r - 1] || next->out[r] == 0)
 			continue; /* all ranks know that this part stays */
 		if (r == env->c->rank) {
-			rc = move_part(j, to, next->out[r] * bytes);
+			rc = move_part(j, to, next->out[r] * record);
 			o->offset = to;
 		}
 		rc = comm_agree(env->c, rc);
 	}
-	return rc;
-}
-
-status phase_close_gaps(job *j)
-{
-	rank_env *env = &j->env;
-	const output *o = &j->files.out;
-	const share_plan *next = &j->next;
-	status rc = job_replan_out(j, j->part.seen.records, NULL);
-	if (rc == ST_OK && !o->is_stdout)
-		rc = cap(j);
-	if (rc == ST_OK && !o->is_stdout && !o->per_rank)
-		rc = move_all(j);
-	if (rc == ST_OK && !o->is_stdout && o->owner) {
+	if (rc == ST_OK && o->owner) {
 		const uint64_t recs =
 			o->per_rank ? own_share(env, next->out) : next->before[env->c->size - 1];
-		const uint64_t bytes =
-			o->header_bytes + recs * env->o->lay.record_bytes + o->trailer_bytes;
+		const uint64_t bytes = o->header_bytes + recs * record + o->trailer_bytes;
 		if (ftruncate(o->fd, (off_t)bytes) != 0)
 			rc = err_sys(&env->e, errno, "cannot set the size of %s",
 				     quoted(output_name(o)));
@@ -150,8 +138,9 @@ status phase_sync(job *j)
 	return rc == ST_OK ? output_sync(&j->files.out, sync, &j->env.e) : rc;
 }
 
-/* Read the output back from disk. Drop its pages, which are on the disk. Pages that stay in the
- * cache, because others use them or the file system is in memory, are bypassed if possible. */
+/* Read the output back from disk. First drop its pages from the cache: they are on the disk. Pages
+ * that stay in the cache, because others use them or the file system is in memory, are bypassed if
+ * possible. */
 status phase_reread(job *j)
 {
 	rank_env *env = &j->env;
@@ -190,7 +179,8 @@ part_summary part_summary_at(const unsigned char *all, int rank, const layout *l
 	return c;
 }
 
-static status compare(rank_env *env, uint64_t total, const part_summary *sum)
+/* Compare the counts and checksums of output and input. */
+static status verify_sums(rank_env *env, uint64_t total, const part_summary *sum)
 {
 	const bool drops = settings_drops(env->o);
 	const checksum came = checksum_join(sum->sum_out, sum->sum_dropped);
@@ -214,7 +204,7 @@ static status compare(rank_env *env, uint64_t total, const part_summary *sum)
 		return err_set(&env->e, ST_INVALID,
 			       "the output's checksum%s %016" PRIx64 "%016" PRIx64
 			       " is not the input's, %016" PRIx64 "%016" PRIx64,
-			       drops ? ", with that of what was dropped," : "", came.hi, came.lo,
+			       drops ? " (with the dropped records)" : "", came.hi, came.lo,
 			       sum->sum_in.hi, sum->sum_in.lo);
 	return ST_OK;
 }
@@ -232,8 +222,7 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		    __builtin_add_overflow(sum.out, one.out, &sum.out) ||
 		    __builtin_add_overflow(sum.dropped, one.dropped, &sum.dropped))
 			return err_set(&env->e, ST_INVALID,
-				       "up to rank %d, more records are reported than are possible",
-				       i);
+				       "ranks 0 to %d report more records than are possible", i);
 		sum.sum_in = checksum_join(sum.sum_in, one.sum_in);
 		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
 		sum.sum_dropped = checksum_join(sum.sum_dropped, one.sum_dropped);
@@ -252,7 +241,7 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 	v->sum = sum.sum_in;
 	v->sum_out = sum.sum_out;
 	v->out = sum.out;
-	return compare(env, total, &sum);
+	return verify_sums(env, total, &sum);
 }
 
 status phase_verify(job *j)
@@ -343,6 +332,7 @@ static json_t *part_json(const job *j, const char *path, int from, int to)
 	return json_with(o, "last_values", manifest_values(l, last));
 }
 
+/* Make the manifest. */
 static json_t *manifest_json(const job *j)
 {
 	const settings *o = j->env.o;
@@ -377,13 +367,12 @@ static status check_record(job *j, uint64_t n, const unsigned char *key, unsigne
 			     out->header_bytes + n * l->record_bytes, out->file.path, &j->env.e);
 	if (rc != ST_OK || key_copy_compare(l, key, record) == 0)
 		return rc;
-	return err_set(&j->env.e, ST_IO,
-		       "%s is not as it was written: record %" PRIu64 " is another",
+	return err_set(&j->env.e, ST_IO, "%s is not as it was written: record %" PRIu64 " differs",
 		       quoted(out->file.path), n);
 }
 
-/* Look again at the records of this rank's file where each rank's part begins and ends, because a
- * write or a sync may have succeeded without effect. */
+/* Read again the first and last record of each rank's part in this rank's file. A write or a sync
+ * may have succeeded without effect. */
 static status check_parts(job *j)
 {
 	rank_env *env = &j->env;

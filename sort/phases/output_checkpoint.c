@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* With --workdir, a complete output outlives the program as runs do. When it is synced and
- * verified, each rank notes the temporary name, and the count and checksum of its part, in its
- * state. A job with --resume reads the whole output again. If it is as noted on all ranks, it only
- * gets its names; otherwise all ranks merge again.
+/* Finds the complete output of an earlier job. With --workdir, a complete output outlives the
+ * program as runs do. When it is synced and verified, each rank notes the temporary name, and the
+ * count and checksum of its part, in its state. A job with --resume reads the whole output again.
+ * If it is as noted on all ranks, it only gets its names; otherwise all ranks merge again.
  *
  * A job may also have succeeded unnoticed: killed after its last rename, or left by its launcher.
  * Then the output exists, but some or all ranks have no state. --resume reads the output and, if no
  * rank has a state, the input. If the output is in order and has the checksum of the input, the
- * sort is complete. That does not show whether the sort was stable. */
+ * sort is complete. The checksum does not show whether the sort was stable. */
 #include "io/reader.h"
-#include "job.h"
+#include "phases.h"
 #include "testing/failpoint.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 status phase_save_output(job *j)
 {
 	const output_part *w = &j->part;
-	err e = { ST_OK, "" }; /* without a state, a later program merges again */
+	err e = { ST_OK, "" }; /* without a state, a later job merges again */
 	if (!j->work.on || j->part.found || j->files.out.is_stdout)
 		return ST_OK;
 	j->work.s.out = (output_checkpoint){ j->files.out.file.id, w->seen.records, w->seen.sum,
@@ -31,7 +31,7 @@ status phase_save_output(job *j)
 	return ST_OK;
 }
 
-/* Return whether these are all parts of one output. */
+/* Return whether these are all parts of one output, with all records. */
 static bool fit_together(const job *j, const output_checkpoint *all)
 {
 	uint64_t sum = 0;
@@ -69,7 +69,7 @@ static bool read_part(job *j, const output_checkpoint *all)
 
 /* Take over the output if each rank has found its part in order, otherwise let all ranks merge
  * again. */
-static status vote(job *j, const output_checkpoint *all, bool found)
+static status output_vote(job *j, const output_checkpoint *all, bool found)
 {
 	comm *c = j->env.c;
 	rank_result *r = j->env.stats;
@@ -94,8 +94,8 @@ static status vote(job *j, const output_checkpoint *all, bool found)
 	return ST_OK;
 }
 
-/* Find the sorted input under the final names. all: receives what each rank finds there, like the
- * contents of states; id 0: nothing. */
+/* Find the sorted input under the final names. all receives what each rank finds there, in the form
+ * of states; id 0: nothing. */
 static status find_final(job *j, output_checkpoint *all)
 {
 	enum { NO_TEMPORARY_FILE = 1 };
@@ -129,14 +129,14 @@ static status find_final(job *j, output_checkpoint *all)
 	}
 	if (rc != ST_OK)
 		return rc;
-	bool there = comm_agree(env->c, read_part(j, all) ? ST_OK : ST_REFUSED) == ST_OK;
-	if (there) { /* verify it now, although that is repeated at the end */
+	bool found = comm_agree(env->c, read_part(j, all) ? ST_OK : ST_REFUSED) == ST_OK;
+	if (found) { /* verify it now, although that is repeated at the end */
 		const err before = env->e;
-		there = phase_verify(j) == ST_OK;
+		found = phase_verify(j) == ST_OK;
 		verified_free(&env->m, &j->verified);
 		env->e = before;
 	}
-	rc = vote(j, all, there);
+	rc = output_vote(j, all, found);
 	/* report it to a job that was started again, for example by a batch system */
 	if (j->part.found && env->c->rank == 0)
 		err_set(&env->note, ST_REFUSED, "output %s is already complete: nothing was sorted",
@@ -144,56 +144,50 @@ static status find_final(job *j, output_checkpoint *all)
 	return rc;
 }
 
-/* Divide one file of all ranks in proportion to the planned shares. */
-static void divide_again(const job *j, output_checkpoint *all)
-{
-	const output_checkpoint *was = &j->work.saved.all;
-	const share_plan *s = &j->next;
-	uint64_t planned = 0, before = 0;
-	for (int i = 0; i < j->env.c->size; i++) {
-		planned += s->out[i];
-		const uint64_t end =
-			s->records
-				? (uint64_t)((unsigned __int128)was->records * planned / s->records)
-				: 0;
-		all[i] = (output_checkpoint){ .id = was->id, .records = end - before };
-		before = end;
-	}
-	all[0].dropped = was->dropped;
-	all[0].sum_dropped = was->sum_dropped;
-}
-
 /* Compare the output with the states: its parts, and their checksums together. Parts in files of
- * their own belong to the ranks that made them. */
+ * their own belong to the ranks that made them. One file is divided in proportion to the planned
+ * shares. */
 static status find_saved(job *j, output_checkpoint *all)
 {
 	comm *c = j->env.c;
 	const saved_output *was = &j->work.saved;
+	const share_plan *s = &j->next;
 	const size_t p = (size_t)c->size;
 	checksum mine = { 0, 0 }, sum = { 0, 0 };
 	err e = { ST_OK, "" };
+	uint64_t planned = 0, before = 0;
 	if (was->part)
 		memcpy(all, was->part, p * sizeof *all);
-	else
-		divide_again(j, all);
+	for (size_t i = 0; !was->part && i < p; i++) {
+		planned += s->out[i];
+		const uint64_t end = s->records ? (uint64_t)((unsigned __int128)was->all.records *
+							     planned / s->records)
+						: 0;
+		all[i] = (output_checkpoint){ .id = was->all.id, .records = end - before };
+		before = end;
+	}
+	if (!was->part) {
+		all[0].dropped = was->all.dropped;
+		all[0].sum_dropped = was->all.sum_dropped;
+	}
 	const bool fits =
 		was->all.id && (was->part || !j->files.out.per_rank) && fit_together(j, all);
-	const bool there = fits && read_part(j, all);
-	if (there)
+	const bool found = fits && read_part(j, all);
+	if (found)
 		mine = j->part.seen.sum;
 	checksum *of = mem_array(&j->env.m, p, sizeof *of, "checksums", &e);
-	status rc = comm_agree(c, of && there ? ST_OK : ST_REFUSED);
+	status rc = comm_agree(c, of && found ? ST_OK : ST_REFUSED);
 	if (rc == ST_OK)
 		rc = comm_allgather(c, &mine, of, sizeof mine);
 	for (size_t i = 0; rc == ST_OK && i < p; i++)
 		sum = checksum_join(sum, of[i]);
 	mem_free(&j->env.m, of);
-	return vote(j, all, rc == ST_OK && checksum_equal(sum, was->all.sum));
+	return output_vote(j, all, rc == ST_OK && checksum_equal(sum, was->all.sum));
 }
 
 /* Look for the output, as noted in states, or under the final names. Refuse other files with these
  * names. */
-static status find(job *j)
+static status output_find_complete(job *j)
 {
 	rank_env *env = &j->env;
 	const size_t p = (size_t)env->c->size;
@@ -223,12 +217,12 @@ static status find(job *j)
 
 status phase_load_output(job *j)
 {
-	return j->work.resuming && !j->files.out.is_stdout ? find(j) : ST_OK;
+	return j->work.resuming && !j->files.out.is_stdout ? output_find_complete(j) : ST_OK;
 }
 
 status phase_find_output(job *j)
 {
 	const settings *o = j->env.o;
 	const bool may = j->work.on && o->resume && !j->work.resuming && !o->force;
-	return may && !j->files.out.is_stdout ? find(j) : ST_OK;
+	return may && !j->files.out.is_stdout ? output_find_complete(j) : ST_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads streams, which are copied first, header and trailer, and then a rank's share, in one of six
- * ways, to sorted runs in memory or on disk.
+/* Reads header and trailer, and then a rank's share, in one of six ways, to sorted runs in memory
+ * or on disk. Streams are copied first.
  *
  * Shares follow from sizes, and the size of a stream is known only at its end. So a stream is first
  * copied to a file in the first directory for runs that has room for all of it. If all ranks read
@@ -10,9 +10,10 @@
  * Header and trailer are kept in memory, and one of them once more while it is compared. */
 #include "base/minmax.h"
 #include "base/size.h"
+#include "base/sysfile.h"
 #include "exchange/distribute_disk.h"
 #include "io/file.h"
-#include "job.h"
+#include "phases.h"
 #include "spill/sorted_files.h"
 #include "spill/spill_dirs.h"
 #include "testing/test_sizes.h"
@@ -28,28 +29,28 @@
 enum { PIECE_BYTES = 1 << 20 };
 
 /* A copy under way. */
-typedef struct copying {
+typedef struct stream_copy {
 	spill_dirs dirs;
 	size_t dir; /* of the file */
 	int fd;
 	unsigned char *piece, *moved; /* bytes of the stream; on the way to another directory */
-} copying;
+} stream_copy;
 
-static const char *label_of(const copying *c)
+static const char *stream_copy_label(const stream_copy *c)
 {
 	return c->dirs.dir[c->dir].label;
 }
 
 /* Move the first bytes to a file in another directory. */
-static status move_file(copying *c, uint64_t bytes, err *e)
+static status stream_copy_move(stream_copy *c, uint64_t bytes, err *e)
 {
 	io_fd to = IO_FD_NONE;
 	status rc = spill_dirs_create(&c->dirs, &c->dir, NULL, false, &to, e);
 	for (uint64_t at = 0; rc == ST_OK && at < bytes; at += PIECE_BYTES) {
 		const size_t n = (size_t)u64_min(PIECE_BYTES, bytes - at);
-		rc = file_read_at(c->fd, c->moved, n, at, label_of(c), e);
+		rc = file_read_at(c->fd, c->moved, n, at, stream_copy_label(c), e);
 		if (rc == ST_OK)
-			rc = file_write_at(to.fd, c->moved, n, at, label_of(c), e);
+			rc = file_write_at(to.fd, c->moved, n, at, stream_copy_label(c), e);
 	}
 	const int done_with = rc == ST_OK ? c->fd : to.fd;
 	if (rc == ST_OK)
@@ -59,21 +60,22 @@ static status move_file(copying *c, uint64_t bytes, err *e)
 	return rc;
 }
 
-static status write_piece(copying *c, size_t n, uint64_t at, err *e)
+/* Write n bytes. If the directory is full, move the file to the next directory. */
+static status stream_copy_write(stream_copy *c, size_t n, uint64_t at, err *e)
 {
 	err why = { ST_OK, "" };
-	status rc = file_write_at(c->fd, c->piece, n, at, label_of(c), &why);
+	status rc = file_write_at(c->fd, c->piece, n, at, stream_copy_label(c), &why);
 	while (rc == ST_RESOURCE && spill_dirs_leave_out(&c->dirs, c->dir)) {
 		why = (err){ ST_OK, "" };
-		rc = move_file(c, at, &why);
+		rc = stream_copy_move(c, at, &why);
 		if (rc == ST_OK)
-			rc = file_write_at(c->fd, c->piece, n, at, label_of(c), &why);
+			rc = file_write_at(c->fd, c->piece, n, at, stream_copy_label(c), &why);
 	}
 	return rc == ST_OK ? ST_OK : spill_dirs_failed(&why, true, e);
 }
 
 /* Copy a stream, and let the copy replace it. */
-static status copy(copying *c, input_file *f, err *e)
+static status stream_copy_file(stream_copy *c, input_file *f, err *e)
 {
 	io_fd to;
 	int from;
@@ -86,21 +88,22 @@ static status copy(copying *c, input_file *f, err *e)
 	for (uint64_t at = 0; rc == ST_OK && got == PIECE_BYTES; at += got) {
 		rc = file_read_some(from, c->piece, PIECE_BYTES, &got, f->path, e);
 		if (rc == ST_OK)
-			rc = write_piece(c, got, at, e);
+			rc = stream_copy_write(c, got, at, e);
 	}
 	f->fd = c->fd;
 	close(from);
 	if (rc == ST_OK && fstat(f->fd, &f->st) != 0)
-		rc = err_sys(e, errno, "cannot look at %s", quoted(label_of(c)));
+		rc = err_sys(e, errno, "cannot look at %s", quoted(stream_copy_label(c)));
 	return rc;
 }
 
-static status copy_all(job *j)
+/* Copy all streams of this rank. */
+static status stream_copy_all(job *j)
 {
 	rank_env *env = &j->env;
 	input *in = &j->files.in;
 	const settings *o = env->o;
-	copying c = { .fd = -1 };
+	stream_copy c = { .fd = -1 };
 	char *usual = o->tmpdirs ? NULL : budget_default_tmpdir(o);
 	const char *const name = usual;
 	if (!o->tmpdirs && !usual)
@@ -113,7 +116,7 @@ static status copy_all(job *j)
 		rc = ST_RESOURCE;
 	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
 		if (in->file[i].is_stream)
-			rc = copy(&c, &in->file[i], &env->e);
+			rc = stream_copy_file(&c, &in->file[i], &env->e);
 	if (rc == ST_OK)
 		spill_dirs_left_out(&c.dirs, j->mine.left_out, sizeof j->mine.left_out);
 	spill_dirs_close(&c.dirs);
@@ -131,7 +134,7 @@ status copy_streams(job *j)
 	const bool copies = in->streams && (env->c->rank == 0 || !shared);
 	if (in->is_stream)
 		return ST_OK;
-	status rc = comm_agree(env->c, copies ? copy_all(j) : ST_OK);
+	status rc = comm_agree(env->c, copies ? stream_copy_all(j) : ST_OK);
 	/* all ranks have the same files, and each its own descriptor of a copy */
 	for (size_t i = 0; shared && i < in->files && rc == ST_OK; i++) {
 		input_file *f = &in->file[i];
@@ -150,25 +153,26 @@ status copy_streams(job *j)
 	return rc == ST_OK && in->streams ? input_count(in, &env->o->lay, &env->e) : rc;
 }
 
-static const char *const names[FRAME_PIECES] = { "header", "trailer" };
+static const char *const frame_names[FRAME_PIECES] = { "header", "trailer" };
 
-static status alloc(job *j, frame_place place, uint64_t n)
+/* Make room for n bytes of a piece. */
+static status frame_alloc(job *j, frame_place place, uint64_t n)
 {
 	frame_piece *p = &j->files.frame[place];
 	p->n = (size_t)n;
-	p->bytes = mem_array(&j->env.m, p->n, 1, names[place], &j->env.e);
+	p->bytes = mem_array(&j->env.m, p->n, 1, frame_names[place], &j->env.e);
 	return p->bytes ? ST_OK : ST_RESOURCE;
 }
 
 /* Read the first n bytes of a stream, which stays open, or n bytes of a file from `at` on. */
-static status read_piece(job *j, frame_place place, input_file *f, uint64_t at, uint64_t n)
+static status frame_read_piece(job *j, frame_place place, input_file *f, uint64_t at, uint64_t n)
 {
 	err *e = &j->env.e;
 	const frame_piece *p = &j->files.frame[place];
 	const bool stream = j->files.in.is_stream;
 	size_t got = (size_t)n;
 	int fd = -1;
-	status rc = alloc(j, place, n);
+	status rc = frame_alloc(j, place, n);
 	if (rc == ST_OK && n)
 		rc = input_open(f, stream, stream ? &f->fd : &fd, e);
 	if (rc != ST_OK || n == 0)
@@ -181,52 +185,59 @@ static status read_piece(job *j, frame_place place, input_file *f, uint64_t at, 
 	rc = file_read_some(f->fd, p->bytes, p->n, &got, f->path, e);
 	if (rc == ST_OK && got < n)
 		rc = err_set(e, ST_REFUSED,
-			     "input %s ends after %zu byte%s, and its header is to have %" PRIu64
+			     "input %s ends after %zu byte%s, but its header must have %" PRIu64
 			     " (--skip-header)",
 			     quoted(f->path), got, plural(got), n);
 	return rc;
 }
 
-/* The header goes to the file of rank 0, or to the one file, which begins with its records. */
-status frame_read(job *j)
+/* Send the trailer from the rank with the last input to the rank with the last output. */
+static status frame_pass_trailer(job *j, int from, int to)
 {
 	rank_env *env = &j->env;
-	const settings *o = env->o;
-	const int rank = env->c->rank, last = env->c->size - 1;
 	files *f = &j->files;
 	frame_piece *p = &f->frame[FRAME_TRAILER];
-	const int from = f->in.per_rank ? last : 0, to = f->out.per_rank ? last : 0;
-	const bool trails = (o->trailer_bytes || o->records) && !o->explain;
-	status rc = ST_OK;
-	if (!o->explain && o->header_bytes && rank == 0)
-		rc = read_piece(j, FRAME_HEADER, f->in.file, 0, o->header_bytes);
-	if (rc == ST_OK && trails && rank == from) {
-		input_file *in = &f->in.file[f->in.files - 1];
-		const uint64_t n = in->frame.trailer_bytes;
-		rc = read_piece(j, FRAME_TRAILER, in, (uint64_t)in->st.st_size - n, n);
-	}
-	rc = comm_agree(env->c, rc);
-	if (rc != ST_OK || !trails)
-		return rc;
-	/* from the rank with the last input to the rank with the last output */
+	const int rank = env->c->rank;
 	f->trailer_bytes = p->n;
-	rc = comm_bcast(env->c, &f->trailer_bytes, sizeof f->trailer_bytes, from);
+	status rc = comm_bcast(env->c, &f->trailer_bytes, sizeof f->trailer_bytes, from);
 	if (rc == ST_OK && f->trailer_bytes > FRAME_MOST_BYTES)
 		rc = err_set(&env->e, ST_PEER, "rank %d sent an invalid size of the trailer", from);
 	if (rc == ST_OK && from != to && rank != from)
-		rc = alloc(j, FRAME_TRAILER, f->trailer_bytes);
+		rc = frame_alloc(j, FRAME_TRAILER, f->trailer_bytes);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK && from != to && f->trailer_bytes)
 		rc = comm_bcast(env->c, p->bytes, p->n, from);
-	if (!f->out.per_rank || rank == last)
+	if (!f->out.per_rank || rank == env->c->size - 1)
 		f->out.trailer_bytes = f->trailer_bytes;
 	if (rank != to)
 		p->n = 0;
 	return rc;
 }
 
+/* Read both pieces. The header goes to the file of rank 0, or to the one file, which begins with
+ * the records of rank 0. */
+status frame_read(job *j)
+{
+	rank_env *env = &j->env;
+	const settings *o = env->o;
+	const int rank = env->c->rank, last = env->c->size - 1;
+	files *f = &j->files;
+	const int from = f->in.per_rank ? last : 0, to = f->out.per_rank ? last : 0;
+	const bool trails = (o->trailer_bytes || o->records) && !o->explain;
+	status rc = ST_OK;
+	if (!o->explain && o->header_bytes && rank == 0)
+		rc = frame_read_piece(j, FRAME_HEADER, f->in.file, 0, o->header_bytes);
+	if (rc == ST_OK && trails && rank == from) {
+		input_file *in = &f->in.file[f->in.files - 1];
+		const uint64_t n = in->frame.trailer_bytes;
+		rc = frame_read_piece(j, FRAME_TRAILER, in, (uint64_t)in->st.st_size - n, n);
+	}
+	rc = comm_agree(env->c, rc);
+	return rc == ST_OK && trails ? frame_pass_trailer(j, from, to) : rc;
+}
+
 /* Find where a piece is in this rank's file. */
-static status find_place(const output *o, int fd, const frame_piece *p, frame_place place,
+static status frame_find(const output *o, int fd, const frame_piece *p, frame_place place,
 			 uint64_t *at, err *e)
 {
 	struct stat st;
@@ -251,7 +262,7 @@ status frame_write(job *j, frame_place place)
 	if (p->n == 0)
 		return ST_OK;
 	if (!o->is_stdout)
-		rc = find_place(o, o->fd, p, place, &at, e);
+		rc = frame_find(o, o->fd, p, place, &at, e);
 	return rc == ST_OK ? file_write_at(o->fd, p->bytes, p->n, at, output_name(o), e) : rc;
 }
 
@@ -264,19 +275,19 @@ status frame_check(job *j, int fd, err *e)
 		uint64_t at;
 		if (p->n == 0)
 			continue;
-		unsigned char *there = mem_array(&j->env.m, p->n, 1, names[i], e);
-		rc = there ? find_place(o, fd, p, (frame_place)i, &at, e) : ST_RESOURCE;
+		unsigned char *there = mem_array(&j->env.m, p->n, 1, frame_names[i], e);
+		rc = there ? frame_find(o, fd, p, (frame_place)i, &at, e) : ST_RESOURCE;
 		if (rc == ST_OK)
 			rc = file_read_at(fd, there, p->n, at, output_name(o), e);
 		if (rc == ST_OK && memcmp(there, p->bytes, p->n) != 0)
-			rc = err_set(e, ST_IO, "%s is not as it was written: its %s is another",
-				     quoted(output_name(o)), names[i]);
+			rc = err_set(e, ST_IO, "%s is not as it was written: its %s differs",
+				     quoted(output_name(o)), frame_names[i]);
 		mem_free(&j->env.m, there);
 	}
 	return rc;
 }
 
-static const char NO_ROOM[] = "spilling to disk takes more memory (--memory) or more "
+static const char NO_ROOM[] = "spilling to disk needs more memory (--memory) or more "
 			      "space for runs (--tmpdir)";
 
 /* Spill a stream that exceeds the memory to disk. */
@@ -303,7 +314,7 @@ static status spill_stream(job *j, record_stream *from, run_formation_plan sp)
 }
 
 /* Read the only stream to its end, and plan again with its size. */
-static status read_stream(job *j, const run_formation_plan *p)
+static status read_only_stream(job *j, const run_formation_plan *p)
 {
 	rank_env *env = &j->env;
 	const input_file *f = j->files.in.file;
@@ -326,42 +337,6 @@ static status read_stream(job *j, const run_formation_plan *p)
 	env->stats->planned_in = env->stats->planned_out = j->data.n;
 	budget_ended(j);
 	return ST_OK;
-}
-
-static status spread(job *j, run_formation_plan sp)
-{
-	sp.load.n = j->memory.budget.most_recs;
-	sp.full = "samples of the input did not tell how its keys are distributed";
-	const distribute_plan k = { &j->files.in, &j->shares, j->memory.windows_bytes, &sp };
-	const status rc = distribute_disk(&j->env, &k, &j->data);
-	if (rc == ST_OK)
-		budget_ended(j);
-	return rc;
-}
-
-static status receive_scattered(job *j, const run_formation_plan *p)
-{
-	rank_env *env = &j->env;
-	const scatter_job k = { &j->files.in, &j->shares, &j->scatter, p };
-	status rc = scatter_input(env, &k, &j->data);
-	if (env->o->scatter != SCATTER_DYNAMIC)
-		return rc;
-	const uint64_t mine = env->stats->planned_in = j->data.n;
-	if (rc == ST_OK)
-		rc = job_replan(j);
-	return rc == ST_OK ? comm_allgather(env->c, &mine, j->next.in, sizeof mine) : rc;
-}
-
-/* Open the inputs of --merge, which are read when they are merged. */
-static status open_sorted(job *j)
-{
-	rank_env *env = &j->env;
-	const size_t ranks = (size_t)((env->c->size - 1) / env->c->processes + 1);
-	j->data = (read_runs){ .n = (size_t)own_share(env, j->shares.in) };
-	const status rc = sorted_files_open(&j->data.files, &env->m, &j->files.in, &env->o->lay,
-					    ranks, env->o->direct, j->files.io, &env->e);
-	j->data.s = j->data.files;
-	return rc;
 }
 
 /* Set what a record costs to read and to sort, for --adapt. Return NULL without --adapt, or if this
@@ -395,6 +370,46 @@ void read_note(job *j, uint64_t in)
 	result_shift(r, PH_SORT, d->sort_s);
 }
 
+/* Read the share of this rank in the way that the plan requires. */
+static status read_share(job *j, run_formation_plan *p)
+{
+	rank_env *env = &j->env;
+	const input *in = &j->files.in;
+	const bool spills = j->memory.budget.spills;
+	if (env->o->merge &&
+	    j->shares.records > 0) { /* sorted inputs are read when they are merged */
+		const size_t ranks = (size_t)((env->c->size - 1) / env->c->processes + 1);
+		j->data = (read_runs){ .n = (size_t)own_share(env, j->shares.in) };
+		const status rc = sorted_files_open(&j->data.files, &env->m, in, &env->o->lay,
+						    ranks, env->o->direct, j->files.io, &env->e);
+		j->data.s = j->data.files;
+		return rc;
+	}
+	if (in->is_stream)
+		return read_only_stream(j, p);
+	if (spills && budget_spreads(j)) {
+		const distribute_plan k = { in, &j->shares, j->memory.windows_bytes, p };
+		p->load.n = j->memory.budget.most_recs;
+		p->full = "samples of the input did not show how its keys are distributed";
+		const status rc = distribute_disk(env, &k, &j->data);
+		if (rc == ST_OK)
+			budget_ended(j);
+		return rc;
+	}
+	if (env_scatters(env)) {
+		const scatter_job k = { in, &j->shares, &j->scatter, p };
+		status rc = scatter_input(env, &k, &j->data);
+		if (env->o->scatter != SCATTER_DYNAMIC)
+			return rc;
+		const uint64_t mine = env->stats->planned_in = j->data.n;
+		if (rc == ST_OK)
+			rc = job_replan(j);
+		return rc == ST_OK ? comm_allgather(env->c, &mine, j->next.in, sizeof mine) : rc;
+	}
+	return spills ? run_formation_input(in, p, &env->m, &j->data, &env->e)
+		      : read_runs_input(in, &p->load, &env->m, &j->data, &env->e);
+}
+
 status phase_read(job *j)
 {
 	rank_env *env = &j->env;
@@ -423,14 +438,14 @@ status phase_read(job *j)
 				 .keep = j->work.on ? &j->work.seal : NULL,
 				 .stop = j->work.on ? o->stop : NULL };
 	p.dir = budget_tmpdirs(j, &p.dirs);
-	const bool spills = mp->budget.spills, spreads = spills && budget_spreads(j);
-	const bool merges = o->merge && j->shares.records > 0;
-	const status rc = merges              ? open_sorted(j)
-			  : in->is_stream     ? read_stream(j, &p)
-			  : spreads           ? spread(j, p)
-			  : env_scatters(env) ? receive_scattered(j, &p)
-			  : spills ? run_formation_input(in, &p, &env->m, &j->data, &env->e)
-				   : read_runs_input(in, &p.load, &env->m, &j->data, &env->e);
+	const bool spreads = mp->budget.spills && budget_spreads(j);
+	const status rc = read_share(j, &p);
 	read_note(j, spreads ? env->stats->in : j->data.n);
+	/* Bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so
+	 * skip small buffers, and a mapped file, which has none. */
+	uint64_t kb = 0;
+	if (env->m.now_bytes >= 32 << 20 && !j->data.mapped)
+		sysfile_number("", "/proc/self/smaps_rollup", "AnonHugePages", &kb);
+	env->stats->huge_bytes = kb * 1024;
 	return rc;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names: each rank registers its own files, rank 0 also the files that all ranks share. Rank 0
+/* Detects one file under two names, among all files that a job reads, makes, replaces or removes.
+ * Detects two files under one name, if several ranks read the input.
+ *
+ * Names: each rank registers its own files, rank 0 also the files that all ranks share. Rank 0
  * gathers and compares them. Memory on rank 0: 250 bytes per file of each rank.
  *
  * Contents: every rank reads its slice under the same names. On one host a name may lead to an old
@@ -7,7 +10,7 @@
  * inode. Between hosts these mean nothing, and good copies on local disks differ in their times, so
  * sizes and a checksum of some blocks are compared. Costs 66 reads of 4 KiB per file, only if ranks
  * are on several hosts. Memory: 32 bytes per file, twice. */
-#include "same_files.h"
+#include "phases.h"
 #include "base/minmax.h"
 #include "base/size.h"
 #include "io/manifest.h"
@@ -40,6 +43,7 @@ typedef struct side_file {
 	const char *path; /* NULL: not requested */
 } side_file;
 
+/* Return a side file. */
 static side_file side_file_of(const settings *o, int i)
 {
 	const side_file of[SIDE_FILES] = { { ROLE_REPORT, o->report },
@@ -49,12 +53,27 @@ static side_file side_file_of(const settings *o, int i)
 	return of[i];
 }
 
-/* Register an input, or the parts that a manifest names. Errors are reported when they are
- * opened. */
-static void read_operand(registry *g, const char *path)
+/* Register an input. Of a manifest, register the parts that it names. Of a name with %r, register
+ * the files of no rank: the manifest of parts, and parts beyond the last rank. Errors are reported
+ * when the files are opened. */
+static void register_operand(registry *g, const char *path, int ranks)
 {
 	manifest m = { 0 };
 	err unsaid = { ST_OK, "" };
+	if (name_is_per_rank(path)) {
+		char *name = name_expand_text(path, "manifest", NULL);
+		if (name)
+			registry_reads(g, ROLE_SOURCE_MANIFEST, name, -1);
+		for (int r = ranks; name; r++) {
+			free(name);
+			name = name_expand(path, r, NULL);
+			if (!name || access(name, F_OK) != 0)
+				break;
+			registry_reads(g, ROLE_INPUT, name, -1);
+		}
+		free(name);
+		return;
+	}
 	const bool listed = role_begins_file(ROLE_MANIFEST, path);
 	registry_reads(g, listed ? ROLE_SOURCE_MANIFEST : ROLE_INPUT, path, -1);
 	if (listed && manifest_load(&m, path, &unsaid) == ST_OK)
@@ -67,24 +86,8 @@ static void read_operand(registry *g, const char *path)
 	manifest_free(&m);
 }
 
-/* Register files of no rank: the manifest of parts, and parts beyond the last rank. */
-static void read_rest(registry *g, const char *pattern, int ranks)
-{
-	char *name = name_expand_text(pattern, "manifest", NULL);
-	if (name)
-		registry_reads(g, ROLE_SOURCE_MANIFEST, name, -1);
-	for (int r = ranks; name; r++) {
-		free(name);
-		name = name_expand(pattern, r, NULL);
-		if (!name || access(name, F_OK) != 0)
-			break;
-		registry_reads(g, ROLE_INPUT, name, -1);
-	}
-	free(name);
-}
-
 /* Register the files that all ranks of this job share, as rank 0 sees them. */
-static void add_shared(registry *g, const settings *o, int ranks)
+static void register_shared(registry *g, const settings *o, int ranks)
 {
 	const side_file read[] = { { ROLE_PLATFORM, o->sim_platform },
 				   { ROLE_SPEEDS, o->speeds },
@@ -93,10 +96,7 @@ static void add_shared(registry *g, const settings *o, int ranks)
 	const bool parts = o->output && name_is_per_rank(o->output);
 	char kept[WISDOM_PATH_BYTES];
 	for (size_t i = 0; i < o->ninputs; i++)
-		if (name_is_per_rank(o->inputs[i]))
-			read_rest(g, o->inputs[i], ranks);
-		else
-			read_operand(g, o->inputs[i]);
+		register_operand(g, o->inputs[i], ranks);
 	for (size_t i = 0; i < sizeof read / sizeof *read; i++)
 		if (read[i].path)
 			registry_reads(g, read[i].role, read[i].path, -1);
@@ -115,13 +115,15 @@ static void add_shared(registry *g, const settings *o, int ranks)
 		registry_writes(g, ROLE_WISDOM, kept, -1);
 	if (o->explain || o->with_sum)
 		registry_writes(g, ROLE_STDOUT, STREAM_NAME, -1);
-	for (int i = 0; i < SIDE_FILES; i++)
-		if (side_file_of(o, i).path)
-			registry_writes(g, side_file_of(o, i).role, side_file_of(o, i).path, -1);
+	for (int i = 0; i < SIDE_FILES; i++) {
+		const side_file f = side_file_of(o, i);
+		if (f.path)
+			registry_writes(g, f.role, f.path, -1);
+	}
 }
 
 /* Register the files of one rank. */
-static void add_own(registry *g, const settings *o, int rank, int ranks)
+static void register_own(registry *g, const settings *o, int rank, int ranks)
 {
 	const int shown = ranks > 1 ? rank : -1;
 	for (size_t i = 0; i <= o->ninputs; i++) {
@@ -144,9 +146,9 @@ status side_files_check(const settings *o, int ranks, err *e)
 		wanted = wanted || side_file_of(o, i).path;
 	if (!wanted)
 		return ST_OK;
-	add_shared(&g, o, ranks);
+	register_shared(&g, o, ranks);
 	for (int r = 0; r < ranks; r++)
-		add_own(&g, o, r, ranks);
+		register_own(&g, o, r, ranks);
 	status rc = registry_check(&g, e);
 	registry_free(&g);
 	for (int i = 0; rc == ST_OK && i < SIDE_FILES; i++) {
@@ -167,7 +169,7 @@ status side_files_check(const settings *o, int ranks, err *e)
 
 /* Gather the uses of all ranks at rank 0, and compare them. Each rank sends as many entries as the
  * rank with most files has. */
-static status compare_all(rank_env *env, const registry *g, bool *late)
+static status compare_uses(rank_env *env, const registry *g, bool *late)
 {
 	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	uint64_t most;
@@ -189,7 +191,7 @@ static status compare_all(rank_env *env, const registry *g, bool *late)
 		rc = comm_gather(env->c, mine, all, (size_t)most * sizeof *mine, 0);
 	for (size_t i = 0; rc == ST_OK && i < ranks * most; i++)
 		if (!registry_use_is_sound(&all[i], (int)(i / most)))
-			rc = err_set(&env->e, ST_PEER, "rank %zu sent an impossible file",
+			rc = err_set(&env->e, ST_PEER, "rank %zu sent an invalid file name",
 				     i / (size_t)most);
 	if (rc == ST_OK && ranks)
 		rc = registry_compare(all, ranks * most, late, &env->e);
@@ -198,20 +200,20 @@ static status compare_all(rank_env *env, const registry *g, bool *late)
 	return rc;
 }
 
-status alias_check(rank_env *env, bool *late)
+status same_files_check(rank_env *env, bool *late)
 {
 	const comm *c = env->c;
 	registry g = { .use = NULL };
 	*late = false;
 	if (c->rank == 0)
-		add_shared(&g, env->o, c->size);
+		register_shared(&g, env->o, c->size);
 	else if (env->o->workdir)
 		registry_workdir(&g, env->o->workdir, RESUME_PREFIX, false);
-	add_own(&g, env->o, c->rank, c->size);
+	register_own(&g, env->o, c->rank, c->size);
 	status rc = g.e.code != ST_OK ? err_set(&env->e, g.e.code, "%s", g.e.text) : ST_OK;
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = compare_all(env, &g, late);
+		rc = compare_uses(env, &g, late);
 	registry_free(&g);
 	return rc;
 }
@@ -252,7 +254,8 @@ typedef struct reference {
 	uint64_t files, streams;
 } reference;
 
-static status compare_views(rank_env *env, const input *in, const view *mine, view *others)
+/* Compare the number of files, their sizes, and which files they are, with rank 0. */
+static status compare_with_rank0(rank_env *env, const input *in, const view *mine, view *others)
 {
 	reference first = { .files = in->files, .streams = in->streams };
 	memcpy(first.host, env->c->host, sizeof first.host);
@@ -295,7 +298,7 @@ status same_input(rank_env *env, const input *in, bool sample)
 	}
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = comm_agree(env->c, compare_views(env, in, mine, others));
+		rc = comm_agree(env->c, compare_with_rank0(env, in, mine, others));
 	mem_free(&env->m, mine);
 	mem_free(&env->m, others);
 	return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The checksum of dropped records is the checksum of the input less that of the output, so it
- * includes counts that change a record. Memory: two records. */
+/* The checksum of dropped records is the checksum of the input less the checksum of the output, so
+ * it includes counts that change a record. Memory: two records. */
 #include "selection.h"
 #include "base/minmax.h"
 
@@ -21,7 +21,8 @@ void selection_close(selection *s, mem *m)
 	s->held = NULL;
 }
 
-static void drop(const selection *s, const unsigned char *rec, dropped *d)
+/* Count a dropped record. */
+static void selection_drop(const selection *s, const unsigned char *rec, dropped *d)
 {
 	d->records++;
 	d->sum = checksum_join(d->sum, checksum_records(rec, 1, s->lay.record_bytes));
@@ -29,7 +30,8 @@ static void drop(const selection *s, const unsigned char *rec, dropped *d)
 
 /* Return the record of an entry that leaves its piece without gather(). Inlined, because a call for
  * each record that --top drops takes as long as the comparison. */
-static inline __attribute__((always_inline)) const unsigned char *take(piece *p, const entry *e)
+static inline __attribute__((always_inline)) const unsigned char *selection_take(piece *p,
+										 const entry *e)
 {
 	const unsigned char *rec = record_at(p->recs, entry_pos(e));
 	p->misfits += !entry_fits(e, rec, &p->recs->lay);
@@ -68,7 +70,7 @@ void selection_put(selection *s, const unsigned char *rec, writer *to)
 {
 	if (s->unique && s->held_count && key_compare(&s->lay, s->held, rec) == 0) {
 		s->held_count++;
-		drop(s, rec, &s->dropped);
+		selection_drop(s, rec, &s->dropped);
 		return;
 	}
 	selection_end(s, to);
@@ -84,7 +86,7 @@ bool selection_last(selection *s, unsigned char *rec)
 		record_copy(rec, s->held, s->lay.record_bytes);
 		s->left--;
 	} else if (s->held_count) {
-		drop(s, s->held, &s->dropped);
+		selection_drop(s, s->held, &s->dropped);
 	}
 	s->held_count = 0;
 	return written;
@@ -97,7 +99,7 @@ void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count)
 		const entry e = p->order[i];
 		if (n > 0 && entry_key_cmp(&order[n - 1], &e, p->recs) == 0) {
 			count[n - 1]++;
-			drop(s, take(p, &e), &p->dropped);
+			selection_drop(s, selection_take(p, &e), &p->dropped);
 		} else {
 			order[n] = e;
 			count[n++] = 1;
@@ -108,37 +110,30 @@ void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count)
 	p->n = n;
 }
 
-/* Continue or complete the held key with this piece, and hold its last key, which may continue in
- * the next piece. */
-static void hand_on(selection *s, piece *p)
+uint64_t selection_join(selection *s, piece *p)
 {
 	const uint32_t bytes = s->lay.record_bytes;
-	const unsigned char *first =
-		p->n && s->held_count ? record_at(p->recs, entry_pos(p->order)) : NULL;
-	if (first && key_compare(&s->lay, s->held, first) == 0) {
+	p->front_count = 0;
+	if (s->unique && p->n && s->held_count &&
+	    key_compare(&s->lay, s->held, record_at(p->recs, entry_pos(p->order))) == 0) {
+		/* the held key continues in this piece */
 		s->held_count += p->count[0];
-		drop(s, take(p, p->order), &p->dropped);
+		selection_drop(s, selection_take(p, p->order), &p->dropped);
 		p->order++;
 		p->count++;
 		p->n--;
 	}
-	if (p->n == 0)
-		return;
-	p->front_count = s->held_count;
-	if (s->held_count)
-		record_copy(p->front, s->held, bytes);
-	p->n--;
-	record_copy(s->held, take(p, &p->order[p->n]), bytes);
-	s->held_count = p->count[p->n];
-}
-
-uint64_t selection_join(selection *s, piece *p)
-{
-	p->front_count = 0;
-	if (s->unique)
-		hand_on(s, p);
+	if (s->unique && p->n) {
+		/* the held key is complete; the last key may continue in the next piece */
+		p->front_count = s->held_count;
+		if (s->held_count)
+			record_copy(p->front, s->held, bytes);
+		p->n--;
+		record_copy(s->held, selection_take(p, &p->order[p->n]), bytes);
+		s->held_count = p->count[p->n];
+	}
 	if (p->front_count && s->left == 0) {
-		drop(s, p->front, &p->dropped);
+		selection_drop(s, p->front, &p->dropped);
 		p->front_count = 0;
 	}
 	const size_t before = p->front_count > 0;
@@ -152,5 +147,5 @@ uint64_t selection_join(selection *s, piece *p)
 void selection_drop_rest(const selection *s, piece *p)
 {
 	for (size_t i = 0; i < p->rest; i++)
-		drop(s, take(p, &p->order[p->n + i]), &p->dropped);
+		selection_drop(s, selection_take(p, &p->order[p->n + i]), &p->dropped);
 }

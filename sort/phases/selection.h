@@ -4,14 +4,16 @@
  * record is missing.
  *
  * Either one thread puts record after record. Or several threads thin out one piece of the order
- * each, and join the pieces in turn: the last key of a piece may continue in the next one. */
+ * each. They join the pieces in turn, because the last key of a piece may continue in the next one.
+ */
 #ifndef HETSORT_PHASES_SELECTION_H
 #define HETSORT_PHASES_SELECTION_H
 
 #include "comm/rank_env.h"
 #include "io/writer.h"
 
-/* Dropped records. Their checksum is that of the received records without the written ones. */
+/* Dropped records. Their checksum is the checksum of the received records without the written
+ * ones. */
 typedef struct dropped {
 	uint64_t records;
 	checksum sum;
@@ -49,7 +51,7 @@ typedef struct piece {
 	size_t n;
 	const uint64_t *count; /* records with the key of each; NULL without --unique */
 	unsigned char *front;  /* a record that precedes them, in memory of the caller, */
-	uint64_t front_count;  /* if this is not 0 */
+	uint64_t front_count;  /* unless this is 0 */
 	size_t rest;           /* entries after n that are not written */
 	size_t misfits;        /* entries without the keys of their records (kernel/gather.h) */
 	dropped dropped;

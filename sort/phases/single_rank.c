@@ -2,7 +2,7 @@
 /* Writes without an exchange, on a single rank or with --merge. Threads take pieces of the sorted
  * sequence, and each gathers its records, inspects them, and writes them at their place. Memory:
  * for each thread a piece, a batch to write, and two keys. */
-#include "job.h"
+#include "phases.h"
 #include "io/file.h"
 #include "base/size.h"
 #include "base/minmax.h"
@@ -21,7 +21,8 @@
 
 enum { EARLY_BYTES = 1 << 20 };
 
-static uint64_t in_both(uint64_t a, uint64_t b)
+/* Return the permissions that both allow. */
+static uint64_t rights_in_both(uint64_t a, uint64_t b)
 {
 	return a & b;
 }
@@ -40,14 +41,14 @@ status output_open(job *j, io_fd *to)
 	if (rc != ST_OK)
 		return rc;
 	/* a number that no other job next to the same output has, and the permissions that all
-	 * inputs of all ranks allow; streams, such as standard input, allow all */
+	 * inputs of all ranks allow; streams allow all */
 	if (env->c->rank == 0 && getrandom(&id, sizeof id, 0) != sizeof id)
 		id = (uint64_t)(now_s() * 1e9);
 	rc = comm_bcast(env->c, &id, sizeof id, 0);
 	for (size_t i = 0; i < in->files; i++)
 		rights &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
 	if (rc == ST_OK) {
-		rc = comm_reduce(env->c, rights, in_both, &all_rights);
+		rc = comm_reduce(env->c, rights, rights_in_both, &all_rights);
 		out->file.most = (mode_t)(all_rights & rights); /* also if another rank sent more */
 	}
 	if (rc == ST_OK)
@@ -87,6 +88,9 @@ typedef struct workspace {
 	piece p;              /* the part of `in` that is written */
 	uint64_t first;       /* number of records before p */
 	unsigned char *recs;  /* its records if they are in order already, or NULL */
+	inspected seen;       /* its records that were written */
+	double verify_s;      /* time to inspect them */
+	err e;
 } workspace;
 
 /* Pieces [from, to) that are written. */
@@ -119,11 +123,11 @@ typedef struct single_rank {
 
 /* Drop records of a piece, and find its place when it is its turn: only then the number of records
  * before it is known. */
-static void drop_records(single_rank *a, workspace *b, err *e)
+static void drop_records(single_rank *a, workspace *b)
 {
 	_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
 	piece *p = &b->p;
-	if (e->code != ST_OK)
+	if (b->e.code != ST_OK)
 		p->n = 0; /* others wait for its turn */
 	p->front = b->front;
 	if (a->env->o->unique)
@@ -137,69 +141,63 @@ static void drop_records(single_rank *a, workspace *b, err *e)
 	pthread_cond_broadcast(&a->turn);
 	pthread_mutex_unlock(&a->lock);
 	selection_drop_rest(&a->selection, p);
-	(void)gather_misfits(p->misfits, e);
+	(void)gather_misfits(p->misfits, &b->e);
 }
 
-/* Write a batch. The kernel lets one thread at a time copy to the page cache of a file; the others
- * would spin, so they sleep here. A batch is a whole piece if possible, so they rarely have to. */
-static void write_batch(single_rank *a, const unsigned char *recs, size_t n, uint64_t at, err *e)
+/* Inspect and write n records of `to`, which `at` records of the output precede. The kernel lets
+ * one thread at a time copy to the page cache of a file; the others would spin, so they sleep here.
+ * A batch is a whole piece if possible, so they rarely have to. */
+static void write_batch(single_rank *a, workspace *b, unsigned char *to, size_t n, uint64_t at)
 {
 	const output *o = a->out;
-	const size_t bytes = n * a->env->o->lay.record_bytes;
-	const uint64_t offset = o->offset + at * a->env->o->lay.record_bytes;
+	const layout *l = &a->env->o->lay;
+	const size_t bytes = n * l->record_bytes;
+	const uint64_t offset = o->offset + at * l->record_bytes;
+	FAIL_FLIP(FAIL_WRITE, to, bytes);
+	const double t0 = now_s();
+	const size_t bad = inspect(&b->seen, l, to, n);
+	b->verify_s += now_s() - t0;
+	char q[QUOTED_BYTES];
+	if (bad) {
+		err_set(&b->e, ST_INTERNAL,
+			"output %s would be out of order from record %" PRIu64 " on: %zu record%s",
+			err_quoted(output_name(o), q), at, bad, plural(bad));
+		return;
+	}
 	FAIL_PHASE("write");
 	if (o->is_stdout)
-		file_write_at(o->fd, recs, bytes, FILE_APPEND, output_name(o), e);
+		file_write_at(o->fd, to, bytes, FILE_APPEND, output_name(o), &b->e);
 	else if (a->to.direct >= 0)
-		io_fd_write_at(&a->to, recs, bytes, offset, output_name(o), e);
+		io_fd_write_at(&a->to, to, bytes, offset, output_name(o), &b->e);
 	else {
 		pthread_mutex_lock(&a->one_writes);
-		io_fd_write_at(&a->to, recs, bytes, offset, output_name(o), e);
+		io_fd_write_at(&a->to, to, bytes, offset, output_name(o), &b->e);
 		pthread_mutex_unlock(&a->one_writes);
 	}
-}
-
-/* Inspect and write n records at `to`, which `at` records precede. */
-static void emit_batch(single_rank *a, unsigned char *to, size_t n, uint64_t at, inspected *seen,
-		       double *verify_s, err *e)
-{
-	const layout *l = &a->env->o->lay;
-	FAIL_FLIP(FAIL_WRITE, to, n * l->record_bytes);
-	const double t0 = now_s();
-	const size_t bad = inspect(seen, l, to, n);
-	*verify_s += now_s() - t0;
-	char q[QUOTED_BYTES];
-	if (bad)
-		err_set(e, ST_INTERNAL,
-			"what is for output %s is out of order from record %" PRIu64
-			" on: %zu record%s",
-			err_quoted(output_name(a->out), q), at, bad, plural(bad));
-	else
-		write_batch(a, to, n, at, e);
-	progress_add(PROGRESS_OUT, e->code == ST_OK ? n * l->record_bytes : 0);
+	progress_add(PROGRESS_OUT, b->e.code == ST_OK ? bytes : 0);
 }
 
 /* Gather and write a piece in batches, which end at blocks of the file. A batch has the same offset
  * in a page of memory and of the file. */
-static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
+static void write_batches(single_rank *a, workspace *b)
 {
 	piece *p = &b->p;
+	err *e = &b->e;
 	const sorted_piece *in = &b->in;
 	const layout *l = &a->env->o->lay;
 	const uint64_t offset = a->out->is_stdout ? 0 : a->out->offset;
 	const size_t header = (size_t)(offset % l->record_bytes);
 	const double t0 = now_s();
-	double verify_s = 0, gather_s = 0;
+	double gather_s = 0;
 	if (p->front_count && e->code == ST_OK) {
 		selection_count(&a->selection, p->front, 1, &p->front_count, &p->dropped);
-		emit_batch(a, p->front, 1, b->first++, seen, &verify_s, e);
+		write_batch(a, b, p->front, 1, b->first++);
 	}
 	for (size_t done = 0, n; e->code == ST_OK && done < p->n; done += n) {
 		const uint64_t place = offset / l->record_bytes + b->first + done;
 		unsigned char *to = b->batch + (size_t)(-(uintptr_t)b->batch % IO_FD_ALIGN) +
 				    (header + place * l->record_bytes) % IO_FD_ALIGN;
-		n = a->chunk - (size_t)(place % a->chunk);
-		n = n < p->n - done ? n : p->n - done;
+		n = size_min(a->chunk - (size_t)(place % a->chunk), p->n - done);
 		const double span = trace_begin(), t1 = now_s();
 		if (b->recs)
 			to = b->recs + done * l->record_bytes;
@@ -212,17 +210,17 @@ static void emit(single_rank *a, workspace *b, inspected *seen, err *e)
 				&p->dropped);
 		gather_s += now_s() - t1;
 		if (gather_misfits(p->misfits, e) == ST_OK)
-			emit_batch(a, to, n, b->first + done, seen, &verify_s, e);
+			write_batch(a, b, to, n, b->first + done);
 	}
 	/* start early, so that a later fsync has little left to do, and with the whole piece, which
-	 * suits the disk; of little data the fsync writes all in one go */
+	 * suits the disk; the fsync writes little data at once */
 	if (e->code == ST_OK && !a->out->is_stdout && a->env->o->fsync && a->to.direct < 0 &&
 	    own_share(a->env, a->j->shares.out) * l->record_bytes >= EARLY_BYTES)
 		file_start_writeback(a->out->fd, a->out->offset + b->first * l->record_bytes,
 				     p->n * l->record_bytes);
 	pthread_mutex_lock(&a->lock);
-	a->env->stats->verify_s += verify_s;
-	a->write_s += now_s() - t0 - gather_s - verify_s;
+	a->env->stats->verify_s += b->verify_s;
+	a->write_s += now_s() - t0 - gather_s - b->verify_s;
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -271,57 +269,57 @@ static void note_written(single_rank *a, uint64_t number, const inspected *seen)
 		join_written(a, &a->done[i - 1]);
 }
 
-/* Write the next piece. Return false after the last one, or after a failure. */
-static bool do_piece(single_rank *a, workspace *b, unsigned char *keys)
-{
-	const sorted_ops *ops = a->from->ops;
-	const size_t key = a->env->o->lay.key_bytes;
-	sorted_piece *in = &b->in;
-	err e = { ST_OK, "" };
-	if (ops->piece(a->from, in, &e) == ST_OK && in->n == 0)
-		return false;
-	inspected seen = { .first_key = keys,
-			   .last_key = keys + key,
-			   .order = output_order(a->env->o) };
-	const size_t misfits = settings_drops(a->env->o) ? sorted_piece_entries(in) : 0;
-	b->p = (piece){ .recs = &in->recs, .order = in->order, .n = in->n, .misfits = misfits };
-	b->first = in->first;
-	b->recs = NULL;
-	if (settings_drops(a->env->o))
-		drop_records(a, b, &e);
-	else if (a->to.direct < 0)
-		b->recs = in->in_order;
-	pthread_mutex_lock(&a->lock);
-	while (a->out->is_stdout && a->finished < in->number)
-		pthread_cond_wait(&a->turn, &a->lock);
-	pthread_mutex_unlock(&a->lock);
-	emit(a, b, &seen, &e);
-	ops->give(a->from, in);
-	pthread_mutex_lock(&a->lock);
-	if (e.code != ST_OK)
-		err_set(&a->e, e.code, "%s", e.text);
-	note_written(a, in->number, &seen);
-	a->w->seen.records += seen.records;
-	a->w->seen.sum = checksum_join(a->w->seen.sum, seen.sum);
-	dropped_join(&a->w->dropped, &b->p.dropped);
-	a->finished++;
-	pthread_cond_broadcast(&a->turn);
-	const bool going = a->e.code == ST_OK;
-	pthread_mutex_unlock(&a->lock);
-	return going;
-}
-
-/* Write pieces. A thread finishes the piece that it has taken, since others may wait for its
- * turn. */
-static void work(void *single_rank_, unsigned worker)
+/* Write piece after piece, until the last one or a failure. A thread finishes the piece that it has
+ * taken, because others may wait for its turn. */
+static void single_rank_thread(void *single_rank_, unsigned worker)
 {
 	single_rank *a = single_rank_;
+	workspace *b = &a->workspace[worker];
+	const sorted_ops *ops = a->from->ops;
+	const bool drops = settings_drops(a->env->o);
+	const size_t key = a->env->o->lay.key_bytes;
 	const size_t room = a->threads + 1; /* gaps, and the piece that is noted */
-	unsigned char *keys = a->keys + 2 * (room + worker) * a->env->o->lay.key_bytes;
-	while (do_piece(a, &a->workspace[worker], keys))
-		;
+	unsigned char *keys = a->keys + 2 * (room + worker) * key;
+	for (bool going = true; going;) {
+		sorted_piece *in = &b->in;
+		b->e = (err){ ST_OK, "" };
+		if (ops->piece(a->from, in, &b->e) == ST_OK && in->n == 0)
+			return;
+		b->seen = (inspected){ .first_key = keys,
+				       .last_key = keys + key,
+				       .order = output_order(a->env->o) };
+		b->verify_s = 0;
+		b->p = (piece){ .recs = &in->recs, .order = in->order, .n = in->n };
+		b->first = in->first;
+		b->recs = NULL;
+		if (drops) {
+			b->p.misfits = sorted_piece_entries(in);
+			b->p.order = in->order;
+			drop_records(a, b);
+		} else if (a->to.direct < 0) {
+			b->recs = in->in_order;
+		}
+		pthread_mutex_lock(&a->lock);
+		while (a->out->is_stdout && a->finished < in->number)
+			pthread_cond_wait(&a->turn, &a->lock);
+		pthread_mutex_unlock(&a->lock);
+		write_batches(a, b);
+		ops->give(a->from, in);
+		pthread_mutex_lock(&a->lock);
+		if (b->e.code != ST_OK)
+			err_set(&a->e, b->e.code, "%s", b->e.text);
+		note_written(a, in->number, &b->seen);
+		a->w->seen.records += b->seen.records;
+		a->w->seen.sum = checksum_join(a->w->seen.sum, b->seen.sum);
+		dropped_join(&a->w->dropped, &b->p.dropped);
+		a->finished++;
+		pthread_cond_broadcast(&a->turn);
+		going = a->e.code == ST_OK;
+		pthread_mutex_unlock(&a->lock);
+	}
 }
 
+/* Allocate the memory of all threads. */
 static status alloc_workspaces(single_rank *a)
 {
 	rank_env *env = a->env;
@@ -354,29 +352,15 @@ static status alloc_workspaces(single_rank *a)
 	return a->workspace && a->keys && a->done ? rc : ST_RESOURCE;
 }
 
-static void free_workspaces(single_rank *a)
-{
-	mem *m = &a->env->m;
-	for (size_t i = 0; a->workspace && i < a->threads; i++) {
-		workspace *b = &a->workspace[i];
-		mem_free(m, b->batch);
-		mem_free(m, b->front);
-		sorted_piece_close(&b->in, m);
-	}
-	mem_free(m, a->workspace);
-	mem_free(m, a->done);
-	mem_free(m, a->keys);
-	selection_close(&a->selection, m);
-}
-
-static status run_threads(single_rank *a)
+/* Write all pieces with all threads. */
+static status single_rank_write(single_rank *a)
 {
 	rank_result *mine = a->env->stats;
 	checksum sum = { 0, 0 };
 	const double t0 = now_s();
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->turn, NULL);
-	const unsigned threads = pool_run((unsigned)a->threads, work, a);
+	const unsigned threads = pool_run((unsigned)a->threads, single_rank_thread, a);
 	pthread_cond_destroy(&a->turn);
 	pthread_mutex_destroy(&a->lock);
 	/* the part of this time that a thread spent on writing on average */
@@ -415,19 +399,32 @@ status phase_single_rank(job *j)
 	if (rc == ST_OK)
 		rc = output_open(j, &a.to);
 	if (rc == ST_OK && d->n > 0)
-		rc = run_threads(&a);
+		rc = single_rank_write(&a);
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o)) {
 		/* the record that is held after the last piece */
-		unsigned char *rec = a.workspace[0].front;
-		if (selection_last(&a.selection, rec))
-			emit_batch(&a, rec, 1, a.placed_recs, &j->part.seen, &env->stats->verify_s,
-				   &env->e);
+		workspace *held = &a.workspace[0];
+		held->seen = j->part.seen;
+		held->verify_s = 0;
+		if (selection_last(&a.selection, held->front))
+			write_batch(&a, held, held->front, 1, a.placed_recs);
+		j->part.seen = held->seen;
+		env->stats->verify_s += held->verify_s;
 		dropped_join(&j->part.dropped, &a.selection.dropped);
-		rc = env->e.code;
+		rc = held->e.code != ST_OK ? err_set(&env->e, held->e.code, "%s", held->e.text)
+					   : ST_OK;
 	}
 	pthread_mutex_destroy(&a.one_writes);
 	output_close(&a.to);
-	free_workspaces(&a);
+	for (size_t i = 0; a.workspace && i < a.threads; i++) {
+		workspace *w = &a.workspace[i];
+		mem_free(&env->m, w->batch);
+		mem_free(&env->m, w->front);
+		sorted_piece_close(&w->in, &env->m);
+	}
+	mem_free(&env->m, a.workspace);
+	mem_free(&env->m, a.done);
+	mem_free(&env->m, a.keys);
+	selection_close(&a.selection, &env->m);
 	if (a.from)
 		a.from->ops->close_reader(a.from);
 	return read_runs_check(d, rc, &env->e);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cuts the records of each rank. After phase_split, rank d gets the places from cut[d] to cut[d +
- * 1]. The cuts move if keys are unique. Sorted inputs have cuts of their own. Records after the
- * first ones of --top are dropped before the exchange, by the rank that read them. */
+ * 1]. The cuts move if keys are unique. Sorted inputs have cuts of their own. Records beyond --top
+ * are dropped before the exchange, by the rank that read them. */
 #include "base/minmax.h"
 #include "base/pool.h"
-#include "job.h"
+#include "phases.h"
 #include "kernel/gather.h"
 #include "spill/sorted_files.h"
 
@@ -12,7 +12,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* If the last step is a merge, the runs are sorted, or will be before any record leaves. */
+/* Sample this rank's records. If the last step is a merge, the runs are sorted, or will be before
+ * any record leaves. */
 status phase_sample(job *j)
 {
 	rank_env *env = &j->env;
@@ -74,50 +75,43 @@ status phase_split_keys(job *j)
 	if (rc == ST_OK && !budget_holds(j, mine))
 		rc = err_set(
 			&env->e, ST_RESOURCE,
-			"with all records of each key %" PRIu64
-			" come to this rank, more than memory holds: --strategy=merge takes less",
+			"this rank must receive all records of its keys, %" PRIu64
+			", but memory does not hold them; use --strategy=merge, which needs less",
 			mine);
 	return rc;
 }
 
-/* Find where this rank begins in each input; it ends where the next rank begins. */
-static status find_cuts(job *j)
-{
-	rank_env *env = &j->env;
-	read_runs *d = &j->data;
-	const int rank = env->c->rank;
-	const size_t count = d->s->count, bytes = count * sizeof *d->cut;
-	uint64_t *from = d->cut, *to = d->cut + count;
-	status rc = ST_OK;
-	memcpy(from, d->s->start, bytes);
-	memcpy(to, d->s->start + 1, bytes);
-	if (rank > 0)
-		rc = sorted_files_cut(d->s, share_before(env, j->shares.out), env->o->unique, from,
-				      &env->e);
-	rc = comm_agree(env->c, rc);
-	uint64_t *all = rc == ST_OK ? env_allgather(env, from, bytes, "cuts", &rc) : NULL;
-	if (all && rank + 1 < env->c->size)
-		memcpy(to, all + (size_t)(rank + 1) * count, bytes);
-	mem_free(&env->m, all);
-	d->n = 0;
-	for (size_t i = 0; rc == ST_OK && i < count; i++) {
-		if (from[i] > to[i] || to[i] > d->s->start[i + 1])
-			rc = sorted_files_crossed(d->s, i, &env->e);
-		d->n += (size_t)(to[i] - from[i]);
-	}
-	return comm_agree(env->c, rc);
-}
-
+/* Find the places in each input where this rank begins; it ends where the next rank begins. */
 status phase_split_inputs(job *j)
 {
 	rank_env *env = &j->env;
 	read_runs *d = &j->data;
+	const int rank = env->c->rank;
 	if (!env->o->merge || j->shares.records == 0 || env->c->size == 1)
 		return ST_OK;
-	d->cut = mem_array(&env->m, 2 * d->s->count, sizeof *d->cut, "cuts", &env->e);
+	const size_t count = d->s->count, bytes = count * sizeof *d->cut;
+	d->cut = mem_array(&env->m, 2 * count, sizeof *d->cut, "cuts", &env->e);
 	status rc = comm_agree(env->c, d->cut ? ST_OK : ST_RESOURCE);
-	if (rc == ST_OK)
-		rc = find_cuts(j);
+	if (rc == ST_OK) {
+		uint64_t *from = d->cut, *to = d->cut + count;
+		memcpy(from, d->s->start, bytes);
+		memcpy(to, d->s->start + 1, bytes);
+		if (rank > 0)
+			rc = sorted_files_cut(d->s, share_before(env, j->shares.out),
+					      env->o->unique, from, &env->e);
+		rc = comm_agree(env->c, rc);
+		uint64_t *all = rc == ST_OK ? env_allgather(env, from, bytes, "cuts", &rc) : NULL;
+		if (all && rank + 1 < env->c->size)
+			memcpy(to, all + (size_t)(rank + 1) * count, bytes);
+		mem_free(&env->m, all);
+		d->n = 0;
+		for (size_t i = 0; rc == ST_OK && i < count; i++) {
+			if (from[i] > to[i] || to[i] > d->s->start[i + 1])
+				rc = sorted_files_crossed(d->s, i, &env->e);
+			d->n += (size_t)(to[i] - from[i]);
+		}
+		rc = comm_agree(env->c, rc);
+	}
 	if (rc == ST_OK && env->o->unique) {
 		/* a rank receives all records of its keys, however many there are */
 		rc = job_replan_out(j, d->n, "unique keys");

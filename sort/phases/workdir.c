@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Steps of a sort that use its workdir. Every file is noted before it is made. The state first
+/* The steps of a sort that use its workdir. Every file is noted before it is made. The state first
  * notes the names of the files that its rank is about to make, then, before they contain records,
  * which files these are. The state is removed last. Files with such names that are not noted belong
  * to somebody else, and stay. */
 #include "base/minmax.h"
 #include "io/file.h"
-#include "job.h"
+#include "phases.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Make the directory. *made receives its id, or zero if it existed. */
-static status make_dir(const char *path, file_id *made, err *e)
+static status workdir_make(const char *path, file_id *made, err *e)
 {
 	*made = (file_id){ 0 };
 	if (mkdir(path, 0700) != 0)
@@ -37,6 +37,7 @@ static status make_dir(const char *path, file_id *made, err *e)
 	return rc;
 }
 
+/* Return the path of the state of a rank, to be freed, or NULL. */
 static char *state_path(int rank, const void *dir)
 {
 	char name[RESUME_NAME_BYTES], *path;
@@ -45,7 +46,7 @@ static char *state_path(int rank, const void *dir)
 }
 
 /* Open the state of a rank. Refuse a directory where others may create files with our names. */
-static status open_target(target *t, const char *dir, int32_t rank, err *e)
+static status workdir_open_state(target *t, const char *dir, int32_t rank, err *e)
 {
 	struct stat st;
 	char *path = state_path(rank, dir);
@@ -69,14 +70,14 @@ double workdir_patience_s(const rank_env *env)
 }
 
 /* Remove the locks of ranks that were killed; runs and states stay. */
-static void sweep_others(void *job_)
+static void workdir_sweep(void *job_)
 {
 	const job *j = job_;
 	target_sweep_after(j->env.c->rank, j->env.c->size, state_path, j->env.o->workdir, 0);
 }
 
 /* Lock the state of this rank, and describe this sort in it, without runs. */
-static status lock(job *j)
+static status workdir_lock(job *j)
 {
 	rank_env *env = &j->env;
 	const char *dir = env->o->workdir;
@@ -86,14 +87,14 @@ static status lock(job *j)
 	file_id made;
 	if (in->streams)
 		return err_set(&env->e, ST_REFUSED,
-			       "a stream cannot be read again: --workdir takes files");
-	status rc = make_dir(dir, &made, &env->e);
+			       "a stream cannot be read again, so --workdir needs files");
+	status rc = workdir_make(dir, &made, &env->e);
 	if (rc == ST_OK)
-		rc = open_target(&w->file, dir, env->c->rank, &env->e);
+		rc = workdir_open_state(&w->file, dir, env->c->rank, &env->e);
 	w->file.patience_s = workdir_patience_s(env);
 	w->file.reads = &in->reads;
 	w->file.dir = made;
-	w->end = (unfinished_end){ .sweep = sweep_others, .arg = j };
+	w->end = (unfinished_end){ .sweep = workdir_sweep, .arg = j };
 	unfinished_at_end(&w->end);
 	if (rc == ST_OK)
 		rc = target_lock(&w->file, &removed, &env->e);
@@ -110,7 +111,8 @@ static status lock(job *j)
 	return ST_OK;
 }
 
-static status find_groups(job *j)
+/* Find the ranks that share this directory; the first of them opens it. */
+static status workdir_find_groups(job *j)
 {
 	workdir *w = &j->work;
 	status rc = groups_find(&j->env, &w->file, &w->g);
@@ -121,7 +123,7 @@ static status find_groups(job *j)
 }
 
 /* Load the states of earlier jobs, and combine them. */
-static status find_earlier(job *j)
+static status workdir_find_earlier(job *j)
 {
 	workdir *w = &j->work;
 	const states_query q = { .g = &w->g,
@@ -145,7 +147,7 @@ static status find_earlier(job *j)
 
 /* Make the state of this rank, from its earlier one if there is one. Every state notes who made the
  * directory, so that it does not depend on one rank's state. */
-static status take_own(job *j)
+static status workdir_own_state(job *j)
 {
 	rank_env *env = &j->env;
 	workdir *w = &j->work;
@@ -176,7 +178,8 @@ static status take_own(job *j)
 
 status workdir_open(job *j)
 {
-	static job_step *const step[] = { lock, find_groups, find_earlier, take_own };
+	static job_step *const step[] = { workdir_lock, workdir_find_groups, workdir_find_earlier,
+					  workdir_own_state };
 	rank_env *env = &j->env;
 	workdir *w = &j->work;
 	if (!env->o->workdir)
@@ -204,14 +207,14 @@ uint32_t workdir_place(const job *j)
 	return (uint32_t)(s->rank_at ? s->place : j->env.c->rank);
 }
 
-static int by_place(const void *a_, const void *b_)
+static int runs_by_place(const void *a_, const void *b_)
 {
 	const run_note *a = a_, *b = b_;
 	return (a->first > b->first) - (a->first < b->first);
 }
 
 /* Take the runs of this rank that belong to its records, if each rank has its own inputs. */
-static status take_own_runs(job *j)
+static status resume_own_runs(job *j)
 {
 	run_list *mine = &j->work.s.made;
 	const uint64_t first = share_before(&j->env, j->shares.in);
@@ -219,7 +222,7 @@ static status take_own_runs(job *j)
 	uint64_t at = first;
 	status rc = ST_OK;
 	if (mine->runs)
-		qsort(mine->run, mine->runs, sizeof *mine->run, by_place);
+		qsort(mine->run, mine->runs, sizeof *mine->run, runs_by_place);
 	for (size_t i = 0; rc == ST_OK && i < mine->runs; i++) {
 		const run_note *n = &mine->run[i];
 		if (n->first < at || n->first - first > recs || n->recs > recs - (n->first - first))
@@ -242,7 +245,7 @@ static void forget_run(const workdir *w, const run_note *n)
 
 /* Keep the runs that are as noted. Their samples must merge, so runs of a program with other sizes
  * are read again. */
-static status look_at_runs(job *j)
+static status check_kept_runs(job *j)
 {
 	workdir *w = &j->work;
 	run_list *own = &w->shared.own;
@@ -279,11 +282,11 @@ status phase_resume(job *j)
 		return ST_OK;
 	status rc = job_replan(j);
 	if (rc == ST_OK && w->resuming) {
-		rc = j->files.in.per_rank ? take_own_runs(j)
+		rc = j->files.in.per_rank ? resume_own_runs(j)
 					  : share_runs(env, &q, j->next.in, &w->shared);
 		rc = comm_agree(env->c, rc);
 		if (rc == ST_OK)
-			rc = look_at_runs(j);
+			rc = check_kept_runs(j);
 		env->stats->planned_in = own_share(env, j->next.in);
 	}
 	if (rc == ST_OK)
@@ -380,6 +383,7 @@ void workdir_close(job *j)
 	mem_free(m, w->g.of);
 }
 
+/* Return whether the directory of t is the one that hetsort made. */
 static bool is_dir(const target *t, const file_id *made)
 {
 	file_id is;
@@ -391,14 +395,13 @@ static status clean_rank(const char *path, int32_t rank, bool *made, cleaned *n,
 {
 	target t;
 	unsigned temporary = 0;
-	status rc = open_target(&t, path, rank, e);
+	status rc = workdir_open_state(&t, path, rank, e);
 	if (rc == ST_OK)
 		rc = target_lock(&t, &temporary, e);
 	n->removed += temporary;
 	if (rc == ST_OK && t.lock_fd < 0)
 		rc = err_set(e, ST_REFUSED,
-			     "the file system of %s has no locks: nothing tells whether a job is "
-			     "at it",
+			     "the file system of %s has no locks, so a job may be using it",
 			     quoted(path));
 	if (rc == ST_OK && faccessat(t.dirfd, t.base, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		resume_state s = { 0 };

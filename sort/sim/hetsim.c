@@ -10,7 +10,7 @@
 #include "io/json.h"
 #include "model/calibrate.h"
 #include "network.h"
-#include "run.h"
+#include "job.h"
 #include "scale.h"
 #include "wrap.h"
 
@@ -336,12 +336,12 @@ static void report_end(int code)
 	(void)end(code, &e);
 }
 
-WRAPPED(status, job_run, comm *c, const settings *o, job_result *res)
+WRAPPED(status, job_execute, comm *c, const settings *o, job_result *res)
 {
 	sim.ran = true;
 	sim.planned = o->explain;
 	scale_records(o->lay.record_bytes);
-	const status rc = __real_job_run(c, o, res);
+	const status rc = __real_job_execute(c, o, res);
 	if (c->rank != 0)
 		return rc;
 	sim.spare = res->late_refused;

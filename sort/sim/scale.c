@@ -6,7 +6,7 @@
 #include "exchange/block.h"
 #include "exchange/two_level.h"
 #include "model/link_rates.h"
-#include "phases/job.h"
+#include "phases/phases.h"
 #include "wrap.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * HETSORT_LONG=1: 2000 keys. */
 #include "kernel/tests/key_oracle.h"
 #include "lib/memory_sort.h"
-#include "run.h"
+#include "job.h"
 #include "testing/test_sizes.h"
 
 #include <sys/stat.h>
@@ -42,7 +42,7 @@ static status run_rank(comm *c, void *job_)
 {
 	job *j = job_;
 	job_result res = { .status = ST_OK };
-	const status rc = job_run(c, &j->o, &res);
+	const status rc = job_execute(c, &j->o, &res);
 	if (c->rank == 0)
 		j->res = res;
 	return rc;

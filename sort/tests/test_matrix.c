@@ -8,7 +8,7 @@
  * source and adapting; over MPI a third of that, with every pair but some of distribution or size
  * with plan or source */
 #include "base/clock.h"
-#include "run.h"
+#include "job.h"
 #include "distributions.h"
 #include "testing/test_sizes.h"
 
@@ -253,7 +253,7 @@ static status run_rank(comm *c, void *arg)
 {
 	bench *b = arg;
 	job_result res = { .status = ST_OK };
-	const status rc = job_run(c, &b->o, &res);
+	const status rc = job_execute(c, &b->o, &res);
 	if (c->rank == 0)
 		b->res = res;
 	return rc;

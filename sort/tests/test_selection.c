@@ -11,7 +11,7 @@
 #include "base/minmax.h"
 #include "base/splitmix.h"
 #include "phases/selection.h"
-#include "run.h"
+#include "job.h"
 #include "testing/test_sizes.h"
 
 #include <stdio.h>
@@ -107,7 +107,7 @@ static status run_rank(comm *c, void *trial_)
 {
 	trial *t = trial_;
 	job_result res = { .status = ST_OK };
-	const status rc = job_run(c, &t->o, &res);
+	const status rc = job_execute(c, &t->o, &res);
 	if (c->rank == 0)
 		t->res = res;
 	return rc;

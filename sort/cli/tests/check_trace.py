@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""check_trace.py FILE RANKS [NAME...] - is FILE a trace of so many ranks? Its events are of the kinds X, M and
+"""check_trace.py FILE RANKS [NAME...] - check whether FILE is a trace of RANKS ranks. Its events are of the kinds X, M and
 C with whole numbers of microseconds; spans of a thread lie in each other or apart; every rank and every
-thread has a name; counters of bytes do not fall; and the spans NAME are there. Prints what is wrong."""
+thread has a name; counters of bytes do not fall; and the spans NAME exist. Prints what is wrong."""
 import json
 import sys
 
@@ -40,7 +40,7 @@ def check_nesting(spans):
         if around:
             expect(end <= around[-1]["ts"] + around[-1]["dur"], f"{e} overlaps {around[-1]}")
         around.append(e)
-    # what a thread does is not in each other, but for phases around it
+    # spans of a thread do not overlap; only phases contain others
     expect(len(around) <= 2, f"{len(around)} spans in each other")
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzzer of --check-manifest: whatever the bytes, it is refused with a sentence, or judged by parts
- * that are in its own folder, of which there are none here but empty ones. */
+/* Fuzzer of --check-manifest: a manifest of any bytes is refused with a message, or its parts are
+ * checked. They are in its own directory, which contains only empty parts here. */
 #include "../../../scripts/fuzz.h"
 #include "cli/operands.h"
 
@@ -9,20 +9,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/hetsort-fuzz.XXXXXX", path[64], part[64];
+static char dir[] = "/tmp/hetsort-fuzz.XXXXXX", path[64], part[64];
 
 static void clean(void)
 {
 	(void)unlink(path);
 	(void)unlink(part);
-	(void)rmdir(folder);
+	(void)rmdir(dir);
 }
 
 static void prepare(void)
 {
-	fuzz_check(mkdtemp(folder) != NULL);
-	snprintf(path, sizeof path, "%s/manifest", folder);
-	snprintf(part, sizeof part, "%s/part.0", folder);
+	fuzz_check(mkdtemp(dir) != NULL);
+	snprintf(path, sizeof path, "%s/manifest", dir);
+	snprintf(part, sizeof part, "%s/part.0", dir);
 	const int fd = open(part, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	fuzz_check(fd >= 0 && close(fd) == 0 && atexit(clean) == 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzzer of hetsort's command line and of the names in it: whatever the words, it either refuses
- * with a clean sentence, or every option is within its bounds, and the same words say the same
- * again. The input is words ended by zero bytes. */
+/* Fuzzer of hetsort's command line and of the names in it. A command line of any words is refused
+ * with a message, or every option is within its bounds. The same words have the same result again.
+ * The input is words ended by zero bytes. */
 #include "../../../scripts/fuzz.h"
 #include "io/file.h"
 #include "cli/options.h"
@@ -11,7 +11,7 @@ static void check_refused(status rc, const err *e)
 	fuzz_check(rc == e->code && e->text[0] && fuzz_clean(e->text));
 }
 
-/* A name with %r differs from rank to rank, any other does not. */
+/* Only a name with %r differs between ranks. */
 static void check_name(const char *pattern)
 {
 	err e = { ST_OK, "" };
@@ -27,7 +27,7 @@ static void check_name(const char *pattern)
 	free(word);
 }
 
-/* Every field lies in the record, and the key's text says the same key again. */
+/* Every field lies in the record, and the text of the key stands for the same key. */
 static void check_key(const layout *l)
 {
 	char text[KEY_TEXT_BYTES];

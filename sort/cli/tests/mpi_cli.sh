@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hetsort under mpirun: files shared and per rank, refusals on one rank of several, leaving together
+# hetsort under mpirun: shared files and files per rank, and refusals on one of several ranks, which leave together
 # with one message and one exit code. HETSORT_LONG=1: all modes with all numbers of ranks.
 # shellcheck disable=SC2016  # inner shells expand
 set -u
@@ -8,7 +8,7 @@ cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort gensort=$BIN/gensort valsort=$BIN/valsort
 "$gensort" --no-fsync 20000 in || exit 1
 
-on() { # on RANKS ARGUMENT... - hetsort over MPI
+on() { # on RANKS ARGUMENT... - start hetsort over MPI
   local ranks=$1; shift
   run timeout 120 "$ROOT/scripts/mpirun" "$ranks" "$hetsort" "$@"
 }
@@ -45,7 +45,7 @@ is "measured speeds: three rates a rank" \
   "$(awk '/^measured/ {m = 1} m && $1 ~ /^[012]$/ && $3 > 0 && $4 > 0 && $5 > 0' <<<"$err" | wc -l)" 3
 rm out
 
-# the input is where rank 0 is, and nowhere else
+# only rank 0 has the input
 mkdir elsewhere
 printf '#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || cd elsewhere\nexec "%s" "$@"\n' "$hetsort" >apart
 chmod +x apart
@@ -60,7 +60,7 @@ for scatter in equal speed balanced dynamic; do
     rm -f out
   done
 done
-other_file() { # other_file WORDS - ranks but the first have another file of the same name
+other_file() { # other_file WORDS - all ranks except rank 0 have another file of the same name
   run timeout 120 "$ROOT/scripts/mpirun" 3 ./apart -o "$PWD/out" in
   is "a file that $1 on other ranks: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
   ok "a file that $1 on other ranks: message" \
@@ -81,7 +81,7 @@ is "per rank: concatenation is sorted" "$rc" 0
 is "per rank: report has all ranks" "$(grep -c '"pid"' report.json)" 4
 ok "per rank: manifest" grep -q '"records": 6000' parts/out.manifest
 
-# one rank alone meets the trouble: all leave, rank 0 says whose it was, nothing is written
+# only one rank fails: all leave, rank 0 prints which one it was, nothing is written
 refuses() { # refuses NAME MESSAGE ARGUMENT...
   local name=$1 words=$2; shift 2
   on 4 "$@"
@@ -102,10 +102,10 @@ refuses "usage" "no output is named" in
 printf '#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" != 0 ] || sleep 0.15\nexec "%s" joined\n' "$hetsort" >late && chmod +x late
 run timeout 120 "$ROOT/scripts/mpirun" 4 ./late
 is "usage, and rank 0 comes late: said once" "$rc/$(grep -c "^hetsort: no output is named" <<<"$err")" 2/1
-refuses "--ranks under a launcher" "--ranks is for runs without a launcher" --ranks 2 -o new in
-refuses "standard output" "these need a single rank, not 4" -o - in
+refuses "--ranks under a launcher" "--ranks cannot be combined with a launcher" --ranks 2 -o new in
+refuses "standard output" "a stream needs a single rank, not 4" -o - in
 
-refuses "standard input without --source=root" "lead to rank 0 alone: --source=root" -o new -
+refuses "standard input without --source=root" "reach only rank 0; use --source=root" -o new -
 on 2 -o - in
 is "- with two ranks" "$rc" 2
 # shellcheck disable=SC2094  # it is read only
@@ -126,7 +126,7 @@ is "one rank where four were started: exit code" "$rc" 2
 ok "one rank where four were started: message" grep -q "4 processes were started, but MPI joins 1" <<<"$err"
 ok "one rank where four were started: nothing written" test ! -e new
 
-# a launcher that binds all to one processor, where there are others
+# a launcher that binds all ranks to one processor, although there are others
 bound() { run timeout 120 "$ROOT/scripts/mpirun" 2 sh -c 'exec taskset -c "$0" "$@"' "$@" "$hetsort" -f -o new in; }
 first=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 if [ "$(getconf _NPROCESSORS_ONLN)" -gt 1 ]; then
@@ -137,7 +137,7 @@ fi
 rm -f new
 
 # other options on one rank: found before any work
-odd() { # odd OPTION - with it on rank 1 of 3 only
+odd() { # odd OPTION - only rank 1 of 3 has it
   rm -f new
   printf '#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then extra="%s"; fi\nexec "%s" $extra --source root -o new in\n' \
     "$1" "$hetsort" >odd && chmod +x odd

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Under mpirun the line of progress is drawn where mpirun's own standard error is a terminal, and nowhere else.
+# Under mpirun the progress line is drawn only if mpirun's own standard error is a terminal.
 # shellcheck disable=SC2154,SC2016  # run sets rc, out, err; other shells expand
 . "$ROOT/scripts/tap.sh"
 have_terminal || skip_all "no terminals here"
@@ -17,14 +17,14 @@ if "$mpirun" 1 sh -c 'readlink /proc/$PPID/fd/2' >/dev/null 2>&1 && grep -q Open
   on_terminal 80 0 '^read ' "$mpirun" 2 sh -c '"$0" "$@"; exit $?' "$hetsort" --no-fsync -f -o out in
   ok "nor is a script between them in the way" grep -q ', seen, status 0$' <<<"$out"
 else
-  echo "# left out: a launcher whose ranks are not its children"
+  echo "# skipped: a launcher whose ranks are not its children"
 fi
-for to in '2>told' '2>&1 | cat >told'; do
+for to in '2>said' '2>&1 | cat >said'; do
   on_terminal 80 0 '^read ' bash -c '"$@" '"$to" sh "$mpirun" 2 "$hetsort" --no-fsync -f -o out in
-  is "$to: nothing" "$(tail -n 1 <<<"$out")/$(cat told)" "columns 0, not seen, status 0/"
+  is "$to: nothing" "$(tail -n 1 <<<"$out")/$(cat said)" "columns 0, not seen, status 0/"
 done
-on_terminal 80 0 '^read ' "$mpirun" 2 sh -c '"$0" "$@" 2>told' "$hetsort" --no-fsync -f -o out in
-is "a rank's standard error in a file: nothing" "$(tail -n 1 <<<"$out")/$(cat told)" "columns 0, not seen, status 0/"
+on_terminal 80 0 '^read ' "$mpirun" 2 sh -c '"$0" "$@" 2>said' "$hetsort" --no-fsync -f -o out in
+is "a rank's standard error in a file: nothing" "$(tail -n 1 <<<"$out")/$(cat said)" "columns 0, not seen, status 0/"
 on_terminal 80 0 '^read ' "$mpirun" 2 "$hetsort" -q --no-fsync -f -o out in
 is "-q: nothing" "$(tail -n 1 <<<"$out")" "columns 0, not seen, status 0"
 done_testing

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ranks of an MPI job that are ended from outside: the whole job ends and no file has its final name.
-# The launcher's exit code is its own.
+# Ranks of an MPI job are ended from outside: the whole job ends, and no file has its final name. The exit code of the
+# launcher is not judged.
 # shellcheck disable=SC2016,SC2317  # conditions for await; functions are called through ok
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -10,7 +10,7 @@ hetsort=$BIN/hetsort
 "$BIN/gensort" --no-fsync 50000 in || exit 1
 cat >rank <<END
 #!/bin/sh
-# tells its number, and hangs where it is told to
+# prints its number, and hangs in the call that it is given
 r=\${OMPI_COMM_WORLD_RANK:-\${PMI_RANK:-0}}
 echo \$\$ >pid.\$r
 exec env HETSORT_SHIM="\$HANG=hang" HETSORT_SHIM_FILE="$PWD/hanging.\$r" LD_PRELOAD="$OBJ/shim.so" "$hetsort" --report report "\$@"
@@ -22,7 +22,7 @@ field() { sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
 start() { # start CALL ARGUMENT... - three ranks, until rank 0 hangs in CALL
   local call=$1; shift
   rm -rf report hanging.* pid.* out* .hetsort-*
-  HANG=$call timeout -s KILL 300 "$ROOT/scripts/mpirun" 3 ./rank --direct never "$@" >told 2>&1 &
+  HANG=$call timeout -s KILL 300 "$ROOT/scripts/mpirun" 3 ./rank --direct never "$@" >said 2>&1 &
   job=$!
   await eval '[ -e hanging.0 ] || [ ! -d /proc/$job ]'
 }
@@ -34,7 +34,7 @@ ends() { # ends NAME - the job ends by itself, with a failure, and has not named
 }
 
 # Open MPI 4.1 kills the ranks a second after it has sent them SIGTERM, or when the first one has ended:
-# a busy machine may need several tries until all have made use of that time. These are calls of the job and not
+# a busy machine may need several tries until all ranks have used that time. The hanging calls are of the job and not
 # of MPI: before rank 0 knows which files the job reads, no report is written.
 told_all=0
 for call in fallocate fsync truncate fsync:2 fallocate fsync; do
@@ -45,7 +45,7 @@ for call in fallocate fsync truncate fsync:2 fallocate fsync; do
   [ $told_all -lt 3 ] || break
 done
 ok "TERM to the launcher: report, and nothing temporary ($told_all times)" test $told_all -ge 3
-# one rank alone: it removes what the job has made, whatever time the launcher leaves the others
+# a signal to only one rank: it removes the files of the job, even if the launcher kills the others at once
 for sig in TERM HUP INT ALRM; do
   start fsync -o out in
   await eval '[ -e hanging.2 ] || [ ! -d /proc/$job ]'
@@ -56,10 +56,10 @@ for sig in TERM HUP INT ALRM; do
   is "$sig to rank 2: nothing temporary, though rank 0 stands still" \
     "$(find . -name '.hetsort-*' ! -name '*-report.tmp')" ""
   ends "$sig to rank 2"
-  is "$sig to rank 2: message" "$(grep "^hetsort: rank" told)" "hetsort: rank 2 ($(hostname)): interrupted by SIG$sig"
+  is "$sig to rank 2: message" "$(grep "^hetsort: rank" said)" "hetsort: rank 2 ($(hostname)): interrupted by SIG$sig"
 done
 start create:2 -o out in # rank 0 has its lock, and cannot remove it now
-is "before the output is there: the lock is" "$(find . -name '.hetsort-*.lock' | wc -l)" 1
+is "before the output exists, the lock exists" "$(find . -name '.hetsort-*.lock' | wc -l)" 1
 kill -s TERM "$(cat pid.1)"
 await gone "$(cat pid.1)"
 is "TERM to rank 1 then: no lock" "$(find . -name '.hetsort-*')" ""
@@ -72,7 +72,7 @@ is "KILL of rank 0: the others remove what it has made" "$(find . -name '.hetsor
 start fsync -o out in
 kill -s TERM "$(cat pid.0)"
 ends "TERM to rank 0"
-is "TERM to rank 0: message" "$(grep ^hetsort: told)" "hetsort: rank 0 ($(hostname)): interrupted by SIGTERM"
+is "TERM to rank 0: message" "$(grep ^hetsort: said)" "hetsort: rank 0 ($(hostname)): interrupted by SIGTERM"
 is "TERM to rank 0: report" "$(field status) $(field signal)" "interrupted SIGTERM"
 is "TERM to rank 0: nothing temporary" "$(find . -name '.hetsort-*')" ""
 start fsync -o out.%r in

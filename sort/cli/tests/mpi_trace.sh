@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What ranks in other processes tell of themselves: their part of a trace, and how far they are.
+# Ranks in other processes report their part of a trace, and their progress.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -11,7 +11,7 @@ is "four processes: sorted" "$rc/$(cmp out expected 2>&1)" 0/
 ! command -v python3 >/dev/null ||
   is "four processes: a trace" "$(python3 "$ROOT/sort/cli/tests/check_trace.py" trace 4 read sort merge send receive wait 2>&1)" ""
 
-# The allocation that fails is one of those after the sort: the first of them that only the trace needs.
+# The allocation that fails is the first one after the sort that only the trace needs.
 for n in $(seq 40); do
   HETSORT_FAIL=alloc:$n@rank1@incommit run "$mpirun" 2 "$BIN/failpoints/hetsort" --no-fsync --trace trace -f -o out in
   ! grep -q "writing the trace without ranks of other processes: another rank has no memory for it" <<<"$err" || break
@@ -20,6 +20,6 @@ is "a rank without memory for its trace: said, and sorted all the same" "$n/$rc/
 
 HETSORT_FAIL=delay@merge:1=4 run "$mpirun" 2 "$BIN/failpoints/hetsort" --no-fsync --progress 1 -f -o out in
 is "progress: sorted" "$rc/$(cmp out expected 2>&1)" 0/
-ok "progress: the rank that is slow is told, of another process" \
+ok "progress: the slow rank of another process is printed" \
   grep -q -E "^hetsort: merge [0-9.]+ of 5.00 MB [0-9]+%, job .* left, slowest 1 " <<<"$err"
 done_testing

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The command line of hetsort: what works, and every refusal with its message and exit code, after
-# which no output and no temporary file is there. Needs no root, network or launcher. HETSORT_LONG=1: more sizes
+# The command line of hetsort: sorts that succeed, and every refusal with its message and exit code. After a refusal,
+# neither an output nor a temporary file exists. Needs no root, network or launcher. HETSORT_LONG=1: more sizes
 # of memory and of records that spill to disk, and more ranks.
 # shellcheck disable=SC2016,SC2317  # inner shells expand; functions are called through ok
 set -u
@@ -10,9 +10,9 @@ hetsort=$BIN/hetsort gensort=$BIN/gensort valsort=$BIN/valsort
 
 "$gensort" --no-fsync 1000 in && "$gensort" --no-fsync -b1000 500 in2 || exit 1
 cat in in2 >both
-whole=${HETSORT_LONG:-} # or samples
+whole=${HETSORT_LONG:-} # empty: samples
 
-nothing_written() { # no output, nothing temporary, whatever its name
+nothing_written() { # there is neither an output nor a temporary file of any name
   [ -z "$(find . -name '.hetsort-*' -o -name 'out*')" ]
 }
 
@@ -38,7 +38,7 @@ sorts() { # sorts NAME RECORDS COMMAND... - succeeds, and valsort counts RECORDS
   rm -f out
 }
 
-# --- what works
+# --- sorts that succeed
 sorts "one file" 1000 "$hetsort" -o out in
 sorts "two files" 1500 "$hetsort" -o out in in2
 sorts "one rank" 1000 "$hetsort" --ranks 1 -o out in
@@ -72,9 +72,9 @@ ok "damaged wisdom: note" grep -q "^hetsort: note: wisdom is ignored and replace
 rm out
 sorts "damaged wisdom: replaced" 1000 "$hetsort" --ranks 2 --plan online --wisdom one -o out in
 run "$hetsort" --ranks 2 --plan online --wisdom in --report report.json -o out in2
-is "wisdom that is none: exit code" "$rc" 0
-ok "wisdom that is none: note in the report" grep -q '"wisdom is ignored: ' report.json
-ok "wisdom that is none: untouched" test "$(stat -c %s in)" -eq 100000
+is "a file that is not wisdom: exit code" "$rc" 0
+ok "a file that is not wisdom: note in the report" grep -q '"wisdom is ignored: ' report.json
+ok "a file that is not wisdom: untouched" test "$(stat -c %s in)" -eq 100000
 rm out
 sorts "speeds from a program" 1000 "$hetsort" --ranks 2 --speeds <(sleep 0.2; echo 1,2) -o out in
 sorts "measured speeds" 1000 "$hetsort" --ranks 3 --speeds auto -o out in
@@ -135,7 +135,7 @@ rm out
 "$gensort" --no-fsync -s 700000 large && "$hetsort" -o sorted large || exit 1
 mkdir spill
 head -c 10000000 large >little && "$hetsort" -o little.sorted little || exit 1
-for memory in 10M 4M; do # as much memory as data, and less: shorter reads and writes
+for memory in 10M 4M; do # memory for all data, and less: shorter reads and writes
   run timeout 60 "$hetsort" --memory $memory --report report -o out little
   is "10 MB in $memory" "$rc/$err/$(cmp out little.sorted)" "0//"
   held=$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report)
@@ -154,14 +154,14 @@ for mode in "" "--memory 10M" "--memory 4M" "--ranks 3" "--ranks 2 --memory 16M"
   rm -rf out state
 done
 rm -f little little.sorted
-for ranks in 1 2 4; do # a plan of 70 MB counts the scratch of the threads that sort, and no more
+for ranks in 1 2 4; do # a plan of 70 MB includes only the scratch of the threads that sort
   run timeout 60 "$hetsort" --ranks $ranks --report report -o out large
   held=$(sed -n 's/.*"arrays_peak": \([0-9]*\).*/\1/p' report | sort -n | tail -n 1)
   planned=$(sed -n 's/.*"planned_bytes": \([0-9]*\).*/\1/p' report | sort -n | tail -n 1)
   ok "70 MB, $ranks ranks: memory is 94 to 100 % of the prediction" [ "$held" -le "$planned" -a $((held * 100)) -ge $((planned * 94)) ]
   rm -f out
 done
-# blocks from one root are in the plan, and small if the shares are: 1 MB fits into 8 MB
+# the plan includes the blocks from one root, which are small if the shares are: 1 MB fits into 8 MB
 for mode in "--ranks 2" "--ranks 4" "--ranks 4 --strategy distribute" "--ranks 4 --memory 8M"; do
   head -c 1000000 large >little
   # shellcheck disable=SC2086
@@ -184,7 +184,7 @@ for mode in "--direct auto" "--direct never" "--tmpdir spill --tmpdir /tmp" "--t
   ok "spilled to disk, $mode: nothing left" [ -z "$(ls -A spill)" ]
   rm out
 done
-# of 70 MB as much stays in memory as there is room for, and the limit is kept all the same
+# of 70 MB, as much stays in memory as the limit allows, and the limit is kept
 for how in "28M 70" "56M 35" "72M 45" "80M 40" "72M 45 --ranks 2"; do # memory, most MB on disk
   read -r memory most ranks <<<"$how"
   # shellcheck disable=SC2086
@@ -216,8 +216,8 @@ for memory in 40M ${whole:+64M 128M}; do
 done
 "$hetsort" --memory 64M --tmpdir spill -o - - <large >streamed
 ok "standard input spilled to disk to standard output" cmp -s streamed sorted
-refuses "standard input beyond the limit" 4 "spilling to disk takes more memory (--memory)" sh -c '"$0" --memory 1M -o out - <large' "$hetsort"
-refuses "part of a record behind much of standard input" 2 "partial record of 50 bytes" \
+refuses "standard input beyond the limit" 4 "spilling to disk needs more memory (--memory)" sh -c '"$0" --memory 1M -o out - <large' "$hetsort"
+refuses "part of a record after much of standard input" 2 "partial record of 50 bytes" \
   sh -c 'head -c 69999950 large | "$0" --memory 64M --tmpdir spill -o out -' "$hetsort"
 is "part of a record: nothing left" "$(ls -A spill)" ""
 refuses "no such directory for standard input's runs" 2 "nowhere" \
@@ -263,10 +263,10 @@ refuses "size without a number" 2 "is neither a size nor a percentage of memory"
 refuses "no memory at all" 2 "must be above zero" "$hetsort" --memory 0 -o out in
 refuses "no such directory for runs" 2 "nowhere" "$hetsort" --memory 64M --tmpdir nowhere -o out large
 run "$hetsort" --memory 64M --explain -o out large
-case $out in *"runs on disk"*) ok "--explain tells of runs" true ;; *) is "--explain tells of runs" "$out" "..." ;; esac
+case $out in *"runs on disk"*) ok "--explain prints runs" true ;; *) is "--explain prints runs" "$out" "..." ;; esac
 rm large sorted streamed report
 
-# --- huge pages: told where there is much memory, none where the system gives none
+# --- huge pages: reported if there is much memory, and 0 if the system has none
 "$gensort" --no-fsync 400000 much || exit 1
 run "$hetsort" --no-fsync --report report -o out much
 huge=$(sed -n 's/.*"huge_pages": \([0-9]*\).*/\1/p' report)
@@ -277,7 +277,7 @@ if grep -q '\[never\]' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null; 
 fi
 rm much out report
 
-# --- many ranks: what they hold follows from the data, not from their number squared
+# --- many ranks: their memory depends on the data, not on the square of their number
 "$gensort" --no-fsync 20000 many || exit 1
 crowd=64
 [ -z "$whole" ] || crowd=200
@@ -289,7 +289,7 @@ held=$(sed -n 's/.*"process_peak": \([0-9]*\).*/\1/p' report | sort -n | tail -n
   ok "$crowd ranks: 2 MiB each at most" [ "$held" -le $((crowd * 2 << 20)) ]
 rm many out report
 
-# --- one file a rank
+# --- one file per rank
 mkdir parts
 for r in 0 1 2 3; do "$gensort" --no-fsync -b$((r * 100)) 100 parts/in.$r; done
 run "$hetsort" --ranks 4 -o parts/part.%r parts/in.%r
@@ -341,7 +341,7 @@ ln in hard
 refuses "output = input by hard link" 2 "'hard' is the same file as input 'in'" "$hetsort" -f -o hard in
 ln -s in soft
 refuses "output = input by symlink" 2 "output 'soft' is a symbolic link" "$hetsort" -f -o soft in
-refuses "output = input by a folder's link" 2 "output 'dots/in' is the same file as input 'in'" \
+refuses "output = input by a link to a directory" 2 "output 'dots/in' is the same file as input 'in'" \
   sh -c 'ln -sfn . dots && exec "$0" -f -o dots/in in' "$hetsort"
 refuses "standard output = input" 2 "standard output is the same file as input 'in'" sh -c '"$0" -o - in >>in' "$hetsort"
 refuses "output = standard input" 2 "output 'in' is the same file as standard input" sh -c '"$0" -f -o in - <in' "$hetsort"
@@ -353,7 +353,7 @@ cp in keep
 refuses "report among the records" 2 "--report=-: the records go to standard output" "$hetsort" --report - -o - in
 refuses "report among the records, by another name" 2 "report '-' is the same file as output" sh -c '"$0" --report - -o /dev/fd/1 in | cat; exit 2' "$hetsort"
 refuses "report among the records, by its full name" 2 "--report=-: the records go" "$hetsort" --report /dev/stdout -o - in
-refuses "report beside the plan" 2 "--report=-: --explain prints to standard output" "$hetsort" --report - --explain in
+refuses "report and plan on standard output" 2 "--report=-: --explain prints to standard output" "$hetsort" --report - --explain in
 run "$hetsort" --report - -o out in
 is "report on standard output: exit code, output" "$rc/$err/$(cmp out expected)" 0//
 ok "report on standard output: it is the report" grep -q '"format": "hetsort-report"' <<<"$out"
@@ -363,7 +363,7 @@ ok "report of a failure on standard output" grep -q '"status": "refused"' <<<"$o
 refuses "closed standard input" 3 "cannot read standard input: Bad file descriptor" sh -c '"$0" -o out - <&-' "$hetsort"
 refuses "closed standard output" 3 "cannot write standard output: Bad file descriptor" sh -c '"$0" -o - in >&-' "$hetsort"
 refuses "input twice" 2 "input 'in' is the same file as input 'in'" "$hetsort" -o out in in2 in
-for merge in "" -m; do # whatever is in it, and however many ranks there are
+for merge in "" -m; do # any content, any number of ranks
   for ranks in 1 3; do
     # shellcheck disable=SC2086 # a word, or none
     refuses "empty input twice, $merge $ranks ranks" 2 "is the same file as input 'nothing'" sh -c ': >nothing; exec "$@"' - \
@@ -380,11 +380,11 @@ refuses "report = input of a rank" 2 "report 'parts/../parts/in.2' is the same f
   "$hetsort" --ranks 3 --report parts/../parts/in.2 -o out.%r parts/in.%r
 refuses "report = manifest" 2 "report 'out.manifest' is the same file as manifest 'out.manifest'" \
   "$hetsort" --ranks 3 --report out.manifest -o out.%r parts/in.%r
-refuses "report without a folder" 2 "cannot open the directory of 'none/r.json': No such file" "$hetsort" --report none/r.json -o out in
+refuses "report without a directory" 2 "cannot open the directory of 'none/r.json': No such file" "$hetsort" --report none/r.json -o out in
 refuses "report is a directory" 2 "output 'sub' is a directory" "$hetsort" --ranks 3 --report sub -o out in
 if [ "$(id -u)" -ne 0 ]; then
   mkdir shut && chmod 555 shut
-  refuses "report in a folder that takes none" 2 "cannot make report 'shut/r': Permission denied" "$hetsort" --report shut/r -o out in
+  refuses "report in a read-only directory" 2 "cannot make report 'shut/r': Permission denied" "$hetsort" --report shut/r -o out in
 fi
 # between ranks
 mkdir over && for r in 0 1 2; do cp in over/in.$r; mkdir over/d$r; done
@@ -410,7 +410,7 @@ refuses "output is a symlink" 2 "output 'dangling' is a symbolic link" "$hetsort
 ok "the input is as it was" test "$(head -c 150 in | cksum)" = "$(cksum <short)"
 refuses "%r for some inputs only" 2 "either all inputs have %r" "$hetsort" -o out in in.%r
 refuses "unknown % directive" 2 "name 'out.%r.%d': only r (the rank) or % may follow %" "$hetsort" -o out.%r.%d in
-refuses "standard output of several ranks" 2 "standard output is a stream: these need a single rank, not 2" "$hetsort" --ranks 2 -o - in
+refuses "standard output of several ranks" 2 "standard output is a stream: a stream needs a single rank, not 2" "$hetsort" --ranks 2 -o - in
 refuses "manifest of a stream" 2 "--manifest requires an output that is a file" "$hetsort" --manifest m -o - in
 
 refuses "a launcher's processes that do not know of each other" 2 \
@@ -442,7 +442,7 @@ done <<'END'
 --numeric-sort:numbers have a type
 --batch-size=16:all inputs are merged at once
 --compress-program=gzip:temporary files are not compressed
---debug:--explain tells
+--debug:--explain prints the plan
 --files0-from=list:inputs are operands
 END
 "$hetsort" -o in.order in || exit 1
@@ -455,7 +455,7 @@ for word in silent quiet; do
   is "of sort(1): --check=$word, not in order" "$rc $err" "1 "
 done
 refuses "of sort(1): --check=diagnose-first, not in order" 1 "record 2 of 'in' is out of order" "$hetsort" --check=diagnose-first in
-refuses "--check with another word" 2 "'loud' for --check: nothing, or one of silent, quiet, diagnose-first" \
+refuses "--check with another word" 2 "'loud' for --check: must be empty or one of silent, quiet, diagnose-first" \
   "$hetsort" --check=loud in
 rm in.order
 refuses "of sort(1): an alias counts as the option" 2 "--threads is given twice" "$hetsort" --threads 1 --parallel 2 -o out in
@@ -480,11 +480,11 @@ refuses "option without its argument" 2 "option '-o' takes an argument" "$hetsor
 refuses "long option without its argument" 2 "option '--key' takes an argument" "$hetsort" in --key
 refuses "argument of an option that takes none" 2 "option '--force=3' takes no argument" "$hetsort" --force=3 -o out in
 for bad in 0 -1 1.5 x '' ' 4' 99999999999999999999 0x10; do
-  refuses "--ranks='$bad'" 2 "for --ranks: a whole number from 1 to 65536" \
+  refuses "--ranks='$bad'" 2 "for --ranks: must be a whole number from 1 to 65536" \
     "$hetsort" --ranks "$bad" -o out in
   refuses "--record-size='$bad'" 2 "invalid argument '$bad' for --record-size: " "$hetsort" --record-size "$bad" -o out in
 done
-refuses "--record-size beyond its bounds" 2 "a size from 1 B to 64 KiB is wanted" "$hetsort" --record-size 65K -o out in
+refuses "--record-size beyond its bounds" 2 "must be a size from 1 B to 64 KiB" "$hetsort" --record-size 65K -o out in
 refuses "--max-message in another unit" 2 "for --max-message: units are" "$hetsort" --max-message 1X -o out in
 sorts "--threads=0: as without it" 1000 "$hetsort" --threads 0 -o out in
 sorts "sizes with units" 1000 "$hetsort" --record-size 0.1kb --max-message 1k --memory 1g -o out in
@@ -507,24 +507,24 @@ refuses "--key: fields that are too long" 2 "the key has 300 bytes: more than 25
   "$hetsort" --record-size 1000 --key 0,100 --key 200,200 -o out in
 refuses "key beyond the record" 2 "the key, bytes 95 to 104, does not fit" "$hetsort" --key 95,10 -o out in
 refuses "--exchange-threads=3" 2 "from 0 to 2" "$hetsort" --exchange-threads 3 -o out in
-refuses "--plan" 2 "one of equal, linear, nlogn, taylor, asymptotic, online" "$hetsort" --plan best -o out in
+refuses "--plan" 2 "must be one of equal, linear, nlogn, taylor, asymptotic, online" "$hetsort" --plan best -o out in
 refuses "--scatter without --source" 2 "requires --source=root" "$hetsort" --scatter equal -o out in
 refuses "--links of inputs that are sorted" 2 "--links cannot be combined with --merge" "$hetsort" --merge --links 1 -o out in
 refuses "--disks of inputs that are sorted" 2 "--disks cannot be combined with --merge" "$hetsort" --merge --disks 1 -o out in
 refuses "zero disk" 2 "disks '1,0': '0' is no disk: it must be" "$hetsort" --ranks 2 --disks 1,0 -o out in
 refuses "too few links of the exchange" 2 "links '1,2': 2 given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --links 1,2 -o out in
-refuses "--scatter" 2 "one of equal, speed, balanced, dynamic" "$hetsort" --source root --scatter all -o out in
-refuses "--source" 2 "one of all, root" "$hetsort" --source rank1 -o out in
-refuses "--stable of chunks on request" 2 "--scatter=dynamic does not keep the order" \
+refuses "--scatter" 2 "must be one of equal, speed, balanced, dynamic" "$hetsort" --source root --scatter all -o out in
+refuses "--source" 2 "must be one of all, root" "$hetsort" --source rank1 -o out in
+refuses "--stable of chunks on request" 2 "--stable cannot be combined with --scatter=dynamic, which does not keep the order" \
   "$hetsort" --ranks 2 --source root --scatter dynamic --stable -o out in
-refuses "--source=root of a file a rank" 2 "it has no %r in its name" \
+refuses "--source=root of a file a rank" 2 "its name must not have %r" \
   "$hetsort" --ranks 2 --source root -o out in.%r
 refuses "too few links" 2 "links '1,2': 2 given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --source root --links 1,2 -o out in
 refuses "zero link" 2 "links '1,0': '0' is no link: it must be" \
   "$hetsort" --ranks 2 --source root --links 1,0 -o out in
-refuses "--strategy" 2 "one of merge, distribute" "$hetsort" --strategy hope -o out in
+refuses "--strategy" 2 "must be one of merge, distribute" "$hetsort" --strategy hope -o out in
 for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
   refuses "--speeds=$bad" 2 "" "$hetsort" --ranks 2 --speeds "$bad" -o out in
 done
@@ -568,7 +568,7 @@ rm longspeeds
 refuses "missing speeds file" 2 "cannot open speeds file 'nospeeds'" \
   "$hetsort" --ranks 2 --speeds nospeeds -o out in
 
-# --- a full disk, where this user may mount one or has one
+# --- a full disk, if this user may mount one or has one
 refuses "a device that is full" 4 "cannot write '/dev/full': No space left on device" "$hetsort" -o /dev/full in
 # shellcheck disable=SC2016  # expanded by the inner shell
 on_small_tmpfs='mkdir -p small && mount -t tmpfs -o size=64k none small || exit 77
@@ -590,7 +590,7 @@ is "file size limit: exit code" "$(cat code)" 4
 ok "file size limit: message" grep -q "File too large" message
 ok "file size limit: nothing written" nothing_written
 
-# --- telling
+# --- help, version and tables
 run "$hetsort" --version
 is "--version" "$rc ${out%%$'\n'*}" "0 hetsort $(cat "$ROOT/VERSION")"
 run "$hetsort" --help
@@ -619,7 +619,7 @@ table_fits() { # table_fits RANKS OPTION...
   run "$hetsort" -v --ranks "$ranks" "$@" -o out in
   is "-v, $ranks ranks: exit code" "$rc" 0
   is "-v, $ranks ranks: tables in 80 columns" "$( (lines "took s"; lines busy) | awk 'length > 80')" ""
-  ok "-v, $ranks ranks: predicted beside taken" grep -q "plan MB used MB plan s took s$" <<<"$err"
+  ok "-v, $ranks ranks: predicted next to taken" grep -q "plan MB used MB plan s took s$" <<<"$err"
 }
 table_fits 3 --speeds 1,2,3.25
 is "-v, 3 ranks: a row each" "$(lines "took s" | wc -l)/$(lines busy | wc -l)" 4/4
@@ -638,7 +638,7 @@ least_most() { lines "took s" | awk '$1 == 17 {v[$2] = $NF} END {exit !(v["least
 ok "-v, 17 ranks: in order" least_most
 "$gensort" --no-fsync 30000 spilling && rm out
 run "$hetsort" -v --memory 3M -o out spilling
-ok "-v tells that it spilled" grep -q '^spilled to disk: 3.00 MB in [0-9]* runs, by 1 of 1 rank$' <<<"$err"
+ok "-v prints that it spilled" grep -q '^spilled to disk: 3.00 MB in [0-9]* runs, by 1 of 1 rank$' <<<"$err"
 mkdir counted && printf x >counted/one
 run "$hetsort" --record-size 1 --workdir counted -v -o counted/out counted/one
 is "-v counts one by one" "$rc/$(grep -c '^1 record of 1 byte (1 B)' <<<"$err")/$(grep -c ' in 1 run, by 1 of 1 rank$' <<<"$err")" 0/1/1
@@ -650,12 +650,12 @@ is "one rank: a message without rank, host and phase" "$err" "hetsort: output 'o
 ok "-v: nothing of adapting unasked" test "$(grep -c adapt <<<"$err")" = 0
 rm -f out
 run "$hetsort" -v --adapt --ranks 3 --report report.json -o out in
-ok "--adapt: told" grep -q '^adapt: output shares [a-z: ]*$' <<<"$err"
+ok "--adapt: printed" grep -q '^adapt: output shares [a-z: ]*$' <<<"$err"
 is "--adapt: a line a rank" "$(grep -c '^rank [012]: speed .* while reading, planned 1; writes [0-9]*' <<<"$err")" 3
 run "$hetsort" -f -v --adapt --resume --workdir "$TEST_TMP/kept" --ranks 20 -o many in
 is "-v, 20 ranks: what --adapt and --resume did, of all in a line each" \
   "$(grep -cE '^speeds [0-9.e+-]+ to [0-9.e+-]+ while reading; [0-9]+ ranks? writes? more than planned, [0-9]+ less$' <<<"$err")/$(
-    grep -c '^20 ranks: 0 of 20 runs were there, 0 B of 100 kB not read again$' <<<"$err")/$(grep -cE '.{81}' <<<"$err")" 1/1/0
+    grep -c '^20 ranks: 0 of 20 runs found, 0 B of 100 kB not read again$' <<<"$err")/$(grep -cE '.{81}' <<<"$err")" 1/1/0
 rm -r many kept
 ok "the resources used: reported" awk '
   $1 == "\"use\":" {use = 1}
@@ -721,7 +721,7 @@ is "--speeds=auto --explain: three rates a rank" \
   "$(awk '/^measured rates/ {m = 1} m && $1 ~ /^[01]$/ && $3 > 0 && $4 > 0 && $5 > 0' <<<"$out" | wc -l)" 2
 is "--speeds=auto --explain: threads are alike" "$(awk '/^measured/ {exit} $1 ~ /^[01]$/ {print $3, $4, $5}' <<<"$out" |
   uniq -c | tr -s ' ')" " 2 1 500 500"
-# One model: what --explain prints, what its report has of each rank, and what the report of the sort has.
+# There is one model: --explain, its report and the report of the sort have the same values for each rank.
 if command -v python3 >/dev/null; then
   like="--ranks 3 --speeds 1,2,4 --plan equal --verify reread --no-fsync --memory 64M"
   # shellcheck disable=SC2086  # several options
@@ -735,7 +735,7 @@ planned, done = (json.load(open(f + ".json"))["ranks"] for f in ("plan", "sorted
 rows = [line.split() for line in open("plan") if line.split()[:1] in (["0"], ["1"], ["2"])]
 seconds = lambda r, *names: sum(s["planned_s"] for name, s in r["stages"].items() if not names or name in names)
 for row, p, d in zip(rows, planned, done):
-    for r in p, d:  # a job begins with a fiftieth of a second, and what was measured until the plan
+    for r in p, d:  # the prediction includes a fiftieth of a second to start, and the time measured until the plan
         begun = r["predicted_s"] - seconds(r) - 0.02
         print(-1e-9 < begun <= r["phases_s"]["describe"] + r["phases_s"]["plan"] + 1e-9, end=" ")
     print(abs(float(row[5]) - p["predicted_s"]) <= 0.000501, end=" ")
@@ -747,7 +747,7 @@ True True True True True
 True True True True True
 3"
   rm -f out plan plan.json sorted.json
-  # Reading has more threads than compute, so what they spend on keys is not the time that passes.
+  # More threads read than compute, so their time on keys is not the elapsed time.
   "$gensort" 400000 cached
   run "$hetsort" -q --threads 1 --no-fsync --report cached.json -o out cached
   is "no phase takes less than nothing, with an input in the page cache" "$rc/$(python3 -c '

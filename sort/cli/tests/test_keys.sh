@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Keys of fields from the command line: the examples of the manual, judged by sort(1) over od(1); several ranks,
-# memory less than data; manifests, --check-manifest, --resume, and what reports say of keys.
+# memory less than data; manifests, --check-manifest, --resume, and keys in reports.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -63,7 +63,7 @@ is "--check-manifest: of another order" "$rc" 1
 sed 's/8,8,i64be,desc 0,1/8,8,i64be,desc 16,1/' part.manifest >other.manifest
 run "$hetsort" --check-manifest other.manifest
 is "--check-manifest: a field outside of the record" "$rc" 2
-values() { # values KEY - those of the first and the last key of two records of 16 bytes, as a manifest states them
+values() { # values KEY - print the values of the first and the last key of two records of 16 bytes from a manifest
   rm -f v v.json
   "$hetsort" --record-size 16 --key "${1%;*}" --key "${1#*;}" --manifest v.json -o v two || return
   tr -d '\n ' <v.json | sed 's/.*"first_values":\(.*\),"last_values":\([^}]*\).*/\1\2/'
@@ -79,20 +79,20 @@ run "$hetsort" --check-manifest v.json
 is "values: --check-manifest" "$rc/$err" 0/
 awk '/0\.1/ && !n++ {sub(/0\.1[0-9]*/, "0.1")} {print}' v.json >v2.json
 run "$hetsort" --check-manifest v2.json
-is "values: another one is noticed" "$rc ${err##*another}" "1  first key than its values state"
+is "values: a difference is noticed" "$rc ${err##*have}" "1  the first key that its values state"
 "$hetsort" --record-size 16 --key 0,u64be --manifest plain.json -o plain two
 is "values: none of bytes" "$(grep -c values plain.json)" 0
 run "$hetsort" --record-size 16 --key 0,u64 -o again part.manifest
 is "a manifest as input" "$rc $err" "0 "
 
-# --- a sort that goes on
+# --- a sort that is resumed
 run env HETSORT_FAIL='kill@merge:0' "$BIN/failpoints/hetsort" --record-size 16 --key 8,i64 --workdir work -o late lines.bin
 ok "a job was killed" test "$rc" -ne 0
 run "$hetsort" --record-size 16 --key 8,i64,desc --workdir work --resume -o late lines.bin
 is "--resume with another direction" "$rc" 2
 case $err in
-  *"with the key '8,8,i64"*", not of 16 with '8,8,i64"*",desc'"*) ok "--resume: both keys are told" true ;;
-  *) is "--resume: both keys are told" "$err" "the keys" ;;
+  *"with the key '8,8,i64"*", not of 16 with '8,8,i64"*",desc'"*) ok "--resume: both keys are printed" true ;;
+  *) is "--resume: both keys are printed" "$err" "the keys" ;;
 esac
 run "$hetsort" --record-size 16 --key 8,i64 --workdir work --resume -o late lines.bin
 is "--resume with the same key" "$rc $err" "0 "
@@ -101,8 +101,8 @@ is "--resume: the other way round" "$?" 1
 decode late d8 16 | cut -d' ' -f2 >got
 ok "--resume: in order" cmp got <(sort -n got)
 
-# --- what is told
-run "$hetsort" -v --record-size 16 --key 8,f32be --key 0,4,desc --report report -o told lines.bin
+# --- reports
+run "$hetsort" -v --record-size 16 --key 8,f32be --key 0,4,desc --report report -o said lines.bin
 ok "-v: the key" grep -q "records of 16 bytes .*, key 8,4,f32be 0,4,desc" <<<"$err"
 ok "report: the key" grep -q '"key": "8,4,f32be 0,4,desc"' report
 done_testing

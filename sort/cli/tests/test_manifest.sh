@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --check-manifest: what a job wrote passes; every single thing that is then changed, in the parts or
-# in the manifest, is found, with the exit code of its kind.
+# --check-manifest: the output of a job passes. Every single change in the parts or in the manifest is found, with the
+# exit code of its kind.
 # shellcheck disable=SC2317  # functions are called through others
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -21,7 +21,7 @@ is "a manifest ends in a newline" "$(tail -c 2 z.manifest | od -An -tx1 | tr -d 
 head -c 100 in >in1; "$hetsort" --ranks 3 -o y.%r in1; run "$hetsort" --check-manifest y.manifest z.manifest
 is "parts without records, two manifests" "$rc" 0
 
-breaks() { # breaks NAME CODE WORDS COMMAND... - done to what three ranks wrote
+breaks() { # breaks NAME CODE WORDS COMMAND... - COMMAND changes the output of three ranks
   local name=$1 code=$2 words=$3; shift 3
   rm -rf d; cp -r good d
   "$@"
@@ -38,24 +38,24 @@ breaks "part with half a record more" 1 "does not have the size" truncate -s +50
 breaks "byte of a value" 1 "another checksum" poke 0 5050
 breaks "records in another order" 1 "is not in order" twist
 breaks "parts exchanged" 1 "" swap
-restate() { # the second part stated before the first, each as it is
+restate() { # state the second part before the first
   awk '/^    [{]/ {n++} !n || n > 2 {print; next} {part[n] = part[n] $0 "\n"} n == 2 && /^    [}]/ {
       sub(/"rank": 0/, "\"rank\": 1", part[1]); sub(/"rank": 1/, "\"rank\": 0", part[2])
       printf "%s%s", part[2], part[1]; n = 3}' good/part.manifest >d/part.manifest
 }
 breaks "parts stated in another order" 1 "'part.0' begins before the part before it ends" restate
 breaks "part is a link" 1 "cannot be opened" ln -sf ../good/part.0 d/part.0
-breaks "part is a folder" 1 "no regular file" sh -c 'rm d/part.0 && mkdir d/part.0'
+breaks "part is a directory" 1 "no regular file" sh -c 'rm d/part.0 && mkdir d/part.0'
 breaks "manifest missing" 2 "cannot open manifest" rm d/part.manifest
 breaks "manifest empty" 2 "line 1" truncate -s 0 d/part.manifest
 breaks "manifest cut" 2 "'d/part.manifest' is not a valid manifest: line" truncate -s 200 d/part.manifest
-breaks "manifest a folder" 2 "no regular file" sh -c 'rm d/part.manifest && mkdir d/part.manifest'
+breaks "manifest is a directory" 2 "no regular file" sh -c 'rm d/part.manifest && mkdir d/part.manifest'
 breaks "manifest too long" 2 "longer than" truncate -s 65M d/part.manifest
-breaks "first key" 1 "another first key" change '0,/"first_key": "../s//"first_key": "zz/'
-breaks "last key" 1 "another last key" change '0,/"last_key": "../s//"last_key": "zz/'
+breaks "first key" 1 "does not have the first key that is stated" change '0,/"first_key": "../s//"first_key": "zz/'
+breaks "last key" 1 "does not have the last key that is stated" change '0,/"last_key": "../s//"last_key": "zz/'
 breaks "checksum" 1 "another checksum" change 's/"checksum": "0/"checksum": "1/;t;s/"checksum": "[1-9a-f]/"checksum": "0/'
 for sum in zz 0 00000000000000000000000000000000; do
-  breaks "checksum that is none, '$sum'" 2 "a part's checksum is impossible" change '/"checksum": "/s/: "/&'$sum'/'
+  breaks "invalid checksum, '$sum'" 2 "a part's checksum is impossible" change '/"checksum": "/s/: "/&'$sum'/'
 done
 breaks "records of all" 2 "not its number of records" change '0,/"records": 3000/s//"records": 3001/'
 breaks "records of a part" 2 "not its number of records" change 's/"records": 1000/"records": 999/'
@@ -71,8 +71,8 @@ breaks "other format" 2 "no manifest of hetsort" change 's/hetsort-manifest/hets
 breaks "unknown member" 2 "no manifest of hetsort" change 's/"version": 1/"version": 1, "more": 1/'
 breaks "member twice" 2 "duplicate" change 's/"version": 1/"version": 1, "version": 1/'
 breaks "rank twice" 2 "impossible" change 's/"rank": 1/"rank": 0/'
-breaks "part in another folder" 2 "impossible" change 's/"part.1"/"..\/good\/part.1"/'
-breaks "part is the folder" 2 "impossible" change 's/"part.1"/".."/'
+breaks "part in another directory" 2 "impossible" change 's/"part.1"/"..\/good\/part.1"/'
+breaks "part is the directory itself" 2 "impossible" change 's/"part.1"/".."/'
 breaks "part without a name" 2 "impossible" change 's/"part.1"/""/'
 breaks "part without a checksum" 2 "a part is not" change 's/"checksum": .*//'
 run "$hetsort" --check-manifest
@@ -84,7 +84,7 @@ is "-v says what was checked" "$rc/$err" "0/hetsort: 'good/part.manifest': 3 par
 sizes, order, first and last keys and checksums are as stated
 hetsort: 'z.manifest': 2 parts, 0 records, 0 bytes: sizes, order, first and last keys and checksums are as stated"
 
-# no memory, each time for something else: a job that succeeds has told everything
+# one allocation after the other fails: a job that succeeds has printed everything
 failed=0 odd='' n=1
 for ((in_a_row = 0; in_a_row < 12 && n < 2000; n++)); do
   rm -rf d; mkdir d
@@ -96,7 +96,7 @@ for ((in_a_row = 0; in_a_row < 12 && n < 2000; n++)); do
 done
 is "no memory: what succeeds has a whole manifest" "$odd" ""
 ok "no memory: $failed of $n jobs fail" test $failed -gt 20
-# --- of one file
+# --- a manifest of one file
 rm -f out* && "$BIN/gensort" --no-fsync 1000 one || exit 1
 for ranks in 1 3; do
   run "$hetsort" --ranks $ranks --force --manifest out.list -o out one

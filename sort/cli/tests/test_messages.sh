@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Messages to somebody who has made a mistake: one line that names the file or option, and the value that would work.
-# Each value that a message names is tried.
+# Messages about mistakes: one line that names the file or option, and the value that would work. Each value that a
+# message names is tried.
 # shellcheck disable=SC2154,SC2016  # run sets rc, out, err; other shells expand
 . "$ROOT/scripts/tap.sh"
 hetsort=$BIN/hetsort
@@ -9,11 +9,11 @@ hetsort=$BIN/hetsort
 "$hetsort" -q --no-fsync -o wanted in
 mkdir shut
 chmod 555 shut
-as_user() { # as_user COMMAND... - as one who may not write everywhere
+as_user() { # as_user COMMAND... - run it as a user who may not write everywhere
   if [ "$(id -u)" -ne 0 ]; then run "$@"; else run setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; fi
 }
 
-# --- one line for all ranks, with their count where each has a file of its own
+# --- one line for all ranks, with their number if each has a file of its own
 touch taken part.0 part.2 odd
 head -c 250 in >odd
 says() { # says STATUS MESSAGE ARGUMENT...
@@ -33,9 +33,9 @@ says 2 "cannot open input 'none.0': No such file or directory (and on 2 more ran
 
 # --- a file of another kind
 run "$BIN/hetsort-report" in
-is "records are no report" "$rc/${err%%: line 1*}" "2/hetsort-report: 'in' is not a valid report"
+is "records instead of a report" "$rc/${err%%: line 1*}" "2/hetsort-report: 'in' is not a valid report"
 run "$hetsort" --check-manifest in
-is "records are no manifest" "$rc/${err%%: line 1*}" "2/hetsort: 'in' is not a valid manifest"
+is "records instead of a manifest" "$rc/${err%%: line 1*}" "2/hetsort: 'in' is not a valid manifest"
 
 # --- standard input and output have no name
 run bash -c '"$0" -o out - <odd' "$hetsort"
@@ -46,7 +46,7 @@ cp odd ./-
 says 2 "input './-' has 250 bytes, no multiple of the record size 100: 50 left over" -o out ./-
 rm ./-
 
-# --- too little memory: the value that is named works, and half of it does not
+# --- too little memory: the value in the message works, and half of it does not
 enough() { # enough ARGUMENT...
   run "$hetsort" -q --no-fsync --memory 20K -o out "$@"
   local value=${err##*use }
@@ -71,7 +71,7 @@ enough --merge wanted
 # --- a directory that cannot be written or is missing
 as_user sh -c '"$0" --version <in' "$hetsort"
 if [ "$rc" -ne 0 ]; then
-  echo "# left out: no other user can start the program here"
+  echo "# skipped: no other user can start the program here"
 else
   as_user "$hetsort" -o shut/out in
   is "a directory that may not be written" "$rc/$err" "2/hetsort: cannot create output 'shut/out': Permission denied"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rows of the options: whatever row is added, it is parsed, bounded, refused twice, and counted
- * in the sum that ranks compare unless it says why not. */
+/* Tests every row of the options: it is parsed, bounded, and refused if given twice. It counts in
+ * the sum that ranks compare, unless the row has a reason not to. */
 #include "cli/options.h"
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@ static bool is_sort(const option_row *r)
 	return r->field.at != offsetof(settings, wish);
 }
 
-/* What goes with an option, so that it is not refused for the lack of it. */
+/* Return another option that the option requires. */
 static const char *company(const option_row *r)
 {
 	return strcmp(r->name, "scatter") == 0        ? "--source=root"
@@ -33,7 +33,7 @@ static const char *company(const option_row *r)
 						      : "--stable";
 }
 
-/* Parses `hetsort -o out in`, the option's company, and the option, times times. */
+/* Parse `hetsort -o out in`, the option's company, and the option, `times` times. */
 static status parse(settings *o, const option_row *r, const char *arg, int times, err *e)
 {
 	char base[][WORD_BYTES] = { "hetsort", "-oout", "", "", "in" }, word[WORD_BYTES];
@@ -52,7 +52,7 @@ static status parse(settings *o, const option_row *r, const char *arg, int times
 	return options_parse(o, argc, argv, e);
 }
 
-/* An argument that the option takes, unlike what it is without; NULL: it takes none. */
+/* Return an argument of the option that differs from its default. NULL: it takes none. */
 static const char *argument(const option_row *r, char buf[WORD_BYTES])
 {
 	settings plain;
@@ -80,7 +80,7 @@ static const char *argument(const option_row *r, char buf[WORD_BYTES])
 	}
 }
 
-/* The sum of the command line without this option, but with its company. */
+/* Return the sum of the command line without this option, but with its company. */
 static uint64_t sum_without(const option_row *r)
 {
 	settings o;
@@ -89,7 +89,7 @@ static uint64_t sum_without(const option_row *r)
 	return o.sum;
 }
 
-static void what_counts_changes_the_sum(void **state)
+static void options_change_the_sum(void **state)
 {
 	(void)state;
 	int counted = 0, free_to_differ = 0;
@@ -111,7 +111,7 @@ static void what_counts_changes_the_sum(void **state)
 	assert_true(counted > 20 && free_to_differ > 5);
 }
 
-static void given_twice(void **state)
+static void options_are_refused_twice(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < option_count; i++) {
@@ -126,7 +126,7 @@ static void given_twice(void **state)
 	}
 }
 
-static void a_word_counts_too(void **state)
+static void words_change_the_sum(void **state)
 {
 	(void)state;
 	int words = 0;
@@ -165,7 +165,7 @@ static void numbers_stay_in_their_range(void **state)
 	}
 }
 
-/* Switches that set the same to something else do not go together, in whatever order. */
+/* Switches that set one field to two values exclude each other, in any order. */
 static void opposites_are_refused(void **state)
 {
 	(void)state;
@@ -192,7 +192,7 @@ static void opposites_are_refused(void **state)
 	assert_int_equal(pairs, 14);
 }
 
-/* Whatever option takes a size, and in what unit. */
+/* Every option that takes a size takes all units. */
 static void sizes_have_units(void **state)
 {
 	static const char *const words[] = { "1k", "1K", "1KiB", "1024", "1024B" };
@@ -215,7 +215,7 @@ static void sizes_have_units(void **state)
 	assert_int_equal(sizes, 5);
 }
 
-/* Names, letters and names in the report are unique; choices stand in the help. */
+/* Names, letters and names in the report are unique; the help names all choices. */
 static void rows_are_whole(void **state)
 {
 	(void)state;
@@ -251,9 +251,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_whole),
-		cmocka_unit_test(what_counts_changes_the_sum),
-		cmocka_unit_test(a_word_counts_too),
-		cmocka_unit_test(given_twice),
+		cmocka_unit_test(options_change_the_sum),
+		cmocka_unit_test(words_change_the_sum),
+		cmocka_unit_test(options_are_refused_twice),
 		cmocka_unit_test(numbers_stay_in_their_range),
 		cmocka_unit_test(sizes_have_units),
 		cmocka_unit_test(opposites_are_refused),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2317 # await calls what is said not to be reached
-# The progress line: whole lines into a pipe, one that is rewritten on a terminal, none with -q. Ranks
-# that sleep make a run last until what is waited for was shown.
+# The progress line: whole lines into a pipe, one that is rewritten on a terminal, none with -q. Ranks that sleep make a
+# job last until the awaited line was shown.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -13,25 +13,25 @@ sleeps() { # sleeps PHASE:RANK ARGUMENT... - in the background, until stop
   HETSORT_FAIL=delay@$where=600 "$hetsort" "$@" -f -o out in 2>err &
   pid=$!
 }
-lines() { [ "$(grep -c "^hetsort: $2" err)" -ge "$1" ]; } # at least so many of them
-listens() { # SIGUSR2 does not end it any more
+lines() { [ "$(grep -c "^hetsort: $2" err)" -ge "$1" ]; } # at least COUNT lines
+listens() { # wait until SIGUSR2 no longer ends it
   [ "/proc/$pid/exe" -ef "$hetsort" ] && grep -q -s -E '^SigBlk:.*[89a-f]..$' "/proc/$pid/status"
 }
-asked() { kill -USR2 "$pid"; lines "$@"; } # again and again: it may not be in that phase yet
+asked() { kill -USR2 "$pid"; lines "$@"; } # repeatedly: it may not have reached that phase
 stop() { kill -TERM $pid; wait $pid; rc=$?; err=$(<err); }
 
 sleeps merge:1 --ranks 3 --progress 1
-ok "lines go on while a rank hangs" await lines 3 "merge"
+ok "lines continue while a rank hangs" await lines 3 "merge"
 stop
 is "all lines are whole, and the message is the last" "$(grep -v -x -E 'hetsort: [a-z]+( [0-9.]+ of [0-9.]+ [kM]?B [0-9]+%)?(, job [0-9]+%)?(, [0-9.]+ [kM]?B/s)?, [0-9]+:[0-9]{2}(, [0-9]+:[0-9]{2}(:[0-9]{2})? left)?(, slowest [0-2] [^ ]+)?' err)" "hetsort: interrupted by SIGTERM"
-ok "they tell bytes, percent, time left and the slowest rank" grep -q -E "^hetsort: merge [0-9.]+ of 2.00 MB [0-9]+%, job [0-9]+%, .* left, slowest 1 " err
+ok "they show bytes, percent, time left and the slowest rank" grep -q -E "^hetsort: merge [0-9.]+ of 2.00 MB [0-9]+%, job [0-9]+%, .* left, slowest 1 " err
 
 sleeps read:0 --ranks 2
 await listens
 ok "SIGUSR2 prints a line" await asked 1 "read"
 ok "SIGUSR2 prints another" await asked 2 "read"
 stop
-is "and the sort goes on until another signal ends it" "$rc/$(tail -n 1 err)" "143/hetsort: interrupted by SIGTERM"
+is "and the sort continues until another signal ends it" "$rc/$(tail -n 1 err)" "143/hetsort: interrupted by SIGTERM"
 
 sleeps read:0 -q --progress 1
 await listens
@@ -65,7 +65,7 @@ for word in 0 x 1.5; do
   is "--progress $word is refused" "$rc" 2
 done
 
-have_terminal || { echo "# left out: no pseudo terminals"; done_testing; exit; }
+have_terminal || { echo "# skipped: no pseudo terminals"; done_testing; exit; }
 HETSORT_FAIL=delay@read:0=600 on_terminal 80 15 '^read ' "$hetsort" --ranks 2 -f -o out in
 is "a terminal: the line makes room for a message" "$(sed '$d' <<<"$out")" "hetsort: interrupted by SIGTERM"
 ok "a terminal: it is within 80 columns" grep -q -E "^columns [4-7][0-9], seen, status -15$" <<<"$out"

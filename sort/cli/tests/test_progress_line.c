@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The progress line's words, and its width. */
+/* Tests the text of the progress line, and its width. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void one_rank(void **state)
 			    "read 3.2 of 10.0 GB 32%, job 25%, 0:04, 1:01 left");
 }
 
-/* What is sorted when all of it is there comes first. */
+/* Records that are sorted after they have all arrived: the exchange comes first. */
 static void records_that_come(void **state)
 {
 	rank_seen r = rank(PH_SORT, STAGE_RECEIVE, GB, 4 * GB, 61);
@@ -66,7 +66,7 @@ static void several_ranks(void **state)
 			    "slowest 1 node17");
 }
 
-/* Nor is one that waits for another the slow one. */
+/* A rank that waits for another one is not the slowest. */
 static void ranks_that_wait(void **state)
 {
 	rank_seen r[] = { rank(PH_MERGE, STAGE_WRITE, GB, 4 * GB, 100),
@@ -78,7 +78,7 @@ static void ranks_that_wait(void **state)
 		"merge 2.00 of 8.00 GB 25%, job 25%, 0:01, 1:40 left, slowest 1 node17");
 }
 
-/* Others were heard when they still read, or not yet. */
+/* Other ranks were heard while they read, or not at all. */
 static void ranks_that_were_not_heard(void **state)
 {
 	const rank_seen late[] = { rank(PH_MERGE, STAGE_WRITE, GB, 4 * GB, 100),
@@ -93,7 +93,7 @@ static void ranks_that_were_not_heard(void **state)
 			    "1 of 2 ranks heard");
 }
 
-static void what_is_not_known_is_left_out(void **state)
+static void unknown_values_are_omitted(void **state)
 {
 	const rank_seen plan = rank(PH_PLAN, STAGE_NONE, 0, 0, -1);
 	const rank_seen stream = rank(PH_READ, STAGE_READ, 5 * GB, 0, -1);
@@ -102,7 +102,7 @@ static void what_is_not_known_is_left_out(void **state)
 	assert_string_equal(line(&stream, 1, 1e8, 50), "read 5.00 GB, 100 MB/s, 0:50");
 }
 
-/* Whatever the numbers, what is before the slowest rank fits 79 columns. */
+/* The text before the slowest rank fits 79 columns, with any numbers. */
 static void it_fits_80_columns(void **state)
 {
 	static const double seconds[] = { 0, 59, 3599, 35999, 1e9 };
@@ -124,7 +124,7 @@ int main(void)
 		cmocka_unit_test(several_ranks),
 		cmocka_unit_test(ranks_that_wait),
 		cmocka_unit_test(ranks_that_were_not_heard),
-		cmocka_unit_test(what_is_not_known_is_left_out),
+		cmocka_unit_test(unknown_values_are_omitted),
 		cmocka_unit_test(it_fits_80_columns),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

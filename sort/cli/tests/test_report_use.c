@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sums over processes and hosts that several ranks share, and the bound of made-up jobs. */
+/* Tests sums over processes and hosts that several ranks share, and the bound of made-up jobs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Signals in every phase: a call that never returns shows that the end does not wait for it. Nothing
-# under a final name, nothing temporary, a report, and a death that a shell sees as one by the signal.
+# Signals in every phase. A call that never returns shows that the end does not wait for it. No file under a final name
+# and no temporary file remains, a report is written, and a shell sees a death by the signal.
 set -u
 . "$ROOT/scripts/tap.sh"
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
@@ -62,11 +62,11 @@ to=gone/report start read -o out in
 rm -r gone
 kill -s TERM "$child"
 end
-is "TERM, and no folder for the report any more: exit code, left over" "$rc/$(left_over)" 143/
-is "TERM, and no folder for the report any more: message" "$(sed 's/: No such.*//' err | paste -sd'|')" \
+is "TERM, and the directory of the report is gone: exit code, left over" "$rc/$(left_over)" 143/
+is "TERM, and the directory of the report is gone: message" "$(sed 's/: No such.*//' err | paste -sd'|')" \
   "hetsort: interrupted by SIGTERM|hetsort: no report: cannot open the directory of 'gone/report'"
 
-# when names are being given, a signal comes too late: all of them change
+# while files get their final names, a signal comes too late: all of them get their names
 start rename:2 --ranks 3 -o out.%r in
 kill -s TERM "$child"
 rm hanging
@@ -75,12 +75,12 @@ is "TERM while names are given" "$rc/$(cat out.0 out.1 out.2 | cmp - expected)/$
   "0//./out.0 ./out.1 ./out.2 ./out.manifest"
 is "TERM while names are given: report" "$(field status)" ok
 
-# a border of phases is waited for
+# the job continues to the end of the step
 for mode in "--ranks 1" "--ranks 3"; do
   # shellcheck disable=SC2086
   start read $mode -o out in
   kill -s USR1 "$child"
-  ok "USR1, $mode: goes on to the border" test -d "/proc/$child"
+  ok "USR1, $mode: continues to the end of the step" test -d "/proc/$child"
   rm hanging
   end
   is "USR1, $mode: exit code, left over" "$rc/$(left_over)" "$((128 + $(kill -l USR1)))/"
@@ -88,7 +88,7 @@ for mode in "--ranks 1" "--ranks 3"; do
   is "USR1, $mode: report" "$(field status) $(field signal)" "interrupted SIGUSR1"
 done
 
-# what is to be ignored is ignored
+# ignored signals stay ignored
 signals=--ignore-signal=HUP start read -o out in
 kill -s HUP "$child"
 rm hanging
@@ -96,7 +96,7 @@ end
 is "HUP under nohup" "$rc/$(cmp out expected)" 0/
 rm -f out
 
-# nobody reads what is printed
+# nobody reads the output of the program
 run bash -c '"$0" -v -o out in 2> >(:)' "$hetsort"
 is "closed standard error" "$rc/$(cmp out expected)" 0/
 rm -f out
@@ -104,7 +104,7 @@ bash -c '"$0" -o - in | head -c 100 >part; exit "${PIPESTATUS[0]}"' "$hetsort" 2
 is "closed standard output: exit code" "$?" 3
 ok "closed standard output: message" grep -q "cannot write standard output: Broken pipe" err
 
-# a thread to wait for signals is done without
+# no thread can be started to wait for signals
 run env HETSORT_SHIM=thread:1+=EAGAIN LD_PRELOAD="$OBJ/shim.so" "$hetsort" -o out in
 is "no thread for signals" "$rc/$(cmp out expected)" 0/
 done_testing

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --trace: what it writes is a trace by its rules, of one rank, several, runs on disk, and of jobs that fail or
-# are interrupted; and it is never large.
+# --trace writes a valid trace: of one rank, of several, of runs on disk, and of jobs that fail or are interrupted. It is
+# never large.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -8,7 +8,7 @@ hetsort=$BIN/hetsort
 "$BIN/gensort" --no-fsync 50000 in && "$hetsort" -o expected in || exit 1
 
 have_python=yes
-command -v python3 >/dev/null || { have_python=no; echo "# what is in the traces is left out: python3 is not installed"; }
+command -v python3 >/dev/null || { have_python=no; echo "# skipped: the contents of traces: python3 is not installed"; }
 findings() { [ $have_python = no ] || python3 "$ROOT/sort/cli/tests/check_trace.py" "$@"; } # of a trace, ARGUMENT...
 traced() { # traced NAME RANKS "SPAN..." ARGUMENT... - a sort that succeeds
   local name=$1 ranks=$2 spans=$3; shift 3
@@ -30,7 +30,7 @@ ok "many ranks: no more than 16 MB" test "$(wc -c <trace)" -le 16000000
 
 HETSORT_FAIL=file:1@inwrite run "$BIN/failpoints/hetsort" --ranks 2 --trace failed -f -o out in
 is "a job that fails" "$rc/$(findings failed 2 read merge 2>&1)" "3/"
-# It has 0.4 s for all that it tells: a busy machine may need several tries.
+# It has 0.4 s to write everything: a busy machine may need several tries.
 for _ in 1 2 3 4 5 6; do
   HETSORT_FAIL=delay@merge:0=600 "$BIN/failpoints/hetsort" --ranks 2 --trace stopped --progress 1 -f -o out in 2>err &
   pid=$!
@@ -52,7 +52,7 @@ is "nor the report" "$rc" 2
 run "$hetsort" --trace - -f -o out in
 is "nor standard output, which is not a file" "$rc" 2
 run "$hetsort" --trace nowhere/trace -f -o out in
-is "no folder for it: refused before anything is sorted" "$rc/$err" "2/hetsort: cannot open the directory of 'nowhere/trace': No such file or directory"
+is "no directory for it: refused before anything is sorted" "$rc/$err" "2/hetsort: cannot open the directory of 'nowhere/trace': No such file or directory"
 
 run "$hetsort" --no-fsync --ranks 2 --report report -f -o out in
 [ $have_python = no ] || is "the report: when phases were, and where" "$(python3 - 2>&1 <<'P'
@@ -69,5 +69,5 @@ for k in r["ranks"]:
 P
 )" ""
 run "$hetsort" --version -v
-ok "--version -v tells how it was built" grep -q "^Built with .*MPI .*io_uring .*compiler" <<<"$out"
+ok "--version -v prints how it was built" grep -q "^Built with .*MPI .*io_uring .*compiler" <<<"$out"
 done_testing

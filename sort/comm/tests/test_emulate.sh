@@ -42,9 +42,9 @@ refused() { # refused WHAT ARGUMENT... - exit 2 and a message with WHAT
   run timeout 60 "$hetsort" -f "$@" -o out in
   is "refused: $what" "$rc/$(grep -c -- "$what" <<<"$err")" 2/1
 }
-refused "needs speeds" --ranks 2 --emulate 4
-refused "needs speeds" --ranks 2 --speeds auto --emulate 4
-refused "not --plan=nlogn" --ranks 2 --speeds 1,2 --plan nlogn --emulate 4
+refused "requires --speeds=" --ranks 2 --emulate 4
+refused "requires --speeds=" --ranks 2 --speeds auto --emulate 4
+refused "--emulate requires --plan=equal" --ranks 2 --speeds 1,2 --plan nlogn --emulate 4
 refused "no virtual rank for rank 1" --ranks 2 --speeds 30,1 --emulate 4
 refused "at most 22" --ranks 2 --speeds 30,1 --emulate 40
 refused "but there are 2 ranks" --ranks 2 --speeds 1,2,3 --emulate 4

@@ -202,7 +202,7 @@ run "$hetsort" --clean
 is "--clean without a name" "$rc" 2
 run "$hetsort" --clean 'out.%r'
 is "--clean of files of who knows how many ranks" "$rc ${err%%$'\n'*}" \
-  "2 hetsort: --clean needs --ranks, for the %r in the name 'out.%r'"
+  "2 hetsort: --clean requires --ranks, because of %r in the name 'out.%r'"
 run "$hetsort" --clean nowhere/out
 is "--clean where there is nothing" "$rc" 2
 done_testing

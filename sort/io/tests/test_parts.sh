@@ -176,8 +176,8 @@ head -c 12 lines >line
 refuses "less than a record of text" "it looks like lines of text" line
 head -c 8800 lines >fits
 run "$hetsort" -o out fits
-is "lines that fit: exit code, message" "$rc/$err" "0/hetsort: note: input 'fits' looks like lines of text: they are cut into \
-records of 100 bytes, sort(1) sorts lines"
+is "lines that fit: exit code, message" "$rc/$err" "0/hetsort: note: input 'fits' looks like lines of text, but is cut into \
+records of 100 bytes; sort(1) sorts lines"
 run "$hetsort" -f -q -o out fits
 is "lines that fit, --quiet" "$rc/$err" 0/
 "$BIN/gensort" --no-fsync -a 100 ascii && "$hetsort" -f -o byname ascii

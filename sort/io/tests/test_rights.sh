@@ -123,7 +123,7 @@ rm -f out
 group_in 7M "$hetsort" -o out large
 is "a group's bound that is too small: exit code, left over" "$rc/$(left_over)" 4/
 used=$(sed -n "s/.*: 7 MiB less \([0-9]*\) KiB in use.*/\1/p" <<<"$err") # 6M can be asked for if the group has so much
-advice=$([ "${used:-0}" -le 1024 ] && echo 'use --memory=6M or more' || echo 'it takes 6M')
+advice=$([ "${used:-0}" -le 1024 ] && echo 'use --memory=6M or more' || echo 'they need 6M')
 ok "a group's bound that is too small: what it takes" grep -q "^hetsort: not enough memory for .* of it); $advice$" <<<"$err"
 group_in 64M "$hetsort" --no-fsync --memory 1G --report report -o out large
 is "a group's bound goes before --memory" "$rc/$(cmp out sorted)" 0/

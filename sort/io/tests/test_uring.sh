@@ -11,7 +11,7 @@ moved() { sed -n 's/.*"uring_bytes": \([0-9]*\).*/\1/p' report | awk "{ n += \$1
 
 run "$hetsort" --io sometimes -o out in
 is "an unknown way" "$rc/$(head -n 1 <<<"$err")" \
-  "2/hetsort: invalid argument 'sometimes' for --io: one of auto, uring, threads"
+  "2/hetsort: invalid argument 'sometimes' for --io: must be one of auto, uring, threads"
 
 # a build without liburing, and one that links no ring at all
 cat >bare.c <<'C'
@@ -54,7 +54,7 @@ run "$hetsort" -v --force --io threads --report report -o out in
 ok "-v tells of threads" grep -q '^rank 0: files read by threads, written by threads$' <<<"$err"
 is "threads: no byte by io_uring" "$(moved)" 0
 run "$hetsort" --explain in
-ok "--explain tells" grep -qx '  the input past the page cache by uring; writes past it as well,' <<<"$out"
+ok "--explain tells" grep -qx '  uring reads the input past the page cache, and writes past it as well,' <<<"$out"
 run "$hetsort" --force --direct always --report report -o out in
 ok "auto: past the page cache it writes by io_uring" test "$(moved)" -gt 12000000
 run "$hetsort" --force --direct never --report report -o out in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cases.h - inputs for the sort in memory, and what must come out of it. A stable sort has one
- * right answer, so outputs are compared with it byte for byte. Everything is a function of the case
- * alone: each rank makes all of it for itself. */
+/* cases.h - inputs for the sort in memory, and the expected outputs. A stable sort has one right
+ * answer, so outputs are compared with it byte for byte. Everything is a function of the case, so
+ * each rank makes all of it by itself. */
 #ifndef HETSORT_LIB_TESTS_CASES_H
 #define HETSORT_LIB_TESTS_CASES_H
 
@@ -17,8 +17,8 @@ typedef struct shape {
 	uint32_t record_bytes, key_off, key_bytes;
 } shape;
 
-/* The usual; nothing but a key; a long key whose end decides; an odd place; one byte; a record of
- * which two entries do not fit. */
+/* The usual record; only a key; a long key whose end decides. A key at an odd place; one byte; a
+ * record that is too short for two entries. */
 static const shape shapes[] = {
 	{ 100, 0, 10 }, { 10, 0, 10 }, { 64, 8, 40 }, { 33, 5, 3 }, { 1, 0, 1 }, { 24, 16, 8 },
 };
@@ -33,7 +33,7 @@ static inline uint64_t mixed(uint64_t z)
 static const char *const distributions[] = { "uniform",  "equal", "ascending", "descending",
 					     "two-keys", "tails", "giant" };
 
-/* The number that decides the key of record i of n. */
+/* Return the number that decides the key of record i of n. */
 static inline uint64_t key_number(size_t distribution, uint64_t i, uint64_t n)
 {
 	const uint64_t r = mixed((i + 1) * UINT64_C(0x9e3779b97f4a7c15));
@@ -55,7 +55,7 @@ static inline uint64_t key_number(size_t distribution, uint64_t i, uint64_t n)
 	}
 }
 
-/* Record i: the key ends with the number (or its end), the rest tells records apart. */
+/* Make record i: the key ends with the number (or its end), the rest distinguishes records. */
 static inline void make_record(unsigned char *rec, const shape *s, size_t distribution, uint64_t i,
 			       uint64_t n)
 {
@@ -86,7 +86,7 @@ static inline int compare_places(const void *a, const void *b, void *arg)
 	return c ? c : (x > y) - (x < y);
 }
 
-/* The right answer, by qsort over places. */
+/* Make the right answer, by qsort over places. */
 static inline unsigned char *make_answer(const unsigned char *in, const shape *s, uint64_t n)
 {
 	unsigned char *out = malloc(n * s->record_bytes + 1);
@@ -105,7 +105,7 @@ static inline unsigned char *make_answer(const unsigned char *in, const shape *s
 	return out;
 }
 
-/* How n records lie on p ranks. */
+/* Spread n records over p ranks. */
 enum spread { EVENLY, ALL_ON_LAST, EVERY_SECOND, SPREADS };
 
 static inline void spread(enum spread how, uint64_t n, size_t p, uint64_t *count)
@@ -128,7 +128,7 @@ static inline uint64_t before(const uint64_t *count, size_t i)
 	return sum;
 }
 
-/* An array with a border on both sides, which stays as it is, at an odd address. */
+/* Make an array at an odd address, with a border on both sides that must not change. */
 enum { BORDER = 61 };
 
 static inline unsigned char *bordered(uint64_t bytes)

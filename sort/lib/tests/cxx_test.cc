@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// cxx_test.cc - test_languages.sh compiles this: hetsort.hpp beside std::stable_sort, for members of all kinds; TAP.
+// cxx_test.cc - test_languages.sh compiles this: compares hetsort.hpp with std::stable_sort, for members of all kinds; TAP.
 #include <hetsort.hpp>
 
 #include <algorithm>

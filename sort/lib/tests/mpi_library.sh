@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# libhetsort's calls over ranks: the one right answer, and misuse or want of memory on one rank is
-# a sentence on all of them; then as installed: the example and that of the manual.
+# libhetsort's calls over ranks: the right answer; misuse or lack of memory on one rank is reported on
+# all of them; then as installed: the example and the one in the manual.
 # shellcheck disable=SC2317  # functions called through ok
 # shellcheck source=partition/tests/over_ranks.sh
 . "$ROOT/partition/tests/over_ranks.sh"
@@ -32,7 +32,7 @@ masses() {
   is "Fortran: each rank has its masses" "$rc $(grep bodies <<<"$out" | sort -k2n | awk '{print $3, $6 + 0, $8 + 0}')" \
     "0 $(awk 'BEGIN {for (r = 0; r < 3; r++) for (i = 1; i <= 100 + r; i++) print (i * 37 + r * 11) % 50 / 4}' | sort -rn |
       awk '{m[NR] = $1} END {print 100, m[1], m[100]; print 101, m[101], m[201]; print 102, m[202], m[303]}')"
-  is "Fortran: a refusal, and the version" "$(grep refused <<<"$out")" "refused by $version: record_bytes is '0': want 1 to 65536"
+  is "Fortran: a refusal, and the version" "$(grep refused <<<"$out")" "refused by $version: record_bytes is '0': must be 1 to 65536"
 }
 
 clients() { # the examples, as their authors would build them
@@ -74,7 +74,7 @@ clients() { # the examples, as their authors would build them
 tests=$OBJ/sort/lib/tests/mpi
 over_ranks library_test 1 2 3 4 7
 over_ranks misuse_test 1 2 3
-[ "${SANITIZER:-coverage}" = coverage ] && over_ranks oom_test 1 2 3 # the shim and the sanitizers want the same calls
+[ "${SANITIZER:-coverage}" = coverage ] && over_ranks oom_test 1 2 3 # the shim and the sanitizers replace the same calls
 for level in 0 3; do
   run timeout 240 "$ROOT/scripts/mpirun" 3 "$OBJ/sort/lib/tests/mpi/library_test" $level
   is "library_test, thread level $level" "$rc $(grep -c -x -E '[1-9][0-9]* checks, 0 failed' <<<"$out")" "0 1"

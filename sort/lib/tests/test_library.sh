@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# libhetsort as a client sees it: the header alone, the names in the libraries, the manual, what is
-# installed, and an example compiled through pkg-config and CMake.
+# libhetsort as a client sees it: only the header, the names in the libraries, the manual, the installed
+# files, and an example compiled through pkg-config and CMake.
 # shellcheck disable=SC2317  # functions called through ok
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
@@ -31,29 +31,29 @@ ok "the header declares calls" test "$(calls | wc -l)" -ge 4
 # ------------------------------------------------------------------------------------ the header
 echo '#include <hetsort.h>' >single_rank.c
 echo 'int main(void) { hetsort_opts o = HETSORT_OPTS_INIT; return (int)o.record_bytes + HETSORT_OK; }' >>single_rank.c
-cp single_rank.c alone.cc
+cp single_rank.c only_header.cc
 warn="-Wall -Wextra -Wshadow -Wundef -Werror"
 for define in $defines -DHETSORT_NO_MPI; do
   # shellcheck disable=SC2086
-  ok "header alone, C11, $define" "${CC:-cc}" -std=c11 $warn -Wpedantic -Wstrict-prototypes $define -I"$inc" -c single_rank.c
+  ok "only the header, C11, $define" "${CC:-cc}" -std=c11 $warn -Wpedantic -Wstrict-prototypes $define -I"$inc" -c single_rank.c
   if command -v c++ >/dev/null; then
     # shellcheck disable=SC2086
-    ok "header alone, C++, $define" c++ -std=c++11 $warn -Wpedantic $define -I"$inc" -c alone.cc
+    ok "only the header, C++, $define" c++ -std=c++11 $warn -Wpedantic $define -I"$inc" -c only_header.cc
   fi
 done
 if [ -z "$defines" ]; then
   # shellcheck disable=SC2086
-  ok "header alone, C11 with MPI" "${cc[@]}" -std=c11 $warn -Wstrict-prototypes -I"$inc" -c single_rank.c
-  if mpicxx --version >/dev/null 2>&1; then # it may be there without a compiler behind it
+  ok "only the header, C11 with MPI" "${cc[@]}" -std=c11 $warn -Wstrict-prototypes -I"$inc" -c single_rank.c
+  if mpicxx --version >/dev/null 2>&1; then # mpicxx may exist without a compiler
     # shellcheck disable=SC2086
-    ok "header alone, C++ with MPI" mpicxx -std=c++11 $warn -Wno-cast-function-type -I"$inc" -c alone.cc
+    ok "only the header, C++ with MPI" mpicxx -std=c++11 $warn -Wno-cast-function-type -I"$inc" -c only_header.cc
   fi
 fi
 
 # ---------------------------------------------------------------------------------- the libraries
 names() { nm --defined-only --extern-only "$1" 2>/dev/null | awk 'NF == 3 {print $3}' | sort -u; }
 is "the static library has the header's calls, and no other external name" "$(names "$OBJ/libhetsort.a")" "$(calls)"
-# A build that counts keeps code that nothing calls.
+# A build for coverage keeps code that nothing calls.
 is "no printing, exit or abort in it" \
   "$([ "${SANITIZER:-}" = coverage ] || nm -u "$OBJ/libhetsort.a" 2>/dev/null | awk '$1 == "U" {print $2}' |
     grep -xE '_?_?(v?f?printf)(_chk)?|puts|putchar|perror|stdout|stderr|exit|abort|_exit|__assert_fail|MPI_Abort|system|fopen(64)?')" ""
@@ -113,7 +113,7 @@ is "a page that is shared is found" "$(cat inst/share/man/man3/hetsort_share.3)"
 done_installed() {
   ok "make uninstall" installation uninstall "$PWD/inst" MPI=no
   is "leaves no file" "$(contents inst)" ""
-  is "and no folder of its own" "$(find inst -name 'hetsort' -o -name examples)" ""
+  is "and no directory of its own" "$(find inst -name 'hetsort' -o -name examples)" ""
   done_testing
 }
 if [ -n "${SANITIZER:-}" ]; then left_out "clients: sanitizers"; done_installed; exit; fi
@@ -121,7 +121,7 @@ if [ -n "${SANITIZER:-}" ]; then left_out "clients: sanitizers"; done_installed;
 pc() { PKG_CONFIG_PATH=$PWD/inst/lib/pkgconfig pkg-config "$@" hetsort; }
 stock=$ROOT/sort/examples/stock.c
 if command -v pkg-config >/dev/null; then
-  is "pkg-config tells the version" "$(pc --modversion)" "$version"
+  is "pkg-config prints the version" "$(pc --modversion)" "$version"
   # shellcheck disable=SC2046
   ok "stock.c, shared" "${cc[@]}" -std=c11 -Wall -Wextra -Werror "$stock" $(pc --cflags --libs) -o stock
   run env LD_LIBRARY_PATH="$PWD/inst/lib" ./stock
@@ -162,6 +162,6 @@ CMAKE
     run "build.$kind/stock"
     is "its answer" "$out" "$(cat "$ROOT/sort/examples/stock.out")"
   done
-  ok "a version that is not there is refused" test "$(cmake_client wrong -DWANTED=99 | grep -c 'compatible with requested')" -ge 1
+  ok "a version that does not exist is refused" test "$(cmake_client wrong -DWANTED=99 | grep -c 'compatible with requested')" -ge 1
 else left_out "cmake is not installed"; fi
 done_installed

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sort in memory on threads as ranks: for every layout, distribution, size, number of ranks,
- * spread of the input, spread of the output and mode of the exchange the output is the one right
- * answer, nothing else is written, and no more memory is held than was said. */
+/* Tests the sort in memory on threads as ranks. The cases vary layout, distribution, size, number
+ * of ranks, the spread of input and output, and the mode of the exchange. The output is right,
+ * nothing else is written, and no more memory is held than was announced. */
 #include "cases.h"
 
 #include "lib/memory_sort.h"
@@ -20,7 +20,7 @@ typedef struct sorting {
 	unsigned hosts; /* 0: one, 1: rank 0 is on another one, 2: no memory is shared */
 	const unsigned char *in, *answer;
 	uint64_t in_count[MOST_RANKS], out_count[MOST_RANKS];
-	const char *why[MOST_RANKS]; /* what is wrong on a rank */
+	const char *why[MOST_RANKS]; /* the fault of a rank */
 } sorting;
 
 static const char *judge(const sorting *t, size_t rank, const unsigned char *out, const mem *m,
@@ -28,7 +28,7 @@ static const char *judge(const sorting *t, size_t rank, const unsigned char *out
 {
 	const uint64_t n = t->out_count[rank], bytes = n * l->record_bytes;
 	if (!border_holds(out, bytes))
-		return "something is written beside the output";
+		return "something is written outside the output";
 	if (memcmp(out + BORDER, t->answer + before(t->out_count, rank) * l->record_bytes, bytes) !=
 	    0)
 		return "the output is not the right one";
@@ -120,7 +120,7 @@ static void variants(sorting *t, size_t chosen)
 	free(answer);
 }
 
-/* Around the number of ranks, and one that fills many blocks. The factors let each shape,
+/* Sizes around the number of ranks, and one that fills many blocks. The factors let each shape,
  * distribution, size and number of ranks meet each variant. */
 static void sizes(sorting *t, size_t shape_i, size_t ranks_i)
 {

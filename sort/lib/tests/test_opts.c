@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Options from programs compiled with other versions of the header: what an older one lacks has its
- * default, what a later one adds must be zero. */
+/* Tests options from programs compiled with other versions of the header. Members that an older
+ * version lacks have their defaults. Members that a later version adds must be zero. */
 #define HETSORT_NO_MPI
 #include "lib/api.h"
 
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* As the first release, 0.1.0, had them. Do not change: programs have them. */
+/* The options of the first release, 0.1.0. Do not change them, because programs use them. */
 typedef struct opts_0_1 {
 	size_t struct_size;
 	uint32_t record_bytes, key_off, key_bytes, threads, exchange_threads;
@@ -44,7 +44,7 @@ static void sort_of_0_1(void **state)
 	assert_string_equal(out, "b1c2a3");
 }
 
-/* What the next version may be like: one member more, whose default is not zero. */
+/* The options of a possible next version: one more member, whose default is not zero. */
 typedef struct grown {
 	opts_0_1 old;
 	uint64_t added;
@@ -58,7 +58,7 @@ static hetsort_status copy(grown *full, const void *given)
 	return api_opts_copy(full, sizeof(opts_0_1), sizeof *full, given, &why);
 }
 
-static void what_is_missing_has_its_default(void **state)
+static void missing_members_have_defaults(void **state)
 {
 	const opts_0_1 old = { sizeof old, 16, 4, 8, 3, 2, NULL };
 	grown full;
@@ -70,7 +70,7 @@ static void what_is_missing_has_its_default(void **state)
 	assert_int_equal(full.old.struct_size, sizeof full);
 }
 
-static void of_no_version(void **state)
+static void unknown_sizes_are_refused(void **state)
 {
 	struct {
 		grown known;
@@ -87,14 +87,14 @@ static void of_no_version(void **state)
 	assert_int_equal(copy(&full, &given), HETSORT_OK);
 	given.later = 1;
 	assert_int_equal(copy(&full, &given), HETSORT_EINVAL);
-	assert_non_null(strstr(why.text, "this version lacks"));
+	assert_non_null(strstr(why.text, "this version does not have"));
 }
 
 static hetsort_status sort_pairs(const void *in, void *out, const char *key)
 {
 	hetsort_opts o = HETSORT_OPTS_INIT;
 	o.record_bytes = 4;
-	o.key_off = 77; /* not looked at with a key */
+	o.key_off = 77; /* ignored if there is a key */
 	o.key = key;
 	return hetsort_sort_local(in, 3, out, &o, &why);
 }
@@ -123,8 +123,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sort_of_0_1),
-		cmocka_unit_test(what_is_missing_has_its_default),
-		cmocka_unit_test(of_no_version),
+		cmocka_unit_test(missing_members_have_defaults),
+		cmocka_unit_test(unknown_sizes_are_refused),
 		cmocka_unit_test(keys),
 	};
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);

@@ -6,7 +6,7 @@ begin_with() { # begin_with RECORDS - in the test's directory: in, and expected,
 has_checkpoint() { # has_checkpoint RANK - does it have a run with a checkpoint, whose head is written last?
   grep -q -s -a hesrun03 store/hetsort-rank"$1".run*
 }
-merged() { # print whether an earlier program had merged all: "done" or "no", or both if ranks differ
+merged() { # print whether an earlier job had merged all: "done" or "no", or both if ranks differ
   sed -n 's/^ *"merge": "\(.*\)".*/\1/p' report | sort -u | paste -sd' '
 }
 stopped() { [ "$(state_of "$1")" = T ]; } # stopped PID - by SIGSTOP

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ranks of a host that may use the same processors divide them, whether all of the machine or those of the job. Each is
+# Ranks of a host that may use the same processors divide them, whether these are all processors of the machine or only some. Each is
 # bound to NUMA nodes of its own, which a file describes to hwloc.
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -13,7 +13,7 @@ rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
 exec taskset -c "$(echo "$CPUS" | cut -d' ' -f$((rank + 1)))" "$@"
 EOF
 chmod +x bound
-on() { # on RANKS CPUS ARGUMENT... - hetsort over MPI, the first rank on the first word of CPUS
+on() { # on RANKS CPUS ARGUMENT... - start hetsort over MPI, the first rank on the first word of CPUS
   local ranks=$1 cpus=$2; shift 2
   CPUS=$cpus run timeout 120 "$ROOT/scripts/mpirun" "$ranks" ./bound "$@"
 }
@@ -33,7 +33,7 @@ if taskset -c 0,1 true 2>/dev/null; then
     is "one that is bound stays where it is" "$rc $(member 'processors|numa_nodes|binding')" \
       '0 "processors":"1""numa_nodes":"1""binding":"none""processors":"0""numa_nodes":"0""binding":"none"'
   fi
-else echo "# left out: processors 0 and 1 are not both there"; fi
+else echo "# skipped: this machine does not have processors 0 and 1"; fi
 unset HWLOC_SYNTHETIC HWLOC_THISSYSTEM
 if [ -z "${SANITIZER:-}" ]; then
   # A job has some of the machine's processors, whatever these are.

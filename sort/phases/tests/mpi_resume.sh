@@ -14,9 +14,9 @@ job() { # job PLAN ARGUMENT... - three ranks
     --workdir store "$@" -o out in
 }
 not_read() { sed -n 's/^ *"bytes_not_read": \([0-9]*\).*/\1/p' report | awk '{ n += $1 } END { print n + 0 }'; }
-goes_on() { # goes_on NAME
+continues() { # continues NAME
   job '' --resume
-  is "$1: goes on" "$rc/$(cmp out expected)/$(ls -A store)/$(find . -name '.hetsort-*')" "0///"
+  is "$1: continues" "$rc/$(cmp out expected)/$(ls -A store)/$(find . -name '.hetsort-*')" "0///"
 }
 
 ranks=(1) # all of them in check-long
@@ -26,7 +26,7 @@ for rank in "${ranks[@]}"; do
     rm -rf store out
     job "kill@$phase:$rank"
     ok "rank $rank killed in $phase: the job fails" test "$rc" -ne 0 -a ! -e out
-    goes_on "rank $rank killed in $phase"
+    continues "rank $rank killed in $phase"
     case $phase in
       plan | read | checkpoint) ;; # what the others had done until they were ended differs
       *)
@@ -40,7 +40,7 @@ done
 rm -rf store out
 job kill@commit:0
 for f in .hetsort-*.tmp; do printf x | dd of="$f" bs=1 seek=$((bytes / 2)) conv=notrunc status=none; done
-goes_on "a byte of the complete output changed"
+continues "a byte of the complete output changed"
 is "a byte of the complete output changed: merged again" "$(merged)" no
 
 # SIGUSR1 to the launcher, which passes it on
@@ -52,13 +52,13 @@ await eval 'has_checkpoint 1 || [ ! -d /proc/$job ]'
 kill -s USR1 $job
 wait $job
 ok "USR1: the job fails" test $? -ne 0 -a ! -e out
-ok "USR1: message" grep -q "stopped by SIGUSR1; --resume goes on from here" err
-goes_on "USR1"
+ok "USR1: message" grep -q "stopped by SIGUSR1; --resume continues from here" err
+continues "USR1"
 ok "USR1: some bytes are not read again" test "$(not_read)" -gt 0
 
 # another number of ranks
 rm -rf store out
 job kill@merge:1
 run timeout -s KILL 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -s --key 0,1 --report report --resume --workdir store -o out in
-is "other ranks: go on" "$rc/$(cmp out expected)/$(not_read)/$(ls -A store)" "0//$bytes/"
+is "other ranks: continue" "$rc/$(cmp out expected)/$(not_read)/$(ls -A store)" "0//$bytes/"
 done_testing

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Chains of kills: a rank, all ranks or the launcher, at random times, and then at once the same command with
-# --resume, and so on. A job that is not killed succeeds, whatever still runs or was done before. A few chains,
+# --resume, and so on. A job that is not killed succeeds, even if processes of an earlier job still exist. A few chains,
 # with HETSORT_LONG=1 forty; SEED repeats them as far as timing allows.
 # shellcheck disable=SC2086  # nothing, or an option
 set -u
@@ -13,7 +13,7 @@ echo "# SEED=$SEED"
 "$BIN/gensort" --no-fsync $records in && "$BIN/hetsort" -o expected in || exit 1
 
 begin() { # begin ARGUMENT... - a job of three ranks; sets job
-  "$ROOT/scripts/mpirun" 3 "$BIN/hetsort" --workdir store "$@" -o "$output" in >told 2>&1 &
+  "$ROOT/scripts/mpirun" 3 "$BIN/hetsort" --workdir store "$@" -o "$output" in >said 2>&1 &
   job=$!
 }
 strike() { # strike - kill some of the job, if it still runs; sets what
@@ -52,7 +52,7 @@ chain() { # chain - one to three kills, and the end
   begin --resume
   ended 300
   is "chain of$trace, $output: ends well" "$?/$(sorted)/$(ls -A store)" 0//
-  [ $tap_bad -eq 0 ] || sed 's/^/#   /' told
+  [ $tap_bad -eq 0 ] || sed 's/^/#   /' said
 }
 
 output=out

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Replanning by the observed speeds: nothing changes without a reason, a slow rank writes less, as
- * the library divides, and ranks that show no speed change nothing. test_matrix.c tests that a
+/* Tests new plans by the observed speeds. Nothing changes without a reason. A slow rank writes
+ * less, as the library divides. Ranks that show no speed change nothing. test_matrix.c tests that a
  * whole sort uses the changed shares. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include <string.h>
-#include "phases/adapt.h"
+#include "phases/phases.h"
 #include "model/shares.h"
 #include "base/splitmix.h"
 
@@ -75,9 +75,8 @@ static void replan(situation *s)
 	err e = { ST_OK, "" };
 	mem m = { 0 };
 	uint64_t sum = 0;
-	assert_int_equal(adapt_plan(&m, &s->o, s->seen, s->planned, s->rate, s->written, P, s->now,
-				    s->share, &s->out, &e),
-			 ST_OK);
+	const adapt_query q = { &s->o, s->seen, s->planned, s->rate, s->written, P };
+	assert_int_equal(adapt_plan(&q, &m, s->now, s->share, &s->out, &e), ST_OK);
 	assert_int_equal(m.now_bytes, 0);
 	for (size_t i = 0; i < P; i++)
 		sum += s->share[i];
@@ -153,9 +152,9 @@ static void by_costs_as_by_speeds(void **state)
 }
 
 /* Ranks still have to send the records that they have read. A rank that turned slow sends slowly,
- * so it writes less than its speed says, and all end together. A rank that is too slow for more
+ * so it writes less than by its speed, and all end together. A rank that is too slow for more
  * writes nothing. */
-static void what_is_to_be_sent_counts(void **state)
+static void records_to_send_count(void **state)
 {
 	static const double factors[] = { 1.5, 2, 3, 4, 40 };
 	const rates one = job_time_nominal(1);
@@ -234,7 +233,7 @@ static void set_course(situation *s, const course *c)
 
 /* The rank turned slow (or fast) in the middle: its present speed counts if all ranks took long
  * enough for that part. */
-static void what_was_of_late_counts(void **state)
+static void recent_speeds_count(void **state)
 {
 	static const course courses[] = {
 		{ 8, { 1, 1, 1 }, 1 },
@@ -268,7 +267,7 @@ static void what_was_of_late_counts(void **state)
 
 /* A rank without work, such as a root that scatters the input, does not hide the speeds of the
  * others. */
-static void the_idle_do_not_hide_it(void **state)
+static void idle_ranks_do_not_hide_it(void **state)
 {
 	static const course c = { 8, { 1.25, 1.5, 2 }, 2 };
 	situation s;
@@ -281,7 +280,7 @@ static void the_idle_do_not_hide_it(void **state)
 }
 
 /* Differences as small as quotas and disks cause them, in any part, change no shares. */
-static void noise_of_late_changes_nothing(void **state)
+static void recent_noise_changes_nothing(void **state)
 {
 	uint64_t seed = 1;
 	(void)state;
@@ -298,7 +297,7 @@ static void noise_of_late_changes_nothing(void **state)
 }
 
 /* Ranks with little or no work keep their speed in the scale of the others. */
-static void idle_ranks_tell_nothing(void **state)
+static void idle_ranks_keep_their_speed(void **state)
 {
 	static const double factor[P] = { 3, 3, 3, 3 };
 	situation s;
@@ -351,13 +350,13 @@ int main(void)
 		cmocka_unit_test(noise_changes_nothing),
 		cmocka_unit_test(a_slow_rank_writes_less),
 		cmocka_unit_test(by_costs_as_by_speeds),
-		cmocka_unit_test(what_is_to_be_sent_counts),
+		cmocka_unit_test(records_to_send_count),
 		cmocka_unit_test(equal_shares_are_corrected),
 		cmocka_unit_test(the_rule_decides),
-		cmocka_unit_test(what_was_of_late_counts),
-		cmocka_unit_test(the_idle_do_not_hide_it),
-		cmocka_unit_test(noise_of_late_changes_nothing),
-		cmocka_unit_test(idle_ranks_tell_nothing),
+		cmocka_unit_test(recent_speeds_count),
+		cmocka_unit_test(idle_ranks_do_not_hide_it),
+		cmocka_unit_test(recent_noise_changes_nothing),
+		cmocka_unit_test(idle_ranks_keep_their_speed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ sets=(
   "many 24 --threads=1 --ranks=2 --memory=24M --tmpdir=. --strategy=distribute"
   "sorted 1 --threads=2 --merge"
 )
-strike() { # strike SELECT OPTION... - one flip in a job, and what became of it
+strike() { # strike SELECT OPTION... - flip one bit in a job, and count the result
   local select=$1; shift
   local file ways many place input
   read -r file many ways <<<"${sets[RANDOM % ${#sets[@]}]}"

@@ -27,18 +27,18 @@ finishes() { # finishes NAME MERGED ARGUMENT... - --resume succeeds; merged befo
   local name=$1 merged=$2 names=out; shift 2
   case $mode in *%r*) names="out.0 out.1 out.2 out.manifest" ;; esac
   sort_ --resume "$@" $mode
-  is "$name, $mode: goes on" "$rc/$err/$(sorted)/$(left | sed 's|\./||g')" "0///$names"
+  is "$name, $mode: continues" "$rc/$err/$(sorted)/$(left | sed 's|\./||g')" "0///$names"
   is "$name, $mode: merged before" "$(merged)" "$merged"
 }
 
 leaves() { # leaves NAME - the same if another file has the place of the output, which stays; merged again
   sort_ --resume $mode
-  is "$1, $mode: goes on, and what is not hetsort's stays" \
+  is "$1, $mode: continues, and foreign files stay" \
     "$rc/$(grep -c "note: '.hetsort-.*tmp' next to 'out.*' stays, because nothing proves that hetsort made it" <<<"$err")/$(sorted)/$(merged)/$(complete | wc -l)/$(ls store)" \
     0/1//no/1/
 }
 
-sync='' # without waiting for the disk where that is not the matter
+sync='' # without waiting for the disk, unless the test is about it
 one="-o out" three="--ranks 3 -o out" parts="--ranks 3 -o out.%r"
 kind=-1
 for mode in "$one" "$three" "$parts"; do
@@ -72,7 +72,7 @@ for mode in "$one" "$three" "$parts"; do
   # some names given, or all of them
   killed named:0 $mode
   sort_ --resume $mode
-  is "killed between names, $mode: goes on" "$rc/$err/$(sorted)/$(merged)" "0///done"
+  is "killed between names, $mode: continues" "$rc/$err/$(sorted)/$(merged)" "0///done"
   killed named:0 $mode
   finishes "killed between names, --force" "done" --force
   case $mode in *%r*) run "$hetsort" --check-manifest out.manifest; is "killed between names: manifest" "$rc" 0 ;; esac
@@ -193,7 +193,7 @@ rm -rf store out*
 killed commit:0 $mode
 echo mine >out
 sort_ --resume $mode
-is "an output that is there: refused, and kept" "$rc/$(cat out)/$(complete | wc -l)" 2/mine/1
+is "an existing output: refused, and kept" "$rc/$(cat out)/$(complete | wc -l)" 2/mine/1
 finishes "--force" "done" --force
 killed commit:0 $mode
 HETSORT_FAIL=stop@commit:0 "$hetsort" -s --key 0,1 --resume --workdir store $mode in 2>err &
@@ -220,7 +220,7 @@ run "$hetsort" --clean out
 is "another output: --clean of the first" "$rc/$(left)" 0/
 killed commit:0 $mode
 run "$hetsort" --clean out
-finishes "--clean of the output alone" no
+finishes "--clean of only the output" no
 rm -f out
 sync=''
 HETSORT_FAIL=kill@commit:0 sort_ --no-fsync $mode

@@ -24,7 +24,7 @@ left() { find . -name 'out*' -o -name '.hetsort-*' -o -path './store/*' | sort |
 finishes() { # finishes NAME ARGUMENT... - --resume succeeds, and no file is left
   local name=$1; shift
   sort_ --resume "$@"
-  is "$name: goes on" "$rc/$err/$(cmp out expected 2>&1)/$(left)" "0///./out"
+  is "$name: continues" "$rc/$err/$(cmp out expected 2>&1)/$(left)" "0///./out"
 }
 refuses() { # refuses NAME WORDS ARGUMENT... - and changes no file
   local name=$1 words=$2 before; shift 2
@@ -69,12 +69,12 @@ is "without a failure" "$rc/$(cmp out expected)/$(left)" 0//./out
 rm -f out
 sort_ --ranks 2 --resume
 is "--resume where nothing was begun" "$rc/$(cmp out expected)/$(sum bytes_not_read)" 0//0
-is "the workdir is ours alone" "$(stat -c %a store)" 700
+is "only we may use the workdir" "$(stat -c %a store)" 700
 rm -rf out store
 sort_ --ranks 2 --resume --no-fsync --memory 300M --direct always
 is "other ways to read and write" "$rc/$(cmp out expected)/$(left)" 0//./out
 
-# other limits than the first time; a rank that has lost its disk
+# other limits than before; a rank that has lost its disk
 killed merge:0 --ranks 3
 is "all in the workdir has mode 600: states, runs, locks" \
   "$(find store -type f ! -perm 600; find store -name '*.json' -o -name '.*.lock' | wc -l)" 6
@@ -86,7 +86,7 @@ is "a rank has lost all: its share is read again" "$(field bytes_not_read | sort
 killed merge:0 --ranks 3
 rm store/hetsort-rank2.json
 sort_ --resume --ranks 3
-is "a rank has lost its state: goes on, and its runs stay, which no state notes" \
+is "a rank has lost its state: continues, and its runs stay, which no state notes" \
   "$rc/$(cmp out expected)/$(left)/$(grep -c "hetsort: note: 'hetsort-rank2.run[01]' and 1 more in workdir 'store' stay, because no state" <<<"$err")" \
   "0//./out ./store/hetsort-rank2.run0 ./store/hetsort-rank2.run1/1"
 
@@ -98,7 +98,7 @@ await eval 'has_checkpoint 0 || [ ! -d /proc/$pid ]'
 kill -s USR1 $pid
 wait $pid
 is "USR1: exit code, output" "$?/$(ls out 2>/dev/null)" "$((128 + $(kill -l USR1)))/"
-ok "USR1: message" grep -q "stopped by SIGUSR1; --resume goes on from here" err
+ok "USR1: message" grep -q "stopped by SIGUSR1; --resume continues from here" err
 finishes "USR1"
 ok "USR1: some bytes are not read again" test "$(sum bytes_not_read)" -gt 0
 
@@ -197,7 +197,7 @@ spoils() { # spoils NAME WORDS COMMAND...
 change() { sed -i "$1" $state; ! cmp -s $state other/hetsort-rank0.json || echo "# unchanged: $1"; }
 spoils "state empty" "line 1" truncate -s 0 $state
 spoils "state cut" "'store/hetsort-rank0.json' is not a valid state: line" truncate -s 200 $state
-spoils "state a folder" "no regular file" sh -c "rm $state && mkdir $state"
+spoils "state is a directory" "no regular file" sh -c "rm $state && mkdir $state"
 spoils "state too long" "longer than" truncate -s 65M $state
 spoils "other format" "no state of hetsort" change 's/hetsort-state/hetsort-report/'
 spoils "format's version" "another version" change 's/"version": 4/"version": 3/'
@@ -224,7 +224,7 @@ cp other/hetsort-rank1.* store
 rm -r other
 refuses "states of two sorts" "the states of ranks 0 and 1 are of different sorts" --resume --ranks 2
 
-# calls on files that fail from the first look at the workdir on; after the output is complete they are no error
+# calls on files that fail from the first look at the workdir on; after the output is complete they are not an error
 for n in $(seq 1 $every 40); do
   rm -rf store out
   HETSORT_FAIL=file:$n sort_ --ranks 1
@@ -232,7 +232,7 @@ for n in $(seq 1 $every 40); do
     "$((rc == 2 || rc == 3))/$(ls out 2>/dev/null)/${err%%: *}" 1//hetsort
 done
 rm -rf store out
-if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
+if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers replace the same calls
   run env HETSORT_SHIM=unlink:1+=EACCES LD_PRELOAD="$OBJ/shim.so" "$hetsort" -s --key 0,1 --workdir store -o out in
   is "kept runs that cannot be removed" "$rc/$(cmp out expected)/$err" \
     "0//hetsort: note: the output is complete; cannot empty the workdir: Permission denied"
@@ -267,7 +267,7 @@ is "--clean" "$rc/$(left)" "0/./store/mine"
 rm -rf store
 killed plan:1 --ranks 2
 run "$hetsort" --clean store out
-is "--clean: of a lock alone" "$rc/$(left)" 0/
+is "--clean: only a lock" "$rc/$(left)" 0/
 killed merge:0 --ranks 2
 rm store/*.json
 rm -f .hetsort-*
@@ -292,11 +292,11 @@ for n in 0 1 2 7; do
     is "$n records, $p ranks: killed" "$rc" 137
     run "$hetsort" --resume --workdir w --ranks $p -o few.out few
     "$BIN/hetsort" -f -o few.wanted few
-    is "$n records, $p ranks: goes on" "$rc/$(cmp few.out few.wanted)/$(ls -A w)" "0//"
+    is "$n records, $p ranks: continues" "$rc/$(cmp few.out few.wanted)/$(ls -A w)" "0//"
   done
 done
 hurt='' first=15
-for more in "" "--speeds auto"; do # so that what is said meets each kind of lie
+for more in "" "--speeds auto"; do # so that each kind of lie is met
   for ((n = first; n < 45; n += every)); do
     rm -rf few.out w
     # shellcheck disable=SC2086  # several
@@ -315,7 +315,7 @@ is "files of each rank: killed" "$rc" 137
 run "$hetsort" --resume --workdir store --ranks 2 -s --key 0,1 -o 'out.%r' 'in.%r.part'
 is "files of each rank, and other ranks: refused" "$rc/$(grep -c "it takes a rank for each part" <<<"$err")" 2/1
 run "$hetsort" --resume --workdir store --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
-is "files of each rank: goes on" "$rc/$(cat out.[012] | cmp - expected)/$(ls -A store)" 0//
+is "files of each rank: continues" "$rc/$(cat out.[012] | cmp - expected)/$(ls -A store)" 0//
 run "$hetsort" --check-manifest out.manifest
 is "files of each rank: manifest" "$rc" 0
 done_testing

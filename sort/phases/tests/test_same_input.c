@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "phases/same_files.h"
+#include "phases/phases.h"
 
 enum { RANKS = 3, BLOCKS = 66, BLOCK = 4096 };
 
@@ -73,7 +73,7 @@ static void assert_refused(const trial *t, const char *how)
 
 static const size_t sizes[] = { 0, 10, BLOCK + 4, 50000, 4L * BLOCKS *BLOCK };
 
-static void honest_copies_are_taken(void **state)
+static void good_copies_are_accepted(void **state)
 {
 	const struct timespec long_ago[2] = { { 1, 0 }, { 2, 0 } };
 	(void)state;
@@ -105,7 +105,7 @@ static void old_copies_are_refused(void **state)
 	}
 }
 
-static void on_one_host_it_is_the_file(void **state)
+static void on_one_host_files_are_compared(void **state)
 {
 	(void)state;
 	make("copy0", 1000, SIZE_MAX);
@@ -126,9 +126,9 @@ static int enter(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(honest_copies_are_taken),
+		cmocka_unit_test(good_copies_are_accepted),
 		cmocka_unit_test(old_copies_are_refused),
-		cmocka_unit_test(on_one_host_it_is_the_file),
+		cmocka_unit_test(on_one_host_files_are_compared),
 	};
 	return cmocka_run_group_tests(tests, enter, NULL);
 }

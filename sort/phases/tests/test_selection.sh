@@ -53,7 +53,7 @@ sort_ --ranks 3 -u --top 5 -f -o out none
 is_as "of nothing, three ranks" none out
 { echo header; cat in; } >headed && { echo header; cat unique; } >headed.unique
 sort_ --ranks 3 --skip-header 7 -u -f -o out headed
-is_as "behind a header" headed.unique out
+is_as "after a header" headed.unique out
 
 # --- counts: a u8 and a float as the key, both byte orders, descending
 printf '\1\0\0\200?zzzzzzzz\2\0\0\200?zzzzzzzz\1\0\0\200?yyyyyyyy' >typed
@@ -90,7 +90,7 @@ cp part.0 kept && cp part.1 part.0 && cp kept part.1
 run "$hetsort" --check-manifest part.manifest
 is "parts exchanged are found" "$rc" 1
 sort_ --partition-only -f -o out in
-is_as "--partition-only: a rank alone sorts" all out
+is_as "--partition-only: a single rank sorts" all out
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do cat in in in in; done >many
 sort_ --ranks 3 --memory 24M --tmpdir . --partition-only --report report -f -o out many
 is "--partition-only, more than memory holds" "$rc/$err/$(LC_ALL=C sort out | cmp - <(LC_ALL=C sort many) 2>&1)" 0//
@@ -106,20 +106,20 @@ refused() { # refused WORDS ARGUMENT...
 refused "--count requires --unique" --count 8,u32
 refused "--count: bytes 2 to 5 are part of the key" -u --count 2,u32
 refused "--count: bytes 12 to 19 do not fit a record of 16 bytes" -u --count 12,u64
-refused "OFFSET,u32 or OFFSET,u64 is wanted" -u --count 8,u16
-refused "OFFSET,u32 or OFFSET,u64 is wanted" -u --count 8,f32
-refused "OFFSET,u32 or OFFSET,u64 is wanted" -u --count 5
-refused "a whole number from 1 to 9223372036854775807 is wanted" --top 0
-refused "--partition-only does not sort, which --unique wants" --partition-only -u
-refused "--partition-only does not sort, which --top wants" --partition-only --top 3
-refused "--partition-only does not sort, which --workdir wants" --partition-only --workdir store
+refused "must be OFFSET,u32 or OFFSET,u64" -u --count 8,u16
+refused "must be OFFSET,u32 or OFFSET,u64" -u --count 8,f32
+refused "must be OFFSET,u32 or OFFSET,u64" -u --count 5
+refused "must be a whole number from 1 to 9223372036854775807" --top 0
+refused "--unique cannot be combined with --partition-only" --partition-only -u
+refused "--top cannot be combined with --partition-only" --partition-only --top 3
+refused "--workdir cannot be combined with --partition-only" --partition-only --workdir store
 refused "--partition-only requires --strategy=distribute" --partition-only --strategy merge
-refused "--scatter=dynamic does not keep the order of the input, which --unique wants" \
+refused "--unique cannot be combined with --scatter=dynamic, which does not keep the order" \
   --ranks 3 --source root --scatter dynamic -u
 rm -f out
 sort_ -u -o out in
 run "$hetsort" $lay -u --workdir store --resume -o out in
-is "an output that is there is not known to be this one" "$rc" 2
+is "an existing output is not known to be this one" "$rc" 2
 case $err in *"(it may not have the records of --unique or --top)") ok "and it says so" true ;; *) is "message" "$err" ... ;; esac
 
 # --- resuming
@@ -132,7 +132,7 @@ for ranks in 1 3; do
     case $err in *"is of a sort with '--unique', not with '--top=3'"*) ok "$ranks ranks, $point: another choice is refused" true ;;
       *) is "$ranks ranks, $point: another choice is refused" "$err" ... ;; esac
     sort_ --ranks $ranks -u --workdir store --resume -o out in
-    is_as "$ranks ranks, killed in $point: gone on with" unique out
+    is_as "$ranks ranks, killed in $point: resumed" unique out
   done
 done
 is "nothing is left" "$(find . -name '.hetsort-*' -o -path './store/*')" ""

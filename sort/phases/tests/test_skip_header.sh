@@ -74,12 +74,12 @@ refused() { # refused NAME WORDS COMMAND...
   case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
 }
 head -c 4098 header >short
-refused "shorter than its header" "input 'short' has 4098 bytes, and its header is to have 4099 (--skip-header)" \
+refused "shorter than its header" "input 'short' has 4098 bytes, but its header must have 4099 (--skip-header)" \
   "$hetsort" --skip-header 4099 -o new short
-refused "a stream shorter than its header" "standard input ends after 4098 bytes, and its header is to have 4099" \
+refused "a stream shorter than its header" "standard input ends after 4098 bytes, but its header must have 4099" \
   bash -c '"$0" --skip-header 4099 -o new - <short' "$hetsort"
 refused "records cut" "after its header, no multiple of the record size 100: 1 left over" "$hetsort" --skip-header 4098 -o new a
-refused "more than memory is for" "a size from 0 B to 256 MiB is wanted" "$hetsort" --skip-header 257M -o new a
+refused "more than memory is for" "must be a size from 0 B to 256 MiB" "$hetsort" --skip-header 257M -o new a
 sort_ --ranks 2 -o set.%r a
 for header in "" "--skip-header 4098"; do
   refused "parts with another header than '$header'" "states a header of 4099 bytes before its records (--skip-header=4099)" \
@@ -99,15 +99,15 @@ for ranks in 1 3; do
         "$hetsort" --ranks $ranks --skip-header 4199 --workdir store --resume -o new a
     fi
     sort_ --ranks $ranks --workdir store --resume -o out a
-    is_sorted "$ranks ranks, killed in $point: gone on with" one.expected out
+    is_sorted "$ranks ranks, killed in $point: resumed" one.expected out
   done
 done
 rm -rf store
 sort_ --workdir store --resume -o out a
-is "an output that is there" "$rc/$err/$(cmp one.expected out)" \
+is "an existing output" "$rc/$err/$(cmp one.expected out)" \
   "0/hetsort: note: output 'out' is already complete: nothing was sorted/"
 printf x | dd of=out bs=1 seek=7 conv=notrunc status=none
 sort_ --workdir store --resume -o out a
-is "one with another header is not taken for it" "$rc" 2
+is "an output with another header is not used" "$rc" 2
 is "nothing is left" "$(find . -name '.hetsort-*')" ""
 done_testing

@@ -93,11 +93,11 @@ refused() { # refused NAME WORDS COMMAND...
   case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
 }
 head -c 2999 header >short
-refused "shorter than its trailer" "input 'short' has 2999 bytes, and its trailer is to have 3000 (--skip-trailer)" \
+refused "shorter than its trailer" "input 'short' has 2999 bytes, but its trailer must have 3000 (--skip-trailer)" \
   "$hetsort" --skip-trailer 3000 -o new short
-refused "header and trailer overlap" "'short' has 999 bytes after its header, and its trailer is to have 1000" \
+refused "header and trailer overlap" "'short' has 999 bytes after its header, but its trailer must have 1000" \
   "$hetsort" --skip-header 2000 --skip-trailer 1000 -o new short
-refused "a stream shorter than its trailer" "standard input has 2999 bytes, and its trailer is to have 3000" \
+refused "a stream shorter than its trailer" "standard input has 2999 bytes, but its trailer must have 3000" \
   bash -c 'cat short | "$0" --skip-trailer 3000 -o new -' "$hetsort"
 refused "records cut" "after its header and before its trailer, no multiple of the record size 100: 99 left over" \
   "$hetsort" --skip-header 4099 --skip-trailer 3001 -o new a
@@ -108,10 +108,10 @@ refused "too few in a stream" "has 20030 records of 100 bytes, not the 20031 of 
 refused "more than can be" "not the 9223372036854775807 of --records" "$hetsort" --records 9223372036854775807 -o new a
 refused "another trailer after the records" "input 'a' has 3000 bytes after its 20000 records (--skip-trailer=3000)" \
   "$hetsort" $by_count --skip-trailer 2900 -o new a
-refused "none" "a whole number from 1 to 9223372036854775807 is wanted" "$hetsort" --records 0 -o new a
-refused "more than memory is for" "a size from 0 B to 256 MiB is wanted" "$hetsort" --skip-trailer 257M -o new a
+refused "none" "must be a whole number from 1 to 9223372036854775807" "$hetsort" --records 0 -o new a
+refused "more than memory is for" "must be a size from 0 B to 256 MiB" "$hetsort" --skip-trailer 257M -o new a
 head -c 1000 one >huge && truncate -s 300M huge
-refused "what follows is no trailer" "314571800 bytes after its 10 records, and a trailer has 268435456 at most" \
+refused "too many bytes follow for a trailer" "314571800 bytes after its 10 records, and a trailer has 268435456 at most" \
   "$hetsort" --records 10 -o new huge
 rm huge
 for words in "ends within its trailer:--skip-trailer 3000 - <short" \
@@ -140,15 +140,15 @@ for ranks in 1 3; do
         "$hetsort" --ranks $ranks $by_size --workdir store --resume -o new a
     fi
     sort_ $by_count --ranks $ranks --workdir store --resume -o out a
-    is_sorted "$ranks ranks, killed in $point: gone on with" one.expected out
+    is_sorted "$ranks ranks, killed in $point: resumed" one.expected out
   done
 done
 rm -rf store
 sort_ $by_size --workdir store --resume -o out a
-is "an output that is there" "$rc/$err/$(cmp one.expected out)" \
+is "an existing output" "$rc/$err/$(cmp one.expected out)" \
   "0/hetsort: note: output 'out' is already complete: nothing was sorted/"
 printf x | dd of=out bs=1 seek=$(($(wc -c <out) - 7)) conv=notrunc status=none
 sort_ $by_size --workdir store --resume -o out a
-is "one with another trailer is not taken for it" "$rc" 2
+is "an output with another trailer is not used" "$rc" 2
 is "nothing is left" "$(find . -name '.hetsort-*')" ""
 done_testing

@@ -8,7 +8,7 @@ way() { # REPORT - print the exchange that it names
     sed -n 's/.*"exchange": *"\([a-z-]*\)".*/\1/p' "$1"
 }
 
-same() { # TEXT WAY OPTION... - both ways write the same; the second is to be WAY, or either
+same() { # TEXT WAY OPTION... - both ways write the same; the second must be WAY, or either
     local text=$1 want=$2
     shift 2
     run "$hetsort" -q -f --no-fsync --exchange direct -o direct "$@" in
@@ -25,7 +25,7 @@ for ranks in 2 3 4 7 16 31; do
     done
 done
 
-told() { # TEXT START - a line of what was printed begins so
+printed() { # TEXT START - check that a printed line begins with START
     is "$1" "$rc/$(grep -c "^$2" <<<"$out")" 0/1
 }
 
@@ -88,15 +88,15 @@ same "from rank 0" direct --ranks 5 --source root
 same "too little memory" direct --ranks 5 --memory 11M
 
 run "$hetsort" --explain --exchange two-level --ranks 9 in
-told "--explain tells of two levels" "exchange two-level"
+printed "--explain prints two levels" "exchange two-level"
 run "$hetsort" --explain --exchange two-level --ranks 9 --strategy distribute in
-told "and why it is not so" "exchange direct, the only way"
+printed "and why the exchange is direct" "exchange direct, the only way"
 run "$hetsort" --explain --ranks 9 --memory 16M --exchange two-level in
-told "where memory is short" "exchange direct, as memory"
+printed "little memory" "exchange direct, because memory"
 run "$hetsort" --explain --ranks 2 in
-told "two ranks" "exchange direct, which takes less time"
+printed "two ranks" "exchange direct, which takes less time"
 run "$hetsort" --explain --ranks 500 in
-told "very many" "exchange two-level"
+printed "very many" "exchange two-level"
 run "$hetsort" -q -f --ranks 150 --report report.json -o two in
 is "by itself, too" "$rc/$(way report.json)" 0/two-level
 run "$hetsort" -q -f --ranks 150 --report report.json -o two sorted

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The reports of ranks after writing, and their verification: all ranks refuse an output that
- * differs from the input in any way, with a message that says so. */
+/* Tests the summaries of ranks after writing, and their verification. All ranks refuse an output
+ * that differs from the input, with a message that says how. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include "phases/job.h"
+#include "phases/phases.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
@@ -85,7 +85,7 @@ static trial of(const part *p)
 	return run((trial){ .part = p });
 }
 
-static void what_fits_is_kept(void **state)
+static void correct_sums_are_kept(void **state)
 {
 	(void)state;
 	const trial t = of(good);
@@ -94,7 +94,7 @@ static void what_fits_is_kept(void **state)
 	assert_true(t.kept);
 }
 
-static void what_does_not_is_refused_by_all(void **state)
+static void all_ranks_refuse_wrong_sums(void **state)
 {
 	static const struct {
 		int rank;
@@ -136,7 +136,7 @@ static void what_does_not_is_refused_by_all(void **state)
 	}
 }
 
-/* The counts of two ranks are those of the plan only modulo 2^64. */
+/* The sum of the counts of two ranks equals the plan only modulo 2^64. */
 static void counts_do_not_wrap(void **state)
 {
 	const uint64_t half = UINT64_C(1) << 63;
@@ -150,12 +150,12 @@ static void counts_do_not_wrap(void **state)
 		for (int i = 0; i < RANKS; i++)
 			assert_int_equal(t.rc[i], ST_INVALID);
 		assert_string_equal(t.said[0],
-				    "up to rank 1, more records are reported than are possible");
+				    "ranks 0 to 1 report more records than are possible");
 	}
 }
 
 /* Ten records in, six out and four dropped, as their checksums show. */
-static void what_is_dropped_counts(void **state)
+static void dropped_records_count(void **state)
 {
 	static const part fit[RANKS] = { { 4, 2, 100, 1, "aaa", "bbb", 1, 9 },
 					 { 0, 2, 0, 200, "bbc", "bbd", 3, 90 },
@@ -168,7 +168,7 @@ static void what_is_dropped_counts(void **state)
 		{ { 4, 2, 100, 1, "aaa", "bbb", 0, 9 },
 		  "10 records were planned, 10 read, 6 written and 3 dropped" },
 		{ { 4, 2, 100, 1, "aaa", "bbb", 1, 8 },
-		  "the output's checksum, with that of what was dropped, "
+		  "the output's checksum (with the dropped records) "
 		  "0000000000000000000000000000012c is not the input's, "
 		  "0000000000000000000000000000012d" },
 		{ { 4, 2, 100, 1, "aaa", "bbc", 1, 9 },
@@ -194,10 +194,10 @@ static void what_is_dropped_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_fits_is_kept),
-		cmocka_unit_test(what_does_not_is_refused_by_all),
+		cmocka_unit_test(correct_sums_are_kept),
+		cmocka_unit_test(all_ranks_refuse_wrong_sums),
 		cmocka_unit_test(counts_do_not_wrap),
-		cmocka_unit_test(what_is_dropped_counts),
+		cmocka_unit_test(dropped_records_count),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

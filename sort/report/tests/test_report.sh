@@ -129,6 +129,6 @@ not_there "the page over the report" "page 'x' is the same file as report 'x'" -
 not_there "the page over the trace" "page 'x' is the same file as trace 'x'" --trace x --html x
 not_there "no folder for the page" "cannot open the directory of 'nowhere/x': No such file or directory" --html nowhere/x
 run "$BIN/hetsort" --html - -o none in
-ok "a page on standard output is refused" grep -q -e '--html=-: a page is written to a file' <<<"$err"
+ok "a page on standard output is refused" grep -q -e '--html=-: a page must be a file' <<<"$err"
 is "no temporary file is left" "$(find . -name '.hetsort*')" ""
 done_testing

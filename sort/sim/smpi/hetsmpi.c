@@ -8,7 +8,7 @@
  * of the size that its records stand for. Its records are copied when both sides have asked for
  * them, as all ranks are in one process. */
 #include "cli/signals.h"
-#include "run.h"
+#include "job.h"
 #include "sim/comm_sim.h"
 #include "sim/engine.h"
 #include "sim/scale.h"
@@ -181,10 +181,10 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 
 int hetsort_main(int argc, char **argv); /* main.c's, renamed */
 
-WRAPPED(status, job_run, comm *c, const settings *o, job_result *res)
+WRAPPED(status, job_execute, comm *c, const settings *o, job_result *res)
 {
 	scale_records(o->lay.record_bytes);
-	return __real_job_run(c, o, res);
+	return __real_job_execute(c, o, res);
 }
 
 /* A signal ends all ranks, which are one process. */

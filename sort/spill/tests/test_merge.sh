@@ -164,7 +164,7 @@ refuses "--plan=online" 2 "--plan=online cannot be combined with --merge" --plan
 cp a lone.0 && cp b lone.1
 refuses "several ranks, parts without a manifest" 2 "all ranks read each input, so those without a manifest" --ranks 2 lone.%r
 run bash -c '"$1" -m --ranks 2 -o - a b | wc -c' - "$hetsort"
-is "several ranks, to a pipe" "$out $(grep -c 'these need a single rank, not 2' <<<"$err")" "0 1"
+is "several ranks, to a pipe" "$out $(grep -c 'a stream needs a single rank, not 2' <<<"$err")" "0 1"
 refuses "--workdir" 2 "--workdir cannot be combined with --merge" --workdir w --resume a b
 refuses "--strategy" 2 "--strategy cannot be combined with --merge" --strategy distribute a b
 refuses "--source" 2 "--source cannot be combined with --merge" --source root a b

@@ -5,7 +5,7 @@
  * replays its cluster; which thread comes first stays the kernel's.
  *   fault_sim COUNT [SEED]      seeds SEED, SEED + 1, ... [of the time] */
 #include "testing/failpoint.h"
-#include "run.h"
+#include "job.h"
 #include "testing/test_sizes.h"
 
 #include <pthread.h>
@@ -202,7 +202,7 @@ static status rank_run(comm *c, void *arg)
 	const cluster *k = arg;
 	job_result res = { .status = ST_OK };
 	c->ops = &odd;
-	const status rc = job_run(c, &k->o, &res);
+	const status rc = job_execute(c, &k->o, &res);
 	if (atomic_load(&c->broken))
 		c->ops->end_job(c, rc);
 	free(res.rank);

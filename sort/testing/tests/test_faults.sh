@@ -153,7 +153,7 @@ for ranks in 1 3; do
   shim write:4=lie "$hetsort" --direct never --ranks $ranks -o out other
   is "a write that is not done, $ranks ranks" "$rc/$(left_over)" 3/
   ok "a write that is not done, $ranks ranks: message" \
-    grep -q "'out' is not as it was written: record [0-9]* is another" <<<"$err"
+    grep -q "'out' is not as it was written: record [0-9]* differs" <<<"$err"
   shim rename:1=lie "$hetsort" --ranks $ranks -o out other
   is "a rename that is not done, $ranks ranks" "$rc/$(ls out 2>/dev/null)" 3/
   ok "a rename that is not done, $ranks ranks: message" grep -q "'out' .*cannot be found there" <<<"$err"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* library_test.c - the public calls over ranks: the one right answer whatever the layout, size,
- * distribution, spread, speeds and mode; over communicators that are a part of all ranks, too. */
+/* library_test.c - tests the public calls over ranks. The answer is right for every layout, size,
+ * distribution, spread, speeds and mode, also over a communicator of some ranks. */
 #include "check.h"
 
 #include "../cases.h"
 
 #include <hetsort.h>
 
-/* What all ranks do alike. */
+/* The case, which is the same on all ranks. */
 typedef struct test_case {
 	shape s;
 	size_t distribution;
@@ -46,11 +46,11 @@ static void is_part(const test_case *t, const unsigned char *out, const unsigned
 		    uint64_t first, uint64_t n)
 {
 	const uint64_t bytes = t->s.record_bytes;
-	CHECK(border_holds(out, n * bytes), "%s: written beside the output", name(t));
+	CHECK(border_holds(out, n * bytes), "%s: written outside the output", name(t));
 	CHECK(memcmp(out + BORDER, answer + first * bytes, n * bytes) == 0, "%s: wrong", name(t));
 }
 
-/* Shares by speed: none could take one more record and still end before the last one does. */
+/* Check shares by speed: no rank could take one more record and still end before the last rank. */
 static void are_fair(const test_case *t, const uint64_t *share)
 {
 	double last = 0;
@@ -85,7 +85,7 @@ static void by_share(const test_case *t, const unsigned char *in, const unsigned
 			       : hetsort_sort_f(mine, brought, out + BORDER, n, &got, &o,
 						MPI_Comm_c2f(over), &err)) == HETSORT_OK,
 	      "%s: %s", name(t), err.text);
-	CHECK(got == n, "%s: %" PRIu64 " came, %" PRIu64 " were told", name(t), got, n);
+	CHECK(got == n, "%s: %" PRIu64 " came, %" PRIu64 " were announced", name(t), got, n);
 	is_part(t, out, answer, before(share, (size_t)me), n);
 	free(out);
 }
@@ -140,7 +140,7 @@ static void one(const test_case *t)
 	free(out_count);
 }
 
-/* Each value of each dimension, and all shapes with all sizes. */
+/* Test each value of each dimension, and all shapes with all sizes. */
 static void all(double *speeds)
 {
 	const uint64_t p = (uint64_t)ranks, n[] = { 0, 1, p - 1, p, p + 1, 1000, 30011 };
@@ -172,7 +172,7 @@ static void on(MPI_Comm comm)
 	free(speeds);
 }
 
-/* Every other rank, in reverse: both halves sort at the same time. */
+/* Test every other rank, in reverse: both halves sort at the same time. */
 static void on_halves(void)
 {
 	MPI_Comm half;
@@ -193,8 +193,8 @@ static void versions(void)
 	CHECK(!strcmp(hetsort_strerror((hetsort_status)99), "unknown status"), "99");
 }
 
-/* An argument: the thread level to ask for, 0 to 3. Below MPI_THREAD_SERIALIZED no thread of the
- * library calls MPI. */
+/* Take the thread level to request, 0 to 3, as an argument. Below MPI_THREAD_SERIALIZED no thread
+ * of the library calls MPI. */
 int main(int argc, char **argv)
 {
 	const int levels[] = { MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* misuse_test.c - bad arguments on one rank alone: that rank says what it is, all others say whose
- * it is, nobody hangs, and the next call works. The caller's communicator stays as it was. */
+/* misuse_test.c - bad arguments on only one rank: that rank reports the argument, all others report
+ * whose it is, nobody hangs, and the next call works. The caller's communicator stays as it was. */
 #include "check.h"
 
 #include <hetsort.h>
@@ -11,7 +11,7 @@ enum { N = 10 };
 
 static int bad; /* the rank that misuses */
 
-/* What the bad rank does wrong; `said` is part of its sentence. */
+/* A mistake of the bad rank; `said` is part of its message. */
 static const struct misuse {
 	const char *name, *said;
 	hetsort_status status;
@@ -23,7 +23,7 @@ static const struct misuse {
 	{ "one byte in common", "overlap", HETSORT_EINVAL },
 	{ "old options", "struct_size", HETSORT_EINVAL },
 	{ "options of no size", "struct_size", HETSORT_EINVAL },
-	{ "options of a later version", "this version lacks", HETSORT_EINVAL },
+	{ "options of a later version", "this version does not have", HETSORT_EINVAL },
 	{ "no record", "record_bytes is '0'", HETSORT_EINVAL },
 	{ "a large record", "record_bytes is '65537'", HETSORT_EINVAL },
 	{ "no key", "a key of '0' bytes", HETSORT_EINVAL },
@@ -31,20 +31,20 @@ static const struct misuse {
 	{ "a key far beyond", "at 4294967295", HETSORT_EINVAL },
 	{ "too many threads", "threads is '4294967295': want 0 to 1024", HETSORT_EINVAL },
 	{ "three threads", "exchange_threads is '3'", HETSORT_EINVAL },
-	{ "a speed that is none", "is 'nan'", HETSORT_EINVAL },
+	{ "a speed that is not a number", "is 'nan'", HETSORT_EINVAL },
 	{ "a speed without bounds", "is 'inf'", HETSORT_EINVAL },
 	{ "a speed of 0", "is '0'", HETSORT_EINVAL },
 	{ "a negative speed", "is '-1'", HETSORT_EINVAL },
 	{ "too many records", "too many for a rank", HETSORT_ERANGE },
 	{ "beyond the address space", "address space", HETSORT_ERANGE },
 	{ "no room", "has room for 9", HETSORT_ERANGE },
-	/* what only another rank than 0 can do */
+	/* mistakes that rank 0 cannot make */
 	{ "another layout", "key_bytes is '9', but '10' on rank 0", HETSORT_EINVAL },
-	{ "another key", "key is '0,10,desc', unlike on rank 0", HETSORT_EINVAL },
+	{ "another key", "key is '0,10,desc', but differs on rank 0", HETSORT_EINVAL },
 	{ "a key of unknown type", "invalid key '0,u128'", HETSORT_EINVAL },
 	{ "no speeds", "speeds are NULL", HETSORT_EINVAL },
-	{ "other speeds", "not those of rank 0", HETSORT_EINVAL },
-	{ "another call", "another call", HETSORT_EINVAL },
+	{ "other speeds", "differ from the speeds on rank 0", HETSORT_EINVAL },
+	{ "another call", "calls another function", HETSORT_EINVAL },
 };
 
 enum { NOT_RANK_0 = 22, MISUSES = sizeof misuses / sizeof *misuses };
@@ -80,7 +80,7 @@ static void spoil_arrays(struct call *c, const char *what)
 		c->n_in = UINT64_C(1) << 60;
 	if (!strcmp(what, "beyond the address space")) {
 		c->n_in = UINT64_C(1) << 40;
-		c->in = (const void *)(UINTPTR_MAX - 1000); /* never looked at */
+		c->in = (const void *)(UINTPTR_MAX - 1000); /* never read */
 	}
 	if (!strcmp(what, "no room"))
 		c->room = N - 1;
@@ -90,7 +90,7 @@ static void spoil_options(struct call *c, const char *what)
 {
 	hetsort_opts *o = &c->o.opts;
 	if (!strcmp(what, "old options"))
-		o->struct_size = offsetof(hetsort_opts, speeds); /* less than any release has */
+		o->struct_size = offsetof(hetsort_opts, speeds); /* smaller than in any release */
 	if (!strcmp(what, "options of no size"))
 		o->struct_size = 0;
 	if (!strcmp(what, "options of a later version")) {
@@ -121,7 +121,7 @@ static void spoil_options(struct call *c, const char *what)
 
 static void spoil_speeds(struct call *c, const char *what)
 {
-	if (!strcmp(what, "a speed that is none"))
+	if (!strcmp(what, "a speed that is not a number"))
 		c->speeds[size - 1] = NAN;
 	if (!strcmp(what, "a speed without bounds"))
 		c->speeds[size - 1] = INFINITY;
@@ -157,7 +157,7 @@ static struct call good_call(uint64_t *n_out, double *speeds)
 	return c;
 }
 
-/* The words of the bad rank reach all. */
+/* The message of the bad rank reaches all ranks. */
 static void left_together(hetsort_status st, const hetsort_err *err, const struct misuse *m)
 {
 	char words[HETSORT_ERR_BYTES] = "", prefix[32];
@@ -199,7 +199,7 @@ static void misuse_sort(const struct misuse *m, double *speeds)
 	      err.text);
 }
 
-/* What is nobody's fault alone. */
+/* Mistakes that several ranks make together. */
 static void wrong_sum(void)
 {
 	hetsort_err err = { HETSORT_OK, "" };
@@ -232,7 +232,7 @@ static void misuse_others(void)
 	wrong_sum();
 }
 
-/* One process: nobody else to tell. */
+/* One process: there is no other rank. */
 static void misuse_local(void)
 {
 	struct larger o = { .opts = HETSORT_OPTS_INIT };
@@ -253,7 +253,7 @@ static void misuse_local(void)
 	o.opts.threads = HETSORT_THREADS_MAX + 1;
 	CHECK(hetsort_mem_bytes(1, 1, 2, &o.opts) == UINT64_MAX, "estimate of too many threads");
 	o = (struct larger){ .opts = HETSORT_OPTS_INIT };
-	o.opts.struct_size = sizeof o; /* a later version's, which asks for nothing */
+	o.opts.struct_size = sizeof o; /* of a later version, without new options */
 	CHECK(hetsort_sort_local(arrays, N, out, &o.opts, &err) == HETSORT_OK, "%s", err.text);
 	CHECK(hetsort_sort_local(NULL, 0, NULL, NULL, NULL) == HETSORT_OK, "nothing to do");
 	CHECK(hetsort_mem_bytes(1, 1, 0, NULL) == UINT64_MAX, "no rank");
@@ -262,7 +262,7 @@ static void misuse_local(void)
 	CHECK(hetsort_mem_bytes(1000000, 0, 2, NULL) > 8000000, "a number for each record");
 }
 
-/* Without anybody to agree with. */
+/* Mistakes in the communicator, without ranks to agree with. */
 static void no_communicator(void)
 {
 	MPI_Comm half, inter;
@@ -312,7 +312,7 @@ static void handle(MPI_Comm *comm, int *code, ...)
 	handled++;
 }
 
-/* A message of the caller's is under way all the while, and no call takes it. */
+/* A message of the caller is on its way during all calls, and no call receives it. */
 static void some_calls(MPI_Comm comm, double *speeds)
 {
 	const int next = (rank + 1) % size, last = (rank + size - 1) % size;

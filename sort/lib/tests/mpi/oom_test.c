@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* oom_test.c - every call with each of its allocations failing in turn, on each rank: that rank
- * returns HETSORT_ENOMEM, all others HETSORT_EPEER, nothing leaks, and the next call works. Threads
- * that cannot be started are done without, and so is memory that ranks cannot share. The shim
- * refuses what libhetsort and libhetpart ask of the system, not what MPI asks. */
+/* oom_test.c - lets each allocation of every call fail in turn, on each rank. That rank returns
+ * HETSORT_ENOMEM, all others HETSORT_EPEER. Nothing leaks, and the next call works. Threads that
+ * cannot be started are done without, and so is memory that ranks cannot share. The shim refuses
+ * what libhetsort and libhetpart ask of the system, not what MPI asks. */
 #include "../../../../scripts/shim.h"
 
 #ifndef SHIM_CANNOT
@@ -12,9 +12,9 @@
 
 #	include <hetsort.h>
 
-static long refused; /* calls for want of memory */
+static long refused; /* calls that failed without memory */
 
-/* A slice of one input for each rank; the whole answer is known to all. */
+/* Each rank has a slice of one input, and knows the whole answer. */
 static const shape usual = { 100, 0, 10 };
 static uint64_t n_all, n_mine, first;
 static unsigned char *in, *answer, *out;
@@ -35,7 +35,7 @@ static hetsort_status sort(hetsort_err *err)
 	return st;
 }
 
-/* The entries of this one do not fit where its output will be. */
+/* The entries of this layout do not fit into its output. */
 static hetsort_status sort_to_last(hetsort_err *err)
 {
 	const bool last = rank == size - 1;
@@ -61,11 +61,11 @@ static hetsort_status local(hetsort_err *err)
 typedef struct test_call {
 	const char *name;
 	hetsort_status (*run)(hetsort_err *);
-	bool alone;
-	bool threads; /* that it starts: what only they need it does without */
+	bool single;  /* needs a single rank */
+	bool threads; /* it starts threads; it works without them and their memory */
 } test_call;
 
-/* All ranks are well, or this one is out of memory on the rank it was to be. */
+/* Check that all ranks succeed, or that the chosen rank is out of memory. */
 static bool one(const test_call *c, int who, long n)
 {
 	const long before_it = shim.live;
@@ -133,18 +133,19 @@ int main(int argc, char **argv)
 	if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS ||
 	    MPI_Comm_rank(MPI_COMM_WORLD, &rank) != 0 || MPI_Comm_size(MPI_COMM_WORLD, &size) != 0)
 		return 1;
-	/* enough that some arrays come from mmap() */
+	/* so large that some arrays come from mmap() */
 	prepare(36000 * (uint64_t)size);
 	for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
 		for (int who = 0; who < size; who++) {
 			long k = 0;
-			if (calls[c].alone && size > 1)
+			if (calls[c].single && size > 1)
 				continue;
 			refused = 0;
 			while (k < 1000 && one(&calls[c], who, k))
 				k++;
 			CHECK(k > 0 && k < 1000, "%s: %ld allocations", calls[c].name, k);
-			/* a thread that cannot be had is done without, and so is what it takes */
+			/* a call works without threads that cannot be started, and without their
+			 * memory */
 			CHECK(rank != who || refused + calls[c].threads > k / 2,
 			      "%s: %ld of %ld refused", calls[c].name, refused, k);
 		}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --check: ranks that see the same files take equal parts of them; otherwise each takes the files
- * with its number. Their results are combined at rank 0, which compares the records where the parts
- * of two ranks meet. Memory at rank 0: two records per rank. */
+/* Checks whether inputs are in order (--check). Ranks that see the same files take equal parts of
+ * them; otherwise each takes the files with its number. Their results are combined at rank 0, which
+ * compares the records where the parts of two ranks meet. Memory at rank 0: two records per rank.
+ */
 #include "operands.h"
 #include "base/clock.h"
 #include "base/processors.h"
@@ -10,7 +11,7 @@
 #include "check/order.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "phases/same_files.h"
+#include "phases/phases.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -35,8 +36,8 @@ typedef struct shown {
 	char file[PATH_MAX];
 } shown;
 
-/* The ranks of the first two records in the wrong order: one rank, or two if they are the last
- * record of one and the first of another. */
+/* The ranks of the first two records in the wrong order. These are two ranks if the records are the
+ * last one of a rank and the first one of the next. */
 typedef struct meeting {
 	int32_t before, at; /* -1: all are in order */
 } meeting;
@@ -60,7 +61,7 @@ typedef struct checking {
 /* ----------------------------------------------------------------------------------- the parts */
 
 /* Add a name, which is consumed; NULL: there was no memory for it. */
-static status add(checking *k, char *name)
+static status names_add(checking *k, char *name)
 {
 	char **more = name ? realloc(k->name, (k->names + 1) * sizeof *more) : NULL;
 	if (!more) {
@@ -74,12 +75,12 @@ static status add(checking *k, char *name)
 
 /* Add the manifest of parts with such names; without one, all parts up to the first number that has
  * no file. Part 0 is added even if it is missing: whoever opens it says so. */
-static status add_parts(checking *k, const char *pattern)
+static status names_add_parts(checking *k, const char *pattern)
 {
 	err *e = &k->env.e;
 	char *name = name_expand_text(pattern, "manifest", e);
 	if (name && access(name, F_OK) == 0)
-		return add(k, name);
+		return names_add(k, name);
 	free(name);
 	status rc = e->code;
 	for (int r = 0; rc == ST_OK; r++) {
@@ -88,24 +89,8 @@ static status add_parts(checking *k, const char *pattern)
 			free(name);
 			break;
 		}
-		rc = name ? add(k, name) : e->code;
+		rc = name ? names_add(k, name) : e->code;
 	}
-	return rc;
-}
-
-/* Take the layout of the first manifest among the names, if there is one. */
-static status take_layout(checking *k)
-{
-	size_t i = 0;
-	manifest m;
-	while (i < k->names && !role_begins_file(ROLE_MANIFEST, k->name[i]))
-		i++;
-	if (i == k->names)
-		return ST_OK;
-	const status rc = manifest_load(&m, k->name[i], &k->env.e);
-	if (rc == ST_OK)
-		k->o.lay = m.lay;
-	manifest_free(&m);
 	return rc;
 }
 
@@ -117,10 +102,19 @@ static status find_names(checking *k)
 	comm *c = k->env.c;
 	status rc = ST_OK;
 	for (size_t i = 0; c->rank == 0 && rc == ST_OK && i < o->ninputs; i++)
-		rc = name_is_per_rank(o->inputs[i]) ? add_parts(k, o->inputs[i])
-						    : add(k, strdup(o->inputs[i]));
-	if (rc == ST_OK && c->rank == 0 && !o->layout_named)
-		rc = take_layout(k);
+		rc = name_is_per_rank(o->inputs[i]) ? names_add_parts(k, o->inputs[i])
+						    : names_add(k, strdup(o->inputs[i]));
+	/* without options, use the layout of the first manifest */
+	for (size_t i = 0; rc == ST_OK && !o->layout_named && i < k->names; i++) {
+		manifest m;
+		if (!role_begins_file(ROLE_MANIFEST, k->name[i]))
+			continue;
+		rc = manifest_load(&m, k->name[i], &k->env.e);
+		if (rc == ST_OK)
+			k->o.lay = m.lay;
+		manifest_free(&m);
+		break;
+	}
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK)
 		rc = comm_bcast(c, &k->o.lay, sizeof k->o.lay, 0);
@@ -131,6 +125,7 @@ static status find_names(checking *k)
 	return rc;
 }
 
+/* Open the files, as this rank sees them. */
 static status find_inputs(checking *k)
 {
 	comm *c = k->env.c;
@@ -139,22 +134,23 @@ static status find_inputs(checking *k)
 	if (c->rank == 0 && c->size > 1)
 		rc = parts_find(&k->o, c->size, &all_parts, &k->env.e);
 	rc = comm_agree(c, rc);
-	uint8_t all = all_parts; /* not every byte that may come is a bool */
+	uint8_t all = all_parts; /* another rank may have sent any byte */
 	if (rc == ST_OK)
 		rc = comm_bcast(c, &all, sizeof all, 0);
 	if (rc == ST_OK)
 		rc = input_describe(&k->in, &k->o, c->rank, all != 0, &k->env.e);
 	if (rc == ST_OK && k->in.streams && c->size > 1)
 		rc = err_set(&k->env.e, ST_REFUSED,
-			     "--check of standard input and other streams is for a single rank");
+			     "--check of standard input and other streams needs a single rank");
 	rc = comm_agree(c, rc);
 	return rc == ST_OK && c->size > 1 && !k->in.per_rank
 		       ? same_input(&k->env, &k->in, c->processes > 1)
 		       : rc;
 }
 
-/* Check the records of this rank. A disorder is no failure: other ranks have to hear of it. */
-static status look(checking *k)
+/* Check the records of this rank. A disorder is not a failure, because the other ranks must learn
+ * of it. */
+static status check_own_part(checking *k)
 {
 	const settings *o = &k->o;
 	comm *c = k->env.c;
@@ -182,6 +178,7 @@ static status look(checking *k)
 
 /* -------------------------------------------------------------------------------- combined */
 
+/* Return the bytes of a result and its two records. */
 static size_t seen_bytes(const checking *k)
 {
 	return (sizeof(seen) + 2 * (size_t)k->o.lay.record_bytes + 7) / 8 * 8;
@@ -192,7 +189,7 @@ static const seen *seen_of(const checking *k, int rank)
 	return (const void *)(k->all + (size_t)rank * seen_bytes(k));
 }
 
-/* At rank 0: sum up what the ranks have seen, and find the first disorder. */
+/* Add up the results of the ranks at rank 0, and find the first disorder. */
 static void find_meeting(checking *k)
 {
 	const uint32_t bytes = k->o.lay.record_bytes;
@@ -218,7 +215,8 @@ static void find_meeting(checking *k)
 	k->sum.in_order = k->where.at < 0;
 }
 
-static void show(const checking *k, const check_place *p, shown *to)
+/* Copy a record and its place. */
+static void shown_fill(const checking *k, const check_place *p, shown *to)
 {
 	to->number = p->number;
 	snprintf(to->file, sizeof to->file, "%s", p->file);
@@ -237,9 +235,9 @@ static status share_meeting(checking *k)
 	if (w.at >= c->size || w.before < 0 || w.before > w.at)
 		return err_set(&k->env.e, ST_PEER, "rank 0 named a rank that does not exist");
 	if (c->rank == w.before)
-		show(k, w.before == w.at ? &k->r.before : &k->r.last, k->before);
+		shown_fill(k, w.before == w.at ? &k->r.before : &k->r.last, k->before);
 	if (c->rank == w.at)
-		show(k, w.before == w.at ? &k->r.at : &k->r.first, k->at);
+		shown_fill(k, w.before == w.at ? &k->r.at : &k->r.first, k->at);
 	rc = comm_bcast(c, k->before, bytes, w.before);
 	if (rc == ST_OK)
 		rc = comm_bcast(c, k->at, bytes, w.at);
@@ -247,8 +245,8 @@ static status share_meeting(checking *k)
 	return rc;
 }
 
-/* Gather what the ranks have seen, and find the first disorder. */
-static status combine(checking *k)
+/* Gather the results of the ranks, and find the first disorder. */
+static status combine_seen(checking *k)
 {
 	rank_env *env = &k->env;
 	const uint32_t bytes = k->o.lay.record_bytes;
@@ -271,9 +269,10 @@ static status combine(checking *k)
 	return rc == ST_OK ? comm_agree(env->c, share_meeting(k)) : rc;
 }
 
-/* ----------------------------------------------------------------------------------- the answer */
+/* ----------------------------------------------------------------------------------- the result */
 
-/* Return the bytes of the key in the record's order, a blank between fields; NULL: no memory. */
+/* Return the bytes of the key as digits, in the record's order, with a blank between fields. NULL:
+ * no memory. */
 static char *key_text(const layout *l, const shown *s)
 {
 	static const char digit[] = "0123456789abcdef";
@@ -294,11 +293,12 @@ static char *key_text(const layout *l, const shown *s)
 	return text;
 }
 
-static const char *name_of(const char *file, char q[QUOTED_BYTES])
+static const char *input_text(const char *file, char q[QUOTED_BYTES])
 {
 	return strcmp(file, "-") == 0 ? "standard input" : err_quoted(file, q);
 }
 
+/* Print the first record that is out of order, and the record before it. */
 static void print_disorder(const checking *k)
 {
 	char q[QUOTED_BYTES];
@@ -306,18 +306,18 @@ static void print_disorder(const checking *k)
 	const bool equal = order_compare(&k->o.lay, (const unsigned char *)(k->before + 1),
 					 (const unsigned char *)(k->at + 1)) == 0;
 	fprintf(stderr, "hetsort: record %" PRIu64 " of %s is out of order: its key %s %s ",
-		k->at->number, name_of(k->at->file, q), at ? at : "",
+		k->at->number, input_text(k->at->file, q), at ? at : "",
 		equal ? "is the" : "comes before the");
 	fprintf(stderr, "%s of record %" PRIu64, equal || !before ? "key" : before,
 		k->before->number);
 	if (strcmp(k->before->file, k->at->file) != 0)
-		fprintf(stderr, " of %s", name_of(k->before->file, q));
-	fputs(equal ? ", and --unique wants each once\n" : "\n", stderr);
+		fprintf(stderr, " of %s", input_text(k->before->file, q));
+	fputs(equal ? ", but --unique allows each key only once\n" : "\n", stderr);
 	free(at);
 	free(before);
 }
 
-static json_t *place_json(const checking *k, int rank, const shown *s)
+static json_t *shown_json(const checking *k, int rank, const shown *s)
 {
 	char *key = key_text(&k->o.lay, s);
 	json_t *o = key ? json_pack("{s:i, s:o, s:I, s:s}", "rank", rank, "file",
@@ -327,8 +327,9 @@ static json_t *place_json(const checking *k, int rank, const shown *s)
 	return o;
 }
 
-/* Counts are null if a rank has stopped at a disorder: then they are not of all records. */
-static json_t *report_json(const checking *k)
+/* Make the report. Counts are null if a rank has stopped at a disorder, because they are not of all
+ * records. */
+static json_t *check_report_json(const checking *k)
 {
 	const layout *l = &k->o.lay;
 	const bool whole = k->sum.in_order || k->o.with_sum;
@@ -343,8 +344,8 @@ static json_t *report_json(const checking *k)
 					   s->seconds, "in_order", s->in_order != 0));
 	}
 	if (k->where.at >= 0) {
-		disorder = json_with(disorder, "before", place_json(k, k->where.before, k->before));
-		disorder = json_with(disorder, "at", place_json(k, k->where.at, k->at));
+		disorder = json_with(disorder, "before", shown_json(k, k->where.before, k->before));
+		disorder = json_with(disorder, "at", shown_json(k, k->where.at, k->at));
 	}
 	json_t *o =
 		json_pack("{s:s, s:i, s:i, s:s, s:b, s:b}", "format", "hetsort-check", "version", 1,
@@ -360,7 +361,8 @@ static json_t *report_json(const checking *k)
 	return json_with(o, "ranks", ranks);
 }
 
-static status answer(checking *k)
+/* Print the result at rank 0, and write the report. */
+static status print_answer(checking *k)
 {
 	const settings *o = &k->o;
 	if (k->env.c->rank != 0)
@@ -376,7 +378,8 @@ static status answer(checking *k)
 		       k->sum.records, k->sum.sum.hi, k->sum.sum.lo, k->sum.equal);
 	if (o->with_sum && (fflush(stdout) != 0 || ferror(stdout)))
 		return err_set(&k->env.e, ST_IO, "cannot write to standard output");
-	return o->report ? json_write_role(ROLE_REPORT, o->report, report_json(k), true, &k->env.e)
+	return o->report ? json_write_role(ROLE_REPORT, o->report, check_report_json(k), true,
+					   &k->env.e)
 			 : ST_OK;
 }
 
@@ -397,26 +400,27 @@ static void print_failures(checking *k, status rc)
 					 .rank = all };
 		report_errors(&res, stderr);
 	} else if (!all) {
-		fprintf(stderr, "hetsort: no memory for the ranks' messages about a failure\n");
+		fprintf(stderr,
+			"hetsort: the check failed, but there is no memory for the reasons\n");
 	}
 	if (c->rank == 0)
 		free(all);
 }
 
-status order_check(comm *c, const settings *o)
+status check_command(comm *c, const settings *o)
 {
 	checking k = { .env = { .c = c, .o = o }, .o = *o, .r = { .in_order = true } };
 	status rc = find_names(&k);
 	if (rc == ST_OK)
 		rc = find_inputs(&k);
 	if (rc == ST_OK)
-		rc = look(&k);
+		rc = check_own_part(&k);
 	if (rc == ST_OK)
 		rc = same_as_stated(&k.env, &k.in);
 	if (rc == ST_OK)
-		rc = combine(&k);
+		rc = combine_seen(&k);
 	if (rc == ST_OK)
-		rc = comm_agree(c, answer(&k));
+		rc = comm_agree(c, print_answer(&k));
 	if (rc != ST_OK && !atomic_load(&c->broken))
 		print_failures(&k, rc);
 	if (rc == ST_OK && k.where.at >= 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Third phase: decides, before any record is read, whether the records stay in memory. If not,
- * sorted runs spill to disk, or the job is rejected with the memory that it needs. */
+/* Plans the memory of each rank before any record is read. If the records do not fit, sorted runs
+ * spill to disk, or the job is rejected with the memory that it needs. */
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "base/size.h"
 #include "exchange/stream_merge.h"
-#include "job.h"
+#include "phases.h"
 #include "spill/spill.h"
 #include "testing/test_sizes.h"
 
@@ -62,19 +62,21 @@ static uint64_t exchange_bytes(const job *j, const memory_plan *mp, uint64_t out
 	       stream_merge_heads((uint32_t)peers) * sizeof(head);
 }
 
-/* Return how many records a rank may hold between two steps of an exchange, if it is to write
+/* Return the most records that a rank holds between the two steps of an exchange, if it is to write
  * out_recs. */
 static uint64_t most_between(uint64_t out_recs)
 {
 	return out_recs + out_recs / 4 + BETWEEN_RECS;
 }
 
+/* Return whether ranks request parts of the input from rank 0, so that their shares are unknown. */
 static bool is_dynamic(const rank_env *env)
 {
 	return env_scatters(env) && env->o->scatter == SCATTER_DYNAMIC;
 }
 
-static budget_query query_of(const job *j, const memory_plan *mp, uint64_t out_recs)
+/* Describe what this rank must hold, if it is to write out_recs records. */
+static budget_query memory_query(const job *j, const memory_plan *mp, uint64_t out_recs)
 {
 	const rank_env *env = &j->env;
 	const input *in = &j->files.in;
@@ -107,19 +109,20 @@ static budget_query query_of(const job *j, const memory_plan *mp, uint64_t out_r
 	return q;
 }
 
-/* When merging or spilling, written records pass through windows, so any number fits. */
+/* Return whether out_recs records fit. When merging or spilling, written records pass through
+ * windows, so any number fits. */
 bool budget_holds(const job *j, uint64_t out_recs)
 {
 	budget b;
-	const budget_query q = query_of(j, &j->memory, out_recs);
+	const budget_query q = memory_query(j, &j->memory, out_recs);
 	return !q.distributing || j->memory.budget.spills || (budget_make(&b, &q) && !b.spills);
 }
 
-/* Make the budget for the limit in mp. Return false if that is too little memory. */
-static bool fits(const job *j, bool on_disk, memory_plan *mp)
+/* Make the budget for the limit in mp. Return false if this is too little memory. */
+static bool memory_fits(const job *j, bool on_disk, memory_plan *mp)
 {
 	const uint64_t out = own_share(&j->env, j->shares.out);
-	budget_query q = query_of(j, mp, out);
+	budget_query q = memory_query(j, mp, out);
 	if (on_disk) { /* samples only estimate what a rank receives: plan for more */
 		q.recs = u64_min(out + out / 4 + GUESSED_RECS, j->shares.records);
 		return budget_disk(&mp->budget, &q);
@@ -143,15 +146,16 @@ static bool fits(const job *j, bool on_disk, memory_plan *mp)
 }
 
 /* Return whether this value of --memory is enough. The windows of the exchange grow with it. */
-static bool would_fit(const job *j, bool on_disk, uint64_t bytes)
+static bool memory_would_fit(const job *j, bool on_disk, uint64_t bytes)
 {
 	memory_plan other = j->memory;
 	other.limit.rank_bytes = bytes / j->cpus.ranks_here;
 	other.windows_bytes =
 		exchange_setup_windows(&j->env, j->shares.records, other.limit.rank_bytes);
 	if (!on_disk)
-		return fits(j, false, &other);
-	return (fits(j, false, &other) && !other.budget.spills) || fits(j, true, &other);
+		return memory_fits(j, false, &other);
+	return (memory_fits(j, false, &other) && !other.budget.spills) ||
+	       memory_fits(j, true, &other);
 }
 
 /* Return the distance between values that are easy to read. */
@@ -162,43 +166,36 @@ static uint64_t step_to(uint64_t bytes)
 					     : UINT64_C(1) << 30;
 }
 
-/* Return the least value of --memory that is enough, or 0. */
-static uint64_t least_memory(const job *j, bool on_disk)
-{
-	uint64_t few = 0, enough = LEAST_BYTES;
-	while (!would_fit(j, on_disk, enough)) {
-		few = enough;
-		enough *= 2;
-		if (enough > INT64_MAX)
-			return 0;
-	}
-	while (enough - few > step_to(enough)) {
-		const uint64_t mid = few + (enough - few) / 2;
-		const uint64_t at = mid / step_to(enough) * step_to(enough);
-		*(would_fit(j, on_disk, at) ? &enough : &few) = at;
-	}
-	return enough;
-}
-
+/* Refuse the job, and name the least value of --memory that is enough. */
 static status refuse_memory(job *j, bool on_disk)
 {
 	rank_env *env = &j->env;
 	const memory_limit *limit = &j->memory.limit;
 	char least[SIZE_TEXT_BYTES]; /* as --memory takes it */
-	const uint64_t bytes = least_memory(j, on_disk), step = step_to(bytes);
+	uint64_t few = 0, enough = LEAST_BYTES;
+	while (enough <= INT64_MAX && !memory_would_fit(j, on_disk, enough)) {
+		few = enough;
+		enough *= 2;
+	}
+	const bool any = enough <= INT64_MAX; /* otherwise no memory is enough */
+	while (any && enough - few > step_to(enough)) {
+		const uint64_t mid = few + (enough - few) / 2;
+		const uint64_t at = mid / step_to(enough) * step_to(enough);
+		*(memory_would_fit(j, on_disk, at) ? &enough : &few) = at;
+	}
+	const uint64_t step = step_to(enough), n = j->shares.records;
 	const unsigned shift = step == LEAST_BYTES ? 10 : step == UINT64_C(1) << 20 ? 20 : 30;
-	const bool may = bytes && bytes / j->cpus.ranks_here <= limit->most_bytes;
-	const uint64_t n = j->shares.records;
-	env->stats->wanted_bytes = bytes;
-	snprintf(least, sizeof least, "%" PRIu64 "%c", bytes >> shift, "KMG"[shift / 10 - 1]);
+	const bool may = any && enough / j->cpus.ranks_here <= limit->most_bytes;
+	env->stats->wanted_bytes = any ? enough : 0;
+	snprintf(least, sizeof least, "%" PRIu64 "%c", enough >> shift, "KMG"[shift / 10 - 1]);
 	return err_set(&env->e, ST_RESOURCE,
 		       "not enough memory for %" PRIu64 " record%s of %u byte%s (%s)%s%s%s%s", n,
 		       plural(n), env->o->lay.record_bytes, plural(env->o->lay.record_bytes),
 		       limit->text,
-		       may     ? "; use --memory="
-		       : bytes ? "; it takes "
-			       : "",
-		       bytes ? least : "", may ? " or more" : "",
+		       may   ? "; use --memory="
+		       : any ? "; they need "
+			     : "",
+		       any ? least : "", may ? " or more" : "",
 		       is_dynamic(env) ? "; --scatter=dynamic cannot spill to disk" : "");
 }
 
@@ -209,7 +206,7 @@ static bool is_small(const job *j)
 {
 	const settings *o = j->env.o;
 	const memory_plan any = { .limit.rank_bytes = UINT64_MAX };
-	const budget_query q = query_of(j, &any, own_share(&j->env, j->shares.out));
+	const budget_query q = memory_query(j, &any, own_share(&j->env, j->shares.out));
 	budget b;
 	return j->env.c->size == 1 && !j->files.in.is_stream && !o->merge && !settings_reports(o) &&
 	       budget_make(&b, &q) && !b.spills && b.core_bytes <= SMALL_BYTES;
@@ -251,28 +248,7 @@ static status size_windows(job *j)
 	return rc;
 }
 
-/* Choose the exchange by values that are the same on all ranks. */
-static exchange_way choose_way(const job *j)
-{
-	const rank_env *env = &j->env;
-	const settings *o = env->o;
-	const rates *r = &j->shares.rate[0];
-	if (env->c->size == 1 || o->merge)
-		return EXCHANGE_NONE;
-	if (o->exchange == EXCHANGE_DIRECT)
-		return EXCHANGE_ASKED;
-	if (!settings_strategy(o)->sorts_first || j->files.in.is_stream || o->workdir ||
-	    env_scatters(env))
-		return EXCHANGE_NO_OTHER;
-	const two_level_load l = { .recs_bytes = (double)j->shares.records * o->lay.record_bytes /
-						 env->c->size,
-				   .ranks = env->c->size,
-				   .inside = env->c->process_ranks == env->c->size,
-				   .byte_s = r->merge_s + 2 * r->copy_s };
-	const bool two = o->exchange == EXCHANGE_BY_TWO_LEVELS || two_level_saves_s(&l) > 0;
-	return two ? EXCHANGE_TWO_LEVEL : EXCHANGE_CHEAPER;
-}
-
+/* Name the directory for runs if the user named none. */
 static status name_tmpdir(job *j)
 {
 	const settings *o = j->env.o;
@@ -281,19 +257,38 @@ static status name_tmpdir(job *j)
 	return ST_OK;
 }
 
-/* Choose two steps only if every rank has memory for a second copy of its records. */
+/* Choose the exchange by values that are the same on all ranks. Choose two steps only if every rank
+ * has memory for a second copy of its records. */
 static status choose_exchange(job *j)
 {
+	const rank_env *env = &j->env;
+	const settings *o = env->o;
 	memory_plan *mp = &j->memory;
-	mp->exchange = choose_way(j);
+	const rates *r = &j->shares.rate[0];
+	const two_level_load l = { .recs_bytes = (double)j->shares.records * o->lay.record_bytes /
+						 env->c->size,
+				   .ranks = env->c->size,
+				   .inside = env->c->process_ranks == env->c->size,
+				   .byte_s = r->merge_s + 2 * r->copy_s };
+	if (env->c->size == 1 || o->merge)
+		mp->exchange = EXCHANGE_NONE;
+	else if (o->exchange == EXCHANGE_DIRECT)
+		mp->exchange = EXCHANGE_ASKED;
+	else if (!settings_strategy(o)->sorts_first || j->files.in.is_stream || o->workdir ||
+		 env_scatters(env))
+		mp->exchange = EXCHANGE_NO_OTHER;
+	else if (o->exchange != EXCHANGE_BY_TWO_LEVELS && two_level_saves_s(&l) <= 0)
+		mp->exchange = EXCHANGE_CHEAPER;
+	else
+		mp->exchange = EXCHANGE_TWO_LEVEL;
 	if (mp->exchange != EXCHANGE_TWO_LEVEL)
 		return ST_OK;
 	budget b;
 	uint64_t any;
-	const uint64_t out = own_share(&j->env, j->shares.out);
-	const budget_query q = query_of(j, mp, out);
+	const uint64_t out = own_share(env, j->shares.out);
+	const budget_query q = memory_query(j, mp, out);
 	const bool no = !budget_make(&b, &q) || b.spills || mp->other_copies_not;
-	const status rc = comm_reduce(j->env.c, no, u64_max, &any);
+	const status rc = comm_reduce(env->c, no, u64_max, &any);
 	mp->other_copies_not = any != 0;
 	mp->between_recs = most_between(out);
 	if (any)
@@ -306,7 +301,7 @@ static status choose_exchange(job *j)
 static status make_stream_budget(job *j, const char *const *dir, size_t dirs)
 {
 	rank_env *env = &j->env;
-	const budget_query q = query_of(j, &j->memory, 0);
+	const budget_query q = memory_query(j, &j->memory, 0);
 	const uint64_t record = (uint64_t)env->o->lay.record_bytes * j->cpus.ranks_here;
 	uint64_t bytes = 0;
 	err e = { ST_OK, "" };
@@ -317,6 +312,7 @@ static status make_stream_budget(job *j, const char *const *dir, size_t dirs)
 	return ST_OK;
 }
 
+/* Make the budget of this rank, and decide together whether received records spill. */
 static status make_budget(job *j)
 {
 	rank_env *env = &j->env;
@@ -327,7 +323,7 @@ static status make_budget(job *j)
 	const char *const *dir = budget_tmpdirs(j, &dirs);
 	if (j->files.in.is_stream)
 		return make_stream_budget(j, dir, dirs);
-	bool fit = fits(j, false, mp), on_disk = spreads && (!fit || mp->budget.spills);
+	bool fit = memory_fits(j, false, mp), on_disk = spreads && (!fit || mp->budget.spills);
 	if (spreads) { /* in memory only if each rank's memory holds what it receives */
 		uint64_t all;
 		const status rc = comm_reduce(env->c, on_disk || mp->other_spills, u64_max, &all);
@@ -337,7 +333,7 @@ static status make_budget(job *j)
 			return rc;
 	}
 	if (on_disk)
-		fit = fits(j, true, mp);
+		fit = memory_fits(j, true, mp);
 	if ((spreads || env_scatters(env)) && !env->c->threads_allowed)
 		mp->budget.workers = 1; /* the thread that takes a run sends and receives */
 	if (!fit)
@@ -346,6 +342,7 @@ static status make_budget(job *j)
 	return mp->budget.spills && !may_be_missing ? spill_dirs_check(dir, dirs, &env->e) : ST_OK;
 }
 
+/* Report the budget. */
 static void note_budget(job *j)
 {
 	const budget *b = &j->memory.budget;
@@ -358,7 +355,7 @@ static void note_budget(job *j)
 
 void budget_ended(job *j)
 {
-	budget_query q = query_of(j, &j->memory, 0);
+	budget_query q = memory_query(j, &j->memory, 0);
 	q.recs = j->data.n;
 	j->memory.budget.runs = j->data.s->count;
 	budget_end(&j->memory.budget, &q, j->data.disk.spill);
@@ -382,8 +379,8 @@ status phase_budget(job *j)
 	return rc;
 }
 
-/* Plan the ranks from `first` on by rank 0, which plans for all: it takes the place of each rank in
- * turn, and makes its budget. Ranks that read and write as much as the rank before them have the
+/* Plan the ranks from `first` on at rank 0: it takes the place of each rank in turn, and makes its
+ * budget. Ranks that read and write as much as the rank before them have the
  * same budget. The result of a rank says why it cannot sort. */
 static status plan_ranks(job *j, rank_result *all, int first)
 {

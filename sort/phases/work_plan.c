@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Second phase: plans the shares by the planner library. Reading and writing have different costs,
- * so there are two vectors of shares. A rank that sorts the records that it reads pays n ln n for
- * reading and n for writing; a rank that sorts the records that it receives pays the reverse. Rank
- * 0 plans, and the others receive its plan. After the budget is made, each rank predicts its time,
- * which cannot fail; unknown rates are nominal. */
+/* Plans how many records each rank reads and writes, by the planner library, and how long it takes.
+ * Reading and writing have different costs, so there are two vectors of shares. A rank that sorts
+ * the records that it reads pays n ln n for reading and n for writing. A rank that sorts received
+ * records pays the reverse. Rank 0 plans, and the others receive its plan. After the budget is
+ * made, each rank predicts its time, which cannot fail; unknown rates are nominal. */
 #include "base/limit.h"
 #include "base/minmax.h"
 #include "exchange/splitter_search.h"
 #include "io/tempdir.h"
-#include "job.h"
+#include "phases.h"
 #include "model/link_rates.h"
 #include "spill/spill.h"
 
@@ -33,7 +33,7 @@ static const double START_S = 0.02; /* to make, sync and rename files, and to st
 static const double LEAST_MEASURED_S = 0.8;
 
 /* Return whether the method considers links and disks. */
-static bool weighs(const settings *o)
+static bool plan_weighs(const settings *o)
 {
 	return o->plan == PLAN_NLOGN || o->plan == PLAN_ONLINE;
 }
@@ -55,7 +55,7 @@ static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *sh
 }
 
 /* Improve the shares by speed if links or disks are known. */
-static status weigh(job *j, const rank_speeds *g)
+static status plan_improve(job *j, const rank_speeds *g)
 {
 	err *e = &j->env.e;
 	share_plan *s = &j->shares;
@@ -66,7 +66,7 @@ static status weigh(job *j, const rank_speeds *g)
 			  .rate = s->rate,
 			  .cpus = g->cpus,
 			  .in_fixed = env_scatters(&j->env) || j->files.in.per_rank };
-	if (!weighs(b.o) || g->p == 1 || b.o->merge || !shares_bound_known(s->rate, g->p))
+	if (!plan_weighs(b.o) || g->p == 1 || b.o->merge || !shares_bound_known(s->rate, g->p))
 		return ST_OK;
 	status rc = w ? wisdom_costs(w, PART_BEFORE, s->records, &before, e) : ST_OK;
 	if (rc == ST_OK && before)
@@ -96,7 +96,7 @@ static status make_shares(job *j, const rank_speeds *g)
 	if (rc == ST_OK)
 		rc = one_vector(j, g, false, s->out);
 	if (rc == ST_OK)
-		rc = weigh(j, g);
+		rc = plan_improve(j, g);
 	if (rc == ST_OK && env->o->merge) /* a rank reads the records that it writes */
 		memcpy(s->in, s->out, (size_t)env->c->size * sizeof *s->in);
 	if (rc == ST_OK)
@@ -148,38 +148,38 @@ void plan_note(job *j)
 	}
 }
 
-/* Return whether to measure speeds: if asked to, and on several hosts if shares follow from speeds
- * that nobody has given. The same on all ranks. */
-static bool measures_speeds(const job *j)
+/* Decide what to measure. Measure speeds with --speeds=auto, and on several hosts if shares follow
+ * from speeds that the user has not given. The result is the same on all ranks. */
+static void plan_measurements(const job *j, bool *speeds, bool *links)
 {
 	const settings *o = j->env.o;
 	const size_t p = (size_t)j->env.c->size;
 	const rates nominal = job_time_nominal(1);
 	const bool unknown = !o->speeds && o->plan != PLAN_EQUAL && o->plan != PLAN_ONLINE &&
 			     !(o->from_root && o->scatter == SCATTER_EQUAL);
-	return o->calibrate ||
-	       (j->cpus.apart && unknown &&
-		job_time_equal_s(&nominal, o, j->shares.records / p, p, 1) >= LEAST_MEASURED_S);
+	*speeds = o->calibrate ||
+		  (j->cpus.apart && unknown &&
+		   job_time_equal_s(&nominal, o, j->shares.records / p, p, 1) >= LEAST_MEASURED_S);
+	*links = (*speeds || o->measure_links || o->plan == PLAN_ONLINE) && plan_weighs(o) &&
+		 !o->links && !o->merge && !o->from_root && j->cpus.apart;
 }
 
 status phase_plan(job *j)
 {
 	rank_env *env = &j->env;
-	const settings *o = env->o;
 	share_plan *s = &j->shares;
-	s->measured = measures_speeds(j);
-	const bool measures = (s->measured || o->measure_links || o->plan == PLAN_ONLINE) &&
-			      weighs(o) && !o->links && !o->merge && !o->from_root && j->cpus.apart;
+	bool links;
+	plan_measurements(j, &s->measured, &links);
 	rank_speeds g;
 	status rc = rank_speeds_find(env, j->cpus.threads, s, &g);
-	if (env_scatters(env) || measures) {
+	if (env_scatters(env) || links) {
 		double *link_s = mem_array(&env->m, g.p, sizeof *link_s, "links", &env->e);
 		/* only rank 0 may have failed */
 		rc = comm_agree(env->c, rc == ST_OK && !link_s ? ST_RESOURCE : rc);
 		if (rc == ST_OK)
-			rc = measures ? link_rates_measure(env, &g, s, link_s)
-				      : scatter_links(env, &g, s->records, &j->scatter);
-		for (size_t i = 0; rc == ST_OK && measures && i < g.p; i++)
+			rc = links ? link_rates_measure(env, &g, s, link_s)
+				   : scatter_links(env, &g, s->records, &j->scatter);
+		for (size_t i = 0; rc == ST_OK && links && i < g.p; i++)
 			s->rate[i].link_s = link_s[i];
 		mem_free(&env->m, link_s);
 	}
@@ -214,7 +214,7 @@ status job_replan_out(job *j, uint64_t mine, const char *what)
 	return rc;
 }
 
-/* Of the windows of the exchange. */
+/* The windows of the exchange. */
 enum {
 	LEAST_PEER_BYTES = 1 << 20, /* for each peer, unless there is little data */
 	WINDOWS_PART = 16,          /* of the mean share */
@@ -240,6 +240,7 @@ numa_place place_plan(const job *j, unsigned before)
 			 j->env.o->bind == BIND_AUTO && fills);
 }
 
+/* Return whether a large input is not in the page cache. */
 static bool is_cold(const input *in, uint64_t bytes)
 {
 	const bool is_file = in->files && !in->file->is_stream && bytes >= BRIEF_BYTES;
@@ -251,8 +252,8 @@ static bool is_cold(const input *in, uint64_t bytes)
 	return cold;
 }
 
-/* Measure the disk for runs, or else the disk of the output, if asked to: shares do not depend on
- * it, and it takes longer than all else that is measured. */
+/* Measure the disk for runs, or else the disk of the output, only with --speeds=auto. Shares do not
+ * depend on it, and measuring it takes longer than everything else. */
 static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 {
 	const settings *o = j->env.o;
@@ -271,8 +272,8 @@ static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 
 /* Predict the bytes that the search for splitters reads from runs on disk. For each splitter, a
  * round looks into each run three times: for a sample of the remaining records, and for the places
- * of two pivots. The remaining records are then as many as the error of the samples of all runs of
- * all ranks, or half of them if there are few. */
+ * of two pivots. The number of remaining records is then the error of the samples of all runs of
+ * all ranks. If there are few runs, half of the records remain. */
 static double lookup_bytes(const job *j)
 {
 	const size_t p = (size_t)j->env.c->size;
@@ -284,6 +285,7 @@ static double lookup_bytes(const job *j)
 	return 3 * (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
 }
 
+/* Describe the work of this rank for the model of a job's time. */
 static job_load load_of(job *j, const char *run_dir)
 {
 	const settings *o = j->env.o;
@@ -306,7 +308,7 @@ static job_load load_of(job *j, const char *run_dir)
 			   .durable = o->fsync && to_file,
 			   .disk_s = measured_disk(j, run_dir, bytes),
 			   .disk_ranks = cpus->ranks_here,
-			   /* memory in addition to that of the records that are read */
+			   /* memory in addition to the records that are read */
 			   .fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
 			   .lookup_bytes = lookup_bytes(j),
 			   .spreads = b->spills && budget_spreads(j),

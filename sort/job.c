@@ -1,28 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sort, top to bottom. All ranks take the same steps. After each step they agree on its status,
- * and leave together if it failed on any rank. */
+/* A sort from beginning to end.
+ *
+ * A job is a list of steps, which all of its ranks take in the same order. A rank is a process
+ * under mpirun, or a thread of this process with --ranks. It reads its share of the input, and
+ * writes its share of the output. This is the records between two splitters, which are the same on
+ * all ranks. Shares are proportional to the speeds of the ranks, so that all end together.
+ *
+ * Each step is a function of sort/phases/. It makes values of the job (see phases.h), which only
+ * later steps read. After each step all ranks agree on the worst status of any rank, and either all
+ * take the next step, or none. So no rank waits in a
+ * collective call for a rank that has given up. Only a rank that dies, or a network that fails,
+ * ends the agreement: then the comm is broken, and each rank reports what it knows.
+ *
+ * Three kinds of jobs take different steps. Several ranks sort first, and merge the records that
+ * they receive (--strategy=merge). Or they exchange first, and sort the records that they receive
+ * (--strategy=distribute). A single rank writes its sorted records without an exchange, and so do
+ * ranks that merge inputs that are sorted already (--merge).
+ *
+ * Until files get their final names, a failure leaves no output. With --workdir, sorted runs and a
+ * complete output outlive a failure, so that a later job resumes with them. */
 #include "base/clock.h"
-#include "base/sysfile.h"
 #include "base/trace.h"
 #include "io/unfinished.h"
-#include "phases/job.h"
-#include "run.h"
+#include "phases/phases.h"
+#include "job.h"
 
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-/* The ranks that take a step: several ranks, by their strategy, or a single one. Ranks that merge
- * sorted inputs take the steps of a single one. */
+/* The jobs that take a step. */
 enum {
 	MERGING = 1 << BY_MERGING,
 	DISTRIBUTING = 1 << BY_DISTRIBUTING,
 	SEVERAL = MERGING | DISTRIBUTING,
-	SINGLE = 1 << 30,
+	SINGLE = 1 << 30,   /* a single rank, or --merge */
 	DROPPING = 1 << 29, /* only if records are dropped */
 	TOPPED = 1 << 28    /* only with --top */
 };
@@ -30,7 +41,7 @@ enum {
 typedef struct step {
 	phase at;
 	unsigned who;
-	job_step *run;
+	job_step *take;
 	stage_kind moves; /* the stage, if the step moves all of the data */
 } step;
 
@@ -39,17 +50,17 @@ static const step steps[] = {
 	{ PH_DESCRIBE, SEVERAL | SINGLE, phase_describe, STAGE_NONE },
 	/* Plan how much each rank reads, and how much it writes. */
 	{ PH_PLAN, SEVERAL | SINGLE, phase_plan, STAGE_NONE },
-	/* Resume: take over the runs of an earlier program. */
+	/* Resume: take over the runs of an earlier job. */
 	{ PH_PLAN, MERGING | SINGLE, phase_resume, STAGE_NONE },
 	/* Look for an output that is complete under its final name. */
 	{ PH_PLAN, MERGING | SINGLE, phase_find_output, STAGE_NONE },
 	/* Decide whether to sort in memory or to spill to disk. */
 	{ PH_PLAN, SEVERAL | SINGLE, phase_budget, STAGE_NONE },
-	/* Note for a later program which sort the runs will belong to. */
+	/* Note for a later job which sort the runs will belong to. */
 	{ PH_PLAN, MERGING | SINGLE, phase_save_state, STAGE_NONE },
 	/* Local sort: read records to memory or disk, in sorted runs. */
 	{ PH_READ, SEVERAL | SINGLE, phase_read, STAGE_READ },
-	/* Look for an output of an earlier program that only lacks its final name. */
+	/* Look for an output of an earlier job that only lacks its final name. */
 	{ PH_READ, MERGING | SINGLE, phase_load_output, STAGE_NONE },
 	/* Adapt: let a rank that turned slow write less. */
 	{ PH_PLAN, SEVERAL, phase_adapt, STAGE_NONE },
@@ -81,18 +92,18 @@ static const step steps[] = {
 	{ PH_SYNC, SEVERAL | SINGLE, phase_reread, STAGE_CHECK },
 	/* Verify the output against the input. */
 	{ PH_SYNC, SEVERAL | SINGLE, phase_verify, STAGE_NONE },
-	/* Note for a later program that only the final name is missing. */
+	/* Note for a later job that only the final name is missing. */
 	{ PH_SYNC, MERGING | SINGLE, phase_save_output, STAGE_NONE },
 	/* Give the files their final names. */
 	{ PH_COMMIT, SEVERAL | SINGLE, phase_commit, STAGE_NONE },
 	/* Remove the runs. */
 	{ PH_COMMIT, MERGING | SINGLE, phase_drop_checkpoints, STAGE_NONE },
-	/* Record the speed of the ranks for the next run. */
+	/* Record the speed of the ranks for the next job. */
 	{ PH_COMMIT, SEVERAL, phase_update_wisdom, STAGE_NONE },
 };
 
-/* Do not stop while files are being renamed, nor after merging has begun: the merged output would
- * be lost to save very little work. */
+/* Stop at the end of a step if SIGUSR1 asks for it. Do not stop while files are being renamed, nor
+ * after merging has begun: the merged output would be lost to save very little work. */
 static status stop_if_asked(job *j, const step *s)
 {
 	const settings *o = j->env.o;
@@ -100,7 +111,7 @@ static status stop_if_asked(job *j, const step *s)
 	    (j->work.on && s->at >= PH_MERGE))
 		return ST_OK;
 	return err_set(&j->env.e, (status)(ST_SIGNAL + SIGUSR1), "stopped by SIGUSR1%s",
-		       j->work.on ? "; --resume goes on from here" : "");
+		       j->work.on ? "; --resume continues from here" : "");
 }
 
 /* Begin the stage of a step that moves all of the data. */
@@ -120,27 +131,29 @@ static void stage_begin(job *j, stage_kind k)
 
 /* Return the seconds that this rank has waited so far: for blocks of other ranks, and in
  * collectives. */
-static double waited_s(const job *j)
+static double job_waited_s(const job *j)
 {
 	return j->mine.phase_s[PH_EXCHANGE] + j->env.c->collective_s;
 }
 
+/* Take a step and agree on its status. Measure the time that it took, and how long this rank waited
+ * for others. */
 static status take_step(job *j, const step *s)
 {
-	const double t0 = now_s(), before = waited_s(j);
+	const double t0 = now_s(), before = job_waited_s(j);
 	j->at = s->at;
 	atomic_store(&j->env.c->phase, (int)s->at);
 	stage_begin(j, s->moves);
 	trace_phase(trace_mine(), (int)s->at, t0);
 	FAIL_PHASE(phase_name(s->at));
-	status rc = s->run(j);
+	status rc = s->take(j);
 	if (rc == ST_OK && j->next.in)
 		share_plan_replace(&j->shares, &j->next);
 	share_plan_drop(&j->next);
 	j->next = (share_plan){ 0 };
 	if (rc == ST_OK)
 		rc = stop_if_asked(j, s);
-	const double t1 = now_s(), waited = waited_s(j) - before;
+	const double t1 = now_s(), waited = job_waited_s(j) - before;
 	rank_progress *g = &j->env.c->progress;
 	if (!g->stage[g->at].ended) /* reading the processor time takes a call of the system */
 		progress_end(g, moment_now());
@@ -155,18 +168,11 @@ static status take_step(job *j, const step *s)
 					     waited + t2 - t1 });
 	if (s->at == PH_READ && rc == ST_OK)
 		j->all_read_s = now_s() - j->begun_s;
-	/* Bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so
-	 * skip small buffers, and a mapped file, which has none. */
-	uint64_t kb = 0;
-	if (s->moves == STAGE_READ && j->env.m.now_bytes >= 32 << 20 && !j->data.mapped)
-		sysfile_number("", "/proc/self/smaps_rollup", "AnonHugePages", &kb);
-	if (s->moves == STAGE_READ)
-		j->mine.huge_bytes = kb * 1024;
 	return rc;
 }
 
-/* Return whether this rank takes the step. If an output of an earlier program was found, only names
- * are missing. */
+/* Return whether this job takes the step. If the output of an earlier job was found, only names are
+ * missing. */
 static bool is_due(const job *j, const step *s)
 {
 	const settings *o = j->env.o;
@@ -175,6 +181,7 @@ static bool is_due(const job *j, const step *s)
 	       (!(s->who & DROPPING) || settings_drops(o)) && (!(s->who & TOPPED) || o->top);
 }
 
+/* Release all values of the job. */
 static void job_free(job *j)
 {
 	mem *m = &j->env.m;
@@ -197,153 +204,7 @@ static void job_free(job *j)
 	numa_close(j->cpus.numa);
 }
 
-/* Fill in the report of this rank. */
-static void fill_result(job *j)
-{
-	struct rusage u;
-	rank_result *r = &j->mine;
-	const settings *o = j->env.o;
-	r->rank = j->env.c->rank;
-	memcpy(r->host, j->env.c->host, sizeof r->host);
-	r->pid = (int32_t)getpid();
-	r->mem_peak_bytes = j->env.m.peak_bytes;
-	r->threads = (int32_t)j->cpus.threads;
-	r->cpus = fmin(j->cpus.processors, r->threads);
-	r->used.joules = -1; /* not read */
-	const bool reported = settings_reports(o);
-	if (reported) {
-		r->used = usage_since(&j->begun, "");
-		sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
-			     sizeof r->processors);
-		sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
-	}
-	if (getrusage(RUSAGE_THREAD, &u) == 0)
-		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
-	r->out = j->part.seen.records;
-	r->sum_out = j->part.seen.sum;
-	r->dropped = j->part.dropped.records;
-	r->sum_dropped = j->part.dropped.sum;
-	r->written_bytes = j->part.found ? 0 : r->out * j->env.o->lay.record_bytes;
-	r->activity = progress_activity(&j->env.c->progress);
-	io_backend_why(j->files.io, reported, r->io_text);
-	io_backend_stats(j->files.io, false, &r->io[0]);
-	io_backend_stats(j->files.io, true, &r->io[1]);
-	r->stages = progress_times(&j->env.c->progress);
-	r->status = j->env.e.code;
-	r->phase = j->at;
-	memcpy(r->text, j->env.e.text, sizeof r->text);
-}
-
-static bool ends(const char *text, size_t bytes)
-{
-	return memchr(text, '\0', bytes) != NULL;
-}
-
-/* Replace an invalid result by one that says so. */
-static void validate_result(rank_result *r, int rank)
-{
-	bool sound = r->rank == rank && (unsigned)r->phase < PHASES && ends(r->host, HOST_BYTES) &&
-		     ends(r->io_text, IO_TEXT_BYTES) && ends(r->limit_text, LIMIT_TEXT_BYTES) &&
-		     ends(r->left_out, LEFT_OUT_TEXT_BYTES) &&
-		     ends(r->bound_by, BOUND_TEXT_BYTES) && ends(r->text, ERR_TEXT_BYTES) &&
-		     ends(r->processors, PROCESSORS_BYTES) && ends(r->cpu_model, CPU_MODEL_BYTES) &&
-		     ends(r->numa_nodes, NUMA_TEXT_BYTES) && (unsigned)r->binding < NUMA_BINDINGS &&
-		     (uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED &&
-		     (unsigned)r->exchange < EXCHANGE_WAYS && isfinite(r->cpus) &&
-		     isfinite(r->used.user_s) && isfinite(r->used.system_s) &&
-		     isfinite(r->used.fault_s) && isfinite(r->used.joules);
-	for (int i = 0; sound && i < r->spans; i++)
-		sound = (unsigned)r->span[i].phase < PHASES && isfinite(r->span[i].end_s) &&
-			isfinite(r->span[i].wait_s);
-	for (int k = 0; k < STAGES; k++)
-		sound = sound && isfinite(r->stages.planned_s[k]) && isfinite(r->stages.taken_s[k]);
-	for (int i = 0; i < 2; i++)
-		sound = sound && (unsigned)r->io[i].method <= IO_THREADS;
-	if (!sound)
-		*r = (rank_result){ .rank = rank,
-				    .host = "unknown",
-				    .status = ST_PEER,
-				    .text = "sent an invalid result" };
-}
-
-static job_result result_of(const job *j, status rc)
-{
-	const comm *c = j->env.c;
-	return (job_result){ .status = rc,
-			     .size = c->size,
-			     .job_ranks = c->size,
-			     .processes = c->processes,
-			     .comm_kind = c->kind,
-			     .late_refused = j->files.late_refused };
-}
-
-/* Collect the results at rank 0. Results that cannot be collected are left out; the status does not
- * change. */
-static void collect(job *j, status rc, job_result *res)
-{
-	comm *c = j->env.c;
-	const int size = c->size;
-	rank_result *all = NULL;
-	fill_result(j);
-	if (c->rank == 0)
-		all = calloc((size_t)size, sizeof *all);
-	status got = comm_agree(c, c->rank || all ? ST_OK : ST_RESOURCE);
-	if (got == ST_OK)
-		got = comm_gather(c, &j->mine, all, sizeof *all, 0);
-	if (c->rank != 0)
-		return;
-	if (got != ST_OK) {
-		free(all);
-		*res = (job_result){ .status = rc, .late_refused = j->files.late_refused };
-		memcpy(res->note, j->env.e.text, sizeof res->note); /* rank 0's reason at least */
-		return;
-	}
-	if (c->for_all)
-		rc = plan_for_all(j, all, rc);
-	bool explained = rc == ST_OK;
-	double total_s = now_s() - j->begun_s;
-	for (int i = 0; i < size; i++) {
-		const rank_result *r = &all[i];
-		validate_result(&all[i], i);
-		explained = explained || r->status != ST_OK;
-		/* a rank that began before rank 0 may end later by its own clock */
-		if (r->spans > 0)
-			total_s = fmax(total_s, r->span[r->spans - 1].end_s);
-	}
-	if (!explained) {
-		all->status = rc;
-		snprintf(all->text, sizeof all->text,
-			 "a rank reported a failure but gave no reason");
-	}
-	*res = result_of(j, rc);
-	res->records = j->shares.records;
-	res->rates_measured = j->shares.measured;
-	res->out = j->verified.out;
-	res->total_s = total_s;
-	res->all_read_s = j->all_read_s;
-	res->sum = j->verified.sum;
-	res->sum_out = j->verified.sum_out;
-	res->rank = all;
-	memcpy(res->note, j->env.note.text, sizeof res->note);
-}
-
-/* Report what this rank knows, because the ranks can no longer agree. */
-static status report_own_failure(job *j, status rc, job_result *res)
-{
-	char why[COMM_FAILURE_BYTES];
-	if (rc == ST_OK)
-		rc = ST_PEER;
-	err_set(&j->env.e, rc, "%s", comm_failure(j->env.c, why));
-	fill_result(j);
-	free(res->rank);
-	*res = result_of(j, rc);
-	res->size = 1;
-	if ((res->rank = malloc(sizeof *res->rank)) != NULL)
-		*res->rank = j->mine;
-	return rc;
-}
-
-status job_run(comm *c, const settings *o, job_result *res)
+status job_execute(comm *c, const settings *o, job_result *res)
 {
 	job j = { .env = { .c = c, .o = o, .stats = &j.mine },
 		  .begun_s = now_s(),
@@ -361,7 +222,7 @@ status job_run(comm *c, const settings *o, job_result *res)
 			rc = take_step(&j, &steps[i]);
 	}
 	if (!atomic_load(&c->broken))
-		collect(&j, rc, res);
+		job_result_collect(&j, rc, res);
 	if (!atomic_load(&c->broken)) {
 		/* until the agreement, the other ranks remove the files of a rank that dies */
 		output_release(&j.files.out);
@@ -370,7 +231,7 @@ status job_run(comm *c, const settings *o, job_result *res)
 		(void)comm_agree(c, ST_OK);
 	}
 	if (atomic_load(&c->broken)) {
-		rc = report_own_failure(&j, rc, res);
+		rc = job_result_own(&j, rc, res);
 		unfinished_give_up(); /* while this rank still knows the names */
 	}
 	job_free(&j);

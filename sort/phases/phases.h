@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A job of one rank: the values that one phase makes for later phases, and the phases, in the order
- * of run.c. All phases are collective. Each returns this rank's status; at the end of the phase all
- * ranks agree on one. */
-#ifndef HETSORT_PHASES_JOB_H
-#define HETSORT_PHASES_JOB_H
+/* The job of one rank: the values that one phase makes for later phases, and the phases, in the
+ * order of sort/job.c. All phases are collective. Each returns this rank's status; at the end of
+ * the phase all ranks agree on one. */
+#ifndef HETSORT_PHASES_PHASES_H
+#define HETSORT_PHASES_PHASES_H
 
 #include "base/limit.h"
 #include "exchange/exchange.h"
@@ -11,16 +11,20 @@
 #include "exchange/splitter_search.h"
 #include "exchange/two_level.h"
 #include "io/input.h"
+#include "io/journal.h"
 #include "io/output.h"
+#include "io/target.h"
 #include "kernel/inspect.h"
+#include "model/job_time.h"
 #include "model/rank_result.h"
 #include "model/shares.h"
 #include "model/wisdom.h"
+#include "resume/share_runs.h"
 #include "scatter/scatter.h"
 #include "selection.h"
 #include "spill/budget.h"
 #include "spill/read_runs.h"
-#include "workdir.h"
+#include "spill/run_checkpoint.h"
 
 typedef enum frame_place { FRAME_HEADER, FRAME_TRAILER, FRAME_PIECES } frame_place;
 
@@ -36,7 +40,7 @@ typedef struct files {
 	frame_piece frame[FRAME_PIECES]; /* the pieces around the records that this rank writes */
 	uint64_t trailer_bytes;          /* of the whole output */
 	io_backend *io;
-	bool late_refused; /* see alias_check */
+	bool late_refused; /* see same_files_check */
 } files;
 
 typedef struct cpu_share {
@@ -99,6 +103,26 @@ typedef struct verified {
 	unsigned char *part_summaries; /* rank 0: [size] */
 } verified;
 
+/* --workdir: a directory where sorted runs outlive the program, so that --resume continues with
+ * them, with any number of ranks. Each rank has these files, in one directory for all or on a disk
+ * of its own, and a lock (target.h) while a job uses them:
+ *   hetsort-rank0.json   the state: the sort that its runs belong to, see resume_state.h
+ *   hetsort-rank0.run7   runs, see run_checkpoint.h */
+typedef struct workdir {
+	bool on;       /* this sort has a workdir */
+	bool resuming; /* it has states; the same on all ranks */
+	target file;   /* the state */
+	groups g;
+	resume_state s;     /* the state of this rank */
+	states earlier;     /* the states that this rank has loaded, and removes at the end */
+	saved_output saved; /* a complete output of these states */
+	shared_runs shared; /* the assignment of runs to ranks */
+	unfinished_end end; /* what to do if the job ends early */
+	DIR *list;          /* first rank of a group: the directory, opened before it is needed */
+	run_notes notes;    /* how to update the state */
+	run_checkpoint_plan seal;
+} workdir;
+
 /* All values of a job. Each is made by one phase, and only read by later ones. */
 typedef struct job {
 	rank_env env;
@@ -123,7 +147,7 @@ typedef struct job {
 
 typedef status job_step(job *j);
 
-/* In the order of run.c, which describes each one. */
+/* In the order of sort/job.c, which describes each one. */
 job_step phase_describe, phase_plan, phase_resume, phase_find_output, phase_budget,
 	phase_save_state, phase_read, phase_load_output, phase_adapt, phase_plan_top, phase_sample,
 	phase_split, phase_split_inputs, phase_drop_rest, phase_split_keys, phase_regroup,
@@ -147,7 +171,14 @@ static inline status job_each(job *j, job_step *const *step, size_t n)
 status job_replan(job *j);
 status job_replan_out(job *j, uint64_t mine, const char *what);
 
-/* ------------------------------------------------------------------------ shared by phases */
+/* ---------------------------------------------------------------------- values for several phases
+ */
+
+/* job_result_collect - collective: collect the results of all ranks at rank 0. Results that cannot
+ * be collected are omitted. job_result_own - report only what this rank knows, because the ranks
+ * can no longer agree; return its status. The caller frees res->rank. */
+void job_result_collect(job *j, status rc, job_result *res);
+status job_result_own(job *j, status rc, job_result *res);
 
 /* output_order - return the order that the records of a part must have. */
 static inline inspect_order output_order(const settings *o)
@@ -174,17 +205,28 @@ void verified_free(mem *m, verified *v);
 /* place_plan - plan where the threads of the rank run that `before` others precede. */
 numa_place place_plan(const job *j, unsigned before);
 
-/* workdir_open - find and lock the directory for runs, and load the states of earlier programs if
- * they belong to this sort. workdir_close - release everything; until then this rank cleans up
- * after ranks that die. workdir_patience_s - return how long --resume waits for the locks of a job
- * that is about to end: ranks outlive their killed launcher for a while. workdir_first - return the
- * number of this rank's first record in the input. workdir_place - return the place of this rank's
- * records among the ranks; equal keys come in this order. */
+/* workdir_open - find and lock the directory for runs, and load the states of earlier jobs if they
+ * belong to this sort. */
 job_step workdir_open;
+
+/* workdir_close - release everything. Until then this rank cleans up after ranks that die. */
 void workdir_close(job *j);
+
+/* workdir_patience_s - return how long --resume waits for the locks of a job that is about to end:
+ * ranks outlive their killed launcher for a while. */
 double workdir_patience_s(const rank_env *env);
+
+/* workdir_first - return the number of this rank's first record in the input. */
 uint64_t workdir_first(const job *j, const uint64_t *share_in);
+
+/* workdir_place - return the place of this rank's records among the ranks. Equal keys come in this
+ * order. */
 uint32_t workdir_place(const job *j);
+
+/* workdir_clean - remove what ended jobs have left in this directory, according to their locks and
+ * states. Remove the directory, too, if hetsort made it and it is empty. Refuse if a job uses it,
+ * or if the file system has no locks. */
+status workdir_clean(const char *path, cleaned *n, err *e);
 
 /* copy_streams - copy streams to files without a name, which all ranks of the process read, and
  * count the input again. A single stream is not copied. */
@@ -192,13 +234,17 @@ job_step copy_streams;
 
 /* The pieces around the records. The header of the first input (--skip-header) precedes the records
  * of the first output. The trailer of the last input (--skip-trailer, or the bytes after --records)
- * follows the records of the last output. Only the rank that writes a piece holds it in memory.
- * frame_read - collective, after streams were copied: read both pieces. A stream that is not copied
- * is opened, and its header is consumed. frame_write - write one piece to the open output: the
- * header before any record, the trailer after all records when the file has its size. frame_check -
- * verify that this rank's file, open as fd, has both pieces. ST_IO if not. */
+ * follows the records of the last output. Only the rank that writes a piece holds it in memory. */
+
+/* frame_read - collective, after streams were copied: read both pieces. If a stream is not copied,
+ * open it and consume its header. */
 job_step frame_read;
+
+/* frame_write - write one piece to the open output. Write the header before any record, and the
+ * trailer after all records, when the file has its size. */
 status frame_write(job *j, frame_place place);
+
+/* frame_check - verify that this rank's file, open as fd, has both pieces. ST_IO if not. */
 status frame_check(job *j, int fd, err *e);
 
 /* plan_note - note in the result what the rank of j->env is to do. */
@@ -209,17 +255,22 @@ void plan_note(job *j);
  * are measured and there is much to write, it measures the disk. */
 void plan_time(job *j, const char *run_dir);
 
-/* plan_for_all - make the plan of each rank on rank 0, which plans for all (comm_local_run_first).
- * all[] are copies of its own result. rc: the status of rank 0. Return the status of all. */
+/* plan_for_all - make the plan of each rank at rank 0, which plans for all (comm_local_run_first).
+ * The entries of all[] are copies of its own result. The argument rc is the status of rank 0.
+ * Return the status of all ranks. */
 status plan_for_all(job *j, rank_result *all, status rc);
 
 /* budget_default_tmpdir - return the directory for runs if none is named: $TMPDIR, or the directory
- * of the output. NULL without memory. budget_tmpdirs - return the *n directories for runs.
- * budget_holds - return whether this rank's memory holds out_recs records to be written.
- * budget_ended - update the budget when all records have arrived, so their number is known. */
+ * of the output. NULL without memory. */
 char *budget_default_tmpdir(const settings *o);
+
+/* budget_tmpdirs - return the *n directories for runs. */
 const char *const *budget_tmpdirs(const job *j, size_t *n);
+
+/* budget_holds - return whether the memory of this rank holds out_recs records to be written. */
 bool budget_holds(const job *j, uint64_t out_recs);
+
+/* budget_ended - update the budget when all records have arrived, so that their number is known. */
 void budget_ended(job *j);
 
 /* budget_spreads - return whether records that exceed the memory are exchanged before they are
@@ -240,7 +291,7 @@ static inline bool budget_merges(const job *j)
 /* read_note - report that this rank has read `in` records. */
 void read_note(job *j, uint64_t in);
 
-/* cuts_count - return how many records of this rank each rank is to have, to be freed, or NULL. */
+/* cuts_count - return how many records of this rank each rank gets, to be freed, or NULL. */
 uint64_t *cuts_count(job *j);
 
 /* exchange_setup_windows - return the bytes of the windows of the exchange, from the mean share of
@@ -256,5 +307,63 @@ uint64_t output_most(const job *j);
  * a failure too. */
 status output_open(job *j, io_fd *to);
 void output_close(const io_fd *to);
+
+/* ----------------------------------------------------------------------------- the speeds of ranks
+ */
+
+/* Parts of a rank's work: all of it, its last half, and its last quarter. */
+enum { SIGHT_PARTS = 3 };
+
+/* The past work of a rank, in seconds of a rank of speed 1, and the seconds that each of its parts
+ * took; 0 if unknown. The rank holds `held` records, and has to send most of them. */
+typedef struct sighting {
+	double work_s, took_s[SIGHT_PARTS];
+	uint64_t held;
+} sighting;
+
+/* The ranks, as adapt_plan knows them. */
+typedef struct adapt_query {
+	const settings *o; /* its strategy, record size and rule count */
+	const sighting *seen;
+	const double *planned;   /* planned speeds */
+	const rates *rate;       /* of which links and disks count */
+	const uint64_t *written; /* planned shares */
+	size_t p;
+} adapt_query;
+
+/* The gain of new shares. */
+typedef struct prospect {
+	double gain;    /* of the time that is left, 0 to 1 */
+	double saved_s; /* in seconds */
+	bool worth;     /* as large as the rule requires */
+} prospect;
+
+/* adapt_plan - find by the planner library what the ranks should write now, so that all end
+ * together. A rank that turned slow also has to send the records that it holds, so it writes even
+ * less. now receives the present speeds, share the shares that follow from them. Both are the
+ * planned ones if no rank shows a speed. */
+status adapt_plan(const adapt_query *q, mem *m, double *now, uint64_t *share, prospect *out,
+		  err *e);
+
+/* ------------------------------------------------- one file under two names, two under one name */
+
+/* side_files_check - check report, trace and page at rank 0, before anything else. Refuse one that
+ * cannot be written, or that is a file of any rank, as this host sees them. Refuse to replace a
+ * file that hetsort did not write for the same role. Costs nothing without such files. */
+status side_files_check(const settings *o, int ranks, err *e);
+
+/* same_files_check - collective: refuse a file that is made twice, read twice as input, or read and
+ * replaced, by one rank or by two. *late, at rank 0: a side file is among them and must not be
+ * written. */
+status same_files_check(rank_env *env, bool *late);
+
+/* same_input - collective, for files that all ranks read: refuse (ST_PEER) on ranks that see other
+ * files than rank 0. sample: ranks are on several hosts, so compare contents, too. */
+status same_input(rank_env *env, const input *in, bool sample);
+
+/* same_as_stated - collective, after reading: refuse (ST_IO) a file whose records, as the ranks
+ * have read them, do not have the checksum that its manifest states. Files that were not read to
+ * the end pass. Forget what was read. */
+status same_as_stated(rank_env *env, const input *in);
 
 #endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The result of a job: each rank fills in its own, and rank 0 collects and checks them. Costs a
+ * gather of one rank_result per rank. A result that another rank sent may hold anything, so it is
+ * validated before it is used. */
+#include "base/clock.h"
+#include "base/sysfile.h"
+#include "phases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Fill in the result of this rank. */
+static void fill_result(job *j)
+{
+	struct rusage u;
+	rank_result *r = &j->mine;
+	const settings *o = j->env.o;
+	r->rank = j->env.c->rank;
+	memcpy(r->host, j->env.c->host, sizeof r->host);
+	r->pid = (int32_t)getpid();
+	r->mem_peak_bytes = j->env.m.peak_bytes;
+	r->threads = (int32_t)j->cpus.threads;
+	r->cpus = fmin(j->cpus.processors, r->threads);
+	r->used.joules = -1; /* not read */
+	const bool reported = settings_reports(o);
+	if (reported) {
+		r->used = usage_since(&j->begun, "");
+		sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
+			     sizeof r->processors);
+		sysfile_text("", "/proc/cpuinfo", "model name", r->cpu_model, sizeof r->cpu_model);
+	}
+	if (getrusage(RUSAGE_THREAD, &u) == 0)
+		r->rss_peak_bytes = (uint64_t)u.ru_maxrss * 1024;
+	r->out = j->part.seen.records;
+	r->sum_out = j->part.seen.sum;
+	r->dropped = j->part.dropped.records;
+	r->sum_dropped = j->part.dropped.sum;
+	r->written_bytes = j->part.found ? 0 : r->out * j->env.o->lay.record_bytes;
+	r->activity = progress_activity(&j->env.c->progress);
+	io_backend_why(j->files.io, reported, r->io_text);
+	io_backend_stats(j->files.io, false, &r->io[0]);
+	io_backend_stats(j->files.io, true, &r->io[1]);
+	r->stages = progress_times(&j->env.c->progress);
+	r->status = j->env.e.code;
+	r->phase = j->at;
+	memcpy(r->text, j->env.e.text, sizeof r->text);
+}
+
+/* Return whether a text of another rank has an end. */
+static bool text_ends(const char *text, size_t bytes)
+{
+	return memchr(text, '\0', bytes) != NULL;
+}
+
+/* Replace an invalid result by one that says so. */
+static void validate_result(rank_result *r, int rank)
+{
+	bool sound =
+		r->rank == rank && (unsigned)r->phase < PHASES && text_ends(r->host, HOST_BYTES) &&
+		text_ends(r->io_text, IO_TEXT_BYTES) &&
+		text_ends(r->limit_text, LIMIT_TEXT_BYTES) &&
+		text_ends(r->left_out, LEFT_OUT_TEXT_BYTES) &&
+		text_ends(r->bound_by, BOUND_TEXT_BYTES) && text_ends(r->text, ERR_TEXT_BYTES) &&
+		text_ends(r->processors, PROCESSORS_BYTES) &&
+		text_ends(r->cpu_model, CPU_MODEL_BYTES) &&
+		text_ends(r->numa_nodes, NUMA_TEXT_BYTES) && (unsigned)r->binding < NUMA_BINDINGS &&
+		(uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED &&
+		(unsigned)r->exchange < EXCHANGE_WAYS && isfinite(r->cpus) &&
+		isfinite(r->used.user_s) && isfinite(r->used.system_s) &&
+		isfinite(r->used.fault_s) && isfinite(r->used.joules);
+	for (int i = 0; sound && i < r->spans; i++)
+		sound = (unsigned)r->span[i].phase < PHASES && isfinite(r->span[i].end_s) &&
+			isfinite(r->span[i].wait_s);
+	for (int k = 0; k < STAGES; k++)
+		sound = sound && isfinite(r->stages.planned_s[k]) && isfinite(r->stages.taken_s[k]);
+	for (int i = 0; i < 2; i++)
+		sound = sound && (unsigned)r->io[i].method <= IO_THREADS;
+	if (!sound)
+		*r = (rank_result){ .rank = rank,
+				    .host = "unknown",
+				    .status = ST_PEER,
+				    .text = "sent an invalid result" };
+}
+
+/* Return the result without the ranks. */
+static job_result result_of(const job *j, status rc)
+{
+	const comm *c = j->env.c;
+	return (job_result){ .status = rc,
+			     .size = c->size,
+			     .job_ranks = c->size,
+			     .processes = c->processes,
+			     .comm_kind = c->kind,
+			     .late_refused = j->files.late_refused };
+}
+
+void job_result_collect(job *j, status rc, job_result *res)
+{
+	comm *c = j->env.c;
+	const int size = c->size;
+	rank_result *all = NULL;
+	fill_result(j);
+	if (c->rank == 0)
+		all = calloc((size_t)size, sizeof *all);
+	status got = comm_agree(c, c->rank || all ? ST_OK : ST_RESOURCE);
+	if (got == ST_OK)
+		got = comm_gather(c, &j->mine, all, sizeof *all, 0);
+	if (c->rank != 0)
+		return;
+	if (got != ST_OK) {
+		free(all);
+		*res = (job_result){ .status = rc, .late_refused = j->files.late_refused };
+		memcpy(res->note, j->env.e.text, sizeof res->note); /* rank 0's reason at least */
+		return;
+	}
+	if (c->for_all)
+		rc = plan_for_all(j, all, rc);
+	bool explained = rc == ST_OK;
+	double total_s = now_s() - j->begun_s;
+	for (int i = 0; i < size; i++) {
+		const rank_result *r = &all[i];
+		validate_result(&all[i], i);
+		explained = explained || r->status != ST_OK;
+		/* a rank that began before rank 0 may end later by its own clock */
+		if (r->spans > 0)
+			total_s = fmax(total_s, r->span[r->spans - 1].end_s);
+	}
+	if (!explained) {
+		all->status = rc;
+		snprintf(all->text, sizeof all->text,
+			 "a rank reported a failure but gave no reason");
+	}
+	*res = result_of(j, rc);
+	res->records = j->shares.records;
+	res->rates_measured = j->shares.measured;
+	res->out = j->verified.out;
+	res->total_s = total_s;
+	res->all_read_s = j->all_read_s;
+	res->sum = j->verified.sum;
+	res->sum_out = j->verified.sum_out;
+	res->rank = all;
+	memcpy(res->note, j->env.note.text, sizeof res->note);
+}
+
+status job_result_own(job *j, status rc, job_result *res)
+{
+	char why[COMM_FAILURE_BYTES];
+	if (rc == ST_OK)
+		rc = ST_PEER;
+	err_set(&j->env.e, rc, "%s", comm_failure(j->env.c, why));
+	fill_result(j);
+	free(res->rank);
+	*res = result_of(j, rc);
+	res->size = 1;
+	if ((res->rank = malloc(sizeof *res->rank)) != NULL)
+		*res->rank = j->mine;
+	return rc;
+}
