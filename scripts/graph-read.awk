@@ -58,7 +58,7 @@ input == "files" {
 
 # ------------------------------------------------------------------------------------- table
 # | `folder/` (most modules) | what is inside | `what it may use`, ... |
-input == "table" && /^\| *folder *\|/ { in_table = 1; next }
+input == "table" && /^\| *(folder|directory) *\|/ { in_table = 1; next }
 input == "table" && !/^\|/ { in_table = 0 }
 input == "table" && in_table && /`/ { read_row() }
 

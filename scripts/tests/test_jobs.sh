@@ -80,7 +80,7 @@ done
 told='--signal=B:USR1@120'
 is "scripts, manual and documents have the same signal and time" \
   "$(grep -rhoE -- '--signal=(B:)?[A-Z0-9]+@[0-9]+$|--signal=[A-Z0-9:]+@[0-9]+\b' "$jobs"/slurm*.sh "$ROOT/docs" "$ROOT/sort/man" "$ROOT/scripts/cluster" | sort -u)" "$told"
-sed -n '/^\.Bd/,/^\.Ed/{/^again/,/^wait/p}' "$ROOT/sort/man/hetsort.1" | sed 's/\\e/\\/g; s/\\-/-/g' >manual
+sed -n '/^\.Bd/,/^\.Ed/{/^again/,/^wait/p}' "$ROOT/sort/man/hetsort.7" | sed 's/\\e/\\/g; s/\\-/-/g' >manual
 is "the manual's script is slurm.sh" "$(cat manual)" "$(grep -v '^ *#\|^$\|^set' "$jobs/slurm.sh" | sed 's/ *#.*//')"
 if python3 -c 'import yaml' 2>/dev/null; then
   ok "mpijob.yaml is YAML" python3 -c 'import sys, yaml; yaml.safe_load(open(sys.argv[1]))' "$jobs/mpijob.yaml"
