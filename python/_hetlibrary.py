@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""_hetlibrary - finds the shared libraries that hetpart and hetsort call, and refuses arrays that are more
-than they can take."""
+"""_hetlibrary - finds the shared libraries for hetpart and hetsort, and refuses arrays with data that they would
+lose."""
 import ctypes
 import os
 import shutil
 import sys
 
-_INSTALLED = "@LIBDIR@"  # make install says it here, pip does not know it
+_INSTALLED = "@LIBDIR@"  # make install replaces it; pip does not
 
 
-def _folders():
-    """Where a library may be that the system does not find by its name, the likeliest first."""
+def _directories():
+    """Return the directories that may contain a library which the system does not find, the likeliest first."""
     program = shutil.which("hetsort")
     prefixes = [sys.prefix, "/usr/local"]
     if program:
@@ -18,17 +18,17 @@ def _folders():
     return [_INSTALLED] + [os.path.join(prefix, "lib") for prefix in prefixes]
 
 
-_BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hetsort")  # of a wheel that has the libraries
+_BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hetsort")  # of a wheel that contains the libraries
 
 
 def load(variable, soname):
-    """Load the library that an environment variable names. Without it load the one in the wheel, the one that the
-    system finds, the one that make install has put somewhere, or one in the folder lib next to the folder of the
-    program hetsort or of Python."""
+    """Load the library that an environment variable names. If it is not set, load the library from the wheel, from
+    the system, from make install, or from the directory lib next to the directory of the program hetsort or of
+    Python."""
     named = os.environ.get(variable)
     own = os.path.join(_BUNDLED, soname)
     found = [own] if os.path.exists(own) else []
-    paths = [named] if named else found + [soname] + [os.path.join(f, soname) for f in _folders()]
+    paths = [named] if named else found + [soname] + [os.path.join(d, soname) for d in _directories()]
     reasons = []
     for path in paths:
         try:
@@ -42,13 +42,13 @@ def load(variable, soname):
         "from 'pip wheel ./python' there), or set %s to the file" % (name, "; ".join(reasons), name, version, variable))
 
 
-# What an array may have in addition to its numbers, and how a caller gives it up. An attribute of the
-# class: a record may have a field of that name.
+# Data that an array may have in addition to its numbers, and how a caller removes it. These are attributes of the
+# class, because a record may have a field of that name.
 _MORE = {"mask": ".compressed() or .filled()", "unit": ".value"}
 
 
 def plain(values):
-    """values themselves; TypeError if they have a mask or a unit, which would be lost silently."""
+    """Return values; raise TypeError if they have a mask or a unit, which would be lost silently."""
     for name, instead in _MORE.items():
         has = getattr(type(values), name, None)
         if has is not None and not callable(has) and getattr(values, name, None) is not None:

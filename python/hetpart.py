@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""hetpart - how many items each processor of a heterogeneous machine should take, so that all of
-them finish together. Calls libhetpart through ctypes; hetpart(3) and its fellow pages tell what
-each call does, the names here are the same without their prefix.
+"""hetpart - divide items among the processors of a heterogeneous machine so that all of them finish
+together. It calls libhetpart through ctypes. hetpart(3) and related pages explain each call; the names
+here are the same without their prefix.
 
     >>> import hetpart
     >>> plan = hetpart.share(1000, [1, 2, 5], hetpart.nlogn())
     >>> plan.shares
     [149, 266, 585]
 
-Where a cost is wanted, a number stands for so much time an item, and a pair for (startup, time an
-item). A refused call raises Error with the library's own sentence; Error has subclasses that are
-ValueError, MemoryError, OSError and TimeoutError as well. An exception in a callback comes out of
-the call that used it. The library is HETPART_LIBRARY if that is set, else libhetpart.so.0 as the
-system finds it, else the copy installed together with this file, or with the program hetsort.
+A cost may be a number, the time per item, or a pair (startup, time per item). A refused call raises
+Error with the sentence of the library. Subclasses of Error are also ValueError, MemoryError, OSError
+or TimeoutError. An exception in a callback is raised by the call that used it. The library is
+HETPART_LIBRARY if that is set. Otherwise it is libhetpart.so.0 from this package, from the system, or
+from the installation of the program hetsort.
 """
 import collections
 import collections.abc
@@ -26,7 +26,7 @@ import threading
 
 import _hetlibrary
 
-# The calls: result and arguments, in letters. Pointers of all kinds are p.
+# The calls: letters for the result and the arguments. All pointers are p.
 _LETTERS = {"i": ctypes.c_int, "d": ctypes.c_double, "u": ctypes.c_uint64, "z": ctypes.c_size_t,
             "p": ctypes.c_void_p, "s": ctypes.c_char_p, "b": ctypes.c_bool, "-": None}
 _CALLS = """
@@ -80,7 +80,7 @@ ITEMS_MAX = 2**63 - 1
 
 
 class Error(Exception):
-    """A refused call: status is the number, status_text a few words, str() the reason."""
+    """A refused call: status is the number, status_text a few words, and str() the reason."""
 
     def __init__(self, status, text):
         super().__init__(text)
@@ -89,15 +89,15 @@ class Error(Exception):
 
 
 class InvalidError(Error, ValueError):
-    """An argument makes no sense."""
+    """An argument is invalid."""
 
 
 class RangeError(Error, ValueError):
-    """Too large, or over the capacities."""
+    """A value is too large, or exceeds the capacities."""
 
 
 class NoMemoryError(Error, MemoryError):
-    """Out of memory, or over the memory allowed."""
+    """Out of memory, or above the memory limit."""
 
 
 class FileError(Error, OSError):
@@ -105,11 +105,11 @@ class FileError(Error, OSError):
 
 
 class FormatError(Error, ValueError):
-    """A file or text is damaged, or of another kind."""
+    """A file or text is damaged, or has another format."""
 
 
 class StaleError(Error):
-    """Sound, but of another machine or too old."""
+    """A file is valid, but from another machine or too old."""
 
 
 class NoSolutionError(Error):
@@ -117,11 +117,11 @@ class NoSolutionError(Error):
 
 
 class TimeError(Error, TimeoutError):
-    """The time allowed ran out."""
+    """The time limit was reached."""
 
 
 class CanceledError(Error):
-    """The caller's stop() said so before there was anything to return."""
+    """The caller's stop() returned true before there was a result."""
 
 
 class MissingError(Error):
@@ -138,7 +138,7 @@ class _Err(ctypes.Structure):
 
 
 def _call(function, *args, costs=()):
-    """Call with a place for the reason as last argument; raise what went wrong."""
+    """Call with a buffer for the reason as last argument; raise an exception on failure."""
     err = _Err()
     status = function(*args, ctypes.byref(err))
     for cost in costs:
@@ -166,8 +166,8 @@ def _count(value, what):
 
 
 def _from_buffer(values, letters, kind):
-    """A copy of numbers of that kind that lie in a row in a buffer, such as an array of numpy; None
-    of anything else."""
+    """Return a copy of contiguous numbers of that kind in a buffer, such as an array of numpy, or None
+    for anything else."""
     try:
         view = memoryview(values)
     except TypeError:
@@ -178,7 +178,7 @@ def _from_buffer(values, letters, kind):
 
 
 def _array(values, letter):
-    """An array of numpy that is not in a row or of another kind, as one that is; others as they are."""
+    """Convert an array of numpy to a contiguous one of this kind; return other values unchanged."""
     if hasattr(values, "__array__") and values.dtype.kind in "biuf":
         if letter == "d" or values.dtype.kind == "u" or values.dtype.kind == "i" and (values >= 0).all():
             return values.astype(letter)
@@ -231,11 +231,11 @@ def _maybe_string(text):
 def _choice(names, value):
     if value in names:
         return names.index(value)
-    raise InvalidError(1, "'%s' is none of %s" % (value, ", ".join(names)))
+    raise InvalidError(1, "'%s' is not one of %s" % (value, ", ".join(names)))
 
 
 class _Owner:
-    """Something of the library's that goes back to it in the end."""
+    """An object of the library that is freed with its owner."""
 
     _free = None
 
@@ -252,7 +252,7 @@ class _Owner:
 
 
 class Cost(_Owner):
-    """The time that a number of items takes: cost(items)."""
+    """The time for a number of items: cost(items)."""
 
     _free = _c.cost_free
     _failures = ()
@@ -278,7 +278,7 @@ class Cost(_Owner):
 
     @property
     def affine(self):
-        """(startup, per_item), or None for a cost that is not affine."""
+        """(startup, per_item), or None if the cost is not affine."""
         startup, per_item = ctypes.c_double(), ctypes.c_double()
         if _c.cost_is_affine(self._p, ctypes.byref(startup), ctypes.byref(per_item)):
             return startup.value, per_item.value
@@ -306,7 +306,7 @@ def power(exponent, scale=1):
 
 
 def piecewise(points, scale=1):
-    """Straight lines between points, each (items, time)."""
+    """Return a cost of straight lines between points (items, time)."""
     array, count = _points(points)
     return Cost(_make(_c.cost_piecewise, array, count, scale))
 
@@ -317,7 +317,7 @@ def table(values, scale=1):
 
 
 def callback(function, increasing=False, scale=1):
-    """function(items) is the time; increasing promises that more items never take less."""
+    """Return a cost for which function(items) is the time; increasing promises that more items never take less."""
     failures = []
 
     def guarded(_, items):
@@ -359,13 +359,13 @@ def _maybe_cost(value):
 
 
 def _stopped(status):
-    """None, or in a few words what ended a method early."""
+    """Return the reason that ended a method early in a few words, or None."""
     return _c.status_text(status).decode() if status else None
 
 
 class _Interruptible:
-    """A block in which a planner is asked to stop when stop() says so or Control-C was pressed: the
-    handler of the signal notes it, and the one before it is called when the planner is back."""
+    """A block in which a planner stops when stop() returns true or Control-C is pressed. The handler
+    of the signal records it, and the previous handler is called when the planner has returned."""
 
     def __init__(self, stop):
         self._stop, self._failures, self._signals, self._handler = stop, [], [], None
@@ -397,16 +397,16 @@ class _Interruptible:
 
 
 def _view(owner, pointer, count, kind):
-    """Numbers of the library as a read-only memoryview, which keeps their owner."""
+    """Return numbers of the library as a read-only memoryview, which keeps their owner alive."""
     numbers_ = (kind * count).from_address(pointer)
     numbers_.owner = owner
     return memoryview(numbers_).cast("B").cast(kind._type_.replace("L", "Q")).toreadonly()
 
 
 class Plan(_Owner, collections.abc.Sequence):
-    """The result of a planner; a sequence of the shares, a slice of it a list. The three views are
-    buffers of the library's own memory: numpy.asarray(plan), which are the shares, and
-    numpy.asarray(plan.view_times) copy nothing, and the plan stays as long as anything looks at it. Plans can be pickled."""
+    """The result of a planner. It is a sequence of the shares; a slice is a list. The three views are
+    buffers in the memory of the library: numpy.asarray(plan), which has the shares, and
+    numpy.asarray(plan.view_times) copy nothing, and keep the plan alive. Plans can be pickled."""
 
     _free = _c.plan_free
 
@@ -426,7 +426,7 @@ class Plan(_Owner, collections.abc.Sequence):
         return iter(self.shares)
 
     def __array__(self, dtype=None, copy=None):
-        import numpy  # who asks has it
+        import numpy  # the caller has it
         array = numpy.asarray(self.view_shares, dtype)
         return array.copy() if copy else array
 
@@ -442,23 +442,23 @@ class Plan(_Owner, collections.abc.Sequence):
         return Plan.unpack, (self.pack(),)
 
     def pack(self):
-        """The plan as bytes that are the same on every machine."""
+        """Return the plan as bytes that are the same on every machine."""
         buf = ctypes.create_string_buffer(_c.plan_pack(self._p, None, 0))
         _c.plan_pack(self._p, buf, len(buf))
         return buf.raw
 
     @staticmethod
     def unpack(packed):
-        """The plan from such bytes."""
+        """Return the plan from the bytes of pack()."""
         return Plan(_make(_c.plan_unpack, bytes(packed), len(packed)))
 
     def first(self, proc):
-        """The number of proc's first item, from 0."""
+        """Return the number of the first item of proc, from 0."""
         return _c.plan_first(self._p, _count(proc, "proc"))
 
     @property
     def offsets(self):
-        """The first items of all processors, and all items."""
+        """The first item of each processor, and the number of items."""
         first = (ctypes.c_uint64 * (len(self) + 1))()
         _c.plan_offsets(self._p, first)
         return first[:]
@@ -469,7 +469,7 @@ class Plan(_Owner, collections.abc.Sequence):
 
     @property
     def view_real_shares(self):
-        """The shares before rounding; NaN where the method has none."""
+        """The shares before rounding; NaN if the method has none."""
         return _view(self, _c.plan_real_shares(self._p), len(self), ctypes.c_double)
 
     @property
@@ -519,8 +519,8 @@ def _opts(nprocs, method="exact", capacities=None, quantum=0, max_mem_bytes=0, t
 
 
 def share(items, speeds, cost, stop=None, **options):
-    """Processor i takes cost(n)/speeds[i]. Options: method (of METHODS), capacities, minimums,
-    quantum, max_mem_bytes, time_limit_s, and stop() as in scatter()."""
+    """Plan shares: processor i takes cost(n)/speeds[i] for n items. Options: method (of METHODS),
+    capacities, minimums, quantum, max_mem_bytes, time_limit_s, and stop() as in scatter()."""
     speeds, cost = _doubles(speeds), _cost(cost)
     opts = _opts(len(speeds), **options)
     with _Interruptible(stop) as block:
@@ -531,7 +531,7 @@ def share(items, speeds, cost, stop=None, **options):
 
 
 def share_unrelated(items, costs, stop=None, **options):
-    """A cost for each processor; options as share()."""
+    """Plan shares with a different cost for each processor; options as in share()."""
     costs = [_cost(c) for c in costs]
     opts = _opts(len(costs), **options)
     with _Interruptible(stop) as block:
@@ -547,7 +547,7 @@ def share_unrelated_mem_bytes(items, nprocs, **options):
 
 
 def share_weights(weights, speeds):
-    """Contiguous parts of items of unequal weight, in the order of the processors."""
+    """Plan contiguous parts of items of unequal weight, in the order of the processors."""
     weights, speeds = _doubles(weights), _doubles(speeds)
     return Plan(_make(_c.share_weights, weights, len(weights), speeds, len(speeds)))
 
@@ -563,7 +563,7 @@ def share_round(items, real, speeds, cost):
 
 
 class Model(_Owner):
-    """What runs have shown about an unknown cost."""
+    """An unknown cost, learned from measurements."""
 
     _free = _c.model_free
 
@@ -571,7 +571,7 @@ class Model(_Owner):
         super().__init__(_make(_c.model_create))
 
     def add(self, observed):
-        """observed: pairs (items, time times speed)."""
+        """Add measurements, pairs (items, time times speed)."""
         array, count = _points(observed)
         _call(_c.model_add, self._p, array, count)
 
@@ -652,7 +652,7 @@ class Wisdom(_Owner):
         _call(_c.wisdom_set_time, self._p, _count(value, "time_s"))
 
     def model(self, name):
-        """The model of that name, made if there is none."""
+        """Return the model of that name; create it if it does not exist."""
         out = ctypes.c_void_p()
         _call(_c.wisdom_model, self._p, _string(name), ctypes.byref(out))
         return _ModelOfWisdom(out, self)
@@ -705,7 +705,8 @@ def _limits(block, time_limit_s):
 
 
 def emulate_best(ratings, most, stop=None, time_limit_s=math.inf):
-    """When stop() says so or the time is over, the best number so far; its stopped says why."""
+    """Find the best number of processes. If stop() returns true or the time is over, return the best number so far; its
+    stopped says why."""
     ratings = _doubles(ratings)
     with _Interruptible(stop) as block:
         plan = Plan(_make(_c.emulate_best_within, ratings, len(ratings), _count(most, "most"),
@@ -733,14 +734,14 @@ def _pairs(procs):
 
 
 def farm(items, workers, rule="guided", chunk=1):
-    """workers: pairs (compute, link) of costs, link None where nothing is sent."""
+    """Simulate a farm of workers, pairs (compute, link) of costs; link is None if nothing is sent."""
     array, costs = _pairs(workers)
     return Plan(_make(_c.farm_create, _count(items, "items"), array, len(array),
                       _choice(CHUNK_RULES, rule), _count(chunk, "chunk"), costs=costs))
 
 
 class Chunk(ctypes.Structure):
-    """One chunk of a farm: its processor, its items, when its message begins and ends, its end."""
+    """One chunk of a farm: its processor, its items, the begin and end of its message, and its end."""
     _fields_ = [("proc", ctypes.c_size_t), ("items", ctypes.c_uint64), ("sent", ctypes.c_double),
                 ("arrived", ctypes.c_double), ("done", ctypes.c_double)]
 
@@ -749,7 +750,7 @@ _FARM_WATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Chunk))
 
 
 def farm_trace(items, workers, rule="guided", chunk=1, stop=None, time_limit_s=math.inf):
-    """As farm(); the plan and all chunks in the order in which they are handed out."""
+    """Simulate like farm(); return the plan and all chunks in the order in which they are sent."""
     array, costs = _pairs(workers)
     chunks = []
     watch = _FARM_WATCH(lambda _, c: chunks.append(Chunk.from_buffer_copy(c.contents)))
@@ -767,7 +768,7 @@ class _Chunks(ctypes.Structure):
 
 
 def chunk_sizes(items, nprocs, rule="guided", chunk=1):
-    """An iterator over the sizes of the chunks in which a farm hands out its items."""
+    """Return an iterator over the sizes of the chunks that a farm sends."""
     chunks = _Chunks(_choice(CHUNK_RULES, rule), _count(nprocs, "nprocs"), _count(chunk, "chunk"),
                      _count(items, "items"))
     return iter(lambda: _c.chunks_next(ctypes.byref(chunks)), 0)
@@ -797,9 +798,10 @@ def _scatter_opts(nprocs, method="auto", max_mem_bytes=0, time_limit_s=0, minimu
 
 
 def scatter(items, procs, stop=None, **options):
-    """procs: pairs (compute, link) of costs in the order of service, the root last; its link may
-    be None. Options: method (of SCATTER_METHODS), minimums (of items, for each), quantum (shares are
-    multiples, the root has the rest), max_mem_bytes, time_limit_s, and stop(), which is asked now and then: the plan is then the best so far, and its stopped says why."""
+    """Plan a scatter. procs are pairs (compute, link) of costs in the order of service, the root last;
+    its link may be None. Options: method (of SCATTER_METHODS), minimums (of items, per processor),
+    quantum (shares are multiples, the root has the rest), max_mem_bytes, time_limit_s, and stop(), which
+    is called now and then. If it returns true, the plan is the best so far, and its stopped says why."""
     array, costs = _pairs(procs)
     opts = _scatter_opts(len(array), **options)
     with _Interruptible(stop) as block:
@@ -836,7 +838,7 @@ def scatter_order(items, procs):
 
 
 def scatter_root(items, compute, link, from_store=None, stop=None, **options):
-    """link[r][i]: cost of the message from r to i; link[r][r] is not looked at. Gives
+    """Choose the root. link[r][i] is the cost of the message from r to i; link[r][r] is ignored. Return
     (plan, root, order, total)."""
     compute = [_cost(c) for c in compute]
     nprocs = len(compute)
@@ -879,9 +881,8 @@ class _ChainOpts(ctypes.Structure):
 
 
 class Chain:
-    """A chain of processors and the loads it is to work on. w: time of one unit of computation on
-    each; z: time of one unit of data over each link; loads: pairs (units of data, units of
-    computation)."""
+    """A chain of processors and its loads. w is the time of one unit of computation on each, z the time
+    of one unit of data over each link, and loads are pairs (units of data, units of computation)."""
 
     def __init__(self, w, z, loads, tau=None, latency=None, installments=None):
         loads, w = list(_hetlibrary.plain(loads)), list(_hetlibrary.plain(w))
@@ -922,7 +923,7 @@ class Chain:
         return _c.chain_mem_bytes(ctypes.byref(self._c), ctypes.byref(_chain_opts(**options)))
 
     def replay(self, fractions):
-        """All dates from the fractions alone, [load][installment][processor] in one list."""
+        """Return the schedule of given fractions, [load][installment][processor] in one list."""
         fractions = _doubles(fractions)
         return Schedule(_make(_c.chain_replay, ctypes.byref(self._c), fractions, len(fractions)))
 
@@ -934,7 +935,7 @@ def _chain_opts(method="lp", max_installments=0, limit_s=0, max_mem_bytes=0):
 
 
 class Schedule(_Owner):
-    """Fractions and the dates that follow from them."""
+    """Fractions, and the times that follow from them."""
 
     _free = _c.schedule_free
 
@@ -955,7 +956,7 @@ class Schedule(_Owner):
 
     @property
     def view_fractions(self):
-        """All fractions [load][installment][processor], a buffer as those of Plan."""
+        """All fractions [load][installment][processor], a buffer like the views of Plan."""
         count = ctypes.c_size_t()
         pointer = _c.schedule_fractions(self._p, ctypes.byref(count))
         return _view(self, pointer, count.value, ctypes.c_double)
@@ -970,9 +971,9 @@ class Schedule(_Owner):
         return None
 
     def comm(self, load, installment, link):
-        """(start, end) of the message over link, None if there is none."""
+        """Return (start, end) of the message over link, or None without a message."""
         return self._dates(_c.schedule_comm, load, installment, link)
 
     def comp(self, load, installment, proc):
-        """(start, end) of the computation on proc, None if there is none."""
+        """Return (start, end) of the computation on proc, or None without one."""
         return self._dates(_c.schedule_comp, load, installment, proc)

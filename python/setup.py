@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""setup.py - puts the shared libraries into the wheel, built by make from the tree that this folder belongs to.
-A copy of the folder, a machine without a compiler, and HETSORT_WHEEL=modules give a wheel of the modules only, which
-look for libraries that are installed. Variables of make go through MAKEFLAGS: "MPI=no"."""
+"""setup.py - puts the shared libraries into the wheel. make builds them from the tree that contains this directory.
+A copy of the directory, a machine without a compiler, and HETSORT_WHEEL=modules give a wheel with only the modules,
+which look for installed libraries. MAKEFLAGS passes variables of make: "MPI=no"."""
 import os
 import shlex
 import shutil

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # hetsort as a job of Flux: flux batch flux.sh -o sorted.dat data.dat
-# Two minutes before its time is over the sort is told. It then stops where a later job can go on; while it merges, it
-# goes on for as long as it may. A job that ended this way submits the next, which goes on with what is in the folder work.
+# Two minutes before its time is over, the sort receives a signal. It then stops where a later job can continue; while
+# it merges, it continues until the time is over. A job that ended this way submits the next job, which continues with
+# the files in the directory work.
 #FLUX: --job-name=hetsort
 #FLUX: --nodes=4
 #FLUX: --exclusive

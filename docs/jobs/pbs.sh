@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # hetsort as a job of PBS: fill in nodes, time and files, and `qsub pbs.sh` where the files are.
-# Two minutes before its time is over the sort is told. It then stops where a later job can go on; while it merges, it
-# goes on for as long as it may. A job that ended this way submits the next, which goes on with what is in the folder work.
+# Two minutes before its time is over, the sort receives a signal. It then stops where a later job can continue; while
+# it merges, it continues until the time is over. A job that ended this way submits the next job, which continues with
+# the files in the directory work.
 #PBS -N hetsort
 #PBS -l select=4:mpiprocs=1
 #PBS -l walltime=01:00:00
 set -eu
 cd "$PBS_O_WORKDIR"
 
-trap : TERM # the time is over: this shell stays for the next job
+trap : TERM # the time is over: this shell stays alive to submit the next job
 rc=0
 timeout --preserve-status --signal=USR1 58m mpirun hetsort --workdir work --resume -o sorted.dat data.dat || rc=$?
 case $rc in

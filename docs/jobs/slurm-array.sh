@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One hetsort for each of several files, as an array of jobs of Slurm: sbatch --array=1-3 --time=60 slurm-array.sh a.dat b.dat c.dat
-# Each sorts FILE to FILE.sorted on one node, with a work folder of its own, and goes on as slurm.sh says.
+# Each sorts FILE to FILE.sorted on one node, with its own work directory, and continues as slurm.sh describes.
 #SBATCH --job-name=hetsort
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
@@ -12,7 +12,7 @@ set -eu
 
 again() { kill -USR1 $!; wait $! || scontrol requeue "$SLURM_JOB_ID"; }
 trap again USR1
-trap : TERM # the time is over: this shell stays for what `again` has to do
+trap : TERM # the time is over: this shell stays alive for `again`
 
 file=${!SLURM_ARRAY_TASK_ID}
 hetsort --workdir "$file.work" --resume -o "$file.sorted" "$file" &

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # hetsort as a job of Slurm: sbatch --nodes=4 --time=60 slurm.sh -o sorted.dat data.dat
-# Two minutes before its time is over the job is told. The sort then stops where a later job can go on; while it
-# merges, it goes on for as long as it may. Unless it ends well, the job goes back into the queue, and from there
-# on with what is in the folder work.
+# Two minutes before its time is over, the job receives a signal. The sort then stops where a later job can continue;
+# while it merges, it continues until the time is over. Unless it succeeds, the job is put back into the queue, and
+# later continues with the files in the directory work.
 #SBATCH --job-name=hetsort
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive
@@ -13,8 +13,8 @@ set -eu
 
 again() { kill -USR1 $!; wait $! || scontrol requeue "$SLURM_JOB_ID"; }
 trap again USR1
-trap : TERM # the time is over: this shell stays for what `again` has to do
+trap : TERM # the time is over: this shell stays alive for `again`
 
-# Or mpirun in place of srun and its two options.
+# Or use mpirun instead of srun and its two options.
 srun --mpi=pmix --kill-on-bad-exit hetsort --workdir work --resume "$@" &
 wait $! || wait $! # a signal ends the first one; the second has the status of the sort

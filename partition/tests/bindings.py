@@ -380,7 +380,7 @@ def test_refusals_carry_the_library_s_sentence():
     refused(hetpart.RangeError, "too large", hetpart.share, 2**64, [1], 1)
     refused(hetpart.InvalidError, "negative", hetpart.share, -1, [1], 1)
     refused(TypeError, "", hetpart.share, 1.5, [1], 1)
-    refused(hetpart.InvalidError, "'magic' is none of", hetpart.share, 1, [1], 1, method="magic")
+    refused(hetpart.InvalidError, "'magic' is not one of", hetpart.share, 1, [1], 1, method="magic")
     refused(hetpart.InvalidError, "capacities: 1 entries for 2", hetpart.share, 1, [1, 1], 1, capacities=[3])
     refused(MemoryError, "", hetpart.share_unrelated, 10**6, [hetpart.table([0, 2, 1])] * 2, method="dp", max_mem_bytes=1000)
     refused(hetpart.NoSolutionError, "", hetpart.share, 2, [1], hetpart.nlogn(), method="taylor")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""times.py [RECORDS [PICTURE]] - read it as a notebook, cell by cell: how long hetsort takes beside
-numpy, whether both agree, and what share each of four nodes would get. Draws PICTURE, times.png."""
-# %% What is sorted: particles by mass, the heaviest first, and by number.
+"""times.py [RECORDS [PICTURE]] - a notebook, to be read cell by cell. It compares the times and the
+results of hetsort and numpy, and plans the shares of four nodes. It draws PICTURE, times.png."""
+# %% Particles are sorted by mass, the heaviest first, and by number.
 import sys
 import time
 
@@ -21,7 +21,7 @@ particles["mass"] = rng.integers(1, 1000, RECORDS) / 8
 particles["number"] = rng.permutation(RECORDS)
 
 
-# %% Each way, timed.
+# %% Time both ways.
 def by_hetsort(records):
     return hetsort.sort(records, KEY)
 
@@ -42,14 +42,14 @@ taken = {way: [seconds(way, particles[:n]) for n in sizes] for way in (by_hetsor
 for way, times in taken.items():
     print("%-10s %s s" % (way.__name__, " ".join("%.3g" % t for t in times)))
 
-# %% What nodes of unequal speed would take: all end together.
+# %% Plan shares for nodes of unequal speed, so that all finish together.
 speeds = numpy.array([1, 1, 2, 4])
 plan = hetpart.share(RECORDS, speeds, hetpart.nlogn())
 print("shares", plan.shares)
 
-# %% Both as pictures.
+# %% Draw both.
 matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402, after the choice of how it draws
+from matplotlib import pyplot  # noqa: E402, after the choice of the backend
 
 figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
 for way, times in taken.items():

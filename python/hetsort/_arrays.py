@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sorts of arrays in memory. Over ranks each step that can fail on one of them alone is agreed on
+"""Sorts of arrays in memory. Over ranks, all agree on each step that can fail on only one of them
 before the next, so that all leave together."""
 import ctypes
 
@@ -10,12 +10,12 @@ import _hetlibrary
 from . import _keys, _library
 from ._errors import PEER, PeerError
 
-_MOST_NARROW = 2**32  # places of fewer records fit 4 bytes
+_MOST_NARROW = 2**32  # below this number of records, places fit 4 bytes
 
 
 def _plain(array):
-    """The array; TypeError if a sort would silently lose what it has in addition to its records: a mask,
-    a unit, or whatever a type of another package adds, such as the scales of a FITS table."""
+    """Return the array; raise TypeError if a sort would silently lose data other than its records: a mask,
+    a unit, or additions of another package, such as the scales of a FITS table."""
     _hetlibrary.plain(array)
     for entry in array if isinstance(array, (list, tuple)) else ():
         _hetlibrary.plain(entry)
@@ -34,9 +34,9 @@ def _one_row(array):
 
 def _output(out, dtype):
     if not isinstance(_plain(out), numpy.ndarray) or out.ndim != 1 or out.dtype != dtype:
-        raise _keys.invalid("out is no array of one dimension of type %s", dtype)
+        raise _keys.invalid("out is not an array of one dimension of type %s", dtype)
     if not out.flags.c_contiguous or not out.flags.writeable:
-        raise _keys.invalid("out does not lie in a row, or cannot be written")
+        raise _keys.invalid("out is not contiguous, or cannot be written")
     return out
 
 
@@ -50,7 +50,7 @@ def _opts(dtype, parts, threads, weights=None):
 
 
 def _sort_here(array, parts, threads, out):
-    """The sorted records of a contiguous array."""
+    """Return the sorted records of a contiguous array."""
     if out is None:
         out = numpy.empty(len(array), array.dtype)
     elif len(out) != len(array):
@@ -64,7 +64,7 @@ def _sort_here(array, parts, threads, out):
 
 
 def _together(comm, prepare):
-    """What prepare() gives, if no rank fails in it."""
+    """Return the result of prepare() if no rank fails in it."""
     result = failure = None
     try:
         result = prepare()
@@ -84,7 +84,7 @@ def _check_mpi(comm):
     from mpi4py import MPI
 
     if not isinstance(comm, MPI.Intracomm):
-        raise _keys.invalid("comm is no intracommunicator of mpi4py")
+        raise _keys.invalid("comm is not an intracommunicator of mpi4py")
     ours, theirs = _library.mpi_version(), MPI.Get_library_version().rstrip("\0\n ")
     if ours is None:
         raise _keys.invalid("libhetsort was built without MPI")
@@ -96,7 +96,7 @@ def _weights(weights, comm, out=None):
     if weights is None or comm is None:
         return None
     if out is not None:
-        raise _keys.invalid("the lengths of out say what each rank receives, weights cannot")
+        raise _keys.invalid("out and weights cannot be combined: the lengths of out are the shares")
     weights = numpy.array(_plain(weights), "d", ndmin=1)
     if weights.shape != (comm.size,):
         raise _keys.invalid("weights are %s numbers for %d ranks",
@@ -105,12 +105,12 @@ def _weights(weights, comm, out=None):
 
 
 def _sort_over(comm, prepare):
-    """prepare() gives the array, the parts of its key, threads, weights and out of this rank."""
+    """Sort over ranks; prepare() returns the array, the parts of its key, threads, weights and out of this rank."""
     _check_mpi(comm)
     handle = comm.py2f()
     array, parts, threads, weights, out = _together(comm, prepare)
     if comm.allreduce(out is not None) % comm.size:
-        raise _keys.invalid("out is given on some ranks only")
+        raise _keys.invalid("out is given only on some ranks")
     opts = ctypes.byref(_opts(array.dtype, parts, threads, weights))
     if out is not None:
         _library.call("sort_counts_f", array.ctypes.data, len(array), out.ctypes.data, len(out), opts,
@@ -131,23 +131,25 @@ def _threads(threads, comm):
     if threads is None:
         return 0 if comm is None else 1
     if not 0 <= threads < 2**32:
-        raise _keys.invalid("threads are %r", threads)
+        raise _keys.invalid("threads is not a valid number: %r", threads)
     return threads
 
 
 def sort(array, key=None, comm=None, weights=None, stable=False, out=None, *, reverse=False,
          threads=None):
-    """The records of an array, sorted, as a new array. The array is only read, and not copied if it
-    lies in a row in memory.
+    """Return the sorted records of an array as a new array. The array is only read, and not copied if
+    it is contiguous.
 
-    key      see the package; reverse turns all its directions round.
+    key      described in the package; reverse inverts all its directions.
     comm     a communicator of mpi4py: the records of all ranks are sorted, and this rank receives
              its share. All ranks must call, with the same type, key and weights.
-    weights  one for each rank, which receives records in proportion; equal shares without.
-    stable   equal keys keep their order, over ranks that of (rank, place): they always do.
-    out      receives the records, and is returned. With comm the ranks receive as many as their out
-             has, which must add up; it must be given on all ranks then, and without weights.
-    threads  that sort; 0: all processors. Without comm all, with comm 1 unless told otherwise.
+    weights  one number per rank: shares are proportional to them. By default shares are equal.
+    stable   accepted for compatibility: equal keys always keep their order, over ranks the order of
+             rank and place.
+    out      receives the records, and is returned. With comm, each rank receives the number of
+             records that its out has; the sum must be right. All ranks must give it, without weights.
+    threads  the number of sorting threads; 0 means all processors. The default is 1 with comm, and 0
+             without.
     """
     def prepare():
         row = numpy.ascontiguousarray(_one_row(array))
@@ -161,7 +163,7 @@ def sort(array, key=None, comm=None, weights=None, stable=False, out=None, *, re
 
 
 def _with_places(array, parts, first, index):
-    """The keys of the records, each with its place, and the parts of the keys in there."""
+    """Return the keys of the records, each with its place, and the parts of the keys in this array."""
     names = ["k%d" % i for i in range(len(parts))]
     look = numpy.dtype({"names": names, "formats": [p.dtype for p in parts],
                         "offsets": [p.offset for p in parts], "itemsize": array.dtype.itemsize})
@@ -174,9 +176,9 @@ def _with_places(array, parts, first, index):
 
 
 def argsort(array, key=None, comm=None, weights=None, stable=False, *, reverse=False, threads=None):
-    """The places of the records in the order of sort(): array[argsort(array)] are its records. With
-    comm they count through the arrays of all ranks, and this rank receives its share of them.
-    Arguments as of sort()."""
+    """Return the places of the records in the order of sort(): array[argsort(array)] is the sorted
+    array. With comm, places are numbered through the arrays of all ranks, and this rank receives its
+    share of them. For the arguments, see sort()."""
     def prepare(first=0, index="u8"):
         row = _one_row(array)
         keys, parts = _with_places(row, _keys.parts(row.dtype, key, reverse), first, index)

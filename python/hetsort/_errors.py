@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of failures, of the library and of the program."""
+"""The exceptions for failures of the library and of the program."""
 
 
 class Error(Exception):
-    """A sort that failed: status is the number, rank the rank that failed first if it is known, str()
-    the reason."""
+    """A failed sort: status is the number, rank the rank that failed first or None, and str() the
+    reason."""
 
     def __init__(self, status, text, rank=None):
         super().__init__(text)
@@ -13,7 +13,7 @@ class Error(Exception):
 
 
 class InvalidError(Error, ValueError):
-    """An argument makes no sense, or differs between the ranks."""
+    """An argument is invalid, or differs between the ranks."""
 
 
 class RangeError(Error, ValueError):
@@ -29,13 +29,13 @@ class PeerError(Error):
 
 
 class JobError(Error):
-    """The program failed: status is its exit status, report what it has told in JSON, or None."""
+    """The program failed: status is its exit status, and report its report as a dict, or None."""
 
     def __init__(self, status, text, rank=None, report=None):
         super().__init__(status, text, rank)
         self.report = report
 
 
-# By the library's status.
+# The exception for each status of the library.
 KINDS = {1: InvalidError, 2: RangeError, 3: NoMemoryError, 4: PeerError}
 INVALID, PEER = 1, 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sorts of files: starts the program hetsort, reads what it says, and ends it with the caller."""
+"""Sorts of files: starts the program hetsort, reads its messages, and ends it with the caller."""
 import collections
 import json
 import os
@@ -10,8 +10,8 @@ import tempfile
 from ._errors import INVALID, InvalidError, JobError
 
 Progress = collections.namedtuple("Progress", "phase fraction elapsed_s left_s text")
-Progress.__doc__ = """How far a sort is: phase, the part of the job that is done (0 to 1), seconds since its
-begin and until its end, each None if it is not known, and the line that says so to people."""
+Progress.__doc__ = """The progress of a sort: its phase, the finished part of the job (0 to 1), the seconds since
+its beginning and until its end, each None if unknown, and the line that the program printed."""
 
 _PEER = 5  # exit status: another rank failed
 _LINE = re.compile(r"hetsort: ((\w+)(?: \d|, ).*)")
@@ -27,7 +27,7 @@ def _seconds(clock):
 
 
 def _progress(line):
-    """The line as Progress, None for any other line."""
+    """Return the line as Progress, or None for any other line."""
     said, elapsed = _LINE.fullmatch(line), _ELAPSED.search(line)
     if not said or not elapsed:
         return None
@@ -37,8 +37,8 @@ def _progress(line):
 
 
 def _options(options):
-    """Keywords as options: record_size=16 is --record-size=16, True one without a value, a list one
-    that is repeated; None and False are left out."""
+    """Convert keywords to options: record_size=16 is --record-size=16, True gives an option without a
+    value, a list repeats the option, and None and False give none."""
     for name, value in options.items():
         name = "--" + name.replace("_", "-")
         for one in value if isinstance(value, (list, tuple)) else [value]:
@@ -49,8 +49,8 @@ def _options(options):
 
 
 def _of_records(dtype, key):
-    """The options for records of a type of numpy, and a key as of arrays."""
-    import numpy  # who has a dtype has it
+    """Return the options for records of a type of numpy, with a key as for arrays."""
+    import numpy  # a caller with a dtype has it
 
     from . import _keys
 
@@ -59,7 +59,7 @@ def _of_records(dtype, key):
 
 
 def _report(text):
-    """The report, behind what else was printed; None if there is none."""
+    """Return the report, which follows other printed text, or None if it is missing."""
     at = text.find("{\n")
     try:
         return json.loads(text[at:]) if at >= 0 else None
@@ -68,7 +68,7 @@ def _report(text):
 
 
 def _failure(status, lines, report):
-    """The rank that failed first, not one that left because of it, and its sentence."""
+    """Return the failure of the rank that failed first, not of one that left because of it."""
     failed = [r for r in (report or {}).get("ranks", []) if r.get("error")]
     failed.sort(key=lambda r: r["error"]["code"] == _PEER)
     if failed:
@@ -80,7 +80,7 @@ def _failure(status, lines, report):
 
 
 def _listen(process, progress):
-    """The lines that are no progress, until the program closes its standard error."""
+    """Return all lines except progress, until the program closes its standard error."""
     lines = []
     for line in process.stderr:
         line = line.rstrip("\n")
@@ -94,18 +94,18 @@ def _listen(process, progress):
 
 def sort_file(inputs, output, *, dtype=None, key=None, progress=None, launcher=(), program=None,
               **options):
-    """Sort the records of a file, or of several as if they were one; gives the report of the program,
-    as hetsort(1) has it, as a dict.
+    """Sort the records of a file, or of several as if they were one. Return the report of the program,
+    which hetsort(7) describes, as a dict.
 
-    dtype     a type of numpy, whose records they are; key is then one as of sort(). Without, key is
-              as --key takes it, "8,u64,desc", or a list of such, and record_size tells the bytes.
-    progress  is called with Progress about each second. What it raises ends the sort, as
-              Control-C does, and leaves no output.
-    launcher  what starts the program on several ranks: ["mpirun", "-n", "4"].
-    program   the program; HETSORT_PROGRAM, or hetsort in PATH, without.
+    dtype     the numpy type of the records; key is then a key as for sort(). Without dtype, key has the
+              format of --key, "8,u64,desc", or is a list of such, and record_size is the record size.
+    progress  a function that is called with Progress about each second. An exception from it ends the
+              sort and leaves no output, like Control-C.
+    launcher  the command that starts several ranks: ["mpirun", "-n", "4"].
+    program   the program; by default HETSORT_PROGRAM, or hetsort in PATH.
 
     All other keywords are options of the program: threads=4, memory="8G", tmpdir=["/a", "/b"],
-    force=True. A failure is JobError."""
+    force=True. A failure raises JobError."""
     if os.fspath(output) in ("-", b"-"):
         raise InvalidError(INVALID, "the output must be a file")
     inputs = [inputs] if isinstance(inputs, (str, bytes, os.PathLike)) else list(inputs)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of arrays as the fields that libhetsort and the program compare."""
+"""Converts keys of arrays to the fields that libhetsort and the program compare."""
 import collections
 import sys
 
 from ._errors import INVALID, InvalidError
 
-# A part of a key: where in the record, how numpy calls it, the type for --key, and the direction.
+# A part of a key: its offset in the record, its numpy type, its type for --key, and its direction.
 Part = collections.namedtuple("Part", "offset dtype type descending")
 
-_MOST = 17  # one more than the library takes, which then refuses
+_MOST = 17  # one more than the library accepts, so that it refuses
 _LETTERS = {"b": "u", "u": "u", "i": "i", "f": "f", "M": "i", "m": "i"}
 
 
@@ -22,7 +22,7 @@ def _order(dtype):
 
 
 def _numbers(dtype, name):
-    """(type, dtype of a part, how many) of what is no record and no array."""
+    """Return (type, dtype of a part, number of parts) of a scalar type."""
     size = dtype.itemsize
     if dtype.kind in "SV":
         return str(size), dtype, 1
@@ -55,7 +55,7 @@ def _parts(dtype, offset, descending, name):
 
 
 def _field(dtype, name):
-    """The type and the place of a field, or of a field of a field."""
+    """Return the type and the offset of a field, or of a field of a field."""
     if dtype.names is not None and isinstance(name, str):
         if name in dtype.names:
             return dtype.fields[name][:2]
@@ -68,7 +68,7 @@ def _field(dtype, name):
 
 
 def _entries(key):
-    """A key as a list of (name, descending)."""
+    """Yield (name, descending) for each entry of a key."""
     pair = isinstance(key, tuple) and len(key) == 2 and key[1] in ("asc", "desc")
     if isinstance(key, str) or pair:
         key = [key]
@@ -80,7 +80,7 @@ def _entries(key):
 
 
 def parts(dtype, key, reverse):
-    """The parts of a key of such records, the first counts most."""
+    """Return the parts of a key of such records, the most significant first."""
     if dtype.hasobject:
         raise invalid("records that hold objects of Python cannot be sorted")
     if key is None:
@@ -94,5 +94,5 @@ def parts(dtype, key, reverse):
 
 
 def text(part):
-    """As --key takes it."""
+    """Return the part in the format of --key."""
     return "%d,%s%s" % (part.offset, part.type, ",desc" if part.descending else "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The calls of libhetsort, and its failures as exceptions."""
+"""The calls of libhetsort; its failures are raised as exceptions."""
 import ctypes
 import re
 
@@ -30,12 +30,12 @@ _ARGUMENTS = {"sort_local": [_P, _N, _P, _P], "share_f": [_N, _P, _P, ctypes.c_i
               "sort_counts_f": [_P, _N, _P, _N, _P, ctypes.c_int],
               "sort_f": [_P, _N, _P, _N, _P, _P, ctypes.c_int]}
 for _name, _arguments in _ARGUMENTS.items():
-    if hasattr(_lib, "hetsort_" + _name):  # those over ranks are not, without MPI
+    if hasattr(_lib, "hetsort_" + _name):  # without MPI, the calls over ranks are missing
         getattr(_lib, "hetsort_" + _name).argtypes = _arguments + [_P]
 
 
 def call(name, *args, rank=None):
-    """Call, on this rank, with a place for the reason as last argument; raise what went wrong."""
+    """Call with a buffer for the reason as last argument; raise an exception on failure."""
     err = _Err()
     status = getattr(_lib, "hetsort_" + name)(*args, ctypes.byref(err))
     if status:
@@ -45,7 +45,7 @@ def call(name, *args, rank=None):
 
 
 def mpi_version():
-    """What the MPI that the library is linked with says of itself; None without MPI."""
+    """Return the version text of the MPI that the library is linked with, or None without MPI."""
     if not hasattr(_lib, "hetsort_sort_f"):
         return None
     text, length = ctypes.create_string_buffer(65536), ctypes.c_int()

@@ -129,13 +129,13 @@ def test_refusals():
             ("key is empty", (array, []), {}), ("2 dimensions", (numpy.zeros((2, 2)),), {}),
             ("objects", (numpy.array([None, 1]),), {}), ("no field 'a'", (numpy.zeros(3), "a"), {}),
             ("float128|longdouble", (numpy.zeros(3, "g"),), {}), ("16 fields", (numpy.zeros(2, "17i4"),), {}),
-            ("threads is '5000'", (array, "a"), {"threads": 5000}), ("threads are -1", (array, "a"), {"threads": -1})]:
+            ("threads is '5000'", (array, "a"), {"threads": 5000}), ("threads is not a valid number: -1", (array, "a"), {"threads": -1})]:
         if sentence == "16 fields":
             args = (numpy.zeros(2, [("a", "17i4")]),)
         for call in hetsort.sort, hetsort.argsort:
             same(refused(hetsort.InvalidError, sentence, call, *args, **options).status, 1)
     other = numpy.zeros(3, array.dtype)
-    for sentence, out in [("type", numpy.zeros(3)), ("2 records", other[:2]), ("in a row", numpy.zeros(6, array.dtype)[::2]),
+    for sentence, out in [("type", numpy.zeros(3)), ("2 records", other[:2]), ("not contiguous", numpy.zeros(6, array.dtype)[::2]),
                           ("overlap", array), ("type", "x")]:
         refused(ValueError, sentence, hetsort.sort, array, "a", out=out)
     reason = refused(hetsort.Error, "record_bytes is '65537'", hetsort.sort, numpy.zeros(1, "V65537"))
@@ -195,7 +195,7 @@ def test_a_job_that_fails():
     refused(FileNotFoundError, "none", hetsort.sort_file, "pairs.bin", "x", program="./none")
 
 
-def test_the_rank_that_failed_is_told_not_one_that_left_with_it():
+def test_the_rank_that_failed_first_is_reported():
     ranks = [{"rank": 0, "error": {"code": 5, "message": "rank 2 failed"}}, {"rank": 1, "error": None},
              {"rank": 2, "error": {"code": 3, "message": "cannot read 'a'"}}]
     for report, lines, wanted in [({"ranks": ranks}, [], (2, "cannot read 'a'")), (None, ["hetsort: rank 3: no"], (3, "rank 3: no")),
@@ -205,18 +205,18 @@ def test_the_rank_that_failed_is_told_not_one_that_left_with_it():
 
 
 def slowly(watch):
-    """Sort what comes through a pipe, which ends when watch() has been called first."""
-    seen, told = [], threading.Event()
+    """Sort records from a pipe, which ends after the first call of watch()."""
+    seen, called = [], threading.Event()
 
     def progress(now):
         seen.append(now)
-        told.set()
+        called.set()
         watch(now)
 
     def feed():
-        pipe = os.open("pipe", os.O_RDWR)  # does not wait for a reader, which may never come
+        pipe = os.open("pipe", os.O_RDWR)  # does not wait for a reader, which may never open it
         os.write(pipe, bytes(1000))
-        told.wait(60)
+        called.wait(60)
         os.close(pipe)
 
     if not os.path.exists("pipe"):
@@ -226,12 +226,12 @@ def slowly(watch):
     try:
         hetsort.sort_file("pipe", "piped", progress=progress)
     finally:
-        told.set()
+        called.set()
         feeder.join()
     return seen
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     first = slowly(lambda now: None)[0]
     same((first.phase, first.text[:4], first.elapsed_s >= 1), ("read", "read", True))
     same(os.path.getsize("piped"), 1000)

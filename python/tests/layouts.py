@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""layouts FIRST END - hetsort beside a stable sort of numpy, file to file, byte for byte: for each seed a random
-layout of records of 1 to 4096 bytes with 1 to 6 fields, which may overlap, of all types, both byte orders and
-directions; NaN, -0 and many ties; 1 to 5 ranks, both strategies, in memory and spilled to disk."""
+"""layouts FIRST END - compare hetsort with a stable sort of numpy, file to file, byte for byte. Each seed draws a
+layout of records of 1 to 4096 bytes with 1 to 6 fields, which may overlap, of all types, byte orders and directions.
+There are NaN, -0 and many ties, 1 to 5 ranks, both strategies, in memory and spilled to disk."""
 import os
 import re
 import subprocess
@@ -12,12 +12,12 @@ import numpy
 import oracle
 
 TYPES = ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8", "V"]
-LEAST_LARGE = 64  # bytes of a record, where there is more than memory: numpy would take minutes for shorter ones
+LEAST_LARGE = 64  # least record size of data larger than memory: numpy would take minutes for shorter ones
 LARGE_BYTES, MEMORY_BYTES = 40 << 20, 40 << 20  # of each rank
 
 
 def draw_field(rng, record_bytes):
-    """A type of numpy, its offset, and the field as --key takes it, without its direction."""
+    """Return a type of numpy, its offset, and the field in the format of --key, without its direction."""
     kind = str(rng.choice(TYPES))
     size = int(kind[1:] or rng.integers(1, 41))
     if size > record_bytes:
@@ -31,7 +31,7 @@ def draw_field(rng, record_bytes):
 
 
 def draw_layout(rng):
-    """A dtype of fields that may overlap, [(field, descending)], and the options that say the same."""
+    """Return a dtype of fields that may overlap, [(field, descending)], and the equivalent options."""
     record_bytes = int(rng.integers(1, 1 + (1 << rng.integers(1, 13))))
     fields = [draw_field(rng, record_bytes) for _ in range(rng.integers(1, 7))]
     names = ["f%d" % i for i in range(len(fields))]
@@ -46,7 +46,7 @@ def draw_layout(rng):
 
 
 def draw_records(rng, dtype, n):
-    """Of some all bytes are 0 or 255, so that keys are equal often."""
+    """Draw records; in some arrays all bytes are 0 or 255, so that keys are often equal."""
     array = numpy.zeros(n, dtype)
     if n > 0:
         high = rng.choice([2, 256])
@@ -59,8 +59,8 @@ def draw_records(rng, dtype, n):
 
 
 def how(seed, record_bytes):
-    """Options, and how many bytes are sorted. Runs that are kept are on disk, however few they are; by distributing
-    only what does not fit into memory is."""
+    """Return options, and the number of bytes to sort. Runs in --workdir are always on disk; with distribute, only
+    records that do not fit into memory are."""
     ranks, distributes = 1 + seed % 5, seed // 5 % 2
     options = ["--ranks", str(ranks), "--strategy", "distribute" if distributes else "merge"]
     if not distributes and seed // 10 % 2:
@@ -71,7 +71,7 @@ def how(seed, record_bytes):
 
 
 def sort(seed):
-    """What is wrong, or None; and whether runs were on disk."""
+    """Return the error or None, and whether runs were on disk."""
     rng = numpy.random.default_rng(seed)
     dtype, key, layout = draw_layout(rng)
     options, large = how(seed, dtype.itemsize)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The Python package hetsort over ranks, with the communicators of mpi4py: the order of numpy, and mistakes of one
-# rank that all are told of.
+# The Python package hetsort over ranks, with communicators of mpi4py: the order of numpy, and mistakes of one rank,
+# which all ranks report.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""oracle - random records, and the order that numpy alone gives them: numbers turned into unsigned ones
-of the same order, then numpy.lexsort(), which is stable."""
+"""oracle - random records, and their order by numpy only: numbers are converted to unsigned ones of the same
+order, then sorted by numpy.lexsort(), which is stable."""
 import numpy
 
 TYPES = ["?", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8", "c8", "c16", "S3", "V5", "U2",
@@ -9,7 +9,7 @@ _ODD = [0.0, -0.0, 1.5, -1.5, numpy.inf, -numpy.inf, numpy.nan, -numpy.nan, 5e-3
 
 
 def columns(values):
-    """Unsigned numbers in whose order the values are, the first column counts most."""
+    """Return unsigned numbers with the order of the values, the most significant column first."""
     dtype = values.dtype
     if dtype.names is not None:
         return [c for name in dtype.names for c in columns(values[name])]
@@ -31,7 +31,7 @@ def columns(values):
 
 
 def order(array, key):
-    """Of the records, by [(field, descending)]; field None is all of them."""
+    """Return the order of the records by [(field, descending)]; field None means all fields."""
     found = []
     for name, descending in key:
         for column in columns(array if name is None else array[name]):
@@ -40,7 +40,7 @@ def order(array, key):
 
 
 def fill(rng, array):
-    """Values that are often equal, and such as floats have besides numbers."""
+    """Fill an array with values that are often equal, and with special values of floats."""
     dtype = array.dtype
     if dtype.names is not None:
         for name in dtype.names:
@@ -64,7 +64,7 @@ def fill(rng, array):
 
 
 def records(rng, n):
-    """An array of records of random fields, and a key: [(field, descending)]."""
+    """Return an array of records of random fields, and a key: [(field, descending)]."""
     fields = []
     for i in range(rng.integers(1, 7)):
         type_ = rng.choice(TYPES)
@@ -80,10 +80,10 @@ def records(rng, n):
 
 
 def as_key(key):
-    """As hetsort takes it."""
+    """Return the key in the format of hetsort."""
     return [(name, "desc") if descending else name for name, descending in key]
 
 
 def raw(array):
-    """The bytes of records, also those between their fields."""
+    """Return the bytes of records, including padding between their fields."""
     return array.view("V%d" % array.dtype.itemsize)

@@ -62,7 +62,7 @@ def fails(kind, rank, text, function):
 
 
 def misuse(bad):
-    """One rank alone makes a mistake: its own exception there, a sentence that names it on the others."""
+    """Only one rank makes a mistake: it raises its own exception, and the others name it."""
     me, array = WORLD.rank == bad, numpy.arange(10)
     for kind, text, function in [
             (hetsort.InvalidError, "2 dimensions", lambda: hetsort.sort(numpy.zeros((2, 2)) if me else array, comm=WORLD)),
@@ -70,14 +70,14 @@ def misuse(bad):
             (hetsort.InvalidError, "threads is '9999'", lambda: hetsort.sort(array, comm=WORLD, threads=9999 if me else 1)),
             (hetsort.InvalidError, "weights are 9 numbers", lambda: hetsort.sort(
                 array, comm=WORLD, weights=numpy.ones(9 if me else WORLD.size))),
-            (hetsort.InvalidError, "no array of one dimension", lambda: hetsort.sort(
+            (hetsort.InvalidError, "not an array of one dimension", lambda: hetsort.sort(
                 array, comm=WORLD, out=None if not me else "x"))]:
         fails(kind if me else hetsort.PeerError, bad, text if me else "rank %d: " % bad, function)
     if WORLD.size > 1:
-        fails(hetsort.InvalidError, None, "on some ranks only", lambda: hetsort.sort(
+        fails(hetsort.InvalidError, None, "only on some ranks", lambda: hetsort.sort(
             array, comm=WORLD, out=numpy.empty(10, int) if me else None))
     fails(hetsort.InvalidError, WORLD.rank, "n_out over all ranks is '0'", lambda: hetsort.sort(array, comm=WORLD, out=array[:0].copy()))
-    fails(hetsort.InvalidError, None, "no intracommunicator", lambda: hetsort.sort(array, comm="x"))
+    fails(hetsort.InvalidError, None, "not an intracommunicator", lambda: hetsort.sort(array, comm="x"))
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The Python package hetsort beside numpy: arrays and files, every type and direction. HETSORT_LONG=1: 2000 kinds
-# of records.
+# The Python package hetsort compared with numpy: arrays and files, every type and direction. HETSORT_LONG=1: 2000
+# kinds of records.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh

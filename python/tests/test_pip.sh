@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `pip install ./python` needs no compiler, and what it installs finds libraries that lie beside the program hetsort.
+# `pip install ./python` needs no compiler, and the installed modules find libraries next to the program hetsort.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh
@@ -23,7 +23,7 @@ chmod +x prefix/bin/hetsort
 cp -P "$OBJ"/libhet*.so* prefix/lib/
 python_says() { run env PYTHONPATH="$PWD/site" PATH="$PWD/prefix/bin:$PATH" "$python" -W error -c "$1"; }
 python_says 'import hetsort, numpy; print(hetsort.sort(numpy.array([3, 1, 2])), hetsort.__version__)'
-is "hetsort finds libhetsort beside the program" "$rc $out$err" "0 [1 2 3] $version"
+is "hetsort finds libhetsort next to the program" "$rc $out$err" "0 [1 2 3] $version"
 python_says 'import hetpart; print(hetpart.share(1000, [1, 2, 5], 1).shares)'
 is "hetpart finds libhetpart there, too" "$rc $out$err" "0 [125, 250, 625]"
 python_says 'import sys; sys.modules["numpy"] = None
@@ -50,7 +50,7 @@ mkdir tree
 find "$ROOT" -mindepth 1 -maxdepth 1 ! -name python ! -name build ! -name bin ! -name '.*' -exec ln -s {} tree/ \;
 cp -R "$ROOT/python" tree/python
 rm -rf tree/python/build tree/python/*.egg-info prefix
-wheel() { # wheel VARIABLE=VALUE... - sets wheel, the only one in the folder wheels
+wheel() { # wheel VARIABLE=VALUE... - sets wheel, the only one in the directory wheels
   rm -rf wheels tree/python/build
   run env "MAKEFLAGS=OBJ=$OBJ PROGDIR=$BIN MPI=${HAVE_MPI:-no}" CC="${CC:-cc}" "$@" "$python" -m pip wheel --quiet --no-index \
     --no-build-isolation --no-deps --wheel-dir wheels ./tree/python
