@@ -602,7 +602,7 @@ is "--help: each option is in the manual, in the same order" \
   "$(sed -n '/^\.Sh OPTIONS/,/^\.Sh ENV/p' "$ROOT/sort/man/hetsort.1" | sed -n 's/^\.It.*Fl \\-\([a-z\-]*\).*/\1/p' | tr -cd 'a-z\n-')" \
   "$(sed -nE 's/^  (-[a-zA-Z], |    )--([a-z-]+).*/\2/p' <<<"$out")"
 if command -v mandoc >/dev/null; then # as many lines as there are ways to call it
-  synopsis=$(mandoc -T ascii -O width=80 "$ROOT/sort/man/hetsort.1" | sed 's/.\x08//g' | sed -n '/^SYNOPSIS/,/^DESC/p')
+  synopsis=$(mandoc -T ascii -O width=80 "$ROOT/sort/man/hetsort.1" | sed 's/.\x08//g' | sed -n '/^SYNOPSIS/,/^QUICK/p')
   is "manual: the synopsis" "$(grep -c hetsort <<<"$synopsis")" 5
   ok "manual: mpirun and hetsort are one command" grep -q "mpirun -n ranks hetsort" <<<"$synopsis"
 fi
