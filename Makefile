@@ -87,11 +87,11 @@ objs = $(patsubst %.c,$(OBJ)/%.o,$(1))
 SORT_DIRS := $(filter-out $(addprefix sort/,tests man pkg examples include fortran sim),$(patsubst %/,%,$(wildcard sort/*/)))
 SORT_ALL := $(wildcard sort/*.c $(addsuffix /*.c,$(SORT_DIRS)))
 SORT_MPI := $(filter %/comm_mpi.c %/comm_mpi_run.c %/api_mpi.c,$(SORT_ALL))
-# Files that are no part of the sorter's archive: main functions, the plug-in, and what only libhetsort has.
+# Files outside the sorter's archive: main functions, the plug-in, and a file that only libhetsort contains.
 SORT_OWN := sort/main.c sort/report/main.c sort/comm/mpi_plugin.c sort/lib/uncounted.c
 SORT_SRC := $(filter-out $(SORT_OWN) $(if $(WITH_MPI),,$(SORT_MPI)) $(if $(FAILPOINTS),,%/failpoint.c),$(SORT_ALL))
 # hetsim is all of hetsort, with calls that sort/sim marks as WRAPPED replaced. hetsmpi.so is the same as a program of
-# SimGrid's SMPI, without MPI: hosts, work and threads are those of hetsim, clock and messages those of SimGrid.
+# SimGrid's SMPI, without MPI: hosts, work and threads come from hetsim, clock and messages from SimGrid.
 SIM_SRC  := $(if $(LINUX),$(wildcard sort/sim/*.c))
 SMPICC   ?= smpicc
 GRID_SRC := $(wildcard sort/sim/smpi/*.c)
@@ -219,7 +219,7 @@ $(OBJ)/%.o: %.c
 	$(call say,$(if $(filter $(MPICC),$(COMPILER)),MPICC,CC),$<)
 	$(Q)$(COMPILE) $(EXTRA) -c -o $@ $<
 
-# What --version -v and reports say about the build.
+# The build, as --version -v and reports describe it.
 SAID     = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
 BUILD    = $(strip $(subst \,,$(subst ",,$(subst ',,$(SAID))))), MPI $(MPI), io_uring $(URING), hwloc $(HWLOC)
 $(OBJ)/sort/cli/report_json.o: NEEDED += -DHETSORT_BUILD='"$(BUILD)"'

@@ -42,7 +42,7 @@ FNR == 1 { in_comment = 0 }
 	print FILENAME ":" FNR ":" code
 }
 
-# What follows the string or character constant that s begins inside of.
+# Return the text after the string or character constant in which s begins.
 function after_string(s, quote,    i, c)
 {
 	for (i = 1; i <= length(s); i++) {

@@ -1,15 +1,15 @@
-# shellcheck shell=bash disable=SC2154  # id, state, disks and hosts are those of scripts/cluster
+# shellcheck shell=bash disable=SC2154  # scripts/cluster sets id, state, disks and hosts
 # The mechanics of scripts/cluster, which sources this: control groups, namespaces and links of one
-# virtual host. A host K has the folder $state/nK with files that say what was made for it; nothing
+# virtual host. A host K has the directory $state/nK with files that say what was made for it; nothing
 # else is ever ended or removed.
 
 # ---------------------------------------------------------------------------- control groups
-# The mounts, as lines of "device folder type options". A test plants others.
+# The mounts, as lines of "device directory type options". A test plants others.
 mounts=${CLUSTER_MOUNTS:-/proc/self/mounts} own_groups=${CLUSTER_GROUPS:-/proc/self/cgroup}
 
 has_word() { case ,${1// /,}, in *",$2,"*) return 0 ;; *) return 1 ;; esac; }
 
-group_parent() { # group_parent CONTROLLER - sets $version and $parent, the folder to make groups in
+group_parent() { # group_parent CONTROLLER - sets $version and $parent, the directory to make groups in
   local at type options line own=''
   version='' parent=''
   while read -r _ at type options _; do
@@ -29,14 +29,14 @@ group_parent() { # group_parent CONTROLLER - sets $version and $parent, the fold
   hands_on "$parent" "$1"
 }
 
-hands_on() { # hands_on FOLDER CONTROLLER - groups below this folder have the controller
+hands_on() { # hands_on DIRECTORY CONTROLLER - groups below this directory have the controller
   local list=''
   { read -r list <"$1/cgroup.subtree_control"; } 2>/dev/null || true
   has_word "$list" "$2"
 }
 
 # A controller's groups: one for the cluster, in it one for each host. Made when first needed, so that
-# a controller nobody asks for is left alone. With version 2 all controllers share one folder.
+# other controllers are not touched. With version 2 all controllers share one directory.
 group_of() { # group_of CONTROLLER HOST - sets $group and $version; makes it, with all that is in the host
   local controller=$1 host=$2 pid
   { [ "$controller" = freezer ] && group_parent cpu && [ "$version" = 2 ]; } || group_parent "$controller" ||
@@ -54,7 +54,7 @@ group_of() { # group_of CONTROLLER HOST - sets $group and $version; makes it, wi
 }
 
 cpu_group() { head -n 1 "$state/$1/groups"; }
-move() { echo "$1" 2>/dev/null >"$2/cgroup.procs" || [ ! -d "/proc/$1" ]; } # gone meanwhile is fine
+move() { echo "$1" 2>/dev/null >"$2/cgroup.procs" || [ ! -d "/proc/$1" ]; } # the process may be gone
 
 join() { # join GROUP - this process; a real-time one may not where the kernel groups these too
   echo $BASHPID 2>/dev/null >"$1/cgroup.procs" ||
@@ -73,7 +73,7 @@ group_empty() { # group_empty GROUP - end all that runs in it; it may be frozen
   return 1
 }
 
-group_remove() { # group_remove GROUP - with that of its cluster, if it was the last
+group_remove() { # group_remove GROUP - also the group of its cluster, if it was the last
   local try
   for ((try = 0; try < 100; try++)); do
     if [ ! -d "$1" ] || rmdir "$1" 2>/dev/null; then break; fi
@@ -158,7 +158,7 @@ hold() { # hold HOST NAMESPACE... - start its holder, wait until it has them
     exec setsid unshare "${kinds[@]}" sleep infinity
   ) </dev/null >/dev/null 2>"$state/$host/error" &
   pid=$!
-  disown $pid # nobody is to be told of its end
+  disown $pid # bash must not report its end
   started $pid || die "cannot start host $host"
   echo "$pid $since" >"$state/$host/holder"
   for ((try = 0; try < 500; try++)); do
@@ -169,13 +169,13 @@ hold() { # hold HOST NAMESPACE... - start its holder, wait until it has them
   die "cannot start host $host: $(cat "$state/$host/error")"
 }
 
-in_net() { # in_net HOST COMMAND... - in its network alone; its folders are ours
+in_net() { # in_net HOST COMMAND... - in the network of the host, with our directories
   local pid host=$1; shift
   holder "$host" || die "host $host is not up"
   nsenter --target "$pid" --net "$@"
 }
 
-enter() { # enter HOST COMMAND... - becomes COMMAND inside the host, in this folder
+enter() { # enter HOST COMMAND... - becomes COMMAND inside the host, in this directory
   local pid group host=$1; shift
   holder "$host" || die "host $host is not up"
   while read -r group; do join "$group"; done <"$state/$host/groups"
@@ -202,7 +202,7 @@ connect() { # connect HOST - a cable between it and the switch
     ip link set lo up
     ip addr add "$4/24" dev eth0
     ip link set eth0 up
-    # What is sent to a dead host is given up after seconds, as keepalive does where nothing is sent: the
+    # Give up after seconds on data sent to a dead host, as keepalive does if nothing is sent: the
     # launcher waits for a quarter of an hour otherwise.
     echo 4 >/proc/sys/net/ipv4/tcp_retries2
     ip route replace "$5" dev eth0 proto kernel scope link src "$4" congctl cubic 2>/dev/null || true
@@ -216,7 +216,7 @@ set_rate() { # set_rate HOST RATE|max - of its link, both ways; a burst below 12
     ${end/DO/del} root 2>/dev/null || true
     if [ "$2" = max ]; then continue; fi
     bits=$(rate_bits "$2")
-    # What the link carries in a millisecond must fit, however fast it is.
+    # The data of one millisecond must fit, however fast the link is.
     [ $((bits / 8000)) -le $burst ] || burst=$((bits / 8000))
     ${end/DO/add} root tbf rate "${bits}bit" burst $burst latency 50ms
   done
@@ -238,7 +238,7 @@ set_link() { # set_link HOST up|down - pull its plug
   echo "$2" >"$state/$1/link"
 }
 
-set_disk() { # set_disk HOST MB - a file system of its own of this size in place of its folder; empty
+set_disk() { # set_disk HOST MB - replace its directory by a file system of this size; empty
   local pid image=$disks/$1.ext4
   case $disks in /dev/shm/*) die "disks in /dev/shm are not seen by hosts: choose another TMPDIR" ;; esac
   holder "$1" || die "host $1 is not up"

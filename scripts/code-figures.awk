@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Read what c-size.awk prints with describe=1; print the figures of scripts/code-figures, or with list the
-# functions behind one of them.
+# functions that one of them counts.
 
 # Not functions with names of their own: macros that define functions, and each program's main.
 $1 == "function" && ($4 == "main" || $4 !~ /[a-z]/) { next }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Linked into the programs that scripts/coverage counts, with ld's --wrap: what a program ran is
- * written when it ends by exit() alone, and much of what reports an error ends by _exit(), by a
+ * written only when it ends by exit(), but many errors end a program by _exit(), by a
  * signal to itself, or by MPI_Abort(). Not for what others end with SIGKILL. */
 #define HETSORT_FAILPOINTS
 #include "testing/failpoint.h"
@@ -31,7 +31,7 @@ __attribute__((destructor)) static void no_more_faults(void)
 		(void)fail_plan(NULL, NULL);
 }
 
-/* Counted anew from here, or a program that goes on would be counted no more. */
+/* Start counting again, or the rest of a program that continues would not be counted. */
 static void write_counts(void)
 {
 	no_more_faults();

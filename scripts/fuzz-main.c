@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A fuzzer without libFuzzer: one run for each file that is named, or for each file of the corpus
  * that belongs to it ($ROOT/ROOM/tests/corpus/NAME for .../ROOM/tests/fuzz_NAME, where ROOM may be
- * two folders). So every input that was ever found is a test, whatever the compiler. Speaks TAP; a
+ * two directories). So every input that was ever found is a test, whatever the compiler. Speaks TAP; a
  * run that fails aborts. */
 #include "fuzz.h"
 
@@ -57,21 +57,21 @@ static bool replay(const char *path, int number)
 	return true;
 }
 
-/* Where the inputs of this program are: its room is one folder, or a folder in another. */
+/* Where the inputs of this program are: its room is one directory, or a directory in another. */
 static bool corpus_of(const char *program, char dir[PATH_BYTES])
 {
 	static const char marker[] = "/tests/fuzz_";
 	const char *root = getenv("ROOT"), *tests = strstr(program, marker);
 	bool found = false;
-	for (int folders = 2; tests && folders > 0 && !found; folders--) {
+	for (int directories = 2; tests && directories > 0 && !found; directories--) {
 		const char *room = tests;
 		for (int slashes = 0; room > program; room--)
-			if (room[-1] == '/' && ++slashes == folders)
+			if (room[-1] == '/' && ++slashes == directories)
 				break;
 		const int n =
 			snprintf(dir, PATH_BYTES, "%s/%.*s/tests/corpus/%s", root ? root : ".",
 				 (int)(tests - room), room, tests + sizeof marker - 1);
-		found = n > 0 && n < PATH_BYTES && (folders == 1 || access(dir, F_OK) == 0);
+		found = n > 0 && n < PATH_BYTES && (directories == 1 || access(dir, F_OK) == 0);
 	}
 	return found;
 }

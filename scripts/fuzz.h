@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What fuzzers share: the entry point, a check that stops the run, the words of a command line,
+/* Code that fuzzers share: the entry point, a check that stops the run, the words of a command line,
  * and what a message may hold. Part of the tests, not of any program. */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -29,7 +29,7 @@ typedef struct fuzz_line {
 } fuzz_line;
 
 /* fuzz_words - the words of data, each ended by a zero byte as in /proc/self/cmdline; what is
- * beyond FUZZ_WORDS is left out. Each word is an allocation's end or followed by another's start,
+ * beyond FUZZ_WORDS is omitted. Each word is an allocation's end or followed by another's start,
  * so that a read too far is seen at the end of the last. */
 static inline void fuzz_words(fuzz_line *l, const uint8_t *data, size_t size)
 {

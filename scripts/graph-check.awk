@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Second part of include-graph: hold files and arrows against the table of folders.
+# Second part of include-graph: hold files and arrows against the table of directories.
 
 END {
 	read_calls()
 	read_uses()
 	check_table()
-	check_folders()
+	check_directories()
 	check_arrows()
 	check_outside()
 	check_circles("include")
@@ -23,9 +23,9 @@ END {
 function row_at(r) { return "CONTRIBUTING.md:" row_line[r] }
 
 # ------------------------------------------------------------------------------------- table
-# A name in the last cell is a folder inside of the row's, beside it, or further up; <x.h> is a header of
-# somebody else, <x/> all of a folder of such headers.
-function read_uses(    r, cell, name, folder)
+# A name in the last cell is a directory inside the row's directory, next to it, or further up; <x.h> is a header of
+# somebody else, <x/> all of a directory of such headers.
+function read_uses(    r, cell, name, directory)
 {
 	for (r = 1; r <= rows; r++)
 		for (cell = row_uses[r]; match(cell, /`[^`]+`/);) {
@@ -35,14 +35,14 @@ function read_uses(    r, cell, name, folder)
 			if (name ~ /^</) {
 				outside_name[name] = 1
 				may_use[r, name] = 1
-			} else if ((folder = folder_named(row[r], name)) == "")
-				finding(row_at(r), row[r] "/ may use " name "/, which is no folder of this tree")
+			} else if ((directory = directory_named(row[r], name)) == "")
+				finding(row_at(r), row[r] "/ may use " name "/, which is not a directory of this tree")
 			else
-				use(r, folder)
+				use(r, directory)
 		}
 }
 
-function folder_named(here, name,    found)
+function directory_named(here, name,    found)
 {
 	for (; !((found = here "/" name) in has_files); )
 		if (!sub(/\/[^\/]*$/, "", here))
@@ -50,57 +50,57 @@ function folder_named(here, name,    found)
 	return found
 }
 
-function use(r, folder)
+function use(r, directory)
 {
-	may_use[r, folder] = 1
-	used[r] = used[r] (used[r] == "" ? "" : ", ") folder
-	if (folder in row_of && row_of[folder] <= r)
-		finding(row_at(r), row[r] "/ may use " folder "/, which does not stand below it")
-	if (part_of(folder) != part_of(row[r]) && !is_public(folder "/") && part_of(row[r]) !~ /^(bench|scripts)$/)
-		finding(row_at(r), row[r] "/ may use " folder "/, which is private to " part_of(folder) "/")
+	may_use[r, directory] = 1
+	used[r] = used[r] (used[r] == "" ? "" : ", ") directory
+	if (directory in row_of && row_of[directory] <= r)
+		finding(row_at(r), row[r] "/ may use " directory "/, which does not stand below it")
+	if (part_of(directory) != part_of(row[r]) && !is_public(directory "/") && part_of(row[r]) !~ /^(bench|scripts)$/)
+		finding(row_at(r), row[r] "/ may use " directory "/, which is private to " part_of(directory) "/")
 }
 
 function check_table(    r, seen)
 {
 	if (rows == 0)
-		finding("CONTRIBUTING.md:1", "there is no table of folders")
+		finding("CONTRIBUTING.md:1", "there is no table of directories")
 	for (r = 1; r <= rows; r++) {
 		if (!(row[r] in has_files))
-			finding(row_at(r), row[r] "/ is no folder of this tree")
+			finding(row_at(r), row[r] "/ is not a directory of this tree")
 		if (row[r] in seen)
 			finding(row_at(r), row[r] "/ has a row already")
 		seen[row[r]] = 1
 	}
 }
 
-# ----------------------------------------------------------------------------------- folders
-function check_folders(    i, folder, module, count, have, first, r, most)
+# ----------------------------------------------------------------------------------- directories
+function check_directories(    i, directory, module, count, have, first, r, most)
 {
 	for (i = 1; i <= c_files; i++) {
-		folder = folder_of(c_file[i])
+		directory = directory_of(c_file[i])
 		if (is_test(c_file[i])) {
 			tests++
 			continue
 		}
-		if (!(folder in count)) {
-			first[folder] = c_file[i]
-			if (!(folder in row_of))
-				finding(c_file[i] ":1", "the table of CONTRIBUTING.md has no row for " folder "/")
+		if (!(directory in count)) {
+			first[directory] = c_file[i]
+			if (!(directory in row_of))
+				finding(c_file[i] ":1", "the table of CONTRIBUTING.md has no row for " directory "/")
 		}
-		files[folder]++
+		files[directory]++
 		module = module_of(c_file[i])
 		if (!(module in have))
-			count[folder]++
+			count[directory]++
 		have[module] = 1
 	}
 	for (r = 1; r <= rows; r++) {
-		folder = row[r]
-		modules[folder] = count[folder] + 0
+		directory = row[r]
+		modules[directory] = count[directory] + 0
 		most = row_most[r] ? row_most[r] : 15
-		if (modules[folder] > most)
-			finding(first[folder] ":1", folder "/ has " modules[folder] " modules, more than " most)
-		if (modules[folder] == 1 && most != 1)
-			finding(first[folder] ":1", "is alone in " folder "/")
+		if (modules[directory] > most)
+			finding(first[directory] ":1", directory "/ has " modules[directory] " modules, more than " most)
+		if (modules[directory] == 1 && most != 1)
+			finding(first[directory] ":1", "is the only module in " directory "/")
 	}
 }
 
@@ -122,8 +122,8 @@ function check_arrows(    i)
 # further than the table says, but not up.
 function check_arrow(i,    a, b, goes_up)
 {
-	a = folder_of(from[i])
-	b = folder_of(to[i])
+	a = directory_of(from[i])
+	b = directory_of(to[i])
 	if (is_test(from[i])) {
 		if (part_of(a) != part_of(b) && !is_public(to[i]) && !is_test(to[i]) && part_of(b) != "scripts")
 			finding(place(i), says(i) ", which is private to " part_of(b) "/")
@@ -149,7 +149,7 @@ function why_not(a, b, path, goes_up)
 		return ", which is private to " part_of(b) "/"
 	if (goes_up)
 		return ", but " b "/ stands above " a "/ (" row_at(row_of[b]) ")"
-	return ", but " a "/ may use " (used[row_of[a]] == "" ? "nothing" : used[row_of[a]] " alone") " (" row_at(row_of[a]) ")"
+	return ", but " a "/ may use " (used[row_of[a]] == "" ? "nothing" : "only " used[row_of[a]]) " (" row_at(row_of[a]) ")"
 }
 
 function says(i) { return (kind[i] == "include" ? "includes " : "calls " symbol[i] " of ") to[i] }
@@ -166,7 +166,7 @@ function line_of(path, name,    n, text, found)
 	return found ? n : 1
 }
 
-# What the compiler reads for a source must be reached by the #include lines that we saw.
+# Each file that the compiler reads for a source must be reached by the #include lines that we saw.
 function check_read(source,    n, i, m, k, path, queue, last, seen)
 {
 	queue[last = 1] = source
@@ -186,22 +186,22 @@ function check_read(source,    n, i, m, k, path, queue, last, seen)
 }
 
 # Of the headers of others those that the table names are for the rows that name them.
-function check_outside(    i, word, name, token, folder, mine)
+function check_outside(    i, word, name, token, directory, mine)
 {
 	for (i = 1; i <= outsides; i++) {
 		split(outside[i], word, ":")
-		folder = folder_of(word[1])
-		if (is_test(word[1]) || !(folder in row_of))
+		directory = directory_of(word[1])
+		if (is_test(word[1]) || !(directory in row_of))
 			continue
 		name = "<" word[3] ">"
 		token = name in outside_name ? name : "<" part_of(word[3]) "/>"
-		if (token in outside_name && !((row_of[folder], token) in may_use))
-			finding(word[1] ":" word[2], "includes " name ", which " folder "/ may not (" row_at(row_of[folder]) ")")
+		if (token in outside_name && !((row_of[directory], token) in may_use))
+			finding(word[1] ":" word[2], "includes " name ", which " directory "/ may not (" row_at(row_of[directory]) ")")
 	}
 }
 
 # ----------------------------------------------------------------------------------- circles
-# Strongly connected components, by Tarjan's algorithm; of each the shortest circle is told.
+# Strongly connected components, by Tarjan's algorithm; the shortest circle of each is reported.
 function check_circles(how,    i)
 {
 	delete_all(index_of)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Third part of include-graph: print the arrows, or draw the folders.
+# Third part of include-graph: print the arrows, or draw the directories.
 
 function draw(    i)
 {
@@ -15,7 +15,7 @@ function draw(    i)
 		draw_text()
 }
 
-# A folder stands on the floor above the highest that it includes. Arrows up do not count.
+# A directory stands on the floor above the highest that it includes. Arrows up do not count.
 function set_floors(    r, q)
 {
 	for (r = rows; r >= 1; r--) {
@@ -30,7 +30,7 @@ function set_floors(    r, q)
 
 function draw_text(    f, r, q, uses)
 {
-	printf "%5s  %-24s %7s %5s  %s\n", "floor", "folder", "modules", "files", "includes"
+	printf "%5s  %-24s %7s %5s  %s\n", "floor", "directory", "modules", "files", "includes"
 	for (f = top_floor; f >= 0; f--)
 		for (r = 1; r <= rows; r++) {
 			if (floor[r] != f || modules[row[r]] == 0)
@@ -58,15 +58,15 @@ function summary(    key, word, i, r, n, m, includes, calls)
 			includes++
 	for (r = 1; r <= rows; r++)
 		m += modules[row[r]] > 0
-	printf "%d files in %d folders, %d in folders of tests\n", c_files - tests, m, tests
-	printf "%d includes between files, %d arrows between folders, %d includes up\n", includes, n, up["include"]
+	printf "%d files in %d directories, %d in directories of tests\n", c_files - tests, m, tests
+	printf "%d includes between files, %d arrows between directories, %d includes up\n", includes, n, up["include"]
 	printf "%d circles of includes\n", circles["include"]
 	printf "%d objects, %d calls between them, %d calls up, %d circles of calls\n", objects, calls, up["call"], circles["call"]
 	printf "%d findings (include-graph --findings)\n", findings
 }
 
 # ------------------------------------------------------------------------------------ picture
-# A box a folder, floors from the top down; arrows are black, those that go up are red.
+# A box a directory, floors from the top down; arrows are black, those that go up are red.
 function draw_svg(    f, r, q, n, widest)
 {
 	box_w = 150

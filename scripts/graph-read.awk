@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # First part of include-graph: read what it is given, by the variable input, and make arrows of it.
 #   files    the files of the tree
-#   table    CONTRIBUTING.md, whose table has a row a folder
+#   table    CONTRIBUTING.md, whose table has a row a directory
 #   deps     dependency files of the compiler
 #   code     what c-code.awk prints
 #   symbols  what nm prints of the objects
 # An arrow: from[i], to[i], kind[i] is "include" or "call", line[i] or symbol[i].
 
 function part_of(path) { sub(/\/.*/, "", path); return path }
-function folder_of(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
+function directory_of(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
 function is_test(path) { return path ~ /(^|\/)tests\// }
 function is_public(path) { return path ~ /(^|\/)include\// }
 
@@ -48,8 +48,8 @@ function clean(path)
 # ------------------------------------------------------------------------------------- files
 input == "files" {
 	is_file[$0] = 1
-	for (folder = $0; sub(/\/[^\/]*$/, "", folder);)
-		has_files[folder] = 1
+	for (directory = $0; sub(/\/[^\/]*$/, "", directory);)
+		has_files[directory] = 1
 	if ($0 ~ /\.(c|h|cc)$/) {
 		c_file[++c_files] = $0
 		named[base_of($0)] = named[base_of($0)] " " $0
@@ -57,8 +57,8 @@ input == "files" {
 }
 
 # ------------------------------------------------------------------------------------- table
-# | `folder/` (most modules) | what is inside | `what it may use`, ... |
-input == "table" && /^\| *(folder|directory) *\|/ { in_table = 1; next }
+# | `directory/` (most modules) | what is inside | `what it may use`, ... |
+input == "table" && /^\| *directory *\|/ { in_table = 1; next }
 input == "table" && !/^\|/ { in_table = 0 }
 input == "table" && in_table && /`/ { read_row() }
 
@@ -113,7 +113,7 @@ input == "code" && match($0, /:[ \t]*#[ \t]*include[ \t]*["<][^">]+[">]/) {
 
 function read_include(file, at, name, quote,    path, n, i, found)
 {
-	path = clean(folder_of(file) "/" name)
+	path = clean(directory_of(file) "/" name)
 	if (quote && path in is_file) {
 		arrow("include", file, path, at)
 		return
@@ -122,12 +122,12 @@ function read_include(file, at, name, quote,    path, n, i, found)
 	for (i = 1; i <= n; i++)
 		arrow("include", file, found[i], at)
 	if (n == 0 && quote)
-		finding(file ":" at, "includes " name ", which is no file of this tree")
+		finding(file ":" at, "includes " name ", which is not a file of this tree")
 	if (n == 0 && !quote)
 		outside[++outsides] = file ":" at ":" name
 }
 
-# What the compiler reads where file says name; what it never saw is found by its name: <x.h> among the
+# Return the file that the compiler reads where file says name. If it never read it, search by name: <x.h> among the
 # public headers, "x.h" in the same part, or else elsewhere.
 function meant(file, name, quote,    n, i, m, k, source, path, all, mine)
 {
@@ -194,5 +194,5 @@ function read_calls(    i, n, k, word, file, nearest, best)
 # Programs may have functions of the same name; a call is to the one next to it.
 function nearness(a, b)
 {
-	return folder_of(a) == folder_of(b) ? 3 : part_of(a) == part_of(b) ? 2 : 1
+	return directory_of(a) == directory_of(b) ? 3 : part_of(a) == part_of(b) ? 2 : 1
 }

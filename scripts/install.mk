@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What is installed where, and source archives for releases. The Makefile includes this file.
+# The installed files and their directories, and source archives for releases. The Makefile includes this file.
 
 # Directories of the installation. PROGDIR, where the build puts programs, is not one of them.
 BINDIR     ?= $(PREFIX)/bin

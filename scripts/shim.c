@@ -12,7 +12,7 @@
  * where this file was compiled with -DSHIM_MPI). HOW is an errno (default EIO; MPI_ERR_OTHER for
  * MPI), or
  *
- *   short         half as many bytes are moved, or the buffer of MPI has half its room
+ *   short         half of the bytes are moved, or the buffer of MPI has half its size
  *   kill, stop    the process gets SIGKILL before the call, or SIGSTOP after a call of MPI
  *   hang          the call creates the file named by HETSORT_SHIM_FILE and continues when that is
  *                 removed
@@ -24,7 +24,7 @@
  * Points without a call: short (every read and write moves few bytes and is interrupted often),
  * slow=MICROSECONDS (before each write at an offset), size=BYTES (of the file named by
  * HETSORT_SHIM_FILE, in its status), resize=BYTES (that file is truncated before the first read at
- * an offset), cpus=N (the first N processors, of a machine that has as many), clock=SECONDS (every
+ * an offset), cpus=N (the first N processors, if the machine has N), clock=SECONDS (every
  * other look at the wall clock is ahead).
  *
  * A test that is linked with it may have its own allocations counted and refused (scripts/shim.h).
@@ -516,7 +516,7 @@ time_t time(time_t *at)
 #ifdef SHIM_MPI
 #	include <mpi.h>
 
-/* Make the call, and report how it was struck: no message of it may be left behind. */
+/* Make the call, and report how it was struck: no message of it may stay unreceived. */
 #	define MPI_MAY_FAIL(call, parameters, ...)              \
 		int MPI_##call parameters                        \
 		{                                                \

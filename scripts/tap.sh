@@ -31,7 +31,7 @@ run() { # run COMMAND... - sets rc, out, err
   return 0
 }
 
-# bash calls it for a tool that is not here. run-tests tells of it where the test fails.
+# bash calls it for a missing tool. run-tests names the tool if the test fails.
 command_not_found_handle() {
   echo "$1" >>"${TEST_TMP:-.}/.missing"
   echo "'$1' is not installed" >&2

@@ -2,7 +2,7 @@
 /* terminal COLUMNS SIGNAL TEXT COMMAND... - for tests: run COMMAND on a terminal of this width.
  * When its screen shows TEXT, a regular expression, send it SIGNAL: a number, 0 for none, or "^C"
  * to type that. At its end print the lines that the screen shows, and then the number of columns
- * that were in use until TEXT was there. Ends with status 77 where no pseudo terminal can be
+ * that were in use until TEXT appeared. Ends with status 77 where no pseudo terminal can be
  * opened. */
 #include <pty.h>
 #include <regex.h>

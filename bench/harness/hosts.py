@@ -129,7 +129,7 @@ class Hosts:
                            env={**os.environ, "TMPDIR": self.directory})
         self.id = up.out.strip()
         try:
-            self.folders = [self._cluster("folder", f"n{k}").out.strip() for k in range(self.count)]
+            self.folders = [self._cluster("directory", f"n{k}").out.strip() for k in range(self.count)]
             for k in range(self.count):
                 self.set_speed(k, self.speeds[k])
                 self.set_rate(k, self.rates[k])

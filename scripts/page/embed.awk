@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A page as two strings of C: what stands before its data, NAME_head, and behind it, NAME_tail. The lines @style and
+# A page as two strings of C: NAME_head before its data, and NAME_tail after it. The lines @style and
 # @script of the page stand for files: awk -v name=NAME -v style=FILE -v script="FILE FILE" -f embed.awk PAGE
 
 function put(line) {

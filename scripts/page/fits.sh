@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # For tests of pages that have `browse FILE WIDTH`, after which what the browser complains of is in `console`.
 
-# What a page complains of itself: words of a picture outside of it or on each other, a page that is wider than its
+# The complaints of a page about itself: words of a picture outside of it or on each other, a page that is wider than its
 # window. The last line says how many words there were.
 cat >fit.html <<'EOF'
 <script>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the pages of reports and plans share: elements, numbers as text, tables, and pictures with a row for each rank
-// or processor. Text from the data only ever becomes text of the page, so that no name in it is taken for markup.
+// or processor. Text from the data only ever becomes text of the page, so that no name in it is treated as markup.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
@@ -60,7 +60,7 @@ const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
 // -------------------------------------------------------------------------------------------------------------- tables
 
-// columns: { head, value(row), number }; a cell that is no text yet is shown as it is.
+// columns: { head, value(row), number }; a cell that is not text yet is shown as it is.
 function table(columns, rows, isCritical = () => false) {
   const kind = (c) => (c.number ? 'number' : c.wide ? 'wide' : null);
   const head = columns.map((c) => html('th', { scope: 'col', class: kind(c) }, c.head));
@@ -131,7 +131,7 @@ function tick(end, n) {
   return [1, 2, 5, 10].map((k) => k * ten).find((step) => end / step <= n + 1e-9);
 }
 
-// The ticks of an axis share a unit, and have as many digits as tell them apart.
+// The ticks of an axis share a unit, and enough digits to be distinct.
 const UNITS = new Map([[seconds, [['s', 1], ['ms', 1e-3], ['µs', 1e-6]]],
   [bytes, [['PB', 1e15], ['TB', 1e12], ['GB', 1e9], ['MB', 1e6], ['kB', 1e3], ['B', 1]]]]);
 function tickText(v, step, end, say) {

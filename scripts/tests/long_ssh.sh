@@ -17,7 +17,7 @@ finish() {
 }
 trap finish EXIT
 
-keys() { # those of the hosts, which are all the same, and that of the user
+keys() { # the keys of the hosts, which are all the same, and the key of the user
   ssh-keygen -q -t ed25519 -N '' -f host_key && ssh-keygen -q -t ed25519 -N '' -f user_key || return 1
   cat >sshd_config <<CONF
 HostKey $PWD/host_key
@@ -60,7 +60,7 @@ is "each host has a rank, with its speed" "$(awk '$2 ~ /^n[0-3]$/ {print $1, $2,
   '0 n0 1,1 n1 1,2 n2 0.667,3 n3 0.667'
 is "and writes a share of that size" "$(awk '$2 ~ /^n[03]$/ && NF == 9 {w[$1] = $5} END {print int(10 * w[3] / w[0] + .5)}' <<<"$err")" 7
 
-# What a host has on its own disk no other host sees.
+# No other host sees the files on a host's own disk.
 for k in 0 1 2 3; do on "n$k" sh -c 'exec gensort -b"$1" 50000 "$LOCAL/in.$2"' sh $((k * 50000)) $k; done
 disk=$(on n0 sh -c 'echo "$LOCAL"')
 hetsort -o "$disk/out.%r" "$disk/in.%r"
@@ -69,9 +69,9 @@ for k in 0 1 2 3; do on "n$k" cat "$disk/out.$k"; done >gathered
 ok "disks of hosts: the parts are in order" valsort -q gathered
 is "disks of hosts: they have all records" "$(sum_of gathered)" "$(gensort -c 200000 all.dat 2>&1)"
 on n2 ls "$disk" >names
-is "disks of hosts: each has its own part alone" "$(paste -sd' ' names)" 'in.2 out.2'
+is "disks of hosts: each has only its own part" "$(paste -sd' ' names)" 'in.2 out.2'
 
-# The launcher is killed while ranks work: nobody is left to tell the others but their daemons.
+# The launcher is killed while ranks work: only their daemons can still report it to the others.
 on n0 env HETSORT_FAIL=delay@merge:2=600 mpirun --hostfile hosts -x HETSORT_FAIL -n 4 \
   "$BIN/failpoints/hetsort" --progress 1 -o killed.dat in.dat 2>killed.err &
 processes() { grep -l -s -z -x 'HETSORT_FAIL=delay@merge:2=600' /proc/[0-9]*/environ | cut -d/ -f3; }

@@ -23,7 +23,7 @@ MAKE
   plant CONTRIBUTING.md <<'TABLE'
 The table:
 
-| folder | what is inside | may use |
+| directory | what is inside | may use |
 |---|---|---|
 | `sort/top/` | the program | `middle`, `base`, `partition/include`, `<mpi.h>` |
 | `sort/middle/` | two modules | `base` |

@@ -68,11 +68,11 @@ too_short() { # too_short PHASE SCRIPT - its time ends where rank 0 is in the ph
   job_starts_again
   ends_well "$1"
   sorted "$1" out.dat
-  ok "$1: it went on with the runs that there were" printed '[1-9][0-9]* of [0-9]* runs* w[aser]* there'
+  ok "$1: it resumed with the runs that existed" printed '[1-9][0-9]* of [0-9]* runs* w[aser]* there'
 }
 SLOW=merge:2=600 too_short merge "$ROOT/docs/jobs/slurm.sh"
 SLOW=read:2=40 too_short read mpirun.sh
-ok "read: it stopped when it was told that its time ends" printed 'stopped by SIGUSR1'
+ok "read: it stopped when Slurm announced the end of its time" printed 'stopped by SIGUSR1'
 
 # --------------------------------------------------------------------------------------------- scancel
 fresh

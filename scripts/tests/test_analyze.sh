@@ -4,7 +4,7 @@
 for tool in clang-tidy cppcheck; do
   command -v $tool >/dev/null 2>&1 || skip_all "$tool is not installed (scripts/deps analysis)"
 done
-# What an outer run was given does not belong into the tree analysed here.
+# The settings of an outer call do not belong to the tree analysed here.
 unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS OBJ CC SANITIZER
 
 mkdir -p tree/scripts tree/bench tree/gensort tree/partition tree/sort

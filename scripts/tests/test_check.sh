@@ -50,17 +50,17 @@ is "findings of lint" "$(last)" "1 17 passed, 2 failed"
 BUILD_RC=1 check
 is "a build that fails ends it" "$(last)" "1 0 passed, 1 failed"
 MPI_RC=77 check
-is "without MPI its tests are left out" "$(last)" "0 13 passed, 0 failed"
-ok "and that is told" grep -q 'check-mpi: left out' <<<"$out"
+is "without MPI its tests are omitted" "$(last)" "0 13 passed, 0 failed"
+ok "and that is reported" grep -q 'check-mpi: omitted' <<<"$out"
 CHECK='0 passed, 0 failed' MPI_RC=77 LINT='0 passed, 0 failed' check
 is "nothing ran" "$(last)" "1 0 passed, 0 failed"
 DEPS_RC=1 check
 is "something needed is missing" "$(last)" "1 0 passed, 1 failed"
 check
-is "what was left out is told in one line, before the last" \
-  "$(tail -n 3 <<<"$out" | grep -n -E '^left out: make check-long .*, check-faults, check-sim, check-slurm, check-smpi, asan, tsan, fuzz, ' | cut -d: -f1)" 1
+is "omitted checks are named in one line, before the last" \
+  "$(tail -n 3 <<<"$out" | grep -n -E '^omitted: make check-long .*, check-faults, check-sim, check-slurm, check-smpi, asan, tsan, fuzz, ' | cut -d: -f1)" 1
 check --strict
-ok "without a tool that is missing, where none may be" grep -q '^left out: .*, analyze$' <<<"$out"
+ok "without a missing tool, if none may be missing" grep -q '^omitted: .*, analyze$' <<<"$out"
 
 # A signal ends the step that is under way, and the check.
 rm sleeper
@@ -82,20 +82,20 @@ is "what fails there" "$(last)" "1 27 passed, 2 failed"
 BARE=nothing BARE_RC=1 bare root
 is "a bare Debian that does not come up" "$(last)" "1 18 passed, 1 failed"
 CI='' bare user
-is "without root it is left out" "$(last)" "0 18 passed, 0 failed"
-is "twice it says so, loudly" "$(grep -c 'LEFT OUT: .* takes root' <<<"$out")" 2
+is "without root it is omitted" "$(last)" "0 18 passed, 0 failed"
+is "twice it says so, loudly" "$(grep -c 'OMITTED: .* takes root' <<<"$out")" 2
 CI=true bare user
 is "and fails where nobody reads that" "$(last)" "1 18 passed, 1 failed"
 stub tree/scripts/deps <<<'#!/bin/sh
 echo "deps $*" >>deps.log; case " $* " in *" bare "*) exit 1 ;; esac'
 CI=true bare root
 is "without debootstrap as well" "$(last)" "1 18 passed, 1 failed"
-ok "and says why" grep -q 'LEFT OUT: .* a tool is missing' <<<"$out"
+ok "and says why" grep -q 'OMITTED: .* a tool is missing' <<<"$out"
 
 rm tree/deps.log
 check --no-install --strict
-is "--no-install goes on to deps" "$(cat tree/deps.log)" $'deps --no-install\ndeps --no-install lint clients'
-ok "--strict goes on to lint" grep -q -x 'lint --strict' <<<"$out"
+is "--no-install is passed to deps" "$(cat tree/deps.log)" $'deps --no-install\ndeps --no-install lint clients'
+ok "--strict is passed to lint" grep -q -x 'lint --strict' <<<"$out"
 check --nonsense
 is "an unknown argument is refused" "$rc" 2
 done_testing

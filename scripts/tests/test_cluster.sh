@@ -31,7 +31,7 @@ refused '--id wants a value' --id
 cl slurm -n 4 --slow 1=1.5,3=2 -- hetsort -o 'a b' '$x;%r'
 ok "a batch script is good bash" bash -n <<<"$out"
 ok "it wants the nodes" grep -q -x '#SBATCH --nodes=4' <<<"$out"
-ok "it tells the speeds" grep -q 'speeds 1,0.6667,1,0.5\.' <<<"$out"
+ok "it prints the speeds" grep -q 'speeds 1,0.6667,1,0.5\.' <<<"$out"
 ! command -v shellcheck >/dev/null || ok "shellcheck has nothing to say" shellcheck - <<<"$out"
 mkdir plain
 printf '#!/bin/sh\nprintf "<%%s>" "$@"\n' >plain/mpirun; chmod +x plain/mpirun
@@ -97,10 +97,10 @@ planted set_frozen n0 yes
 is "version 2: frozen" "$(cat v2/hetsort-t/n0/cgroup.freeze)" 1
 planted set_frozen n0 no
 is "version 2: thawed" "$(cat v2/hetsort-t/n0/cgroup.freeze)" 0
-is "version 2: one folder for all" "$(cat state/n0/groups)" "$PWD/v2/hetsort-t/n0"
+is "version 2: one directory for all" "$(cat state/n0/groups)" "$PWD/v2/hetsort-t/n0"
 echo >v2/cgroup.subtree_control
 run planted group_parent cpu
-ok "version 2: without the controller there is none" test "$rc" -ne 0
+ok "version 2: without the controller there is no cluster" test "$rc" -ne 0
 
 if [ "$(id -u)" != 0 ]; then
   refused 'needs root' up 2
@@ -155,22 +155,22 @@ is "the id is what up prints" "$out" $id
 cat /run/hetsort-cluster/$id/*/holder >holders.$id
 refused 'is up already' up 1 --id $id
 cl up 2 --id $other
-is "another cluster beside it" "$rc" 0
+is "a second cluster at the same time" "$rc" 0
 refused 'which cluster' exec n0 true
 cl down $other
 is "goes down again" "$rc" 0
 ok "and nothing is left of it" no_traces $other
 
 is "a host has its name" "$(on n2 hostname)" n2
-is "the folder is that of the caller" "$(on n2 pwd)" "$PWD"
+is "commands start in the caller's directory" "$(on n2 pwd)" "$PWD"
 is "arguments stay what they are" "$(on n1 printf '<%s>' 'a b' '$x' '')" '<a b><$x><>'
 on n1 sh -c 'exit 9'; is "the status too" $? 9
 on n1 sh -c 'echo one >"$LOCAL/file"'
 is "a disk of its own" "$(on n1 sh -c 'cat "$LOCAL/file"'; on n2 sh -c 'ls "$LOCAL"')" one
-is "its folder is seen from outside" "$(cat "$("$cluster" --id $id folder n1)/file")" one
+is "its directory is seen from outside" "$(cat "$("$cluster" --id $id directory n1)/file")" one
 refused 'no host' --id $id exec n4 true
 
-# A closed port of a host that is there refuses at once; a pulled plug lets one wait.
+# A closed port of a running host refuses at once; a pulled plug makes the caller wait.
 reach() { on n0 timeout 2 bash -c 'exec 2>&1 3<>/dev/tcp/10.77.0.13/9' | grep -q 'refused'; }
 ok "hosts reach each other" reach
 set_to link n3 down
@@ -181,7 +181,7 @@ ok "and again" reach
 set_to rate n2 20mbit 2>/dev/null || [ -z "$has_tbf" ]
 [ -z "$has_mem" ] || set_to mem n2 50000000
 cl --id $id status
-ok "status tells the quotas" grep -q -E '^n0 .* 0\.3000 ' <<<"$out"
+ok "status prints the quotas" grep -q -E '^n0 .* 0\.3000 ' <<<"$out"
 ok "of the slow one too" grep -q -E '^n3 .* 0\.2000 ' <<<"$out"
 [ -z "$has_tbf" ] || ok "and the rate" grep -q -E '^n2 .* 20mbit +' <<<"$out"
 
@@ -234,9 +234,9 @@ if grep -q 'version 1' <<<"$err"; then
 else
   read -r -d '' first second <<<"$out" || true
   on n1 sh -c 'echo $$ >"$LOCAL/number"; exec sleep 100' & # down must end it there too
-  folder=$("$cluster" --id $id folder n1)
-  await test -s "$folder/number"
-  number=$(cat "$folder/number")
+  directory=$("$cluster" --id $id directory n1)
+  await test -s "$directory/number"
+  number=$(cat "$directory/number")
   thread=$(grep -x "$number" "$first") # a host's processes have the numbers of this machine
   is "a thread of the host is on its first CPU" "$thread" "$number"
   echo "$thread" >"$second"
@@ -255,7 +255,7 @@ if [ -n "$has_freezer" ]; then
   sleep 0.1; a=$(wc -c <beat); sleep 0.3; b=$(wc -c <beat)
   is "a frozen host stands still" "$a" "$b"
   set_to thaw n1
-  ok "a thawed one goes on" await eval '[ "$(wc -c <beat)" -gt "$b" ]'
+  ok "a thawed host continues" await eval '[ "$(wc -c <beat)" -gt "$b" ]'
   set_to freeze n1 # down must end it all the same
 fi
 if [ -n "$has_disk" ] && set_to disk n3 16 2>disk.err; then
@@ -265,7 +265,7 @@ fi
 cl down $id
 is "down succeeds" "$rc" 0
 [ -z "${beat:-}" ] || wait "$beat" 2>/dev/null
-ok "nothing is left: processes, groups, folders, namespaces" no_traces $id
+ok "nothing is left: processes, groups, directories, namespaces" no_traces $id
 is "nor links" "$(ip -o link | wc -l)" "$links_before"
 
 # ------------------------------------------------------------------------- one command
@@ -300,7 +300,7 @@ if [ "${HAVE_MPI:-no}" = yes ] && "$ROOT/scripts/mpirun" --here 2>/dev/null; the
   "$cluster" down $id
 fi
 
-# What looks after a cluster must not take the next one of the same name for its own.
+# The supervisor of a cluster must not treat the next cluster of the same name as its own.
 "$cluster" run -n 1 --id $id -- true >/dev/null 2>&1
 "$cluster" up 1 --id $id >/dev/null
 sleep 0.5

@@ -19,13 +19,13 @@ of_manual() { # Fl -name is --name; of hetsort.1 with \- for each -
 }
 
 for program in hetsort hetsort-report gensort valsort hetplan hetsim cpuburn; do
-  [ -x "$BIN/$program" ] || { echo "# left out: no $program here"; continue; }
+  [ -x "$BIN/$program" ] || { echo "# omitted: no $program here"; continue; }
   of_help "$program" | LC_ALL=C sort -u >help
   ok "$program has options" test "$(wc -l <help)" -gt 3
   of_manual "$ROOT"/*/man/"$program".1 | LC_ALL=C sort -u >manual
-  is "$program: those of the manual" "$(diff help manual)" ""
+  is "$program: the options of the manual" "$(diff help manual)" ""
   completed "$program" - | tr -d = | LC_ALL=C sort -u >bash
-  is "$program: those that bash completes" "$(diff help bash)" ""
+  is "$program: the options that bash completes" "$(diff help bash)" ""
   is "$program: an option that takes a value ends in =" \
     "$(completed "$program" -- | grep '=' | LC_ALL=C sort)" \
     "$("$BIN/$program" --help | sed -n 's/^ \{1,\}\(-.*\)/\1/p' | sed 's/  .*//' | grep -o -E -- '--[a-z][a-z0-9-]*=' | LC_ALL=C sort -u)"
@@ -55,9 +55,9 @@ done
 is "hetplan's operations" "$(completed hetplan share --op = '' | words)" "$(accepted "$BIN/hetplan" share '--op=?')"
 is "hetplan's rules" "$(completed hetplan scatter --rule = '' | words)" "$(hetplan_refuses scatter '--rule=?')"
 is "hetplan's verbs" "$(completed hetplan '')" "$("$BIN/hetplan" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')"
-is "the part of a word that is there" "$(completed hetsort --plan = on)" online
+is "the beginning of a word" "$(completed hetsort --plan = on)" online
 is "and of an option" "$(completed "$BIN/hetsort" --exp)" --explain
-is "a file where there are no words" "$(completed hetsort --report = '')" ""
+is "a file if the option has no words" "$(completed hetsort --report = '')" ""
 
 if command -v zsh >/dev/null; then
   cat >complete.zsh <<'ZSH'

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # planted scripts; functions called through ok
-# scripts/demo with planted programs: every way to fail must end it, and it leaves nothing behind.
+# scripts/demo with planted programs: every way to fail must end it, and it leaves no files.
 # With the real programs, where they are built: a small demo from start to end.
 . "$ROOT/scripts/tap.sh"
 
@@ -23,24 +23,24 @@ SUCCESS - all records are in order" >&2; exit "${VAL_RC:-0}"'
 
 demo() { run "$ROOT/scripts/demo" --bin bin --dir work --no-mpi "$@"; }
 last_line() { printf '%s' "${out##*$'\n'}"; }
-fails() { # fails NAME WORDS - status 1, WORDS told, no closing "ok", nothing left
+fails() { # fails NAME WORDS - status 1, WORDS printed, no closing "ok", no files left
   is "$1" "$rc $(grep -c '^ok:' <<<"$out") $(ls work)" "1 0 "
   ok "$1: says so" grep -q -e "$2" <<<"$err"
 }
 
 demo --records 50
 is "the demo ends well" "$rc" 0
-ok "its last line tells it" grep -q '^ok: 50 records sorted on 4 ranks' <<<"$(last_line)"
+ok "its last line says so" grep -q '^ok: 50 records sorted on 4 ranks' <<<"$(last_line)"
 ok "the sorter's table is shown" grep -q -x 'the table' <<<"$out"
-ok "that threads are equally fast is told" grep -q 'Shares are unequal, speeds are not' <<<"$out"
+ok "equally fast threads are reported" grep -q 'Shares are unequal, speeds are not' <<<"$out"
 is "one kind of checksum is shown, and whose it is" "$(grep -o -i "[a-z']* *checksum.* .*[0-9].*" <<<"${out%ok:*}" | sed 's/^ *//')" "\
 gensort's checksum is abc123
 Checksum: abc123
 valsort's checksum is gensort's: abc123"
-ok "nothing is compared then" grep -q 'left out: the ranks are equally fast' <<<"$out"
+ok "nothing is compared then" grep -q 'omitted: the ranks are equally fast' <<<"$out"
 page=$(sed -n 's/^how the sort went.*: //p' <<<"$out")
 is "it says where the page is" "$(cat "$page")" "a page"
-is "nothing else is left behind" "$(ls work)" "${page##*/}"
+is "no other file is left" "$(ls work)" "${page##*/}"
 rm "$page"
 
 GEN_RC=1 demo --records 50;     fails "the generator fails" "gensort' failed, status 1"
@@ -55,7 +55,7 @@ demo --records 50 --keep
 is "--keep keeps" "$(cd work/* && echo i* o* p*)" "in out page.html"
 rm -rf work/*
 demo --records 0;      is "0 records are refused" "$rc" 2
-demo --records 1e6;    is "1e6 is no number here" "$rc" 2
+demo --records 1e6;    is "1e6 is not a number here" "$rc" 2
 demo --records;        is "a missing value is refused" "$rc" 2
 demo --nonsense;       is "an unknown argument is refused" "$rc" 2
 is "then nothing was made" "$(ls work)" ""
@@ -86,13 +86,13 @@ is "in a tree of its own it ends well" "$rc $(find work -mindepth 1 ! -name '*.h
 is "it installs what building takes, nothing for tests" "$(cat tree/deps.log)" "build wanted"
 is "how far the build is" "$(grep files <<<"$out" | head -n 1)" "    1 of 2 files"
 if "$ROOT/scripts/at-speed" --how 1,0.5 >/dev/null; then
-  ok "which ranks are slowed is told" grep -q '^ *rank 3: processor [0-9,]*, [0-9]* % of the time$' <<<"$out"
+  ok "slowed ranks are named" grep -q '^ *rank 3: processor [0-9,]*, [0-9]* % of the time$' <<<"$out"
   ok "slowed ranks measure their speeds" grep -q '^    [$] .*/hetsort --speeds auto --report' <<<"$out"
   ok "equal shares, up to five times" grep -qE '^    equal shares    ( 2.00){1,5} s; in the last round the ranks worked 1.25 s$' <<<"$out"
   ok "and planned ones" grep -qE '^    planned shares  ( 1.50){1,5} s;' <<<"$out"
   ok "and what they gain" grep -q 'planned shares take 75 % of the time of equal ones' <<<"$out"
   planted --speeds 1,1,1,1
-  ok "no gain is told as well" grep -q 'planned shares gained nothing here (100 %' <<<"$out"
+  ok "a lack of gain is reported as well" grep -q 'planned shares gained nothing here (100 %' <<<"$out"
 else
   ok "where ranks cannot be slowed it says so" grep -q 'the ranks cannot be slowed here' <<<"$out"
 fi

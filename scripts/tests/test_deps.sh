@@ -20,7 +20,7 @@ system none
 deps_on none --check
 is "check fails where everything is missing" "$rc" 1
 ok "and names what and why" names '^deps: missing: gcc (the C11 compiler)$'
-ok "what is not needed is told apart" names '^deps: would be good to have: libopenmpi-dev'
+ok "optional packages are named apart" names '^deps: would be good to have: libopenmpi-dev'
 deps_on none --check bench
 is "what to measure with is checked when it is named" "$rc/$(grep -c '^deps: missing' <<<"$err")" 1/5
 ok "a C++ library among it" names '^deps: missing: libtbb-dev (tbb::parallel_sort)$'
@@ -85,7 +85,7 @@ ok "dpkg has a standard output that is not the status" test "$(grep -c 'words of
 is "lists are fetched first" "$(grep -c update deb/apt-get.log)" 1
 ok "without recommended packages" grep -q -e 'install -y --no-install-recommends make gcc' deb/apt-get.log
 ok "by a descriptor of its own for the status" grep -q -e '-o APT::Status-Fd=3 install' deb/apt-get.log
-ok "a package this release does not have is left out" names "no package 'libisal-dev' here"
+ok "a package that this release does not have is omitted" names "no package 'libisal-dev' here"
 rm deb/apt-get.log
 deps_on deb
 is "the second time everything is there" "$rc $err" "0 "
@@ -125,7 +125,7 @@ ok "but missed" names 'would be good to have: openmpi-bin'
 FAKE_UID=1000 deps_on deb
 is "nor needed by somebody who cannot install it" "$rc" 0
 
-# A library that cannot be linked is not there, whatever pkg-config says.
+# A library that cannot be linked is missing, whatever pkg-config says.
 stub deb/cc <<'SH'
 #!/bin/bash
 case " $* " in *" -lglpk "*) exit 1 ;; esac

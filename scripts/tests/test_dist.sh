@@ -8,7 +8,7 @@ name=hetsort-$version
 
 run make -s -C "$ROOT" dist ARCHIVE="$PWD/one.tar.gz"
 is "make dist" "$rc" 0
-is "it holds what git tracks, in one folder" "$(tar tzf one.tar.gz | grep -v '/$' | LC_ALL=C sort)" \
+is "it holds what git tracks, in one directory" "$(tar tzf one.tar.gz | grep -v '/$' | LC_ALL=C sort)" \
   "$(git -C "$ROOT" ls-tree -r --name-only HEAD | sed "s|^|$name/|" | LC_ALL=C sort)"
 run make -s -C "$ROOT" dist ARCHIVE="$PWD/two.tar.gz"
 ok "the same bytes each time" cmp one.tar.gz two.tar.gz
@@ -27,7 +27,7 @@ for header in sort/include/hetsort.h partition/include/hetpart.h; do
   is "and its numbers" "$(sed -n 's/^#define HET[A-Z]*_VERSION_[A-Z]* //p' "$ROOT/$header" | paste -sd .)" "$version"
 done
 
-# The directory of programs in the build is not taken from BINDIR, by which packagers name that of the installation.
+# The directory of programs in the build is not taken from BINDIR, by which packagers name the directory of the installation.
 run env BINDIR=/nowhere make -s -C "$ROOT" -n --no-print-directory -f - show <<'MAKE'
 include Makefile
 show: ; @echo '$(PROGDIR) $(BINDIR)'

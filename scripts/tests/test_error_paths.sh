@@ -39,7 +39,7 @@ all='1:9 3:9 4:1 5:8 6:1 7:7:3,4 9:1 11:1' none='1:9 3:9 4:0 5:8 6:0 7:7:0,7 9:1
 
 judge 100 "$(counted sort/a.c "$all")" </dev/null
 is "all places run" "$rc/$(cat missed)" 0/
-is "three places are found, a definition is none" "$(awk '$1 == "sort" {print $2, $3}' <<<"$out")" "3 100.0"
+is "three places are found, a definition is not one" "$(awk '$1 == "sort" {print $2, $3}' <<<"$out")" "3 100.0"
 judge 0 "$(counted sort/a.c "$none")" </dev/null
 is "what was not run fails without a row" "$rc" 1
 ok "and is said" grep -q "^sort/a.c: 3 errors not met, 0 in known.md$" <<<"$out"
@@ -52,7 +52,7 @@ is "with a row it passes" "$rc" 0
 judge 0 "$(counted sort/a.c "$none")" <<<'| `sort/a.c` | 2 | because |'
 is "more than the row has fail" "$rc" 1
 judge 80 "$(counted sort/a.c "$none")" <<<'| `sort/a.c` | 3 | because |'
-is "a row is no way round the goal" "$rc/$(grep -c 'below 80 %' <<<"$out")" 1/1
+is "a row does not help against the goal" "$rc/$(grep -c 'below 80 %' <<<"$out")" 1/1
 judge 0 "$(counted bench/a.c "$none")" </dev/null
 is "bench needs no row" "$rc" 0
 judge 100 "$(counted sort/a.c "$all")" <<<'| `sort/a.c` | 3 | because |'

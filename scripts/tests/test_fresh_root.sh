@@ -30,7 +30,7 @@ echo "setpriv $3" >>"$CALLS"
 shift 3
 exec "$@"
 SH
-# What runs inside: noted, not run. The table of calls has the way, the account and the command.
+# The commands inside are noted, not executed. The table of calls has the way, the account and the command.
 stub chroot <<'SH'
 #!/bin/sh
 echo "$*" | sed 's|^[^ ]*/||; s|env -i .* HOME=[^ ]* ||; s|bash -c .*exec "$@" ||' >>CALLS
@@ -64,7 +64,7 @@ is "a bare system has only /proc" "$(grep -E '^mount (root|user)/' calls | sort 
 ok "others have more" grep -q '^mount container/sys$' calls
 is "one minimal system for all" "$(grep -c '^debootstrap' calls)" 1
 home_0=/root plain=/home; plain+=/plain # in the new systems
-is "in which folder and as whom" "$(grep scripts/ calls)" "root $home_0/hetsort ./scripts/demo
+is "in which directory and as whom" "$(grep scripts/ calls)" "root $home_0/hetsort ./scripts/demo
 root $home_0/hetsort ./scripts/check
 user runuser -u plain -- $plain/hetsort ./scripts/demo
 user runuser -u plain -- $plain/hetsort ./scripts/check
@@ -74,7 +74,7 @@ full $home_0/hetsort ./scripts/demo
 full $home_0/hetsort ./scripts/check --strict
 packages $home_0/hetsort/scripts/packaging/try-packages build
 installed $home_0/hetsort/scripts/packaging/try-packages use"
-is "a container has its capabilities alone" \
+is "a container has only its own capabilities" \
   "$(grep -c '^setpriv -all,' calls)/$(grep -c 'setpriv.*sys_admin' calls)" 2/0
 ok "nothing is left" test ! -e roots
 
@@ -94,14 +94,14 @@ touch bad
 fresh --keep --ways root kept
 is "a command that fails does not keep the others from running" "$rc $(table)" "1 root demo FAILED (1)
 root check ok, 7 passed, 0 failed"
-is "and is told" "$err" "fresh-root: 1 steps failed"
+is "and is reported" "$err" "fresh-root: 1 steps failed"
 is "and counts" "$(grep -x '[0-9]* passed, [0-9]* failed' <<<"$out" | tail -n 1)" "7 passed, 1 failed"
 fresh --keep --ways packages kept
 is "packages that are not built are not installed" "$rc $(table) $(grep -c use calls)" "1 packages build FAILED (1) 0"
 
 mkdir full; touch full/precious
 fresh full
-is "a folder with something in it is refused" "$rc $(ls full)" "1 precious"
+is "a directory with something in it is refused" "$rc $(ls full)" "1 precious"
 for words in "--ways tea here" "--ways root" "--tea here" "--ways root, here"; do
   # shellcheck disable=SC2086  # words
   fresh $words

@@ -31,8 +31,8 @@ replay
 ok "a fault ends the run" test "$rc" -gt 128
 is "after the name of its input" "${out##*$'\n'}" "# the-bad"
 replay room/tests/corpus/some/words
-is "a file that is named is run alone" "$rc ${out##*$'\n'}" "0 1..1"
+is "only a named file is run" "$rc ${out##*$'\n'}" "0 1..1"
 replay missing
-is "one that is not there is a failure" "$rc ${out%%$'\n'*}" \
+is "a missing one is a failure" "$rc ${out%%$'\n'*}" \
   "1 not ok 1 - cannot read missing: No such file or directory"
 done_testing

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # inner shells expand; functions called through await
-# The job scripts of docs/jobs, with stubs in place of batch system, launcher and sort: what they start, what becomes of
-# a sort that is told to stop, that ends all the same, that fails, and of a time that is over; documents say the same.
+# The job scripts of docs/jobs, with stubs instead of batch system, launcher and sort: what they start, what becomes of
+# a sort that is asked to stop, that ends anyway, that fails, or whose time is over; documents say the same.
 # slurm_jobs.sh has the real Slurm. PBS, Flux and Kubernetes are not tried.
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -13,7 +13,7 @@ cat >bin/launcher <<'STUB'
 echo "${0##*/} $*" >>calls
 case ${ENDS%%:*} in
   at-once) exit "${ENDS#*:}" ;;
-  told) trap 'exit "${ENDS#*:}"' USR1 ;;
+  asked) trap 'exit "${ENDS#*:}"' USR1 ;;
   late) trap : USR1; trap 'exit 143' TERM ;;
 esac
 echo $$ >pid
@@ -29,14 +29,14 @@ chmod +x bin/*
 for name in srun mpirun hetsort; do cp bin/launcher bin/$name; done
 export PATH="$PWD/bin:$PATH"
 
-job() { # job ENDS SIGNAL... - runs $script with "$@"; to it alone go the signals, when the sort is there
+job() { # job ENDS SIGNAL... - run $script and send it the signals when the sort has started
   local ends=$1 pid signal; shift
   rm -f calls pid
   ENDS=$ends SLURM_JOB_ID=7 SLURM_ARRAY_TASK_ID=2 PBS_O_WORKDIR=$PWD bash "$script" "${arguments[@]}" 2>err & pid=$!
   for signal in "$@"; do
     await test -s pid
     kill -"$signal" $pid
-    [ "$signal" != USR1 ] || [ "${ends%%:*}" = told ] || await asleep "$(cat pid)"
+    [ "$signal" != USR1 ] || [ "${ends%%:*}" = asked ] || await asleep "$(cat pid)"
   done
   [ "${1:-}" != USR1 ] || [ "${ends%%:*}" != late ] || kill -TERM "$(cat pid)"
   wait $pid; rc=$?
@@ -56,20 +56,20 @@ for name in slurm slurm-array; do
   job at-once:3
   is "$name: the status of one that fails" "$rc" 3
   is "$name: which is not tried again" "$(called scontrol)" 0
-  job told:138 USR1
-  is "$name: one that stops when it is told goes back into the queue" "$(grep scontrol calls)" 'scontrol requeue 7'
-  job told:0 USR1
+  job asked:138 USR1
+  is "$name: one that stops when asked goes back into the queue" "$(grep scontrol calls)" 'scontrol requeue 7'
+  job asked:0 USR1
   is "$name: one that ends all the same has ended well" "$rc $(called scontrol)" '0 0'
   job late: USR1 TERM
   is "$name: one whose time is over as well" "$(grep scontrol calls)" 'scontrol requeue 7'
 done
 
 script=$jobs/pbs.sh arguments=()
-job told:138
-is "pbs: stopped when told: submitted again" "$(cat calls)" $'mpirun hetsort --workdir work --resume -o sorted.dat data.dat\nqsub pbs.sh'
-job told:0
+job asked:138
+is "pbs: stopped when asked: submitted again" "$(cat calls)" $'mpirun hetsort --workdir work --resume -o sorted.dat data.dat\nqsub pbs.sh'
+job asked:0
 is "pbs: ended all the same" "$rc $(called qsub)" '0 0'
-job told:3
+job asked:3
 is "pbs: failed" "$rc $(called qsub)" '3 0'
 script=$jobs/flux.sh arguments=(-o 'a b' c.dat)
 for ends in 0:0 3:0 138:1 142:1; do
@@ -77,12 +77,12 @@ for ends in 0:0 3:0 138:1 142:1; do
   is "flux: status ${ends%:*}" "$rc $(called 'flux batch .*/flux.sh -o a b c.dat')" "${ends%:*} ${ends#*:}"
 done
 
-told='--signal=B:USR1@120'
+asked='--signal=B:USR1@120'
 is "scripts, manual and documents have the same signal and time" \
-  "$(grep -rhoE -- '--signal=(B:)?[A-Z0-9]+@[0-9]+$|--signal=[A-Z0-9:]+@[0-9]+\b' "$jobs"/slurm*.sh "$ROOT/docs" "$ROOT/sort/man" "$ROOT/scripts/cluster" | sort -u)" "$told"
+  "$(grep -rhoE -- '--signal=(B:)?[A-Z0-9]+@[0-9]+$|--signal=[A-Z0-9:]+@[0-9]+\b' "$jobs"/slurm*.sh "$ROOT/docs" "$ROOT/sort/man" "$ROOT/scripts/cluster" | sort -u)" "$asked"
 sed -n '/^\.Bd/,/^\.Ed/{/^again/,/^wait/p}' "$ROOT/sort/man/hetsort.7" | sed 's/\\e/\\/g; s/\\-/-/g' >manual
 is "the manual's script is slurm.sh" "$(cat manual)" "$(grep -v '^ *#\|^$\|^set' "$jobs/slurm.sh" | sed 's/ *#.*//')"
 if python3 -c 'import yaml' 2>/dev/null; then
   ok "mpijob.yaml is YAML" python3 -c 'import sys, yaml; yaml.safe_load(open(sys.argv[1]))' "$jobs/mpijob.yaml"
-else echo "# left out: python3-yaml is not installed"; fi
+else echo "# omitted: python3-yaml is not installed"; fi
 done_testing

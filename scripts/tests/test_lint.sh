@@ -52,10 +52,10 @@ C
 
 own='mpi-header pure-planner library-exit own-validator no-shell spdx size faults docs stray paths'
 
-# fires NAME RULE WHERE - RULE alone finds something, and names WHERE
+# fires NAME RULE WHERE - RULE finds something, and names WHERE
 fires() {
   lint "$2"
-  is "$1" "$rc $(grep -q -F -- "$3" <<<"$out" && echo told) ${out##*$'\n'}" "1 told 0 passed, 1 failed"
+  is "$1" "$rc $(grep -q -F -- "$3" <<<"$out" && echo named) ${out##*$'\n'}" "1 named 0 passed, 1 failed"
   good_tree
 }
 
@@ -67,7 +67,7 @@ is "the good tree has no finding" "$rc ${out##*$'\n'}" "0 11 passed, 0 failed"
 
 plant sort/job.c <<<'#include <mpi.h>';          fires "mpi.h in a phase" mpi-header sort/job.c:2
 plant sort/tests/test_a.c <<<'# include "mpi.h"'; fires "mpi.h in a test" mpi-header sort/tests/test_a.c:2
-plant partition/base/mpi.c <<<'#include <mpi.h>';     fires "mpi.h beside partition/mpi/" mpi-header partition/base/mpi.c:2
+plant partition/base/mpi.c <<<'#include <mpi.h>';     fires "mpi.h outside partition/mpi/" mpi-header partition/base/mpi.c:2
 plant partition/share/a.c <<<'#include <pthread.h>';   fires "threads in the planner" pure-planner partition/share/a.c:2
 plant partition/base/part.h <<<'#include <mpi.h>';    fires "MPI in a planner header" pure-planner partition/base/part.h:2
 plant partition/share/a.c <<<'int f(void) { return printf ("x"); }'; fires "the planner prints" pure-planner partition/share/a.c:2
@@ -83,9 +83,9 @@ plant gensort/valsort.c <<<'#include "../sort/keys.h"'; fires "the validator use
 plant gensort/valsort.c <<<'#include <hetsort.h>'; fires "the validator uses the library" own-validator gensort/valsort.c:2
 plant gensort/gen_x.c <<<'#include "val_join.h"'; fires "the generator uses the validator" own-validator gensort/gen_x.c:2
 row() { printf '%s\n' "$@" | plant sort/tests/FAULTS.md; }
-row '| 1 | falls | stays | `test_x.sh: no thing` |'; fires "a row names words that are not there" faults "row 1: no 'no thing' in 'test_x.sh'"
-row '| 1 | falls | stays | `test_y.sh: a thing` |'; fires "a row names a file that is not there" faults "row 1: no 'a thing' in 'test_y.sh'"
-row '| 1 | falls | stays | `../../ok.sh: echo` |'; fires "a row names a file that is no test" faults "row 1: nothing runs '../../ok.sh'"
+row '| 1 | falls | stays | `test_x.sh: no thing` |'; fires "a row names words that do not exist" faults "row 1: no 'no thing' in 'test_x.sh'"
+row '| 1 | falls | stays | `test_y.sh: a thing` |'; fires "a row names a file that does not exist" faults "row 1: no 'a thing' in 'test_y.sh'"
+row '| 1 | falls | stays | `../../ok.sh: echo` |'; fires "a row names a file that is not a test" faults "row 1: nothing runs '../../ok.sh'"
 row '| 1 | falls | stays | it is fine |'; fires "a row names no test" faults "row 1 names no test"
 row '| 2 | falls | stays | `test_x.sh: a thing` |'; fires "a row is missing" faults "no row 1 before: | 2 | falls"
 
@@ -112,12 +112,12 @@ lines 151 x | plant README.md;                   fires "a long README" docs "REA
 
 # The rule of layers, on a tree that has a table, a Makefile and a build. A run of lint takes a while, so
 # several breaks are planted for each.
-breaks() { # breaks N - the rule alone finds N things, which told looks for
+breaks() { # breaks N - the rule itself finds N things, which found looks for
   lint layers
   is "$1 findings" "$rc $(grep -c '^    ' <<<"$out") ${out##*$'\n'}" "1 $1 0 passed, 1 failed"
   [ "$(grep -c '^    ' <<<"$out")" -eq "$1" ] || printf '# %s\n' "$out"
 }
-told() { ok "$1" grep -q -x -F -- "    $2" <<<"$out"; } # told NAME FINDING
+found() { ok "$1" grep -q -x -F -- "    $2" <<<"$out"; } # found NAME FINDING
 table() { sed -i "$1" tree/CONTRIBUTING.md; }
 
 layered_tree
@@ -140,17 +140,17 @@ plant sort/middle/b.c <<<$'#include "../partition/share/share.h"'
 plant sort/base/tests/test_x.c <<<$'\n#include "../../../partition/share/share.h"'
 table 's/`middle`, //'
 breaks 12
-told "an include up, in a file newer than the build" "sort/base/x.c:3: includes sort/middle/a.h, but sort/middle/ stands above sort/base/ (CONTRIBUTING.md:6)"
-told "an include up in a header, by another path" "sort/base/y.h:2: includes sort/top/other.h, but sort/top/ stands above sort/base/ (CONTRIBUTING.md:5)"
-told "an include that this build leaves out" "sort/base/z.h:5: includes sort/top/other.h, but sort/top/ stands above sort/base/ (CONTRIBUTING.md:5)"
-told "an include of nothing" "sort/base/z.h:4: includes nowhere.h, which is no file of this tree"
-told "an include by way of a macro" "sort/top/other.c:1: the compiler reads sort/middle/a.h for it, which no #include names"
-told "an include down that the table does not have" "sort/top/main.c:4: includes sort/middle/a.h, but sort/top/ may use sort/base, partition/include alone (CONTRIBUTING.md:5)"
-told "another part's private header" "sort/middle/b.c:2: includes partition/share/share.h, which is private to partition/"
-told "another part's private header, by its path in the tree" "sort/top/other.c:3: includes partition/share/share.h, which is private to partition/"
-told "another part's private header in a test" "sort/base/tests/test_x.c:3: includes partition/share/share.h, which is private to partition/"
-told "a test's header outside of tests" "sort/middle/a.c:2: includes sort/base/tests/help.h, which is for tests"
-told "somebody else's header, in a row that does not name it" "sort/middle/a.c:3: includes <mpi.h>, which sort/middle/ may not (CONTRIBUTING.md:6)"
+found "an include up, in a file newer than the build" "sort/base/x.c:3: includes sort/middle/a.h, but sort/middle/ stands above sort/base/ (CONTRIBUTING.md:6)"
+found "an include up in a header, by another path" "sort/base/y.h:2: includes sort/top/other.h, but sort/top/ stands above sort/base/ (CONTRIBUTING.md:5)"
+found "an include that this build omits" "sort/base/z.h:5: includes sort/top/other.h, but sort/top/ stands above sort/base/ (CONTRIBUTING.md:5)"
+found "an include of nothing" "sort/base/z.h:4: includes nowhere.h, which is not a file of this tree"
+found "an include by way of a macro" "sort/top/other.c:1: the compiler reads sort/middle/a.h for it, which no #include names"
+found "an include down that the table does not have" "sort/top/main.c:4: includes sort/middle/a.h, but sort/top/ may use only sort/base, partition/include (CONTRIBUTING.md:5)"
+found "another part's private header" "sort/middle/b.c:2: includes partition/share/share.h, which is private to partition/"
+found "another part's private header, by its path in the tree" "sort/top/other.c:3: includes partition/share/share.h, which is private to partition/"
+found "another part's private header in a test" "sort/base/tests/test_x.c:3: includes partition/share/share.h, which is private to partition/"
+found "a test's header outside of tests" "sort/middle/a.c:2: includes sort/base/tests/help.h, which is for tests"
+found "somebody else's header, in a row that does not name it" "sort/middle/a.c:3: includes <mpi.h>, which sort/middle/ may not (CONTRIBUTING.md:6)"
 
 layered_tree
 plant sort/middle/b.h <<<$'#ifndef B_H\n#define B_H\n#include "a.h"\nint b(void);\n#endif'
@@ -158,9 +158,9 @@ plant sort/middle/b.c <<<$'#include "b.h"\n\nint b(void) { return a(); }'
 plant sort/base/x.c <<<$'int x(void);\nint b(void);\nint x(void) { return b(); }'
 build_tree
 breaks 3
-told "a circle of includes" "sort/middle/a.h:2: a circle: includes sort/middle/b.h, which includes sort/middle/a.h"
-told "a call up, without an include" "sort/base/x.c:3: calls b of sort/middle/b.c, but sort/middle/ stands above sort/base/ (CONTRIBUTING.md:6)"
-told "a circle of calls, of three files" "sort/base/x.c:3: a circle: calls b of sort/middle/b.c, which calls a of sort/middle/a.c, which calls x of sort/base/x.c"
+found "a circle of includes" "sort/middle/a.h:2: a circle: includes sort/middle/b.h, which includes sort/middle/a.h"
+found "a call up, without an include" "sort/base/x.c:3: calls b of sort/middle/b.c, but sort/middle/ stands above sort/base/ (CONTRIBUTING.md:6)"
+found "a circle of calls, of three files" "sort/base/x.c:3: a circle: calls b of sort/middle/b.c, which calls a of sort/middle/a.c, which calls x of sort/base/x.c"
 
 layered_tree
 plant sort/new/a.c <<<'static int new;'; plant sort/new/b.c <<<'static int newer;'
@@ -170,25 +170,25 @@ for i in {10..23}; do plant "sort/middle/m$i.c" <<<'static int m;'; done
 table 's|`base` .$|`base`, `top`, `share`, `partition/share` \||'
 table '$a | `sort/old/` | gone | - |\n| `sort/base/` | again | - |'
 breaks 9
-told "a folder without a row" "sort/new/a.c:1: the table of CONTRIBUTING.md has no row for sort/new/"
-told "a folder of one module" "partition/share/share.c:1: is alone in partition/share/"
-told "more modules than the row says" "sort/base/w.c:1: sort/base/ has 4 modules, more than 3"
-told "more than 15 modules" "sort/middle/a.c:1: sort/middle/ has 16 modules, more than 15"
-told "a row that may use what stands above it" "CONTRIBUTING.md:6: sort/middle/ may use sort/top/, which does not stand below it"
-told "a row that may use no folder" "CONTRIBUTING.md:6: sort/middle/ may use share/, which is no folder of this tree"
-told "a row that may use what is private" "CONTRIBUTING.md:6: sort/middle/ may use partition/share/, which is private to partition/"
-told "a row without a folder" "CONTRIBUTING.md:10: sort/old/ is no folder of this tree"
-told "a folder with two rows" "CONTRIBUTING.md:11: sort/base/ has a row already"
+found "a directory without a row" "sort/new/a.c:1: the table of CONTRIBUTING.md has no row for sort/new/"
+found "a directory of one module" "partition/share/share.c:1: is the only module in partition/share/"
+found "more modules than the row says" "sort/base/w.c:1: sort/base/ has 4 modules, more than 3"
+found "more than 15 modules" "sort/middle/a.c:1: sort/middle/ has 16 modules, more than 15"
+found "a row that may use what stands above it" "CONTRIBUTING.md:6: sort/middle/ may use sort/top/, which does not stand below it"
+found "a row that may use no directory" "CONTRIBUTING.md:6: sort/middle/ may use share/, which is not a directory of this tree"
+found "a row that may use what is private" "CONTRIBUTING.md:6: sort/middle/ may use partition/share/, which is private to partition/"
+found "a row without a directory" "CONTRIBUTING.md:10: sort/old/ is not a directory of this tree"
+found "a directory with two rows" "CONTRIBUTING.md:11: sort/base/ has a row already"
 
 layered_tree
 table '/^|/d'
 lint layers
-told "no table" "CONTRIBUTING.md:1: there is no table of folders"
+found "no table" "CONTRIBUTING.md:1: there is no table of directories"
 echo 'nonsense' >>tree/Makefile
 lint layers
-told "a Makefile that does not work" "include-graph ended with status 2"
+found "a Makefile that does not work" "include-graph ended with status 2"
 
-# The same in a copy of this tree, beside its build.
+# The same in a copy of this tree, with its build.
 mkdir copy
 (cd "$ROOT" && scripts/tracked-files | grep -E '\.(c|h|cc|awk|mk|py|f90)$|^(Makefile|CONTRIBUTING\.md|VERSION)$' | tar -cf - -T -) | tar -xf - -C copy
 if [ -d "$ROOT/build" ]; then ln -s "$ROOT/build" copy/build; fi
@@ -199,7 +199,7 @@ is "the tree with two forbidden includes is refused" "$rc $(grep -c -F -e 'sort/
   -e 'sort/model/shares.c:2: includes partition/base/part.h, which is private to partition/' <<<"$out")" "1 2"
 
 good_tree
-# The rules that run a tool, where it is there.
+# The rules that run a tool, if it is installed.
 tool_fires() { # tool_fires TOOL NAME RULE WHERE
   if command -v "$1" >/dev/null 2>&1; then shift; fires "$@"; else good_tree; fi
 }
@@ -211,15 +211,15 @@ printf '#!/bin/sh\nrm $1\n' >tree/tool;   tool_fires shellcheck "a bad script wi
 printf '.TH X 1\n.SH NAME\n.foo\n' >tree/gensort/man/x.1
 tool_fires mandoc "a bad man page" man 'unknown macro'
 
-# What cannot look must not pass.
+# A rule that cannot look must not pass.
 mkdir empty_path
 for tool in bash git grep find sed head mktemp dirname rm tr xargs awk wc cat mv sort; do
   ln -s "$(command -v $tool)" empty_path/
 done
 PATH=$PWD/empty_path lint format
-is "a missing tool alone does not pass" "$rc ${out##*$'\n'}" "1 0 passed, 0 failed"
+is "nothing but a missing tool does not pass" "$rc ${out##*$'\n'}" "1 0 passed, 0 failed"
 PATH=$PWD/empty_path lint format size
-is "a missing tool is left out" "$rc ${out##*$'\n'}" "0 1 passed, 0 failed"
+is "a missing tool is omitted" "$rc ${out##*$'\n'}" "0 1 passed, 0 failed"
 PATH=$PWD/empty_path lint --strict format size
 is "a missing tool fails when strict" "$rc ${out##*$'\n'}" "1 1 passed, 1 failed"
 printf '#!/bin/sh\nexit 9\n' >empty_path/clang-format

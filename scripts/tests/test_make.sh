@@ -3,7 +3,7 @@
 . "$ROOT/scripts/tap.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-# A compiler that has not the header $LACKS, notes what it is asked, and leaves no object.
+# A compiler that lacks the header $LACKS, notes what it is asked, and leaves no object.
 cat >cc <<'SH'
 #!/bin/sh
 case " $* " in
@@ -41,7 +41,7 @@ is "without a compiler" "$rc $(head -n 1 <<<"$err")" "2 make: no compiler 'no-su
 rm -f looked
 build "$PWD/obj/has/glpk.h"
 build "$PWD/obj/has/glpk.h"
-is "a header that is there is looked for once" "$rc $(cat looked)" "0 glpk.h"
+is "an existing header is looked for once" "$rc $(cat looked)" "0 glpk.h"
 
 # The commit that --version -v names: "unknown" without git, and never nothing.
 mkdir tree tree/scripts without
@@ -59,5 +59,5 @@ is "a script that fails leaves it unknown" "$(commit_of false)" unknown
 is "a commit is noted" "$(commit_of "echo 1a2b3c4")" 1a2b3c4
 is "and kept when git is gone" "$(commit_of false)" 1a2b3c4
 echo >tree/obj/commit
-is "an empty file is none" "$(commit_of "echo unknown")" unknown
+is "an empty file is not a commit" "$(commit_of "echo unknown")" unknown
 done_testing

@@ -9,7 +9,7 @@ ok "a page of a program" grep -q '<b>hetsort-report</b>\|>hetsort-report</code>'
 ok "a page under the name of a call" test -s html/hetsort_sort_counts.3.html
 is "the index has all manuals" "$(grep -c '<tr><td><a href=' html/index.html)" \
   "$(find "$ROOT/sort/man" "$ROOT/partition/man" -name '*.[1-7]' | wc -l | tr -d ' ')"
-is "links lead to pages that are there" \
+is "links lead to existing pages" \
   "$(grep -h -o 'href="[^":#]\+["#]' html/*.html | sed 's/href="//; s/["#]$//' | sort -u | while read -r f; do [ -s "html/$f" ] || echo "$f"; done)" ""
-ok "others to those of Debian" grep -q 'href="https://manpages.debian.org/mpirun.1"' html/hetsort.1.html
+ok "others to pages of Debian" grep -q 'href="https://manpages.debian.org/mpirun.1"' html/hetsort.1.html
 done_testing

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # planted scripts; functions called through ok
-# scripts/mpirun with planted MPIs: the options each needs, and a clear word where there is none.
+# scripts/mpirun with planted MPIs: the options each needs, and a clear message if there is no MPI.
 . "$ROOT/scripts/tap.sh"
 
 stub() { cat >"$1" && chmod +x "$1"; }
@@ -20,7 +20,7 @@ is "Open MPI may run as root" "${out%% *}" root=1
 ok "with more ranks than cores" grep -q -e ' --oversubscribe .*-n 4 prog -x a b$' <<<"$out"
 is "hwloc prints nothing, and asks no display" "$err" "hwloc 2 hwloc_gl.so"
 HWLOC_PLUGINS_BLACKLIST=hwloc_cuda.so FAKE='mpirun (Open MPI) 4.1.4' mpi open_mpi 4 prog
-is "in addition to what the user leaves out" "$err" "hwloc 2 hwloc_cuda.so,hwloc_gl.so"
+is "in addition to those that the user excludes" "$err" "hwloc 2 hwloc_cuda.so,hwloc_gl.so"
 is "the program's status comes back" "$rc" 5
 FAKE='HYDRA build details:' mpi mpich 4 prog -x
 is "another MPI gets plain options" "$out" 'root= -n 4 prog -x'
@@ -29,8 +29,8 @@ is "--here: there is one" "$rc$out" 0
 mpi open_mpi 4
 is "no program is a usage error" "$rc $err" "2 usage: mpirun RANKS PROGRAM [ARGUMENT...]"
 mpi bare --here
-is "--here: there is none" "$rc" 77
-ok "and that is told" grep -q 'no MPI here' <<<"$err"
+is "--here: there is no MPI" "$rc" 77
+ok "and that is reported" grep -q 'no MPI here' <<<"$err"
 mpi half --here
 is "without mpicc programs are built without MPI, and mpirun must not start them" "$rc" 77
 done_testing

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What packages are made from fits the tree: versions, the calls of the libraries, and which package has which
+# The sources of packages fit the tree: versions, the calls of the libraries, and which package has which
 # file. Recipes for tools that are not here (Spack, EasyBuild, Docker, Apptainer, GitHub) are read, not run.
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh
@@ -20,7 +20,7 @@ is "libhetsort0.symbols has what the library exports" "$(symbols libhetsort0)" "
 is "libhetpart0.symbols" "$(symbols libhetpart0)" "$(calls partition/hetpart.map)"
 is "libhetpart-mpi0.symbols" "$(symbols libhetpart-mpi0)" "$(calls partition/mpi/hetpart_mpi.map)"
 
-# packages_of FILE - those whose list has it, or a folder that it is in; $globs is PACKAGE GLOB, one a line
+# packages_of FILE - those whose list has it, or a directory that it is in; $globs is PACKAGE GLOB, one a line
 packages_of() {
   local package glob
   while read -r package glob; do
@@ -42,7 +42,7 @@ if [ "${HAVE_MPI:-no}" = yes ] && [ -e "$OBJ/$soname" ]; then
   is "each package has files" "$(sed 's/ :.*//' owners | sort -u)" "$(cut -d' ' -f1 globs | sort -u)"
   is "each has its paragraph" "$(cut -d' ' -f1 globs | sort -u)" \
     "$(sed -n 's/^Package: //p' "$ROOT/debian/control" | sort)"
-else echo "# left out: packages have the parts over MPI, too"; fi
+else echo "# omitted: packages have the parts over MPI, too"; fi
 for file in "$ROOT"/debian/tests/sort "$ROOT"/debian/tests/libraries; do
   ok "syntax of ${file##*/}" sh -n "$file"
 done
@@ -59,7 +59,7 @@ for wanted in "easyblock name version homepage description toolchain moduleclass
     assert recipe[wanted], wanted
 PY
   is "recipes of Spack and EasyBuild are Python (not run)" "$rc$err" 0
-else echo "# left out: python3 is not installed"; fi
+else echo "# omitted: python3 is not installed"; fi
 if python3 -c 'import yaml' 2>/dev/null; then
   run python3 - "$ROOT/CITATION.cff" "$ROOT/.github/workflows/check.yml" <<'PY'
 import sys, yaml
@@ -69,7 +69,7 @@ matrix = flow["jobs"]["build"]["strategy"]["matrix"]
 assert matrix == {"cc": ["gcc", "clang"], "mpi": ["openmpi", "mpich", "none"]}, matrix
 PY
   is "CITATION.cff and the workflow are YAML (not run)" "$rc$err" 0
-else echo "# left out: python3 has no yaml"; fi
+else echo "# omitted: python3 has no yaml"; fi
 if command -v tclsh >/dev/null; then
   run tclsh - <<TCL
 set said {}
@@ -78,10 +78,10 @@ set ModulesCurrentModulefile /modulefiles/hetsort/$version
 source {$packaging/modulefile}
 puts \$said
 TCL
-  ok "the modulefile is Tcl, and has the folder of programs" grep -q "hetsort $version: .* PATH /opt/hetsort/bin" <<<"$out"
-else echo "# left out: tclsh is not installed"; fi
+  ok "the modulefile is Tcl, and has the directory of programs" grep -q "hetsort $version: .* PATH /opt/hetsort/bin" <<<"$out"
+else echo "# omitted: tclsh is not installed"; fi
 
-# What the recipes start is there.
+# The programs that recipes start exist.
 while IFS= read -r file; do ok "$file is there" test -e "$ROOT/$file"; done < <(
   grep -h -o -E '\b(scripts|debian|partition)/[a-z_/-]+(\.sh)?\b' "$packaging/Dockerfile" "$packaging/hetsort.def" \
     "$ROOT/.github/workflows/check.yml" | LC_ALL=C sort -u | grep -v -E '^scripts/packaging/(Dockerfile|hetsort)$')

@@ -20,7 +20,7 @@ plant lies.sh <<<'echo 1..2; echo "not ok 1 - a"; echo "ok 2 - b"; exit 0'
 plant hangs.sh <<<'echo 1..1; sleep 60; echo "ok 1 - a"'
 plant skips.sh <<<'echo "no such machine"; exit 77'
 # shellcheck disable=SC2016  # for the planted test to expand
-plant alone.sh <<<'[ -z "$(ls)" ] && [ "$PWD" = "$TEST_TMP" ] && echo "ok 1 - a"; touch x; echo 1..1'
+plant empty.sh <<<'[ -z "$(ls)" ] && [ "$PWD" = "$TEST_TMP" ] && echo "ok 1 - a"; touch x; echo 1..1'
 
 runner good.sh;          is "passes are counted" "$(last)" "0 2 passed, 0 failed"
 runner bad.sh good.sh;   is "a failed point fails the run" "$(last)" "1 3 passed, 1 failed"
@@ -30,11 +30,11 @@ runner silent.sh;        is "a test that tests nothing" "$(last)" "1 0 passed, 1
 runner dies.sh;          is "a bad exit status" "$(last)" "1 1 passed, 1 failed"
 runner lies.sh;          is "exit 0 does not hide a failed point" "$(last)" "1 1 passed, 1 failed"
 limit=1 runner hangs.sh;         is "a test that hangs" "$(last)" "1 0 passed, 1 failed"
-ok "which limit struck is told" grep -q '# timed out after 1 s (TEST_TIMEOUT)$' <<<"$out"
+ok "the limit that struck is named" grep -q '# timed out after 1 s (TEST_TIMEOUT)$' <<<"$out"
 plant tardy.sh <<<'echo "ok 1 - a"; echo "not ok 2 - b"; echo 1..2; sleep 60'
 limit=5 runner tardy.sh good.sh; is "a test that hangs at its end keeps its counts" "$(last)" "1 3 passed, 1 failed"
-ok "which limit struck is told then, too" grep -q '# timed out after 5 s (TEST_TIMEOUT)$' <<<"$out"
-runner missing.sh;       is "a test that is not there" "$(last)" "1 0 passed, 1 failed"
+ok "the limit that struck is named then, too" grep -q '# timed out after 5 s (TEST_TIMEOUT)$' <<<"$out"
+runner missing.sh;       is "a missing test" "$(last)" "1 0 passed, 1 failed"
 plant points.sh <<<'echo "not ok 1 # SKIP as_cmocka_says"; echo "ok 2 - b # skip no room"; echo "ok 3 - c"; echo 1..3'
 plant none.sh <<<'echo "not ok 1 # SKIP a"; echo 1..1'
 plant lost.sh <<<'echo "not ok 1 # SKIP a"; echo "ok 2 - b"; echo 1..3'
@@ -42,11 +42,11 @@ runner points.sh;        is "points that are skipped are neither passed nor fail
 is "and are named" "$(sed -n '2,3p' <<<"$out")" $'  skipped: # SKIP as_cmocka_says\n  skipped: b # skip no room'
 plant bytes.sh <<<'printf "ok 1 - a \\377\\nok 2 - b # SKIP no room\\n1..2\\n"'
 runner bytes.sh;         is "names of points may have any bytes" "$(last)" "0 1 passed, 0 failed"
-runner none.sh good.sh;  is "all points skipped is no failure" "$(last)" "0 2 passed, 0 failed"
+runner none.sh good.sh;  is "skipping all points is not a failure" "$(last)" "0 2 passed, 0 failed"
 runner lost.sh;          is "points that are skipped count for the plan" "$(last)" "1 1 passed, 1 failed"
 runner skips.sh;         is "all skipped: nothing ran" "$(last)" "1 0 passed, 0 failed"
-runner skips.sh good.sh; is "a skip is no failure" "$(last)" "0 2 passed, 0 failed"
-ok "a skip is told, with its reason" grep -q 'skipped: no such machine' <<<"$out"
+runner skips.sh good.sh; is "a skip is not a failure" "$(last)" "0 2 passed, 0 failed"
+ok "a skip is reported with its reason" grep -q 'skipped: no such machine' <<<"$out"
 cp "$ROOT/scripts/tap.sh" tree/scripts/
 # shellcheck disable=SC2016
 plant lacks.sh <<<'. "$ROOT/scripts/tap.sh"; no-such-tool >up & ok "it starts" await test -s up; ok "again" await test -s up; done_testing'
@@ -58,8 +58,8 @@ runner copes.sh;         is "a test that can do without passes" "$(last)" "0 1 p
 plant sums.sh <<<'echo "# 3 words"; echo "# sum: 7 of 9"; echo "ok 1 - a"; echo 1..1'
 runner sums.sh;          is "what a test sums up is shown" "$(sed -n 2p <<<"$out")" "  7 of 9"
 runner;                  is "no tests" "$(last)" "1 0 passed, 0 failed"
-runner alone.sh;         is "each test starts in an empty folder" "$(last)" "0 1 passed, 0 failed"
-is "no scratch folder is left behind" "$(ls -d hetsort-test* 2>/dev/null)" ""
+runner empty.sh;         is "each test starts in an empty directory" "$(last)" "0 1 passed, 0 failed"
+is "no scratch directory is left" "$(ls -d hetsort-test* 2>/dev/null)" ""
 
 # Two that wait for each other end only if they run at once.
 meet() { echo "touch \"\$MEET/$1\"; for _ in \$(seq 100); do [ ! -e \"\$MEET/$2\" ] || { echo 'ok 1 - met'; break; }; sleep 0.05; done; echo 1..1"; }
@@ -71,7 +71,7 @@ rm meet/*
 run env TEST_TIMEOUT=6 tree/scripts/run-tests a.sh b.sh
 is "otherwise one after the other" "$(last)" "1 1 passed, 1 failed"
 runner -j 3 good.sh bad.sh dies.sh skips.sh good.sh; is "-j 3: all are counted" "$(last)" "1 6 passed, 2 failed"
-is "each is told, whole" "$(grep -c -E '^(good|bad|dies|skips).sh' <<<"$out")" 5
+is "each is reported, whole" "$(grep -c -E '^(good|bad|dies|skips).sh' <<<"$out")" 5
 # shellcheck disable=SC2016
 plant late.sh <<<'sleep 0.5; touch "$MEET/late"; echo "ok 1 - a"; echo 1..1'
 # shellcheck disable=SC2016
@@ -80,7 +80,7 @@ runner -j 2 late.sh -j 2 after.sh; is "-j again: what was before has ended" "$(l
 for bad in 0 x '' 10000; do
   runner good.sh -j "$bad"; is "-j '$bad' is refused" "$rc/$err" "2/run-tests: -j takes a number of tests, not '$bad'"
 done
-is "no scratch folder is left behind by them" "$(ls -d hetsort-test* 2>/dev/null)" ""
+is "they leave no scratch directory" "$(ls -d hetsort-test* 2>/dev/null)" ""
 
 # A signal to the runner ends the running test too, although that has a process group of its own.
 # shellcheck disable=SC2016

@@ -16,7 +16,7 @@ slurm_missing() { # a sentence that says what this machine lacks, or nothing
 on() { "$cluster" --id $slurm_id exec "$@"; }
 slurm() { on n0 env SLURM_CONF="$TEST_TMP/slurm.conf" "$@"; }
 
-slurm_config() { # $1: the folder that every host has of its own
+slurm_config() { # $1: the directory that every host has of its own
   cat <<CONF
 ClusterName=hetsort
 SlurmctldHost=n0
@@ -43,7 +43,7 @@ PartitionName=all Nodes=ALL Default=YES
 CONF
 }
 
-munge_up() { # one for all hosts: they share the folder of its socket
+munge_up() { # one for all hosts: they share the directory of its socket
   mkdir -m 755 munge
   head -c 128 /dev/urandom >munge/key
   chmod 400 munge/key

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Spack recipe. Put it into packages/hetsort/ of a repository of your own (spack repo create), make the source
-archive (make dist) and call spack in the folder where it lies."""
+archive (make dist) and call spack in the directory where it lies."""
 import os
 
 from spack.package import *
