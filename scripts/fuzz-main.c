@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A fuzzer without libFuzzer: one run for each file that is named, or for each file of the corpus
  * that belongs to it ($ROOT/ROOM/tests/corpus/NAME for .../ROOM/tests/fuzz_NAME, where ROOM may be
- * two directories). So every input that was ever found is a test, whatever the compiler. Speaks TAP; a
- * run that fails aborts. */
+ * two directories). So every input that was ever found is a test, whatever the compiler. Speaks
+ * TAP; a run that fails aborts. */
 #include "fuzz.h"
 
 #include <dirent.h>

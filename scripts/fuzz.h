@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Code that fuzzers share: the entry point, a check that stops the run, the words of a command line,
- * and what a message may hold. Part of the tests, not of any program. */
+/* Code that fuzzers share: the entry point, a check that stops the run, the words of a command
+ * line, and what a message may hold. Part of the tests, not of any program. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
