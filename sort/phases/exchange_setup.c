@@ -80,7 +80,7 @@ static status setup_open(exchange_setup *t)
 		rc = selection_open(&t->selection, env, output_most(j));
 	if (rc == ST_OK)
 		rc = outgoing_open(&t->out, &env->m, j->cuts.s, t->cut, (size_t)n,
-				   j->memory.budget.ahead_bytes, &env->e);
+				   j->memory.sort.ahead_bytes, &env->e);
 	f->send = t->out.send;
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && t->counts)

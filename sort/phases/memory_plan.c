@@ -76,7 +76,7 @@ static bool is_dynamic(const rank_env *env)
 }
 
 /* Describe what this rank must hold, if it is to write out_recs records. */
-static budget_query memory_query(const job *j, const memory_plan *mp, uint64_t out_recs)
+static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_t out_recs)
 {
 	const rank_env *env = &j->env;
 	const input *in = &j->files.in;
@@ -84,7 +84,7 @@ static budget_query memory_query(const job *j, const memory_plan *mp, uint64_t o
 	const uint64_t recs = is_dynamic(env) ? scatter_room(env, all, share) : share;
 	const bool two = mp->exchange == EXCHANGE_TWO_LEVEL, spreads = budget_spreads(j);
 	const bool unsorted = env->c->size > 1 && !settings_strategy(env->o)->sorts_first;
-	budget_query q = { .limit_bytes = mp->limit.rank_bytes,
+	sort_plan_query q = { .limit_bytes = mp->limit.rank_bytes,
 			   .recs = recs,
 			   .out_recs = two ? most_between(out_recs) : out_recs,
 			   .lay = env->o->lay,
@@ -113,36 +113,36 @@ static budget_query memory_query(const job *j, const memory_plan *mp, uint64_t o
  * windows, so any number fits. */
 bool budget_holds(const job *j, uint64_t out_recs)
 {
-	budget b;
-	const budget_query q = memory_query(j, &j->memory, out_recs);
-	return !q.distributing || j->memory.budget.spills || (budget_make(&b, &q) && !b.spills);
+	sort_plan b;
+	const sort_plan_query q = memory_query(j, &j->memory, out_recs);
+	return !q.distributing || j->memory.sort.spills || (sort_plan_make(&b, &q) && !b.spills);
 }
 
 /* Make the budget for the limit in mp. Return false if this is too little memory. */
 static bool memory_fits(const job *j, bool on_disk, memory_plan *mp)
 {
 	const uint64_t out = own_share(&j->env, j->shares.out);
-	budget_query q = memory_query(j, mp, out);
+	sort_plan_query q = memory_query(j, mp, out);
 	if (on_disk) { /* samples only estimate what a rank receives: plan for more */
 		q.recs = u64_min(out + out / 4 + GUESSED_RECS, j->shares.records);
-		return budget_disk(&mp->budget, &q);
+		return sort_plan_on_disk(&mp->sort, &q);
 	}
 	if (!q.kept)
-		return budget_make(&mp->budget, &q) && !(mp->budget.spills && is_dynamic(&j->env));
+		return sort_plan_make(&mp->sort, &q) && !(mp->sort.spills && is_dynamic(&j->env));
 	/* With less memory or fewer ranks than the earlier job, not all its runs may fit into one
 	 * merge. Keep as many as possible, and make longer runs of the other records. */
 	kept_runs some = *q.kept;
 	lower_bound n = { .lo = 0, .hi = some.count };
 	mp->kept = some.count;
-	if (budget_make(&mp->budget, &q))
+	if (sort_plan_make(&mp->sort, &q))
 		return true;
 	q.kept = &some;
 	while (lower_bound_open(&n)) {
 		some.count = n.mid + 1;
-		lower_bound_step(&n, budget_make(&mp->budget, &q));
+		lower_bound_step(&n, sort_plan_make(&mp->sort, &q));
 	}
 	mp->kept = some.count = n.lo;
-	return budget_make(&mp->budget, &q);
+	return sort_plan_make(&mp->sort, &q);
 }
 
 /* Return whether this value of --memory is enough. The windows of the exchange grow with it. */
@@ -154,7 +154,7 @@ static bool memory_would_fit(const job *j, bool on_disk, uint64_t bytes)
 		exchange_setup_windows(&j->env, j->shares.records, other.limit.rank_bytes);
 	if (!on_disk)
 		return memory_fits(j, false, &other);
-	return (memory_fits(j, false, &other) && !other.budget.spills) ||
+	return (memory_fits(j, false, &other) && !other.sort.spills) ||
 	       memory_fits(j, true, &other);
 }
 
@@ -206,10 +206,10 @@ static bool is_small(const job *j)
 {
 	const settings *o = j->env.o;
 	const memory_plan any = { .limit.rank_bytes = UINT64_MAX };
-	const budget_query q = memory_query(j, &any, own_share(&j->env, j->shares.out));
-	budget b;
+	const sort_plan_query q = memory_query(j, &any, own_share(&j->env, j->shares.out));
+	sort_plan b;
 	return j->env.c->size == 1 && !j->files.in.is_stream && !o->merge && !settings_reports(o) &&
-	       budget_make(&b, &q) && !b.spills && b.core_bytes <= SMALL_BYTES;
+	       sort_plan_make(&b, &q) && !b.spills && b.core_bytes <= SMALL_BYTES;
 }
 
 /* Find the memory limit. The number of records is bounded by the bits of an entry, which also
@@ -283,11 +283,11 @@ static status choose_exchange(job *j)
 		mp->exchange = EXCHANGE_TWO_LEVEL;
 	if (mp->exchange != EXCHANGE_TWO_LEVEL)
 		return ST_OK;
-	budget b;
+	sort_plan b;
 	uint64_t any;
 	const uint64_t out = own_share(env, j->shares.out);
-	const budget_query q = memory_query(j, mp, out);
-	const bool no = !budget_make(&b, &q) || b.spills || mp->other_copies_not;
+	const sort_plan_query q = memory_query(j, mp, out);
+	const bool no = !sort_plan_make(&b, &q) || b.spills || mp->other_copies_not;
 	const status rc = comm_reduce(env->c, no, u64_max, &any);
 	mp->other_copies_not = any != 0;
 	mp->between_recs = most_between(out);
@@ -301,14 +301,14 @@ static status choose_exchange(job *j)
 static status make_stream_budget(job *j, const char *const *dir, size_t dirs)
 {
 	rank_env *env = &j->env;
-	const budget_query q = memory_query(j, &j->memory, 0);
+	const sort_plan_query q = memory_query(j, &j->memory, 0);
 	const uint64_t record = (uint64_t)env->o->lay.record_bytes * j->cpus.ranks_here;
 	uint64_t bytes = 0;
 	err e = { ST_OK, "" };
 	const status rc = spill_dirs_room(dir, dirs, &bytes, &e);
 	if (rc != ST_OK && env->o->tmpdirs)
 		return err_set(&env->e, rc, "%s", e.text);
-	budget_stream(&j->memory.budget, &q, rc == ST_OK ? bytes / record : POS_MASK);
+	sort_plan_stream(&j->memory.sort, &q, rc == ST_OK ? bytes / record : POS_MASK);
 	return ST_OK;
 }
 
@@ -323,7 +323,7 @@ static status make_budget(job *j)
 	const char *const *dir = budget_tmpdirs(j, &dirs);
 	if (j->files.in.is_stream)
 		return make_stream_budget(j, dir, dirs);
-	bool fit = memory_fits(j, false, mp), on_disk = spreads && (!fit || mp->budget.spills);
+	bool fit = memory_fits(j, false, mp), on_disk = spreads && (!fit || mp->sort.spills);
 	if (spreads) { /* in memory only if each rank's memory holds what it receives */
 		uint64_t all;
 		const status rc = comm_reduce(env->c, on_disk || mp->other_spills, u64_max, &all);
@@ -335,17 +335,17 @@ static status make_budget(job *j)
 	if (on_disk)
 		fit = memory_fits(j, true, mp);
 	if ((spreads || env_scatters(env)) && !env->c->threads_allowed)
-		mp->budget.workers = 1; /* the thread that takes a run sends and receives */
+		mp->sort.workers = 1; /* the thread that takes a run sends and receives */
 	if (!fit)
 		return refuse_memory(j, on_disk);
 	const bool may_be_missing = o->workdir && o->explain;
-	return mp->budget.spills && !may_be_missing ? spill_dirs_check(dir, dirs, &env->e) : ST_OK;
+	return mp->sort.spills && !may_be_missing ? spill_dirs_check(dir, dirs, &env->e) : ST_OK;
 }
 
 /* Report the budget. */
 static void note_budget(job *j)
 {
-	const budget *b = &j->memory.budget;
+	const sort_plan *b = &j->memory.sort;
 	rank_result *r = j->env.stats;
 	/* calibration may have used more already */
 	r->planned_bytes = u64_max(b->bytes, j->env.m.peak_bytes);
@@ -355,10 +355,10 @@ static void note_budget(job *j)
 
 void budget_ended(job *j)
 {
-	budget_query q = memory_query(j, &j->memory, 0);
+	sort_plan_query q = memory_query(j, &j->memory, 0);
 	q.recs = j->data.n;
-	j->memory.budget.runs = j->data.s->count;
-	budget_end(&j->memory.budget, &q, j->data.disk.spill);
+	j->memory.sort.runs = j->data.s->count;
+	sort_plan_end(&j->memory.sort, &q, j->data.disk.spill);
 	note_budget(j);
 }
 

@@ -22,7 +22,7 @@
 #include "resume/share_runs.h"
 #include "scatter/scatter.h"
 #include "selection.h"
-#include "spill/budget.h"
+#include "spill/sort_plan.h"
 #include "spill/read_runs.h"
 #include "spill/run_checkpoint.h"
 
@@ -59,7 +59,7 @@ typedef struct memory_plan {
 	uint64_t windows_bytes; /* of the exchange; the same on all ranks */
 	exchange_way exchange;
 	uint64_t between_recs; /* room between the two steps of an exchange */
-	budget budget;
+	sort_plan sort;
 	size_t kept;           /* number of used runs of earlier jobs */
 	char *tmpdir;          /* for runs, if no directory is named */
 	bool other_spills;     /* if rank 0 plans for all: one rank spills, so all do */
@@ -285,7 +285,7 @@ static inline bool budget_spreads(const job *j)
 /* budget_merges - return whether the last step is a merge of runs. */
 static inline bool budget_merges(const job *j)
 {
-	return settings_strategy(j->env.o)->sorts_first || j->memory.budget.spills;
+	return settings_strategy(j->env.o)->sorts_first || j->memory.sort.spills;
 }
 
 /* read_note - report that this rank has read `in` records. */

@@ -297,7 +297,7 @@ static status spill_stream(job *j, record_stream *from, run_formation_plan sp)
 	char limit[SIZE_TEXT_BYTES];
 	read_runs held = j->data;
 	j->data = (read_runs){ 0 };
-	sp.load.n = j->memory.budget.most_recs;
+	sp.load.n = j->memory.sort.most_recs;
 	sp.full = NO_ROOM;
 	if (sp.load.n) {
 		const status rc = run_formation_stream(read_runs_take, from, &held, &sp, &env->m,
@@ -346,7 +346,7 @@ static speed_history *speed_history_of(job *j, uint64_t n)
 	const rank_env *env = &j->env;
 	const rates *r = &env->stats->rate;
 	const bool waits = env_scatters(env) ? env->o->scatter != SCATTER_DYNAMIC
-					     : j->memory.budget.spills && budget_spreads(j);
+					     : j->memory.sort.spills && budget_spreads(j);
 	if (!env->o->adapt.on || env->c->size == 1 || n == 0 || waits)
 		return NULL;
 	j->speeds.read_s = r->copy_s * env->o->lay.record_bytes;
@@ -375,7 +375,7 @@ static status read_share(job *j, run_formation_plan *p)
 {
 	rank_env *env = &j->env;
 	const input *in = &j->files.in;
-	const bool spills = j->memory.budget.spills;
+	const bool spills = j->memory.sort.spills;
 	if (env->o->merge &&
 	    j->shares.records > 0) { /* sorted inputs are read when they are merged */
 		const size_t ranks = (size_t)((env->c->size - 1) / env->c->processes + 1);
@@ -389,7 +389,7 @@ static status read_share(job *j, run_formation_plan *p)
 		return read_only_stream(j, p);
 	if (spills && budget_spreads(j)) {
 		const distribute_plan k = { in, &j->shares, j->memory.windows_bytes, p };
-		p->load.n = j->memory.budget.most_recs;
+		p->load.n = j->memory.sort.most_recs;
 		p->full = "samples of the input did not show how its keys are distributed";
 		const status rc = distribute_disk(env, &k, &j->data);
 		if (rc == ST_OK)
@@ -419,7 +419,7 @@ status phase_read(job *j)
 	const uint64_t n = own_share(env, j->shares.in);
 	/* most records in memory if their number is known only at their end; when room doubles, the
 	 * old and the new room exist */
-	const uint64_t most_recs = in->is_stream ? mp->budget.core_recs
+	const uint64_t most_recs = in->is_stream ? mp->sort.core_recs
 						 : mp->limit.rank_bytes / 3 * 2 /
 							   (o->lay.record_bytes + sizeof(entry));
 	run_formation_plan p = { .load = { .first = in->per_rank ? 0
@@ -433,12 +433,12 @@ status phase_read(job *j)
 					   .most_recs = most_recs,
 					   .sizes = test_sizes_of(o),
 					   .speed_history = speed_history_of(j, n) },
-				 .b = &mp->budget,
+				 .b = &mp->sort,
 				 .ranks_here = j->cpus.ranks_here,
 				 .keep = j->work.on ? &j->work.seal : NULL,
 				 .stop = j->work.on ? o->stop : NULL };
 	p.dir = budget_tmpdirs(j, &p.dirs);
-	const bool spreads = mp->budget.spills && budget_spreads(j);
+	const bool spreads = mp->sort.spills && budget_spreads(j);
 	const status rc = read_share(j, &p);
 	read_note(j, spreads ? env->stats->in : j->data.n);
 	/* Bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so

@@ -59,7 +59,7 @@ status output_open(job *j, io_fd *to)
 	to->fd = out->fd;
 	/* the page cache is faster than direct I/O as long as there is room for its pages */
 	const bool direct =
-		o->direct == DIRECT_ALWAYS || (o->direct == DIRECT_AUTO && j->memory.budget.spills);
+		o->direct == DIRECT_ALWAYS || (o->direct == DIRECT_AUTO && j->memory.sort.spills);
 	if (rc == ST_OK && !out->is_stdout && direct)
 		to->direct = io_fd_open_direct(to->fd, O_WRONLY);
 	if (rc == ST_OK)
@@ -324,7 +324,7 @@ static status alloc_workspaces(single_rank *a)
 {
 	rank_env *env = a->env;
 	const layout *l = &env->o->lay;
-	const budget *b = &a->j->memory.budget;
+	const sort_plan *b = &a->j->memory.sort;
 	const bool drops = settings_drops(env->o);
 	status rc = ST_OK;
 	a->chunk = io_fd_chunk_recs(l->record_bytes, b->write_bytes);
@@ -383,12 +383,12 @@ status phase_single_rank(job *j)
 	single_rank a = {
 		.j = j, .env = env, .out = &j->files.out, .w = &j->part, .to = IO_FD_NONE
 	};
-	const budget *b = &j->memory.budget;
+	const sort_plan *b = &j->memory.sort;
 	const sorted_use u = { .piece_recs = b->piece_recs,
 			       .own_scratch = true,
 			       .drops = settings_drops(env->o),
 			       .ahead_bytes = b->ahead_bytes,
-			       .readers = BUDGET_READERS };
+			       .readers = SORT_PLAN_READERS };
 	const uint64_t *lo = d->cut ? d->cut : d->s->start;
 	const uint64_t *hi = d->cut ? d->cut + d->s->count : d->s->start + 1;
 	pthread_mutex_init(&a.one_writes, NULL);

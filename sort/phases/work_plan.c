@@ -262,7 +262,7 @@ static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 		return j->env.stats->rate.disk_s;
 	if (!o->calibrate || most < LEAST_TRIAL_BYTES)
 		return 0;
-	if (j->memory.budget.spills)
+	if (j->memory.sort.spills)
 		return disk_rate_s(&j->env.m, run_dir, most);
 	const char *out = o->output ? o->output : "";
 	char dir[PATH_MAX];
@@ -278,9 +278,9 @@ static double lookup_bytes(const job *j)
 {
 	const size_t p = (size_t)j->env.c->size;
 	const double places = splitter_search_left(j->shares.records, p);
-	if (!j->memory.budget.spills || places < 2)
+	if (!j->memory.sort.spills || places < 2)
 		return 0;
-	const double of_rank = (double)j->memory.budget.runs;
+	const double of_rank = (double)j->memory.sort.runs;
 	const double bits = fmax(1, log2(sqrt((double)p * of_rank) / 5));
 	return 3 * (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
 }
@@ -290,7 +290,7 @@ static job_load load_of(job *j, const char *run_dir)
 {
 	const settings *o = j->env.o;
 	const cpu_share *cpus = &j->cpus;
-	const budget *b = &j->memory.budget;
+	const sort_plan *b = &j->memory.sort;
 	const bool to_file = !j->files.out.is_stdout;
 	const uint64_t in = own_share(&j->env, j->shares.in);
 	const uint64_t bytes = in * o->lay.record_bytes, held = b->spills ? 0 : bytes;

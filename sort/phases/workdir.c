@@ -303,7 +303,7 @@ status phase_save_state(job *j)
 	file_list *noted = &w->s.files;
 	run_list *used = &w->shared.used;
 	kept_runs *had = &w->seal.kept;
-	const size_t runs = j->memory.budget.runs, kept = j->memory.kept;
+	const size_t runs = j->memory.sort.runs, kept = j->memory.kept;
 	unsigned removed = 0;
 	size_t n = 0;
 	if (!w->on)

@@ -12,7 +12,7 @@
 #include "base/splitmix.h"
 #include "base/trace.h"
 #include "io/file.h"
-#include "budget.h"
+#include "sort_plan.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -87,7 +87,8 @@ static status alloc_sample(mem *m, const read_runs_plan *p, uint64_t n, read_run
 			   err *e)
 {
 	const size_t bucket = p->sizes->bucket_recs;
-	*room = bucket ? (size_t)u64_min(n, 8 * (n / bucket + 1)) : budget_sample_recs(&p->lay, n);
+	*room = bucket ? (size_t)u64_min(n, 8 * (n / bucket + 1))
+		       : sort_plan_sample_recs(&p->lay, n);
 	d->keys_sample = mem_array(m, *room, p->lay.record_bytes, "sample", e);
 	return d->keys_sample ? ST_OK : ST_RESOURCE;
 }

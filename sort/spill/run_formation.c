@@ -320,7 +320,7 @@ static status add_pieces(run_formation *s, err *e)
 {
 	mem *m = s->m;
 	const run_checkpoint_plan *keep = s->p->keep;
-	const budget *b = s->p->b;
+	const sort_plan *b = s->p->b;
 	read_runs *d = s->d;
 	uint64_t number = keep->number;
 	kept_piece p = { 0 };
@@ -395,12 +395,12 @@ static status open_runs(run_formation *s, err *e)
 {
 	const run_formation_plan *p = s->p;
 	const layout *l = &p->load.lay;
-	const budget *b = p->b;
+	const sort_plan *b = p->b;
 	read_runs *d = s->d;
 	sorted_disk *t = &d->disk;
 	mem *m = s->m;
 	*d = (read_runs){ .s = &t->s, .disk.stride = b->stride };
-	s->workers = budget_sorters(b);
+	s->workers = sort_plan_sorters(b);
 	s->record = mem_array(m, s->workers, l->record_bytes, "a record", e);
 	d->start = mem_array(m, b->runs + 1, sizeof *d->start, "runs", e);
 	t->sample_at = mem_array(m, b->runs + 1, sizeof *t->sample_at, "samples", e);

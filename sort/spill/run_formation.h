@@ -3,7 +3,7 @@
 #ifndef HETSORT_SPILL_RUN_FORMATION_H
 #define HETSORT_SPILL_RUN_FORMATION_H
 
-#include "budget.h"
+#include "sort_plan.h"
 #include "read_runs.h"
 #include "io/reader.h"
 #include "run_checkpoint.h"
@@ -12,7 +12,7 @@
 
 typedef struct run_formation_plan {
 	read_runs_plan load;
-	const budget *b;
+	const sort_plan *b;
 	const char *const *dir; /* for the runs */
 	size_t dirs;
 	unsigned ranks_here;             /* that spill into the same directories */

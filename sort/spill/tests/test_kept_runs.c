@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/splitmix.h"
-#include "spill/budget.h"
+#include "spill/sort_plan.h"
 
 enum { MOST = 40, CASES = 5000, MANY = 2000 };
 
@@ -57,25 +57,25 @@ static void too_many(void **state)
 	static run_note run[MANY];
 	(void)state;
 	kept_runs k = { .run = run, .recs = (uint64_t)MANY * 1000000 };
-	budget_query q = { .limit_bytes = UINT64_C(8) << 30,
-			   .recs = k.recs,
-			   .out_recs = k.recs,
-			   .lay = { .record_bytes = 100, .key_bytes = 10 },
-			   .threads = 2,
-			   .ranks = 1,
-			   .keeps = true,
-			   .kept = &k };
+	sort_plan_query q = { .limit_bytes = UINT64_C(8) << 30,
+			      .recs = k.recs,
+			      .out_recs = k.recs,
+			      .lay = { .record_bytes = 100, .key_bytes = 10 },
+			      .threads = 2,
+			      .ranks = 1,
+			      .keeps = true,
+			      .kept = &k };
 	for (size_t i = 0; i < MANY; i++)
 		run[i] = (run_note){ .first = i * 1000000, .recs = 1000000, .stride = 512 };
 	for (k.count = 0; k.count <= MANY; k.count += 250) {
-		budget b;
-		if (!budget_make(&b, &q)) {
+		sort_plan b;
+		if (!sort_plan_make(&b, &q)) {
 			assert_true(k.count > 750);
 			continue;
 		}
 		assert_true(k.count < 1000);
 		assert_int_equal(b.runs, kept_runs_pieces(&k, b.run_recs));
-		assert_true(b.runs <= BUDGET_MOST_RUNS && b.bytes <= q.limit_bytes);
+		assert_true(b.runs <= SORT_PLAN_MOST_RUNS && b.bytes <= q.limit_bytes);
 		assert_true(k.count == 0 || b.stride == 512);
 	}
 }

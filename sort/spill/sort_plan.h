@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans how a rank sorts within its memory: in memory, or in runs on disk. Pure functions. */
-#ifndef HETSORT_SPILL_BUDGET_H
-#define HETSORT_SPILL_BUDGET_H
+#ifndef HETSORT_SPILL_SORT_PLAN_H
+#define HETSORT_SPILL_SORT_PLAN_H
 
 #include "run_checkpoint.h"
 
 enum {
-	BUDGET_MOST_RUNS = 1024, /* on disk, for a single merge */
-	BUDGET_READERS = 2,      /* threads that read ahead of a merge */
+	SORT_PLAN_MOST_RUNS = 1024, /* on disk, for a single merge */
+	SORT_PLAN_READERS = 2,      /* threads that read ahead of a merge */
 };
 
-typedef struct budget_query {
+typedef struct sort_plan_query {
 	uint64_t limit_bytes; /* UINT64_MAX: none */
 	uint64_t recs;        /* that this rank reads */
 	uint64_t out_recs;    /* that it writes */
@@ -29,9 +29,9 @@ typedef struct budget_query {
 		     * with an incomplete one */
 	const kept_runs *kept;  /* that earlier programs left of the rank's records; NULL: none */
 	uint64_t test_run_recs; /* tests: spill in runs of this length; 0: as memory requires */
-} budget_query;
+} sort_plan_query;
 
-typedef struct budget {
+typedef struct sort_plan {
 	bool spills;
 	uint64_t bytes;      /* memory that the sort is predicted to use */
 	uint64_t core_bytes; /* memory needed to sort without spilling */
@@ -48,27 +48,29 @@ typedef struct budget {
 	/* of standard input */
 	uint64_t core_recs; /* that memory holds before it spills */
 	uint64_t most_recs; /* that it may have if it spills; 0: it cannot spill */
-} budget;
+} sort_plan;
 
-/* budget_sample_recs - return the number of samples to sort n records. */
-size_t budget_sample_recs(const layout *l, uint64_t n);
+/* sort_plan_sample_recs - return the number of samples to sort n records. */
+size_t sort_plan_sample_recs(const layout *l, uint64_t n);
 
-/* budget_sorters - return the number of workers that get memory for a run: at most one per run. */
-unsigned budget_sorters(const budget *b);
+/* sort_plan_sorters - return the number of workers that get memory for a run: at most one per run.
+ */
+unsigned sort_plan_sorters(const sort_plan *b);
 
-/* budget_make - plan the sort; false if the limit is too small. */
-bool budget_make(budget *b, const budget_query *q);
+/* sort_plan_make - plan the sort; false if the limit is too small. */
+bool sort_plan_make(sort_plan *b, const sort_plan_query *q);
 
-/* budget_disk - plan a sort that spills, even if its records fit into memory; false like
- * budget_make. */
-bool budget_disk(budget *b, const budget_query *q);
+/* sort_plan_on_disk - plan a sort that spills, even if its records fit into memory; false like
+ * sort_plan_make. */
+bool sort_plan_on_disk(sort_plan *b, const sort_plan_query *q);
 
-/* budget_stream - plan for records whose number is not known before their end (q->recs is ignored):
- * how many records memory holds first, and how many may spill to a disk with room for disk_recs. */
-void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs);
+/* sort_plan_stream - plan for records whose number is not known before their end (q->recs is
+ * ignored): how many records memory holds first, and how many may spill to a disk with room for
+ * disk_recs. */
+void sort_plan_stream(sort_plan *b, const sort_plan_query *q, uint64_t disk_recs);
 
-/* budget_end - complete the plan of a stream that has ended with q->recs records: in b->runs runs
- * on disk, or in memory. */
-void budget_end(budget *b, const budget_query *q, bool spills);
+/* sort_plan_end - complete the plan of a stream that has ended with q->recs records: in b->runs
+ * runs on disk, or in memory. */
+void sort_plan_end(sort_plan *b, const sort_plan_query *q, bool spills);
 
 #endif

@@ -3,7 +3,7 @@
  * the data twice, whatever its size: runs are as long as memory allows, and one merge takes all of
  * them. If the data is only a little larger than memory, most runs stay in memory and are shorter
  * by the bytes that they take there. */
-#include "budget.h"
+#include "sort_plan.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "io/io_fd.h"
@@ -72,7 +72,7 @@ static uint64_t slack_bytes(uint64_t bytes)
 }
 
 /* Very long records have fewer samples. */
-size_t budget_sample_recs(const layout *l, uint64_t n)
+size_t sort_plan_sample_recs(const layout *l, uint64_t n)
 {
 	const uint64_t most = l->record_bytes < SORT_SAMPLE_PART ? n : n / SORT_SAMPLE_PART + 1;
 	return (size_t)u64_min(demand_samples(n), most);
@@ -82,17 +82,17 @@ size_t budget_sample_recs(const layout *l, uint64_t n)
 static uint64_t sort_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads)
 {
 	return demand_most_bytes(l, n, lanes, threads) +
-	       (uint64_t)budget_sample_recs(l, n) * l->record_bytes;
+	       (uint64_t)sort_plan_sample_recs(l, n) * l->record_bytes;
 }
 
-static unsigned single_threads(const budget_query *q)
+static unsigned single_threads(const sort_plan_query *q)
 {
 	return (unsigned)u64_min(q->threads + SINGLE_WAITING, q->recs / SINGLE_RECS + 1);
 }
 
 /* Memory of the threads that write from memory in a single rank: a batch each, and entries for a
  * bucket if records are dropped. */
-static uint64_t single_bytes(const budget_query *q)
+static uint64_t single_bytes(const sort_plan_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
 	const uint64_t most = u64_min(demand_sizes_for(q->recs).cap, q->recs);
@@ -103,7 +103,7 @@ static uint64_t single_bytes(const budget_query *q)
 
 /* Memory of a sort of all records, with scratch for each thread that asks for buckets: the thread
  * that looks up records and, in a single rank, those that write. */
-static uint64_t order_bytes(const budget_query *q, bool single)
+static uint64_t order_bytes(const sort_plan_query *q, bool single)
 {
 	const unsigned threads = single_threads(q);
 	return sort_bytes(&q->lay, q->recs, threads, single ? threads + 1 : 1);
@@ -111,15 +111,15 @@ static uint64_t order_bytes(const budget_query *q, bool single)
 
 /* The query for the records that are sorted: a rank that sorts received records treats them as if
  * it had read them. */
-static budget_query last_of(const budget_query *q)
+static sort_plan_query last_of(const sort_plan_query *q)
 {
-	budget_query last = *q;
+	sort_plan_query last = *q;
 	last.recs = q->unsorted ? q->out_recs : q->recs;
 	return last;
 }
 
 /* The memory of a sort that does not spill. */
-static uint64_t core_bytes(const budget_query *q)
+static uint64_t core_bytes(const sort_plan_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
 	const uint64_t move = q->exchange_bytes ? q->exchange_bytes : single_bytes(q);
@@ -130,37 +130,37 @@ static uint64_t core_bytes(const budget_query *q)
 		return sending;
 	if (!q->unsorted)
 		return sending + q->out_recs * (rec + 2 * sizeof(entry));
-	const budget_query last = last_of(q);
+	const sort_plan_query last = last_of(q);
 	return q->out_recs * rec + u64_max(sending, order_bytes(&last, true) + single_bytes(&last));
 }
 
-static uint64_t core_needs(const budget_query *q)
+static uint64_t core_needs(const sort_plan_query *q)
 {
 	const uint64_t bytes = core_bytes(q);
 	return bytes + slack_bytes(bytes);
 }
 
 /* The stride of the samples of kept runs; 0 without kept runs. */
-static size_t kept_stride(const budget_query *q)
+static size_t kept_stride(const sort_plan_query *q)
 {
 	return q->kept ? kept_runs_stride(q->kept) : 0;
 }
 
-static size_t sample_bytes(const budget_query *q)
+static size_t sample_bytes(const sort_plan_query *q)
 {
 	return item_bytes(&q->lay) + sizeof(entry);
 }
 
 /* Memory of the samples of all runs and the checksums of all blocks. */
-static uint64_t samples_bytes(const budget_query *q, const budget *b)
+static uint64_t samples_bytes(const sort_plan_query *q, const sort_plan *b)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes;
-	return (q->recs / b->stride + BUDGET_MOST_RUNS) * sample_bytes(q) +
+	return (q->recs / b->stride + SORT_PLAN_MOST_RUNS) * sample_bytes(q) +
 	       data / SPILL_LEAST_BLOCK_BYTES * sizeof(uint64_t);
 }
 
 /* The records of a run that will be kept. */
-static uint64_t kept_recs(const budget_query *q)
+static uint64_t kept_recs(const sort_plan_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes;
 	const uint64_t some =
@@ -170,7 +170,7 @@ static uint64_t kept_recs(const budget_query *q)
 
 /* The records of a run, if memory holds `most` per worker; 0 if that is too few. All workers get
  * the same number of runs. */
-static uint64_t run_recs(const budget_query *q, uint64_t most, const budget *b)
+static uint64_t run_recs(const sort_plan_query *q, uint64_t most, const sort_plan *b)
 {
 	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, b->write_bytes);
 	if (most == 0 || q->recs == 0) /* without records, spilling saves no memory */
@@ -188,26 +188,26 @@ static uint64_t run_recs(const budget_query *q, uint64_t most, const budget *b)
 }
 
 /* Memory of a worker to read, sort and write a run of n records. */
-static uint64_t run_bytes(const budget *b, const budget_query *q, uint64_t n)
+static uint64_t run_bytes(const sort_plan *b, const sort_plan_query *q, uint64_t n)
 {
 	return q->lay.record_bytes + b->write_bytes + SPILL_MOST_BLOCK_BYTES + 4 * IO_FD_ALIGN +
 	       n * q->lay.record_bytes + sort_bytes(&q->lay, n, 1, 1);
 }
 
 /* The number of runs, with the kept ones. */
-static uint64_t count_runs(const budget_query *q, uint64_t each)
+static uint64_t count_runs(const sort_plan_query *q, uint64_t each)
 {
 	return q->kept ? kept_runs_pieces(q->kept, each) : (q->recs - 1) / each + 1;
 }
 
 /* Memory of the exchange while runs are sorted. */
-static uint64_t receiving_bytes(const budget_query *q)
+static uint64_t receiving_bytes(const sort_plan_query *q)
 {
 	return q->receives ? q->exchange_bytes : 0;
 }
 
 /* Make runs as long as the memory of each worker allows. */
-static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
+static bool fit_runs(sort_plan *b, const sort_plan_query *q, uint64_t bytes)
 {
 	const uint64_t each = bytes / b->workers;
 	lower_bound n = { .lo = 1, .hi = each / q->lay.record_bytes + 1 };
@@ -219,11 +219,11 @@ static bool fit_runs(budget *b, const budget_query *q, uint64_t bytes)
 	if (b->run_recs == 0)
 		return false;
 	b->runs = count_runs(q, b->run_recs);
-	return b->runs <= BUDGET_MOST_RUNS;
+	return b->runs <= SORT_PLAN_MOST_RUNS;
 }
 
 /* The least memory to read the runs, in addition for each of `readers` threads. */
-static uint64_t least_ahead(const budget_query *q, uint64_t runs, uint64_t readers)
+static uint64_t least_ahead(const sort_plan_query *q, uint64_t runs, uint64_t readers)
 {
 	const uint64_t rec = q->lay.record_bytes, block = spill_block_bytes(q->lay.record_bytes);
 	const bool whole = block % rec == 0;
@@ -234,7 +234,7 @@ static uint64_t least_ahead(const budget_query *q, uint64_t runs, uint64_t reade
 
 /* Plan the merge of `files` files by a single rank in `bytes` bytes, with memory for two reads of
  * most_chunk of each, and for one and a half of least_chunk at least. */
-static bool fit_merge(budget *b, const budget_query *q, uint64_t files, uint64_t bytes,
+static bool fit_merge(sort_plan *b, const sort_plan_query *q, uint64_t files, uint64_t bytes,
 		      uint64_t least_chunk, uint64_t most_chunk, uint64_t *used)
 {
 	const uint64_t rec = q->lay.record_bytes, key = q->lay.key_bytes;
@@ -253,14 +253,14 @@ static bool fit_merge(budget *b, const budget_query *q, uint64_t files, uint64_t
 	return b->ahead_bytes / (files + files / 2 + b->workers) >= least_chunk;
 }
 
-unsigned budget_sorters(const budget *b)
+unsigned sort_plan_sorters(const sort_plan *b)
 {
 	return (unsigned)between(1, b->runs, b->workers);
 }
 
 /* Plan the merges of several ranks, one for each receiving rank. Their pieces are part of
  * exchange_bytes, except the control data of each run. */
-static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64_t *used)
+static bool fit_streams(sort_plan *b, const sort_plan_query *q, uint64_t bytes, uint64_t *used)
 {
 	const uint64_t rec = q->lay.record_bytes;
 	const uint64_t control = b->runs * (SORTED_MERGE_FILE_BYTES + q->lay.key_bytes +
@@ -277,16 +277,17 @@ static bool fit_streams(budget *b, const budget_query *q, uint64_t bytes, uint64
 }
 
 /* Plan the merge of b->runs runs, and set b->bytes. */
-static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint64_t least_chunk)
+static bool fits_merging(sort_plan *b, const sort_plan_query *q, uint64_t limit,
+			 uint64_t least_chunk)
 {
 	const uint64_t samples = samples_bytes(q, b), fixed = samples + slack_bytes(limit);
 	const uint64_t sorting =
-		receiving_bytes(q) + budget_sorters(b) * run_bytes(b, q, b->run_recs);
+		receiving_bytes(q) + sort_plan_sorters(b) * run_bytes(b, q, b->run_recs);
 	uint64_t merging = 0;
 	const bool fits =
 		q->ranks == 1 ? fit_merge(b, q, b->runs, limit - fixed, least_chunk,
 					  SORTED_MERGE_CHUNK_BYTES, &merging) &&
-					b->ahead_bytes >= least_ahead(q, b->runs, BUDGET_READERS)
+					b->ahead_bytes >= least_ahead(q, b->runs, SORT_PLAN_READERS)
 			      : fit_streams(b, q, limit - fixed, &merging);
 	if (fits)
 		b->bytes = samples + u64_max(sorting, merging);
@@ -294,7 +295,7 @@ static bool fits_merging(budget *b, const budget_query *q, uint64_t limit, uint6
 }
 
 /* Check whether this number of workers keeps within the limit; fill the rest of b. */
-static bool fits(budget *b, const budget_query *q, uint64_t limit, unsigned workers,
+static bool fits(sort_plan *b, const sort_plan_query *q, uint64_t limit, unsigned workers,
 		 uint64_t least_chunk)
 {
 	const uint64_t fixed = samples_bytes(q, b) + slack_bytes(limit) + receiving_bytes(q);
@@ -314,7 +315,7 @@ static const struct {
 	    { SPILL_WRITE_BYTES / 16, LEAST_CHUNK_BYTES },
 	    { SPILL_WRITE_BYTES / 16, 0 } };
 
-static bool fits_way(budget *b, const budget_query *q, uint64_t limit, size_t i)
+static bool fits_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, size_t i)
 {
 	const size_t given = kept_stride(q);
 	const unsigned least = given ? 1 : LEAST_WORKERS;
@@ -334,7 +335,7 @@ static bool fits_way(budget *b, const budget_query *q, uint64_t limit, size_t i)
 
 /* Keep runs in memory as the work leaves room. They leave less memory to sort and merge in, so runs
  * and reads become shorter: that pays only if a good part of the data stays in memory. */
-static bool fits_beside_runs(budget *b, const budget_query *q, uint64_t limit)
+static bool fits_beside_runs(sort_plan *b, const sort_plan_query *q, uint64_t limit)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes, slack = slack_bytes(limit);
 	for (size_t i = 0; q->holds && i < MEMORY_WAYS; i++)
@@ -351,7 +352,7 @@ static bool fits_beside_runs(budget *b, const budget_query *q, uint64_t limit)
 	return false;
 }
 
-static bool fits_any(budget *b, const budget_query *q, uint64_t limit)
+static bool fits_any(sort_plan *b, const sort_plan_query *q, uint64_t limit)
 {
 	b->memory_runs = 0;
 	if (fits_beside_runs(b, q, limit))
@@ -362,21 +363,21 @@ static bool fits_any(budget *b, const budget_query *q, uint64_t limit)
 	return false;
 }
 
-static uint64_t disk_bytes(const budget *b, const budget_query *q)
+static uint64_t disk_bytes(const sort_plan *b, const sort_plan_query *q)
 {
 	return spill_disk_recs(q->recs, b->runs, b->run_recs, b->memory_runs) * q->lay.record_bytes;
 }
 
 /* Plan what a test requires, without regard to memory. */
-static void force(budget *b, const budget_query *q)
+static void force(sort_plan *b, const sort_plan_query *q)
 {
 	const uint64_t recs = q->test_run_recs;
-	*b = (budget){ .spills = true,
-		       .core_bytes = core_needs(q),
-		       .write_bytes = SPILL_WRITE_BYTES,
-		       .run_recs = recs < q->recs ? recs : q->recs,
-		       .workers = WORKERS,
-		       .stride = kept_stride(q) ? kept_stride(q) : 3 };
+	*b = (sort_plan){ .spills = true,
+			  .core_bytes = core_needs(q),
+			  .write_bytes = SPILL_WRITE_BYTES,
+			  .run_recs = recs < q->recs ? recs : q->recs,
+			  .workers = WORKERS,
+			  .stride = kept_stride(q) ? kept_stride(q) : 3 };
 	b->runs = count_runs(q, b->run_recs);
 	b->memory_runs = q->holds ? b->runs / TEST_MEMORY_PART : 0;
 	b->disk_bytes = disk_bytes(b, q);
@@ -386,14 +387,14 @@ static void force(budget *b, const budget_query *q)
 	b->ahead_bytes = (b->runs + WORKERS) * 4 * SPILL_MOST_BLOCK_BYTES;
 }
 
-static bool is_forced(const budget_query *q)
+static bool is_forced(const sort_plan_query *q)
 {
 	return q->test_run_recs && q->recs > 0;
 }
 
 /* Plan the merge of sorted files: short reads and writes only if memory is too small for long ones.
  */
-static bool fits_sorted_any(budget *b, const budget_query *q)
+static bool fits_sorted_any(sort_plan *b, const sort_plan_query *q)
 {
 	const uint64_t slack = slack_bytes(q->limit_bytes), bytes = q->limit_bytes - slack;
 	const uint64_t longest = q->longest_recs * q->lay.record_bytes;
@@ -411,28 +412,28 @@ static bool fits_sorted_any(budget *b, const budget_query *q)
 }
 
 /* Plan the threads of a single rank that does not spill. */
-static void set_core(budget *b, const budget_query *q)
+static void set_core(sort_plan *b, const sort_plan_query *q)
 {
-	const budget_query last = last_of(q);
+	const sort_plan_query last = last_of(q);
 	b->bytes = core_bytes(q);
 	b->workers = single_threads(&last);
 	b->write_bytes = batch_bytes(last.recs * q->lay.record_bytes);
 }
 
-bool budget_make(budget *b, const budget_query *q)
+bool sort_plan_make(sort_plan *b, const sort_plan_query *q)
 {
-	*b = (budget){ .spills = false };
+	*b = (sort_plan){ .spills = false };
 	if (q->sorted_files)
 		return fits_sorted_any(b, q);
-	*b = (budget){ .core_bytes = core_needs(q) };
+	*b = (sort_plan){ .core_bytes = core_needs(q) };
 	set_core(b, q);
 	const bool fits = b->core_bytes <= q->limit_bytes;
-	return (fits && !q->keeps && !is_forced(q)) || budget_disk(b, q);
+	return (fits && !q->keeps && !is_forced(q)) || sort_plan_on_disk(b, q);
 }
 
-bool budget_disk(budget *b, const budget_query *q)
+bool sort_plan_on_disk(sort_plan *b, const sort_plan_query *q)
 {
-	*b = (budget){ .core_bytes = core_needs(q), .most_recs = q->recs };
+	*b = (sort_plan){ .core_bytes = core_needs(q), .most_recs = q->recs };
 	if (is_forced(q)) {
 		force(b, q);
 		return true;
@@ -445,7 +446,7 @@ bool budget_disk(budget *b, const budget_query *q)
 }
 
 /* Memory for a stream is doubled when it is full, so for a moment both buffers exist. */
-static bool fits_in_core(budget *b, const budget_query *q, uint64_t limit)
+static bool fits_in_core(sort_plan *b, const sort_plan_query *q, uint64_t limit)
 {
 	const uint64_t most = (limit - u64_min(limit, slack_bytes(limit))) / 3 * 2;
 	(void)b;
@@ -453,11 +454,11 @@ static bool fits_in_core(budget *b, const budget_query *q, uint64_t limit)
 }
 
 /* Return the most records, up to `most`, that fit by the rule `fit`. */
-static uint64_t most_recs(const budget_query *q, uint64_t most,
-			  bool (*fit)(budget *, const budget_query *, uint64_t))
+static uint64_t most_recs(const sort_plan_query *q, uint64_t most,
+			  bool (*fit)(sort_plan *, const sort_plan_query *, uint64_t))
 {
-	budget b;
-	budget_query some = *q;
+	sort_plan b;
+	sort_plan_query some = *q;
 	lower_bound n = { .lo = 1, .hi = most + 1 };
 	while (lower_bound_open(&n)) {
 		some.recs = n.mid;
@@ -466,18 +467,18 @@ static uint64_t most_recs(const budget_query *q, uint64_t most,
 	return n.lo - 1;
 }
 
-void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs)
+void sort_plan_stream(sort_plan *b, const sort_plan_query *q, uint64_t disk_recs)
 {
 	const uint64_t most = INT64_MAX / q->lay.record_bytes;
 	const uint64_t core = most_recs(q, most < POS_MASK ? most : POS_MASK, fits_in_core);
-	budget_query whole = *q;
+	sort_plan_query whole = *q;
 	if (q->test_run_recs) {
 		whole.recs = q->test_run_recs * TEST_RUNS;
 		force(b, &whole);
 		b->spills = false;
 		return;
 	}
-	*b = (budget){ .bytes = q->limit_bytes, .core_recs = core };
+	*b = (sort_plan){ .bytes = q->limit_bytes, .core_recs = core };
 	whole.recs = most_recs(q, disk_recs < most ? disk_recs : most, fits_any);
 	if (whole.recs <= core || !fits_any(b, &whole, q->limit_bytes))
 		return;
@@ -485,12 +486,12 @@ void budget_stream(budget *b, const budget_query *q, uint64_t disk_recs)
 	/* while these are written, they take the memory of the workers' runs */
 	b->core_recs = core < b->workers * b->run_recs ? core : b->workers * b->run_recs;
 	/* the last run of the records that memory held first may be shorter */
-	b->runs += b->runs < BUDGET_MOST_RUNS;
+	b->runs += b->runs < SORT_PLAN_MOST_RUNS;
 }
 
-void budget_end(budget *b, const budget_query *q, bool spills)
+void sort_plan_end(sort_plan *b, const sort_plan_query *q, bool spills)
 {
-	budget_query whole = *q;
+	sort_plan_query whole = *q;
 	whole.recs = b->most_recs;
 	b->spills = spills;
 	b->core_bytes = core_needs(q);
