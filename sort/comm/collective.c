@@ -1,12 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The collectives of all backends, with a check. One wrong bit in a message could make one rank
- * decide differently while the others wait for it, so every message has a checksum. The checksum
- * follows the message directly if the message is short or has room for it; otherwise it is sent by
- * a second collective. Needs no memory of its own. Costs 8 bytes and a hash per message. Also code
- * that all backends share: agreement on a status, and detection of an MPI launcher. */
+/* The collectives
+ *
+ * The ranks of a job take the same decisions because all of them see the same bytes. If one bit of
+ * a message flips, one rank may decide differently, and the others wait for it without end. So
+ * every message of a collective has a checksum here, whichever backend carries it.
+ *
+ * Who calls. The main thread of each rank calls the collectives, in the same order on all ranks.
+ * Other threads only read `broken`, and count `ticks` and `waiting`.
+ *
+ * The place of the checksum. A slot holds a message of at most SHORT_BYTES and its checksum, and
+ * one collective of the backend exchanges the slots. A sealed message is its own slot: the caller
+ * leaves COMM_SEAL_BYTES at its end. The checksums of all other messages follow in a second
+ * collective. The slots are the `sums` of the comm, so a collective needs no memory, and ranks that
+ * have run out of it can still agree.
+ *
+ * The contents of the checksum. It covers the message, the kind and the number of the call, the
+ * sender and, if each receiver gets another message, the receiver. So a rank that has missed a
+ * call is detected at the next one, and so is a message that arrives at the wrong rank.
+ *
+ * Reductions. Each rank sends a word to rank 0, where comm_decide() folds the words and makes the
+ * answer, which goes to all ranks. If a word is damaged, the answer is a BLAME with the number of
+ * its sender, so all ranks name the same rank. A backend that can do both in one step has `meet`.
+ *
+ * Failures. A receiver that finds damage notes the sender in `damaged` and sets `broken`; no later
+ * call is started on this rank. The other ranks do not know that yet. A broken comm
+ * cannot agree on anything, so this rank of the program ends the job by comm_abort(). Until then
+ * the others wait, and the watchdog (monitor.c) limits how long. `broken` and `damaged` are
+ * only ever set, so a thread that reads them late starts one call too many and fails in that.
+ *
+ * Costs: 8 bytes and a hash for each message. */
 #include "base/clock.h"
+#include "base/splitmix.h"
 #include "comm.h"
-#include "process_pointer.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +45,7 @@ enum { SHORT_BYTES = 16, SLOT_BYTES = SHORT_BYTES + COMM_SEAL_BYTES, EVERYONE = 
 /* Other kinds of messages with a checksum, after the kinds of comm_kind. */
 enum { WORD = COMM_MEET + 1, BLAME };
 
-const char process_pointer_home = 0;
+/* --------------------------------------------------------------------------- memory, failures */
 
 size_t comm_room_bytes(int size)
 {
@@ -44,63 +69,81 @@ const char *comm_failure(const comm *c, char text[COMM_FAILURE_BYTES])
 	return text;
 }
 
-static status damaged(comm *c, int from)
+static status comm_note_damage(comm *c, int from)
 {
 	int none = 0;
 	atomic_compare_exchange_strong(&c->damaged, &none, from + 1);
 	return comm_noted(c, ST_PEER);
 }
 
-/* Include the number of the call, so that ranks in different calls notice it. */
-static uint64_t sum_of(int kind, uint64_t number, int from, int to, const void *data, size_t bytes)
+static uint64_t comm_sum(int kind, uint64_t number, int from, int to, const void *data,
+			 size_t bytes)
 {
 	const uint64_t about[] = { (uint64_t)kind, number, (uint64_t)from, (uint64_t)to };
 	return XXH3_64bits_withSeed(data, bytes, XXH3_64bits(about, sizeof about));
 }
 
-/* ------------------------------------------------------------------------------------- words */
+/* ------------------------------------------------------------------------- words and pointers */
 
 comm_word comm_word_for(const comm *c, uint64_t value, int to, int tag)
 {
-	return (comm_word){ value, sum_of(WORD, (uint64_t)tag, c->rank, to, &value, sizeof value) };
+	return (comm_word){ value,
+			    comm_sum(WORD, (uint64_t)tag, c->rank, to, &value, sizeof value) };
 }
 
 status comm_word_check(comm *c, comm_word *w, int from, int tag)
 {
 	FAIL_FLIP(FAIL_HEARD, w, sizeof *w);
-	const uint64_t sum = sum_of(WORD, (uint64_t)tag, from, c->rank, &w->value, sizeof w->value);
-	return sum == w->sum ? ST_OK : damaged(c, from);
+	const uint64_t sum =
+		comm_sum(WORD, (uint64_t)tag, from, c->rank, &w->value, sizeof w->value);
+	return sum == w->sum ? ST_OK : comm_note_damage(c, from);
 }
 
-/* Return the number of messages that a rank sends; received() returns the number that it
- * receives. */
-static int sent(const comm *c, const comm_call *k)
+/* Hash the pointer with an address that differs between processes. That needs no system call,
+ * because there are very many pointers. */
+process_pointer process_pointer_to(void *at)
+{
+	static const char home = 0;
+	uint64_t seed = (uint64_t)(uintptr_t)at ^ (uint64_t)(uintptr_t)&home << 16;
+	return (process_pointer){ at, splitmix(&seed) };
+}
+
+bool process_pointer_is_whole(const process_pointer *p)
+{
+	return p->check == process_pointer_to(p->at).check;
+}
+
+/* ------------------------------------------------------------------------------- the messages */
+
+/* Return the number of messages that this rank sends. */
+static int messages_sent(const comm *c, const comm_call *k)
 {
 	if (k->kind == COMM_BCAST)
 		return c->rank == k->root;
 	return k->kind == COMM_ALLTOALL ? c->size : 1;
 }
 
-static int received(const comm *c, const comm_call *k)
+static int messages_received(const comm *c, const comm_call *k)
 {
 	if (k->kind == COMM_BCAST)
 		return c->rank != k->root;
 	return k->kind == COMM_GATHER && c->rank != k->root ? 0 : c->size;
 }
 
-static uint64_t sum_between(const comm *c, const comm_call *k, int from, int to, const void *data)
+static uint64_t message_sum(const comm *c, const comm_call *k, int from, int to, const void *data)
 {
-	return sum_of(k->kind, c->round, from, k->kind == COMM_ALLTOALL ? to : EVERYONE, data,
-		      k->bytes);
+	return comm_sum(k->kind, c->round, from, k->kind == COMM_ALLTOALL ? to : EVERYONE, data,
+			k->bytes);
 }
 
-static status pass(comm *c, const comm_call *k, const void *send, void *recv, size_t bytes)
+/* Call the backend for `bytes` bytes of each message. */
+static status call_backend(comm *c, const comm_call *k, const void *send, void *recv, size_t bytes)
 {
 	const comm_call part = {
 		.kind = k->kind, .send = send, .recv = recv, .bytes = bytes, .root = k->root
 	};
 	const status rc = c->ops->collective(c, &part);
-	FAIL_FLIP(FAIL_HEARD, recv, rc == ST_OK ? bytes * (size_t)received(c, k) : 0);
+	FAIL_FLIP(FAIL_HEARD, recv, rc == ST_OK ? bytes * (size_t)messages_received(c, k) : 0);
 	return rc;
 }
 
@@ -108,10 +151,10 @@ static status pass(comm *c, const comm_call *k, const void *send, void *recv, si
  * checksum. Sealed messages are in their slots already. */
 static void fill_slots(const comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
-	for (int i = 0; i < sent(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {
+	for (int i = 0; i < messages_sent(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {
 		const void *data =
 			k->sealed ? slot : (const unsigned char *)k->send + (size_t)i * k->bytes;
-		const uint64_t sum = sum_between(c, k, c->rank, i, data);
+		const uint64_t sum = message_sum(c, k, c->rank, i, data);
 		comm_copy(slot, data, bytes);
 		memcpy(slot + bytes, &sum, sizeof sum);
 	}
@@ -119,37 +162,32 @@ static void fill_slots(const comm *c, const comm_call *k, unsigned char *slot, s
 
 static status read_slots(comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
-	for (int i = 0; i < received(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {
+	for (int i = 0; i < messages_received(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {
 		const int from = k->kind == COMM_BCAST ? k->root : i;
 		void *data = k->sealed ? slot : (unsigned char *)k->recv + (size_t)i * k->bytes;
 		uint64_t sum;
 		comm_copy(data, slot, bytes);
 		memcpy(&sum, slot + bytes, sizeof sum);
-		if (sum != sum_between(c, k, from, c->rank, data))
-			return damaged(c, from);
+		if (sum != message_sum(c, k, from, c->rank, data))
+			return comm_note_damage(c, from);
 	}
 	return ST_OK;
 }
 
-/* Fill in what all ranks would send: the same as the only rank. */
-static status repeat(const comm *c, const comm_call *k)
-{
-	const size_t stride = k->bytes + (k->sealed ? COMM_SEAL_BYTES : 0);
-	if (k->kind == COMM_ALLTOALL)
-		return ST_INTERNAL;
-	for (int i = 0; k->kind != COMM_BCAST && i < c->size; i++)
-		memcpy((char *)k->recv + (size_t)i * stride, k->send, k->bytes);
-	return ST_OK;
-}
-
-static status checked(comm *c, const comm_call *k)
+static status collective_checked(comm *c, const comm_call *k)
 {
 	const bool slots = k->sealed || k->bytes <= SHORT_BYTES; /* hold messages, not only sums */
 	const size_t with = slots ? k->bytes : 0;
 	unsigned char *in = c->sums, *out = in + SLOT_BYTES * (size_t)c->size;
 	status rc = ST_OK;
-	if (c->for_all)
-		return repeat(c, k);
+	if (c->for_all) { /* the other ranks would send the same */
+		const size_t stride = k->bytes + (k->sealed ? COMM_SEAL_BYTES : 0);
+		if (k->kind == COMM_ALLTOALL)
+			return ST_INTERNAL;
+		for (int i = 0; k->kind != COMM_BCAST && i < c->size; i++)
+			memcpy((char *)k->recv + (size_t)i * stride, k->send, k->bytes);
+		return ST_OK;
+	}
 	if (k->sealed) { /* in the caller's own array, which has room for them */
 		in = k->recv;
 		out = (unsigned char *)(uintptr_t)k->send;
@@ -158,12 +196,12 @@ static status checked(comm *c, const comm_call *k)
 		out = in;
 	c->round++;
 	if (k->bytes == 0)
-		return pass(c, k, k->send, k->recv, 0);
+		return call_backend(c, k, k->send, k->recv, 0);
 	fill_slots(c, k, out, with);
 	if (!slots)
-		rc = pass(c, k, k->send, k->recv, k->bytes);
+		rc = call_backend(c, k, k->send, k->recv, k->bytes);
 	if (rc == ST_OK)
-		rc = pass(c, k, out, in, with + COMM_SEAL_BYTES);
+		rc = call_backend(c, k, out, in, with + COMM_SEAL_BYTES);
 	return rc == ST_OK ? read_slots(c, k, in, with) : rc;
 }
 
@@ -171,11 +209,11 @@ static status collective(comm *c, comm_call k)
 {
 	const double t0 = now_s();
 	comm_wait_begin(c); /* all of the time counts as waiting for other ranks */
-	k.send = FAIL_LIE(k.send,
-			  (size_t)sent(c, &k) * (k.bytes + (k.sealed ? COMM_SEAL_BYTES : 0)));
+	k.send = FAIL_LIE(k.send, (size_t)messages_sent(c, &k) *
+					  (k.bytes + (k.sealed ? COMM_SEAL_BYTES : 0)));
 	if (k.kind == COMM_BCAST)
 		k.recv = (void *)(uintptr_t)k.send;
-	const status rc = COMM_CALL(c, checked(c, &k));
+	const status rc = COMM_CALL(c, collective_checked(c, &k));
 	c->collective_s += now_s() - t0;
 	return comm_wait_end(c, rc);
 }
@@ -217,10 +255,10 @@ status comm_alltoall_sealed(comm *c, void *send, void *recv, size_t bytes)
 /* Make the word of a rank, the answer to all, or a BLAME: the rank whose word arrived damaged. */
 static comm_word reduce_word(const comm *c, int kind, int from, uint64_t value)
 {
-	return (comm_word){ value, sum_of(kind, c->round, from, EVERYONE, &value, sizeof value) };
+	return (comm_word){ value, comm_sum(kind, c->round, from, EVERYONE, &value, sizeof value) };
 }
 
-static bool is_word(const comm *c, const comm_word *w, int kind, int from)
+static bool is_reduce_word(const comm *c, const comm_word *w, int kind, int from)
 {
 	return w->sum == reduce_word(c, kind, from, w->value).sum;
 }
@@ -231,7 +269,7 @@ void comm_decide(const comm *c, const comm_call *of_rank_0)
 	comm_word *answer = of_rank_0->answer;
 	uint64_t all = word->value;
 	for (int i = 0; i < c->size; i++) {
-		if (!is_word(c, &word[i], COMM_MEET, i)) {
+		if (!is_reduce_word(c, &word[i], COMM_MEET, i)) {
 			*answer = reduce_word(c, BLAME, 0, (uint64_t)i);
 			return;
 		}
@@ -241,7 +279,7 @@ void comm_decide(const comm *c, const comm_call *of_rank_0)
 	*answer = reduce_word(c, COMM_MEET, 0, all);
 }
 
-static status reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
+static status reduce_checked(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
 {
 	comm_word own, answer;
 	comm_call k = { .kind = COMM_MEET,
@@ -271,9 +309,9 @@ static status reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
 		return rc;
 	FAIL_FLIP(FAIL_HEARD, &answer, sizeof answer);
 	*all = answer.value;
-	if (is_word(c, &answer, COMM_MEET, 0))
+	if (is_reduce_word(c, &answer, COMM_MEET, 0))
 		return ST_OK;
-	return damaged(c, is_word(c, &answer, BLAME, 0) ? (int)answer.value : 0);
+	return comm_note_damage(c, is_reduce_word(c, &answer, BLAME, 0) ? (int)answer.value : 0);
 }
 
 status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
@@ -282,7 +320,7 @@ status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
 	const double t0 = now_s();
 	*all = mine;
 	comm_wait_begin(c);
-	const status rc = COMM_CALL(c, reduce(c, *said, fold, all));
+	const status rc = COMM_CALL(c, reduce_checked(c, *said, fold, all));
 	c->collective_s += now_s() - t0;
 	return comm_wait_end(c, rc);
 }
@@ -294,7 +332,7 @@ status comm_peer_status(comm *c, int32_t code)
 	return is_status ? (status)code : comm_noted(c, ST_PEER);
 }
 
-static uint64_t first_failure(uint64_t a, uint64_t b)
+static uint64_t first_failed_status(uint64_t a, uint64_t b)
 {
 	return a != ST_OK ? a : b;
 }
@@ -302,7 +340,7 @@ static uint64_t first_failure(uint64_t a, uint64_t b)
 status comm_worst(comm *c, status mine)
 {
 	uint64_t first;
-	const status rc = comm_reduce(c, mine, first_failure, &first);
+	const status rc = comm_reduce(c, mine, first_failed_status, &first);
 	if (rc != ST_OK || mine != ST_OK)
 		return rc != ST_OK ? rc : mine;
 	return first <= INT32_MAX ? comm_peer_status(c, (int32_t)first) : comm_noted(c, ST_PEER);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All communication between ranks: a few collectives on bytes, and nonblocking block messages.
- * comm_local.c runs the ranks as threads of this process, comm_mpi.c as processes over MPI,
- * comm_virtual.c several as threads of each process. Every rank's main thread calls the collectives
- * in the same order. Any thread of the rank may send and receive blocks if threads_allowed is set,
- * otherwise only the main thread. */
+/* All communication between ranks: a few collectives on bytes, and nonblocking messages that carry
+ * blocks. The backends: with comm_local.c the ranks are threads of this process, with
+ * comm_mpi.c they are processes, and with comm_virtual.c each process has several. The main thread of every rank calls the collectives in the same order. Any thread of a
+ * rank may send and receive blocks if threads_allowed is set, otherwise only the main thread. */
 #ifndef HETSORT_COMM_COMM_H
 #define HETSORT_COMM_COMM_H
 
@@ -25,7 +24,7 @@ enum {
 
 typedef struct comm comm;
 
-/* A block message under way. It must not move in memory until comm_test reports that it is done. */
+/* A message under way. It must not move in memory until comm_test reports that it is done. */
 typedef struct comm_req {
 	unsigned char *buf;
 	size_t bytes, done;
@@ -50,16 +49,17 @@ typedef struct comm_call {
 	void *answer; /* MEET */
 } comm_call;
 
-/* meet is NULL if it is no faster than a gather and a broadcast. comm_decide may run on any rank,
- * and receives the call of rank 0. */
 struct comm_ops {
 	status (*collective)(comm *c, const comm_call *k);
+	/* Execute a COMM_MEET. NULL: it would be no faster than a gather and a broadcast. */
 	status (*meet)(comm *c, const comm_call *k);
 	status (*start)(comm *c, comm_req *req);
 	status (*test)(comm *c, comm_req *req, bool *done);
 	void (*end_job)(comm *c, int code);
 };
 
+/* comm_decide - make the answer of a COMM_MEET from the words of all ranks. Any rank may execute
+ * it, with the call of rank 0. */
 void comm_decide(const comm *c, const comm_call *of_rank_0);
 
 struct comm {
@@ -79,7 +79,7 @@ struct comm {
 	bool traced;          /* rank 0 records what threads did, and when */
 	bool shares_memory;   /* with ranks of the same host: shared_window.h */
 	bool threads_allowed; /* other threads than the main one may use the comm */
-	bool for_all;         /* only rank 0 exists: comm_local_run_first() */
+	bool for_all;         /* rank 0 stands for all ranks: comm_local_run_first() */
 	int32_t *codes;       /* [size] for callers that must not need memory */
 	unsigned char *sums;  /* [2][size] short messages or only sums: collective.c */
 	uint64_t round;       /* collectives so far */
@@ -125,8 +125,8 @@ typedef struct comm_mailbox {
 	comm_req *sends, *recvs;
 } comm_mailbox;
 
-/* comm_pair - take the other side of the block out of the mailbox. NULL: it has not arrived, and r
- * waits in the mailbox. */
+/* comm_pair - take the other side of the block out of the mailbox. Return NULL if it has not
+ * arrived; r then waits in the mailbox. */
 static inline comm_req *comm_pair(comm_mailbox *box, comm_req *r)
 {
 	comm_req **own = r->sending ? &box->sends : &box->recvs;
@@ -151,8 +151,8 @@ static inline status comm_hand_over(const comm_req *a, const comm_req *b)
 	return ST_OK;
 }
 
-/* The collectives verify a checksum of every message, which covers sender, receiver and number of
- * the call. After a mismatch the comm is broken, and comm_failure() names the sender. */
+/* The collectives verify a checksum of every message. It covers sender, receiver and number of the
+ * call. After a mismatch the comm is broken, and comm_failure() names the sender. */
 
 /* comm_bcast - send root's bytes to every rank. */
 status comm_bcast(comm *c, void *buf, size_t bytes, int root);
@@ -167,29 +167,31 @@ status comm_allgather(comm *c, const void *mine, void *all, size_t bytes);
  * bytes. */
 status comm_alltoall(comm *c, const void *send, void *recv, size_t bytes);
 
-/* comm_allgather_sealed, comm_alltoall_sealed - the same, but the last COMM_SEAL_BYTES of each
- * message are free for its checksum. Longer messages then need one collective of the backend
- * instead of two. */
+/* comm_allgather_sealed - gather messages whose last COMM_SEAL_BYTES are free for the checksum.
+ * Long messages then need one collective of the backend instead of two. */
 status comm_allgather_sealed(comm *c, void *mine, void *all, size_t bytes);
+
+/* comm_alltoall_sealed - do the same from all to all. */
 status comm_alltoall_sealed(comm *c, void *send, void *recv, size_t bytes);
 
-/* A number with its checksum, in a message of its own. comm_word_for - make one to be sent to this
- * rank with this tag. comm_word_check - verify the one received from there. ST_PEER if it is
- * damaged; the comm is broken then. */
+/* A number with its checksum, in a message of its own. */
 typedef struct comm_word {
 	uint64_t value, sum;
 } comm_word;
 
+/* comm_word_for - make the word that is to be sent to this rank with this tag. */
 comm_word comm_word_for(const comm *c, uint64_t value, int to, int tag);
+
+/* comm_word_check - verify the word received from this rank. ST_PEER if it is damaged: the comm is
+ * broken then. */
 status comm_word_check(comm *c, comm_word *w, int from, int tag);
 
 /* comm_failure - return the reason why the comm is broken, as text. */
 const char *comm_failure(const comm *c, char text[COMM_FAILURE_BYTES]);
 
-/* comm_send, comm_recv - start to send or receive a block. A send is synchronous: it is done only
- * when the peer receives it, so memory for blocks under way is bounded. Both sides must know the
- * size. At most one block of a tag may be under way from one rank to another. buf must not be used
- * until done. */
+/* comm_send - start to send a block. A send is synchronous: it is done only when the peer receives
+ * it, so memory for blocks under way is bounded. Both sides must know the size. At most one block
+ * of a tag may be under way from one rank to another. buf must not be used until done. */
 static inline status comm_send(comm *c, const void *buf, size_t bytes, int to, int tag,
 			       comm_req *req)
 {
@@ -201,6 +203,7 @@ static inline status comm_send(comm *c, const void *buf, size_t bytes, int to, i
 	return COMM_CALL(c, c->ops->start(c, req));
 }
 
+/* comm_recv - start to receive a block; the same rules hold. */
 static inline status comm_recv(comm *c, void *buf, size_t bytes, int from, int tag, comm_req *req)
 {
 	*req = (comm_req){ .buf = buf, .bytes = bytes, .peer = from, .tag = tag };
@@ -224,24 +227,25 @@ typedef uint64_t comm_fold(uint64_t a, uint64_t b);
 status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all);
 
 /* comm_worst - collective: return the rank's own status if it failed, otherwise the status of the
- * first rank that did. A rank that fails must still call it. comm_agree - the same between two
- * phases: all ranks continue, or none. */
+ * first rank that did. A rank that fails must still call it. */
 status comm_worst(comm *c, status mine);
 
 /* comm_peer_status - return the status that another rank sent. If it is invalid, ranks can no
  * longer agree: ST_PEER, and the comm is broken. */
 status comm_peer_status(comm *c, int32_t code);
 
+/* comm_agree - decide between two phases whether all ranks continue, or none. It is inline, so that
+ * the compiler sees that a failed `mine` never becomes ST_OK. */
 static inline status comm_agree(comm *c, status mine)
 {
 	const status all = comm_worst(c, mine);
-	return all == ST_OK ? mine : all; /* inline, so that the compiler sees that a failed `mine`
-					     never becomes ST_OK */
+	return all == ST_OK ? mine : all;
 }
 
-/* comm_room_bytes - return the memory that a comm of this size needs. comm_give_room - hand that
- * memory to the comm, which can be used from then on. */
+/* comm_room_bytes - return the memory that a comm of this size needs. */
 size_t comm_room_bytes(int size);
+
+/* comm_give_room - hand that memory to the comm, which can be used from then on. */
 void comm_give_room(comm *c, void *room);
 
 /* comm_abort - end the whole job: the last resort when ranks can no longer agree. */
@@ -257,9 +261,9 @@ typedef status rank_main(comm *c, void *arg);
  * thread cannot be started. */
 status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
 
-/* comm_local_run_first - run only rank 0 of that many, on the calling thread, when all ranks would
- * send the same in each collective. Rank 0 then gathers copies of its own message, and a reduction,
- * whose fold must not count ranks, returns its own number. It sends no blocks. */
+/* comm_local_run_first - run only rank 0 of `size` ranks, on the calling thread, when all ranks
+ * would send the same in each collective. Rank 0 then gathers copies of its own message. A
+ * reduction, whose fold must not count ranks, returns its own number. It sends no blocks. */
 status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
 
 /* The most ranks of one process: tags that name both ends then stay below the limit of every
@@ -277,17 +281,28 @@ status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg,
 bool comm_mpi_launched(void);
 
 /* comm_launched_run - under a launcher: call MPI_Init, fn on this rank over all ranks, and
- * MPI_Finalize. If e is set, MPI could not be loaded or the communicator could not be made, and fn
- * was not called: other ranks may wait for this one until comm_launched_end(). */
+ * MPI_Finalize. If e is set, MPI could not be loaded or the communicator could not be made. Then fn
+ * was not called, and other ranks may wait for this one until comm_launched_end(). */
 status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e);
 
 /* comm_launched_end - end the whole job by MPI_Abort. Return if MPI was not loaded. */
 void comm_launched_end(int code);
 
-/* comm_mpi_run, comm_mpi_end - the same by the MPI that this code is linked with. The latter ends
- * this process if MPI is not initialized. */
+/* comm_mpi_run - do the same as comm_launched_run with the MPI that this code is linked with. */
 status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e);
+
+/* comm_mpi_end - end the whole job by MPI_Abort, or this process if MPI is not initialized. */
 _Noreturn void comm_mpi_end(int code);
+
+/* A pointer in a message to ranks of the same process. The receiver follows it only if its check
+ * matches, because the checksum of a message does not show damage that happened before it. */
+typedef struct process_pointer {
+	void *at;
+	uint64_t check; /* of `at`, in this process */
+} process_pointer;
+
+process_pointer process_pointer_to(void *at);
+bool process_pointer_is_whole(const process_pointer *p);
 
 /* The ranks that a rank exchanges blocks with, including itself: all, or the ranks of a list. A
  * peer is numbered by its place in the list. If one rank is a peer of another, the reverse holds

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* comm over threads of one process. In a collective each rank puts pointers to its bytes in an
- * array. If all send to all, each rank reads the array between two barriers. Otherwise the last
- * rank to arrive moves the few bytes of all, because a barrier of thousands of threads costs more.
- * The two requests of a block meet in the receiver's mailbox, and the later one copies. No MPI. A
- * block costs one memcpy outside any lock. */
+/* The backend of ranks that are threads of one process. In a collective each rank puts a pointer to
+ * its call on a board. If all send to all, each rank reads the board between two barriers.
+ * Otherwise the last rank to arrive moves the few bytes of all, because a second barrier of
+ * thousands of threads costs more. The two requests of a block meet in the receiver's mailbox, and
+ * the later one copies. No MPI. A block costs one memcpy outside any lock. */
 #include "comm.h"
 
 #include <pthread.h>
@@ -45,32 +45,25 @@ static world *world_of(comm *c)
 	return ((local *)c)->w;
 }
 
-/* Return whether all ranks call the same collective. A rank that received a wrong number may call
- * another one. */
-static bool all_same(const world *w)
-{
-	const comm_call *first = w->board[0];
-	bool same = true;
-	for (int i = 1; i < w->size; i++)
-		same &= w->board[i]->kind == first->kind && w->board[i]->bytes == first->bytes &&
-			w->board[i]->root == first->root;
-	return same;
-}
-
-static void take_all(const world *w, void *all, size_t bytes, size_t at)
+static void board_copy(const world *w, void *all, size_t bytes, size_t at)
 {
 	for (int i = 0; i < w->size; i++)
 		comm_copy((char *)all + (size_t)i * bytes,
 			  (const char *)w->board[i]->send + at * bytes, bytes);
 }
 
-/* Move the bytes of all ranks, on the last that arrives. In ALLGATHER and ALLTOALL each rank copies
- * its own. */
-static void move_few(const comm *c, const world *w)
+/* Move the bytes of all ranks, on the last rank that arrives. In ALLGATHER and ALLTOALL each rank
+ * copies its own. Return false if the ranks do not call the same collective: a rank that received a
+ * wrong number may call another one. */
+static bool board_move(const comm *c, const world *w)
 {
-	const comm_call *root = w->board[w->board[0]->root];
+	const comm_call *first = w->board[0], *root = w->board[first->root];
+	for (int i = 1; i < w->size; i++)
+		if (w->board[i]->kind != first->kind || w->board[i]->bytes != first->bytes ||
+		    w->board[i]->root != first->root)
+			return false;
 	if (root->kind == COMM_GATHER || root->kind == COMM_MEET)
-		take_all(w, root->recv, root->bytes, 0);
+		board_copy(w, root->recv, root->bytes, 0);
 	if (root->kind == COMM_MEET)
 		comm_decide(c, root);
 	for (int i = 0; i < w->size; i++) {
@@ -79,18 +72,17 @@ static void move_few(const comm *c, const world *w)
 		if (root->kind == COMM_MEET)
 			comm_copy(w->board[i]->answer, root->answer, root->bytes);
 	}
+	return true;
 }
 
 /* Wait for all ranks; the last one moves their bytes. Return ST_PEER if they call different
  * collectives. Wake the ranks without the lock, because there may be thousands of them. */
-static status barrier(const comm *c, world *w)
+static status board_barrier(const comm *c, world *w)
 {
 	pthread_mutex_lock(&w->lock);
 	const unsigned long round = w->round;
 	if (++w->arrived == w->size) {
-		w->in_step &= all_same(w);
-		if (w->in_step)
-			move_few(c, w);
+		w->in_step = w->in_step && board_move(c, w);
 		w->arrived = 0;
 		w->round++;
 	}
@@ -109,11 +101,11 @@ static status local_collective(comm *c, const comm_call *k)
 {
 	world *w = world_of(c);
 	w->board[c->rank] = k;
-	const status rc = barrier(c, w);
+	const status rc = board_barrier(c, w);
 	if (rc != ST_OK || (k->kind != COMM_ALLGATHER && k->kind != COMM_ALLTOALL))
 		return rc;
-	take_all(w, k->recv, k->bytes, k->kind == COMM_ALLTOALL ? (size_t)c->rank : 0);
-	return barrier(c, w);
+	board_copy(w, k->recv, k->bytes, k->kind == COMM_ALLTOALL ? (size_t)c->rank : 0);
+	return board_barrier(c, w);
 }
 
 static status local_start(comm *c, comm_req *req)
@@ -149,7 +141,7 @@ static const struct comm_ops local_ops = {
 	local_collective, local_collective, local_start, local_test, local_end_job,
 };
 
-static void *rank_thread(void *arg)
+static void *local_rank_main(void *arg)
 {
 	local *l = arg;
 	world *w = l->w;
@@ -163,13 +155,15 @@ static void *rank_thread(void *arg)
 	return NULL;
 }
 
-/* Start the threads of ranks 1.., let them run only if all have started, and run rank 0 here. */
-static status run_ranks(world *w, local *ranks, err *e)
+/* Start the threads of ranks 1 and up, let them begin only if all have started, and execute rank 0
+ * here. */
+static status local_run_ranks(world *w, local *ranks, err *e)
 {
 	int up = 1, rc = 0;
 	status worst = ST_OK;
 	for (; up < w->size; up++)
-		if ((rc = pthread_create(&ranks[up].thread, NULL, rank_thread, &ranks[up])) != 0)
+		if ((rc = pthread_create(&ranks[up].thread, NULL, local_rank_main, &ranks[up])) !=
+		    0)
 			break;
 	if (rc)
 		worst = err_set(e, ST_RESOURCE, "cannot start thread %d of %d: %s", up, w->size,
@@ -179,7 +173,7 @@ static status run_ranks(world *w, local *ranks, err *e)
 	pthread_cond_broadcast(&w->turn);
 	pthread_mutex_unlock(&w->lock);
 	if (!rc)
-		rank_thread(&ranks[0]);
+		local_rank_main(&ranks[0]);
 	for (int i = 1; i < up; i++)
 		pthread_join(ranks[i].thread, NULL);
 	for (int i = 0; i < w->size && worst == ST_OK; i++)
@@ -187,7 +181,7 @@ static status run_ranks(world *w, local *ranks, err *e)
 	return worst;
 }
 
-static void rank_init(local *l, world *w, int rank, size_t max_msg)
+static void local_rank_init(local *l, world *w, int rank, size_t max_msg)
 {
 	l->w = w;
 	l->c = (comm){ .ops = &local_ops,
@@ -210,7 +204,7 @@ status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, 
 	local first;
 	if (!w.room)
 		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", size);
-	rank_init(&first, &w, 0, max_msg);
+	local_rank_init(&first, &w, 0, max_msg);
 	first.c.for_all = true;
 	const status rc = fn(&first.c, arg);
 	free(w.room);
@@ -235,11 +229,11 @@ status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e
 	pthread_cond_init(&w.turn, NULL);
 	for (int i = 0; i < size; i++) {
 		pthread_mutex_init(&w.box[i].lock, NULL);
-		rank_init(&ranks[i], &w, i, max_msg);
+		local_rank_init(&ranks[i], &w, i, max_msg);
 		ranks[i].fn = fn;
 		ranks[i].arg = arg;
 	}
-	rc = run_ranks(&w, ranks, e);
+	rc = local_run_ranks(&w, ranks, e);
 	for (int i = 0; i < size; i++)
 		pthread_mutex_destroy(&w.box[i].lock);
 	pthread_cond_destroy(&w.turn);

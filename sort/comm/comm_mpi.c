@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* comm over MPI. Nothing blocks inside MPI: every operation is started, then tested with short
- * sleeps in between, each call under one mutex. This needs only MPI_THREAD_SERIALIZED, and leaves
- * the processor to threads that compute. Messages longer than max_msg are sent in fragments, so no
- * count exceeds an int. */
+/* The backend over MPI. Nothing blocks inside MPI: every operation is started, then tested with
+ * short sleeps in between, each call under one mutex. This needs only MPI_THREAD_SERIALIZED, and
+ * leaves the processor to threads that compute. Messages longer than max_msg are sent in fragments,
+ * so no count exceeds an int. */
 #include "comm_mpi.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -28,14 +28,14 @@ static mpi *mpi_of(comm *c)
 	return (mpi *)c;
 }
 
-static status checked(int rc)
+static status mpi_status_of(int rc)
 {
 	return rc == MPI_SUCCESS ? ST_OK : ST_PEER;
 }
 
 /* Wait for a collective. Quick tests come first, then sleeps, so that short waits cost microseconds
  * and long ones no processor time. */
-static status await(mpi *m, MPI_Request *req)
+static status mpi_await(mpi *m, MPI_Request *req)
 {
 	const unsigned quick = 200;
 	for (unsigned tries = 0;; tries++) {
@@ -44,13 +44,14 @@ static status await(mpi *m, MPI_Request *req)
 		const int rc = MPI_Test(req, &flag, MPI_STATUS_IGNORE);
 		pthread_mutex_unlock(&m->lock);
 		if (rc != MPI_SUCCESS || flag)
-			return checked(rc);
+			return mpi_status_of(rc);
 		if (tries > quick)
 			nap(tries - quick);
 	}
 }
 
-static status one_fragment(mpi *m, const comm_call *k, const void *send, void *recv, size_t bytes)
+static status start_collective(mpi *m, const comm_call *k, const void *send, void *recv,
+			       size_t bytes)
 {
 	MPI_Request req;
 	const int n = (int)bytes;
@@ -65,11 +66,10 @@ static status one_fragment(mpi *m, const comm_call *k, const void *send, void *r
 	else
 		rc = MPI_Ialltoall(send, n, MPI_BYTE, recv, n, MPI_BYTE, m->ctl, &req);
 	pthread_mutex_unlock(&m->lock);
-	return rc == MPI_SUCCESS ? await(m, &req) : checked(rc);
+	return rc == MPI_SUCCESS ? mpi_await(m, &req) : mpi_status_of(rc);
 }
 
-/* Copy `blocks` fragments of n bytes between arrays whose blocks are to_stride and from_stride
- * apart. */
+/* Copy `blocks` fragments of n bytes between arrays whose blocks have these strides. */
 static void repack(char *to, size_t to_stride, const char *from, size_t from_stride, size_t n,
 		   int blocks)
 {
@@ -92,11 +92,11 @@ static status mpi_collective(comm *c, const comm_call *k)
 	for (size_t at = 0; at < bytes && st == ST_OK; at += fragment) {
 		const size_t n = size_min(fragment, bytes - at);
 		if (direct) {
-			st = one_fragment(m, k, k->send, (char *)k->recv + at, n);
+			st = start_collective(m, k, k->send, (char *)k->recv + at, n);
 			continue;
 		}
 		repack(s, n, (const char *)k->send + at, bytes, n, out);
-		st = one_fragment(m, k, s, r, n);
+		st = start_collective(m, k, s, r, n);
 		if (st == ST_OK && receives)
 			repack((char *)k->recv + at, bytes, r, n, n, c->size);
 	}
@@ -116,7 +116,7 @@ static status next_fragment(mpi *m, comm_req *r)
 	else
 		rc = MPI_Irecv(r->buf + r->done, n, MPI_BYTE, r->peer, r->tag, m->data, &req);
 	memcpy(r->handle, &req, sizeof req);
-	return checked(rc);
+	return mpi_status_of(rc);
 }
 
 static status mpi_start(comm *c, comm_req *r)
@@ -141,12 +141,12 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 		MPI_Status came;
 		int flag = 0, n = (int)wanted;
 		memcpy(&req, r->handle, sizeof req);
-		st = checked(MPI_Test(&req, &flag, &came));
+		st = mpi_status_of(MPI_Test(&req, &flag, &came));
 		memcpy(r->handle, &req, sizeof req);
 		if (st != ST_OK || !flag)
 			break;
 		if (!r->sending)
-			st = checked(MPI_Get_count(&came, MPI_BYTE, &n));
+			st = mpi_status_of(MPI_Get_count(&came, MPI_BYTE, &n));
 		if (st == ST_OK && (size_t)n != wanted)
 			st = ST_PEER;
 		if (st != ST_OK)
@@ -163,8 +163,8 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 /* Only the program can end the job: see comm_mpi_run.c. */
 static const struct comm_ops mpi_ops = { mpi_collective, NULL, mpi_start, mpi_test, NULL };
 
-/* Describe the comm by the MPI library's name and version; callers append to it. */
-static void fill_in(mpi *m, int level, size_t max_msg)
+/* Set the members of the comm, with the name and version of the MPI library. */
+static void mpi_fill_in(mpi *m, int level, size_t max_msg)
 {
 	char version[MPI_MAX_LIBRARY_VERSION_STRING];
 	int n = 0;
@@ -189,7 +189,7 @@ static void fill_in(mpi *m, int level, size_t max_msg)
 	pthread_mutex_init(&m->lock, NULL);
 }
 
-static void free_comms(mpi *m)
+static void mpi_free_comms(mpi *m)
 {
 	if (m->data != MPI_COMM_NULL)
 		MPI_Comm_free(&m->data);
@@ -197,11 +197,10 @@ static void free_comms(mpi *m)
 		MPI_Comm_free(&m->ctl);
 }
 
-/* Send an empty message between every two ranks, which makes all connections now, on the main
- * thread. Two threads of the exchange that connect to each other at the same time could race. All
- * messages are under way at once, so only ranks that cannot reach each other wait. req: two per
- * rank. */
-static status connect_all(mpi *m, MPI_Comm on, comm_waits *waits, MPI_Request *req)
+/* Send an empty message between every two ranks. This makes all connections now, on the main
+ * thread: later, two threads of the exchange that connect to each other could race. All messages
+ * are under way at once, so only ranks that cannot reach each other wait. req: two per rank. */
+static status mpi_connect_all(mpi *m, MPI_Comm on, comm_waits *waits, MPI_Request *req)
 {
 	const int n = 2 * m->c.size;
 	status st = ST_OK;
@@ -209,30 +208,31 @@ static status connect_all(mpi *m, MPI_Comm on, comm_waits *waits, MPI_Request *r
 		if (i / 2 == m->c.rank)
 			req[i] = MPI_REQUEST_NULL;
 		else
-			st = checked(i % 2 ? MPI_Issend(NULL, 0, MPI_BYTE, i / 2, 0, on, &req[i])
-					   : MPI_Irecv(NULL, 0, MPI_BYTE, i / 2, 0, on, &req[i]));
+			st = mpi_status_of(
+				i % 2 ? MPI_Issend(NULL, 0, MPI_BYTE, i / 2, 0, on, &req[i])
+				      : MPI_Irecv(NULL, 0, MPI_BYTE, i / 2, 0, on, &req[i]));
 	for (int i = 0; i < n && st == ST_OK; i++) {
 		if (waits)
 			waits(i / 2);
-		st = await(m, &req[i]);
+		st = mpi_await(m, &req[i]);
 	}
 	if (waits)
 		waits(-1);
 	return st;
 }
 
-/* Make communicators of our own, so that no message is mistaken for a message of the caller.
- * memory: this rank has all the memory that it needs. If waits is set, parent is ours: connections
- * are made before MPI needs them, and a rank without memory need not report it, because the job
+/* Make communicators of our own, so that no message is mistaken for a message of the caller. A rank
+ * without enough memory calls it with memory false. If waits is set, parent is ours: connections
+ * are made before MPI needs them. A rank without memory then returns at once, because the job
  * ends. */
-static status join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, MPI_Request *req,
-		   err *e)
+static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, MPI_Request *req,
+		       err *e)
 {
 	int have = memory, all = 0;
 	MPI_Request asked;
 	if (waits && !memory)
 		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", m->c.size);
-	if (waits && connect_all(m, parent, waits, req) != ST_OK)
+	if (waits && mpi_connect_all(m, parent, waits, req) != ST_OK)
 		return err_set(e, ST_PEER, "cannot reach all other ranks");
 	if (MPI_Comm_dup(parent, &m->ctl) != MPI_SUCCESS ||
 	    MPI_Comm_dup(parent, &m->data) != MPI_SUCCESS ||
@@ -240,13 +240,13 @@ static status join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, MPI_
 	    MPI_Comm_set_errhandler(m->data, MPI_ERRORS_RETURN) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
 	if (MPI_Iallreduce(&have, &all, 1, MPI_INT, MPI_MIN, m->ctl, &asked) != MPI_SUCCESS ||
-	    await(m, &asked) != ST_OK || (memory && !all))
+	    mpi_await(m, &asked) != ST_OK || (memory && !all))
 		return err_set(e, ST_PEER, "another rank has no memory for the communicator");
 	if (!memory)
 		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", m->c.size);
-	if (!waits && connect_all(m, m->data, NULL, req) != ST_OK) {
-		m->ctl = m->data =
-			MPI_COMM_NULL; /* other ranks may not take part in freeing them */
+	if (!waits && mpi_connect_all(m, m->data, NULL, req) != ST_OK) {
+		/* other ranks may not take part in freeing them */
+		m->ctl = m->data = MPI_COMM_NULL;
 		return err_set(e, ST_PEER, "cannot reach all other ranks");
 	}
 	return ST_OK;
@@ -267,16 +267,16 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_ms
 	mpi *m = calloc(1, sizeof *m);
 	void *room = calloc(1, comm_room_bytes(found.c.size));
 	MPI_Request *req = calloc(2 * (size_t)found.c.size, sizeof(MPI_Request));
-	const status st = join(&found, parent, waits, m && room && req, req, e);
+	const status st = mpi_join(&found, parent, waits, m && room && req, req, e);
 	free(req);
 	if (st != ST_OK) {
-		free_comms(&found);
+		mpi_free_comms(&found);
 		free(room);
 		free(m);
 		return st;
 	}
 	*m = found;
-	fill_in(m, level, max_msg);
+	mpi_fill_in(m, level, max_msg);
 	comm_give_room(&m->c, room);
 	*c = &m->c;
 	return ST_OK;
@@ -286,7 +286,7 @@ void comm_mpi_close(comm *c)
 {
 	mpi *m = mpi_of(c);
 	if (!atomic_load(&c->broken)) /* freeing is collective: other ranks may not call it */
-		free_comms(m);
+		mpi_free_comms(m);
 	pthread_mutex_destroy(&m->lock);
 	free(c->sums);
 	free(m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Starts MPI for the program, and ends it or the whole job. The library does not contain this file,
- * because its callers start and end MPI themselves. */
+/* The start of MPI for the program, and the end of MPI or of the whole job. The library does not
+ * contain this file, because its callers start and end MPI themselves. */
 #include "comm_mpi.h"
 #include "monitor.h"
 
@@ -20,7 +20,7 @@ _Noreturn void comm_mpi_end(int code)
 	_exit(code);
 }
 
-static void end_job(comm *c, int code)
+static void mpi_end_job(comm *c, int code)
 {
 	(void)c;
 	comm_mpi_end(code);
@@ -34,22 +34,21 @@ status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 	int level = 0;
 	/* comm_mpi_open connects all ranks, and knows which one does not answer */
 	(void)setenv("OMPI_MCA_mpi_preconnect_mpi", "0", 1);
-	/* Keep Open MPI from trying every network first when all ranks are on one host: that takes
-	 * 0.2 s. A choice that the user has made in the environment or on mpirun's command line
-	 * stands. */
+	/* Keep Open MPI from trying every network first when all ranks are on one host, which takes
+	 * 0.2 s. Do not override a choice made in the environment or on mpirun's command line. */
 	if (all && here && strcmp(all, here) == 0 && !getenv("OMPI_MCA_mtl"))
 		(void)setenv("OMPI_MCA_pml", "ob1", 0);
 	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
-		return err_set(e, ST_PEER, "MPI does not start");
+		return err_set(e, ST_PEER, "cannot start MPI");
 	/* also for requests that belong to no communicator */
 	if (MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
 	    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) != MPI_SUCCESS)
-		return err_set(e, ST_PEER, "MPI does not let errors be returned");
+		return err_set(e, ST_PEER, "cannot make MPI return errors");
 	status st = comm_mpi_open(&c, MPI_COMM_WORLD, monitor_wait_for, max_msg, e);
 	if (st != ST_OK)
 		return st;
 	struct comm_ops ops = *c->ops;
-	ops.end_job = end_job;
+	ops.end_job = mpi_end_job;
 	c->ops = &ops;
 	st = fn(c, arg);
 	comm_mpi_close(c);

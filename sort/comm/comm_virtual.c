@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* comm over virtual ranks: the ranks of one process are threads on an inner comm, and the processes
- * are ranks of an outer comm. In a collective the first rank of a process collects the buffers of
- * all its ranks and calls the outer collective for them, with as many bytes per process as the
- * largest one needs. Block messages go directly to their rank, with a tag that names sender and
- * receiver within their processes. No MPI. A collective costs one of the outer comm, two of the
- * inner comm, and a copy. */
+/* The backend of virtual ranks. The ranks of one process are threads on an inner comm, and the
+ * processes are ranks of an outer comm. In a collective the first rank of a process collects the
+ * buffers of all its ranks, and calls the outer collective for them. All processes send the bytes
+ * that the largest one needs. Block messages go directly to their rank, with a tag that names
+ * sender and receiver within their processes. No MPI. A collective costs one of the outer comm, two
+ * of the inner comm, and a copy. */
 #include "comm.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static const virtual_rank *virtual_rank_of(const comm *c)
 	return (const virtual_rank *)c;
 }
 
-static status do_bcast(const process *p, const comm_call *k)
+static status outer_bcast(const process *p, const comm_call *k)
 {
 	comm_call out = *k;
 	const int index = p->index_of[k->root];
@@ -51,7 +51,7 @@ static status do_bcast(const process *p, const comm_call *k)
 
 /* Make the outer collective of every kind but COMM_BCAST. A process sends each other process a
  * message of each of its ranks, which in COMM_ALLTOALL has a part for each rank there. */
-static status do_others(const process *p, const comm_call *k)
+static status outer_collective(const process *p, const comm_call *k)
 {
 	const bool each = k->kind == COMM_ALLTOALL;
 	const size_t most = (size_t)p->most, bytes = k->bytes, row = each ? most : 1;
@@ -87,7 +87,8 @@ static status do_others(const process *p, const comm_call *k)
 	return rc;
 }
 
-static status by_inner(comm *in, enum comm_kind kind, const void *send, void *recv, size_t bytes)
+static status inner_collective(comm *in, enum comm_kind kind, const void *send, void *recv,
+			       size_t bytes)
 {
 	return in->ops->collective(in, &(comm_call){ kind, send, recv, bytes, .root = 0 });
 }
@@ -97,13 +98,13 @@ static status virtual_collective(comm *c, const comm_call *k)
 {
 	const process *p = virtual_rank_of(c)->p;
 	comm *in = virtual_rank_of(c)->inner;
-	int32_t went = ST_OK;
-	status rc = by_inner(in, COMM_GATHER, &k, p->call, sizeof k);
+	int32_t outer = ST_OK;
+	status rc = inner_collective(in, COMM_GATHER, &k, p->call, sizeof k);
 	if (rc == ST_OK && in->rank == 0)
-		went = k->kind == COMM_BCAST ? do_bcast(p, k) : do_others(p, k);
+		outer = k->kind == COMM_BCAST ? outer_bcast(p, k) : outer_collective(p, k);
 	if (rc == ST_OK)
-		rc = by_inner(in, COMM_BCAST, &went, &went, sizeof went);
-	return rc == ST_OK ? (status)went : rc;
+		rc = inner_collective(in, COMM_BCAST, &outer, &outer, sizeof outer);
+	return rc == ST_OK ? (status)outer : rc;
 }
 
 static status virtual_start(comm *c, comm_req *req)
@@ -137,8 +138,8 @@ static const struct comm_ops virtual_ops = {
 	virtual_collective, NULL, virtual_start, virtual_test, virtual_end_job,
 };
 
-/* Run a virtual rank, but not before the threads of all processes run. */
-static status run_virtual_rank(comm *inner, void *process_)
+/* Execute a virtual rank, after the threads of all processes have started. */
+static status virtual_rank_main(comm *inner, void *process_)
 {
 	process *p = process_;
 	int32_t all = ST_OK;
@@ -147,7 +148,7 @@ static status run_virtual_rank(comm *inner, void *process_)
 		p->started = true;
 		all = comm_agree(p->outer, ST_OK);
 	}
-	const status rc = by_inner(inner, COMM_BCAST, &all, &all, sizeof all);
+	const status rc = inner_collective(inner, COMM_BCAST, &all, &all, sizeof all);
 	if (rc != ST_OK || all != ST_OK)
 		return rc != ST_OK ? rc : (status)all;
 	v.c = (comm){ .ops = &virtual_ops,
@@ -166,7 +167,7 @@ static status run_virtual_rank(comm *inner, void *process_)
 }
 
 /* Find the process of each rank, and its index there. */
-static status place_ranks(process *p, err *e)
+static status virtual_place_ranks(process *p, err *e)
 {
 	comm *out = p->outer;
 	for (int i = 0; i < out->size; i++) {
@@ -198,9 +199,9 @@ status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg,
 	process p = {
 		.outer = outer, .count = count, .here = count[outer->rank], .fn = fn, .arg = arg
 	};
-	status rc = comm_agree(outer, place_ranks(&p, e));
+	status rc = comm_agree(outer, virtual_place_ranks(&p, e));
 	if (rc == ST_OK) {
-		rc = comm_local_run(p.here, outer->max_msg, run_virtual_rank, &p, e);
+		rc = comm_local_run(p.here, outer->max_msg, virtual_rank_main, &p, e);
 		if (!p.started)
 			rc = comm_agree(outer, rc);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finds out whether a launcher has started this process, and which MPI it belongs to, and loads the
- * plug-in for that MPI. Only the environment and the plug-in's file are read. */
+/* The launcher that has started this process, if any, and the plug-in for its MPI. Only the
+ * environment and the file of the plug-in are read. */
 #include "comm.h"
 #include "mpi_plugin.h"
 #include "monitor.h"
@@ -41,16 +41,7 @@ bool comm_mpi_launched(void)
 
 #ifdef HETSORT_MPI_PLUGIN
 
-/* Return the MPI of the launcher. srun sets PMI_RANK as MPICH's launcher does, but starts ranks of
- * any MPI; only the latter sets MPI_LOCALRANKID. */
-static int launcher_mpi(void)
-{
-	const int mpi = launcher()->mpi;
-	const bool by_slurm = getenv("SLURM_STEP_ID") && !getenv("MPI_LOCALRANKID");
-	return mpi == MPICH && by_slurm ? ANY : mpi;
-}
-
-/* By the values of the enum above. */
+/* The names of the MPIs, by the values of the enum above. */
 static const struct mpi_name {
 	const char *word, *name;
 } mpis[] = { { "openmpi", "Open MPI" }, { "mpich", "MPICH" } };
@@ -61,20 +52,14 @@ static const char *const places[] = { "", "../lib/hetsort/", "../lib64/hetsort/"
 
 static const mpi_plugin *plugin;
 
-/* Return the directory of the program, with a slash; "" if it is unknown. */
-static void find_program(char dir[PATH_MAX])
+/* Find the file of a plug-in; return whether it exists. */
+static bool find_plugin(int mpi, char path[PATH_MAX])
 {
-	const ssize_t n = readlink("/proc/self/exe", dir, PATH_MAX - 1);
-	dir[n > 0 ? n : 0] = '\0';
+	char dir[PATH_MAX]; /* of the program, with a slash; "" if it is unknown */
+	const ssize_t length = readlink("/proc/self/exe", dir, PATH_MAX - 1);
+	dir[length > 0 ? length : 0] = '\0';
 	char *slash = strrchr(dir, '/');
 	dir[slash ? slash + 1 - dir : 0] = '\0';
-}
-
-/* Find the file of a plug-in; return whether it exists. */
-static bool find_file(int mpi, char path[PATH_MAX])
-{
-	char dir[PATH_MAX];
-	find_program(dir);
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		const int n = snprintf(path, PATH_MAX, "%s%slibhetsort-%s.so", dir, places[i],
 				       mpis[mpi].word);
@@ -84,8 +69,9 @@ static bool find_file(int mpi, char path[PATH_MAX])
 	return false;
 }
 
-/* All libraries become global, because those that MPI itself loads need its names. */
-static status load_file(int mpi, const char *path, err *e)
+/* Load a plug-in and its libraries globally, because the libraries that MPI loads need its names.
+ */
+static status load_plugin(int mpi, const char *path, err *e)
 {
 	static const mpi_plugin_host host = { comm_room_bytes, comm_give_room, monitor_wait_for };
 	void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
@@ -104,15 +90,19 @@ static status load_file(int mpi, const char *path, err *e)
 	return ST_OK;
 }
 
-static status load_plugin(err *e)
+/* Load the plug-in for the launcher's MPI. srun sets PMI_RANK as MPICH's launcher does, but starts
+ * ranks of any MPI; MPICH's launcher also sets MPI_LOCALRANKID. */
+static status choose_plugin(err *e)
 {
 	char path[PATH_MAX];
-	const int mpi = launcher_mpi(), first = mpi == ANY ? OPENMPI : mpi;
-	if (find_file(first, path))
-		return load_file(first, path, e);
-	const bool other = find_file(!first, path);
+	const bool by_slurm = getenv("SLURM_STEP_ID") && !getenv("MPI_LOCALRANKID");
+	const int set = launcher()->mpi, mpi = set == MPICH && by_slurm ? ANY : set;
+	const int first = mpi == ANY ? OPENMPI : mpi;
+	if (find_plugin(first, path))
+		return load_plugin(first, path, e);
+	const bool other = find_plugin(!first, path);
 	if (other && mpi == ANY)
-		return load_file(!first, path, e);
+		return load_plugin(!first, path, e);
 	return err_set(e, ST_REFUSED,
 		       "%s says that %s has started this process, but the plug-in "
 		       "libhetsort-%s.so is not installed: install the package hetsort-%s%s%s",
@@ -122,7 +112,7 @@ static status load_plugin(err *e)
 
 status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 {
-	const status rc = load_plugin(e);
+	const status rc = choose_plugin(e);
 	return rc == ST_OK ? plugin->run(max_msg, fn, arg, e) : rc;
 }
 

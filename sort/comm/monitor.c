@@ -1,47 +1,48 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The monitor's table
+/* The watchdog and its table
  *
- * The table has a row for each rank of the job. A row of a rank of this process points to the
- * rank's comm; a row of any other rank holds the contents of its last heartbeat.
+ * The table has a row for each rank of the job. The row of a rank of this process points to the
+ * rank's comm. The row of any other rank holds the contents of its last heartbeat.
  *
- * Who writes. The threads of a rank count what they do by relaxed atomic additions to the comm and
- * to its rank_progress; they never touch the table and never take its lock. The rank's main thread
- * sets the row's pointer when it joins and its `leaving` when it has nothing left to do. One
- * watcher for each process writes all else in the rows of its own ranks: it reads their counts ten
- * times in the time allowed. If the job has one process, the watcher is the monitor's thread.
- * Otherwise it is a second thread, which also sends a heartbeat for each of its ranks to rank 0, or
- * from rank 0 to all, and writes the rows of the ranks that it hears.
+ * Who writes. The threads of a rank count their work by relaxed atomic additions to the comm and to
+ * its rank_progress. They never touch the table and never take its lock. The rank's main thread
+ * sets the row's pointer when it joins, and its `leaving` when it has nothing left to do. One
+ * watcher per process writes the rest of the rows of its own ranks: it reads their counts ten times
+ * in the time allowed. If the job has one process, the watcher is the monitor's thread. Otherwise
+ * it is a second thread, which also exchanges heartbeats: each rank sends them to rank 0, and rank
+ * 0 to all. It writes the rows of the ranks from which it receives heartbeats.
  *
- * Who reads. The watcher, and on the monitor's thread the progress line, once a second or when a
- * signal asks.
+ * Who reads. The watcher, and the progress line, which the monitor's thread prints once a second or
+ * when a signal asks.
  *
- * Why there may be two threads. No call of MPI has a time limit, and a thread that is inside MPI,
- * or waits for the lock in front of it, may never return. So the monitor's thread never calls MPI:
- * it shows progress and keeps the deadline whatever the network does. It counts its sleeps, not the
- * time that they took, so that a process that was stopped is not overdue when it continues.
+ * Why there may be two threads. No call of MPI has a time limit. A thread that is inside MPI, or
+ * waits for the lock that guards it, may never return. So the monitor's thread never calls MPI: it
+ * shows progress and keeps the deadline whatever the network does. It counts the time that it meant
+ * to sleep, not the time that has passed. So a process that was stopped is not overdue when it
+ * continues.
  *
  * In which order. The lock guards the table. It is held for copies and comparisons, never during a
- * call of MPI or a write to a terminal; an alarm is raised under it, so that no rank leaves while
+ * call of MPI or a write to a terminal. An alarm is raised under it, so that no rank leaves while
  * it is reported. Nothing else orders the counts.
  *
- * Why stale data is harmless. All decisions compare a row with what it was before. A count that is
- * read late makes a rank look idle for one interval more, and the next look corrects that; a rank
- * is stuck only when ten looks in a row have seen nothing. Times are never compared between
- * processes: a heartbeat carries how long, not since when.
+ * Why stale data is harmless. All decisions compare a row with its earlier contents. A count that
+ * is read late makes a rank look idle for one interval more, and the next look corrects that. A
+ * rank is stuck only if ten looks in a row have seen no progress. Times are never compared between
+ * processes: a heartbeat carries a duration, not a point in time.
  *
- * Which invariants hold. A row's comm exists while the row points to it, because monitor_leave
- * clears the pointer under the lock, after the watcher has ended or while it cannot look. A rank
- * that is watched leaves together with all other ranks of the job, so a rank that leaves early
- * counts as waiting. A watcher begins when all ranks of its process have joined.
+ * Which invariants hold. A row's comm exists while the row points to it: monitor_leave clears the
+ * pointer under the lock, when no watcher uses the row any more. A rank that is watched leaves
+ * together with all other ranks of the job, so a rank that leaves early counts as waiting. A
+ * watcher begins when all ranks of its process have joined.
  *
- * What a failure does. A rank is stuck if it does not wait for others and its process makes no
- * progress: no tick and next to no processor time. Its own process finds that. Rank 0 finds a
- * process that is stopped or gone, and that all ranks wait for one another; all others find that
- * rank 0's process is stopped. A watcher that hangs no longer renews the deadline, and the
- * monitor's thread ends the job. Without memory or a thread nobody is watched: with a timeout that
- * is an error, otherwise nothing is shown.
+ * Consequences of a failure. A rank is stuck if it does not wait for others and its process makes
+ * no progress: no tick and next to no processor time. Its own process detects that. Rank 0 detects
+ * that a process is stopped or gone, and that all ranks wait for one another. All other processes
+ * detect that rank 0's process is stopped. A watcher that hangs does not renew the deadline, so the
+ * monitor's thread ends the job. Without memory or a thread no rank is watched. With a timeout that
+ * is an error, otherwise no progress is shown.
  *
- * Memory: 250 bytes a rank, and 500 bytes for each link to a rank of another process. */
+ * Memory: 250 bytes per rank, and 500 bytes for each link to a rank of another process. */
 #include "monitor.h"
 #include "base/clock.h"
 
@@ -57,12 +58,11 @@
 
 enum { HEARTBEATS = 10, STACK_BYTES = 512 << 10 };
 
-/* The longest time between two heartbeats while progress is shown. */
-static const double MOST_BEAT_S = 0.5;
-
-/* The least time for joining the others. The factor of that time for a process that waits for no
- * rank in particular, so that processes that do report first. A time without events. */
-static const double LEAST_S = 5, WITHOUT_PEER = 1.2, LONG_S = 86400;
+static const double MOST_BEAT_S = 0.5, /* between two heartbeats while progress is shown */
+	LEAST_S = 5,                   /* the least time allowed for joining the others */
+	/* the factor of that time for a process that waits for no rank in particular, so that
+	 * processes which wait for one report first */
+	WITHOUT_PEER = 1.2, LONG_S = 86400; /* between looks if no rank is watched */
 
 typedef struct heartbeat {
 	rank_seen seen;
@@ -89,8 +89,8 @@ typedef struct peer_link {
 	rank_seen known; /* not only in the row: simulated ranks share a table */
 	double heard_at;
 	bool sending, receiving;
-	bool sent_last,
-		ended; /* the last heartbeat is on its way; the peer's last one has arrived */
+	bool sent_last; /* the last heartbeat is on its way */
+	bool ended;     /* the peer's last heartbeat has arrived */
 } peer_link;
 
 /* The watcher of a process. */
@@ -100,9 +100,9 @@ typedef struct watcher {
 	double timeout_s; /* 0: no timeout */
 	double beat_s;    /* from one look to the next */
 	double looked_at, cpu_s;
-	bool all_wait; /* all ranks here have waited longer than timeout_s */
+	bool all_wait; /* all ranks of this process have waited longer than timeout_s */
 	bool leaving;  /* only the last heartbeats are exchanged */
-	bool closing;  /* under the lock */
+	bool closing;  /* the thread must end; under the lock */
 	pthread_t thread;
 	pthread_cond_t wake;
 	int links;
@@ -125,13 +125,12 @@ static struct {
 	      .left = PTHREAD_COND_INITIALIZER,
 	      .show_at = INFINITY };
 
-/* The step of the process outside of a watched job: see monitor_enter. */
-static _Atomic(const char *) doing = "";
-static atomic_int waits_for = -1;
-static atomic_bool renewed;
+static _Atomic(const char *) doing = ""; /* outside of a watched job, see monitor_enter */
+static atomic_int waits_for = -1;        /* the rank that has to answer */
+static atomic_bool renewed;              /* the deadline, since the monitor's thread last looked */
 
-/* Bring the row of a rank of this process up to date, under the lock. */
-static void refresh(row *r, const moment *now)
+/* Update the row of a rank of this process, under the lock. */
+static void row_refresh(row *r, const moment *now)
 {
 	if (!r->here)
 		return;
@@ -158,7 +157,7 @@ int monitor_look(monitor_take *take, void *to)
 	const int size = monitor.size;
 	for (int i = 0; i < size; i++) {
 		row *r = &monitor.row[i];
-		refresh(r, &now);
+		row_refresh(r, &now);
 		rank_seen seen = r->seen;
 		const double age_s = r->heard_at > 0 ? now.at_s - r->heard_at : 0;
 		if (seen.at.left_s > 0)
@@ -186,9 +185,9 @@ static void raise_alarm(const watcher *w, int kind, int rank, const rank_seen *s
 				      .ticks = seen->ticks });
 }
 
-/* Look at the ranks of this process, under the lock. A process that only polls takes a few percent
- * of a processor; one that computes takes more. */
-static void look_at_own(watcher *w)
+/* Look at the ranks of this process, under the lock. A process that only polls uses a few percent
+ * of a processor; a process that computes uses more. */
+static void watch_own(watcher *w)
 {
 	const moment now = moment_now();
 	const double cpu_s = cpu_now_s(), past_s = now.at_s - w->looked_at;
@@ -204,7 +203,7 @@ static void look_at_own(watcher *w)
 		const uint64_t ticks = progress_ticks() + atomic_load(&r->here->ticks);
 		if (ticks != r->seen.ticks || works)
 			r->ticked_at = now.at_s;
-		refresh(r, &now);
+		row_refresh(r, &now);
 		r->seen.ticks = ticks;
 		r->seen.idle_s = now.at_s - r->ticked_at;
 		const bool idle = w->timeout_s > 0 && r->seen.idle_s > w->timeout_s;
@@ -214,9 +213,9 @@ static void look_at_own(watcher *w)
 	}
 }
 
-/* Look at the ranks of other processes, under the lock. A stuck rank has more time to report
- * itself. */
-static void look_at_others(const watcher *w)
+/* Look at the ranks of other processes, under the lock. They get a little more time, so that a
+ * process with a stuck rank reports it first. */
+static void watch_others(const watcher *w)
 {
 	bool all_wait = w->all_wait;
 	for (int i = 0; i < w->links && w->timeout_s > 0; i++) {
@@ -235,8 +234,9 @@ static void look_at_others(const watcher *w)
 
 /* -------------------------------------------------------------------------------- heartbeats */
 
-/* Start a message without comm_send and comm_recv: a failure here must not break the comm. */
-static bool start(peer_link *l, comm_req *req, heartbeat *b, bool sending)
+/* Start a message without comm_send and comm_recv, because a failure here must not break the
+ * comm. */
+static bool heartbeat_start(peer_link *l, comm_req *req, heartbeat *b, bool sending)
 {
 	*req = (comm_req){ .buf = (unsigned char *)b,
 			   .bytes = sizeof *b,
@@ -246,7 +246,7 @@ static bool start(peer_link *l, comm_req *req, heartbeat *b, bool sending)
 	return l->c->ops->start(l->c, req) == ST_OK;
 }
 
-static uint64_t sum_of(const heartbeat *b)
+static uint64_t heartbeat_sum(const heartbeat *b)
 {
 	return XXH3_64bits(b, offsetof(heartbeat, sum));
 }
@@ -256,14 +256,14 @@ static void receive_heartbeats(const watcher *w, peer_link *l)
 {
 	while (!l->ended) {
 		if (!l->receiving)
-			l->receiving = start(l, &l->recv, &l->in, false);
+			l->receiving = heartbeat_start(l, &l->recv, &l->in, false);
 		bool done = false;
 		const status rc = l->receiving ? l->c->ops->test(l->c, &l->recv, &done) : ST_OK;
 		if (rc == ST_OK && !done)
 			return;
 		l->receiving = false;
 		FAIL_FLIP(FAIL_HEARD, &l->in, sizeof l->in);
-		if (rc != ST_OK || l->in.sum != sum_of(&l->in))
+		if (rc != ST_OK || l->in.sum != heartbeat_sum(&l->in))
 			raise_alarm(w, STALL_DAMAGED, l->peer, &l->known, 0);
 		l->known = l->in.seen;
 		l->heard_at = now_s();
@@ -282,8 +282,8 @@ static void send_heartbeat(const watcher *w, peer_link *l)
 	pthread_mutex_lock(&monitor.lock);
 	l->out = (heartbeat){ .seen = monitor.row[l->c->rank].seen, .last = w->leaving };
 	pthread_mutex_unlock(&monitor.lock);
-	l->out.sum = sum_of(&l->out);
-	l->sending = start(l, &l->send, &l->out, true);
+	l->out.sum = heartbeat_sum(&l->out);
+	l->sending = heartbeat_start(l, &l->send, &l->out, true);
 	l->sent_last = w->leaving;
 }
 
@@ -296,21 +296,21 @@ static void exchange_heartbeats(watcher *w)
 	atomic_store(&renewed, true); /* the network does not block this thread */
 }
 
-static void look(watcher *w)
+static void watch_all(watcher *w)
 {
 	pthread_mutex_lock(&monitor.lock);
-	look_at_own(w); /* before the network, where the rank may be stuck */
+	watch_own(w); /* before the network, where this thread may hang */
 	pthread_mutex_unlock(&monitor.lock);
 	exchange_heartbeats(w);
 	pthread_mutex_lock(&monitor.lock);
-	look_at_others(w);
+	watch_others(w);
 	pthread_mutex_unlock(&monitor.lock);
 }
 
 /* ------------------------------------------------------------------------------------ threads */
 
 /* Sleep until this time, under the lock. Return true if woken before. */
-static bool sleep_until(pthread_cond_t *wake, double at_s)
+static bool monitor_sleep(pthread_cond_t *wake, double at_s)
 {
 	struct timespec t = { .tv_sec = (time_t)at_s };
 	t.tv_nsec = (long)((at_s - (double)t.tv_sec) * 1e9);
@@ -331,8 +331,8 @@ static void show_if_due(void)
 		monitor.show(asked);
 }
 
-/* Run the monitor's thread. */
-static void *keep_time(void *unused)
+/* Execute the monitor's thread. */
+static void *monitor_main(void *unused)
 {
 	const double allowed_s = fmax(monitor.timeout_s, LEAST_S);
 	const double beat_s = monitor.timeout_s > 0 ? monitor.timeout_s / HEARTBEATS : LONG_S;
@@ -342,11 +342,11 @@ static void *keep_time(void *unused)
 		pthread_mutex_lock(&monitor.lock);
 		const double before = now, until = fmin(look_at, monitor.show_at);
 		if (!monitor.asked || !monitor.show)
-			(void)sleep_until(&monitor.wake, until);
+			(void)monitor_sleep(&monitor.wake, until);
 		now = now_s();
 		if (monitor.own && now >= look_at) {
-			look_at_own(monitor.own);
-			look_at_others(monitor.own);
+			watch_own(monitor.own);
+			watch_others(monitor.own);
 			atomic_store(&renewed, true);
 		}
 		pthread_mutex_unlock(&monitor.lock);
@@ -367,7 +367,7 @@ static void *keep_time(void *unused)
 	return NULL;
 }
 
-static bool all_ended(const watcher *w)
+static bool links_ended(const watcher *w)
 {
 	for (int i = 0; i < w->links; i++) {
 		const peer_link *l = &w->link[i];
@@ -377,31 +377,26 @@ static bool all_ended(const watcher *w)
 	return true;
 }
 
-static bool beats_on(watcher *w)
-{
-	const double until = now_s() + w->beat_s;
-	pthread_mutex_lock(&monitor.lock);
-	while (!w->closing && sleep_until(&w->wake, until))
-		;
-	const bool on = !w->closing;
-	pthread_mutex_unlock(&monitor.lock);
-	return on;
-}
-
-/* Run the second thread, which exchanges heartbeats with other processes. A simulation has no
- * monitor's thread, which would count real time, so the thread of rank 0 shows progress there. */
-static void *run_heartbeats(void *watcher_)
+/* Execute the thread that exchanges heartbeats with other processes. A simulation has no monitor's
+ * thread, which would count real time, so the thread of rank 0 shows progress there. */
+static void *watcher_main(void *watcher_)
 {
 	watcher *w = watcher_;
-	do {
-		look(w);
+	for (bool closing = false; !closing;) {
+		watch_all(w);
 		if (!monitor.running && w->first == 0)
 			show_if_due();
-	} while (beats_on(w));
+		const double until = now_s() + w->beat_s;
+		pthread_mutex_lock(&monitor.lock);
+		while (!w->closing && monitor_sleep(&w->wake, until))
+			;
+		closing = w->closing;
+		pthread_mutex_unlock(&monitor.lock);
+	}
 	w->leaving = true; /* a rank that never sends its last heartbeat may be waiting for ours */
-	for (unsigned tries = 0; !all_ended(w); tries++) {
+	for (unsigned tries = 0; !links_ended(w); tries++) {
 		if (now_s() - w->looked_at > w->beat_s)
-			look(w);
+			watch_all(w);
 		else
 			exchange_heartbeats(w);
 		nap(tries);
@@ -420,7 +415,7 @@ status monitor_start(double timeout_s, monitor_alarm *alarm, err *e)
 		monitor.alarm = alarm;
 		pthread_attr_setstacksize(&a, STACK_BYTES);
 		pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
-		rc = pthread_create(&t, &a, keep_time, NULL);
+		rc = pthread_create(&t, &a, monitor_main, NULL);
 		pthread_attr_destroy(&a);
 		monitor.running = rc == 0;
 	}
@@ -461,7 +456,7 @@ void monitor_enter(const char *what)
 }
 
 /* Return whether all ranks of the process have joined, or begun to leave. Under the lock. */
-static bool all_here(const comm *c, bool leaving)
+static bool process_joined(const comm *c, bool leaving)
 {
 	for (int i = c->process_first; i < c->process_first + c->process_ranks; i++)
 		if (!monitor.row[i].here || (leaving && !monitor.row[i].leaving))
@@ -470,7 +465,7 @@ static bool all_here(const comm *c, bool leaving)
 }
 
 /* Start the watcher when the last rank of the process joins, under the lock. */
-static status watch(comm *c, double timeout_s, bool reports, err *e)
+static status watcher_start(comm *c, double timeout_s, bool reports, err *e)
 {
 	const int first = c->process_first, past = first + c->process_ranks;
 	/* rank 0 has links to all ranks of other processes, any other rank has one to rank 0 */
@@ -479,7 +474,7 @@ static status watch(comm *c, double timeout_s, bool reports, err *e)
 	const double beat_s = timeout_s > 0 ? timeout_s / HEARTBEATS : MOST_BEAT_S;
 	watcher *w = malloc(sizeof *w + (size_t)(end - from) * sizeof(peer_link));
 	if (!w)
-		return err_set(e, ST_RESOURCE, "no memory for watching %d ranks", c->size);
+		return err_set(e, ST_RESOURCE, "no memory to watch %d ranks", c->size);
 	*w = (watcher){ .c = monitor.row[first].here,
 			.first = first,
 			.ranks = c->process_ranks,
@@ -500,9 +495,10 @@ static status watch(comm *c, double timeout_s, bool reports, err *e)
 		monitor.own = w;
 		return ST_OK;
 	}
-	const int rc = pthread_create(&w->thread, NULL, run_heartbeats, w);
+	const int rc = pthread_create(&w->thread, NULL, watcher_main, w);
 	if (rc != 0)
-		return err_set(e, ST_RESOURCE, "cannot start the watch's thread: %s", strerror(rc));
+		return err_set(e, ST_RESOURCE, "cannot start the thread that watches ranks: %s",
+			       strerror(rc));
 	return ST_OK;
 }
 
@@ -523,10 +519,10 @@ status monitor_join(comm *c, double timeout_s, bool reports, monitor_alarm *alar
 		r->watched = watched;
 		memcpy(r->seen.host, c->host, sizeof c->host);
 		monitor.joined++;
-		if (watched && all_here(c, false))
-			rc = watch(c, timeout_s, reports, e);
+		if (watched && process_joined(c, false))
+			rc = watcher_start(c, timeout_s, reports, e);
 	} else if (watched) {
-		rc = err_set(e, ST_RESOURCE, "no memory for watching %d ranks", c->size);
+		rc = err_set(e, ST_RESOURCE, "no memory to watch %d ranks", c->size);
 	}
 	pthread_mutex_unlock(&monitor.lock);
 	return rc;
@@ -534,7 +530,7 @@ status monitor_join(comm *c, double timeout_s, bool reports, monitor_alarm *alar
 
 /* End the watcher when the last rank of the process leaves, under the lock. The rows keep their
  * last contents. */
-static void end_watch(watcher *w)
+static void watcher_end(watcher *w)
 {
 	if (w != monitor.own) {
 		w->closing = true;
@@ -550,32 +546,19 @@ static void end_watch(watcher *w)
 	pthread_cond_broadcast(&monitor.left);
 }
 
-/* Let the kernel end the process in time. Only the first rank that leaves starts the timer. */
-static void end_in_time(void)
-{
-	static atomic_flag begun = ATOMIC_FLAG_INIT;
-	struct sigevent by = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
-	const double in_s = 1 + 2 * fmax(monitor.timeout_s, LEAST_S);
-	const struct itimerspec in = { .it_value = { (time_t)in_s, 0 } };
-	timer_t t;
-	monitor_enter("leaving the other ranks");
-	if (monitor.running && monitor.timeout_s > 0 && !atomic_flag_test_and_set(&begun) &&
-	    timer_create(CLOCK_MONOTONIC, &by, &t) == 0)
-		(void)timer_settime(t, 0, &in, NULL);
-}
-
 void monitor_leave(comm *c)
 {
+	static atomic_flag begun = ATOMIC_FLAG_INIT;
 	const moment now = moment_now();
 	pthread_mutex_lock(&monitor.lock);
 	if (monitor.row) {
 		row *r = &monitor.row[c->rank];
-		refresh(r, &now);
+		row_refresh(r, &now);
 		r->leaving = true;
 		if (!r->watched)
 			r->here = NULL;
-		else if (all_here(c, true))
-			end_watch(r->by);
+		else if (process_joined(c, true))
+			watcher_end(r->by);
 		while (r->here)
 			pthread_cond_wait(&monitor.left, &monitor.lock);
 	}
@@ -584,5 +567,13 @@ void monitor_leave(comm *c)
 		monitor.row = NULL, monitor.size = 0;
 	}
 	pthread_mutex_unlock(&monitor.lock);
-	end_in_time();
+	/* from here on only the kernel watches this process; the first rank starts its timer */
+	struct sigevent by = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	const double in_s = 1 + 2 * fmax(monitor.timeout_s, LEAST_S);
+	const struct itimerspec in = { .it_value = { (time_t)in_s, 0 } };
+	timer_t t;
+	monitor_enter("leaving the other ranks");
+	if (monitor.running && monitor.timeout_s > 0 && !atomic_flag_test_and_set(&begun) &&
+	    timer_create(CLOCK_MONOTONIC, &by, &t) == 0)
+		(void)timer_settime(t, 0, &in, NULL);
 }

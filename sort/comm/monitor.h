@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The watchdog of the process. It knows how far each rank is, shows that to rank 0's user, and ends
- * a job that makes no progress with a message that names the rank. Its state is static, because a
- * process has one monitor, as it has one MPI. */
+/* The watchdog of the process. It knows how far each rank is, and shows that to rank 0's user. It
+ * ends a job that makes no progress, with a message that names the rank. Its state is static,
+ * because a process has one monitor, as it has one MPI. */
 #ifndef HETSORT_COMM_MONITOR_H
 #define HETSORT_COMM_MONITOR_H
 
@@ -38,32 +38,38 @@ typedef struct stall {
  * STALL_OVERDUE. */
 typedef void monitor_alarm(comm *c, const stall *s);
 
-/* monitor_start - start the thread, unless it runs. From then on, unless timeout_s is 0, any step
- * of the process outside of a watched job may take timeout_s, but at least 5 seconds, because MPI
- * takes a while to start. ST_RESOURCE if the thread cannot be started. */
+/* monitor_start - start the thread if it does not exist yet. From then on, a step of the process
+ * outside of a watched job may take timeout_s; 0 is no limit. It may take at least 5 seconds,
+ * because MPI takes a while to start. ST_RESOURCE if the thread cannot be
+ * started. */
 status monitor_start(double timeout_s, monitor_alarm *alarm, err *e);
 
-/* monitor_enter - begin such a step, and restart its time; the text is static. monitor_wait_for -
- * name the rank that has to answer, -1 for none. With a rank the time is shorter, because other
- * ranks may wait for these two. */
+/* monitor_enter - begin such a step, and restart its time; the text is static. */
 void monitor_enter(const char *doing);
+
+/* monitor_wait_for - name the rank that has to answer, -1 for none. With a rank the time allowed is
+ * shorter, because other ranks may wait for these two. */
 void monitor_wait_for(int peer);
 
-/* monitor_show - call show at each interval (0: only if asked), and soon after monitor_ask. show
- * may call monitor_look, and must not block. monitor_ask - ask for it, from any thread. */
 typedef void monitor_shown(bool asked);
+
+/* monitor_show - call show at each interval, and soon after monitor_ask; with every_s 0, only then.
+ * show may call monitor_look, and must not block. */
 void monitor_show(monitor_shown *show, double every_s);
+
+/* monitor_ask - ask for a call of show, from any thread. */
 void monitor_ask(void);
 
-/* monitor_join - collective, with the same timeout_s and `reports` on all ranks. timeout_s 0: no
- * rank is reported as missing. reports: ranks in other processes report their progress twice a
- * second. Both need a comm that allows threads if the job has several processes. On ST_RESOURCE
- * (memory or a thread) the caller ends the job, because the other ranks would hear nothing from
- * this one. */
+/* monitor_join - collective, with the same timeout_s and `reports` on all ranks: watch this rank.
+ * With timeout_s 0, no rank is reported as missing. With `reports`, ranks in other processes report
+ * their progress twice a second. Both need a comm that allows threads if the job has several
+ * processes. On ST_RESOURCE (memory or a thread) the caller ends the job, because the other ranks
+ * would hear nothing from this one. */
 status monitor_join(comm *c, double timeout_s, bool reports, monitor_alarm *alarm, err *e);
 
-/* monitor_leave - collective over all ranks that have joined: exchange the last heartbeats. Nobody
- * watches the process from then on, so with a timeout the kernel ends it after twice that time. */
+/* monitor_leave - collective over all ranks that have joined: exchange the last heartbeats. No
+ * thread watches the process from then on, so with a timeout the kernel ends it after twice that
+ * time. */
 void monitor_leave(comm *c);
 
 /* monitor_look - call take for all ranks of the job, in order. Return their number: 0 before a rank
@@ -71,7 +77,7 @@ void monitor_leave(comm *c);
 typedef void monitor_take(void *to, int rank, const rank_seen *seen);
 int monitor_look(monitor_take *take, void *to);
 
-/* monitor_hear - note the state that a rank in another process has sent. */
+/* monitor_hear - store the state that a rank in another process has sent. */
 void monitor_hear(int rank, const rank_seen *seen);
 
 #endif

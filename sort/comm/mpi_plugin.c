@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The entry of the plug-in, which consists of this file, comm_mpi.c, comm_mpi_run.c and status.c.
- * It sends calls of the rest of hetsort back to the program, which has the state of these calls. */
+ * It forwards their calls of the rest of hetsort to the program, which has the state of it. */
 #include "mpi_plugin.h"
 #include "monitor.h"
 

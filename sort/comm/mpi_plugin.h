@@ -15,7 +15,8 @@ typedef struct mpi_plugin_host {
 	void (*wait_for)(int peer);
 } mpi_plugin_host;
 
-/* What the plug-in exports. A plug-in of another version, or with another comm, is refused. */
+/* The exported symbol of the plug-in. A plug-in of another version, or with another comm, is
+ * refused. */
 typedef struct mpi_plugin {
 	const char *version;
 	size_t comm_bytes;

@@ -35,7 +35,7 @@ static inline uint64_t share_before(const rank_env *env, const uint64_t *share)
 }
 
 /* env_allgather - collective: return the data of each rank in an array, to be freed with mem_free.
- * NULL, with *rc set, on failure. name: of the array, for messages. */
+ * NULL, with *rc set, on failure. Messages call the array `name`. */
 static inline void *env_allgather(rank_env *env, const void *mine, size_t bytes, const char *name,
 				  status *rc)
 {

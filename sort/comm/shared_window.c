@@ -1,15 +1,48 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Each rank has one memfd, which the other ranks of its host open by /proc: no name is left
- * anywhere, and no limit of a file system applies. A random number of its owner proves that it is
- * the right one. All of it is reserved at once, so that no access can fail. Each rank maps it for
- * itself, so a rank that ends takes nothing away from the others. If all ranks are threads of one
- * process, they use the owner's mapping, which stays until the last of them has left it. */
+/* The shared window
+ *
+ * Each rank owns one area of memory. It begins with a channel for each of its peers, which has two
+ * counts. Two sets of peers with news follow, and then the slots of blocks for each peer. The
+ * blocks that rank a sends to rank b are in the area of a, as are both counts of that stream.
+ *
+ * Who writes. The owner of an area writes the blocks, and `sent` of each channel. The receiver of a
+ * channel writes only its `freed`. All ranks that see the area set bits in the sets of news, and
+ * add to the counter `news`. The threads of the owner clear the bits, and count themselves in
+ * `sleepers`.
+ *
+ * In which order. A sender fills a slot and adds to `sent`. Then it sets its bit in the receiver's
+ * set and adds to the receiver's `news`. At last it wakes the receiver if it has sleepers. A
+ * receiver reads in the opposite order: `news`, the set, `sent`, and then the block. When it has
+ * read a block, it stores `freed` and reports news to the owner in the same way. All of these are
+ * sequentially consistent atomic operations.
+ *
+ * Why no wake is lost. A thread that wants to sleep takes the value of `news` before it looks at
+ * the counts. It counts itself in `sleepers` and calls futex, which sleeps only if `news` still has
+ * that value. A thread with news first adds to `news`, then looks at `sleepers`. So one
+ * of the two sees the other. In any case a sleep ends after MOST_SLEEP_S.
+ *
+ * Why stale data is harmless. Both counts only grow. A rank that reads an old `sent` finds the
+ * block at its next look. A rank that reads an old `freed` believes a slot to be in use a little
+ * longer. A bit that is set for old news leads to one look that finds nothing.
+ *
+ * Which invariants hold. freed <= sent <= freed + the slots of a window: the exchange, which knows
+ * the number of slots, sees to that. So no slot is read and written at the same time. Two ranks use
+ * each other's areas only if both see both (window_keep_mutual); otherwise they send messages.
+ *
+ * How an area is found. It is a memfd, which the other ranks of the host open by /proc. So no name
+ * can be left over, and no limit of a file system applies. A random number of its owner proves that it
+ * is the right one. All of it is reserved at once, so that no access can fail. If all ranks are
+ * threads of one process, they use the owner's mapping, of which they get a pointer.
+ *
+ * Consequences of a failure. Each rank maps an area for itself, so a rank that ends does not take
+ * memory away from the others. The mapping that threads share stays until the last of them has left
+ * it. A rank that ends without having sent its blocks leaves its peers asleep; they look at their
+ * comm, and the watchdog at them. If there is no memory to share, the rank uses memory of its own,
+ * from which it sends messages. */
 #include "shared_window.h"
 #include "base/clock.h"
 #include "base/lower_bound.h"
 #include "base/splitmix.h"
-#include "process_pointer.h"
-#include "rank_set.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -41,8 +74,8 @@ typedef struct channel {
 typedef struct area {
 	uint64_t nonce;
 	atomic_int users; /* ranks of one process that have not left it yet */
-	_Alignas(LINE_BYTES) _Atomic uint32_t
-		news; /* grows with each change that its owner may wait for */
+	/* grows with each change that its owner may wait for */
+	_Alignas(LINE_BYTES) _Atomic uint32_t news;
 	_Atomic uint32_t sleepers[NEWS_KINDS]; /* threads of the owner that wait for each kind */
 	int peers, own; /* number of the owner's peers, and its place among them */
 	channel to[];   /* [peers], then a set of peers for each kind of news, then, from the next
@@ -103,13 +136,13 @@ uint64_t shared_window_most_bytes(size_t bytes, int peers, int ranks)
 	       head_bytes(peers) + (n - 1) * bytes;
 }
 
-static void *map(int fd, size_t bytes)
+static void *map_shared(int fd, size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static status take_own(shared_window *w, err *e)
+static status window_map_own(shared_window *w, err *e)
 {
 	const comm *c = w->c;
 	if (c->shares_memory && !w->inside && c->size <= MOST_RANKS)
@@ -117,7 +150,7 @@ static status take_own(shared_window *w, err *e)
 	if (w->fd >= 0) {
 		const off_t bytes = (off_t)w->bytes;
 		if (ftruncate(w->fd, bytes) == 0 && fallocate(w->fd, 0, 0, bytes) == 0)
-			w->own = map(w->fd, w->bytes);
+			w->own = map_shared(w->fd, w->bytes);
 		if (!w->own) {
 			(void)close(w->fd);
 			w->fd = -1;
@@ -139,8 +172,8 @@ static status take_own(shared_window *w, err *e)
 	return ST_OK;
 }
 
-/* Give up the memory of a rank. */
-static void leave(const shared_window *w, area *a)
+/* Release the memory of a rank. */
+static void window_unmap(const shared_window *w, area *a)
 {
 	if (a && (!w->inside || atomic_fetch_sub(&a->users, 1) == 1))
 		(void)munmap(a, area_bytes(w, a));
@@ -166,7 +199,7 @@ status shared_window_open(shared_window **out, comm *c, mem *m, const peer_list 
 		return ST_RESOURCE;
 	w->sees = (unsigned char *)w->address + size * one;
 	w->seen = w->sees + size;
-	return take_own(w, e);
+	return window_map_own(w, e);
 }
 
 /* Free everything that is needed only for connecting. */
@@ -184,10 +217,10 @@ void shared_window_close(shared_window *w)
 	if (!w)
 		return;
 	for (int i = 0; w->of && i < w->p.count; i++)
-		leave(w, w->of[i].a);
+		window_unmap(w, w->of[i].a);
 	if (w->own)
 		mem_drop(w->m, w->bytes);
-	leave(w, w->own);
+	window_unmap(w, w->own);
 	drop_addresses(w);
 	mem_free(w->m, w->of);
 	mem_free(w->m, w);
@@ -195,34 +228,33 @@ void shared_window_close(shared_window *w)
 
 /* --------------------------------------------------------------------------------- connecting */
 
-/* Return whether the path leads to shared memory of this program. Nothing else may be opened: on
- * another machine of the same name it may be anything. */
-static bool leads_to_memory(const char *path)
+/* Open the shared memory of a rank of this host, or return -1. No other file may be opened: on
+ * another machine of the same name the path may lead to anything. */
+static int open_shared(const address *at)
 {
-	char to[PAGE_BYTES / 16], want[sizeof NAME + 32];
+	char path[64], to[PAGE_BYTES / 16], memory[sizeof NAME + 32];
+	(void)snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, at->pid, at->fd);
 	const ssize_t n = readlink(path, to, sizeof to - 1);
 	if (n < 0)
-		return false;
+		return -1;
 	to[n] = '\0';
-	(void)snprintf(want, sizeof want, "/memfd:%s (deleted)", NAME);
-	return strcmp(to, want) == 0;
+	(void)snprintf(memory, sizeof memory, "/memfd:%s (deleted)", NAME);
+	return strcmp(to, memory) == 0 ? open(path, O_RDWR | O_CLOEXEC) : -1;
 }
 
 /* Map the memory of a rank of this host, or return NULL. */
-static area *map_of(const shared_window *w, const address *at)
+static area *map_area(const shared_window *w, const address *at)
 {
-	char path[64];
 	struct stat st;
 	area *a = NULL;
 	if (w->fd < 0 || at->fd < 0 || at->bytes < sizeof(area) ||
 	    memcmp(at->host, w->c->host, sizeof at->host) != 0)
 		return NULL;
-	(void)snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, at->pid, at->fd);
-	const int fd = leads_to_memory(path) ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	const int fd = open_shared(at);
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size == at->bytes)
-		a = map(fd, at->bytes);
+		a = map_shared(fd, at->bytes);
 	(void)close(fd);
 	if (a && (a->nonce != at->nonce || a->peers <= 0 || a->peers > w->c->size || a->own < 0 ||
 		  a->own >= a->peers || at->bytes != area_bytes(w, a))) {
@@ -233,7 +265,7 @@ static area *map_of(const shared_window *w, const address *at)
 }
 
 /* Send the address of this rank's memory, and map the memory of each peer. */
-static status see_peers(shared_window *w)
+static status window_map_peers(shared_window *w)
 {
 	comm *c = w->c;
 	uint64_t seed = (uint64_t)getpid() << 32 ^ (uint64_t)(now_s() * 1e9) ^ (uint64_t)c->rank;
@@ -253,7 +285,7 @@ static status see_peers(shared_window *w)
 		if (i == w->p.own)
 			continue;
 		if (!w->inside)
-			w->of[i].a = map_of(w, (const address *)w->address + rank);
+			w->of[i].a = map_area(w, (const address *)w->address + rank);
 		else if (process_pointer_is_whole(at))
 			w->of[i].a = at->at;
 		w->sees[rank] = w->of[i].a != NULL;
@@ -263,7 +295,7 @@ static status see_peers(shared_window *w)
 
 /* Keep memory only if both ranks see each other. Find the place of this rank in each peer's
  * list. */
-static status keep_mutual(shared_window *w)
+static status window_keep_mutual(shared_window *w)
 {
 	const int own = w->c->rank;
 	for (int i = 0; i < w->p.count; i++) {
@@ -272,7 +304,7 @@ static status keep_mutual(shared_window *w)
 		if (seen > 1)
 			return comm_noted(w->c, ST_PEER);
 		if (!s->a || !seen) {
-			leave(w, s->a);
+			window_unmap(w, s->a);
 			s->a = NULL;
 			continue;
 		}
@@ -291,11 +323,11 @@ status shared_window_connect(shared_window *w)
 	comm *c = w->c;
 	status rc = ST_OK;
 	if (c->size <= MOST_RANKS || w->inside) {
-		rc = see_peers(w);
+		rc = window_map_peers(w);
 		if (rc == ST_OK)
 			rc = comm_alltoall(c, w->sees, w->seen, sizeof *w->seen);
 		if (rc == ST_OK)
-			rc = keep_mutual(w);
+			rc = window_keep_mutual(w);
 	}
 	drop_addresses(w);
 	return rc;
@@ -307,7 +339,7 @@ bool shared_window_with(const shared_window *w, int peer)
 }
 
 /* Return where the blocks for a place are in the owner's memory, which has none for itself. */
-static unsigned char *room(const shared_window *w, area *a, int to)
+static unsigned char *window_slots(const shared_window *w, area *a, int to)
 {
 	const size_t at = (size_t)(to < a->own ? to : to - 1);
 	return (unsigned char *)a + head_bytes(a->peers) + at * w->room_bytes;
@@ -315,12 +347,12 @@ static unsigned char *room(const shared_window *w, area *a, int to)
 
 unsigned char *shared_window_to(const shared_window *w, int peer)
 {
-	return room(w, w->own, peer);
+	return window_slots(w, w->own, peer);
 }
 
 unsigned char *shared_window_from(const shared_window *w, int peer)
 {
-	return room(w, w->of[peer].a, w->of[peer].place);
+	return window_slots(w, w->of[peer].a, w->of[peer].place);
 }
 
 /* -------------------------------------------------------------------------------------- waking */
@@ -331,8 +363,8 @@ static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct t
 	return syscall(SYS_futex, word, op, value, until, NULL, kinds);
 }
 
-/* Wake the owner. Both sides touch the words in the same order, so no wake is lost. */
-static void ring(area *a, unsigned kinds)
+/* Count news of these kinds, and wake the threads of the owner that wait for one of them. */
+static void wake_owner(area *a, unsigned kinds)
 {
 	bool any = false;
 	atomic_fetch_add(&a->news, 1);
@@ -352,10 +384,10 @@ static atomic_uint_fast64_t *news_of(area *a, shared_news kind)
 static void report_news(const seen_area *s, shared_news kind)
 {
 	atomic_fetch_or(&news_of(s->a, kind)[s->place / RANK_SET_BITS], rank_set_bit(s->place));
-	ring(s->a, 1U << kind);
+	wake_owner(s->a, 1U << kind);
 }
 
-/* Read before exchanging: mostly there is no news, and the line stays in both caches. */
+/* Read a word before clearing it: mostly there is no news, and the line stays in both caches. */
 void shared_window_news(shared_window *w, shared_news kind, uint64_t *who)
 {
 	atomic_uint_fast64_t *news = news_of(w->own, kind);
@@ -383,7 +415,7 @@ void shared_window_sleep(shared_window *w, uint32_t looked, unsigned kinds)
 
 void shared_window_wake(shared_window *w)
 {
-	ring(w->own, NEWS_ANY);
+	wake_owner(w->own, NEWS_ANY);
 }
 
 /* -------------------------------------------------------------------------------------- counts */

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/trace.h"
-#include "comm/rank_set.h"
 #include "comm/shared_window.h"
 
 #include <pthread.h>
@@ -31,8 +30,7 @@ typedef struct stream {
 	comm_req *req;          /* [window] */
 } stream;
 
-/* All streams in one direction. The sets of peers (rank_set.h) belong to the thread that moves
- * blocks. */
+/* All streams in one direction. The sets of peers belong to the thread that moves blocks. */
 typedef struct direction {
 	stream *s;      /* [peers] */
 	uint64_t *open; /* peers whose stream has not ended */

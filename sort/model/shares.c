@@ -5,7 +5,6 @@
  * A plan takes 56 bytes per rank. If one process has all ranks, they share the first plan. Its
  * memory counts for no rank. */
 #include "shares.h"
-#include "comm/process_pointer.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,6 @@
  * takes their place (shared_window_news). Memory: a quarter of a byte for each pair of ranks. */
 #include "polling.h"
 #include "base/minmax.h"
-#include "comm/rank_set.h"
 #include "comm/shared_window.h"
 #include "engine.h"
 #include "exchange/exchange.h"

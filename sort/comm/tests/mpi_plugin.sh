@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The plug-in for MPI of an installation: ranks under mpirun find it below lib/hetsort, whatever the working directory.
+# The plug-in for MPI of an installation: ranks under mpirun find it in lib/hetsort from any working directory.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -12,6 +12,6 @@ run "$ROOT/scripts/mpirun" 2 at/bin/hetsort -o out in
 is "two ranks" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm -r at/lib
 run "$ROOT/scripts/mpirun" 2 at/bin/hetsort --force -o out in
-ok "without it: refused" test "$rc" -ne 0
-is "one rank says why" "$(grep -c 'is not installed: install the package hetsort-' <<<"$err")" 1
+ok "without the plug-in: refused" test "$rc" -ne 0
+is "without the plug-in: one message" "$(grep -c 'is not installed: install the package hetsort-' <<<"$err")" 1
 done_testing

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One wrong bit in a message to a rank, in each collective, short, long and sealed, and in words:
- * that rank fails and names the sender; no other rank fails. Reductions reach all ranks, and so
- * does the name of the rank whose number arrived damaged, in one meeting of the backend and in two
- * collectives. Ranks in different collectives fail. */
+/* A wrong bit in a message, of each collective and length, or in a word. The rank that receives it
+ * fails and names the sender; no other rank fails. All ranks get the result of a reduction, or the
+ * name of the rank whose number arrived damaged. Ranks in different collectives fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,13 +27,13 @@ typedef struct setting {
 	enum kind kind;
 	size_t bytes, bit;
 	atomic_bool flipped;
-	atomic_int told, by; /* ranks that failed, and the rank that they blame */
+	atomic_int failed, by; /* ranks that failed, and the rank that they blame */
 } setting;
 
 static const struct comm_ops *inner;
 static setting *now;
 
-/* Flip the bit in this rank's messages during the chosen call of the backend. */
+/* Flip the chosen bit of the messages to rank HIT, once. */
 static void hit(const comm *c, void *got, size_t bytes)
 {
 	if (c->rank != HIT || now->bit >= 8 * bytes || atomic_exchange(&now->flipped, true))
@@ -79,7 +78,7 @@ static status one_rank(comm *c, void *arg)
 	const status rc = call(c, mine, all);
 	if (rc == ST_OK)
 		return atomic_load(&c->broken) ? ST_INTERNAL : ST_OK;
-	atomic_fetch_add(&now->told, 1);
+	atomic_fetch_add(&now->failed, 1);
 	if (sscanf(comm_failure(c, why), "a message of rank %d came damaged", &now->by) != 1)
 		now->by = -1;
 	return rc == ST_PEER && c->rank == HIT && atomic_load(&c->broken) ? ST_OK : ST_INTERNAL;
@@ -92,7 +91,7 @@ static status learn_ops(comm *c, void *arg)
 	return ST_OK;
 }
 
-static setting run(enum kind kind, size_t bytes, size_t bit)
+static setting call_on_all_ranks(enum kind kind, size_t bytes, size_t bit)
 {
 	static setting s;
 	err e = { ST_OK, "" };
@@ -109,16 +108,17 @@ static void a_wrong_bit_is_found(void **state)
 	for (enum kind k = BCAST; k < KINDS; k++)
 		for (size_t i = 0; i < LEN(lengths); i++) {
 			const size_t n = lengths[i], senders = k == BCAST ? 1 : RANKS;
-			const bool beside = n <= 16 || k >= SEALED_ALLGATHER;
-			const size_t with = beside ? n + 8 : n, all = 8 * senders * with;
-			for (size_t bit = 0; bit<all; bit += all> 800 ? 97 : 3) {
-				setting s = run(k, n, bit);
+			const bool in_slots = n <= 16 || k >= SEALED_ALLGATHER;
+			const size_t with = in_slots ? n + 8 : n, all = 8 * senders * with;
+			const size_t step = all > 800 ? 97 : 3;
+			for (size_t bit = 0; bit < all; bit += step) {
+				setting s = call_on_all_ranks(k, n, bit);
 				assert_true(atomic_load(&s.flipped));
-				assert_int_equal(atomic_load(&s.told), 1);
+				assert_int_equal(atomic_load(&s.failed), 1);
 				assert_int_equal(atomic_load(&s.by), bit / 8 / with);
 			}
-			setting s = run(k, n, SIZE_MAX);
-			assert_int_equal(atomic_load(&s.told), 0);
+			setting s = call_on_all_ranks(k, n, SIZE_MAX);
+			assert_int_equal(atomic_load(&s.failed), 0);
 		}
 }
 
@@ -146,12 +146,12 @@ static void a_wrong_bit_in_a_word_is_found(void **state)
 
 /* ------------------------------------------------------------------------------- reductions */
 
-static uint64_t digits(uint64_t a, uint64_t b)
+static uint64_t append_digit(uint64_t a, uint64_t b)
 {
 	return 10 * a + b;
 }
 
-/* Flip a bit of the number of each rank, of one rank, or of the answer. */
+/* Flip a bit of the number of one rank. */
 static status odd_meet(comm *c, const comm_call *k)
 {
 	unsigned char *word = (unsigned char *)(uintptr_t)k->send;
@@ -178,14 +178,14 @@ static status reduce(comm *c, void *in_two)
 	odd.collective = two_gather;
 	odd.meet = in_two ? NULL : odd_meet;
 	c->ops = &odd;
-	const status rc = comm_reduce(c, (uint64_t)c->rank + 1, digits, &all);
+	const status rc = comm_reduce(c, (uint64_t)c->rank + 1, append_digit, &all);
 	if (now->bit >= 128)
 		return rc == ST_OK && all == 123 ? ST_OK : ST_INTERNAL;
 	sscanf(comm_failure(c, why), "a message of rank %d came damaged", &by);
 	return rc == ST_PEER && by == now->by && atomic_load(&c->broken) ? ST_OK : ST_INTERNAL;
 }
 
-static void all_have_what_is_reduced_or_know_who_is_to_blame(void **state)
+static void a_reduction_returns_the_result_or_names_the_damaged_rank(void **state)
 {
 	(void)state;
 	for (int in_two = 0; in_two < 2; in_two++)
@@ -211,7 +211,7 @@ static status worst(comm *c, void *failing_)
 	return rc == wanted ? ST_OK : ST_INTERNAL;
 }
 
-static void the_first_that_failed_is_told_of(void **state)
+static void all_ranks_get_the_first_failure(void **state)
 {
 	err e = { ST_OK, "" };
 	(void)state;
@@ -226,7 +226,7 @@ static status out_of_step(comm *c, void *in_bytes)
 	const bool odd = c->rank == HIT;
 	uint64_t sum;
 	const status rc = odd && !*(const bool *)in_bytes
-				  ? comm_reduce(c, 1, digits, &sum)
+				  ? comm_reduce(c, 1, append_digit, &sum)
 				  : comm_gather(c, mine, all, odd ? SHORT : 2 * SHORT, 0);
 	return rc == ST_PEER ? ST_OK : ST_INTERNAL;
 }
@@ -247,8 +247,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wrong_bit_is_found),
 		cmocka_unit_test(a_wrong_bit_in_a_word_is_found),
-		cmocka_unit_test(all_have_what_is_reduced_or_know_who_is_to_blame),
-		cmocka_unit_test(the_first_that_failed_is_told_of),
+		cmocka_unit_test(a_reduction_returns_the_result_or_names_the_damaged_rank),
+		cmocka_unit_test(all_ranks_get_the_first_failure),
 		cmocka_unit_test(ranks_out_of_step_fail)
 	};
 	if (comm_local_run(1, 1, learn_ops, NULL, &e) != ST_OK)

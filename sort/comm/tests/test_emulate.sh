@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# hetsort --emulate without a launcher: numbers of virtual ranks as the planner computes them, sorted
-# output in every mode, refusals, and no hang if a thread cannot be started.
+# hetsort --emulate without a launcher: the planner's numbers of virtual ranks, sorted output in every
+# mode, refusals, and no hang if a thread cannot be started.
 # shellcheck disable=SC2016  # inner shells expand
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -15,12 +15,12 @@ by_planner() { "$BIN/hetplan" emulate --ratings "$ratings" --csv "$@" | awk -F, 
 
 for m in 11 13 29; do
   run "$hetsort" --explain --ranks 4 --speeds $ratings --emulate $m in
-  is "$m virtual ranks: as many on each as hetplan says" "$(numbers <<<"$out")" "$(by_planner --processes $m)"
+  is "$m virtual ranks: the same numbers as from hetplan" "$(numbers <<<"$out")" "$(by_planner --processes $m)"
 done
 run "$hetsort" --explain --ranks 4 --speeds $ratings --emulate best in
-is "best: the best of up to four a rank" "$(numbers <<<"$out")" "$(by_planner --best-upto 16)"
+is "best: the best number of up to four per rank" "$(numbers <<<"$out")" "$(by_planner --best-upto 16)"
 run "$hetsort" --explain --ranks 4 --speeds $ratings --emulate 11 in
-ok "the part of the whole speed that they reach" grep -q '; 82.6 % of the whole speed$' <<<"$out"
+ok "the part of the whole speed is printed" grep -q '; 82.6 % of the whole speed$' <<<"$out"
 is "equal shares" "$(awk '$1 ~ /^[0-9]+$/ && NF == 7 {print $5}' <<<"$out" | sort -u | paste -sd' ')" "1818 1819"
 
 for mode in "--exchange-threads 0" "--exchange-threads 1" "--strategy distribute" "--max-message 7" "--timeout 60" \
@@ -28,14 +28,14 @@ for mode in "--exchange-threads 0" "--exchange-threads 1" "--strategy distribute
   # shellcheck disable=SC2086  # words
   run timeout 120 "$hetsort" -q -f --ranks 3 --speeds 1,2,3 --emulate 6 $mode -o out in
   is "sorts: $mode" "$rc" 0
-  ok "the same bytes: $mode" cmp -s sorted out
+  ok "same output: $mode" cmp -s sorted out
 done
 for i in 0 1 2 3 4; do cp in "part.$i"; done
 run "$hetsort" -v --ranks 2 --speeds 3,2 --emulate 5 --report report -o 'out.%r' 'part.%r'
 files=(out.?)
 is "a file for each virtual rank" "$rc/${#files[@]}" 0/5
-ok "the report knows of them" grep -q '5 virtual ranks on 2' report
-is "and all is there" "$(cat out.? | "$valsort" - 2>&1 | grep -c '^Records: 100000$')" 1
+ok "the report names them" grep -q '5 virtual ranks on 2' report
+is "the output is complete" "$(cat out.? | "$valsort" - 2>&1 | grep -c '^Records: 100000$')" 1
 
 refused() { # refused WHAT ARGUMENT... - exit 2 and a message with WHAT
   local what=$1; shift
@@ -55,9 +55,9 @@ for n in 1 2 3 4 5 6; do
   HETSORT_FAIL=thread:$n run timeout 60 "$BIN/failpoints/hetsort" -q -f --threads 1 --ranks 2 --speeds 2,1 \
     --emulate 6 -o "kept.$n" in
   case $rc in
-    0) ok "without thread $n: sorted all the same" cmp -s sorted "kept.$n" ;;
+    0) ok "without thread $n: sorted" cmp -s sorted "kept.$n" ;;
     *) ok "without thread $n: exit code 4 and no output" test "$rc" = 4 -a ! -e "kept.$n"; stopped=$((stopped + 1)) ;;
   esac
 done
-is "threads that are ranks are needed" "$stopped" 5
+is "every thread that is a rank is needed" "$stopped" 5
 done_testing

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank leaves while the others wait for it: the watch ends the job, whichever rank it is. Each
+/* A rank leaves while the others wait for it: the watchdog ends the job, whichever rank it is. Each
  * case is a process of its own, which the alarm ends. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,16 +46,16 @@ static int ends_with(int leaver)
 	return WIFEXITED(st) ? WEXITSTATUS(st) : -WTERMSIG(st);
 }
 
-static void others_do_not_wait_for_ever(void **state)
+static void the_others_do_not_wait_without_end(void **state)
 {
 	(void)state;
 	for (int leaver = 0; leaver < RANKS; leaver++)
 		assert_int_equal(ends_with(leaver), FOUND);
-	assert_int_equal(ends_with(RANKS), 0); /* nobody */
+	assert_int_equal(ends_with(RANKS), 0); /* no rank leaves early */
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(others_do_not_wait_for_ever) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(the_others_do_not_wait_without_end) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

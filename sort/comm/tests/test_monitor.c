@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The time left that ranks in other processes have reported, as it is a moment later. */
+/* The remaining time that ranks in other processes have reported decreases until their next report.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,19 +21,19 @@ static void take(void *left_s, int rank, const rank_seen *seen)
 static void time_passes(void **state)
 {
 	const struct timespec some = { 0, 50000000 }, long_time = { 0, 700000000 };
-	const double told[] = { 10, 0.01, -1 };
+	const double reported[] = { 10, 0.01, -1 };
 	double left_s[4] = { 0 };
 	comm own = { .rank = 3, .size = 4, .host = "here" };
 	err e = { ST_OK, "" };
 	(void)state;
-	assert_int_equal(monitor_look(take, left_s), 0); /* nobody has joined */
+	assert_int_equal(monitor_look(take, left_s), 0); /* no rank has joined */
 	assert_int_equal(monitor_join(&own, 0, false, NULL, &e), ST_OK);
 	for (int i = 0; i < 3; i++)
-		monitor_hear(i, &(rank_seen){ .at.left_s = told[i], .host = "n" });
+		monitor_hear(i, &(rank_seen){ .at.left_s = reported[i], .host = "n" });
 	nanosleep(&some, NULL);
 	assert_int_equal(monitor_look(take, left_s), 4);
 	assert_true(left_s[0] <= 9.951 && left_s[0] >= 9.499);
-	assert_true(left_s[1] == 0);  /* no less than that */
+	assert_true(left_s[1] == 0);  /* never negative */
 	assert_true(left_s[2] == -1); /* unknown */
 	nanosleep(&long_time, NULL);
 	monitor_look(take, left_s); /* a rank that hangs does not get closer to its end */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory that ranks of a host share: who sees whose, blocks are seen in place, counts reach the
- * other side, and sleepers are woken. */
+/* Memory that ranks of a host share. The right ranks see each other's memory. Blocks are read in
+ * place, counts reach the other side, and sleepers are woken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,15 +8,14 @@
 #include <cmocka.h>
 #include <sched.h>
 #include <string.h>
-#include "comm/rank_set.h"
 #include "comm/shared_window.h"
 
 enum { RANKS = 4, BYTES = 1 << 16 };
 
-/* Whether all ranks are of one process; if not, which are on a host of another name, and which may
- * not share memory. */
 typedef struct setting {
-	bool inside, elsewhere[RANKS], none[RANKS];
+	bool inside;           /* all ranks are of one process */
+	bool elsewhere[RANKS]; /* the rank is on a host of another name */
+	bool none[RANKS];      /* the rank may not share memory */
 	atomic_int wrong;
 } setting;
 
@@ -51,7 +50,7 @@ static void pass_block(setting *s, shared_window *w, const comm *c, int other)
 }
 
 /* Expect news of all ranks whose memory is seen, once. */
-static void hear(setting *s, shared_window *w, const comm *c, shared_news kind)
+static void expect_news(setting *s, shared_window *w, const comm *c, shared_news kind)
 {
 	uint64_t who = 0, again = 0, all = 0;
 	for (int i = 0; i < c->size; i++)
@@ -84,8 +83,8 @@ static status on_rank(comm *c, void *setting_)
 		else if (i != c->rank)
 			shared_window_to(w, i)[BYTES - 1] = 1;
 	}
-	hear(s, w, c, NEWS_SENT);
-	hear(s, w, c, NEWS_FREED);
+	expect_news(s, w, c, NEWS_SENT);
+	expect_news(s, w, c, NEWS_FREED);
 	expect(s, rc == ST_OK && m.peak_bytes <= shared_window_most_bytes(BYTES, c->size, c->size));
 	shared_window_close(w);
 	expect(s, m.now_bytes == 0);
@@ -152,7 +151,7 @@ static void test_turns(void **state)
 	assert_int_equal(ranks_right, 2);
 }
 
-/* Blocks can be read after their sender has left, also in the same process. */
+/* Read a block after its sender, a thread of the same process, has left. */
 static status leave_early(comm *c, void *left_)
 {
 	atomic_bool *left = left_;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Virtual ranks in several processes: every collective and every block, inside a process and
- * between two, has the same result as with a single process, and all ranks leave
- * together. */
+/* Virtual ranks in several processes. Every collective and every block, inside a process and
+ * between two, has the same result as in a single process. All ranks leave together. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --timeout with ranks that are threads: a rank without progress is named and the job ends with exit
-# code 5; a rank that is slow, but works, is not touched.
+# --timeout with ranks that are threads: a rank without progress is named, and the job ends with exit
+# code 5. Ranks that are slow but make progress do not end the job.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -17,42 +17,42 @@ for where in start end; do
   HETSORT_FAIL=delay@$where:1=60 run timeout -s KILL 50 "$hetsort" --ranks 3 --timeout 1 -f -o out in
   is "a rank that sleeps, $where: exit code" "$rc" 5
   ok "a rank that sleeps, $where: named" grep -q "^hetsort: rank 0 ($(hostname)), [a-z]*ing the other ranks: no progress for" <<<"$err"
-  is "a rank that sleeps, $where: nothing temporary" "$(find . -name '.hetsort-*')" ""
+  is "a rank that sleeps, $where: no temporary files are left" "$(find . -name '.hetsort-*')" ""
   case $where in start) is "a rank that sleeps, start: no output" "$(ls out 2>/dev/null)" "" ;;
     end) is "a rank that sleeps, end: the output is complete" "$(cmp out expected)" "" ;; esac
 done
 rm -f out
 HETSORT_FAIL=delay@read:0=60 run timeout -s KILL 50 "$hetsort" --timeout 1 -o out in
 is "a single rank that sleeps" "$rc/$(ls out 2>/dev/null)" 5/
-is "what was under temporary names is gone" "$(find . -name '.hetsort-*')" ""
-if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
+is "a single rank that sleeps: no temporary files are left" "$(find . -name '.hetsort-*')" ""
+if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers replace the same calls
   for ranks in 1 3; do
     HETSORT_FAIL=delay@merge:0=60 HETSORT_SHIM=unlink=hang HETSORT_SHIM_FILE=hanging LD_PRELOAD="$OBJ/shim.so" \
       run timeout -s KILL 30 "$hetsort" --ranks $ranks --timeout 1 -o out in
-    is "a file system that hangs when files are removed, $ranks ranks: ends all the same" "$rc/$(ls out hanging 2>/dev/null)" 5/hanging
+    is "a file system that hangs when files are removed, $ranks ranks: the job ends" "$rc/$(ls out hanging 2>/dev/null)" 5/hanging
     is "a file system that hangs, $ranks ranks: one message, which names the rank" \
       "$(grep -c "merging: no progress for" <<<"$err")/$(grep -c . <<<"$err")" 1/1
     rm -f hanging .hetsort-*
   done
 fi
 HETSORT_FAIL=delay@read:1=1,delay@merge:2=1,delay@commit:0=1 run "$hetsort" --ranks 3 --timeout 10 -o out in
-is "slow ranks are left alone" "$rc/$err/$(cmp -s out expected && echo same)" 0//same
+is "slow ranks do not end the job" "$rc/$err/$(cmp -s out expected && echo same)" 0//same
 rm -f out
 for i in 1 2 3 4 5 6; do
   "$hetsort" --ranks 4 --exchange-threads $((i % 3)) --timeout 20 -f -o out in || break
 done
-is "nothing changes where all work" "$i/$(cmp -s out expected && echo same)" 6/same
+is "all ranks work: sorted" "$i/$(cmp -s out expected && echo same)" 6/same
 run "$hetsort" --timeout x -o new in
 is "not a number" "$rc" 2
 HETSORT_FAIL=thread:2 run "$hetsort" --ranks 3 --timeout 9 -o new in
-is "no thread for the deadline" "$rc/$err" "4/hetsort: cannot start thread for --timeout: Resource temporarily unavailable"
+is "no thread for --timeout" "$rc/$err" "4/hetsort: cannot start thread for --timeout: Resource temporarily unavailable"
 # ThreadSanitizer has a thread of its own, and _exit() waits there until standard error is written.
 [ "${SANITIZER:-}" != tsan ] || done_testing
 # Ranks that are threads of one process need no thread of their own to be watched.
 HETSORT_FAIL=delay@read:0=60 "$hetsort" --ranks 3 --threads 1 --timeout 30 -o new in 2>err &
 pid=$!
 await grep -q -s "^Threads:.5$" "/proc/$pid/status"
-is "threads: three ranks, one for signals, one that watches them" \
+is "threads: three for ranks, one for signals, one for the watchdog" \
   "$(cat "/proc/$pid/task/"*/comm 2>/dev/null | sort | uniq -c | awk '{ printf "%s %s,", $1, $2 }')" "5 hetsort,"
 kill -TERM $pid; wait $pid
 # A line that standard error does not accept is dropped, because the watching thread must not wait for it.
@@ -62,5 +62,5 @@ reader=$!
 { timeout 2 dd if=/dev/zero of=full bs=1024 oflag=append conv=notrunc status=none || :; } 3<>full
 HETSORT_FAIL=delay@merge:0=60 timeout -s KILL 50 "$hetsort" --ranks 3 --progress 1 --timeout 4 -o late in 2>full && rc=0 || rc=$?
 kill $reader; wait $reader 2>/dev/null
-is "standard error is full: the watch ends the job all the same" "$rc/$(ls late 2>/dev/null)" 5/
+is "standard error is full: the watchdog ends the job" "$rc/$(ls late 2>/dev/null)" 5/
 done_testing

@@ -88,7 +88,7 @@ refused() { # refused CALL:N@rankR WORDS ARGUMENT... - by MPI
     *) is "MPI_$plan: message" "$err" "...$words..." ;; esac
   rm -f .hetsort-* out
 }
-refused Init_thread:1@rank1 "starting: MPI does not start"
+refused Init_thread:1@rank1 "starting: cannot start MPI"
 refused Comm_dup:1@rank0 "starting: cannot set up the MPI communicators"
 refused Comm_dup:2@rank2 "starting: cannot set up the MPI communicators"
 refused Irecv:1@rank0 "starting: cannot reach all other ranks"
