@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The smaller and the larger of two counts. */
+/* The smaller and the larger of two counts, and multiples. */
 #ifndef HETSORT_BASE_MINMAX_H
 #define HETSORT_BASE_MINMAX_H
 
@@ -24,6 +24,12 @@ static inline size_t size_min(size_t a, size_t b)
 static inline size_t size_max(size_t a, size_t b)
 {
 	return a > b ? a : b;
+}
+
+/* u64_round_up - return the least multiple of `to` that is at least n. n + to must not overflow. */
+static inline uint64_t u64_round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
 }
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All communication between ranks: a few collectives on bytes, and nonblocking messages that carry
  * blocks. The backends: with comm_local.c the ranks are threads of this process, with
- * comm_mpi.c they are processes, and with comm_virtual.c each process has several. The main thread of every rank calls the collectives in the same order. Any thread of a
- * rank may send and receive blocks if threads_allowed is set, otherwise only the main thread. */
+ * comm_mpi.c they are processes, and with comm_virtual.c each process has several. The main thread
+ * of every rank calls the collectives in the same order. Any thread of a rank may send and receive
+ * blocks if threads_allowed is set, otherwise only the main thread. */
 #ifndef HETSORT_COMM_COMM_H
 #define HETSORT_COMM_COMM_H
 

@@ -30,8 +30,8 @@
  * each other's areas only if both see both (window_keep_mutual); otherwise they send messages.
  *
  * How an area is found. It is a memfd, which the other ranks of the host open by /proc. So no name
- * can be left over, and no limit of a file system applies. A random number of its owner proves that it
- * is the right one. All of it is reserved at once, so that no access can fail. If all ranks are
+ * can be left over, and no limit of a file system applies. A random number of its owner proves that
+ * it is the right one. All of it is reserved at once, so that no access can fail. If all ranks are
  * threads of one process, they use the owner's mapping, of which they get a pointer.
  *
  * Consequences of a failure. Each rank maps an area for itself, so a rank that ends does not take

@@ -23,7 +23,7 @@ uint64_t hash_long(const void *p, size_t bytes)
 }
 
 /* Hash the records, whose number the caller knows, and the fields. */
-static uint64_t sum_of(const block_header *h, uint64_t bytes)
+static uint64_t block_sum(const block_header *h, uint64_t bytes)
 {
 	const uint64_t records = hash_long(h + 1, bytes);
 	return XXH3_64bits_withSeed(h, offsetof(block_header, sum), records);
@@ -32,7 +32,7 @@ static uint64_t sum_of(const block_header *h, uint64_t bytes)
 void block_stamp(block_header *h)
 {
 	h->magic = MAGIC;
-	h->sum = sum_of(h, h->records * h->record_bytes);
+	h->sum = block_sum(h, h->records * h->record_bytes);
 }
 
 status block_check(const block_header *h, const block_header *wanted, err *e)
@@ -41,11 +41,11 @@ status block_check(const block_header *h, const block_header *wanted, err *e)
 	    h->record_bytes != wanted->record_bytes || h->block != wanted->block ||
 	    h->records != wanted->records)
 		return err_set(e, ST_PEER,
-			       "what came from rank %" PRId32 " is not block %" PRIu64
+			       "the block from rank %" PRId32 " is not block %" PRIu64
 			       " of %" PRIu64 " record%s",
 			       wanted->from, wanted->block, wanted->records,
 			       plural(wanted->records));
-	if (h->sum != sum_of(h, wanted->records * wanted->record_bytes))
+	if (h->sum != block_sum(h, wanted->records * wanted->record_bytes))
 		return err_set(e, ST_PEER,
 			       "block %" PRIu64 " from rank %" PRId32 " to rank %" PRId32
 			       " came damaged: its checksum is not what it was when it was sent",
@@ -56,13 +56,13 @@ status block_check(const block_header *h, const block_header *wanted, err *e)
 /* --------------------------------------------------------------------------------- windows
  *
  * A window has four blocks if these are long enough, and two among many ranks. While the only block
- * of a window is read, no other can arrive, so the merge waits for each next block of each rank.
- * One block is used only if two would be very short. */
+ * of a window is read, no other can arrive, so the merge waits for the next block of each rank. A
+ * window has one block only if two would be very short. */
 
 enum {
 	MOST_WINDOW = 4,
 	LEAST_SLOTS = 8,             /* of all windows in each direction, if blocks allow it */
-	GOOD_BLOCK_BYTES = 64 << 10, /* from here on the network's bandwidth counts, not messages */
+	GOOD_BLOCK_BYTES = 64 << 10, /* from here on bandwidth counts, not the number of messages */
 	LEAST_BLOCK_BYTES = 8 << 10, /* shorter ones cost more than waiting for longer ones */
 	MAX_BLOCK_BYTES = 1 << 20
 };
@@ -72,16 +72,16 @@ static size_t slots_of(size_t window, size_t ranks)
 	return 2 * window * (ranks - 1) + 1;
 }
 
-/* All slots are equal, fit the budget, and hold no more than all the records. */
-windows windows_divide(size_t budget_bytes, size_t record_bytes, int ranks, uint64_t total)
+/* Make all slots equal, within the budget, and no larger than all the records. */
+windows windows_divide(size_t windows_bytes, size_t record_bytes, int ranks, uint64_t total)
 {
 	const size_t p = (size_t)ranks;
 	size_t blocks = MOST_WINDOW; /* the widest window that leaves blocks long enough */
 	while (blocks > 1 && (blocks - 1) * (p - 1) >= LEAST_SLOTS &&
-	       budget_bytes / slots_of(blocks, p) <
+	       windows_bytes / slots_of(blocks, p) <
 		       (blocks > 2 ? GOOD_BLOCK_BYTES : LEAST_BLOCK_BYTES))
 		blocks--;
-	const size_t bytes = size_min(budget_bytes / slots_of(blocks, p), MAX_BLOCK_BYTES);
+	const size_t bytes = size_min(windows_bytes / slots_of(blocks, p), MAX_BLOCK_BYTES);
 	const size_t recs = bytes > record_bytes + sizeof(block_header)
 				    ? (bytes - sizeof(block_header)) / record_bytes
 				    : 1;

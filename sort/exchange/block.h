@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The header before the records of a block between ranks, by which the receiver checks that it is
- * the block that it waits for, and undamaged. */
+/* The header before the records of a block between ranks. By it the receiver checks that the block
+ * is the expected one and undamaged. Also the division of memory into windows of blocks. */
 #ifndef HETSORT_EXCHANGE_BLOCK_H
 #define HETSORT_EXCHANGE_BLOCK_H
 
@@ -29,8 +29,7 @@ static inline block_header block_for(int from, int to, size_t record_bytes, uint
 			       .records = n };
 }
 
-/* block_bytes - return the size of a block of n records with its header, rounded up to whole words.
- */
+/* block_bytes - return the size of a block with its header, rounded up to whole words. */
 static inline size_t block_bytes(size_t record_bytes, size_t n)
 {
 	return (sizeof(block_header) + n * record_bytes + 7) / 8 * 8;
@@ -51,8 +50,8 @@ static inline uint64_t block_count(uint64_t total, size_t full)
 /* block_stamp - fill in magic and sum. The other fields are set, and the records follow h. */
 void block_stamp(block_header *h);
 
-/* block_check - check that a block which has arrived, with room for wanted->records, is the wanted
- * one and undamaged. wanted has no magic and sum. ST_PEER names block and ranks. */
+/* block_check - check that a block which has arrived, with room for wanted->records, is the
+ * expected one and undamaged. `wanted` has no magic and sum. ST_PEER names block and ranks. */
 status block_check(const block_header *h, const block_header *wanted, err *e);
 
 /* hash_long - return the XXH3 of many bytes, by the widest vectors of this processor; the result is
@@ -76,6 +75,6 @@ typedef struct windows {
 
 /* windows_divide - divide the memory for all windows of a rank, for `total` records of all ranks.
  * Among many ranks windows have fewer blocks, so that blocks stay long. */
-windows windows_divide(size_t budget_bytes, size_t record_bytes, int ranks, uint64_t total);
+windows windows_divide(size_t windows_bytes, size_t record_bytes, int ranks, uint64_t total);
 
 #endif

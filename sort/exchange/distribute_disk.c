@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All ranks go through the input together, in rounds. The records of a round are neighbours in the
- * input; each rank reads some of them and sends them by splitters, which are estimated from
- * samples. The records of a round are received in the order of the input, so runs are stable.
- * Merging then makes the shares exact. Memory in addition to the runs: the records of a round with
- * an entry for each, and the windows of the exchange.
+/* All ranks read the input together, in rounds. The records of a round are neighbours in the input.
+ * Each rank reads some of them and sends them by splitters, which are estimated from samples. The
+ * records of a round are received in the order of the input, so runs are stable. Merging then makes
+ * the shares exact. Memory in addition to the runs: the records of a round with an entry for each,
+ * and the windows of the exchange.
  *
  * A rank takes part in all rounds even if it cannot read or keep records, because the others wait
  * for it. */
@@ -25,7 +25,7 @@ enum { ROUND_BYTES = 8 << 20, MOST_SAMPLES = 1024, MOST_SAMPLE_BYTES = 1 << 20 }
 
 /* Find the rank of a record. Its place is among the records of its rank, or in an input that all
  * ranks read. */
-static size_t rank_of(const splitters *g, const records *r, const entry *e, uint64_t place)
+static size_t splitters_rank(const splitters *g, const records *r, const entry *e, uint64_t place)
 {
 	lower_bound b = { .lo = 0, .hi = g->count };
 	while (lower_bound_open(&b)) {
@@ -45,7 +45,7 @@ size_t splitters_place(const splitters *g, const records *r, uint64_t first, siz
 	memcpy(at, start, (g->count + 1) * sizeof *at);
 	for (size_t i = 0; i < n; i++) {
 		const entry e = entry_make(record_at(r, i), &r->lay, i);
-		const size_t k = rank_of(g, r, &e, first + i);
+		const size_t k = splitters_rank(g, r, &e, first + i);
 		if (at[k] < start[k + 1])
 			out[at[k]++] = e;
 		else
@@ -56,10 +56,10 @@ size_t splitters_place(const splitters *g, const records *r, uint64_t first, siz
 
 /* ----------------------------------------------------------------------------- the estimate
  *
- * Splitters come from random records, which are read one by one before all others. The parts are
- * nearly as planned for any order of the input and for repeated keys, because the place in the
- * input decides between equal records. Each rank reads MOST_SAMPLES records, and rank 0 has memory
- * for all of their items. */
+ * Splitters come from random records, which are read one by one before all others. The place in the
+ * input decides between equal records. So the parts are nearly as planned for any order of the
+ * input, and for repeated keys. Each rank reads MOST_SAMPLES records, and rank 0 has memory for all
+ * of their items. */
 
 static size_t sample_room(const layout *l)
 {
@@ -67,15 +67,15 @@ static size_t sample_room(const layout *l)
 }
 
 /* Draw a record from each k-th part of the share, at a random place there. */
-static status draw(rank_env *env, const share_plan *s, const reader *from, unsigned char *rec,
-		   unsigned char *to)
+static status estimate_draw(rank_env *env, const share_plan *s, const reader *from,
+			    unsigned char *rec, unsigned char *to)
 {
 	const layout *l = &env->o->lay;
 	const uint64_t first = share_before(env, s->in), n = own_share(env, s->in);
 	const size_t k = (size_t)u64_min(n, sample_room(l));
 	const records one = { rec, *l, 0 };
 	uint64_t state;
-	/* other places in each run, so that nobody can make keys for the places that are drawn */
+	/* other places in each job, so that no input can be made for the places that are drawn */
 	if (getrandom(&state, sizeof state, 0) != sizeof state)
 		state = (uint64_t)(now_s() * 1e9);
 	for (size_t i = 0; i < k; i++, to += item_bytes(l)) {
@@ -91,9 +91,10 @@ static status draw(rank_env *env, const share_plan *s, const reader *from, unsig
 	return ST_OK;
 }
 
-/* Choose, at rank 0, for each splitter the first item that has as many records before it as the
- * ranks before it will write. */
-static status choose(rank_env *env, const share_plan *s, const unsigned char *all, splitters *g)
+/* Choose each splitter, at rank 0: the first item that is preceded by at least the number of
+ * records which the ranks before it will write. */
+static status estimate_choose(rank_env *env, const share_plan *s, const unsigned char *all,
+			      splitters *g)
 {
 	const size_t p = (size_t)env->c->size, room = sample_room(&g->lay);
 	const size_t isz = item_bytes(&g->lay);
@@ -121,7 +122,8 @@ static status choose(rank_env *env, const share_plan *s, const unsigned char *al
 }
 
 /* Find the splitters, collective. Free g->raw after a failure, too. */
-static status estimate(rank_env *env, const share_plan *s, const reader *from, splitters *g)
+static status estimate_splitters(rank_env *env, const share_plan *s, const reader *from,
+				 splitters *g)
 {
 	const layout *l = &env->o->lay;
 	const size_t p = (size_t)env->c->size, isz = item_bytes(l), bytes = sample_room(l) * isz;
@@ -130,12 +132,13 @@ static status estimate(rank_env *env, const share_plan *s, const reader *from, s
 	unsigned char *mine = mem_array(&env->m, bytes + l->record_bytes, 1, "samples", &env->e);
 	unsigned char *all =
 		mem_array(&env->m, env->c->rank == 0 ? p : 0, bytes, "samples", &env->e);
-	status rc = g->raw && mine && all ? draw(env, s, from, mine + bytes, mine) : ST_RESOURCE;
+	status rc = g->raw && mine && all ? estimate_draw(env, s, from, mine + bytes, mine)
+					  : ST_RESOURCE;
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, mine, all, bytes, 0);
 	if (rc == ST_OK && env->c->rank == 0)
-		rc = choose(env, s, all, g);
+		rc = estimate_choose(env, s, all, g);
 	mem_free(&env->m, mine);
 	mem_free(&env->m, all);
 	rc = comm_agree(env->c, rc);
@@ -172,7 +175,7 @@ static uint64_t read_before(const rounds *x, int r, uint64_t round)
 	return (uint64_t)((unsigned __int128)x->k->s->in[r] * round / x->count);
 }
 
-static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *buf)
+static void round_fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *buf)
 {
 	rounds *x = rounds_;
 	const records r = { x->raw, x->env->o->lay, 0 };
@@ -180,7 +183,7 @@ static void fill(void *rounds_, int to, uint64_t skip, size_t n, unsigned char *
 }
 
 /* Read this rank's records of the round, none after a failure, and order them by destination. */
-static void read_round(rounds *x)
+static void round_read(rounds *x)
 {
 	const rank_env *env = x->env;
 	const size_t p = (size_t)env->c->size;
@@ -201,7 +204,7 @@ static void read_round(rounds *x)
 	memset(x->send, 0, p * sizeof *x->send);
 	for (size_t i = 0; i < n; i++) {
 		const entry e = entry_make(record_at(&r, i), &r.lay, i);
-		x->send[rank_of(&x->g, &r, &e, first + i)]++;
+		x->send[splitters_rank(&x->g, &r, &e, first + i)]++;
 	}
 	for (size_t k = 0; k < p; k++)
 		x->start[k + 1] = x->start[k] + x->send[k];
@@ -209,16 +212,16 @@ static void read_round(rounds *x)
 	FAIL_FLIP(FAIL_ENTRIES, x->out, n * sizeof(entry));
 }
 
-static status begin_round(rounds *x)
+static status round_begin(rounds *x)
 {
 	rank_env *env = x->env;
 	const size_t record_bytes = env->o->lay.record_bytes;
-	read_round(x);
+	round_read(x);
 	status rc = comm_alltoall(env->c, x->send, x->recv, sizeof *x->recv);
 	const exchange_plan plan = { .c = env->c,
 				     .m = &env->m,
 				     .record_bytes = record_bytes,
-				     .fill = fill,
+				     .fill = round_fill,
 				     .outgoing = x,
 				     .peers = peers_all(env->c),
 				     .most_peers = env->c->size,
@@ -227,11 +230,11 @@ static status begin_round(rounds *x)
 				     .threads = env->o->exchange_threads,
 				     .budget_bytes = (size_t)x->k->windows_bytes,
 				     .total = x->k->s->records };
-	for (int i = 0; rc == ST_OK && i < env->c->size;
-	     i++) /* else this rank would wait for ever */
+	/* otherwise this rank would wait without end */
+	for (int i = 0; rc == ST_OK && i < env->c->size; i++)
 		if (x->recv[i] > read_before(x, i, x->round + 1) - read_before(x, i, x->round))
 			rc = err_set(&x->e, ST_PEER,
-				     "rank %d announces more records than it may have read", i);
+				     "rank %d reports more records than it can have read", i);
 	if (!atomic_load(&env->c->broken))
 		rc = comm_agree(env->c, rc == ST_OK ? exchange_open(&x->x, &plan, &x->e) : rc);
 	if (rc == ST_OK)
@@ -245,50 +248,46 @@ static status begin_round(rounds *x)
 	return rc;
 }
 
-static void end_exchange(rounds *x)
-{
-	exchange_free(x->x);
-	x->x = NULL;
-}
-
-/* Blocks that came damaged are reported after the last round. */
-static status end_round(rounds *x)
+/* End the exchange of a round. Damaged blocks are reported after the last round. */
+static status round_end(rounds *x)
 {
 	exchange_times t = { 0, 0 };
 	(void)exchange_finish(x->x, &t, &x->e);
 	x->waited_s += t.wait_s;
 	x->env->stats->move_s += t.move_s;
-	end_exchange(x);
+	exchange_free(x->x);
+	x->x = NULL;
 	x->round++;
 	return atomic_load(&x->env->c->broken) ? ST_PEER : ST_OK;
 }
 
-/* Take the next block of this or a later round; none after the last round. */
-static status next_block(rounds *x)
+/* Take the next block of this or a later round; x->left is 0 after the last round. */
+static status rounds_next(rounds *x)
 {
 	status rc = ST_OK;
 	while (rc == ST_OK && x->left == 0 && x->round < x->count) {
 		if (!x->x)
-			rc = begin_round(x);
+			rc = round_begin(x);
 		else if (x->src == x->env->c->size)
-			rc = end_round(x);
+			rc = round_end(x);
 		else if ((rc = exchange_next(x->x, x->src, &x->rec, &x->left)) == ST_OK)
 			x->src += x->left == 0;
 	}
 	if (rc != ST_OK) { /* no rank can continue */
-		end_exchange(x);
+		exchange_free(x->x);
+		x->x = NULL;
 		x->count = x->round;
 	}
 	return rc;
 }
 
-static status take(void *rounds_, unsigned char *to, size_t n, size_t *got, err *e)
+static status rounds_take(void *rounds_, unsigned char *to, size_t n, size_t *got, err *e)
 {
 	rounds *x = rounds_;
 	const size_t bytes = x->env->o->lay.record_bytes;
 	*got = 0;
 	for (size_t k; *got < n; *got += k) {
-		const status rc = x->left ? ST_OK : next_block(x);
+		const status rc = x->left ? ST_OK : rounds_next(x);
 		if (rc != ST_OK)
 			return x->e.code ? err_set(e, x->e.code, "%s", x->e.text)
 					 : err_set(e, rc, "the exchange of records failed");
@@ -302,7 +301,7 @@ static status take(void *rounds_, unsigned char *to, size_t n, size_t *got, err 
 	return ST_OK;
 }
 
-static status open_rounds(rounds *x, const reader_plan *rp)
+static status rounds_open(rounds *x, const reader_plan *rp)
 {
 	rank_env *env = x->env;
 	const size_t p = (size_t)env->c->size, each = env->o->lay.record_bytes + sizeof(entry);
@@ -325,15 +324,15 @@ static status open_rounds(rounds *x, const reader_plan *rp)
 	return reader_open(&x->from, x->k->in, rp, &env->e);
 }
 
-static status receive(rounds *x, const run_formation_plan *p, read_runs *out)
+static status rounds_receive(rounds *x, const run_formation_plan *p, read_runs *out)
 {
 	rank_env *env = x->env;
 	rank_result *r = env->stats;
 	read_runs none = { 0 };
-	status rc = run_formation_stream(take, x, &none, p, &env->m, out, &env->e);
+	status rc = run_formation_stream(rounds_take, x, &none, p, &env->m, out, &env->e);
 	do /* drop the rest of the rounds */
 		x->left = 0;
-	while (next_block(x) == ST_OK && x->left);
+	while (rounds_next(x) == ST_OK && x->left);
 	if (rc == ST_OK && x->e.code)
 		rc = err_set(&env->e, x->e.code, "%s", x->e.text);
 	if (rc == ST_OK)
@@ -352,15 +351,15 @@ status distribute_disk(rank_env *env, const distribute_plan *k, read_runs *out)
 {
 	rounds x = { .env = env, .k = k };
 	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct, k->p->load.io };
-	status rc = comm_agree(env->c, open_rounds(&x, &rp));
+	status rc = comm_agree(env->c, rounds_open(&x, &rp));
 	if (rc == ST_OK)
-		rc = estimate(env, k->s, x.from, &x.g);
+		rc = estimate_splitters(env, k->s, x.from, &x.g);
 	if (rc == ST_OK)
-		rc = receive(&x, k->p, out);
+		rc = rounds_receive(&x, k->p, out);
 	mem_free(&env->m, x.g.raw);
 	reader_close(x.from);
 	exchange_free(x.x);
-	if (!atomic_load(&env->c->broken)) { /* else messages may still be sent from these */
+	if (!atomic_load(&env->c->broken)) { /* otherwise messages may still use them */
 		mem_free(&env->m, x.raw);
 		mem_free(&env->m, x.out);
 		mem_free(&env->m, x.send);

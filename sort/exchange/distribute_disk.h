@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sending records before they are sorted: the choice of the rank, and the exchange for records that
- * exceed the memory of the rank that receives them. */
+/* Sending records before they are sorted. It chooses the rank of each record, and exchanges records
+ * that exceed the memory of the rank which receives them. */
 #ifndef HETSORT_EXCHANGE_DISTRIBUTE_DISK_H
 #define HETSORT_EXCHANGE_DISTRIBUTE_DISK_H
 
 #include "model/shares.h"
-#include "spill/run_formation.h"
+#include "spill/read_runs.h"
 
 /* The cuts between ranks: item i is the first record of rank i + 1. Ranks beyond the last item get
  * no records. */
@@ -20,9 +20,9 @@ static inline item *splitters_item(const splitters *g, size_t i)
 	return (void *)(g->raw + i * item_bytes(&g->lay));
 }
 
-/* splitters_place - make entries of n records, in the order of their ranks and positions: those for
- * rank k are out[start[k]] to out[start[k + 1] - 1]. The first record has the number `first` in the
- * order by which the items were made. at: room for g->count + 1 numbers. Return the number of
+/* splitters_place - make entries of n records, in the order of their ranks and positions. The
+ * entries for rank k are out[start[k]] to out[start[k + 1] - 1]. The first record has the number
+ * `first` in the order of the items. at has room for g->count + 1 numbers. Return the number of
  * records without a place, because memory has changed since they were counted. */
 size_t splitters_place(const splitters *g, const records *r, uint64_t first, size_t n,
 		       const uint64_t *start, uint64_t *at, entry *out);
@@ -34,9 +34,9 @@ typedef struct distribute_plan {
 	const run_formation_plan *p; /* as for run_formation_stream */
 } distribute_plan;
 
-/* distribute_disk - collective: send each record of the input to about the rank that will write it,
- * into runs on disk there, to out. Merging then has to move few records. Every rank has the whole
- * input. */
+/* distribute_disk - collective: send each record of the input to a rank near the one that will
+ * write it. That rank puts it into runs on disk, in out. The merge then has to move few records.
+ * Every rank can read the whole input. */
 status distribute_disk(rank_env *env, const distribute_plan *k, read_runs *out);
 
 #endif

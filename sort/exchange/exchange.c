@@ -1,12 +1,42 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The exchange. Each peer has a window of block slots in each direction. The receive of a slot is
- * posted as soon as the previous block in it has been read. Sends are synchronous, so posted
- * receives are the credits: a rank is sent only blocks that it has room for, and no peer can hold
- * up the stream of another one. A peer on the same host reads blocks in the window of the sender,
- * and frees them there; its stream is tested only after it has reported news. Each block has a
- * header with a checksum. After a damaged block the streams still run to their end, so that no rank
- * waits for this one. Memory: 2 * window * block bytes * (peers - 1), one block for the rank's own
- * records, 128 bytes for each peer and 128 for each slot of its windows. */
+/* The exchange
+ *
+ * Between every two peers there are two streams of blocks, one in each direction. Each end of a
+ * stream has a window of slots, and block k of the stream uses slot k modulo the window. The main
+ * thread is the reader: it merges the streams that arrive. Blocks are moved by the reader itself,
+ * by one thread for both directions, or by a sending and a receiving thread
+ * (exchange_plan.threads).
+ *
+ * Who writes. Only the thread that moves a direction changes `begun` of its streams and the sets
+ * `open` and `due`. Of a sent stream it also owns `through`. Of a received stream it sets `through`
+ * under the lock. The reader owns `taken`, and sets `released` and `awaited` under the lock.
+ *
+ * In which order. The sender fills a slot, stamps the header of the block, and sends it. The
+ * receiver posts a receive for a slot as soon as the previous block in it is released. When a block
+ * has arrived, it checks the header, then raises `through`, then signals the reader if that awaits
+ * this stream. The reader releases a block when it asks for the next one of the same stream.
+ *
+ * Flow control. Sends are synchronous, so posted receives are the credits. A rank is sent only
+ * blocks for which it has room, and no peer can delay the stream of another one. A peer on the same
+ * host reads blocks in the window of the sender and frees them there (shared_window.c). Such a
+ * stream is tested only after the peer has reported news.
+ *
+ * Why stale data is harmless. All counts only grow. If the receiving thread reads an old
+ * `released`, it posts the next receive one step later. If the reader reads an old `through`, it
+ * waits, and the receiving thread signals it, because both hold the lock when they compare.
+ *
+ * Which invariants hold. Sent: through <= begun <= blocks, and begun - through <= window. Received:
+ * released <= taken <= through <= begun <= blocks, and begun - released <= window; without messages
+ * `begun` is not used. Blocks of a stream are filled in order, by one thread. All ranks compute the
+ * same window and the same size of blocks, so both ends know the size of every message.
+ *
+ * Consequences of a failure. If a call of the comm fails, exchange_fail() stores the status and
+ * wakes all threads, which then end. Windows that messages may still use are never freed. After a
+ * damaged block the streams continue to their end, so that no rank waits for this one, and
+ * exchange_finish() reports the damage. If a thread cannot be started, the reader moves its blocks.
+ *
+ * Memory: 2 * window * block bytes * (peers - 1), one block for the rank's own records, 128 bytes
+ * for each peer and 128 for each slot of its windows. */
 #include "exchange.h"
 #include "block.h"
 #include "base/clock.h"
@@ -16,18 +46,14 @@
 
 #include <pthread.h>
 
-/* One direction of the stream between this rank and a peer. Sent blocks: [0, through) have left
- * their slots, [through, begun) are being sent. Received blocks: [0, released) are read,
- * [released, taken) belong to the reader, [taken, through) wait for it, [through, begun) are
- * awaited. */
+/* A stream between this rank and a peer. Sent blocks: [0, through) have left their slots,
+ * [through, begun) are being sent. Received blocks: [0, released) have been read, [released, taken)
+ * belong to the reader, [taken, through) have arrived, [through, begun) have posted receives. */
 typedef struct stream {
 	uint64_t count, blocks; /* records, and the number of their blocks */
-	uint64_t begun;         /* only for the side that moves blocks */
-	uint64_t through;       /* received: for both sides, under the lock */
-	uint64_t taken;         /* only for the reader */
-	uint64_t released;      /* for both sides, under the lock */
-	unsigned char *buf;     /* received from shared memory: the peer's window */
-	comm_req *req;          /* [window] */
+	uint64_t begun, through, taken, released;
+	unsigned char *buf; /* received from shared memory: the peer's window */
+	comm_req *req;      /* [window] */
 } stream;
 
 /* All streams in one direction. The sets of peers belong to the thread that moves blocks. */
@@ -67,7 +93,7 @@ struct exchange {
 	pthread_cond_t news; /* the awaited block arrived, or the exchange failed */
 	int awaited;         /* the peer whose block the reader awaits, or own; under the lock */
 	atomic_int failed;   /* a status, written under the lock */
-	err damage;          /* the first block that came damaged; under the lock */
+	err damage;          /* the first damaged block; under the lock */
 	mover mover[2];
 	unsigned running; /* movers */
 	unsigned self;    /* the sides that the main thread moves itself */
@@ -140,7 +166,7 @@ static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *b
 }
 
 /* Send at most one block to peer `to`. */
-static status step_out(exchange *x, int to, bool *moved)
+static status stream_send(exchange *x, int to, bool *moved)
 {
 	stream *o = &x->side[OUT].s[to];
 	const peer_list *p = &x->p.peers;
@@ -174,8 +200,8 @@ static status step_out(exchange *x, int to, bool *moved)
 	return rc;
 }
 
-/* Check block k from peer `from`, and keep the first damage. */
-static void check_arrived(exchange *x, int from, uint64_t k)
+/* Check block k from peer `from`, and store the first damage. */
+static void stream_check(exchange *x, int from, uint64_t k)
 {
 	const stream *n = &x->side[IN].s[from];
 	const peer_list *p = &x->p.peers;
@@ -193,8 +219,8 @@ static void check_arrived(exchange *x, int from, uint64_t k)
 	trace_end(TRACE_RECEIVE, span);
 }
 
-/* Count the blocks that came from peer `from`, and post receives for free slots. */
-static status step_in(exchange *x, int from, bool *moved)
+/* Count the blocks that have arrived from peer `from`, and post receives for free slots. */
+static status stream_receive(exchange *x, int from, bool *moved)
 {
 	stream *n = &x->side[IN].s[from];
 	const bool shared = shared_window_with(x->sharing, from);
@@ -211,7 +237,7 @@ static status step_in(exchange *x, int from, bool *moved)
 			rc = comm_test(x->p.c, &n->req[arrived % x->window], &done);
 		if (rc != ST_OK || !done)
 			break;
-		check_arrived(x, from, arrived);
+		stream_check(x, from, arrived);
 	}
 	if (arrived != before) {
 		*moved = true;
@@ -232,9 +258,9 @@ static status step_in(exchange *x, int from, bool *moved)
 	return rc;
 }
 
-/* Move blocks of the due peers in [from, end). A stream to a peer that reads the window has ended
- * when all blocks are in it: the window stays until the peer has read them. */
-static status step_due(exchange *x, unsigned side, int from, int end, bool *moved)
+/* Move blocks of the due peers in [from, end). A stream to a peer that reads this rank's window has
+ * ended when all blocks are in the window. The window stays until the peer has read them. */
+static status move_due(exchange *x, unsigned side, int from, int end, bool *moved)
 {
 	const direction *d = &x->side[side];
 	status rc = ST_OK;
@@ -242,7 +268,7 @@ static status step_due(exchange *x, unsigned side, int from, int end, bool *move
 		const stream *s = &d->s[i];
 		const bool shared = shared_window_with(x->sharing, i);
 		bool here = false;
-		rc = side == OUT ? step_out(x, i, &here) : step_in(x, i, &here);
+		rc = side == OUT ? stream_send(x, i, &here) : stream_receive(x, i, &here);
 		*moved |= here;
 		if ((side == OUT && shared ? s->begun : s->through) == s->blocks)
 			rank_set_remove(d->open, i);
@@ -252,8 +278,9 @@ static status step_due(exchange *x, unsigned side, int from, int end, bool *move
 	return rc;
 }
 
-/* Go once over all streams of these directions. Each rank starts at the peer after it. */
-static status step_all(exchange *x, unsigned sides, bool *moved)
+/* Move blocks of all due streams of these directions once. Each rank starts at the peer after it.
+ */
+static status move_once(exchange *x, unsigned sides, bool *moved)
 {
 	const peer_list *p = &x->p.peers;
 	status rc = ST_OK;
@@ -266,23 +293,14 @@ static status step_all(exchange *x, unsigned sides, bool *moved)
 			d->due[k] &= d->open[k];
 		rc = atomic_load(&x->p.c->broken) ? ST_PEER : ST_OK;
 		if (rc == ST_OK)
-			rc = step_due(x, side, p->own + 1, p->count, moved);
+			rc = move_due(x, side, p->own + 1, p->count, moved);
 		if (rc == ST_OK)
-			rc = step_due(x, side, 0, p->own, moved);
+			rc = move_due(x, side, 0, p->own, moved);
 	}
 	return rc;
 }
 
-static bool all_ended(const exchange *x, unsigned sides)
-{
-	const int size = x->p.peers.count;
-	bool all = true;
-	for (unsigned k = 0; k < NEWS_KINDS; k++)
-		all &= !(sides >> k & 1) || rank_set_next(x->side[k].open, 0, size) == size;
-	return all;
-}
-
-static void give_up(exchange *x, status rc)
+static void exchange_fail(exchange *x, status rc)
 {
 	pthread_mutex_lock(&x->lock);
 	atomic_store(&x->failed, rc);
@@ -298,7 +316,7 @@ static status move_some(exchange *x, unsigned sides, unsigned *idle, exchange_ti
 	const double t0 = now_s();
 	const uint32_t looked = shared_window_look(x->sharing);
 	bool moved = false;
-	const status rc = step_all(x, sides, &moved);
+	const status rc = move_once(x, sides, &moved);
 	if (moved) {
 		*idle = 0;
 		atomic_fetch_add_explicit(&x->p.c->ticks, 1, memory_order_relaxed);
@@ -311,35 +329,41 @@ static status move_some(exchange *x, unsigned sides, unsigned *idle, exchange_ti
 	return rc;
 }
 
-/* Move blocks until all are through. */
-static void move_all(exchange *x, unsigned sides, exchange_times *t)
+/* Move blocks until all streams of these directions have ended. */
+static void move_to_end(exchange *x, unsigned sides, exchange_times *t)
 {
+	const int size = x->p.peers.count;
 	status rc = ST_OK;
-	unsigned idle = 0;
-	while (rc == ST_OK && !atomic_load(&x->failed) && !all_ended(x, sides))
+	for (unsigned idle = 0; rc == ST_OK && !atomic_load(&x->failed);) {
+		bool ended = true;
+		for (unsigned k = 0; k < NEWS_KINDS; k++)
+			if (sides >> k & 1)
+				ended &= rank_set_next(x->side[k].open, 0, size) == size;
+		if (ended)
+			return;
 		rc = move_some(x, sides, &idle, t);
+	}
 	if (rc != ST_OK)
-		give_up(x, rc);
+		exchange_fail(x, rc);
 }
 
-static void *move(void *mover_)
+static void *mover_main(void *mover_)
 {
 	const mover *m = mover_;
 	exchange_times spent = { 0, 0 };
-	move_all(m->x, m->sides, &spent);
+	move_to_end(m->x, m->sides, &spent);
 	return NULL;
 }
 
-static bool start_thread(exchange *x, unsigned sides, const char *name)
+static bool mover_start(exchange *x, unsigned sides, const char *name)
 {
 	mover *m = &x->mover[x->running];
 	*m = (mover){ .x = x, .sides = sides };
-	const bool up = thread_start(&m->thread, name, move, m) == 0;
+	const bool up = thread_start(&m->thread, name, mover_main, m) == 0;
 	x->running += up;
 	return up;
 }
 
-/* Streams to and from ranks of this host are read in the window of the sender. */
 status exchange_start(exchange *x)
 {
 	const peer_list *p = &x->p.peers;
@@ -356,11 +380,11 @@ status exchange_start(exchange *x)
 	}
 	const unsigned threads = p->count > 1 && x->p.c->threads_allowed ? x->p.threads : 0;
 	x->self = MOVE_OUT | MOVE_IN;
-	if (threads == 1 && start_thread(x, MOVE_OUT | MOVE_IN, "exchange"))
+	if (threads == 1 && mover_start(x, MOVE_OUT | MOVE_IN, "exchange"))
 		x->self = 0;
-	/* the receiver wakes the main thread, which then must not sleep in the window */
-	if (threads == 2 && start_thread(x, MOVE_OUT, "exchange-out"))
-		x->self = start_thread(x, MOVE_IN, "exchange-in") ? 0 : MOVE_IN;
+	/* the receiving thread signals the main thread, which then must not sleep in the window */
+	if (threads == 2 && mover_start(x, MOVE_OUT, "exchange-out"))
+		x->self = mover_start(x, MOVE_IN, "exchange-in") ? 0 : MOVE_IN;
 	return ST_OK;
 }
 
@@ -368,12 +392,13 @@ status exchange_progress(exchange *x)
 {
 	const double t0 = now_s();
 	bool moved = false;
-	const status rc = step_all(x, x->self, &moved);
+	const status rc = move_once(x, x->self, &moved);
 	x->time.move_s += moved ? now_s() - t0 : 0;
 	return rc;
 }
 
-static status await_block(exchange *x, int from)
+/* Release the blocks that have been read, and wait until another one of this stream has arrived. */
+static status stream_await(exchange *x, int from)
 {
 	stream *n = &x->side[IN].s[from];
 	unsigned idle = 0;
@@ -407,14 +432,14 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 	*n = 0;
 	if (in->taken == in->blocks)
 		return ST_OK;
-	if (src == x->p.peers.own) { /* its own records are gathered when the reader asks */
+	if (src == x->p.peers.own) { /* the rank's own records are gathered here */
 		*n = fill_block(x, src, in->taken++, x->own);
 		*recs = x->own;
 		return ST_OK;
 	}
 	comm_wait_begin(x->p.c);
 	const double span = trace_begin();
-	const status rc = comm_wait_end(x->p.c, await_block(x, src));
+	const status rc = comm_wait_end(x->p.c, stream_await(x, src));
 	trace_end(TRACE_WAIT, span);
 	if (rc != ST_OK)
 		return rc;
@@ -423,7 +448,7 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 	return ST_OK;
 }
 
-static void join_threads(exchange *x)
+static void movers_join(exchange *x)
 {
 	for (; x->running; x->running--)
 		pthread_join(x->mover[x->running - 1].thread, NULL);
@@ -432,9 +457,9 @@ static void join_threads(exchange *x)
 status exchange_finish(exchange *x, exchange_times *t, err *e)
 {
 	comm_wait_begin(x->p.c);
-	move_all(x, x->self, &x->time);
+	move_to_end(x, x->self, &x->time);
 	const double t0 = now_s();
-	join_threads(x);
+	movers_join(x);
 	(void)comm_wait_end(x->p.c, ST_OK);
 	*t = x->time;
 	t->wait_s += now_s() - t0;
@@ -448,9 +473,9 @@ void exchange_free(exchange *x)
 	if (!x)
 		return;
 	mem *m = x->p.m;
-	if (x->running) { /* the reader gave up early */
-		give_up(x, ST_PEER);
-		join_threads(x);
+	if (x->running) { /* the reader has failed */
+		exchange_fail(x, ST_PEER);
+		movers_join(x);
 	}
 	if (atomic_load(&x->p.c->broken))
 		return; /* requests, which cannot be cancelled, still use the windows */

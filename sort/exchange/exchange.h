@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All-to-all exchange as a set of bounded streams: each rank sends each of its peers records in
- * order, in blocks, and reads a stream of blocks from each peer while they arrive. A rank is known
+/* All-to-all exchange as a set of bounded streams. Each rank sends each of its peers records in
+ * order, in blocks. It reads a stream of blocks from each peer while they arrive. A rank is named
  * by its place among the peers (peer_list). */
 #ifndef HETSORT_EXCHANGE_EXCHANGE_H
 #define HETSORT_EXCHANGE_EXCHANGE_H
@@ -8,8 +8,7 @@
 #include "comm/comm.h"
 #include "base/mem.h"
 
-/* The memory that callers give the windows: at least LEAST if there is enough data, at most MOST.
- */
+/* The memory for the windows: at least LEAST if there is enough data, at most MOST. */
 enum { EXCHANGE_LEAST_BYTES = 8 << 20, EXCHANGE_MOST_BYTES = 256 << 20 };
 
 typedef struct exchange exchange;
@@ -45,8 +44,8 @@ uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int peers
  * be started, the reader moves its blocks. */
 status exchange_start(exchange *x);
 
-/* exchange_next - wait for the next block of the stream from peer src: *n records at *recs, valid
- * until the next call for the same src; *n 0 is the end. Only for the main thread. */
+/* exchange_next - wait for the next block of the stream from peer src. It has *n records at *recs,
+ * valid until the next call for the same src; *n 0 is the end. Only for the main thread. */
 status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n);
 
 /* exchange_progress - move the blocks that can move now, unless threads do it. */
@@ -57,8 +56,8 @@ typedef struct exchange_times {
 	double wait_s, move_s;
 } exchange_times;
 
-/* exchange_finish - wait until all blocks are sent, and stop the threads. Before, read all streams
- * to their end. ST_PEER, with e filled, if a block came damaged: later records may be wrong. */
+/* exchange_finish - wait until all blocks are sent, and stop the threads. First read all streams to
+ * their end. ST_PEER, with e filled, if a block arrived damaged: its records may be wrong. */
 status exchange_finish(exchange *x, exchange_times *t, err *e);
 
 void exchange_free(exchange *x);

@@ -2,9 +2,9 @@
 /* Exact multi-way selection. Rank j is in charge of splitter j. In each round every rank sends it a
  * bid: how many records it has before two pivots, and samples of the records between. The rank in
  * charge answers all with two nearer pivots. The error of the samples of p ranks grows as the root
- * of p, and two pivots are five times that apart. So 4 or 5 rounds suffice if all ranks have
- * similar keys; otherwise a round leaves about half of the places. A round is two collectives, with
- * some hundred bytes from each rank to each. */
+ * of p, and two pivots are at most five times that distance apart. So 4 or 5 rounds suffice if all
+ * ranks have similar keys. Otherwise a round leaves about half of the places. A round is two
+ * collectives, with some hundred bytes from each rank to each. */
 #include "splitter_search.h"
 #include "base/minmax.h"
 
@@ -59,7 +59,7 @@ static size_t samples_a_run(const splitter_search *s)
 }
 
 /* Allocate all arrays; the ranges are whole runs at first. */
-static status open_memory(splitter_search *s, err *er)
+static status search_memory(splitter_search *s, err *er)
 {
 	const size_t p = (size_t)s->c->size, runs = s->r->count, places = s->count * runs;
 	const size_t one = item_size(s);
@@ -130,7 +130,8 @@ static size_t draw_from_runs(const splitter_search *s, const range *cut, uint64_
 	return count;
 }
 
-static size_t draw(const splitter_search *s, const range *cut, uint64_t width, unsigned char *to)
+static size_t draw_samples(const splitter_search *s, const range *cut, uint64_t width,
+			   unsigned char *to)
 {
 	if (width <= s->samples) { /* all records between the pivots */
 		for (size_t k = 0; k < s->r->count; k++)
@@ -171,7 +172,7 @@ static void make_bids(const splitter_search *s)
 			b->before[0] += cut[k].lo - s->r->start[k];
 			b->before[1] += cut[k].hi - s->r->start[k];
 		}
-		b->count = draw(s, cut, b->before[1] - b->before[0], b->items);
+		b->count = draw_samples(s, cut, b->before[1] - b->before[0], b->items);
 	}
 	for (size_t j = 0; j < s->count && sorted_failure(s->r, NULL) != ST_OK; j++)
 		((bid *)(void *)(s->out + j * s->bid_bytes))->count = UNREADABLE;
@@ -179,21 +180,22 @@ static void make_bids(const splitter_search *s)
 
 /* -------------------------------------------------------------------------- the rank in charge */
 
-/* The bids of all ranks for a splitter. */
-typedef struct hearing {
+/* The bids of all ranks for a splitter, added up. */
+typedef struct bid_sum {
 	uint64_t before[2];
 	bool unreadable;
 	size_t n; /* samples, in s->order */
 	bool all; /* the samples are all records between the pivots */
 	double margin;
-} hearing;
+} bid_sum;
 
 /* Add up the bids. The margin is the error of a place that is estimated from samples, each for
- * `weight` records of a rank. It is at most the sum of one weight of each rank, and, except once in
- * a million times, at most five standard deviations, by the sum of the squares of these weights. */
-static hearing hear_all(const splitter_search *s)
+ * `weight` records of a rank. It is at most the sum of one weight of each rank. Except once in a
+ * million times, it is also at most five standard deviations, which follow from the sum of the
+ * squares of these weights. */
+static bid_sum sum_bids(const splitter_search *s)
 {
-	hearing h = { .all = true };
+	bid_sum h = { .all = true };
 	layout lay = s->r->lay;
 	double sum = 0, square = 0;
 	for (int i = 0; i < s->c->size; i++) {
@@ -220,8 +222,8 @@ static hearing hear_all(const splitter_search *s)
 
 /* Choose the nearest samples on both sides of place t, at the distance of the margin. If none
  * exist, or the last pivots gained little, choose the sample in the middle of all. */
-static void choose(const splitter_search *s, const hearing *h, double t, bool careful,
-		   const item *pivot[2])
+static void choose_pivots(const splitter_search *s, const bid_sum *h, double t, bool careful,
+			  const item *pivot[2])
 {
 	const double total = (double)(h->before[1] - h->before[0]);
 	const item *median = NULL;
@@ -244,9 +246,9 @@ static void choose(const splitter_search *s, const hearing *h, double t, bool ca
 
 /* Decide on which side of the last pivots the splitter lies. Between them find the place itself, or
  * nearer pivots. */
-static enum verdict decide(splitter_search *s, const item *pivot[2])
+static enum verdict decide_splitter(splitter_search *s, const item *pivot[2])
 {
-	const hearing h = hear_all(s);
+	const bid_sum h = sum_bids(s);
 	if (h.unreadable)
 		return FAILED;
 	if (s->decided)
@@ -265,23 +267,8 @@ static enum verdict decide(splitter_search *s, const item *pivot[2])
 		pivot[0] = s->order[t].it;
 		return BEFORE;
 	}
-	choose(s, &h, (double)t, careful, pivot);
+	choose_pivots(s, &h, (double)t, careful, pivot);
 	return BETWEEN;
-}
-
-static void make_answer(splitter_search *s)
-{
-	const size_t one = item_size(s);
-	const item *pivot[2] = { NULL, NULL };
-	answer *a = (void *)s->answer;
-	a->verdict = decide(s, pivot);
-	a->pivots = 0;
-	for (unsigned i = 0; i < 2; i++)
-		if (pivot[i]) {
-			a->pivots |= 1U << i;
-			memcpy(a->items + i * one, pivot[i], one);
-		}
-	s->decided |= a->verdict <= BEFORE;
 }
 
 /* ------------------------------------------------------------------------------------- rounds */
@@ -319,7 +306,16 @@ static status search_round(splitter_search *s)
 	status rc = comm_alltoall_sealed(s->c, s->out, s->in, s->bid_bytes);
 	if (rc != ST_OK)
 		return rc;
-	make_answer(s);
+	const item *pivot[2] = { NULL, NULL };
+	answer *own = (void *)s->answer;
+	own->verdict = decide_splitter(s, pivot);
+	own->pivots = 0;
+	for (unsigned i = 0; i < 2; i++)
+		if (pivot[i]) {
+			own->pivots |= 1U << i;
+			memcpy(own->items + i * item_size(s), pivot[i], item_size(s));
+		}
+	s->decided |= own->verdict <= BEFORE;
 	rc = comm_allgather_sealed(s->c, s->answer, s->in, s->answer_bytes);
 	if (rc != ST_OK)
 		return rc;
@@ -338,19 +334,12 @@ static status search_round(splitter_search *s)
 	return ST_OK;
 }
 
-status splitter_search_open(splitter_search *s, comm *c, mem *m, sorted *r, const records *as_read,
-			    const uint64_t *target, size_t count, err *er)
+status splitter_search_open(splitter_search *s, err *er)
 {
-	*s = (splitter_search){ .c = c,
-				.m = m,
-				.r = r,
-				.as_read = as_read,
-				.target = target,
-				.count = count,
-				.width = UINT64_MAX,
-				.decided = (size_t)c->rank >= count };
-	const status rc = comm_agree(c, open_memory(s, er));
-	return rc == ST_OK && count > 0 ? search_round(s) : rc;
+	s->width = UINT64_MAX;
+	s->decided = (size_t)s->c->rank >= s->count;
+	const status rc = comm_agree(s->c, search_memory(s, er));
+	return rc == ST_OK && s->count > 0 ? search_round(s) : rc;
 }
 
 status splitter_search_end(splitter_search *s, uint64_t *cut, err *er)
@@ -362,7 +351,7 @@ status splitter_search_end(splitter_search *s, uint64_t *cut, err *er)
 	if (rc == ST_OK)
 		rc = comm_agree(s->c, sorted_failure(s->r, er));
 	if (rc == ST_OK && s->failed)
-		return err_set(er, ST_PEER, "the ranks never agree on where to cut");
+		return err_set(er, ST_PEER, "the ranks cannot agree on the places of the cuts");
 	for (size_t k = 0; rc == ST_OK && k < runs; k++) {
 		cut[k] = s->r->start[k];
 		cut[runs + places + k] = s->r->start[k + 1];
@@ -392,7 +381,7 @@ double splitter_search_left(uint64_t n, size_t p)
 
 /* The last record before a splitter; stride 8 + item_bytes. */
 typedef struct last_before {
-	uint64_t any; /* 0: none */
+	uint64_t any; /* 0: no record precedes the splitter */
 	item it;
 } last_before;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Multi-way selection over the runs of all ranks: it finds the exact places of all splitters at
- * once, so that each rank gets exactly its planned share. The order is (key, rank, place), so a cut
- * may lie between equal keys. */
+/* Multi-way selection over the runs of all ranks. It finds the exact places of all splitters at
+ * once, so each rank gets exactly its planned share. The order is (key, rank, place), so a cut may
+ * lie between equal keys. */
 #ifndef HETSORT_EXCHANGE_SPLITTER_SEARCH_H
 #define HETSORT_EXCHANGE_SPLITTER_SEARCH_H
 
@@ -23,12 +23,16 @@ typedef struct range {
 } range;
 
 typedef struct splitter_search {
+	/* set by the caller */
 	comm *c;
 	mem *m;
 	sorted *r;
-	const records *as_read; /* or NULL */
-	const uint64_t *target; /* [count] */
-	size_t count;
+	/* The records of r by their position in memory, for the first samples, so that no bucket
+	 * must be sorted for them. NULL: the samples are drawn from r. */
+	const records *as_read;
+	const uint64_t *target; /* [count] records of all ranks before splitter j */
+	size_t count;           /* of splitters, less than the number of ranks */
+	/* set by splitter_search_open */
 	range *g;   /* [count * R] the ranges so far; then */
 	range *cut; /* [count * R] the cuts at the two pivots of a splitter */
 	size_t samples, bid_bytes, answer_bytes;
@@ -46,8 +50,8 @@ typedef struct splitter_search {
 } splitter_search;
 
 /* sample_phase - return where a rank draws a sample in each part of its records, as a part of 2^64.
- * It differs between ranks: else ranks with equal keys would all draw the same keys, and learn
- * nothing about the keys between them. */
+ * It differs between ranks, because otherwise ranks with equal keys would all draw the same keys,
+ * and learn nothing about the keys between them. */
 static inline uint64_t sample_phase(int rank, unsigned round)
 {
 	return (uint64_t)rank * UINT64_C(0x9e3779b97f4a7c15) + round * UINT64_C(0x5851f42d4c957f2d);
@@ -69,28 +73,28 @@ static inline uint64_t sample_random_place(uint64_t width, size_t i, size_t n, u
 	return from + splitmix(state) % (sample_place(width, i + 1, n, 0) - from);
 }
 
-/* splitter_search_open - collective: begin to search `count` splitters, count < size, with a first
- * round on samples of all records. Rank j is in charge of splitter j, which has target[j] records
- * of all ranks before it. Close the search after a failure, too; zeros are fine. as_read  the
- * records of r by their position in memory, for the first samples, so that no bucket must be sorted
- * for them. NULL: the samples are drawn from r. */
-status splitter_search_open(splitter_search *s, comm *c, mem *m, sorted *r, const records *as_read,
-			    const uint64_t *target, size_t count, err *er);
+/* splitter_search_open - collective: begin the search with a round on samples of all records. The
+ * caller has set the first members; all others are 0. Rank j is in charge of splitter j. Close the
+ * search after a failure, too. */
+status splitter_search_open(splitter_search *s, err *er);
+
+/* splitter_search_close - free the search; it may be all zeros. */
 void splitter_search_close(splitter_search *s);
 
-/* splitter_search_end - collective: narrow the ranges until lo == hi in all of them. cut has
- * (size + 1) * R elements: rank d gets the places cut[d * R + k] to cut[(d + 1) * R + k] of run k.
- */
+/* splitter_search_end - collective: narrow the ranges until lo == hi in all of them. Set the
+ * (size + 1) * R elements of cut. Rank d gets the places cut[d * R + k] to cut[(d + 1) * R + k] of
+ * run k. */
 status splitter_search_end(splitter_search *s, uint64_t *cut, err *er);
 
 /* key_borders_move - collective: move the cuts of splitter_search_end up to the end of a key, so
  * that no key is on both sides of a cut. */
 status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er);
 
-/* splitter_search_peer_bytes - return the most memory that a search needs for each rank, with one
- * run. splitter_search_left - estimate how many of n records on p ranks are between the pivots of a
- * splitter after the first round. */
+/* splitter_search_peer_bytes - return the most memory per rank that a search of one run needs. */
 uint64_t splitter_search_peer_bytes(const layout *l);
+
+/* splitter_search_left - estimate the records between the pivots of a splitter after the first
+ * round, for n records on p ranks. */
 double splitter_search_left(uint64_t n, size_t p);
 
 #endif

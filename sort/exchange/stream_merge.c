@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Heads of all streams are taken in batches, which fetches the records of this rank, and merged
- * until a batch is used up. Each record is copied once here, as soon as it has won: out of the
- * windows of the exchange, or from its place on this rank. The processor copies while it compares
- * the next keys. A block is released when all of it has been copied. */
+/* Heads of all streams are made in batches, which fetches the records of this rank, and merged
+ * until a batch is used up. Each record is copied once, as soon as it has won: from the windows of
+ * the exchange, or from its place on this rank. The processor copies while it compares the next
+ * keys. A block is released when all of it has been copied. */
 #include "stream_merge.h"
 #include "base/minmax.h"
 #include "kernel/gather.h"
@@ -22,49 +22,49 @@ struct stream_out {
 	size_t at; /* records of the piece that are sent */
 };
 
-/* The pieces of a stream are merged in two arrays, and may become twice as long as planned. */
 uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks)
 {
+	/* pieces are merged in two arrays, and may become twice as long as planned */
 	const uint64_t two = 2 * sizeof(entry), entry_bytes = 2 * two;
 	return u64_min(BATCH_RECS * entry_bytes, recs * (entry_bytes / BATCH_PART)) +
 	       u64_min(ranks * LEAST_PIECE * entry_bytes, recs * two);
 }
 
-status outgoing_open(outgoing *s, mem *m, sorted *of, const uint64_t *cut, size_t size,
-		     uint64_t ahead_bytes, err *e)
+status outgoing_open(outgoing *s, sorted *of, const uint64_t *cut, err *e)
 {
 	const size_t batch = (size_t)u64_min(sorted_total(of) / BATCH_PART, BATCH_RECS);
-	const sorted_use u = { .piece_recs = size_max(batch / size, LEAST_PIECE),
-			       .ahead_bytes = ahead_bytes };
-	*s = (outgoing){ .lay = of->lay, .size = size };
+	const sorted_use u = { .m = s->m,
+			       .piece_recs = size_max(batch / s->size, LEAST_PIECE),
+			       .ahead_bytes = s->ahead_bytes };
+	s->lay = of->lay;
 	pthread_mutex_init(&s->lock, NULL);
-	s->s = mem_array(m, size, sizeof *s->s, "outgoing streams", e);
-	s->send = mem_array(m, size, sizeof *s->send, "outgoing streams", e);
+	s->s = mem_array(s->m, s->size, sizeof *s->s, "outgoing streams", e);
+	s->send = mem_array(s->m, s->size, sizeof *s->send, "outgoing streams", e);
 	status rc = s->s && s->send ? ST_OK : ST_RESOURCE;
-	for (size_t to = 0; rc == ST_OK && to < size; to++, cut += of->count) {
+	for (size_t to = 0; rc == ST_OK && to < s->size; to++, cut += of->count) {
 		stream_out *o = &s->s[to];
 		for (size_t k = 0; k < of->count; k++)
 			s->send[to] += cut[of->count + k] - cut[k];
 		if (s->send[to])
-			rc = of->ops->open_reader(of, m, cut, cut + of->count, &u, &o->from, e);
+			rc = of->ops->open_reader(of, cut, cut + of->count, &u, &o->from, e);
 		if (rc == ST_OK && s->send[to])
-			rc = sorted_piece_open(&o->p, o->from, m, e);
+			rc = sorted_piece_open(&o->p, o->from, s->m, e);
 	}
 	return rc;
 }
 
-void outgoing_close(outgoing *s, mem *m)
+void outgoing_close(outgoing *s)
 {
 	if (!s->size)
 		return;
 	for (size_t to = 0; s->s && to < s->size; to++) {
 		stream_out *o = &s->s[to];
-		sorted_piece_close(&o->p, m);
+		sorted_piece_close(&o->p, s->m);
 		if (o->from)
 			o->from->ops->close_reader(o->from);
 	}
-	mem_free(m, s->s);
-	mem_free(m, s->send);
+	mem_free(s->m, s->s);
+	mem_free(s->m, s->send);
 	pthread_mutex_destroy(&s->lock);
 	*s = (outgoing){ .size = 0 };
 }
@@ -83,7 +83,7 @@ static status next_records(stream_out *o, size_t *n, err *e)
 	return rc;
 }
 
-static void keep(outgoing *s, const err *e)
+static void outgoing_fail(outgoing *s, const err *e)
 {
 	if (e->code == ST_OK)
 		return;
@@ -102,7 +102,7 @@ uint32_t outgoing_heads(outgoing *s, int to, uint32_t place, head *h, uint32_t m
 		(void)gather_misfits(sorted_piece_heads(&o->p, o->at, (uint32_t)n, place, h), &e);
 		o->at += n;
 	}
-	keep(s, &e);
+	outgoing_fail(s, &e);
 	return (uint32_t)n;
 }
 
@@ -127,7 +127,7 @@ void outgoing_fill(void *outgoing_, int to, uint64_t skip, size_t n, unsigned ch
 		return;
 	for (size_t i = 0; i < n; i++) /* in order after all records sent before */
 		key_greatest(&s->lay, buf + i * bytes);
-	keep(s, &e);
+	outgoing_fail(s, &e);
 }
 
 status outgoing_failure(outgoing *s, err *e)
@@ -165,9 +165,9 @@ static status refill(stream_merge *g, uint32_t i)
 }
 
 /* Merge two streams, with keys within the prefix, until a batch is used up or `room` records are at
- * `to`; return their number. No branch depends on keys, since it would be mispredicted. */
-static size_t merge_two(merge_stream *a, merge_stream *b, uint32_t bytes, unsigned char *to,
-			size_t room)
+ * `to`. Return their number. No branch depends on keys, because it would be mispredicted. */
+static size_t stream_merge_two(merge_stream *a, merge_stream *b, uint32_t bytes, unsigned char *to,
+			       size_t room)
 {
 	size_t n = 0;
 	uint32_t i = a->at, j = b->at;
@@ -202,8 +202,8 @@ static status refill_if_empty(stream_merge *g, uint32_t i)
 	return s->n && s->at == s->n ? refill(g, i) : ST_OK;
 }
 
-/* Look at the exchange once in PROGRESS_BYTES. */
-static status progress(stream_merge *g, size_t n, size_t *since)
+/* Let the exchange move blocks once in PROGRESS_BYTES. */
+static status merge_progress(stream_merge *g, size_t n, size_t *since)
 {
 	*since += n * g->lay.record_bytes;
 	if (*since < PROGRESS_BYTES)
@@ -223,18 +223,18 @@ static status merge_pair(stream_merge *g)
 		unsigned char *to = g->to.room(g->to.of, &room);
 		const size_t n = !a->n   ? take_rest(b, bytes, to, room)
 				 : !b->n ? take_rest(a, bytes, to, room)
-					 : merge_two(a, b, bytes, to, room);
+					 : stream_merge_two(a, b, bytes, to, room);
 		g->to.add(g->to.of, n);
 		if ((rc = refill_if_empty(g, 0)) == ST_OK)
 			rc = refill_if_empty(g, 1);
 		if (rc == ST_OK)
-			rc = progress(g, n, &since);
+			rc = merge_progress(g, n, &since);
 	}
 	return rc;
 }
 
-/* Merge any number of streams until the batch of one is used up or `room` records are at `to`.
- * *last is the stream of the last record, which is still in the tree. */
+/* Merge any number of streams until the batch of one is used up or `room` records are at `to`. Set
+ * *last to the stream of the last record, which is still in the tree. */
 static size_t merge_many(stream_merge *g, unsigned char *to, size_t room, uint32_t *last)
 {
 	const uint32_t bytes = g->lay.record_bytes;
@@ -267,7 +267,7 @@ static status merge_tree(stream_merge *g)
 		if ((rc = refill_if_empty(g, i)) != ST_OK)
 			return rc;
 		loser_tree_replace(&g->t, s->at < s->n ? s->h[s->at] : head_end(), i);
-		rc = progress(g, n, &since);
+		rc = merge_progress(g, n, &since);
 	}
 	return rc;
 }

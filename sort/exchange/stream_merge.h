@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ends of the exchange. A rank sends each destination its part of the runs as one sorted
- * stream. It merges the streams of the other ranks as they arrive with its own records, which stay
- * in place. */
+/* The two ends of the exchange. A rank sends each destination its part of the runs as one sorted
+ * stream. It merges the arriving streams of the other ranks with its own records, which stay in
+ * place. */
 #ifndef HETSORT_EXCHANGE_STREAM_MERGE_H
 #define HETSORT_EXCHANGE_STREAM_MERGE_H
 
@@ -11,37 +11,40 @@
 typedef struct stream_out stream_out;
 
 typedef struct outgoing {
+	/* set by the caller */
+	mem *m;
+	size_t size;          /* ranks */
+	uint64_t ahead_bytes; /* memory of each stream to read ahead from disk */
+	/* set by outgoing_open */
 	layout lay;
-	size_t size;
 	stream_out *s;  /* [size] */
 	uint64_t *send; /* [size] records for each rank */
 	pthread_mutex_t lock;
 	err e; /* the first failure to read, after which records of the largest key are sent */
 } outgoing;
 
-/* outgoing_open - open streams to `size` ranks. Rank d gets the places cut[d * runs + k] to
- * cut[(d + 1) * runs + k] of run k. Each stream from disk reads ahead up to ahead_bytes. Close them
- * after a failure, too. */
-status outgoing_open(outgoing *s, mem *m, sorted *of, const uint64_t *cut, size_t size,
-		     uint64_t ahead_bytes, err *e);
+/* outgoing_open - open the streams. Rank d gets the places cut[d * runs + k] to
+ * cut[(d + 1) * runs + k] of run k. The caller has set the first members; all others are 0. Close
+ * the streams after a failure, too. */
+status outgoing_open(outgoing *s, sorted *of, const uint64_t *cut, err *e);
 
 /* outgoing_fill - copy the next n records of the stream to rank `to`, as an exchange_fill. After a
- * failure, which is kept, records are made up, because the peers wait for them. */
+ * failure, which is stored, it makes up records, because the peers wait for them. */
 void outgoing_fill(void *s, int to, uint64_t skip, size_t n, unsigned char *buf);
 
 /* outgoing_heads - make up to `most` next heads of the stream to rank `to`, instead of
- * outgoing_fill, and return their number, 0 at its end. They have the number `place` of the stream.
- * Their records stay in place until the next call. */
+ * outgoing_fill. Return their number, 0 at the end of the stream. They have the number `place` of
+ * the stream. Their records stay in place until the next call. */
 uint32_t outgoing_heads(outgoing *s, int to, uint32_t place, head *h, uint32_t most);
 
 /* outgoing_failure - fail if any records sent were made up. */
 status outgoing_failure(outgoing *s, err *e);
 
-void outgoing_close(outgoing *s, mem *m);
+/* outgoing_close - free the streams; they may be all zeros. */
+void outgoing_close(outgoing *s);
 
-/* outgoing_most_bytes - return the most memory that outgoing_open allocates for `recs` records. Not
- * counted are ahead_bytes and some hundred bytes for each rank, and for each of its runs on disk.
- */
+/* outgoing_most_bytes - return the most memory that outgoing_open allocates for `recs` records. Add
+ * ahead_bytes, and some hundred bytes for each rank and each of its runs on disk. */
 uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks);
 
 enum { MERGE_BATCH = 64, LEAST_MERGE_BATCH = 4, MERGE_HEADS = 64 * MERGE_BATCH };
@@ -64,11 +67,12 @@ typedef struct merge_stream {
 	uint64_t left;
 } merge_stream;
 
-/* The destination of merged records. room: return the place of the next record, and set *recs to
- * the number of records that fit there, at least 1. add: note that n records have been put there.
- */
+/* The destination of merged records. */
 typedef struct merge_sink {
+	/* Return the place of the next record, and set *recs to the number of records that fit
+	 * there, at least 1. */
 	unsigned char *(*room)(void *of, size_t *recs);
+	/* Note that n records have been put there. */
 	void (*add)(void *of, size_t n);
 	void *of;
 } merge_sink;
@@ -94,8 +98,8 @@ static inline size_t stream_merge_heads(uint32_t streams)
 	return (size_t)streams * (2 + stream_merge_batch(streams));
 }
 
-/* stream_merge_open - allocate the memory for g->k streams; the other fields are used later. Close
- * it after a failure, too. */
+/* stream_merge_open - allocate the memory for g->k streams; the other members may be set later.
+ * Close it after a failure, too. */
 status stream_merge_open(stream_merge *g, mem *m, err *e);
 void stream_merge_close(stream_merge *g);
 

@@ -1,20 +1,47 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The plan of both steps. The records of a group have the order (source, destination, place), in
- * which the records of a source for a destination, a cell, are together. The members of the group
- * divide that order by their shares, and cells stay whole. So for any keys a member gets as many
- * records as it will write, plus or minus half a cell at each end. Planning takes four calls of all
- * to all, with 8 or 16 bytes for each rank, and 64 bytes of memory per rank. */
+/* The two-level exchange
+ *
+ * With p ranks an exchange has p - 1 peers per rank. If the ranks have few records for each other,
+ * messages take more time than records. Here the ranks form about sqrt(p) groups of neighbours, and
+ * records are sent twice. In the first step the records for a group go to its members, each of
+ * which merges what it receives. In the second step the members of a group exchange these records.
+ * In each step a rank has about 2 sqrt(p) peers. This file plans both steps; exchange.c moves the
+ * records of each.
+ *
+ * The division of a group's records. A cell consists of the records of one source for one
+ * destination. The records of a group have the order (source, destination, place). The members of
+ * the group divide this order by the shares that they will write, and no cell is divided. So for
+ * any keys a member gets the number of records that it will write, plus or minus half a cell at
+ * each end. Each member gets consecutive sources, in the order of the members, so equal keys keep
+ * their order.
+ *
+ * In which order. There are four collectives of all to all. In plan_places() each source sends its
+ * number of records for a group to the first rank of the group. That rank adds the numbers up, and
+ * returns the place of the source's first record. In plan_cells() each source sends each
+ * destination the place and the size of its cell. Then both know the member that gets the cell
+ * first, because member_for() depends only on these. In plan_steps() all ranks exchange the counts
+ * of both steps.
+ *
+ * Which invariants hold. The totals at each stage are compared with the shares that the ranks have
+ * agreed on. Each rank receives in the first step what it sends in the second. The second step
+ * stays within the group.
+ *
+ * Consequences of a failure. A rank with wrong totals, or without memory, reports that in the next
+ * comm_agree, and all ranks leave the plan together. If two steps do not pay, or a rank has no
+ * memory for the records between the steps, all ranks use one step (`pays`).
+ *
+ * Costs: 8 or 16 bytes for each rank in each call, and 64 bytes of memory per rank. */
 #include "two_level.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 
 #include <math.h>
 
-/* Seconds to pass a message, on both sides together, including the tests for it. If all ranks are
- * threads of a process, many more than processors, this is mostly waking them. Otherwise it is a
- * guess, and each byte also takes time on a link of 10 Gbit/s. CALLS is the number of collectives
- * for the plan, in each of which a rank waits for the last. */
-static const double INSIDE_MESSAGE_S = 20e-6, MESSAGE_S = 10e-6, LINK_BYTE_S = 0.8e-9, CALLS = 8;
+/* Seconds to pass a message, on both sides together, including the tests for it. */
+static const double INSIDE_MESSAGE_S = 20e-6, /* between threads: mostly to wake them */
+	MESSAGE_S = 10e-6,                    /* between processes: a guess */
+	LINK_BYTE_S = 0.8e-9,                 /* for each byte on a link of 10 Gbit/s */
+	CALLS = 8; /* collectives for the plan, in each of which a rank waits for the last */
 
 /* Return the number of groups. */
 static int groups_of(int ranks)
@@ -65,7 +92,7 @@ typedef struct planning {
 _Static_assert(sizeof(cell) == sizeof(step_counts), "they share their memory");
 
 /* Allocate all arrays, from g->cell on. */
-static status allocate(planning *g)
+static status plan_memory(planning *g)
 {
 	const int size = g->c->size;
 	const size_t p = (size_t)size;
@@ -91,7 +118,7 @@ static int first_of(const planning *g, int rank)
 	return group_first(g->c->size, g->group[rank]);
 }
 
-static uint64_t before(const planning *g, int rank)
+static uint64_t recs_before(const planning *g, int rank)
 {
 	return rank ? g->q->before[rank - 1] : 0;
 }
@@ -102,8 +129,8 @@ static status disagree(const planning *g)
 }
 
 /* Find how many records the sources before this rank have for each group: word[first of a group].
- * Each source sends its number to the first rank of the group, which adds them up. */
-static status find_places(planning *g)
+ */
+static status plan_places(planning *g)
 {
 	comm *c = g->c;
 	const int first = first_of(g, c->rank), k = g->group[c->rank];
@@ -118,7 +145,7 @@ static status find_places(planning *g)
 		sound &= !__builtin_add_overflow(sum, n, &sum);
 	}
 	if (rc == ST_OK && c->rank == first)
-		sound &= sum == before(g, group_first(c->size, k + 1)) - before(g, first);
+		sound &= sum == recs_before(g, group_first(c->size, k + 1)) - recs_before(g, first);
 	rc = comm_agree(c, rc == ST_OK && !sound ? disagree(g) : rc);
 	return rc == ST_OK ? comm_alltoall(c, g->heard, g->word, sizeof *g->word) : rc;
 }
@@ -136,14 +163,14 @@ static int member_for(const planning *g, int rank, const cell *x)
 }
 
 /* Send each rank the places of the records that it will write. */
-static status send_cells(planning *g)
+static status plan_cells(planning *g)
 {
 	const comm *c = g->c;
 	uint64_t at = 0, sum = 0;
 	bool sound = true;
 	for (int i = 0; i < c->size; i++) {
 		if (i == first_of(g, i))
-			at = before(g, i) + g->word[i];
+			at = recs_before(g, i) + g->word[i];
 		g->cell[i] = (cell){ at, g->q->send[i] };
 		at += g->q->send[i];
 	}
@@ -184,7 +211,7 @@ static status make_flow(const planning *g, bool second, peer_flow *f)
 }
 
 /* Make the lists of peers, and first[i], the first rank whose records peer i gets. */
-static status make_steps(const planning *g, two_level *t)
+static status make_flows(const planning *g, two_level *t)
 {
 	const peer_list *p = &t->step[0].peers;
 	if (make_flow(g, false, &t->step[0]) != ST_OK || make_flow(g, true, &t->step[1]) != ST_OK ||
@@ -199,8 +226,9 @@ static status make_steps(const planning *g, two_level *t)
 	return ST_OK;
 }
 
-/* Send each rank how much it gets from this one first, and how much this one gets from it then. */
-static status send_steps(planning *g, two_level *t)
+/* Exchange counts with each rank: the records that it gets from this rank in the first step, and
+ * the records that this rank gets from it in the second. */
+static status plan_steps(planning *g, two_level *t)
 {
 	comm *c = g->c;
 	bool sound = true;
@@ -227,11 +255,11 @@ static status send_steps(planning *g, two_level *t)
 	}
 	t->recs = now;
 	if (rc == ST_OK)
-		rc = sound && now == next ? make_steps(g, t) : disagree(g);
+		rc = sound && now == next ? make_flows(g, t) : disagree(g);
 	return comm_agree(c, rc);
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t sum_counts(uint64_t a, uint64_t b)
 {
 	return a + b;
 }
@@ -243,18 +271,18 @@ status two_level_plan(two_level *t, comm *c, mem *m, const two_level_query *q, e
 	*t = (two_level){ 0 };
 	for (int i = 0; i < c->size; i++)
 		mine += q->send[i] > 0;
-	status rc = comm_reduce(c, mine, add, &all);
+	status rc = comm_reduce(c, mine, sum_counts, &all);
 	/* if keys are nearly in order, each rank sends to fewer ranks than the model expects */
 	const uint64_t few = (uint64_t)c->size * (uint64_t)two_level_most_peers(c->size);
 	if (rc != ST_OK || (!q->asked && all <= few))
 		return rc;
-	rc = comm_agree(c, allocate(&g));
+	rc = comm_agree(c, plan_memory(&g));
 	if (rc == ST_OK)
-		rc = find_places(&g);
+		rc = plan_places(&g);
 	if (rc == ST_OK)
-		rc = send_cells(&g);
+		rc = plan_cells(&g);
 	if (rc == ST_OK)
-		rc = send_steps(&g, t);
+		rc = plan_steps(&g, t);
 	if (rc == ST_OK) { /* the most peers that any rank has, if there is room on all of them */
 		const int n = t->step[0].peers.count, k = t->step[1].peers.count;
 		mine = t->recs <= q->room_recs ? (uint64_t)(n > k ? n : k) : UINT64_MAX;

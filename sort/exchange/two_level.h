@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An exchange in two steps, for many ranks with few records for each other. The ranks form about
- * sqrt(p) groups of neighbours. First the records for a group go to its members. Each member gets
- * the records of consecutive sources, as many as it will write, and merges them. Then the members
- * of a group exchange these records. Each rank has about 2 sqrt(p) peers in a step, and records
- * travel twice. Equal keys keep their order, as members are in the order of their sources. */
+/* An exchange in two steps, for many ranks with few records for each other. */
 #ifndef HETSORT_EXCHANGE_TWO_LEVEL_H
 #define HETSORT_EXCHANGE_TWO_LEVEL_H
 
@@ -32,12 +28,12 @@ typedef struct two_level_query {
 	const uint64_t *send;   /* [size] records of this rank for each rank in the end */
 	const uint64_t *out;    /* [size] records of all ranks for each rank, */
 	const uint64_t *before; /* [size] and their sums: of ranks 0 to i */
-	uint64_t room_recs;     /* this rank has memory for this many between the steps */
+	uint64_t room_recs;     /* records that fit in memory between the steps */
 	bool asked;             /* use two steps even if they do not pay */
 } two_level_query;
 
-/* two_level_plan - collective: plan both steps. t->pays is false if few ranks have records for each
- * other, or if the records exceed the memory of a rank. Free it after a failure, too. */
+/* two_level_plan - collective: plan both steps. Set t->pays to false if few ranks have records for
+ * each other, or if the records exceed the memory of a rank. Free it after a failure, too. */
 status two_level_plan(two_level *t, comm *c, mem *m, const two_level_query *q, err *e);
 void two_level_free(two_level *t, mem *m);
 
@@ -52,8 +48,8 @@ typedef struct two_level_load {
 	double byte_s; /* to send a byte and to merge it, once more */
 } two_level_load;
 
-/* two_level_saves_s - predict how many seconds less two steps take than one. Messages cost time,
- * and so does each byte that travels twice. */
+/* two_level_saves_s - predict how many seconds two steps save. Messages cost time, and so does each
+ * byte that is sent twice. */
 double two_level_saves_s(const two_level_load *l);
 
 #endif

@@ -109,14 +109,18 @@ static status sort_and_split(sort_state *r)
 	const size_t p = (size_t)j->c->size;
 	sorted *own = &r->own.s;
 	status rc = comm_agree(j->c, memory_sort_own(r));
+	r->search = (splitter_search){
+		.c = j->c, .m = j->m, .r = own, .target = r->target, .count = p - 1
+	};
 	if (rc == ST_OK)
-		rc = splitter_search_open(&r->search, j->c, j->m, own, NULL, r->target, p - 1,
-					  j->e);
+		rc = splitter_search_open(&r->search, j->e);
 	if (rc == ST_OK)
 		rc = splitter_search_end(&r->search, r->cut, j->e);
 	splitter_search_close(&r->search);
-	if (rc == ST_OK)
-		rc = comm_agree(j->c, outgoing_open(&r->out, j->m, own, r->cut, p, 0, j->e));
+	if (rc == ST_OK) {
+		r->out = (outgoing){ .m = j->m, .size = p };
+		rc = comm_agree(j->c, outgoing_open(&r->out, own, r->cut, j->e));
+	}
 	return rc == ST_OK ? comm_alltoall(j->c, r->out.send, r->recv, sizeof *r->recv) : rc;
 }
 
@@ -187,7 +191,7 @@ status memory_sort(const memory_job *j)
 	if (rc == ST_OK)
 		rc = exchange_and_merge(&r);
 	exchange_free(r.x);
-	outgoing_close(&r.out, j->m);
+	outgoing_close(&r.out);
 	sorted_memory_close(&r.own);
 	mem_free(j->m, r.kept);
 	mem_free(j->m, r.target);

@@ -78,9 +78,12 @@ static status setup_open(exchange_setup *t)
 	status rc = f->recv ? ST_OK : ST_RESOURCE;
 	if (rc == ST_OK && settings_drops(env->o) && !t->stores)
 		rc = selection_open(&t->selection, env, output_most(j));
-	if (rc == ST_OK)
-		rc = outgoing_open(&t->out, &env->m, j->cuts.s, t->cut, (size_t)n,
-				   j->memory.sort.ahead_bytes, &env->e);
+	if (rc == ST_OK) {
+		t->out = (outgoing){ .m = &env->m,
+				     .size = (size_t)n,
+				     .ahead_bytes = j->memory.sort.ahead_bytes };
+		rc = outgoing_open(&t->out, j->cuts.s, t->cut, &env->e);
+	}
 	f->send = t->out.send;
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && t->counts)
@@ -162,7 +165,7 @@ static status setup_close(exchange_setup *t, status rc)
 	result_shift(r, PH_WRITE, t->to_file.wait_s);
 	r->verify_s += t->to_file.verify_s;
 	exchange_free(t->x);
-	outgoing_close(&t->out, &env->m);
+	outgoing_close(&t->out);
 	writer_free(&t->to_file);
 	output_close(&t->to);
 	mem_free(&env->m, t->counts);

@@ -15,7 +15,6 @@
 #include "io/file.h"
 #include "phases.h"
 #include "spill/sorted_files.h"
-#include "spill/spill_dirs.h"
 #include "testing/test_sizes.h"
 
 #include <errno.h>
@@ -380,8 +379,11 @@ static status read_share(job *j, run_formation_plan *p)
 	    j->shares.records > 0) { /* sorted inputs are read when they are merged */
 		const size_t ranks = (size_t)((env->c->size - 1) / env->c->processes + 1);
 		j->data = (read_runs){ .n = (size_t)own_share(env, j->shares.in) };
-		const status rc = sorted_files_open(&j->data.files, &env->m, in, &env->o->lay,
-						    ranks, env->o->direct, j->files.io, &env->e);
+		const reader_plan rp = {
+			.lay = env->o->lay, .direct = env->o->direct, .io = j->files.io
+		};
+		const status rc =
+			sorted_files_open(&j->data.files, &env->m, in, &rp, ranks, &env->e);
 		j->data.s = j->data.files;
 		return rc;
 	}

@@ -384,7 +384,8 @@ status phase_single_rank(job *j)
 		.j = j, .env = env, .out = &j->files.out, .w = &j->part, .to = IO_FD_NONE
 	};
 	const sort_plan *b = &j->memory.sort;
-	const sorted_use u = { .piece_recs = b->piece_recs,
+	const sorted_use u = { .m = &env->m,
+			       .piece_recs = b->piece_recs,
 			       .own_scratch = true,
 			       .drops = settings_drops(env->o),
 			       .ahead_bytes = b->ahead_bytes,
@@ -392,7 +393,7 @@ status phase_single_rank(job *j)
 	const uint64_t *lo = d->cut ? d->cut : d->s->start;
 	const uint64_t *hi = d->cut ? d->cut + d->s->count : d->s->start + 1;
 	pthread_mutex_init(&a.one_writes, NULL);
-	status rc = d->s->ops->open_reader(d->s, &env->m, lo, hi, &u, &a.from, &env->e);
+	status rc = d->s->ops->open_reader(d->s, lo, hi, &u, &a.from, &env->e);
 	if (rc == ST_OK)
 		rc = alloc_workspaces(&a);
 	rc = comm_agree(env->c, rc);

@@ -17,9 +17,14 @@
 status phase_sample(job *j)
 {
 	rank_env *env = &j->env;
-	return splitter_search_open(&j->cuts.search, env->c, &env->m, j->data.s,
-				    budget_merges(j) ? NULL : &j->data.memory.recs,
-				    j->shares.before, (size_t)env->c->size - 1, &env->e);
+	j->cuts.search =
+		(splitter_search){ .c = env->c,
+				   .m = &env->m,
+				   .r = j->data.s,
+				   .as_read = budget_merges(j) ? NULL : &j->data.memory.recs,
+				   .target = j->shares.before,
+				   .count = (size_t)env->c->size - 1 };
+	return splitter_search_open(&j->cuts.search, &env->e);
 }
 
 status phase_split(job *j)

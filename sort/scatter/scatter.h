@@ -6,7 +6,7 @@
 #include "model/rank_result.h"
 #include "model/rank_speeds.h"
 #include "model/shares.h"
-#include "spill/run_formation.h"
+#include "spill/read_runs.h"
 
 /* The order and the costs of messages from rank 0; p is 0 if records are not scattered. */
 typedef struct scatter_plan {

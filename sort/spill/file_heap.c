@@ -22,31 +22,31 @@ void file_heap_close(file_heap *h, mem *m)
 	*h = (file_heap){ 0 };
 }
 
-static void set(file_heap *h, uint32_t i, uint32_t file)
+static void heap_set(file_heap *h, uint32_t i, uint32_t file)
 {
 	h->file[i] = file;
 	h->place[file] = i + 1;
 }
 
 /* Put the file at place i or, if it comes earlier, above it. */
-static void rise(file_heap *h, uint32_t i, uint32_t file)
+static void heap_rise(file_heap *h, uint32_t i, uint32_t file)
 {
 	for (; i > 0 && h->before(h->of, file, h->file[(i - 1) / 2]); i = (i - 1) / 2)
-		set(h, i, h->file[(i - 1) / 2]);
-	set(h, i, file);
+		heap_set(h, i, h->file[(i - 1) / 2]);
+	heap_set(h, i, file);
 }
 
 /* Put the file at place i or, if it comes later, below it; return its place. */
-static uint32_t sink(file_heap *h, uint32_t i, uint32_t file)
+static uint32_t heap_sink(file_heap *h, uint32_t i, uint32_t file)
 {
 	for (uint32_t child; (child = 2 * i + 1) < h->n; i = child) {
 		if (child + 1 < h->n && h->before(h->of, h->file[child + 1], h->file[child]))
 			child++;
 		if (!h->before(h->of, h->file[child], file))
 			break;
-		set(h, i, h->file[child]);
+		heap_set(h, i, h->file[child]);
 	}
-	set(h, i, file);
+	heap_set(h, i, file);
 	return i;
 }
 
@@ -54,14 +54,14 @@ void file_heap_put(file_heap *h, uint32_t file, bool in)
 {
 	const uint32_t place = h->place[file];
 	if (in && !place) {
-		rise(h, h->n++, file);
+		heap_rise(h, h->n++, file);
 	} else if (in) {
-		rise(h, sink(h, place - 1, file), file);
+		heap_rise(h, heap_sink(h, place - 1, file), file);
 	} else if (place) {
 		const uint32_t last = h->file[--h->n];
 		h->place[file] = 0;
 		if (last != file)
-			rise(h, sink(h, place - 1, last), last);
+			heap_rise(h, heap_sink(h, place - 1, last), last);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A heap of file numbers. The caller's function compares two files, and the caller reports each
- * file that has changed. Each call takes time logarithmic in the number of files; memory: 8 bytes
- * per file. No locks: the caller has one. */
+/* A heap of file numbers. A function of the caller compares two files, and the caller reports each
+ * file that has changed. Each call takes time logarithmic in the number of files. Memory: 8 bytes
+ * per file. The caller holds a lock. */
 #ifndef HETSORT_SPILL_FILE_HEAP_H
 #define HETSORT_SPILL_FILE_HEAP_H
 

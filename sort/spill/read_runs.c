@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads a rank's share of the input into memory. Threads take chunks of the input in order. While
- * the records of a chunk are in the cache, their keys go to the buckets of a sort on demand; a
- * bucket is sorted later, when one of its records is needed in order. The classifier of the buckets
- * needs a sample first: some blocks of files are read before the rest, and some of the records that
- * are in memory already are copied. Memory: the records, the sample, and demand_most_bytes(). */
+/* Reading of a rank's share of the input into memory. Threads take chunks of the input in order.
+ * While the records of a chunk are in the cache, their keys go to the buckets of a sort on demand.
+ * A bucket is sorted later, when one of its records is needed in order. The classifier of the
+ * buckets needs a sample first. In files, some blocks are read before the rest; of records that are
+ * already in memory, some are copied. Memory: the records, the sample, and demand_most_bytes(). */
 #include "read_runs.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -12,7 +12,6 @@
 #include "base/splitmix.h"
 #include "base/trace.h"
 #include "io/file.h"
-#include "sort_plan.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -93,8 +92,7 @@ static status alloc_sample(mem *m, const read_runs_plan *p, uint64_t n, read_run
 	return d->keys_sample ? ST_OK : ST_RESOURCE;
 }
 
-/* The share is divided into equal parts; in each, a block of consecutive records at a random place
- * is sampled. */
+/* Sample a block of consecutive records at a random place in each of some equal parts. */
 status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uint64_t together,
 			read_runs *d, err *e)
 {
@@ -124,7 +122,7 @@ typedef struct arriving {
 	err e;
 } arriving;
 
-static void keys_to_buckets(void *arriving_, uint64_t first, size_t n)
+static void arriving_to_buckets(void *arriving_, uint64_t first, size_t n)
 {
 	arriving *c = arriving_;
 	const double t0 = now_s(), span = trace_begin();
@@ -135,7 +133,7 @@ static void keys_to_buckets(void *arriving_, uint64_t first, size_t n)
 }
 
 /* Read chunk after chunk of the input, or take records that are in memory. */
-static void take_chunks(void *reading_, unsigned worker)
+static void reading_main(void *reading_, unsigned worker)
 {
 	reading *x = reading_;
 	read_runs *d = x->d;
@@ -153,7 +151,7 @@ static void take_chunks(void *reading_, unsigned worker)
 		if (n == 0)
 			return;
 		loading got = { .pos = at,
-				.arrived = d->memory.order ? keys_to_buckets : NULL,
+				.arrived = d->memory.order ? arriving_to_buckets : NULL,
 				.arrived_to = &c,
 				.in_place = d->mapped != NULL };
 		const double t0 = now_s();
@@ -161,7 +159,7 @@ static void take_chunks(void *reading_, unsigned worker)
 		if (x->from)
 			(void)reader_load(x->from, at, n, to, &got, &c.e);
 		else
-			keys_to_buckets(&c, at, n);
+			arriving_to_buckets(&c, at, n);
 		pthread_mutex_lock(&x->lock);
 		if (c.e.code != ST_OK && (x->e.code == ST_OK || at < x->failed_at)) {
 			x->e = c.e;
@@ -177,7 +175,7 @@ static void take_chunks(void *reading_, unsigned worker)
 	}
 }
 
-static status open_order(const reading *x, mem *m, uint64_t most, err *e)
+static status reading_open_order(const reading *x, mem *m, uint64_t most, err *e)
 {
 	read_runs *d = x->d;
 	const size_t bucket = x->p->sizes->bucket_recs;
@@ -194,7 +192,7 @@ static status open_order(const reading *x, mem *m, uint64_t most, err *e)
 	return demand_open(&d->memory.order, m, &p, e);
 }
 
-static status end_order(reading *x, err *e)
+static status reading_end_order(reading *x, err *e)
 {
 	read_runs *d = x->d;
 	const double t0 = now_s(), span = trace_begin();
@@ -207,21 +205,22 @@ static status end_order(reading *x, err *e)
 	return rc;
 }
 
-static status run_threads(reading *x, err *e)
+static status reading_threads(reading *x, err *e)
 {
-	/* no more threads than can have a task at the same time */
+	/* no more threads than there are chunks */
 	const uint64_t chunks = x->from ? reader_chunks(x->from) : x->d->n / ADD_RECS + 1;
 	const unsigned most = x->p->threads + (x->from ? WAITING : 0);
 	pthread_mutex_init(&x->lock, NULL);
 	const unsigned threads =
-		pool_run((unsigned)u64_min(most, u64_max(chunks, 1)), take_chunks, x);
+		pool_run((unsigned)u64_min(most, u64_max(chunks, 1)), reading_main, x);
 	pthread_mutex_destroy(&x->lock);
 	x->d->sort_s += x->sort_s / threads;
 	return x->e.code == ST_OK ? ST_OK : err_set(e, x->e.code, "%s", x->e.text);
 }
 
-/* Put the keys of the records since the last call into buckets; `most` records may come in all. */
-static status add_arrived(reading *x, mem *m, uint64_t most, err *e)
+/* Put the keys of the records since the last call into buckets; in all, `most` records may arrive.
+ */
+static status reading_add(reading *x, mem *m, uint64_t most, err *e)
 {
 	read_runs *d = x->d;
 	const uint32_t bytes = x->p->lay.record_bytes;
@@ -238,11 +237,11 @@ static status add_arrived(reading *x, mem *m, uint64_t most, err *e)
 				    bytes);
 		}
 		if (rc == ST_OK)
-			rc = open_order(x, m, most, e);
+			rc = reading_open_order(x, m, most, e);
 	}
 	x->next = d->added;
 	if (rc == ST_OK)
-		rc = run_threads(x, e);
+		rc = reading_threads(x, e);
 	d->added = d->n;
 	return rc;
 }
@@ -250,15 +249,15 @@ static status add_arrived(reading *x, mem *m, uint64_t most, err *e)
 status read_runs_add(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	reading x = { .d = d, .p = p, .begun_s = now_s() };
-	return add_arrived(&x, m, u64_max(p->most_recs, d->n), e);
+	return reading_add(&x, m, u64_max(p->most_recs, d->n), e);
 }
 
 status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	reading x = { .d = d, .p = p, .begun_s = now_s() };
 	d->start[1] = d->n;
-	const status rc = add_arrived(&x, m, d->n, e);
-	return rc == ST_OK ? end_order(&x, e) : rc;
+	const status rc = reading_add(&x, m, d->n, e);
+	return rc == ST_OK ? reading_end_order(&x, e) : rc;
 }
 
 /* ------------------------------------------------------------------------------------- files */
@@ -301,11 +300,11 @@ status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_ru
 	if (rc == ST_OK && sampled)
 		rc = read_runs_sample(m, p, r, d->n, d, e);
 	if (rc == ST_OK && sampled)
-		rc = open_order(&x, m, d->n, e);
+		rc = reading_open_order(&x, m, d->n, e);
 	if (rc == ST_OK)
-		rc = run_threads(&x, e);
+		rc = reading_threads(&x, e);
 	if (rc == ST_OK)
-		rc = sampled ? end_order(&x, e) : read_runs_sort(p, m, d, e);
+		rc = sampled ? reading_end_order(&x, e) : read_runs_sort(p, m, d, e);
 	if (rc == ST_OK)
 		rc = reader_check(r, e);
 	if (!at)
@@ -328,13 +327,12 @@ uint64_t read_runs_most(const read_runs_plan *p, const read_runs *d)
 	return room;
 }
 
-/* Double the memory, and move the records into it. */
 status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	if (!may_grow(p, d))
 		return err_set(e, ST_RESOURCE,
-			       "what came is more than the %" PRIu64
-			       " records that the limit of memory holds",
+			       "the input has more than the %" PRIu64
+			       " records that fit within the memory limit",
 			       p->most_recs);
 	read_runs more = { .n = d->n };
 	const status rc = alloc_records(m, p, 2 * d->room, 0, &more, e);
@@ -388,7 +386,7 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 {
 	const layout lay = p->lay;
 	const size_t chunk = STREAM_BYTES / lay.record_bytes + 1;
-	uint64_t room = p->most_recs; /* becomes most_recs when it is doubled some times */
+	uint64_t room = p->most_recs; /* halved some times, so that doubling it reaches most_recs */
 	while (room / 2 > 2 * chunk)
 		room /= 2;
 	*d = (read_runs){ 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading a rank's share of the input into memory: its records, and the buckets of a sort on demand
- * (kernel/demand.h). */
+/* Reading a rank's share of the input. It is read into memory, with the buckets of a sort on demand
+ * (kernel/demand.h). If it does not fit there, sorted runs on disk are made of it. */
 #ifndef HETSORT_SPILL_READ_RUNS_H
 #define HETSORT_SPILL_READ_RUNS_H
 
@@ -10,8 +10,11 @@
 #include "io/reader.h"
 #include "base/mem.h"
 #include "model/calibrate.h"
+#include "sort_plan.h"
 #include "sorted_files.h"
 #include "testing/test_sizes.h"
+
+#include <stdatomic.h>
 
 typedef struct reader reader;
 
@@ -71,17 +74,25 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 /* read_runs_take - read records of a record_stream (a record_take), and add to its checksum. */
 status read_runs_take(void *record_stream, unsigned char *to, size_t n, size_t *got, err *e);
 
-/* For records from other ranks: read_runs_room allocates memory for some, read_runs_grow for more.
- * The caller fills in records and reports them with read_runs_arrived, which returns their
- * checksum. read_runs_add puts the keys of arrived records into buckets; read_runs_sort does so for
- * the rest after the last record. */
+/* The next functions are for records from other ranks. The caller puts them after the n records of
+ * the read_runs and reports them. */
+
+/* read_runs_room - allocate memory for `room` records. */
 status read_runs_room(const read_runs_plan *p, mem *m, size_t room, read_runs *out, err *e);
 
 /* read_runs_most - return how many records memory can hold after read_runs_grow. */
 uint64_t read_runs_most(const read_runs_plan *p, const read_runs *d);
+
+/* read_runs_grow - double the memory for records. */
 status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e);
+
+/* read_runs_arrived - note that n more records are in memory, and return their checksum. */
 checksum read_runs_arrived(read_runs *d, size_t n);
+
+/* read_runs_add - put the keys of the arrived records into buckets. */
 status read_runs_add(const read_runs_plan *p, mem *m, read_runs *d, err *e);
+
+/* read_runs_sort - do the same after the last record, and make the sorted sequence. */
 status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e);
 
 /* read_runs_sample - sample the p->n records of `from` for a classifier of `together` records.
@@ -90,10 +101,35 @@ status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uin
 			read_runs *d, err *e);
 
 /* read_runs_check - check, after all records have been used, that a mapped file has not changed.
- * Returns ST_IO if it has, which also explains records that look damaged (rc ST_INTERNAL); else
- * rc. */
+ * Return ST_IO if it has changed. If rc is ST_INTERNAL, that explains why records look damaged.
+ * Otherwise return rc. */
 status read_runs_check(const read_runs *d, status rc, err *e);
 
 void read_runs_free(mem *m, read_runs *d);
+
+/* ------------------------------------------------------------------------------- run formation */
+
+typedef struct run_formation_plan {
+	read_runs_plan load;
+	const sort_plan *b;
+	const char *const *dir; /* for the runs */
+	size_t dirs;
+	unsigned ranks_here;             /* that spill into the same directories */
+	const run_checkpoint_plan *keep; /* use kept runs, and keep the new ones; NULL: do not */
+	const atomic_bool *stop;         /* set: begin no more runs; NULL: never set */
+	const char *full; /* for a stream: the reason why it may have at most load.n records */
+} run_formation_plan;
+
+/* run_formation_input - form runs of a share of the input, like read_runs_input. out->runs_kept and
+ * recs_kept count the runs that earlier programs left, and their records. */
+status run_formation_input(const input *in, const run_formation_plan *p, mem *m, read_runs *out,
+			   err *e);
+
+/* run_formation_stream - form at most b->runs runs of a stream of at most load.n records, which one
+ * thread at a time takes. held has the first
+ * records, unsorted in memory, at most b->workers runs; it is freed. The checksum in out is 0,
+ * because the source of the stream has the checksum. */
+status run_formation_stream(record_take *take, void *from, read_runs *held,
+			    const run_formation_plan *p, mem *m, read_runs *out, err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The state of a sort that was not finished. It is read strictly: unknown members, other versions
+/* The state of a sort that was not finished. It is parsed strictly: unknown members, other versions
  * and impossible numbers are refused, so that the rest of the program can trust its sizes. */
 #include "resume_state.h"
 #include "base/mem.h"
@@ -38,7 +38,7 @@ status resume_state_alloc(resume_state *s, size_t inputs, err *e)
 }
 
 /* Make room for one more element: return the new list, or NULL without memory. */
-static void *grow(void *list, size_t n, size_t *room, size_t bytes, err *e)
+static void *list_grow(void *list, size_t n, size_t *room, size_t bytes, err *e)
 {
 	const size_t more = *room ? 2 * *room : FIRST_ROOM;
 	size_t all;
@@ -54,7 +54,7 @@ static void *grow(void *list, size_t n, size_t *room, size_t bytes, err *e)
 
 status run_list_add(run_list *l, const run_note *n, err *e)
 {
-	run_note *run = grow(l->run, l->runs, &l->room, sizeof *run, e);
+	run_note *run = list_grow(l->run, l->runs, &l->room, sizeof *run, e);
 	if (!run)
 		return ST_RESOURCE;
 	l->run = run;
@@ -64,7 +64,7 @@ status run_list_add(run_list *l, const run_note *n, err *e)
 
 status file_list_add(file_list *l, const file_note *n, err *e)
 {
-	file_note *file = grow(l->file, l->files, &l->room, sizeof *file, e);
+	file_note *file = list_grow(l->file, l->files, &l->room, sizeof *file, e);
 	if (!file)
 		return ST_RESOURCE;
 	l->file = file;
@@ -105,31 +105,7 @@ void resume_state_free(resume_state *s)
 
 /* ------------------------------------------------------------------------------- writing */
 
-static json_t *input_json(const input_id *id, const char *path)
-{
-	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "file", json_name(path), "inode",
-			 (json_int_t)id->inode, "bytes", (json_int_t)id->bytes, "mtime_s",
-			 (json_int_t)id->mtime_s, "mtime_ns", (json_int_t)id->mtime_ns, "ctime_s",
-			 (json_int_t)id->ctime_s, "ctime_ns", (json_int_t)id->ctime_ns);
-}
-
-static json_t *output_json(const output_checkpoint *out)
-{
-	char id[20];
-	snprintf(id, sizeof id, "%016" PRIx64, out->id);
-	return json_pack("{s:s, s:I, s:o, s:I, s:o}", "id", id, "records", (json_int_t)out->records,
-			 "checksum", json_checksum(out->sum), "dropped", (json_int_t)out->dropped,
-			 "checksum_dropped", json_checksum(out->sum_dropped));
-}
-
-static json_t *run_json(const run_note *n)
-{
-	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "number", (json_int_t)n->number, "first",
-			 (json_int_t)n->first, "records", (json_int_t)n->recs, "sample_stride",
-			 (json_int_t)n->stride, "checksum", json_checksum(n->sum));
-}
-
-static json_t *file_json(const file_id *is)
+static json_t *file_id_json(const file_id *is)
 {
 	return json_pack("{s:I, s:I, s:I}", "inode", (json_int_t)is->inode, "born_s",
 			 (json_int_t)is->born_s, "born_ns", (json_int_t)is->born_ns);
@@ -137,17 +113,32 @@ static json_t *file_json(const file_id *is)
 
 json_t *resume_state_json(const resume_state *s, const input *in)
 {
-	char job[20], key[KEY_TEXT_BYTES];
+	char job[20], id[20], key[KEY_TEXT_BYTES];
 	json_t *inputs = json_array(), *runs = json_array(), *files = json_array();
 	snprintf(job, sizeof job, "%016" PRIx64, s->job);
-	for (size_t i = 0; i < s->inputs; i++)
-		inputs = json_and(inputs, input_json(&s->input[i], in->file[i].path));
-	for (size_t i = 0; i < s->made.runs; i++)
-		runs = json_and(runs, run_json(&s->made.run[i]));
+	snprintf(id, sizeof id, "%016" PRIx64, s->out.id);
+	for (size_t i = 0; i < s->inputs; i++) {
+		const input_id *n = &s->input[i];
+		inputs = json_and(
+			inputs,
+			json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "file",
+				  json_name(in->file[i].path), "inode", (json_int_t)n->inode,
+				  "bytes", (json_int_t)n->bytes, "mtime_s", (json_int_t)n->mtime_s,
+				  "mtime_ns", (json_int_t)n->mtime_ns, "ctime_s",
+				  (json_int_t)n->ctime_s, "ctime_ns", (json_int_t)n->ctime_ns));
+	}
+	for (size_t i = 0; i < s->made.runs; i++) {
+		const run_note *n = &s->made.run[i];
+		runs = json_and(
+			runs, json_pack("{s:I, s:I, s:I, s:I, s:o}", "number",
+					(json_int_t)n->number, "first", (json_int_t)n->first,
+					"records", (json_int_t)n->recs, "sample_stride",
+					(json_int_t)n->stride, "checksum", json_checksum(n->sum)));
+	}
 	for (size_t i = 0; i < s->files.files; i++) {
 		const file_note *n = &s->files.file[i];
 		files = json_and(files, json_pack("{s:I, s:o}", "number", (json_int_t)n->number,
-						  "is", file_json(&n->is)));
+						  "is", file_id_json(&n->is)));
 	}
 	json_t *doc = json_pack(
 		"{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s*, s:o, s:o, s:o, s:s*}",
@@ -157,12 +148,18 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 		(int)s->lay.key_bytes, "key", layout_fields_text(&s->lay, key), "inputs", inputs,
 		"runs", runs, "files", files, "selection", *s->selection ? s->selection : NULL);
 	if (s->dir.inode)
-		doc = json_with(doc, "workdir", file_json(&s->dir));
-	return s->out.id ? json_with(doc, "output", output_json(&s->out)) : doc;
+		doc = json_with(doc, "workdir", file_id_json(&s->dir));
+	if (s->out.id == 0)
+		return doc;
+	return json_with(doc, "output",
+			 json_pack("{s:s, s:I, s:o, s:I, s:o}", "id", id, "records",
+				   (json_int_t)s->out.records, "checksum",
+				   json_checksum(s->out.sum), "dropped", (json_int_t)s->out.dropped,
+				   "checksum_dropped", json_checksum(s->out.sum_dropped)));
 }
 
-/* Under the lock of n. */
-static status write_state(run_notes *n, err *e)
+/* Write the state, under the lock of n. */
+static status notes_write(run_notes *n, err *e)
 {
 	const status rc = json_write(resume_state_json(n->s, n->in), n->to, n->fsync, e);
 	if (rc == ST_OK || file_is(n->to->dirfd, n->to->base, &n->to->own.is))
@@ -173,7 +170,7 @@ static status write_state(run_notes *n, err *e)
 status run_notes_write(run_notes *n, err *e)
 {
 	pthread_mutex_lock(&n->lock);
-	const status rc = write_state(n, e);
+	const status rc = notes_write(n, e);
 	pthread_mutex_unlock(&n->lock);
 	return rc;
 }
@@ -188,7 +185,7 @@ status run_notes_files(run_notes *n, const file_note *file, size_t files, err *e
 	for (size_t i = 0; rc == ST_OK && i < files; i++)
 		rc = file_list_add(l, &file[i], e);
 	if (rc == ST_OK)
-		rc = write_state(n, e);
+		rc = notes_write(n, e);
 	pthread_mutex_unlock(&n->lock);
 	return rc;
 }
@@ -198,14 +195,14 @@ status run_notes_add(run_notes *n, const run_note *run, err *e)
 	pthread_mutex_lock(&n->lock);
 	status rc = run_list_add(&n->s->made, run, e);
 	if (rc == ST_OK)
-		rc = write_state(n, e);
+		rc = notes_write(n, e);
 	pthread_mutex_unlock(&n->lock);
 	return rc;
 }
 
 /* ------------------------------------------------------------------------------- reading */
 
-static status malformed(const char *name, const char *why, err *e)
+static status state_malformed(const char *name, const char *why, err *e)
 {
 	char q[QUOTED_BYTES];
 	return err_set(e, ST_REFUSED, "state %s: %s", err_quoted(name, q), why);
@@ -236,7 +233,7 @@ static int by_number(const void *a_, const void *b_)
 	return (a > b) - (a < b);
 }
 
-/* Give each run the note of its file, which must exist; sort both lists by number. */
+/* Sort both lists by number, and give each run the note of its file, which must exist. */
 static status join_files(run_list *l, file_list *f, const char *name, err *e)
 {
 	_Static_assert(offsetof(run_note, number) == 0 && offsetof(file_note, number) == 0,
@@ -247,21 +244,21 @@ static status join_files(run_list *l, file_list *f, const char *name, err *e)
 		qsort(f->file, f->files, sizeof *f->file, by_number);
 	for (size_t i = 1; i < l->runs; i++)
 		if (l->run[i].number == l->run[i - 1].number)
-			return malformed(name, "two of its runs have one file", e);
+			return state_malformed(name, "two runs have the same file", e);
 	for (size_t i = 1; i < f->files; i++)
 		if (f->file[i].number == f->file[i - 1].number)
-			return malformed(name, "two of its runs have one file", e);
+			return state_malformed(name, "two runs have the same file", e);
 	for (size_t i = 0, k = 0; i < l->runs; i++) {
 		while (k < f->files && f->file[k].number < l->run[i].number)
 			k++;
 		if (k == f->files || f->file[k].number != l->run[i].number)
-			return malformed(name, "a run of it has no file", e);
+			return state_malformed(name, "a run does not have a file", e);
 		l->run[i].file = f->file[k].is;
 	}
 	return ST_OK;
 }
 
-static bool parse_file(json_t *one, file_id *is)
+static bool parse_file_id(json_t *one, file_id *is)
 {
 	json_int_t inode, s, ns;
 	if (json_unpack(one, "{s:I, s:I, s:I !}", "inode", &inode, "born_s", &s, "born_ns", &ns) !=
@@ -271,17 +268,6 @@ static bool parse_file(json_t *one, file_id *is)
 	return true;
 }
 
-static bool parse_note(json_t *one, file_note *n)
-{
-	json_int_t number;
-	json_t *is;
-	if (json_unpack(one, "{s:I, s:o !}", "number", &number, "is", &is) != 0 || number < 0 ||
-	    number == INT64_MAX)
-		return false;
-	n->number = (uint64_t)number;
-	return parse_file(is, &n->is);
-}
-
 static status parse_runs(resume_state *s, json_t *runs, json_t *files, const char *name, err *e)
 {
 	status rc = ST_OK;
@@ -289,18 +275,23 @@ static status parse_runs(resume_state *s, json_t *runs, json_t *files, const cha
 		run_note n = { 0 };
 		rc = parse_run(s, json_array_get(runs, i), &n)
 			     ? run_list_add(&s->made, &n, e)
-			     : malformed(name, "its runs are impossible", e);
+			     : state_malformed(name, "its runs are impossible", e);
 	}
 	for (size_t i = 0; rc == ST_OK && i < json_array_size(files); i++) {
 		file_note n = { 0 };
-		rc = parse_note(json_array_get(files, i), &n)
-			     ? file_list_add(&s->files, &n, e)
-			     : malformed(name, "its runs are impossible", e);
+		json_int_t number;
+		json_t *is;
+		if (json_unpack(json_array_get(files, i), "{s:I, s:o !}", "number", &number, "is",
+				&is) != 0 ||
+		    number < 0 || number == INT64_MAX || !parse_file_id(is, &n.is))
+			return state_malformed(name, "its runs are impossible", e);
+		n.number = (uint64_t)number;
+		rc = file_list_add(&s->files, &n, e);
 	}
 	return rc == ST_OK ? join_files(&s->made, &s->files, name, e) : rc;
 }
 
-/* output NULL: the output was not complete. */
+/* Parse the checkpoint of the output; it is NULL if the output was not complete. */
 static bool parse_output(resume_state *s, json_t *output)
 {
 	const char *id, *sum, *sum_dropped = "00000000000000000000000000000000";
@@ -339,7 +330,7 @@ static bool parse_inputs(resume_state *s, json_t *inputs)
 	return true;
 }
 
-/* Check this first, because another version has other members. */
+/* Check the version before the rest, because another version has other members. */
 static status check_version(json_t *doc, const char *name, err *e)
 {
 	const char *format, *made_by = "";
@@ -347,12 +338,12 @@ static status check_version(json_t *doc, const char *name, err *e)
 	if (json_unpack(doc, "{s:s, s?i, s?s}", "format", &format, "version", &version, "hetsort",
 			&made_by) != 0 ||
 	    strcmp(format, FORMAT) != 0)
-		return malformed(name, "is no state of hetsort", e);
+		return state_malformed(name, "is not a state of hetsort", e);
 	if (version != VERSION || strcmp(made_by, HETSORT_VERSION) != 0)
-		return malformed(name,
-				 "is of another version of hetsort: only that one resumes it, or "
-				 "removes it with --clean",
-				 e);
+		return state_malformed(name,
+				       "was written by another version of hetsort: use that "
+				       "version to resume it, or to remove it with --clean",
+				       e);
 	return ST_OK;
 }
 
@@ -374,12 +365,12 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 		    "rank", &h.rank, "ranks", &h.ranks, "record_bytes", &rec, "key_offset", &off,
 		    "key_bytes", &key, "key", &fields, "inputs", &inputs, "runs", &runs, "files",
 		    &files, "workdir", &dir, "output", &output, "selection", &selection) != 0)
-		return malformed(name, "is no state of hetsort", e);
+		return state_malformed(name, "is not a state of hetsort", e);
 	if (h.ranks <= 0 || h.ranks > RESUME_MOST_RANKS || h.rank < 0 || h.rank >= h.ranks ||
 	    !layout_restore(&h.lay, rec, off, key, fields) || !json_parse_hex(job, 1, &h.job) ||
 	    !json_is_array(inputs) || !json_is_array(runs) || !json_is_array(files) ||
-	    (dir && !parse_file(dir, &h.dir)) || strlen(selection) >= sizeof h.selection)
-		return malformed(name, "its sizes are impossible", e);
+	    (dir && !parse_file_id(dir, &h.dir)) || strlen(selection) >= sizeof h.selection)
+		return state_malformed(name, "its sizes are impossible", e);
 	strcpy(h.selection, selection);
 	rc = resume_state_alloc(s, json_array_size(inputs), e);
 	if (rc != ST_OK)
@@ -388,7 +379,7 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 	h.inputs = s->inputs;
 	*s = h;
 	if (!parse_inputs(s, inputs) || !parse_output(s, output))
-		rc = malformed(name, "its inputs or output are impossible", e);
+		rc = state_malformed(name, "its inputs or output are impossible", e);
 	if (rc == ST_OK)
 		rc = parse_runs(s, runs, files, name, e);
 	if (rc != ST_OK)
@@ -443,18 +434,18 @@ status resume_state_same_inputs(const resume_state *was, const resume_state *is,
 {
 	char q[QUOTED_BYTES], qi[QUOTED_BYTES];
 	if (was->inputs != is->inputs)
-		return err_set(e, ST_REFUSED, "state %s is of %zu input file%s, not of %zu",
+		return err_set(e, ST_REFUSED, "state %s has %zu input file%s, not %zu",
 			       err_quoted(name, q), was->inputs, plural(was->inputs), is->inputs);
 	for (size_t i = 0; i < is->inputs; i++) {
 		const input_id *a = &was->input[i], *b = &is->input[i];
 		const bool same_times = a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns &&
 					a->ctime_s == b->ctime_s && a->ctime_ns == b->ctime_ns;
-		const char *what = a->inode != b->inode   ? "is another file"
-				   : a->bytes != b->bytes ? "has another size"
-				   : !same_times          ? "was changed"
+		const char *what = a->inode != b->inode   ? "was replaced by another file"
+				   : a->bytes != b->bytes ? "has changed its size"
+				   : !same_times          ? "has changed"
 							  : NULL;
 		if (what)
-			return err_set(e, ST_REFUSED, "input %s %s since state %s was made",
+			return err_set(e, ST_REFUSED, "input %s %s since state %s was written",
 				       err_quoted(in->file[i].path, qi), what, err_quoted(name, q));
 	}
 	return ST_OK;
@@ -467,7 +458,7 @@ status resume_state_same_ranks(const resume_state *was, const resume_state *is, 
 	if (was->ranks == is->ranks && was->rank == is->rank)
 		return ST_OK;
 	return err_set(e, ST_REFUSED,
-		       "state %s is of rank %" PRId32 " of %" PRId32 ", not of %" PRId32
+		       "state %s belongs to rank %" PRId32 " of %" PRId32 ", not to rank %" PRId32
 		       " of %" PRId32 ", and each rank has inputs of its own (%%r)",
 		       err_quoted(name, q), was->rank, was->ranks, is->rank, is->ranks);
 }
@@ -478,13 +469,13 @@ status resume_state_fits(const resume_state *was, const resume_state *is, const 
 	const layout *a = &was->lay, *b = &is->lay;
 	if (!layout_equal(a, b))
 		return err_set(e, ST_REFUSED,
-			       "state %s is of records of %u byte%s with the key '%s', not of %u "
+			       "state %s has records of %u byte%s with the key '%s', not of %u "
 			       "with '%s'",
 			       err_quoted(name, q), a->record_bytes, plural(a->record_bytes),
 			       layout_key_text(a, key), b->record_bytes,
 			       layout_key_text(b, key_is));
 	if (strcmp(was->selection, is->selection) != 0)
-		return err_set(e, ST_REFUSED, "state %s is of a sort with '%s', not with '%s'",
+		return err_set(e, ST_REFUSED, "state %s belongs to a sort with '%s', not with '%s'",
 			       err_quoted(name, q), was->selection, is->selection);
 	return ST_OK;
 }

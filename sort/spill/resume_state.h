@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The state of a rank, as a JSON document: to which sort its runs on disk belong, which records of
- * the input each run contains, and whether the rank's output is complete. A later program decides
- * by it whether it may use them, with any number of ranks. */
+/* The state of a rank, as a JSON document. It names the sort to which its runs on disk belong, and
+ * the records of the input in each run. It also says whether the rank's output is complete. A later
+ * program decides by it whether it may use them, with any number of ranks. */
 #ifndef HETSORT_SPILL_RESUME_STATE_H
 #define HETSORT_SPILL_RESUME_STATE_H
 
@@ -76,26 +76,31 @@ typedef struct resume_state {
 #define RESUME_PREFIX "hetsort-rank"
 enum { RESUME_NAME_BYTES = 48, RESUME_MOST_RANKS = 1 << 20, RESUME_MOST_STRIDE = 1 << 20 };
 
-/* resume_state_name, resume_state_run_name - make the names of files in the workdir. */
+/* resume_state_name - make the name of a rank's state in the workdir. */
 void resume_state_name(int32_t rank, char name[RESUME_NAME_BYTES]);
+
+/* resume_state_run_name - make the name of a run in the workdir. */
 void resume_state_run_name(int32_t rank, uint64_t number, char name[RESUME_NAME_BYTES]);
 
-/* resume_state_alloc - make room for the inputs. resume_state_free - free a state, which may be all
- * zero. */
+/* resume_state_alloc - make room for the inputs. */
 status resume_state_alloc(resume_state *s, size_t inputs, err *e);
+
+/* resume_state_free - free a state, which may be all zeros. */
 void resume_state_free(resume_state *s);
 
-/* run_list_add - add a run. run_list_next - return a number that no file of these runs has. */
 status run_list_add(run_list *l, const run_note *n, err *e);
+
+/* run_list_next - return a number that no file of these runs has. */
 uint64_t run_list_next(const run_list *l);
 void run_list_free(run_list *l);
 
-/* file_list_add - add a file. file_list_at - return the note of a file, or NULL. */
 status file_list_add(file_list *l, const file_note *n, err *e);
+
+/* file_list_at - return the note of a file, or NULL. */
 const file_note *file_list_at(const file_list *l, uint64_t number);
 
-/* resume_state_parse - parse text of len arbitrary bytes; messages call it `name`. Anything that is
- * not a state, or has impossible numbers, is ST_REFUSED; s is then empty. */
+/* resume_state_parse - parse text of len arbitrary bytes; messages call it `name`. ST_REFUSED if it
+ * is not a state, or has impossible numbers; s is then empty. */
 status resume_state_parse(const char *text, size_t len, const char *name, resume_state *s, err *e);
 
 /* resume_state_load - parse a file, which must belong to this user and not be a symbolic link. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A checkpoint consists of a head of numbers, the checksums of the run's blocks, and its samples,
  * in the byte order of this machine. The head identifies the sort and the run's records, so that a
- * file of another run under the same name is recognized; its digest covers the whole checkpoint.
- * The checksums cover the records: every read verifies them. */
+ * file of another run under the same name is recognized. Its digest covers the whole checkpoint.
+ * The checksums cover the records, and every read verifies them. */
 #include "run_checkpoint.h"
 #include "base/minmax.h"
 #include "testing/failpoint.h"
@@ -21,31 +21,32 @@
 
 #define MAGIC UINT64_C(0x33306e7572736568) /* "hesrun03" where the lowest byte comes first */
 
-typedef struct head {
+typedef struct checkpoint_head {
 	uint64_t magic, job, first, recs;
 	uint64_t end_bytes, block_bytes, blocks, sample_bytes;
 	checksum sum;
 	uint64_t digest; /* of the members above, the checksums and the samples */
-} head;
+} checkpoint_head;
 
-static head head_of(const spill_layout *at, uint64_t job, const run_note *n, size_t sample_bytes)
+static checkpoint_head checkpoint_head_of(const spill_layout *at, uint64_t job, const run_note *n,
+					  size_t sample_bytes)
 {
-	return (head){ .magic = MAGIC,
-		       .job = job,
-		       .first = n->first,
-		       .recs = n->recs,
-		       .end_bytes = at->end,
-		       .block_bytes = at->block_bytes,
-		       .blocks = at->blocks,
-		       .sample_bytes = sample_bytes,
-		       .sum = n->sum };
+	return (checkpoint_head){ .magic = MAGIC,
+				  .job = job,
+				  .first = n->first,
+				  .recs = n->recs,
+				  .end_bytes = at->end,
+				  .block_bytes = at->block_bytes,
+				  .blocks = at->blocks,
+				  .sample_bytes = sample_bytes,
+				  .sum = n->sum };
 }
 
-static uint64_t digest(const head *h, const uint64_t *sum, const void *sample)
+static uint64_t checkpoint_digest(const checkpoint_head *h, const uint64_t *sum, const void *sample)
 {
 	XXH3_state_t x;
 	XXH3_64bits_reset(&x);
-	XXH3_64bits_update(&x, h, offsetof(head, digest));
+	XXH3_64bits_update(&x, h, offsetof(checkpoint_head, digest));
 	XXH3_64bits_update(&x, sum, h->blocks * sizeof *sum);
 	XXH3_64bits_update(&x, sample, h->sample_bytes);
 	return XXH3_64bits_digest(&x);
@@ -63,8 +64,8 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 			   const run_checkpoint *n, err *e)
 {
 	const spill_layout at = spill_run_layout(s, run, n->note.recs);
-	head h = head_of(&at, p->job, &n->note, n->sample_bytes);
-	h.digest = digest(&h, at.sum, n->sample);
+	checkpoint_head h = checkpoint_head_of(&at, p->job, &n->note, n->sample_bytes);
+	h.digest = checkpoint_digest(&h, at.sum, n->sample);
 	const size_t sums = at.blocks * sizeof *at.sum;
 	status rc = run_notes_add(p->notes, &n->note, e);
 	if (rc == ST_OK)
@@ -112,9 +113,10 @@ static void content_free(const content *c, mem *m)
 
 /* Return false if the file does not have the checkpoint of this run, or, with e filled, if it
  * cannot be read. */
-static bool read_checkpoint(const spill_layout *at, const head *wanted, const content *c, err *e)
+static bool content_read(const spill_layout *at, const checkpoint_head *wanted, const content *c,
+			 err *e)
 {
-	head h;
+	checkpoint_head h;
 	struct stat st;
 	char q[QUOTED_BYTES];
 	const size_t sums = at->blocks * sizeof *c->sum;
@@ -125,12 +127,12 @@ static bool read_checkpoint(const spill_layout *at, const head *wanted, const co
 	if (!S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size != at->end + sizeof h + sums + c->sample_bytes ||
 	    file_read_at(at->fd, &h, sizeof h, at->end, at->label, e) != ST_OK ||
-	    memcmp(&h, wanted, offsetof(head, digest)) != 0 ||
+	    memcmp(&h, wanted, offsetof(checkpoint_head, digest)) != 0 ||
 	    file_read_at(at->fd, c->sum, sums, at->end + sizeof h, at->label, e) != ST_OK ||
 	    file_read_at(at->fd, c->sample, c->sample_bytes, at->end + sizeof h + sums, at->label,
 			 e) != ST_OK)
 		return false;
-	return h.digest == digest(&h, c->sum, c->sample);
+	return h.digest == checkpoint_digest(&h, c->sum, c->sample);
 }
 
 status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout *l, mem *m,
@@ -150,9 +152,9 @@ status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout
 		return ST_OK;
 	const status rc = content_alloc(&c, m, &at, note, l, e);
 	if (rc == ST_OK) {
-		const head wanted = head_of(&at, job, note, c.sample_bytes);
-		head h;
-		*is = read_checkpoint(&at, &wanted, &c, NULL);
+		const checkpoint_head wanted = checkpoint_head_of(&at, job, note, c.sample_bytes);
+		checkpoint_head h;
+		*is = content_read(&at, &wanted, &c, NULL);
 		/* in a copied directory, the files differ from those in the states */
 		if (file_read_at(at.fd, &h, sizeof h, at.end, name, NULL) == ST_OK &&
 		    h.magic == MAGIC && h.job == job)
@@ -163,19 +165,20 @@ status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout
 	return rc;
 }
 
-status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, size_t stride,
-			   mem *m, run_checkpoint *n, const layout *l, err *e)
+status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, mem *m,
+			   run_checkpoint *n, err *e)
 {
 	char q[QUOTED_BYTES];
 	const run_note *note = &n->note;
 	const spill_layout at = spill_run_layout(s, run, note->recs);
 	content c = { .sum = NULL };
-	status rc = content_alloc(&c, m, &at, note, l, e);
+	status rc = content_alloc(&c, m, &at, note, n->lay, e);
 	if (rc == ST_OK) {
-		const head wanted = head_of(&at, p->job, note, c.sample_bytes);
+		const checkpoint_head wanted =
+			checkpoint_head_of(&at, p->job, note, c.sample_bytes);
 		err why = { ST_OK, "" };
-		if (read_checkpoint(&at, &wanted, &c, &why) &&
-		    n->sample_bytes == samples_of(note, stride) * c.item_bytes)
+		if (content_read(&at, &wanted, &c, &why) &&
+		    n->sample_bytes == samples_of(note, n->stride) * c.item_bytes)
 			rc = spill_run_adopt(s, run, note->recs, c.sum, e);
 		else if (why.code != ST_OK)
 			rc = err_set(e, why.code, "%s", why.text);
@@ -184,8 +187,8 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, s
 				     "run %" PRIu64 " of %s has changed since it was checked",
 				     note->number, err_quoted(at.label, q));
 	}
-	/* the checkpoint has the same samples or more: take those of every stride-th record */
-	const size_t every = stride / note->stride * c.item_bytes;
+	/* the checkpoint has the same samples or more: take one for every stride-th record */
+	const size_t every = n->stride / note->stride * c.item_bytes;
 	for (size_t i = 0; rc == ST_OK && i * c.item_bytes < n->sample_bytes; i++)
 		memcpy((unsigned char *)n->sample + i * c.item_bytes, c.sample + i * every,
 		       c.item_bytes);
@@ -195,7 +198,7 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, s
 
 /* ------------------------------------------------------------------------------ runs and gaps */
 
-/* The end of the gap before run i. */
+/* Return the end of the gap before run i. */
 static uint64_t gap_end(const kept_runs *k, size_t i)
 {
 	return i < k->count ? k->run[i].first - k->first : k->recs;
@@ -213,7 +216,7 @@ bool kept_runs_next(const kept_runs *k, uint64_t run_recs, kept_piece *p)
 	return true;
 }
 
-/* Computed per gap, because a gap may have a great number of pieces. */
+/* Count per gap, because a gap may have a great number of pieces. */
 uint64_t kept_runs_pieces(const kept_runs *k, uint64_t run_recs)
 {
 	uint64_t n = k->count, at = 0;

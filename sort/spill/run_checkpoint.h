@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A run on disk that outlives the program. A checkpoint after its records contains everything that
- * a later program needs to use the run. It is written after the records have reached the disk, so a
- * file with a checkpoint is complete, even after a crash; no list of complete runs is needed. */
+ * a later program needs to use the run. It is written after the records have reached the disk. So a
+ * file with a checkpoint is complete, even after a crash, and no list of complete runs is needed.
+ */
 #ifndef HETSORT_SPILL_RUN_CHECKPOINT_H
 #define HETSORT_SPILL_RUN_CHECKPOINT_H
 
@@ -47,7 +48,9 @@ typedef struct run_checkpoint_plan {
 /* The contents of a checkpoint. */
 typedef struct run_checkpoint {
 	run_note note;
-	void *sample; /* the samples of the run, sample_bytes */
+	const layout *lay;
+	size_t stride; /* of the samples */
+	void *sample;  /* the samples of the run, sample_bytes */
 	size_t sample_bytes;
 } run_checkpoint;
 
@@ -63,9 +66,9 @@ status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout
 			   bool *is, err *e);
 
 /* run_checkpoint_load - use the file of n->note, which run_checkpoint_look has accepted, for run
- * `run`, which was not begun. Then the run can be read, and n->sample, which has room for
- * sample_bytes, contains every stride-th record. ST_IO if the file has changed since. */
-status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, size_t stride,
-			   mem *m, run_checkpoint *n, const layout *l, err *e);
+ * `run`, which was not begun. Then the run can be read. Fill n->sample, which has room for
+ * sample_bytes, with every stride-th record. ST_IO if the file has changed since. */
+status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, mem *m,
+			   run_checkpoint *n, err *e);
 
 #endif

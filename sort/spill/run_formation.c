@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Workers take whole runs: one reads while another sorts or writes. A run is one sort on demand
- * (kernel/demand.h): keys go to buckets while the records arrive, and each bucket is sorted when
- * its records are written. Memory per worker: a run of records, demand_most_bytes() and a record;
- * in addition an item for every stride-th record of the share. If a stream turns out to be longer
- * than memory, the records in memory are sorted together and written as the first runs; they are
- * freed before the workers get memory for runs. */
-#include "run_formation.h"
+/* Run formation. Workers take whole runs: one reads while another sorts or writes. A run is one
+ * sort on demand (kernel/demand.h). Keys go to buckets while the records arrive, and each bucket is
+ * sorted when its records are written. If a stream turns out to be longer than memory, the records
+ * in memory are sorted together and written as the first runs. They are freed before the workers
+ * get memory for runs. Memory per worker: a run of records, demand_most_bytes() and a record; in
+ * addition an item for every stride-th record of the share. */
+#include "read_runs.h"
 #include "base/clock.h"
 #include "kernel/gather.h"
 #include "base/pool.h"
@@ -52,8 +52,8 @@ typedef struct run_formation {
 } run_formation;
 
 /* Store items of every stride-th record, with places as positions. */
-static void take_samples(const run_formation *s, size_t run, const ordered *o,
-			 const demand_piece *p)
+static void run_take_samples(const run_formation *s, size_t run, const ordered *o,
+			     const demand_piece *p)
 {
 	const read_runs *d = s->d;
 	const size_t isz = item_bytes(&o->r.lay), stride = d->disk.stride;
@@ -67,7 +67,7 @@ static void take_samples(const run_formation *s, size_t run, const ordered *o,
 	}
 }
 
-static status write_once(run_formation *s, size_t run, const ordered *o, err *e)
+static status run_write_once(run_formation *s, size_t run, const ordered *o, err *e)
 {
 	spill *to = s->d->disk.spill;
 	const uint64_t end = o->first + o->n;
@@ -77,7 +77,7 @@ static status write_once(run_formation *s, size_t run, const ordered *o, err *e)
 		const double taking = trace_begin();
 		demand_take(o->order, o->room, place, end, &p);
 		trace_end(TRACE_SORT, taking);
-		take_samples(s, run, o, &p);
+		run_take_samples(s, run, o, &p);
 		for (size_t at = 0, k; rc == ST_OK && at < p.n; at += k) {
 			k = p.n - at;
 			unsigned char *recs = spill_run_room(to, run, &k);
@@ -95,50 +95,48 @@ static status write_once(run_formation *s, size_t run, const ordered *o, err *e)
 	return rc == ST_OK ? spill_run_end(to, run, e) : rc;
 }
 
-/* Write the run to the first directory that has room; until then its records stay in memory. */
-static status write_run(run_formation *s, size_t run, ordered *o)
-{
-	for (;;) {
-		err why = { ST_OK, "" };
-		const status rc = write_once(s, run, o, &why);
-		if (rc == ST_OK)
-			return ST_OK;
-		if (rc != ST_RESOURCE || !spill_run_again(s->d->disk.spill, run))
-			return err_set(&o->e, rc, "%s", why.text);
-	}
-}
-
-/* The checkpoint of a run, without the checksum. */
-static run_checkpoint checkpoint_of(const run_formation *s, size_t run)
+/* Make the checkpoint of a run, without the checksum. */
+static run_checkpoint run_checkpoint_of(const run_formation *s, size_t run)
 {
 	const read_runs *d = s->d;
 	const size_t isz = item_bytes(&s->p->load.lay);
 	return (run_checkpoint){
 		.note = s->note[run],
+		.lay = &s->p->load.lay,
+		.stride = s->p->b->stride,
 		.sample = d->disk.sample + d->disk.sample_at[run] * isz,
 		.sample_bytes = (d->disk.sample_at[run + 1] - d->disk.sample_at[run]) * isz
 	};
 }
 
-/* Write the records of a run to disk in order. */
-static void finish_run(run_formation *s, size_t run, ordered *o, checksum sum)
+/* Write the records of a run in order to the first directory that has room. Until then they stay in
+ * memory. */
+static void run_write(run_formation *s, size_t run, ordered *o, checksum sum)
 {
-	if (o->e.code == ST_OK && write_run(s, run, o) == ST_OK && s->p->keep) {
-		run_checkpoint saved = checkpoint_of(s, run);
+	while (o->e.code == ST_OK) {
+		err why = { ST_OK, "" };
+		const status rc = run_write_once(s, run, o, &why);
+		if (rc == ST_OK)
+			break;
+		if (rc != ST_RESOURCE || !spill_run_again(s->d->disk.spill, run))
+			(void)err_set(&o->e, rc, "%s", why.text);
+	}
+	if (o->e.code == ST_OK && s->p->keep) {
+		run_checkpoint saved = run_checkpoint_of(s, run);
 		saved.note.sum = sum;
 		(void)run_checkpoint_save(s->d->disk.spill, run, s->p->keep, &saved, &o->e);
 	}
 }
 
-static void keys_to_buckets(void *ordered_, uint64_t first, size_t n)
+static void ordered_to_buckets(void *ordered_, uint64_t first, size_t n)
 {
 	ordered *o = ordered_;
 	if (o->e.code == ST_OK)
 		(void)demand_add(o->order, 0, first, n, &o->e);
 }
 
-/* The worker's buffer for the records of a run. */
-static unsigned char *room_of(const run_formation *s, unsigned worker)
+/* Return the worker's buffer for the records of a run. */
+static unsigned char *worker_room(const run_formation *s, unsigned worker)
 {
 	unsigned char *raw = s->raw + worker * s->raw_bytes;
 	return raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN);
@@ -146,13 +144,13 @@ static unsigned char *room_of(const run_formation *s, unsigned worker)
 
 /* Read the run's records from the files, unless read_run has read them from the stream; put their
  * keys into buckets, and write them. */
-static void make_run(run_formation *s, size_t run, unsigned worker, ordered *o)
+static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 {
 	const read_runs_plan *l = &s->p->load;
 	speed_history *speeds = l->speed_history;
 	const uint64_t first = s->d->start[run];
 	const double t0 = now_s();
-	unsigned char *recs = room_of(s, worker) + (s->from ? reader_align(s->from, first) : 0);
+	unsigned char *recs = worker_room(s, worker) + (s->from ? reader_align(s->from, first) : 0);
 	o->n = (size_t)(s->d->start[run + 1] - first);
 	o->r = (records){ recs, l->lay, l->rank };
 	const demand_plan p = { .in = o->r,
@@ -162,14 +160,14 @@ static void make_run(run_formation *s, size_t run, unsigned worker, ordered *o)
 				.sample = s->sample.keys_sample,
 				.samples = s->sample.keys_samples };
 	status rc = demand_open(&o->order, s->m, &p, &o->e);
-	loading got = { .arrived = keys_to_buckets, .arrived_to = o };
+	loading got = { .arrived = ordered_to_buckets, .arrived_to = o };
 	if (rc == ST_OK && s->from)
 		rc = reader_load(s->from, first, o->n, recs, &got, &o->e);
 	else if (rc == ST_OK)
 		rc = demand_add(o->order, 0, 0, o->n, &o->e);
 	if (rc == ST_OK && o->e.code == ST_OK && demand_end(o->order, &o->e) == ST_OK)
 		(void)demand_room_open(&o->room, o->order, &o->e);
-	finish_run(s, run, o, got.sum);
+	run_write(s, run, o, got.sum);
 	demand_room_close(o->room);
 	demand_close(o->order);
 	o->room = NULL;
@@ -183,15 +181,7 @@ static void make_run(run_formation *s, size_t run, unsigned worker, ordered *o)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static bool may_begin_run(run_formation *s)
-{
-	pthread_mutex_lock(&s->lock);
-	const bool yes = s->e.code == ST_OK && !(s->p->stop && atomic_load(s->p->stop));
-	pthread_mutex_unlock(&s->lock);
-	return yes;
-}
-
-/* Add a run of n records; false if the plan allows no more. */
+/* Add a run of n records; return false if the plan allows no more. */
 static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 {
 	sorted_disk *t = &d->disk;
@@ -205,27 +195,32 @@ static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 	return true;
 }
 
-/* Read the next run of the stream; false: the stream has ended. */
-static bool read_run(run_formation *s, unsigned worker, size_t *run, err *e)
+/* Read the next run of the stream; return false if the stream has ended. */
+static bool stream_read_run(run_formation *s, unsigned worker, size_t *run, err *e)
 {
 	const uint64_t most = s->p->b->run_recs;
 	size_t n = 0;
 	pthread_mutex_lock(&s->stream_lock);
 	*run = s->d->disk.s.count;
-	if (!s->ended && s->take(s->source, room_of(s, worker), (size_t)most, &n, e) == ST_OK &&
+	if (!s->ended && s->take(s->source, worker_room(s, worker), (size_t)most, &n, e) == ST_OK &&
 	    n > 0 && !add_run(s->d, s->p, n))
-		err_set(e, ST_RESOURCE, "more than %" PRIu64 " records came: %s", s->d->start[*run],
-			s->p->full);
+		err_set(e, ST_RESOURCE, "the input has more than %" PRIu64 " records: %s",
+			s->d->start[*run], s->p->full);
 	s->ended = s->ended || e->code != ST_OK || n < most;
 	pthread_mutex_unlock(&s->stream_lock);
 	return e->code == ST_OK && n > 0;
 }
 
-/* Choose the next run to make; false: all are made. */
+/* Choose the next run to make. Return false if all are made, or no more may begin. */
 static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
 {
+	pthread_mutex_lock(&s->lock);
+	const bool go = s->e.code == ST_OK && !(s->p->stop && atomic_load(s->p->stop));
+	pthread_mutex_unlock(&s->lock);
+	if (!go)
+		return false;
 	if (!s->from && !s->held)
-		return read_run(s, worker, run, e);
+		return stream_read_run(s, worker, run, e);
 	do
 		*run = atomic_fetch_add(&s->next, 1);
 	while (*run < s->d->disk.s.count && s->kept && s->kept[*run]);
@@ -233,7 +228,7 @@ static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
 }
 
 /* Make runs until all are made or a worker has failed. */
-static void work(void *run_formation_, unsigned worker)
+static void worker_main(void *run_formation_, unsigned worker)
 {
 	run_formation *s = run_formation_;
 	read_runs *held = s->held;
@@ -242,15 +237,14 @@ static void work(void *run_formation_, unsigned worker)
 		o.order = held->memory.order;
 		o.r = held->memory.recs;
 	}
-	for (size_t run;
-	     o.e.code == ST_OK && may_begin_run(s) && next_run(s, worker, &run, &o.e);) {
+	for (size_t run; o.e.code == ST_OK && next_run(s, worker, &run, &o.e);) {
 		if (!held) {
-			make_run(s, run, worker, &o);
+			run_make(s, run, worker, &o);
 			continue;
 		}
 		o.first = s->d->start[run];
 		o.n = (size_t)(s->d->start[run + 1] - o.first);
-		finish_run(s, run, &o, (checksum){ 0, 0 });
+		run_write(s, run, &o, (checksum){ 0, 0 });
 	}
 	demand_room_close(o.room);
 	if (o.e.code == ST_OK)
@@ -260,29 +254,27 @@ static void work(void *run_formation_, unsigned worker)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static status run_workers(run_formation *s, err *e)
+static status workers_make_runs(run_formation *s, err *e)
 {
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->stream_lock, NULL);
-	pool_run(s->workers, work, s);
+	pool_run(s->workers, worker_main, s);
 	pthread_mutex_destroy(&s->stream_lock);
 	pthread_mutex_destroy(&s->lock);
 	return s->e.code == ST_OK ? ST_OK : err_set(e, s->e.code, "%s", s->e.text);
 }
 
-static status load_kept(run_formation *s, err *e)
+static status kept_load(run_formation *s, err *e)
 {
 	read_runs *d = s->d;
 	const layout *l = &s->p->load.lay;
 	status rc = ST_OK;
 	for (size_t run = 0; rc == ST_OK && run < d->disk.s.count; run++) {
 		const uint64_t n = d->start[run + 1] - d->start[run];
-		run_checkpoint saved;
 		if (!s->kept[run])
 			continue;
-		saved = checkpoint_of(s, run);
-		rc = run_checkpoint_load(d->disk.spill, run, s->p->keep, s->p->b->stride, s->m,
-					 &saved, l, e);
+		run_checkpoint saved = run_checkpoint_of(s, run);
+		rc = run_checkpoint_load(d->disk.spill, run, s->p->keep, s->m, &saved, e);
 		/* the samples have the places of the rank that made the run: replace them */
 		for (size_t i = d->disk.sample_at[run]; i < d->disk.sample_at[run + 1]; i++) {
 			item *it = (void *)(d->disk.sample + i * item_bytes(l));
@@ -346,7 +338,7 @@ static status add_pieces(run_formation *s, err *e)
 }
 
 /* Note which files were created under the planned names, before a record is written. */
-static status note_files(run_formation *s, err *e)
+static status pieces_note_files(run_formation *s, err *e)
 {
 	const read_runs *d = s->d;
 	char q[QUOTED_BYTES];
@@ -368,7 +360,7 @@ static status note_files(run_formation *s, err *e)
 	return rc;
 }
 
-static status make_runs(run_formation *s, const input *in, err *e)
+static status input_make_runs(run_formation *s, const input *in, err *e)
 {
 	const read_runs_plan *l = &s->p->load;
 	const reader_plan rp = { l->first, l->n, l->lay, l->direct, l->io };
@@ -382,7 +374,7 @@ static status make_runs(run_formation *s, const input *in, err *e)
 		rc = read_runs_sample(s->m, l, r, s->p->b->run_recs, &s->sample, e);
 	}
 	if (rc == ST_OK)
-		rc = run_workers(s, e);
+		rc = workers_make_runs(s, e);
 	if (rc == ST_OK)
 		rc = reader_check(r, e);
 	reader_close(r);
@@ -428,7 +420,7 @@ static status open_runs(run_formation *s, err *e)
 	return rc == ST_OK ? sorted_disk_open(t, m, l, p->load.rank, d->start, e) : rc;
 }
 
-/* No more runs will be written. */
+/* Free the memory for writing runs. */
 static void end_writing(run_formation *s)
 {
 	mem_free(s->m, s->raw);
@@ -445,13 +437,13 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 	run_formation s = { .d = out, .p = p, .m = m };
 	status rc = open_runs(&s, e);
 	if (rc == ST_OK && p->keep)
-		rc = note_files(&s, e);
+		rc = pieces_note_files(&s, e);
 	else if (rc == ST_OK)
 		add_runs(out, p, p->load.n);
 	if (rc == ST_OK && p->keep)
-		rc = load_kept(&s, e);
+		rc = kept_load(&s, e);
 	if (rc == ST_OK && out->runs_kept < p->b->runs)
-		rc = make_runs(&s, in, e);
+		rc = input_make_runs(&s, in, e);
 	end_writing(&s);
 	return rc;
 }
@@ -469,14 +461,14 @@ status run_formation_stream(record_take *take, void *from, read_runs *held,
 		rc = read_runs_sort(&p->load, m, held, e);
 		s.held = held;
 		if (rc == ST_OK)
-			rc = run_workers(&s, e);
+			rc = workers_make_runs(&s, e);
 		s.held = NULL;
 	}
 	read_runs_free(m, held);
 	if (rc == ST_OK)
 		rc = alloc_raw(&s, e);
 	if (rc == ST_OK)
-		rc = run_workers(&s, e);
+		rc = workers_make_runs(&s, e);
 	if (rc == ST_OK && out->disk.s.count == 0) { /* an empty stream has one empty run */
 		(void)add_run(out, p, 0);
 		rc = spill_run_begin(out->disk.spill, 0, 0, e);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counts the memory that the phases allocate. A sort that does not fit into memory reads and writes
- * the data twice, whatever its size: runs are as long as memory allows, and one merge takes all of
- * them. If the data is only a little larger than memory, most runs stay in memory and are shorter
- * by the bytes that they take there. */
+/* The plan counts the memory that the phases allocate. A sort that does not fit into memory reads
+ * and writes the data twice, whatever its size. Its runs are as long as memory allows, and one
+ * merge reads all of them. If the data is only a little larger than memory, most runs stay in
+ * memory. The other runs are shorter by the bytes that these take. */
 #include "sort_plan.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "io/io_fd.h"
 #include "kernel/demand.h"
 #include "spill.h"
-#include "sorted_merge.h"
+#include "sorted.h"
 
 enum {
 	LEAST_WORKERS = 2, /* one reads or writes while the other sorts or merges */
@@ -17,10 +17,9 @@ enum {
 	SLACK_BYTES = 4 << 20, /* stacks, control data; less if memory is small */
 	LEAST_SLACK_BYTES = 256 << 10,
 	SLACK_PART = 16,
-	/* of a single rank that writes records from memory: threads in addition to its processors,
-	 * because some wait for the disk, and the least number of records per thread */
-	SINGLE_WAITING = 2,
-	SINGLE_RECS = 1024,
+	/* of a single rank that writes records from memory */
+	SINGLE_WAITING = 2, /* threads in addition to its processors: some wait for the disk */
+	SINGLE_RECS = 1024, /* per thread, at least */
 	GOOD_CHUNK_BYTES = 1 << 20, /* of a read: smaller ones make the disk slower */
 	LEAST_CHUNK_BYTES = 128 << 10,
 	LEAST_STRIDE = 64,     /* or half a chunk, if it has fewer records */
@@ -53,32 +52,32 @@ enum {
 	BATCHES = 128,
 };
 
-static uint64_t between(uint64_t least, uint64_t v, uint64_t most)
+static uint64_t u64_clamp(uint64_t least, uint64_t v, uint64_t most)
 {
 	return v < least ? least : v > most ? most : v;
 }
 
-/* The bytes that a thread of a single rank gathers before it writes them. */
+/* Return the bytes that a thread of a single rank gathers before it writes them. */
 static size_t batch_bytes(uint64_t data_bytes)
 {
 	const uint64_t least =
-		between(LEAST_BATCH_BYTES, data_bytes / LEAST_BATCHES, GOOD_BATCH_BYTES);
-	return (size_t)between(least, data_bytes / BATCHES, SPILL_WRITE_BYTES);
+		u64_clamp(LEAST_BATCH_BYTES, data_bytes / LEAST_BATCHES, GOOD_BATCH_BYTES);
+	return (size_t)u64_clamp(least, data_bytes / BATCHES, SPILL_WRITE_BYTES);
 }
 
 static uint64_t slack_bytes(uint64_t bytes)
 {
-	return between(LEAST_SLACK_BYTES, bytes / SLACK_PART, SLACK_BYTES);
+	return u64_clamp(LEAST_SLACK_BYTES, bytes / SLACK_PART, SLACK_BYTES);
 }
 
-/* Very long records have fewer samples. */
+/* Return fewer samples for very long records. */
 size_t sort_plan_sample_recs(const layout *l, uint64_t n)
 {
 	const uint64_t most = l->record_bytes < SORT_SAMPLE_PART ? n : n / SORT_SAMPLE_PART + 1;
 	return (size_t)u64_min(demand_samples(n), most);
 }
 
-/* Memory of a sort on demand of n records, in addition to the records. */
+/* Return the memory of a sort on demand of n records, in addition to the records. */
 static uint64_t sort_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads)
 {
 	return demand_most_bytes(l, n, lanes, threads) +
@@ -90,8 +89,8 @@ static unsigned single_threads(const sort_plan_query *q)
 	return (unsigned)u64_min(q->threads + SINGLE_WAITING, q->recs / SINGLE_RECS + 1);
 }
 
-/* Memory of the threads that write from memory in a single rank: a batch each, and entries for a
- * bucket if records are dropped. */
+/* Return the memory of the threads that write from memory in a single rank. Each has a batch, and
+ * entries for a bucket if records are dropped. */
 static uint64_t single_bytes(const sort_plan_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
@@ -101,16 +100,16 @@ static uint64_t single_bytes(const sort_plan_query *q)
 	return single_threads(q) * (batch + 2 * IO_FD_ALIGN + entries);
 }
 
-/* Memory of a sort of all records, with scratch for each thread that asks for buckets: the thread
- * that looks up records and, in a single rank, those that write. */
+/* Return the memory of a sort of all records, with scratch for each thread that asks for buckets.
+ * One thread looks up records, and in a single rank others write. */
 static uint64_t order_bytes(const sort_plan_query *q, bool single)
 {
 	const unsigned threads = single_threads(q);
 	return sort_bytes(&q->lay, q->recs, threads, single ? threads + 1 : 1);
 }
 
-/* The query for the records that are sorted: a rank that sorts received records treats them as if
- * it had read them. */
+/* Return the query for the records that are sorted. A rank that sorts received records treats them
+ * as if it had read them. */
 static sort_plan_query last_of(const sort_plan_query *q)
 {
 	sort_plan_query last = *q;
@@ -118,7 +117,7 @@ static sort_plan_query last_of(const sort_plan_query *q)
 	return last;
 }
 
-/* The memory of a sort that does not spill. */
+/* Return the memory of a sort that does not spill. */
 static uint64_t core_bytes(const sort_plan_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
@@ -140,7 +139,7 @@ static uint64_t core_needs(const sort_plan_query *q)
 	return bytes + slack_bytes(bytes);
 }
 
-/* The stride of the samples of kept runs; 0 without kept runs. */
+/* Return the stride of the samples of kept runs; 0 without kept runs. */
 static size_t kept_stride(const sort_plan_query *q)
 {
 	return q->kept ? kept_runs_stride(q->kept) : 0;
@@ -151,7 +150,7 @@ static size_t sample_bytes(const sort_plan_query *q)
 	return item_bytes(&q->lay) + sizeof(entry);
 }
 
-/* Memory of the samples of all runs and the checksums of all blocks. */
+/* Return the memory of the samples of all runs and the checksums of all blocks. */
 static uint64_t samples_bytes(const sort_plan_query *q, const sort_plan *b)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes;
@@ -159,70 +158,54 @@ static uint64_t samples_bytes(const sort_plan_query *q, const sort_plan *b)
 	       data / SPILL_LEAST_BLOCK_BYTES * sizeof(uint64_t);
 }
 
-/* The records of a run that will be kept. */
+/* Return the records of a run that will be kept. */
 static uint64_t kept_recs(const sort_plan_query *q)
 {
 	const uint64_t rec = q->lay.record_bytes;
 	const uint64_t some =
-		between(LEAST_KEPT_BYTES / rec + 1, q->recs / FEW_KEPT + 1, KEPT_BYTES / rec + 1);
-	return between(q->recs / MANY_KEPT + 1, some, UINT64_MAX);
+		u64_clamp(LEAST_KEPT_BYTES / rec + 1, q->recs / FEW_KEPT + 1, KEPT_BYTES / rec + 1);
+	return u64_clamp(q->recs / MANY_KEPT + 1, some, UINT64_MAX);
 }
 
-/* The records of a run, if memory holds `most` per worker; 0 if that is too few. All workers get
- * the same number of runs. */
-static uint64_t run_recs(const sort_plan_query *q, uint64_t most, const sort_plan *b)
+/* Return the records of a run, if memory holds `most` per worker; 0 if that is too few. All workers
+ * get the same number of runs. */
+static uint64_t plan_run_recs(const sort_plan_query *q, uint64_t most, const sort_plan *b)
 {
 	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, b->write_bytes);
 	if (most == 0 || q->recs == 0) /* without records, spilling saves no memory */
 		return 0;
 	uint64_t count = q->recs / most + (q->recs % most != 0);
-	count = (count + b->workers - 1) / b->workers * b->workers;
+	count = u64_round_up(count, b->workers);
 	uint64_t n = q->recs / count + (q->recs % count != 0);
 	if (q->keeps)
 		n = kept_recs(q) < most ? kept_recs(q) : most;
 	if (n > unit) { /* runs begin at a block of the file */
-		const uint64_t up = (n + unit - 1) / unit * unit;
+		const uint64_t up = u64_round_up(n, unit);
 		n = !q->keeps && up <= most ? up : n / unit * unit;
 	}
 	return n < q->recs ? n : q->recs;
 }
 
-/* Memory of a worker to read, sort and write a run of n records. */
+/* Return the memory of a worker to read, sort and write a run of n records. */
 static uint64_t run_bytes(const sort_plan *b, const sort_plan_query *q, uint64_t n)
 {
 	return q->lay.record_bytes + b->write_bytes + SPILL_MOST_BLOCK_BYTES + 4 * IO_FD_ALIGN +
 	       n * q->lay.record_bytes + sort_bytes(&q->lay, n, 1, 1);
 }
 
-/* The number of runs, with the kept ones. */
+/* Return the number of runs, including the kept ones. */
 static uint64_t count_runs(const sort_plan_query *q, uint64_t each)
 {
 	return q->kept ? kept_runs_pieces(q->kept, each) : (q->recs - 1) / each + 1;
 }
 
-/* Memory of the exchange while runs are sorted. */
+/* Return the memory of the exchange while runs are sorted. */
 static uint64_t receiving_bytes(const sort_plan_query *q)
 {
 	return q->receives ? q->exchange_bytes : 0;
 }
 
-/* Make runs as long as the memory of each worker allows. */
-static bool fit_runs(sort_plan *b, const sort_plan_query *q, uint64_t bytes)
-{
-	const uint64_t each = bytes / b->workers;
-	lower_bound n = { .lo = 1, .hi = each / q->lay.record_bytes + 1 };
-	if (each < run_bytes(b, q, 1) + b->write_bytes)
-		return false;
-	while (lower_bound_open(&n))
-		lower_bound_step(&n, run_bytes(b, q, n.mid) <= each);
-	b->run_recs = run_recs(q, n.lo - 1, b);
-	if (b->run_recs == 0)
-		return false;
-	b->runs = count_runs(q, b->run_recs);
-	return b->runs <= SORT_PLAN_MOST_RUNS;
-}
-
-/* The least memory to read the runs, in addition for each of `readers` threads. */
+/* Return the least memory to read the runs, with buffers for `readers` threads. */
 static uint64_t least_ahead(const sort_plan_query *q, uint64_t runs, uint64_t readers)
 {
 	const uint64_t rec = q->lay.record_bytes, block = spill_block_bytes(q->lay.record_bytes);
@@ -232,10 +215,11 @@ static uint64_t least_ahead(const sort_plan_query *q, uint64_t runs, uint64_t re
 	       (whole ? 0 : readers * (chunk + 3 * block + SPILL_ALIGN)) + IO_FD_ALIGN;
 }
 
-/* Plan the merge of `files` files by a single rank in `bytes` bytes, with memory for two reads of
- * most_chunk of each, and for one and a half of least_chunk at least. */
-static bool fit_merge(sort_plan *b, const sort_plan_query *q, uint64_t files, uint64_t bytes,
-		      uint64_t least_chunk, uint64_t most_chunk, uint64_t *used)
+/* Plan the merge of `files` files by a single rank. Read at most most_chunk bytes at once, twice
+ * per file, and at least least_chunk, one and a half times per file. Return the memory that is
+ * used, at most `bytes`; 0 if that is too little. */
+static uint64_t fit_merge(sort_plan *b, const sort_plan_query *q, uint64_t files, uint64_t bytes,
+			  uint64_t least_chunk, uint64_t most_chunk)
 {
 	const uint64_t rec = q->lay.record_bytes, key = q->lay.key_bytes;
 	const uint64_t piece = u64_min(MOST_PIECE_BYTES, bytes / PIECE_PART) / rec;
@@ -246,62 +230,74 @@ static bool fit_merge(sort_plan *b, const sort_plan_query *q, uint64_t files, ui
 			      files * RANGE_BYTES + 4 * key;
 	const uint64_t fixed = b->workers * each + files * (SORTED_MERGE_FILE_BYTES + key);
 	if (bytes < fixed)
-		return false;
+		return 0;
 	const uint64_t most = u64_max(AHEAD_BYTES, 2 * files * most_chunk);
 	b->ahead_bytes = u64_min(bytes - fixed, most + b->piece_recs * rec);
-	*used = fixed + u64_min(b->ahead_bytes, q->recs * rec + files * SPILL_MOST_BLOCK_BYTES);
-	return b->ahead_bytes / (files + files / 2 + b->workers) >= least_chunk;
+	if (b->ahead_bytes / (files + files / 2 + b->workers) < least_chunk)
+		return 0;
+	return fixed + u64_min(b->ahead_bytes, q->recs * rec + files * SPILL_MOST_BLOCK_BYTES);
 }
 
 unsigned sort_plan_sorters(const sort_plan *b)
 {
-	return (unsigned)between(1, b->runs, b->workers);
+	return (unsigned)u64_clamp(1, b->runs, b->workers);
 }
 
-/* Plan the merges of several ranks, one for each receiving rank. Their pieces are part of
- * exchange_bytes, except the control data of each run. */
-static bool fit_streams(sort_plan *b, const sort_plan_query *q, uint64_t bytes, uint64_t *used)
+/* Plan the merges of several ranks, one for each receiving rank, like fit_merge. Their pieces are
+ * part of exchange_bytes, except the control data of each run. */
+static uint64_t fit_streams(sort_plan *b, const sort_plan_query *q, uint64_t bytes)
 {
 	const uint64_t rec = q->lay.record_bytes;
 	const uint64_t control = b->runs * (SORTED_MERGE_FILE_BYTES + q->lay.key_bytes +
 					    RANGE_BYTES + 2 * sizeof(entry));
 	const uint64_t fixed = q->exchange_bytes + q->ranks * control;
 	if (bytes < fixed)
-		return false;
+		return 0;
 	b->ahead_bytes = u64_min((bytes - fixed) / q->ranks,
 				 2 * b->runs * SORTED_MERGE_CHUNK_BYTES + AHEAD_BYTES / q->ranks);
-	*used = fixed + u64_min(q->ranks * b->ahead_bytes,
-				(q->recs + q->ranks * b->runs) * rec +
-					q->ranks * b->runs * 2 * SPILL_MOST_BLOCK_BYTES);
-	return b->ahead_bytes >= least_ahead(q, b->runs, 1);
+	if (b->ahead_bytes < least_ahead(q, b->runs, 1))
+		return 0;
+	return fixed + u64_min(q->ranks * b->ahead_bytes,
+			       (q->recs + q->ranks * b->runs) * rec +
+				       q->ranks * b->runs * 2 * SPILL_MOST_BLOCK_BYTES);
 }
 
-/* Plan the merge of b->runs runs, and set b->bytes. */
-static bool fits_merging(sort_plan *b, const sort_plan_query *q, uint64_t limit,
-			 uint64_t least_chunk)
+/* Plan the merge of b->runs runs, and set b->bytes. Return false if it does not fit. */
+static bool plan_merge(sort_plan *b, const sort_plan_query *q, uint64_t limit, uint64_t least_chunk)
 {
-	const uint64_t samples = samples_bytes(q, b), fixed = samples + slack_bytes(limit);
+	const uint64_t samples = samples_bytes(q, b), left = limit - samples - slack_bytes(limit);
 	const uint64_t sorting =
 		receiving_bytes(q) + sort_plan_sorters(b) * run_bytes(b, q, b->run_recs);
-	uint64_t merging = 0;
-	const bool fits =
-		q->ranks == 1 ? fit_merge(b, q, b->runs, limit - fixed, least_chunk,
-					  SORTED_MERGE_CHUNK_BYTES, &merging) &&
-					b->ahead_bytes >= least_ahead(q, b->runs, SORT_PLAN_READERS)
-			      : fit_streams(b, q, limit - fixed, &merging);
-	if (fits)
-		b->bytes = samples + u64_max(sorting, merging);
-	return fits;
+	const uint64_t merging = q->ranks > 1 ? fit_streams(b, q, left)
+					      : fit_merge(b, q, b->runs, left, least_chunk,
+							  SORTED_MERGE_CHUNK_BYTES);
+	if (merging == 0 ||
+	    (q->ranks == 1 && b->ahead_bytes < least_ahead(q, b->runs, SORT_PLAN_READERS)))
+		return false;
+	b->bytes = samples + u64_max(sorting, merging);
+	return true;
 }
 
-/* Check whether this number of workers keeps within the limit; fill the rest of b. */
-static bool fits(sort_plan *b, const sort_plan_query *q, uint64_t limit, unsigned workers,
-		 uint64_t least_chunk)
+/* Plan runs as long as the memory of each of the workers allows, and their merge. Return false if
+ * that exceeds the limit. */
+static bool plan_runs(sort_plan *b, const sort_plan_query *q, uint64_t limit, unsigned workers,
+		      uint64_t least_chunk)
 {
 	const uint64_t fixed = samples_bytes(q, b) + slack_bytes(limit) + receiving_bytes(q);
 	b->workers = workers;
-	return limit >= fixed && fit_runs(b, q, limit - fixed) &&
-	       fits_merging(b, q, limit, least_chunk);
+	if (limit < fixed)
+		return false;
+	const uint64_t each = (limit - fixed) / workers;
+	if (each < run_bytes(b, q, 1) + b->write_bytes)
+		return false;
+	lower_bound n = { .lo = 1, .hi = each / q->lay.record_bytes + 1 };
+	while (lower_bound_open(&n))
+		lower_bound_step(&n, run_bytes(b, q, n.mid) <= each);
+	b->run_recs = plan_run_recs(q, n.lo - 1, b);
+	if (b->run_recs == 0)
+		return false;
+	b->runs = count_runs(q, b->run_recs);
+	return b->runs <= SORT_PLAN_MOST_RUNS && plan_merge(b, q, limit, least_chunk);
 }
 
 /* Sizes of writes and reads, in the order in which they are tried: short ones only if memory is too
@@ -315,7 +311,7 @@ static const struct {
 	    { SPILL_WRITE_BYTES / 16, LEAST_CHUNK_BYTES },
 	    { SPILL_WRITE_BYTES / 16, 0 } };
 
-static bool fits_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, size_t i)
+static bool plan_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, size_t i)
 {
 	const size_t given = kept_stride(q);
 	const unsigned least = given ? 1 : LEAST_WORKERS;
@@ -328,37 +324,31 @@ static bool fits_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, siz
 		b->stride *= 2;
 	b->write_bytes = way[i].write_bytes;
 	for (unsigned workers = WORKERS; workers >= least; workers--)
-		if (fits(b, q, limit, workers, way[i].chunk_bytes))
+		if (plan_runs(b, q, limit, workers, way[i].chunk_bytes))
 			return true;
 	return false;
 }
 
-/* Keep runs in memory as the work leaves room. They leave less memory to sort and merge in, so runs
- * and reads become shorter: that pays only if a good part of the data stays in memory. */
-static bool fits_beside_runs(sort_plan *b, const sort_plan_query *q, uint64_t limit)
+/* Plan a sort that spills; return false if the limit is too small. First try to keep runs in
+ * memory. They leave less memory to sort and merge in, so runs and reads become shorter. That pays
+ * only if a good part of the data stays in memory. */
+static bool plan_on_disk(sort_plan *b, const sort_plan_query *q, uint64_t limit)
 {
 	const uint64_t data = q->recs * q->lay.record_bytes, slack = slack_bytes(limit);
 	for (size_t i = 0; q->holds && i < MEMORY_WAYS; i++)
 		for (unsigned shift = MEMORY_SHIFTS; shift > 0; shift--) {
 			const uint64_t work = limit >> shift;
 			const uint64_t least = data / (i ? SHORT_MEMORY_PART : MEMORY_PART);
-			if (limit - work < slack + least || !fits_way(b, q, work, i))
+			if (limit - work < slack + least || !plan_way(b, q, work, i))
 				continue;
 			const uint64_t each = spill_memory_bytes(b->run_recs, q->lay.record_bytes);
 			b->memory_runs = (size_t)u64_min((limit - work - slack) / each, b->runs);
 			b->bytes += b->memory_runs * each;
 			return true;
 		}
-	return false;
-}
-
-static bool fits_any(sort_plan *b, const sort_plan_query *q, uint64_t limit)
-{
 	b->memory_runs = 0;
-	if (fits_beside_runs(b, q, limit))
-		return true;
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
-		if (fits_way(b, q, limit, i))
+		if (plan_way(b, q, limit, i))
 			return true;
 	return false;
 }
@@ -368,8 +358,8 @@ static uint64_t disk_bytes(const sort_plan *b, const sort_plan_query *q)
 	return spill_disk_recs(q->recs, b->runs, b->run_recs, b->memory_runs) * q->lay.record_bytes;
 }
 
-/* Plan what a test requires, without regard to memory. */
-static void force(sort_plan *b, const sort_plan_query *q)
+/* Plan the runs that a test requires, without regard to memory. */
+static void plan_forced(sort_plan *b, const sort_plan_query *q)
 {
 	const uint64_t recs = q->test_run_recs;
 	*b = (sort_plan){ .spills = true,
@@ -392,27 +382,26 @@ static bool is_forced(const sort_plan_query *q)
 	return q->test_run_recs && q->recs > 0;
 }
 
-/* Plan the merge of sorted files: short reads and writes only if memory is too small for long ones.
- */
-static bool fits_sorted_any(sort_plan *b, const sort_plan_query *q)
+/* Plan the merge of sorted files. Reads and writes are short only if memory is too small for long
+ * ones. Return false if memory is too small for any. */
+static bool plan_sorted_files(sort_plan *b, const sort_plan_query *q)
 {
-	const uint64_t slack = slack_bytes(q->limit_bytes), bytes = q->limit_bytes - slack;
-	const uint64_t longest = q->longest_recs * q->lay.record_bytes;
+	const uint64_t slack = slack_bytes(q->limit_bytes), rec = q->lay.record_bytes;
 	for (uint64_t chunk = SORTED_CHUNK_BYTES; q->limit_bytes > slack && chunk > 0; chunk /= 2)
 		for (b->workers = WORKERS; b->workers > 0; b->workers--) {
-			const uint64_t least =
-				u64_max(u64_min(chunk, longest), q->lay.record_bytes);
+			const uint64_t least = u64_max(u64_min(chunk, q->longest_recs * rec), rec);
 			b->write_bytes =
-				(size_t)between(SPILL_WRITE_BYTES / 16, chunk, SPILL_WRITE_BYTES);
-			if (fit_merge(b, q, q->sorted_files, bytes, least, SORTED_CHUNK_BYTES,
-				      &b->bytes))
+				(size_t)u64_clamp(SPILL_WRITE_BYTES / 16, chunk, SPILL_WRITE_BYTES);
+			b->bytes = fit_merge(b, q, q->sorted_files, q->limit_bytes - slack, least,
+					     SORTED_CHUNK_BYTES);
+			if (b->bytes)
 				return true;
 		}
 	return false;
 }
 
 /* Plan the threads of a single rank that does not spill. */
-static void set_core(sort_plan *b, const sort_plan_query *q)
+static void plan_in_memory(sort_plan *b, const sort_plan_query *q)
 {
 	const sort_plan_query last = last_of(q);
 	b->bytes = core_bytes(q);
@@ -424,9 +413,9 @@ bool sort_plan_make(sort_plan *b, const sort_plan_query *q)
 {
 	*b = (sort_plan){ .spills = false };
 	if (q->sorted_files)
-		return fits_sorted_any(b, q);
+		return plan_sorted_files(b, q);
 	*b = (sort_plan){ .core_bytes = core_needs(q) };
-	set_core(b, q);
+	plan_in_memory(b, q);
 	const bool fits = b->core_bytes <= q->limit_bytes;
 	return (fits && !q->keeps && !is_forced(q)) || sort_plan_on_disk(b, q);
 }
@@ -435,17 +424,18 @@ bool sort_plan_on_disk(sort_plan *b, const sort_plan_query *q)
 {
 	*b = (sort_plan){ .core_bytes = core_needs(q), .most_recs = q->recs };
 	if (is_forced(q)) {
-		force(b, q);
+		plan_forced(b, q);
 		return true;
 	}
-	if (!fits_any(b, q, q->limit_bytes))
+	if (!plan_on_disk(b, q, q->limit_bytes))
 		return false;
 	b->spills = true;
 	b->disk_bytes = disk_bytes(b, q);
 	return true;
 }
 
-/* Memory for a stream is doubled when it is full, so for a moment both buffers exist. */
+/* Return whether the records of a stream fit in memory. Its buffer is doubled when it is full, so
+ * for a moment two buffers exist. */
 static bool fits_in_core(sort_plan *b, const sort_plan_query *q, uint64_t limit)
 {
 	const uint64_t most = (limit - u64_min(limit, slack_bytes(limit))) / 3 * 2;
@@ -454,8 +444,8 @@ static bool fits_in_core(sort_plan *b, const sort_plan_query *q, uint64_t limit)
 }
 
 /* Return the most records, up to `most`, that fit by the rule `fit`. */
-static uint64_t most_recs(const sort_plan_query *q, uint64_t most,
-			  bool (*fit)(sort_plan *, const sort_plan_query *, uint64_t))
+static uint64_t most_fitting_recs(const sort_plan_query *q, uint64_t most,
+				  bool (*fit)(sort_plan *, const sort_plan_query *, uint64_t))
 {
 	sort_plan b;
 	sort_plan_query some = *q;
@@ -470,17 +460,17 @@ static uint64_t most_recs(const sort_plan_query *q, uint64_t most,
 void sort_plan_stream(sort_plan *b, const sort_plan_query *q, uint64_t disk_recs)
 {
 	const uint64_t most = INT64_MAX / q->lay.record_bytes;
-	const uint64_t core = most_recs(q, most < POS_MASK ? most : POS_MASK, fits_in_core);
+	const uint64_t core = most_fitting_recs(q, most < POS_MASK ? most : POS_MASK, fits_in_core);
 	sort_plan_query whole = *q;
 	if (q->test_run_recs) {
 		whole.recs = q->test_run_recs * TEST_RUNS;
-		force(b, &whole);
+		plan_forced(b, &whole);
 		b->spills = false;
 		return;
 	}
 	*b = (sort_plan){ .bytes = q->limit_bytes, .core_recs = core };
-	whole.recs = most_recs(q, disk_recs < most ? disk_recs : most, fits_any);
-	if (whole.recs <= core || !fits_any(b, &whole, q->limit_bytes))
+	whole.recs = most_fitting_recs(q, disk_recs < most ? disk_recs : most, plan_on_disk);
+	if (whole.recs <= core || !plan_on_disk(b, &whole, q->limit_bytes))
 		return;
 	b->most_recs = whole.recs;
 	/* while these are written, they take the memory of the workers' runs */
@@ -496,10 +486,10 @@ void sort_plan_end(sort_plan *b, const sort_plan_query *q, bool spills)
 	b->spills = spills;
 	b->core_bytes = core_needs(q);
 	if (!spills) {
-		set_core(b, q);
+		plan_in_memory(b, q);
 		return;
 	}
 	b->disk_bytes = q->recs * q->lay.record_bytes;
 	if (b->bytes)
-		(void)fits_merging(b, &whole, q->limit_bytes, 0);
+		(void)plan_merge(b, &whole, q->limit_bytes, 0);
 }

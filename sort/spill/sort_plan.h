@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans how a rank sorts within its memory: in memory, or in runs on disk. Pure functions. */
+/* The plan how a rank sorts within its memory limit: in memory, or in runs on disk. Pure functions.
+ */
 #ifndef HETSORT_SPILL_SORT_PLAN_H
 #define HETSORT_SPILL_SORT_PLAN_H
 
@@ -36,7 +37,7 @@ typedef struct sort_plan {
 	uint64_t bytes;      /* memory that the sort is predicted to use */
 	uint64_t core_bytes; /* memory needed to sort without spilling */
 	uint64_t disk_bytes; /* of runs; 0 if it does not spill */
-	/* threads: each reads and sorts one run at a time; those of a single rank also merge */
+	/* threads: each reads and sorts one run at a time; in a single rank they also merge */
 	unsigned workers;
 	size_t write_bytes;   /* of runs, and of the output by each worker of a single rank */
 	size_t piece_recs;    /* merged at a time by each worker of a single rank */
@@ -57,15 +58,15 @@ size_t sort_plan_sample_recs(const layout *l, uint64_t n);
  */
 unsigned sort_plan_sorters(const sort_plan *b);
 
-/* sort_plan_make - plan the sort; false if the limit is too small. */
+/* sort_plan_make - plan the sort; return false if the limit is too small. */
 bool sort_plan_make(sort_plan *b, const sort_plan_query *q);
 
-/* sort_plan_on_disk - plan a sort that spills, even if its records fit into memory; false like
- * sort_plan_make. */
+/* sort_plan_on_disk - plan a sort that spills, even if its records fit into memory; return false
+ * like sort_plan_make. */
 bool sort_plan_on_disk(sort_plan *b, const sort_plan_query *q);
 
-/* sort_plan_stream - plan for records whose number is not known before their end (q->recs is
- * ignored): how many records memory holds first, and how many may spill to a disk with room for
+/* sort_plan_stream - plan for records whose number is not known before their end; q->recs is
+ * ignored. Set how many records memory holds first, and how many may spill to a disk with room for
  * disk_recs. */
 void sort_plan_stream(sort_plan *b, const sort_plan_query *q, uint64_t disk_recs);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pieces, and records in memory as a sorted sequence. The sequence is one run; each of its buckets
+/* Pieces, and records in memory as a sorted sequence. The sequence is one run. Each of its buckets
  * is sorted when one of its places is needed (kernel/demand.h). A piece is a bucket, or a part of
  * one.
  *
  * A thread that can hold whole buckets has its own scratch, so threads sort buckets in parallel.
  * The streams of an exchange have room only for a part of a bucket, because there may be thousands
- * of streams: they share the scratch of the sequence under its lock, and the bucket stays sorted.
+ * of them. They share the scratch of the sequence under its lock, and the bucket stays sorted.
  * Memory: per thread, two entries for each record of a piece. */
 #include "sorted.h"
 #include "base/minmax.h"
@@ -144,29 +144,29 @@ static void memory_close(sorted_reader *r_)
 }
 
 /* Return the end of the piece that begins at this place. */
-static uint64_t piece_end(const memory_reader *r, uint64_t at)
+static uint64_t memory_piece_end(const memory_reader *r, uint64_t at)
 {
 	const uint64_t border = r->of->order ? demand_border(r->of->order, at) : r->hi;
 	return u64_min(u64_min(border, r->hi), at + r->r.most);
 }
 
-static status memory_open(sorted *s, mem *m, const uint64_t *lo, const uint64_t *hi,
-			  const sorted_use *u, sorted_reader **out, err *e)
+static status memory_open(sorted *s, const uint64_t *lo, const uint64_t *hi, const sorted_use *u,
+			  sorted_reader **out, err *e)
 {
 	sorted_memory *a = memory_of(s);
-	memory_reader *r = mem_array(m, 1, sizeof *r, "reading records", e);
+	memory_reader *r = mem_array(u->m, 1, sizeof *r, "reading records", e);
 	*out = r ? &r->r : NULL;
 	if (!r)
 		return ST_RESOURCE;
 	*r = (memory_reader){
-		.m = m, .of = a, .shares = !u->own_scratch, .at = *lo, .lo = *lo, .hi = *hi
+		.m = u->m, .of = a, .shares = !u->own_scratch, .at = *lo, .lo = *lo, .hi = *hi
 	};
 	r->r = (sorted_reader){ .ops = s->ops,
 				.most = size_max(u->piece_recs, 1),
 				.bare = u->own_scratch && !u->drops };
 	if (u->own_scratch)
 		r->r.most = (size_t)u64_min(demand_bucket_most(a->order), u64_max(*hi - *lo, 1));
-	for (uint64_t at = *lo; at < *hi; at = piece_end(r, at))
+	for (uint64_t at = *lo; at < *hi; at = memory_piece_end(r, at))
 		r->r.pieces++;
 	pthread_mutex_init(&r->lock, NULL);
 	return ST_OK;
@@ -179,7 +179,7 @@ static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
 	pthread_mutex_lock(&r->lock);
 	const uint64_t at = r->at;
 	if (at < r->hi)
-		r->at = piece_end(r, at);
+		r->at = memory_piece_end(r, at);
 	p->number = r->number++;
 	p->first = at - r->lo;
 	p->n = (size_t)(r->at - at);

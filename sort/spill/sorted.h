@@ -1,15 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sorted sequence: the records of a rank after reading. Sampling, cutting, sending and writing
- * all use this interface. A sequence consists of runs; each run is sorted and contains consecutive
- * records of the input. The place of a record is its number if all runs follow each other; equal
- * keys of a rank are in the order of their places.
+/* The sorted sequence
  *
- * There are two ways to the records. item() and before() look up single records, for one thread. A
- * reader merges a range of each run and returns it in pieces: all records of a piece precede those
- * in the next. Any number of threads take pieces; each call returns the next piece. A piece has
- * entries, and the thread that writes or sends the records gathers them by these entries, so that
- * every record is moved once. An implementation decides where the records are and when they are
- * sorted: in memory (sorted.c), in runs on disk or in sorted input files (sorted_files.c). */
+ * The records of a rank after reading are a sorted sequence. Sampling, cutting, sending and writing
+ * all use this interface, and none of them knows where the records are. They are in memory
+ * (sorted.c), in runs on disk, or in sorted input files (sorted_files.c).
+ *
+ * Runs and places. A sequence consists of runs. Each run is sorted, and has consecutive records of
+ * the input. A place is the number of a record if all runs are written one after the other. Equal
+ * keys of a rank are in the order of their places, so every sort is stable.
+ *
+ * Two ways to the records. item() and before() look up single records. A reader merges a range of
+ * each run and returns it in pieces: all records of a piece precede all records of the next. A
+ * piece has entries or numbers, by which the thread that writes or sends the records gathers them.
+ * So every record is moved once.
+ *
+ * Who reads and writes. The rank's main thread looks up records, and opens and closes readers. Any
+ * number of threads take pieces from a reader. Each call returns the next piece in the memory of
+ * its caller, a sorted_piece that one thread owns. Records are never changed. Buckets of records in
+ * memory are sorted when one of their places is needed, by any of these threads (kernel/demand.h).
+ *
+ * In which order. Pieces are numbered in the order of the calls, and the threads put them in their
+ * places by `number` and `first`. A thread gives a piece back before it takes the next one: its
+ * records may lie in memory that is needed for later pieces (sorted_merge.c).
+ *
+ * Which invariants hold. The ranges of a piece are disjoint from the ranges of all other pieces,
+ * and together they are the range of the reader. The number of pieces is at most `pieces`, and the
+ * records of one at most `most`, so callers allocate all memory before they begin.
+ *
+ * Consequences of a failure. A lookup that fails sets `failed`, and all later lookups return
+ * undefined items. Callers use the items of a whole step and then ask sorted_failure(). A reader
+ * that has failed fails in every later call, on all threads. */
 #ifndef HETSORT_SPILL_SORTED_H
 #define HETSORT_SPILL_SORTED_H
 
@@ -26,6 +46,7 @@ typedef struct sorted_piece sorted_piece;
 
 /* The resources of a reader. */
 typedef struct sorted_use {
+	mem *m;               /* outlives the reader */
 	size_t piece_recs;    /* records of a piece: about this number in memory, at most on disk */
 	bool own_scratch;     /* each thread that takes pieces has its own memory to sort */
 	bool drops;           /* some records of a piece are dropped: it has room for entries */
@@ -47,7 +68,7 @@ typedef struct sorted_ops {
 	checksum (*sum)(const sorted *s, uint64_t lo, uint64_t hi, size_t *misfits);
 	/* Open a reader of the places [lo[k], hi[k]) of each run k; lo, hi and u are not kept. Main
 	 * thread of the rank, like close_reader. *out is NULL on failure. */
-	status (*open_reader)(sorted *s, mem *m, const uint64_t *lo, const uint64_t *hi,
+	status (*open_reader)(sorted *s, const uint64_t *lo, const uint64_t *hi,
 			      const sorted_use *u, sorted_reader **out, err *e);
 	/* Take the next piece; after the last piece it has no records. Its number is set also on
 	 * failure. After a failure every call fails. give: return the memory of the piece. */
@@ -65,7 +86,7 @@ struct sorted {
 	uint32_t rank;
 	size_t count;          /* runs, >= 1 */
 	const uint64_t *start; /* [count + 1]; run k has the places from start[k] to start[k + 1] */
-	const struct sorted_source *src; /* how files are read (sorted_merge.h); NULL: no files */
+	const struct sorted_source *src; /* how files are read; NULL: no files */
 	item *looked;                    /* with src: room for one item */
 	err failed;                      /* the first failure to read; later items are undefined */
 };
@@ -125,11 +146,14 @@ void sorted_piece_close(sorted_piece *p, mem *m);
  * can be dropped. Returns how many numbers do not match their records. */
 size_t sorted_piece_entries(sorted_piece *p);
 
-/* sorted_piece_gather - copy n records of the piece, from number `from` on, to `to`.
- * sorted_piece_heads - make heads of them for stream `place`. Both return how many entries do not
- * match the keys of their records (kernel/gather.h). */
+/* sorted_piece_gather - copy n records of the piece, from number `from` on, to `to`. Return how
+ * many entries do not match the keys of their records (kernel/gather.h). */
 size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to);
+
+/* sorted_piece_heads - make heads of these records for stream `place`; return the same. */
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h);
+
+/* ----------------------------------------------------------------------------------- in memory */
 
 /* Records in memory as one run: sorted on demand, or, to be read only in pieces, in the order of
  * given entries. */
@@ -142,11 +166,62 @@ typedef struct sorted_memory {
 	entry *e;             /* the caller's */
 } sorted_memory;
 
-/* sorted_memory_make - make the sequence of a->recs in the order of a->order, for which demand_end
- * was called, or of a->e. start[0] is 0, start[1] the number of records; start outlives a. */
+/* sorted_memory_make - make the sequence of a->recs in the order of a->order, after demand_end, or
+ * in the
+ * order of a->e. start has the numbers 0 and n, and outlives a. */
 status sorted_memory_make(sorted_memory *a, const uint64_t *start, err *e);
 
 /* sorted_memory_close - free the sequence and a->order, even if no sequence was made of it. */
 void sorted_memory_close(sorted_memory *a);
+
+/* ------------------------------------------------------------------------------------ in files */
+
+/* The merge of sorted files, or of a range of each (sorted_merge.c). Files are read once, from
+ * front to back, ahead of the merge. */
+enum {
+	SORTED_MERGE_CHUNK_BYTES = 4 << 20, /* largest read */
+	SORTED_MERGE_FILE_BYTES = 256,      /* control data per file, without a key */
+};
+
+/* The sizes of reads. */
+typedef struct sorted_chunk {
+	size_t recs;         /* in a read, at most; a multiple of unit */
+	size_t unit;         /* reads begin at multiples of it, which are aligned to pages */
+	size_t bounce_bytes; /* of a buffer that each reading thread needs; 0: none */
+} sorted_chunk;
+
+/* One read of records [first, first + n) of file k. */
+typedef struct sorted_load {
+	size_t k, n;
+	uint64_t first;
+	const sorted_chunk *c;
+	unsigned char *to; /* has room for a whole chunk */
+	void *bounce;      /* the buffer of this thread, if c requires one */
+	checksum sum;      /* set by the read, unless the checksum is known already */
+} sorted_load;
+
+/* How the files of a sequence are read. */
+typedef struct sorted_source {
+	size_t chunk_bytes; /* largest read */
+	/* Set *rec to record i of file k, valid until the next call. */
+	status (*look)(sorted *s, size_t k, uint64_t i, const unsigned char **rec, err *e);
+	/* Return the sizes for reads of about `bytes`, or the least possible. */
+	sorted_chunk (*chunk)(const sorted *s, size_t bytes);
+	/* Read the records of l. Any thread. */
+	status (*load)(sorted *s, sorted_load *l, err *e);
+	/* Report that a record belongs before its predecessor. */
+	status (*disorder)(const sorted *s, size_t k, uint64_t rec, err *e);
+	/* Check at the end that the files have not changed. NULL: no other program can write them.
+	 */
+	status (*check)(sorted *s, err *e);
+} sorted_source;
+
+/* Members of sorted_ops for a sequence with s->src, which outlives the reader. */
+status sorted_merge_open(sorted *s, const uint64_t *lo, const uint64_t *hi, const sorted_use *u,
+			 sorted_reader **out, err *e);
+status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e);
+void sorted_merge_give(sorted_reader *r, const sorted_piece *p);
+status sorted_merge_end(sorted_reader *r, checksum *sum, err *e);
+void sorted_merge_close(sorted_reader *r);
 
 #endif

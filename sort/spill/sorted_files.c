@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorted sequences in files; sorted_merge.c reads them in pieces. Looking up a record reads it; in
- * a run on disk, its whole block is read.
+/* Sorted sequences in files; sorted_merge.c reads them in pieces. To look up a record, it is read
+ * from the file; in a run on disk, its whole block is read.
  *
- * Runs on disk are merged by chunks of whole blocks, which are read straight into the rings. If
- * records cross the ends of blocks, the records are copied from the blocks into the rings.
+ * Runs on disk are merged by chunks of whole blocks, which are read directly into the rings of the
+ * merge. If records cross the ends of blocks, they are copied from the blocks into the rings.
  *
  * An input file is opened when it is first read. If too many files are open, opening another one
  * closes the least recently used file that no thread reads. To cut input files for several ranks,
  * the search keeps a bracket around the cut of each file. The middle of the widest bracket is the
- * pivot: its place among all records, found in every bracket, shows on which side of it the cut is.
- * Files that are not sorted lead to a wrong cut, but not to an endless search; the merge detects
+ * pivot. Its place among all records, found in every bracket, shows on which side of it the cut is.
+ * Files that are not sorted lead to a wrong cut, but not to an endless search. The merge detects
  * them. */
 #include "sorted_files.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "kernel/key.h"
-#include "sorted_merge.h"
 
 #include <inttypes.h>
 #include <sys/resource.h>
@@ -75,12 +74,12 @@ static sorted_disk *disk_of(const sorted *s)
 	return (sorted_disk *)(uintptr_t)s;
 }
 
-static const item *sample_at(const sorted_disk *d, size_t i)
+static const item *disk_sample_item(const sorted_disk *d, size_t i)
 {
 	return (const void *)(d->sample + i * item_bytes(&d->s.lay));
 }
 
-/* The samples narrow the search to one stride of the run; its last steps read one block. */
+/* Search the samples, and then one stride of the run; the last steps read one block. */
 static uint64_t disk_before(sorted *s, uint64_t lo, uint64_t hi, const item *it)
 {
 	const sorted_disk *d = disk_of(s);
@@ -89,7 +88,7 @@ static uint64_t disk_before(sorted *s, uint64_t lo, uint64_t hi, const item *it)
 	const size_t k = run_of(s, lo), first = d->sample_at[k], end = d->sample_at[k + 1];
 	lower_bound b = { .lo = first, .hi = end };
 	while (lower_bound_open(&b))
-		lower_bound_step(&b, item_cmp(sample_at(d, b.mid), it, &s->lay) < 0);
+		lower_bound_step(&b, item_cmp(disk_sample_item(d, b.mid), it, &s->lay) < 0);
 	const uint64_t to = b.lo < end ? s->start[k] + (b.lo - first) * d->stride : hi;
 	const uint64_t from = b.lo > first ? s->start[k] + (b.lo - first - 1) * d->stride + 1 : lo;
 	lo = u64_max(lo, u64_min(from, hi));
@@ -102,8 +101,8 @@ static size_t disk_sample(const sorted *s, size_t most, unsigned char *items)
 	const size_t all = d->sample_at[s->count], isz = item_bytes(&s->lay);
 	const size_t n = size_min(all, most);
 	for (size_t i = 0; i < n; i++)
-		memcpy(items + i * isz, sample_at(d, (size_t)((unsigned __int128)all * i / n)),
-		       isz);
+		memcpy(items + i * isz,
+		       disk_sample_item(d, (size_t)((unsigned __int128)all * i / n)), isz);
 	return n;
 }
 
@@ -123,21 +122,20 @@ static sorted_chunk disk_chunk(const sorted *s, size_t bytes)
 		    : (sorted_chunk){ n, 1, buf_bytes + SPILL_ALIGN };
 }
 
-static status disk_read(sorted *s, size_t k, uint64_t first, size_t n, const sorted_chunk *c,
-			unsigned char *to, void *bounce, checksum *sum, err *e)
+static status disk_load(sorted *s, sorted_load *l, err *e)
 {
-	const size_t bytes = s->lay.record_bytes, skip = (size_t)(first % c->unit);
-	unsigned char *buf = to - skip * bytes; /* the begin of the block */
-	size_t room = (skip + n + c->unit - 1) / c->unit * c->unit * bytes;
+	const sorted_chunk *c = l->c;
+	const size_t bytes = s->lay.record_bytes, skip = (size_t)(l->first % c->unit);
+	unsigned char *buf = l->to - skip * bytes; /* the begin of the block */
+	size_t room = u64_round_up(skip + l->n, c->unit) * bytes;
 	const unsigned char *recs;
-	(void)sum;
 	if (c->bounce_bytes) {
-		buf = (unsigned char *)bounce + (size_t)(-(uintptr_t)bounce % SPILL_ALIGN);
+		buf = (unsigned char *)l->bounce + (size_t)(-(uintptr_t)l->bounce % SPILL_ALIGN);
 		room = c->bounce_bytes - SPILL_ALIGN;
 	}
-	const status rc = spill_read(disk_of(s)->spill, k, first, n, buf, room, &recs, e);
-	if (rc == ST_OK && recs != to)
-		memcpy(to, recs, n * bytes);
+	const status rc = spill_read(disk_of(s)->spill, l->k, l->first, l->n, buf, room, &recs, e);
+	if (rc == ST_OK && recs != l->to)
+		memcpy(l->to, recs, l->n * bytes);
 	return rc;
 }
 
@@ -161,7 +159,7 @@ status sorted_disk_open(sorted_disk *d, mem *m, const layout *l, uint32_t rank,
 	static const sorted_source runs = { .chunk_bytes = SORTED_MERGE_CHUNK_BYTES,
 					    .look = disk_look,
 					    .chunk = disk_chunk,
-					    .read_recs = disk_read,
+					    .load = disk_load,
 					    .disorder = disk_disorder };
 	spill_view *v = &d->view;
 	d->s = (sorted){ .ops = &on_disk,
@@ -230,7 +228,7 @@ static void link_newest(sorted_files *s, sorted_file *f)
 	s->newest = f;
 }
 
-static void close_file(sorted_files *s, sorted_file *f)
+static void files_close_one(sorted_files *s, sorted_file *f)
 {
 	if (f->fd.fd < 0)
 		return;
@@ -239,13 +237,13 @@ static void close_file(sorted_files *s, sorted_file *f)
 	s->open--;
 }
 
-static status open_file(sorted_files *s, sorted_file *f, err *e)
+static status files_open_one(sorted_files *s, sorted_file *f, err *e)
 {
 	sorted_file *idle = s->oldest;
 	while (idle && idle->readers > 0) /* a few steps: few threads read */
 		idle = idle->newer;
 	if (s->open >= s->most_open && idle)
-		close_file(s, idle);
+		files_close_one(s, idle);
 	const status rc = input_open(f->f, false, &f->fd.fd, e);
 	if (rc != ST_OK)
 		return rc;
@@ -256,13 +254,13 @@ static status open_file(sorted_files *s, sorted_file *f, err *e)
 	return ST_OK;
 }
 
-/* Read n records of a file; n 0: only check that the file has not changed. */
-static status read_recs(sorted_files *s, size_t k, uint64_t first, size_t n, void *buf, err *e)
+/* Read n records of a file; with n 0, only check that the file has not changed. */
+static status files_read(sorted_files *s, size_t k, uint64_t first, size_t n, void *buf, err *e)
 {
 	sorted_file *f = &s->file[k];
 	const size_t bytes = s->s.lay.record_bytes;
 	pthread_mutex_lock(&s->lock);
-	status rc = f->fd.fd >= 0 ? ST_OK : open_file(s, f, e);
+	status rc = f->fd.fd >= 0 ? ST_OK : files_open_one(s, f, e);
 	if (rc == ST_OK) {
 		f->readers++;
 		unlink_file(s, f);
@@ -284,7 +282,7 @@ static status files_look(sorted *s_, size_t k, uint64_t i, const unsigned char *
 {
 	sorted_files *s = files_of(s_);
 	*rec = s->rec;
-	return read_recs(s, k, i, 1, s->rec, e);
+	return files_read(s, k, i, 1, s->rec, e);
 }
 
 static sorted_chunk files_chunk(const sorted *s, size_t bytes)
@@ -297,17 +295,14 @@ static sorted_chunk files_chunk(const sorted *s, size_t bytes)
 	return (sorted_chunk){ .recs = n, .unit = n % unit ? 1 : unit };
 }
 
-static status files_read(sorted *s_, size_t k, uint64_t first, size_t n, const sorted_chunk *c,
-			 unsigned char *to, void *bounce, checksum *sum, err *e)
+static status files_load(sorted *s_, sorted_load *l, err *e)
 {
 	sorted_files *s = files_of(s_);
-	(void)c;
-	(void)bounce;
-	const status rc = read_recs(s, k, first, n, to, e);
+	const status rc = files_read(s, l->k, l->first, l->n, l->to, e);
 	if (rc != ST_OK)
 		return rc;
-	*sum = checksum_records(to, n, s_->lay.record_bytes);
-	input_note_read(s->file[k].f, n, *sum);
+	l->sum = checksum_records(l->to, l->n, s_->lay.record_bytes);
+	input_note_read(s->file[l->k].f, l->n, l->sum);
 	return ST_OK;
 }
 
@@ -315,8 +310,8 @@ static status files_disorder(const sorted *s, size_t k, uint64_t rec, err *e)
 {
 	char q[QUOTED_BYTES];
 	return err_set(e, ST_REFUSED,
-		       "input %s is not sorted, which --merge wants: record %" PRIu64
-		       " belongs before the one before it",
+		       "input %s is not sorted, as --merge requires: record %" PRIu64
+		       " belongs before its predecessor",
 		       err_quoted(files_of(s)->file[k].f->path, q), rec);
 }
 
@@ -324,12 +319,12 @@ static status files_check(sorted *s, err *e)
 {
 	status rc = ST_OK;
 	for (size_t k = 0; rc == ST_OK && k < s->count; k++)
-		rc = read_recs(files_of(s), k, 0, 0, NULL, e);
+		rc = files_read(files_of(s), k, 0, 0, NULL, e);
 	return rc;
 }
 
-status sorted_files_open(sorted **out, mem *m, const input *in, const layout *l, size_t ranks,
-			 direct_io direct, io_backend *io, err *e)
+status sorted_files_open(sorted **out, mem *m, const input *in, const reader_plan *p, size_t ranks,
+			 err *e)
 {
 	static const sorted_ops in_files = { .item = item_in_file,
 					     .before = before_in_file,
@@ -341,7 +336,7 @@ status sorted_files_open(sorted **out, mem *m, const input *in, const layout *l,
 	static const sorted_source inputs = { .chunk_bytes = INPUT_CHUNK_BYTES,
 					      .look = files_look,
 					      .chunk = files_chunk,
-					      .read_recs = files_read,
+					      .load = files_load,
 					      .disorder = files_disorder,
 					      .check = files_check };
 	struct rlimit files;
@@ -349,7 +344,7 @@ status sorted_files_open(sorted **out, mem *m, const input *in, const layout *l,
 	*out = s ? &s->s : NULL;
 	if (!s)
 		return ST_RESOURCE;
-	*s = (sorted_files){ .m = m, .direct = direct, .most_open = LEAST_OPEN };
+	*s = (sorted_files){ .m = m, .direct = p->direct, .most_open = LEAST_OPEN };
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= FILES_OF_OTHERS) {
 		const uint64_t room = (files.rlim_cur - FILES_OF_OTHERS) / DESCRIPTORS / ranks;
 		s->most_open = (size_t)u64_min(u64_max(room, LEAST_OPEN), MOST_OPEN);
@@ -357,16 +352,16 @@ status sorted_files_open(sorted **out, mem *m, const input *in, const layout *l,
 	pthread_mutex_init(&s->lock, NULL);
 	s->file = mem_array(m, in->files, sizeof *s->file, "inputs", e);
 	s->start = mem_array(m, in->files + 1, sizeof *s->start, "inputs", e);
-	s->rec = mem_array(m, 1, l->record_bytes, "a record", e);
-	s->s = (sorted){ .ops = &in_files, .src = &inputs, .lay = *l, .start = s->start };
-	s->s.looked = mem_array(m, 1, item_bytes(l), "a key", e);
+	s->rec = mem_array(m, 1, p->lay.record_bytes, "a record", e);
+	s->s = (sorted){ .ops = &in_files, .src = &inputs, .lay = p->lay, .start = s->start };
+	s->s.looked = mem_array(m, 1, item_bytes(&p->lay), "a key", e);
 	if (!s->file || !s->start || !s->rec || !s->s.looked)
 		return ST_RESOURCE;
 	for (size_t i = 0, k = 0; i < in->files; i++) {
 		if (in->file[i].count == 0)
 			continue;
 		s->file[k] = (sorted_file){ .f = &in->file[i],
-					    .fd = { .fd = -1, .direct = -1, .io = io } };
+					    .fd = { .fd = -1, .direct = -1, .io = p->io } };
 		s->start[k + 1] = s->start[k] + in->file[i].count;
 		s->s.count = ++k;
 	}
@@ -380,7 +375,7 @@ void sorted_files_close(sorted *s_)
 		return;
 	mem *m = s->m;
 	for (size_t i = 0; i < s->s.count; i++)
-		close_file(s, &s->file[i]);
+		files_close_one(s, &s->file[i]);
 	pthread_mutex_destroy(&s->lock);
 	mem_free(m, s->file);
 	mem_free(m, s->start);
@@ -400,10 +395,10 @@ status sorted_files_crossed(sorted *of, size_t k, err *e)
 	char q[QUOTED_BYTES];
 	unsigned char *buf = mem_array(s->m, most, l->record_bytes, "records", e);
 	status rc = buf ? ST_OK : ST_RESOURCE;
-	for (uint64_t at = 0; rc == ST_OK && at + 1 < f->count;
-	     at += most - 1) { /* overlapping by one */
+	/* the parts overlap by one record */
+	for (uint64_t at = 0; rc == ST_OK && at + 1 < f->count; at += most - 1) {
 		const size_t n = (size_t)u64_min(f->count - at, most);
-		rc = read_recs(s, k, at, n, buf, e);
+		rc = files_read(s, k, at, n, buf, e);
 		for (size_t i = 1; rc == ST_OK && i < n; i++)
 			if (key_compare(l, buf + (i - 1) * l->record_bytes,
 					buf + i * l->record_bytes) > 0)
@@ -415,17 +410,17 @@ status sorted_files_crossed(sorted *of, size_t k, err *e)
 			   : rc;
 }
 
-static bool going(const sorted *s)
+static bool lookups_work(const sorted *s)
 {
 	return s->failed.code == ST_OK;
 }
 
 /* Find the cut of each file, in brackets [cut[k], hi[k]), by halving the widest one: this narrows
  * the others, too. */
-static void find_cuts(sorted *s, uint64_t before, uint64_t *cut, uint64_t *hi, uint64_t *place,
-		      item *pivot)
+static void files_bisect(sorted *s, uint64_t before, uint64_t *cut, uint64_t *hi, uint64_t *place,
+			 item *pivot)
 {
-	for (size_t of = 0; going(s); of = 0) {
+	for (size_t of = 0; lookups_work(s); of = 0) {
 		uint64_t sum = 0;
 		for (size_t k = 1; k < s->count; k++)
 			if (hi[k] - cut[k] > hi[of] - cut[of])
@@ -434,21 +429,21 @@ static void find_cuts(sorted *s, uint64_t before, uint64_t *cut, uint64_t *hi, u
 			return;
 		const uint64_t mid = cut[of] + (hi[of] - cut[of]) / 2;
 		item_in_file(s, mid, pivot);
-		for (size_t k = 0; going(s) && k < s->count; k++) {
+		for (size_t k = 0; lookups_work(s) && k < s->count; k++) {
 			place[k] = k == of ? mid : before_in_file(s, cut[k], hi[k], pivot);
 			sum += place[k] - s->start[k];
 		}
 		const bool is_before = sum < before; /* the pivot is before the cut */
-		for (size_t k = 0; going(s) && k < s->count; k++)
+		for (size_t k = 0; lookups_work(s) && k < s->count; k++)
 			*(is_before ? &cut[k] : &hi[k]) = place[k] + (is_before && k == of);
 	}
 }
 
 /* Move the cut after all records that have the key of the greatest record before it. */
-static void take_whole_keys(sorted *s, uint64_t *cut, item *at, item *greatest)
+static void cut_after_key(sorted *s, uint64_t *cut, item *at, item *greatest)
 {
 	bool any = false;
-	for (size_t k = 0; going(s) && k < s->count; k++) {
+	for (size_t k = 0; lookups_work(s) && k < s->count; k++) {
 		if (cut[k] == s->start[k])
 			continue;
 		item_in_file(s, cut[k] - 1, at);
@@ -457,7 +452,7 @@ static void take_whole_keys(sorted *s, uint64_t *cut, item *at, item *greatest)
 		any = true;
 	}
 	greatest->rank = UINT64_MAX;
-	for (size_t k = 0; going(s) && any && k < s->count; k++)
+	for (size_t k = 0; lookups_work(s) && any && k < s->count; k++)
 		cut[k] = before_in_file(s, cut[k], s->start[k + 1], greatest);
 }
 
@@ -472,17 +467,17 @@ status sorted_files_cut(sorted *s, uint64_t before, bool whole_keys, uint64_t *c
 	if (rc == ST_OK) {
 		memcpy(cut, s->start, count * sizeof *cut);
 		memcpy(hi, s->start + 1, count * sizeof *hi);
-		find_cuts(s, before, cut, hi, hi + count, a);
+		files_bisect(s, before, cut, hi, hi + count, a);
 		if (whole_keys)
-			take_whole_keys(s, cut, a, b);
+			cut_after_key(s, cut, a, b);
 	}
 	/* no rank merges the records on both sides of a cut: compare them here */
-	for (size_t k = 0; rc == ST_OK && going(s) && k < count; k++) {
+	for (size_t k = 0; rc == ST_OK && lookups_work(s) && k < count; k++) {
 		if (cut[k] == s->start[k] || cut[k] == s->start[k + 1])
 			continue;
 		item_in_file(s, cut[k] - 1, a);
 		item_in_file(s, cut[k], b);
-		if (going(s) && item_cmp(a, b, &s->lay) > 0)
+		if (lookups_work(s) && item_cmp(a, b, &s->lay) > 0)
 			rc = files_disorder(s, k, cut[k] - s->start[k], e);
 	}
 	mem_free(m, hi);

@@ -1,25 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Read-ahead and merge.
+/* Read-ahead and merge
  *
- * Each file has a ring of chunks in memory, filled in the order of the file. The reading threads of
- * this module fill first the ring whose last record in memory has the least key, because the merge
- * will need the next record of that file before those of all other files. A thread that takes a
- * piece and has to wait for a chunk reads as well; without reading threads it reads all chunks.
+ * Each file has a ring of chunks in memory, which is filled in the order of the file. Record i lies
+ * at i modulo the length of the ring. After the ring there is room for copies of its first records.
+ * So the records of a file in one piece are consecutive in memory, even if they cross the end of
+ * the ring. Positions are then in the order of files and places, and equal keys are sorted by them.
  *
- * A piece ends with the least of the last records in memory of all files: up to there, the records
- * of all files are known. So every record is read once, and in order.
+ * Which chunk is read next. The file whose last record in memory has the least key is read first:
+ * the merge will need its next record before the next record of any other file. A file of
+ * which fewer chunks are being read comes before that. Heaps choose the file, so files that have no
+ * part in a step cost nothing.
  *
- * Record i of a file lies at i modulo the length of its ring. After the ring there is room for
- * copies of its first records, so that the records of a file in one piece are consecutive in memory
- * even if they cross the end of the ring. Positions are then in the order of files and places, and
- * equal keys are sorted by their positions. The lock protects only the counts of the rings and the
- * keys at their ends; records are read and copied without it. Heaps choose the next file, so files
- * that have no part in a step cost nothing.
+ * The end of a piece. It is the least of the last records in memory of all files: up to there, the
+ * records of all files are known. So every record is read once, and in order.
  *
- * If a reading thread fails, the error is kept, and every later call for a piece returns it.
- * Records of input files are seen here first: their checksum is computed, and a record that belongs
- * before its predecessor is refused. Memory: the rings, and a key for each file. */
-#include "sorted_merge.h"
+ * Who reads and writes. Reading threads of this module fill the rings. A thread that takes a piece
+ * and has to wait for a chunk reads one, too; without reading threads it reads all. Only one thread
+ * at a time reads a chunk: its slot is EMPTY, READING while a thread fills it, then READY. The
+ * thread that cuts a piece counts it as a user of its slots. When the last user has given the piece
+ * back, and all records of the chunk are in pieces, the slot is EMPTY again.
+ *
+ * In which order. The lock protects the counts of the rings, the slots, the heaps and the keys at
+ * the ends of the rings. Records are read from disk and merged without it. `loaded` is raised over
+ * all READY slots in the order of the file, so chunks may arrive in any order. `changed` is
+ * signalled when a chunk has arrived or a slot is empty, and on a failure.
+ *
+ * Which invariants hold. from <= place <= loaded <= to. The records in [place, loaded) are in
+ * memory. A slot with users is not filled. A file whose records in memory are all in pieces, but
+ * which has more, counts as waiting, and no piece is cut before they arrive. At least one slot of
+ * such a file can be filled if all pieces have been given back.
+ *
+ * Consequences of a failure. The first error of any thread is stored, and every later call for a
+ * piece returns it. Reading threads end on it. Records of input files are seen here first, so their
+ * checksum is computed here, and a record that belongs before its predecessor is an error.
+ *
+ * Memory: the rings, and a key for each file. */
+#include "sorted.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 #include "base/pool.h"
@@ -84,14 +100,14 @@ typedef struct sorted_merge {
 } sorted_merge;
 
 /* Return the position of record i of a file in the memory for records. */
-static uint64_t position(const ring *r, uint64_t i)
+static uint64_t ring_position(const ring *r, uint64_t i)
 {
 	return r->at + (i - r->base) % r->recs;
 }
 
-static unsigned char *place_of(const sorted_merge *s, const ring *r, uint64_t i)
+static unsigned char *ring_record(const sorted_merge *s, const ring *r, uint64_t i)
 {
-	return s->base + position(r, i) * s->lay.record_bytes;
+	return s->base + ring_position(r, i) * s->lay.record_bytes;
 }
 
 static uint64_t chunk_of(const sorted_merge *s, const ring *r, uint64_t i)
@@ -99,7 +115,7 @@ static uint64_t chunk_of(const sorted_merge *s, const ring *r, uint64_t i)
 	return (i - r->base) / s->c.recs;
 }
 
-static slot *slot_of(const ring *r, uint64_t chunk)
+static slot *chunk_slot(const ring *r, uint64_t chunk)
 {
 	return &r->slot[chunk % r->chunks];
 }
@@ -114,8 +130,8 @@ static uint64_t chunk_end(const sorted_merge *s, const ring *r, uint64_t chunk)
 	return u64_min(r->base + (chunk + 1) * s->c.recs, r->to);
 }
 
-/* Return how many records of a file may be in a piece: those that are consecutive in memory, but no
- * more than the share of a file in the piece. */
+/* Return how many records of a file may be in a piece. They are consecutive in memory, and no more
+ * than the share of a file in the piece. */
 static uint64_t in_sight(const sorted_merge *s, const ring *r)
 {
 	const uint64_t to_end = r->recs + r->wrap - (r->place - r->base) % r->recs;
@@ -136,8 +152,8 @@ static uint64_t on_their_way(const sorted_merge *s, const ring *r)
 	return (to - u64_min(to, r->loaded) + s->c.recs - 1) / s->c.recs;
 }
 
-static bool compare(const sorted_merge *s, uint32_t a, const unsigned char *of_a, uint32_t b,
-		    const unsigned char *of_b)
+static bool file_precedes(const sorted_merge *s, uint32_t a, const unsigned char *of_a, uint32_t b,
+			  const unsigned char *of_b)
 {
 	const int c = key_compare(&s->lay, of_a, of_b);
 	return c < 0 || (c == 0 && a < b);
@@ -152,41 +168,41 @@ static bool is_needed_before(const void *sorted_merge_, uint32_t a, uint32_t b)
 		return of_x < of_y;
 	if (x->loaded == x->from || y->loaded == y->from)
 		return y->loaded > y->from || (x->loaded == x->from && a < b);
-	return compare(s, a, place_of(s, x, x->loaded - 1), b, place_of(s, y, y->loaded - 1));
+	return file_precedes(s, a, ring_record(s, x, x->loaded - 1), b,
+			     ring_record(s, y, y->loaded - 1));
 }
 
 static const unsigned char *first_in_sight(const sorted_merge *s, size_t k)
 {
-	return place_of(s, &s->ring[k], s->ring[k].place);
+	return ring_record(s, &s->ring[k], s->ring[k].place);
 }
 
 static const unsigned char *last_in_sight(const sorted_merge *s, size_t k)
 {
-	const ring *r = &s->ring[k];
-	return place_of(s, r, r->place) + (in_sight(s, r) - 1) * s->lay.record_bytes;
+	return first_in_sight(s, k) + (in_sight(s, &s->ring[k]) - 1) * s->lay.record_bytes;
 }
 
 static bool begins_before(const void *sorted_merge_, uint32_t a, uint32_t b)
 {
 	const sorted_merge *s = sorted_merge_;
-	return compare(s, a, first_in_sight(s, a), b, first_in_sight(s, b));
+	return file_precedes(s, a, first_in_sight(s, a), b, first_in_sight(s, b));
 }
 
 static bool ends_before(const void *sorted_merge_, uint32_t a, uint32_t b)
 {
 	const sorted_merge *s = sorted_merge_;
-	return compare(s, a, last_in_sight(s, a), b, last_in_sight(s, b));
+	return file_precedes(s, a, last_in_sight(s, a), b, last_in_sight(s, b));
 }
 
-/* Under the lock: update the heap to_read after chunks of a file were freed or filled. */
+/* Update the heap to_read after chunks of a file were freed or filled. Under the lock. */
 static void chunks_changed(sorted_merge *s, const ring *r)
 {
 	const bool can = chunk_begin(s, r, r->next_chunk) < r->to &&
-			 slot_of(r, r->next_chunk)->state == SLOT_EMPTY;
+			 chunk_slot(r, r->next_chunk)->state == SLOT_EMPTY;
 	file_heap_put(&s->to_read, (uint32_t)(r - s->ring), can);
 }
 
-/* Under the lock: update the heaps after records of a file were read or put into a piece. */
+/* Update the heaps after records of a file were read or put into a piece. Under the lock. */
 static void records_changed(sorted_merge *s, const ring *r, bool was_waiting)
 {
 	const uint32_t k = (uint32_t)(r - s->ring);
@@ -198,8 +214,9 @@ static void records_changed(sorted_merge *s, const ring *r, bool was_waiting)
 
 /* --------------------------------------------------------------------------------- reading */
 
-/* Read the next chunk. Under the lock, which is released while reading. False: no chunk is free. */
-static bool read_next(sorted_merge *s)
+/* Read the next chunk, under the lock, which is released while reading. Return false if no chunk is
+ * free. */
+static bool read_chunk(sorted_merge *s)
 {
 	uint32_t k;
 	size_t b = 0;
@@ -209,30 +226,33 @@ static bool read_next(sorted_merge *s)
 		return false;
 	ring *r = &s->ring[k];
 	const uint64_t chunk = r->next_chunk, first = chunk_begin(s, r, chunk);
-	const size_t n = (size_t)(chunk_end(s, r, chunk) - first);
+	sorted_load l = { .k = k,
+			  .n = (size_t)(chunk_end(s, r, chunk) - first),
+			  .first = first,
+			  .c = &s->c,
+			  .to = ring_record(s, r, first),
+			  .bounce = s->bounce + b * s->c.bounce_bytes };
 	err e = { ST_OK, "" };
-	checksum sum = { 0, 0 };
-	slot_of(r, chunk)->state = SLOT_READING;
+	chunk_slot(r, chunk)->state = SLOT_READING;
 	r->next_chunk++;
 	s->busy[b] = true;
 	chunks_changed(s, r);
 	pthread_mutex_unlock(&s->lock);
 	const size_t bytes = s->lay.record_bytes;
 	const uint64_t at = (first - r->base) % r->recs;
-	if (s->of->src->read_recs(s->of, k, first, n, &s->c, place_of(s, r, first),
-				  s->bounce + b * s->c.bounce_bytes, &sum, &e) == ST_OK &&
-	    at < r->wrap) /* the ring's first records also lie after its end */
-		memcpy(s->base + (r->at + r->recs + at) * bytes, place_of(s, r, first),
-		       u64_min(n, r->wrap - at) * bytes);
+	/* the ring's first records also lie after its end */
+	if (s->of->src->load(s->of, &l, &e) == ST_OK && at < r->wrap)
+		memcpy(s->base + (r->at + r->recs + at) * bytes, l.to,
+		       u64_min(l.n, r->wrap - at) * bytes);
 	pthread_mutex_lock(&s->lock);
 	s->busy[b] = false;
 	if (e.code != ST_OK)
 		err_set(&s->e, e.code, "%s", e.text);
-	s->sum = checksum_join(s->sum, sum);
-	slot_of(r, chunk)->state = SLOT_READY;
+	s->sum = checksum_join(s->sum, l.sum);
+	chunk_slot(r, chunk)->state = SLOT_READY;
 	const bool was_waiting = is_waiting(r);
 	for (uint64_t c = chunk_of(s, r, r->loaded);
-	     c < r->next_chunk && slot_of(r, c)->state == SLOT_READY; c++)
+	     c < r->next_chunk && chunk_slot(r, c)->state == SLOT_READY; c++)
 		r->loaded = chunk_end(s, r, c);
 	chunks_changed(s, r);
 	records_changed(s, r, was_waiting);
@@ -240,12 +260,12 @@ static bool read_next(sorted_merge *s)
 	return true;
 }
 
-static void *read_all(void *sorted_merge_)
+static void *read_ahead_main(void *sorted_merge_)
 {
 	sorted_merge *s = sorted_merge_;
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop && s->e.code == ST_OK)
-		if (!read_next(s))
+		if (!read_chunk(s))
 			pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
@@ -253,8 +273,8 @@ static void *read_all(void *sorted_merge_)
 
 /* --------------------------------------------------------------------------------- cutting */
 
-/* Return whether record i of file k, counted from its next one, does not belong after `end`, the
- * last record of file `of` in the piece. */
+/* Return whether record i of file k, counted from its next one, does not belong after `end`. `end`
+ * is the last record of file `of` in the piece. */
 static bool is_until(const sorted_merge *s, size_t k, uint64_t i, size_t of,
 		     const unsigned char *end)
 {
@@ -278,22 +298,22 @@ static void add_range(sorted_merge *s, sorted_piece *p, size_t k, uint64_t n)
 {
 	ring *r = &s->ring[k];
 	if (r->place > r->from &&
-	    key_copy_compare(&s->lay, r->last_key, place_of(s, r, r->place)) > 0)
+	    key_copy_compare(&s->lay, r->last_key, ring_record(s, r, r->place)) > 0)
 		(void)s->of->src->disorder(s->of, k, r->place, &s->e);
 	p->range[p->ranges++] = (sorted_range){ k, r->place, n };
 	p->n += (size_t)n;
 	const uint64_t last = r->place + n - 1;
 	for (uint64_t c = chunk_of(s, r, r->place); c <= chunk_of(s, r, last); c++)
-		slot_of(r, c)->users++;
+		chunk_slot(r, c)->users++;
 	r->place += n;
-	key_copy(&s->lay, r->last_key, place_of(s, r, last));
+	key_copy(&s->lay, r->last_key, ring_record(s, r, last));
 	chunks_changed(s, r);
 	records_changed(s, r, false);
 }
 
-/* Cut the next piece, under the lock; false: more must be read first. A file that is in sight to
- * its end sets no limit; if all files are, this is the last piece. */
-static bool cut(sorted_merge *s, sorted_piece *p)
+/* Cut the next piece, under the lock. Return false if more must be read first. A file that is in
+ * sight to its end sets no limit; if all files are, this is the last piece. */
+static bool cut_piece(sorted_merge *s, sorted_piece *p)
 {
 	uint32_t of, k;
 	if (s->waiting > 0)
@@ -321,10 +341,10 @@ static bool entry_follows(const records *r, const entry *a, const entry *b)
 }
 
 /* Make entries of a range. Return n, or the first record that belongs before its predecessor. */
-static uint64_t make_entries(const sorted_merge *s, const sorted_range *g, entry *e)
+static uint64_t range_entries(const sorted_merge *s, const sorted_range *g, entry *e)
 {
 	const records *r = &s->recs;
-	const uint64_t at = position(&s->ring[g->run], g->first);
+	const uint64_t at = ring_position(&s->ring[g->run], g->first);
 	const unsigned char *rec = record_at(r, at);
 	size_t bad = 0;
 	e[0] = entry_make(rec, &r->lay, at);
@@ -344,14 +364,14 @@ static int by_run(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void merge(const sorted_merge *s, sorted_piece *p, err *e)
+static void merge_piece(const sorted_merge *s, sorted_piece *p, err *e)
 {
 	entry *const a = p->own[0], *const b = p->own[1];
 	size_t n = 0;
 	qsort(p->range, p->ranges, sizeof *p->range, by_run);
 	for (size_t i = 0; i < p->ranges && e->code == ST_OK; i++) {
 		const sorted_range *g = &p->range[i];
-		const uint64_t good = make_entries(s, g, a + n);
+		const uint64_t good = range_entries(s, g, a + n);
 		if (good < g->n)
 			(void)s->of->src->disorder(s->of, g->run, g->first + good, e);
 		p->from[i] = a + n;
@@ -368,7 +388,7 @@ static void merge(const sorted_merge *s, sorted_piece *p, err *e)
 	p->order = p->room;
 	p->free = p->room == a ? b : a;
 	if (p->ranges == 1)
-		p->in_order = place_of(s, &s->ring[p->range->run], p->range->first);
+		p->in_order = ring_record(s, &s->ring[p->range->run], p->range->first);
 }
 
 status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
@@ -380,10 +400,10 @@ status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 	pthread_mutex_lock(&s->lock);
 	/* without reading threads: fill the rings first, or the piece would be short */
 	for (uint32_t k; s->readers == 0 && file_heap_first(&s->to_read, &k);)
-		if (s->ring[k].loaded - s->ring[k].place >= s->fair || !read_next(s))
+		if (s->ring[k].loaded - s->ring[k].place >= s->fair || !read_chunk(s))
 			break;
-	while (s->e.code == ST_OK && !cut(s, p))
-		if (!read_next(s))
+	while (s->e.code == ST_OK && !cut_piece(s, p))
+		if (!read_chunk(s))
 			pthread_cond_wait(&s->changed, &s->lock);
 	p->number = s->number++;
 	const err own = s->e;
@@ -393,7 +413,7 @@ status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 	if (own.code != ST_OK)
 		return err_set(e, own.code, "%s", own.text);
 	const double span = trace_begin();
-	merge(s, p, e);
+	merge_piece(s, p, e);
 	trace_end(TRACE_MERGE, span);
 	if (e->code != ST_OK) {
 		pthread_mutex_lock(&s->lock);
@@ -413,8 +433,8 @@ void sorted_merge_give(sorted_reader *r_, const sorted_piece *p)
 		const ring *r = &s->ring[g->run];
 		const uint64_t last = chunk_of(s, r, g->first + g->n - 1);
 		for (uint64_t c = chunk_of(s, r, g->first); c <= last; c++)
-			if (--slot_of(r, c)->users == 0 && r->place >= chunk_end(s, r, c))
-				slot_of(r, c)->state = SLOT_EMPTY;
+			if (--chunk_slot(r, c)->users == 0 && r->place >= chunk_end(s, r, c))
+				chunk_slot(r, c)->state = SLOT_EMPTY;
 		chunks_changed(s, r);
 	}
 	pthread_cond_broadcast(&s->changed);
@@ -430,66 +450,51 @@ status sorted_merge_end(sorted_reader *r, checksum *sum, err *e)
 
 /* ---------------------------------------------------------------------------- opening, closing */
 
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
 /* Lay out rings of up to `chunks` chunks; return their bytes of memory. */
-static uint64_t lay_out(sorted_merge *s, const uint64_t *from, const uint64_t *to, uint64_t chunks)
+static uint64_t rings_lay_out(sorted_merge *s, const uint64_t *from, const uint64_t *to,
+			      uint64_t chunks)
 {
-	const uint64_t unit = s->c.unit, wrap = round_up(s->fair, unit);
+	const uint64_t unit = s->c.unit, wrap = u64_round_up(s->fair, unit);
 	uint64_t at = 0, slots = 0;
 	for (size_t k = 0; k < s->count; k++) {
 		const uint64_t base = from[k] / unit * unit;
-		const uint64_t all = round_up(to[k], unit) - base;
+		const uint64_t all = u64_round_up(to[k], unit) - base;
 		ring g = { .base = base, .from = from[k], .to = to[k], .at = at };
 		g.chunks = u64_min(chunks, (all + s->c.recs - 1) / s->c.recs);
 		g.recs = u64_max(u64_min(g.chunks * s->c.recs, all), 1);
 		if (g.recs < all && wrap <= s->c.recs && wrap <= g.recs / WRAP_PART)
 			g.wrap = wrap;
-		at += round_up(g.recs + g.wrap, unit);
+		at += u64_round_up(g.recs + g.wrap, unit);
 		slots += g.chunks;
 		s->ring[k] = g;
 	}
 	return at * s->lay.record_bytes + slots * sizeof(slot) + s->bounces * s->c.bounce_bytes;
 }
 
-/* Choose the longest reads of which memory holds two per file, or else one; for few files more. */
-static void size_chunks(sorted_merge *s, const uint64_t *from, const uint64_t *to, uint64_t bytes)
+/* Choose the longest reads of which memory holds two per file, or at least one. Then lay out the
+ * rings, with more chunks if there is memory for them. */
+static void rings_size(sorted_merge *s, const uint64_t *from, const uint64_t *to, uint64_t bytes)
 {
 	uint64_t chunks = 2;
-	for (size_t want = s->of->src->chunk_bytes;; want /= 2) {
-		s->c = s->of->src->chunk(s->of, want);
-		if (lay_out(s, from, to, chunks) <= bytes)
+	for (size_t most = s->of->src->chunk_bytes;; most /= 2) {
+		s->c = s->of->src->chunk(s->of, most);
+		if (rings_lay_out(s, from, to, chunks) <= bytes)
 			break;
-		if (s->c.recs * (uint64_t)s->lay.record_bytes > want || want == 0) {
+		if (s->c.recs * (uint64_t)s->lay.record_bytes > most || most == 0) {
 			chunks = 1;
 			break;
 		}
 	}
-	while (chunks > 1 && chunks < MOST_CHUNKS && lay_out(s, from, to, chunks + 1) <= bytes)
+	while (chunks > 1 && chunks < MOST_CHUNKS &&
+	       rings_lay_out(s, from, to, chunks + 1) <= bytes)
 		chunks++;
-	(void)lay_out(s, from, to, chunks);
+	(void)rings_lay_out(s, from, to, chunks);
 }
 
-static status open_heaps(sorted_merge *s, err *e)
+/* Allocate the rings and the heaps. */
+static status rings_open(sorted_merge *s, err *e)
 {
 	mem *const m = s->m;
-	status rc = file_heap_open(&s->to_read, m, s->count, is_needed_before, s, e);
-	if (rc == ST_OK)
-		rc = file_heap_open(&s->begins, m, s->count, begins_before, s, e);
-	if (rc == ST_OK)
-		rc = file_heap_open(&s->ends, m, s->count, ends_before, s, e);
-	for (size_t k = 0; rc == ST_OK && k < s->count; k++) {
-		chunks_changed(s, &s->ring[k]);
-		records_changed(s, &s->ring[k], false);
-	}
-	return rc;
-}
-
-static status alloc(sorted_merge *s, err *e)
-{
 	uint64_t recs = 0, slots = 0;
 	size_t bytes;
 	for (size_t k = 0; k < s->count; k++) {
@@ -500,11 +505,11 @@ static status alloc(sorted_merge *s, err *e)
 	}
 	if (!size_mul((size_t)recs, s->lay.record_bytes, &bytes))
 		return err_set(e, ST_RESOURCE, "no memory for records of runs");
-	s->raw = mem_array(s->m, bytes + IO_FD_ALIGN, 1, "records of runs", e);
-	s->slots = mem_array(s->m, slots, sizeof *s->slots, "runs", e);
-	s->keys = mem_array(s->m, s->count, s->lay.key_bytes, "keys", e);
-	s->bounce = mem_array(s->m, s->bounces, s->c.bounce_bytes, "blocks of runs", e);
-	s->busy = mem_array(s->m, s->bounces, sizeof *s->busy, "runs", e);
+	s->raw = mem_array(m, bytes + IO_FD_ALIGN, 1, "records of runs", e);
+	s->slots = mem_array(m, slots, sizeof *s->slots, "runs", e);
+	s->keys = mem_array(m, s->count, s->lay.key_bytes, "keys", e);
+	s->bounce = mem_array(m, s->bounces, s->c.bounce_bytes, "blocks of runs", e);
+	s->busy = mem_array(m, s->bounces, sizeof *s->busy, "runs", e);
 	if (!s->raw || !s->slots || !s->keys || !s->bounce || !s->busy)
 		return ST_RESOURCE;
 	slots = 0;
@@ -517,12 +522,22 @@ static status alloc(sorted_merge *s, err *e)
 	}
 	s->base = s->raw + (size_t)(-(uintptr_t)s->raw % IO_FD_ALIGN);
 	s->recs = (records){ s->base, s->lay, 0 };
-	return open_heaps(s, e);
+	status rc = file_heap_open(&s->to_read, m, s->count, is_needed_before, s, e);
+	if (rc == ST_OK)
+		rc = file_heap_open(&s->begins, m, s->count, begins_before, s, e);
+	if (rc == ST_OK)
+		rc = file_heap_open(&s->ends, m, s->count, ends_before, s, e);
+	for (size_t k = 0; rc == ST_OK && k < s->count; k++) {
+		chunks_changed(s, &s->ring[k]);
+		records_changed(s, &s->ring[k], false);
+	}
+	return rc;
 }
 
-status sorted_merge_open(sorted *of, mem *m, const uint64_t *lo, const uint64_t *hi,
-			 const sorted_use *u, sorted_reader **out, err *e)
+status sorted_merge_open(sorted *of, const uint64_t *lo, const uint64_t *hi, const sorted_use *u,
+			 sorted_reader **out, err *e)
 {
+	mem *const m = u->m;
 	const size_t count = of->count;
 	sorted_merge *s = mem_array(m, 1, sizeof *s, "runs", e);
 	uint64_t *from = mem_array(m, 2 * count, sizeof *from, "runs", e);
@@ -544,16 +559,16 @@ status sorted_merge_open(sorted *of, mem *m, const uint64_t *lo, const uint64_t 
 		from[count + k] = hi[k] - of->start[k];
 	}
 	if (s->ring)
-		size_chunks(s, from, from + count, u->ahead_bytes);
+		rings_size(s, from, from + count, u->ahead_bytes);
 	mem_free(m, from);
-	const status rc = s->ring ? alloc(s, e) : ST_RESOURCE;
+	const status rc = s->ring ? rings_open(s, e) : ST_RESOURCE;
 	if (rc != ST_OK) {
 		sorted_merge_close(&s->r);
 		return rc;
 	}
 	/* if the system refuses a thread, threads that wait for a chunk read it */
 	while (s->readers < MOST_READERS && s->readers < u->readers &&
-	       thread_start(&s->reader[s->readers], "read-ahead", read_all, s) == 0)
+	       thread_start(&s->reader[s->readers], "read-ahead", read_ahead_main, s) == 0)
 		s->readers++;
 	*out = &s->r;
 	return ST_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs on disk. There is no lock: one thread writes a run, and later threads only read it; runs
- * share write buffers and the table of checksums, which are assigned by atomic operations. Nothing
- * is synced here: files without names do not outlive the program, run_checkpoint.c syncs those with
- * names, and the checksums detect a write that the disk has lost. */
+/* Runs on disk. There is no lock: one thread writes a run, and later threads only read it. Runs
+ * share write buffers and the table of checksums, which are assigned by atomic operations. No file
+ * is synced here: files without names do not outlive the program, and run_checkpoint.c syncs files
+ * with names. The checksums detect a write that the disk has lost. */
 #include "spill.h"
 #include "base/minmax.h"
 #include "testing/failpoint.h"
@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,11 +51,6 @@ struct spill {
 
 /* ------------------------------------------------------------------------------- sizes */
 
-static uint64_t round_up(uint64_t v, uint64_t to)
-{
-	return (v + to - 1) / to * to;
-}
-
 size_t spill_block_bytes(uint32_t record_bytes)
 {
 	/* the greatest common divisor: the alignment is a power of two */
@@ -72,7 +66,7 @@ uint64_t spill_memory_bytes(uint64_t recs, uint32_t record_bytes)
 	uint64_t bytes;
 	if (__builtin_mul_overflow(recs, record_bytes, &bytes) || bytes > INT64_MAX)
 		return UINT64_MAX;
-	return round_up(bytes, SPILL_ALIGN);
+	return u64_round_up(bytes, SPILL_ALIGN);
 }
 
 uint64_t spill_disk_recs(uint64_t recs, uint64_t runs, uint64_t run_recs, uint64_t memory_runs)
@@ -84,70 +78,65 @@ uint64_t spill_disk_recs(uint64_t recs, uint64_t runs, uint64_t run_recs, uint64
 
 spill_layout spill_layout_of(size_t block_bytes, uint32_t record_bytes, uint64_t recs)
 {
-	const uint64_t bytes = round_up(recs * record_bytes, SPILL_ALIGN);
+	const uint64_t bytes = u64_round_up(recs * record_bytes, SPILL_ALIGN);
 	return (spill_layout){ .fd = -1,
 			       .end = bytes,
 			       .block_bytes = block_bytes,
 			       .blocks = (size_t)((bytes + block_bytes - 1) / block_bytes) };
 }
 
-static const char *name_of(const spill *s, size_t i)
+static const char *run_name(const spill *s, size_t i)
 {
 	return s->p.name ? s->p.name[i].text : NULL;
 }
 
-static const tempdir *dir_of(const spill *s, size_t i)
+static const tempdir *run_dir(const spill *s, size_t i)
 {
 	return &s->dirs.dir[s->run[i].dir];
 }
 
-/* Return the bytes of a run on disk or in memory: the end of the last block is filled up to the
- * alignment with arbitrary bytes. */
+/* Return the bytes of a run on disk or in memory. After its last record, arbitrary bytes fill the
+ * run up to the alignment. */
 static uint64_t stored_bytes(const run_file *r)
 {
-	return round_up(r->bytes, SPILL_ALIGN);
+	return u64_round_up(r->bytes, SPILL_ALIGN);
 }
 
 /* ------------------------------------------------------------------------------- opening */
 
-/* Add up the disk space of the files that exist already: their runs may be complete. */
-static uint64_t bytes_there(const spill *s)
-{
-	struct stat st;
-	uint64_t sum = 0;
-	for (size_t i = 0; s->p.name && i < s->p.runs; i++) /* with names, all runs are on disk */
-		if (fstatat(dir_of(s, i)->fd, name_of(s, i), &st, AT_SYMLINK_NOFOLLOW) == 0)
-			sum += (uint64_t)st.st_blocks * 512;
-	return sum;
-}
-
-static status open_dirs(spill *s, uint64_t bytes, err *e)
+/* Open the directories, and check that `bytes` fit. Files that exist already are not counted,
+ * because their runs may be complete; with names, all runs are on disk. */
+static status spill_open_dirs(spill *s, uint64_t bytes, err *e)
 {
 	const spill_plan *p = &s->p;
-	uint64_t all;
+	struct stat st;
+	uint64_t all, existing = 0;
 	const status rc = spill_dirs_open(&s->dirs, s->m, p->dir, p->dirs, e);
 	if (rc != ST_OK || p->growing)
 		return rc;
-	bytes -= u64_min(bytes, bytes_there(s));
+	for (size_t i = 0; p->name && i < p->runs; i++)
+		if (fstatat(run_dir(s, i)->fd, run_name(s, i), &st, AT_SYMLINK_NOFOLLOW) == 0)
+			existing += (uint64_t)st.st_blocks * 512;
+	bytes -= u64_min(bytes, existing);
 	if (__builtin_mul_overflow(bytes, p->ranks_here, &all))
 		all = UINT64_MAX;
 	return spill_dirs_fit(&s->dirs, all,
 			      p->runs > p->memory_runs ? bytes / (p->runs - p->memory_runs) : 0, e);
 }
 
-/* Create the file of run i. A file with a name is created only if the unfinished files can be
- * locked: a process that is being terminated has given them up, and the next job may already use
- * the directory. */
-static status create_file(spill *s, size_t i, err *e)
+/* Create the file of run i. A file with a name is created only while the list of unfinished files
+ * is locked. A process that is being terminated has given up that list, and the next job may
+ * already use the directory. */
+static status run_create_file(spill *s, size_t i, err *e)
 {
 	run_file *r = &s->run[i];
 	if (s->p.name)
 		unfinished_hold();
 	const status rc =
 		s->p.name && s->p.name[i].there
-			? tempdir_open_file(dir_of(s, i), name_of(s, i), !s->p.buffered, &r->f, e)
-			: spill_dirs_create(&s->dirs, &r->dir, name_of(s, i), !s->p.buffered, &r->f,
-					    e);
+			? tempdir_open_file(run_dir(s, i), run_name(s, i), !s->p.buffered, &r->f, e)
+			: spill_dirs_create(&s->dirs, &r->dir, run_name(s, i), !s->p.buffered,
+					    &r->f, e);
 	if (s->p.name)
 		unfinished_release();
 	if (rc == ST_OK)
@@ -155,19 +144,19 @@ static status create_file(spill *s, size_t i, err *e)
 	return rc;
 }
 
-static status create_files(spill *s, err *e)
+static status spill_create_files(spill *s, err *e)
 {
 	status rc = ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < s->p.runs; i++)
 		if (!s->run[i].memory)
-			rc = create_file(s, i, e);
+			rc = run_create_file(s, i, e);
 	for (size_t i = 0; rc == ST_OK && s->p.name && i < s->dirs.count; i++)
 		rc = file_sync_dir(s->dirs.dir[i].fd, s->dirs.dir[i].label, e);
 	return rc;
 }
 
 /* Allocate all memory. Runs in memory are spread evenly, so that the disk always has work. */
-static status allocate(spill *s, err *e)
+static status spill_allocate(spill *s, err *e)
 {
 	const size_t runs = s->p.runs, held = s->p.memory_runs;
 	s->run = mem_array(s->m, runs, sizeof *s->run, "spilled runs", e);
@@ -185,7 +174,7 @@ static status allocate(spill *s, err *e)
 }
 
 /* Choose the sizes, and set *bytes to the bytes on disk; false if the sizes are impossible. */
-static bool set_sizes(spill *s, uint64_t *bytes)
+static bool spill_set_sizes(spill *s, uint64_t *bytes)
 {
 	spill_plan *p = &s->p;
 	p->block_bytes = p->block_bytes ? p->block_bytes : spill_block_bytes(p->record_bytes);
@@ -193,7 +182,7 @@ static bool set_sizes(spill *s, uint64_t *bytes)
 		return false;
 	const uint64_t most = p->write_bytes ? p->write_bytes : SPILL_WRITE_BYTES;
 	const uint64_t once = *bytes < most ? *bytes + 1 : most;
-	p->write_bytes = (size_t)round_up(once, p->block_bytes);
+	p->write_bytes = (size_t)u64_round_up(once, p->block_bytes);
 	/* each run begins with a new block */
 	if (__builtin_add_overflow(*bytes / p->block_bytes, p->runs, &s->sums))
 		return false;
@@ -210,22 +199,22 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 	if (p->dirs == 0 || p->record_bytes == 0 || p->ranks_here == 0 ||
 	    p->block_bytes % SPILL_ALIGN != 0 || p->memory_runs > p->runs ||
 	    (p->memory_runs && p->name))
-		return err_set(e, ST_INTERNAL, "a plan to spill that makes no sense");
+		return err_set(e, ST_INTERNAL, "invalid plan of runs on disk");
 	spill *s = mem_array(m, 1, sizeof *s, "spilling", e);
 	if (!s)
 		return ST_RESOURCE;
 	*s = (spill){ .m = m, .p = *p, .dirs.m = m };
-	status rc = set_sizes(s, &bytes) ? ST_OK
-					 : err_set(e, ST_RESOURCE,
-						   "cannot spill %" PRIu64 " records of %" PRIu32
-						   " bytes: too many",
-						   p->recs, p->record_bytes);
+	status rc = spill_set_sizes(s, &bytes) ? ST_OK
+					       : err_set(e, ST_RESOURCE,
+							 "cannot spill %" PRIu64
+							 " records of %" PRIu32 " bytes: too many",
+							 p->recs, p->record_bytes);
 	if (rc == ST_OK)
-		rc = allocate(s, e);
+		rc = spill_allocate(s, e);
 	if (rc == ST_OK)
-		rc = open_dirs(s, bytes, e);
+		rc = spill_open_dirs(s, bytes, e);
 	if (rc == ST_OK && !p->growing)
-		rc = create_files(s, e);
+		rc = spill_create_files(s, e);
 	if (rc == ST_OK)
 		*out = s;
 	else
@@ -235,75 +224,72 @@ status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
 
 /* ------------------------------------------------------------------------------- writing */
 
-static status misused(err *e, size_t i, const char *why)
+static status run_misused(err *e, size_t i, const char *why)
 {
 	return err_set(e, ST_INTERNAL, "spilled run %zu: %s", i, why);
 }
 
-static bool take_buffer(spill *s, run_file *r)
-{
-	for (r->buffer = 0; r->buffer < s->p.buffers; r->buffer++)
-		if (!atomic_exchange(&s->busy[r->buffer], true))
-			return true;
-	return false;
-}
-
 /* Reserve the run's part of the table of checksums. */
-static status make_room(spill *s, size_t i, uint64_t recs, err *e)
+static status run_reserve_sums(spill *s, size_t i, uint64_t recs, err *e)
 {
 	if (i >= s->p.runs || s->run[i].state != RUN_EMPTY)
-		return misused(e, i, "it cannot begin now");
+		return run_misused(e, i, "it cannot begin now");
 	run_file *r = &s->run[i];
 	uint64_t bytes;
 	if (__builtin_mul_overflow(recs, s->p.record_bytes, &bytes) || bytes > INT64_MAX ||
 	    (r->sum && bytes != r->room_bytes) || (r->memory && bytes > s->memory_bytes))
-		return misused(e, i, "it is longer than was planned");
+		return run_misused(e, i, "it is longer than was planned");
 	if (r->sum) /* since an attempt in another directory */
 		return ST_OK;
 	r->room_bytes = bytes;
 	const size_t blocks =
-		(size_t)(round_up(r->room_bytes, s->p.block_bytes) / s->p.block_bytes);
+		(size_t)(u64_round_up(r->room_bytes, s->p.block_bytes) / s->p.block_bytes);
 	const size_t at = atomic_fetch_add(&s->sums_taken, blocks);
 	if (at > s->sums || blocks > s->sums - at)
-		return misused(e, i, "it is longer than was planned");
+		return run_misused(e, i, "it is longer than was planned");
 	r->sum = s->sum + at;
 	return ST_OK;
 }
 
 /* Remove the name of the run's file, so that no later program uses it. */
-static void remove_name(const spill *s, size_t i)
+static void run_remove_name(const spill *s, size_t i)
 {
 	file_id is;
 	unsigned removed = 0;
 	if (s->p.name && file_id_of(s->run[i].f.fd, &is))
-		(void)file_remove(dir_of(s, i)->fd, name_of(s, i), &is, &removed);
+		(void)file_remove(run_dir(s, i)->fd, run_name(s, i), &is, &removed);
 }
 
-static void leave_dir(spill *s, size_t i)
+static void run_leave_dir(spill *s, size_t i)
 {
-	remove_name(s, i);
+	run_remove_name(s, i);
 	io_fd_close(&s->run[i].f);
 }
 
 status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 {
-	status rc = make_room(s, i, recs, e);
+	status rc = run_reserve_sums(s, i, recs, e);
 	if (rc != ST_OK)
 		return rc;
 	run_file *r = &s->run[i];
-	if (!r->memory && !take_buffer(s, r))
-		return misused(e, i, "more are being written than was planned");
+	if (!r->memory) {
+		r->buffer = 0;
+		while (r->buffer < s->p.buffers && atomic_exchange(&s->busy[r->buffer], true))
+			r->buffer++;
+		if (r->buffer == s->p.buffers)
+			return run_misused(e, i, "more are being written than was planned");
+	}
 	r->state = RUN_WRITING;
 	if (r->memory)
 		return ST_OK;
 	if (spill_dirs_next(&s->dirs, r->dir) != r->dir) /* its directory has become full */
-		leave_dir(s, i);
-	if (r->f.fd < 0 && (rc = create_file(s, i, e)) != ST_OK)
+		run_leave_dir(s, i);
+	if (r->f.fd < 0 && (rc = run_create_file(s, i, e)) != ST_OK)
 		return rc;
-	const tempdir *t = dir_of(s, i);
+	const tempdir *t = run_dir(s, i);
 	/* not on tmpfs, which would fill the space with zeros */
 	return t->in_memory ? ST_OK
-			    : file_reserve(r->f.fd, 0, round_up(r->room_bytes, SPILL_ALIGN),
+			    : file_reserve(r->f.fd, 0, u64_round_up(r->room_bytes, SPILL_ALIGN),
 					   t->label, e);
 }
 
@@ -312,7 +298,7 @@ bool spill_run_again(spill *s, size_t i)
 	run_file *r = &s->run[i];
 	if (r->state != RUN_WRITING || r->memory || !spill_dirs_leave_out(&s->dirs, r->dir))
 		return false;
-	leave_dir(s, i);
+	run_leave_dir(s, i);
 	atomic_store(&s->busy[r->buffer], false);
 	atomic_fetch_add(&s->again, 1);
 	r->bytes = 0;
@@ -321,32 +307,32 @@ bool spill_run_again(spill *s, size_t i)
 }
 
 /* Return the address of this byte of the run while the run is written. */
-static unsigned char *place_of(const spill *s, const run_file *r, uint64_t byte)
+static unsigned char *run_byte(const spill *s, const run_file *r, uint64_t byte)
 {
 	return r->memory ? r->memory + byte
 			 : s->buffer + r->buffer * s->p.write_bytes + byte % s->p.write_bytes;
 }
 
 /* Compute the checksum of the run's last block, which is complete, while it is in the cache. */
-static void sum_block(const spill *s, const run_file *r)
+static void run_sum_block(const spill *s, const run_file *r)
 {
 	const uint64_t block = (r->bytes - 1) / s->p.block_bytes, from = block * s->p.block_bytes;
-	const unsigned char *p = place_of(s, r, from);
-	r->sum[block] = XXH3_64bits(p, (size_t)(round_up(r->bytes, SPILL_ALIGN) - from));
+	const unsigned char *p = run_byte(s, r, from);
+	r->sum[block] = XXH3_64bits(p, (size_t)(stored_bytes(r) - from));
 }
 
 /* Write the last `fill` bytes of the run from its buffer; a run in memory has them in place. */
-static status flush(spill *s, size_t i, size_t fill, err *e)
+static status run_flush(spill *s, size_t i, size_t fill, err *e)
 {
 	const run_file *r = &s->run[i];
 	const uint64_t offset = r->bytes - fill;
-	unsigned char *p = place_of(s, r, offset);
-	const size_t stored = (size_t)round_up(fill, SPILL_ALIGN);
+	unsigned char *p = run_byte(s, r, offset);
+	const size_t stored = (size_t)u64_round_up(fill, SPILL_ALIGN);
 	FAIL_FLIP(FAIL_SPILL, p, fill);
 	if (r->memory)
 		return ST_OK;
 	err why = { ST_OK, "" };
-	const status rc = io_fd_write_at(&r->f, p, stored, offset, dir_of(s, i)->label, &why);
+	const status rc = io_fd_write_at(&r->f, p, stored, offset, run_dir(s, i)->label, &why);
 	if (rc != ST_OK)
 		return spill_dirs_failed(&why, s->p.name == NULL, e);
 	if (r->f.direct < 0) /* begin before memory is full of dirty pages */
@@ -363,31 +349,31 @@ void *spill_run_room(const spill *s, size_t i, size_t *n)
 				    ? size_min(s->p.write_bytes - fill, s->p.record_bytes)
 				    : block;
 	*n = size_min(*n, most / s->p.record_bytes);
-	return place_of(s, r, r->bytes);
+	return run_byte(s, r, r->bytes);
 }
 
 status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e)
 {
 	if (i >= s->p.runs || s->run[i].state != RUN_WRITING)
-		return misused(e, i, "it is not being written");
+		return run_misused(e, i, "it is not being written");
 	run_file *r = &s->run[i];
 	if (n > (r->room_bytes - r->bytes) / s->p.record_bytes)
-		return misused(e, i, "it is longer than was announced");
+		return run_misused(e, i, "it is longer than was announced");
 	const unsigned char *from = recs;
 	status rc = ST_OK;
 	for (size_t left = (size_t)n * s->p.record_bytes, some; left > 0 && rc == ST_OK;
 	     left -= some) {
 		const size_t fill = (size_t)(r->bytes % s->p.write_bytes);
-		unsigned char *to = place_of(s, r, r->bytes);
+		unsigned char *to = run_byte(s, r, r->bytes);
 		some = size_min(left, s->p.block_bytes - fill % s->p.block_bytes);
 		if (from != to)
 			memcpy(to, from, some);
 		from += some;
 		r->bytes += some;
 		if (r->bytes % s->p.block_bytes == 0)
-			sum_block(s, r);
+			run_sum_block(s, r);
 		if (r->bytes % s->p.write_bytes == 0)
-			rc = flush(s, i, s->p.write_bytes, e);
+			rc = run_flush(s, i, s->p.write_bytes, e);
 	}
 	return rc;
 }
@@ -396,17 +382,17 @@ status spill_run_end(spill *s, size_t i, err *e)
 {
 	char q[QUOTED_BYTES];
 	if (i >= s->p.runs || s->run[i].state != RUN_WRITING)
-		return misused(e, i, "it is not being written");
+		return run_misused(e, i, "it is not being written");
 	run_file *r = &s->run[i];
 	const size_t fill = (size_t)(r->bytes % s->p.write_bytes);
 	if (r->bytes % s->p.block_bytes)
-		sum_block(s, r);
-	const status rc = fill ? flush(s, i, fill, e) : ST_OK;
+		run_sum_block(s, r);
+	const status rc = fill ? run_flush(s, i, fill, e) : ST_OK;
 	if (rc != ST_OK)
 		return rc;
 	if (!r->memory && r->bytes < r->room_bytes &&
 	    ftruncate(r->f.fd, (off_t)stored_bytes(r)) != 0)
-		return err_sys(e, errno, "cannot shorten %s", err_quoted(dir_of(s, i)->label, q));
+		return err_sys(e, errno, "cannot shorten %s", err_quoted(run_dir(s, i)->label, q));
 	if (!r->memory)
 		atomic_store(&s->busy[r->buffer], false);
 	r->state = RUN_COMPLETE;
@@ -426,14 +412,14 @@ spill_layout spill_run_layout(const spill *s, size_t i, uint64_t recs)
 	const run_file *r = &s->run[i];
 	spill_layout at = spill_layout_of(s->p.block_bytes, s->p.record_bytes, recs);
 	at.fd = r->f.fd;
-	at.label = dir_of(s, i)->label;
+	at.label = run_dir(s, i)->label;
 	at.sum = r->sum;
 	return at;
 }
 
 status spill_run_adopt(spill *s, size_t i, uint64_t recs, const uint64_t *sum, err *e)
 {
-	const status rc = make_room(s, i, recs, e);
+	const status rc = run_reserve_sums(s, i, recs, e);
 	if (rc != ST_OK)
 		return rc;
 	run_file *r = &s->run[i];
@@ -455,7 +441,7 @@ static span span_of(const spill *s, const run_file *r, uint64_t first, uint64_t 
 {
 	const uint64_t from = first * s->p.record_bytes, to = from + n * s->p.record_bytes;
 	return (span){ from / s->p.block_bytes * s->p.block_bytes,
-		       u64_min(round_up(to, s->p.block_bytes), stored_bytes(r)) };
+		       u64_min(u64_round_up(to, s->p.block_bytes), stored_bytes(r)) };
 }
 
 uint64_t spill_run_recs(const spill *s, size_t i)
@@ -493,7 +479,7 @@ uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes)
 	return n;
 }
 
-static status verify(const spill *s, const run_file *r, span w, const unsigned char *p, err *e)
+static status span_verify(const spill *s, const run_file *r, span w, const unsigned char *p, err *e)
 {
 	char q[QUOTED_BYTES];
 	const size_t i = (size_t)(r - s->run);
@@ -501,10 +487,10 @@ static status verify(const spill *s, const run_file *r, span w, const unsigned c
 		const uint64_t block = at / s->p.block_bytes;
 		if (XXH3_64bits(p, u64_min(w.end - at, s->p.block_bytes)) == r->sum[block])
 			continue;
-		remove_name(s, i);
+		run_remove_name(s, i);
 		return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged%s",
-			       err_quoted(r->memory ? "(memory)" : dir_of(s, i)->label, q), block,
-			       i, s->p.name ? "; with --resume it is made again" : "");
+			       err_quoted(r->memory ? "(memory)" : run_dir(s, i)->label, q), block,
+			       i, s->p.name ? "; use --resume to write it again" : "");
 	}
 	return ST_OK;
 }
@@ -514,24 +500,24 @@ status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, siz
 {
 	*recs = buf;
 	if (i >= s->p.runs || s->run[i].state != RUN_COMPLETE)
-		return misused(e, i, "it is not complete");
+		return run_misused(e, i, "it is not complete");
 	run_file *r = &s->run[i];
 	const uint64_t have = spill_run_recs(s, i);
 	if (first > have || n > have - first)
-		return misused(e, i, "records beyond its end are wanted");
+		return run_misused(e, i, "it has fewer records than are to be read");
 	if (n == 0)
 		return ST_OK;
 	const span w = span_of(s, r, first, n);
 	if (r->memory) {
 		*recs = r->memory + first * s->p.record_bytes;
-		return verify(s, r, w, r->memory + w.start, e);
+		return span_verify(s, r, w, r->memory + w.start, e);
 	}
 	if (w.end - w.start > buf_bytes || (uintptr_t)buf % SPILL_ALIGN != 0)
-		return misused(e, i, "the buffer to read it is too small or not aligned");
+		return run_misused(e, i, "the buffer to read it is too small or not aligned");
 	status rc = io_fd_read_at(&r->f, buf, (size_t)(w.end - w.start), w.start,
-				  dir_of(s, i)->label, e);
+				  run_dir(s, i)->label, e);
 	if (rc == ST_OK)
-		rc = verify(s, r, w, buf, e);
+		rc = span_verify(s, r, w, buf, e);
 	*recs = (const unsigned char *)buf + (first * s->p.record_bytes - w.start);
 	return rc;
 }

@@ -1,21 +1,74 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sorted runs on disk: written in order by large writes, read back at any range of records. Every
- * block has a checksum in memory, which every reading of it verifies.
+ * block has a checksum in memory, and every read of the block verifies it.
  *
- * Each run has its own file: with a name if the run must outlive the program (run_checkpoint.h),
- * otherwise without. The records follow each other, and blocks are cut out of that stream, so a
- * record may lie in two blocks. If block_bytes can be a multiple of the record size, no record
- * does: a range that begins and ends at a block is then read without excess.
+ * Each run has its own file, which has a name if the run must outlive the program
+ * (run_checkpoint.h). The records follow each other, and blocks are cut out of that stream, so a
+ * record may lie in two blocks. If block_bytes can be a multiple of the record size, no record lies
+ * in two blocks. A range that begins and ends at a block is then read without excess.
  *
  * Some runs may stay in memory. Writers and readers use the same calls for them.
  *
- * Memory, all allocated by spill_open: 8 bytes per block (blocks have 64 to 256 KiB: about 80 KiB
- * per GiB of records), one to two times SPILL_WRITE_BYTES for each run that is written at the same
- * time, 80 bytes per run, and the runs in memory. Open files: two per run on disk. */
+ * All memory is allocated by spill_open: 8 bytes per block, which is about 80 KiB per GiB of
+ * records, and 80 bytes per run. For each run that is written at the same time there are one to two
+ * times SPILL_WRITE_BYTES. The runs in memory are added to that. Open files: two per run on disk.
+ */
 #ifndef HETSORT_SPILL_SPILL_H
 #define HETSORT_SPILL_SPILL_H
 
-#include "spill_dirs.h"
+#include "base/mem.h"
+#include "io/tempdir.h"
+
+#include <stdatomic.h>
+
+/* ---------------------------------------------------------------------------------- directories */
+
+/* The directories for runs on disk, used in turn. A directory without room for a run is not used
+ * any more, unless it is the last one. */
+typedef struct spill_dirs {
+	mem *m;
+	const char *const *name; /* [count] the caller's */
+	tempdir *dir;
+	size_t count;
+	atomic_bool *full; /* [count] not used any more */
+} spill_dirs;
+
+/* spill_dirs_check - check that files can be created. ST_REFUSED if tempdir_open does not accept
+ * a directory, ST_IO or ST_RESOURCE if none has room for a file. */
+status spill_dirs_check(const char *const *name, size_t count, err *e);
+
+/* spill_dirs_open - open the directories; fails like tempdir_open. The names outlive d. Main thread
+ * of the rank. Call spill_dirs_close, from the same thread, after a failure too. */
+status spill_dirs_open(spill_dirs *d, mem *m, const char *const *name, size_t count, err *e);
+void spill_dirs_close(spill_dirs *d);
+
+/* spill_dirs_room - add up the free bytes of the directories. Fails like tempdir_open. */
+status spill_dirs_room(const char *const *name, size_t count, uint64_t *bytes, err *e);
+
+/* spill_dirs_fit - check that `bytes` bytes fit in runs of run_bytes, and stop using directories
+ * without room for one run. ST_RESOURCE, with the bytes needed and free, if they do not fit. */
+status spill_dirs_fit(spill_dirs *d, uint64_t bytes, uint64_t run_bytes, err *e);
+
+/* spill_dirs_next - return the next directory from `at` on that is in use. Any thread. */
+size_t spill_dirs_next(const spill_dirs *d, size_t at);
+
+/* spill_dirs_leave_out - stop using `at`, which is full. Return false, without effect, if no other
+ * directory is in use. Any thread. */
+bool spill_dirs_leave_out(spill_dirs *d, size_t at);
+
+/* spill_dirs_create - create a file, like tempdir_create, in the first directory from *at on that
+ * has room; sets *at to that directory. */
+status spill_dirs_create(spill_dirs *d, size_t *at, const char *file, bool direct, io_fd *f,
+			 err *e);
+
+/* spill_dirs_failed - report a failed write; if a temporary directory is full, say what to do. */
+status spill_dirs_failed(const err *why, bool temporary, err *e);
+
+/* spill_dirs_left_out - list the directories that are not used any more, in quotes; "" for none.
+ * Names that do not fit are counted. */
+void spill_dirs_left_out(const spill_dirs *d, char *text, size_t bytes);
+
+/* ----------------------------------------------------------------------------------------- runs */
 
 enum {
 	SPILL_LEAST_BLOCK_BYTES = 64 << 10,
@@ -50,7 +103,7 @@ typedef struct spill_plan {
 	size_t write_bytes;  /* least size of a write; 0: SPILL_WRITE_BYTES */
 	unsigned ranks_here; /* ranks that write the same amount to these directories; at least 1 */
 	size_t block_bytes;  /* a multiple of SPILL_ALIGN; 0: chosen by the record size */
-	bool growing;        /* recs and runs may be far too large: create the file of a run when
+	bool growing;        /* recs and runs may be far too large. Create the file of a run when
 			      * the run begins, and check the space when it is used */
 	io_backend *io;      /* outlives the spill; NULL: blocking calls */
 	bool buffered;       /* use the page cache even if direct I/O is possible */
@@ -67,9 +120,9 @@ uint64_t spill_memory_bytes(uint64_t recs, uint32_t record_bytes);
  * memory. All runs but the last have run_recs records; the last is the first to stay in memory. */
 uint64_t spill_disk_recs(uint64_t recs, uint64_t runs, uint64_t run_recs, uint64_t memory_runs);
 
-/* spill_open - prepare runs 0 to p->runs - 1; p is not kept. Checks that the directories have
- * space for p->recs (ST_RESOURCE, with the bytes needed and free), and creates all files, so that
- * a limit on open files is reported before the work. Main thread of the rank, like spill_close. */
+/* spill_open - prepare runs 0 to p->runs - 1; p is not kept. Check that the directories have space
+ * for p->recs (ST_RESOURCE, with the bytes needed and free). Create all files, so that a limit on
+ * open files is reported before the work. Main thread of the rank, like spill_close. */
 status spill_open(spill **s, mem *m, const spill_plan *p, err *e);
 
 /* spill_run_begin - begin to write run `run` (once) with at most recs records, and reserve the disk
@@ -77,15 +130,17 @@ status spill_open(spill **s, mem *m, const spill_plan *p, err *e);
 status spill_run_begin(spill *s, size_t run, uint64_t recs, err *e);
 
 /* spill_run_room - return where to put the next records of a run, so that appending them copies
- * nothing. Lowers *n to the records that fit there: at most the rest of the block, because its
- * checksum then finds them in the cache. 0: the next record lies in two writes. */
+ * nothing. Lower *n to the records that fit there. They are at most the rest of the block, so that
+ * its checksum is computed while they are in the cache. With 0, the next record lies in two writes.
+ */
 void *spill_run_room(const spill *s, size_t run, size_t *n);
 
 /* spill_run_append - write the next n records. */
 status spill_run_append(spill *s, size_t run, const void *recs, uint64_t n, err *e);
 
-/* spill_run_again - after begin, append or end of this run returned ST_RESOURCE: choose another
- * directory. True: the run can begin again there, from its first record. False: none has room. */
+/* spill_run_again - choose another directory after begin, append or end of this run returned
+ * ST_RESOURCE. True: the run can begin again there, from its first record. False: no other
+ * directory has room. */
 bool spill_run_again(spill *s, size_t run);
 
 /* spill_run_end - complete the run. Any number of threads can read it after this call. */
@@ -104,9 +159,10 @@ typedef struct spill_layout {
 	size_t blocks;
 } spill_layout;
 
-/* spill_layout_of - return the layout of a file that is not open (fd -1). spill_run_layout - return
- * the layout of a run; valid until spill_close. */
+/* spill_layout_of - return the layout of a file that is not open (fd -1). */
 spill_layout spill_layout_of(size_t block_bytes, uint32_t record_bytes, uint64_t recs);
+
+/* spill_run_layout - return the layout of a run; valid until spill_close. */
 spill_layout spill_run_layout(const spill *s, size_t run, uint64_t recs);
 
 /* spill_run_adopt - use the existing file of run `run`, which was not begun, as a complete run of
@@ -122,14 +178,14 @@ size_t spill_block_recs(const spill *s);
 /* spill_read_bytes - return the buffer size for any n records of a run; SIZE_MAX on overflow. */
 size_t spill_read_bytes(const spill *s, uint64_t n);
 
-/* spill_chunk_recs - return the records n of a chunk of about `bytes`, at least one block. Sets
- * *buf_bytes to the buffer size for n records from any multiple of n on, without excess if blocks
- * hold whole records. */
+/* spill_chunk_recs - return the number n of records in a chunk of about `bytes`, at least one
+ * block. Set *buf_bytes to the buffer size for n records from any multiple of n on. There is no
+ * excess if blocks hold whole records. */
 uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes);
 
 /* spill_read - read records [first, first + n) of a complete run into buf, which is aligned to
- * SPILL_ALIGN. *recs points to the first record, in buf or in the memory of the run. Any number of
- * threads. A block with a wrong checksum is ST_IO; a file with a name then loses its name. */
+ * SPILL_ALIGN. Point *recs to the first record, in buf or in the memory of the run. Any number of
+ * threads. A block with a wrong checksum is ST_IO. A file with a name then loses its name. */
 status spill_read(spill *s, size_t run, uint64_t first, uint64_t n, void *buf, size_t buf_bytes,
 		  const unsigned char **recs, err *e);
 
@@ -150,7 +206,7 @@ status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned 
  * write the run any more. */
 void spill_drop_run(spill *s, size_t run);
 
-/* spill_left_out - list the directories that had too little room (see spill_dirs_left_out), and set
+/* spill_left_out - list the directories that had too little room, like spill_dirs_left_out, and set
  * *again to the number of runs that were written a second time. */
 void spill_left_out(const spill *s, char *text, size_t bytes, uint64_t *again);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A write that fails shows that a directory is full. Free space is shared with other programs: too
+/* A write that fails shows that a directory is full. Free space is shared with other programs. Too
  * little at the start is a reason to refuse the job, but enough at the start proves nothing. */
-#include "spill_dirs.h"
+#include "spill.h"
 #include "base/size.h"
 
 #include <inttypes.h>
@@ -53,29 +53,23 @@ status spill_dirs_check(const char *const *name, size_t count, err *e)
 
 /* ------------------------------------------------------------------------------------- room */
 
-/* Return whether an earlier directory is on the same file system. */
-static bool is_counted(const spill_dirs *d, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (d->dir[k].dev == d->dir[i].dev)
-			return true;
-	return false;
-}
-
-/* Add up the bytes that all directories can hold in pieces of `piece` bytes; count the file
+/* Add up the bytes that all directories can hold in pieces of `piece` bytes, and count the file
  * systems. */
-static status find_room(const spill_dirs *d, uint64_t piece, uint64_t *bytes, size_t *systems,
-			err *e)
+static status dirs_find_room(const spill_dirs *d, uint64_t piece, uint64_t *bytes, size_t *systems,
+			     err *e)
 {
 	status rc = ST_OK;
 	*bytes = 0;
 	*systems = 0;
 	for (size_t i = 0; rc == ST_OK && i < d->count; i++) {
-		uint64_t there;
-		if (is_counted(d, i))
+		uint64_t free_bytes;
+		size_t same = 0; /* the first directory on the same file system */
+		while (d->dir[same].dev != d->dir[i].dev)
+			same++;
+		if (same < i)
 			continue;
-		rc = tempdir_free_bytes(&d->dir[i], &there, e);
-		if (__builtin_add_overflow(*bytes, there / piece * piece, bytes))
+		rc = tempdir_free_bytes(&d->dir[i], &free_bytes, e);
+		if (__builtin_add_overflow(*bytes, free_bytes / piece * piece, bytes))
 			*bytes = UINT64_MAX;
 		++*systems;
 	}
@@ -89,21 +83,8 @@ status spill_dirs_room(const char *const *name, size_t count, uint64_t *bytes, e
 	size_t systems;
 	status rc = spill_dirs_open(&d, &m, name, count, e);
 	if (rc == ST_OK)
-		rc = find_room(&d, 1, bytes, &systems, e);
+		rc = dirs_find_room(&d, 1, bytes, &systems, e);
 	spill_dirs_close(&d);
-	return rc;
-}
-
-/* Do not use directories that cannot hold a run. */
-static status leave_out_small(spill_dirs *d, uint64_t run_bytes, err *e)
-{
-	status rc = ST_OK;
-	for (size_t i = 0; rc == ST_OK && i < d->count; i++) {
-		uint64_t there;
-		rc = tempdir_free_bytes(&d->dir[i], &there, e);
-		if (rc == ST_OK && there < run_bytes)
-			(void)spill_dirs_leave_out(d, i);
-	}
 	return rc;
 }
 
@@ -111,27 +92,33 @@ status spill_dirs_fit(spill_dirs *d, uint64_t bytes, uint64_t run_bytes, err *e)
 {
 	char q[QUOTED_BYTES], free_text[SIZE_TEXT_BYTES], need_text[SIZE_TEXT_BYTES],
 		run_text[SIZE_TEXT_BYTES];
-	uint64_t there, whole;
+	uint64_t all, whole;
 	size_t systems;
-	status rc = find_room(d, 1, &there, &systems, e);
+	status rc = dirs_find_room(d, 1, &all, &systems, e);
 	if (rc == ST_OK) /* a run lies in one file system */
-		rc = find_room(d, run_bytes ? run_bytes : 1, &whole, &systems, e);
+		rc = dirs_find_room(d, run_bytes ? run_bytes : 1, &whole, &systems, e);
 	if (rc != ST_OK)
 		return rc;
-	if (bytes <= (systems > 1 ? whole : there))
-		return leave_out_small(d, run_bytes, e);
+	const bool fits = bytes <= (systems > 1 ? whole : all);
+	for (size_t i = 0; fits && rc == ST_OK && i < d->count; i++) {
+		uint64_t free_bytes;
+		rc = tempdir_free_bytes(&d->dir[i], &free_bytes, e);
+		if (rc == ST_OK && free_bytes < run_bytes)
+			(void)spill_dirs_leave_out(d, i);
+	}
+	if (fits)
+		return rc;
 	err_quoted(d->name[0], q);
-	size_text(there, free_text);
+	size_text(all, free_text);
 	size_text_up(bytes, need_text);
 	if (d->count == 1)
-		return err_set(
-			e, ST_RESOURCE,
-			"temporary directory %s has %s free, spilling needs %s; use --tmpdir "
-			"to name another one",
-			q, free_text, need_text);
+		return err_set(e, ST_RESOURCE,
+			       "temporary directory %s has %s free, but runs need %s; use --tmpdir "
+			       "to choose another directory",
+			       q, free_text, need_text);
 	return err_set(e, ST_RESOURCE,
-		       "temporary directory %s and %zu more have %s free, spilling needs %s, in "
-		       "runs of %s; use --tmpdir to name others",
+		       "temporary directory %s and %zu more have %s free, but runs need %s, in "
+		       "files of %s; use --tmpdir to choose other directories",
 		       q, d->count - 1, free_text, need_text, size_text_up(run_bytes, run_text));
 }
 
@@ -172,7 +159,7 @@ status spill_dirs_failed(const err *why, bool temporary, err *e)
 {
 	const bool full = temporary && why->code == ST_RESOURCE;
 	return err_set(e, why->code, "%s%s", why->text,
-		       full ? "; use --tmpdir to name another directory" : "");
+		       full ? "; use --tmpdir to choose another directory" : "");
 }
 
 void spill_dirs_left_out(const spill_dirs *d, char *text, size_t bytes)

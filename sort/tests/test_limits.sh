@@ -75,7 +75,7 @@ if [ "$rc" -eq 77 ] || grep -q '^unshare: ' <<<"$err"; then echo "# cannot mount
 fi
 rm -rf before few
 "$BIN/gensort" --no-fsync 700000 large || exit 1
-fills "runs" 20M 4 "has 20 MiB free, spilling needs" "$hetsort" --memory 64M --tmpdir small -o out large
+fills "runs" 20M 4 "has 20 MiB free, but runs need" "$hetsort" --memory 64M --tmpdir small -o out large
 fills "runs of standard input" 20M 4 "--tmpdir" sh -c '"$0" --memory 64M --tmpdir small -o out - <large' "$hetsort"
 fills "runs of standard input, filled by another" 48M 4 "No space left on device" sh -c '
   { head -c 30000000 large; head -c 43000000 /dev/zero >small/other; tail -c +30000001 large; } |
@@ -119,13 +119,13 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: several direc
   two 30M 30M --memory 40M large
   is "no room in both together: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
   ok "no room in both together: message" \
-    grep -q "temporary directory 'small/a' and 1 more have 60 MiB free, spilling needs 70\.[0-9]* MB, in runs of .*; use --tmpdir to name others$" <<<"$err"
+    grep -q "temporary directory 'small/a' and 1 more have 60 MiB free, but runs need 70\.[0-9]* MB, in files of .*; use --tmpdir to choose other directories$" <<<"$err"
   two 20M 20M --memory 128M --ranks 2 --strategy distribute large
   is "both fill up: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
-  ok "both fill up: message" grep -q "'small/[ab]/(spill file)': No space left on device; use --tmpdir to name another directory" <<<"$err"
+  ok "both fill up: message" grep -q "'small/[ab]/(spill file)': No space left on device; use --tmpdir to choose another directory" <<<"$err"
   two 20M 20M --memory 200M --ranks 2 - < <(cat large)
   is "both fill up, the copy of a stream: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
-  ok "both fill up, the copy of a stream: message" grep -q "'small/[ab]/(spill file)': No space left on device; use --tmpdir to name another directory" <<<"$err"
+  ok "both fill up, the copy of a stream: message" grep -q "'small/[ab]/(spill file)': No space left on device; use --tmpdir to choose another directory" <<<"$err"
 fi
 rm -f large sorted report
 # shellcheck disable=SC2086  # two words

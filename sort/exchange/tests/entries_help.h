@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sorted sequence of entries in memory, in any number of runs, for tests that look places up. */
+/* A sorted sequence of entries in memory, in any number of runs, for tests that look up places. */
 #ifndef HETSORT_EXCHANGE_TESTS_ENTRIES_HELP_H
 #define HETSORT_EXCHANGE_TESTS_ENTRIES_HELP_H
 
@@ -27,7 +27,7 @@ static inline uint64_t entries_before(sorted *s, uint64_t lo, uint64_t hi, const
 	return b.lo;
 }
 
-/* Run k is e[start[k] .. start[k + 1]). */
+/* Make a sequence whose run k is e[start[k] .. start[k + 1]). */
 static inline entry_runs entries_of(records recs, const entry *e, size_t count,
 				    const uint64_t *start)
 {

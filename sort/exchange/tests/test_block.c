@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Blocks between ranks: whatever bit flips on the way, and whichever block comes instead, it is
- * noticed, and the message names block and ranks. */
+/* The header of a block detects any flipped bit and any other block, and the message names block
+ * and ranks. */
 #include "exchange/block.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static const block_header fields = {
 	.from = 2, .to = 5, .record_bytes = RECORD_BYTES, .block = 12, .records = RECORDS
 };
 
-static void make(message *m, uint64_t records)
+static void make_message(message *m, uint64_t records)
 {
 	for (size_t i = 0; i < BYTES; i++)
 		m->byte[i] = (unsigned char)(i * 37);
@@ -40,7 +40,7 @@ static void test_whole(void **state)
 	for (uint64_t n = 0; n <= RECORDS; n++) {
 		message m;
 		block_header wanted = fields;
-		make(&m, n);
+		make_message(&m, n);
 		wanted.records = n;
 		err e = { ST_OK, "" };
 		assert_int_equal(block_check(&m.h, &wanted, &e), ST_OK);
@@ -52,7 +52,7 @@ static void test_any_bit(void **state)
 {
 	(void)state;
 	message m;
-	make(&m, RECORDS);
+	make_message(&m, RECORDS);
 	for (size_t bit = 0; bit < 8 * (size_t)BYTES; bit++) {
 		err e = { ST_OK, "" };
 		m.byte[bit / 8] ^= (unsigned char)(1 << bit % 8);
@@ -63,13 +63,13 @@ static void test_any_bit(void **state)
 	}
 }
 
-/* A block that is whole, but another one. */
+/* Refuse a block that is undamaged, but not the expected one. */
 static void test_another(void **state)
 {
 	(void)state;
 	block_header other[] = { fields, fields, fields, fields, fields };
 	message m;
-	make(&m, RECORDS);
+	make_message(&m, RECORDS);
 	other[0].from++;
 	other[1].to++;
 	other[2].record_bytes++;
@@ -81,7 +81,7 @@ static void test_another(void **state)
 	}
 }
 
-/* Whatever processor a rank has, it finds the same sum: here by each kind of vectors. */
+/* Compute the same sum by each kind of vectors, because ranks may have different processors. */
 static void test_hashes(void **state)
 {
 	static unsigned char bytes[10000];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Streams between ranks, all or some, come whole and in order: over memory of one process, over
- * memory of one host, over messages, and over both; with and without threads of their own; with
- * streams of no block, of one, and of many more than a window holds. Ranks of one process send no
- * messages, however many they are. */
+/* Streams between all ranks or some of them arrive whole and in order. They use memory of one
+ * process, memory of one host, messages, or both, and 0 to 2 threads. They have no block, one, or
+ * many more than a window holds. Ranks of one process send no messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +26,7 @@ typedef struct test_record {
 	uint64_t from, to, at;
 } test_record;
 
-/* Streams to some ranks, and of some lengths, are empty. */
+/* Return the number of records between two ranks; for some pairs it is 0. */
 static uint64_t count_of(const setting *s, int from, int to)
 {
 	return (uint64_t)(from * 7 + to * 3) % (s->most + 1);
@@ -38,7 +37,7 @@ static bool exchange_with(const setting *s, int a, int b)
 	return !s->some || a == b || (a + b) % 3 == 0 || abs(a - b) == 1;
 }
 
-/* What goes between a rank and its peers. */
+/* The streams between a rank and its peers. */
 typedef struct streams {
 	const comm *c;
 	peer_list peers;
@@ -87,7 +86,7 @@ static void fill(void *outgoing, int to, uint64_t skip, size_t n, unsigned char 
 	}
 }
 
-/* Messages of all ranks, counted; they are alike in what they call. */
+/* Count the messages of all ranks. All ranks use the same backend. */
 static _Atomic(const struct comm_ops *) real_ops;
 static atomic_int started;
 

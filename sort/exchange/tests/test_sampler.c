@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Keys made by somebody who knows the sampler: what it draws is small and all else is large, so
- * that samples tell nothing of where to cut. The guess is wrong then, and the shares are exact all
- * the same: of the search, and of the program with several ranks, in memory and spilled to disk.
- */
+/* Keys made against the sampler: the sampled records have small keys and all others have large
+ * keys. So the first guess of the cuts is wrong, but the shares are still exact. Tested are the
+ * search, and the program with several ranks, in memory and spilled to disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,10 +22,9 @@
 
 enum { RANKS = 4, REC = 100, SMALL = 100000, LARGE = 700000, MOST_WORDS = 24 };
 
-/* A sampler draws this many records of each rank, from places that its seed gives. */
 typedef struct sampler {
-	uint64_t seed;
-	size_t samples;
+	uint64_t seed;  /* of the places */
+	size_t samples; /* records of each rank */
 } sampler;
 
 static const sampler of_sample = { UINT64_C(0x68657473), 64 };
@@ -35,8 +33,8 @@ static const layout lay = LAYOUT_BYTES(REC, 0, 10);
 
 static unsigned char *input, *expected;
 
-/* Most significant byte first, as keys are compared. */
-static void put(unsigned char *rec, uint64_t v)
+/* Store the number with its most significant byte first, as keys are compared. */
+static void put_number(unsigned char *rec, uint64_t v)
 {
 	for (int b = 0; b < 8; b++)
 		rec[b] = (unsigned char)(v >> (56 - 8 * b));
@@ -47,15 +45,15 @@ static int by_bytes(const void *a, const void *b)
 	return memcmp(a, b, REC);
 }
 
-/* n records; the places that are drawn on `ranks` ranks have keys of the lower half. */
+/* Make n records; the records that are sampled on `ranks` ranks have keys of the lower half. */
 static void make_input(size_t n, int ranks, const sampler *s)
 {
 	uint64_t noise = 1;
 	const size_t share = n / (size_t)ranks;
 	memset(input, 'x', n * REC);
 	for (size_t i = 0; i < n; i++) {
-		put(input + i * REC, splitmix(&noise) | UINT64_C(1) << 63);
-		put(input + i * REC + 10, i);
+		put_number(input + i * REC, splitmix(&noise) | UINT64_C(1) << 63);
+		put_number(input + i * REC + 10, i);
 	}
 	for (size_t r = 0; r < (size_t)ranks; r++) {
 		uint64_t state = s->seed + r;
@@ -63,15 +61,15 @@ static void make_input(size_t n, int ranks, const sampler *s)
 			const size_t from = share * i / s->samples,
 				     to = share * (i + 1) / s->samples;
 			const size_t at = r * share + from + splitmix(&state) % (to - from);
-			put(input + at * REC, splitmix(&noise) >> 1);
+			put_number(input + at * REC, splitmix(&noise) >> 1);
 		}
 	}
 	memcpy(expected, input, n * REC);
 	qsort(expected, n, REC, by_bytes);
 }
 
-/* The places in sorted slices that are drawn where runs are in order: each is the last of its key,
- * and most records have the next one. */
+/* Make sorted slices. Each place that is sampled in a sorted run is the last of its key, and most
+ * records have the next key. */
 static void make_steps(size_t n, int ranks, const sampler *s)
 {
 	const size_t share = n / (size_t)ranks;
@@ -80,8 +78,8 @@ static void make_steps(size_t n, int ranks, const sampler *s)
 		const size_t at = i % share, part = at * s->samples / share;
 		const uint64_t drawn =
 			sample_place(share, part, s->samples, sample_phase((int)(i / share), 0));
-		put(input + i * REC, 2 * part + (at > drawn));
-		put(input + i * REC + 10, i);
+		put_number(input + i * REC, 2 * part + (at > drawn));
+		put_number(input + i * REC + 10, i);
 	}
 	memcpy(expected, input, n * REC);
 	qsort(expected, n, REC, by_bytes);
@@ -101,13 +99,15 @@ static status cut_one(comm *c, mem *m, entry *e, entry *out, findings *f)
 	const uint64_t start[] = { 0, N }, target[] = { N, 2 * N, 3 * N, 4 * N };
 	entry_runs r = entries_of(recs, e, 1, start);
 	uint64_t cut[RANKS + 1];
-	splitter_search b;
+	splitter_search b = {
+		.c = c, .m = m, .r = &r.s, .as_read = &recs, .target = target, .count = RANKS - 1
+	};
 	err er = { ST_OK, "" };
 	for (uint64_t i = 0; i < N; i++)
 		e[i] = entry_make(record_at(&recs, i), &lay, i);
 	radix_sort(e, out, N, &recs);
-	status rc = splitter_search_open(&b, c, m, &r.s, &recs, target, RANKS - 1, &er);
-	if (rc == ST_OK) /* the first pivots are among the keys that were drawn, which are few */
+	status rc = splitter_search_open(&b, &er);
+	if (rc == ST_OK) /* the first pivots are among the few sampled keys */
 		f->fooled += b.cut[0].hi <= of_sample.samples;
 	if (rc == ST_OK)
 		rc = splitter_search_end(&b, cut, &er);
@@ -129,7 +129,7 @@ static status search_rank(comm *c, void *findings_)
 	return rc;
 }
 
-static void estimate_is_wrong_and_cuts_exact(void **state)
+static void a_wrong_estimate_leads_to_exact_cuts(void **state)
 {
 	findings f = { 0 };
 	err e = { ST_OK, "" };
@@ -137,14 +137,14 @@ static void estimate_is_wrong_and_cuts_exact(void **state)
 	make_input(SMALL, RANKS, &of_sample);
 	assert_int_equal(comm_local_run(RANKS, 1 << 20, search_rank, &f, &e), ST_OK);
 	assert_int_equal(f.failed, 0);
-	assert_int_equal(f.fooled, RANKS); /* else the keys are made against another sampler */
+	assert_int_equal(f.fooled, RANKS); /* otherwise the sampler has changed */
 	for (int d = 0; d < RANKS; d++)
 		assert_int_equal(f.share[d], SMALL / RANKS);
 }
 
 /* --------------------------------------------------------------------------------- the program */
 
-/* hetsort with these words, and "-o out.%r in". Returns its exit code. */
+/* Execute hetsort with these words and "-o out.%r in"; return its exit code. */
 static int sort_with(const char *words)
 {
 	char program[4096], text[256], *argv[MOST_WORDS] = { program };
@@ -174,8 +174,8 @@ static void put_input(size_t n)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* The parts are exactly the equal shares of what is expected. */
-static void look_at_parts(size_t n, int ranks)
+/* Check that the parts are exactly the equal shares of the expected records. */
+static void check_parts(size_t n, int ranks)
 {
 	const size_t share = n / (size_t)ranks * REC;
 	for (int r = 0; r < ranks; r++) {
@@ -214,7 +214,7 @@ static void shares_are_exact(void **state)
 		(t->steps ? make_steps : make_input)(t->n, t->ranks, t->against);
 		put_input(t->n);
 		assert_int_equal(sort_with(t->words), 0);
-		look_at_parts(t->n, t->ranks);
+		check_parts(t->n, t->ranks);
 	}
 	assert_int_equal(unlink("in"), 0);
 }
@@ -222,7 +222,7 @@ static void shares_are_exact(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(estimate_is_wrong_and_cuts_exact),
+		cmocka_unit_test(a_wrong_estimate_leads_to_exact_cuts),
 		cmocka_unit_test(shares_are_exact),
 	};
 	input = malloc((size_t)LARGE * REC + 1);

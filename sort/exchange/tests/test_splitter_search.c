@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The search cuts exactly, whatever lies where: of ranks with one run and several, of none at all,
- * with keys that are spread alike, in order over the ranks, the same everywhere, or skewed.
- * Rounds do not grow with the number of ranks. */
+/* The search finds exact cuts for any records: ranks have one run or several, or no records. Keys
+ * are distributed equally, in order over the ranks, all the same, or skewed. The number of rounds
+ * does not grow with the number of ranks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static size_t recs_of(const trial *t, int rank)
 	return t->recs - t->recs / 8 * (size_t)(rank % 3);
 }
 
-/* Sorted runs of about the same length. */
+/* Make sorted runs of about the same length. */
 static void make_rank(trial *t, int rank)
 {
 	const size_t n = recs_of(t, rank);
@@ -90,7 +90,7 @@ static void make_rank(trial *t, int rank)
 	free(tmp);
 }
 
-/* In ascending order, the least and the greatest among them. */
+/* Draw targets in ascending order, sometimes with the least and the greatest possible. */
 static void draw_targets(trial *t)
 {
 	uint64_t noise = t->seed;
@@ -116,8 +116,10 @@ static status search_rank(comm *c, void *trial_)
 	err e = { ST_OK, "" };
 	entry_runs own = runs_of(t, c->rank);
 	sorted *r = &own.s;
-	splitter_search s;
-	status rc = splitter_search_open(&s, c, &m, r, NULL, t->target, (size_t)c->size - 1, &e);
+	splitter_search s = {
+		.c = c, .m = &m, .r = r, .target = t->target, .count = (size_t)c->size - 1
+	};
+	status rc = splitter_search_open(&s, &e);
 	if (rc == ST_OK)
 		rc = splitter_search_end(&s, t->cut[c->rank], &e);
 	splitter_search_close(&s);
@@ -127,7 +129,7 @@ static status search_rank(comm *c, void *trial_)
 	return rc;
 }
 
-/* As many as there should be precede splitter j, and all of these precede the others. */
+/* Check that the right number of records precede splitter j, and that they precede all others. */
 static void check_splitter(const trial *t, size_t j)
 {
 	uint64_t before = 0;

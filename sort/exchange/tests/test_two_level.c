@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two steps bring each rank what it is to have: what one sends the other expects, nothing is lost
- * between the steps, no rank has more between them than its share and the largest part of one, and
- * where parts are alike peers are few. */
+/* Two steps bring each rank its records. Sender and receiver agree on each count, and no record is
+ * lost between the steps. Between them no rank has more than its share and the largest cell. If all
+ * cells are similar, peers are few. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,7 @@ static void check_flows(void)
 		for (int i = 0; i < s.ranks; i++) {
 			for (int k = 0; k < 2; k++)
 				assert_int_equal(s.sent[k][i][r], s.recv[k][i][r]);
-			has += s.sent[0][r][i] - s.part[r][i]; /* modulo 2^64: 0 in the end */
+			has += s.sent[0][r][i] - s.part[r][i]; /* modulo 2^64: 0 at last */
 			come += s.sent[0][i][r];
 			go += s.sent[1][r][i];
 			end += s.sent[1][i][r];
@@ -133,9 +133,8 @@ static void test_flows(void **state)
 		}
 }
 
-/* Where a rank would have too much, or few have anything for each other, all know that it is not to
- * be. */
-static void test_not(void **state)
+/* Use one step if a rank would have too many records, or few ranks have records for each other. */
+static void test_one_step(void **state)
 {
 	(void)state;
 	s.asked = true;
@@ -164,7 +163,7 @@ static void test_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_flows),
-					    cmocka_unit_test(test_not),
+					    cmocka_unit_test(test_one_step),
 					    cmocka_unit_test(test_model) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How memory becomes windows: within the budget, and of two blocks at least, so that one comes
- * while the other is read, unless blocks would be very short. */
+/* Windows fit in the given memory. They have at least two blocks, so that one can arrive while the
+ * other is read, unless blocks would be very short. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,22 +16,22 @@ static size_t bytes_of(const windows *w, int ranks)
 	return (2 * w->blocks * (size_t)(ranks - 1) + 1) * block;
 }
 
-static void test_budget(void **state)
+static void test_windows_fit_in_memory(void **state)
 {
 	(void)state;
-	for (size_t budget = 1 << 20; budget <= 256 << 20; budget *= 2)
+	for (size_t bytes = 1 << 20; bytes <= 256 << 20; bytes *= 2)
 		for (int ranks = 2; ranks <= 5000; ranks = ranks * 3 / 2) {
-			const windows w = windows_divide(budget, RECORD, ranks, UINT64_MAX);
+			const windows w = windows_divide(bytes, RECORD, ranks, UINT64_MAX);
 			assert_in_range(w.blocks, 1, 4);
 			if (w.block_recs > 1)
-				assert_true(bytes_of(&w, ranks) <= budget);
+				assert_true(bytes_of(&w, ranks) <= bytes);
 		}
 }
 
 static void test_blocks(void **state)
 {
 	(void)state;
-	const size_t gb_windows = 62500000; /* of 1 GB a rank */
+	const size_t gb_windows = 62500000; /* of 1 GB per rank */
 	assert_int_equal(windows_divide(gb_windows, RECORD, 4, UINT64_MAX).blocks, 4);
 	assert_int_equal(windows_divide(gb_windows, RECORD, 64, UINT64_MAX).blocks, 4);
 	assert_int_equal(windows_divide(gb_windows, RECORD, 256, UINT64_MAX).blocks, 2);
@@ -42,7 +42,7 @@ static void test_blocks(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_budget),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_windows_fit_in_memory),
 					    cmocka_unit_test(test_blocks) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,17 +106,17 @@ ok "USR1: some bytes are not read again" test "$(sum bytes_not_read)" -gt 0
 killed merge:1 --ranks 3
 refuses "without --resume" "holds a sort that has not ended: --resume continues it, --clean removes it" --ranks 3
 key=0,2 refuses "other key" "with the key '0,1', not of 100 with '0,2'" --resume --ranks 3
-refuses "other records" "is of records of 100 bytes" --resume --ranks 3 --record-size 50
+refuses "other records" "has records of 100 bytes" --resume --ranks 3 --record-size 50
 head -c 100 in >in2
-refuses "another input more" "is of 1 input file, not of 2" --resume --ranks 3 in2
+refuses "another input more" "has 1 input file, not 2" --resume --ranks 3 in2
 mv in kept && cp -p kept in
-refuses "a copy of the input" "is another file since" --resume --ranks 3
+refuses "a copy of the input" "was replaced by another file since" --resume --ranks 3
 mv kept in && cp -p in was && touch in
-refuses "an input that was touched" "input 'in' was changed since" --resume --ranks 3
+refuses "an input that was touched" "input 'in' has changed since" --resume --ranks 3
 head -c 100 was >>in && touch -r was in
-refuses "an input that has grown" "input 'in' has another size since" --resume --ranks 3
+refuses "an input that has grown" "input 'in' has changed its size since" --resume --ranks 3
 truncate -s -100 in && touch -r was in
-refuses "an input that was changed, and its time set back" "input 'in' was changed since" --resume --ranks 3
+refuses "an input that was changed, and its time set back" "input 'in' has changed since" --resume --ranks 3
 killed merge:0
 chmod 770 store
 refuses "a workdir that others can write" "can be written by them" --resume
@@ -160,7 +160,7 @@ for at in 0 1000000 4000000; do
   flip $run0 $at
   sort_ --resume
   is "bit $at of a record: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
-  ok "bit $at of a record: message" grep -q "block [0-9]* of run 0 is damaged; with --resume it is made again" <<<"$err"
+  ok "bit $at of a record: message" grep -q "block [0-9]* of run 0 is damaged; use --resume to write it again" <<<"$err"
   finishes "bit $at of a record: a second --resume"
 done
 killed merge:0
@@ -204,13 +204,13 @@ spoils "format's version" "another version" change 's/"version": 4/"version": 3/
 spoils "program's version" "another version" change 's/"hetsort": "/"hetsort": "1/'
 spoils "no job" "sizes are impossible" change 's/"job": "/"job": "x/'
 spoils "unknown member" "no state of hetsort" change 's/"rank": 0/"rank": 0, "more": 1/'
-spoils "a state of the version before" "is of another version of hetsort: only that one resumes it, or removes it with --clean" \
+spoils "a state of the version before" "was written by another version of hetsort: use that version to resume it, or to remove it with --clean" \
   cp "$ROOT/sort/spill/tests/corpus/resume_state/old-version" $state
 spoils "a run of no records" "its runs are impossible" change 's/"records": [0-9]*/"records": 0/'
 spoils "a run beyond all" "its runs are impossible" change 's/"first": [0-9]*/"first": 9223372036854775807/'
 spoils "a run without samples" "its runs are impossible" change 's/"sample_stride": [0-9]*/"sample_stride": 0/'
 spoils "a run of no file" "its runs are impossible" change 's/"number": 0/"number": -1/'
-spoils "a run twice" "two of its runs have one file" change 's/"number": 1,/"number": 0,/'
+spoils "a run twice" "two runs have the same file" change 's/"number": 1,/"number": 0,/'
 spoils "a run that is a word" "its runs are impossible" change 's/"runs": \[/"runs": [ null,/'
 spoils "a run without a checksum" "its runs are impossible" change 's/"checksum": "[0-9a-f]*"/"checksum": "0"/'
 spoils "no inputs" "of 0 input files" change '/"inputs"/,/^  ]/c "inputs": [],'

@@ -129,7 +129,7 @@ for ranks in 1 3; do
     run env HETSORT_FAIL=kill@$point "$failing" $lay --ranks $ranks -u --workdir store -o out in
     is "$ranks ranks, killed in $point" "$rc" 137
     run "$hetsort" $lay --ranks $ranks --top 3 --workdir store --resume -o out in
-    case $err in *"is of a sort with '--unique', not with '--top=3'"*) ok "$ranks ranks, $point: another choice is refused" true ;;
+    case $err in *"belongs to a sort with '--unique', not with '--top=3'"*) ok "$ranks ranks, $point: another choice is refused" true ;;
       *) is "$ranks ranks, $point: another choice is refused" "$err" ... ;; esac
     sort_ --ranks $ranks -u --workdir store --resume -o out in
     is_as "$ranks ranks, killed in $point: resumed" unique out

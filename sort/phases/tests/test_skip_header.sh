@@ -95,7 +95,7 @@ for ranks in 1 3; do
     run env HETSORT_FAIL=kill@$point "$killed" --ranks $ranks --skip-header 4099 --workdir store -o out a
     is "$ranks ranks, killed in $point" "$rc" 137
     if [ $point = write:0 ]; then
-      refused "$ranks ranks, another header than the runs are of" "is of a sort with '--skip-header=4099', not with '--skip-header=4199'" \
+      refused "$ranks ranks, another header than the runs are of" "belongs to a sort with '--skip-header=4099', not with '--skip-header=4199'" \
         "$hetsort" --ranks $ranks --skip-header 4199 --workdir store --resume -o new a
     fi
     sort_ --ranks $ranks --workdir store --resume -o out a

@@ -110,7 +110,7 @@ lacks "a run cut" cut
 killed merge:0 --ranks 4 -o out
 flip "$(first_run)" 1000
 sort_ --resume --ranks 2 -o out
-is "a bit of a record: found" "$rc/$(ls out 2>/dev/null)/$(grep -c "is damaged; with --resume it is made again" <<<"$err")" 3//1
+is "a bit of a record: found" "$rc/$(ls out 2>/dev/null)/$(grep -c "is damaged; use --resume to write it again" <<<"$err")" 3//1
 goes_on "a bit of a record" --ranks 3
 
 # memory for fewer runs than exist, and disks
@@ -167,8 +167,8 @@ refuses() { # refuses NAME WORDS ARGUMENT...
 }
 refuses "without --resume" "holds a sort that has not ended" -s --key 0,1 --ranks 2 -o out in
 refuses "another key" "with the key '0,1', not of 100 with '0,2'" -s --key 0,2 --resume --ranks 2 -o out in
-refuses "--unique" "is of a sort with" -s --key 0,1 --unique --resume --ranks 6 -o out in
-refuses "another input" "is another file since state" -s --key 0,1 --resume --ranks 2 -o out expected
+refuses "--unique" "belongs to a sort with" -s --key 0,1 --unique --resume --ranks 6 -o out in
+refuses "another input" "was replaced by another file since state" -s --key 0,1 --resume --ranks 2 -o out expected
 rm store/hetsort-rank0.json
 refuses "a state of a rank that is no more" "holds a sort that has not ended" -s --key 0,1 --ranks 1 -o out in
 mv store other

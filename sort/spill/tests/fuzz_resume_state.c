@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzzer of the state of a sort that has not ended: whatever the bytes, it is either refused with a
- * sentence, or has numbers that runs can be laid out by, and reads as the same when it is written
- * again. */
+/* Fuzzer of the state of a sort that has not ended. Any bytes are either refused with a sentence,
+ * or the state has possible numbers of runs. When it is written and parsed again, it is the same.
+ */
 #include "../../../scripts/fuzz.h"
 #include "io/json.h"
 #include "spill/resume_state.h"
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	err e = { ST_OK, "" };
 	resume_state s;
-	/* a copy of exactly this length, so that one byte too far is seen */
+	/* a copy of exactly this length, so that a read of one more byte is detected */
 	char *text = malloc(size ? size : 1);
 	if (!text)
 		return 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --merge where ranks are processes: the same as of one rank, and an input that is not sorted ends all of them.
+# --merge with ranks that are processes: the output of one rank, and an input that is not sorted ends all of them.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -15,7 +15,7 @@ for ranks in 2 4; do
   is "$ranks processes, parts" "$rc/$err$(cat "$ranks".[0-9] | cmp - wanted 2>&1)" 0/
 done
 run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" --no-fsync --merge -o new a in.b
-is "one that is not sorted: status" "$rc" 2
-case $err in *"input 'in.b' is not sorted"*) ok "it is named" true ;; *) is "it is named" "$err" "...in.b..." ;; esac
+is "an input that is not sorted: status" "$rc" 2
+case $err in *"input 'in.b' is not sorted"*) ok "the input is named" true ;; *) is "the input is named" "$err" "...in.b..." ;; esac
 is "nothing is left" "$(compgen -G 'new*' || compgen -G '.hetsort*')" ""
 done_testing

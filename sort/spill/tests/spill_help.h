@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the tests of spilled runs share: runs whose every byte follows from its place. */
+/* Help for tests of runs on disk: runs in which every byte follows from its place. */
 #ifndef HETSORT_SPILL_TESTS_SPILL_HELP_H
 #define HETSORT_SPILL_TESTS_SPILL_HELP_H
 
@@ -18,19 +18,19 @@
 
 static const char *here; /* a directory of our own */
 
-static inline uint64_t mix(uint64_t z)
+static inline uint64_t mix64(uint64_t z)
 {
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return z ^ (z >> 31);
 }
 
-static inline uint64_t next(uint64_t *seed)
+static inline uint64_t next_random(uint64_t *seed)
 {
-	return mix(*seed += UINT64_C(0x9e3779b97f4a7c15));
+	return mix64(*seed += UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* The byte at `at` in the stream of a run's records. */
+/* Return the byte at `at` in the stream of a run's records. */
 static inline unsigned char byte_of(size_t run, uint64_t at)
 {
 	return (unsigned char)((run * UINT64_C(0x632be59bd9b4e019) + at) *
@@ -70,7 +70,7 @@ static inline status write_run(spill *s, size_t run, uint32_t rec, uint64_t n, u
 	return rc;
 }
 
-/* Records [first, first + n) as they should be, into a buffer of just the size it says. */
+/* Read records [first, first + n) into a buffer of exactly the required size, and compare them. */
 static inline status read_range(spill *s, size_t run, uint32_t rec, uint64_t first, uint64_t n,
 				err *e)
 {
@@ -104,7 +104,7 @@ static inline void good(status rc, const err *e)
 		fail_msg("status %d: %s", (int)rc, e->text);
 }
 
-/* Before and after all tests: $TEST_TMP is the place, or a directory that goes afterwards. */
+/* Choose the directory of all tests: $TEST_TMP, or a new one that end_tests removes. */
 static inline int begin_tests(void **state)
 {
 	static char dir[] = "/tmp/hetsort-spill.XXXXXX";

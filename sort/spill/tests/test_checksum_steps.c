@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The input's checksum is taken as the bytes come: a bit of a record that flips once the next 256
- * KiB are asked for is not in it any more, so the output's differs and tells. */
+/* The checksum of the input is computed as the bytes arrive. If a bit of a record flips when the
+ * next 256 KiB are requested, the checksum does not contain it. So the checksum of the output
+ * differs, and the damage is detected. */
 #include "spill_help.h"
 #include "io/reader.h"
 #include "spill/read_runs.h"
@@ -24,8 +25,8 @@ static _Alignas(IO_FD_ALIGN) unsigned char recs[RECS * RECORD_BYTES];
 static unsigned char were[RECS * RECORD_BYTES];
 static size_t flips;
 
-/* A step that the kernel cannot write to: what io_uring reads ends before it, and a call goes on.
- */
+/* A step that the kernel cannot write to. A read by io_uring ends before it, and a call continues
+ * there. */
 static unsigned char *closed;
 
 static void set_closed(unsigned char *step, int protection)
@@ -34,7 +35,7 @@ static void set_closed(unsigned char *step, int protection)
 	closed = step;
 }
 
-/* These stand for the C library's. */
+/* Flip a bit before the buffer. pread and read below replace the functions of the C library. */
 static void flip_before(const void *to)
 {
 	if (closed)
@@ -68,7 +69,7 @@ static void write_input(const char *path)
 	close(fd);
 }
 
-static void is_of_the_input(checksum got, size_t least)
+static void check_sum(checksum got, size_t least)
 {
 	const checksum wanted = checksum_records(were, RECS, RECORD_BYTES);
 	assert_int_equal(got.hi, wanted.hi);
@@ -92,7 +93,7 @@ static void load(char *path, direct_io direct, io_backend *io, size_t least)
 	good(reader_open(&r, &in, &p, &e), &e);
 	good(reader_load(r, 0, RECS, recs, &got, &e), &e);
 	reader_close(r);
-	is_of_the_input(got.sum, least);
+	check_sum(got.sum, least);
 	for (size_t i = 0; i < RECS; i++) {
 		const entry wanted = entry_make(were + i * RECORD_BYTES, &lay, i);
 		assert_memory_equal(&entries[i], &wanted, sizeof wanted);
@@ -106,8 +107,8 @@ static void of_files(void **state)
 	load(path, DIRECT_NEVER, NULL, STEPS - 1);
 }
 
-/* What came before the call is not looked at again. */
-static void of_files_past_the_page_cache(void **state)
+/* Do not read again the bytes that have arrived before the call. */
+static void of_files_by_direct_io(void **state)
 {
 	static char path[] = "in";
 	char why[IO_TEXT_BYTES];
@@ -128,7 +129,7 @@ static void of_files_past_the_page_cache(void **state)
 	io_backend_close(io);
 }
 
-/* These are read as from the page cache. */
+/* Read files of a file system in memory through the page cache. */
 static void of_files_in_memory(void **state)
 {
 	static char path[64];
@@ -153,14 +154,14 @@ static void of_standard_input(void **state)
 	good(read_runs_take(&from, recs, RECS, &got, &e), &e);
 	close(fd);
 	assert_int_equal(got, RECS);
-	is_of_the_input(from.sum, STEPS - 1);
+	check_sum(from.sum, STEPS - 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_files),
-		cmocka_unit_test(of_files_past_the_page_cache),
+		cmocka_unit_test(of_files_by_direct_io),
 		cmocka_unit_test(of_files_in_memory),
 		cmocka_unit_test(of_standard_input),
 	};

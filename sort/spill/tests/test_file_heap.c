@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The first file of the heap is the one that a look at all of them finds, whatever is put in,
- * changed and taken out; and to find it few files are compared. */
+/* The first file of the heap is the least of all files, after any insertions, changes and removals.
+ * Few files are compared to find it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ typedef struct model {
 	uint64_t compared;
 } model;
 
-static bool before(const void *model_, uint32_t a, uint32_t b)
+static bool model_before(const void *model_, uint32_t a, uint32_t b)
 {
 	model *m = (model *)(uintptr_t)model_;
 	m->compared++;
@@ -62,7 +62,7 @@ static void test_against_model(void **state)
 		err e = { ST_OK, "" };
 		file_heap h;
 		m = (model){ 0 };
-		assert_int_equal(file_heap_open(&h, &acc, sizes[s], before, &m, &e), ST_OK);
+		assert_int_equal(file_heap_open(&h, &acc, sizes[s], model_before, &m, &e), ST_OK);
 		check_first(&h, &m, sizes[s]);
 		for (int i = 0; i < STEPS; i++) {
 			const uint32_t file = (uint32_t)(splitmix(&seed) % sizes[s]);
@@ -73,7 +73,7 @@ static void test_against_model(void **state)
 	}
 }
 
-/* Each way down and up: no more than three for each of 12 levels. */
+/* Count the comparisons of each change: at most three for each of 12 levels. */
 static void test_compares_few(void **state)
 {
 	static model m;
@@ -83,7 +83,7 @@ static void test_compares_few(void **state)
 	uint64_t seed = 6;
 	uint32_t first;
 	(void)state;
-	assert_int_equal(file_heap_open(&h, &acc, MOST, before, &m, &e), ST_OK);
+	assert_int_equal(file_heap_open(&h, &acc, MOST, model_before, &m, &e), ST_OK);
 	for (uint32_t i = 0; i < MOST; i++)
 		put(&h, &m, i, splitmix(&seed), true);
 	for (int i = 0; i < STEPS; i++) {

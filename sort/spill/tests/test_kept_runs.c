@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs that are there and those to be made between them: together they are the share, whatever lies
- * where; and what memory allows of them. */
+/* The kept runs and the new runs between them are the whole share. The plan limits their number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +50,7 @@ static void pieces(void **state)
 	}
 }
 
-/* A merge takes no more than so many runs. */
+/* Refuse a plan with more runs than a merge can read. */
 static void too_many(void **state)
 {
 	static run_note run[MANY];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --merge: sorted inputs, from one to more than can be open, become what a stable sort of all makes of them, within little
-# memory too; an input that is not sorted is named with its record, wherever that is, and leaves nothing.
+# --merge: the output of any number of sorted inputs is the output of a stable sort of them, with little memory too. An
+# input that is not sorted is named with its record, and no file is left.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -21,31 +21,31 @@ refuses() { # refuses NAME CODE WORDS ARGUMENT... - nothing under the final name
   is "$name: nothing is left" "$(compgen -G 'out' || compgen -G '.hetsort*')" ""
 }
 
-# --- inputs of different sizes, of which each has a number of its own behind the key
+# --- inputs of different sizes; each record has its own number after the key
 "$gensort" --no-fsync 70000 noise || exit 1
 head -c 2500000 noise >in.a && tail -c +2500001 noise | head -c 3900000 >in.b && tail -c 600000 noise >in.c && : >empty
 for f in a b c; do "$hetsort" --no-fsync -o $f in.$f || exit 1; done
 "$hetsort" --no-fsync -o wanted noise || exit 1
 merges "three inputs" wanted a b c
 merges "one thread" wanted --threads 1 a b c
-merges "empty ones among them" wanted a empty b c
+merges "with an empty input" wanted a empty b c
 merges "one input" a a
 merges "no records" empty empty
 merges "little memory" wanted --memory 3M a b c
 merges "least memory" wanted --memory 1500K a b c
-merges "past the page cache" wanted --direct always a b c
+merges "direct I/O" wanted --direct always a b c
 merges "read again" wanted --verify reread a b c
-merges "a pipe among them" wanted a - c < <(cat b)
+merges "with a pipe" wanted a - c < <(cat b)
 run bash -c '"$1" -m -o - a b c | cmp - wanted' - "$hetsort"
 is "to a pipe" "$rc $err" "0 "
 { printf header; cat a; } >h.a && { printf HEADER; cat b; } >h.b && { printf header; cat wanted; } >h.wanted
 tail -c +7 h.wanted >h.records
 "$hetsort" --no-fsync -m -o h.ab a b && { printf header; cat h.ab; } >h.wanted
-merges "behind headers" h.wanted --skip-header 6 h.a h.b
+merges "after headers" h.wanted --skip-header 6 h.a h.b
 run "$hetsort" --no-fsync -m --report report -f -o out a b c
 sum=$("$hetsort" -c --sum out | sed -n 's/^checksum: //p')
-ok "the report has the checksum of what was read" grep -q "\"checksum\": \"$sum\"" report
-ok "and that --merge was asked for" grep -q '"merge": true' report
+ok "the report has the checksum of the input" grep -q "\"checksum\": \"$sum\"" report
+ok "the report has --merge" grep -q '"merge": true' report
 
 # --- other keys; equal ones keep the order of the inputs
 "$hetsort" --no-fsync --record-size 20 --key 0,u8 --key 3,i16,desc -s -o wanted.20 noise
@@ -57,14 +57,14 @@ merges "fields" wanted.20 --record-size 20 --key 0,u8 --key 3,i16,desc k.0 k.1 k
 seq -f =%08.0f 3 >few && seq -f =%08.0f 50000 >x && seq -f =%08.0f 30001 90000 >y && cat x y >xy
 merges "keys that are all equal" xy --record-size 10 --key 0,1 x y
 merges "keys that are all equal, little memory" xy --record-size 10 --key 0,1 --memory 2M x y
-for bytes in 1 2 3; do # shorter than what stands for them while they are merged
+for bytes in 1 2 3; do # shorter than an entry of the merge
   head -c 300000 noise | "$hetsort" --no-fsync --record-size $bytes --key 0,1 -s -f -o short.a -
   tail -c 600000 noise | "$hetsort" --no-fsync --record-size $bytes --key 0,1 -s -f -o short.b -
   { head -c 300000 noise; tail -c 600000 noise; } | "$hetsort" --no-fsync --record-size $bytes --key 0,1 -s -f -o wanted.short -
   merges "records of $bytes bytes, little memory" wanted.short --record-size $bytes --key 0,1 --memory 3M short.a short.b
 done
 
-# --- several ranks: each its own records of all inputs, as a single rank has them
+# --- several ranks: each merges its share of the records of all inputs
 for ranks in 2 3 7; do
   merges "$ranks ranks" wanted --ranks $ranks a empty b c
   merges "$ranks ranks, equal keys" xy --ranks $ranks --record-size 10 --key 0,1 x y
@@ -75,7 +75,7 @@ for ranks in 2 3 7; do
   is "$ranks ranks, parts: equal shares" "$(($(wc -c <p.0) - $(wc -c <p.$((ranks - 1)))))" $((70000 % ranks ? 100 : 0))
   run "$hetsort" --check-manifest p.manifest
   is "$ranks ranks, parts: the manifest is right" "$rc/$err" 0/
-  merges "$ranks ranks, as many parts" wanted --ranks $ranks p.%r
+  merges "$ranks ranks, a part for each" wanted --ranks $ranks p.%r
   for way in "-u --count 5,u32" "-u --top 99" "--top 30001" "--top 9 --count 8,u32be -u"; do
     # shellcheck disable=SC2086 # words of a command line
     "$hetsort" --no-fsync -m --record-size 20 --key 0,u8 --key 3,i16,desc $way -f -o one k.? || exit 1
@@ -85,9 +85,9 @@ for ranks in 2 3 7; do
 done
 merges "more ranks than records" few --ranks 9 --record-size 10 --key 0,9 few
 merges "two ranks without records" empty --ranks 2 empty
-merges "behind headers, three ranks" h.wanted --ranks 3 --skip-header 6 h.a h.b
-merges "past the page cache, three ranks" wanted --ranks 3 --direct always a b c
-merges "a pipe among them, three ranks" wanted --ranks 3 a - c < <(cat b)
+merges "after headers, three ranks" h.wanted --ranks 3 --skip-header 6 h.a h.b
+merges "direct I/O, three ranks" wanted --ranks 3 --direct always a b c
+merges "with a pipe, three ranks" wanted --ranks 3 a - c < <(cat b)
 rm -f p.*
 run "$hetsort" --no-fsync -m --ranks 3 --speeds 1,2,4 -o p.%r a b c
 is "shares by speed" "$rc $(wc -c <p.0) $(wc -c <p.1) $(wc -c <p.2)" "0 1000000 2000000 4000000"
@@ -107,19 +107,19 @@ seq -f =%08.0f 90000 >z && split -a 2 -n r/50 z lines. # each has every 50th, in
 run bash -c 'ulimit -n 80; exec "$@"' - "$hetsort" --no-fsync -m -f -o out --record-size 10 --key 1,8 lines.*
 is "inputs that alternate: status" "$rc $err" "0 "
 ok "inputs that alternate: merged" "$hetsort" --check --record-size 10 --key 1,8 out
-is "inputs that alternate: all is there" "$(cksum <out)" "$(cksum <z)"
+is "inputs that alternate: complete" "$(cksum <out)" "$(cksum <z)"
 
-split -a 4 -n r/1100 z lines. && rm lines.?? # more than one merge of entries takes
+split -a 4 -n r/1100 z lines. && rm lines.?? # more than one merge of entries accepts
 run bash -c 'exec "$@"' - "$hetsort" --no-fsync -m -f -o out --record-size 10 --key 1,8 lines.*
 is "1100 inputs: status" "$rc $err" "0 "
 ok "1100 inputs: merged" "$hetsort" --check --record-size 10 --key 1,8 out
-is "1100 inputs: all is there" "$(cksum <out)" "$(cksum <z)"
+is "1100 inputs: complete" "$(cksum <out)" "$(cksum <z)"
 cp lines.aabc swapped.lines && tail -c 20 lines.aabc | head -c 10 >>swapped.lines
 refuses "one of 1100 inputs is not sorted" 2 \
-  "input 'swapped.lines' is not sorted, which --merge wants: record $(wc -l <lines.aabc) belongs before" \
+  "input 'swapped.lines' is not sorted, as --merge requires: record $(wc -l <lines.aabc) belongs before" \
   --record-size 10 --key 1,8 lines.* swapped.lines
 
-# --- many short inputs, of which most end within a piece; some are empty, and most keys are there more than once
+# --- many short inputs, of which most end within a piece; some are empty, and most keys occur more than once
 mkdir short && for i in {1000..2999}; do
   for ((j = 0; j < i % 5; j++)); do printf '%02d=%06d\n' $((i * 7 % 50 + i % 13 * j)) $((i * 10 + j)); done >"short/$i"
 done
@@ -128,15 +128,15 @@ merges "2000 short inputs" wanted.short --record-size 10 --key 0,2 short/*
 merges "2000 short inputs, little memory" wanted.short --record-size 10 --key 0,2 --memory 3M short/*
 merges "2000 short inputs, three ranks" wanted.short --ranks 3 --record-size 10 --key 0,2 short/*
 printf '99=000001\n01=000002\n' >short/swapped
-refuses "one of 2000 short inputs is not sorted" 2 "input 'short/swapped' is not sorted, which --merge wants: record 1 belongs" \
+refuses "one of 2000 short inputs is not sorted" 2 "input 'short/swapped' is not sorted, as --merge requires: record 1 belongs" \
   --record-size 10 --key 0,2 short/*
 
-# --- memory is for buffers, whatever the size
+# --- memory is needed only for buffers, for inputs of any size
 truncate -s 3000000000 big && truncate -s 4000000000 bigger
 planned=$("$hetsort" --explain --merge --memory 2G -f -o out big bigger | sed -n 's/^rank 0: \([0-9]*\).* MB of memory.*/\1/p')
 ok "7 GB take some MB (${planned:=0})" test "$planned" -gt 1 -a "$planned" -lt 200
 
-# --- what is not sorted: two records exchanged
+# --- inputs that are not sorted: two records exchanged
 swap() { # swap RECORD
   cp wanted swapped
   dd if=wanted of=swapped bs=100 skip="$1" seek=$(($1 + 1)) count=1 conv=notrunc status=none
@@ -145,9 +145,9 @@ swap() { # swap RECORD
 for at in 0 654 655 656 40959 69998; do
   swap $at
   refuses "records $at and the next exchanged" 2 \
-    "input 'swapped' is not sorted, which --merge wants: record $((at + 1)) belongs before the one before it" a swapped c
+    "input 'swapped' is not sorted, as --merge requires: record $((at + 1)) belongs before its predecessor" a swapped c
 done
-for at in 30000 34999 35000; do # the cut of two equal ranks that merge this file alone is at 35000
+for at in 30000 34999 35000; do # the cut of two equal ranks that merge only this file is at 35000
   swap $at
   refuses "two ranks, records $at and the next exchanged" 2 "record $((at + 1)) belongs before" --ranks 2 swapped
 done
@@ -156,10 +156,10 @@ tail -c 3500000 wanted >back && head -c 3500000 wanted >>back
 refuses "four ranks, a half before the other" 2 "record 35000 belongs before" --ranks 4 back
 swap 30000
 refuses "exchanged, one thread, little memory" 2 "record 30001 belongs" --memory 3M --threads 1 swapped b
-refuses "sorted by another key" 2 "is not sorted, which" --key 20,10 a b
+refuses "sorted by another key" 2 "is not sorted, as" --key 20,10 a b
 refuses "not sorted at all" 2 "'noise' is not sorted" a noise
 
-# --- what cannot be
+# --- options that cannot be combined, and invalid inputs
 refuses "--plan=online" 2 "--plan=online cannot be combined with --merge" --plan online --ranks 2 a b
 cp a lone.0 && cp b lone.1
 refuses "several ranks, parts without a manifest" 2 "all ranks read each input, so those without a manifest" --ranks 2 lone.%r

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The merge of spilled runs, read ahead or not: piece by piece the same records come out, in the
- * order of (key, place), whatever the sizes, the distribution of keys and the threads, of all
- * records or a part of each run; memory stays within what it may have; and a merge that fails, or
- * is left in the middle, ends. Looking up a record or a place reads the right one. */
+/* The merge of runs on disk, read ahead or not. The pieces contain the same records in the order of
+ * (key, place), for any sizes, keys and threads, and for all records or a part of each run. Memory
+ * stays within the limit. A merge that fails, or is closed early, ends. Lookups return the right
+ * record or place. */
 #include "base/pool.h"
 #include "spill_help.h"
 #include "spill/sorted_files.h"
@@ -27,7 +27,7 @@ typedef struct bed {
 
 static uint32_t key_for(keys kind, uint64_t place, uint64_t n, uint64_t *seed)
 {
-	const uint64_t z = next(seed);
+	const uint64_t z = next_random(seed);
 	switch (kind) {
 	case FEW:
 		return (uint32_t)(z % 3);
@@ -47,7 +47,7 @@ static int by_key(const void *a, const void *b)
 	return memcmp(a, b, KEY_BYTES);
 }
 
-/* Each record ends in its place, if there is room. */
+/* Make a sorted run. Each record ends with its place, if it is long enough. */
 static void fill_run(const bed *b, size_t k, keys kind, uint64_t *seed)
 {
 	const uint32_t rec = b->lay.record_bytes;
@@ -82,7 +82,7 @@ static void bed_make(bed *b, uint32_t rec, size_t count, uint64_t most, keys kin
 	b->d.sample_at = mem_array(&b->m, count + 1, sizeof *b->d.sample_at, "samples", &e);
 	assert_non_null(b->d.sample_at);
 	for (size_t k = 0; k < count; k++) {
-		const uint64_t n = 1 + next(&seed) % most;
+		const uint64_t n = 1 + next_random(&seed) % most;
 		b->start[k + 1] = b->start[k] + n;
 		b->d.sample_at[k + 1] = b->d.sample_at[k] + (n - 1) / TEST_STRIDE + 1;
 	}
@@ -179,8 +179,7 @@ static crew *crew_new(void)
 	return c;
 }
 
-/* One after another, the pieces hold all records [lo[k], hi[k]) in the order of keys, then of
- * places. */
+/* Check that the pieces in order have all records [lo[k], hi[k]), sorted by key and place. */
 static void check_pieces(const bed *b, const crew *c, const uint64_t *lo, const uint64_t *hi)
 {
 	const uint32_t rec = b->lay.record_bytes;
@@ -195,23 +194,23 @@ static void check_pieces(const bed *b, const crew *c, const uint64_t *lo, const 
 			const int way = last ? memcmp(last, p, KEY_BYTES) : -1;
 			if (way > 0 || (way == 0 && place <= before))
 				fail_msg("record %" PRIu64 " is out of order", n);
-			sum += mix(place);
+			sum += mix64(place);
 			before = place;
 			last = p;
 		}
 	for (size_t k = 0; k < b->count; k++) {
 		all += hi[k] - lo[k];
 		for (uint64_t i = lo[k]; i < hi[k]; i++)
-			want += mix(i);
+			want += mix64(i);
 	}
 	assert_int_equal(n, all);
 	if (rec >= KEY_BYTES + 8)
 		assert_int_equal(sum, want);
 }
 
-/* part: of each run the middle, or nothing, alone. */
-static void one(uint32_t rec, size_t count, keys kind, unsigned threads, uint64_t ahead_bytes,
-		unsigned readers, bool part)
+/* Merge all records. With `part`, merge only the middle of each run, or none of its records. */
+static void merge_one(uint32_t rec, size_t count, keys kind, unsigned threads, uint64_t ahead_bytes,
+		      unsigned readers, bool part)
 {
 	bed b;
 	err e = { ST_OK, "" };
@@ -227,9 +226,11 @@ static void one(uint32_t rec, size_t count, keys kind, unsigned threads, uint64_
 	const uint64_t block = rec == 4096 ? SPILL_BLOCK_BYTES : SPILL_ALIGN;
 	const uint64_t least = (count + 5) * (rec + block) + 3 * readers * (rec + block);
 	ahead_bytes = ahead_bytes > SOME ? ahead_bytes : ahead_bytes == SOME ? 4 * least : least;
-	const sorted_use u = { .piece_recs = 500, .ahead_bytes = ahead_bytes, .readers = readers };
+	const sorted_use u = {
+		.m = &b.m, .piece_recs = 500, .ahead_bytes = ahead_bytes, .readers = readers
+	};
 	const size_t before = b.m.now_bytes;
-	good(b.d.s.ops->open_reader(&b.d.s, &b.m, lo, hi, &u, &c->r, &e), &e);
+	good(b.d.s.ops->open_reader(&b.d.s, lo, hi, &u, &c->r, &e), &e);
 	assert_true(b.m.now_bytes - before <= ahead_bytes + CONTROL_BYTES);
 	take_all(&b, threads, c);
 	assert_int_equal(c->failures, 0);
@@ -239,25 +240,25 @@ static void one(uint32_t rec, size_t count, keys kind, unsigned threads, uint64_
 	bed_free(&b);
 }
 
-static void all_come_out(void **state)
+static void all_records_are_merged(void **state)
 {
 	static const uint32_t rec[] = { 4, 16, 100, 101, 4096, 5000 };
 	(void)state;
 	for (size_t i = 0; i < LEN(rec); i++)
 		for (keys kind = RANDOM; kind < KINDS; kind++)
 			for (size_t count = 1; count <= MOST_TEST_RUNS; count += 13) {
-				/* every second: each two of the three meet */
+				/* every second case, so that each two of the three are combined */
 				if ((i + kind + count / 13) % 2 && !getenv("HETSORT_LONG"))
 					continue;
-				one(rec[i], count, kind, 1 + count % 4, MUCH, 2, false);
-				one(rec[i], count, kind, 1 + kind, SOME, 2, kind % 2);
-				one(rec[i], count, kind, 2, LEAST, 1, kind % 2 == 0);
-				one(rec[i], count, kind, 1, kind % 2 ? SOME : LEAST, 0, true);
+				merge_one(rec[i], count, kind, 1 + count % 4, MUCH, 2, false);
+				merge_one(rec[i], count, kind, 1 + kind, SOME, 2, kind % 2);
+				merge_one(rec[i], count, kind, 2, LEAST, 1, kind % 2 == 0);
+				merge_one(rec[i], count, kind, 1, kind % 2 ? SOME : LEAST, 0, true);
 			}
 }
 
-/* Left before any piece, and in the middle. */
-static void it_can_be_left(void **state)
+/* Close the merge before any piece, and after some. */
+static void a_merge_can_be_closed_early(void **state)
 {
 	(void)state;
 	for (size_t pieces = 0; pieces < 3; pieces++) {
@@ -265,9 +266,11 @@ static void it_can_be_left(void **state)
 		err e = { ST_OK, "" };
 		sorted_reader *r;
 		sorted_piece p;
-		const sorted_use u = { .piece_recs = 500, .ahead_bytes = 400000, .readers = 2 };
+		const sorted_use u = {
+			.m = &b.m, .piece_recs = 500, .ahead_bytes = 400000, .readers = 2
+		};
 		bed_make(&b, 100, 12, 2000, RANDOM, pieces);
-		good(b.d.s.ops->open_reader(&b.d.s, &b.m, b.start, b.start + 1, &u, &r, &e), &e);
+		good(b.d.s.ops->open_reader(&b.d.s, b.start, b.start + 1, &u, &r, &e), &e);
 		good(sorted_piece_open(&p, r, &b.m, &e), &e);
 		for (size_t i = 0; i < pieces; i++)
 			good(r->ops->piece(r, &p, &e), &e);
@@ -277,7 +280,7 @@ static void it_can_be_left(void **state)
 	}
 }
 
-/* A run that cannot be read any more fails every thread, and none waits on. */
+/* Fail on every thread if a run cannot be read any more, and let none wait. */
 static void a_failure_ends_all(void **state)
 {
 	enum { THREADS = 3 };
@@ -285,13 +288,13 @@ static void a_failure_ends_all(void **state)
 	for (unsigned readers = 0; readers <= 2; readers += 2) {
 		bed b;
 		err e = { ST_OK, "" };
-		const sorted_use u = { .piece_recs = 500,
-				       .ahead_bytes = 400000,
-				       .readers = readers };
+		const sorted_use u = {
+			.m = &b.m, .piece_recs = 500, .ahead_bytes = 400000, .readers = readers
+		};
 		crew *c = crew_new();
 		bed_make(&b, 100, 12, 2000, RANDOM, 1);
 		spill_drop_run(b.d.spill, 7);
-		good(b.d.s.ops->open_reader(&b.d.s, &b.m, b.start, b.start + 1, &u, &c->r, &e), &e);
+		good(b.d.s.ops->open_reader(&b.d.s, b.start, b.start + 1, &u, &c->r, &e), &e);
 		take_all(&b, THREADS, c);
 		assert_int_equal(c->failures, THREADS);
 		c->r->ops->close_reader(c->r);
@@ -300,7 +303,7 @@ static void a_failure_ends_all(void **state)
 	}
 }
 
-/* Against the same records in memory. */
+/* Compare lookups with the same records in memory. */
 static void lookups_are_right(void **state)
 {
 	(void)state;
@@ -308,13 +311,13 @@ static void lookups_are_right(void **state)
 		bed b;
 		err e = { ST_OK, "" };
 		uint64_t seed = kind;
-		uint64_t room[2][sizeof(item) / sizeof(uint64_t) + 1]; /* tails are of no bytes */
+		uint64_t room[2][sizeof(item) / sizeof(uint64_t) + 1]; /* tails have no bytes */
 		item *it = (void *)room[0], *wanted = (void *)room[1];
 		bed_make(&b, 100, 9, 700, kind, 3);
 		sorted *s = &b.d.s;
 		const records r = { b.all, b.lay, 0 };
 		for (size_t i = 0; i < 300; i++) {
-			const uint64_t place = next(&seed) % sorted_total(s);
+			const uint64_t place = next_random(&seed) % sorted_total(s);
 			const size_t k = i % b.count;
 			uint64_t at = b.start[k];
 			const entry en = entry_make(record_at(&r, place), &b.lay, place);
@@ -336,8 +339,8 @@ static void lookups_are_right(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_come_out),
-		cmocka_unit_test(it_can_be_left),
+		cmocka_unit_test(all_records_are_merged),
+		cmocka_unit_test(a_merge_can_be_closed_early),
 		cmocka_unit_test(a_failure_ends_all),
 		cmocka_unit_test(lookups_are_right),
 	};

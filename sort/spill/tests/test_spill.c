@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spilled runs: what is written comes back, at any range, from any number of threads.
- *   test_spill            the unit tests, in $TEST_TMP
- *   test_spill DIR BYTES [OTHER]  write and read so much in DIR, where a file of OTHER bytes
- * appears meanwhile; prints the error and exits with its code (test_spill.sh lets the system fail
- * under this) */
+/* Runs on disk: any range of written records can be read back, by any number of threads.
+ *   test_spill                    execute the unit tests in $TEST_TMP
+ *   test_spill DIR BYTES [OTHER]  write and read BYTES in DIR, where a file of OTHER bytes appears
+ *                                 after the runs were opened
+ * The second form prints the error and exits with its code. test_spill.sh makes calls fail in it.
+ */
 #include "spill_help.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How many records from `first` on a buffer holds, so that the read ends with a block. */
+/* Return how many records from `first` on fit the buffer, so that the read ends with a block. */
 static uint64_t window(const spill *s, size_t run, uint32_t rec, uint64_t first, size_t buf_bytes)
 {
 	const uint64_t recs = spill_run_recs(s, run);
@@ -21,7 +22,7 @@ static uint64_t window(const spill *s, size_t run, uint32_t rec, uint64_t first,
 	return (end < recs * rec ? end / rec : recs) - first;
 }
 
-/* The whole run in windows that end at blocks. */
+/* Read the whole run in windows that end at blocks. */
 static status read_windows(spill *s, size_t run, uint32_t rec, size_t buf_bytes, err *e)
 {
 	uint64_t at = 0;
@@ -49,12 +50,13 @@ static status read_keys(spill *s, size_t runs, uint32_t rec, uint64_t *seed, err
 	status rc = v.buf ? ST_OK : ST_RESOURCE;
 	uint64_t at = 0;
 	for (int i = 0; rc == ST_OK && i < 60; i++) {
-		const size_t run = (size_t)(next(seed) % runs);
+		const size_t run = (size_t)(next_random(seed) % runs);
 		const uint64_t n = spill_run_recs(s, run);
 		const unsigned char *r;
 		if (n == 0)
 			continue;
-		at = i % 3 ? (at + 1) % n : next(seed) % n; /* near the last one, or anywhere */
+		at = i % 3 ? (at + 1) % n
+			   : next_random(seed) % n; /* near the last one, or anywhere */
 		rc = spill_key(s, &v, run, at, &r, e);
 		if (rc == ST_OK && !filled(r, run, at * rec, rec))
 			rc = err_set(e, ST_INVALID, "record %" PRIu64 " of run %zu differs", at,
@@ -64,7 +66,7 @@ static status read_keys(spill *s, size_t runs, uint32_t rec, uint64_t *seed, err
 	return rc;
 }
 
-/* Runs of the sizes where blocks begin and end, and, if they are to be large, pieces. */
+/* Write and read runs of the sizes at which blocks begin and end, and, if large, also pieces. */
 static void round_trip(uint32_t rec, size_t block_bytes, bool buffered, bool large, bool held)
 {
 	enum { RUNS = 12, SMALL_RUNS = 8 };
@@ -88,7 +90,7 @@ static void round_trip(uint32_t rec, size_t block_bytes, bool buffered, bool lar
 	p.memory_recs = size[RUNS - 1];
 	good(spill_open(&s, &m, &p, &e), &e);
 	for (size_t i = 0; i < runs; i++)
-		good(write_run(s, i, rec, size[i], 1 + next(&seed) % (b + 7), &e), &e);
+		good(write_run(s, i, rec, size[i], 1 + next_random(&seed) % (b + 7), &e), &e);
 	for (size_t i = 0; i < runs; i++) {
 		assert_int_equal(spill_run_recs(s, i), size[i]);
 		good(read_range(s, i, rec, 0, size[i], &e), &e);
@@ -97,9 +99,9 @@ static void round_trip(uint32_t rec, size_t block_bytes, bool buffered, bool lar
 		if (size[i] <= 3 * b + 1)
 			good(read_windows(s, i, rec, spill_read_bytes(s, 1), &e), &e);
 		for (int k = 0; size[i] && k < 10; k++) {
-			const uint64_t at = next(&seed) % size[i];
+			const uint64_t at = next_random(&seed) % size[i];
 			const uint64_t most = size[i] - at < b + 9 ? size[i] - at : b + 9;
-			good(read_range(s, i, rec, at, 1 + next(&seed) % most, &e), &e);
+			good(read_range(s, i, rec, at, 1 + next_random(&seed) % most, &e), &e);
 		}
 	}
 	good(read_keys(s, runs, rec, &seed, &e), &e);
@@ -120,7 +122,7 @@ static void round_trips(void **state)
 	round_trip(100, 0, false, true, true);
 }
 
-/* No file is made for them, and no room on the disk is asked for; a block that changes is found. */
+/* Keep runs in memory: they have no file and reserve no disk space. A changed block is detected. */
 static void runs_in_memory(void **state)
 {
 	enum { RUNS = 5, HELD = 2, RECS = 3000 };
@@ -159,7 +161,7 @@ static void runs_in_memory(void **state)
 	assert_int_equal(m.now_bytes, 0);
 }
 
-/* What makes no sense, or is longer than there is memory for. */
+/* Refuse impossible plans, and runs that are longer than their memory. */
 static void bad_runs_in_memory(void **state)
 {
 	err e = { ST_OK, "" };
@@ -188,7 +190,7 @@ static void bad_runs_in_memory(void **state)
 	assert_int_equal(m.now_bytes, 0);
 }
 
-/* Windows that begin and end at blocks read no byte twice, for the usual record. */
+/* Read windows that begin and end at blocks: no byte is read twice, for the usual record. */
 static void aligned_windows_waste_nothing(void **state)
 {
 	(void)state;
@@ -227,16 +229,16 @@ typedef struct member {
 	pthread_t thread;
 } member;
 
-static void *work(void *arg)
+static void *member_main(void *arg)
 {
 	member *w = arg;
 	uint64_t seed = w->index;
 	for (size_t i = 0; w->rc == ST_OK && !w->reads && i < RUNS_EACH; i++)
 		w->rc = write_run(w->s, i * TEAM + w->index, TEAM_REC, TEAM_RECS, 977, &w->e);
 	for (int i = 0; w->rc == ST_OK && w->reads && i < 40; i++) {
-		const size_t run = (size_t)(next(&seed) % (RUNS_EACH * TEAM));
-		const uint64_t at = next(&seed) % TEAM_RECS;
-		const uint64_t n = next(&seed) % (TEAM_RECS - at) % 4000;
+		const size_t run = (size_t)(next_random(&seed) % (RUNS_EACH * TEAM));
+		const uint64_t at = next_random(&seed) % TEAM_RECS;
+		const uint64_t n = next_random(&seed) % (TEAM_RECS - at) % 4000;
 		w->rc = read_range(w->s, run, TEAM_REC, at, n, &w->e);
 	}
 	if (w->rc == ST_OK && w->reads)
@@ -249,7 +251,7 @@ static void all_at_once(spill *s, bool reads)
 	member w[TEAM];
 	for (size_t i = 0; i < TEAM; i++) {
 		w[i] = (member){ .s = s, .index = i, .reads = reads };
-		assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+		assert_int_equal(pthread_create(&w[i].thread, NULL, member_main, &w[i]), 0);
 	}
 	for (size_t i = 0; i < TEAM; i++)
 		pthread_join(w[i].thread, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The files of spilled runs: damage is found, directories are judged, nothing is left. */
+/* The files of runs on disk: damage is detected, directories are checked, and no file is left. */
 #include "testing/tests/open_files.h"
 #include "spill_help.h"
 
@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
-/* The descriptor of the only regular file of this size which has no name. */
+/* Return the descriptor of the only regular file of this size without a name. */
 static int spill_file(off_t bytes)
 {
 	for (int fd = 3; fd < 1024; fd++) {
@@ -55,12 +55,12 @@ static void a_flipped_bit_is_found(void **state)
 		good(spill_open(&s, &m, &p, &e), &e);
 		good(write_run(s, 0, 100, RECS, 33, &e), &e);
 		flip(BYTES, at);
-		/* the blocks before and after are as they were */
+		/* the blocks before and after are not damaged */
 		if (first > 0)
 			good(read_range(s, 0, 100, 0, first, &e), &e);
 		if (block < 12)
 			good(read_range(s, 0, 100, (block + 1) * BLOCK / 100 + 1, 1, &e), &e);
-		/* a record of that block, not the one which changed, is not handed out either */
+		/* other records of that block cannot be read either */
 		assert_int_equal(read_range(s, 0, 100, first + 2, 1, &e), ST_IO);
 		snprintf(wanted, sizeof wanted, "': block %" PRIu64 " of run 0 is damaged", block);
 		assert_non_null(strstr(e.text, wanted));
@@ -98,7 +98,7 @@ static void bad_directories(void **state)
 	const struct {
 		const char *dir;
 		mode_t mode;
-		const char *words; /* NULL: it is fine */
+		const char *words; /* NULL: accepted */
 	} cases[] = {
 		{ missing, 0, "cannot open temporary directory" },
 		{ "", 0, "cannot open temporary directory" },
@@ -106,7 +106,7 @@ static void bad_directories(void **state)
 		{ open_to_all, 0777, "is writable by everybody and has no sticky bit" },
 		{ open_to_all, 01777, NULL },
 		{ open_to_all, 0700, NULL },
-		/* root may write here all the same */
+		/* root may write in it */
 		{ open_to_all, 0500, geteuid() ? "cannot write in temporary directory" : NULL },
 		{ "/proc", 0, "" },
 	};
@@ -128,7 +128,7 @@ static void bad_directories(void **state)
 	unlink(a_file);
 }
 
-/* Files have no name, are ours alone, are spread over the directories, and go when dropped. */
+/* Create files without names, only for this user, in all directories; dropped files are removed. */
 static void files(void **state)
 {
 	(void)state;
@@ -146,7 +146,7 @@ static void files(void **state)
 	good(spill_open(&s, &m, &p, &e), &e);
 	assert_int_equal(open_files(), before + 5 + 2);
 	spill_close(s);
-	p.buffered = false; /* a second descriptor for each, where it can be had */
+	p.buffered = false; /* a second descriptor for each, if direct I/O is available */
 	tempdir t;
 	io_fd f;
 	good(tempdir_open(&t, here, &e), &e);
@@ -157,7 +157,7 @@ static void files(void **state)
 	tempdir_close(&t);
 	good(spill_open(&s, &m, &p, &e), &e);
 	assert_int_equal(open_files(), before + (direct < 0 ? 5 : 2 * 5) + 2);
-	assert_int_equal(rmdir(other), 0); /* nothing in it */
+	assert_int_equal(rmdir(other), 0); /* it is empty */
 	good(write_run(s, 1, 4096, 20, 1, &e), &e);
 	struct stat st;
 	const int fd = spill_file(20 * 4096);
@@ -180,7 +180,7 @@ static void wrong(status rc, err *e)
 	*e = (err){ ST_OK, "" };
 }
 
-/* What was written of a run is written again to the next directory that has room. */
+/* Write a run again from its begin, to the next directory that has room. */
 static void another_directory(void **state)
 {
 	enum { REC = 100, RECS = 5000 };
@@ -205,13 +205,13 @@ static void another_directory(void **state)
 	good(spill_open(&s, &m, &p, &e), &e);
 	assert_false(spill_run_again(s, 0)); /* it has not begun */
 	good(spill_run_begin(s, 0, RECS, &e), &e);
-	fill(some, 1, 7, sizeof some); /* not what it will have */
+	fill(some, 1, 7, sizeof some); /* other bytes than it will have */
 	good(spill_run_append(s, 0, some, 40, &e), &e);
 	assert_true(spill_run_again(s, 0));
 	wrong(spill_run_append(s, 0, some, 1, &e), &e);
 	wrong(spill_run_begin(s, 0, RECS + 1, &e), &e);
 	good(write_run(s, 0, REC, RECS, 33, &e), &e);
-	/* those that were to go there go here, all of them */
+	/* all other runs are also written to the directory that has room */
 	for (size_t i = 1; i < 4; i++)
 		good(write_run(s, i, REC, RECS, 33, &e), &e);
 	for (size_t i = 0; i < 4; i++)
@@ -257,7 +257,7 @@ static void the_last_directory(void **state)
 	assert_int_equal(m.now_bytes, 0);
 }
 
-/* A run may end with fewer records than were announced: it keeps no more space than it needs. */
+/* End a run with fewer records than were announced: it keeps no more space than it needs. */
 static void a_shorter_run(void **state)
 {
 	(void)state;
@@ -278,7 +278,7 @@ static void a_shorter_run(void **state)
 	spill_close(s);
 }
 
-/* n records of run 0, put where there is room for them; returns how many had none. */
+/* Write n records of run 0 where there is room for them; return how many had no room. */
 static uint64_t put_in_room(spill *s, uint32_t rec, uint64_t n, size_t most)
 {
 	err e = { ST_OK, "" };
@@ -300,7 +300,8 @@ static uint64_t put_in_room(spill *s, uint32_t rec, uint64_t n, size_t most)
 	return apart;
 }
 
-/* Up to the end of a block, or one record that lies in two; none where it lies in two writes. */
+/* Check the room for records. It ends at the end of a block, or has one record that lies in two
+ * blocks. There is no room for a record that lies in two writes. */
 static void room_for_records(void **state)
 {
 	static const struct {
@@ -338,12 +339,12 @@ static void too_large_a_plan(void **state)
 		err e = { ST_OK, "" };
 		spill *s;
 		spill_plan p = plan_of(&here, 65536, 1, plans[i].recs);
-		p.block_bytes = 1 << 30; /* few checksums: it is the disk that does not suffice */
+		p.block_bytes = 1 << 30; /* few checksums: only the disk is too small */
 		p.buffers = 0;
 		p.ranks_here = plans[i].ranks;
 		assert_int_equal(spill_open(&s, &m, &p, &e), ST_RESOURCE);
 		assert_null(s);
-		assert_true(strstr(e.text, "spilling needs") || strstr(e.text, "too many"));
+		assert_true(strstr(e.text, "but runs need") || strstr(e.text, "too many"));
 		assert_int_equal(m.now_bytes, 0);
 	}
 }
@@ -386,7 +387,8 @@ static uint64_t free_bytes(const char *dir)
 	return statvfs(dir, &fs) == 0 ? (uint64_t)fs.f_bfree * fs.f_frsize : 0;
 }
 
-/* Others use the disk too, so the child's share is large. */
+/* Kill a process with runs: the disk space is free again. Other programs use the disk too, so the
+ * runs are large. */
 static void killed(void **state)
 {
 	enum { REC = 4096, RECS = 16384 };
@@ -413,7 +415,7 @@ static void killed(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	uint64_t after = 0;
 	for (int i = 0; i < 100 && after < during + REC * RECS / 2; i++) {
-		after = free_bytes(here); /* the kernel frees extents in its own time */
+		after = free_bytes(here); /* the kernel frees extents later */
 		usleep(10000);
 	}
 	assert_true(after >= during + REC * RECS / 2);
