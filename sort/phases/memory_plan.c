@@ -85,21 +85,21 @@ static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_
 	const bool two = mp->exchange == EXCHANGE_TWO_LEVEL, spreads = budget_spreads(j);
 	const bool unsorted = env->c->size > 1 && !settings_strategy(env->o)->sorts_first;
 	sort_plan_query q = { .limit_bytes = mp->limit.rank_bytes,
-			   .recs = recs,
-			   .out_recs = two ? most_between(out_recs) : out_recs,
-			   .lay = env->o->lay,
-			   .threads = j->cpus.threads,
-			   .ranks = (unsigned)env->c->size,
-			   .distributing = two || (unsorted && !env->o->partition_only),
-			   .unsorted = unsorted,
-			   .drops = settings_drops(env->o),
-			   .receives = spreads || env_scatters(env),
-			   .exchange_bytes = exchange_bytes(j, mp, out_recs),
-			   .holds = !in->is_stream && !spreads && !env_scatters(env) &&
-				    !env->o->workdir,
-			   .keeps = env->o->workdir && recs > 0,
-			   .kept = j->work.on ? &j->work.seal.kept : NULL,
-			   .test_run_recs = test_sizes_of(env->o)->run_recs };
+			      .recs = recs,
+			      .out_recs = two ? most_between(out_recs) : out_recs,
+			      .lay = env->o->lay,
+			      .threads = j->cpus.threads,
+			      .ranks = (unsigned)env->c->size,
+			      .distributing = two || (unsorted && !env->o->partition_only),
+			      .unsorted = unsorted,
+			      .drops = settings_drops(env->o),
+			      .receives = spreads || env_scatters(env),
+			      .exchange_bytes = exchange_bytes(j, mp, out_recs),
+			      .holds = !in->is_stream && !spreads && !env_scatters(env) &&
+				       !env->o->workdir,
+			      .keeps = env->o->workdir && recs > 0,
+			      .kept = j->work.on ? &j->work.seal.kept : NULL,
+			      .test_run_recs = test_sizes_of(env->o)->run_recs };
 	if (env_scatters(env)) /* the blocks of the scatter are freed before the exchange */
 		q.exchange_bytes = u64_max(q.exchange_bytes, scatter_most_bytes(env, all));
 	for (size_t i = 0; i < in->files; i++) {

@@ -379,9 +379,9 @@ static status read_share(job *j, run_formation_plan *p)
 	    j->shares.records > 0) { /* sorted inputs are read when they are merged */
 		const size_t ranks = (size_t)((env->c->size - 1) / env->c->processes + 1);
 		j->data = (read_runs){ .n = (size_t)own_share(env, j->shares.in) };
-		const reader_plan rp = {
-			.lay = env->o->lay, .direct = env->o->direct, .io = j->files.io
-		};
+		const reader_plan rp = { .lay = env->o->lay,
+					 .direct = env->o->direct,
+					 .io = j->files.io };
 		const status rc =
 			sorted_files_open(&j->data.files, &env->m, in, &rp, ranks, &env->e);
 		j->data.s = j->data.files;
