@@ -46,7 +46,6 @@
 #include "kernel/radix.h"
 #include "testing/failpoint.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 enum {
