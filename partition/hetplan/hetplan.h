@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan.h - what uses the answers to requests: batches, comparisons, the command line. */
+/* hetplan.h - the command line, batches, comparisons, and the files that hetplan reads and writes.
+ */
 #ifndef HETPLAN_H
 #define HETPLAN_H
 
@@ -7,54 +8,49 @@
 
 #include "hetplan/display/display.h"
 
-/* --------------------------------------------------------------------------------------- batch */
-
-/* The answer to one request line, a new reference; NULL when out of memory. *ok receives whether
- * the request succeeded. */
-json_t *hp_answer(const char *line, size_t bytes, size_t number, const struct hp_limits *limits,
-		  bool *ok);
-
-/* Answer all lines of in on out. Exit status: 0, or 1 if any failed. name is for messages. After
- * time_s, 0 for any time, lines are refused; plans take what is left of it at most. */
-int hp_batch(FILE *in, const char *name, FILE *out, const struct hp_limits *limits, double time_s);
-
 /* -------------------------------------------------------------------------------- command line */
 
-enum hp_verdict { HP_RUN, HP_BATCH, HP_HELP, HP_VERSION, HP_USAGE, HP_REFUSED, HP_FAILED };
-enum hp_format { HP_TABLE, HP_JSON, HP_CSV };
-enum hp_chart { HP_CHART_AUTO, HP_CHART_YES, HP_CHART_NO };
+typedef enum hp_verdict {
+	HP_VERB,
+	HP_BATCH,
+	HP_HELP,
+	HP_VERSION,
+	HP_USAGE,
+	HP_REFUSED,
+	HP_FAILED
+} hp_verdict;
+typedef enum hp_format { HP_TABLE, HP_JSON, HP_CSV } hp_format;
+typedef enum hp_chart { HP_CHART_AUTO, HP_CHART_YES, HP_CHART_NO } hp_chart;
 
-/* A file that this run uses, known by more than its name. */
-struct hp_file {
+/* A file that this job uses, identified by more than its name. */
+typedef struct hp_file {
 	const char *used_by;
 	dev_t dev;
 	ino_t ino;
-};
+} hp_file;
 
-struct hp_args {
+typedef struct hp_args {
 	const char *verb, *op, *input, *svg, *html, *title;
-	enum hp_format format;
-	enum hp_chart gantt;
+	hp_format format;
+	hp_chart gantt;
 	bool compare;
-	uint64_t width;         /* columns of a text chart */
-	uint64_t max_steps;     /* of a method in a comparison */
-	double batch_s;         /* time of a whole batch; 0: any */
-	json_t *set;            /* members of the request that options give */
-	struct hp_file file[5]; /* that hp_outputs_check() found */
+	uint64_t width;     /* columns of a text chart; 0: by the environment */
+	uint64_t max_steps; /* of a method in a comparison */
+	double batch_s;     /* time of a whole batch; 0: no limit */
+	json_t *set;        /* members of the request that options give */
+	hp_file file[5];    /* which hp_outputs_check() found */
 	size_t nfiles;
-};
+} hp_args;
 
-/* The words of the command line; messages are printed. a->set is the caller's, also on failure. */
-enum hp_verdict hp_args_parse(int argc, char **argv, struct hp_args *a);
+/* Parse the command line, and print a message about a mistake. The caller frees a->set, on failure
+ * too. */
+hp_verdict hp_args_parse(int argc, char **argv, hp_args *a);
 
-/* The options that give a member of the request, in words; NULL if no option does. */
+/* Return the options that give a member of the request, for a message; NULL if none does. */
 const char *hp_option_of(const char *key);
 
-/* The nearest of words, up to NULL, if one letter, or two of five, make it this word; else NULL. */
-const char *hp_nearest(const char *word, const char *const *words);
-
-/* One word of an option as JSON, a new reference; NULL and a reason in why if it is none. */
-enum hp_kind {
+/* Return a new JSON value for the word of an option; NULL and a reason in why if it is invalid. */
+typedef enum hp_kind {
 	HP_KIND_WORD,
 	HP_KIND_WHOLE,
 	HP_KIND_REAL,
@@ -65,56 +61,62 @@ enum hp_kind {
 	HP_KIND_POINTS,
 	HP_KIND_SPEEDS,
 	HP_KIND_NAMES
-};
-json_t *hp_option_value(enum hp_kind kind, const char *text, char why[HP_TEXT_BYTES]);
+} hp_kind;
+json_t *hp_option_value(hp_kind kind, const char *text, char why[HP_TEXT_BYTES]);
 
-/* A file of speeds as an object: "speeds", and "names", "latency", "bandwidth" where it has them; a
- * new reference, NULL and a reason in why if it is none. text is cut to pieces; one byte behind it
- * is, too. */
+/* --------------------------------------------------------------------------------------- verbs */
+
+/* Perform a verb. Return the exit status. */
+int hp_verb(const hp_args *a);
+
+/* Return a new answer to one request line; NULL if out of memory. *ok receives whether the request
+ * succeeded. */
+json_t *hp_answer(const char *line, size_t bytes, size_t number, const hp_limits *limits, bool *ok);
+
+/* Answer all lines of in on out; name is for messages. After time_s seconds (0: no limit) lines are
+ * refused; until then, a plan takes at most the time that is left. Return the exit status: 0, or 1
+ * if any line failed. */
+int hp_batch(FILE *in, const char *name, FILE *out, const hp_limits *limits, double time_s);
+
+/* Perform the operation by every method, and put the results next to each other in job->out. */
+bool hp_compare(hp_job *job, uint64_t max_steps);
+bool hp_print_comparison(FILE *f, const json_t *out, bool csv);
+
+/* ---------------------------------------------------------------------------------- files read */
+
+/* Read a file, or standard input for '-', up to one byte over the limit of a request. The text has
+ * room for one more byte. The caller frees it, on failure too. */
+bool hp_read_file(hp_job *job, const char *path, char **text, size_t *bytes);
+
+/* Return a file of speeds as a new object: "speeds", and "names", "latency", "bandwidth" if it has
+ * them; NULL and a reason in why if it is invalid. This changes text, and one byte after it. */
 json_t *hp_speeds_table(char *text, size_t bytes, char why[HP_TEXT_BYTES]);
 
-/* All bytes of a file, '-' for standard input, up to one over the limit of a request, and room for
- * one more; the caller frees text, on failure too. */
-bool hp_read_file(struct hp_job *job, const char *path, char **text, size_t *bytes);
+/* If --speeds names a file, replace it by its contents among the members that options give. */
+bool hp_read_speeds(hp_job *job, const hp_args *a);
 
-/* Where --speeds names a file, what is in it takes its place among the members that options give.
- */
-bool hp_read_speeds(struct hp_job *job, const struct hp_args *a);
+/* ------------------------------------------------------------------------------- files written */
 
-/* -------------------------------------------------------------------------------- files written */
-
-enum hp_role { HP_SVG, HP_HTML };
+typedef enum hp_role { HP_SVG, HP_HTML } hp_role;
 
 /* A file that is being written under a temporary name. */
-struct hp_output {
+typedef struct hp_output {
 	FILE *f;
-	struct hp_job *job;
-	const struct hp_args *args;
-	enum hp_role role;
+	hp_job *job;
+	const hp_args *args;
+	hp_role role;
 	const char *path; /* as the option names it */
 	char *name;       /* without links */
 	char *temp;       /* NULL for a pipe or a device, which is written directly */
-};
+} hp_output;
 
-/* Find the files that the run reads, and refuse to write over them, or over a file that hetplan did
- * not write for the same option; the reason is printed. */
-bool hp_outputs_check(struct hp_args *a);
+/* Record the files that the job reads. Refuse to write over them, or over a file that hetplan did
+ * not write for the same option; print the reason. */
+bool hp_outputs_check(hp_args *a);
 
-/* Write the file of --svg or --html: open, write to o->f, close with whether that worked. The file
- * gets its name in hp_output_close(), which checks again. False after hp_fail(). */
-bool hp_output_open(struct hp_output *o, struct hp_job *job, const struct hp_args *a,
-		    enum hp_role role);
-bool hp_output_close(struct hp_output *o, bool ok);
-
-/* ---------------------------------------------------------------------------------------- verbs */
-
-/* Verbs: from the arguments to the exit status. */
-int hp_verb(const struct hp_args *a);
-
-/* --------------------------------------------------------------------------------- comparison */
-
-/* Run every method of the operation and put them side by side in job->out. */
-bool hp_compare(struct hp_job *job, uint64_t max_steps);
-bool hp_print_comparison(FILE *f, const json_t *out, bool csv);
+/* Write the file of --svg or --html: open it, write to o->f, and close it with whether that worked.
+ * hp_output_close() checks again and gives the file its name. Both return false after hp_fail(). */
+bool hp_output_open(hp_output *o, hp_job *job, const hp_args *a, hp_role role);
+bool hp_output_close(hp_output *o, bool ok);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan: plans for heterogeneous machines, from the command line and for other programs.
- * This file: from the command line to the exit status. 0: planned; 1: failed; 2: usage. */
+/* hetplan: plans for heterogeneous machines, on the command line and for other programs. This file
+ * leads from the command line to the exit status: 0 planned, 1 failed, 2 usage. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,59 +16,59 @@ static const char help[] =
 	"Divide items among processors of unequal speed so that all finish together.\n"
 	"\n"
 	"Verbs:\n"
-	"  share      shares by speed, without communication\n"
-	"  scatter    shares sent one after the other by one root\n"
-	"  chain      loads handed on along a chain of processors\n"
-	"  emulate    equal processes on unequal nodes\n"
-	"  model      shares by a cost that is learnt from observations\n"
-	"  show       a plan that --json has written, checked against its costs\n"
-	"  batch      one JSON request a line in, one JSON answer a line out\n"
+	"  share      plan shares by speed, without communication\n"
+	"  scatter    plan shares that one root sends one after the other\n"
+	"  chain      plan loads that a chain of processors passes on\n"
+	"  emulate    place equal processes on unequal nodes\n"
+	"  model      plan shares by a cost that is learnt from observations\n"
+	"  show       print a plan that --json wrote, verified against its costs\n"
+	"  batch      answer one JSON request per line with one line of JSON\n"
 	"\n"
-	"The problem (lists have commas):\n"
-	"  -i, --input=FILE          a request in JSON, '-' for standard input; options below\n"
-	"                            take the place of its members\n"
-	"      --op=NAME             the operation, where the verb has more than one\n"
+	"The problem (lists are separated by commas):\n"
+	"  -i, --input=FILE          read the request from a JSON file, '-' for standard input;\n"
+	"                            the following options replace its members\n"
+	"      --op=NAME             the operation, if the verb has more than one\n"
 	"  -n, --items=N             items to divide\n"
-	"  -s, --speeds=LIST|FILE    share, model: speed of each processor; a file may have lines\n"
-	"                            name,speed,latency,bandwidth, for scatter, too\n"
+	"  -s, --speeds=LIST|FILE    share, model: speed of each processor; lines of a file may\n"
+	"                            be name,speed,latency,bandwidth, also for scatter\n"
 	"      --cost=COST           share, scatter with a file: time of n items at speed 1\n"
 	"      --costs=COSTS         share: a cost for each processor instead of speeds\n"
-	"      --weights=LIST        share: of items in a row, for contiguous parts\n"
-	"      --capacity=LIST       share: most items each may take\n"
-	"      --minimum=LIST        share, scatter: least items for each\n"
-	"      --quantum=N           share, scatter: shares are multiples of it, but one\n"
+	"      --weights=LIST        share: weights of items in a row, for contiguous parts\n"
+	"      --capacity=LIST       share: the most items of each processor\n"
+	"      --minimum=LIST        share, scatter: the fewest items of each processor\n"
+	"      --quantum=N           share, scatter: all shares but one are multiples of N\n"
 	"      --compute=COSTS       scatter: time to compute, in service order, root last\n"
-	"      --link=COSTS          scatter: time to receive; the root's may be left out\n"
+	"      --link=COSTS          scatter: time to receive; the root's may be omitted\n"
 	"      --chunk=N             scatter: farm out chunks of N items\n"
 	"      --rule=NAME           scatter: size of chunks: fixed, guided, factoring\n"
 	"      --ratings=LIST        emulate: speed of each node\n"
-	"      --processes=M         emulate: processes to place\n"
-	"      --best-upto=M         emulate: the best number of processes up to M\n"
+	"      --processes=M         emulate: number of processes to place\n"
+	"      --best-upto=M         emulate: find the best number of processes up to M\n"
 	"      --observations=LIST   model: ITEMS:TIME,... at speed 1\n"
 	"      --w=LIST --z=LIST     chain: time of one unit, on processors and over links\n"
 	"      --tau=LIST            chain: when each processor can begin\n"
-	"      --latency=LIST        chain: start of each message\n"
+	"      --latency=LIST        chain: startup time of each message\n"
 	"      --vcomm=LIST --vcomp=LIST   chain: units of data and of computation of each load\n"
 	"      --installments=LIST   chain: number of installments of each load\n"
-	"      --max-installments=N  chain: most of one load, for multiinst\n"
-	"      --time-limit=S        all but model: seconds to plan, then the best so far\n"
-	"                            (default 10); batch: for all requests (default any)\n"
-	"      --max-mem=BYTES       share, scatter, chain: most memory to plan\n"
+	"      --max-installments=N  chain, multiinst: the most installments of one load\n"
+	"      --time-limit=S        all but model: plan for S seconds at most, then use the best\n"
+	"                            so far (default 10); batch: time of all requests\n"
+	"      --max-mem=BYTES       share, scatter, chain: limit of the memory to plan\n"
 	"  -m, --method=NAME         how to plan; see --compare\n"
 	"      --names=LIST          names of the processors, for tables and charts\n"
 	"A COST is TIME (of one item), linear, nlogn, nlog2n1, power:EXPONENT or\n"
-	"affine:STARTUP:TIME, with *FACTOR behind it if wanted.\n"
+	"affine:STARTUP:TIME, optionally followed by *FACTOR.\n"
 	"\n"
 	"Output:\n"
-	"      --json, --csv         instead of a table; --json with the request, for show\n"
-	"  -c, --compare             all methods side by side\n"
-	"      --max-steps=N         leave out methods that need more steps (default 10000000000)\n"
-	"  -g, --gantt, --no-gantt   a chart in text, or none (default: on a terminal)\n"
+	"      --json, --csv         print JSON, with the request for show, or CSV\n"
+	"  -c, --compare             print all methods next to each other\n"
+	"      --max-steps=N         skip methods that need more steps (default 10000000000)\n"
+	"  -g, --gantt, --no-gantt   draw a chart in text, or none (default: on a terminal)\n"
 	"      --width=N             columns of the chart (default: COLUMNS, or 80)\n"
-	"      --svg=FILE            a chart as a picture as well\n"
-	"      --html=FILE           plan, chart and, with --compare, methods as a page as well\n"
-	"      --title=TEXT          the title of both\n"
-	"  -h, --help, --version     print this, or the version, and exit\n"
+	"      --svg=FILE            also write a chart as a picture\n"
+	"      --html=FILE           also write plan, chart and compared methods as a page\n"
+	"      --title=TEXT          title of picture and page\n"
+	"  -h, --help, --version     print this help or the version, and exit\n"
 	"\n"
 	"Exit status: 0 planned, 1 failed, 2 usage. See hetplan(1) and hetplan-batch(5).\n";
 
@@ -78,11 +78,10 @@ static const char version[] =
 	"This is free software: you are free to change and redistribute it.\n"
 	"There is NO WARRANTY, to the extent permitted by law.\n";
 
-/* Standard output is done: a full disk shows here at the latest. */
-static int finish(int status)
+/* Close standard output, which reports a full disk at the latest. Return the exit status. */
+static int finish_output(int status)
 {
-	bool broken = ferror(stdout) != 0;
-
+	const bool broken = ferror(stdout) != 0;
 	if (fclose(stdout) == 0 && !broken)
 		return status;
 	if (status == EXIT_SUCCESS)
@@ -90,40 +89,39 @@ static int finish(int status)
 	return status == EXIT_SUCCESS ? EXIT_FAILURE : status;
 }
 
-static int print(const char *text)
+static int print_text(const char *text)
 {
-	return finish(fputs(text, stdout) == EOF ? EXIT_FAILURE : EXIT_SUCCESS);
+	return finish_output(fputs(text, stdout) == EOF ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-static int batch(const char *name, double time_s)
+static int batch_file(const char *name, double time_s)
 {
-	bool standard = !name || strcmp(name, "-") == 0;
-	FILE *in = standard ? stdin : fopen(name, "r");
-	int status;
-
+	const bool standard = !name || strcmp(name, "-") == 0;
+	FILE *const in = standard ? stdin : fopen(name, "r");
 	if (!in) {
 		hp_say("cannot open '%s': %s", name, strerror(errno));
 		return EXIT_FAILURE;
 	}
-	status = hp_batch(in, standard ? "standard input" : name, stdout, &hp_limits, time_s);
+	int status = hp_batch(in, standard ? "standard input" : name, stdout, &hp_program_limits,
+			      time_s);
 	if (!standard && fclose(in) != 0 && status == EXIT_SUCCESS) {
 		hp_say("cannot close '%s': %s", name, strerror(errno));
 		status = EXIT_FAILURE;
 	}
-	return finish(status);
+	return finish_output(status);
 }
 
-static int perform(enum hp_verdict verdict, const struct hp_args *a)
+static int act_on(hp_verdict verdict, const hp_args *a)
 {
 	switch (verdict) {
 	case HP_HELP:
-		return print(help);
+		return print_text(help);
 	case HP_VERSION:
-		return print(version);
+		return print_text(version);
 	case HP_BATCH:
-		return batch(a->input, a->batch_s);
-	case HP_RUN:
-		return finish(hp_verb(a));
+		return batch_file(a->input, a->batch_s);
+	case HP_VERB:
+		return finish_output(hp_verb(a));
 	case HP_REFUSED:
 		return 2;
 	case HP_FAILED:
@@ -134,27 +132,18 @@ static int perform(enum hp_verdict verdict, const struct hp_args *a)
 	}
 }
 
-/* A standard stream that was closed would let the picture take its number, and the table would
- * land in it. Its place is taken by one on which every use fails. */
-static bool hold_standard_streams(void)
+int main(int argc, char **argv)
 {
+	/* If a standard stream is closed, the picture could get its number, and the table would be
+	 * written into the picture. Open a stream instead on which every use fails. */
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
 		    open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
-			return false;
-	return true;
-}
-
-int main(int argc, char **argv)
-{
-	struct hp_args a;
-	int status;
-
-	if (!hold_standard_streams())
-		return EXIT_FAILURE;
-	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a message is one write, or shells mix them */
-	signal(SIGXFSZ, SIG_IGN);              /* so that a file too large is an error to report */
-	status = perform(hp_args_parse(argc, argv, &a), &a);
+			return EXIT_FAILURE;
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* one write per message, or shells mix them */
+	signal(SIGXFSZ, SIG_IGN);              /* report a file that is too large as an error */
+	hp_args a;
+	const int status = act_on(hp_args_parse(argc, argv, &a), &a);
 	json_decref(a.set);
 	return status;
 }

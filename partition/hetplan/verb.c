@@ -1,61 +1,57 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* verb.c - a verb: makes the request from file and options, runs it, shows the answer.
- * May not touch: how anything is planned or drawn. Costs what the operation costs. */
+/* verb.c - perform a verb: make the request from file and options, plan, and print the answer; or
+ * answer a batch of requests, one per line. A bad line is answered too, and the batch continues.
+ * Costs what the operations cost; a batch keeps one line in memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hetplan.h"
 #include "number.h"
 
-static bool read_input(struct hp_job *job, const char *path)
+/* -------------------------------------------------------------------------------- the request */
+
+static bool read_input(hp_job *job, const char *path)
 {
 	char *text;
 	size_t bytes;
-	bool ok = hp_read_file(job, path, &text, &bytes) && hp_parse(job, text, bytes, 1);
-
+	const bool ok = hp_read_file(job, path, &text, &bytes) && hp_parse(job, text, bytes, 1);
 	free(text);
 	return ok;
 }
 
-static bool add_proc(json_t *procs, json_t *compute, json_t *link)
+/* Make processors of --compute and --link. The last link may be missing. */
+static bool pair_costs(hp_job *job, json_t *set)
 {
-	json_t *p = json_object();
-
-	return json_array_append_new(procs, p) == 0 &&
-	       json_object_set(p, "compute", compute) == 0 &&
-	       (!link || json_object_set(p, "link", link) == 0);
-}
-
-/* --compute and --link become processors, each with one of both; the last link may be missing. */
-static bool pair_costs(struct hp_job *job, json_t *set)
-{
-	json_t *compute = json_object_get(set, "compute"), *link = json_object_get(set, "link");
-	json_t *procs;
-	size_t n = json_array_size(compute), links = json_array_size(link);
-
+	json_t *const compute = json_object_get(set, "compute");
+	json_t *const link = json_object_get(set, "link");
+	const size_t n = json_array_size(compute), links = json_array_size(link);
 	if (!compute && !link)
 		return true;
 	job->missing = n == 0 ? "compute" : links == 0 && n > 1 ? "link" : NULL;
 	if (links != n && links + 1 != n)
 		return hp_fail(job, NULL,
-			       "'--link': %zu entries for %zu of '--compute', want as many or one "
-			       "less",
+			       "'--link': %zu entries, but '--compute' has %zu: must be the same "
+			       "number, or one less",
 			       links, n);
-	if (json_object_set_new(set, "processors", procs = json_array()) != 0)
+	json_t *const procs = json_array();
+	bool ok = json_object_set_new(set, "processors", procs) == 0;
+	for (size_t i = 0; ok && i < n; i++) {
+		json_t *const p = json_object();
+		ok = json_array_append_new(procs, p) == 0 &&
+		     json_object_set(p, "compute", json_array_get(compute, i)) == 0 &&
+		     (i >= links || json_object_set(p, "link", json_array_get(link, i)) == 0);
+	}
+	if (!ok)
 		return hp_fail(job, NULL, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		if (!add_proc(procs, json_array_get(compute, i), json_array_get(link, i)))
-			return hp_fail(job, NULL, "out of memory");
 	return json_object_del(set, "compute") == 0 && (!link || json_object_del(set, "link") == 0);
 }
 
-/* The operation where nothing names it: what the members are for. */
-static const char *default_op(const struct hp_job *job, const char *verb)
+/* Choose the operation by the members of a request that names none. */
+static const char *default_op(const json_t *in, const char *verb)
 {
-	const json_t *in = job->in;
-
 	if (strcmp(verb, "share") == 0 && json_object_get(in, "costs"))
 		return "share-unrelated";
 	if (strcmp(verb, "share") == 0 && json_object_get(in, "weights"))
@@ -70,168 +66,136 @@ static const char *default_op(const struct hp_job *job, const char *verb)
 	return verb;
 }
 
-/* The operation is one of the verb's. */
-static bool fits(struct hp_job *job, const char *verb)
+static bool make_request(hp_job *job, const hp_args *a)
 {
-	const json_t *v = json_object_get(job->in, "op");
-	const struct hp_op *op = json_is_string(v) ? hp_op_find(json_string_value(v)) : NULL;
-
-	return !op || strcmp(op->verb, verb) == 0 ||
-	       hp_fail(job, NULL, "operation '%s' belongs to '%s', not to '%s'", op->name, op->verb,
-		       verb);
-}
-
-static bool make_request(struct hp_job *job, const struct hp_args *a)
-{
-	const char *op = a->op;
-
 	if (!job->in && !(job->in = json_object()))
 		return hp_fail(job, NULL, "out of memory");
 	if (!hp_read_speeds(job, a) || !pair_costs(job, a->set))
 		return false;
 	if (json_object_update(job->in, a->set) != 0)
 		return hp_fail(job, NULL, "out of memory");
-	if (!op && !json_object_get(job->in, "op"))
-		op = default_op(job, a->verb);
+	const char *name = a->op;
+	if (!name && !json_object_get(job->in, "op"))
+		name = default_op(job->in, a->verb);
 	errno = 0;
-	if (op && json_object_set_new(job->in, "op", json_string(op)) != 0)
+	if (name && json_object_set_new(job->in, "op", json_string(name)) != 0)
 		return errno == ENOMEM
 			       ? hp_fail(job, NULL, "out of memory")
-			       : hp_fail(job, NULL, "'--op': want text in UTF-8, not '%.64s'", op);
-	return fits(job, a->verb);
+			       : hp_fail(job, NULL, "'--op': must be text in UTF-8, not '%.64s'",
+					 name);
+	name = json_string_value(json_object_get(job->in, "op"));
+	const hp_op *const op = name ? hp_op_find(name) : NULL;
+	return !op || strcmp(op->verb, a->verb) == 0 ||
+	       hp_fail(job, NULL, "operation '%s' belongs to '%s', not to '%s'", op->name, op->verb,
+		       a->verb);
 }
 
-static bool unwritten(struct hp_job *job)
+/* --------------------------------------------------------------------------------- the answer */
+
+static bool bad_output(hp_job *job)
 {
 	return hp_fail(job, NULL, "cannot write 'standard output': %s", strerror(errno));
 }
 
-static void make_title(const struct hp_job *job, const struct hp_args *a, char title[HP_TEXT_BYTES])
+/* Write the file of --svg or --html. comparison may be NULL; so may be the bars of a page, if the
+ * answer has no times. */
+static bool write_drawing(hp_job *job, const hp_args *a, hp_role role, const hp_bars *bars,
+			  const json_t *comparison)
 {
-	const json_t *items = json_object_get(job->in, "items");
-	const char *op = json_string_value(json_object_get(job->out, "op"));
-	double makespan = json_number_value(json_object_get(job->out, "makespan"));
-
-	if (a->title)
-		hp_clean(title, HP_TEXT_BYTES, a->title, strlen(a->title));
-	else if (items)
-		snprintf(title, HP_TEXT_BYTES,
-			 "%s of %" JSON_INTEGER_FORMAT " items: makespan %.7g", op,
-			 json_integer_value(items), makespan);
-	else
-		snprintf(title, HP_TEXT_BYTES, "%s: makespan %.7g", op, makespan);
-}
-
-/* Write the file of --svg or --html. comparison may be NULL, and so may be the bars of a page, if
- * the answer has no dates. */
-static bool draw(struct hp_job *job, const struct hp_args *a, enum hp_role role,
-		 const struct hp_bars *bars, const json_t *comparison)
-{
+	const json_t *const items = json_object_get(job->in, "items");
+	const char *const op = json_string_value(json_object_get(job->out, "op"));
+	const double makespan = json_number_value(json_object_get(job->out, "makespan"));
 	char title[HP_TEXT_BYTES];
-	struct hp_output o;
-
+	hp_output o;
 	if (!hp_output_open(&o, job, a, role))
 		return false;
-	make_title(job, a, title);
+	if (a->title)
+		hp_clean(title, sizeof title, a->title, strlen(a->title));
+	else if (items)
+		snprintf(title, sizeof title, "%s of %" JSON_INTEGER_FORMAT " items: makespan %.7g",
+			 op, json_integer_value(items), makespan);
+	else
+		snprintf(title, sizeof title, "%s: makespan %.7g", op, makespan);
 	return hp_output_close(&o, role == HP_SVG ? hp_svg(o.f, bars, title)
 						  : hp_page(o.f, job, bars, comparison, title));
 }
 
-static bool make_page(struct hp_job *job, const struct hp_args *a, const json_t *comparison)
+static bool write_page(hp_job *job, const hp_args *a, const json_t *comparison)
 {
-	struct hp_bars bars;
-
-	return draw(job, a, HP_HTML, hp_bars(job, &bars) ? &bars : NULL, comparison);
+	hp_bars bars;
+	return write_drawing(job, a, HP_HTML, hp_make_bars(job, &bars) ? &bars : NULL, comparison);
 }
 
-/* Of a comparison: with the plan that is made without one. */
-static bool make_compared_page(struct hp_job *job, const struct hp_args *a)
+/* Write the page of a comparison, with the plan of the default method. */
+static bool write_compared_page(hp_job *job, const hp_args *a)
 {
-	struct hp_job one;
+	hp_job one;
 	bool ok = hp_job_init(&one, job->limits, json_copy(job->in)) && one.in;
-
-	ok = ok ? (hp_run(&one) && make_page(&one, a, job->out)) ||
+	ok = ok ? (hp_perform(&one) && write_page(&one, a, job->out)) ||
 			     hp_fail(job, NULL, "%s", one.text)
 		: hp_fail(job, NULL, "out of memory");
 	hp_job_free(&one);
 	return ok;
 }
 
-static uint64_t columns(const struct hp_args *a)
-{
-	const char *set = getenv("COLUMNS");
-	uint64_t n;
-
-	if (a->width)
-		return a->width;
-	return set && number_parse(set, 48, 1000, &n) ? n : 80;
-}
-
-/* As a batch answers, and with the request: hp_verify() can read it. */
-static bool print_json(const struct hp_job *job, bool compared)
-{
-	json_t *a = hp_with_request(job);
-	bool ok =
-		a && (!compared || json_object_del(a, "request") == 0) && hp_write_json(stdout, a);
-
-	json_decref(a);
-	return ok;
-}
-
-static bool show(struct hp_job *job, const struct hp_args *a)
+/* Print the answer as table, CSV or JSON. JSON contains the request, so that hp_verify() can read
+ * it, unless it is a comparison. */
+static bool print_answer(hp_job *job, const hp_args *a)
 {
 	bool ok;
-
-	if (a->format == HP_JSON)
-		ok = print_json(job, a->compare);
-	else if (a->compare)
+	if (a->format == HP_JSON) {
+		json_t *const all = hp_with_request(job);
+		ok = all && (!a->compare || json_object_del(all, "request") == 0) &&
+		     hp_write_json(stdout, all);
+		json_decref(all);
+	} else if (a->compare)
 		ok = hp_print_comparison(stdout, job->out, a->format == HP_CSV);
 	else
 		ok = a->format == HP_CSV ? hp_print_csv(stdout, job) : hp_print_table(stdout, job);
-	return ok || unwritten(job);
+	return ok || bad_output(job);
 }
 
-/* A picture, or a page, that cannot be made leaves nothing on standard output. */
-static bool show_with_charts(struct hp_job *job, const struct hp_args *a)
+static size_t chart_columns(const hp_args *a)
 {
-	struct hp_bars bars;
-	bool text = a->gantt == HP_CHART_YES ||
-		    (a->gantt == HP_CHART_AUTO && a->format == HP_TABLE && isatty(1));
+	const char *const set = getenv("COLUMNS");
+	uint64_t n;
+	if (a->width)
+		return (size_t)a->width;
+	return set && number_parse(set, 48, 1000, &n) ? (size_t)n : 80;
+}
 
-	if (a->html && !make_page(job, a, NULL))
+/* Write page and picture, and then print the answer and its chart. If page or picture fail, nothing
+ * is printed. */
+static bool show_answer(hp_job *job, const hp_args *a)
+{
+	const bool text = a->gantt == HP_CHART_YES ||
+			  (a->gantt == HP_CHART_AUTO && a->format == HP_TABLE && isatty(1));
+	hp_bars bars;
+	if (a->html && !write_page(job, a, NULL))
 		return false;
 	if (!text && !a->svg)
-		return show(job, a);
-	if (!hp_bars(job, &bars))
-		return a->gantt == HP_CHART_AUTO && !a->svg && show(job, a);
-	if ((a->svg && !draw(job, a, HP_SVG, &bars, NULL)) || !show(job, a))
+		return print_answer(job, a);
+	if (!hp_make_bars(job, &bars))
+		return a->gantt == HP_CHART_AUTO && !a->svg && print_answer(job, a);
+	if ((a->svg && !write_drawing(job, a, HP_SVG, &bars, NULL)) || !print_answer(job, a))
 		return false;
-	return !text || (putchar('\n') != EOF && hp_gantt(stdout, &bars, columns(a))) ||
-	       unwritten(job);
+	return !text || (putchar('\n') != EOF && hp_gantt(stdout, &bars, chart_columns(a))) ||
+	       bad_output(job);
 }
 
-static bool plan(struct hp_job *job, const struct hp_args *a)
-{
-	if (!make_request(job, a))
-		return false;
-	if (a->compare)
-		return hp_compare(job, a->max_steps) && (!a->html || make_compared_page(job, a)) &&
-		       show(job, a);
-	return hp_run(job) && show_with_charts(job, a);
-}
+/* ---------------------------------------------------------------------------------- the verbs */
 
-/* A plan in a file, whose request and answer become the job's. */
-static int show_file(const struct hp_args *a)
+/* Show a plan in a file. */
+static int show_plan(const hp_args *a)
 {
-	struct hp_job job, file;
-	bool ok = hp_job_init(&file, &hp_limits, NULL), read = false;
-
-	ok = hp_job_init(&job, &hp_limits, NULL) && ok;
+	hp_job job, file;
+	bool ok = hp_job_init(&file, &hp_program_limits, NULL), read = false;
+	ok = hp_job_init(&job, &hp_program_limits, NULL) && ok;
 	if (!ok)
 		hp_say("out of memory");
 	else if (!(read = read_input(&file, a->input)) || !(ok = hp_verify(&job, &file)))
 		hp_say("'%s': %s", a->input, read ? job.text : file.text);
-	else if (!(ok = show_with_charts(&job, a)))
+	else if (!(ok = show_answer(&job, a)))
 		hp_say("%s", job.text);
 	ok = ok && read;
 	hp_job_free(&job);
@@ -239,33 +203,126 @@ static int show_file(const struct hp_args *a)
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Of a request without a file, what is missing is an option. */
-static int say_why(const struct hp_job *job, const struct hp_args *a)
+int hp_verb(const hp_args *a)
 {
-	const char *option = job->missing && !a->input ? hp_option_of(job->missing) : NULL;
-
-	if (option)
-		hp_say("%s is missing", option);
-	else
-		hp_say("%s", job->text);
-	if (option)
-		fputs("Try 'hetplan --help' for more.\n", stderr);
-	return option ? 2 : EXIT_FAILURE;
-}
-
-int hp_verb(const struct hp_args *a)
-{
-	int status = EXIT_FAILURE;
-	struct hp_job job;
-	bool ok;
-
 	if (strcmp(a->verb, "show") == 0)
-		return show_file(a);
-	ok = hp_job_init(&job, &hp_limits, NULL);
-	if (ok && a->input && !(ok = read_input(&job, a->input)))
+		return show_plan(a);
+	hp_job job;
+	bool ok = hp_job_init(&job, &hp_program_limits, NULL);
+	int status = EXIT_FAILURE;
+	if (ok && a->input && !(ok = read_input(&job, a->input))) {
 		hp_say("'%s': %s", a->input, job.text);
-	else if (!ok || !(ok = plan(&job, a)))
-		status = say_why(&job, a);
+	} else {
+		ok = ok && make_request(&job, a) &&
+		     (a->compare ? hp_compare(&job, a->max_steps) &&
+					   (!a->html || write_compared_page(&job, a)) &&
+					   print_answer(&job, a)
+				 : hp_perform(&job) && show_answer(&job, a));
+		/* without a file, an option is missing, and not a member */
+		const char *const option =
+			!ok && job.missing && !a->input ? hp_option_of(job.missing) : NULL;
+		if (option) {
+			hp_say("%s is missing", option);
+			fputs("Try 'hetplan --help' for more.\n", stderr);
+			status = 2;
+		} else if (!ok)
+			hp_say("%s", job.text);
+	}
 	hp_job_free(&job);
 	return ok ? EXIT_SUCCESS : status;
+}
+
+/* ---------------------------------------------------------------------------------- the batch */
+
+json_t *hp_answer(const char *line, size_t bytes, size_t number, const hp_limits *limits, bool *ok)
+{
+	hp_job job;
+	*ok = hp_job_init(&job, limits, NULL) && hp_parse(&job, line, bytes, number) &&
+	      (limits->time_limit_s >= 0 || hp_fail(&job, NULL, "the batch is out of time")) &&
+	      hp_perform(&job);
+	json_t *a = json_object(), *const id = json_object_get(job.in, "id");
+	if ((id && json_object_set(a, "id", id) != 0) ||
+	    json_object_set_new(a, "status", json_string(*ok ? "ok" : "error")) != 0 ||
+	    (*ok ? json_object_update(a, job.out)
+		 : json_object_set_new(a, "message", json_string(job.text))) != 0) {
+		json_decref(a);
+		a = NULL;
+	}
+	hp_job_free(&job);
+	return a;
+}
+
+static double batch_now_s(void)
+{
+	struct timespec t = { 0 };
+	clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail: the clock always exists */
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A line of a batch. It grows up to the limit; the rest of a longer line is dropped. */
+typedef struct batch_line {
+	char *text;
+	size_t bytes, room;
+} batch_line;
+
+typedef enum batch_read { GOT_LINE, GOT_END, GOT_NO_MEMORY } batch_read;
+
+static batch_read read_batch_line(FILE *in, batch_line *l, size_t limit)
+{
+	int c;
+	l->bytes = 0;
+	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
+		if (l->bytes > limit)
+			continue; /* one byte over is enough for the parser to refuse it */
+		if (l->bytes == l->room) {
+			const size_t room = l->room ? 2 * l->room : 4096;
+			char *const text = realloc(l->text, room);
+			if (!text)
+				return GOT_NO_MEMORY;
+			l->text = text;
+			l->room = room;
+		}
+		l->text[l->bytes++] = (char)c;
+	}
+	return c == EOF && l->bytes == 0 ? GOT_END : GOT_LINE;
+}
+
+/* Answer one line. Return false if the answer cannot be made or written. */
+static bool answer_line(const batch_line *l, size_t number, FILE *out, const hp_limits *limits,
+			bool *ok)
+{
+	json_t *const a = hp_answer(l->text ? l->text : "", l->bytes, number, limits, ok);
+	if (!a) {
+		hp_say("line %zu: out of memory for the answer", number);
+		return false;
+	}
+	const bool written = hp_write_json(out, a) && fflush(out) == 0;
+	if (!written)
+		hp_say("cannot write '%s': %s", "standard output", strerror(errno));
+	json_decref(a);
+	return written;
+}
+
+int hp_batch(FILE *in, const char *name, FILE *out, const hp_limits *limits, double time_s)
+{
+	const double end_s = batch_now_s() + time_s;
+	hp_limits left = *limits;
+	batch_line l = { 0 };
+	bool all = true, ok, going = true;
+	batch_read got = GOT_END;
+	for (size_t number = 1;
+	     going && (got = read_batch_line(in, &l, limits->line_bytes)) == GOT_LINE &&
+	     !ferror(in);
+	     number++) {
+		if (time_s > 0)
+			left.time_limit_s = end_s - batch_now_s();
+		going = answer_line(&l, number, out, &left, &ok);
+		all = all && ok;
+	}
+	free(l.text);
+	if (got == GOT_NO_MEMORY)
+		hp_say("out of memory for a line of '%s'", name);
+	if (ferror(in))
+		hp_say("cannot read '%s': %s", name, strerror(errno));
+	return !all || !going || got == GOT_NO_MEMORY || ferror(in);
 }

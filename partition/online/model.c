@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* model.c - observations (items, cost) of an unknown cost, pooled in geometric cells of ratio 1.1
- * in eight parts: without the cells a noise of 5 % stalls the scheme at 2.5-3 % imbalance [S4
- * section 3.3], without the parts a jump inside a cell stays blurred. May not touch:
- * files, plans. Costs O(1) for an observation, 118 kB for a model. */
+/* model.c - observations (items, cost) of an unknown cost, and the cost that is fitted to them.
+ *
+ * Observations are pooled in geometric cells of ratio 1.1 with eight parts each. Without cells, a
+ * noise of 5 % stalls the scheme at 2.5 to 3 % imbalance [S4 section 3.3]; without parts, a jump
+ * inside a cell stays blurred. The smoothed cells (smooth.c) are made to rise with the items by
+ * pooling adjacent violators, and lines from (0, 0) through the pools are the cost.
+ *
+ * Costs O(1) for an observation, O(cells^2) for a fit, and 118 kB for a model. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "model.h"
+
+/* ------------------------------------------------------------------------------- observations */
 
 hetpart_status hetpart_model_create(hetpart_model **out, hetpart_err *err)
 {
@@ -25,24 +31,22 @@ void hetpart_model_free(hetpart_model *model)
 
 size_t part_model_cell(double items)
 {
-	double at = log(items) * (MODEL_PARTS / log(MODEL_RATIO));
-
+	const double at = log(items) * (MODEL_PARTS / log(MODEL_RATIO));
 	return at < MODEL_CELLS - 1 ? (size_t)at : MODEL_CELLS - 1;
 }
 
-/* ln of the cost of an item; the quotient itself may be beyond a double. */
-static double ln_mean_cost(const struct cell *c)
+/* Return ln of the cost of an item; the quotient itself may be beyond a double. */
+static double ln_mean_cost(const model_cell *c)
 {
 	return log(c->cost) - log(c->items);
 }
 
-void part_cell_merge(struct cell *c, const struct cell *more)
+void part_cell_merge(model_cell *c, const model_cell *more)
 {
-	struct cell was = *c;
-	double part = more->weight / (was.weight + more->weight);
-	double items = was.items + (more->items - was.items) * part;
-
-	/* Not beyond the two by rounding: it might be in another part of the cell then. */
+	const model_cell was = *c;
+	const double part = more->weight / (was.weight + more->weight);
+	const double items = was.items + (more->items - was.items) * part;
+	/* Stay between the two in spite of rounding, else the mean may be in another part. */
 	c->items = was.weight > 0
 			   ? max_double(min_double(items, max_double(was.items, more->items)),
 					min_double(was.items, more->items))
@@ -51,31 +55,14 @@ void part_cell_merge(struct cell *c, const struct cell *more)
 	c->spread += (more->spread - was.spread) * part;
 	c->weight = min_double(was.weight + more->weight, MODEL_WEIGHT);
 	if (was.weight > 0 && was.cost > 0 && more->cost > 0) {
-		double d = ln_mean_cost(more) - ln_mean_cost(&was);
+		const double d = ln_mean_cost(more) - ln_mean_cost(&was);
 		c->spread += part * (1 - part) * d * d; /* between the two means */
 	}
 }
 
-static void add_observation(hetpart_model *model, const struct cell *more)
+static void add_observation(hetpart_model *model, const model_cell *more)
 {
 	part_cell_merge(&model->cell[part_model_cell(more->items)], more);
-}
-
-static hetpart_status check_points(const hetpart_point *pt, size_t n, hetpart_err *err)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (!(pt[i].items == 0 || pt[i].items >= 1) || pt[i].items > 0x1p63)
-			return part_fail(err, HETPART_EINVAL,
-					 "observation %zu has '%g' items: want 0, or 1 to 2^63", i,
-					 pt[i].items);
-		if (!(isfinite(pt[i].time_s) && pt[i].time_s >= 0))
-			return part_fail(
-				err, HETPART_EINVAL,
-				"observation %zu has cost '%g': must be a finite number, 0 "
-				"or more",
-				i, pt[i].time_s);
-	}
-	return HETPART_OK;
 }
 
 hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *observed, size_t count,
@@ -83,12 +70,22 @@ hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *obse
 {
 	if (!model || (!observed && count))
 		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", model ? "observed" : "model");
-	if (check_points(observed, count, err) != HETPART_OK)
-		return HETPART_EINVAL;
+	for (size_t i = 0; i < count; i++) {
+		const double items = observed[i].items, cost = observed[i].time_s;
+		if (!(items == 0 || items >= 1) || items > 0x1p63)
+			return part_fail(err, HETPART_EINVAL,
+					 "observation %zu has '%g' items: must be 0, or 1 to 2^63",
+					 i, items);
+		if (!(isfinite(cost) && cost >= 0))
+			return part_fail(err, HETPART_EINVAL,
+					 "observation %zu has cost '%g': must be a finite number, "
+					 "0 or more",
+					 i, cost);
+	}
 	for (size_t i = 0; i < count; i++)
 		if (observed[i].items >= 1)
-			add_observation(model, &(struct cell){ observed[i].items,
-							       observed[i].time_s, 1, 0 });
+			add_observation(model, &(model_cell){ observed[i].items, observed[i].time_s,
+							      1, 0 });
 	return HETPART_OK;
 }
 
@@ -98,12 +95,12 @@ hetpart_status hetpart_model_decay(hetpart_model *model, double factor, hetpart_
 		return part_fail(err, HETPART_EINVAL, "'model' is NULL");
 	if (!(factor > 0 && factor <= 1))
 		return part_fail(err, HETPART_EINVAL,
-				 "decay factor is '%g': want a number above 0, up to 1", factor);
+				 "decay factor is '%g': must be above 0 and at most 1", factor);
 	for (size_t i = 0; i < MODEL_CELLS; i++) {
-		struct cell *c = &model->cell[i];
+		model_cell *const c = &model->cell[i];
 		c->weight *= factor;
 		if (c->weight < 1e-9)
-			*c = (struct cell){ 0 };
+			*c = (model_cell){ 0 };
 	}
 	return HETPART_OK;
 }
@@ -113,7 +110,7 @@ hetpart_status hetpart_model_merge(hetpart_model *into, const hetpart_model *fro
 	if (!into || !from)
 		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", into ? "from" : "into");
 	for (size_t i = 0; i < MODEL_CELLS; i++) {
-		struct cell c = from->cell[i]; /* a copy: a model may be merged into itself */
+		const model_cell c = from->cell[i]; /* a copy, for a model merged into itself */
 		if (c.weight > 0)
 			add_observation(into, &c);
 	}
@@ -123,8 +120,82 @@ hetpart_status hetpart_model_merge(hetpart_model *into, const hetpart_model *fro
 double hetpart_model_weight(const hetpart_model *model)
 {
 	double sum = 0;
-
 	for (size_t i = 0; model && i < MODEL_CELLS; i++)
 		sum += model->cell[i].weight;
 	return sum;
+}
+
+/* ------------------------------------------------------------------------------ the fitted cost */
+
+/* Collect the cells that have a cost, with a number of parts merged into one. Return how many there
+ * are; only the first MODEL_SEEN are stored. */
+static size_t collect_cells(const hetpart_model *model, size_t merged, model_cell seen[MODEL_SEEN])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < MODEL_CELLS; i += merged) {
+		model_cell c = { 0 };
+		for (size_t j = i; j < i + merged; j++)
+			if (model->cell[j].weight > 0 && model->cell[j].cost > 0)
+				part_cell_merge(&c, &model->cell[j]);
+		if (c.weight > 0 && n++ < MODEL_SEEN)
+			seen[n - 1] = c;
+	}
+	return n;
+}
+
+size_t hetpart_model_points(const hetpart_model *model, hetpart_point *points, size_t room)
+{
+	model_cell seen[MODEL_SEEN], pool[MODEL_POINTS];
+	if (!model)
+		return 0;
+	size_t n = 0, merged = 1, m;
+	while ((m = collect_cells(model, merged, seen)) > MODEL_SEEN)
+		merged *= 2; /* at most until cells are whole, which are few enough */
+	m = part_model_smooth(seen, m, pool);
+	for (size_t i = 0; i < m; i++) { /* in place: pools are never more than points */
+		pool[n++] = pool[i];
+		while (n > 1 && pool[n - 2].cost >= pool[n - 1].cost) { /* pool violators */
+			model_cell *const a = &pool[n - 2], *const b = &pool[n - 1];
+			const double part = b->weight / (a->weight + b->weight);
+			a->items += (b->items - a->items) * part;
+			a->cost += (b->cost - a->cost) * part;
+			a->weight += b->weight;
+			n--;
+		}
+	}
+	for (size_t i = 0; points && i < n && i < room; i++)
+		points[i] = (hetpart_point){ pool[i].items, pool[i].cost };
+	return n;
+}
+
+hetpart_status hetpart_model_cost(hetpart_cost **out, const hetpart_model *model, hetpart_err *err)
+{
+	if (out)
+		*out = NULL;
+	if (!out || !model)
+		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "model" : "out");
+	hetpart_point pt[MODEL_POINTS];
+	const size_t n = hetpart_model_points(model, pt, MODEL_POINTS);
+	if (n == 0 || !(pt[n - 1].time_s > 0))
+		return hetpart_cost_linear(out, 1, err);
+	const hetpart_status rc = hetpart_cost_piecewise(out, pt, n, 1, err);
+	if (rc == HETPART_OK) /* beyond all observations, the cost rises at least in proportion */
+		(*out)->last_slope =
+			max_double(pt[n - 1].time_s / pt[n - 1].items, (*out)->last_slope);
+	return rc;
+}
+
+hetpart_status hetpart_model_plan(hetpart_plan **out, const hetpart_model *model, uint64_t items,
+				  const double *speeds, size_t nprocs, const hetpart_opts *opts,
+				  hetpart_err *err)
+{
+	if (out)
+		*out = NULL;
+	hetpart_cost *cost;
+	hetpart_status rc = hetpart_model_cost(&cost, model, err);
+	if (rc != HETPART_OK)
+		return rc;
+	rc = hetpart_share_create(out, items, speeds, nprocs, cost, opts, err);
+	hetpart_cost_free(cost);
+	return rc;
 }

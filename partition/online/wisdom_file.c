@@ -1,10 +1,48 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* wisdom_file.c - wisdom from and to a file; the only place of the library that opens one.
- * May not touch: the format. Costs one read, or one write, fsync and rename: a reader sees the old
- * file or the new one, never half of it. */
+/* wisdom_file.c - what is known of one machine, kept from job to job: named models and named
+ * numbers, in memory and in a file. Only this file of the library opens files. The format is in
+ * wisdom_text.c.
+ *
+ * The wisdom file
+ *
+ * The file is a text: a version line, the host, the time, numbers, models with their cells, and a
+ * checksum over all that precedes it. It has no index and no free space. It is read whole and
+ * written whole, and it is small: at most WISDOM_FILE_BYTES.
+ *
+ * Who reads. A program loads the file once when it starts, before it plans. hetpart_wisdom_load()
+ * opens the file, reads it to its end, closes it, and parses the copy in memory. The program never
+ * reads the file again, and nothing refers to it: the hetpart_wisdom in memory is a copy.
+ *
+ * Who writes. The same program saves the wisdom when its job has ended, after it has added its
+ * observations. Of a parallel job, only one process should read and write the file; hetsort does
+ * both at rank 0. hetpart_wisdom_save() writes the text to a new file in the same directory, calls
+ * fsync, and renames it to the final name. Then it syncs the directory, so that the new name
+ * survives a power failure.
+ *
+ * How writers exclude each other. They do not: there is no lock. Each writer has a temporary file
+ * of its own, which O_EXCL guarantees; its name contains the process number. rename() replaces the
+ * file in one step, so writers never mix their texts, and the last one wins. The observations of
+ * the others since they loaded the file are lost. A lock would keep them, but it can block a job
+ * on a shared file system, and the next jobs observe the same machine again.
+ *
+ * Why a torn file does no harm. A reader has either the old file or the new one, because the name
+ * changes only after the new file is complete. If a file is damaged by other means, the checksum or
+ * a line does not match, and loading fails with HETPART_EFORMAT. The caller then starts without
+ * wisdom. No content can make a program fail: every number is checked for its range.
+ *
+ * Why stale data does no harm. Wisdom only guides the division of work. A wrong cost makes shares
+ * unequal, never wrong: they always sum to the number of items. Wisdom of another host, or one that
+ * is older than the caller allows, is refused with HETPART_ESTALE. Old observations lose weight by
+ * hetpart_model_decay(), so a model follows a machine that changes.
+ *
+ * What a failure does. If writing fails or the disk is full, the temporary file is removed and the
+ * old file stays. If the process is killed, the temporary file stays and is never read; a later
+ * process with the same number chooses another name. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,50 +51,238 @@
 
 #include "wisdom.h"
 
-static hetpart_status failed(hetpart_err *err, const char *what, const char *path)
+/* -------------------------------------------------------------------------- names and values */
+
+bool part_wisdom_name_ok(const char *name, size_t len)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
+	if (len == 0 || len >= WISDOM_NAME_BYTES)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!name[i] || !strchr(allowed, name[i]))
+			return false;
+	return true;
+}
+
+bool part_wisdom_host_ok(const char *host, size_t len)
+{
+	if (len == 0 || len >= WISDOM_HOST_BYTES)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (host[i] < 0x20 || host[i] > 0x7e)
+			return false;
+	return host[0] != ' ' && host[len - 1] != ' ';
+}
+
+hetpart_model *part_wisdom_find(const hetpart_wisdom *w, const char *name)
+{
+	for (size_t i = 0; i < w->nmodels; i++)
+		if (strcmp(w->models[i].name, name) == 0)
+			return w->models[i].model;
+	return NULL;
+}
+
+wisdom_number *part_wisdom_number(const hetpart_wisdom *w, const char *name)
+{
+	for (size_t i = 0; i < w->nnumbers; i++)
+		if (strcmp(w->numbers[i].name, name) == 0)
+			return &w->numbers[i];
+	return NULL;
+}
+
+hetpart_status hetpart_wisdom_create(hetpart_wisdom **out, const char *host, hetpart_err *err)
+{
+	if (out)
+		*out = NULL;
+	if (!out || !host)
+		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "host" : "out");
+	if (!part_wisdom_host_ok(host, strnlen(host, WISDOM_HOST_BYTES)))
+		return part_fail(err, HETPART_EINVAL,
+				 "the host must be a line of 1 to %d printable ASCII characters",
+				 WISDOM_HOST_BYTES - 1);
+	*out = part_calloc(1, sizeof **out);
+	if (!*out)
+		return part_fail(err, HETPART_ENOMEM, "no memory for wisdom");
+	memcpy((*out)->host, host, strlen(host) + 1);
+	return HETPART_OK;
+}
+
+void hetpart_wisdom_free(hetpart_wisdom *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->nmodels; i++)
+		hetpart_model_free(w->models[i].model);
+	free(w->models);
+	free(w->numbers);
+	free(w);
+}
+
+const char *hetpart_wisdom_host(const hetpart_wisdom *w)
+{
+	return w ? w->host : "";
+}
+
+uint64_t hetpart_wisdom_time(const hetpart_wisdom *w)
+{
+	return w ? w->time_s : 0;
+}
+
+hetpart_status hetpart_wisdom_set_time(hetpart_wisdom *w, uint64_t time_s, hetpart_err *err)
+{
+	if (!w)
+		return part_fail(err, HETPART_EINVAL, "'wisdom' is NULL");
+	if (time_s >= UINT64_C(10000000000000000000))
+		return part_fail(err, HETPART_EINVAL, "the time must be below 1e19");
+	w->time_s = time_s;
+	return HETPART_OK;
+}
+
+static hetpart_status check_name(const hetpart_wisdom *w, const char *name, hetpart_err *err)
+{
+	if (!w || !name)
+		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", w ? "name" : "wisdom");
+	if (!part_wisdom_name_ok(name, strnlen(name, WISDOM_NAME_BYTES)))
+		return part_fail(err, HETPART_EINVAL,
+				 "'%.80s' is not a valid name: it must have 1 to %d letters, "
+				 "digits, '.', '_', ':' or '-'",
+				 name, WISDOM_NAME_BYTES - 1);
+	return HETPART_OK;
+}
+
+/* Make room for one more entry, and keep the others; return NULL if that is impossible. */
+static void *grow_entries(void *entries, size_t n, size_t size)
+{
+	return n < WISDOM_ENTRIES ? realloc(entries, (n + 1) * size) : NULL;
+}
+
+hetpart_status hetpart_wisdom_model(hetpart_wisdom *w, const char *name, hetpart_model **out,
+				    hetpart_err *err)
+{
+	if (!out)
+		return part_fail(err, HETPART_EINVAL, "'out' is NULL");
+	*out = NULL;
+	hetpart_status rc = check_name(w, name, err);
+	if (rc != HETPART_OK)
+		return rc;
+	*out = part_wisdom_find(w, name);
+	if (*out)
+		return HETPART_OK;
+	wisdom_model *const more = grow_entries(w->models, w->nmodels, sizeof *more);
+	if (!more)
+		return part_fail(err, HETPART_ENOMEM, "no room for model '%s'", name);
+	w->models = more;
+	rc = hetpart_model_create(&more[w->nmodels].model, err);
+	if (rc != HETPART_OK)
+		return rc;
+	memcpy(more[w->nmodels].name, name, strlen(name) + 1);
+	*out = more[w->nmodels++].model;
+	return HETPART_OK;
+}
+
+hetpart_status hetpart_wisdom_set(hetpart_wisdom *w, const char *name, double value,
+				  hetpart_err *err)
+{
+	const hetpart_status rc = check_name(w, name, err);
+	if (rc != HETPART_OK)
+		return rc;
+	if (!isfinite(value))
+		return part_fail(err, HETPART_EINVAL,
+				 "value of '%s' is '%g': must be a finite number", name, value);
+	wisdom_number *at = part_wisdom_number(w, name);
+	if (!at) {
+		at = grow_entries(w->numbers, w->nnumbers, sizeof *at);
+		if (!at)
+			return part_fail(err, HETPART_ENOMEM, "no room for number '%s'", name);
+		w->numbers = at;
+		at += w->nnumbers++;
+		memcpy(at->name, name, strlen(name) + 1);
+	}
+	at->value = value;
+	return HETPART_OK;
+}
+
+bool hetpart_wisdom_get(const hetpart_wisdom *w, const char *name, double *value)
+{
+	const wisdom_number *const at = w && name ? part_wisdom_number(w, name) : NULL;
+	if (at && value)
+		*value = at->value;
+	return at != NULL;
+}
+
+const char *hetpart_wisdom_model_name(const hetpart_wisdom *w, size_t index)
+{
+	return w && index < w->nmodels ? w->models[index].name : NULL;
+}
+
+const char *hetpart_wisdom_number_name(const hetpart_wisdom *w, size_t index)
+{
+	return w && index < w->nnumbers ? w->numbers[index].name : NULL;
+}
+
+hetpart_status hetpart_wisdom_merge(hetpart_wisdom *into, const hetpart_wisdom *from,
+				    hetpart_err *err)
+{
+	if (!into || !from)
+		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", into ? "from" : "into");
+	if (into == from)
+		return part_fail(err, HETPART_EINVAL, "wisdom cannot be merged into itself");
+	if (strcmp(into->host, from->host) != 0)
+		return part_fail(err, HETPART_ESTALE, "wisdom of '%s' is not for '%s'", from->host,
+				 into->host);
+	const bool newer = from->time_s >= into->time_s;
+	hetpart_status rc = HETPART_OK;
+	for (size_t i = 0; i < from->nmodels && rc == HETPART_OK; i++) {
+		hetpart_model *m;
+		rc = hetpart_wisdom_model(into, from->models[i].name, &m, err);
+		if (rc == HETPART_OK)
+			rc = hetpart_model_merge(m, from->models[i].model, err);
+	}
+	for (size_t i = 0; i < from->nnumbers && rc == HETPART_OK; i++)
+		if (newer || !part_wisdom_number(into, from->numbers[i].name))
+			rc = hetpart_wisdom_set(into, from->numbers[i].name, from->numbers[i].value,
+						err);
+	if (rc == HETPART_OK && newer)
+		into->time_s = from->time_s;
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------------ the file */
+
+static hetpart_status file_failed(hetpart_err *err, const char *what, const char *path)
 {
 	return part_fail(err, HETPART_EIO, "cannot %s '%.160s': %s", what, path, strerror(errno));
 }
 
-/* Read all of fd into buf; what does not fit is too long. */
-static bool read_all(int fd, char *buf, size_t size, size_t *len)
+/* Read a file into new memory, which the caller frees, on failure too. */
+static hetpart_status read_wisdom(const char *path, char **text, size_t *len, hetpart_err *err)
 {
-	ssize_t n;
-
-	*len = 0;
-	while (*len < size) {
-		n = read(fd, buf + *len, size - *len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n == 0;
-		*len += (size_t)n;
-	}
-	return true;
-}
-
-static hetpart_status read_file(const char *path, char **text, size_t *len, hetpart_err *err)
-{
-	struct stat st;
 	hetpart_status rc = HETPART_OK;
-	size_t size;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
+	struct stat st;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return failed(err, "open", path);
+		return file_failed(err, "open", path);
 	if (fstat(fd, &st) != 0) {
-		rc = failed(err, "read", path);
+		rc = file_failed(err, "read", path);
 	} else if (!S_ISREG(st.st_mode)) {
 		rc = part_fail(err, HETPART_EIO, "cannot read '%.160s': not a plain file", path);
 	} else if ((uint64_t)st.st_size > WISDOM_FILE_BYTES) {
 		rc = part_fail(err, HETPART_EFORMAT, "'%.160s' is too long for wisdom", path);
 	} else {
-		size = (size_t)st.st_size + 1; /* one more: a file that grows is noticed */
+		const size_t size = (size_t)st.st_size + 1; /* one more shows a file that grows */
 		*text = malloc(size);
 		if (!*text)
 			rc = part_fail(err, HETPART_ENOMEM, "no memory for '%.160s'", path);
-		else if (!read_all(fd, *text, size, len))
-			rc = failed(err, "read", path);
+		while (rc == HETPART_OK && *len < size) {
+			const ssize_t n = read(fd, *text + *len, size - *len);
+			if (n == 0)
+				break;
+			if (n > 0)
+				*len += (size_t)n;
+			else if (errno != EINTR)
+				rc = file_failed(err, "read", path);
+		}
 	}
 	close(fd);
 	return rc;
@@ -65,17 +291,15 @@ static hetpart_status read_file(const char *path, char **text, size_t *len, hetp
 hetpart_status hetpart_wisdom_load(hetpart_wisdom **out, const char *path, const char *host,
 				   uint64_t oldest_s, hetpart_err *err)
 {
-	char *text = NULL;
-	hetpart_err why;
-	hetpart_status rc;
-	size_t len = 0;
-
 	if (out)
 		*out = NULL;
 	if (!out || !path)
 		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "path" : "out");
-	rc = read_file(path, &text, &len, err);
+	char *text = NULL;
+	size_t len = 0;
+	hetpart_status rc = read_wisdom(path, &text, &len, err);
 	if (rc == HETPART_OK) {
+		hetpart_err why;
 		rc = hetpart_wisdom_parse(out, text, len, host, oldest_s, &why);
 		if (rc != HETPART_OK)
 			part_set_error(err, rc, "'%.60s': %s", path, why.text);
@@ -84,26 +308,27 @@ hetpart_status hetpart_wisdom_load(hetpart_wisdom **out, const char *path, const
 	return rc;
 }
 
-/* A new file beside path, its name into temp; -1 and errno if there can be none. */
-static int open_beside(const char *path, char *temp, size_t size)
+/* Create a file of this process next to path, and store its name; return -1 and set errno if that
+ * fails. */
+static int create_next_to(const char *path, char *temp, size_t size)
 {
 	for (unsigned try = 0; try < 100; try++) {
-		int n = snprintf(temp, size, "%s.%ld.%u.tmp", path, (long)getpid(), try);
+		const int n = snprintf(temp, size, "%s.%ld.%u.tmp", path, (long)getpid(), try);
 		if (n < 0 || (size_t)n >= size) {
 			errno = ENAMETOOLONG;
 			return -1;
 		}
-		int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0 || errno != EEXIST)
 			return fd;
 	}
 	return -1;
 }
 
-static bool write_all(int fd, const char *text, size_t len)
+static bool write_synced(int fd, const char *text, size_t len)
 {
 	while (len) {
-		ssize_t n = write(fd, text, len);
+		const ssize_t n = write(fd, text, len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -114,62 +339,54 @@ static bool write_all(int fd, const char *text, size_t len)
 	return fsync(fd) == 0;
 }
 
-/* The new name outlives a power failure; where a folder cannot be synced, that is no fault. */
-static void sync_folder(char *path)
+/* Replace the file at path by a complete new one. */
+static hetpart_status replace_wisdom(const char *path, const char *text, size_t len,
+				     hetpart_err *err)
 {
-	int fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		(void)fsync(fd);
-		close(fd);
-	}
-}
-
-static hetpart_status replace(const char *path, const char *text, size_t len, hetpart_err *err)
-{
-	size_t size = strlen(path) + 64;
-	char *temp = malloc(size);
-	hetpart_status rc = HETPART_OK;
-	bool written;
-	int fd;
-
+	const size_t size = strlen(path) + 64;
+	char *const temp = malloc(size);
 	if (!temp)
 		return part_fail(err, HETPART_ENOMEM, "no memory for '%.160s'", path);
-	fd = open_beside(path, temp, size);
+	const int fd = create_next_to(path, temp, size);
 	if (fd < 0) {
-		rc = failed(err, "create", temp);
-		goto out;
+		const hetpart_status rc = file_failed(err, "create", temp);
+		free(temp);
+		return rc;
 	}
-	written = write_all(fd, text, len);
+	hetpart_status rc = HETPART_OK;
+	const bool written = write_synced(fd, text, len);
 	if (close(fd) != 0 || !written)
-		rc = failed(err, "write", temp);
+		rc = file_failed(err, "write", temp);
 	else if (rename(temp, path) != 0)
-		rc = failed(err, "replace", path);
-	if (rc != HETPART_OK)
+		rc = file_failed(err, "replace", path);
+	if (rc != HETPART_OK) {
 		(void)unlink(temp);
-	else
-		sync_folder(temp);
-out:
+	} else { /* some file systems cannot sync a directory, which is no failure */
+		const int dir = open(dirname(temp), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir >= 0) {
+			(void)fsync(dir);
+			close(dir);
+		}
+	}
 	free(temp);
 	return rc;
 }
 
 hetpart_status hetpart_wisdom_save(const hetpart_wisdom *w, const char *path, hetpart_err *err)
 {
-	size_t len;
-	char *text;
-	hetpart_status rc;
-
 	if (!w || !path)
 		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", w ? "path" : "wisdom");
-	len = hetpart_wisdom_print(w, NULL, 0);
+	const size_t len = hetpart_wisdom_print(w, NULL, 0);
 	if (len > WISDOM_FILE_BYTES)
-		return part_fail(err, HETPART_ERANGE, "more wisdom than a file may hold");
-	text = malloc(len + 1);
+		return part_fail(err, HETPART_ERANGE,
+				 "wisdom of %zu bytes is too long for a file, which has at most "
+				 "%" PRIu64,
+				 len, WISDOM_FILE_BYTES);
+	char *const text = malloc(len + 1);
 	if (!text)
 		return part_fail(err, HETPART_ENOMEM, "no memory for '%.160s'", path);
 	hetpart_wisdom_print(w, text, len + 1);
-	rc = replace(path, text, len, err);
+	const hetpart_status rc = replace_wisdom(path, text, len, err);
 	free(text);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* wisdom_text.c - wisdom as text and back: a version line, the host, the time, numbers, models with
- * their cells, a checksum over all before it. Strict: a line that is not exactly right is refused
- * with its number. May not touch: files. Costs O(bytes). */
+ * their cells, and a checksum over all that precedes it. The reader is strict: a line that is not
+ * exactly right is refused with its number. Opens no files. Costs O(bytes). */
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -15,66 +15,20 @@
 
 #define MAGIC "hetpart-wisdom"
 
-/* Return the checksum of a text (FNV-1a, 64 bits). */
-static uint64_t checksum(const char *text, size_t bytes)
+/* Extend a checksum (FNV-1a, 64 bits) by a text. */
+#define CHECKSUM_START UINT64_C(0xcbf29ce484222325)
+static uint64_t checksum(uint64_t sum, const char *text, size_t bytes)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
 	for (size_t i = 0; i < bytes; i++)
-		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return h;
+		sum = (sum ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+	return sum;
 }
 
-/* ------------------------------------------------------------------------------------- writing */
-
-struct text {
-	char *buf;
-	size_t size, len; /* len goes on counting when the buffer is full */
-	uint64_t sum;     /* checksum so far, whether it fitted or not */
-};
-
-static void put(struct text *t, const char *fmt, ...) PART_PRINTF(2, 3);
-
-static void put(struct text *t, const char *fmt, ...)
-{
-	char line[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof line, fmt, ap);
-	va_end(ap);
-	for (const char *p = line; *p; p++, t->len++) {
-		t->sum = (t->sum ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-		if (t->len + 1 < t->size)
-			t->buf[t->len] = *p;
-	}
-}
-
-static void put_all(struct text *t, const hetpart_wisdom *w)
-{
-	put(t, MAGIC " %d\nhost %s\n", WISDOM_FORMAT, w->host);
-	if (w->time_s)
-		put(t, "time %" PRIu64 "\n", w->time_s);
-	for (size_t i = 0; i < w->nnumbers; i++)
-		put(t, "number %s %.17g\n", w->numbers[i].name, w->numbers[i].value);
-	for (size_t i = 0; i < w->nmodels; i++) {
-		put(t, "model %s\n", w->models[i].name);
-		for (size_t j = 0; j < MODEL_CELLS; j++) {
-			const struct cell *c = &w->models[i].model->cell[j];
-			if (c->weight > 0)
-				put(t, "cell %.17g %.17g %.17g %.17g\n", c->items, c->cost,
-				    c->weight, c->spread);
-		}
-	}
-	put(t, "checksum %016" PRIx64 "\n", t->sum);
-}
-
-/* Numbers are written and read with a decimal point, whatever the program's locale; only this
- * thread sees the change. */
+/* Let this thread write and read numbers with a decimal point, whatever the locale of the program.
+ */
 static locale_t plain_locale(locale_t *was)
 {
-	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-
+	const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	*was = plain ? uselocale(plain) : (locale_t)0;
 	return plain;
 }
@@ -87,14 +41,49 @@ static void restore_locale(locale_t plain, locale_t was)
 	}
 }
 
+/* ------------------------------------------------------------------------------------- writing */
+
+typedef struct wisdom_writer {
+	char *buf;
+	size_t size, len; /* len counts on when the buffer is full */
+	uint64_t sum;     /* checksum of all text, also beyond the buffer */
+} wisdom_writer;
+
+static void put_line(wisdom_writer *t, const char *fmt, ...) PART_PRINTF(2, 3);
+static void put_line(wisdom_writer *t, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	t->sum = checksum(t->sum, line, strlen(line));
+	for (const char *p = line; *p; p++, t->len++)
+		if (t->len + 1 < t->size)
+			t->buf[t->len] = *p;
+}
+
 size_t hetpart_wisdom_print(const hetpart_wisdom *w, char *buf, size_t size)
 {
-	struct text t = { buf, buf ? size : 0, 0, checksum("", 0) };
-	locale_t was, plain;
-
+	wisdom_writer t = { buf, buf ? size : 0, 0, CHECKSUM_START };
 	if (w) {
-		plain = plain_locale(&was);
-		put_all(&t, w);
+		locale_t was;
+		const locale_t plain = plain_locale(&was);
+		put_line(&t, MAGIC " %d\nhost %s\n", WISDOM_FORMAT, w->host);
+		if (w->time_s)
+			put_line(&t, "time %" PRIu64 "\n", w->time_s);
+		for (size_t i = 0; i < w->nnumbers; i++)
+			put_line(&t, "number %s %.17g\n", w->numbers[i].name, w->numbers[i].value);
+		for (size_t i = 0; i < w->nmodels; i++) {
+			put_line(&t, "model %s\n", w->models[i].name);
+			for (size_t j = 0; j < MODEL_CELLS; j++) {
+				const model_cell *const c = &w->models[i].model->cell[j];
+				if (c->weight > 0)
+					put_line(&t, "cell %.17g %.17g %.17g %.17g\n", c->items,
+						 c->cost, c->weight, c->spread);
+			}
+		}
+		put_line(&t, "checksum %016" PRIx64 "\n", t.sum);
 		restore_locale(plain, was);
 	}
 	if (buf && t.size)
@@ -104,42 +93,39 @@ size_t hetpart_wisdom_print(const hetpart_wisdom *w, char *buf, size_t size)
 
 /* ------------------------------------------------------------------------------------- reading */
 
-struct reader {
-	const char *text, *end, *line; /* line: begin of the present one */
-	size_t number;                 /* of the present line, from 1 */
-	char word[512];                /* the present line, 0 in place of the line end */
+typedef struct wisdom_reader {
+	const char *text, *end, *line; /* line: the beginning of the current one */
+	size_t number;                 /* of the current line, from 1 */
+	char word[512];                /* the current line, with 0 instead of its end */
 	hetpart_wisdom *w;
-	hetpart_model *model; /* the one that cells belong to */
-	size_t next_cell;     /* cells rise */
+	hetpart_model *model; /* the model to which cells belong */
+	size_t next_cell;     /* the least cell that may follow */
 	bool has_time;
 	hetpart_err *err;
-};
+} wisdom_reader;
 
-static hetpart_status bad(const struct reader *r, const char *why)
+static hetpart_status bad_line(const wisdom_reader *r, const char *why)
 {
 	return part_fail(r->err, HETPART_EFORMAT, "line %zu: %s", r->number, why);
 }
 
-/* The next line into word; false at the end of the text. */
-static bool next_line(struct reader *r, hetpart_status *rc)
+/* Copy the next line into word. Return false at the end of the text, or on failure. */
+static bool next_line(wisdom_reader *r, hetpart_status *rc)
 {
-	const char *nl;
-	size_t len;
-
 	*rc = HETPART_OK;
 	r->line = r->text;
 	if (r->text == r->end)
 		return false;
 	r->number++;
-	nl = memchr(r->text, '\n', (size_t)(r->end - r->text));
-	len = nl ? (size_t)(nl - r->text) : 0;
+	const char *const nl = memchr(r->text, '\n', (size_t)(r->end - r->text));
+	const size_t len = nl ? (size_t)(nl - r->text) : 0;
 	if (!nl || len >= sizeof r->word) {
-		*rc = bad(r, nl ? "too long" : "the last line has no end");
+		*rc = bad_line(r, nl ? "too long" : "the last line has no end");
 		return false;
 	}
 	for (size_t i = 0; i < len; i++)
 		if (r->text[i] < 0x20 || r->text[i] > 0x7e) {
-			*rc = bad(r, "a character that is not printable ASCII");
+			*rc = bad_line(r, "a character that is not printable ASCII");
 			return false;
 		}
 	memcpy(r->word, r->text, len);
@@ -148,22 +134,21 @@ static bool next_line(struct reader *r, hetpart_status *rc)
 	return true;
 }
 
-/* What follows "key " in the line, NULL if the line has another key. */
-static const char *after(const struct reader *r, const char *key)
+/* Return what follows "key " in the line; NULL if the line has another key. */
+static const char *after_key(const wisdom_reader *r, const char *key)
 {
-	size_t len = strlen(key);
-
+	const size_t len = strlen(key);
 	return strncmp(r->word, key, len) == 0 && r->word[len] == ' ' ? r->word + len + 1 : NULL;
 }
 
-/* One number as put() writes it, followed by a space (more) or the end; moves *p behind it. */
-static bool real(const char **p, bool more, double *value)
+/* Read a number as put_line() writes it, followed by a space if `more`, else by the end of the
+ * line. Move *p after it. */
+static bool take_real(const char **p, bool more, double *value)
 {
-	size_t len = strspn(*p, "0123456789+-.e");
-	char *end;
-
+	const size_t len = strspn(*p, "0123456789+-.e");
 	if (len == 0 || (*p)[len] != (more ? ' ' : 0))
 		return false;
+	char *end;
 	*value = strtod(*p, &end);
 	if (end != *p + len || !isfinite(*value))
 		return false;
@@ -171,149 +156,137 @@ static bool real(const char **p, bool more, double *value)
 	return true;
 }
 
-static bool whole(const char *p, uint64_t *value)
+static bool parse_whole(const char *p, uint64_t *value)
 {
 	return !(p[0] == '0' && p[1]) && number_parse(p, 0, UINT64_MAX, value);
 }
 
-static hetpart_status read_number(struct reader *r, const char *p)
+static hetpart_status read_number_line(wisdom_reader *r, const char *p)
 {
-	const char *space = strchr(p, ' ');
+	const char *const space = strchr(p, ' ');
+	if (!space || !part_wisdom_name_ok(p, (size_t)(space - p)))
+		return bad_line(r, "must be 'number NAME VALUE'");
 	char name[WISDOM_NAME_BYTES];
 	double value;
-
-	if (!space || !part_wisdom_name_ok(p, (size_t)(space - p)))
-		return bad(r, "want 'number NAME VALUE'");
 	memcpy(name, p, (size_t)(space - p));
 	name[space - p] = 0;
 	p = space + 1;
-	if (!real(&p, false, &value))
-		return bad(r, "the value is no finite number");
+	if (!take_real(&p, false, &value))
+		return bad_line(r, "the value must be a finite number");
 	if (part_wisdom_number(r->w, name))
-		return bad(r, "this number was there before");
+		return bad_line(r, "this number occurs twice");
 	if (hetpart_wisdom_set(r->w, name, value, NULL) != HETPART_OK)
 		return part_fail(r->err, HETPART_ENOMEM, "line %zu: no room for it", r->number);
 	return HETPART_OK;
 }
 
-static hetpart_status read_model(struct reader *r, const char *name)
+static hetpart_status read_model_line(wisdom_reader *r, const char *name)
 {
 	if (!part_wisdom_name_ok(name, strlen(name)))
-		return bad(r, "want 'model NAME'");
+		return bad_line(r, "must be 'model NAME'");
 	if (part_wisdom_find(r->w, name))
-		return bad(r, "this model was there before");
+		return bad_line(r, "this model occurs twice");
 	r->next_cell = 0;
 	if (hetpart_wisdom_model(r->w, name, &r->model, NULL) != HETPART_OK)
 		return part_fail(r->err, HETPART_ENOMEM, "line %zu: no room for it", r->number);
 	return HETPART_OK;
 }
 
-static hetpart_status read_cell(struct reader *r, const char *p)
+static hetpart_status read_cell_line(wisdom_reader *r, const char *p)
 {
-	struct cell c;
-
+	model_cell c;
 	if (!r->model)
-		return bad(r, "a cell before any model");
-	if (!real(&p, true, &c.items) || !real(&p, true, &c.cost) || !real(&p, true, &c.weight) ||
-	    !real(&p, false, &c.spread))
-		return bad(r, "want 'cell ITEMS COST WEIGHT SPREAD'");
+		return bad_line(r, "a cell before any model");
+	if (!take_real(&p, true, &c.items) || !take_real(&p, true, &c.cost) ||
+	    !take_real(&p, true, &c.weight) || !take_real(&p, false, &c.spread))
+		return bad_line(r, "must be 'cell ITEMS COST WEIGHT SPREAD'");
 	if (!(c.items >= 1 && c.items <= 0x1p63))
-		return bad(r, "items out of range: want 1 to 2^63");
+		return bad_line(r, "items must be in 1..2^63");
 	if (!(c.cost >= 0 && c.weight > 0 && c.weight <= MODEL_WEIGHT && c.spread >= 0))
-		return bad(r, "cost, weight or spread out of range");
-	if (part_model_cell(c.items) < r->next_cell)
-		return bad(r, "the cells do not rise");
-	r->next_cell = part_model_cell(c.items) + 1;
-	r->model->cell[r->next_cell - 1] = c;
+		return bad_line(r, "cost, weight or spread is out of range");
+	const size_t place = part_model_cell(c.items);
+	if (place < r->next_cell)
+		return bad_line(r, "the cells are not in rising order");
+	r->next_cell = place + 1;
+	r->model->cell[place] = c;
 	return HETPART_OK;
 }
 
-static hetpart_status read_time(struct reader *r, const char *p)
+/* Read a line by its key. Skip a key of a later version if it looks like one. */
+static hetpart_status read_line(wisdom_reader *r)
 {
-	if (r->has_time)
-		return bad(r, "a second time");
-	r->has_time = true;
-	return whole(p, &r->w->time_s) ? HETPART_OK : bad(r, "the time is no whole number");
-}
-
-/* A key of a later version: skipped if it looks like one. */
-static hetpart_status read_unknown(const struct reader *r)
-{
-	size_t len = strspn(r->word, "abcdefghijklmnopqrstuvwxyz-");
-
+	const char *p;
+	if ((p = after_key(r, "cell")))
+		return read_cell_line(r, p);
+	if ((p = after_key(r, "model")))
+		return read_model_line(r, p);
+	if ((p = after_key(r, "number")))
+		return read_number_line(r, p);
+	if ((p = after_key(r, "time"))) {
+		if (r->has_time)
+			return bad_line(r, "a second time");
+		r->has_time = true;
+		return parse_whole(p, &r->w->time_s)
+			       ? HETPART_OK
+			       : bad_line(r, "the time must be a whole number");
+	}
+	const size_t len = strspn(r->word, "abcdefghijklmnopqrstuvwxyz-");
 	if (len == 0 || (r->word[len] != ' ' && r->word[len] != 0))
-		return bad(r, "want a key");
-	if (strcmp(r->word, "host") == 0 || after(r, "host") || after(r, MAGIC))
-		return bad(r, "not here: it belongs to the beginning");
+		return bad_line(r, "must begin with a key");
+	if (strcmp(r->word, "host") == 0 || after_key(r, "host") || after_key(r, MAGIC))
+		return bad_line(r, "this key belongs at the beginning");
 	return HETPART_OK;
 }
 
-/* The last line; everything before it counts. */
-static hetpart_status read_checksum(struct reader *r, const char *p, const char *begin)
+/* Check the last line, whose checksum covers all that precedes it. */
+static hetpart_status read_checksum(wisdom_reader *r, const char *p, const char *begin)
 {
-	char want[17];
-
-	snprintf(want, sizeof want, "%016" PRIx64, checksum(begin, (size_t)(r->line - begin)));
-	if (strcmp(p, want) != 0)
-		return bad(r, "the checksum does not fit: the file is damaged");
+	char sum[17];
+	snprintf(sum, sizeof sum, "%016" PRIx64,
+		 checksum(CHECKSUM_START, begin, (size_t)(r->line - begin)));
+	if (strcmp(p, sum) != 0)
+		return bad_line(r, "the checksum does not match: the file is damaged");
 	if (r->text != r->end) {
 		r->number++;
-		return bad(r, "text behind the checksum");
+		return bad_line(r, "text after the checksum");
 	}
 	return HETPART_OK;
 }
 
-static hetpart_status read_line(struct reader *r)
-{
-	const char *p;
-
-	if ((p = after(r, "cell")))
-		return read_cell(r, p);
-	if ((p = after(r, "model")))
-		return read_model(r, p);
-	if ((p = after(r, "number")))
-		return read_number(r, p);
-	if ((p = after(r, "time")))
-		return read_time(r, p);
-	return read_unknown(r);
-}
-
-/* Version and host. Another version is stale, not damaged. */
-static hetpart_status read_head(struct reader *r)
+/* Read version and host. Another version makes the text stale, not damaged. */
+static hetpart_status read_head(wisdom_reader *r)
 {
 	hetpart_status rc;
-	const char *p;
 	uint64_t version;
-
 	if (!next_line(r, &rc))
 		return rc != HETPART_OK ? rc : part_fail(r->err, HETPART_EFORMAT, "empty");
-	p = after(r, MAGIC);
-	if (!p || !whole(p, &version))
-		return bad(r, "want '" MAGIC " 1'");
+	const char *p = after_key(r, MAGIC);
+	if (!p || !parse_whole(p, &version))
+		return bad_line(r, "must be '" MAGIC " 1'");
 	if (version != WISDOM_FORMAT)
 		return part_fail(r->err, HETPART_ESTALE, "line 1: format '%s' is not format %d", p,
 				 WISDOM_FORMAT);
 	if (!next_line(r, &rc))
-		return rc != HETPART_OK ? rc : bad(r, "nothing behind this line");
-	p = after(r, "host");
+		return rc != HETPART_OK ? rc : bad_line(r, "nothing after this line");
+	p = after_key(r, "host");
 	if (!p || !part_wisdom_host_ok(p, strlen(p)))
-		return bad(r, "want 'host NAME'");
+		return bad_line(r, "must be 'host NAME'");
 	return hetpart_wisdom_create(&r->w, p, r->err);
 }
 
-static hetpart_status read_body(struct reader *r, const char *begin)
+static hetpart_status read_body(wisdom_reader *r, const char *begin)
 {
 	hetpart_status rc;
-
 	while (next_line(r, &rc)) {
-		const char *p = after(r, "checksum");
+		const char *const p = after_key(r, "checksum");
 		if (p)
 			return read_checksum(r, p, begin);
 		rc = read_line(r);
 		if (rc != HETPART_OK)
 			return rc;
 	}
-	return rc != HETPART_OK ? rc : bad(r, "the checksum is missing: the file is cut short");
+	return rc != HETPART_OK ? rc
+				: bad_line(r, "the checksum is missing: the file is cut short");
 }
 
 static hetpart_status check_stale(const hetpart_wisdom *w, const char *host, uint64_t oldest_s,
@@ -332,18 +305,15 @@ static hetpart_status check_stale(const hetpart_wisdom *w, const char *host, uin
 hetpart_status hetpart_wisdom_parse(hetpart_wisdom **out, const char *text, size_t bytes,
 				    const char *host, uint64_t oldest_s, hetpart_err *err)
 {
-	struct reader r = { .text = text, .err = err };
-	locale_t was, plain;
-	hetpart_status rc;
-
 	if (out)
 		*out = NULL;
 	if (!out || (!text && bytes))
 		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "text" : "out");
-	r.text = text ? text : "";
+	wisdom_reader r = { .text = text ? text : "", .err = err };
 	r.end = r.text + bytes;
-	plain = plain_locale(&was);
-	rc = read_head(&r);
+	locale_t was;
+	const locale_t plain = plain_locale(&was);
+	hetpart_status rc = read_head(&r);
 	if (rc == HETPART_OK)
 		rc = r.w ? read_body(&r, text) : HETPART_EINTERNAL;
 	restore_locale(plain, was);

@@ -1,124 +1,87 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* op_chain.c - operations on a chain: chain, chain-replay.
- * May not touch: how they are planned. Costs what the library's planner costs. */
+/* op_chain.c - the operations on a chain: chain, chain-replay. Costs what the library's planner
+ * costs. */
 #include "ops.h"
 
-/* A number of one installment and processor, or link. */
-typedef double cell(const hetpart_schedule *s, size_t load, size_t inst, size_t i);
+/* The members of an answer that have a number for each installment and processor, or link. */
+static const char *const cell_keys[] = { "fractions", "comm_start", "comm_end", "comp_start",
+					 "comp_end" };
+typedef enum cell_kind { FRACTION, COMM_START, COMM_END, COMP_START, COMP_END } cell_kind;
 
-static double fraction(const hetpart_schedule *s, size_t load, size_t inst, size_t i)
+/* Return a number of the schedule; 0 if installment or processor have none. */
+static double cell_value(const hetpart_schedule *s, cell_kind kind, size_t load, size_t inst,
+			 size_t i)
 {
-	return hetpart_schedule_fraction(s, load, inst, i);
+	double start = 0, end = 0;
+	if (kind == FRACTION)
+		return hetpart_schedule_fraction(s, load, inst, i);
+	if (!(kind == COMM_START || kind == COMM_END
+		      ? hetpart_schedule_comm(s, load, inst, i, &start, &end)
+		      : hetpart_schedule_comp(s, load, inst, i, &start, &end)))
+		return 0;
+	return kind == COMM_START || kind == COMP_START ? start : end;
 }
 
-static double comm_start(const hetpart_schedule *s, size_t load, size_t inst, size_t i)
+/* Add a member of the answer: [load][installment][n]. */
+static bool put_cells(hp_job *job, const hetpart_schedule *s, cell_kind kind, size_t n)
 {
-	double x = 0;
-
-	return hetpart_schedule_comm(s, load, inst, i, &x, NULL) ? x : 0;
-}
-
-static double comm_end(const hetpart_schedule *s, size_t load, size_t inst, size_t i)
-{
-	double x = 0;
-
-	return hetpart_schedule_comm(s, load, inst, i, NULL, &x) ? x : 0;
-}
-
-static double comp_start(const hetpart_schedule *s, size_t load, size_t inst, size_t i)
-{
-	double x = 0;
-
-	return hetpart_schedule_comp(s, load, inst, i, &x, NULL) ? x : 0;
-}
-
-static double comp_end(const hetpart_schedule *s, size_t load, size_t inst, size_t i)
-{
-	double x = 0;
-
-	return hetpart_schedule_comp(s, load, inst, i, NULL, &x) ? x : 0;
-}
-
-static bool add_row(json_t *rows, const hetpart_schedule *s, size_t load, size_t inst, size_t n,
-		    cell *get)
-{
-	json_t *row = json_array();
-
-	if (json_array_append_new(rows, row) != 0)
+	json_t *const loads = json_array();
+	bool ok = true;
+	if (!hp_put(job, cell_keys[kind], loads))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (json_array_append_new(row, hp_json_real(get(s, load, inst, i))) != 0)
-			return false;
-	return true;
-}
-
-/* [load][installment][n]. */
-static bool put_cells(struct hp_job *job, const char *key, const hetpart_schedule *s, size_t n,
-		      cell *get)
-{
-	json_t *loads = json_array();
-
-	if (!hp_put(job, key, loads))
-		return false;
-	for (size_t l = 0; l < hetpart_schedule_nloads(s); l++) {
-		json_t *rows = json_array();
-		if (json_array_append_new(loads, rows) != 0)
-			return hp_fail(job, NULL, "out of memory for '%s'", key);
-		for (size_t j = 0; j < hetpart_schedule_installments(s, l); j++)
-			if (!add_row(rows, s, l, j, n, get))
-				return hp_fail(job, NULL, "out of memory for '%s'", key);
+	for (size_t l = 0; ok && l < hetpart_schedule_nloads(s); l++) {
+		json_t *const rows = json_array();
+		ok = json_array_append_new(loads, rows) == 0;
+		for (size_t j = 0; ok && j < hetpart_schedule_installments(s, l); j++) {
+			json_t *const row = json_array();
+			ok = json_array_append_new(rows, row) == 0;
+			for (size_t i = 0; ok && i < n; i++) {
+				const double x = cell_value(s, kind, l, j, i);
+				ok = json_array_append_new(row, hp_json_real(x)) == 0;
+			}
+		}
 	}
-	return true;
+	return ok || hp_fail(job, NULL, "out of memory for '%s'", cell_keys[kind]);
 }
 
-/* An answer is bounded as a request is. */
-static bool fits_answer(struct hp_job *job, const hetpart_schedule *s)
+/* Check that an answer stays within the limits of a request. */
+static bool fits_answer(hp_job *job, const hetpart_schedule *s)
 {
 	size_t n = 0;
-
 	return (hetpart_schedule_fractions(s, &n) && n <= job->limits->values) ||
 	       hp_fail(job, NULL,
 		       "the answer has '%zu' fractions, more than %zu: set max_installments", n,
 		       job->limits->values);
 }
 
-static bool max_installments(struct hp_job *job, size_t *max)
-{
-	const struct hp_at at = { NULL, "max_installments", 0 };
-	const json_t *v = json_object_get(job->in, "max_installments");
-	uint64_t x = 0, limit = job->limits->installments;
-
-	if (v && !hp_whole(job, v, &at, 0, UINT32_MAX, &x))
-		return false;
-	if (limit && (x == 0 || x > limit))
-		x = limit;
-	*max = (size_t)x;
-	return true;
-}
-
-static bool chain(struct hp_job *job)
+static bool op_chain(hp_job *job)
 {
 	static const char *const names[] = { "lp", "simple", "singleinst", "multiinst", NULL };
 	static const hetpart_chain_method methods[] = { HETPART_CHAIN_LP, HETPART_CHAIN_SIMPLE,
 							HETPART_CHAIN_SINGLEINST,
 							HETPART_CHAIN_MULTIINST };
+	const hp_at at = { NULL, "max_installments", 0 };
+	const json_t *const most = json_object_get(job->in, at.key);
+	const uint64_t limit = job->limits->installments;
 	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;
-	hetpart_schedule *s = NULL;
 	hetpart_chain c;
-	hetpart_status rc;
-	hetpart_err err;
+	uint64_t max = 0;
 	size_t method = 0;
-
 	if (!hp_chain(job, &c) || !hp_choice(job, "method", names, &method) ||
-	    !max_installments(job, &opts.max_installments))
+	    (most && !hp_whole(job, most, &at, 0, UINT32_MAX, &max)))
 		return false;
+	if (limit && (max == 0 || max > limit))
+		max = limit;
+	opts.max_installments = (size_t)max;
 	opts.method = methods[method];
 	if (!hp_plan_limits(job, &opts.limit_s, &opts.max_mem_bytes))
 		return false;
-	rc = hetpart_chain_create(&s, &c, &opts, &err);
+	hetpart_schedule *s = NULL;
+	hetpart_err err;
+	const hetpart_status rc = hetpart_chain_create(&s, &c, &opts, &err);
 	return hp_lib(job, NULL, rc, &err) && hp_own_schedule(job, s) && fits_answer(job, s) &&
 	       hp_put(job, "method", json_string(hetpart_schedule_method(s))) &&
-	       put_cells(job, "fractions", s, hetpart_schedule_nprocs(s), fraction) &&
+	       put_cells(job, s, FRACTION, hetpart_schedule_nprocs(s)) &&
 	       hp_put(job, "makespan", hp_json_real(hetpart_schedule_makespan(s))) &&
 	       hp_put(job, "planned_makespan",
 		      hp_json_real(hetpart_schedule_planned_makespan(s))) &&
@@ -126,38 +89,23 @@ static bool chain(struct hp_job *job)
 	       hp_put_stopped(job, hetpart_schedule_stopped(s));
 }
 
-/* fractions[load] into out; without "installments" in the request, as many as there are. */
-static bool read_load(struct hp_job *job, const json_t *v, const struct hp_at *at, size_t inst,
-		      size_t procs, double *out)
+/* Count the installments of each load, and all fractions. Without "installments" in the request,
+ * a load has the installments that are listed. */
+static bool count_fractions(hp_job *job, const json_t *v, hetpart_chain *c, size_t *total)
 {
-	for (size_t k = 0; k < inst * procs; k++) {
-		const struct hp_at row = { at, NULL, k / procs }, here = { &row, NULL, k % procs };
-		const json_t *list = json_array_get(v, k / procs);
-		size_t n = procs;
-		if (k % procs == 0 && !hp_array(job, list, &row, procs, &n))
-			return false;
-		if (!hp_real(job, json_array_get(list, k % procs), &here, &out[k]))
-			return false;
-	}
-	return true;
-}
-
-/* The number of installments of each load, and of all fractions. */
-static bool count(struct hp_job *job, const json_t *v, hetpart_chain *c, size_t *total)
-{
-	const struct hp_at at = { NULL, "fractions", 0 };
-	size_t *counts = hp_alloc(job, c->nloads, sizeof *counts), loads = c->nloads, add;
-
+	const hp_at at = { NULL, "fractions", 0 };
+	size_t *const counts = hp_alloc(job, c->nloads, sizeof *counts);
+	size_t loads = c->nloads, add;
 	*total = 0;
 	if (!counts || !hp_array(job, v, &at, loads, &loads))
 		return false;
 	for (size_t l = 0; l < c->nloads; l++) {
-		const struct hp_at here = { &at, NULL, l };
+		const hp_at here = { &at, NULL, l };
 		counts[l] = c->installments ? c->installments[l] : 0;
 		if (!hp_array(job, json_array_get(v, l), &here, job->limits->values, &counts[l]))
 			return false;
 		if (counts[l] == 0)
-			return hp_fail(job, &here, "want at least 1 installment");
+			return hp_fail(job, &here, "no installments, must be at least 1");
 		if (__builtin_mul_overflow(counts[l], c->nprocs, &add) ||
 		    __builtin_add_overflow(*total, add, total))
 			return hp_fail(job, &here, "too many fractions");
@@ -166,68 +114,70 @@ static bool count(struct hp_job *job, const json_t *v, hetpart_chain *c, size_t 
 	return true;
 }
 
-static bool read_fractions(struct hp_job *job, hetpart_chain *c, double **out, size_t *total)
+/* Read the fractions of all loads, in the order of load, installment and processor. */
+static bool read_fractions(hp_job *job, hetpart_chain *c, double **out, size_t *total)
 {
-	const struct hp_at at = { NULL, "fractions", 0 };
-	const json_t *v = hp_need(job, job->in, NULL, "fractions");
-	size_t used = 0;
-
-	if (!v || !count(job, v, c, total) || !(*out = hp_alloc(job, *total, sizeof **out)))
+	const hp_at at = { NULL, "fractions", 0 };
+	const json_t *const v = hp_need(job, job->in, NULL, at.key);
+	if (!v || !count_fractions(job, v, c, total) ||
+	    !(*out = hp_alloc(job, *total, sizeof **out)))
 		return false;
+	size_t used = 0;
 	for (size_t l = 0; l < c->nloads; l++) {
-		const struct hp_at here = { &at, NULL, l };
-		if (!read_load(job, json_array_get(v, l), &here, c->installments[l], c->nprocs,
-			       *out + used))
-			return false;
-		used += c->installments[l] * c->nprocs;
+		const hp_at load = { &at, NULL, l };
+		for (size_t j = 0; j < c->installments[l]; j++) {
+			const json_t *const list = json_array_get(json_array_get(v, l), j);
+			const hp_at row = { &load, NULL, j };
+			size_t n = c->nprocs;
+			if (!hp_array(job, list, &row, n, &n))
+				return false;
+			for (size_t i = 0; i < n; i++) {
+				const hp_at here = { &row, NULL, i };
+				if (!hp_real(job, json_array_get(list, i), &here, &(*out)[used++]))
+					return false;
+			}
+		}
 	}
 	return true;
 }
 
-static bool replay(struct hp_job *job)
+static bool op_chain_replay(hp_job *job)
 {
-	hetpart_schedule *s = NULL;
 	hetpart_chain c;
-	hetpart_status rc;
-	hetpart_err err;
 	double *fractions;
-	size_t n, p;
-
+	size_t n;
 	if (!hp_chain(job, &c) || !read_fractions(job, &c, &fractions, &n))
 		return false;
-	rc = hetpart_chain_replay(&s, &c, fractions, n, &err);
+	hetpart_schedule *s = NULL;
+	hetpart_err err;
+	const hetpart_status rc = hetpart_chain_replay(&s, &c, fractions, n, &err);
 	if (!hp_lib(job, NULL, rc, &err) || !hp_own_schedule(job, s))
 		return false;
-	p = hetpart_schedule_nprocs(s);
+	const size_t procs = hetpart_schedule_nprocs(s);
 	return hp_put(job, "makespan", hp_json_real(hetpart_schedule_makespan(s))) &&
-	       put_cells(job, "comm_start", s, p - 1, comm_start) &&
-	       put_cells(job, "comm_end", s, p - 1, comm_end) &&
-	       put_cells(job, "comp_start", s, p, comp_start) &&
-	       put_cells(job, "comp_end", s, p, comp_end);
+	       put_cells(job, s, COMM_START, procs - 1) && put_cells(job, s, COMM_END, procs - 1) &&
+	       put_cells(job, s, COMP_START, procs) && put_cells(job, s, COMP_END, procs);
 }
 
-bool hp_chain_dates(struct hp_job *job, struct hp_job *dates)
+bool hp_chain_dates(hp_job *job, hp_job *dates)
 {
-	json_t *in = json_copy(job->in), *planned = json_object_get(job->out, "fractions");
-	bool ok;
-
+	json_t *const in = json_copy(job->in), *const planned =
+						       json_object_get(job->out, "fractions");
 	if (!hp_job_init(dates, job->limits, in) || !in)
 		return hp_fail(job, NULL, "out of memory");
-	if (json_object_get(in, "installments")) /* the plan may have fewer */
-		json_object_del(in, "installments");
-	ok = !planned || json_object_set(in, "fractions", planned) == 0;
-	if (!ok)
+	json_object_del(in, "installments"); /* the plan may have fewer */
+	if (planned && json_object_set(in, "fractions", planned) != 0)
 		return hp_fail(job, NULL, "out of memory");
-	return replay(dates) || hp_fail(job, NULL, "%s", dates->text);
+	return op_chain_replay(dates) || hp_fail(job, NULL, "%s", dates->text);
 }
 
 /* clang-format off */
-const struct hp_op hp_ops_chain[] = {
-	{ "chain", "chain", chain, NULL,
+const hp_op hp_ops_chain[] = {
+	{ "chain", "chain", op_chain, NULL,
 	  { "op", "id", "names", "w", "z", "tau", "latency", "vcomm", "vcomp", "installments",
-	    "method", "max_installments", "time_limit_s", "max_mem_bytes", NULL },
+	    "method", "max_installments", HP_LIMIT_KEYS, NULL },
 	  { "lp", "simple", "singleinst", "multiinst", NULL } },
-	{ "chain-replay", "chain", replay, NULL,
+	{ "chain-replay", "chain", op_chain_replay, NULL,
 	  { "op", "id", "names", "w", "z", "tau", "latency", "vcomm", "vcomp", "installments",
 	    "fractions", NULL },
 	  { NULL } },

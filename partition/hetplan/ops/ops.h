@@ -5,73 +5,74 @@
 
 #include "hetplan/request/request.h"
 
-/* Add a member to the answer; takes value over, NULL is out of memory. */
-bool hp_put(struct hp_job *job, const char *key, json_t *value);
+/* Add a member to the answer. This takes value over; NULL means out of memory. */
+bool hp_put(hp_job *job, const char *key, json_t *value);
+bool hp_put_indices(hp_job *job, const char *key, const size_t *v, size_t n);
+bool hp_put_reals(hp_job *job, const char *key, const double *v, size_t n);
 
-/* A number, or null where JSON has none. */
+/* Add shares under the given key, real shares, times, makespan, bounds and method. */
+bool hp_put_plan(hp_job *job, const char *shares, const hetpart_plan *plan);
+
+/* Add the reason why a method ended early, if it did. */
+bool hp_put_stopped(hp_job *job, hetpart_status why);
+
+/* Make a JSON number, or null if JSON cannot express x. */
 json_t *hp_json_real(double x);
 
-/* The number at a path of an answer's arrays; NaN where there is none. */
+/* Return a number of an array of the answer; NaN if it is missing. */
 double hp_at_index(const json_t *array, size_t i);
 
-/* A date of an answer: null is infinite. */
-double hp_at_key(const json_t *object, const char *key);
+/* Return the index of the processor whose share is number j of the answer. */
+size_t hp_served(const hp_job *job, size_t j);
 
-/* Shares under that name, real shares, times, makespan, bounds, method. */
-bool hp_put_plan(struct hp_job *job, const char *shares, const hetpart_plan *plan);
+/* Own the plan that a call of the library made, or fail with the reason of the call. */
+bool hp_planned(hp_job *job, hetpart_status rc, hetpart_plan *plan, const hetpart_err *err);
 
-/* What ended a method early, if something did. */
-bool hp_put_stopped(struct hp_job *job, hetpart_status why);
-bool hp_put_indices(struct hp_job *job, const char *key, const size_t *v, size_t n);
-bool hp_put_reals(struct hp_job *job, const char *key, const double *v, size_t n);
-
-/* When each of n processors ends with such shares, by the costs of the request; NaN where it has
- * none. "order" and "root" are in job->out. */
-typedef bool hp_ends(struct hp_job *job, const uint64_t *share, size_t n, double *time);
+/* Find when each of n processors ends with the given shares, by the costs of the request; NaN if it
+ * has none. "order" and "root" are in job->out. */
+typedef bool hp_ends(hp_job *job, const uint64_t *share, size_t n, double *time);
 
 /* The keys that hp_plan_limits() reads. */
-#define LIMITS "time_limit_s", "max_mem_bytes"
+#define HP_LIMIT_KEYS "time_limit_s", "max_mem_bytes"
 
-/* An operation: reads job->in, fills in job->out. */
-struct hp_op {
+/* An operation, which reads job->in and fills job->out. */
+typedef struct hp_op {
 	const char *name, *verb;
-	bool (*run)(struct hp_job *job);
+	bool (*perform)(hp_job *job);
 	hp_ends *ends; /* NULL: the answer has no shares */
 	const char *keys[16];
-	const char *methods[16]; /* what --compare tries */
-};
+	const char *methods[16]; /* which --compare tries */
+} hp_op;
 
-extern const struct hp_op hp_ops_share[], hp_ops_scatter[], hp_ops_chain[];
+extern const hp_op hp_ops_share[], hp_ops_scatter[], hp_ops_chain[];
 
-/* The operation of that name; NULL if there is none. */
-const struct hp_op *hp_op_find(const char *name);
+/* Find an operation; return NULL if it does not exist. */
+const hp_op *hp_op_find(const char *name);
 
-/* Whether the program has such a verb. */
 bool hp_verb_known(const char *verb);
 
-/* The operation of the request, whose keys and names are checked; NULL after hp_fail(). */
-const struct hp_op *hp_request_op(struct hp_job *job);
+/* Find the operation of the request, and check keys and names. Return NULL after hp_fail(). */
+const hp_op *hp_request_op(hp_job *job);
 
-/* Whether the names of the request are as many as the processors of the answer, where it has any.
- */
-bool hp_enough_names(struct hp_job *job);
+/* Check that the request has a name for each processor of the answer, if it has names. */
+bool hp_enough_names(hp_job *job);
 
-/* The dates of a chain into a job of their own: those of the answer, or of a replay of its
- * fractions. Free it whatever this returns. */
-bool hp_chain_dates(struct hp_job *job, struct hp_job *dates);
+/* Perform the request in job->in; the reason of a failure is in job->text. */
+bool hp_perform(hp_job *job);
 
-/* The answer with its request, as a file that hp_verify() reads; a new reference, NULL when out of
+/* Put the times of a chain into a job of their own, by replaying the fractions of the answer or of
+ * the request. The caller frees that job, on failure too. */
+bool hp_chain_dates(hp_job *job, hp_job *dates);
+
+/* Simulate the farm of the request, and report each chunk to watch. The job owns the plan. */
+bool hp_farm(hp_job *job, hetpart_farm_watch *watch, void *ctx, hetpart_plan **plan);
+
+/* Return a new object of the answer with its request, as hp_verify() reads it; NULL if out of
  * memory. */
-json_t *hp_with_request(const struct hp_job *job);
+json_t *hp_with_request(const hp_job *job);
 
-/* Make the job that of a plan in a file: its request, and its answer where that keeps to the
- * request and its dates are those of the costs. */
-bool hp_verify(struct hp_job *job, struct hp_job *file);
-
-/* Simulate the farm of the request; watch is told of each chunk. The plan belongs to the job. */
-bool hp_farm(struct hp_job *job, hetpart_farm_watch *watch, void *ctx, hetpart_plan **plan);
-
-/* Run the request in job->in; on failure the reason is in job->text. */
-bool hp_run(struct hp_job *job);
+/* Fill the job from a plan in a file: the request, and the answer if it keeps to the request and
+ * its times match the costs. */
+bool hp_verify(hp_job *job, hp_job *file);
 
 #endif

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* verify.c - a plan and its request in one file, and back: an answer is taken over where it keeps
- * to its request, and its dates are what the costs say. May not touch: planners. Costs a pass over
- * the shares, for a farm or a chain its simulation. */
+/* verify.c - a plan and its request in one file, written and read back. An answer is accepted if it
+ * keeps to its request and its times match the costs. Plans nothing. Costs a pass over the shares;
+ * for a farm or a chain, its simulation. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "ops.h"
 
-#define TOLERANCE 1e-9 /* relative: another machine may sum in another way */
+#define TOLERANCE 1e-9 /* relative: another machine may sum in another order */
 
-json_t *hp_with_request(const struct hp_job *job)
+json_t *hp_with_request(const hp_job *job)
 {
-	json_t *a = json_object(), *id = json_object_get(job->in, "id");
-
+	json_t *const a = json_object(), *const id = json_object_get(job->in, "id");
 	if (a && (!id || json_object_set(a, "id", id) == 0) &&
 	    json_object_set_new(a, "status", json_string("ok")) == 0 &&
 	    json_object_update(a, job->out) == 0 && json_object_set(a, "request", job->in) == 0)
@@ -22,118 +21,111 @@ json_t *hp_with_request(const struct hp_job *job)
 	return NULL;
 }
 
-/* What both are of: the job of the request, and the answer in the file. */
-struct pair {
-	struct hp_job *job, *file;
+/* The job of the request, and the answer in the file, whose shares are being checked. */
+typedef struct verification {
+	hp_job *job, *file;
 	const char *key; /* of the shares */
 	uint64_t *share;
 	size_t n;
-};
+} verification;
 
-/* The file's own reason becomes the job's. */
-static bool passed_on(const struct pair *v, bool ok)
+/* Make the file's reason of a failure the job's. */
+static bool passed_on(const verification *v, bool ok)
 {
 	return ok || hp_fail(v->job, NULL, "%s", v->file->text);
 }
 
-static json_t *member(const struct pair *v, const char *key)
+static json_t *member(const verification *v, const char *key)
 {
 	return json_object_get(v->file->in, key);
 }
 
-/* Take a member over as it is, if it is there. */
-static bool take(const struct pair *v, const char *key)
+/* Copy a member to the answer, if it exists. */
+static bool accept_member(const verification *v, const char *key)
 {
-	json_t *x = member(v, key);
-
+	json_t *const x = member(v, key);
 	return !x || hp_put(v->job, key, json_incref(x));
 }
 
-static bool take_text(const struct pair *v, const char *key)
+static bool accept_text(const verification *v, const char *key)
 {
-	const struct hp_at at = { NULL, key, 0 };
-
+	const hp_at at = { NULL, key, 0 };
 	return !member(v, key) || json_is_string(member(v, key))
-		       ? take(v, key)
-		       : hp_fail(v->job, &at, "want a text");
+		       ? accept_member(v, key)
+		       : hp_fail(v->job, &at, "must be a string");
 }
 
-static bool take_number(const struct pair *v, const char *key)
+static bool accept_number(const verification *v, const char *key)
 {
-	const struct hp_at at = { NULL, key, 0 };
-	const json_t *x = member(v, key);
-
+	const hp_at at = { NULL, key, 0 };
+	const json_t *const x = member(v, key);
 	return !x || json_is_number(x) || json_is_null(x)
-		       ? take(v, key)
-		       : hp_fail(v->job, &at, "want a number or null");
+		       ? accept_member(v, key)
+		       : hp_fail(v->job, &at, "must be a number or null");
 }
 
-/* A number for each processor, null where it is infinite. */
-static bool take_numbers(const struct pair *v, const char *key)
+/* Copy a list of a number for each processor, null if it is infinite. */
+static bool accept_numbers(const verification *v, const char *key)
 {
-	const struct hp_at at = { NULL, key, 0 };
-	const json_t *list = member(v, key);
+	const hp_at at = { NULL, key, 0 };
+	const json_t *const list = member(v, key);
 	size_t n = v->n;
-
 	if (!list)
 		return true;
 	if (!hp_array(v->job, list, &at, n, &n))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		const struct hp_at here = { &at, NULL, i };
-		const json_t *x = json_array_get(list, i);
+		const hp_at here = { &at, NULL, i };
+		const json_t *const x = json_array_get(list, i);
 		if (!json_is_number(x) && !json_is_null(x))
-			return hp_fail(v->job, &here, "want a number or null");
+			return hp_fail(v->job, &here, "must be a number or null");
 	}
-	return take(v, key);
+	return accept_member(v, key);
 }
 
-/* A date of the answer, null for infinite, against that of the costs. */
-static bool same_date(const struct pair *v, const struct hp_at *at, const json_t *x, double want)
+static bool accept_order(const verification *v)
 {
-	double got = json_is_null(x) ? INFINITY : json_is_number(x) ? json_number_value(x) : NAN;
-
-	return got == want || fabs(got - want) <= TOLERANCE * fabs(want) ||
-	       hp_fail(v->job, at, "'%.12g', but by the costs it is '%.12g'", got, want);
-}
-
-/* A whole number of the answer below n. */
-static bool take_index(const struct pair *v, const char *key)
-{
-	const struct hp_at at = { NULL, key, 0 };
-	uint64_t x;
-
-	return !member(v, key) ||
-	       (v->n > 0 && hp_whole(v->job, member(v, key), &at, 0, v->n - 1, &x) && take(v, key));
-}
-
-static bool take_order(const struct pair *v)
-{
-	const struct hp_at at = { NULL, "order", 0 };
-	bool *seen = hp_alloc(v->job, v->n, sizeof *seen);
+	const hp_at at = { NULL, "order", 0 };
+	bool *const seen = hp_alloc(v->job, v->n, sizeof *seen);
 	size_t n = v->n;
 	uint64_t *order;
-
-	if (!seen || !member(v, "order"))
+	if (!seen || !member(v, at.key))
 		return seen != NULL;
-	if (!passed_on(v, hp_wholes(v->file, "order", n - 1, &order, &n)))
+	if (!passed_on(v, hp_wholes(v->file, at.key, n - 1, &order, &n)))
 		return false;
 	for (size_t j = 0; j < n; j++) {
 		if (seen[order[j]])
-			return hp_fail(v->job, &at, "'%" PRIu64 "' is there twice", order[j]);
+			return hp_fail(v->job, &at, "lists '%" PRIu64 "' twice", order[j]);
 		seen[order[j]] = true;
 	}
-	return take(v, "order");
+	return accept_member(v, at.key);
 }
 
-/* What the shares must sum to. */
-static bool total(const struct pair *v, uint64_t *out)
+static bool accept_root(const verification *v)
 {
-	const struct hp_at at = { NULL, "processes", 0 };
-	const json_t *weights = json_object_get(v->job->in, "weights");
-	const json_t *given = json_object_get(v->job->in, "processes");
-	uint64_t most = v->job->limits->items;
+	const hp_at at = { NULL, "root", 0 };
+	uint64_t x;
+	return !member(v, at.key) || (hp_whole(v->job, member(v, at.key), &at, 0, v->n - 1, &x) &&
+				      accept_member(v, at.key));
+}
 
+/* Compare a time of the answer, null for infinite, with the time by the costs. */
+static bool same_time(const verification *v, const hp_at *at, const json_t *x, double by_costs)
+{
+	const double got = json_is_null(x)     ? INFINITY
+			   : json_is_number(x) ? json_number_value(x)
+					       : NAN;
+	return got == by_costs || fabs(got - by_costs) <= TOLERANCE * fabs(by_costs) ||
+	       hp_fail(v->job, at, "'%.12g', but the costs give '%.12g'", got, by_costs);
+}
+
+/* Find what the shares must sum to. */
+static bool shares_total(const verification *v, uint64_t *out)
+{
+	const hp_at at = { NULL, "processes", 0 };
+	const json_t *const weights = json_object_get(v->job->in, "weights");
+	const json_t *const given = json_object_get(v->job->in, at.key);
+	const uint64_t most = v->job->limits->items;
 	*out = json_array_size(weights);
 	if (weights)
 		return true;
@@ -141,18 +133,17 @@ static bool total(const struct pair *v, uint64_t *out)
 		return hp_items(v->job, out);
 	if (given)
 		return hp_whole(v->job, given, &at, 0, most, out);
-	return hp_need(v->job, v->file->in, NULL, "processes") &&
-	       hp_whole(v->job, member(v, "processes"), &at, 0, most, out);
+	return hp_need(v->job, v->file->in, NULL, at.key) &&
+	       hp_whole(v->job, member(v, at.key), &at, 0, most, out);
 }
 
-static bool check_sum(const struct pair *v)
+static bool check_shares_total(const verification *v)
 {
-	const struct hp_at at = { NULL, v->key, 0 };
-	uint64_t left, items;
-
-	if (!total(v, &items))
+	const hp_at at = { NULL, v->key, 0 };
+	uint64_t items;
+	if (!shares_total(v, &items))
 		return false;
-	left = items;
+	uint64_t left = items;
 	for (size_t i = 0; i < v->n; i++) {
 		if (v->share[i] > left)
 			return hp_fail(v->job, &at, "they sum to more than %" PRIu64, items);
@@ -162,50 +153,40 @@ static bool check_sum(const struct pair *v)
 				    items - left, items);
 }
 
-/* Index of the processor of that share. */
-static size_t proc_of(const struct pair *v, size_t j)
+/* Check minimums and capacities, and that at most one share is no multiple of the quantum. */
+static bool check_bounds(const verification *v)
 {
-	const json_t *order = json_object_get(v->job->out, "order");
-
-	return order ? (size_t)json_integer_value(json_array_get(order, j)) : j;
-}
-
-/* Minimums, capacities, multiples of a quantum but for one share. */
-static bool check_bounds(const struct pair *v)
-{
-	const struct hp_at up = { NULL, v->key, 0 };
+	const hp_at up = { NULL, v->key, 0 };
 	const uint64_t *min = NULL, *cap = NULL;
 	uint64_t quantum = 1;
 	size_t odd = 0;
-
 	if (!hp_bounds(v->job, "minimum", v->n, 0, &min) ||
 	    !hp_bounds(v->job, "capacity", v->n, HETPART_ITEMS_MAX, &cap) ||
 	    !hp_quantum(v->job, &quantum))
 		return false;
 	for (size_t j = 0; j < v->n; j++) {
-		const struct hp_at at = { &up, NULL, j };
-		size_t i = proc_of(v, j);
+		const hp_at at = { &up, NULL, j };
+		const size_t i = hp_served(v->job, j);
 		if (min && v->share[j] < min[i])
 			return hp_fail(v->job, &at, "below the minimum");
 		if (cap && v->share[j] > cap[i])
 			return hp_fail(v->job, &at, "above the capacity");
 		odd += v->share[j] % quantum != 0;
 		if (odd > 1)
-			return hp_fail(v->job, &at, "no multiple of the quantum");
+			return hp_fail(v->job, &at, "must be a multiple of the quantum");
 	}
 	return true;
 }
 
-/* The makespan by the costs, beside that of the answer and what it says no plan can beat. */
-static bool put_makespan(const struct pair *v, double makespan)
+/* Check and add the makespan by the costs, and its gap to the lower bound of the answer. */
+static bool put_makespan(const verification *v, double makespan)
 {
-	const struct hp_at at = { NULL, "makespan", 0 }, low_at = { NULL, "lower_bound", 0 };
-	const json_t *x = hp_need(v->job, v->file->in, NULL, "makespan");
-	const json_t *low = member(v, "lower_bound");
-	double bound = json_number_value(low);
-
-	if (!x || !same_date(v, &at, x, makespan) ||
-	    !hp_put(v->job, "makespan", hp_json_real(makespan)) || !take_number(v, "lower_bound"))
+	const hp_at at = { NULL, "makespan", 0 }, low_at = { NULL, "lower_bound", 0 };
+	const json_t *const x = hp_need(v->job, v->file->in, NULL, at.key);
+	const json_t *const low = member(v, low_at.key);
+	const double bound = json_number_value(low);
+	if (!x || !same_time(v, &at, x, makespan) ||
+	    !hp_put(v->job, at.key, hp_json_real(makespan)) || !accept_number(v, low_at.key))
 		return false;
 	if (!json_is_number(low))
 		return true;
@@ -215,103 +196,77 @@ static bool put_makespan(const struct pair *v, double makespan)
 		      hp_json_real(bound > 0 ? fmax(0, 100 * (makespan - bound) / bound) : 0));
 }
 
-static bool check_dates(const struct pair *v, const double *time)
+static bool check_times(const verification *v, const double *time)
 {
-	const struct hp_at up = { NULL, "times", 0 };
-	const json_t *times = hp_need(v->job, v->file->in, NULL, "times");
+	const hp_at up = { NULL, "times", 0 };
+	const json_t *const times = hp_need(v->job, v->file->in, NULL, up.key);
 	double last = 0;
 	size_t n = v->n;
-
 	if (!times || !hp_array(v->job, times, &up, n, &n))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		const struct hp_at at = { &up, NULL, i };
-		if (!same_date(v, &at, json_array_get(times, i), time[i]))
+		const hp_at at = { &up, NULL, i };
+		if (!same_time(v, &at, json_array_get(times, i), time[i]))
 			return false;
 		last = fmax(last, time[i]);
 	}
-	return hp_put_reals(v->job, "times", time, n) && put_makespan(v, last);
+	return hp_put_reals(v->job, up.key, time, n) && put_makespan(v, last);
 }
 
-static bool verify_shares(struct pair *v, const struct hp_op *op)
+static bool verify_shares(verification *v, const hp_op *op)
 {
-	double *time;
-
 	v->key = strcmp(op->verb, "emulate") == 0 ? "counts" : "shares";
-	if (!passed_on(v, hp_wholes(v->file, v->key, HETPART_ITEMS_MAX, &v->share, &v->n)) ||
-	    !(v->n > 0 || hp_fail(v->job, NULL, "no shares")) || !take(v, v->key) ||
-	    !take_order(v) || !take_index(v, "root") || !check_sum(v) || !check_bounds(v) ||
-	    !(time = hp_alloc(v->job, v->n, sizeof *time)) ||
-	    !op->ends(v->job, v->share, v->n, time))
+	if (!passed_on(v, hp_wholes(v->file, v->key, HETPART_ITEMS_MAX, &v->share, &v->n)))
 		return false;
-	return take_numbers(v, "real") && (isnan(time[0]) || check_dates(v, time)) &&
-	       take_number(v, "real_makespan") && take_numbers(v, "total_by_root") &&
-	       take_number(v, "processes") && take_number(v, "efficiency");
+	if (v->n == 0)
+		return hp_fail(v->job, NULL, "no shares");
+	double *const time = hp_alloc(v->job, v->n, sizeof *time);
+	return time && accept_member(v, v->key) && accept_order(v) && accept_root(v) &&
+	       check_shares_total(v) && check_bounds(v) && op->ends(v->job, v->share, v->n, time) &&
+	       accept_numbers(v, "real") && (isnan(time[0]) || check_times(v, time)) &&
+	       accept_number(v, "real_makespan") && accept_numbers(v, "total_by_root") &&
+	       accept_number(v, "processes") && accept_number(v, "efficiency");
 }
 
-/* The fractions are replayed; a replay is made again. */
-static bool verify_chain(const struct pair *v)
+/* Replay the fractions of a chain, or repeat the replay that the request asks for. */
+static bool verify_chain(const verification *v)
 {
-	struct hp_job dates = { .in = NULL };
-	bool ok = take(v, "fractions") && hp_chain_dates(v->job, &dates) &&
-		  put_makespan(v, hp_at_key(dates.out, "makespan"));
-
+	hp_job dates = { .in = NULL };
+	bool ok = accept_member(v, "fractions") && hp_chain_dates(v->job, &dates);
+	if (ok) {
+		const json_t *const end = json_object_get(dates.out, "makespan");
+		ok = put_makespan(v, json_is_number(end) ? json_number_value(end) : INFINITY);
+	}
 	if (ok && !member(v, "fractions"))
 		ok = json_object_update(v->job->out, dates.out) == 0 ||
 		     hp_fail(v->job, NULL, "out of memory");
 	hp_job_free(&dates);
-	return ok && take_number(v, "planned_makespan");
+	return ok && accept_number(v, "planned_makespan");
 }
 
-static bool take_request(struct hp_job *job, struct hp_job *file)
-{
-	static const char *const known[] = { "id",
-					     "status",
-					     "op",
-					     "method",
-					     "shares",
-					     "counts",
-					     "real",
-					     "times",
-					     "makespan",
-					     "real_makespan",
-					     "lower_bound",
-					     "gap_percent",
-					     "stopped",
-					     "order",
-					     "root",
-					     "total_by_root",
-					     "points",
-					     "processes",
-					     "efficiency",
-					     "fractions",
-					     "planned_makespan",
-					     "comm_start",
-					     "comm_end",
-					     "comp_start",
-					     "comp_end",
-					     "request",
-					     NULL };
-	const char *status = json_string_value(json_object_get(file->in, "status"));
-	json_t *request = json_object_get(file->in, "request");
+/* clang-format off */
+static const char *const plan_keys[] = {
+	"id", "status", "op", "method", "shares", "counts", "real", "times", "makespan",
+	"real_makespan", "lower_bound", "gap_percent", "stopped", "order", "root", "total_by_root",
+	"points", "processes", "efficiency", "fractions", "planned_makespan", "comm_start",
+	"comm_end", "comp_start", "comp_end", "request", NULL
+};
+/* clang-format on */
 
+bool hp_verify(hp_job *job, hp_job *file)
+{
+	const char *const status = json_string_value(json_object_get(file->in, "status"));
+	json_t *const request = json_object_get(file->in, "request");
 	if (!json_is_object(request))
 		return hp_fail(job, NULL, "no plan with its request, as '--json' writes it");
-	if (!hp_keys(job, file->in, NULL, known))
+	if (!hp_keys(job, file->in, NULL, plan_keys))
 		return false;
 	if (!status || strcmp(status, "ok") != 0)
-		return hp_fail(job, NULL, "'status': want 'ok'");
+		return hp_fail(job, NULL, "'status': must be 'ok'");
 	job->in = json_incref(request);
-	return true;
-}
-
-bool hp_verify(struct hp_job *job, struct hp_job *file)
-{
-	struct pair v = { .job = job, .file = file };
-	const struct hp_op *op;
-
-	return take_request(job, file) && (op = hp_request_op(job)) &&
-	       hp_put(job, "op", json_string(op->name)) && take_text(&v, "method") &&
-	       (op->ends ? verify_shares(&v, op) : verify_chain(&v)) && take_text(&v, "stopped") &&
-	       hp_enough_names(job);
+	verification v = { .job = job, .file = file };
+	const hp_op *const op = hp_request_op(job);
+	return op && hp_put(job, "op", json_string(op->name)) && accept_text(&v, "method") &&
+	       (op->ends ? verify_shares(&v, op) : verify_chain(&v)) &&
+	       accept_text(&v, "stopped") && hp_enough_names(job);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* job.c - a job and what belongs to it: memory, costs, plans, the reason of its failure.
- * May not touch: what a request means. Costs one small node for each thing owned. */
+/* job.c - a job: the objects that it owns, the reason of its failure, and its request, parsed from
+ * bytes. A first pass over the bytes bounds depth and number of values, so the parser never takes
+ * more memory than the limits allow. Costs two passes over the bytes. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "request.h"
 
-const struct hp_limits hp_limits = {
+const hp_limits hp_program_limits = {
 	.line_bytes = (size_t)64 << 20,
 	.values = (size_t)8 << 20,
 	.depth = 16,
@@ -15,16 +17,11 @@ const struct hp_limits hp_limits = {
 	.loads = 1000000,
 	.items = HETPART_ITEMS_MAX,
 	.best_upto = HETPART_EMULATE_MAX,
-	.installments = 0,
-	.max_mem_bytes = 0,
-	.time_limit_s = 0,
 };
 
-enum owned_kind { OWNED_MEMORY, OWNED_COST, OWNED_PLAN, OWNED_MODEL, OWNED_SCHEDULE };
-
 struct hp_owned {
-	struct hp_owned *next;
-	enum owned_kind kind;
+	hp_owned *next;
+	enum { OWNED_MEMORY, OWNED_COST, OWNED_PLAN, OWNED_MODEL, OWNED_SCHEDULE } kind;
 	union {
 		void *memory;
 		hetpart_cost *cost;
@@ -34,13 +31,15 @@ struct hp_owned {
 	} u;
 };
 
-bool hp_job_init(struct hp_job *job, const struct hp_limits *limits, json_t *in)
+/* ---------------------------------------------------------------------------------- ownership */
+
+bool hp_job_init(hp_job *job, const hp_limits *limits, json_t *in)
 {
-	*job = (struct hp_job){ .limits = limits, .in = in, .out = json_object() };
+	*job = (hp_job){ .limits = limits, .in = in, .out = json_object() };
 	return job->out || hp_fail(job, NULL, "out of memory");
 }
 
-static void give_back(struct hp_owned *o)
+static void owned_free(const hp_owned *o)
 {
 	switch (o->kind) {
 	case OWNED_MEMORY:
@@ -61,12 +60,12 @@ static void give_back(struct hp_owned *o)
 	}
 }
 
-void hp_job_free(struct hp_job *job)
+void hp_job_free(hp_job *job)
 {
 	while (job->owned) {
-		struct hp_owned *o = job->owned;
+		hp_owned *const o = job->owned;
 		job->owned = o->next;
-		give_back(o);
+		owned_free(o);
 		free(o);
 	}
 	json_decref(job->in);
@@ -74,12 +73,11 @@ void hp_job_free(struct hp_job *job)
 	job->in = job->out = NULL;
 }
 
-static bool own(struct hp_job *job, struct hp_owned what)
+static bool owned_add(hp_job *job, hp_owned what)
 {
-	struct hp_owned *o = malloc(sizeof *o);
-
+	hp_owned *const o = malloc(sizeof *o);
 	if (!o) {
-		give_back(&what);
+		owned_free(&what);
 		return hp_fail(job, NULL, "out of memory");
 	}
 	*o = what;
@@ -88,68 +86,185 @@ static bool own(struct hp_job *job, struct hp_owned what)
 	return true;
 }
 
-void *hp_alloc(struct hp_job *job, size_t n, size_t size)
+void *hp_alloc(hp_job *job, size_t n, size_t size)
 {
-	if (!own(job, (struct hp_owned){ .kind = OWNED_MEMORY, .u.memory = NULL }))
+	if (!owned_add(job, (hp_owned){ .kind = OWNED_MEMORY }))
 		return NULL;
 	job->owned->u.memory = calloc(n ? n : 1, size);
 	if (!job->owned->u.memory)
-		hp_tell(job, NULL, "out of memory: %zu entries of %zu bytes", n, size);
+		hp_set_reason(job, NULL, "out of memory: %zu entries of %zu bytes", n, size);
 	return job->owned->u.memory;
 }
 
-bool hp_own_cost(struct hp_job *job, hetpart_cost *cost)
+bool hp_own_cost(hp_job *job, hetpart_cost *cost)
 {
-	return own(job, (struct hp_owned){ .kind = OWNED_COST, .u.cost = cost });
+	return owned_add(job, (hp_owned){ .kind = OWNED_COST, .u.cost = cost });
 }
 
-bool hp_own_plan(struct hp_job *job, hetpart_plan *plan)
+bool hp_own_plan(hp_job *job, hetpart_plan *plan)
 {
-	return own(job, (struct hp_owned){ .kind = OWNED_PLAN, .u.plan = plan });
+	return owned_add(job, (hp_owned){ .kind = OWNED_PLAN, .u.plan = plan });
 }
 
-bool hp_own_model(struct hp_job *job, hetpart_model *model)
+bool hp_own_model(hp_job *job, hetpart_model *model)
 {
-	return own(job, (struct hp_owned){ .kind = OWNED_MODEL, .u.model = model });
+	return owned_add(job, (hp_owned){ .kind = OWNED_MODEL, .u.model = model });
 }
 
-bool hp_own_schedule(struct hp_job *job, hetpart_schedule *schedule)
+bool hp_own_schedule(hp_job *job, hetpart_schedule *schedule)
 {
-	return own(job, (struct hp_owned){ .kind = OWNED_SCHEDULE, .u.schedule = schedule });
+	return owned_add(job, (hp_owned){ .kind = OWNED_SCHEDULE, .u.schedule = schedule });
 }
 
-/* The path of at, outermost first, behind what is in buf. */
-static void add_path(char *buf, size_t size, const struct hp_at *at)
-{
-	size_t used;
+/* ------------------------------------------------------------------------------------ failure */
 
+/* Append the path of at, outermost key first. */
+static void add_path(char *buf, size_t size, const hp_at *at)
+{
 	if (at->up)
 		add_path(buf, size, at->up);
-	used = strlen(buf);
+	const size_t used = strlen(buf);
 	if (at->key)
 		snprintf(buf + used, size - used, "%s%s", used ? "." : "", at->key);
 	else
 		snprintf(buf + used, size - used, "[%zu]", at->index);
 }
 
-void hp_tell(struct hp_job *job, const struct hp_at *at, const char *fmt, ...)
+void hp_set_reason(hp_job *job, const hp_at *at, const char *fmt, ...)
 {
 	char raw[HP_TEXT_BYTES], path[HP_TEXT_BYTES / 2] = "";
 	size_t used = 0;
-	va_list ap;
-
 	if (at) {
 		add_path(path, sizeof path, at);
 		used = (size_t)snprintf(raw, sizeof raw, "'%s': ", path);
 	}
+	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(raw + used, sizeof raw - used, fmt, ap);
 	va_end(ap);
 	hp_clean(job->text, sizeof job->text, raw, strlen(raw));
 }
 
-bool hp_lib(struct hp_job *job, const struct hp_at *at, hetpart_status status,
-	    const hetpart_err *err)
+bool hp_lib(hp_job *job, const hp_at *at, hetpart_status status, const hetpart_err *err)
 {
 	return status == HETPART_OK || hp_fail(job, at, "%s", err->text);
+}
+
+/* ------------------------------------------------------------------------------------ parsing */
+
+/* Check that a text does not exceed the limits of length, depth and values. */
+static bool within_limits(hp_job *job, const char *text, size_t n, size_t line)
+{
+	const hp_limits *const lim = job->limits;
+	if (n > lim->line_bytes)
+		return hp_fail(job, NULL, "line %zu: longer than %zu bytes", line, lim->line_bytes);
+	size_t depth = 0, deepest = 0, values = 1;
+	for (size_t i = 0; i < n; i++) {
+		switch (text[i]) {
+		case '"': /* skip the string */
+			for (i++; i < n && text[i] != '"'; i++)
+				if (text[i] == '\\')
+					i++;
+			break;
+		case '[':
+		case '{':
+			values++;
+			if (++depth > deepest)
+				deepest = depth;
+			break;
+		case ']':
+		case '}':
+			depth -= depth > 0;
+			break;
+		case ',':
+			values++;
+			break;
+		default:
+			break;
+		}
+	}
+	if (deepest > lim->depth)
+		return hp_fail(job, NULL, "line %zu: nested more than %zu deep", line, lim->depth);
+	if (values > lim->values)
+		return hp_fail(job, NULL, "line %zu: more than %zu values", line, lim->values);
+	return true;
+}
+
+/* Append an entry of a list, or the value of an entry that is {"repeat": N, "value": X}, N times.
+ */
+static bool append_entry(hp_job *job, json_t *to, json_t *entry, const hp_at *at)
+{
+	static const char *const known[] = { "repeat", "value", NULL };
+	const hp_at times_at = { at, "repeat", 0 };
+	const json_t *const times = json_object_get(entry, "repeat");
+	json_t *value = entry;
+	uint64_t n = 1;
+	if (times) {
+		value = json_object_get(entry, "value");
+		if (!hp_keys(job, entry, at, known) || !hp_need(job, entry, at, "value") ||
+		    !hp_whole(job, times, &times_at, 1, job->limits->procs, &n))
+			return false;
+		if (json_array_size(to) + n > job->limits->values)
+			return hp_fail(job, at, "more than %zu values", job->limits->values);
+	}
+	for (; n; n--)
+		if (json_array_append(to, value) != 0)
+			return hp_fail(job, NULL, "out of memory");
+	return true;
+}
+
+static bool has_repeat(const json_t *v)
+{
+	for (size_t i = 0; json_is_array(v) && i < json_array_size(v); i++)
+		if (json_object_get(json_array_get(v, i), "repeat"))
+			return true;
+	return false;
+}
+
+/* Expand the repetitions in all lists of the request. */
+static bool expand_repeats(hp_job *job)
+{
+	const char *key;
+	json_t *list;
+	json_object_foreach(job->in, key, list)
+	{
+		if (!has_repeat(list))
+			continue;
+		const hp_at up = { NULL, key, 0 };
+		json_t *const all = json_array();
+		bool ok = all || hp_fail(job, NULL, "out of memory");
+		for (size_t i = 0; ok && i < json_array_size(list); i++) {
+			const hp_at at = { &up, NULL, i };
+			ok = append_entry(job, all, json_array_get(list, i), &at);
+		}
+		if (!ok) {
+			json_decref(all);
+			return false;
+		}
+		if (json_object_set_new(job->in, key, all) != 0)
+			return hp_fail(job, NULL, "out of memory");
+	}
+	return true;
+}
+
+bool hp_parse(hp_job *job, const char *text, size_t bytes, size_t line)
+{
+	if (!within_limits(job, text, bytes, line))
+		return false;
+	size_t i = 0;
+	while (i < bytes && strchr(" \t\r\n", text[i]) && text[i])
+		i++;
+	if (i == bytes)
+		return hp_fail(job, NULL, "line %zu: empty, a request is missing", line);
+	json_error_t e;
+	errno = 0;
+	job->in = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
+	if (!job->in && errno == ENOMEM) /* jansson has no message for it */
+		return hp_fail(job, NULL, "line %zu: out of memory", line);
+	if (!job->in)
+		return hp_fail(job, NULL, "line %zu, column %d: %s",
+			       line + (e.line > 0 ? (size_t)e.line - 1 : 0), e.column, e.text);
+	if (!json_is_object(job->in))
+		return hp_fail(job, NULL, "line %zu: a request must be an object, {...}", line);
+	return expand_repeats(job);
 }

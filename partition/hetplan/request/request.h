@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* request.h - a job, which is one request and its answer, and how it is read. Everything a job
- * takes is given back by hp_job_free(). */
+/* request.h - a job, which is one request and its answer, and how a request is read. hp_job_free()
+ * frees everything that a job owns. */
 #ifndef HETPLAN_REQUEST_H
 #define HETPLAN_REQUEST_H
 
@@ -9,170 +9,148 @@
 
 #include <hetpart.h>
 
-#define HP_LEN(a) (sizeof(a) / sizeof(a)[0])
+#define HP_LEN(a)     (sizeof(a) / sizeof(a)[0])
+#define HP_TEXT_BYTES 512
 
-/* What a request may ask for. The program takes hp_limits; tests and fuzzers take less. */
-struct hp_limits {
-	size_t line_bytes;      /* one request */
-	size_t values;          /* JSON values in it, about */
-	size_t depth;           /* arrays and objects inside each other */
+/* The largest request that is accepted. The program uses hp_program_limits; tests use less. */
+typedef struct hp_limits {
+	size_t line_bytes;      /* length of a request */
+	size_t values;          /* JSON values, about */
+	size_t depth;           /* nested arrays and objects */
 	size_t procs;           /* processors */
 	size_t loads;           /* loads of a chain */
 	uint64_t items;         /* items to divide */
 	uint64_t best_upto;     /* processes to try */
-	uint64_t installments;  /* installments of one load; 0: any number */
+	uint64_t installments;  /* installments of one load; 0: no limit */
 	uint64_t max_mem_bytes; /* memory of one plan; 0: the library's default */
-	double time_limit_s;    /* most time of one plan; 0: any; below: there is none left */
-};
+	double time_limit_s;    /* time of one plan; 0: no limit; negative: no time is left */
+} hp_limits;
 
-extern const struct hp_limits hp_limits;
+extern const hp_limits hp_program_limits;
 
-#define HP_TEXT_BYTES 512
-
-struct hp_owned; /* a piece of memory or an object that goes with the job */
+typedef struct hp_owned hp_owned; /* memory or an object that is freed with its job */
 
 /* One request and its answer. */
-struct hp_job {
-	const struct hp_limits *limits;
-	json_t *in;               /* the request, an object, once it is parsed */
-	json_t *out;              /* the answer, an object */
-	struct hp_owned *owned;   /* given back in the end */
-	char text[HP_TEXT_BYTES]; /* why it failed */
-	const char *missing;      /* the member that the request needs and does not have */
-};
+typedef struct hp_job {
+	const hp_limits *limits;
+	json_t *in;  /* the request, an object, once it is parsed */
+	json_t *out; /* the answer, an object */
+	hp_owned *owned;
+	char text[HP_TEXT_BYTES]; /* the reason of a failure */
+	const char *missing;      /* the member that the request requires but does not have */
+} hp_job;
 
-/* Where in the request a value stands: a key, or an index if key is NULL. */
+/* The path of a value in the request: a key, or an index if key is NULL. */
+typedef struct hp_at hp_at;
 struct hp_at {
-	const struct hp_at *up;
+	const hp_at *up;
 	const char *key;
 	size_t index;
 };
 
-/* A job for a request; in may be NULL, and is taken over. False when out of memory. */
-bool hp_job_init(struct hp_job *job, const struct hp_limits *limits, json_t *in);
-void hp_job_free(struct hp_job *job);
+/* Start a job that owns the request in, which may be NULL. Return false if out of memory. */
+bool hp_job_init(hp_job *job, const hp_limits *limits, json_t *in);
+void hp_job_free(hp_job *job);
 
-/* Zeroed memory for n objects that goes with the job; NULL after hp_fail(). */
-void *hp_alloc(struct hp_job *job, size_t n, size_t size);
+/* Allocate n zeroed objects that the job owns. Return NULL after hp_fail(). */
+void *hp_alloc(hp_job *job, size_t n, size_t size);
 
-/* The job takes over the object, which may be NULL; on failure it is freed at once. */
-bool hp_own_cost(struct hp_job *job, hetpart_cost *cost);
-bool hp_own_plan(struct hp_job *job, hetpart_plan *plan);
-bool hp_own_model(struct hp_job *job, hetpart_model *model);
-bool hp_own_schedule(struct hp_job *job, hetpart_schedule *schedule);
+/* Give the job an object, which may be NULL. The object is freed at once if this fails. */
+bool hp_own_cost(hp_job *job, hetpart_cost *cost);
+bool hp_own_plan(hp_job *job, hetpart_plan *plan);
+bool hp_own_model(hp_job *job, hetpart_model *model);
+bool hp_own_schedule(hp_job *job, hetpart_schedule *schedule);
 
-/* Note why the job fails, where at is not NULL behind the path of the value. hp_fail is also false:
- * a macro, so that compilers and analyzers see it in every file. */
-void hp_tell(struct hp_job *job, const struct hp_at *at, const char *fmt, ...)
+/* Store why the job fails, after the path of the value if at is not NULL. hp_fail() is false as
+ * well. It is a macro so that compilers and analyzers know its value in every file. */
+void hp_set_reason(hp_job *job, const hp_at *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-#define hp_fail(job, ...) (hp_tell(job, __VA_ARGS__), false)
+#define hp_fail(job, ...) (hp_set_reason(job, __VA_ARGS__), false)
 
-/* True if the library succeeded, otherwise hp_fail() with its reason. */
-bool hp_lib(struct hp_job *job, const struct hp_at *at, hetpart_status status,
-	    const hetpart_err *err);
+/* Return true if the library succeeded, otherwise hp_fail() with its reason. */
+bool hp_lib(hp_job *job, const hp_at *at, hetpart_status status, const hetpart_err *err);
 
 /* --------------------------------------------------------------------------- text and numbers */
 
-/* Copy src, up to n bytes, with control bytes and broken UTF-8 as \xNN; always ends in 0, never in
- * half a character. Returns dst. */
+/* Copy at most n bytes of src, with control bytes and broken UTF-8 as \xNN. The copy always ends in
+ * a 0, and never within a character. Return dst. */
 char *hp_clean(char *dst, size_t size, const char *src, size_t n);
 
-/* Bytes of the UTF-8 character at s, of at most n bytes; 0 if it is broken or a control. */
+/* Count the bytes of the UTF-8 character at s, which has at most n; 0 if it is broken or a control.
+ */
 size_t hp_utf8(const char *s, size_t n);
 
-/* Columns that a clean text takes, one for each character. */
+/* Count the columns of a clean text, one for each character. */
 size_t hp_columns(const char *s);
 
-/* A clean text as a field of CSV, quoted if it must be; cut if dst is less than twice as long.
- * Returns dst. */
+/* Write a clean text as a field of CSV, with quotes if it needs them. The text is cut if dst is
+ * less than twice as long. Return dst. */
 const char *hp_csv(char *dst, size_t size, const char *s);
 
-/* "hetplan: " and a message on standard error, cleaned. */
+/* Print "hetplan: " and a cleaned message on standard error. */
 void hp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The shortest text that reads back as the same number; "null" for what JSON cannot write. */
+/* Write the shortest text that reads back as the same number; "null" if JSON cannot express it. */
 #define HP_NUMBER_BYTES 32
 const char *hp_number(char buf[HP_NUMBER_BYTES], double x);
 
-/* Decimal text as numbers: the whole of it, no blanks, no signs of whole numbers.
- * Counts may be written 1e6, 2.5e6, 1M: k, M, G, T, P, E are powers of 1000. */
+/* Read a whole text as a number, without blanks. A count has no sign, and may be written 1e6, 2.5e6
+ * or 1M: k, M, G, T, P, E are powers of 1000. */
 bool hp_text_count(const char *s, uint64_t *value);
-
 bool hp_text_real(const char *s, double *value);
+
+/* Write words, up to NULL, with commas between them. */
+void hp_join(char *buf, size_t size, const char *const *words);
 
 /* --------------------------------------------------------------------------------- the request */
 
-/* Write {"repeat": N, "value": X} in the lists of the request out as X, N times. */
-bool hp_repeat(struct hp_job *job);
+/* Parse a request into job->in, and expand its lists of {"repeat": N, "value": X}. line is the
+ * number of its first line, for messages. */
+bool hp_parse(hp_job *job, const char *text, size_t bytes, size_t line);
 
-/* Bytes as a request into job->in; line is the number of the first line in messages. */
-bool hp_parse(struct hp_job *job, const char *text, size_t bytes, size_t line);
+/* Return the value of a required key; NULL after hp_fail(). */
+const json_t *hp_need(hp_job *job, const json_t *obj, const hp_at *up, const char *key);
 
-/* The value of a key that must be there; NULL after hp_fail(). */
-const json_t *hp_need(struct hp_job *job, const json_t *obj, const struct hp_at *up,
-		      const char *key);
+/* Check that obj is an object that has none but the known keys; NULL ends them. */
+bool hp_keys(hp_job *job, const json_t *obj, const hp_at *at, const char *const *known);
 
-/* obj is an object and has no other keys than these (NULL behind the last). */
-bool hp_keys(struct hp_job *job, const json_t *obj, const struct hp_at *at,
-	     const char *const *known);
+/* Read one value of a type, within a range. An array must have *n entries, or at most max if *n is
+ * 0; *n receives their number. */
+bool hp_whole(hp_job *job, const json_t *v, const hp_at *at, uint64_t min, uint64_t max,
+	      uint64_t *out);
+bool hp_real(hp_job *job, const json_t *v, const hp_at *at, double *out);
+bool hp_array(hp_job *job, const json_t *v, const hp_at *at, size_t max, size_t *n);
 
-/* One value of a type, in a range. */
-bool hp_whole(struct hp_job *job, const json_t *v, const struct hp_at *at, uint64_t min,
-	      uint64_t max, uint64_t *out);
-bool hp_real(struct hp_job *job, const json_t *v, const struct hp_at *at, double *out);
-bool hp_array(struct hp_job *job, const json_t *v, const struct hp_at *at, size_t max, size_t *n);
+/* Read values of the request by their key. Lists are required, and their length is checked as by
+ * hp_array(); the job owns their memory. hp_bounds() reads an optional list of n whole numbers, in
+ * which null is `none`; hp_quantum() leaves *out as it is if the request has no quantum. */
+bool hp_items(hp_job *job, uint64_t *items);
+bool hp_reals(hp_job *job, const char *key, size_t max, double **out, size_t *n);
+bool hp_wholes(hp_job *job, const char *key, uint64_t max, uint64_t **out, size_t *n);
+bool hp_bounds(hp_job *job, const char *key, size_t n, uint64_t none, const uint64_t **out);
+bool hp_quantum(hp_job *job, uint64_t *out);
 
-/* How a list is read: the key it stands under, most entries, and how one of them becomes an object
- * of that size at out. */
-struct hp_list {
-	const char *key;
-	size_t most, size;
-	bool (*read)(struct hp_job *job, const json_t *v, const struct hp_at *at, const void *ctx,
-		     void *out);
-	const void *ctx; /* handed to read */
-};
-
-/* The entries of a list that must be there, and has *n entries unless *n is 0; NULL after
- * hp_fail(). Memory belongs to the job. */
-void *hp_list(struct hp_job *job, const json_t *obj, const struct hp_at *up,
-	      const struct hp_list *list, size_t *n);
-
-/* A number and lists of numbers under a key of the request. Lists must be there, and have want
- * entries unless *n is 0, then up to max; memory belongs to the job. */
-bool hp_items(struct hp_job *job, uint64_t *items);
-bool hp_reals(struct hp_job *job, const char *key, size_t max, double **out, size_t *n);
-bool hp_wholes(struct hp_job *job, const char *key, uint64_t max, uint64_t **out, size_t *n);
-
-/* A whole number for each of n processors, if the key is there; null is none. */
-bool hp_bounds(struct hp_job *job, const char *key, size_t n, uint64_t none, const uint64_t **out);
-
-/* The number of which shares are multiples, if it is there. */
-bool hp_quantum(struct hp_job *job, uint64_t *out);
-
-/* Pairs of items and time under a key that must be there. */
-bool hp_points(struct hp_job *job, const json_t *obj, const struct hp_at *up, const char *key,
+/* Read pairs of items and time under a required key of obj. */
+bool hp_points(hp_job *job, const json_t *obj, const hp_at *up, const char *key,
 	       hetpart_point **out, size_t *n);
 
-/* The time of one plan: that of the request, where it has one, and at most the job's. */
-bool hp_time_limit(struct hp_job *job, double *time_limit_s);
+/* Find the limits of one plan: those of the request, but never more than the job's. */
+bool hp_time_limit(hp_job *job, double *time_limit_s);
+bool hp_plan_limits(hp_job *job, double *time_limit_s, uint64_t *max_mem_bytes);
 
-/* The limits of one plan: those of the request, where it has some, and at most the job's. */
-bool hp_plan_limits(struct hp_job *job, double *time_limit_s, uint64_t *max_mem_bytes);
+/* Find the text under a key among names, which NULL ends. *out keeps its value without the key. */
+bool hp_choice(hp_job *job, const char *key, const char *const *names, size_t *out);
 
-/* The index of the text under a key among names (NULL behind the last); untouched if it is not
- * there. */
-bool hp_choice(struct hp_job *job, const char *key, const char *const *names, size_t *out);
+/* Make a cost, which the job owns, from its object; NULL after hp_fail(). */
+const hetpart_cost *hp_cost(hp_job *job, const json_t *v, const hp_at *at);
 
-/* A cost from its object; NULL after hp_fail(). It belongs to the job. */
-const hetpart_cost *hp_cost(struct hp_job *job, const json_t *v, const struct hp_at *at);
+/* Read a list of costs like hp_reals(). If `optional`, an entry may be null, which gives NULL. */
+bool hp_costs(hp_job *job, const char *key, bool optional, const hetpart_cost ***out, size_t *n);
 
-/* The costs in an array, as hp_reals(); where free is true, null means NULL. */
-bool hp_costs(struct hp_job *job, const char *key, bool free, const hetpart_cost ***out, size_t *n);
+/* Read the processors of a scatter or a farm. */
+bool hp_procs(hp_job *job, hetpart_scatter_proc **out, size_t *n);
 
-/* The processors of a scatter or a farm. */
-bool hp_procs(struct hp_job *job, hetpart_scatter_proc **out, size_t *n);
-
-/* The chain of the request; pointers belong to the job. */
-bool hp_chain(struct hp_job *job, hetpart_chain *chain);
+/* Read the chain of the request; the job owns what its pointers point to. */
+bool hp_chain(hp_job *job, hetpart_chain *chain);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "hetplan/hetplan.h"
 
-static const struct hp_limits small = {
+static const hp_limits small = {
 	.line_bytes = 4096,
 	.values = 600,
 	.depth = 8,

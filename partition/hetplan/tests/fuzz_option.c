@@ -19,7 +19,7 @@ static void check_clean(const char *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char why[HP_TEXT_BYTES] = "", cleaned[64], *word = malloc(size + 1);
-	enum hp_kind kind;
+	hp_kind kind;
 	json_t *v;
 
 	if (!word || size == 0) {
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	memcpy(word, data + 1, size - 1);
 	word[size - 1] = '\0';
-	kind = (enum hp_kind)(data[0] % (HP_KIND_NAMES + 1));
+	kind = (hp_kind)(data[0] % (HP_KIND_NAMES + 1));
 	v = hp_option_value(kind, word, why);
 	if (!v && !why[0])
 		abort();

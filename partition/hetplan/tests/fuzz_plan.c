@@ -8,9 +8,9 @@
 #include "../../../scripts/fuzz.h"
 #include "fuzz_limits.h"
 
-static bool read_plan(struct hp_job *job, const char *text, size_t bytes)
+static bool read_plan(hp_job *job, const char *text, size_t bytes)
 {
-	struct hp_job file;
+	hp_job file;
 	bool ok;
 
 	fuzz_check(hp_job_init(job, &small, NULL) && hp_job_init(&file, &small, NULL));
@@ -21,7 +21,7 @@ static bool read_plan(struct hp_job *job, const char *text, size_t bytes)
 }
 
 /* The job as a file, which the caller frees. */
-static char *written(const struct hp_job *job, size_t *bytes)
+static char *written(const hp_job *job, size_t *bytes)
 {
 	char *text = NULL;
 	FILE *f = open_memstream(&text, bytes);
@@ -32,15 +32,15 @@ static char *written(const struct hp_job *job, size_t *bytes)
 	return text;
 }
 
-static void show(struct hp_job *job)
+static void show(hp_job *job)
 {
-	struct hp_bars bars;
+	hp_bars bars;
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
 
 	fuzz_check(f && hp_print_table(f, job) && hp_print_csv(f, job));
-	if (hp_bars(job, &bars))
+	if (hp_make_bars(job, &bars))
 		fuzz_check(hp_gantt(f, &bars, 60) && hp_svg(f, &bars, "<&>"));
 	fuzz_check(fclose(f) == 0);
 	free(text);
@@ -48,8 +48,8 @@ static void show(struct hp_job *job)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct hp_limits more = small;
-	struct hp_job job, again, file;
+	hp_limits more = small;
+	hp_job job, again, file;
 	char *text;
 	size_t bytes;
 

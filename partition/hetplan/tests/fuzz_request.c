@@ -36,17 +36,17 @@ static void check_written(const json_t *answer)
 /* Tables and charts of what succeeded. */
 static void show(const char *line, size_t bytes)
 {
-	struct hp_job job;
-	struct hp_bars bars;
+	hp_job job;
+	hp_bars bars;
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
 
 	fuzz_check(f && hp_job_init(&job, &small, NULL) && hp_parse(&job, line, bytes, 1) &&
-		   hp_run(&job));
+		   hp_perform(&job));
 	check_sum(job.out, job.in);
 	fuzz_check(hp_print_table(f, &job) && hp_print_csv(f, &job));
-	if (hp_bars(&job, &bars))
+	if (hp_make_bars(&job, &bars))
 		fuzz_check(hp_gantt(f, &bars, 60) && hp_svg(f, &bars, "<&>"));
 	else
 		fuzz_check(job.text[0] != '\0');

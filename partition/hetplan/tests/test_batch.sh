@@ -159,7 +159,7 @@ run "$hetplan" batch <<<"{\"op\":\"scatter\",\"items\":102,\"processors\":[$proc
 {\"op\":\"scatter\",\"items\":100,\"processors\":[$procs],\"minimum\":[1,1,1],\"method\":\"lp\"}
 {\"op\":\"scatter\",\"items\":100,\"processors\":[$procs],\"minimum\":[1]}"
 is "scatters: minimum and quantum" "$rc $(grep -o -e '"shares":[^]]*' -e '"message":.*' <<<"$out" | tr '\n' ' ')" \
-  '1 "shares":[75,25,2 "shares":[80,20,0 "message":"the minimums take more than the '"'100'"' items"} "message":"the method does not support minimums"} "message":"'"'minimum'"': 1 entries, want 3"} '
+  '1 "shares":[75,25,2 "shares":[80,20,0 "message":"the minimums take more than the '"'100'"' items"} "message":"the method does not support minimums"} "message":"'"'minimum'"': 1 entries, must be 3"} '
 run "$hetplan" scatter -n 100 --compute=1,1,9 --link=1,2 --minimum=0,20,0 --quantum=20 --csv
 is "scatters: options for both" "$rc $(cut -d, -f 2 <<<"$out" | tr -dc '0-9 \n' | tr '\n' ' ')" "0  80 20 0 "
 run "$BIN/hetplan" batch <<<'{"op":"share","items":1000,"speeds":[{"repeat":3,"value":1},2],"cost":{"type":"linear"}}

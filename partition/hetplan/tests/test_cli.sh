@@ -68,31 +68,31 @@ echo '{"speeds":[1,2],"cost":{"type":"linear"}}' >incomplete
 run "$hetplan" share -i incomplete
 is "what a file lacks is a member" "$rc $err" "1 hetplan: 'items' is missing"
 usage "'--items': no value for this option" share --items
-usage "'--items': want a whole number below 2^63, not '1.5'" share --items 1.5
-usage "'--items': want a whole number below 2^63, not '1e19'" share --items 1e19
-usage "'--speeds': want a number, not '0x1'" share --speeds 0x1
-usage "'--speeds': want a number, not '99999999999x1'" share --speeds 99999999999x1
-usage "'--items': want a whole number below 2^63, not '-1'" share --items=-1
-usage "'--items': want a whole number below 2^63, not '9223372036854775808'" share -n 9223372036854775808
+usage "'--items': must be a whole number below 2^63, not '1.5'" share --items 1.5
+usage "'--items': must be a whole number below 2^63, not '1e19'" share --items 1e19
+usage "'--speeds': must be a number, not '0x1'" share --speeds 0x1
+usage "'--speeds': must be a number, not '99999999999x1'" share --speeds 99999999999x1
+usage "'--items': must be a whole number below 2^63, not '-1'" share --items=-1
+usage "'--items': must be a whole number below 2^63, not '9223372036854775808'" share -n 9223372036854775808
 usage "'--items': given twice" share -n 1 -n 2
 usage "'--op': given twice" share --op x --op y
 usage "'--items': not an option of 'emulate'" emulate --items 5
-usage "'--speeds': want a number, not ''" share --speeds 1,,2
-usage "'--speeds': want a number, not 'inf'" share -s 1,inf
-usage "'--speeds': want a number, not ' 2'" share -s "1, 2"
-usage "'--speeds': want a number, not '0x10'" share -s 0x10
+usage "'--speeds': must be a number, not ''" share --speeds 1,,2
+usage "'--speeds': must be a number, not 'inf'" share -s 1,inf
+usage "'--speeds': must be a number, not ' 2'" share -s "1, 2"
+usage "'--speeds': must be a number, not '0x10'" share -s 0x10
 costs="use the time of one item, linear, nlogn, nlog2n1, power:EXPONENT or affine:STARTUP:TIME, and *FACTOR after it"
 usage "'--cost': unknown cost 'cubic'; $costs" share --cost cubic
 usage "'--cost': unknown cost 'nlog' (did you mean nlogn?); $costs" share --cost nlog
 usage "'--costs': unknown cost 'linea*2' (did you mean linear?); $costs" share --costs 'nlogn,linea*2'
 usage "'--cost': unknown cost 'power:'; $costs" share --cost power:
 usage "'--cost': unknown cost 'linear*x'; $costs" share --cost 'linear*x'
-usage "'--observations': want ITEMS:TIME, not '5'" model --observations 5
-usage "'--names': want text in UTF-8, not '\\xff'" share --names $'\xff'
+usage "'--observations': must be ITEMS:TIME, not '5'" model --observations 5
+usage "'--names': must be text in UTF-8, not '\\xff'" share --names $'\xff'
 run "$hetplan" share -n 5 --speeds 1,2 --op $'\xff'
-is "--op that is no text" "$rc $out $err" "1  hetplan: '--op': want text in UTF-8, not '\\xff'"
-usage "'--width': want a whole number in 48..1000, not '3'" share --width 3
-usage "'--csv': want '--json' or '--csv', not both" share --json --csv
+is "--op that is no text" "$rc $out $err" "1  hetplan: '--op': must be text in UTF-8, not '\\xff'"
+usage "'--width': must be a whole number in 48..1000, not '3'" share --width 3
+usage "'--csv': use either --json or --csv, not both" share --json --csv
 usage "'--gantt': cannot be combined with --json or --csv" share --json --gantt
 usage "'--svg': cannot be combined with --compare" share --compare --svg x
 usage "'--method': cannot be combined with --compare" share --compare --method exact
@@ -112,7 +112,7 @@ fails "speed of processor 1 is '-2': must be a finite number above 0" share -n 9
 fails "'no/file': No such file or directory" share -i no/file
 fails "'.': Is a directory" share -i .
 fails "nothing to compare: 'emulate' has one method" emulate --ratings 1 --processes 1 --compare
-fails "'--link': 3 entries for 2 of '--compute', want as many or one less" \
+fails "'--link': 3 entries, but '--compute' has 2: must be the same number, or one less" \
   scatter -n 5 --compute 1,1 --link 1,1,1
 fails "operation 'chain' belongs to 'chain', not to 'share'" share --op chain
 fails "cannot create 'no/dir.svg': No such file or directory" \
@@ -191,7 +191,7 @@ run "$hetplan" scatter -n 50 --compute nlogn,nlogn --link 1 --compare
 is "compare: exit 0 if any method applies" "$rc" 0
 ok "compare: says why a method does not" grep -q '^closed .*linear' <<<"$out"
 run "$hetplan" scatter -i "$rays" --compare --max-steps 10
-ok "compare: leaves out what takes too long" grep -q '^window .*left out: about' <<<"$out"
+ok "compare: skips methods that need too many steps" grep -q '^window .*skipped: about' <<<"$out"
 run "$hetplan" share -n 5 -s 0 --cost linear --compare
 is "compare: exit 1 if none applies" "$rc" 1
 

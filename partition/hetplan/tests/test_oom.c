@@ -45,7 +45,7 @@ static const char *const requests[] = {
 static bool answered(const char *line, bool good)
 {
 	bool ok;
-	json_t *a = hp_answer(line, strlen(line), 1, &hp_limits, &ok);
+	json_t *a = hp_answer(line, strlen(line), 1, &hp_program_limits, &ok);
 	bool same = a && ok == good &&
 		    (ok || !strstr(json_string_value(json_object_get(a, "message")), "memory"));
 
@@ -57,7 +57,7 @@ static bool answered(const char *line, bool good)
 static void each_allocation(const char *line)
 {
 	bool good;
-	json_t *a = hp_answer(line, strlen(line), 1, &hp_limits, &good);
+	json_t *a = hp_answer(line, strlen(line), 1, &hp_program_limits, &good);
 	long before, n = 0;
 
 	assert_non_null(a);
@@ -88,11 +88,11 @@ static void all_requests(void **state)
 static bool show(const char *line)
 {
 	bool compare = !strstr(line, "farm");
-	struct hp_job job;
-	struct hp_bars bars;
+	hp_job job;
+	hp_bars bars;
 	char path[] = "/dev/null";
 	FILE *f = fopen(path, "w");
-	bool ok = f && hp_job_init(&job, &hp_limits, NULL);
+	bool ok = f && hp_job_init(&job, &hp_program_limits, NULL);
 
 	if (!ok) {
 		if (f) {
@@ -101,8 +101,8 @@ static bool show(const char *line)
 		}
 		return false;
 	}
-	ok = hp_parse(&job, line, strlen(line), 1) && hp_run(&job) && hp_print_table(f, &job) &&
-	     hp_print_csv(f, &job) && hp_bars(&job, &bars) && hp_gantt(f, &bars, 60) &&
+	ok = hp_parse(&job, line, strlen(line), 1) && hp_perform(&job) && hp_print_table(f, &job) &&
+	     hp_print_csv(f, &job) && hp_make_bars(&job, &bars) && hp_gantt(f, &bars, 60) &&
 	     hp_svg(f, &bars, "title") && hp_write_json(f, job.out) &&
 	     (!compare || (hp_compare(&job, 1000) && hp_print_comparison(f, job.out, true)));
 	hp_job_free(&job);
@@ -164,18 +164,18 @@ static int perform(const char *command)
 {
 	char text[200], *argv[20];
 	int argc = 1, status = EXIT_FAILURE;
-	struct hp_args a;
+	hp_args a;
 
 	strcpy(text, command);
 	for (char *w = strtok(text, " "); w; w = strtok(NULL, " "))
 		argv[argc++] = w;
 	argv[argc] = NULL;
-	enum hp_verdict v = hp_args_parse(argc, argv, &a);
-	if (v == HP_RUN)
+	hp_verdict v = hp_args_parse(argc, argv, &a);
+	if (v == HP_VERB)
 		status = hp_verb(&a);
 	FILE *in = v == HP_BATCH ? fopen(a.input, "r") : NULL;
 	if (in) {
-		status = hp_batch(in, a.input, stdout, &hp_limits, 0);
+		status = hp_batch(in, a.input, stdout, &hp_program_limits, 0);
 		fclose(in);
 	} else if (v == HP_BATCH) {
 		hp_say("out of memory"); /* main()'s words */

@@ -8,7 +8,7 @@
 static json_t *answer;
 
 /* The answer to a request with ' for ", kept until the next. */
-static json_t *ask_within(const char *request, const struct hp_limits *limits)
+static json_t *ask_within(const char *request, const hp_limits *limits)
 {
 	char *line = strdup(request);
 	bool ok;
@@ -27,7 +27,7 @@ static json_t *ask_within(const char *request, const struct hp_limits *limits)
 
 static json_t *ask(const char *request)
 {
-	json_t *a = ask_within(request, &hp_limits);
+	json_t *a = ask_within(request, &hp_program_limits);
 
 	if (json_object_get(a, "message"))
 		fail_msg("%s: %s", request, json_string_value(json_object_get(a, "message")));
@@ -234,7 +234,7 @@ static void chain(void **state)
 	list_is("fractions", "[[[0.5,0.5]],[[0.5,0.5]]]");
 	ask_within("{'op':'chain','w':[0.6,0.6],'z':[1],'vcomm':[1,1],'vcomp':[1,1],"
 		   "'method':'multiinst'}",
-		   &hp_limits);
+		   &hp_program_limits);
 	assert_non_null(
 		strstr(json_string_value(json_object_get(answer, "message")), "shrink too fast"));
 }
@@ -264,7 +264,7 @@ static void model(void **state)
 }
 
 /* A limit is kept, with a message that names it. */
-static void refused_by(const struct hp_limits *limits, const char *request, const char *why)
+static void refused_by(const hp_limits *limits, const char *request, const char *why)
 {
 	const char *message;
 
@@ -276,14 +276,14 @@ static void refused_by(const struct hp_limits *limits, const char *request, cons
 
 static void limits_hold(void **state)
 {
-	static const struct hp_limits few = { .line_bytes = 200,
-					      .values = 30,
-					      .depth = 4,
-					      .procs = 3,
-					      .loads = 2,
-					      .items = 100,
-					      .best_upto = 10,
-					      .installments = 2 };
+	static const hp_limits few = { .line_bytes = 200,
+				       .values = 30,
+				       .depth = 4,
+				       .procs = 3,
+				       .loads = 2,
+				       .items = 100,
+				       .best_upto = 10,
+				       .installments = 2 };
 
 	(void)state;
 	refused_by(&few, "{'op':'share','items':101,'speeds':[1]," LINEAR "}", "0..100");
@@ -305,7 +305,7 @@ static void limits_hold(void **state)
 /* Many installments make an answer longer than any request may be. */
 static void answers_are_bounded(void **state)
 {
-	static const struct hp_limits few = {
+	static const hp_limits few = {
 		.line_bytes = 500, .values = 40, .depth = 4, .procs = 3, .loads = 2
 	};
 

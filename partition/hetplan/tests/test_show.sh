@@ -65,22 +65,22 @@ IFS=, read -r a b c <<<"$shares"
 refused "'shares': they sum to 495, not to 500" "s/\"shares\":\[$a,/\"shares\":[$((a - 5)),/"
 refused "'shares': they sum to more than 500" "s/\"shares\":\[$a,/\"shares\":[501,/"
 refused "'shares[1]': below the minimum" "s/\"shares\":\[$shares/\"shares\":[$((a + b - 35)),35,$c/"
-refused "'shares[1]': no multiple of the quantum" "s/\"shares\":\[$shares/\"shares\":[$((a + 1)),$((b - 1)),$c/"
+refused "'shares[1]': must be a multiple of the quantum" "s/\"shares\":\[$shares/\"shares\":[$((a + 1)),$((b - 1)),$c/"
 run sed "s/\"shares\":\[$shares/\"shares\":[$((a + 5)),$((b - 5)),$c/" plan.json
 echo "$out" >moved.json
 run "$hetplan" show moved.json
-is "dates of other shares" "$rc ${err//[0-9.]/}" "1 hetplan: 'movedjson': 'times[]': '', but by the costs it is ''"
+is "dates of other shares" "$rc ${err//[0-9.]/}" "1 hetplan: 'movedjson': 'times[]': '', but the costs give ''"
 run "$hetplan" show <(sed 's/"makespan":/&1/' plan.json)
 is "another makespan" "$rc ${err##*: }" "1 ${err##*: }"
-ok "another makespan: says which" grep -q "'makespan': .* but by the costs it is" <<<"$err"
+ok "another makespan: says which" grep -q "'makespan': .* but the costs give" <<<"$err"
 refused "'lower_bound': above the makespan" 's/"lower_bound":/&1/'
 refused "no plan with its request, as '--json' writes it" 's/"request"/"Request"/'
-refused "'status': want 'ok'" 's/"status":"ok"/"status":"error"/'
+refused "'status': must be 'ok'" 's/"status":"ok"/"status":"error"/'
 refused "'items' is missing" 's/"items":500,//'
-refused "'times': 2 entries, want 3" 's/"times":\[[^,]*,/"times":[/'
-refused "'processors': 3 entries, want 2" "s/\"shares\":\[$shares/\"shares\":[0,500/; s/\"quantum\":5/\"quantum\":1/; s/\"minimum\":[^]]*\],//"
+refused "'times': 2 entries, must be 3" 's/"times":\[[^,]*,/"times":[/'
+refused "'processors': 3 entries, must be 2" "s/\"shares\":\[$shares/\"shares\":[0,500/; s/\"quantum\":5/\"quantum\":1/; s/\"minimum\":[^]]*\],//"
 "$hetplan" "${scatter[@]}" --op scatter-order --json >plan.json
-refused "'order': '1' is there twice" 's/"order":\[[0-9]*,[0-9]*/"order":[1,1/'
+refused "'order': lists '1' twice" 's/"order":\[[0-9]*,[0-9]*/"order":[1,1/'
 "$hetplan" "${scatter[@]}" --chunk 7 --json >plan.json
 IFS=, read -r a b c <<<"$(sed 's/.*"shares":\[\([^]]*\).*/\1/' plan.json)"
 refused "'shares[0]': the farm hands out another share" "s/\"shares\":\[$a,$b/\"shares\":[$((a + 7)),$((b - 7))/"

@@ -33,24 +33,24 @@ refused() { # refused MESSAGE TEXT [WORDS...]
   run "$hetplan" share -n 9 --cost linear -s bad.csv "$@"
   is "$why" "$rc $out$err" "1 hetplan: 'bad.csv': $why"
 }
-refused "line 2: want a speed, a number above 0, not 'fast'" 'a,1\nb,fast\n'
-refused "line 3: want a speed, a number above 0, not '0'" '#\na,1\nb,0\n'
-refused "line 2: want a latency, a number of at least 0, not '-1'" 'a,1,0,1\nb,1,-1,1\n'
-refused "line 2: 3 fields, want 2" 'a,1\nb,1,1\n'
-refused "line 1: 1 field, want: name, speed, and latency and bandwidth if known" 'a\n'
+refused "line 2: speed must be a number above 0, not 'fast'" 'a,1\nb,fast\n'
+refused "line 3: speed must be a number above 0, not '0'" '#\na,1\nb,0\n'
+refused "line 2: latency must be a number of at least 0, not '-1'" 'a,1,0,1\nb,1,-1,1\n'
+refused "line 2: 3 fields, must be 2" 'a,1\nb,1,1\n'
+refused "line 1: 1 field, must be name, speed, and latency and bandwidth if known" 'a\n'
 refused "line 1: ends with a comma" 'a,1,\n'
-refused "line 1: unknown column 'cores', want: name, speed, latency, bandwidth" 'name,cores\n'
-refused "line 1: column 'speed' is there twice" 'speed,speed\n'
-refused "line 1: no column 'speed'" 'name,latency\n'
+refused "line 1: unknown column 'cores', must be one of: name, speed, latency, bandwidth" 'name,cores\n'
+refused "line 1: column 'speed' is given twice" 'speed,speed\n'
+refused "line 1: column 'speed' is missing" 'name,latency\n'
 refused "line 1: no speeds" ''
 refused "line 1: no speeds" 'name,speed\n'
-refused "line 2: want a speed, a number above 0, not ''" 'a,1,1\nb,,1\n'
-refused "line 2: has a byte 0" 'a,1\n\0,1\n'
-refused "line 2: want a name in UTF-8, not '\\xff'" 'a,1\n\0377,1\n'
+refused "line 2: speed must be a number above 0, not ''" 'a,1,1\nb,,1\n'
+refused "line 2: contains a byte 0" 'a,1\n\0,1\n'
+refused "line 2: name must be text in UTF-8, not '\\xff'" 'a,1\n\0377,1\n'
 run "$hetplan" share -n 9 --cost linear -s no/such.csv
 is "no file" "$rc $err" "1 hetplan: 'no/such.csv': No such file or directory"
 run "$hetplan" scatter -n 9 --cost linear -s numbers
-is "a scatter needs links" "$rc $err" "1 hetplan: '--speeds' of a scatter: want a file with a column 'bandwidth'"
+is "a scatter needs links" "$rc $err" "1 hetplan: '--speeds' of a scatter must be a file with a column 'bandwidth'"
 run "$hetplan" scatter -n 9 -s cluster.csv
-is "a scatter needs a cost" "$rc $err" "1 hetplan: '--speeds' of a scatter: want '--cost' as well"
+is "a scatter needs a cost" "$rc $err" "1 hetplan: '--speeds' of a scatter requires '--cost'"
 done_testing

@@ -313,7 +313,7 @@ static void misuse_scatters(const char *out, char *in, uint64_t *counts, uint64_
 	o.shares = HETPART_MPI_EQUAL;
 	LEFT(hetpart_mpi_scatter(out, 100, MPI_BYTE, here() ? MPI_IN_PLACE : in, 100, &got,
 				 MPI_BYTE, (bad + 1) % size, MPI_COMM_WORLD, &o, &err));
-	said("MPI_IN_PLACE is for the root alone", &err);
+	said("MPI_IN_PLACE is only for the root", &err);
 	LEFT(hetpart_mpi_scatter_alloc(out, 100, MPI_BYTE, &share, &got, here() ? below : MPI_BYTE,
 				       bad, MPI_COMM_WORLD, &o, &err));
 	said("'recvtype' reaches below its address", &err);
@@ -327,7 +327,7 @@ static void misuse_scatters(const char *out, char *in, uint64_t *counts, uint64_
 	o.shares = here() ? (hetpart_mpi_shares)3 : HETPART_MPI_EQUAL;
 	IS(hetpart_mpi_scatter_plan(&none, NULL, 5, bad, MPI_COMM_WORLD, &o, &err), HETPART_EINVAL,
 	   &err, "a root that names no way to share");
-	said("'3' is no way to share", &err);
+	said("'3' is not a way to share", &err);
 	o.shares = HETPART_MPI_EQUAL;
 	wanted = here() ? HETPART_ERANGE : HETPART_EPEER;
 	LEFT(hetpart_mpi_scatter(out, 100, MPI_BYTE, in, here() ? SIZE_MAX : 100, &got, MPI_BYTE, 0,

@@ -16,8 +16,8 @@ mpi_fails() { # mpi_fails CALL:N[@rankR] LINES - of two ranks, as far as they ar
 mpi_fails Nothing ""
 mpi_fails Comm_idup:1 "rank 0, gather: another rank failed: MPI_Comm_idup failed: ...
 rank 1, gather: another rank failed: MPI_Comm_idup failed: ..."
-mpi_fails Comm_set_errhandler:1 "rank 0, gather: another rank failed: the duplicated communicator is of no use
-rank 1, gather: another rank failed: the duplicated communicator is of no use"
+mpi_fails Comm_set_errhandler:1 "rank 0, gather: another rank failed: the duplicated communicator does not work
+rank 1, gather: another rank failed: the duplicated communicator does not work"
 mpi_fails Comm_free:1 "rank 0, gather: another rank failed: MPI_Comm_free failed: ...
 rank 1, gather: another rank failed: MPI_Comm_free failed: ..."
 mpi_fails Type_size_x:1@rank1 "rank 0, scatter: another rank failed: rank 1: 'recvtype' has no size

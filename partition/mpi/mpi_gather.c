@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gather_items.c - the items of all ranks to one, in the order of ranks: the way back of a scatter.
- * May not touch: how shares are found. Costs O(ranks) memory at the root, and the messages. */
+/* mpi_gather.c - gather the items of all ranks at one, in the order of ranks: the way back of a
+ * scatter. Costs O(ranks) memory at the root, and the messages. */
 #include "hm.h"
 
 #include <stdlib.h>
 
-struct gather {
-	struct hm h;
+typedef struct gather_call {
+	hm h;
 	const void *send;
 	uint64_t count, capacity;
 	MPI_Datatype send_type, recv_type;
@@ -15,21 +15,20 @@ struct gather {
 	bool at_root, in_place;
 	uint64_t send_bytes, recv_bytes; /* of an item */
 	ptrdiff_t send_extent, recv_extent;
-	uint64_t *told; /* at the root: items, and bytes of one, of each rank */
+	uint64_t *sizes; /* at the root: items, and bytes of one, of each rank */
 	uint64_t sum;
-};
+} gather_call;
 
-static hetpart_status check(struct gather *g, hetpart_err *err)
+static hetpart_status gather_check(gather_call *g, hetpart_err *err)
 {
 	ptrdiff_t bytes;
 	hetpart_status st = hm_check_root(&g->h, g->root, err);
-
 	if (st != HETPART_OK)
 		return st;
 	g->at_root = g->h.rank == g->root;
 	g->in_place = g->send == MPI_IN_PLACE;
 	if (g->in_place && !g->at_root)
-		return hm_fail(err, HETPART_EINVAL, "MPI_IN_PLACE is for the root alone");
+		return hm_fail(err, HETPART_EINVAL, "MPI_IN_PLACE is only for the root");
 	if (!g->send && g->count > 0)
 		return hm_fail(err, HETPART_EINVAL, "'sendbuf' is NULL");
 	if (g->count > HETPART_ITEMS_MAX)
@@ -43,29 +42,37 @@ static hetpart_status check(struct gather *g, hetpart_err *err)
 	return st;
 }
 
-static hetpart_status check_receiver(struct gather *g, hetpart_err *err)
+static hetpart_status gather_check_root(gather_call *g, hetpart_err *err)
 {
 	ptrdiff_t bytes;
-	hetpart_status st;
-
 	if (!g->recv && g->capacity > 0)
-		return hm_fail(err, HETPART_EINVAL, "'recvbuf' is NULL, its capacity is not 0");
-	st = hm_measure_type(&g->h, g->recv_type, "recvtype", &g->recv_bytes, &g->recv_extent, err);
+		return hm_fail(err, HETPART_EINVAL, "'recvbuf' is NULL, but its capacity is not 0");
+	const hetpart_status st = hm_measure_type(&g->h, g->recv_type, "recvtype", &g->recv_bytes,
+						  &g->recv_extent, err);
 	if (st == HETPART_OK && __builtin_mul_overflow(g->capacity, g->recv_extent, &bytes))
 		return hm_fail(err, HETPART_ERANGE,
 			       "recvbuf's capacity is beyond the address space");
-	g->told = (uint64_t *)calloc(2 * (size_t)g->h.size, sizeof *g->told);
-	if (!g->told)
+	g->sizes = (uint64_t *)calloc(2 * (size_t)g->h.size, sizeof *g->sizes);
+	if (!g->sizes)
 		return hm_fail(err, HETPART_ENOMEM, "no memory for the counts of %d ranks",
 			       g->h.size);
 	return st;
 }
 
-/* Whether what all ranks have fits the root's buffer. */
-static hetpart_status add_up(struct gather *g, hetpart_err *err)
+/* Send the sizes of this rank to the root, which checks that all items fit its buffer. */
+static hetpart_status gather_sizes(gather_call *g, hetpart_err *err)
 {
+	const uint64_t mine[2] = { g->count, g->send_bytes };
+	MPI_Request req;
+	hetpart_status st = hm_mpi(MPI_Igather(mine, 2, MPI_UINT64_T, g->sizes, 2, MPI_UINT64_T,
+					       g->root, g->h.comm, &req),
+				   "MPI_Igather", err);
+	if (st == HETPART_OK)
+		st = hm_await(&g->h, &req, err);
+	if (st != HETPART_OK || !g->at_root)
+		return st;
 	for (int i = 0; i < g->h.size; i++) {
-		const uint64_t count = g->told[2 * i], bytes = g->told[2 * i + 1];
+		const uint64_t count = g->sizes[2 * i], bytes = g->sizes[2 * i + 1];
 		if (bytes != g->recv_bytes && !(g->in_place && i == g->root))
 			return hm_fail(err, HETPART_EINVAL,
 				       "an item of recvtype has %llu bytes, one of rank %d's "
@@ -81,73 +88,52 @@ static hetpart_status add_up(struct gather *g, hetpart_err *err)
 	return HETPART_OK;
 }
 
-static hetpart_status tell_root(struct gather *g, hetpart_err *err)
+/* Move the items: the root receives from one rank after the other, and copies its own. */
+static hetpart_status gather_items(gather_call *g, hetpart_err *err)
 {
-	const uint64_t mine[2] = { g->count, g->send_bytes };
-	MPI_Request req;
-	hetpart_status st = hm_mpi(MPI_Igather(mine, 2, MPI_UINT64_T, g->told, 2, MPI_UINT64_T,
-					       g->root, g->h.comm, &req),
-				   "MPI_Igather", err);
-
-	if (st == HETPART_OK)
-		st = hm_await(&g->h, &req, err);
-	return st == HETPART_OK && g->at_root ? add_up(g, err) : st;
-}
-
-static hetpart_status take_all(struct gather *g, const struct hm_items *own, hetpart_err *err)
-{
-	struct hm_items to = { g->recv, g->recv_extent, g->recv_type, 0,
-			       hm_piece(0, g->recv_bytes) };
+	const hm_items own = { (char *)(uintptr_t)g->send, g->send_extent, g->send_type, g->count,
+			       hm_piece(0, g->send_bytes) };
+	if (!g->at_root)
+		return hm_send_items(&g->h, &own, g->root, HM_ITEMS, err);
+	hm_items to = { g->recv, g->recv_extent, g->recv_type, 0, hm_piece(0, g->recv_bytes) };
 	hetpart_status st = HETPART_OK;
-
 	for (int i = 0; i < g->h.size && st == HETPART_OK; i++) {
-		to.count = g->told[2 * i];
+		to.count = g->sizes[2 * i];
 		if (i != g->root)
 			st = hm_recv_items(&g->h, &to, i, HM_ITEMS, err);
 		else if (!g->in_place)
-			st = hm_copy_items(&g->h, own, &to, err);
+			st = hm_copy_items(&g->h, &own, &to, err);
 		to.at += (ptrdiff_t)to.count * g->recv_extent;
 	}
 	return st;
-}
-
-static hetpart_status gather(struct gather *g, hetpart_err *err)
-{
-	hetpart_status st = check(g, err);
-
-	if (st == HETPART_OK && g->at_root)
-		st = check_receiver(g, err);
-	if ((st = hm_enter(&g->h, g->root, st, err)) == HETPART_OK)
-		st = hm_agree(&g->h, tell_root(g, err), err);
-	if (st != HETPART_OK)
-		return st;
-	const struct hm_items own = { (char *)(uintptr_t)g->send, g->send_extent, g->send_type,
-				      g->count, hm_piece(0, g->send_bytes) };
-	return g->at_root ? take_all(g, &own, err)
-			  : hm_send_items(&g->h, &own, g->root, HM_ITEMS, err);
 }
 
 hetpart_status hetpart_mpi_gather(const void *sendbuf, uint64_t count, MPI_Datatype sendtype,
 				  void *recvbuf, uint64_t capacity, uint64_t *received,
 				  MPI_Datatype recvtype, int root, MPI_Comm comm, hetpart_err *err)
 {
-	struct gather g = { .send = sendbuf,
-			    .count = count,
-			    .capacity = capacity,
-			    .send_type = sendtype,
-			    .recv_type = recvtype,
-			    .recv = (char *)recvbuf,
-			    .root = root };
+	gather_call g = { .send = sendbuf,
+			  .count = count,
+			  .capacity = capacity,
+			  .send_type = sendtype,
+			  .recv_type = recvtype,
+			  .recv = (char *)recvbuf,
+			  .root = root };
 	hetpart_err mine;
-	hetpart_status st;
-
 	if (received)
 		*received = 0;
-	if ((st = hm_open(&g.h, comm, &mine)) != HETPART_OK)
+	hetpart_status st = hm_open(&g.h, comm, &mine);
+	if (st != HETPART_OK)
 		return hm_refuse(st, &mine, err);
-	st = gather(&g, &mine);
+	st = gather_check(&g, &mine);
+	if (st == HETPART_OK && g.at_root)
+		st = gather_check_root(&g, &mine);
+	if ((st = hm_enter(&g.h, g.root, st, &mine)) == HETPART_OK)
+		st = hm_agree(&g.h, gather_sizes(&g, &mine), &mine);
+	if (st == HETPART_OK)
+		st = gather_items(&g, &mine);
 	if (st == HETPART_OK && received)
 		*received = g.sum;
-	free(g.told);
+	free(g.sizes);
 	return hm_close(&g.h, st, &mine, err);
 }

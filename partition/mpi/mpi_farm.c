@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* mpi_farm.c - the farm call: the root hands out chunks of items to ranks that ask for work.
+ *
+ * A worker sends a request (HM_ASK), which reports its last chunk and announces the result. The
+ * root receives the result and answers with the next chunk, or with FARM_STOP. A result larger than
+ * FARM_DIRECT_BYTES waits until the root has made room and answers FARM_GO. The root serves
+ * requests first come first served, and works itself while nobody asks, if the options say so.
+ *
+ * After a failure on any rank, the root hands out nothing more and stops every worker that asks.
+ * A worker whose work failed reports that in its request and leaves at once. Then all ranks agree.
+ *
+ * Costs a message there and back for each chunk, a broadcast and an agreement. */
+#include <stdlib.h>
+
+#include "hm.h"
+
+#define FARM_DIRECT_BYTES ((size_t)64 << 10)
+
+typedef enum farm_verdict { FARM_STOP, FARM_CHUNK, FARM_GO } farm_verdict;
+enum { ASK_STATUS, ASK_BYTES, ASK_FIRST, ASK_COUNT, ASK_WORDS };
+enum { ANSWER_VERDICT, ANSWER_FIRST, ANSWER_COUNT, ANSWER_WORDS };
+
+typedef struct farm {
+	hm h;
+	hetpart_mpi_farm_opts opts; /* the root's, except for the pointers, after farm_prepare() */
+	uint64_t items;
+	int root;
+	hetpart_mpi_work_fn *work;
+	void *ctx;
+	char *buf;     /* worker: data of a chunk; root: a result */
+	size_t room;   /* bytes of buf */
+	uint64_t done; /* items this rank has worked on */
+} farm;
+
+/* Describe bytes as items that travel in pieces. */
+static hm_items farm_bytes(const farm *f, const void *at, uint64_t bytes)
+{
+	return (hm_items){ (char *)(uintptr_t)at, 1, MPI_BYTE, bytes,
+			   hm_piece(f->opts.max_msg_bytes, 1) };
+}
+
+static hetpart_status farm_send_bytes(farm *f, const void *at, uint64_t bytes, int to, int tag,
+				      hetpart_err *err)
+{
+	const hm_items items = farm_bytes(f, at, bytes);
+	return hm_send_items(&f->h, &items, to, tag, err);
+}
+
+static hetpart_status farm_recv_bytes(farm *f, void *at, uint64_t bytes, int from, int tag,
+				      hetpart_err *err)
+{
+	const hm_items items = farm_bytes(f, at, bytes);
+	return hm_recv_items(&f->h, &items, from, tag, err);
+}
+
+/* Work on a chunk on this rank. The memory of the result belongs to the callback. */
+static hetpart_status farm_work(farm *f, const hetpart_mpi_chunk *chunk, const void **result,
+				size_t *result_bytes, hetpart_err *err)
+{
+	*result = NULL;
+	*result_bytes = 0;
+	err->text[0] = 0;
+	const hetpart_status st = f->work(f->ctx, chunk, result, result_bytes, err);
+	if (st != HETPART_OK) {
+		if (err->text[0] == 0)
+			return hm_fail(err, st, "work failed on %llu items from number %llu",
+				       (unsigned long long)chunk->count,
+				       (unsigned long long)chunk->first);
+		return st;
+	}
+	if (!*result && *result_bytes > 0)
+		return hm_fail(err, HETPART_EINVAL, "a result of %zu bytes is at NULL",
+			       *result_bytes);
+	f->done += chunk->count;
+	return HETPART_OK;
+}
+
+/* ------------------------------------------------------------------------------------ the root */
+
+typedef struct farm_service {
+	farm *f;
+	hetpart_chunks todo;
+	uint64_t ask[ASK_WORDS]; /* the buffer of the next request */
+	MPI_Request req;
+	int active;        /* workers that have not been stopped */
+	bool failed;       /* nothing more is handed out */
+	hetpart_status st; /* the first failure of the root */
+} farm_service;
+
+static void service_note(farm_service *s, hetpart_status st)
+{
+	if (st == HETPART_OK)
+		return;
+	s->failed = true;
+	if (s->st == HETPART_OK)
+		s->st = st;
+}
+
+/* Return where to put the next message, so that err keeps the message of the first failure. */
+static hetpart_err *service_err(farm_service *s, hetpart_err *err, hetpart_err *spare)
+{
+	return s->st == HETPART_OK ? err : spare;
+}
+
+/* Return the chunk of a size that has just been taken from the items to do. */
+static hetpart_mpi_chunk service_chunk(farm_service *s, uint64_t size)
+{
+	const hetpart_mpi_farm_opts *const o = &s->f->opts;
+	const uint64_t first = s->f->items - s->todo.left - size;
+	const char *const data = (const char *)o->data;
+	return (hetpart_mpi_chunk){ first, size,
+				    o->item_bytes ? data + first * o->item_bytes : NULL };
+}
+
+static hetpart_status service_answer(farm_service *s, int worker, farm_verdict verdict,
+				     const hetpart_mpi_chunk *chunk, hetpart_err *err)
+{
+	const uint64_t words[ANSWER_WORDS] = { verdict, chunk ? chunk->first : 0,
+					       chunk ? chunk->count : 0 };
+	hetpart_status st =
+		hm_send(&s->f->h, words, ANSWER_WORDS, MPI_UINT64_T, worker, HM_ANSWER, err);
+	if (st == HETPART_OK && chunk)
+		st = farm_send_bytes(s->f, chunk->data, chunk->count * s->f->opts.item_bytes,
+				     worker, HM_ITEMS, err);
+	return st;
+}
+
+static hetpart_status service_stop(farm_service *s, int worker, hetpart_err *err)
+{
+	s->active--;
+	return service_answer(s, worker, FARM_STOP, NULL, err);
+}
+
+/* Pass a result to the caller's callback. */
+static hetpart_status service_take(farm_service *s, int rank, const hetpart_mpi_chunk *chunk,
+				   const void *result, size_t bytes, hetpart_err *err)
+{
+	const hetpart_mpi_chunk without_data = { chunk->first, chunk->count, NULL };
+	if (!s->f->opts.take || s->failed)
+		return HETPART_OK;
+	err->text[0] = 0;
+	const hetpart_status st =
+		s->f->opts.take(s->f->ctx, rank, &without_data, bytes ? result : NULL, bytes, err);
+	if (st != HETPART_OK && err->text[0] == 0)
+		return hm_fail(err, st, "a result of rank %d was not taken", rank);
+	return st;
+}
+
+/* Receive the result that the request announces. If there is no room for it, the worker is stopped,
+ * and *stopped is true. */
+static hetpart_status service_receive(farm_service *s, int worker, bool *stopped, hetpart_err *err)
+{
+	farm *const f = s->f;
+	const size_t bytes = (size_t)s->ask[ASK_BYTES];
+	hetpart_status st = HETPART_OK;
+	if (bytes > FARM_DIRECT_BYTES) {
+		if (bytes > f->room) {
+			char *const more = (char *)malloc(bytes);
+			if (more) {
+				free(f->buf);
+				f->buf = more;
+				f->room = bytes;
+			} else
+				st = hm_fail(err, HETPART_ENOMEM,
+					     "no memory for a result of %zu bytes", bytes);
+		}
+		if (st != HETPART_OK || s->failed) {
+			hetpart_err spare;
+			*stopped = true;
+			service_note(s, service_stop(s, worker, &spare));
+			return st;
+		}
+		st = service_answer(s, worker, FARM_GO, NULL, err);
+	}
+	return st == HETPART_OK ? farm_recv_bytes(f, f->buf, bytes, worker, HM_RESULT, err) : st;
+}
+
+/* Serve the request of a worker: receive its result, and give it a chunk or stop it. */
+static void service_serve(farm_service *s, int worker, hetpart_err *err)
+{
+	const hetpart_mpi_chunk chunk = { s->ask[ASK_FIRST], s->ask[ASK_COUNT], NULL };
+	const size_t bytes = (size_t)s->ask[ASK_BYTES];
+	hetpart_err spare;
+	bool stopped = false;
+	if (s->ask[ASK_STATUS] != HETPART_OK) { /* it has left already */
+		s->failed = true;
+		s->active--;
+		return;
+	}
+	service_note(s, service_receive(s, worker, &stopped, service_err(s, err, &spare)));
+	if (stopped)
+		return;
+	if (chunk.count > 0)
+		service_note(s, service_take(s, worker, &chunk, s->f->buf, bytes,
+					     service_err(s, err, &spare)));
+	hetpart_err *const why = service_err(s, err, &spare);
+	if (s->failed || s->todo.left == 0) {
+		service_note(s, service_stop(s, worker, why));
+	} else {
+		const hetpart_mpi_chunk next = service_chunk(s, hetpart_chunks_next(&s->todo));
+		service_note(s, service_answer(s, worker, FARM_CHUNK, &next, why));
+	}
+}
+
+static hetpart_status service_listen(farm_service *s, hetpart_err *err)
+{
+	return hm_mpi(MPI_Irecv(s->ask, ASK_WORDS, MPI_UINT64_T, MPI_ANY_SOURCE, HM_ASK,
+				s->f->h.comm, &s->req),
+		      "MPI_Irecv", err);
+}
+
+/* Work on a chunk at the root: the smallest, so that no worker waits long. */
+static void service_work(farm_service *s, hetpart_err *err)
+{
+	const uint64_t size = s->todo.chunk < s->todo.left ? s->todo.chunk : s->todo.left;
+	s->todo.left -= size;
+	const hetpart_mpi_chunk chunk = service_chunk(s, size);
+	const void *result;
+	size_t bytes;
+	hetpart_status st = farm_work(s->f, &chunk, &result, &bytes, err);
+	if (st == HETPART_OK)
+		st = service_take(s, s->f->h.rank, &chunk, result, bytes, err);
+	service_note(s, st);
+}
+
+/* Serve until all items are done or a rank has failed. Return the failure of the root. */
+static hetpart_status farm_serve(farm *f, hetpart_err *err)
+{
+	const bool works = f->opts.root_works;
+	farm_service s = { .f = f,
+			   .todo = { .rule = f->opts.rule,
+				     .nprocs = (uint64_t)f->h.size - !works,
+				     .chunk = f->opts.chunk,
+				     .left = f->items },
+			   .active = f->h.size - 1,
+			   .req = MPI_REQUEST_NULL };
+	hetpart_status st = s.active > 0 ? service_listen(&s, err) : HETPART_OK;
+	unsigned tries = 0;
+	while (st == HETPART_OK && (s.active > 0 || (works && !s.failed && s.todo.left > 0))) {
+		MPI_Status from;
+		int asked = 0;
+		if (s.active > 0)
+			st = hm_mpi(MPI_Test(&s.req, &asked, &from), "a request", err);
+		if (st == HETPART_OK && asked) {
+			service_serve(&s, from.MPI_SOURCE, err);
+			st = s.active > 0 ? service_listen(&s, err) : HETPART_OK;
+			tries = 0;
+		} else if (st == HETPART_OK && works && !s.failed && s.todo.left > 0) {
+			service_work(&s, err);
+		} else if (st == HETPART_OK) {
+			hm_nap(&f->h, &tries);
+		}
+	}
+	hm_drop(&s.req);
+	return s.st != HETPART_OK ? s.st : st;
+}
+
+/* ---------------------------------------------------------------------------------- the workers */
+
+/* Report the status of the last chunk, and send its result. *stop receives whether the root refused
+ * the result and stopped this rank. */
+static hetpart_status farm_report(farm *f, const uint64_t ask[ASK_WORDS], const void *result,
+				  bool *stop, hetpart_err *err)
+{
+	const size_t bytes = (size_t)ask[ASK_BYTES];
+	uint64_t answer[ANSWER_WORDS] = { FARM_GO, 0, 0 };
+	hetpart_status st = hm_send(&f->h, ask, ASK_WORDS, MPI_UINT64_T, f->root, HM_ASK, err);
+	if (st == HETPART_OK && bytes > FARM_DIRECT_BYTES)
+		st = hm_recv(&f->h, answer, ANSWER_WORDS, MPI_UINT64_T, f->root, HM_ANSWER, err);
+	*stop = answer[ANSWER_VERDICT] == FARM_STOP;
+	if (st == HETPART_OK && !*stop)
+		st = farm_send_bytes(f, result, bytes, f->root, HM_RESULT, err);
+	return st;
+}
+
+static hetpart_status farm_receive_chunk(farm *f, hetpart_mpi_chunk *chunk, bool *stop,
+					 hetpart_err *err)
+{
+	uint64_t answer[ANSWER_WORDS] = { FARM_STOP, 0, 0 };
+	const hetpart_status st =
+		hm_recv(&f->h, answer, ANSWER_WORDS, MPI_UINT64_T, f->root, HM_ANSWER, err);
+	*stop = answer[ANSWER_VERDICT] == FARM_STOP;
+	if (st != HETPART_OK || *stop)
+		return st;
+	*chunk = (hetpart_mpi_chunk){ answer[ANSWER_FIRST], answer[ANSWER_COUNT],
+				      f->opts.item_bytes ? f->buf : NULL };
+	return farm_recv_bytes(f, f->buf, chunk->count * f->opts.item_bytes, f->root, HM_ITEMS,
+			       err);
+}
+
+/* Ask for chunks and work on them until the root stops this rank. Return the failure of this rank.
+ */
+static hetpart_status farm_ask(farm *f, hetpart_err *err)
+{
+	hetpart_mpi_chunk chunk = { 0, 0, NULL };
+	const void *result = NULL;
+	size_t bytes = 0;
+	bool stop = false;
+	for (;;) {
+		uint64_t ask[ASK_WORDS] = { HETPART_OK, bytes, chunk.first, chunk.count };
+		hetpart_status st = farm_report(f, ask, result, &stop, err);
+		if (st == HETPART_OK && !stop)
+			st = farm_receive_chunk(f, &chunk, &stop, err);
+		if (st != HETPART_OK || stop)
+			return st;
+		st = farm_work(f, &chunk, &result, &bytes, err);
+		if (st != HETPART_OK) {
+			hetpart_err spare; /* this rank's message is the one to keep */
+			ask[ASK_STATUS] = (uint64_t)st;
+			ask[ASK_BYTES] = 0;
+			ask[ASK_FIRST] = chunk.first;
+			ask[ASK_COUNT] = chunk.count;
+			const hetpart_status sent = farm_report(f, ask, NULL, &stop, &spare);
+			return sent == HETPART_OK ? st : sent;
+		}
+	}
+}
+
+/* ------------------------------------------------------------------------------------- the call */
+
+static hetpart_status farm_check(farm *f, const hetpart_mpi_farm_opts *opts, hetpart_err *err)
+{
+	const bool at_root = f->h.rank == f->root;
+	hetpart_mpi_farm_opts *const o = &f->opts;
+	hetpart_status st = hm_opts_read(o, HM_END_OF(hetpart_mpi_farm_opts, max_msg_bytes),
+					 sizeof *o, opts, err);
+	if (o->chunk == 0)
+		o->chunk = 1;
+	if (f->h.size == 1)
+		o->root_works = true;
+	if (st == HETPART_OK)
+		st = hm_check_root(&f->h, f->root, err);
+	if (st == HETPART_OK && !f->work && (!at_root || o->root_works))
+		st = hm_fail(err, HETPART_EINVAL, "'work' is NULL");
+	if (st != HETPART_OK || !at_root)
+		return st;
+	size_t bytes;
+	if (f->items > HETPART_ITEMS_MAX)
+		return hm_fail(err, HETPART_ERANGE, "more than %llu items",
+			       (unsigned long long)HETPART_ITEMS_MAX);
+	if (o->rule < HETPART_CHUNK_FIXED || o->rule > HETPART_CHUNK_FACTORING)
+		return hm_fail(err, HETPART_EINVAL, "'%d' is not a rule for chunks", (int)o->rule);
+	if (__builtin_mul_overflow(f->items, o->item_bytes, &bytes) || bytes > PTRDIFF_MAX)
+		return hm_fail(err, HETPART_ERANGE, "the items are beyond the address space");
+	if (bytes > 0 && !o->data)
+		return hm_fail(err, HETPART_EINVAL, "'data' is NULL");
+	return HETPART_OK;
+}
+
+/* Spread the root's options, and make room for the largest chunk, which is the first under every
+ * rule. */
+static hetpart_status farm_prepare(farm *f, hetpart_err *err)
+{
+	hetpart_mpi_farm_opts *const o = &f->opts;
+	uint64_t head[6] = { f->items,      (uint64_t)o->rule, o->chunk,
+			     o->root_works, o->item_bytes,     o->max_msg_bytes };
+	hetpart_status st = hm_bcast(&f->h, head, 6, MPI_UINT64_T, f->root, err);
+	if (st == HETPART_OK) {
+		f->items = head[0];
+		o->rule = (hetpart_chunk_rule)head[1];
+		o->chunk = head[2];
+		o->root_works = head[3] != 0;
+		o->item_bytes = (size_t)head[4];
+		o->max_msg_bytes = (size_t)head[5];
+		f->room = FARM_DIRECT_BYTES;
+		if (f->h.rank != f->root) {
+			hetpart_chunks c = { .rule = o->rule,
+					     .nprocs = (uint64_t)f->h.size - !o->root_works,
+					     .chunk = o->chunk,
+					     .left = f->items };
+			f->room = (size_t)hetpart_chunks_next(&c) * o->item_bytes;
+		}
+		f->buf = (char *)malloc(f->room ? f->room : 1);
+		if (!f->buf)
+			st = hm_fail(err, HETPART_ENOMEM, "no memory for chunks of %zu bytes",
+				     f->room);
+	}
+	return hm_agree(&f->h, st, err);
+}
+
+hetpart_status hetpart_mpi_farm(uint64_t items, hetpart_mpi_work_fn *work, void *ctx, int root,
+				MPI_Comm comm, const hetpart_mpi_farm_opts *opts, uint64_t *done,
+				hetpart_err *err)
+{
+	farm f = { .opts = HETPART_MPI_FARM_OPTS_INIT,
+		   .items = items,
+		   .root = root,
+		   .work = work,
+		   .ctx = ctx };
+	hetpart_err mine;
+	hetpart_status st = hm_open(&f.h, comm, &mine);
+	if (done)
+		*done = 0;
+	if (st != HETPART_OK)
+		return hm_refuse(st, &mine, err);
+	if ((st = hm_enter(&f.h, root, farm_check(&f, opts, &mine), &mine)) == HETPART_OK)
+		st = farm_prepare(&f, &mine);
+	if (st == HETPART_OK) {
+		st = f.h.rank == root ? farm_serve(&f, &mine) : farm_ask(&f, &mine);
+		st = hm_agree(&f.h, st, &mine);
+	}
+	free(f.buf);
+	if (done)
+		*done = f.done;
+	return hm_close(&f.h, st, &mine, err);
+}
