@@ -87,8 +87,8 @@ static json_t *plain_cost(char *word)
 	return NULL;
 }
 
-/* Return the nearest of the words, up to NULL, that becomes this word by changing one letter, or
- * two of at least five; NULL if there is none. */
+/* Return the nearest of the words, which end with NULL. At most one letter may differ, or two if
+ * the word has five letters or more; return NULL if no word is that near. */
 static const char *nearest_word(const char *word, const char *const *words)
 {
 	const size_t len = strlen(word);
@@ -359,12 +359,8 @@ static hp_verdict set_text(const char *option, const char **out)
 	return HP_VERB;
 }
 
-static hp_verdict set_option(int c, hp_args *a)
+static hp_verdict set_output(int c, hp_args *a)
 {
-	if (c == 'n' || c == 's' || c == 'm')
-		c = OPT_PROBLEM + (c == 'n' ? 0 : c == 's' ? 1 : (int)HP_LEN(fields) - 2);
-	if (c >= OPT_PROBLEM && c < OPT_PROBLEM + (int)HP_LEN(fields))
-		return set_member((size_t)(c - OPT_PROBLEM), a);
 	switch (c) {
 	case 'i':
 		return set_text("--input", &a->input);
@@ -401,8 +397,18 @@ static hp_verdict set_option(int c, hp_args *a)
 	}
 }
 
+/* Set a member of the request or an option of the output, by the value of getopt. */
+static hp_verdict set_any_option(int c, hp_args *a)
+{
+	if (c == 'n' || c == 's' || c == 'm')
+		c = OPT_PROBLEM + (c == 'n' ? 0 : c == 's' ? 1 : (int)HP_LEN(fields) - 2);
+	return c >= OPT_PROBLEM && c < OPT_PROBLEM + (int)HP_LEN(fields)
+		       ? set_member((size_t)(c - OPT_PROBLEM), a)
+		       : set_output(c, a);
+}
+
 /* Explain a long option that does not exist, is the beginning of several, or takes no value. */
-static hp_verdict bad_name(const char *word)
+static hp_verdict bad_long_option(const char *word)
 {
 	const char *names[HP_LEN(fields) + HP_LEN(outputs) + 1] = { NULL };
 	const size_t len = strcspn(word + 2, "=");
@@ -426,12 +432,12 @@ static hp_verdict bad_name(const char *word)
 }
 
 /* Explain what getopt could not accept: a letter, or a long option as it was written. */
-static hp_verdict bad_option(char **argv, int c, int index)
+static hp_verdict bad_getopt(char **argv, int c, int index)
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
 	const bool is_long = argv[index] && argv[index][0] == '-' && argv[index][1] == '-';
 	if (c != ':' && is_long)
-		return bad_name(argv[index]);
+		return bad_long_option(argv[index]);
 	return bad_usage(is_long || optopt == 0 || optopt > 255 ? argv[index] : letter,
 			 c == ':' ? "no value for this option" : "unknown option");
 }
@@ -455,7 +461,7 @@ static hp_verdict check_options(hp_args *a)
 	return hp_outputs_check(a) ? HP_VERB : HP_REFUSED;
 }
 
-static hp_verdict parse_options(int argc, char **argv, hp_args *a)
+static hp_verdict parse_verb_options(int argc, char **argv, hp_args *a)
 {
 	struct option longs[HP_LEN(fields) + HP_LEN(outputs) + 1] = { { NULL, 0, NULL, 0 } };
 	for (size_t i = 0; i < HP_LEN(fields); i++)
@@ -470,8 +476,8 @@ static hp_verdict parse_options(int argc, char **argv, hp_args *a)
 	int c, at = optind;
 	while ((c = getopt_long(argc, argv, "+:hi:n:s:m:cg", longs, NULL)) != -1) {
 		if (c == '?' || c == ':')
-			return bad_option(argv, c, at);
-		const hp_verdict v = set_option(c, a);
+			return bad_getopt(argv, c, at);
+		const hp_verdict v = set_any_option(c, a);
 		if (v != HP_VERB)
 			return v;
 		at = optind;
@@ -543,5 +549,5 @@ hp_verdict hp_args_parse(int argc, char **argv, hp_args *a)
 		return parse_batch(argc, argv, a);
 	if (!hp_verb_known(argv[1]) && strcmp(argv[1], "show") != 0)
 		return bad_verb(argv[1]);
-	return parse_options(argc, argv, a);
+	return parse_verb_options(argc, argv, a);
 }

@@ -24,7 +24,7 @@ static double method_steps(const json_t *in, const char *op, const char *method)
 	if (strcmp(method, "dp") == 0)
 		return roots * p * n * n / 2;
 	if (strcmp(method, "dp-increasing") == 0)
-		return roots * p * n * 1000; /* measured; the worst case is that of dp */
+		return roots * p * n * 1000; /* measured; the worst case is like dp */
 	if (strcmp(method, "window") == 0)
 		return roots * p * n;
 	return strcmp(method, "bitset") == 0 ? p * n * n / 8 : 0;

@@ -88,11 +88,11 @@ bool hp_print_comparison(FILE *f, const json_t *out, bool csv);
  * room for one more byte. The caller frees it, on failure too. */
 bool hp_read_file(hp_job *job, const char *path, char **text, size_t *bytes);
 
-/* Return a file of speeds as a new object: "speeds", and "names", "latency", "bandwidth" if it has
- * them; NULL and a reason in why if it is invalid. This changes text, and one byte after it. */
+/* Make a new object of a file of speeds: "speeds", and "names", "latency", "bandwidth" if the file
+ * has them. Return NULL and a reason in why if it is invalid. text and one byte after it change. */
 json_t *hp_speeds_table(char *text, size_t bytes, char why[HP_TEXT_BYTES]);
 
-/* If --speeds names a file, replace it by its contents among the members that options give. */
+/* Replace a file that --speeds names by its contents, among the members that options give. */
 bool hp_read_speeds(hp_job *job, const hp_args *a);
 
 /* ------------------------------------------------------------------------------- files written */
@@ -114,8 +114,9 @@ typedef struct hp_output {
  * not write for the same option; print the reason. */
 bool hp_outputs_check(hp_args *a);
 
-/* Write the file of --svg or --html: open it, write to o->f, and close it with whether that worked.
- * hp_output_close() checks again and gives the file its name. Both return false after hp_fail(). */
+/* Open and close the file of --svg or --html, which is written to o->f in between; ok means that
+ * writing worked. Closing checks again and gives the file its name. Both are false after hp_fail().
+ */
 bool hp_output_open(hp_output *o, hp_job *job, const hp_args *a, hp_role role);
 bool hp_output_close(hp_output *o, bool ok);
 

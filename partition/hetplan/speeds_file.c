@@ -58,8 +58,9 @@ typedef struct speeds_table {
 } speeds_table;
 
 /* Store the reason, after the number of the line. */
-static void bad_line(speeds_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void bad_line(speeds_table *t, const char *fmt, ...)
+static void bad_speeds_line(speeds_table *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void bad_speeds_line(speeds_table *t, const char *fmt, ...)
 {
 	char text[HP_TEXT_BYTES / 2];
 	va_list ap;
@@ -68,7 +69,7 @@ static void bad_line(speeds_table *t, const char *fmt, ...)
 	va_end(ap);
 	snprintf(t->why, HP_TEXT_BYTES, "line %zu: %s", t->line, text);
 }
-#define refuse_line(t, ...) (bad_line((t), __VA_ARGS__), false)
+#define refuse_line(t, ...) (bad_speeds_line((t), __VA_ARGS__), false)
 
 static bool table_no_memory(speeds_table *t)
 {
@@ -119,8 +120,8 @@ static speeds_column column_of(const char *title)
 	return (speeds_column)i;
 }
 
-/* Find the columns by the first line: their names in any order, numbers only, or name and speed and
- * what may follow. *header receives whether the line has names only. */
+/* Find the columns by the first line. It has their names in any order, numbers only, or name and
+ * speed and what may follow. Store in *header whether the line has names of columns. */
 static bool find_columns(speeds_table *t, char *const *field, size_t n, bool *header)
 {
 	unsigned seen = 0;

@@ -5,8 +5,8 @@
  * and errors are returned. After each step, the ranks agree whether all of them succeeded, so they
  * continue or leave together. Messages are started and then tested with naps between the tests,
  * because a waiting rank should leave its processor to the ranks that compute. Any number of items
- * is moved in messages of a few MiB; a small window of them is under way, so that no count exceeds
- * an int and the next message is ready when one ends.
+ * is moved in messages of a few MiB, so that no count exceeds an int. A small window of them is
+ * under way, so the next message is ready when one ends.
  *
  * Costs a few small collectives for each call, and at most 200 us of delay for each wait. */
 #include "hm.h"

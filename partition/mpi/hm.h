@@ -33,9 +33,9 @@ hetpart_status hm_refuse(hetpart_status st, const hetpart_err *mine, hetpart_err
  * fail, too. */
 hetpart_status hm_close(hm *h, hetpart_status st, hetpart_err *mine, hetpart_err *err);
 
-/* Let all ranks continue, or none. hm_agree() returns mine if it is a failure; HETPART_EPEER with
- * the message of the first rank that failed if any did; HETPART_OK otherwise. hm_enter() does the
- * same, and returns HETPART_EINVAL unless all ranks name the same root. */
+/* Let all ranks continue, or none. The result is mine if it is a failure. If another rank failed,
+ * it is HETPART_EPEER with the message of the first such rank. Otherwise it is HETPART_OK;
+ * hm_enter() also returns HETPART_EINVAL unless all ranks name the same root. */
 hetpart_status hm_vote(hm *h, int root, hetpart_status mine, hetpart_err *err);
 
 static inline hetpart_status hm_enter(hm *h, int root, hetpart_status mine, hetpart_err *err)
@@ -61,8 +61,8 @@ hetpart_status hm_measure_type(hm *h, MPI_Datatype type, const char *name, uint6
 			       ptrdiff_t *extent, hetpart_err *err);
 
 /* Copy the caller's options, which begin with their struct_size, onto full, which has `known` bytes
- * of defaults. Defaults stay where opts ends earlier or is NULL. first is the size of the options
- * in the first release, up to the end of the member that was the last. */
+ * of defaults. Defaults stay if opts ends earlier or is NULL. The options had `first` bytes in the
+ * first release, up to the end of their last member. */
 #define HM_END_OF(type, member) (offsetof(type, member) + sizeof((type *)NULL)->member)
 hetpart_status hm_opts_read(void *full, size_t first, size_t known, const void *opts,
 			    hetpart_err *err);

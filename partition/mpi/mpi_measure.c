@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* mpi_measure.c - how long a kernel takes on this rank while the other ranks execute theirs, and
- * how long messages from the root to each rank take in the long run.
+/* mpi_measure.c - measure how long a kernel takes on this rank while the others execute theirs.
+ * Measure how long messages from the root to each rank take in the long run.
  *
  * A link is measured for one rank after the other. The root sends more and more items in messages
  * of growing length, and the rank answers each with an empty message. Only the last ones count,
@@ -18,7 +18,7 @@
 
 /* Return the affine cost with the smallest relative squared error over the points; relative, so
  * that one item weighs as much as a million. Startup and slope are >= 0; all items and times are >
- * 0. repeats tells how often each point counts; NULL means once. */
+ * 0. repeats is how often each point counts; NULL means once. */
 static hetpart_mpi_affine fit_affine(const hetpart_point *points, const double *repeats,
 				     size_t npoints)
 {
@@ -225,7 +225,7 @@ static hetpart_status link_best(link_timing *l, int rank, uint64_t items, double
 }
 
 /* Send volleys of messages, each volley with twice the bytes of the previous one, in messages of up
- * to *items. The last volley counts: if a token bucket limits the link, or a buffer is on the way,
+ * to *items. Only the last volley counts. If a token bucket limits the link, or there is a buffer,
  * the first ones are faster than the rest. */
 static hetpart_status link_volleys(link_timing *l, int rank, uint64_t *items, double *t,
 				   hetpart_err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* mpi_plan.c - plans and models that are the same on every rank: from the costs or speeds of all
- * ranks, from their observations, or from one rank's plan. Plans are compared by their hash. How
- * shares are found is libhetpart's part. Costs a few collectives and what the planner costs. */
+/* mpi_plan.c - plans and models that are the same on every rank. They are made from the costs,
+ * speeds or observations of all ranks, or from the plan of one. Plans are compared by their hash.
+ * How shares are found is libhetpart's part. Costs a few collectives and what the planner costs. */
 #include "hm.h"
 
 #include <limits.h>
@@ -177,7 +177,7 @@ hetpart_status hetpart_mpi_plan_agree(const hetpart_plan *plan, MPI_Comm comm, h
 	return hm_close(&h, st, &mine, err);
 }
 
-/* What every rank plans a scatter from. */
+/* The input from which every rank plans the same scatter. */
 typedef struct common_plan {
 	hm h;
 	hetpart_mpi_scatter_opts opts;

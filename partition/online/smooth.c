@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* smooth.c - less noise than the means of the cells have: power laws and straight lines on segments
- * of cells. The ends of segments are not decided but averaged: every division of the cells into
- * segments counts with the weight that the data give it (Bayesian information criterion). Two
+ * of cells. The ends of segments are not decided but averaged. Every division of the cells into
+ * segments counts with the weight that the data give it by the Bayesian information criterion. Two
  * recursions as for a hidden Markov chain find these weights. A jump starts a new segment; an
  * uncertain jump shows in part, a certain one as a step. Costs O(cells^2) for the cells that are
  * not empty. */
@@ -101,7 +101,7 @@ static double curve_ln(const curve *c, int kind, double items)
 /* The numbers that a segment costs: two of its curve, its border, its kind. */
 #define NUMBERS 4
 /* A jump: its least probability, the power of the items that it must exceed, and by how much
- * (natural logarithm); within the last ratio of items, its place is not searched further. */
+ * (natural logarithm). Its place is not searched within a ratio of items of JUMP_NEAR. */
 #define JUMP_CERTAIN 0.5
 #define JUMP_POWER   3
 #define JUMP_LEAST   0.1
@@ -244,8 +244,8 @@ static void average_curves(smoother *s)
 	}
 }
 
-/* Return whether the cost jumps between cell i and the next one: a segment ends here, and the cost
- * rises faster than any power of the items allows. */
+/* Return whether the cost jumps between cell i and the next one. It does if a segment ends here and
+ * the cost rises faster than any power of the items allows. */
 static bool jumps_after(const smoother *s, size_t i)
 {
 	const smooth_point *const a = &s->point[s->at[i]], *const b = &s->point[s->at[i + 1]];
@@ -273,7 +273,7 @@ static void add_corner(corners *out, double items, double cost, double weight)
 
 /* Add a step instead of the points between a and b. It is half way, so that the next observations
  * narrow its place, until that is known well enough. Then it is before all items that may lie
- * beyond it: too few items for some processors cost little, one too many costs the whole step. */
+ * beyond it. Too few items for some processors cost little; one too many costs the whole step. */
 static void add_step(const smoother *s, corners *out, size_t a, size_t b)
 {
 	const double from = s->point[a].items, to = s->point[b].items;

@@ -5,24 +5,24 @@
  *
  * The wisdom file
  *
- * The file is a text: a version line, the host, the time, numbers, models with their cells, and a
- * checksum over all that precedes it. It has no index and no free space. It is read whole and
+ * The file is a text. It has a version line, the host, the time, numbers, models with their cells,
+ * and a checksum over all that precedes it. It has no index and no free space. It is read whole and
  * written whole, and it is small: at most WISDOM_FILE_BYTES.
  *
- * Who reads. A program loads the file once when it starts, before it plans. hetpart_wisdom_load()
- * opens the file, reads it to its end, closes it, and parses the copy in memory. The program never
- * reads the file again, and nothing refers to it: the hetpart_wisdom in memory is a copy.
+ * Who reads. A program loads the file once when it starts, before it plans. The call opens the
+ * file, reads it to its end, closes it, and parses the copy in memory. The program never reads the
+ * file again, and nothing refers to it: the hetpart_wisdom in memory is a copy.
  *
  * Who writes. The same program saves the wisdom when its job has ended, after it has added its
- * observations. Of a parallel job, only one process should read and write the file; hetsort does
- * both at rank 0. hetpart_wisdom_save() writes the text to a new file in the same directory, calls
- * fsync, and renames it to the final name. Then it syncs the directory, so that the new name
- * survives a power failure.
+ * observations. Of a parallel job, only one process should read and write the file, as hetsort does
+ * at rank 0. Saving writes the text to a new file in the same directory, calls fsync, and renames
+ * the file to its final name. Then it syncs the directory, so that the new name survives a power
+ * failure.
  *
  * How writers exclude each other. They do not: there is no lock. Each writer has a temporary file
- * of its own, which O_EXCL guarantees; its name contains the process number. rename() replaces the
- * file in one step, so writers never mix their texts, and the last one wins. The observations of
- * the others since they loaded the file are lost. A lock would keep them, but it can block a job
+ * of its own, which O_EXCL guarantees; its name contains the process number. The rename replaces
+ * the file in one step, so writers never mix their texts, and the last one wins. The observations
+ * of the others since they loaded the file are lost. A lock would keep them, but it can block a job
  * on a shared file system, and the next jobs observe the same machine again.
  *
  * Why a torn file does no harm. A reader has either the old file or the new one, because the name
@@ -35,7 +35,7 @@
  * is older than the caller allows, is refused with HETPART_ESTALE. Old observations lose weight by
  * hetpart_model_decay(), so a model follows a machine that changes.
  *
- * What a failure does. If writing fails or the disk is full, the temporary file is removed and the
+ * Failures. If writing fails or the disk is full, the temporary file is removed and the
  * old file stays. If the process is killed, the temporary file stays and is never read; a later
  * process with the same number chooses another name. */
 #include <errno.h>
@@ -361,7 +361,7 @@ static hetpart_status replace_wisdom(const char *path, const char *text, size_t 
 		rc = file_failed(err, "replace", path);
 	if (rc != HETPART_OK) {
 		(void)unlink(temp);
-	} else { /* some file systems cannot sync a directory, which is no failure */
+	} else { /* ignore file systems that cannot sync a directory */
 		const int dir = open(dirname(temp), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (dir >= 0) {
 			(void)fsync(dir);

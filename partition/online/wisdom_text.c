@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* wisdom_text.c - wisdom as text and back: a version line, the host, the time, numbers, models with
- * their cells, and a checksum over all that precedes it. The reader is strict: a line that is not
- * exactly right is refused with its number. Opens no files. Costs O(bytes). */
+/* wisdom_text.c - wisdom as text and back. The text has a version line, the host, the time,
+ * numbers, models with their cells, and a checksum over all that precedes it. The reader is strict:
+ * a line that is not exactly right is refused with its number. Opens no files. Costs O(bytes). */
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -104,7 +104,7 @@ typedef struct wisdom_reader {
 	hetpart_err *err;
 } wisdom_reader;
 
-static hetpart_status bad_line(const wisdom_reader *r, const char *why)
+static hetpart_status bad_wisdom_line(const wisdom_reader *r, const char *why)
 {
 	return part_fail(r->err, HETPART_EFORMAT, "line %zu: %s", r->number, why);
 }
@@ -120,12 +120,12 @@ static bool next_line(wisdom_reader *r, hetpart_status *rc)
 	const char *const nl = memchr(r->text, '\n', (size_t)(r->end - r->text));
 	const size_t len = nl ? (size_t)(nl - r->text) : 0;
 	if (!nl || len >= sizeof r->word) {
-		*rc = bad_line(r, nl ? "too long" : "the last line has no end");
+		*rc = bad_wisdom_line(r, nl ? "too long" : "the last line has no end");
 		return false;
 	}
 	for (size_t i = 0; i < len; i++)
 		if (r->text[i] < 0x20 || r->text[i] > 0x7e) {
-			*rc = bad_line(r, "a character that is not printable ASCII");
+			*rc = bad_wisdom_line(r, "a character that is not printable ASCII");
 			return false;
 		}
 	memcpy(r->word, r->text, len);
@@ -135,7 +135,7 @@ static bool next_line(wisdom_reader *r, hetpart_status *rc)
 }
 
 /* Return what follows "key " in the line; NULL if the line has another key. */
-static const char *after_key(const wisdom_reader *r, const char *key)
+static const char *after_word(const wisdom_reader *r, const char *key)
 {
 	const size_t len = strlen(key);
 	return strncmp(r->word, key, len) == 0 && r->word[len] == ' ' ? r->word + len + 1 : NULL;
@@ -165,16 +165,16 @@ static hetpart_status read_number_line(wisdom_reader *r, const char *p)
 {
 	const char *const space = strchr(p, ' ');
 	if (!space || !part_wisdom_name_ok(p, (size_t)(space - p)))
-		return bad_line(r, "must be 'number NAME VALUE'");
+		return bad_wisdom_line(r, "must be 'number NAME VALUE'");
 	char name[WISDOM_NAME_BYTES];
 	double value;
 	memcpy(name, p, (size_t)(space - p));
 	name[space - p] = 0;
 	p = space + 1;
 	if (!take_real(&p, false, &value))
-		return bad_line(r, "the value must be a finite number");
+		return bad_wisdom_line(r, "the value must be a finite number");
 	if (part_wisdom_number(r->w, name))
-		return bad_line(r, "this number occurs twice");
+		return bad_wisdom_line(r, "this number occurs twice");
 	if (hetpart_wisdom_set(r->w, name, value, NULL) != HETPART_OK)
 		return part_fail(r->err, HETPART_ENOMEM, "line %zu: no room for it", r->number);
 	return HETPART_OK;
@@ -183,9 +183,9 @@ static hetpart_status read_number_line(wisdom_reader *r, const char *p)
 static hetpart_status read_model_line(wisdom_reader *r, const char *name)
 {
 	if (!part_wisdom_name_ok(name, strlen(name)))
-		return bad_line(r, "must be 'model NAME'");
+		return bad_wisdom_line(r, "must be 'model NAME'");
 	if (part_wisdom_find(r->w, name))
-		return bad_line(r, "this model occurs twice");
+		return bad_wisdom_line(r, "this model occurs twice");
 	r->next_cell = 0;
 	if (hetpart_wisdom_model(r->w, name, &r->model, NULL) != HETPART_OK)
 		return part_fail(r->err, HETPART_ENOMEM, "line %zu: no room for it", r->number);
@@ -196,45 +196,45 @@ static hetpart_status read_cell_line(wisdom_reader *r, const char *p)
 {
 	model_cell c;
 	if (!r->model)
-		return bad_line(r, "a cell before any model");
+		return bad_wisdom_line(r, "a cell before any model");
 	if (!take_real(&p, true, &c.items) || !take_real(&p, true, &c.cost) ||
 	    !take_real(&p, true, &c.weight) || !take_real(&p, false, &c.spread))
-		return bad_line(r, "must be 'cell ITEMS COST WEIGHT SPREAD'");
+		return bad_wisdom_line(r, "must be 'cell ITEMS COST WEIGHT SPREAD'");
 	if (!(c.items >= 1 && c.items <= 0x1p63))
-		return bad_line(r, "items must be in 1..2^63");
+		return bad_wisdom_line(r, "items must be in 1..2^63");
 	if (!(c.cost >= 0 && c.weight > 0 && c.weight <= MODEL_WEIGHT && c.spread >= 0))
-		return bad_line(r, "cost, weight or spread is out of range");
+		return bad_wisdom_line(r, "cost, weight or spread is out of range");
 	const size_t place = part_model_cell(c.items);
 	if (place < r->next_cell)
-		return bad_line(r, "the cells are not in rising order");
+		return bad_wisdom_line(r, "the cells are not in rising order");
 	r->next_cell = place + 1;
 	r->model->cell[place] = c;
 	return HETPART_OK;
 }
 
 /* Read a line by its key. Skip a key of a later version if it looks like one. */
-static hetpart_status read_line(wisdom_reader *r)
+static hetpart_status read_wisdom_line(wisdom_reader *r)
 {
 	const char *p;
-	if ((p = after_key(r, "cell")))
+	if ((p = after_word(r, "cell")))
 		return read_cell_line(r, p);
-	if ((p = after_key(r, "model")))
+	if ((p = after_word(r, "model")))
 		return read_model_line(r, p);
-	if ((p = after_key(r, "number")))
+	if ((p = after_word(r, "number")))
 		return read_number_line(r, p);
-	if ((p = after_key(r, "time"))) {
+	if ((p = after_word(r, "time"))) {
 		if (r->has_time)
-			return bad_line(r, "a second time");
+			return bad_wisdom_line(r, "a second time");
 		r->has_time = true;
 		return parse_whole(p, &r->w->time_s)
 			       ? HETPART_OK
-			       : bad_line(r, "the time must be a whole number");
+			       : bad_wisdom_line(r, "the time must be a whole number");
 	}
 	const size_t len = strspn(r->word, "abcdefghijklmnopqrstuvwxyz-");
 	if (len == 0 || (r->word[len] != ' ' && r->word[len] != 0))
-		return bad_line(r, "must begin with a key");
-	if (strcmp(r->word, "host") == 0 || after_key(r, "host") || after_key(r, MAGIC))
-		return bad_line(r, "this key belongs at the beginning");
+		return bad_wisdom_line(r, "must begin with a key");
+	if (strcmp(r->word, "host") == 0 || after_word(r, "host") || after_word(r, MAGIC))
+		return bad_wisdom_line(r, "this key belongs at the beginning");
 	return HETPART_OK;
 }
 
@@ -245,10 +245,10 @@ static hetpart_status read_checksum(wisdom_reader *r, const char *p, const char 
 	snprintf(sum, sizeof sum, "%016" PRIx64,
 		 checksum(CHECKSUM_START, begin, (size_t)(r->line - begin)));
 	if (strcmp(p, sum) != 0)
-		return bad_line(r, "the checksum does not match: the file is damaged");
+		return bad_wisdom_line(r, "the checksum does not match: the file is damaged");
 	if (r->text != r->end) {
 		r->number++;
-		return bad_line(r, "text after the checksum");
+		return bad_wisdom_line(r, "text after the checksum");
 	}
 	return HETPART_OK;
 }
@@ -260,17 +260,17 @@ static hetpart_status read_head(wisdom_reader *r)
 	uint64_t version;
 	if (!next_line(r, &rc))
 		return rc != HETPART_OK ? rc : part_fail(r->err, HETPART_EFORMAT, "empty");
-	const char *p = after_key(r, MAGIC);
+	const char *p = after_word(r, MAGIC);
 	if (!p || !parse_whole(p, &version))
-		return bad_line(r, "must be '" MAGIC " 1'");
+		return bad_wisdom_line(r, "must be '" MAGIC " 1'");
 	if (version != WISDOM_FORMAT)
 		return part_fail(r->err, HETPART_ESTALE, "line 1: format '%s' is not format %d", p,
 				 WISDOM_FORMAT);
 	if (!next_line(r, &rc))
-		return rc != HETPART_OK ? rc : bad_line(r, "nothing after this line");
-	p = after_key(r, "host");
+		return rc != HETPART_OK ? rc : bad_wisdom_line(r, "nothing after this line");
+	p = after_word(r, "host");
 	if (!p || !part_wisdom_host_ok(p, strlen(p)))
-		return bad_line(r, "must be 'host NAME'");
+		return bad_wisdom_line(r, "must be 'host NAME'");
 	return hetpart_wisdom_create(&r->w, p, r->err);
 }
 
@@ -278,15 +278,16 @@ static hetpart_status read_body(wisdom_reader *r, const char *begin)
 {
 	hetpart_status rc;
 	while (next_line(r, &rc)) {
-		const char *const p = after_key(r, "checksum");
+		const char *const p = after_word(r, "checksum");
 		if (p)
 			return read_checksum(r, p, begin);
-		rc = read_line(r);
+		rc = read_wisdom_line(r);
 		if (rc != HETPART_OK)
 			return rc;
 	}
-	return rc != HETPART_OK ? rc
-				: bad_line(r, "the checksum is missing: the file is cut short");
+	return rc != HETPART_OK
+		       ? rc
+		       : bad_wisdom_line(r, "the checksum is missing: the file is cut short");
 }
 
 static hetpart_status check_stale(const hetpart_wisdom *w, const char *host, uint64_t oldest_s,

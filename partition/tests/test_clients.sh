@@ -34,7 +34,7 @@ if has pkg-config; then
   # each by the documented line alone
   for example in "$examples"/*.c; do
     name=$(basename "$example" .c)
-    [ "$name" != scatter_client ] || continue # over MPI: mpi_clients.sh
+    [ "$name" != scatterv_client ] || continue # over MPI: mpi_clients.sh
     ok "C: $name.c builds" "${cc[@]}" "${cflags[@]}" -o "$name" "$example" "${libs[@]}"
   done
   export LD_LIBRARY_PATH=$inst/lib

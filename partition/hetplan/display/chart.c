@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chart.c - from an answer to bars, which show who receives, sends and computes when, and from bars
- * to a chart in text or an SVG picture. Both have a row for each processor, with time to the right.
+/* chart.c - from an answer to bars, which show who receives, sends and computes when. The bars
+ * become a chart in text or an SVG picture, with a row for each processor and time to the right.
  * Costs one bar for each message and each computation; a text chart costs rows times bars. */
 #include <inttypes.h>
 #include <math.h>

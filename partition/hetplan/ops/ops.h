@@ -71,8 +71,8 @@ bool hp_farm(hp_job *job, hetpart_farm_watch *watch, void *ctx, hetpart_plan **p
  * memory. */
 json_t *hp_with_request(const hp_job *job);
 
-/* Fill the job from a plan in a file: the request, and the answer if it keeps to the request and
- * its times match the costs. */
+/* Fill the job with the request of a plan in a file, and with its answer. The answer must keep to
+ * the request, and its times must match the costs. */
 bool hp_verify(hp_job *job, hp_job *file);
 
 #endif

@@ -110,7 +110,7 @@ static bool accept_root(const verification *v)
 }
 
 /* Compare a time of the answer, null for infinite, with the time by the costs. */
-static bool same_time(const verification *v, const hp_at *at, const json_t *x, double by_costs)
+static bool same_as_costs(const verification *v, const hp_at *at, const json_t *x, double by_costs)
 {
 	const double got = json_is_null(x)     ? INFINITY
 			   : json_is_number(x) ? json_number_value(x)
@@ -153,7 +153,7 @@ static bool check_shares_total(const verification *v)
 				    items - left, items);
 }
 
-/* Check minimums and capacities, and that at most one share is no multiple of the quantum. */
+/* Check minimums and capacities. All shares but one must be multiples of the quantum. */
 static bool check_bounds(const verification *v)
 {
 	const hp_at up = { NULL, v->key, 0 };
@@ -185,7 +185,7 @@ static bool put_makespan(const verification *v, double makespan)
 	const json_t *const x = hp_need(v->job, v->file->in, NULL, at.key);
 	const json_t *const low = member(v, low_at.key);
 	const double bound = json_number_value(low);
-	if (!x || !same_time(v, &at, x, makespan) ||
+	if (!x || !same_as_costs(v, &at, x, makespan) ||
 	    !hp_put(v->job, at.key, hp_json_real(makespan)) || !accept_number(v, low_at.key))
 		return false;
 	if (!json_is_number(low))
@@ -206,7 +206,7 @@ static bool check_times(const verification *v, const double *time)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		const hp_at at = { &up, NULL, i };
-		if (!same_time(v, &at, json_array_get(times, i), time[i]))
+		if (!same_as_costs(v, &at, json_array_get(times, i), time[i]))
 			return false;
 		last = fmax(last, time[i]);
 	}

@@ -122,8 +122,8 @@ bool hp_real(hp_job *job, const json_t *v, const hp_at *at, double *out);
 bool hp_array(hp_job *job, const json_t *v, const hp_at *at, size_t max, size_t *n);
 
 /* Read values of the request by their key. Lists are required, and their length is checked as by
- * hp_array(); the job owns their memory. hp_bounds() reads an optional list of n whole numbers, in
- * which null is `none`; hp_quantum() leaves *out as it is if the request has no quantum. */
+ * hp_array(); the job owns their memory. In the optional list of n whole numbers that hp_bounds()
+ * reads, null means `none`. Without a quantum in the request, *out keeps its value. */
 bool hp_items(hp_job *job, uint64_t *items);
 bool hp_reals(hp_job *job, const char *key, size_t max, double **out, size_t *n);
 bool hp_wholes(hp_job *job, const char *key, uint64_t max, uint64_t **out, size_t *n);
@@ -134,7 +134,7 @@ bool hp_quantum(hp_job *job, uint64_t *out);
 bool hp_points(hp_job *job, const json_t *obj, const hp_at *up, const char *key,
 	       hetpart_point **out, size_t *n);
 
-/* Find the limits of one plan: those of the request, but never more than the job's. */
+/* Find the limits of one plan: the limits of the request, but never more than the job's. */
 bool hp_time_limit(hp_job *job, double *time_limit_s);
 bool hp_plan_limits(hp_job *job, double *time_limit_s, uint64_t *max_mem_bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fuzz_option.c - any text as the word of an option: the first byte chooses the kind. What is
- * accepted is JSON of that kind, what is refused has a reason; messages and names are clean. */
+/* fuzz_option.c - any text as the word of an option: the first byte chooses the kind. An
+ * accepted text is JSON of that kind, a refused one has a reason; messages and names are clean. */
 #include "../../../scripts/fuzz.h"
 #include "hetplan/hetplan.h"
 

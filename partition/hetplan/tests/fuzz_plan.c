@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fuzz_plan.c - any bytes as a file of a plan, within limits that keep every plan small. One that
- * is taken over must make tables and charts, and be taken over as the same again when it is
- * written. */
+/* fuzz_plan.c - any bytes as a file of a plan, within limits that keep every plan small. A plan
+ * that is accepted must make tables and charts. Written again, it must be accepted as the same. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@ static bool read_plan(hp_job *job, const char *text, size_t bytes)
 	return ok;
 }
 
-/* The job as a file, which the caller frees. */
+/* Write the job as a file, which the caller frees. */
 static char *written(const hp_job *job, size_t *bytes)
 {
 	char *text = NULL;

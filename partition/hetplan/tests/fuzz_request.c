@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fuzz_request.c - any bytes as a line of a batch, within limits that keep every plan small. The
- * answer must be written as JSON that reads back as the same value; shares must sum to items; what
- * succeeds must make tables and charts. */
+ * answer must be written as JSON that reads back as the same value, and shares must sum to items. A
+ * request that succeeds must make tables and charts. */
 #include "../../../scripts/fuzz.h"
 #include "fuzz_limits.h"
 
@@ -17,7 +17,7 @@ static void check_sum(const json_t *answer, const json_t *request)
 	fuzz_check(sum == json_integer_value(json_object_get(request, "items")));
 }
 
-/* The written answer reads back as the answer. */
+/* Check that the written answer reads back as the answer. */
 static void check_written(const json_t *answer)
 {
 	char *text = NULL;
@@ -33,7 +33,7 @@ static void check_written(const json_t *answer)
 	free(text);
 }
 
-/* Tables and charts of what succeeded. */
+/* Make tables and charts of a request that succeeded. */
 static void show(const char *line, size_t bytes)
 {
 	hp_job job;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # hetplan batch: the reference platform of [S0] by every method, a table of malformed requests each
-# with its own message, a batch that goes on after them, exit codes, broken input and output.
+# with its own message, a batch that continues after them, exit codes, broken input and output.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 
@@ -66,9 +66,9 @@ good='{"op":"share","id":"g","items":3,"speeds":[1,2],"cost":{"type":"linear"}}'
 run "$hetplan" batch <<<"$good
 {\"op\":\"share\",\"id\":17}
 $good"
-is "goes on after an error: exit 1" "$rc" 1
+is "continues after an error: exit 1" "$rc" 1
 want='{"id":"g","status":"ok","op":"share","method":"exact, D'"'"'Hondt","shares":[1,2],"real":[1.0,2.0],"times":[1.0,1.0],"makespan":1.0,"real_makespan":1.0,"lower_bound":1.0}'
-is "goes on after an error" "$out" "$want
+is "continues after an error" "$out" "$want
 {\"id\":17,\"status\":\"error\",\"message\":\"'items' is missing\"}
 $want"
 run "$hetplan" batch - <<<"$good"
@@ -81,15 +81,15 @@ run "$hetplan" batch </dev/null
 is "nothing in, nothing out" "$rc$out$err" 0
 printf '{"op":"\377\033[1m"}\n\0\n' >bytes
 run "$hetplan" batch bytes
-is "bytes that are no text: exit 1" "$rc" 1
-ok "bytes that are no text: none comes back" test -z "$(LC_ALL=C tr -d '\n -~' <<<"$out")"
+is "bytes that are not text: exit 1" "$rc" 1
+ok "bytes that are not text: none comes back" test -z "$(LC_ALL=C tr -d '\n -~' <<<"$out")"
 
 run "$hetplan" batch "no/such"$'\e'"file"
 is "no such file: exit 1" "$rc" 1
 is "no such file: message" "$err" "hetplan: cannot open 'no/such\\x1bfile': No such file or directory"
 run "$hetplan" batch .
-is "a folder: exit 1" "$rc" 1
-is "a folder: message" "$err" "hetplan: cannot read '.': Is a directory"
+is "a directory: exit 1" "$rc" 1
+is "a directory: message" "$err" "hetplan: cannot read '.': Is a directory"
 if [ -w /dev/full ]; then
   printf "%s\n%s\n" "$good" "$good" >two
   "$hetplan" batch two >/dev/full 2>said
@@ -122,13 +122,13 @@ run "$hetplan" batch --time-limit=1e6 <<<"$(sed 's/"time_limit_s":1e-6/"max_mem_
 is "limits: shares that need more memory" "$rc $(grep -o "allowed" <<<"$out")" "1 allowed"
 printf '%s,"time_limit_s":0}\n%s,"time_limit_s":-1}\n%s,"max_mem_bytes":0}\n' "$scatter" "$chain" "$chain" >limited
 run "$hetplan" batch limited
-is "limits that are none: refused" "$rc$(grep -c '"status":"error"' <<<"$out")" 13
+is "invalid limits: refused" "$rc$(grep -c '"status":"error"' <<<"$out")" 13
 run "$hetplan" batch --time-limit=1e-9 <<<"$good"
 is "a batch without time: refused" "$rc $(grep -o 'the batch is out of time' <<<"$out")" "1 the batch is out of time"
 run "$hetplan" batch --time-limit=1000 <<<"$good"
 is "a batch with time: as without a limit" "$out" "$want"
 run "$hetplan" batch --time-limit=no
-is "a limit that is no number" "$rc" 2
+is "a limit that is not a number" "$rc" 2
 run "$hetplan" scatter -n 1000000 --compute=nlogn,nlogn*2,nlogn --link=3,1 --max-mem=1 --time-limit=100
 is "a table says what ended the search" "$rc $(grep -c 'stopped: out of memory' <<<"$out")" "0 1"
 

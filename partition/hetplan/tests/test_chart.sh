@@ -42,7 +42,7 @@ P1 |--------|-------
 - receive  = send  # compute  . wait  | next
 END
 )"
-is "chain: limits of the planner are none of the chart" \
+is "chain: limits of the planner do not apply to the chart" \
   "$(chart chain --w 1,2 --z 0.5 --vcomm 1 --vcomp 1 --time-limit 1e6 2>&1)" \
   "$(chart chain --w 1,2 --z 0.5 --vcomm 1 --vcomp 1)"
 is "no wider than asked" \

@@ -47,7 +47,7 @@ usage "'--json=x': takes no value" share --json=x
 usage "'-x': unknown option" share -x
 usage "'--i': ambiguous: --items, --installments, --input" chain --i
 
-# Each verb with each option that it requires left out, in the order in which they are asked for.
+# Each verb without each option that it requires, in the order in which they are requested.
 requires() { # requires VERB OPTION=VALUE... - without an option, that option is missing
   local verb=$1 i; shift
   for ((i = 1; i <= $#; i++)); do
@@ -66,7 +66,7 @@ usage_line "--items is missing" share --speeds 1,2 --cost linear --compare
 usage_line "--speeds is missing" share --weights 1,2
 echo '{"speeds":[1,2],"cost":{"type":"linear"}}' >incomplete
 run "$hetplan" share -i incomplete
-is "what a file lacks is a member" "$rc $err" "1 hetplan: 'items' is missing"
+is "a file lacks a member, not an option" "$rc $err" "1 hetplan: 'items' is missing"
 usage "'--items': no value for this option" share --items
 usage "'--items': must be a whole number below 2^63, not '1.5'" share --items 1.5
 usage "'--items': must be a whole number below 2^63, not '1e19'" share --items 1e19
@@ -90,7 +90,7 @@ usage "'--cost': unknown cost 'linear*x'; $costs" share --cost 'linear*x'
 usage "'--observations': must be ITEMS:TIME, not '5'" model --observations 5
 usage "'--names': must be text in UTF-8, not '\\xff'" share --names $'\xff'
 run "$hetplan" share -n 5 --speeds 1,2 --op $'\xff'
-is "--op that is no text" "$rc $out $err" "1  hetplan: '--op': must be text in UTF-8, not '\\xff'"
+is "--op that is not text" "$rc $out $err" "1  hetplan: '--op': must be text in UTF-8, not '\\xff'"
 usage "'--width': must be a whole number in 48..1000, not '3'" share --width 3
 usage "'--csv': use either --json or --csv, not both" share --json --csv
 usage "'--gantt': cannot be combined with --json or --csv" share --json --gantt
@@ -122,7 +122,7 @@ fails "'bad.json': line 3, column 14: string or '}' expected near ','" share -i 
 printf '{"items": 5}\n{"items": 6}\n' >two.json
 fails "'two.json': line 2, column 1: end of file expected near '{'" share --input two.json
 
-# Options and files are two ways to say the same.
+# Options and files are two ways to write the same request.
 json() { "$hetplan" "$@" --json | sed 's/,"request":.*/}/'; }
 is "share: options and a file" "$(json share -n 1000 -s 1,2 --cost 'power:1.5*3' --method exact)" \
   "$(echo '{"items":1000,"speeds":[1,2],"method":"exact","cost":{"type":"power","exponent":1.5,"scale":3}}' |
@@ -135,7 +135,7 @@ is "scatter: options and a file" \
   "$(echo '{"op":"scatter","items":100,"processors":[{"compute":{"type":"affine","startup":0,"per_item":1},
     "link":{"type":"affine","startup":0,"per_item":0.1}},{"compute":{"type":"affine","startup":2,"per_item":0.5}}]}' |
     json scatter -i -)"
-is "an option takes the place of a member" "$(json scatter -i "$rays" -n 0 | grep -o '"makespan":[^,]*')" \
+is "an option replaces a member" "$(json scatter -i "$rays" -n 0 | grep -o '"makespan":[^,]*')" \
   '"makespan":0.0'
 op_of() { json "$@" | sed 's/.*"op":"\([a-z-]*\)".*/\1/'; }
 is "costs make share-unrelated" "$(op_of share -n 9 --costs linear,nlogn)" share-unrelated
@@ -226,7 +226,7 @@ same_plan "costs in groups" scatter -n 99 --compute '2xnlogn*2,1' --link 2x.1 --
 run "$hetplan" share -n 1e9 -s 100000x1 --cost nlogn --json
 is "a hundred thousand alike" "$rc $(tr , '\n' <<<"$out" | grep -c '^10000$')" "0 99998"
 
-# Without GLPK: a file in its place that is no library, then a library that is not GLPK.
+# Without GLPK: a file with its name that is not a library, then a library that is not GLPK.
 chain=(chain --w ".75,.75" --z 1 --vcomm "1,1" --vcomp "1,1")
 mkdir hidden
 for source in "" /dev/null; do

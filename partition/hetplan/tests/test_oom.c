@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_oom.c - every operation with each of its allocations failing in turn, the parser's
- * included: no answer or an error, nothing leaked, and the next request is answered. */
+/* test_oom.c - every operation with each of its allocations failing in turn, also in the parser.
+ * There is no answer or an error, nothing leaks, and the next request is answered. */
 #include "../../../scripts/shim.h"
 
 #ifndef SHIM_CANNOT
@@ -41,7 +41,7 @@ static const char *const requests[] = {
 	"{\"op\":",
 };
 
-/* Whether the request was answered as well as it is with all memory there is. */
+/* Return whether the request was answered as well as with enough memory. */
 static bool answered(const char *line, bool good)
 {
 	bool ok;
@@ -66,7 +66,7 @@ static void each_allocation(const char *line)
 	for (bool done = false; !done; n++) {
 		shim.until = n;
 		done = answered(line, good) &&
-		       shim.until >= 0; /* it got by without the failing one */
+		       shim.until >= 0; /* the failing allocation was not reached */
 		shim.until = -1;
 		if (shim.live != before)
 			fail_msg("%s: allocation %ld failed, %ld pieces leaked", line, n,
@@ -84,7 +84,7 @@ static void all_requests(void **state)
 	OK(HETPART_OK);
 }
 
-/* Tables, charts and, where there are several methods, their comparison. */
+/* Make tables, charts and, if there are several methods, their comparison. */
 static bool show(const char *line)
 {
 	bool compare = !strstr(line, "farm");
@@ -135,7 +135,7 @@ static void all_outputs(void **state)
 	}
 }
 
-/* The program from its words to its exit status. */
+/* The command lines of the program. */
 static const char *const commands[] = {
 	"share -n 20 -s 1,2 --cost power:1.5*2 --capacity 15,15 --names a,b --gantt",
 	"share -n 20 -s 1,2 --cost nlogn --compare --csv",
@@ -149,7 +149,7 @@ static const char *const commands[] = {
 
 enum { WORDS = 16384 };
 
-/* One line, but more of it than a verb's first buffer. */
+/* Write one line that is longer than the first buffer of a verb. */
 static void write_request(void)
 {
 	FILE *f = fopen("request", "w");
@@ -184,7 +184,7 @@ static int perform(const char *command)
 	return status;
 }
 
-/* What it prints and says goes to a file, and comes back. */
+/* Perform a command, and return what it prints, which goes through a file. */
 static int perform_aside(const char *command, int file, char words[WORDS])
 {
 	const int out = dup(1), complaints = dup(2);

@@ -7,7 +7,7 @@
 
 static json_t *answer;
 
-/* The answer to a request with ' for ", kept until the next. */
+/* Return the answer to a request that has ' instead of "; it stays valid until the next. */
 static json_t *ask_within(const char *request, const hp_limits *limits)
 {
 	char *line = strdup(request);
@@ -91,7 +91,7 @@ static void exact_integers(void **state)
 	list_is("shares", "[4611686018427387904,4611686018427387903]");
 }
 
-/* The answer is what the library says. */
+/* Compare the answer with the plan of the library. */
 static void as_the_library(void **state)
 {
 	double speeds[] = { 1, 2.5, 4 };
@@ -207,7 +207,7 @@ static void order_and_root(void **state)
 	list_is("root", "0");
 }
 
-/* lambda = w, z = 1, two processors, two unit loads [S3]. */
+/* Plan lambda = w, z = 1, two processors, two unit loads [S3]. */
 static double chain_of(double lambda, const char *more)
 {
 	char line[512];
@@ -263,7 +263,7 @@ static void model(void **state)
 	NEAR(number("makespan"), 50, 1e-2);
 }
 
-/* A limit is kept, with a message that names it. */
+/* Check that a limit is enforced, with a message that names it. */
 static void refused_by(const hp_limits *limits, const char *request, const char *why)
 {
 	const char *message;
@@ -271,7 +271,7 @@ static void refused_by(const hp_limits *limits, const char *request, const char 
 	ask_within(request, limits);
 	message = json_string_value(json_object_get(answer, "message"));
 	if (!message || !strstr(message, why))
-		fail_msg("'%s' answers '%s', want '%s'", request, message ? message : "ok", why);
+		fail_msg("'%s' answers '%s', not '%s'", request, message ? message : "ok", why);
 }
 
 static void limits_hold(void **state)
@@ -293,7 +293,7 @@ static void limits_hold(void **state)
 	refused_by(&few, "{'a':[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}",
 		   "line 1: more than 30 values");
 	refused_by(&few,
-		   "{'op':'a name that is longer than a line may be, so that it ends behind the "
+		   "{'op':'a name that is longer than a line may be, so that it ends after the "
 		   "two hundred bytes that the limits of this test allow, whatever it says to whom "
 		   "it may concern, now or at any time after, here or there'}",
 		   "line 1: longer than 200 bytes");
@@ -386,7 +386,7 @@ static void words(void **state)
 		     number_parse("1e6", 0, UINT64_MAX, &n));
 }
 
-/* Counts as people write them: exact, or refused. */
+/* Counts as people write them are exact, or refused. */
 static void counts(void **state)
 {
 	static const struct {
@@ -415,7 +415,7 @@ static void counts(void **state)
 			fail_msg("'%s'", good[i].word);
 	for (size_t i = 0; i < LEN(bad); i++)
 		if (hp_text_count(bad[i], &n))
-			fail_msg("'%s' is taken for %" PRIu64, bad[i], n);
+			fail_msg("'%s' is read as %" PRIu64, bad[i], n);
 }
 
 static void ticks(void **state)

@@ -119,7 +119,7 @@ is "nothing is left of it" "$(ls -A full)" a.svg
 run "$hetplan" "${share[@]}" --svg full
 is "a directory" "$rc/$out/$err" "1//hetplan: cannot create 'full': Is a directory"
 
-# What keeps nothing is written directly.
+# Files without contents, such as pipes, are written directly.
 mkfifo pipe
 cat pipe >got &
 "$hetplan" "${share[@]}" --svg pipe --csv >/dev/null

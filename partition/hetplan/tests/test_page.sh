@@ -27,7 +27,7 @@ is "a model" "$rc/$err" 0/
 run "$hetplan" show --html shown.html saved.json
 has "a plan that is shown" '"shares":[3,7]' shown.html
 run "$hetplan" share -n 10 --speeds 1,2 --cost linear --html nowhere/page.html
-is "no folder for it" "$rc/$out/$err" "1//hetplan: cannot create 'nowhere/page.html': No such file or directory"
+is "no directory for it" "$rc/$out/$err" "1//hetplan: cannot create 'nowhere/page.html': No such file or directory"
 if [ -w /dev/full ]; then
   run "$hetplan" share -n 10 --speeds 1,2 --cost linear --html /dev/full
   is "a full disk" "$rc/$out/$err" "1//hetplan: cannot write '/dev/full': No space left on device"

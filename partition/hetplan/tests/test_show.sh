@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Plans in files: what --json writes, hetplan show reads, for every operation and method; a plan that does
-# not keep to its request, or whose dates are not those of its costs, is refused with the place.
+# not keep to its request, or whose times do not match its costs, is refused with the place.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 hetplan=$BIN/hetplan

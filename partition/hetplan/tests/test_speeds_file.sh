@@ -17,8 +17,8 @@ same "columns in another order, blanks, returns, no end of line" 'speed , name\r
 same "blanks, as hetsort has them, and comments" '# three, of a kind\n\na 1\nb\t2.5 # fast, too\nc 4\n'
 same "columns that shares do not need" 'name,speed,latency,bandwidth\na,1,0,1\nb,2.5,0,1\nc,4,0,1\n'
 printf '1 2.5\n4\n' >numbers
-is "numbers alone" "$(plan -s numbers)" "$(plan -s 1,2.5,4)"
-is "--names take the place of names" "$(plan -s speeds.csv --names x,y,z)" "$(plan -s 1,2.5,4 --names x,y,z)"
+is "only numbers" "$(plan -s numbers)" "$(plan -s 1,2.5,4)"
+is "--names replaces names" "$(plan -s speeds.csv --names x,y,z)" "$(plan -s 1,2.5,4 --names x,y,z)"
 is "a model takes them, too" "$("$hetplan" model --observations 10:20 -s numbers -n 9 --csv)" \
   "$("$hetplan" model --observations 10:20 -s 1,2.5,4 -n 9 --csv)"
 

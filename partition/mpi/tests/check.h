@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* check.h - checks over ranks: each rank counts, the last word is common. A program returns
- * finish(), which is a failure on every rank if a check failed on any, or if there was none. */
+/* check.h - checks over ranks: each rank counts, the result is common. A program returns finish(),
+ * which is a failure on every rank if a check failed on any rank, or if nothing was checked. */
 #ifndef HETPART_MPI_CHECK_H
 #define HETPART_MPI_CHECK_H
 
@@ -21,7 +21,7 @@ static inline void start(int *argc, char ***argv)
 		exit(1);
 }
 
-/* The condition holds; otherwise say what was being tried, the first few times. */
+/* Check a condition; if it fails, print what was tried, the first few times. */
 #define CHECK(condition, ...)                                                                 \
 	do {                                                                                  \
 		checks++;                                                                     \
@@ -33,7 +33,7 @@ static inline void start(int *argc, char ***argv)
 		}                                                                             \
 	} while (0)
 
-/* A call returned this status; its words are said if it did not. */
+/* Check that a call returned this status; otherwise print its message. */
 #define IS(status, wanted, err, ...)                                                   \
 	do {                                                                           \
 		const hetpart_status got_ = (status);                                  \

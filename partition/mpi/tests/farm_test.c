@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farm_test.c - each item of a farm is worked on exactly once under all rules, results arrive as
- * they were made, the slow get less, and a failure anywhere stops everybody. */
+/* farm_test.c - each item of a farm is worked on exactly once under all rules. Results arrive as
+ * they were made, slow ranks get less, and a failure on any rank stops all. */
 #include "check.h"
 
 #include <time.h>
@@ -112,7 +112,7 @@ static unsigned char *new_data(uint64_t items, size_t item_bytes)
 	return data;
 }
 
-/* All items once, over all ranks; at the root all taken once. */
+/* Check that the ranks worked on all items once, and that the root took all results once. */
 static void all_once(const struct job *j, int root, uint64_t done)
 {
 	unsigned char *sum = calloc(j->items + 1, 1);
@@ -126,7 +126,7 @@ static void all_once(const struct job *j, int root, uint64_t done)
 		wrong += sum[i] != 1;
 		untaken += rank == root && j->taken[i] != 1;
 	}
-	CHECK(here == done, "%" PRIu64 " told, %" PRIu64 " worked on", done, here);
+	CHECK(here == done, "%" PRIu64 " reported, %" PRIu64 " worked on", done, here);
 	CHECK(wrong == 0, "%" PRIu64 " of %" PRIu64 " not once", wrong, j->items);
 	CHECK(untaken == 0, "%" PRIu64 " of %" PRIu64 " not taken once", untaken, j->items);
 	CHECK(j->bad == 0, "%" PRIu64 " bytes wrong", j->bad);
@@ -176,8 +176,8 @@ static void sweep(void)
 	one(1000, HETPART_CHUNK_FIXED, true, ITEM_BYTES, 5000, size - 1);
 }
 
-/* Rank size-1 sleeps 20 times as long for each item as the others: it gets less than they do, on
- * average, as the machine may keep one of them waiting. */
+/* Let rank size-1 sleep 20 times as long for each item as the others. It gets less than the
+ * average, because the machine may delay one of the others. */
 static void uneven(hetpart_chunk_rule rule)
 {
 	struct job j = new_job(120, 0, 0);
@@ -202,7 +202,7 @@ static void uneven(hetpart_chunk_rule rule)
 	free_job(&j);
 }
 
-/* The rank that meets item 17 fails, with its own words; all others tell whose they are. */
+/* Fail on the rank that meets item 17. It keeps its own message; all others name that rank. */
 static void failing_work(bool root_works, size_t result_bytes)
 {
 	struct job j = new_job(500, ITEM_BYTES, result_bytes);
@@ -242,7 +242,7 @@ static void failing_take(size_t result_bytes)
 	free_job(&j);
 }
 
-/* Refuses the first result, after which nobody gets another chunk. */
+/* Refuse the first result, after which no rank gets another chunk. */
 static hetpart_status refuse(void *ctx, int from, const hetpart_mpi_chunk *chunk,
 			     const void *result, size_t result_bytes, hetpart_err *err)
 {

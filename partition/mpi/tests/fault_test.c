@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fault_test.c - one call that gathers and one that scatters, and what they return on each rank:
- * mpi_misuse.sh lets calls of MPI fail meanwhile, and judges. */
+/* fault_test.c - print what a call that gathers and one that scatters return on each rank. During
+ * the calls, functions of MPI fail: mpi_misuse.sh arranges that, and checks the output. */
 #include "check.h"
 
-static void tell(const char *call, hetpart_status st, const hetpart_err *err)
+static void print_status(const char *call, hetpart_status st, const hetpart_err *err)
 {
 	printf("rank %d, %s: %s: %s\n", rank, call, hetpart_status_text(st),
 	       st == HETPART_OK ? "" : err->text);
@@ -22,11 +22,11 @@ int main(int argc, char **argv)
 	start(&argc, &argv);
 	speeds = calloc((size_t)size, sizeof *speeds);
 	o.shares = HETPART_MPI_EQUAL;
-	tell("gather", hetpart_mpi_gather_speeds(speeds, 1, MPI_COMM_WORLD, &err), &err);
-	tell("scatter",
-	     hetpart_mpi_scatter(out, 10, MPI_BYTE, in, 10, &got, MPI_BYTE, 0, MPI_COMM_WORLD, &o,
-				 &err),
-	     &err);
+	print_status("gather", hetpart_mpi_gather_speeds(speeds, 1, MPI_COMM_WORLD, &err), &err);
+	print_status("scatter",
+		     hetpart_mpi_scatter(out, 10, MPI_BYTE, in, 10, &got, MPI_BYTE, 0,
+					 MPI_COMM_WORLD, &o, &err),
+		     &err);
 	free(speeds);
 	return MPI_Finalize();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* link_test.c - prints what each rank's link from rank 0 carries, in MB/s: for a script that limits
- * the links of virtual hosts and compares. */
+/* link_test.c - print the bandwidth of each rank's link from rank 0 in MB/s, for a script that
+ * limits the links of virtual hosts and compares. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* measure_test.c - a kernel that takes twice as long is measured as half as fast, links have a sane
- * cost, and what is gathered gives the same plan on every rank. Kernels are measured by a clock
- * that moves for their naps alone, so that it does not matter what else the machine does. */
+/* measure_test.c - a kernel that takes twice as long is measured as half as fast, and links have a
+ * sane cost. Gathered costs give the same plan on every rank. Kernels are measured by a clock that
+ * moves only for their naps, so other load on the machine does not matter. */
 #include "check.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 static atomic_bool made_up; /* is the time? */
 static atomic_llong made_up_ns;
 
-/* Stands before that of the C library, in this program and the libraries that it is linked with.
- * Each look takes a time, too. */
+/* Replace the function of the C library, in this program and the libraries that it is linked with.
+ * Each call takes some time, too. */
 int clock_gettime(clockid_t id, struct timespec *t)
 {
 	if (!atomic_load(&made_up))
@@ -71,7 +71,7 @@ static bool near(double x, double wanted)
 	return fabs(x - wanted) < 0.01 * wanted;
 }
 
-/* Odd ranks take twice as long. Returns this rank's speed. */
+/* Return this rank's speed: odd ranks take twice as long. */
 static double compute(hetpart_mpi_timing *t, double limit_s)
 {
 	double *speeds = calloc((size_t)size, sizeof *speeds);
@@ -100,7 +100,7 @@ static double compute(hetpart_mpi_timing *t, double limit_s)
 	return speed;
 }
 
-/* A kernel whose first item is over the time, and one with at most one item. */
+/* Measure a kernel whose first item exceeds the time, and one with at most one item. */
 static void short_measures(void)
 {
 	struct nap slow = { .us = 30000 }, single = { .us = 100 };
@@ -143,10 +143,10 @@ static void links(hetpart_mpi_timing *t, int root, uint64_t item_bytes, uint64_t
 	CHECK(t->points[0].items == 1 && t->points[t->npoints - 1].items <= (double)most,
 	      "%g items", t->points[t->npoints - 1].items);
 	CHECK(t->fit.startup_s + t->fit.per_item_s > 0, "free");
-	CHECK(t->npoints >= 2 || most == 1, "one point does not tell bandwidth from latency");
+	CHECK(t->npoints >= 2 || most == 1, "one point cannot separate bandwidth from latency");
 }
 
-/* The measured costs plan a scatter, with the same plan everywhere and no rank left out. */
+/* Plan a scatter by measured costs: the plan is the same everywhere, and every rank has a share. */
 static void plan_with(const hetpart_mpi_timing *work, const hetpart_mpi_timing *link, int root)
 {
 	hetpart_mpi_scatter_opts o = HETPART_MPI_SCATTER_OPTS_INIT;
@@ -164,7 +164,7 @@ static void plan_with(const hetpart_mpi_timing *work, const hetpart_mpi_timing *
 	hetpart_plan_free(plan);
 }
 
-/* Observations of all ranks make the same model, and that the same plan, on every rank. */
+/* Make the same model, and the same plan, on every rank from the observations of all. */
 static void models(double speed)
 {
 	hetpart_model *model = NULL;
@@ -199,7 +199,7 @@ static void models(double speed)
 	hetpart_model_free(model);
 }
 
-/* Plans that differ are told apart, on every rank. */
+/* Detect plans that differ, on every rank. */
 static void differing(double speed)
 {
 	const hetpart_status wanted = size > 1 ? HETPART_EINVAL : HETPART_OK;
@@ -221,7 +221,7 @@ static void differing(double speed)
 	hetpart_plan_free(plan);
 }
 
-/* A plan that only the root can make, over every root; and it is the same in every respect. */
+/* Broadcast a plan that only the root can make, from every root: all copies are equal. */
 static void plan_of_one(void)
 {
 	for (int root = 0; root < size; root++) {

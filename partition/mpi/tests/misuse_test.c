@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* misuse_test.c - bad arguments on one rank alone: that rank says what it is, all others say whose
- * it is, nobody hangs, and the next call works. The caller's communicator stays as it was. */
+/* misuse_test.c - bad arguments on only one rank. That rank returns the reason, all others name the
+ * rank, none hangs, and the next call works. The caller's communicator stays as it was. */
 #include "check.h"
 
 #include <limits.h>
@@ -30,7 +30,7 @@ static hetpart_status no_kernel(void *ctx, uint64_t items, hetpart_err *err)
 
 /* ---------------------------------------------------------------------------------- scatter */
 
-/* What the bad rank does wrong. The ones up to ROOT_ONLY any rank can do. */
+/* The mistakes of the bad rank. Any rank can make the ones before ROOT_ONLY. */
 enum misuse {
 	NO_RECEIVED,
 	NO_RECVBUF,
@@ -97,7 +97,7 @@ static void spoil_any(struct call *c, enum misuse what, MPI_Datatype open)
 		c->o.opts.link.per_item_s = NAN;
 }
 
-/* Made without the others: a plan for one rank more. */
+/* Make a plan for one more rank, without the other ranks. */
 static hetpart_plan *wide_plan(uint64_t items)
 {
 	double *speed = calloc((size_t)size + 1, sizeof *speed);
@@ -162,7 +162,7 @@ static hetpart_plan *plan_of(uint64_t items)
 	return plan;
 }
 
-/* wrong: what this rank gets; the words of the bad one reach all. */
+/* Check the result: the bad rank gets `wrong`, and its message reaches all. */
 static void left_together(hetpart_status st, hetpart_status wanted, const hetpart_err *err,
 			  int what)
 {
@@ -265,7 +265,7 @@ static void misuse_others(void)
 	free(speeds);
 }
 
-/* What is refused for its size or with other arguments, and callbacks that give no reason. */
+/* Check sizes and combinations that are refused, and callbacks that give no reason. */
 
 static hetpart_status silent(void *ctx, uint64_t items, hetpart_err *err)
 {
@@ -280,7 +280,7 @@ static hetpart_status silent_work(void *ctx, const hetpart_mpi_chunk *chunk, con
 	return here() ? HETPART_EIO : HETPART_OK;
 }
 
-/* Items of a byte each: one that lies before its address, and one so long that two are too many. */
+/* Make types of one byte: one that lies before its address, and one of which two are too long. */
 static void odd_types(MPI_Datatype *below, MPI_Datatype *longest)
 {
 	const MPI_Aint before = -1;
@@ -292,7 +292,7 @@ static void odd_types(MPI_Datatype *below, MPI_Datatype *longest)
 	      "types");
 }
 
-/* says: the sentence of the bad rank. */
+/* Check the message of the bad rank. */
 static void said(const char *words, const hetpart_err *err)
 {
 	CHECK(strstr(err->text, words) != NULL, "'%s', not '... %s ...'", err->text, words);
@@ -397,7 +397,7 @@ static void misuse_wide(void)
 	free(counts);
 }
 
-/* Without anybody to agree with. */
+/* Refuse communicators over which no ranks can agree. */
 static void no_communicator(void)
 {
 	MPI_Comm half, inter;
@@ -446,7 +446,7 @@ static void handle(MPI_Comm *comm, int *code, ...)
 	handled++;
 }
 
-/* A message of the caller's is under way all the while, and no call takes it. */
+/* Keep a message of the caller under way, which no call may receive. */
 static void some_calls(MPI_Comm comm)
 {
 	const int next = (rank + 1) % size, last = (rank + size - 1) % size;

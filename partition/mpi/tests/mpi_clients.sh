@@ -2,7 +2,7 @@
 # shellcheck disable=SC2317  # functions are called through ok
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Programs of others find an installed libhetpart_mpi, shared and static: through pkg-config and
-# through CMake, from an empty folder, also when the tree was moved; what the library exports.
+# through CMake, from an empty directory, also when the tree was moved; what the library exports.
 # shellcheck source=partition/tests/over_ranks.sh
 . "$ROOT/partition/tests/over_ranks.sh"
 # shellcheck source=partition/tests/install_help.sh
@@ -37,26 +37,26 @@ answers() { # answers NAME PROGRAM - over 1 and 3 ranks
     is "$1, $ranks ranks" "$rc $out" "0 100003 numbers, sum of square roots 5000250003"
   done
 }
-client() { # client PROGRAM LIBRARY... - the example in an empty folder, by the documented line alone
+client() { # client PROGRAM LIBRARY... - the example in an empty directory, only by the documented line
   local program=$1; shift
   "${MPICC:-mpicc}" -std=c11 -Wall -Wextra -Werror "${cflags[@]}" -o "$program" \
-    "${source:-$inst/share/hetpart/examples/scatter_client.c}" "$@"
+    "${source:-$inst/share/hetpart/examples/scatterv_client.c}" "$@"
 }
 if command -v pkg-config >/dev/null; then
   export PKG_CONFIG_PATH=$inst/lib/pkgconfig
   read -ra cflags <<<"$(pkg-config --cflags hetpart_mpi)"
   read -ra libs <<<"$(pkg-config --libs hetpart_mpi)"
   read -ra static <<<"$(pkg-config --static --libs hetpart_mpi)"
-  is "pkg-config tells the version" "$(pkg-config --modversion hetpart_mpi)" "$version"
+  is "pkg-config prints the version" "$(pkg-config --modversion hetpart_mpi)" "$version"
   ok "a client builds" client ./shared "${libs[@]}"
-  source=$ROOT/bench/scatter_client.c ok "and so does that of the experiments" client ./measured "${libs[@]}"
+  source=$ROOT/bench/scatter_client.c ok "and so does the client of the experiments" client ./measured "${libs[@]}"
   is "with the shared libraries" "$(needs shared | grep -c "$mpi_soname")" 1
   export LD_LIBRARY_PATH=$inst/lib
   answers "pkg-config, shared" ./shared
   unset LD_LIBRARY_PATH
   mkdir hidden
   mv "$inst"/lib/libhetpart*.so hidden/
-  ok "a client builds with the static libraries alone" client ./static "${static[@]}"
+  ok "a client builds with only the static libraries" client ./static "${static[@]}"
   mv hidden/* "$inst/lib/"
   is "without the shared libraries" "$(needs static)" ""
   answers "pkg-config, static" ./static
@@ -75,13 +75,13 @@ cmake_client() { # cmake_client DIR TREE ARGUMENT... - configure and build
 if command -v cmake >/dev/null; then
   mv "$inst" moved
   ok "CMake, a tree that was moved" cmake_client by_cmake "$PWD/moved"
-  is "CMake takes the shared libraries" "$(needs by_cmake/build/scatter_client | grep -c "$mpi_soname")" 1
-  answers "CMake, shared" by_cmake/build/scatter_client
+  is "CMake takes the shared libraries" "$(needs by_cmake/build/scatterv_client | grep -c "$mpi_soname")" 1
+  answers "CMake, shared" by_cmake/build/scatterv_client
   ok "CMake, static" cmake_client by_cmake_static "$PWD/moved" -DHETPART_USE_STATIC_LIBS=ON
-  is "CMake takes the static libraries" "$(needs by_cmake_static/build/scatter_client)" ""
-  answers "CMake, static" by_cmake_static/build/scatter_client
+  is "CMake takes the static libraries" "$(needs by_cmake_static/build/scatterv_client)" ""
+  answers "CMake, static" by_cmake_static/build/scatterv_client
   cmake_client wrong "$PWD/moved" -DPARTS=tea
-  is "CMake refuses a component that is not there" "$? $(grep -c "no component 'tea'" wrong/log)" "1 1"
+  is "CMake refuses a component that does not exist" "$? $(grep -c "no component 'tea'" wrong/log)" "1 1"
   rm moved/lib/libhetpart_mpi.*
   cmake_client gone "$PWD/moved"
   is "and one that was not installed" "$? $(grep -c "no component 'mpi'" gone/log)" "1 1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# libhetpart_mpi as a client sees it: the header alone, the names in the library, the man page, and
+# libhetpart_mpi as a client sees it: the header by itself, the names in the library, the man page, and
 # a client of MPI_Scatterv with one call changed, which prints what it printed before.
 # shellcheck source=partition/tests/over_ranks.sh
 . "$ROOT/partition/tests/over_ranks.sh"
@@ -10,15 +10,15 @@ export OMPI_CC="${CC:-cc}" MPICH_CC="${CC:-cc}"
 include="-I$mpi/include -I$ROOT/partition/include"
 warn="-Wall -Wextra -Wshadow -Wundef -Werror"
 
-echo '#include <hetpart_mpi.h>' >alone.c
-echo 'int main(void) { hetpart_mpi_scatter_opts o = HETPART_MPI_SCATTER_OPTS_INIT; hetpart_mpi_farm_opts f = HETPART_MPI_FARM_OPTS_INIT; return (int)o.method + (int)f.chunk; }' >>alone.c
-cp alone.c alone.cc
+echo '#include <hetpart_mpi.h>' >only.c
+echo 'int main(void) { hetpart_mpi_scatter_opts o = HETPART_MPI_SCATTER_OPTS_INIT; hetpart_mpi_farm_opts f = HETPART_MPI_FARM_OPTS_INIT; return (int)o.method + (int)f.chunk; }' >>only.c
+cp only.c only.cc
 # shellcheck disable=SC2086
-ok "header alone, C11" "$mpicc" -std=c11 $warn -Wstrict-prototypes $include -c alone.c
+ok "only the header, C11" "$mpicc" -std=c11 $warn -Wstrict-prototypes $include -c only.c
 cxx=${mpicc/mpicc/mpicxx}
-if "$cxx" --version >/dev/null 2>&1; then # it may be there without a compiler behind it
+if "$cxx" --version >/dev/null 2>&1; then # it may exist without a compiler
   # shellcheck disable=SC2086
-  ok "header alone, C++" "$cxx" -std=c++11 -Wall -Wextra -Wno-cast-function-type -Werror $include -c alone.cc
+  ok "only the header, C++" "$cxx" -std=c++11 -Wall -Wextra -Wno-cast-function-type -Werror $include -c only.cc
 fi
 
 names() { nm --defined-only "$lib" 2>/dev/null | awk '$2 ~ /[TDBR]/ {print $3}' | sort -u; }
@@ -45,13 +45,13 @@ is "and explains every option and constant" \
   "$(grep -oE '\bHETPART_MPI_[A-Z_]+\b' "$header" | grep -v _H | sort -u | while read -r name; do
     grep -q -F "$name" "$mpi/man/hetpart_mpi.3" || echo "$name"; done)" ""
 
-client=$mpi/examples/scatter_client.c
+client=$mpi/examples/scatterv_client.c
 # shellcheck disable=SC2086
 ok "the client as it was builds" "$mpicc" -std=c11 $warn -DPLAIN $include "$client" -o plain -lm
 for ranks in 1 3 4; do
   run timeout 120 "$ROOT/scripts/mpirun" $ranks ./plain
   before="$rc $out"
-  run timeout 120 "$ROOT/scripts/mpirun" $ranks "$OBJ/partition/mpi/examples/scatter_client"
+  run timeout 120 "$ROOT/scripts/mpirun" $ranks "$OBJ/partition/mpi/examples/scatterv_client"
   is "client, $ranks ranks: as before" "$rc $out" "$before"
   is "client, $ranks ranks: the sum" "$rc $out" "0 100003 numbers, sum of square roots 5000250003"
 done

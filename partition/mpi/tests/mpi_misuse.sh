@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# libhetpart_mpi: bad arguments and no memory on one rank alone end the call on all ranks.
+# libhetpart_mpi: bad arguments and no memory on only one rank end the call on all ranks.
 # shellcheck source=partition/tests/over_ranks.sh
 . "$ROOT/partition/tests/over_ranks.sh"
 over_ranks misuse_test 1 2 3 4 7
 [ "${SANITIZER:-coverage}" = coverage ] || done_testing # the shim and the sanitizers want the same calls
 over_ranks oom_test 1 2 3 4
 
-# what MPI itself tells as an error: on all ranks in the same call, or found before they agree
+# what MPI itself returns as an error: on all ranks in the same call, or found before they agree
 mpi_fails() { # mpi_fails CALL:N[@rankR] LINES - of two ranks, as far as they are not ok
   run timeout 120 "$ROOT/scripts/mpirun" 2 env LD_PRELOAD="$OBJ/mpi-shim.so" HETSORT_SHIM="$1" \
     "$OBJ/partition/mpi/tests/fault_test"

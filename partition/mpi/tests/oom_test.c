@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* oom_test.c - every call with each of its allocations failing in turn, on each rank: that rank
- * returns HETPART_ENOMEM, all others HETPART_EPEER, nothing comes out and nothing leaks. The shim
- * refuses the allocations of libhetpart_mpi and libhetpart, not those of MPI. */
+/* oom_test.c - every call with each of its allocations failing in turn, on each rank. That rank
+ * returns HETPART_ENOMEM, all others HETPART_EPEER; there is no output, and nothing leaks. The shim
+ * refuses the allocations of libhetpart_mpi and libhetpart, but not the allocations of MPI. */
 #include "../../../scripts/shim.h"
 
 #ifndef SHIM_CANNOT
@@ -54,7 +54,7 @@ static hetpart_status scatter_plan(hetpart_err *err)
 	return st;
 }
 
-/* Long results, for which the root makes room on the way. */
+/* Return long results, for which the root must make room. */
 static hetpart_status work(void *ctx, const hetpart_mpi_chunk *chunk, const void **result,
 			   size_t *result_bytes, hetpart_err *err)
 {
@@ -105,7 +105,7 @@ static hetpart_status model_add(hetpart_err *err)
 	return st;
 }
 
-/* All ranks are well, or this one is out of memory on the rank it was to be. */
+/* Check that all ranks succeed, or that exactly the chosen rank is out of memory. */
 static bool one(hetpart_status (*call)(hetpart_err *), const char *name, int who, long n)
 {
 	const long before = shim.live;

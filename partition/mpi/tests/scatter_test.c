@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_test.c - every item of a scatter arrives exactly once, in order, at the rank the plan
- * names, for all ways to share, types, message lengths and roots; nothing beside it is touched. */
+/* scatter_test.c - every item of a scatter arrives exactly once, in order, at the rank that the
+ * plan names. This holds for all ways to share, types, message lengths and roots; other memory
+ * stays as it was. */
 #include "check.h"
 
 static uint64_t longest; /* bytes of the longest message since it was last set to 0 */
 
-/* Every message of the library passes here. */
+/* Intercept every message of the library. */
 int MPI_Isend(const void *buf, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
 	      MPI_Request *req)
 {
@@ -105,7 +106,7 @@ static unsigned char *new_items(const struct layout *l, uint64_t items)
 	return buf;
 }
 
-/* count items from number first on are in the buffer, and nothing else has been written. */
+/* Check that the buffer has count items from number first on, and that nothing else was written. */
 static bool arrived(unsigned char *buf, const struct layout *l, uint64_t first, uint64_t count)
 {
 	const size_t end = (size_t)count * l->extent + GUARD;
@@ -124,7 +125,7 @@ static bool arrived(unsigned char *buf, const struct layout *l, uint64_t first, 
 	return untouched == GUARD && end > 0;
 }
 
-/* Where this rank's items begin, from everybody's count. */
+/* Find where this rank's items begin, by the counts of all ranks. */
 static uint64_t first_of_mine(uint64_t count, uint64_t *sum)
 {
 	uint64_t *all = calloc((size_t)size, sizeof *all), first = 0;
@@ -159,7 +160,7 @@ static uint64_t planned(const hetpart_plan *plan, const size_t *order)
 	return UINT64_MAX;
 }
 
-/* One scatter with shares by the library, and again with its plan made beforehand. */
+/* Scatter with shares by the library, and again with its plan made beforehand. */
 static void one(const struct kind *k, uint64_t items, hetpart_mpi_shares shares, size_t cap,
 		int root)
 {
@@ -221,7 +222,7 @@ static void sweep(void)
 
 /* -------------------------------------------------------------------------- the other calls */
 
-/* Blocks in reverse order with a hole of one item between them, served backwards. */
+/* Scatter blocks in reverse order with a gap of one item between them, served backwards. */
 static void explicit_counts(int root, bool in_place)
 {
 	const struct kind *k = &kinds[3];
@@ -280,7 +281,7 @@ static void allocated(int root, uint64_t items)
 	free(out);
 }
 
-/* A share that does not fit: the rank it concerns says so, nobody gets anything. */
+/* Refuse a share that does not fit: its rank returns the reason, and no rank gets items. */
 static void too_small(int small)
 {
 	unsigned char out[100] = { 0 }, in[100];
@@ -296,8 +297,8 @@ static void too_small(int small)
 	CHECK(got == 0 && in[0] == UNTOUCHED, "%" PRIu64, got);
 }
 
-/* The way back: what a scatter has handed out comes home in order, for every kind, length and root,
- * and nothing beside it is touched. */
+/* Gather the items of a scatter: they return in order, for every kind, length and root, and other
+ * memory stays as it was. */
 static void there_and_back(const struct kind *k, uint64_t items, int root, bool in_place)
 {
 	struct layout home = k->send, away = k->recv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fuzz_wisdom.c - any bytes as a wisdom file, as they are and with a checksum that fits, so that
- * the lines before it are reached. What is accepted must print, parse again to the same text, and
- * plan. */
+/* fuzz_wisdom.c - any bytes as a wisdom file, as they are and with a checksum that matches, so
+ * that the lines before it are reached. Accepted wisdom must print, parse again to the same text,
+ * and plan. */
 #include "../../../scripts/fuzz.h"
 #include <stdio.h>
 

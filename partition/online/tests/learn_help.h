@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* learn_help.h - the experiment of learning an unknown cost, for its tests and its benchmark: batch
- * after batch items are shared by what was seen, with a noise of 5 %, and the true makespan is
- * compared with the optimum. The includer supplies rnd_real(). */
+/* learn_help.h - the experiment of learning an unknown cost, for its tests and its benchmark. Batch
+ * after batch, items are shared by the observations so far, with a noise of 5 %. The true makespan
+ * is compared with the optimum. The includer supplies rnd_real(). */
 #ifndef LEARN_HELP_H
 #define LEARN_HELP_H
 
@@ -24,7 +24,7 @@ static const char *const learn_names[] = { "n ln n", "n^1.5", "n^0.7", "cliff", 
 
 enum learn_noise { LEARN_UNIFORM, LEARN_NORMAL }; /* up to 5 %; a standard deviation of 5 % */
 
-/* Plans the next batch from count observations, LEARN_P for each batch so far. */
+/* Plan the next batch from count observations, LEARN_P for each batch so far. */
 typedef hetpart_status learn_plan(void *ctx, const hetpart_point *seen, size_t count,
 				  const double *speeds, hetpart_plan **out, hetpart_err *why);
 
@@ -106,7 +106,7 @@ static inline hetpart_status learn_run(const hetpart_cost *truth, uint64_t seed,
 	return HETPART_OK;
 }
 
-/* The planner under test; ctx: an empty model. */
+/* Plan by the model under test; ctx is a model that is empty at first. */
 static inline hetpart_status learn_by_model(void *ctx, const hetpart_point *seen, size_t count,
 					    const double *speeds, hetpart_plan **out,
 					    hetpart_err *why)

@@ -83,8 +83,8 @@ static void exact_without_noise(void **state)
 	}
 }
 
-/* One observation, or the same one again: in proportion, for want of better knowledge. Beyond all
- * that was seen a slope that falls is not trusted. */
+/* Check that the cost of one observation, or of a repeated one, grows in proportion. Beyond all
+ * observations, a slope that falls is not trusted. */
 static void beyond(void **state)
 {
 	hetpart_point seen[] = { { 100, 90 }, { 1000, 100 } }, free_[] = { { 10, 0 } },
@@ -131,7 +131,7 @@ static void seen_everywhere(void **state)
 	hetpart_model_free(m);
 }
 
-/* A step, seen on both sides in one cell of ratio 1.1, stays a step. */
+/* Check that a step seen on both sides in one cell of ratio 1.1 stays a step. */
 static void step_in_a_cell(void **state)
 {
 	hetpart_model *m = model_of(NULL, 0);
@@ -262,8 +262,8 @@ static void learns_from_worse(void **state)
 	}
 }
 
-/* A cost that jumps by half: 3 % from batch 8, in the mean, with either noise; no smooth curve
- * through both sides does that, as a share on the wrong side costs half. */
+/* Check a cost that jumps by half: 3 % from batch 8, in the mean, with either noise. No smooth
+ * curve through both sides does that, because a share on the wrong side costs half. */
 static void learns_a_jump(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_wisdom.c - wisdom from run to run: what is saved comes back, damage is refused with its
- * line, another machine's is never used, the file is replaced in one piece. */
+/* test_wisdom.c - wisdom from job to job. Saved wisdom comes back, damage is refused with its line,
+ * wisdom of another machine is never used, and the file is replaced in one step. */
 #include "tests/tests.h"
 
 #include <dirent.h>
@@ -48,8 +48,8 @@ static void same(const hetpart_wisdom *a, const hetpart_wisdom *b)
 	free(y);
 }
 
-/* Whatever was learnt, what is written can be read: costs from the smallest to the largest double
- * in one cell, items at its borders, weights from decay and merges. */
+/* Check that all that was learnt can be written and read. Costs range from the smallest to the
+ * largest double in one cell, items are at its borders, weights come from decay and merges. */
 static void whatever_was_learnt_comes_back(void **state)
 {
 	const double costs[] = { 0, 5e-324, 1e-300, 1, 1e300, 1.7976931348623157e308 };
@@ -112,7 +112,7 @@ static void comes_back(void **state)
 	free(text);
 }
 
-/* A program's locale with a decimal comma changes nothing. */
+/* Check that a locale with a decimal comma changes nothing. */
 static void any_locale(void **state)
 {
 	const char *names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "C.UTF-8" };
@@ -153,7 +153,7 @@ static uint64_t fnv(const char *text, size_t n)
 	return h;
 }
 
-/* Head, the lines given, and a checksum that fits. */
+/* Write the head, the given lines, and a checksum that matches. */
 static size_t file_with(char *buf, size_t size, const char *lines)
 {
 	int n = snprintf(buf, size, "hetpart-wisdom 1\nhost %s\n%s", host, lines);
@@ -240,7 +240,7 @@ static void later_keys(void **state)
 	hetpart_wisdom_free(w);
 }
 
-/* Any byte changed, any cut: refused, never a crash. */
+/* Change any bit, cut at any byte: refused, never a crash. */
 static void damage(void **state)
 {
 	hetpart_wisdom *w = sample(), *back;
@@ -312,7 +312,7 @@ static void merging(void **state)
 	hetpart_wisdom_free(other);
 }
 
-static void in_folder(char *path, size_t size, const char *name)
+static void in_directory(char *path, size_t size, const char *name)
 {
 	const char *dir = getenv("TEST_TMP");
 	snprintf(path, size, "%s/%s", dir ? dir : ".", name);
@@ -334,14 +334,14 @@ static size_t entries(void)
 static void files(void **state)
 {
 	hetpart_wisdom *w = sample(), *back;
-	char path[4096], missing[4096], folder[4096];
+	char path[4096], missing[4096], directory[4096];
 	struct stat st;
 
 	(void)state;
-	in_folder(path, sizeof path, "wisdom.txt");
-	in_folder(missing, sizeof missing, "no/such/folder");
-	in_folder(folder, sizeof folder, "folder");
-	assert_int_equal(mkdir(folder, 0777), 0);
+	in_directory(path, sizeof path, "wisdom.txt");
+	in_directory(missing, sizeof missing, "no/such/directory");
+	in_directory(directory, sizeof directory, "directory");
+	assert_int_equal(mkdir(directory, 0777), 0);
 	size_t before = entries();
 	OK(hetpart_wisdom_save(w, path, &err));
 	OK(hetpart_wisdom_load(&back, path, host, 0, &err));
@@ -356,10 +356,10 @@ static void files(void **state)
 	assert_non_null(strstr(err.text, "made on 'node7"));
 	assert_int_equal(hetpart_wisdom_load(&back, missing, host, 0, &err), HETPART_EIO);
 	assert_non_null(strstr(err.text, "cannot open"));
-	assert_int_equal(hetpart_wisdom_load(&back, folder, host, 0, &err), HETPART_EIO);
+	assert_int_equal(hetpart_wisdom_load(&back, directory, host, 0, &err), HETPART_EIO);
 	assert_non_null(strstr(err.text, "not a plain file"));
 	assert_int_equal(hetpart_wisdom_save(w, missing, &err), HETPART_EIO);
-	assert_int_equal(hetpart_wisdom_save(w, folder, &err), HETPART_EIO);
+	assert_int_equal(hetpart_wisdom_save(w, directory, &err), HETPART_EIO);
 	assert_non_null(strstr(err.text, "cannot replace"));
 	assert_int_equal(entries(), before + 1); /* no temporary file is left */
 	assert_int_equal(stat(path, &st), 0);
@@ -371,11 +371,11 @@ static void files(void **state)
 	assert_non_null(strstr(err.text, "too long"));
 	assert_null(back);
 	unlink(path);
-	rmdir(folder);
+	rmdir(directory);
 	hetpart_wisdom_free(w);
 }
 
-/* A file that cannot be written to its end leaves the old one as it was. */
+/* Check that a file that cannot be written to its end leaves the old one. */
 static void disk_full(void **state)
 {
 	struct rlimit was, tight;
@@ -383,7 +383,7 @@ static void disk_full(void **state)
 	char path[4096];
 
 	(void)state;
-	in_folder(path, sizeof path, "full.txt");
+	in_directory(path, sizeof path, "full.txt");
 	OK(hetpart_wisdom_save(w, path, &err));
 	size_t before = entries();
 	signal(SIGXFSZ, SIG_IGN);
@@ -403,7 +403,7 @@ static void disk_full(void **state)
 	unlink(path);
 }
 
-/* A plain file of which no byte can be read: nothing is mapped at address 0. */
+/* Check a plain file that cannot be read: no memory is mapped at address 0. */
 static void unreadable(void **state)
 {
 	const char *path = "/proc/self/mem";
@@ -417,7 +417,7 @@ static void unreadable(void **state)
 	assert_null(back);
 }
 
-/* Many models, each known for many sizes: what could not be read again is not written. */
+/* Save many models with many sizes: a file that could not be read again is not written. */
 static void too_much_for_a_file(void **state)
 {
 	hetpart_point seen[1600];
@@ -434,7 +434,7 @@ static void too_much_for_a_file(void **state)
 		OK(hetpart_wisdom_model(w, name, &m, &err));
 		OK(hetpart_model_add(m, seen, LEN(seen), &err));
 	}
-	in_folder(path, sizeof path, "large.txt");
+	in_directory(path, sizeof path, "large.txt");
 	before = entries();
 	assert_int_equal(hetpart_wisdom_save(w, path, &err), HETPART_ERANGE);
 	assert_non_null(strstr(err.text, "too long for a file, which has at most 16777216"));
@@ -491,7 +491,7 @@ static void refusals(void **state)
 	hetpart_wisdom_free(w);
 }
 
-/* 4096 names fit, and no more. */
+/* Check that 4096 names fit, and no more. */
 static void many_names(void **state)
 {
 	hetpart_wisdom *w = sample();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_client.c - a client of MPI_Scatterv, with that one call changed: a root scatters numbers,
- * every rank sums the square roots of its own, the root adds up. With -DPLAIN it is the program as
- * it was. What the new call wants to know is measured in measure(). */
+/* scatterv_client.c - a client of MPI_Scatterv, with only that call changed. A root scatters
+ * numbers, every rank adds the square roots of its own, and the root adds the sums. With -DPLAIN it
+ * is the program as it was. The function measure() measures the costs that the new call needs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define NUMBERS 100003
 
-static double work(const double *x, int n)
+static double sum_roots(const double *x, int n)
 {
 	double sum = 0;
 
@@ -24,8 +24,8 @@ static double work(const double *x, int n)
 
 #ifdef PLAIN
 
-/* Equal counts, as everybody does. */
-static int scatter(const double *all, double *mine, int rank, int ranks)
+/* Scatter equal counts, as is usual. */
+static int scatter_numbers(const double *all, double *mine, int rank, int ranks)
 {
 	int *counts = malloc((size_t)ranks * sizeof *counts);
 	int *displs = malloc((size_t)ranks * sizeof *displs);
@@ -51,11 +51,11 @@ static volatile double sink; /* so that the sample work is done */
 static hetpart_status sample(void *ctx, uint64_t items, hetpart_err *err)
 {
 	(void)err;
-	sink = work(ctx, (int)items);
+	sink = sum_roots(ctx, (int)items);
 	return HETPART_OK;
 }
 
-/* How fast this rank and its link to the root are: in 0.2 seconds each. */
+/* Measure how fast this rank and its link to the root are, in 0.2 seconds each. */
 static hetpart_mpi_scatter_opts measure(double *samples, hetpart_err *err)
 {
 	hetpart_mpi_scatter_opts opts = HETPART_MPI_SCATTER_OPTS_INIT;
@@ -65,7 +65,7 @@ static hetpart_mpi_scatter_opts measure(double *samples, hetpart_err *err)
 					err) != HETPART_OK ||
 	    hetpart_mpi_measure_link(&link, sizeof *samples, NUMBERS, 0, 0, MPI_COMM_WORLD, err) !=
 		    HETPART_OK) {
-		fprintf(stderr, "scatter_client: %s\n", err->text);
+		fprintf(stderr, "scatterv_client: %s\n", err->text);
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
 	opts.compute = compute.fit;
@@ -73,7 +73,7 @@ static hetpart_mpi_scatter_opts measure(double *samples, hetpart_err *err)
 	return opts;
 }
 
-static int scatter(const double *all, double *mine, int rank, int ranks)
+static int scatter_numbers(const double *all, double *mine, int rank, int ranks)
 {
 	hetpart_err err;
 	hetpart_mpi_scatter_opts opts = measure(mine, &err);
@@ -82,7 +82,7 @@ static int scatter(const double *all, double *mine, int rank, int ranks)
 	(void)rank, (void)ranks;
 	if (hetpart_mpi_scatter(all, NUMBERS, MPI_DOUBLE, mine, NUMBERS, &n, MPI_DOUBLE, 0,
 				MPI_COMM_WORLD, &opts, &err) != HETPART_OK) {
-		fprintf(stderr, "scatter_client: %s\n", err.text);
+		fprintf(stderr, "scatterv_client: %s\n", err.text);
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
 	return (int)n;
@@ -103,8 +103,8 @@ int main(int argc, char **argv)
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	for (int i = 0; i < NUMBERS && rank == 0; i++)
 		all[i] = (double)i * i;
-	n = scatter(all, mine, rank, ranks);
-	part = work(mine, n);
+	n = scatter_numbers(all, mine, rank, ranks);
+	part = sum_roots(mine, n);
 	MPI_Reduce(&part, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 	MPI_Reduce(&n, &numbers, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
 	if (rank == 0)
