@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* capacity.c - one node has little memory; and what the library says when nothing fits. */
+/* capacity.c - one node has little memory; and the message of the library if nothing fits. */
 #include <stdio.h>
 
 #include <hetpart.h>

@@ -34,7 +34,7 @@ contains
   end subroutine
 
   ! Two equal loads on two equal processors: by the linear programme, by a heuristic, and once more
-  ! from the fractions alone.
+  ! only from the fractions.
   subroutine loads()
     real(c_double), target :: w(2) = 3d0 / 4, z(1) = 1, volume(2) = 1
     integer(c_size_t), target :: installments(2) = 2

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* learn.c - batch after batch on nodes whose speeds are known and whose cost is not: each batch is
- * divided by what the batches before it took, and the next run starts with what this one learnt.
+/* learn.c - batch after batch on nodes whose speeds are known, but whose cost is not. Each batch is
+ * divided by the times of the previous batches, and the next job starts with what this one learnt.
  *     cc learn.c $(pkg-config --cflags --libs hetpart) && ./a.out && ./a.out
- * What was learnt is kept in learn.wisdom, or in the file that is named.
- * "Running" a share is a formula here; a program of yours would take the time instead. */
+ * The wisdom is kept in learn.wisdom, or in the file that the argument names. "Working" on a share
+ * is a formula here; your program would measure the time instead. */
 #include <math.h>
 #include <stdio.h>
 
@@ -15,8 +15,8 @@
 
 static const double speeds[NODES] = { 1, 1, 2, 6 };
 
-/* What nobody told the planner: n to the 1.7. */
-static double run_s(uint64_t items, double speed)
+/* Return the time of a share, which the planner does not know: n to the 1.7. */
+static double work_s(uint64_t items, double speed)
 {
 	return 1e-6 * pow((double)items, 1.7) / speed;
 }
@@ -32,7 +32,7 @@ static hetpart_status batch(hetpart_model *model, int number, hetpart_err *err)
 		return rc;
 	for (size_t i = 0; i < NODES; i++) {
 		uint64_t share = hetpart_plan_share(plan, i);
-		double took_s = run_s(share, speeds[i]);
+		double took_s = work_s(share, speeds[i]);
 		seen[i].items = (double)share;
 		seen[i].time_s = took_s * speeds[i];
 		first = fmin(first, took_s);
@@ -47,14 +47,14 @@ int main(int argc, char **argv)
 {
 	const char *path = argc > 1 ? argv[1] : "learn.wisdom", *host = "example node";
 	hetpart_wisdom *wisdom = NULL;
-	hetpart_model *model; /* the wisdom's, not ours to free */
+	hetpart_model *model; /* owned by the wisdom */
 	hetpart_err err;
 	hetpart_status rc;
 
-	/* A file that is not there, or of another machine, is no reason to stop. */
+	/* Continue without a file, or with a file of another machine. */
 	rc = hetpart_wisdom_load(&wisdom, path, host, 0, &err);
 	if (rc == HETPART_EIO || rc == HETPART_ESTALE) {
-		printf("starting anew: %s\n", err.text);
+		printf("starting without wisdom: %s\n", err.text);
 		rc = hetpart_wisdom_create(&wisdom, host, &err);
 	}
 	if (rc == HETPART_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter.c - a root sends 817101 items to 15 processors, one after the other, and keeps a share:
- * the platform of Genaud, Giersch and Vivien's Table 1, in its best order of service. Prints the
- * equal division's makespan beside the best one's.
+/* scatter.c - a root sends 817101 items to 15 processors, one after the other, and keeps a share.
+ * The platform is Table 1 of Genaud, Giersch and Vivien, in its best order of service. Prints the
+ * makespan of equal shares and of the best ones.
  *     cc scatter.c $(pkg-config --cflags --libs hetpart) */
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 #define PROCS 16
 #define ITEMS UINT64_C(817101)
 
-/* Seconds an item: to compute it, and to send it there. The root is last. */
+/* Seconds per item to compute it, and to send it there. The root is last. */
 static const double seconds[PROCS][2] = {
 	{ .004629, 1.00e-5 }, { .009365, 1.12e-5 }, { .004885, 1.70e-5 }, { .016156, 2.10e-5 },
 	{ .016156, 2.10e-5 }, { .009677, 3.53e-5 }, { .009677, 3.53e-5 }, { .009677, 3.53e-5 },

@@ -64,7 +64,7 @@ contains
     end do
   end subroutine
 
-  ! A cost that runs have shown to be twice as much for twice as many items.
+  ! Learn a cost that doubles with the number of items.
   subroutine learnt()
     type(c_ptr) :: model, plan
 

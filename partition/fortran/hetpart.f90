@@ -1,12 +1,12 @@
 ! SPDX-License-Identifier: GPL-3.0-or-later
-! hetpart.f90 - libhetpart for Fortran 2018: compile this file with your own compiler, beside your
-! program, and link with -lhetpart. The calls, their arguments and results are those of hetpart.h
+! hetpart.f90 - libhetpart for Fortran 2018. Compile this file with your own compiler, next to your
+! program, and link with -lhetpart. The calls, their arguments and results are the same as in hetpart.h
 ! and its manual pages, with these differences:
 !   objects (costs, plans, models, wisdom, schedules) are of type(c_ptr);
-!   opts and err may be left out, and so may every other argument declared optional;
-!   texts that go in end in c_null_char, texts that come out are made Fortran's by hetpart_string();
+!   opts and err may be omitted, and so may every other argument declared optional;
+!   texts that go in end in c_null_char, and hetpart_string() makes texts that come out Fortran's;
 !   counts are integer(c_int64_t), sizes and positions integer(c_size_t); positions count from 0.
-! Beyond the header: hetpart_opts_init(), hetpart_limits_init(), hetpart_scatter_opts_init(), hetpart_chain_init(),
+! In addition to the header: hetpart_opts_init(), hetpart_limits_init(), hetpart_scatter_opts_init(), hetpart_chain_init(),
 ! hetpart_chain_opts_init(), hetpart_shares(), hetpart_wisdom_text(), hetpart_string(),
 ! hetpart_reason().
 module hetpart
@@ -818,7 +818,7 @@ module hetpart
 
 contains
 
-  ! The defaults, as HETPART_OPTS_INIT.
+  ! Return the defaults, like HETPART_OPTS_INIT.
   pure function hetpart_opts_init() result(opts)
     type(hetpart_opts) :: opts
 
@@ -827,7 +827,7 @@ contains
     opts%struct_size = storage_size(opts) / 8
   end function
 
-  ! The defaults, as HETPART_LIMITS_INIT.
+  ! Return the defaults, like HETPART_LIMITS_INIT.
   pure function hetpart_limits_init() result(limits)
     type(hetpart_limits) :: limits
 
@@ -835,7 +835,7 @@ contains
     limits%struct_size = storage_size(limits) / 8
   end function
 
-  ! The defaults, as HETPART_SCATTER_OPTS_INIT.
+  ! Return the defaults, like HETPART_SCATTER_OPTS_INIT.
   pure function hetpart_scatter_opts_init() result(opts)
     type(hetpart_scatter_opts) :: opts
 
@@ -843,7 +843,7 @@ contains
     opts%struct_size = storage_size(opts) / 8
   end function
 
-  ! No chain yet, as HETPART_CHAIN_INIT.
+  ! Return an empty chain, like HETPART_CHAIN_INIT.
   pure function hetpart_chain_init() result(chain)
     type(hetpart_chain) :: chain
 
@@ -852,7 +852,7 @@ contains
     chain%struct_size = storage_size(chain) / 8
   end function
 
-  ! The defaults, as HETPART_CHAIN_OPTS_INIT.
+  ! Return the defaults, like HETPART_CHAIN_OPTS_INIT.
   pure function hetpart_chain_opts_init() result(opts)
     type(hetpart_chain_opts) :: opts
 
@@ -860,7 +860,7 @@ contains
     opts%struct_size = storage_size(opts) / 8
   end function
 
-  ! The text of a wisdom file, line ends included, as hetpart_wisdom_parse() takes it.
+  ! Return the text of a wisdom file, line ends included, for hetpart_wisdom_parse().
   function hetpart_wisdom_text(wisdom) result(text)
     type(c_ptr), intent(in) :: wisdom
     character(len=:), allocatable :: text
@@ -876,7 +876,7 @@ contains
     end do
   end function
 
-  ! All shares of a plan, the first processor at 1.
+  ! Return all shares of a plan, the first processor at 1.
   function hetpart_shares(plan) result(shares)
     type(c_ptr), intent(in) :: plan
     integer(c_int64_t), allocatable :: shares(:)
@@ -888,7 +888,7 @@ contains
     shares = kept
   end function
 
-  ! A text of C, as hetpart_version() and hetpart_plan_method() give it.
+  ! Return a text of C, such as the result of hetpart_version() or hetpart_plan_method().
   function hetpart_string(text) result(string)
     type(c_ptr), intent(in) :: text
     character(len=:), allocatable :: string
@@ -906,7 +906,7 @@ contains
     end do
   end function
 
-  ! Why a call failed.
+  ! Return why a call failed.
   pure function hetpart_reason(err) result(reason)
     type(hetpart_err), intent(in) :: err
     character(len=:), allocatable :: reason

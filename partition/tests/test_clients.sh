@@ -42,7 +42,7 @@ if has pkg-config; then
   answers "C: a refusal is told" "the capacities hold '2300' items of 2500" ./capacity
   answers "C: scatter" "$best" ./scatter
   answers "C: chain" "1 installment: makespan 0.931937" ./chain
-  answers "C: learn, first run" "starting anew" ./learn wisdom
+  answers "C: learn, first run" "starting without wisdom" ./learn wisdom
   run ./learn wisdom
   is "C: learn, a later run knows from the start" \
     "$rc $(grep -c anew <<<"$out") $(awk 'NR == 1 {print $1, $2, $8 <= 1.002 * $6 && $8 < 13.6}' <<<"$out")" \
