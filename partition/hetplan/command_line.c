@@ -115,6 +115,7 @@ static const char *nearest_word(const char *word, const char *const *words)
 	return best;
 }
 
+/* Explain a word that is not a cost. */
 static json_t *bad_cost(const char *word, char why[HP_TEXT_BYTES])
 {
 	static const char *const costs[] = {
@@ -519,20 +520,10 @@ static hp_verdict parse_batch(int argc, char **argv, hp_args *a)
 
 #define VERBS "share, scatter, chain, emulate, model, show or batch"
 
-static hp_verdict bad_verb(const char *word)
+hp_verdict hp_args_parse(int argc, char **argv, hp_args *a)
 {
 	static const char *const verbs[] = { "share", "scatter", "chain", "emulate",
 					     "model", "show",    "batch", NULL };
-	const char *const meant = nearest_word(word, verbs);
-	if (meant)
-		hp_say("unknown verb '%s' (did you mean %s?)", word, meant);
-	else
-		hp_say("unknown verb '%s'; use " VERBS, word);
-	return HP_USAGE;
-}
-
-hp_verdict hp_args_parse(int argc, char **argv, hp_args *a)
-{
 	*a = (hp_args){ .max_steps = UINT64_C(10000000000), .set = json_object() };
 	if (!a->set) {
 		hp_say("out of memory");
@@ -547,7 +538,12 @@ hp_verdict hp_args_parse(int argc, char **argv, hp_args *a)
 	a->verb = argv[1];
 	if (strcmp(argv[1], "batch") == 0)
 		return parse_batch(argc, argv, a);
-	if (!hp_verb_known(argv[1]) && strcmp(argv[1], "show") != 0)
-		return bad_verb(argv[1]);
-	return parse_verb_options(argc, argv, a);
+	if (hp_verb_known(argv[1]) || strcmp(argv[1], "show") == 0)
+		return parse_verb_options(argc, argv, a);
+	const char *const meant = nearest_word(argv[1], verbs);
+	if (meant)
+		hp_say("unknown verb '%s' (did you mean %s?)", argv[1], meant);
+	else
+		hp_say("unknown verb '%s'; use " VERBS, argv[1]);
+	return HP_USAGE;
 }

@@ -44,14 +44,6 @@ static bool copy_number(json_t *to, const json_t *from, const char *key)
 	return !v || json_object_set(to, key, v) == 0;
 }
 
-static bool put_earliest(json_t *row, const json_t *times)
-{
-	double first = INFINITY;
-	for (size_t i = 0; i < json_array_size(times); i++)
-		first = fmin(first, hp_at_index(times, i));
-	return !times || json_object_set_new(row, "earliest", hp_json_real(first)) == 0;
-}
-
 /* Perform one method in a job of its own. */
 static bool try_method(hp_job *job, const char *method, json_t *row)
 {
@@ -63,9 +55,14 @@ static bool try_method(hp_job *job, const char *method, json_t *row)
 		const double start = method_now_s();
 		if (hp_perform(&one)) {
 			const double seconds = method_now_s() - start;
+			const json_t *const times = json_object_get(one.out, "times");
+			double first = INFINITY;
+			for (size_t i = 0; i < json_array_size(times); i++)
+				first = fmin(first, hp_at_index(times, i));
 			ok = copy_number(row, one.out, "makespan") &&
 			     copy_number(row, one.out, "lower_bound") &&
-			     put_earliest(row, json_object_get(one.out, "times")) &&
+			     (!times ||
+			      json_object_set_new(row, "earliest", hp_json_real(first)) == 0) &&
 			     json_object_set_new(row, "seconds", hp_json_real(seconds)) == 0;
 		} else {
 			job->missing = one.missing;

@@ -155,15 +155,6 @@ static bool print_answer(hp_job *job, const hp_args *a)
 	return ok || bad_output(job);
 }
 
-static size_t chart_columns(const hp_args *a)
-{
-	const char *const set = getenv("COLUMNS");
-	uint64_t n;
-	if (a->width)
-		return (size_t)a->width;
-	return set && number_parse(set, 48, 1000, &n) ? (size_t)n : 80;
-}
-
 /* Write page and picture, and then print the answer and its chart. If page or picture fail, nothing
  * is printed. */
 static bool show_answer(hp_job *job, const hp_args *a)
@@ -179,7 +170,13 @@ static bool show_answer(hp_job *job, const hp_args *a)
 		return a->gantt == HP_CHART_AUTO && !a->svg && print_answer(job, a);
 	if ((a->svg && !write_drawing(job, a, HP_SVG, &bars, NULL)) || !print_answer(job, a))
 		return false;
-	return !text || (putchar('\n') != EOF && hp_gantt(stdout, &bars, chart_columns(a))) ||
+	const char *const set = getenv("COLUMNS");
+	uint64_t columns = 80;
+	if (a->width)
+		columns = a->width;
+	else if (!set || !number_parse(set, 48, 1000, &columns))
+		columns = 80;
+	return !text || (putchar('\n') != EOF && hp_gantt(stdout, &bars, (size_t)columns)) ||
 	       bad_output(job);
 }
 

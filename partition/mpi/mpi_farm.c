@@ -273,21 +273,6 @@ static hetpart_status farm_report(farm *f, const uint64_t ask[ASK_WORDS], const 
 	return st;
 }
 
-static hetpart_status farm_receive_chunk(farm *f, hetpart_mpi_chunk *chunk, bool *stop,
-					 hetpart_err *err)
-{
-	uint64_t answer[ANSWER_WORDS] = { FARM_STOP, 0, 0 };
-	const hetpart_status st =
-		hm_recv(&f->h, answer, ANSWER_WORDS, MPI_UINT64_T, f->root, HM_ANSWER, err);
-	*stop = answer[ANSWER_VERDICT] == FARM_STOP;
-	if (st != HETPART_OK || *stop)
-		return st;
-	*chunk = (hetpart_mpi_chunk){ answer[ANSWER_FIRST], answer[ANSWER_COUNT],
-				      f->opts.item_bytes ? f->buf : NULL };
-	return farm_recv_bytes(f, f->buf, chunk->count * f->opts.item_bytes, f->root, HM_ITEMS,
-			       err);
-}
-
 /* Ask for chunks and work on them until the root stops this rank. Return the failure of this rank.
  */
 static hetpart_status farm_ask(farm *f, hetpart_err *err)
@@ -298,10 +283,18 @@ static hetpart_status farm_ask(farm *f, hetpart_err *err)
 	bool stop = false;
 	for (;;) {
 		uint64_t ask[ASK_WORDS] = { HETPART_OK, bytes, chunk.first, chunk.count };
+		uint64_t answer[ANSWER_WORDS] = { FARM_STOP, 0, 0 };
 		hetpart_status st = farm_report(f, ask, result, &stop, err);
 		if (st == HETPART_OK && !stop)
-			st = farm_receive_chunk(f, &chunk, &stop, err);
-		if (st != HETPART_OK || stop)
+			st = hm_recv(&f->h, answer, ANSWER_WORDS, MPI_UINT64_T, f->root, HM_ANSWER,
+				     err);
+		if (st != HETPART_OK || answer[ANSWER_VERDICT] == FARM_STOP)
+			return st;
+		chunk = (hetpart_mpi_chunk){ answer[ANSWER_FIRST], answer[ANSWER_COUNT],
+					     f->opts.item_bytes ? f->buf : NULL };
+		st = farm_recv_bytes(f, f->buf, chunk.count * f->opts.item_bytes, f->root, HM_ITEMS,
+				     err);
+		if (st != HETPART_OK)
 			return st;
 		st = farm_work(f, &chunk, &result, &bytes, err);
 		if (st != HETPART_OK) {

@@ -76,29 +76,23 @@ static hetpart_status kernel_call(kernel_timing *k, uint64_t items, double *t, h
 	return st;
 }
 
-/* Find the median of up to three calls, as long as they fit into half of the time. */
-static hetpart_status kernel_median(kernel_timing *k, uint64_t items, double *t, hetpart_err *err)
-{
-	double low, next;
-	hetpart_status st = kernel_call(k, items, &low, err);
-	double high = *t = low;
-	for (int i = 1; i < 3 && st == HETPART_OK && k->spent_s + high <= k->limit_s / 2; i++) {
-		st = kernel_call(k, items, &next, err);
-		*t = i == 1 ? fmin(low, next) : fmax(low, fmin(high, next));
-		low = fmin(low, next);
-		high = fmax(high, next);
-	}
-	return st;
-}
-
-/* Time 1, 2, 4 ... items, as long as the next number should fit into half of the time. */
+/* Time 1, 2, 4 ... items, as long as the next number should fit into half of the time. The time of
+ * a number is the median of up to three calls, as long as they fit, too. */
 static hetpart_status kernel_climb(kernel_timing *k, hetpart_err *err)
 {
 	hetpart_status st = HETPART_OK;
 	uint64_t n = 1;
 	while (st == HETPART_OK) {
-		double t;
-		st = kernel_median(k, n, &t, err);
+		double low, next;
+		st = kernel_call(k, n, &low, err);
+		double t = low, high = low;
+		for (int i = 1; i < 3 && st == HETPART_OK && k->spent_s + high <= k->limit_s / 2;
+		     i++) {
+			st = kernel_call(k, n, &next, err);
+			t = i == 1 ? fmin(low, next) : fmax(low, fmin(high, next));
+			low = fmin(low, next);
+			high = fmax(high, next);
+		}
 		k->repeats[k->out.npoints] = 1;
 		k->out.points[k->out.npoints++] = (hetpart_point){ (double)n, t };
 		if (n == k->most || k->out.npoints == HETPART_MPI_POINTS_MAX ||

@@ -21,32 +21,6 @@ typedef struct planning {
 	double *speeds;
 } planning;
 
-static hetpart_status planning_begin(planning *p, size_t n, hetpart_err *err)
-{
-	*p = (planning){ .n = n };
-	p->made = (hetpart_cost **)calloc(2 * n, sizeof *p->made);
-	p->procs = (hetpart_scatter_proc *)calloc(n, sizeof *p->procs);
-	p->served = (hetpart_scatter_proc *)calloc(n, sizeof *p->served);
-	p->ranks = (size_t *)calloc(n, sizeof *p->ranks);
-	p->place = (size_t *)calloc(n, sizeof *p->place);
-	p->speeds = (double *)calloc(n, sizeof *p->speeds);
-	if (!p->made || !p->procs || !p->served || !p->ranks || !p->place || !p->speeds)
-		return hm_fail(err, HETPART_ENOMEM, "no memory to plan for %zu ranks", n);
-	return HETPART_OK;
-}
-
-static void planning_end(planning *p)
-{
-	for (size_t i = 0; p->made && i < 2 * p->n; i++)
-		hetpart_cost_free(p->made[i]);
-	free(p->made);
-	free(p->procs);
-	free(p->served);
-	free(p->ranks);
-	free(p->place);
-	free(p->speeds);
-}
-
 /* Make the costs of the ranks, with the root last and without a link, and sort the ranks by the
  * order of service. */
 static hetpart_status planning_sort(planning *p, uint64_t items, const hm_costs *costs,
@@ -129,13 +103,28 @@ hetpart_status hm_plan_scatter(hetpart_plan **out, size_t *order, uint64_t items
 				       "compute.per_item_s of rank %zu is '%g': must be above 0 "
 				       "for these shares",
 				       i, costs->rank[i].compute.per_item_s);
-	planning p;
-	hetpart_status st = planning_begin(&p, nprocs, err);
+	planning p = { .n = nprocs };
+	p.made = (hetpart_cost **)calloc(2 * nprocs, sizeof *p.made);
+	p.procs = (hetpart_scatter_proc *)calloc(nprocs, sizeof *p.procs);
+	p.served = (hetpart_scatter_proc *)calloc(nprocs, sizeof *p.served);
+	p.ranks = (size_t *)calloc(nprocs, sizeof *p.ranks);
+	p.place = (size_t *)calloc(nprocs, sizeof *p.place);
+	p.speeds = (double *)calloc(nprocs, sizeof *p.speeds);
+	hetpart_status st = HETPART_OK;
+	if (!p.made || !p.procs || !p.served || !p.ranks || !p.place || !p.speeds)
+		st = hm_fail(err, HETPART_ENOMEM, "no memory to plan for %zu ranks", nprocs);
 	if (st == HETPART_OK)
 		st = planning_sort(&p, items, costs, order, err);
 	if (st == HETPART_OK)
 		st = planning_plan(&p, out, items, costs, order, err);
-	planning_end(&p);
+	for (size_t i = 0; p.made && i < 2 * nprocs; i++)
+		hetpart_cost_free(p.made[i]);
+	free(p.made);
+	free(p.procs);
+	free(p.served);
+	free(p.ranks);
+	free(p.place);
+	free(p.speeds);
 	return st;
 }
 
@@ -209,21 +198,6 @@ static hetpart_status common_check(common_plan *c, hetpart_plan **out, uint64_t 
 	return HETPART_OK;
 }
 
-/* Plan on every rank, and compare the plans. */
-static hetpart_status common_make(common_plan *c, hetpart_plan **out, int root, hetpart_err *err)
-{
-	const hm_costs costs = { c->costs, root, (hetpart_mpi_shares)c->head[1],
-				 (hetpart_scatter_method)c->head[2] };
-	hetpart_status st;
-	if (c->head[1] > HETPART_MPI_SPEED)
-		st = hm_fail(err, HETPART_EINVAL, "'%d' is not a way to share", (int)costs.shares);
-	else
-		st = hm_plan_scatter(out, c->order, c->head[0], (size_t)c->h.size, &costs, err);
-	if ((st = hm_agree(&c->h, st, err)) == HETPART_OK)
-		st = same_plan(&c->h, *out, err);
-	return st;
-}
-
 hetpart_status hetpart_mpi_scatter_plan(hetpart_plan **out, size_t *order, uint64_t items, int root,
 					MPI_Comm comm, const hetpart_mpi_scatter_opts *opts,
 					hetpart_err *err)
@@ -243,8 +217,18 @@ hetpart_status hetpart_mpi_scatter_plan(hetpart_plan **out, size_t *order, uint6
 			st = hm_allgather(&c.h, &own, c.costs, HM_COST_DOUBLES, MPI_DOUBLE, &mine);
 		st = hm_agree(&c.h, st, &mine);
 	}
-	if (st == HETPART_OK)
-		st = common_make(&c, out, root, &mine);
+	if (st == HETPART_OK) { /* plan on every rank, and compare the plans */
+		const hm_costs costs = { c.costs, root, (hetpart_mpi_shares)c.head[1],
+					 (hetpart_scatter_method)c.head[2] };
+		if (c.head[1] > HETPART_MPI_SPEED)
+			st = hm_fail(&mine, HETPART_EINVAL, "'%d' is not a way to share",
+				     (int)costs.shares);
+		else
+			st = hm_plan_scatter(out, c.order, c.head[0], (size_t)c.h.size, &costs,
+					     &mine);
+		if ((st = hm_agree(&c.h, st, &mine)) == HETPART_OK)
+			st = same_plan(&c.h, *out, &mine);
+	}
 	drop_plan(st, out);
 	for (int i = 0; i < c.h.size && order && st == HETPART_OK; i++)
 		order[i] = c.order[i];

@@ -141,48 +141,30 @@ static hetpart_status scatter_check_root(scatter_call *s, hetpart_err *err)
 	return st == HETPART_OK ? scatter_read_order(s, err) : st;
 }
 
-static hetpart_status scatter_gather_costs(scatter_call *s, hetpart_err *err)
-{
-	const hm_rank_cost mine = { s->opts.compute, s->opts.link };
-	MPI_Request req;
-	const hetpart_status st =
-		hm_mpi(MPI_Igather(&mine, HM_COST_DOUBLES, MPI_DOUBLE, s->costs, HM_COST_DOUBLES,
-				   MPI_DOUBLE, s->root, s->h.comm, &req),
-		       "MPI_Igather", err);
-	return st == HETPART_OK ? hm_await(&s->h, &req, err) : st;
-}
-
 /* ---------------------------------------------------------------------------- the root decides */
 
-/* Take the counts of a plan, or make the plan. */
-static hetpart_status scatter_plan_counts(scatter_call *s, hetpart_err *err)
+/* Decide counts and places of all blocks. Counts come from the caller, from the caller's plan, or
+ * from a new plan. Blocks follow each other in the order of ranks unless the caller gives their
+ * places. The last item of every block must have an address. */
+static hetpart_status scatter_decide(scatter_call *s, hetpart_err *err)
 {
 	const size_t n = (size_t)s->h.size;
 	const hm_costs costs = { s->costs, s->root, s->opts.shares, s->opts.method };
 	hetpart_plan *made = NULL;
 	hetpart_status st = HETPART_OK;
-	if (!s->opts.plan)
+	if (!s->given_counts && !s->opts.plan)
 		st = hm_plan_scatter(&made, s->order, s->count, n, &costs, err);
 	const hetpart_plan *const plan = s->opts.plan ? s->opts.plan : made;
-	for (size_t j = 0; j < n && st == HETPART_OK; j++)
-		s->counts[s->order[j]] = hetpart_plan_share(plan, j);
+	for (size_t j = 0; j < n && st == HETPART_OK; j++) {
+		const size_t rank = s->order[j];
+		s->counts[rank] =
+			s->given_counts ? s->given_counts[rank] : hetpart_plan_share(plan, j);
+	}
 	hetpart_plan_free(made);
-	return st;
-}
-
-/* Decide counts and places of all blocks, which follow each other in the order of ranks unless the
- * caller gives their places. The last item of every block must have an address. */
-static hetpart_status scatter_decide(scatter_call *s, hetpart_err *err)
-{
-	hetpart_status st = HETPART_OK;
-	if (!s->given_counts)
-		st = scatter_plan_counts(s, err);
 	uint64_t at = 0;
 	for (int i = 0; i < s->h.size && st == HETPART_OK; i++) {
 		uint64_t last;
 		ptrdiff_t bytes;
-		if (s->given_counts)
-			s->counts[i] = s->given_counts[i];
 		s->displs[i] = s->given_displs ? s->given_displs[i] : at;
 		at += s->counts[i];
 		if (__builtin_add_overflow(s->displs[i], s->counts[i], &last) ||
@@ -307,8 +289,16 @@ static hetpart_status scatter_perform(scatter_call *s, MPI_Comm comm, hetpart_er
 	st = scatter_check(s, &mine);
 	if (st == HETPART_OK && s->at_root)
 		st = scatter_check_root(s, &mine);
-	if ((st = hm_enter(&s->h, s->root, st, &mine)) == HETPART_OK)
-		st = hm_agree(&s->h, scatter_gather_costs(s, &mine), &mine);
+	if ((st = hm_enter(&s->h, s->root, st, &mine)) == HETPART_OK) {
+		const hm_rank_cost cost = { s->opts.compute, s->opts.link };
+		MPI_Request req;
+		st = hm_mpi(MPI_Igather(&cost, HM_COST_DOUBLES, MPI_DOUBLE, s->costs,
+					HM_COST_DOUBLES, MPI_DOUBLE, s->root, s->h.comm, &req),
+			    "MPI_Igather", &mine);
+		if (st == HETPART_OK)
+			st = hm_await(&s->h, &req, &mine);
+		st = hm_agree(&s->h, st, &mine);
+	}
 	if (st == HETPART_OK)
 		st = scatter_prepare(s, &mine);
 	if (st == HETPART_OK)

@@ -274,35 +274,6 @@ static hetpart_status read_head(wisdom_reader *r)
 	return hetpart_wisdom_create(&r->w, p, r->err);
 }
 
-static hetpart_status read_body(wisdom_reader *r, const char *begin)
-{
-	hetpart_status rc;
-	while (next_line(r, &rc)) {
-		const char *const p = after_word(r, "checksum");
-		if (p)
-			return read_checksum(r, p, begin);
-		rc = read_wisdom_line(r);
-		if (rc != HETPART_OK)
-			return rc;
-	}
-	return rc != HETPART_OK
-		       ? rc
-		       : bad_wisdom_line(r, "the checksum is missing: the file is cut short");
-}
-
-static hetpart_status check_stale(const hetpart_wisdom *w, const char *host, uint64_t oldest_s,
-				  hetpart_err *err)
-{
-	if (host && strcmp(w->host, host) != 0)
-		return part_fail(err, HETPART_ESTALE, "made on '%s', not on '%.127s'", w->host,
-				 host);
-	if (w->time_s < oldest_s)
-		return part_fail(err, HETPART_ESTALE,
-				 "made at '%" PRIu64 "', before %" PRIu64 " (seconds since 1970)",
-				 w->time_s, oldest_s);
-	return HETPART_OK;
-}
-
 hetpart_status hetpart_wisdom_parse(hetpart_wisdom **out, const char *text, size_t bytes,
 				    const char *host, uint64_t oldest_s, hetpart_err *err)
 {
@@ -315,11 +286,22 @@ hetpart_status hetpart_wisdom_parse(hetpart_wisdom **out, const char *text, size
 	locale_t was;
 	const locale_t plain = plain_locale(&was);
 	hetpart_status rc = read_head(&r);
-	if (rc == HETPART_OK)
-		rc = r.w ? read_body(&r, text) : HETPART_EINTERNAL;
+	bool ended = false; /* by the checksum */
+	while (rc == HETPART_OK && !ended && next_line(&r, &rc)) {
+		const char *const sum = after_word(&r, "checksum");
+		ended = sum != NULL;
+		rc = ended ? read_checksum(&r, sum, text) : read_wisdom_line(&r);
+	}
+	if (rc == HETPART_OK && !ended)
+		rc = bad_wisdom_line(&r, "the checksum is missing: the file is cut short");
 	restore_locale(plain, was);
-	if (rc == HETPART_OK)
-		rc = check_stale(r.w, host, oldest_s, err);
+	if (rc == HETPART_OK && host && strcmp(r.w->host, host) != 0)
+		rc = part_fail(err, HETPART_ESTALE, "made on '%s', not on '%.127s'", r.w->host,
+			       host);
+	if (rc == HETPART_OK && r.w->time_s < oldest_s)
+		rc = part_fail(err, HETPART_ESTALE,
+			       "made at '%" PRIu64 "', before %" PRIu64 " (seconds since 1970)",
+			       r.w->time_s, oldest_s);
 	if (rc == HETPART_OK)
 		*out = r.w;
 	else

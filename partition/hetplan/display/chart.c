@@ -99,6 +99,7 @@ static double chain_date(const json_t *out, const char *key, size_t l, size_t j,
 	return hp_at_index(json_array_get(json_array_get(json_object_get(out, key), l), j), i);
 }
 
+/* Add the bars of a chain from its dates. */
 static bool bars_of_dates(hp_job *job, hp_bars *b, const json_t *out)
 {
 	const json_t *const loads = json_object_get(out, "comp_start");
@@ -237,17 +238,6 @@ static double gantt_fill(gantt *c, size_t row, size_t lane)
 	return last;
 }
 
-/* Return the mark of the kind that takes most of a column's time. */
-static char gantt_mark(const double *share)
-{
-	size_t best = 0;
-	for (size_t k = 1; k < HP_BAR_KINDS; k++)
-		if (share[k] > share[best])
-			best = k;
-	const double idle = 1 - share[0] - share[1] - share[2];
-	return share[best] >= 0.5 * (idle + share[best]) ? marks[best] : WAITING;
-}
-
 static bool gantt_row(gantt *c, size_t row, size_t lane)
 {
 	const char *const name = lane ? "" : c->bars->names[row];
@@ -259,9 +249,16 @@ static bool gantt_row(gantt *c, size_t row, size_t lane)
 	}
 	if (fprintf(c->f, "%.*s%*s |", (int)bytes, name, (int)(c->label - n), "") < 0)
 		return false;
-	for (size_t k = 0; (double)k + 0.5 <= end / c->scale && k < c->columns; k++)
-		if (putc(c->begins[k] ? '|' : gantt_mark(c->share[k]), c->f) == EOF)
+	for (size_t k = 0; (double)k + 0.5 <= end / c->scale && k < c->columns; k++) {
+		const double *const share = c->share[k], idle = 1 - share[0] - share[1] - share[2];
+		size_t best = 0; /* the kind that takes most of the column's time */
+		for (size_t i = 1; i < HP_BAR_KINDS; i++)
+			if (share[i] > share[best])
+				best = i;
+		const bool waits = share[best] < 0.5 * (idle + share[best]);
+		if (putc(c->begins[k] ? '|' : waits ? WAITING : marks[best], c->f) == EOF)
 			return false;
+	}
 	return putc('\n', c->f) != EOF;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The page of a plan of hetplan: the answer, its chart, and, of --compare, the methods side by side. Times are in the
-// unit of the costs, so they have none here.
+// The page of a plan of hetplan: the answer, its chart and, with --compare, the methods next to each other. Times are in
+// the unit of the costs, so the page names no unit.
 'use strict';
 
 const KINDS = ['receive', 'send', 'compute'];
@@ -22,7 +22,7 @@ function head() {
   page.append(html('dl', { class: 'figures' }, ...shown.map(([key, v]) => html('div', {}, html('dt', {}, words(key)), html('dd', {}, number(v))))));
 }
 
-// The lists of the answer that have a number for each processor are its columns.
+// Show the lists of the answer that have a number for each processor as columns.
 function plan() {
   const lists = Object.entries(answer).filter(([, v]) => Array.isArray(v) && v.length > 0 && v.every(isNumber));
   const size = Math.max(0, ...lists.map(([, v]) => v.length));
@@ -33,7 +33,7 @@ function plan() {
     ...columns.map(([key, v]) => ({ head: words(key), number: true, value: (i) => number(v[i]) }))], Array.from({ length: size }, (_, i) => i))));
 }
 
-// When a processor does nothing, for longer than a pixel is wide.
+// Return when a processor is idle, for longer than a pixel is wide.
 function idleOf(row) {
   const least = 1e-3 * end;
   const idle = [];
@@ -45,7 +45,7 @@ function idleOf(row) {
   return end - at > least ? [...idle, [at, end]] : idle;
 }
 
-// Messages and computation at the same time have a lane each.
+// Draw a chart. If messages and computation overlap, each has a lane.
 function chart() {
   if (!(end > 0)) return;
   const lanes = data.overlap === true;

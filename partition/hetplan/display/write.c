@@ -61,17 +61,6 @@ static void number_cell(char *buf, const json_t *x, bool csv)
 		snprintf(buf, CELL_BYTES, "%.10g", json_real_value(x));
 }
 
-static void name_cell(char *buf, const json_t *name, bool csv)
-{
-	char text[CELL_BYTES / 3];
-	const char *const s = json_string_value(name);
-	hp_clean(text, sizeof text, s ? s : "", s ? strlen(s) : 0);
-	if (csv)
-		hp_csv(buf, CELL_BYTES, text);
-	else
-		memcpy(buf, text, strlen(text) + 1);
-}
-
 /* Write the text of a cell. */
 static void table_cell(const table_view *v, size_t row, const table_column *c, char buf[CELL_BYTES])
 {
@@ -79,12 +68,19 @@ static void table_cell(const table_view *v, size_t row, const table_column *c, c
 	const size_t proc = place      ? place[2]
 			    : v->order ? (size_t)json_integer_value(json_array_get(v->order, row))
 				       : row;
+	char text[CELL_BYTES / 3];
+	const char *name;
 	switch (c->kind) {
 	case COLUMN_ROW:
 		snprintf(buf, CELL_BYTES, "%zu", proc);
 		break;
 	case COLUMN_NAME:
-		name_cell(buf, json_array_get(c->list, proc), v->csv);
+		name = json_string_value(json_array_get(c->list, proc));
+		hp_clean(text, sizeof text, name ? name : "", name ? strlen(name) : 0);
+		if (v->csv)
+			hp_csv(buf, CELL_BYTES, text);
+		else
+			memcpy(buf, text, strlen(text) + 1);
 		break;
 	case COLUMN_LIST:
 		number_cell(buf, json_array_get(c->list, row), v->csv);
@@ -340,31 +336,29 @@ static int put_page_data(const char *text, size_t bytes, void *file)
 	return 0;
 }
 
-static bool add_bars(json_t *data, const hp_bars *bars)
-{
-	json_t *const names = json_array(), *const list = json_array();
-	bool ok = json_object_set_new(data, "names", names) == 0;
-	ok = json_object_set_new(data, "bars", list) == 0 && ok &&
-	     json_object_set_new(data, "overlap", json_boolean(bars->overlap)) == 0;
-	for (size_t i = 0; ok && i < bars->nrows; i++)
-		ok = json_array_append_new(names, json_string(bars->names[i])) == 0;
-	for (size_t i = 0; ok && i < bars->nbars; i++) {
-		const hp_bar *const b = &bars->bar[i];
-		ok = json_array_append_new(list, json_pack("[i,i,f,f]", (int)b->row, (int)b->kind,
-							   b->start, b->end)) == 0;
-	}
-	return ok;
-}
-
 bool hp_page(FILE *f, const hp_job *job, const hp_bars *bars, const json_t *comparison,
 	     const char *title)
 {
 	json_t *const data = json_pack("{s:s, s:O, s:O, s:O?}", "title", title, "answer", job->out,
 				       "request", job->in, "comparison", comparison);
-	const bool ok = data && (!bars || add_bars(data, bars)) && fputs(HP_HTML_MARK, f) != EOF &&
-			fputs(plan_page_head, f) != EOF &&
-			json_dump_callback(data, put_page_data, f, JSON_COMPACT) == 0 &&
-			putc('\n', f) != EOF && fputs(plan_page_tail, f) != EOF;
+	bool ok = data != NULL;
+	if (ok && bars) {
+		json_t *const names = json_array(), *const list = json_array();
+		ok = json_object_set_new(data, "names", names) == 0;
+		ok = json_object_set_new(data, "bars", list) == 0 && ok &&
+		     json_object_set_new(data, "overlap", json_boolean(bars->overlap)) == 0;
+		for (size_t i = 0; ok && i < bars->nrows; i++)
+			ok = json_array_append_new(names, json_string(bars->names[i])) == 0;
+		for (size_t i = 0; ok && i < bars->nbars; i++) {
+			const hp_bar *const b = &bars->bar[i];
+			ok = json_array_append_new(list,
+						   json_pack("[i,i,f,f]", (int)b->row, (int)b->kind,
+							     b->start, b->end)) == 0;
+		}
+	}
+	ok = ok && fputs(HP_HTML_MARK, f) != EOF && fputs(plan_page_head, f) != EOF &&
+	     json_dump_callback(data, put_page_data, f, JSON_COMPACT) == 0 &&
+	     putc('\n', f) != EOF && fputs(plan_page_tail, f) != EOF;
 	json_decref(data);
 	return ok;
 }

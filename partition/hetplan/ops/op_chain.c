@@ -44,16 +44,6 @@ static bool put_cells(hp_job *job, const hetpart_schedule *s, cell_kind kind, si
 	return ok || hp_fail(job, NULL, "out of memory for '%s'", cell_keys[kind]);
 }
 
-/* Check that an answer stays within the limits of a request. */
-static bool fits_answer(hp_job *job, const hetpart_schedule *s)
-{
-	size_t n = 0;
-	return (hetpart_schedule_fractions(s, &n) && n <= job->limits->values) ||
-	       hp_fail(job, NULL,
-		       "the answer has '%zu' fractions, more than %zu: set max_installments", n,
-		       job->limits->values);
-}
-
 static bool op_chain(hp_job *job)
 {
 	static const char *const names[] = { "lp", "simple", "singleinst", "multiinst", NULL };
@@ -79,8 +69,15 @@ static bool op_chain(hp_job *job)
 	hetpart_schedule *s = NULL;
 	hetpart_err err;
 	const hetpart_status rc = hetpart_chain_create(&s, &c, &opts, &err);
-	return hp_lib(job, NULL, rc, &err) && hp_own_schedule(job, s) && fits_answer(job, s) &&
-	       hp_put(job, "method", json_string(hetpart_schedule_method(s))) &&
+	if (!hp_lib(job, NULL, rc, &err) || !hp_own_schedule(job, s))
+		return false;
+	size_t n = 0; /* an answer stays within the limits of a request */
+	if (!hetpart_schedule_fractions(s, &n) || n > job->limits->values)
+		return hp_fail(
+			job, NULL,
+			"the answer has '%zu' fractions, more than %zu: set max_installments", n,
+			job->limits->values);
+	return hp_put(job, "method", json_string(hetpart_schedule_method(s))) &&
 	       put_cells(job, s, FRACTION, hetpart_schedule_nprocs(s)) &&
 	       hp_put(job, "makespan", hp_json_real(hetpart_schedule_makespan(s))) &&
 	       hp_put(job, "planned_makespan",

@@ -101,14 +101,6 @@ static bool accept_order(const verification *v)
 	return accept_member(v, at.key);
 }
 
-static bool accept_root(const verification *v)
-{
-	const hp_at at = { NULL, "root", 0 };
-	uint64_t x;
-	return !member(v, at.key) || (hp_whole(v->job, member(v, at.key), &at, 0, v->n - 1, &x) &&
-				      accept_member(v, at.key));
-}
-
 /* Compare a time of the answer, null for infinite, with the time by the costs. */
 static bool same_as_costs(const verification *v, const hp_at *at, const json_t *x, double by_costs)
 {
@@ -220,12 +212,18 @@ static bool verify_shares(verification *v, const hp_op *op)
 		return false;
 	if (v->n == 0)
 		return hp_fail(v->job, NULL, "no shares");
+	const hp_at root_at = { NULL, "root", 0 };
+	const json_t *const root = member(v, root_at.key);
+	uint64_t index;
 	double *const time = hp_alloc(v->job, v->n, sizeof *time);
-	return time && accept_member(v, v->key) && accept_order(v) && accept_root(v) &&
-	       check_shares_total(v) && check_bounds(v) && op->ends(v->job, v->share, v->n, time) &&
-	       accept_numbers(v, "real") && (isnan(time[0]) || check_times(v, time)) &&
-	       accept_number(v, "real_makespan") && accept_numbers(v, "total_by_root") &&
-	       accept_number(v, "processes") && accept_number(v, "efficiency");
+	if (!time || !accept_member(v, v->key) || !accept_order(v) ||
+	    (root && !hp_whole(v->job, root, &root_at, 0, v->n - 1, &index)))
+		return false;
+	return accept_member(v, root_at.key) && check_shares_total(v) && check_bounds(v) &&
+	       op->ends(v->job, v->share, v->n, time) && accept_numbers(v, "real") &&
+	       (isnan(time[0]) || check_times(v, time)) && accept_number(v, "real_makespan") &&
+	       accept_numbers(v, "total_by_root") && accept_number(v, "processes") &&
+	       accept_number(v, "efficiency");
 }
 
 /* Replay the fractions of a chain, or repeat the replay that the request asks for. */

@@ -213,14 +213,6 @@ static bool append_entry(hp_job *job, json_t *to, json_t *entry, const hp_at *at
 	return true;
 }
 
-static bool has_repeat(const json_t *v)
-{
-	for (size_t i = 0; json_is_array(v) && i < json_array_size(v); i++)
-		if (json_object_get(json_array_get(v, i), "repeat"))
-			return true;
-	return false;
-}
-
 /* Expand the repetitions in all lists of the request. */
 static bool expand_repeats(hp_job *job)
 {
@@ -228,7 +220,11 @@ static bool expand_repeats(hp_job *job)
 	json_t *list;
 	json_object_foreach(job->in, key, list)
 	{
-		if (!has_repeat(list))
+		size_t first = 0; /* the first entry that repeats a value */
+		while (first < json_array_size(list) &&
+		       !json_object_get(json_array_get(list, first), "repeat"))
+			first++;
+		if (first == json_array_size(list))
 			continue;
 		const hp_at up = { NULL, key, 0 };
 		json_t *const all = json_array();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# xml.awk - whether a file is well-formed XML as hetplan writes it: tags that nest and close, quoted
-# attributes, none twice in a tag, comments, only known entities, one root. Says what is wrong and where.
+# xml.awk - check that a file is well-formed XML as hetplan writes it: tags nest and close, attributes are quoted
+# and unique in a tag, entities are known, there is one root. Prints what is wrong and where.
 function wrong(what) { print FILENAME ": " what; failed = 1; exit 1 }
 
 function check_text(s) {
