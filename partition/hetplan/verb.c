@@ -140,7 +140,7 @@ static bool write_compared_page(hp_job *job, const hp_args *a)
 
 /* Print the answer as table, CSV or JSON. JSON contains the request, so that hp_verify() can read
  * it, unless it is a comparison. */
-static bool print_answer(hp_job *job, const hp_args *a)
+static bool print_plan(hp_job *job, const hp_args *a)
 {
 	bool ok;
 	if (a->format == HP_JSON) {
@@ -165,10 +165,10 @@ static bool show_answer(hp_job *job, const hp_args *a)
 	if (a->html && !write_page(job, a, NULL))
 		return false;
 	if (!text && !a->svg)
-		return print_answer(job, a);
+		return print_plan(job, a);
 	if (!hp_make_bars(job, &bars))
-		return a->gantt == HP_CHART_AUTO && !a->svg && print_answer(job, a);
-	if ((a->svg && !write_drawing(job, a, HP_SVG, &bars, NULL)) || !print_answer(job, a))
+		return a->gantt == HP_CHART_AUTO && !a->svg && print_plan(job, a);
+	if ((a->svg && !write_drawing(job, a, HP_SVG, &bars, NULL)) || !print_plan(job, a))
 		return false;
 	const char *const set = getenv("COLUMNS");
 	uint64_t columns = 80;
@@ -213,7 +213,7 @@ int hp_verb(const hp_args *a)
 		ok = ok && make_request(&job, a) &&
 		     (a->compare ? hp_compare(&job, a->max_steps) &&
 					   (!a->html || write_compared_page(&job, a)) &&
-					   print_answer(&job, a)
+					   print_plan(&job, a)
 				 : hp_perform(&job) && show_answer(&job, a));
 		/* without a file, an option is missing, and not a member */
 		const char *const option =

@@ -112,7 +112,7 @@ static bool count_fractions(hp_job *job, const json_t *v, hetpart_chain *c, size
 }
 
 /* Read the fractions of all loads, in the order of load, installment and processor. */
-static bool read_fractions(hp_job *job, hetpart_chain *c, double **out, size_t *total)
+static bool replay_fractions(hp_job *job, hetpart_chain *c, double **out, size_t *total)
 {
 	const hp_at at = { NULL, "fractions", 0 };
 	const json_t *const v = hp_need(job, job->in, NULL, at.key);
@@ -143,7 +143,7 @@ static bool op_chain_replay(hp_job *job)
 	hetpart_chain c;
 	double *fractions;
 	size_t n;
-	if (!hp_chain(job, &c) || !read_fractions(job, &c, &fractions, &n))
+	if (!hp_chain(job, &c) || !replay_fractions(job, &c, &fractions, &n))
 		return false;
 	hetpart_schedule *s = NULL;
 	hetpart_err err;
