@@ -21,7 +21,7 @@
  * complete output outlive a failure, so that a later job resumes with them. */
 #include "base/clock.h"
 #include "base/trace.h"
-#include "io/unfinished.h"
+#include "io/target.h"
 #include "phases/phases.h"
 #include "job.h"
 

@@ -66,6 +66,15 @@ typedef struct framing {
 	uint64_t records; /* exactly these, the rest is the trailer; 0: all */
 } framing;
 
+/* Sizes that are large in use. Tests make them small, so that a few records reach code that
+ * otherwise needs many gigabytes. No option sets them. 0: the usual size. */
+typedef struct test_sizes {
+	size_t bucket_recs;         /* records of a bucket in memory */
+	size_t sampled_bytes;       /* shorter inputs are neither sampled nor mapped */
+	size_t run_recs;            /* records of a run on disk; any sort spills then */
+	size_t uring_segment_bytes; /* of a transfer by io_uring */
+} test_sizes;
+
 typedef struct settings {
 	wish wish;
 	const char *const *inputs; /* in argv */
@@ -103,13 +112,13 @@ typedef struct settings {
 	io_method io;
 	verify_kind verify; /* the output as compared with the input */
 	memory_wish memory;
-	const char *tmpdir[MAX_TMPDIRS];     /* in argv */
-	size_t tmpdirs;                      /* 0: $TMPDIR or the output's directory */
-	const char *workdir;                 /* to keep runs in; NULL: none are kept */
-	bool resume;                         /* continue with the runs in workdir */
-	size_t max_message;                  /* bytes */
-	const struct test_sizes *test_sizes; /* testing/test_sizes.h; NULL: the usual ones */
-	unsigned timeout_s;                  /* without progress of a rank; 0: none */
+	const char *tmpdir[MAX_TMPDIRS]; /* in argv */
+	size_t tmpdirs;                  /* 0: $TMPDIR or the output's directory */
+	const char *workdir;             /* to keep runs in; NULL: none are kept */
+	bool resume;                     /* continue with the runs in workdir */
+	size_t max_message;              /* bytes */
+	const test_sizes *test_sizes;    /* only in tests; NULL: the usual sizes */
+	unsigned timeout_s;              /* without progress of a rank; 0: none */
 	int progress_s; /* between progress lines; 0: only on a terminal; below 0: never */
 	bool stable, reverse, force, fsync, explain;
 	bool merge;              /* each input is sorted already */
@@ -124,6 +133,13 @@ typedef struct settings {
 	uint64_t sum;            /* of the options that must be the same on all ranks */
 	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
 } settings;
+
+/* test_sizes_of - return the sizes of a sort: all 0 except in tests. */
+static inline const test_sizes *test_sizes_of(const settings *o)
+{
+	static const test_sizes usual;
+	return o->test_sizes ? o->test_sizes : &usual;
+}
 
 /* The words of the command line for these; each list ends with NULL. */
 extern const char *const plan_names[];

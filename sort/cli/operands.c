@@ -134,7 +134,7 @@ static status check_part(manifest_checking *k, const manifest_part *s)
 			   .last_key = last,
 			   .order = k->said->unsorted_inside ? INSPECT_ANY : INSPECT_SORTED };
 	const char *why;
-	status rc = reader_inspect_part(k->dirfd, s, l, &k->m, &seen, &why, k->e);
+	status rc = reader_inspect_part(k->dirfd, s, l, &seen, &why, k->e);
 	if (rc != ST_OK || (!why && s->records == 0))
 		return rc;
 	if (!why) {

@@ -15,7 +15,6 @@
 #include "base/minmax.h"
 #include "kernel/gather.h"
 #include "model/rank_result.h"
-#include "testing/test_sizes.h"
 #include "testing/failpoint.h"
 
 #include <stdlib.h>

@@ -22,9 +22,9 @@
 
 enum { MOST_AT_ONCE = 1 << 30 };
 
-/* After a failed call, return whether to repeat it. Waits for a pipe that another program has made
+/* Return whether to repeat a call that has failed. Wait for a pipe that another program has made
  * nonblocking. */
-static bool again(int fd, short event)
+static bool file_retry(int fd, short event)
 {
 	struct pollfd p = { .fd = fd, .events = event };
 	if (errno == EAGAIN)
@@ -61,7 +61,7 @@ status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *
 	while (*got < bytes) {
 		const ssize_t n =
 			read(fd, (char *)buf + *got, size_min(bytes - *got, MOST_AT_ONCE));
-		if (n < 0 && again(fd, POLLIN))
+		if (n < 0 && file_retry(fd, POLLIN))
 			continue;
 		if (n < 0)
 			return err_sys(e, errno, "cannot read %s", quoted(path));
@@ -82,7 +82,7 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
 			offset == FILE_APPEND
 				? write(fd, p, size_min(bytes, MOST_AT_ONCE))
 				: pwrite(fd, p, size_min(bytes, MOST_AT_ONCE), (off_t)offset);
-		if (n < 0 && again(fd, POLLOUT))
+		if (n < 0 && file_retry(fd, POLLOUT))
 			continue;
 		if (n < 0)
 			return err_sys(e, errno, "cannot write %s", quoted(path));
@@ -151,8 +151,8 @@ status file_sync_dir(int dirfd, const char *path, err *e)
 
 /* --------------------------------------------------------------------------- which file it is */
 
-/* Set *id, and *bytes to the size. */
-static bool look(int dirfd, const char *name, int flags, file_id *id, uint64_t *bytes)
+/* Set *id, and *bytes to the size. False, with errno: not a regular file. */
+static bool file_identify(int dirfd, const char *name, int flags, file_id *id, uint64_t *bytes)
 {
 	struct statx st;
 	*id = (file_id){ 0 };
@@ -171,20 +171,20 @@ static bool look(int dirfd, const char *name, int flags, file_id *id, uint64_t *
 bool file_id_of(int fd, file_id *id)
 {
 	uint64_t bytes;
-	return look(fd, "", AT_EMPTY_PATH, id, &bytes);
+	return file_identify(fd, "", AT_EMPTY_PATH, id, &bytes);
 }
 
 bool file_id_at(int dirfd, const char *name, file_id *id)
 {
 	uint64_t bytes;
-	return look(dirfd, name, AT_SYMLINK_NOFOLLOW, id, &bytes);
+	return file_identify(dirfd, name, AT_SYMLINK_NOFOLLOW, id, &bytes);
 }
 
 bool file_is(int dirfd, const char *name, const file_id *id)
 {
 	file_id there;
 	uint64_t bytes;
-	if (!look(dirfd, name, AT_SYMLINK_NOFOLLOW, &there, &bytes))
+	if (!file_identify(dirfd, name, AT_SYMLINK_NOFOLLOW, &there, &bytes))
 		return false;
 	if (!id->inode)
 		return bytes == 0;
@@ -215,10 +215,10 @@ int file_rename_new(int dirfd, const char *from, const char *to)
 	return rc;
 }
 
-/* ------------------------------------------------------------ */
+/* --------------------------------------------------------------------------------- names with %r
+ */
 
-/* Expansion of %r in file names. Pure except for the memory of the result. A pattern is read as
- * data and never used as a format of printf. */
+/* A pattern is read as data and never used as a format of printf. */
 
 enum { RANK_TEXT_BYTES = 24 };
 
@@ -289,7 +289,8 @@ char *name_expand_text(const char *pattern, const char *text, err *e)
 	return expand(pattern, 0, text, e);
 }
 
-/* ------------------------------------------------------------ */
+/* ----------------------------------------------------------------------------------------- roles
+ */
 
 /* A table of roles. Looking at a file costs one read of a few hundred bytes. */
 
@@ -341,30 +342,27 @@ const char *role_writer(file_role r)
 	return rows[r].writer;
 }
 
-static bool has_mark(const char *const word[WORDS], const char *text, size_t bytes)
-{
-	size_t at = 0;
-	for (size_t i = 0; i < WORDS && word[i]; i++) {
-		const size_t n = strlen(word[i]);
-		while (at < bytes && memchr(" \t\n\r", text[at], 4))
-			at++;
-		if (bytes - at < n || memcmp(text + at, word[i], n) != 0)
-			return false;
-		at += n;
-	}
-	return word[0] != NULL;
-}
-
 bool role_begins(file_role r, const char *text, size_t bytes)
 {
-	bool is = false;
-	for (size_t i = 0; i < MARKS; i++)
-		is = is || has_mark(rows[r].mark[i], text, bytes);
-	return is;
+	for (size_t i = 0; i < MARKS; i++) {
+		const char *const *word = rows[r].mark[i];
+		size_t at = 0, matched = 0;
+		for (; matched < WORDS && word[matched]; matched++) {
+			const size_t n = strlen(word[matched]);
+			while (at < bytes && memchr(" \t\n\r", text[at], 4))
+				at++;
+			if (bytes - at < n || memcmp(text + at, word[matched], n) != 0)
+				break;
+			at += n;
+		}
+		if (matched && (matched == WORDS || !word[matched]))
+			return true;
+	}
+	return false;
 }
 
 /* Return 1 if the file begins like files of this role, 0 if it is empty, else -1. */
-static int judge(file_role r, int dirfd, const char *name, int flags)
+static int role_judge(file_role r, int dirfd, const char *name, int flags)
 {
 	char text[HEAD_BYTES_MOST];
 	struct iovec v = { text, sizeof text };
@@ -386,10 +384,10 @@ static int judge(file_role r, int dirfd, const char *name, int flags)
 
 bool role_begins_file(file_role r, const char *path)
 {
-	return judge(r, AT_FDCWD, path, 0) > 0;
+	return role_judge(r, AT_FDCWD, path, 0) > 0;
 }
 
 bool role_wrote(file_role r, int dirfd, const char *name)
 {
-	return judge(r, dirfd, name, O_NOFOLLOW) >= 0;
+	return role_judge(r, dirfd, name, O_NOFOLLOW) >= 0;
 }

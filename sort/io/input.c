@@ -3,7 +3,6 @@
 #include "input.h"
 #include "base/size.h"
 #include "manifest.h"
-#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,47 +28,28 @@ static ssize_t read_after(int fd, off_t size)
 	return n;
 }
 
-/* Records may be lines of equal length: then every newline has the same place in its record. If the
- * places differ, the user has probably confused hetsort with sort(1). */
-
-static bool is_text(const char *text, size_t bytes)
+/* Return whether a text is lines that do not have the record size. Records may be lines of equal
+ * length: then every newline has the same place in its record. If the places differ, the user has
+ * probably confused hetsort with sort(1). With records of one byte, a newline is a record. */
+static bool is_lines(const char *text, size_t bytes, uint32_t record_bytes)
 {
+	bool differ = bytes < record_bytes && record_bytes > 1;
 	for (size_t i = 0; i < bytes; i++) {
 		const unsigned char c = (unsigned char)text[i];
 		if ((c < ' ' && !memchr("\t\n\f\r", c, 4)) || c == 0x7f)
 			return false;
+		if (i >= record_bytes && record_bytes > 1)
+			differ |= (c == '\n') != (text[i - record_bytes] == '\n');
 	}
-	return true;
-}
-
-/* With records of one byte, a newline is a record. */
-static bool newlines_have_places(const char *text, size_t bytes, uint32_t record_bytes)
-{
-	for (size_t i = record_bytes; i < bytes && record_bytes > 1; i++)
-		if ((text[i] == '\n') != (text[i - record_bytes] == '\n'))
-			return false;
-	return bytes >= record_bytes || record_bytes == 1;
-}
-
-/* An unreadable file is reported later, when it is read. */
-static head_kind look_at_head(int fd, const layout *l)
-{
-	char head[HEAD_BYTES];
-	struct iovec v = { head, sizeof head };
-	const ssize_t n = preadv2(fd, &v, 1, 0, 0);
-	const size_t bytes = n > 0 ? (size_t)n : 0;
-	if (role_begins(ROLE_MANIFEST, head, bytes))
-		return HEAD_MANIFEST;
-	if (is_text(head, bytes) && memchr(head, '\n', bytes) &&
-	    !newlines_have_places(head, bytes, l->record_bytes))
-		return HEAD_LINES;
-	return HEAD_ANY;
+	return differ && memchr(text, '\n', bytes);
 }
 
 /* Open the file to find out whether it may be read. A file with size 0 and content, like the files
  * of procfs, is read as a stream: its size is known at its end. */
 static status look_inside(input_file *f, const layout *l, err *e)
 {
+	char head[HEAD_BYTES];
+	struct iovec v = { head, sizeof head };
 	const int fd = open(f->path, OPEN_FLAGS);
 	if (fd < 0)
 		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
@@ -77,16 +57,20 @@ static status look_inside(input_file *f, const layout *l, err *e)
 	const ssize_t more = errnum == 0 && f->st.st_size == 0 ? read_after(fd, 0) : 0;
 	if (more < 0)
 		errnum = errno;
-	if (errnum == 0)
-		f->head = look_at_head(fd, l);
-	if (f->head == HEAD_LINES && f->frame.header_bytes)
-		f->head = HEAD_ANY; /* that is the header, not the records */
+	const ssize_t n = errnum == 0 ? preadv2(fd, &v, 1, 0, 0) : 0;
+	const size_t bytes =
+		n > 0 ? (size_t)n : 0; /* a failure is reported when the file is read */
+	if (role_begins(ROLE_MANIFEST, head, bytes))
+		f->head = HEAD_MANIFEST;
+	else if (!f->frame.header_bytes && is_lines(head, bytes, l->record_bytes))
+		f->head = HEAD_LINES; /* else that is the header, not the records */
 	close(fd);
 	f->is_stream = more > 0;
 	return errnum ? err_refuse(e, errnum, "cannot read input %s", quoted(f->path)) : ST_OK;
 }
 
-static status look(input_file *f, const layout *l, err *e)
+/* Look at a file without reading its records. */
+static status input_look(input_file *f, const layout *l, err *e)
 {
 	const bool is_stdin = stream_is_standard(f->path);
 	if ((is_stdin ? fstat(STDIN_FILENO, &f->st) : stat(f->path, &f->st)) != 0)
@@ -124,13 +108,13 @@ static status measure_trailer(const input *in, input_file *f, const layout *l, e
 	if (rest > FRAME_MOST_BYTES)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64 " bytes after its %" PRIu64
-			       " records, and a trailer has %d at most",
+			       " records, but a trailer has at most %d",
 			       quoted(f->path), rest, f->frame.records, FRAME_MOST_BYTES);
 	f->frame.trailer_bytes = rest;
 	return ST_OK;
 }
 
-static status measure(input *in, input_file *f, const layout *l, err *e)
+static status input_measure(input *in, input_file *f, const layout *l, err *e)
 {
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
 	if (all < header)
@@ -149,22 +133,23 @@ static status measure(input *in, input_file *f, const layout *l, err *e)
 			       header ? " after its header" : "", f->frame.trailer_bytes);
 	const uint64_t bytes = all - header - f->frame.trailer_bytes;
 	if (bytes % l->record_bytes)
-		return err_set(
-			e, ST_REFUSED,
-			"input %s has %" PRIu64 " byte%s%s%s, no multiple of the record size %u: "
-			"%" PRIu64 " left over%s",
-			quoted(f->path), bytes, plural(bytes), header ? " after its header" : "",
-			!f->frame.trailer_bytes ? ""
-			: header                ? " and before its trailer"
-						: " before its trailer",
-			l->record_bytes, bytes % l->record_bytes,
-			f->head == HEAD_LINES ? "; it looks like lines of text, which "
-						"sort(1) sorts"
-					      : "");
+		return err_set(e, ST_REFUSED,
+			       "input %s has %" PRIu64
+			       " byte%s%s%s, not a multiple of the record size %u: "
+			       "%" PRIu64 " left over%s",
+			       quoted(f->path), bytes, plural(bytes),
+			       header ? " after its header" : "",
+			       !f->frame.trailer_bytes ? ""
+			       : header                ? " and before its trailer"
+						       : " before its trailer",
+			       l->record_bytes, bytes % l->record_bytes,
+			       f->head == HEAD_LINES ? "; it looks like lines of text, which "
+						       "sort(1) sorts"
+						     : "");
 	f->first = in->records;
 	f->count = bytes / l->record_bytes;
 	if (__builtin_add_overflow(in->records, f->count, &in->records))
-		return err_set(e, ST_REFUSED, "with input %s there are too many records",
+		return err_set(e, ST_REFUSED, "too many records: input %s exceeds the limit",
 			       quoted(f->path));
 	return ST_OK;
 }
@@ -175,12 +160,12 @@ status input_count(input *in, const layout *l, err *e)
 	in->records = 0;
 	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
 		if (!in->file[i].is_stream || in->file[i].fd >= 0)
-			rc = measure(in, &in->file[i], l, e);
+			rc = input_measure(in, &in->file[i], l, e);
 	return rc;
 }
 
-/* path is consumed, and may be NULL: no memory, reported already. */
-static status add_file(input *in, char *path, const layout *l, err *e)
+/* Add a file. path is consumed, and may be NULL: no memory. */
+static status input_add_file(input *in, char *path, const layout *l, err *e)
 {
 	input_file *more = path ? realloc(in->file, (in->files + 1) * sizeof *more) : NULL;
 	if (!more) {
@@ -190,7 +175,7 @@ static status add_file(input *in, char *path, const layout *l, err *e)
 	in->file = more;
 	input_file *f = &in->file[in->files++];
 	*f = (input_file){ .path = path, .fd = -1, .frame = in->frame };
-	const status rc = look(f, l, e);
+	const status rc = input_look(f, l, e);
 	in->streams += f->is_stream;
 	return rc;
 }
@@ -203,7 +188,7 @@ static status take_stated(input *in, const char *path, const manifest_part *p, c
 	f->frame = p->frame;
 	if (f->is_stream || (uint64_t)f->st.st_size != manifest_part_bytes(p, l))
 		return err_set(e, ST_REFUSED,
-			       "input %s does not have the size that manifest %s states",
+			       "input %s does not have the size given in manifest %s",
 			       quoted(f->path), quoted(path));
 	f->stated = calloc(1, sizeof *f->stated);
 	if (f->stated)
@@ -218,20 +203,20 @@ static status check_manifest(const input *in, const manifest *m, const char *pat
 			     err *e)
 {
 	if (m->lay.record_bytes != l->record_bytes)
-		return err_set(e, ST_REFUSED, "manifest %s is of records of %u byte%s, not %u",
+		return err_set(e, ST_REFUSED, "manifest %s has records of %u byte%s, not %u",
 			       quoted(path), m->lay.record_bytes, plural(m->lay.record_bytes),
 			       l->record_bytes);
 	return manifest_check_frame(m, path, &in->frame, e);
 }
 
-static status add_manifest(input *in, const char *path, const layout *l, err *e)
+static status input_add_manifest(input *in, const char *path, const layout *l, err *e)
 {
 	manifest m;
 	status rc = manifest_load(&m, path, e);
 	if (rc == ST_OK)
 		rc = check_manifest(in, &m, path, l, e);
 	for (size_t i = 0; i < m.parts && rc == ST_OK; i++) {
-		rc = add_file(in, manifest_part_path(path, &m.part[i], e), l, e);
+		rc = input_add_file(in, manifest_part_path(path, &m.part[i], e), l, e);
 		if (rc == ST_OK)
 			rc = take_stated(in, path, &m.part[i], l, e);
 	}
@@ -240,22 +225,22 @@ static status add_manifest(input *in, const char *path, const layout *l, err *e)
 }
 
 /* Add a file, or, if it is a manifest, its parts. */
-static status add_operand(input *in, const char *name, const layout *l, err *e)
+static status input_add_operand(input *in, const char *name, const layout *l, err *e)
 {
-	status rc = add_file(in, strdup(name), l, e);
+	status rc = input_add_file(in, strdup(name), l, e);
 	if (rc != ST_OK || in->file[in->files - 1].head != HEAD_MANIFEST)
 		return rc;
 	char *path = in->file[--in->files].path;
-	rc = add_manifest(in, path, l, e);
+	rc = input_add_manifest(in, path, l, e);
 	free(path);
 	return rc;
 }
 
-static status add_own(input *in, const char *pattern, int rank, const layout *l, err *e)
+static status input_add_own(input *in, const char *pattern, int rank, const layout *l, err *e)
 {
 	manifest m;
 	char *name;
-	status rc = add_file(in, name_expand(pattern, rank, e), l, e);
+	status rc = input_add_file(in, name_expand(pattern, rank, e), l, e);
 	if (rc != ST_OK)
 		return rc;
 	rc = parts_load(&m, pattern, &name, e);
@@ -271,53 +256,40 @@ static status add_own(input *in, const char *pattern, int rank, const layout *l,
 	return rc;
 }
 
-static status add_all_parts(input *in, const char *pattern, const layout *l, err *e)
+status input_describe(input *in, const settings *o, int rank, bool all_parts, err *e)
 {
-	char *path = name_expand_text(pattern, "manifest", e);
-	const status rc = path ? add_manifest(in, path, l, e) : e->code;
-	free(path);
-	return rc;
-}
-
-/* Check after the look at all files: a commit that begins later replaces files, which input_open
- * detects. */
-static status check_settled(const input *in, err *e)
-{
-	char *quiet = NULL;
-	status rc = ST_OK;
-	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
-		if (!in->file[i].is_stream)
-			rc = manifest_settled(in->file[i].path, &quiet, e);
-	free(quiet);
-	return rc;
-}
-
-static status add_inputs(input *in, const settings *o, int rank, bool all_parts, err *e)
-{
-	status rc = ST_OK;
+	const layout *l = &o->lay;
+	err why = { ST_OK, "" };
+	status rc = ST_OK, settled = ST_OK;
 	size_t own = 0;
+	*in = (input){ .frame = { o->header_bytes, o->trailer_bytes, o->records } };
 	for (size_t i = 0; i < o->ninputs; i++)
 		own += name_is_per_rank(o->inputs[i]);
 	in->per_rank = own && !all_parts;
 	if (own && own < o->ninputs)
-		rc = err_set(e, ST_REFUSED, "either all inputs have %%r in their names, or none");
+		rc = err_set(&why, ST_REFUSED,
+			     "either all inputs must have %%r in their names, or none");
 	for (size_t i = 0; i < o->ninputs && rc == ST_OK; i++) {
 		const char *name = o->inputs[i];
-		rc = !own        ? add_operand(in, name, &o->lay, e)
-		     : all_parts ? add_all_parts(in, name, &o->lay, e)
-				 : add_own(in, name, rank, &o->lay, e);
+		if (own && all_parts) {
+			char *path = name_expand_text(name, "manifest", &why);
+			rc = path ? input_add_manifest(in, path, l, &why) : why.code;
+			free(path);
+		} else {
+			rc = own ? input_add_own(in, name, rank, l, &why)
+				 : input_add_operand(in, name, l, &why);
+		}
 	}
-	return rc == ST_OK ? input_count(in, &o->lay, e) : rc;
-}
-
-status input_describe(input *in, const settings *o, int rank, bool all_parts, err *e)
-{
-	err why = { ST_OK, "" };
-	*in = (input){ .frame = { o->header_bytes, o->trailer_bytes, o->records } };
-	status rc = add_inputs(in, o, rank, all_parts, &why);
-	if (check_settled(in, e) != ST_OK) /* it also explains other errors */
-		return e->code;
-	return rc == ST_OK ? ST_OK : err_set(e, rc, "%s", why.text);
+	if (rc == ST_OK)
+		rc = input_count(in, l, &why);
+	/* Check after the look at all files that no set is being renamed; this also explains other
+	 * errors. A renaming that begins later replaces files, which input_open detects. */
+	char *quiet = NULL;
+	for (size_t i = 0; i < in->files && settled == ST_OK; i++)
+		if (!in->file[i].is_stream)
+			settled = manifest_settled(in->file[i].path, &quiet, e);
+	free(quiet);
+	return settled != ST_OK ? settled : rc == ST_OK ? ST_OK : err_set(e, rc, "%s", why.text);
 }
 
 void input_free(input *in)
@@ -354,8 +326,8 @@ status input_check_stated(const input_file *f, err *e)
 	if (!s || s->read_recs != f->count || checksum_equal(s->read, s->sum))
 		return ST_OK;
 	return err_set(e, ST_IO,
-		       "input %s does not have the checksum that manifest %s states: one of them "
-		       "was changed or damaged",
+		       "input %s does not have the checksum given in manifest %s: one of them was "
+		       "changed or damaged",
 		       quoted(f->path), quoted(s->manifest));
 }
 
@@ -408,7 +380,7 @@ status input_unchanged(const input_file *f, int fd, err *e)
 		return err_sys(e, errno, "cannot read the end of input %s", quoted(f->path));
 	if (more > 0)
 		return err_set(e, ST_IO,
-			       "input %s does not end with the %jd bytes that are its size",
+			       "input %s does not end after the %jd bytes that are its size",
 			       quoted(f->path), (intmax_t)f->st.st_size);
 	return rc;
 }

@@ -49,13 +49,13 @@ struct io_backend {
 	uring *ring; /* NULL: only blocking calls */
 	size_t segment_bytes;
 	bool forced, tried;   /* tried: to open the ring */
-	err why;              /* there is no ring */
+	err why;              /* the reason why there is no ring */
 	pthread_mutex_t lock; /* for all but the first fields */
 	direction dir[2];
 };
 
-/* Open the ring when the first transfer wants it, because few sorts of little data have one that
- * does. */
+/* Open the ring, unless this was tried before. It is opened for the first transfer that uses it,
+ * because few sorts of little data have one that does. */
 static void open_ring(io_backend *x)
 {
 	if (!x->tried)
@@ -68,7 +68,7 @@ status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes,
 	io_backend *x = calloc(1, sizeof *x);
 	*out = NULL;
 	if (!x)
-		return err_set(e, ST_RESOURCE, "no memory for the ways of input and output");
+		return err_set(e, ST_RESOURCE, "no memory for input and output");
 	pthread_mutex_init(&x->lock, NULL);
 	x->segment_bytes = segment_bytes ? segment_bytes : URING_SEGMENT_BYTES;
 	x->forced = x->dir[0].last = x->dir[1].last = wanted == IO_URING;
@@ -97,7 +97,7 @@ bool io_backend_is_forced(const io_backend *x)
 	return x && x->forced;
 }
 
-static double rate(const tally *t)
+static double tally_rate(const tally *t)
 {
 	return t->seconds > 0 ? (double)t->bytes / t->seconds : 0;
 }
@@ -122,7 +122,7 @@ static bool next_method(direction *d, const io_kind *k, size_t segment_bytes, do
 		d->trial[by_ring].bytes += k->bytes;
 	if (at < TRIAL)
 		return by_ring;
-	const double other = rate(&d->trial[!by_rule]), ours = rate(&d->trial[by_rule]);
+	const double other = tally_rate(&d->trial[!by_rule]), ours = tally_rate(&d->trial[by_rule]);
 	d->judged = true;
 	d->verdict = by_rule != (other * (GAIN - 1) > ours * GAIN);
 	return d->verdict;
@@ -156,8 +156,8 @@ void io_backend_stats(io_backend *x, bool writing, io_stats *t)
 	t->method = d->last ? IO_URING : IO_THREADS;
 	t->uring_bytes = d->uring_bytes;
 	if (d->judged) {
-		t->calls_bytes_per_s = rate(&d->trial[0]);
-		t->uring_bytes_per_s = rate(&d->trial[1]);
+		t->calls_bytes_per_s = tally_rate(&d->trial[0]);
+		t->uring_bytes_per_s = tally_rate(&d->trial[1]);
 	}
 	pthread_mutex_unlock(&x->lock);
 }
@@ -171,7 +171,7 @@ void io_backend_close(io_backend *x)
 	free(x);
 }
 
-/* ------------------------------------------------------------ */
+/* ------------------------------------------------------------------------------------ transfers */
 
 /* Direct I/O saves the copy to the page cache and the cache's memory; io_uring has several segments
  * of a transfer in flight. Both are attempts: if they fail or are incomplete (a file system that
@@ -216,12 +216,11 @@ void io_fd_use(io_fd *f, io_backend *io)
 	f->io = !f->turns || io_backend_is_forced(io) ? io : NULL;
 }
 
-/* Newer kernels let even files in memory be opened for direct I/O. */
 bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes)
 {
 	const unsigned probes = (unsigned)u64_min(bytes / PROBE_BYTES + (bytes > 0), PROBES);
 	unsigned there = 0;
-	if (file_is_in_memory(fd))
+	if (file_is_in_memory(fd)) /* newer kernels open even these for direct I/O */
 		return true;
 	for (unsigned i = 0; i < probes; i++) {
 		char c;
@@ -255,7 +254,7 @@ static size_t direct_part(const io_fd *f, const void *buf, size_t bytes, uint64_
 	return (bytes - to_page) / IO_FD_ALIGN * IO_FD_ALIGN;
 }
 
-typedef struct transfer {
+typedef struct io_transfer {
 	const io_fd *f;
 	unsigned char *p;
 	size_t bytes;
@@ -263,26 +262,10 @@ typedef struct transfer {
 	bool writing;
 	const arrivals *a; /* NULL: no listener */
 	const char *path;
-} transfer;
+} io_transfer;
 
-/* Move [at, end) by direct I/O; return the number of bytes moved. */
-static size_t move_direct(const transfer *t, size_t at, size_t end)
-{
-	const size_t begin = at;
-	while (at < end) {
-		const size_t most = size_min(end - at, MOST_AT_ONCE);
-		const off_t place = (off_t)(t->offset + at);
-		const ssize_t n = t->writing ? pwrite(t->f->direct, t->p + at, most, place)
-					     : pread(t->f->direct, t->p + at, most, place);
-		if (n <= 0 || n % IO_FD_ALIGN)
-			break;
-		progress_add(t->writing ? PROGRESS_WRITTEN : PROGRESS_READ, (uint64_t)n);
-		at += (size_t)n;
-	}
-	return at - begin;
-}
-
-static status move_cached(const transfer *t, size_t at, size_t end, err *e)
+/* Move [at, end) through the page cache. */
+static status move_cached(const io_transfer *t, size_t at, size_t end, err *e)
 {
 	const int fd = t->f->fd;
 	return t->writing ? file_write_at(fd, t->p + at, end - at, t->offset + at, t->path, e)
@@ -291,11 +274,11 @@ static status move_cached(const transfer *t, size_t at, size_t end, err *e)
 
 /* Move head and rest through the page cache, and the bytes between them by direct I/O or io_uring.
  */
-static status move(const transfer *t, err *e)
+static status io_fd_move(const io_transfer *t, err *e)
 {
 	const double span = trace_begin();
 	const io_fd *f = t->f;
-	size_t head, large = direct_part(f, t->p, t->bytes, t->offset, &head), moved;
+	size_t head, large = direct_part(f, t->p, t->bytes, t->offset, &head), moved = 0;
 	const io_kind kind = { t->bytes, t->writing, large > 0, t->a != NULL };
 	const int fd = large ? f->direct : f->fd;
 	uring *ring = io_backend_ring(f->io, &kind, now_s());
@@ -310,8 +293,16 @@ static status move(const transfer *t, err *e)
 		pthread_mutex_lock(&f->io->lock);
 		f->io->dir[t->writing].uring_bytes += moved;
 		pthread_mutex_unlock(&f->io->lock);
-	} else {
-		moved = rc == ST_OK ? move_direct(t, head, head + large) : 0;
+	}
+	while (rc == ST_OK && !ring && moved < large) {
+		const size_t at = head + moved, most = size_min(large - moved, MOST_AT_ONCE);
+		const off_t place = (off_t)(t->offset + at);
+		const ssize_t n = t->writing ? pwrite(fd, t->p + at, most, place)
+					     : pread(fd, t->p + at, most, place);
+		if (n <= 0 || n % IO_FD_ALIGN)
+			break;
+		progress_add(t->writing ? PROGRESS_WRITTEN : PROGRESS_READ, (uint64_t)n);
+		moved += (size_t)n;
 	}
 	if (rc == ST_OK)
 		rc = move_cached(t, head + moved, t->bytes, e);
@@ -324,8 +315,8 @@ static status move(const transfer *t, err *e)
 status io_fd_read_steps(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 			const arrivals *a, err *e)
 {
-	const transfer t = { f, buf, bytes, offset, false, a, path };
-	return move(&t, e);
+	const io_transfer t = { f, buf, bytes, offset, false, a, path };
+	return io_fd_move(&t, e);
 }
 
 status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
@@ -339,10 +330,10 @@ status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t of
 {
 	/* a write only reads the memory */
 	unsigned char *p = (unsigned char *)(uintptr_t)buf;
-	const transfer t = { f, p, bytes, offset, true, NULL, path };
+	const io_transfer t = { f, p, bytes, offset, true, NULL, path };
 	/* Each rank has its own open file, so this lock makes other ranks wait. */
 	const bool turn = f->turns && bytes >= TURN_BYTES && flock(f->fd, LOCK_EX) == 0;
-	const status rc = move(&t, e);
+	const status rc = io_fd_move(&t, e);
 	if (turn)
 		(void)flock(f->fd, LOCK_UN);
 	return rc;

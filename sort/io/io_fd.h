@@ -37,7 +37,7 @@ enum { IO_TEXT_BYTES = 96 };
 
 typedef struct io_backend io_backend;
 
-/* Of reading, or of writing. The rates are those of the whole sort during the trial. */
+/* Statistics of reading, or of writing. The rates are of the whole sort during the trial. */
 typedef struct io_stats {
 	uint64_t uring_bytes;                        /* moved by io_uring */
 	double uring_bytes_per_s, calls_bytes_per_s; /* 0: there was no trial */
@@ -87,6 +87,15 @@ typedef struct io_fd {
 	{                              \
 		.fd = -1, .direct = -1 \
 	}
+
+/* Records in an open file. */
+typedef struct file_records {
+	io_fd fd;
+	const char *path; /* for messages */
+	uint64_t offset;  /* of the first record */
+	uint64_t recs;
+	bool durable; /* to be written and synced: start writing to the disk early */
+} file_records;
 
 /* io_fd_close - close what is open of f. Errors of close do not matter: data that must last has
  * been synced. */

@@ -1,7 +1,46 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A journal must belong to this user. manifest.c checks its contents before anything is done. */
+/* The journal. A set of parts must get its final names as a whole, but the kernel renames one file
+ * at a time, and a job may end between two renames. The journal makes these renames one step: it is
+ * a file next to the parts that names all of them. While it exists, the new set counts, and any
+ * process can complete the renaming. It is the complete new manifest under a hidden name that says
+ * so.
+ *
+ * Rank 0 writes the journal, and each rank renames its own part. The ranks agree on the result of
+ * steps 1 to 4, so no rank begins a step before all have completed the one before:
+ *
+ *   1  All parts and the manifest are complete under temporary names. With --fsync, they are on
+ *      the disk.
+ *   2  journal_begin: the temporary name of the manifest becomes the name of the journal. From now
+ *      on the new set counts.
+ *   3  journal_put_aside: an old manifest gets a hidden name, because its parts will be replaced.
+ *   4  Each rank gives its part the final name, and so replaces an old part of that name.
+ *   5  journal_remove_old: parts that only the old manifest names are removed.
+ *   6  journal_end: the journal gets the final name of the manifest.
+ *
+ * If the job ends before step 2, the old set is untouched, and the temporary files of the new set
+ * are removed by the job or by the next one. If it ends later, the parts keep their temporary
+ * names. The next job for this output, or --clean, then calls journal_recover, which takes the
+ * remaining steps. Parts in several directories, such as local disks of several hosts, have no
+ * journal, because no process could rename them all.
+ *
+ * The name of the journal is a target_kind: it says whether parts may replace others and whether
+ * surplus old parts are removed. So a process that recovers decides nothing again.
+ *
+ * Recovery holds the lock of the manifest, and locks each part in turn. A rank of the job that
+ * still runs holds the lock of its part, so two processes never rename the same set. A reader of
+ * the set that finds a journal refuses the set (manifest_settled), because some names may lead to
+ * old parts and others to new ones.
+ *
+ * A step that is repeated does no harm: a part without a temporary name has its final one already,
+ * and a missing old manifest was put aside. A part that has neither name is lost. If the old
+ * manifest still has its name, or no part has its final one, nothing was replaced: recovery drops
+ * the journal, and the old set counts again. Otherwise it refuses to continue and names the part,
+ * because neither set is complete.
+ *
+ * Anybody may write a file with the name of a journal or a part. So a journal must belong to this
+ * user, manifest.c checks its contents before anything is done, and an old part is removed only if
+ * its size and checksum prove that it belongs to the old set. No step needs space for data. */
 #include "journal.h"
-#include "file.h"
 #include "manifest.h"
 #include "reader.h"
 
@@ -45,7 +84,7 @@ status journal_put_aside(target *m, bool sync, err *e)
 	if (!file_id_at(m->dirfd, m->base, &is))
 		return ST_OK; /* another kind of file is refused when the manifest is renamed */
 	if (!role_wrote(ROLE_MANIFEST, m->dirfd, m->base))
-		return err_set(e, ST_REFUSED, "%s is no manifest of hetsort any more",
+		return err_set(e, ST_REFUSED, "%s is no longer a manifest of hetsort",
 			       quoted(m->path));
 	const status noted = target_note(m, TARGET_OLD, &is, e);
 	if (noted != ST_OK)
@@ -65,7 +104,7 @@ status journal_put_aside(target *m, bool sync, err *e)
 
 /* ------------------------------------------------------------------------------- manifests */
 
-static status load(const target *m, target_kind kind, manifest *l, err *e)
+static status journal_load(const target *m, target_kind kind, manifest *l, err *e)
 {
 	return manifest_load_own(l, m->dirfd, "journal", target_hidden(m, kind), e);
 }
@@ -136,33 +175,27 @@ bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t 
 	return ours;
 }
 
-/* Check that the file is part i of the old manifest by reading its records: inode numbers and times
- * do not survive a copy or a restored backup, and few jobs have fewer parts than their predecessor.
- */
-static status prove(const target *t, const manifest *old, size_t i, const char **why, err *e)
-{
-	mem m = { 0 };
-	unsigned char *keys = mem_array(&m, 2, old->lay.key_bytes, "keys", e);
-	inspected seen = { .first_key = keys,
-			   .last_key = keys ? keys + old->lay.key_bytes : NULL,
-			   .order = INSPECT_ANY };
-	const status rc =
-		keys ? reader_inspect_part(t->dirfd, &old->part[i], &old->lay, &m, &seen, why, e)
-		     : ST_RESOURCE;
-	mem_free(&m, keys);
-	return rc;
-}
-
-/* The part's lock is held. The file must not be replaced between the proof and its removal. */
+/* Remove part i of the old manifest, whose lock is held, if the file is that part. Read its records
+ * to prove it: inode numbers and times do not survive a copy or a restored backup, and few jobs
+ * have fewer parts than their predecessor. The file must not be replaced between the proof and its
+ * removal. */
 static status remove_proved(const target *t, const manifest *old, size_t i, err *note, err *e)
 {
 	struct stat before, now;
+	mem m = { 0 };
 	const char *why = NULL;
 	if (fstatat(t->dirfd, t->base, &before, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? ST_OK
 				       : err_sys(e, errno, "cannot look at the old part %s",
 						 quoted(t->path));
-	const status rc = prove(t, old, i, &why, e);
+	unsigned char *keys = mem_array(&m, 2, old->lay.key_bytes, "keys", e);
+	inspected seen = { .first_key = keys,
+			   .last_key = keys ? keys + old->lay.key_bytes : NULL,
+			   .order = INSPECT_ANY };
+	const status rc =
+		keys ? reader_inspect_part(t->dirfd, &old->part[i], &old->lay, &seen, &why, e)
+		     : ST_RESOURCE;
+	mem_free(&m, keys);
 	if (rc != ST_OK)
 		return rc;
 	if (!why && (fstatat(t->dirfd, t->base, &now, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -171,8 +204,8 @@ static status remove_proved(const target *t, const manifest *old, size_t i, err 
 		why = "has changed since";
 	if (why)
 		err_set(note, ST_REFUSED,
-			"the old part %s was not removed, as it is not what the old manifest "
-			"states: it %s",
+			"the old part %s was not removed, because it does not match the old "
+			"manifest: it %s",
 			quoted(t->path), why);
 	else if (unlinkat(t->dirfd, t->base, 0) != 0)
 		return err_sys(e, errno, "cannot remove the old part %s", quoted(t->path));
@@ -208,7 +241,7 @@ status journal_remove_old(const target *m, const char *first, size_t parts, err 
 	if (m->kind != TARGET_REPLACES ||
 	    (faccessat(m->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT))
 		return ST_OK;
-	status rc = load(m, TARGET_OLD, &old, &no_manifest);
+	status rc = journal_load(m, TARGET_OLD, &old, &no_manifest);
 	if (rc == ST_REFUSED) { /* not a manifest: it names no parts */
 		rc = ST_OK;
 		old.parts = 0;
@@ -237,32 +270,17 @@ status journal_end(target *m, bool force, bool sync, err *e)
 
 /* ------------------------------------------------------------------------------- recovery */
 
-/* Find the journal of this manifest, and set m->id, kind and shown. False: no journal exists. */
-static bool find_journal(target *m)
-{
-	hidden_name h = { 0 };
-	bool found = false;
-	while (target_next_hidden(m, &h))
-		if (!found && h.mark == m->mark && target_is_journal(h.kind)) {
-			found = true;
-			m->id = h.id;
-			m->kind = h.kind;
-			m->shown = h.shown;
-		}
-	return found;
-}
-
 /* The parts of a set that is being renamed. */
-typedef struct state {
-	unsigned hidden, named; /* parts under hidden and under final names */
-	char missing[NAME_MAX + 1];
-} state;
+typedef struct part_names {
+	unsigned hidden, named;     /* parts under hidden and under final names */
+	char missing[NAME_MAX + 1]; /* a part that has neither; "": all have one */
+} part_names;
 
 /* Lock each part in turn, which proves that no rank of the job can still rename it. */
-static status look_at_parts(const target *m, const manifest *l, state *s, err *e)
+static status look_at_parts(const target *m, const manifest *l, part_names *s, err *e)
 {
 	status rc = ST_OK;
-	*s = (state){ 0 };
+	*s = (part_names){ 0 };
 	for (size_t i = 0; rc == ST_OK && i < l->parts; i++) {
 		const uint64_t bytes = manifest_part_bytes(&l->part[i], &l->lay);
 		target t;
@@ -284,47 +302,24 @@ static status look_at_parts(const target *m, const manifest *l, state *s, err *e
 	return rc;
 }
 
-static status name_parts(const target *m, const manifest *l, err *e)
+/* Take steps 3 to 6. */
+static status journal_continue(target *m, const manifest *l, err *note, err *e)
 {
-	status rc = ST_OK;
+	const bool force = m->kind != TARGET_ADDS;
+	status rc = force ? journal_put_aside(m, true, e) : ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < l->parts; i++) {
+		const uint64_t bytes = manifest_part_bytes(&l->part[i], &l->lay);
 		target t;
 		bool hidden = false;
 		rc = part_open(&t, m, l, i, e);
 		if (rc == ST_OK)
-			rc = look_for(&t, manifest_part_bytes(&l->part[i], &l->lay), true, &hidden,
-				      e);
+			rc = look_for(&t, bytes, true, &hidden, e);
 		if (rc == ST_OK && hidden)
-			rc = target_commit(&t, m->kind != TARGET_ADDS, e);
+			rc = target_commit(&t, force, e);
 		if (rc == ST_OK) /* its lock has noted the file under the hidden name */
 			(void)target_sweep(t.path, 0, NULL, NULL);
 		target_discard(&t);
 	}
-	return rc;
-}
-
-/* Drop the journal. The old set is unchanged as long as its manifest has its name, and if no part
- * has its final name, nothing is lost. */
-static status drop(const target *m, const state *s, err *e)
-{
-	const char *name = target_hidden(m, m->kind);
-	struct stat st;
-	if (s->named && fstatat(m->dirfd, m->base, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return err_set(e, ST_REFUSED,
-			       "the parts of %s were being renamed when their job ended, and %s is "
-			       "gone since: remove '%s' to give that set up",
-			       quoted(m->path), quoted(s->missing), name);
-	return unlinkat(m->dirfd, name, 0) == 0
-		       ? ST_OK
-		       : err_sys(e, errno, "cannot remove '%s' next to %s", name, quoted(m->path));
-}
-
-static status go_on(target *m, const manifest *l, err *note, err *e)
-{
-	const bool force = m->kind != TARGET_ADDS;
-	status rc = force ? journal_put_aside(m, true, e) : ST_OK;
-	if (rc == ST_OK)
-		rc = name_parts(m, l, e);
 	if (rc == ST_OK)
 		rc = sync_dir(m, true, e);
 	if (rc == ST_OK)
@@ -332,33 +327,52 @@ static status go_on(target *m, const manifest *l, err *note, err *e)
 	return rc == ST_OK ? journal_end(m, force, true, e) : rc;
 }
 
-/* Without a lock, the journal's job may still run. */
+/* Refuse a target without a lock, because the journal's job may still run. */
 static status check_lock(const target *m, err *e)
 {
 	return m->lock_fd >= 0
 		       ? ST_OK
 		       : err_set(e, ST_REFUSED,
-				 "the file system of %s has no locks: nothing tells whether "
-				 "a job is making it",
+				 "the file system of %s has no locks, so hetsort cannot find out "
+				 "whether a job is making it",
 				 quoted(m->path));
 }
 
 status journal_recover(target *m, unsigned *named, err *note, err *e)
 {
 	manifest l = { .doc = NULL };
-	state s;
+	part_names s;
+	struct stat st;
+	bool found = false;
 	*named = 0;
-	if (!find_journal(m))
+	for (hidden_name h = { 0 }; target_next_hidden(m, &h);)
+		if (!found && h.mark == m->mark && target_is_journal(h.kind)) {
+			found = true;
+			m->id = h.id;
+			m->kind = h.kind;
+			m->shown = h.shown;
+		}
+	if (!found)
 		return ST_OK;
+	const char *journal = target_hidden(m, m->kind);
 	status rc = check_lock(m, e);
 	if (rc == ST_OK)
-		rc = load(m, m->kind, &l, e);
+		rc = journal_load(m, m->kind, &l, e);
 	if (rc == ST_OK)
 		rc = look_at_parts(m, &l, &s, e);
-	if (rc == ST_OK && *s.missing)
-		rc = drop(m, &s, e);
-	else if (rc == ST_OK && (rc = go_on(m, &l, note, e)) == ST_OK)
-		*named = s.hidden + s.named;
+	if (rc == ST_OK && !*s.missing) {
+		rc = journal_continue(m, &l, note, e);
+		*named = rc == ST_OK ? s.hidden + s.named : 0;
+	} else if (rc == ST_OK && s.named &&
+		   fstatat(m->dirfd, m->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		rc = err_set(e, ST_REFUSED,
+			     "the parts of %s were being renamed when their job ended, and %s is "
+			     "missing now: remove '%s' to give up that set",
+			     quoted(m->path), quoted(s.missing), journal);
+	} else if (rc == ST_OK && unlinkat(m->dirfd, journal, 0) != 0) {
+		/* while the old manifest has its name, the old set is unchanged */
+		rc = err_sys(e, errno, "cannot remove '%s' next to %s", journal, quoted(m->path));
+	}
 	manifest_free(&l);
 	return rc;
 }
@@ -376,7 +390,7 @@ static bool open_manifest_of(const target *t, target *m)
 		err e = { ST_OK, "" };
 		if (found || !target_is_journal(h.kind) || !target_open_hidden(m, t, &h))
 			continue;
-		found = load(m, m->kind, &l, &e) == ST_OK && l.parts == 1 &&
+		found = journal_load(m, m->kind, &l, &e) == ST_OK && l.parts == 1 &&
 			strcmp(l.part[0].file, t->base) == 0;
 		manifest_free(&l);
 		if (!found)

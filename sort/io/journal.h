@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The journal renames a set of parts as a whole: either all parts get their final names or none
- * does, however the job ends. Before the first part is renamed, the complete new manifest exists
- * next to the parts under a hidden name, the name of the journal.
- *
- *   1  All parts and the manifest are complete on the disk under temporary names.
- *   2  journal_begin: the manifest's temporary name becomes the journal's. Now the new set counts.
- *   3  journal_put_aside: an old manifest loses its name, because its parts will be replaced.
- *   4  The parts get their final names.
- *   5  journal_remove_old: parts that only the old manifest names are removed.
- *   6  journal_end: the journal becomes the manifest.
- *
- * Before step 2 the old set is untouched. After it the journal contains everything that is left to
- * do, and any process that holds the lock of the manifest can continue. No step needs space for
- * data. */
+ * does, however the job ends. The head of journal.c explains the steps. */
 #ifndef HETSORT_IO_JOURNAL_H
 #define HETSORT_IO_JOURNAL_H
 
@@ -22,6 +10,8 @@
  * failure no journal exists. */
 status journal_begin(target *m, target_kind kind, bool fsync, err *e);
 
+/* journal_put_aside - take the final name from an old manifest, because its parts will be replaced.
+ */
 status journal_put_aside(target *m, bool fsync, err *e);
 
 /* journal_surplus - count the parts of the old manifest that the new set does not replace. False,

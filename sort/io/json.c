@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Used for manifests, reports and states. A document is dumped to memory and written as a whole, so
- * that no reader sees an incomplete one. Documents that are read are not trusted. */
+/* Manifests, reports and states are JSON documents. A document is dumped to memory and written as a
+ * whole, so that no reader sees an incomplete one. Documents that are read are not trusted. */
 #include "json.h"
-#include "file.h"
 #include "number.h"
 
 #include <errno.h>
@@ -113,9 +112,9 @@ static status read_open(int fd, const char *what, const char *path, json_t **doc
 	if (fstat(fd, &st) != 0)
 		return err_sys(e, errno, "cannot look at %s %s", what, quoted(path));
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, ST_REFUSED, "%s %s is no regular file", what, quoted(path));
+		return err_set(e, ST_REFUSED, "%s %s is not a regular file", what, quoted(path));
 	if (st.st_size > DOCUMENT_BYTES_MAX)
-		return err_set(e, ST_REFUSED, "%s %s is longer than 64 MiB", what, quoted(path));
+		return err_set(e, ST_REFUSED, "%s %s is larger than 64 MiB", what, quoted(path));
 	char *text = malloc((size_t)st.st_size + 1);
 	if (!text)
 		return err_set(e, ST_RESOURCE, "no memory for %s %s", what, quoted(path));
@@ -138,7 +137,7 @@ status json_read_at(int dirfd, const char *what, const char *name, json_t **doc,
 	else if (fd < 0 || fstat(fd, &st) != 0)
 		err_sys(e, errno, "cannot open %s %s", what, quoted(name));
 	else if (st.st_uid != geteuid())
-		err_set(e, ST_REFUSED, "%s %s belongs to somebody else", what, quoted(name));
+		err_set(e, ST_REFUSED, "%s %s belongs to another user", what, quoted(name));
 	else
 		read_open(fd, what, name, doc, e);
 	if (fd >= 0)
@@ -157,8 +156,10 @@ status json_read(const char *what, const char *path, json_t **doc, err *e)
 	return rc;
 }
 
-static status put_text(const char *text, size_t bytes, target *t, uint64_t id, bool hold, bool sync,
-		       err *e)
+/* Write a text to the temporary file of t. A staged text, t->text, will be compared with the file
+ * later: then keep it open. */
+static status json_put_text(target *t, uint64_t id, const char *text, size_t bytes, bool sync,
+			    err *e)
 {
 	int fd = -1;
 	status rc = target_create(t, id, &fd, e);
@@ -166,12 +167,12 @@ static status put_text(const char *text, size_t bytes, target *t, uint64_t id, b
 		return rc;
 	if (rc == ST_OK)
 		rc = file_write_at(fd, text, bytes, 0, t->path, e);
-	const status closed = target_close(t, fd, hold, rc == ST_OK && sync, e);
+	const status closed = target_close(t, fd, text == t->text, rc == ST_OK && sync, e);
 	return rc == ST_OK ? closed : rc;
 }
 
 /* Return the text, which ends in a newline and not in a zero byte. doc is consumed. */
-static char *format(json_t *doc, const char *path, size_t *bytes, err *e)
+static char *json_format(json_t *doc, const char *path, size_t *bytes, err *e)
 {
 	char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	json_decref(doc);
@@ -186,8 +187,8 @@ static char *format(json_t *doc, const char *path, size_t *bytes, err *e)
 status json_stage(json_t *doc, target *t, uint64_t id, bool sync, err *e)
 {
 	free(t->text);
-	t->text = format(doc, t->path, &t->text_bytes, e);
-	return t->text ? put_text(t->text, t->text_bytes, t, id, true, sync, e) : ST_RESOURCE;
+	t->text = json_format(doc, t->path, &t->text_bytes, e);
+	return t->text ? json_put_text(t, id, t->text, t->text_bytes, sync, e) : ST_RESOURCE;
 }
 
 static status text_write(const char *text, size_t bytes, target *t, bool sync, err *e)
@@ -195,7 +196,7 @@ static status text_write(const char *text, size_t bytes, target *t, bool sync, e
 	uint64_t id = 0;
 	if (getrandom(&id, sizeof id, 0) != sizeof id)
 		id = (uint64_t)getpid();
-	status rc = put_text(text, bytes, t, id, false, sync, e);
+	status rc = json_put_text(t, id, text, bytes, sync, e);
 	if (rc == ST_OK)
 		rc = target_commit(t, true, e);
 	if (rc != ST_OK) /* the target may be written again, maybe by another thread */
@@ -206,7 +207,7 @@ static status text_write(const char *text, size_t bytes, target *t, bool sync, e
 status json_write(json_t *doc, target *t, bool sync, err *e)
 {
 	size_t bytes;
-	char *text = format(doc, t->path, &bytes, e);
+	char *text = json_format(doc, t->path, &bytes, e);
 	const status rc = text ? text_write(text, bytes, t, sync, e) : ST_RESOURCE;
 	free(text);
 	return rc;
@@ -231,7 +232,7 @@ status text_write_role(file_role role, const char *path, const char *text, size_
 status json_write_role(file_role role, const char *path, json_t *doc, bool sync, err *e)
 {
 	size_t bytes;
-	char *text = format(doc, path, &bytes, e);
+	char *text = json_format(doc, path, &bytes, e);
 	const status rc = text ? text_write_role(role, path, text, bytes, sync, e) : ST_RESOURCE;
 	free(text);
 	return rc;

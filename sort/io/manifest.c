@@ -3,9 +3,7 @@
  * a part must be a plain name in the manifest's own directory. */
 #include "manifest.h"
 #include "kernel/key.h"
-#include "target.h"
 #include "base/size.h"
-#include "file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +16,7 @@ typedef struct source {
 	const char *what, *name;
 } source;
 
-static status malformed(source s, const char *why, err *e)
+static status manifest_malformed(source s, const char *why, err *e)
 {
 	return err_set(e, ST_REFUSED, "%s %s: %s", s.what, quoted(s.name), why);
 }
@@ -26,6 +24,12 @@ static status malformed(source s, const char *why, err *e)
 static bool is_plain(const char *file)
 {
 	return *file && !strchr(file, '/') && strcmp(file, ".") != 0 && strcmp(file, "..") != 0;
+}
+
+/* Return whether a header or trailer may have this size; only one part has it. */
+static bool is_frame(json_int_t bytes, json_int_t most, bool has)
+{
+	return bytes >= 0 && bytes <= most && (has || bytes == 0);
 }
 
 static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
@@ -38,41 +42,23 @@ static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 			"records", &records, "checksum", &sum, "first_key", &p->first, "last_key",
 			&p->last, "first_values", &p->first_values, "last_values",
 			&p->last_values) != 0)
-		return malformed(s, "a part is not as it should be", e);
+		return manifest_malformed(s, "a part has missing or unknown members", e);
 	if (rank < 0 || (size_t)rank != i || records < 0 || (uint64_t)records > m->records ||
 	    !is_plain(p->file))
-		return malformed(s, "a part's rank, count or name is impossible", e);
+		return manifest_malformed(s, "a part's rank, count or name is impossible", e);
 	if (records == 0 && (p->first || p->last || p->first_values || p->last_values))
-		return malformed(s, "keys of a part without records", e);
+		return manifest_malformed(s, "a part without records has keys", e);
 	if (!json_parse_checksum(sum, &p->sum))
-		return malformed(s, "a part's checksum is impossible", e);
+		return manifest_malformed(s, "a part's checksum is impossible", e);
 	const json_int_t most = INT64_MAX - records * m->lay.record_bytes;
-	if (header < 0 || header > most || (header && i > 0))
-		return malformed(s, "a part's header is impossible", e);
-	if (trailer < 0 || trailer > most - header || (trailer && i + 1 < m->parts))
-		return malformed(s, "a part's trailer is impossible", e);
+	if (!is_frame(header, most, i == 0))
+		return manifest_malformed(s, "a part's header is impossible", e);
+	if (!is_frame(trailer, most - header, i + 1 == m->parts))
+		return manifest_malformed(s, "a part's trailer is impossible", e);
 	p->frame =
 		(framing){ .header_bytes = (uint64_t)header, .trailer_bytes = (uint64_t)trailer };
 	p->records = (uint64_t)records;
 	return ST_OK;
-}
-
-static status load_parts(manifest *m, json_t *parts, source s, err *e)
-{
-	uint64_t sum = 0;
-	m->parts = json_array_size(parts);
-	m->part = calloc(m->parts + 1, sizeof *m->part);
-	if (!m->part)
-		return err_set(e, ST_RESOURCE, "no memory for %zu parts", m->parts);
-	for (size_t i = 0; i < m->parts; i++) {
-		const status rc = load_part(m, i, json_array_get(parts, i), s, e);
-		if (rc != ST_OK)
-			return rc;
-		if (__builtin_add_overflow(sum, m->part[i].records, &sum))
-			return malformed(s, "its sizes are impossible", e);
-	}
-	return sum == m->records ? ST_OK
-				 : malformed(s, "its parts have not its number of records", e);
 }
 
 static status load_document(manifest *m, source s, err *e)
@@ -86,15 +72,30 @@ static status load_document(manifest *m, source s, err *e)
 			"key_bytes", &key, "key", &fields, "sorted_inside", &sorted, "records",
 			&total, "checksum_kind", &sum, "parts", &parts) != 0 ||
 	    strcmp(format, "hetsort-manifest") != 0 || !json_is_array(parts))
-		return malformed(s, "is no manifest of hetsort", e);
+		return manifest_malformed(s, "is not a manifest of hetsort", e);
 	if (version != 1 || strcmp(sum, CHECKSUM_NAME) != 0)
-		return malformed(s, "is of another version", e);
+		return manifest_malformed(s, "is of another version", e);
 	if (!layout_restore(&m->lay, bytes, off, key, fields) || total < 0 ||
 	    total > INT64_MAX / bytes)
-		return malformed(s, "its sizes are impossible", e);
+		return manifest_malformed(s, "its sizes are impossible", e);
 	m->unsorted_inside = !sorted;
 	m->records = (uint64_t)total;
-	return load_parts(m, parts, s, e);
+	m->parts = json_array_size(parts);
+	m->part = calloc(m->parts + 1, sizeof *m->part);
+	if (!m->part)
+		return err_set(e, ST_RESOURCE, "no memory for %zu parts", m->parts);
+	uint64_t records = 0;
+	for (size_t i = 0; i < m->parts; i++) {
+		const status rc = load_part(m, i, json_array_get(parts, i), s, e);
+		if (rc != ST_OK)
+			return rc;
+		if (__builtin_add_overflow(records, m->part[i].records, &records))
+			return manifest_malformed(s, "its sizes are impossible", e);
+	}
+	return records == m->records
+		       ? ST_OK
+		       : manifest_malformed(s, "its number of records is not the sum of its parts",
+					    e);
 }
 
 status manifest_load(manifest *m, const char *path, err *e)
@@ -132,7 +133,8 @@ static bool names_part(const target *t, const char *journal)
 	return named;
 }
 
-/* The message is the same on all ranks, although they read different parts of the set. */
+/* Refuse a set that has a journal. The message is the same on all ranks, although they read
+ * different parts of the set. */
 static status refuse_unsettled(const target *t, const hidden_name *journal, err *e)
 {
 	char q[QUOTED_BYTES];
@@ -142,40 +144,36 @@ static status refuse_unsettled(const target *t, const hidden_name *journal, err 
 	if (known)
 		target_discard(&m);
 	return err_set(e, ST_REFUSED,
-		       "the commit of the set of %s was interrupted, or is under way: if no job is "
-		       "making it, hetsort --clean %s ends it",
-		       q, known ? q : "of its manifest");
+		       "a job is renaming the parts of %s, or was interrupted while renaming them: "
+		       "if no such job is running, hetsort --clean %s completes it",
+		       q, known ? q : "MANIFEST");
 }
 
-/* Set *any if the directory contains journals. A directory that this user may not list counts as
- * one without. */
-static status look_for_journals(const target *t, bool *any, err *e)
-{
-	hidden_name h = { 0 };
-	status rc = ST_OK;
-	while (target_next_hidden(t, &h)) {
-		*any |= target_is_journal(h.kind);
-		if (rc == ST_OK && target_is_journal(h.kind) &&
-		    (h.mark == t->mark || names_part(t, h.name)))
-			rc = refuse_unsettled(t, &h, e);
-	}
-	return !h.errnum || h.errnum == EACCES || h.errnum == EPERM
-		       ? rc
-		       : err_sys(e, h.errnum, "cannot list the directory of %s", quoted(t->path));
-}
-
-static status search(const char *file, size_t dir, char **quiet, err *e)
+/* Search the directory of a file, the first `dir` bytes of its path, for a journal of its set. If
+ * it contains no journal at all, note that in *quiet. A directory that this user may not list
+ * counts as one without. */
+static status search_journals(const char *file, size_t dir, char **quiet, err *e)
 {
 	err why = { ST_OK, "" };
 	target t;
 	bool any = false;
 	status rc = target_open(&t, file, &why);
-	if (rc == ST_OK)
-		rc = look_for_journals(&t, &any, e);
-	else if (rc == ST_REFUSED) /* no such directory, or one that may not be read */
+	if (rc == ST_OK) {
+		hidden_name h = { 0 };
+		while (target_next_hidden(&t, &h)) {
+			any |= target_is_journal(h.kind);
+			if (rc == ST_OK && target_is_journal(h.kind) &&
+			    (h.mark == t.mark || names_part(&t, h.name)))
+				rc = refuse_unsettled(&t, &h, e);
+		}
+		if (h.errnum && h.errnum != EACCES && h.errnum != EPERM)
+			rc = err_sys(e, h.errnum, "cannot list the directory of %s",
+				     quoted(t.path));
+	} else if (rc == ST_REFUSED) { /* no such directory, or one that may not be read */
 		rc = ST_OK;
-	else
+	} else {
 		err_set(e, rc, "%s", why.text);
+	}
 	target_discard(&t);
 	if (rc != ST_OK || any)
 		return rc;
@@ -190,7 +188,7 @@ status manifest_settled(const char *path, char **quiet, err *e)
 	const char *file = real ? real : path;
 	const size_t dir = (size_t)(file_base(file) - file);
 	const bool searched = *quiet && strlen(*quiet) == dir && memcmp(*quiet, file, dir) == 0;
-	const status rc = searched ? ST_OK : search(file, dir, quiet, e);
+	const status rc = searched ? ST_OK : search_journals(file, dir, quiet, e);
 	free(real);
 	return rc;
 }
@@ -223,24 +221,21 @@ status manifest_check_frame(const manifest *m, const char *path, const framing *
 	return ST_OK;
 }
 
-static json_t *value_json(const key_field *f, const unsigned char *normal)
-{
-	unsigned char bytes[KEY_FIELDS_BYTES_MAX];
-	char text[KEY_VALUE_TEXT_BYTES];
-	if (f->type != KEY_TYPE_BYTES) {
-		key_value_text(f, normal, text);
-		return json_string(text);
-	}
-	for (uint32_t i = 0; i < f->bytes; i++)
-		bytes[i] = normal[i] ^ (f->desc ? 0xff : 0);
-	return json_hex(bytes, f->bytes);
-}
-
 json_t *manifest_values(const layout *l, const unsigned char *key)
 {
 	json_t *all = json_array();
-	for (uint32_t i = 0; i < l->fields; key += l->field[i++].bytes)
-		all = json_and(all, value_json(&l->field[i], key));
+	for (const key_field *f = l->field; f < l->field + l->fields; key += f++->bytes) {
+		unsigned char bytes[KEY_FIELDS_BYTES_MAX];
+		char text[KEY_VALUE_TEXT_BYTES];
+		if (f->type != KEY_TYPE_BYTES) {
+			key_value_text(f, key, text);
+			all = json_and(all, json_string(text));
+			continue;
+		}
+		for (uint32_t i = 0; i < f->bytes; i++)
+			bytes[i] = key[i] ^ (f->desc ? 0xff : 0);
+		all = json_and(all, json_hex(bytes, f->bytes));
+	}
 	return all;
 }
 
@@ -256,8 +251,8 @@ char *manifest_part_path(const char *path, const manifest_part *p, err *e)
 
 /* ------------------------------------------------------------ */
 
-/* %r is the number of a rank, and more or fewer ranks may have written a set of parts than read it.
- * The manifest has the number of parts; without one, a file with the next number is an error. */
+/* %r is the number of a rank. More or fewer ranks may have written a set of parts than read it, so
+ * the manifest gives the number of parts. */
 
 status parts_load(manifest *m, const char *pattern, char **name, err *e)
 {
@@ -274,45 +269,34 @@ status parts_load(manifest *m, const char *pattern, char **name, err *e)
 	return rc;
 }
 
-/* Refuse a file with the number after the last one. */
-static status refuse_more(const char *pattern, const char *manifest_name, size_t parts, err *e)
-{
-	char *next = name_expand(pattern, (int)parts, e);
-	if (!next)
-		return e->code;
-	status rc = ST_OK;
-	if (access(next, F_OK) == 0)
-		rc = *manifest_name
-			     ? err_set(e, ST_REFUSED,
-				       "manifest %s names %zu part%s, but there is %s",
-				       quoted(manifest_name), parts, plural(parts), quoted(next))
-			     : err_set(e, ST_REFUSED,
-				       "no rank would read %s: without a manifest it takes a rank "
-				       "for each part, or the names of all",
-				       quoted(next));
-	free(next);
-	return rc;
-}
-
-/* Set *parts to the number in the manifest, 0 without one. The manifest's own names must be those
- * of the pattern, because somebody may have renamed it. */
+/* Set *parts to the number of parts in the manifest, 0 without one. The manifest's own names must
+ * match the pattern, because somebody may have renamed it. A file with the next number is
+ * refused, because no rank would read it. */
 static status count_parts(const char *pattern, int ranks, size_t *parts, err *e)
 {
 	manifest m;
 	char *name;
 	status rc = parts_load(&m, pattern, &name, e);
 	*parts = m.parts;
-	for (size_t i = 0; i < m.parts && rc == ST_OK; i++) {
+	const bool listed = rc == ST_OK && *name;
+	const size_t known = listed ? m.parts : (size_t)ranks;
+	for (size_t i = listed ? 0 : known; i <= known && rc == ST_OK; i++) {
 		char *path = name_expand(pattern, (int)i, e);
 		if (!path)
 			rc = e->code;
-		else if (strcmp(file_base(path), m.part[i].file) != 0)
+		else if (i < known && strcmp(file_base(path), m.part[i].file) != 0)
 			rc = err_set(e, ST_REFUSED, "manifest %s does not name %s as part %zu",
 				     quoted(name), quoted(path), i);
+		else if (i == known && access(path, F_OK) == 0)
+			rc = listed ? err_set(e, ST_REFUSED,
+					      "manifest %s names %zu part%s, but %s exists",
+					      quoted(name), known, plural(known), quoted(path))
+				    : err_set(e, ST_REFUSED,
+					      "no rank would read %s: without a manifest, use one "
+					      "rank per part, or name all parts",
+					      quoted(path));
 		free(path);
 	}
-	if (rc == ST_OK)
-		rc = refuse_more(pattern, name, *name ? m.parts : (size_t)ranks, e);
 	manifest_free(&m);
 	free(name);
 	return rc;
@@ -335,7 +319,7 @@ status parts_find(const settings *o, int ranks, bool *all, err *e)
 	}
 	if (rc == ST_OK && *all && bare)
 		rc = err_set(e, ST_REFUSED,
-			     "input %s has no manifest, so it takes as many ranks as it has parts",
+			     "input %s has no manifest, so it requires one rank per part",
 			     quoted(bare));
 	return rc;
 }

@@ -48,7 +48,7 @@ static inline uint64_t manifest_part_bytes(const manifest_part *p, const layout 
 	return p->frame.header_bytes + p->records * l->record_bytes + p->frame.trailer_bytes;
 }
 
-/* manifest_check_frame - check that records, header and trailer of the manifest are those of the
+/* manifest_check_frame - check that records, header and trailer of the manifest match the
  * options (ST_REFUSED). */
 status manifest_check_frame(const manifest *m, const char *path, const framing *wanted, err *e);
 

@@ -2,7 +2,6 @@
 /* The steps from the name of the output to the complete file. All ranks take them together. */
 #include "output.h"
 #include "testing/failpoint.h"
-#include "file.h"
 #include "journal.h"
 #include "json.h"
 #include "manifest.h"
@@ -26,24 +25,11 @@ static status describe_one(target *t, const char *path, const settings *opt, err
 	return rc;
 }
 
+/* Return the name of the manifest, allocated, or NULL without memory. */
 static char *manifest_name(const output *o, err *e)
 {
 	return o->opt->manifest ? strdup(o->opt->manifest)
 				: name_expand_text(o->opt->output, "manifest", e);
-}
-
-static status describe_manifest(output *o, err *e)
-{
-	if (!json_can_name(o->opt->output))
-		return err_set(e, ST_REFUSED,
-			       "output %s: its name is no UTF-8, so the manifest cannot tell it",
-			       quoted(o->opt->output));
-	char *name = manifest_name(o, e);
-	if (!name)
-		return err_set(e, ST_RESOURCE, "no memory for the manifest's name");
-	const status rc = describe_one(&o->manifest, name, o->opt, e);
-	free(name);
-	return rc;
 }
 
 bool output_is_stream(const char *path)
@@ -51,17 +37,6 @@ bool output_is_stream(const char *path)
 	struct stat st;
 	return stream_is_standard(path) ||
 	       (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
-}
-
-/* Opening a FIFO waits until a program reads from it. */
-static status open_stream(output *o, err *e)
-{
-	o->offset = FILE_APPEND;
-	o->fd = stream_is_standard(o->opt->output)
-			? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-			: open(o->opt->output, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-	return o->fd >= 0 ? ST_OK
-			  : err_sys(e, errno, "cannot open output %s", quoted(o->opt->output));
 }
 
 status output_describe(output *o, const settings *opt, int rank, err *e)
@@ -83,13 +58,22 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 	if (!path)
 		return err_set(e, ST_RESOURCE, "no memory for the output's name");
 	status rc = describe_one(&o->file, path, opt, e);
-	if (rc == ST_OK && o->listed && rank == 0)
-		rc = describe_manifest(o, e);
+	free(path);
+	if (rc != ST_OK || !o->listed || rank != 0)
+		return rc;
+	if (!json_can_name(opt->output))
+		return err_set(e, ST_REFUSED,
+			       "output %s: its name is not valid UTF-8, so a manifest cannot "
+			       "contain it",
+			       quoted(opt->output));
+	path = manifest_name(o, e);
+	rc = path ? describe_one(&o->manifest, path, opt, e)
+		  : err_set(e, ST_RESOURCE, "no memory for the manifest's name");
 	free(path);
 	return rc;
 }
 
-/* ------------------------------------------------------------ a job that ends before its time */
+/* ------------------------------------------------------------------ a job that is ended early */
 
 /* Return whether the journal exists, so that all parts will get their names. Without a journal, the
  * staged manifest is removed: then no journal can come, and no part gets its name. */
@@ -109,7 +93,7 @@ static char *part_name(int rank, const void *output_)
 
 /* Remove the files of killed ranks. If the set counts, the last rank that comes here gives the
  * parts their missing names: every rank has given up its locks before. */
-static void sweep_others(void *output_)
+static void output_sweep_others(void *output_)
 {
 	static const double PATIENCE_S = 0.2; /* for the previous rank */
 	const output *o = output_;
@@ -129,8 +113,8 @@ static void sweep_others(void *output_)
 
 /* ------------------------------------------------------------------------------ making it */
 
-/* Called before any rank locks its part, because parts of an earlier job may still need their
- * names. */
+/* Lock the manifest before any rank locks its part, because parts of an earlier job may still need
+ * their names. */
 static status lock_manifest(output *o, unsigned *removed, err *note, err *e)
 {
 	unsigned named = 0;
@@ -150,18 +134,18 @@ static status lock_manifest(output *o, unsigned *removed, err *note, err *e)
 	return rc;
 }
 
-status output_lock(output *o, comm *c, uint64_t kept_id, double patience_s, unsigned *removed,
-		   err *note, err *e)
+status output_lock(output *o, comm *c, unsigned *removed, err *note, err *e)
 {
 	unsigned parts = 0;
 	*removed = 0;
 	if (o->is_stdout)
 		return ST_OK;
-	o->file.patience_s = o->manifest.patience_s = patience_s;
-	o->file.id = o->kept_id = kept_id;
+	o->manifest.reads = o->file.reads;
+	o->manifest.patience_s = o->file.patience_s;
+	o->file.id = o->kept_id;
 	o->rank = c->rank;
 	o->size = c->size;
-	o->end = (unfinished_end){ .keep = set_counts, .sweep = sweep_others, .arg = o };
+	o->end = (unfinished_end){ .keep = set_counts, .sweep = output_sweep_others, .arg = o };
 	unfinished_at_end(&o->end);
 	status rc = comm_agree(c, lock_manifest(o, removed, note, e));
 	if (rc != ST_OK || !o->owner)
@@ -230,19 +214,26 @@ const char *output_name(const output *o)
 	return o->is_stdout ? o->opt->output : o->file.path;
 }
 
-static uint64_t around(const output *o)
+/* Set the offset of this rank's records, and return the size of its file. */
+static uint64_t output_lay_out(output *o, const output_place *p)
 {
-	return o->header_bytes + o->trailer_bytes;
+	o->offset = o->header_bytes + (o->per_rank ? 0 : p->offset);
+	return o->header_bytes + (o->per_rank ? p->bytes : p->total) + o->trailer_bytes;
 }
 
-status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t bytes,
-		     uint64_t total, err *e)
+status output_create(output *o, comm *c, uint64_t id, const output_place *place, err *e)
 {
 	status rc = ST_OK;
-	o->offset = o->header_bytes + (o->per_rank ? 0 : offset);
-	if (o->is_stdout)
-		return open_stream(o, e);
-	const uint64_t all = around(o) + (o->per_rank ? bytes : total);
+	const uint64_t all = output_lay_out(o, place);
+	if (o->is_stdout) { /* opening a FIFO waits until a program reads from it */
+		o->offset = FILE_APPEND;
+		o->fd = stream_is_standard(o->opt->output)
+				? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+				: open(o->opt->output, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+		return o->fd >= 0
+			       ? ST_OK
+			       : err_sys(e, errno, "cannot open output %s", quoted(o->opt->output));
+	}
 	if (o->owner)
 		rc = target_create(&o->file, id, &o->fd, e);
 	if (rc == ST_OK && o->owner)
@@ -261,13 +252,13 @@ void output_keep(output *o)
 	o->kept_id = o->file.id;
 }
 
-bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64_t total)
+bool output_find(output *o, uint64_t id, const output_place *place)
 {
 	struct stat st;
-	o->offset = o->header_bytes + (o->per_rank ? 0 : offset);
+	const uint64_t all = output_lay_out(o, place);
 	target_find(&o->file, id, &o->fd);
 	return o->fd >= 0 && fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       (uint64_t)st.st_size == around(o) + (o->per_rank ? bytes : total);
+	       (uint64_t)st.st_size == all;
 }
 
 status output_spare_old(output *o, bool found, err *e)
@@ -335,19 +326,10 @@ static uint64_t fold_or(uint64_t a, uint64_t b)
 	return a | b;
 }
 
-/* Return whether this rank reads the file with the name of part i, by its own view of the
- * directory, because device numbers differ between hosts. */
-static bool reads_part(const output *o, size_t i)
-{
-	char *path = part_name((int)i, o);
-	const bool reads = !path || target_reads(&o->file, file_base(path));
-	free(path);
-	return reads;
-}
-
 /* Decide before the journal whether old parts must stay. The kind of the journal keeps this for a
- * process that completes the commit. */
-static status spare_old(output *o, comm *c, err *note)
+ * process that completes the commit. Each rank looks for its own inputs among the old parts, by its
+ * own view of the directory, because device numbers differ between hosts. */
+static status decide_surplus(output *o, comm *c, err *note)
 {
 	const size_t parts = (size_t)c->size;
 	size_t surplus = 0;
@@ -359,9 +341,12 @@ static status spare_old(output *o, comm *c, err *note)
 	status rc = comm_bcast(c, &surplus, sizeof surplus, 0);
 	for (uint64_t first = 0; rc == ST_OK && first < surplus; first += 64) {
 		uint64_t mine = 0, all = 0;
-		for (uint64_t i = first; i < surplus && i < first + 64; i++)
-			if (reads_part(o, parts + i))
+		for (uint64_t i = first; i < surplus && i < first + 64; i++) {
+			char *path = part_name((int)(parts + i), o);
+			if (!path || target_reads(&o->file, file_base(path)))
 				mine |= UINT64_C(1) << (i - first);
+			free(path);
+		}
 		rc = comm_reduce(c, mine, fold_or, &all);
 		o->spares_old |= all != 0;
 		if (all && c->rank == 0)
@@ -382,7 +367,7 @@ static status begin_set(output *o, comm *c, err *note, err *e)
 	bool near;
 	status rc = find_near(o, c, &near);
 	if (rc == ST_OK && near)
-		rc = spare_old(o, c, note);
+		rc = decide_surplus(o, c, note);
 	if (rc == ST_OK && near) {
 		const target_kind kind = !replaces(o)                    ? TARGET_ADDS
 					 : o->spares_old || !o->per_rank ? TARGET_REPLACES_ONE
@@ -404,17 +389,7 @@ static status begin_set(output *o, comm *c, err *note, err *e)
 	return comm_agree(c, rc);
 }
 
-static status name_own(output *o, err *e)
-{
-	unfinished_hold();
-	status rc = target_commit(&o->file, o->opt->force, e);
-	unfinished_release();
-	FAIL_PHASE("named");
-	if (rc == ST_OK && o->opt->fsync)
-		rc = target_sync_name(&o->file, e);
-	return rc == ST_OK ? target_look(&o->file, e) : rc;
-}
-
+/* Remove old parts, and give the manifest its final name. */
 static status name_manifest(output *o, comm *c, err *note, err *e)
 {
 	status rc = journal_remove_old(&o->manifest, o->file.base, (size_t)c->size, note, e);
@@ -439,8 +414,16 @@ status output_commit(output *o, comm *c, err *note, err *e)
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && o->listed)
 		rc = begin_set(o, c, note, e);
-	if (rc == ST_OK && o->owner)
-		rc = name_own(o, e);
+	if (rc == ST_OK && o->owner) {
+		unfinished_hold();
+		rc = target_commit(&o->file, o->opt->force, e);
+		unfinished_release();
+		FAIL_PHASE("named");
+		if (rc == ST_OK && o->opt->fsync)
+			rc = target_sync_name(&o->file, e);
+		if (rc == ST_OK)
+			rc = target_look(&o->file, e);
+	}
 	rc = comm_agree(c, rc);
 	return rc == ST_OK && o->manifest.base ? name_manifest(o, c, note, e) : rc;
 }

@@ -38,26 +38,30 @@ bool output_is_stream(const char *path);
 
 /* output_lock - collective: lock the files that this rank owns. Complete a renaming that a killed
  * job has begun, and remove the files that killed jobs have left, *removed of them, except the one
- * kept with this id. note, on rank 0: an old part that stays. ST_REFUSED: another job is still
- * making the output after patience_s. */
-status output_lock(output *o, comm *c, uint64_t kept_id, double patience_s, unsigned *removed,
-		   err *note, err *e);
+ * kept with o->kept_id. The caller has set that id, and reads and patience_s of o->file. note, on
+ * rank 0: an old part that stays. ST_REFUSED: another job is still making the output after
+ * patience_s. */
+status output_lock(output *o, comm *c, unsigned *removed, err *note, err *e);
 
 /* output_sweep_parts - remove the parts that a killed job with more ranks has left, if their locks
  * note them. */
 void output_sweep_parts(const output *o);
 
+/* The bytes of a rank's records, among the `total` bytes of all ranks. */
+typedef struct output_place {
+	uint64_t offset, bytes, total;
+} output_place;
+
 /* output_create - collective: create the temporary file (on rank 0, or one per rank) with space for
- * its bytes; id is the same on all ranks. offset, bytes: this rank's part of total. */
-status output_create(output *o, comm *c, uint64_t id, uint64_t offset, uint64_t bytes,
-		     uint64_t total, err *e);
+ * its bytes; id is the same on all ranks. */
+status output_create(output *o, comm *c, uint64_t id, const output_place *place, err *e);
 
 /* output_keep - let the complete temporary file outlive the program. */
 void output_keep(output *o);
 
 /* output_find - open the file that was kept with this id, or the file with the final name. False:
- * neither exists with the right size. The other arguments as in output_create. */
-bool output_find(output *o, uint64_t id, uint64_t offset, uint64_t bytes, uint64_t total);
+ * neither exists with the right size. */
+bool output_find(output *o, uint64_t id, const output_place *place);
 
 /* output_spare_old - with resume and without force: refuse files with the final names, unless the
  * output was found under them. */

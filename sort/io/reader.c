@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -192,21 +191,16 @@ static struct {
 	slot slot[SLOTS];
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static slot *find_slot(uintptr_t at)
-{
-	for (size_t i = 0; i < SLOTS; i++) {
-		slot *s = &table.slot[i];
-		const uintptr_t begin = atomic_load_explicit(&s->begin, memory_order_acquire);
-		if (begin && at >= begin && at < s->end)
-			return s;
-	}
-	return NULL;
-}
-
 static void on_bus_error(int signum, siginfo_t *info, void *context)
 {
 	const uintptr_t at = (uintptr_t)info->si_addr;
-	slot *s = find_slot(at);
+	slot *s = NULL;
+	for (size_t i = 0; i < SLOTS && !s; i++) {
+		slot *k = &table.slot[i];
+		const uintptr_t begin = atomic_load_explicit(&k->begin, memory_order_acquire);
+		if (begin && at >= begin && at < k->end)
+			s = k;
+	}
 	void *page = (void *)(at - at % table.page_bytes);
 	if (s && mmap(page, table.page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		      -1, 0) == page) {
@@ -218,9 +212,9 @@ static void on_bus_error(int signum, siginfo_t *info, void *context)
 	}
 }
 
-/* Install the handler, under the lock, even if another part of the program has changed the action
- * since. */
-static bool install(void)
+/* Install the handler of SIGBUS, under the lock, even if another part of the program has changed
+ * the action since. */
+static bool install_handler(void)
 {
 	struct sigaction a = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO }, now;
 	table.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -237,7 +231,7 @@ const unsigned char *mapped_open(mapped *m, int fd, uint64_t offset, size_t byte
 {
 	*m = (mapped){ 0 };
 	pthread_mutex_lock(&table.lock);
-	size_t at = install() ? 0 : SLOTS;
+	size_t at = install_handler() ? 0 : SLOTS;
 	while (at < SLOTS && atomic_load(&table.slot[at].begin))
 		at++;
 	const size_t skip = at < SLOTS ? (size_t)(offset % table.page_bytes) : 0;
@@ -340,51 +334,42 @@ static void see_records(void *arriving_, const unsigned char *end)
 	a->seen = came;
 }
 
-/* Read n records of one file, open as fd; `done` records of the load have been read before. */
-static status load_chunk(const reader *r, const extent *f, const io_fd *fd, uint64_t at, size_t n,
-			 size_t done, unsigned char *to, loading *l, err *e)
-{
-	const uint32_t bytes = r->lay.record_bytes;
-	const size_t step = fd->direct < 0 || l->in_place ? size_min(n, step_recs(&r->lay)) : n;
-	for (size_t i = 0, k; i < n; i += k, to += k * bytes) {
-		arriving a = { r, f->f, to, done + i, 0, l };
-		const arrivals listener = { see_records, &a };
-		k = size_min(n - i, step);
-		if (l->in_place) {
-			progress_add(PROGRESS_READ, k * bytes);
-			see_records(&a, to + k * bytes);
-			continue;
-		}
-		const status rc = io_fd_read_steps(fd, to, k * bytes, offset_of(f, at + i, &r->lay),
-						   f->f->path, &listener, e);
-		if (rc != ST_OK)
-			return rc;
-	}
-	return ST_OK;
-}
-
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e)
 {
-	for (size_t done = 0, k; done < n; done += k, to += k * r->lay.record_bytes) {
+	const uint32_t bytes = r->lay.record_bytes;
+	status rc = ST_OK;
+	for (size_t done = 0, k; done < n && rc == ST_OK; done += k) {
 		const extent *f = extent_at(r, at + done);
 		io_fd fd;
 		k = reader_chunk(r, at + done, n - done);
-		status rc = begin_reading(r, f, &fd, e);
-		if (rc == ST_OK && l)
-			rc = load_chunk(r, f, &fd, at + done, k, done, to, l, e);
-		else if (rc == ST_OK)
-			rc = io_fd_read_at(&fd, to, k * r->lay.record_bytes,
-					   offset_of(f, at + done, &r->lay), f->f->path, e);
+		rc = begin_reading(r, f, &fd, e);
+		/* with direct I/O, only io_uring lets records be seen while others are read */
+		const bool steps = l && (fd.direct < 0 || l->in_place);
+		const size_t step = steps ? size_min(k, step_recs(&r->lay)) : k;
+		for (size_t i = 0, some; i < k && rc == ST_OK; i += some, to += some * bytes) {
+			const uint64_t offset = offset_of(f, at + done + i, &r->lay);
+			arriving a = { r, f->f, to, done + i, 0, l };
+			const arrivals listener = { see_records, &a };
+			some = size_min(k - i, step);
+			if (!l) {
+				rc = io_fd_read_at(&fd, to, some * bytes, offset, f->f->path, e);
+			} else if (l->in_place) {
+				progress_add(PROGRESS_READ, some * bytes);
+				see_records(&a, to + some * bytes);
+			} else {
+				rc = io_fd_read_steps(&fd, to, some * bytes, offset, f->f->path,
+						      &listener, e);
+			}
+		}
 		end_reading(f, &fd);
-		if (rc != ST_OK)
-			return rc;
 	}
-	return ST_OK;
+	return rc;
 }
 
 /* Read n records chunk by chunk to one buffer, and compute their checksum (l) or inspect them
  * (seen). Chunks end at multiples of IO_FD_ALIGN if the record size allows it, for direct I/O. */
-static status read_all(const reader *r, uint64_t n, mem *m, loading *l, inspected *seen, err *e)
+static status reader_read_all(const reader *r, uint64_t n, mem *m, loading *l, inspected *seen,
+			      err *e)
 {
 	const size_t most = (size_t)u64_min(n, r->chunk);
 	const size_t bytes = most * r->lay.record_bytes + 2 * IO_FD_ALIGN;
@@ -409,7 +394,7 @@ status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, 
 	reader *r;
 	status rc = reader_open(&r, in, p, e);
 	if (rc == ST_OK)
-		rc = read_all(r, p->n, m, &l, NULL, e);
+		rc = reader_read_all(r, p->n, m, &l, NULL, e);
 	if (rc == ST_OK)
 		rc = reader_check(r, e);
 	*sum = l.sum;
@@ -417,40 +402,45 @@ status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, 
 	return rc;
 }
 
-status reader_inspect(const io_fd *f, const char *path, uint64_t offset, uint64_t n,
-		      const layout *l, mem *m, inspected *seen, err *e)
+status reader_inspect(const file_records *from, const layout *l, mem *m, inspected *seen, err *e)
 {
-	const input_file file = { .path = (char *)(uintptr_t)path,
-				  .frame.header_bytes = offset % l->record_bytes };
-	extent all = { .f = &file, .fd = *f, .skip = offset / l->record_bytes, .n = n };
+	const input_file file = { .path = (char *)(uintptr_t)from->path,
+				  .frame.header_bytes = from->offset % l->record_bytes };
+	extent all = {
+		.f = &file, .fd = from->fd, .skip = from->offset / l->record_bytes, .n = from->recs
+	};
 	const reader r = { .lay = *l,
 			   .chunk = io_fd_chunk_recs(l->record_bytes, CHUNK_BYTES),
 			   .extents = 1,
 			   .extent = &all };
-	return read_all(&r, n, m, NULL, seen, e);
+	return reader_read_all(&r, from->recs, m, NULL, seen, e);
 }
 
-status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, mem *m,
-			   inspected *seen, const char **why, err *e)
+status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, inspected *seen,
+			   const char **why, err *e)
 {
+	mem m = { 0 };
 	struct stat st;
 	const int fd = openat(dirfd, s->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	const io_fd f = { .fd = fd, .direct = -1 };
+	const file_records all = { .fd = { .fd = fd, .direct = -1 },
+				   .path = s->file,
+				   .offset = s->frame.header_bytes,
+				   .recs = s->records };
 	status rc = ST_OK;
 	*why = NULL;
 	if (fd < 0)
 		*why = errno == ENOENT ? "is missing" : "cannot be opened";
 	else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		*why = "is no regular file";
+		*why = "is not a regular file";
 	else if ((uint64_t)st.st_size != manifest_part_bytes(s, l))
-		*why = "does not have the size that is stated";
+		*why = "does not have the stated size";
 	else
-		rc = reader_inspect(&f, s->file, s->frame.header_bytes, s->records, l, m, seen, e);
+		rc = reader_inspect(&all, l, &m, seen, e);
 	if (fd >= 0)
 		close(fd);
 	if (rc == ST_INVALID)
 		*why = "is not in order";
 	else if (rc == ST_OK && !*why && !checksum_equal(seen->sum, s->sum))
-		*why = "has another checksum than is stated";
+		*why = "does not have the stated checksum";
 	return rc == ST_INVALID ? ST_OK : rc;
 }

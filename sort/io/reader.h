@@ -92,15 +92,14 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 /* reader_sum - read the share and compute only its checksum. Memory: 4 MiB. */
 status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, err *e);
 
-/* reader_inspect - inspect n records of f from offset on. ST_INVALID, without a sentence: they are
- * out of order; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
-status reader_inspect(const io_fd *f, const char *path, uint64_t offset, uint64_t n,
-		      const layout *l, mem *m, inspected *seen, err *e);
+/* reader_inspect - read and inspect records. ST_INVALID, without a sentence: they are out of order;
+ * ST_IO, ST_RESOURCE. Memory: 4 MiB. */
+status reader_inspect(const file_records *from, const layout *l, mem *m, inspected *seen, err *e);
 
 /* reader_inspect_part - inspect a part of a manifest by its name in dirfd, without following a link
  * or waiting for a FIFO. *why: the first difference from the manifest, except in keys, for example
  * "is missing"; NULL: no difference. */
-status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, mem *m,
-			   inspected *seen, const char **why, err *e);
+status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, inspected *seen,
+			   const char **why, err *e);
 
 #endif

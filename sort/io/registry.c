@@ -17,15 +17,16 @@ enum how { NOTHING, READ, REPLACED, OWN, MADE };
 
 static const char HIDDEN[] = ".hetsort-";
 
-static void add(registry *g, enum how how, file_role role, const char *path, int rank,
-		const struct stat *st, uint64_t mark)
+/* Add a use, and return it; NULL without memory. */
+static file_use *registry_add(registry *g, enum how how, file_role role, const char *path, int rank,
+			      const struct stat *st)
 {
 	if (g->n == g->room) {
 		const size_t room = 2 * g->room + 8;
 		file_use *more = realloc(g->use, room * sizeof *more);
 		if (!more) {
 			err_set(&g->e, ST_RESOURCE, "no memory for %zu names", room);
-			return;
+			return NULL;
 		}
 		g->use = more;
 		g->room = room;
@@ -36,7 +37,6 @@ static void add(registry *g, enum how how, file_role role, const char *path, int
 	memset(u, 0, sizeof *u);
 	*u = (file_use){ .dev = st->st_dev,
 			 .ino = st->st_ino,
-			 .mark = mark,
 			 .how = (int32_t)how,
 			 .role = (int32_t)role,
 			 .number = (int32_t)g->n++,
@@ -46,17 +46,18 @@ static void add(registry *g, enum how how, file_role role, const char *path, int
 	memcpy(u->host, g->host, sizeof u->host);
 	snprintf(u->path, sizeof u->path, "%s%s", cut ? "..." : "",
 		 cut ? path + len - (sizeof u->path - 4) : path);
+	return u;
 }
 
-/* Add a use. st NULL: no file exists. Devices and sockets do not count: they may be read and
- * written, and read twice, without harm. The number of uses depends only on the options, so that a
- * simulated job always takes the same time. */
-static void add_file(registry *g, enum how how, file_role role, const char *path, int rank,
-		     const struct stat *st)
+/* Add a use of a file. st NULL: no file exists. Devices and sockets do not count: they may be read
+ * and written, and read twice, without harm. The number of uses depends only on the options, so
+ * that a simulated job always takes the same time. */
+static void registry_add_file(registry *g, enum how how, file_role role, const char *path, int rank,
+			      const struct stat *st)
 {
 	static const struct stat none;
 	const bool counts = st && !S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode);
-	add(g, counts ? how : NOTHING, role, path, rank, counts ? st : &none, 0);
+	(void)registry_add(g, counts ? how : NOTHING, role, path, rank, counts ? st : &none);
 }
 
 void registry_reads(registry *g, file_role role, const char *path, int rank)
@@ -65,7 +66,7 @@ void registry_reads(registry *g, file_role role, const char *path, int rank)
 	const bool known = role == ROLE_INPUT && stream_is_standard(path)
 				   ? fstat(STDIN_FILENO, &st) == 0
 				   : stat(path, &st) == 0;
-	add_file(g, READ, role, path, rank, known ? &st : NULL);
+	registry_add_file(g, READ, role, path, rank, known ? &st : NULL);
 }
 
 void registry_workdir(registry *g, const char *path, const char *prefix, bool with_files)
@@ -81,53 +82,56 @@ void registry_workdir(registry *g, const char *path, const char *prefix, bool wi
 	for (const struct dirent *f; d && with_files && (f = readdir(d));)
 		if (strncmp(f->d_name, prefix, strlen(prefix)) == 0 &&
 		    fstatat(dirfd(d), f->d_name, &st, 0) == 0)
-			add(g, OWN, ROLE_WORKDIR, f->d_name, -1, &st, 0);
+			(void)registry_add(g, OWN, ROLE_WORKDIR, f->d_name, -1, &st);
 	if (d)
 		closedir(d);
 }
 
-/* Add a use of a name. Names that hetsort creates and removes for itself are refused. A name that
- * cannot be created is reported later, by the code that creates it. */
-static void add_target(registry *g, file_role role, const char *path, int rank)
+/* Refuse names that hetsort creates and removes for itself. */
+static void refuse_reserved(registry *g, file_role role, const target *t, const struct stat *dir)
+{
+	if (strncmp(t->base, HIDDEN, strlen(HIDDEN)) == 0)
+		err_set(&g->e, ST_REFUSED,
+			"%s %s: names that begin with %s are for temporary files: choose "
+			"another name",
+			role_name(role), quoted(t->path), HIDDEN);
+	if (g->workdir && dir->st_dev == g->workdir_dev && dir->st_ino == g->workdir_ino &&
+	    strncmp(t->base, g->prefix, strlen(g->prefix)) == 0)
+		err_set(&g->e, ST_REFUSED,
+			"%s %s: names that begin with %s in workdir %s are for sorted "
+			"runs: choose another name",
+			role_name(role), quoted(t->path), g->prefix, quoted(g->workdir));
+}
+
+/* A name that cannot be created is reported later, by the code that creates it. */
+void registry_writes(registry *g, file_role role, const char *path, int rank)
 {
 	target t;
-	struct stat dir;
+	struct stat st;
 	err unsaid = { ST_OK, "" };
-	if (target_open(&t, path, &unsaid) == ST_OK && fstat(t.dirfd, &dir) == 0) {
-		if (strncmp(t.base, HIDDEN, strlen(HIDDEN)) == 0)
-			err_set(&g->e, ST_REFUSED,
-				"%s %s: names that begin with %s are for temporary files: choose "
-				"another name",
-				role_name(role), quoted(path), HIDDEN);
-		if (g->workdir && dir.st_dev == g->workdir_dev && dir.st_ino == g->workdir_ino &&
-		    strncmp(t.base, g->prefix, strlen(g->prefix)) == 0)
-			err_set(&g->e, ST_REFUSED,
-				"%s %s: names that begin with %s in workdir %s are for sorted "
-				"runs: choose another name",
-				role_name(role), quoted(path), g->prefix, quoted(g->workdir));
-		add(g, MADE, role, path, rank, &dir, t.mark);
+	const bool standard = role != ROLE_WISDOM && stream_is_standard(path);
+	const bool exists = standard ? fstat(STDOUT_FILENO, &st) == 0 : stat(path, &st) == 0;
+	const bool stream = standard || (exists && role == ROLE_OUTPUT &&
+					 (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
+	registry_add_file(g, stream || role == ROLE_WISDOM ? OWN : REPLACED, role, path, rank,
+			  exists ? &st : NULL);
+	if (stream)
+		return;
+	if (target_open(&t, path, &unsaid) == ST_OK && fstat(t.dirfd, &st) == 0) {
+		refuse_reserved(g, role, &t, &st);
+		file_use *u = registry_add(g, MADE, role, path, rank, &st);
+		if (u)
+			u->mark = t.mark;
 	}
 	if (unsaid.code == ST_RESOURCE && g->e.code == ST_OK)
 		g->e = unsaid;
 	target_discard(&t);
 }
 
-void registry_writes(registry *g, file_role role, const char *path, int rank)
-{
-	struct stat st;
-	const bool standard = role != ROLE_WISDOM && stream_is_standard(path);
-	const bool there = standard ? fstat(STDOUT_FILENO, &st) == 0 : stat(path, &st) == 0;
-	const bool stream = standard || (there && role == ROLE_OUTPUT &&
-					 (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
-	add_file(g, stream || role == ROLE_WISDOM ? OWN : REPLACED, role, path, rank,
-		 there ? &st : NULL);
-	if (!stream)
-		add_target(g, role, path, rank);
-}
-
 /* -------------------------------------------------------------------------------- comparison */
 
-static int same(const file_use *a, const file_use *b)
+/* Compare two uses: 0 if they are of the same file. */
+static int registry_order(const file_use *a, const file_use *b)
 {
 	const int class_a = a->how == MADE, class_b = b->how == MADE;
 	if (class_a != class_b)
@@ -141,10 +145,10 @@ static int same(const file_use *a, const file_use *b)
 	return memcmp(a->host, b->host, sizeof a->host);
 }
 
-static int by_file(const void *a_, const void *b_)
+static int registry_by_file(const void *a_, const void *b_)
 {
 	const file_use *a = a_, *b = b_;
-	const int d = same(a, b);
+	const int d = registry_order(a, b);
 	if (d)
 		return d;
 	if (a->how != b->how)
@@ -154,7 +158,7 @@ static int by_file(const void *a_, const void *b_)
 	return a->rank != b->rank ? a->rank - b->rank : a->number - b->number;
 }
 
-/* "input 'a' of rank 1" */
+/* Print a use for a message: "input 'a' of rank 1". */
 static void name_use(const file_use *u, char *text, size_t bytes)
 {
 	char whose[32] = "";
@@ -168,7 +172,7 @@ static void name_use(const file_use *u, char *text, size_t bytes)
  * plan and hetsim's report may follow each other on standard output. */
 static bool exclude(const file_use *a, const file_use *b)
 {
-	if (a->how == NOTHING || b->how == NOTHING || same(a, b) != 0)
+	if (a->how == NOTHING || b->how == NOTHING || registry_order(a, b) != 0)
 		return false;
 	if (a->role == ROLE_WORKDIR && b->role == ROLE_WORKDIR)
 		return false;
@@ -183,7 +187,7 @@ status registry_compare(file_use *use, size_t n, bool *late, err *e)
 {
 	char a[QUOTED_BYTES + 64], b[QUOTED_BYTES + 64];
 	if (n)
-		qsort(use, n, sizeof *use, by_file);
+		qsort(use, n, sizeof *use, registry_by_file);
 	for (size_t i = 1; i < n; i++) {
 		const file_use *u = &use[i - 1], *v = &use[i];
 		if (!exclude(u, v))

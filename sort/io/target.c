@@ -1,19 +1,180 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names are resolved once, in a directory that is kept open, and symbolic links are not followed.
+/* The list of unfinished files, and the way of a target from its temporary name to its final one.
+ * Names are resolved once, in a directory that is kept open, and symbolic links are not followed.
  */
 #include "target.h"
 #include "base/minmax.h"
-#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { RIGHTS = 0777, OWNERS = 0600, GROUPS = 070, BLOCK_BYTES = 4096 };
+/* A file is created and put on the list under this lock, so that none is missed. The thread that
+ * ends the process takes the lock and never releases it. The lock is recursive, because that thread
+ * may still write a report. */
+static pthread_mutex_t list_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static unfinished *unfinished_first;
+static unfinished_end *ends;
+/* read without the lock, which a thread that creates files may hold for long */
+static atomic_bool settled;
+static _Thread_local bool frozen; /* this thread has the lock until the process ends */
+
+void unfinished_hold(void)
+{
+	pthread_mutex_lock(&list_lock);
+}
+
+void unfinished_release(void)
+{
+	pthread_mutex_unlock(&list_lock);
+}
+
+void unfinished_note(unfinished *u)
+{
+	pthread_mutex_lock(&list_lock);
+	(void)file_id_at(u->dirfd, u->name, &u->is);
+	u->next = unfinished_first;
+	unfinished_first = u;
+	pthread_mutex_unlock(&list_lock);
+}
+
+/* Unlink the name if it still has the noted file: another program may have replaced the file, or
+ * another job taken over a lock. The next job removes the rest. */
+static void unfinished_unlink(const unfinished *u)
+{
+	unsigned removed = 0;
+	(void)file_remove(u->dirfd, u->name, &u->is, &removed);
+}
+
+void unfinished_forget(unfinished *u)
+{
+	pthread_mutex_lock(&list_lock);
+	for (unfinished **at = &unfinished_first; *at; at = &(*at)->next)
+		if (*at == u) {
+			*at = u->next;
+			break;
+		}
+	u->name[0] = '\0';
+	pthread_mutex_unlock(&list_lock);
+}
+
+void unfinished_remove(unfinished *u)
+{
+	if (u->name[0])
+		unfinished_unlink(u);
+	unfinished_forget(u);
+}
+
+void unfinished_at_end(unfinished_end *x)
+{
+	pthread_mutex_lock(&list_lock);
+	x->next = ends;
+	ends = x;
+	pthread_mutex_unlock(&list_lock);
+}
+
+void unfinished_end_as_usual(unfinished_end *x)
+{
+	pthread_mutex_lock(&list_lock);
+	for (unfinished_end **at = &ends; *at; at = &(*at)->next)
+		if (*at == x) {
+			*at = x->next;
+			break;
+		}
+	pthread_mutex_unlock(&list_lock);
+}
+
+void unfinished_settle(void)
+{
+	pthread_mutex_lock(&list_lock);
+	atomic_store(&settled, true);
+	pthread_mutex_unlock(&list_lock);
+}
+
+/* The wall clock may be set while waiting, but ThreadSanitizer knows only the call that uses it. */
+#ifdef __SANITIZE_THREAD__
+#	define FREEZE_CLOCK      CLOCK_REALTIME
+#	define lock_until(until) pthread_mutex_timedlock(&list_lock, until)
+#else
+#	define FREEZE_CLOCK      CLOCK_MONOTONIC
+#	define lock_until(until) pthread_mutex_clocklock(&list_lock, FREEZE_CLOCK, until)
+#endif
+
+/* Take the lock for good. If a file system hangs, do not wait longer than half a second: its files
+ * stay. */
+static void freeze(void)
+{
+	struct timespec until;
+	clock_gettime(FREEZE_CLOCK, &until);
+	until.tv_nsec += 500000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	frozen = lock_until(&until) == 0;
+}
+
+static void thaw(void)
+{
+	if (frozen)
+		pthread_mutex_unlock(&list_lock);
+	frozen = false;
+}
+
+bool unfinished_freeze(void)
+{
+	if (!atomic_load(&settled))
+		freeze();
+	if (atomic_load(&settled))
+		thaw();
+	return !atomic_load(&settled);
+}
+
+bool unfinished_freeze_late(void)
+{
+	freeze();
+	const bool left = !frozen || unfinished_first || ends;
+	if (!left)
+		thaw();
+	return left;
+}
+
+void unfinished_remove_all(void)
+{
+	bool kept = false;
+	if (!frozen)
+		return;
+	for (const unfinished_end *x = ends; x; x = x->next)
+		kept |= x->keep && x->keep(x->arg);
+	for (unfinished *u = unfinished_first; u; u = u->next)
+		if (u->is_lock || !kept)
+			unfinished_unlink(u);
+		else
+			u->name[0] = '\0';
+	for (const unfinished_end *x = ends; x; x = x->next)
+		x->sweep(x->arg);
+}
+
+void unfinished_give_up(void)
+{
+	freeze();
+	unfinished_remove_all();
+}
+
+/* ----------------------------------------------------------------------------------- targets */
+
+enum {
+	TEMP_FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC,
+	RIGHTS = 0777,
+	OWNERS = 0600,
+	GROUPS = 070,
+	BLOCK_BYTES = 4096
+};
 
 status target_check(target *t, bool force, err *e)
 {
@@ -50,28 +211,11 @@ status target_check_role(target *t, file_role role, err *e)
 	return rc;
 }
 
-enum { TEMP_FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC };
-
 static status set_mode(const target *t, int fd, mode_t mode, err *e)
 {
 	return fchmod(fd, mode) == 0
 		       ? ST_OK
 		       : err_sys(e, errno, "cannot set the mode of %s", quoted(t->path));
-}
-
-/* Set the mode and group while the file is empty. Until it is complete, its owner may write to it.
- */
-static status set_rights(target *t, int fd, err *e)
-{
-	struct stat st;
-	if (fstat(fd, &st) != 0)
-		return err_sys(e, errno, "cannot look at the file next to %s", quoted(t->path));
-	const mode_t has = st.st_mode & RIGHTS;
-	t->mode = t->replaces ? t->old_mode : has & (t->most | OWNERS);
-	if (t->replaces && st.st_gid != t->old_gid && fchown(fd, (uid_t)-1, t->old_gid) != 0)
-		t->mode &= (mode_t)~GROUPS; /* these rights were for another group */
-	const mode_t now = t->mode | OWNERS;
-	return now == has ? ST_OK : set_mode(t, fd, now, e);
 }
 
 status target_note(target *t, target_kind kind, const file_id *is, err *e)
@@ -82,6 +226,7 @@ status target_note(target *t, target_kind kind, const file_id *is, err *e)
 
 status target_create(target *t, uint64_t id, int *fd, err *e)
 {
+	struct stat st;
 	if (t->fd >= 0)
 		close(t->fd);
 	t->fd = -1;
@@ -104,7 +249,17 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 	if (*fd < 0)
 		return err_sys(e, errno, "cannot create a file next to %s", quoted(t->path));
 	rc = target_note(t, TARGET_TEMP, &t->temp.is, e);
-	return rc == ST_OK ? set_rights(t, *fd, e) : rc;
+	if (rc != ST_OK)
+		return rc;
+	/* set mode and group while the file is empty; until it is complete, its owner may write */
+	if (fstat(*fd, &st) != 0)
+		return err_sys(e, errno, "cannot look at the file next to %s", quoted(t->path));
+	const mode_t has = st.st_mode & RIGHTS;
+	t->mode = t->replaces ? t->old_mode : has & (t->most | OWNERS);
+	if (t->replaces && st.st_gid != t->old_gid && fchown(*fd, (uid_t)-1, t->old_gid) != 0)
+		t->mode &= (mode_t)~GROUPS; /* these rights were for another group */
+	const mode_t now = t->mode | OWNERS;
+	return now == has ? ST_OK : set_mode(t, *fd, now, e);
 }
 
 status target_attach(target *t, uint64_t id, int *fd, err *e)
@@ -165,13 +320,15 @@ status target_close(target *t, int fd, bool hold, bool sync, err *e)
 	return rc;
 }
 
-static int read_block(int fd, char *to, size_t n, off_t at)
+/* Read a block; return 0 or an errno. */
+static int target_read_block(int fd, char *to, size_t n, off_t at)
 {
 	errno = EIO; /* if the file is too short */
 	return file_read_at(fd, to, n, (uint64_t)at, "", NULL) == ST_OK ? 0 : errno;
 }
 
-/* Compare the file with the written one: all blocks of a text, else the first and the last. */
+/* Compare the file with the written one: all blocks of a text, else the first and the last. Return
+ * 0, EILSEQ if they differ, or the errno of a call. */
 static int compare_content(const target *t, int fd, off_t size)
 {
 	char there[BLOCK_BYTES], written[BLOCK_BYTES];
@@ -180,18 +337,18 @@ static int compare_content(const target *t, int fd, off_t size)
 	int why = t->text && (size_t)size != t->text_bytes ? EILSEQ : 0;
 	for (off_t at = 0; why == 0 && at < size; at += step) {
 		const size_t n = size_min((size_t)(size - at), BLOCK_BYTES);
-		why = read_block(fd, there, n, at);
+		why = target_read_block(fd, there, n, at);
 		if (why == 0 && !t->text)
-			why = read_block(t->fd, written, n, at);
+			why = target_read_block(t->fd, written, n, at);
 		if (why == 0 && memcmp(there, t->text ? t->text + at : written, n) != 0)
 			why = EILSEQ;
 	}
 	return why;
 }
 
-/* Return 0 if this name has the written file, else ENOENT for no file, EEXIST for another file,
- * EILSEQ for other content, or the errno of a call. */
-static int look(const target *t, int dirfd, const char *name)
+/* Return 0 if this name leads to the written file, else ENOENT for no file, EEXIST for another
+ * file, EILSEQ for other content, or the errno of a call. */
+static int target_compare(const target *t, int dirfd, const char *name)
 {
 	struct stat written, there;
 	if (fstat(t->fd, &written) != 0 || fstatat(dirfd, name, &there, AT_SYMLINK_NOFOLLOW) != 0)
@@ -213,7 +370,7 @@ status target_ready(const target *t, bool force, err *e)
 	struct stat st;
 	if (t->named)
 		return ST_OK;
-	const int why = look(t, t->dirfd, target_hidden(t, t->kind));
+	const int why = target_compare(t, t->dirfd, target_hidden(t, t->kind));
 	if (why == EEXIST || why == ENOENT)
 		return err_set(e, ST_IO, "another program %s the temporary file of %s",
 			       why == EEXIST ? "replaced" : "removed", quoted(t->path));
@@ -240,14 +397,11 @@ static int replace_proven(target *t, const char *temp)
 		(void)unlinkat(t->dirfd, temp, 0); /* now the name of the old file */
 		unfinished_forget(&t->temp);
 	} else if (exchanged) {
+		rc = renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE);
+		why = rc == 0 ? EEXIST : errno;
+		if (rc != 0) /* a file of another program has that name now */
+			unfinished_forget(&t->temp);
 		rc = -1;
-		if (renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE) == 0) {
-			why = EEXIST;
-		} else {
-			why = errno;
-			unfinished_forget(
-				&t->temp); /* a file of another program has that name now */
-		}
 	}
 	unfinished_release();
 	errno = why;
@@ -283,18 +437,18 @@ status target_commit(target *t, bool force, err *e)
 
 status target_look(const target *t, err *e)
 {
-	const int why = look(t, AT_FDCWD, t->path);
+	const int why = target_compare(t, AT_FDCWD, t->path);
 	const char *q = quoted(t->path);
 	if (why == EEXIST)
 		return err_set(
 			e, ST_IO,
-			"%s is complete, but another file stands there: it was exchanged, or "
+			"%s is complete, but another file has its name: it was exchanged, or "
 			"its directory was moved",
 			q);
 	if (why == EILSEQ)
 		return err_set(e, ST_IO,
-			       "%s was written and renamed, but the file that stands there is not "
-			       "as it was written",
+			       "%s was written and renamed, but the file of that name is not as it "
+			       "was written",
 			       q);
 	if (why)
 		return err_sys(e, why, "%s is complete, but cannot be found there again", q);

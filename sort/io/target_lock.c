@@ -16,7 +16,6 @@
  * the new one leaves files that no later job removes. */
 #include "target.h"
 #include "base/clock.h"
-#include "file.h"
 #include "number.h"
 
 #include <dirent.h>
@@ -57,23 +56,22 @@ uint64_t target_mark(const char *path)
 	return XXH3_64bits(base, strlen(base));
 }
 
-/* A journal's name contains as much of the target's name as the file system allows, because --clean
- * of a part finds the manifest by it. In other hidden names it only helps a reader. */
-static size_t shown_bytes(const target *t, target_kind kind)
-{
-	const size_t others = strlen(PREFIX) + 2 * 17 + strlen(suffixes[kind]);
-	if (!target_is_journal(kind))
-		return SHOWN_BYTES;
-	const long most = fpathconf(t->dirfd, _PC_NAME_MAX);
-	const size_t room = most > 0 && most < UNFINISHED_NAME_BYTES ? (size_t)most : NAME_MAX;
-	return t->shown ? t->shown : room > others + SHOWN_BYTES ? room - others : SHOWN_BYTES;
-}
-
+/* Make the hidden name of a file of job `id`. A journal's name contains as much of the target's
+ * name as the file system allows, because --clean of a part finds the manifest by it. In other
+ * hidden names it only helps a reader. */
 static const char *name_of_job(const target *t, target_kind kind, uint64_t id,
 			       char name[UNFINISHED_NAME_BYTES])
 {
+	const size_t others = strlen(PREFIX) + 2 * 17 + strlen(suffixes[kind]);
+	size_t shown = SHOWN_BYTES;
+	if (target_is_journal(kind)) {
+		const long most = fpathconf(t->dirfd, _PC_NAME_MAX);
+		const size_t room =
+			most > 0 && most < UNFINISHED_NAME_BYTES ? (size_t)most : NAME_MAX;
+		shown = t->shown ? t->shown : room > others + shown ? room - others : shown;
+	}
 	snprintf(name, UNFINISHED_NAME_BYTES, PREFIX "%016" PRIx64 "-%016" PRIx64 "-%.*s%s",
-		 t->mark, id, (int)shown_bytes(t, kind), t->base, suffixes[kind]);
+		 t->mark, id, (int)shown, t->base, suffixes[kind]);
 	return name;
 }
 
@@ -239,8 +237,9 @@ static void name_lock(target *t)
 		 SHOWN_BYTES, t->base);
 }
 
-/* Look twice: if only one look failed, continuing with another file would leave this one. */
-static bool still_there(const target *t, int fd)
+/* Return whether the open lock still has its name. Look twice: if only one look failed, continuing
+ * with another file would leave this one. */
+static bool lock_has_name(const target *t, int fd)
 {
 	struct stat mine, named;
 	for (int i = 0; i < 2; i++)
@@ -256,7 +255,8 @@ static bool starts_as_lock(const char *text)
 	return strncmp(text, LOCK_MARK, strlen(LOCK_MARK)) == 0;
 }
 
-static status refuse(const target *t, int fd, err *e)
+/* Refuse the output, and name the job that holds the lock. */
+static status lock_refuse(const target *t, int fd, err *e)
 {
 	char text[HOLDER_BYTES];
 	const ssize_t n = pread(fd, text, sizeof text - 1, 0);
@@ -265,20 +265,6 @@ static status refuse(const target *t, int fd, err *e)
 	const char *holder = text + (starts_as_lock(text) ? strlen(LOCK_MARK) : 0);
 	return err_set(e, ST_REFUSED, "output %s is being made by another job, %s", quoted(t->path),
 		       *holder ? quoted(holder) : "just starting");
-}
-
-/* Check that the file is a lock of hetsort. Another user can guess its name and put a link to any
- * file there. */
-static status check_file(const target *t, int fd, err *e)
-{
-	struct stat st;
-	if (fstat(fd, &st) != 0)
-		return err_refuse(e, errno, "cannot lock output %s", quoted(t->path));
-	if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
-		return err_set(e, ST_REFUSED, "cannot lock output %s: '%s' next to it is %s",
-			       quoted(t->path), t->lock.name,
-			       S_ISREG(st.st_mode) ? "a hard link" : "no regular file");
-	return ST_OK;
 }
 
 /* ------------------------------------------------------------------------ what a lock notes */
@@ -315,7 +301,7 @@ static void sweep_one(target *t, const hidden_file *f, unsigned *removed)
 	t->left[t->lefts++] = *f;
 }
 
-/* Remove the file that a line of the text notes; ignore other lines. */
+/* Remove the file that a line of the lock's text notes; ignore other lines. */
 static void sweep_line(target *t, const char *line, unsigned *removed)
 {
 	uint64_t kind, id, inode, s, ns, *const number[] = { &id, &inode, &s, &ns };
@@ -348,7 +334,7 @@ static outcome take_over(target *t, int fd, unsigned *removed, err *e)
 	if (fstat(fd, &st) == 0 && is_read(t, &st))
 		not_ours = "is an input";
 	else if (text && n != 0 && (n < 0 || !starts_as_lock(text)))
-		not_ours = "is no lock of this version of hetsort";
+		not_ours = "is not a lock of this version of hetsort";
 	else if (text)
 		for (char *at = strtok_r(text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest))
 			sweep_line(t, at, removed);
@@ -369,18 +355,28 @@ static outcome take_over(target *t, int fd, unsigned *removed, err *e)
 
 /* Lock an open file. An existing file (made: false) is the lock of a running job, or was left: then
  * it is removed and a new one is created, so that this process only writes to a file that it has
- * made. Until the new one is locked, another process may also treat it as left. */
+ * made. Until the new one is locked, another process may also treat it as left. Refuse links and
+ * special files: another user can guess the lock's name and put a link to any file there. */
 static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e)
 {
-	if (check_file(t, fd, e) != ST_OK)
+	struct stat st;
+	if (fstat(fd, &st) != 0) {
+		err_refuse(e, errno, "cannot lock output %s", quoted(t->path));
 		return FAILED;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_nlink > 1) {
+		err_set(e, ST_REFUSED, "cannot lock output %s: '%s' next to it is %s",
+			quoted(t->path), t->lock.name,
+			S_ISREG(st.st_mode) ? "a hard link" : "not a regular file");
+		return FAILED;
+	}
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return !still_there(t, fd) ? AGAIN : made ? TAKEN : take_over(t, fd, removed, e);
+		return !lock_has_name(t, fd) ? AGAIN : made ? TAKEN : take_over(t, fd, removed, e);
 	switch (errno) {
 	case ENOLCK:
 	case EOPNOTSUPP:
 	case ENOSYS:
-	case EINVAL: /* the file system has no locks: continue without */
+	case EINVAL: /* the file system has no locks: continue without one */
 		if (made)
 			(void)unlinkat(t->dirfd, t->lock.name, 0);
 		return NO_LOCKS;
@@ -395,7 +391,7 @@ static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e
 }
 
 /* Open and lock the file; *fd is -1 if the file system has no locks. */
-static status take(target *t, int *fd, unsigned *removed, err *e)
+static status lock_take(target *t, int *fd, unsigned *removed, err *e)
 {
 	static const struct timespec SOON = { 0, 50000000 };
 	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -416,8 +412,8 @@ static status take(target *t, int *fd, unsigned *removed, err *e)
 			return ST_OK;
 		const bool wait = o == BUSY && now_s() < until; /* the job may end soon */
 		if (o == BUSY && !wait)
-			refuse(t, *fd, e);
-		if (o == FAILED && made && still_there(t, *fd))
+			lock_refuse(t, *fd, e);
+		if (o == FAILED && made && lock_has_name(t, *fd))
 			(void)unlinkat(t->dirfd, t->lock.name, 0);
 		close(*fd);
 		*fd = -1;
@@ -428,23 +424,9 @@ static status take(target *t, int *fd, unsigned *removed, err *e)
 			return o == NO_LOCKS ? ST_OK : e->code;
 		}
 	}
-	return err_set(e, ST_REFUSED, "cannot lock output %s: too many jobs are at it",
+	return err_set(e, ST_REFUSED,
+		       "cannot lock output %s: too many jobs use it at the same time",
 		       quoted(t->path));
-}
-
-/* Count the files that are left after the noted ones were removed: they stay, because a journal or
- * no lock at all notes them. */
-static void look_at_rest(target *t)
-{
-	hidden_name h = { 0 };
-	while (target_next_hidden(t, &h)) {
-		bool noted = h.id == t->id && h.kind == t->kind;
-		for (size_t i = 0; i < t->lefts; i++)
-			noted |= h.id == t->left[i].id && h.kind == t->left[i].kind;
-		if (h.mark == t->mark && !noted && !target_is_journal(h.kind) &&
-		    !target_has_journal(t, h.id) && !target_reads(t, h.name) && t->stays++ == 0)
-			snprintf(t->stays_name, sizeof t->stays_name, "%s", h.name);
-	}
 }
 
 void target_share_lock(target *t, bool notes_files)
@@ -460,7 +442,7 @@ status target_lock(target *t, unsigned *removed, err *e)
 	*removed = 0;
 	name_lock(t);
 	unfinished_hold();
-	const status rc = take(t, &t->lock_fd, removed, e);
+	const status rc = lock_take(t, &t->lock_fd, removed, e);
 	if (rc == ST_OK && t->lock_fd >= 0)
 		unfinished_note(&t->lock);
 	else
@@ -469,7 +451,15 @@ status target_lock(target *t, unsigned *removed, err *e)
 	if (rc != ST_OK || t->lock_fd < 0)
 		return rc;
 	(void)target_write_lock(t, NULL); /* where it matters, it is written again */
-	look_at_rest(t);
+	/* count the files that stay, because a journal or no lock at all notes them */
+	for (hidden_name h = { 0 }; target_next_hidden(t, &h);) {
+		bool noted = h.id == t->id && h.kind == t->kind;
+		for (size_t i = 0; i < t->lefts; i++)
+			noted |= h.id == t->left[i].id && h.kind == t->left[i].kind;
+		if (h.mark == t->mark && !noted && !target_is_journal(h.kind) &&
+		    !target_has_journal(t, h.id) && !target_reads(t, h.name) && t->stays++ == 0)
+			snprintf(t->stays_name, sizeof t->stays_name, "%s", h.name);
+	}
 	if (target_notes_files(t)) /* only the lock proves that hetsort made them */
 		unfinished_forget(&t->lock);
 	return ST_OK;

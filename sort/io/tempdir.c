@@ -17,45 +17,42 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ELSEWHERE "; use --tmpdir to name another one"
+#define ELSEWHERE "; use --tmpdir to choose another directory"
 
-static status look_at(tempdir *t, const char *path, err *e)
+status tempdir_open(tempdir *t, const char *path, err *e)
 {
 	struct stat st;
-	if (fstat(t->fd, &st) != 0)
-		return err_set(e, ST_REFUSED, "cannot look at temporary directory %s: %s" ELSEWHERE,
+	status rc = ST_OK;
+	*t = (tempdir){ .fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+	if (t->fd < 0)
+		return err_set(e, ST_REFUSED, "cannot open temporary directory %s: %s" ELSEWHERE,
 			       quoted(path), strerror(errno));
-	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-		return err_set(e, ST_REFUSED,
-			       "temporary directory %s is writable by everybody and has no sticky "
-			       "bit" ELSEWHERE,
-			       quoted(path));
-	if (faccessat(t->fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
-		return err_set(e, ST_REFUSED,
-			       "cannot write in temporary directory %s: %s" ELSEWHERE, quoted(path),
-			       strerror(errno));
+	if (fstat(t->fd, &st) != 0)
+		rc = err_set(e, ST_REFUSED, "cannot look at temporary directory %s: %s" ELSEWHERE,
+			     quoted(path), strerror(errno));
+	else if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
+		rc = err_set(e, ST_REFUSED,
+			     "temporary directory %s is writable by everybody and has no sticky "
+			     "bit" ELSEWHERE,
+			     quoted(path));
+	else if (faccessat(t->fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		rc = err_set(e, ST_REFUSED, "cannot write in temporary directory %s: %s" ELSEWHERE,
+			     quoted(path), strerror(errno));
+	else if (asprintf(&t->label, "%s/(spill file)", path) < 0) {
+		t->label = NULL;
+		rc = err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path));
+	}
+	if (rc != ST_OK) {
+		tempdir_close(t);
+		return rc;
+	}
 	t->dev = st.st_dev;
 	t->in_memory = file_is_in_memory(t->fd);
 	return ST_OK;
 }
 
-status tempdir_open(tempdir *t, const char *path, err *e)
-{
-	*t = (tempdir){ .fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
-	if (t->fd < 0)
-		return err_set(e, ST_REFUSED, "cannot open temporary directory %s: %s" ELSEWHERE,
-			       quoted(path), strerror(errno));
-	status rc = look_at(t, path, e);
-	if (rc == ST_OK && asprintf(&t->label, "%s/(spill file)", path) < 0) {
-		t->label = NULL;
-		rc = err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path));
-	}
-	if (rc != ST_OK)
-		tempdir_close(t);
-	return rc;
-}
-
-/* For file systems without O_TMPFILE (NFS and some older ones). */
+/* Create a file and remove its name, on file systems without O_TMPFILE (NFS and some older ones).
+ */
 static int create_and_unlink(int dirfd, int flags)
 {
 	uint64_t random;
@@ -116,9 +113,9 @@ void tempdir_close(tempdir *t)
 	*t = (tempdir){ .fd = -1 };
 }
 
-/* ------------------------------------------------------------ */
+/* ------------------------------------------------------------------------- the rate of a disk */
 
-/* Two threads write, like those of a sort, so that the disk always has work. */
+/* Two threads write, as in a sort, so that the disk always has work. */
 
 enum { WRITERS = 2, PIECE_BYTES = 2 << 20 };
 

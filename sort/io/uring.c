@@ -36,7 +36,7 @@ typedef struct segment {
 	size_t at, left; /* bytes of the transfer; left 0: unused */
 } segment;
 
-typedef struct transfer {
+typedef struct uring_transfer {
 	struct io_uring *q;
 	int fd;
 	bool writing;
@@ -48,12 +48,12 @@ typedef struct transfer {
 	const arrivals *a;
 	size_t reported;
 	segment segment[DEPTH];
-} transfer;
+} uring_transfer;
 
 /* ------------------------------------------------------------------------------------- rings */
 
-/* Return 0 or an errno. */
-static int make_ring(ring **out)
+/* Set up a ring; return 0 or an errno. */
+static int uring_make_ring(ring **out)
 {
 	*out = calloc(1, sizeof **out);
 	if (!*out)
@@ -74,26 +74,6 @@ static void free_ring(ring *r)
 	free(r);
 }
 
-static ring *take_ring(uring *u)
-{
-	pthread_mutex_lock(&u->lock);
-	ring *r = u->idle;
-	if (r)
-		u->idle = r->next;
-	pthread_mutex_unlock(&u->lock);
-	if (!r)
-		(void)make_ring(&r);
-	return r;
-}
-
-static void give_ring(uring *u, ring *r)
-{
-	pthread_mutex_lock(&u->lock);
-	r->next = u->idle;
-	u->idle = r;
-	pthread_mutex_unlock(&u->lock);
-}
-
 status uring_open(uring **out, size_t segment_bytes, err *e)
 {
 	uring *u = calloc(1, sizeof *u);
@@ -102,7 +82,7 @@ status uring_open(uring **out, size_t segment_bytes, err *e)
 		return err_set(e, ST_RESOURCE, "no memory for io_uring");
 	u->segment_bytes = segment_bytes;
 	pthread_mutex_init(&u->lock, NULL);
-	const int errnum = make_ring(&u->idle);
+	const int errnum = uring_make_ring(&u->idle);
 	struct io_uring_probe *p = u->idle ? io_uring_get_probe_ring(&u->idle->q) : NULL;
 	/* kernels before 5.6 have rings, but not these operations */
 	const bool has = p && io_uring_opcode_supported(p, IORING_OP_READ) &&
@@ -131,8 +111,8 @@ void uring_close(uring *u)
 
 /* --------------------------------------------------------------------------------- transfers */
 
-/* The queue has an entry for each segment. */
-static void queue_segment(transfer *t, segment *s)
+/* Queue a segment. The queue has an entry for each one. */
+static void queue_segment(uring_transfer *t, segment *s)
 {
 	struct io_uring_sqe *q = io_uring_get_sqe(t->q);
 	if (t->writing)
@@ -143,7 +123,7 @@ static void queue_segment(transfer *t, segment *s)
 	t->open++;
 }
 
-static void queue_more(transfer *t)
+static void queue_more(uring_transfer *t)
 {
 	for (segment *s = t->segment; s < t->segment + DEPTH && t->next < t->end; s++) {
 		if (s->left > 0)
@@ -154,37 +134,8 @@ static void queue_more(transfer *t)
 	}
 }
 
-/* Wait, without a timeout, until a segment has ended; set *result to its result. */
-static segment *await_segment(transfer *t, int *result)
-{
-	struct io_uring_cqe *c;
-	for (unsigned tries = 0; io_uring_wait_cqe(t->q, &c) != 0; tries++)
-		nap(tries);
-	segment *s = io_uring_cqe_get_data(c);
-	*result = FAIL_RESULT(FAIL_URING, c->res);
-	io_uring_cqe_seen(t->q, c);
-	t->open--;
-	return s;
-}
-
-static void segment_ended(transfer *t, segment *s, int result)
-{
-	if (result <= 0) {
-		t->end = size_min(t->end, s->at);
-		s->left = 0;
-		return;
-	}
-	progress_add(t->writing ? PROGRESS_WRITTEN : PROGRESS_READ, (uint64_t)result);
-	s->at += (size_t)result;
-	s->left -= (size_t)result;
-	if (s->at >= t->end)
-		s->left = 0;
-	if (s->left > 0)
-		queue_segment(t, s);
-}
-
 /* Report the bytes before the first segment that has not ended; segments end in any order. */
-static void report(transfer *t)
+static void uring_report(uring_transfer *t)
 {
 	size_t complete = size_min(t->next, t->end);
 	for (const segment *s = t->segment; s < t->segment + DEPTH; s++)
@@ -196,11 +147,12 @@ static void report(transfer *t)
 	t->a->arrived(t->a->to, t->p + complete);
 }
 
-/* Return false if the ring cannot be used any more. */
-static bool move_segments(transfer *t)
+/* Move all segments. Return false if the ring cannot be used any more. */
+static bool move_segments(uring_transfer *t)
 {
 	for (queue_more(t); t->open > 0; queue_more(t)) {
-		int rc, result;
+		struct io_uring_cqe *c;
+		int rc;
 		do
 			rc = io_uring_sq_ready(t->q) ? io_uring_submit(t->q) : 0;
 		while (rc == -EINTR);
@@ -212,9 +164,25 @@ static bool move_segments(transfer *t)
 					t->end = size_min(t->end, t->segment[i].at);
 			return false;
 		}
-		segment *s = await_segment(t, &result);
-		segment_ended(t, s, result);
-		report(t);
+		/* wait, without a timeout, until a segment has ended */
+		for (unsigned tries = 0; io_uring_wait_cqe(t->q, &c) != 0; tries++)
+			nap(tries);
+		segment *s = io_uring_cqe_get_data(c);
+		const int moved = FAIL_RESULT(FAIL_URING, c->res);
+		io_uring_cqe_seen(t->q, c);
+		t->open--;
+		if (moved > 0) {
+			progress_add(t->writing ? PROGRESS_WRITTEN : PROGRESS_READ,
+				     (uint64_t)moved);
+			s->at += (size_t)moved;
+			s->left = s->at < t->end ? s->left - (size_t)moved : 0;
+		} else {
+			t->end = size_min(t->end, s->at);
+			s->left = 0;
+		}
+		if (s->left > 0)
+			queue_segment(t, s);
+		uring_report(t);
 	}
 	return true;
 }
@@ -222,22 +190,30 @@ static bool move_segments(transfer *t)
 size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
 		  const arrivals *a)
 {
-	ring *r = take_ring(u);
-	if (!r)
+	pthread_mutex_lock(&u->lock);
+	ring *r = u->idle;
+	if (r)
+		u->idle = r->next;
+	pthread_mutex_unlock(&u->lock);
+	if (!r && uring_make_ring(&r) != 0)
 		return 0;
 	const size_t most = a ? URING_STEP_BYTES : SIZE_MAX;
-	transfer t = { .q = &r->q,
-		       .fd = fd,
-		       .writing = writing,
-		       .p = p,
-		       .offset = offset,
-		       .segment_bytes = size_min(u->segment_bytes, most),
-		       .end = bytes,
-		       .a = a };
-	if (move_segments(&t))
-		give_ring(u, r);
-	else
+	uring_transfer t = { .q = &r->q,
+			     .fd = fd,
+			     .writing = writing,
+			     .p = p,
+			     .offset = offset,
+			     .segment_bytes = size_min(u->segment_bytes, most),
+			     .end = bytes,
+			     .a = a };
+	if (move_segments(&t)) {
+		pthread_mutex_lock(&u->lock);
+		r->next = u->idle;
+		u->idle = r;
+		pthread_mutex_unlock(&u->lock);
+	} else {
 		free_ring(r);
+	}
 	return t.end;
 }
 

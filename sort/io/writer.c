@@ -40,41 +40,38 @@ static void next_buffer(writer *w)
 	w->room = w->chunk - (size_t)(first % w->chunk);
 }
 
-static void write_out(writer *w, unsigned char *recs, size_t n, uint64_t offset, err *e)
+/* Inspect and write the next full buffer. Called under the lock. */
+static void write_next(writer *w)
 {
+	err e = w->e;
+	const size_t i = w->written % WRITER_BUFFERS, n = w->full[i].n;
 	const size_t bytes = n * w->lay.record_bytes;
+	unsigned char *recs = w->full[i].recs;
+	pthread_mutex_unlock(&w->lock);
 	const double t0 = now_s();
 	FAIL_PHASE("write");
 	FAIL_FLIP(FAIL_WRITE, recs, bytes);
 	const size_t bad = inspect(w->seen, &w->lay, recs, n);
 	w->verify_s += now_s() - t0;
 	if (bad)
-		err_set(e, ST_INTERNAL,
-			"what is for output %s is out of order before record %" PRIu64
+		err_set(&e, ST_INTERNAL,
+			"records for output %s are out of order before record %" PRIu64
 			": %zu record%s",
 			quoted(w->to.path), w->seen->records, bad, plural(bad));
-	if (e->code != ST_OK ||
-	    io_fd_write_at(&w->to.fd, recs, bytes, offset, w->to.path, e) != ST_OK)
-		return;
-	progress_add(PROGRESS_OUT, bytes);
-	if (w->to.durable)
-		file_start_writeback(w->to.fd.fd, offset, bytes);
-}
-
-/* Write the next full buffer. Called under the lock. */
-static void write_next(writer *w)
-{
-	err e = w->e;
-	const size_t i = w->written % WRITER_BUFFERS;
-	pthread_mutex_unlock(&w->lock);
-	write_out(w, w->full[i].recs, w->full[i].n, w->full[i].offset, &e);
+	if (e.code == ST_OK &&
+	    io_fd_write_at(&w->to.fd, recs, bytes, w->full[i].offset, w->to.path, &e) == ST_OK) {
+		progress_add(PROGRESS_OUT, bytes);
+		if (w->to.durable)
+			file_start_writeback(w->to.fd.fd, w->full[i].offset, bytes);
+	}
 	pthread_mutex_lock(&w->lock);
 	w->e = e;
 	w->written++;
 	pthread_cond_signal(&w->changed);
 }
 
-static void *write_all(void *writer_)
+/* Write full buffers until the end. */
+static void *writer_thread(void *writer_)
 {
 	writer *w = writer_;
 	pthread_mutex_lock(&w->lock);
@@ -87,7 +84,8 @@ static void *write_all(void *writer_)
 	return NULL;
 }
 
-status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected *seen, err *e)
+status writer_open(writer *w, mem *m, const layout *l, const file_records *to, inspected *seen,
+		   err *e)
 {
 	*w = (writer){ .to = *to, .lay = *l, .m = m, .seen = seen };
 	w->chunk = io_fd_chunk_recs(l->record_bytes, choose_buffer(to->recs * l->record_bytes));
@@ -99,7 +97,7 @@ status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected
 	next_buffer(w);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
-	w->threaded = thread_start(&w->thread, "writer", write_all, w) == 0;
+	w->threaded = thread_start(&w->thread, "writer", writer_thread, w) == 0;
 	return ST_OK;
 }
 

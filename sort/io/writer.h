@@ -12,17 +12,8 @@
 
 enum { WRITER_BUFFERS = 3 };
 
-/* The place for a writer's records. */
-typedef struct sink {
-	io_fd fd;
-	const char *path;
-	uint64_t offset; /* of the first record */
-	uint64_t recs;   /* expected: buffers need not be larger */
-	bool durable;    /* it will be synced: start writing to the disk early */
-} sink;
-
 typedef struct writer {
-	sink to; /* its offset is the offset of the buffer that is being filled */
+	file_records to; /* its offset is the offset of the buffer that is being filled */
 	layout lay;
 	mem *m;
 	inspected *seen;
@@ -46,9 +37,10 @@ typedef struct writer {
 	double verify_s; /* inspecting records */
 } writer;
 
-/* writer_open - open a writer to a sink, which is copied; seen, whose keys have room, is updated
- * with every buffer. */
-status writer_open(writer *w, mem *m, const layout *l, const sink *to, inspected *seen, err *e);
+/* writer_open - open a writer of to->recs records, or fewer; *to is copied. seen, whose keys have
+ * room, is updated with every buffer. */
+status writer_open(writer *w, mem *m, const layout *l, const file_records *to, inspected *seen,
+		   err *e);
 
 /* writer_room - return the place of the next record, and set *recs to the room there (>= 1). */
 static inline unsigned char *writer_room(const writer *w, size_t *recs)

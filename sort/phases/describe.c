@@ -10,7 +10,6 @@
 #include "base/size.h"
 #include "exchange/block.h"
 #include "phases.h"
-#include "testing/test_sizes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -285,9 +284,10 @@ static status lock_output(job *j)
 	const saved_output *saved = &j->work.saved;
 	unsigned removed;
 	const bool fits = !out->per_rank || saved->part; /* made by the same number of ranks */
-	out->file.reads = out->manifest.reads = &j->files.in.reads;
-	status rc = output_lock(out, env->c, fits ? saved->all.id : 0, workdir_patience_s(env),
-				&removed, &env->note, &env->e);
+	out->file.reads = &j->files.in.reads;
+	out->file.patience_s = workdir_patience_s(env);
+	out->kept_id = fits ? saved->all.id : 0;
+	status rc = output_lock(out, env->c, &removed, &env->note, &env->e);
 	if (rc == ST_OK)
 		output_sweep_parts(out);
 	if (rc == ST_OK && out->file.stays)

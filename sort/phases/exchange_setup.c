@@ -22,7 +22,6 @@
 #include "phases.h"
 #include "kernel/gather.h"
 #include "testing/failpoint.h"
-#include "testing/test_sizes.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -116,8 +115,8 @@ static status setup_open(exchange_setup *t)
 	rc = comm_agree(c, rc == ST_OK ? exchange_open(&t->x, &p, &env->e) : rc);
 	if (rc == ST_OK && !t->stores) {
 		rc = output_open(j, &t->to);
-		const sink to = { t->to, output_name(&j->files.out), j->files.out.offset, t->wanted,
-				  env->o->fsync };
+		const file_records to = { t->to, output_name(&j->files.out), j->files.out.offset,
+					  t->wanted, env->o->fsync };
 		if (rc == ST_OK)
 			rc = writer_open(&t->to_file, &env->m, &env->o->lay, &to, &j->part.seen,
 					 &env->e);

@@ -45,14 +45,16 @@ status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
 	const output *out = &j->files.out;
 	const layout *l = &j->env.o->lay;
 	inspected *seen = &j->part.seen;
-	io_fd from = { .fd = out->fd, .direct = -1, .io = j->files.io };
+	file_records from = { .fd = { .fd = out->fd, .direct = -1, .io = j->files.io },
+			      .path = output_name(out),
+			      .offset = out->offset,
+			      .recs = recs };
 	seen->records = 0;
 	seen->sum = (checksum){ 0, 0 };
-	io_fd_will_read(&from, direct, out->offset, recs * l->record_bytes);
-	const status rc =
-		reader_inspect(&from, output_name(out), out->offset, recs, l, &j->env.m, seen, e);
-	if (from.direct >= 0)
-		close(from.direct);
+	io_fd_will_read(&from.fd, direct, out->offset, recs * l->record_bytes);
+	const status rc = reader_inspect(&from, l, &j->env.m, seen, e);
+	if (from.fd.direct >= 0)
+		close(from.fd.direct);
 	return rc;
 }
 

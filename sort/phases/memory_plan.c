@@ -7,7 +7,6 @@
 #include "exchange/stream_merge.h"
 #include "phases.h"
 #include "spill/spill.h"
-#include "testing/test_sizes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

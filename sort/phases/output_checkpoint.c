@@ -57,10 +57,9 @@ static bool read_part(job *j, const output_checkpoint *all)
 		before += i < env->c->rank ? all[i].records : 0;
 		total += all[i].records;
 	}
-	if (!output_find(out, own->id, before * l->record_bytes, own->records * l->record_bytes,
-			 total * l->record_bytes))
-		return false;
-	if (output_part_open(j, &e) != ST_OK)
+	const uint64_t bytes = l->record_bytes;
+	const output_place place = { before * bytes, own->records * bytes, total * bytes };
+	if (!output_find(out, own->id, &place) || output_part_open(j, &e) != ST_OK)
 		return false;
 	w->dropped = (dropped){ own->dropped, own->sum_dropped };
 	return frame_check(j, out->fd, &e) == ST_OK &&

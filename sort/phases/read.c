@@ -15,7 +15,6 @@
 #include "io/file.h"
 #include "phases.h"
 #include "spill/sorted_files.h"
-#include "testing/test_sizes.h"
 
 #include <errno.h>
 #include <fcntl.h>

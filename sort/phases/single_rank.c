@@ -51,9 +51,10 @@ status output_open(job *j, io_fd *to)
 		rc = comm_reduce(env->c, rights, rights_in_both, &all_rights);
 		out->file.most = (mode_t)(all_rights & rights); /* also if another rank sent more */
 	}
+	const output_place place = { share_before(env, s->out) * bytes,
+				     own_share(env, s->out) * bytes, s->records * bytes };
 	if (rc == ST_OK)
-		rc = output_create(out, env->c, id, share_before(env, s->out) * bytes,
-				   own_share(env, s->out) * bytes, s->records * bytes, &env->e);
+		rc = output_create(out, env->c, id, &place, &env->e);
 	if (rc == ST_OK)
 		rc = frame_write(j, FRAME_HEADER);
 	to->fd = out->fd;

@@ -2,7 +2,7 @@
 /* Rank 0 collects what the ranks have found, in rounds whose size does not grow with the ranks. It
  * deals the runs out and sends all of them to all ranks, of which each keeps its own. Memory: 80
  * bytes per state or run at rank 0; elsewhere 64 KiB, and 16 bytes per rank. */
-#include "share_runs.h"
+#include "states.h"
 #include "base/lower_bound.h"
 #include "base/minmax.h"
 
@@ -17,8 +17,8 @@ enum { ROUND_BYTES = 2 << 20, MOST_ITEMS = 64, HAND_OUT_RUNS = 512 };
 
 /* Collect n items of each rank at rank 0, collective. There *all, to be freed, receives *count
  * items in any order; elsewhere NULL and 0. */
-static status collect(rank_env *env, const void *mine, size_t n, size_t bytes, void **all,
-		      size_t *count)
+static status share_runs_collect(rank_env *env, const void *mine, size_t n, size_t bytes,
+				 void **all, size_t *count)
 {
 	comm *c = env->c;
 	const size_t p = (size_t)c->size, root = c->rank == 0 ? p : 0;
@@ -36,7 +36,7 @@ static status collect(rank_env *env, const void *mine, size_t n, size_t bytes, v
 	for (size_t i = 0; rc == ST_OK && i < root; i++) {
 		most = u64_max(most, left[i]);
 		if (__builtin_add_overflow(sum, left[i], &sum) || sum > SIZE_MAX / 2)
-			rc = err_set(&env->e, ST_PEER, "the ranks announce too many runs");
+			rc = err_set(&env->e, ST_PEER, "the ranks report too many runs");
 	}
 	if (rc == ST_OK && root && !(*all = mem_array(&env->m, sum, bytes, "runs", &env->e)))
 		rc = ST_RESOURCE;
@@ -114,29 +114,38 @@ static const part *find_whole(part *all, size_t count, saved_output *out)
 	return NULL;
 }
 
-status saved_output_find(rank_env *env, const states *s, saved_output *out)
+/* Collect the parts at rank 0, and check that all states belong to one sort. */
+static status collect_parts(rank_env *env, const states *s, part **all, size_t *count)
 {
-	comm *c = env->c;
 	void *all_ = NULL;
-	const part *found = NULL;
-	size_t count = 0;
-	*out = (saved_output){ .ranks = 0 };
 	part *mine = mem_array(&env->m, s->count, sizeof *mine, "states", &env->e);
-	status rc = comm_agree(c, mine ? ST_OK : ST_RESOURCE);
+	*count = 0;
+	status rc = comm_agree(env->c, mine ? ST_OK : ST_RESOURCE);
 	for (size_t i = 0; rc == ST_OK && i < s->count; i++)
 		mine[i] = (part){ s->s[i].job, s->s[i].out, s->s[i].rank, s->s[i].ranks };
 	if (rc == ST_OK)
-		rc = collect(env, mine, s->count, sizeof *mine, &all_, &count);
-	part *all = all_;
-	for (size_t i = 0; rc == ST_OK && i < count; i++)
-		if (all[i].rank < 0 || all[i].rank >= RESUME_MOST_RANKS)
+		rc = share_runs_collect(env, mine, s->count, sizeof *mine, &all_, count);
+	mem_free(&env->m, mine);
+	const part *p = *all = all_;
+	for (size_t i = 0; rc == ST_OK && i < *count; i++)
+		if (p[i].rank < 0 || p[i].rank >= RESUME_MOST_RANKS)
 			rc = err_set(&env->e, ST_PEER, "a rank sent an invalid state");
-		else if (all[i].job != all[0].job)
+		else if (p[i].job != p[0].job)
 			rc = err_set(&env->e, ST_REFUSED,
 				     "the states of ranks %" PRId32 " and %" PRId32
 				     " are of different sorts",
-				     all[0].rank, all[i].rank);
-	rc = comm_agree(c, rc);
+				     p[0].rank, p[i].rank);
+	return comm_agree(env->c, rc);
+}
+
+status saved_output_find(rank_env *env, const states *s, saved_output *out)
+{
+	comm *c = env->c;
+	part *all = NULL;
+	const part *found = NULL;
+	size_t count = 0;
+	*out = (saved_output){ .ranks = 0 };
+	status rc = collect_parts(env, s, &all, &count);
 	if (rc == ST_OK && count) {
 		out->states = count;
 		out->job = all[0].job;
@@ -157,7 +166,6 @@ status saved_output_find(rank_env *env, const states *s, saved_output *out)
 		if (rc == ST_OK)
 			rc = comm_bcast(c, out->part, p * sizeof *out->part, 0);
 	}
-	mem_free(&env->m, mine);
 	mem_free(&env->m, all);
 	return rc;
 }
@@ -211,7 +219,7 @@ static uint64_t end_of(const run_note *n)
 	return n->first + n->recs;
 }
 
-static int by_place(const void *a_, const void *b_)
+static int deal_by_place(const void *a_, const void *b_)
 {
 	const run_note *a = a_, *b = b_;
 	if (a->first != b->first)
@@ -223,11 +231,11 @@ static int by_place(const void *a_, const void *b_)
 
 /* Choose runs without common records, in order. Of runs that begin with the same record, take one
  * of the group of the run before it, or else the longest. */
-static void choose(dealing *x)
+static void deal_choose(dealing *x)
 {
 	uint64_t at = 0;
 	size_t n = 0;
-	qsort(x->run, x->runs, sizeof *x->run, by_place);
+	qsort(x->run, x->runs, sizeof *x->run, deal_by_place);
 	for (size_t i = 0; i < x->runs; i++) {
 		const uint64_t first = x->run[i].first;
 		if (first < at)
@@ -243,6 +251,8 @@ static void choose(dealing *x)
 	}
 	x->runs = n;
 }
+
+/* Find the segments: consecutive runs of one group. */
 static void find_segments(dealing *x)
 {
 	x->segs = 0;
@@ -289,7 +299,7 @@ static void drop_segments(dealing *x)
 
 /* Give the ranks of each group to its segments, in proportion to their records, at least one to
  * each. */
-static void share_out(dealing *x)
+static void deal_share_ranks(dealing *x)
 {
 	for (int i = 0; i < x->q->ranks; i++)
 		x->group[i].left = x->group[i].ranks - x->group[i].segs;
@@ -392,7 +402,7 @@ static uint64_t cost_before(const dealing *x, uint64_t at)
 
 /* Make stretches that cost at most `most` for each record of the rank's share. Return false if that
  * is impossible. */
-static bool fill(const dealing *x, double most, deal *d)
+static bool deal_fill(const dealing *x, double most, deal *d)
 {
 	const uint64_t all = READ_AGAIN * x->q->records;
 	uint64_t before = 0;
@@ -417,12 +427,12 @@ static void find_borders(const dealing *x, deal *d)
 	}
 	for (int i = 0; i < BISECTIONS; i++) {
 		const double mid = lo + (hi - lo) / 2;
-		if (fill(x, mid, d))
+		if (deal_fill(x, mid, d))
 			hi = mid;
 		else
 			lo = mid;
 	}
-	(void)fill(x, hi, d);
+	(void)deal_fill(x, hi, d);
 }
 
 status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal *d, err *e)
@@ -441,10 +451,10 @@ status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal 
 	if (room) {
 		for (size_t i = 0; i < p; i++)
 			x.group[q->group[i]].ranks++;
-		choose(&x);
+		deal_choose(&x);
 		find_segments(&x);
 		drop_segments(&x);
-		share_out(&x);
+		deal_share_ranks(&x);
 		for (size_t i = 0; i < p; i++)
 			if (x.group[q->group[i]].segs == 0)
 				place_free_rank(&x);
@@ -470,20 +480,6 @@ static bool is_sound(const comm *c, const share_runs_query *q, const run_note *n
 	       q->g->of[n->group] == n->group;
 }
 
-/* Deal out at rank 0. *n becomes the number of used runs. */
-static status deal_out(rank_env *env, const share_runs_query *q, run_note *run, size_t *n, deal *d)
-{
-	const deal_query dq = {
-		.records = q->records, .ranks = env->c->size, .group = q->g->of, .share = q->planned
-	};
-	const size_t came = *n;
-	*n = 0;
-	for (size_t i = 0; i < came; i++)
-		if (is_sound(env->c, q, &run[i]))
-			run[(*n)++] = run[i];
-	return deal_runs(&dq, &env->m, run, n, d, &env->e);
-}
-
 /* Take the stretch of this rank. Refuse stretches that do not make up the input, one per rank. */
 static status take_stretches(rank_env *env, uint64_t all, const deal *d, uint64_t *share,
 			     shared_runs *out)
@@ -507,15 +503,14 @@ static status take_stretches(rank_env *env, uint64_t all, const deal *d, uint64_
 	return i == p && before == all
 		       ? ST_OK
 		       : err_set(&env->e, ST_PEER,
-				 "the shares that rank 0 has dealt out are not those of this "
-				 "input");
+				 "the shares that rank 0 has sent do not make up the input");
 }
 
 /* Send the runs from rank 0 to all ranks, in the order of the input. Each rank keeps the runs in
  * its stretch, which ends at `end`, and the runs of the states that it has loaded. A rank that
  * cannot keep one takes part until the end. */
-static status hand_out(rank_env *env, const share_runs_query *q, const run_note *all, size_t count,
-		       uint64_t end, shared_runs *out)
+static status share_runs_hand_out(rank_env *env, const share_runs_query *q, const run_note *all,
+				  size_t count, uint64_t end, shared_runs *out)
 {
 	comm *c = env->c;
 	uint64_t left = count, at = out->first;
@@ -564,9 +559,22 @@ status share_runs(rank_env *env, const share_runs_query *q, uint64_t *share, sha
 	}
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK)
-		rc = collect(env, mine.run, mine.runs, sizeof *mine.run, &all, &count);
-	if (rc == ST_OK)
-		rc = comm_agree(c, c->rank == 0 ? deal_out(env, q, all, &count, &d) : ST_OK);
+		rc = share_runs_collect(env, mine.run, mine.runs, sizeof *mine.run, &all, &count);
+	if (rc == ST_OK && c->rank == 0) {
+		const deal_query dq = { .records = q->records,
+					.ranks = c->size,
+					.group = q->g->of,
+					.share = q->planned };
+		run_note *run = all;
+		size_t sound = 0;
+		for (size_t i = 0; i < count; i++)
+			if (is_sound(c, q, &run[i]))
+				run[sound++] = run[i];
+		count = sound;
+		rc = comm_agree(c, deal_runs(&dq, m, run, &count, &d, &env->e));
+	} else if (rc == ST_OK) {
+		rc = comm_agree(c, ST_OK);
+	}
 	if (rc == ST_OK)
 		rc = comm_bcast(c, d.rank_at, p * sizeof *d.rank_at, 0);
 	if (rc == ST_OK)
@@ -574,7 +582,8 @@ status share_runs(rank_env *env, const share_runs_query *q, uint64_t *share, sha
 	if (rc == ST_OK)
 		rc = comm_agree(c, take_stretches(env, q->records, &d, share, out));
 	if (rc == ST_OK)
-		rc = comm_agree(c, hand_out(env, q, all, count, out->first + share[c->rank], out));
+		rc = comm_agree(c, share_runs_hand_out(env, q, all, count,
+						       out->first + share[c->rank], out));
 	out->rank_at = d.rank_at;
 	mem_free(m, d.end);
 	mem_free(m, all);

@@ -1,8 +1,44 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The first rank of a group reads the directory, and the ranks of the group share the states of
- * ranks that this job does not have. A state is loaded under its lock, so a running job of more
- * ranks is not mistaken for one that has ended. Names are looked up and unlinked in a directory
- * that is held open. */
+/* Checkpoints. With --workdir each rank keeps its sorted runs in a directory, next to a state,
+ * hetsort-rankN.json, that notes them. If the job ends early, a later job with --resume continues
+ * with these runs. It may have any number of ranks. This chapter describes the order in which the
+ * files change; phases/workdir.c takes the steps, and spill/run_checkpoint.c writes the runs.
+ *
+ * Only rank N of a job writes the state of rank N and its runs. It holds the lock of the state
+ * until the job ends. A new version of a state replaces the old one by a rename, so no reader sees
+ * a part of it. The rank writes in this order:
+ *
+ *   1  The state notes the numbers of the files that the rank will create for runs.
+ *   2  The files are created, and the state notes their identity (file_id).
+ *   3  The records of a run are written. Then the state notes the run, and last the checkpoint is
+ *      written after the records: checksums of the blocks, samples, and a head that covers them.
+ *      With --fsync, the records are on the disk before the head is.
+ *   4  The output is complete under a temporary name, and the state notes its checksum.
+ *   5  The output has its final name. The runs are removed, and the state last.
+ *
+ * Each job reads the states before it plans. The first rank of a group lists the directory. The
+ * ranks of the group divide the states of ranks that this job does not have. A state is loaded
+ * under its lock, so a running job is not mistaken for one that has ended. Rank 0 then collects all
+ * states, and deals the runs to the ranks (share_runs.c).
+ *
+ * A state is a claim and proves nothing, so a stale one does no harm:
+ *   - It names its sort: a random job number, the record layout, the selection, and the identity of
+ *     each input. A state of another sort or of a changed input is refused.
+ *   - A run counts only if its head has the job number, the records and the checksum that the state
+ *     notes. Every later read verifies the checksums of its blocks.
+ *   - A run that is missing, incomplete or changed is skipped: its records are read from the input
+ *     again. So a state that reappears after a loss of power, or a run that was noted but never
+ *     completed, costs time and nothing else.
+ *   - A noted output counts only if the parts of all ranks exist, and if reading them gives the
+ *     noted checksums.
+ *
+ * Two invariants hold at each moment. A file exists only after a state has noted it, so --clean
+ * finds everything. A file is removed only if a state notes its name and identity, so a file that
+ * another program has put under this name stays. Both let a job be killed anywhere: the kernel
+ * releases the locks, and the next job continues or removes what the states note. A failure to
+ * remove files after the output is complete is reported as a note, and the job succeeds.
+ *
+ * Names are looked up and unlinked in a directory that is held open. */
 #include "states.h"
 #include "number.h"
 
@@ -54,7 +90,7 @@ static status find_hosts(rank_env *env, int32_t *first)
 
 /* Make a file, if this rank is to. Then find the first of the ranks [from, to) whose file is
  * here. */
-static status look(search *x, bool makes, int32_t from, int32_t to)
+static status groups_look(search *x, bool makes, int32_t from, int32_t to)
 {
 	comm *c = x->env->c;
 	char base[RESUME_NAME_BYTES], hidden[UNFINISHED_NAME_BYTES];
@@ -85,7 +121,7 @@ static status look_again(search *x)
 			x->first[i] = i;
 			any = true;
 		}
-	return any ? look(x, x->own == c->rank && !*x->t->temp.name, 0, c->rank)
+	return any ? groups_look(x, x->own == c->rank && !*x->t->temp.name, 0, c->rank)
 		   : comm_agree(c, ST_OK); /* before any of these files is removed */
 }
 
@@ -106,8 +142,8 @@ status groups_find(rank_env *env, target *t, groups *g)
 		const int32_t host = x.first[c->rank];
 		const bool follows = host >= 0 && host < c->rank;
 		if (rc == ST_OK)
-			rc = look(&x, host == c->rank, follows ? host : 0,
-				  follows ? host + 1 : c->rank);
+			rc = groups_look(&x, host == c->rank, follows ? host : 0,
+					 follows ? host + 1 : c->rank);
 		if (rc == ST_OK)
 			rc = look_again(&x);
 		unfinished_remove(&t->temp);
@@ -128,7 +164,7 @@ status groups_find(rank_env *env, target *t, groups *g)
 /* --------------------------------------------------------------------------------------- names */
 
 /* Return the part of the name after the number of the rank, or NULL. */
-static const char *rest_of(const char *name, int64_t *rank)
+static const char *state_name_rest(const char *name, int64_t *rank)
 {
 	const char *at = strstr(name, RESUME_PREFIX);
 	uint64_t n;
@@ -149,7 +185,7 @@ static bool is_own_name(const char *name)
 /* Return whether this is the name of a rank's state, of its lock or of its temporary file. */
 static bool is_of_state(const char *name, int64_t *rank)
 {
-	const char *rest = rest_of(name, rank);
+	const char *rest = state_name_rest(name, rank);
 	if (!rest)
 		return false;
 	return is_own_name(name)
@@ -171,7 +207,8 @@ unsigned states_count_strangers(DIR *d, const target *t, char *first, size_t byt
 	int64_t rank;
 	rewinddir(d);
 	for (const struct dirent *f; (f = readdir(d));) {
-		const char *rest = is_own_name(f->d_name) ? rest_of(f->d_name, &rank) : NULL;
+		const char *rest =
+			is_own_name(f->d_name) ? state_name_rest(f->d_name, &rank) : NULL;
 		const bool is_run = rest && strncmp(rest, ".run", 4) == 0 && rest[4] &&
 				    rest[4 + strspn(rest + 4, "0123456789")] == '\0';
 		if (!rest || (!is_run && strcmp(rest, ".json") != 0) ||
@@ -204,7 +241,7 @@ typedef struct rank_view {
 } rank_view;
 
 /* Look whether the workdir has a file of this name. */
-static status find_file(const states_query *q, const char *name, bool *found, err *e)
+static status states_find_file(const states_query *q, const char *name, bool *found, err *e)
 {
 	struct stat st;
 	*found = fstatat(q->t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -214,15 +251,16 @@ static status find_file(const states_query *q, const char *name, bool *found, er
 }
 
 /* Refuse the state of another sort. */
-static status compare(const rank_env *env, const states_query *q, const resume_state *s,
-		      int32_t rank, const char *path, const rank_view *view, err *e)
+static status states_compare(rank_env *env, const states_query *q, const resume_state *s,
+			     int32_t rank, const char *path, const rank_view *view)
 {
+	err *e = &env->e;
 	const uint64_t inputs = resume_state_inputs_hash(s);
 	status rc = resume_state_fits(s, q->is, path, e);
 	if (rc == ST_OK && q->in->per_rank)
 		rc = resume_state_same_ranks(s, q->is, path, e);
 	if (rc == ST_OK && s->rank != rank)
-		rc = err_set(e, ST_REFUSED, "state %s is of rank %" PRId32 ", not of %" PRId32,
+		rc = err_set(e, ST_REFUSED, "state %s is of rank %" PRId32 ", not of rank %" PRId32,
 			     quoted(path), s->rank, rank);
 	for (int i = 0; rc == ST_OK && !q->in->per_rank && i < env->c->size; i++)
 		if (view[i].inputs == inputs)
@@ -231,8 +269,8 @@ static status compare(const rank_env *env, const states_query *q, const resume_s
 }
 
 /* Load a state without the runs whose file is missing; their records are read again. */
-static status add(rank_env *env, const states_query *q, const char *path, int32_t rank,
-		  const rank_view *view, states *out)
+static status states_add(rank_env *env, const states_query *q, const char *path, int32_t rank,
+			 const rank_view *view, states *out)
 {
 	err *e = &env->e;
 	char name[RESUME_NAME_BYTES];
@@ -245,11 +283,11 @@ static status add(rank_env *env, const states_query *q, const char *path, int32_
 			     "--clean removes it",
 			     quoted(q->dir));
 	if (rc == ST_OK)
-		rc = compare(env, q, &s, rank, path, view, e);
+		rc = states_compare(env, q, &s, rank, path, view);
 	for (size_t i = 0; rc == ST_OK && i < s.made.runs; i++) {
 		bool found;
 		resume_state_run_name(s.rank, s.made.run[i].number, name);
-		rc = find_file(q, name, &found, e);
+		rc = states_find_file(q, name, &found, e);
 		s.made.run[n] = s.made.run[i];
 		s.made.run[n].group = q->g->own;
 		n += found;
@@ -282,7 +320,7 @@ static status load_one(rank_env *env, const states_query *q, int32_t rank, const
 	target t;
 	bool found;
 	resume_state_name(rank, name);
-	status rc = find_file(q, name, &found, &env->e);
+	status rc = states_find_file(q, name, &found, &env->e);
 	if (rc != ST_OK)
 		return rc;
 	if (asprintf(&path, "%s/%s", q->dir, name) < 0)
@@ -291,7 +329,7 @@ static status load_one(rank_env *env, const states_query *q, int32_t rank, const
 		if (!locked)
 			(void)target_sweep(path, 0, q->t->reads, &out->dir);
 	} else if (locked) {
-		rc = add(env, q, path, rank, view, out);
+		rc = states_add(env, q, path, rank, view, out);
 	} else {
 		rc = target_open(&t, path, &env->e);
 		t.reads = q->t->reads;
@@ -299,29 +337,10 @@ static status load_one(rank_env *env, const states_query *q, int32_t rank, const
 		if (rc == ST_OK)
 			rc = target_lock(&t, &removed, &env->e);
 		if (rc == ST_OK)
-			rc = add(env, q, path, rank, view, out);
+			rc = states_add(env, q, path, rank, view, out);
 		target_discard(&t);
 	}
 	free(path);
-	return rc;
-}
-
-/* Load this rank's own state, and its part of the states up to `end` of ranks that the group does
- * not have. If each rank has its own inputs, it can only judge its own state, and the leader sees
- * whether there are others. */
-static status load_all(rank_env *env, const states_query *q, int64_t end, const rank_view *view,
-		       states *out)
-{
-	const comm *c = env->c;
-	const bool leads = q->g->place == 0;
-	status rc = load_one(env, q, c->rank, view, out);
-	for (int64_t i = 0; rc == ST_OK && i < end; i++) {
-		const bool mine =
-			q->in->per_rank ? leads && i >= c->size : i % q->g->ranks == q->g->place;
-		const bool loads_itself = i < c->size && q->g->of[i] == q->g->own;
-		if (mine && !loads_itself)
-			rc = load_one(env, q, (int32_t)i, view, out);
-	}
 	return rc;
 }
 
@@ -343,7 +362,16 @@ status states_find(rank_env *env, const states_query *q, states *out)
 			     ? err_set(&env->e, ST_PEER,
 				       "a message of rank %d has an invalid number of states",
 				       changed ? c->rank : (int)q->g->own)
-			     : load_all(env, q, end, view, out);
+			     : load_one(env, q, c->rank, view, out);
+		/* If each rank has its own inputs, it can only judge its own state, and the leader
+		 * sees whether there are others. */
+		for (int64_t i = 0; rc == ST_OK && i < end; i++) {
+			const bool assigned = q->in->per_rank ? q->g->place == 0 && i >= c->size
+							      : i % q->g->ranks == q->g->place;
+			const bool loads_itself = i < c->size && q->g->of[i] == q->g->own;
+			if (assigned && !loads_itself)
+				rc = load_one(env, q, (int32_t)i, view, out);
+		}
 		rc = comm_agree(c, rc);
 	}
 	mem_free(&env->m, view);
@@ -383,7 +411,7 @@ bool states_remove(int dirfd, const resume_state *s, unsigned *removed)
 	return all && (!s->self.inode || file_remove(dirfd, name, &s->self, removed));
 }
 
-static int by_file(const void *a_, const void *b_)
+static int states_by_file(const void *a_, const void *b_)
 {
 	const run_note *a = a_, *b = b_;
 	if (a->rank != b->rank)
@@ -394,14 +422,14 @@ static int by_file(const void *a_, const void *b_)
 bool states_uses(const run_list *used, int32_t rank, uint64_t number)
 {
 	const run_note n = { .rank = rank, .number = number };
-	return used->runs && bsearch(&n, used->run, used->runs, sizeof n, by_file);
+	return used->runs && bsearch(&n, used->run, used->runs, sizeof n, states_by_file);
 }
 
 status states_remove_unused(int dirfd, const states *found, run_list *used, const char *dir,
 			    unsigned *removed, err *e)
 {
 	if (used->runs)
-		qsort(used->run, used->runs, sizeof *used->run, by_file);
+		qsort(used->run, used->runs, sizeof *used->run, states_by_file);
 	for (const resume_state *s = found->s; s < found->s + found->count; s++)
 		for (size_t k = 0; k < s->files.files; k++) {
 			const file_note *n = &s->files.file[k];

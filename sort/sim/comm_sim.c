@@ -6,7 +6,7 @@
 #include "comm_sim.h"
 #include "base/size.h"
 #include "engine.h"
-#include "io/unfinished.h"
+#include "io/target.h"
 #include "network.h"
 #include "polling.h"
 #include "scale.h"

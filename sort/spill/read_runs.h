@@ -12,7 +12,7 @@
 #include "model/calibrate.h"
 #include "sort_plan.h"
 #include "sorted_files.h"
-#include "testing/test_sizes.h"
+#include "base/settings.h"
 
 #include <stdatomic.h>
 

@@ -7,7 +7,7 @@
 #include "base/minmax.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
-#include "io/unfinished.h"
+#include "io/target.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -101,7 +101,7 @@ static bool phase_at(const char **s, char end, point *p)
 	return true;
 }
 
-/* PHASE:R[=SECONDS] */
+/* Read PHASE:R[=SECONDS]. */
 static bool phase_point(const char **s, point *p)
 {
 	if (!phase_at(s, ':', p) || !rank_at(s, &p->rank))
@@ -116,7 +116,7 @@ static bool phase_point(const char **s, point *p)
 	return p->delay_s <= 3600;
 }
 
-/* N[=ERRNO][@rankR][@inPHASE], N[=BIT][@rankR][@inPHASE] */
+/* Read N[=ERRNO][@rankR][@inPHASE] or N[=BIT][@rankR][@inPHASE]. */
 static bool counted_point(const char **s, point *p)
 {
 	if (!number_at(s, UINT32_MAX, &p->n) || p->n == 0)
@@ -136,6 +136,7 @@ static bool counted_point(const char **s, point *p)
 	return !skip(s, "@in") || phase_at(s, '\0', p);
 }
 
+/* Read one point. */
 static bool point_at(const char **s, point *p)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -174,6 +175,7 @@ void fail_rank(int rank)
 	my_rank = rank;
 }
 
+/* Count an event of this point, and return whether the point strikes. */
 static bool strikes_now(point *p)
 {
 	if (p->rank != ANY_RANK && p->rank != my_rank)
@@ -200,14 +202,6 @@ bool fail_now(fail_kind kind, int *errnum)
 	return now;
 }
 
-static void sleep_for(double seconds)
-{
-	struct timespec t = { (time_t)seconds, 0 };
-	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
-	while (nanosleep(&t, &t) != 0 && errno == EINTR)
-		;
-}
-
 void fail_phase(const char *phase)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -217,10 +211,13 @@ void fail_phase(const char *phase)
 		if (p->kind < FAIL_KILL) {
 			atomic_store(&p->begun, true);
 		} else if (p->kind != FAIL_UNLIKE && strikes_now(p)) {
-			if (p->kind == FAIL_DELAY)
-				sleep_for(p->delay_s);
-			else
+			struct timespec t = { (time_t)p->delay_s, 0 };
+			t.tv_nsec = (long)((p->delay_s - (double)t.tv_sec) * 1e9);
+			if (p->kind != FAIL_DELAY)
 				(void)kill(getpid(), p->kind == FAIL_KILL ? SIGKILL : SIGSTOP);
+			else
+				while (nanosleep(&t, &t) != 0 && errno == EINTR)
+					;
 		}
 	}
 }
@@ -314,7 +311,8 @@ typedef struct birth {
 	int rank;
 } birth;
 
-static void *live(void *birth_)
+/* Begin a thread as a thread of its creator's rank. */
+static void *fail_thread_main(void *birth_)
 {
 	const birth b = *(birth *)birth_;
 	free(birth_);
@@ -328,7 +326,7 @@ int fail_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void 
 	if (!b)
 		return EAGAIN;
 	*b = (birth){ fn, arg, my_rank };
-	const int rc = (pthread_create)(thread, attr, live, b);
+	const int rc = (pthread_create)(thread, attr, fail_thread_main, b);
 	if (rc != 0)
 		free(b);
 	return rc;

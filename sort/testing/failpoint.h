@@ -16,7 +16,7 @@
  *                                     that would return done are counted
  *   lie:N[@rankR]                     the N-th message to other ranks, a block or in a
  *                                     collective, has wrong content
- *   flip@heard:N[=BIT][@rankR]        a bit of the N-th message that is no block flips on the way
+ *   flip@heard:N[=BIT][@rankR]        a bit of the N-th message other than a block flips on the way
  *   flip@sent:N[@rankR]               a bit of the N-th block sent flips
  *   flip@spill:N[@rankR]              a bit of the N-th write to a run flips on disk
  *   flip@write:N[@rankR]              a bit of the N-th batch of merged records flips in memory

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Keys of tests: distributions that sorts are known to trip over. */
+/* Keys of tests: distributions that are known to break sorts. */
 #ifndef HETSORT_TESTS_DISTRIBUTIONS_H
 #define HETSORT_TESTS_DISTRIBUTIONS_H
 
@@ -66,7 +66,7 @@ static uint64_t common_prefix(rng *r, size_t i, size_t n, int p)
 }
 static uint64_t disjoint(rng *r, size_t i, size_t n, int p)
 {
-	/* each rank's slice is a range of its own, and the ranges are in reverse */
+	/* each rank's slice has its own range of keys, and the ranges are in reverse order */
 	const uint64_t slice = n ? i * (uint64_t)p / n : 0;
 	return ((uint64_t)p - slice) << 56 | next(r) >> 8;
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Bits of memory that flip while 200 MB are sorted: one for each sort, anywhere in what the process may write, at
-# any time. What may not be is an output that is wrong with status 0; but in the windows that SECURITY.md names,
-# before the input's checksum and after the output's, where one record differs by that one bit and nothing else.
-# FLIPS of them (500), drawn from SEED; where each sort ends differs all the same with what else the machine does.
+# Bits of memory flip while 200 MB are sorted: one bit per sort, anywhere in the memory that the process may write, at any
+# time. An output must not be wrong with status 0. The only exceptions are the windows that SECURITY.md names, before
+# the checksum of the input and after the checksum of the output: there one record differs by that one bit only.
+# FLIPS: number of flips [500]   SEED: of random numbers. The results still depend on the load of the machine.
 # shellcheck disable=SC2059  # an octal escape belongs into the format
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -13,11 +13,11 @@ RANDOM=${SEED:=$$}
 echo "# SEED=$SEED"
 "$BIN/gensort" --no-fsync $records in && "$BIN/hetsort" --no-fsync -o expected in || exit 1
 
-begin() { # begin - a sort; sets job
-  "$BIN/hetsort" -f --no-fsync --threads 2 --ranks "$1" -o out in 2>told &
+begin() { # begin RANKS - start a sort; set job
+  "$BIN/hetsort" -f --no-fsync --threads 2 --ranks "$1" -o out in 2>messages &
   job=$!
 }
-address() { # address - anywhere in the writable private memory of the job; prints it
+address() { # address - print a random address in the writable private memory of the job
   local range mode rest lo hi sum=0 at
   local -a los=() sizes=()
   while read -r range mode rest; do
@@ -33,7 +33,7 @@ address() { # address - anywhere in the writable private memory of the job; prin
     at=$((at - sizes[rest]))
   done
 }
-flip() { # flip - a bit of the job, while it stands still
+flip() { # flip - flip a bit of the job while it is stopped
   local at byte
   kill -STOP $job 2>/dev/null && at=$(address 2>/dev/null) &&
     byte=$(dd if="/proc/$job/mem" bs=1 skip="$at" count=1 2>/dev/null | od -A n -t u1) && [ -n "$byte" ] &&
@@ -43,7 +43,7 @@ flip() { # flip - a bit of the job, while it stands still
   kill -CONT $job 2>/dev/null
   return $rc
 }
-one_bit() { # one_bit - do out and expected differ in one bit of one record, wherever that lies?
+one_bit() { # one_bit - return whether out and expected differ in one bit of one record, at any place
   local -a differ
   local i a b bits=0
   mapfile -t differ < <(comm -3 <(xxd -p -c 100 out | LC_ALL=C sort) <(xxd -p -c 100 expected | LC_ALL=C sort) | tr -d '\t ')
@@ -55,16 +55,16 @@ one_bit() { # one_bit - do out and expected differ in one bit of one record, whe
   [ $bits -eq 1 ]
 }
 
-noticed=0 harmless=0 crashed=0 inside=0 outside=0 struck=0
-strike() { # strike - one sort, and what became of it
+detected=0 harmless=0 crashed=0 inside=0 outside=0 struck=0
+strike() { # strike - start a sort, flip a bit, and count the result
   begin $((struck % 2 ? 3 : 1))
   sleep "$(awk -v s="$whole_s" -v r="$RANDOM" 'BEGIN { print s * r / 32768 }')"
-  if ! flip; then wait $job; return; fi # it was over
+  if ! flip; then wait $job; return; fi # the job had ended
   wait $job
   local rc=$?
   struck=$((struck + 1))
-  if [ $rc -gt 128 ]; then crashed=$((crashed + 1)); echo "# died of signal $((rc - 128)): $(head -n 1 told)"
-  elif [ $rc -ne 0 ]; then noticed=$((noticed + 1)); [ -s told ] || { outside=$((outside + 1)); echo "# $rc, no message"; }
+  if [ $rc -gt 128 ]; then crashed=$((crashed + 1)); echo "# died of signal $((rc - 128)): $(head -n 1 messages)"
+  elif [ $rc -ne 0 ]; then detected=$((detected + 1)); [ -s messages ] || { outside=$((outside + 1)); echo "# $rc, no message"; }
   elif cmp -s out expected; then harmless=$((harmless + 1))
   elif one_bit; then inside=$((inside + 1))
   else outside=$((outside + 1)); echo "# status 0 and $(cmp -l out expected | wc -l) bytes differ"
@@ -80,9 +80,9 @@ begin 1
 flip || skip_all "the memory of other processes cannot be written here"
 wait $job
 for ((tries = 0; struck < ${FLIPS:-500} && tries < 3 * ${FLIPS:-500}; tries++)); do strike 2>/dev/null; done
-echo "# $struck flips: $noticed noticed, $harmless harmless, $crashed died of a signal, $inside not noticed in the" \
-  "windows, $outside not noticed elsewhere"
+echo "# $struck flips: $detected detected, $harmless harmless, $crashed died of a signal, $inside not detected in the" \
+  "windows, $outside not detected elsewhere"
 ok "flips struck" test $struck -gt $((${FLIPS:-500} / 2))
-ok "some were noticed" test $noticed -gt 0
+ok "some were detected" test $detected -gt 0
 is "wrong with status 0, not in the windows" $outside 0
 done_testing

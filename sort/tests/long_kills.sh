@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Four ranks over MPI, of which one, or the launcher, gets a signal, when some rank has come to a phase, at any moment
-# that the job takes, or while names are given; and any bit of any message that is no block flips on the way, over
-# MPI or between threads. Whatever comes of it: status 0 means the right output; a file under the final name is the
-# right one; no rank hangs; what is left under temporary names the next run removes, and after a signal that can be
-# caught that is rare. What --workdir keeps is counted apart; the next run goes on with it, with any number of ranks.
-# Open MPI's launcher may hang or crash by itself when a rank is killed while it starts: that is counted.
-#   KILLS, FLIPS: how many of each [200, 500]   SEED: what is drawn [of the time]   LANES: at a time [3]
+# Four ranks over MPI. One of them, or the launcher, gets a signal when a rank has reached a phase, at any moment of the
+# job, or while files get their names. Then any bit of any message other than a block flips on the way, over MPI or
+# between threads. In each case: status 0 means the right output; a file under the final name is the right one; no rank
+# hangs; the next job removes files that are left under temporary names, which is rare after a signal that can be
+# caught. Files that --workdir keeps are counted separately; the next job continues with them, with any number of ranks.
+# Open MPI's launcher may hang or crash itself if a rank is killed during its start: this is counted.
+#   KILLS, FLIPS: number of each [200, 500]   SEED: of random numbers [the time]   LANES: jobs at a time [3]
 # shellcheck disable=SC2317,SC2086  # called through ok and await; process numbers
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -27,8 +27,8 @@ exec "$@"
 END
 chmod +x rank
 
-# What a job has left: found sets kept, which --resume goes on with as the manual says, runs, states and the
-# complete output whose name a state tells, and litter, which is all else.
+# find_left - find the files that a job has left. Set kept to the files that --resume continues with: runs, states, and a
+# complete output that a state notes. Set litter to all others.
 find_left() {
   local f id complete
   kept='' litter=''
@@ -39,33 +39,33 @@ find_left() {
     litter+=" $f"
   done < <(find . -name '.hetsort-*' -o -path './store/*')
 }
-without_timeout() { # without_timeout COMMAND... - sets next: the command without hetsort's --timeout N
+without_timeout() { # without_timeout COMMAND... - set next: the command without hetsort's --timeout N
   next=()
   while [ $# -gt 0 ]; do
     if [ "$1" = --timeout ]; then shift; else next+=("$1"); fi
     shift
   done
 }
-other_ranks() { # other_ranks COMMAND... - sets next: the command, with any number of ranks where it can go on with that
+other_ranks() { # other_ranks COMMAND... - set next: the command, with a random number of ranks if it can resume with that
   next=("$@")
   case "$*" in *"/mpirun 4 "*"--workdir store --resume -o out "*) draw 8; next[1]=$((d + 1)) ;; esac
 }
-judge() { # judge WHAT RC END INPUT COMMAND... - prints what became of it; the next run is the command
+judge() { # judge WHAT RC END INPUT COMMAND... - print the result; COMMAND is the next job
   local what=$1 rc=$2 end=$3 in=$4 out kept litter next said; shift 4
   out=$(cat out out.[0-3] 2>/dev/null | cmp -s - "../$in.sorted" && echo right)
-  said=$(sed -n 's/^hetsort: / | /p' told | head -n 1)
+  said=$(sed -n 's/^hetsort: / | /p' messages | head -n 1)
   find_left
-  if [ "$out" != right ]; then # parts may be there one by one, until there is a manifest
+  if [ "$out" != right ]; then # parts may exist one by one until the manifest exists
     if [ "$rc" = 0 ] || [ -e out ] || [ -e out.manifest ]; then end=WRONG; fi
   fi
   if [ "$rc" = 0 ] && [ -n "$litter$kept" ]; then end=LITTER; fi
   rm -f out out.[0-3] out.manifest
   what+=" rc=$rc${litter:+ litter:$litter}${kept:+ kept:$kept}$said"
-  if [ -n "$litter$kept" ]; then # the next run removes it
+  if [ -n "$litter$kept" ]; then # the next job removes these files
     without_timeout "$@"
     other_ranks "${next[@]}"
     what+=" next: ${next[1]}"
-    timeout -k 2 $((2 * limit_s)) "${next[@]}" >told.next 2>&1 || end=STAYS
+    timeout -k 2 $((2 * limit_s)) "${next[@]}" >messages.next 2>&1 || end=STAYS
     cat out out.[0-3] 2>/dev/null | cmp -s - "../$in.sorted" || end=STAYS-WRONG
     find_left
     if [ -n "$litter$kept" ]; then end=STAYS; fi
@@ -74,9 +74,9 @@ judge() { # judge WHAT RC END INPUT COMMAND... - prints what became of it; the n
   echo "$end $what"
 }
 
-draw() { d=$(((RANDOM << 15 | RANDOM) % $1)); } # draw N - sets d, below N; no subshell, whose numbers would repeat
+draw() { d=$(((RANDOM << 15 | RANDOM) % $1)); } # draw N - set d, below N; no subshell, because its numbers would repeat
 
-ended() { # ended JOB SECONDS - 0: in that time; 1: but for the launcher; 2: ranks have not
+ended() { # ended JOB SECONDS - 0: all ended in time; 1: all but the launcher; 2: ranks have not ended
   local i
   for ((i = 0; i < $2 * 10; i++)); do
     # shellcheck disable=SC2046  # several
@@ -88,7 +88,7 @@ ended() { # ended JOB SECONDS - 0: in that time; 1: but for the launcher; 2: ran
   return 2
 }
 
-choose_phase() { # choose_phase WAY - sets phase: one that this way comes by
+choose_phase() { # choose_phase WAY - set phase to one that this way of sorting has
   local phases=(start describe plan read sample split exchange write sync commit named end)
   case $1 in *distribute*) phases+=(sort) ;; *) phases+=(merge) ;; esac
   case $1 in *workdir*) phases+=(checkpoint complete) ;; esac
@@ -97,9 +97,9 @@ choose_phase() { # choose_phase WAY - sets phase: one that this way comes by
 arrived() { [ "$(state_of "$(cat "pid.$at" 2>/dev/null || echo 0)")" = T ] || [ ! -d /proc/$job ]; }
 come() { [ -s "pid.$1" ] || [ ! -d /proc/$job ]; }
 
-# Of the strikes a third come when a rank has come to a phase, before it goes on or a moment after, a third at any time
-# that the job takes, and in a third a rank dies at a call on a file while final names are given.
-draw_strike() { # draw_strike - sets way, out, program, plan, sig, rank, at, ms, when
+# A third of the strikes come when a rank has reached a phase, before it continues or a moment later. A third come at a
+# random time. In the last third a rank dies at a call on a file while final names are given.
+draw_strike() { # draw_strike - set way, out, program, plan, sig, rank, at, ms, when
   local sigs=(KILL KILL STOP STOP TERM HUP INT) victims=(0 1 2 3 launcher)
   program=$BIN/failpoints/hetsort out=out
   draw ${#ways[@]}; way=${ways[d]}
@@ -108,7 +108,7 @@ draw_strike() { # draw_strike - sets way, out, program, plan, sig, rank, at, ms,
   draw 4; at=$d
   choose_phase "$way"
   draw 3; [ $d = 0 ] || out=out.%r
-  if [ "$rank" = launcher ] && [ "$sig" = STOP ]; then sig=TERM; fi # nothing of ours would end it
+  if [ "$rank" = launcher ] && [ "$sig" = STOP ]; then sig=TERM; fi # no watchdog would end it
   draw 3
   case $d in
     0) draw $whole_ms; ms=$d when="$ms ms" program=$BIN/hetsort plan='' ;;
@@ -116,7 +116,7 @@ draw_strike() { # draw_strike - sets way, out, program, plan, sig, rank, at, ms,
     2) draw 30; sig=none rank=$at ms=0 when="file call $((1 + d)) of commit" plan=file:$((1 + d))=kill@rank$at@incommit ;;
   esac
 }
-strike() { # strike - as it was drawn
+strike() { # strike - send the drawn signal
   case $plan in stop*)
     await arrived
     [ $ms = 0 ] || kill -s CONT "$(cat pid.$at 2>/dev/null || echo 999999999)" 2>/dev/null ;;
@@ -137,7 +137,7 @@ once_killed() {
   rm -f pid.*
   # shellcheck disable=SC2206  # the way is several words
   local command=("$ROOT/scripts/mpirun" 4 ../rank "$program" --timeout 3 $way -o $out ../large)
-  HETSORT_FAIL=$plan timeout -k 2 $((limit_s + 20)) "${command[@]}" >told 2>&1 &
+  HETSORT_FAIL=$plan timeout -k 2 $((limit_s + 20)) "${command[@]}" >messages 2>&1 &
   job=$!
   strike
   ended $job $limit_s; end=$?
@@ -156,12 +156,12 @@ once_flipped() { # once_flipped N
   draw 4; plan+=@rank$d
   if [ $(($1 % 4)) = 0 ]; then over=MPI command=("$ROOT/scripts/mpirun" 4 "${command[@]}")
   else over=threads command+=(--ranks 4); fi
-  HETSORT_FAIL=$plan timeout -s KILL $limit_s "${command[@]}" >told 2>&1; rc=$?
+  HETSORT_FAIL=$plan timeout -s KILL $limit_s "${command[@]}" >messages 2>&1; rc=$?
   case $rc in 0) ;; 137) end=HANGS ;; *) end=failed ;; esac
   judge "$plan, $over, $way" $rc $end small "${command[@]}"
 }
 
-lane() { # lane I - its share of all
+lane() { # lane I - do the share of lane I
   local i
   mkdir -p "lane$1" && cd "lane$1" || exit 1
   RANDOM=$((seed + $1))
@@ -174,12 +174,12 @@ wait
 for kind in kills flips; do
   cat lane*/$kind >$kind
   echo "# sum: $(wc -l <$kind) $kind, seed $seed: $(cut -d' ' -f1 $kind | sort | uniq -c | awk '{printf "%s%d %s", c, $1, $2; c = ", "}'); \
-$(grep -c ' kept: ' $kind) left what --resume goes on with, $(grep -c ' litter: ' $kind) litter for the next run"
+$(grep -c ' kept: ' $kind) left files that --resume continues with, $(grep -c ' litter: ' $kind) left litter for the next job"
   sed -n 's/\(.* litter: .*\)/#   \1/p' $kind
   is "$kind: all promises kept" "$(grep -v -E '^(ok|failed|launcher-hung) ' $kind | head -n 20)" ""
-  is "$kind: as many as wanted" "$(wc -l <$kind)" "${!kind}"
+  is "$kind: the requested number" "$(wc -l <$kind)" "${!kind}"
 done
 rare() { [ $((20 * $(grep -c -E "$2.* litter: " "$1"))) -le "$(grep -c . "$1")" ]; }
-ok "kills: signals that can be caught rarely leave something" rare kills '^failed (TERM|HUP|INT)'
-ok "flips: they rarely leave something" rare flips '^failed'
+ok "kills: signals that can be caught rarely leave files" rare kills '^failed (TERM|HUP|INT)'
+ok "flips: they rarely leave files" rare flips '^failed'
 done_testing

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# 1000 ranks in one process sort as one does; of 256 simulated hosts one stops in the middle.
+# 1000 ranks in one process write the output of one rank; one of 256 simulated hosts stops during the sort.
 # shellcheck disable=SC2154  # run sets rc, out, err
 . "$ROOT/scripts/tap.sh"
 [ -z "${SANITIZER:-}" ] || skip_all "sanitizers take memory of their own for each thread"
@@ -9,14 +9,14 @@
 for strategy in merge distribute; do
   run "$BIN/hetsort" --no-fsync --ranks 1000 --strategy "$strategy" --report report.json -f -o out.dat in.dat
   is "1000 ranks $strategy" "$rc/$err" 0/
-  ok "as one rank does" cmp -s out.dat wanted.dat
+  ok "1000 ranks $strategy: the output of one rank" cmp -s out.dat wanted.dat
 done
 run "$BIN/hetsort" --no-fsync --ranks 1000 -o 'part.%r' in.dat
 is "1000 parts" "$rc/$(find . -name 'part.[0-9]*' | wc -l)" 0/1000
 run "$BIN/hetsort" --check-manifest part.manifest
-is "their manifest is theirs" "$rc" 0
+is "1000 parts: the manifest matches" "$rc" 0
 # shellcheck disable=SC2016  # the inner shell expands it
-ok "in order, they are the output" sh -c 'for i in $(seq 0 999); do cat part.$i; done | cmp -s - wanted.dat'
+ok "1000 parts: together they are the output" sh -c 'for i in $(seq 0 999); do cat part.$i; done | cmp -s - wanted.dat'
 
 if [ -x "$BIN/hetsim" ]; then
   printf '256 x net 10G disk 100M/s\nat 500ms host 77 stop\n' >cluster

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A rank of four dies (SIGKILL), or stands still (SIGSTOP, with --timeout), when it has come to a
-# phase: the job is over soon, and long before the limit of this test; the file under the final name is the old
-# one, and the next run sorts and removes what was left. On virtual hosts where they can be had, else on this
-# machine. A few phases and ranks; with HETSORT_LONG=1 all, the times are shown as a table, and have to be 5 s at
-# most, after the second of --timeout: on a machine that nobody else uses.
+# One of four ranks dies (SIGKILL), or stands still (SIGSTOP, with --timeout), when it has reached a phase. The job ends
+# soon, long before the limit of this test. The file under the final name is the old one, and the next job sorts and
+# removes the files that were left. The ranks are on virtual hosts if available, else on this machine. The test takes a
+# few phases and ranks. With HETSORT_LONG=1 it takes all, prints the times as a table, and allows at most 5 s after the
+# second of --timeout, on an otherwise idle machine.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -12,7 +12,7 @@ cluster=$ROOT/scripts/cluster id=k$$ most_s=90 timeout_s=1
 "$BIN/gensort" --no-fsync 20000 in && "$BIN/hetsort" -o expected in || exit 1
 cat >rank <<END
 #!/bin/sh
-# What fails is told by a file: launchers do not hand the environment on to other hosts.
+# The fault is in a file, because launchers do not pass the environment to other hosts.
 echo \$\$ >pid.\${OMPI_COMM_WORLD_RANK:-\${PMI_RANK:-0}}
 HETSORT_FAIL=\$(cat fail) exec "$BIN/failpoints/hetsort" "\$@"
 END
@@ -30,12 +30,12 @@ fi
 
 since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.2f", b - a}'; }
 
-begin() { # begin PHASE RANK ARGUMENT... - a job over an old output, until that rank stands still there
+begin() { # begin PHASE RANK ARGUMENT... - start a job over an old output, and wait until that rank is stopped in the phase
   local phase=$1 rank=$2 i; shift 2
   rm -f pid.*
   echo old >out
   echo "stop@$phase:$rank" >fail
-  (launch ./rank "$@" --force -o out in) >told 2>&1 &
+  (launch ./rank "$@" --force -o out in) >messages 2>&1 &
   job=$!
   for ((i = 0; i < 2000; i++)); do
     if [ -s "pid.$rank" ]; then
@@ -46,15 +46,15 @@ begin() { # begin PHASE RANK ARGUMENT... - a job over an old output, until that 
     sleep 0.01
   done
 }
-over() { # over - sets took, rc and left when the job is over
+over() { # over - wait for the job, and set took, rc and left
   wait $job; rc=$?
   took=$(since "$from")
   left=$(cat out)
 }
-again() { # again NAME - the next run sorts
+again() { # again NAME - the next job sorts
   : >fail
-  (launch ./rank --force -o out in) >told 2>&1
-  is "$1: the next run" "$?/$(cmp out expected)/$(find . -name '.hetsort-*')" 0//
+  (launch ./rank --force -o out in) >messages 2>&1
+  is "$1: the next job" "$?/$(cmp out expected)/$(find . -name '.hetsort-*')" 0//
 }
 in_time() { # in_time KIND SECONDS
   local most=$most_s
@@ -70,32 +70,32 @@ once() { # once kill|stop PHASE RANK ARGUMENT...
   [ "$kind" = stop ] || kill -KILL "$pid"
   over
 }
-strikes() { # strikes kill|stop PHASE RANK ARGUMENT... - sets took
+strikes() { # strikes kill|stop PHASE RANK ARGUMENT... - and set took
   local name="$1 of rank $3 in $2"
   once "$@"
-  # a machine that others use may stand still itself: the second time counts
+  # a busy machine may stand still itself: then the second time counts
   if [ "$reached" != T ] || ! in_time "$1" "$took"; then echo "# $name: $took s, once more"; once "$@"; fi
   is "$name: got there, failed, old output" "$reached/$((rc != 0))/$left" T/1/old
   ok "$name: over after $took s" in_time "$1" "$took"
 }
 
-# A rank dies, and the others remove what it has left, or give the names that are missing. Launchers kill them soon
-# after: a busy machine may need several tries until one had the time for it.
-leaves() { # leaves NAME WANTED POINT ARGUMENT... - WANTED: which final names there are then, all or none
+# A rank dies, and the others remove its files, or give the missing names. Launchers kill them soon after, so a busy
+# machine may need several tries.
+leaves() { # leaves NAME WANTED POINT ARGUMENT... - WANTED: the final names that exist then, all or none
   local name=$1 wanted=$2 point=$3 tries names left rc; shift 3
   for ((tries = 0; tries < 8; tries++)); do
     rm -rf out* store .hetsort-*
     echo "$point" >fail
-    (launch ./rank "$@" -o out.%r in) >told 2>&1; rc=$?
+    (launch ./rank "$@" -o out.%r in) >messages 2>&1; rc=$?
     names=part left=$(find . -name '.hetsort-*')
     if "$BIN/hetsort" --check-manifest -q out.manifest 2>/dev/null && cat out.[0-3] | cmp -s - expected; then names=all
     elif [ -z "$(find . -name 'out*')" ]; then names=none; fi
     : >fail
     [ "$((rc != 0))/$names/$left" != "1/$wanted/" ] || break
-    # what is left then is for the next job
+    # files that are left then are for the next job
     "$BIN/hetsort" -q --clean --ranks 4 out.%r >/dev/null 2>&1
   done
-  is "$name: failed, final names, nothing else" "$((rc != 0))/$names/$left" "1/$wanted/"
+  is "$name: failed, final names, no other files" "$((rc != 0))/$names/$left" "1/$wanted/"
 }
 leaves "a rank killed, its part and its runs" none kill@merge:2 --workdir store
 leaves "two ranks killed" none kill@sync:1,kill@sync:2
@@ -125,8 +125,8 @@ else
   done
 fi
 
-# A host whose plug is pulled, and one that stands still as a whole. The other ranks end the job; the
-# launcher waits for its daemon there, until the connection breaks or the host goes on.
+# A host loses its network, and a whole host stands still. The other ranks end the job; the launcher waits for its daemon
+# on that host until the connection breaks or the host continues.
 host_fails() { # host_fails WHAT FAIL... -- REPAIR...
   local name="$1 of a host" fail=() i others; shift
   while [ "$1" != -- ]; do fail+=("$1"); shift; done
@@ -141,27 +141,27 @@ host_fails() { # host_fails WHAT FAIL... -- REPAIR...
   echo "# sum: $name: the other ranks are gone after $(since "$from") s"
   # shellcheck disable=SC2086
   ok "$name: the other ranks are gone" gone $others
-  [ "${fail[0]}" = link ] || "$cluster" --id $id "$@" # a daemon that stands still answers nobody
+  [ "${fail[0]}" = link ] || "$cluster" --id $id "$@" # a stopped daemon does not answer
   over
   echo "# sum: $name: the launcher is gone after $took s"
   is "$name: failed, old output" "$((rc != 0))/$left" 1/old
-  ok "$name: who is missed" grep -q "^hetsort: rank 2 (n2), [a-z]*: no sign of life for" told
+  ok "$name: the message names the rank" grep -q "^hetsort: rank 2 (n2), [a-z]*: no sign of life for" messages
   [ "${fail[0]}" != link ] || "$cluster" --id $id "$@"
   kill -KILL "$pid" 2>/dev/null
   for ((i = 0; i < 1000; i++)); do gone "$pid" && break; sleep 0.02; done
   again "$name"
 }
-# What one of them sends the other goes to nobody.
+# Messages between two hosts are lost.
 apart() {
   local ip1 ip2
   ip1=$("$cluster" --id $id exec n1 hostname -i) ip2=$("$cluster" --id $id exec n2 hostname -i)
   "$cluster" --id $id exec n1 ip neigh replace "$ip2" lladdr 02:00:00:00:00:99 dev eth0 nud permanent || return
   "$cluster" --id $id exec n2 ip neigh replace "$ip1" lladdr 02:00:00:00:00:99 dev eth0 nud permanent
   : >fail
-  (launch ./rank --timeout 4 --force -o out in) >told 2>&1
+  (launch ./rank --timeout 4 --force -o out in) >messages 2>&1
   is "two hosts that cannot reach each other: exit code" $? 5
   ok "two hosts that cannot reach each other: both are named" grep -qE \
-    "^hetsort: rank (1 \(n1\)|2 \(n2\)), joining the other ranks: no connection with rank [12] for" told
+    "^hetsort: rank (1 \(n1\)|2 \(n2\)), joining the other ranks: no connection with rank [12] for" messages
   "$cluster" --id $id exec n1 ip neigh del "$ip2" dev eth0
   "$cluster" --id $id exec n2 ip neigh del "$ip1" dev eth0
 }

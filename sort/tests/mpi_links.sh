@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measured links are as slow as the hosts' really are, also where a bucket of tokens lets the first 128 kB
-# through at full speed: those from rank 0, of hetsort --source root, and those of the exchange. On virtual hosts.
+# Measured links are as slow as the real links of the hosts, even if a token bucket lets the first 128 kB through at full
+# speed. Tests the links from rank 0, of hetsort --source root, and the links of the exchange, on virtual hosts.
 # shellcheck disable=SC2317  # functions are called through others
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -15,7 +15,7 @@ explained() {
 }
 measures_links explained
 
-# all at the same time; rank 0, whose link has no limit, meets none that is faster than the third's
+# all links at the same time; rank 0 has a link without a limit, but no partner is faster than the third rank
 exchange() {
   run timeout 120 "$ROOT/scripts/cluster" --id "$id" mpirun -n 3 "$BIN/hetsort" --explain --links auto in
   read -r _ one two <<<"$(sed -n 's/^links in MB\/s, measured: //p' <<<"$out")"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The property matrix over MPI ranks, with messages of any length and with short ones: a sample, which
-# HETSORT_LONG makes larger.
+# The property matrix over MPI ranks, with messages of any length and with short ones. A sample; a larger one with
+# HETSORT_LONG.
 set -u
 n=0 bad=0
 matrix=$OBJ/sort/tests/test_matrix
 
-run_matrix() { # run_matrix RANKS CAP MOST - its points go on with our numbers
+run_matrix() { # run_matrix RANKS CAP MOST - renumber its test points
   local line rc=none
   while IFS= read -r line; do
     case $line in
@@ -19,7 +19,7 @@ run_matrix() { # run_matrix RANKS CAP MOST - its points go on with our numbers
   done < <(MATRIX_MAX_MSG=$2 MATRIX_MAX_RECORDS=$3 \
     timeout "${TEST_TIMEOUT:-1200}" "$ROOT/scripts/mpirun" "$1" "$matrix" 2>&1; echo "exit $?")
   n=$((n + 1))
-  if [ "$rc" = 0 ]; then echo "ok $n - $1 ranks end well"; else
+  if [ "$rc" = 0 ]; then echo "ok $n - $1 ranks succeed"; else
     echo "not ok $n - $1 ranks end with $rc"; bad=$((bad + 1))
   fi
 }

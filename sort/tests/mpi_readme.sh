@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The examples of README.md, docs and hetsort(7) that need a launcher. They say mpirun; here that is a shell script which adds
-# what the installed MPI wants on this machine, and knows no hostfile.
+# The examples of README.md, docs and hetsort(7) that need a launcher. They start mpirun; here it is a shell script that
+# adds the options that the installed MPI needs on this machine, and ignores host files.
 set -u
 mkdir -p "$TEST_TMP/shim"
 cat >"$TEST_TMP/shim/mpirun" <<SHIM

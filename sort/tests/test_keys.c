@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whole sorts by random keys of fields, from file to file and from array to array: byte for byte
- * what an oracle says, for 1 to 5 ranks, both strategies, in memory and spilled to disk.
+/* Whole sorts by random keys of fields, from file to file and from array to array. The output must
+ * equal the answer of an oracle, for 1 to 5 ranks, both strategies, in memory and spilled to disk.
  * HETSORT_LONG=1: 2000 keys. */
 #include "kernel/tests/key_oracle.h"
 #include "lib/memory_sort.h"
 #include "job.h"
-#include "testing/test_sizes.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,7 +59,7 @@ static status make_layout(const oracle *o, uint64_t *s, layout *l, err *e)
 	return layout_settle(l, o->reverse, e);
 }
 
-/* Ranks, strategy, threads and disk come from the seed. */
+/* Sort the file with ranks, strategy, threads and disk that the seed determines. */
 static status sort_file(uint64_t seed, const layout *l, size_t n, job *j, err *e)
 {
 	static const test_sizes tiny = { .bucket_recs = 1, .sampled_bytes = 1 };
@@ -80,7 +79,7 @@ static status sort_file(uint64_t seed, const layout *l, size_t n, job *j, err *e
 	return comm_local_run(ranks, 1 << 20, run_rank, j, e);
 }
 
-/* The same records in memory: of n, rank r of p brings and receives those from n * r / p on. */
+/* The same records in memory. Rank r of p has the records from n * r / p on, before and after. */
 typedef struct arrays {
 	const layout *l;
 	const unsigned char *in;
@@ -122,7 +121,7 @@ static bool sorts_arrays(uint64_t seed, const layout *l, const unsigned char *in
 	return same;
 }
 
-/* NULL, or what is wrong. */
+/* Sort by one key; return NULL, or the failure. */
 static const char *one_key(uint64_t seed, job *j, err *e)
 {
 	uint64_t s = seed;
@@ -142,9 +141,9 @@ static const char *one_key(uint64_t seed, job *j, err *e)
 	else if (make_layout(&o, &s, &l, e) != ST_OK || sort_file(seed, &l, n, j, e) != ST_OK)
 		why = j->res.rank ? j->res.rank[0].text : e->text;
 	else if (!output_is(want, bytes))
-		why = "the output is not what the oracle says";
+		why = "the output differs from the oracle";
 	else if (!sorts_arrays(seed, &l, in, n, want, e))
-		why = "the array is not what the oracle says";
+		why = "the array differs from the oracle";
 	free(want);
 	free(in);
 	return why;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The order in which things get to the disk, and resources that end: the exit code, a message with
-# the reason, nothing under a final name and nothing temporary.
+# The order of syncs and renames, and resources that are exhausted: checks the exit code, the reason in the message, and
+# that no final name and no temporary file exists.
 # shellcheck disable=SC2016  # inner shells expand
 set -u
 . "$ROOT/scripts/tap.sh"
-[ "${SANITIZER:-coverage}" = coverage ] || skip_all "sanitizers want memory beyond all limits"
+[ "${SANITIZER:-coverage}" = coverage ] || skip_all "sanitizers need memory beyond all limits"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
 "$BIN/gensort" --no-fsync 20000 in && "$hetsort" -o expected in || exit 1
@@ -17,11 +17,11 @@ limited() { # limited NAME CODE WORDS COMMAND... - under a limit
   case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
 }
 
-# --- durable before it is named, named before the manifest says so
+# --- files are synced before they get names, and parts get names before the manifest
 if strace -f -o trace -y -e trace=fsync,renameat,renameat2 "$hetsort" --ranks 1 -o out.%r in 2>/dev/null; then
-  order=$(sed -n 's/.* fsync(.*\.tmp>).*= 0$/file/p; s/.* fsync(.*= 0$/folder/p; s/.* rename.*\.commit"\(, [A-Z_]*\)\?) .*= 0$/journal/p; s/.* rename.*"\(out\.[^"]*\)".*= 0$/\1/p' trace)
-  is "part and manifest synced, the journal, named, the folder synced each time" "$(paste -sd' ' <<<"$order")" \
-    "file file folder journal folder out.0 folder out.manifest folder"
+  order=$(sed -n 's/.* fsync(.*\.tmp>).*= 0$/file/p; s/.* fsync(.*= 0$/dir/p; s/.* rename.*\.commit"\(, [A-Z_]*\)\?) .*= 0$/journal/p; s/.* rename.*"\(out\.[^"]*\)".*= 0$/\1/p' trace)
+  is "part and manifest synced, the journal, named, the directory synced each time" "$(paste -sd' ' <<<"$order")" \
+    "file file dir journal dir out.0 dir out.manifest dir"
 else
   echo "# no strace here, or not allowed"
 fi
@@ -31,7 +31,7 @@ rm -f out.* trace
 limited "descriptors" 4 "Too many open files" sh -c 'ulimit -n 5 && exec "$0" -o out in' "$hetsort"
 limited "descriptors, three ranks" 4 "Too many open files" sh -c 'ulimit -n 8 && exec "$0" --ranks 3 -o out.%r in' "$hetsort"
 limited "size of files" 4 "File too large" sh -c 'ulimit -f 16 && exec "$0" -o out in' "$hetsort"
-limited "size of files, one a rank" 4 "File too large" sh -c 'ulimit -f 16 && exec "$0" --ranks 3 -o out.%r in' "$hetsort"
+limited "size of files, one per rank" 4 "File too large" sh -c 'ulimit -f 16 && exec "$0" --ranks 3 -o out.%r in' "$hetsort"
 for kib in 40000 60000 90000 140000; do
   for ranks in 1 3; do
     run timeout 60 sh -c 'ulimit -v "$1" && exec "$0" --memory 1G --ranks "$2" -o out in' "$hetsort" $kib $ranks
@@ -51,9 +51,9 @@ fills() { # fills NAME SIZE CODE WORDS COMMAND... - with a file system of SIZE a
   local name=$1 size=$2 code=$3 words=$4; shift 4
   # shellcheck disable=SC2086  # two words
   run timeout 60 $own_mounts sh -c "$in_small" sh "$size" "$@"
-  if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: $name is left out"; return; fi
+  if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: $name is not tested"; return; fi
   is "$name: exit code" "$rc" "$code"
-  is "$name: nothing left" "$out$(left_over)" ""
+  is "$name: no file is left" "$out$(left_over)" ""
   case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
 }
 fills "output" 1M 4 "No space left on device" "$hetsort" -o small/out in
@@ -69,7 +69,7 @@ run timeout 60 $own_mounts sh -c 'mount -t tmpfs -o size=2M none small || exit 7
   cat /dev/zero >small/fill 2>/dev/null
   rm hanging; wait $pid; rc=$?
   rm small/fill; diff -r before small; ls -A small | paste -sd" "; exit $rc' "$hetsort"
-if [ "$rc" -eq 77 ] || grep -q '^unshare: ' <<<"$err"; then echo "# cannot mount: not a page for the manifest is left out"; else
+if [ "$rc" -eq 77 ] || grep -q '^unshare: ' <<<"$err"; then echo "# cannot mount: not a page for the manifest is not tested"; else
   is "not a page for the manifest: exit code, the old set" "$rc/$out" "4/out.0 out.1 out.manifest"
   ok "not a page for the manifest: message" grep -q "cannot write 'small/out.manifest': No space left on device" <<<"$err"
 fi
@@ -80,9 +80,9 @@ fills "runs of standard input" 20M 4 "--tmpdir" sh -c '"$0" --memory 64M --tmpdi
 fills "runs of standard input, filled by another" 48M 4 "No space left on device" sh -c '
   { head -c 30000000 large; head -c 43000000 /dev/zero >small/other; tail -c +30000001 large; } |
   "$0" --memory 64M --tmpdir small -o out -; rc=$?; rm small/other; exit $rc' "$hetsort"
-fills "runs of what is distributed" 20M 4 "No space left on device" \
+fills "runs of distributed records" 20M 4 "No space left on device" \
   "$hetsort" --memory 128M --ranks 2 --strategy distribute --tmpdir small -o out large
-# --- of several directories for runs, one that is full is left out
+# --- a full directory is no longer used if there are several for runs
 "$hetsort" -o sorted large || exit 1
 # shellcheck disable=SC2016  # the inner shell expands
 in_two='mount -t tmpfs none small && mkdir small/a small/b && mount -t tmpfs -o size="$1" none small/a &&
@@ -93,28 +93,28 @@ two() { # two SIZE SIZE ARGUMENT... - a sort with file systems of these sizes fo
   run timeout 60 $own_mounts sh -c "$in_two" sh "$1" "$2" "$hetsort" --tmpdir small/a --tmpdir small/b --report report -v -o out "${@:3}"
 }
 two 1M 1M --explain large
-if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: several directories for runs are left out"; else
-  goes_on() { # goes_on NAME DIR AGAIN - the last sort: what it left out, and whether runs were written again
+if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: several directories for runs are not tested"; else
+  continues() { # continues NAME DIR AGAIN - the last sort stopped using DIR, and wrote runs again if AGAIN
     is "$1: exit code, output, left over" "$rc/$(cmp out sorted)/$out$(left_over | sed 's/^out$//;s/^.\/out$//')" \
       $'0//small/a:\n\nsmall/b:'
-    ok "$1: told" grep -Eq "no room in '$2': left out$3\$" <<<"$err"
-    ok "$1: in the report" grep -q "\"tmpdirs_left_out\": \"'$2'\"" report
+    ok "$1: message" grep -Eq "no room in '$2': left out$3\$" <<<"$err" # english: allowed
+    ok "$1: in the report" grep -q "\"tmpdirs_left_out\": \"'$2'\"" report # english: allowed
     rm -f out report
   }
   again=', [1-9][0-9]* runs? written again elsewhere'
   two 1M 100M --memory 64M large
-  goes_on "a directory without room for a run" small/a ""
+  continues "a directory without room for a run" small/a ""
   two 100M 20M --memory 64M large
-  goes_on "a directory that fills up" small/b "$again"
+  continues "a directory that fills up" small/b "$again"
   two 20M 100M --memory 64M - <large
-  goes_on "a directory that fills up, standard input" small/a "$again"
+  continues "a directory that fills up, standard input" small/a "$again"
   two 20M 100M --memory 128M --ranks 2 --strategy distribute large
-  goes_on "a directory that fills up, what is distributed" small/a "$again"
+  continues "a directory that fills up, distributed records" small/a "$again"
   two 20M 100M --memory 200M --ranks 2 - < <(cat large)
-  goes_on "a directory that fills up, the copy of a stream" small/a ""
+  continues "a directory that fills up, the copy of a stream" small/a ""
   two 50M 50M --memory 64M large
   is "room in both together: exit code, output" "$rc/$(cmp out sorted)" 0/
-  ok "room in both together: nothing is left out" grep -q '"tmpdirs_left_out": ""' report
+  ok "room in both together: both are used" grep -q '"tmpdirs_left_out": ""' report # english: allowed
   rm -f out
   two 30M 30M --memory 40M large
   is "no room in both together: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
@@ -130,14 +130,14 @@ fi
 rm -f large sorted report
 # shellcheck disable=SC2086  # two words
 run $own_mounts sh -c 'mount -t tmpfs none /dev || exit 77; exec "$0" -o out in <&-' "$hetsort"
-if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: no /dev/null is left out"; else
-  is "a closed stream, and nothing to hold its place: exit code, left over" "$rc/$(left_over)" 4/
-  is "a closed stream, and nothing to hold its place: message" "$err" "hetsort: standard stream 0 is closed"
+if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: a missing /dev/null is not tested"; else
+  is "a closed stream, and no /dev/null to replace it: exit code, left over" "$rc/$(left_over)" 4/
+  is "a closed stream, and no /dev/null to replace it: message" "$err" "hetsort: standard stream 0 is closed"
 fi
 for what in report trace html; do
   # shellcheck disable=SC2016  # the inner shell expands
   fills "$what" 4k 3 "'small/it': No space left on device; the output is complete" sh -c 'head -c 4096 /dev/zero >small/full
     "$0" --no-fsync -f --$1 small/it -o other in; rc=$?; rm small/full; exit $rc' "$hetsort" "$what"
-  is "a full disk for the $what: the output stands" "$(cmp other expected)" ""
+  is "a full disk for the $what: the output stays" "$(cmp other expected)" ""
 done
 done_testing

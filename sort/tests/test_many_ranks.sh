@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What must not grow with the square of the ranks, where many share a process.
+# Memory that must not grow with the square of the number of ranks if many ranks share a process.
 # shellcheck disable=SC2154  # run sets rc, out, err
 . "$ROOT/scripts/tap.sh"
 [ -z "${SANITIZER:-}" ] || skip_all "sanitizers take memory of their own for each thread"
@@ -7,24 +7,24 @@
 
 number() { grep -o "\"$1\": *[0-9]*" plan.json | head -1 | grep -o '[0-9]*$'; }
 
-# Where each rank looks at files of its own, each is there: it has a stack, and what it finds out of
-# its host; of the others, next to nothing.
+# If each rank has files of its own, each rank is a thread: it has a stack and the properties of its host, but almost
+# no data about the other ranks.
 run "$BIN/hetsort" --explain --ranks 1000 --io=threads --report plan.json -o out.%r in.dat
 is "a plan for 1000 ranks" "$rc/$(grep -c '^1000 ranks (threads)' <<<"$out")" 0/1
 peak=$(number process_peak)
 planned=$(number planned_bytes)
-ok "for what comes from each other rank, less than 1 kB beside 1 MB: $planned bytes" test "$planned" -lt 2000000
-ok "it takes less than 120 kB a rank: $peak bytes" test "$peak" -lt 120000000
+ok "less than 1 kB per other rank, and 1 MB: $planned bytes" test "$planned" -lt 2000000
+ok "it takes less than 120 kB per rank: $peak bytes" test "$peak" -lt 120000000
 
-# So many that counts of blocks lie side by side: every rank sends to every other one.
+# Enough ranks that counters of blocks share cache lines: every rank sends to every other one.
 "$BIN/hetsort" -q --no-fsync -o wanted.dat in.dat
 for threads in 0 2; do
   run "$BIN/hetsort" --no-fsync --ranks 150 --exchange-threads "$threads" -f -o sorted.dat in.dat
   is "150 ranks, $threads threads each for the exchange" "$rc/$err" 0/
-  ok "as one rank does" cmp -s sorted.dat wanted.dat
+  ok "150 ranks, $threads threads: the output of one rank" cmp -s sorted.dat wanted.dat
 done
 
-# Else rank 0 plans for all of them, as each would; but for the times, as theirs to begin is in them.
+# Otherwise rank 0 plans for all ranks, as each would. Times are not compared, because they contain the start.
 plan() {
   "$BIN/hetsort" --explain "$@" in.dat 2>&1 | sed -E 's/ +[0-9.]+( +[a-z]+)?$/\1/; s/[0-9.]+ s, at//'
   echo "status ${PIPESTATUS[0]}"
@@ -33,9 +33,9 @@ as_each() {
   local one each
   one=$(plan "$@" -o out.dat)
   each=$(plan "$@" -o out.%r)
-  is "as each plans for itself: $*" "$one" "$each"
+  is "each rank makes the same plan: $*" "$one" "$each"
 }
-as_each --ranks 4 --memory 100M # memory in use changes from one run to the next
+as_each --ranks 4 --memory 100M # memory in use changes from one job to the next
 as_each --ranks 16 --memory 64M
 as_each --ranks 9 --memory 30M --strategy distribute
 as_each --ranks 3 --memory 1M
@@ -43,14 +43,14 @@ as_each --ranks 7 --speeds 1,1,0.5,0.5,1,1,3 --memory 14M
 as_each --ranks 3 --speeds 1,1,30 --memory 7M --strategy distribute
 as_each --ranks 3 --speeds 1,1,30 --memory 9M --strategy distribute
 run "$BIN/hetsort" --explain --ranks 4 -o out.dat missing.dat
-is "one that finds nothing says so for all" "$rc/$err" \
+is "a missing input: one message for all ranks" "$rc/$err" \
   "2/hetsort: cannot open input 'missing.dat': No such file or directory"
 
 run "$BIN/hetsort" --explain --ranks 4000 --memory 64K --report plan.json -o out.dat in.dat
 peak=$(number process_peak)
 is "4000 ranks lack memory" "$rc/$(grep -cE '^hetsort: not enough memory .*, for 4000 ranks\); (it takes|use) ' <<<"$err")" 4/1
-ok "to find that takes less than 12 kB a rank: $peak bytes" test "$peak" -lt 48000000
+ok "4000 ranks lack memory: less than 12 kB per rank: $peak bytes" test "$peak" -lt 48000000
 run "$BIN/hetsort" --explain --ranks 65536 --memory 64K -o out.dat in.dat
-is "so do 65536, which is one line" \
+is "65536 ranks lack memory: one line" \
   "$rc/$(grep -cE '^hetsort: not enough memory .*, for 65536 ranks\); (it takes|use) ' <<<"$err")/$(wc -l <<<"$err")" 4/1/1
 done_testing

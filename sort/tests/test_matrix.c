@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The property matrix: whatever the distribution, size, number of ranks, strategy, exchange mode
- * and speeds, the output is sorted, a permutation of the input, stable, and cut exactly at the
- * planned shares. Runs on threads as ranks; started by an MPI launcher, on its ranks.
- *   MATRIX_MAX_MSG=BYTES  longest message       MATRIX_MAX_RECORDS=N  leave out larger sizes
+/* The property matrix: for any distribution, size, number of ranks, strategy, exchange mode and
+ * speeds, the output is sorted, a permutation of the input, stable, and cut exactly at the planned
+ * shares. Ranks are threads, or processes if an MPI launcher starts this test.
+ *   MATRIX_MAX_MSG=BYTES  longest message       MATRIX_MAX_RECORDS=N  omit larger sizes
  *   HETSORT_LONG=1        every case and 8 ranks too, over MPI a ninth of them; else a sample with
  * every pair of distribution, size or layout, ranks, strategy, exchange threads, speeds, plan,
  * source and adapting; over MPI a third of that, with every pair but some of distribution or size
@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "job.h"
 #include "distributions.h"
-#include "testing/test_sizes.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -52,7 +51,7 @@ typedef struct bench {
 	settings o;
 } bench;
 
-/* The record's key from value v (later key bytes repeat it), its index where there is room. */
+/* Make a record with the key from value v, repeated in later bytes, and its index if it fits. */
 static void make_record(unsigned char *rec, const layout *l, uint64_t v, size_t i)
 {
 	unsigned char big[8];
@@ -106,7 +105,7 @@ static int by_bytes(const void *a, const void *b)
 	return memcmp(a, b, compared.record_bytes);
 }
 
-/* Without an index: both sides sorted as plain bytes are the same. */
+/* Compare records without an index: input and output, sorted as plain bytes, must be equal. */
 static bool same_multiset(bench *b, const layout *l, size_t n)
 {
 	compared = *l;
@@ -121,7 +120,7 @@ static bool same_multiset(bench *b, const layout *l, size_t n)
 	return same;
 }
 
-/* With an index: each input record stands in the output once and unchanged. */
+/* Check records with an index: each input record is in the output once and unchanged. */
 static const char *check_permutation(const bench *b, const layout *l, size_t n)
 {
 	const char *why = NULL;
@@ -132,7 +131,7 @@ static const char *check_permutation(const bench *b, const layout *l, size_t n)
 		const unsigned char *rec = b->output + i * l->record_bytes;
 		const uint64_t from = index_of(rec, l);
 		if (from >= n || seen[from]++)
-			why = "a record is there twice, or made up";
+			why = "a record appears twice, or is not in the input";
 		else if (memcmp(rec, b->input + from * l->record_bytes, l->record_bytes) != 0)
 			why = "a record changed";
 	}
@@ -154,13 +153,14 @@ static const char *check_order(const bench *b, const layout *l, size_t n, bool s
 	return NULL;
 }
 
-/* What decided on a rank's share: its speed as seen, if that changed the shares. */
+/* Return the speed that determined a rank's share: the measured one if it changed the shares. */
 static double speed_of(const rank_result *r)
 {
 	return r->adapt_state == ADAPT_CHANGED ? r->speed_seen : r->speed;
 }
 
-/* With --adapt all ranks changed their shares or none did; speeds are always told. */
+/* Check that with --adapt all ranks changed their shares or none did, and that speeds are reported.
+ */
 static const char *check_adapting(const bench *b, const test_case *t)
 {
 	uint64_t before = 0;
@@ -169,19 +169,19 @@ static const char *check_adapting(const bench *b, const test_case *t)
 		if (r->adapt_state != b->res.rank[0].adapt_state)
 			return "ranks differ on whether shares changed";
 		if ((r->adapt_state != ADAPT_OFF) != (t->adapt && t->p > 1))
-			return "adapted unasked, or not though asked";
+			return "adapted without --adapt, or not with it";
 		if (r->adapt_state != ADAPT_OFF && !(r->speed_seen > 0))
 			return "no speed was seen";
 		if (r->adapt_state == ADAPT_KEPT && r->planned_out != r->planned_out_before)
-			return "shares changed and did not";
+			return "shares changed, but were reported as kept";
 		before += r->planned_out_before;
 	}
 	return t->adapt && t->p > 1 && before != t->n ? "the first shares do not sum up" : NULL;
 }
 
-/* How long a rank that writes n records has to go on, where its share is by linear cost. What it
- * has read is to be sent, which counts where shares change after reading and it was not scattered.
- */
+/* Return how long a rank that writes n records has to work, if its share follows a linear cost. The
+ * records that it has read must be sent; this counts if shares change after reading and the input
+ * was not scattered. */
 static double linear_s(const bench *b, const test_case *t, const rank_result *r, uint64_t n)
 {
 	const rates one = job_time_nominal(1);
@@ -194,8 +194,8 @@ static double linear_s(const bench *b, const test_case *t, const rank_result *r,
 		 : 0;
 }
 
-/* Shares are kept to the record. Those by linear cost are optimal: no rank could take one more and
- * still end before the last one that writes does. */
+/* Check that shares are exact to the record, and that shares by linear cost are optimal: no rank
+ * could take one more record and still end before the last rank. */
 static const char *check_shares(const bench *b, const test_case *t)
 {
 	double last = 0;
@@ -203,7 +203,7 @@ static const char *check_shares(const bench *b, const test_case *t)
 	for (int i = 0; i < t->p; i++) {
 		const rank_result *r = &b->res.rank[i];
 		if (r->out != r->planned_out || r->in != r->planned_in)
-			return "a share is not what was planned";
+			return "a share differs from the plan";
 		if (linear_s(b, t, r, r->out) > last)
 			last = linear_s(b, t, r, r->out);
 		total += r->out;
@@ -218,7 +218,7 @@ static const char *check_shares(const bench *b, const test_case *t)
 	return total == t->n ? NULL : "shares do not sum to the input";
 }
 
-/* No rank may hold more than three times its data, beside windows and buffers. */
+/* Check that no rank held more than three times its data, in addition to windows and buffers. */
 static const char *check_memory(const bench *b, const test_case *t)
 {
 	for (int i = 0; i < t->p; i++) {
@@ -265,7 +265,7 @@ static size_t max_message(void)
 	return s ? strtoul(s, NULL, 10) : 256 << 20;
 }
 
-/* `slow` for every second rank, 1 for the others. */
+/* List speeds: `slow` for every second rank, 1 for the others. */
 static void list_speeds(const test_case *t, double slow, char *text, size_t bytes)
 {
 	size_t at = 0;
@@ -274,14 +274,14 @@ static void list_speeds(const test_case *t, double slow, char *text, size_t byte
 				       i % 2 ? slow : 1.0);
 }
 
-/* Some spill to disk: where one rank has nothing to distribute, and of the others' cases
- * those with one thread for the exchange. */
+/* Return whether this case spills to disk: on one rank the cases of --strategy distribute, on
+ * several ranks the cases with one exchange thread. */
 static bool spills(const test_case *t)
 {
 	return t->p == 1 ? t->strategy == BY_DISTRIBUTING : t->threads == 1 && t->p <= 4;
 }
 
-/* One rank takes some of its cases from standard input: in memory or, as above, more than that. */
+/* Return whether this case reads standard input: some cases of one rank, in memory or spilled. */
 static bool from_stdin(const test_case *t)
 {
 	return t->p == 1 && t->threads == 2 && t->scatter == NOT_DEALT;
@@ -296,7 +296,8 @@ static status open_stdin(const char *path)
 	return ok ? ST_OK : ST_IO;
 }
 
-/* The ranks of a case: threads, or the launcher's. c is NULL without a launcher. */
+/* Run the ranks of a case: threads, or the processes of the launcher. c is NULL without a launcher.
+ */
 static status run_ranks(comm *c, bench *b, const test_case *t)
 {
 	err e = { ST_OK, "" };
@@ -342,14 +343,14 @@ typedef struct tally {
 	comm *c; /* NULL: threads as ranks */
 	int p;
 	size_t points, failed;
-	size_t runs;                 /* the same on all ranks */
+	size_t jobs;                 /* the same on all ranks */
 	size_t cases, case_failures; /* of the point under way */
 	bench b;
 } tally;
 
 static const int ranks[] = { 1, 2, 3, 4, 7, 8 };
 
-/* How many ways to sort one input: strategies, exchange threads, speeds. */
+/* Number of ways to sort one input: strategies, exchange threads, speeds. */
 enum { VARIANTS = 2 * 3 * (int)LEN(speed_sets) };
 
 static bool is_root(const tally *y)
@@ -372,7 +373,7 @@ static void run_case(tally *y, const test_case *t)
 {
 	const status rc = run_ranks(y->c, &y->b, t);
 	y->cases++;
-	y->runs++;
+	y->jobs++;
 	if (is_root(y)) {
 		const char *why = judge(&y->b, t);
 		if (!why && rc != ST_OK)
@@ -405,7 +406,7 @@ static bool prepare(tally *y, const test_case *t)
 	return (y->c ? comm_agree(y->c, ok ? ST_OK : ST_IO) == ST_OK : ok);
 }
 
-/* n, or the largest size that is wanted. */
+/* Return n, but at most MATRIX_MAX_RECORDS. */
 static size_t most(size_t n)
 {
 	const char *s = getenv("MATRIX_MAX_RECORDS");
@@ -413,7 +414,7 @@ static size_t most(size_t n)
 	return n < limit ? n : limit;
 }
 
-/* Where the matrix is: the distribution, the size or the layout, and what spreads the former. */
+/* A cell of the matrix: distribution, size or layout, and a number that varies the sample. */
 typedef struct cell {
 	size_t row, column, third;
 } cell;
@@ -426,8 +427,8 @@ static size_t place_of_ranks(int p)
 	return i;
 }
 
-/* Outside the long run one variant of each cell, and of the large ones of every third cell only.
- * The factors make it meet each pair of its options, whichever two of the numbers are held. */
+/* Return whether this variant is omitted. Without HETSORT_LONG, each cell has one variant, and only
+ * every third of the large cells. The factors are chosen so that each pair of options is met. */
 static bool sampled_out(const tally *y, const cell *at, size_t n, size_t variant)
 {
 	const size_t p = place_of_ranks(y->p);
@@ -444,25 +445,24 @@ static bool sampled_out(const tally *y, const cell *at, size_t n, size_t variant
 	return is_long ? variant % 9 != chosen % 9 : variant != chosen;
 }
 
-/* Equal shares where there are no speeds; else the methods in turn, so that in the end each meets
- * everything else. */
+/* Choose the plan: equal shares without speeds, otherwise the methods in turn. */
 static plan_kind plan_of(const tally *y, const test_case *t)
 {
 	static const plan_kind methods[] = { PLAN_NLOGN, PLAN_LINEAR, PLAN_TAYLOR, PLAN_ASYMPTOTIC,
 					     PLAN_ONLINE };
-	return t->speeds->slow ? methods[y->runs % LEN(methods)] : PLAN_EQUAL;
+	return t->speeds->slow ? methods[y->jobs % LEN(methods)] : PLAN_EQUAL;
 }
 
-/* Every third case is scattered by rank 0, in each way in turn. */
+/* Choose the scatter: rank 0 scatters every third case, in each way in turn. */
 static int scatter_of(const tally *y)
 {
 	static const int ways[] = { SCATTER_EQUAL, NOT_DEALT,     NOT_DEALT,       SCATTER_BALANCED,
 				    NOT_DEALT,     NOT_DEALT,     SCATTER_DYNAMIC, NOT_DEALT,
 				    NOT_DEALT,     SCATTER_SPEED, NOT_DEALT };
-	return ways[y->runs % LEN(ways)];
+	return ways[y->jobs % LEN(ways)];
 }
 
-/* All strategies, modes and speeds on one input. */
+/* Sort one input with all strategies, modes and speeds. */
 static void run_variants(tally *y, test_case t, cell at)
 {
 	size_t variant = 0;
@@ -481,7 +481,7 @@ static void run_variants(tally *y, test_case t, cell at)
 				t.speeds = &speed_sets[k];
 				t.plan = plan_of(y, &t);
 				t.scatter = scatter_of(y);
-				t.adapt = y->runs % 3 == 1;
+				t.adapt = y->jobs % 3 == 1;
 				run_case(y, &t);
 			}
 }
@@ -513,7 +513,8 @@ static void run_sizes(tally *y, size_t d)
 	end_point(y, distributions[d].name);
 }
 
-/* Other layouts: the shortest and the longest, keys at an offset, keys longer than an entry's. */
+/* Try other layouts: the shortest and the longest records, keys at an offset, keys longer than in
+ * an entry. */
 static void run_layouts(tally *y)
 {
 	static const layout layouts[] = {
@@ -526,7 +527,7 @@ static void run_layouts(tally *y)
 	static const size_t of_interest[] = { 0, 3, 6, 7 }; /* distributions */
 	for (size_t l = 0; l < LEN(layouts); l++) {
 		if (layouts[l].record_bytes > 500 * max_message())
-			continue; /* each record would take that many messages */
+			continue; /* each record would need too many messages */
 		for (size_t d = 0; d < LEN(of_interest); d++)
 			run_variants(
 				y,
@@ -586,7 +587,7 @@ int main(void)
 		return (int)comm_mpi_run(max_message(), over_mpi, &y, &e);
 	}
 #endif
-	/* Eight tell little that four and seven do not. */
+	/* eight ranks show little that four and seven do not */
 	const size_t numbers = getenv("HETSORT_LONG") ? LEN(ranks) : LEN(ranks) - 1;
 	for (size_t i = 0; i < numbers; i++) {
 		y.p = ranks[i];

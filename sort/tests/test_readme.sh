@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The examples of README.md, docs/*.md and hetsort(7) run as they stand: those of README.md one after the other in one
-# folder, the others each in an empty one. Blocks marked "sh mpirun", and those of the manual that say mpirun, are for
-# mpi_readme.sh, which runs this with EXAMPLES=mpirun; README's others are run there as well, since all of them are
-# typed in order.
+# The examples of README.md, docs/*.md and hetsort(7) work unchanged: the examples of README.md one after the other in one
+# directory, each other example in an empty one. Blocks marked "sh mpirun", and examples of the manual with mpirun, are
+# for mpi_readme.sh, which starts this test with EXAMPLES=mpirun. It executes the other examples of README.md as well,
+# because users type all of them in order.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -37,8 +37,8 @@ if [ "$wanted" = sh ] && [ -z "${SANITIZER:-}" ]; then
   awk '/^```c$/ {inside = 1; next} /^```/ {inside = 0} inside' "$ROOT/docs/planner.md" >example.c
   run "${CC:-cc}" -std=c11 -Wall -Werror -I"$ROOT/partition/include" -o example example.c \
     "$OBJ/libhetpart.a" -ldl -lm
-  is "docs/planner.md, the library's example builds" "$rc/$err" "0/"
+  is "docs/planner.md, the example of the library builds" "$rc/$err" "0/"
   run ./example
-  is "docs/planner.md, the library's example divides all items" "$(awk '{s += $2} END {print s}' <<<"$out")" 1000000
+  is "docs/planner.md, the example of the library divides all items" "$(awk '{s += $2} END {print s}' <<<"$out")" 1000000
 fi
 done_testing

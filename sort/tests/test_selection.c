@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --unique, --count and --top by all ways to sort: what is written is what a stable sort of the
- * input, one pass over it and a cut leave, byte for byte; and all else is told of as dropped.
- * Sorts are drawn at random: ranks, strategy, runs in memory and on disk, pieces of the merge of a
- * few records, so that keys go on over the borders of runs, pieces and ranks. */
+/* --unique, --count and --top in all ways of sorting. The output must equal a stable sort of the
+ * input, one pass over it and a cut, byte for byte; all other records are reported as dropped.
+ * Sorts are drawn at random: ranks, strategy, runs in memory and on disk. Pieces of the merge have
+ * a few records, so that keys cross the borders of runs, pieces and ranks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,6 @@
 #include "base/splitmix.h"
 #include "phases/selection.h"
 #include "job.h"
-#include "testing/test_sizes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +33,7 @@ typedef struct trial {
 	test_sizes sizes;
 	int ranks;
 	size_t n;
-	unsigned keys; /* so many, about */
+	unsigned keys; /* approximate number of different keys */
 	unsigned char *in, *want;
 	size_t wanted; /* records */
 	job_result res;
@@ -81,7 +80,7 @@ static void make_input(trial *t)
 	save("in", t->in, t->n * RECORD);
 }
 
-/* What the output is to be. */
+/* Make the expected output. */
 static void make_wanted(trial *t)
 {
 	uint64_t count = 0;
@@ -168,7 +167,7 @@ static trial draw_trial(void)
 	return t;
 }
 
-static void what_is_written_is_what_is_wanted(void **state)
+static void the_output_is_the_expected_one(void **state)
 {
 	const int sorts = getenv("HETSORT_LONG") ? LONG_SORTS : SORTS;
 	err e = { ST_OK, "" };
@@ -196,8 +195,8 @@ static void what_is_written_is_what_is_wanted(void **state)
 	}
 }
 
-/* Beyond what 32 bits hold, the field says the most that they do. */
-static void counts_end_at_the_most(void **state)
+/* Check that a count beyond 32 bits becomes the largest value of the field. */
+static void counts_stop_at_the_maximum(void **state)
 {
 	rank_result mine = { .rank = 0 };
 	comm c = { .rank = 0, .size = 1 };
@@ -220,8 +219,8 @@ static void counts_end_at_the_most(void **state)
 int main(void)
 {
 	const char *given = getenv("SEED");
-	const struct CMUnitTest tests[] = { cmocka_unit_test(what_is_written_is_what_is_wanted),
-					    cmocka_unit_test(counts_end_at_the_most) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(the_output_is_the_expected_one),
+					    cmocka_unit_test(counts_stop_at_the_maximum) };
 	seed = given ? strtoull(given, NULL, 10) : (uint64_t)getpid() * 2654435761U;
 	printf("# SEED=%llu\n", (unsigned long long)seed);
 	if (getenv("TEST_TMP") && chdir(getenv("TEST_TMP")) != 0)

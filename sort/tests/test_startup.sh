@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The start of a sort of little data: no thread without work, no file of the system read without need or
-# twice, no library that is not needed.
+# The start of a sort of little data: no thread without work, no system file read without need or twice, no unneeded
+# library.
 set -u
 . "$ROOT/scripts/tap.sh"
-[ "${SANITIZER:-coverage}" = coverage ] || skip_all "the preloaded library and the sanitizers want the same calls"
+[ "${SANITIZER:-coverage}" = coverage ] || skip_all "the preloaded library and the sanitizers replace the same calls"
 cd "$TEST_TMP" || exit 1
 cat >count.c <<'C'
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ ssize_t preadv64v2(int fd, const struct iovec *v, int n, off_t at, int flags)
 }
 C
 "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o count.so count.c -ldl || exit 1
-threads() { # threads ARGUMENT... - how many a sort begins
+threads() { # threads ARGUMENT... - set begun to the number of threads that a sort starts
   : >log
   run env CALLS_LOG="$PWD/log" LD_PRELOAD="$PWD/count.so" "$BIN/hetsort" --force -o out "$@"
   is "hetsort $*: exit code" "$rc" 0
@@ -59,22 +59,22 @@ threads() { # threads ARGUMENT... - how many a sort begins
 }
 "$BIN/gensort" --no-fsync 1 one && "$BIN/gensort" --no-fsync 200000 more || exit 1
 threads --threads 1 one
-alone=$begun
+one_thread=$begun
 threads --threads 8 one
-is "one record, 8 threads: as many as for one" "$begun" "$alone"
+is "one record, 8 threads: the same number as with one" "$begun" "$one_thread"
 threads --threads 8 more
-ok "many records: more" test "$begun" -gt "$alone"
-is "many records: no file of the system is read twice" "$(grep '^/' log | sort | uniq -d)" ""
+ok "many records: more threads" test "$begun" -gt "$one_thread"
+is "many records: no system file is read twice" "$(grep '^/' log | sort | uniq -d)" ""
 ok "many records: the limits of memory are read" grep -qx /proc/meminfo log
 
 threads --threads 1 one
-is "one record: a thread for signals, and no other" "$begun" 1
-is "one record: no file of the system is read" "$(grep '^/' log)" ""
+is "one record: only a thread for signals" "$begun" 1
+is "one record: no system file is read" "$(grep '^/' log)" ""
 ok "one record: one probe of the page cache" test "$(grep -cx probe log)" -le 1
-ok "one record: the processor time is read for stages, not for steps without one" test "$(grep -cx usage log)" -le 8
+ok "one record: the processor time is read only for stages" test "$(grep -cx usage log)" -le 8
 ok "hwloc is not loaded" test "$(ldd "$BIN/hetsort" | grep -c hwloc)" -eq 0
 case $("${CC:-cc}" -print-file-name=libjansson.a) in
-  /*) is "jansson is linked from its archive" "$(ldd "$BIN/hetsort" | grep -c jansson)" 0 ;;
+  /*) is "jansson is linked statically" "$(ldd "$BIN/hetsort" | grep -c jansson)" 0 ;;
 esac
 threads --threads 1 --memory 50% one
 ok "one record, a part of memory: the memory is read" grep -qx /proc/meminfo log

@@ -97,7 +97,7 @@ cat one one one >equal
 run "$hetsort" --check --sum equal one
 is "equal keys" "$rc $(tail -n 1 <<<"$out")" "0 equal keys: 3"
 head -c 250 sorted >partial
-checks "a partial record" 2 "'partial' has 250 bytes, no multiple of the record size 100: 50 left over" partial
+checks "a partial record" 2 "'partial' has 250 bytes, not a multiple of the record size 100: 50 left over" partial
 checks "a partial record in a pipe" 2 "standard input ends with a partial record of 50 bytes" < <(cat partial)
 
 # --- sets of parts
@@ -115,7 +115,7 @@ is "parts of a manifest" "$rc $out" "0 $wanted"
 "$hetsort" --no-fsync --ranks 2 --record-size 50 --key 8,u16,desc --key 3,i32be --manifest fields -o f.%r in
 run "$hetsort" -c fields
 is "the manifest tells size and key" "$rc $err" "0 "
-checks "but options count" 2 "is of records of 50 bytes, not 100" --key 8,u16 fields
+checks "but options count" 2 "has records of 50 bytes, not 100" --key 8,u16 fields
 mv f.0 f.2 && mv f.1 f.0 && mv f.2 f.1 # of one size
 checks "parts of a manifest that are not in order" 1 "record 0 of 'f.1' is out of order" fields
 mv set p.manifest

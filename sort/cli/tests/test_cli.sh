@@ -311,7 +311,7 @@ refuses "file missing on one rank of four" 2 "hetsort: cannot open input 'parts/
 
 # --- refusals: files
 head -c 150 in >short
-refuses "partial record" 2 "'short' has 150 bytes, no multiple of the record size 100: 50 left over" \
+refuses "partial record" 2 "'short' has 150 bytes, not a multiple of the record size 100: 50 left over" \
   "$hetsort" -o out short
 refuses "missing input" 2 "cannot open input 'nowhere': No such file" "$hetsort" -o out nowhere
 refuses "input is a directory" 2 "input 'sub' is a directory" "$hetsort" -o out sub
@@ -408,7 +408,7 @@ refuses "manifest = input" 2 "manifest 'over/in.1' is the same file as input 'ov
 ln -s nowhere dangling
 refuses "output is a symlink" 2 "output 'dangling' is a symbolic link" "$hetsort" -f -o dangling in
 ok "the input is as it was" test "$(head -c 150 in | cksum)" = "$(cksum <short)"
-refuses "%r for some inputs only" 2 "either all inputs have %r" "$hetsort" -o out in in.%r
+refuses "%r for some inputs only" 2 "either all inputs must have %r" "$hetsort" -o out in in.%r
 refuses "unknown % directive" 2 "name 'out.%r.%d': only r (the rank) or % may follow %" "$hetsort" -o out.%r.%d in
 refuses "standard output of several ranks" 2 "standard output is a stream: a stream needs a single rank, not 2" "$hetsort" --ranks 2 -o - in
 refuses "manifest of a stream" 2 "--manifest requires an output that is a file" "$hetsort" --manifest m -o - in

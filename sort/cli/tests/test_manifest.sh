@@ -33,9 +33,9 @@ poke() { printf 'X' | dd of="d/part.$1" bs=1 seek="$2" conv=notrunc status=none;
 swap() { mv d/part.0 d/t && mv d/part.1 d/part.0 && mv d/t d/part.1; }
 twist() { { tail -c +101 good/part.1 | head -c 100; head -c 100 good/part.1; tail -c +201 good/part.1; } >d/part.1; }
 breaks "part missing" 1 "part 'part.1' is missing" rm d/part.1
-breaks "part cut short" 1 "does not have the size" truncate -s -100 d/part.2
-breaks "part with half a record more" 1 "does not have the size" truncate -s +50 d/part.2
-breaks "byte of a value" 1 "another checksum" poke 0 5050
+breaks "part cut short" 1 "does not have the stated size" truncate -s -100 d/part.2
+breaks "part with half a record more" 1 "does not have the stated size" truncate -s +50 d/part.2
+breaks "byte of a value" 1 "does not have the stated checksum" poke 0 5050
 breaks "records in another order" 1 "is not in order" twist
 breaks "parts exchanged" 1 "" swap
 restate() { # state the second part before the first
@@ -45,36 +45,36 @@ restate() { # state the second part before the first
 }
 breaks "parts stated in another order" 1 "'part.0' begins before the part before it ends" restate
 breaks "part is a link" 1 "cannot be opened" ln -sf ../good/part.0 d/part.0
-breaks "part is a directory" 1 "no regular file" sh -c 'rm d/part.0 && mkdir d/part.0'
+breaks "part is a directory" 1 "not a regular file" sh -c 'rm d/part.0 && mkdir d/part.0'
 breaks "manifest missing" 2 "cannot open manifest" rm d/part.manifest
 breaks "manifest empty" 2 "line 1" truncate -s 0 d/part.manifest
 breaks "manifest cut" 2 "'d/part.manifest' is not a valid manifest: line" truncate -s 200 d/part.manifest
-breaks "manifest is a directory" 2 "no regular file" sh -c 'rm d/part.manifest && mkdir d/part.manifest'
-breaks "manifest too long" 2 "longer than" truncate -s 65M d/part.manifest
+breaks "manifest is a directory" 2 "not a regular file" sh -c 'rm d/part.manifest && mkdir d/part.manifest'
+breaks "manifest too long" 2 "larger than" truncate -s 65M d/part.manifest
 breaks "first key" 1 "does not have the first key that is stated" change '0,/"first_key": "../s//"first_key": "zz/'
 breaks "last key" 1 "does not have the last key that is stated" change '0,/"last_key": "../s//"last_key": "zz/'
-breaks "checksum" 1 "another checksum" change 's/"checksum": "0/"checksum": "1/;t;s/"checksum": "[1-9a-f]/"checksum": "0/'
+breaks "checksum" 1 "does not have the stated checksum" change 's/"checksum": "0/"checksum": "1/;t;s/"checksum": "[1-9a-f]/"checksum": "0/'
 for sum in zz 0 00000000000000000000000000000000; do
   breaks "invalid checksum, '$sum'" 2 "a part's checksum is impossible" change '/"checksum": "/s/: "/&'$sum'/'
 done
-breaks "records of all" 2 "not its number of records" change '0,/"records": 3000/s//"records": 3001/'
-breaks "records of a part" 2 "not its number of records" change 's/"records": 1000/"records": 999/'
+breaks "records of all" 2 "not the sum of its parts" change '0,/"records": 3000/s//"records": 3001/'
+breaks "records of a part" 2 "not the sum of its parts" change 's/"records": 1000/"records": 999/'
 count_elsewhere() { change '0,/"records": 1000/s//"records": 1001/'; change '0,/"records": 1000/s//"records": 999/'; }
-breaks "records of parts, the same in all" 1 "does not have the size" count_elsewhere
+breaks "records of parts, the same in all" 1 "does not have the stated size" count_elsewhere
 breaks "negative records" 2 "impossible" change '0,/"records": 3000/s//"records": -1/'
 breaks "records beyond 2^63 bytes" 2 "impossible" change '0,/"records": 3000/s//"records": 922337203685477581/'
 breaks "number beyond 64 bits" 2 "line" change '0,/"records": 3000/s//"records": 99999999999999999999/'
 breaks "key outside the record" 2 "impossible" change 's/"key_offset": 0/"key_offset": 91/'
 breaks "record of no bytes" 2 "impossible" change 's/"record_bytes": 100/"record_bytes": 0/'
 breaks "version" 2 "another version" change 's/"version": 1/"version": 2/'
-breaks "other format" 2 "no manifest of hetsort" change 's/hetsort-manifest/hetsort-report/'
-breaks "unknown member" 2 "no manifest of hetsort" change 's/"version": 1/"version": 1, "more": 1/'
+breaks "other format" 2 "not a manifest of hetsort" change 's/hetsort-manifest/hetsort-report/'
+breaks "unknown member" 2 "not a manifest of hetsort" change 's/"version": 1/"version": 1, "more": 1/'
 breaks "member twice" 2 "duplicate" change 's/"version": 1/"version": 1, "version": 1/'
 breaks "rank twice" 2 "impossible" change 's/"rank": 1/"rank": 0/'
 breaks "part in another directory" 2 "impossible" change 's/"part.1"/"..\/good\/part.1"/'
 breaks "part is the directory itself" 2 "impossible" change 's/"part.1"/".."/'
 breaks "part without a name" 2 "impossible" change 's/"part.1"/""/'
-breaks "part without a checksum" 2 "a part is not" change 's/"checksum": .*//'
+breaks "part without a checksum" 2 "a part has missing or unknown members" change 's/"checksum": .*//'
 run "$hetsort" --check-manifest
 is "no manifest named" "$rc" 2
 run "$hetsort" --check-manifest good/part.manifest
@@ -112,7 +112,7 @@ run "$hetsort" --manifest out.list -o fresh one
 is "a manifest that exists is refused" "$rc/$(ls fresh 2>/dev/null)" 2/
 printf x | dd of=out bs=1 seek=50020 conv=notrunc status=none
 run "$hetsort" --check-manifest out.list
-is "a manifest of one file: a changed byte" "$rc/$err" "1/hetsort: part 'out' has another checksum than is stated"
+is "a manifest of one file: a changed byte" "$rc/$err" "1/hetsort: part 'out' does not have the stated checksum"
 : >none
 run "$hetsort" --force --manifest out.list -o out none
 is "a manifest of one file without records" "$rc/$("$hetsort" --check-manifest out.list; echo $?)/$(grep -c _key out.list)" 0/0/0

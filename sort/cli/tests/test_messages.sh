@@ -25,7 +25,7 @@ for ranks in 1 3; do
   says 2 "output 'taken' exists; use --force to replace it" --ranks $ranks -o taken in
   says 2 "cannot open input 'none': No such file or directory" --ranks $ranks -o out none
   says 2 "input '.' is a directory" --ranks $ranks -o out .
-  says 2 "input 'odd' has 250 bytes, no multiple of the record size 100: 50 left over" --ranks $ranks -o out odd
+  says 2 "input 'odd' has 250 bytes, not a multiple of the record size 100: 50 left over" --ranks $ranks -o out odd
   says 2 "cannot open the directory of 'none/out': No such file or directory" --ranks $ranks -o none/out in
 done
 says 2 "output 'part.0' exists; use --force to replace it (and on 1 more rank)" --ranks 3 -o part.%r in
@@ -43,7 +43,7 @@ is "standard input" "$rc/$err" "2/hetsort: standard input ends with a partial re
 run bash -c '"$0" --record-size 50 -o - odd >&-' "$hetsort"
 is "standard output" "$rc/$err" "3/hetsort: cannot write standard output: Bad file descriptor"
 cp odd ./-
-says 2 "input './-' has 250 bytes, no multiple of the record size 100: 50 left over" -o out ./-
+says 2 "input './-' has 250 bytes, not a multiple of the record size 100: 50 left over" -o out ./-
 rm ./-
 
 # --- too little memory: the value in the message works, and half of it does not
@@ -77,9 +77,9 @@ else
   is "a directory that may not be written" "$rc/$err" "2/hetsort: cannot create output 'shut/out': Permission denied"
   as_user "$hetsort" --memory 3M --tmpdir shut -o - in
   is "--tmpdir that may not be written" "$rc/$err" \
-    "2/hetsort: cannot write in temporary directory 'shut': Permission denied; use --tmpdir to name another one"
+    "2/hetsort: cannot write in temporary directory 'shut': Permission denied; use --tmpdir to choose another directory"
 fi
-says 2 "cannot open temporary directory 'none': No such file or directory; use --tmpdir to name another one" \
+says 2 "cannot open temporary directory 'none': No such file or directory; use --tmpdir to choose another directory" \
   --memory 3M --tmpdir none -o out in
 
 # --- -h is help, and -v's columns add up

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzzer of journals, and of the old manifests that they put aside, divided by a zero byte:
- * whatever the bytes, --clean ends the commit or refuses with a sentence; files that are not named
- * as parts of this output, in the folder and outside of it, are as they were, and what readers and
- * a new job for the set make of them is a sentence at most. */
+/* Fuzz journals, and the old manifests that they put aside, separated by a zero byte. For any
+ * bytes, --clean completes the set or refuses with a sentence. Files that are not named as parts of
+ * this output, in the directory and outside of it, stay unchanged. Readers and a new job for the
+ * set print a sentence at most. */
 #include "../../../scripts/fuzz.h"
 #include "io/journal.h"
 #include "io/manifest.h"
@@ -14,7 +14,7 @@
 
 enum { PATH_BYTES = 320, MAKER = 0x5eed };
 
-static char folder[] = "/tmp/hetsort-fuzz.XXXXXX";
+static char base_dir[] = "/tmp/hetsort-fuzz.XXXXXX";
 static const char *const kept[] = { "other.2", "x.0", "out.2.bak", "out.02", "../outside" };
 static const char *const parts[] = { "out.0", "out.1", "out.2" };
 
@@ -22,7 +22,7 @@ static const char *const parts[] = { "out.0", "out.1", "out.2" };
 
 static void path_of(char path[PATH_BYTES], const char *name)
 {
-	snprintf(path, PATH_BYTES, "%s/set/%s", folder, name);
+	snprintf(path, PATH_BYTES, "%s/set/%s", base_dir, name);
 }
 
 static void put(const char *name, const void *data, size_t size)
@@ -42,20 +42,20 @@ static void clean(void)
 	}
 	path_of(path, "");
 	(void)rmdir(path);
-	(void)rmdir(folder);
+	(void)rmdir(base_dir);
 }
 
 static void prepare(void)
 {
 	char path[PATH_BYTES];
-	fuzz_check(mkdtemp(folder) != NULL);
+	fuzz_check(mkdtemp(base_dir) != NULL);
 	path_of(path, "");
 	fuzz_check(mkdir(path, 0700) == 0 && atexit(clean) == 0);
 	for (size_t i = 0; i < LEN(kept); i++)
 		put(kept[i], "kept", 4);
 }
 
-/* The parts of the old set, and of the new one all that has no name yet. */
+/* Make the parts of the old set, and the parts of the new one that have no final name yet. */
 static void put_parts(const target *m)
 {
 	static const char *const old[] = { "aaaa", "bbbb", "cccc" };
@@ -92,8 +92,8 @@ static void check_kept(void)
 	}
 }
 
-/* The old part that the new set does not have is gone only where the old manifest states its
- * checksum, whatever the length of its records. */
+/* Check that the surplus old part was removed only if the old manifest states its checksum, for any
+ * record size. */
 static void check_removed(const void *old, size_t size)
 {
 	char path[PATH_BYTES];
@@ -109,7 +109,7 @@ static void check_removed(const void *old, size_t size)
 	fuzz_check(stated || access(path, F_OK) == 0);
 }
 
-/* Of the names in the folder, all but those that are kept go. */
+/* Remove all files of the directory except those that must be kept. */
 static void remove_rest(const target *m)
 {
 	DIR *d = target_list(m);
@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	target m;
 	cleaned n;
 	size_t surplus;
-	if (folder[sizeof folder - 2] == 'X')
+	if (base_dir[sizeof base_dir - 2] == 'X')
 		prepare();
 	path_of(path, "out.manifest");
 	fuzz_check(target_open(&m, path, &e) == ST_OK);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A job is killed while a set of parts takes the place of another, or is made: before one of its calls on files, or at a
-# random time while its ranks are held up between their names. Then the set is read, in every way in turn: the old set
-# or the new one, whole, or it is refused with the command that ends the commit; at last that command ends it.
-#   KILLS: how many [300]   SEED: what is drawn
+# A job is killed while it makes or replaces a set of parts: before one of its calls on files, or at a random time while
+# its ranks are delayed between their renames. Then the set is read, in every way in turn: the result is the whole old
+# set or the whole new one, or the set is refused with the command that completes it. At last that command completes it.
+#   KILLS: number of kills [300]   SEED: of random numbers
 # shellcheck disable=SC2086  # numbers of ranks, options
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -21,11 +21,11 @@ prepare() { # prepare OLD NEW
   rm -rf before; mkdir before
   if [ $olds -eq 0 ]; then force=''; else "$hetsort" -q --no-fsync --ranks $olds -o before/out.%r other || exit 1; fi
 }
-at_a_call() { # SIGKILL before a call on a file; from where there are no more, from the first again
+at_a_call() { # SIGKILL before call number $call on a file; false if no such call exists
   HETSORT_FAIL="file:$call=kill@incommit" "$failing" -q --no-fsync --ranks $news $force -o d/out.%r in 2>/dev/null
   [ $? -eq 137 ]
 }
-at_a_time() { # SIGKILL from outside, while ranks sleep before and after their renames
+at_a_time() { # SIGKILL by this test, while ranks sleep before and after their renames
   local r points='' pid
   for ((r = 0; r < news; r++)); do points+="${points:+,}delay@named:$r=0.$((RANDOM % 4))"; done
   HETSORT_FAIL=$points "$failing" -q --no-fsync --ranks $news $force -o d/out.%r in 2>/dev/null & pid=$!
@@ -35,7 +35,7 @@ at_a_time() { # SIGKILL from outside, while ranks sleep before and after their r
   wait $pid 2>/dev/null
   [ $? -eq 137 ]
 }
-judge() { # judge HOW - the ways in turn, two of them for each kill
+judge() { # judge HOW - read the set in two ways per kill, all ways in turn
   local way
   ! is_between || between=$((between + 1))
   for way in $turn $((turn + 1)); do
@@ -69,7 +69,7 @@ while [ $done_kills -lt $kills ]; do
 done 2>/dev/null
 echo "# $done_kills kills, $between of them between two sets; $reads reads: $refusals refused, $mixtures mixtures"
 is "$done_kills kills in commits: mixtures" "$mixtures" 0
-is "$done_kills kills in commits: the old set, the new one, or what ends the commit" "$odd" ""
+is "$done_kills kills in commits: the old set, the new one, or the command that completes it" "$odd" ""
 ok "$between kills between two sets" test $between -gt $((kills / 4))
 ok "$refusals reads were refused" test $refusals -gt 0
 done_testing

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086  # hetsort, olds and news are set by the test; numbers of ranks
-# Reads the set of parts d/out.* in every way in which hetsort reads sets, whatever a killed job has left of it: the
-# output is the whole old set or the whole new one, the files old and new, or the set is refused. For test_commit.sh
-# and long_set_reads.sh.
+# Read the set of parts d/out.* in every way in which hetsort reads sets, after a job was killed: the output is the
+# whole old set or the whole new one, in the files old and new, or the set is refused. For test_commit.sh and
+# long_set_reads.sh.
 # shellcheck disable=SC2034  # for the tests
 reads=0 mixtures=0 refusals=0
 # shellcheck disable=SC2034
@@ -10,7 +10,7 @@ ways_to_read=(set own fewer manifest names stable top merge merged check summed 
 
 names_there() { find d -name 'out.[0-9]*' | sort -V; }
 
-# read_set WAY - sets rc, out and err; a sorted output is in `got`
+# read_set WAY - set rc, out and err; a sorted output is in `got`
 read_set() {
   local names
   mapfile -t names < <(names_there)
@@ -36,7 +36,7 @@ read_set() {
 
 sum_of() { "$hetsort" --check --sum "$1" | sed -n 's/^checksum: //p'; }
 
-# what_was_read WAY - old, new, refused, some (it tells only that there is a set), or MIXTURE
+# what_was_read WAY - print old, new, refused, some (a set, but not which one), or MIXTURE
 what_was_read() {
   [ "$rc" -eq 0 ] || { echo refused; return; }
   case $1 in
@@ -46,10 +46,10 @@ what_was_read() {
   esac
 }
 
-# is_between - does a journal stand?
+# is_between - return whether a journal exists
 is_between() { [ -n "$(find d -name '*.commit' -o -name '*.replace*')" ]; }
 
-# reads_whole WAY WHAT... - adds to `odd`
+# reads_whole WAY WHAT... - read the set, and add a failure to `odd`
 reads_whole() {
   local way=$1 is; shift
   read_set $way
@@ -58,8 +58,8 @@ reads_whole() {
   case $is in
     MIXTURE) mixtures=$((mixtures + 1)); odd+=" $*: read by $way: neither the old set nor the new one;" ;;
     refused) refusals=$((refusals + 1))
-      if [[ $way = link && $err = *"cannot open input 'linked/"*"No such file"* ]]; then return 0; fi # it leads nowhere yet
-      if is_between && [[ $err != *"hetsort --clean '"*"d/out.manifest' ends it"* ]]; then
+      if [[ $way = link && $err = *"cannot open input 'linked/"*"No such file"* ]]; then return 0; fi # the link leads nowhere yet
+      if is_between && [[ $err != *"hetsort --clean '"*"d/out.manifest' completes it"* ]]; then
         odd+=" $*: read by $way: refused, but not for its journal: $err;"
       fi ;;
   esac

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A set of parts, or a file with its manifest, that takes the place of another: the job is killed before any of the calls on files of its last
-# phase, or that call fails, and at any moment there is the whole old set or the whole new one, if need be under the
-# names that --clean, or the next job, gives it. A sample of the calls; with HETSORT_LONG=1 all of them, and of 128
-# parts a sample.
+# A set of parts, or a file with its manifest, replaces another. The job is killed before one of the calls on files in
+# its last phase, or that call fails. At any moment the whole old set exists, or the whole new one, which --clean or
+# the next job completes. The test takes a sample of the calls; with HETSORT_LONG=1 it takes all of them, and a sample
+# for sets of 128 parts.
 # shellcheck disable=SC2046,SC2086  # ranks and options are several words
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -22,11 +22,11 @@ parts() { local i; for ((i = 0; i < $1; i++)); do cat d/${name/\%r/$i} || return
 numbered() { find d -name 'out.[0-9]*' -o -name out | wc -l; }
 output() { if [ $name = out ]; then echo "--manifest $1/out.manifest -o $1/out"; else echo "-o $1/$name"; fi; }
 hidden() { find d -name '.hetsort-*' | wc -l; }
-set_there() { # set_there - the set that stands in d/: old, new, none, interrupted, or what else is said of it
+set_there() { # set_there - print which set is in d/: old, new, none, interrupted, or the message about it
   run "$hetsort" --check-manifest d/out.manifest
   case $rc/$err in
     0/*) ;;
-    1/*"was interrupted"*"hetsort --clean 'd/out.manifest' ends it"*) echo interrupted; return ;;
+    1/*"was interrupted"*"hetsort --clean 'd/out.manifest' completes it"*) echo interrupted; return ;;
     2/*"cannot open manifest"*) echo none; return ;;
     *) echo "bad: $err"; return ;;
   esac
@@ -34,13 +34,13 @@ set_there() { # set_there - the set that stands in d/: old, new, none, interrupt
   elif [ "$(numbered)" -eq $news ] && parts $news | cmp -s - new; then echo new
   else echo "bad: parts of another set, or too many: $(find d | paste -sd' ')"; fi
 }
-prepare() { # prepare OLD NEW - an old set of so many parts (0: none) in before/, and how the new one is made
+prepare() { # prepare OLD NEW - make an old set of OLD parts (0: none) in before/; the new one will have NEW
   olds=$1 news=$2 force=--force
   rm -rf before; mkdir before
   if [ $olds -eq 0 ]; then force=''; else "$hetsort" --no-fsync --ranks $olds $(output before) other || exit 1; fi
 }
 new_set() { rm -rf d; cp -a before d; HETSORT_FAIL=$1 run "$failing" --ranks ${ranks:-$news} $force $sync $(output d) in; }
-ends_it() { # ends_it N - what is left is cleaned up in one of three ways
+completes_it() { # completes_it N - complete or clean up the set in one of three ways
   case $name$(($1 % 3)) in
     out[01]) run "$hetsort" --clean d/out.manifest d/out ;;
     out2) run "$hetsort" --force $(output d) in ;;
@@ -49,7 +49,7 @@ ends_it() { # ends_it N - what is left is cleaned up in one of three ways
     *) run "$hetsort" --force --ranks $news -o d/out.%r in ;;
   esac
 }
-whole() { # whole BEFORE N - was there a whole set, and is there one at the end?
+whole() { # whole BEFORE N - return whether a whole set existed before, and exists at the end
   local before=$1 ended=$rc after
   after=$(set_there)
   case $before/$after/$ended/$(hidden) in
@@ -60,7 +60,7 @@ whole() { # whole BEFORE N - was there a whole set, and is there one at the end?
   return 1
 }
 
-walk() { # walk OLD NEW STEP - SIGKILL before every call
+walk() { # walk OLD NEW STEP - SIGKILL before every STEP-th call
   local n odd='' kills=0 before interrupted=0 first
   prepare $1 $2
   first=$((1 + RANDOM % $3))
@@ -70,10 +70,10 @@ walk() { # walk OLD NEW STEP - SIGKILL before every call
     kills=$((kills + 1))
     before=$(set_there)
     [ $before != interrupted ] || interrupted=$((interrupted + 1))
-    if [ $name != out ]; then # each way to read a set comes after some kill
+    if [ $name != out ]; then # each way to read a set is tried after some kill
       for way in $((kills % ${#ways_to_read[@]})) $(((kills + 7) % ${#ways_to_read[@]})); do reads_whole ${ways_to_read[way]} $n; done
     fi
-    ends_it $n
+    completes_it $n
     whole "$before" $n
   done
   local how="$1 old parts, $2 new"
@@ -83,15 +83,15 @@ walk() { # walk OLD NEW STEP - SIGKILL before every call
   ok "killed in commit, $how: $kills kills, $interrupted between two sets" test $kills -gt 1
 }
 
-errors() { # errors OLD NEW STEP - each call fails, for one of these reasons
+errors() { # errors OLD NEW STEP - a call fails, for one of these reasons
   local n=0 odd='' failed=0 before left why=(EIO ENOSPC EDQUOT EXDEV) last=1 reason
   prepare $1 $2
   while [ $last -gt 0 ]; do
     n=$((n + 1 + RANDOM % $3)) reason=${why[RANDOM % 4]}
     new_set "file:$n=$reason@incommit"
-    # nothing strikes behind the last call: the output of the failing program tells
+    # a fault after the last call never strikes: then the job succeeds
     if [ "$rc" -eq 0 ]; then
-      # an old part that could not be looked at proves nothing, so it stays, and a note names it
+      # an old part that could not be examined stays, and a note names it
       left=$(sed -n "s/.*note: the old part '\(d\/out\.[0-9]*\)' was not removed.*/\1/p" <<<"$err")
       [ -z "$left" ] || [ "${left##*.}" -lt $2 ] || rm "$left"
       [ "$(set_there)/$(hidden)" = new/0 ] || odd+=" $n=$reason: success, and $(set_there), $(hidden) hidden;"
@@ -99,7 +99,7 @@ errors() { # errors OLD NEW STEP - each call fails, for one of these reasons
       continue
     fi
     failed=$((failed + 1))
-    [ -n "$err" ] || odd+=" $n=$reason: nothing is said;"
+    [ -n "$err" ] || odd+=" $n=$reason: no message;"
     before=$(set_there)
     case $before/$rc/$err in
       old/[234]/* | none/[234]/*) [ "$(hidden)" -eq 0 ] || odd+=" $n=$reason: $before, $(hidden) hidden;" ;;
@@ -107,14 +107,14 @@ errors() { # errors OLD NEW STEP - each call fails, for one of these reasons
       interrupted/[234]/*"all parts of 'd/out.manifest' are complete; hetsort --clean gives them their names"*) ;;
       *) odd+=" $n=$reason: $before, exit $rc, $err;" ;;
     esac
-    ends_it $n
+    completes_it $n
     whole "$before" "$n=$reason"
   done
   is "errors in commit, $name: $1 old parts, $2 new: the old set or the new one" "$odd" ""
   ok "errors in commit, $name: $1 old parts, $2 new: $failed jobs fail" test $failed -gt 0
 }
 
-single() { # single POINTS... - one file that takes the place of another: a rename, and nothing between
+single() { # single POINTS... - one file replaces another by one rename
   local n point odd='' ended=0 there
   for ((n = 1; n < most; n++)); do
     for point in "$@"; do
@@ -136,7 +136,7 @@ single() { # single POINTS... - one file that takes the place of another: a rena
 most=20
 if [ -z "${HETSORT_LONG:-}" ]; then single kill EIO; else most=60; single kill EIO ENOSPC EDQUOT EXDEV; fi
 
-# parts apart from their manifest: no process alone could go on, so there is no journal
+# parts and manifest in several directories: no single process could complete them, so no journal is made
 mkdir d0 d1
 HETSORT_FAIL=kill@named:1 run "$failing" --ranks 2 --manifest list -o d%r/out in
 is "parts apart: killed between names: no journal" "$rc/$(find . -name '*.commit' -o -name list | wc -l)" 137/0
@@ -145,7 +145,7 @@ run "$hetsort" --force --ranks 2 --manifest list -o d%r/out in
 is "parts apart: a new job" "$rc/$(cat d0/out d1/out | cmp - new)/$(find . -name '.hetsort-*')/$(ls list)" 0///list
 rm -r d0 d1
 
-# the name of the output does what that of its manifest does
+# --clean of the output completes the set, as --clean of its manifest does
 met=0
 for n in $(seq 11 36); do
   rm -rf d; mkdir d
@@ -157,7 +157,7 @@ for n in $(seq 11 36); do
     "$rc/$err/$(cmp d/out new)/$(cd d && echo *)/$(hidden)" "0/hetsort: 'd/out': ended the commit of 1 part//list out/0"
 done
 ok "--clean of an output: $met commits to end" test $met -gt 1
-for bytes in 33 80 203; do # the manifest's name, which the journal's has in it
+for bytes in 33 80 203; do # length of the name of the manifest, which the name of the journal contains
   list=$(printf "%0${bytes}d" 0 | tr 0 m)
   rm -rf d; mkdir d
   HETSORT_FAIL=kill@named:0 run "$failing" --no-fsync --ranks 2 --manifest "d/$list" -o d/out in
@@ -166,16 +166,16 @@ for bytes in 33 80 203; do # the manifest's name, which the journal's has in it
   is "--clean of an output, its manifest's name $bytes bytes long: it has its name" \
     "$rc/$err/$(cmp d/out new)/$(cd d && ls)/$(hidden)" "0/hetsort: 'd/out': ended the commit of 1 part//$(printf '%s\n' "$list" out)/0"
 done
-list=$(printf "%0230d" 0 | tr 0 m) # no name of a journal has room for it
+list=$(printf "%0230d" 0 | tr 0 m) # too long for the name of a journal
 rm -rf d; mkdir d
 HETSORT_FAIL=kill@named:0 run "$failing" --no-fsync --ranks 2 --manifest "d/$list" -o d/out in
 run "$hetsort" --clean d/out
-is "--clean of an output, its manifest's name too long: said" "$rc/$(grep -c 'hetsort --clean of its manifest ends it' <<<"$err")" 2/1
+is "--clean of an output, its manifest's name too long: message" "$rc/$(grep -c 'hetsort --clean MANIFEST completes it' <<<"$err")" 2/1
 run "$hetsort" --clean "d/$list" d/out
 is "--clean of a manifest with a long name" "$rc/$(cmp d/out new)/$(cd d && ls)/$(hidden)" "0//$(printf '%s\n' "$list" out)/0"
 rm -rf d
 
-# the lock of an old part that is gone
+# the lock of an old part that was removed
 met=0
 for ((n = 60; n < 300 && met < 2; n++)); do
   rm -rf d; mkdir d
@@ -186,21 +186,21 @@ for ((n = 60; n < 300 && met < 2; n++)); do
   run "$hetsort" --clean d/out.manifest
   is "the lock of an old part, killed at call $n" "$rc/$(find d -name '*-out.3.lock')" 0/
 done
-ok "the lock of an old part: $met left" test $met -gt 0
+ok "the lock of an old part: $met locks left" test $met -gt 0
 rm -rf d
 
-# one file under the name of an old part: the others are not its
+# one file under the name of an old part: the other old parts stay
 for point in none kill@named:0; do
   rm -rf d; mkdir d
   "$hetsort" --no-fsync --ranks 2 --manifest d/list -o d/data%r other || exit 1
   HETSORT_FAIL=${point#none} run "$failing" --no-fsync --force --manifest d/list -o d/data0 in
-  is "a file named as an old part, $point: how it ended" "$rc" "$([ $point = none ] && echo 0 || echo 137)"
+  is "a file named as an old part, $point: exit code" "$rc" "$([ $point = none ] && echo 0 || echo 137)"
   run "$hetsort" --clean d/list d/data0
   is "a file named as an old part, $point: the other parts stay" "$rc/$(cd d && echo *)/$(hidden)" "0/data0 data1 list/0"
 done
 rm -rf d
 
-# a journal that states what cannot be is not obeyed, as a manifest is not
+# a journal with impossible values is refused, like such a manifest
 rm -rf d; mkdir d
 HETSORT_FAIL=kill@named:1 run "$failing" --ranks 2 -o d/out.%r in
 cp -a d kept
@@ -214,7 +214,7 @@ for change in 's/"key_bytes": 10/"key_bytes": 0/' 's/"version": 1/"version": 2/'
 done
 rm -rf d; cp -a kept d
 run "$hetsort" --clean d/out.manifest
-is "the journal as it was: its parts get their names" "$rc/$(cat d/out.[01] | cmp - new)/$(hidden)" 0//0
+is "the unchanged journal: its parts get their names" "$rc/$(cat d/out.[01] | cmp - new)/$(hidden)" 0//0
 rm -rf d kept
 
 sync=--no-fsync calls=60

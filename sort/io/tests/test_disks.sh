@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Disks that fail, and not a call in their place: a device without room behind a file system that has
-# some, so that the sync is the first to know; one whose sectors cannot be read; a file system for
-# runs that others fill. The exit code, the message, nothing under a final name, nothing temporary.
+# Real disks that fail, instead of simulated calls: a full device whose file system still has room, so that the sync
+# fails first; a device with unreadable sectors; a file system for runs that another process fills. Checks the exit
+# code, the message, and that no final name and no temporary file exists.
 # shellcheck disable=SC2016  # inner shells expand
 set -u
 . "$ROOT/scripts/tap.sh"
-[ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
+[ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers replace the same calls"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root, to mount"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
@@ -16,7 +16,7 @@ left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
 
 # --- devices: a file in a file system in memory, as a disk
 cat >on_device <<'END'
-# on_device MB COMMAND... - with an ext4 of 64 MB at disk/ on a device of which MB are there
+# on_device MB COMMAND... - with an ext4 of 64 MB at disk/ on a device that has room for MB only
 size=$1; shift
 mount -t tmpfs -o size="${size}M" none back && truncate -s 64M back/image &&
   mkfs.ext4 -q -F -m 0 -O ^has_journal -E lazy_itable_init=1,nodiscard back/image &&
@@ -29,19 +29,19 @@ END
 on_device() { run timeout 100 unshare -m bash on_device "$@"; }
 on_device 16 true
 if [ "$rc" -ne 0 ]; then
-  echo "# no loop devices with ext4 here: devices are left out: $err"
+  echo "# no loop devices with ext4 here: devices are not tested: $err"
 else
   for ranks in 1 3; do
     on_device 12 "$hetsort" --direct never --ranks $ranks -o disk/out in
-    is "a device that is full behind a file system with room, $ranks ranks: exit code, left over" \
+    is "a full device under a file system with room, $ranks ranks: exit code, left over" \
       "$((rc == 3 || rc == 4))/$out" 1/
-    ok "a device that is full, $ranks ranks: known when it is synced" \
+    ok "a full device, $ranks ranks: the sync fails" \
       grep -q "cannot sync 'disk/out': \(No space left on device\|Input/output error\)" <<<"$err"
   done
   on_device 12 "$hetsort" --no-fsync --direct never -o disk/out in
-  is "a device that is full: without a sync nobody is told" "$rc/$out" 0/disk/out
+  is "a full device: without a sync no error is reported" "$rc/$out" 0/disk/out
   for direct in never always; do
-    # The inode stays known, the data goes; a page of it is read again from a device cut short.
+    # The inode stays in memory, the data does not; its pages are read again from a device that was cut short.
     on_device 100 sh -c 'cp in disk/in && sync disk/in && dd of=disk/in oflag=nocache conv=notrunc,fdatasync count=0 \
       status=none && truncate -s 20M back/image && exec "$@"' sh "$hetsort" --direct $direct -o out disk/in
     is "sectors that cannot be read, --direct $direct: exit code, left over" "$rc/$out$(left_over)" 3/
@@ -50,13 +50,13 @@ else
   done
 fi
 
-# --- power that fails: what the device holds at that moment, as the next boot finds it
+# --- power failure: the contents of the device at that moment, as the next boot finds them
 "$BIN/gensort" --no-fsync 20000 few && "$BIN/gensort" --no-fsync -b20000 20000 other || exit 1
 "$hetsort" -o new few && "$hetsort" -o old other || exit 1
 cat >on_power_cut <<'END'
-# on_power_cut STATE SHIM COMMAND... - the power fails when the command is in the call that SHIM means, or has
-# ended. STATE is what there was before: none, or an old output or set. What the file system has then is left in
-# boot/, after --clean of an old set. It commits nothing by itself.
+# on_power_cut STATE SHIM COMMAND... - the power fails while the command is in the call that SHIM names, or after its
+# end. STATE is the output before: none, an old output or an old set. The files on the disk are then copied to boot/,
+# after --clean of an old set. The file system writes nothing by itself.
 state=$1 plan=$2; shift 2
 . "$ROOT/scripts/tap.sh"
 mount -t tmpfs -o size=80M none back && truncate -s 32M back/image &&
@@ -71,26 +71,26 @@ cp --sparse=always back/image back/cut
 [ -e hanging ] && rm hanging && echo met
 wait $pid; rc=$?
 umount disk && mount -o loop back/cut disk || exit 78
-if [ "$state" = set ]; then "$BIN/hetsort" --clean -q --ranks 3 'disk/out.%r' || exit 79; fi # a copy proves nothing
+if [ "$state" = set ]; then "$BIN/hetsort" --clean -q --ranks 3 'disk/out.%r' || exit 79; fi # a copy has other inodes
 rm -rf boot && mkdir boot && find disk -maxdepth 1 -type f -exec cp -t boot {} +
 umount disk
 exit $rc
 END
 cut() { run timeout 100 unshare -m bash on_power_cut "$@"; } # cut STATE SHIM COMMAND... - sets rc, out, and what is in boot/
-there() { # there - what stands under the output's name
+there() { # there - print which output exists
   if [ ! -e boot/out ]; then echo none; elif cmp -s boot/out old; then echo old; elif cmp -s boot/out new; then echo new; else echo bad; fi
 }
 cut none '' "$hetsort" -o disk/out few
-if [ "$rc" -eq 77 ] || [ "$rc" -eq 78 ]; then echo "# no loop devices with ext4 here: power cuts are left out: $err"; else
-  is "power cut after the end: the output is there" "$rc/$(there)" 0/new
+if [ "$rc" -eq 77 ] || [ "$rc" -eq 78 ]; then echo "# no loop devices with ext4 here: power cuts are not tested: $err"; else
+  is "power cut after the end: the output exists" "$rc/$(there)" 0/new
   cut none '' "$hetsort" --no-fsync -o disk/out few
-  is "power cut after the end, --no-fsync: it is not, so that this test tells" "$rc/$(there)" 0/none
+  is "power cut after the end, --no-fsync: the output is lost, so this test can fail" "$rc/$(there)" 0/none
   cut old '' "$hetsort" --force -o disk/out few
   is "power cut after the end, an old output: the new one" "$rc/$(there)" 0/new
   for ranks in 1 3; do
     for call in fsync:1 fsync:2 rename fsync:3; do
       cut none $call=hang "$hetsort" --ranks $ranks -o disk/out few
-      is "power cut in $call, $ranks ranks: none, or all of it" "$rc/$out/$(there | sed 's/none/whole/; s/new/whole/')" 0/met/whole
+      is "power cut in $call, $ranks ranks: no output, or all of it" "$rc/$out/$(there | sed 's/none/whole/; s/new/whole/')" 0/met/whole
       cut old $call=hang "$hetsort" --ranks $ranks --force -o disk/out few
       is "power cut in $call, $ranks ranks, an old output: the old one, or the new" \
         "$rc/$out/$(there | sed 's/old/whole/; s/new/whole/')" 0/met/whole
@@ -99,7 +99,7 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 78 ]; then echo "# no loop devices with ext4 
   for call in rename:1 rename:2 rename:3 fsync:8; do
     cut none $call=hang "$hetsort" --ranks 2 -o disk/out.%r few
     [ ! -e boot/out.manifest ] || "$hetsort" --check-manifest boot/out.manifest >/dev/null || touch boot/bad
-    is "power cut in $call, parts: no manifest, or all that it tells of" "$rc/$out/$(ls boot/bad 2>/dev/null)" 0/met/
+    is "power cut in $call, parts: no manifest, or all parts in it" "$rc/$out/$(ls boot/bad 2>/dev/null)" 0/met/
   done
   mkdir set && "$hetsort" --ranks 3 -o set/out.%r other || exit 1
   calls="fsync:6 rename:2 rename:4 rename:5"
@@ -120,7 +120,7 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 78 ]; then echo "# no loop devices with ext4 
 fi
 rm -rf boot set
 
-# --- the same file by another way, and a file system that nobody may write to
+# --- the same file by another path, and a read-only file system
 run unshare -m sh -c 'mkdir a b && cp in a/in && mount --bind a b && "$0" --force -o b/in a/in' "$hetsort"
 is "output = input by a bind mount: exit code" "$rc" 2
 ok "output = input by a bind mount: message" grep -q "output 'b/in' is the same file as input 'a/in'" <<<"$err"
@@ -131,7 +131,7 @@ run unshare -m sh -c 'mount -t tmpfs -o ro none small && exec "$0" --report smal
 is "a report on a read-only file system: exit code, output" "$rc/$(ls fresh 2>/dev/null)" 2/
 ok "a report on a read-only file system: message" grep -q "cannot make report 'small/r': Read-only file system" <<<"$err"
 
-# --- runs on disk, and somebody who takes the room meanwhile
+# --- runs on disk, while another process fills the file system
 "$BIN/gensort" --no-fsync 700000 large || exit 1
 cat >filled <<'END'
 mount -t tmpfs -o size=110M none small || exit 77
@@ -145,6 +145,6 @@ ls -A small; df --output=used small | tail -n 1
 exit $rc
 END
 run timeout 100 unshare -m bash filled "$hetsort" --memory 64M --tmpdir small -o out large
-is "room for runs that others take: exit code, left over, room taken" "$rc/$(left_over)/${out// /}" 4//0
-ok "room for runs that others take: message" grep -q "'small/(spill file)'.*No space left on device" <<<"$err"
+is "no room left for runs: exit code, left over, room taken" "$rc/$(left_over)/${out// /}" 4//0
+ok "no room left for runs: message" grep -q "'small/(spill file)'.*No space left on device" <<<"$err"
 done_testing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files in memory are no disk: nothing is taken beforehand, only room is asked for, and nothing is
- * waited for by io_uring. */
+/* Files in memory are not files on disk: no pages are allocated in advance, only the free space is
+ * checked, and io_uring is not used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static int in_memory(void)
 	return fd;
 }
 
-/* Skips where temporary files are in memory, too. */
+/* Make a file on disk. Skip the test if temporary files are in memory, too. */
 static int on_disk(void)
 {
 	char name[] = "file.XXXXXX";
@@ -49,13 +49,13 @@ static blkcnt_t reserved(int fd)
 	return st.st_blocks;
 }
 
-static void no_pages_beforehand(void **state)
+static void no_pages_in_advance(void **state)
 {
 	(void)state;
 	assert_int_equal(reserved(in_memory()), 0);
 }
 
-static void blocks_beforehand(void **state)
+static void blocks_in_advance(void **state)
 {
 	(void)state;
 	assert_true(reserved(on_disk()) >= BYTES / 512);
@@ -89,19 +89,19 @@ static bool uses(io_method wanted, int fd)
 	return own;
 }
 
-static void nothing_to_wait_for(void **state)
+static void memory_uses_calls(void **state)
 {
 	(void)state;
 	assert_false(uses(IO_AUTO, in_memory()));
 }
 
-static void asked_for(void **state)
+static void forced_uses_uring(void **state)
 {
 	(void)state;
 	assert_true(uses(IO_URING, in_memory()));
 }
 
-static void a_disk_to_wait_for(void **state)
+static void disk_may_use_uring(void **state)
 {
 	(void)state;
 	assert_true(uses(IO_AUTO, on_disk()));
@@ -110,12 +110,12 @@ static void a_disk_to_wait_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_pages_beforehand),
-		cmocka_unit_test(blocks_beforehand),
+		cmocka_unit_test(no_pages_in_advance),
+		cmocka_unit_test(blocks_in_advance),
 		cmocka_unit_test(no_room),
-		cmocka_unit_test(nothing_to_wait_for),
-		cmocka_unit_test(asked_for),
-		cmocka_unit_test(a_disk_to_wait_for),
+		cmocka_unit_test(memory_uses_calls),
+		cmocka_unit_test(forced_uses_uring),
+		cmocka_unit_test(disk_may_use_uring),
 	};
 	const char *tmp = getenv("TEST_TMP");
 	if (tmp && chdir(tmp) != 0)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A document that cannot get its name: nothing is left of it, and it can be written again. One that
- * would replace somebody else's file, put there at the last moment, leaves that file. */
+/* A document that cannot get its name leaves no file, and can be written again. A file of another
+ * program that appears under the name at the last moment stays. */
 #include "io/json.h"
 #include "io/target.h"
-#include "io/unfinished.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -34,22 +33,22 @@ static void written_again_after_failures(void **state)
 {
 	target in_the_way, other;
 	(void)state;
-	assert_int_equal(mkdir("folder", 0700), 0);
-	target_at(&in_the_way, "folder");
+	assert_int_equal(mkdir("dir", 0700), 0);
+	target_at(&in_the_way, "dir");
 	target_at(&other, "other");
-	alarm(60); /* a list that ends in itself was searched for ever */
+	alarm(60); /* the list of files must not contain a circle */
 	assert_int_not_equal(write_to(&in_the_way), ST_OK);
 	assert_int_not_equal(write_to(&in_the_way), ST_OK);
 	assert_int_equal(write_to(&other), ST_OK);
 	target_discard(&other);
-	assert_int_equal(rmdir("folder"), 0);
+	assert_int_equal(rmdir("dir"), 0);
 	assert_int_equal(write_to(&in_the_way), ST_OK);
 	target_discard(&in_the_way);
 	alarm(0);
-	assert_int_equal(unlink("folder"), 0);
+	assert_int_equal(unlink("dir"), 0);
 	assert_int_equal(unlink("other"), 0);
 	assert_int_equal(chdir(".."), 0);
-	assert_int_equal(rmdir(getenv("TEST_TMP")), 0); /* nothing else was there */
+	assert_int_equal(rmdir(getenv("TEST_TMP")), 0); /* no other file was left */
 	assert_int_equal(mkdir(getenv("TEST_TMP"), 0700), 0);
 }
 
@@ -61,7 +60,7 @@ static void put(const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-static bool holds(const char *path, const char *text)
+static bool contains(const char *path, const char *text)
 {
 	char is[200] = "";
 	FILE *f = fopen(path, "r");
@@ -72,7 +71,8 @@ static bool holds(const char *path, const char *text)
 	return strcmp(is, text) == 0;
 }
 
-/* Between the check and the last step another file gets the name. NULL: none has it. */
+/* Write a report while another file gets its name between the check and the last step. NULL: no
+ * file has the name then. */
 static status exchanged(const char *checked, const char *then)
 {
 	target t;
@@ -98,12 +98,12 @@ static void exchanged_at_the_last_moment(void **state)
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(exchanged(before[i], mine), ST_REFUSED);
-		assert_true(holds("r.json", mine));
+		assert_true(contains("r.json", mine));
 		assert_int_equal(exchanged(before[i], NULL), ST_OK);
-		assert_false(holds("r.json", mine));
+		assert_false(contains("r.json", mine));
 	}
 	assert_int_equal(exchanged(report, report), ST_OK);
-	assert_false(holds("r.json", report));
+	assert_false(contains("r.json", report));
 	assert_int_equal(unlink("r.json"), 0);
 	assert_int_equal(chdir(".."), 0);
 	assert_int_equal(rmdir(getenv("TEST_TMP")), 0); /* no temporary file is left */
@@ -111,8 +111,8 @@ static void exchanged_at_the_last_moment(void **state)
 	assert_int_equal(chdir(getenv("TEST_TMP")), 0);
 }
 
-/* A signal comes between the exchange of the names and the look at the old file: the thread that
- * would end the process finds the list taken, and gives up. */
+/* A signal arrives between the exchange of the names and the look at the old file. The thread that
+ * would end the process finds the list locked, and gives up. */
 static bool signalled;
 static atomic_bool ended;
 
@@ -155,7 +155,7 @@ static void ended_between_exchange_and_look(void **state)
 	signalled = true;
 	assert_int_equal(exchanged(report, mine), ST_REFUSED);
 	assert_false(signalled);
-	assert_true(holds("r.json", mine));
+	assert_true(contains("r.json", mine));
 	unfinished_end_as_usual(&x);
 	assert_int_equal(unlink("r.json"), 0);
 }

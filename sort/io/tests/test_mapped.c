@@ -56,9 +56,9 @@ static void test_shrinks(void **unused)
 	const int fd = file_of_pages(), other = file_of_pages();
 	mapped m, n;
 	const unsigned char *at = mapped_open(&m, fd, 0, PAGES * PAGE);
-	const unsigned char *beside = mapped_open(&n, other, 0, PAGES * PAGE);
+	const unsigned char *next = mapped_open(&n, other, 0, PAGES * PAGE);
 	assert_non_null(at);
-	assert_non_null(beside);
+	assert_non_null(next);
 	assert_int_equal(ftruncate(fd, 3 * PAGE), 0);
 	assert_int_equal(read_byte(at + 3 * PAGE - 1), 'x');
 	assert_false(mapped_shrank(&m));
@@ -66,7 +66,7 @@ static void test_shrinks(void **unused)
 		assert_int_equal(read_byte(at + i * PAGE + i), 0);
 	assert_true(mapped_shrank(&m));
 	assert_false(mapped_shrank(&n));
-	assert_int_equal(read_byte(beside), 'x');
+	assert_int_equal(read_byte(next), 'x');
 	mapped_close(&m);
 	at = mapped_open(&m, fd, 0, 3 * PAGE);
 	assert_non_null(at);
@@ -77,7 +77,7 @@ static void test_shrinks(void **unused)
 	close(fd);
 }
 
-/* A page that is no input's ends the process as before. */
+/* Check that a lost page of another mapping ends the process, as without this module. */
 static void test_other_mappings(void **unused)
 {
 	(void)unused;

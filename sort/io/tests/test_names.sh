@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Names that would do harm if they were taken for anything else: control bytes, formats, folders,
-# links that somebody has planted; and the modes that files get.
-# shellcheck disable=SC2016,SC2317  # nothing in these names is to expand; functions go through ok
+# Names that would do harm if they were treated as more than data: control bytes, formats, directories, planted links.
+# The modes that files get.
+# shellcheck disable=SC2016,SC2317  # these names must not expand; ok calls functions
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -16,7 +16,7 @@ for name in "${names[@]}"; do
   is "$shown: output" "$rc/$(cmp "./$name" expected)" 0/
   ok "$shown: the report is JSON of one name" grep -q '"status": "ok"' r.json
   run "$hetsort" -o "./$name" -- in
-  is "$shown: refused, as it exists" "$rc" 2
+  is "$shown: refused, because it exists" "$rc" 2
   ok "$shown: printed without control bytes" plain "$err"
   mv -- "./$name" good; head -c 150 in >"./$name"
   run "$hetsort" --report r.json -o out -- "./$name"
@@ -28,18 +28,18 @@ for name in "${names[@]}"; do
   rm -f -- "./$name" good
 done
 run "$hetsort" --report r.json -o $'./\xc3\xa9' -- in
-ok "UTF-8 comes as it is in reports" grep -q $'^ *"./\xc3\xa9",$' r.json
+ok "UTF-8 is unchanged in reports" grep -q $'^ *"./\xc3\xa9",$' r.json
 run "$hetsort" --report r.json -o $'./\xff\xfe' -- in
-ok "other bytes with escapes" grep -q -F '"./\\377\\376"' r.json
+ok "other bytes are escaped in reports" grep -q -F '"./\\377\\376"' r.json
 mkdir parts
 run "$hetsort" --ranks 2 -o $'parts/\xff.%r' in
-is "a name that no manifest can tell is refused" "$rc/$(ls parts)" 2/
-ok "and why" grep -q 'no UTF-8' <<<"$err"
+is "a name that no manifest can contain is refused" "$rc/$(ls parts)" 2/
+ok "a name that no manifest can contain: message" grep -q 'not valid UTF-8' <<<"$err"
 rmdir parts; rm -f $'\xc3\xa9' $'\xff\xfe'
 run "$hetsort" -o "$(printf 'x%.0s' {1..256})" in
 is "a name too long: exit code" "$rc" 2
 run "$hetsort" --ranks 2 -o 'p%%q.%r' in
-is "a percent sign beside %r" "$rc/$(cat p%q.0 p%q.1 | cmp - expected)" 0/
+is "a percent sign next to %r" "$rc/$(cat p%q.0 p%q.1 | cmp - expected)" 0/
 mkdir -p sub/deep
 run "$hetsort" -o sub/deep/../../up in
 is "through .." "$rc/$(cmp up expected)" 0/
@@ -58,30 +58,30 @@ done
 ln -s "$PWD/victim/file" out.manifest
 run "$hetsort" --ranks 2 --force -o out.%r in
 is "link at the manifest" "$rc/$(cat victim/file)" 2/precious
-# a lock's name can be known before: a job that was killed leaves it
+# the name of a lock is known in advance: a killed job leaves it
 HETSORT_FAIL=kill@read:0 run "$BIN/failpoints/hetsort" -o probe in
 lock=$(echo .hetsort-*.lock)
-ok "what a lock says is of its own job" grep -q "^hetsort lock: process [0-9]* on" "$lock"
+ok "a lock names its own job" grep -q "^hetsort lock: process [0-9]* on" "$lock"
 rm "$lock"
 for plant in "ln -s victim/file" "ln -s nowhere" "ln victim/file" mkfifo mkdir; do
   $plant "$lock"
   run timeout 20 "$hetsort" -o probe in
-  is "planted where the lock goes, $plant" "$rc/$(cat victim/file)$([ -e nowhere ] && echo made)" 2/precious
-  ok "planted where the lock goes, $plant: refused as such" grep -q "cannot lock output 'probe'" <<<"$err"
+  is "planted under the name of the lock, $plant" "$rc/$(cat victim/file)$([ -e nowhere ] && echo made)" 2/precious
+  ok "planted under the name of the lock, $plant: message" grep -q "cannot lock output 'probe'" <<<"$err"
   rm -rf "$lock" probe
 done
 for text in "hetsort lock: process 1 on nowhere\n" ""; do
   # shellcheck disable=SC2059  # it has a newline or is empty
   printf "$text" >"$lock"
   run "$hetsort" -o probe in
-  is "a lock that was left is no lock: '$text'" "$rc/$(find . -name '.hetsort-*')" 0/
+  is "a lock that was left is ignored: '$text'" "$rc/$(find . -name '.hetsort-*')" 0/
   rm -f probe
 done
 echo precious >"$lock"
 run "$hetsort" -o probe in
 is "a file with the name of a lock stays" "$rc/$(cat "$lock")/$(ls probe 2>/dev/null)" 2/precious/
 ok "a file with the name of a lock: message" \
-  grep -q "cannot lock output 'probe': '$lock' next to it is no lock of this version of hetsort: give it another name" <<<"$err"
+  grep -q "cannot lock output 'probe': '$lock' next to it is not a lock of this version of hetsort: give it another name" <<<"$err"
 rm "$lock"
 if [ "${SANITIZER:-coverage}" = coverage ]; then
   for errnum in EIO ESTALE; do
@@ -103,7 +103,7 @@ for mask in 022 027 077 000; do
   rm -f mode.*
 done
 
-# rights: of what is replaced, else no more than the inputs have, else by the umask
+# permissions: of the replaced file, otherwise those that all inputs have, otherwise by the umask
 mode_of() { stat -c %a "$@" | paste -sd' '; }
 rm -f out.manifest
 chmod 644 in
@@ -125,7 +125,7 @@ is "parts and manifest of a private input" "$rc/$(mode_of out.0 out.1 out.2 out.
 rm out.*
 cp private own.0; cp in own.1; chmod 644 own.1
 run "$hetsort" --no-fsync --ranks 2 -o out own.%r
-is "inputs of ranks: the narrowest" "$rc/$(mode_of out)" 0/600
+is "inputs of ranks: the fewest permissions" "$rc/$(mode_of out)" 0/600
 rm out
 run "$hetsort" --no-fsync -o out - <private
 is "standard input: by the umask" "$rc/$(mode_of out)" 0/644
@@ -147,11 +147,11 @@ if [ "$(id -u)" -eq 0 ] && chgrp 12345 out.0 2>/dev/null; then
   chmod 660 out.0
   run "$hetsort" --no-fsync -f --ranks 2 -o out.%r in
   is "-f over a file of another group: it is kept" "$rc/$(stat -c '%a %g' out.0)" "0/660 12345"
-  chmod 644 out.manifest && chmod 777 . && install -m 755 "$hetsort" hetsort # what cannot be read is not replaced
+  chmod 644 out.manifest && chmod 777 . && install -m 755 "$hetsort" hetsort # a file that cannot be read is not replaced
   if command -v setpriv >/dev/null; then
     run setpriv --reuid=65534 --regid=65534 --clear-groups ./hetsort --no-fsync -f --ranks 2 -o out.%r in
-    is "-f over a file of a group that is not one's own: another gets no rights" "$rc/$(stat -c '%a %g' out.0)" "0/600 65534"
+    is "-f over a file of another user's group: other groups get no permissions" "$rc/$(stat -c '%a %g' out.0)" "0/600 65534"
   fi
 fi
-is "nothing temporary" "$(find . -name '.hetsort-*')" ""
+is "no temporary file is left" "$(find . -name '.hetsort-*')" ""
 done_testing

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Outputs in parts as inputs, by %r or by their manifest, on as many ranks as wrote them, fewer and more: all
-# parts are sorted, or the set is refused. And lines of text, which are told from records.
+# Outputs in parts as inputs, by %r or by their manifest, with the same number of ranks, fewer and more: all parts are
+# sorted, or the set is refused. Lines of text, which are recognized.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -20,21 +20,21 @@ for ranks in 1 2 3 4 5; do
   sorts "parts of 4 ranks on $ranks" expected --ranks $ranks p.%r
   sorts "their manifest on $ranks" expected --ranks $ranks p.manifest
 done
-sorts "a manifest beside a file" all --ranks 2 p.manifest more
+sorts "a manifest and a file" all --ranks 2 p.manifest more
 tr '\n' '\t' <p.manifest | sed 's/{[[:space:]]*"format": "/{"format"\n:"/' >p.laid
 sorts "a manifest laid out by another program" expected p.laid
 ok "a manifest laid out by another program: in order" "$hetsort" --check p.laid
 rm p.laid
 sorts "a manifest at the root" expected --ranks 3 --source root p.manifest
 "$hetsort" --ranks 3 --manifest deep/set -o deep/q.%2r more
-sorts "a manifest of its own name, elsewhere" all deep/set in
-sorts "a manifest elsewhere, and %r in no name" all --ranks 2 deep/set p.manifest
+sorts "a manifest with another name in another directory" all deep/set in
+sorts "a manifest in another directory, and no name with %r" all --ranks 2 deep/set p.manifest
 "$hetsort" --ranks 11 -o deep/w.%2r more
 sorts "two sets of parts" all --ranks 2 p.%r deep/w.%2r
 cat p.[0-3] >joined && "$hetsort" -s --key 20,5 -o bykey joined
 sorts "by another key" bykey -s --key 20,5 p.%r
 
-refuses() { # refuses NAME WORDS ARGUMENT... - of the sets as they are now, which are then made good again
+refuses() { # refuses NAME WORDS ARGUMENT... - the sets are refused as they are now; then restore them
   local name=$1 words=$2; shift 2
   run timeout 60 "$hetsort" -o out "$@"
   is "$name: exit code, output" "$rc/$(ls out 2>/dev/null)" 2/
@@ -45,28 +45,28 @@ for by in p.%r p.manifest "--ranks 3 p.%r" "--ranks 3 --source root p.manifest";
   # shellcheck disable=SC2086  # words
   {
     rm p.2; refuses "part missing, $by" "cannot open input 'p.2': No such file" $by
-    truncate -s -100 p.1; refuses "part cut, $by" "input 'p.1' does not have the size that manifest 'p.manifest' states" $by
-    refuses "another record size, $by" "manifest 'p.manifest' is of records of 100 bytes, not 50" --record-size 50 $by
+    truncate -s -100 p.1; refuses "part cut, $by" "input 'p.1' does not have the size given in manifest 'p.manifest'" $by
+    refuses "another record size, $by" "manifest 'p.manifest' has records of 100 bytes, not 50" --record-size 50 $by
     echo no >>p.manifest; refuses "manifest damaged, $by" "'p.manifest' is not a valid manifest: line" $by
   }
 done
 for ranks in 1 3 4 5; do
-  cp p.0 p.4; refuses "a part more, $ranks ranks" "manifest 'p.manifest' names 4 parts, but there is 'p.4'" --ranks $ranks p.%r
+  cp p.0 p.4; refuses "one part too many, $ranks ranks" "manifest 'p.manifest' names 4 parts, but 'p.4' exists" --ranks $ranks p.%r
 done
-truncate -s -100 p.1; refuses "part cut, 4 ranks" "input 'p.1' does not have the size that manifest 'p.manifest' states" --ranks 4 p.%r
+truncate -s -100 p.1; refuses "part cut, 4 ranks" "input 'p.1' does not have the size given in manifest 'p.manifest'" --ranks 4 p.%r
 cp deep/set p.manifest; refuses "a manifest of other parts" "manifest 'p.manifest' does not name 'p.0' as part 0" p.%r
 rm deep/w.manifest; refuses "one set without a manifest" "input 'deep/w.%2r' has no manifest" --ranks 11 p.%r deep/w.%2r
 rm p.manifest; refuses "no manifest, one rank" "no rank would read 'p.1'" p.%r
 rm p.manifest; refuses "no manifest, too few ranks" "no rank would read 'p.3'" --ranks 3 p.%r
-rm p.manifest; sorts "no manifest, a rank for each part" expected --ranks 4 p.%r
+rm p.manifest; sorts "no manifest, one rank per part" expected --ranks 4 p.%r
 cp good/* .
 refuses "the report over a part" "report 'p.1' is the same file as input 'p.1'" --ranks 2 --report p.1 p.manifest
 refuses "a trace over a part" "trace 'p.2' is the same file as input 'p.2'" --ranks 2 --trace p.2 p.manifest
 refuses "a page over a part" "page 'p.0' is the same file as input 'p.0'" --ranks 2 --html p.0 p.manifest
 
-# --- records that are not those that the manifest states, though there are as many
+# --- records that do not match the checksum in the manifest, in files of the right size
 poke() { printf X | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; } # a byte of a value: the order stays
-altered="input 'p.1' does not have the checksum that manifest 'p.manifest' states"
+altered="input 'p.1' does not have the checksum given in manifest 'p.manifest'"
 for by in p.%r p.manifest "--ranks 4 p.%r" "--ranks 3 p.%r" "--ranks 2 p.manifest more" "--ranks 3 --source root p.manifest" \
   "--ranks 2 --source root --scatter dynamic p.manifest" "--top 5 p.%r" "--ranks 4 --top 5 p.%r" "--ranks 3 --strategy distribute p.%r" \
   "--ranks 4 --strategy distribute --unique p.%r" "--merge p.manifest" "--ranks 3 --merge p.%r" "--direct always --ranks 2 p.manifest" \
@@ -84,31 +84,31 @@ for by in p.%r p.manifest "--ranks 3 p.manifest" "--ranks 4 p.%r"; do
   is "a byte changed, --check --sum $by" "$rc/$out/$(grep -c "$altered" <<<"$err")" 3//1
 done
 run "$hetsort" -q -o out p.0 p.1 p.2 p.3
-is "a byte changed, parts by their names: nothing is stated of them" "$rc" 0
+is "a byte changed, parts by their names: no checksum is known" "$rc" 0
 rm out
 HETSORT_FAIL=kill@merge:0 run "$BIN/failpoints/hetsort" --no-fsync --workdir wd -o out --ranks 2 p.manifest
 is "a byte changed, killed when all is read: exit code" "$rc" 137
 run "$hetsort" --workdir wd --resume -o out --ranks 2 p.manifest
-is "a byte changed, --resume of what was read: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
-ok "a byte changed, --resume of what was read: message" grep -q "the checksum that \(its manifests state\|manifest 'p.manifest' states\)" <<<"$err"
+is "a byte changed, --resume after reading: exit code, output" "$rc/$(ls out 2>/dev/null)" 3/
+ok "a byte changed, --resume after reading: message" grep -q "the checksum \(that its manifests state\|given in manifest 'p.manifest'\)" <<<"$err"
 rm -rf wd .hetsort-* p.*; cp good/* .
 rm p.2; mkfifo p.2
 for by in p.%r p.manifest "--ranks 4 p.%r" "--ranks 3 p.%r" "--check p.%r" "--check --ranks 4 p.%r" "--explain -o out p.%r" "--merge -o out p.manifest"; do
   case $by in --check* | *-o*) to='' ;; *) to="-o out" ;; esac
   # shellcheck disable=SC2086  # words
   run timeout 20 "$hetsort" $to $by
-  is "a part is a FIFO, $by: it is not waited for" "$rc/$(grep -c "input 'p.2' does not have the size that manifest 'p.manifest' states" <<<"$err")" 2/1
+  is "a part is a FIFO, $by: hetsort does not wait for it" "$rc/$(grep -c "input 'p.2' does not have the size given in manifest 'p.manifest'" <<<"$err")" 2/1
 done
 rm -f p.*; cp good/* .
 
-# --- parts of an old set that the new one does not have: they go if they are what the old manifest states, and unread
+# --- surplus parts of an old set: they are removed if they match the old manifest and are not inputs
 "$hetsort" -q -o sorted.2 p.2 && "$hetsort" -q -o sorted.3 p.3 || exit 1
-replaces() { # replaces NAME STAY WORDS COMMAND... - by a set of two; of p.2 and p.3, STAY is there at the end
+replaces() { # replaces NAME STAY WORDS COMMAND... - make a set of two; of p.2 and p.3, only STAY exists at the end
   local name=$1 stay=$2 words=$3; shift 3
   run timeout 60 "$@"
   is "$name: exit code, parts" "$rc/$(echo p.*)" "0/p.0 p.1${stay:+ $stay} p.manifest"
   if [ -n "$words" ] && [[ $err = *"$words"* ]]; then ok "$name: message" true; else is "$name: message" "$err" "$words"; fi
-  [[ " $stay " != *" p.2 "* ]] || [ -n "${changed:-}" ] || ok "$name: p.2 is as it was" cmp -s p.2 good/p.2
+  [[ " $stay " != *" p.2 "* ]] || [ -n "${changed:-}" ] || ok "$name: p.2 is unchanged" cmp -s p.2 good/p.2
   rm -rf p.*; cp good/* .
 }
 replaces "an old set of four, a new one of two" "" "" "$hetsort" -f --ranks 2 -o p.%r in
@@ -129,28 +129,28 @@ for end in "--clean p.manifest" "--clean --ranks 2 p.%r" "-f --ranks 2 -o p.%r i
     "$([[ $end = -f* ]] || echo "ended the commit of 2 parts")" "$hetsort" $end
 done
 changed=1
-cannot="the old part 'p.2' was not removed, as it is not what the old manifest states: it"
+cannot="the old part 'p.2' was not removed, because it does not match the old manifest: it"
 poke p.2 5050
-replaces "an old part that was changed" p.2 "$cannot has another checksum" "$hetsort" -f --ranks 2 -o p.%r in
+replaces "an old part that was changed" p.2 "$cannot does not have the stated checksum" "$hetsort" -f --ranks 2 -o p.%r in
 truncate -s -100 p.2
-replaces "an old part that was cut" p.2 "$cannot does not have the size" "$hetsort" -f --ranks 2 -o p.%r in
+replaces "an old part that was cut" p.2 "$cannot does not have the stated size" "$hetsort" -f --ranks 2 -o p.%r in
 rm p.2; mkfifo p.2
-replaces "an old part that is a FIFO" p.2 "$cannot is no regular file" "$hetsort" -f --ranks 2 -o p.%r in
+replaces "an old part that is a FIFO" p.2 "$cannot is not a regular file" "$hetsort" -f --ranks 2 -o p.%r in
 rm p.2; ln -s good/p.2 p.2
 replaces "an old part that is a link" p.2 "$cannot cannot be opened" "$hetsort" -f --ranks 2 -o p.%r in
 rm p.2; mkdir p.2
-replaces "an old part that is a directory" p.2 "$cannot is no regular file" "$hetsort" -f --ranks 2 -o p.%r in
+replaces "an old part that is a directory" p.2 "$cannot is not a regular file" "$hetsort" -f --ranks 2 -o p.%r in
 rm p.2
-replaces "an old part that is gone" "" "" "$hetsort" -f --ranks 2 -o p.%r in
+replaces "a missing old part" "" "" "$hetsort" -f --ranks 2 -o p.%r in
 HETSORT_FAIL=kill@named:0 "$BIN/failpoints/hetsort" -f --no-fsync --ranks 2 -o p.%r in 2>/dev/null
 poke p.2 5050
-replaces "an old part that is changed after the job was killed" p.2 "$cannot has another checksum" "$hetsort" --clean p.manifest
+replaces "an old part that is changed after the job was killed" p.2 "$cannot does not have the stated checksum" "$hetsort" --clean p.manifest
 changed=''
 
 # an old manifest that names the parts of other sets, or hidden files, or itself
 "$hetsort" -q --ranks 2 -o run1.%r in && "$hetsort" -q --ranks 2 --manifest deep/run0.manifest -o deep/run%r.0 in || exit 1
 cp run1.0 kept
-cp deep/run0.manifest deep/run1.0 . # run1.0 is as run0.manifest states
+cp deep/run0.manifest deep/run1.0 . # run1.0 matches run0.manifest
 cp run1.0 as.stated
 run "$hetsort" -f -o run0.%r --ranks 1 more
 is "another set's part in an old manifest: it stays" "$rc/$(cmp run1.0 as.stated)/$(ls run0.0)" 0//run0.0
@@ -181,17 +181,17 @@ records of 100 bytes; sort(1) sorts lines"
 run "$hetsort" -f -q -o out fits
 is "lines that fit, --quiet" "$rc/$err" 0/
 "$BIN/gensort" --no-fsync -a 100 ascii && "$hetsort" -f -o byname ascii
-sorts "ASCII records are none" byname ascii
+sorts "ASCII records are not treated as lines" byname ascii
 head -c 150 ascii >short
 run "$hetsort" -f -o out short
-is "part of an ASCII record: refused without a word of lines" "$rc/${err##*: }" "2/50 left over"
+is "part of an ASCII record: refused, and the message does not mention lines" "$rc/${err##*: }" "2/50 left over"
 printf x >byte
 run "$hetsort" -f -o out byte
-is "one byte" "$rc/$err" "2/hetsort: input 'byte' has 1 byte, no multiple of the record size 100: 1 left over"
+is "one byte" "$rc/$err" "2/hetsort: input 'byte' has 1 byte, not a multiple of the record size 100: 1 left over"
 run "$hetsort" -f -o out - <byte
 is "one byte of standard input" "$rc/${err##* record}" "2/ of 1 byte"
 seq -f %079.0f 1 500 | shuf >fixed && LC_ALL=C sort fixed >inorder
 sorts "lines of the record's length" inorder --record-size 80 --key 0,80 fixed
 printf '%050d\n%048d\n' {1..40} >twofold && cp twofold sorted
-sorts "two lines a record" sorted --record-size 100 --key 0,50 twofold
+sorts "two lines per record" sorted --record-size 100 --key 0,50 twofold
 done_testing

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Whose rights, and whose environment: a program that lends rights refuses; TMPDIR that would do harm
-# is not taken; a user's bound of processes, a group's bound of memory, and small stacks are met.
-# shellcheck disable=SC2016,SC2317  # inner shells expand; others call die
+# Permissions and environment: a set-user-ID program refuses to run; a dangerous TMPDIR is ignored; limits of processes
+# per user, of memory per control group, and of stacks are respected.
+# shellcheck disable=SC2016,SC2317  # inner shells expand; other functions call die
 set -u
 . "$ROOT/scripts/tap.sh"
 [ "${SANITIZER:-coverage}" = coverage ] || skip_all "sanitizers have limits of their own"
@@ -16,13 +16,13 @@ TMPDIR=$PWD/sticky run "$hetsort" --no-fsync --memory 64M -o out large
 is "TMPDIR with the sticky bit" "$rc/$(ls -A sticky)" 0/
 rm -f out
 TMPDIR=$PWD/open run "$hetsort" --no-fsync --memory 64M -o out large
-is "TMPDIR that all may write: exit code, left over" "$rc/$(left_over)" 2/
-ok "TMPDIR that all may write: message" grep -q "open' is writable by everybody and has no sticky bit" <<<"$err"
+is "TMPDIR that everybody may write to: exit code, left over" "$rc/$(left_over)" 2/
+ok "TMPDIR that everybody may write to: message" grep -q "open' is writable by everybody and has no sticky bit" <<<"$err"
 TMPDIR=$PWD/nowhere run "$hetsort" --no-fsync --memory 64M -o out large
-is "TMPDIR that is not there" "$rc/$(left_over)" 2/
+is "TMPDIR that does not exist" "$rc/$(left_over)" 2/
 for dir in open ''; do
   TMPDIR=$dir run "$hetsort" --no-fsync --memory 64M -o out large
-  is "TMPDIR='$dir', no absolute name: not taken" "$rc/$(ls -A open)" 0/
+  is "TMPDIR='$dir', not an absolute name: ignored" "$rc/$(ls -A open)" 0/
   rm -f out
 done
 
@@ -37,12 +37,12 @@ run sh -c 'ulimit -s 128 && exec "$0" --ranks 3 -o out in' "$hetsort"
 is "a stack of 128 kB: exit code, left over" "$rc/$(left_over)" 4/
 ok "a stack of 128 kB: message" grep -q "stack limit is 128 KiB, need at least 512 KiB" <<<"$err"
 
-# --- what root alone can try
+# --- only root can try the rest
 if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then echo "# no root or no setpriv"; done_testing; fi
-[ -z "${SANITIZER:-}" ] || chmod -R a+rwX "$OBJ" # counts are written by whoever runs
+[ -z "${SANITIZER:-}" ] || chmod -R a+rwX "$OBJ" # every user writes counts
 as_nobody() { run setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"; }
 
-# a file that somebody else has put where a part of an interrupted commit had its temporary name
+# another user puts a file under the temporary name of a part whose renaming was interrupted
 mkdir -m 1777 shared
 "$BIN/gensort" --no-fsync 600 some && "$hetsort" -q -o some.sorted some && "$BIN/gensort" --no-fsync -b7000 600 others &&
   "$hetsort" -q --no-fsync --ranks 2 -o shared/out.%r others || exit 1
@@ -56,11 +56,11 @@ for r in 0 1; do
   head -c "$(wc -c <shared/out.$r)" /dev/urandom >"shared/.hetsort-$mark-$id-out.$r.tmp"
   chown 65534 "shared/.hetsort-$mark-$id-out.$r.tmp"
 done
-ok "a part of somebody else's, hidden: $named parts had their names when the job was killed" test $named -gt 0 -a -n "$id"
+ok "a hidden part of another user: $named parts had their names when the job was killed" test $named -gt 0 -a -n "$id"
 run "$hetsort" --clean -q shared/out.manifest
-is "a part of somebody else's, hidden: it does not replace the job's" "$rc/$(cat shared/out.[01] | cmp - some.sorted)" 0/
+is "a hidden part of another user: it does not replace the part of the job" "$rc/$(cat shared/out.[01] | cmp - some.sorted)" 0/
 rm -rf shared some some.sorted others
-# The tree, and what is above the folder of this test, may be closed to others: so a copy, by a relative name.
+# Other users may not be able to read the tree or the parents of this directory: use a copy by a relative name.
 chmod 711 . && mkdir plain && chmod 777 plain && install -m 755 "$hetsort" hetsort
 as_nobody prlimit --nofile=100 ./hetsort --ranks 1 -o plain/out in
 if [ "$rc" -ne 0 ]; then
@@ -73,18 +73,18 @@ else
   ok "an input that this user may not read: message" grep -q "cannot open input 'secret': Permission denied" <<<"$err"
   mkdir -m 755 closed && mkdir -m 700 hidden
   as_nobody ./hetsort --memory 64M --tmpdir closed -o plain/out large
-  is "a folder for runs that this user may not write to: exit code, left over" "$rc/$(ls -A plain closed)" "2/$(ls -A plain closed)"
-  ok "a folder for runs that this user may not write to: message" \
+  is "a directory for runs that this user may not write to: exit code, left over" "$rc/$(ls -A plain closed)" "2/$(ls -A plain closed)"
+  ok "a directory for runs that this user may not write to: message" \
     grep -q "cannot write in temporary directory 'closed': Permission denied" <<<"$err"
   as_nobody ./hetsort --clean hidden
-  is "--clean of a folder that this user may not read" "$rc/$err" \
+  is "--clean of a directory that this user may not read" "$rc/$err" \
     "2/hetsort: cannot read directory 'hidden': Permission denied"
   as_nobody prlimit --nproc=1 ./hetsort --threads 4 -o plain/out in
-  is "no process more for this user: threads are done without" "$rc/$(cmp plain/out expected)" 0/
+  is "no more processes for this user: it sorts without threads" "$rc/$(cmp plain/out expected)" 0/
   rm -f plain/out
   as_nobody prlimit --nproc=1 ./hetsort --ranks 3 -o plain/out in
-  is "no process more for this user: exit code, left over" "$rc/$(ls -A plain)" 4/
-  ok "no process more for this user: message" grep -q "cannot start thread 1 of 3" <<<"$err"
+  is "no more processes for this user: exit code, left over" "$rc/$(ls -A plain)" 4/
+  ok "no more processes for this user: message" grep -q "cannot start thread 1 of 3" <<<"$err"
   install -m 4755 -o 65534 "$hetsort" lent 2>/dev/null && as_lent=("$PWD/lent" --version)
   # shellcheck disable=SC2154  # set above
   run "${as_lent[@]}"
@@ -94,7 +94,7 @@ else
     is "set-user-ID: exit code" "$rc" 2
     ok "set-user-ID: message" grep -q "refused to run with more rights than its caller's" <<<"$err"
     run ./lent -o out in
-    is "set-user-ID: nothing written" "$rc/$(left_over)" 2/
+    is "set-user-ID: no file is written" "$rc/$(left_over)" 2/
   fi
   rm -f lent
 fi
@@ -103,7 +103,7 @@ fi
 die() { echo "# $*"; }
 # shellcheck source=scripts/cluster-host.sh
 . "$ROOT/scripts/cluster-host.sh"
-group_in() { # group_in BYTES COMMAND... - in a control group with so much memory
+group_in() { # group_in BYTES COMMAND... - in a control group with this memory limit
   local bytes=$1; shift
   case $version in
     1) echo "$bytes" >"$group/memory.limit_in_bytes" ;;
@@ -122,15 +122,15 @@ ok "a group's bound: in runs" grep -q '"spill_runs": [1-9]' report
 rm -f out
 group_in 7M "$hetsort" -o out large
 is "a group's bound that is too small: exit code, left over" "$rc/$(left_over)" 4/
-used=$(sed -n "s/.*: 7 MiB less \([0-9]*\) KiB in use.*/\1/p" <<<"$err") # 6M can be asked for if the group has so much
+used=$(sed -n "s/.*: 7 MiB less \([0-9]*\) KiB in use.*/\1/p" <<<"$err") # --memory=6M works only if the group has that memory
 advice=$([ "${used:-0}" -le 1024 ] && echo 'use --memory=6M or more' || echo 'they need 6M')
-ok "a group's bound that is too small: what it takes" grep -q "^hetsort: not enough memory for .* of it); $advice$" <<<"$err"
+ok "a group's bound that is too small: message" grep -q "^hetsort: not enough memory for .* of it); $advice$" <<<"$err"
 group_in 64M "$hetsort" --no-fsync --memory 1G --report report -o out large
-is "a group's bound goes before --memory" "$rc/$(cmp out sorted)" 0/
-ok "a group's bound goes before --memory: in runs" grep -q '"spill_runs": [1-9]' report
+is "a group's bound overrides --memory" "$rc/$(cmp out sorted)" 0/
+ok "a group's bound overrides --memory: in runs" grep -q '"spill_runs": [1-9]' report
 rm -f out
 
-# Memory that was there when it was planned, and that another process takes then: the kernel kills.
+# Another process takes the memory after the plan: the kernel kills the job.
 cat >crowded <<'END'
 echo $$ >"$1/cgroup.procs"; shift
 HETSORT_SHIM=read=hang HETSORT_SHIM_FILE=hanging LD_PRELOAD="$OBJ/shim.so" "$@" & pid=$!
@@ -145,9 +145,9 @@ touch over
 exit $rc
 END
 group_in 256M true
-head -c 35000000 large >large.0; tail -c +35000001 large >large.1 # of one file that is in memory the pages are used
+head -c 35000000 large >large.0; tail -c +35000001 large >large.1 # a single file in memory would be mapped, not read
 run timeout 100 bash crowded "$group" "$hetsort" --direct never -o out large.0 large.1
-is "memory that others take meanwhile: killed, no output" "$rc/$(ls out 2>/dev/null)" 137/
+is "memory that others take after the plan: killed, no output" "$rc/$(ls out 2>/dev/null)" 137/
 run "$hetsort" --no-fsync -o out large
-is "the next run, outside" "$rc/$(cmp out sorted)/$(find . -name '.hetsort-*')" 0//
+is "the next job, outside" "$rc/$(cmp out sorted)/$(find . -name '.hetsort-*')" 0//
 done_testing

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Transfers by io_uring: whole, from any place, as far as they go; and the trial that chooses. */
+/* Transfers by io_uring: whole, from any offset, up to the first failure; and the trial that
+ * chooses the method. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +47,7 @@ static uring *open_uring(void)
 	return u;
 }
 
-/* More and fewer segments than are under way at once; a last one that is not whole. */
+/* More and fewer segments than are in flight at once; a shorter last one. */
 static const struct span {
 	size_t at, bytes;
 } spans[] = {
@@ -80,7 +81,7 @@ typedef struct listener {
 	const unsigned char *p, *seen;
 } listener;
 
-static void listen(void *listener_, const unsigned char *end)
+static void check_arrived(void *listener_, const unsigned char *end)
 {
 	listener *l = listener_;
 	assert_true(end > l->seen);
@@ -89,12 +90,12 @@ static void listen(void *listener_, const unsigned char *end)
 	l->seen = end;
 }
 
-/* Told of each byte once, in order, when it is there, and not only at the end. */
-static void as_they_come(void **state)
+/* Check that the listener gets each byte once, in order, and not only at the end. */
+static void bytes_as_they_arrive(void **state)
 {
 	unsigned char *buf = calloc(FILE_BYTES, 1);
 	listener l = { buf, buf };
-	const arrivals a = { listen, &l };
+	const arrivals a = { check_arrived, &l };
 	uring *u = open_uring();
 	(void)state;
 	const int fd = make_file(true);
@@ -105,8 +106,8 @@ static void as_they_come(void **state)
 	free(buf);
 }
 
-/* Only what lies before the first failure counts. */
-static void as_far_as_it_goes(void **state)
+/* Check that only bytes before the first failure count. */
+static void up_to_the_first_failure(void **state)
 {
 	enum { MORE = 50 * PART, LIMIT = 9 * PART + 100 };
 	unsigned char *buf = calloc(1, FILE_BYTES + MORE);
@@ -175,7 +176,7 @@ static void many_threads(void **state)
 	uring_close(u);
 }
 
-/* The seam: what the ring leaves goes by calls, and has the words. */
+/* Check that blocking calls move the rest, and report errors. */
 static void the_rest_by_calls(void **state)
 {
 	err e = { ST_OK, "" };
@@ -200,8 +201,9 @@ static void the_rest_by_calls(void **state)
 	free(buf);
 }
 
-/* A job whose blocks of transfers take uring_s by io_uring, 1 by calls: the way it goes in the end.
- * While both are under way, time tells nothing. */
+/* Simulate a job whose transfers take uring_s by io_uring and 1 by calls; return whether it uses
+ * io_uring in the end. Transfers of a round that overlap with the other method take another time.
+ */
 static bool uring_stays(io_backend *x, const io_kind *k, double uring_s)
 {
 	double now = 1000;
@@ -246,7 +248,7 @@ static void the_faster_method(void **state)
 	}
 }
 
-/* Nor is what is far less than a segment worth a ring. */
+/* Check that a forced method stays, and that far less than a segment uses no ring. */
 static void forced(void **state)
 {
 	err e = { ST_OK, "" };
@@ -268,10 +270,10 @@ static void forced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_transfers),   cmocka_unit_test(as_far_as_it_goes),
-		cmocka_unit_test(many_threads),      cmocka_unit_test(the_rest_by_calls),
-		cmocka_unit_test(the_faster_method), cmocka_unit_test(forced),
-		cmocka_unit_test(as_they_come),
+		cmocka_unit_test(whole_transfers),      cmocka_unit_test(up_to_the_first_failure),
+		cmocka_unit_test(many_threads),         cmocka_unit_test(the_rest_by_calls),
+		cmocka_unit_test(the_faster_method),    cmocka_unit_test(forced),
+		cmocka_unit_test(bytes_as_they_arrive),
 	};
 	const char *tmp = getenv("TEST_TMP");
 	if (tmp && chdir(tmp) != 0)

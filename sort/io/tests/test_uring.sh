@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# --io: the same output by each way, in each strategy; parts that fail, come short or find no ring go by
-# calls, and what fails there too is named by its place; a system without io_uring, a build without it.
+# --io: the same output by each method, in each strategy. Segments that fail, are short or find no ring are moved by
+# calls; if these fail too, the message gives the place. A system without io_uring, a build without it.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort faulty=$BIN/failpoints/hetsort
 "$BIN/gensort" --no-fsync 200000 in && "$hetsort" --io threads -o expected in || exit 1
 left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
-moved() { sed -n 's/.*"uring_bytes": \([0-9]*\).*/\1/p' report | awk "{ n += \$1 } END { print n }"; } # by io_uring, in all
+moved() { sed -n 's/.*"uring_bytes": \([0-9]*\).*/\1/p' report | awk "{ n += \$1 } END { print n }"; } # bytes moved by io_uring
 
 run "$hetsort" --io sometimes -o out in
-is "an unknown way" "$rc/$(head -n 1 <<<"$err")" \
+is "an unknown method" "$rc/$(head -n 1 <<<"$err")" \
   "2/hetsort: invalid argument 'sometimes' for --io: must be one of auto, uring, threads"
 
-# a build without liburing, and one that links no ring at all
+# a build without liburing
 cat >bare.c <<'C'
 #include "io/io_fd.h"
 #include <stdio.h>
@@ -32,7 +32,7 @@ is "built without liburing" "$rc/$out" "0/2 this hetsort was built without io_ur
 run "$hetsort" --io uring -o out in
 if [ $rc -eq 2 ]; then
   ok "no io_uring here: refused with a reason" grep -q 'io_uring' <<<"$err"
-  is "nothing is left" "$(left_over)" ""
+  is "no io_uring here: no file is left" "$(left_over)" ""
   done_testing
 fi
 is "io_uring" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
@@ -44,28 +44,28 @@ for mode in "--direct never" "--direct always" "--ranks 3" "--ranks 3 --strategy
   # shellcheck disable=SC2086  # several words
   run "$hetsort" $mode --io uring --report report -o out in
   is "uring, $mode" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
-  case $mode in *root*) least=15000000 ;; *) least=30000000 ;; esac # what is scattered is read in small blocks
-  ok "uring, $mode: most went by it" test "$(moved)" -gt $least
+  case $mode in *root*) least=15000000 ;; *) least=30000000 ;; esac # a scattered input is read in small blocks
+  ok "uring, $mode: it moved most bytes" test "$(moved)" -gt $least
   rm -f out report
 done
 run "$hetsort" -v --io uring -o out in
-ok "-v tells" grep -q '^rank 0: files read by uring, written by uring$' <<<"$err"
+ok "-v reports uring" grep -q '^rank 0: files read by uring, written by uring$' <<<"$err"
 run "$hetsort" -v --force --io threads --report report -o out in
-ok "-v tells of threads" grep -q '^rank 0: files read by threads, written by threads$' <<<"$err"
+ok "-v reports threads" grep -q '^rank 0: files read by threads, written by threads$' <<<"$err"
 is "threads: no byte by io_uring" "$(moved)" 0
 run "$hetsort" --explain in
-ok "--explain tells" grep -qx '  uring reads the input past the page cache, and writes past it as well,' <<<"$out"
+ok "--explain reports the method" grep -qx '  uring reads the input past the page cache, and writes past it as well,' <<<"$out"
 run "$hetsort" --force --direct always --report report -o out in
-ok "auto: past the page cache it writes by io_uring" test "$(moved)" -gt 12000000
+ok "auto: io_uring writes past the page cache" test "$(moved)" -gt 12000000
 run "$hetsort" --force --direct never --report report -o out in
-is "auto: through it by threads" "$(moved)" 0
+is "auto: threads write through the page cache" "$(moved)" 0
 rm -f out report
 
-# faults: 200000 records are 20 parts each way
-takes() { # takes PLAN ARGUMENT... - the sort does without
+# faults: 200000 records are 20 segments in each direction
+takes() { # takes PLAN ARGUMENT... - the sort succeeds without these segments
   local plan=$1; shift
   HETSORT_FAIL=$plan run timeout 60 "$faulty" --io uring --report report "$@" -o out in
-  is "$plan, $*: done without" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
+  is "$plan, $*: sorted" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
   rm -f out
 }
 for mode in "--direct never" "--direct always" "--ranks 3"; do
@@ -74,10 +74,10 @@ for mode in "--direct never" "--direct always" "--ranks 3"; do
     takes "" $mode
     all=$(moved)
     takes uring:1=short,uring:4=short,uring:5=short,uring:30=short $mode
-    is "$mode: a part that came short goes on by io_uring" "$(moved)" "$all"
+    is "$mode: io_uring moves the rest of a short segment" "$(moved)" "$all"
     for plan in uring:1=EIO uring:7=EIO uring:9=EINTR uring:3=EAGAIN uring:30=ENOSPC; do
       takes $plan $mode
-      ok "$plan, $mode: some went by calls" test "$(moved)" -lt "$all"
+      ok "$plan, $mode: calls moved some bytes" test "$(moved)" -lt "$all"
     done
     case $mode in *3) takes ring:4=EMFILE,ring:5=ENOMEM $mode ;; *) takes ring:2=EMFILE $mode ;; esac
   }
@@ -89,21 +89,21 @@ for errno in "ENOSYS/Function not implemented" "EPERM/Operation not permitted"; 
   ok "${errno%/*}: the reason" grep -q "io_uring cannot be used here: ${errno#*/}$" <<<"$err"
   HETSORT_FAIL=ring:1=${errno%/*} run "$faulty" -v -o out in
   is "${errno%/*}: auto" "$rc/$(cmp -s out expected && echo same)" 0/same
-  ok "${errno%/*}: auto says why" grep -q "^  no uring: .*: ${errno#*/}$" <<<"$err"
+  ok "${errno%/*}: auto gives the reason" grep -q "^  no uring: .*: ${errno#*/}$" <<<"$err"
   rm -f out
 done
 HETSORT_FAIL=ring:1=ENOMEM run "$faulty" --io uring -o out in
 is "no memory for a ring: exit code, left over" "$rc/$(left_over)" 4/
 ok "no memory for a ring: message" grep -q "io_uring cannot be used here: Cannot allocate memory$" <<<"$err"
 HETSORT_FAIL=ring:2=EPERM@rank1 run "$faulty" --ranks 3 --io uring -o out in
-is "a ring less on one rank" "$rc/$(cmp -s out expected && echo same)" "0/same"
+is "one ring is missing on one rank" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm -f out
 HETSORT_FAIL=ring:1=EPERM@rank1 run "$faulty" --ranks 3 --io uring -o out in
 is "no io_uring on one rank: all leave" "$rc/$(left_over)" 2/
-ok "no io_uring on one rank: which" grep -q '^hetsort: rank 1: ' <<<"$err"
+ok "no io_uring on one rank: message" grep -q '^hetsort: rank 1: ' <<<"$err"
 
-# what fails by calls as well
-if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
+# blocking calls fail as well
+if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers replace the same calls
   fails() { # fails PLAN SHIM CODE WORDS
     HETSORT_FAIL=$1 run env HETSORT_SHIM="$2" LD_PRELOAD="$OBJ/shim.so" timeout 60 "$faulty" --io uring \
       --direct never --threads 1 -o out in

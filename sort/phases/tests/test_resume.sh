@@ -126,7 +126,7 @@ killed merge:0 --ranks 2
 cp other/hetsort-rank0.json store/hetsort-rank1.json && sed -i 's/"rank": 0/"rank": 1/; s/"ranks": 1/"ranks": 2/' store/*1.json
 refuses "a copy of another sort's state" "the states of ranks 0 and 1 are of different sorts" --resume --ranks 2
 sed -i 's/"rank": 1/"rank": 2/; s/"ranks": 2/"ranks": 3/' store/*1.json
-refuses "a state under another rank's name" "state 'store/hetsort-rank1.json' is of rank 2, not of 1" --resume --ranks 2
+refuses "a state under another rank's name" "state 'store/hetsort-rank1.json' is of rank 2, not of rank 1" --resume --ranks 2
 sed -i 's/"ranks": 3/"ranks": 2/' store/*1.json
 refuses "a rank that its job has not" "state 'store/hetsort-rank1.json': its sizes are impossible" --resume --ranks 2
 for options in "--resume" "--workdir w --tmpdir ." "--workdir w --source root" "--workdir w --strategy distribute" \
@@ -197,8 +197,8 @@ spoils() { # spoils NAME WORDS COMMAND...
 change() { sed -i "$1" $state; ! cmp -s $state other/hetsort-rank0.json || echo "# unchanged: $1"; }
 spoils "state empty" "line 1" truncate -s 0 $state
 spoils "state cut" "'store/hetsort-rank0.json' is not a valid state: line" truncate -s 200 $state
-spoils "state is a directory" "no regular file" sh -c "rm $state && mkdir $state"
-spoils "state too long" "longer than" truncate -s 65M $state
+spoils "state is a directory" "not a regular file" sh -c "rm $state && mkdir $state"
+spoils "state too long" "larger than" truncate -s 65M $state
 spoils "other format" "no state of hetsort" change 's/hetsort-state/hetsort-report/'
 spoils "format's version" "another version" change 's/"version": 4/"version": 3/'
 spoils "program's version" "another version" change 's/"hetsort": "/"hetsort": "1/'
@@ -313,7 +313,7 @@ rm -rf store
 HETSORT_FAIL=kill@commit:1 run "$hetsort" --workdir store --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
 is "files of each rank: killed" "$rc" 137
 run "$hetsort" --resume --workdir store --ranks 2 -s --key 0,1 -o 'out.%r' 'in.%r.part'
-is "files of each rank, and other ranks: refused" "$rc/$(grep -c "it takes a rank for each part" <<<"$err")" 2/1
+is "files of each rank, and other ranks: refused" "$rc/$(grep -c "use one rank per part" <<<"$err")" 2/1
 run "$hetsort" --resume --workdir store --ranks 3 -s --key 0,1 -o 'out.%r' 'in.%r.part'
 is "files of each rank: continues" "$rc/$(cat out.[012] | cmp - expected)/$(ls -A store)" 0//
 run "$hetsort" --check-manifest out.manifest

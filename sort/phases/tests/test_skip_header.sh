@@ -78,7 +78,7 @@ refused "shorter than its header" "input 'short' has 4098 bytes, but its header 
   "$hetsort" --skip-header 4099 -o new short
 refused "a stream shorter than its header" "standard input ends after 4098 bytes, but its header must have 4099" \
   bash -c '"$0" --skip-header 4099 -o new - <short' "$hetsort"
-refused "records cut" "after its header, no multiple of the record size 100: 1 left over" "$hetsort" --skip-header 4098 -o new a
+refused "records cut" "after its header, not a multiple of the record size 100: 1 left over" "$hetsort" --skip-header 4098 -o new a
 refused "more than memory is for" "must be a size from 0 B to 256 MiB" "$hetsort" --skip-header 257M -o new a
 sort_ --ranks 2 -o set.%r a
 for header in "" "--skip-header 4098"; do

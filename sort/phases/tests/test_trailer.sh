@@ -99,7 +99,7 @@ refused "header and trailer overlap" "'short' has 999 bytes after its header, bu
   "$hetsort" --skip-header 2000 --skip-trailer 1000 -o new short
 refused "a stream shorter than its trailer" "standard input has 2999 bytes, but its trailer must have 3000" \
   bash -c 'cat short | "$0" --skip-trailer 3000 -o new -' "$hetsort"
-refused "records cut" "after its header and before its trailer, no multiple of the record size 100: 99 left over" \
+refused "records cut" "after its header and before its trailer, not a multiple of the record size 100: 99 left over" \
   "$hetsort" --skip-header 4099 --skip-trailer 3001 -o new a
 refused "too few records" "input 'a' has 20030 records of 100 bytes, not the 20031 of --records" \
   "$hetsort" --skip-header 4099 --records 20031 -o new a
@@ -111,7 +111,7 @@ refused "another trailer after the records" "input 'a' has 3000 bytes after its 
 refused "none" "must be a whole number from 1 to 9223372036854775807" "$hetsort" --records 0 -o new a
 refused "more than memory is for" "must be a size from 0 B to 256 MiB" "$hetsort" --skip-trailer 257M -o new a
 head -c 1000 one >huge && truncate -s 300M huge
-refused "too many bytes follow for a trailer" "314571800 bytes after its 10 records, and a trailer has 268435456 at most" \
+refused "too many bytes follow for a trailer" "314571800 bytes after its 10 records, but a trailer has at most 268435456" \
   "$hetsort" --records 10 -o new huge
 rm huge
 for words in "ends within its trailer:--skip-trailer 3000 - <short" \

@@ -31,10 +31,10 @@ job() { # job PLAN HOSTS ARGUMENT... - one rank for each host named
 fresh() { rm -rf a b c d e shared out .hetsort-*; }
 not_read() { sed -n 's/^ *"bytes_not_read": \([0-9]*\).*/\1/p' report | awk '{ n += $1 } END { print n + 0 }'; }
 left() { find . -name '.hetsort-*' -o -path '*/store/*' -o -path './shared/*' | sort | paste -sd' '; }
-goes_on() { # goes_on NAME HOSTS BYTES-NOT-READ ARGUMENT...
+continues() { # continues NAME HOSTS BYTES-NOT-READ ARGUMENT... - resume on these hosts
   local name=$1 hosts=$2 wanted=$3; shift 3
   job '' "$hosts" --resume "$@"
-  is "$name: goes on" "$rc/$(cmp out expected 2>&1)/$(left)" "0//"
+  is "$name: continues" "$rc/$(cmp out expected 2>&1)/$(left)" "0//"
   is "$name: bytes not read again" "$(not_read)" "$wanted"
 }
 
@@ -42,43 +42,43 @@ goes_on() { # goes_on NAME HOSTS BYTES-NOT-READ ARGUMENT...
 for is in "a" "a b" "a b c d e"; do
   fresh
   job kill@merge:1 "a b c" --workdir "$here/shared"
-  goes_on "shared, 3 ranks, then $(wc -w <<<"$is")" "$is" $bytes --workdir "$here/shared"
+  continues "shared, 3 ranks, then $(wc -w <<<"$is")" "$is" $bytes --workdir "$here/shared"
 done
 fresh
 job kill@commit:1 "a b c" --workdir "$here/shared"
-goes_on "shared, complete output, 3 ranks, then 2" "a b" $bytes --workdir "$here/shared"
+continues "shared, complete output, 3 ranks, then 2" "a b" $bytes --workdir "$here/shared"
 is "shared, complete output: merged before" "$(merged)" "done"
 fresh
 job kill@checkpoint:1 "a b c" --workdir "$here/shared"
 job kill@write:0 "a b" --resume --workdir "$here/shared"
-goes_on "shared, 3 ranks, 2, then 4" "a b c d" $bytes --workdir "$here/shared"
+continues "shared, 3 ranks, 2, then 4" "a b c d" $bytes --workdir "$here/shared"
 
 # disks of hosts
 fresh
 job kill@merge:1 "a b c d" --workdir store
-goes_on "disks, the same hosts in another order" "c a d b" $bytes --workdir store
+continues "disks, the same hosts in another order" "c a d b" $bytes --workdir store
 fresh
 job kill@merge:1 "a b c d" --workdir store
 rm -r c
-goes_on "disks, a host less" "a b d" $((bytes * 3 / 4)) --workdir store
+continues "disks, a host is missing" "a b d" $((bytes * 3 / 4)) --workdir store
 fresh
 job kill@merge:1 "a b c d" --workdir store
 rm -r b
-goes_on "disks, another host" "a c d e" $((bytes * 3 / 4)) --workdir store
+continues "disks, another host" "a c d e" $((bytes * 3 / 4)) --workdir store
 fresh
 job kill@merge:1 "a b c d" --workdir store
 rm -r a
 job kill@merge:1 "b c d" --resume --workdir store
-goes_on "disks, a host less, killed, in another order" "d b c" $bytes --workdir store
+continues "disks, a host is missing, killed, in another order" "d b c" $bytes --workdir store
 fresh
 job kill@merge:1 "a b" --workdir store
-goes_on "disks, more hosts" "a b c d" $bytes --workdir store
+continues "disks, more hosts" "a b c d" $bytes --workdir store
 fresh
 job kill@merge:1 "a b a b" --workdir store
-goes_on "disks, two ranks of each host that took turns, then one after the other" "a a b b" $bytes --workdir store
+continues "disks, the two ranks of each host in another order" "a a b b" $bytes --workdir store
 fresh
 job kill@merge:1 "a b c d" --workdir store
 job '' "a b" --resume --workdir store
-is "disks, two hosts less, which keep what they have" "$rc/$(cmp out expected)/$(not_read)/$(find a/store b/store -type f | wc -l)/$(find c/store -name "*.json" | wc -l)" \
+is "disks, two hosts are missing, and keep their runs" "$rc/$(cmp out expected)/$(not_read)/$(find a/store b/store -type f | wc -l)/$(find c/store -name "*.json" | wc -l)" \
   "0//$((bytes / 2))/0/1"
 done_testing

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/splitmix.h"
-#include "resume/share_runs.h"
+#include "resume/states.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# --resume with another number of ranks than before: whenever the job was killed, the next one continues with the
-# complete runs, its output is that of a stable sort, byte for byte, and the records of these runs are not
-# read again. Some numbers of ranks, in check-long (HETSORT_LONG) all.
+# --resume with another number of ranks than before. In whatever phase the job was killed, the next one continues with
+# the complete runs, its output equals the output of a stable sort, and the records of these runs are not read again.
+# The test takes some numbers of ranks; with HETSORT_LONG=1 it takes all.
 # shellcheck disable=SC2086,SC2317  # several words; functions are called through others
 set -u
 . "$ROOT/scripts/tap.sh"
@@ -21,10 +21,10 @@ killed() { # killed POINT ARGUMENT... - a job that ends there
   [ "$rc" -eq 137 ] || echo "# was not killed: $rc, $err"
 }
 left() { find . -name '.hetsort-*' -o -path './store/*' | sort | paste -sd' '; }
-goes_on() { # goes_on NAME ARGUMENT... - succeeds, and no file is left
+continues() { # continues NAME ARGUMENT... - the next job succeeds, and leaves no file
   local name=$1; shift
   sort_ --resume "$@" -o out
-  is "$name: goes on" "$rc/$err/$(cmp out expected 2>&1)/$(left)" "0///"
+  is "$name: continues" "$rc/$err/$(cmp out expected 2>&1)/$(left)" "0///"
 }
 few() { [ -n "${HETSORT_LONG:-}" ] || [ $((turn++ % 4)) -eq 0 ]; }
 complete_runs() { # count runs with a checkpoint, whose head is written last and begins with these bytes
@@ -41,7 +41,7 @@ for was in 1 3 4; do
       few || continue
       killed $phase:$((was / 2)) --ranks $was -o out
       there=$(complete_runs)
-      goes_on "killed in $phase, $was ranks, then $is" --ranks $is
+      continues "killed in $phase, $was ranks, then $is" --ranks $is
       case $phase in
         describe | plan) is "killed in $phase, $was ranks, then $is: bytes not read again" "$(not_read)" 0 ;;
         read | checkpoint) is "killed in $phase, $was ranks, then $is: runs used" "$(runs_used)" "$there" ;;
@@ -60,17 +60,17 @@ for chain in "4 3 2" "2 5 1" "3 6 4" "1 4 7"; do
   HETSORT_FAIL=kill@sample:0 sort_ --resume --ranks $2 -o out
   was=$rc
   there=$(complete_runs)
-  goes_on "killed with $1 ranks, then with $2, then $3" --ranks $3
+  continues "killed with $1 ranks, then with $2, then $3" --ranks $3
   is "killed with $1 ranks, then with $2, then $3: runs used" "$was/$(runs_used)" "137/$there"
   killed merge:0 --ranks $1 -o out
   HETSORT_FAIL=kill@write:0 sort_ --resume --ranks $2 -o out
-  goes_on "killed in merge with $1 ranks, in write with $2, then $3" --ranks $3
+  continues "killed in merge with $1 ranks, in write with $2, then $3" --ranks $3
   is "killed in merge with $1 ranks, in write with $2, then $3: bytes not read again" "$(not_read)" $((records * 100))
 done
 
 # other shares, keys that must not be mixed, and dropped records
 killed merge:1 --ranks 3 -o out
-goes_on "other speeds" --ranks 5 --speeds 1,2,3,4,5
+continues "other speeds" --ranks 5 --speeds 1,2,3,4,5
 is "other speeds: bytes not read again" "$(not_read)" $((records * 100))
 for is in 1 2 5; do
   killed merge:1 --ranks 3 --unique -o out
@@ -90,42 +90,42 @@ lacks() { # lacks NAME COMMAND... - a job of 4 ranks, resumed by 3
   killed merge:0 --ranks 4 -o out
   "$@"
   case $* in
-    *.json) # what no state notes stays
+    *.json) # a run that no state notes stays
       sort_ --resume --ranks 3 -o out
-      is "$name: goes on" "$rc/$(cmp out expected)/$(left | sed 's/[0-9]//g')/$(grep -c "stays, because no state says that hetsort made it" <<<"$err")" \
+      is "$name: continues" "$rc/$(cmp out expected)/$(left | sed 's/[0-9]//g')/$(grep -c "stays, because no state says that hetsort made it" <<<"$err")" \
         0//./store/hetsort-rank.run/1 ;;
-    *) goes_on "$name" --ranks 3 ;;
+    *) continues "$name" --ranks 3 ;;
   esac
-  ok "$name: some is read again, and not all" test "$(not_read)" -lt $((records * 100)) -a "$(not_read)" -ge $((records * 70))
+  ok "$name: some records are read again, and not all" test "$(not_read)" -lt $((records * 100)) -a "$(not_read)" -ge $((records * 70))
 }
 first_run() { printf '%s\n' store/hetsort-rank2.run* | head -n 1; }
 no_run() { rm "$(first_run)"; }
-lacks "a run less" no_run
+lacks "a missing run" no_run
 no_runs() { rm store/hetsort-rank3.run*; }
-lacks "runs of a rank less" no_runs
-lacks "a state less" rm store/hetsort-rank3.json
-lacks "a state less of a rank that is there" rm store/hetsort-rank1.json
+lacks "missing runs of a rank" no_runs
+lacks "a missing state" rm store/hetsort-rank3.json
+lacks "a missing state of a rank of this job" rm store/hetsort-rank1.json
 cut() { truncate -s -1 "$(first_run)"; }
 lacks "a run cut" cut
 killed merge:0 --ranks 4 -o out
 flip "$(first_run)" 1000
 sort_ --resume --ranks 2 -o out
 is "a bit of a record: found" "$rc/$(ls out 2>/dev/null)/$(grep -c "is damaged; use --resume to write it again" <<<"$err")" 3//1
-goes_on "a bit of a record" --ranks 3
+continues "a bit of a record" --ranks 3
 
 # memory for fewer runs than exist, and disks
 killed merge:0 --ranks 8 --memory 2G -o out
-goes_on "less memory" --ranks 1 --memory 20M --threads 1
+continues "less memory" --ranks 1 --memory 20M --threads 1
 
 # the complete output: one file for all is divided again, parts are merged again
 killed commit:0 --ranks 3 -o out
 flip .hetsort-*.tmp $((records * 50))
-goes_on "a complete output that was changed" --ranks 2
+continues "a complete output that was changed" --ranks 2
 is "a complete output that was changed: merged again" "$(merged)/$(not_read)" "no/$((records * 100))"
 killed commit:0 --ranks 3 -o out
 rm store/hetsort-rank2.json
 sort_ --resume --ranks 2 -o out
-is "a complete output of which a state is gone: merged again, and what it noted stays" \
+is "a complete output with a missing state: merged again, and the run of that rank stays" \
   "$rc/$(cmp out expected)/$(merged)/$(left)" 0//no/./store/hetsort-rank2.run0
 for is in 2 5; do
   killed commit:0 --ranks 4 -o out.%r
@@ -148,7 +148,7 @@ for is in 1 2; do
   is "without --workdir, 4 ranks, then $is: no part and no lock stays" "$rc/$(cat out.[0-9] | cmp - expected)/$there/$(left)" 0//4/
 done
 
-# succeeded before
+# the job before has succeeded
 for is in 1 2 6; do
   rm -rf store out out.*
   "$BIN/hetsort" --ranks 4 --workdir store -o out in
@@ -170,7 +170,7 @@ refuses "another key" "with the key '0,1', not of 100 with '0,2'" -s --key 0,2 -
 refuses "--unique" "belongs to a sort with" -s --key 0,1 --unique --resume --ranks 6 -o out in
 refuses "another input" "was replaced by another file since state" -s --key 0,1 --resume --ranks 2 -o out expected
 rm store/hetsort-rank0.json
-refuses "a state of a rank that is no more" "holds a sort that has not ended" -s --key 0,1 --ranks 1 -o out in
+refuses "a state of a rank that no longer exists" "holds a sort that has not ended" -s --key 0,1 --ranks 1 -o out in
 mv store other
 killed merge:1 --ranks 4 -o out
 cp other/hetsort-rank3.json store

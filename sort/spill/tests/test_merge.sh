@@ -171,5 +171,5 @@ refuses "--source" 2 "--source cannot be combined with --merge" --source root a 
 refuses "too little memory" 4 "not enough memory for 70000 records of 100 bytes (--memory: 100 KiB); use --memory=" --memory 100K a b c
 refuses "an input twice" 2 "is the same file as input" a b a
 head -c 150 a >part
-refuses "an input with a part of a record" 2 "no multiple of the record size" a part
+refuses "an input with a part of a record" 2 "not a multiple of the record size" a part
 done_testing

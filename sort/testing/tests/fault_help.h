@@ -24,11 +24,11 @@ enum { WORKERS = 4, HANG_S = 120 };
 /* How a child ended. */
 typedef struct ending {
 	bool hung;
-	int code, signal; /* -1 and 0 where it was the other */
+	int code, signal; /* -1: no exit code; 0: no signal */
 } ending;
 
-/* Until the child ends, at most HANG_S; looks are counted as well, so that nobody is taken to hang
- * because all of us were stopped for a while. */
+/* Wait until the child ends, but at most HANG_S seconds. Looks are counted as well, so that a child
+ * does not seem to hang because all processes were stopped for a while. */
 static ending await_child(pid_t pid)
 {
 	ending o = { false, -1, 0 };

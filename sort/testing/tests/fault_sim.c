@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whole clusters from a seed: ranks, sizes, layouts, distributions, speeds, strategies, windows,
- * messages and memory are drawn, and so are delays, the order in which blocks arrive, and faults.
- * Each seed is a sort in a process of its own, after which the promises are looked at. A seed
- * replays its cluster; which thread comes first stays the kernel's.
- *   fault_sim COUNT [SEED]      seeds SEED, SEED + 1, ... [of the time] */
+/* Draw whole clusters from seeds: ranks, sizes, layouts, distributions, speeds, strategies,
+ * windows, messages and memory, and delays, the order in which blocks arrive, and faults. Each seed
+ * is a sort in a process of its own, after which the promises are checked. A seed replays its
+ * cluster; only the order of threads is decided by the kernel. fault_sim COUNT [SEED]      seeds
+ * SEED, SEED + 1, ... [of the time] */
 #include "testing/failpoint.h"
 #include "job.h"
-#include "testing/test_sizes.h"
 
 #include <pthread.h>
 #include "fault_help.h"
@@ -21,11 +20,12 @@ enum { MOST_RANKS = 9, MOST_BYTES = 1 << 20 };
 typedef struct cluster {
 	int ranks;
 	size_t n, max_msg;
-	unsigned lateness; /* of 256 tests, how many say "not yet" whatever is true */
+	unsigned lateness; /* of 256 tests for arrival, the number that report "not yet" in any case
+			    */
 	settings o;
 	test_sizes sizes;
 	char speeds[128], faults[128];
-	bool aborts; /* a fault that ends the job as it stands */
+	bool aborts; /* a fault ends the job without an agreement of the ranks */
 } cluster;
 
 static unsigned char in[MOST_BYTES], expected[MOST_BYTES], got[MOST_BYTES + 1];
@@ -35,7 +35,7 @@ static uint64_t below(uint64_t *s, uint64_t n)
 	return splitmix(s) % n;
 }
 
-/* ------------------------------------------------------------------------------ what is drawn */
+/* ----------------------------------------------------------------------------------- drawing */
 
 static size_t draw_size(uint64_t *s, const cluster *k)
 {
@@ -58,7 +58,7 @@ static void draw_speeds(uint64_t *s, cluster *k)
 static void draw_faults(uint64_t *s, cluster *k)
 {
 	static const char *const kinds[] = { "alloc:", "file:", "comm:", "thread:", "flip@sent:" };
-	const uint64_t count = below(s, 4) % 3; /* half of them without */
+	const uint64_t count = below(s, 4) % 3; /* half of the clusters have no fault */
 	size_t at = 0;
 	for (uint64_t i = 0; i < count; i++) {
 		const uint64_t kind = below(s, LEN(kinds));
@@ -134,7 +134,7 @@ static int in_order(const void *a, const void *b)
 	return c ? c : x < y ? -1 : x > y;
 }
 
-/* The one right output: by key, equal ones in the order of the input. */
+/* Make the expected output: sorted by key, with equal keys in the order of the input. */
 static bool expect(const cluster *k)
 {
 	size_t *order = malloc((k->n + 1) * sizeof *order);
@@ -156,7 +156,7 @@ static bool expect(const cluster *k)
 
 /* ---------------------------------------------------------------------------------- the network */
 
-static struct comm_ops inner, odd; /* comm_local's calls, and those that come before them */
+static struct comm_ops inner, odd; /* the calls of comm_local, and the calls that replace them */
 static uint64_t chance[MOST_RANKS];
 static pthread_mutex_t dice = PTHREAD_MUTEX_INITIALIZER;
 static unsigned lateness;
@@ -190,7 +190,7 @@ static status odd_start(comm *c, comm_req *req)
 	return inner.start(c, req);
 }
 
-/* What has arrived is not seen at once, so blocks seem to come in any order. */
+/* Report some arrived messages late, so that blocks seem to arrive in any order. */
 static status odd_test(comm *c, comm_req *req, bool *done)
 {
 	*done = false;
@@ -209,7 +209,7 @@ static status rank_run(comm *c, void *arg)
 	return rc;
 }
 
-/* The calls to come before are taken from the first comm there is. */
+/* Note the calls of the first comm. */
 static status learn_ops(comm *c, void *arg)
 {
 	(void)arg;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Walks through the faults: every allocation, file call, thread and call of the comm of a sort
- * fails once, each in a process of its own that runs the real main(). Then its promises are
- * checked: the exit code is of the right class, nothing new has the output's name or is next to
- * it, the message names what failed, nothing hangs. A sort that survives writes the right output.
- * One that keeps runs is resumed after each failure, and has to succeed. Built with failpoints.
- *   fault_walk full N [SEED]   everything, then pairs of faults at random places, until N struck
- *   fault_walk quick [SEED]    a sample       fault_walk pairs N [SEED]    only the pairs
- *   fault_walk allocs          each allocation, and nothing else */
+/* Let every allocation, file call, thread and call of the comm of a sort fail once, each in a
+ * process of its own that calls the real main(). Then check the promises: the exit code is of the
+ * right class, no new file has the output's name or is next to it, the message names the failed
+ * call, and nothing hangs. A sort that survives writes the right output. A sort that keeps runs is
+ * resumed after each failure, and must succeed. Built with failpoints. fault_walk full N [SEED] all
+ * faults, then pairs of faults at random places, until N struck fault_walk quick [SEED]    a sample
+ * fault_walk pairs N [SEED]    only the pairs fault_walk allocs          only allocations */
 #include "testing/failpoint.h"
-#include "testing/test_sizes.h"
 #include "cli/options.h"
 #include "fault_help.h"
 #include "open_files.h"
@@ -28,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The program under test, with sizes that give its paths work on few records. */
+/* The program under test, with sizes that are small enough for few records. */
 static status options_for_walk(settings *o, int argc, char **argv, err *e);
 int hetsort_main(int argc, char **argv);
 #define main          hetsort_main
@@ -88,19 +86,19 @@ static const struct sort {
 	{ "speeds, eight ranks", "--ranks 8 --speeds 1,2,3,1,2,3,1,2 --plan linear", 0, 8, false },
 };
 
-/* Whose runs and output those are. */
+/* The job that has made these runs and this output. */
 static const struct sort five = { "five ranks", "--ranks 5 --workdir work", 80, 5, false };
 
 static test_sizes sizes = { .bucket_recs = 64, .uring_segment_bytes = 4096 };
-static bool lied_to;   /* ranks may wait for what never comes */
-static bool has_uring; /* else its sorts are as others */
+static bool lied_to;   /* ranks may wait for messages that never come */
+static bool has_uring; /* else its sorts use blocking calls */
 
 static status options_for_walk(settings *o, int argc, char **argv, err *e)
 {
 	const status rc = options_parse(o, argc, argv, e);
 	o->test_sizes = &sizes;
 	if (lied_to)
-		o->timeout_s = 3; /* where the machine is busy, nothing may move for a second */
+		o->timeout_s = 3; /* on a busy machine nothing may move for a second */
 	if (!has_uring)
 		o->io = IO_AUTO;
 	return rc;
@@ -122,7 +120,7 @@ static bool write_file(const char *name, const unsigned char *recs, size_t n, si
 	return (f ? fclose(f) == 0 : false) && ok;
 }
 
-/* Also sorted in two files, one with each other record. */
+/* Make the input, and two sorted files, each with every other record. */
 static bool make_input(void)
 {
 	uint64_t s = 1;
@@ -141,13 +139,13 @@ typedef struct outcome {
 	unsigned struck;
 	ending end;
 	char said[4096];
-	bool output, right; /* it is there, and as it should be */
+	bool output, right; /* the output exists, and is right */
 	char left[64];      /* a file that should not be there */
-	bool lost;          /* runs were kept, and could not be gone on with */
+	bool lost;          /* the kept runs cannot be resumed */
 } outcome;
 
 static atomic_uint *struck; /* shared with the child */
-static int said_fd;         /* its standard error */
+static int said_fd;         /* the standard error of the child */
 
 static int split_args(const struct sort *s, char *text, char **argv)
 {
@@ -202,9 +200,9 @@ static void look_at_output(outcome *o)
 
 static outcome run_case(const struct sort *s, const char *plan);
 
-/* The next programs, without a fault: one for each that struck, since a damaged run that another
+/* Resume without a fault. Try once for each fault that struck, because a damaged run that another
  * fault kept from being read is found only now. */
-static void go_on(const struct sort *s, outcome *o)
+static void resume_case(const struct sort *s, outcome *o)
 {
 	outcome next = run_case(s, "");
 	for (unsigned more = o->struck; more > 1 && next.end.code != 0; more--)
@@ -230,7 +228,7 @@ static ending run_program(const struct sort *s, const char *plan)
 	return await_child(pid);
 }
 
-/* Does the first rank's state speak of a complete output? */
+/* Return whether the first rank's state notes a complete output. */
 static bool has_checkpoint(void)
 {
 	char text[16384];
@@ -246,7 +244,7 @@ static outcome run_case(const struct sort *s, const char *plan)
 {
 	outcome o = { .struck = 0 };
 	const bool killed_before = strncmp(s->name, "runs of five", 12) == 0;
-	if (*plan && strncmp(s->name, "complete", 8) == 0) /* of a program that was killed */
+	if (*plan && strncmp(s->name, "complete", 8) == 0) /* of a killed program */
 		(void)run_program(strstr(s->name, "five") ? &five : s, "kill@commit:0");
 	else if (*plan && killed_before)
 		(void)run_program(&five, "kill@merge:0");
@@ -255,7 +253,7 @@ static outcome run_case(const struct sort *s, const char *plan)
 	const ssize_t n = pread(said_fd, o.said, sizeof o.said - 1, 0);
 	o.said[n > 0 ? n : 0] = '\0';
 	look_at_output(&o);
-	/* else it is for the next program */
+	/* else the next program uses these files */
 	if (o.end.code == 0 || !*plan || (!has_checkpoint() && !killed_before))
 		take_litter(".", o.left);
 	take_litter("spill", o.left);
@@ -263,20 +261,20 @@ static outcome run_case(const struct sort *s, const char *plan)
 		if (o.end.code == 0)
 			take_litter("work", o.left);
 		else if (*plan)
-			go_on(s, &o);
+			resume_case(s, &o);
 	}
 	return o;
 }
 
 /* --------------------------------------------------------------------------------- promises */
 
-/* A kind of fault: as the plan names it, and which exit codes are of its class; bit 0 says that a
- * sort may do without. */
+/* A kind of fault: its name in the plan, and the exit codes of its class. Bit 0: a sort may succeed
+ * in spite of it. */
 typedef struct fault {
 	const char *before, *after; /* of the number */
 	unsigned codes;
-	bool aborts;     /* ranks cannot agree any more: what waits for its name may stay */
-	unsigned stride; /* one in up to this many of all is tried */
+	bool aborts;     /* ranks can no longer agree: temporary files may stay in commit */
+	unsigned stride; /* try one fault in up to `stride` of them */
 } fault;
 
 #define CODE(n) (1U << (n))
@@ -300,7 +298,8 @@ static const fault faults[] = {
 	{ "flip@write:", "", CODE(ST_INVALID) | CODE(ST_INTERNAL), false, 1 },
 };
 
-/* "rank 2, merging: ", or "rank 2 (host), merging: " until ranks know that they share a host. */
+/* Return whether the text begins with "rank 2, merging: ", or with "rank 2 (host), merging: ",
+ * which is used until ranks know that they share a host. */
 static bool names_rank_and_phase(const char *said)
 {
 	int rank, end = 0;
@@ -310,7 +309,7 @@ static bool names_rank_and_phase(const char *said)
 	       end > 0;
 }
 
-/* What one rank says of a failure names a file, or else one of these. */
+/* Return whether a message names a file or one of these subjects. */
 static bool names_subject(const char *said)
 {
 	static const char *const subjects[] = { "no memory for ",   "cannot start thread ",
@@ -323,14 +322,15 @@ static bool names_subject(const char *said)
 	       (strchr(said, '\'') && strncmp(said, "rank ", 5) != 0);
 }
 
-/* What failed, and on which of several ranks in which phase, unless it is refused on all. */
+/* Return whether the message names the failed call, and rank and phase if there are several ranks,
+ * unless all ranks refuse. */
 static bool says_enough(const outcome *o, int ranks)
 {
 	const char *said = strstr(o->said, "hetsort: ");
 	if (!said)
 		return false;
 	int at = (int)strlen("hetsort: ");
-	(void)sscanf(said, "hetsort: rank %*d: %n", &at); /* of a refusal */
+	(void)sscanf(said, "hetsort: rank %*d: %n", &at); /* in a refusal */
 	said += at;
 	return ranks == 1 || o->end.code == ST_REFUSED ||
 			       strncmp(said, "no memory for the ranks", 23) == 0 ||
@@ -339,7 +339,7 @@ static bool says_enough(const outcome *o, int ranks)
 		       : names_rank_and_phase(said);
 }
 
-/* What does not hold, NULL if all does. */
+/* Return the broken promise, or NULL. */
 static const char *broken_promise(const outcome *o, int ranks, unsigned codes, bool aborts)
 {
 	if (o->end.hung)
@@ -347,31 +347,31 @@ static const char *broken_promise(const outcome *o, int ranks, unsigned codes, b
 	if (o->end.signal)
 		return "it died";
 	if (o->lost)
-		return "its runs cannot be gone on with";
+		return "its runs cannot be resumed";
 	if (o->end.code == LEAKED)
 		return "descriptors are left open";
 	if (o->end.code == 0)
 		return !o->right         ? "success, but the output is not right"
-		       : o->left[0]      ? "something is left over"
+		       : o->left[0]      ? "a file is left over"
 		       : codes & CODE(0) ? NULL
-					 : "success in spite of it";
+					 : "success in spite of the fault";
 	if (!o->struck)
 		return "it failed without a fault";
 	if (o->end.code > ST_INTERNAL || !(codes & CODE(o->end.code)))
 		return "the exit code is of another class";
 	if (o->output && !o->right)
-		return "a wrong output stands under the final name";
+		return "a wrong output has the final name";
 	if (o->left[0] && !(aborts && strstr(o->said, ", finishing: ")))
-		return "something is left over";
+		return "a file is left over";
 	if (!aborts && o->output && !strstr(o->said, "is complete"))
-		return "the output stands, and nothing says that it is complete";
+		return "the output exists, and the message does not say that it is complete";
 	return says_enough(o, ranks) ? NULL : "the message does not say enough";
 }
 
 /* ----------------------------------------------------------------------------------- walking */
 
 typedef struct tally {
-	uint64_t runs, struck, struck_runs, survived, in_doubt, failed, said;
+	uint64_t jobs, struck, struck_jobs, survived, in_doubt, failed, said;
 	unsigned points, points_failed;
 	bool quick;
 	uint64_t seed;
@@ -381,16 +381,16 @@ enum { MOST_SAID = 40 };
 
 static atomic_uint_fast64_t *all_struck; /* by all workers */
 
-/* Run a plan, look at the promises. Returns whether anything struck. */
+/* Run a job with this plan, and check the promises. Return whether a fault struck. */
 static bool try(tally *y, const struct sort *s, const char *plan, unsigned codes, bool aborts)
 {
 	const outcome o = run_case(s, plan);
 	const char *why = !o.struck && o.end.code == 0 && o.right
 				  ? NULL
 				  : broken_promise(&o, s->ranks, codes, aborts);
-	y->runs++;
+	y->jobs++;
 	y->struck += o.struck;
-	y->struck_runs += o.struck > 0;
+	y->struck_jobs += o.struck > 0;
 	atomic_fetch_add(all_struck, o.struck);
 	y->survived += o.struck && o.end.code == 0;
 	y->in_doubt += o.end.code != 0 && o.output;
@@ -412,8 +412,8 @@ static void end_point(tally *y, const char *what, const char *name, uint64_t bef
 	fflush(stdout);
 }
 
-/* The n-th event of a kind, n = 1, 2, ..., until it is not met any more. rank -1: of the process.
- * Returns how many there are. */
+/* Let the n-th event of a kind fail, n = 1, 2, ..., until no such event exists. rank -1: count the
+ * events of the process. Return their number. */
 static uint64_t walk(tally *y, const struct sort *s, const fault *f, int rank)
 {
 	char plan[64], at[16] = "";
@@ -431,10 +431,10 @@ static uint64_t walk(tally *y, const struct sort *s, const fault *f, int rank)
 	return last;
 }
 
-/* Of each sort a quick walk takes failing allocations and files, and every third of the other kinds
- * of faults, such that each meets a third of the sorts; those of io_uring meet the sorts that use
- * it. */
-static bool is_left_out(size_t sort, size_t kind)
+/* Return whether this case is omitted. A quick walk takes allocations and files in each sort, and
+ * every third other kind, so that each kind meets a third of the sorts. Faults of io_uring meet
+ * only sorts that use it. */
+static bool is_omitted(size_t sort, size_t kind)
 {
 	if (strncmp(faults[kind].before, "uring:", 6) == 0 ||
 	    strncmp(faults[kind].before, "ring:", 5) == 0)
@@ -442,7 +442,7 @@ static bool is_left_out(size_t sort, size_t kind)
 	return kind > 1 && (sort + kind) % 3 != 0;
 }
 
-/* All of one kind of fault in one sort: a unit of work for a worker. */
+/* Try all faults of one kind in one sort: a unit of work for a worker. */
 static void walk_unit(tally *y, const struct sort *s, const fault *f)
 {
 	char what[80];
@@ -457,8 +457,7 @@ static void walk_unit(tally *y, const struct sort *s, const fault *f)
 	end_point(y, what, s->name, before);
 }
 
-/* The plain sort succeeds, or nothing here means anything. A quick walk looks at each by one
- * worker. */
+/* Check that all sorts succeed without a fault. In a quick walk, one worker checks each sort. */
 static bool all_sorts_work(tally *y, unsigned worker)
 {
 	for (size_t i = y->quick ? worker : 0; i < LEN(sorts); i += y->quick ? WORKERS : 1)
@@ -466,7 +465,7 @@ static bool all_sorts_work(tally *y, unsigned worker)
 	return y->failed == 0;
 }
 
-/* Two faults in one sort, anywhere; whatever comes of it has one of the codes of either. */
+/* Try two faults at random places of one sort. The exit code must be allowed for one of them. */
 static void try_pairs(tally *y, uint64_t wanted)
 {
 	const uint64_t before = y->failed;
@@ -479,7 +478,7 @@ static void try_pairs(tally *y, uint64_t wanted)
 			const fault *f;
 			do
 				f = &faults[splitmix(&y->seed) % LEN(faults)];
-			while (f->stride > 1); /* those that take long */
+			while (f->stride > 1); /* these take long */
 			const size_t at = strlen(plan);
 			codes |= f->codes;
 			aborts |= f->aborts;
@@ -500,7 +499,8 @@ typedef struct route {
 	uint64_t wanted; /* faults that must strike; 0: no limit */
 } route;
 
-/* Worker i of WORKERS, in a directory of its own: most of the time a sort waits. */
+/* Work as worker i of WORKERS, in a directory of its own. Several workers pay, because a sort waits
+ * most of the time. */
 static void work(tally *y, const route *w, unsigned i)
 {
 	char dir[24];
@@ -516,17 +516,17 @@ static void work(tally *y, const route *w, unsigned i)
 		return;
 	}
 	for (size_t unit = i; w->walk && unit < LEN(sorts) * w->kinds; unit += WORKERS)
-		if (!y->quick || !is_left_out(unit / w->kinds, unit % w->kinds))
+		if (!y->quick || !is_omitted(unit / w->kinds, unit % w->kinds))
 			walk_unit(y, &sorts[unit / w->kinds], &faults[unit % w->kinds]);
 	if (w->wanted)
 		try_pairs(y, w->wanted);
 	printf("1..%u\n", y->points);
 }
 
-/* Returns whether all promises were kept, and there were any. */
+/* Start the workers. Return whether all promises were kept, and at least one was checked. */
 static bool run_workers(tally *each, const route *w)
 {
-	tally sum = { .runs = 0 };
+	tally sum = { .jobs = 0 };
 	bool ok = true;
 	const time_t start = time(NULL);
 	for (unsigned i = 0; i < WORKERS; i++) {
@@ -541,17 +541,17 @@ static bool run_workers(tally *each, const route *w)
 		ok &= st == 0;
 	for (unsigned i = 0; i < WORKERS; i++) {
 		ok &= each[i].points > 0 && each[i].failed == 0;
-		sum.runs += each[i].runs;
+		sum.jobs += each[i].jobs;
 		sum.struck += each[i].struck;
-		sum.struck_runs += each[i].struck_runs;
+		sum.struck_jobs += each[i].struck_jobs;
 		sum.survived += each[i].survived;
 		sum.in_doubt += each[i].in_doubt;
 		sum.failed += each[i].failed;
 	}
-	printf("# sum: %" PRIu64 " faults struck in %" PRIu64 " of %" PRIu64 " runs: %" PRIu64
-	       " done without, %" PRIu64 " failed after the output was complete, %" PRIu64
+	printf("# sum: %" PRIu64 " faults struck in %" PRIu64 " of %" PRIu64 " jobs: %" PRIu64
+	       " succeeded, %" PRIu64 " failed after the output was complete, %" PRIu64
 	       " promises broken; %.0f s\n",
-	       sum.struck, sum.struck_runs, sum.runs, sum.survived, sum.in_doubt, sum.failed,
+	       sum.struck, sum.struck_jobs, sum.jobs, sum.survived, sum.in_doubt, sum.failed,
 	       difftime(time(NULL), start));
 	return ok && sum.struck >= w->wanted;
 }
@@ -580,7 +580,7 @@ int main(int argc, char **argv)
 		return 2;
 	unsetenv("TMPDIR");
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0,
-	      0); /* to clear huge pages would take a tenth of the time */
+	      0); /* clearing huge pages would take a tenth of the time */
 	if (sums == MAP_FAILED || chdir(dir ? dir : mkdtemp(own)) != 0)
 		return 2;
 	tally *each = sums->each;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Faults on ranks that are processes: each ends the whole job with its exit code and a message that
-# names the rank, and nothing stands under the output's name. More places of each with HETSORT_LONG=1.
+# Faults on ranks that are processes: each ends the whole job with the right exit code and a message that names the rank,
+# and the output does not exist. HETSORT_LONG=1 takes more places of each fault.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -8,11 +8,11 @@ hetsort=$BIN/failpoints/hetsort
 "$BIN/gensort" --no-fsync 20000 in && "$BIN/hetsort" -o expected in || exit 1
 host=$(hostname) whole=${HETSORT_LONG:-}
 
-promised() { # promised PLAN CODE WORDS ARGUMENT... - done without what failed, or all as promised
+promised() { # promised PLAN CODE WORDS ARGUMENT... - the sort succeeds, or fails as promised
   local plan=$1 code=$2 words=$3; shift 3
   HETSORT_FAIL=$plan run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" "$@" -o out in
   if [ "$rc" = 0 ]; then
-    ok "$plan $*: done without" cmp out expected
+    ok "$plan $*: sorted" cmp out expected
   else
     failed=$((failed + 1))
     is "$plan $*: exit code, output" "$rc/$(ls out 2>/dev/null)" "$code/"
@@ -34,19 +34,19 @@ for rank in 0 2; do
 done
 for phase in read split merge commit; do promised kill@$phase:1 137 ""; done
 promised kill@sort:0 137 "" --strategy distribute
-ok "most of them ended the job ($failed of $tried)" test $((failed * 5)) -ge $((tried * 3))
+ok "most faults ended the job ($failed of $tried)" test $((failed * 5)) -ge $((tried * 3))
 promised differ@version:2 5 "hetsort: rank 2 ($host), opening: it has another version than rank 0: "
 for rank in 0 1; do
   HETSORT_FAIL=differ@threads:$rank run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -v -o out in
   is "an MPI without threads on rank $rank" "$rc/$(cmp -s out expected && echo same)" 0/same
-  [ $rank = 1 ] || ok "and -v says so" grep -q "main thread only)" <<<"$err"
+  [ $rank = 1 ] || ok "an MPI without threads on rank $rank: -v reports it" grep -q "main thread only)" <<<"$err"
   rm -f out
 done
 HETSORT_FAIL=differ@threads:1 run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" --timeout 60 -o out in
-is "and there --timeout cannot be kept" "$rc/$(ls out 2>/dev/null)" 4/
-ok "which is said" grep -q "^hetsort: --timeout needs an MPI that lets threads call it" <<<"$err"
+is "an MPI without threads: --timeout is refused" "$rc/$(ls out 2>/dev/null)" 4/
+ok "an MPI without threads: --timeout: message" grep -q "^hetsort: --timeout needs an MPI that lets threads call it" <<<"$err"
 rm -f .hetsort-*
-# what another rank says is looked at: it is right, or the job ends, if only by --timeout
+# messages of other ranks are checked: the output is right, or the job ends, at the latest by --timeout
 promised lie:8@rank0 5 ", opening: it has another version than rank 0: "
 lies="2 25 49 74"
 [ -z "$whole" ] || lies="2 9 16 25 33 41 49 58 66 74"
@@ -54,13 +54,13 @@ for n in $lies; do
   HETSORT_FAIL=lie:$n@rank1 run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" --timeout 3 -o out in
   case $rc in
     0) is "lie:$n@rank1: harmless" "$(cmp out expected)" "" ;;
-    *) is "lie:$n@rank1: ended, with a message" "$((rc < 100))/$(grep -q '^hetsort: rank [0-2] (' <<<"$err" && echo told)" 1/told
-      [ ! -e out ] || is "lie:$n@rank1: what stands under the output's name" "$(cmp out expected)" "" ;;
+    *) is "lie:$n@rank1: ended, with a message" "$((rc < 100))/$(grep -q '^hetsort: rank [0-2] (' <<<"$err" && echo message)" 1/message
+      [ ! -e out ] || is "lie:$n@rank1: an output that exists is right" "$(cmp out expected)" "" ;;
   esac
   rm -f .hetsort-* out
 done
-# the others have settled, and are killed: who gives up removes the lock that it shares
-flip() { # flip N - of what rank 1 hears, or sends to rank 0
+# the other ranks give names already and are killed: the rank that gives up removes the lock that it shares
+flip() { # flip N - a bit of the N-th message that rank 1 receives or sends to rank 0
   HETSORT_FAIL=flip@heard:$1@rank1 run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -o out in
   lock=$(find . -name '.hetsort-*.lock')
   rm -f .hetsort-* out
@@ -73,14 +73,14 @@ done
 for n in $((last - 12)) $((last - 9)) $((last - 6)); do
   flip $n
   is "flip@heard:$n@rank1: exit code, no lock" "$rc/$lock" 5/
-  ok "and it struck in commit" grep -q ', finishing: ' <<<"$err"
+  ok "flip@heard:$n@rank1: it strikes in commit" grep -q ', finishing: ' <<<"$err"
 done
 HETSORT_FAIL=nonsense run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -o out in
 is "a plan that cannot be read: exit code" "$rc" 2
 
-# Errors that MPI itself reports, on only one rank. The preloaded library and the sanitizers want the same calls.
+# Errors that MPI itself reports, on only one rank. The preloaded library and the sanitizers replace the same calls.
 [ "${SANITIZER:-coverage}" = coverage ] || done_testing
-refused() { # refused CALL:N@rankR WORDS ARGUMENT... - by MPI
+refused() { # refused CALL:N@rankR WORDS ARGUMENT... - this call of MPI fails
   local plan=$1 words=$2; shift 2
   run timeout 120 "$ROOT/scripts/mpirun" 3 env LD_PRELOAD="$OBJ/mpi-shim.so" HETSORT_SHIM="$plan${apart:-}" "$BIN/hetsort" "$@" -o out in
   is "MPI_$plan: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
@@ -96,6 +96,6 @@ refused Issend:2@rank1 "starting: cannot reach all other ranks"
 refused Iallgather:1@rank1 "opening: the other ranks cannot be reached any more"
 refused Ibcast:1@rank2 ""
 refused Ibcast:1=short@rank2 "starting: the other ranks cannot be reached any more" # MPI's own request fails
-apart=,memfd:1+=ENOSYS # blocks go through MPI, too
+apart=,memfd:1+=ENOSYS # then blocks are sent by MPI, too
 for plan in Iallgather:5@rank0 Issend:5@rank1 Irecv:6@rank2 Test:100@rank1 Get_count:2@rank2 ${whole:+Ibcast:5=short@rank1 Iallgather:4@rank2 Get_count:4@rank0}; do refused "$plan" ""; done
 done_testing

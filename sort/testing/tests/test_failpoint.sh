@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Failpoints: absent from the program that is installed, strict in what they read, and a sample of the
-# walk through all of them. Ranks are threads here; mpi_faults.sh has them as processes.
+# Failpoints: the installed program has none, their grammar is strict, and a sample of them keeps all promises. Ranks are
+# threads here; in mpi_faults.sh they are processes.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -8,9 +8,9 @@ hetsort=$BIN/failpoints/hetsort
 "$BIN/gensort" --no-fsync 1000 in && "$BIN/hetsort" -o expected in || exit 1
 
 ok "hetsort has no failpoints" test -z "$(nm "$BIN/hetsort" | grep -v -E ' [Uw] |__gcov|__wrap_(_exit|raise|kill|MPI_Abort)$' | grep -i -E 'fail_|__wrap_')"
-ok "bin/failpoints/hetsort has" test -n "$(nm "$hetsort" | grep -i -E ' t fail_plan$')"
+ok "bin/failpoints/hetsort has failpoints" test -n "$(nm "$hetsort" | grep -i -E ' t fail_plan$')"
 HETSORT_FAIL=alloc:1 run "$BIN/hetsort" -o out in
-is "hetsort does not look at HETSORT_FAIL" "$rc" 0
+is "hetsort ignores HETSORT_FAIL" "$rc" 0
 rm -f out
 
 for bad in x alloc alloc: alloc:0 alloc:-1 alloc:1x 'alloc:1,' ',alloc:1' 'alloc:1,,comm:1' file:1=EPONY alloc:1=EIO \
@@ -20,7 +20,7 @@ for bad in x alloc alloc: alloc:0 alloc:-1 alloc:1x 'alloc:1,' ',alloc:1' 'alloc
   is "refused: HETSORT_FAIL=$bad" "$rc/$(grep -c 'HETSORT_FAIL: cannot read the point at' <<<"$err")" 2/1
 done
 
-if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers want the same calls
+if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers replace the same calls
   for bad in x open:1 read: read:x read=EPONY read:1=5 read:1@rank read:1@1 'read:1,,write' short2 slow; do
     HETSORT_SHIM=$bad LD_PRELOAD=$OBJ/shim.so run "$BIN/hetsort" -o out in
     is "refused: HETSORT_SHIM=$bad" "$rc/$(grep -c 'HETSORT_SHIM: cannot read the point at' <<<"$err")" 99/1
@@ -41,7 +41,7 @@ fails() {
 }
 for phase in describe plan read sample split merge exchange write sync commit; do
   fails "kill@$phase:1" 137 "" --ranks 3
-  rm -f .hetsort-* # what a killed program leaves has such a name
+  rm -f .hetsort-* # files of a killed program have such names
 done
 fails file:1=kill@incommit 137 "" --ranks 3
 rm -f .hetsort-*
@@ -51,11 +51,11 @@ rm -f .hetsort-*
 fails comm:20@rank2 5 "hetsort: rank 2, " --ranks 3
 rm -f .hetsort-*
 fails alloc:12@rank1 4 "hetsort: rank 1, " --ranks 3
-for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # on the way to that rank, or from it to rank 0
+for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # messages to that rank, or from it to rank 0
   rank=${at#*@rank}
   fails flip@heard:$at 5 "hetsort: rank " --ranks 3
-  is "flip@heard:$at: whose message, or who heard it; nothing left" \
-    "$(grep -qE "^hetsort: rank $rank, [a-z]+: a message of rank [0-2] came damaged$|: a message of rank $rank came damaged$" <<<"$err" && echo told)/$(find . -name '.hetsort-*')" told/
+  is "flip@heard:$at: the message names the rank; no file is left" \
+    "$(grep -qE "^hetsort: rank $rank, [a-z]+: a message of rank [0-2] came damaged$|: a message of rank $rank came damaged$" <<<"$err" && echo named)/$(find . -name '.hetsort-*')" named/
 done
 for strategy in merge distribute; do
   for threads in 0 1 2; do
@@ -64,8 +64,8 @@ for strategy in merge distribute; do
   done
 done
 ok "the message names block and ranks" grep -q "^hetsort: rank [01], sorting: block 0 from rank 2 to rank [01] came" <<<"$err"
-# What the merge has put out is compared with the input: a flipped bit of a payload shows in the checksum, one of a
-# key in the order, one at the border of two ranks between these.
+# The merged records are verified against the input: a flipped bit of a payload changes the checksum, a flipped bit of a
+# key changes the order, at the border of two ranks too.
 mv in aside
 printf bcdefghijklmno >in
 for ranks in 1 2; do
@@ -93,41 +93,41 @@ done
 fails lie:2@rank0 5 ", opening: it has another version than rank 0: '" --ranks 3 # noise
 fails thread:3 4 "hetsort: cannot start thread 2 of 3" --ranks 3
 HETSORT_FAIL=delay@read:1=0.2,file:12=short@rank0,file:14=short,file:16=short@rank2 run "$hetsort" --ranks 3 -o out in
-is "what only takes longer does no harm" "$rc/$err/$(cmp -s out expected && echo same)" 0//same
+is "delays and short calls do no harm" "$rc/$err/$(cmp -s out expected && echo same)" 0//same
 rm -f out
 
 (HETSORT_FAIL=stop@merge:1 exec "$hetsort" --ranks 3 -o out in) &
 pid=$!
 ok "stop@merge:1 stops it" await grep -q '^State:.T' "/proc/$pid/status"
 kill -CONT $pid && wait $pid
-is "and it goes on when let" "$?/$(cmp -s out expected && echo same)" 0/same
+is "stop@merge:1: the job continues after SIGCONT" "$?/$(cmp -s out expected && echo same)" 0/same
 rm -f out
 
-for n in 1 2 3 4 5; do # in the plan rank 0 fails and the others wait for it
+for n in 1 2 3 4 5; do # rank 0 fails in the plan while the others wait for it
   what="no memory for "
   [ $n -lt 4 ] || what="cannot plan the shares: no memory for "
   fails alloc:$n@rank0@inplan 4 "hetsort: rank 0, planning: $what" --ranks 5 --threads 1 --source root --speeds 1,3,3,2,1
 done
-for n in 1 2 3 4 5; do # the others wait in a collective, and leave it with rank 1
+for n in 1 2 3 4 5; do # the others wait in a collective, and leave it together with rank 1
   phase=planning
   [ $n -lt 3 ] || phase=reading
   fails alloc:$n@rank1@inplan 4 "hetsort: rank 1, $phase: no memory for " --ranks 3 --strategy distribute
 done
-for n in $(seq 30 40); do # one of them looks for the states in the workdir
+for n in $(seq 30 40); do # one of these calls lists the states in the workdir
   mkdir work
   HETSORT_FAIL=file:$n=EMFILE run "$hetsort" --workdir work --resume -o out in
   is "file:$n=EMFILE, --workdir: the exit code and the reason" \
     "$(case $rc in 0) echo 0 ;; *) echo "$rc/$(grep -c ': Too many open files$' <<<"$err")" ;; esac)" "$( [ $rc = 0 ] && echo 0 || echo 4/1)"
   rm -rf work out
 done
-for n in $(seq 25 31); do # one of these messages says how many states there are
+for n in $(seq 25 31); do # one of these messages contains the number of states
   mkdir work
   HETSORT_FAIL=kill@commit:0 run "$hetsort" --ranks 5 --workdir work -o out in
   HETSORT_FAIL=lie:$n@rank0 run timeout 60 "$hetsort" --ranks 3 --timeout 3 --workdir work --resume -o out in
   ok "lie:$n@rank0, resumed by fewer ranks: no state stays after success" [ "$rc" != 0 -o ! -e work/hetsort-rank3.json ]
   rm -rf work out .hetsort-*
 done
-for n in $(seq 21 26); do # the same on one rank, whose message names itself
+for n in $(seq 21 26); do # the same on one rank, which names itself
   mkdir work
   HETSORT_FAIL=kill@commit:0 run "$hetsort" --workdir work -o out in
   HETSORT_FAIL=lie:$n run timeout 60 "$hetsort" --workdir work --resume -o out in

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# When the system fails under hetsort, in every strategy and exchange mode: calls that move little or
-# are interrupted, and errors of each call at each place. No hang, the right exit code, a message with
-# phase, file and reason, no file under a final name and no temporary one. Of the errors in every mode each
-# mode meets every second, such that each error meets half of the modes; all with HETSORT_LONG=1.
+# System calls of hetsort fail, in every strategy and exchange mode: short and interrupted calls, and errors of each call
+# at each place. No job hangs; the exit code is right, the message gives phase, file and reason, and no final name and
+# no temporary file exists. Each mode takes every second error, so that each error meets half of the modes; with
+# HETSORT_LONG=1 it takes all.
 set -u
 . "$ROOT/scripts/tap.sh"
-[ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
+[ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers replace the same calls"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
 "$BIN/gensort" --no-fsync -b7000 1000 other && "$BIN/gensort" --no-fsync 150000 in && "$hetsort" -o expected in || exit 1
@@ -13,7 +13,7 @@ hetsort=$BIN/hetsort
 shim() { local plan=$1; shift; run timeout 60 env HETSORT_SHIM="$plan" LD_PRELOAD="$OBJ/shim.so" "$@"; }
 left_over() { find . -name '.hetsort-*' -o -name 'out*' | sort | paste -sd' '; }
 
-fails() { # fails PLAN CODE WORDS ARGUMENT... - in one run
+fails() { # fails PLAN CODE WORDS ARGUMENT... - the sort fails with this code and message
   local plan=$1 code=$2 words=$3 name; shift 3
   name="$plan, ${*//[^a-z0-9 =%-]/}"
   shim "$plan" "$hetsort" "$@" in
@@ -22,7 +22,7 @@ fails() { # fails PLAN CODE WORDS ARGUMENT... - in one run
 }
 
 modes=0
-in_turn() { # in_turn ARGUMENT... - it fails, if it is its turn in this mode
+in_turn() { # in_turn ARGUMENT... - check `fails` for every second error of this mode
   turn=$((turn + 1))
   if [ $((turn % 2)) -eq 1 ] || [ -n "${HETSORT_LONG:-}" ]; then fails "$@"; fi
 }
@@ -30,7 +30,7 @@ for mode in "--ranks 1" "--ranks 1 --threads 1" "--ranks 3 --exchange-threads 0"
   "--ranks 3 --exchange-threads 1" "--ranks 3 --exchange-threads 2" \
   "--ranks 3 --strategy distribute"; do
   modes=$((modes + 1)) turn=$modes
-  mode="$mode --direct never" # what goes wrong past the page cache is tried again through it
+  mode="$mode --direct never" # a direct transfer that fails is repeated through the page cache
   # shellcheck disable=SC2086  # the mode is several words
   {
     shim short "$hetsort" $mode -o out in
@@ -44,8 +44,8 @@ for mode in "--ranks 1" "--ranks 1 --threads 1" "--ranks 3 --exchange-threads 0"
     [ "$(stat -f -c %T .)" = tmpfs ] || in_turn fallocate:1+=ENOSPC 4 "cannot reserve 15.0 MB for 'out': No space left" $mode -o out
     in_turn fsync:1+=EIO 3 "cannot sync 'out': Input/output error" $mode -o out
     in_turn rename:1+=EIO 3 "cannot rename onto 'out': Input/output error" $mode -o out
-    case $mode in # large ones; the windows of ranks on one host are not among them
-      "--ranks 1"*) allocs=1 ;; # records are the pages of their file
+    case $mode in # only large allocations count; the windows of ranks on one host are not among them
+      "--ranks 1"*) allocs=1 ;; # the records are mapped
       *distribute*) allocs="1 2 3 4 5 6" ;;
       *) allocs="1 2 3" ;;
     esac
@@ -59,9 +59,9 @@ done
 shim short "$hetsort" --direct always -o out in
 is "short and interrupted calls past the page cache" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm -f out
-# other ways of the records: pipes, runs on disk, what rank 0 scatters, parts with a manifest
+# other sources and targets: pipes, runs on disk, a scattered input, parts with a manifest
 mkdir spill work
-short() { # short NAME COMMAND... - which makes out of in
+short() { # short NAME COMMAND... - the command sorts `in` to `out`
   local name=$1; shift
   shim short "$@"
   is "short and interrupted calls, $name" "$rc/$err/$(cmp -s out expected && echo same)" "0//same"
@@ -74,7 +74,7 @@ short() { # short NAME COMMAND... - which makes out of in
     short "runs on disk, --direct $direct" "$hetsort" --memory 16M --tmpdir spill --direct $direct -o out in
     short "runs of standard input, --direct $direct" \
       bash -c 'cat in | "$0" --memory 16M --tmpdir spill --direct '$direct' -o out -' "$hetsort"
-    short "runs that are kept, --direct $direct" "$hetsort" --memory 16M --workdir work --direct $direct -o out in
+    short "kept runs, --direct $direct" "$hetsort" --memory 16M --workdir work --direct $direct -o out in
   done
   for scatter in balanced dynamic; do
     short "scattered, $scatter" "$hetsort" --ranks 3 --source root --scatter $scatter -o out in
@@ -82,11 +82,11 @@ short() { # short NAME COMMAND... - which makes out of in
   short "parts and their check" bash -c '"$0" --ranks 3 -o out.%r in && "$0" --check-manifest out.manifest >&- &&
     cat out.[0-2] >out && rm out.*' "$hetsort"
 }
-ok "runs on disk: there were some" "$hetsort" --memory 16M --tmpdir spill --report report -o out in
+ok "runs on disk: sorted" "$hetsort" --memory 16M --tmpdir spill --report report -o out in
 ok "runs on disk: more than one" grep -Eq '"spill_runs": ([2-9]|[1-9][0-9])' report
 rm -f out report
 shim thread:1+=EAGAIN "$hetsort" --threads 4 -o out in
-is "threads that cannot be had are done without" "$rc/$(cmp -s out expected && echo same)" "0/same"
+is "threads that cannot be started: sorted without them" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm -f out
 shim fallocate:1+=EOPNOTSUPP "$hetsort" -o out in
 is "a file system that cannot reserve" "$rc/$(cmp -s out expected && echo same)" "0/same"
@@ -96,7 +96,7 @@ fails fsync:2+=EIO 3 "cannot sync 'out." --ranks 3 -o out.%r
 fails thread:1+=EAGAIN 4 "cannot start thread 1 of 3" --ranks 3 -o out
 fails thread:3+=EAGAIN 4 "cannot start thread 2 of 3" --ranks 3 -o out
 shim thread:4+=EAGAIN "$hetsort" --ranks 3 -o out in
-is "exchange threads that cannot be had are stood in for" "$rc/$(cmp -s out expected && echo same)" "0/same"
+is "exchange threads that cannot be started: the main thread does their work" "$rc/$(cmp -s out expected && echo same)" "0/same"
 rm out
 fails read:1+=ESTALE 3 "cannot read 'in' at byte 0: Stale file handle" --direct never -o out
 fails write:4+=EDQUOT 4 "cannot write 'out': Disk quota exceeded" --direct never -o out
@@ -112,43 +112,43 @@ HETSORT_SHIM_FILE=grown shim resize=16000000 "$hetsort" -o out grown
 is "input grown during the sort" "$rc/$(left_over)" "3/"
 ok "input grown during the sort: message" grep -q "'grown' changed while it was being read" <<<"$err"
 
-# a folder that cannot be synced: before names are given all is as ever, after it the output is complete
+# a directory that cannot be synced: before the renames the job fails cleanly, after them the output is complete
 fails fsync:2+=EIO 3 "cannot sync the directory of 'out': Input/output error" -o out
 complete="is complete, but its name may not outlast a loss of power: cannot sync its directory: Input/output error"
 shim fsync:3+=EIO "$hetsort" -o out in
-is "a folder not synced after the rename: output" "$rc/$(left_over)/$(cmp out expected)" "3/./out/"
-ok "a folder not synced after the rename: message" grep -q "'out' $complete" <<<"$err"
+is "a directory not synced after the rename: output" "$rc/$(left_over)/$(cmp out expected)" "3/./out/"
+ok "a directory not synced after the rename: message" grep -q "'out' $complete" <<<"$err"
 rm out
 fails fsync:6+=EIO 3 "cannot sync the directory of 'out." --ranks 3 -o out.%r
 shim fsync:9+=EIO "$hetsort" --ranks 3 -o out.%r in
-is "folders of parts not synced: parts, and the journal of their manifest" \
+is "directories of parts not synced: parts, and the journal of their manifest" \
   "$rc/$(left_over | sed 's/hetsort-[0-9a-f-]*/J/')/$(cat out.[0-2] | cmp - expected)" \
   "3/./.Jout.manifest.commit ./out.0 ./out.1 ./out.2/"
-ok "folders of parts not synced: message" grep -q "finishing: 'out.[0-2]' $complete" <<<"$err"
-ok "folders of parts not synced: what to do" \
+ok "directories of parts not synced: message" grep -q "finishing: 'out.[0-2]' $complete" <<<"$err"
+ok "directories of parts not synced: the command that helps" \
   grep -q "^hetsort: note: all parts of 'out.manifest' are complete; hetsort --clean gives them their names$" <<<"$err"
 "$hetsort" --clean -q out.manifest
-ok "folders of parts not synced: --clean ends it" "$hetsort" --check-manifest out.manifest
+ok "directories of parts not synced: --clean completes the set" "$hetsort" --check-manifest out.manifest
 rm out.*
 shim fsync:6+=EIO "$hetsort" -o out.%r in
-is "the manifest's folder not synced: all is there" "$rc/$(left_over)" "3/./out.0 ./out.manifest"
-ok "the manifest's folder not synced: message" grep -q "'out.manifest' $complete" <<<"$err"
-ok "the manifest's folder not synced: it is right" "$hetsort" --check-manifest out.manifest
+is "the directory of the manifest not synced: all files exist" "$rc/$(left_over)" "3/./out.0 ./out.manifest"
+ok "the directory of the manifest not synced: message" grep -q "'out.manifest' $complete" <<<"$err"
+ok "the directory of the manifest not synced: the set is right" "$hetsort" --check-manifest out.manifest
 cp -a out.0 before
 for plan in write:2+=ENOSPC fsync:2+=EIO fsync:3+=EIO fsync:4+=EIO rename:1+=EIO; do
   shim $plan "$hetsort" --force -o out.%r other
-  is "$plan: --force, with an error before the journal stands" "$((rc == 3 || rc == 4))/$(left_over)/$(cmp out.0 before)" \
+  is "$plan: --force, with an error before the journal exists" "$((rc == 3 || rc == 4))/$(left_over)/$(cmp out.0 before)" \
     "1/./out.0 ./out.manifest/"
   ok "$plan: the old set is complete" "$hetsort" --check-manifest out.manifest
 done
 shim rename:2+=EIO "$hetsort" --force -o out.%r other
 is "an old manifest that cannot be put aside: exit code" "$rc/$(cmp out.0 before)" 3/
-ok "and said" grep -q "cannot put the old 'out.manifest' aside: Input/output error" <<<"$err"
+ok "an old manifest that cannot be put aside: message" grep -q "cannot put the old 'out.manifest' aside: Input/output error" <<<"$err"
 "$hetsort" --clean -q out.manifest
-is "--clean goes on with the new set" "$("$hetsort" --check-manifest out.manifest; echo $?)/$(cmp -s out.0 before; echo $?)" 0/1
+is "an old manifest that cannot be put aside: --clean completes the new set" "$("$hetsort" --check-manifest out.manifest; echo $?)/$(cmp -s out.0 before; echo $?)" 0/1
 rm -f out.* before .hetsort-*
 
-# a file system that says yes and does nothing
+# a file system that reports success and does nothing
 for ranks in 1 3; do
   shim write:4=lie "$hetsort" --direct never --ranks $ranks -o out other
   is "a write that is not done, $ranks ranks" "$rc/$(left_over)" 3/
@@ -162,15 +162,15 @@ done
 "$hetsort" -o out in
 shim rename:1=lie "$hetsort" -f -o out other
 is "a rename over an old output that is not done" "$rc/$(cmp out expected)" 3/
-ok "a rename over an old output that is not done: message" grep -q "another file stands there" <<<"$err"
+ok "a rename over an old output that is not done: message" grep -q "another file has its name" <<<"$err"
 rm -f out .hetsort-*
 
-# the same where all files have one number, so that only the content shows it
+# all files have the same number, so only the content shows the fault
 "$BIN/gensort" --no-fsync -b7000 150000 asmany && "$hetsort" -o out in || exit 1
 shim rename:1=same "$hetsort" -f -o out asmany
 is "a rename that is not done, equal numbers of files" "$rc/$(cmp out expected)" 3/
 ok "a rename that is not done, equal numbers of files: message" \
-  grep -q "'out' was written and renamed, but the file that stands there is not as it was written" <<<"$err"
+  grep -q "'out' was written and renamed, but the file of that name is not as it was written" <<<"$err"
 rm -f out .hetsort-* asmany
 "$BIN/gensort" --no-fsync -b8000 1000 asmany && "$hetsort" -o sorted asmany && "$hetsort" -q --ranks 3 -o before.%r other || exit 1
 met=0 odd=''
@@ -183,12 +183,12 @@ for n in 1 2 3 4 5 6; do # the journal, the old manifest, the parts, the new man
   met=$((met + (rc == 3)))
   rm -f out.* .hetsort-*
 done
-is "a set of which a rename is not done, equal numbers of files" "$odd" ""
-ok "a set of which a rename is not done: $met of 6 renames are missed" test $met -ge 5
+is "a set with a rename that is not done, equal numbers of files" "$odd" ""
+ok "a set with a rename that is not done: $met of 6 are detected" test $met -ge 5
 
-# bits that are written wrong, of records, locks and the manifest
+# wrong bits in written records, locks and the manifest
 odd='' met=0 passed=0
-for ((n = 1; passed < 20 && n < 80; n++)); do # three writes to each of four locks do no harm, nor do those that never come
+for ((n = 1; passed < 20 && n < 80; n++)); do # three writes to each of four locks do no harm; later writes never happen
   shim write:$n=flip "$hetsort" --no-fsync --direct never --verify reread --ranks 3 -o out.%r asmany
   case $rc/$err in
     0/*) cat out.[0-2] | cmp -s - sorted && "$hetsort" --check-manifest out.manifest || odd+=" $n"; passed=$((passed + 1)) ;;
@@ -199,11 +199,11 @@ for ((n = 1; passed < 20 && n < 80; n++)); do # three writes to each of four loc
   [ "$rc" -eq 0 ] || [ -z "$(left_over)" ] || odd+=" $n: $(left_over) left"
   rm -f out.* .hetsort-*
 done
-is "a bit written wrong: nothing wrong with status 0" "$odd" ""
-ok "a bit written wrong: found in a manifest" test $met -gt 0
+is "a bit written wrong: status 0 means a right output" "$odd" ""
+ok "a bit written wrong: detected in a manifest" test $met -gt 0
 rm -f asmany sorted before.*
 
-# a report that does not get to the disk: the output stands
+# a report that cannot be written to the disk: the output stays
 for plan in fsync:4+=EIO close:15+=EIO; do
   shim $plan "$hetsort" --report report -o out in
   is "a report lost, $plan: exit code, output" "$rc/$(left_over)/$(cmp out expected)" "3/./out/"
@@ -212,12 +212,12 @@ for plan in fsync:4+=EIO close:15+=EIO; do
   rm out
 done
 
-# one output a rank: after a failure among the renames the parts wait for the rest of them
+# one output per rank: after a failed rename, parts keep their temporary names
 shim rename:3+=EIO "$hetsort" --ranks 3 -o out.%r in
 is "a rename that fails: exit code" "$rc" 3
 ok "a rename that fails: no manifest" test ! -e out.manifest
 is "a rename that fails: the parts are kept" "$(find . -name 'out.[0-9]' | wc -l)/$(find . -name '.hetsort-*.tmp' | wc -l)" 1/2
 run "$hetsort" --clean --ranks 3 out.%r
-is "a rename that fails: --clean ends it" "$rc/$(cat out.[0-2] | cmp - expected)/$(find . -name '.hetsort-*')" 0//
+is "a rename that fails: --clean completes the set" "$rc/$(cat out.[0-2] | cmp - expected)/$(find . -name '.hetsort-*')" 0//
 ok "a rename that fails: the set is right" "$hetsort" --check-manifest out.manifest
 done_testing

@@ -7,7 +7,7 @@
  * long enough to use up buffers and buckets of tokens. */
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "scatter.h"
+#include "scatter_input.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ typedef struct probe {
 } probe;
 
 /* Send or receive a message, and wait for its end: a sender is done when the message is taken. */
-static status one(const probe *l, void *buf, size_t bytes)
+static status probe_message(const probe *l, void *buf, size_t bytes)
 {
 	comm_req r;
 	double waited_s = 0;
@@ -70,7 +70,7 @@ static status quickest(const probe *l, size_t bytes, double *least_s)
 	*least_s = INFINITY;
 	for (int i = 0; i < PINGS && rc == ST_OK; i++) {
 		const double t0 = now_s();
-		rc = one(l, l->buf, bytes);
+		rc = probe_message(l, l->buf, bytes);
 		*least_s = fmin(*least_s, now_s() - t0);
 	}
 	return rc;
@@ -85,7 +85,7 @@ static status sustained(const probe *l, double *moving_s, uint64_t *moved)
 	double byte_s = 0;
 	for (uint64_t bytes = FIRST_BYTES;;) {
 		comm_word w = comm_word_for(l->c, bytes, l->to, TAG_PING);
-		status rc = one(l, &w, sizeof w);
+		status rc = probe_message(l, &w, sizeof w);
 		if (rc == ST_OK && l->c->rank != 0)
 			rc = comm_word_check(l->c, &w, 0, TAG_PING);
 		bytes = w.value;
@@ -93,9 +93,9 @@ static status sustained(const probe *l, double *moving_s, uint64_t *moved)
 			return rc;
 		const double t0 = now_s();
 		for (uint64_t at = 0; at < bytes && rc == ST_OK; at += l->bytes)
-			rc = one(l, l->buf, (size_t)u64_min(l->bytes, bytes - at));
+			rc = probe_message(l, l->buf, (size_t)u64_min(l->bytes, bytes - at));
 		if (rc == ST_OK)
-			rc = one(l, l->buf, 1);
+			rc = probe_message(l, l->buf, 1);
 		if (rc != ST_OK)
 			return rc;
 		const double before_s = byte_s;
@@ -111,6 +111,7 @@ static status sustained(const probe *l, double *moving_s, uint64_t *moved)
 	}
 }
 
+/* Measure the startup and the seconds per byte of one link. */
 static status measure_link(const probe *l, scatter_plan *sp)
 {
 	const bool grows = l->most >= 4 * (uint64_t)FIRST_BYTES; /* else all is one message */
@@ -176,7 +177,8 @@ typedef struct view {
 	size_t p;
 } view;
 
-static size_t rank_of(const view *v, size_t i)
+/* Return the rank at place i of the planner's order. */
+static size_t view_rank(const view *v, size_t i)
 {
 	return (i + 1) % v->p;
 }
@@ -205,7 +207,7 @@ static hetpart_status view_open(const settings *o, const share_plan *s, const sc
 	v->order = (void *)(v->worker + p);
 	hetpart_status st = HETPART_OK;
 	for (size_t i = 0; i < p && st == HETPART_OK; i++) {
-		const size_t r = rank_of(v, i);
+		const size_t r = view_rank(v, i);
 		hetpart_cost *compute = NULL, *link = NULL;
 		v->work[i] = (rank_work){ &s->rate[r], o };
 		st = hetpart_cost_callback(&compute, work_s, &v->work[i], true, 1, he);
@@ -245,11 +247,11 @@ status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatte
 				     &env->e);
 	const bool planned = st == HETPART_OK && rc == ST_OK;
 	for (size_t i = 0; planned && i < v.p && (balanced || asked); i++)
-		s->in[rank_of(&v, balanced ? v.order[i] : i)] =
+		s->in[view_rank(&v, balanced ? v.order[i] : i)] =
 			asked && i + 1 == v.p ? 0 : hetpart_plan_share(plan, i);
 	/* a rank gets its share after the ranks before it */
 	for (size_t i = 0; planned && i < v.p; i++) {
-		const size_t r = rank_of(&v, v.order[i]);
+		const size_t r = view_rank(&v, v.order[i]);
 		sp->order[i] = (uint32_t)r;
 		if (r)
 			t += fmax(hetpart_cost_eval(v.served[i].link, s->in[r]), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --source=root: only rank 0 has the input, and scatters it. */
-#ifndef HETSORT_SCATTER_SCATTER_H
-#define HETSORT_SCATTER_SCATTER_H
+#ifndef HETSORT_SCATTER_SCATTER_INPUT_H
+#define HETSORT_SCATTER_SCATTER_INPUT_H
 
 #include "model/rank_result.h"
 #include "model/rank_speeds.h"

@@ -11,7 +11,7 @@
  * serves several ranks at once, because a slow rank also takes its chunk slowly. The others sort a
  * chunk before they request the next one, so a slow rank requests less often. A rank without memory
  * for a chunk drops it, and reports the failure with its next request. */
-#include "scatter.h"
+#include "scatter_input.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "exchange/block.h"
@@ -42,7 +42,7 @@ uint64_t scatter_least_chunk(const rank_env *env, uint64_t total)
 	return u64_max(n, scatter_block_recs(env, total));
 }
 
-/* The transfers at once from rank 0. */
+/* Return how many transfers are under way at once from rank 0. */
 static size_t lanes(const rank_env *env)
 {
 	const size_t others = (size_t)env->c->size - 1;
@@ -93,13 +93,13 @@ typedef struct sender {
 } sender;
 
 /* Records of the input on their way to a rank, SLOTS blocks at a time. */
-typedef struct transfer {
+typedef struct scatter_transfer {
 	int to;
 	uint64_t at, left;    /* records that are not sent yet */
 	uint64_t begun, done; /* blocks */
 	comm_req req[SLOTS];
 	unsigned char *slots; /* part of the sender's buf */
-} transfer;
+} scatter_transfer;
 
 /* Open a sender. Close it after a failure, too. */
 static status sender_open(sender *d, rank_env *env, const scatter_job *k)
@@ -121,12 +121,14 @@ static status sender_close(sender *d, status rc)
 	return rc;
 }
 
-static bool may_send(const transfer *t)
+/* Return whether the next block has a free slot. */
+static bool may_send(const scatter_transfer *t)
 {
 	return t->left > 0 && t->begun - t->done < SLOTS;
 }
 
-static status send_block(transfer *t, sender *d)
+/* Read and send the next block of a transfer. */
+static status send_block(scatter_transfer *t, sender *d)
 {
 	const settings *o = d->env->o;
 	const size_t n = (size_t)u64_min(t->left, d->block_recs);
@@ -177,13 +179,13 @@ static void receiver_close(receiver *b)
 		mem_free(&env->m, b->slots);
 }
 
-static block_header *slot_of(const receiver *b, uint64_t block)
+static block_header *receiver_slot(const receiver *b, uint64_t block)
 {
 	return (void *)(b->slots + block % SLOTS * b->slot_bytes);
 }
 
 /* Wait for the next block and check it; SLOTS are posted ahead. */
-static status next_block(receiver *b)
+static status receiver_next(receiver *b)
 {
 	const uint32_t record_bytes = b->env->o->lay.record_bytes;
 	comm *c = b->env->c;
@@ -192,15 +194,15 @@ static status next_block(receiver *b)
 	while (rc == ST_OK && b->posted < blocks && b->posted - b->taken < SLOTS) {
 		const uint64_t i = b->posted++;
 		const size_t n = block_records(b->n, b->block_recs, i);
-		rc = comm_recv(c, slot_of(b, i), block_bytes(record_bytes, n), 0, (int)(i % SLOTS),
-			       &b->req[i % SLOTS]);
+		rc = comm_recv(c, receiver_slot(b, i), block_bytes(record_bytes, n), 0,
+			       (int)(i % SLOTS), &b->req[i % SLOTS]);
 	}
 	if (rc != ST_OK || b->posted == b->taken)
 		return rc;
 	rc = scatter_wait(c, &b->req[b->taken % SLOTS], &b->waited_s);
 	if (rc != ST_OK)
 		return rc;
-	const block_header *h = slot_of(b, b->taken);
+	const block_header *h = receiver_slot(b, b->taken);
 	b->left = block_records(b->n, b->block_recs, b->taken);
 	const block_header wanted = block_for(0, c->rank, record_bytes, b->taken++, b->left);
 	b->rec = (const unsigned char *)(h + 1);
@@ -214,11 +216,11 @@ static status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t
 	const size_t bytes = b->env->o->lay.record_bytes;
 	*got = 0;
 	for (size_t k; *got < n; *got += k) {
-		const status rc = b->left ? ST_OK : next_block(b);
+		const status rc = b->left ? ST_OK : receiver_next(b);
 		if (rc != ST_OK)
 			return err_set(e, rc, "%s",
 				       b->damage.code ? b->damage.text
-						      : "rank 0 cannot be reached any more");
+						      : "rank 0 can no longer be reached");
 		if (b->left == 0)
 			break;
 		k = size_min(n - *got, b->left);
@@ -250,7 +252,7 @@ static status receiver_drain(receiver *b)
 	status rc = ST_OK;
 	do {
 		b->left = 0;
-		rc = next_block(b);
+		rc = receiver_next(b);
 	} while ((rc == ST_OK || b->damage.code) && !atomic_load(&b->env->c->broken) && b->left);
 	return rc;
 }
@@ -268,7 +270,7 @@ static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
 	status rc = comm_agree(env->c, sender_open(&d, env, k));
 	for (size_t i = 0; i < k->sp->p && rc == ST_OK; i++) {
 		const uint32_t to = k->sp->order[i];
-		transfer t = { .to = (int)to, .left = to ? share[to] : 0, .slots = d.buf };
+		scatter_transfer t = { .to = (int)to, .left = to ? share[to] : 0, .slots = d.buf };
 		for (uint32_t r = 0; r < to; r++)
 			t.at += share[r];
 		while (rc == ST_OK && (t.left > 0 || t.done < t.begun))
@@ -285,7 +287,8 @@ static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
 	return rc;
 }
 
-static status take_share(rank_env *env, const scatter_job *k, read_runs *out)
+/* Receive the planned share of this rank, in memory or as runs on disk. */
+static status receive_share(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const run_formation_plan *p = k->p;
 	receiver b;
@@ -319,9 +322,9 @@ static status take_share(rank_env *env, const scatter_job *k, read_runs *out)
 typedef struct request {
 	comm_req req;
 	comm_word word;
-	bool asked; /* it waits for an answer */
-	bool left;  /* it knows that no records are left */
-	transfer t; /* of its chunk; without slots it has none */
+	bool asked;         /* it waits for an answer */
+	bool left;          /* it knows that no records are left */
+	scatter_transfer t; /* of its chunk; without slots it has none */
 } request;
 
 /* The requests, the records that are left, and slots for up to LANES transfers at once. */
@@ -331,7 +334,7 @@ typedef struct counter {
 	hetpart_chunks chunks;
 	unsigned char *free[LANES]; /* each has the slots of a transfer */
 	size_t frees;
-	int there; /* ranks that may request again */
+	int remaining; /* ranks that may request again */
 	double waited_s;
 } counter;
 
@@ -343,34 +346,19 @@ static status send_word(comm *c, uint64_t word, int to, int tag, double *wait_s)
 	return rc == ST_OK ? scatter_wait(c, &r, wait_s) : rc;
 }
 
-static status listen(counter *k, int to)
+/* Post a receive for the next request of a rank. */
+static status await_request(counter *k, int to)
 {
 	request *a = &k->a[to];
 	return comm_recv(k->d.env->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
 }
 
-/* Look whether a block of a rank's chunk has arrived, or whether the rank has sent a request, which
- * is answered with a new chunk. After the last block of a chunk the rank may request again. */
-static status attend(counter *k, int i, bool *any)
+/* Answer the request of rank i, if it has sent one, with a new chunk, for which slots are free. */
+static status answer_request(counter *k, int i, bool *any)
 {
 	comm *c = k->d.env->c;
 	request *a = &k->a[i];
-	transfer *t = &a->t;
 	status rc = ST_OK;
-	bool arrived = false;
-	if (a->left || (t->slots && t->done == t->begun))
-		return ST_OK;
-	if (t->slots) {
-		rc = comm_test(c, &t->req[t->done % SLOTS], &arrived);
-		if (rc != ST_OK || !arrived)
-			return rc;
-		*any = true;
-		if (++t->done < t->begun || t->left > 0)
-			return ST_OK;
-		k->free[k->frees++] = t->slots;
-		t->slots = NULL;
-		return listen(k, i);
-	}
 	if (!a->asked) {
 		rc = comm_test(c, &a->req, &a->asked);
 		if (rc == ST_OK && a->asked)
@@ -389,42 +377,62 @@ static status attend(counter *k, int i, bool *any)
 	}
 	a->asked = false;
 	a->left = n == 0;
-	k->there -= a->left;
+	k->remaining -= a->left;
 	if (n)
-		*t = (transfer){ .to = i, .at = at, .left = n, .slots = k->free[--k->frees] };
+		a->t = (scatter_transfer){
+			.to = i, .at = at, .left = n, .slots = k->free[--k->frees]
+		};
 	return room == 0 || room == FAILED ? ST_OK : send_word(c, n, i, TAG_COUNT, &k->waited_s);
 }
 
-/* Send the next block of the oldest chunk with a free slot. So a rank gets its chunk as soon as it
- * can take it, and sorts while others get theirs. Chunks are handed out in the order of the input,
- * so the oldest one has the first record. */
-static status send_next(counter *k, bool *any)
+/* Note that blocks of the chunk of rank i have arrived. After the last one the rank may request
+ * again. Without a chunk, answer its request. */
+static status attend(counter *k, int i, bool *any)
 {
-	transfer *oldest = NULL;
-	for (int i = 1; i < k->d.env->c->size; i++) {
-		transfer *t = &k->a[i].t;
-		if (t->slots && may_send(t) && (!oldest || t->at < oldest->at))
-			oldest = t;
-	}
-	*any |= oldest != NULL;
-	return oldest ? send_block(oldest, &k->d) : ST_OK;
+	request *a = &k->a[i];
+	scatter_transfer *t = &a->t;
+	bool arrived = false;
+	if (a->left || (t->slots && t->done == t->begun))
+		return ST_OK;
+	if (!t->slots)
+		return answer_request(k, i, any);
+	const status rc = comm_test(k->d.env->c, &t->req[t->done % SLOTS], &arrived);
+	if (rc != ST_OK || !arrived)
+		return rc;
+	*any = true;
+	if (++t->done < t->begun || t->left > 0)
+		return ST_OK;
+	k->free[k->frees++] = t->slots;
+	t->slots = NULL;
+	return await_request(k, i);
 }
 
-static status answer_all(counter *k)
+/* Serve all ranks until no records are left. Of the chunks with a free slot, send the next block of
+ * the oldest one. So a rank gets its chunk as soon as it can take it, and sorts while others get
+ * theirs. Chunks are handed out in the order of the input, so the oldest one has the first record.
+ */
+static status serve_requests(counter *k)
 {
 	comm *c = k->d.env->c;
 	status rc = ST_OK;
 	for (size_t i = 0; i < k->frees; i++)
 		k->free[i] = k->d.buf + i * SLOTS * k->d.slot_bytes;
 	for (int i = 1; i < c->size && rc == ST_OK; i++)
-		rc = listen(k, i);
+		rc = await_request(k, i);
 	comm_wait_begin(c);
-	for (unsigned tries = 0; rc == ST_OK && k->there > 0;) {
+	for (unsigned tries = 0; rc == ST_OK && k->remaining > 0;) {
 		bool any = false;
 		for (int i = 1; i < c->size && rc == ST_OK; i++)
 			rc = attend(k, i, &any);
-		if (rc == ST_OK)
-			rc = send_next(k, &any);
+		scatter_transfer *oldest = NULL;
+		for (int i = 1; i < c->size; i++) {
+			scatter_transfer *t = &k->a[i].t;
+			if (t->slots && may_send(t) && (!oldest || t->at < oldest->at))
+				oldest = t;
+		}
+		any |= oldest != NULL;
+		if (rc == ST_OK && oldest)
+			rc = send_block(oldest, &k->d);
 		tries = any ? 0 : tries + 1;
 		if (!any) {
 			const double t0 = now_s();
@@ -437,7 +445,7 @@ static status answer_all(counter *k)
 }
 
 /* Hand out all chunks. Rank 0 itself has an empty array of records. */
-static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
+static status scatter_hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const read_runs_plan *p = &k->p->load;
 	const int others = env->c->size - 1;
@@ -446,7 +454,7 @@ static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 				  .chunk = scatter_least_chunk(env, k->s->records),
 				  .left = k->s->records },
 		      .frees = lanes(env),
-		      .there = others };
+		      .remaining = others };
 	status rc = sender_open(&n.d, env, k);
 	n.a = mem_array(&env->m, (size_t)env->c->size, sizeof *n.a, "requests", &env->e);
 	if (!n.a)
@@ -455,7 +463,7 @@ static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 		rc = read_runs_room(p, &env->m, 0, out, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = answer_all(&n);
+		rc = serve_requests(&n);
 	if (rc == ST_OK && n.d.failed == ST_OK && n.chunks.left)
 		rc = err_set(&env->e, ST_RESOURCE,
 			     "the memory of the other ranks is full, but %" PRIu64
@@ -471,17 +479,17 @@ static status hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 
 /* --------------------------------------------------------------------- on request: the others */
 
-typedef struct asking {
+typedef struct requester {
 	rank_env *env;
 	read_runs *d; /* the records so far */
 	const read_runs_plan *p;
 	receiver in;
 	double waited_s, sorted_s; /* so far */
 	status failed;
-} asking;
+} requester;
 
 /* Take a chunk of n records to memory, and to buckets by key; drop them without memory. */
-static status take_chunk(asking *t, uint64_t n)
+static status receive_chunk(requester *t, uint64_t n)
 {
 	rank_env *env = t->env;
 	read_runs *d = t->d;
@@ -505,10 +513,11 @@ static status take_chunk(asking *t, uint64_t n)
 	return ST_OK;
 }
 
-static status ask_for(rank_env *env, const scatter_job *k, read_runs *out)
+/* Request, receive and sort chunks until no records are left. */
+static status request_chunks(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const read_runs_plan *p = &k->p->load;
-	asking t = { .env = env, .d = out, .p = p };
+	requester t = { .env = env, .d = out, .p = p };
 	comm *c = env->c;
 	status rc = receiver_open(&t.in, env, k->s->records);
 	if (rc == ST_OK)
@@ -529,7 +538,7 @@ static status ask_for(rank_env *env, const scatter_job *k, read_runs *out)
 			rc = comm_word_check(c, &n, 0, TAG_COUNT);
 		more = more && n.value > 0;
 		if (rc == ST_OK && more)
-			rc = take_chunk(&t, n.value);
+			rc = receive_chunk(&t, n.value);
 	}
 	result_shift(env->stats, PH_EXCHANGE, t.waited_s);
 	if (rc == ST_OK)
@@ -544,6 +553,7 @@ status scatter_input(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const bool root = env->c->rank == 0;
 	if (env->o->scatter != SCATTER_DYNAMIC)
-		return root ? send_shares(env, k, out) : take_share(env, k, out);
-	return comm_agree(env->c, root ? hand_out(env, k, out) : ask_for(env, k, out));
+		return root ? send_shares(env, k, out) : receive_share(env, k, out);
+	return comm_agree(env->c,
+			  root ? scatter_hand_out(env, k, out) : request_chunks(env, k, out));
 }
