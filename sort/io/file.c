@@ -222,7 +222,7 @@ int file_rename_new(int dirfd, const char *from, const char *to)
 
 enum { RANK_TEXT_BYTES = 24 };
 
-/* At a percent sign, return the length of the directive, or 0. *width is -1 for %%. */
+/* Return the length of the directive at a percent sign, or 0. *width is -1 for %%. */
 static size_t directive(const char *s, int *width)
 {
 	if (s[1] == '%') {

@@ -87,7 +87,7 @@ static status input_look(input_file *f, const layout *l, err *e)
 	return ST_OK;
 }
 
-/* If the number of records is given, all bytes after them are the trailer. */
+/* Find the trailer if the number of records is given: all bytes after them. */
 static status measure_trailer(const input *in, input_file *f, const layout *l, err *e)
 {
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
@@ -180,7 +180,7 @@ static status input_add_file(input *in, char *path, const layout *l, err *e)
 	return rc;
 }
 
-/* The file that was added last is a part p of the manifest at path: keep its values. */
+/* Keep the values of part p of the manifest at path for the file that was added last. */
 static status take_stated(input *in, const char *path, const manifest_part *p, const layout *l,
 			  err *e)
 {

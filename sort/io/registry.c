@@ -103,7 +103,8 @@ static void refuse_reserved(registry *g, file_role role, const target *t, const 
 			role_name(role), quoted(t->path), g->prefix, quoted(g->workdir));
 }
 
-/* A name that cannot be created is reported later, by the code that creates it. */
+/* Register a file to write. A name that cannot be created is reported later, by the code that
+ * creates it. */
 void registry_writes(registry *g, file_role role, const char *path, int rank)
 {
 	target t;

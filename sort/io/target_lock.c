@@ -86,25 +86,6 @@ static bool mark_at(const char **s, uint64_t *v)
 	return number_hex(s, v) && *(*s)++ == '-';
 }
 
-static bool parse_name(const char *name, hidden_name *h)
-{
-	h->name = name;
-	h->base = name + strlen(PREFIX);
-	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !mark_at(&h->base, &h->mark) ||
-	    !mark_at(&h->base, &h->id))
-		return false;
-	const size_t len = strlen(h->base);
-	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-		const size_t n = strlen(suffixes[i]);
-		if (len > n && strcmp(h->base + len - n, suffixes[i]) == 0) {
-			h->kind = (target_kind)i;
-			h->shown = len - n;
-			return true;
-		}
-	}
-	return false;
-}
-
 DIR *target_list(const target *t)
 {
 	const int fd = openat(t->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -119,9 +100,22 @@ bool target_next_hidden(const target *t, hidden_name *h)
 	if (!h->dir)
 		h->dir = target_list(t);
 	h->errnum = h->dir ? 0 : errno;
-	for (const struct dirent *f; h->dir && (f = readdir(h->dir));)
-		if (parse_name(f->d_name, h))
-			return true;
+	for (const struct dirent *f; h->dir && (f = readdir(h->dir));) {
+		h->name = f->d_name;
+		h->base = h->name + strlen(PREFIX);
+		if (strncmp(h->name, PREFIX, strlen(PREFIX)) != 0 || !mark_at(&h->base, &h->mark) ||
+		    !mark_at(&h->base, &h->id))
+			continue;
+		const size_t len = strlen(h->base);
+		for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+			const size_t n = strlen(suffixes[i]);
+			if (len > n && strcmp(h->base + len - n, suffixes[i]) == 0) {
+				h->kind = (target_kind)i;
+				h->shown = len - n;
+				return true;
+			}
+		}
+	}
 	if (h->dir)
 		closedir(h->dir);
 	h->dir = NULL;

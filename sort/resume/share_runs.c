@@ -417,24 +417,6 @@ static bool deal_fill(const dealing *x, double most, deal *d)
 	return true;
 }
 
-static void find_borders(const dealing *x, deal *d)
-{
-	double lo = 0, hi = (double)READ_AGAIN * (double)x->q->records + 1;
-	uint64_t kept = 0;
-	for (size_t i = 0; i < x->runs; i++) {
-		x->cost[i] = READ_AGAIN * (x->run[i].first - kept) + kept;
-		kept += x->run[i].recs;
-	}
-	for (int i = 0; i < BISECTIONS; i++) {
-		const double mid = lo + (hi - lo) / 2;
-		if (deal_fill(x, mid, d))
-			hi = mid;
-		else
-			lo = mid;
-	}
-	(void)deal_fill(x, hi, d);
-}
-
 status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal *d, err *e)
 {
 	const size_t p = (size_t)q->ranks;
@@ -459,7 +441,21 @@ status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal 
 			if (x.group[q->group[i]].segs == 0)
 				place_free_rank(&x);
 		line_up(&x, d);
-		find_borders(&x, d);
+		/* find the borders: bisect for the least cost per record of a share */
+		double lo = 0, hi = (double)READ_AGAIN * (double)q->records + 1;
+		uint64_t kept = 0;
+		for (size_t i = 0; i < x.runs; i++) {
+			x.cost[i] = READ_AGAIN * (run[i].first - kept) + kept;
+			kept += run[i].recs;
+		}
+		for (int i = 0; i < BISECTIONS; i++) {
+			const double mid = lo + (hi - lo) / 2;
+			if (deal_fill(&x, mid, d))
+				hi = mid;
+			else
+				lo = mid;
+		}
+		(void)deal_fill(&x, hi, d);
 	}
 	*runs = x.runs;
 	mem_free(m, x.seg);

@@ -59,7 +59,7 @@ static const struct errno_name {
 	{ "kill", KILLED },
 };
 
-/* If *s begins with word, move after it. */
+/* Move *s after the word if it begins with it, and return whether it does. */
 static bool skip(const char **s, const char *word)
 {
 	const size_t n = strlen(word);

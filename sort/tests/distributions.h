@@ -18,7 +18,7 @@ static uint64_t next(rng *r)
 	return z ^ (z >> 31);
 }
 
-/* The value that decides the key of record i of n on p ranks. */
+/* Return the value that decides the key of record i of n on p ranks. */
 typedef uint64_t value_fn(rng *r, size_t i, size_t n, int p);
 
 static uint64_t uniform(rng *r, size_t i, size_t n, int p)

@@ -34,8 +34,8 @@ static void deal_all(dealt *x)
 	assert_int_equal(m.now_bytes, 0);
 }
 
-/* Each rank has one stretch, the stretches make up the input, and each run is in the stretch of a
- * rank that finds it. */
+/* Check that each rank has one stretch, that the stretches make up the input, and that each run is
+ * in the stretch of a rank that finds it. */
 static void check(const dealt *x)
 {
 	bool seen[MOST_RANKS] = { false };
@@ -112,7 +112,7 @@ static dealt job(int was, int is, uint64_t each, uint64_t made, bool own_disks)
 	return x;
 }
 
-/* A shared directory: all runs are used, with any number of ranks, and in equal parts. */
+/* Check a shared directory: any number of ranks uses all runs, in equal parts. */
 static void shared(void **state)
 {
 	(void)state;
@@ -131,7 +131,7 @@ static void shared(void **state)
 		}
 }
 
-/* The same number of ranks continue with their own runs. */
+/* Check that the same number of ranks continue with their own runs. */
 static void as_before(void **state)
 {
 	(void)state;
@@ -165,7 +165,7 @@ static void other_order(void **state)
 	}
 }
 
-/* A host is lost: the others keep their runs, and the ranks next to the gap share it. */
+/* Check a lost host: the others keep their runs, and the ranks next to the gap share it. */
 static void a_host_less(void **state)
 {
 	(void)state;
