@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The speed of this rank, before and during a job.
  *
- * Before the job, the calibration runs the kernels of the sort: making and sorting entries,
- * gathering records and merging them by a loser tree, copying records with their checksum. It uses
- * all threads of the rank, no file and no message. A lap takes less than a millisecond on a usual
- * core, which is short against the periods of quotas.
+ * Before the job, the calibration runs the kernels of the sort on all threads of the rank, without
+ * files or messages. It makes and sorts entries, gathers records and merges them by a loser tree,
+ * and copies records with their checksum. A lap takes less than a millisecond on a usual core, so
+ * it is short compared with the periods of quotas.
  *
  * During the job, threads end their tasks in any order and at any time. So a task counts evenly
  * over the time that it took, and by half if it is half done when the last part begins. */
@@ -56,69 +56,68 @@ struct calibration {
 	sample *s;
 };
 
-static void make_entries(const sample *c, entry *e)
+static void sample_entries(const sample *c, entry *e)
 {
 	const unsigned char *rec = c->recs;
 	for (size_t i = 0; i < c->n; i++, rec += c->lay.record_bytes)
 		e[i] = entry_make(rec, &c->lay, i);
 }
 
-/* Stream s has the records [start(s), start(s + 1)). */
-static size_t start(const sample *c, uint32_t s)
+/* Return the first record of stream s, which ends where the next one starts. */
+static size_t sample_stream(const sample *c, uint32_t s)
 {
 	return c->n * s / c->k;
 }
 
-static void sort_sample(sample *c)
+static head calibrate_head(sample *c, uint32_t s)
 {
-	const records r = { c->recs, c->lay, 0 };
-	make_entries(c, c->e);
-	radix_sort(c->e, c->tmp, c->n, &r);
-}
-
-static void copy_sample(sample *c)
-{
-	memcpy(c->out, c->recs, c->n * c->lay.record_bytes);
-	c->sum = checksum_join(c->sum, checksum_records(c->out, c->n, c->lay.record_bytes));
-}
-
-static head next_head(sample *c, uint32_t s)
-{
-	if (c->at[s] == start(c, s + 1))
+	if (c->at[s] == sample_stream(c, s + 1))
 		return head_end();
 	return head_make(c->mid + c->at[s]++ * c->lay.record_bytes, s, &c->lay);
 }
 
-static void merge_sample(sample *c)
+static void sample_merge(sample *c)
 {
 	const records r = { c->recs, c->lay, 0 };
 	unsigned char *to = c->out;
 	loser_tree t;
 	(void)gather(&r, c->order, c->n, 0, c->mid);
 	for (uint32_t s = 0; s < c->k; s++) {
-		c->at[s] = start(c, s);
-		c->first[s] = next_head(c, s);
+		c->at[s] = sample_stream(c, s);
+		c->first[s] = calibrate_head(c, s);
 	}
 	loser_tree_init(&t, c->node, c->k, c->first, &c->lay);
 	while (!head_is_end(&t.node[0])) {
 		const uint32_t s = head_stream(&t.node[0]);
 		record_copy(to, t.node[0].rec, c->lay.record_bytes);
 		to += c->lay.record_bytes;
-		loser_tree_replace(&t, next_head(c, s), s);
+		loser_tree_replace(&t, calibrate_head(c, s), s);
 	}
 }
 
-static void (*const run[KERNELS])(sample *) = {
-	[KERNEL_SORT] = sort_sample, [KERNEL_MERGE] = merge_sample, [KERNEL_COPY] = copy_sample
-};
-
-status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
-		      uint64_t most_bytes, err *e)
+static void sample_lap(sample *c, int k)
 {
+	const records r = { c->recs, c->lay, 0 };
+	if (k == KERNEL_SORT) {
+		sample_entries(c, c->e);
+		radix_sort(c->e, c->tmp, c->n, &r);
+	} else if (k == KERNEL_MERGE) {
+		sample_merge(c);
+	} else {
+		memcpy(c->out, c->recs, c->n * c->lay.record_bytes);
+		c->sum = checksum_join(c->sum, checksum_records(c->out, c->n, c->lay.record_bytes));
+	}
+}
+
+status calibrate_open(calibration **out, rank_env *env, unsigned threads, int streams,
+		      uint64_t most_bytes)
+{
+	const layout *l = &env->o->lay;
+	mem *m = &env->m;
 	calibration *c = calloc(1, sizeof *c);
 	*out = c;
-	if (!c || !(c->s = mem_array(m, threads, sizeof *c->s, "calibration", e)))
-		return err_set(e, ST_RESOURCE, "no memory for calibration");
+	if (!c || !(c->s = mem_array(m, threads, sizeof *c->s, "calibration", &env->e)))
+		return err_set(&env->e, ST_RESOURCE, "no memory for calibration");
 	const size_t bytes = l->record_bytes, each = 3 * (bytes + sizeof(entry));
 	const uint64_t fits = u64_min(SAMPLE_BYTES / bytes, most_bytes / threads / each);
 	const size_t n = size_min(size_max((size_t)fits, MIN_RECS), SAMPLE_RECS);
@@ -129,7 +128,7 @@ status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threa
 		s->lay = *l;
 		s->n = n;
 		s->k = streams < MAX_STREAMS ? (uint32_t)streams : MAX_STREAMS;
-		s->e = mem_array(m, n, each, "calibration", e);
+		s->e = mem_array(m, n, each, "calibration", &env->e);
 		if (!s->e)
 			return ST_RESOURCE;
 		s->tmp = s->e + n;
@@ -141,47 +140,38 @@ status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threa
 	return ST_OK;
 }
 
-/* Fit cpu(at), the straight lines between the ends of laps, by least squares. Its slope is 12 / W^3
- * times the integral of (t - middle) cpu(t) over the W seconds. */
-static double slope(const double *at, const double *cpu, size_t n)
-{
-	const double whole = at[n] - at[0], middle = at[0] + whole / 2;
-	double sum = 0;
-	for (size_t i = 0; i < n; i++) {
-		const double h = at[i + 1] - at[i], y = cpu[i] - cpu[0], dy = cpu[i + 1] - cpu[i];
-		const double t = (at[i] + at[i + 1]) / 2 - middle;
-		sum += h * (t * (y + dy / 2) + h * dy / 12);
-	}
-	return whole > 0 ? 12 * sum / (whole * whole * whole) : 0;
-}
-
-static int by_size(const void *a, const void *b)
+static int compare_seconds(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
 }
 
-/* Return the median of the laps of a kernel. The mean of a short measurement would depend on a few
- * laps that an interrupt or a cold cache made long. */
-static double typical(const double *cpu, size_t n, size_t k)
-{
-	double lap[LAPS / KERNELS];
-	size_t laps = 0;
-	for (size_t i = k; i < n && laps < LAPS / KERNELS; i += KERNELS)
-		lap[laps++] = cpu[i + 1] - cpu[i];
-	qsort(lap, laps, sizeof *lap, by_size);
-	return (lap[(laps - 1) / 2] + lap[laps / 2]) / 2;
-}
-
+/* Fit a line to cpu(at) by least squares. Its slope is 12 / W^3 times the integral of
+ * (t - middle) cpu(t) over the W seconds. Between the ends of laps cpu(at) is a straight line.
+ * The median of the laps counts because the mean would depend on a few laps that an interrupt or
+ * a cold cache made long. */
 double calibrate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS])
 {
-	const double share = slope(at, cpu, n);
-	for (size_t k = 0; k < KERNELS; k++)
-		lap[k] = share > 0 ? typical(cpu, n, k) / share : 0;
+	const double whole = at[n] - at[0], middle = at[0] + whole / 2;
+	double sum = 0, sorted[LAPS / KERNELS];
+	for (size_t i = 0; i < n; i++) {
+		const double h = at[i + 1] - at[i], y = cpu[i] - cpu[0], dy = cpu[i + 1] - cpu[i];
+		const double t = (at[i] + at[i + 1]) / 2 - middle;
+		sum += h * (t * (y + dy / 2) + h * dy / 12);
+	}
+	const double share = whole > 0 ? 12 * sum / (whole * whole * whole) : 0;
+	for (size_t k = 0; k < KERNELS; k++) {
+		size_t laps = 0;
+		for (size_t i = k; i < n && laps < LAPS / KERNELS; i += KERNELS)
+			sorted[laps++] = cpu[i + 1] - cpu[i];
+		qsort(sorted, laps, sizeof *sorted, compare_seconds);
+		const double median = (sorted[(laps - 1) / 2] + sorted[laps / 2]) / 2;
+		lap[k] = share > 0 ? median / share : 0;
+	}
 	return share;
 }
 
-static void look_at_clocks(sample *c, size_t n)
+static void sample_read_clocks(sample *c, size_t n)
 {
 	struct timespec t = { 0, 0 };
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -189,8 +179,8 @@ static void look_at_clocks(sample *c, size_t n)
 	c->cpu[n] = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* One thread's part. */
-static void measure(void *samples, unsigned worker)
+/* Calibrate one thread. */
+static void calibrate_thread(void *samples, unsigned worker)
 {
 	sample *c = (sample *)samples + worker;
 	const records r = { c->recs, c->lay, 0 };
@@ -200,21 +190,22 @@ static void measure(void *samples, unsigned worker)
 	size_t n = 0;
 	const double n_ln_n = (double)c->n * log((double)c->n);
 	const double bytes = (double)c->n * c->lay.record_bytes;
-	for (size_t i = 0, some; i < (size_t)bytes; i += some) { /* hard to guess, as real keys */
+	for (size_t i = 0, some; i < (size_t)bytes; i += some) { /* random like real keys */
 		const uint64_t next = splitmix(&random);
 		some = size_min(sizeof next, (size_t)bytes - i);
 		memcpy(c->recs + i, &next, some);
 	}
-	make_entries(c, c->order);
+	sample_entries(c, c->order);
 	for (uint32_t s = 0; s < c->k; s++)
-		radix_sort(c->order + start(c, s), c->tmp, start(c, s + 1) - start(c, s), &r);
+		radix_sort(c->order + sample_stream(c, s), c->tmp,
+			   sample_stream(c, s + 1) - sample_stream(c, s), &r);
 	for (int k = 0; k < KERNELS; k++)
-		run[k](c); /* the first time is not like the others */
-	look_at_clocks(c, 0);
+		sample_lap(c, k); /* the first lap has cold caches */
+	sample_read_clocks(c, 0);
 	do
 		for (int k = 0; k < KERNELS; k++) {
-			run[k](c);
-			look_at_clocks(c, ++n);
+			sample_lap(c, k);
+			sample_read_clocks(c, ++n);
 		}
 	while (n + KERNELS <= LAPS && c->ended[n] - begun_s < c->limit_s);
 	c->share = calibrate_laps(c->ended, c->cpu, n, lap_s);
@@ -229,7 +220,7 @@ rates calibrate_run(calibration *c, double limit_s, double *got_cpus)
 	*got_cpus = 0;
 	for (unsigned i = 0; i < c->threads; i++)
 		c->s[i].limit_s = limit_s;
-	pool_run(c->threads, measure, c->s);
+	pool_run(c->threads, calibrate_thread, c->s);
 	for (unsigned i = 0; i < c->threads; i++) {
 		const rates *r = &c->s[i].found;
 		if (!(r->sort_s > 0 && r->merge_s > 0 && r->copy_s > 0))
@@ -268,16 +259,8 @@ double calibrate_slowdown(const allowance *a, size_t p, size_t i)
 
 static const double FIRST_BIN_S = 1e-3;
 
-static void double_bins(speed_history *p)
-{
-	for (size_t i = 0; i < PACE_BINS / 2; i++)
-		p->work[i] = p->work[2 * i] + p->work[2 * i + 1];
-	for (size_t i = PACE_BINS / 2; i < PACE_BINS; i++)
-		p->work[i] = 0;
-	p->bin_s *= 2;
-}
-
-static size_t bin_of(const speed_history *p, double at_s)
+/* Return the bin of a moment. */
+static size_t speed_history_bin(const speed_history *p, double at_s)
 {
 	const double i = floor(at_s / p->bin_s);
 	return i < PACE_BINS - 1 ? (size_t)i : PACE_BINS - 1;
@@ -289,10 +272,11 @@ void speed_history_add(speed_history *p, double from_s, double to_s, double work
 		return;
 	if (!(p->bin_s > 0))
 		p->bin_s = FIRST_BIN_S;
-	while (to_s > PACE_BINS * p->bin_s)
-		double_bins(p);
+	for (; to_s > PACE_BINS * p->bin_s; p->bin_s *= 2) /* join pairs of bins */
+		for (size_t i = 0; i < PACE_BINS; i++)
+			p->work[i] = i < PACE_BINS / 2 ? p->work[2 * i] + p->work[2 * i + 1] : 0;
 	p->end_s = fmax(p->end_s, to_s);
-	const size_t first = bin_of(p, from_s), last = bin_of(p, to_s);
+	const size_t first = speed_history_bin(p, from_s), last = speed_history_bin(p, to_s);
 	if (first == last) {
 		p->work[first] += work;
 		return;
@@ -313,7 +297,7 @@ double speed_history_last_s(const speed_history *p, double part)
 		return 0;
 	left *= part;
 	double hi = p->end_s;
-	for (size_t i = bin_of(p, p->end_s) + 1; i-- > 0;) {
+	for (size_t i = speed_history_bin(p, p->end_s) + 1; i-- > 0;) {
 		const double lo = (double)i * p->bin_s;
 		if (p->work[i] >= left)
 			return p->end_s - (hi - (hi - lo) * (left / p->work[i]));

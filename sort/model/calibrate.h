@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measuring the speed of this rank: on made-up records, and while it reads and sorts. */
+/* Measure the speed of this rank, on made-up records and while it reads and sorts. */
 #ifndef HETSORT_MODEL_CALIBRATE_H
 #define HETSORT_MODEL_CALIBRATE_H
 
-#include "base/mem.h"
+#include "comm/rank_env.h"
 #include "job_time.h"
 
 typedef struct calibration calibration;
 
-/* calibrate_open - allocate the samples of some threads: at most 6 MiB each except for long
- * records, and most_bytes together, but at least 100 kB each. streams: of the merge. The caller
- * frees *out, also on failure. */
-status calibrate_open(calibration **out, mem *m, const layout *l, unsigned threads, int streams,
-		      uint64_t most_bytes, err *e);
+/* calibrate_open - allocate a sample for each thread: at most 6 MiB except for long records, and
+ * most_bytes for all threads, but at least 100 kB each. The merge has this number of streams. The
+ * caller frees *out, also on failure. */
+status calibrate_open(calibration **out, rank_env *env, unsigned threads, int streams,
+		      uint64_t most_bytes);
 
-/* calibrate_run - let each thread make its sample, and sort, merge and copy it until limit_s
- * seconds have passed, or longer if a single round takes longer. Returns the rates of all threads
- * together, and in got_cpus how many processors they had. All ranks call it at the same time, as
- * they will run. */
+/* calibrate_run - let each thread make its sample, then sort, merge and copy it until limit_s
+ * seconds have passed, but at least once. Returns the rates of all threads together, and in
+ * got_cpus the number of processors that they had. All ranks call it at the same time, because
+ * they will also sort at the same time. */
 rates calibrate_run(calibration *c, double limit_s, double *got_cpus);
 
 void calibrate_free(calibration *c);
@@ -25,17 +25,16 @@ void calibrate_free(calibration *c);
 /* The work of a calibration, done in turn again and again. */
 typedef enum kernel { KERNEL_SORT, KERNEL_MERGE, KERNEL_COPY, KERNELS } kernel;
 
-/* calibrate_laps - find the seconds that one run of each kernel takes, stalls included.
- * at, cpu   n + 1 moments, and the processor time of the thread until then: lap i, of kernel
- *           i % KERNELS, lasts from at[i] to at[i + 1]. Neither ever falls.
+/* calibrate_laps - find the seconds that one lap of each kernel takes, stalls included.
+ * at, cpu   n + 1 moments, and the processor time of the thread until then. Lap i is of kernel
+ *           i % KERNELS and lasts from at[i] to at[i + 1]. Neither ever falls.
  * n         a multiple of KERNELS, at least one of each.
  * lap       receives the seconds, 0 for all if no time passed.
  * Returns the part of the time in which the processor was ours: about 1 at most, 0 if no time
- * passed. A processor that is ours only part of the time (a quota, other processes) runs some laps
- * and lets others wait. Processor time is the time of the kernels without such stalls; the median
- * of the laps counts, because interrupts make some of them long. The slope of processor time over
- * time, fitted by least squares, is our part: then it hardly matters at which point of a period of
- * stalls the first and the last lap fall. */
+ * passed. Under a quota, or next to other processes, some laps run and others wait. Processor time
+ * does not include such stalls. The slope of processor time over time is our part of the
+ * processor. It is fitted by least squares, so it hardly depends on the time in a period of
+ * stalls at which the first lap begins and the last one ends. */
 double calibrate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS]);
 
 /* The processors of a rank while it was measured. */
@@ -43,13 +42,13 @@ typedef struct allowance {
 	double got_cpus;   /* its threads together */
 	double quota_cpus; /* 0: no quota */
 	uint64_t group;    /* equal for ranks that share a quota, and only for these */
-	double wants_cpus; /* its threads: what it would have without a quota */
+	double wants_cpus; /* its threads, which it would have without a quota */
 } allowance;
 
-/* calibrate_slowdown - return how many times slower rank i of p is in a long run than while all
- * were measured, which was shorter than the periods of many quotas. If its group wants more than
- * its quota, its ranks divide the quota like the processors that they had. Else 1. Above zero and
- * finite, whatever a contains. */
+/* calibrate_slowdown - return how many times slower rank i of p becomes in a long job. The
+ * measurement is shorter than the periods of many quotas. If a group needs more than its quota,
+ * its ranks divide the quota in proportion to the processors that they had. Else 1. The result is
+ * above zero and finite, whatever a contains. */
 double calibrate_slowdown(const allowance *a, size_t p, size_t i);
 
 enum { PACE_BINS = 256 };

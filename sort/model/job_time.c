@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a job's time is made up.
+/* The seconds of each stage of a job.
  *
- * A job is some kinds of work (`work`). Each kind costs the rank's own processor time and, if it
- * moves files or messages, the system's. The table `stage_of` says in which stage each kind is
- * done, for each of the ways in which a rank can sort:
+ * A job consists of several kinds of work (`work`). Each kind costs processor time of the rank. If
+ * it moves files or messages, it also costs processor time of the system. A rank can sort in four
+ * ways, and the table `stage_of` gives the stage of each kind of work for each way:
  *
  *   merges       Runs are sorted while the input is read. They stay in memory, and the write
  *                sends, merges and writes them.
@@ -12,16 +12,16 @@
  *   sorts last   Records are divided by destination (SPLIT), sent (RECEIVE), sorted (SORT), and
  *                then written.
  *
- * So READ has the cost of reading, and of sorting unless a rank sorts last; WRITE has the cost of
- * sending, merging and writing, unless it is done before. To move work to another stage, change
- * its row: sorting on demand in memory is STAGE_WRITE in the first column of ORDER. The functions
- * that compare ranks (job_time_before_s and job_time_after_s) read the same row.
+ * READ includes sorting unless a rank sorts last. WRITE includes sending and merging unless these
+ * are done before. To move work to another stage, change its row: sorting on demand in memory is
+ * STAGE_WRITE in the first column of ORDER. The functions that compare ranks (job_time_before_s and
+ * job_time_after_s) read the same row.
  *
- * Three things are added to the work of a stage:
+ * Memory, disk and link are added to the work of a stage:
  *
- *   memory    The system clears a page before its first use. fresh_bytes() says in which stage.
+ *   memory    The system clears a page before its first use. add_fresh_memory() finds the stage.
  *   disk      It moves bytes while the processors work, so a stage takes as long as the slower of
- *             both. The disk is one for all stages after READ: it writes back while records are
+ *             both. After READ there is one disk for all stages. It writes back while records are
  *             divided, sent and sorted, and WRITE takes the rest of its time.
  *   link      It carries records while they are received, or while they are written. WRITE takes
  *             the rest of the time of the link.
@@ -137,11 +137,6 @@ static double leaving_bytes(const settings *o, uint64_t n, size_t p)
 	return bytes_of(o, n) * (1 - 1 / (double)p);
 }
 
-static double n_ln_n(double n)
-{
-	return n > 1 ? n * log(n) : 0;
-}
-
 /* Return the part of the input that goes to disk and comes back. */
 static double spilled(const job_load *l)
 {
@@ -149,14 +144,15 @@ static double spilled(const job_load *l)
 }
 
 /* Return the processor time of the program itself, of one processor. */
-static double own_s(work w, const rates *r, const settings *o, const job_load *l)
+static double work_own_s(work w, const rates *r, const settings *o, const job_load *l)
 {
 	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out);
+	const double n = (double)(way_of(o, l) == SORTS_LAST ? l->out : l->in);
 	switch (w) {
 	case TAKE:
 		return r->copy_s * in;
 	case ORDER:
-		return r->sort_s * n_ln_n((double)(way_of(o, l) == SORTS_LAST ? l->out : l->in));
+		return n > 1 ? r->sort_s * n * log(n) : 0;
 	case SPILL:
 		return in * (GATHERING * r->merge_s + FAR_TO_COPY * r->copy_s);
 	case DIVIDE: /* in two passes */
@@ -175,7 +171,7 @@ static double own_s(work w, const rates *r, const settings *o, const job_load *l
 }
 
 /* Return the system's processor time for files and messages. */
-static double system_s(work w, const rates *r, const settings *o, const job_load *l)
+static double work_system_s(work w, const rates *r, const settings *o, const job_load *l)
 {
 	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out);
 	switch (w) {
@@ -200,11 +196,11 @@ static void add_work(job_time *t, const rates *r, const settings *o, const job_l
 		stage_plan *s = &t->stage[k];
 		if (k == STAGE_NONE)
 			continue;
-		const double system = system_s((work)w, r, o, l) / l->cpus;
-		const double all = own_s((work)w, r, o, l) / l->cpus + system;
+		const double system = work_system_s((work)w, r, o, l) / l->cpus;
+		const double all = work_own_s((work)w, r, o, l) / l->cpus + system;
 		s->all_s += all;
 		s->files_s += system;
-		/* if records are exchanged, one counts as written only after this work */
+		/* with an exchange, records count as written only after this work */
 		if (k == STAGE_WRITE && l->ranks > 1 && (w == SEND || w == RECALL))
 			s->ahead_s += all;
 	}
@@ -212,35 +208,24 @@ static void add_work(job_time *t, const rates *r, const settings *o, const job_l
 
 /* ------------------------------------------------------------------ memory, disk and the link */
 
-static double take(double *left, double bytes)
-{
-	const double some = fmin(*left, bytes);
-	*left -= some;
-	return some;
-}
-
-/* Divide the memory used for the first time among stages. Runs that spill leave their memory to the
- * merge. Otherwise entries come with the records; a rank that sorts last also has entries by
- * destination, and for the records received. WRITE has the rest. */
-static void fresh_bytes(const settings *o, const job_load *l, double fresh[STAGES])
+/* Add the time to clear memory before its first use. Runs that spill leave their memory to the
+ * merge. Otherwise entries come with the records. A rank that sorts last also has entries by
+ * destination, and memory for the records received. WRITE clears the rest. */
+static void add_fresh_memory(job_time *t, const rates *r, const settings *o, const job_load *l)
 {
 	const double entries = (double)sizeof(entry) * (double)l->in;
-	double left = l->fresh_bytes;
-	fresh[STAGE_READ] = take(&left, l->spills ? left : entries);
+	double fresh[STAGES] = { 0 }, left = l->fresh_bytes;
+	fresh[STAGE_READ] = l->spills ? left : entries;
 	if (way_of(o, l) == SORTS_LAST) {
-		fresh[STAGE_SPLIT] = take(&left, entries);
+		fresh[STAGE_SPLIT] = entries;
 		fresh[STAGE_RECEIVE] =
-			take(&left, (o->lay.record_bytes + (double)sizeof(entry)) * (double)l->out);
+			(o->lay.record_bytes + (double)sizeof(entry)) * (double)l->out;
 	}
 	fresh[STAGE_WRITE] = left;
-}
-
-static void add_memory(job_time *t, const rates *r, const settings *o, const job_load *l)
-{
-	double fresh[STAGES] = { 0 };
-	fresh_bytes(o, l, fresh);
 	for (int k = STAGE_READ; k < STAGES; k++) {
-		const double s = FRESH_TO_COPY * r->copy_s * fresh[k] / l->cpus;
+		const double bytes = fmin(left, fresh[k]);
+		const double s = FRESH_TO_COPY * r->copy_s * bytes / l->cpus;
+		left -= bytes;
 		t->stage[k].all_s += s;
 		t->stage[k].fresh_s += s;
 	}
@@ -278,21 +263,15 @@ static double exchange_s(const rates *r, const settings *o, const job_load *l)
 				   : fmax(received_s, job_time_link_s(r, o, l->in, l->ranks));
 }
 
-static void add_link(job_time *t, const rates *r, const settings *o, const job_load *l)
-{
-	stage_plan *const write = &t->stage[STAGE_WRITE];
-	const double receive_s = t->stage[STAGE_RECEIVE].all_s;
-	const double during_s = receive_s > 0 ? receive_s : write->all_s;
-	write->all_s += fmax(exchange_s(r, o, l) - during_s, 0);
-}
-
 job_time job_time_of(const rates *r, const settings *o, const job_load *l)
 {
 	job_time t = { .total_s = 0 };
 	add_work(&t, r, o, l);
-	add_memory(&t, r, o, l);
+	add_fresh_memory(&t, r, o, l);
 	add_disk(&t, r, o, l);
-	add_link(&t, r, o, l);
+	const double receive_s = t.stage[STAGE_RECEIVE].all_s;
+	const double during_s = receive_s > 0 ? receive_s : t.stage[STAGE_WRITE].all_s;
+	t.stage[STAGE_WRITE].all_s += fmax(exchange_s(r, o, l) - during_s, 0);
 	for (int k = STAGE_READ; k < STAGES; k++)
 		t.total_s += t.stage[k].all_s;
 	return t;
@@ -333,26 +312,28 @@ bool job_time_sorts_reading(const settings *o)
 }
 
 /* Return the load of n records. With several ranks, the strategy decides how they are sorted. */
-static job_load some(uint64_t n, size_t ranks)
+static job_load equal_load(uint64_t n, size_t ranks)
 {
 	return (job_load){ .in = n, .out = n, .ranks = ranks };
 }
 
 double job_time_before_s(const rates *r, const settings *o, uint64_t n)
 {
-	const job_load l = some(n, 2);
-	return own_s(TAKE, r, o, &l) + (job_time_sorts_reading(o) ? own_s(ORDER, r, o, &l) : 0);
+	const job_load l = equal_load(n, 2);
+	return work_own_s(TAKE, r, o, &l) +
+	       (job_time_sorts_reading(o) ? work_own_s(ORDER, r, o, &l) : 0);
 }
 
 double job_time_after_s(const rates *r, const settings *o, uint64_t n)
 {
-	const job_load l = some(n, 2);
-	return own_s(PUT, r, o, &l) + (job_time_sorts_reading(o) ? 0 : own_s(ORDER, r, o, &l));
+	const job_load l = equal_load(n, 2);
+	return work_own_s(PUT, r, o, &l) +
+	       (job_time_sorts_reading(o) ? 0 : work_own_s(ORDER, r, o, &l));
 }
 
 double job_time_equal_s(const rates *r, const settings *o, uint64_t n, size_t p, double cpus)
 {
-	job_load l = some(n, p);
+	job_load l = equal_load(n, p);
 	l.cpus = cpus;
 	l.far = p > 1;
 	return job_time_of(r, o, &l).total_s;
@@ -360,8 +341,8 @@ double job_time_equal_s(const rates *r, const settings *o, uint64_t n, size_t p,
 
 double job_time_send_s(const rates *r, const settings *o, uint64_t n, size_t p)
 {
-	const job_load l = some(n, p);
-	return own_s(SEND, r, o, &l);
+	const job_load l = equal_load(n, p);
+	return work_own_s(SEND, r, o, &l);
 }
 
 double job_time_link_s(const rates *r, const settings *o, uint64_t n, size_t p)

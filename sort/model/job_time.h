@@ -17,14 +17,17 @@ typedef struct rates {
 	double disk_s;  /* a byte moved by the disk; 0: not known */
 } rates;
 
-/* rates_scale - let the work in memory take `times` as long. rates_join - add the rates of one more
- * that does such work at the same time; *all is zero before the first. */
+/* rates_scale - let the work in memory take `times` as long. */
 void rates_scale(rates *r, double times);
+
+/* rates_join - add the rates of a thread or rank that works at the same time. *all is zero before
+ * the first one. */
 void rates_join(rates *all, const rates *r);
 
-/* job_time_nominal - return the rates of a rank of that speed, with its files in memory.
- * job_time_byte_s - return the seconds of a byte at a rate in MB/s. */
+/* job_time_nominal - return the rates of a rank of this speed, with its files in memory. */
 rates job_time_nominal(double speed);
+
+/* job_time_byte_s - return the seconds of a byte at a rate in MB/s. */
 double job_time_byte_s(double mb_per_s);
 
 /* The work of a rank, and the resources that it has for it. */
@@ -55,7 +58,7 @@ typedef struct job_time {
 job_time job_time_of(const rates *r, const settings *o, const job_load *l);
 
 /* job_time_equal_s - return the predicted seconds of a rank that reads and writes n records, one of
- * p on hosts of their own. cpus: that share the work, if the rates are of one. */
+ * p ranks on hosts of their own. cpus processors share the work, if the rates are of one. */
 double job_time_equal_s(const rates *r, const settings *o, uint64_t n, size_t p, double cpus);
 
 /* The resource that is busy for longest. */
@@ -66,28 +69,34 @@ typedef enum bottleneck {
 	BOTTLENECKS
 } bottleneck;
 
-/* job_time_bound_by - find the bottleneck of a rank with this load. job_time_bound_name - return
- * its name, one word. */
+/* job_time_bound_by - find the bottleneck of a rank with this load. */
 bottleneck job_time_bound_by(const rates *r, const settings *o, const job_load *l);
+
+/* job_time_bound_name - return the name of a bottleneck, one word. */
 const char *job_time_bound_name(bottleneck b);
 
 /* job_time_sorts_reading - return whether records in memory are sorted while they are read, by this
  * strategy; else after the exchange. */
 bool job_time_sorts_reading(const settings *o);
 
-/* Return the seconds of a part of the work in memory, for one processor. They compare ranks with
- * each other and with measured times.
- * job_time_before_s - for n records until all are read.
- * job_time_after_s - for n records to be written, after the exchange.
- * job_time_send_s - to gather and hand over the records that leave a rank after it has read n, if
- *                   all of p ranks write alike. */
+/* The next three functions return the seconds of a part of the work in memory, for one processor.
+ * They compare ranks with each other and with measured times. */
+
+/* job_time_before_s - return the seconds for n records until all are read. */
 double job_time_before_s(const rates *r, const settings *o, uint64_t n);
+
+/* job_time_after_s - return the seconds to write n records, after the exchange. */
 double job_time_after_s(const rates *r, const settings *o, uint64_t n);
+
+/* job_time_send_s - return the seconds to gather and hand over the records that leave a rank after
+ * it has read n, if all of p ranks write the same share. */
 double job_time_send_s(const rates *r, const settings *o, uint64_t n, size_t p);
 
 /* job_time_link_s - return the seconds of the link for n records, sent or received, if 1 / p of
- * them stay. job_time_disk_s - return the seconds of the disk. 0 if the rate is not known. */
+ * them stay. 0 if its rate is not known. */
 double job_time_link_s(const rates *r, const settings *o, uint64_t n, size_t p);
+
+/* job_time_disk_s - return the seconds of the disk. 0 if its rate is not known. */
 double job_time_disk_s(const rates *r, const settings *o, uint64_t n);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank and its partner reach the rate of the slower of their two links. So the rate of a rank is
+/* Measuring links, see rank_speeds.h.
+ *
+ * A rank and its partner reach the rate of the slower of their two links. So the rate of a rank is
  * the best that it has reached. Each rank meets the next four hosts, one after the other, because
  * its neighbour may be slow. After that a rank that has met no better one meets one of the best.
  *
- * Rank 0 decides who meets whom, and when to stop: if no link can delay the job, or if another
- * round would take too large a part of it. A job whose links are slow takes longer, so their rounds
- * may take longer too. Unless asked to measure, a small job has few messages in its first round.
- * Takes 0.75 MiB, and 8 bytes per rank and round in a broadcast. */
-#include "link_rates.h"
+ * Rank 0 chooses the pairs, and ends the rounds if no link can delay the job, or if another round
+ * would take too large a part of the job. A job whose links are slow takes longer, so its rounds
+ * may take longer too. Unless the user asks to measure, a small job has few messages in its first
+ * round. Takes 0.75 MiB, and 8 bytes per rank and round in a broadcast. */
+#include "rank_speeds.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 
@@ -24,14 +26,14 @@ enum {
 	ROUNDS = 9 /* with these */
 };
 
-/* The part of the predicted time that measuring may take, and the most seconds. */
+/* Measuring may take this part of the predicted time, and at most these seconds. */
 static const double PART = 0.02, MOST_S = 0.2;
 
 /* A round of messages is long enough to count. */
 static const double ENOUGH_S = 0.01;
 
-/* A link that moves its records in this part of the time of the other work has no effect on shares,
- * even if the short measurement shows half of its time. */
+/* A link has no effect on shares if it moves its records in this part of the time of the other
+ * work. Half, because the short measurement may show half of a link's time. */
 static const double HIDDEN = 0.5;
 
 /* Links whose rates differ by less are treated as equal. */
@@ -42,27 +44,27 @@ typedef struct partners {
 	int32_t to, from;
 } partners;
 
-/* A round, as rank 0 decides. */
+/* A round, as planned by rank 0. */
 typedef struct measuring {
-	uint64_t goes_on, pairs;
+	uint64_t continues, pairs;
 	double enough_s;
-	double most_s;        /* the part of the work of the job that it may take, or, if larger, */
-	double most_messages; /* the part of the records of a rank, or the least, if asked for */
+	double most_s;        /* the limit of a round: a part of the time of the job, or, */
+	double most_messages; /* if larger, a part of the messages that a rank sends */
 } measuring;
 
 /* --------------------------------------------------------------------------- one measurement */
 
-typedef struct stream {
+typedef struct link_stream {
 	comm_req req[SLOTS];
 	int peer; /* -1: none */
 	bool sending;
 	unsigned begun, done, messages;
 	unsigned char *buf; /* SLOTS messages; of a sender, one */
 	double ended_s;
-} stream;
+} link_stream;
 
 /* Do one step of a stream; set *moved if a message has come or gone. */
-static status advance(comm *c, stream *s, bool *moved)
+static status link_stream_advance(comm *c, link_stream *s, bool *moved)
 {
 	bool done = false;
 	status rc = ST_OK;
@@ -83,29 +85,10 @@ static status advance(comm *c, stream *s, bool *moved)
 	return ST_OK;
 }
 
-static status move_all(comm *c, stream *s, size_t n)
-{
-	status rc = ST_OK;
-	comm_wait_begin(c);
-	for (unsigned tries = 0; rc == ST_OK;) {
-		bool moved = false, left = false;
-		for (size_t i = 0; i < n && rc == ST_OK; i++) {
-			rc = advance(c, &s[i], &moved);
-			left |= s[i].done < s[i].messages;
-		}
-		if (!left)
-			break;
-		tries = moved ? 0 : tries + 1;
-		if (!moved && rc == ST_OK)
-			nap(tries);
-	}
-	return comm_wait_end(c, rc);
-}
-
-/* Find the rate of receiving, in bytes a second; 0 without a sender. Send one message, and then as
- * many as take m->enough_s for the slowest rank; only these count. The first is too short: buffers
- * on the way, and token buckets, take it at once. Receivers measure because a sender ends before
- * all has come. */
+/* Find the rate of receiving, in bytes a second; 0 without a sender. Send one message, and then
+ * enough messages to take m->enough_s on the slowest rank; only these count. The first message is
+ * too short, because buffers on the way and token buckets take it at once. Receivers measure,
+ * because a sender ends before all bytes have arrived. */
 static status meet_partners(rank_env *env, partners with, const measuring *m, unsigned char *buf,
 			    double *rate)
 {
@@ -114,12 +97,25 @@ static status meet_partners(rank_env *env, partners with, const measuring *m, un
 	unsigned n = 1;
 	*rate = 0;
 	for (int turn = 0; rc == ST_OK && turn < 2; turn++) {
-		stream s[] = { { .peer = with.to, .sending = true, .buf = buf },
-			       { .peer = with.from, .buf = buf + MESSAGE_BYTES } };
+		link_stream s[] = { { .peer = with.to, .sending = true, .buf = buf },
+				    { .peer = with.from, .buf = buf + MESSAGE_BYTES } };
 		for (size_t i = 0; i < 2; i++)
 			s[i].messages = s[i].peer >= 0 ? n : 0;
 		const double t0 = now_s();
-		rc = comm_agree(env->c, move_all(env->c, s, 2));
+		bool left = true;
+		comm_wait_begin(env->c);
+		for (unsigned tries = 0; rc == ST_OK && left;) {
+			bool moved = false;
+			left = false;
+			for (size_t i = 0; i < 2 && rc == ST_OK; i++) {
+				rc = link_stream_advance(env->c, &s[i], &moved);
+				left |= s[i].done < s[i].messages;
+			}
+			tries = moved ? 0 : tries + 1;
+			if (left && !moved && rc == ST_OK)
+				nap(tries);
+		}
+		rc = comm_agree(env->c, comm_wait_end(env->c, rc));
 		const double in_s = s[1].messages ? fmax(s[1].ended_s - t0, 1e-9) : 0;
 		*rate = in_s > 0 ? (double)n * MESSAGE_BYTES / in_s : 0;
 		if (rc == ST_OK)
@@ -132,25 +128,25 @@ static status meet_partners(rank_env *env, partners with, const measuring *m, un
 	return rc;
 }
 
-/* ------------------------------------------------------------------------------ who meets whom */
+/* ------------------------------------------------------------------------------ pairs of ranks */
 
 /* All arrays are in the memory of `with`, which is the only one at ranks other than 0. */
-typedef struct table {
+typedef struct meetings {
 	const rank_speeds *g;
 	const share_plan *s; /* the records, and rates without links */
 	partners *with;      /* [ranks] */
-	double *seen;        /* [p] bytes a second of the last round, at the receiver */
-	double *best;        /* [p] of all rounds; 0: it has met no rank */
+	double *seen;        /* [p] bytes a second received in the last round */
+	double *best;        /* [p] bytes a second in all rounds; 0: it has met no rank */
 	double *met;         /* [p] the best rate of the ranks that it has met */
 	size_t *order;       /* [p] by seconds of a byte */
 	size_t most;         /* ranks on a host */
-} table;
+} meetings;
 
-static status table_make(rank_env *env, const rank_speeds *g, const share_plan *s, table *t)
+static status meetings_make(rank_env *env, const rank_speeds *g, const share_plan *s, meetings *t)
 {
 	const size_t p = g->p, ranks = (size_t)env->c->size;
 	const size_t each = sizeof *t->seen + sizeof *t->best + sizeof *t->met + sizeof *t->order;
-	*t = (table){ .g = g, .s = s };
+	*t = (meetings){ .g = g, .s = s };
 	t->with = mem_array(&env->m, 1, ranks * sizeof *t->with + p * each, "links", &env->e);
 	if (!t->with)
 		return ST_RESOURCE;
@@ -170,9 +166,9 @@ static bool same_host(const rank_speeds *g, size_t a, size_t b)
 	return strcmp(g->placement[a].host, g->placement[b].host) == 0;
 }
 
-/* Let each rank send to the one `hosts` hosts further on, or about there if hosts have different
+/* Let each rank send to the rank `hosts` hosts further on, or near it if hosts have different
  * numbers of ranks. Return the number of pairs. */
-static size_t make_ring(table *t, size_t hosts)
+static size_t make_ring(meetings *t, size_t hosts)
 {
 	const size_t p = t->g->p;
 	size_t pairs = 0;
@@ -187,14 +183,9 @@ static size_t make_ring(table *t, size_t hosts)
 	return pairs;
 }
 
-/* May its rate only be the rate of the ranks that it has met? */
-static bool is_open(const table *t, size_t i, double top)
-{
-	return t->best[i] * ALIKE < top && t->met[i] <= t->best[i] * ALIKE;
-}
-
-/* Pair each such rank with one of the best, until these are used up. Return the number of pairs. */
-static size_t make_pairs(table *t)
+/* Pair ranks whose rate may only be the rate of the ranks that they have met, each with one of the
+ * best. End when no more of the best are left. Return the number of pairs. */
+static size_t make_pairs(meetings *t)
 {
 	const size_t p = t->g->p;
 	size_t pairs = 0, next = 0;
@@ -202,7 +193,7 @@ static size_t make_pairs(table *t)
 	for (size_t i = 0; i < p; i++)
 		top = fmax(top, t->best[i]);
 	for (size_t i = 0; i < p; i++) {
-		if (!is_open(t, i, top))
+		if (!(t->best[i] * ALIKE < top && t->met[i] <= t->best[i] * ALIKE))
 			continue;
 		while (next < p && (t->best[next] * ALIKE < top || same_host(t->g, i, next)))
 			next++;
@@ -215,26 +206,11 @@ static size_t make_pairs(table *t)
 	return pairs;
 }
 
-static void take_rates(table *t)
-{
-	const size_t p = t->g->p;
-	for (size_t i = 0; i < p; i++) {
-		const int32_t to = t->with[i].to;
-		t->best[i] = fmax(t->best[i], fmax(t->seen[i], to >= 0 ? t->seen[to] : 0));
-	}
-	for (size_t i = 0; i < p; i++) {
-		if (t->with[i].to >= 0)
-			t->met[i] = fmax(t->met[i], t->best[t->with[i].to]);
-		if (t->with[i].from >= 0)
-			t->met[i] = fmax(t->met[i], t->best[t->with[i].from]);
-	}
-}
-
 /* -------------------------------------------------------------------------------- the result */
 
 /* Find the seconds of a byte. Ranks of a host share its link. Records that stay on the host do not
  * use it. */
-static void to_hosts(const table *t, double *link_s)
+static void to_hosts(const meetings *t, double *link_s)
 {
 	const rank_speeds *g = t->g;
 	const size_t p = g->p;
@@ -252,8 +228,8 @@ static void to_hosts(const table *t, double *link_s)
 	}
 }
 
-/* Measure with the partners that rank 0 has chosen. */
-static status one_round(rank_env *env, table *t, const measuring *m, unsigned char *buf)
+/* Measure with the partners that rank 0 has chosen, and keep the best rates. */
+static status measure_round(rank_env *env, meetings *t, const measuring *m, unsigned char *buf)
 {
 	double mine;
 	const size_t bytes = (size_t)env->c->size * sizeof *t->with;
@@ -261,57 +237,61 @@ static status one_round(rank_env *env, table *t, const measuring *m, unsigned ch
 	const partners with = t->with[env->c->rank];
 	if (rc == ST_OK && (with.to < -1 || with.to >= env->c->size || with.from < -1 ||
 			    with.from >= env->c->size))
-		rc = err_set(&env->e, ST_PEER, "rank 0 names no rank to measure a link with");
+		rc = err_set(&env->e, ST_PEER,
+			     "rank 0 named a rank that does not exist to measure a link with");
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = meet_partners(env, with, m, buf, &mine);
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, &mine, t->seen, sizeof mine, 0);
-	if (rc == ST_OK && t->g->p)
-		take_rates(t);
+	const size_t p = rc == ST_OK ? t->g->p : 0;
+	for (size_t i = 0; i < p; i++) {
+		const int32_t to = t->with[i].to;
+		t->best[i] = fmax(t->best[i], fmax(t->seen[i], to >= 0 ? t->seen[to] : 0));
+	}
+	for (size_t i = 0; i < p; i++) {
+		if (t->with[i].to >= 0)
+			t->met[i] = fmax(t->met[i], t->best[t->with[i].to]);
+		if (t->with[i].from >= 0)
+			t->met[i] = fmax(t->met[i], t->best[t->with[i].from]);
+	}
 	return rc;
 }
 
-/* Return how long measuring may take in all, with these links. *bind: may one of them take longer
- * than the other work, during which records are sent and received? */
-static double affordable_s(const rank_env *env, const table *t, const double *link_s, bool *bind)
+/* Plan round i, after spent_s seconds. A link binds if it may take longer than the other work,
+ * during which records are sent and received. Without such a link measuring ends. */
+static measuring next_round(const rank_env *env, meetings *t, int i, double spent_s, double *link_s)
 {
 	const size_t p = t->g->p;
 	const uint64_t n = t->s->records / p;
 	const job_load l = { .in = n, .out = n, .ranks = p, .cpus = t->g->cpus, .far = 1 };
-	double most_s = 0;
-	*bind = false;
-	for (size_t i = 0; i < p; i++) {
-		rates r = t->s->rate[i];
-		const job_time work = job_time_of(&r, env->o, &l);
-		r.link_s = link_s[i];
-		most_s = fmax(most_s, job_time_equal_s(&r, env->o, n, p, t->g->cpus));
-		*bind = *bind || job_time_link_s(&r, env->o, n, p) >
-					 HIDDEN * (work.total_s - work.stage[STAGE_READ].all_s);
-	}
-	return fmin(PART * most_s, MOST_S);
-}
-
-static measuring next_round(const rank_env *env, table *t, int i, double spent_s, double *link_s)
-{
-	bool bind;
+	double job_s = 0;
+	bool bind = false;
 	if (i > 0)
 		to_hosts(t, link_s);
-	const double most_s = affordable_s(env, t, link_s, &bind);
+	for (size_t k = 0; k < p; k++) {
+		rates r = t->s->rate[k];
+		const job_time work = job_time_of(&r, env->o, &l);
+		r.link_s = link_s[k];
+		job_s = fmax(job_s, job_time_equal_s(&r, env->o, n, p, t->g->cpus));
+		bind = bind || job_time_link_s(&r, env->o, n, p) >
+				       HIDDEN * (work.total_s - work.stage[STAGE_READ].all_s);
+	}
+	const double most_s = fmin(PART * job_s, MOST_S);
 	const rates slow = { .link_s = job_time_byte_s(1e-6 * MESSAGE_BYTES) }; /* one a second */
-	const double messages = job_time_link_s(&slow, env->o, t->s->records / t->g->p, t->g->p);
-	measuring m = { .goes_on = i == 0 || (bind && spent_s * (i + 1) <= most_s * i),
+	const double messages = job_time_link_s(&slow, env->o, n, p);
+	measuring m = { .continues = i == 0 || (bind && spent_s * (i + 1) <= most_s * i),
 			.enough_s = fmin(most_s / ROUNDS, ENOUGH_S),
 			.most_s = most_s,
 			.most_messages = env->o->measure_links ? LEAST_MESSAGES : PART * messages };
-	for (size_t k = 0; k < t->g->p; k++)
+	for (size_t k = 0; k < p; k++)
 		t->with[k] = (partners){ -1, -1 };
 	m.pairs = i < RINGS ? make_ring(t, (size_t)i + 1) : make_pairs(t);
-	m.goes_on = m.goes_on && (i < RINGS || m.pairs);
+	m.continues = m.continues && (i < RINGS || m.pairs);
 	return m;
 }
 
-static status all_rounds(rank_env *env, table *t, double *link_s, unsigned char *buf)
+static status measure_rounds(rank_env *env, meetings *t, double *link_s, unsigned char *buf)
 {
 	const double begun_s = now_s();
 	status rc = ST_OK;
@@ -320,24 +300,24 @@ static status all_rounds(rank_env *env, table *t, double *link_s, unsigned char 
 		if (t->g->p)
 			m = next_round(env, t, i, now_s() - begun_s, link_s);
 		rc = comm_bcast(env->c, &m, sizeof m, 0);
-		if (!m.goes_on)
+		if (!m.continues)
 			break;
 		if (rc == ST_OK && m.pairs)
-			rc = one_round(env, t, &m, buf);
+			rc = measure_round(env, t, &m, buf);
 	}
 	return rc;
 }
 
 status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan *s, double *link_s)
 {
-	table t;
-	status rc = table_make(env, g, s, &t);
+	meetings t;
+	status rc = meetings_make(env, g, s, &t);
 	unsigned char *buf =
 		mem_array(&env->m, 1 + SLOTS, MESSAGE_BYTES, "measuring links", &env->e);
 	rc = comm_agree(env->c, buf ? rc : ST_RESOURCE);
 	if (rc == ST_OK) {
 		memset(buf, 1, (size_t)(1 + SLOTS) * MESSAGE_BYTES);
-		rc = comm_agree(env->c, all_rounds(env, &t, link_s, buf));
+		rc = comm_agree(env->c, measure_rounds(env, &t, link_s, buf));
 	}
 	if (rc == ST_OK && g->p) {
 		to_hosts(&t, link_s);

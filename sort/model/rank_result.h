@@ -27,8 +27,10 @@ typedef enum phase {
 	PHASES
 } phase;
 
-/* phase_name - return one word. phase_doing - return the same for messages, as a verb. */
+/* phase_name - return the name of a phase, one word. */
 const char *phase_name(phase p);
+
+/* phase_doing - return a phase for messages, as a verb: "reading". */
 const char *phase_doing(phase p);
 
 /* The result of --adapt; the same on all ranks. */
@@ -39,8 +41,8 @@ typedef enum adapt_state {
 	ADAPT_CHANGED,
 } adapt_state;
 
-/* How records went to the ranks that wrote them; the same on all ranks. All after the second went
- * directly, for the reason given. */
+/* How records went to the ranks that wrote them; the same on all ranks. After the second value all
+ * values mean that records went directly, for the reason given. */
 typedef enum exchange_way {
 	EXCHANGE_NONE,
 	EXCHANGE_TWO_LEVEL,
@@ -61,9 +63,9 @@ enum {
 	PEERS = 64 /* ranks with a count of their own of the bytes sent to them */
 };
 
-/* The time from the begin of a phase until all ranks had ended it, in seconds since the job began.
- * A phase that others interrupt has several spans. wait_s: the part in which the rank waited for
- * other ranks: for their blocks, in collectives, and at the end for the slowest. */
+/* The time from the beginning of a phase until all ranks had ended it, in seconds since the job
+ * began. A phase that others interrupt has several spans. wait_s is the part in which the rank
+ * waited for other ranks: for their blocks, in collectives, and at the end for the slowest. */
 typedef struct phase_span {
 	int32_t phase;
 	double begin_s, end_s, wait_s;
@@ -102,7 +104,7 @@ typedef struct rank_result {
 	char left_out[LEFT_OUT_TEXT_BYTES];  /* directories without room for runs, "" for none */
 	uint64_t kept_bytes, kept_runs;      /* of these, from an earlier program */
 	int32_t merge_kept;                  /* its output was complete as well */
-	uint64_t wanted_bytes;               /* of --memory, if the limit is too small */
+	uint64_t wanted_bytes;               /* --memory that would do, if the limit is too small */
 	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
 	int32_t spans;
 	phase_span span[SPANS];

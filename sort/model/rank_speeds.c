@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finding out how fast the ranks are: rank 0 gathers the names, speeds and rates of all of them.
- * Takes no time unless speeds are measured, for 0.5 % of the predicted time. */
+/* The speeds of ranks. Rank 0 gathers the names, speeds and rates of all ranks. Takes no time
+ * unless speeds are measured, which takes 0.5 % of the predicted time. */
 #include "rank_speeds.h"
 #include "base/limit.h"
 #include "base/minmax.h"
 #include "base/processors.h"
-#include "speeds.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,12 +20,12 @@ enum {
 	LEAST_SAMPLE_BYTES = 256 << 10
 };
 
-/* The part of the predicted time that calibrating may take. Nominal rates may predict twice the
- * time of a fast processor. More than the most does not improve the rates: 50 ms show the speed
+/* Calibrating may take this part of the predicted time. Nominal rates may predict twice the time of
+ * a fast processor. More than the most seconds does not improve the rates: 50 ms show the speed
  * under a quota with periods of 10 ms to 5 %. */
 static const double CALIBRATE_PART = 0.005, MOST_CALIBRATE_S = 0.05;
 
-/* Speeds that differ by less are treated as equal: their difference may be chance, and shares that
+/* Speeds that differ by less are treated as equal. Their difference may be chance, and shares that
  * follow it would gain less than half of it. */
 static const double ALIKE = 1.05;
 
@@ -52,7 +51,8 @@ static status rank_speeds_alloc(rank_env *env, rank_speeds *g)
 	return ST_OK;
 }
 
-/* --------------------------------------------------------------------------- ranks side by side */
+/* --------------------------------------------------------------------------- ranks that are alike
+ */
 
 static int by_placement(const void *a, const void *b, void *placement_)
 {
@@ -73,7 +73,7 @@ void rank_speeds_sort(rank_speeds *g)
 	qsort_r(g->order, g->p, sizeof *g->order, by_placement, g->placement);
 }
 
-static const placement *place(const rank_speeds *g, size_t i)
+static const placement *rank_place(const rank_speeds *g, size_t i)
 {
 	return &g->placement[g->order[i]];
 }
@@ -81,40 +81,43 @@ static const placement *place(const rank_speeds *g, size_t i)
 size_t rank_speeds_on_host(const rank_speeds *g, size_t first)
 {
 	size_t n = 1;
-	while (first + n < g->p && strcmp(place(g, first + n)->host, place(g, first)->host) == 0)
+	while (first + n < g->p &&
+	       strcmp(rank_place(g, first + n)->host, rank_place(g, first)->host) == 0)
 		n++;
 	return n;
 }
 
-/* Return how many ranks from place `first` of the order on are alike. */
+/* Return how many ranks are alike, beginning with place `first` of the order. */
 static size_t count_alike(const rank_speeds *g, size_t first)
 {
 	size_t n = 1;
 	const size_t most = rank_speeds_on_host(g, first);
-	while (n < most && place(g, first + n)->cpus == place(g, first)->cpus)
+	while (n < most && rank_place(g, first + n)->cpus == rank_place(g, first)->cpus)
 		n++;
 	return n;
 }
 
-/* Return the processors of each of n ranks that are alike: they share the processors of their
- * place, and none uses more than it has threads. */
+/* Return the processors of each of n ranks that are alike. They share the processors of their
+ * place, and none uses more processors than it has threads. */
 static double cpus_each(const settings *o, const placement *at, size_t n)
 {
 	const double cpus = (at->count ? at->count : 1) / (double)n;
 	return o->threads ? fmin(cpus, o->threads) : cpus;
 }
 
-/* Note if ranks share one processor: launchers that are asked to, or do not know of each other,
- * bind all their ranks to the same one. */
+/* Note if ranks share one processor. Launchers do so if asked, or if several of them run on one
+ * host without knowing of each other. */
 static void note_one_processor(rank_env *env, const rank_speeds *g)
 {
 	for (size_t i = 0, n; i < g->p; i += n) {
-		const placement *at = place(g, i);
+		const placement *at = rank_place(g, i);
 		n = count_alike(g, i);
 		if (n > 1 && at->count == 1 && at->online > 1) {
 			err_set(&env->note, ST_RESOURCE,
-				"%zu ranks on %s may use one and the same of its %" PRIu32
-				" processors: was the launcher told to bind them so?",
+				"%zu ranks on %s may use only one of its %" PRIu32
+				" processors: was the launcher told to bind them so?", /* english:
+											  allowed,
+											  demo */
 				n, quoted(at->host), at->online);
 			return;
 		}
@@ -124,8 +127,8 @@ static void note_one_processor(rank_env *env, const rank_speeds *g)
 /* ----------------------------------------------------------------------------------- measuring */
 
 /* Measure this rank; all ranks do so at the same time. */
-static status calibrate(rank_env *env, unsigned threads, uint64_t records, rates *rate,
-			allowance *had)
+static status calibrate_rank(rank_env *env, unsigned threads, uint64_t records, rates *rate,
+			     allowance *had)
 {
 	calibration *c = NULL;
 	const settings *o = env->o;
@@ -134,8 +137,8 @@ static status calibrate(rank_env *env, unsigned threads, uint64_t records, rates
 	const double job_s = job_time_equal_s(&nominal, o, records / p, p, threads);
 	const uint64_t half = o->memory.bytes / 2 / p, share = records / p * o->lay.record_bytes;
 	const uint64_t most = u64_max(share / SAMPLE_PART, LEAST_SAMPLE_BYTES);
-	status rc = calibrate_open(&c, &env->m, &o->lay, threads, env->c->size,
-				   half ? u64_min(half, most) : most, &env->e);
+	status rc =
+		calibrate_open(&c, env, threads, env->c->size, half ? u64_min(half, most) : most);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK) {
 		*rate = calibrate_run(c, fmin(CALIBRATE_PART * job_s, MOST_CALIBRATE_S),
@@ -152,7 +155,7 @@ static status calibrate(rank_env *env, unsigned threads, uint64_t records, rates
 	return comm_agree(env->c, rc);
 }
 
-static int by_value(const void *a, const void *b, void *value_)
+static int compare_speeds(const void *a, const void *b, void *value_)
 {
 	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
 	const double *v = value_;
@@ -163,7 +166,7 @@ void rank_speeds_alike(double *value, size_t *order, size_t n, double ratio)
 {
 	for (size_t i = 0; i < n; i++)
 		order[i] = i;
-	qsort_r(order, n, sizeof *order, by_value, value);
+	qsort_r(order, n, sizeof *order, compare_speeds, value);
 	for (size_t i = 0, k; i < n; i += k) {
 		double sum = 0;
 		const double first = value[order[i]];
@@ -174,8 +177,8 @@ void rank_speeds_alike(double *value, size_t *order, size_t n, double ratio)
 	}
 }
 
-/* Let the fastest speed be 1, and give speeds that are alike their mean. */
-static void to_fastest(const rank_speeds *g, double *speed)
+/* Scale speeds so that the fastest is 1, and replace similar speeds by their mean. */
+static void scale_to_fastest(const rank_speeds *g, double *speed)
 {
 	double most = 0;
 	rank_speeds_alike(speed, g->order, g->p, ALIKE);
@@ -185,9 +188,9 @@ static void to_fastest(const rank_speeds *g, double *speed)
 		speed[i] /= most;
 }
 
-/* Find speeds from measured rates: how fast each rank is with an equal share, relative to the
- * fastest. Rates become those that quotas allow a long run, and the mean of ranks that are alike.
- * Leaves g->order to be sorted again. */
+/* Find speeds from measured rates: the speed of each rank with an equal share, relative to the
+ * fastest. Rates become those that quotas allow in a long job, and ranks that are alike get their
+ * mean. g->order must be sorted again. */
 static void measured_speeds(const settings *o, const rank_speeds *g, share_plan *s)
 {
 	const uint64_t n = s->records / g->p > 1000 ? s->records / g->p : 1000;
@@ -209,9 +212,9 @@ static void measured_speeds(const settings *o, const rank_speeds *g, share_plan 
 		g->after[i] = 1 / after_s;
 		s->speed[i] = 1 / (before_s + after_s);
 	}
-	to_fastest(g, g->before);
-	to_fastest(g, g->after);
-	to_fastest(g, s->speed);
+	scale_to_fastest(g, g->before);
+	scale_to_fastest(g, g->after);
+	scale_to_fastest(g, s->speed);
 }
 
 /* --------------------------------------------------------------------------------------- given */
@@ -223,8 +226,8 @@ status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, c
 	return speeds_load(arg, &w, number, &env->e);
 }
 
-/* Take the speeds that were asked for, else 1 for all: virtual ranks are equal. They are the same
- * before and after the exchange. */
+/* Use the speeds given by the user, else 1 for all ranks; virtual ranks are equal. They are the
+ * same before and after the exchange. */
 static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 {
 	for (size_t i = 0; i < g->p; i++)
@@ -239,7 +242,7 @@ static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 	return rc;
 }
 
-/* Set the rate at offset `at` of rates: MB/s as given, to seconds of a byte. */
+/* Set the rate at offset `at` of rates from the rates in MB/s that the user gives. */
 static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
 			  share_plan *s, size_t at)
 {
@@ -255,11 +258,27 @@ static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, 
 	return rc;
 }
 
-/* Find the speeds and rates at rank 0, once all ranks are gathered. */
-static status find_speeds(rank_env *env, rank_speeds *g, share_plan *s)
+status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g)
 {
 	const settings *o = env->o;
-	status rc = ST_OK;
+	allowance had = { 0, 0, 0, 0 };
+	rates rate = { 0 }; /* not in s, because no rank may gather into the memory that it sends */
+	status rc = comm_agree(env->c, rank_speeds_alloc(env, g));
+	if (rc == ST_OK && s->measured)
+		rc = calibrate_rank(env, threads, s->records, &rate, &had);
+	const processors p = processors_find();
+	placement mine = { .cpus = p.set_hash, .count = p.count, .online = p.online };
+	memcpy(mine.host, env->c->host, sizeof mine.host);
+	if (rc == ST_OK)
+		rc = comm_gather(env->c, &mine, g->placement, sizeof mine, 0);
+	for (size_t i = 0; i < g->p; i++)
+		g->placement[i].host[HOST_BYTES - 1] = '\0'; /* a rank may send anything */
+	if (rc == ST_OK && s->measured)
+		rc = comm_gather(env->c, &had, g->had, sizeof had, 0);
+	if (rc == ST_OK)
+		rc = comm_gather(env->c, &rate, s->rate, sizeof rate, 0);
+	if (rc != ST_OK || !g->p)
+		return rc;
 	rank_speeds_sort(g);
 	if (env->c->processes > 1)
 		note_one_processor(env, g);
@@ -270,7 +289,7 @@ static status find_speeds(rank_env *env, rank_speeds *g, share_plan *s)
 	} else {
 		for (size_t i = 0, n; i < g->p; i += n) {
 			n = count_alike(g, i);
-			g->cpus += (double)n * cpus_each(o, place(g, i), n) / (double)g->p;
+			g->cpus += (double)n * cpus_each(o, rank_place(g, i), n) / (double)g->p;
 		}
 		rc = given_speeds(env, g, s);
 	}
@@ -281,32 +300,10 @@ static status find_speeds(rank_env *env, rank_speeds *g, share_plan *s)
 	return rc;
 }
 
-status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g)
-{
-	allowance had = { 0, 0, 0, 0 };
-	rates rate = { 0 }; /* not in s: no rank may gather into what it sends */
-	status rc = comm_agree(env->c, rank_speeds_alloc(env, g));
-	if (rc == ST_OK && s->measured)
-		rc = calibrate(env, threads, s->records, &rate, &had);
-	const processors p = processors_find();
-	placement mine = { .cpus = p.set_hash, .count = p.count, .online = p.online };
-	memcpy(mine.host, env->c->host, sizeof mine.host);
-	if (rc == ST_OK)
-		rc = comm_gather(env->c, &mine, g->placement, sizeof mine, 0);
-	for (size_t i = 0; i < g->p; i++)
-		g->placement[i].host[HOST_BYTES - 1] = '\0'; /* whatever a rank has sent */
-	if (rc == ST_OK && s->measured)
-		rc = comm_gather(env->c, &had, g->had, sizeof had, 0);
-	if (rc == ST_OK)
-		rc = comm_gather(env->c, &rate, s->rate, sizeof rate, 0);
-	return rc == ST_OK && g->p ? find_speeds(env, g, s) : rc;
-}
-
-/* ------------------------------------------------------------------------------ names for wisdom
- */
+/* ---------------------------------------------------------------------------- names for wisdom */
 
 /* Make a key of a host's name, a hash of all of it, and a hash of the name and the processors. */
-static void key_of(const placement *s, char key[WISDOM_KEY_BYTES])
+static void wisdom_rank_key(const placement *s, char key[WISDOM_KEY_BYTES])
 {
 	enum { SHOWN = 36 }; /* characters of the name; the hash stands for the rest */
 	const size_t len = strlen(s->host);
@@ -327,8 +324,8 @@ status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
 		n = count_alike(g, i);
 		for (size_t k = i; k < i + n; k++) {
 			wisdom_rank *r = &rank[g->order[k]];
-			r->cpus = cpus_each(env->o, place(g, k), n);
-			key_of(place(g, k), r->key);
+			r->cpus = cpus_each(env->o, rank_place(g, k), n);
+			wisdom_rank_key(rank_place(g, k), r->key);
 		}
 	}
 	const status rc = wisdom_set_ranks(w, rank, g->p, &env->e);
@@ -341,7 +338,7 @@ status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
 /* Find the numbers of virtual ranks by the planner library [S2], at rank 0. */
 static status plan_counts(emulation *m, const settings *o, const speeds_want *w, err *e)
 {
-	/* for the best number: more ranks fit better, but each costs windows and messages */
+	/* the best number is at most this: more ranks fit better, but cost windows and messages */
 	enum { MOST_PER_NODE = 4 };
 	hetpart_plan *plan = NULL;
 	hetpart_err he = { HETPART_OK, "" };
@@ -365,7 +362,7 @@ static status plan_counts(emulation *m, const settings *o, const speeds_want *w,
 		if (m->count[i] == 0)
 			rc = err_set(e, ST_REFUSED,
 				     "--emulate has no virtual rank for rank %zu (%s), which is "
-				     "too slow: take a larger number, or leave that node out",
+				     "too slow: use a larger number, or omit that node",
 				     i, quoted(speeds_host(w, i)));
 		else if (m->count[i] > COMM_MAX_VIRTUAL)
 			rc = err_set(e, ST_REFUSED,

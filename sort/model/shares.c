@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The plan of shares, and the ways to find shares: by speed, by costs, and by costs that links and
- * disks bound. Rank 0 finds them, the others receive them.
+/* The plan of shares, and three ways to find shares: by speed, by costs, and by costs that links
+ * and disks bound. Rank 0 finds them, the others receive them.
  *
  * A plan takes 56 bytes per rank. If one process has all ranks, they share the first plan. Its
  * memory counts for no rank. */
@@ -18,7 +18,7 @@ struct share_arrays {
 	size_t ranks; /* entries of each array */
 };
 
-static share_arrays *alloc_arrays(rank_env *env, size_t bytes_a_rank)
+static share_arrays *share_arrays_alloc(rank_env *env, size_t bytes_a_rank)
 {
 	const size_t p = (size_t)env->c->size;
 	size_t bytes;
@@ -33,42 +33,42 @@ static share_arrays *alloc_arrays(rank_env *env, size_t bytes_a_rank)
 }
 
 /* Free the arrays if the caller is the last holder. */
-static void let_go(share_arrays *a)
+static void share_arrays_release(share_arrays *a)
 {
 	if (a && atomic_fetch_sub(&a->holders, 1) == 1)
 		free(a);
 }
 
-static void find_shares(share_plan *s)
+static void share_plan_set_arrays(share_plan *s)
 {
 	s->in = (void *)(s->shares + 1);
 	s->out = s->in + s->shares->ranks;
 	s->before = s->out + s->shares->ranks;
 }
 
-static status alloc_shares(rank_env *env, share_plan *s)
+static status share_plan_alloc(rank_env *env, share_plan *s)
 {
-	s->shares = alloc_arrays(env, sizeof *s->in + sizeof *s->out + sizeof *s->before);
+	s->shares = share_arrays_alloc(env, sizeof *s->in + sizeof *s->out + sizeof *s->before);
 	if (!s->shares)
 		return ST_RESOURCE;
-	find_shares(s);
+	share_plan_set_arrays(s);
 	return ST_OK;
 }
 
 /* Let all ranks use the arrays of rank 0. */
-static status share(rank_env *env, share_plan *s)
+static status share_plan_join(rank_env *env, share_plan *s)
 {
 	process_pointer both[] = { process_pointer_to(s->speeds), process_pointer_to(s->shares) };
 	const status rc = comm_bcast(env->c, both, sizeof both, 0);
 	if (rc != ST_OK || env->c->rank == 0)
 		return rc;
 	if (!process_pointer_is_whole(&both[0]) || !process_pointer_is_whole(&both[1]))
-		return err_set(&env->e, ST_PEER, "rank 0 sent invalid places of the shares");
+		return err_set(&env->e, ST_PEER, "rank 0 sent invalid addresses of the shares");
 	s->speeds = both[0].at;
 	s->shares = both[1].at;
 	atomic_fetch_add(&s->speeds->holders, 1);
 	atomic_fetch_add(&s->shares->holders, 1);
-	find_shares(s);
+	share_plan_set_arrays(s);
 	return ST_OK;
 }
 
@@ -77,12 +77,12 @@ status share_plan_make(rank_env *env, share_plan *s)
 	status rc = ST_OK;
 	*s = (share_plan){ .common = env->c->process_ranks == env->c->size };
 	if (!s->common || env->c->rank == 0) {
-		s->speeds = alloc_arrays(env, sizeof *s->speed + sizeof *s->rate);
-		rc = s->speeds ? alloc_shares(env, s) : ST_RESOURCE;
+		s->speeds = share_arrays_alloc(env, sizeof *s->speed + sizeof *s->rate);
+		rc = s->speeds ? share_plan_alloc(env, s) : ST_RESOURCE;
 	}
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK && s->common)
-		rc = comm_agree(env->c, share(env, s)); /* before rank 0 may let go */
+		rc = comm_agree(env->c, share_plan_join(env, s)); /* before rank 0 may let go */
 	if (rc == ST_OK) {
 		s->speed = (void *)(s->speeds + 1);
 		s->rate = (void *)(s->speed + s->speeds->ranks);
@@ -97,7 +97,7 @@ status share_plan_copy(rank_env *env, const share_plan *old, share_plan *s)
 			   .measured = old->measured,
 			   .speed = old->speed,
 			   .rate = old->rate };
-	if (alloc_shares(env, s) != ST_OK)
+	if (share_plan_alloc(env, s) != ST_OK)
 		return ST_RESOURCE;
 	memcpy(s->in, old->in, bytes);
 	memcpy(s->out, old->out, bytes);
@@ -107,7 +107,7 @@ status share_plan_copy(rank_env *env, const share_plan *old, share_plan *s)
 
 void share_plan_drop(share_plan *s)
 {
-	let_go(s->shares);
+	share_arrays_release(s->shares);
 }
 
 void share_plan_replace(share_plan *old, share_plan *s)
@@ -121,7 +121,7 @@ void share_plan_replace(share_plan *old, share_plan *s)
 void share_plan_free(share_plan *s)
 {
 	share_plan_drop(s);
-	let_go(s->speeds);
+	share_arrays_release(s->speeds);
 }
 
 void share_plan_sum_out(const rank_env *env, share_plan *s)
@@ -140,7 +140,7 @@ status share_plan_check(rank_env *env, uint64_t records, const uint64_t *share, 
 		ok &= !__builtin_add_overflow(sum, share[i], &sum);
 	if (!ok || (sum != records && !is_stdin))
 		return err_set(&env->e, ST_PEER,
-			       "the shares that rank 0 has planned for %s are not those of %" PRIu64
+			       "the shares that rank 0 has planned for %s do not add up to %" PRIu64
 			       " records",
 			       what, records);
 	return ST_OK;
@@ -158,16 +158,6 @@ status shares_status(hetpart_status st, const hetpart_err *he, err *e)
 	return err_set(e, mine, "cannot plan the shares: %s", he->text);
 }
 
-/* Return the formula for n ln n; all other costs have an exact method. */
-static hetpart_method method_of(plan_kind kind, bool nlogn)
-{
-	if (nlogn && kind == PLAN_TAYLOR)
-		return HETPART_METHOD_TAYLOR;
-	if (nlogn && kind == PLAN_ASYMPTOTIC)
-		return HETPART_METHOD_ASYMPTOTIC;
-	return HETPART_METHOD_EXACT;
-}
-
 status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *speed, size_t p,
 		       uint64_t *share, err *e)
 {
@@ -181,7 +171,12 @@ status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *s
 			share[i] = n / p + (i < n % p);
 		return ST_OK;
 	}
-	opts.method = method_of(kind, nlogn);
+	if (nlogn && kind == PLAN_TAYLOR)
+		opts.method = HETPART_METHOD_TAYLOR;
+	else if (nlogn && kind == PLAN_ASYMPTOTIC)
+		opts.method = HETPART_METHOD_ASYMPTOTIC;
+	else
+		opts.method = HETPART_METHOD_EXACT;
 	hetpart_status st =
 		nlogn ? hetpart_cost_nlogn(&cost, 1, &he) : hetpart_cost_linear(&cost, 1, &he);
 	if (st == HETPART_OK)
@@ -232,7 +227,7 @@ enum { STEPS = 20 }; /* of the search: to 1/15000 of the bracket */
 
 static const double GOLDEN = 0.6180339887498949;
 
-/* The properties that ranks of a group have in common. */
+/* The common properties of the ranks of a group. */
 typedef struct likeness {
 	rates rate;
 	const hetpart_cost *before_s, *after_s;
@@ -247,10 +242,10 @@ typedef struct group {
 	const bound_ranks *b;
 	likeness like;
 	uint64_t count;   /* of ranks */
-	uint64_t each_in; /* records that each has to send, for after_s() */
+	uint64_t each_in; /* records that each rank has to send, for group_after_s() */
 } group;
 
-static group group_of(const bound_ranks *b, size_t i, uint64_t in)
+static group group_make(const bound_ranks *b, size_t i, uint64_t in)
 {
 	group g = { .b = b, .count = 1 };
 	g.like = (likeness){ b->rate[i], b->before_s ? b->before_s[i] : NULL,
@@ -259,23 +254,23 @@ static group group_of(const bound_ranks *b, size_t i, uint64_t in)
 }
 
 /* Return the largest part of a share. */
-static uint64_t part_of(const group *g, uint64_t all)
+static uint64_t group_part(const group *g, uint64_t all)
 {
 	return all / g->count + (all % g->count > 0);
 }
 
-static double link_s(const group *g, uint64_t n)
+static double group_link_s(const group *g, uint64_t n)
 {
 	return job_time_link_s(&g->like.rate, g->b->o, n, g->b->p);
 }
 
-static double disk_s(const group *g, uint64_t n)
+static double group_disk_s(const group *g, uint64_t n)
 {
 	return job_time_disk_s(&g->like.rate, g->b->o, n);
 }
 
-/* Count the link only for records received; sent_s in passes has it for records sent. */
-static job_time time_of(const group *g, uint64_t in, uint64_t out)
+/* Count the link only for records received. For records sent, sent_s in passes counts it. */
+static job_time group_time(const group *g, uint64_t in, uint64_t out)
 {
 	const bool disk = g->like.rate.disk_s > 0;
 	const job_load l = { .in = in,
@@ -290,22 +285,22 @@ static job_time time_of(const group *g, uint64_t in, uint64_t out)
 	return job_time_of(&g->like.rate, g->b->o, &l);
 }
 
-static double before_s(void *ctx, uint64_t all)
+static double group_before_s(void *ctx, uint64_t all)
 {
 	const group *g = ctx;
-	const uint64_t in = part_of(g, all);
-	return g->like.before_s ? fmax(hetpart_cost_eval(g->like.before_s, in), disk_s(g, in))
-				: time_of(g, in, 0).stage[STAGE_READ].all_s;
+	const uint64_t in = group_part(g, all);
+	return g->like.before_s ? fmax(hetpart_cost_eval(g->like.before_s, in), group_disk_s(g, in))
+				: group_time(g, in, 0).stage[STAGE_READ].all_s;
 }
 
-static double after_s(void *ctx, uint64_t all)
+static double group_after_s(void *ctx, uint64_t all)
 {
 	const group *g = ctx;
-	const uint64_t out = part_of(g, all);
+	const uint64_t out = group_part(g, all);
 	if (g->like.after_s)
 		return fmax(hetpart_cost_eval(g->like.after_s, out),
-			    fmax(link_s(g, out), disk_s(g, out)));
-	const job_time t = time_of(g, g->each_in, out);
+			    fmax(group_link_s(g, out), group_disk_s(g, out)));
+	const job_time t = group_time(g, g->each_in, out);
 	double s = 0;
 	for (int k = STAGE_READ + 1; k < STAGES; k++)
 		s += t.stage[k].all_s;
@@ -319,10 +314,10 @@ typedef struct passes {
 
 static void add_group(passes *last, group g, uint64_t in, uint64_t out)
 {
-	g.each_in = part_of(&g, in);
-	last->read_s = fmax(last->read_s, before_s(&g, in));
-	last->sent_s = fmax(last->sent_s, link_s(&g, g.each_in));
-	last->written_s = fmax(last->written_s, after_s(&g, out));
+	g.each_in = group_part(&g, in);
+	last->read_s = fmax(last->read_s, group_before_s(&g, in));
+	last->sent_s = fmax(last->sent_s, group_link_s(&g, g.each_in));
+	last->written_s = fmax(last->written_s, group_after_s(&g, out));
 }
 
 static double both_s(const passes *last)
@@ -342,7 +337,7 @@ double shares_bound_s(const bound_ranks *b, const uint64_t *in, const uint64_t *
 {
 	passes last = { 0 };
 	for (size_t i = 0; i < b->p; i++)
-		add_group(&last, group_of(b, i, in[i]), in[i], out[i]);
+		add_group(&last, group_make(b, i, in[i]), in[i], out[i]);
 	return both_s(&last);
 }
 
@@ -354,7 +349,7 @@ typedef struct member {
 /* All arrays except `at` have one entry per group. */
 typedef struct search {
 	const bound_ranks *b;
-	member *at; /* [p] with ranks that are alike side by side */
+	member *at; /* [p] ranks that are alike are neighbours */
 	size_t n;   /* groups */
 	group *g;
 	uint64_t records;
@@ -372,8 +367,8 @@ static passes passes_of(const search *s, const uint64_t *in, const uint64_t *out
 	return last;
 }
 
-/* Do these shares take longer because of links and disks? */
-static bool is_bound(const search *s)
+/* Return whether these shares take longer because of links and disks. */
+static bool search_is_bound(const search *s)
 {
 	const passes all = passes_of(s, s->in, s->out);
 	passes work = { 0 };
@@ -385,36 +380,30 @@ static bool is_bound(const search *s)
 	return both_s(&all) > both_s(&work);
 }
 
-/* Find how many records each can send in sending_s. Return whether these are all records. */
-static bool limit_sending(search *s, double sending_s)
-{
-	uint64_t sum = 0;
-	bool all = false;
-	for (size_t i = 0; i < s->n; i++) {
-		const double one_s = link_s(&s->g[i], 1);
-		const double n =
-			one_s > 0 ? floor(sending_s / one_s) * (double)s->g[i].count : INFINITY;
-		s->most[i] = n < (double)s->records ? (uint64_t)n : s->records;
-		all = all || __builtin_add_overflow(sum, s->most[i], &sum) || sum >= s->records;
-	}
-	return all;
-}
-
 static status divide_in(search *s, const uint64_t *most, double *read_s, err *e)
 {
-	const status rc =
-		shares_by_costs(s->records, before_s, s->g, sizeof *s->g, s->n, most, s->new_in, e);
+	const status rc = shares_by_costs(s->records, group_before_s, s->g, sizeof *s->g, s->n,
+					  most, s->new_in, e);
 	*read_s = 0;
 	for (size_t i = 0; rc == ST_OK && i < s->n; i++)
-		*read_s = fmax(*read_s, before_s(&s->g[i], s->new_in[i]));
+		*read_s = fmax(*read_s, group_before_s(&s->g[i], s->new_in[i]));
 	return rc;
 }
 
 /* Find the time of both passes if the second one takes sending_s, and keep the best. */
 static status try_sending(search *s, double sending_s, double *total_s, err *e)
 {
+	uint64_t sum = 0;
+	bool all = false; /* records can be sent in time */
 	*total_s = INFINITY;
-	if (!limit_sending(s, sending_s))
+	for (size_t i = 0; i < s->n; i++) {
+		const double one_s = group_link_s(&s->g[i], 1);
+		const double n =
+			one_s > 0 ? floor(sending_s / one_s) * (double)s->g[i].count : INFINITY;
+		s->most[i] = n < (double)s->records ? (uint64_t)n : s->records;
+		all = all || __builtin_add_overflow(sum, s->most[i], &sum) || sum >= s->records;
+	}
+	if (!all)
 		return ST_OK;
 	const status rc = divide_in(s, s->most, total_s, e);
 	*total_s += sending_s;
@@ -425,7 +414,7 @@ static status try_sending(search *s, double sending_s, double *total_s, err *e)
 	return rc;
 }
 
-/* Search between the time of the rest of the second pass, and the time to send the shares read by
+/* Search between two times of the second pass: without sending, and with sending the shares read by
  * speed. The sum of both passes falls and then rises, once. */
 static status find_sending(search *s, double least_s, double most_s, err *e)
 {
@@ -456,7 +445,7 @@ static status bound_in(search *s, double least_s, err *e)
 	double unused_s, most_s = 0;
 	status rc = divide_in(s, NULL, &unused_s, e);
 	for (size_t i = 0; rc == ST_OK && i < s->n; i++)
-		most_s = fmax(most_s, link_s(&s->g[i], part_of(&s->g[i], s->new_in[i])));
+		most_s = fmax(most_s, group_link_s(&s->g[i], group_part(&s->g[i], s->new_in[i])));
 	if (rc == ST_OK && most_s > least_s) {
 		rc = find_sending(s, least_s, most_s, e);
 		if (rc == ST_OK)
@@ -468,11 +457,12 @@ static status bound_in(search *s, double least_s, err *e)
 static status bound_out(search *s, err *e)
 {
 	for (size_t i = 0; i < s->n; i++)
-		s->g[i].each_in = part_of(&s->g[i], s->new_in[i]);
-	return shares_by_costs(s->records, after_s, s->g, sizeof *s->g, s->n, NULL, s->new_out, e);
+		s->g[i].each_in = group_part(&s->g[i], s->new_in[i]);
+	return shares_by_costs(s->records, group_after_s, s->g, sizeof *s->g, s->n, NULL,
+			       s->new_out, e);
 }
 
-/* Take the new shares if they are better. */
+/* Keep the new shares if they are better. */
 static void keep_better(search *s)
 {
 	const passes old = passes_of(s, s->in, s->out), new = passes_of(s, s->new_in, s->new_out);
@@ -482,8 +472,8 @@ static void keep_better(search *s)
 	memcpy(s->out, s->new_out, s->n * sizeof *s->out);
 }
 
-/* Find new shares in turn: to write for those to read, and the other way round. Equal shares may be
- * better still. */
+/* Find the shares to write that suit the shares to read, then the shares to read that suit them,
+ * and so on. Equal shares may be better still. */
 static status find_best(search *s, err *e)
 {
 	const size_t bytes = s->n * sizeof *s->in;
@@ -508,7 +498,7 @@ static status find_best(search *s, err *e)
 	return ST_OK;
 }
 
-static int by_likeness(const void *a, const void *b)
+static int compare_members(const void *a, const void *b)
 {
 	const member *x = a, *y = b;
 	const int c = memcmp(&x->like, &y->like, sizeof x->like);
@@ -519,8 +509,8 @@ static void make_groups(search *s, const uint64_t *in, const uint64_t *out)
 {
 	const bound_ranks *b = s->b;
 	for (size_t i = 0; i < b->p; i++)
-		s->at[i] = (member){ group_of(b, i, in[i]).like, i };
-	qsort(s->at, b->p, sizeof *s->at, by_likeness);
+		s->at[i] = (member){ group_make(b, i, in[i]).like, i };
+	qsort(s->at, b->p, sizeof *s->at, compare_members);
 	for (size_t i = 0; i < b->p; i++) {
 		const likeness *l = &s->at[i].like;
 		if (i == 0 || memcmp(l, &s->at[i - 1].like, sizeof *l) != 0)
@@ -532,7 +522,8 @@ static void make_groups(search *s, const uint64_t *in, const uint64_t *out)
 	}
 }
 
-static void divide(const search *s, const uint64_t *all, uint64_t *share)
+/* Divide the share of each group evenly among its ranks. */
+static void divide_groups(const search *s, const uint64_t *all, uint64_t *share)
 {
 	size_t at = 0;
 	for (size_t i = 0; i < s->n; i++)
@@ -556,12 +547,12 @@ status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e)
 		s.new_out = s.new_in + b->p;
 		s.most = s.new_out + b->p;
 		make_groups(&s, in, out);
-		if (is_bound(&s)) {
+		if (search_is_bound(&s)) {
 			rc = find_best(&s, e);
 			if (rc == ST_OK && !b->in_fixed)
-				divide(&s, s.in, in);
+				divide_groups(&s, s.in, in);
 			if (rc == ST_OK)
-				divide(&s, s.out, out);
+				divide_groups(&s, s.out, out);
 		}
 	}
 	free(all);

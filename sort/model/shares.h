@@ -33,35 +33,37 @@ status share_plan_copy(rank_env *env, const share_plan *old, share_plan *s);
 /* share_plan_replace - move the contents of s to old. */
 void share_plan_replace(share_plan *old, share_plan *s);
 
-/* share_plan_drop - free an unused copy. share_plan_free - free a plan with its speeds. */
+/* share_plan_drop - free an unused copy. */
 void share_plan_drop(share_plan *s);
+
+/* share_plan_free - free a plan with its speeds. */
 void share_plan_free(share_plan *s);
 
 /* share_plan_sum_out - set s->before from s->out. */
 void share_plan_sum_out(const rank_env *env, share_plan *s);
 
-/* share_plan_check - refuse shares of rank 0 whose sum is not `records`, by ST_PEER. The size of
- * standard input is unknown, so only a sum that overflows is wrong there. what: reading, writing.
- */
+/* share_plan_check - refuse shares of rank 0 whose sum is not `records`, with ST_PEER. The size of
+ * standard input is unknown, so only a sum that overflows is wrong there. what: "reading" or
+ * "writing". */
 status share_plan_check(rank_env *env, uint64_t records, const uint64_t *share, bool is_stdin,
 			const char *what);
 
 /* shares_status - translate a failure of the planner library; fills e unless st is OK. */
 status shares_status(hetpart_status st, const hetpart_err *he, err *e);
 
-/* shares_by_speed - divide n records among p ranks.
+/* shares_by_speed - divide n records among p ranks. Formulas may have no solution for few records.
+ * Then the shares are the exact ones.
  * kind     the method; PLAN_EQUAL ignores speeds.
- * sorting  the share is sorted: it costs n ln n, except for PLAN_LINEAR; else n.
+ * sorting  true if the share is sorted, which costs n ln n except for PLAN_LINEAR; else n.
  * speed    p entries, finite, > 0.
- * share    receives p entries whose sum is n.
- * Formulas may have no solution for few records; then the shares are the exact ones. */
+ * share    receives p entries whose sum is n. */
 status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *speed, size_t p,
 		       uint64_t *share, err *e);
 
 /* shares_by_costs - find the exact shares with which p ranks end together, each by its own cost.
- * fn    seconds of n records on a rank; never falls with n.
+ * fn    returns the seconds of n records on a rank; never falls with n.
  * ctx   p objects of ctx_bytes; fn receives the object of its rank.
- * most  p entries, together at least n: the largest share of each; NULL: no limit. */
+ * most  p entries, together at least n: the largest share of each. NULL: no limit. */
 status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_bytes, size_t p,
 		       const uint64_t *most, uint64_t *share, err *e);
 
@@ -76,7 +78,7 @@ typedef struct bound_ranks {
 	bool in_fixed;                       /* keep the shares that ranks read */
 } bound_ranks;
 
-/* shares_bound_known - is the link or the disk of any rank known? */
+/* shares_bound_known - return whether the link or the disk of any rank is known. */
 bool shares_bound_known(const rates *rate, size_t p);
 
 /* shares_bound_s - return the seconds until the last rank has read, plus the seconds from then

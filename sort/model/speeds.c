@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Strict parsing of speeds. The parser works on a counted buffer and trusts nothing in it. A file
- * is read whole, and refused beyond MAX_FILE_BYTES. */
-#include "speeds.h"
+/* A strict parser of one number for each rank, see rank_speeds.h. The parser works on a counted
+ * buffer and trusts nothing in it. A file is read whole, and refused beyond MAX_FILE_BYTES. */
+#include "rank_speeds.h"
 #include "base/size.h"
 #include "io/file.h"
 
@@ -21,39 +21,39 @@ typedef struct cursor {
 	size_t line;      /* 0: the text is a list on the command line */
 	const char *name; /* of the whole text */
 	const speeds_want *want;
-	size_t column; /* of the wanted numbers; the host's name is column 0 */
+	size_t column; /* of the numbers to read; the host's name is column 0 */
 } cursor;
 
-static bool is_gap(char c)
+static bool speeds_is_gap(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 /* Move to the next word or comma. */
-static void skip_gaps(cursor *c)
+static void speeds_skip_gaps(cursor *c)
 {
 	bool comment = false;
 	for (; c->at < c->end; c->at++) {
 		comment = (comment || *c->at == '#') && *c->at != '\n';
-		if (!comment && !is_gap(*c->at))
+		if (!comment && !speeds_is_gap(*c->at))
 			break;
 		c->line += *c->at == '\n' && c->line;
 	}
 }
 
 /* Return the length of the word here, up to a gap, a comma outside of brackets, or a comment. */
-static size_t word(const cursor *c)
+static size_t word_bytes(const cursor *c)
 {
 	const char *p = c->at;
 	bool in_brackets = false;
-	for (; p < c->end && !is_gap(*p) && *p != '#' && (in_brackets || *p != ','); p++)
+	for (; p < c->end && !speeds_is_gap(*p) && *p != '#' && (in_brackets || *p != ','); p++)
 		in_brackets = (in_brackets || *p == '[') && *p != ']';
 	return (size_t)(p - c->at);
 }
 
 /* Refuse a word of len bytes, which may hold anything. */
-static status refuse(const cursor *c, const char *kind, const char *at, size_t len, const char *why,
-		     err *e)
+static status speeds_refuse(const cursor *c, const char *kind, const char *at, size_t len,
+			    const char *why, err *e)
 {
 	char text[NUMBER_BYTES], line[40] = "";
 	snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text), at);
@@ -63,11 +63,11 @@ static status refuse(const cursor *c, const char *kind, const char *at, size_t l
 		       kind, quoted(text), why);
 }
 
-static status refuse_number(const cursor *c, size_t len, const char *why, err *e)
+static status speeds_refuse_number(const cursor *c, size_t len, const char *why, err *e)
 {
 	char text[NUMBER_BYTES];
-	snprintf(text, sizeof text, "is no %s: %s", c->want->what, why);
-	return refuse(c, "", c->at, len, text, e);
+	snprintf(text, sizeof text, "is not a valid %s: %s", c->want->what, why);
+	return speeds_refuse(c, "", c->at, len, text, e);
 }
 
 /* Read the word of len bytes if it is a number, of any size and sign. */
@@ -82,16 +82,16 @@ static bool to_number(const char *at, size_t len, double *v)
 	return !*rest && rest != text;
 }
 
-static status one_number(cursor *c, double *v, err *e)
+static status speeds_number(cursor *c, double *v, err *e)
 {
-	const size_t len = word(c);
+	const size_t len = word_bytes(c);
 	if (!to_number(c->at, len, v))
-		return refuse_number(c, len,
-				     c->line ? "a number is wanted"
-					     : "a number is wanted, or the name of a file",
-				     e);
+		return speeds_refuse_number(c, len,
+					    c->line ? "it must be a number"
+						    : "it must be a number, or the name of a file",
+					    e);
 	if (!isfinite(*v) || !(*v > 0))
-		return refuse_number(c, len, "it must be finite and above zero", e);
+		return speeds_refuse_number(c, len, "it must be finite and above zero", e);
 	c->at += len;
 	return ST_OK;
 }
@@ -100,18 +100,18 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 {
 	const speeds_want *w = c->want;
 	size_t got = 0;
-	for (; c->at < c->end; skip_gaps(c)) {
+	for (; c->at < c->end; speeds_skip_gaps(c)) {
 		double v = 0;
-		const status rc = one_number(c, &v, e);
+		const status rc = speeds_number(c, &v, e);
 		if (rc != ST_OK)
 			return rc;
 		if (got < w->n)
 			speed[got] = v;
 		got++;
-		skip_gaps(c);
+		speeds_skip_gaps(c);
 		if (c->at < c->end && *c->at == ',') {
 			c->at++;
-			skip_gaps(c);
+			speeds_skip_gaps(c);
 			if (c->at == c->end)
 				return err_set(e, ST_REFUSED, "%ss %s end with a comma", w->what,
 					       quoted(c->name));
@@ -131,7 +131,7 @@ typedef struct number {
 	bool padded;   /* with zeros */
 } number;
 
-static number number_at(const char *p, const char *end)
+static number range_number(const char *p, const char *end)
 {
 	number n = { 0, 0, false };
 	while (p + n.digits < end && p[n.digits] >= '0' && p[n.digits] <= '9')
@@ -147,10 +147,10 @@ static number number_at(const char *p, const char *end)
 /* Read one number, or two with '-' between them. Return its end, or NULL if it is neither. */
 static const char *one_range(const char *p, const char *end, number *from, number *to)
 {
-	*from = *to = number_at(p, end);
+	*from = *to = range_number(p, end);
 	p += from->digits;
 	if (from->digits && p < end && *p == '-') {
-		*to = number_at(++p, end);
+		*to = range_number(++p, end);
 		p += to->digits;
 	}
 	return to->digits && from->value <= to->value ? p : NULL;
@@ -170,19 +170,6 @@ bool speeds_range_is_sound(const char *range, size_t len)
 	return true;
 }
 
-/* Is n in the list after '[' at p? */
-static bool list_has(const char *p, const char *end, number n)
-{
-	bool has = false;
-	do {
-		number from, to;
-		p = one_range(p + 1, end, &from, &to);
-		has |= n.value >= from.value && n.value <= to.value &&
-		       (from.padded ? n.digits == from.digits : !n.padded);
-	} while (*p == ',');
-	return has;
-}
-
 bool speeds_range_has(const char *range, size_t len, const char *host)
 {
 	const char *p = range, *const end = range + len;
@@ -192,109 +179,117 @@ bool speeds_range_has(const char *range, size_t len, const char *host)
 	}
 	if (p == end)
 		return !*host;
-	const number n = number_at(host, host + strlen(host));
-	const char *behind = (const char *)memchr(p, ']', (size_t)(end - p)) + 1;
-	return n.digits && list_has(p, end, n) &&
-	       speeds_range_has(behind, (size_t)(end - behind), host + n.digits);
+	const number n = range_number(host, host + strlen(host));
+	bool has = false;
+	do { /* p is at '[' or ',' */
+		number from, to;
+		p = one_range(p + 1, end, &from, &to);
+		has |= n.value >= from.value && n.value <= to.value &&
+		       (from.padded ? n.digits == from.digits : !n.padded);
+	} while (*p == ',');
+	p++;
+	return n.digits && has && speeds_range_has(p, (size_t)(end - p), host + n.digits);
 }
 
-/* Give v to all ranks of a host or of a range. Not all hosts of a range need to have ranks. Ranks
- * without a number have 0. */
-static status give(const cursor *c, const char *host, size_t len, double v, double *speed, err *e)
+/* Set the number of all ranks of a host or of a range. Not all hosts of a range need to have ranks.
+ * Ranks without a number have 0. */
+static status speeds_set(const cursor *c, const char *host, size_t len, double v, double *speed,
+			 err *e)
 {
 	const speeds_want *w = c->want;
 	bool known = memchr(host, '[', len) != NULL;
 	if (!speeds_range_is_sound(host, len))
-		return refuse(c, "host ", host, len, "is no range of hosts: node[1-48,50]", e);
+		return speeds_refuse(c, "host ", host, len,
+				     "is not a range of hosts such as node[1-48,50]", e);
 	for (size_t i = 0; i < w->n; i++) {
 		if (!speeds_range_has(host, len, speeds_host(w, i)))
 			continue;
 		if (speed[i] > 0)
-			return refuse(c, "host ", host, len, "is listed twice", e);
+			return speeds_refuse(c, "host ", host, len, "is listed twice", e);
 		speed[i] = v;
 		known = true;
 	}
-	return known ? ST_OK : refuse(c, "host ", host, len, "has no rank", e);
+	return known ? ST_OK : speeds_refuse(c, "host ", host, len, "has no rank", e);
 }
 
-/* Skip the rest of the line: columns of other numbers. */
-static void skip_line(cursor *c)
+/* Skip the rest of the line, which has columns of other numbers. */
+static void speeds_skip_line(cursor *c)
 {
 	const char *stop = memchr(c->at, '\n', (size_t)(c->end - c->at));
 	c->at = stop ? stop : c->end;
-	skip_gaps(c);
+	speeds_skip_gaps(c);
 }
 
-/* Move after a comma on this line, if there is one. */
-static bool skip_comma(cursor *c, size_t line)
+/* Move to the next word after a comma on this line. Return whether there was a comma. */
+static bool speeds_skip_comma(cursor *c, size_t line)
 {
 	if (c->at == c->end || *c->at != ',' || c->line != line)
 		return false;
 	c->at++;
-	skip_gaps(c);
+	speeds_skip_gaps(c);
 	return true;
 }
 
-static bool is_word(const cursor *c, const char *text)
+static bool word_is(const cursor *c, const char *text)
 {
-	const size_t len = word(c);
+	const size_t len = word_bytes(c);
 	return len == strlen(text) && memcmp(c->at, text, len) == 0;
 }
 
-/* Skip a first line of column names, if it has the wanted one: name,speed. */
-static void skip_header(cursor *c)
+/* Skip a first line of column names such as name,speed, and find the column to read. */
+static void speeds_skip_header(cursor *c)
 {
 	cursor h = *c;
 	size_t found = 0;
-	if (!is_word(&h, "name") && !is_word(&h, "host"))
+	if (!word_is(&h, "name") && !word_is(&h, "host"))
 		return;
-	for (size_t column = 0; column == 0 || skip_comma(&h, c->line); column++) {
-		if (column && !found && h.line == c->line && is_word(&h, c->want->what))
+	for (size_t column = 0; column == 0 || speeds_skip_comma(&h, c->line); column++) {
+		if (column && !found && h.line == c->line && word_is(&h, c->want->what))
 			found = column;
-		h.at += word(&h);
-		skip_gaps(&h);
+		h.at += word_bytes(&h);
+		speeds_skip_gaps(&h);
 	}
 	if (!found)
 		return;
-	skip_line(c);
+	speeds_skip_line(c);
 	c->column = found;
 }
 
-/* Move from the end of the host's name to the wanted number. */
+/* Move from the end of the host's name to the column to read. */
 static bool find_column(cursor *c, size_t line, bool *comma)
 {
-	*comma = skip_comma(c, line);
+	*comma = speeds_skip_comma(c, line);
 	for (size_t k = 1; k < c->column; k++) {
 		if (!*comma || c->line != line)
 			return false;
-		c->at += word(c);
-		skip_gaps(c);
-		*comma = skip_comma(c, line);
+		c->at += word_bytes(c);
+		speeds_skip_gaps(c);
+		*comma = speeds_skip_comma(c, line);
 	}
 	return (*comma || c->column == 1) && c->line == line && c->at < c->end;
 }
 
 /* Read one line HOST NUMBER, or HOST,NUMBER. */
-static status host_line(cursor *c, double *speed, err *e)
+static status speeds_host_line(cursor *c, double *speed, err *e)
 {
 	const char *host = c->at;
-	const size_t len = word(c), line = c->line;
+	const size_t len = word_bytes(c), line = c->line;
 	bool comma;
 	double v = 0;
 	c->at += len;
-	skip_gaps(c);
+	speeds_skip_gaps(c);
 	if (len == 0 || !find_column(c, line, &comma)) {
 		c->line = line;
-		return refuse(c, "host ", host, len, "is not followed by a number", e);
+		return speeds_refuse(c, "host ", host, len, "is not followed by a number", e);
 	}
-	status rc = one_number(c, &v, e);
+	status rc = speeds_number(c, &v, e);
 	if (rc == ST_OK)
-		rc = give(c, host, len, v, speed, e);
-	skip_gaps(c);
+		rc = speeds_set(c, host, len, v, speed, e);
+	speeds_skip_gaps(c);
 	if (rc == ST_OK && comma && c->at < c->end && *c->at == ',')
-		skip_line(c);
+		speeds_skip_line(c);
 	if (rc == ST_OK && c->at < c->end && c->line == line)
-		rc = refuse(c, "host ", host, len, "is followed by more than a number", e);
+		rc = speeds_refuse(c, "host ", host, len, "is followed by more than a number", e);
 	return rc;
 }
 
@@ -303,9 +298,9 @@ static status parse_hosts(cursor *c, double *speed, err *e)
 	const speeds_want *w = c->want;
 	for (size_t i = 0; i < w->n; i++)
 		speed[i] = 0;
-	skip_header(c);
+	speeds_skip_header(c);
 	while (c->at < c->end) {
-		const status rc = host_line(c, speed, e);
+		const status rc = speeds_host_line(c, speed, e);
 		if (rc != ST_OK)
 			return rc;
 	}
@@ -321,47 +316,37 @@ status speeds_parse(const char *text, size_t len, const char *name, const speeds
 {
 	cursor c = { text, text + len, 1, name, w, 1 };
 	double v;
-	skip_gaps(&c);
-	const size_t first = word(&c);
+	speeds_skip_gaps(&c);
+	const size_t first = word_bytes(&c);
 	if (first > 0 && !to_number(c.at, first, &v))
 		return parse_hosts(&c, speed, e);
 	return parse_numbers(&c, speed, e);
 }
 
-static status parse_file(int fd, const char *path, const speeds_want *w, double *speed, err *e)
-{
-	char most[SIZE_TEXT_BYTES], *text = malloc(MAX_FILE_BYTES + 1);
-	size_t got = 0;
-	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));
-	status rc = file_read_some(fd, text, MAX_FILE_BYTES + 1, &got, path, e);
-	if (rc == ST_OK && got > MAX_FILE_BYTES)
-		rc = err_set(e, ST_REFUSED, "%ss file %s is larger than %s", w->what, quoted(path),
-			     size_text(MAX_FILE_BYTES, most));
-	if (rc == ST_OK)
-		rc = speeds_parse(text, got, path, w, speed, e);
-	free(text);
-	return rc;
-}
-
-/* Does it look more like numbers than like the name of a file that is missing? */
-static bool is_list(const char *arg)
-{
-	return *arg && !strchr(arg, '/') && (strchr("0123456789+-.", *arg) || strchr(arg, ','));
-}
-
 status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)
 {
 	const int fd = open(arg, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && is_list(arg)) {
+	/* it looks more like numbers than like the name of a missing file */
+	const bool like_list =
+		*arg && !strchr(arg, '/') && (strchr("0123456789+-.", *arg) || strchr(arg, ','));
+	if (fd < 0 && like_list) {
 		cursor c = { arg, arg + strlen(arg), 0, arg, w, 1 };
-		skip_gaps(&c);
+		speeds_skip_gaps(&c);
 		return parse_numbers(&c, speed, e);
 	}
 	if (fd < 0)
 		return err_set(e, ST_REFUSED, "cannot open %ss file %s: %s", w->what, quoted(arg),
 			       strerror(errno));
-	const status rc = parse_file(fd, arg, w, speed, e);
+	char most[SIZE_TEXT_BYTES], *text = malloc(MAX_FILE_BYTES + 1);
+	size_t got = 0;
+	status rc = text ? file_read_some(fd, text, MAX_FILE_BYTES + 1, &got, arg, e)
+			 : err_set(e, ST_RESOURCE, "no memory for %s", quoted(arg));
+	if (rc == ST_OK && got > MAX_FILE_BYTES)
+		rc = err_set(e, ST_REFUSED, "%ss file %s is larger than %s", w->what, quoted(arg),
+			     size_text(MAX_FILE_BYTES, most));
+	if (rc == ST_OK)
+		rc = speeds_parse(text, got, arg, w, speed, e);
+	free(text);
 	close(fd);
 	return rc == ST_IO ? ST_REFUSED : rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Wisdom through libhetpart's models: for each kind of rank and each part of a run one cost, fitted
- * to measured times, in seconds of a single processor. Called at rank 0. Reads and writes one small
- * file; no content of it can make a run fail. */
+/* Wisdom through libhetpart's models. Each kind of rank has one cost for each part of a job. It is
+ * fitted to measured times, in seconds of a single processor. Called at rank 0. Reads and writes
+ * one small file; no content of it can make a job fail. */
 #include "wisdom.h"
 #include "io/file.h"
 #include "shares.h"
@@ -18,33 +18,26 @@
 
 enum {
 	KIND_BYTES = 128,
-	MOST_MODELS = 1024, /* kept of earlier runs; each takes 118 kB of memory */
+	MOST_MODELS = 1024, /* kept of earlier jobs; each takes 118 kB of memory */
 	MEAN_POINTS = 960   /* of the mean of costs: a twentieth apart, up to 2^64 */
 };
 
-/* A run counts 0.6 as much as the next one: about three are remembered. */
+/* A job counts 0.6 times as much as the next one, so about three are remembered. */
 static const double FADE = 0.6;
 static const uint64_t HALF_A_YEAR_S = UINT64_C(183) * 86400;
 
 struct wisdom {
 	char path[WISDOM_PATH_BYTES]; /* "": nowhere to keep it */
-	char kind[KIND_BYTES];        /* of run; libhetpart calls it the host */
+	char kind[KIND_BYTES];        /* of job; libhetpart calls it the host */
 	bool keep;                    /* may be saved there */
 	hetpart_wisdom *w;
 	size_t p;
 	wisdom_rank *rank;          /* [p] of this job; all arrays are in its memory */
-	const wisdom_rank **order;  /* [p] those that are alike side by side */
-	hetpart_cost **cost[PARTS]; /* [p] of rank[]; in this order, the same ones side by side */
+	const wisdom_rank **order;  /* [p] sorted, so that ranks that are alike are neighbours */
+	hetpart_cost **cost[PARTS]; /* [p] of rank[]; neighbours in this order share costs */
 };
 
 /* ------------------------------------------------------------------------- place of the file */
-
-static bool is_folder(const char *path)
-{
-	struct stat st;
-	const size_t len = strlen(path);
-	return (len > 0 && path[len - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
-}
 
 void wisdom_name(char *s)
 {
@@ -53,29 +46,33 @@ void wisdom_name(char *s)
 			*s = '-';
 }
 
-/* Write the kind of runs that this one belongs to. */
-static void name_kind(const settings *o, char kind[KIND_BYTES])
+/* Write the kind of jobs that this one belongs to. */
+static void wisdom_name_kind(const settings *o, char kind[KIND_BYTES])
 {
 	snprintf(kind, KIND_BYTES, "hosts %s threads %u record %u key %u %u%s",
 		 strategy_names[o->strategy], o->threads, o->lay.record_bytes, o->lay.key_off,
 		 o->lay.key_bytes, o->lay.fields ? " fields" : "");
 }
 
-/* Look at --wisdom and $HETSORT_WISDOM, a directory or a file. Else use the usual directory for the
- * state of programs. */
+/* Use --wisdom or $HETSORT_WISDOM, a directory or a file. Without them use the usual directory for
+ * the state of programs. */
 bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES])
 {
 	char name[KIND_BYTES];
 	const char *arg = o->wisdom ? o->wisdom : getenv("HETSORT_WISDOM");
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const size_t len = arg ? strlen(arg) : 0;
+	struct stat st;
+	const bool is_dir =
+		len > 0 && (arg[len - 1] == '/' || (stat(arg, &st) == 0 && S_ISDIR(st.st_mode)));
 	int n = -1;
-	name_kind(o, name);
+	wisdom_name_kind(o, name);
 	wisdom_name(name);
-	if (arg && *arg && !is_folder(arg))
+	if (len > 0 && !is_dir)
 		n = snprintf(path, WISDOM_PATH_BYTES, "%s", arg);
-	else if (arg && *arg)
+	else if (len > 0)
 		n = snprintf(path, WISDOM_PATH_BYTES, "%s/%s.wisdom", arg, name);
-	else if (state && *state == '/') /* the standard wants it absolute */
+	else if (state && *state == '/') /* the standard requires an absolute path */
 		n = snprintf(path, WISDOM_PATH_BYTES, "%s/hetsort/%s.wisdom", state, name);
 	else if (home && *home == '/')
 		n = snprintf(path, WISDOM_PATH_BYTES, "%s/.local/state/hetsort/%s.wisdom", home,
@@ -86,42 +83,10 @@ bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES])
 	return false;
 }
 
-/* Make all missing directories above path. Failures show when the file is written. */
-static void make_folders(char *path)
-{
-	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		(void)mkdir(path, 0700);
-		*p = '/';
-	}
-}
-
 /* ---------------------------------------------------------------------------------- the file */
 
-/* Use the wisdom found if it is of this kind and young enough; otherwise free it and note why. */
-static void judge(wisdom *w, hetpart_wisdom *found, err *note)
-{
-	const uint64_t now = (uint64_t)time(NULL), then = hetpart_wisdom_time(found);
-	if (strstr(hetpart_wisdom_host(found), " ranks ")) {
-		err_set(note, ST_REFUSED,
-			"wisdom %s is of an earlier version, which kept it by rank 0's host: "
-			"starting anew",
-			quoted(w->path));
-	} else if (strcmp(hetpart_wisdom_host(found), w->kind) != 0) {
-		w->keep = false;
-		err_set(note, ST_REFUSED, "wisdom %s is left alone: it is about other runs, %s",
-			quoted(w->path), quoted(hetpart_wisdom_host(found)));
-	} else if (then + HALF_A_YEAR_S < now) {
-		err_set(note, ST_REFUSED, "wisdom %s is older than half a year: starting anew",
-			quoted(w->path));
-	} else {
-		w->w = found;
-		return;
-	}
-	hetpart_wisdom_free(found);
-}
-
-static void load(wisdom *w, err *note)
+/* Load the file if it is of this kind and young enough. Otherwise note the reason, if any. */
+static void wisdom_load(wisdom *w, err *note)
 {
 	hetpart_wisdom *found = NULL;
 	hetpart_err he = { HETPART_OK, "" };
@@ -134,14 +99,30 @@ static void load(wisdom *w, err *note)
 	if (stat(w->path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR))
 		return;
 	const hetpart_status rc = hetpart_wisdom_load(&found, w->path, NULL, 0, &he);
-	if (rc == HETPART_OK) {
-		judge(w, found, note);
+	const char *kind = rc == HETPART_OK ? hetpart_wisdom_host(found) : NULL;
+	if (!kind) {
+		/* replace a damaged file, but not a file of another type */
+		w->keep = rc == HETPART_EFORMAT && role_wrote(ROLE_WISDOM, AT_FDCWD, w->path);
+		err_set(note, ST_REFUSED, "wisdom is ignored%s: %s", w->keep ? " and replaced" : "",
+			he.text);
+	} else if (strstr(kind, " ranks ")) {
+		err_set(note, ST_REFUSED,
+			"wisdom %s is of an earlier version, which kept it by rank 0's host: "
+			"learning starts again",
+			quoted(w->path));
+	} else if (strcmp(kind, w->kind) != 0) {
+		w->keep = false;
+		err_set(note, ST_REFUSED, "wisdom %s is not used: it is about other jobs, %s",
+			quoted(w->path), quoted(kind));
+	} else if (hetpart_wisdom_time(found) + HALF_A_YEAR_S < (uint64_t)time(NULL)) {
+		err_set(note, ST_REFUSED,
+			"wisdom %s is older than half a year: learning starts again",
+			quoted(w->path));
+	} else {
+		w->w = found;
 		return;
 	}
-	/* a damaged file is replaced, another kind of file is not */
-	w->keep = rc == HETPART_EFORMAT && role_wrote(ROLE_WISDOM, AT_FDCWD, w->path);
-	err_set(note, ST_REFUSED, "wisdom is ignored%s: %s", w->keep ? " and replaced" : "",
-		he.text);
+	hetpart_wisdom_free(found);
 }
 
 status wisdom_open(wisdom **out, const settings *o, err *note, err *e)
@@ -151,9 +132,9 @@ status wisdom_open(wisdom **out, const settings *o, err *note, err *e)
 	*out = w;
 	if (!w)
 		return err_set(e, ST_RESOURCE, "no memory for wisdom");
-	name_kind(o, w->kind);
+	wisdom_name_kind(o, w->kind);
 	(void)wisdom_path(o, w->path);
-	load(w, note);
+	wisdom_load(w, note);
 	return w->w ? ST_OK : shares_status(hetpart_wisdom_create(&w->w, w->kind, &he), &he, e);
 }
 
@@ -162,17 +143,21 @@ void wisdom_save(wisdom *w, uint64_t time_s, err *note)
 	hetpart_err he = { HETPART_OK, "" };
 	if (!w->keep)
 		return;
-	make_folders(w->path);
+	for (char *p = strchr(w->path + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		(void)mkdir(w->path, 0700); /* a failure shows when the file is written */
+		*p = '/';
+	}
 	if (hetpart_wisdom_set_time(w->w, time_s, &he) != HETPART_OK ||
 	    hetpart_wisdom_save(w->w, w->path, &he) != HETPART_OK)
-		err_set(note, ST_IO, "wisdom is not kept: %s", he.text);
+		err_set(note, ST_IO, "cannot save wisdom: %s", he.text);
 }
 
 /* ----------------------------------------------------------------------------------- learning */
 
 static const char *const part_names[PARTS] = { "before:", "after:" };
 
-static hetpart_model *model_of(hetpart_wisdom *w, run_part of, const char *key)
+static hetpart_model *wisdom_model(hetpart_wisdom *w, run_part of, const char *key)
 {
 	char name[WISDOM_KEY_BYTES];
 	hetpart_model *m = NULL;
@@ -180,16 +165,16 @@ static hetpart_model *model_of(hetpart_wisdom *w, run_part of, const char *key)
 	return hetpart_wisdom_model(w, name, &m, NULL) == HETPART_OK ? m : NULL;
 }
 
-/* Learn one part of a run of a rank; ignore impossible times. */
-static void learn_one(const wisdom *w, hetpart_wisdom *next, run_part of, const wisdom_rank *rank,
-		      uint64_t n, double seconds)
+/* Learn one part of a job of a rank; ignore impossible times. */
+static void learn_part(const wisdom *w, hetpart_wisdom *next, run_part of, const wisdom_rank *rank,
+		       uint64_t n, double seconds)
 {
 	const hetpart_point seen = { (double)n, seconds * rank->cpus };
 	if (!n || !(seconds > 0))
 		return;
-	hetpart_model *m = model_of(next, of, rank->key);
+	hetpart_model *m = wisdom_model(next, of, rank->key);
 	if (m && !(hetpart_model_weight(m) > 0)) { /* the first of ranks that are alike */
-		const hetpart_model *old = model_of(w->w, of, rank->key);
+		const hetpart_model *old = wisdom_model(w->w, of, rank->key);
 		if (old && hetpart_model_merge(m, old, NULL) == HETPART_OK)
 			(void)!hetpart_model_decay(m, FADE, NULL);
 	}
@@ -197,28 +182,12 @@ static void learn_one(const wisdom *w, hetpart_wisdom *next, run_part of, const 
 		(void)!hetpart_model_add(m, &seen, 1, NULL);
 }
 
-/* Add older models after those just learnt, so the file has the newest first. */
-static void keep_others(hetpart_wisdom *old, hetpart_wisdom *next)
-{
-	const char *name;
-	hetpart_model *from, *to;
-	for (size_t i = 0; (name = hetpart_wisdom_model_name(old, i)); i++) {
-		if (hetpart_wisdom_model_name(next, MOST_MODELS - 1))
-			return;
-		if (hetpart_wisdom_model(old, name, &from, NULL) == HETPART_OK &&
-		    hetpart_model_weight(from) > 0 &&
-		    hetpart_wisdom_model(next, name, &to, NULL) == HETPART_OK &&
-		    !(hetpart_model_weight(to) > 0))
-			(void)!hetpart_model_merge(to, from, NULL);
-	}
-}
-
 void wisdom_learn(wisdom *w, const run_times *t)
 {
 	hetpart_wisdom *next = NULL, *const before = w->w;
 	err noted_already = { ST_OK, "" };
 	w->w = NULL;
-	load(w, &noted_already); /* again, because jobs on other hosts may have ended */
+	wisdom_load(w, &noted_already); /* again, because other jobs may have saved theirs */
 	if (w->w)
 		hetpart_wisdom_free(before);
 	else
@@ -226,17 +195,28 @@ void wisdom_learn(wisdom *w, const run_times *t)
 	if (hetpart_wisdom_create(&next, w->kind, NULL) != HETPART_OK)
 		return;
 	for (size_t i = 0; i < w->p; i++) {
-		learn_one(w, next, PART_BEFORE, &w->rank[i], t[i].in, t[i].before_s);
-		learn_one(w, next, PART_AFTER, &w->rank[i], t[i].out, t[i].after_s);
+		learn_part(w, next, PART_BEFORE, &w->rank[i], t[i].in, t[i].before_s);
+		learn_part(w, next, PART_AFTER, &w->rank[i], t[i].out, t[i].after_s);
 	}
-	keep_others(w->w, next);
+	/* add older models after those just learnt, so the file has the newest first */
+	const char *name;
+	hetpart_model *from, *to;
+	for (size_t i = 0; (name = hetpart_wisdom_model_name(w->w, i)); i++) {
+		if (hetpart_wisdom_model_name(next, MOST_MODELS - 1))
+			break;
+		if (hetpart_wisdom_model(w->w, name, &from, NULL) == HETPART_OK &&
+		    hetpart_model_weight(from) > 0 &&
+		    hetpart_wisdom_model(next, name, &to, NULL) == HETPART_OK &&
+		    !(hetpart_model_weight(to) > 0))
+			(void)!hetpart_model_merge(to, from, NULL);
+	}
 	hetpart_wisdom_free(w->w);
 	w->w = next;
 }
 
 /* ------------------------------------------------------------------------ ranks that are alike */
 
-/* Return the next character of a host's name; any number is '0'; the end is 0. */
+/* Return the next character of a host's name: '0' for any number, 0 at the end. */
 static int next_of_name(const char **s)
 {
 	if (!**s || **s == ':')
@@ -248,7 +228,7 @@ static int next_of_name(const char **s)
 	return '0';
 }
 
-/* Compare names without their numbers; 0: hosts of one group. */
+/* Compare names without their numbers. Hosts of one group are equal. */
 static int compare_groups(const char *a, const char *b)
 {
 	int x, y;
@@ -266,7 +246,7 @@ static int compare_keys(const char *a, const char *b)
 	return group ? group : strcmp(a, b);
 }
 
-/* How much two ranks have in common, from near to far. */
+/* The likeness of two ranks, from near to far. */
 enum { SAME_KEY, SAME_HOST, SAME_GROUP, ANY, LIKENESSES };
 
 static bool is_like(int how, const char *a, const char *b)
@@ -287,7 +267,7 @@ static bool is_like(int how, const char *a, const char *b)
 
 /* ---------------------------------------------------------------------------------------- costs */
 
-/* A model of one run_part, and its cost once it was needed. */
+/* A model of one part of a job, and its cost once it was needed. */
 typedef struct known_rank {
 	const char *key;
 	const hetpart_model *model;
@@ -299,7 +279,7 @@ typedef struct known_ranks {
 	size_t n;
 } known_ranks;
 
-static int by_known_key(const void *a, const void *b)
+static int compare_known(const void *a, const void *b)
 {
 	return compare_keys(((const known_rank *)a)->key, ((const known_rank *)b)->key);
 }
@@ -320,12 +300,12 @@ static hetpart_status find_known(wisdom *w, run_part of, known_ranks *k)
 		    hetpart_wisdom_model(w->w, name, &m, NULL) == HETPART_OK &&
 		    hetpart_model_weight(m) > 0)
 			k->at[k->n++] = (known_rank){ name + len, m, NULL };
-	qsort(k->at, k->n, sizeof *k->at, by_known_key);
+	qsort(k->at, k->n, sizeof *k->at, compare_known);
 	return HETPART_OK;
 }
 
-/* Return the known ranks that have most in common with a rank; they are side by side. */
-static known_ranks nearest(const known_ranks *k, const char *key)
+/* Return the known ranks that have most in common with a rank; they are neighbours. */
+static known_ranks nearest_known(const known_ranks *k, const char *key)
 {
 	known_ranks found = { k->at, 0 };
 	for (int how = SAME_KEY; how < LIKENESSES && !found.n; how++)
@@ -338,16 +318,8 @@ static known_ranks nearest(const known_ranks *k, const char *key)
 	return found;
 }
 
-/* Return the seconds of n records at the mean of their speeds. */
-static double mean_s(const known_ranks *k, uint64_t n)
-{
-	double per_s = 0;
-	for (size_t i = 0; i < k->n; i++)
-		per_s += 1 / hetpart_cost_eval(k->at[i].cost, n);
-	return (double)k->n / per_s;
-}
-
-/* Find the cost of a rank with cpus processors, from known ranks, for up to n records. */
+/* Find the cost of a rank with cpus processors, for up to n records: the mean speed of the known
+ * ranks. */
 static hetpart_status mean_cost(const known_ranks *k, double cpus, uint64_t n, hetpart_cost **out,
 				hetpart_err *he)
 {
@@ -362,7 +334,10 @@ static hetpart_status mean_cost(const known_ranks *k, double cpus, uint64_t n, h
 			return st;
 	}
 	for (uint64_t x = 1; points < MEAN_POINTS; x += x / 20 + 1) {
-		const double s = mean_s(k, x) / cpus;
+		double per_s = 0; /* sum of speeds */
+		for (size_t i = 0; i < k->n; i++)
+			per_s += 1 / hetpart_cost_eval(k->at[i].cost, x);
+		const double s = (double)k->n / per_s / cpus;
 		last_s = s > last_s ? s : last_s;
 		point[points++] = (hetpart_point){ (double)x, last_s };
 		if (x >= n || x > UINT64_MAX / 2)
@@ -371,7 +346,7 @@ static hetpart_status mean_cost(const known_ranks *k, double cpus, uint64_t n, h
 	return hetpart_cost_piecewise(out, point, points, 1, he);
 }
 
-static int by_rank_key(const void *a, const void *b)
+static int compare_ranks(const void *a, const void *b)
 {
 	const wisdom_rank *const *x = a, *const *y = b;
 	return compare_keys((*x)->key, (*y)->key);
@@ -390,7 +365,7 @@ static void forget_costs(wisdom *w, run_part of)
 	}
 }
 
-static void free_ranks(wisdom *w)
+static void forget_ranks(wisdom *w)
 {
 	for (int k = 0; k < PARTS; k++)
 		forget_costs(w, (run_part)k);
@@ -400,7 +375,7 @@ static void free_ranks(wisdom *w)
 
 status wisdom_set_ranks(wisdom *w, const wisdom_rank *rank, size_t p, err *e)
 {
-	free_ranks(w);
+	forget_ranks(w);
 	w->rank = calloc(p, sizeof *w->rank + sizeof *w->order + PARTS * sizeof *w->cost[0]);
 	if (!w->rank)
 		return err_set(e, ST_RESOURCE, "no memory for the names of %zu ranks", p);
@@ -412,7 +387,7 @@ status wisdom_set_ranks(wisdom *w, const wisdom_rank *rank, size_t p, err *e)
 		w->rank[i] = rank[i];
 		w->order[i] = &w->rank[i];
 	}
-	qsort(w->order, p, sizeof *w->order, by_rank_key);
+	qsort(w->order, p, sizeof *w->order, compare_ranks);
 	return ST_OK;
 }
 
@@ -421,19 +396,20 @@ void wisdom_free(wisdom *w)
 	if (!w)
 		return;
 	hetpart_wisdom_free(w->w);
-	free_ranks(w);
+	forget_ranks(w);
 	free(w);
 }
 
-static hetpart_status find_costs(wisdom *w, run_part of, const known_ranks *k, uint64_t n,
-				 hetpart_err *he)
+/* Set the costs of all ranks; those that are alike share one. */
+static hetpart_status set_costs(wisdom *w, run_part of, const known_ranks *k, uint64_t n,
+				hetpart_err *he)
 {
 	known_ranks last = { NULL, 0 }, by = last;
 	hetpart_cost *cost = NULL;
 	for (size_t i = 0; i < w->p; i++) {
 		const wisdom_rank *r = w->order[i], *prev = i ? w->order[i - 1] : r;
 		if (i == 0 || strcmp(prev->key, r->key) != 0)
-			by = nearest(k, r->key);
+			by = nearest_known(k, r->key);
 		if (by.at != last.at || by.n != last.n || prev->cpus < r->cpus ||
 		    prev->cpus > r->cpus) {
 			const hetpart_status st = mean_cost(&by, r->cpus, n, &cost, he);
@@ -454,13 +430,13 @@ status wisdom_costs(wisdom *w, run_part of, uint64_t n, const hetpart_cost *cons
 	*out = NULL;
 	forget_costs(w, of);
 	if (st == HETPART_OK && k.n > 0) {
-		st = find_costs(w, of, &k, n, &he);
+		st = set_costs(w, of, &k, n, &he);
 		*out = st == HETPART_OK ? (const hetpart_cost *const *)w->cost[of] : NULL;
 	}
 	for (size_t i = 0; i < k.n; i++)
 		hetpart_cost_free(k.at[i].cost);
 	free(k.at);
-	if (st == HETPART_EINVAL || st == HETPART_ERANGE) /* times that give no valid cost */
+	if (st == HETPART_EINVAL || st == HETPART_ERANGE) /* no valid cost follows from the times */
 		return ST_OK;
 	return shares_status(st, &he, e);
 }

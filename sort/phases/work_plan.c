@@ -9,7 +9,7 @@
 #include "exchange/splitter_search.h"
 #include "io/tempdir.h"
 #include "phases.h"
-#include "model/link_rates.h"
+#include "model/rank_speeds.h"
 #include "spill/spill.h"
 
 #include <fcntl.h>

@@ -304,11 +304,12 @@ static status parse_options(int argc, char **argv, err *e)
 static status calibrate(err *e)
 {
 	enum { SECONDS = 1, STREAMS = 16 }; /* the streams of the merge that is measured */
-	mem m = { 0 };
+	const settings o = { .lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES) };
+	rank_env env = { .o = &o };
 	calibration *c;
 	double cpus;
-	const layout l = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES);
-	const status rc = calibrate_open(&c, &m, &l, 1, STREAMS, UINT64_MAX, e);
+	const status rc = calibrate_open(&c, &env, 1, STREAMS, UINT64_MAX);
+	*e = env.e;
 	if (rc == ST_OK) {
 		const rates r = calibrate_run(c, SECONDS, &cpus);
 		printf("rates sort %.6fns merge %.6fns copy %.6fns\n", 1e9 * r.sort_s,

@@ -5,7 +5,7 @@
 #include "engine.h"
 #include "exchange/block.h"
 #include "exchange/two_level.h"
-#include "model/link_rates.h"
+#include "model/rank_speeds.h"
 #include "phases/phases.h"
 #include "wrap.h"
 

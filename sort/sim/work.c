@@ -334,16 +334,15 @@ struct calibration {
 	calibration *real;
 };
 
-WRAPPED(status, calibrate_open, calibration **out, mem *m, const layout *l, unsigned threads,
-	int streams, uint64_t most_bytes, err *e)
+WRAPPED(status, calibrate_open, calibration **out, rank_env *env, unsigned threads, int streams,
+	uint64_t most_bytes)
 {
 	calibration *c = *out = calloc(1, sizeof *c);
 	if (!c)
-		return err_set(e, ST_RESOURCE, "no memory for calibration");
+		return err_set(&env->e, ST_RESOURCE, "no memory for calibration");
 	c->threads = threads;
-	return actor_self()
-		       ? ST_OK
-		       : __real_calibrate_open(&c->real, m, l, threads, streams, most_bytes, e);
+	return actor_self() ? ST_OK
+			    : __real_calibrate_open(&c->real, env, threads, streams, most_bytes);
 }
 
 /* The threads find the rates of the host's processors. */

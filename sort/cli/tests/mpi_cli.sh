@@ -132,7 +132,7 @@ first=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 if [ "$(getconf _NPROCESSORS_ONLN)" -gt 1 ]; then
   bound "$first"
   is "all ranks on one processor: sorted" "$rc" 0
-  is "all ranks on one processor: said once" "$(grep -c "note: 2 ranks on '$(hostname)' may use one and the same" <<<"$err")" 1
+  is "all ranks on one processor: said once" "$(grep -c "note: 2 ranks on '$(hostname)' may use only one of its" <<<"$err")" 1
 fi
 rm -f new
 

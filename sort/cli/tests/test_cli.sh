@@ -511,7 +511,7 @@ refuses "--plan" 2 "must be one of equal, linear, nlogn, taylor, asymptotic, onl
 refuses "--scatter without --source" 2 "requires --source=root" "$hetsort" --scatter equal -o out in
 refuses "--links of inputs that are sorted" 2 "--links cannot be combined with --merge" "$hetsort" --merge --links 1 -o out in
 refuses "--disks of inputs that are sorted" 2 "--disks cannot be combined with --merge" "$hetsort" --merge --disks 1 -o out in
-refuses "zero disk" 2 "disks '1,0': '0' is no disk: it must be" "$hetsort" --ranks 2 --disks 1,0 -o out in
+refuses "zero disk" 2 "disks '1,0': '0' is not a valid disk: it must be" "$hetsort" --ranks 2 --disks 1,0 -o out in
 refuses "too few links of the exchange" 2 "links '1,2': 2 given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --links 1,2 -o out in
 refuses "--scatter" 2 "must be one of equal, speed, balanced, dynamic" "$hetsort" --source root --scatter all -o out in
@@ -522,7 +522,7 @@ refuses "--source=root of a file a rank" 2 "its name must not have %r" \
   "$hetsort" --ranks 2 --source root -o out in.%r
 refuses "too few links" 2 "links '1,2': 2 given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --source root --links 1,2 -o out in
-refuses "zero link" 2 "links '1,0': '0' is no link: it must be" \
+refuses "zero link" 2 "links '1,0': '0' is not a valid link: it must be" \
   "$hetsort" --ranks 2 --source root --links 1,0 -o out in
 refuses "--strategy" 2 "must be one of merge, distribute" "$hetsort" --strategy hope -o out in
 for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
@@ -530,19 +530,19 @@ for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
 done
 refuses "too few speeds" 2 "'1,2': 2 given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --speeds 1,2 -o out in
-refuses "zero speed" 2 "speeds '1,0': '0' is no speed: it must be finite and above zero" \
+refuses "zero speed" 2 "speeds '1,0': '0' is not a valid speed: it must be finite and above zero" \
   "$hetsort" --ranks 2 --speeds 1,0 -o out in
 for bad in 1,x x,1; do # not: no such file
   refuses "word among speeds, $bad" 2 "speeds '$bad': '" "$hetsort" --ranks 2 --speeds $bad -o out in
-  refuses "word among links, $bad" 2 "is no link: a number is wanted" \
+  refuses "word among links, $bad" 2 "is not a valid link: it must be a number" \
     "$hetsort" --ranks 2 --source root --links $bad -o out in
 done
-refuses "missing speeds file that begins with a digit" 2 "'1.txt' is no speed: a number is wanted, or the name of a file" \
+refuses "missing speeds file that begins with a digit" 2 "'1.txt' is not a valid speed: it must be a number, or the name of a file" \
   "$hetsort" --ranks 2 --speeds 1.txt -o out in
-refuses "negative speed" 2 "speeds '-1,1': '-1' is no speed: it must be finite and above zero" \
+refuses "negative speed" 2 "speeds '-1,1': '-1' is not a valid speed: it must be finite and above zero" \
   "$hetsort" --ranks 2 --speeds=-1,1 -o out in
 printf '1\nfast\n' >badspeeds
-refuses "word in a speeds file" 2 "'badspeeds', line 2: 'fast' is no speed" \
+refuses "word in a speeds file" 2 "'badspeeds', line 2: 'fast' is not a valid speed" \
   "$hetsort" --ranks 2 --speeds badspeeds -o out in
 refuses_hosts() { # refuses_hosts NAME MESSAGE TEXT
   printf '%b' "$3" >badhosts
@@ -552,15 +552,15 @@ me=$(hostname)
 printf 'name, speed,latency\n%s,1,0.5\n' "$me" >hosts.csv
 run timeout 60 "$hetsort" --ranks 2 --speeds hosts.csv --explain in
 is "a speeds file as hetplan has it" "$rc $err" "0 "
-refuses_hosts "columns in another order" ", line 1: 'name' is no speed" "speed,name\n1,$me\n"
+refuses_hosts "columns in another order" ", line 1: 'name' is not a valid speed" "speed,name\n1,$me\n"
 refuses_hosts "host twice" ", line 3: host '$me' is listed twice" "$me 1\n\n$me 1\n"
 refuses_hosts "unknown host" ", line 2: host 'no-such-host' has no rank" "$me 1\nno-such-host 1\n"
-refuses_hosts "range without an end" ", line 1: host 'n[1-2' is no range of hosts" "n[1-2 1\n"
+refuses_hosts "range without an end" ", line 1: host 'n[1-2' is not a range of hosts" "n[1-2 1\n"
 refuses_hosts "host without a speed" ", line 1: host '$me' is not followed by a number" "$me\n1\n"
 refuses_hosts "host with two speeds" ", line 1: host '$me' is followed by more than" "$me 1 2\n"
-refuses_hosts "host with a bad speed" ", line 2: '0' is no speed: it must be" "#\n$me 0\n"
+refuses_hosts "host with a bad speed" ", line 2: '0' is not a valid speed: it must be" "#\n$me 0\n"
 refuses_hosts "host not named" ", line 2: host '' is not followed" "$me 1\n,1\n"
-refuses_hosts "numbers before hosts" ", line 2: '$me' is no speed" "1\n$me 1\n"
+refuses_hosts "numbers before hosts" ", line 2: '$me' is not a valid speed" "1\n$me 1\n"
 truncate -s 4194305 longspeeds
 refuses "speeds file of more than 4 MiB" 2 "speeds file 'longspeeds' is larger than 4 MiB" \
   "$hetsort" --ranks 2 --speeds longspeeds -o out in

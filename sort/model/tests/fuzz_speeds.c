@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzzer of the speeds parser: whatever the bytes, it either refuses with a sentence or fills all
- * speeds with finite numbers above zero, and those, written as a list and by host, are read as
- * the same. The first byte chooses how many are wanted; the ranks are on hosts a, b, c, ... */
+/* Fuzz the speeds parser. It must refuse any bytes with a message, or fill all speeds with finite
+ * numbers above zero. These numbers, written as a list and by host, must be parsed to the same
+ * values. The first byte is the number of ranks, which are on hosts a, b, c, ... */
 #include "../../../scripts/fuzz.h"
-#include "model/speeds.h"
+#include "model/rank_speeds.h"
 
 #include <math.h>
 #include <stdio.h>
 
 enum { HOSTS = 5, NUMBER_BYTES = 32 };
 
-/* The numbers as a list, or by host those of its first rank; parsed, they are the same. */
+/* Check that the numbers are parsed to the same values from a list, or from lines of hosts with the
+ * number of their first rank. */
 static void check_again(const speeds_want *w, const double *speed, bool by_host)
 {
 	err e = { ST_OK, "" };

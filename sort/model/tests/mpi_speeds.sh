@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Which jobs measure speeds without being asked: those on several hosts, whose shares follow from speeds.
+# Jobs measure speeds by default if they use several hosts and their shares depend on speeds.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -18,7 +18,7 @@ exec $own_name sh -c 'echo "\$0" >/proc/sys/kernel/hostname && exec "\$@"' "\$ho
 END
 chmod +x on_host
 
-# rates HOSTS OPTION... - "measured" or "nominal": the rates that a plan on these hosts has
+# rates HOSTS OPTION... - print the kind of rates that a plan on these hosts uses: "measured" or "nominal"
 rates() {
   HOSTS=$1 run timeout 120 "$ROOT/scripts/mpirun" 2 ./on_host "$BIN/hetsort" --explain "${@:2}" in
   sed -n 's/^predicted makespan .*, at \(the \)\{0,1\}\([a-z]*\) rates.*/\2/p' <<<"$out"

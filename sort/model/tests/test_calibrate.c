@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The estimator of the calibration under a clock of our own: whatever part of the time a processor
- * is ours, in whatever periods, the factor between it and a free one is found. */
+/* Calibration under a clock of the test's own. It must find the speed of a processor that is ours
+ * for a part of the time, for all parts and periods. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 
 enum { MOST = 4000 };
 
-/* When `work` seconds of a free processor are done, if ours works for `share` of each period and
- * stands for the rest. */
+/* Return the time at which `work` seconds of a free processor are done, if ours works for the part
+ * `share` of each period and waits for the rest. */
 static double when(double work, double share, double period, double phase)
 {
 	const double per = share * period, done = work + phase * per;
@@ -23,7 +23,7 @@ static double when(double work, double share, double period, double phase)
 	return (whole + (done - whole * per) / period - phase * share) * period;
 }
 
-/* Laps of these lengths for 0.18 s by that clock. */
+/* Measure laps of these lengths for 0.18 s by that clock. */
 static void laps(const double length[KERNELS], double share, double period, double phase,
 		 double lap[KERNELS])
 {
@@ -42,7 +42,7 @@ static void laps(const double length[KERNELS], double share, double period, doub
 	calibrate_laps(at, cpu, n, lap);
 }
 
-/* Within 5 % of the true factor, for each kernel; within 3 % where periods are 10 ms or less. */
+/* Each factor is within 5 % of the true one, or 3 % if periods are 10 ms or less. */
 static void finds_the_share(void **state)
 {
 	static const double lengths[][KERNELS] = { { 0.6e-3, 0.7e-3, 0.5e-3 },
@@ -67,8 +67,8 @@ static void finds_the_share(void **state)
 				}
 }
 
-/* A free processor: each kernel is found as it is. */
-static void tells_kernels_apart(void **state)
+/* On a free processor the laps of each kernel are exact. */
+static void distinguishes_kernels(void **state)
 {
 	static const double length[KERNELS] = { 0.3e-3, 1.5e-3, 0.1e-3 };
 	double lap[KERNELS];
@@ -78,7 +78,7 @@ static void tells_kernels_apart(void **state)
 		assert_true(fabs(lap[k] / length[k] - 1) < 1e-6);
 }
 
-/* Ten rounds, one lap of which an interrupt makes 20 times longer: the others count. */
+/* An interrupt makes one lap of ten rounds 20 times longer. The other laps count. */
 static void one_long_lap(void **state)
 {
 	enum { ROUNDS = 10 };
@@ -102,15 +102,14 @@ static void odd_input(void **state)
 	assert_true(lap[KERNEL_SORT] == 0);
 }
 
-/* Ranks of one group get its quota together, in the parts that they had; others get what they had.
- */
+/* Ranks of one group divide its quota in proportion to the processors that they had. */
 static void quotas_bound(void **state)
 {
 	static const allowance a[] = {
-		{ 0.30, 0.2, 1, 1 },   /* a burst before it has to wait */
-		{ 0.15, 0.2, 2, 1 },   /* a pause after one */
-		{ 0.25, 0.5, 3, 0.5 }, /* the quota holds nobody back: there is another reason */
-		{ 0.40, 0.3, 4, 1 },   /* more than the quota, from what it had saved */
+		{ 0.30, 0.2, 1, 1 },   /* a burst before a wait */
+		{ 0.15, 0.2, 2, 1 },   /* a pause after a burst */
+		{ 0.25, 0.5, 3, 0.5 }, /* slow, but not because of the quota */
+		{ 0.40, 0.3, 4, 1 },   /* more than the quota, from saved time */
 		{ 0.40, 1.5, 5, 1 },   { 1.60, 1.5, 5, 2 }, /* two in one group */
 		{ 0.70, 0, 1, 4 },                          /* no quota at all */
 		{ 0, 0.2, 6, 1 },      { INFINITY, 0.2, 7, 1 }, { NAN, 0.2, 8, 1 },
@@ -121,7 +120,7 @@ static void quotas_bound(void **state)
 		assert_true(fabs(calibrate_slowdown(a, LEN(a), i) - slower[i]) < 1e-12);
 }
 
-/* The real thing runs, whatever the layout, and gives back its memory. */
+/* A real calibration runs with every layout, and frees its memory. */
 static void measures(void **state)
 {
 	static const layout layouts[] = {
@@ -132,11 +131,10 @@ static void measures(void **state)
 	(void)state;
 	for (size_t i = 0; i < LEN(layouts); i++)
 		for (int streams = 1; streams < 200; streams += 67) {
-			mem m = { 0, 0 };
-			err e = { ST_OK, "" };
+			const settings o = { .lay = layouts[i] };
+			rank_env env = { .o = &o };
 			calibration *c = NULL;
-			assert_int_equal(calibrate_open(&c, &m, &layouts[i], i % 3 + 1, streams,
-							UINT64_MAX, &e),
+			assert_int_equal(calibrate_open(&c, &env, i % 3 + 1, streams, UINT64_MAX),
 					 ST_OK);
 			double cpus;
 			const rates r = calibrate_run(c, 0.003, &cpus);
@@ -144,11 +142,11 @@ static void measures(void **state)
 			assert_true(r.sort_s > 0 && r.merge_s > 0 && r.copy_s > 0);
 			assert_true(isfinite(r.sort_s + r.merge_s + r.copy_s));
 			calibrate_free(c);
-			assert_int_equal(m.now_bytes, 0);
+			assert_int_equal(env.m.now_bytes, 0);
 		}
 }
 
-/* A quota counts where it is less than the processors are, and ranks share what there is. */
+/* A quota counts if it is less than the processors, and ranks share it. */
 static void quotas_of_long_runs(void **state)
 {
 	const quota none = { 0, 0 }, fifth = { 0.2, 1 }, wide = { 6, 1 };
@@ -163,7 +161,7 @@ static void quotas_of_long_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_share), cmocka_unit_test(tells_kernels_apart),
+		cmocka_unit_test(finds_the_share), cmocka_unit_test(distinguishes_kernels),
 		cmocka_unit_test(one_long_lap),    cmocka_unit_test(odd_input),
 		cmocka_unit_test(quotas_bound),    cmocka_unit_test(quotas_of_long_runs),
 		cmocka_unit_test(measures),

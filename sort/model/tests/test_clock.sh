@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The wall clock jumps by an hour, there and back, at each look: nothing is measured or decided by it. Only
-# dates are taken from it, of reports and of wisdom.
+# The wall clock jumps by an hour, back and forth, at each reading. Nothing is measured or decided by it.
+# Only the dates of reports and wisdom come from it.
 # shellcheck disable=SC2016  # awk expands
 set -u
 . "$ROOT/scripts/tap.sh"
-[ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers want the same calls"
+[ "${SANITIZER:-coverage}" = coverage ] || skip_all "the shim and the sanitizers replace the same calls"
 env --default-signal=INT true 2>/dev/null || skip_all "env of this machine does not set signals"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort
@@ -27,7 +27,7 @@ for i in 1 2 3; do
   rm -f out
 done
 
-# A signal, while a thread makes a name on a file system that hangs: half a second is waited for it.
+# Send a signal while a thread creates a file on a file system that hangs. The program waits half a second for it.
 rm -f hanging
 env --default-signal=TERM HETSORT_SHIM=create=hang,clock=3600 HETSORT_SHIM_FILE=hanging LD_PRELOAD="$OBJ/shim.so" "$hetsort" -o out in 2>err &
 pid=$!

@@ -56,8 +56,8 @@ static void measured_runs(void **state)
 	}
 }
 
-/* Each of these takes longer, and a disk that is slow enough decides alone. */
-static void what_takes_longer(void **state)
+/* Each of these takes longer. Only the disk counts if it is slow enough. */
+static void costs_add_time(void **state)
 {
 	const job_load base = { 1000000, 1000000, 1, 1,     false, false, false, 0,
 				1,       0,       0, false, 0,     0,     false, false };
@@ -86,9 +86,9 @@ static void what_takes_longer(void **state)
 	assert_float_equal(predicted(&slow), 150, 1e-6);
 }
 
-/* 4 million records in memory, by processor time of all phases but planning (2 processors, files in
- * memory): one rank, and two by either strategy. The second sort of those that distribute, what
- * they receive and the memory for it make them the slowest. */
+/* 4 million records in memory, by processor time of all phases except planning (2 processors,
+ * files in memory): one rank, and two ranks by either strategy. Ranks that distribute are the
+ * slowest, because they sort twice and need memory for the records received. */
 static void measured_work(void **state)
 {
 	enum { M = 1000000 };
@@ -130,14 +130,14 @@ static void same_parts(job_time a, job_time b)
 	assert_float_equal(a.stage[STAGE_WRITE].all_s, b.stage[STAGE_WRITE].all_s, 1e-9);
 }
 
-/* Where the strategy sorts last, a rank whose runs spill has sent and sorted what it reads before;
- * so has one that is alone sorted it. */
-static void what_comes_first(void **state)
+/* If the strategy sorts last, a rank whose runs spill still sends and sorts records while it reads.
+ * A single rank also sorts while it reads. */
+static void strategies_order_the_stages(void **state)
 {
 	const rates r = job_time_nominal(1);
 	const job_load memory = { 1000000, 1000000, 4, 1,     false, false, false, 0,
 				  1,       0,       0, false, 0,     0,     false, false };
-	job_load spills = memory, alone = memory, waits = memory;
+	job_load spills = memory, single = memory, waits = memory;
 	settings merging = usual, distributing = usual;
 	(void)state;
 	distributing.strategy = BY_DISTRIBUTING;
@@ -156,8 +156,8 @@ static void what_comes_first(void **state)
 	assert_float_equal(d.stage[STAGE_WRITE].all_s,
 			   m.stage[STAGE_WRITE].all_s - job_time_send_s(&r, &usual, memory.in, 4),
 			   1e-9);
-	alone.ranks = 1;
-	same_parts(job_time_of(&r, &merging, &alone), job_time_of(&r, &distributing, &alone));
+	single.ranks = 1;
+	same_parts(job_time_of(&r, &merging, &single), job_time_of(&r, &distributing, &single));
 	spills.spills = true;
 	same_parts(job_time_of(&r, &merging, &spills), job_time_of(&r, &distributing, &spills));
 	const double before_s = job_time_of(&r, &merging, &spills).stage[STAGE_READ].all_s;
@@ -168,16 +168,15 @@ static void what_comes_first(void **state)
 				   s.stage[STAGE_SPLIT].all_s,
 			   0, 0);
 	waits.durable = true;
-	waits.disk_s = 1e-6; /* the disk decides, and writing takes what is left of its time */
+	waits.disk_s = 1e-6; /* the disk decides, and writing takes the rest of its time */
 	const job_time w = job_time_of(&r, &distributing, &waits);
 	assert_float_equal(w.stage[STAGE_RECEIVE].all_s + w.stage[STAGE_SORT].all_s +
 				   w.stage[STAGE_SPLIT].all_s + w.stage[STAGE_WRITE].all_s,
 			   100, 1e-6);
 }
 
-/* Memory that is used for the first time counts where that is: the records and their entries when
- * they are read; where they are sorted last, again by destination and when they are received. What
- * is left is for writing, and no byte counts twice. */
+/* Memory counts in the stage of its first use: records and their entries when they are read. With a
+ * last sort, entries also count when records are divided, and when they are received. */
 static void where_memory_is_fresh(void **state)
 {
 	const rates r = job_time_nominal(1);
@@ -205,7 +204,7 @@ static void where_memory_is_fresh(void **state)
 	assert_float_equal(d.stage[STAGE_WRITE].all_s - none.stage[STAGE_WRITE].all_s, 12e6 * copy,
 			   1e-7);
 	l.cold = l.durable = true;
-	l.disk_s = 1e-6; /* it decides, and says nothing of memory */
+	l.disk_s = 1e-6; /* only the disk counts, not the memory */
 	const job_time disk = job_time_of(&r, &usual, &l);
 	assert_float_equal(disk.stage[STAGE_READ].fresh_s + disk.stage[STAGE_READ].files_s, 0, 0);
 	assert_float_equal(disk.stage[STAGE_WRITE].fresh_s + disk.stage[STAGE_WRITE].files_s, 0, 0);
@@ -215,8 +214,8 @@ static void where_memory_is_fresh(void **state)
 			   1e-7);
 }
 
-/* The stages have all of the time, so the time left of a job that has not begun is the predicted
- * one: with the link, and with the output read again. */
+/* The stages add up to the whole time, so the time left of a job that has not begun is the
+ * predicted time. This includes the link and reading the output again. */
 static void all_seconds_are_in_stages(void **state)
 {
 	enum { M = 1000000 };
@@ -271,8 +270,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(measured_runs),
 		cmocka_unit_test(measured_work),
-		cmocka_unit_test(what_takes_longer),
-		cmocka_unit_test(what_comes_first),
+		cmocka_unit_test(costs_add_time),
+		cmocka_unit_test(strategies_order_the_stages),
 		cmocka_unit_test(where_memory_is_fresh),
 		cmocka_unit_test(names_what_binds),
 		cmocka_unit_test(all_seconds_are_in_stages),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who measures a link with whom, however ranks lie on hosts: between threads, so that the rates say
- * nothing but that there are some. What they say of real links is sim/tests/test_link_rates.sh's.
- */
+/* Every rank gets a partner to measure its link, for any placement of ranks on hosts. The ranks are
+ * threads, so the rates only show that there are some. sim/tests/test_link_rates.sh checks the
+ * rates of simulated links. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,12 +9,12 @@
 #include <cmocka.h>
 #include <math.h>
 #include <string.h>
-#include "model/link_rates.h"
+#include "model/rank_speeds.h"
 #include "model/rank_result.h"
 
 enum { MOST = 8 };
 
-/* The hosts of ranks, a letter each; at rank 0 what was measured. */
+/* The hosts of ranks, a letter each, and the rates measured at rank 0. */
 typedef struct situation {
 	const char *hosts;
 	double link_s[MOST];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shares by every method: they sum to the records, follow the speeds, and differ from the exact
- * ones by no more than the formulas are known to. */
+/* Shares by every method: they add up to the records, follow the speeds, and differ from the exact
+ * shares only by the known error of each formula. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,8 +46,8 @@ static void sums_to_records(void **state)
 				}
 }
 
-/* How far above the exact makespan a method may be, k = 1,2,4,8 and 1e6 records that are sorted:
- * proportional shares 4.26 %, the formulas 0.21 and 0.07 %, equal ones far more. */
+/* Each method may exceed the exact makespan by its known error. With speeds 1, 2, 4, 8 and 1e6
+ * records to sort, this is 4.26 % for proportional shares and 0.21 and 0.07 % for the formulas. */
 static void methods_differ(void **state)
 {
 	static const struct {
@@ -71,7 +71,7 @@ static void methods_differ(void **state)
 	}
 }
 
-/* What is not sorted is in proportion, whatever formula is asked for. */
+/* Shares that are not sorted are proportional to the speeds, for every formula. */
 static void moving_is_linear(void **state)
 {
 	const double *speed = speed_sets[2];

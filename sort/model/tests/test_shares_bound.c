@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shares that weigh links and disks, over tables of ranks: they are all records, never later than
- * equal shares or those by speed alone, the earlier the faster a link, and as before where nothing
- * is known or binds. */
+/* Shares that respect links and disks, over tables of ranks. They add up to all records. They never
+ * take longer than equal shares or shares by speed, and faster links never make them slower.
+ * Without known links and disks, or if none binds, they are the shares by speed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,7 +123,7 @@ static void plans_are_never_later(void **state)
 	over_tables(never_later);
 }
 
-/* Where neither is known, or each is faster than the slowest rank's work, no share changes. */
+/* If links and disks are unknown, or faster than the slowest rank's work, no share changes. */
 static void what_does_not_bind_changes_nothing(void **state)
 {
 	(void)state;
@@ -140,8 +140,8 @@ static void what_does_not_bind_changes_nothing(void **state)
 			}
 }
 
-/* To a hundredth: where nothing binds any more shares are by speed alone, which is not quite what
- * the model of the time would have. */
+/* A hundredth is allowed: once nothing binds, shares are by speed only, which differs slightly from
+ * the model of the time. */
 static void faster_links_are_never_later(void **state)
 {
 	(void)state;
@@ -161,8 +161,8 @@ static void faster_links_are_never_later(void **state)
 		}
 }
 
-/* Links alone bind: shares are equal where links are, and in proportion where they are not. */
-static void links_alone(void **state)
+/* If only links bind, shares are proportional to the rates of the links. */
+static void only_links_bind(void **state)
 {
 	static const double slow[P] = { 1, 1, 1, 1, 1, 1 }, mixed[P] = { 1, 2, 3, 1, 2, 3 };
 	ranks r;
@@ -181,7 +181,8 @@ static void links_alone(void **state)
 	}
 }
 
-/* One slow link of many: it reads and writes less; 10^5 ranks in groups are planned at once. */
+/* A rank with the only slow link reads and writes less. 10^5 ranks in groups are planned at once.
+ */
 static void many_ranks(void **state)
 {
 	enum { MANY = 100000 };
@@ -213,7 +214,7 @@ static void many_ranks(void **state)
 	free(out);
 }
 
-/* Random ranks, so that what the tables do not think of is there too. */
+/* Random ranks cover cases that the tables do not have. */
 static void random_ranks(void **state)
 {
 	uint64_t seed = 1;
@@ -238,7 +239,7 @@ int main(void)
 		cmocka_unit_test(plans_are_never_later),
 		cmocka_unit_test(what_does_not_bind_changes_nothing),
 		cmocka_unit_test(faster_links_are_never_later),
-		cmocka_unit_test(links_alone),
+		cmocka_unit_test(only_links_bind),
 		cmocka_unit_test(many_ranks),
 		cmocka_unit_test(random_ranks),
 	};

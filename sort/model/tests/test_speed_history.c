@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How long the last part of a rank's work took: whatever the tasks, the threads and the length of
- * it all; in what order tasks end does not matter. */
+/* The time that the last part of a rank's work took, for any tasks, threads and lengths. The order
+ * in which tasks end does not matter. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,8 +28,8 @@ static void near(double found, double wanted, double length_s)
 		fail_msg("%.9g, wanted %.9g of %.9g s", found, wanted, length_s);
 }
 
-/* So many equal tasks, one after the other, of a rank that is 1/factor as fast from when `before`
- * of the work is done. */
+/* Return the history of equal tasks, one after the other. The rank becomes slower by `factor` once
+ * the part `before` of the work is done. */
 static speed_history slowed(double length_s, size_t tasks, double before, double factor)
 {
 	speed_history p = { .bin_s = 0 };
@@ -58,8 +58,8 @@ static void steady_work_takes_its_part(void **state)
 			}
 }
 
-/* From when on the rank was slow, by what factor, and how much longer than of steady work the last
- * quarter then takes. */
+/* The table has the part of the work before the slowdown, its factor, and the time of the last
+ * quarter of the work relative to steady work. */
 static void a_slowdown_is_seen_at_its_size(void **state)
 {
 	static const struct {

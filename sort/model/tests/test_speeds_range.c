@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ranges of hosts: which are sound, and which hosts they have. */
+/* Ranges of hosts: which ranges are valid, and which hosts they contain. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "model/speeds.h"
+#include "model/rank_speeds.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
@@ -30,7 +30,7 @@ static void brackets_hold_numbers(void **state)
 		assert_true(speeds_range_is_sound(sound[i], strlen(sound[i])));
 	for (size_t i = 0; i < LEN(bad); i++)
 		assert_false(speeds_range_is_sound(bad[i], strlen(bad[i])));
-	assert_true(speeds_range_is_sound("n[1]x[", 5)); /* no further than it is long */
+	assert_true(speeds_range_is_sound("n[1]x[", 5)); /* reads only the given length */
 }
 
 static void hosts_are_in_ranges(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Learning from run to run, with runs that are computed: near the best shares from the third run
- * on, whatever the cost; jobs on other hosts; and files that are damaged, old, of other runs or of
- * somebody else. */
+/* Learning from job to job, with computed times: near the best shares from the third job on, for
+ * any cost. Also jobs on other hosts, and files that are damaged, old, about other jobs or not
+ * wisdom. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static const double speeds[][P] = {
 	{ 1, 1, 1, 1 }, { 1, 1.5, 1, 1.5 }, { 1, 2, 4, 8 }, { 1, 10, 10, 10 }
 };
 
-/* A rank's seconds, with up to `noise` of it more or less. */
+/* Return the seconds of a rank, with up to the part `noise` of them more or less. */
 static double seconds(hetpart_cost_fn *f, uint64_t n, double speed, double noise, unsigned *seed)
 {
 	*seed = *seed * 1103515245u + 12345u;
@@ -87,7 +87,7 @@ static settings of_kind(const char *wisdom_path)
 			   .plan = PLAN_ONLINE };
 }
 
-/* One run by the book: plans, works, learns. Returns how far its end is above the best. */
+/* Run one job: plan, work, learn. Return its excess over the best time, as a part of it. */
 static double run(const char *path, hetpart_cost_fn *f, const double *speed, uint64_t n,
 		  double noise, unsigned *seed)
 {
@@ -135,7 +135,7 @@ static void third_run(void **state)
 		}
 }
 
-/* With noise it stays near: no further off than twice the noise. */
+/* With noise, the time stays within twice the noise of the best. */
 static void noisy_runs(void **state)
 {
 	(void)state;
@@ -153,7 +153,7 @@ static void noisy_runs(void **state)
 		}
 }
 
-/* A machine that changes is followed. */
+/* The shares follow a machine whose speed changes. */
 static void follows(void **state)
 {
 	unsigned seed = 1;
@@ -180,7 +180,7 @@ static void nothing_known(void **state)
 	assert_int_equal(wisdom_shares(w, PART_AFTER, 1000, share, &known, &e), ST_OK);
 	assert_false(known);
 	assert_string_equal(note.text, "");
-	/* one is known: all others are taken to be like it */
+	/* one rank is known, so all others get its speed */
 	set_ranks(w, &ranks[1], 1);
 	wisdom_learn(w, &(run_times){ .out = 250, .after_s = 0.5 });
 	set_ranks(w, ranks, P);
@@ -198,7 +198,7 @@ static void write_text(const char *path, const char *text)
 	assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
 }
 
-/* Opens path for records so long and saves; the file's size before and after, and the note, tell.
+/* Open path for records of this size and save. Check the note, and whether the file was replaced.
  */
 static void try_file(const char *path, uint32_t record_bytes, const char *words, bool replaced)
 {
@@ -229,7 +229,7 @@ static void files_not_obeyed(void **state)
 	wisdom *w = NULL;
 	err note = { ST_OK, "" }, e = { ST_OK, "" };
 	(void)state;
-	write_text("letter", "dear reader,\nthis is no wisdom\n");
+	write_text("letter", "dear reader,\nthese are not costs\n");
 	try_file("letter", 100, "wisdom is ignored: ", false);
 	write_text("broken", "hetpart-wisdom 1\nhost here\n"
 			     "number x y\n");
@@ -240,7 +240,7 @@ static void files_not_obeyed(void **state)
 	try_file("nothing", 100, "wisdom is ignored and replaced: ", true);
 	unlink("book");
 	run("book", linear, speeds[0], 4000000, 0, &seed);
-	try_file("book", 64, "it is about other runs, 'hosts merge threads 0 record 100", false);
+	try_file("book", 64, "it is about other jobs, 'hosts merge threads 0 record 100", false);
 	hetpart_wisdom *earlier = NULL;
 	assert_int_equal(hetpart_wisdom_create(
 				 &earlier, "a merge ranks 4 threads 0 record 100 key 0 10", NULL),
@@ -254,7 +254,7 @@ static void files_not_obeyed(void **state)
 	wisdom_learn(w, &(run_times){ .in = 10, .before_s = 1 });
 	wisdom_save(w, 1000000, &note);
 	wisdom_free(w);
-	try_file("old", 100, "is older than half a year: starting anew", true);
+	try_file("old", 100, "is older than half a year: learning starts again", true);
 }
 
 static void places(void **state)
@@ -328,8 +328,8 @@ static void expect(const seen_rank *r, size_t p)
 	wisdom_free(w);
 }
 
-/* What is known of a host goes with its name into jobs of any hosts; of those of which nothing is
- * known, their group has the mean speed, though slow hosts were seen with few records. */
+/* The speed of a known host is used in jobs with any other hosts. Unknown hosts get the mean speed
+ * of their group, even if the slow hosts of the group were seen with few records. */
 static void other_hosts(void **state)
 {
 	const seen_rank yesterday[] = { { { "a1:x:1", 1 }, 80000 },
@@ -346,14 +346,15 @@ static void other_hosts(void **state)
 	learn(yesterday, LEN(yesterday));
 	expect(today, LEN(today));
 	expect(yesterday, LEN(yesterday));
-	/* a job elsewhere neither takes the place of what is known nor lets it fade away */
+	/* a job on other hosts changes no known speed */
 	const seen_rank elsewhere = { { "z:x:1", 1 }, 5000 };
 	for (int i = 0; i < 60; i++)
 		learn(&elsewhere, 1);
 	expect(today, LEN(today) - 1);
 }
 
-/* With more processors a rank is as much faster; other places of a host are its own mean. */
+/* The speed of a rank grows with its processors. An unknown place of a host gets the mean speed of
+ * the host. */
 static void other_ranks_per_host(void **state)
 {
 	const seen_rank four[] = { { { "a1:x:1", 4 }, 40000 },
@@ -376,7 +377,7 @@ static void other_ranks_per_host(void **state)
 	expect(bound, LEN(bound));
 }
 
-/* Jobs that run at the same time all have their say. */
+/* Jobs that run at the same time are all learnt. */
 static void jobs_at_once(void **state)
 {
 	const seen_rank both[] = { { { "a1:x:1", 1 }, 40000 }, { { "b1:x:1", 1 }, 10000 } };
@@ -399,7 +400,7 @@ static void jobs_at_once(void **state)
 	expect(both, LEN(both));
 }
 
-/* Hosts that never come again are forgotten at some time, the newest are not. */
+/* Hosts that never appear again are forgotten in the end, but not the newest hosts. */
 static void many_hosts(void **state)
 {
 	struct stat early, late;
