@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* CRC32 of 100-byte records as a dot product. The remainder is linear, so the CRC of a record is
- * the sum of its 64-bit words, each times its own power of x modulo P: twelve independent
- * carry-less products and one reduction per record. Where the processor multiplies in 256-bit
+ * the sum of its 64-bit words, each times own power of x modulo P. This takes twelve independent
+ * carry-less products and one reduction per record. If the processor multiplies in 256-bit
  * registers, two records share the reduction. That takes less than half the time of a call of isa-l
  * for each record. A library is the fallback, and the products are used only if they agree with it.
  */
 #include "crc.h"
-#include "record.h"
+#include "tool.h"
 #ifdef HAVE_ISAL
 #	include <isa-l/crc.h>
 #else
 #	include <zlib.h>
 #endif
 
-static uint64_t (*chosen)(const unsigned char *, size_t) = crc_sum_library;
+static uint64_t (*crc_chosen)(const unsigned char *, size_t) = crc_sum_library;
 
-static uint32_t lib_crc(const unsigned char *p)
+static uint32_t crc_library(const unsigned char *p)
 {
 #ifdef HAVE_ISAL
 	return crc32_gzip_refl(0, p, RECORD_BYTES);
@@ -27,20 +27,18 @@ static uint32_t lib_crc(const unsigned char *p)
 uint64_t crc_sum_library(const unsigned char *p, size_t recs)
 {
 	uint64_t sum = 0;
-
 	for (size_t i = 0; i < recs; i++, p += RECORD_BYTES)
-		sum += lib_crc(p);
+		sum += crc_library(p);
 	return sum;
 }
 
 uint64_t crc_sum(const unsigned char *p, size_t recs)
 {
-	return chosen(p, recs);
+	return crc_chosen(p, recs);
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #	include <immintrin.h>
-#	include <string.h>
 
 /* Bits are reflected throughout: the lowest bit of a word is its highest power of x. A sum of
  * products has 96 bits, the last of which is x^0. */
@@ -50,31 +48,17 @@ enum { WORDS = RECORD_BYTES / 8, PAIRS = WORDS / 2, TAIL = RECORD_BYTES - 8 * WO
 
 _Static_assert(WORDS == 12 && TAIL == 4, "the last four bytes need no product");
 
-static uint64_t factor[WORDS]; /* of word j; a product of reflected words comes out times x */
-static uint64_t quotient; /* times the first 64 bits of a sum: what of P to add to clear them */
-static uint32_t of_zeros; /* the CRC of a record of zeros: all that is not linear */
+static uint64_t factor[WORDS]; /* of word j; a product of reflected words is multiplied by x */
+static uint64_t quotient; /* times the first 64 bits of a sum: the multiple of P that clears them */
+static uint32_t of_zeros; /* the CRC of a record of zeros, the only part that is not linear */
 
-/* x^n modulo P, reflected. */
-static uint64_t power(unsigned n)
+/* Return x^n modulo P, reflected. */
+static uint64_t crc_power(unsigned n)
 {
 	uint32_t r = 0x80000000; /* x^0 */
-
 	while (n--)
 		r = r >> 1 ^ (r & 1 ? (uint32_t)(POLY >> 1) : 0);
 	return r;
-}
-
-/* 1/P modulo 2^64, without carries. */
-static uint64_t inverse(void)
-{
-	uint64_t q = 0, rest = 1;
-
-	for (unsigned i = 0; i < 64; i++)
-		if (rest >> i & 1) {
-			q |= UINT64_C(1) << i;
-			rest ^= POLY << i;
-		}
-	return q;
 }
 
 bool crc_has_clmul(void)
@@ -88,7 +72,7 @@ bool crc_has_clmul256(void)
 	       __builtin_cpu_supports("vpclmulqdq");
 }
 
-/* From bytes 84 to 99: the last four, in their place in the sum. */
+/* From bytes 84 to 99, move the last four to their place in the sum. */
 #	define TAIL_BYTES -1, -1, -1, -1, -1, -1, -1, -1, 15, 14, 13, 12, -1, -1, -1, -1
 
 __attribute__((target("pclmul,sse4.1"))) uint64_t crc_sum_clmul(const unsigned char *p, size_t recs)
@@ -96,17 +80,14 @@ __attribute__((target("pclmul,sse4.1"))) uint64_t crc_sum_clmul(const unsigned c
 	const __m128i k = _mm_set_epi64x(POLY, (int64_t)quotient), tail = _mm_set_epi8(TAIL_BYTES);
 	const __m128i zeros = _mm_set_epi64x(of_zeros, 0);
 	__m128i f[PAIRS], sum = _mm_setzero_si128();
-
 	memcpy(f, factor, sizeof f);
 	for (size_t i = 0; i < recs; i++, p += RECORD_BYTES) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(p + RECORD_BYTES - sizeof v));
 		__m128i q;
-
 		v = _mm_shuffle_epi8(v, tail);
 #	pragma GCC unroll 6
 		for (int j = 0; j < PAIRS; j++) {
 			__m128i w = _mm_loadu_si128((const __m128i *)p + j);
-
 			v = _mm_xor_si128(v, _mm_clmulepi64_si128(w, f[j], 0x00));
 			v = _mm_xor_si128(v, _mm_clmulepi64_si128(w, f[j], 0x11));
 		}
@@ -119,15 +100,14 @@ __attribute__((target("pclmul,sse4.1"))) uint64_t crc_sum_clmul(const unsigned c
 
 #	define TARGET256 __attribute__((target("vpclmulqdq,pclmul,avx2")))
 
-/* The products of one record, as two sums of 96 bits. */
-TARGET256 static inline __m256i dot256(const unsigned char *p, const __m256i *f)
+/* Return the products of one record, as two sums of 96 bits. */
+TARGET256 static inline __m256i crc_dot256(const unsigned char *p, const __m256i *f)
 {
 	__m256i v = _mm256_setzero_si256();
 
 #	pragma GCC unroll 3
 	for (int j = 0; j < PAIRS / 2; j++) {
 		__m256i w = _mm256_loadu_si256((const __m256i *)p + j);
-
 		v = _mm256_xor_si256(v, _mm256_clmulepi64_epi128(w, f[j], 0x00));
 		v = _mm256_xor_si256(v, _mm256_clmulepi64_epi128(w, f[j], 0x11));
 	}
@@ -140,11 +120,9 @@ TARGET256 uint64_t crc_sum_clmul256(const unsigned char *p, size_t recs)
 	const __m256i tail = _mm256_set_epi8(TAIL_BYTES, TAIL_BYTES);
 	const __m256i zeros = _mm256_set_epi64x(of_zeros, 0, of_zeros, 0);
 	__m256i f[PAIRS / 2], sum = _mm256_setzero_si256();
-
 	memcpy(f, factor, sizeof f);
 	for (size_t i = 0; i + 1 < recs; i += 2, p += 2 * RECORD_BYTES) {
-		__m256i a = dot256(p, f), b = dot256(p + RECORD_BYTES, f), v, q;
-
+		__m256i a = crc_dot256(p, f), b = crc_dot256(p + RECORD_BYTES, f), v, q;
 		v = _mm256_loadu2_m128i((const __m128i *)(p + 2 * RECORD_BYTES) - 1,
 					(const __m128i *)(p + RECORD_BYTES) - 1);
 		v = _mm256_shuffle_epi8(v, tail);
@@ -158,18 +136,17 @@ TARGET256 uint64_t crc_sum_clmul256(const unsigned char *p, size_t recs)
 	       crc_sum_clmul(p, recs % 2);
 }
 
-/* A judge has to be right: compare some records. */
-static bool agrees(uint64_t (*way)(const unsigned char *, size_t))
+/* Compare a method with the library on some records. */
+static bool crc_agrees(uint64_t (*method)(const unsigned char *, size_t))
 {
 	unsigned char p[TRIAL * RECORD_BYTES];
 	uint32_t v = 1;
-
 	for (size_t i = 0; i < sizeof p; i++) {
 		v = v * 1103515245 + 12345;
 		p[i] = (unsigned char)(v >> 16);
 	}
 	for (size_t recs = 1; recs <= TRIAL; recs++)
-		if (way(p, recs) != crc_sum_library(p, recs))
+		if (method(p, recs) != crc_sum_library(p, recs))
 			return false;
 	return true;
 }
@@ -177,15 +154,20 @@ static bool agrees(uint64_t (*way)(const unsigned char *, size_t))
 void crc_init(void)
 {
 	static const unsigned char zeros[RECORD_BYTES];
-
 	for (unsigned j = 0; j < WORDS; j++)
-		factor[j] = power(8 * (RECORD_BYTES - 8 * (j + 1)) + 32 - 1);
-	quotient = inverse();
-	of_zeros = lib_crc(zeros);
-	if (crc_has_clmul() && agrees(crc_sum_clmul))
-		chosen = crc_sum_clmul;
-	if (crc_has_clmul256() && agrees(crc_sum_clmul256))
-		chosen = crc_sum_clmul256;
+		factor[j] = crc_power(8 * (RECORD_BYTES - 8 * (j + 1)) + 32 - 1);
+	quotient = 0; /* becomes 1/P modulo 2^64, without carries */
+	uint64_t rest = 1;
+	for (unsigned i = 0; i < 64; i++)
+		if (rest >> i & 1) {
+			quotient |= UINT64_C(1) << i;
+			rest ^= POLY << i;
+		}
+	of_zeros = crc_library(zeros);
+	if (crc_has_clmul() && crc_agrees(crc_sum_clmul))
+		crc_chosen = crc_sum_clmul;
+	if (crc_has_clmul256() && crc_agrees(crc_sum_clmul256))
+		crc_chosen = crc_sum_clmul256;
 }
 
 #else

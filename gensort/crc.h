@@ -8,16 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* crc_init - choose the fastest way that this processor has and that agrees with the library; call
- * once, before any thread. */
+/* crc_init - choose the fastest method that this processor supports and that agrees with the
+ * library. Call it once, before any thread starts. */
 void crc_init(void);
 
-/* crc_sum - sum over recs (< 2^32) records by the way that was chosen. */
+/* crc_sum - return the sum over recs (< 2^32) records by the chosen method. */
 uint64_t crc_sum(const unsigned char *p, size_t recs);
 
-/* The three ways, for tests: a call of the library per record, carry-less multiplication in 128-bit
- * registers, and in 256-bit registers. A product may be called only after crc_init(), and only if
- * its crc_has function says so. */
+/* Three methods, for tests: a call of the library per record, carry-less multiplication in
+ * 128-bit registers, and in 256-bit registers. Call the last two only after crc_init(), and only if
+ * their crc_has function returns true. */
 uint64_t crc_sum_library(const unsigned char *p, size_t recs);
 uint64_t crc_sum_clmul(const unsigned char *p, size_t recs);
 uint64_t crc_sum_clmul256(const unsigned char *p, size_t recs);

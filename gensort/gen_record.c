@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The 128-bit generator: jumping to a place by repeated squaring of the affine map, and walking
- * on from there with several independent lanes. Touches nothing but its arguments.
- * Cost of walking: three 64-bit multiplications per value. */
+/* The records of gensort, and the random numbers in them. All functions are pure, except that
+ * gen_ascii_init() fills the tables of digits.
+ *
+ * The 128-bit generator jumps to a place by repeated squaring of the affine map, and continues from
+ * there in several independent lanes. A value costs three 64-bit multiplications. */
 #include "gen.h"
 
 #include <endian.h>
-#include <string.h>
 
 #define U128(hi, lo) ((u128)(hi) << 64 | (u128)(lo))
 
@@ -13,11 +14,10 @@
 #define LCG_MUL U128(0x2360ed051fc65da4, 0x4385df649fccf645)
 #define LCG_ADD U128(0x4a696d4772617952, 0x4950202020202001)
 
-/* The map x -> mul x + add that moves n places ahead. */
-static void leap(u128 n, u128 *mul, u128 *add)
+/* Find the map x -> mul x + add that moves n places ahead. */
+static void lcg_leap(u128 n, u128 *mul, u128 *add)
 {
 	u128 m = LCG_MUL, a = LCG_ADD; /* the map for 2^i places */
-
 	*mul = 1;
 	*add = 0;
 	for (; n != 0; n >>= 1) {
@@ -33,24 +33,22 @@ static void leap(u128 n, u128 *mul, u128 *add)
 u128 gen_lcg_at(u128 n)
 {
 	u128 mul, add;
-
-	leap(n, &mul, &add);
+	lcg_leap(n, &mul, &add);
 	return add; /* x[0] is 0 */
 }
 
-void gen_walk_start(struct gen_walk *w, u128 n)
+void gen_walk_start(gen_walk *w, u128 n)
 {
-	leap(GEN_LANES, &w->mul, &w->add);
+	lcg_leap(GEN_LANES, &w->mul, &w->add);
 	w->lane[0] = gen_lcg_at(n + 1);
 	for (int i = 1; i < GEN_LANES; i++)
 		w->lane[i] = w->lane[i - 1] * LCG_MUL + LCG_ADD;
 }
 
-void gen_walk_take(struct gen_walk *w, size_t rounds, uint64_t *hi, uint64_t *lo)
+void gen_walk_next(gen_walk *w, size_t rounds, uint64_t *hi, uint64_t *lo)
 {
 	const u128 mul = w->mul, add = w->add;
 	u128 a = w->lane[0], b = w->lane[1], c = w->lane[2], d = w->lane[3];
-
 	for (size_t i = 0; i < rounds * GEN_LANES; i += GEN_LANES) {
 		hi[i] = (uint64_t)(a >> 64), lo[i] = (uint64_t)a;
 		hi[i + 1] = (uint64_t)(b >> 64), lo[i + 1] = (uint64_t)b;
@@ -66,24 +64,17 @@ void gen_walk_take(struct gen_walk *w, size_t rounds, uint64_t *hi, uint64_t *lo
 
 /* ------------------------------------------------------------ */
 
-/* Skew: which smaller record lends its prefix to record n, and how much of it.
- * Pure functions of the record number and of the low half of its random value. */
+/* Skew: a smaller record lends part of its prefix to record n. These are pure functions of the
+ * record number and of the low half of its random value. */
 
-static unsigned bit_length(u128 n)
-{
-	uint64_t hi = (uint64_t)(n >> 64), lo = (uint64_t)n;
-
-	if (hi)
-		return 128 - (unsigned)__builtin_clzll(hi);
-	return lo ? 64 - (unsigned)__builtin_clzll(lo) : 0;
-}
-
-/* The last nibble of each 64-bit half counts as a whole: the records must equal those of the
- * benchmark's own generator, which finds the length that way. */
+/* Return nearly the bit length of n. The highest nibble of each 64-bit half counts as a whole,
+ * because the benchmark's own generator finds the length this way and records must be equal. */
 unsigned gen_skew_index(u128 n)
 {
-	unsigned bits = bit_length(n);
-
+	const uint64_t hi = (uint64_t)(n >> 64), lo = (uint64_t)n;
+	const unsigned bits = hi   ? 128 - (unsigned)__builtin_clzll(hi)
+			      : lo ? 64 - (unsigned)__builtin_clzll(lo)
+				   : 0;
 	if (bits > 60 && bits < 64)
 		return 64;
 	return bits > 124 ? 128 : bits;
@@ -91,32 +82,30 @@ unsigned gen_skew_index(u128 n)
 
 size_t gen_skew_span(u128 n, size_t max)
 {
-	unsigned s = gen_skew_index(n);
-	u128 end = s < 128 ? (u128)1 << s : 0; /* 0 stands for 2^128 */
-	u128 span = end - n;
-
+	const unsigned s = gen_skew_index(n);
+	const u128 end = s < 128 ? (u128)1 << s : 0; /* 0 stands for 2^128 */
+	const u128 span = end - n;
 	return span < max ? (size_t)span : max;
 }
 
 unsigned gen_skew_bits(uint64_t lo)
 {
-	unsigned bits = (unsigned)(lo >> 32) & 63;
-
+	const unsigned bits = (unsigned)(lo >> 32) & 63;
 	return bits > 48 ? 0 : bits;
 }
 
 unsigned gen_skew_chars(uint64_t lo)
 {
-	unsigned chars = (unsigned)(lo >> 32) & 7;
-
+	const unsigned chars = (unsigned)(lo >> 32) & 7;
 	return chars > 6 ? 0 : chars;
 }
 
 /* ------------------------------------------------------------ */
 
-/* ASCII records: a key of ten printable characters, the record number in hexadecimal, and 52
- * characters of filler, each hexadecimal digit four times. Digits come in pairs from tables;
- * a template holds what a run of up to 256 records has in common. 20 KiB of tables. */
+/* An ASCII record has a key of ten printable characters, the record number in hexadecimal, and 52
+ * characters of filler, in which each hexadecimal digit is repeated four times. Pairs of digits
+ * come from tables of 20 KiB. Up to 256 successive records share a template of their constant
+ * bytes. */
 
 enum {
 	BASE = 95, /* the printable characters, from the space to the tilde */
@@ -150,22 +139,22 @@ void gen_ascii_init(void)
 	}
 }
 
-/* Four characters of the key from a number below 95^4. */
-static void put_four(unsigned char *p, uint32_t v)
+/* Write four characters of the key from a number below 95^4. */
+static void ascii_four(unsigned char *p, uint32_t v)
 {
 	memcpy(p, pairs[v % BASE2], 2);
 	memcpy(p + 2, pairs[v / BASE2], 2);
 }
 
-static void put_key(unsigned char *p, uint64_t hi, uint64_t lo)
+static void ascii_key(unsigned char *p, uint64_t hi, uint64_t lo)
 {
-	put_four(p, (uint32_t)(hi % BASE4));
-	put_four(p + 4, (uint32_t)(hi / BASE4 % BASE4));
+	ascii_four(p, (uint32_t)(hi % BASE4));
+	ascii_four(p + 4, (uint32_t)(hi / BASE4 % BASE4));
 	memcpy(p + 8, pairs[lo % BASE2], 2);
 }
 
-/* Thirteen digits, from bits 51..48 down to bits 3..0. */
-static void put_filler(unsigned char *p, uint64_t lo)
+/* Write thirteen digits, from bits 51..48 down to bits 3..0. */
+static void ascii_filler(unsigned char *p, uint64_t lo)
 {
 	memset(p, hex_digit((unsigned)(lo >> 48)), 4);
 #pragma GCC unroll 6
@@ -173,39 +162,32 @@ static void put_filler(unsigned char *p, uint64_t lo)
 		memcpy(p + 4 + 8 * i, quads[lo >> (40 - 8 * i) & 255], 8);
 }
 
-static void put_number(unsigned char *p, u128 n)
+/* Write records whose numbers differ only in their last two digits. */
+static void ascii_span(const gen_tile *t, size_t from, size_t recs, unsigned char *out)
 {
-	for (int i = NUMBER_DIGITS - 2; i >= 0; i -= 2, n >>= 8)
-		memcpy(p + i, hex_pairs[(unsigned)n & 255], 2);
-}
-
-/* Records whose numbers differ in their last two digits only. */
-static void put_run(const struct gen_tile *t, size_t from, size_t recs, unsigned char *out)
-{
-	unsigned low = (unsigned)(t->first + from) & 255;
+	const unsigned low = (unsigned)(t->first + from) & 255;
 	unsigned char template[RECORD_BYTES];
-
+	u128 n = t->first + from;
 	memset(template, ' ', sizeof template);
-	put_number(template + NUMBER_AT, t->first + from);
+	for (int i = NUMBER_DIGITS - 2; i >= 0; i -= 2, n >>= 8)
+		memcpy(template + NUMBER_AT + i, hex_pairs[(unsigned)n & 255], 2);
 	memcpy(template + RECORD_BYTES - 2, "\r\n", 2);
 	for (size_t i = 0; i < recs; i++, out += RECORD_BYTES) {
-		uint64_t lo = t->lo[from + i];
-
+		const uint64_t lo = t->lo[from + i];
 		memcpy(out, template, sizeof template);
 		memcpy(out + NUMBER_AT + NUMBER_DIGITS - 2, hex_pairs[low + i], 2);
-		put_key(out, t->hi[from + i], lo);
-		put_filler(out + FILLER_AT, lo);
+		ascii_key(out, t->hi[from + i], lo);
+		ascii_filler(out + FILLER_AT, lo);
 	}
 }
 
-/* Record numbers whose prefix is the same: its first characters replace those of the key. */
-static void skew_run(const uint64_t *lo, size_t recs, const unsigned char *prefix,
-		     unsigned char *out)
+/* Replace the first characters of the keys of records that share a prefix. */
+static void ascii_skew_span(const uint64_t *lo, size_t recs, const unsigned char *prefix,
+			    unsigned char *out)
 {
 	unsigned char ones[2 * GEN_SKEW_BYTES + 4];
 	uint64_t p, mask, key;
-
-	/* The eight bytes from ones + 6 - m on are a mask of m leading bytes, on any host. */
+	/* the eight bytes at ones + 6 - m are a mask of m leading bytes, on any host */
 	memset(ones, 0xFF, GEN_SKEW_BYTES);
 	memset(ones + GEN_SKEW_BYTES, 0, sizeof ones - GEN_SKEW_BYTES);
 	memcpy(&p, prefix, sizeof p);
@@ -217,45 +199,34 @@ static void skew_run(const uint64_t *lo, size_t recs, const unsigned char *prefi
 	}
 }
 
-static void skew_tile(const struct gen_tile *t, unsigned char *out)
+void gen_ascii_tile(const gen_tile *t, bool skew, unsigned char *out)
 {
-	unsigned char prefix[KEY_BYTES];
-	size_t span;
-
-	for (size_t i = 0; i < t->recs; i += span) {
-		u128 lender = gen_lcg_at(gen_skew_index(t->first + i) + (u128)1);
-
+	for (size_t i = 0, span; i < t->recs; i += span) {
+		const size_t to_carry = 256 - ((size_t)(t->first + i) & 255);
+		span = t->recs - i < to_carry ? t->recs - i : to_carry;
+		ascii_span(t, i, span, out + i * RECORD_BYTES);
+	}
+	for (size_t i = 0, span; skew && i < t->recs; i += span) {
+		const u128 lender = gen_lcg_at(gen_skew_index(t->first + i) + (u128)1);
+		unsigned char prefix[KEY_BYTES];
 		span = gen_skew_span(t->first + i, t->recs - i);
-		put_key(prefix, (uint64_t)(lender >> 64), (uint64_t)lender);
-		skew_run(t->lo + i, span, prefix, out + i * RECORD_BYTES);
+		ascii_key(prefix, (uint64_t)(lender >> 64), (uint64_t)lender);
+		ascii_skew_span(t->lo + i, span, prefix, out + i * RECORD_BYTES);
 	}
-}
-
-void gen_ascii_tile(const struct gen_tile *t, bool skew, unsigned char *out)
-{
-	size_t run;
-
-	for (size_t i = 0; i < t->recs; i += run) {
-		size_t to_carry = 256 - ((size_t)(t->first + i) & 255);
-
-		run = t->recs - i < to_carry ? t->recs - i : to_carry;
-		put_run(t, i, run, out + i * RECORD_BYTES);
-	}
-	if (skew)
-		skew_tile(t, out);
 }
 
 /* ------------------------------------------------------------ */
 
-/* Binary records: ten 10-byte fields, field i of record n being key n+i XOR a constant. So with
- * the keys of a tile laid end to end, each record is 100 bytes of that stream XOR one constant,
- * and the next record starts 10 bytes further on. Costs 5 KiB of stack. */
+/* A binary record has ten 10-byte fields. Field i of record n is key n+i XOR a constant. So with
+ * the keys of a tile laid end to end, each record is 100 bytes of that stream XOR one constant, and
+ * the next record starts 10 bytes further on. Costs 5 KiB of stack. */
 
 enum { FIELDS = RECORD_BYTES / KEY_BYTES };
 
 typedef uint8_t vec __attribute__((vector_size(16)));
 
-/* Fields 1 to 7 are the 70 bytes with four bits set, falling; 8 and 9 are of the same stuff. */
+/* Fields 1 to 7 are the 70 bytes with four bits set, in falling order; 8 and 9 repeat some of them.
+ */
 static const uint8_t pattern[RECORD_BYTES] = {
 	/* 0 */ 0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
 	/* 1 */ 0xF0, 0xE8, 0xE4, 0xE2, 0xE1, 0xD8, 0xD4, 0xD2, 0xD1, 0xCC,
@@ -269,17 +240,9 @@ static const uint8_t pattern[RECORD_BYTES] = {
 	/* 9 */ 0x17, 0x0F, 0x33, 0x2E, 0x2D, 0x2B, 0x27, 0x1E, 0x1D, 0x1B,
 };
 
-static void binary_key(unsigned char *p, uint64_t hi, uint64_t lo)
-{
-	uint64_t h = htobe64(hi);
-	uint16_t l = htobe16((uint16_t)(lo >> 48));
-
-	memcpy(p, &h, sizeof h);
-	memcpy(p + sizeof h, &l, sizeof l);
-}
-
-/* One record: six vectors and four bytes, which the compiler keeps in registers. */
-static void put_record(unsigned char *out, const unsigned char *keys, const vec k[6], uint32_t k4)
+/* Write one record: six vectors and four bytes, which the compiler keeps in registers. */
+static void binary_record(unsigned char *out, const unsigned char *keys, const vec k[6],
+			  uint32_t k4)
 {
 	uint32_t v4;
 	vec v;
@@ -295,70 +258,58 @@ static void put_record(unsigned char *out, const unsigned char *keys, const vec 
 	memcpy(out + 96, &v4, sizeof v4);
 }
 
-/* Records n .. n+recs-1 share the prefix: the leading bits of each key give way to its bits. */
-static void binary_skew_run(const uint64_t *hi, const uint64_t *lo, size_t recs, uint64_t prefix,
-			    unsigned char *out)
+void gen_binary_tile(const gen_tile *t, bool skew, unsigned char *out)
 {
-	for (size_t i = 0; i < recs; i++) {
-		uint64_t mask = ~(UINT64_MAX >> gen_skew_bits(lo[i]));
-		uint64_t key = htobe64((hi[i] & ~mask) | (prefix & mask));
-
-		memcpy(out + i * RECORD_BYTES, &key, sizeof key);
-	}
-}
-
-static void binary_skew_tile(const struct gen_tile *t, unsigned char *out)
-{
-	size_t span;
-
-	for (size_t i = 0; i < t->recs; i += span) {
-		u128 lender = gen_skew_index(t->first + i);
-		uint64_t prefix = (uint64_t)(gen_lcg_at(lender + 1) >> 64);
-
-		span = gen_skew_span(t->first + i, t->recs - i);
-		binary_skew_run(t->hi + i, t->lo + i, span, prefix, out + i * RECORD_BYTES);
-	}
-}
-
-void gen_binary_tile(const struct gen_tile *t, bool skew, unsigned char *out)
-{
+	const uint64_t *const high = t->hi, *const low = t->lo;
 	unsigned char keys[(GEN_TILE + FIELDS - 1) * KEY_BYTES];
 	vec k[6];
 	uint32_t k4;
-
 	memcpy(k, pattern, sizeof k);
 	memcpy(&k4, pattern + sizeof k, sizeof k4);
-	for (size_t i = 0; i < t->recs + FIELDS - 1; i++)
-		binary_key(keys + i * KEY_BYTES, t->hi[i], t->lo[i]);
+	for (size_t i = 0; i < t->recs + FIELDS - 1; i++) {
+		const uint64_t hi = htobe64(high[i]);
+		const uint16_t lo = htobe16((uint16_t)(low[i] >> 48));
+		memcpy(keys + i * KEY_BYTES, &hi, sizeof hi);
+		memcpy(keys + i * KEY_BYTES + sizeof hi, &lo, sizeof lo);
+	}
 	for (size_t i = 0; i < t->recs; i++)
-		put_record(out + i * RECORD_BYTES, keys + i * KEY_BYTES, k, k4);
-	if (skew)
-		binary_skew_tile(t, out);
+		binary_record(out + i * RECORD_BYTES, keys + i * KEY_BYTES, k, k4);
+	if (!skew)
+		return;
+	for (size_t i = 0, span; i < t->recs; i += span) {
+		const u128 lender = gen_skew_index(t->first + i);
+		const uint64_t prefix = (uint64_t)(gen_lcg_at(lender + 1) >> 64);
+		span = gen_skew_span(t->first + i, t->recs - i);
+		for (size_t r = i; r < i + span; r++) { /* replace the leading bits of the key */
+			const uint64_t mask = ~(UINT64_MAX >> gen_skew_bits(low[r]));
+			const uint64_t key = htobe64((high[r] & ~mask) | (prefix & mask));
+			memcpy(out + r * RECORD_BYTES, &key, sizeof key);
+		}
+	}
 }
 
 /* ------------------------------------------------------------ */
 
-/* A run of records, made tile by tile: first the random values of a tile, then its bytes.
- * The walk is always LOOKAHEAD values ahead, since binary record n uses the values of n .. n+9.
- * Costs 13 KiB of stack; no allocation, no globals. */
+/* Records are made tile by tile: first the random values of a tile, then its bytes. The walk is
+ * always LOOKAHEAD values ahead, because binary record n uses the values of n .. n+9. Costs 13 KiB
+ * of stack; no allocation, no globals. */
 
 enum { LOOKAHEAD = 12 }; /* at least nine, and a whole number of rounds */
 
 _Static_assert(LOOKAHEAD >= 9 && LOOKAHEAD % GEN_LANES == 0 && GEN_TILE % GEN_LANES == 0,
 	       "tiles are whole rounds");
 
-void gen_records(struct gen_kind kind, u128 first, size_t recs, unsigned char *out)
+void gen_records(gen_kind kind, u128 first, size_t recs, unsigned char *out)
 {
 	uint64_t hi[GEN_TILE + LOOKAHEAD], lo[GEN_TILE + LOOKAHEAD];
-	struct gen_tile t = { .hi = hi, .lo = lo };
-	struct gen_walk w;
-
+	gen_tile t = { .hi = hi, .lo = lo };
+	gen_walk w;
 	gen_walk_start(&w, first);
-	gen_walk_take(&w, LOOKAHEAD / GEN_LANES, hi, lo);
+	gen_walk_next(&w, LOOKAHEAD / GEN_LANES, hi, lo);
 	for (;;) {
 		t.first = first;
 		t.recs = recs < GEN_TILE ? recs : GEN_TILE;
-		gen_walk_take(&w, (t.recs + GEN_LANES - 1) / GEN_LANES, hi + LOOKAHEAD,
+		gen_walk_next(&w, (t.recs + GEN_LANES - 1) / GEN_LANES, hi + LOOKAHEAD,
 			      lo + LOOKAHEAD);
 		if (kind.ascii)
 			gen_ascii_tile(&t, kind.skew, out);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gensort: makes the Sort Benchmark's records, byte for byte, in any number of threads.
- * This file: from the command line to the exit code. 0: all written; 1: usage or failure. */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
+/* gensort makes the Sort Benchmark's records, byte for byte, with any number of threads. This file
+ * leads from the command line to the exit status: 0 if all was written, 1 on usage or failure. */
 #include "crc.h"
 #include "gen.h"
+
+#include <inttypes.h>
+#include <signal.h>
 
 static const char help[] =
 	"Usage: gensort [OPTION]... NUM_RECS FILE_NAME\n"
@@ -34,83 +31,57 @@ static const char version[] =
 	"This is free software: you are free to change and redistribute it.\n"
 	"There is NO WARRANTY, to the extent permitted by law.\n";
 
-static int print(const char *text)
-{
-	if (fputs(text, stdout) == EOF || fclose(stdout) != 0) {
-		say_error("gensort", "cannot write", "standard output", errno);
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
-}
-
-static int print_checksum(u128 sum)
-{
-	uint64_t hi = (uint64_t)(sum >> 64), lo = (uint64_t)sum;
-	int n = hi ? fprintf(stderr, "%" PRIx64 "%016" PRIx64 "\n", hi, lo)
-		   : fprintf(stderr, "%" PRIx64 "\n", lo);
-
-	return n < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-/* A standard stream that was closed would let the output file take its number, and messages
- * would land in it. Its place is taken by one on which every use fails. */
-static bool hold_standard_streams(void)
-{
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
-			return false;
-	return true;
-}
-
-/* Being told to stop is a failure like others: clean up, then die of the signal after all. */
+/* Let a signal that asks to stop end the job like any other failure. After cleaning up, the process
+ * dies of the signal. */
 static void catch_signals(void)
 {
 	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
-	struct sigaction act = { .sa_handler = gen_stop, .sa_flags = SA_RESETHAND }, old;
-
+	const struct sigaction act = { .sa_handler = gen_stop, .sa_flags = SA_RESETHAND };
+	struct sigaction old;
 	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
 		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &act, NULL);
 }
 
-static int generate(const struct gen_args *a)
+static int generate(const gen_args *a)
 {
 	uint64_t bytes;
-	struct gen_out out;
-	struct gen_result res;
-
 	if (__builtin_mul_overflow(a->recs, (uint64_t)RECORD_BYTES, &bytes))
 		bytes = UINT64_MAX; /* too much for a file, but not for a stream */
+	gen_out out;
 	if (!gen_out_open(&out, a->file, bytes))
 		return EXIT_FAILURE;
 	if (out.regular)
-		catch_signals(); /* a stream may block for ever, and has nothing to clean */
-	res = gen_run(a, &out);
+		catch_signals(); /* a stream may block for ever, and has nothing to clean up */
+	const gen_result res = gen_run(a, &out);
 	if (res.err != 0)
-		say_error("gensort", "cannot write", out.name, res.err);
+		tool_error("gensort", "cannot write", out.name, res.err);
 	if (res.err != 0 || res.signal != 0 || !gen_out_finish(&out, a->fsync)) {
 		gen_out_discard(&out);
 		if (res.signal != 0)
 			raise(res.signal);
 		return EXIT_FAILURE;
 	}
-	return a->checksum ? print_checksum(res.checksum) : EXIT_SUCCESS;
+	if (!a->checksum)
+		return EXIT_SUCCESS;
+	const uint64_t hi = (uint64_t)(res.checksum >> 64), lo = (uint64_t)res.checksum;
+	const int n = hi ? fprintf(stderr, "%" PRIx64 "%016" PRIx64 "\n", hi, lo)
+			 : fprintf(stderr, "%" PRIx64 "\n", lo);
+	return n < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
-	struct gen_args args;
-
-	if (!hold_standard_streams())
+	gen_args args;
+	if (!tool_hold_streams())
 		return EXIT_FAILURE;
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a message is one write, or shells mix them */
 	signal(SIGXFSZ, SIG_IGN);              /* so that a file too large is an error to report */
 	switch (gen_args_parse(argc, argv, &args)) {
 	case GEN_HELP:
-		return print(help);
+		return tool_print("gensort", help);
 	case GEN_VERSION:
-		return print(version);
+		return tool_print("gensort", version);
 	case GEN_USAGE:
 		return EXIT_FAILURE;
 	default:

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Summaries of runs of records: making, joining, encoding. Pure functions of their arguments.
- * Counting has no branch that depends on the data; where the first unordered record lies is
- * looked for only if there is one. */
-#include <endian.h>
-#include <string.h>
+/* Summaries of records: making, joining, encoding. Pure functions of their arguments. Counting has
+ * no branch that depends on the data; the first unordered record is searched only if one exists. */
 #include "crc.h"
 #include "val.h"
 
-/* Adds 0x20 to each byte that is a letter from A to Z, in all eight bytes at once: adding to the
- * low seven bits sets the top bit of a byte from A on, and of a byte beyond Z. */
+#include <endian.h>
+
+/* Add 0x20 to each byte that is a letter from A to Z, in all eight bytes at once. One addition to
+ * the low seven bits sets the top bit of bytes from A on, another sets it for bytes beyond Z. */
 static inline uint64_t fold_case(uint64_t v)
 {
 	const uint64_t each = 0x0101010101010101;
 	uint64_t low7 = v & 0x7F * each;
 	uint64_t from_a = low7 + (0x80 - 'A') * each, beyond_z = low7 + (0x7F - 'Z') * each;
 	uint64_t is_letter = from_a & ~beyond_z & ~v & 0x80 * each;
-
 	return v | is_letter >> 2;
 }
 
-static inline u128 key_of(const unsigned char *p, bool fold)
+static inline u128 val_key(const unsigned char *p, bool fold)
 {
 	uint64_t hi;
 	uint16_t lo;
-
 	memcpy(&hi, p, sizeof hi);
 	memcpy(&lo, p + sizeof hi, sizeof lo);
 	if (fold) {
@@ -35,20 +32,18 @@ static inline u128 key_of(const unsigned char *p, bool fold)
 
 int val_compare(const unsigned char *a, const unsigned char *b, bool fold)
 {
-	u128 x = key_of(a, fold), y = key_of(b, fold);
-
+	u128 x = val_key(a, fold), y = val_key(b, fold);
 	return (x > y) - (x < y);
 }
 
-/* Inlined once with fold and once without, so that the loop does not ask. */
-static inline void count(struct val_summary *s, const unsigned char *p, size_t n, bool fold)
+/* Count unordered and equal keys. This is inlined once with fold and once without, so that the loop
+ * does not test it. */
+static inline void val_count(val_summary *s, const unsigned char *p, size_t n, bool fold)
 {
-	u128 before = key_of(p, fold);
+	u128 before = val_key(p, fold);
 	size_t unordered = 0, dups = 0;
-
 	for (size_t i = 1; i < n; i++) {
-		u128 key = key_of(p + i * RECORD_BYTES, fold);
-
+		u128 key = val_key(p + i * RECORD_BYTES, fold);
 		unordered += key < before;
 		dups += key == before;
 		before = key;
@@ -57,35 +52,29 @@ static inline void count(struct val_summary *s, const unsigned char *p, size_t n
 	s->dups = dups;
 }
 
-static size_t find_unordered(const unsigned char *p, bool fold)
+void val_summarise(val_summary *s, const unsigned char *p, size_t n, bool fold)
 {
-	size_t i = 1;
-
-	while (val_compare(p + (i - 1) * RECORD_BYTES, p + i * RECORD_BYTES, fold) <= 0)
-		i++;
-	return i;
-}
-
-void val_summarise(struct val_summary *s, const unsigned char *p, size_t n, bool fold)
-{
-	*s = (struct val_summary){ .recs = n };
+	*s = (val_summary){ .recs = n };
 	if (n == 0)
 		return;
 	if (fold)
-		count(s, p, n, true);
+		val_count(s, p, n, true);
 	else
-		count(s, p, n, false);
-	if (s->unordered != 0)
-		s->first_unordered = find_unordered(p, fold);
+		val_count(s, p, n, false);
+	if (s->unordered != 0) {
+		size_t i = 1;
+		while (val_compare(p + (i - 1) * RECORD_BYTES, p + i * RECORD_BYTES, fold) <= 0)
+			i++;
+		s->first_unordered = i;
+	}
 	s->sum = crc_sum(p, n);
 	memcpy(s->first, p, RECORD_BYTES);
 	memcpy(s->last, p + (n - 1) * RECORD_BYTES, RECORD_BYTES);
 }
 
-bool val_plausible(const struct val_summary *s)
+bool val_plausible(const val_summary *s)
 {
 	const u128 most_crc = UINT32_MAX;
-
 	if (s->recs == 0)
 		return s->first_unordered == 0 && s->unordered == 0 && s->dups == 0 && s->sum == 0;
 	if (s->unordered == 0 ? s->first_unordered != 0
@@ -97,17 +86,15 @@ bool val_plausible(const struct val_summary *s)
 	return s->recs >> 96 != 0 || s->sum <= s->recs * most_crc;
 }
 
-void val_join(struct val_summary *a, const struct val_summary *b, bool fold)
+void val_join(val_summary *a, const val_summary *b, bool fold)
 {
-	int order;
-
 	if (b->recs == 0)
 		return;
 	if (a->recs == 0) {
 		*a = *b;
 		return;
 	}
-	order = val_compare(a->last, b->first, fold);
+	const int order = val_compare(a->last, b->first, fold);
 	a->unordered += b->unordered + (order > 0);
 	a->dups += b->dups + (order == 0);
 	if (a->first_unordered == 0 && order > 0)
@@ -119,41 +106,39 @@ void val_join(struct val_summary *a, const struct val_summary *b, bool fold)
 	memcpy(a->last, b->last, RECORD_BYTES);
 }
 
-static unsigned char *put_number(unsigned char *out, u128 v)
+static unsigned char *val_put(unsigned char *out, u128 v)
 {
 	uint64_t words[2] = { htole64((uint64_t)(v >> 64)), htole64((uint64_t)v) };
-
 	memcpy(out, words, sizeof words);
 	return out + sizeof words;
 }
 
-static const unsigned char *get_number(const unsigned char *in, u128 *v)
+static const unsigned char *val_get(const unsigned char *in, u128 *v)
 {
 	uint64_t words[2];
-
 	memcpy(words, in, sizeof words);
 	*v = (u128)le64toh(words[0]) << 64 | le64toh(words[1]);
 	return in + sizeof words;
 }
 
-void val_encode(const struct val_summary *s, unsigned char *out)
+void val_encode(const val_summary *s, unsigned char *out)
 {
-	out = put_number(out, s->first_unordered);
-	out = put_number(out, s->unordered);
-	out = put_number(out, s->recs);
-	out = put_number(out, s->dups);
-	out = put_number(out, s->sum);
+	out = val_put(out, s->first_unordered);
+	out = val_put(out, s->unordered);
+	out = val_put(out, s->recs);
+	out = val_put(out, s->dups);
+	out = val_put(out, s->sum);
 	memcpy(out, s->first, RECORD_BYTES);
 	memcpy(out + RECORD_BYTES, s->last, RECORD_BYTES);
 }
 
-void val_decode(struct val_summary *s, const unsigned char *in)
+void val_decode(val_summary *s, const unsigned char *in)
 {
-	in = get_number(in, &s->first_unordered);
-	in = get_number(in, &s->unordered);
-	in = get_number(in, &s->recs);
-	in = get_number(in, &s->dups);
-	in = get_number(in, &s->sum);
+	in = val_get(in, &s->first_unordered);
+	in = val_get(in, &s->unordered);
+	in = val_get(in, &s->recs);
+	in = val_get(in, &s->dups);
+	in = val_get(in, &s->sum);
 	memcpy(s->first, in, RECORD_BYTES);
 	memcpy(s->last, in + RECORD_BYTES, RECORD_BYTES);
 }

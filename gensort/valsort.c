@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* valsort: judges whether a file of 100-byte records is sorted, and prints what a sort must not
- * change. This file: from the command line to the verdict. 0: in order; 1: not, or failure. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+/* valsort checks whether a file of 100-byte records is sorted, and prints the facts that a sort
+ * must not change. This file leads from the command line to the exit status: 0 if the records are
+ * in order, 1 if not or on failure. */
 #include "crc.h"
 #include "val.h"
 
+#include <signal.h>
+
 static const char help[] =
 	"Usage: valsort [OPTION]... FILE_NAME\n"
-	"Judge whether the 100-byte records of FILE_NAME are in the order of their\n"
+	"Check whether the 100-byte records of FILE_NAME are in the order of their\n"
 	"10-byte keys, and print their number, checksum and duplicate keys on standard\n"
 	"error. FILE_NAME '-' is standard input.\n"
 	"\n"
-	"  -i, --ignore-case     take the letters A to Z of keys as a to z\n"
-	"  -q, --quiet           print nothing but fatal errors\n"
+	"  -i, --ignore-case     treat the letters A to Z of keys as a to z\n"
+	"  -q, --quiet           print only fatal errors\n"
 	"  -o, --output=SUMMARY  write a summary of FILE_NAME to the file SUMMARY\n"
-	"  -s, --summaries       FILE_NAME holds the summaries of consecutive parts\n"
+	"  -s, --summaries       FILE_NAME contains the summaries of consecutive parts\n"
 	"  -t, --threads=N       threads; 0, the default: one per processor\n"
 	"  -h, --help            print this and exit\n"
 	"      --version         print the version and exit\n"
@@ -33,11 +30,10 @@ static const char version[] =
 	"This is free software: you are free to change and redistribute it.\n"
 	"There is NO WARRANTY, to the extent permitted by law.\n";
 
-/* The digits of v in base 10 or 16; text has room for 40. Returns where they start. */
+/* Write v in base 10 or 16 to text, which has room for 40 characters. Return where it starts. */
 static const char *digits(u128 v, unsigned base, char *text)
 {
 	char *p = text + 39;
-
 	*p = '\0';
 	do
 		*--p = "0123456789abcdef"[(unsigned)(v % base)];
@@ -45,18 +41,16 @@ static const char *digits(u128 v, unsigned base, char *text)
 	return p;
 }
 
-static void announce(u128 index, void *quiet)
+static void announce_unordered(u128 index, void *quiet)
 {
 	char text[40];
-
 	if (!*(const bool *)quiet)
 		fprintf(stderr, "First unordered record is record %s\n", digits(index, 10, text));
 }
 
-static void print_summary(const struct val_summary *s)
+static void print_summary(const val_summary *s)
 {
 	char text[40];
-
 	fprintf(stderr, "Records: %s\n", digits(s->recs, 10, text));
 	fprintf(stderr, "Checksum: %s\n", digits(s->sum, 16, text));
 	if (s->unordered != 0) {
@@ -68,15 +62,15 @@ static void print_summary(const struct val_summary *s)
 	fprintf(stderr, "SUCCESS - all records are in order\n");
 }
 
-/* True if the whole input was read and held at least a record. */
-static bool complete(const struct val_result *r, const struct val_args *a)
+/* Print why the input was not read whole, or has no record. Return false in these cases. */
+static bool is_complete(const val_result *r, const val_args *a)
 {
 	switch (r->end) {
 	case VAL_ERRNO:
-		val_say_reason(a->file, r->err);
+		val_print_reason(a->file, r->err);
 		return false;
 	case VAL_CHANGED:
-		say_error("valsort", "size changed while reading", a->file, 0);
+		tool_error("valsort", "size changed while reading", a->file, 0);
 		return false;
 	case VAL_IMPOSSIBLE:
 		fputs("impossible partition summary found\n", stderr);
@@ -94,78 +88,53 @@ static bool complete(const struct val_result *r, const struct val_args *a)
 	}
 }
 
-static int judge(struct val_in *in, struct val_args *a, struct val_save *save)
+/* Check the input and return the exit status. The summary file is emptied even without an input,
+ * because an old verdict must not stay. */
+static int validate(val_args *a)
 {
-	struct val_result r =
-		(a->summaries ? val_run_summaries : val_run_records)(in, a, announce, &a->quiet);
-	bool whole = complete(&r, a), saved = true;
-
-	if (whole && !a->quiet)
-		print_summary(&r.sum);
-	if (a->save)
-		saved = val_save_finish(save, whole ? &r.sum : NULL);
-	return whole && saved && r.sum.unordered == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-/* The summary file is emptied even if there is no input: an old verdict must not stay. */
-static int run(struct val_args *a)
-{
-	struct val_in in;
-	struct val_save save;
-	int rc, err;
-
-	err = val_in_open(&in, a->file, a->summaries ? VAL_SUMMARY_BYTES : VAL_BLOCK_BYTES);
+	val_in in;
+	val_save save;
+	int rc = EXIT_FAILURE;
+	const int err =
+		val_in_open(&in, a->file, a->summaries ? VAL_SUMMARY_BYTES : VAL_BLOCK_BYTES);
 	if (a->save && !val_save_open(&save, a->save, err == 0 ? in.fd : -1)) {
 		rc = EXIT_FAILURE;
 	} else if (err != 0) {
-		val_say_reason(a->file, err);
-		rc = EXIT_FAILURE;
+		val_print_reason(a->file, err);
 		if (a->save)
 			val_save_finish(&save, NULL);
 	} else {
 		crc_init();
-		rc = judge(&in, a, &save);
+		const val_result r = (a->summaries ? val_run_summaries : val_run_records)(
+			&in, a, announce_unordered, &a->quiet);
+		const bool whole = is_complete(&r, a);
+		if (whole && !a->quiet)
+			print_summary(&r.sum);
+		const bool saved = !a->save || val_save_finish(&save, whole ? &r.sum : NULL);
+		if (whole && saved && r.sum.unordered == 0)
+			rc = EXIT_SUCCESS;
 	}
 	if (err == 0)
 		val_in_close(&in);
-	/* a verdict that could not be printed must not look like a good one */
+	/* a verdict that could not be printed must not look like success */
 	return fflush(stderr) != 0 || ferror(stderr) ? EXIT_FAILURE : rc;
-}
-
-static int print(const char *text)
-{
-	if (fputs(text, stdout) != EOF && fclose(stdout) == 0)
-		return EXIT_SUCCESS;
-	say_error("valsort", "cannot write", "standard output", errno);
-	return EXIT_FAILURE;
-}
-
-/* Or else a summary file could take the number of a closed standard error, and fill with text. */
-static bool fill_standard_streams(void)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-			return false;
-	return true;
 }
 
 int main(int argc, char **argv)
 {
-	struct val_args args;
-
-	if (!fill_standard_streams())
+	val_args args;
+	if (!tool_hold_streams())
 		return EXIT_FAILURE;
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	signal(SIGXFSZ, SIG_IGN); /* a summary too large for the limit is an error to report */
 	switch (val_args_parse(argc, argv, &args)) {
 	case VAL_HELP:
-		return print(help);
+		return tool_print("valsort", help);
 	case VAL_VERSION:
-		return print(version);
+		return tool_print("valsort", version);
 	case VAL_USAGE:
 		return EXIT_FAILURE;
 	default:
-		return run(&args);
+		return validate(&args);
 	}
 }

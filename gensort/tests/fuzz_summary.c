@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzzer of summary files: whatever the bytes, they are refused, or the joined summary can be that
- * of records, holds as many as its parts, says no better than they do, and goes to bytes and
- * back. */
+/* Fuzz summary files. Any bytes must be refused, or joined to a plausible summary. That summary
+ * counts the records of all parts and at least their unordered records, and can be encoded and
+ * decoded. */
 #include "../../scripts/fuzz.h"
 #include "val.h"
 
@@ -19,7 +19,7 @@ static void announce(u128 index, void *arg)
 	first = index;
 }
 
-/* A file in memory that holds the input; the same one in every run. */
+/* Write the input to a file in memory, the same one in every call. Return its name. */
 static const char *file_of(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
@@ -32,22 +32,22 @@ static const char *file_of(const uint8_t *data, size_t size)
 	return name;
 }
 
-static struct val_result read_all(const char *name, const struct val_args *a)
+static val_result read_all(const char *name, const val_args *a)
 {
-	struct val_in in;
+	val_in in;
 	fuzz_check(val_in_open(&in, name, VAL_SUMMARY_BYTES) == 0);
 	announced = 0;
-	const struct val_result r = val_run_summaries(&in, a, announce, NULL);
+	const val_result r = val_run_summaries(&in, a, announce, NULL);
 	val_in_close(&in);
 	return r;
 }
 
-/* The whole against its parts, as far as the file was read. */
-static void check_sums(const struct val_summary *whole, const uint8_t *data, size_t parts)
+/* Compare the whole with its parts, as far as the file was read. */
+static void check_sums(const val_summary *whole, const uint8_t *data, size_t parts)
 {
 	u128 recs = 0, unordered = 0;
 	for (size_t i = 0; i < parts; i++) {
-		struct val_summary s;
+		val_summary s;
 		val_decode(&s, data + i * VAL_SUMMARY_BYTES);
 		recs += s.recs;
 		unordered += s.unordered;
@@ -61,9 +61,9 @@ static void check_sums(const struct val_summary *whole, const uint8_t *data, siz
 static void judge(const uint8_t *data, size_t size, bool fold)
 {
 	unsigned char bytes[VAL_SUMMARY_BYTES], again[VAL_SUMMARY_BYTES];
-	struct val_summary back;
-	const struct val_args a = { .fold = fold, .summaries = true };
-	const struct val_result r = read_all(file_of(data, size), &a);
+	val_summary back;
+	const val_args a = { .fold = fold, .summaries = true };
+	const val_result r = read_all(file_of(data, size), &a);
 	fuzz_check(r.end == VAL_DONE || r.end == VAL_PARTIAL || r.end == VAL_IMPOSSIBLE);
 	if (r.end == VAL_IMPOSSIBLE)
 		return;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* keysort < RECORDS > SORTED: a small, plain, stable sort for the tests, by the 10-byte key in
- * the order of memcmp, ties in the order of the input. Shares nothing with any program of the
- * project. */
+/* keysort < RECORDS > SORTED: a small stable sort for the tests, by the 10-byte key in the order of
+ * memcmp. It shares nothing with the programs of the project. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

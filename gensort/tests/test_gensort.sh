@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# gensort's command line: what is accepted and means what, and each usage error.
+# gensort's command line: every accepted form with its effect, and every usage error.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
 gensort=$BIN/gensort
 
-sums() { # sums NAME WANTED ARGUMENT... - gensort prints WANTED and nothing else, and succeeds
+sums() { # sums NAME WANTED ARGUMENT... - check that gensort succeeds and prints only WANTED
   local name=$1 want=$2; shift 2
   run "$gensort" "$@"
   is "$name" "$rc/$out/$err" "0//$want"
@@ -30,8 +30,8 @@ sums 'a cluster that ends in -b'  "$sa" -casb$far 1000 f
 sums 'repeats are harmless'       "$a"  -a -a -c -c 1000 f
 sums '-b N with a space'          "$s"  -s -c -b $far 1000 f
 sums '-t N with a space'          "$b"  -c -t 3 1000 f
-sums '-t0: as many as processors' "$b"  -c -t0 1000 f
-sums 'more threads than anyone'   "$b"  -c -t99999999999999 1000 f
+sums '-t0: one per processor'     "$b"  -c -t0 1000 f
+sums 'more threads than allowed'  "$b"  -c -t99999999999999 1000 f
 sums 'the last -b wins'           "$b"  -c -b5 -b0 1000 f
 sums 'leading zeros'              "$b"  -c -b000 0001000 f
 sums 'long options'               "$sa" --ascii --skew --checksum --begin=$far --threads=2 1000 f
@@ -41,7 +41,7 @@ sums '--no-fsync, --fsync'        "$b"  --no-fsync -c --fsync 1000 f
 sums '/dev/null'                  "$b"  -c 1000 /dev/null
 sums 'no records'                 0     -c 0 f
 is   'an empty file'              "$(stat -c %s f)" 0
-sums 'no checksum unless wanted'  ''    10 f
+sums 'no checksum without -c'     ''    10 f
 is   'ten records'                "$(stat -c %s f)" 1000
 run "$gensort" -b340282366920938463463374607431768211455 2 two
 run "$gensort" -b0 1 one
@@ -58,7 +58,7 @@ is '/dev/stdout' "$("$gensort" 1000 /dev/stdout | cksum)" "$(cksum <f)"
 (umask 027; "$gensort" 1 masked)
 is 'file mode' "$(stat -c %a masked)" 640
 
-refused() { # refused MESSAGE ARGUMENT... - a usage error: exit 1, the reason, nothing written
+refused() { # refused MESSAGE ARGUMENT... - check a usage error: exit status 1, the reason, no file
   local want=$1; shift
   rm -f f
   run "$gensort" "$@"
@@ -104,7 +104,7 @@ refused "bad number of records '\\x1b[31m\\xc2\\x9b\\x7f"$'\xc3\xa9'"'" $'\e[31m
 run "$gensort" --help
 is '--help' "$rc/$err/${out%%$'\n'*}" '0//Usage: gensort [OPTION]... NUM_RECS FILE_NAME'
 for word in -a -b -c -s -t --no-fsync --help --version; do
-  ok "--help tells of $word" grep -q -e "$word" <<<"$out"
+  ok "--help explains $word" grep -q -e "$word" <<<"$out"
 done
 run "$gensort" --version
 is '--version' "$rc/$err/${out%%$'\n'*}" "0//gensort (hetsort) $(cat "$ROOT/VERSION")"

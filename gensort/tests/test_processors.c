@@ -6,12 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "processors.h"
+#include "tool.h"
 
-static size_t least_bytes; /* of a set that the kernel takes; 0: it answers nothing */
+static size_t least_bytes; /* of a set that the kernel accepts; 0: the call fails */
 static unsigned calls;
 
-/* In place of the C library's: four processors, the last of them the last that fits. */
+/* Replace the C library's function: there are four processors, and the last one is the last that
+ * fits the set. */
 int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
 	assert_int_equal(pid, 0);
@@ -30,7 +31,7 @@ static void found(size_t bytes, unsigned count, unsigned after)
 {
 	least_bytes = bytes;
 	calls = 0;
-	assert_int_equal(processors_count(), count);
+	assert_int_equal(tool_processors(), count);
 	assert_int_equal(calls, after);
 }
 
@@ -46,14 +47,14 @@ static void a_set_grows_to_the_machine(void **state)
 	(void)state;
 	found(256, 4, 2);
 	found(1024, 4, 4);
-	found(MOST_CPUS / 8, 4, 11);
+	found(TOOL_MOST_CPUS / 8, 4, 11);
 }
 
 static void without_an_answer_there_is_one(void **state)
 {
 	(void)state;
 	found(0, 1, 1);
-	found(MOST_CPUS / 8 + 1, 1, 11);
+	found(TOOL_MOST_CPUS / 8 + 1, 1, 11);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Summaries: of runs of every shape against a plain count, joined in any grouping, and to and
- * from bytes. */
+/* Summaries of all kinds of records against a plain count, joined in any grouping, and encoded and
+ * decoded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,14 +21,13 @@ static uint32_t rnd(uint32_t below)
 	return (seed >> 8) % below;
 }
 
-/* Few different keys, so that ties and disorder are common; the difference lies anywhere. */
+/* Make few different keys, so that ties and unordered records are common. Keys differ in any byte.
+ */
 static void fill(size_t n, uint32_t keys, bool sorted)
 {
 	uint32_t k = 0;
-
 	for (size_t i = 0; i < n; i++) {
 		unsigned char *p = recs + i * RECORD_BYTES;
-
 		k = sorted ? k + rnd(2) : rnd(keys);
 		memset(p, 'x', RECORD_BYTES);
 		p[sorted ? KEY_BYTES - 1 : rnd(KEY_BYTES)] = (unsigned char)(k * 37);
@@ -40,7 +39,6 @@ static int plain_order(const unsigned char *a, const unsigned char *b, bool fold
 {
 	for (int i = 0; i < KEY_BYTES; i++) {
 		int x = a[i], y = b[i];
-
 		if (fold && x >= 'A' && x <= 'Z')
 			x += 'a' - 'A';
 		if (fold && y >= 'A' && y <= 'Z')
@@ -51,14 +49,12 @@ static int plain_order(const unsigned char *a, const unsigned char *b, bool fold
 	return 0;
 }
 
-static struct val_summary plain(size_t n, bool fold)
+static val_summary plain(size_t n, bool fold)
 {
-	struct val_summary s = { .recs = n };
-
+	val_summary s = { .recs = n };
 	for (size_t i = 0; i < n; i++) {
 		unsigned char *p = recs + i * RECORD_BYTES;
 		int order = i ? plain_order(p - RECORD_BYTES, p, fold) : -1;
-
 		s.dups += order == 0;
 		s.unordered += order > 0;
 		if (order > 0 && s.first_unordered == 0)
@@ -70,40 +66,37 @@ static struct val_summary plain(size_t n, bool fold)
 	return s;
 }
 
-static void same(const struct val_summary *a, const struct val_summary *b)
+static void same(const val_summary *a, const val_summary *b)
 {
 	unsigned char x[VAL_SUMMARY_BYTES], y[VAL_SUMMARY_BYTES];
-
 	val_encode(a, x);
 	val_encode(b, y);
 	assert_memory_equal(x, y, sizeof x);
 }
 
-/* Cut the run from..to at random, again and again, and join what comes back. */
-static struct val_summary grouped(size_t from, size_t to, bool fold)
+/* Cut the records from..to at random, recursively, and join the summaries. */
+static val_summary grouped(size_t from, size_t to, bool fold)
 {
-	struct val_summary a, b;
+	val_summary a, b;
 	size_t cut;
-
 	if (to - from < 2 || rnd(6) == 0) {
 		val_summarise(&a, recs + from * RECORD_BYTES, to - from, fold);
 		return a;
 	}
-	cut = from + rnd((uint32_t)(to - from + 1)); /* an empty part is a part too */
+	cut = from + rnd((uint32_t)(to - from + 1)); /* a part may be empty */
 	a = grouped(from, cut, fold);
 	b = grouped(cut, to, fold);
 	val_join(&a, &b, fold);
 	return a;
 }
 
-static void any_run_any_grouping(void **state)
+static void any_records_any_grouping(void **state)
 {
 	(void)state;
 	for (int round = 0; round < 3000; round++) {
 		size_t n = 1 + rnd(MAX);
 		bool fold = rnd(2), sorted = rnd(3) == 0;
-		struct val_summary want, got;
-
+		val_summary want, got;
 		fill(n, 1 + rnd(12), sorted);
 		want = plain(n, fold);
 		got = grouped(0, n, fold);
@@ -115,9 +108,8 @@ static void any_run_any_grouping(void **state)
 
 static void empty_parts_change_nothing(void **state)
 {
-	struct val_summary none, a, b;
+	val_summary none, a, b;
 	(void)state;
-
 	fill(9, 4, false);
 	val_summarise(&none, recs, 0, false);
 	val_summarise(&a, recs, 9, false);
@@ -133,9 +125,8 @@ static void empty_parts_change_nothing(void **state)
 
 static void border_cases(void **state)
 {
-	struct val_summary a, b;
+	val_summary a, b;
 	(void)state;
-
 	memset(recs, 'm', sizeof recs);
 	val_summarise(&a, recs, 3, false);
 	assert_true(a.dups == 2 && a.unordered == 0 && a.first_unordered == 0);
@@ -144,7 +135,7 @@ static void border_cases(void **state)
 	assert_true(a.dups == 5 && a.recs == 6);
 	b.first[KEY_BYTES - 1]--;
 	b.first_unordered = 2, b.unordered = 1;
-	val_join(&a, &b, false); /* the border comes before what is inside the part */
+	val_join(&a, &b, false); /* the border comes before the records of the part */
 	assert_true(a.first_unordered == 6 && a.unordered == 2);
 	b.first[0] = 'z';
 	val_join(&a, &b, false);
@@ -155,7 +146,6 @@ static void only_the_key_counts(void **state)
 {
 	unsigned char a[RECORD_BYTES], b[RECORD_BYTES];
 	(void)state;
-
 	memset(a, 'A', sizeof a);
 	memset(b, 'A', sizeof b);
 	memset(a + KEY_BYTES, 'z', 5);
@@ -164,7 +154,7 @@ static void only_the_key_counts(void **state)
 	for (int i = 0; i < KEY_BYTES; i++) {
 		b[i] = 'a';
 		assert_true(val_compare(a, b, false) < 0 && val_compare(a, b, true) == 0);
-		b[i] = 0x80; /* unsigned, and no letter */
+		b[i] = 0x80; /* unsigned, and not a letter */
 		assert_true(val_compare(a, b, false) < 0 && val_compare(a, b, true) < 0);
 		assert_true(val_compare(b, a, false) > 0 && val_compare(b, a, true) > 0);
 		a[i] = b[i] = 0; /* a zero byte does not end a key */
@@ -173,16 +163,14 @@ static void only_the_key_counts(void **state)
 	assert_true(val_compare(a, b, false) > 0 && val_compare(a, b, true) < 0);
 }
 
-/* Every two bytes, at every place of the key, between neighbours that would show a carry. */
+/* Compare every pair of bytes at every place of the key. The other bytes would show a carry. */
 static void every_pair_of_bytes(void **state)
 {
 	const unsigned char around[] = { 0x00, 0x41, 0x7F, 0xFF };
 	unsigned char a[RECORD_BYTES], b[RECORD_BYTES];
 	(void)state;
-
 	for (unsigned v = 0; v < 256 * 256 * sizeof around; v++) {
 		int at = (int)(v % 11 % KEY_BYTES);
-
 		memset(a, around[v >> 16], sizeof a);
 		memcpy(b, a, sizeof b);
 		a[at] = (unsigned char)v;
@@ -192,7 +180,7 @@ static void every_pair_of_bytes(void **state)
 	}
 }
 
-/* What val_summarise makes of any run is plausible; one number changed to what cannot be is not. */
+/* Every summary of val_summarise is plausible. A summary with one impossible number is not. */
 static void plausible(void **state)
 {
 	static const struct {
@@ -211,22 +199,20 @@ static void plausible(void **state)
 		{ 3, 2, 5, 2, 9, true },           { 3, 2, 5, 3, 9, false },
 		{ 1, 1, 5, UINT64_MAX, 9, false }, { 1, UINT64_MAX, 5, UINT64_MAX, 9, false },
 	};
-	struct val_summary s;
+	val_summary s;
 	(void)state;
-
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		s = (struct val_summary){ .first_unordered = row[i].first_unordered,
-					  .unordered = row[i].unordered,
-					  .recs = row[i].recs,
-					  .dups = row[i].dups,
-					  .sum = row[i].sum };
+		s = (val_summary){ .first_unordered = row[i].first_unordered,
+				   .unordered = row[i].unordered,
+				   .recs = row[i].recs,
+				   .dups = row[i].dups,
+				   .sum = row[i].sum };
 		assert_int_equal(val_plausible(&s), row[i].good);
 	}
-	s = (struct val_summary){ .recs = ~(u128)0, .sum = ~(u128)0 };
-	assert_true(val_plausible(&s)); /* the checksum has gone round */
+	s = (val_summary){ .recs = ~(u128)0, .sum = ~(u128)0 };
+	assert_true(val_plausible(&s)); /* the checksum has overflowed */
 	for (int round = 0; round < 1000; round++) {
 		size_t n = 1 + rnd(MAX);
-
 		fill(n, 1 + rnd(5), rnd(3) == 0);
 		s = grouped(0, n, false);
 		assert_true(val_plausible(&s));
@@ -236,9 +222,8 @@ static void plausible(void **state)
 static void bytes_and_back(void **state)
 {
 	unsigned char in[VAL_SUMMARY_BYTES], out[VAL_SUMMARY_BYTES];
-	struct val_summary s;
+	val_summary s;
 	(void)state;
-
 	for (size_t i = 0; i < sizeof in; i++)
 		in[i] = (unsigned char)(i * 7 + 1);
 	val_decode(&s, in);
@@ -254,7 +239,7 @@ static void bytes_and_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_run_any_grouping),
+		cmocka_unit_test(any_records_any_grouping),
 		cmocka_unit_test(empty_parts_change_nothing),
 		cmocka_unit_test(border_cases),
 		cmocka_unit_test(only_the_key_counts),
@@ -262,7 +247,6 @@ int main(void)
 		cmocka_unit_test(plausible),
 		cmocka_unit_test(bytes_and_back),
 	};
-
 	crc_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

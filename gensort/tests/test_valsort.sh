@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# valsort's texts and exit codes, to the letter, for every kind of input; and its command line.
-# Formats are made on purpose, and a file is read and read again.
+# valsort's exact messages and exit status for every kind of input, and its command line.
+# Formats are computed on purpose, and a file is read repeatedly.
 # shellcheck disable=SC2059,SC2094
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
@@ -9,11 +9,11 @@ cd "$TEST_TMP" || exit 1
 valsort=$BIN/valsort gensort=$BIN/gensort
 "${CC:-cc}" -O2 -o keysort "$ROOT/gensort/tests/keysort.c" || exit 1
 
-rec() { # rec KEY BODY - a record: a key of ten bytes, a body of one character again and again
+rec() { # rec KEY BODY - print a record: a key of ten bytes, and a body that repeats one character
   printf '%-10s' "$1"
   head -c 90 /dev/zero | tr '\0' "${2:-.}"
 }
-sum() { # sum FILE - its checksum, by zlib where there is one in gzip's trailer
+sum() { # sum FILE - print its checksum, computed by zlib and read from the trailer that gzip writes
   local total=0 n; n=$(($(stat -c %s "$1") / 100))
   for ((i = 0; i < n; i++)); do
     crc=$(tail -c +$((100 * i + 1)) "$1" | head -c 100 | gzip -c | tail -c 8 | head -c 4 |
@@ -22,7 +22,7 @@ sum() { # sum FILE - its checksum, by zlib where there is one in gzip's trailer
   done
   printf '%x' $total
 }
-says() { # says NAME EXIT TEXT ARGUMENT... - stderr, stdout and exit code of valsort
+says() { # says NAME EXIT TEXT ARGUMENT... - check the stderr, stdout and exit status of valsort
   local name=$1 want="$2//$3"; shift 3
   run "$valsort" "$@"
   is "$name" "$rc/$out/$err" "$want"
@@ -42,7 +42,7 @@ partial='partial record found at end'
 rec a >single
 : >empty
 printf 'x' >crumb
-mkdir folder
+mkdir directory
 
 for t in 1 2 3; do
   says "sorted, $t threads" 0 "$(good 3 "$(sum sorted)" 0)" -t$t sorted
@@ -64,7 +64,7 @@ says 'quiet does not hide: missing' 1 'missing: No such file or directory' -q mi
 says 'missing' 1 'missing: No such file or directory' missing
 says 'missing, with a control character' 1 'x\x1b\x0ay: No such file or directory' $'x\e\ny'
 says 'below a file' 1 'single/x: Not a directory' single/x
-says 'a directory reads as empty' 1 "$none" folder
+says 'a directory reads as empty' 1 "$none" directory
 says '/dev/null' 1 "$none" /dev/null
 if [ "$(id -u)" -ne 0 ]; then
   cp sorted secret; chmod 0 secret
@@ -81,12 +81,12 @@ says 'the tenth byte counts' 1 "$(bad 1 2 "$(sum tenth)" 1)" tenth
 { rec aaaaaaaaaa b; rec aaaaaaaaaa a; } >eleventh
 says 'the eleventh does not' 0 "$(good 2 "$(sum eleventh)" 1)" eleventh
 
-# Case: exactly the key is folded.
+# Case is ignored in the key, and only there.
 { rec a x; rec B y; rec c z; } >cases
-says 'case matters' 1 "$(bad 1 3 "$(sum cases)" 1)" cases
+says 'case counts' 1 "$(bad 1 3 "$(sum cases)" 1)" cases
 says 'unless -i' 0 "$(good 3 "$(sum cases)" 0)" -i cases
 { rec aB x; rec Ab a; rec AB z; } >same
-says '-i: equal but for case is a duplicate, whatever the body' 0 "$(good 3 "$(sum same)" 2)" -i same
+says '-i: keys that differ only in case are duplicates, for any body' 0 "$(good 3 "$(sum same)" 2)" -i same
 says '-i on summaries folds the border keys too' 0 "$(good 3 "$(sum cases)" 0)" -i -s \
   <(for i in 0 1 2; do tail -c +$((100 * i + 1)) cases | head -c 100 >p; "$valsort" -qo p.sum p; cat p.sum; done)
 
@@ -105,7 +105,7 @@ exec 3<sorted; dd bs=100 count=1 <&3 >/dev/null 2>&1
 run "$valsort" - <&3; exec 3<&-
 is 'a file that was read from already' "$rc/${err%%$'\n'*}" "0/Records: 2"
 
-# Every block border: disorder, duplicates and torn ends far into a file of many blocks.
+# Unordered records, duplicates and partial records at every block border of a large file.
 "$gensort" --no-fsync 20000 - | ./keysort >many
 c=$("$gensort" -c 20000 /dev/null 2>&1)
 for at in 1 4095 4096 4097 8191 8192 12288 19999; do
@@ -137,9 +137,9 @@ says '-s of it' 1 "$(bad 1 4 "$(sum unsorted)" 2)" -s unsorted.sum
 says '-s -q of it' 1 '' -s -q unsorted.sum
 { head -c 32 twins.sum; head -c 16 /dev/zero; tail -c +49 twins.sum; } >none.sum
 says 'a checksum of no records' 1 'impossible partition summary found' -s none.sum
-says 'nor beside a good one' 1 'impossible partition summary found' -s <(cat twins.sum none.sum twins.sum)
+says 'the same between good summaries' 1 'impossible partition summary found' -s <(cat twins.sum none.sum twins.sum)
 { head -c 32 unsorted.sum; printf '\377%.0s' {1..16}; tail -c +49 unsorted.sum; } >all.sum
-says 'records beyond all counting' 1 'First unordered record is record 1
+says 'more records than 2^128' 1 'First unordered record is record 1
 impossible partition summary found' -s <(cat all.sum twins.sum)
 { cat unsorted.sum; printf x; } >torn.sum
 says 'a partial summary' 1 "First unordered record is record 1
@@ -147,13 +147,13 @@ partial partition summary found at end" -s torn.sum
 says 'a summary cut short' 1 'partial partition summary found at end' -s single
 says 'no summaries' 1 "$none" -s empty
 says 'missing summaries' 1 'missing: No such file or directory' -s missing
-for input in empty torn missing folder; do
+for input in empty torn missing directory; do
   cp twins.sum old.sum
   run "$valsort" -o old.sum $input
   is "a fatal error leaves an empty summary: $input" "$rc $(stat -c %s old.sum)" "1 0"
 done
-says '-o to a name that cannot be' 1 'folder: Is a directory' -o folder sorted
-says '-o below nothing' 1 'no/where: No such file or directory' -o no/where sorted
+says '-o to a directory' 1 'directory: Is a directory' -o directory sorted
+says '-o in a missing directory' 1 'no/where: No such file or directory' -o no/where sorted
 cp sorted precious
 says '-o over the input is refused' 1 "valsort: summary file is the input './precious'" -o ./precious precious
 ok 'and the input is untouched' cmp -s sorted precious
@@ -161,8 +161,8 @@ says '-o to a full device' 1 "$(good 3 "$(sum sorted)" 0)
 valsort: cannot write '/dev/full': No space left on device" -o /dev/full sorted
 says '-o /dev/null' 0 "$(good 3 "$(sum sorted)" 0)" -o /dev/null sorted
 
-# Any grouping of parts, empty ones too, has the summary of the whole.
-group() { # group NAME FILE SIZE... - parts of SIZE records, summed up and joined
+# Any grouping of parts, including empty ones, has the summary of the whole.
+group() { # group NAME FILE SIZE... - summarise parts of SIZE records, and join the summaries
   local name=$1 file=$2 at=0 n; shift 2
   : >all.sum
   for n in "$@"; do
@@ -185,7 +185,7 @@ done
 group 'duplicates across borders' twins 1 1 1 1 1
 says 'a summary of summaries' 0 "$(good 5 "$(sum twins)" 3)" -s joined.sum
 
-# Numbers of 128 bits: a made-up summary of the largest.
+# Numbers of 128 bits: an artificial summary with the largest.
 ff=$(printf '\\xff%.0s' {1..16})
 fe=${ff:0:32}\\xfe${ff:36} # one less: the low word comes second, its low byte first
 { head -c 32 /dev/zero; printf "$ff$fe$ff"; head -c 200 /dev/zero; } >huge.sum
@@ -221,19 +221,19 @@ refused "bad number of threads ''" -t '' sorted
 refused "bad option '-x'" -x sorted
 refused "bad option '-x'" -qx sorted
 refused "bad option '--wrong'" --wrong sorted
-ok 'none of that touched the input' cmp -s sorted precious
+ok 'no refused call changed the input' cmp -s sorted precious
 run "$valsort" --help
 is '--help' "$rc/$err/${out%%$'\n'*}" '0//Usage: valsort [OPTION]... FILE_NAME'
-for word in -i -q -o -s -t --help --version; do ok "--help tells of $word" grep -q -e "$word" <<<"$out"; done
+for word in -i -q -o -s -t --help --version; do ok "--help explains $word" grep -q -e "$word" <<<"$out"; done
 run "$valsort" --version
 is '--version' "$rc/$err/${out%%$'\n'*}" "0//valsort (hetsort) $(cat "$ROOT/VERSION")"
 
-# The judge is independent: what is shared with the generator knows nothing of records but their size.
-includes() { sed -n 's/^#include "\(.*\)"$/\1/p' "$ROOT"/gensort/"$1"*.[ch] | sort -u | grep -v -e "^$1" -e '^record\.h$' -e '^processors\.h$' -e '^progress\.h$' -e '^number\.h$' -e '^crc\.h$' -e '^say\.h$'; }
-is 'valsort includes headers of its own only' "$(includes val)" ''
-is 'gensort includes headers of its own only' "$(includes gen)" ''
+# The validator is independent: the code shared with the generator knows only the size of records.
+includes() { sed -n 's/^#include "\(.*\)"$/\1/p' "$ROOT"/gensort/"$1"*.[ch] | sort -u | grep -v -e "^$1" -e '^tool\.h$' -e '^number\.h$' -e '^crc\.h$'; }
+is 'valsort includes only its own and shared headers' "$(includes val)" ''
+is 'gensort includes only its own and shared headers' "$(includes gen)" ''
 names() { nm -u "$1" 2>/dev/null | awk '{print $2}' | grep "^$2_"; }
 for o in "$OBJ"/gensort/val*.o; do is "${o##*/} calls nothing of gensort" "$(names "$o" gen)" ''; done
-is 'the record is 100 bytes, its key 10' "$(grep -c 'RECORD_BYTES = 100, KEY_BYTES = 10' "$ROOT/gensort/record.h")" 1
+is 'the record is 100 bytes, its key 10' "$(grep -c 'RECORD_BYTES = 100, KEY_BYTES = 10' "$ROOT/gensort/tool.h")" 1
 
 done_testing

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The known vectors: records, checksums, validation and summaries, with 1 thread and with 2, 3 or 7 in turn. Of the
-# large ones each kind of records and each start is met once, and one of a million records. In check-long all, with
-# all numbers of threads.
+# The known vectors: records, checksums, validation and summaries, with 1 thread, and with 2, 3 or 7 threads in turn.
+# Large vectors are sampled: each kind of records and each first record once, and one vector of a million records.
+# check-long tests all vectors with all numbers of threads.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
 here=$ROOT/gensort/tests
 "${CC:-cc}" -O2 -o keysort "$here/keysort.c" || exit 1
-# Sanitizers make everything an order slower; size adds nothing to what they look for.
+# Sanitizers make everything ten times slower, and find no more in large vectors.
 max=1000000
 [ -z "${SANITIZER:-}" ] || max=1000
 
@@ -35,8 +35,8 @@ validated() { # validated NAME RECS CHECKSUM DUPLICATES SORTED_SHA SUMMARY_SHA
   done
 }
 
-# chosen RECS: is this one to be run? Takes the first of the large ones, then the next that differs from
-# those before in flags and start.
+# chosen RECS - return whether this vector is tested. Takes the first large vector, then the next one that differs
+# from all chosen vectors in flags and first record.
 met=' ' row=0
 numbers=(2 3 7)
 several=("${numbers[@]}")
