@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain_bench.c - Table 2 of [S3]: random chains of 10 processors and 50 loads, makespans replayed
- * with latencies over the best of all methods on the same instance, and the time to plan. One JSON
- * line for each instance and method, then a summary beside the paper's figures. */
+/* chain_bench.c - Table 2 of [S3]: random chains of 10 processors and 50 loads. Makespans are
+ * replayed with latencies, relative to the best of all methods on the same instance; the time to
+ * plan is measured too. Prints one JSON line for each instance and method, then a summary next to
+ * the figures of the paper. */
 #include <hetpart.h>
 
 #include "bench.h"
@@ -28,27 +29,27 @@ static const struct {
 };
 #define METHODS LEN(methods)
 
-struct instance {
+typedef struct instance {
 	double w[PROCS], z[PROCS], latency[PROCS], vcomm[LOADS], vcomp[LOADS];
-};
+} instance;
 
-struct figures {
+typedef struct figures {
 	double sum, most, seconds, longest;
 	int n, failed, timed_out;
-};
+} figures;
 
-struct setup {
+typedef struct setup {
 	int instances;
 	double limit_s;
 	size_t max_lp;
 	unsigned seed;
-};
+} setup;
 
-/* Powers in MFLOPS, links in Mb/s, volumes in FLOP and bytes; times in seconds. */
-static struct instance draw(uint64_t *s, bool same_power, bool wide, double ratio)
+/* Draw an instance: powers in MFLOPS, links in Mb/s, volumes in FLOP and bytes, times in seconds.
+ */
+static instance chain_draw(uint64_t *s, bool same_power, bool wide, double ratio)
 {
-	struct instance in;
-
+	instance in;
 	for (int i = 0; i < PROCS; i++) {
 		double power = same_power ? 100 : 10 + 90 * rnd_real(s);
 		double band = 10 + 90 * rnd_real(s);
@@ -63,15 +64,14 @@ static struct instance draw(uint64_t *s, bool same_power, bool wide, double rati
 	return in;
 }
 
-static hetpart_status solve(const struct instance *in, size_t k, const struct setup *su,
-			    double *makespan, double *planned, hetpart_err *err)
+static hetpart_status chain_solve(const instance *in, size_t k, const setup *su, double *makespan,
+				  double *planned, hetpart_err *err)
 {
 	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;
 	hetpart_chain ch = HETPART_CHAIN_INIT;
 	size_t q[LOADS];
 	hetpart_schedule *sd;
 	hetpart_status rc;
-
 	for (int n = 0; n < LOADS; n++)
 		q[n] = methods[k].method == HETPART_CHAIN_LP ? methods[k].installments : 1;
 	ch.nprocs = PROCS, ch.nloads = LOADS, ch.installments = q;
@@ -89,22 +89,20 @@ static hetpart_status solve(const struct instance *in, size_t k, const struct se
 	return rc;
 }
 
-static void run_instance(const struct setup *su, uint64_t seed, int combo, int number,
-			 struct figures *fig)
+static void chain_instance(const setup *su, uint64_t seed, int combo, int number, figures *fig)
 {
 	bool same = combo / 18, wide = combo / 9 % 2;
 	uint64_t s = seed;
-	struct instance in = draw(&s, same, wide, bytes_per_flop[combo % 9]);
+	instance in = chain_draw(&s, same, wide, bytes_per_flop[combo % 9]);
 	double span[METHODS], planned, best = INFINITY;
-
 	for (size_t k = 0; k < METHODS; k++) {
 		hetpart_err err;
 		span[k] = NAN;
 		if (methods[k].method == HETPART_CHAIN_LP && methods[k].installments > su->max_lp)
 			continue;
-		double t0 = now_s(), c0 = cpu_s();
-		hetpart_status rc = solve(&in, k, su, &span[k], &planned, &err);
-		double dt = now_s() - t0, cpu = cpu_s() - c0;
+		double t0 = bench_now_s(), c0 = cpu_s();
+		hetpart_status rc = chain_solve(&in, k, su, &span[k], &planned, &err);
+		double dt = bench_now_s() - t0, cpu = cpu_s() - c0;
 		printf("{\"bench\":\"chain\",\"powers\":\"%s\",\"volumes\":\"%s\",\"bytes_per_"
 		       "flop\":%g,"
 		       "\"instance\":%d,\"seed\":%" PRIu64
@@ -131,37 +129,14 @@ static void run_instance(const struct setup *su, uint64_t seed, int combo, int n
 		}
 }
 
-static void summary(const struct figures *fig)
-{
-	for (size_t k = 0; k < METHODS; k++) {
-		if (!fig[k].n)
-			continue;
-		printf("{\"bench\":\"chain\",\"summary\":\"%s\",\"instances\":%d,\"average\":%.6g,"
-		       "\"maximum\":%.6g,\"paper\":\"%s\",\"seconds\":%.4g,\"longest_s\":%.4g,"
-		       "\"timed_out\":%d,\"failed\":%d}\n",
-		       methods[k].name, fig[k].n, fig[k].sum / fig[k].n, fig[k].most,
-		       methods[k].paper, fig[k].seconds, fig[k].longest, fig[k].timed_out,
-		       fig[k].failed);
-	}
-}
-
-static double option(int argc, char **argv, const char *name, double otherwise)
-{
-	for (int i = 1; i + 1 < argc; i++)
-		if (!strcmp(argv[i], name))
-			return strtod(argv[i + 1], NULL);
-	return otherwise;
-}
-
 int main(int argc, char **argv)
 {
-	struct setup su = { .instances = (int)option(argc, argv, "--instances", 3),
-			    .limit_s = option(argc, argv, "--limit", 60),
-			    .max_lp = (size_t)option(argc, argv, "--max-lp", 6),
-			    .seed = (unsigned)option(argc, argv, "--seed", 1) };
-	int step = (int)option(argc, argv, "--every", 1);
-	struct figures fig[METHODS] = { 0 };
-
+	setup su = { .instances = (int)bench_option(argc, argv, "--instances", 3),
+		     .limit_s = bench_option(argc, argv, "--limit", 60),
+		     .max_lp = (size_t)bench_option(argc, argv, "--max-lp", 6),
+		     .seed = (unsigned)bench_option(argc, argv, "--seed", 1) };
+	int step = (int)bench_option(argc, argv, "--every", 1);
+	figures fig[METHODS] = { 0 };
 	if (argc % 2 == 0 || su.instances < 1 || step < 1) {
 		fprintf(stderr, "usage: chain_bench [--instances N] [--limit SECONDS] [--max-lp Q] "
 				"[--seed S] [--every K]\n");
@@ -171,8 +146,17 @@ int main(int argc, char **argv)
 	       hetpart_version(), __VERSION__, su.limit_s);
 	for (int combo = 0; combo < 36; combo += step)
 		for (int r = 0; r < su.instances; r++)
-			run_instance(&su, su.seed * 1000000 + (uint64_t)(combo * 1000 + r), combo,
-				     r, fig);
-	summary(fig);
+			chain_instance(&su, su.seed * 1000000 + (uint64_t)(combo * 1000 + r), combo,
+				       r, fig);
+	for (size_t k = 0; k < METHODS; k++)
+		if (fig[k].n)
+			printf("{\"bench\":\"chain\",\"summary\":\"%s\",\"instances\":%d,"
+			       "\"average\":%.6g,"
+			       "\"maximum\":%.6g,\"paper\":\"%s\",\"seconds\":%.4g,\"longest_s\":%."
+			       "4g,"
+			       "\"timed_out\":%d,\"failed\":%d}\n",
+			       methods[k].name, fig[k].n, fig[k].sum / fig[k].n, fig[k].most,
+			       methods[k].paper, fig[k].seconds, fig[k].longest, fig[k].timed_out,
+			       fig[k].failed);
 	return 0;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* floor.c - how fast this machine's memory does what no sorter can do without: the least time for a
- * phase. `floor KIND BYTES THREADS [RECORD_BYTES]` prints seconds of one warm pass.
- *   copy    all bytes from one array to another
- *   keys    the key of each record read, an entry of 16 bytes written for it
- *   gather  each record, in random order, to its place in another array
- * May not touch: files. Memory: twice BYTES and 4 bytes a record. */
+/* floor.c - measure how fast this machine's memory does the work that no sorter can avoid, which is
+ * the least time of a phase. `floor KIND BYTES THREADS [RECORD_BYTES]` prints seconds of one warm
+ * pass. copy    copy all bytes from one array to another keys    read the key of each record, and
+ * write an entry of 16 bytes for it gather  copy each record, in random order, to its place in
+ * another array Touches no files. Memory: twice BYTES and 4 bytes per record. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -14,23 +13,22 @@
 
 enum { MOST_THREADS = 256, KEY_BYTES = 10, ENTRY_BYTES = 16 };
 
-struct pass {
+typedef struct pass {
 	char *to;
 	const char *from;
 	const uint32_t *order;
 	size_t begin, end, record_bytes; /* records */
-};
+} pass;
 
-typedef void pass_fn(const struct pass *p);
+typedef void floor_pass_fn(const pass *p);
 
-static void copy(const struct pass *p)
+static void floor_copy(const pass *p)
 {
 	const size_t at = p->begin * p->record_bytes;
-
 	memcpy(p->to + at, p->from + at, (p->end - p->begin) * p->record_bytes);
 }
 
-static void keys(const struct pass *p)
+static void floor_keys(const pass *p)
 {
 	for (size_t i = p->begin; i < p->end; i++) {
 		char entry[ENTRY_BYTES] = { 0 };
@@ -41,11 +39,10 @@ static void keys(const struct pass *p)
 	}
 }
 
-static void gather(const struct pass *p)
+static void floor_gather(const pass *p)
 {
 	enum { AHEAD = 16 };
 	const size_t size = p->record_bytes;
-
 	for (size_t i = p->begin; i < p->end; i++) {
 		const char *next = p->from + p->order[i + AHEAD < p->end ? i + AHEAD : i] * size;
 		for (size_t b = 0; b < size && b < 256; b += 64)
@@ -56,50 +53,47 @@ static void gather(const struct pass *p)
 
 static const struct {
 	const char *name;
-	pass_fn *run;
-} kinds[] = { { "copy", copy }, { "keys", keys }, { "gather", gather } };
+	floor_pass_fn *run;
+} kinds[] = { { "copy", floor_copy }, { "keys", floor_keys }, { "gather", floor_gather } };
 
-struct worker {
+typedef struct worker {
 	pthread_t thread;
-	pass_fn *run;
-	struct pass pass;
-};
+	floor_pass_fn *run;
+	pass pass;
+} worker;
 
-static void *work(void *arg)
+static void *floor_worker(void *arg)
 {
-	const struct worker *w = arg;
-
+	const worker *w = arg;
 	w->run(&w->pass);
 	return NULL;
 }
 
-/* The pass in equal pieces by all threads; false when one could not be started. */
-static bool one_pass(pass_fn *run, const struct pass *whole, size_t threads, double *seconds)
+/* Run the pass in equal pieces on all threads. Return false if one could not be started. */
+static bool floor_pass(floor_pass_fn *run, const pass *whole, size_t threads, double *seconds)
 {
-	static struct worker w[MOST_THREADS];
+	static worker w[MOST_THREADS];
 	const size_t n = whole->end;
-	const double start = now_s();
+	const double start = bench_now_s();
 	size_t up = 1;
-
 	for (size_t t = 0; t < threads; t++) {
 		w[t].run = run;
 		w[t].pass = *whole;
 		w[t].pass.begin = n / threads * t;
 		w[t].pass.end = t + 1 == threads ? n : n / threads * (t + 1);
 	}
-	while (up < threads && pthread_create(&w[up].thread, NULL, work, &w[up]) == 0)
+	while (up < threads && pthread_create(&w[up].thread, NULL, floor_worker, &w[up]) == 0)
 		up++;
-	work(&w[0]);
+	floor_worker(&w[0]);
 	for (size_t t = 1; t < up; t++)
 		pthread_join(w[t].thread, NULL);
-	*seconds = now_s() - start;
+	*seconds = bench_now_s() - start;
 	return up == threads;
 }
 
-static void shuffle(uint32_t *order, size_t n)
+static void floor_shuffle(uint32_t *order, size_t n)
 {
 	uint64_t seed = 1;
-
 	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
 	for (size_t i = n; i > 1; i--) {
@@ -110,10 +104,9 @@ static void shuffle(uint32_t *order, size_t n)
 	}
 }
 
-static uint64_t number(const char *text, uint64_t least, uint64_t most)
+static uint64_t floor_number(const char *text, uint64_t least, uint64_t most)
 {
 	uint64_t v;
-
 	if (number_parse(text, least, most, &v))
 		return v;
 	fprintf(stderr, "floor: not a number from %" PRIu64 " to %" PRIu64 ": '%s'\n", least, most,
@@ -121,23 +114,22 @@ static uint64_t number(const char *text, uint64_t least, uint64_t most)
 	exit(2);
 }
 
-/* Pages are there and warm after the first pass, whose time does not count. */
-static int measure(pass_fn *run, size_t bytes, size_t threads, size_t record_bytes)
+/* Measure the second pass, for which the pages exist and are warm. */
+static int floor_measure(floor_pass_fn *run, size_t bytes, size_t threads, size_t record_bytes)
 {
 	const size_t n = bytes / record_bytes, entries = n * ENTRY_BYTES;
 	char *from = malloc(bytes + 1), *to = malloc((bytes > entries ? bytes : entries) + 1);
 	uint32_t *order = malloc((n + 1) * sizeof *order);
-	const struct pass whole = { to, from, order, 0, n, record_bytes };
+	const pass whole = { to, from, order, 0, n, record_bytes };
 	double seconds;
 	int rc = 1;
-
 	if (!from || !to || !order)
 		fprintf(stderr, "floor: no memory for two times %zu bytes\n", bytes);
 	else {
 		memset(from, 1, bytes + 1);
-		shuffle(order, n);
-		if (one_pass(run, &whole, threads, &seconds) &&
-		    one_pass(run, &whole, threads, &seconds)) {
+		floor_shuffle(order, n);
+		if (floor_pass(run, &whole, threads, &seconds) &&
+		    floor_pass(run, &whole, threads, &seconds)) {
 			printf("%.9f\n", seconds);
 			rc = fflush(stdout) != 0;
 		} else
@@ -153,11 +145,11 @@ int main(int argc, char **argv)
 {
 	for (size_t k = 0; k < LEN(kinds); k++)
 		if ((argc == 4 || argc == 5) && !strcmp(argv[1], kinds[k].name)) {
-			const uint64_t threads = number(argv[3], 1, MOST_THREADS);
+			const uint64_t threads = floor_number(argv[3], 1, MOST_THREADS);
 			const uint64_t record =
-				argc == 5 ? number(argv[4], KEY_BYTES, 1 << 16) : 100;
-			const uint64_t bytes = number(argv[2], record, record * UINT32_MAX);
-			return measure(kinds[k].run, bytes, threads, record);
+				argc == 5 ? floor_number(argv[4], KEY_BYTES, 1 << 16) : 100;
+			const uint64_t bytes = floor_number(argv[2], record, record * UINT32_MAX);
+			return floor_measure(kinds[k].run, bytes, threads, record);
 		}
 	fprintf(stderr, "usage: floor copy|keys|gather BYTES THREADS [RECORD_BYTES]\n");
 	return 2;

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* learning_bench.c - learning an unknown cost, batch by batch: how far the true makespan is over
- * the optimum, beside a planner that is told the form of the cost and fits its numbers by least
- * squares: what such noise allows. One JSON line for each noise, shape, planner and batch. */
+/* learning_bench.c - learn an unknown cost, batch by batch, and print the excess of the true
+ * makespan over the optimum. The partner is a planner that knows the form of the cost and fits its
+ * numbers by least squares, which shows the limit with this noise. Prints one JSON line for each
+ * noise, shape, planner and batch. */
 #include <hetpart.h>
 
 #include "bench.h"
 #include "online/tests/learn_help.h"
 
-/* --------------------------------------- the partner: the form is known: n^b, a cliff or a jump */
+/* --------------------------------------- the partner, which knows the form: n^b, a cliff or a jump
+ */
 
-struct form {
+typedef struct form {
 	enum learn_shape shape;
 	double power;       /* of n, before the factor ln n of n ln n */
-	double place, jump; /* beyond this place each item costs jump times as much more: of a
-			     * cliff the items beyond it, of a jump all */
-};
+	double place, jump; /* beyond this place items cost (1 + jump) times as much: only the
+			     * items beyond it for a cliff, all items for a jump */
+} form;
 
 static double form_cost(void *ctx, uint64_t n)
 {
-	const struct form *f = ctx;
+	const form *f = ctx;
 	double x = (double)n;
-
 	if (f->shape == LEARN_CLIFF)
 		return x + f->jump * fmax(0, x - f->place);
 	if (f->shape == LEARN_JUMP)
@@ -28,10 +29,9 @@ static double form_cost(void *ctx, uint64_t n)
 	return n ? pow(x, f->power) * (f->shape == LEARN_NLOGN ? log(x) : 1) : 0;
 }
 
-static void fit_power(struct form *f, const hetpart_point *pt, size_t count)
+static void fit_power(form *f, const hetpart_point *pt, size_t count)
 {
 	double mx = 0, my = 0, xx = 0, xy = 0;
-
 	for (size_t i = 0; i < count; i++) {
 		double x = log(pt[i].items), y = log(pt[i].time_s);
 		double dx = x - mx, dy = y - (f->shape == LEARN_NLOGN ? log(x) : 0) - my;
@@ -43,11 +43,10 @@ static void fit_power(struct form *f, const hetpart_point *pt, size_t count)
 	f->power = xy / xx;
 }
 
-/* Least squares of relative errors of a n + c max(0, n - place); returns what is left. */
-static double fit_beyond(struct form *f, const hetpart_point *pt, size_t count, double place)
+/* Fit a n + c max(0, n - place) by least squares of relative errors. Return the remaining error. */
+static double fit_beyond(form *f, const hetpart_point *pt, size_t count, double place)
 {
 	double uu = 0, uv = 0, vv = 0, u = 0, v = 0, a, c, rest = 0;
-
 	for (size_t i = 0; i < count; i++) {
 		double p = pt[i].items / pt[i].time_s;
 		double q = fmax(0, pt[i].items - place) / pt[i].time_s;
@@ -65,11 +64,10 @@ static double fit_beyond(struct form *f, const hetpart_point *pt, size_t count, 
 	return rest;
 }
 
-/* The same of a n below the place and b n beyond it. */
-static double fit_jump(struct form *f, const hetpart_point *pt, size_t count, double place)
+/* Fit a n below the place and b n beyond it in the same way. */
+static double fit_jump(form *f, const hetpart_point *pt, size_t count, double place)
 {
 	double sum[2] = { 0, 0 }, squares[2] = { 0, 0 }, rest = 0, factor[2];
-
 	for (size_t i = 0; i < count; i++) {
 		double p = pt[i].items / pt[i].time_s;
 		sum[pt[i].items > place] += p;
@@ -86,33 +84,26 @@ static double fit_jump(struct form *f, const hetpart_point *pt, size_t count, do
 	return rest;
 }
 
-static void fit_place(struct form *f, const hetpart_point *pt, size_t count)
-{
-	struct form best = *f, now = *f;
-	double least = INFINITY;
-
-	for (double place = 20000; place <= 400000; place += 500) {
-		double rest = f->shape == LEARN_JUMP ? fit_jump(&now, pt, count, place)
-						     : fit_beyond(&now, pt, count, place);
-		if (rest < least) {
-			least = rest;
-			best = now;
-		}
-	}
-	*f = best;
-}
-
 static hetpart_status by_form(void *ctx, const hetpart_point *seen, size_t count,
 			      const double *speeds, hetpart_plan **out, hetpart_err *err)
 {
-	struct form f = { *(enum learn_shape *)ctx, 1, 0, 0 };
+	form f = { *(enum learn_shape *)ctx, 1, 0, 0 };
 	hetpart_cost *cost;
 	hetpart_status rc;
-
 	*out = NULL;
-	if (count && (f.shape == LEARN_CLIFF || f.shape == LEARN_JUMP))
-		fit_place(&f, seen, count);
-	else if (count)
+	if (count && (f.shape == LEARN_CLIFF || f.shape == LEARN_JUMP)) {
+		form now = f;
+		double least = INFINITY;
+		for (double place = 20000; place <= 400000; place += 500) {
+			const double rest = f.shape == LEARN_JUMP
+						    ? fit_jump(&now, seen, count, place)
+						    : fit_beyond(&now, seen, count, place);
+			if (rest < least) {
+				least = rest;
+				f = now;
+			}
+		}
+	} else if (count)
 		fit_power(&f, seen, count);
 	if (count)
 		rc = hetpart_cost_callback(&cost, form_cost, &f, true, 1, err);
@@ -127,14 +118,14 @@ static hetpart_status by_form(void *ctx, const hetpart_point *seen, size_t count
 
 /* --------------------------------------------------------------------------------- experiment */
 
-struct setup {
+typedef struct learning_setup {
 	uint64_t first;
 	size_t seeds;
 	double *excess; /* seeds x LEARN_BATCHES */
 	double *column; /* seeds */
-};
+} learning_setup;
 
-static void need(hetpart_status rc, const hetpart_err *err)
+static void learning_need(hetpart_status rc, const hetpart_err *err)
 {
 	if (rc == HETPART_OK)
 		return;
@@ -142,33 +133,33 @@ static void need(hetpart_status rc, const hetpart_err *err)
 	exit(1);
 }
 
-static void run_all(const struct setup *su, enum learn_shape shape, enum learn_noise noise,
-		    bool known)
+static void learning_run(const learning_setup *su, enum learn_shape shape, enum learn_noise noise,
+			 bool known)
 {
 	hetpart_cost *truth;
 	hetpart_err err;
-
-	need(learn_truth(&truth, shape, &err), &err);
+	learning_need(learn_truth(&truth, shape, &err), &err);
 	for (size_t i = 0; i < su->seeds; i++) {
 		double *excess = su->excess + i * LEARN_BATCHES;
 		hetpart_model *m;
-		need(hetpart_model_create(&m, &err), &err);
-		need(learn_run(truth, su->first + i, noise, known ? by_form : learn_by_model,
-			       known ? (void *)&shape : (void *)m, excess, &err),
-		     &err);
+		learning_need(hetpart_model_create(&m, &err), &err);
+		learning_need(learn_run(truth, su->first + i, noise,
+					known ? by_form : learn_by_model,
+					known ? (void *)&shape : (void *)m, excess, &err),
+			      &err);
 		hetpart_model_free(m);
 	}
 	hetpart_cost_free(truth);
 }
 
-static void report(const struct setup *su, enum learn_shape shape, enum learn_noise noise,
-		   bool known)
+static void learning_report(const learning_setup *su, enum learn_shape shape,
+			    enum learn_noise noise, bool known)
 {
 	for (size_t b = 0; b < LEARN_BATCHES; b++) {
 		double sum = 0;
 		for (size_t i = 0; i < su->seeds; i++)
 			sum += su->column[i] = 100 * su->excess[i * LEARN_BATCHES + b];
-		double middle = median(su->column, su->seeds);
+		double middle = bench_median(su->column, su->seeds);
 		printf("{\"bench\":\"learning\",\"noise\":\"%s\",\"shape\":\"%s\",\"planner\":"
 		       "\"%s\",\"batch\":%zu,\"seeds\":%zu,\"mean_percent\":%.3f,"
 		       "\"median_percent\":%.3f,\"p90_percent\":%.3f,\"max_percent\":%.3f}\n",
@@ -178,19 +169,10 @@ static void report(const struct setup *su, enum learn_shape shape, enum learn_no
 	}
 }
 
-static uint64_t option(int argc, char **argv, const char *name, uint64_t otherwise)
-{
-	for (int i = 1; i + 1 < argc; i += 2)
-		if (!strcmp(argv[i], name))
-			return strtoull(argv[i + 1], NULL, 10);
-	return otherwise;
-}
-
 int main(int argc, char **argv)
 {
-	struct setup su = { .first = option(argc, argv, "--first", 101),
-			    .seeds = option(argc, argv, "--seeds", 12) };
-
+	learning_setup su = { .first = (uint64_t)bench_option(argc, argv, "--first", 101),
+			      .seeds = (size_t)bench_option(argc, argv, "--seeds", 12) };
 	if (argc % 2 == 0 || su.seeds < 1 || su.seeds > 100000) {
 		fprintf(stderr, "usage: learning_bench [--seeds N] [--first SEED]\n");
 		return 2;
@@ -205,10 +187,10 @@ int main(int argc, char **argv)
 	for (int noise = LEARN_UNIFORM; noise <= LEARN_NORMAL; noise++)
 		for (int shape = 0; shape < LEARN_SHAPES; shape++)
 			for (int known = 0; known < 2; known++) {
-				run_all(&su, (enum learn_shape)shape, (enum learn_noise)noise,
-					known);
-				report(&su, (enum learn_shape)shape, (enum learn_noise)noise,
-				       known);
+				learning_run(&su, (enum learn_shape)shape, (enum learn_noise)noise,
+					     known);
+				learning_report(&su, (enum learn_shape)shape,
+						(enum learn_noise)noise, known);
 			}
 	free(su.excess);
 	free(su.column);

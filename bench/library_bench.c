@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* library_bench.c - libhetsort's calls on records in memory: hetsort_sort() over the ranks of this
- * job with each number of exchange threads, interleaved with its partner in the same run, one rank
- * that sorts all the records alone with as many threads as there are ranks. Every result is
- * validated: sorted, over the borders of ranks too, and with the checksum of what went in. One JSON
- * line for each variant on standard output, all samples in it; a table on standard error. Beside
- * the time of the slowest rank stands the processor time of all: what is left to compare where
- * others use the machine too. library_bench [RECORDS [REPEAT]]   10000000 records of 100 bytes, 5
- * rounds after a warm-up */
+/* library_bench.c - measure libhetsort's calls on records in memory. hetsort_sort() runs over the
+ * ranks of this job with each number of exchange threads. Its partner runs interleaved with it: one
+ * rank sorts all records with one thread per rank.
+ *
+ * Every result is validated: the order, also across the borders of ranks, and the checksum of the
+ * input. Prints one JSON line with all samples for each variant, and a table on standard error.
+ * Next to the time of the slowest rank it prints the processor time of all ranks, which other
+ * programs on the machine hardly affect.
+ *
+ *     library_bench [RECORDS [REPEAT]]
+ *
+ * Default: 10000000 records of 100 bytes, 5 rounds after a warm-up. */
 #include <hetsort.h>
 
 #include "bench.h"
@@ -20,31 +24,32 @@ enum { RECORD = 100, KEY = 10, MAX_REPEAT = 100, VARIANTS = 4 };
 
 static int rank, size;
 
-struct variant {
+typedef struct variant {
 	const char *name;
-	bool alone; /* rank 0 with all records */
+	bool single; /* rank 0 sorts all records */
 	uint32_t exchange_threads;
-	double s[MAX_REPEAT];   /* the slowest rank's */
+	double s[MAX_REPEAT];   /* of the slowest rank */
 	double cpu[MAX_REPEAT]; /* processor time of all ranks */
-	double most_extra;      /* bytes beside the arrays on the busiest rank, < 0: not known */
-};
+	double most_extra; /* bytes in addition to the arrays, of the largest rank; < 0: unknown */
+} variant;
 
-/* This rank's arrays; rank 0's hold all records. */
-struct data {
-	uint64_t n, mine, first; /* all records; this rank's, and the number of the first of them */
+/* The arrays of this rank; at rank 0 they have room for all records. */
+typedef struct library_data {
+	uint64_t n, mine,
+		first; /* all records; the records of this rank, and the number of its first one */
 	unsigned char *in, *out;
 	uint64_t sum; /* of all records */
-};
+} library_data;
 
-static void stop(const char *what)
+static void library_stop(const char *what)
 {
 	fprintf(stderr, "library_bench: rank %d: %s\n", rank, what);
 	MPI_Abort(MPI_COMM_WORLD, 1);
 	exit(1);
 }
 
-/* Record i is a function of i alone: ranks make what they need. */
-static void make(unsigned char *rec, uint64_t i)
+/* Make record i, which depends only on i, so ranks can make any records. */
+static void library_record(unsigned char *rec, uint64_t i)
 {
 	for (uint64_t at = 0, w = 0; at < RECORD; at += sizeof w) {
 		w = mix((i * 13 + at / sizeof w) * UINT64_C(0x9e3779b97f4a7c15));
@@ -52,7 +57,7 @@ static void make(unsigned char *rec, uint64_t i)
 	}
 }
 
-static uint64_t hash(const unsigned char *rec)
+static uint64_t library_hash(const unsigned char *rec)
 {
 	uint64_t h = 0, w;
 	for (size_t at = 0; at + sizeof w <= RECORD; at += sizeof w) {
@@ -65,13 +70,13 @@ static uint64_t hash(const unsigned char *rec)
 
 /* ------------------------------------------------------------------------------------- waiting */
 
-/* A rank that has nothing to do must not occupy a processor that is being measured. */
-static void barrier(void)
+/* Wait for all ranks without occupying a processor that is being measured. */
+static void library_barrier(void)
 {
 	MPI_Request req;
 	int done = 0;
 	if (MPI_Ibarrier(MPI_COMM_WORLD, &req) != MPI_SUCCESS)
-		stop("barrier");
+		library_stop("barrier");
 	while (MPI_Test(&req, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
 		nanosleep(&(struct timespec){ 0, 100000 }, NULL);
 }
@@ -91,8 +96,8 @@ static double status_bytes(const char *field)
 	return kib < 0 ? -1 : kib * 1024;
 }
 
-/* From now on the peak is this call's. Returns what is resident, < 0 where nobody can tell. */
-static double mark_memory(void)
+/* Reset the peak of resident memory. Return the resident bytes now, < 0 if unknown. */
+static double reset_memory_peak(void)
 {
 	const int fd = open("/proc/self/clear_refs", O_WRONLY);
 	const bool reset = fd >= 0 && write(fd, "5", 1) == 1;
@@ -103,37 +108,37 @@ static double mark_memory(void)
 
 /* ------------------------------------------------------------------------------------ one sort */
 
-static uint64_t sort_once(const struct variant *v, const struct data *d)
+static uint64_t sort_once(const variant *v, const library_data *d)
 {
 	hetsort_opts o = HETSORT_OPTS_INIT;
 	hetsort_err err;
 	uint64_t n = 0;
-	if (v->alone) {
+	if (v->single) {
 		o.threads = (uint32_t)size;
 		if (rank == 0 && hetsort_sort_local(d->in, n = d->n, d->out, &o, &err))
-			stop(err.text);
+			library_stop(err.text);
 		return n;
 	}
 	o.exchange_threads = v->exchange_threads;
 	const uint64_t room = d->n / (uint64_t)size + 1;
 	if (hetsort_sort(d->in, d->mine, d->out, room, &n, &o, MPI_COMM_WORLD, &err))
-		stop(err.text);
+		library_stop(err.text);
 	return n;
 }
 
-static void validate(const struct data *d, uint64_t n)
+static void library_validate(const library_data *d, uint64_t n)
 {
 	unsigned char ends[2][KEY] = { { 0 }, { 0 } },
 		      (*all)[2][KEY] = calloc((size_t)size, sizeof ends);
 	uint64_t mine[2] = { n, 0 }, *got = calloc(2 * (size_t)size, sizeof *got), count = 0,
 		 sum = 0;
 	if (!all || !got)
-		stop("no memory");
+		library_stop("no memory");
 	for (uint64_t i = 0; i < n; i++) {
 		const unsigned char *rec = d->out + i * RECORD;
 		if (i && memcmp(rec - RECORD, rec, KEY) > 0)
-			stop("the output is not sorted");
-		mine[1] += hash(rec);
+			library_stop("the output is not sorted");
+		mine[1] += library_hash(rec);
 	}
 	if (n) {
 		memcpy(ends[0], d->out, KEY);
@@ -146,57 +151,53 @@ static void validate(const struct data *d, uint64_t n)
 		count += got[2 * i];
 		sum += got[2 * i + 1];
 		if (got[2 * i] && last && memcmp(last, all[i][0], KEY) > 0)
-			stop("the ranks' outputs are not in order");
+			library_stop("the ranks' outputs are not in order");
 		if (got[2 * i])
 			last = all[i][1];
 	}
 	if (count != d->n || sum != d->sum)
-		stop("what came out is not what went in");
+		library_stop("the output does not have the records of the input");
 	free(all);
 	free(got);
 }
 
-static double most(double mine)
+static double max_of_ranks(double mine)
 {
 	double all = 0;
 	MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 	return all;
 }
 
-static double all_of(double mine)
+static double sum_of_ranks(double mine)
 {
 	double sum = 0;
 	MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	return sum;
 }
 
-/* Sample `at`, or a warm-up below 0. */
-static void measure(struct variant *v, const struct data *d, int at)
+/* Take sample `at`, or a warm-up if it is below 0. */
+static void library_measure(variant *v, const library_data *d, int at)
 {
 	memset(d->out, 0, (size_t)(d->n / (uint64_t)size + 1) * RECORD);
-	barrier();
-	const double before = mark_memory(), c0 = cpu_s(), t0 = now_s();
+	library_barrier();
+	const double before = reset_memory_peak(), c0 = cpu_s(), t0 = bench_now_s();
 	const uint64_t n = sort_once(v, d);
-	const double took = now_s() - t0, cpu = cpu_s() - c0;
+	const double took = bench_now_s() - t0, cpu = cpu_s() - c0;
 	const double extra = before < 0 ? -1 : status_bytes("VmHWM") - before;
-	barrier();
-	validate(d, n);
-	v->most_extra = fmax(v->most_extra, most(extra));
-	const double slowest = most(took), sum = all_of(cpu);
+	library_barrier();
+	library_validate(d, n);
+	v->most_extra = fmax(v->most_extra, max_of_ranks(extra));
+	const double slowest = max_of_ranks(took), sum = sum_of_ranks(cpu);
 	if (at >= 0) {
 		v->s[at] = slowest;
 		v->cpu[at] = sum;
 	}
 }
 
-/* -------------------------------------------------------------------------------------- report */
+/* ---------------------------------------------------------------------------------------------
+ * report */
 
-static double array_bytes(const struct variant *v, const struct data *d)
-{
-	return (double)d->n * RECORD / (v->alone ? 1 : size);
-}
-
-static void list(const char *name, const double *x, int repeat)
+static void print_samples(const char *name, const double *x, int repeat)
 {
 	printf(", \"%s\": [", name);
 	for (int i = 0; i < repeat; i++)
@@ -204,22 +205,23 @@ static void list(const char *name, const double *x, int repeat)
 	printf("]");
 }
 
-/* partner: its medians, of time and of processor time. */
-static void report(struct variant *v, const struct data *d, int repeat, const double partner[2])
+/* Print the results of a variant. partner: the medians of its time and processor time. */
+static void library_report(variant *v, const library_data *d, int repeat, const double partner[2])
 {
-	const double data = array_bytes(v, d);
+	const double data = (double)d->n * RECORD / (v->single ? 1 : size);
 	printf("{\"bench\": \"library\", \"version\": \"%s\", \"variant\": \"%s\", \"ranks\": %d, "
 	       "\"threads\": %d, \"exchange_threads\": %d, \"records\": %" PRIu64
 	       ", \"record_bytes\": %d, \"compiler\": \"%s\", \"memory_factor\": ",
-	       hetsort_version(), v->name, v->alone ? 1 : size, v->alone ? size : 1,
-	       v->alone ? 0 : (int)v->exchange_threads, d->n, RECORD, __VERSION__);
+	       hetsort_version(), v->name, v->single ? 1 : size, v->single ? size : 1,
+	       v->single ? 0 : (int)v->exchange_threads, d->n, RECORD, __VERSION__);
 	if (v->most_extra < 0)
 		printf("null");
 	else
 		printf("%.3f", 2 + v->most_extra / data);
-	list("samples_s", v->s, repeat);
-	list("samples_cpu_s", v->cpu, repeat);
-	const double mid = median(v->s, (size_t)repeat), cpu = median(v->cpu, (size_t)repeat);
+	print_samples("samples_s", v->s, repeat);
+	print_samples("samples_cpu_s", v->cpu, repeat);
+	const double mid = bench_median(v->s, (size_t)repeat),
+		     cpu = bench_median(v->cpu, (size_t)repeat);
 	printf(", \"median_s\": %.4f, \"to_partner\": %.3f, \"cpu_to_partner\": %.3f}\n", mid,
 	       mid / partner[0], cpu / partner[1]);
 	fprintf(stderr, "%-28s %8.3f %8.3f %8.3f %7.2fx %8.3f %7.2fx", v->name, mid, v->s[0],
@@ -230,18 +232,7 @@ static void report(struct variant *v, const struct data *d, int repeat, const do
 		fprintf(stderr, " %7.2fx\n", 2 + v->most_extra / data);
 }
 
-static void report_all(struct variant *v, const struct data *d, int repeat)
-{
-	struct variant first = v[0]; /* medians sort their samples */
-	const double partner[2] = { median(first.s, (size_t)repeat),
-				    median(first.cpu, (size_t)repeat) };
-	fprintf(stderr, "%-28s %8s %8s %8s %8s %8s %8s %8s\n", "variant", "median s", "min", "max",
-		"to one", "cpu s", "to one", "memory");
-	for (int i = 0; i < VARIANTS; i++)
-		report(&v[i], d, repeat, partner);
-}
-
-static void prepare(struct data *d)
+static void library_prepare(library_data *d)
 {
 	const uint64_t share = d->n / (uint64_t)size, odd = d->n % (uint64_t)size,
 		       r = (uint64_t)rank;
@@ -250,33 +241,25 @@ static void prepare(struct data *d)
 	const uint64_t in = rank ? d->mine : d->n, out = rank ? share + 1 : d->n + 1;
 	if (d->n > SIZE_MAX / RECORD / 2 || !(d->in = malloc((size_t)in * RECORD + 1)) ||
 	    !(d->out = malloc((size_t)out * RECORD)))
-		stop("no memory for the records");
-	memset(d->out, 0xa5, (size_t)out * RECORD); /* touched: not by calloc() */
+		library_stop("no memory for the records");
+	memset(d->out, 0xa5, (size_t)out * RECORD); /* touch all pages, which calloc() does not */
 	for (uint64_t i = 0; i < in; i++)
-		make(d->in + i * RECORD, d->first + i);
+		library_record(d->in + i * RECORD, d->first + i);
 	d->sum = 0;
 	for (uint64_t i = 0; rank == 0 && i < in; i++)
-		d->sum += hash(d->in + i * RECORD);
+		d->sum += library_hash(d->in + i * RECORD);
 	MPI_Bcast(&d->sum, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-}
-
-/* The partner needs all processors, also where the launcher has given each rank one. */
-static void free_processors(void)
-{
-	cpu_set_t set[8]; /* as many processors as a Linux kernel can be built for */
-	memset(set, 0xff, sizeof set);
-	(void)sched_setaffinity(0, sizeof set, set);
 }
 
 int main(int argc, char **argv)
 {
-	struct variant v[VARIANTS] = {
-		{ .name = "one rank, a thread for each", .alone = true },
+	variant v[VARIANTS] = {
+		{ .name = "one rank, a thread for each", .single = true },
 		{ .name = "ranks, 0 exchange threads", .exchange_threads = 0 },
 		{ .name = "ranks, 1 exchange thread", .exchange_threads = 1 },
 		{ .name = "ranks, 2 exchange threads", .exchange_threads = 2 },
 	};
-	struct data d = { .n = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000 };
+	library_data d = { .n = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000 };
 	const int repeat = argc > 2 ? atoi(argv[2]) : 5;
 	int level = 0;
 	if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
@@ -284,16 +267,26 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (repeat < 1 || repeat > MAX_REPEAT)
-		stop("REPEAT is 1 to 100");
-	free_processors();
-	prepare(&d);
+		library_stop("REPEAT must be from 1 to 100");
+	/* The partner needs all processors, even if the launcher gives each rank only one. */
+	cpu_set_t set[8]; /* the most processors of any Linux kernel */
+	memset(set, 0xff, sizeof set);
+	(void)sched_setaffinity(0, sizeof set, set);
+	library_prepare(&d);
 	for (int i = 0; i < VARIANTS; i++)
 		v[i].most_extra = -1;
 	for (int round = -1; round < repeat; round++)
 		for (int i = 0; i < VARIANTS; i++)
-			measure(&v[i], &d, round);
+			library_measure(&v[i], &d, round);
+	const variant first = v[0]; /* medians sort their samples */
+	const double partner[2] = { bench_median(v[0].s, (size_t)repeat),
+				    bench_median(v[0].cpu, (size_t)repeat) };
+	v[0] = first;
 	if (rank == 0)
-		report_all(v, &d, repeat);
+		fprintf(stderr, "%-28s %8s %8s %8s %8s %8s %8s %8s\n", "variant", "median s", "min",
+			"max", "to one", "cpu s", "to one", "memory");
+	for (int i = 0; i < VARIANTS && rank == 0; i++)
+		library_report(&v[i], &d, repeat, partner);
 	free(d.in);
 	free(d.out);
 	return MPI_Finalize() != MPI_SUCCESS;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* local_bench.c - sorting in memory: bucket_sort_records next to the sorts of libraries, over sizes
- * of records and kinds of keys. In every round all sorts run one after the other, and a ratio
- * compares two of the same round. Each result is validated: order, that the records are those of
- * the input, and stability if it is promised. A wrong one ends the program. Keys have 10 bytes, 8
- * if a record has 8 or 16. The floor is the work that no such sort can avoid: keys are read once,
- * records gathered once in random order; short records are copied once. Memory: two records and 32
- * bytes per record, and 16 for the floor's order. */
+/* local_bench.c - measure sorting in memory: bucket_sort_records next to the sorts of libraries,
+ * over sizes of records and kinds of keys. In every round all sorts run one after the other, and a
+ * ratio compares two of the same round. Each result is validated: the order, the records, and
+ * stability if it is promised. A wrong result ends the program. Keys have 10 bytes, or 8 if a
+ * record has 8 or 16.
+ *
+ * The floor is the work that no such sort can avoid: keys are read once, and records are gathered
+ * once in random order; short records are copied once. Memory: two records and 32 bytes per record,
+ * and 16 for the order of the floor. */
 #include "bench.h"
 #include "local.h"
 
@@ -17,7 +19,7 @@
 #include "base/numa.h"
 #include "base/pool.h"
 
-#ifndef HAVE_PARTNERS /* no C++ compiler: ours and the floor alone */
+#ifndef HAVE_PARTNERS /* no C++ compiler: only hetsort and the floor */
 const partner PARTNERS[] = { { NULL, NULL, 0 } };
 #endif
 
@@ -25,47 +27,44 @@ enum { ROUNDS = 31, SORTS = 24, LIST = 16, SHORT_BYTES = 32 };
 
 /* ------------------------------------------------------------------------------ one input */
 
-struct input {
+typedef struct input {
 	shape shape;
 	unsigned char *in, *out;
 	void *scratch;
-	entry *random; /* the floor's order */
+	entry *random; /* the order of the floor */
 	size_t n;
 	const char *kind;
 	uint64_t sum; /* of the records, in any order */
 	unsigned threads;
-	size_t peak_bytes; /* of what ours took last */
-};
+	size_t peak_bytes; /* memory of the last sort by hetsort */
+} input;
 
 static uint64_t word_at(const unsigned char *p)
 {
 	uint64_t v;
-
 	memcpy(&v, p, sizeof v);
 	return v;
 }
 
-static uint64_t record_sum(const struct input *d, const unsigned char *rec)
+static uint64_t record_sum(const input *d, const unsigned char *rec)
 {
 	const size_t bytes = d->shape.record_bytes;
 	uint64_t h = 0;
-
 	for (size_t j = 0; j + WORD_BYTES <= bytes; j += WORD_BYTES)
 		h = (h ^ word_at(rec + j)) * UINT64_C(0x9fb21c651e98df25) + (h >> 32);
 	return mix(h ^ word_at(rec + bytes - WORD_BYTES));
 }
 
-/* Whether a record holds where it was, behind its key. */
+/* Return whether a record contains its index, after its key. */
 static int has_index(const shape *s)
 {
 	return s->record_bytes >= s->key_bytes + sizeof(uint64_t);
 }
 
-static void fill(struct input *d, const key_kind *kind)
+static void input_fill(input *d, const key_kind *kind)
 {
 	const shape *s = &d->shape;
 	const size_t bytes = s->record_bytes;
-
 	d->kind = kind->name;
 	d->sum = 0;
 	for (size_t i = 0; i < d->n; i++) {
@@ -81,10 +80,9 @@ static void fill(struct input *d, const key_kind *kind)
 	}
 }
 
-static int key_order(const shape *s, const unsigned char *a, const unsigned char *b)
+static int compare_records(const shape *s, const unsigned char *a, const unsigned char *b)
 {
 	int c = 0;
-
 	if (!s->little)
 		return memcmp(a, b, s->key_bytes);
 	for (size_t j = s->key_bytes; j-- > 0 && c == 0;)
@@ -92,19 +90,18 @@ static int key_order(const shape *s, const unsigned char *a, const unsigned char
 	return c;
 }
 
-/* Why the result is wrong, or NULL. */
-static const char *wrong(const struct input *d, int ordered, int stable)
+/* Return why the result is wrong, or NULL. */
+static const char *result_error(const input *d, int ordered, int stable)
 {
 	const shape *s = &d->shape;
 	const size_t bytes = s->record_bytes;
 	uint64_t sum = 0;
-
 	for (size_t i = 0; i < d->n; i++) {
 		const unsigned char *rec = d->out + i * bytes, *before = rec - bytes;
 		sum += record_sum(d, rec);
 		if (i == 0 || !ordered)
 			continue;
-		const int c = key_order(s, before, rec);
+		const int c = compare_records(s, before, rec);
 		if (c > 0)
 			return "not sorted";
 		if (c == 0 && stable && has_index(s) &&
@@ -114,13 +111,12 @@ static const char *wrong(const struct input *d, int ordered, int stable)
 	return sum == d->sum ? NULL : "other records than the input's";
 }
 
-/* A whole memory page at a time, huge ones where there are any; all touched. */
-static void *room(size_t bytes)
+/* Allocate an array and touch its pages, which are huge if possible. */
+static void *bench_array(size_t bytes)
 {
 	mem m = { 0 };
 	err e = { 0 };
 	void *p = mem_array(&m, bytes, 1, "benchmark", &e);
-
 	if (!p) {
 		fprintf(stderr, "local_bench: %s\n", e.text);
 		exit(1);
@@ -131,12 +127,11 @@ static void *room(size_t bytes)
 
 /* ----------------------------------------------------------------------------------- sorts */
 
-static records records_of(const struct input *d)
+static records records_of(const input *d)
 {
 	const shape *s = &d->shape;
 	records r = { .base = d->in, .lay = LAYOUT_BYTES(s->record_bytes, 0, s->key_bytes) };
 	err e = { 0 };
-
 	if (s->little && layout_parse(&r.lay, s->record_bytes, "0,u64le", &e) != ST_OK) {
 		fprintf(stderr, "local_bench: %s\n", e.text);
 		exit(1);
@@ -144,12 +139,11 @@ static records records_of(const struct input *d)
 	return r;
 }
 
-static void ours(struct input *d, unsigned threads)
+static void sort_by_hetsort(input *d, unsigned threads)
 {
 	const records r = records_of(d);
 	mem m = { 0 };
 	err e = { 0 };
-
 	if (bucket_sort_records(&m, &r, d->n, d->out, threads, &e) != ST_OK) {
 		fprintf(stderr, "local_bench: %s\n", e.text);
 		exit(1);
@@ -157,35 +151,34 @@ static void ours(struct input *d, unsigned threads)
 	d->peak_bytes = m.peak_bytes;
 }
 
-static numa *nodes; /* -B: to bind to */
+static numa *nodes; /* -B: bind threads to these */
 
-static void ours_bound(struct input *d, unsigned threads)
+static void sort_bound(input *d, unsigned threads)
 {
 	if (numa_plan(nodes, 1, 0, threads, true).binding == NUMA_UNBOUND || !numa_bind(nodes)) {
 		fprintf(stderr, "local_bench: cannot bind threads: this machine has one NUMA node;"
 				" HWLOC_SYNTHETIC can describe it as several\n");
 		exit(1);
 	}
-	ours(d, threads);
+	sort_by_hetsort(d, threads);
 	pool_begin_with(NULL, NULL);
 }
 
-struct floor_work {
-	struct input *d;
+typedef struct floor_work {
+	input *d;
 	_Atomic size_t next;
 	int extract;
-};
+} floor_work;
 
 enum { PIECE = 1 << 14 };
 
 static void floor_part(void *arg, unsigned worker)
 {
-	struct floor_work *w = arg;
+	floor_work *w = arg;
 	const records r = records_of(w->d);
 	const size_t bytes = r.lay.record_bytes;
 	entry *to = w->d->scratch;
 	size_t at;
-
 	(void)worker;
 	while ((at = atomic_fetch_add(&w->next, PIECE)) < w->d->n) {
 		const size_t n = w->d->n - at < PIECE ? w->d->n - at : PIECE;
@@ -200,9 +193,9 @@ static void floor_part(void *arg, unsigned worker)
 	}
 }
 
-static void floor_of(struct input *d, unsigned threads)
+static void sort_floor(input *d, unsigned threads)
 {
-	struct floor_work w = { .d = d, .extract = 1 };
+	floor_work w = { .d = d, .extract = 1 };
 	pool_run(threads, floor_part, &w);
 	if (d->shape.record_bytes <= SHORT_BYTES)
 		return;
@@ -211,20 +204,20 @@ static void floor_of(struct input *d, unsigned threads)
 	pool_run(threads, floor_part, &w);
 }
 
-struct sort {
+typedef struct local_entry {
 	char name[40];
-	const partner *p; /* NULL: one of the next two */
-	void (*own)(struct input *d, unsigned threads);
+	const partner *p; /* NULL: not a partner */
+	void (*own)(input *d, unsigned threads);
 	int ordered, stable;
 	unsigned threads;
 	double s[ROUNDS], cpu[ROUNDS];
-};
+} local_entry;
 
-/* Whether a name contains one of several words with commas between them; NULL: of all words. */
+/* Return whether a name contains one of several words separated by commas; true if words is NULL.
+ */
 static int contains(const char *name, const char *words)
 {
-	char word[sizeof((struct sort *)0)->name];
-
+	char word[sizeof((local_entry *)0)->name];
 	for (size_t n; words; words = words[n] ? words + n + 1 : NULL) {
 		n = strcspn(words, ",");
 		snprintf(word, sizeof word, "%.*s", (int)n, words);
@@ -236,22 +229,23 @@ static int contains(const char *name, const char *words)
 	return 1;
 }
 
-static size_t sorts_of(struct sort *s, const shape *of, unsigned threads, const char *filter)
+static size_t sorts_of(local_entry *s, const shape *of, unsigned threads, const char *filter)
 {
-	size_t n = 0, kept = 1; /* ours always: it is what the others are compared with */
-
-	s[n++] = (struct sort){
-		.name = "hetsort", .own = ours, .ordered = 1, .stable = 1, .threads = threads
-	};
+	size_t n = 0, kept = 1; /* always keep hetsort, which the others are compared with */
+	s[n++] = (local_entry){ .name = "hetsort",
+				.own = sort_by_hetsort,
+				.ordered = 1,
+				.stable = 1,
+				.threads = threads };
 	if (nodes && threads > 1)
-		s[n++] = (struct sort){ .name = "hetsort, bound",
-					.own = ours_bound,
+		s[n++] = (local_entry){ .name = "hetsort, bound",
+					.own = sort_bound,
 					.ordered = 1,
 					.stable = 1,
 					.threads = threads };
-	s[n++] = (struct sort){ .name = "floor", .own = floor_of, .threads = threads };
+	s[n++] = (local_entry){ .name = "floor", .own = sort_floor, .threads = threads };
 	for (const partner *p = PARTNERS; p->name && n < SORTS; p++) {
-		s[n] = (struct sort){ .p = p,
+		s[n] = (local_entry){ .p = p,
 				      .ordered = 1,
 				      .stable = of->record_bytes != PAIR_BYTES,
 				      .threads = p->parallel ? threads : 1 };
@@ -265,17 +259,16 @@ static size_t sorts_of(struct sort *s, const shape *of, unsigned threads, const 
 	return kept;
 }
 
-static void run(struct sort *s, struct input *d, int round)
+static void local_round(local_entry *s, input *d, int round)
 {
-	double begin = now_s(), cpu = cpu_s();
-
+	double begin = bench_now_s(), cpu = cpu_s();
 	if (s->p)
 		s->p->sort(&d->shape, d->in, d->n, d->out, s->threads, d->scratch);
 	else
 		s->own(d, s->threads);
-	s->s[round] = now_s() - begin;
+	s->s[round] = bench_now_s() - begin;
 	s->cpu[round] = cpu_s() - cpu;
-	const char *why = wrong(d, s->ordered, s->stable);
+	const char *why = result_error(d, s->ordered, s->stable);
 	if (why) {
 		fprintf(stderr, "local_bench: %s, %s, %zu records: %s\n", s->name, d->kind, d->n,
 			why);
@@ -285,18 +278,18 @@ static void run(struct sort *s, struct input *d, int round)
 
 /* --------------------------------------------------------------------------------- results */
 
-static void print(struct sort *s, const struct sort *first, const struct input *d, int rounds,
-		  FILE *json)
+static void local_print(local_entry *s, const local_entry *first, const input *d, int rounds,
+			FILE *json)
 {
 	double ratio[ROUNDS], cpu[ROUNDS], t[ROUNDS];
-
 	for (int r = 0; r < rounds; r++) {
 		ratio[r] = first->s[r] / s->s[r];
 		cpu[r] = first->cpu[r] / s->cpu[r];
 	}
 	memcpy(t, s->s, sizeof t);
-	const double mid = median(t, (size_t)rounds), of_first = median(ratio, (size_t)rounds);
-	const double cpu_of_first = median(cpu, (size_t)rounds);
+	const double mid = bench_median(t, (size_t)rounds),
+		     of_first = bench_median(ratio, (size_t)rounds);
+	const double cpu_of_first = bench_median(cpu, (size_t)rounds);
 	printf("%5u %-13s %10zu  %-30s %2u %9.4f %9.4f %9.4f %7.2f %7.2f\n", d->shape.record_bytes,
 	       d->kind, d->n, s->name, s->threads, t[0], mid, t[rounds - 1], of_first,
 	       cpu_of_first);
@@ -319,22 +312,21 @@ static void print(struct sort *s, const struct sort *first, const struct input *
 	fflush(json);
 }
 
-struct options {
+typedef struct local_options {
 	int rounds, little;
 	size_t bytes[LIST], threads[LIST], records[LIST], mb;
 	size_t n_bytes, n_threads, n_records;
 	const char *kind, *sort;
 	FILE *json;
-};
+} local_options;
 
-/* One line: ours, the best other, and how ours compares with it and with the floor. */
-static void summarise(struct sort *s, size_t n, const struct input *d, unsigned threads, int rounds)
+/* Print hetsort, the best partner, and how hetsort compares with it and with the floor. */
+static void summarise(local_entry *s, size_t n, const input *d, unsigned threads, int rounds)
 {
-	const struct sort *best = NULL;
+	const local_entry *best = NULL;
 	double mid[SORTS], floor_s = NAN, best_s = NAN;
-
 	for (size_t i = 0; i < n; i++) {
-		mid[i] = median(s[i].s, (size_t)rounds);
+		mid[i] = bench_median(s[i].s, (size_t)rounds);
 		if (s[i].p && (!best || mid[i] < best_s)) {
 			best = &s[i];
 			best_s = mid[i];
@@ -347,26 +339,25 @@ static void summarise(struct sort *s, size_t n, const struct input *d, unsigned 
 	       best ? best->name : "-");
 }
 
-static void measure(struct input *d, unsigned threads, const struct options *o)
+static void local_measure(input *d, unsigned threads, const local_options *o)
 {
-	struct sort s[SORTS];
+	local_entry s[SORTS];
 	const size_t n = sorts_of(s, &d->shape, threads, o->sort);
-
 	for (int r = -1; r < o->rounds; r++) /* round -1 warms up */
 		for (size_t i = 0; i < n; i++) {
 			if (r < 0 && i > 2)
 				break;
-			run(&s[i], d, r < 0 ? 0 : r);
+			local_round(&s[i], d, r < 0 ? 0 : r);
 		}
 	for (size_t i = 0; i < n; i++)
-		print(&s[i], &s[0], d, o->rounds, o->json);
-	printf("%5u %-13s %10zu  memory beside input and output: %.4f of the data\n",
+		local_print(&s[i], &s[0], d, o->rounds, o->json);
+	printf("%5u %-13s %10zu  memory in addition to input and output: %.4f of the data\n",
 	       d->shape.record_bytes, d->kind, d->n,
 	       (double)d->peak_bytes / ((double)d->n * d->shape.record_bytes));
 	summarise(s, n, d, threads, o->rounds);
 }
 
-static void shuffle(entry *e, size_t n)
+static void entries_shuffle(entry *e, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		e[i] = (entry){ 0, i };
@@ -378,32 +369,31 @@ static void shuffle(entry *e, size_t n)
 	}
 }
 
-static void size(unsigned bytes, size_t n, const struct options *o)
+static void local_size(unsigned bytes, size_t n, const local_options *o)
 {
-	struct input d = { .n = n };
-
+	input d = { .n = n };
 	d.shape.record_bytes = bytes;
 	d.shape.little = o->little;
 	d.shape.key_bytes = o->little || bytes <= PAIR_BYTES ? WORD_BYTES : KEY_MOST_BYTES;
-	d.in = room(n * bytes);
-	d.out = room(n * bytes);
-	d.scratch = room(n * 32);
-	d.random = room(n * sizeof *d.random);
-	shuffle(d.random, n);
+	d.in = bench_array(n * bytes);
+	d.out = bench_array(n * bytes);
+	d.scratch = bench_array(n * 32);
+	d.random = bench_array(n * sizeof *d.random);
+	entries_shuffle(d.random, n);
 	for (size_t k = 0; KINDS[k].name; k++)
 		if (contains(KINDS[k].name, o->kind)) {
-			fill(&d, &KINDS[k]);
+			input_fill(&d, &KINDS[k]);
 			for (size_t t = 0; t < o->n_threads; t++)
-				measure(&d, (unsigned)o->threads[t], o);
+				local_measure(&d, (unsigned)o->threads[t], o);
 		}
-	mem m = { .now_bytes = n * (2 * (size_t)bytes + 48) }; /* what room() gave */
+	mem m = { .now_bytes = n * (2 * (size_t)bytes + 48) }; /* the size of all arrays */
 	mem_free(&m, d.in);
 	mem_free(&m, d.out);
 	mem_free(&m, d.scratch);
 	mem_free(&m, d.random);
 }
 
-static int usage(void)
+static int local_usage(void)
 {
 	fprintf(stderr,
 		"usage: local_bench [OPTION...] [RECORDS...]\n"
@@ -423,12 +413,11 @@ static int usage(void)
 	return 2;
 }
 
-/* Numbers separated by commas; how many, 0: not such a list. */
+/* Read numbers separated by commas. Return how many; 0: the text is not such a list. */
 static size_t list_of(const char *text, size_t *v)
 {
 	size_t n = 0;
 	char *end;
-
 	for (;; text = end + 1) {
 		const double x = strtod(text, &end);
 		if (n == LIST || end == text || !(x >= 1 && x <= 1e12))
@@ -439,21 +428,19 @@ static size_t list_of(const char *text, size_t *v)
 	}
 }
 
-/* 0: what a record may have. */
-static int bad_bytes(const struct options *o)
+static int bytes_are_supported(const local_options *o)
 {
 	for (size_t i = 0; i < o->n_bytes; i++)
 		if (o->bytes[i] > MAX_RECORD_BYTES ||
 		    (o->bytes[i] <= PAIR_BYTES && o->bytes[i] != WORD_BYTES &&
 		     o->bytes[i] != PAIR_BYTES))
-			return 1;
-	return 0;
+			return 0;
+	return 1;
 }
 
-static int parse(struct options *o, int argc, char **argv)
+static int local_parse(local_options *o, int argc, char **argv)
 {
 	size_t mb[LIST], ok = 1;
-
 	for (int c; (c = getopt(argc, argv, "r:t:b:m:uk:s:Bj:h")) != -1;) {
 		if (c == 'r')
 			o->rounds = atoi(optarg);
@@ -476,17 +463,17 @@ static int parse(struct options *o, int argc, char **argv)
 	}
 	for (; ok && optind < argc && o->n_records < LIST; o->n_records++)
 		ok &= list_of(argv[optind++], &o->records[o->n_records]) == 1;
-	return ok && optind == argc && o->rounds >= 1 && o->rounds <= ROUNDS && !bad_bytes(o);
+	return ok && optind == argc && o->rounds >= 1 && o->rounds <= ROUNDS &&
+	       bytes_are_supported(o);
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = {
+	local_options o = {
 		.rounds = 5, .bytes = { 100 }, .n_bytes = 1, .threads = { 2 }, .n_threads = 1
 	};
-
-	if (!parse(&o, argc, argv))
-		return usage();
+	if (!local_parse(&o, argc, argv))
+		return local_usage();
 	if (o.n_records == 0 && !o.mb) {
 		o.records[o.n_records++] = 1000000;
 		o.records[o.n_records++] = 10000000;
@@ -497,9 +484,9 @@ int main(int argc, char **argv)
 	       "median s", "to best", "to floor", "the best other");
 	for (size_t b = 0; b < o.n_bytes; b++) {
 		if (o.mb)
-			size((unsigned)o.bytes[b], o.mb * 1000000 / o.bytes[b], &o);
+			local_size((unsigned)o.bytes[b], o.mb * 1000000 / o.bytes[b], &o);
 		for (size_t i = 0; i < o.n_records; i++)
-			size((unsigned)o.bytes[b], o.records[i], &o);
+			local_size((unsigned)o.bytes[b], o.records[i], &o);
 	}
 	return o.json && fclose(o.json) != 0;
 }

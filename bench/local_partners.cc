@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// local_partners.cc - the sorts of C++ libraries that bucket_sort_records is measured beside, each
-// in the form that suits it best. Records of 8 bytes are numbers of 64 bits, those of 16 bytes
-// numbers of 128, key above value. Of longer ones numbers of 128 bits are sorted, 80 of them key
-// and 48 position, and the records are gathered by the same prefetching loop.
+// local_partners.cc - the sorts of C++ libraries next to which bucket_sort_records is measured, each in
+// the form that suits it best. Records of 8 bytes are numbers of 64 bits, records of 16 bytes are
+// numbers of 128 bits with the key above the value. For longer records, numbers of 128 bits are
+// sorted (80 bits of key and 48 of position), and the records are gathered by the same prefetching
+// loop.
 #include "local.h"
 #include "local_radix.hpp"
 
@@ -39,14 +40,14 @@ uint64_t key_word(const shape &s, const unsigned char *rec)
 	return s.little ? v : __builtin_bswap64(v);
 }
 
-// What stands for record i: itself, or its key and position.
-void take(const shape &, const unsigned char *rec, size_t, uint64_t key, uint64_t &to)
+// Make the number that represents record i: the record itself, or its key and position.
+void number_of(const shape &, const unsigned char *rec, size_t, uint64_t key, uint64_t &to)
 {
 	(void)rec;
 	to = key;
 }
 
-void take(const shape &s, const unsigned char *rec, size_t i, uint64_t key, number &to)
+void number_of(const shape &s, const unsigned char *rec, size_t i, uint64_t key, number &to)
 {
 	uint64_t low = i;
 	uint16_t more;
@@ -64,7 +65,7 @@ void extract(const shape &s, const unsigned char *in, size_t n, T *e, unsigned t
 	on_threads(threads, n, [=](size_t from, size_t to) {
 		for (size_t i = from; i < to; i++) {
 			const unsigned char *rec = in + i * s.record_bytes;
-			take(s, rec, i, key_word(s, rec), e[i]);
+			number_of(s, rec, i, key_word(s, rec), e[i]);
 		}
 	});
 }
@@ -82,7 +83,7 @@ void put(const shape &s, unsigned char *rec, number e)
 	memcpy(rec + WORD_BYTES, &value, sizeof value);
 }
 
-// E is a pointer, or has an operator [].
+// Gather records; E is a pointer, or has an operator [].
 template <class E>
 void put_back(const shape &s, E e, size_t n, unsigned char *out, unsigned threads)
 {
@@ -113,7 +114,7 @@ void gather(const shape &s, const unsigned char *in, E e, size_t n, unsigned cha
 	});
 }
 
-// Sort by S, which has the numbers, as much scratch, and returns where they are in order.
+// Sort by S, which gets the numbers and as much scratch, and returns where the sorted numbers are.
 template <class S>
 void by_numbers(const shape *s, const unsigned char *in, size_t n, unsigned char *out,
 		unsigned threads, void *scratch)
@@ -151,7 +152,7 @@ void vq(number *e, size_t n)
 	hwy::Sorter()(reinterpret_cast<hwy::uint128_t *>(e), n, hwy::SortAscending());
 }
 
-// Two threads, or one: those below a pivot to the front, then each thread sorts one side.
+// Use one thread, or two: move numbers below a pivot to the front, then each thread sorts one side.
 struct vqsort {
 	template <class T> static T pivot(const T *e, size_t n)
 	{
@@ -206,7 +207,7 @@ xss_sort avx2_sort, avx512_sort;
 xss_sort_pairs avx2_sort_pairs, avx512_sort_pairs;
 }
 
-// Upper and lower halves of numbers, in an array each.
+// The upper and lower halves of numbers, in an array each.
 struct halves {
 	uint64_t *upper, *lower;
 	number operator[](size_t i) const
@@ -230,7 +231,7 @@ void xss(const shape *s, const unsigned char *in, size_t n, unsigned char *out, 
 		for (size_t i = from; i < to; i++) {
 			number x;
 			const unsigned char *rec = in + i * s->record_bytes;
-			take(*s, rec, i, key_word(*s, rec), x);
+			number_of(*s, rec, i, key_word(*s, rec), x);
 			e.upper[i] = (uint64_t)(x >> 64);
 			e.lower[i] = (uint64_t)x;
 		}
@@ -248,7 +249,7 @@ void xss(const shape *s, const unsigned char *in, size_t n, unsigned char *out, 
 }
 #endif
 
-// A record that is sorted where it lies, by its most significant byte first.
+// A record that is sorted in place, by its most significant byte first.
 template <unsigned BYTES, bool LITTLE> struct raw {
 	uint64_t w[BYTES / sizeof(uint64_t)];
 
@@ -358,7 +359,7 @@ struct boost_spread {
 	static number *sort(number *e, number *, size_t n, unsigned)
 	{
 		boost::sort::spreadsort::integer_sort(e, e + n, shift(), std::less<number>());
-		/* it takes numbers whose upper halves are equal for equal */
+		/* it treats numbers with equal upper halves as equal */
 		for (size_t i = 0, j; i < n; i = j) {
 			for (j = i + 1; j < n && (e[j] >> 64) == (e[i] >> 64); j++)
 				;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // local_radix.hpp - the method of RADULS, for local_partners.cc, after Kokot, Deorowicz and
 // Debudaj-Grabysz, "Sorting Data on Ultra-Large Scale with RADULS" (2017): radix sort by bytes, the
-// most significant first. All threads divide large bins, one bin after the other: each thread
-// counts a chunk and scatters it through small buffers, which are written past the cache when they
-// are full. Small bins wait in a queue, the largest first, for single threads. Stable.
+// most significant first. All threads divide large bins, one bin after the other. Each thread counts
+// a chunk and scatters it through small buffers, which are written past the cache when they are full.
+// Small bins wait in a queue, the largest first, for single threads. Stable.
 #ifndef LOCAL_RADIX_HPP
 #define LOCAL_RADIX_HPP
 
@@ -58,7 +58,7 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 
       private:
 	struct part {
-		const T *at; // the array that holds it
+		const T *at; // the array that contains it
 		size_t n, from;
 		unsigned d; // its keys differ from this digit on
 	};
@@ -96,8 +96,8 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 #endif
 		std::copy(from, from + n, to);
 	}
-	// From `at` on, which it moves. The first and the last buffer of a bin may be partly
-	// another's.
+	// Write a buffer at `at`, and move `at`. The first and the last buffer of a bin may belong partly to
+	// another bin.
 	static void scatter(const T *e, size_t n, unsigned d, T *to, bins &at)
 	{
 		if (n * sizeof(T) <= CACHE) {
@@ -125,7 +125,7 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 		_mm_sfence();
 #endif
 	}
-	// By its first digit that is not the same in all records. Each bin goes to `take`.
+	// Divide by the first digit that differs between records. Pass each bin to `take`.
 	template <class F> void divide(part p, unsigned threads, F take) const
 	{
 		std::unique_ptr<bins[]> at(new bins[threads]);
@@ -172,7 +172,7 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 			to[j] = x;
 		}
 	}
-	// Turn the size of each bin into its place; the largest size.
+	// Replace the size of each bin by its place. Return the largest size.
 	static size_t places(bins &of)
 	{
 		size_t place = 0, most = 0;
@@ -184,8 +184,8 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 		}
 		return most;
 	}
-	// In the cache: by one or two digits, the lower one first, then by insertion those equal in
-	// them. Not if the upper digit is the same in many.
+	// Sort in the cache by one or two digits, the lower one first, then by insertion within equal
+	// digits. Not if many records have the same upper digit.
 	bool leaf(const part &p) const
 	{
 		const T *e = p.at + p.from;

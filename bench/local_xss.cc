@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// local_xss.cc - x86-simd-sort for local_partners.cc. Its header has one instruction set a
+// local_xss.cc - x86-simd-sort for local_partners.cc. Its header supports one instruction set per
 // compilation, so the Makefile compiles this file once for each, XSS.
 #include <cstddef>
 #include <cstdint>

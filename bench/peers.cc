@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* peers.cc - sorts of well-known libraries from file to file, to measure hetsort beside: read all
- * records of 100 bytes, sort them in memory by their first 10, write them, wait for the disk. Each
- * is called as its manual says, on all processors where it can use them.
- * May not touch: anything of hetsort. Memory: the file once, with vqsort a sixth more. */
+/* peers.cc - sorts of well-known libraries from file to file, to compare hetsort with. They read all records
+ * of 100 bytes, sort them in memory by their first 10 bytes, write them, and wait for the disk. Each
+ * is called as its manual says, on all processors if it supports that.
+ * Uses nothing of hetsort. Memory: the file once, with vqsort a sixth more. */
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>

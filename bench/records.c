@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* records.c - records of any size, for measurements that gensort and valsort, which know 100 bytes
- * only, cannot make and judge:
- *   records make RECORD_BYTES COUNT FILE    random bytes, the same each time
- *   records judge RECORD_BYTES FILE         are they in the order of their first 10 bytes?
+/* records.c - make and check records of any size, for measurements. gensort and valsort only
+ * support 100 bytes. records make RECORD_BYTES COUNT FILE    write random bytes, the same each time
+ *   records judge RECORD_BYTES FILE         check the order of the first 10 bytes
  * Both print the number of records, a checksum that does not depend on their order, and how many
- * are below their predecessor. Shares nothing with the sorter. Memory: some MB. */
+ * records are smaller than their predecessor. Shares nothing with the sorter. Memory: some MB. */
 #include <errno.h>
 #include <stdbool.h>
 
@@ -13,16 +12,15 @@
 
 enum { KEY_BYTES = 10, MOST_BYTES = 1 << 16, BLOCK_BYTES = 1 << 22 };
 
-struct tally {
+typedef struct tally {
 	uint64_t records, sum, unordered;
-};
+} tally;
 
-/* Every byte counts, in its place. */
-static uint64_t hash(const char *r, size_t size)
+/* Hash a record; every byte counts, in its place. */
+static uint64_t records_hash(const char *r, size_t size)
 {
 	uint64_t h = size;
 	size_t i = 0;
-
 	for (; i + 8 <= size; i += 8) {
 		uint64_t word;
 		memcpy(&word, r + i, sizeof word);
@@ -33,23 +31,22 @@ static uint64_t hash(const char *r, size_t size)
 	return h;
 }
 
-static void count(struct tally *t, const char *block, size_t n, size_t size, char *last)
+static void records_count(tally *t, const char *block, size_t n, size_t size, char *last)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *r = block + i * size;
-		t->sum += hash(r, size);
+		t->sum += records_hash(r, size);
 		t->unordered += t->records > 0 && memcmp(last, r, KEY_BYTES) > 0;
 		t->records++;
 		memcpy(last, r, KEY_BYTES);
 	}
 }
 
-static bool make(FILE *f, uint64_t left, size_t size, char *block, struct tally *t)
+static bool records_make(FILE *f, uint64_t left, size_t size, char *block, tally *t)
 {
 	const size_t most = BLOCK_BYTES / size;
 	uint64_t state = 0;
 	char last[KEY_BYTES];
-
 	while (left > 0) {
 		const size_t n = left < most ? (size_t)left : most;
 		for (size_t i = 0; i < n * size; i += 8) { /* the block has room for the rest */
@@ -58,20 +55,19 @@ static bool make(FILE *f, uint64_t left, size_t size, char *block, struct tally 
 		}
 		if (fwrite(block, size, n, f) != n)
 			return false;
-		count(t, block, n, size, last);
+		records_count(t, block, n, size, last);
 		left -= n;
 	}
 	return true;
 }
 
-static bool judge(FILE *f, size_t size, char *block, struct tally *t)
+static bool records_judge(FILE *f, size_t size, char *block, tally *t)
 {
 	const size_t most = BLOCK_BYTES / size * size;
 	char last[KEY_BYTES];
 	size_t got;
-
 	while ((got = fread(block, 1, most, f)) > 0) {
-		count(t, block, got / size, size, last);
+		records_count(t, block, got / size, size, last);
 		if (got % size != 0) {
 			errno = EINVAL; /* the last record is not whole */
 			return false;
@@ -84,12 +80,11 @@ int main(int argc, char **argv)
 {
 	const bool making = argc == 5 && !strcmp(argv[1], "make");
 	const bool judging = argc == 4 && !strcmp(argv[1], "judge");
-	struct tally t = { 0 };
+	tally t = { 0 };
 	uint64_t size = 0, records = 0;
 	char *block;
 	FILE *f;
 	bool good;
-
 	if ((!making && !judging) || !number_parse(argv[2], KEY_BYTES, MOST_BYTES, &size) ||
 	    (making && !number_parse(argv[3], 0, UINT64_MAX / size, &records))) {
 		fprintf(stderr, "usage: records make RECORD_BYTES COUNT FILE | "
@@ -99,7 +94,8 @@ int main(int argc, char **argv)
 	block = malloc(BLOCK_BYTES + 8);
 	f = fopen(argv[argc - 1], making ? "wb" : "rb");
 	good = f && block &&
-	       (making ? make(f, records, size, block, &t) : judge(f, size, block, &t));
+	       (making ? records_make(f, records, size, block, &t)
+		       : records_judge(f, size, block, &t));
 	if (f)
 		good &= fclose(f) == 0;
 	free(block);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_bench.c - time to plan a scatter: all methods side by side on the 16-processor platform
- * of [S0], and the multiresolution method on large made-up platforms. One JSON line for each
- * measurement, all samples in it; every plan is checked for its sum and, if exact, against the
- * others. */
+/* scatter_bench.c - measure the time to plan a scatter: all methods on the 16-processor platform of
+ * [S0], and the multiresolution method on large artificial platforms. Prints one JSON line with all
+ * samples for each measurement. The sum of every plan is checked, and exact plans are compared. */
 #include <hetpart.h>
 
 #include "bench.h"
@@ -22,16 +21,16 @@ static const struct {
 static const char *names[] = { "auto",   "dp",          "dp-increasing", "window", "multires", "lp",
 			       "closed", "all-at-once", "two-pass",      "greedy", "fill" };
 
-struct problem {
+typedef struct problem {
 	const char *name;
 	size_t p;
 	uint64_t n;
 	hetpart_cost **cost; /* 2 p */
 	hetpart_scatter_proc *proc;
-	double (*numbers)[2]; /* 2 p: what the callbacks compute with */
-};
+	double (*numbers)[2]; /* 2 p: the numbers of the callbacks */
+} problem;
 
-static void need(hetpart_status rc, const hetpart_err *err)
+static void scatter_need(hetpart_status rc, const hetpart_err *err)
 {
 	if (rc == HETPART_OK)
 		return;
@@ -39,27 +38,26 @@ static void need(hetpart_status rc, const hetpart_err *err)
 	exit(1);
 }
 
-static struct problem problem_new(const char *name, size_t p, uint64_t n)
+static problem problem_new(const char *name, size_t p, uint64_t n)
 {
-	struct problem pr = { name,
-			      p,
-			      n,
-			      calloc(2 * p, sizeof *pr.cost),
-			      calloc(p, sizeof *pr.proc),
-			      calloc(2 * p, sizeof *pr.numbers) };
-
+	problem pr = { name,
+		       p,
+		       n,
+		       calloc(2 * p, sizeof *pr.cost),
+		       calloc(p, sizeof *pr.proc),
+		       calloc(2 * p, sizeof *pr.numbers) };
 	if (!pr.cost || !pr.proc || !pr.numbers)
 		exit(1);
 	return pr;
 }
 
-static void problem_ready(struct problem *pr)
+static void problem_ready(problem *pr)
 {
 	for (size_t i = 0; i < pr->p; i++)
 		pr->proc[i] = (hetpart_scatter_proc){ pr->cost[2 * i], pr->cost[2 * i + 1] };
 }
 
-static void problem_free(struct problem *pr)
+static void problem_free(problem *pr)
 {
 	for (size_t i = 0; i < 2 * pr->p; i++)
 		hetpart_cost_free(pr->cost[i]);
@@ -68,37 +66,35 @@ static void problem_free(struct problem *pr)
 	free(pr->numbers);
 }
 
-static struct problem reference(uint64_t n)
+static problem reference(uint64_t n)
 {
-	struct problem pr = problem_new("16 processors of [S0]", 16, n);
+	problem pr = problem_new("16 processors of [S0]", 16, n);
 	hetpart_err err;
 	size_t at = 0;
-
 	for (size_t g = 0; g < LEN(platform); g++)
 		for (int c = 0; c < platform[g].count; c++, at++) {
-			need(hetpart_cost_affine(&pr.cost[2 * at], 0, platform[g].comp, 1, &err),
-			     &err);
-			need(hetpart_cost_affine(&pr.cost[2 * at + 1], 0, platform[g].link, 1,
-						 &err),
-			     &err);
+			scatter_need(
+				hetpart_cost_affine(&pr.cost[2 * at], 0, platform[g].comp, 1, &err),
+				&err);
+			scatter_need(hetpart_cost_affine(&pr.cost[2 * at + 1], 0, platform[g].link,
+							 1, &err),
+				     &err);
 		}
 	problem_ready(&pr);
 	return pr;
 }
 
-/* Three times the slope beyond a place of its own, like a memory that is full. */
+/* Return a cost with three times the slope beyond a place, like a memory that is full. */
 static double cliff(void *ctx, uint64_t n)
 {
 	const double *c = ctx; /* slope, place */
-
 	return (double)n <= c[1] ? c[0] * (double)n : c[0] * (3 * (double)n - 2 * c[1]);
 }
 
-/* Blocks of a fixed size. */
+/* Return a cost of blocks of a fixed size. */
 static double stair(void *ctx, uint64_t n)
 {
 	const double *c = ctx; /* slope, block */
-
 	return c[0] * c[1] * ceil((double)n / c[1]);
 }
 
@@ -106,51 +102,52 @@ enum kind { LINEAR, LATENCY, CLIFF, STAIR, ALL_STAIR, NO_ORDER, KINDS };
 static const char *kind_names[] = { "linear", "latency",          "cliff",
 				    "stair",  "stair, links too", "the same in no order" };
 
-static struct problem made_up(enum kind kind, size_t p, uint64_t n)
+static problem made_up(enum kind kind, size_t p, uint64_t n)
 {
-	struct problem pr = problem_new(kind_names[kind], p, n);
+	problem pr = problem_new(kind_names[kind], p, n);
 	double *link = calloc(p, sizeof *link);
 	uint64_t seed = 7;
 	hetpart_err err;
-
 	if (!link)
 		exit(1);
 	for (size_t i = 0; i < p; i++)
 		link[i] = 1e-5 * (1 + 9 * rnd_real(&seed)) * 10 / (double)p;
 	if (kind != NO_ORDER)
-		qsort(link, p, sizeof *link, by_value);
+		qsort(link, p, sizeof *link, bench_compare);
 	for (size_t i = 0; i < p; i++) {
 		double a = .004 + .012 * rnd_real(&seed), b = i + 1 < p ? link[i] : 0;
 		double *c = pr.numbers[2 * i], *l = pr.numbers[2 * i + 1];
 		c[0] = a, l[0] = b, l[1] = 512;
 		c[1] = kind == CLIFF ? (double)n / (double)p * (.2 + 2 * rnd_real(&seed)) : 4096;
 		if (kind == LINEAR || kind == LATENCY)
-			need(hetpart_cost_affine(&pr.cost[2 * i],
-						 kind == LATENCY ? rnd_real(&seed) : 0, a, 1, &err),
-			     &err);
+			scatter_need(hetpart_cost_affine(&pr.cost[2 * i],
+							 kind == LATENCY ? rnd_real(&seed) : 0, a,
+							 1, &err),
+				     &err);
 		else
-			need(hetpart_cost_callback(&pr.cost[2 * i], kind == CLIFF ? cliff : stair,
-						   c, true, 1, &err),
-			     &err);
+			scatter_need(hetpart_cost_callback(&pr.cost[2 * i],
+							   kind == CLIFF ? cliff : stair, c, true,
+							   1, &err),
+				     &err);
 		if (kind >= ALL_STAIR)
-			need(hetpart_cost_callback(&pr.cost[2 * i + 1], stair, l, true, 1, &err),
-			     &err);
+			scatter_need(
+				hetpart_cost_callback(&pr.cost[2 * i + 1], stair, l, true, 1, &err),
+				&err);
 		else
-			need(hetpart_cost_affine(&pr.cost[2 * i + 1],
-						 kind == LATENCY && b > 0 ? 1e-2 * rnd_real(&seed)
-									  : 0,
-						 b, 1, &err),
-			     &err);
+			scatter_need(hetpart_cost_affine(
+					     &pr.cost[2 * i + 1],
+					     kind == LATENCY && b > 0 ? 1e-2 * rnd_real(&seed) : 0,
+					     b, 1, &err),
+				     &err);
 	}
 	free(link);
 	problem_ready(&pr);
 	return pr;
 }
 
-static void check(const hetpart_plan *pl, const struct problem *pr)
+static void scatter_check_sum(const hetpart_plan *pl, const problem *pr)
 {
 	uint64_t sum = 0;
-
 	for (size_t i = 0; i < pr->p; i++)
 		sum += hetpart_plan_share(pl, i);
 	if (sum == pr->n)
@@ -159,26 +156,25 @@ static void check(const hetpart_plan *pl, const struct problem *pr)
 	exit(1);
 }
 
-/* At least min_runs runs and half a second, after one to warm up. Returns the makespan. */
-static double measure(const struct problem *pr, hetpart_scatter_method m, int min_runs,
-		      double *median_s)
+/* Measure at least min_runs calls and half a second, after one to warm up. Return the makespan. */
+static double scatter_measure(const problem *pr, hetpart_scatter_method m, int min_runs,
+			      double *median_s)
 {
 	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
 	double t[MAX_SAMPLES], total = 0, span = 0, cpu = INFINITY;
 	int runs = 0;
-
 	opts.method = m;
 	opts.max_mem_bytes = UINT64_C(2) << 30;
 	for (int r = -1; r < min_runs || (total < 0.5 && r < MAX_SAMPLES); r++) {
 		hetpart_plan *pl;
 		hetpart_err err;
-		double t0 = now_s(), c0 = cpu_s();
+		double t0 = bench_now_s(), c0 = cpu_s();
 		hetpart_status rc =
 			hetpart_scatter_create(&pl, pr->n, pr->proc, pr->p, &opts, &err);
-		double dt = now_s() - t0;
+		double dt = bench_now_s() - t0;
 		cpu = fmin(cpu, cpu_s() - c0);
-		need(rc, &err);
-		check(pl, pr);
+		scatter_need(rc, &err);
+		scatter_check_sum(pl, pr);
 		span = hetpart_plan_makespan(pl);
 		hetpart_plan_free(pl);
 		if (r < 0 && min_runs > 1)
@@ -193,7 +189,7 @@ static double measure(const struct problem *pr, hetpart_scatter_method m, int mi
 	       pr->name, pr->p, pr->n, names[m], span);
 	for (int i = 0; i < runs; i++)
 		printf("%s%.3e", i ? "," : "", t[i]);
-	*median_s = median(t, (size_t)runs);
+	*median_s = bench_median(t, (size_t)runs);
 	printf("],\"min_s\":%.3e,\"median_s\":%.3e,\"max_s\":%.3e,"
 	       "\"min_cpu_s\":%.3e}\n",
 	       t[0], *median_s, t[runs - 1], cpu);
@@ -201,7 +197,7 @@ static double measure(const struct problem *pr, hetpart_scatter_method m, int mi
 	return span;
 }
 
-static void same(double a, double b)
+static void scatter_same(double a, double b)
 {
 	if (fabs(a - b) <= 1e-12 * b)
 		return;
@@ -212,34 +208,32 @@ static void same(double a, double b)
 int main(int argc, char **argv)
 {
 	bool quick = argc > 1 && !strcmp(argv[1], "--quick");
-	struct problem pr = reference(817101), small = reference(20000);
+	problem pr = reference(817101), small = reference(20000);
 	double t, best, alg1;
-
 	if (argc > 1 && !quick) {
 		fprintf(stderr, "usage: scatter_bench [--quick]\n");
 		return 2;
 	}
 	printf("{\"bench\":\"scatter\",\"library\":\"%s\",\"compiler\":\"%s\"}\n",
 	       hetpart_version(), __VERSION__);
-	best = measure(&pr, HETPART_SCATTER_MULTIRES, 9, &t);
-	same(measure(&pr, HETPART_SCATTER_WINDOW, 5, &t), best);
+	best = scatter_measure(&pr, HETPART_SCATTER_MULTIRES, 9, &t);
+	scatter_same(scatter_measure(&pr, HETPART_SCATTER_WINDOW, 5, &t), best);
 	if (!quick)
-		same(measure(&pr, HETPART_SCATTER_DP_INCREASING, 1, &t), best);
+		scatter_same(scatter_measure(&pr, HETPART_SCATTER_DP_INCREASING, 1, &t), best);
 	for (int m = HETPART_SCATTER_LP; m <= HETPART_SCATTER_GREEDY; m++)
-		measure(&pr, (hetpart_scatter_method)m, 9, &t);
-	same(measure(&small, HETPART_SCATTER_DP, 1, &alg1),
-	     measure(&small, HETPART_SCATTER_MULTIRES, 9, &t));
+		scatter_measure(&pr, (hetpart_scatter_method)m, 9, &t);
+	scatter_same(scatter_measure(&small, HETPART_SCATTER_DP, 1, &alg1),
+		     scatter_measure(&small, HETPART_SCATTER_MULTIRES, 9, &t));
 	printf("{\"bench\":\"scatter\",\"method\":\"dp\",\"items\":817101,\"extrapolated\":true,"
 	       "\"from_items\":20000,\"note\":\"not run: time at 20000 items times the square of "
-	       "the "
-	       "ratio\",\"seconds\":%.4g}\n",
+	       "the ratio\",\"seconds\":%.4g}\n",
 	       alg1 * (817101. / 20000) * (817101. / 20000));
 	for (int k = LINEAR; k < KINDS; k++) {
-		struct problem big = made_up((enum kind)k, 1000, UINT64_C(1000000000));
-		struct problem mid = made_up((enum kind)k, 16, 817101);
-		measure(&mid, HETPART_SCATTER_MULTIRES, 9, &t);
+		problem big = made_up((enum kind)k, 1000, UINT64_C(1000000000));
+		problem mid = made_up((enum kind)k, 16, 817101);
+		scatter_measure(&mid, HETPART_SCATTER_MULTIRES, 9, &t);
 		if (!quick)
-			measure(&big, HETPART_SCATTER_MULTIRES, 1, &t);
+			scatter_measure(&big, HETPART_SCATTER_MULTIRES, 1, &t);
 		problem_free(&big);
 		problem_free(&mid);
 	}

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_client.c - a client of libhetpart_mpi, built outside its tree: rank 0 has items, every
- * rank computes its own, the results are added up. The program is one for MPI_Scatterv, and `how`
- * says what stands in that call's place; everything else stays. Prints a line of JSON for each
- * rank: items, when they had arrived, when they were computed, and the costs that were measured.
+/* scatter_client.c - a client of libhetpart_mpi, built outside its tree. Rank 0 has items, every
+ * rank computes its own, and the results are added up. The program uses MPI_Scatterv, and HOW
+ * replaces that call; the rest does not change. Prints a line of JSON for each rank: the number of
+ * items, the times of their arrival and of the end of the computation, and the measured costs.
  *
  *     scatter_client HOW ITEMS ITEM_BYTES ROUNDS [COSTS]
- *         HOW     scatterv    MPI_Scatterv, the same for all
- *                 speed       shares by speed alone
+ *         HOW     scatterv    MPI_Scatterv, equal shares
+ *                 speed       shares only by speed
  *                 balanced    all end together, served by decreasing bandwidth
  *                 ascending   all end together, served by increasing bandwidth: the worst order
  *                 farm        master and workers
  *         ROUNDS  of work for an item
  *         COSTS   a file with four numbers for each rank: seconds of any computation and of each
- * item, of any message and of each item; without it they are measured first mpicc scatter_client.c
- * $(pkg-config --cflags --libs hetpart_mpi) */
+ *                 item, of any message and of each item. Without it they are measured first.
+ *
+ *     mpicc scatter_client.c $(pkg-config --cflags --libs hetpart_mpi) */
 #include <hetpart_mpi.h>
 
 #include <limits.h>
@@ -33,43 +34,40 @@ typedef struct job {
 	hetpart_mpi_affine link;
 } job;
 
-static void fail(const char *why)
+static void client_stop(const char *why)
 {
 	fprintf(stderr, "scatter_client: %s\n", why);
 	MPI_Abort(MPI_COMM_WORLD, 1);
 	exit(1);
 }
 
-static void must(hetpart_status st, const hetpart_err *err)
+static void client_need(hetpart_status st, const hetpart_err *err)
 {
 	if (st != HETPART_OK)
-		fail(err->text);
+		client_stop(err->text);
 }
 
-static void *room(size_t n, size_t bytes)
+static void *client_array(size_t n, size_t bytes)
 {
 	void *p = calloc(n ? n : 1, bytes);
 	if (!p)
-		fail("no memory");
+		client_stop("no memory");
 	return p;
 }
 
 /* ----------------------------------------------------------------------------- the computation */
 
-static uint64_t compute_item(const unsigned char *item, int item_bytes, int rounds)
-{
-	uint64_t z = 0;
-	memcpy(&z, item, item_bytes < 8 ? (size_t)item_bytes : 8);
-	for (int i = 0; i < rounds; i++)
-		z = (z ^ (z >> 29)) * UINT64_C(0xbf58476d1ce4e5b9) + (uint64_t)i;
-	return z;
-}
-
 static uint64_t compute(const job *j, const unsigned char *items, uint64_t n)
 {
 	uint64_t sum = 0;
-	for (uint64_t i = 0; i < n; i++)
-		sum += compute_item(items + i * (uint64_t)j->item_bytes, j->item_bytes, j->rounds);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t z = 0;
+		memcpy(&z, items + i * (uint64_t)j->item_bytes,
+		       j->item_bytes < 8 ? (size_t)j->item_bytes : 8);
+		for (int r = 0; r < j->rounds; r++)
+			z = (z ^ (z >> 29)) * UINT64_C(0xbf58476d1ce4e5b9) + (uint64_t)r;
+		sum += z;
+	}
 	return sum;
 }
 
@@ -81,12 +79,12 @@ static void compute_all(job *j, const unsigned char *items, int n)
 	j->end_s = MPI_Wtime() - j->start_s;
 }
 
-/* -------------------------------------------------------------------------------- as it was */
+/* -------------------------------------------------------------------------------- MPI_Scatterv */
 
-static int scatterv(const job *j, const void *all, void *mine)
+static int client_scatterv(const job *j, const void *all, void *mine)
 {
-	int *counts = room((size_t)j->ranks, sizeof *counts);
-	int *displs = room((size_t)j->ranks, sizeof *displs);
+	int *counts = client_array((size_t)j->ranks, sizeof *counts);
+	int *displs = client_array((size_t)j->ranks, sizeof *displs);
 	for (int i = 0, at = 0; i < j->ranks; at += counts[i++]) {
 		counts[i] = j->items / j->ranks + (i < j->items % j->ranks);
 		displs[i] = at;
@@ -100,8 +98,8 @@ static int scatterv(const job *j, const void *all, void *mine)
 
 /* ------------------------------------------------------------------------------ with libhetpart */
 
-static int scatter(const job *j, const void *all, void *mine, hetpart_mpi_shares shares,
-		   const hetpart_plan *plan, const size_t *order)
+static int client_scatter(const job *j, const void *all, void *mine, hetpart_mpi_shares shares,
+			  const hetpart_plan *plan, const size_t *order)
 {
 	hetpart_mpi_scatter_opts opts = HETPART_MPI_SCATTER_OPTS_INIT;
 	hetpart_err err;
@@ -111,30 +109,29 @@ static int scatter(const job *j, const void *all, void *mine, hetpart_mpi_shares
 	opts.shares = shares;
 	opts.plan = plan;
 	opts.order = order;
-	must(hetpart_mpi_scatter(all, (uint64_t)j->items, j->item, mine, (uint64_t)j->items, &n,
-				 j->item, 0, MPI_COMM_WORLD, &opts, &err),
-	     &err);
+	client_need(hetpart_mpi_scatter(all, (uint64_t)j->items, j->item, mine, (uint64_t)j->items,
+					&n, j->item, 0, MPI_COMM_WORLD, &opts, &err),
+		    &err);
 	return (int)n;
 }
 
-/* The order of service turned round, and the best shares for that. Every rank makes the same plan.
- */
+/* Reverse the order of service, and plan the best shares for it. Every rank makes the same plan. */
 static hetpart_plan *plan_ascending(const job *j, size_t *order)
 {
 	const size_t p = (size_t)j->ranks;
 	const double mine[4] = { j->compute.startup_s, j->compute.per_item_s, j->link.startup_s,
 				 j->link.per_item_s };
-	double(*all)[4] = room(p, sizeof *all);
-	hetpart_scatter_proc *procs = room(p, sizeof *procs);
-	hetpart_cost **cost = room(2 * p, sizeof *cost);
+	double(*all)[4] = client_array(p, sizeof *all);
+	hetpart_scatter_proc *procs = client_array(p, sizeof *procs);
+	hetpart_cost **cost = client_array(2 * p, sizeof *cost);
 	hetpart_mpi_scatter_opts opts = HETPART_MPI_SCATTER_OPTS_INIT;
 	hetpart_plan *plan;
 	hetpart_err err;
 	opts.compute = j->compute;
 	opts.link = j->link;
-	must(hetpart_mpi_scatter_plan(&plan, order, (uint64_t)j->items, 0, MPI_COMM_WORLD, &opts,
-				      &err),
-	     &err);
+	client_need(hetpart_mpi_scatter_plan(&plan, order, (uint64_t)j->items, 0, MPI_COMM_WORLD,
+					     &opts, &err),
+		    &err);
 	hetpart_plan_free(plan);
 	for (size_t i = 0, k = p - 1; i + 1 < k; i++) {
 		const size_t other = order[i];
@@ -144,12 +141,12 @@ static hetpart_plan *plan_ascending(const job *j, size_t *order)
 	MPI_Allgather(mine, 4, MPI_DOUBLE, all, 4, MPI_DOUBLE, MPI_COMM_WORLD);
 	for (size_t i = 0; i < p; i++) {
 		const double *c = all[order[i]];
-		must(hetpart_cost_affine(&cost[2 * i], c[0], c[1], 1, &err), &err);
-		must(hetpart_cost_affine(&cost[2 * i + 1], c[2], c[3], 1, &err), &err);
+		client_need(hetpart_cost_affine(&cost[2 * i], c[0], c[1], 1, &err), &err);
+		client_need(hetpart_cost_affine(&cost[2 * i + 1], c[2], c[3], 1, &err), &err);
 		procs[i] =
 			(hetpart_scatter_proc){ cost[2 * i], i + 1 < p ? cost[2 * i + 1] : NULL };
 	}
-	must(hetpart_scatter_create(&plan, (uint64_t)j->items, procs, p, NULL, &err), &err);
+	client_need(hetpart_scatter_create(&plan, (uint64_t)j->items, procs, p, NULL, &err), &err);
 	for (size_t i = 0; i < 2 * p; i++)
 		hetpart_cost_free(cost[i]);
 	free(cost);
@@ -171,15 +168,16 @@ static hetpart_status work_on(void *ctx, const hetpart_mpi_chunk *chunk, const v
 	return HETPART_OK;
 }
 
-static void farm(job *j, const void *all)
+static void client_farm(job *j, const void *all)
 {
 	hetpart_mpi_farm_opts opts = HETPART_MPI_FARM_OPTS_INIT;
 	hetpart_err err;
 	opts.root_works = true;
 	opts.item_bytes = (size_t)j->item_bytes;
 	opts.data = all;
-	must(hetpart_mpi_farm((uint64_t)j->items, work_on, j, 0, MPI_COMM_WORLD, &opts, NULL, &err),
-	     &err);
+	client_need(hetpart_mpi_farm((uint64_t)j->items, work_on, j, 0, MPI_COMM_WORLD, &opts, NULL,
+				     &err),
+		    &err);
 }
 
 /* ------------------------------------------------------------------------------- measurement */
@@ -187,7 +185,7 @@ static void farm(job *j, const void *all)
 typedef struct kernel {
 	const job *j;
 	const unsigned char *items;
-	volatile uint64_t sum; /* so that the work is done */
+	volatile uint64_t sum; /* volatile, so that the compiler keeps the work */
 } kernel;
 
 static hetpart_status run_kernel(void *ctx, uint64_t n, hetpart_err *err)
@@ -198,31 +196,31 @@ static hetpart_status run_kernel(void *ctx, uint64_t n, hetpart_err *err)
 	return HETPART_OK;
 }
 
-static void measure(job *j, const unsigned char *items)
+static void client_measure(job *j, const unsigned char *items)
 {
 	hetpart_mpi_timing t;
 	hetpart_err err;
 	kernel k = { j, items, 0 };
-	must(hetpart_mpi_measure_compute(&t, run_kernel, &k, (uint64_t)j->items, 0.5,
-					 MPI_COMM_WORLD, &err),
-	     &err);
+	client_need(hetpart_mpi_measure_compute(&t, run_kernel, &k, (uint64_t)j->items, 0.5,
+						MPI_COMM_WORLD, &err),
+		    &err);
 	j->compute = t.fit;
-	must(hetpart_mpi_measure_link(&t, (uint64_t)j->item_bytes, (uint64_t)j->items,
-				      0.5 * j->ranks, 0, MPI_COMM_WORLD, &err),
-	     &err);
+	client_need(hetpart_mpi_measure_link(&t, (uint64_t)j->item_bytes, (uint64_t)j->items,
+					     0.5 * j->ranks, 0, MPI_COMM_WORLD, &err),
+		    &err);
 	j->link = t.fit;
 }
 
-/* The costs of this rank, from a file that every rank can read. */
+/* Read the costs of this rank, from a file that every rank can read. */
 static void read_costs(job *j, const char *path)
 {
 	FILE *f = fopen(path, "r");
 	for (int i = 0; f && i <= j->rank; i++)
 		if (fscanf(f, "%lf %lf %lf %lf", &j->compute.startup_s, &j->compute.per_item_s,
 			   &j->link.startup_s, &j->link.per_item_s) != 4)
-			fail("COSTS has fewer than four numbers for each rank");
+			client_stop("COSTS has fewer than four numbers for each rank");
 	if (!f || fclose(f) != 0)
-		fail("COSTS cannot be read");
+		client_stop("cannot read COSTS");
 }
 
 /* ------------------------------------------------------------------------------------- program */
@@ -243,8 +241,8 @@ static void print_all(const job *j)
 	int length;
 	MPI_Get_processor_name(host, &length);
 	if (j->rank == 0) {
-		all = room((size_t)j->ranks, sizeof *all);
-		hosts = room((size_t)j->ranks, sizeof host);
+		all = client_array((size_t)j->ranks, sizeof *all);
+		hosts = client_array((size_t)j->ranks, sizeof host);
 	}
 	MPI_Gather(mine, 8, MPI_DOUBLE, all, 8, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 	MPI_Gather(host, sizeof host, MPI_CHAR, hosts, sizeof host, MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -259,24 +257,26 @@ static void print_all(const job *j)
 	free(hosts);
 }
 
-static void run(job *j, const char *how, const unsigned char *all, unsigned char *mine)
+static void client_job(job *j, const char *how, const unsigned char *all, unsigned char *mine)
 {
-	size_t *order = room((size_t)j->ranks, sizeof *order);
+	size_t *order = client_array((size_t)j->ranks, sizeof *order);
 	hetpart_plan *plan = strcmp(how, "ascending") == 0 ? plan_ascending(j, order) : NULL;
 	MPI_Barrier(MPI_COMM_WORLD);
 	j->start_s = MPI_Wtime();
 	if (plan)
-		compute_all(j, mine, scatter(j, all, mine, HETPART_MPI_BALANCED, plan, order));
+		compute_all(j, mine,
+			    client_scatter(j, all, mine, HETPART_MPI_BALANCED, plan, order));
 	else if (strcmp(how, "scatterv") == 0)
-		compute_all(j, mine, scatterv(j, all, mine));
+		compute_all(j, mine, client_scatterv(j, all, mine));
 	else if (strcmp(how, "speed") == 0)
-		compute_all(j, mine, scatter(j, all, mine, HETPART_MPI_SPEED, NULL, NULL));
+		compute_all(j, mine, client_scatter(j, all, mine, HETPART_MPI_SPEED, NULL, NULL));
 	else if (strcmp(how, "balanced") == 0)
-		compute_all(j, mine, scatter(j, all, mine, HETPART_MPI_BALANCED, NULL, NULL));
+		compute_all(j, mine,
+			    client_scatter(j, all, mine, HETPART_MPI_BALANCED, NULL, NULL));
 	else if (strcmp(how, "farm") == 0)
-		farm(j, all);
+		client_farm(j, all);
 	else
-		fail("HOW is scatterv, speed, balanced, ascending or farm");
+		client_stop("HOW must be scatterv, speed, balanced, ascending or farm");
 	MPI_Barrier(MPI_COMM_WORLD);
 	hetpart_plan_free(plan);
 	free(order);
@@ -287,7 +287,7 @@ static int positive(const char *text)
 	char *end;
 	const long n = strtol(text, &end, 10);
 	if (end == text || *end || n < 1 || n > INT_MAX)
-		fail("ITEMS, ITEM_BYTES and ROUNDS are whole numbers above 0");
+		client_stop("ITEMS, ITEM_BYTES and ROUNDS must be whole numbers above 0");
 	return (int)n;
 }
 
@@ -298,12 +298,12 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &j.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &j.ranks);
 	if (argc != 5 && argc != 6)
-		fail("usage: scatter_client HOW ITEMS ITEM_BYTES ROUNDS [COSTS]");
+		client_stop("usage: scatter_client HOW ITEMS ITEM_BYTES ROUNDS [COSTS]");
 	j.items = positive(argv[2]);
 	j.item_bytes = positive(argv[3]);
 	j.rounds = positive(argv[4]);
-	unsigned char *all = j.rank ? NULL : room((size_t)j.items, (size_t)j.item_bytes);
-	unsigned char *mine = room((size_t)j.items, (size_t)j.item_bytes);
+	unsigned char *all = j.rank ? NULL : client_array((size_t)j.items, (size_t)j.item_bytes);
+	unsigned char *mine = client_array((size_t)j.items, (size_t)j.item_bytes);
 	for (int i = 0; all && i < j.items; i++)
 		memcpy(all + (size_t)i * (size_t)j.item_bytes, &i,
 		       sizeof i < (size_t)j.item_bytes ? sizeof i : (size_t)j.item_bytes);
@@ -312,8 +312,8 @@ int main(int argc, char **argv)
 	if (argc == 6)
 		read_costs(&j, argv[5]);
 	else
-		measure(&j, mine);
-	run(&j, argv[1], all, mine);
+		client_measure(&j, mine);
+	client_job(&j, argv[1], all, mine);
 	print_all(&j);
 	MPI_Type_free(&j.item);
 	free(all);

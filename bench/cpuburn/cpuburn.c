@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cpuburn: slows the CPUs of this machine by a factor, to emulate a slow node. Sets the brake by
- * measurement, keeps it for a command or a time, and says what it reached. Everything is undone
- * when it ends, however it ends. Costs about one second to set up. */
+/* cpuburn slows the CPUs of this machine by a factor, to emulate a slow node. It sets the brake by
+ * measurement, keeps it for a command or a time, and prints the factor factor_reached. Everything
+ * is undone whenever and however it ends. Costs about one second to set up. */
 #include "cpuburn.h"
-
-#include "args.h"
 
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,29 +15,30 @@
 
 enum { PAIRS = 7, ROUNDS_MAX = 4, GRACE_S = 10, LIMIT_STATUS = 124 };
 
-struct round {           /* of calibration */
-	double left;     /* share of the CPUs that was to be left to others */
-	double by_cpu;   /* factor, by the processor time the burner got, or the group */
-	double by_clock; /* by the clock on the wall, where others count too */
-	bool quiet;      /* nobody else was on the CPUs: the clock is right */
-};
+/* A round of calibration. */
+typedef struct burn_round {
+	double left;     /* share of the CPUs to leave to others */
+	double by_cpu;   /* factor, by the processor time of the burner or the group */
+	double by_clock; /* factor by the wall clock, which other programs affect */
+	bool quiet;      /* no other program used the CPUs, so the clock is right */
+} burn_round;
 
-struct brake {
+typedef struct brake {
 	burner *burner; /* one of the two */
-	group *group;
-	enum how how;
-	struct round *best, round[ROUNDS_MAX];
+	quota_group *group;
+	burn_how how;
+	burn_round *best, round[ROUNDS_MAX];
 	int rounds;
-};
+} brake;
 
-struct outcome {
+typedef struct outcome {
 	double seconds_s;
-	double by_cpu; /* factor over the whole run */
+	double by_cpu; /* factor over the whole time */
 	int status;
 	const char *ended_by;
-};
+} outcome;
 
-static const char *how_text(const struct brake *k)
+static const char *how_text(const brake *k)
 {
 	switch (k->how) {
 	case HOW_GROUP:
@@ -54,32 +52,28 @@ static const char *how_text(const struct brake *k)
 	}
 }
 
-static bool fail(const struct why *why)
+static bool burn_failed(const burn_why *why)
 {
-	say("%s", why->text);
+	burn_say("%s", why->text);
 	return false;
 }
 
-static void nap(double s)
+static void burn_nap(double s)
 {
 	struct timespec t = { .tv_sec = (time_t)s, .tv_nsec = (long)(fmod(s, 1) * 1e9) };
-
 	nanosleep(&t, NULL);
 }
 
-/* ------------------------------------------------------------------------------------- the brake
- */
+/* ----------------------------------------------------------------------------------- brake */
 
-/* The share of time that real-time threads may take in all, above which the kernel stops them. */
+/* Return the share of time that the kernel allows real-time threads. */
 static double realtime_share(void)
 {
 	static const char *const file[] = { "/proc/sys/kernel/sched_rt_runtime_us",
 					    "/proc/sys/kernel/sched_rt_period_us" };
 	double us[2] = { 950000, 1000000 };
-
 	for (int i = 0; i < 2; i++) {
 		FILE *f = fopen(file[i], "re");
-
 		if (f && fscanf(f, "%lf", &us[i]) != 1)
 			us[i] = i ? 1000000 : 950000;
 		if (f)
@@ -88,22 +82,20 @@ static double realtime_share(void)
 	return us[0] < 0 ? 1 : us[0] / us[1];
 }
 
-static bool brake_open(struct brake *k, const struct args *a)
+static bool brake_open(brake *k, const burn_args *a)
 {
-	struct why why = { "" };
-	enum how how = a->how;
-
+	burn_why why = { "" };
+	burn_how how = a->how;
 	if (how == HOW_GROUP) {
 		k->how = how;
-		k->group = group_open(a->period_s, &why);
-		return k->group || fail(&why);
+		k->group = quota_group_open(a->period_s, &why);
+		return k->group || burn_failed(&why);
 	}
 	if (1 - 1 / a->factor > realtime_share() - 0.01) {
 		if (how == HOW_FIFO) {
-			say("factor %g needs more than the %g %% that the kernel "
-			    "allows "
-			    "real-time threads (/proc/sys/kernel/sched_rt_runtime_us)",
-			    a->factor, 100 * realtime_share());
+			burn_say("factor %g needs more than the %g %% that the kernel allows "
+				 "real-time threads (/proc/sys/kernel/sched_rt_runtime_us)",
+				 a->factor, 100 * realtime_share());
 			return false;
 		}
 		how = how == HOW_ANY ? HOW_NICE : how;
@@ -112,76 +104,61 @@ static bool brake_open(struct brake *k, const struct args *a)
 	if (!k->burner && a->how == HOW_ANY && how == HOW_NICE)
 		k->burner = burner_start(a->cpus, a->ncpus, a->period_s, HOW_PLAIN, &why);
 	if (!k->burner)
-		return fail(&why);
+		return burn_failed(&why);
 	k->how = burner_how(k->burner);
 	if (k->how == HOW_PLAIN)
-		say("may not raise its priority (no real-time right: "
-		    "RLIMIT_RTPRIO is 0, "
-		    "and no CAP_SYS_NICE): competes as an ordinary program, which "
-		    "reaches a factor of "
-		    "2 at most against one busy program");
+		burn_say(
+			"cannot raise its priority (no real-time right: RLIMIT_RTPRIO is 0, and no "
+			"CAP_SYS_NICE): it competes as an ordinary program, which reaches at most "
+			"a "
+			"factor of 2 against one busy program");
 	return true;
 }
 
-static bool brake_set(struct brake *k, double left, size_t ncpus)
+static bool brake_set(brake *k, double left, size_t ncpus)
 {
-	struct why why = { "" };
-
+	burn_why why = { "" };
 	if (k->burner)
 		burner_set(k->burner, 1 - left);
-	else if (!group_quota(k->group, left < 1 ? left * (double)ncpus : 0, &why))
-		return fail(&why);
+	else if (!quota_group_set(k->group, left < 1 ? left * (double)ncpus : 0, &why))
+		return burn_failed(&why);
 	return true;
 }
 
-static void brake_close(struct brake *k)
-{
-	burner_stop(k->burner);
-	group_close(k->group);
-}
+/* ----------------------------------------------------------------------------- calibration */
 
-/* ----------------------------------------------------------------------------------- calibration
- */
-
-static int by_value(const void *a, const void *b)
+static int compare_factors(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
-
 	return (x > y) - (x < y);
 }
 
-static double median(double *v, int n)
+static double median_factor(double *v, int n)
 {
-	qsort(v, (size_t)n, sizeof *v, by_value);
+	qsort(v, (size_t)n, sizeof *v, compare_factors);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* What one comparison without and with the brake gives. */
-struct pair {
-	double by_cpu, by_clock;
-	bool quiet;
-};
-
-static bool measure_pair(struct brake *k, const struct args *a, double left, struct pair *p)
+/* Compare the speed without and with the brake, once. */
+static bool measure_pair(brake *k, const burn_args *a, double left, burn_round *p)
 {
-	/* A quota comes in whole periods: a long window loses little at its ends. */
+	/* A quota has whole periods, so a long window loses little at its ends. */
 	const double window_s = fmax(0.1, (k->group ? 30 : 10) * a->period_s);
-	struct speed base, slow;
-	double start_s, burnt_s, share = 0;
-	struct why why = { "" };
-
+	loop_speed base, slow;
+	double share = 0;
+	burn_why why = { "" };
 	if (!brake_set(k, 1, a->ncpus))
 		return false;
-	nap(2 * a->period_s);
-	if (!measure_speed(a->cpus, a->ncpus, window_s, k->group, &base, &why))
-		return fail(&why);
+	burn_nap(2 * a->period_s);
+	if (!measure_speed(a, window_s, k->group, &base, &why))
+		return burn_failed(&why);
 	if (!brake_set(k, left, a->ncpus))
 		return false;
-	nap(2 * a->period_s);
-	start_s = clock_s(CLOCK_MONOTONIC);
-	burnt_s = k->burner ? burner_burnt_s(k->burner) : 0;
-	if (!measure_speed(a->cpus, a->ncpus, window_s, k->group, &slow, &why))
-		return fail(&why);
+	burn_nap(2 * a->period_s);
+	const double start_s = clock_s(CLOCK_MONOTONIC);
+	const double burnt_s = k->burner ? burner_burnt_s(k->burner) : 0;
+	if (!measure_speed(a, window_s, k->group, &slow, &why))
+		return burn_failed(&why);
 	if (k->burner)
 		share = (burner_burnt_s(k->burner) - burnt_s) /
 			((clock_s(CLOCK_MONOTONIC) - start_s) * (double)a->ncpus);
@@ -191,14 +168,12 @@ static bool measure_pair(struct brake *k, const struct args *a, double left, str
 	return true;
 }
 
-static bool measure_round(struct brake *k, const struct args *a, double left, struct round *r)
+static bool calibrate_round(brake *k, const burn_args *a, double left, burn_round *r)
 {
 	double by_clock[PAIRS], by_cpu[PAIRS];
 	int quiet = 0;
-
 	for (int i = 0; i < PAIRS; i++) {
-		struct pair p;
-
+		burn_round p;
 		if (!measure_pair(k, a, left, &p))
 			return false;
 		by_clock[i] = p.by_clock;
@@ -206,56 +181,49 @@ static bool measure_round(struct brake *k, const struct args *a, double left, st
 		quiet += p.quiet;
 	}
 	r->left = left;
-	r->by_cpu = median(by_cpu, PAIRS);
-	r->by_clock = median(by_clock, PAIRS);
+	r->by_cpu = median_factor(by_cpu, PAIRS);
+	r->by_clock = median_factor(by_clock, PAIRS);
 	r->quiet = quiet > PAIRS / 2;
 	return true;
 }
 
-static double reached(const struct round *r)
+static double factor_reached(const burn_round *r)
 {
 	return r->quiet ? r->by_clock : r->by_cpu;
 }
 
-static bool was_stopped(void)
+/* Adjust the brake by measurement. A burner is exact in processor time. Its cost to others in
+ * caches and switches, and the real effect of a quota, only show in the work of the reference loop,
+ * and only while no other program disturbs it. */
+static bool calibrate_brake(brake *k, const burn_args *a)
 {
-	sigset_t pending;
-
-	sigpending(&pending);
-	return sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT) ||
-	       sigismember(&pending, SIGHUP);
-}
-
-/* A burner is exact in processor time. What it costs others beside, in caches and switches, and
- * what a quota really gives, shows in the work of the loop, and only while nobody else disturbs it.
- */
-static bool calibrate(struct brake *k, const struct args *a)
-{
-	double left = 1 / a->factor, error, least = INFINITY;
-
-	while (a->calibrate && k->rounds < ROUNDS_MAX && !was_stopped()) {
-		struct round *r = &k->round[k->rounds++];
-
-		if (!measure_round(k, a, left, r))
+	double left = 1 / a->factor, least = INFINITY;
+	while (a->calibrate && k->rounds < ROUNDS_MAX) {
+		sigset_t pending;
+		sigpending(&pending);
+		if (sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT) ||
+		    sigismember(&pending, SIGHUP))
+			break;
+		burn_round *r = &k->round[k->rounds++];
+		if (!calibrate_round(k, a, left, r))
 			return false;
-		error = fabs(reached(r) / a->factor - 1);
+		const double error = fabs(factor_reached(r) / a->factor - 1);
 		if (error < least) {
 			least = error;
 			k->best = r;
 		}
 		if (error < 0.01 || !r->quiet)
 			break;
-		/* Half of the way, because the clock is noisy. A brake that cannot take more than
-		 * it does must not be asked for ever more. */
-		left = fmin(1, fmax(left * sqrt(reached(r) / a->factor), 0.5 / a->factor));
+		/* Half of the way, because the clock is noisy. A brake at its limit must not be
+		 * tightened for ever. */
+		left = fmin(1, fmax(left * sqrt(factor_reached(r) / a->factor), 0.5 / a->factor));
 	}
 	return brake_set(k, k->best ? k->best->left : left, a->ncpus);
 }
 
-/* --------------------------------------------------------------------------------------- the run
- */
+/* ------------------------------------------------------------------------------- execution */
 
-static void watched_signals(sigset_t *set)
+static void signals_to_wait_for(sigset_t *set)
 {
 	sigemptyset(set);
 	sigaddset(set, SIGTERM);
@@ -264,12 +232,11 @@ static void watched_signals(sigset_t *set)
 	sigaddset(set, SIGCHLD);
 }
 
-static pid_t start_command(const struct args *a, const group *g)
+static pid_t start_command(const burn_args *a, const quota_group *g)
 {
 	pid_t parent = getpid(), child = fork();
 	sigset_t none;
-	struct cpus set = { 0 };
-
+	cpu_mask set = { 0 };
 	if (child != 0)
 		return child;
 	for (size_t i = 0; i < a->ncpus; i++)
@@ -277,23 +244,19 @@ static pid_t start_command(const struct args *a, const group *g)
 	sigemptyset(&none);
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent ||
 	    sched_setaffinity(0, sizeof set, set.part) != 0 ||
-	    sigprocmask(SIG_SETMASK, &none, NULL) != 0 || (g && !group_join(g))) {
-		say("cannot set up the command: %s", strerror(errno));
+	    sigprocmask(SIG_SETMASK, &none, NULL) != 0 || (g && !quota_group_join(g))) {
+		burn_say("cannot set up the command: %s", strerror(errno));
 		_exit(126);
 	}
 	execvp(a->command[0], a->command);
 	const int errnum = errno;
-	say("cannot run '%s': %s", a->command[0], strerror(errnum));
+	burn_say("cannot run '%s': %s", a->command[0], strerror(errnum));
 	_exit(errnum == ENOENT ? 127 : 126);
 }
 
-static const char *signal_text(int sig)
-{
-	return sig == SIGTERM ? "SIGTERM" : sig == SIGINT ? "SIGINT" : "SIGHUP";
-}
-
-/* A signal or the end of time: passes it on to the command, which gets some time to leave. */
-static void end_by(struct outcome *o, int sig, pid_t child, double *until_s)
+/* End by a signal or at the end of time: pass the signal to the command, which gets some time to
+ * exit. */
+static void end_by(outcome *o, int sig, pid_t child, double *until_s)
 {
 	if (o->status >= 0) { /* the second time */
 		if (child > 0)
@@ -301,7 +264,10 @@ static void end_by(struct outcome *o, int sig, pid_t child, double *until_s)
 		return;
 	}
 	o->status = sig ? 128 + sig : LIMIT_STATUS;
-	o->ended_by = sig ? signal_text(sig) : "limit";
+	o->ended_by = sig == SIGTERM  ? "SIGTERM"
+		      : sig == SIGINT ? "SIGINT"
+		      : sig           ? "SIGHUP"
+				      : "limit";
 	*until_s = child > 0 ? clock_s(CLOCK_MONOTONIC) + GRACE_S : 0;
 	if (child > 0)
 		kill(child, sig ? sig : SIGTERM);
@@ -313,27 +279,20 @@ static int wait_signal(double until_s)
 	double left_s = fmax(0, until_s - clock_s(CLOCK_MONOTONIC));
 	struct timespec t = { .tv_sec = (time_t)left_s, .tv_nsec = (long)(fmod(left_s, 1) * 1e9) };
 	int sig;
-
-	watched_signals(&set);
+	signals_to_wait_for(&set);
 	do
 		sig = sigtimedwait(&set, NULL, &t);
 	while (sig < 0 && errno == EINTR);
 	return sig < 0 ? 0 : sig;
 }
 
-static bool has_ended(pid_t child, int *status)
-{
-	return child > 0 && waitpid(child, status, WNOHANG) == child;
-}
-
-static void wait_for_end(pid_t child, double until_s, struct outcome *o)
+static void wait_for_end(pid_t child, double until_s, outcome *o)
 {
 	int sig, status;
-
 	for (;;) {
 		sig = wait_signal(until_s);
 		if (sig == SIGCHLD) {
-			if (!has_ended(child, &status))
+			if (child <= 0 || waitpid(child, &status, WNOHANG) != child)
 				continue;
 			if (o->status < 0) {
 				o->ended_by = "command";
@@ -348,15 +307,14 @@ static void wait_for_end(pid_t child, double until_s, struct outcome *o)
 	}
 }
 
-static bool run(struct brake *k, const struct args *a, struct outcome *o)
+static bool burn_command(brake *k, const burn_args *a, outcome *o)
 {
 	double start_s = clock_s(CLOCK_MONOTONIC);
 	double burnt_s = k->burner ? burner_burnt_s(k->burner) : 0;
 	pid_t child = 0;
-
-	*o = (struct outcome){ .status = -1, .by_cpu = k->best ? k->best->by_cpu : NAN };
+	*o = (outcome){ .status = -1, .by_cpu = k->best ? k->best->by_cpu : NAN };
 	if (a->command && (child = start_command(a, k->group)) < 0) {
-		say("cannot fork: %s", strerror(errno));
+		burn_say("cannot fork: %s", strerror(errno));
 		return false;
 	}
 	wait_for_end(child, start_s + a->seconds_s, o);
@@ -365,20 +323,20 @@ static bool run(struct brake *k, const struct args *a, struct outcome *o)
 		o->by_cpu = 1 / (1 - (burner_burnt_s(k->burner) - burnt_s) /
 					     (o->seconds_s * (double)a->ncpus));
 	if (!a->command && o->status == LIMIT_STATUS)
-		o->status = 0; /* that is what was asked for */
+		o->status = 0; /* as asked for */
 	return true;
 }
 
-/* ---------------------------------------------------------------------------------------- report
- */
+/* ---------------------------------------------------------------------------------- report */
 
-/* Over the whole run: processor time, with the cost to others that calibration found. */
-static double reached_in_run(const struct brake *k, const struct outcome *o)
+/* Return the factor over the whole time: by processor time, with the cost to others that
+ * calibration found. */
+static double whole_factor(const brake *k, const outcome *o)
 {
-	return k->best ? o->by_cpu * reached(k->best) / k->best->by_cpu : o->by_cpu;
+	return k->best ? o->by_cpu * factor_reached(k->best) / k->best->by_cpu : o->by_cpu;
 }
 
-/* JSON has no NaN: what was not measured is null. */
+/* Write a factor as JSON, which has no NaN: null if it was not measured. */
 static void json_factor(FILE *f, const char *name, double v)
 {
 	if (isnan(v))
@@ -387,38 +345,28 @@ static void json_factor(FILE *f, const char *name, double v)
 		fprintf(f, "\"%s\":%.6g,", name, v);
 }
 
-static void json_cpus(FILE *f, const struct args *a)
-{
-	for (size_t i = 0; i < a->ncpus; i++)
-		fprintf(f, "%s%d", i ? "," : "", a->cpus[i]);
-}
-
-static void json_rounds(FILE *f, const struct brake *k)
-{
-	for (int i = 0; i < k->rounds; i++) {
-		const struct round *r = &k->round[i];
-
-		fprintf(f, "%s{\"left\":%.6f,\"by_cpu\":%.6g,\"by_clock\":%.6g,\"quiet\":%s}",
-			i ? "," : "", r->left, r->by_cpu, r->by_clock, r->quiet ? "true" : "false");
-	}
-}
-
-static bool write_json(const struct brake *k, const struct args *a, const struct outcome *o)
+static bool burn_write_json(const brake *k, const burn_args *a, const outcome *o)
 {
 	bool to_stdout = strcmp(a->json, "-") == 0;
 	FILE *f = to_stdout ? stdout : fopen(a->json, "we");
 	bool good = f != NULL;
-
 	if (good) {
 		fprintf(f, "{\"factor\":%.6g,", a->factor);
-		json_factor(f, "reached", reached_in_run(k, o));
+		json_factor(f, "reached", whole_factor(k, o));
 		json_factor(f, "by_cpu", o->by_cpu);
 		fprintf(f, "\"quiet\":%s,\"how\":\"%s\",\"period_us\":%.0f,\"cpus\":[",
 			k->best && k->best->quiet ? "true" : "false", how_text(k),
 			a->period_s * 1e6);
-		json_cpus(f, a);
+		for (size_t i = 0; i < a->ncpus; i++)
+			fprintf(f, "%s%d", i ? "," : "", a->cpus[i]);
 		fputs("],\"calibration\":[", f);
-		json_rounds(f, k);
+		for (int i = 0; i < k->rounds; i++) {
+			const burn_round *r = &k->round[i];
+			fprintf(f,
+				"%s{\"left\":%.6f,\"by_cpu\":%.6g,\"by_clock\":%.6g,\"quiet\":%s}",
+				i ? "," : "", r->left, r->by_cpu, r->by_clock,
+				r->quiet ? "true" : "false");
+		}
 		fprintf(f, "],\"seconds\":%.3f,\"ended_by\":\"%s\",\"status\":%d}\n", o->seconds_s,
 			o->ended_by, o->status);
 		good = fflush(f) == 0 && !ferror(f);
@@ -426,54 +374,47 @@ static bool write_json(const struct brake *k, const struct args *a, const struct
 	if (f && !to_stdout)
 		good = fclose(f) == 0 && good;
 	if (!good)
-		say("cannot write '%s': %s", a->json, strerror(errno));
+		burn_say("cannot write '%s': %s", a->json, strerror(errno));
 	return good;
-}
-
-static void announce(const struct brake *k, const struct args *a)
-{
-	const char *others = "";
-
-	if (!k->best->quiet)
-		others = k->burner ? "; others use these CPUs: by processor time"
-				   : "; others use these CPUs: they count as well";
-	say("burning: factor %g, calibrated to %.4g by %s every %.0f us%s", a->factor,
-	    reached(k->best), how_text(k), a->period_s * 1e6, others);
 }
 
 int main(int argc, char **argv)
 {
-	struct args a;
-	struct brake k = { 0 };
-	struct outcome o;
+	burn_args a;
+	brake k = { 0 };
+	outcome o;
 	sigset_t set;
 	pid_t parent = getppid();
 	bool good;
-
-	if (!args_read(&a, argc, argv))
+	if (!burn_args_read(&a, argc, argv))
 		return a.status;
-	/* Whoever started us is the one to benefit: without him nobody would stop us. */
+	/* end with the parent, because nobody else would stop this process */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)
 		return 1;
-	watched_signals(&set); /* blocked in the threads too: the main thread asks for them */
+	signals_to_wait_for(&set); /* blocked in all threads; the main thread waits for them */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
 		return 1;
 	if (!brake_open(&k, &a))
 		return 2;
-	good = calibrate(&k, &a);
+	good = calibrate_brake(&k, &a);
 	if (good && !a.quiet && k.best)
-		announce(&k, &a);
-	good = good && run(&k, &a, &o);
-	brake_close(&k);
+		burn_say("burning: factor %g, calibrated to %.4g by %s every %.0f us%s", a.factor,
+			 factor_reached(k.best), how_text(&k), a.period_s * 1e6,
+			 k.best->quiet ? ""
+			 : k.burner    ? "; others use these CPUs: by processor time"
+				       : "; others use these CPUs: they count as well");
+	good = good && burn_command(&k, &a, &o);
+	burner_stop(k.burner);
+	quota_group_close(k.group);
 	if (!good)
 		return 1;
-	if (fabs(reached_in_run(&k, &o) / a.factor - 1) > 0.05)
-		say("warning: missed the factor %g: reached %.4g by %s", a.factor,
-		    reached_in_run(&k, &o), how_text(&k));
+	if (fabs(whole_factor(&k, &o) / a.factor - 1) > 0.05)
+		burn_say("warning: missed the factor %g: reached %.4g by %s", a.factor,
+			 whole_factor(&k, &o), how_text(&k));
 	else if (!a.quiet && !isnan(o.by_cpu))
-		say("factor %g: reached %.4g over %.1f s, ended by %s", a.factor,
-		    reached_in_run(&k, &o), o.seconds_s, o.ended_by);
-	if (a.json && !write_json(&k, &a, &o))
+		burn_say("factor %g: reached %.4g over %.1f s, ended by %s", a.factor,
+			 whole_factor(&k, &o), o.seconds_s, o.ended_by);
+	if (a.json && !burn_write_json(&k, &a, &o))
 		return o.status ? o.status : 1;
 	return o.status;
 }

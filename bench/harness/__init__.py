@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the measuring programs of this folder share. The standard library of Python is all it takes."""
+"""The parts that the measuring programs of this directory share. Needs only the standard library of Python."""

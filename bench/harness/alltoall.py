@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the links of a cluster carry when all hosts send to all at a time, by plain TCP: started by mpirun on each host,
-with MB that each sends to each other. Each prints the bytes a second that came in, without headers of packets."""
+"""The rate of the links of a cluster if all hosts send to all at the same time, by plain TCP. mpirun starts it on each
+host, with the MB that each host sends to each other. Each prints the bytes received per second, without packet headers."""
 
 import os
 import selectors
@@ -48,7 +48,7 @@ def meet(out, come):
 
 
 def exchange(out, come, count):
-    """Sends count bytes by each connection, and receives as many."""
+    """Send count bytes through each connection, and receive the same number."""
     piece, look = bytes(PIECE), selectors.DefaultSelector()
     left = {s: count for s in out + come}
     for s in left:

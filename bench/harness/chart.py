@@ -64,7 +64,7 @@ def draw(base, title, panels, columns=2, size=(480, 380)):
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     written = []
-    with job.work_folder(os.path.dirname(os.path.abspath(base))) as work:
+    with job.work_directory(os.path.dirname(os.path.abspath(base))) as work:
         for suffix, terminal in TERMINALS.items():
             lines = ["set encoding utf8",
                      "set terminal " + terminal.format(w=max(columns * size[0], 10 * len(title)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Virtual hosts of unequal speed (scripts/cluster), and whether others kept the machine busy meanwhile."""
+"""Virtual hosts of unequal speed (scripts/cluster), and whether other programs kept the machine busy."""
 
 import contextlib
 import os
@@ -59,7 +59,7 @@ class Watch:
 
 
 def available():
-    """None, or why no virtual hosts can be had here."""
+    """Return why virtual hosts are not available here, or None."""
     if os.geteuid() != 0:
         return "that takes root"
     said = job.run([CLUSTER, "doctor"], statuses=None)
@@ -129,7 +129,7 @@ class Hosts:
                            env={**os.environ, "TMPDIR": self.directory})
         self.id = up.out.strip()
         try:
-            self.folders = [self._cluster("directory", f"n{k}").out.strip() for k in range(self.count)]
+            self.directories = [self._cluster("directory", f"n{k}").out.strip() for k in range(self.count)]
             for k in range(self.count):
                 self.set_speed(k, self.speeds[k])
                 self.set_rate(k, self.rates[k])
@@ -164,7 +164,7 @@ class Hosts:
                               f"echo 4096 65536 {most_bytes} >/proc/sys/net/ipv4/tcp_{which}")
 
     def mpirun_argv(self, ranks, argv):
-        """One rank on each of the first hosts, in the host's own folder."""
+        """Return the command for one rank on each of the first hosts, in the directory of the host."""
         return [CLUSTER, "--id", self.id, "mpirun", "-n", str(ranks),
                 "--wdir", f"/run/hetsort-cluster/{self.id}/local", *argv]
 

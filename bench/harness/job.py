@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Processes: run one and say what it took; caches; a folder that goes away again."""
+"""Processes and their costs, caches, and a temporary directory."""
 
 import contextlib
 import os
@@ -15,13 +15,13 @@ DROP_CACHES = "/proc/sys/vm/drop_caches"
 
 
 class Failed(Exception):
-    """What ends a measurement, as a sentence."""
+    """A failure that ends a measurement, as a sentence."""
 
 
 class Done:
-    """What one run took. peak_rss_bytes is that of the largest process among it and the children it
-    waited for, and never below what this interpreter had when it started it (some 15 MB). Pages of
-    files that a process maps count in it."""
+    """The result and the costs of one command. peak_rss_bytes is the memory of the largest process among the
+    command and the children it waited for, but at least the memory of this interpreter (some 15 MB). It includes
+    pages of mapped files."""
 
     def __init__(self, status, seconds, usage, out, err):
         self.status = status
@@ -32,7 +32,7 @@ class Done:
 
 
 def _wait(child):
-    """wait4, and not leaving without the child."""
+    """Call wait4, and do not leave without the child."""
     try:
         _, status, usage = os.wait4(child.pid, 0)
     except BaseException:
@@ -66,7 +66,7 @@ def run(argv, statuses=(0,), cwd=None, env=None):
 
 
 def cold():
-    """Leave nothing of any file in memory; says whether this user could."""
+    """Drop all files from memory. Return whether this user may."""
     os.sync()
     try:
         with open(DROP_CACHES, "w") as f:
@@ -77,15 +77,15 @@ def cold():
 
 
 def cache_of(file_system, warm):
-    """What to call before each command of a measurement on that file system: it brings the caches
-    where they shall be, and names where they are."""
+    """Return a function to call before each command of a measurement on this file system. It prepares the
+    caches, and returns their state."""
     if file_system["type"] in ("tmpfs", "ramfs"):
         return lambda: "in memory"
     return (lambda: "warm") if warm else cold
 
 
 def leave_on_signals():
-    """A signal that ends us lets what is open be closed first."""
+    """Let a signal that ends the program close open resources first."""
     def leave(number, _):
         raise SystemExit(128 + number)
     for s in (signal.SIGTERM, signal.SIGHUP):
@@ -93,13 +93,13 @@ def leave_on_signals():
 
 
 @contextlib.contextmanager
-def work_folder(parent):
-    """A new folder below parent, removed at the end, also when a signal ends us."""
+def work_directory(parent):
+    """A new directory below parent, removed at the end, even after a signal."""
     leave_on_signals()
     try:
         path = tempfile.mkdtemp(prefix="hetsort-bench.", dir=parent)
     except OSError as e:
-        raise Failed(f"cannot make a folder in '{parent}': {e.strerror}") from e
+        raise Failed(f"cannot make a directory in '{parent}': {e.strerror}") from e
     try:
         yield path
     finally:

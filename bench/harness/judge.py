@@ -20,7 +20,7 @@ class Input:
 
 
 class Verdict:
-    """What valsort says of a file."""
+    """The result of valsort for a file."""
 
     def __init__(self, done):
         self.text = done.err.strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a figure was measured on and with. Nothing here is guessed: what cannot be read is null."""
+"""The machine and the programs of a measurement. Nothing is guessed: unreadable values are null."""
 
 import datetime
 import json
@@ -88,7 +88,7 @@ def describe():
 
 
 def memory_bytes():
-    """What a process may hope for."""
+    """Return the bytes of memory that a process may use."""
     limit = cgroup_limit_bytes()
     available = _kib(read("/proc/meminfo"), "MemAvailable") or 0
     return min(available, limit) if limit else available

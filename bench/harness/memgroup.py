@@ -7,7 +7,7 @@ import os
 from . import job, machine
 
 ROOT = "/sys/fs/cgroup"
-# version 1 and 2: folder, limit, limit of swap or with it, peak
+# version 1 and 2: directory, limit, limit of swap (or of memory and swap), peak
 V1 = (f"{ROOT}/memory", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes",
       "memory.max_usage_in_bytes")
 V2 = (ROOT, "memory.max", "memory.swap.max", "memory.peak")
@@ -60,7 +60,7 @@ def group(limit_bytes):
 
 
 def run(argv, limit_bytes, statuses=(0,)):
-    """job.run within such a group: what it took, and the peak of the group (None: there was none)."""
+    """Run job.run within such a group. Return its result, and the peak of the group (None without a group)."""
     with group(limit_bytes) as g:
         done = job.run(g.inside(argv) if g else argv, statuses)
         return done, g and g.peak_bytes()

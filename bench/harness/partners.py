@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The commands that are measured side by side. A command goes from file to file and is durable when it
-ends, unless its name says otherwise. Those whose programs are missing are left out, by name."""
+ends, unless its name says otherwise. Partners whose programs are missing are omitted and named."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ def _shell(text, *arguments):
 
 
 def restore_lines(path):
-    """Lines that end in LF alone end in CR LF again."""
+    """Restore the CR of lines that end only in LF."""
     run(_shell(r"""cr=$(printf '\r'); sed "s/$cr*\$/$cr/" "$1" >"$1.lines" && mv "$1.lines" "$1" """, path))
 
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the report of hetsort --progress says of the time that was left, and how wrong that was."""
+"""The remaining time that hetsort --progress predicted, read from its report, and the errors of the prediction."""
 
 import re
 
 from . import stats
 
 
-def told(report):
-    """(seconds since the start, seconds left) of each moment in which it was told."""
+def predictions(report):
+    """Return (seconds since the start, predicted seconds left) for each prediction."""
     return [(p["at_s"], p["left_s"]) for p in report.get("progress", [])]
 
 
 def errors(moments, total_s, parts):
-    """By what part of the time left the first moment at or after each part of the job was wrong; None where there is none."""
+    """Return the relative error of the first prediction at or after each part of the job, or None without one."""
     at = [next(((e, left) for e, left in moments if part * total_s <= e < total_s), None) for part in parts]
     return [m and (m[1] - (total_s - m[0])) / (total_s - m[0]) for m in at]
 
@@ -36,7 +36,7 @@ def percent(values):
 
 
 def longer(case, times):
-    """With so many times its records and memory."""
+    """Return the case with its records and memory multiplied."""
     records, *own = case.split(" ", 1)
     own = [re.sub(r"(?<=--memory )(\d+)", lambda m: str(round(times * int(m[1]))), o) for o in own]
     return " ".join([str(round(times * int(records) / 1e5) * 100000 if times > 1 else int(records)), *own])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clusters for hetsim, what it reports of a sort on them, and what no sort on them could beat."""
+"""Clusters for hetsim, its report of a sort on them, and the bounds of every sort on them."""
 
 import array
 import json
@@ -15,7 +15,7 @@ SORT_S, MERGE_S, COPY_S = 4e-9, 0.45e-9, 0.35e-9  # hetsim(1), rates of a proces
 
 
 class Cluster:
-    """So many hosts, the second half of them of another speed; rates are hetsim's times `slower`."""
+    """A cluster whose second half of hosts has another speed; rates are hetsim's times `slower`."""
 
     def __init__(self, hosts, net_gbit, speeds=(1, 1), disk=1e9, cores=1, slower=1, changes=()):
         self.speed = [speeds[0]] * (hosts - hosts // 2) + [speeds[1]] * (hosts // 2)
@@ -31,8 +31,8 @@ class Cluster:
                         f"net {self.net_gbit * 1000:.0f}M lat 20us mem 64G\n")
             f.write("".join(f"{line}\n" for line in self.changes))
 
-    def told(self):
-        """What a user would know: speeds, beside a processor of hetsim's rates, and what the links carry, in MB/s."""
+    def user_options(self):
+        """Return the options of a user: speeds relative to hetsim's rates, and the rates of links in MB/s."""
         return ["--speeds", ",".join(f"{s / self.slower:.6f}" for s in self.speed),
                 "--links", ",".join([f"{self.net_gbit * 125:g}"] * len(self.speed))]
 
@@ -80,11 +80,11 @@ KEY_BYTES = 8  # of 10; the others, and the rest of a record, are zero
 
 
 def spread_evenly(path, hosts, per_host):
-    """Records whose keys are spread over all keys as evenly as those of a million times as many would be: of n that
-    stand side by side in the file, each n-th part of the keys has about one, however ranks divide the file.
+    """Write records whose keys are spread as evenly as the keys of a million times more records. Of n neighbours in
+    the file, each n-th part of the keys has about one, for any division of the file among ranks.
 
-    The j-th key is j times the golden ratio, less its whole part (a Kronecker sequence), and moved by less than one
-    n-th, so that it is no lattice."""
+    The j-th key is the fraction of j times the golden ratio (a Kronecker sequence), moved by less than one n-th to
+    avoid a lattice."""
     rng = random.Random(1)
     with open(path, "wb") as f:
         for first in range(0, hosts * per_host, per_host):
@@ -100,13 +100,13 @@ def spread_evenly(path, hosts, per_host):
 
 
 class Simulator:
-    """Sorts in a folder of its own; inputs stay there for the next sort."""
+    """Sorts in a directory of its own; inputs stay there for the next sort."""
 
-    def __init__(self, folder, at_random=False):
-        self.folder, self.at_random, self.made = folder, at_random, set()
+    def __init__(self, directory, at_random=False):
+        self.directory, self.at_random, self.made = directory, at_random, set()
 
     def _input(self, hosts, per_host):
-        path = f"{self.folder}/in-{hosts}-{per_host}"
+        path = f"{self.directory}/in-{hosts}-{per_host}"
         if path not in self.made:
             if self.at_random:
                 job.run([f"{job.BIN}/gensort", "--no-fsync", str(hosts * per_host), path])
@@ -118,7 +118,7 @@ class Simulator:
     def sort(self, cluster, records, per_host, options=(), statuses=(0,)):
         """records of the cluster, of which per_host are really sorted for each host."""
         hosts = len(cluster.speed)
-        platform, out = f"{self.folder}/platform", f"{self.folder}/out"
+        platform, out = f"{self.directory}/platform", f"{self.directory}/out"
         source = self._input(hosts, per_host)
         cluster.write(platform)
         done = job.run([f"{job.BIN}/hetsim", "--json", "--hosts", "-s", f"{records / (hosts * per_host):.6f}", platform, "--no-fsync", "-q",

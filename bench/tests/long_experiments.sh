@@ -31,7 +31,7 @@ experiment() { # experiment NAME OPTIONS...: one or two tries, and a test point 
   done <<<"$out"
 }
 
-experiment slow --hosts 4 --rates max --cpu 0.25 --second 1 --records 6000000 --alone 1 --repeat 3
+experiment slow --hosts 4 --rates max --cpu 0.25 --second 1 --records 6000000 --alone 1 --repeat 3  # english: allowed
 experiment adapt --hosts 4 --factor 3 --records 3000000 --repeat 5
 experiment scatter --items 1200 --measured 2 --repeat 1
 experiment ratios --hosts 2 --factors 4 --records 3000000 --repeat 2

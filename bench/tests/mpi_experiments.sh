@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2317  # functions called through ok
 # The experiments: their client of libhetpart_mpi, built outside the tree; where this machine can have
 # virtual hosts, some of them on a tiny input: samples, figures, plots and tables fit each other, no wrong output
-# passes, nothing is left. With HETSORT_LONG=1 all, on inputs for which effects show, if others leave the machine alone.
+# passes, and nothing remains. HETSORT_LONG=1 runs all, on inputs that show the effects if the machine is quiet.
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh
 . "$ROOT/partition/tests/install_help.sh"
@@ -9,7 +9,7 @@ if [ "${HAVE_MPI:-no}" != yes ] || ! "$ROOT/scripts/mpirun" --here; then skip_al
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 experiments=$ROOT/bench/experiments
 
-# ------------------------------------------------------------- the client, in an empty folder
+# ------------------------------------------------------------- the client, in an empty directory
 client() { run timeout 120 "$ROOT/scripts/mpirun" "$@"; }
 sums() { sed -n 's/.*"sum": "\([0-9a-f]*\)".*/\1/p' <<<"$out" | sort -u | paste -sd' '; }
 items() { awk -F'"items": ' '/^{/ {sum += $2} END {print sum + 0}' <<<"$out"; }
@@ -50,9 +50,9 @@ for bad in "fast" "slow --records 0" "slow --records" "slow --hosts 2,x" "slow -
   is "refused: experiments $bad" "$rc" 2
 done
 run "$experiments" ratios --factors 2,x
-ok "and why" grep -q "argument --factors: a number from 0 on is wanted, not 'x'" <<<"$err"
+ok "the message gives the reason" grep -q "argument --factors: must be a number of 0 or more, not 'x'" <<<"$err"
 # shellcheck disable=SC2016
-ok "each tells what it is about" test "$(for e in slow scatter balance ratios learning adapt; do
+ok "each has a summary in its help" test "$(for e in slow scatter balance ratios learning adapt; do
   "$experiments" $e --help; done | grep -c -- '--quick')" -ge 6
 
 run "$ROOT/scripts/cluster" doctor
@@ -75,9 +75,9 @@ if [ -n "${HETSORT_LONG:-}" ]; then
   is "all succeed, and show what they are about if nothing disturbs them" "$rc" 0
   [ "$rc" = 0 ] || echo "# ${err//$'\n'/$'\n# '}"
   grep -E ': (holds|FAILS|not judged)' <<<"$out" | sed 's/^/# /'
-  told=$out names="slow scatter balance ratios learning adapt" samples="adapt 16 balance 10 learning 6 ratios 8 scatter 5 slow 8"
+  output=$out names="slow scatter balance ratios learning adapt" samples="adapt 16 balance 10 learning 6 ratios 8 scatter 5 slow 8"
 else
-  tiny slow --hosts 2 --rates max --records 2000 --alone 1
+  tiny slow --hosts 2 --rates max --records 2000 --alone 1  # english: allowed
   [ "$(nproc)" -eq 1 ] || tiny balance --records 2000 --most 3
   tiny ratios --hosts 2 --factors 2 --records 2000
   tiny learning --hosts 2 --records 2000 --runs 2
@@ -106,9 +106,9 @@ for path in sys.argv[1:]:
     good = good and all(x["seconds"] > 0 and x["disturbed"] in (True, False) for x in samples)
     print(lines[0]["experiment"], len(samples), bool(good))
 PY
-is "so many samples" "$(sort facts | cut -d' ' -f1,2 | paste -sd' ')" "$samples"
+is "the numbers of samples" "$(sort facts | cut -d' ' -f1,2 | paste -sd' ')" "$samples"
 is "and figures that are theirs" "$(cut -d' ' -f3 facts | sort -u)" True
-[ -z "${told:-}" ] || ok "scatter: the published end times stand beside ours" grep -q '^balanced .* 405 / 430$' <<<"$told"
+[ -z "${output:-}" ] || ok "scatter: the published end times are next to ours" grep -q '^balanced .* 405 / 430$' <<<"$output"
 
 # ---------------------------------------------------------- a hetsort that does not sort is caught
 mkdir -p programs/bench

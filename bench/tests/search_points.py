@@ -19,7 +19,7 @@ def point(name, good):
 
 
 def search_for(turn, first, most, tolerance):
-    """What is found where all numbers to turn fit; and all that was tried is allowed."""
+    """Return the number found if all numbers up to `turn` fit, and check that all tries are allowed."""
     tried = []
 
     def fits(n):

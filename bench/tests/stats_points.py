@@ -50,7 +50,7 @@ point("median leaves its argument as it is", mine == [3, 1, 2])
 point("median takes any iterable", stats.median(x for x in (2, 1, 3)) == 2)
 point("summary", stats.summary([2, 8, 4]) == {"median": 4, "min": 2, "max": 8, "samples": 3})
 point("ratios by round", stats.round_ratios({0: 4, 1: 9}, {1: 3, 0: 2}) == [2, 3])
-point("a round that one side lacks is left out", stats.round_ratios({0: 4, 2: 9}, {0: 2, 1: 1}) == [2])
+point("a round that one side lacks is omitted", stats.round_ratios({0: 4, 2: 9}, {0: 2, 1: 1}) == [2])
 
 seed = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
 print(f"# SEED={seed}")
@@ -62,7 +62,7 @@ for _ in range(60):
     x, y = pool[:n], pool[n:]
     same &= abs(stats.chance(x, y) - min(1, by_counting(x, y))) < 1e-12
     same &= stats.chance(x, y) == stats.chance(y, x)
-point("chance is that of counting all ways, from either side", same)
+point("chance equals a count of all orders, from either side", same)
 ties = True
 for _ in range(60):
     x = [rng.randint(0, 3) for _ in range(rng.randint(1, 5))]
@@ -70,13 +70,13 @@ for _ in range(60):
     ties &= 0 < stats.chance(x, y) <= 1
 point("ties give a chance too", ties)
 point("equal samples are the same", stats.chance([1] * 6, [1] * 6) == 1)
-point("no samples are no difference", stats.chance([], [1, 2]) == 1)
+point("without samples nothing differs", stats.chance([], [1, 2]) == 1)
 point("five against five, apart: 2 of 252", stats.chance([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]) == 2 / 252)
 point("slower", stats.verdict([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]) == "slower")
 point("faster", stats.verdict([6, 7, 8, 9, 10], [1, 2, 3, 4, 5]) == "faster")
 point("within the noise", stats.verdict([1, 3, 5, 7, 9], [2, 4, 6, 8, 10]) == "within the noise")
-point("one sample each cannot tell", stats.verdict([1], [100]) == "too few samples")
-point("four samples each cannot tell", stats.verdict([1] * 4, [100] * 4) == "too few samples")
+point("one sample each is too few", stats.verdict([1], [100]) == "too few samples")
+point("four samples each are too few", stats.verdict([1] * 4, [100] * 4) == "too few samples")
 
 print(f"1..{len(points)}")
 sys.exit(0 if all(points) and points else 1)

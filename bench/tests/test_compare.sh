@@ -26,7 +26,7 @@ fails() { # fails NAME WORDS FILE
   is "$1" "$rc/${err%%: \'*}" "1/compare: $2"
 }
 head -n 1 "$data/before.json" >setup
-fails "a setup alone" "no samples" setup
+fails "only a setup" "no samples" setup
 sed 1d "$data/before.json" >headless
 fails "no setup" "not a measurement" headless
 echo '{' >broken

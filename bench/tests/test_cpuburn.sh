@@ -1,16 +1,15 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # functions called through ok
-# cpuburn: what it refuses, what its status says, how much time it takes, and that nothing is left
-# of it, however it or its parent ends. No test goes by the clock: shares are of processor time, of more
-# factors with HETSORT_LONG=1.
+# cpuburn: usage errors, exit status, and processor time used. Nothing of it may remain, however it or its parent
+# ends. No test depends on the wall clock: shares are shares of processor time. HETSORT_LONG=1 tests more factors.
 . "$ROOT/scripts/tap.sh"
 burn=$BIN/cpuburn
 [ -x "$burn" ] || skip_all "cpuburn is built on Linux only"
 
-refused() { # refused WHAT OPTION...
+refused() { # refused MESSAGE OPTION... - check a usage error
   local what=$1; shift
   run "$burn" "$@"
   is "refused: $*" "$rc" 2
-  ok "and why" grep -q -e "$what" <<<"$err"
+  ok "the message gives the reason: $*" grep -q -e "$what" <<<"$err"
 }
 refused 'factor is missing'
 for f in 0.99 51 nan '' 2x; do refused "not '$f'" "--factor=$f"; done
@@ -30,28 +29,28 @@ for words in --factor= --factor=2\ --cpus= --; do
   # shellcheck disable=SC2086  # one word, or two
   run "$burn" ${words}$'\e[31m\n%s%n'
   is "words with control bytes are refused: $words" "$rc" 2
-  is "and printed with escapes: $words" "$(grep -c '\\x1b\[31m\\x0a%s%n' <<<"$err")/$(tr -d ' -~' <<<"$err")" 1/
+  is "control bytes are printed with escapes: $words" "$(grep -c '\\x1b\[31m\\x0a%s%n' <<<"$err")/$(tr -d ' -~' <<<"$err")" 1/
 done
 
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$2"; }
-# Programs with real-time priority of their own outrank the burner; then its share is not its own.
-rival() { # another process in a real-time class (policy 1 or 2), kernel threads (flag 0x200000) aside
+# Other programs with real-time priority outrank the burner and reduce its share.
+rival() { # rival - return whether another process has a real-time class (1 or 2); ignores kernel threads (flag 0x200000)
   cat /proc/[0-9]*/task/*/stat 2>/dev/null |
     awk '{sub(/^.*\) /, ""); if (($39 == 1 || $39 == 2) && int($7 / 2097152) % 2 == 0) found = 1} END {exit !found}'
 }
 ticks() { awk -v c="cpu$cpu" '$1 == c {for (i = 2; i <= 9; i++) all += $i; print all, $9}' /proc/stat; }
-stolen() { # stolen TICKS - since then an underlying machine took more than a thirtieth of the CPU's time
+stolen() { # stolen TICKS - return whether a host machine took more than a thirtieth of the CPU's time since then
   awk -v was="$1" -v is="$(ticks)" 'BEGIN {split(was, a); split(is, b); exit !((b[2] - a[2]) * 30 > b[1] - a[1])}'
 }
-kept_off() { # kept_off FACTOR TICKS - too little was burnt, and there is somebody who can have kept the burner off
+kept_off() { # kept_off FACTOR TICKS - return whether too little was burnt, and another program or machine can be the cause
   [ -n "$share" ] && ! above "$share" "$1" && { rival || stolen "$2"; }
 }
 near() { awk -v x="$1" -v y="$2" 'BEGIN {exit !(x > 0.95 * y && x < 1.05 * y)}'; }
 above() { awk -v x="$1" -v y="$2" 'BEGIN {exit !(x >= 1.05 * y)}'; }
 cpu=$(awk -F '[:\t,-]+' '/^Cpus_allowed_list/ {print $2}' /proc/self/status)
 
-# Others can keep a burner from its CPU, an underlying machine too, so that it takes less than its
-# share; nothing makes it take more. So one try of five has to reach the factor, and none more.
+# Other programs and a host machine can keep a burner off its CPU, so it may burn less than its share, but never
+# more. So one try of five must reach the factor, and none may exceed it.
 fast=(-q --no-calibration --cpus="$cpu")
 burnt_share() { # burnt_share FACTOR
   local try
@@ -70,22 +69,22 @@ factors=1.5
 for f in $factors; do
   run "$burn" "${fast[@]}" --factor="$f" --seconds=0.1 --json=report
   is "factor $f: a burn for a time succeeds" "$rc" 0
-  is "that is how it ended" "$(field ended_by report)" limit
+  is "factor $f: it ends by the limit" "$(field ended_by report)" limit
   how=$(field how report)
   case $how in
     SCHED_FIFO)
       begun=$(ticks)
       burnt_share "$f"; rc=$?
       if [ $rc != 0 ] && kept_off "$f" "$begun"; then
-        ok "factor $f: # SKIP another real-time program, or an underlying machine, takes the CPU: $share" true
+        ok "factor $f: # SKIP another real-time program, or a host machine, takes the CPU: $share" true
       else
-        is "factor $f: it took its share of processor time: $share" "$rc" 0
+        is "factor $f: it uses its share of processor time: $share" "$rc" 0
       fi ;;
-    *) ok "factor $f: no real-time right here: it says $how" test -n "$how" ;;
+    *) ok "factor $f: without a real-time right it reports $how" test -n "$how" ;;
   esac
 done
 
-# Kept away for a quarter of a second by somebody who outranks it, it takes that back.
+# A program of higher priority keeps the burner off the CPU for a quarter of a second. It takes that time back.
 kept_away() {
   local try
   share=''
@@ -104,42 +103,42 @@ if [ -n "${HETSORT_LONG:-}" ] && [ "$how" = SCHED_FIFO ] && chrt -f 50 true 2>/d
   begun=$(ticks)
   kept_away; rc=$?
   if [ $rc != 0 ] && kept_off 2 "$begun"; then
-    ok "kept away: # SKIP another real-time program, or an underlying machine, takes the CPU: $share" true
+    ok "kept away: # SKIP another real-time program, or a host machine, takes the CPU: $share" true
   else
-    is "what it could not take it takes later: $share of 2" "$rc" 0
+    is "it takes lost time back: $share of 2" "$rc" 0
   fi
 fi
 
-# With calibration: the reference loop is measured, and what is said fits what was measured.
+# With calibration, the reference loop is measured, and the message fits the measurement.
 run "$burn" --cpus="$cpu" --factor=1.5 --seconds=0.2 --json=report
 is "a calibrated burn succeeds" "$rc" 0
-ok "and says what it reached" grep -q 'calibrated to [0-9.]* by' <<<"$err"
+ok "it prints the factor reached" grep -q 'calibrated to [0-9.]* by' <<<"$err"
 ok "the reference loop ran" grep -q '"calibration":\[{"left":0.666667,"by_cpu":[0-9.]*,"by_clock":[0-9.]*,' report
 
 run "$burn" "${fast[@]}" --factor=2 --json=report -- sh -c 'exit 7'
-is "the status of the command comes back" "$rc" 7
-is "in the report too" "$(field status report)" 7
+is "the exit status of the command is returned" "$rc" 7
+is "the exit status is in the report" "$(field status report)" 7
 run "$burn" "${fast[@]}" --factor=2 -- sh -c 'kill -9 $$'
-is "also of a killed one" "$rc" 137
+is "the status of a killed command is returned" "$rc" 137
 run "$burn" "${fast[@]}" --factor=2 -- ./no-such-command
-is "a command that is not there" "$rc" 127
+is "a command that does not exist" "$rc" 127
 run "$burn" "${fast[@]}" --factor=2 --json=/nowhere/report -- true
 is "a report that cannot be written is a failure" "$rc" 1
 run "$burn" "${fast[@]}" --factor=2 -- awk '/^Cpus_allowed_list/ {print $2}' /proc/self/status
 is "the command is bound to the CPUs" "$out" "$cpu"
 run "$burn" "${fast[@]}" --factor=2 --seconds=0.1 --json=report -- sleep 1000
-is "a command is ended with the time" "$rc" 124
+is "a command is ended at the end of the time" "$rc" 124
 
 "$burn" "${fast[@]}" --factor=2 --json=report -- \
   sh -c 'trap "echo stopped >said; exit" TERM; echo $$ >up; while :; do sleep 0.02; done' &
 pid=$!
 ok "a command starts" await test -s up
 kill -TERM $pid; wait $pid; rc=$?
-is "SIGTERM: the status says so" "$rc" 143
-is "the command got it" "$(cat said)" stopped
-is "the report is there" "$(field ended_by report)" SIGTERM
+is "SIGTERM: the exit status" "$rc" 143
+is "SIGTERM: the command receives it" "$(cat said)" stopped
+is "SIGTERM: the report names it" "$(field ended_by report)" SIGTERM
 
-# Calibration takes a second: the signal must not wait for a command that is then started.
+# Calibration takes a second. A signal during it must end the program before it starts a command.
 "$burn" -q --factor=2 --json=report & pid=$!
 sleep 0.2; kill -INT $pid; kill -TERM $pid; wait $pid; rc=$?
 ok "a signal while it calibrates" test "$rc" -gt 128
@@ -149,14 +148,14 @@ bash -c '"$1" -q --no-calibration --factor=2 -- sh -c "echo \$\$ >up; exec sleep
 pid=$!
 await test -s up
 kill -9 $pid; wait $pid 2>/dev/null
-ok "kill -9 of the parent ends it" await gone "$(cat burn.pid)"
-ok "and its command" await gone "$(cat up)"
+ok "kill -9 of the parent ends cpuburn" await gone "$(cat burn.pid)"
+ok "kill -9 of the parent ends the command" await gone "$(cat up)"
 
 rm -f up
 "$burn" "${fast[@]}" --factor=2 -- sh -c 'echo $$ >up; exec sleep 1000' & pid=$!
 await test -s up
 kill -9 $pid; wait $pid 2>/dev/null
-ok "kill -9 of itself ends its command" await gone "$(cat up)"
+ok "kill -9 of cpuburn ends its command" await gone "$(cat up)"
 
 groups() { find /sys/fs/cgroup -maxdepth 6 -type d -name "cpuburn.$1" 2>/dev/null; }
 rm -f up
@@ -166,21 +165,21 @@ if [ -n "$(groups $pid)" ]; then
   group=$(groups $pid)
   ok "the command is in a group" grep -q -x "$(cat up)" "$group/cgroup.procs"
   kill -9 $pid; wait $pid 2>/dev/null
-  ok "kill -9 ends what is in the group" await gone "$(cat up)"
+  ok "kill -9 ends the processes of the group" await gone "$(cat up)"
   for ((i = 0; i < 100; i++)); do [ -d "$group" ] || break; sleep 0.05; done
-  is "and the group is gone" "$(groups $pid)" ""
+  is "kill -9 removes the group" "$(groups $pid)" ""
   run "$burn" "${fast[@]}" --factor=2 --cgroup --json=report -- true
-is "what it gives is not known without a look" "$(field reached report)" null
+  is "the factor of a quota is unknown without calibration" "$(field reached report)" null
   is "with a quota: the command succeeds" "$rc" 0
-  is "how" "$(field how report)" quota
+  is "the report names the quota" "$(field how report)" quota
 else
   wait $pid; rc=$?
   is "no right to make a group: refused" "$rc" 2
-  ok "and said" grep -q 'control group' said
+  ok "no right to make a group: the message" grep -q 'control group' said
 fi
 
-# A machine whose CPUs are numbered beyond what a cpu_set_t holds, and which burns on the ones it has.
-if [ "${SANITIZER:-coverage}" = coverage ]; then # preloading and the sanitizers do not go together
+# A machine has CPU numbers beyond a cpu_set_t. cpuburn must use the CPUs that exist.
+if [ "${SANITIZER:-coverage}" = coverage ]; then # preloading does not work with sanitizers
   cat >large.c <<'C'
 #include <errno.h>
 #include <pthread.h>
@@ -213,20 +212,20 @@ C
   "${CC:-cc}" -D_GNU_SOURCE -O1 -shared -fPIC -o large.so large.c || exit 1
   large() { run env LD_PRELOAD="$PWD/large.so" "$burn" --factor=1.5 --seconds=0.2 --json=report "$@"; }
   large --no-calibration -- true
-  is "CPU 4000: it burns, and starts its command" "$rc" 0
+  is "CPU 4000: it burns and starts its command" "$rc" 0
   large --cpus=4000
-  is "CPU 4000: and measures" "$rc" 0
+  is "CPU 4000: it measures" "$rc" 0
   large --cpus=3999
-  is "CPU 3999 is not there" "$rc $err" "2 cpuburn: CPU 3999 is not there, or not for this process"
+  is "CPU 3999 does not exist" "$rc $err" "2 cpuburn: CPU 3999 does not exist, or this process may not use it"
 fi
 
 # Root without CAP_SYS_NICE has no more right than others.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   run setpriv --bounding-set=-sys_nice "$burn" --no-calibration --cpus="$cpu" --factor=2 --seconds=0.1 --json=report
   is "without a right to priority it burns" "$rc" 0
-  ok "and says what that means" grep -q 'no real-time right' <<<"$err"
-  is "in the report too" "$(field how report)" 'no priority'
+  ok "it explains the missing right" grep -q 'no real-time right' <<<"$err"
+  is "the missing right is in the report" "$(field how report)" 'no priority'
   run setpriv --bounding-set=-sys_nice "$burn" --no-calibration --cpus="$cpu" --factor=2 --fifo --seconds=0.1
-  is "real time that is asked for and not allowed is refused" "$rc" 2
+  is "--fifo without the right is refused" "$rc" 2
 fi
 done_testing

@@ -12,10 +12,10 @@ run env PYTHONPATH="$ROOT/bench" PYTHONDONTWRITEBYTECODE=1 python3 -c '
 import json
 from harness import progress
 report = json.load(open("report"))
-moments = progress.told(report)
+moments = progress.predictions(report)
 print(moments)
 print(progress.errors(moments, 11, (0.2, 0.5, 0.9)))
-print(progress.stages(report), progress.told({}))'
+print(progress.stages(report), progress.predictions({}))'
 is "seconds since the start and left; by how much they were wrong, where there is a moment; stages" "$out" "[(1, 27), (3, 10), (6, 3602)]
 [0.25, 719.4, None]
 {'read': (1.5, 5.0), 'write': (1.0, 6.0)} []"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What long_experiments.sh judges by: figures that hold, that are missed, and those of disturbed tries.
+# The checks of long_experiments.sh: figures that hold, figures that are missed, and figures of disturbed tries.
 . "$ROOT/scripts/tap.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 figures() { run python3 "$ROOT/bench/tests/figures.py" "$@"; }
@@ -24,7 +24,7 @@ figures scatter good
 is "what is as expected holds" "$rc $(verdicts)" "0 holds/holds/holds"
 figures scatter bad
 is "shares that balance nothing are missed" "$(verdicts)" MISSED/MISSED/MISSED
-is "and it is told which" "$(head -n 1 <<<"$out" | cut -f2)" "uniform over balanced: 1.000, expected 1.6 to 2.5"
+is "the failed figure is printed" "$(head -n 1 <<<"$out" | cut -f2)" "uniform over balanced: 1.000, expected 1.6 to 2.5"
 figures scatter bad bad
 is "twice as well" "$(verdicts)" MISSED/MISSED/MISSED
 is "with both values" "$(head -n 1 <<<"$out" | cut -f2)" "uniform over balanced: 1.000, 1.000, expected 1.6 to 2.5"

@@ -8,7 +8,7 @@ growth=$ROOT/bench/growth records=$BIN/bench/records
 # Records of other sizes: the judge knows sorted from unsorted, and any change.
 for size in 10 16 100 4097 65536; do
   "$records" make $size 300 made >tally
-  is "$size bytes: so many records" "$(wc -c <made)/$(cut -d' ' -f1 tally)" "$((size * 300))/300"
+  is "$size bytes: the number of records" "$(wc -c <made)/$(cut -d' ' -f1 tally)" "$((size * 300))/300"
   "$records" make $size 300 again >tally2
   ok "$size bytes: the same each time" cmp -s made again
   is "$size bytes: the judge sees what was made" "$("$records" judge $size made)" "$(cat tally)"
@@ -53,10 +53,10 @@ is "what it records adds up" "$(cat facts)" "True
 [500, 1000, 2000]
 True"
 if command -v gnuplot >/dev/null; then
-  ok "a plot beside the figures" grep -q '</svg>' growth.svg
+  ok "a plot next to the figures" grep -q '</svg>' growth.svg
   is "with every line's name" "$(grep -o -E '>(1 rank|3 ranks|16 bytes|4096 bytes)<' growth.svg | sort -u | wc -l)" 4
   run "$growth" "${small[@]}" --repeat 1 --plot "a 'b'.png"
-  is "or where it is wanted, as PNG" "$rc/$(head -c 4 "a 'b'.png" | tail -c 3)" 0/PNG
+  is "--plot draws a PNG" "$rc/$(head -c 4 "a 'b'.png" | tail -c 3)" 0/PNG
 fi
 run "$ROOT/bench/compare" growth.json growth.json
 is "its results can be compared" "$rc/$(grep -c 'too few samples' <<<"$out")" 0/12
@@ -82,12 +82,12 @@ rejects() { # rejects NAME STUB WORDS OPTION...
   is "$name" "$rc/$(grep -c "^growth: hetsort, $words" <<<"$err")" 1/1
 }
 rejects "unsorted records of 100 bytes" unsorted '2 ranks, 500 records: not in order' --ranks 2
-rejects "others of 100 bytes" zeros '2 ranks, 500 records: other records came out' --ranks 2
+rejects "others of 100 bytes" zeros '2 ranks, 500 records: the output has other records' --ranks 2
 GOOD=$BIN/hetsort rejects "unsorted records of 64 bytes, after good ones of 100" unsorted \
   '64 bytes, 781 records: [0-9]* records are not in order' --ranks 1 --record-bytes 64
 GOOD=$BIN/hetsort rejects "others of 64 bytes, after good ones of 100" zeros \
-  '64 bytes, 781 records: other records came out' --ranks 1 --record-bytes 64
-is "nothing stays behind" "$(ls work)" ""
+  '64 bytes, 781 records: the output has other records' --ranks 1 --record-bytes 64
+is "no files remain" "$(ls work)" ""
 for bad in '--first-mb 0' '--ranks 0' '--record-bytes 15' '--plot x.gif'; do
   # shellcheck disable=SC2086  # words
   run "$growth" $bad

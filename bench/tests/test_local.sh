@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What local-plot makes of the samples of local_bench: the best other, and the ratios to it and to the floor.
+# local-plot on samples of local_bench: the best other sort, and the ratios to it and to the floor.
 . "$ROOT/scripts/tap.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 
@@ -14,7 +14,7 @@ line() { # line BYTES KIND SORT THREADS SECONDS
 } >samples
 run "$ROOT/bench/local-plot" samples plot
 row() { grep -F "| $1 |" <<<"$out"; }
-is "the others with one thread count beside two" "$(row '100 B | 2 | uniform')" \
+is "sorts with one thread are next to two threads" "$(row '100 B | 2 | uniform')" \
   "| 100 B | 2 | uniform | 2.000 | 0.80x | fast | 1.25x |"
 is "each number of threads has its others" "$(row '100 B | 1 | uniform')" \
   "| 100 B | 1 | uniform | 4.000 | 0.44x | slow | 2.00x |"

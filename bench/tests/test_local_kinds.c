@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kinds of keys that bench/local_bench.c measures: each is what its name says. */
+/* The kinds of keys that bench/local_bench.c measures have the properties of their names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,6 @@ static size_t make(const char *name)
 {
 	const key_kind *k = KINDS;
 	size_t distinct = 1;
-
 	while (k->name && strcmp(k->name, name) != 0)
 		k++;
 	assert_non_null(k->name);
@@ -48,7 +47,7 @@ static void dense_is_a_permutation(void **state)
 	assert_int_equal(make("dense"), N);
 	for (size_t i = 0; i < N; i++) {
 		unsigned char want[KEY_MOST_BYTES];
-		set(want, i, 0);
+		kind_set(want, i, 0);
 		assert_memory_equal(keys[i], want, sizeof want);
 	}
 }
@@ -64,7 +63,6 @@ static void few_values(void **state)
 static void exponential_numbers(void **state)
 {
 	double sum = 0;
-
 	(void)state;
 	make("exponential");
 	for (size_t i = 0; i < N; i++)
@@ -90,6 +88,5 @@ int main(void)
 		cmocka_unit_test(few_values),    cmocka_unit_test(exponential_numbers),
 		cmocka_unit_test(text_is_words),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

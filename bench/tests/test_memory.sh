@@ -10,7 +10,7 @@ for p in gensort valsort bench/build.json; do ln -s "$BIN/$p" "programs/$p"; don
 
 run "$memory" --records 600000 --memory 56M,1G --repeat 2 --dir work --warm --json memory.json
 is "a run succeeds" "$rc/$(grep -v '^  round' <<<"$err")" 0/
-is "nothing stays behind" "$(ls work)" ""
+is "no files remain" "$(ls work)" ""
 grouped=$(awk '/^56M /{print $NF}' <<<"$out")
 python3 - memory.json "$grouped" <<'PY' >facts
 import json, sys
@@ -58,7 +58,7 @@ if [ "$grouped" = yes ]; then
   stub greedy
   is "more memory than promised" "$rc/$(grep -c '^memory: ' <<<"$err")" 1/1
 fi
-is "nothing stays behind of those" "$(ls work)$(ls -d /sys/fs/cgroup{,/memory}/hetsort-bench.* 2>/dev/null)" ""
+is "those jobs leave no files" "$(ls work)$(ls -d /sys/fs/cgroup{,/memory}/hetsort-bench.* 2>/dev/null)" ""
 for bad in '--records 0' '--memory 1X' '--memory G' '--margin-mb -1'; do
   # shellcheck disable=SC2086  # words
   run "$memory" $bad

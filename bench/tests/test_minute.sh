@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# bench/minute with small limits: its search, its report, and that a wrong output is no result.
+# bench/minute with small limits: its search, its report, and that a wrong output is a failure.
 . "$ROOT/scripts/tap.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 minute=$ROOT/bench/minute
@@ -52,7 +52,7 @@ exec "$BIN/hetsort" "$@"
 SH
 chmod +x wrong small
 run "$minute" --seconds 60 --limit-bytes 100000 --first 100 --dir "$shm" --json wrong.json -- "$PWD/wrong"
-is "a wrong output is no result" "$rc/$(grep -c '^minute: hetsort: 99 records came out of 100' <<<"$err")" 1/1
+is "a wrong output is a failure" "$rc/$(grep -c '^minute: hetsort: 99 records came out of 100' <<<"$err")" 1/1
 ok "and leaves no file of results" test ! -e wrong.json
 run "$minute" --seconds 600 --limit-bytes 1000000 --first 100 --category indy --repeat 1 --tolerance 0.001 \
   --dir "$shm" --json small.json -- "$PWD/small"

@@ -8,7 +8,7 @@ for p in gensort valsort bench/build.json; do ln -s "$BIN/$p" "programs/$p"; don
 
 run "$overhead" --records 20000 --repeat 2 --dir work --json samples.json -- --threads 1
 is "a run succeeds" "$rc/$err" 0/
-is "nothing stays behind" "$(ls work)" ""
+is "no files remain" "$(ls work)" ""
 is "a row for each" "$(awk '/^(plain|--trace|--progress 1|all, with --report) / { n++ } END { print n }' <<<"$out")" 4
 python3 - samples.json <<'PY' >facts
 import json, sys
@@ -40,7 +40,7 @@ chmod +x programs/hetsort
 run env BIN="$PWD/programs" "$overhead" --records 1000 --repeat 1 --dir work
 is "a wrong output ends it" "$rc" 1
 is "it says which" "$(grep -c "^overhead: --trace" <<<"$err")" 1
-is "and nothing stays behind" "$(ls work)" ""
+is "no files remain at the end" "$(ls work)" ""
 run "$overhead" --records 0
 is "no records are refused" "$rc" 2
 done_testing

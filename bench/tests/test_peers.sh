@@ -34,10 +34,10 @@ is "half a record is refused" "$rc/$err" "1/peers: not whole records: 'half'"
 run "$peers" std::sort nowhere out
 is "no such input" "$rc/$err" "1/peers: cannot open 'nowhere': No such file or directory"
 run "$peers" std::sort in3 no/out
-is "no such folder" "$rc/$err" "1/peers: cannot open 'no/out': No such file or directory"
+is "a missing directory" "$rc/$err" "1/peers: cannot open 'no/out': No such file or directory"
 if [ -w /dev/full ]; then
   run "$peers" std::sort in3 /dev/full
-  is "a full disk is no success" "$rc/$err" "1/peers: cannot write '/dev/full': No space left on device"
+  is "a full disk is a failure" "$rc/$err" "1/peers: cannot write '/dev/full': No space left on device"
 fi
 for bad in '' 'other in3 out' 'std::sort in3'; do
   # shellcheck disable=SC2086  # words

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# bench/phases and bench/floor on small inputs: every phase of the report is there beside its bound.
+# bench/phases and bench/floor on small inputs: every phase of the report is next to its bound.
 . "$ROOT/scripts/tap.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 phases=$ROOT/bench/phases floor=$BIN/bench/floor
@@ -55,7 +55,7 @@ is "bounds are medians, the better way's" "$(cat facts)" "True True True True
 True
 True
 True"
-is "nothing stays behind" "$(ls work)" ""
+is "no files remain" "$(ls work)" ""
 
 cat >wrong <<'SH'
 #!/usr/bin/env bash

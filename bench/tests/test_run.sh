@@ -3,7 +3,7 @@
 . "$ROOT/scripts/tap.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 bench=$ROOT/bench/run
-mkdir -p programs/bench "a folder"
+mkdir -p programs/bench "a directory"
 for p in gensort valsort hetsort bench/floor bench/build.json; do
   ln -s "$BIN/$p" "programs/$p"
 done
@@ -28,7 +28,7 @@ SH
 chmod +x programs/bench/peers
 export BIN=$PWD/programs
 
-STUB=good run "$bench" --warm --records 2000 --repeat 3 --dir "a folder" --json out.json --group floor,hetsort,peers,ascii,start
+STUB=good run "$bench" --warm --records 2000 --repeat 3 --dir "a directory" --json out.json --group floor,hetsort,peers,ascii,start
 is "a run succeeds" "$rc/$err" 0/
 for c in memcpy 'cp + fsync' hetsort 'hetsort --ranks 2' 'hetsort --ranks 2 --strategy distribute' stub 'hetsort, ASCII' 'GNU sort, ASCII' \
   'hetsort --help' 'sort --help' 'hetsort, 1 lines' 'GNU sort, 1000 lines'; do
@@ -37,13 +37,13 @@ for c in memcpy 'cp + fsync' hetsort 'hetsort --ranks 2' 'hetsort --ranks 2 --st
       grep -c -F "\"command\": \"$c\"")/$(grep -c "^$c  " <<<"$out")" 3/1/1
 done
 is "cp is the measure of all" "$(grep '^cp' <<<"$out" | tr -s ' ' | cut -d' ' -f8)" 1.000
-is "nothing stays behind" "$(ls "a folder")" ""
+is "no files remain" "$(ls "a directory")" ""
 python3 - out.json <<'PY' >facts
 import json, sys
 lines = [json.loads(x) for x in open(sys.argv[1])]
 setup, samples = lines[0], [x for x in lines if x["type"] == "sample"]
 print(all(setup["machine"][k] for k in ("processors", "memory_bytes", "kernel", "arch")),
-      setup["file_systems"]["a folder"]["type"] is not None, setup["versions"]["build"]["cc"] != "",
+      setup["file_systems"]["a directory"]["type"] is not None, setup["versions"]["build"]["cc"] != "",
       setup["peers"] == {"stub": "1.0"})
 print(all(x["seconds"] > 0 and x["peak_rss_bytes"] > 1 << 20 and x["cache"] and x["bytes"] == 200000
           and x["memory_given_bytes"] == 600000 for x in samples if "lines" not in x["command"]))
@@ -60,12 +60,12 @@ True
 3
 [('ascii', 1, True), ('ascii', 1000, True), ('ascii', 2000, True), ('binary', 2000, True)]"
 
-run "$bench" --records 500 --repeat 1 --dir "a folder" --only hetsort --json cold.json
+run "$bench" --records 500 --repeat 1 --dir "a directory" --only hetsort --json cold.json
 state=$(grep '"sample"' cold.json | sed 's/.*"cache": "\([^"]*\)".*/\1/' | sort -u)
 ok "without --warm all samples say where the input was: $state" grep -q -x -E 'cold|warm|in memory' <<<"$state"
 
 rejects() { # rejects STUB WORDS
-  STUB=$1 run "$bench" --warm --records 2000 --repeat 2 --dir "a folder" --group peers --json "bad.json"
+  STUB=$1 run "$bench" --warm --records 2000 --repeat 2 --dir "a directory" --group peers --json "bad.json"
   is "a peer is refused: $1" "$rc/$(grep -c "^run: stub: $2" <<<"$err")" 1/1
   is "... without a table and without a file of results: $1" "$(grep -c '^stub' <<<"$out")/$(compgen -G bad.json | wc -l)" 0/0
 }
@@ -75,7 +75,7 @@ rejects long '2001 records came out of 2000'
 rejects twice 'other records came out'
 rejects changed 'other records came out'
 rejects nothing 'wrote no output'
-STUB=failing run "$bench" --warm --records 2000 --repeat 1 --dir "a folder" --group peers
+STUB=failing run "$bench" --warm --records 2000 --repeat 1 --dir "a directory" --group peers
 is "a peer that fails ends the run" "$rc/$(grep -c 'ended with status 3: no luck$' <<<"$err")" 1/1
 
 # A generator or validator that errs is found out as well.
@@ -86,17 +86,17 @@ cat >programs/gensort <<SH
 exec "$(dirname "$(readlink programs/valsort)")/gensort" "\$@"
 SH
 chmod +x programs/gensort
-run "$bench" --warm --records 2000 --repeat 1 --dir "a folder" --group gensort
+run "$bench" --warm --records 2000 --repeat 1 --dir "a directory" --group gensort
 is "a wrong checksum of gensort ends the run" \
   "$rc/$(grep -c '^run: gensort -c, no output: checksum 1234, not ' <<<"$err")" 1/1
 ln -sf "$(dirname "$(readlink programs/valsort)")/gensort" programs/gensort
 
-STUB=slow "$bench" --warm --records 2000 --repeat 1 --dir "a folder" --only stub >/dev/null 2>&1 &
+STUB=slow "$bench" --warm --records 2000 --repeat 1 --dir "a directory" --only stub >/dev/null 2>&1 &
 harness=$!
-await eval 'compgen -G "a folder/*/out.tmp" >/dev/null'
+await eval 'compgen -G "a directory/*/out.tmp" >/dev/null'
 kill $harness; wait $harness
 is "a signal ends the run" $? 143
-is "... and leaves nothing" "$(ls "a folder")" ""
+is "... and leaves nothing" "$(ls "a directory")" ""
 
 # DuckDB takes part where it is; this one understands the harness's own statement only.
 mkdir path
@@ -107,10 +107,10 @@ in=$(sed -n "s/.*read_csv('\([^']*\)'.*/\1/p" <<<"$2") out=$(sed -n "s/.* TO '\(
 tr -d '\r' <"$in" | LC_ALL=C sort -k1.1,1.10 >"$out"
 SH
 chmod +x path/duckdb
-PATH=$PWD/path:$PATH run "$bench" --warm --records 500 --repeat 1 --dir "a folder" --only DuckDB*
+PATH=$PWD/path:$PATH run "$bench" --warm --records 500 --repeat 1 --dir "a directory" --only DuckDB*
 is "DuckDB takes part where it is installed" "$rc/$err/$(grep -c '^DuckDB, ASCII  ' <<<"$out")" 0//1
 
-STUB=good run "$bench" --warm --records 300 --repeat 1 --dir "a folder" --group generator
+STUB=good run "$bench" --warm --records 300 --repeat 1 --dir "a directory" --group generator
 is "all ways of the generator agree" "$rc/$err" 0/
 STUB=good run "$bench" --list --group hetsort,peers --skip '*ranks 2*'
 is "--list, --group and --skip choose" "$(sed 1d <<<"$out" | tr -s ' ' | paste -sd,)" \
@@ -121,7 +121,7 @@ for bad in '--records 0' '--repeat 0' '--group none' '--no-such'; do
   is "usage: $bad" "$rc" 2
 done
 run "$bench" --warm --records 1000 --dir nowhere
-is "no such folder" "$rc/${err%%:*}" 1/run
-run "$bench" --warm --records 1000000000000 --dir "a folder"
+is "a missing directory" "$rc/${err%%:*}" 1/run
+run "$bench" --warm --records 1000000000000 --dir "a directory"
 is "no room" "$rc/$(grep -c '^run: no room for ' <<<"$err")" 1/1
 done_testing

@@ -8,7 +8,7 @@ command -v python3 >/dev/null || skip_all "python3 is not installed"
 mkdir work
 run "$ROOT/bench/scaling" --hosts 2,4 --real 100 --dir work --json scaling.json weak strong ranks stragglers
 is "a run succeeds" "$rc" 0
-is "nothing stays behind" "$(ls work)" ""
+is "no files remain" "$(ls work)" ""
 ended() { grep -c "\"status\": $1," scaling.json; }
 is "all have been sorted but where a host stops" "$(ended 0) $(ended 5)" "40 4"
 bounds() { awk '/bit.s, (un)?equal/ { n++; if ($(NF-1) > 100 || $(NF-1) < 20) bad++ } END { print n, bad + 0 }' <<<"$out"; }
@@ -39,7 +39,7 @@ run "$ROOT/bench/scaling" --hosts 16 --real 500 --dir work weak
 spread=$(shortest)
 run "$ROOT/bench/scaling" --hosts 16 --real 500 --dir work --random weak
 ok "streams that are as long as each other take less" awk -v a="$spread" -v b="$(shortest)" 'BEGIN { exit !(a + 0 < b + 0) }'
-# a case that fails: the others go on
+# a case fails, and the others continue
 mkdir -p broken
 ln -sf "$BIN"/* broken/
 rm broken/hetsim
@@ -50,7 +50,7 @@ exec "$BIN/hetsim" "\$@"
 END
 chmod +x broken/hetsim
 BIN=$PWD/broken run "$ROOT/bench/scaling" --hosts 2,4 --real 100 --dir work strong ranks
-is "a case that fails is told of at the end" "$rc" 1
+is "a case that fails sets the exit status" "$rc" 1
 ok "with the reason" grep -q 'strong: 2 hosts, .*: not today' <<<"$err"
 is "the others have been sorted" "$(awk '$1 == 4 { n++ } $1 == 2 && $2 == "failed" { f++ } END { print n, f }' <<<"$out")" "2 2"
 run "$ROOT/bench/scaling" none

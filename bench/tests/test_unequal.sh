@@ -48,7 +48,7 @@ is "one thread: the ideal is the other processor" "$(row '100 B, hwy vqsort, 1 t
 ok "files are sorted and checked" test "$(row 'file, hetsort')" -a "$(row 'file, hetsort --check')"
 is "samples: two rounds, each state" "$(grep '"sample"' out.json | grep -c '"8 B, hetsort"')/$(grep '"summary"' out.json | grep -c '"8 B, hetsort"')" 4/1
 ! command -v gnuplot >/dev/null || ok "there is a plot" test -s out.svg
-is "nothing stays behind" "$(ls work)/$(compgen -G burning)" /
+is "no files remain" "$(ls work)/$(compgen -G burning)" /
 STUB=failing run taskset -c "${cpus[0]},${cpus[1]}" "$ROOT/bench/unequal" --mb 1 --repeat 1 --record-bytes 8 --dir work
 is "without a burner it ends" "$rc/$(grep -c '^unequal: cpuburn ended: cpuburn: no luck' <<<"$err")" 1/1
 done_testing

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The experiments, one a file: each measures on virtual hosts, tells figures, and draws them."""
+"""The experiments, one per file. Each measures on virtual hosts, prints figures, and draws them."""

@@ -8,8 +8,8 @@ that:
   own --adapt   and writes less where it turned slow: what it reads is given
   root          the first host has the input, and scatters it in equal portions
   root --adapt  it deals chunks out to who asks for more (--scatter dynamic), so a slow one reads less as well
-What --adapt regains is told as a part of what the slow host costs, in all and after reading and sorting, and
-beside the most that could have been regained: by who knows at once how slow the host is, and divides all work
+The gain of --adapt is printed as a part of the cost of the slow host, in all and after reading and sorting. Next to
+it is the largest possible gain: of a planner that knows at once how slow the host is, and divides all work
 that is left by the speeds that are left. Where nothing turns slow, it must cost nothing."""
 
 import random
@@ -118,7 +118,7 @@ def run(t):
 
 
 def most_regained_s(steady_s, slow_s, moment_s, count, factor):
-    """Until the moment all go on as ever; then count hosts' work is left to those that are left of them."""
+    """Until the moment all hosts work as before. Then the remaining hosts do the remaining work of `count` hosts."""
     best_s = moment_s + (steady_s - moment_s) * count / (count - 1 + 1 / factor)
     return slow_s - best_s
 

@@ -4,8 +4,8 @@
 The CPUs of this machine, half of them slowed by cpuburn, run hetsort. With equal shares for all ranks:
   none        one process on each CPU, bound to it
   os          several processes for each CPU, bound to none: the system moves them
-  emulation   as many processes on each CPU as `hetplan emulate` says for its speed, bound to it
-  virtual     one process on each CPU, bound to it, with as many virtual ranks (hetsort --emulate)
+  emulation   on each CPU the number of processes that `hetplan emulate` gives for its speed, bound to it
+  virtual     one process on each CPU, bound to it, with the same number of virtual ranks (hetsort --emulate)
 and with unequal ones:
   planned     one process on each CPU, bound to it, with shares by n ln n
 Whatever is done, a rank has one thread."""
@@ -45,16 +45,16 @@ def command(processes, bound, options, work):
 def variants(cpus, speeds, most):
     """name -> (processes, the CPU of each or None, options, part of the whole speed in theory)."""
     counts, part = emulation(speeds, most)
-    alike, told = ["--plan", "equal"], ["--speeds", sorts.joined(speeds)]
+    alike, given = ["--plan", "equal"], ["--speeds", sorts.joined(speeds)]
     return {"none": (len(cpus), cpus, alike, min(speeds) * len(speeds) / sum(speeds)),
             "os": (sum(counts), None, alike, 1.0),
             "emulation": (sum(counts), [c for c, n in zip(cpus, counts) for _ in range(n)], alike, part),
-            "virtual": (len(cpus), cpus, [*told, "--emulate", str(sum(counts))], part),
-            "planned": (len(cpus), cpus, [*told, "--plan", "nlogn"], 1.0)}
+            "virtual": (len(cpus), cpus, [*given, "--emulate", str(sum(counts))], part),
+            "planned": (len(cpus), cpus, [*given, "--plan", "nlogn"], 1.0)}
 
 
 def measure(t, todo, slow):
-    with job.work_folder(t.a.dir) as work:
+    with job.work_directory(t.a.dir) as work:
         source = judge.make_input(job.BIN, f"{work}/in", t.a.records)
         for number in range(t.a.repeat):
             for name, (processes, bound, options, part) in todo.items():
@@ -71,7 +71,7 @@ def measure(t, todo, slow):
 def run(t):
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
-        t.notes.append("balance: left out: it takes two CPUs")
+        t.notes.append("balance: omitted: it needs two CPUs")
         return ""
     slow = cpus[len(cpus) - len(cpus) // 2:]
     speeds = [1 / t.a.factor if c in slow else 1.0 for c in cpus]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""learning: run after run of hetsort --plan online, which is told no speeds.
+"""learning: job after job of hetsort --plan online, which is given no speeds.
 
 Half the hosts, drawn by --seed, run at 1/F. Every host sees the one input and reads its share of it. Ten
-runs follow one another with one wisdom file, beside one run with equal shares and one with shares by the
+runs follow one another with one wisdom file, next to one job with equal shares and one with shares by the
 speeds: from where to where the learnt ones come."""
 
 import os
@@ -18,13 +18,13 @@ QUICK = {"hosts": [4], "factor": 2.0, "records": 1500000, "runs": 4, "repeat": 1
 class Shared(sorts.Sorter):
     """All hosts read one file, where all of them see it (not in /dev/shm, which each has its own of)."""
 
-    def __init__(self, h, records, folder):
+    def __init__(self, h, records, directory):
         super().__init__(h, records)
-        self.input, self.folder = f"{folder}/in", folder
+        self.input, self.directory = f"{directory}/in", directory
         job.run([f"{sorts.BIN}/gensort", "--no-fsync", str(records), self.input])
 
     def argv(self, portions, options):
-        # From the page cache: what the disk does is no speed of a host.
+        # From the page cache, because the disk is not part of the speed of a host.
         return [*super().argv(portions, ["--direct", "never", *options])[:-1], self.input]
 
 
@@ -35,12 +35,12 @@ def take(t, s, variant, number, options):
 def measure(t, count):
     a = t.a
     speeds = hosts.drawn_speeds(count, f"{count // 2}:{a.factor}", a.seed)
-    told = sorts.joined(speeds)
-    with hosts.Hosts(speeds, cpu=a.cpu, directory=a.dir) as h, job.work_folder(os.environ.get("TMPDIR", "/tmp")) as work:
+    given = sorts.joined(speeds)
+    with hosts.Hosts(speeds, cpu=a.cpu, directory=a.dir) as h, job.work_directory(os.environ.get("TMPDIR", "/tmp")) as work:
         s = Shared(h, a.records, work)
         for number in range(a.repeat):
             take(t, s, (count, "equal"), number, ["--plan", "equal"])
-            take(t, s, (count, "speeds"), number, ["--plan", "nlogn", "--speeds", told])
+            take(t, s, (count, "speeds"), number, ["--plan", "nlogn", "--speeds", given])
             for k in range(a.runs):
                 take(t, s, (count, "online", k + 1), number,
                      ["--plan", "online", "--wisdom", f"wisdom.{number}"])  # on rank 0's own disk
@@ -54,7 +54,7 @@ def run(t):
         for v in [(count, "equal"), (count, "speeds"), *learnt]:
             ratio = t.ratio(v, (count, "speeds"))
             rows.append([" ".join(map(str, v)), *summary_cells(t.figure(v, to_speeds=ratio)), f"{ratio[0]:.3f}"])
-        p = chart.Panel(f"{count} hosts", "run", "makespan / that of shares by speed")
+        p = chart.Panel(f"{count} hosts", "run", "makespan / makespan by speed")
         p.line("--plan online", [(v[2], *t.ratio(v, (count, "speeds"))) for v in learnt], color=0)
         equal = t.ratio((count, "equal"), (count, "speeds"))[0]
         p.line("equal shares", [(1, equal), (t.a.runs, equal)], color=1, dashed=True, marks=False)

@@ -16,14 +16,14 @@ def measure(t, count, factor):
     """One cluster a factor: the fast hosts' share of a CPU depends on it."""
     a = t.a
     speeds = [1.0] * (count - count // 2) + [1 / factor] * (count // 2)
-    told = sorts.joined(speeds)
+    given = sorts.joined(speeds)
     with hosts.Hosts(speeds, directory=a.dir) as h:
         s = sorts.Sorter(h, a.records)
         s.portions("equal", sorts.shares(a.records, speeds, None))
         s.portions("planned", sorts.shares(a.records, speeds, "nlogn"))
         for number in range(a.repeat):
             for name, options in (("equal", ["--plan", "equal"]),
-                                  ("planned", ["--plan", "nlogn", "--speeds", told])):
+                                  ("planned", ["--plan", "nlogn", "--speeds", given])):
                 t.sample((count, f"{factor:g}", name), number, **s.sort(name, options).fields())
 
 
@@ -42,7 +42,7 @@ def run(t):
                              f"{theory:.3f}" if v is planned else None])
             gains.append((factor, *gain))
             t.expect(f"{count} hosts, 1 : {factor:g}: gain over theory", gain[0] / theory, 0.6, 1.25)
-        p = chart.Panel(f"{count} hosts", "speed of the fast over that of the slow", "equal shares over planned")
+        p = chart.Panel(f"{count} hosts", "speed of the fast over the slow hosts", "equal shares over planned")
         p.line("measured", gains, color=0)
         p.line("theory", [(f, (count - count // 2 + count // 2 / f) * f / count) for f in t.a.factors], color=1,
                dashed=True, marks=False)

@@ -4,7 +4,7 @@
 Seven hosts with the speeds and bandwidths, in proportion, of the machines in [S0]; the root is the first.
 bench/scatter_client scatters items, and every rank computes its own:
   uniform     MPI_Scatterv, the same for all
-  speed       shares by speed alone
+  speed       shares only by speed
   farm        master and workers, chunks on request
   balanced    all end together, served by decreasing bandwidth
   ascending   all end together, served by increasing bandwidth
@@ -58,9 +58,9 @@ def client(t, h, name, *costs):
 
 
 def measured_costs(t, h):
-    """The median of a few uniform runs: what an item took in each to compute, and to arrive after those of
-    the rank before. Over a whole run: quotas of CPU, and links with a bucket of tokens, show what they are
-    in the long run only."""
+    """Return the medians of a few uniform jobs: the time of an item to compute, and to arrive after the items of
+    the rank before. Whole jobs are measured, because CPU quotas and links with token buckets only show their
+    rates after some time."""
     every = [client(t, h, "uniform")[0] for _ in range(t.a.measured)]
     for ranks in every:
         before_s = 0.0
@@ -92,8 +92,8 @@ def panel(name, ranks):
 
 
 def overview(t, predicted):
-    """Latest ends beside the model's and those of [S0], each over that of the uniform way."""
-    p = chart.Panel("latest end", "", "over that of uniform")
+    """Draw the latest ends next to the model and [S0], each relative to uniform shares."""
+    p = chart.Panel("latest end", "", "relative to uniform")
     p.ticks(list(VARIANTS))
     p.bars("measured", [(i, *t.ratio((v,), ("uniform",))) for i, v in enumerate(VARIANTS)], at=-0.26, width=0.26)
     p.bars("model", [(i, *[predicted[v] / predicted["uniform"]] * 3) for i, v in enumerate(VARIANTS) if v != "farm"],
@@ -109,7 +109,7 @@ def run(t):
     rates = ["max"] + [f"{mbit}mbit" for _, _, mbit in PLATFORM[1:]]
     runs = {}
     with hosts.Hosts(speeds, rates=rates, directory=t.a.dir) as h, \
-            job.work_folder(os.environ.get("TMPDIR", "/tmp")) as work:
+            job.work_directory(os.environ.get("TMPDIR", "/tmp")) as work:
         h.limit_buffers(BUFFER_BYTES)
         costs = measured_costs(t, h)
         with open(f"{work}/costs", "w") as f:

@@ -7,7 +7,7 @@ Half the hosts, drawn by --seed, run at 1/F of the speed. Each holds its portion
   A3  shares by n ln n, two exchange threads
   A3+ the same with --second F: these threads have for themselves a second CPU of their host, which is F times
       as fast as its first
-and one host alone sorts everything, in the first rounds: its time over the sum of speeds is the ideal
+and a single host sorts everything, in the first rounds: its time over the sum of speeds is the ideal
 makespan. Runs at the rate max are bound by the CPU, those at others by the links.
 
 Other than in the paper, the network carries blocks while A1 and A2 merge: their computing thread hands them
@@ -24,9 +24,9 @@ VARIANTS = {"A1": ("equal", ["--plan", "equal", "--exchange-threads", "0"]),
             "A3": ("planned", ["--plan", "nlogn", "--exchange-threads", "2"]),
             "A3+": ("planned", ["--plan", "nlogn", "--exchange-threads", "2"])}
 FULL = {"hosts": [2, 4, 8], "rates": ["max", "200mbit"], "records": 4000000, "repeat": 5, "factor": 1.5,
-        "cpu": 0, "second": 0, "alone": 2}
+        "cpu": 0, "second": 0, "alone": 2}  # english: allowed
 QUICK = {"hosts": [4], "rates": ["max"], "records": 2000000, "repeat": 2, "factor": 1.5,
-         "cpu": 0, "second": 0, "alone": 2}
+         "cpu": 0, "second": 0, "alone": 2}  # english: allowed
 
 
 def ways(t):
@@ -37,7 +37,7 @@ def ways(t):
 def measure(t, count):
     a = t.a
     speeds = hosts.drawn_speeds(count, f"{count // 2}:{a.factor}", a.seed)
-    told = sorts.joined(speeds)
+    given = sorts.joined(speeds)
     kept = {}
     with hosts.Hosts(speeds, cpu=a.cpu, directory=a.dir, second=a.second) as h:
         s = sorts.Sorter(h, a.records)
@@ -45,14 +45,14 @@ def measure(t, count):
         everything = s.gathered("equal")
         s.portions("planned", sorts.shares(a.records, speeds, "nlogn"))
         for number in range(a.repeat):
-            if number < a.alone:
-                one(t, kept, (count, "-", "alone"), number, s.sort(everything, ranks=1))
+            if number < a.alone:  # english: allowed
+                one(t, kept, (count, "-", "alone"), number, s.sort(everything, ranks=1))  # english: allowed
             for rate in a.rates:
                 for k in range(count):
                     h.set_rate(k, rate)
                 for name in ways(t):
                     portions, options = VARIANTS[name]
-                    more = ["--speeds", told] if portions == "planned" else []
+                    more = ["--speeds", given] if portions == "planned" else []
                     one(t, kept, (count, rate, name), number,
                         s.sort(portions, options + more, second_cpu=name == "A3+"))
     return speeds, kept
@@ -66,7 +66,7 @@ def one(t, kept, variant, number, sample):
 
 def sum_up(t, count, rate, speeds, kept):
     """Rows of the table, and the panel of this number of hosts at this rate."""
-    ideal = stats.median(t.times(count, "-", "alone")) / sum(speeds)
+    ideal = stats.median(t.times(count, "-", "alone")) / sum(speeds)  # english: allowed
     theory = sum(speeds) / (count * min(speeds))  # of linear cost
     rows, bars = [], []
     names = ways(t)
@@ -92,7 +92,7 @@ def sum_up(t, count, rate, speeds, kept):
         t.notes.append(f"{count} hosts, rate {rate}: A1 over {name} {r[0]:.3f} ({r[1]:.3f} to {r[2]:.3f}), in the"
                        f" paper {PAPER_S['A1'] / PAPER_S[name]:.3f}")
     p = chart.Panel(f"{count} hosts, {'links without limit' if rate == 'max' else rate}", "",
-                    "makespan / that of A1")
+                    "makespan / makespan of A1")
     p.ticks(names)
     p.bars("measured", bars, at=-0.18, color=0)
     p.bars("paper, 96 nodes", [(i, *[PAPER_S[v] / PAPER_S["A1"]] * 3) for i, v in enumerate(names)],

@@ -71,7 +71,7 @@ class Sorter:
             first += n
 
     def _at(self, k, name):
-        return os.path.join(self.hosts.folders[k], name)
+        return os.path.join(self.hosts.directories[k], name)
 
     def gathered(self, name):
         """Portions of all hosts, at the first one too: names of files that one rank reads as one."""
@@ -94,7 +94,7 @@ class Sorter:
         return self.take(ranks, busy)
 
     def take(self, ranks, busy):
-        """What a run that has ended left behind."""
+        """Return the files that remain after a job."""
         self._validate(ranks)
         with open(self._at(0, "report")) as f:
             return Sample(json.load(f), busy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the experiments have in common: samples are kept and logged, figures summed up, expectations
+"""The common part of the experiments: samples are kept and logged, figures summed up, expectations
 judged. A sample while others kept the machine busy is flagged, and takes part in everything but
 judgement."""
 
@@ -17,7 +17,7 @@ class Trial:
         self.notes = []
 
     def sample(self, variant, number, seconds, disturbed, **fields):
-        """variant is a tuple of words; number that of the round."""
+        """variant is a tuple of words; number is the round."""
         self.log.line("sample", experiment=self.name, command=" ".join(map(str, variant)), round=number,
                       seconds=seconds, disturbed=disturbed, **fields)
         self.samples.setdefault(tuple(variant), {})[number] = seconds
@@ -35,7 +35,7 @@ class Trial:
         return stats.median(r), min(r), max(r)
 
     def figure(self, variant, **fields):
-        """Sums up a variant's samples; more figures go with them."""
+        """Summarise the samples of a variant, with more figures."""
         t = self.times(*variant)
         mean = sum(t) / len(t)
         spread = math.sqrt(sum((x - mean) ** 2 for x in t) / (len(t) - 1)) if len(t) > 1 else 0.0

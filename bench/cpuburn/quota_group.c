@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A control group with a CPU quota, below the group this process is in: cpu.cfs_* of version 1,
- * cpu.max of version 2. A watcher process holds the other end of a pipe: when this process has
- * gone, even by SIGKILL, it ends what is in the group and removes it. */
+/* A control group with a CPU quota, below the group of this process: cpu.cfs_* of version 1,
+ * cpu.max of version 2. A watcher process has the other end of a pipe. When this process ends, even
+ * by SIGKILL, the watcher kills the processes of the group and removes it. */
 #include "cpuburn.h"
 
 #include <errno.h>
@@ -15,19 +15,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct group {
+struct quota_group {
 	bool v2;
 	long period_us;
 	int procs; /* cgroup.procs, open for writing */
-	int pipe;  /* its end is what the watcher waits for */
+	int pipe;  /* the watcher waits until it is closed */
 	pid_t watcher;
 	char path[PATH_MAX];
 };
 
-static bool has_word(const char *list, const char *word)
+static bool list_has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
-
 	for (const char *p = list; (p = strstr(p, word)); p += n)
 		if ((p == list || p[-1] == ',' || p[-1] == ' ') &&
 		    (p[n] == '\0' || p[n] == ',' || p[n] == ' ' || p[n] == '\n'))
@@ -35,17 +34,16 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* Where the cpu controller is mounted: as version 1, else as version 2. */
+/* Find where the cpu controller is mounted, as version 1, else as version 2. */
 static bool find_mount(char mount[PATH_MAX], bool *v2)
 {
 	FILE *f = fopen("/proc/self/mounts", "re");
 	char line[PATH_MAX * 2], at[PATH_MAX], type[32], options[PATH_MAX];
 	bool found = false;
-
 	while (f && fgets(line, sizeof line, f)) {
 		if (sscanf(line, "%*s %4095s %31s %4095s", at, type, options) != 3)
 			continue;
-		if (strcmp(type, "cgroup") == 0 && has_word(options, "cpu")) {
+		if (strcmp(type, "cgroup") == 0 && list_has_word(options, "cpu")) {
 			*v2 = false;
 		} else if (strcmp(type, "cgroup2") == 0 && !found) {
 			*v2 = true;
@@ -62,21 +60,19 @@ static bool find_mount(char mount[PATH_MAX], bool *v2)
 	return found;
 }
 
-/* The group this process is in, as a path from the mount. */
+/* Find the group of this process, as a path from the mount. */
 static bool find_own(bool v2, char own[PATH_MAX])
 {
 	FILE *f = fopen("/proc/self/cgroup", "re");
 	char line[PATH_MAX + 64];
 	bool found = false;
-
 	while (f && !found && fgets(line, sizeof line, f)) {
 		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
-
 		if (!path)
 			continue;
 		*path++ = '\0';
 		path[strcspn(path, "\n")] = '\0';
-		if (v2 ? names[1] == '\0' : has_word(names + 1, "cpu")) {
+		if (v2 ? names[1] == '\0' : list_has_word(names + 1, "cpu")) {
 			snprintf(own, PATH_MAX, "%.4000s", path);
 			found = true;
 		}
@@ -86,16 +82,15 @@ static bool find_own(bool v2, char own[PATH_MAX])
 	return found;
 }
 
-static bool put(const group *g, const char *file, const char *text, struct why *why)
+static bool quota_group_write(const quota_group *g, const char *file, const char *text,
+			      burn_why *why)
 {
 	char path[PATH_MAX + 32];
 	int fd;
-
 	snprintf(path, sizeof path, "%s/%s", g->path, file);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
-		snprintf(why->text, sizeof why->text, "cannot write '%.40s' to '%.120s': %s", text,
-			 path, strerror(errno));
+		WHY(why, "cannot write '%.40s' to '%.120s': %s", text, path, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return false;
@@ -104,17 +99,15 @@ static bool put(const group *g, const char *file, const char *text, struct why *
 	return true;
 }
 
-/* Ends what is in the group, and removes it. New members would have to be started by old ones. */
-static void clear(const group *g)
+/* Kill the processes of the group, and remove it. Only its processes could start new ones in it. */
+static void quota_group_remove(const quota_group *g)
 {
 	char path[PATH_MAX + 32];
 	struct timespec nap = { .tv_nsec = 5000000 };
-
 	snprintf(path, sizeof path, "%s/cgroup.procs", g->path);
 	for (int i = 0; rmdir(g->path) != 0 && errno == EBUSY && i < 1000; i++) {
 		FILE *f = fopen(path, "re");
 		int pid;
-
 		while (f && fscanf(f, "%d", &pid) == 1)
 			if (pid > 1)
 				kill(pid, SIGKILL);
@@ -124,94 +117,85 @@ static void clear(const group *g)
 	}
 }
 
-static void watch(const group *g, int end)
+static void quota_group_watch(const quota_group *g, int end)
 {
 	char byte;
 	ssize_t got;
-
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	setpgid(0, 0);
-	/* Whoever reads what we print must not wait for us. */
+	/* readers of our output must not wait for the watcher */
 	for (int fd = 0; fd <= 2; fd++)
 		close(fd);
 	do
 		got = read(end, &byte, 1);
 	while (got < 0 && errno == EINTR);
-	clear(g);
+	quota_group_remove(g);
 	_exit(0);
 }
 
-static bool start_watcher(group *g, struct why *why)
+static bool start_watcher(quota_group *g, burn_why *why)
 {
 	int ends[2];
-
 	if (pipe2(ends, O_CLOEXEC) != 0 || (g->watcher = fork()) < 0) {
-		snprintf(why->text, sizeof why->text, "cannot start the watcher: %s",
-			 strerror(errno));
+		WHY(why, "cannot start the watcher: %s", strerror(errno));
 		return false;
 	}
 	if (g->watcher == 0) {
 		close(ends[1]);
-		watch(g, ends[0]);
+		quota_group_watch(g, ends[0]);
 	}
 	close(ends[0]);
 	g->pipe = ends[1];
 	return true;
 }
 
-static bool hands_cpu_on(const char *mount, const char *own)
+static bool passes_cpu_on(const char *mount, const char *own)
 {
 	char path[2 * PATH_MAX + 32], line[PATH_MAX] = "";
 	FILE *f;
-
 	snprintf(path, sizeof path, "%s%s/cgroup.subtree_control", mount, own);
 	f = fopen(path, "re");
 	if (f && !fgets(line, sizeof line, f))
 		line[0] = '\0';
 	if (f)
 		fclose(f);
-	return has_word(line, "cpu");
+	return list_has_word(line, "cpu");
 }
 
-/* The path of the new group. Version 2 allows none below a group with processes in it, so there it
- * goes where the nearest group above hands the cpu controller on. */
-static bool name(group *g, struct why *why)
+/* Choose the path of the new group. Version 2 allows no groups below a group with processes, so
+ * there the nearest group above that passes the cpu controller to its children is used. */
+static bool quota_group_name(quota_group *g, burn_why *why)
 {
 	char mount[PATH_MAX], own[PATH_MAX];
-
 	if (!find_mount(mount, &g->v2) || !find_own(g->v2, own)) {
-		snprintf(why->text, sizeof why->text,
-			 "no cpu controller of control groups is mounted");
+		WHY(why, "no cpu controller of control groups is mounted");
 		return false;
 	}
 	if (own[1] == '\0')
 		own[0] = '\0';
-	while (g->v2 && own[0] && !hands_cpu_on(mount, own))
+	while (g->v2 && own[0] && !passes_cpu_on(mount, own))
 		*strrchr(own, '/') = '\0';
 	if (snprintf(g->path, sizeof g->path, "%s%s/cpuburn.%ld", mount, own, (long)getpid()) <
 	    (int)sizeof g->path)
 		return true;
-	snprintf(why->text, sizeof why->text, "the path of the control group is too long");
+	WHY(why, "the path of the control group is too long");
 	return false;
 }
 
-static bool make(group *g, struct why *why)
+static bool quota_group_make(quota_group *g, burn_why *why)
 {
 	char file[PATH_MAX + 32];
-
-	if (!name(g, why))
+	if (!quota_group_name(g, why))
 		return false;
 	if (mkdir(g->path, 0755) != 0) {
-		snprintf(why->text, sizeof why->text, "cannot make the control group '%.150s': %s",
-			 g->path, strerror(errno));
+		WHY(why, "cannot make the control group '%.150s': %s", g->path, strerror(errno));
 		return false;
 	}
 	snprintf(file, sizeof file, "%s/%s", g->path, g->v2 ? "cpu.max" : "cpu.cfs_quota_us");
 	if (access(file, W_OK) != 0) {
-		snprintf(why->text, sizeof why->text, "no quota in the control group: '%.150s': %s",
-			 file, strerror(errno));
+		WHY(why, "no quota in the control group: '%.150s': %s", file, strerror(errno));
 		rmdir(g->path);
 		return false;
 	}
@@ -220,51 +204,48 @@ static bool make(group *g, struct why *why)
 	if (g->procs >= 0 && start_watcher(g, why))
 		return true;
 	if (g->procs < 0)
-		snprintf(why->text, sizeof why->text, "cannot open '%.150s': %s", file,
-			 strerror(errno));
+		WHY(why, "cannot open '%.150s': %s", file, strerror(errno));
 	else
 		close(g->procs);
 	rmdir(g->path);
 	return false;
 }
 
-group *group_open(double period_s, struct why *why)
+quota_group *quota_group_open(double period_s, burn_why *why)
 {
-	group *g = calloc(1, sizeof *g);
-
+	quota_group *g = calloc(1, sizeof *g);
 	if (!g) {
-		snprintf(why->text, sizeof why->text, "no memory");
+		WHY(why, "no memory");
 		return NULL;
 	}
 	g->period_us = (long)(period_s * 1e6 + .5);
-	if (make(g, why))
+	if (quota_group_make(g, why))
 		return g;
 	free(g);
 	return NULL;
 }
 
-bool group_quota(group *g, double cpus, struct why *why)
+bool quota_group_set(quota_group *g, double cpus, burn_why *why)
 {
 	char quota[32] = "-1", both[64], period[32];
-
 	snprintf(period, sizeof period, "%ld", g->period_us);
 	if (cpus > 0)
 		snprintf(quota, sizeof quota, "%ld", (long)(cpus * (double)g->period_us + .5));
 	snprintf(both, sizeof both, "%s %s", cpus > 0 ? quota : "max", period);
 	if (g->v2)
-		return put(g, "cpu.max", both, why);
-	return put(g, "cpu.cfs_period_us", period, why) && put(g, "cpu.cfs_quota_us", quota, why);
+		return quota_group_write(g, "cpu.max", both, why);
+	return quota_group_write(g, "cpu.cfs_period_us", period, why) &&
+	       quota_group_write(g, "cpu.cfs_quota_us", quota, why);
 }
 
-bool group_join(const group *g)
+bool quota_group_join(const quota_group *g)
 {
 	return write(g->procs, "0", 1) == 1;
 }
 
-void group_close(group *g)
+void quota_group_close(quota_group *g)
 {
 	int status;
-
 	if (!g)
 		return;
 	close(g->pipe); /* the watcher does the rest, as if we had died */
