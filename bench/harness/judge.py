@@ -56,7 +56,7 @@ def same_records(name, verdict, want):
     if verdict.records != want.records:
         raise Failed(f"{name}: {verdict.records} records came out of {want.records}")
     if verdict.checksum != want.checksum:
-        raise Failed(f"{name}: other records came out: checksum {verdict.checksum}, not {want.checksum}")
+        raise Failed(f"{name}: the output has other records: checksum {verdict.checksum}, not {want.checksum}")
 
 
 def sorted_output(name, bin_folder, path, want):

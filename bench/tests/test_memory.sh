@@ -53,7 +53,7 @@ stub() { # stub WHAT
 stub none
 is "a good one passes" "$rc" 0
 stub changed
-is "a wrong output" "$rc/$(grep -c '^memory: --memory 64M: other records came out' <<<"$err")" 1/1
+is "a wrong output" "$rc/$(grep -c '^memory: --memory 64M: the output has other records' <<<"$err")" 1/1
 if [ "$grouped" = yes ]; then
   stub greedy
   is "more memory than promised" "$rc/$(grep -c '^memory: ' <<<"$err")" 1/1
