@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The frame that gensort and valsort share: the size of a record, messages, standard streams, threads
- * and a progress line. The code that makes records and the code that checks them stay separate, so
- * that neither can hide an error of the other. */
+/* The frame that gensort and valsort share: the size of a record, messages, standard streams,
+ * threads and a progress line. The code that makes records and the code that checks them stay
+ * separate, so that neither can hide an error of the other. */
 #ifndef TOOL_H
 #define TOOL_H
 
@@ -29,8 +29,8 @@ enum { RECORD_BYTES = 100, KEY_BYTES = 10 };
  * Only the main thread prints. If standard error fails, nobody can be informed; main checks it once
  * at the end. */
 
-/* tool_print_name - print a name on standard error. Control characters, which could steer a terminal,
- * are printed as \xHH: C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F. */
+/* tool_print_name - print a name on standard error. Control characters, which could steer a
+ * terminal, are printed as \xHH: C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F. */
 static inline void tool_print_name(const char *name)
 {
 	for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
@@ -66,8 +66,8 @@ static inline int tool_print(const char *program, const char *text)
  * word at optind before the call. */
 static inline const char *tool_bad_option(const char *word, char letter[3])
 {
-	const bool is_long = optopt == 0 || optopt > UINT8_MAX ||
-			     (word && word[0] == '-' && word[1] == '-');
+	const bool is_long =
+		optopt == 0 || optopt > UINT8_MAX || (word && word[0] == '-' && word[1] == '-');
 	letter[0] = '-';
 	letter[1] = (char)optopt;
 	letter[2] = '\0';
@@ -91,9 +91,9 @@ static inline bool tool_hold_streams(void)
 enum { TOOL_MAX_THREADS = 1024, TOOL_FIRST_CPUS = 1024, TOOL_MOST_CPUS = 1 << 20 };
 enum { TOOL_PAGE_BYTES = 4096 };
 
-/* tool_processors - return the number of processors that the caller may use; 1 if it is unknown. The
- * kernel refuses a set that is smaller than its own, so the set grows until it is accepted: some
- * machines have more processors than a cpu_set_t holds. */
+/* tool_processors - return the number of processors that the caller may use; 1 if it is unknown.
+ * The kernel refuses a set that is smaller than its own, so the set grows until it is accepted:
+ * some machines have more processors than a cpu_set_t holds. */
 static inline unsigned tool_processors(void)
 {
 	int count = 0, err = EINVAL;
@@ -145,8 +145,8 @@ static inline void tool_team_work(const tool_team *t, unsigned threads, uint64_t
 
 /* ------------------------------------------------------------ progress
  *
- * Work of more than two seconds prints its progress on a terminal, in a line that is rewritten once a
- * second by the thread that has finished a block. It costs one reading of the clock per block. */
+ * Work of more than two seconds prints its progress on a terminal, in a line that is rewritten once
+ * a second by the thread that has finished a block. It costs one reading of the clock per block. */
 
 enum { TOOL_COLUMNS = 80 };
 
