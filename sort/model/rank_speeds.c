@@ -114,10 +114,8 @@ static void note_one_processor(rank_env *env, const rank_speeds *g)
 		n = count_alike(g, i);
 		if (n > 1 && at->count == 1 && at->online > 1) {
 			err_set(&env->note, ST_RESOURCE,
-				"%zu ranks on %s may use only one of its %" PRIu32
-				" processors: was the launcher told to bind them so?", /* english:
-											  allowed,
-											  demo */
+				"%zu ranks on %s may use only one of its %" PRIu32 " processors: "
+				"was the launcher told to bind them so?", /* english: allowed */
 				n, quoted(at->host), at->online);
 			return;
 		}
