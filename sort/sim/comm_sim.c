@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* comm over simulated hosts, instead of comm_local_run and MPI. A block is a rendezvous, as comm.h
  * requires: it leaves when both sides have asked for it and know of each other. In a collective all
- * ranks wait for the last one, and then for as long as an MPI library needs by a formula: trees for
- * broadcasts and for short messages of all to all, otherwise one message for each peer. */
-#include "comm_sim.h"
+ * ranks wait for the last one, and then for the time that an MPI library needs by a formula. The
+ * formula has trees for broadcasts and for short messages of all to all, otherwise one message for
+ * each peer. */
+#include "sim.h"
 #include "base/size.h"
 #include "engine.h"
 #include "io/target.h"
-#include "network.h"
-#include "polling.h"
-#include "scale.h"
-#include "wrap.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +16,8 @@
 #include <unistd.h>
 
 enum {
-	TREE_BYTES = 4096, /* shorter messages of all to all go by a tree, among */
-	TREE_RANKS = 8,    /* more ranks than this */
+	TREE_BYTES = 4096, /* shorter messages of all to all use a tree, */
+	TREE_RANKS = 8,    /* between more ranks than this */
 	LEAST_BUCKETS = 64,
 	ROWS_AT_A_TIME = 32
 };
@@ -35,7 +32,7 @@ typedef struct sim_rank {
 static struct {
 	const platform *p;
 	sim_rank *rank; /* [p->hosts] */
-	rank_main *fn;  /* is run by each, with */
+	rank_main *fn;  /* called by each rank */
 	void *arg;
 	comm_mailbox *box; /* [p->hosts][buckets] blocks, by sender and tag */
 	size_t buckets;
@@ -77,7 +74,7 @@ static double collective_s(enum comm_kind kind, double bytes)
 	const double wire_s = network_bytes(bytes) / bytes_per_s;
 	if (kind == COMM_BCAST)
 		return levels * (latency_s + one + wire_s);
-	if (kind == COMM_MEET) /* to rank 0, each or by a tree, as is faster, and down a tree */
+	if (kind == COMM_MEET) /* to rank 0, directly or by a tree if faster, and down a tree */
 		return fmin(latency_s + (p - 1) * fmax(one, wire_s),
 			    levels * (latency_s + one) + network_bytes(p * bytes) / bytes_per_s) +
 		       levels * (latency_s + one + wire_s);
@@ -86,27 +83,27 @@ static double collective_s(enum comm_kind kind, double bytes)
 	return latency_s + (p - 1) * fmax(one, wire_s);
 }
 
-static void take_from(int i, int to, size_t bytes, size_t at)
+static void collective_take(int i, int to, size_t bytes, size_t at)
 {
 	comm_copy((char *)net.rank[to].call->recv + (size_t)i * bytes,
 		  (const char *)net.rank[i].call->send + at * bytes, bytes);
 }
 
-static void move_all(const comm *c, const comm_call *k)
+static void collective_move(const comm *c, const comm_call *k)
 {
 	const comm_call *root = net.rank[k->root].call;
 	const int p = net.p->hosts;
 	if (k->kind == COMM_ALLTOALL) {
-		/* few rows at a time, so that the rest of a line of the cache is used soon */
+		/* few rows at a time, so that the rest of a cache line is used soon */
 		for (int first = 0; first < p; first += ROWS_AT_A_TIME)
 			for (int i = 0; i < p; i++)
 				for (int to = first; to < first + ROWS_AT_A_TIME && to < p; to++)
-					take_from(i, to, k->bytes, (size_t)to);
+					collective_take(i, to, k->bytes, (size_t)to);
 		return;
 	}
 	for (int to = 0; to < p && k->kind != COMM_BCAST; to++)
 		for (int i = 0; i < p && (k->kind == COMM_ALLGATHER || to == k->root); i++)
-			take_from(i, to, k->bytes, 0);
+			collective_take(i, to, k->bytes, 0);
 	if (k->kind == COMM_MEET)
 		comm_decide(c, root);
 	for (int to = 0; to < p; to++) {
@@ -117,8 +114,8 @@ static void move_all(const comm *c, const comm_call *k)
 	}
 }
 
-/* No message passes a link that is down: the call ends when a change of the platform brings all
- * links up, and never if none does. A host that has stopped does not take part. */
+/* End a collective call. While a link is down, wait for a change of the platform that brings it up;
+ * the call never ends without one. A host that has stopped does not take part. */
 static void end_collective(void *unused)
 {
 	(void)unused;
@@ -143,7 +140,7 @@ static status sim_collective(comm *c, const comm_call *k)
 		const bool to_all = k->kind == COMM_ALLGATHER || k->kind == COMM_ALLTOALL;
 		comm_traffic *t = traffic_of(c);
 		net.arrived = 0;
-		move_all(c, k);
+		collective_move(c, k);
 		t->collectives++;
 		t->collective_bytes += (double)k->bytes * (p - 1) * (to_all ? p : 1);
 		t->collective_s += isfinite(s) ? s : 0;
@@ -155,8 +152,8 @@ static status sim_collective(comm *c, const comm_call *k)
 
 /* ------------------------------------------------------------------------------------ blocks
  *
- * handle[0] of a request is the time at which its rank asked for the block; handle[1] is that rank,
- * and the other one. */
+ * handle[0] of a request is the time at which its rank asked for the block. handle[1] contains this
+ * rank and the other one. */
 
 static double asked_s(const comm_req *r)
 {
@@ -165,7 +162,7 @@ static double asked_s(const comm_req *r)
 	return t;
 }
 
-static void come_through(void *req)
+static void block_through(void *req)
 {
 	comm_req *r = req;
 	const int rank = (int)(r->handle[1] >> 32), peer = (int)(uint32_t)r->handle[1];
@@ -175,7 +172,7 @@ static void come_through(void *req)
 	host_news(engine_host(rank));
 }
 
-/* Sender and receiver have asked for the block: it leaves when both know of each other. */
+/* Send a block that both sides have asked for. It leaves when both know of each other. */
 static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
 {
 	const double bytes = scale_block(s);
@@ -188,7 +185,7 @@ static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
 	traffic->block_bytes += bytes;
 	s->handle[1] = (uint64_t)from << 32 | (unsigned)to;
 	r->handle[1] = (uint64_t)to << 32 | (unsigned)from;
-	const delivery d = { f, t, network_bytes(bytes), come_through, s, r };
+	const delivery d = { f, t, network_bytes(bytes), block_through, s, r };
 	const double word_s = (f->is.latency_s + t->is.latency_s) / 2;
 	return network_send(&d, fmax(asked_s(s) + word_s, asked_s(r)) + word_s);
 }
@@ -242,19 +239,19 @@ void comm_sim_at_end(void (*fn)(int code))
 	net.at_end = fn;
 }
 
-static void *live(void *rank_)
+static void *sim_rank_run(void *rank_)
 {
 	sim_rank *r = rank_;
 	r->rc = net.fn(&r->c, net.arg);
 	return NULL;
 }
 
-/* The ranks of the process are the hosts. An emulation calls this again on each host, whose ranks
- * are threads. */
+/* Run one rank on each host. An emulation calls this again on each host, whose ranks are threads.
+ */
 WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	if (actor_self()) {
-		polling_close(); /* it takes a rank for a host */
+		polling_close(); /* it assumes one rank per host */
 		return __real_comm_local_run(size, max_msg, fn, arg, e);
 	}
 	net.p = engine_platform();
@@ -287,7 +284,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 			       .kind = "simulation" };
 		comm_give_room(&r->c, net.room + (size_t)i * comm_room_bytes(net.p->hosts));
 		snprintf(r->c.host, sizeof r->c.host, "h%d", i);
-		if (!actor_start(engine_host(i), live, r))
+		if (!actor_start(engine_host(i), sim_rank_run, r))
 			rc = err_set(e, ST_RESOURCE, "no memory for rank %d", i);
 	}
 	if (rc == ST_OK && engine_run() > 0) {
@@ -306,7 +303,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	return rc;
 }
 
-/* Rank 0 cannot plan for all, because hosts differ. */
+/* Run all ranks alike: rank 0 cannot plan for them, because hosts differ. */
 WRAPPED(status, comm_local_run_first, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	return __wrap_comm_local_run(size, max_msg, fn, arg, e);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The threads that compute on a host share its processors: n threads on c of them get min(1, c / n)
- * each, which is worked out again whenever n or the speed changes. */
+/* Simulated time. The threads that compute on a host share its processors: n threads on c
+ * processors get min(1, c / n) each, which is computed again whenever n or the speed changes. */
 #undef _FORTIFY_SOURCE /* its longjmp treats another stack as an error */
 #include "engine.h"
 
 #include <errno.h>
-#include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,12 +12,11 @@
 
 enum { QUEUE_BITS = 16 };
 
-/* A nap without any news ends by itself, the next one later. */
+/* A nap without news ends by itself; the next one lasts longer. */
 static const double FIRST_NAP_S = 20e-3, LONGEST_NAP_S = 1;
 
 /* If nothing has changed for this time, nothing can happen any more. It is longer than any wait
- * that a thread ends by looking at the clock between naps, such as the wait for another job's lock.
- */
+ * that a thread ends by reading the clock between naps, such as the wait for another job's lock. */
 static const double IDLE_S = 600;
 
 struct actor {
@@ -30,12 +28,12 @@ struct actor {
 	void *arg, *result;
 	double owes_s, left_s, cpu_s;
 	double longest_nap_s;
-	deadline until; /* of its wait, if nobody wakes it */
+	deadline until; /* the end of its wait, unless it is woken before */
 	bool ended, woken;
 	bool looking;     /* it naps, looks whether there is news, and naps again */
-	bool works;       /* until its present wait ends: with a processor or a disk */
+	bool works;       /* uses a processor or a disk until its present wait ends */
 	uint64_t turn;    /* wakes of earlier waits are void */
-	uint64_t seen;    /* of the host's news */
+	uint64_t seen;    /* news of the host that it has seen */
 	const void *for_; /* the queue in which it waits */
 	actor *next;
 };
@@ -48,12 +46,12 @@ static struct {
 	double moved_s;   /* when something last changed */
 	uint64_t own;     /* queued events that wake threads, or end their waits and their work */
 	uint64_t working; /* threads */
-	bool acted;       /* a thread did more than look in the present event */
+	bool acted;       /* in the present event, a thread did more than look around */
 	actor *spare;     /* actors that have ended, for new ones */
 	actor *queue[1 << QUEUE_BITS];
 } sim = { .p = &(const platform){ .hosts = 0 } };
 
-/* One for each thread: real threads of the process ask, too. */
+/* NULL in real threads of the process, which also ask for it. */
 static _Thread_local actor *self;
 
 /* ------------------------------------------------------------------------------------ events */
@@ -63,7 +61,7 @@ void engine_at(double at_s, event_fn *fn, void *arg)
 	events_add((event){ .at_s = at_s, .fn = fn, .arg = arg }, sim.now_s);
 }
 
-/* For the actor the time that it owes has passed, if it had a processor. */
+/* Include the time that the actor owes, as if it had a processor. */
 double engine_now_s(void)
 {
 	return sim.now_s + (self ? self->owes_s / self->h->is.speed : 0);
@@ -96,11 +94,13 @@ static void deadline_event(void *deadline_)
 
 /* -------------------------------------------------------------------------------- coroutines
  *
- * The loop of events enters a coroutine, which leaves to the loop. makecontext() finds the first
- * way into a stack, which asks the system for the signal mask; each later one is a long jump, which
- * does not. There may be tens of thousands of stacks, more than the system allows mappings for, so
- * they are cut from large pieces of memory, of which the system gives pages as they are used. Below
- * each of the first stacks is a page that must not be touched. */
+ * The loop of events enters a coroutine, which later leaves to the loop. makecontext() enters a
+ * stack for the first time, which asks the system for the signal mask. Later entries are long
+ * jumps, which do not.
+ *
+ * There may be tens of thousands of stacks, more than the system allows mappings. So they are cut
+ * from large pieces of memory, whose pages the system provides when they are used. Below each of
+ * the first stacks is a page that must not be touched. */
 
 enum { STACK_BYTES = 512 << 10, GUARD_BYTES = 4 << 10, GUARDED = 4096, PIECE_STACKS = 64 };
 
@@ -111,7 +111,7 @@ static struct {
 	unsigned left, guarded;
 } loop;
 
-static char *new_stack(void)
+static char *stack_new(void)
 {
 	if (loop.left == 0) {
 		loop.piece = mmap(NULL, (size_t)PIECE_STACKS * STACK_BYTES, PROT_READ | PROT_WRITE,
@@ -127,7 +127,7 @@ static char *new_stack(void)
 	return s;
 }
 
-static void leave(actor *a)
+static void coroutine_leave(actor *a)
 {
 	const int kept = errno; /* the actor may be in a call that reads it */
 	if (!_setjmp(a->at))
@@ -135,7 +135,7 @@ static void leave(actor *a)
 	errno = kept;
 }
 
-static void live(void)
+static void coroutine_main(void)
 {
 	actor *a = self;
 	a->result = a->fn(a->arg);
@@ -145,10 +145,10 @@ static void live(void)
 	a->h->actors--;
 	sim.actors--;
 	actor_wake_one(a); /* the actor that joins it */
-	leave(a);
+	coroutine_leave(a);
 }
 
-static void enter(actor *a)
+static void coroutine_enter(actor *a)
 {
 	ucontext_t there;
 	if (_setjmp(loop.at))
@@ -159,7 +159,7 @@ static void enter(actor *a)
 	getcontext(&there);
 	there.uc_stack.ss_sp = a->stack + GUARD_BYTES;
 	there.uc_stack.ss_size = STACK_BYTES - GUARD_BYTES;
-	makecontext(&there, live, 0);
+	makecontext(&there, coroutine_main, 0);
 	swapcontext(&loop.first, &there);
 }
 
@@ -200,8 +200,9 @@ static void run_actor(void *actor_)
 	if (h->stopped)
 		return;
 	self = a;
-	enter(a);
-	if (!a->looking) { /* others of its rank may wait for its work, which is no news to it */
+	coroutine_enter(a);
+	if (!a->looking) { /* its work may be news to other threads of its rank, but not to itself
+			    */
 		const bool up_to_date = a->seen == h->news;
 		host_news(h);
 		a->seen += up_to_date;
@@ -218,7 +219,7 @@ bool actor_wait(double until_s)
 	const unsigned works = a->works;
 	a->h->working += works;
 	sim.working += works;
-	leave(a);
+	coroutine_leave(a);
 	a->h->working -= works;
 	sim.working -= works;
 	a->works = false;
@@ -248,13 +249,13 @@ actor *actor_start(host *h, void *(*fn)(void *), void *arg)
 		sim.spare = a->next;
 	} else {
 		a = calloc(1, sizeof *a);
-		if (!a || !(a->stack = new_stack())) {
+		if (!a || !(a->stack = stack_new())) {
 			free(a);
 			return NULL;
 		}
 		a->until.event_s = INFINITY;
 	}
-	/* wakes of the previous actor here stay void, and its events come some day */
+	/* wakes of the previous actor stay void, although its events may still come */
 	*a = (actor){ .stack = a->stack,
 		      .turn = a->turn,
 		      .until = { INFINITY, a->until.event_s, run_actor, a },
@@ -287,7 +288,7 @@ static actor **queue_of(const void *what)
 	return &sim.queue[mixed >> (64 - QUEUE_BITS)];
 }
 
-static void append(actor **list, actor *a)
+static void queue_append(actor **list, actor *a)
 {
 	while (*list)
 		list = &(*list)->next;
@@ -295,7 +296,7 @@ static void append(actor **list, actor *a)
 	*list = a;
 }
 
-static void drop(actor **list, const actor *a)
+static void queue_remove(actor **list, const actor *a)
 {
 	while (*list && *list != a)
 		list = &(*list)->next;
@@ -307,10 +308,10 @@ bool actor_wait_for(const void *what, double until_s)
 {
 	actor *a = self;
 	a->for_ = what;
-	append(queue_of(what), a);
+	queue_append(queue_of(what), a);
 	if (actor_wait(until_s))
 		return true;
-	drop(queue_of(what), a);
+	queue_remove(queue_of(what), a);
 	return false;
 }
 
@@ -330,12 +331,12 @@ bool actor_wake_one(const void *what)
 
 /* -------------------------------------------------------------------------------- processors */
 
-static double rate(const host *h, unsigned n)
+static double host_rate(const host *h, unsigned n)
 {
 	return h->is.speed * (n > h->is.cores ? (double)h->is.cores / n : 1);
 }
 
-static unsigned computing(const host *h)
+static unsigned host_computing(const host *h)
 {
 	unsigned n = 0;
 	for (const actor *a = h->computing; a; a = a->next)
@@ -343,7 +344,7 @@ static unsigned computing(const host *h)
 	return n;
 }
 
-static double least_left(const host *h)
+static double host_least_left(const host *h)
 {
 	double least_s = INFINITY;
 	for (const actor *a = h->computing; a; a = a->next)
@@ -352,31 +353,32 @@ static double least_left(const host *h)
 }
 
 /* Account for the work of the host's threads until now. */
-static void advance(host *h)
+static void host_account(host *h)
 {
-	const unsigned n = computing(h);
+	const unsigned n = host_computing(h);
 	const double s = sim.now_s - h->advanced_s;
 	for (actor *a = h->computing; a; a = a->next) {
-		a->left_s -= s * rate(h, n);
-		a->cpu_s += s * rate(h, n) / h->is.speed;
+		a->left_s -= s * host_rate(h, n);
+		a->cpu_s += s * host_rate(h, n) / h->is.speed;
 	}
 	h->busy_s += s * (n < h->is.cores ? n : h->is.cores);
 	h->advanced_s = sim.now_s;
 }
 
 /* Find when the next computation ends, if nothing changes. */
-static void plan_end(host *h)
+static void host_plan_end(host *h)
 {
 	const bool any = h->computing && !h->stopped;
 	deadline_set(&h->ends,
-		     any ? sim.now_s + fmax(least_left(h), 0) / rate(h, computing(h)) : INFINITY);
+		     any ? sim.now_s + fmax(host_least_left(h), 0) / host_rate(h, host_computing(h))
+			 : INFINITY);
 }
 
-static void first_ends(void *host_)
+static void host_end_first(void *host_)
 {
 	host *h = host_;
-	advance(h);
-	const double least_s = least_left(h);
+	host_account(h);
+	const double least_s = host_least_left(h);
 	for (actor **at = &h->computing; *at;) {
 		actor *a = *at;
 		if (a->left_s > least_s + 1e-12) {
@@ -386,7 +388,7 @@ static void first_ends(void *host_)
 		*at = a->next;
 		actor_wake(a, sim.now_s);
 	}
-	plan_end(h);
+	host_plan_end(h);
 }
 
 void actor_compute(double s)
@@ -395,11 +397,11 @@ void actor_compute(double s)
 	host *h = a->h;
 	if (!(s > 0))
 		return;
-	advance(h);
+	host_account(h);
 	a->left_s = s;
 	a->works = !a->looking || s > LONGEST_NAP_S;
-	append(&h->computing, a);
-	plan_end(h);
+	queue_append(&h->computing, a);
+	host_plan_end(h);
 	actor_wait(INFINITY);
 }
 
@@ -441,16 +443,16 @@ void actor_nap(double s)
 	actor *a = self;
 	a->looking = true;
 	actor_pay();
-	if (a->seen != a->h->news) { /* since it looked */
+	if (a->seen != a->h->news) { /* news since it looked */
 		a->seen = a->h->news;
 		a->longest_nap_s = FIRST_NAP_S;
 		actor_wait(sim.now_s + s / 2);
 		return;
 	}
 	a->left_s = s;
-	append(&a->h->napping, a);
+	queue_append(&a->h->napping, a);
 	if (!actor_wait(sim.now_s + fmax(s, a->longest_nap_s))) {
-		drop(&a->h->napping, a);
+		queue_remove(&a->h->napping, a);
 		a->longest_nap_s = fmin(2 * a->longest_nap_s, LONGEST_NAP_S);
 	}
 	a->seen = a->h->news;
@@ -471,9 +473,9 @@ uint64_t engine_run(void)
 		} else {
 			e.fn(e.arg);
 		}
-		/* Did the event change anything, or can one that is queued? A thread that naps, or
-		 * that looks at the clock as the one that prints progress does, changes nothing
-		 * until it wakes another thread, works, or sends. */
+		/* Note the time if the event changed anything, or a queued one can. A thread that
+		 * naps, or reads the clock to print progress, changes nothing until it wakes
+		 * another thread, works, or sends. */
 		if (sim.acted || sim.working || events_pending() > sim.own)
 			sim.moved_s = sim.now_s;
 		else if (sim.now_s - sim.moved_s > IDLE_S)
@@ -493,12 +495,12 @@ double engine_next_change_s(void)
 	return next_s;
 }
 
-static void change(void *change_)
+static void apply_change(void *change_)
 {
 	const sim_change *c = change_;
 	host *h = &sim.host[c->host];
-	advance(h);
-	if (c->what == SIM_STOP) { /* its threads wait for nothing any more */
+	host_account(h);
+	if (c->what == SIM_STOP) { /* its threads no longer wait for anything */
 		h->stopped = true;
 		sim.working -= h->working;
 		h->working = 0;
@@ -509,7 +511,7 @@ static void change(void *change_)
 	} else {
 		h->is.net_bytes_per_s = c->value;
 	}
-	plan_end(h);
+	host_plan_end(h);
 }
 
 status engine_open(const platform *p, double least_work_s, err *e)
@@ -520,10 +522,11 @@ status engine_open(const platform *p, double least_work_s, err *e)
 	if (!sim.host)
 		return err_set(e, ST_RESOURCE, "no memory for %d hosts", p->hosts);
 	for (int i = 0; i < p->hosts; i++)
-		sim.host[i] = (host){ .is = p->host[i],
-				      .number = i,
-				      .ends = { INFINITY, INFINITY, first_ends, &sim.host[i] } };
+		sim.host[i] =
+			(host){ .is = p->host[i],
+				.number = i,
+				.ends = { INFINITY, INFINITY, host_end_first, &sim.host[i] } };
 	for (size_t i = 0; i < p->changes; i++)
-		engine_at(p->change[i].at_s, change, &p->change[i]);
+		engine_at(p->change[i].at_s, apply_change, &p->change[i]);
 	return ST_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A node of the heap has four children, next to each other. A process has one set of events. */
+/* Events, see events.h. A node of the heap has four adjacent children. A process has one set of
+ * events. */
 #include "events.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static struct {
 } all;
 
 /* Double an array. Without memory the simulation cannot continue, and no caller can fail. */
-static void *more(void *old, size_t *room, size_t bytes)
+static void *events_grow(void *old, size_t *room, size_t bytes)
 {
 	*room = *room ? 2 * *room : FIRST_ROOM;
 	void *p = realloc(old, *room * bytes);
@@ -24,7 +25,7 @@ static void *more(void *old, size_t *room, size_t bytes)
 	return p;
 }
 
-static bool before(const event *a, const event *b)
+static bool event_before(const event *a, const event *b)
 {
 	return a->at_s < b->at_s || (a->at_s == b->at_s && a->number < b->number);
 }
@@ -32,30 +33,30 @@ static bool before(const event *a, const event *b)
 static void heap_put(event e)
 {
 	if (all.n == all.room)
-		all.heap = more(all.heap, &all.room, sizeof *all.heap);
+		all.heap = events_grow(all.heap, &all.room, sizeof *all.heap);
 	size_t i = all.n++;
-	for (; i > 0 && before(&e, &all.heap[(i - 1) / CHILDREN]); i = (i - 1) / CHILDREN)
+	for (; i > 0 && event_before(&e, &all.heap[(i - 1) / CHILDREN]); i = (i - 1) / CHILDREN)
 		all.heap[i] = all.heap[(i - 1) / CHILDREN];
 	all.heap[i] = e;
 }
 
-/* Put an event in the place of the first one. */
+/* Replace the first event. */
 static void heap_replace(event e)
 {
 	size_t i = 0;
 	for (size_t c; (c = CHILDREN * i + 1) < all.n; i = c) {
 		const size_t end = c + CHILDREN < all.n ? c + CHILDREN : all.n;
 		for (size_t k = c + 1; k < end; k++)
-			if (before(&all.heap[k], &all.heap[c]))
+			if (event_before(&all.heap[k], &all.heap[c]))
 				c = k;
-		if (!before(&all.heap[c], &e))
+		if (!event_before(&all.heap[c], &e))
 			break;
 		all.heap[i] = all.heap[c];
 	}
 	all.heap[i] = e;
 }
 
-/* Mark an entry of the heap that stands for a lane, at the place of its first event. */
+/* Mark an entry of the heap that represents a lane, at the place of its first event. */
 static void stand_in(void *lane_)
 {
 	(void)lane_;
@@ -76,8 +77,8 @@ void events_add_in(lane *l, double at_s, void *arg)
 	}
 	const size_t old = l->room;
 	if (l->n == l->room) {
-		l->ring = more(l->ring, &l->room, sizeof *l->ring);
-		for (size_t i = 0; i < l->at; i++) /* these are the last ones of the ring */
+		l->ring = events_grow(l->ring, &l->room, sizeof *l->ring);
+		for (size_t i = 0; i < l->at; i++) /* these are the last entries of the ring */
 			l->ring[old + i] = l->ring[i];
 	}
 	l->ring[(l->at + l->n++) & (l->room - 1)] = e;
@@ -95,14 +96,14 @@ void events_add(event e, double now_s)
 	if (all.at == all.now_n)
 		all.at = all.now_n = 0;
 	if (all.now_n == all.now_room)
-		all.now = more(all.now, &all.now_room, sizeof *all.now);
+		all.now = events_grow(all.now, &all.now_room, sizeof *all.now);
 	all.now[all.now_n++] = e;
 }
 
-/* The heap has the older events of the present time. */
+/* Prefer the heap, which has the older events of the present time. */
 bool events_next(event *e)
 {
-	if (all.at < all.now_n && (all.n == 0 || before(&all.now[all.at], &all.heap[0]))) {
+	if (all.at < all.now_n && (all.n == 0 || event_before(&all.now[all.at], &all.heap[0]))) {
 		*e = all.now[all.at++];
 		return true;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Events in the order of their times; events of the same time in the order in which they were
- * added. Most events are not in the heap: events of the present time wait in a queue. Events that
- * come in order, as messages through a port do, wait in lanes: the heap has only the first event of
- * each lane. */
+ * added. The heap does not contain most events. Events of the present time wait in a queue. Events
+ * that come in order, such as messages through a port, wait in lanes, of which the heap has only
+ * the first event. */
 #ifndef HETSORT_SIM_EVENTS_H
 #define HETSORT_SIM_EVENTS_H
 
@@ -33,16 +33,20 @@ typedef struct lane {
 	size_t at, n, room;
 } lane;
 
-/* events_add - add an event at now_s or later. events_add_in - add a call of the lane's function;
- * an event out of order goes to the heap. */
+/* events_add - add an event at now_s or later. */
 void events_add(event e, double now_s);
+
+/* events_add_in - add a call of the lane's function. An event out of order goes to the heap. */
 void events_add_in(lane *l, double at_s, void *arg);
 
-/* events_next - take the first event; return false if none is left. events_pending - return the
- * number of entries in the queues; a lane that is not empty counts as one. events_count - return
- * the number of events that were ever added. */
+/* events_next - remove the first event. Returns false if none is left. */
 bool events_next(event *e);
+
+/* events_pending - return the number of entries in the queues. A lane that is not empty counts as
+ * one. */
 uint64_t events_pending(void);
+
+/* events_count - return the number of events that were ever added. */
 uint64_t events_count(void);
 
 #endif

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program hetsim: hetsort on a simulated cluster. It is hetsort with its main(), linked with
- * the wrappers of this directory; this file runs before hetsort's main() and after it. The report
+ * the wrappers of this directory. This file runs before hetsort's main() and after it. The report
  * has only simulated times and counts, so that equal simulations have equal reports. */
 #include "base/progress.h"
 #include "base/size.h"
-#include "comm_sim.h"
+#include "sim.h"
 #include "engine.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "model/calibrate.h"
-#include "network.h"
 #include "job.h"
-#include "scale.h"
-#include "wrap.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -24,7 +21,7 @@
 static struct {
 	platform p;
 	const char *platform, *report;
-	int hosts, json, calibrate, xml; /* options that are given */
+	int hosts, json, calibrate, xml; /* the options that were given */
 	double scale;
 	bool ran, planned;
 	bool spare; /* the report would replace another file */
@@ -33,12 +30,12 @@ static struct {
 	uint64_t records;
 	double phase_s[PHASES]; /* the longest time of any rank */
 	double wait_s;          /* between phases, of the rank that waited longest */
-	uint64_t mem_bytes;     /* of the rank that held most */
+	uint64_t mem_bytes;     /* of the largest rank */
 } sim = { .report = STREAM_NAME, .scale = 1 };
 
 /* ------------------------------------------------------------------------------------- report */
 
-/* Return when the last thread has ended and the last disk has been written. */
+/* Return the time at which the last thread has ended and the last disk has been written. */
 static double makespan(void)
 {
 	double s = engine_now_s();
@@ -86,8 +83,9 @@ static void write_hosts(FILE *f, double makespan_s)
 	write_use(f, "most", most);
 }
 
-/* The report of a refused job has only one sentence; the report of a failed one has no tables. */
-static void write_text(FILE *f)
+/* Write the report as text. For a refused job it has only one sentence, for a failed one no tables.
+ */
+static void sim_write_text(FILE *f)
 {
 	const double makespan_s = makespan(), records = (double)sim.records * sim.scale;
 	const double memory = (double)sim.mem_bytes * sim.scale; /* as if all of it were records */
@@ -121,7 +119,7 @@ static void write_text(FILE *f)
 		memory > least ? " (more than a host has: a real rank would use its disk)" : "",
 		sim.wait_s);
 	fprintf(f, "blocks of %.0f bytes, %u in a window%s\n", w->block_bytes, w->blocks,
-		w->coarse ? " (a record stands for more: a smaller --scale is more exact)" : "");
+		w->coarse ? " (a record represents more: a smaller --scale is more exact)" : "");
 	fprintf(f, "%-9s %12s %12s %13s %14s %12s %15s\n", "phase", "seconds", "collectives",
 		"seconds", "bytes", "messages", "bytes");
 	for (int k = 0; k < PHASES; k++) {
@@ -133,8 +131,8 @@ static void write_text(FILE *f)
 	write_hosts(f, makespan_s);
 }
 
-/* Return false without memory, or if f cannot be written. */
-static bool write_json(FILE *f)
+/* Write the report as JSON. Return false without memory, or if f cannot be written. */
+static bool sim_write_json(FILE *f)
 {
 	static const char *const name[USES] = { "processors_percent", "disk_percent",
 						"link_out_percent", "link_in_percent" };
@@ -186,13 +184,13 @@ static status write_report(err *e)
 {
 	char *text = NULL;
 	size_t bytes = 0;
-	progress_join(NULL); /* ranks that count bytes may be gone */
+	progress_join(NULL); /* ranks that count bytes may have ended */
 	FILE *f = open_memstream(&text, &bytes);
 	bool whole = f != NULL;
 	if (f && sim.json)
-		whole = write_json(f);
+		whole = sim_write_json(f);
 	else if (f)
-		write_text(f);
+		sim_write_text(f);
 	if (f)
 		whole = !ferror(f) && fclose(f) == 0 && whole;
 	const status rc =
@@ -217,7 +215,9 @@ static double without_headers(double bytes_per_s)
 static status print_xml(err *e)
 {
 	if (sim.p.changes)
-		return err_set(e, ST_REFUSED, "SimGrid gets no hosts that change at a time");
+		return err_set(
+			e, ST_REFUSED,
+			"--xml does not support hosts that change: remove the lines with 'at'");
 	printf("<?xml version='1.0'?>\n"
 	       "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
 	       "<platform version=\"4.1\">\n<zone id=\"cluster\" routing=\"Cluster\">\n");
@@ -244,32 +244,33 @@ static status print_xml(err *e)
 static const char help[] =
 	"Usage: hetsim [OPTION]... PLATFORM HETSORT-ARGUMENT...\n"
 	"Sort records as hetsort does, on the simulated cluster that the file PLATFORM\n"
-	"describes, one rank on each host, and report the time that it takes there.\n\n"
-	"  -s, --scale=S      each record stands for S records [1]\n"
-	"  -r, --report=FILE  write the report there [standard output]\n"
-	"      --hosts        with a line for each host\n"
+	"describes, with one rank on each host, and report the simulated time.\n\n"
+	"  -s, --scale=S      let each record represent S records [1]\n"
+	"  -r, --report=FILE  write the report to FILE [standard output]\n"
+	"      --hosts        add a line for each host to the report\n"
 	"      --json         write the report as a JSON object\n"
 	"      --calibrate    measure this machine's processor, print its rates as a line\n"
-	"                     of a platform, and end\n"
-	"      --xml          print PLATFORM as SimGrid reads it, and end\n"
+	"                     of a platform, and exit\n"
+	"      --xml          print PLATFORM in the format of SimGrid, and exit\n"
 	"  -h, --help         print this\n"
 	"      --version      print the version\n"
-	"Exit status: that of hetsort.";
+	"Exit status: the exit status of hetsort.";
 
-static status parse_scale(const char *arg, err *e)
+static status set_scale(const char *arg, err *e)
 {
 	const char *rest = arg;
 	uint64_t whole;
 	uint32_t millionths;
 	if (!size_number(&rest, &whole, &millionths) || *rest || whole == 0 || whole > 1000000000)
-		return err_set(e, ST_REFUSED, "--scale is a number from 1 to 1000000000, not %s",
+		return err_set(e, ST_REFUSED,
+			       "--scale must be a number from 1 to 1000000000, not %s",
 			       quoted(arg));
 	sim.scale = (double)whole + 1e-6 * millionths;
 	return ST_OK;
 }
 
 /* Parse up to the platform's name; the rest is for hetsort. */
-static status parse_options(int argc, char **argv, err *e)
+static status sim_parse_options(int argc, char **argv, err *e)
 {
 	static const struct option longs[] = { { "scale", required_argument, NULL, 's' },
 					       { "report", required_argument, NULL, 'r' },
@@ -284,7 +285,7 @@ static status parse_options(int argc, char **argv, err *e)
 	for (int opt;
 	     rc == ST_OK && (opt = getopt_long(argc, argv, "+s:r:h", longs, NULL)) != -1;) {
 		if (opt == 's')
-			rc = parse_scale(optarg, e);
+			rc = set_scale(optarg, e);
 		else if (opt == 'r')
 			sim.report = optarg;
 		else if (opt == '?')
@@ -297,11 +298,11 @@ static status parse_options(int argc, char **argv, err *e)
 		}
 	}
 	if (rc == ST_OK && !sim.calibrate && optind == argc)
-		rc = err_set(e, ST_REFUSED, "no platform: see 'hetsim --help'");
+		rc = err_set(e, ST_REFUSED, "PLATFORM is missing: see 'hetsim --help'");
 	return rc;
 }
 
-static status calibrate(err *e)
+static status sim_calibrate(err *e)
 {
 	enum { SECONDS = 1, STREAMS = 16 }; /* the streams of the merge that is measured */
 	const settings o = { .lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES) };
@@ -319,7 +320,7 @@ static status calibrate(err *e)
 	return rc;
 }
 
-static int end(int code, const err *e)
+static int sim_exit_status(int code, const err *e)
 {
 	if (e->code == ST_OK)
 		return code;
@@ -334,7 +335,7 @@ static void report_end(int code)
 	sim.status = code;
 	if (sim.ran)
 		(void)write_report(&e);
-	(void)end(code, &e);
+	(void)sim_exit_status(code, &e);
 }
 
 WRAPPED(status, job_execute, comm *c, const settings *o, job_result *res)
@@ -359,7 +360,7 @@ WRAPPED(status, job_execute, comm *c, const settings *o, job_result *res)
 	return rc;
 }
 
-/* The files of hetsim are files of the job. */
+/* Register the files of hetsim as files of the job. */
 WRAPPED(status, options_parse, settings *o, int argc, char **argv, err *e)
 {
 	const status rc = __real_options_parse(o, argc, argv, e);
@@ -368,14 +369,15 @@ WRAPPED(status, options_parse, settings *o, int argc, char **argv, err *e)
 	return rc;
 }
 
-/* Do all before hetsort's options are parsed. Unless the program is done, sim.platform is set. */
-static status start(int argc, char **argv, err *e)
+/* Parse the options of hetsim and open the platform. Unless the program is done, sim.platform is
+ * set. */
+static status sim_prepare(int argc, char **argv, err *e)
 {
-	status rc = parse_options(argc, argv, e);
+	status rc = sim_parse_options(argc, argv, e);
 	if (rc != ST_OK)
 		return rc;
 	if (sim.calibrate)
-		return calibrate(e);
+		return sim_calibrate(e);
 	rc = platform_load(&sim.p, argv[optind], e);
 	if (rc == ST_OK && sim.xml)
 		return print_xml(e);
@@ -387,21 +389,21 @@ static status start(int argc, char **argv, err *e)
 
 WRAPPED(int, main, int argc, char **argv)
 {
-	static char name[] = "hetsort"; /* takes the place of the platform */
+	static char name[] = "hetsort"; /* replaces the platform */
 	err e = { ST_OK, "" };
 	/* each of thousands of ranks touches only a little of its large arrays */
 	(void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	comm_sim_at_end(report_end);
-	int code = start(argc, argv, &e);
+	int code = sim_prepare(argc, argv, &e);
 	if (sim.platform) {
 		argc -= optind;
 		argv += optind;
 		argv[0] = name;
-		optind = 0; /* hetsort parses from the start */
+		optind = 0; /* hetsort parses from its first argument */
 		code = sim.status = __real_main(argc, argv);
 	}
 	if (sim.ran || code == ST_PEER) /* ranks may fail before they begin the job */
 		(void)write_report(&e);
 	platform_free(&sim.p);
-	return end(code, &e);
+	return sim_exit_status(code, &e);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A line of a platform is a list of words. A property is a name and a value with its unit. */
+/* The parser of platforms. A line is a list of words. A property is a name and a value with its
+ * unit. */
 #include "platform.h"
 #include "base/size.h"
 
@@ -48,7 +49,7 @@ static const unit plain[] = { { "", 1 }, { NULL, 0 } };
 static const unit seconds[] = {
 	{ "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { NULL, 0 }
 };
-/* Networks are sold by the bit, disks by the byte. */
+/* Network rates are in bits, disk rates in bytes. */
 static const unit net[] = { { "K", 1e3 / 8 }, { "M", 1e6 / 8 }, { "G", 1e9 / 8 }, { NULL, 0 } };
 static const unit disk[] = { { "K/s", 1e3 }, { "M/s", 1e6 }, { "G/s", 1e9 }, { NULL, 0 } };
 
@@ -65,7 +66,7 @@ static status read_value(line *l, const char *what, const unit *u, double least,
 	while (u->name && strcmp(u->name, rest) != 0)
 		u++;
 	if (!u->name && (*rest || *v != 0)) /* 0 needs no unit */
-		return REFUSE(l, "'%s' has no unit %s", what, quoted(rest));
+		return REFUSE(l, "'%s' does not have the unit %s", what, quoted(rest));
 	*v *= u->factor;
 	if (!(*v >= least) || !(*v <= 1e15))
 		return REFUSE(l, "'%s' is out of range: %s", what, quoted(w));
@@ -79,7 +80,7 @@ static status read_count(line *l, const char *what, unsigned most, unsigned *n)
 	if (rc != ST_OK)
 		return rc;
 	if (v != floor(v) || v > most)
-		return REFUSE(l, "'%s' is a whole number up to %u", what, most);
+		return REFUSE(l, "'%s' must be a whole number up to %u", what, most);
 	*n = (unsigned)v;
 	return ST_OK;
 }
@@ -92,7 +93,7 @@ typedef struct property {
 } property;
 
 /* Find a name in a table, which ends with NULL. */
-static const property *find(const property *p, const char *name)
+static const property *find_property(const property *p, const char *name)
 {
 	while (p->name && strcmp(p->name, name) != 0)
 		p++;
@@ -108,7 +109,7 @@ static status read_property(line *l, const char *name, sim_host *h)
 				 { "net", net, LEAST, &h->net_bytes_per_s },
 				 { "lat", seconds, 0, &h->latency_s },
 				 { NULL, NULL, 0, NULL } };
-	const property *p = find(all, name);
+	const property *p = find_property(all, name);
 	if (p)
 		return read_value(l, name, p->u, p->least, p->v);
 	if (strcmp(name, "mem") == 0) {
@@ -118,10 +119,11 @@ static status read_property(line *l, const char *name, sim_host *h)
 	if (strcmp(name, "cores") != 0)
 		return REFUSE(l, "a host has no property %s", quoted(name));
 	const status rc = read_count(l, name, SIM_MOST_CORES, &h->cores);
-	return rc == ST_OK && h->cores == 0 ? REFUSE(l, "a host without 'cores'") : rc;
+	return rc == ST_OK && h->cores == 0 ? REFUSE(l, "a host must have at least 1 of 'cores'")
+					    : rc;
 }
 
-/* COUNT x PROPERTY VALUE... */
+/* Read a group of hosts: COUNT x PROPERTY VALUE... */
 static status read_group(line *l, platform *p)
 {
 	sim_host h = { .speed = 1,
@@ -133,7 +135,7 @@ static status read_group(line *l, platform *p)
 	unsigned n;
 	status rc = read_count(l, "hosts", SIM_MOST_HOSTS, &n);
 	if (rc == ST_OK && (strcmp(next_word(l), "x") != 0 || n == 0))
-		rc = REFUSE(l, "hosts are 'COUNT x PROPERTY VALUE...'");
+		rc = REFUSE(l, "hosts must be 'COUNT x PROPERTY VALUE...'");
 	while (rc == ST_OK && l->next < l->words)
 		rc = read_property(l, next_word(l), &h);
 	if (rc == ST_OK && n > (unsigned)(SIM_MOST_HOSTS - p->hosts))
@@ -143,7 +145,7 @@ static status read_group(line *l, platform *p)
 	return rc;
 }
 
-/* at TIME host NUMBER stop | speed X | disk RATE | net RATE */
+/* Read a change: at TIME host NUMBER stop | speed X | disk RATE | net RATE. */
 static status read_change(line *l, platform *p)
 {
 	sim_change c = { .what = SIM_STOP };
@@ -157,7 +159,7 @@ static status read_change(line *l, platform *p)
 		return REFUSE(l, "more than %d changes", MOST_CHANGES);
 	status rc = read_value(l, "at", seconds, 0, &c.at_s);
 	if (rc == ST_OK && strcmp(next_word(l), "host") != 0)
-		rc = REFUSE(l, "a change is 'at TIME host NUMBER WHAT'");
+		rc = REFUSE(l, "a change must be 'at TIME host NUMBER WHAT'");
 	if (rc == ST_OK)
 		rc = read_count(l, "host", SIM_MOST_HOSTS - 1, &host);
 	if (rc != ST_OK)
@@ -165,7 +167,7 @@ static status read_change(line *l, platform *p)
 	if ((int)host >= p->hosts)
 		return REFUSE(l, "there is no host %u before this line", host);
 	c.host = (int)host;
-	const property *what = find(all, next_word(l));
+	const property *what = find_property(all, next_word(l));
 	if (!what)
 		return REFUSE(l, "a host can 'stop', or change its 'speed', 'disk' or 'net'");
 	c.what = what - all;
@@ -176,7 +178,7 @@ static status read_change(line *l, platform *p)
 	return rc;
 }
 
-/* rates NAME VALUE... */
+/* Read rates: rates NAME VALUE... */
 static status read_rates(line *l, sim_rates *r)
 {
 	const property all[] = { { "sort", seconds, LEAST, &r->sort_s },
@@ -188,14 +190,14 @@ static status read_rates(line *l, sim_rates *r)
 	status rc = ST_OK;
 	while (rc == ST_OK && l->next < l->words) {
 		const char *name = next_word(l);
-		const property *p = find(all, name);
+		const property *p = find_property(all, name);
 		rc = p ? read_value(l, name, p->u, p->least, p->v)
 		       : REFUSE(l, "there is no rate %s", quoted(name));
 	}
 	return rc;
 }
 
-static status read_line(line *l, char *text, platform *p)
+static status read_platform_line(line *l, char *text, platform *p)
 {
 	char *save = NULL;
 	text[strcspn(text, "#")] = '\0';
@@ -219,8 +221,9 @@ static status read_line(line *l, char *text, platform *p)
 		l->next = 0;
 		rc = read_group(l, p);
 	}
-	return rc == ST_OK && l->next < l->words ? REFUSE(l, "what is %s?", quoted(next_word(l)))
-						 : rc;
+	return rc == ST_OK && l->next < l->words
+		       ? REFUSE(l, "unexpected word %s", quoted(next_word(l)))
+		       : rc;
 }
 
 status platform_parse(platform *p, const char *text, const char *name, err *e)
@@ -236,7 +239,7 @@ status platform_parse(platform *p, const char *text, const char *name, err *e)
 			    : err_set(e, ST_RESOURCE, "no memory for a platform");
 	while (rc == ST_OK && at) {
 		l.number++;
-		rc = read_line(&l, strsep(&at, "\n"), p);
+		rc = read_platform_line(&l, strsep(&at, "\n"), p);
 	}
 	if (rc == ST_OK && p->hosts == 0)
 		rc = err_set(e, ST_REFUSED, "%s has no hosts", quoted(name));
@@ -263,7 +266,7 @@ status platform_load(platform *p, const char *path, err *e)
 	if (rc == ST_OK) {
 		text[at] = '\0';
 		rc = at == MOST_FILE_BYTES || strlen(text) != at
-			     ? err_set(e, ST_REFUSED, "%s is no text of a platform", quoted(path))
+			     ? err_set(e, ST_REFUSED, "%s is not a platform file", quoted(path))
 			     : platform_parse(p, text, path, e);
 	}
 	if (fd >= 0)

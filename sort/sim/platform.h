@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The simulated cluster as a file describes it: groups of hosts, a switch, and changes with their
- * times. hetsim(1) has the format. */
+/* The simulated cluster that a file describes: groups of hosts, a switch, and changes with their
+ * times. hetsim(1) describes the format. */
 #ifndef HETSORT_SIM_PLATFORM_H
 #define HETSORT_SIM_PLATFORM_H
 
@@ -15,12 +15,12 @@ enum { SIM_MOST_HOSTS = 65536, SIM_MOST_CORES = 1024 };
 
 /* One machine, which runs one rank. */
 typedef struct sim_host {
-	double speed; /* 1: as the rates say */
+	double speed; /* 1: the speed of the rates */
 	unsigned cores;
 	uint64_t mem_bytes;
 	double disk_bytes_per_s;
 	double net_bytes_per_s; /* in each direction */
-	double latency_s;       /* from here to any other host, half of it from each side */
+	double latency_s;       /* to a host with the same one; each host adds half of its own */
 } sim_host;
 
 /* A change of a host at a time. */
@@ -47,9 +47,11 @@ typedef struct platform {
 	sim_rates rates;
 } platform;
 
-/* platform_parse - read a platform from text; messages have the name of the file. ST_REFUSED names
- * the line. platform_load - read it from the file. Free the platform after a failure, too. */
+/* platform_parse - read a platform from text. Messages contain the name of the file, and the line
+ * for ST_REFUSED. The caller frees the platform, also after a failure. */
 status platform_parse(platform *p, const char *text, const char *name, err *e);
+
+/* platform_load - read a platform from a file. The caller frees it, also after a failure. */
 status platform_load(platform *p, const char *path, err *e);
 void platform_free(platform *p);
 

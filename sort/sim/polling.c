@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A stream must be tested after a block of it has been started or is through, and after its reader
- * has released one. At the start of each round over all ranks, the set of ranks with such streams
- * takes their place (shared_window_news). Memory: a quarter of a byte for each pair of ranks. */
-#include "polling.h"
+/* Spared tests of messages, see sim.h. A stream must be tested after one of its blocks has been
+ * started or is through, and after its reader has released one. At the start of each round over all
+ * ranks, only the ranks with such streams are tested (shared_window_news). Memory: a quarter of a
+ * byte for each pair of ranks. */
+#include "sim.h"
 #include "base/minmax.h"
 #include "comm/shared_window.h"
 #include "engine.h"
 #include "exchange/exchange.h"
-#include "scale.h"
-#include "wrap.h"
 
 #include <stdlib.h>
 
@@ -20,9 +19,9 @@ typedef struct side {
 } side;
 
 typedef struct poller {
-	bool all; /* its exchange is among all ranks, known by their numbers */
+	bool all; /* its exchange is between all ranks of the job */
 	side side[NEWS_KINDS];
-	int awaited; /* the rank whose next block its reader wants, or -1 */
+	int awaited; /* the rank whose next block its reader waits for, or -1 */
 } poller;
 
 static struct {
@@ -38,7 +37,7 @@ status polling_open(int ranks, double test_s, err *e)
 	poll.test_s = test_s;
 	poll.of = calloc(n, sizeof *poll.of + NEWS_KINDS * poll.words * sizeof(uint64_t));
 	if (!poll.of)
-		return err_set(e, ST_RESOURCE, "no memory for what %d ranks ask", ranks);
+		return err_set(e, ST_RESOURCE, "no memory for the messages of %d ranks", ranks);
 	uint64_t *sets = (void *)(poll.of + n);
 	for (size_t i = 0; i < n; i++) {
 		poll.of[i].awaited = -1;
@@ -54,7 +53,7 @@ void polling_close(void)
 	poll.of = NULL;
 }
 
-static poller *own(void)
+static poller *polling_own(void)
 {
 	poller *p = poll.of && actor_self() ? &poll.of[engine_here()->number] : NULL;
 	return p && p->all ? p : NULL;
@@ -69,7 +68,7 @@ void polling_note(int rank, const comm_req *r, int peer, int change)
 	s->under_way += (uint64_t)change;
 }
 
-/* An exchange among few peers tests all of its messages. */
+/* Let an exchange between few peers test all of its messages. */
 WRAPPED(status, exchange_open, exchange **out, const exchange_plan *p, err *e)
 {
 	if (poll.of && actor_self())
@@ -77,19 +76,19 @@ WRAPPED(status, exchange_open, exchange **out, const exchange_plan *p, err *e)
 	return __real_exchange_open(out, p, e);
 }
 
-/* When the exchange begins, all streams are due. */
+/* Test all streams when the exchange begins. */
 WRAPPED(status, exchange_start, exchange *x)
 {
-	poller *p = own();
+	poller *p = polling_own();
 	for (size_t k = 0; p && k < NEWS_KINDS; k++)
 		p->side[k].asked = false;
 	return __real_exchange_start(x);
 }
 
-/* Each round tests a stream once, and as many blocks of it are under way as a window has. */
+/* Charge one test for each stream. A stream has a window of blocks under way. */
 WRAPPED(void, shared_window_news, shared_window *w, shared_news kind, uint64_t *who)
 {
-	poller *p = own();
+	poller *p = polling_own();
 	__real_shared_window_news(w, kind, who);
 	if (!p)
 		return;
@@ -103,8 +102,8 @@ WRAPPED(void, shared_window_news, shared_window *w, shared_news kind, uint64_t *
 	actor_owe(poll.test_s * (double)(s->under_way / u64_max(scale_last_windows()->blocks, 1)));
 }
 
-/* The reader has released the previous block of the stream that it waits for. */
-static void release(poller *p)
+/* Test the stream that the reader waits for, because it has released the previous block. */
+static void polling_release(poller *p)
 {
 	if (p && p->awaited >= 0)
 		rank_set_add(p->side[NEWS_SENT].due, p->awaited);
@@ -112,18 +111,18 @@ static void release(poller *p)
 
 WRAPPED(status, exchange_next, exchange *x, int src, const unsigned char **recs, size_t *n)
 {
-	poller *p = own();
+	poller *p = polling_own();
 	if (p)
 		p->awaited = src;
-	release(p);
+	polling_release(p);
 	const status rc = __real_exchange_next(x, src, recs, n);
 	if (p)
 		p->awaited = -1;
 	return rc;
 }
 
-/* Only when the reader waits, it is certain that it has released the block. */
+/* Note the release here, because it is certain only when the reader waits. */
 void polling_waits(void)
 {
-	release(own());
+	polling_release(polling_own());
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Not scaled are keys and counts while splitters are found, headers of blocks, and heartbeats. The
- * records that are stood for are divided into blocks, so there are as many blocks as in reality. */
-#include "scale.h"
+/* The scale of a simulation: each record represents many. Keys and counts while splitters are
+ * found, headers of blocks, and heartbeats are not scaled. The represented records are divided into
+ * blocks, so the number of blocks is real. */
+#include "sim.h"
 #include "engine.h"
 #include "exchange/block.h"
 #include "exchange/two_level.h"
 #include "model/rank_speeds.h"
 #include "phases/phases.h"
-#include "wrap.h"
 
 #include <math.h>
 
 enum { MESSAGE_BYTES = 1 << 20 }; /* before the exchange is open */
 
-/* Blocks of many records take a millisecond: ten times this is short next to them. */
+/* Blocks of many records take a millisecond, so ten times this is still short. */
 static const double LEAST_WORK_S = 20e-6, MOST_LEAST_WORK_S = 200e-6;
 
 static struct {
@@ -56,7 +56,7 @@ const scale_windows *scale_last_windows(void)
 	return &scale.last;
 }
 
-static const double MOST = 0x1p62; /* of a scaled number */
+static const double MOST = 0x1p62; /* the largest scaled number */
 
 static uint64_t scaled(uint64_t n, double most)
 {

@@ -2,12 +2,11 @@
 /* Threads, locks, clocks and naps of the simulated ranks. Calls from outside the simulation, such
  * as from the thread that waits for signals, stay as they are. Locks are real ones, so that actors
  * and other threads exclude each other. A recursive lock would not exclude actors, which are one
- * thread: the only such lock (io/unfinished.c) is never held by an actor that waits. */
+ * thread. The only such lock (io/unfinished.c) is never held by an actor that waits. */
 #include "base/status.h"
 #include "comm/monitor.h"
 #include "engine.h"
-#include "polling.h"
-#include "wrap.h"
+#include "sim.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,7 +16,7 @@
 /* The time to start a thread, and to wake one. */
 static const double START_S = 20e-6, WAKE_S = 2e-6;
 
-static double seconds(const struct timespec *t)
+static double timespec_s(const struct timespec *t)
 {
 	return (double)t->tv_sec + 1e-9 * (double)t->tv_nsec;
 }
@@ -76,7 +75,7 @@ WRAPPED(int, pthread_mutex_unlock, pthread_mutex_t *m)
 	return rc;
 }
 
-static int wait_for(pthread_cond_t *c, pthread_mutex_t *m, double until_s)
+static int cond_wait(pthread_cond_t *c, pthread_mutex_t *m, double until_s)
 {
 	actor_acts();
 	actor_pay();
@@ -89,13 +88,13 @@ static int wait_for(pthread_cond_t *c, pthread_mutex_t *m, double until_s)
 
 WRAPPED(int, pthread_cond_wait, pthread_cond_t *c, pthread_mutex_t *m)
 {
-	return actor_self() ? wait_for(c, m, INFINITY) : __real_pthread_cond_wait(c, m);
+	return actor_self() ? cond_wait(c, m, INFINITY) : __real_pthread_cond_wait(c, m);
 }
 
 WRAPPED(int, pthread_cond_clockwait, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
 	const struct timespec *until)
 {
-	return actor_self() ? wait_for(c, m, seconds(until))
+	return actor_self() ? cond_wait(c, m, timespec_s(until))
 			    : __real_pthread_cond_clockwait(c, m, clock, until);
 }
 
@@ -123,7 +122,7 @@ WRAPPED(int, nanosleep, const struct timespec *t, struct timespec *left)
 {
 	if (!actor_self())
 		return __real_nanosleep(t, left);
-	actor_nap(seconds(t));
+	actor_nap(timespec_s(t));
 	return 0;
 }
 
@@ -139,7 +138,7 @@ WRAPPED(int, clock_gettime, clockid_t id, struct timespec *t)
 	return 0;
 }
 
-/* The monitor counts real seconds, in which a simulation may make no progress. */
+/* Start no monitor: it counts real seconds, in which a simulation may make no progress. */
 WRAPPED(status, monitor_start, double timeout_s, monitor_alarm *alarm, err *e)
 {
 	(void)timeout_s;
@@ -148,7 +147,7 @@ WRAPPED(status, monitor_start, double timeout_s, monitor_alarm *alarm, err *e)
 	return ST_OK;
 }
 
-/* A launcher of real processes has started none of the ranks. */
+/* Return false, because no launcher has started the ranks. */
 WRAPPED(bool, comm_mpi_launched, void)
 {
 	return false;

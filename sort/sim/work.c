@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The costs of work: kernels, disks, and the limits of a host. A kernel that calls another is
- * charged as one. The disk serves one transfer after the other; a thread that writes does not wait
- * for it until too many bytes are unwritten. Only records are charged when they are read or
- * written. */
+ * charged as one. The disk serves one transfer after the other. A thread that writes only waits for
+ * it if too many bytes are unwritten. Only records are charged when they are read or written. */
 #include "base/limit.h"
 #include "base/mem.h"
 #include "base/processors.h"
-#include "comm_sim.h"
+#include "sim.h"
 #include "engine.h"
 #include "exchange/stream_merge.h"
 #include "io/tempdir.h"
@@ -18,18 +17,17 @@
 #include "kernel/demand_state.h"
 #include "model/calibrate.h"
 #include "spill/read_runs.h"
-#include "wrap.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const sim_rates *rate(void)
+static const sim_rates *host_rates(void)
 {
 	return &engine_platform()->rates;
 }
 
-/* Measured or given, rates are per record that exists. */
+/* Return rates per record that exists; so are measured and given rates. */
 WRAPPED(rates, job_time_nominal, double speed)
 {
 	rates r = __real_job_time_nominal(speed);
@@ -46,8 +44,8 @@ WRAPPED(double, job_time_byte_s, double mb_per_s)
 
 /* ------------------------------------------------------------------------------------- sizes */
 
-/* Inputs are long enough to be sampled at any scale. They are never mapped, so that reading them is
- * charged. */
+/* Sample inputs of any length, because a scaled input is long enough. Inputs are never mapped, so
+ * that reading them is charged. */
 WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *m, read_runs *d,
 	err *e)
 {
@@ -58,7 +56,7 @@ WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *
 	return __real_read_runs_input(in, &q, m, d, e);
 }
 
-/* A chunk of the same length as without a scale has fewer real records. */
+/* Return fewer real records, so that a chunk has the same length as without a scale. */
 WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
 {
 	const size_t recs = __real_io_fd_chunk_recs(record_bytes, bytes);
@@ -67,7 +65,7 @@ WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
 
 /* ----------------------------------------------------------------------------------- kernels */
 
-/* Calls inside a kernel are not charged again; a kernel does not wait. */
+/* Calls inside a kernel are not charged again. Kernels do not wait. */
 static bool priced_as_one;
 
 static void charge(double s)
@@ -78,13 +76,14 @@ static void charge(double s)
 	actor_compute(s);
 }
 
-/* Gathering is about half of a merge (model/rates.c). */
+/* Return the time to gather, which is about half of a merge (model/job_time.c). */
 static double gather_s(size_t bytes)
 {
-	return (rate()->merge_s / 2 + rate()->copy_s) * (double)bytes * comm_sim_scale();
+	return (host_rates()->merge_s / 2 + host_rates()->copy_s) * (double)bytes *
+	       comm_sim_scale();
 }
 
-static double n_ln_n(double n)
+static double work_n_ln_n(double n)
 {
 	return n > 1 ? n * log(n) : 0;
 }
@@ -92,7 +91,7 @@ static double n_ln_n(double n)
 WRAPPED(void, radix_sort, entry *a, entry *tmp, size_t n, const records *r)
 {
 	__real_radix_sort(a, tmp, n, r);
-	charge(rate()->sort_s * n_ln_n((double)n * comm_sim_scale()));
+	charge(host_rates()->sort_s * work_n_ln_n((double)n * comm_sim_scale()));
 }
 
 WRAPPED(const unsigned char *, reader_map, const reader *r, mapped *m)
@@ -112,10 +111,10 @@ static double bucket_share(const demand *d)
 static void charge_sort(const demand *d, double share, uint64_t n)
 {
 	const double all = (double)d->n_most * comm_sim_scale();
-	charge(share * rate()->sort_s * n_ln_n(all) * (double)n / (double)d->n_most);
+	charge(share * host_rates()->sort_s * work_n_ln_n(all) * (double)n / (double)d->n_most);
 }
 
-/* A sample has as many records at any scale. */
+/* Charge nothing: a sample has the same number of records at any scale. */
 WRAPPED(status, demand_open, demand **d, mem *m, const demand_plan *p, err *e)
 {
 	priced_as_one = true;
@@ -157,7 +156,7 @@ WRAPPED(size_t, demand_gather, const demand *d, const demand_piece *p, size_t fi
 WRAPPED(checksum, checksum_records, const unsigned char *recs, size_t n, size_t bytes)
 {
 	const checksum sum = __real_checksum_records(recs, n, bytes);
-	charge(rate()->copy_s * (double)(n * bytes) * comm_sim_scale());
+	charge(host_rates()->copy_s * (double)(n * bytes) * comm_sim_scale());
 	return sum;
 }
 
@@ -169,8 +168,8 @@ WRAPPED(size_t, gather, const records *r, const entry *order, size_t n, size_t a
 	return misfits;
 }
 
-/* An entry is moved once for each doubling of the runs, which takes about the time of one step of a
- * sort. */
+/* Charge a step of a sort for each doubling of the runs, because an entry is moved once for each.
+ */
 WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, size_t k, entry *e,
 	entry *tmp, const records *r)
 {
@@ -180,7 +179,7 @@ WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, si
 	priced_as_one = true;
 	entry *in = __real_pairwise_merge_in(run, n, k, e, tmp, r);
 	priced_as_one = false;
-	charge(rate()->sort_s * (double)all * log(k > 1 ? (double)k : 1) * comm_sim_scale());
+	charge(host_rates()->sort_s * (double)all * log(k > 1 ? (double)k : 1) * comm_sim_scale());
 	return in;
 }
 
@@ -214,7 +213,7 @@ WRAPPED(status, stream_merge_run, stream_merge *g)
 
 /* ------------------------------------------------------------------------------------- disks */
 
-/* Bytes that the system has accepted and not yet written, at most. */
+/* The system accepts at most these bytes before they are written. */
 static const double UNWRITTEN_BYTES = 64 << 20;
 
 /* Queue a transfer, and sleep until all but its last bytes are through. */
@@ -256,7 +255,7 @@ WRAPPED(status, io_fd_write_at, const io_fd *f, const void *buf, size_t bytes, u
 	return rc;
 }
 
-/* The page cache of real files has no effect on the simulated disk. */
+/* Return true, because the page cache of real files has no effect on the simulated disk. */
 WRAPPED(bool, io_fd_is_cached, int fd, uint64_t offset, uint64_t bytes)
 {
 	return actor_self() ? true : __real_io_fd_is_cached(fd, offset, bytes);
@@ -279,7 +278,7 @@ WRAPPED(double, disk_rate_s, mem *m, const char *dir, uint64_t most_bytes)
 			    : __real_disk_rate_s(m, dir, most_bytes);
 }
 
-/* io_uring would wait for the real disk. */
+/* Refuse io_uring, which would wait for the real disk. */
 WRAPPED(status, uring_open, uring **out, size_t segment_bytes, err *e)
 {
 	(void)segment_bytes;
@@ -303,14 +302,15 @@ WRAPPED(quota, quota_find, const char *root)
 	return actor_self() ? none : __real_quota_find(root);
 }
 
-/* Simulated hosts have one node, and the system does not know their threads. */
+/* Return NULL: simulated hosts have one node, and the system does not know their threads. */
 WRAPPED(numa *, numa_open, bool to_explain)
 {
 	return actor_self() ? NULL : __real_numa_open(to_explain);
 }
 
-/* The limit is not scaled, because most of a rank's other memory does not grow with the records.
- * The report shows when the memory that the records stand for exceeds the memory of a host. */
+/* Find the limit from the memory of the host. It is not scaled, because most other memory of a rank
+ * does not grow with the records. The report shows when the memory of the represented records
+ * exceeds the memory of a host. */
 WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l, err *e)
 {
 	if (!actor_self())
@@ -328,7 +328,7 @@ WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l,
 
 /* ------------------------------------------------------------------------------- calibration */
 
-/* In the simulation nothing is measured: it counts the threads that would measure. */
+/* The simulation measures nothing, but counts the threads that would measure. */
 struct calibration {
 	unsigned threads;
 	calibration *real;
@@ -345,7 +345,7 @@ WRAPPED(status, calibrate_open, calibration **out, rank_env *env, unsigned threa
 			    : __real_calibrate_open(&c->real, env, threads, streams, most_bytes);
 }
 
-/* The threads find the rates of the host's processors. */
+/* Return the rates of the host's processors for all threads together. */
 WRAPPED(rates, calibrate_run, calibration *c, double limit_s, double *got_cpus)
 {
 	if (c->real)
@@ -355,9 +355,9 @@ WRAPPED(rates, calibrate_run, calibration *c, double limit_s, double *got_cpus)
 	const double slower = comm_sim_scale() / (h->is.speed * cpus);
 	actor_compute(limit_s * h->is.speed);
 	*got_cpus = cpus;
-	return (rates){ .sort_s = rate()->sort_s * slower,
-			.merge_s = rate()->merge_s * slower,
-			.copy_s = rate()->copy_s * slower };
+	return (rates){ .sort_s = host_rates()->sort_s * slower,
+			.merge_s = host_rates()->merge_s * slower,
+			.copy_s = host_rates()->copy_s * slower };
 }
 
 WRAPPED(void, calibrate_free, calibration *c)

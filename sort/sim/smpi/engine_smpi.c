@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The engine of a rank under SMPI: SimGrid runs actors, their work and their sleep, under its
+/* The engine of a rank under SMPI. SimGrid runs actors, their work and their sleep, under its
  * clock. SMPI gives each rank a copy of all static data, so there is one host here, which runs this
- * rank. Naps are not ended by news, as hetsim's are, since messages report none. */
+ * rank. News do not end naps, unlike in hetsim, because messages report none. */
 #include "sim/engine.h"
 
 #include <math.h>
@@ -29,7 +29,8 @@ static struct {
 	actor *woken;   /* not yet released in SimGrid */
 } sim;
 
-/* SimGrid also calls this from outside actors, while it ends the process. */
+/* Return the current actor. SimGrid also calls this outside of actors, while it ends the process.
+ */
 actor *actor_self(void)
 {
 	return sg_actor_self_get_pid() > 0 ? sg_actor_self_get_data() : NULL;
@@ -64,8 +65,8 @@ static actor *new_actor(void *(*fn)(void *), void *arg)
 	return a;
 }
 
-/* Wake actors in SimGrid. Others may run in each of its calls, so this is put off until the current
- * actor waits. */
+/* Wake actors in SimGrid. Other actors may run in each of its calls, so this is delayed until the
+ * current actor waits. */
 static void release_woken(void)
 {
 	for (actor *a; (a = sim.woken);) {
@@ -88,7 +89,7 @@ bool actor_wait(double until_s)
 	return woken;
 }
 
-static void live(int argc, char **argv)
+static void smpi_actor_main(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
@@ -109,7 +110,7 @@ actor *actor_start(host *h, void *(*fn)(void *), void *arg)
 		return NULL;
 	sg_actor_t is = sg_actor_init("thread", sg_host_self());
 	sg_actor_set_data(is, a);
-	sg_actor_start(is, live, 0, NULL);
+	sg_actor_start(is, smpi_actor_main, 0, NULL);
 	return a;
 }
 
@@ -213,7 +214,7 @@ void actor_acts(void)
 
 /* -------------------------------------------------------------------------------------- host */
 
-/* The current actor is a rank that SMPI has started, on host hN of the platform. */
+/* Open the engine of the current actor, a rank that SMPI has started on host hN of the platform. */
 status engine_open(const platform *p, double least_work_s, err *e)
 {
 	const int n = atoi(sg_host_self_get_name() + 1);

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetsort as a program of SMPI, against which hetsim is checked: smpirun ... hetsmpi.so SCALE
+/* hetsort as a program of SMPI, against which hetsim is smpi_status: smpirun ... hetsmpi.so SCALE
  * PLATFORM HETSORT-ARGUMENT... Work is charged by the code of hetsim and the rates of PLATFORM.
  * Messages are SMPI's, on the platform that `hetsim --xml PLATFORM` prints.
  *
- * The comm takes the place of comm_local_run. Collectives are MPI's blocking ones: nonblocking ones
+ * The comm replaces comm_local_run. Collectives are MPI's blocking ones: nonblocking ones
  * send all messages of all pairs of ranks at once in SMPI. A block is a message without contents,
- * of the size that its records stand for. Its records are copied when both sides have asked for
+ * of the size that its records represent. Its records are copied when both sides have asked for
  * them, as all ranks are in one process. */
 #include "cli/signals.h"
 #include "job.h"
-#include "sim/comm_sim.h"
+#include "sim/sim.h"
 #include "sim/engine.h"
-#include "sim/scale.h"
-#include "sim/wrap.h"
 
 #include <limits.h>
 #include <math.h>
@@ -40,7 +38,7 @@ double comm_sim_scale(void)
 	return self ? scale_in((phase)atomic_load(&self->c.phase)) : 1;
 }
 
-static status checked(int rc)
+static status smpi_status(int rc)
 {
 	return rc == MPI_SUCCESS ? ST_OK : ST_PEER;
 }
@@ -54,20 +52,20 @@ static status smpi_collective(comm *c, const comm_call *k)
 	(void)c;
 	actor_pay();
 	if (k->kind == COMM_BCAST)
-		return checked(MPI_Bcast(k->recv, n, MPI_BYTE, k->root, all));
+		return smpi_status(MPI_Bcast(k->recv, n, MPI_BYTE, k->root, all));
 	if (k->kind == COMM_GATHER)
-		return checked(
+		return smpi_status(
 			MPI_Gather(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, k->root, all));
 	if (k->kind == COMM_ALLGATHER)
-		return checked(MPI_Allgather(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, all));
-	return checked(MPI_Alltoall(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, all));
+		return smpi_status(MPI_Allgather(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, all));
+	return smpi_status(MPI_Alltoall(k->send, n, MPI_BYTE, k->recv, n, MPI_BYTE, all));
 }
 
 /* ------------------------------------------------------------------------------------ blocks */
 
-/* Copy the records now; the message takes their time. handle[0] is MPI's request; handle[1]: both
- * sides have asked for the block. */
-static status move(comm *c, comm_req *r)
+/* Copy the records now; the message takes their time. handle[0] is MPI's request. handle[1] is true
+ * once both sides have asked for the block. */
+static status smpi_move(comm *c, comm_req *r)
 {
 	char name[16];
 	snprintf(name, sizeof name, "h%d", r->sending ? r->peer : c->rank);
@@ -81,7 +79,7 @@ static status move(comm *c, comm_req *r)
 	return comm_hand_over(r, other);
 }
 
-static double own_s(const comm_req *r)
+static double smpi_message_s(const comm_req *r)
 {
 	return scale_messages(scale_block(r)) * engine_platform()->rates.message_s;
 }
@@ -100,13 +98,13 @@ static status smpi_start(comm *c, comm_req *r)
 		if (!m->bytes)
 			return ST_RESOURCE;
 	}
-	actor_owe(r->sending ? own_s(r) : own_s(r) / 2);
-	const status rc = checked(
+	actor_owe(r->sending ? smpi_message_s(r) : smpi_message_s(r) / 2);
+	const status rc = smpi_status(
 		r->sending
 			? MPI_Issend(m->bytes, (int)bytes, MPI_BYTE, peer, r->tag, m->data, &req)
 			: MPI_Irecv(m->bytes, (int)bytes, MPI_BYTE, peer, r->tag, m->data, &req));
 	memcpy(&r->handle[0], &req, sizeof req);
-	return rc == ST_OK ? move(c, r) : rc;
+	return rc == ST_OK ? smpi_move(c, r) : rc;
 }
 
 /* Test only requests that may be done, because a test by SMPI takes long in real time. */
@@ -120,11 +118,11 @@ static status smpi_test(comm *c, comm_req *r, bool *done)
 	if (!r->handle[1])
 		return ST_OK;
 	memcpy(&req, &r->handle[0], sizeof req);
-	const status rc = checked(MPI_Test(&req, &flag, MPI_STATUS_IGNORE));
+	const status rc = smpi_status(MPI_Test(&req, &flag, MPI_STATUS_IGNORE));
 	memcpy(&r->handle[0], &req, sizeof req);
 	*done = flag;
 	if (flag && !r->sending)
-		actor_owe(own_s(r) / 2);
+		actor_owe(smpi_message_s(r) / 2);
 	return rc;
 }
 
@@ -187,23 +185,23 @@ WRAPPED(status, job_execute, comm *c, const settings *o, job_result *res)
 	return __real_job_execute(c, o, res);
 }
 
-/* A signal ends all ranks, which are one process. */
+/* Watch no signals: a signal ends all ranks, which are one process. */
 WRAPPED(void, signals_block, void)
 {
 }
 
-WRAPPED(void, signals_watch, atomic_bool *stop, signals_tell *tell, signals_end *end, void *arg)
+WRAPPED(void, signals_watch, atomic_bool *stop, signals_show *show, signals_end *end, void *arg)
 {
 	(void)stop;
-	(void)tell;
+	(void)show;
 	(void)end;
 	(void)arg;
 }
 
-/* smpirun finds it by its name. */
+/* smpirun finds this main by its name. */
 __attribute__((visibility("default"))) int main(int argc, char **argv)
 {
-	static char name[] = "hetsort"; /* takes the place of PLATFORM */
+	static char name[] = "hetsort"; /* replaces PLATFORM */
 	platform p = { .hosts = 0 };
 	err e = { ST_OK, "" };
 	double mine_s = 0, all_s = 0;
@@ -212,8 +210,9 @@ __attribute__((visibility("default"))) int main(int argc, char **argv)
 	    MPI_Comm_rank(MPI_COMM_WORLD, &r) != MPI_SUCCESS)
 		return ST_REFUSED;
 	const double scale = strtod(argv[1], NULL);
-	status rc = scale >= 1 ? platform_load(&p, argv[2], &e)
-			       : err_set(&e, ST_REFUSED, "the scale is a number from 1");
+	status rc = scale >= 1
+			    ? platform_load(&p, argv[2], &e)
+			    : err_set(&e, ST_REFUSED, "the scale must be a number of at least 1");
 	if (rc == ST_OK)
 		rc = scale_open(&p, scale, &e);
 	if (rc == ST_OK) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzzer of the parser of platforms: whatever the text, it either refuses with a sentence or
- * describes hosts that can be simulated: finite numbers in their ranges, changes of hosts that are
- * there. */
+/* Fuzz the parser of platforms. It must refuse any text with a message, or return hosts that can be
+ * simulated: finite numbers in their ranges, and changes only of hosts that exist. */
 #include "../../../scripts/fuzz.h"
 #include "sim/platform.h"
 

@@ -1,31 +1,31 @@
 # shellcheck shell=bash
-# The same sorts by hetsim and by SimGrid's SMPI, on the same hosts: the same records, about the same time. Both charge
-# work by the same code, so what is compared is clock, threads, messages and collective calls. SMPI lets ranks call it by one
-# thread alone, hence --exchange-threads 0; and processors of one thread.
+# The same sorts by hetsim and by SimGrid's SMPI, on the same hosts: equal outputs, and about equal times. Both charge
+# work by the same code, so this compares clocks, threads, messages and collective calls. SMPI requires that only one
+# thread of a rank calls it, hence --exchange-threads 0 and processors of one thread.
 # shellcheck disable=SC2154  # run sets rc, out, err
 . "$ROOT/scripts/tap.sh"
 [ -z "${SANITIZER:-}" ] || skip_all "sanitizers do not follow coroutines"
 command -v smpirun >/dev/null || skip_all "SimGrid is not installed (scripts/deps smpi)"
 [ -e "$BIN/smpi/hetsmpi.so" ] || skip_all "smpicc is not installed (scripts/deps smpi)"
 
-# What SMPI would add: time for the test of a request, and for what is really computed. What it would leave out: that a
-# message takes a processor 3 us on each side, hetsim's rate.
-as_told=(--cfg=smpi/simulate-computation:no --cfg=smpi/test:0 --cfg=smpi/iprobe:0 --cfg=smpi/init:0
+# By default SMPI adds time for the test of a request and for real computation. It omits the 3 us of a processor that a
+# message takes on each side, hetsim's rate.
+like_hetsim=(--cfg=smpi/simulate-computation:no --cfg=smpi/test:0 --cfg=smpi/iprobe:0 --cfg=smpi/init:0
   --cfg=smpi/os:0:3e-6:0 --cfg=smpi/or:0:3e-6:0)
-# Links as the platform says. By default SMPI has factors that were measured on one cluster: latencies take 11.6 times
-# as long, a message alone gets 94 % of a link, and each byte sends 0.05 back.
+# Links have the rates of the platform. By default SMPI has factors that were measured on one cluster: latencies take 11.6
+# times as long, a single message gets 94 % of a link, and each byte sends 0.05 back.
 plain=(--cfg=smpi/bw-factor:0:1 --cfg=smpi/lat-factor:0:1 --cfg=network/crosstraffic:0)
 sort=(--exchange-threads=0 --threads=1 --io=threads --no-fsync -q -f)
 
-simulated() { # simulated SCALE ARGUMENT... - by hetsim on the hosts in `platform`; sets $by_hetsim
+simulated() { # simulated SCALE ARGUMENT... - sort by hetsim on the hosts in `platform`; sets $by_hetsim
   local scale=$1; shift
   run "$BIN/hetsim" -s "$scale" -r report platform "${sort[@]}" "$@" -o out.dat in.dat
   by_hetsim=$(awk '$1 == "makespan" { print $2 }' report)
   is "hetsim sorts" "$rc/$(cmp out.dat wanted.dat 2>&1)" 0/
 }
 
-by_grid() { # by_grid SCALE CFG... -- ARGUMENT... - by SMPI; sets $by_smpi
-  local scale=$1 cfg=("${as_told[@]}"); shift
+by_grid() { # by_grid SCALE CFG... -- ARGUMENT... - sort by SMPI; sets $by_smpi
+  local scale=$1 cfg=("${like_hetsim[@]}"); shift
   while [ "$1" != -- ]; do cfg+=("$1"); shift; done
   shift
   "$BIN/hetsim" --xml platform >platform.xml

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time in a simulation: of threads that share processors, that wait for one another, and of
- * messages between hosts. Each test is a simulation of its own. */
-#include "sim/network.h"
+/* Simulated time: threads that share processors, threads that wait for each other, and messages
+ * between hosts. Each test is a simulation of its own. */
+#include "sim/engine.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ enum { HOSTS = 3 };
 static double began_s;
 static platform p;
 
-/* Clocks go on from one test to the next. */
+/* Clocks continue from one test to the next. */
 static int set_up(void **state)
 {
 	err e = { ST_OK, "" };
@@ -94,7 +94,7 @@ static void *owe(void *seconds)
 	return NULL;
 }
 
-static void what_is_owed_is_paid(void **state)
+static void owed_work_is_paid(void **state)
 {
 	double s;
 	(void)state;
@@ -147,7 +147,7 @@ static void *look_and_nap(void *meeting_)
 	meeting *m = meeting_;
 	actor_nap(200e-6); /* nothing yet */
 	while (!m->there) {
-		actor_compute(2e-3); /* looking takes its time, in which it comes */
+		actor_compute(2e-3); /* the news comes during this look */
 		actor_nap(200e-6);
 	}
 	m->at_s[0] = since();
@@ -162,7 +162,7 @@ static void *come(void *meeting_)
 	return NULL;
 }
 
-/* What a thread of the host does while another looks, ends the nap that follows. */
+/* Work of a thread during another one's look around ends the nap that follows. */
 static void naps_miss_nothing(void **state)
 {
 	meeting m = { .there = false };
@@ -189,8 +189,8 @@ static void *come_late(void *there)
 	return NULL;
 }
 
-/* What looking takes ends no other's nap: they would look for ever because the other does. */
-static void who_only_looks_wakes_nobody(void **state)
+/* Looking around ends no nap of others. Otherwise two threads would wake each other for ever. */
+static void looking_wakes_no_one(void **state)
 {
 	bool there = false;
 	const uint64_t before = events_count();
@@ -209,7 +209,7 @@ static void *wait_for_ever(void *unused)
 	return unused;
 }
 
-static void who_waits_for_ever_is_told(void **state)
+static void waiting_for_ever_is_reported(void **state)
 {
 	actor *a;
 	(void)state;
@@ -241,7 +241,7 @@ static void *stay(void *seconds)
 	return NULL;
 }
 
-/* Two of a megabyte, over a link of a megabyte a second. */
+/* Send two messages of a megabyte over a link of a megabyte per second. */
 static void a_link_takes_one_at_a_time(void **state)
 {
 	int first = 0, second = 1;
@@ -288,15 +288,15 @@ int main(void)
 {
 	const char *sanitizer = getenv("SANITIZER");
 	if (sanitizer && *sanitizer && strcmp(sanitizer, "coverage") != 0)
-		return 77; /* they do not follow coroutines */
+		return 77; /* sanitizers do not follow coroutines */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(threads_share_a_processor, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(each_has_one_of_two, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_owed_is_paid, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(owed_work_is_paid, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(queues_are_in_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(naps_miss_nothing, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(who_only_looks_wakes_nobody, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(who_waits_for_ever_is_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(looking_wakes_no_one, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(waiting_for_ever_is_reported, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_link_takes_one_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_packet_waits_for_no_long_message, set_up,
 						tear_down),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Events come by time, and of the same time in the order in which they were added, whether they
- * waited in the heap, in lanes or in the queue of the present time. */
+/* Events come by time, and events of the same time in the order in which they were added, from the
+ * heap, from lanes or from the queue of the present time. */
 #include "sim/events.h"
 #include "base/splitmix.h"
 
@@ -19,7 +19,8 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
-/* Few different times, so that many are the same; now, soon, or out of the order of its lane. */
+/* Add an event: now, soon, or out of the order of its lane. There are few different times, so some
+ * events have the same time. */
 static void add_one(uint64_t *seed, double now_s)
 {
 	const uint64_t r = splitmix(seed);

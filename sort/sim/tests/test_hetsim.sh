@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# hetsim: sorts on simulated clusters, what they take, and what goes wrong on them.
+# hetsim: sorts on simulated clusters, their times, and faults of the clusters.
 # shellcheck disable=SC2154,SC2317  # run sets rc, out, err; functions are called through ok
 . "$ROOT/scripts/tap.sh"
 
 case ${SANITIZER:-coverage} in coverage) ;; *) skip_all "sanitizers do not follow coroutines" ;; esac
 [ -x "$BIN/hetsim" ] || skip_all "no hetsim here"
 
-sim() { # sim PLATFORM [ARGUMENT...] - in.dat to out.dat
+sim() { # sim PLATFORM [ARGUMENT...] - sort in.dat to out.dat
   local platform=$1; shift
   printf '%b\n' "$platform" >platform
   rm -f out.dat
@@ -34,18 +34,18 @@ ok "they sort as hetsort does" cmp -s out.dat wanted.dat
 sim '4 x' --emulate=8 --speeds=1,1,1,1
 ok "virtual ranks on simulated hosts sort" cmp -s out.dat wanted.dat
 sim '4 x' --source=root
-ok "one host reads, and hands on" cmp -s out.dat wanted.dat
+ok "one host reads and distributes" cmp -s out.dat wanted.dat
 # two slow hosts leave their records to the fast one, whose memory does not hold them all
 "$BIN/gensort" 100000 large.dat 2>/dev/null
 "$BIN/hetsort" -q --no-fsync -o large.sorted large.dat
 printf '4 x speed 1\nat 0 host 2 speed 0.02\nat 0 host 3 speed 0.02\n' >platform
 for memory in 10M 12M; do
   run "$BIN/hetsim" platform -q -f --no-fsync --source root --scatter dynamic --memory $memory -o out.dat large.dat
-  is "on request, $memory for four ranks: a full rank takes no more" "$rc/$(cmp out.dat large.sorted 2>&1)" 0/
+  is "on request, $memory for four ranks: a full rank gets no more" "$rc/$(cmp out.dat large.sorted 2>&1)" 0/
 done
 rm -f large.dat large.sorted
 sim '3 x' --io=threads --direct=always
-ok "ways of input and output can be chosen, too" cmp -s out.dat wanted.dat
+ok "--io and --direct work" cmp -s out.dat wanted.dat
 for n in 0 1 2; do
   sim '5 x cores 2 disk 1G/s net 10G\n4 x speed 0.5' --exchange-threads=$n --memory=3M
   ok "$n threads that ask for messages miss none" cmp -s out.dat wanted.dat
@@ -57,20 +57,20 @@ if [ -n "${HETSORT_LONG:-}" ]; then
   ok "192 hosts sort" cmp -s out.dat wanted.dat
 fi
 
-# -------------------------------------------------------------------------- the same again
+# ------------------------------------------------------------------------- repeatability
 same='3 x speed 1 cores 2 disk 200M/s net 10G\n2 x speed 0.6 lat 10us\nswitch 20G\nat 3ms host 1 net 1G'
 sim "$same" --speeds=auto && mv report first && mv out.dat first.dat
 sim "$same" --speeds=auto
-ok "two runs report the same, to the last digit" cmp -s first report
-ok "two runs write the same" cmp -s first.dat out.dat
+ok "two jobs have equal reports, to the last digit" cmp -s first report
+ok "two jobs have equal outputs" cmp -s first.dat out.dat
 
-# ------------------------------------------------------------------------------ what it takes
+# ----------------------------------------------------------------------------- times
 scale=(-s 1000)
 fast='cores 1 net 1000G lat 1us'
 sim "4 x speed 1 $fast"; whole=$(value makespan)
 sim "4 x speed 0.5 $fast"; half=$(value makespan)
 ok "processors of half the speed take nearly twice as long" less "$whole" "$half"
-ok "and not more" less "$half" "$(awk -v a="$whole" 'BEGIN { print 2.01 * a }')"
+ok "and no longer" less "$half" "$(awk -v a="$whole" 'BEGIN { print 2.01 * a }')"
 unequal="2 x speed 1 $fast\n2 x speed 0.25 $fast"
 speeds() { awk '$2 ~ /^h[0-3]$/ && NF == 9 { printf "%s ", $3 }' <<<"$err"; }
 reads() { awk '$2 ~ /^h[0-9]+$/ && NF == 9 && !($2 in seen) { seen[$2]; print $4 }' <<<"$err"; }
@@ -80,10 +80,10 @@ sim "$unequal" --speeds=1,1,.25,.25; given=$(value makespan)
 ok "shares by speed take less" less "$given" "$(awk -v a="$equal_shares" 'BEGIN { print .8 * a }')"
 printf 'h[0,1] 1\n h[2-9],.25\n' >ranges
 sim "$unequal" --speeds=ranges
-is "the same of ranges of hosts, in a file" "$(value makespan)" "$given"
+is "ranges of hosts in a file give the same shares" "$(value makespan)" "$given"
 sim "$unequal" -v; measured=$(value makespan)
 is "hosts measure themselves without options" "$(speeds)" "1 1 0.25 0.25 "
-ok "and fast ones get more" less 2.5 "$(reads | awk '{ n[NR] = $1 } END { print n[1] / n[4] }')"
+ok "measured fast hosts get more" less 2.5 "$(reads | awk '{ n[NR] = $1 } END { print n[1] / n[4] }')"
 sim "$unequal" --speeds=auto
 is "--speeds=auto does the same" "$(value makespan)" "$measured"
 sim "2 x speed 1 $fast\\n2 x speed 0.97 $fast" -v
@@ -97,28 +97,28 @@ is "--scatter=equal: nothing is measured" "$(speeds)" "1 1 1 1 "
 sim "4 x $fast\nat 1ms host 2 speed 0.1" --plan=equal; kept=$(value makespan)
 sim "4 x $fast\nat 1ms host 2 speed 0.1" --plan=equal --adapt
 ok "--adapt gives less to a host that turned slow" less "$(value makespan)" "$kept"
-# 10000 records that stand for 1e9 bytes: read and written by four disks of 100 MB/s
+# 10000 records that represent 1e9 bytes: read and written by four disks of 100 MB/s
 sim "4 x $fast disk 100M/s"
 ok "disks take at least their time" less 4.999 "$(value makespan)"
 sim "4 x $fast disk 1G/s"
-ok "one as fast as the processors writes while they work" less "$(value makespan)" "$(awk -v a="$whole" 'BEGIN { print a + .25 }')"
+ok "a disk as fast as the processors writes while they work" less "$(value makespan)" "$(awk -v a="$whole" 'BEGIN { print a + .25 }')"
 sim "4 x $fast disk 100M/s\nat 0 host 3 disk 10M/s"
-ok "a slow disk takes its own" less 49.99 "$(value makespan)"
+ok "a slow disk takes its own time" less 49.99 "$(value makespan)"
 # three quarters of each quarter leave their host
 sim '4 x net 1G'
 ok "links take at least their time, with headers of packets" less 1.567 "$(value makespan)"
 sim '4 x net 1G\nswitch 1G'
-ok "a switch takes that of all" less 6.271 "$(value makespan)"
+ok "a switch takes the time of all messages" less 6.271 "$(value makespan)"
 called_s() { awk '$1 == "describe" { print $4 }' report; }
 sim '4 x lat 1us net 1000G'; fast_calls=$(called_s)
 sim '4 x speed 0.1 lat 1us net 1000G'
 ok "a slow processor takes longer to send and receive in collective calls" \
   less "$(awk -v a="$fast_calls" 'BEGIN { print 5 * a }')" "$(called_s)"
-ok "hetsim says where memory would not do" grep -q 'scaled' report
+ok "hetsim prints the scaled memory" grep -q 'scaled' report
 sim '4 x net 10G mem 8M'
 ok "memory that is too small for the scaled records is reported" grep -q 'more than a host has' report
 
-# blocks, and what disks read and write at a time, are those of the records that are stood for
+# blocks and transfers of disks have the size of the represented records
 hosts='4 x net 1G disk 500M/s\n4 x speed 0.5 cores 2'
 blocks() { grep '^blocks of' report; }
 mv in.dat few.dat
@@ -126,20 +126,20 @@ scale=(-s 500); "$BIN/gensort" 20000 in.dat 2>/dev/null
 sim "$hosts" --plan=equal; few=$(value makespan); few_blocks=$(blocks)
 scale=(-s 50); "$BIN/gensort" 200000 in.dat 2>/dev/null
 sim "$hosts" --plan=equal; many=$(value makespan)
-is "a tenth of the records, ten times the scale: blocks as long" "$few_blocks" "$(blocks)"
-ok "and a makespan within 7 %" less "$few" "$(awk -v a="$many" 'BEGIN { print 1.07 * a }')"
+is "a tenth of the records, ten times the scale: equal blocks" "$few_blocks" "$(blocks)"
+ok "a tenth of the records, ten times the scale: a makespan within 7 %" less "$few" "$(awk -v a="$many" 'BEGIN { print 1.07 * a }')"
 mv few.dat in.dat
 
-# runs in memory, too: 2.5 s of the disk, while what is there is sorted, 1.5 s, and summed up, 0.9 s
+# also with runs in memory: the disk reads for 2.5 s, while records are sorted for 1.5 s and summed for 0.9 s
 scale=(-s 1000)
 sim '4 x speed 0.1 cores 1 disk 100M/s net 1000G'
 ok "runs are sorted while the disk reads" less "$(awk '$1 == "read" || $1 == "sort" { s += $2 } END { print s }' report)" 3
 scale=(-s 20000)
 sim '2 x net 1000G'
-ok "a record that stands for more than a block is reported" grep -q 'a smaller --scale' <<<"$(blocks)"
+ok "a record that represents more than a block is reported" grep -q 'a smaller --scale' <<<"$(blocks)"
 scale=(-s 1000)
 
-# measuring takes little of the job that it speeds up: 0.8 GB, and 8 GB
+# measuring takes a small part of the job that it speeds up: 0.8 GB, and 8 GB
 links='net 10G lat 20us'
 uneven="2 x speed 1 $links\\n2 x speed 0.667 $links"
 for scale in "-s 800" "-s 8000"; do
@@ -178,15 +178,15 @@ run "$BIN/hetsim" -s 1000 platform --explain in.dat
 ok "--explain: nothing was sorted" grep -q '^Planned a sort of 10000000 records on 4 hosts' <<<"$out"
 ok "--explain: the hosts are measured" grep -q '^predicted makespan .* at measured rates' <<<"$out"
 
-# --------------------------------------------------------------- what earlier runs showed of hosts
+# --------------------------------------------------------------- wisdom about hosts
 online=(--plan=online --wisdom=learnt -v)
 for _ in 1 2 3; do sim "1 x $fast\n1 x speed 0.25 $fast\n2 x $fast" "${online[@]}"; done
 sim "1 x $fast\n1 x speed 0.25 $fast\n4 x $fast" "${online[@]}"
 is "more hosts than before sort" "$rc" 0
-ok "hosts that were there get what they are worth" less "$(reads | sed -n 2p)" "$(reads | awk 'NR == 1 { print .35 * $1 }')"
-ok "new ones the mean of all speeds: 3.25 quarters" awk -v a="$(reads | paste -sd' ')" \
+ok "known hosts get shares by their speed" less "$(reads | sed -n 2p)" "$(reads | awk 'NR == 1 { print .35 * $1 }')"
+ok "new hosts get the mean of all speeds: 3.25 quarters" awk -v a="$(reads | paste -sd' ')" \
   'BEGIN { split(a, n); exit !(n[5] == n[6] && n[5] > .75 * n[1] && n[5] < .88 * n[1]) }'
-ok "nothing is said of the file" test -z "$(grep wisdom <<<"$err")"
+ok "no message mentions the file" test -z "$(grep wisdom <<<"$err")"
 
 # ------------------------------------------------------------------------------------- for SimGrid
 printf '2 x speed 0.5 cores 3 net 1G lat 30us\n1 x\nswitch 10G\n' >platform
@@ -198,64 +198,64 @@ ok "its link, for each direction, half of the latency" \
 ok "the switch" grep -q '<backbone id="switch" bandwidth="1195508586.53Bps"' <<<"$out"
 echo 'at 1s host 0 stop' >>platform
 run "$BIN/hetsim" --xml platform
-is "changes are refused" "$rc/$out" "2/"
+is "--xml: changes are refused" "$rc/$out" "2/"
 run "$BIN/hetsim" --xml nowhere
-is "so is a platform that is not there" "$rc/$out" "2/"
+is "--xml: a missing platform is refused" "$rc/$out" "2/"
 if [ -e /dev/full ]; then
   printf '1 x\n' >platform
   "$BIN/hetsim" --xml platform >/dev/full 2>/dev/null && rc=0 || rc=$?
   is "a full disk is reported" $rc 3
 fi
 
-# ------------------------------------------------------------------------------ what goes wrong
+# ------------------------------------------------------------------------------ faults
 sim '4 x net 1G disk 100M/s\nat 2s host 2 stop' --timeout=5
-is "a host that stops ends the job, as a rank does" "$rc" 5
-ok "and is named as a rank is" grep -q '^hetsort: rank 2 (h2), .*: no sign of life for ' <<<"$err"
-ok "nothing is left then" nothing_left
-is "the report tells the status" "$(grep -c 'status 5,' report)" 1
+is "a host that stops ends the job like a lost rank" "$rc" 5
+ok "a host that stops is named as a rank" grep -q '^hetsort: rank 2 (h2), .*: no sign of life for ' <<<"$err"
+ok "a host that stops: no files remain" nothing_left
+is "the report contains the status" "$(grep -c 'status 5,' report)" 1
 sim '4 x net 1G disk 100M/s\nat 2s host 2 stop'
-is "without --timeout all wait, and hetsim ends it" "$rc" 5
-ok "it says so" grep -q 'all ranks wait, and nothing can happen any more' <<<"$err"
-ok "nothing is left then, either" nothing_left
+is "without --timeout all ranks wait, and hetsim ends the job" "$rc" 5
+ok "without --timeout: the message" grep -q 'all ranks wait, and nothing can happen any more' <<<"$err"
+ok "without --timeout: no files remain" nothing_left
 scale=(-s 200)
 sim '4 x net 1G disk 100M/s\nat 200ms host 1 net 50M' --timeout=1
-is "a link that is merely slow does not end it" "$rc" 0
+is "a slow link does not end the job" "$rc" 0
 scale=(-s 1000)
 for cut in '0 host 0' '1ms host 2' '5ms host 0' '1500ms host 0' '1600ms host 3'; do
   sim "4 x net 1G\nat $cut net 0"
-  is "a link that is cut at $cut ends the simulation without --timeout, too" "$rc" 5
-  ok "$cut: it says so" grep -q 'all ranks wait, and nothing can happen any more' <<<"$err"
-  ok "$cut: nothing is left" nothing_left
+  is "a link that is cut at $cut ends the simulation without --timeout" "$rc" 5
+  ok "$cut: the message" grep -q 'all ranks wait, and nothing can happen any more' <<<"$err"
+  ok "$cut: no files remain" nothing_left
   is "$cut: the report is a sentence and the totals" "$(sed -n '2s/ after .* simulated/ after/p' report) $(wc -l <report)" \
     "Failed after seconds (status 5). 5"
   sim "4 x net 1G\nat $cut net 0\nat 900s ${cut#* } net 1G"
-  is "a link that comes back after the cut at $cut does not" "$rc" 0
+  is "a link that comes back after the cut at $cut does not end it" "$rc" 0
   ok "$cut: all is sorted" cmp -s out.dat wanted.dat
 done
 sim '4 x net 1G disk 100M/s\nat 4s host 1 net 0' --timeout=5
 is "a link that is cut ends the job" "$rc" 5
 sim '4 x net 1G disk 100M/s\nat 4s host 1 net 0\nat 7s host 1 net 1G' --timeout=5
-is "one that comes back in time does not" "$rc" 0
-ok "and all is sorted" cmp -s out.dat wanted.dat
+is "a link that comes back in time does not end the job" "$rc" 0
+ok "a link that comes back in time: all is sorted" cmp -s out.dat wanted.dat
 rm -f out.dat; printf '4 x disk 1M/s\n' >platform # simulated hours
 "$BIN/hetsim" -s 100000 platform --no-fsync -o out.dat in.dat 2>said &
 await sh -c 'ls .hetsort-*.tmp >/dev/null 2>&1'
 kill -TERM $!
 wait $!
 is "SIGTERM ends hetsim as it ends hetsort" "$?" 143
-ok "nothing is left after it" nothing_left
+ok "SIGTERM: no files remain" nothing_left
 sim '2 x net 1G' --ranks=3
 is "another number of ranks than hosts is refused" "$rc" 2
 
 # ------------------------------------------------------------------------------------- usage
 run "$BIN/hetsim" none in.dat -o out.dat
 is "no platform: refused" "$rc" 2
-is "with its name" "$err" "hetsim: cannot open 'none': No such file or directory"
+is "no platform: the message" "$err" "hetsim: cannot open 'none': No such file or directory"
 echo '4 x speed' >platform
 run "$BIN/hetsim" platform in.dat -o out.dat
-is "a platform that says nothing is refused with its line" "$err" "hetsim: 'platform', line 1: 'speed' needs a number, not ''"
+is "a platform without a value is refused with its line" "$err" "hetsim: 'platform', line 1: 'speed' needs a number, not ''"
 run "$BIN/hetsim" -s 0 platform in.dat -o out.dat
-is "a scale of nothing is refused" "$rc" 2
+is "a scale of 0 is refused" "$rc" 2
 run "$BIN/hetsim" --calibrate
 ok "--calibrate prints a line of a platform" grep -q -E '^rates sort [0-9.]+ns merge [0-9.]+ns copy [0-9.]+ns$' <<<"$out"
 scale=() && sim "4 x\n$out"

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Links between simulated hosts: measured as they are, in any order of hosts, and weighed, so that planned shares
-# are as good as equal ones where links bind, and as good as ever where they do not.
+# Links between simulated hosts: they are measured exactly, in any order of hosts. Planned shares respect them, so they are
+# as good as equal shares if links bind, and as good as shares by speed if not.
 . "$ROOT/scripts/tap.sh"
 case ${SANITIZER:-coverage} in coverage) ;; *) skip_all "sanitizers do not follow coroutines" ;; esac
 run "$BIN/gensort" 16000 in.dat
 scale=5000
 
-# sim HOSTS [OPTION...] - the report goes to report, what hetsort says to $err
+# sim HOSTS [OPTION...] - sort; the report goes to report, the messages of hetsort to $err
 sim() {
   printf '%b\n' "$1" >platform
   shift
@@ -16,7 +16,7 @@ sim() {
 makespan() { awk '$1 == "makespan" { print $2 }' report; }
 # shellcheck disable=SC2317 # called by ok
 less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
-# links - what was measured, of the records that are stood for: within a tenth of 1 Gbit/s is slow, of 10 fast
+# links - print the measured links of the represented records: slow within a tenth of 1 Gbit/s, fast of 10 Gbit/s
 links() {
   sed -n 's/^links in MB\/s, measured: //p' <<<"$err" | tr ' ' '\n' |
     awk '{ mb = 5000 * $1; print (mb > 1125 && mb < 1375 ? "fast" : mb > 112 && mb < 138 ? "slow" : mb) }' | paste -sd' '

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Platforms: what they say, and what is refused, with the line. */
+/* Platforms: their contents, and the errors that are refused with the line. */
 #include "sim/platform.h"
 
 #include <math.h>
@@ -61,25 +61,26 @@ static void refused(void **state)
 		{ "", "'p' has no hosts" },
 		{ "# nothing\n", "'p' has no hosts" },
 		{ "x", "'p', line 1: 'hosts' needs a number, not 'x'" },
-		{ "4", "'p', line 1: hosts are 'COUNT x PROPERTY VALUE...'" },
-		{ "0 x", "'p', line 1: hosts are 'COUNT x PROPERTY VALUE...'" },
-		{ "1.5 x", "'p', line 1: 'hosts' is a whole number up to 65536" },
-		{ "65537 x", "'p', line 1: 'hosts' is a whole number up to 65536" },
+		{ "4", "'p', line 1: hosts must be 'COUNT x PROPERTY VALUE...'" },
+		{ "0 x", "'p', line 1: hosts must be 'COUNT x PROPERTY VALUE...'" },
+		{ "1.5 x", "'p', line 1: 'hosts' must be a whole number up to 65536" },
+		{ "65537 x", "'p', line 1: 'hosts' must be a whole number up to 65536" },
 		{ "65000 x\n537 x", "'p', line 2: more than 65536 hosts" },
 		{ "1 x colour 3", "'p', line 1: a host has no property 'colour'" },
 		{ "1 x speed", "'p', line 1: 'speed' needs a number, not ''" },
 		{ "1 x speed 0", "'p', line 1: 'speed' is out of range: '0'" },
-		{ "1 x speed 1G", "'p', line 1: 'speed' has no unit 'G'" },
-		{ "1 x cores 0", "'p', line 1: a host without 'cores'" },
-		{ "1 x disk 100M", "'p', line 1: 'disk' has no unit 'M'" },
-		{ "1 x net 100M/s", "'p', line 1: 'net' has no unit 'M/s'" },
-		{ "1 x lat 5", "'p', line 1: 'lat' has no unit ''" },
+		{ "1 x speed 1G", "'p', line 1: 'speed' does not have the unit 'G'" },
+		{ "1 x cores 0", "'p', line 1: a host must have at least 1 of 'cores'" },
+		{ "1 x disk 100M", "'p', line 1: 'disk' does not have the unit 'M'" },
+		{ "1 x net 100M/s", "'p', line 1: 'net' does not have the unit 'M/s'" },
+		{ "1 x lat 5", "'p', line 1: 'lat' does not have the unit ''" },
 		{ "1 x mem much", "'p', line 1: 'mem' 'much': " },
 		{ "at 1s host 0 stop\n1 x", "'p', line 1: there is no host 0 before this line" },
 		{ "1 x\n\nat 1s host 0 fly",
 		  "'p', line 3: a host can 'stop', or change its 'speed', 'disk' or 'net'" },
-		{ "1 x\nat 1s rank 0 stop", "'p', line 2: a change is 'at TIME host NUMBER WHAT'" },
-		{ "1 x\nat 1s host 0 stop now", "'p', line 2: what is 'now'?" },
+		{ "1 x\nat 1s rank 0 stop",
+		  "'p', line 2: a change must be 'at TIME host NUMBER WHAT'" },
+		{ "1 x\nat 1s host 0 stop now", "'p', line 2: unexpected word 'now'" },
 		{ "1 x\nrates shout 1ns", "'p', line 2: there is no rate 'shout'" },
 		{ "1 x\nswitch 0", "'p', line 2: 'switch' is out of range: '0'" },
 		{ "1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6",
@@ -90,7 +91,7 @@ static void refused(void **state)
 		platform p;
 		err e = { ST_OK, "" };
 		assert_int_equal(platform_parse(&p, bad[i].text, "p", &e), ST_REFUSED);
-		e.text[strlen(bad[i].why)] = '\0'; /* what follows is size_parse's */
+		e.text[strlen(bad[i].why)] = '\0'; /* size_parse writes the rest */
 		assert_string_equal(e.text, bad[i].why);
 		platform_free(&p);
 	}
