@@ -168,7 +168,7 @@ static bool same_host(const rank_speeds *g, size_t a, size_t b)
 
 /* Let each rank send to the rank `hosts` hosts further on, or near it if hosts have different
  * numbers of ranks. Return the number of pairs. */
-static size_t make_ring(meetings *t, size_t hosts)
+static size_t pair_by_rings(meetings *t, size_t hosts)
 {
 	const size_t p = t->g->p;
 	size_t pairs = 0;
@@ -185,7 +185,7 @@ static size_t make_ring(meetings *t, size_t hosts)
 
 /* Pair ranks whose rate may only be the rate of the ranks that they have met, each with one of the
  * best. End when no more of the best are left. Return the number of pairs. */
-static size_t make_pairs(meetings *t)
+static size_t pair_with_best(meetings *t)
 {
 	const size_t p = t->g->p;
 	size_t pairs = 0, next = 0;
@@ -286,7 +286,7 @@ static measuring next_round(const rank_env *env, meetings *t, int i, double spen
 			.most_messages = env->o->measure_links ? LEAST_MESSAGES : PART * messages };
 	for (size_t k = 0; k < p; k++)
 		t->with[k] = (partners){ -1, -1 };
-	m.pairs = i < RINGS ? make_ring(t, (size_t)i + 1) : make_pairs(t);
+	m.pairs = i < RINGS ? pair_by_rings(t, (size_t)i + 1) : pair_with_best(t);
 	m.continues = m.continues && (i < RINGS || m.pairs);
 	return m;
 }
