@@ -2,7 +2,7 @@
 /* Threads, locks, clocks and naps of the simulated ranks. Calls from outside the simulation, such
  * as from the thread that waits for signals, stay as they are. Locks are real ones, so that actors
  * and other threads exclude each other. A recursive lock would not exclude actors, which are one
- * thread. The only such lock (io/unfinished.c) is never held by an actor that waits. */
+ * thread. The only such lock (io/target.c) is never held by an actor that waits. */
 #include "base/status.h"
 #include "comm/monitor.h"
 #include "engine.h"
