@@ -16,7 +16,7 @@
 static const double speeds[NODES] = { 1, 1, 2, 6 };
 
 /* Return the time of a share, which the planner does not know: n to the 1.7. */
-static double work_s(uint64_t items, double speed)
+static double share_time_s(uint64_t items, double speed)
 {
 	return 1e-6 * pow((double)items, 1.7) / speed;
 }
@@ -32,7 +32,7 @@ static hetpart_status batch(hetpart_model *model, int number, hetpart_err *err)
 		return rc;
 	for (size_t i = 0; i < NODES; i++) {
 		uint64_t share = hetpart_plan_share(plan, i);
-		double took_s = work_s(share, speeds[i]);
+		double took_s = share_time_s(share, speeds[i]);
 		seen[i].items = (double)share;
 		seen[i].time_s = took_s * speeds[i];
 		first = fmin(first, took_s);

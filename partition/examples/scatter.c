@@ -31,7 +31,7 @@ static double equal_makespan(void)
 	return last;
 }
 
-static hetpart_status divide(hetpart_plan **plan, hetpart_err *err)
+static hetpart_status divide_items(hetpart_plan **plan, hetpart_err *err)
 {
 	hetpart_cost *costs[PROCS][2] = { { NULL } };
 	hetpart_scatter_proc procs[PROCS];
@@ -58,7 +58,7 @@ int main(void)
 	hetpart_plan *plan = NULL;
 	hetpart_err err;
 
-	if (divide(&plan, &err) != HETPART_OK) {
+	if (divide_items(&plan, &err) != HETPART_OK) {
 		fprintf(stderr, "scatter: %s\n", err.text);
 		return 1;
 	}
