@@ -151,7 +151,7 @@ hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetp
 
 /* ---------------------------------------------------------------------------------- limits */
 
-/* What a planner may use: time, memory, and the caller's patience. */
+/* The resources of a planner: time, memory, and the caller's patience. */
 typedef struct part_budget {
 	double end_s; /* on the monotonic clock */
 	uint64_t max_mem;

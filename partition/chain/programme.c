@@ -177,7 +177,7 @@ static void place_start(programme *pg)
 
 /* ----------------------------------------------------------------------------------- solution */
 
-/* Read the fractions. What is within the solver's tolerance of 0 is 0. */
+/* Read the fractions. Values within the solver's tolerance of 0 become 0. */
 static void read_fractions(const programme *pg, hetpart_schedule *sd)
 {
 	for (size_t n = 0; n < sd->nloads; n++) {

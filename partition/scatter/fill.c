@@ -1,20 +1,195 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fill.c - exact shares where links get slower along the order of service (the root's link aside):
- * each processor in turn takes all it can finish by T, for the smallest T that does. That is
- * optimal:
- *   - One item moved from the next processor that has any to one before it that has room delays
- *     nobody, as its link is no slower there.
- *   - Where links have startups, all items of that processor move to one before it that has none,
- * as long as it is no slower either. So some best plan has every processor full, or all after it
- * empty. With minimums, "empty" is at the minimum, and "full" leaves the port in time to the
- * minimums of those after it. The root's share is the rest; what it needs follows from how many
- * items the others take, in pieces, one for each processor that is the last to be served. May not
- * touch: other links. Costs O(p log n) for each step of a bisection over T. */
+/* fill.c - by bisection the smallest T at which all units go when each processor in turn takes all
+ * that it can end by T, leaving the port to those after it in time. This gives exact shares for
+ * some orders of service (fill), a first plan for others, and bounds for the shares of better
+ * plans. Must not contain: cost kinds beyond affine, except to judge the order. Costs O(p log n)
+ * calls of the costs for each step. */
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "scatter.h"
 
-/* Whether b never takes less time than a, as far as their kinds tell. */
+/* --------------------------------------------------------------------- the most by a given time */
+
+/* Times that one processor keeps: the port is free from port on, and must be free again at due; all
+ * its work ends by end. */
+typedef struct fill_span {
+	double port, due, end;
+} fill_span;
+
+static bool within_span(const sc_problem *sc, size_t i, const fill_span *in, uint64_t e)
+{
+	const double link = sc_time(&sc->link[i], e);
+	return in->port + (link + sc_time(&sc->comp[i], e)) <= in->end &&
+	       in->port + link <= in->due;
+}
+
+static uint64_t units_within(double room, double per_item, uint64_t cap)
+{
+	if (!(room >= 0))
+		return 0;
+	return room < per_item * (double)cap ? (uint64_t)(room / per_item) : cap;
+}
+
+/* Return the most units, up to cap, that processor i takes within its times; 0 if it cannot take
+ * any. With affine costs a formula gives them; then go down while the rounding of doubles makes the
+ * processor end later, or up if it does not. */
+static uint64_t most_within(const sc_problem *sc, size_t i, const fill_span *in, uint64_t cap)
+{
+	const sc_cost *const l = &sc->link[i], *const c = &sc->comp[i];
+	part_bisection s = { 0, cap, 0 };
+
+	if (l->affine && c->affine) {
+		const double room = in->end - in->port - l->startup - c->startup;
+		uint64_t e = units_within(room, l->per_item + c->per_item, cap);
+		e = min_u64(e, units_within(in->due - in->port - l->startup, l->per_item, cap));
+		while (e > 0 && e < (UINT64_C(1) << 50) && !within_span(sc, i, in, e))
+			e--;
+		if (e > 0 && e < cap && within_span(sc, i, in, e + 1))
+			e++;
+		return e;
+	}
+	while (bisect_last_step(&s))
+		bisect_last_narrow(&s, within_span(sc, i, in, s.mid));
+	return s.lo;
+}
+
+/* Set sc->due: when each processor's message must begin at the latest, so that it and those after
+ * it end by t without any unit. Return false if that is before 0. */
+static bool set_due(const sc_problem *sc, double t)
+{
+	sc->due[sc->p] = t;
+	for (size_t i = sc->p; i-- > 0;)
+		sc->due[i] = min_double(t - sc_time(&sc->comp[i], 0), sc->due[i + 1]) -
+			     sc_time(&sc->link[i], 0);
+	return sc->due[0] >= 0;
+}
+
+/* ------------------------------------------------------------------------- the smallest time */
+
+/* Return whether all units go by t, and set the shares with which they do. */
+typedef bool fill_fits_fn(const sc_problem *sc, double t, uint64_t *share);
+
+/* Let each processor in turn take as many units as it can. */
+static bool fits_in_turn(const sc_problem *sc, double t, uint64_t *share)
+{
+	fill_span in = { .end = t };
+	uint64_t left = sc->n;
+
+	if (!set_due(sc, t))
+		return false;
+	for (size_t i = 0; i < sc->p; i++) {
+		in.due = sc->due[i + 1];
+		share[i] = most_within(sc, i, &in, left);
+		left -= share[i];
+		in.port += sc_time(&sc->link[i], share[i]);
+	}
+	return left == 0;
+}
+
+static double smallest_time(sc_problem *sc, fill_fits_fn *fits, uint64_t *share)
+{
+	const double tol = DBL_EPSILON * (2 * (double)sc->p + 16);
+	double lo = part_sc_lower(sc, sc->due), step = 1, fit;
+
+	if (lo > 0) { /* whole units rarely take longer than real ones by more than the slowest */
+		step = tol * lo;
+		for (size_t i = 0; i < sc->p; i++)
+			step = max_double(step, sc->link[i].per_item + sc->comp[i].per_item);
+	} else {
+		lo = 0; /* or not a number */
+	}
+	for (fit = lo + step; !fits(sc, fit, share); fit = lo + step) {
+		lo = fit;
+		step *= 2;
+		if (!(fit < 0x1p200))
+			return INFINITY;
+	}
+	double hi = min_double(fit, part_sc_ends(sc, share, NULL));
+	while (hi - lo > tol * hi && !part_spend(&sc->budget, sc->p)) {
+		const double mid = lo + (hi - lo) / 2;
+		if (fits(sc, mid, share)) {
+			fit = mid;
+			hi = min_double(mid, part_sc_ends(sc, share, NULL));
+		} else {
+			lo = mid;
+		}
+	}
+	fits(sc, fit, share);
+	sc->lower = lo * (1 - tol);
+	return part_sc_ends(sc, share, NULL);
+}
+
+double part_sc_smallest(sc_problem *sc, uint64_t *share)
+{
+	return smallest_time(sc, fits_in_turn, share);
+}
+
+/* ------------------------------------------------------------------------ bounds of the shares */
+
+/* The first bound for a processor is the most that it can take if no processor before it uses the
+ * port for any unit. The sum of these bounds exceeds n by the spare units. As shares sum to n, at
+ * most the spare units are missing from the bounds of the processors before any other, and these
+ * use the port nearly as long as their bounds would. That lowers the bounds of later processors,
+ * and so the spare units, in the next pass. */
+
+/* Lower most[] to what each processor can take in a plan that ends by t, and return the sum. The
+ * shares of such a plan are together at most spare units less than most[]. Each of these units
+ * frees the port for no longer than one unit takes on the slowest link. A processor that may take
+ * nothing frees the port for its startup, too. */
+static uint64_t lower_most(const sc_problem *sc, double t, double spare, uint64_t *most)
+{
+	double idle = 0, port = 0, startups = 0, slowest = 0;
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < sc->p; i++) {
+		const sc_cost *const l = &sc->link[i];
+		const double freed = startups + slowest * spare; /* NaN: nothing is known */
+		const fill_span in = { max_double(port - freed, idle), sc->due[i + 1], t };
+
+		most[i] = most_within(sc, i, &in, most[i]);
+		total = add_capped(total, most[i], UINT64_MAX);
+		idle += sc_time(l, 0);
+		port += sc_time(l, most[i]);
+		slowest = l->affine ? max_double(slowest, l->per_item) : INFINITY;
+		if ((double)most[i] <= spare)
+			startups += l->startup - l->none;
+	}
+	return total;
+}
+
+bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most)
+{
+	double spare = INFINITY, before;
+
+	for (size_t i = 0; i < sc->p; i++)
+		most[i] = sc->n;
+	set_due(sc, t);
+	do {
+		const uint64_t total = lower_most(sc, t, spare, most);
+		if (total < sc->n)
+			return false;
+		before = spare;
+		spare = total < UINT64_MAX ? (double)(total - sc->n) : INFINITY;
+	} while (spare > 0 && spare < .75 * before);
+	return true;
+}
+
+/* --------------------------------------------------------------------------- the method fill */
+
+/* If links get slower along the order of service (the root's link excepted), the smallest T is
+ * optimal:
+ *   - One item moved from the next processor that has any to one before it that has room delays no
+ *     processor, as the link of the latter is no slower.
+ *   - If links have startups, all items of that processor move to one before it that has none, as
+ *     long as it is no slower either.
+ * So some best plan has every processor full, or all after it empty. With minimums, "empty" is at
+ * the minimum, and "full" leaves the port in time to the minimums of those after it. The root's
+ * share is the rest. The time it needs follows from how many items the others take, in pieces, one
+ * for each processor that is the last to be served. */
+
+/* Return whether b never takes less time than a, as far as their kinds say. */
 static bool no_faster(const hetpart_cost *b, const hetpart_cost *a)
 {
 	if (a == b)
@@ -36,12 +211,13 @@ static bool no_faster(const hetpart_cost *b, const hetpart_cost *a)
 }
 
 /* How the root's time for its message and its computation grows. */
-enum growth { GROWS_ANYHOW, GROWS_FASTER, GROWS_SLOWER };
+typedef enum root_growth { GROWS_ANYHOW, GROWS_FASTER, GROWS_SLOWER } root_growth;
 
-static enum growth growth_of(const hetpart_cost *c)
+static root_growth growth_of_root(const sc_problem *sc)
 {
+	const hetpart_cost *const c = sc->comp[sc->p - 1].cost;
 	switch (c->kind) {
-	case COST_AFFINE: /* both: of a line only the ends need a look */
+	case COST_AFFINE: /* both: only the ends of a line need a look */
 		return GROWS_SLOWER;
 	case COST_NLOGN:
 	case COST_NLOG2N1:
@@ -53,85 +229,80 @@ static enum growth growth_of(const hetpart_cost *c)
 	}
 }
 
-/* Whether processor i may stand before processor i + 1, both with affine links. One that has a
- * minimum pays its startup in any case. */
-static bool in_order(const struct scatter *sc, size_t i)
+/* Return how many processors are in order, all with affine links: p, p - 1 if the root is not, or
+ * less. A processor that has a minimum pays its startup in any case. */
+static size_t count_in_order(const sc_problem *sc)
 {
-	const struct sc_cost *l = &sc->link[i];
-	bool pays = l->startup > l->none;
-
-	return l[1].per_item >= l->per_item &&
-	       (!pays || (l[1].least == 0 && l[1].startup >= l->startup &&
-			  no_faster(sc->comp[i + 1].cost, sc->comp[i].cost)));
+	for (size_t i = 0; i + 1 < sc->p; i++) {
+		const sc_cost *const l = &sc->link[i];
+		const bool pays = l->startup > l->none;
+		if (l[1].per_item < l->per_item ||
+		    (pays && !(l[1].least == 0 && l[1].startup >= l->startup &&
+			       no_faster(sc->comp[i + 1].cost, sc->comp[i].cost))))
+			return i + 1;
+	}
+	return sc->p;
 }
 
-/* How many processors are in order: p, p - 1 if the root is not, or less. */
-static size_t how_many_in_order(const struct scatter *sc)
+bool part_sc_can_fill(const sc_problem *sc)
 {
-	size_t n = 1;
-
-	while (n < sc->p && in_order(sc, n - 1))
-		n++;
-	return n;
-}
-
-bool part_sc_can_fill(const struct scatter *sc)
-{
-	size_t p = sc->p, n = how_many_in_order(sc);
+	const size_t p = sc->p, n = count_in_order(sc);
 
 	if (!sc->comp_increasing || !sc->link_affine || n + 1 < p)
 		return false;
 	for (size_t i = 0; i < p; i++) /* those without items must not count */
 		if (sc->comp[i].least == 0 && sc_time(&sc->comp[i], 0) > 0)
 			return false;
-	return n == p || growth_of(sc->comp[p - 1].cost) != GROWS_ANYHOW;
+	return n == p || growth_of_root(sc) != GROWS_ANYHOW;
 }
 
-/* What is known when the others before processor i have their shares. */
-struct filled {
-	const struct scatter *sc;
+/* The state when the processors before i have their shares. */
+typedef struct filled {
+	const sc_problem *sc;
 	size_t i;
-	double port, mins; /* mins: what the links from i on take for the minimums */
+	double port, mins; /* mins: time of the links from i on for the minimums */
 	uint64_t left;
-};
+} filled;
 
-/* When the root ends if processor i takes m items, is the last one served, and the root has the
- * rest. */
-static double root_end(const struct filled *f, uint64_t m)
+/* Return when the root ends if processor i takes m units, is the last one served, and the root has
+ * the rest. */
+static double root_end(const filled *f, uint64_t m)
 {
-	const struct sc_cost *link = &f->sc->link[f->sc->p - 1], *comp = &f->sc->comp[f->sc->p - 1];
+	const sc_problem *const sc = f->sc;
+	const sc_cost *const link = &sc->link[sc->p - 1], *const comp = &sc->comp[sc->p - 1];
 	double port = f->port + f->mins;
 
 	if (m)
-		port += sc_time(&f->sc->link[f->i], m) - f->sc->link[f->i].none;
+		port += sc_time(&sc->link[f->i], m) - sc->link[f->i].none;
 	return port + (sc_time(link, f->left - m) + sc_time(comp, f->left - m));
 }
 
-/* Of m in [1, hi], hi < left, the one with which the root ends first. */
-static uint64_t best_rest(const struct filled *f, uint64_t hi)
+/* Return the m in [1, hi], hi < left, with which the root ends first. */
+static uint64_t best_for_root(const filled *f, uint64_t hi)
 {
 	part_bisection s = { 1, hi, 0 };
 
-	if (growth_of(f->sc->comp[f->sc->p - 1].cost) == GROWS_SLOWER)
+	if (growth_of_root(f->sc) == GROWS_SLOWER)
 		return root_end(f, 1) < root_end(f, hi) ? 1 : hi;
 	while (bisect_first_step(&s)) /* the first whose successor is no better */
 		bisect_first_narrow(&s, root_end(f, s.mid) <= root_end(f, s.mid + 1));
 	return s.lo;
 }
 
-/* Shares of the others, then of the root, that end by t; false if there are none. */
-static bool with_root(const struct scatter *sc, double t, uint64_t *share)
+/* Let the others in turn take as many units as they can, and the root the rest. */
+static bool fits_with_root(const sc_problem *sc, double t, uint64_t *share)
 {
-	struct filled f = { .sc = sc, .left = sc->n };
+	filled f = { .sc = sc, .left = sc->n };
 
-	if (!part_sc_due(sc, t))
+	if (!set_due(sc, t))
 		return false;
 	for (size_t i = 0; i + 1 < sc->p; i++)
 		f.mins += sc->link[i].none;
 	for (; f.i + 1 < sc->p && root_end(&f, 0) > t; f.i++) {
-		const struct sc_span in = { f.port, sc->due[f.i + 1], t };
-		uint64_t most = part_sc_most(sc, f.i, &in, f.left);
-		uint64_t hi = most - (most > 0 && most == f.left), m = hi ? best_rest(&f, hi) : 0;
+		const fill_span in = { f.port, sc->due[f.i + 1], t };
+		const uint64_t most = most_within(sc, f.i, &in, f.left);
+		const uint64_t hi = most - (most > 0 && most == f.left);
+		const uint64_t m = hi ? best_for_root(&f, hi) : 0;
 		share[f.i] = m && root_end(&f, m) <= t ? m : most;
 		f.port += sc_time(&sc->link[f.i], share[f.i]);
 		f.mins -= sc->link[f.i].none;
@@ -143,16 +314,16 @@ static bool with_root(const struct scatter *sc, double t, uint64_t *share)
 	return root_end(&f, 0) <= t;
 }
 
-hetpart_status part_sc_fill(struct scatter *sc, hetpart_err *err)
+hetpart_status part_sc_fill(sc_problem *sc, hetpart_err *err)
 {
-	sc_fits_fn *fits = how_many_in_order(sc) == sc->p ? part_sc_fits : with_root;
+	fill_fits_fn *const fits = count_in_order(sc) == sc->p ? fits_in_turn : fits_with_root;
 
 	if (!part_sc_can_fill(sc))
 		return part_fail(err, HETPART_EINVAL,
 				 "the method needs links that get slower in the order of service");
 	sc->plan->method = "fill";
-	if (!isfinite(part_sc_smallest(sc, fits, sc->plan->share)))
-		return part_fail(err, HETPART_ERANGE, "no plan ends in finite time");
+	if (!isfinite(smallest_time(sc, fits, sc->plan->share)))
+		return part_no_plan(err);
 	sc->plan->stopped = sc->budget.why;
 	sc->exact = sc->budget.why == HETPART_OK;
 	return HETPART_OK;

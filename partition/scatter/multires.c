@@ -1,24 +1,302 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* multires.c - exact shares for increasing costs by ever finer grids of 2^s items. On each grid:
- * a plan of whole blocks (upper bound), lower bounds of the cost of d items on the processors from
- * i on and of the port time before i; only amounts d whose two bounds sum to less than the best
- * plan are looked at on the next grid. On grid 1 the bounds are exact.
+/* multires.c - exact shares for increasing costs by ever finer grids of 2^s items. On each grid: a
+ * plan of whole blocks (upper bound), and lower bounds of the cost of d items on the processors
+ * from i on and of the port time before i. Only amounts d whose two bounds sum to less than the
+ * best plan are looked at on the next grid. On grid 1 the bounds are exact.
  *
  * The first grid contains only amounts that follow from the most that each processor can take
- * (upper.c). Unless the port is busy for most of the time, they are so few that the first grid is
- * grid 1. Otherwise, if costs are affine, real shares (relax.c) leave few amounts as a rule.
- * May not touch: cost kinds. Costs O(p W) for each grid, W blocks kept, some p at best. */
+ * (fill.c). Unless the port is busy for most of the time, these are few, and the first grid is
+ * grid 1. Otherwise, if costs are affine, real shares (relax.c) usually leave few amounts.
+ *
+ * The rows of a grid are G_i(k) = min over j <= k of link_i(k - j) + max(comp_i(k - j),
+ * G_{i+1}(j)). They rise with k, so the j from which comp is the larger rises too. Above that j an
+ * affine link makes a sliding window minimum, any other a short scan. Must not contain: cost kinds.
+ * Costs O(1) amortised for each entry if links are affine, so O(p W) for each grid with W blocks
+ * kept, some p at best. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grid.h"
-#include "relax.h"
+#include "scatter.h"
 
-/* Largest m <= hi blocks whose message and computation end by the upper bound when the port is
- * free at start at the earliest; UINT64_MAX if there is none. */
-static uint64_t most_blocks(const struct grid *gr, size_t i, double start, uint64_t hi)
+/* GRID_LOWER: block k stands for k 2^s items or more and m blocks for more than m - 1: a lower
+ * bound. GRID_UPPER: all shares are whole blocks, the root's and the rest: a plan. */
+typedef enum grid_kind { GRID_LOWER, GRID_UPPER } grid_kind;
+
+enum { COMP, LINK };
+
+/* For each processor i: the amounts d, in blocks of 2^s items, that may be left before it, and a
+ * bound of the time that i and those after it need for d. */
+typedef struct grid {
+	sc_problem *sc;
+	unsigned s;           /* blocks of 2^s items */
+	grid_kind kind;       /* what bound[] holds */
+	sc_interval *amounts; /* p entries: amounts before processor i */
+	sc_interval *kept;    /* p entries: those worth keeping */
+	size_t *row;          /* p entries: where the row of processor i begins in bound[] */
+	double *bound;        /* rows of amounts[i].hi - amounts[i].lo + 1 */
+	double *port, *port2; /* as long as the longest row */
+	uint64_t *queue;      /* the same */
+	double *seen[2];    /* twice as long: comp and link times of this row; NaN: not computed */
+	uint64_t base;      /* blocks of the first of them */
+	size_t room, width; /* entries allocated: of bound, and of the longest row */
+	size_t entries;     /* entries in use: bound */
+	bool helped;        /* the last plan tried was better than all before */
+	double upper, tol;  /* makespan of the best plan so far (plan->share), its rounding */
+	double lower;       /* what the grids before have proven */
+	uint64_t *path;     /* p entries: a plan being tried */
+} grid;
+
+static inline uint64_t grid_items(const grid *gr, uint64_t m)
+{
+	if (gr->kind == GRID_UPPER || m == 0)
+		return m << gr->s;
+	return ((m - 1) << gr->s) + 1;
+}
+
+static inline double grid_link(const grid *gr, size_t i, uint64_t m)
+{
+	return sc_time(&gr->sc->link[i], grid_items(gr, m));
+}
+
+static inline double grid_comp(const grid *gr, size_t i, uint64_t m)
+{
+	return sc_time(&gr->sc->comp[i], grid_items(gr, m));
+}
+
+static inline double grid_at(const grid *gr, size_t i, uint64_t k)
+{
+	return gr->bound[gr->row[i] + (size_t)(k - gr->amounts[i].lo)];
+}
+
+static void grid_free_rows(grid *gr)
+{
+	free(gr->bound);
+	free(gr->port);
+	free(gr->port2);
+	free(gr->queue);
+	free(gr->seen[COMP]);
+	free(gr->seen[LINK]);
+	gr->bound = gr->port = gr->port2 = gr->seen[COMP] = gr->seen[LINK] = NULL;
+	gr->queue = NULL;
+	gr->room = gr->width = 0;
+}
+
+/* Make room for the rows of the amounts. Return false if the budget's memory does not suffice. */
+static bool grid_make_rows(grid *gr)
+{
+	uint64_t total = 0, width = 0;
+
+	for (size_t i = 0; i < gr->sc->p; i++) {
+		const uint64_t w = gr->amounts[i].hi - gr->amounts[i].lo + 1;
+		gr->row[i] = (size_t)total;
+		total = part_mul_add(w, 1, total);
+		width = max_u64(w, width);
+	}
+	if (!part_sc_has_mem(gr->sc, part_mul_add(total, sizeof(double),
+						  part_mul_add(width, 7 * sizeof(double), 0))))
+		return false;
+	gr->entries = (size_t)total;
+	if (total <= gr->room && width <= gr->width)
+		return true;
+	grid_free_rows(gr);
+	gr->room = (size_t)total;
+	gr->width = (size_t)width;
+	gr->bound = part_calloc(gr->room, sizeof *gr->bound);
+	gr->port = part_calloc(gr->width, sizeof *gr->port);
+	gr->port2 = part_calloc(gr->width, sizeof *gr->port2);
+	gr->queue = part_calloc(gr->width, sizeof *gr->queue);
+	gr->seen[COMP] = part_calloc(2 * gr->width, sizeof(double));
+	gr->seen[LINK] = part_calloc(2 * gr->width, sizeof(double));
+	if (gr->bound && gr->port && gr->port2 && gr->queue && gr->seen[COMP] && gr->seen[LINK])
+		return true;
+	grid_free_rows(gr);
+	gr->sc->budget.why = HETPART_ENOMEM;
+	return false;
+}
+
+/* Forget the times of the last row. Within a row the same times are needed repeatedly, and a cost
+ * may be a slow function. */
+static void forget_times(grid *gr, size_t i)
+{
+	const sc_interval *const sp = &gr->amounts[i], *const next = &gr->amounts[i + 1];
+	const bool affine[2] = { gr->sc->comp[i].affine, gr->sc->link[i].affine };
+
+	gr->base = sp->lo > next->hi ? sp->lo - next->hi : 0;
+	if (sp->hi < next->lo + gr->base)
+		return;
+	for (int what = COMP; what <= LINK; what++)
+		if (!affine[what])
+			memset(gr->seen[what], 0xff,
+			       (size_t)(sp->hi - next->lo - gr->base + 1) * sizeof(double));
+}
+
+static double time_once(const grid *gr, int what, const sc_cost *c, uint64_t m)
+{
+	double *const at = &gr->seen[what][m - gr->base];
+	if (isnan(*at))
+		*at = sc_time(c, grid_items(gr, m));
+	return *at;
+}
+
+static inline double row_time(const grid *gr, int what, size_t i, uint64_t m)
+{
+	const sc_cost *const c = what == COMP ? &gr->sc->comp[i] : &gr->sc->link[i];
+	return c->affine ? sc_time(c, grid_items(gr, m)) : time_once(gr, what, c, m);
+}
+
+/* Return whether computing k - j blocks takes at least as long as the others take for j. */
+static bool comp_is_larger(const grid *gr, size_t i, uint64_t k, uint64_t j)
+{
+	return row_time(gr, COMP, i, k - j) >= grid_at(gr, i + 1, j);
+}
+
+/* Scan js for the j with smallest link + next, if it is better than *best. The scan ends where the
+ * others take too long by themselves. Return that j, or UINT64_MAX if nothing is better. */
+static uint64_t scan_row(const grid *gr, size_t i, uint64_t k, sc_interval js, double *best)
+{
+	uint64_t found = UINT64_MAX;
+
+	for (uint64_t j = js.lo; j <= js.hi; j++) {
+		const double g = grid_at(gr, i + 1, j);
+		if (g >= *best || part_spend(&gr->sc->budget, 1))
+			break;
+		const double v = row_time(gr, LINK, i, k - j) + g;
+		if (v < *best) {
+			*best = v;
+			found = j;
+		}
+	}
+	return found;
+}
+
+typedef struct grid_window {
+	uint64_t *q, head, tail, add;
+	double step; /* link time of one more block */
+} grid_window;
+
+/* Let the window hold all j below k, and drop those below first, for which comp is the larger. */
+static void slide_window(grid_window *w, const grid *gr, size_t i, uint64_t k, uint64_t first)
+{
+	for (; w->add < k && w->add <= gr->amounts[i + 1].hi; w->add++) {
+		const double g = grid_at(gr, i + 1, w->add);
+		while (w->tail > w->head) {
+			const uint64_t b = w->q[w->tail - 1];
+			if (grid_at(gr, i + 1, b) + w->step * (double)(w->add - b) < g)
+				break;
+			w->tail--;
+		}
+		w->q[w->tail++] = w->add;
+	}
+	while (w->head < w->tail && w->q[w->head] < first)
+		w->head++;
+}
+
+static void fill_row(grid *gr, size_t i)
+{
+	const sc_interval *const sp = &gr->amounts[i], *const next = &gr->amounts[i + 1];
+	const bool affine = gr->sc->link[i].affine;
+	grid_window w = { gr->queue, 0, 0, next->lo, 0 };
+	uint64_t first = next->lo; /* comp is the larger for every j below */
+
+	forget_times(gr, i);
+	w.step = ldexp(gr->sc->link[i].per_item, (int)gr->s);
+	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
+		const uint64_t top = min_u64(k, next->hi);
+		double best = INFINITY;
+		if (part_spend(&gr->sc->budget, 4))
+			return;
+		while (first <= top && comp_is_larger(gr, i, k, first))
+			first++;
+		if (first > next->lo)
+			best = row_time(gr, LINK, i, k - (first - 1)) +
+			       row_time(gr, COMP, i, k - (first - 1));
+		if (!affine) {
+			scan_row(gr, i, k, (sc_interval){ first, top }, &best);
+		} else {
+			slide_window(&w, gr, i, k, first);
+			if (top == k && first <= k)
+				best = min_double(best,
+						  row_time(gr, LINK, i, 0) + grid_at(gr, i + 1, k));
+			if (w.head < w.tail)
+				best = min_double(best, row_time(gr, LINK, i, k - w.q[w.head]) +
+								grid_at(gr, i + 1, w.q[w.head]));
+		}
+		gr->bound[gr->row[i] + (k - sp->lo)] = best;
+	}
+}
+
+/* Fill all rows, from the root backwards. Return false if the budget ended first. */
+static bool grid_fill(grid *gr, grid_kind kind)
+{
+	sc_problem *const sc = gr->sc;
+	const size_t root = sc->p - 1;
+	const sc_interval *const sp = &gr->amounts[root];
+	const uint64_t rest = kind == GRID_UPPER ? sc->n & ((UINT64_C(1) << gr->s) - 1) : 0;
+
+	gr->kind = kind;
+	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
+		const uint64_t d = (k << gr->s) + rest;
+		gr->bound[gr->row[root] + (k - sp->lo)] =
+			sc_time(&sc->link[root], d) + sc_time(&sc->comp[root], d);
+	}
+	for (size_t i = root; i-- > 0 && sc->budget.why == HETPART_OK;)
+		fill_row(gr, i);
+	return sc->budget.why == HETPART_OK;
+}
+
+/* Keep the plan in path if it is better than the best so far. */
+static void offer_path(grid *gr)
+{
+	const double end = part_sc_ends(gr->sc, gr->path, NULL);
+	if (!(end < gr->upper))
+		return;
+	gr->upper = end;
+	memcpy(gr->sc->plan->share, gr->path, gr->sc->p * sizeof *gr->path);
+}
+
+/* Return the best j for k blocks before processor i, or UINT64_MAX. */
+static uint64_t best_next(grid *gr, size_t i, uint64_t k)
+{
+	const sc_interval *const next = &gr->amounts[i + 1];
+	const uint64_t top = min_u64(k, next->hi);
+	part_bisection s = { next->lo, top + 1, 0 };
+	uint64_t keep = UINT64_MAX;
+	double best = INFINITY;
+
+	forget_times(gr, i);
+	while (bisect_first_step(&s))
+		bisect_first_narrow(&s, !comp_is_larger(gr, i, k, s.mid));
+	if (s.lo > next->lo) {
+		keep = s.lo - 1;
+		best = row_time(gr, LINK, i, k - keep) + row_time(gr, COMP, i, k - keep);
+	}
+	const uint64_t found = scan_row(gr, i, k, (sc_interval){ s.lo, top }, &best);
+	return found == UINT64_MAX ? keep : found;
+}
+
+/* Read the plan from rows of GRID_UPPER, and keep it if it is better than the best so far. */
+static void take_plan(grid *gr)
+{
+	const size_t p = gr->sc->p;
+	uint64_t k = gr->amounts[0].lo, left = gr->sc->n;
+
+	for (size_t i = 0; i + 1 < p; i++) {
+		const uint64_t j = best_next(gr, i, k);
+		if (j == UINT64_MAX || k < j)
+			return;
+		gr->path[i] = (k - j) << gr->s;
+		left -= gr->path[i];
+		k = j;
+	}
+	gr->path[p - 1] = left;
+	offer_path(gr);
+}
+
+/* Return the largest m <= hi blocks whose message and computation end by the upper bound when the
+ * port is free at start at the earliest, or UINT64_MAX if no block does. */
+static uint64_t most_blocks(const grid *gr, size_t i, double start, uint64_t hi)
 {
 	part_bisection s = { 0, hi, 0 };
 
@@ -30,12 +308,12 @@ static uint64_t most_blocks(const struct grid *gr, size_t i, double start, uint6
 	return s.lo;
 }
 
-/* A straight line at or below the link's time of 1 .. most blocks: *at for one, *step for each
+/* Find a straight line at or below the link's time of 1 .. most blocks: *at for one, *step for each
  * further one. */
-static void line_below(const struct grid *gr, size_t i, uint64_t most, double *at, double *step)
+static void line_below(const grid *gr, size_t i, uint64_t most, double *at, double *step)
 {
-	double first = grid_link(gr, i, 1), gap = 0;
-
+	const double first = grid_link(gr, i, 1);
+	double gap = 0;
 	*at = first;
 	*step = ldexp(gr->sc->link[i].per_item, (int)gr->s);
 	if (gr->sc->link[i].affine || most < 2)
@@ -48,18 +326,20 @@ static void line_below(const struct grid *gr, size_t i, uint64_t most, double *a
 	*at += gap - 1e-15 * (first + *step * (double)most);
 }
 
-/* Port times before processor i + 1 from those before i: P'(j) = min over k >= j, k - j <= most, of
- * P(k) + link(k - j). A window that slides down, minima in a monotone queue. */
-static void port_row(struct grid *gr, size_t i, const struct interval *from,
-		     const struct interval *to, uint64_t most)
+/* Set port2[] to the port times before processor i + 1 from those before i in port[]: P'(j) = min
+ * over k >= j, k - j <= most, of P(k) + link(k - j). The window slides down, with its minima in a
+ * monotone queue. */
+static void port_row(grid *gr, size_t i, const sc_interval *from, const sc_interval *to,
+		     uint64_t most)
 {
-	uint64_t *q = gr->queue, head = 0, tail = 0, add = from->hi + 1;
-	double at, step, still = grid_link(gr, i, 0);
+	uint64_t *const q = gr->queue, head = 0, tail = 0, add = from->hi + 1;
+	const double still = grid_link(gr, i, 0);
+	double at, step;
 
 	line_below(gr, i, most, &at, &step);
 	for (uint64_t j = to->hi + 1; j-- > to->lo;) {
 		while (add > from->lo && add > j + 1) {
-			double p = gr->port[--add - from->lo];
+			const double p = gr->port[--add - from->lo];
 			while (tail > head && gr->port[q[tail - 1] - from->lo] +
 							      step * (double)(q[tail - 1] - add) >=
 						      p)
@@ -77,52 +357,47 @@ static void port_row(struct grid *gr, size_t i, const struct interval *from,
 	}
 }
 
-/* Cut the interval to the amounts that may belong to a better plan; false if there are none. */
-static bool cut(struct grid *gr, size_t i, struct interval *to)
+/* Set kept[i] to the amounts before processor i that may belong to a better plan. Return false if
+ * no amount may. */
+static bool prune_amounts(grid *gr)
 {
-	uint64_t lo = to->lo, hi = to->hi;
-	double below = gr->upper * (1 - gr->tol);
+	const double below = gr->upper * (1 - gr->tol);
 
-	while (lo <= hi && !(gr->port2[lo - to->lo] + grid_at(gr, i, lo) < below))
-		lo++;
-	if (lo > hi)
-		return false;
-	while (!(gr->port2[hi - to->lo] + grid_at(gr, i, hi) < below))
-		hi--;
-	memmove(gr->port2, gr->port2 + (lo - to->lo), (size_t)(hi - lo + 1) * sizeof *gr->port2);
-	*to = (struct interval){ lo, hi };
-	return true;
-}
-
-/* Forward pass: kept[i] becomes the amounts before processor i worth keeping. */
-static bool prune(struct grid *gr)
-{
 	gr->kept[0] = gr->amounts[0];
 	gr->port[0] = 0;
 	for (size_t i = 0; i + 1 < gr->sc->p; i++) {
-		struct interval from = gr->kept[i], to = gr->amounts[i + 1];
-		double start = INFINITY, *swap = gr->port;
+		const sc_interval from = gr->kept[i];
+		sc_interval to = gr->amounts[i + 1];
+		double start = INFINITY;
 		for (uint64_t k = from.lo; k <= from.hi; k++)
 			start = min_double(start, gr->port[k - from.lo]);
 		to.hi = min_u64(to.hi, from.hi);
 		if (to.lo > to.hi)
 			return false;
-		uint64_t most = most_blocks(gr, i, start, from.hi - to.lo);
+		const uint64_t most = most_blocks(gr, i, start, from.hi - to.lo);
 		if (most == UINT64_MAX || part_spend(&gr->sc->budget, to.hi - to.lo))
 			return false;
 		port_row(gr, i, &from, &to, most);
-		if (!cut(gr, i + 1, &to))
+		uint64_t lo = to.lo, hi = to.hi;
+		while (lo <= hi && !(gr->port2[lo - to.lo] + grid_at(gr, i + 1, lo) < below))
+			lo++;
+		if (lo > hi)
 			return false;
-		gr->kept[i + 1] = to;
+		while (!(gr->port2[hi - to.lo] + grid_at(gr, i + 1, hi) < below))
+			hi--;
+		memmove(gr->port2, gr->port2 + (lo - to.lo),
+			(size_t)(hi - lo + 1) * sizeof *gr->port2);
+		gr->kept[i + 1] = (sc_interval){ lo, hi };
+		double *const swap = gr->port;
 		gr->port = gr->port2;
 		gr->port2 = swap;
 	}
 	return true;
 }
 
-/* Amounts never grow along the processors; rows rise only where none begins before a later one.
- * False if that leaves no amount before some processor. */
-static bool descend(struct interval *amounts, size_t p)
+/* Make the amounts descend along the processors, as they do in every plan: rows rise only if no row
+ * begins before a later one. Return false if that leaves no amount before some processor. */
+static bool descend_amounts(sc_interval *amounts, size_t p)
 {
 	for (size_t i = p - 1; i-- > 0;)
 		amounts[i].lo = max_u64(amounts[i].lo, amounts[i + 1].lo);
@@ -132,79 +407,63 @@ static bool descend(struct interval *amounts, size_t p)
 	return true;
 }
 
-/* The kept amounts on the grid of half the size. */
-static bool refine(struct grid *gr)
+/* Search one grid and bring the kept amounts to the grid of half the size. Return whether that is
+ * needed: not after grid 1, nor after a grid on which the budget ends. A plan of whole blocks is
+ * tried if it is worth its time: the first plan is often the best already, and rows that do not
+ * grow from grid to grid show that it cuts them enough. */
+static bool search_grid(grid *gr)
 {
-	size_t p = gr->sc->p;
+	const size_t before = gr->entries;
+	const double best = gr->upper;
 
-	if (!descend(gr->kept, p))
+	if (!grid_make_rows(gr))
+		return false;
+	if (gr->s == 0 || (before > 0 && (gr->helped || gr->entries > before + before / 8))) {
+		if (grid_fill(gr, GRID_UPPER))
+			take_plan(gr);
+		gr->helped = gr->upper < best;
+	}
+	if (gr->s == 0 || !grid_fill(gr, GRID_LOWER))
+		return false;
+	const double bound = grid_at(gr, 0, gr->amounts[0].lo);
+	gr->lower = max_double(gr->lower, min_double(bound, gr->upper) * (1 - gr->tol));
+	if (!(bound < gr->upper * (1 - gr->tol)) || !prune_amounts(gr) ||
+	    !descend_amounts(gr->kept, gr->sc->p))
 		return false;
 	gr->s--;
-	for (size_t i = 0; i < p; i++) {
-		uint64_t all = gr->sc->n >> gr->s;
+	for (size_t i = 0; i < gr->sc->p; i++) {
 		gr->amounts[i].lo = 2 * gr->kept[i].lo;
-		gr->amounts[i].hi = min_u64(2 * gr->kept[i].hi + 1, all);
+		gr->amounts[i].hi = min_u64(2 * gr->kept[i].hi + 1, gr->sc->n >> gr->s);
 	}
 	gr->amounts[0].lo = gr->amounts[0].hi;
 	return true;
 }
 
-/* A plan of whole blocks, where it is worth its time: the first plan is often the best already, and
- * rows that do not grow from grid to grid show that it is good enough to cut them. */
-static void try_plan(struct grid *gr, size_t entries_before)
-{
-	double before = gr->upper;
-
-	if (gr->s > 0 && (entries_before == 0 ||
-			  (!gr->helped && gr->entries <= entries_before + entries_before / 8)))
-		return;
-	if (part_grid_fill(gr, GRID_UPPER))
-		part_grid_take(gr);
-	gr->helped = gr->upper < before;
-}
-
-/* One grid; whether a finer one is needed. Grid 1 and grids that the budget ends on need none. */
-static bool on_grid(struct grid *gr)
-{
-	size_t entries_before = gr->entries;
-	double bound;
-
-	if (!part_grid_rows(gr))
-		return false;
-	try_plan(gr, entries_before);
-	if (gr->s == 0 || !part_grid_fill(gr, GRID_LOWER))
-		return false;
-	bound = grid_at(gr, 0, gr->amounts[0].lo);
-	gr->lower = max_double(gr->lower, min_double(bound, gr->upper) * (1 - gr->tol));
-	return bound < gr->upper * (1 - gr->tol) && prune(gr) && refine(gr);
-}
-
 /* Make the blocks so large that there are few of them in these items. */
-static void coarsen(struct grid *gr, uint64_t items)
+static void coarsen_grid(grid *gr, uint64_t items)
 {
 	for (gr->s = 0; items >> gr->s > 4 * (uint64_t)gr->sc->p + 16;)
 		gr->s++;
 }
 
 /* Set the amounts that can belong to a better plan, on a grid of few of them: at least what the
- * processors before processor i must leave, at most what it and those after it can take. False if
- * no plan is better. */
-static bool first_amounts(struct grid *gr)
+ * processors before processor i must leave, at most what it and those after it can take. Return
+ * false if no plan is better. */
+static bool first_amounts(grid *gr)
 {
-	const struct scatter *sc = gr->sc;
+	const sc_problem *const sc = gr->sc;
 	uint64_t taken = 0, left = 0, widest = 0;
-
 	if (!part_sc_each_most(sc, gr->upper * (1 + 2 * gr->tol), gr->path))
 		return false;
 	for (size_t i = sc->p; i-- > 0;)
 		gr->amounts[i].hi = left = add_capped(left, gr->path[i], sc->n);
 	for (size_t i = 0; i < sc->p; i++) {
-		struct interval *a = &gr->amounts[i];
+		sc_interval *const a = &gr->amounts[i];
 		a->lo = sc->n - taken;
 		widest = max_u64(widest, a->hi - a->lo);
 		taken = add_capped(taken, gr->path[i], sc->n);
 	}
-	coarsen(gr, widest);
+	coarsen_grid(gr, widest);
 	for (size_t i = 0; i < sc->p; i++) {
 		gr->amounts[i].lo >>= gr->s;
 		gr->amounts[i].hi >>= gr->s;
@@ -212,14 +471,13 @@ static bool first_amounts(struct grid *gr)
 	return true;
 }
 
-/* The amounts near those of the best plan so far. */
-static void around_plan(struct grid *gr, uint64_t reach)
+/* Set the amounts to those near the best plan so far. */
+static void amounts_near_plan(grid *gr, uint64_t reach)
 {
-	const struct scatter *sc = gr->sc;
+	const sc_problem *const sc = gr->sc;
 	uint64_t left = sc->n;
-
 	for (size_t i = 0; i < sc->p; i++) {
-		uint64_t k = left >> gr->s;
+		const uint64_t k = left >> gr->s;
 		gr->amounts[i].lo = k > reach ? k - reach : 0;
 		gr->amounts[i].hi = add_capped(k, reach, sc->n >> gr->s);
 		left -= sc->plan->share[i];
@@ -227,95 +485,84 @@ static void around_plan(struct grid *gr, uint64_t reach)
 	gr->amounts[0].lo = gr->amounts[0].hi = sc->n >> gr->s;
 }
 
-/* The budget ended before the best plan was proven: grids that are finer and finer, but narrow,
- * find a better one as a rule. */
-static void polish(struct grid *gr)
-{
-	uint64_t reach = min_u64(512, (1 << 19) / gr->sc->p + 4);
-
-	coarsen(gr, gr->sc->n);
-	for (gr->s++; gr->s-- > 0;) {
-		around_plan(gr, reach);
-		if (!part_grid_rows(gr) || !part_grid_fill(gr, GRID_UPPER))
-			return;
-		part_grid_take(gr);
-	}
-}
-
 #define MOST_ENTRIES (UINT64_C(1) << 24) /* of single items at once: less than a second */
 
-/* Look at all amounts, of single items; false if they are too many. */
-static bool on_items(struct grid *gr)
+/* Search all amounts in single items. Return false if they are too many. */
+static bool search_items(grid *gr)
 {
-	const struct scatter *sc = gr->sc;
+	const sc_problem *const sc = gr->sc;
 	uint64_t total = 0;
-
 	for (size_t i = 0; i < sc->p; i++)
 		total = part_mul_add(gr->amounts[i].hi - gr->amounts[i].lo + 1, 1, total);
-	if (total > MOST_ENTRIES || total > sc->budget.max_mem / (8 * sizeof(double)))
+	if (total > MOST_ENTRIES || total > sc->budget.max_mem / (8 * sizeof(double)) ||
+	    !grid_make_rows(gr) || !grid_fill(gr, GRID_UPPER))
 		return false;
-	if (!part_grid_rows(gr) || !part_grid_fill(gr, GRID_UPPER))
-		return false;
-	part_grid_take(gr);
+	take_plan(gr);
 	return true;
 }
 
-/* Affine costs: real shares leave few amounts that can be part of a better plan than the one near
- * them. True if all of them were looked at, which is exact: the tables are of whole shares, and
- * relax.c leaves out no amount but those that its rounding, too, keeps from a better plan. Else
- * there may be a better plan and a bound. */
-static bool near_real(struct grid *gr)
+/* Search the few amounts that real shares of affine costs leave for a plan better than the one near
+ * them. Return true if all of them were searched, which is exact: the tables are of whole shares,
+ * and relax.c omits only amounts that cannot be part of a better plan, even with its rounding.
+ * Otherwise there may be a better plan and a bound. */
+static bool search_near_real(grid *gr)
 {
-	struct scatter *sc = gr->sc;
-	double tol = part_sc_relax_tolerance(sc);
-	struct relaxation *rx = part_sc_relax(sc, gr->upper * (1 + 2 * tol));
-	double *real = part_calloc(sc->p, sizeof *real), time;
+	sc_problem *const sc = gr->sc;
+	const double tol = part_sc_relax_tolerance(sc);
+	sc_relaxation *const rx = part_sc_relax(sc, gr->upper * (1 + 2 * tol));
+	double *const real = part_calloc(sc->p, sizeof *real), time;
 	bool done = false;
-
 	if (rx && real && part_sc_relax_plan(rx, &time, real) &&
 	    part_sc_round(gr->path, sc->n, real, sc->p, NULL) == HETPART_OK) {
 		gr->lower = max_double(gr->lower, min_double(time, gr->upper) * (1 - gr->tol));
-		part_grid_offer(gr);
+		offer_path(gr);
 		gr->s = 0;
-		around_plan(gr, min_u64(64, (1 << 19) / sc->p + 4));
-		done = on_items(gr) &&
+		amounts_near_plan(gr, min_u64(64, (1 << 19) / sc->p + 4));
+		done = search_items(gr) &&
 		       part_sc_relax_amounts(rx, gr->upper * (1 + tol), gr->amounts) &&
-		       descend(gr->amounts, sc->p) && on_items(gr);
+		       descend_amounts(gr->amounts, sc->p) && search_items(gr);
 	}
 	free(real);
 	part_sc_relax_free(rx);
 	return done || !first_amounts(gr);
 }
 
-/* Return a time by which no plan ends. */
-static double no_plan_by(const struct grid *gr)
+/* Improve the plan after the budget ended before it was proven: ever finer but narrow grids usually
+ * find a better one. Then set sc->lower to a time by which no plan ends. */
+static void improve_unproven(grid *gr)
 {
+	const uint64_t reach = min_u64(512, (1 << 19) / gr->sc->p + 4);
+	coarsen_grid(gr, gr->sc->n);
+	for (gr->s++; gr->s-- > 0;) {
+		amounts_near_plan(gr, reach);
+		if (!grid_make_rows(gr) || !grid_fill(gr, GRID_UPPER))
+			break;
+		take_plan(gr);
+	}
 	double lo = gr->lower, hi = gr->upper;
-
 	for (int step = 0; step < 20 && lo < hi; step++) {
-		double mid = lo + (hi - lo) / 2;
+		const double mid = lo + (hi - lo) / 2;
 		if (part_sc_each_most(gr->sc, mid, gr->path))
 			hi = mid;
 		else
 			lo = mid;
 	}
-	return max_double(gr->lower, lo * (1 - 2 * gr->tol));
+	gr->sc->lower = max_double(gr->lower, lo * (1 - 2 * gr->tol));
 }
 
-static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)
+static hetpart_status refine_to_items(grid *gr, hetpart_err *err)
 {
-	struct scatter *sc = gr->sc;
-	double end_s = part_budget_reserve(&sc->budget, 0.2);
+	sc_problem *const sc = gr->sc;
+	const double end_s = part_budget_reserve(&sc->budget, 0.2);
 
 	gr->tol = DBL_EPSILON * (2 * (double)sc->p + 16);
-	gr->upper = part_sc_smallest(sc, part_sc_fits, sc->plan->share);
+	gr->upper = part_sc_smallest(sc, sc->plan->share);
 	if (!isfinite(gr->upper))
-		return sc->budget.why == HETPART_OK
-			       ? part_fail(err, HETPART_ERANGE, "no plan ends in finite time")
-			       : part_budget_fail(&sc->budget, err);
-	if (gr->upper > 0 && first_amounts(gr) && !(gr->s == 0 && on_items(gr)) &&
-	    !(sc->affine && near_real(gr)))
-		while (on_grid(gr))
+		return sc->budget.why == HETPART_OK ? part_no_plan(err)
+						    : part_budget_fail(&sc->budget, err);
+	if (gr->upper > 0 && first_amounts(gr) && !(gr->s == 0 && search_items(gr)) &&
+	    !(sc->affine && search_near_real(gr)))
+		while (search_grid(gr))
 			continue;
 	sc->budget.end_s = end_s;
 	sc->exact = sc->budget.why == HETPART_OK;
@@ -323,14 +570,13 @@ static hetpart_status refine_to_items(struct grid *gr, hetpart_err *err)
 		return HETPART_OK;
 	sc->plan->stopped = sc->budget.why;
 	sc->budget.why = HETPART_OK;
-	polish(gr);
-	sc->lower = no_plan_by(gr);
+	improve_unproven(gr);
 	return HETPART_OK;
 }
 
-hetpart_status part_sc_multires(struct scatter *sc, hetpart_err *err)
+hetpart_status part_sc_multires(sc_problem *sc, hetpart_err *err)
 {
-	struct grid gr = { .sc = sc };
+	grid gr = { .sc = sc };
 	hetpart_status rc;
 
 	if (!sc->comp_increasing || !sc->link_increasing)
@@ -343,11 +589,11 @@ hetpart_status part_sc_multires(struct scatter *sc, hetpart_err *err)
 	if (gr.amounts && gr.kept && gr.row && gr.path)
 		rc = refine_to_items(&gr, err);
 	else
-		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", sc->p);
+		rc = part_no_memory(err, sc->p, "processors");
 	free(gr.amounts);
 	free(gr.kept);
 	free(gr.row);
 	free(gr.path);
-	part_grid_free(&gr);
+	grid_free_rows(&gr);
 	return rc;
 }

@@ -1,51 +1,224 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter.c - shares for a scatter from one root: check, choose the method, report.
- * May not touch: the arithmetic of any method. Costs O(p) beside the method. */
+/* scatter.c - shares for a scatter from one root: the problem checked and brought to units near 1,
+ * the choice of the method, the one-port times of the shares, the report. Must not contain: how
+ * shares are found. Costs O(p) in addition to the method. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "scatter.h"
 
-/* Below this many pairs of processor and amount the plain programmes are the cheapest. */
-#define SMALL (UINT64_C(1) << 14)
+/* ------------------------------------------------------------------------------- the problem */
 
-hetpart_status part_sc_bad_cost(const struct scatter *sc, hetpart_err *err)
+double part_sc_time(const sc_cost *c, uint64_t n)
+{
+	const uint64_t items = sc_items(c, n);
+	const long double t = part_cost_fine(c->cost, items);
+
+	part_spend_cost(c->budget, c->cost);
+	if (t >= 0)
+		return (double)(t * c->unit);
+	if (!c->bad->seen)
+		*c->bad = (part_bad_cost){ true, c->proc, items, (double)t };
+	return INFINITY;
+}
+
+bool part_sc_has_mem(sc_problem *sc, uint64_t bytes)
+{
+	const bool has = bytes <= sc->budget.max_mem && bytes < SIZE_MAX;
+	if (!has && sc->budget.why == HETPART_OK)
+		sc->budget.why = HETPART_ENOMEM;
+	return has;
+}
+
+/* Return the time of c at n units if it is finite or, for a table, the largest finite time. It sets
+ * the unit when no single processor can take all items. */
+static long double some_time(const sc_cost *c, uint64_t n)
+{
+	const hetpart_cost *const cost = c->cost;
+	long double most = 0;
+
+	if (cost->kind != COST_TABLE) {
+		const long double t = part_cost_fine(cost, sc_items(c, n));
+		return isfinite(t) && t > 0 ? t : 0;
+	}
+	for (size_t i = 0; i < cost->npoints; i++)
+		if (isfinite(cost->y[i]))
+			most = fmaxl(most, (long double)cost->scale * cost->y[i]);
+	return most;
+}
+
+/* Choose a power of two near the smallest time in which one processor can do all the work. */
+static void choose_shift(sc_problem *sc)
+{
+	long double all = INFINITY, some = 0;
+
+	for (size_t i = 0; i < sc->p; i++) {
+		const uint64_t items = sc_items(&sc->comp[i], sc->n);
+		long double t = part_cost_fine(sc->link[i].cost, items);
+		t += part_cost_fine(sc->comp[i].cost, items);
+		if (t > 0)
+			all = fminl(all, t);
+		some = fmaxl(some, some_time(&sc->link[i], sc->n));
+		some = fmaxl(some, some_time(&sc->comp[i], sc->n));
+	}
+	if (!isfinite(all))
+		all = some;
+	if (all > 0)
+		frexpl(all, &sc->shift);
+}
+
+static void scale_cost(sc_cost *c, int shift)
+{
+	c->unit = ldexpl(1, -shift);
+	if (!c->affine)
+		return;
+	const long double startup = c->cost->startup * (long double)c->cost->scale * c->unit;
+	const long double per_item = c->cost->per_item * (long double)c->cost->scale * c->unit;
+	c->startup = (double)(startup + per_item * c->least);
+	c->per_item = (double)(per_item * c->quantum);
+	c->none = c->least ? c->startup : 0;
+}
+
+static hetpart_status check_procs(uint64_t items, const hetpart_scatter_proc *procs, size_t nprocs,
+				  hetpart_err *err)
+{
+	if (!procs)
+		return part_is_null(err, "procs");
+	if (part_check_items(items, nprocs, err) != HETPART_OK)
+		return nprocs ? HETPART_ERANGE : HETPART_EINVAL;
+	for (size_t i = 0; i < nprocs; i++) {
+		if (!procs[i].compute)
+			return part_fail(err, HETPART_EINVAL,
+					 "the compute cost of processor %zu is NULL", i);
+		if (!procs[i].link && i + 1 < nprocs)
+			return part_fail(err, HETPART_EINVAL,
+					 "the link cost of processor %zu is NULL: only the root's, "
+					 "the last, may be",
+					 i);
+	}
+	return HETPART_OK;
+}
+
+static void set_cost(sc_cost *c, const hetpart_cost *cost, sc_problem *sc, size_t i)
+{
+	static const hetpart_cost free_cost = { .kind = COST_AFFINE,
+						.increasing = true,
+						.scale = 1 };
+	*c = (sc_cost){ .cost = cost ? cost : &free_cost,
+			.unit = 1,
+			.bad = &sc->bad,
+			.budget = &sc->budget,
+			.proc = i };
+	c->affine = c->cost->kind == COST_AFFINE;
+}
+
+/* Count in units: the minimums, and what is not a whole multiple of the quantum, are given. */
+static hetpart_status count_units(sc_problem *sc, const uint64_t *mins, uint64_t quantum,
+				  hetpart_err *err)
+{
+	const part_procs ps = { .n = sc->p, .mins = mins, .block = quantum > 1 ? quantum : 0 };
+	const uint64_t rest = sc->n % quantum;
+
+	sc->n /= quantum;
+	const hetpart_status rc = part_check_mins(&ps, sc->n, err);
+	if (rc != HETPART_OK)
+		return rc;
+	for (size_t i = 0; i < sc->p; i++) {
+		const uint64_t min = part_min(&ps, i);
+		sc->link[i].least = min * quantum + (i + 1 == sc->p ? rest : 0);
+		sc->link[i].quantum = quantum;
+		sc->comp[i].least = sc->link[i].least;
+		sc->comp[i].quantum = quantum;
+		sc->n -= min;
+	}
+	return HETPART_OK;
+}
+
+hetpart_status part_sc_init(sc_problem *sc, uint64_t items, const hetpart_scatter_proc *procs,
+			    size_t nprocs, const hetpart_scatter_opts *opts, hetpart_err *err)
+{
+	hetpart_status rc;
+
+	*sc = (sc_problem){ .p = nprocs, .n = items };
+	if ((rc = check_procs(items, procs, nprocs, err)) != HETPART_OK)
+		return rc;
+	if ((rc = part_budget_open(&sc->budget, opts->time_limit_s, opts->max_mem_bytes, opts->stop,
+				   opts->stop_ctx, err)) != HETPART_OK)
+		return rc;
+	sc->link = part_calloc(nprocs, sizeof *sc->link);
+	sc->comp = part_calloc(nprocs, sizeof *sc->comp);
+	sc->due = part_calloc(nprocs + 1, sizeof *sc->due);
+	if (!sc->link || !sc->comp || !sc->due)
+		return part_no_memory(err, nprocs, "processors");
+	for (size_t i = 0; i < nprocs; i++) {
+		set_cost(&sc->link[i], procs[i].link, sc, i);
+		set_cost(&sc->comp[i], procs[i].compute, sc, i);
+	}
+	if ((rc = count_units(sc, opts->minimums, max_u64(opts->quantum, 1), err)) != HETPART_OK)
+		return rc;
+	choose_shift(sc);
+	sc->comp_increasing = sc->link_increasing = true;
+	sc->link_affine = sc->affine = sc->linear = true;
+	for (size_t i = 0; i < nprocs; i++) {
+		sc_cost *const l = &sc->link[i], *const c = &sc->comp[i];
+		scale_cost(l, sc->shift);
+		scale_cost(c, sc->shift);
+		sc->comp_increasing &= c->cost->increasing;
+		sc->link_increasing &= l->cost->increasing;
+		sc->link_affine &= l->affine;
+		sc->affine &= l->affine && c->affine;
+		sc->linear &= hetpart_cost_is_linear(l->cost) && hetpart_cost_is_linear(c->cost);
+	}
+	return HETPART_OK;
+}
+
+void part_sc_free(sc_problem *sc)
+{
+	free(sc->link);
+	free(sc->comp);
+	free(sc->due);
+}
+
+double part_sc_ends(const sc_problem *sc, const uint64_t *share, double *time)
+{
+	long double port = 0, last = 0;
+
+	for (size_t i = 0; i < sc->p; i++) {
+		const uint64_t items = sc_items(&sc->comp[i], share[i]);
+		port += part_cost_fine(sc->link[i].cost, items);
+		const long double end = port + part_cost_fine(sc->comp[i].cost, items);
+		if (time)
+			time[i] = (double)end;
+		last = fmaxl(last, end);
+	}
+	return (double)ldexpl(last, -sc->shift);
+}
+
+/* -------------------------------------------------------------------------------- the methods */
+
+/* For fewer pairs of processor and amount the plain programmes are the cheapest. */
+#define SMALL_TABLE (UINT64_C(1) << 14)
+
+hetpart_status part_sc_bad_cost(const sc_problem *sc, hetpart_err *err)
 {
 	return part_fail(err, HETPART_EINVAL,
 			 "a cost of processor %zu gives time '%g' for %" PRIu64 " items",
 			 sc->bad.proc, sc->bad.time, sc->bad.items);
 }
 
-static hetpart_scatter_method cheapest_exact(const struct scatter *sc)
+static hetpart_scatter_method cheapest_exact(const sc_problem *sc)
 {
 	if (part_sc_can_fill(sc))
 		return HETPART_SCATTER_FILL;
 	if (!sc->comp_increasing || !sc->link_increasing)
 		return HETPART_SCATTER_DP;
-	if (part_mul_add(sc->p, sc->n + 1, 0) > SMALL)
+	if (part_mul_add(sc->p, sc->n + 1, 0) > SMALL_TABLE)
 		return HETPART_SCATTER_MULTIRES;
 	return sc->link_affine ? HETPART_SCATTER_WINDOW : HETPART_SCATTER_DP_INCREASING;
 }
 
-/* The methods with real shares, which know items alone. */
-static hetpart_status check_limits(const hetpart_scatter_opts *opts, hetpart_err *err)
-{
-	switch (opts->method) {
-	case HETPART_SCATTER_LP:
-	case HETPART_SCATTER_CLOSED:
-	case HETPART_SCATTER_ALL_AT_ONCE:
-	case HETPART_SCATTER_TWO_PASS:
-		if (opts->minimums || opts->quantum > 1)
-			return part_fail(err, HETPART_EINVAL, "the method does not support %s",
-					 opts->minimums ? "minimums" : "a quantum");
-		return HETPART_OK;
-	default:
-		return HETPART_OK;
-	}
-}
-
-static hetpart_status run(struct scatter *sc, hetpart_scatter_method m, hetpart_err *err)
+static hetpart_status call_method(sc_problem *sc, hetpart_scatter_method m, hetpart_err *err)
 {
 	if (m == HETPART_SCATTER_AUTO)
 		m = cheapest_exact(sc);
@@ -76,11 +249,11 @@ static hetpart_status run(struct scatter *sc, hetpart_scatter_method m, hetpart_
 	return part_fail(err, HETPART_EINVAL, "'%d' is not a scatter method", (int)m);
 }
 
-/* Times, makespan and the proven bound. A callback's fault is told rather than what came of it. */
-static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err *err)
+/* Set the times, the makespan and the proven bound after a method has ended with rc. An invalid
+ * time of a callback is reported instead of its consequences. */
+static hetpart_status finish_plan(sc_problem *sc, hetpart_status rc, hetpart_err *err)
 {
-	hetpart_plan *pl = sc->plan;
-	double *room;
+	hetpart_plan *const pl = sc->plan;
 
 	if (rc == HETPART_OK)
 		part_sc_ends(sc, pl->share, pl->time);
@@ -95,27 +268,27 @@ static hetpart_status report(struct scatter *sc, hetpart_status rc, hetpart_err 
 	pl->lower = pl->makespan;
 	if (sc->exact || sc->n == 0)
 		return HETPART_OK;
-	if (pl->stopped != HETPART_OK && !sc->affine) {
-		pl->lower =
-			sc->lower > 0 ? min_double(pl->makespan, ldexp(sc->lower, sc->shift)) : NAN;
+	if (!sc->affine) {
+		pl->lower = pl->stopped != HETPART_OK && sc->lower > 0
+				    ? min_double(pl->makespan, ldexp(sc->lower, sc->shift))
+				    : NAN;
 		return HETPART_OK;
 	}
-	room = part_calloc(sc->p, sizeof *room);
+	double *const room = part_calloc(sc->p, sizeof *room);
 	if (!room)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", sc->p);
+		return part_no_memory(err, sc->p, "processors");
 	pl->lower = ldexp(max_double(sc->lower, part_sc_lower(sc, room)), sc->shift);
 	pl->lower = min_double(pl->makespan, pl->lower);
-	if (!sc->affine)
-		pl->lower = NAN;
 	free(room);
 	return HETPART_OK;
 }
+
+/* ------------------------------------------------------------------------------ public calls */
 
 hetpart_status part_sc_opts(hetpart_scatter_opts *full, const hetpart_scatter_opts *opts,
 			    hetpart_err *err)
 {
 	const hetpart_scatter_opts defaults = HETPART_SCATTER_OPTS_INIT;
-
 	*full = defaults;
 	return part_opts_copy(full, PART_END_OF(hetpart_scatter_opts, max_mem_bytes), sizeof *full,
 			      opts, err);
@@ -126,20 +299,26 @@ hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 				      const hetpart_scatter_opts *opts, hetpart_err *err)
 {
 	hetpart_scatter_opts full;
-	struct scatter sc;
-	hetpart_status rc;
+	sc_problem sc;
 
 	if (!out)
-		return part_fail(err, HETPART_EINVAL, "'out' is NULL");
+		return part_is_null(err, "out");
 	*out = NULL;
-	if ((rc = part_sc_opts(&full, opts, err)) != HETPART_OK ||
-	    (rc = check_limits(&full, err)) != HETPART_OK)
+	hetpart_status rc = part_sc_opts(&full, opts, err);
+	if (rc != HETPART_OK)
 		return rc;
+	const bool real_shares = full.method == HETPART_SCATTER_LP ||
+				 full.method == HETPART_SCATTER_CLOSED ||
+				 full.method == HETPART_SCATTER_ALL_AT_ONCE ||
+				 full.method == HETPART_SCATTER_TWO_PASS;
+	if (real_shares && (full.minimums || full.quantum > 1))
+		return part_fail(err, HETPART_EINVAL, "the method does not support %s",
+				 full.minimums ? "minimums" : "a quantum");
 	rc = part_sc_init(&sc, items, procs, nprocs, &full, err);
 	if (rc == HETPART_OK && !(sc.plan = part_plan_new(nprocs, items, "none")))
-		rc = part_fail(err, HETPART_ENOMEM, "no memory for %zu processors", nprocs);
+		rc = part_no_memory(err, nprocs, "processors");
 	if (rc == HETPART_OK)
-		rc = report(&sc, run(&sc, full.method, err), err);
+		rc = finish_plan(&sc, call_method(&sc, full.method, err), err);
 	if (rc == HETPART_OK)
 		*out = sc.plan;
 	else
@@ -150,9 +329,10 @@ hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 
 uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_scatter_opts *opts)
 {
+	const uint64_t small = part_mul_add(nprocs, 512, 4096);
 	hetpart_scatter_opts full;
-	uint64_t small = part_mul_add(nprocs, 512, 4096), grids;
 	part_budget budget;
+	uint64_t bytes = 0;
 
 	if (part_sc_opts(&full, opts, NULL) != HETPART_OK || items > HETPART_ITEMS_MAX ||
 	    nprocs == 0)
@@ -160,35 +340,35 @@ uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_
 	if (part_budget_open(&budget, 0, full.max_mem_bytes, NULL, NULL, NULL) != HETPART_OK)
 		return UINT64_MAX;
 	items /= max_u64(full.quantum, 1);
-	grids = part_mul_add(part_mul_add(nprocs, 8, 40), items + 1, 0);
 	switch (full.method) {
 	case HETPART_SCATTER_AUTO:
 	case HETPART_SCATTER_MULTIRES:
-		return part_mul_add(min_u64(grids, budget.max_mem), 1, small);
+		bytes = part_mul_add(part_mul_add(nprocs, 8, 40), items + 1, 0);
+		break;
 	case HETPART_SCATTER_DP:
 	case HETPART_SCATTER_DP_INCREASING:
 	case HETPART_SCATTER_WINDOW:
-		return part_mul_add(min_u64(part_sc_dp_bytes(items, nprocs), budget.max_mem), 1,
-				    small);
+		bytes = part_sc_dp_bytes(items, nprocs);
+		break;
 	default:
-		return small;
+		break;
 	}
+	return part_mul_add(min_u64(bytes, budget.max_mem), 1, small);
 }
 
 hetpart_status hetpart_scatter_slack(double *slack, const hetpart_scatter_proc *procs,
 				     size_t nprocs, hetpart_err *err)
 {
-	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+	const hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
 	long double links = 0, most = 0;
-	struct scatter sc;
-	hetpart_status rc;
+	sc_problem sc;
 
 	if (!slack)
-		return part_fail(err, HETPART_EINVAL, "'slack' is NULL");
-	rc = part_sc_init(&sc, 1, procs, nprocs, &opts, err);
+		return part_is_null(err, "slack");
+	hetpart_status rc = part_sc_init(&sc, 1, procs, nprocs, &opts, err);
 	for (size_t i = 0; rc == HETPART_OK && i < nprocs; i++) {
-		long double l = part_cost_fine(sc.link[i].cost, 1);
-		long double c = part_cost_fine(sc.comp[i].cost, 1);
+		const long double l = part_cost_fine(sc.link[i].cost, 1);
+		const long double c = part_cost_fine(sc.comp[i].cost, 1);
 		if (!(l >= 0) || !(c >= 0))
 			rc = part_fail(err, HETPART_EINVAL,
 				       "a cost of processor %zu is '%Lg' for 1 item", i,

@@ -6,10 +6,12 @@
 
 #include "base/part.h"
 
-/* One cost, its times multiplied by 2^-shift of the problem. The methods count units, which are
- * items unless there are minimums or a quantum: n units are least + n * quantum items, so that
- * methods know nothing of either. */
-struct sc_cost {
+/* --------------------------------------------------------------------- the problem (scatter.c) */
+
+/* A cost, with its times multiplied by 2^-shift of the problem. The methods count units, which are
+ * items unless there are minimums or a quantum: n units are least + n * quantum items, so that the
+ * methods need not know either. */
+typedef struct sc_cost {
 	const hetpart_cost *cost;
 	uint64_t least, quantum;
 	bool affine;
@@ -18,115 +20,130 @@ struct sc_cost {
 	part_bad_cost *bad;             /* as in part_procs */
 	part_budget *budget;            /* pays for the costs that are not affine */
 	size_t proc;
-};
+} sc_cost;
 
 /* Processors in service order, the root last: processor i is sent its share after 0 .. i-1. */
-struct scatter {
+typedef struct sc_problem {
 	size_t p;
-	uint64_t n;                  /* units */
-	struct sc_cost *link, *comp; /* p entries each */
-	double *due;                 /* p + 1 entries: see part_sc_due() */
-	int shift;                   /* a plan that gives all to one processor ends near 2^shift */
+	uint64_t n;           /* units */
+	sc_cost *link, *comp; /* p entries each */
+	double *due;          /* p + 1 entries: see set_due() in fill.c */
+	int shift;            /* a plan that gives all to one processor ends near 2^shift */
 	bool comp_increasing, link_increasing, link_affine, affine, linear;
 	part_budget budget;
 	bool exact;   /* set by a method whose plan is the best of whole shares */
-	double lower; /* scaled: what a method that was stopped has proven; 0: nothing */
+	double lower; /* scaled: what a stopped method has proven; 0: nothing */
 	part_bad_cost bad;
-	hetpart_plan *plan; /* the methods set share, and real, real_makespan, method, stopped */
-};
+	hetpart_plan *plan; /* the methods set share, real, real_makespan, method, stopped */
+} sc_problem;
 
-/* Items of n units; the link's and the computation's are the same. */
-static inline uint64_t sc_items(const struct sc_cost *c, uint64_t n)
+/* Return the items of n units, which are the same for the link and the computation. */
+static inline uint64_t sc_items(const sc_cost *c, uint64_t n)
 {
 	return c->least + n * c->quantum;
 }
 
-/* Scaled time of n units, never NaN: a callback's NaN or negative time is noted, and infinite. */
-double part_sc_other(const struct sc_cost *c, uint64_t n);
+/* Return the scaled time of n units for a cost that is not affine. It is never NaN: a callback's
+ * NaN or negative time is recorded, and counts as infinite. */
+double part_sc_time(const sc_cost *c, uint64_t n);
 
-static inline double sc_time(const struct sc_cost *c, uint64_t n)
+static inline double sc_time(const sc_cost *c, uint64_t n)
 {
 	if (c->affine)
 		return n ? c->startup + c->per_item * (double)n : c->none;
-	return part_sc_other(c, n);
+	return part_sc_time(c, n);
 }
 
-/* The caller's options, defaults for what his version lacks. */
+/* Copy the caller's options, with defaults for what its version does not have. */
 hetpart_status part_sc_opts(hetpart_scatter_opts *full, const hetpart_scatter_opts *opts,
 			    hetpart_err *err);
 
-/* Check the arguments and fill in all but the plan. Free with part_sc_free() even if it fails. */
-hetpart_status part_sc_init(struct scatter *sc, uint64_t items, const hetpart_scatter_proc *procs,
+/* Check the arguments and set everything except the plan. Free with part_sc_free(), also after a
+ * failure. */
+hetpart_status part_sc_init(sc_problem *sc, uint64_t items, const hetpart_scatter_proc *procs,
 			    size_t nprocs, const hetpart_scatter_opts *opts, hetpart_err *err);
-void part_sc_free(struct scatter *sc);
+void part_sc_free(sc_problem *sc);
 
-/* Scaled makespan of shares in units; where time is not NULL, the unscaled end of each processor.
- */
-double part_sc_ends(const struct scatter *sc, const uint64_t *share, double *time);
+/* Return the scaled makespan of shares in units. Unless time is NULL, it receives the unscaled end
+ * of each processor. */
+double part_sc_ends(const sc_problem *sc, const uint64_t *share, double *time);
 
-/* HETPART_EINVAL: tell which cost misbehaved. */
-hetpart_status part_sc_bad_cost(const struct scatter *sc, hetpart_err *err);
+/* Return HETPART_EINVAL with a message about the cost that gave an invalid time. */
+hetpart_status part_sc_bad_cost(const sc_problem *sc, hetpart_err *err);
 
-/* Whether bytes keep to the limit; if not, the budget is at its end. */
-bool part_sc_has_mem(struct scatter *sc, uint64_t bytes);
+/* Return whether bytes are within the limit; if not, end the budget. */
+bool part_sc_has_mem(sc_problem *sc, uint64_t bytes);
 
-/* The methods. Each sets share (in units, sum n) and method of the plan. An exact one that is
- * stopped gives the best it has and says so in plan->stopped. */
-hetpart_status part_sc_dp(struct scatter *sc, bool increasing, hetpart_err *err);
-hetpart_status part_sc_window(struct scatter *sc, hetpart_err *err);
-hetpart_status part_sc_multires(struct scatter *sc, hetpart_err *err);
-hetpart_status part_sc_fill(struct scatter *sc, hetpart_err *err);
-hetpart_status part_sc_lp(struct scatter *sc, hetpart_err *err);
-hetpart_status part_sc_closed(struct scatter *sc, hetpart_err *err);
-hetpart_status part_sc_all_at_once(struct scatter *sc, int passes, hetpart_err *err);
-hetpart_status part_sc_greedy(struct scatter *sc, hetpart_err *err);
+/* ---------------------------------------------------------------------------------- the methods */
 
-/* Memory of the three dynamic programmes. */
+/* Each sets share (in units, sum n) and method of the plan. An exact method that is stopped gives
+ * its best plan and sets plan->stopped. */
+hetpart_status part_sc_dp(sc_problem *sc, bool increasing, hetpart_err *err);
+hetpart_status part_sc_window(sc_problem *sc, hetpart_err *err);
+hetpart_status part_sc_multires(sc_problem *sc, hetpart_err *err);
+hetpart_status part_sc_fill(sc_problem *sc, hetpart_err *err);
+hetpart_status part_sc_lp(sc_problem *sc, hetpart_err *err);
+hetpart_status part_sc_closed(sc_problem *sc, hetpart_err *err);
+hetpart_status part_sc_all_at_once(sc_problem *sc, int passes, hetpart_err *err);
+hetpart_status part_sc_greedy(sc_problem *sc, hetpart_err *err);
+
+/* Return the memory of part_sc_dp() and part_sc_window(). */
 uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs);
 
-/* Whether part_sc_fill() takes the costs. */
-bool part_sc_can_fill(const struct scatter *sc);
+/* Return whether part_sc_fill() accepts the costs. */
+bool part_sc_can_fill(const sc_problem *sc);
 
-/* Times that one processor keeps: the port is free from port on, and wanted again at due; all is
- * done at end. */
-struct sc_span {
-	double port, due, end;
-};
+/* -------------------------------------------------------------------------------- bounds (fill.c)
+ */
 
-/* Most units, up to cap, that processor i takes within its times; 0 if there are none. */
-uint64_t part_sc_most(const struct scatter *sc, size_t i, const struct sc_span *in, uint64_t cap);
-
-/* sc->due: when each processor's message must begin at the latest, so that those from it on end by
- * t with no unit each. False where that is before 0. */
-bool part_sc_due(const struct scatter *sc, double t);
-
-/* Whether all items go by t, and the shares with which they do. */
-typedef bool sc_fits_fn(const struct scatter *sc, double t, uint64_t *share);
-
-/* Each processor takes as many items as it can in turn. */
-sc_fits_fn part_sc_fits;
-
-/* Find the smallest t, to the rounding of the sums, for which fits() holds, and its shares. Returns
- * their scaled makespan, infinite if there is none, and sets sc->lower to a time for which fits()
- * does not hold. The end of the budget leaves a larger t. Costs must be increasing. */
-double part_sc_smallest(struct scatter *sc, sc_fits_fn *fits, uint64_t *share);
+/* Find the smallest t, to the rounding of the sums, by which all units go when each processor takes
+ * in turn as many as it can, and store the shares. Return their scaled makespan, infinite if none
+ * exists, and set sc->lower to a time that is too short. If the budget ends, t is larger. Costs
+ * must be increasing. */
+double part_sc_smallest(sc_problem *sc, uint64_t *share);
 
 /* Set most[], p entries, to the most units that each processor takes in any plan that ends by t,
- * scaled. False if there is no such plan, but for the rounding of doubles. Costs must be
- * increasing.
+ * scaled. Return false if there is no such plan, to the rounding of doubles. Costs must be
+ * increasing. */
+bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most);
+
+/* -------------------------------------------------------------------- real shares (real_shares.c)
  */
-bool part_sc_each_most(const struct scatter *sc, double t, uint64_t *most);
 
-/* The makespan of real shares for the linear parts of affine costs, a little smaller, so that no
- * rounding makes it more than the truth; NaN for other costs. real is room for p entries. */
-double part_sc_lower(const struct scatter *sc, double *real);
+/* Return the makespan of real shares for the linear parts of affine costs, or slightly less, so
+ * that rounding cannot exceed the truth; NaN for other costs. real has room for p entries. */
+double part_sc_lower(const sc_problem *sc, double *real);
 
-/* Scaled makespan of the plan's real shares; all: every processor pays
- * the startups, even for no items. */
-double part_sc_real_ends(const struct scatter *sc, bool all);
-
-/* The rounding scheme: share[] from real[], which sums to about items. */
+/* Round real[], which sums to about items, to share[]. */
 hetpart_status part_sc_round(uint64_t *share, uint64_t items, const double *real, size_t p,
 			     hetpart_err *err);
+
+/* -------------------------------------------------------------------------- relaxation (relax.c)
+ */
+
+/* For affine costs and real shares, of which only those above 0 pay startups: how many units the
+ * processors from each on can do by each time. Whole shares can do no more, and little less. The
+ * rounding of these curves is known and added, so that no amount of a better plan is omitted. */
+typedef struct sc_relaxation sc_relaxation;
+
+typedef struct sc_interval {
+	uint64_t lo, hi; /* both included */
+} sc_interval;
+
+/* Return by how much, relatively, the curves must extend beyond the time that is requested. */
+double part_sc_relax_tolerance(const sc_problem *sc);
+
+/* Compute the curves up to time end, scaled. Return NULL if memory or the budget is out, if costs
+ * are not affine, or if a processor takes any number of items in almost no time. */
+sc_relaxation *part_sc_relax(sc_problem *sc, double end);
+void part_sc_relax_free(sc_relaxation *rx);
+
+/* Find the time by which all units are done, a lower bound, and the real shares. Return false if
+ * they are not done by the end of the curves. */
+bool part_sc_relax_plan(sc_relaxation *rx, double *time, double *real);
+
+/* Find the amounts before each processor that can be part of a plan of whole shares that ends by
+ * upper less the tolerance: all of them, and few more. Return false as above. */
+bool part_sc_relax_amounts(sc_relaxation *rx, double upper, sc_interval *amounts);
 
 #endif

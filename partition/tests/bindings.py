@@ -252,7 +252,7 @@ def test_arrays_of_numpy_of_all_kinds_go_in():
 
 
 def test_looking_at_one_share_does_not_copy_all():
-    """Objects that a look makes, counted: a plan of a million must not make more than one of three."""
+    """Count the objects that an access creates: a plan of a million must not create more than one of three."""
     few, many = hetpart.share(10, [1, 2, 5], 1), hetpart.share(2**40, array.array("d", [1]) * 10**6, 1)
     made = []
     for plan in few, many:

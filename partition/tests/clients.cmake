@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A project of somebody else's that uses an installed libhetpart: test_clients.sh puts it into an
-# empty folder. LANGUAGES, WANTED (the version), EXAMPLES (the folder) and PARTS (components) come
-# from there.
+# A project of another author that uses an installed libhetpart. test_clients.sh copies it to an
+# empty directory and sets LANGUAGES, WANTED (the version), EXAMPLES (a directory) and PARTS
+# (components).
 cmake_minimum_required(VERSION 3.10)
 project(clients LANGUAGES ${LANGUAGES})
 find_package(hetpart ${WANTED} REQUIRED CONFIG COMPONENTS ${PARTS})

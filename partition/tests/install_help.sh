@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034  # variables for the tests
-# install_help.sh - what the tests of the installed library share: an installation of the very build
-# that is being tested, and the calls that hetpart.h declares.
+# install_help.sh - shared by the tests of the installed library: an installation of the build under
+# test, and the calls that hetpart.h declares.
 header=$ROOT/partition/include/hetpart.h
 version=$(cat "$ROOT/VERSION")
 soname=libhetpart.so.${version%%.*}
@@ -9,9 +9,9 @@ header_calls() { # the declared calls, sorted
   awk '/^HETPART_API/, /;/' "$header" | grep -oE '\bhetpart_[a-z0-9_]+\(' | tr -d '(' | sort -u
 }
 
-# installation TARGET PREFIX [VARIABLE=VALUE...] - `make TARGET` for that PREFIX, with every folder
-# said, so that it does not matter what the caller's own make was told. Of that make we keep the
-# variables, which shape the build, and not the -j, whose jobs are not ours to give away.
+# installation TARGET PREFIX [VARIABLE=VALUE...] - run `make TARGET` for that PREFIX and name every
+# directory, so that the settings of the caller's own make do not matter. Keep that make's variables,
+# which determine the build, but not its -j, whose jobs belong to the caller.
 installation() {
   local target=$1 prefix=$2 said=''; shift 2
   case ${MAKEFLAGS:-} in *"-- "*) said=${MAKEFLAGS#*-- } ;; esac
@@ -23,14 +23,14 @@ installation() {
     >>"$TEST_TMP/make.log" 2>&1 || { sed 's/^/# /' "$TEST_TMP/make.log"; return 1; }
 }
 
-# Programs made with sanitizers only load libraries made with them, and the other way round.
+# Programs built with sanitizers only load libraries built with them, and vice versa.
 skip_under_sanitizer() {
   [ -z "${SANITIZER:-}" ] || skip_all "the library is built with sanitizers (${SANITIZER})"
 }
 
-# Of a test that has come this far, the rest is left out then.
+# End a test here under sanitizers: its remaining checks are skipped.
 done_under_sanitizer() {
   [ -z "${SANITIZER:-}" ] || { left_out "programs against the shared library: sanitizers"; done_testing; }
 }
 
-left_out() { echo "# left out: $*"; } # a note where a tool is missing: nothing counts as passed
+left_out() { echo "# skipped: $*"; } # a note that a tool is missing: nothing counts as passed

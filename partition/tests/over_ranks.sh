@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Run a program of partition/mpi/tests, or of the folder that $tests names, over several numbers of
-# ranks; source it.
+# Run a program of partition/mpi/tests, or of the directory $tests, over several numbers of ranks;
+# source it.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 if [ "${HAVE_MPI:-no}" != yes ] || ! "$ROOT/scripts/mpirun" --here; then skip_all "no MPI here"; fi
 
-over_ranks() { # over_ranks PROGRAM RANKS... - it checks something, all holds, and it ends in time
+over_ranks() { # over_ranks PROGRAM RANKS... - it checks something, all checks hold, and it ends in time
   local program=$1 ranks; shift
   local from=${tests:-$OBJ/partition/mpi/tests}
   for ranks in "$@"; do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2317  # run and the test set them; called through others
-# Three virtual hosts, n0 with links of 20 and 100 Mbit/s to the others; source it after tap.sh. $id is
-# the cluster, which is gone when the test ends.
+# Start three virtual hosts, n0 with links of 20 and 100 Mbit/s to the others; source it after tap.sh.
+# $id is the cluster, which is stopped when the test ends.
 run "$ROOT/scripts/cluster" doctor
 if [ "$rc" != 0 ] || ! grep -q '^ok Open MPI' <<<"$out" || ! grep -q '^ok token bucket' <<<"$out"; then
   skip_all "no virtual hosts with limited links here"
@@ -14,7 +14,7 @@ done
 
 right() { awk -v one="$one" -v two="$two" 'BEGIN {exit !(one > 1.75 && one < 3.25 && two > 8.75 && two < 16.25)}'; }
 
-# A busy machine may keep a rank from answering: one measurement in five has to be right.
+# A busy machine may keep a rank from answering, so one measurement in five must be right.
 measures_links() { # measures_links MEASURE - a function that sets rc, and one and two, the rates in MB/s
   local tries=1
   "$1"

@@ -29,7 +29,7 @@ static void instance_init(struct instance *in, size_t m, size_t nloads)
 	in->ch.vcomm = in->vcomm, in->ch.vcomp = in->vcomp, in->ch.installments = in->q;
 }
 
-/* Two equal processors of w = lambda, z = 1, two loads of volume 1. */
+/* Set up two equal processors of w = lambda, z = 1, and two loads of volume 1. */
 static void two_by_two(struct instance *in, double lambda, size_t q)
 {
 	instance_init(in, 2, 2);
@@ -77,7 +77,8 @@ static void figures_of_two_loads(void **state)
 	NEAR(makespan(&in, HETPART_CHAIN_MULTIINST, 2), .9, 0.05);
 }
 
-/* Without a cap installments shrink by lambda each: below (sqrt 17 + 1)/8 they never add up. */
+/* Check that without a cap installments shrink by lambda each: below (sqrt 17 + 1)/8 they never add
+ * up. */
 static void multiinst_may_have_no_solution(void **state)
 {
 	double edge = (sqrt(17) + 1) / 8;
@@ -121,7 +122,7 @@ static void random_instance(struct instance *in, uint64_t *s)
 		in->ch.tau = in->tau;
 }
 
-/* All constraints on the dates of a schedule, from the accessors alone. */
+/* Check all constraints on the dates of a schedule, only through the accessors. */
 static void check_rules(const struct instance *in, const hetpart_schedule *sd, bool latency)
 {
 	size_t m = in->ch.nprocs, before = 0, load_before = 0;
@@ -184,7 +185,8 @@ static void replay_is_the_same(const struct instance *in, const hetpart_schedule
 	hetpart_schedule_free(re);
 }
 
-/* The programme is never above a heuristic it could imitate, and its replay is its own figure. */
+/* Check that the programme never exceeds a heuristic that it could imitate, and that its replay
+ * gives its own figure. */
 static void programme_beats_heuristics(void **state)
 {
 	(void)state;
@@ -211,7 +213,7 @@ static void programme_beats_heuristics(void **state)
 	}
 }
 
-/* With as many installments as MULTIINST took, the programme is at least as good. */
+/* Check that the programme with the number of installments of MULTIINST is at least as good. */
 static void programme_beats_multiinst(void **state)
 {
 	(void)state;
@@ -233,7 +235,7 @@ static void programme_beats_multiinst(void **state)
 	}
 }
 
-/* No schedule on a grid of fractions beats the programme: two processors, two loads. */
+/* Check that no schedule on a grid of fractions beats the programme: two processors, two loads. */
 static void programme_is_optimal_on_a_grid(void **state)
 {
 	(void)state;
@@ -261,8 +263,9 @@ static void programme_is_optimal_on_a_grid(void **state)
 	}
 }
 
-/* Errata: (6) waits for the message from processor i - 1, (7) multiplies by the computation volume,
- * (13) looks at the last installment, and with two processors the link keeps its order. */
+/* Check the errata: (6) waits for the message from processor i - 1, (7) multiplies by the
+ * computation volume, (13) looks at the last installment, and with two processors the link keeps
+ * its order. */
 static void errata(void **state)
 {
 	struct instance in;
@@ -288,7 +291,7 @@ static void errata(void **state)
 	NEAR(makespan(&in, HETPART_CHAIN_LP, 0), 2.001, 1e-3);
 }
 
-/* Units of time and of volume may be any: the same fractions, makespans to scale. */
+/* Check that all units of time and volume give the same fractions, and makespans to scale. */
 static void units_do_not_matter(void **state)
 {
 	static const double time[] = { 0x1p-900, 0x1p-30, 0x1p40, 0x1p900 };
@@ -318,7 +321,7 @@ static void units_do_not_matter(void **state)
 	}
 }
 
-/* Odd units, not powers of two: 1e-12 s per unit against 1e12 units. */
+/* Use odd units, not powers of two: 1e-12 s per unit against 1e12 units. */
 static void badly_scaled_input(void **state)
 {
 	struct instance in, odd;
@@ -340,7 +343,7 @@ static void badly_scaled_input(void **state)
 	}
 }
 
-/* Processors, links and volumes that differ by many powers of ten. */
+/* Use processors, links and volumes that differ by many powers of ten. */
 static void wide_ranges(void **state)
 {
 	(void)state;
@@ -489,7 +492,7 @@ static void invalid_replays(void **state)
 	assert_int_equal(hetpart_chain_replay(&sd, NULL, good, 4, &err), HETPART_EINVAL);
 }
 
-/* The times of each load fit a double, those of one after the other do not. */
+/* Check loads whose times fit a double each, but not one after the other. */
 static void dates_beyond_range(void **state)
 {
 	double shares[] = { 1, 0, 1, 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_chain_limits.c - chains that time, memory or the caller end: the schedule is whole, and
+/* test_chain_limits.c - chains that time, memory or the caller end: the schedule is complete, and
  * within a bound. */
 #include "tests.h"
 
@@ -9,7 +9,7 @@ static int at_once(void *ctx)
 	return 1;
 }
 
-/* A method that ends early still has a schedule, whole and within a bound. */
+/* Check that a method that ends early still has a schedule, complete and within a bound. */
 static void stopped_schedule(const hetpart_chain *ch, const hetpart_chain_opts *opts,
 			     hetpart_status why)
 {
@@ -33,7 +33,7 @@ static void stopped_schedule(const hetpart_chain *ch, const hetpart_chain_opts *
 	hetpart_schedule_free(again);
 }
 
-/* A chain that is as fast as it is wide: MULTIINST would take installments without number. */
+/* Use a chain for which MULTIINST would need installments without limit. */
 static void hostile_chain(void **state)
 {
 	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_chunks.c - chunks by each rule: the sizes of small cases, sums and bounds of all others, and
- * arguments that make no sense. */
+ * invalid arguments. */
 #include "tests.h"
 
 static void sizes(hetpart_chunk_rule rule, uint64_t chunk, const uint64_t *want, size_t n)
@@ -25,8 +25,8 @@ static void small_cases(void **state)
 	sizes((hetpart_chunk_rule)99, 5, fixed, 4);
 }
 
-/* All items are handed out, no chunk is larger than the one before, only the last may be smaller
- * than the smallest size. */
+/* Check that all items are handed out, that no chunk is larger than the one before, and that only
+ * the last may be smaller than the smallest size. */
 static void invariants(void **state)
 {
 	uint64_t seed = 1;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2317  # functions are called through ok
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Programs of others find an installed library: through pkg-config and through CMake, in C, C++,
-# Fortran and Python, static and shared; and the tree may be moved.
+# Programs of other authors find an installed library through pkg-config and CMake, in C, C++, Fortran
+# and Python, static and shared; and the tree may be moved.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh
@@ -29,9 +29,9 @@ if has pkg-config; then
   read -ra cflags <<<"$(pkg-config --cflags hetpart)"
   read -ra libs <<<"$(pkg-config --libs hetpart)"
   read -ra static <<<"$(pkg-config --static --libs hetpart)"
-  is "a shared library hides what it needs, but for mathematics" "${libs[*]}" "-L$inst/lib -lhetpart -lm"
+  is "a shared library hides its dependencies except mathematics" "${libs[*]}" "-L$inst/lib -lhetpart -lm"
   cc=("${CC:-cc}" -std=c11 -Wall -Wextra -Werror)
-  # each by the documented line alone
+  # each by only the documented command line
   for example in "$examples"/*.c; do
     name=$(basename "$example" .c)
     [ "$name" != scatterv_client ] || continue # over MPI: mpi_clients.sh
@@ -39,17 +39,17 @@ if has pkg-config; then
   done
   export LD_LIBRARY_PATH=$inst/lib
   answers "C: shares" "238376.188" ./shares
-  answers "C: a refusal is told" "the capacities hold '2300' items of 2500" ./capacity
+  answers "C: a refusal is printed" "the capacities hold '2300' items of 2500" ./capacity
   answers "C: scatter" "$best" ./scatter
   answers "C: chain" "1 installment: makespan 0.931937" ./chain
-  answers "C: learn, first run" "starting without wisdom" ./learn wisdom
+  answers "C: learn, first call" "starting without wisdom" ./learn wisdom
   run ./learn wisdom
-  is "C: learn, a later run knows from the start" \
-    "$rc $(grep -c anew <<<"$out") $(awk 'NR == 1 {print $1, $2, $8 <= 1.002 * $6 && $8 < 13.6}' <<<"$out")" \
+  is "C: learn, a later call knows from the start" \
+    "$rc $(grep -c "without wisdom" <<<"$out") $(awk 'NR == 1 {print $1, $2, $8 <= 1.002 * $6 && $8 < 13.6}' <<<"$out")" \
     "0 0 batch 0: 1"
   unset LD_LIBRARY_PATH
   mv "$inst/lib/libhetpart.so" hidden
-  ok "C: builds with the static library alone" "${cc[@]}" "${cflags[@]}" -o static "$examples/scatter.c" "${static[@]}"
+  ok "C: builds with only the static library" "${cc[@]}" "${cflags[@]}" -o static "$examples/scatter.c" "${static[@]}"
   mv hidden "$inst/lib/libhetpart.so"
   answers "C: static" "$best" ./static
   export LD_LIBRARY_PATH=$inst/lib
@@ -90,7 +90,7 @@ if has python3; then
 else left_out "Python: python3 is not installed"; fi
 
 # ------------------------------------------------------------------------------------------ CMake
-cmake_project() { # cmake_project DIR TREE ARGUMENT... - configure, in an empty folder
+cmake_project() { # cmake_project DIR TREE ARGUMENT... - configure in an empty directory
   local dir=$1 tree=$2; shift 2
   rm -rf "$dir"
   mkdir "$dir"

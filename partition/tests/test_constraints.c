@@ -9,7 +9,7 @@ struct limits {
 	uint64_t min[P], cap[P], quantum;
 };
 
-/* What one processor may have of its own, and whether that is with the rest on top. */
+/* Return whether a processor may have n items, with the rest included or not. */
 static bool allowed(const struct limits *l, size_t i, uint64_t e, uint64_t rest, bool with_rest)
 {
 	uint64_t whole = with_rest ? e - rest : e;
@@ -18,7 +18,7 @@ static bool allowed(const struct limits *l, size_t i, uint64_t e, uint64_t rest,
 	       whole >= l->min[i];
 }
 
-/* The best makespan of processors i and up; rest: items that one of them has on top. */
+/* Return the best makespan of processors i and up; rest: items that one of them has in addition. */
 static double brute(uint64_t n, hetpart_cost *const *c, const double *k, const struct limits *l,
 		    size_t i, uint64_t rest)
 {
@@ -88,7 +88,7 @@ static hetpart_cost *some_cost(uint64_t *seed, bool rising)
 	return c;
 }
 
-/* By every method that fits, with costs of their own, or one cost and speeds. */
+/* Check every method that fits, with a cost each, or with one cost and speeds. */
 static void check(uint64_t n, hetpart_cost *const *c, const double *k, bool rising,
 		  const struct limits *l)
 {
@@ -138,7 +138,7 @@ static void best_of_all_plans(void **state)
 	}
 }
 
-/* So many processors, most of them held at their minimum, that the initial rounding works too. */
+/* Plan for enough processors, most of them at their minimum, that the initial rounding is used. */
 static void many_processors(void **state)
 {
 	enum { MANY = 5000 };
@@ -167,7 +167,7 @@ static void many_processors(void **state)
 	hetpart_cost_free(c);
 }
 
-/* One processor's minimum decides the makespan: the others still end together. */
+/* Check that the others still end together if one processor's minimum decides the makespan. */
 static void the_others_end_together(void **state)
 {
 	const double k[] = { 1, 2, 2 };

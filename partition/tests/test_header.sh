@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The public header compiles alone, as C11 and as C++, without a warning, and the library calls
+# The public header compiles by itself, as C11 and as C++, without a warning, and the library calls
 # nothing that prints, exits or starts threads.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 
 inc=$ROOT/partition/include
-echo '#include <hetpart.h>' >alone.c
-echo 'int main(void) { hetpart_opts o = HETPART_OPTS_INIT; return (int)o.method; }' >>alone.c
-cp alone.c alone.cc
+echo '#include <hetpart.h>' >only.c
+echo 'int main(void) { hetpart_opts o = HETPART_OPTS_INIT; return (int)o.method; }' >>only.c
+cp only.c only.cc
 warn="-Wall -Wextra -Wshadow -Wundef -Wpedantic -Werror"
 # shellcheck disable=SC2086
-ok "header alone, C11" ${CC:-cc} -std=c11 $warn -Wstrict-prototypes -I"$inc" -c alone.c
+ok "header by itself, C11" ${CC:-cc} -std=c11 $warn -Wstrict-prototypes -I"$inc" -c only.c
 if command -v c++ >/dev/null; then
   # shellcheck disable=SC2086
-  ok "header alone, C++" c++ -std=c++11 $warn -I"$inc" -c alone.cc
+  ok "header by itself, C++" c++ -std=c++11 $warn -I"$inc" -c only.cc
 fi
 
 undefined=$(nm -u "$OBJ"/libhetpart.a 2>/dev/null | awk '$1 == "U" {print $2}' | sort -u)

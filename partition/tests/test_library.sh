@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The shared library: its name, what it exports and what it calls; and the static one answers alike.
+# The shared library: its name, its exports and its calls; the static library gives the same answers.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh
@@ -22,7 +22,7 @@ is "links lead to it" "$(readlink -f "$OBJ/$soname") $(readlink -f "$OBJ/libhetp
 is "no static data that can be written" \
   "$([ -n "${SANITIZER:-}" ] || size -A "$OBJ/libhetpart.a" 2>/dev/null | awk '$1 ~ /^\.t?(data|bss)$/ && $2 > 0')" ""
 
-# The examples, which take no arguments; NAME.out is what NAME prints, to the letter.
+# The examples, which take no arguments; NAME.out is the exact output of NAME.
 case ${SANITIZER:-} in '') sane=() ;; tsan) sane=(-fsanitize=thread) ;; coverage) sane=(--coverage) ;; *) sane=('-fsanitize=address,undefined') ;; esac
 examples=$ROOT/partition/examples
 for source in "$examples"/*.c; do
@@ -33,7 +33,7 @@ for source in "$examples"/*.c; do
   static="$rc $out"
   is "$example: an answer, and nothing on stderr" "$rc $err$([ -n "$out" ] && echo some)" "0 some"
   want=${source%.c}.out
-  if [ -e "$want" ]; then is "$example: what it says is expected" "$out" "$(cat "$want")"; fi
+  if [ -e "$want" ]; then is "$example: its output is expected" "$out" "$(cat "$want")"; fi
   if [ -n "${SANITIZER:-}" ]; then continue; fi
   rm -f ./*.wisdom
   ok "$example.c with the shared library" "${build[@]}" -o "$example.shared" -L"$OBJ" -lhetpart -lm
@@ -42,10 +42,10 @@ for source in "$examples"/*.c; do
 done
 done_under_sanitizer
 
-# Everything it calls, one by one: memory, text, mathematics, wisdom files, and what loads GLPK. Nothing
-# here prints, exits, aborts, starts threads or runs programs; the clock is for limits of time. Checked forms
-# (__snprintf_chk) and long file forms (open64) count as what they stand for. The jump leads out of
-# GLPK where it would abort.
+# All calls it may make: memory, text, mathematics, wisdom files, and the loading of GLPK. None of them
+# prints, exits, aborts, starts threads or other programs; the clock is for limits of time. Checked forms
+# (__snprintf_chk) and long file forms (open64) count as the plain calls. The jump leads out of GLPK
+# where it would abort.
 cat >allowed <<'LIST'
 malloc calloc realloc free
 memchr memcmp memcpy memmove memset strchr strcmp strcpy strncmp strlen strnlen strspn strstr strerror snprintf vsnprintf
@@ -63,11 +63,11 @@ called() {
   nm -D -u "$lib" | awk '{sub(/@.*/, "", $2); print $2}' |
     sed -E 's/^__(.*)_chk$/\1/; s/^__isoc23_//; s/^(open|fstat)64(_2)?$/\1/; s/^_setjmp$/setjmp/' | sort -u
 }
-is "it calls nothing but what it is allowed to" \
+is "it makes only allowed calls" \
   "$(called | comm -23 - allowed.sorted)" ""
 is "the planners with long inner loops compare inline, without fmin() and fmax()" \
-  "$(nm -u "$OBJ"/partition/{scatter,chain,farm}/*.o | awk '$2 ~ /^fm(in|ax)$/ {print $2}')" ""
-is "the C library is all that comes with it" \
+  "$(nm -u "$OBJ"/partition/{scatter,chain,share}/*.o | awk '$2 ~ /^fm(in|ax)$/ {print $2}')" ""
+is "it is linked only with the C library" \
   "$(ldd "$lib" | grep -vE '^\s*(linux-vdso|libm|libc|libdl|/lib)')" ""
 is "nothing is undefined" "$(ldd -r "$lib" 2>&1 | grep -E 'undefined|not found')" ""
 cat >version.c <<'C'

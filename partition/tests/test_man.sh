@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every call of hetpart.h has a manual page with the header's own prototype, is found under its name
-# once installed, and the examples of the pages work.
+# Every call of hetpart.h has a manual page with the header's prototype, which is found under its name
+# after the installation, and the examples of the pages work.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh
@@ -41,7 +41,7 @@ page_prototypes >pages.list
 is "prototypes are the header's" "$(diff header.list pages.list)" ""
 is "all of them were compared" "$(wc -l <header.list)" "$(header_calls | wc -l)"
 
-is "each status and method is explained somewhere" \
+is "each status and method is explained in a page" \
   "$(sed -nE 's/^\t(HETPART_[A-Z_]+) = [0-9]+,?.*/\1/p' "$header" | while read -r constant; do
     grep -q -F "$constant" "${pages[@]}" || echo "$constant"; done)" ""
 is "references lead to pages, or to the names of calls" \
@@ -58,7 +58,7 @@ found() { # found NAME - its page exists, as itself or by a reference to one tha
 is "each call's page is found under its name" \
   "$(header_calls | while read -r name; do found "$name" || echo "$name"; done)" ""
 if command -v mandoc >/dev/null; then
-  is "mandoc has nothing to say" "$(mandoc -T lint -W warning "$ROOT"/partition/man/*.[35] 2>&1)" ""
+  is "mandoc has no complaints" "$(mandoc -T lint -W warning "$ROOT"/partition/man/*.[35] 2>&1)" ""
   is "a page is shown by the name of a call" \
     "$(cd "$man" && mandoc -T utf8 man3/hetpart_plan_share.3 | sed 's/.\x08//g' | grep -c '^HETPART_PLAN(3)')" 1
 else

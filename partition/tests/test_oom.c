@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_oom.c - every call with each of its allocations failing in turn: HETPART_ENOMEM, nothing
- * handed out, nothing leaked. */
+/* test_oom.c - every call with each of its allocations failing in turn: HETPART_ENOMEM, no result,
+ * no leak. */
 #include "../../scripts/shim.h"
 
 #ifndef SHIM_CANNOT
@@ -353,8 +353,8 @@ static void each_in_turn(void **state)
 	}
 }
 
-/* Each array that a plan of a million processors takes is filled, read, and pushes another out of
- * the cache: three of the plan, one or two beside them. */
+/* Check the arrays of a plan of a million processors, because each is filled, read, and displaces
+ * another from the cache: three of the plan, one or two more. */
 static void few_bytes_for_each(void **state)
 {
 	enum { P = 100000 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The Python module answers what C answers; it and the Fortran module declare what the header does.
+# The Python module gives the answers of C; it and the Fortran module declare the calls of the header.
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 # shellcheck source=partition/tests/install_help.sh

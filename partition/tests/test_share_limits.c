@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_share_limits.c - shares by the slow exact methods, processes and farms end where the caller
- * or the time says so: with the best plan so far and a bound that holds. No time is judged: what
- * ends a search is the callback, or a limit of a moment for what no machine does in it. */
+ * or the time says so: with the best plan so far and a bound that holds. No time is judged:
+ * searches end by the callback, or by a limit too short for any machine. */
 #include "tests.h"
 
 #include <time.h>
 
 #include "base/part.h"
 
-/* Stops at the call whose number it is told. */
+/* Stop at the call with a given number. */
 struct patience {
 	int calls, last;
 };
@@ -20,7 +20,7 @@ static int stop_at(void *ctx)
 	return ++p->calls >= p->last;
 }
 
-/* Rising and falling from each number to the next. */
+/* Return a cost that rises and falls from each number to the next. */
 static double wave(void *ctx, uint64_t n)
 {
 	(void)ctx;
@@ -72,7 +72,8 @@ static uint64_t sum_of(const hetpart_plan *pl)
 	return sum;
 }
 
-/* Wherever the callback says so, BITSET has a plan; its bounds close in on the optimum. */
+/* Check that BITSET has a plan wherever the callback stops it, and that its bounds close in on the
+ * optimum. */
 static void bitset_ends_with_a_bound(void **state)
 {
 	const uint64_t n = 20000;
@@ -115,7 +116,7 @@ struct gaps {
 	double last_s, sum_s, most_s;
 };
 
-/* Processor time from one call to the next; the last call cancels. */
+/* Measure the processor time from one call to the next; the last call cancels. */
 static int measure_gap(void *ctx)
 {
 	struct gaps *g = ctx;
@@ -131,8 +132,8 @@ static int measure_gap(void *ctx)
 	return ++g->calls == 60;
 }
 
-/* A million items: while they are put in order the callback is asked as it is before that, when the
- * costs are called, 48 times for all of them. */
+/* Check with a million items that the callback is called while they are put in order as often as
+ * before, while the costs are evaluated: 48 times for all of them. */
 static void bitset_asks_all_the_time(void **state)
 {
 	enum { N = 1000000 };
@@ -160,7 +161,7 @@ static void bitset_asks_all_the_time(void **state)
 	free(values);
 }
 
-/* Of increasing costs the optimum has another way. */
+/* Check that increasing costs reach their optimum by another method. */
 static void increasing_costs_have_their_optimum(void **state)
 {
 	static const hetpart_method methods[] = { HETPART_METHOD_BITSET, HETPART_METHOD_DP };
@@ -185,8 +186,8 @@ static void increasing_costs_have_their_optimum(void **state)
 	hetpart_cost_free(c);
 }
 
-/* Costs that rise, by their own exact method, stopped at each of its looks in turn: all plans add
- * up, and the optimum is between their bound and their makespan, which comes near. */
+/* Stop the exact method for increasing costs at each of its checks in turn: all plans add up, and
+ * the optimum is between their bound and their makespan, which comes near. */
 static void threshold_is_stopped(void **state)
 {
 	double best, off = INFINITY;
@@ -217,7 +218,7 @@ static void threshold_is_stopped(void **state)
 	hetpart_cost_free(c);
 }
 
-/* What would take hours, and a limit of a moment. */
+/* Plan a problem that would take hours, with a very short limit. */
 static void time_ends_the_dynamic_programme(void **state)
 {
 	hetpart_opts o = HETPART_OPTS_INIT;
@@ -247,7 +248,7 @@ static void time_ends_the_dynamic_programme(void **state)
 	hetpart_cost_free(c);
 }
 
-/* One division of 30000 items, which no blocks make. */
+/* Allow one division of 30000 items, which no blocks make. */
 static double one_way(void *ctx, uint64_t n)
 {
 	(void)ctx;
@@ -269,7 +270,7 @@ static void no_plan_in_time_is_told(void **state)
 	hetpart_cost_free(c);
 }
 
-/* Stopped, the best of the numbers up to some other one. */
+/* Check that a stopped search gives the best of the numbers up to another one. */
 static void numbers_of_processes(void **state)
 {
 	const double ratings[] = { 1, sqrt(2), sqrt(5) };
@@ -299,7 +300,7 @@ static void numbers_of_processes(void **state)
 			 HETPART_EINVAL);
 }
 
-/* A thousand million chunks. */
+/* Stop farms of a thousand million chunks. */
 static void farms(void **state)
 {
 	struct patience p = { 0, 3 };

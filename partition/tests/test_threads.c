@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_threads.c - several threads plan at once with the same cost, model and wisdom, and get the
- * plan that one thread gets. What ThreadSanitizer looks at. */
+ * plan that one thread gets. ThreadSanitizer checks this test. */
 #include "tests.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@ static hetpart_model *model;
 static hetpart_wisdom *wisdom;
 static double speeds[P];
 
-/* A number for the makespan of a chain; 0 where it failed. */
+/* Return a number for the makespan of a chain, 0 if it failed. */
 static uint64_t plan_chain(void)
 {
 	double w[] = { 1, 2, 3 }, z[] = { .1, .2 }, v[] = { 1, 2, 3 };
@@ -29,7 +29,7 @@ static uint64_t plan_chain(void)
 	return bits;
 }
 
-/* The hashes of one plan of each kind; 0 where it failed. */
+/* Set the hashes of one plan of each kind, 0 if it failed. */
 static void plan_all(uint64_t hash[PLANS])
 {
 	const hetpart_cost *three[] = { table, table, table };

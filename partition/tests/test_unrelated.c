@@ -21,7 +21,7 @@ static double brute(uint64_t n, hetpart_cost *const *c, size_t p, const uint64_t
 	return best;
 }
 
-/* The makespan, or infinity if there is no plan; checks the plan on the way. */
+/* Check the plan and return its makespan, or infinity if there is no plan. */
 static double solve(uint64_t n, hetpart_cost *const *c, size_t p, hetpart_method m,
 		    uint64_t quantum, const uint64_t *caps)
 {
@@ -63,7 +63,7 @@ static void same(double got, double want)
 		NEAR(got, want, 1e-15);
 }
 
-/* Random table of times: rising in steps with plateaus, or anything, with holes. */
+/* Create a random table of times: rising in steps with plateaus, or anything, with holes. */
 static hetpart_cost *random_table(uint64_t *seed, size_t n, bool rising)
 {
 	hetpart_cost *c;
@@ -107,7 +107,7 @@ static void optimal_by_brute_force(void **state)
 	}
 }
 
-/* Best of all plans in which at most one share is no multiple of q. */
+/* Return the best of all plans in which at most one share is not a multiple of q. */
 static double brute_quantised(uint64_t n, hetpart_cost *const *c, size_t p, uint64_t q, bool odd)
 {
 	double best = INFINITY;
@@ -164,7 +164,8 @@ static void methods_agree(void **state)
 	}
 }
 
-/* Kinds mixed: the threshold method equals what speeds would give, up to 2^63 - 1 items. */
+/* Check with mixed kinds that the threshold method equals the plan by speeds, up to 2^63 - 1 items.
+ */
 static void costs_as_speeds(void **state)
 {
 	uint64_t n[] = { 5, 1000, 123456789, HETPART_ITEMS_MAX };
@@ -218,7 +219,7 @@ static void memory(void **state)
 	hetpart_cost_free(c);
 }
 
-/* Increasing costs, and no room for a table: the method that needs none is as exact. */
+/* Check that increasing costs without room for a table are planned as exactly without one. */
 static void memory_for_increasing_costs(void **state)
 {
 	static const hetpart_method methods[] = { HETPART_METHOD_BITSET, HETPART_METHOD_DP };

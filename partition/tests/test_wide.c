@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_wide.c - speeds, scales, exponents and capacities over the whole range of their types: the
- * planner that starts from real shares and the one that bisects on the makespan have nothing in
- * common but the cost, and must find the same makespan and the same refusals. */
+/* test_wide.c - speeds, scales, exponents and capacities over the whole range of their types. The
+ * planner that starts from real shares and the one that bisects on the makespan share only the
+ * cost, and must find the same makespan and the same refusals. */
 #include "tests.h"
 
-/* Uniform in the logarithm. */
+/* Draw a number that is uniform in the logarithm. */
 static double wide(uint64_t *seed, double most)
 {
 	return exp(most * (2 * rnd_real(seed) - 1));
@@ -70,7 +70,7 @@ static hetpart_cost *random_cost(uint64_t *seed)
 	return c;
 }
 
-/* Real shares sum to the items, and are no worse than whole ones. */
+/* Check that real shares sum to the items, and are no worse than whole ones. */
 static void check_real(const hetpart_plan *pl, uint64_t n)
 {
 	double t = hetpart_plan_real_makespan(pl), whole = hetpart_plan_makespan(pl);
@@ -113,7 +113,7 @@ static void one(uint64_t *seed)
 			NEAR(x, y, 2e-15);
 		check_real(a, n);
 	} else {
-		assert_int_equal(rc, HETPART_ERANGE); /* a power that nothing can hold */
+		assert_int_equal(rc, HETPART_ERANGE); /* a power beyond every type */
 	}
 	hetpart_plan_free(a);
 	hetpart_plan_free(b);
@@ -129,7 +129,7 @@ static void same_by_both(void **state)
 		one(&seed);
 }
 
-/* A callback that promises to rise and does not: any answer that is a plan, or a refusal. */
+/* Break the promise to rise: any plan, or a refusal, is a valid answer. */
 static double liar(void *ctx, uint64_t n)
 {
 	uint64_t *seed = ctx, mixed = *seed ^ n;

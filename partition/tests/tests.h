@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tests.h - what the planner's tests share: cmocka, near-equality that says both numbers, random
+/* tests.h - what the planner's tests share: cmocka, near-equality that prints both numbers, random
  * numbers that are the same everywhere, smaller counts under a sanitizer. */
 #ifndef TESTS_H
 #define TESTS_H
@@ -21,7 +21,7 @@
 
 static hetpart_err err;
 
-/* The call succeeds; otherwise the test says why. */
+/* Require that the call succeeds; otherwise print why not. */
 #define OK(call)                                                                           \
 	do {                                                                               \
 		err.text[0] = 0;                                                           \
@@ -38,7 +38,7 @@ static hetpart_err err;
 				 (double)(rel));                                         \
 	} while (0)
 
-/* splitmix64 */
+/* Return the next number of splitmix64. */
 static inline uint64_t rnd(uint64_t *s)
 {
 	uint64_t z = (*s += UINT64_C(0x9e3779b97f4a7c15));
@@ -47,19 +47,19 @@ static inline uint64_t rnd(uint64_t *s)
 	return z ^ (z >> 31);
 }
 
-/* Uniform in [0, 1). */
+/* Return a number, uniform in [0, 1). */
 static inline double rnd_real(uint64_t *s)
 {
 	return (double)(rnd(s) >> 11) * 0x1p-53;
 }
 
-/* Uniform in [0, n). */
+/* Return a number, uniform in [0, n). */
 static inline uint64_t rnd_below(uint64_t *s, uint64_t n)
 {
 	return rnd(s) % n;
 }
 
-/* Sanitizers are slow: fewer rounds. */
+/* Return the rounds of a test: fewer under sanitizers, which are slow. */
 static inline int rounds(int n)
 {
 	const char *san = getenv("SANITIZER");

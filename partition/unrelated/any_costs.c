@@ -95,7 +95,7 @@ static bool bitset_feasible(set_sums *s, double t)
 }
 
 /* Evaluate every cost once. Numbers beyond the capacities and impossible numbers become infinite.
- * Return the largest finite time, or a negative number if there is none or the budget ended. */
+ * Return the largest finite time, or a negative number if no time is finite or the budget ended. */
 static double bitset_tabulate(set_sums *s, const part_procs *ps)
 {
 	double most = -1;

@@ -102,7 +102,7 @@ static void moves_heapify(rounding *r, size_t size, bool worst)
 		move_sift(r, i, size, worst);
 }
 
-/* Keep the size first moves, the last of them on top: as many moves concern no other processors.
+/* Keep the size first moves, the last of them on top: size moves concern no other processors.
  * Processors that surely come after the last one are skipped without evaluating the cost. */
 static void moves_fill(rounding *r, size_t size)
 {

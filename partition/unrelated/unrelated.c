@@ -148,8 +148,8 @@ static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetp
 	return HETPART_OK;
 }
 
-/* Halve the bracket until its ends are neighbours, or so few items are between them that it is less
- * work to give out the cheapest one by one. */
+/* Halve the bracket until its ends are neighbours, or until few items are between them: then it is
+ * less work to give out the cheapest one by one. */
 static hetpart_status bracket_bisect(bracket *b, uint64_t *share, hetpart_err *err)
 {
 	bool done = false;

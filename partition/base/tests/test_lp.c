@@ -7,11 +7,11 @@
 
 #include "base/lp.h"
 
-/* A programme of one column and two rows, x = 1 and coef x >= least, under the guard. */
+/* Solve a programme of one column and two rows, x = 1 and coef x >= least, under the guard. */
 struct small {
 	part_lp lp;
 	double coef, least;
-	size_t rows; /* asked of GLPK */
+	size_t rows; /* requested from GLPK */
 };
 
 static hetpart_status run(void *ctx, hetpart_err *e)
@@ -51,7 +51,7 @@ static void reasons(void **state)
 	assert_non_null(strstr(err.text, "of 200000000 rows and 1 columns is too large"));
 }
 
-/* A column that may fall without end. */
+/* Solve with a column that may fall without end. */
 static hetpart_status fall(void *ctx, hetpart_err *e)
 {
 	struct small *s = ctx;
@@ -75,7 +75,7 @@ static void no_end(void **state)
 	part_lp_close(&s.lp);
 }
 
-/* GLPK's own bound of memory, as a caller may have set it: 1 MB is not enough. */
+/* Set GLPK's own bound of memory, as a caller may: 1 MB is not enough. */
 static void no_memory(void **state)
 {
 	(void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_opts.c - structs that begin with struct_size, from programs compiled with other versions of
- * the header: what an older one lacks has its default, what a later one adds must be zero. */
+ * the header: members that an older one lacks have their defaults, members that a later one adds
+ * must be zero. */
 #include "tests/tests.h"
 
 #include "base/part.h"
@@ -52,7 +53,7 @@ SAME_PLACE(hetpart_chain_opts, struct chain_opts_0_1, max_installments);
 SAME_PLACE(hetpart_chain_opts, struct chain_opts_0_1, limit_s);
 SAME_PLACE(hetpart_chain_opts, struct chain_opts_0_1, max_mem_bytes);
 
-/* A struct of 0.1.0 in memory that goes on with something else. */
+/* A struct of 0.1.0 in memory that is followed by something else. */
 #define OLD(type, ...)                                    \
 	struct {                                          \
 		type opts;                                \
@@ -109,7 +110,7 @@ static void chain_of_0_1(void **state)
 	hetpart_schedule_free(sd);
 }
 
-/* What the next version may be like: one member more, whose default is not zero. */
+/* A possible next version: one member more, whose default is not zero. */
 struct grown {
 	struct opts_0_1 old;
 	uint64_t added;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_plan.c - the result object: accessors, what they say about nothing, hash, and the text. */
+/* test_plan.c - the result object: accessors, also for NULL, hash, and printed text. */
 #include "tests/tests.h"
 
 static hetpart_plan *plan(uint64_t n, size_t p, double second)
@@ -62,7 +62,8 @@ static void hash(void **state)
 	assert_int_equal(hetpart_plan_hash(a), hetpart_plan_hash(b));
 	assert_int_not_equal(hetpart_plan_hash(a), hetpart_plan_hash(c));
 	assert_int_not_equal(hetpart_plan_hash(a), hetpart_plan_hash(d));
-	assert_int_not_equal(hetpart_plan_hash(a), hetpart_plan_hash(e)); /* the same, exchanged */
+	assert_int_not_equal(hetpart_plan_hash(a),
+			     hetpart_plan_hash(e)); /* the same shares, exchanged */
 	/* the value is part of the interface: ranks on unlike machines compare it */
 	assert_true(hetpart_plan_hash(a) == UINT64_C(0x811ae14f790380c0));
 	hetpart_plan_free(a);

@@ -48,7 +48,7 @@ static void there_and_back(void **state)
 	}
 }
 
-/* The layout is promised to be the same on every machine. */
+/* Check the layout: it is promised to be the same on every machine. */
 static void the_bytes(void **state)
 {
 	const double k[] = { 1, 2 };
@@ -86,7 +86,7 @@ static void damaged(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < bytes; i++) {
-		unsigned char *cut = malloc(i + 1); /* so that a sanitizer sees a look beyond it */
+		unsigned char *cut = malloc(i + 1); /* so that a sanitizer sees a read beyond it */
 		memcpy(cut, buf, i);
 		refuse(cut, i);
 		free(cut);

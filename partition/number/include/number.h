@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The one parser of whole numbers, for programs and libraries. It takes digits and nothing else: no
- * blanks, no signs, no prefix, and never more than fits. Pure. */
+/* number.h - the one parser of whole numbers, for programs and libraries. It accepts only digits:
+ * no blanks, no signs, no prefix, and no number that does not fit. Pure. */
 #ifndef NUMBER_H
 #define NUMBER_H
 
@@ -27,7 +27,7 @@ static inline bool number_digits(const char **text, number_wide most, number_wid
 	return *text != first;
 }
 
-/* number_at - the same for numbers of 64 bits; *v is 0 if there is none. */
+/* number_at - like number_digits(), for numbers of 64 bits; *v is 0 on failure. */
 static inline bool number_at(const char **text, uint64_t most, uint64_t *v)
 {
 	number_wide n;

@@ -60,7 +60,7 @@ static inline struct problem s0_problem(bool ascending, double scale)
 
 enum shape { LINEAR, AFFINE, RISING, ANY };
 
-/* A cost of small whole numbers, so that sums are exact and ties are common. */
+/* Create a cost of small whole numbers, so that sums are exact and ties are common. */
 static inline hetpart_cost *random_cost(uint64_t *s, enum shape shape, uint64_t n)
 {
 	double v[64], t = shape == ANY || rnd_below(s, 4) == 0 ? (double)rnd_below(s, 3) : 0;
@@ -92,7 +92,7 @@ static inline struct problem random_problem(uint64_t *s, enum shape comp, enum s
 	return pr;
 }
 
-/* A cost for one of equal or ever slower processors. */
+/* Create a cost for one of equal or ever slower processors. */
 static inline hetpart_cost *slower_cost(int kind, double scale)
 {
 	hetpart_cost *c;
@@ -106,8 +106,9 @@ static inline hetpart_cost *slower_cost(int kind, double scale)
 	return c;
 }
 
-/* Links that get slower along the order, with startups or without, on processors of one kind that
- * get slower too where startups want it; the root's link is free, or as slow as any. */
+/* Create a problem with links that get slower along the order, with or without startups, on
+ * processors of one kind. The processors get slower too if the startups require it. The root's link
+ * is free, or as slow as any. */
 static inline struct problem sorted_problem(uint64_t *s, uint64_t max_n)
 {
 	struct problem pr = { .n = rnd_below(s, max_n) };
@@ -127,7 +128,7 @@ static inline struct problem sorted_problem(uint64_t *s, uint64_t max_n)
 	return pr;
 }
 
-/* The makespan of shares by the definition, in plain doubles. */
+/* Return the makespan of shares by the definition, in plain doubles. */
 static inline double one_port(const struct problem *pr, const uint64_t *share)
 {
 	double port = 0, last = 0;
@@ -139,7 +140,7 @@ static inline double one_port(const struct problem *pr, const uint64_t *share)
 	return last;
 }
 
-/* The smallest makespan over all shares of left items on the processors from i on. */
+/* Return the smallest makespan over all shares of left items on the processors from i on. */
 static inline double brute(const struct problem *pr, uint64_t *share, size_t i, uint64_t left)
 {
 	double best = INFINITY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_affine_lp.c - the linear programme for affine costs, against GLPK in rational numbers,
- * whatever the magnitudes. HETSORT_LONG=1: more of them. */
+ * for all magnitudes. HETSORT_LONG=1: more of them. */
 #include <glpk.h>
 
 #include "scatter_help.h"
@@ -128,7 +128,8 @@ static void as_in_rational_numbers(void **state)
 	}
 }
 
-/* A thousand processors: those with a share end together, or wait for one whose startup is long. */
+/* Plan for a thousand processors: those with a share end together, or wait for one with a long
+ * startup. */
 static void many_processors(void **state)
 {
 	hetpart_scatter_proc procs[1000];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_relax.c - affine links in no order, with minimums: the curves of real shares leave out no
- * amount of a best plan of whole shares, and what is planned by them is as good as tables of all
- * amounts. Small whole numbers make ties, startups of 1e6 beside times of 1e-6 hard rounding. */
-#include "scatter/relax.h"
+/* test_relax.c - affine links in no order, with minimums: the curves of real shares omit no amount
+ * of a best plan of whole shares, and plans by them are as good as by tables of all amounts. Small
+ * whole numbers make ties; startups of 1e6 with times of 1e-6 make rounding hard. */
+#include "scatter/scatter.h"
 
 #include "scatter_help.h"
 
-/* A time of one of the kinds: whole numbers, or powers of ten apart. */
+/* Draw a time of one of the kinds: whole numbers, or powers of ten apart. */
 static double some_time(uint64_t *s, bool hard)
 {
 	if (!hard)
@@ -16,7 +16,7 @@ static double some_time(uint64_t *s, bool hard)
 	return rnd_below(s, 8) ? pow(10, (double)rnd_below(s, 13) - 6) * (1 + rnd_real(s)) : 0;
 }
 
-/* One processor in two or so has a minimum in every other problem. */
+/* Create a problem. In every other one about half of the processors have a minimum. */
 static struct problem affine_problem(uint64_t *s, uint64_t max_n, uint64_t *least)
 {
 	struct problem pr = { .n = 1 + rnd_below(s, max_n) };
@@ -42,17 +42,17 @@ static void plan_with(hetpart_plan **pl, const struct problem *pr, const uint64_
 	assert_true(hetpart_plan_lower_bound(*pl) == hetpart_plan_makespan(*pl));
 }
 
-/* The best plan is within the amounts, whether they are asked up to its end or to a later one, and
- * its shares are within the bounds of upper.c.
- * Returns how many amounts there are, 0 if these costs make no curves. */
+/* Check that the best plan is within the amounts up to its end or to a later time, and that its
+ * shares are within the bounds of fill.c. Return the number of amounts, 0 if these costs make no
+ * curves. */
 static uint64_t check_kept(const struct problem *pr, const uint64_t *least, const hetpart_plan *pl,
 			   double later_by, int seed)
 {
 	hetpart_scatter_opts o = HETPART_SCATTER_OPTS_INIT;
-	struct interval amounts[MAX_P];
+	sc_interval amounts[MAX_P];
 	uint64_t share[MAX_P], most[MAX_P], left, count = 0;
-	struct relaxation *rx;
-	struct scatter sc;
+	sc_relaxation *rx;
+	sc_problem sc;
 	double end, tol;
 
 	o.minimums = least;
@@ -108,7 +108,7 @@ static void no_amount_of_a_best_plan_is_left_out(void **state)
 	assert_in_range(kept, 1, all / 2); /* and others are */
 }
 
-/* So many items that the amounts near the first plan are not all. */
+/* Plan with enough items that the amounts near the first plan are not all. */
 static void plans_are_as_good_as_by_tables(void **state)
 {
 	(void)state;
@@ -126,7 +126,7 @@ static void plans_are_as_good_as_by_tables(void **state)
 	}
 }
 
-/* The example of the manual page: to fill each processor in turn takes 17. */
+/* Plan the example of the manual page, where filling each processor in turn takes 17. */
 static void to_fill_in_turn_is_not_best(void **state)
 {
 	struct problem pr = { .n = 5 };
@@ -149,15 +149,15 @@ static void to_fill_in_turn_is_not_best(void **state)
 	problem_free(&pr);
 }
 
-/* Times that no plan of all items meets have no corners: without that these are 16 times as many.
- */
+/* Check that times that no plan of all items meets have no corners; with them there would be 16
+ * times more. */
 static void curves_are_of_times_that_a_plan_can_meet(void **state)
 {
 	hetpart_scatter_opts o = HETPART_SCATTER_OPTS_INIT;
 	struct problem pr = { .n = 100000000 };
-	struct interval amounts[MAX_P];
-	struct relaxation *rx;
-	struct scatter sc;
+	sc_interval amounts[MAX_P];
+	sc_relaxation *rx;
+	sc_problem sc;
 	hetpart_plan *pl;
 	uint64_t s = 7;
 

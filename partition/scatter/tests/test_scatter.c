@@ -32,7 +32,7 @@ static void check_exact(const struct problem *pr, size_t k, double want, uint64_
 	hetpart_status rc = plan_by(&pl, pr, exact[k].m);
 
 	if (exact[k].m == HETPART_SCATTER_FILL && rc == HETPART_EINVAL)
-		return; /* links in another order */
+		return; /* the links are in another order */
 	if (want == INFINITY) {
 		assert_int_equal(rc, HETPART_ERANGE);
 		return;
@@ -64,7 +64,7 @@ static void optimal_by_brute_force(void **state)
 				}
 }
 
-/* The method that needs an order, by brute force. */
+/* Compare the method that needs an order with brute force. */
 static void fill_is_optimal(void **state)
 {
 	int count = rounds(1500), taken = 0;
@@ -131,7 +131,7 @@ static struct problem real_problem(uint64_t *s, uint64_t max_n, size_t max_p, bo
 	return pr;
 }
 
-/* Every exact method that takes the costs, against Algorithm 2. */
+/* Compare every exact method that takes the costs with Algorithm 2. */
 static void agree(struct problem *pr, hetpart_scatter_method m, uint64_t seed)
 {
 	hetpart_plan *a, *b;
@@ -163,8 +163,8 @@ static void exact_methods_agree(void **state)
 	}
 }
 
-/* Nearly equal processors, links as slow as the processors, a crowd of idle ones: the places where
- * the kept amounts are widest. */
+/* Plan where the kept amounts are widest: nearly equal processors, links as slow as the processors,
+ * many idle processors. */
 static void exact_on_degenerate_platforms(void **state)
 {
 	const int count = rounds(getenv("HETSORT_LONG") ? 60 : 8);
@@ -186,7 +186,7 @@ static void exact_on_degenerate_platforms(void **state)
 	}
 }
 
-/* Multiplying all times by a power of two changes nothing but the unit. */
+/* Check that multiplying all times by a power of two changes only the unit. */
 static void unit_of_time_does_not_matter(void **state)
 {
 	static const double scale[] = { 0x1p-996, 0x1p-300, 0x1p300, 0x1p990 };
@@ -213,7 +213,7 @@ static void unit_of_time_does_not_matter(void **state)
 	}
 }
 
-/* Costs at both ends of the range in one problem. */
+/* Plan with costs at both ends of the range in one problem. */
 static void extreme_ratios(void **state)
 {
 	struct problem pr = { .n = 1000000 };
@@ -248,7 +248,7 @@ static void many_items(void **state)
 	problem_free(&pr);
 }
 
-/* Uniform shares, rational optimum, whole optimum, and the order by ascending bandwidth. */
+/* Check uniform shares, rational optimum, whole optimum, and the order by ascending bandwidth. */
 static void reference_platform(void **state)
 {
 	struct problem down = s0_problem(false, 1), up = s0_problem(true, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_scatter_args.c - what the scatter calls refuse and why, callbacks that misbehave, memory
- * told in advance. */
+/* test_scatter_args.c - arguments that the scatter calls refuse, and why; callbacks that misbehave;
+ * estimates of memory. */
 #include "scatter_help.h"
 
 static double lying(void *ctx, uint64_t n)
@@ -29,7 +29,7 @@ static void callbacks_that_misbehave(void **state)
 		}
 }
 
-/* Says it rises and does not. */
+/* Break the promise to rise. */
 static double restless(void *ctx, uint64_t n)
 {
 	uint64_t s = *(const uint64_t *)ctx * 1000 + n;
@@ -37,7 +37,8 @@ static double restless(void *ctx, uint64_t n)
 	return n && rnd_below(&s, 50) ? (double)rnd_below(&s, 100) : n ? INFINITY : 0;
 }
 
-/* A promise broken costs the optimum, never the sum of the shares or a wild access. */
+/* Check that a broken promise costs the optimum, but never the sum of the shares or a wild access.
+ */
 static void broken_promises(void **state)
 {
 	(void)state;
@@ -145,7 +146,7 @@ static void invalid_arguments(void **state)
 	opts.method = HETPART_SCATTER_DP;
 	assert_int_equal(hetpart_scatter_create(&pl, UINT64_C(1) << 32, pr.proc, 16, &opts, &err),
 			 HETPART_ERANGE);
-	assert_non_null(strstr(err.text, "the method takes at most 2^32 - 2"));
+	assert_non_null(strstr(err.text, "must be at most 2^32 - 2"));
 	opts.time_limit_s = -1;
 	assert_int_equal(hetpart_scatter_create(&pl, 1, pr.proc, 16, &opts, &err), HETPART_EINVAL);
 	assert_non_null(strstr(err.text, "the time limit is '-1'"));
@@ -202,8 +203,8 @@ static double never(void *ctx, uint64_t n)
 	return n ? *(const double *)ctx : 0;
 }
 
-/* What hetpart_scatter_root() refuses before it plans, costs that are no times, and roots of which
- * none ends. */
+/* Check what hetpart_scatter_root() refuses before it plans, invalid costs, and roots of which none
+ * has a plan that ends. */
 static void roots_that_cannot_be(void **state)
 {
 	double inf = INFINITY, nan = NAN;
@@ -245,7 +246,7 @@ static void roots_that_cannot_be(void **state)
 	hetpart_cost_free(odd);
 }
 
-/* A bound for one item of which there is no time; more items to round than there can be. */
+/* Refuse a bound for an item that has no valid time, and more items to round than possible. */
 static void bounds_that_are_refused(void **state)
 {
 	double nan = NAN, slack = 7, real[1] = { 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_scatter_limits.c - scatters that are large or hostile: exact where processors are alike or
  * links are in order, and otherwise the best plan that the time, the memory and the caller allow,
- * with a bound that holds. No time is judged: what ends a search here is memory or the callback. */
+ * with a bound that holds. No time is judged: searches end here by memory or by the callback. */
 #include "scatter_help.h"
 
 #define MANY 1000
@@ -46,7 +46,7 @@ static uint64_t sum_of(const hetpart_plan *pl)
 	return sum;
 }
 
-/* A plan that is proven, of the makespan that is wanted to 1e-9. */
+/* Check that a plan is proven, and its makespan to 1e-9. */
 static void exact(uint64_t n, size_t p, double want)
 {
 	hetpart_plan *pl;
@@ -60,8 +60,8 @@ static void exact(uint64_t n, size_t p, double want)
 	free_procs(p);
 }
 
-/* Of equal processors any may be left out, so there is a crowd of plans that are nearly the best.
- * The figures are those of the window method, where its table can be had, else of the grids. */
+/* Plan for equal processors: any of them may be idle, so very many plans are nearly the best. The
+ * figures come from the window method if its table is possible, otherwise from the grids. */
 static void equal_processors(void **state)
 {
 	(void)state;
@@ -79,7 +79,7 @@ static void equal_processors(void **state)
 	exact(10000000, 200, 228.688650697);
 }
 
-/* Startups of seconds to days: most processors are worth less than nothing. */
+/* Plan with startups of seconds to days: most processors would only delay the others. */
 static void latencies_of_any_length(void **state)
 {
 	uint64_t s = 1;
@@ -100,7 +100,7 @@ static void latencies_of_any_length(void **state)
 	free_procs(50);
 }
 
-/* Links in no order, with which nearly all plans are nearly the best. */
+/* Plan with links in no order, with which nearly all plans are nearly the best. */
 static void hostile(size_t p)
 {
 	uint64_t s = 1;
@@ -110,7 +110,7 @@ static void hostile(size_t p)
 		    i < p - 1 ? affine(0, 1e-6 * (1 + 9 * rnd_real(&s))) : NULL);
 }
 
-/* A plan that is not proven, but whose bound is right. */
+/* Check that a plan is not proven, but its bound is right. */
 static void stopped(const hetpart_plan *pl, uint64_t n, hetpart_status why, double optimum,
 		    double within)
 {
@@ -146,7 +146,7 @@ static void little_memory_makes_a_bounded_plan(void **state)
 	free_procs(20);
 }
 
-/* Stops at the call whose number it is told. */
+/* Stop at the call with a given number. */
 struct patience {
 	int calls, last;
 };
@@ -158,7 +158,7 @@ static int stop_at(void *ctx)
 	return ++p->calls >= p->last;
 }
 
-/* The callback ends each method where it says so, the same on every machine. */
+/* End each method by the callback, at the same point on every machine. */
 static void callback_cancels(void **state)
 {
 	static const hetpart_scatter_method methods[] = { HETPART_SCATTER_AUTO,
@@ -180,7 +180,7 @@ static void callback_cancels(void **state)
 		OK(hetpart_scatter_create(&first, 1000000, procs, 40, &opts, &err));
 		assert_int_equal(hetpart_plan_stopped(first), HETPART_ECANCEL);
 		assert_int_equal(sum_of(first), 1000000);
-		assert_in_range(p.calls, 2, 4); /* what is left to do asks again */
+		assert_in_range(p.calls, 2, 4); /* the remaining work calls it again */
 		p.calls = 0;
 		OK(hetpart_scatter_create(&again, 1000000, procs, 40, &opts, &err));
 		assert_int_equal(hetpart_plan_hash(again), hetpart_plan_hash(first));
@@ -190,7 +190,7 @@ static void callback_cancels(void **state)
 	free_procs(40);
 }
 
-/* FILL ends where the callback says so, with the bound of its search. */
+/* End FILL by the callback, with the bound of its search. */
 static void callback_cancels_fill(void **state)
 {
 	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
@@ -211,14 +211,14 @@ static void callback_cancels_fill(void **state)
 	free_procs(200);
 }
 
-/* Rising and falling, at least a thousandth a number. */
+/* Return a cost that rises and falls, at least a thousandth for each item. */
 static double wave(void *ctx, uint64_t n)
 {
 	(void)ctx;
 	return n ? (double)n * 1e-3 * (2 + sin((double)n / 997)) : 0;
 }
 
-/* Where costs are not increasing, shares of whole blocks are all that can be found in time. */
+/* Plan costs that are not increasing: only shares of whole blocks can be found in time. */
 static void any_costs_make_blocks(void **state)
 {
 	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
@@ -237,13 +237,14 @@ static void any_costs_make_blocks(void **state)
 	assert_int_equal(hetpart_plan_stopped(pl), HETPART_ECANCEL);
 	assert_string_equal(hetpart_plan_method(pl), "dp of blocks");
 	assert_int_equal(sum_of(pl), 300000);
-	assert_true(hetpart_plan_makespan(pl) < 3 * 300 / 2); /* the first alone: 600 and more */
+	assert_true(hetpart_plan_makespan(pl) <
+		    3 * 300 / 2); /* the first by itself: 600 and more */
 	assert_true(isnan(hetpart_plan_lower_bound(pl)));
 	hetpart_plan_free(pl);
 	free_procs(4);
 }
 
-/* A table that no machine makes in time, and a limit of a moment. */
+/* Plan a table that no machine makes in time, with a very short limit. */
 static void time_limit_ends_the_table(void **state)
 {
 	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
@@ -273,8 +274,9 @@ static int so_many(void *ctx)
 	return --*(int *)ctx < 0;
 }
 
-/* Links whose startups and times an item have no common order: real shares leave so few whole ones
- * that the best plan is found, and known to be it, in few steps; plans by tables are as good. */
+/* Plan with links whose startups and times for each item have no common order. Real shares leave
+ * few whole ones, so the best plan is found and proven in few steps; plans by tables are as good.
+ */
 static void links_in_no_order(void **state)
 {
 	enum { LINKS = 200 };
@@ -323,8 +325,8 @@ static void links_in_no_order(void **state)
 	}
 }
 
-/* Processors that slow down at some size of their own, and links that leave the port idle most of
- * the time: the bounds of upper.c leave few amounts of single items, so the plan takes few steps.
+/* Plan for processors that slow down at different sizes, with links that leave the port idle most
+ * of the time. The bounds of fill.c leave few amounts of single items, so the plan takes few steps.
  */
 static void slow_beyond_some_size(void **state)
 {

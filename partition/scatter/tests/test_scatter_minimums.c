@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_scatter_minimums.c - scatters with minimums and multiples of a quantum: every exact method
- * against all plans that keep them; FILL and MULTIRES against each other where there are too many;
- * the best root; refusals. */
+ * against all plans that keep them; FILL and MULTIRES against each other for larger problems; the
+ * best root; refusals. */
 #include "scatter_help.h"
 
 struct limits {
 	uint64_t min[MAX_P], quantum;
 };
 
-/* Whether processor i may have that many: multiples, the root has what is left on top. */
+/* Return whether processor i may have n items: multiples of the quantum, plus the rest for the
+ * root.
+ */
 static bool allowed(const struct problem *pr, const struct limits *l, size_t i, uint64_t e)
 {
 	uint64_t rest = i + 1 == pr->p ? pr->n % l->quantum : 0;
@@ -16,7 +18,7 @@ static bool allowed(const struct problem *pr, const struct limits *l, size_t i, 
 	return e >= rest && (e - rest) % l->quantum == 0 && e - rest >= l->min[i];
 }
 
-/* The smallest makespan of all shares that are allowed; infinite where there are none. */
+/* Return the smallest makespan of all allowed shares, or infinity if no shares are allowed. */
 static double best_allowed(const struct problem *pr, const struct limits *l, uint64_t *share,
 			   size_t i, uint64_t left)
 {
@@ -56,7 +58,7 @@ static void check_kept(const struct problem *pr, const struct limits *l, const h
 	assert_int_equal(sum, pr->n);
 }
 
-/* Returns whether the method took the problem. */
+/* Check a method. Return whether it accepted the problem. */
 static bool check(const struct problem *pr, const struct limits *l, hetpart_scatter_method m,
 		  double want, uint64_t seed)
 {
@@ -86,7 +88,7 @@ static bool check(const struct problem *pr, const struct limits *l, hetpart_scat
 static struct limits random_limits(const struct problem *pr, uint64_t *s)
 {
 	struct limits l = { .quantum = rnd_below(s, 2) ? 1 : 1 + rnd_below(s, 4) };
-	uint64_t kind = rnd_below(s, 3); /* a minimum for all, for some, for none */
+	uint64_t kind = rnd_below(s, 3); /* a minimum for all processors, for some, for none */
 
 	for (size_t i = 0; i < pr->p; i++)
 		if (kind == 0 || (kind == 1 && rnd_below(s, 2)))
@@ -122,7 +124,7 @@ static void best_of_all_plans(void **state)
 			fail_msg("method %d took %d of %d", (int)exact[m], taken[m], count);
 }
 
-/* So many items that only a fast method ends: two of them agree. */
+/* Plan a number of items that only fast methods can: two of them agree. */
 static void fast_methods_agree(void **state)
 {
 	(void)state;
@@ -148,8 +150,8 @@ static void fast_methods_agree(void **state)
 	}
 }
 
-/* The last processor that is served has a minimum: those before it leave the port to it in time,
- * though each of them could go on. */
+/* Give a minimum to the last processor that is served: those before it leave the port in time,
+ * though each of them could continue. */
 static void the_port_is_left_in_time(void **state)
 {
 	struct problem pr = { .n = 100 };
@@ -169,7 +171,7 @@ static void the_port_is_left_in_time(void **state)
 	problem_free(&pr);
 }
 
-/* The minimums go with the processors, whichever is the root and however the others are served. */
+/* Check that minimums follow their processors, for any root and any order of service. */
 static void root_with_minimums(void **state)
 {
 	enum { P = 3 };

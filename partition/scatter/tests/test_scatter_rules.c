@@ -25,8 +25,8 @@ static double shares_sum(const hetpart_plan *pl)
 	return sum;
 }
 
-/* Rounded plans lie between the proven bound and the bound plus sum link(1) + max compute(1), and
- * the closed form is the programme's optimum, dropped processors included. */
+/* Check that rounded plans lie between the proven bound and that bound plus sum link(1) + max
+ * compute(1), and that the closed form is the programme's optimum, including dropped processors. */
 static void bound_is_never_broken(void **state)
 {
 	hetpart_scatter_method m[] = { HETPART_SCATTER_CLOSED, HETPART_SCATTER_LP };
@@ -58,8 +58,8 @@ static void bound_is_never_broken(void **state)
 	}
 }
 
-/* Affine costs: the programme pays each startup even at 0 items, the exact methods do not; so its
- * figure may be above the optimum, and the proven bound comes from the linear parts. */
+/* Check affine costs: unlike the exact methods, the programme pays each startup even at 0 items. So
+ * its figure may be above the optimum, and the proven bound comes from the linear parts. */
 static void programme_pays_constants(void **state)
 {
 	struct problem pr = { .n = 10 };
@@ -91,7 +91,8 @@ static void programme_pays_constants(void **state)
 	}
 }
 
-/* The last share is n_k - e. Here e = .4 - .3 before it: the paper's n_k + e sums to 11.2. */
+/* Check that the last share is n_k - e. Here e = .4 - .3 before it: the paper's n_k + e sums to
+ * 11.2. */
 static void last_rounding_subtracts(void **state)
 {
 	double real[] = { 3.3, 3.4, 3.3 };
@@ -104,7 +105,8 @@ static void last_rounding_subtracts(void **state)
 		assert_true(fabs((double)n[i] - real[i]) < 1);
 }
 
-/* |n_i - x_i| < 1, also for every leading sum in the order of rounding; whole shares stay. */
+/* Check that |n_i - x_i| < 1, also for every leading sum in the order of rounding, and that whole
+ * shares stay. */
 static void rounding_moves_less_than_one(void **state)
 {
 	(void)state;
@@ -143,8 +145,8 @@ static void rounding_of_huge_numbers(void **state)
 	assert_true(n[0] == UINT64_C(1) << 61 && n[1] == 0 && n[2] == 0);
 }
 
-/* The drop rule asks D of the processors kept after i, not of all after it. Processor 1 is dropped
- * (b = 5 > D = 2); counted all the same it would make D = 4.98 and keep processor 0 with b = 3. */
+/* Check that the drop rule uses D of the processors kept after i, not of all after it. Processor 1
+ * is dropped (b = 5 > D = 2); if it counted, D would be 4.98 and processor 0 be kept with b = 3. */
 static void drop_rule_counts_kept_only(void **state)
 {
 	struct problem pr = { .n = 1000 };
@@ -165,7 +167,8 @@ static void drop_rule_counts_kept_only(void **state)
 	problem_free(&pr);
 }
 
-/* Theorem 3 holds for real shares: with whole ones the order by bandwidth may lose to another. */
+/* Show that Theorem 3 needs real shares: with whole ones another order may beat the order by
+ * bandwidth. */
 static void theorem_3_is_not_for_whole_shares(void **state)
 {
 	int better = 0;
@@ -196,7 +199,7 @@ static void theorem_3_is_not_for_whole_shares(void **state)
 	assert_true(better);
 }
 
-/* For real shares of linear costs no order beats the one by bandwidth. */
+/* Check that for real shares of linear costs no order beats the order by bandwidth. */
 static void order_is_best_for_real_shares(void **state)
 {
 	(void)state;
@@ -223,7 +226,8 @@ static void order_is_best_for_real_shares(void **state)
 	}
 }
 
-/* d_i = (D + sum l_j/c_j - l_i sum 1/c_j) / (c_i sum 1/c_j), c = a + b, where no one is dry. */
+/* Check d_i = (D + sum l_j/c_j - l_i sum 1/c_j) / (c_i sum 1/c_j), c = a + b, if every processor
+ * has items. */
 static void all_at_once_formula(void **state)
 {
 	double a[] = { 3, 4, 5 }, b[] = { .5, .25, 0 }, l[] = { 7, 2, 0 }, inv = 0, lc = 0;
@@ -244,8 +248,8 @@ static void all_at_once_formula(void **state)
 	problem_free(&pr);
 }
 
-/* Water filling: who starts at T or later gets nothing, all others end at the same time; one of
- * infinite speed takes what others cannot do before it starts. */
+/* Check water filling: a processor that starts at T or later gets nothing, all others end at the
+ * same time; one of infinite speed takes the items that others cannot do before it starts. */
 static void water_filling(void **state)
 {
 	(void)state;
@@ -276,7 +280,7 @@ static void water_filling(void **state)
 	}
 }
 
-/* On the platform of [S0] the second pass takes most of what the stair costs. */
+/* Check that on the platform of [S0] the second pass removes most of the cost of the stair. */
 static void two_passes_correct_the_stair(void **state)
 {
 	struct problem pr = s0_problem(false, 1);
@@ -294,7 +298,7 @@ static void two_passes_correct_the_stair(void **state)
 	problem_free(&pr);
 }
 
-/* Real shares x with which start_i + c_i x_i are equal, by bisection on that time. */
+/* Find real shares x with which start_i + c_i x_i are equal, by bisection on that time. */
 static void level(const double *start, const double *c, size_t p, double n, double *x)
 {
 	double lo = 0, hi = 1e18;
@@ -307,7 +311,7 @@ static void level(const double *start, const double *c, size_t p, double n, doub
 	}
 }
 
-/* The makespan of real shares. */
+/* Return the makespan of real shares. */
 static double one_port_real(const double *startup, const double *a, const double *b, size_t p,
 			    const double *x)
 {
@@ -321,8 +325,8 @@ static double one_port_real(const double *startup, const double *a, const double
 	return last;
 }
 
-/* The first pass counts startups, those of [S2] would not: with short ones it makes no difference
- * to speak of, with long ones a processor that is too far away to get anything delays no one. */
+/* Check that the first pass counts startups, unlike [S2]. Short startups make hardly any
+ * difference; with long ones a processor that is too far away to get items delays no other. */
 static void first_pass_counts_startups(void **state)
 {
 	const int count = rounds(1000);
@@ -371,7 +375,8 @@ static double apart(const struct problem *pr, const uint64_t *share)
 	return last;
 }
 
-/* The minimising algorithm: give items one by one to whoever ends soonest with one more. */
+/* Compare with the minimising algorithm: give items one by one to the processor that ends soonest
+ * with one more. */
 static void greedy_is_item_by_item(void **state)
 {
 	(void)state;
@@ -404,7 +409,7 @@ static void greedy_is_item_by_item(void **state)
 	}
 }
 
-/* All candidates by hand: fetch, order, plan. */
+/* Compare with all candidates by hand: fetch, order, plan. */
 static void root_is_the_best_candidate(void **state)
 {
 	(void)state;

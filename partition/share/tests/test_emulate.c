@@ -32,7 +32,7 @@ static void reference(void **state)
 	hetpart_plan_free(best);
 }
 
-/* max m_i/r_i over all divisions of m. */
+/* Return the smallest max m_i/r_i over all divisions of m. */
 static double brute(uint64_t m, const double *r, size_t p)
 {
 	double best = INFINITY;
@@ -100,7 +100,7 @@ static hetpart_plan *farm(uint64_t n, const hetpart_worker *w, size_t p, hetpart
 	return pl;
 }
 
-/* Two workers, sending 1, computing 2 and 4 for each item, chunks of 1:
+/* Simulate two workers, sending 1, computing 2 and 4 for each item, chunks of 1:
  * A gets 0-1, computes to 3; B gets 1-2, to 6; A 3-4, to 6; A and B tie at 6, A first: 6-7, to 9;
  * B 7-8, to 12. */
 static void by_hand(void **state)
@@ -135,7 +135,7 @@ static void by_hand(void **state)
 	hetpart_cost_free(slow);
 }
 
-/* Never better than what is possible: the work over all speeds, or the port's time. */
+/* Check that no farm beats the possible: the work over all speeds, or the port's time. */
 static void bounds(void **state)
 {
 	uint64_t seed = 32;
@@ -170,7 +170,8 @@ static void bounds(void **state)
 	}
 }
 
-/* Chunks even out what a plan cannot foresee: with free links all rules end within one chunk. */
+/* Check that chunks even out what a plan cannot foresee: with free links all rules end within one
+ * chunk. */
 static void evens_out(void **state)
 {
 	double per_item[] = { 1, 2, 3 };
@@ -201,7 +202,7 @@ struct trace {
 	size_t chunks;
 };
 
-/* One message at a time, a processor's chunks one after the other. */
+/* Check that one message is sent at a time, and a processor's chunks follow each other. */
 static void watch(void *ctx, const hetpart_chunk *c)
 {
 	struct trace *t = ctx;
@@ -217,7 +218,7 @@ static void watch(void *ctx, const hetpart_chunk *c)
 	t->chunks++;
 }
 
-/* The chunks add up to the plan. */
+/* Check that the chunks add up to the plan. */
 static void traced(void **state)
 {
 	hetpart_cost *c[] = { affine(0, 1), affine(1, .25), affine(0, 4) };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_greedy.c - whole shares of very many processors are the greedy ones to the last item: no
  * item that is taken comes after one that is not, by its time, of equal ones by speed, then by
- * position. That holds for one plan only. Approximations keep the whole parts of their real shares,
- * and it holds for the items above these. */
+ * position. Only one plan has this property. Approximations keep the whole parts of their real
+ * shares, and the items above these have it. */
 #include "tests/tests.h"
 
 #define P 40000
@@ -26,7 +26,7 @@ static bool before(struct item a, struct item b)
 	return k[a.proc] != k[b.proc] ? k[a.proc] > k[b.proc] : a.proc < b.proc;
 }
 
-/* Costs whose quotients a double tells apart wherever they differ: no tie is judged by rounding. */
+/* Check a cost whose quotients differ as doubles wherever they differ: rounding decides no tie. */
 static void check_greedy(const hetpart_cost *c, size_t p, uint64_t items, hetpart_method method,
 			 const char *what)
 {
@@ -82,7 +82,7 @@ static void to_the_last_item(void **state)
 	hetpart_cost_free(costs[1]);
 }
 
-/* So many that a sample of them tells where the whole shares sum to the items. */
+/* Plan for enough processors that a sample shows where the whole shares sum to the items. */
 static void above_the_whole_parts(void **state)
 {
 	const hetpart_method method[] = { HETPART_METHOD_EXACT, HETPART_METHOD_PROPORTIONAL,

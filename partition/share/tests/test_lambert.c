@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_lambert.c - Lambert's W: GSL's and the step of Newton's method from a neighbour's W, held
- * against each other over all that a double has. */
+/* test_lambert.c - Lambert's W by GSL and by the step of Newton's method from a neighbour's W,
+ * compared over the range of a double. */
 #include "tests/tests.h"
 
 #include <float.h>
 
 #include "share/share.h"
 
-/* The largest relative difference, from 1e-20 to 1e308, of GSL's W and steps from the W of a
+/* Return the largest relative difference, from 1e-20 to 1e308, of GSL's W and steps from the W of a
  * neighbour that is 1 + apart times as large, or as small. */
 static double worst(const part_lambert *l, double apart, int steps)
 {
@@ -44,7 +44,7 @@ static void gsl_and_the_step(void **state)
 	part_lambert_close(&l);
 }
 
-/* W e^W = y, in long double. */
+/* Check W e^W = y, in long double. */
 static void by_definition(void **state)
 {
 	part_lambert l;
@@ -59,7 +59,7 @@ static void by_definition(void **state)
 	part_lambert_close(&l);
 }
 
-/* Where GSL has no answer, or would end the process. */
+/* Check where GSL has no answer, or would end the process. */
 static void ends(void **state)
 {
 	part_lambert l;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_proportional.c - shares by speed before rounding, N k/K within capacities, against a
- * reference of its own in long double, which has the range and the digits that the planner's
- * doubles lack; and against values from a computation in rational numbers. */
+ * reference in long double, which has more range and digits than the planner's doubles; and
+ * against values from a computation in rational numbers. */
 #include "tests/tests.h"
 
 #include <float.h>
@@ -10,7 +10,7 @@
 
 enum { MOST = 1000 };
 
-/* N k/K; processors over their capacity get it and leave, until none is. */
+/* Compute N k/K. Processors over their capacity get it and leave, until none is over. */
 static void reference(uint64_t n, const double *k, size_t p, const uint64_t *caps, long double *x)
 {
 	bool full[MOST] = { false }, again = true;
@@ -37,7 +37,7 @@ static void reference(uint64_t n, const double *k, size_t p, const uint64_t *cap
 	}
 }
 
-/* As near as a double can be. */
+/* Check that a share is as near as a double can be. */
 static void near_double(double got, long double want, const char *what)
 {
 	if (!(fabsl(got - want) <= 2 * DBL_EPSILON * want + 0x1p-1074L))
@@ -49,7 +49,7 @@ static uint64_t draw_items(uint64_t *seed)
 	return 1 + (rnd(seed) >> (1 + rnd_below(seed, 60)));
 }
 
-/* Capacities that bind, that hold just all, or that leave next to nothing to the others. */
+/* Draw capacities that bind, that hold exactly all, or that leave hardly anything to the others. */
 static void draw_caps(uint64_t *seed, uint64_t n, size_t p, uint64_t *caps)
 {
 	uint64_t room = 0;
@@ -122,7 +122,7 @@ static void against_the_reference(void **state)
 					 way & 1, way & 2);
 }
 
-/* A linear cost's exact plan has the same real shares. */
+/* Check that a linear cost's exact plan has the same real shares. */
 static void in_rational_numbers(void **state)
 {
 	const struct {

@@ -24,7 +24,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The paper gives the next item to the smallest (n + 1)/k for every cost: 1.648 here. */
+/* Show that the greedy rule uses the cost; the paper gives the next item to the smallest (n + 1)/k
+ * for every cost: 1.648 here. */
 static void greedy_uses_the_cost(void **state)
 {
 	double k[] = { 1, 2 };
@@ -66,7 +67,8 @@ static double makespan(uint64_t n, const double *k, size_t p, const hetpart_cost
 	return worst;
 }
 
-/* The excess over the exact optimum in %, real shares, to the digits of the reference table. */
+/* Check the excess over the exact optimum in %, real shares, to the digits of the reference table.
+ */
 static void excess_table(void **state)
 {
 	double four[] = { 1, 1, 1, 1, 1.5, 1.5, 1.5, 1.5 }, pow2[] = { 1, 2, 4, 8 },
@@ -107,7 +109,7 @@ static void excess_table(void **state)
 		}
 }
 
-/* An exact plan is its own lower bound, and of no other plan is the bound known. */
+/* Check that an exact plan is its own lower bound, and that no other plan has one. */
 static void lower_bounds(void **state)
 {
 	const hetpart_method method[] = { HETPART_METHOD_EXACT, HETPART_METHOD_THRESHOLD,
@@ -141,8 +143,8 @@ static void lower_bounds(void **state)
 	hetpart_plan_free(pl);
 }
 
-/* Speeds 1 and 1.5: an equal split is 24.9 % above the optimum, shares by speed 1.06 %. What n ln n
- * is worth beside the equal split, as the paper has it, is mostly what the speeds are worth. */
+/* Show that with speeds 1 and 1.5 an equal split is 24.9 % above the optimum, shares by speed 1.06
+ * %. So most of the paper's gain of n ln n over the equal split is the gain of using speeds. */
 static void equal_split_is_no_partner(void **state)
 {
 	double k[] = { 1, 1.5 };
@@ -181,7 +183,7 @@ static double stairs(void *ctx, uint64_t n)
 
 enum { NCOSTS = 12 };
 
-/* One of every kind, increasing; the last one is not. */
+/* Create a cost of every kind, all increasing except the last one. */
 static void make_costs(hetpart_cost *c[NCOSTS], uint64_t *seed)
 {
 	static uint64_t step = 3;
@@ -302,7 +304,7 @@ static void methods_agree(void **state)
 	}
 }
 
-/* Real equal-time shares: T by its definition, each share as Lambert's W gives it. */
+/* Check real equal-time shares: T by its definition, each share by Lambert's W. */
 static void equal_times(void **state)
 {
 	uint64_t seed = 3;
@@ -337,7 +339,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Shares of speeds times scale, reversed in order when asked, sorted. */
+/* Find the shares for speeds times scale, reversed in order if requested, and sort them. */
 static void sorted_shares(uint64_t n, const double *k, size_t p, double scale, bool reversed,
 			  const hetpart_cost *c, uint64_t *share)
 {
@@ -384,7 +386,7 @@ static void scale_and_order_are_free(void **state)
 	}
 }
 
-/* No item could be placed below the makespan: the certificate of an optimal plan. */
+/* Check the certificate of an optimal plan: no item could be placed below the makespan. */
 static void certify(uint64_t n, const double *k, size_t p, const hetpart_cost *c)
 {
 	hetpart_plan *pl;
@@ -445,7 +447,7 @@ static void extremes(void **state)
 	free(k);
 }
 
-/* f(1) = 0 gives everybody an item, however slow; n log2(n + 1) does not. */
+/* Check that f(1) = 0 gives every processor an item, however slow; n log2(n + 1) does not. */
 static void slow_processors(void **state)
 {
 	double k[] = { 1, 1e-200, 1e-9 };
@@ -468,7 +470,7 @@ static void slow_processors(void **state)
 	hetpart_plan_free(pl);
 }
 
-/* Largest remainder gives (2, 1, 7), which ends at 1.43 instead of 1.11. */
+/* Compare with the largest remainder, which gives (2, 1, 7) and ends at 1.43 instead of 1.11. */
 static void dhondt(void **state)
 {
 	double k[] = { 1.4, 1.4, 7.2 };
@@ -483,7 +485,7 @@ static void dhondt(void **state)
 	hetpart_plan_free(pl);
 }
 
-/* Theorem 1: real shares go with k^(1/a). */
+/* Check Theorem 1: real shares are proportional to k^(1/a). */
 static void multiplicative(void **state)
 {
 	double k[] = { 1, 4, 9 };
@@ -544,7 +546,7 @@ static void rounding(void **state)
 	assert_int_equal(hetpart_share_round(&pl, 4, real, k, 0, nlogn, &err), HETPART_EINVAL);
 }
 
-/* Formulas and rounding on costs they do not fit. */
+/* Use formulas and rounding on costs that they do not fit. */
 static void wrong_costs(void **state)
 {
 	double k[] = { 1, 2 }, tab[] = { 0, 1, 2, 5 }, down[] = { 0, 3, 1 }, real[] = { 1, 2 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shares without communication: what is refused, and with which words. */
+/* test_share_refused.c - shares without communication: arguments that are refused, and the
+ * messages.
+ */
 #include "tests/tests.h"
 
 #include "base/part.h"
@@ -21,7 +23,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A call that must not work, and what it has to say. */
+/* A call that must fail, and its message. */
 struct refused {
 	uint64_t n;
 	const double *k;
@@ -114,7 +116,8 @@ static void refusals(void **state)
 	hetpart_cost_free(neg_cost);
 }
 
-/* Options of a later version: accepted while what this version does not know is zero. */
+/* Check options of a later version: accepted as long as members unknown to this version are zero.
+ */
 static void options_grow(void **state)
 {
 	struct {

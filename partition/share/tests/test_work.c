@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_work.c - what a plan of very many processors costs, counted and not timed: logarithms, which
- * are called through a function of this program that counts. And its shares beside GSL's Lambert W.
+/* test_work.c - the cost of a plan of very many processors, counted and not timed: logarithms,
+ * which are called through a function of this program that counts. And its shares against GSL's
+ * Lambert W.
  */
 #define _GNU_SOURCE 1 /* RTLD_NEXT */
 #include "tests/tests.h"
@@ -47,8 +48,9 @@ static hetpart_plan *plan(size_t p, uint64_t items, hetpart_method method)
 	return pl;
 }
 
-/* Two logarithms for each processor, one for its real share and one for its whole one, and few for
- * those that may take one of the last items; where all are alike, that is all. */
+/* Check that a plan needs two logarithms for each processor, one for its real and one for its whole
+ * share, and few for those that may take one of the last items. If all are alike, two are enough.
+ */
 static void few_logarithms(void **state)
 {
 	const double widest[] = { 0, 1, 5, 30 }; /* natural logarithm of fastest to slowest */
@@ -65,8 +67,8 @@ static void few_logarithms(void **state)
 	}
 }
 
-/* Formulas are there to be quick: one logarithm of a speed, or two where Theorem 2 has them, and
- * one each for the real share, the whole one and, of a few, the next item. */
+/* Check that formulas are quick: one logarithm of a speed, two for Theorem 2, and one each for the
+ * real share, the whole share and, for a few processors, the next item. */
 static void few_logarithms_by_formula(void **state)
 {
 	const struct {
@@ -93,8 +95,8 @@ static void few_logarithms_by_formula(void **state)
 	}
 }
 
-/* [S4] Table: the shares of n ln n items for k = 1, 2, .. by GSL's W at the time that the plan has,
- * over sizes, numbers of processors and ratios of speed. */
+/* Check the table of [S4]: the shares of n ln n items for k = 1, 2, .. by GSL's W at the time that
+ * the plan has, over sizes, numbers of processors and ratios of speed. */
 static void shares_as_gsl_has_them(void **state)
 {
 	const double widest[] = { 0, 1, 5, 30 };
@@ -120,7 +122,7 @@ static void shares_as_gsl_has_them(void **state)
 
 static long asked;
 
-/* Of so many units, cheaper ones first. */
+/* Return the time of n units, cheaper ones first, and count the call. */
 static double counted(void *ctx, uint64_t n)
 {
 	const double *unit = ctx;
@@ -138,9 +140,9 @@ static hetpart_plan *unrelated(const hetpart_cost *const *costs)
 	return pl;
 }
 
-/* Of processors side by side that have the same cost object one is bisected, so the others are only
- * asked for the ends of the bracket and the last items; the plan is as good as in any other order.
- */
+/* Check that among neighbouring processors with the same cost object only one is bisected: the others
+ * are evaluated only at the ends of the bracket and for the last items. The plan is as good as in
+ * any other order. */
 static void few_costs_of_groups(void **state)
 {
 	enum { GROUPS = 4 };
@@ -179,6 +181,6 @@ int main(void)
 		cmocka_unit_test(shares_as_gsl_has_them),
 	};
 	if (san && *san)
-		return 77; /* they have functions of their own in place of these */
+		return 77; /* they replace these functions */
 	return cmocka_run_group_tests_name("work", tests, NULL, NULL);
 }
