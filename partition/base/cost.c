@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cost.c - costs: their constructors, which check every number so that planners need not; the time
- * of n items, whole or real; and the inverse, the items of a time. Must not contain: planning. A
- * constructor costs O(points), an evaluation one logarithm or power or a search over the points. */
+/* cost.c - costs: their constructors, the time of n items, whole or real, and the inverse, the
+ * items of a time. The constructors check every number, so that planners need not. Must not
+ * contain: planning. A constructor costs O(points), an evaluation one logarithm or power or a
+ * search over the points. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -227,27 +228,10 @@ static size_t segment(const double *v, size_t n, double at)
 	return lo;
 }
 
-static double piecewise_at(const hetpart_cost *c, double x)
-{
-	const size_t last = c->npoints - 1;
-	if (x >= c->x[last])
-		return c->y[last] + c->last_slope * (x - c->x[last]);
-	const size_t j = segment(c->x, c->npoints, x);
-	return c->y[j] + (c->y[j + 1] - c->y[j]) * ((x - c->x[j]) / (c->x[j + 1] - c->x[j]));
-}
-
-static double table_at(const hetpart_cost *c, double x)
-{
-	const double f = floor(x);
-	if (f >= (double)c->npoints || (f == (double)(c->npoints - 1) && x > f))
-		return INFINITY;
-	if (x == f)
-		return c->y[(size_t)f];
-	return c->y[(size_t)f] + (c->y[(size_t)f + 1] - c->y[(size_t)f]) * (x - f);
-}
-
 static double cost_at_scale_1(const hetpart_cost *c, double x)
 {
+	const size_t n = c->npoints;
+
 	switch (c->kind) {
 	case COST_AFFINE:
 		return x > 0 ? c->startup + c->per_item * x : 0;
@@ -257,10 +241,20 @@ static double cost_at_scale_1(const hetpart_cost *c, double x)
 		return x * (log1p(x) / M_LN2);
 	case COST_POWER:
 		return pow(x, c->exponent);
-	case COST_PIECEWISE:
-		return piecewise_at(c, x);
-	case COST_TABLE:
-		return table_at(c, x);
+	case COST_PIECEWISE: {
+		if (x >= c->x[n - 1])
+			return c->y[n - 1] + c->last_slope * (x - c->x[n - 1]);
+		const size_t j = segment(c->x, n, x);
+		return c->y[j] +
+		       (c->y[j + 1] - c->y[j]) * ((x - c->x[j]) / (c->x[j + 1] - c->x[j]));
+	}
+	case COST_TABLE: {
+		const double f = floor(x), part = x - f;
+		if (f >= (double)n || (f == (double)(n - 1) && part > 0))
+			return INFINITY;
+		const double *const y = c->y + (size_t)f;
+		return part > 0 ? y[0] + (y[1] - y[0]) * part : y[0];
+	}
 	case COST_CALLBACK:
 		break;
 	}
@@ -343,25 +337,11 @@ static double nlog2n1_inverse(double y, double *slope)
 	return n;
 }
 
-static double piecewise_inverse(const hetpart_cost *c, double y, double *slope)
-{
-	const size_t last = c->npoints - 1;
-	if (y >= c->y[last]) {
-		*slope = 1 / c->last_slope;
-		return c->x[last] + (y - c->y[last]) / c->last_slope;
-	}
-	if (y < c->y[0]) {
-		*slope = 0;
-		return 0;
-	}
-	const size_t j = segment(c->y, c->npoints, y);
-	*slope = (c->x[j + 1] - c->x[j]) / (c->y[j + 1] - c->y[j]);
-	return c->x[j] + (y - c->y[j]) * *slope;
-}
-
 double part_unit_inverse(const hetpart_cost *c, double y, double *slope)
 {
+	const size_t last = c->npoints - 1;
 	double unused;
+
 	if (!slope)
 		slope = &unused;
 	switch (c->kind) {
@@ -375,8 +355,19 @@ double part_unit_inverse(const hetpart_cost *c, double y, double *slope)
 		*slope = y > 0 ? x / (c->exponent * y) : 0;
 		return x;
 	}
-	case COST_PIECEWISE:
-		return piecewise_inverse(c, y, slope);
+	case COST_PIECEWISE: {
+		if (y >= c->y[last]) {
+			*slope = 1 / c->last_slope;
+			return c->x[last] + (y - c->y[last]) / c->last_slope;
+		}
+		if (y < c->y[0]) {
+			*slope = 0;
+			return 0;
+		}
+		const size_t j = segment(c->y, c->npoints, y);
+		*slope = (c->x[j + 1] - c->x[j]) / (c->y[j + 1] - c->y[j]);
+		return c->x[j] + (y - c->y[j]) * *slope;
+	}
 	default:
 		return NAN;
 	}

@@ -20,8 +20,8 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* For numbers that are not NaN: fmin() and fmax() treat NaN apart, so compilers make calls of them.
- */
+/* Compare numbers that are not NaN: fmin() and fmax() treat NaN apart, so compilers make calls of
+ * them. */
 static inline double min_double(double a, double b)
 {
 	return a < b ? a : b;
@@ -140,9 +140,9 @@ hetpart_status part_check_numbers(const double *v, size_t n, bool zero_allowed, 
 #define PART_END_OF(type, member) (offsetof(type, member) + sizeof((type *)NULL)->member)
 
 /* Copy the caller's options, any struct that begins with its size_t struct_size, to full. On entry
- * full holds the defaults of its known bytes; they remain if opts is NULL or ends earlier. first is
- * the size in the first release. A caller compiled with a newer header may pass more bytes if the
- * rest is zero; otherwise return HETPART_EINVAL. */
+ * full holds the defaults of its known bytes; they remain if opts is NULL or ends earlier. The
+ * size in first is the size in the first release. A caller compiled with a newer header may pass
+ * more bytes if the rest is zero; otherwise return HETPART_EINVAL. */
 hetpart_status part_opts_copy(void *full, size_t first, size_t known, const void *opts,
 			      hetpart_err *err);
 

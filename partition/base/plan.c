@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plan.c - the result of every planner: created, closed, read, compared, printed to the caller's
- * buffer, and packed to bytes that are the same on every machine. Must not contain: how shares are
- * found, files, streams. Costs O(p). */
+/* plan.c - the result of every planner: created, closed, read, compared, printed to a buffer, and
+ * packed to bytes that are the same on every machine. Must not contain: how shares are found,
+ * files, streams. Costs O(p). */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -314,23 +314,6 @@ size_t hetpart_plan_pack(const hetpart_plan *plan, void *buf, size_t size)
 	return bytes;
 }
 
-/* Read the method. Return false unless it is printable and ends. */
-static bool unpack_method(pack_words *w, hetpart_plan *pl)
-{
-	char *const text = pl->unpacked_method;
-	size_t len = 0;
-
-	for (size_t i = 0; i < PART_METHOD_BYTES; i += 8) {
-		const uint64_t v = unpack_word(w);
-		for (size_t j = 0; j < 8; j++)
-			text[i + j] = (char)(v >> 8 * j & 0xff);
-	}
-	pl->method = text;
-	while (len < PART_METHOD_BYTES && text[len] >= ' ' && text[len] <= '~')
-		len++;
-	return len < PART_METHOD_BYTES && text[len] == 0;
-}
-
 /* Read a plan after its items. Return false unless it passes the checks that a planner's plan
  * passes. */
 static bool unpack_plan(pack_words *w, hetpart_plan *pl)
@@ -341,7 +324,18 @@ static bool unpack_plan(pack_words *w, hetpart_plan *pl)
 	pl->lower = unpack_double(w);
 	const uint64_t stopped = unpack_word(w);
 	pl->stopped = (hetpart_status)stopped;
-	const bool text = unpack_method(w, pl);
+	char *const text = pl->unpacked_method;
+	size_t len = 0;
+	for (size_t i = 0; i < PART_METHOD_BYTES; i += 8) {
+		const uint64_t v = unpack_word(w);
+		for (size_t j = 0; j < 8; j++)
+			text[i + j] = (char)(v >> 8 * j & 0xff);
+	}
+	pl->method = text;
+	while (len < PART_METHOD_BYTES && text[len] >= ' ' && text[len] <= '~')
+		len++;
+	if (len == PART_METHOD_BYTES || text[len] != 0)
+		return false; /* not printable, or without end */
 	for (size_t i = 0; i < pl->nprocs; i++)
 		pl->share[i] = unpack_word(w);
 	for (size_t i = 0; i < pl->nprocs; i++)
@@ -349,7 +343,7 @@ static bool unpack_plan(pack_words *w, hetpart_plan *pl)
 	for (size_t i = 0; i < pl->nprocs; i++)
 		pl->time[i] = unpack_double(w);
 	const uint64_t sum = w->sum;
-	return unpack_word(w) == sum && text && stopped <= INT_MAX &&
+	return unpack_word(w) == sum && stopped <= INT_MAX &&
 	       part_plan_close(pl, NULL) == HETPART_OK && pl->makespan == makespan;
 }
 

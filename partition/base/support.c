@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* support.c - what every call needs: the version, status texts, errors, checked sizes, option
- * structs of callers compiled with an earlier header, limits of time and memory, and libraries
- * loaded at their first use. Must not contain: planning. Costs one look at the clock for each
- * BUDGET_STRIDE steps; loading a library takes half a millisecond, later less than a microsecond.
- */
+/* support.c - what every call needs: the version, status texts, errors, checked sizes, limits of
+ * time and memory. It also reads option structs of callers compiled with an earlier header, and
+ * loads libraries at their first use. Must not contain: planning. Costs one look at the clock for
+ * each BUDGET_STRIDE steps; loading a library takes half a millisecond, later less than a
+ * microsecond. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -179,24 +179,6 @@ static double budget_clock_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Return the bytes that the system can give without swapping; 0 if it does not say. */
-static uint64_t available_bytes(void)
-{
-	char text[1024] = "";
-	const int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-	const ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-	const char *at = strstr(text, "MemAvailable:");
-	uint64_t kib;
-
-	if (fd >= 0)
-		close(fd);
-	if (got <= 0 || !at)
-		return 0;
-	at += strlen("MemAvailable:");
-	at += strspn(at, " ");
-	return number_at(&at, UINT64_MAX / 1024, &kib) ? kib * 1024 : 0;
-}
-
 hetpart_status part_budget_open(part_budget *b, double time_limit_s, uint64_t max_mem_bytes,
 				hetpart_stop_fn *stop, void *stop_ctx, hetpart_err *err)
 {
@@ -210,10 +192,23 @@ hetpart_status part_budget_open(part_budget *b, double time_limit_s, uint64_t ma
 			    .stop = stop,
 			    .stop_ctx = stop_ctx,
 			    .steps = BUDGET_STRIDE }; /* so that the first step checks */
-	if (max_mem_bytes == 0) {
-		const uint64_t available = available_bytes();
-		b->max_mem = available ? available / 2 : HETPART_MEM_DEFAULT_BYTES;
+	if (max_mem_bytes > 0)
+		return HETPART_OK;
+	/* Half of the bytes that the system can give without swapping, if it says. */
+	char text[1024] = "";
+	const int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+	const ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+	const char *at = got > 0 ? strstr(text, "MemAvailable:") : NULL;
+	uint64_t kib = 0;
+	if (fd >= 0)
+		close(fd);
+	if (at) {
+		at += strlen("MemAvailable:");
+		at += strspn(at, " ");
 	}
+	b->max_mem = at && number_at(&at, UINT64_MAX / 1024, &kib) && kib > 0
+			     ? kib * 1024 / 2
+			     : HETPART_MEM_DEFAULT_BYTES;
 	return HETPART_OK;
 }
 

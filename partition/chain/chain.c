@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* chain.c - divisible loads on a chain: check, choose the method, date and report; replay of given
- * fractions; and the methods SIMPLE, SINGLEINST and MULTIINST of [S3], one pass over the loads with
- * a bisection for each installment. Must not contain: the rules of the chain (schedule.c), the
- * linear programme (programme.c). Costs some 60 m operations for each installment. */
+ * fractions. The methods SIMPLE, SINGLEINST and MULTIINST of [S3] make one pass over the loads
+ * with a bisection for each installment. Must not contain: the rules of the chain (schedule.c),
+ * the linear programme (programme.c). Costs some 60 m operations for each installment. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -341,23 +341,6 @@ static hetpart_status check_fractions(const chain_problem *ch, const double *f, 
 	return HETPART_OK;
 }
 
-static hetpart_status chain_replay(hetpart_schedule *sd, const chain_problem *ch,
-				   const double *fractions, size_t nfractions, hetpart_err *err)
-{
-	hetpart_status rc = grow_as_given(sd, ch, err);
-	if (rc != HETPART_OK)
-		return rc;
-	if (nfractions != sd->total * ch->m)
-		return part_fail(err, HETPART_EINVAL,
-				 "the number of fractions is '%zu': must be %zu for %zu "
-				 "installments on %zu processors",
-				 nfractions, sd->total * ch->m, sd->total, ch->m);
-	if ((rc = check_fractions(ch, fractions, err)) != HETPART_OK)
-		return rc;
-	memcpy(sd->fraction, fractions, nfractions * sizeof *fractions);
-	return part_schedule_date(sd, ch, true, err);
-}
-
 hetpart_status hetpart_chain_replay(hetpart_schedule **out, const hetpart_chain *chain,
 				    const double *fractions, size_t nfractions, hetpart_err *err)
 {
@@ -369,10 +352,21 @@ hetpart_status hetpart_chain_replay(hetpart_schedule **out, const hetpart_chain 
 	if (!out || !fractions)
 		return part_is_null(err, out ? "fractions" : "out");
 	hetpart_status rc = part_chain_init(&ch, chain, err);
-	if (rc == HETPART_OK)
-		rc = part_schedule_new(&sd, &ch, "replay", err);
-	if (rc == HETPART_OK)
-		rc = chain_replay(sd, &ch, fractions, nfractions, err);
+	if (rc != HETPART_OK || (rc = part_schedule_new(&sd, &ch, "replay", err)) != HETPART_OK ||
+	    (rc = grow_as_given(sd, &ch, err)) != HETPART_OK)
+		goto out;
+	if (nfractions != sd->total * ch.m) {
+		rc = part_fail(err, HETPART_EINVAL,
+			       "the number of fractions is '%zu': must be %zu for %zu installments "
+			       "on %zu processors",
+			       nfractions, sd->total * ch.m, sd->total, ch.m);
+		goto out;
+	}
+	if ((rc = check_fractions(&ch, fractions, err)) != HETPART_OK)
+		goto out;
+	memcpy(sd->fraction, fractions, nfractions * sizeof *fractions);
+	rc = part_schedule_date(sd, &ch, true, err);
+out:
 	if (rc == HETPART_OK)
 		*out = sd;
 	else

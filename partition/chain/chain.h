@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* chain.h - what the files of the chain planner share: the problem in units near 1, the schedule
- * object, the one step by which an installment moves down the chain. Not installed. [S3] */
+ * object, the step of an installment down the chain. Not installed. [S3] */
 #ifndef CHAIN_H
 #define CHAIN_H
 
@@ -88,8 +88,8 @@ hetpart_status part_schedule_grow(hetpart_schedule *sd, const chain_problem *ch,
 hetpart_status part_schedule_date(hetpart_schedule *sd, const chain_problem *ch, bool latency,
 				  hetpart_err *err);
 
-/* The methods set the fractions of sd, load after load; the LP also sets planned. If the budget
- * stops a method, it divides the rest in a quicker way and sets sd->stopped. */
+/* Set the fractions of sd, load after load; the LP also sets planned. If the budget stops a
+ * method, it divides the rest in a quicker way and sets sd->stopped. */
 hetpart_status part_chain_singleinst(chain_problem *ch, hetpart_schedule *sd, hetpart_err *err);
 hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_err *err);
 uint64_t part_chain_lp_bytes(size_t installments, size_t m);

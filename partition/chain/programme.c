@@ -9,8 +9,8 @@
 #include "chain.h"
 #include "base/lp.h"
 
-/* Each fraction is the sum of two columns, one from 0 to its value at the start and one above, so
- * that a start that is not a vertex is still a basis. */
+/* Each fraction is the sum of two columns, one from 0 to its value at the start and one above. So
+ * a start that is not a vertex is still a basis. */
 typedef struct programme {
 	chain_problem *ch;
 	hetpart_schedule *sd; /* the start, with its dates in units near 1; then the result */
@@ -90,7 +90,9 @@ static void put_after_message(programme *pg, size_t after, double date, size_t n
 		put_fraction(pg, row, n, t, k, -pg->ch->comm[n * (pg->m - 1) + i]);
 }
 
-static void put_messages(programme *pg, size_t n, size_t t)
+/* Put the rows of installment t of load n. The last of them demand that what follows its
+ * computation on each processor starts after its end; with (7) substituted. */
+static void put_installment(programme *pg, size_t n, size_t t)
 {
 	const hetpart_schedule *const sd = pg->sd;
 	const size_t m = pg->m, l = m - 1;
@@ -109,21 +111,12 @@ static void put_messages(programme *pg, size_t n, size_t t)
 			put_after_message(pg, col_send(pg, t + 1, 0), sd->comm_start[t + 1], n, t,
 					  0);
 	}
-}
-
-/* Demand that what follows the computation of installment t on each processor starts after its end:
- * (8)-(10), (13), with (7) substituted. */
-static void put_work(programme *pg, size_t n, size_t t)
-{
-	const hetpart_schedule *const sd = pg->sd;
-	const bool last = t + 1 == pg->total;
-
-	for (size_t i = 0; i < pg->m; i++) {
+	for (size_t i = 0; i < m; i++) { /* (8)-(10), (13) */
 		const size_t after = last ? col_makespan(pg) : col_work(pg, t + 1, i);
-		const double date = last ? sd->makespan : sd->comp_start[(t + 1) * pg->m + i];
-		const size_t row = open_row(pg, after, date, sd->comp_end[t * pg->m + i]);
+		const double date = last ? sd->makespan : sd->comp_start[(t + 1) * m + i];
+		const size_t row = open_row(pg, after, date, sd->comp_end[t * m + i]);
 		part_lp_put(&pg->lp, row, col_work(pg, t, i), -1);
-		put_fraction(pg, row, n, t, i, -pg->ch->comp[n * pg->m + i]);
+		put_fraction(pg, row, n, t, i, -pg->ch->comp[n * m + i]);
 	}
 }
 
@@ -136,8 +129,7 @@ static void put_loads(programme *pg)
 		for (size_t t = sd->first[n]; t < sd->first[n + 1]; t++) {
 			for (size_t i = 0; i < pg->m; i++)
 				put_fraction(pg, n, n, t, i, 1); /* (12) */
-			put_messages(pg, n, t);
-			put_work(pg, n, t);
+			put_installment(pg, n, t);
 		}
 		part_lp_equal(&pg->lp, n, 1);
 	}
@@ -146,8 +138,8 @@ static void put_loads(programme *pg)
 	part_lp_objective(&pg->lp, col_makespan(pg), 1);
 }
 
-/* Make the start the basis: dates are basic, each held by the row that gives it; fractions are at
- * the bound that is their value; the largest fraction of each load is basic for the sum. The basis
+/* Make the start the basis. Dates are basic, each held by the row that gives it. Fractions are at
+ * the bound that is their value. The largest fraction of each load is basic for the sum. The basis
  * is triangular in time, and feasible. */
 static void place_start(programme *pg)
 {

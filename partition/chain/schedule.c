@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* schedule.c - a chain problem, checked and brought to units near 1; the step by which an
- * installment moves down the chain; and the schedule object: created, grown, dated, read. Must not
- * contain: how fractions are found. Costs O(installments m). */
+/* schedule.c - a chain problem, checked and in units near 1; the step of an installment down the
+ * chain; the schedule object: created, grown, dated, read. Must not contain: how fractions are
+ * found. Costs O(installments m). */
 #include <math.h>
 #include <stdlib.h>
 

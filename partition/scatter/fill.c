@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fill.c - by bisection the smallest T at which all units go when each processor in turn takes all
- * that it can end by T, leaving the port to those after it in time. This gives exact shares for
- * some orders of service (fill), a first plan for others, and bounds for the shares of better
+/* fill.c - by bisection the smallest T for which all units are taken. Each processor in turn takes
+ * all that it can end by T, and leaves the port to those after it in time. This gives exact shares
+ * for some orders of service (fill), a first plan for others, and bounds for the shares of better
  * plans. Must not contain: cost kinds beyond affine, except to judge the order. Costs O(p log n)
  * calls of the costs for each step. */
 #include <float.h>
@@ -33,8 +33,8 @@ static uint64_t units_within(double room, double per_item, uint64_t cap)
 }
 
 /* Return the most units, up to cap, that processor i takes within its times; 0 if it cannot take
- * any. With affine costs a formula gives them; then go down while the rounding of doubles makes the
- * processor end later, or up if it does not. */
+ * any. With affine costs a formula gives them. Then go down while the rounding of doubles makes
+ * the processor end later, or up if it does not. */
 static uint64_t most_within(const sc_problem *sc, size_t i, const fill_span *in, uint64_t cap)
 {
 	const sc_cost *const l = &sc->link[i], *const c = &sc->comp[i];
@@ -130,34 +130,9 @@ double part_sc_smallest(sc_problem *sc, uint64_t *share)
 
 /* The first bound for a processor is the most that it can take if no processor before it uses the
  * port for any unit. The sum of these bounds exceeds n by the spare units. As shares sum to n, at
- * most the spare units are missing from the bounds of the processors before any other, and these
+ * most the spare units are missing from the bounds of the processors before any other. So these
  * use the port nearly as long as their bounds would. That lowers the bounds of later processors,
  * and so the spare units, in the next pass. */
-
-/* Lower most[] to what each processor can take in a plan that ends by t, and return the sum. The
- * shares of such a plan are together at most spare units less than most[]. Each of these units
- * frees the port for no longer than one unit takes on the slowest link. A processor that may take
- * nothing frees the port for its startup, too. */
-static uint64_t lower_most(const sc_problem *sc, double t, double spare, uint64_t *most)
-{
-	double idle = 0, port = 0, startups = 0, slowest = 0;
-	uint64_t total = 0;
-
-	for (size_t i = 0; i < sc->p; i++) {
-		const sc_cost *const l = &sc->link[i];
-		const double freed = startups + slowest * spare; /* NaN: nothing is known */
-		const fill_span in = { max_double(port - freed, idle), sc->due[i + 1], t };
-
-		most[i] = most_within(sc, i, &in, most[i]);
-		total = add_capped(total, most[i], UINT64_MAX);
-		idle += sc_time(l, 0);
-		port += sc_time(l, most[i]);
-		slowest = l->affine ? max_double(slowest, l->per_item) : INFINITY;
-		if ((double)most[i] <= spare)
-			startups += l->startup - l->none;
-	}
-	return total;
-}
 
 bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most)
 {
@@ -167,7 +142,23 @@ bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most)
 		most[i] = sc->n;
 	set_due(sc, t);
 	do {
-		const uint64_t total = lower_most(sc, t, spare, most);
+		double idle = 0, port = 0, startups = 0, slowest = 0;
+		uint64_t total = 0;
+		for (size_t i = 0; i < sc->p; i++) {
+			const sc_cost *const l = &sc->link[i];
+			/* A missing unit frees the port for no longer than a unit takes on the
+			 * slowest link. A processor that may take nothing frees it for its
+			 * startup, too. NaN: nothing is known. */
+			const double freed = startups + slowest * spare;
+			const fill_span in = { max_double(port - freed, idle), sc->due[i + 1], t };
+			most[i] = most_within(sc, i, &in, most[i]);
+			total = add_capped(total, most[i], UINT64_MAX);
+			idle += sc_time(l, 0);
+			port += sc_time(l, most[i]);
+			slowest = l->affine ? max_double(slowest, l->per_item) : INFINITY;
+			if ((double)most[i] <= spare)
+				startups += l->startup - l->none;
+		}
 		if (total < sc->n)
 			return false;
 		before = spare;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* multires.c - exact shares for increasing costs by ever finer grids of 2^s items. On each grid: a
- * plan of whole blocks (upper bound), and lower bounds of the cost of d items on the processors
- * from i on and of the port time before i. Only amounts d whose two bounds sum to less than the
- * best plan are looked at on the next grid. On grid 1 the bounds are exact.
+/* multires.c - exact shares for increasing costs by ever finer grids of 2^s items. Each grid gives
+ * a plan of whole blocks (upper bound) and two lower bounds: of the cost of d items on the
+ * processors from i on, and of the port time before i. Only amounts d whose two bounds sum to less
+ * than the best plan are looked at on the next grid. On grid 1 the bounds are exact.
  *
  * The first grid contains only amounts that follow from the most that each processor can take
  * (fill.c). Unless the port is busy for most of the time, these are few, and the first grid is
@@ -10,9 +10,9 @@
  *
  * The rows of a grid are G_i(k) = min over j <= k of link_i(k - j) + max(comp_i(k - j),
  * G_{i+1}(j)). They rise with k, so the j from which comp is the larger rises too. Above that j an
- * affine link makes a sliding window minimum, any other a short scan. Must not contain: cost kinds.
- * Costs O(1) amortised for each entry if links are affine, so O(p W) for each grid with W blocks
- * kept, some p at best. */
+ * affine link makes a sliding window minimum, any other a short scan. Must not contain: cost
+ * kinds. Costs O(1) amortised for each entry if links are affine, so O(p W) for each grid with W
+ * blocks kept, some p at best. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@ typedef enum grid_kind { GRID_LOWER, GRID_UPPER } grid_kind;
 
 enum { COMP, LINK };
 
-/* For each processor i: the amounts d, in blocks of 2^s items, that may be left before it, and a
- * bound of the time that i and those after it need for d. */
+/* For each processor i: the amounts d, in blocks of 2^s items, that may be left before it. With
+ * each a bound of the time that i and those after it need for d. */
 typedef struct grid {
 	sc_problem *sc;
 	unsigned s;           /* blocks of 2^s items */
@@ -294,20 +294,6 @@ static void take_plan(grid *gr)
 	offer_path(gr);
 }
 
-/* Return the largest m <= hi blocks whose message and computation end by the upper bound when the
- * port is free at start at the earliest, or UINT64_MAX if no block does. */
-static uint64_t most_blocks(const grid *gr, size_t i, double start, uint64_t hi)
-{
-	part_bisection s = { 0, hi, 0 };
-
-	if (start + grid_link(gr, i, 0) + grid_comp(gr, i, 0) > gr->upper)
-		return UINT64_MAX;
-	while (bisect_last_step(&s))
-		bisect_last_narrow(&s, start + grid_link(gr, i, s.mid) + grid_comp(gr, i, s.mid) <=
-					       gr->upper);
-	return s.lo;
-}
-
 /* Find a straight line at or below the link's time of 1 .. most blocks: *at for one, *step for each
  * further one. */
 static void line_below(const grid *gr, size_t i, uint64_t most, double *at, double *step)
@@ -326,7 +312,7 @@ static void line_below(const grid *gr, size_t i, uint64_t most, double *at, doub
 	*at += gap - 1e-15 * (first + *step * (double)most);
 }
 
-/* Set port2[] to the port times before processor i + 1 from those before i in port[]: P'(j) = min
+/* Set port2[] to the port times before processor i + 1 from those before i in port[]. P'(j) = min
  * over k >= j, k - j <= most, of P(k) + link(k - j). The window slides down, with its minima in a
  * monotone queue. */
 static void port_row(grid *gr, size_t i, const sc_interval *from, const sc_interval *to,
@@ -374,10 +360,17 @@ static bool prune_amounts(grid *gr)
 		to.hi = min_u64(to.hi, from.hi);
 		if (to.lo > to.hi)
 			return false;
-		const uint64_t most = most_blocks(gr, i, start, from.hi - to.lo);
-		if (most == UINT64_MAX || part_spend(&gr->sc->budget, to.hi - to.lo))
+		/* The most blocks that end by the upper bound if the port is free at start. */
+		part_bisection s = { 0, from.hi - to.lo, 0 };
+		if (start + grid_link(gr, i, 0) + grid_comp(gr, i, 0) > gr->upper)
 			return false;
-		port_row(gr, i, &from, &to, most);
+		while (bisect_last_step(&s))
+			bisect_last_narrow(&s, start + grid_link(gr, i, s.mid) +
+							       grid_comp(gr, i, s.mid) <=
+						       gr->upper);
+		if (part_spend(&gr->sc->budget, to.hi - to.lo))
+			return false;
+		port_row(gr, i, &from, &to, s.lo);
 		uint64_t lo = to.lo, hi = to.hi;
 		while (lo <= hi && !(gr->port2[lo - to.lo] + grid_at(gr, i + 1, lo) < below))
 			lo++;
@@ -409,8 +402,8 @@ static bool descend_amounts(sc_interval *amounts, size_t p)
 
 /* Search one grid and bring the kept amounts to the grid of half the size. Return whether that is
  * needed: not after grid 1, nor after a grid on which the budget ends. A plan of whole blocks is
- * tried if it is worth its time: the first plan is often the best already, and rows that do not
- * grow from grid to grid show that it cuts them enough. */
+ * tried if it is worth its time. The first plan is often the best already, and it cuts the rows
+ * enough if they do not grow from grid to grid. */
 static bool search_grid(grid *gr)
 {
 	const size_t before = gr->entries;
@@ -446,9 +439,9 @@ static void coarsen_grid(grid *gr, uint64_t items)
 		gr->s++;
 }
 
-/* Set the amounts that can belong to a better plan, on a grid of few of them: at least what the
- * processors before processor i must leave, at most what it and those after it can take. Return
- * false if no plan is better. */
+/* Set the amounts that can belong to a better plan, on a grid of few of them. They are at least
+ * what the processors before processor i must leave, and at most what it and those after it can
+ * take. Return false if no plan is better. */
 static bool first_amounts(grid *gr)
 {
 	const sc_problem *const sc = gr->sc;
@@ -501,10 +494,10 @@ static bool search_items(grid *gr)
 	return true;
 }
 
-/* Search the few amounts that real shares of affine costs leave for a plan better than the one near
- * them. Return true if all of them were searched, which is exact: the tables are of whole shares,
- * and relax.c omits only amounts that cannot be part of a better plan, even with its rounding.
- * Otherwise there may be a better plan and a bound. */
+/* Search the few amounts that real shares of affine costs leave for a plan better than the one
+ * near them. Return true if all of them were searched. That is exact: the tables are of whole
+ * shares, and relax.c omits only amounts that cannot be part of a better plan, even with its
+ * rounding. Otherwise there may be a better plan and a bound. */
 static bool search_near_real(grid *gr)
 {
 	sc_problem *const sc = gr->sc;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* real_shares.c - the methods for affine costs that find real shares and round them: the closed
- * form and the linear programme of [S0], the affine shares of [S2]; the greedy method of [S2] for
- * whole shares; and the rounding scheme of [S0]. Must not contain: exact whole shares. Costs O(p)
- * for the closed form, O(p log p) to round and for the shares of [S2], and O(p) for each processor
- * at worst for the linear programme. */
+ * form and the linear programme of [S0], and the affine shares of [S2]. Also the greedy method of
+ * [S2] for whole shares, and the rounding scheme of [S0]. Must not contain: exact whole shares.
+ * Costs O(p) for the closed form, O(p log p) to round and for the shares of [S2]. The linear
+ * programme costs O(p) for each processor at worst. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -113,9 +113,9 @@ static double all_to_one(const sc_problem *sc, double *real, size_t who)
 }
 
 /* Set the real shares of smallest makespan for the linear parts of affine costs, and return the
- * makespan, scaled. [S0] The processors that are kept end together. One whose link is slower than
- * all kept after it together is dropped, and its share is 0: d is the time of one item on those
- * kept from each on, a is computation, b communication. */
+ * makespan, scaled, as in [S0]. The processors that are kept end together. One whose link is
+ * slower than all kept after it together is dropped, and its share is 0. The time of one item on
+ * those kept from each on is d; a is computation, b communication. */
 static double linear_shares(const sc_problem *sc, double *real)
 {
 	size_t i = sc->p - 1;
@@ -183,11 +183,11 @@ hetpart_status part_sc_closed(sc_problem *sc, hetpart_err *err)
 
 /* ------------------------------------------------------------------------ linear programme */
 
-/* [S0]'s linear programme for affine costs, solved exactly: minimise T subject to
- * T >= sum_{j<=i} link_j(x_j) + comp_i(x_i). It pays every startup, even for no items, which the
- * dynamic programmes do not. The solution goes from the last processor to the first: how many items
- * those from i on can do in t is a concave curve of straight lines, and each processor adds one
- * bend. All in long doubles. */
+/* [S0]'s linear programme for affine costs, solved exactly: minimise T subject to T >= sum_{j<=i}
+ * link_j(x_j) + comp_i(x_i). It pays every startup, even for no items, which the dynamic
+ * programmes do not. The solution goes from the last processor to the first. The items that those
+ * from i on can do in t are a concave curve of straight lines, and each processor adds one bend.
+ * All in long doubles. */
 
 typedef struct lp_corner {
 	long double t, items;
@@ -374,9 +374,9 @@ static int compare_starts(const void *va, const void *vb)
 }
 
 /* Set the receivers. In pass two a processor also waits for the messages of pass one that come
- * before its own. Pass one counts the startups, unlike [S2]: there, a processor whose startup is
+ * before its own. Pass one counts the startups, unlike [S2]. There, a processor whose startup is
  * too long to be served would get a share, and delay all after it in pass two. On random platforms
- * with startups of up to a tenth of the makespan both end within 0.2 % of each other, with startups
+ * with startups up to a tenth of the makespan both end within 0.2 % of each other; with startups
  * up to the makespan within 1 %. With startups up to ten times that, [S2]'s ends 1.8 times as late
  * on average, up to 100 times, 5 times as late. */
 static void set_receivers(const sc_problem *sc, receiver *v, bool waits)
@@ -393,9 +393,9 @@ static void set_receivers(const sc_problem *sc, receiver *v, bool waits)
 	}
 }
 
-/* Fill the receivers like vessels with water, up to the time t by which they take n items together.
- * Those that start at t or later get none. A receiver that takes items in no time is a sink: it
- * gets the rest, and t is its start. t counts from the first start. */
+/* Fill the receivers like vessels with water, up to the time t by which they take n items
+ * together. Those that start at t or later get none. A receiver that takes items in no time is a
+ * sink: it gets the rest, and t is its start. Times count from the first start. */
 static void water_fill(receiver *v, size_t p, uint64_t n, double *real)
 {
 	long double gain = 0, base = 0, t = INFINITY, left = n;

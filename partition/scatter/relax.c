@@ -5,19 +5,19 @@
  * those after it. The most units are v/b + max K(r), K(r) = F(r) - r/b, over a window of r whose
  * ends move right with v.
  *
- * Results must not be below the truth by more than is known, as plans are ruled out by them. Errors
- * of times, within `late`, are errors of plans that may end so much later, as all of a plan can be
- * delayed. Errors of units are within `lost`. The window is wider than the true one by more than
- * the rounding of its end, as a short time is many units if b is small. When a corner is dropped,
- * the line that replaces it lies above it.
+ * Results must not be below the truth by more than is known, as plans are ruled out by them.
+ * Errors of times, within `late`, are errors of plans that may end so much later, as all of a plan
+ * can be delayed. Errors of units are within `lost`. The window is wider than the true one by more
+ * than the rounding of its end. Otherwise units would be lost, as a short time is many units if b
+ * is small. When a corner is dropped, the line that replaces it lies above it.
  *
  * Curves are computed only over the times that a plan of all units by the end can meet, because
  * most corners are elsewhere. Without startups the processors from i on take rate_i units per unit
  * of time: rate_i = max(rate_(i+1), (a rate_(i+1) + 1)/(a + b)). So rate_i u bounds the units of a
  * time u. A plan in which processor i takes x units loses rate_i u - x - rate_(i+1) (u - startup -
- * b x) >= 0 of this bound, and the losses of all processors together are at most rate_0 end - n. If
- * rate_(i+1) b < 1, a processor that takes less than u/(a + b), the most it can, leaves at most
- * b/(1 - rate_(i+1) b) more time for each unit lost. Must not contain: whole numbers. Costs
+ * b x) >= 0 of this bound. The losses of all processors together are at most rate_0 end - n. If
+ * rate_(i+1) b < 1, a processor may take less than u/(a + b), the most it can. Then it leaves at
+ * most b/(1 - rate_(i+1) b) more time for each unit lost. Must not contain: whole numbers. Costs
  * O(corners) for each processor. */
 #include <float.h>
 #include <math.h>
@@ -215,8 +215,8 @@ struct sc_relaxation {
 	size_t room;         /* of both */
 };
 
-/* How a processor changes a curve: a startup that shifts it, b for each unit on the port, and the
- * least time that it must leave: lean v + least, which is low by up to twice the margin. */
+/* How a processor changes a curve: its startup shifts it, and each unit takes b on the port. The
+ * least time that it must leave is lean v + least, which is low by up to twice the margin. */
 typedef struct relax_step {
 	double startup, b, lean, least, from, to, margin; /* from, to: v */
 } relax_step;
@@ -323,8 +323,8 @@ static bool step_on_port(sc_relaxation *rx, const curve *in, const relax_step *s
 	return true;
 }
 
-/* Set out if a unit takes the port no time: the processor takes all that it can by itself, v -
- * least of it in time a. */
+/* Set out if a unit takes the port no time. Then the processor takes all that it can by itself, v
+ * - least of it in time a. */
 static bool step_off_port(const curve *in, const relax_step *s, double offset, double rate,
 			  curve *out)
 {
@@ -515,8 +515,8 @@ bool part_sc_relax_plan(sc_relaxation *rx, double *time, double *real)
 /* ----------------------------------------------------------------------------------- the amounts
  */
 
-/* Find the units that the processors up to i can take when they use the port for no more than t and
- * end by upper, from the units of the processors before it. */
+/* Find the units that the processors up to i can take by using the port for at most t and ending
+ * by upper. They follow from the units of the processors before it. */
 static bool add_after(sc_relaxation *rx, size_t i, double upper, curve *sent)
 {
 	const sc_cost *const l = &rx->sc->link[i], *const c = &rx->sc->comp[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter.c - shares for a scatter from one root: the problem checked and brought to units near 1,
- * the choice of the method, the one-port times of the shares, the report. Must not contain: how
- * shares are found. Costs O(p) in addition to the method. */
+/* scatter.c - shares for a scatter from one root: the problem, checked and in units near 1, the
+ * choice of the method, and the one-port times of the shares. Must not contain: how shares are
+ * found. Costs O(p) in addition to the method. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -207,21 +207,19 @@ hetpart_status part_sc_bad_cost(const sc_problem *sc, hetpart_err *err)
 			 sc->bad.proc, sc->bad.time, sc->bad.items);
 }
 
-static hetpart_scatter_method cheapest_exact(const sc_problem *sc)
-{
-	if (part_sc_can_fill(sc))
-		return HETPART_SCATTER_FILL;
-	if (!sc->comp_increasing || !sc->link_increasing)
-		return HETPART_SCATTER_DP;
-	if (part_mul_add(sc->p, sc->n + 1, 0) > SMALL_TABLE)
-		return HETPART_SCATTER_MULTIRES;
-	return sc->link_affine ? HETPART_SCATTER_WINDOW : HETPART_SCATTER_DP_INCREASING;
-}
-
 static hetpart_status call_method(sc_problem *sc, hetpart_scatter_method m, hetpart_err *err)
 {
-	if (m == HETPART_SCATTER_AUTO)
-		m = cheapest_exact(sc);
+	if (m == HETPART_SCATTER_AUTO) { /* the cheapest exact method */
+		if (part_sc_can_fill(sc))
+			m = HETPART_SCATTER_FILL;
+		else if (!sc->comp_increasing || !sc->link_increasing)
+			m = HETPART_SCATTER_DP;
+		else if (part_mul_add(sc->p, sc->n + 1, 0) > SMALL_TABLE)
+			m = HETPART_SCATTER_MULTIRES;
+		else
+			m = sc->link_affine ? HETPART_SCATTER_WINDOW
+					    : HETPART_SCATTER_DP_INCREASING;
+	}
 	switch (m) {
 	case HETPART_SCATTER_DP:
 		return part_sc_dp(sc, false, err);

@@ -8,9 +8,8 @@
 
 /* --------------------------------------------------------------------- the problem (scatter.c) */
 
-/* A cost, with its times multiplied by 2^-shift of the problem. The methods count units, which are
- * items unless there are minimums or a quantum: n units are least + n * quantum items, so that the
- * methods need not know either. */
+/* A cost, with its times multiplied by 2^-shift of the problem. The methods count units, so that
+ * they need not know minimums or a quantum: n units are least + n * quantum items. */
 typedef struct sc_cost {
 	const hetpart_cost *cost;
 	uint64_t least, quantum;
@@ -76,8 +75,8 @@ bool part_sc_has_mem(sc_problem *sc, uint64_t bytes);
 
 /* ---------------------------------------------------------------------------------- the methods */
 
-/* Each sets share (in units, sum n) and method of the plan. An exact method that is stopped gives
- * its best plan and sets plan->stopped. */
+/* Set share (in units, sum n) and method of the plan. An exact method that is stopped gives its
+ * best plan and sets plan->stopped. */
 hetpart_status part_sc_dp(sc_problem *sc, bool increasing, hetpart_err *err);
 hetpart_status part_sc_window(sc_problem *sc, hetpart_err *err);
 hetpart_status part_sc_multires(sc_problem *sc, hetpart_err *err);
@@ -96,10 +95,10 @@ bool part_sc_can_fill(const sc_problem *sc);
 /* -------------------------------------------------------------------------------- bounds (fill.c)
  */
 
-/* Find the smallest t, to the rounding of the sums, by which all units go when each processor takes
- * in turn as many as it can, and store the shares. Return their scaled makespan, infinite if none
- * exists, and set sc->lower to a time that is too short. If the budget ends, t is larger. Costs
- * must be increasing. */
+/* Find the smallest t by which all units are taken if each processor takes in turn as many as it
+ * can, and store the shares. It is exact to the rounding of the sums. Return their scaled
+ * makespan, infinite if none exists, and set sc->lower to a time that is too short. If the budget
+ * ends, t is larger. Costs must be increasing. */
 double part_sc_smallest(sc_problem *sc, uint64_t *share);
 
 /* Set most[], p entries, to the most units that each processor takes in any plan that ends by t,
@@ -111,7 +110,8 @@ bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most);
  */
 
 /* Return the makespan of real shares for the linear parts of affine costs, or slightly less, so
- * that rounding cannot exceed the truth; NaN for other costs. real has room for p entries. */
+ * that rounding cannot exceed the truth; NaN for other costs. The array real has room for p
+ * entries. */
 double part_sc_lower(const sc_problem *sc, double *real);
 
 /* Round real[], which sums to about items, to share[]. */
@@ -121,8 +121,8 @@ hetpart_status part_sc_round(uint64_t *share, uint64_t items, const double *real
 /* -------------------------------------------------------------------------- relaxation (relax.c)
  */
 
-/* For affine costs and real shares, of which only those above 0 pay startups: how many units the
- * processors from each on can do by each time. Whole shares can do no more, and little less. The
+/* How many units the processors from each on can do by each time, for affine costs and real
+ * shares. Only shares above 0 pay startups. Whole shares can do no more, and little less. The
  * rounding of these curves is known and added, so that no amount of a better plan is omitted. */
 typedef struct sc_relaxation sc_relaxation;
 
@@ -133,8 +133,8 @@ typedef struct sc_interval {
 /* Return by how much, relatively, the curves must extend beyond the time that is requested. */
 double part_sc_relax_tolerance(const sc_problem *sc);
 
-/* Compute the curves up to time end, scaled. Return NULL if memory or the budget is out, if costs
- * are not affine, or if a processor takes any number of items in almost no time. */
+/* Compute the curves up to time end, scaled. Return NULL if memory or the budget is out, costs are
+ * not affine, or a processor takes any number of items in almost no time. */
 sc_relaxation *part_sc_relax(sc_problem *sc, double end);
 void part_sc_relax_free(sc_relaxation *rx);
 
@@ -142,8 +142,8 @@ void part_sc_relax_free(sc_relaxation *rx);
  * they are not done by the end of the curves. */
 bool part_sc_relax_plan(sc_relaxation *rx, double *time, double *real);
 
-/* Find the amounts before each processor that can be part of a plan of whole shares that ends by
- * upper less the tolerance: all of them, and few more. Return false as above. */
+/* Find all amounts before each processor that can be part of a plan of whole shares, and few more.
+ * The plan ends by upper less the tolerance. Return false as above. */
 bool part_sc_relax_amounts(sc_relaxation *rx, double upper, sc_interval *amounts);
 
 #endif

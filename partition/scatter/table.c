@@ -41,45 +41,41 @@ static uint32_t best_of_all(const table_row *t, size_t d, double *best)
 	return at;
 }
 
-/* [S0] Algorithm 1. */
+/* Fill a row by Algorithm 1 of [S0]. */
 static void fill_row_any(const table_row *t, uint32_t *choice, double *best)
 {
 	for (size_t d = 0; d <= t->n && !part_spend(t->budget, d); d++)
 		choice[d] = best_of_all(t, d, &best[d]);
 }
 
-/* [S0] Algorithm 2, for one d: from the crossing, the smallest e with comp(e) >= next(d - e),
- * downwards, until the time that the others need is too long by itself. */
-static uint32_t best_increasing(const table_row *t, size_t d, double *best)
+/* Fill a row by Algorithm 2 of [S0]: from the crossing, the smallest e with comp(e) >= next(d -
+ * e), go down until the time that the others need is too long by itself. */
+static void fill_row_increasing(const table_row *t, uint32_t *choice, double *row)
 {
-	part_bisection s = { 0, d + 1, 0 };
-
-	while (bisect_first_step(&s))
-		bisect_first_narrow(&s, t->comp[s.mid] >= t->next[d - s.mid]);
-	size_t e = s.lo, at = e <= d ? e : 0; /* d + 1: no crossing */
-	*best = e <= d ? t->link[e] + t->comp[e] : INFINITY;
-	while (e-- > 0) {
-		part_spend(t->budget, 1);
-		const double v = t->link[e] + t->next[d - e];
-		if (v < *best) {
-			*best = v;
-			at = e;
-		} else if (t->next[d - e] >= *best) {
-			break;
+	for (size_t d = 0; d <= t->n && !part_spend(t->budget, 1); d++) {
+		part_bisection s = { 0, d + 1, 0 };
+		while (bisect_first_step(&s))
+			bisect_first_narrow(&s, t->comp[s.mid] >= t->next[d - s.mid]);
+		size_t e = s.lo, at = e <= d ? e : 0; /* d + 1: no crossing */
+		double best = e <= d ? t->link[e] + t->comp[e] : INFINITY;
+		while (e-- > 0) {
+			part_spend(t->budget, 1);
+			const double v = t->link[e] + t->next[d - e];
+			if (v < best) {
+				best = v;
+				at = e;
+			} else if (t->next[d - e] >= best) {
+				break;
+			}
 		}
+		choice[d] = (uint32_t)at;
+		row[d] = best;
 	}
-	return (uint32_t)at;
 }
 
-static void fill_row_increasing(const table_row *t, uint32_t *choice, double *best)
-{
-	for (size_t d = 0; d <= t->n && !part_spend(t->budget, 1); d++)
-		choice[d] = best_increasing(t, d, &best[d]);
-}
-
-/* The window, in O(p n) for increasing compute and affine link costs: the crossing E(d) = min{e :
- * comp(e) >= next(d - e)} moves by at most one as d grows, and below it link(e) + next(d - e) is a
- * minimum over a sliding window, a monotone queue of k = d - e. */
+/* The window takes O(p n) for increasing compute and affine link costs. The crossing E(d) = min{e
+ * : comp(e) >= next(d - e)} moves by at most one as d grows. Below it the best link(e) + next(d -
+ * e) is the minimum of a sliding window, a monotone queue of k = d - e. */
 
 /* Add k to the queue, whose candidates rise; the first is the best. Those before k that are no
  * better now never will be, as all gain step alike. Return the new tail. */
@@ -159,7 +155,7 @@ static void table_times(const sc_cost *c, const table *w, size_t n, uint64_t mor
 			v[e] = sc_time(c, e * w->block + more);
 }
 
-/* Let row i end where the processors from i on can take no more: amounts beyond the end of the row
+/* Let row i end where the processors from i on can take no more. Amounts beyond the end of the row
  * after it are in no plan. */
 static void table_extend(const sc_problem *sc, table *w, size_t i)
 {
@@ -279,26 +275,6 @@ static hetpart_status ever_finer_blocks(sc_problem *sc, uint64_t *path, hetpart_
 	return best < INFINITY ? HETPART_OK : part_budget_fail(&sc->budget, err);
 }
 
-/* Find a plan by another method, because the budget ended before the table. */
-static hetpart_status replace_table(sc_problem *sc, hetpart_err *err)
-{
-	const hetpart_status why = sc->budget.why;
-	hetpart_status rc;
-
-	sc->budget.why = HETPART_OK;
-	if (sc->comp_increasing && sc->link_increasing) {
-		rc = part_sc_multires(sc, err);
-	} else {
-		uint64_t *const path = part_calloc(sc->p, sizeof *path);
-		sc->plan->method = "dp of blocks";
-		rc = path ? ever_finer_blocks(sc, path, err)
-			  : part_no_memory(err, sc->p, "processors");
-		free(path);
-	}
-	sc->plan->stopped = why;
-	return rc;
-}
-
 /* Make the whole table and the plan from it; the budget records whether it was finished. */
 static hetpart_status whole_table(sc_problem *sc, table_row_fn *row, bool bounded, hetpart_err *err)
 {
@@ -342,7 +318,20 @@ static hetpart_status plan_by_table(sc_problem *sc, table_row_fn *row, bool boun
 	sc->budget.end_s = end_s;
 	if (rc != HETPART_OK || sc->exact)
 		return rc;
-	return replace_table(sc, err);
+	/* The budget ended before the table: use another method. */
+	const hetpart_status why = sc->budget.why;
+	sc->budget.why = HETPART_OK;
+	if (sc->comp_increasing && sc->link_increasing) {
+		rc = part_sc_multires(sc, err);
+	} else {
+		uint64_t *const path = part_calloc(sc->p, sizeof *path);
+		sc->plan->method = "dp of blocks";
+		rc = path ? ever_finer_blocks(sc, path, err)
+			  : part_no_memory(err, sc->p, "processors");
+		free(path);
+	}
+	sc->plan->stopped = why;
+	return rc;
 }
 
 hetpart_status part_sc_dp(sc_problem *sc, bool increasing, hetpart_err *err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* approximate.c - approximate real shares: of very many processors by classes of nearly the same
- * speed, proportional to speed, and by eq (5) and Theorem 2 of [S4]; and Lambert's W, which solves
- * n ln n. A share within a class is off by about a tenth of the square of the class's relative
- * width; one Newton step makes exact shares of these. Must not contain: whole numbers. Classes cost
- * O(p) without a logarithm, and about five logarithms or inverses of the cost for each class.
- * Eq (5) costs one logarithm for each processor, Theorem 2 two. */
+/* approximate.c - approximate real shares: by classes of nearly the same speed, proportional to
+ * speed, and by eq (5) and Theorem 2 of [S4]. Also Lambert's W, which solves n ln n. A share
+ * within a class is off by about a tenth of the square of the class's relative width. One Newton
+ * step makes exact shares of these. Must not contain: whole numbers. Classes cost O(p) without a
+ * logarithm, and about five logarithms or inverses of the cost for each class. Eq (5) costs one
+ * logarithm for each processor, Theorem 2 two. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,26 +59,10 @@ static part_class *class_of(const part_classes *c, double k)
 	return &c->of[leading_bits(k, c->shift) - c->first];
 }
 
-/* Find the share of a class at y, its time by its speed, and the derivative by y. For n ln n the
- * share is y/W(y): GSL finds W for the first class of a group. One Newton step finds it for a class
- * near the one before it, or near its own last y; each later time squares what that step leaves. */
-static void class_share(const part_classes *c, part_class *of, const part_class *before, double y)
-{
-	const part_class *const near = of->w > 0 ? of : before;
-
-	if (c->cost->kind == COST_NLOGN) {
-		of->w = near && near->w > 0 && fabs(y - near->y) <= NEIGHBOURS * y
-				? part_lambert_near(near->w, y)
-				: part_lambert_w(&c->gsl, y);
-		of->x = of->w > 0.5 ? y / of->w : exp(of->w);
-		of->slope = 1 / (1 + of->w);
-	} else {
-		of->x = part_unit_inverse(c->cost, y, &of->slope);
-	}
-	of->y = y;
-}
-
-/* Find the shares at time t. Return their sum, and its derivative by t in *by_t. */
+/* Find the shares at time t. Return their sum, and its derivative by t in *by_t. For n ln n a
+ * share is y/W(y), where y is the time by the speed. GSL finds W for the first class of a group.
+ * One Newton step finds it for a class near the one before it, or near its own last y. Each later
+ * time squares the error of that step. */
 static double classes_sum(part_classes *c, double t, double *by_t)
 {
 	const part_class *before = NULL;
@@ -89,9 +73,20 @@ static double classes_sum(part_classes *c, double t, double *by_t)
 		part_class *const of = &c->of[j];
 		if (of->count == 0)
 			continue;
-		class_share(c, of, before, t * of->k);
+		const part_class *const near = of->w > 0 ? of : before;
+		const double y = t * of->k;
+		if (c->cost->kind == COST_NLOGN) {
+			of->w = near && near->w > 0 && fabs(y - near->y) <= NEIGHBOURS * y
+					? part_lambert_near(near->w, y)
+					: part_lambert_w(&c->gsl, y);
+			of->x = of->w > 0.5 ? y / of->w : exp(of->w);
+			of->slope = 1 / (1 + of->w);
+		} else {
+			of->x = part_unit_inverse(c->cost, y, &of->slope);
+		}
+		of->y = y;
 		before = of;
-		if (!(t * of->k > 0))
+		if (!(y > 0))
 			of->slope = 0; /* instead of infinite: the speed is 0 as a double */
 		sum += of->count * of->x;
 		*by_t += of->count * of->slope * of->k;
@@ -173,7 +168,7 @@ hetpart_status part_proportional(const part_procs *ps, uint64_t items, double *r
 	return part_equal_time(&by_speed, items, real, scratch, per_speed, err);
 }
 
-/* With k normalised to sum 1, eq (5) is n_i = k_i N (1 + (sum_j k_j ln k_j - ln k_i)/ln N). */
+/* Apply eq (5): with k normalised to sum 1, n_i = k_i N (1 + (sum_j k_j ln k_j - ln k_i)/ln N). */
 hetpart_status part_taylor(const part_procs *ps, uint64_t items, double *real, double *log_k,
 			   hetpart_err *err)
 {

@@ -39,33 +39,6 @@ double hetpart_emulate_efficiency(const hetpart_plan *plan, const double *rating
 	return (double)(plan->items / (sum * worst));
 }
 
-/* Return the smallest M <= most with the largest M/max(m_i/r_i). The search adds one process at a
- * time, at least one, and ends with the budget. */
-static uint64_t best_process_count(part_turn *heap, const double *ratings, size_t n, uint64_t most,
-				   part_budget *budget)
-{
-	double best = 0;
-	uint64_t at = 1;
-
-	for (size_t i = n; i-- > 0;) {
-		heap[i] = (part_turn){ 1 / ratings[i], i, 0 };
-		part_turn_sift(heap, n, i);
-	}
-	for (uint64_t m = 1; m <= most; m++) {
-		part_turn *const top = &heap[0];
-		const double speed = (double)m / top->key; /* top's time is now the largest */
-		if (speed > best * (1 + 1e-12)) {
-			best = speed;
-			at = m;
-		}
-		top->key = (double)(++top->count + 1) / ratings[top->proc];
-		part_turn_sift(heap, n, 0);
-		if (part_spend(budget, 16))
-			break;
-	}
-	return at;
-}
-
 hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *ratings, size_t nprocs,
 					   uint64_t most, const hetpart_limits *limits,
 					   hetpart_err *err)
@@ -87,9 +60,28 @@ hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *rat
 	part_turn *const heap = part_calloc(nprocs, sizeof *heap);
 	if (!heap)
 		return part_no_memory(err, nprocs, "processors");
-	const uint64_t m = best_process_count(heap, ratings, nprocs, most, &budget);
+	/* Add one process at a time, at least one, until the budget ends. Keep the first M with the
+	 * largest M/max(m_i/r_i). */
+	double fastest = 0;
+	uint64_t best = 1;
+	for (size_t i = nprocs; i-- > 0;) {
+		heap[i] = (part_turn){ 1 / ratings[i], i, 0 };
+		part_turn_sift(heap, nprocs, i);
+	}
+	for (uint64_t m = 1; m <= most; m++) {
+		part_turn *const top = &heap[0];
+		const double speed = (double)m / top->key; /* top's time is now the largest */
+		if (speed > fastest * (1 + 1e-12)) {
+			fastest = speed;
+			best = m;
+		}
+		top->key = (double)(++top->count + 1) / ratings[top->proc];
+		part_turn_sift(heap, nprocs, 0);
+		if (part_spend(&budget, 16))
+			break;
+	}
 	free(heap);
-	rc = hetpart_emulate_create(out, ratings, nprocs, m, err);
+	rc = hetpart_emulate_create(out, ratings, nprocs, best, err);
 	if (rc == HETPART_OK)
 		(*out)->stopped = budget.why;
 	return rc;

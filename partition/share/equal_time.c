@@ -77,9 +77,9 @@ static double convex_cost(part_cost_kind kind, double x, double *slope)
 	return x * ln;
 }
 
-/* Make one Newton step for the system f(n_i) = T k_i, sum n_i = N: return the T that keeps the sum.
- * rate[] receives the derivatives, x[] the Newton point for T = 0, *off the largest relative error
- * that x[] had at the last T. */
+/* Make one Newton step for the system f(n_i) = T k_i, sum n_i = N. Return the T that keeps the
+ * sum. Store the derivatives in rate[], the Newton point for T = 0 in x[], and in *off the largest
+ * relative error that x[] had at the last T. */
 static double newton_step(equal_time *et, double *off)
 {
 	const part_cost_kind kind = et->cost->kind;
@@ -119,9 +119,9 @@ static void refine_small_shares(equal_time *et)
 	}
 }
 
-/* Solve n ln n and n log2(n + 1). The shares start from the classes of speed, so near that one step
- * is often enough: it squares their error. f is convex, so from the second step on T rises to the
- * solution; for n ln n every n_i stays >= 1. */
+/* Solve n ln n and n log2(n + 1). The shares start from the classes of speed, so near that one
+ * step is often enough: it squares their error. The cost is convex, so from the second step on T
+ * rises to the solution. For n ln n every n_i stays >= 1. */
 static hetpart_status solve_convex(equal_time *et, hetpart_err *err)
 {
 	const bool log2 = et->cost->kind == COST_NLOG2N1;
@@ -155,7 +155,7 @@ static hetpart_status solve_convex(equal_time *et, hetpart_err *err)
 }
 
 /* Solve n ln n if every share is the mean. If each has at most one item, every plan costs nothing
- * and there is no equal T > 0; with equal speeds there is no equation to solve. */
+ * and there is no equal T > 0. With equal speeds there is no equation to solve. */
 static bool solve_by_mean(equal_time *et)
 {
 	const double mean = et->target / (double)et->n, log_mean = mean > 1 ? log(mean) : 0;
@@ -190,9 +190,9 @@ static double inverse_sum(const equal_time *et, double t, double *slope)
 }
 
 /* Interpolate between the shares at lo and hi, which are neighbours, so that they sum to the
- * target: where the cost jumps, no T gives the sum itself. Then scale, because T cannot give the
- * sum if a startup is so large that T has no digits left for the items, or if a cost is 0 for more
- * than all items. */
+ * target. Where the cost jumps, no T gives the sum itself. Then scale, because some startups are
+ * so large that T has no digits left for the items, and some costs are 0 for more than all items.
+ */
 static void interpolate_shares(equal_time *et, double lo, double hi)
 {
 	double d;

@@ -96,20 +96,6 @@ static hetpart_status check_farm(const farm *f, hetpart_err *err)
 	return HETPART_OK;
 }
 
-static hetpart_status simulate_farm(farm *f, hetpart_err *err)
-{
-	hetpart_status rc = HETPART_OK;
-
-	for (size_t i = 0; i < f->n; i++)
-		f->heap[i] = (part_turn){ 0, i, 0 }; /* all free at once: a heap by processor */
-	while (f->todo.left && rc == HETPART_OK) {
-		if (part_spend_cost(&f->budget, f->workers[f->heap[0].proc].compute))
-			return part_budget_fail(&f->budget, err);
-		rc = serve_worker(f, err);
-	}
-	return rc == HETPART_OK ? part_plan_close(f->plan, err) : rc;
-}
-
 hetpart_status hetpart_farm_trace_within(hetpart_plan **out, uint64_t items,
 					 const hetpart_worker *workers, size_t nprocs,
 					 hetpart_chunk_rule rule, uint64_t chunk,
@@ -136,10 +122,17 @@ hetpart_status hetpart_farm_trace_within(hetpart_plan **out, uint64_t items,
 		return rc;
 	f.heap = part_calloc(nprocs, sizeof *f.heap);
 	f.plan = part_plan_new(nprocs, items, names[rule]);
-	if (f.heap && f.plan)
-		rc = simulate_farm(&f, err);
-	else
+	if (!f.heap || !f.plan)
 		rc = part_no_memory(err, nprocs, "processors");
+	for (size_t i = 0; rc == HETPART_OK && i < nprocs; i++)
+		f.heap[i] = (part_turn){ 0, i, 0 }; /* all free at once: a heap by processor */
+	while (rc == HETPART_OK && f.todo.left)
+		if (part_spend_cost(&f.budget, workers[f.heap[0].proc].compute))
+			rc = part_budget_fail(&f.budget, err);
+		else
+			rc = serve_worker(&f, err);
+	if (rc == HETPART_OK)
+		rc = part_plan_close(f.plan, err);
 	free(f.heap);
 	if (rc == HETPART_OK)
 		*out = f.plan;

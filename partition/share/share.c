@@ -12,10 +12,10 @@
 
 /* -------------------------------------------------------------------------- initial rounding */
 
-/* Whole shares near the optimum from real ones with equal times, as a start for part_round_exact(),
- * which is exact from any start. The floors are p/2 items too few, but the floors at a slightly
- * later time are hardly any too few, which saves the heap most of its work when p is large. Costs
- * O(p) for each step: two or three, or eight more if many speeds are equal. */
+/* Whole shares near the optimum from real ones with equal times, as a start for
+ * part_round_exact(), which is exact from any start. The floors are p/2 items too few. The floors
+ * at a slightly later time are hardly any too few, which saves the heap most of its work when p is
+ * large. Costs O(p) for each step: two or three, or eight more if many speeds are equal. */
 
 #define INITIAL_FEW    1000 /* processors: below this the heap is as fast */
 #define INITIAL_SAMPLE 8192 /* processors: enough to see how the sum of all changes */
@@ -35,9 +35,9 @@ static inline uint64_t whole_part(const part_procs *ps, size_t i, uint64_t items
 	return ps->mins ? max_u64(whole, ps->mins[i]) : whole;
 }
 
-/* Return the sum of the whole shares if every processor works for `by` more time units. *growth
- * receives how fast the shares grow that are not at a limit. Every step-th processor is a sample
- * of all. */
+/* Return the sum of the whole shares if every processor works for `by` more time units. Store in
+ * *growth how fast the shares grow that are not at a limit. Every step-th processor is a sample of
+ * all. */
 static double initial_sum(const initial_rounding *s, double by, size_t step, double *growth)
 {
 	const part_procs *const ps = s->ps;
@@ -84,8 +84,8 @@ static double initial_search(const initial_rounding *s, double by, double goal, 
 
 /* Return how much later the floors sum to about items. First assume that fractions are spread
  * evenly, so that each processor loses half an item, then correct by what is missing. With limits
- * that is far off: then a sample of the processors shows when their sum has changed by that much,
- * so that two or three looks at all processors suffice. */
+ * that is far off. Then a sample of the processors shows when their sum has changed by that much,
+ * and two or three looks at all processors suffice. */
 static double initial_delay(const initial_rounding *s)
 {
 	const size_t n = s->ps->n, step = n / INITIAL_SAMPLE;
@@ -171,20 +171,16 @@ static hetpart_status by_exact(share_problem *pb, hetpart_err *err)
 	return rc;
 }
 
-/* Return the cost of a share so small that a double has few of its digits, or none. Near no items
- * every cost grows with a power of them. */
-static long double cost_of_little(const hetpart_cost *c, long double share)
-{
-	const bool starts = c->kind == COST_AFFINE ? c->startup > 0 : part_cost_real(c, 0) > 0;
-	const double power = c->kind == COST_POWER ? c->exponent : !starts;
-	return part_cost_real(c, DBL_MIN) * powl(share / DBL_MIN, power);
-}
-
-/* Store the costs of the real shares in the plan's times, and return the largest time. per_speed:
- * items for each unit of speed if shares are proportional to speed, otherwise 0. */
+/* Store the costs of the real shares in the plan's times, and return the largest time. If shares
+ * are proportional to speed, per_speed is the items for each unit of speed, otherwise 0. A double
+ * may have few digits of a very small share, or none; near no items every cost grows with a power
+ * of them. */
 static double cost_of_real(share_problem *pb, long double per_speed)
 {
 	const part_procs *const ps = &pb->ps;
+	const hetpart_cost *const c = ps->cost;
+	const bool starts = c->kind == COST_AFFINE ? c->startup > 0 : part_cost_real(c, 0) > 0;
+	const double power = c->kind == COST_POWER ? c->exponent : !starts;
 	long double worst = 0;
 	double nearly = 0; /* worst, except for its last digits */
 
@@ -193,8 +189,9 @@ static double cost_of_real(share_problem *pb, long double per_speed)
 		const bool little =
 			share < DBL_MIN && per_speed > 0 && !(ps->caps && ps->caps[i] == 0);
 		const long double f =
-			little ? cost_of_little(ps->cost, per_speed * (speed * ps->unit))
-			       : part_cost_real(ps->cost, share);
+			little ? part_cost_real(c, DBL_MIN) *
+					 powl(per_speed * (speed * ps->unit) / DBL_MIN, power)
+			       : part_cost_real(c, share);
 		pb->plan->time[i] = (double)f;
 		if (pb->plan->time[i] < nearly * speed || !(f > worst * speed))
 			continue;
@@ -284,22 +281,6 @@ static hetpart_status by_formula(share_problem *pb, hetpart_err *err)
 	return round_near(pb, err);
 }
 
-static hetpart_status by_method(share_problem *pb, hetpart_err *err)
-{
-	switch (pb->opts.method) {
-	case HETPART_METHOD_EXACT:
-		if (pb->ps.cost->increasing && pb->opts.quantum <= 1)
-			return by_exact(pb, err);
-		return part_search(&pb->ps, &pb->opts, pb->plan, err);
-	case HETPART_METHOD_TAYLOR:
-	case HETPART_METHOD_ASYMPTOTIC:
-	case HETPART_METHOD_PROPORTIONAL:
-		return by_formula(pb, err);
-	default:
-		return part_search(&pb->ps, &pb->opts, pb->plan, err);
-	}
-}
-
 /* ------------------------------------------------------------------------------ public calls */
 
 static hetpart_status check_method(const share_problem *pb, hetpart_err *err)
@@ -377,10 +358,20 @@ hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items, const do
 	if (!out || !speeds || !cost)
 		return part_is_null(err, !out ? "out" : !speeds ? "speeds" : "cost");
 	pb.ps = (part_procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
-	const hetpart_status rc = share_prepare(&pb, opts, err);
+	hetpart_status rc = share_prepare(&pb, opts, err);
 	if (rc != HETPART_OK)
 		return rc;
-	return share_finish(&pb, items ? by_method(&pb, err) : HETPART_OK, out, err);
+	const hetpart_method m = pb.opts.method;
+	if (items == 0)
+		rc = HETPART_OK;
+	else if (m == HETPART_METHOD_TAYLOR || m == HETPART_METHOD_ASYMPTOTIC ||
+		 m == HETPART_METHOD_PROPORTIONAL)
+		rc = by_formula(&pb, err);
+	else if (m == HETPART_METHOD_EXACT && cost->increasing && pb.opts.quantum <= 1)
+		rc = by_exact(&pb, err);
+	else
+		rc = part_search(&pb.ps, &pb.opts, pb.plan, err);
+	return share_finish(&pb, rc, out, err);
 }
 
 hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const double *real,

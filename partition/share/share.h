@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* share.h - what the files of share/ use of each other: Lambert's W, classes of speed, real shares
- * by equal time or by a formula, and the heap of whoever is free next. Not installed. */
+/* share.h - what the files of share/ use of each other: Lambert's W, classes of speed, real
+ * shares, and the heap of the processor that is free next. Not installed. */
 #ifndef SHARE_H
 #define SHARE_H
 
@@ -26,8 +26,8 @@ void part_lambert_close(part_lambert *l);
 double part_lambert_w(const part_lambert *l, double y);
 
 /* Return W(y), y > 0, by one step of Newton's method for w + ln w = ln y, which squares the
- * relative error. w is the W of a neighbour whose y is up to e times as large. Five times as fast
- * as GSL. */
+ * relative error. Start from w, the W of a neighbour whose y is up to e times as large. Five times
+ * as fast as GSL. */
 static inline double part_lambert_near(double w, double y)
 {
 	return w * (1 + log(y / w)) / (1 + w);
@@ -75,9 +75,9 @@ void part_classes_shares(const part_classes *c, const double *k, size_t n, doubl
 hetpart_status part_equal_time(const part_procs *ps, uint64_t items, double *real, double *rate,
 			       long double *t, hetpart_err *err);
 
-/* Set real[] to approximate real shares: N k_i/K within the capacities, [S4] eq (5), and Theorem 2.
- * scratch[] has room for a number of each processor. *per_speed receives the items for each unit of
- * speed, with speeds scaled as in ps. */
+/* Set real[] to approximate real shares: N k_i/K within the capacities, [S4] eq (5), and Theorem
+ * 2. The scratch has room for a number of each processor. Store in *per_speed the items for each
+ * unit of speed, with speeds scaled as in ps. */
 hetpart_status part_proportional(const part_procs *ps, uint64_t items, double *real,
 				 double *scratch, long double *per_speed, hetpart_err *err);
 hetpart_status part_taylor(const part_procs *ps, uint64_t items, double *real, double *scratch,

@@ -64,22 +64,6 @@ static void divide_best(const weighted_items *w, uint64_t *share)
 		divide_by_limit(w, hi, share);
 }
 
-static hetpart_status sum_weights(weighted_items *w, const double *weights, hetpart_err *err)
-{
-	if (w->items < SIZE_MAX / sizeof *w->sum)
-		w->sum = part_calloc((size_t)w->items + 1, sizeof *w->sum);
-	if (!w->sum)
-		return part_fail(err, HETPART_ENOMEM, "no memory for %" PRIu64 " items", w->items);
-	for (uint64_t i = 0; i < w->items; i++)
-		w->sum[i + 1] = w->sum[i] + weights[i];
-	for (size_t i = 0; i < w->n; i++)
-		if (!isfinite(time_of_part(w, i, 0, w->items)))
-			return part_fail(err, HETPART_ERANGE,
-					 "the time of all items on processor %zu is beyond range",
-					 i);
-	return HETPART_OK;
-}
-
 hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights, uint64_t items,
 				     const double *speeds, size_t nprocs, hetpart_err *err)
 {
@@ -96,9 +80,20 @@ hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights, 
 	    (rc = part_check_numbers(weights, (size_t)items, true, "weight of item", err)) !=
 		    HETPART_OK ||
 	    (rc = part_check_numbers(speeds, nprocs, false, "speed of processor", err)) !=
-		    HETPART_OK ||
-	    (rc = sum_weights(&w, weights, err)) != HETPART_OK)
-		goto out;
+		    HETPART_OK)
+		return rc;
+	if (items < SIZE_MAX / sizeof *w.sum)
+		w.sum = part_calloc((size_t)items + 1, sizeof *w.sum);
+	if (!w.sum)
+		return part_no_memory(err, items, "items");
+	for (uint64_t i = 0; i < items; i++)
+		w.sum[i + 1] = w.sum[i] + weights[i];
+	for (size_t i = 0; i < nprocs; i++)
+		if (!isfinite(time_of_part(&w, i, 0, items))) {
+			rc = part_fail(err, HETPART_ERANGE,
+				       "the time of all items on processor %zu is beyond range", i);
+			goto out;
+		}
 	plan = part_plan_new(nprocs, items, "contiguous parts");
 	if (!plan) {
 		rc = part_no_memory(err, nprocs, "processors");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_chain.c - several divisible loads on a chain [S3]: the figures of two processors and two
- * loads, the linear programme against the heuristics and against its own replay, the errata, the
- * rules of the dates checked one by one, and every argument that must be refused. */
+ * loads, and the linear programme against the heuristics and its own replay. Also the errata, the
+ * rules of the dates, and every invalid argument. */
 #include "tests.h"
 
 #include <float.h>
@@ -264,8 +264,8 @@ static void programme_is_optimal_on_a_grid(void **state)
 }
 
 /* Check the errata: (6) waits for the message from processor i - 1, (7) multiplies by the
- * computation volume, (13) looks at the last installment, and with two processors the link keeps
- * its order. */
+ * computation volume, (13) looks at the last installment. With two processors the link keeps its
+ * order. */
 static void errata(void **state)
 {
 	struct instance in;
@@ -284,7 +284,7 @@ static void errata(void **state)
 	NEAR(e, 10, 1e-15);                             /* (7) */
 	NEAR(hetpart_schedule_makespan(sd), 21, 1e-15); /* (13) */
 	hetpart_schedule_free(sd);
-	/* a slow first processor: nearly all goes over the one link, twice; without the order of
+	/* A slow first processor: nearly all goes over the one link, twice. Without the order of
 	 * (m = 2) both messages would travel at once and end at 1.5 */
 	two_by_two(&in, 1e-3, 1);
 	in.w[0] = 1e6;

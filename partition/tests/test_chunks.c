@@ -25,8 +25,8 @@ static void small_cases(void **state)
 	sizes((hetpart_chunk_rule)99, 5, fixed, 4);
 }
 
-/* Check that all items are handed out, that no chunk is larger than the one before, and that only
- * the last may be smaller than the smallest size. */
+/* Check that all items are handed out and no chunk is larger than the one before. Only the last
+ * may be smaller than the smallest size. */
 static void invariants(void **state)
 {
 	uint64_t seed = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_constraints.c - minimums, capacities and multiples of a quantum together: every exact method
- * against all plans that keep them, by speeds and with a cost each; refusals. */
+/* test_constraints.c - minimums, capacities and multiples of a quantum together: every exact
+ * method against all plans that keep them. By speeds and with a cost each; refusals. */
 #include "tests.h"
 
 #define P 3

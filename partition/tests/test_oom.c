@@ -353,8 +353,8 @@ static void each_in_turn(void **state)
 	}
 }
 
-/* Check the arrays of a plan of a million processors, because each is filled, read, and displaces
- * another from the cache: three of the plan, one or two more. */
+/* Check the arrays of a plan of a million processors: three of the plan, one or two more. Each is
+ * filled, read, and displaces another from the cache. */
 static void few_bytes_for_each(void **state)
 {
 	enum { P = 100000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_share_limits.c - shares by the slow exact methods, processes and farms end where the caller
- * or the time says so: with the best plan so far and a bound that holds. No time is judged:
+ * or the time says so. They have the best plan so far and a bound that holds. No time is judged:
  * searches end by the callback, or by a limit too short for any machine. */
 #include "tests.h"
 
@@ -132,8 +132,8 @@ static int measure_gap(void *ctx)
 	return ++g->calls == 60;
 }
 
-/* Check with a million items that the callback is called while they are put in order as often as
- * before, while the costs are evaluated: 48 times for all of them. */
+/* Check with a million items that the callback is called as often while they are put in order as
+ * while the costs are evaluated: 48 times for all. */
 static void bitset_asks_all_the_time(void **state)
 {
 	enum { N = 1000000 };
@@ -186,7 +186,7 @@ static void increasing_costs_have_their_optimum(void **state)
 	hetpart_cost_free(c);
 }
 
-/* Stop the exact method for increasing costs at each of its checks in turn: all plans add up, and
+/* Stop the exact method for increasing costs at each of its checks in turn. All plans add up, and
  * the optimum is between their bound and their makespan, which comes near. */
 static void threshold_is_stopped(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_wide.c - speeds, scales, exponents and capacities over the whole range of their types. The
  * planner that starts from real shares and the one that bisects on the makespan share only the
- * cost, and must find the same makespan and the same refusals. */
+ * cost. They must find the same makespan and the same refusals. */
 #include "tests.h"
 
 /* Draw a number that is uniform in the logarithm. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* any_costs.c - best shares for any costs, by two exact methods: sums of sets (bitset), and the
- * dynamic programme of [S4], which also divides in multiples of a quantum. Must not contain: which
- * costs these are. */
+ * dynamic programme of [S4]. The latter also divides in multiples of a quantum. Must not contain:
+ * which costs these are. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 
 /* ------------------------------------------------------------------------------------- bitset */
 
-/* The smallest T for which the items are a sum of one number from each S_i(T) = {n : f_i(n) <= T};
- * sums of sets are shifts of bit vectors. Costs p N calls of the cost, log2(p N) times
- * p (intervals in S_i) log(interval) N/64 word operations, and 16 p N + p N/8 bytes. */
+/* Find the smallest T for which the items are a sum of one number from each S_i(T) = {n : f_i(n)
+ * <= T}. Sums of sets are shifts of bit vectors. Costs p N calls of the cost, log2(p N) times p
+ * (intervals in S_i) log(interval) N/64 word operations, and 16 p N + p N/8 bytes. */
 typedef struct set_sums {
 	size_t p, n;     /* processors, items */
 	size_t words;    /* of a vector of n + 1 bits */
@@ -258,21 +258,6 @@ typedef struct dp_table {
 	part_budget *budget;
 } dp_table;
 
-static void dp_tabulate(dp_table *t, const part_procs *ps, size_t i, uint64_t items)
-{
-	const uint64_t cap = part_cap(ps, i, items);
-
-	for (size_t l = 0; l < t->layers; l++)
-		for (size_t e = 0; e <= t->m; e++) {
-			const uint64_t n = e * t->quantum + (l ? t->rest : 0);
-			if (part_spend_cost(t->budget, ps->costs ? ps->costs[i] : ps->cost))
-				return;
-			t->f[l][e] = n <= cap && e * t->quantum >= part_min(ps, i)
-					     ? (double)part_time(ps, i, n)
-					     : INFINITY;
-		}
-}
-
 /* Set next[m] to the minimum over e of max(f[e], now[m - e]), and store e. */
 static void dp_relax(dp_table *t, const double *f, const double *now, double *next,
 		     uint32_t *choice, uint32_t mark)
@@ -287,25 +272,6 @@ static void dp_relax(dp_table *t, const double *f, const double *now, double *ne
 		}
 }
 
-/* Add processor i to the table. */
-static void dp_add_processor(dp_table *t, size_t i)
-{
-	uint32_t *const choice = t->choice + i * t->layers * (t->m + 1);
-
-	for (size_t l = 0; l < t->layers; l++) {
-		for (size_t at = 0; at <= t->m; at++)
-			t->next[l][at] = INFINITY;
-		dp_relax(t, t->f[0], t->now[l], t->next[l], choice + l * (t->m + 1), 0);
-	}
-	if (t->layers == 2)
-		dp_relax(t, t->f[1], t->now[0], t->next[1], choice + t->m + 1, TAKES_REST);
-	for (size_t l = 0; l < t->layers; l++) {
-		double *const was = t->now[l];
-		t->now[l] = t->next[l];
-		t->next[l] = was;
-	}
-}
-
 static hetpart_status dp_search(dp_table *t, const part_procs *ps, uint64_t items, uint64_t *share,
 				hetpart_err *err)
 {
@@ -315,8 +281,28 @@ static hetpart_status dp_search(dp_table *t, const part_procs *ps, uint64_t item
 		for (size_t at = 0; at <= t->m; at++)
 			t->now[l][at] = at + l ? INFINITY : 0;
 	for (size_t i = 0; i < t->p && t->budget->why == HETPART_OK; i++) {
-		dp_tabulate(t, ps, i, items);
-		dp_add_processor(t, i);
+		const hetpart_cost *const cost = ps->costs ? ps->costs[i] : ps->cost;
+		const uint64_t cap = part_cap(ps, i, items), min = part_min(ps, i);
+		uint32_t *const choice = t->choice + i * t->layers * (t->m + 1);
+		for (size_t l = 0; l < t->layers; l++)
+			for (size_t e = 0; e <= t->m && !part_spend_cost(t->budget, cost); e++) {
+				const uint64_t n = e * t->quantum + (l ? t->rest : 0);
+				t->f[l][e] = n <= cap && e * t->quantum >= min
+						     ? (double)part_time(ps, i, n)
+						     : INFINITY;
+			}
+		for (size_t l = 0; l < t->layers; l++) {
+			for (size_t at = 0; at <= t->m; at++)
+				t->next[l][at] = INFINITY;
+			dp_relax(t, t->f[0], t->now[l], t->next[l], choice + l * (t->m + 1), 0);
+		}
+		if (t->layers == 2)
+			dp_relax(t, t->f[1], t->now[0], t->next[1], choice + t->m + 1, TAKES_REST);
+		for (size_t l = 0; l < t->layers; l++) {
+			double *const was = t->now[l];
+			t->now[l] = t->next[l];
+			t->next[l] = was;
+		}
 	}
 	if (t->budget->why != HETPART_OK)
 		return t->budget->why;

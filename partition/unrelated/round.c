@@ -36,23 +36,19 @@ static inline bool surely_later(double a, double b)
 	return a <= DBL_MAX && a * (1 - ROUNDING) - DBL_MIN > b;
 }
 
-static bool slope_surely_after(const rounding *r, size_t i, double n, double now, double key)
-{
-	const double per_time = (double)(r->ps->speeds[i] * r->ps->unit) / r->ps->cost->scale;
-	const double slope = part_unit_slope(r->ps->cost, n, now * per_time);
-	return surely_later(now + slope / per_time, key);
-}
-
 /* Return whether processor i, which ends share items now, surely ends the next one after key,
- * without the cost: this saves the logarithm of nearly all processors if few of them can get an
- * item. For f convex, f(n + 1) >= f(n) + f'(n) >= f(n) + f(n)/n. */
+ * without evaluating the cost. This saves the logarithm of nearly all processors if few of them
+ * can get an item. For f convex, f(n + 1) >= f(n) + f'(n) >= f(n) + f(n)/n. */
 static inline bool surely_after(const rounding *r, size_t i, uint64_t share, double now, double key)
 {
 	const double n = (double)(int64_t)share;
 
 	if (!r->convex || share == 0)
 		return false;
-	return surely_later(now * (n + 1), key * n) || slope_surely_after(r, i, n, now, key);
+	if (surely_later(now * (n + 1), key * n))
+		return true;
+	const double per_time = (double)(r->ps->speeds[i] * r->ps->unit) / r->ps->cost->scale;
+	return surely_later(now + part_unit_slope(r->ps->cost, n, now * per_time) / per_time, key);
 }
 
 /* --------------------------------------------------------------------------------------- the heap
@@ -201,27 +197,20 @@ static hetpart_status reach_sum(rounding *r, bool *too_far, hetpart_err *err)
 	return *too_far ? HETPART_OK : move_items(r, !over, count, err);
 }
 
-/* Return the smallest next time, or a time that is not larger. */
-static long double smallest_next_time(rounding *r)
-{
-	long double next = INFINITY;
-
-	if (r->add)
-		return r->added;
-	r->add = true;
-	for (size_t i = 0; i < r->ps->n; i++)
-		if (!surely_after(r, i, r->share[i], r->now[i], (double)next))
-			next = fminl(next, move_key(r, i));
-	return next;
-}
-
-/* Make the plan optimal. Every other plan needs at least the smallest next time, so processors that
- * take longer give items back, and the greedy rule is optimal from there. */
+/* Make the plan optimal. Every other plan needs at least the smallest next time. So processors
+ * that take longer give items back, and the greedy rule is optimal from there. */
 static hetpart_status give_back_late_items(rounding *r, bool *too_far, hetpart_err *err)
 {
-	const long double next = smallest_next_time(r);
+	long double next = r->added; /* the smallest next time, or a time that is not larger */
 	bool changed = false;
 
+	if (!r->add) {
+		r->add = true;
+		next = INFINITY;
+		for (size_t i = 0; i < r->ps->n; i++)
+			if (!surely_after(r, i, r->share[i], r->now[i], (double)next))
+				next = fminl(next, move_key(r, i));
+	}
 	for (size_t i = 0; i < r->ps->n; i++) {
 		if (surely_later((double)next, r->now[i]))
 			continue;

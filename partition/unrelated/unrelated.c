@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* unrelated.c - shares for processors with a cost each: check, choose the method, report; and the
+/* unrelated.c - shares for processors with a cost each: check, choose the method, report. Also the
  * method for increasing costs (threshold), a bisection on the makespan T. Must not contain: real
- * shares, the methods for any costs. Costs O(p) memory and, for the bisection, about 100 p calls of
- * the cost. */
+ * shares, the methods for any costs. Costs O(p) memory and, for the bisection, about 100 p calls
+ * of the cost. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -72,16 +72,6 @@ static long double middle_time(long double a, long double b)
 	return eb - ea > 1 ? ldexpl(1, (ea + eb) / 2 - 1) : a + (b - a) / 2;
 }
 
-/* Return the number of items between lo and hi, over all processors. */
-static uint64_t bracket_gap(const bracket *b)
-{
-	uint64_t sum = 0;
-	for (size_t i = 0; i < b->ps->n; i++)
-		if (__builtin_add_overflow(sum, b->hi[i] - b->lo[i], &sum))
-			return UINT64_MAX;
-	return sum;
-}
-
 /* Give every processor lo, and the missing items from [lo, hi]; all of them cost t_hi. */
 static void bracket_give_out(const bracket *b, uint64_t *share)
 {
@@ -104,7 +94,7 @@ static void bracket_try(bracket *b, long double t)
 
 /* Set the ends of the bracket to the minimums and to all that is possible in finite time. Then
  * narrow it by two times that rarely miss the makespan: some processor takes items/p or more, and
- * if all take items/p, the slowest ends last. *done: the minimums decide the plan. */
+ * if all take items/p, the slowest ends last. Set *done if the minimums decide the plan. */
 static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetpart_err *err)
 {
 	const part_procs *const ps = b->ps;
@@ -148,8 +138,8 @@ static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetp
 	return HETPART_OK;
 }
 
-/* Halve the bracket until its ends are neighbours, or until few items are between them: then it is
- * less work to give out the cheapest one by one. */
+/* Halve the bracket until its ends are neighbours, or few items are between them. Then it is less
+ * work to give out the cheapest one by one. */
 static hetpart_status bracket_bisect(bracket *b, uint64_t *share, hetpart_err *err)
 {
 	bool done = false;
@@ -159,7 +149,10 @@ static hetpart_status bracket_bisect(bracket *b, uint64_t *share, hetpart_err *e
 	if (rc != HETPART_OK || done)
 		return rc;
 	while ((t = middle_time(b->t_lo, b->t_hi)) > b->t_lo && t < b->t_hi && !bracket_ended(b)) {
-		if (bracket_gap(b) <= 4 * (uint64_t)b->ps->n) {
+		uint64_t gap = 0; /* items between lo and hi */
+		for (size_t i = 0; i < b->ps->n; i++)
+			gap = add_capped(gap, b->hi[i] - b->lo[i], UINT64_MAX);
+		if (gap <= 4 * (uint64_t)b->ps->n) {
 			for (size_t i = 0; i < b->ps->n; i++)
 				share[i] = b->lo[i];
 			return part_round_keep(b->ps, b->items, share, err);
@@ -191,9 +184,9 @@ hetpart_status part_threshold(const part_procs *ps, uint64_t items, uint64_t *sh
 	return rc;
 }
 
-/* Find the best shares in multiples of a quantum for increasing costs: the best plan of the whole
- * blocks, and the rest added where it ends first. That is the best: below the time of one block
- * more every plan has these very blocks, and at that time the rest is added to some of them. */
+/* Find the best shares in multiples of a quantum for increasing costs. They are the best plan of
+ * the whole blocks, with the rest added where it ends first. Below the time of one block more
+ * every plan has these very blocks. At that time the rest is added to some of them. */
 static hetpart_status threshold_blocks(const part_procs *ps, uint64_t items, uint64_t quantum,
 				       uint64_t *share, double *lower, hetpart_err *err)
 {

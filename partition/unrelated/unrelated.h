@@ -6,8 +6,8 @@
 
 #include "base/part.h"
 
-/* Move share[] (any start within the capacities) to the plan of smallest makespan with sum items;
- * ps has speeds and an increasing cost. time[] receives the time of each share. Costs
+/* Move share[] (any start within the capacities) to the plan of smallest makespan with sum items.
+ * The processors have speeds and an increasing cost. Store the time of each share in time[]. Costs
  * O((p + moves) log p). *too_far: this would take too many single moves, and share[] is not that
  * plan; use part_threshold(). */
 hetpart_status part_round_exact(const part_procs *ps, uint64_t items, uint64_t *share, double *time,

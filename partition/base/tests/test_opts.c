@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_opts.c - structs that begin with struct_size, from programs compiled with other versions of
- * the header: members that an older one lacks have their defaults, members that a later one adds
+ * the header. Members that an older one lacks have their defaults, members that a later one adds
  * must be zero. */
 #include "tests/tests.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_relax.c - affine links in no order, with minimums: the curves of real shares omit no amount
- * of a best plan of whole shares, and plans by them are as good as by tables of all amounts. Small
+ * of a best plan of whole shares. Plans by them are as good as by tables of all amounts. Small
  * whole numbers make ties; startups of 1e6 with times of 1e-6 make rounding hard. */
 #include "scatter/scatter.h"
 
@@ -42,9 +42,8 @@ static void plan_with(hetpart_plan **pl, const struct problem *pr, const uint64_
 	assert_true(hetpart_plan_lower_bound(*pl) == hetpart_plan_makespan(*pl));
 }
 
-/* Check that the best plan is within the amounts up to its end or to a later time, and that its
- * shares are within the bounds of fill.c. Return the number of amounts, 0 if these costs make no
- * curves. */
+/* Check that the best plan is within the amounts up to its end or to a later time, and its shares
+ * within the bounds of fill.c. Return the number of amounts, 0 if these costs make no curves. */
 static uint64_t check_kept(const struct problem *pr, const uint64_t *least, const hetpart_plan *pl,
 			   double later_by, int seed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_scatter.c - the exact scatter methods: optimal by brute force, equal to each other on larger
- * problems, independent of the unit of time, and the figures of [S0]'s platform. HETSORT_LONG=1:
- * more of the problems that take long. */
+/* test_scatter.c - the exact scatter methods: optimal by brute force, equal to each other on
+ * larger problems, independent of the unit of time. Also the figures of [S0]'s platform.
+ * HETSORT_LONG=1: more of the problems that take long. */
 #include "scatter_help.h"
 
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_scatter_minimums.c - scatters with minimums and multiples of a quantum: every exact method
- * against all plans that keep them; FILL and MULTIRES against each other for larger problems; the
- * best root; refusals. */
+ * against all plans that keep them. For larger problems FILL against MULTIRES. The best root;
+ * refusals. */
 #include "scatter_help.h"
 
 struct limits {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_scatter_rules.c - the scatter methods that round real shares, and their certified bounds;
- * the affine shares of [S2]; order and root; the printed rules that are wrong. */
+/* test_scatter_rules.c - the scatter methods that round real shares, with certified bounds; the
+ * affine shares of [S2]; order and root; the printed rules that are wrong. */
 #include "scatter_help.h"
 
 static struct problem linear_problem(uint64_t *s, uint64_t max_n, size_t max_p, double spread)
@@ -26,7 +26,7 @@ static double shares_sum(const hetpart_plan *pl)
 }
 
 /* Check that rounded plans lie between the proven bound and that bound plus sum link(1) + max
- * compute(1), and that the closed form is the programme's optimum, including dropped processors. */
+ * compute(1). The closed form is the programme's optimum, including dropped processors. */
 static void bound_is_never_broken(void **state)
 {
 	hetpart_scatter_method m[] = { HETPART_SCATTER_CLOSED, HETPART_SCATTER_LP };
@@ -249,7 +249,7 @@ static void all_at_once_formula(void **state)
 }
 
 /* Check water filling: a processor that starts at T or later gets nothing, all others end at the
- * same time; one of infinite speed takes the items that others cannot do before it starts. */
+ * same time. One of infinite speed takes the items that others cannot do before it starts. */
 static void water_filling(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_greedy.c - whole shares of very many processors are the greedy ones to the last item: no
+/* test_greedy.c - whole shares of very many processors are the greedy ones to the last item. No
  * item that is taken comes after one that is not, by its time, of equal ones by speed, then by
  * position. Only one plan has this property. Approximations keep the whole parts of their real
  * shares, and the items above these have it. */

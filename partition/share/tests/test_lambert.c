@@ -7,8 +7,8 @@
 
 #include "share/share.h"
 
-/* Return the largest relative difference, from 1e-20 to 1e308, of GSL's W and steps from the W of a
- * neighbour that is 1 + apart times as large, or as small. */
+/* Return the largest relative difference, from 1e-20 to 1e308, of GSL's W and steps from a
+ * neighbour's W. The neighbour is 1 + apart times as large, or as small. */
 static double worst(const part_lambert *l, double apart, int steps)
 {
 	double most = 0;

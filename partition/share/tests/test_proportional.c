@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_proportional.c - shares by speed before rounding, N k/K within capacities, against a
- * reference in long double, which has more range and digits than the planner's doubles; and
+ * reference in long double, which has more range and digits than the planner's doubles. Also
  * against values from a computation in rational numbers. */
 #include "tests/tests.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_share.c - shares for processors of known speed: reference values, optimality by brute force,
- * independence of scale and order, extremes, and every argument that must be refused. */
+/* test_share.c - shares for processors of known speed: reference values, optimality by brute
+ * force, independence of scale and order, extremes, and every invalid argument. */
 #include "tests/tests.h"
 
 #include <gsl/gsl_sf_lambert.h>

@@ -5,7 +5,7 @@
 
 #define MOST 40
 
-/* best[j]: the smallest makespan of the first j items on the processors so far. */
+/* Return the smallest makespan; best[j] belongs to the first j items on the processors so far. */
 static double brute(const double *w, uint64_t n, const double *k, size_t p)
 {
 	double best[MOST + 1], next[MOST + 1];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_work.c - the cost of a plan of very many processors, counted and not timed: logarithms,
- * which are called through a function of this program that counts. And its shares against GSL's
- * Lambert W.
- */
+/* test_work.c - the cost of a plan of very many processors, counted and not timed. It is
+ * logarithms, which are called through a function of this program that counts. And its shares
+ * against GSL's Lambert W. */
 #define _GNU_SOURCE 1 /* RTLD_NEXT */
 #include "tests/tests.h"
 
@@ -48,9 +47,9 @@ static hetpart_plan *plan(size_t p, uint64_t items, hetpart_method method)
 	return pl;
 }
 
-/* Check that a plan needs two logarithms for each processor, one for its real and one for its whole
- * share, and few for those that may take one of the last items. If all are alike, two are enough.
- */
+/* Check that a plan needs two logarithms for each processor, one for its real and one for its
+ * whole share. Those that may take one of the last items need few more. If all are alike, two are
+ * enough. */
 static void few_logarithms(void **state)
 {
 	const double widest[] = { 0, 1, 5, 30 }; /* natural logarithm of fastest to slowest */
@@ -67,8 +66,8 @@ static void few_logarithms(void **state)
 	}
 }
 
-/* Check that formulas are quick: one logarithm of a speed, two for Theorem 2, and one each for the
- * real share, the whole share and, for a few processors, the next item. */
+/* Check that formulas are quick: one logarithm of a speed, two for Theorem 2. The real share, the
+ * whole share and, for a few processors, the next item need one each. */
 static void few_logarithms_by_formula(void **state)
 {
 	const struct {
@@ -95,8 +94,8 @@ static void few_logarithms_by_formula(void **state)
 	}
 }
 
-/* Check the table of [S4]: the shares of n ln n items for k = 1, 2, .. by GSL's W at the time that
- * the plan has, over sizes, numbers of processors and ratios of speed. */
+/* Check the table of [S4]: the shares of n ln n items for k = 1, 2, .. by GSL's W at the time of
+ * the plan. Sizes, numbers of processors and ratios of speed vary. */
 static void shares_as_gsl_has_them(void **state)
 {
 	const double widest[] = { 0, 1, 5, 30 };
@@ -140,9 +139,9 @@ static hetpart_plan *unrelated(const hetpart_cost *const *costs)
 	return pl;
 }
 
-/* Check that among neighbouring processors with the same cost object only one is bisected: the others
- * are evaluated only at the ends of the bracket and for the last items. The plan is as good as in
- * any other order. */
+/* Check that among neighbouring processors with the same cost object only one is bisected. The
+ * others are evaluated only at the ends of the bracket and for the last items. The plan is as good
+ * as in any other order. */
 static void few_costs_of_groups(void **state)
 {
 	enum { GROUPS = 4 };
