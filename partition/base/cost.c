@@ -107,9 +107,7 @@ hetpart_status hetpart_cost_piecewise(hetpart_cost **out, const hetpart_point *p
 		return rc;
 	hetpart_cost *const c = *out;
 	size_t m = points[0].items > 0; /* a first point (0, 0), which is zeroed memory */
-	c->x = part_calloc(npoints + 1, sizeof *c->x);
-	c->y = part_calloc(npoints + 1, sizeof *c->y);
-	if (!c->x || !c->y) {
+	if (!part_array(c->x, npoints + 1) || !part_array(c->y, npoints + 1)) {
 		rc = part_no_memory(err, npoints, "points");
 		goto fail;
 	}
@@ -152,8 +150,7 @@ hetpart_status hetpart_cost_table(hetpart_cost **out, const double *values, size
 	const hetpart_status rc = cost_new(out, COST_TABLE, scale, err);
 	if (rc != HETPART_OK)
 		return rc;
-	(*out)->y = part_calloc(nvalues, sizeof *values);
-	if (!(*out)->y) {
+	if (!part_array((*out)->y, nvalues)) {
 		hetpart_cost_free(*out);
 		*out = NULL;
 		return part_no_memory(err, nvalues, "values");
@@ -279,21 +276,6 @@ long double part_cost_fine(const hetpart_cost *c, uint64_t n)
 	if (c->kind == COST_POWER && c->exponent * log((double)n + 1) > 700)
 		return c->scale * powl((long double)n, c->exponent); /* beyond a double */
 	return (long double)c->scale * cost_at_scale_1(c, (double)n);
-}
-
-void part_cost_fine_each(const hetpart_cost *c, const uint64_t *n, size_t count, long double *time)
-{
-	uint64_t most = 0;
-	for (size_t i = 0; i < count; i++)
-		most = max_u64(most, n[i]);
-	if (c->kind == COST_NLOGN && most < UINT64_C(1) << 53)
-		for (size_t i = 0; i < count; i++) {
-			const double x = (double)(int64_t)n[i];
-			time[i] = (long double)c->scale * (x > 1 ? x * log(x) : 0);
-		}
-	else
-		for (size_t i = 0; i < count; i++)
-			time[i] = part_cost_fine(c, n[i]);
 }
 
 double hetpart_cost_eval(const hetpart_cost *cost, uint64_t items)

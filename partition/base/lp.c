@@ -119,10 +119,8 @@ hetpart_status part_lp_open(part_lp *lp, size_t rows, size_t cols, size_t nonzer
 				 "a linear programme of %zu rows and %zu columns is too large",
 				 rows, cols);
 	lp->room = (int)nonzeros;
-	lp->row = part_calloc(nonzeros + 1, sizeof *lp->row);
-	lp->col = part_calloc(nonzeros + 1, sizeof *lp->col);
-	lp->val = part_calloc(nonzeros + 1, sizeof *lp->val);
-	if (!lp->row || !lp->col || !lp->val)
+	if (!part_array(lp->row, nonzeros + 1) || !part_array(lp->col, nonzeros + 1) ||
+	    !part_array(lp->val, nonzeros + 1))
 		return part_no_memory(err, nonzeros, "coefficients");
 	s->prob = s->call.create_prob();
 	s->call.set_obj_dir(s->prob, GLP_MIN);

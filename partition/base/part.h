@@ -116,13 +116,11 @@ void part_set_error(hetpart_err *err, hetpart_status status, const char *fmt, ..
  * fit; n = 0 gives a valid pointer. */
 void *part_calloc(size_t n, size_t size);
 
+/* Let the pointer p point to n zeroed objects. The value is NULL on failure. */
+#define part_array(p, n) ((p) = part_calloc(n, sizeof *(p)))
+
 /* Return a * b + c, or UINT64_MAX if that does not fit. */
 uint64_t part_mul_add(uint64_t a, uint64_t b, uint64_t c);
-
-/* Return HETPART_ENOMEM if bytes exceed limit (0: HETPART_MEM_DEFAULT_BYTES); the message ends with
- * advice, another way out for the caller. */
-hetpart_status part_check_bytes(uint64_t bytes, uint64_t limit, const char *advice,
-				hetpart_err *err);
 
 /* Return HETPART_EINVAL unless x is finite and > 0, or >= 0. */
 hetpart_status part_check_positive(double x, const char *what, hetpart_err *err);
@@ -242,10 +240,6 @@ struct hetpart_cost {
 /* Return the time of n items, to the precision of n itself even above 2^53 if the kind allows. */
 long double part_cost_fine(const hetpart_cost *cost, uint64_t n);
 
-/* Set time[i] to part_cost_fine() of n[i], for i < count. */
-void part_cost_fine_each(const hetpart_cost *cost, const uint64_t *n, size_t count,
-			 long double *time);
-
 /* Return the time of a real number of items x >= 0; NaN for callbacks. Entries of tables are joined
  * by lines. */
 double part_cost_real(const hetpart_cost *cost, double x);
@@ -289,6 +283,9 @@ struct hetpart_plan {
 
 /* Create a plan with all shares and times 0 and real shares NaN. Return NULL if memory is out. */
 hetpart_plan *part_plan_new(size_t nprocs, uint64_t items, const char *method);
+
+/* Store the plan in *out if rc is HETPART_OK, otherwise free it. Return rc. */
+hetpart_status part_plan_return(hetpart_plan **out, hetpart_plan *plan, hetpart_status rc);
 
 /* Mix v into the hash h by the mixer of splitmix64: the result is the same on every byte order. */
 uint64_t part_mix(uint64_t h, uint64_t v);

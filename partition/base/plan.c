@@ -22,10 +22,8 @@ hetpart_plan *part_plan_new(size_t nprocs, uint64_t items, const char *method)
 	pl->method = method;
 	pl->real_makespan = NAN;
 	pl->lower = NAN;
-	pl->share = part_calloc(nprocs, sizeof *pl->share);
-	pl->real = part_calloc(nprocs, sizeof *pl->real);
-	pl->time = part_calloc(nprocs, sizeof *pl->time);
-	if (!pl->share || !pl->real || !pl->time) {
+	if (!part_array(pl->share, nprocs) || !part_array(pl->real, nprocs) ||
+	    !part_array(pl->time, nprocs)) {
 		hetpart_plan_free(pl);
 		return NULL;
 	}
@@ -139,6 +137,15 @@ hetpart_status hetpart_plan_stopped(const hetpart_plan *plan)
 const char *hetpart_plan_method(const hetpart_plan *plan)
 {
 	return plan ? plan->method : "";
+}
+
+hetpart_status part_plan_return(hetpart_plan **out, hetpart_plan *plan, hetpart_status rc)
+{
+	if (rc == HETPART_OK)
+		*out = plan;
+	else
+		hetpart_plan_free(plan);
+	return rc;
 }
 
 uint64_t part_mix(uint64_t h, uint64_t v)

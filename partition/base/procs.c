@@ -22,21 +22,21 @@ long double part_time(const part_procs *ps, size_t i, uint64_t n)
 
 void part_times(const part_procs *ps, const uint64_t *n, double *time)
 {
-	enum { AT_ONCE = 256 };
-	long double t[AT_ONCE];
-	size_t count;
+	uint64_t most = 0;
 
-	if (ps->costs || ps->block || ps->cost->kind == COST_CALLBACK) {
-		for (size_t i = 0; i < ps->n; i++)
+	if (ps->costs || ps->block || ps->cost->kind != COST_NLOGN)
+		most = UINT64_MAX;
+	for (size_t i = 0; i < ps->n && most < UINT64_C(1) << 53; i++)
+		most = max_u64(most, n[i]);
+	for (size_t i = 0; i < ps->n; i++)
+		if (most < UINT64_C(1) << 53) { /* part_cost_fine() without its choices */
+			const double x = (double)(int64_t)n[i];
+			const long double t =
+				(long double)ps->cost->scale * (x > 1 ? x * log(x) : 0);
+			time[i] = (double)(t / (ps->speeds[i] * ps->unit));
+		} else {
 			time[i] = (double)part_time(ps, i, n[i]);
-		return;
-	}
-	for (size_t at = 0; at < ps->n; at += count) {
-		count = (size_t)min_u64(AT_ONCE, ps->n - at);
-		part_cost_fine_each(ps->cost, n + at, count, t);
-		for (size_t i = 0; i < count; i++)
-			time[at + i] = (double)(t[i] / (ps->speeds[at + i] * ps->unit));
-	}
+		}
 }
 
 uint64_t part_most(const part_procs *ps, size_t i, uint64_t lo, uint64_t hi, long double limit)

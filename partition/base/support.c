@@ -83,19 +83,6 @@ uint64_t part_mul_add(uint64_t a, uint64_t b, uint64_t c)
 	return r;
 }
 
-hetpart_status part_check_bytes(uint64_t bytes, uint64_t limit, const char *advice,
-				hetpart_err *err)
-{
-	if (!limit)
-		limit = HETPART_MEM_DEFAULT_BYTES;
-	if (bytes <= limit && bytes < SIZE_MAX)
-		return HETPART_OK;
-	return part_fail(err, HETPART_ENOMEM,
-			 "the method needs '%" PRIu64 "' bytes of memory, %" PRIu64
-			 " are allowed: raise max_mem_bytes or %s",
-			 bytes, limit, advice);
-}
-
 hetpart_status part_check_positive(double x, const char *what, hetpart_err *err)
 {
 	if (isfinite(x) && x > 0)

@@ -170,7 +170,7 @@ static void place_start(programme *pg)
 /* ----------------------------------------------------------------------------------- solution */
 
 /* Read the fractions. Values within the solver's tolerance of 0 become 0. */
-static void read_fractions(const programme *pg, hetpart_schedule *sd)
+static void programme_read_fractions(const programme *pg, hetpart_schedule *sd)
 {
 	for (size_t n = 0; n < sd->nloads; n++) {
 		long double sum = 0;
@@ -199,8 +199,7 @@ static hetpart_status solve_programme(void *ctx, hetpart_err *err)
 					 col_makespan(pg) + 1, total * m * (3 * m + 16), err);
 	if (rc != HETPART_OK)
 		return rc;
-	pg->giver = part_calloc(dates, sizeof *pg->giver);
-	if (!pg->giver)
+	if (!part_array(pg->giver, dates))
 		return part_no_memory(err, dates, "dates");
 	for (size_t k = 0; k < dates; k++)
 		pg->giver[k] = SIZE_MAX;
@@ -210,12 +209,12 @@ static hetpart_status solve_programme(void *ctx, hetpart_err *err)
 	if (rc == HETPART_ETIME || rc == HETPART_ECANCEL) {
 		pg->sd->stopped = rc;
 		if (part_lp_feasible(&pg->lp))
-			read_fractions(pg, pg->sd);
+			programme_read_fractions(pg, pg->sd);
 		return HETPART_OK; /* the start is a schedule, too */
 	}
 	if (rc != HETPART_OK)
 		return rc;
-	read_fractions(pg, pg->sd);
+	programme_read_fractions(pg, pg->sd);
 	pg->sd->planned = ldexp(part_lp_value(&pg->lp, col_makespan(pg)), pg->ch->shift);
 	return HETPART_OK;
 }

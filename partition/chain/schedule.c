@@ -114,13 +114,9 @@ hetpart_status part_chain_init(chain_problem *ch, const hetpart_chain *given, he
 	ch->nloads = c.nloads;
 	ch->given = c.installments;
 	const size_t cells = ch->m * ch->nloads; /* at most CHAIN_DATES_MAX */
-	ch->comp = part_calloc(cells, sizeof *ch->comp);
-	ch->comm = part_calloc(cells, sizeof *ch->comm);
-	ch->tau = part_calloc(ch->m, sizeof *ch->tau);
-	ch->speed = part_calloc(ch->m, sizeof *ch->speed);
-	if (c.latency)
-		ch->latency = part_calloc(ch->m, sizeof *ch->latency);
-	if (!ch->comp || !ch->comm || !ch->tau || !ch->speed || (c.latency && !ch->latency))
+	if (!part_array(ch->comp, cells) || !part_array(ch->comm, cells) ||
+	    !part_array(ch->tau, ch->m) || !part_array(ch->speed, ch->m) ||
+	    (c.latency && !part_array(ch->latency, ch->m)))
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors and %zu loads",
 				 ch->m, ch->nloads);
 	return chain_scale(ch, &c, err);
@@ -178,10 +174,8 @@ size_t part_chain_installments(const chain_problem *ch, size_t load)
 hetpart_status part_chain_start(chain_state *st, const chain_problem *ch, bool latency,
 				hetpart_err *err)
 {
-	st->latency = latency && ch->latency;
-	st->link = part_calloc(ch->m, sizeof *st->link);
-	st->proc = part_calloc(ch->m, sizeof *st->proc);
-	if (!st->link || !st->proc)
+	*st = (chain_state){ .latency = latency && ch->latency };
+	if (!part_array(st->link, ch->m) || !part_array(st->proc, ch->m))
 		return part_no_memory(err, ch->m, "processors");
 	for (size_t i = 0; i < ch->m; i++)
 		st->proc[i] = ch->tau[i];

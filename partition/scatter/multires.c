@@ -103,13 +103,9 @@ static bool grid_make_rows(grid *gr)
 	grid_free_rows(gr);
 	gr->room = (size_t)total;
 	gr->width = (size_t)width;
-	gr->bound = part_calloc(gr->room, sizeof *gr->bound);
-	gr->port = part_calloc(gr->width, sizeof *gr->port);
-	gr->port2 = part_calloc(gr->width, sizeof *gr->port2);
-	gr->queue = part_calloc(gr->width, sizeof *gr->queue);
-	gr->seen[COMP] = part_calloc(2 * gr->width, sizeof(double));
-	gr->seen[LINK] = part_calloc(2 * gr->width, sizeof(double));
-	if (gr->bound && gr->port && gr->port2 && gr->queue && gr->seen[COMP] && gr->seen[LINK])
+	if (part_array(gr->bound, gr->room) && part_array(gr->port, gr->width) &&
+	    part_array(gr->port2, gr->width) && part_array(gr->queue, gr->width) &&
+	    part_array(gr->seen[COMP], 2 * gr->width) && part_array(gr->seen[LINK], 2 * gr->width))
 		return true;
 	grid_free_rows(gr);
 	gr->sc->budget.why = HETPART_ENOMEM;
@@ -575,11 +571,8 @@ hetpart_status part_sc_multires(sc_problem *sc, hetpart_err *err)
 	if (!sc->comp_increasing || !sc->link_increasing)
 		return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
 	sc->plan->method = "multires";
-	gr.amounts = part_calloc(sc->p, sizeof *gr.amounts);
-	gr.kept = part_calloc(sc->p, sizeof *gr.kept);
-	gr.row = part_calloc(sc->p, sizeof *gr.row);
-	gr.path = part_calloc(sc->p, sizeof *gr.path);
-	if (gr.amounts && gr.kept && gr.row && gr.path)
+	if (part_array(gr.amounts, sc->p) && part_array(gr.kept, sc->p) &&
+	    part_array(gr.row, sc->p) && part_array(gr.path, sc->p))
 		rc = refine_to_items(&gr, err);
 	else
 		rc = part_no_memory(err, sc->p, "processors");

@@ -340,10 +340,8 @@ hetpart_status part_sc_lp(sc_problem *sc, hetpart_err *err)
 	if (who < sc->p) { /* it takes all, as nothing ends before the startups */
 		all_to_one(sc, sc->plan->real, who);
 	} else {
-		lp.now.at = part_calloc(2 * sc->p + 2, sizeof *lp.now.at);
-		lp.next.at = part_calloc(2 * sc->p + 2, sizeof *lp.next.at);
-		lp.split = part_calloc(sc->p, sizeof *lp.split);
-		if (lp.now.at && lp.next.at && lp.split)
+		if (part_array(lp.now.at, 2 * sc->p + 2) && part_array(lp.next.at, 2 * sc->p + 2) &&
+		    part_array(lp.split, sc->p))
 			rc = lp_solve(&lp, err);
 		else
 			rc = part_no_memory(err, sc->p, "processors");

@@ -544,8 +544,8 @@ static bool add_after(sc_relaxation *rx, size_t i, double upper, curve *sent)
 
 /* Find the amounts before a processor with which those before it, and it and those after it, take n
  * together. */
-static bool find_meeting(sc_relaxation *rx, const curve *sent, const curve *later, double upper,
-			 sc_interval *out)
+static bool relax_meeting(sc_relaxation *rx, const curve *sent, const curve *later, double upper,
+			  sc_interval *out)
 {
 	const double n = (double)rx->sc->n, need = n - rx->lost;
 	double lo = INFINITY, hi = -INFINITY;
@@ -594,7 +594,7 @@ bool part_sc_relax_amounts(sc_relaxation *rx, double upper, sc_interval *amounts
 	amounts[0] = (sc_interval){ rx->sc->n, rx->sc->n };
 	for (size_t i = 0; ok && i + 1 < rx->sc->p; i++)
 		ok = add_after(rx, i, upper, &sent) && !part_spend(&rx->sc->budget, 16 * sent.n) &&
-		     find_meeting(rx, &sent, &rx->later[i + 1], upper, &amounts[i + 1]);
+		     relax_meeting(rx, &sent, &rx->later[i + 1], upper, &amounts[i + 1]);
 	free(sent.at);
 	return ok;
 }

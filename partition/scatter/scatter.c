@@ -146,10 +146,8 @@ hetpart_status part_sc_init(sc_problem *sc, uint64_t items, const hetpart_scatte
 	if ((rc = part_budget_open(&sc->budget, opts->time_limit_s, opts->max_mem_bytes, opts->stop,
 				   opts->stop_ctx, err)) != HETPART_OK)
 		return rc;
-	sc->link = part_calloc(nprocs, sizeof *sc->link);
-	sc->comp = part_calloc(nprocs, sizeof *sc->comp);
-	sc->due = part_calloc(nprocs + 1, sizeof *sc->due);
-	if (!sc->link || !sc->comp || !sc->due)
+	if (!part_array(sc->link, nprocs) || !part_array(sc->comp, nprocs) ||
+	    !part_array(sc->due, nprocs + 1))
 		return part_no_memory(err, nprocs, "processors");
 	for (size_t i = 0; i < nprocs; i++) {
 		set_cost(&sc->link[i], procs[i].link, sc, i);
@@ -317,12 +315,8 @@ hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 		rc = part_no_memory(err, nprocs, "processors");
 	if (rc == HETPART_OK)
 		rc = finish_plan(&sc, call_method(&sc, full.method, err), err);
-	if (rc == HETPART_OK)
-		*out = sc.plan;
-	else
-		hetpart_plan_free(sc.plan);
 	part_sc_free(&sc);
-	return rc;
+	return part_plan_return(out, sc.plan, rc);
 }
 
 uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_scatter_opts *opts)

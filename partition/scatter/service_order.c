@@ -169,31 +169,24 @@ hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root, size_t *or
 	    (rc = part_sc_opts(&rs.opts, opts, err)) != HETPART_OK ||
 	    (rc = check_root_costs(compute, link, nprocs, err)) != HETPART_OK)
 		return rc;
-	rs.in = part_calloc(nprocs, sizeof *rs.in);
-	rs.sorted = part_calloc(nprocs, sizeof *rs.sorted);
-	rs.who = part_calloc(nprocs, sizeof *rs.who);
-	rs.order = part_calloc(nprocs, sizeof *rs.order);
-	rs.best_order = part_calloc(nprocs, sizeof *rs.best_order);
-	rs.mins = part_calloc(nprocs, sizeof *rs.mins);
-	if (!rs.mins || !rs.in || !rs.sorted || !rs.who || !rs.order || !rs.best_order)
+	if (!part_array(rs.in, nprocs) || !part_array(rs.sorted, nprocs) ||
+	    !part_array(rs.who, nprocs) || !part_array(rs.order, nprocs) ||
+	    !part_array(rs.best_order, nprocs) || !part_array(rs.mins, nprocs))
 		rc = part_no_memory(err, nprocs, "processors");
 	for (size_t r = 0; rc == HETPART_OK && r < nprocs; r++)
 		rc = try_root(&rs, r, total ? &total[r] : &unused, err);
-	if (rc == HETPART_OK && !rs.best)
-		rc = HETPART_ERANGE; /* err has the reason of the last candidate */
-	if (rc == HETPART_OK) {
-		*out = rs.best;
+	if (rc == HETPART_OK && rs.best) {
 		*root = rs.root;
-		rs.best = NULL;
 		if (order)
 			memcpy(order, rs.best_order, nprocs * sizeof *order);
+	} else if (rc == HETPART_OK) {
+		rc = HETPART_ERANGE; /* err has the reason of the last candidate */
 	}
-	hetpart_plan_free(rs.best);
 	free(rs.in);
 	free(rs.sorted);
 	free(rs.who);
 	free(rs.order);
 	free(rs.best_order);
 	free(rs.mins);
-	return rc;
+	return part_plan_return(out, rs.best, rc);
 }

@@ -217,13 +217,9 @@ static bool table_open(sc_problem *sc, table *w, uint64_t block)
 
 	*w = (table){ .block = block, .n = len - 1 };
 	w->t.budget = &sc->budget;
-	w->link = part_calloc(len, sizeof *w->link);
-	w->comp = part_calloc(len, sizeof *w->comp);
-	w->next = part_calloc(len, sizeof *w->next);
-	w->row = part_calloc(len, sizeof *w->row);
-	w->t.scratch = part_calloc(len, sizeof *w->t.scratch);
-	w->choice = part_calloc((sc->p - 1) * len, sizeof *w->choice);
-	if (w->t.scratch && w->link && w->comp && w->next && w->row && w->choice)
+	if (part_array(w->link, len) && part_array(w->comp, len) && part_array(w->next, len) &&
+	    part_array(w->row, len) && part_array(w->t.scratch, len) &&
+	    part_array(w->choice, (sc->p - 1) * len))
 		return true;
 	sc->budget.why = HETPART_ENOMEM;
 	return false;

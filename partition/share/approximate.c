@@ -115,8 +115,7 @@ hetpart_status part_classes_solve(part_classes *c, const hetpart_cost *cost, con
 		c->shift++;
 	c->first = leading_bits(slowest, c->shift);
 	c->n = (size_t)(leading_bits(fastest, c->shift) - c->first) + 1;
-	c->of = part_calloc(c->n, sizeof *c->of);
-	if (!c->of)
+	if (!part_array(c->of, c->n))
 		return part_no_memory(err, c->n, "classes of speed");
 	for (size_t i = 0; i < n; i++) {
 		part_class *const of = class_of(c, k[i]);

@@ -134,11 +134,7 @@ hetpart_status hetpart_farm_trace_within(hetpart_plan **out, uint64_t items,
 	if (rc == HETPART_OK)
 		rc = part_plan_close(f.plan, err);
 	free(f.heap);
-	if (rc == HETPART_OK)
-		*out = f.plan;
-	else
-		hetpart_plan_free(f.plan);
-	return rc;
+	return part_plan_return(out, f.plan, rc);
 }
 
 hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items, const hetpart_worker *workers,

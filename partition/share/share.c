@@ -339,11 +339,7 @@ static hetpart_status share_finish(share_problem *pb, hetpart_status rc, hetpart
 		if (rc == HETPART_OK && !(pb->timed && isfinite(pb->plan->makespan)))
 			rc = part_plan_times(pb->plan, &pb->ps, err);
 	}
-	if (rc == HETPART_OK)
-		*out = pb->plan;
-	else
-		hetpart_plan_free(pb->plan);
-	return rc;
+	return part_plan_return(out, pb->plan, rc);
 }
 
 hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items, const double *speeds,

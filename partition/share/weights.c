@@ -106,9 +106,5 @@ hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights, 
 	rc = part_plan_close(plan, err);
 out:
 	free(w.sum);
-	if (rc == HETPART_OK)
-		*out = plan;
-	else
-		hetpart_plan_free(plan);
-	return rc;
+	return part_plan_return(out, plan, rc);
 }

@@ -9,7 +9,18 @@
 
 #include "unrelated.h"
 
-#define QUANTUM_ADVICE "set a quantum" /* if a method needs more memory than the options allow */
+/* Return HETPART_ENOMEM if a method needs more bytes than the options allow. */
+static hetpart_status check_method_bytes(uint64_t bytes, const hetpart_opts *opts, hetpart_err *err)
+{
+	const uint64_t limit =
+		opts->max_mem_bytes ? opts->max_mem_bytes : HETPART_MEM_DEFAULT_BYTES;
+	if (bytes <= limit && bytes < SIZE_MAX)
+		return HETPART_OK;
+	return part_fail(err, HETPART_ENOMEM,
+			 "the method needs '%" PRIu64 "' bytes of memory, %" PRIu64
+			 " are allowed: raise max_mem_bytes or set a quantum",
+			 bytes, limit);
+}
 
 /* ------------------------------------------------------------------------------------- bitset */
 
@@ -217,17 +228,13 @@ hetpart_status part_bitset(const part_procs *ps, const hetpart_opts *opts, part_
 		       .n = (size_t)plan->items,
 		       .words = (size_t)plan->items / 64 + 1,
 		       .budget = budget };
-	hetpart_status rc = part_check_bytes(part_bitset_bytes(plan->items, ps->n),
-					     opts->max_mem_bytes, QUANTUM_ADVICE, err);
+	hetpart_status rc = check_method_bytes(part_bitset_bytes(plan->items, ps->n), opts, err);
 
 	if (rc != HETPART_OK)
 		return rc;
-	s.time = part_calloc(s.p * (s.n + 1), sizeof *s.time);
-	s.left = part_calloc(s.p * (s.n + 1), sizeof *s.left);
-	s.reach = part_calloc((s.p + 1) * s.words, sizeof *s.reach);
-	s.span = part_calloc(s.words, sizeof *s.span);
-	s.tmp = part_calloc(s.words, sizeof *s.tmp);
-	if (s.time && s.left && s.reach && s.span && s.tmp)
+	if (part_array(s.time, s.p * (s.n + 1)) && part_array(s.left, s.p * (s.n + 1)) &&
+	    part_array(s.reach, (s.p + 1) * s.words) && part_array(s.span, s.words) &&
+	    part_array(s.tmp, s.words))
 		rc = bitset_search(&s, ps, plan, err);
 	else
 		rc = part_no_memory(err, ps->n, "processors");
@@ -272,6 +279,33 @@ static void dp_relax(dp_table *t, const double *f, const double *now, double *ne
 		}
 }
 
+/* Add processor i to the table. */
+static void dp_add_processor(dp_table *t, const part_procs *ps, size_t i, uint64_t items)
+{
+	const hetpart_cost *const cost = ps->costs ? ps->costs[i] : ps->cost;
+	const uint64_t cap = part_cap(ps, i, items), min = part_min(ps, i);
+	uint32_t *const choice = t->choice + i * t->layers * (t->m + 1);
+
+	for (size_t l = 0; l < t->layers; l++)
+		for (size_t e = 0; e <= t->m && !part_spend_cost(t->budget, cost); e++) {
+			const uint64_t n = e * t->quantum + (l ? t->rest : 0);
+			t->f[l][e] = n <= cap && e * t->quantum >= min ? (double)part_time(ps, i, n)
+								       : INFINITY;
+		}
+	for (size_t l = 0; l < t->layers; l++) {
+		for (size_t at = 0; at <= t->m; at++)
+			t->next[l][at] = INFINITY;
+		dp_relax(t, t->f[0], t->now[l], t->next[l], choice + l * (t->m + 1), 0);
+	}
+	if (t->layers == 2)
+		dp_relax(t, t->f[1], t->now[0], t->next[1], choice + t->m + 1, TAKES_REST);
+	for (size_t l = 0; l < t->layers; l++) {
+		double *const was = t->now[l];
+		t->now[l] = t->next[l];
+		t->next[l] = was;
+	}
+}
+
 static hetpart_status dp_search(dp_table *t, const part_procs *ps, uint64_t items, uint64_t *share,
 				hetpart_err *err)
 {
@@ -280,30 +314,8 @@ static hetpart_status dp_search(dp_table *t, const part_procs *ps, uint64_t item
 	for (size_t l = 0; l < t->layers; l++)
 		for (size_t at = 0; at <= t->m; at++)
 			t->now[l][at] = at + l ? INFINITY : 0;
-	for (size_t i = 0; i < t->p && t->budget->why == HETPART_OK; i++) {
-		const hetpart_cost *const cost = ps->costs ? ps->costs[i] : ps->cost;
-		const uint64_t cap = part_cap(ps, i, items), min = part_min(ps, i);
-		uint32_t *const choice = t->choice + i * t->layers * (t->m + 1);
-		for (size_t l = 0; l < t->layers; l++)
-			for (size_t e = 0; e <= t->m && !part_spend_cost(t->budget, cost); e++) {
-				const uint64_t n = e * t->quantum + (l ? t->rest : 0);
-				t->f[l][e] = n <= cap && e * t->quantum >= min
-						     ? (double)part_time(ps, i, n)
-						     : INFINITY;
-			}
-		for (size_t l = 0; l < t->layers; l++) {
-			for (size_t at = 0; at <= t->m; at++)
-				t->next[l][at] = INFINITY;
-			dp_relax(t, t->f[0], t->now[l], t->next[l], choice + l * (t->m + 1), 0);
-		}
-		if (t->layers == 2)
-			dp_relax(t, t->f[1], t->now[0], t->next[1], choice + t->m + 1, TAKES_REST);
-		for (size_t l = 0; l < t->layers; l++) {
-			double *const was = t->now[l];
-			t->now[l] = t->next[l];
-			t->next[l] = was;
-		}
-	}
+	for (size_t i = 0; i < t->p && t->budget->why == HETPART_OK; i++)
+		dp_add_processor(t, ps, i, items);
 	if (t->budget->why != HETPART_OK)
 		return t->budget->why;
 	if (!isfinite(t->now[layer][left]))
@@ -335,8 +347,7 @@ hetpart_status part_dp(const part_procs *ps, const hetpart_opts *opts, part_budg
 {
 	const uint64_t items = plan->items;
 	dp_table t = { .p = ps->n, .quantum = opts->quantum ? opts->quantum : 1, .budget = budget };
-	hetpart_status rc = part_check_bytes(part_dp_bytes(items, ps->n, t.quantum),
-					     opts->max_mem_bytes, QUANTUM_ADVICE, err);
+	hetpart_status rc = check_method_bytes(part_dp_bytes(items, ps->n, t.quantum), opts, err);
 
 	if (rc != HETPART_OK)
 		return rc;

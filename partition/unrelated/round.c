@@ -150,8 +150,7 @@ static hetpart_status move_items(rounding *r, bool add, uint64_t count, hetpart_
 	r->add = add && count;
 	if (count == 0)
 		return HETPART_OK;
-	r->e = part_calloc(size, sizeof *r->e);
-	if (!r->e)
+	if (!part_array(r->e, size))
 		return part_no_memory(err, r->ps->n, "processors");
 	moves_fill(r, size);
 	r->added = r->e[0].key;

@@ -169,10 +169,7 @@ hetpart_status part_threshold(const part_procs *ps, uint64_t items, uint64_t *sh
 	bracket b = { .ps = ps, .items = items };
 	hetpart_status rc;
 
-	b.lo = part_calloc(ps->n, sizeof *b.lo);
-	b.hi = part_calloc(ps->n, sizeof *b.hi);
-	b.mid = part_calloc(ps->n, sizeof *b.mid);
-	if (b.lo && b.hi && b.mid)
+	if (part_array(b.lo, ps->n) && part_array(b.hi, ps->n) && part_array(b.mid, ps->n))
 		rc = bracket_bisect(&b, share, err);
 	else
 		rc = part_no_memory(err, ps->n, "processors");
@@ -357,11 +354,7 @@ hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items
 	rc = part_search(&ps, &full, plan, err);
 	if (rc == HETPART_OK || bad.seen)
 		rc = part_plan_times(plan, &ps, err);
-	if (rc == HETPART_OK)
-		*out = plan;
-	else
-		hetpart_plan_free(plan);
-	return rc;
+	return part_plan_return(out, plan, rc);
 }
 
 uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t nprocs, const hetpart_opts *opts)
