@@ -123,7 +123,7 @@ static hetpart_status append_installment(chain_heuristic *h, size_t load, double
 	return HETPART_OK;
 }
 
-hetpart_status part_chain_singleinst(chain_problem *ch, hetpart_schedule *sd, hetpart_err *err)
+static hetpart_status chain_singleinst(chain_problem *ch, hetpart_schedule *sd, hetpart_err *err)
 {
 	chain_heuristic h = { .ch = ch, .sd = sd };
 	hetpart_status rc = part_chain_start(&h.st, ch, false, err);
@@ -235,14 +235,21 @@ static hetpart_status find_fractions(chain_problem *ch, hetpart_schedule *sd,
 		}
 		return rc;
 	case HETPART_CHAIN_SINGLEINST:
-		return part_chain_singleinst(ch, sd, err);
+		return chain_singleinst(ch, sd, err);
 	case HETPART_CHAIN_MULTIINST:
 		return chain_multiinst(ch, sd, opts->max_installments, err);
 	case HETPART_CHAIN_LP:
 		break;
 	}
+	hetpart_schedule *one = NULL;
 	rc = grow_as_given(sd, ch, err);
-	return rc == HETPART_OK ? part_chain_lp(ch, sd, err) : rc;
+	if (part_chain_lp_bytes(sd->total, ch->m) > ch->budget.max_mem)
+		ch->budget.why = HETPART_ENOMEM;
+	if (rc == HETPART_OK && (rc = part_schedule_new(&one, ch, "", err)) == HETPART_OK &&
+	    (rc = chain_singleinst(ch, one, err)) == HETPART_OK)
+		rc = part_chain_lp(ch, sd, one, err);
+	hetpart_schedule_free(one);
+	return rc;
 }
 
 static hetpart_status chain_read_opts(hetpart_chain_opts *full, const hetpart_chain_opts *opts,

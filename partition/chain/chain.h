@@ -88,10 +88,13 @@ hetpart_status part_schedule_grow(hetpart_schedule *sd, const chain_problem *ch,
 hetpart_status part_schedule_date(hetpart_schedule *sd, const chain_problem *ch, bool latency,
 				  hetpart_err *err);
 
-/* Set the fractions of sd, load after load; the LP also sets planned. If the budget stops a
- * method, it divides the rest in a quicker way and sets sd->stopped. */
-hetpart_status part_chain_singleinst(chain_problem *ch, hetpart_schedule *sd, hetpart_err *err);
-hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_err *err);
+/* Set the fractions of sd by the linear programme, and sd->planned. The schedule one, with one
+ * installment of each load, is the start. If the budget stops the programme, set sd->stopped; the
+ * fractions are then at least as good as the start. */
+hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_schedule *one,
+			     hetpart_err *err);
+
+/* Estimate the memory of part_chain_lp() for a number of installments. */
 uint64_t part_chain_lp_bytes(size_t installments, size_t m);
 
 #endif

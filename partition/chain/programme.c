@@ -265,46 +265,38 @@ static hetpart_status spread_fractions(programme *pg, const hetpart_schedule *on
 }
 
 /* Set the start and its dates, in units of about its makespan. */
-static hetpart_status set_start(programme *pg, chain_problem *ch, hetpart_err *err)
+static hetpart_status set_start(programme *pg, chain_problem *ch, hetpart_schedule *one,
+				hetpart_err *err)
 {
-	hetpart_schedule *one = NULL;
-	hetpart_status rc = part_schedule_new(&one, ch, "", err);
+	int by;
 
-	if (rc == HETPART_OK)
-		rc = part_chain_singleinst(ch, one, err);
-	if (rc == HETPART_OK)
-		rc = part_schedule_date(one, ch, false, err);
-	if (rc == HETPART_OK) {
-		int by;
-		frexp(ldexp(one->makespan, -ch->shift), &by);
-		part_chain_rescale(ch, by);
-		set_fraction_units(pg);
-		rc = spread_fractions(pg, one, err);
-	}
+	hetpart_status rc = part_schedule_date(one, ch, false, err);
+	if (rc != HETPART_OK)
+		return rc;
+	frexp(ldexp(one->makespan, -ch->shift), &by);
+	part_chain_rescale(ch, by);
+	set_fraction_units(pg);
+	if ((rc = spread_fractions(pg, one, err)) != HETPART_OK)
+		return rc;
 	chain_problem near1 = *ch;
 	near1.shift = 0;
-	if (rc == HETPART_OK)
-		rc = part_schedule_date(pg->sd, &near1, false, err);
-	hetpart_schedule_free(one);
-	return rc;
+	return part_schedule_date(pg->sd, &near1, false, err);
 }
 
-/* Estimate the memory: what GLPK takes for 6 installments of 50 loads on 10 processors, measured,
- * and a quarter more. */
 uint64_t part_chain_lp_bytes(size_t total, size_t m)
 {
+	/* Measured with GLPK: 6 installments of 50 loads on 10 processors, and a quarter more. */
 	return (UINT64_C(1) << 22) + (uint64_t)total * m * (7000 + 200 * (uint64_t)m);
 }
 
-hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_err *err)
+hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_schedule *one,
+			     hetpart_err *err)
 {
 	programme pg = { .ch = ch, .sd = sd, .m = ch->m, .total = sd->total };
 
-	if (part_chain_lp_bytes(sd->total, ch->m) > ch->budget.max_mem)
-		ch->budget.why = HETPART_ENOMEM;
-	pg.unit = part_calloc(ch->nloads * ch->m, sizeof *pg.unit);
-	hetpart_status rc =
-		pg.unit ? set_start(&pg, ch, err) : part_no_memory(err, ch->nloads, "loads");
+	hetpart_status rc = part_array(pg.unit, ch->nloads * ch->m)
+				    ? set_start(&pg, ch, one, err)
+				    : part_no_memory(err, ch->nloads, "loads");
 	if (rc == HETPART_OK && ch->budget.why == HETPART_OK)
 		rc = part_lp_guard(&pg.lp, solve_programme, &pg, err);
 	else

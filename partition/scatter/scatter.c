@@ -1,209 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter.c - shares for a scatter from one root: the problem, checked and in units near 1, the
- * choice of the method, and the one-port times of the shares. Must not contain: how shares are
- * found. Costs O(p) in addition to the method. */
+/* scatter.c - shares for a scatter from one root: the choice of the method, the report, in which
+ * order the root serves, and which processor should be the root. [S0] Must not contain: how shares
+ * are found. Costs O(p) in addition to the method, O(p log p) for an order, p plans for a root. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "scatter.h"
-
-/* ------------------------------------------------------------------------------- the problem */
-
-double part_sc_time(const sc_cost *c, uint64_t n)
-{
-	const uint64_t items = sc_items(c, n);
-	const long double t = part_cost_fine(c->cost, items);
-
-	part_spend_cost(c->budget, c->cost);
-	if (t >= 0)
-		return (double)(t * c->unit);
-	if (!c->bad->seen)
-		*c->bad = (part_bad_cost){ true, c->proc, items, (double)t };
-	return INFINITY;
-}
-
-bool part_sc_has_mem(sc_problem *sc, uint64_t bytes)
-{
-	const bool has = bytes <= sc->budget.max_mem && bytes < SIZE_MAX;
-	if (!has && sc->budget.why == HETPART_OK)
-		sc->budget.why = HETPART_ENOMEM;
-	return has;
-}
-
-/* Return the time of c at n units if it is finite or, for a table, the largest finite time. It sets
- * the unit when no single processor can take all items. */
-static long double some_time(const sc_cost *c, uint64_t n)
-{
-	const hetpart_cost *const cost = c->cost;
-	long double most = 0;
-
-	if (cost->kind != COST_TABLE) {
-		const long double t = part_cost_fine(cost, sc_items(c, n));
-		return isfinite(t) && t > 0 ? t : 0;
-	}
-	for (size_t i = 0; i < cost->npoints; i++)
-		if (isfinite(cost->y[i]))
-			most = fmaxl(most, (long double)cost->scale * cost->y[i]);
-	return most;
-}
-
-/* Choose a power of two near the smallest time in which one processor can do all the work. */
-static void choose_shift(sc_problem *sc)
-{
-	long double all = INFINITY, some = 0;
-
-	for (size_t i = 0; i < sc->p; i++) {
-		const uint64_t items = sc_items(&sc->comp[i], sc->n);
-		long double t = part_cost_fine(sc->link[i].cost, items);
-		t += part_cost_fine(sc->comp[i].cost, items);
-		if (t > 0)
-			all = fminl(all, t);
-		some = fmaxl(some, some_time(&sc->link[i], sc->n));
-		some = fmaxl(some, some_time(&sc->comp[i], sc->n));
-	}
-	if (!isfinite(all))
-		all = some;
-	if (all > 0)
-		frexpl(all, &sc->shift);
-}
-
-static void scale_cost(sc_cost *c, int shift)
-{
-	c->unit = ldexpl(1, -shift);
-	if (!c->affine)
-		return;
-	const long double startup = c->cost->startup * (long double)c->cost->scale * c->unit;
-	const long double per_item = c->cost->per_item * (long double)c->cost->scale * c->unit;
-	c->startup = (double)(startup + per_item * c->least);
-	c->per_item = (double)(per_item * c->quantum);
-	c->none = c->least ? c->startup : 0;
-}
-
-static hetpart_status check_procs(uint64_t items, const hetpart_scatter_proc *procs, size_t nprocs,
-				  hetpart_err *err)
-{
-	if (!procs)
-		return part_is_null(err, "procs");
-	if (part_check_items(items, nprocs, err) != HETPART_OK)
-		return nprocs ? HETPART_ERANGE : HETPART_EINVAL;
-	for (size_t i = 0; i < nprocs; i++) {
-		if (!procs[i].compute)
-			return part_fail(err, HETPART_EINVAL,
-					 "the compute cost of processor %zu is NULL", i);
-		if (!procs[i].link && i + 1 < nprocs)
-			return part_fail(err, HETPART_EINVAL,
-					 "the link cost of processor %zu is NULL: only the root's, "
-					 "the last, may be",
-					 i);
-	}
-	return HETPART_OK;
-}
-
-static void set_cost(sc_cost *c, const hetpart_cost *cost, sc_problem *sc, size_t i)
-{
-	static const hetpart_cost free_cost = { .kind = COST_AFFINE,
-						.increasing = true,
-						.scale = 1 };
-	*c = (sc_cost){ .cost = cost ? cost : &free_cost,
-			.unit = 1,
-			.bad = &sc->bad,
-			.budget = &sc->budget,
-			.proc = i };
-	c->affine = c->cost->kind == COST_AFFINE;
-}
-
-/* Count in units: the minimums, and what is not a whole multiple of the quantum, are given. */
-static hetpart_status count_units(sc_problem *sc, const uint64_t *mins, uint64_t quantum,
-				  hetpart_err *err)
-{
-	const part_procs ps = { .n = sc->p, .mins = mins, .block = quantum > 1 ? quantum : 0 };
-	const uint64_t rest = sc->n % quantum;
-
-	sc->n /= quantum;
-	const hetpart_status rc = part_check_mins(&ps, sc->n, err);
-	if (rc != HETPART_OK)
-		return rc;
-	for (size_t i = 0; i < sc->p; i++) {
-		const uint64_t min = part_min(&ps, i);
-		sc->link[i].least = min * quantum + (i + 1 == sc->p ? rest : 0);
-		sc->link[i].quantum = quantum;
-		sc->comp[i].least = sc->link[i].least;
-		sc->comp[i].quantum = quantum;
-		sc->n -= min;
-	}
-	return HETPART_OK;
-}
-
-hetpart_status part_sc_init(sc_problem *sc, uint64_t items, const hetpart_scatter_proc *procs,
-			    size_t nprocs, const hetpart_scatter_opts *opts, hetpart_err *err)
-{
-	hetpart_status rc;
-
-	*sc = (sc_problem){ .p = nprocs, .n = items };
-	if ((rc = check_procs(items, procs, nprocs, err)) != HETPART_OK)
-		return rc;
-	if ((rc = part_budget_open(&sc->budget, opts->time_limit_s, opts->max_mem_bytes, opts->stop,
-				   opts->stop_ctx, err)) != HETPART_OK)
-		return rc;
-	if (!part_array(sc->link, nprocs) || !part_array(sc->comp, nprocs) ||
-	    !part_array(sc->due, nprocs + 1))
-		return part_no_memory(err, nprocs, "processors");
-	for (size_t i = 0; i < nprocs; i++) {
-		set_cost(&sc->link[i], procs[i].link, sc, i);
-		set_cost(&sc->comp[i], procs[i].compute, sc, i);
-	}
-	if ((rc = count_units(sc, opts->minimums, max_u64(opts->quantum, 1), err)) != HETPART_OK)
-		return rc;
-	choose_shift(sc);
-	sc->comp_increasing = sc->link_increasing = true;
-	sc->link_affine = sc->affine = sc->linear = true;
-	for (size_t i = 0; i < nprocs; i++) {
-		sc_cost *const l = &sc->link[i], *const c = &sc->comp[i];
-		scale_cost(l, sc->shift);
-		scale_cost(c, sc->shift);
-		sc->comp_increasing &= c->cost->increasing;
-		sc->link_increasing &= l->cost->increasing;
-		sc->link_affine &= l->affine;
-		sc->affine &= l->affine && c->affine;
-		sc->linear &= hetpart_cost_is_linear(l->cost) && hetpart_cost_is_linear(c->cost);
-	}
-	return HETPART_OK;
-}
-
-void part_sc_free(sc_problem *sc)
-{
-	free(sc->link);
-	free(sc->comp);
-	free(sc->due);
-}
-
-double part_sc_ends(const sc_problem *sc, const uint64_t *share, double *time)
-{
-	long double port = 0, last = 0;
-
-	for (size_t i = 0; i < sc->p; i++) {
-		const uint64_t items = sc_items(&sc->comp[i], share[i]);
-		port += part_cost_fine(sc->link[i].cost, items);
-		const long double end = port + part_cost_fine(sc->comp[i].cost, items);
-		if (time)
-			time[i] = (double)end;
-		last = fmaxl(last, end);
-	}
-	return (double)ldexpl(last, -sc->shift);
-}
 
 /* -------------------------------------------------------------------------------- the methods */
 
 /* For fewer pairs of processor and amount the plain programmes are the cheapest. */
 #define SMALL_TABLE (UINT64_C(1) << 14)
-
-hetpart_status part_sc_bad_cost(const sc_problem *sc, hetpart_err *err)
-{
-	return part_fail(err, HETPART_EINVAL,
-			 "a cost of processor %zu gives time '%g' for %" PRIu64 " items",
-			 sc->bad.proc, sc->bad.time, sc->bad.items);
-}
 
 static hetpart_status call_method(sc_problem *sc, hetpart_scatter_method m, hetpart_err *err)
 {
@@ -281,8 +90,9 @@ static hetpart_status finish_plan(sc_problem *sc, hetpart_status rc, hetpart_err
 
 /* ------------------------------------------------------------------------------ public calls */
 
-hetpart_status part_sc_opts(hetpart_scatter_opts *full, const hetpart_scatter_opts *opts,
-			    hetpart_err *err)
+/* Copy the caller's options, with defaults for what its version does not have. */
+static hetpart_status scatter_read_opts(hetpart_scatter_opts *full,
+					const hetpart_scatter_opts *opts, hetpart_err *err)
 {
 	const hetpart_scatter_opts defaults = HETPART_SCATTER_OPTS_INIT;
 	*full = defaults;
@@ -300,7 +110,7 @@ hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 	if (!out)
 		return part_is_null(err, "out");
 	*out = NULL;
-	hetpart_status rc = part_sc_opts(&full, opts, err);
+	hetpart_status rc = scatter_read_opts(&full, opts, err);
 	if (rc != HETPART_OK)
 		return rc;
 	const bool real_shares = full.method == HETPART_SCATTER_LP ||
@@ -326,7 +136,7 @@ uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_
 	part_budget budget;
 	uint64_t bytes = 0;
 
-	if (part_sc_opts(&full, opts, NULL) != HETPART_OK || items > HETPART_ITEMS_MAX ||
+	if (scatter_read_opts(&full, opts, NULL) != HETPART_OK || items > HETPART_ITEMS_MAX ||
 	    nprocs == 0)
 		return UINT64_MAX;
 	if (part_budget_open(&budget, 0, full.max_mem_bytes, NULL, NULL, NULL) != HETPART_OK)
@@ -372,4 +182,192 @@ hetpart_status hetpart_scatter_slack(double *slack, const hetpart_scatter_proc *
 		*slack = (double)(links + most);
 	part_sc_free(&sc);
 	return rc;
+}
+
+/* ----------------------------------------------------------------------------- the order of
+ * service */
+
+typedef struct link_time {
+	long double time;
+	size_t proc;
+} link_time;
+
+static int compare_link_times(const void *va, const void *vb)
+{
+	const link_time *const a = va, *const b = vb;
+	return part_compare(a->time, a->proc, b->time, b->proc);
+}
+
+hetpart_status hetpart_scatter_order(size_t *order, uint64_t items,
+				     const hetpart_scatter_proc *procs, size_t nprocs,
+				     hetpart_err *err)
+{
+	const hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
+	link_time *key = NULL;
+	sc_problem sc;
+
+	if (!order)
+		return part_is_null(err, "order");
+	hetpart_status rc = part_sc_init(&sc, items, procs, nprocs, &opts, err);
+	if (rc == HETPART_OK && !(key = part_calloc(nprocs, sizeof *key)))
+		rc = part_no_memory(err, nprocs, "processors");
+	if (rc != HETPART_OK)
+		goto out;
+	/* Sort by the time of an item if the link is linear, otherwise of a message of n/p items.
+	 */
+	const uint64_t each = max_u64(sc.n / nprocs, 1);
+	for (size_t i = 0; i + 1 < nprocs; i++) {
+		const hetpart_cost *const c = sc.link[i].cost;
+		key[i].proc = i;
+		key[i].time = c->kind == COST_AFFINE && c->startup == 0
+				      ? (long double)c->per_item * c->scale * each
+				      : part_sc_time(&sc.link[i], each) / sc.link[i].unit;
+	}
+	qsort(key, nprocs - 1, sizeof *key, compare_link_times);
+	for (size_t i = 0; i + 1 < nprocs; i++)
+		order[i] = key[i].proc;
+	order[nprocs - 1] = nprocs - 1;
+	if (sc.bad.seen)
+		rc = part_sc_bad_cost(&sc, err);
+out:
+	free(key);
+	part_sc_free(&sc);
+	return rc;
+}
+
+/* -------------------------------------------------------------------------------- the best root */
+
+typedef struct root_search {
+	const hetpart_cost *const *compute, *const *link, *const *store;
+	size_t p;
+	uint64_t items;
+	hetpart_scatter_opts opts;
+	uint64_t *mins;                    /* p entries: minimums as served */
+	hetpart_scatter_proc *in, *sorted; /* p entries: as given, as served */
+	size_t *who, *order; /* p entries: processor of in[], place in in[] of sorted[] */
+	hetpart_plan *best;
+	size_t root, *best_order;
+	long double best_total;
+} root_search;
+
+/* Arrange the other processors as given, then the root; then sort them by bandwidth. */
+static hetpart_status arrange_procs(root_search *rs, size_t root, hetpart_err *err)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < rs->p; i++) {
+		if (i == root)
+			continue;
+		rs->in[at] = (hetpart_scatter_proc){ rs->compute[i], rs->link[root * rs->p + i] };
+		rs->who[at++] = i;
+	}
+	rs->in[at] = (hetpart_scatter_proc){ rs->compute[root], NULL };
+	rs->who[at] = root;
+	const hetpart_status rc = hetpart_scatter_order(rs->order, rs->items, rs->in, rs->p, err);
+	for (size_t j = 0; rc == HETPART_OK && j < rs->p; j++)
+		rs->sorted[j] = rs->in[rs->order[j]];
+	return rc;
+}
+
+/* Try one candidate and set *total to its time. A candidate without a plan is not a failure. */
+static hetpart_status try_root(root_search *rs, size_t root, double *total, hetpart_err *err)
+{
+	const hetpart_cost *const store = rs->store ? rs->store[root] : NULL;
+	long double fetch = store ? part_cost_fine(store, rs->items) : 0;
+	hetpart_scatter_opts opts = rs->opts;
+	hetpart_plan *pl;
+
+	*total = INFINITY;
+	hetpart_status rc = arrange_procs(rs, root, err);
+	if (rc != HETPART_OK)
+		return rc;
+	if (!(fetch >= 0))
+		return part_fail(err, HETPART_EINVAL, "the store's cost for processor %zu is '%Lg'",
+				 root, fetch);
+	if (opts.minimums) {
+		for (size_t j = 0; j < rs->p; j++)
+			rs->mins[j] = rs->opts.minimums[rs->who[rs->order[j]]];
+		opts.minimums = rs->mins;
+	}
+	rc = hetpart_scatter_create(&pl, rs->items, rs->sorted, rs->p, &opts, err);
+	if (rc != HETPART_OK)
+		return rc == HETPART_ERANGE ? HETPART_OK : rc;
+	fetch += pl->makespan;
+	*total = (double)fetch;
+	if (rs->best && !(fetch < rs->best_total)) {
+		hetpart_plan_free(pl);
+		return HETPART_OK;
+	}
+	hetpart_plan_free(rs->best);
+	rs->best = pl;
+	rs->best_total = fetch;
+	rs->root = root;
+	for (size_t j = 0; j < rs->p; j++)
+		rs->best_order[j] = rs->who[rs->order[j]];
+	return HETPART_OK;
+}
+
+static hetpart_status check_root_search(uint64_t items, const hetpart_cost *const *compute,
+					const hetpart_cost *const *link, size_t p, hetpart_err *err)
+{
+	size_t entries, bytes;
+
+	const hetpart_status rc = part_check_items(items, p, err);
+	if (rc != HETPART_OK)
+		return rc;
+	if (!compute || !link)
+		return part_is_null(err, compute ? "link" : "compute");
+	if (__builtin_mul_overflow(p, p, &entries) ||
+	    __builtin_mul_overflow(entries, sizeof *link, &bytes))
+		return part_fail(err, HETPART_EINVAL, "'%zu' processors are too many", p);
+	for (size_t r = 0; r < p; r++) {
+		if (!compute[r])
+			return part_fail(err, HETPART_EINVAL,
+					 "the compute cost of processor %zu is NULL", r);
+		for (size_t i = 0; i < p; i++)
+			if (i != r && !link[r * p + i])
+				return part_fail(err, HETPART_EINVAL,
+						 "the link from processor %zu to %zu is NULL", r,
+						 i);
+	}
+	return HETPART_OK;
+}
+
+hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root, size_t *order, double *total,
+				    uint64_t items, const hetpart_cost *const *compute,
+				    const hetpart_cost *const *link,
+				    const hetpart_cost *const *from_store, size_t nprocs,
+				    const hetpart_scatter_opts *opts, hetpart_err *err)
+{
+	root_search rs = { compute, link, from_store, nprocs, items, .best = NULL };
+	double unused;
+	hetpart_status rc;
+
+	if (out)
+		*out = NULL;
+	if (!out || !root)
+		return part_is_null(err, out ? "root" : "out");
+	if ((rc = check_root_search(items, compute, link, nprocs, err)) != HETPART_OK ||
+	    (rc = scatter_read_opts(&rs.opts, opts, err)) != HETPART_OK)
+		return rc;
+	if (!part_array(rs.in, nprocs) || !part_array(rs.sorted, nprocs) ||
+	    !part_array(rs.who, nprocs) || !part_array(rs.order, nprocs) ||
+	    !part_array(rs.best_order, nprocs) || !part_array(rs.mins, nprocs))
+		rc = part_no_memory(err, nprocs, "processors");
+	for (size_t r = 0; rc == HETPART_OK && r < nprocs; r++)
+		rc = try_root(&rs, r, total ? &total[r] : &unused, err);
+	if (rc == HETPART_OK && rs.best) {
+		*root = rs.root;
+		if (order)
+			memcpy(order, rs.best_order, nprocs * sizeof *order);
+	} else if (rc == HETPART_OK) {
+		rc = HETPART_ERANGE; /* err has the reason of the last candidate */
+	}
+	free(rs.in);
+	free(rs.sorted);
+	free(rs.who);
+	free(rs.order);
+	free(rs.best_order);
+	free(rs.mins);
+	return part_plan_return(out, rs.best, rc);
 }

@@ -6,7 +6,7 @@
 
 #include "base/part.h"
 
-/* --------------------------------------------------------------------- the problem (scatter.c) */
+/* --------------------------------------------------------------------- the problem (problem.c) */
 
 /* A cost, with its times multiplied by 2^-shift of the problem. The methods count units, so that
  * they need not know minimums or a quantum: n units are least + n * quantum items. */
@@ -52,10 +52,6 @@ static inline double sc_time(const sc_cost *c, uint64_t n)
 		return n ? c->startup + c->per_item * (double)n : c->none;
 	return part_sc_time(c, n);
 }
-
-/* Copy the caller's options, with defaults for what its version does not have. */
-hetpart_status part_sc_opts(hetpart_scatter_opts *full, const hetpart_scatter_opts *opts,
-			    hetpart_err *err);
 
 /* Check the arguments and set everything except the plan. Free with part_sc_free(), also after a
  * failure. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* approximate.c - approximate real shares: by classes of nearly the same speed, proportional to
- * speed, and by eq (5) and Theorem 2 of [S4]. Also Lambert's W, which solves n ln n. A share
- * within a class is off by about a tenth of the square of the class's relative width. One Newton
- * step makes exact shares of these. Must not contain: whole numbers. Classes cost O(p) without a
- * logarithm, and about five logarithms or inverses of the cost for each class. Eq (5) costs one
- * logarithm for each processor, Theorem 2 two. */
+/* approximate.c - approximate real shares: by classes of nearly the same speed, and by eq (5) and
+ * Theorem 2 of [S4]. Also Lambert's W, which solves n ln n. A share within a class is off by about
+ * a tenth of the square of the class's relative width. One Newton step makes exact shares of these.
+ * Must not contain: whole numbers. Classes cost O(p) without a logarithm, and about five logarithms
+ * or inverses of the cost for each class. Eq (5) costs one logarithm for each processor, Theorem 2
+ * two. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,19 +153,7 @@ void part_classes_shares(const part_classes *c, const double *k, size_t n, doubl
 	}
 }
 
-/* ------------------------------------------------------------------- proportional, and eq (5) */
-
-hetpart_status part_proportional(const part_procs *ps, uint64_t items, double *real,
-				 double *scratch, long double *per_speed, hetpart_err *err)
-{
-	static const hetpart_cost unit_linear = {
-		.kind = COST_AFFINE, .increasing = true, .scale = 1, .per_item = 1
-	};
-	part_procs by_speed = *ps;
-
-	by_speed.cost = &unit_linear;
-	return part_equal_time(&by_speed, items, real, scratch, per_speed, err);
-}
+/* ------------------------------------------------------------------------------------- eq (5) */
 
 /* Apply eq (5): with k normalised to sum 1, n_i = k_i N (1 + (sum_j k_j ln k_j - ln k_i)/ln N). */
 hetpart_status part_taylor(const part_procs *ps, uint64_t items, double *real, double *log_k,

@@ -369,3 +369,15 @@ hetpart_status part_equal_time(const part_procs *ps, uint64_t items, double *rea
 	free(et.k);
 	return rc;
 }
+
+hetpart_status part_proportional(const part_procs *ps, uint64_t items, double *real,
+				 double *scratch, long double *per_speed, hetpart_err *err)
+{
+	static const hetpart_cost unit_linear = {
+		.kind = COST_AFFINE, .increasing = true, .scale = 1, .per_item = 1
+	};
+	part_procs by_speed = *ps;
+
+	by_speed.cost = &unit_linear;
+	return part_equal_time(&by_speed, items, real, scratch, per_speed, err);
+}
