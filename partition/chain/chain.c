@@ -134,32 +134,28 @@ static hetpart_status chain_singleinst(chain_problem *ch, hetpart_schedule *sd, 
 	return rc;
 }
 
-/* Return whether the budget allows more installments than one of each load. When it first does not,
- * the time set aside, up to end_s, is for those. */
-static bool may_divide(chain_problem *ch, hetpart_schedule *sd, double end_s)
-{
-	const uint64_t room = part_mul_add(2 * (uint64_t)sd->room, 48 * (uint64_t)ch->m, 0);
-
-	if (sd->stopped != HETPART_OK)
-		return false;
-	if (sd->total == sd->room && room > ch->budget.max_mem)
-		ch->budget.why = HETPART_ENOMEM;
-	if (!part_spend(&ch->budget, BISECTION_STEPS * ch->m))
-		return true;
-	sd->stopped = ch->budget.why;
-	ch->budget.why = HETPART_OK;
-	ch->budget.end_s = end_s;
-	return false;
-}
-
-/* Append the installments of one load, at most `most` unless that is 0. */
+/* Append the installments of one load, at most `most` unless that is 0. When the budget first
+ * allows no more installments than one of each load, the time set aside, up to end_s, is for those.
+ */
 static hetpart_status append_load(chain_heuristic *h, size_t load, size_t most, double end_s,
 				  hetpart_err *err)
 {
+	part_budget *const budget = &h->ch->budget;
+	hetpart_schedule *const sd = h->sd;
 	double rest = 1;
 
 	for (size_t k = 1; rest > 0; k++) {
-		const bool more = may_divide(h->ch, h->sd, end_s);
+		const uint64_t bytes =
+			part_mul_add(2 * (uint64_t)sd->room, 48 * (uint64_t)h->ch->m, 0);
+		bool more = sd->stopped == HETPART_OK;
+		if (more && sd->total == sd->room && bytes > budget->max_mem)
+			budget->why = HETPART_ENOMEM;
+		if (more && part_spend(budget, BISECTION_STEPS * h->ch->m)) {
+			sd->stopped = budget->why;
+			budget->why = HETPART_OK;
+			budget->end_s = end_s;
+			more = false;
+		}
 		double part = more ? largest_in_time(h, load, rest) : rest;
 		const bool last = !more || k == most || (most > 0 && part <= 0);
 		if (more && !most && (k > INSTALLMENTS_MAX || part < 1e-12 * rest))
@@ -329,25 +325,6 @@ uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain, const hetpart_chain
 	return bytes;
 }
 
-static hetpart_status check_fractions(const chain_problem *ch, const double *f, hetpart_err *err)
-{
-	for (size_t n = 0; n < ch->nloads; n++) {
-		long double sum = 0;
-		for (size_t k = part_chain_installments(ch, n) * ch->m; k-- > 0; f++) {
-			if (!isfinite(*f) || *f < 0)
-				return part_fail(
-					err, HETPART_EINVAL,
-					"a fraction of load %zu is '%g': must be 0 or more", n, *f);
-			sum += *f;
-		}
-		if (!(fabsl(sum - 1) <= 1e-6L))
-			return part_fail(err, HETPART_EINVAL,
-					 "the fractions of load %zu sum to '%.9Lg': must sum to 1",
-					 n, sum);
-	}
-	return HETPART_OK;
-}
-
 hetpart_status hetpart_chain_replay(hetpart_schedule **out, const hetpart_chain *chain,
 				    const double *fractions, size_t nfractions, hetpart_err *err)
 {
@@ -369,8 +346,24 @@ hetpart_status hetpart_chain_replay(hetpart_schedule **out, const hetpart_chain 
 			       nfractions, sd->total * ch.m, sd->total, ch.m);
 		goto out;
 	}
-	if ((rc = check_fractions(&ch, fractions, err)) != HETPART_OK)
-		goto out;
+	for (size_t n = 0; n < ch.nloads; n++) {
+		long double sum = 0;
+		for (size_t k = sd->first[n] * ch.m; k < sd->first[n + 1] * ch.m; k++) {
+			if (!isfinite(fractions[k]) || fractions[k] < 0) {
+				rc = part_fail(err, HETPART_EINVAL,
+					       "a fraction of load %zu is '%g': must be 0 or more",
+					       n, fractions[k]);
+				goto out;
+			}
+			sum += fractions[k];
+		}
+		if (!(fabsl(sum - 1) <= 1e-6L)) {
+			rc = part_fail(err, HETPART_EINVAL,
+				       "the fractions of load %zu sum to '%.9Lg': must sum to 1", n,
+				       sum);
+			goto out;
+		}
+	}
 	memcpy(sd->fraction, fractions, nfractions * sizeof *fractions);
 	rc = part_schedule_date(sd, &ch, true, err);
 out:

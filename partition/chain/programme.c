@@ -120,24 +120,6 @@ static void put_installment(programme *pg, size_t n, size_t t)
 	}
 }
 
-static void put_loads(programme *pg)
-{
-	const hetpart_schedule *const sd = pg->sd;
-
-	pg->rows = sd->nloads;
-	for (size_t n = 0; n < sd->nloads; n++) {
-		for (size_t t = sd->first[n]; t < sd->first[n + 1]; t++) {
-			for (size_t i = 0; i < pg->m; i++)
-				put_fraction(pg, n, n, t, i, 1); /* (12) */
-			put_installment(pg, n, t);
-		}
-		part_lp_equal(&pg->lp, n, 1);
-	}
-	for (size_t i = 0; i < pg->m; i++)
-		part_lp_bounds(&pg->lp, col_work(pg, 0, i), pg->ch->tau[i], INFINITY);
-	part_lp_objective(&pg->lp, col_makespan(pg), 1);
-}
-
 /* Make the start the basis. Dates are basic, each held by the row that gives it. Fractions are at
  * the bound that is their value. The largest fraction of each load is basic for the sum. The basis
  * is triangular in time, and feasible. */
@@ -203,7 +185,18 @@ static hetpart_status solve_programme(void *ctx, hetpart_err *err)
 		return part_no_memory(err, dates, "dates");
 	for (size_t k = 0; k < dates; k++)
 		pg->giver[k] = SIZE_MAX;
-	put_loads(pg);
+	pg->rows = pg->sd->nloads;
+	for (size_t n = 0; n < pg->sd->nloads; n++) {
+		for (size_t t = pg->sd->first[n]; t < pg->sd->first[n + 1]; t++) {
+			for (size_t i = 0; i < m; i++)
+				put_fraction(pg, n, n, t, i, 1); /* (12) */
+			put_installment(pg, n, t);
+		}
+		part_lp_equal(&pg->lp, n, 1);
+	}
+	for (size_t i = 0; i < m; i++)
+		part_lp_bounds(&pg->lp, col_work(pg, 0, i), pg->ch->tau[i], INFINITY);
+	part_lp_objective(&pg->lp, col_makespan(pg), 1);
 	place_start(pg);
 	rc = part_lp_solve(&pg->lp, &pg->ch->budget, err);
 	if (rc == HETPART_ETIME || rc == HETPART_ECANCEL) {

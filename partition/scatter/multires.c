@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* multires.c - exact shares for increasing costs by ever finer grids of 2^s items. Each grid gives
- * a plan of whole blocks (upper bound) and two lower bounds: of the cost of d items on the
- * processors from i on, and of the port time before i. Only amounts d whose two bounds sum to less
- * than the best plan are looked at on the next grid. On grid 1 the bounds are exact.
+ * a plan of whole blocks (upper bound) and two lower bounds. They are bounds of the cost of d
+ * items on the processors from i on, and of the port time before i. Only amounts d whose two
+ * bounds sum to less than the best plan are looked at on the next grid. On grid 1 the bounds are
+ * exact.
  *
  * The first grid contains only amounts that follow from the most that each processor can take
  * (fill.c). Unless the port is busy for most of the time, these are few, and the first grid is
@@ -492,8 +493,8 @@ static bool search_items(grid *gr)
 
 /* Search the few amounts that real shares of affine costs leave for a plan better than the one
  * near them. Return true if all of them were searched. That is exact: the tables are of whole
- * shares, and relax.c omits only amounts that cannot be part of a better plan, even with its
- * rounding. Otherwise there may be a better plan and a bound. */
+ * shares, and relax.c omits only amounts that no better plan can have, even with its rounding.
+ * Otherwise there may be a better plan and a bound. */
 static bool search_near_real(grid *gr)
 {
 	sc_problem *const sc = gr->sc;

@@ -117,28 +117,6 @@ static void set_cost(sc_cost *c, const hetpart_cost *cost, sc_problem *sc, size_
 	c->affine = c->cost->kind == COST_AFFINE;
 }
 
-/* Count in units: the minimums, and what is not a whole multiple of the quantum, are given. */
-static hetpart_status count_units(sc_problem *sc, const uint64_t *mins, uint64_t quantum,
-				  hetpart_err *err)
-{
-	const part_procs ps = { .n = sc->p, .mins = mins, .block = quantum > 1 ? quantum : 0 };
-	const uint64_t rest = sc->n % quantum;
-
-	sc->n /= quantum;
-	const hetpart_status rc = part_check_mins(&ps, sc->n, err);
-	if (rc != HETPART_OK)
-		return rc;
-	for (size_t i = 0; i < sc->p; i++) {
-		const uint64_t min = part_min(&ps, i);
-		sc->link[i].least = min * quantum + (i + 1 == sc->p ? rest : 0);
-		sc->link[i].quantum = quantum;
-		sc->comp[i].least = sc->link[i].least;
-		sc->comp[i].quantum = quantum;
-		sc->n -= min;
-	}
-	return HETPART_OK;
-}
-
 hetpart_status part_sc_init(sc_problem *sc, uint64_t items, const hetpart_scatter_proc *procs,
 			    size_t nprocs, const hetpart_scatter_opts *opts, hetpart_err *err)
 {
@@ -157,8 +135,22 @@ hetpart_status part_sc_init(sc_problem *sc, uint64_t items, const hetpart_scatte
 		set_cost(&sc->link[i], procs[i].link, sc, i);
 		set_cost(&sc->comp[i], procs[i].compute, sc, i);
 	}
-	if ((rc = count_units(sc, opts->minimums, max_u64(opts->quantum, 1), err)) != HETPART_OK)
+	/* Count in units: the minimums, and what is not a whole multiple of the quantum, are given.
+	 */
+	const uint64_t quantum = max_u64(opts->quantum, 1), rest = items % quantum;
+	const part_procs ps = { .n = nprocs,
+				.mins = opts->minimums,
+				.block = quantum > 1 ? quantum : 0 };
+	sc->n = items / quantum;
+	if ((rc = part_check_mins(&ps, sc->n, err)) != HETPART_OK)
 		return rc;
+	for (size_t i = 0; i < nprocs; i++) {
+		const uint64_t min = part_min(&ps, i);
+		sc->link[i].least = min * quantum + (i + 1 == nprocs ? rest : 0);
+		sc->comp[i].least = sc->link[i].least;
+		sc->link[i].quantum = sc->comp[i].quantum = quantum;
+		sc->n -= min;
+	}
 	choose_shift(sc);
 	sc->comp_increasing = sc->link_increasing = true;
 	sc->link_affine = sc->affine = sc->linear = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* real_shares.c - the methods for affine costs that find real shares and round them: the closed
- * form and the linear programme of [S0], and the affine shares of [S2]. Also the greedy method of
- * [S2] for whole shares, and the rounding scheme of [S0]. Must not contain: exact whole shares.
- * Costs O(p) for the closed form, O(p log p) to round and for the shares of [S2]. The linear
- * programme costs O(p) for each processor at worst. */
+/* real_shares.c - methods for affine costs that round real shares: the closed form and the linear
+ * programme of [S0], and the affine shares of [S2]. Also the greedy method of [S2] for whole
+ * shares, and the rounding scheme of [S0]. Must not contain: exact whole shares. Costs O(p) for
+ * the closed form, O(p log p) to round and for the shares of [S2]. The linear programme costs O(p)
+ * for each processor at worst. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -274,25 +274,6 @@ static void lp_put_before(affine_lp *lp, size_t i)
 		out->at[k].t += link->startup;
 }
 
-/* Set the real shares, which end by t. */
-static void lp_read_shares(const affine_lp *lp, long double t)
-{
-	const sc_problem *const sc = lp->sc;
-	long double left = sc->n;
-
-	for (size_t i = 0; i < sc->p; i++) {
-		const long double a = sc->comp[i].per_item, b = sc->link[i].per_item;
-		const long double u = t - sc->link[i].startup, mu = sc->comp[i].startup;
-		long double x = (u - mu) / (a + b);
-		if (i + 1 < sc->p && b > 0)
-			x = fminl(x, (u - lp->split[i]) / b);
-		x = fminl(fmaxl(x, 0), left);
-		sc->plan->real[i] = (double)x;
-		left -= x;
-		t = u - b * x;
-	}
-}
-
 static hetpart_status lp_solve(affine_lp *lp, hetpart_err *err)
 {
 	sc_problem *const sc = lp->sc;
@@ -317,10 +298,20 @@ static hetpart_status lp_solve(affine_lp *lp, hetpart_err *err)
 	long double end = all->at[k].t;
 	if (all->at[k].items < sc->n)
 		end += (sc->n - all->at[k].items) / lp_slope_after(all, k);
-	lp_read_shares(lp, end);
-	/* Make the shares sum to n to the last digit of a double. */
-	for (size_t i = 0; i < sc->p; i++)
+	long double left = sc->n;
+	for (size_t i = 0; i < sc->p; i++) { /* the shares that end by then */
+		const long double a = sc->comp[i].per_item, b = sc->link[i].per_item;
+		const long double u = end - sc->link[i].startup, mu = sc->comp[i].startup;
+		long double x = (u - mu) / (a + b);
+		if (i + 1 < sc->p && b > 0)
+			x = fminl(x, (u - lp->split[i]) / b);
+		x = fminl(fmaxl(x, 0), left);
+		sc->plan->real[i] = (double)x;
+		left -= x;
+		end = u - b * x;
 		sum += sc->plan->real[i];
+	}
+	/* Make the shares sum to n to the last digit of a double. */
 	for (size_t i = 0; i < sc->p && sum > 0; i++)
 		sc->plan->real[i] = (double)(sc->plan->real[i] * (sc->n / sum));
 	return HETPART_OK;

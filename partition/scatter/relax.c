@@ -276,12 +276,6 @@ static size_t list_events(sc_relaxation *rx, const curve *in, const relax_step *
 	return n;
 }
 
-/* Return whether K(x) <= K(y), by differences, as r/b may be much larger than the units. */
-static bool no_better(const corner *x, const corner *y, double per)
-{
-	return y->units - x->units >= (y->t - x->t) * per;
-}
-
 /* Set out(v + startup) = v/b + max of in(r) - r/b over the window, for b > 0. */
 static bool step_on_port(sc_relaxation *rx, const curve *in, const relax_step *s, curve *out)
 {
@@ -299,9 +293,14 @@ static bool step_on_port(sc_relaxation *rx, const curve *in, const relax_step *s
 		if (!(v1 > v0))
 			continue;
 		for (; add < in->n && in->at[add].t <= v0; add++) {
-			while (tail > head &&
-			       no_better(&in->at[rx->queue[tail - 1]], &in->at[add], per))
+			const corner *const y = &in->at[add];
+			while (tail >
+			       head) { /* K by differences: r/b may be much larger than units */
+				const corner *const x = &in->at[rx->queue[tail - 1]];
+				if (!(y->units - x->units >= (y->t - x->t) * per))
+					break;
 				tail--;
+			}
 			rx->queue[tail++] = add;
 		}
 		while (head < tail && in->at[rx->queue[head]].t < l1 - s->margin)

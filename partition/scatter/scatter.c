@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter.c - shares for a scatter from one root: the choice of the method, the report, in which
- * order the root serves, and which processor should be the root. [S0] Must not contain: how shares
- * are found. Costs O(p) in addition to the method, O(p log p) for an order, p plans for a root. */
+/* scatter.c - shares for a scatter from one root: the choice of the method, the order in which the
+ * root serves, and the choice of the root, as in [S0]. Must not contain: how shares are found.
+ * Costs O(p) in addition to the method, O(p log p) for an order, p plans for a root. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -250,25 +250,6 @@ typedef struct root_search {
 	long double best_total;
 } root_search;
 
-/* Arrange the other processors as given, then the root; then sort them by bandwidth. */
-static hetpart_status arrange_procs(root_search *rs, size_t root, hetpart_err *err)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < rs->p; i++) {
-		if (i == root)
-			continue;
-		rs->in[at] = (hetpart_scatter_proc){ rs->compute[i], rs->link[root * rs->p + i] };
-		rs->who[at++] = i;
-	}
-	rs->in[at] = (hetpart_scatter_proc){ rs->compute[root], NULL };
-	rs->who[at] = root;
-	const hetpart_status rc = hetpart_scatter_order(rs->order, rs->items, rs->in, rs->p, err);
-	for (size_t j = 0; rc == HETPART_OK && j < rs->p; j++)
-		rs->sorted[j] = rs->in[rs->order[j]];
-	return rc;
-}
-
 /* Try one candidate and set *total to its time. A candidate without a plan is not a failure. */
 static hetpart_status try_root(root_search *rs, size_t root, double *total, hetpart_err *err)
 {
@@ -277,10 +258,22 @@ static hetpart_status try_root(root_search *rs, size_t root, double *total, hetp
 	hetpart_scatter_opts opts = rs->opts;
 	hetpart_plan *pl;
 
+	size_t at = 0;
+
 	*total = INFINITY;
-	hetpart_status rc = arrange_procs(rs, root, err);
+	for (size_t i = 0; i < rs->p; i++) { /* the others as given, then the root */
+		if (i == root)
+			continue;
+		rs->in[at] = (hetpart_scatter_proc){ rs->compute[i], rs->link[root * rs->p + i] };
+		rs->who[at++] = i;
+	}
+	rs->in[at] = (hetpart_scatter_proc){ rs->compute[root], NULL };
+	rs->who[at] = root;
+	hetpart_status rc = hetpart_scatter_order(rs->order, rs->items, rs->in, rs->p, err);
 	if (rc != HETPART_OK)
 		return rc;
+	for (size_t j = 0; j < rs->p; j++)
+		rs->sorted[j] = rs->in[rs->order[j]];
 	if (!(fetch >= 0))
 		return part_fail(err, HETPART_EINVAL, "the store's cost for processor %zu is '%Lg'",
 				 root, fetch);

@@ -105,8 +105,8 @@ bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most);
 /* -------------------------------------------------------------------- real shares (real_shares.c)
  */
 
-/* Return the makespan of real shares for the linear parts of affine costs, or slightly less, so
- * that rounding cannot exceed the truth; NaN for other costs. The array real has room for p
+/* Return the makespan of real shares for the linear parts of affine costs, or NaN for other costs.
+ * It is slightly less, so that rounding cannot exceed the truth. The array real has room for p
  * entries. */
 double part_sc_lower(const sc_problem *sc, double *real);
 

@@ -48,8 +48,8 @@ static void fill_row_any(const table_row *t, uint32_t *choice, double *best)
 		choice[d] = best_of_all(t, d, &best[d]);
 }
 
-/* Fill a row by Algorithm 2 of [S0]: from the crossing, the smallest e with comp(e) >= next(d -
- * e), go down until the time that the others need is too long by itself. */
+/* Fill a row by Algorithm 2 of [S0]. Begin at the crossing, the smallest e with comp(e) >= next(d
+ * - e). Go down until the time that the others need is too long by itself. */
 static void fill_row_increasing(const table_row *t, uint32_t *choice, double *row)
 {
 	for (size_t d = 0; d <= t->n && !part_spend(t->budget, 1); d++) {

@@ -223,18 +223,39 @@ static double theorem2_class_sum(const part_classes *c, double t, double *slope)
 	return sum;
 }
 
-/* Find the shares by Newton's method for the time, which is at least least: first about, by
- * classes of speed. The steps over all processors are exact and move the shares very little. */
-static void theorem2_solve(const part_procs *ps, const part_classes *c, double n, double least,
-			   double *real, double *rate)
+hetpart_status part_asymptotic(const part_procs *ps, uint64_t items, double *real, double *rate,
+			       hetpart_err *err)
 {
-	double t = max_double(least, c->t), was = 0, slope;
+	const double n = (double)items;
+	double slowest = INFINITY, sum = INFINITY, slope;
+	part_classes c;
 
+	part_scale(rate, ps->speeds, ps->n, ps->unit);
+	for (size_t i = 0; i < ps->n; i++)
+		slowest = min_double(slowest, rate[i]);
+	const hetpart_status rc = part_classes_solve(&c, ps->cost, rate, ps->n, n, err);
+	if (rc != HETPART_OK)
+		return rc;
+	const double least = M_E / slowest; /* Theorem 2 holds from here on */
+	if (isfinite(least)) {
+		sum = theorem2_class_sum(&c, least, &slope);
+		if (fabs(sum - n) < 1e-3 * n)
+			sum = theorem2_sum(ps, least, real, rate, &slope);
+	}
+	if (!(sum <= n)) {
+		part_classes_free(&c);
+		return part_fail(err, HETPART_ENOSOL,
+				 "Theorem 2 does not hold: a processor gets fewer than e items");
+	}
+	/* Find the time by Newton's method, first about, by classes of speed. The steps over all
+	 * processors are exact and move the shares very little. */
+	double t = max_double(least, c.t), was = 0;
 	for (int step = 0; step < 60 && fabs(t - was) > 1e-9 * t; step++) {
 		was = t;
-		t += (n - theorem2_class_sum(c, t, &slope)) / slope;
+		t += (n - theorem2_class_sum(&c, t, &slope)) / slope;
 		t = max_double(least, t);
 	}
+	part_classes_free(&c);
 	double by = t;
 	for (int step = 0; step < 20 && fabs(by) > 1e-7 * t; step++) {
 		by = (n - theorem2_sum(ps, t, real, rate, &slope)) / slope;
@@ -242,32 +263,5 @@ static void theorem2_solve(const part_procs *ps, const part_classes *c, double n
 	}
 	for (size_t i = 0; i < ps->n; i++)
 		real[i] += by * rate[i];
-}
-
-hetpart_status part_asymptotic(const part_procs *ps, uint64_t items, double *real, double *rate,
-			       hetpart_err *err)
-{
-	const double n = (double)items;
-	double slowest = INFINITY, sum = INFINITY, unused;
-	part_classes c;
-
-	part_scale(rate, ps->speeds, ps->n, ps->unit);
-	for (size_t i = 0; i < ps->n; i++)
-		slowest = min_double(slowest, rate[i]);
-	hetpart_status rc = part_classes_solve(&c, ps->cost, rate, ps->n, n, err);
-	if (rc != HETPART_OK)
-		return rc;
-	const double least = M_E / slowest; /* Theorem 2 holds from here on */
-	if (isfinite(least)) {
-		sum = theorem2_class_sum(&c, least, &unused);
-		if (fabs(sum - n) < 1e-3 * n)
-			sum = theorem2_sum(ps, least, real, rate, &unused);
-	}
-	if (sum <= n)
-		theorem2_solve(ps, &c, n, least, real, rate);
-	else
-		rc = part_fail(err, HETPART_ENOSOL,
-			       "Theorem 2 does not hold: a processor gets fewer than e items");
-	part_classes_free(&c);
-	return rc;
+	return HETPART_OK;
 }

@@ -78,8 +78,8 @@ static double convex_cost(part_cost_kind kind, double x, double *slope)
 }
 
 /* Make one Newton step for the system f(n_i) = T k_i, sum n_i = N. Return the T that keeps the
- * sum. Store the derivatives in rate[], the Newton point for T = 0 in x[], and in *off the largest
- * relative error that x[] had at the last T. */
+ * sum. Store the derivatives in rate[] and the Newton point for T = 0 in x[]. Store in *off the
+ * largest relative error that x[] had at the last T. */
 static double newton_step(equal_time *et, double *off)
 {
 	const part_cost_kind kind = et->cost->kind;
@@ -190,9 +190,8 @@ static double inverse_sum(const equal_time *et, double t, double *slope)
 }
 
 /* Interpolate between the shares at lo and hi, which are neighbours, so that they sum to the
- * target. Where the cost jumps, no T gives the sum itself. Then scale, because some startups are
- * so large that T has no digits left for the items, and some costs are 0 for more than all items.
- */
+ * target. Where the cost jumps, no T gives the sum itself. Then scale: some startups are so large
+ * that T has no digits left for the items, and some costs are 0 for more than all items. */
 static void interpolate_shares(equal_time *et, double lo, double hi)
 {
 	double d;

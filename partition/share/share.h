@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* share.h - what the files of share/ use of each other: Lambert's W, classes of speed, real
- * shares, and the heap of the processor that is free next. Not installed. */
+/* share.h - shared by the files of share/: Lambert's W, classes of speed, real shares, and the
+ * heap of the processor that is free next. Not installed. */
 #ifndef SHARE_H
 #define SHARE_H
 

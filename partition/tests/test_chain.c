@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_chain.c - several divisible loads on a chain [S3]: the figures of two processors and two
- * loads, and the linear programme against the heuristics and its own replay. Also the errata, the
- * rules of the dates, and every invalid argument. */
+ * loads; the linear programme against heuristics and its own replay. Also the errata, the rules of
+ * the dates, and every invalid argument. */
 #include "tests.h"
 
 #include <float.h>

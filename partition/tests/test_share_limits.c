@@ -133,7 +133,7 @@ static int measure_gap(void *ctx)
 }
 
 /* Check with a million items that the callback is called as often while they are put in order as
- * while the costs are evaluated: 48 times for all. */
+ * while costs are evaluated: 48 times. */
 static void bitset_asks_all_the_time(void **state)
 {
 	enum { N = 1000000 };

@@ -93,8 +93,8 @@ static void bracket_try(bracket *b, long double t)
 }
 
 /* Set the ends of the bracket to the minimums and to all that is possible in finite time. Then
- * narrow it by two times that rarely miss the makespan: some processor takes items/p or more, and
- * if all take items/p, the slowest ends last. Set *done if the minimums decide the plan. */
+ * narrow it by two times that rarely miss the makespan. Some processor takes items/p or more. If
+ * all take items/p, the slowest ends last. Set *done if the minimums decide the plan. */
 static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetpart_err *err)
 {
 	const part_procs *const ps = b->ps;
@@ -250,21 +250,8 @@ static hetpart_status search_increasing(const part_procs *ps, uint64_t quantum, 
 
 #define BLOCK_STEPS 1e7 /* of the dynamic programme: some 20 ms */
 
-/* Find a plan of blocks so large that their programme takes hardly any time. It has no limit, so
- * that there is a plan in the end. */
-static hetpart_status search_blocks(const part_procs *ps, hetpart_plan *plan, hetpart_err *err)
-{
-	const double most = sqrt(BLOCK_STEPS / (double)ps->n);
-	hetpart_opts opts = HETPART_OPTS_INIT;
-	part_budget none = { .end_s = INFINITY };
-
-	opts.quantum = divide_up(plan->items, most > 1 ? (uint64_t)most : 1);
-	plan->method = "dynamic programme, blocks";
-	plan->best = false;
-	return part_dp(ps, &opts, &none, plan, err);
-}
-
-/* Find a plan for any costs. If the budget ends before there is one, use a quick method. */
+/* Find a plan for any costs. If the budget ends before there is one, use a quick method: the
+ * threshold, or a programme of large blocks. That takes hardly any time and needs no limit. */
 static hetpart_status search_any_costs(const part_procs *ps, const hetpart_opts *opts,
 				       hetpart_method method, hetpart_plan *plan, hetpart_err *err)
 {
@@ -290,7 +277,15 @@ static hetpart_status search_any_costs(const part_procs *ps, const hetpart_opts 
 		return rc;
 	if (increasing)
 		return search_increasing(ps, opts->quantum, plan, err);
-	rc = opts->quantum > 1 ? HETPART_ERANGE : search_blocks(ps, plan, err);
+	if (opts->quantum > 1)
+		return part_budget_fail(&budget, err);
+	const double most = sqrt(BLOCK_STEPS / (double)ps->n);
+	hetpart_opts blocks = HETPART_OPTS_INIT;
+	part_budget none = { .end_s = INFINITY };
+	blocks.quantum = divide_up(plan->items, most > 1 ? (uint64_t)most : 1);
+	plan->method = "dynamic programme, blocks";
+	plan->best = false;
+	rc = part_dp(ps, &blocks, &none, plan, err);
 	return rc == HETPART_ERANGE ? part_budget_fail(&budget, err) : rc;
 }
 

@@ -42,8 +42,8 @@ static void plan_with(hetpart_plan **pl, const struct problem *pr, const uint64_
 	assert_true(hetpart_plan_lower_bound(*pl) == hetpart_plan_makespan(*pl));
 }
 
-/* Check that the best plan is within the amounts up to its end or to a later time, and its shares
- * within the bounds of fill.c. Return the number of amounts, 0 if these costs make no curves. */
+/* Check that the best plan is within the amounts up to its end or a later time. Check its shares
+ * against the bounds of fill.c. Return the number of amounts, 0 if these costs make no curves. */
 static uint64_t check_kept(const struct problem *pr, const uint64_t *least, const hetpart_plan *pl,
 			   double later_by, int seed)
 {

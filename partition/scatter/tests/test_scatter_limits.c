@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_scatter_limits.c - scatters that are large or hostile. Plans are exact if processors are
- * alike or links are in order, otherwise the best that time, memory and caller allow, with a bound
- * that holds. No time is judged: searches end here by memory or by the callback. */
+ * alike or links are in order. Otherwise they are the best that time, memory and caller allow,
+ * with a bound that holds. No time is judged: searches end here by memory or by the callback. */
 #include "scatter_help.h"
 
 #define MANY 1000

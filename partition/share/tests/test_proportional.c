@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test_proportional.c - shares by speed before rounding, N k/K within capacities, against a
- * reference in long double, which has more range and digits than the planner's doubles. Also
- * against values from a computation in rational numbers. */
+/* test_proportional.c - shares by speed before rounding, N k/K within capacities. They are
+ * compared with a reference in long double, which has more range and digits than the planner's
+ * doubles. Also with values from a computation in rational numbers. */
 #include "tests/tests.h"
 
 #include <float.h>
