@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time for measuring and napping: monotonic, never the wall clock. */
+/* Time for measurements and short sleeps. The clock is monotonic, never the wall clock. */
 #ifndef HETSORT_BASE_CLOCK_H
 #define HETSORT_BASE_CLOCK_H
 
 #include <sys/resource.h>
 #include <time.h>
 
+/* now_s - return the time in seconds since some fixed moment. */
 static inline double now_s(void)
 {
 	struct timespec t;
@@ -13,7 +14,7 @@ static inline double now_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The time, and the processor time of this process until then: its own and the system's. */
+/* A time, and the processor time until then: in this process and in the kernel for it. */
 typedef struct moment {
 	double at_s, user_s, system_s;
 } moment;
@@ -29,8 +30,8 @@ static inline moment moment_now(void)
 	return m;
 }
 
-/* nap - sleep while waiting for others: short at first, then up to 200 us, so that a wait neither
- * spins (a throttled host's CPU is precious) nor adds much latency. tries counts naps in a row. */
+/* nap - sleep for a moment while waiting for others: 10 us at first, then up to 200 us. So a wait
+ * neither takes processor time from other threads nor adds much latency. tries: naps in a row. */
 static inline void nap(unsigned tries)
 {
 	const struct timespec t = { 0, tries < 8 ? 10000 : tries < 32 ? 50000 : 200000 };

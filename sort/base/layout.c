@@ -26,25 +26,25 @@ enum { TYPES = sizeof types / sizeof *types };
 
 /* ---------------------------------------------------------------------------------- parsing */
 
-/* Does a word of a list separated by commas end here? */
-static bool ends(const char *s)
+/* Return whether a word of a list separated by commas ends here. */
+static bool layout_word_ends(const char *s)
 {
 	return !*s || *s == ',';
 }
 
 /* Read the word at s if it is a number. A very large number may become another one that is too
  * large as well. Return its end; NULL: not a number. */
-static const char *read_number(const char *s, uint32_t *v)
+static const char *layout_read_number(const char *s, uint32_t *v)
 {
 	const char *const first = s;
 	for (*v = 0; *s >= '0' && *s <= '9'; s++)
 		*v = *v > MAX_RECORD_BYTES ? *v : 10 * *v + (uint32_t)(*s - '0');
-	return s != first && ends(s) ? s : NULL;
+	return s != first && layout_word_ends(s) ? s : NULL;
 }
 
 /* Read the next word if it is a type with the order of its bytes, "u64le" for instance. Move *s to
  * its end. */
-static void read_type(const char **s, key_field *f, uint32_t *bytes)
+static void layout_read_type(const char **s, key_field *f, uint32_t *bytes)
 {
 	for (size_t i = 0; **s && i < TYPES; i++) {
 		const size_t n = strlen(types[i].name);
@@ -54,7 +54,7 @@ static void read_type(const char **s, key_field *f, uint32_t *bytes)
 		const bool number = types[i].bytes > 0;
 		const bool ordered =
 			number && (strncmp(order, "le", 2) == 0 || strncmp(order, "be", 2) == 0);
-		if (!ends(ordered ? order + 2 : order))
+		if (!layout_word_ends(ordered ? order + 2 : order))
 			continue;
 		f->type = types[i].type;
 		f->little = ordered ? *order == 'l' : number && __BYTE_ORDER == __LITTLE_ENDIAN;
@@ -64,43 +64,36 @@ static void read_type(const char **s, key_field *f, uint32_t *bytes)
 	}
 }
 
-static const char *parse_field(key_field *f, const char *text)
-{
-	uint32_t bytes = 0;
-	const char *at = read_number(text, &f->off);
-	if (!at)
-		return "OFFSET,LENGTH in bytes is wanted, and a type and desc may follow";
-	const char *length = *at ? read_number(at + 1, &f->bytes) : NULL;
-	at = length ? length : at;
-	read_type(&at, f, &bytes);
-	f->desc = strcmp(at, ",desc") == 0;
-	if (*at && !f->desc)
-		return "a type is one of bytes, u8 to u64, i8 to i64, f32, f64, which le "
-		       "or be may follow; then desc may follow";
-	if (!length && bytes == 0)
-		return "OFFSET,LENGTH in bytes is wanted";
-	if (length && bytes > 0 && f->bytes != bytes)
-		return "the length is not that of the type";
-	f->bytes = bytes ? bytes : f->bytes;
-	if (f->off >= MAX_RECORD_BYTES || f->bytes == 0 || f->bytes > MAX_RECORD_BYTES)
-		return "OFFSET,LENGTH are less than 64K, LENGTH at least 1";
-	return NULL;
-}
-
 const char *layout_add_field(layout *l, const char *text)
 {
 	key_field f = { 0 };
-	const char *why = parse_field(&f, text);
-	if (!why && l->fields == KEY_FIELDS_MAX)
-		why = "a key has at most 16 fields";
-	if (!why)
-		l->field[l->fields++] = f;
-	return why;
+	uint32_t bytes = 0;
+	const char *at = layout_read_number(text, &f.off);
+	if (!at)
+		return "a key must be OFFSET,LENGTH in bytes; a type and desc may follow";
+	const char *length = *at ? layout_read_number(at + 1, &f.bytes) : NULL;
+	at = length ? length : at;
+	layout_read_type(&at, &f, &bytes);
+	f.desc = strcmp(at, ",desc") == 0;
+	if (*at && !f.desc)
+		return "a type is one of bytes, u8 to u64, i8 to i64, f32, f64, which le "
+		       "or be may follow; then desc may follow";
+	if (!length && bytes == 0)
+		return "a key must be OFFSET,LENGTH in bytes";
+	if (length && bytes > 0 && f.bytes != bytes)
+		return "the length does not match the type";
+	f.bytes = bytes ? bytes : f.bytes;
+	if (f.off >= MAX_RECORD_BYTES || f.bytes == 0 || f.bytes > MAX_RECORD_BYTES)
+		return "OFFSET and LENGTH must be less than 64K, LENGTH at least 1";
+	if (l->fields == KEY_FIELDS_MAX)
+		return "a key has at most 16 fields";
+	l->field[l->fields++] = f;
+	return NULL;
 }
 
 /* --------------------------------------------------------------------------------- settling */
 
-static status check_fields(const layout *l, err *e)
+static status layout_check_fields(const layout *l, err *e)
 {
 	char which[32] = "the key";
 	for (uint32_t i = 0; i < l->fields; i++) {
@@ -120,7 +113,7 @@ static status check_fields(const layout *l, err *e)
 }
 
 /* Turn numbers that sort like their bytes into bytes, and join bytes that follow each other. */
-static void join_fields(layout *l)
+static void layout_join_fields(layout *l)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < l->fields; i++) {
@@ -138,7 +131,8 @@ static void join_fields(layout *l)
 	l->fields = n;
 }
 
-static key_lead number_of(const key_field *f, uint32_t record_bytes)
+/* Return how a field that is a number is read from a record of at least 8 bytes. */
+static key_lead layout_lead(const key_field *f, uint32_t record_bytes)
 {
 	const unsigned bits = 8 * f->bytes, up = 64 - bits;
 	const uint64_t all = ~UINT64_C(0) << up, sign = UINT64_C(1) << 63;
@@ -154,43 +148,38 @@ static key_lead number_of(const key_field *f, uint32_t record_bytes)
 	return n;
 }
 
-static status settle_fields(layout *l, err *e)
+status layout_settle(layout *l, bool reverse, err *e)
 {
-	const key_field *first = &l->field[0];
+	key_field *first = &l->field[0];
 	uint64_t bytes = 0;
-	for (uint32_t i = 0; i < l->fields; i++)
+	if (l->fields == 0) {
+		*first = (key_field){ .off = l->key_off, .bytes = l->key_bytes };
+		l->fields = 1;
+	}
+	const status rc = layout_check_fields(l, e);
+	if (rc != ST_OK)
+		return rc;
+	for (uint32_t i = 0; i < l->fields; i++) {
+		l->field[i].desc ^= reverse;
 		bytes += l->field[i].bytes;
+	}
+	layout_join_fields(l);
 	l->key_off = first->off;
 	l->key_bytes = (uint32_t)bytes;
 	if (l->fields == 1 && first->type == KEY_TYPE_BYTES && !first->desc) {
-		l->field[0] = (key_field){ 0 };
+		*first = (key_field){ 0 };
 		l->fields = 0;
 		return ST_OK;
 	}
 	if (bytes > KEY_FIELDS_BYTES_MAX)
 		return err_set(e, ST_REFUSED,
-			       "the key has %" PRIu64 " bytes: more than %d go as one piece of "
-			       "ascending bytes only",
+			       "the key has %" PRIu64 " bytes: a key of more than %d bytes must be "
+			       "one piece of ascending bytes",
 			       bytes, KEY_FIELDS_BYTES_MAX);
 	for (uint32_t i = 0; l->record_bytes >= KEY_NUMBER_BYTES_MAX && i < l->fields; i++)
 		if (l->field[i].type != KEY_TYPE_BYTES)
-			l->number[i] = number_of(&l->field[i], l->record_bytes);
+			l->number[i] = layout_lead(&l->field[i], l->record_bytes);
 	return ST_OK;
-}
-
-status layout_settle(layout *l, bool reverse, err *e)
-{
-	if (l->fields == 0) {
-		l->field[0] = (key_field){ .off = l->key_off, .bytes = l->key_bytes };
-		l->fields = 1;
-	}
-	const status rc = check_fields(l, e);
-	if (rc != ST_OK)
-		return rc;
-	for (uint32_t i = 0; reverse && i < l->fields; i++)
-		l->field[i].desc = !l->field[i].desc;
-	join_fields(l);
-	return settle_fields(l, e);
 }
 
 status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e)
@@ -212,9 +201,10 @@ status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e)
 	return layout_settle(l, false, e);
 }
 
-/* ----------------------------------------------------------------------------------- its text */
+/* ------------------------------------------------------------------------------------ texts */
 
-static int field_text(const key_field *f, char *to, size_t room)
+/* Write a field as layout_add_field reads it; return the length. */
+static int layout_field_text(const key_field *f, char *to, size_t room)
 {
 	int n = snprintf(to, room, "%" PRIu32 ",%" PRIu32, f->off, f->bytes);
 	for (size_t i = 0; f->type != KEY_TYPE_BYTES && i < TYPES; i++)
@@ -229,10 +219,11 @@ static int field_text(const key_field *f, char *to, size_t room)
 const char *layout_key_text(const layout *l, char text[KEY_TEXT_BYTES])
 {
 	const key_field plain = { .off = l->key_off, .bytes = l->key_bytes };
-	size_t at = (size_t)field_text(l->fields ? &l->field[0] : &plain, text, FIELD_TEXT_BYTES);
+	size_t at = (size_t)layout_field_text(l->fields ? &l->field[0] : &plain, text,
+					      FIELD_TEXT_BYTES);
 	for (uint32_t i = 1; i < l->fields; i++) {
 		text[at++] = ' ';
-		at += (size_t)field_text(&l->field[i], text + at, FIELD_TEXT_BYTES);
+		at += (size_t)layout_field_text(&l->field[i], text + at, FIELD_TEXT_BYTES);
 	}
 	return text;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The place of the key in a record, and its order: the key is one piece of bytes, or fields, each
- * of bytes or a number, ascending or descending. kernel/key.h compares keys by it. */
+/* The place of the key in a record, and its order. The key is one piece of bytes, or several
+ * fields. A field is bytes or a number, ascending or descending. kernel/key.h compares keys by the
+ * layout. */
 #ifndef HETSORT_BASE_LAYOUT_H
 #define HETSORT_BASE_LAYOUT_H
 
@@ -36,10 +37,10 @@ typedef struct key_field {
 	uint8_t unused; /* 0 */
 } key_field;
 
-/* How a number is read, so that it compares as an unsigned number: 8 bytes of the record, shifted
- * so that the number is on top; then bits are flipped. */
+/* How a number is read, so that it compares as an unsigned number. A shift brings the
+ * number to the top of 8 bytes of the record; then bits are flipped. */
 typedef struct key_lead {
-	uint64_t flip;     /* these bits always, */
+	uint64_t flip;     /* always these bits, */
 	uint64_t negative; /* and these if the topmost is set */
 	uint32_t at;
 	uint8_t down, up;
@@ -66,9 +67,9 @@ typedef struct layout {
  * Return NULL, or the fault of the text or the number of fields. */
 const char *layout_add_field(layout *l, const char *text);
 
-/* layout_settle - check sizes, reverse directions if asked to, and bring fields into a form that is
- * the same for all ways to write it. Call it after the last field. Without fields, check key_off
- * and key_bytes. */
+/* layout_settle - check sizes, reverse the directions if `reverse`, and bring fields into a form
+ * that is the same for all ways to write them. Call it after the last field. Without fields, check
+ * key_off and key_bytes. */
 status layout_settle(layout *l, bool reverse, err *e);
 
 /* layout_parse - make a settled layout from the texts of its fields, separated by a space. */
@@ -85,7 +86,7 @@ const char *layout_fields_text(const layout *l, char text[KEY_TEXT_BYTES]);
 bool layout_restore(layout *l, int64_t record_bytes, int64_t key_off, int64_t key_bytes,
 		    const char *fields);
 
-/* layout_equal - do both define the same order? */
+/* layout_equal - return whether both define the same order. */
 bool layout_equal(const layout *a, const layout *b);
 
 #endif

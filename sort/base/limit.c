@@ -2,13 +2,13 @@
 /* The limits of this process.
  *
  * Control groups, version 1 and 2: /proc/self/cgroup names the group, and /proc/self/mountinfo the
- * directory where its hierarchy can be seen. A container may see the group under the name that it
- * has on the host while only its own part is mounted, or under a path that does not exist. The walk
- * from the group up to the mount point then finds the directories that do exist.
+ * directory where its hierarchy can be seen. A container may see the group under its name on the
+ * host while only its own part is mounted, or under a path that does not exist. The walk from the
+ * group up to the mount point then finds the directories that do exist.
  *
  * Swapped pages count nowhere: a sort that swaps is slower than one that spills. */
 #include "limit.h"
-#include "minmax.h"
+#include "arith.h"
 #include "size.h"
 #include "sysfile.h"
 
@@ -50,8 +50,8 @@ typedef struct group {
 /* Called for a group, which lives as long as the call. Return whether to visit those above it. */
 typedef bool group_visitor(void *arg, const group *g);
 
-/* Is `word` one of a list with commas? */
-static bool listed(const char *list, const char *word)
+/* Return whether `word` is in a list with commas. */
+static bool limit_listed(const char *list, const char *word)
 {
 	const size_t n = strlen(word);
 	for (const char *p = list; p; p = strchr(p, ',')) {
@@ -64,7 +64,7 @@ static bool listed(const char *list, const char *word)
 
 /* Take the groups from a line "ID:CONTROLLERS:PATH", without controllers in version 2. The first
  * line counts. */
-static bool find_paths(void *hierarchies_, char *line)
+static bool limit_find_paths(void *hierarchies_, char *line)
 {
 	hierarchies *all = hierarchies_;
 	char *list = strchr(line, ':');
@@ -75,13 +75,13 @@ static bool find_paths(void *hierarchies_, char *line)
 	path[strcspn(path, "\n")] = '\0';
 	for (hierarchy *h = all->h; h < all->h + HIERARCHIES; h++)
 		if (!h->path && strlen(path) < PATH_MAX &&
-		    (h->v2 ? list[1] == '\0' : listed(list + 1, h->controller)))
+		    (h->v2 ? list[1] == '\0' : limit_listed(list + 1, h->controller)))
 			h->path = strdup(path);
 	return false;
 }
 
-/* Replace \ooo: mountinfo writes blanks and the like in this way. */
-static void unescape(char *s)
+/* Replace \ooo, which mountinfo writes for blanks and the like. */
+static void limit_unescape(char *s)
 {
 	char *to = s;
 	for (; *s; s++, to++) {
@@ -96,7 +96,7 @@ static void unescape(char *s)
 }
 
 /* Return the part of path below the group `top`; NULL if it is elsewhere. */
-static const char *below(const char *path, const char *top)
+static const char *limit_below(const char *path, const char *top)
 {
 	const size_t n = strcmp(top, "/") == 0 ? 0 : strlen(top);
 	if (strncmp(path, top, n) != 0 || (path[n] && path[n] != '/'))
@@ -105,7 +105,7 @@ static const char *below(const char *path, const char *top)
 }
 
 /* Divide a line into at most `most` words; return how many. */
-static size_t split(char *s, char **word, size_t most)
+static size_t limit_words(char *s, char **word, size_t most)
 {
 	char *save;
 	size_t n = 0;
@@ -114,27 +114,27 @@ static size_t split(char *s, char **word, size_t most)
 	return n;
 }
 
-/* Take a mount from a line "ID PARENT DEV TOP MOUNT ... - TYPE SOURCE OPTIONS" for each hierarchy
- * for which it is a better view of the group than the mount before. Never the last: look at all
- * lines. */
-static bool try_mount(void *hierarchies_, char *line)
+/* Take a mount from a line "ID PARENT DEV TOP MOUNT ... - TYPE SOURCE OPTIONS". A hierarchy keeps
+ * it if it shows the group better than the mount before. Return false, so that all lines are read.
+ */
+static bool limit_try_mount(void *hierarchies_, char *line)
 {
 	hierarchies *all = hierarchies_;
 	char *left[5], *right[3], *dash = strstr(line, " - cgroup");
 	if (!dash)
 		return false;
 	*dash = '\0';
-	if (split(line, left, 5) < 5 || split(dash + 3, right, 3) < 3)
+	if (limit_words(line, left, 5) < 5 || limit_words(dash + 3, right, 3) < 3)
 		return false;
 	char *top = left[3], *mount = left[4];
-	unescape(top);
-	unescape(mount);
+	limit_unescape(top);
+	limit_unescape(mount);
 	for (hierarchy *h = all->h; h < all->h + HIERARCHIES; h++) {
 		if (!h->path || strlen(top) >= PATH_MAX || strlen(mount) >= PATH_MAX ||
 		    strcmp(right[0], h->v2 ? "cgroup2" : "cgroup") != 0 ||
-		    (!h->v2 && !listed(right[2], h->controller)))
+		    (!h->v2 && !limit_listed(right[2], h->controller)))
 			continue;
-		const bool fits = below(h->path, top) != NULL;
+		const bool fits = limit_below(h->path, top) != NULL;
 		if (fits < h->fits || (fits && h->fits && strlen(top) < strlen(h->top)))
 			continue;
 		char *const new_mount = strdup(mount), *const new_top = strdup(top);
@@ -152,34 +152,26 @@ static bool try_mount(void *hierarchies_, char *line)
 	return false;
 }
 
-static void find_hierarchies(hierarchies *all, const char *root)
+/* Read the hierarchies of the machine below root. */
+static void limit_read_hierarchies(hierarchies *all, const char *root)
 {
 	*all = (hierarchies){ root,
 			      { [CPU_V1] = { .controller = "cpu" },
 				[MEMORY_V1] = { .controller = "memory" },
 				[ALL_V2] = { .v2 = true } } };
-	(void)sysfile_lines(root, "/proc/self/cgroup", find_paths, all);
-	(void)sysfile_lines(root, "/proc/self/mountinfo", try_mount, all);
-}
-
-static void free_hierarchies(hierarchies *all)
-{
-	for (hierarchy *h = all->h; h < all->h + HIERARCHIES; h++) {
-		free(h->path);
-		free(h->mount);
-		free(h->top);
-	}
+	(void)sysfile_lines(root, "/proc/self/cgroup", limit_find_paths, all);
+	(void)sysfile_lines(root, "/proc/self/mountinfo", limit_try_mount, all);
 }
 
 /* Visit the group and all groups above it that can be seen. */
-static void visit_hierarchy(const hierarchies *all, const hierarchy *h, group_visitor *visit,
-			    void *arg)
+static void limit_visit_hierarchy(const hierarchies *all, const hierarchy *h, group_visitor *visit,
+				  void *arg)
 {
 	char dir[2 * PATH_MAX];
 	if (!h->mount)
 		return;
 	const size_t mount_len = strcmp(h->mount, "/") == 0 ? 0 : strlen(h->mount);
-	const char *rest = h->fits && !strstr(h->path, "/..") ? below(h->path, h->top) : "";
+	const char *rest = h->fits && !strstr(h->path, "/..") ? limit_below(h->path, h->top) : "";
 	char *const name = dir + mount_len;
 	snprintf(dir, sizeof dir, "%.*s%s", (int)mount_len, h->mount, rest);
 	for (group g = { all->root, h->v2, dir, name, true };; g.leaf = false) {
@@ -193,25 +185,28 @@ static void visit_hierarchy(const hierarchies *all, const hierarchy *h, group_vi
 static pthread_once_t here_once = PTHREAD_ONCE_INIT;
 static hierarchies here; /* of this machine; kept until the process ends */
 
-static void find_here(void)
+static void limit_read_here(void)
 {
-	find_hierarchies(&here, "");
+	limit_read_hierarchies(&here, "");
 }
 
-/* Visit the groups of version 1 that have the controller, and those of version 2. The files that
- * name them take longer to read than a short sort takes to sort, so read those of this machine
- * once. */
-static void visit_groups(const char *root, controller v1, group_visitor *visit, void *arg)
+/* Visit the groups of version 1 that have the controller, and the groups of version 2. The files
+ * that name them take longer to read than a short sort takes to sort, so read the files of this
+ * machine once. */
+static void limit_visit_groups(const char *root, controller v1, group_visitor *visit, void *arg)
 {
 	hierarchies other, *all = *root ? &other : &here;
 	if (*root)
-		find_hierarchies(&other, root);
+		limit_read_hierarchies(&other, root);
 	else
-		(void)pthread_once(&here_once, find_here);
-	visit_hierarchy(all, &all->h[v1], visit, arg);
-	visit_hierarchy(all, &all->h[ALL_V2], visit, arg);
-	if (*root)
-		free_hierarchies(&other);
+		(void)pthread_once(&here_once, limit_read_here);
+	limit_visit_hierarchy(all, &all->h[v1], visit, arg);
+	limit_visit_hierarchy(all, &all->h[ALL_V2], visit, arg);
+	for (hierarchy *h = all->h; *root && h < all->h + HIERARCHIES; h++) {
+		free(h->path);
+		free(h->mount);
+		free(h->top);
+	}
 }
 
 /* Return the number after key (sysfile.h) in one of the group's files, or `otherwise`. */
@@ -226,27 +221,22 @@ static uint64_t group_number(const group *g, const char *file, const char *key, 
 
 /* ------------------------------------------------------------------------------- processors */
 
-/* Return the quota in processors. Files have microseconds: version 2 "QUOTA PERIOD" in one line,
- * version 1 a file for each. Without a quota they contain "max" and -1. */
-static double quota_cpus(const group *g)
+/* Replace the quota by the quota of a group if that is tighter. Files have microseconds: version 2
+ * "QUOTA PERIOD" in one line, version 1 a file for each. Without a quota they contain "max" and -1.
+ */
+static bool quota_tighten(void *quota_, const group *g)
 {
-	char quota_text[24];
+	quota *q = quota_;
+	char quota_text[24], dir[2 * PATH_MAX];
+	struct stat s;
 	const bool v2 = g->v2;
 	const uint64_t us = group_number(g, v2 ? "cpu.max" : "cpu.cfs_quota_us", "", 0);
 	if (us == 0)
-		return 0;
+		return true;
 	snprintf(quota_text, sizeof quota_text, "%" PRIu64, us);
 	const uint64_t period_us = v2 ? group_number(g, "cpu.max", quota_text, 0)
 				      : group_number(g, "cpu.cfs_period_us", "", 0);
-	return period_us ? (double)us / (double)period_us : 0;
-}
-
-static bool tighten(void *quota_, const group *g)
-{
-	quota *q = quota_;
-	const double cpus = quota_cpus(g);
-	char dir[2 * PATH_MAX];
-	struct stat s;
+	const double cpus = period_us ? (double)us / (double)period_us : 0;
 	if (!(cpus > 0) || (q->cpus > 0 && q->cpus <= cpus))
 		return true;
 	const int n = snprintf(dir, sizeof dir, "%s%s", g->root, g->dir);
@@ -258,7 +248,7 @@ static bool tighten(void *quota_, const group *g)
 quota quota_find(const char *root)
 {
 	quota q = { 0, 0 };
-	visit_groups(root, CPU_V1, tighten, &q);
+	limit_visit_groups(root, CPU_V1, quota_tighten, &q);
 	return q;
 }
 
@@ -271,29 +261,26 @@ double quota_processors(const quota *q, double all, unsigned ranks)
 
 enum { PERCENT_IN_ALL = 100 };
 
-static status refuse(const char *text, const char *why, err *e)
-{
-	return err_set(e, ST_REFUSED, "%s is neither a size nor a percentage of memory: %s",
-		       quoted(text), why);
-}
-
 status memory_limit_parse(const char *text, memory_wish *w, err *e)
 {
-	const char *p = text;
+	const char *p = text, *why = NULL;
 	uint64_t whole;
 	uint32_t millionths;
 	*w = (memory_wish){ 0, 0 };
 	if (size_number(&p, &whole, &millionths) && strcmp(p, "%") == 0) {
 		if (whole > PERCENT_IN_ALL || (whole == PERCENT_IN_ALL && millionths) ||
 		    (whole == 0 && millionths == 0))
-			return refuse(text, "a percentage is above 0 and at most 100", e);
-		w->micropercent = (uint32_t)whole * SIZE_MILLION + millionths;
-		return ST_OK;
+			why = "a percentage must be above 0 and at most 100";
+		else
+			w->micropercent = (uint32_t)whole * SIZE_MILLION + millionths;
+	} else {
+		why = size_parse(text, &w->bytes);
+		if (!why && !w->bytes)
+			why = "it must be above zero";
 	}
-	const char *why = size_parse(text, &w->bytes);
-	if (!why && !w->bytes)
-		why = "it must be above zero";
-	return why ? refuse(text, why, e) : ST_OK;
+	return why ? err_set(e, ST_REFUSED, "%s is neither a size nor a percentage of memory: %s",
+			     quoted(text), why)
+		   : ST_OK;
 }
 
 typedef struct search {
@@ -312,8 +299,8 @@ typedef struct limit {
 	bool is_wish;
 } limit;
 
-/* Keep the limit, with its sentence, if it leaves one of its ranks less than those before. */
-static void offer(search *s, const limit *m)
+/* Keep the limit, with its sentence, if it leaves a rank less than the limits before. */
+static void limit_offer(search *s, const limit *m)
 {
 	char bytes[SIZE_TEXT_BYTES], used[SIZE_TEXT_BYTES];
 	memory_limit *l = s->l;
@@ -335,16 +322,17 @@ static void offer(search *s, const limit *m)
 		text_append(l->text, sizeof l->text, ", for %u ranks", m->ranks);
 }
 
-static void offer_of_node(search *s, const char *kind, const char *where, uint64_t bytes,
-			  uint64_t used_bytes)
+/* Offer a limit that all ranks of the node share. */
+static void limit_offer_of_node(search *s, const char *kind, const char *where, uint64_t bytes,
+				uint64_t used_bytes)
 {
 	s->capacity_bytes = u64_min(s->capacity_bytes, bytes);
-	offer(s, &(limit){ kind, where, bytes, used_bytes, s->q->node_ranks, false });
+	limit_offer(s, &(limit){ kind, where, bytes, used_bytes, s->q->node_ranks, false });
 }
 
 /* Return the bytes in use, without clean page cache and reclaimable slabs: the kernel takes these
  * before it kills. It adds the numbers up over all processors when they are read. */
-static uint64_t used_bytes(const group *g)
+static uint64_t group_used_bytes(const group *g)
 {
 	const bool v2 = g->v2;
 	const char *const *free_ =
@@ -357,54 +345,54 @@ static uint64_t used_bytes(const group *g)
 }
 
 /* Offer the limit after key in one of the group's files. */
-static void offer_of_group(search *s, const group *g, const char *kind, const char *file,
-			   const char *key)
+static void limit_offer_of_group(search *s, const group *g, const char *kind, const char *file,
+				 const char *key)
 {
 	enum { NO_LIMIT_BITS = 60 }; /* version 1 writes "no limit" as a number near 2^63 */
 	const uint64_t bytes = group_number(g, file, key, UINT64_MAX);
 	if (bytes >> NO_LIMIT_BITS == 0) /* else do not read the bytes in use, which takes time */
-		offer_of_node(s, kind, g->name, bytes, used_bytes(g));
+		limit_offer_of_node(s, kind, g->name, bytes, group_used_bytes(g));
 }
 
-static bool offer_group(void *search_, const group *g)
+static bool limit_offer_group(void *search_, const group *g)
 {
 	search *s = search_;
 	if (g->v2) {
-		offer_of_group(s, g, "cgroup memory.max", "memory.max", "");
+		limit_offer_of_group(s, g, "cgroup memory.max", "memory.max", "");
 		/* beyond it the group is slowed down until it makes no progress */
-		offer_of_group(s, g, "cgroup memory.high", "memory.high", "");
+		limit_offer_of_group(s, g, "cgroup memory.high", "memory.high", "");
 		return true;
 	}
 	/* old hierarchies may not charge their children's memory */
 	if (!g->leaf && group_number(g, "memory.use_hierarchy", "", 1) == 0)
 		return false;
-	offer_of_group(s, g, "cgroup memory.limit_in_bytes", "memory.limit_in_bytes", "");
+	limit_offer_of_group(s, g, "cgroup memory.limit_in_bytes", "memory.limit_in_bytes", "");
 	if (g->leaf) /* includes groups above the mount point, but not what these use */
-		offer_of_group(s, g, "cgroup hierarchical_memory_limit", "memory.stat",
-			       "hierarchical_memory_limit");
+		limit_offer_of_group(s, g, "cgroup hierarchical_memory_limit", "memory.stat",
+				     "hierarchical_memory_limit");
 	return true;
 }
 
 /* Return the bytes of a number of kB; false if it was not found or is too large. */
-static bool kilobytes(const sysfile_entry *x, uint64_t *bytes)
+static bool limit_kilobytes(const sysfile_entry *x, uint64_t *bytes)
 {
 	return x->found && !__builtin_mul_overflow(x->number, UINT64_C(1024), bytes);
 }
 
-static void offer_machine(search *s)
+static void limit_offer_machine(search *s)
 {
 	sysfile_entry x[] = { { .key = "MemTotal" }, { .key = "MemAvailable" } };
 	uint64_t total, available;
 	sysfile_numbers(s->q->root, "/proc/meminfo", x, 2);
-	if (!kilobytes(&x[0], &total))
+	if (!limit_kilobytes(&x[0], &total))
 		return;
 	/* a kernel without the second number is older than 3.14 */
-	if (!kilobytes(&x[1], &available) || available > total)
+	if (!limit_kilobytes(&x[1], &available) || available > total)
 		available = total;
-	offer_of_node(s, "memory of the machine", NULL, total, total - available);
+	limit_offer_of_node(s, "memory of the machine", NULL, total, total - available);
 }
 
-static void offer_process(search *s)
+static void limit_offer_process(search *s)
 {
 	static const char *const name[] = { "address space (RLIMIT_AS)", "data (RLIMIT_DATA)" };
 	sysfile_entry most[] = { { .key = "Max address space" }, { .key = "Max data size" } };
@@ -414,10 +402,10 @@ static void offer_process(search *s)
 		sysfile_numbers(s->q->root, "/proc/self/status", used, 2);
 	for (int i = 0; i < 2; i++) {
 		uint64_t bytes = 0;
-		(void)kilobytes(&used[i], &bytes);
+		(void)limit_kilobytes(&used[i], &bytes);
 		if (most[i].found)
-			offer(s, &(limit){ name[i], NULL, most[i].number, bytes,
-					   s->q->process_ranks, false });
+			limit_offer(s, &(limit){ name[i], NULL, most[i].number, bytes,
+						 s->q->process_ranks, false });
 	}
 }
 
@@ -428,9 +416,9 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 	search s = { q, l, w->bytes || w->micropercent, UINT64_MAX };
 	*l = (memory_limit){ UINT64_MAX, UINT64_MAX, "no limit of memory is known" };
 	if (!q->wish_only || w->micropercent) {
-		visit_groups(q->root, MEMORY_V1, offer_group, &s);
-		offer_machine(&s);
-		offer_process(&s);
+		limit_visit_groups(q->root, MEMORY_V1, limit_offer_group, &s);
+		limit_offer_machine(&s);
+		limit_offer_process(&s);
 	}
 	uint64_t bytes = w->bytes;
 	if (w->micropercent && s.capacity_bytes == UINT64_MAX)
@@ -441,6 +429,6 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 		bytes = s.capacity_bytes / all * w->micropercent +
 			s.capacity_bytes % all * w->micropercent / all;
 	if (s.has_wish)
-		offer(&s, &(limit){ "--memory", NULL, bytes, 0, q->node_ranks, true });
+		limit_offer(&s, &(limit){ "--memory", NULL, bytes, 0, q->node_ranks, true });
 	return ST_OK;
 }

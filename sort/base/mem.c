@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Large buffers come directly from the kernel. The first touch of fresh memory costs as much as a
- * sort, so they ask for huge pages. Freeing returns them at once: the next phase needs the room. */
+/* Large arrays come directly from the kernel. The first touch of fresh memory takes as long as a
+ * sort, so these arrays ask for huge pages. Freeing returns the memory to the kernel at once,
+ * because the next phase needs it. */
 #include "mem.h"
 #include "progress.h"
 #include "size.h"
@@ -16,16 +17,16 @@ typedef struct array_header {
 	void *start;  /* as it was allocated */
 } array_header;
 
-/* Return the room for the header and alignment of an array. A large array has a page for it. */
-static size_t room_before(size_t bytes)
+/* Return the bytes for the header and the alignment of an array: a page for a large array. */
+static size_t mem_room_before(size_t bytes)
 {
 	return bytes >= LARGE_BYTES ? PAGE_BYTES : sizeof(array_header) + LINE_BYTES;
 }
 
 /* Map memory that begins at a huge page, so that all but its end can be in huge pages. Otherwise
- * arrays that are not much larger than a huge page would share the huge pages at their borders, and
- * none of them could be one, as the neighbour has touched its part before. */
-static void *large(size_t bytes)
+ * arrays that are not much larger than a huge page would share the huge pages at their borders.
+ * None of these could become one, because the neighbour has already touched its part. */
+static void *mem_map(size_t bytes)
 {
 	const size_t slack = bytes >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES - PAGE_BYTES : 0;
 	size_t all;
@@ -67,14 +68,14 @@ void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 	unsigned char *start = NULL;
 	if (!size_mul(n, size, &bytes))
 		bytes = SIZE_MAX; /* no machine has that */
-	if (!__builtin_add_overflow(bytes, room_before(bytes), &room))
-		start = bytes >= LARGE_BYTES ? large(room) : calloc(room, 1);
+	if (!__builtin_add_overflow(bytes, mem_room_before(bytes), &room))
+		start = bytes >= LARGE_BYTES ? mem_map(room) : calloc(room, 1);
 	if (!start) {
 		err_set(e, ST_RESOURCE, "no memory for %s: %s", name, size_text(bytes, text));
 		return NULL;
 	}
 	mem_hold(m, bytes);
-	unsigned char *p = start + room_before(bytes);
+	unsigned char *p = start + mem_room_before(bytes);
 	p -= (uintptr_t)p % LINE_BYTES;
 	((array_header *)(void *)p)[-1] = (array_header){ bytes, start };
 	return p;
@@ -87,7 +88,7 @@ void mem_free(mem *m, void *p)
 	const array_header h = ((array_header *)p)[-1];
 	mem_drop(m, h.bytes);
 	if (h.bytes >= LARGE_BYTES)
-		munmap(h.start, h.bytes + room_before(h.bytes));
+		munmap(h.start, h.bytes + mem_room_before(h.bytes));
 	else
 		free(h.start);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hwloc knows the machine and binds. Loading the library and its description makes a short sort
- * longer, so load them only if the system names several nodes. If the system names none (no /sys),
- * hwloc could not find any either, and would complain on standard error. Without the library at run
- * time nothing is bound, as in a build without it. */
+/* hwloc describes the machine and binds threads. Loading the library and its description makes a
+ * short sort longer, so they are loaded only if the system names several nodes. If the system names
+ * no node (no /sys), hwloc could not find any either, and would complain on standard error. If the
+ * library is missing at run time, nothing is bound, as in a build without it. */
 #include "numa.h"
-#include "minmax.h"
+#include "arith.h"
 #include "pool.h"
 #include "sysfile.h"
 
@@ -57,9 +57,9 @@ void numa_turns(const uint64_t *weight, size_t nodes, unsigned workers, int64_t 
 	}
 }
 
-/* Copy the name of the only node with processors; "" if the system names several or none. Return
- * whether it names several. */
-static bool find_only_node(char text[NUMA_TEXT_BYTES])
+/* Copy the name of the only node with processors; "" if the system names several nodes or no node.
+ * Return whether it names several. */
+static bool numa_find_only(char text[NUMA_TEXT_BYTES])
 {
 	sysfile_text("", "/sys/devices/system/node/has_cpu", "", text, NUMA_TEXT_BYTES);
 	const bool several = text[strspn(text, "0123456789")] != '\0';
@@ -100,9 +100,9 @@ static struct {
 
 static pthread_once_t hw_once = PTHREAD_ONCE_INIT;
 
-/* Load hwloc, whose structures must be those of the header. It stays in the process. Look calls up
- * as the linker would, so that a preloaded library may replace them. */
-static void load_hwloc(void)
+/* Load hwloc, which stays in the process; its version must match the header. Look up calls as the
+ * linker does, so that a preloaded library may replace them. */
+static void numa_load_hwloc(void)
 {
 #	define HWLOC_ROW(f) { "hwloc_" #        f, &hw.f },
 	const struct {
@@ -136,24 +136,9 @@ struct numa {
 	unsigned workers;           /* 0: they stay where the rank is */
 };
 
-static bool alloc_nodes(numa *n, size_t most)
-{
-	n->set = calloc(most, sizeof *n->set + sizeof *n->weight + sizeof *n->credit +
-				      sizeof *n->number + sizeof *n->cpus);
-	n->mine = hw.bitmap_alloc();
-	if (!n->set || !n->mine)
-		return false;
-	n->room = most;
-	n->weight = (void *)(n->set + most);
-	n->credit = (void *)(n->weight + most);
-	n->number = (void *)(n->credit + most);
-	n->cpus = n->number + most;
-	return true;
-}
-
-/* Count each of the usable processors `left` for the first node that it is near to: a processor may
- * be near to several kinds of memory. */
-static bool add_nodes(numa *n, hwloc_bitmap_t left)
+/* Count each of the usable processors `left` for the first node that it is near to, because a
+ * processor may be near to several kinds of memory. */
+static bool numa_add_nodes(numa *n, hwloc_bitmap_t left)
 {
 	for (unsigned i = 0; i < n->room; i++) {
 		const hwloc_obj_t o =
@@ -172,10 +157,10 @@ static bool add_nodes(numa *n, hwloc_bitmap_t left)
 	return true;
 }
 
-/* Find nodes of this machine, or of another one for --explain. */
-static bool find_nodes(numa *n, bool to_explain)
+/* Find the nodes of this machine, or of another one for --explain. */
+static bool numa_find_nodes(numa *n, bool to_explain)
 {
-	(void)pthread_once(&hw_once, load_hwloc);
+	(void)pthread_once(&hw_once, numa_load_hwloc);
 	if (!hw.found)
 		return false;
 	if (hw.topology_init(&n->topology) != 0) {
@@ -186,11 +171,21 @@ static bool find_nodes(numa *n, bool to_explain)
 		return false;
 	if (hw.topology_is_thissystem(n->topology) != 1 && !to_explain)
 		return false;
-	const int most = (int)hw.get_nbobjs_by_depth(n->topology, HWLOC_TYPE_DEPTH_NUMANODE);
+	const int nodes = (int)hw.get_nbobjs_by_depth(n->topology, HWLOC_TYPE_DEPTH_NUMANODE);
+	const size_t most = nodes > 0 ? (size_t)nodes : 0;
+	n->set = calloc(most, sizeof *n->set + sizeof *n->weight + sizeof *n->credit +
+				      sizeof *n->number + sizeof *n->cpus);
+	n->mine = hw.bitmap_alloc();
+	if (!n->set || !n->mine || most == 0)
+		return false;
+	n->room = most;
+	n->weight = (void *)(n->set + most);
+	n->credit = (void *)(n->weight + most);
+	n->number = (void *)(n->credit + most);
+	n->cpus = n->number + most;
 	const hwloc_bitmap_t may = hw.bitmap_alloc();
-	const bool found = most > 0 && may && alloc_nodes(n, (size_t)most) &&
-			   hw.get_cpubind(n->topology, may, HWLOC_CPUBIND_THREAD) == 0 &&
-			   add_nodes(n, may);
+	const bool found = may && hw.get_cpubind(n->topology, may, HWLOC_CPUBIND_THREAD) == 0 &&
+			   numa_add_nodes(n, may);
 	hw.bitmap_free(may);
 	return found;
 }
@@ -201,7 +196,7 @@ numa *numa_open(bool to_explain)
 	if (!n)
 		return NULL;
 	const bool described = getenv("HWLOC_SYNTHETIC") || getenv("HWLOC_XMLFILE");
-	if ((described || find_only_node(n->only)) && !find_nodes(n, to_explain))
+	if ((described || numa_find_only(n->only)) && !numa_find_nodes(n, to_explain))
 		n->nodes = 0;
 	return n;
 }
@@ -222,35 +217,6 @@ void numa_close(numa *n)
 	free(n);
 }
 
-/* Write the nodes of the rank to text, and set its processors. Return the number of nodes. */
-static size_t name_nodes(numa *n, char text[NUMA_TEXT_BYTES])
-{
-	size_t found = 0;
-	hw.bitmap_zero(n->mine);
-	for (size_t i = 0; i < n->nodes; i++)
-		if (n->weight[i] > 0 && hw.bitmap_set(n->mine, n->number[i]) == 0)
-			found++;
-	(void)hw.bitmap_list_snprintf(text, NUMA_TEXT_BYTES, n->mine);
-	hw.bitmap_zero(n->mine);
-	for (size_t i = 0; i < n->nodes; i++)
-		if (n->weight[i] > 0)
-			(void)hw.bitmap_or(n->mine, n->mine, n->set[i]);
-	return found;
-}
-
-/* Plan the nodes of workers, if a rank has several of both. */
-static bool plan_workers(numa *n, size_t nodes, unsigned threads)
-{
-	free(n->turn);
-	n->workers = 0;
-	n->turn = nodes > 1 && threads > 1 ? calloc(threads, sizeof *n->turn) : NULL;
-	if (!n->turn)
-		return false;
-	n->workers = threads;
-	numa_turns(n->weight, n->nodes, threads, n->credit, n->turn);
-	return true;
-}
-
 numa_place numa_plan(numa *n, unsigned ranks, unsigned rank, unsigned threads, bool bind)
 {
 	numa_place p = { "", NUMA_UNBOUND };
@@ -261,28 +227,45 @@ numa_place numa_plan(numa *n, unsigned ranks, unsigned rank, unsigned threads, b
 	}
 	const bool divides = bind && n->nodes > 1;
 	numa_weights(n->cpus, n->nodes, divides ? ranks : 1, divides ? rank : 0, n->weight);
-	const size_t nodes = name_nodes(n, p.nodes);
-	if (divides && plan_workers(n, nodes, threads))
+	size_t nodes = 0; /* of the rank */
+	hw.bitmap_zero(n->mine);
+	for (size_t i = 0; i < n->nodes; i++)
+		if (n->weight[i] > 0 && hw.bitmap_set(n->mine, n->number[i]) == 0)
+			nodes++;
+	(void)hw.bitmap_list_snprintf(p.nodes, NUMA_TEXT_BYTES, n->mine);
+	hw.bitmap_zero(n->mine);
+	for (size_t i = 0; i < n->nodes; i++)
+		if (n->weight[i] > 0)
+			(void)hw.bitmap_or(n->mine, n->mine, n->set[i]);
+	if (!divides)
+		return p;
+	free(n->turn);
+	n->turn = nodes > 1 && threads > 1 ? calloc(threads, sizeof *n->turn) : NULL;
+	n->workers = n->turn ? threads : 0;
+	if (n->turn) {
+		numa_turns(n->weight, n->nodes, threads, n->credit, n->turn);
 		p.binding = NUMA_THREADS;
-	else if (divides && nodes < n->nodes)
+	} else if (nodes < n->nodes) {
 		p.binding = NUMA_RANK;
+	}
 	return p;
 }
 
-static void bind_worker(void *numa_, unsigned worker)
+static void numa_bind_worker(void *numa_, unsigned worker)
 {
 	const numa *n = numa_;
 	const hwloc_bitmap_t set = n->set[n->turn[worker % n->workers]];
 	(void)hw.set_cpubind(n->topology, set, HWLOC_CPUBIND_THREAD);
 }
 
-/* Bind the rank first, even to all of its nodes: this shows whether threads can be bound. */
+/* Bind the rank first, even to all of its nodes, because this shows whether threads can be bound.
+ */
 bool numa_bind(numa *n)
 {
 	if (hw.set_cpubind(n->topology, n->mine, HWLOC_CPUBIND_THREAD) != 0)
 		return false;
 	if (n->workers)
-		pool_begin_with(bind_worker, n);
+		pool_begin_with(numa_bind_worker, n);
 	return true;
 }
 
@@ -297,7 +280,7 @@ numa *numa_open(bool to_explain)
 	numa *n = calloc(1, sizeof *n);
 	(void)to_explain;
 	if (n)
-		(void)find_only_node(n->only);
+		(void)numa_find_only(n->only);
 	return n;
 }
 

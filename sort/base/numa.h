@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The NUMA nodes of a rank, and the binding of its threads to them. Memory lies on the node of the
- * thread that touches it first, so a thread that stays there finds it near. Ranks that may use the
- * same processors divide their nodes by the processors for each rank. Never binds to a part of the
- * usable processors of a node, nor to a processor that the thread may not use. */
+ * thread that touches it first, so a thread that stays on this node has it near. Ranks that may use
+ * the same processors divide the nodes among them, each in proportion to its processors. A thread
+ * is never bound to a part of the usable processors of a node, nor to a processor that it may not
+ * use.
+ */
 #ifndef HETSORT_BASE_NUMA_H
 #define HETSORT_BASE_NUMA_H
 
@@ -13,7 +15,7 @@
 typedef enum numa_binding {
 	NUMA_UNBOUND,
 	NUMA_RANK,    /* the rank runs on some of the nodes that it may use */
-	NUMA_THREADS, /* and each of its workers on one of these nodes */
+	NUMA_THREADS, /* and each of its workers runs on one of these nodes */
 	NUMA_BINDINGS
 } numa_binding;
 
@@ -27,27 +29,27 @@ typedef struct numa_place {
 
 typedef struct numa numa;
 
-/* numa_open - look at the processors that the calling thread may use. One file of the system shows
- * a machine of one node; others take hwloc, and some milliseconds. With `to_explain`, hwloc may
- * also be given another machine. NULL: not enough memory. */
+/* numa_open - find the nodes of the processors that the calling thread may use. One file of the
+ * system shows a machine of one node; other machines need hwloc, which takes some milliseconds.
+ * With `to_explain`, hwloc may also describe another machine. Return NULL without memory. */
 numa *numa_open(bool to_explain);
 void numa_close(numa *n);
 
-/* numa_plan - find where rank `rank` of `ranks` that share these processors runs with `threads`
- * workers; not bound unless `bind`. n may be NULL: no nodes, not bound. */
+/* numa_plan - find where rank `rank`, of `ranks` that share these processors, runs with `threads`
+ * workers. The rank stays unbound unless `bind`, or if n is NULL. */
 numa_place numa_plan(numa *n, unsigned ranks, unsigned rank, unsigned threads, bool bind);
 
 /* numa_bind - bind the calling thread by the last plan, and the workers that it starts by pool_run
  * until numa_close. Return false, with nothing bound, if the system refuses. */
 bool numa_bind(numa *n);
 
-/* numa_weights - find the part of each node for the rank, in units of 1/ranks processors: in all
- * sum(cpus) units. */
+/* numa_weights - find the part of each node for the rank, in units of 1/ranks processors. The parts
+ * add up to sum(cpus) units. */
 void numa_weights(const uint32_t *cpus, size_t nodes, unsigned ranks, unsigned rank,
 		  uint64_t *weight);
 
-/* numa_turns - find the node of each worker, in proportion to weights. Nodes take turns, so the
- * first workers lie on different nodes as well. `credit` is room for one number per node. */
+/* numa_turns - find the node of each worker, in proportion to weights. Nodes take turns, so that
+ * the first workers lie on different nodes, too. `credit` is room for one number per node. */
 void numa_turns(const uint64_t *weight, size_t nodes, unsigned workers, int64_t *credit,
 		uint32_t *node);
 

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Starting and joining workers. No queue: workers take parts from a counter. */
+/* Starting and joining threads, and counting processors. Workers need no queue, because they take
+ * parts from a counter. */
 #include "pool.h"
 #include "progress.h"
 #include "trace.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 /* A thread inherits from its starter the rank that it counts for, and the trace that it records in.
  */
-typedef struct birth {
+typedef struct pool_birth {
 	const char *name;
 	void *(*work)(void *);
 	void *arg;
 	rank_progress *counts;
 	trace *trace;
-} birth;
+} pool_birth;
 
-static void *live(void *birth_)
+static void *pool_live(void *birth)
 {
-	const birth b = *(birth *)birth_;
-	free(birth_);
+	const pool_birth b = *(pool_birth *)birth;
+	free(birth);
 	(void)pthread_setname_np(pthread_self(), b.name);
 	progress_join(b.counts);
 	trace_thread(b.trace, b.name);
@@ -31,25 +37,25 @@ static void *live(void *birth_)
 
 int thread_start(pthread_t *thread, const char *name, void *(*work)(void *), void *arg)
 {
-	birth *b = malloc(sizeof *b);
+	pool_birth *b = malloc(sizeof *b);
 	if (!b)
 		return EAGAIN;
-	*b = (birth){ name, work, arg, progress_mine(), trace_mine() };
-	const int rc = pthread_create(thread, NULL, live, b);
+	*b = (pool_birth){ name, work, arg, progress_mine(), trace_mine() };
+	const int rc = pthread_create(thread, NULL, pool_live, b);
 	if (rc != 0)
 		free(b);
 	return rc;
 }
 
-typedef struct worker {
+typedef struct pool_worker {
 	pthread_t thread;
 	pool_call first, then;
 	unsigned index;
-} worker;
+} pool_worker;
 
-static void *run_worker(void *self)
+static void *pool_work_as(void *worker)
 {
-	const worker *w = self;
+	const pool_worker *w = worker;
 	if (w->first.work)
 		w->first.work(w->first.arg, w->index);
 	w->then.work(w->then.arg, w->index);
@@ -58,12 +64,12 @@ static void *run_worker(void *self)
 
 unsigned pool_run(unsigned threads, pool_work *work, void *arg)
 {
-	worker *w = threads > 1 ? calloc(threads, sizeof *w) : NULL;
+	pool_worker *w = threads > 1 ? calloc(threads, sizeof *w) : NULL;
 	const pool_call first = pool_first();
 	unsigned up = 1;
 	for (; w && up < threads; up++) {
-		w[up] = (worker){ .first = first, .then = { work, arg }, .index = up };
-		if (thread_start(&w[up].thread, "worker", run_worker, &w[up]) != 0)
+		w[up] = (pool_worker){ .first = first, .then = { work, arg }, .index = up };
+		if (thread_start(&w[up].thread, "worker", pool_work_as, &w[up]) != 0)
 			break;
 	}
 	work(arg, 0);
@@ -71,4 +77,38 @@ unsigned pool_run(unsigned threads, pool_work *work, void *arg)
 		pthread_join(w[i].thread, NULL);
 	free(w);
 	return up;
+}
+
+/* Some machines have more processors than a cpu_set_t holds. The kernel refuses a set that is
+ * smaller than its own, so the set grows until the kernel accepts it. */
+processors processors_find(void)
+{
+	enum { FIRST_CPUS = 1024, MOST_CPUS = 1 << 20 };
+	processors p = { .count = 0 };
+	for (size_t cpus = FIRST_CPUS; cpus <= MOST_CPUS; cpus *= 2) {
+		const size_t bytes = CPU_ALLOC_SIZE(cpus);
+		cpu_set_t *set = CPU_ALLOC(cpus);
+		const int failed = set ? sched_getaffinity(0, bytes, set) ? errno : 0 : ENOMEM;
+		if (!failed) {
+			p.count = (uint32_t)CPU_COUNT_S(bytes, set);
+			p.set_hash = XXH3_64bits(set, bytes);
+		}
+		CPU_FREE(set);
+		if (failed != EINVAL)
+			break;
+	}
+	const long online = p.count > 1 ? p.count : sysconf(_SC_NPROCESSORS_ONLN);
+	p.online = online > 0 ? (uint32_t)online : 0;
+	return p;
+}
+
+unsigned processors_usable(const processors *p)
+{
+	return p->count ? p->count : p->online ? p->online : 1;
+}
+
+unsigned processors_count(void)
+{
+	const processors p = processors_find();
+	return processors_usable(&p);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counts of this process and its ranks, and the time that a rank has left. Counts are relaxed
- * because readers only need to know about how far a rank is. No lock is in the way of work: one is
- * held for an addition to a step of time, the other while a stage begins or ends. Memory: 3 KB per
- * rank. */
+/* Counts of this process and its ranks, and the time that a rank has left. Counts are relaxed,
+ * because readers need only an estimate. No lock delays the work: `counting` is held for an
+ * addition to a step of time, `lock` while a stage begins or ends. Memory: 3 KB per rank. */
 #include "progress.h"
 
 #include <math.h>
@@ -59,25 +58,21 @@ void progress_record(rank_progress *p, double now)
 	pthread_mutex_unlock(&p->counting);
 }
 
-static void halve(activity *a)
-{
-	enum { HALF = ACTIVITY_STEPS / 2 };
-	for (int k = 0; k < ACTIVITY_KINDS; k++) {
-		uint64_t *b = a->bytes[k];
-		for (int i = 0; i < HALF; i++)
-			b[i] = b[2 * i] + b[2 * i + 1];
-		memset(b + HALF, 0, HALF * sizeof *b);
-	}
-	a->step_s *= 2;
-}
-
 void progress_move(rank_progress *p, progress_kind kind, uint64_t bytes, double now)
 {
+	enum { HALF = ACTIVITY_STEPS / 2 };
 	pthread_mutex_lock(&p->counting);
 	activity *a = &p->activity;
+	while (a->step_s > 0 && now - p->begun_s >= ACTIVITY_STEPS * a->step_s) {
+		for (int k = 0; k < ACTIVITY_KINDS; k++) { /* two steps become one */
+			uint64_t *b = a->bytes[k];
+			for (int i = 0; i < HALF; i++)
+				b[i] = b[2 * i] + b[2 * i + 1];
+			memset(b + HALF, 0, HALF * sizeof *b);
+		}
+		a->step_s *= 2;
+	}
 	if (a->step_s > 0) {
-		while (now - p->begun_s >= ACTIVITY_STEPS * a->step_s)
-			halve(a);
 		const double at = (now - p->begun_s) / a->step_s;
 		a->bytes[kind][at > 0 ? (int)at : 0] += bytes;
 	}
@@ -94,20 +89,21 @@ activity progress_activity(rank_progress *p)
 
 /* ----------------------------------------------------------------------------- time left */
 
-/* If no stage was seen before, the measured rate counts more than the plan once this part of the
- * stage is done. */
+/* In the first stage that is measured, the measured rate counts more than the plan once this part
+ * of the stage is done. */
 static const double FIRST_PART = 0.05;
 
 /* In a later stage the measured rate counts more than the rates of earlier stages once this part is
- * done, because a stage may last for long before its first record is written. */
+ * done. A stage may last for a long time before its first record is written. */
 static const double LATER_PART = 0.25;
 
 /* A rank that is slower than planned stays so, because others keep its processors busy. If it is
- * faster, later stages gain this power of it: some of the gain is only of one stage, for example
- * because its files are in memory. */
+ * faster, later stages gain this power of it. The rest of the gain is assumed to belong to one
+ * stage, for example because its files are in memory. */
 static const double SHARED = 0.75;
 
-/* Below this processor time the part of the system is uncertain: some of its ticks. */
+/* Below this processor time, which is some ticks of the system, its part of the time is uncertain.
+ */
 static const double LITTLE_S = 0.05;
 
 /* For stages without a plan: only the ratio to other stages matters. */
@@ -120,18 +116,19 @@ void progress_init(rank_progress *s)
 	pthread_mutex_init(&s->lock, NULL);
 }
 
-static bool has_bytes(stage_kind k)
+static bool stage_has_bytes(stage_kind k)
 {
 	return k != STAGE_NONE && k != STAGE_SPLIT && k != STAGE_SORT;
 }
 
-static uint64_t counted(rank_progress *s, stage_kind k)
+/* Return the bytes or records that count for a stage. */
+static uint64_t stage_counted(rank_progress *s, stage_kind k)
 {
 	static const progress_kind by[] = { [STAGE_READ] = PROGRESS_IN,
 					    [STAGE_RECEIVE] = PROGRESS_RECEIVED,
 					    [STAGE_WRITE] = PROGRESS_OUT,
 					    [STAGE_CHECK] = PROGRESS_READ };
-	return has_bytes(k) ? progress_bytes(s, by[k]) : 0;
+	return stage_has_bytes(k) ? progress_bytes(s, by[k]) : 0;
 }
 
 void progress_plan(rank_progress *s, stage_kind k, stage_plan p)
@@ -149,14 +146,14 @@ void progress_begin(rank_progress *s, stage_kind k, uint64_t bytes, moment now)
 	g->bytes = bytes;
 	if (g->planned.all_s <= 0)
 		g->planned = (stage_plan){ .all_s = BYTE_S * (double)bytes };
-	g->base = counted(s, k);
+	g->base = stage_counted(s, k);
 	g->kept_base = progress_bytes(s, PROGRESS_KEPT);
 	g->written_base = progress_bytes(s, PROGRESS_WRITTEN);
 	g->begun = now;
 	pthread_mutex_unlock(&s->lock);
 }
 
-static moment since(const moment *then, const moment *now)
+static moment stage_time_since(const moment *then, const moment *now)
 {
 	return (moment){ now->at_s - then->at_s, now->user_s - then->user_s,
 			 now->system_s - then->system_s };
@@ -167,7 +164,7 @@ void progress_end(rank_progress *s, moment now)
 	stage *g = &s->stage[s->at];
 	pthread_mutex_lock(&s->lock);
 	if (!g->ended)
-		g->taken = since(&g->begun, &now);
+		g->taken = stage_time_since(&g->begun, &now);
 	g->ended = true;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -180,7 +177,7 @@ void progress_sends(rank_progress *s, uint64_t bytes)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* A stage without the bytes that an earlier program has moved. */
+/* A stage without the records that an earlier job has moved. */
 typedef struct part {
 	uint64_t done, all;
 	stage_plan planned;
@@ -188,39 +185,27 @@ typedef struct part {
 	double system;                       /* part of the processor time that was the system's */
 } part;
 
-/* Return the bytes of the merge that are done. Records are sent before they are merged and written,
- * and the exchange holds the difference, so sent bytes count by the part of the work before. */
-static double merged(rank_progress *s, const part *p)
+/* Return the bytes of a stage that are done.
+ *
+ * In the merge, records are sent before they are merged and written, and the exchange holds the
+ * difference. So sent bytes count by the part of the work that sending needs. If runs spill, a
+ * record is read, sorted and written, so half of its work is done before it is written. */
+static double stage_done(rank_progress *s, stage_kind k, const part *p)
 {
-	const uint64_t sent = progress_bytes(s, PROGRESS_SENT) - s->sent_base;
-	const double ahead = p->planned.ahead_s / p->planned_s;
-	const double part_sent = fmin((double)sent / (double)s->sends, 1);
-	return (1 - ahead) * (double)p->done + ahead * part_sent * (double)p->all;
-}
-
-/* Return the bytes that are done. If runs spill, a record is read, sorted and written, so half of
- * its work is done before it is written. */
-static double moved(rank_progress *s, stage_kind k, const part *p)
-{
-	if (k == STAGE_WRITE && s->sends && p->planned_s > 0)
-		return merged(s, p);
+	const double done = (double)p->done;
+	if (k == STAGE_WRITE && s->sends && p->planned_s > 0) {
+		const uint64_t sent = progress_bytes(s, PROGRESS_SENT) - s->sent_base;
+		const double ahead = p->planned.ahead_s / p->planned_s;
+		const double part_sent = fmin((double)sent / (double)s->sends, 1);
+		return (1 - ahead) * done + ahead * part_sent * (double)p->all;
+	}
 	if (k != STAGE_READ || s->spilled <= 0)
-		return (double)p->done;
+		return done;
 	const uint64_t written = progress_bytes(s, PROGRESS_WRITTEN) - s->stage[k].written_base;
-	const double done = (double)p->done, most = done * s->spilled;
-	return (done + fmin((double)written, most)) / (1 + s->spilled);
+	return (done + fmin((double)written, done * s->spilled)) / (1 + s->spilled);
 }
 
-/* Return the part of the processor time that is the system's: the planned part until more than a
- * little was seen. */
-static double system_part(const stage_plan *p, const moment *taken)
-{
-	const double planned = (p->files_s + p->fresh_s) / p->all_s;
-	const double cpu_s = taken->user_s + taken->system_s;
-	return (taken->system_s + LITTLE_S * planned) / (cpu_s + LITTLE_S);
-}
-
-static part part_of(rank_progress *s, stage_kind k, const moment *now)
+static part stage_part(rank_progress *s, stage_kind k, const moment *now)
 {
 	const stage *g = &s->stage[k];
 	part p = { .planned = g->planned, .planned_s = g->planned.all_s };
@@ -228,10 +213,14 @@ static part part_of(rank_progress *s, stage_kind k, const moment *now)
 		return p;
 	const uint64_t kept = progress_bytes(s, PROGRESS_KEPT) - g->kept_base;
 	p.all = g->bytes > kept ? g->bytes - kept : 0;
-	p.done = counted(s, k) - g->base;
-	const moment taken = g->ended ? g->taken : since(&g->begun, now);
+	p.done = stage_counted(s, k) - g->base;
+	const moment taken = g->ended ? g->taken : stage_time_since(&g->begun, now);
 	p.taken_s = taken.at_s;
-	p.system = p.planned_s > 0 ? system_part(&p.planned, &taken) : 0;
+	if (p.planned_s > 0) { /* the planned part, until more than a little time was measured */
+		const double planned = (p.planned.files_s + p.planned.fresh_s) / p.planned.all_s;
+		const double cpu_s = taken.user_s + taken.system_s;
+		p.system = (taken.system_s + LITTLE_S * planned) / (cpu_s + LITTLE_S);
+	}
 	if (p.all && p.done > p.all)
 		p.done = p.all;
 	if (g->bytes > 0) {
@@ -243,28 +232,20 @@ static part part_of(rank_progress *s, stage_kind k, const moment *now)
 		p.planned_s *= own;
 	}
 	p.worked_s = g->ended ? p.planned_s
-		     : p.all  ? p.planned_s * moved(s, k, &p) / (double)p.all
+		     : p.all  ? p.planned_s * stage_done(s, k, &p) / (double)p.all
 			      : 0;
 	return p;
 }
 
-/* How many times longer than planned work takes: the first use of memory, and all other work. */
+/* How many times longer than planned the first use of memory takes, and all other work. */
 typedef struct slowdown {
 	double fresh, other;
-	bool seen; /* in a stage that has begun; else planned */
+	bool seen; /* measured in a stage; else planned */
 } slowdown;
-
-/* Return the slowdown of a later stage, see SHARED. */
-static double slower_of(const slowdown *slow, const stage_plan *p)
-{
-	const double fresh = slow->fresh < 1 ? pow(slow->fresh, SHARED) : slow->fresh;
-	const double other = slow->other < 1 ? pow(slow->other, SHARED) : slow->other;
-	return (fresh * p->fresh_s + other * (p->all_s - p->fresh_s)) / p->all_s;
-}
 
 /* Return the slowdown of a stage that takes all_s. If the system took more than planned, relative
  * to the program's own work, the difference was for memory. */
-static slowdown slowdown_of(const part *p, double all_s)
+static slowdown stage_slowdown(const part *p, double all_s)
 {
 	const stage_plan *g = &p->planned;
 	const double own_s = g->all_s - g->files_s - g->fresh_s;
@@ -275,40 +256,37 @@ static slowdown slowdown_of(const part *p, double all_s)
 	return (slowdown){ (all_s - own * (g->all_s - g->fresh_s)) / g->fresh_s, own, true };
 }
 
-static double first_left_s(const part *p)
-{
-	const double first_s = FIRST_PART * p->planned_s;
-	return (p->planned_s - p->worked_s) * (p->taken_s + first_s) / (p->worked_s + first_s);
-}
-
-/* Return the seconds left by the slowdown of the stages before: at least half of the time for the
- * work that is left. */
-static double expected_left_s(const part *p, double slower)
-{
-	const double rest_s = slower * (p->planned_s - p->worked_s);
-	const double until_s = slower * p->planned_s - p->taken_s;
-	return until_s > rest_s ? rest_s : until_s > rest_s / 2 ? until_s : rest_s / 2;
-}
-
-static double later_left_s(const part *p, double slower)
-{
-	const double done = p->worked_s / p->planned_s, sure = LATER_PART / (done > 0 ? done : 1);
-	const double weight = done > 0 ? 1 / (1 + sure * sure) : 0;
-	const double by_rate_s = done > 0 ? p->taken_s * (1 - done) / done : 0;
-	return weight * by_rate_s + (1 - weight) * expected_left_s(p, slower);
-}
-
-/* Return the seconds that a stage has left, and update the slowdown expected of later stages. */
-static double left_s(const part *p, stage_kind k, slowdown *slow)
+/* Return the seconds that a stage has left, from its own rate and the slowdown of the stages before
+ * it (see SHARED). Update the slowdown expected of later stages. */
+static double stage_left_s(const part *p, stage_kind k, slowdown *slow)
 {
 	if (p->planned_s <= 0)
 		return 0;
-	const double slower = slower_of(slow, &p->planned);
+	const stage_plan *g = &p->planned;
+	const double fresh = slow->fresh < 1 ? pow(slow->fresh, SHARED) : slow->fresh;
+	const double other = slow->other < 1 ? pow(slow->other, SHARED) : slow->other;
+	const double slower = (fresh * g->fresh_s + other * (g->all_s - g->fresh_s)) / g->all_s;
+	const double work_s = p->planned_s - p->worked_s;
 	if (p->taken_s <= 0)
-		return slower * (p->planned_s - p->worked_s);
-	const double left = slow->seen ? later_left_s(p, slower) : first_left_s(p);
-	if (k == STAGE_READ || k >= STAGE_WRITE) /* others have no files, and wait for ranks */
-		*slow = slowdown_of(p, p->taken_s + left);
+		return slower * work_s;
+	double left;
+	if (!slow->seen) {
+		const double first_s = FIRST_PART * p->planned_s;
+		left = work_s * (p->taken_s + first_s) / (p->worked_s + first_s);
+	} else {
+		/* by the slowdown: at least half of the time for the work that is left */
+		const double rest_s = slower * work_s, until_s = slower * p->planned_s - p->taken_s;
+		const double expected_s = until_s > rest_s       ? rest_s
+					  : until_s > rest_s / 2 ? until_s
+								 : rest_s / 2;
+		const double done = p->worked_s / p->planned_s;
+		const double sure = LATER_PART / (done > 0 ? done : 1);
+		const double weight = done > 0 ? 1 / (1 + sure * sure) : 0;
+		const double by_rate_s = done > 0 ? p->taken_s * (1 - done) / done : 0;
+		left = weight * by_rate_s + (1 - weight) * expected_s;
+	}
+	if (k == STAGE_READ || k >= STAGE_WRITE) /* other stages have no files and wait for ranks */
+		*slow = stage_slowdown(p, p->taken_s + left);
 	return left;
 }
 
@@ -319,16 +297,16 @@ progress_seen progress_look(rank_progress *s, moment now)
 	pthread_mutex_lock(&s->lock);
 	const stage *at = &s->stage[s->at];
 	seen.stage = (int32_t)s->at;
-	seen.open = has_bytes(s->at) && !at->ended;
+	seen.open = stage_has_bytes(s->at) && !at->ended;
 	for (int k = STAGE_READ; k < STAGES; k++) {
-		const part p = part_of(s, (stage_kind)k, &now);
+		const part p = stage_part(s, (stage_kind)k, &now);
 		if ((int)s->at == k) {
 			seen.done = p.done;
 			seen.all = p.all;
 		}
 		seen.work_s += p.planned_s;
 		seen.worked_s += p.worked_s;
-		const double left = left_s(&p, (stage_kind)k, &slow);
+		const double left = stage_left_s(&p, (stage_kind)k, &slow);
 		if (seen.work_s > 0 && p.planned_s > p.worked_s)
 			seen.left_s = (seen.left_s > 0 ? seen.left_s : 0) + left;
 	}

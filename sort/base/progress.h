@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The work that a rank has done so far, and the time that it has left. The monitor, the progress
- * line, the report and the trace read it.
+ * line, the report and the trace read them.
  *
- * Code that has moved a block, read or written a part of a file or sorted a run counts it here. A
- * thread counts for the rank that it belongs to (pool.h), so nothing is passed down. Counting some
- * hundred KiB of work takes two relaxed atomic additions. For bytes of files and messages it also
- * reads the clock and takes an uncontended lock.
+ * Code that has moved a block, read or written a part of a file or sorted a run counts this work. A
+ * thread counts for the rank that it belongs to (pool.h), so functions do not pass a rank down.
+ * Counting some hundred KiB of work takes two relaxed atomic additions. For bytes of files and
+ * messages it also takes a look at the clock and an uncontended lock.
  *
- * Stages are the steps of a job that move all of a rank's data. job_time.h predicts how long each
- * takes. The time left follows from this plan at first, and more and more from measured times. */
+ * Stages are the steps of a job that move all data of a rank. job_time.h predicts the time of each.
+ * At first the time left follows from this plan, and then more and more from measured times. */
 #ifndef HETSORT_BASE_PROGRESS_H
 #define HETSORT_BASE_PROGRESS_H
 
@@ -25,8 +25,8 @@ typedef enum progress_kind {
 	PROGRESS_WRITTEN,  /* bytes to files, with runs on disk */
 	PROGRESS_SENT,     /* records to other ranks */
 	PROGRESS_IN,       /* records of the input that the rank has */
-	PROGRESS_KEPT,     /* of these, records that an earlier program has left in runs */
-	PROGRESS_RECEIVED, /* received records that are in their place */
+	PROGRESS_KEPT,     /* of these, records that an earlier job has left in runs */
+	PROGRESS_RECEIVED, /* records that were received and are in their place */
 	PROGRESS_OUT,      /* records of the output that are written */
 	PROGRESS_KINDS
 } progress_kind;
@@ -44,7 +44,7 @@ typedef enum stage_kind {
 	STAGE_NONE,
 	STAGE_READ,    /* the input, into sorted runs */
 	STAGE_SPLIT,   /* find where the records of other ranks begin: no bytes */
-	STAGE_RECEIVE, /* records that are sorted when all have come */
+	STAGE_RECEIVE, /* records that are sorted when all have arrived */
 	STAGE_SORT,    /* these records: no bytes */
 	STAGE_WRITE,   /* the output */
 	STAGE_CHECK,   /* the output, read again */
@@ -55,7 +55,7 @@ typedef enum stage_kind {
 typedef struct stage_plan {
 	double all_s;
 	double files_s; /* the system's work for files and other hosts */
-	double fresh_s; /* first use of memory, which the system clears; some times longer if the
+	double fresh_s; /* first use of memory, which the system clears; several times longer if the
 			 * host of a virtual machine has to find it */
 	double ahead_s; /* reading and sending again, before a record counts */
 } stage_plan;
@@ -64,7 +64,7 @@ typedef struct stage {
 	stage_plan planned;
 	uint64_t bytes;                         /* 0: not known */
 	uint64_t base, kept_base, written_base; /* counts when it began */
-	moment begun, taken;                    /* taken: in all, once it has ended */
+	moment begun, taken;                    /* taken: by the whole stage, once it has ended */
 	bool ended;
 } stage;
 
@@ -79,21 +79,21 @@ typedef struct rank_progress {
 	stage stage[STAGES];
 	stage_kind at;             /* the last that has begun */
 	uint64_t sends, sent_base; /* bytes to other ranks; 0: not known; sent before */
-	double spilled; /* part of the records read that is written, too, before READ ends */
+	double spilled; /* part of the records read that is also written before READ ends */
 } rank_progress;
 
-/* progress_init - set all counts to 0. progress_join - let the calling thread, and those that it
- * starts by thread_start, count in p, which outlives them; NULL: for nobody. progress_mine - return
- * p, or a dummy: never NULL. */
+/* progress_init - set all counts to 0. progress_join - let the calling thread, and the threads that
+ * it starts by thread_start, count in p, which outlives them; NULL: count for no rank.
+ * progress_mine - return p, or a dummy, never NULL. */
 void progress_init(rank_progress *p);
 void progress_join(rank_progress *p);
 rank_progress *progress_mine(void);
 
-/* progress_add - count more bytes. progress_hold - set the memory that is held now. */
+/* progress_add - count more bytes or records. progress_hold - set the memory that is held now. */
 void progress_add(progress_kind kind, uint64_t bytes);
 void progress_hold(size_t bytes);
 
-/* progress_tick - note that the process works. progress_ticks - return how often it has. */
+/* progress_tick - note that the process works. progress_ticks - return the number of ticks. */
 void progress_tick(void);
 uint64_t progress_ticks(void);
 
@@ -102,14 +102,15 @@ static inline uint64_t progress_bytes(rank_progress *p, progress_kind kind)
 	return atomic_load_explicit(&p->bytes[kind], memory_order_relaxed);
 }
 
-/* progress_record - record activity from this time on. progress_move - add bytes moved at a time of
- * the same clock, by any thread; part of progress_add. progress_activity - return the record. */
+/* progress_record - record activity from this time on. progress_move - add bytes that any thread
+ * has moved at a time of the same clock; progress_add calls it. progress_activity - return the
+ * record. */
 void progress_record(rank_progress *p, double now);
 void progress_move(rank_progress *p, progress_kind kind, uint64_t bytes, double now);
 activity progress_activity(rank_progress *p);
 
-/* Called by the rank's main thread. progress_plan - set how long a stage will take. progress_begin
- * - begin a stage, one after the other. progress_end - end it, unless it has ended before.
+/* The main thread of the rank calls these functions. progress_plan - set how long a stage will
+ * take. progress_begin - begin the next stage. progress_end - end it, unless it has ended before.
  * progress_sends - set the bytes that the rank sends while it writes. */
 void progress_plan(rank_progress *p, stage_kind k, stage_plan plan);
 void progress_begin(rank_progress *p, stage_kind k, uint64_t bytes, moment now);
@@ -130,7 +131,8 @@ typedef struct stage_times {
 	double planned_s[STAGES], taken_s[STAGES];
 } stage_times;
 
-/* progress_look, progress_times - look at a rank, by any thread. stage_name - return one word. */
+/* progress_look - return how far a rank is. progress_times - return the times of its stages. Any
+ * thread may call both. stage_name - return one word. */
 progress_seen progress_look(rank_progress *p, moment now);
 stage_times progress_times(rank_progress *p);
 const char *stage_name(stage_kind k);

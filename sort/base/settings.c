@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The words for the choices of a sort, in the order of their enums. */
+/* The names of the choices of a sort, in the order of their enums. */
 #include "settings.h"
 #include "size.h"
 

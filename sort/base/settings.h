@@ -42,7 +42,7 @@ typedef enum wish {
 	WISH_SORT,
 	WISH_CLEAN,
 	WISH_CHECK, /* of manifests */
-	WISH_ORDER, /* is it sorted? */
+	WISH_ORDER, /* check that files are sorted */
 	WISH_ORDER_SILENT,
 	WISH_HELP,
 	WISH_VERSION
@@ -50,10 +50,10 @@ typedef enum wish {
 
 enum { MAX_TMPDIRS = 64, EMULATE_BEST = -1 };
 
-/* When output shares are planned again: the least gain. Variables so that tests reach it. */
+/* The least gain for which output shares are planned again. Variables, so that tests reach it. */
 typedef struct adapt_rule {
 	bool on;
-	double gain;    /* of the predicted time that is left, 0 to 1 */
+	double gain;    /* as part of the predicted time that is left, 0 to 1 */
 	double saved_s; /* and in seconds */
 } adapt_rule;
 
@@ -121,7 +121,7 @@ typedef struct settings {
 	unsigned timeout_s;              /* without progress of a rank; 0: none */
 	int progress_s; /* between progress lines; 0: only on a terminal; below 0: never */
 	bool stable, reverse, force, fsync, explain;
-	bool merge;              /* each input is sorted already */
+	bool merge;              /* each input is already sorted */
 	bool with_sum;           /* print count and checksum of the records checked */
 	bool partition_only;     /* send records to their ranks, but do not sort them there */
 	bool unique;             /* write only the first of records with equal keys */
@@ -155,16 +155,16 @@ extern const char *const bind_names[];
 enum { SELECTION_TEXT_BYTES = 192 };
 
 /* settings_selection_text - write the options that select records of the input and of the output,
- * as on the command line; "": all records. */
+ * as on the command line; "" if all records are selected. */
 const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES]);
 
-/* settings_drops - may some records not be written? */
+/* settings_drops - return whether records may be dropped from the output. */
 static inline bool settings_drops(const settings *o)
 {
 	return o->unique || o->top;
 }
 
-/* settings_reports - are the limits, resources and processors of the job reported? */
+/* settings_reports - return whether the job reports its limits, resources and processors. */
 static inline bool settings_reports(const settings *o)
 {
 	return o->report || o->html || o->explain || o->verbosity > 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One parser for all sizes on the command line, and one way to print them. */
+/* The only parser of sizes on the command line, and the only way to print them. */
 #include "size.h"
 #include "number.h"
 
@@ -57,7 +57,7 @@ const char *size_parse(const char *text, uint64_t *bytes)
 	uint32_t millionths;
 	*bytes = 0;
 	if (!size_number(&p, &whole, &millionths))
-		return "it begins with no number, or one of too many digits";
+		return "it does not begin with a number, or the number has too many digits";
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
 		const unit *u = &units[i];
 		uint64_t sum;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sizes in bytes and counts, as people write and read them. Pure. */
+/* Sizes and counts as text. Pure. */
 #ifndef HETSORT_BASE_SIZE_H
 #define HETSORT_BASE_SIZE_H
 
@@ -18,11 +18,11 @@ bool size_number(const char **text, uint64_t *whole, uint32_t *millionths);
  * no decimals. Return NULL, or the reason if it is not a size. */
 const char *size_parse(const char *text, uint64_t *bytes);
 
-/* size_text - write three digits in powers of 1000, "24.4 MB"; but a whole number of a binary unit
- * as such, "512 MiB". Return buf. */
+/* size_text - write a whole number of a binary unit as such ("512 MiB"), and other sizes with three
+ * digits in powers of 1000 ("24.4 MB"). Return buf. */
 const char *size_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
 
-/* size_text_up - the same for a size that is needed: never less, but up to 1% more. */
+/* size_text_up - write a size that is needed: never less than it, but up to 1% more. */
 const char *size_text_up(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
 
 /* text_append - print at the end of the text in buf, which has `room` bytes; cut off what does not

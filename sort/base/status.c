@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Standard input and output have no name: replace the '-' that names them on the command line. A
- * quote within a name is escaped, so none of this can be part of one. */
-static void name_streams(char text[ERR_TEXT_BYTES])
+/* Replace the '-' that stands for standard input and output on the command line. A quote within a
+ * file name is escaped, so these texts cannot be part of a file name. */
+static void err_name_streams(char text[ERR_TEXT_BYTES])
 {
 	static const char *const names[][2] = { { "input '-'", "standard input" },
 						{ "output '-'", "standard output" },
@@ -26,8 +26,8 @@ static void name_streams(char text[ERR_TEXT_BYTES])
 	}
 }
 
-/* Did a system call fail because some resource is used up? */
-static bool lacks_room(int errnum)
+/* Return whether a system call failed because some resource is used up. */
+static bool err_lacks_room(int errnum)
 {
 	return errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG || errnum == ENOMEM ||
 	       errnum == EMFILE || errnum == ENFILE || errnum == EAGAIN;
@@ -35,7 +35,7 @@ static bool lacks_room(int errnum)
 
 status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 {
-	if (lacks_room(errnum))
+	if (err_lacks_room(errnum))
 		st = ST_RESOURCE;
 	if (!e)
 		return st;
@@ -48,7 +48,7 @@ status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 	va_end(ap);
 	if (errnum && n >= 0 && (size_t)n < sizeof e->text)
 		snprintf(e->text + n, sizeof e->text - (size_t)n, ": %s", strerror(errnum));
-	name_streams(e->text);
+	err_name_streams(e->text);
 	return st;
 }
 

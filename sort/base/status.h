@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The result of a function of the sorter, and the sentence about a failure. The values are the
- * program's exit codes. Only main() prints. An err is a few hundred bytes on the caller's stack. */
+/* The result of a function of the sorter, and the sentence about a failure. The values are the exit
+ * codes of the program. Only main() prints. An err is a few hundred bytes on the caller's stack. */
 #ifndef HETSORT_BASE_STATUS_H
 #define HETSORT_BASE_STATUS_H
 
@@ -9,13 +9,13 @@
 
 typedef enum status {
 	ST_OK = 0,
-	ST_INVALID = 1,  /* validation says no: output is no sorted permutation of the input */
-	ST_REFUSED = 2,  /* usage, configuration or input refused before any work */
-	ST_IO = 3,       /* reading, writing, closing or syncing failed */
+	ST_INVALID = 1, /* validation failed: the output is not a sorted permutation of the input */
+	ST_REFUSED = 2, /* usage, configuration or input was rejected before any work */
+	ST_IO = 3,      /* reading, writing, closing or syncing failed */
 	ST_RESOURCE = 4, /* memory, disk space, descriptors, threads */
 	ST_PEER = 5,     /* another rank failed, left, or does not match this one */
 	ST_INTERNAL = 6, /* a fault of this program */
-	ST_SIGNAL = 128, /* and the signal's number: ended by it */
+	ST_SIGNAL = 128, /* plus the number of the signal that ended the program */
 } status;
 
 enum { ERR_TEXT_BYTES = 480, QUOTED_BYTES = 256 };
@@ -25,18 +25,18 @@ typedef struct err {
 	char text[ERR_TEXT_BYTES]; /* lower case, subject in quotes, no full stop */
 } err;
 
-/* err_set - keep the first failure: fills e (may be NULL) unless it holds one; returns st. */
+/* err_set - fill e, which may be NULL, unless it already holds a failure; return st. */
 #define err_set(e, st, ...) err_code(err_tell(e, st, 0, __VA_ARGS__), st)
 
-/* err_sys - the same for a failed system call: append the text of errnum. A full disk or no memory
- * is ST_RESOURCE, else it is ST_IO. err_refuse - the same before any work: ST_REFUSED instead of
- * ST_IO. */
+/* err_sys - do the same for a failed system call, and append the text of errnum. The status is
+ * ST_RESOURCE for a full disk or missing memory, else ST_IO. err_refuse - do the same before any
+ * work, with ST_REFUSED instead of ST_IO. */
 #define err_sys(e, errnum, ...) err_code(err_tell(e, ST_IO, errnum, __VA_ARGS__), ST_IO)
 #define err_refuse(e, errnum, ...) \
 	err_code(err_tell(e, ST_REFUSED, errnum, __VA_ARGS__), ST_REFUSED)
 
-/* The function that these macros call; errnum 0: no system call. err_code shows the compiler that
- * the result is never ST_OK. */
+/* err_tell - fill e for these macros; errnum 0: no system call failed. err_code - show the compiler
+ * that the result is never ST_OK. */
 status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading line by line. */
+/* Reading text files of the kernel line by line. */
 #include "sysfile.h"
 #include "number.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a page, because /proc gives at most a page for each read. The C library would read 1 KiB. */
+/* A page, because /proc returns at most a page for each read. The C library would read 1 KiB. */
 enum { BUFFER_BYTES = 4096 };
 
 bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, char *line),
@@ -30,7 +30,7 @@ bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, 
 }
 
 /* Return the text after key and a gap; NULL if the line does not begin with them. */
-static const char *after_key(const char *line, const char *key)
+static const char *sysfile_after_key(const char *line, const char *key)
 {
 	const size_t n = strlen(key), gap = strncmp(line, key, n) ? 0 : strspn(line + n, ": \t");
 	return n == 0 ? line : gap ? line + n + gap : NULL;
@@ -41,13 +41,13 @@ typedef struct wanted_numbers {
 	size_t entries, found;
 } wanted_numbers;
 
-/* Without a key, only the first line counts. */
-static bool find_numbers(void *wanted_, char *line)
+/* Look for the numbers that are not found yet. Without a key, only the first line counts. */
+static bool sysfile_find_numbers(void *wanted_, char *line)
 {
 	wanted_numbers *w = wanted_;
 	for (size_t i = 0; i < w->entries; i++) {
 		sysfile_entry *x = &w->entry[i];
-		const char *p = x->found ? NULL : after_key(line, x->key);
+		const char *p = x->found ? NULL : sysfile_after_key(line, x->key);
 		uint64_t v;
 		if (p && number_at(&p, UINT64_MAX, &v) && strchr(" \t\n", *p)) {
 			x->number = v;
@@ -61,7 +61,7 @@ static bool find_numbers(void *wanted_, char *line)
 void sysfile_numbers(const char *root, const char *path, sysfile_entry *entry, size_t entries)
 {
 	wanted_numbers w = { entry, entries, 0 };
-	(void)sysfile_lines(root, path, find_numbers, &w);
+	(void)sysfile_lines(root, path, sysfile_find_numbers, &w);
 }
 
 bool sysfile_number(const char *root, const char *path, const char *key, uint64_t *v)
@@ -79,11 +79,11 @@ typedef struct wanted_text {
 	size_t bytes; /* of text */
 } wanted_text;
 
-static bool copy_text(void *wanted_, char *line)
+static bool sysfile_copy_text(void *wanted_, char *line)
 {
 	const wanted_text *w = wanted_;
 	size_t n = 0;
-	const char *p = after_key(line, w->key);
+	const char *p = sysfile_after_key(line, w->key);
 	for (; p && n + 1 < w->bytes && *p >= ' ' && *p <= '~'; p++)
 		w->text[n++] = *p;
 	w->text[n] = '\0';
@@ -94,5 +94,5 @@ void sysfile_text(const char *root, const char *path, const char *key, char *tex
 {
 	wanted_text w = { key, text, bytes };
 	text[0] = '\0';
-	(void)sysfile_lines(root, path, copy_text, &w);
+	(void)sysfile_lines(root, path, sysfile_copy_text, &w);
 }

@@ -9,13 +9,13 @@
 #include <stdint.h>
 
 /* sysfile_lines - call `visit` for each line, which it may change, until it returns true. Return
- * whether it did. */
+ * whether `visit` returned true. */
 bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, char *line),
 		   void *arg);
 
-/* sysfile_number - read the whole number after key at the beginning of a line, with blanks or a
- * colon between them; or the number at the beginning of the file if key is "". Return false, with
- * *v unchanged, without such a file or line, or for anything but a number ("max", "unlimited"). */
+/* sysfile_number - read the whole number after `key` at the beginning of a line, with blanks or a
+ * colon between them. If key is "", read the number at the beginning of the file. Return false,
+ * with *v unchanged, if the file or line is missing or has no number ("max", "unlimited"). */
 bool sysfile_number(const char *root, const char *path, const char *key, uint64_t *v);
 
 /* sysfile_numbers - read several numbers in one pass, each as sysfile_number does. A number that is

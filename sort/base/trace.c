@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One thread at a time records into a lane. The next thread of the same name takes it over, so
- * there are only lanes for threads that work at the same time. Memory: 40 bytes for each row. */
+/* A lane has the spans of one thread at a time. When a thread ends, the next thread of the same
+ * name takes its lane. So only threads that work at the same time need lanes of their own. Memory:
+ * 40 bytes for each row. */
 #include "trace.h"
 #include "clock.h"
 
@@ -10,7 +11,7 @@
 
 enum {
 	LANES = 64,
-	PART = 8, /* lanes that fill the rows asked for */
+	PART = 8, /* this number of full lanes fills the rows of trace_rows */
 	LEAST_SPANS = 16,
 	MOST_SPANS = 2048,
 	PHASES_MOST = 32,
@@ -28,8 +29,8 @@ typedef struct span {
 typedef struct lane {
 	const char *name;
 	bool busy;
-	pthread_mutex_t lock; /* for what follows */
-	uint64_t least_us;    /* neighbours that are no longer than this become one */
+	pthread_mutex_t lock; /* for the members below */
+	uint64_t least_us;    /* neighbours become one if both together are not longer */
 	unsigned n;
 	span *of;
 } lane;
@@ -40,7 +41,7 @@ struct trace {
 	unsigned spans; /* of each lane */
 	rank_progress *counts;
 	trace *next;
-	pthread_mutex_t lock; /* for what follows, except the contents of lanes */
+	pthread_mutex_t lock; /* for the members below, except the contents of lanes */
 	lane lane[LANES];
 	unsigned lanes;
 	trace_row phase[PHASES_MOST];
@@ -69,7 +70,7 @@ const char *trace_kind_name(unsigned kind)
 	return kind < TRACE_KINDS ? name[kind] : NULL;
 }
 
-static uint64_t us(const trace *t, double at_s)
+static uint64_t trace_us(const trace *t, double at_s)
 {
 	return at_s > t->begun_s ? (uint64_t)((at_s - t->begun_s) * 1e6) : 0;
 }
@@ -77,7 +78,7 @@ static uint64_t us(const trace *t, double at_s)
 /* ------------------------------------------------------------------------------------- spans */
 
 /* Merge two spans into one of the kind that took longer. */
-static span together(const span *a, const span *b)
+static span trace_merge(const span *a, const span *b)
 {
 	const bool first = a->end_us - a->at_us >= b->end_us - b->at_us;
 	return (span){ .at_us = a->at_us,
@@ -88,57 +89,38 @@ static span together(const span *a, const span *b)
 		       .kind = first ? a->kind : b->kind };
 }
 
-static bool belong_together(const span *a, const span *b, uint64_t least_us)
+static bool trace_may_merge(const span *a, const span *b, uint64_t least_us)
 {
 	return a->phase == b->phase && b->end_us - a->at_us <= least_us;
 }
 
-/* Return how many of n spans are left. */
-static unsigned merge_short(span *s, unsigned n, uint64_t least_us)
+/* Merge longer and longer spans until at most `most` of n are left; return how many. If one for
+ * each phase is still too many, drop the last ones. */
+static unsigned trace_shrink(span *s, unsigned n, unsigned most, uint64_t *least_us)
 {
-	unsigned k = 0;
-	for (unsigned i = 1; i < n; i++)
-		if (belong_together(&s[k], &s[i], least_us))
-			s[k] = together(&s[k], &s[i]);
-		else
-			s[++k] = s[i];
-	return n ? k + 1 : 0;
-}
-
-/* Merge longer and longer spans until at most `most` are left. If one for each phase is still too
- * many, drop the last ones. */
-static unsigned shrink(span *s, unsigned n, unsigned most, uint64_t *least_us)
-{
-	for (; n > most && *least_us < UINT64_MAX / 2; *least_us *= 2)
-		n = merge_short(s, n, *least_us);
-	return n < most ? n : most;
-}
-
-static void add_span(trace *t, lane *l, span s)
-{
-	pthread_mutex_lock(&l->lock);
-	span *last = l->n ? &l->of[l->n - 1] : NULL;
-	if (last && belong_together(last, &s, l->least_us)) {
-		*last = together(last, &s);
-	} else {
-		if (l->n == t->spans)
-			l->n = shrink(l->of, l->n, t->spans / 2, &l->least_us);
-		l->of[l->n++] = s;
+	for (; n > most && *least_us < UINT64_MAX / 2; *least_us *= 2) {
+		unsigned k = 0;
+		for (unsigned i = 1; i < n; i++)
+			if (trace_may_merge(&s[k], &s[i], *least_us))
+				s[k] = trace_merge(&s[k], &s[i]);
+			else
+				s[++k] = s[i];
+		n = k + 1;
 	}
-	pthread_mutex_unlock(&l->lock);
+	return n < most ? n : most;
 }
 
 /* ----------------------------------------------------------------------------------- counters */
 
 /* Keep every second sample. */
-static void thin_out(trace *t)
+static void trace_thin_out(trace *t)
 {
 	for (unsigned i = 0; 2 * i < t->samples; i++)
 		t->sample[i] = t->sample[2 * i];
 	t->samples = (t->samples + 1) / 2;
 }
 
-static trace_row counts_at(trace *t, uint64_t at_us)
+static trace_row trace_counts_at(trace *t, uint64_t at_us)
 {
 	return (trace_row){ .type = TRACE_COUNTS,
 			    .at_us = at_us,
@@ -148,16 +130,17 @@ static trace_row counts_at(trace *t, uint64_t at_us)
 					 atomic_load(&t->counts->held_bytes) } };
 }
 
-static void sample_counts(trace *t, uint64_t at_us)
+/* Sample the counts if the next sample is due. */
+static void trace_sample(trace *t, uint64_t at_us)
 {
 	if (pthread_mutex_trylock(&t->lock) != 0)
 		return; /* another thread samples */
 	if (at_us >= t->next_us) {
 		if (t->samples == SAMPLES_MOST) {
-			thin_out(t);
+			trace_thin_out(t);
 			t->sample_us *= 2;
 		}
-		t->sample[t->samples++] = counts_at(t, at_us);
+		t->sample[t->samples++] = trace_counts_at(t, at_us);
 		t->next_us = at_us + t->sample_us;
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -175,19 +158,30 @@ void trace_end(trace_kind kind, double begun_s)
 	if (!my_lane || --depth > 0)
 		return;
 	trace *t = mine;
-	const uint64_t at_us = us(t, begun_s), end_us = us(t, now_s());
+	lane *l = my_lane;
+	const uint64_t at_us = trace_us(t, begun_s), end_us = trace_us(t, now_s());
 	const span s = { .at_us = at_us,
 			 .end_us = end_us,
 			 .busy_us = end_us - at_us,
 			 .spans = 1,
-			 .phase = my_lane == t->lane ? (uint16_t)atomic_load(&t->now_in) : 0,
+			 .phase = l == t->lane ? (uint16_t)atomic_load(&t->now_in) : 0,
 			 .kind = (uint8_t)kind };
-	add_span(t, my_lane, s);
-	sample_counts(t, end_us);
+	pthread_mutex_lock(&l->lock);
+	span *last = l->n ? &l->of[l->n - 1] : NULL;
+	if (last && trace_may_merge(last, &s, l->least_us)) {
+		*last = trace_merge(last, &s);
+	} else {
+		if (l->n == t->spans)
+			l->n = trace_shrink(l->of, l->n, t->spans / 2, &l->least_us);
+		l->of[l->n++] = s;
+	}
+	pthread_mutex_unlock(&l->lock);
+	trace_sample(t, end_us);
 }
 
-/* Return an unused lane of this name, or a new one; NULL: none. Called under the lock. */
-static lane *take_lane(trace *t, const char *name)
+/* Return an unused lane of this name, or a new one; NULL if all are used. The caller has the lock.
+ */
+static lane *trace_take_lane(trace *t, const char *name)
 {
 	for (unsigned i = 0; i < t->lanes; i++)
 		if (!t->lane[i].busy && strcmp(t->lane[i].name, name) == 0)
@@ -218,7 +212,7 @@ void trace_thread(trace *t, const char *name)
 	if (!mine)
 		return;
 	pthread_mutex_lock(&t->lock);
-	my_lane = take_lane(t, name);
+	my_lane = trace_take_lane(t, name);
 	if (my_lane)
 		my_lane->busy = true;
 	pthread_mutex_unlock(&t->lock);
@@ -236,7 +230,7 @@ void trace_phase(trace *t, int phase, double now)
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->lock);
-	const uint64_t at_us = us(t, now);
+	const uint64_t at_us = trace_us(t, now);
 	trace_row *last = t->phases ? &t->phase[t->phases - 1] : NULL;
 	if (t->in_phase)
 		last->length_us = at_us - last->at_us;
@@ -248,7 +242,7 @@ void trace_phase(trace *t, int phase, double now)
 		};
 	atomic_fetch_add(&t->now_in, 1);
 	pthread_mutex_unlock(&t->lock);
-	sample_counts(t, at_us);
+	trace_sample(t, at_us);
 }
 
 /* -------------------------------------------------------------------------------------- whole */
@@ -317,23 +311,24 @@ void trace_release(void)
 	pthread_mutex_unlock(&all.lock);
 }
 
-typedef struct rows {
+/* The rows that are not written yet. */
+typedef struct trace_room {
 	trace_row *next, *end;
-} rows;
+} trace_room;
 
-static void put(rows *r, const trace_row *row)
+static void trace_put(trace_room *r, const trace_row *row)
 {
 	if (r->next < r->end)
 		*r->next++ = *row;
 }
 
-static void put_lane(const trace *t, lane *l, rows *r, unsigned most)
+static void trace_put_lane(const trace *t, lane *l, trace_room *r, unsigned most)
 {
 	trace_row row = { .type = TRACE_THREAD, .thread = (uint16_t)(l - t->lane) };
 	strncpy(row.name, l->name, TRACE_NAME_BYTES - 1);
-	put(r, &row);
+	trace_put(r, &row);
 	pthread_mutex_lock(&l->lock);
-	l->n = shrink(l->of, l->n, most, &l->least_us);
+	l->n = trace_shrink(l->of, l->n, most, &l->least_us);
 	for (unsigned i = 0; i < l->n; i++) {
 		const span *s = &l->of[i];
 		row = (trace_row){ .type = TRACE_SPAN,
@@ -343,32 +338,32 @@ static void put_lane(const trace *t, lane *l, rows *r, unsigned most)
 				   .at_us = s->at_us,
 				   .length_us = s->end_us - s->at_us,
 				   .busy_us = s->busy_us };
-		put(r, &row);
+		trace_put(r, &row);
 	}
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Every part has its own rows, so no part takes the room of the next. */
+/* Each kind of row has its own share of the rows, so that none takes the room of the next. */
 void trace_rows(trace *t, trace_row *to, unsigned most, double now)
 {
-	rows r = { to, to + most };
+	trace_room r = { to, to + most };
 	memset(to, 0, most * sizeof *to);
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->lock);
-	const uint64_t now_us = us(t, now);
+	const uint64_t now_us = trace_us(t, now);
 	if (t->in_phase)
 		t->phase[t->phases - 1].length_us = now_us - t->phase[t->phases - 1].at_us;
 	for (unsigned i = 0; i < t->phases; i++)
-		put(&r, &t->phase[i]);
-	const trace_row last = counts_at(t, now_us);
+		trace_put(&r, &t->phase[i]);
+	const trace_row last = trace_counts_at(t, now_us);
 	while (t->samples > most / PART && t->samples > 1)
-		thin_out(t);
+		trace_thin_out(t);
 	for (unsigned i = 0; i < t->samples; i++)
-		put(&r, &t->sample[i]);
-	put(&r, &last);
+		trace_put(&r, &t->sample[i]);
+	trace_put(&r, &last);
 	const unsigned left = (unsigned)(r.end - r.next), each = left / (t->lanes + !t->lanes);
 	for (unsigned i = 0; i < t->lanes; i++)
-		put_lane(t, &t->lane[i], &r, each ? each - 1 : 0);
+		trace_put_lane(t, &t->lane[i], &r, each ? each - 1 : 0);
 	pthread_mutex_unlock(&t->lock);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The work of the threads of a rank over time: spans, in a buffer of fixed size for each thread. If
- * it is full, short neighbours are merged, so a trace is as small for a day as for a minute.
- * Without a trace, a span costs a look at a variable. With one, it costs two looks at the clock and
- * an uncontended lock, for a block of records. */
+/* The work of the threads of a rank over time, as spans. Each thread has a buffer of fixed size. If
+ * it is full, short neighbours are merged, so a trace of a day is as small as a trace of a minute.
+ * Without a trace, a span costs a look at a variable. With a trace, it costs two looks at the clock
+ * and an uncontended lock, for a block of records. */
 #ifndef HETSORT_BASE_TRACE_H
 #define HETSORT_BASE_TRACE_H
 
@@ -20,7 +20,7 @@ typedef enum trace_kind {
 	TRACE_KINDS
 } trace_kind;
 
-/* trace_kind_name - return one word; NULL: no such kind. */
+/* trace_kind_name - return one word, or NULL if the kind does not exist. */
 const char *trace_kind_name(unsigned kind);
 
 typedef enum trace_type {
@@ -41,7 +41,7 @@ typedef struct trace_row {
 	uint64_t at_us;
 	union {
 		struct {
-			uint64_t length_us, busy_us; /* busy: in the spans, of all kinds */
+			uint64_t length_us, busy_us; /* busy: within merged spans, of all kinds */
 		};
 		uint64_t counter[TRACE_COUNTERS]; /* bytes read, written, sent; memory held */
 		char name[TRACE_NAME_BYTES];
@@ -50,33 +50,33 @@ typedef struct trace_row {
 
 typedef struct trace trace;
 
-/* trace_open - begin the trace of a rank, by its main thread; begun_s by now_s(). rows: about the
- * number of rows for trace_rows(). NULL without memory: nothing is recorded. trace_mine - return
- * the trace of the calling thread's rank. trace_close - free it when no thread of the rank works.
- */
+/* trace_open - begin the trace of a rank; its main thread calls this. rows: about the number of
+ * rows for trace_rows(). begun_s: a time of now_s(). Return NULL without memory; then nothing is
+ * recorded. trace_mine - return the trace of the calling thread's rank. trace_close - free a trace
+ * when no thread of the rank works any more. */
 trace *trace_open(int rank, rank_progress *counts, unsigned rows, double begun_s);
 trace *trace_mine(void);
 void trace_close(trace *t);
 
-/* trace_begin, trace_end - record a span of the calling thread. A span within another one counts as
- * a part of it. */
+/* trace_begin - begin a span of the calling thread. trace_end - record it. A span within another
+ * one is a part of it, and not recorded. */
 double trace_begin(void);
 void trace_end(trace_kind kind, double begun_s);
 
-/* trace_phase - begin a phase of the rank; below 0: end it. */
+/* trace_phase - begin a phase of the rank, or end it if `phase` is below 0. */
 void trace_phase(trace *t, int phase, double now);
 
 /* trace_thread - let the calling thread record for the rank, under a static name; NULL: stop. */
 void trace_thread(trace *t, const char *name);
 
-/* trace_rows - write the trace in `most` rows, at any time; the rest is TRACE_NONE. trace_hold -
- * return the trace of a rank of this process, NULL: no such trace. The caller holds it until
- * trace_release(), in both cases. */
+/* trace_rows - write the trace in `most` rows, at any time; unused rows are TRACE_NONE. trace_hold
+ * - return the trace of a rank of this process, or NULL. In both cases, no trace is closed until
+ * trace_release(). */
 void trace_rows(trace *t, trace_row *to, unsigned most, double now);
 trace *trace_hold(int rank);
 void trace_release(void);
 
-/* trace_ranks - return one more than the highest rank of this process with a trace; 0: none. */
+/* trace_ranks - return one more than the highest rank of this process with a trace, or 0. */
 int trace_ranks(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Processor time and faults are the process's (getrusage). Energy is the host's, from the counters
- * of the kernel: RAPL of Intel and newer AMD processors (powercap), or the driver amd_energy. Both
- * can usually be read only by root. Without them, looking costs two failed calls of open. */
+/* Processor time and page faults of the process come from getrusage. Energy of the host comes from
+ * counters of the kernel: RAPL of Intel and newer AMD processors (powercap), or the driver
+ * amd_energy. Usually only root can read them. Without them, two calls of open fail. */
 #include "usage.h"
 #include "clock.h"
 #include "sysfile.h"
@@ -12,13 +12,17 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* A fault is timed on these pages, if there were this many faults. */
-enum { TRIAL_PAGES = 256, PAGE_BYTES = 4096, MANY_FAULTS = 16384, DISK_BLOCK_BYTES = 512 };
+enum {
+	TRIAL_PAGES = 256, /* to measure the time of a fault, after MANY_FAULTS faults */
+	PAGE_BYTES = 4096,
+	MANY_FAULTS = 16384,
+	DISK_BLOCK_BYTES = 512
+};
 
 /* Add the meter of a file, if the text in name_file begins with `name`. Return whether name_file
  * exists and is not empty. */
-static bool add_meter(energy_meters *m, const char *root, const char *name_file, const char *name,
-		      const char *file, const char *most_file)
+static bool usage_add_meter(energy_meters *m, const char *root, const char *name_file,
+			    const char *name, const char *file, const char *most_file)
 {
 	char is[64];
 	uint64_t uj, most = UINT64_MAX; /* does not wrap around */
@@ -34,35 +38,37 @@ static bool add_meter(energy_meters *m, const char *root, const char *name_file,
 	return true;
 }
 
-/* Add the meter of a RAPL zone, as add_meter. */
-static bool add_zone(energy_meters *m, const char *root, const char *zone, const char *name)
+/* Add the meter of a RAPL zone, like usage_add_meter. */
+static bool usage_add_zone(energy_meters *m, const char *root, const char *zone, const char *name)
 {
 	char name_file[96], uj[96], most[96];
 	(void)snprintf(name_file, sizeof name_file, "%s/name", zone);
 	(void)snprintf(uj, sizeof uj, "%s/energy_uj", zone);
 	(void)snprintf(most, sizeof most, "%s/max_energy_range_uj", zone);
-	return add_meter(m, root, name_file, name, uj, most);
+	return usage_add_meter(m, root, name_file, name, uj, most);
 }
 
-/* Read the meters of RAPL: packages, and the memory in them, which is the only part of a package
- * that is not counted with it. A zone of the whole platform includes packages, so skip it. */
-static void read_rapl(energy_meters *m, const char *root)
+/* Read the meters of RAPL: packages, and their memory, which is the only part of a package that the
+ * meter of the package does not count. A zone of the whole platform includes packages, so skip it.
+ */
+static void usage_read_rapl(energy_meters *m, const char *root)
 {
 	char zone[64];
 	for (int i = 0; i < USAGE_METERS; i++) {
 		(void)snprintf(zone, sizeof zone, "/sys/class/powercap/intel-rapl:%d", i);
-		if (!add_zone(m, root, zone, "package"))
+		if (!usage_add_zone(m, root, zone, "package"))
 			return;
 		for (int part = 0; part < USAGE_METERS; part++) {
 			(void)snprintf(zone, sizeof zone, "/sys/class/powercap/intel-rapl:%d:%d", i,
 				       part);
-			if (!add_zone(m, root, zone, "dram"))
+			if (!usage_add_zone(m, root, zone, "dram"))
 				break;
 		}
 	}
 }
 
-static void read_amd(energy_meters *m, const char *root)
+/* Read the meters of the sockets from the driver amd_energy. */
+static void usage_read_amd(energy_meters *m, const char *root)
 {
 	char dir[64], name[96], label[96], uj[96];
 	for (int i = 0; i < USAGE_METERS; i++) {
@@ -75,7 +81,7 @@ static void read_amd(energy_meters *m, const char *root)
 		for (int k = 1; strcmp(is, "amd_energy") == 0 && k > 0; k++) {
 			(void)snprintf(label, sizeof label, "%s/energy%d_label", dir, k);
 			(void)snprintf(uj, sizeof uj, "%s/energy%d_input", dir, k);
-			if (!add_meter(m, root, label, "Esocket", uj, NULL))
+			if (!usage_add_meter(m, root, label, "Esocket", uj, NULL))
 				break;
 		}
 	}
@@ -91,14 +97,14 @@ usage_moment usage_now(const char *root)
 		m.minor_faults = (uint64_t)u.ru_minflt;
 		m.disk_bytes = (uint64_t)(u.ru_inblock + u.ru_oublock) * DISK_BLOCK_BYTES;
 	}
-	read_rapl(&m.energy, root);
+	usage_read_rapl(&m.energy, root);
 	if (m.energy.meters == 0)
-		read_amd(&m.energy, root);
+		usage_read_amd(&m.energy, root);
 	return m;
 }
 
-/* Return the time of a fault in fresh memory; 0 without memory. */
-static double time_fault(void)
+/* Measure the time of a page fault in fresh memory; return 0 without memory. */
+static double usage_fault_s(void)
 {
 	const size_t bytes = (size_t)TRIAL_PAGES * PAGE_BYTES;
 	volatile unsigned char *p =
@@ -114,7 +120,8 @@ static double time_fault(void)
 	return s / TRIAL_PAGES;
 }
 
-static double joules(const energy_meters *begun, const energy_meters *now)
+/* Return the energy between two readings; below 0 if it is not known. */
+static double usage_joules(const energy_meters *begun, const energy_meters *now)
 {
 	double uj = 0;
 	if (now->meters == 0 || now->meters != begun->meters)
@@ -133,8 +140,8 @@ usage usage_since(const usage_moment *begun, const char *root)
 		    .system_s = now.system_s - begun->system_s,
 		    .minor_faults = now.minor_faults - begun->minor_faults,
 		    .disk_bytes = now.disk_bytes - begun->disk_bytes,
-		    .joules = joules(&begun->energy, &now.energy) };
+		    .joules = usage_joules(&begun->energy, &now.energy) };
 	if (u.minor_faults >= MANY_FAULTS)
-		u.fault_s = time_fault();
+		u.fault_s = usage_fault_s();
 	return u;
 }

@@ -13,7 +13,7 @@ typedef struct energy_meters {
 	uint64_t uj[USAGE_METERS], most_uj[USAGE_METERS];
 } energy_meters;
 
-/* The resources of this process and its host, since some beginning. */
+/* The resources that this process and its host have used since some fixed moment. */
 typedef struct usage_moment {
 	double user_s, system_s;
 	uint64_t minor_faults, disk_bytes;
@@ -24,15 +24,15 @@ typedef struct usage_moment {
 typedef struct usage {
 	double user_s, system_s; /* processor time */
 	uint64_t minor_faults;   /* pages of memory, mapped for the first time */
-	double fault_s;          /* measured time of one such fault; 0: not measured, as few */
-	uint64_t disk_bytes;     /* that file systems on disks have read, or have to write */
+	double fault_s;          /* measured time of one such fault; 0: few, so not measured */
+	uint64_t disk_bytes;     /* read from disks by file systems, or to be written by them */
 	double joules;           /* of the whole host; below 0: not readable */
 } usage;
 
 /* usage_now - return the resources used so far. root: directory of the host's description, "" for
- * this machine. usage_since - return the resources used between `begun` and now. If there were many
- * page faults, it measures the time of a fault, which takes less than a millisecond. Energy is
- * right if no counter wraps around more than once, which takes at least a quarter of an hour. */
+ * this machine. usage_since - return the resources used between `begun` and now. After many page
+ * faults, measure the time of a fault, which takes less than a millisecond. Energy is right if no
+ * counter wraps around more than once, which takes at least a quarter of an hour. */
 usage_moment usage_now(const char *root);
 usage usage_since(const usage_moment *begun, const char *root);
 

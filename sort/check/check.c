@@ -7,13 +7,11 @@
  * read under the lock, because its end shows only while it is read. A file is open only while
  * chunks of it are read: there may be more files than a process can have open. */
 #include "check.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/pool.h"
-#include "base/processors.h"
 #include "base/size.h"
 #include "io/file.h"
 #include "io/io_fd.h"
-#include "order.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers compare as signed numbers of 64 bits. Floats are a sign and a magnitude. Negative floats
  * count down from -1, so -0 is just below +0, and a NaN is beyond infinity. */
-#include "order.h"
+#include "check.h"
 
 #include <string.h>
 

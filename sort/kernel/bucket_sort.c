@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting records in memory, on demand.h: all threads add the records, and then take bucket after
- * bucket and gather its records to their place.
+/* Sorting records in memory by a sort on demand: all threads add the records, and then take bucket
+ * after bucket and gather its records to their places.
  *
  * The numbers need no memory of their own: they lie at the end of the output, which is written from
- * the front. When writing reaches them, the few buckets that are left move out of it. */
+ * the front. When writing reaches them, the numbers of the few buckets that are left move out of
+ * it.
+ */
 #include "bucket_sort.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/pool.h"
-#include "chunks.h"
+#include "demand_state.h"
 #include "classifier.h"
 #include "gather.h"
-#include "streaming_store.h"
 
 #include <stdatomic.h>
 
@@ -22,7 +23,10 @@ bucket_sort_sizes bucket_sort_sizes_for(uint64_t n)
 }
 
 /* One sort, shared by all threads. */
-typedef struct job {
+typedef struct bucket_job {
+	mem *m;
+	const bucket_sort_sizes *sizes;
+	unsigned threads;
 	demand *d;
 	const records *in;
 	uint64_t n;
@@ -32,37 +36,37 @@ typedef struct job {
 	_Atomic size_t misfits;
 	_Atomic status rc;
 	err *e;
-} job;
+} bucket_job;
 
-/* The first failure counts. */
-static void fail(job *j, status rc, const err *own)
+/* Note a failure of a thread, unless another thread has failed before. */
+static void bucket_fail(bucket_job *j, status rc, const err *own)
 {
 	status ok = ST_OK;
 	if (atomic_compare_exchange_strong(&j->rc, &ok, rc))
 		*j->e = *own;
 }
 
-static void add_parts(void *arg, unsigned worker)
+static void bucket_add(void *arg, unsigned worker)
 {
-	job *j = arg;
+	bucket_job *j = arg;
 	err own = { 0 };
 	for (uint64_t i; (i = atomic_fetch_add(&j->next, PIECE)) < j->n && j->rc == ST_OK;) {
 		const status rc = demand_add(j->d, worker, i, u64_min(PIECE, j->n - i), &own);
 		if (rc != ST_OK)
-			fail(j, rc, &own);
+			bucket_fail(j, rc, &own);
 	}
 }
 
-static void put_parts(void *arg, unsigned worker)
+static void bucket_put(void *arg, unsigned worker)
 {
-	job *j = arg;
+	bucket_job *j = arg;
 	err own = { 0 };
 	demand_room *room;
 	demand_piece p;
 	(void)worker;
 	const status rc = demand_room_open(&room, j->d, &own);
 	if (rc != ST_OK) {
-		fail(j, rc, &own);
+		bucket_fail(j, rc, &own);
 		return;
 	}
 	for (uint64_t i = j->next; i < j->end && j->rc == ST_OK;) {
@@ -77,50 +81,35 @@ static void put_parts(void *arg, unsigned worker)
 	demand_room_close(room);
 }
 
-static status put_places(job *j, uint64_t from, uint64_t to, unsigned threads)
+static status bucket_put_places(bucket_job *j, uint64_t from, uint64_t to)
 {
 	j->next = from;
 	j->end = to;
 	if (from < to)
-		pool_run(threads, put_parts, j);
+		pool_run(j->threads, bucket_put, j);
 	return j->rc;
 }
 
-/* The places before the room that the numbers lie in, then the others. */
-static status put_all(job *j, const unsigned char *room, unsigned threads)
-{
-	uint64_t border = 0;
-	if (!room)
-		return put_places(j, 0, j->n, threads);
-	const uint64_t free = (uint64_t)(room - j->out) / j->in->lay.record_bytes;
-	for (uint64_t end; border < j->n && (end = demand_border(j->d, border)) <= free;)
-		border = end;
-	status rc = put_places(j, 0, border, threads);
-	if (rc == ST_OK)
-		rc = demand_leave_room(j->d, border, j->e);
-	return rc == ST_OK ? put_places(j, border, j->n, threads) : rc;
-}
-
-/* Put all records into buckets. *kept has a sample of them, and the room for numbers if none is
- * lent. One array for all numbers can have huge pages. */
-static status begin(mem *m, job *j, unsigned char **kept, unsigned char *lent, size_t room_bytes,
-		    unsigned threads, const bucket_sort_sizes *sizes, err *e)
+/* Put all records into buckets. *kept gets a sample of them, and the memory for numbers if none is
+ * lent, because one array for all numbers can have huge pages. */
+static status bucket_begin(bucket_job *j, unsigned char **kept, unsigned char *lent,
+			   size_t room_bytes, err *e)
 {
 	const uint32_t bytes = j->in->lay.record_bytes;
 	demand_plan p = { .in = *j->in,
 			  .n = j->n,
-			  .lanes = threads,
-			  .threads = threads,
+			  .lanes = j->threads,
+			  .threads = j->threads,
 			  .room = lent,
 			  .room_bytes = room_bytes,
-			  .sizes = &sizes->demand };
+			  .sizes = &j->sizes->demand };
 	j->e = e;
-	if (j->n > sizes->simple) {
-		const uint64_t want = j->n / sizes->demand.bucket + BUCKETS_LEAST;
+	if (j->n > j->sizes->simple) {
+		const uint64_t want = j->n / j->sizes->demand.bucket + BUCKETS_LEAST;
 		p.samples = classifier_sample_size(j->n, (uint32_t)u64_min(want, BUCKETS_MAX));
 	}
 	const size_t sample_bytes = p.samples * bytes, own_bytes = lent ? 0 : room_bytes;
-	*kept = mem_array(m, 1, sample_bytes + own_bytes, "sample", e);
+	*kept = mem_array(j->m, 1, sample_bytes + own_bytes, "sample", e);
 	if (!*kept)
 		return ST_RESOURCE;
 	if (!lent)
@@ -131,23 +120,36 @@ static status begin(mem *m, job *j, unsigned char **kept, unsigned char *lent, s
 		const uint64_t at = classifier_sample_place(j->n, p.samples, i, &random);
 		record_copy(*kept + i * bytes, record_at(j->in, at), bytes);
 	}
-	const status rc = demand_open(&j->d, m, &p, e);
+	const status rc = demand_open(&j->d, j->m, &p, e);
 	if (rc != ST_OK)
 		return rc;
-	pool_run(threads, add_parts, j);
+	pool_run(j->threads, bucket_add, j);
 	return j->rc == ST_OK ? demand_end(j->d, e) : j->rc;
 }
 
-static status sort_with(mem *m, job *j, unsigned char *room, size_t room_bytes, unsigned threads,
-			const bucket_sort_sizes *sizes, err *e)
+/* Sort with numbers in the last room_bytes of the output, or in memory of their own. First write
+ * the places before these bytes, then, after the other numbers have moved, the places there. */
+static status bucket_sort_job(bucket_job *j, size_t room_bytes, err *e)
 {
-	unsigned char *kept;
-	j->streaming = j->n >= sizes->streaming_bytes / j->in->lay.record_bytes;
-	status rc = begin(m, j, &kept, room, room_bytes, threads, sizes, e);
-	if (rc == ST_OK)
-		rc = put_all(j, room, threads);
+	const uint32_t bytes = j->in->lay.record_bytes;
+	unsigned char *kept, *room = room_bytes ? j->out + j->n * bytes - room_bytes : NULL;
+	j->streaming = j->n >= j->sizes->streaming_bytes / bytes;
+	status rc = bucket_begin(j, &kept, room, room_bytes, e);
+	if (rc == ST_OK && room) {
+		const uint64_t free = (uint64_t)(room - j->out) / bytes;
+		uint64_t border = 0;
+		for (uint64_t end; border < j->n && (end = demand_border(j->d, border)) <= free;)
+			border = end;
+		rc = bucket_put_places(j, 0, border);
+		if (rc == ST_OK)
+			rc = demand_leave_room(j->d, border, e);
+		if (rc == ST_OK)
+			rc = bucket_put_places(j, border, j->n);
+	} else if (rc == ST_OK) {
+		rc = bucket_put_places(j, 0, j->n);
+	}
 	demand_close(j->d);
-	mem_free(m, kept);
+	mem_free(j->m, kept);
 	return rc == ST_OK ? gather_misfits(j->misfits, e) : rc;
 }
 
@@ -155,34 +157,44 @@ status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out
 			 const bucket_sort_sizes *sizes, err *e)
 {
 	const uint32_t bytes = in->lay.record_bytes;
-	job j = { .in = in, .n = n, .out = out };
-	if (n <= sizes->simple || bytes < KEY_WINDOW_BYTES)
-		return sort_with(m, &j, NULL, 0, n <= sizes->simple ? 1 : threads, sizes, e);
-	if (presorted_sort(in, n, out, threads))
-		return ST_OK;
-	if (word_sort_fits(&in->lay, out))
-		return word_sort(m, in, n, out, threads, sizes, e);
-	if (bytes <= SHORT_MOST_BYTES)
-		return short_sort(m, in, n, out, threads, sizes, e);
-	const size_t room_bytes = size_min(n * bytes / 2, demand_room_bytes(n, threads, threads));
-	return sort_with(m, &j, out + n * bytes - room_bytes, room_bytes, threads, sizes, e);
+	const bool simple = n <= sizes->simple;
+	size_t room_bytes = 0;
+	if (!simple && bytes >= KEY_WINDOW_BYTES) {
+		if (presorted_sort(in, n, out, threads))
+			return ST_OK;
+		if (word_sort_fits(&in->lay, out))
+			return word_sort(m, in, n, out, threads, sizes, e);
+		if (bytes <= SHORT_MOST_BYTES)
+			return short_sort(m, in, n, out, threads, sizes, e);
+		room_bytes = size_min(n * bytes / 2, demand_room_bytes(n, threads, threads));
+	}
+	bucket_job j = { .m = m,
+			 .in = in,
+			 .n = n,
+			 .out = out,
+			 .threads = simple ? 1 : threads,
+			 .sizes = sizes };
+	return bucket_sort_job(&j, room_bytes, e);
 }
 
 status bucket_sort_begin(demand **d, unsigned char **kept, mem *m, const records *in, uint64_t n,
 			 unsigned threads, err *e)
 {
 	const bucket_sort_sizes sizes = bucket_sort_sizes_for(n);
-	job j = { .in = in, .n = n };
-	threads = n <= sizes.simple ? 1 : threads;
-	const size_t room_bytes = demand_room_bytes(n, threads, threads);
-	const status rc = begin(m, &j, kept, NULL, room_bytes, threads, &sizes, e);
+	bucket_job j = { .m = m,
+			 .in = in,
+			 .n = n,
+			 .threads = n <= sizes.simple ? 1 : threads,
+			 .sizes = &sizes };
+	const size_t room_bytes = demand_room_bytes(n, j.threads, j.threads);
+	const status rc = bucket_begin(&j, kept, NULL, room_bytes, e);
 	*d = j.d;
 	return rc;
 }
 
 uint64_t bucket_sort_begin_most_bytes(const layout *l, uint64_t n, unsigned threads)
 {
-	return demand_most_bytes(l, n, threads, threads + 1) + CHUNK_BYTES +
+	return demand_most_bytes(n, threads, threads + 1) + CHUNK_BYTES +
 	       demand_samples(n) * l->record_bytes;
 }
 

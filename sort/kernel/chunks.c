@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The pool is locked by a flag, for a moment once in many thousand numbers. Lines are written past
- * the cache. */
-#include "chunks.h"
-#include "base/minmax.h"
-#include "streaming_store.h"
+/* The chunks of a sort on demand (demand_state.h). The pool is locked for a moment once in many
+ * thousand numbers. Lines are written past the cache. */
+#include "demand_state.h"
+#include "base/arith.h"
+#include "base/pool.h"
+#include "gather.h"
 
-#include <sched.h>
 #include <string.h>
 
 enum {
@@ -13,7 +13,7 @@ enum {
 	SPARE = 16,  /* factor of reserve: only tests split into very small buckets */
 };
 
-static unsigned slab_bits_for(uint64_t most)
+static unsigned chunks_slab_bits(uint64_t most)
 {
 	unsigned bits = 4;
 	while (bits < SLAB_BITS_MAX && most >> bits > SLABS)
@@ -21,26 +21,26 @@ static unsigned slab_bits_for(uint64_t most)
 	return bits;
 }
 
-static size_t slab_bytes(unsigned bits)
+static size_t chunks_slab_bytes(unsigned bits)
 {
 	return (size_t)(CHUNK_BYTES + sizeof(uint32_t)) << bits;
 }
 
 uint64_t chunks_most_bytes(uint64_t chunks)
 {
-	const unsigned bits = slab_bits_for(chunks);
-	return ((chunks >> bits) + 1) * slab_bytes(bits);
+	const unsigned bits = chunks_slab_bits(chunks);
+	return ((chunks >> bits) + 1) * chunks_slab_bytes(bits);
 }
 
 uint64_t chunks_table_bytes(uint64_t chunks)
 {
-	return ((chunks >> slab_bits_for(chunks)) + 1) * SPARE * sizeof(unsigned char *);
+	return ((chunks >> chunks_slab_bits(chunks)) + 1) * SPARE * sizeof(unsigned char *);
 }
 
 status chunks_open(chunk_pool *p, mem *m, uint64_t most, void *room, size_t room_bytes, err *e)
 {
-	*p = (chunk_pool){ .m = m, .free = CHUNK_NONE, .slab_bits = slab_bits_for(most) };
-	const size_t bytes = slab_bytes(p->slab_bits), skip = -(uintptr_t)room % CHUNK_BYTES;
+	*p = (chunk_pool){ .m = m, .free = CHUNK_NONE, .slab_bits = chunks_slab_bits(most) };
+	const size_t bytes = chunks_slab_bytes(p->slab_bits), skip = -(uintptr_t)room % CHUNK_BYTES;
 	const uint64_t slabs =
 		u64_min(((most >> p->slab_bits) + 1) * SPARE, UINT32_MAX >> p->slab_bits);
 	atomic_flag_clear(&p->busy);
@@ -66,54 +66,38 @@ void chunks_close(chunk_pool *p)
 	mem_free(p->m, p->slab);
 }
 
-static void lock(chunk_pool *p)
-{
-	while (atomic_flag_test_and_set_explicit(&p->busy, memory_order_acquire))
-		(void)sched_yield();
-}
-
-static void unlock(chunk_pool *p)
-{
-	atomic_flag_clear_explicit(&p->busy, memory_order_release);
-}
-
 void chunks_leave_room(chunk_pool *p)
 {
 	p->used = (uint32_t)u64_max(p->used, p->room_chunks);
 	p->free = CHUNK_NONE;
 }
 
-/* Take a chunk that was never used. */
-static uint32_t fresh(chunk_pool *p, err *e)
-{
-	unsigned char **slab = &p->slab[p->used >> p->slab_bits];
-	if (p->used == p->most) {
-		err_set(e, ST_RESOURCE, "more numbers than planned for");
-		return CHUNK_NONE;
-	}
-	if (!*slab)
-		*slab = mem_array(p->m, 1, slab_bytes(p->slab_bits), "numbers", e);
-	return *slab ? p->used++ : CHUNK_NONE;
-}
-
 uint32_t chunk_get(chunk_stock *s)
 {
 	chunk_pool *p = s->p;
 	if (s->free == CHUNK_NONE) {
-		lock(p);
+		spin_lock(&p->busy);
 		for (unsigned i = 0; i < CHUNK_BATCH; i++) {
 			uint32_t chunk = p->free;
-			if (chunk != CHUNK_NONE)
+			if (chunk != CHUNK_NONE) {
 				p->free = *chunk_next(p, chunk);
-			else if (i == 0 || p->used % CHUNK_BATCH)
-				chunk = fresh(p, s->e);
-			else
+			} else if (i > 0 && p->used % CHUNK_BATCH == 0) {
 				break;
-			if (chunk == CHUNK_NONE)
+			} else if (p->used == p->most) {
+				err_set(s->e, ST_RESOURCE, "more numbers than planned for");
 				break;
+			} else { /* a chunk that was never used */
+				unsigned char **slab = &p->slab[p->used >> p->slab_bits];
+				if (!*slab)
+					*slab = mem_array(p->m, 1, chunks_slab_bytes(p->slab_bits),
+							  "numbers", s->e);
+				if (!*slab)
+					break;
+				chunk = p->used++;
+			}
 			chunk_put(s, chunk);
 		}
-		unlock(p);
+		spin_unlock(&p->busy);
 	}
 	const uint32_t chunk = s->free;
 	if (chunk != CHUNK_NONE)
@@ -124,14 +108,14 @@ uint32_t chunk_get(chunk_stock *s)
 void chunk_return(chunk_stock *s)
 {
 	chunk_pool *p = s->p;
-	lock(p);
+	spin_lock(&p->busy);
 	while (s->free != CHUNK_NONE) {
 		const uint32_t chunk = s->free;
 		s->free = *chunk_next(p, chunk);
 		*chunk_next(p, chunk) = p->free;
 		p->free = chunk;
 	}
-	unlock(p);
+	spin_unlock(&p->busy);
 }
 
 void chunk_list_order(const chunk_pool *p, const chunk_list *l, uint32_t *chunk)
@@ -149,33 +133,28 @@ void chunk_writer_begin(chunk_writer *w, chunk_pool *p, uint32_t buckets, void *
 	w->lanes = (chunk_lane *)(void *)(w->lines + (size_t)buckets * LINE_NUMBERS);
 }
 
-/* Take another chunk for this bucket; the lane's next line goes to its begin. */
-static bool more(chunk_writer *w, chunk_lane *l)
-{
-	const uint32_t chunk = w->failed ? CHUNK_NONE : chunk_get(&w->stock);
-	if (chunk == CHUNK_NONE) {
-		w->failed = true;
-		return false;
-	}
-	*chunk_next(w->stock.p, chunk) = l->head;
-	if (l->n == LINE_NUMBERS)
-		l->tail = chunk;
-	l->head = chunk;
-	l->to = chunk_at(w->stock.p, chunk);
-	return true;
-}
-
+/* A line that begins a chunk needs another chunk. */
 void chunk_line(chunk_writer *w, uint32_t bucket)
 {
 	chunk_lane *l = &w->lanes[bucket];
-	if (((l->n - LINE_NUMBERS) % CHUNK_NUMBERS == 0 || w->failed) && !more(w, l))
-		return;
+	if ((l->n - LINE_NUMBERS) % CHUNK_NUMBERS == 0 || w->failed) {
+		const uint32_t chunk = w->failed ? CHUNK_NONE : chunk_get(&w->stock);
+		if (chunk == CHUNK_NONE) {
+			w->failed = true;
+			return;
+		}
+		*chunk_next(w->stock.p, chunk) = l->head;
+		if (l->n == LINE_NUMBERS)
+			l->tail = chunk;
+		l->head = chunk;
+		l->to = chunk_at(w->stock.p, chunk);
+	}
 	streaming_store_line(l->to, w->lines + (size_t)bucket * LINE_NUMBERS);
 	l->to += LINE_NUMBERS;
 }
 
 /* Put numbers into a list as its new first chunk. */
-static bool put_chunk(chunk_stock *s, chunk_list *l, const uint64_t *number, size_t n)
+static bool chunk_prepend(chunk_stock *s, chunk_list *l, const uint64_t *number, size_t n)
 {
 	const uint32_t chunk = chunk_get(s);
 	if (chunk == CHUNK_NONE)
@@ -212,10 +191,10 @@ status chunk_join(chunk_writer *w, unsigned n, uint32_t bucket, chunk_stock *s, 
 		}
 		if (held >= CHUNK_NUMBERS) {
 			held -= CHUNK_NUMBERS;
-			if (!put_chunk(s, l, rest, CHUNK_NUMBERS))
+			if (!chunk_prepend(s, l, rest, CHUNK_NUMBERS))
 				return ST_RESOURCE;
 			memcpy(rest, rest + CHUNK_NUMBERS, held * sizeof *rest);
 		}
 	}
-	return held == 0 || put_chunk(s, l, rest, held) ? ST_OK : ST_RESOURCE;
+	return held == 0 || chunk_prepend(s, l, rest, held) ? ST_OK : ST_RESOURCE;
 }

@@ -2,7 +2,7 @@
 /* Making the map from a sorted sample: first the splitters of each table, beginning with the root,
  * then the numbers of buckets, in the order of keys. Pure. */
 #include "classifier.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 
 enum {
 	/* buckets that the splitters do not make: two for keys that do not share the common bytes,

@@ -17,7 +17,7 @@
 #ifndef HETSORT_KERNEL_CLASSIFIER_H
 #define HETSORT_KERNEL_CLASSIFIER_H
 
-#include "record.h"
+#include "key.h"
 
 enum {
 	BUCKETS_LEAST = 8,

@@ -17,18 +17,18 @@
  *
  * Asking. The list of buckets does not change any more. A bucket is unsorted, busy or sorted.
  * Whoever finds it unsorted makes it busy, which others wait for, and copies its numbers to the
- * scratch of its thread. If the bucket is wanted as a whole, it becomes unsorted again at once, and
- * the copy is sorted: as a rule nobody will ask again. Otherwise the sorted numbers are written
- * back before the bucket becomes sorted. The numbers of a sorted bucket are only read.
+ * scratch of its thread. If a thread takes the whole bucket, it becomes unsorted again at once, and
+ * the copy is sorted: as a rule no thread will ask for it again. Otherwise the sorted numbers are
+ * written back before the bucket becomes sorted. The numbers of a sorted bucket are only read.
  *
  * Memory can change. The key bits of a number are compared with its record when the record is
  * gathered, and when a split reads the number. A position outside the records is replaced by
  * position 0, whose record does not fit the number. */
 #include "demand_state.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/pool.h"
 #include "radix.h"
-#include "streaming_store.h"
+#include "gather.h"
 #include "testing/failpoint.h"
 #include "u64_sort.h"
 
@@ -74,6 +74,7 @@ void demand_map(demand *d, const records *in, entry *sample, size_t n, uint32_t 
 status demand_writers_open(demand *d, unsigned n, uint32_t buckets, err *e)
 {
 	const size_t bytes = chunk_writer_bytes(buckets);
+	d->writers = n;
 	d->writer = mem_array(d->m, n, sizeof *d->writer, "buckets", e);
 	d->writer_room = mem_array(d->m, n, bytes, "buckets", e);
 	if (!d->writer || !d->writer_room)
@@ -91,8 +92,8 @@ void demand_writers_close(demand *d)
 	d->writer_room = NULL;
 }
 
-/* Make the map from the plan's sample, unless only one bucket exists. */
-static status open_map(demand *d, const demand_plan *p, uint32_t want, err *e)
+/* Make the map from the sample of the plan, unless only one bucket exists. */
+static status demand_open_map(demand *d, const demand_plan *p, uint32_t want, err *e)
 {
 	const layout *l = &d->in.lay;
 	const records in = { .base = p->sample, .lay = *l };
@@ -116,7 +117,7 @@ static status open_map(demand *d, const demand_plan *p, uint32_t want, err *e)
 
 /* Each writer has one partly filled chunk per bucket. Splits have fewer such chunks: each of the
  * parts has at least a third of the records that a bucket should have. */
-static uint64_t chunks_for(uint64_t n, uint64_t writers, uint64_t buckets)
+static uint64_t demand_chunks(uint64_t n, uint64_t writers, uint64_t buckets)
 {
 	enum { SPLITS = 3 };
 	return n / CHUNK_NUMBERS + u64_max(writers, SPLITS) * (buckets + 2 * CHUNK_BATCH);
@@ -126,7 +127,7 @@ size_t demand_room_bytes(uint64_t n, unsigned lanes, unsigned threads)
 {
 	const uint64_t writers = u64_max(lanes, threads);
 	const demand_sizes s = demand_sizes_for(n);
-	return CHUNK_BYTES + chunks_most_bytes(chunks_for(n, writers, demand_buckets(&s, n)));
+	return CHUNK_BYTES + chunks_most_bytes(demand_chunks(n, writers, demand_buckets(&s, n)));
 }
 
 status demand_open(demand **to, mem *m, const demand_plan *p, err *e)
@@ -146,10 +147,10 @@ status demand_open(demand **to, mem *m, const demand_plan *p, err *e)
 	d->mask = (UINT64_C(1) << d->pos_bits) - 1;
 	const uint32_t most = demand_buckets(&d->sizes, p->n);
 	const uint32_t want = p->samples > 0 && p->n > d->sizes.cap ? most : 1;
-	status rc = chunks_open(&d->pool, m, chunks_for(p->n, writers, most), p->room,
+	status rc = chunks_open(&d->pool, m, demand_chunks(p->n, writers, most), p->room,
 				p->room_bytes, e);
 	if (rc == ST_OK)
-		rc = open_map(d, p, want, e);
+		rc = demand_open_map(d, p, want, e);
 	if (rc == ST_OK)
 		rc = demand_writers_open(d, d->lanes, d->map_room ? d->map.buckets : 1, e);
 	if (rc != ST_OK) {
@@ -171,25 +172,25 @@ void demand_close(demand *d)
 	mem_free(m, d);
 }
 
-/* In addition to the numbers, the sort holds before the end of demand_end: the map, the writers and
- * two lists of buckets (a list grows by half and is copied). After it: one list, and the scratch of
- * the threads. A split makes at most 12 buckets, because the cap is 4 times their size. */
-uint64_t demand_most_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads)
+/* In addition to the numbers, until the end of demand_end the sort holds the map, the writers and
+ * two lists of buckets (a list grows by half and is copied). After that it holds one list, and the
+ * scratch of the threads. A split makes at most 12 buckets, because the cap is 4 times their size.
+ */
+uint64_t demand_most_bytes(uint64_t n, unsigned lanes, unsigned threads)
 {
-	(void)l;
 	const demand_sizes s = demand_sizes_for(n);
 	const uint64_t writers = u64_max(lanes, threads), most = demand_buckets(&s, n);
-	const uint64_t chunks = chunks_for(n, writers, most), room = u64_min(n, s.cap);
+	const uint64_t chunks = demand_chunks(n, writers, most), room = u64_min(n, s.cap);
 	const uint64_t parts = n <= s.cap ? BUCKETS_LEAST : most + n / (s.cap / 12);
 	const uint64_t scratch = sizeof(demand_room) + chunks_of(room) * sizeof(uint32_t) +
 				 room * (2 * sizeof(uint64_t) + 2 * sizeof(entry));
 	uint64_t before = writers * (sizeof(chunk_writer) + chunk_writer_bytes(1));
 	if (n > s.cap)
 		before = writers * (sizeof(chunk_writer) + chunk_writer_bytes((uint32_t)most)) +
-			 classifier_room_bytes((uint32_t)most) + most * sizeof(bucket) +
+			 classifier_room_bytes((uint32_t)most) + most * sizeof(demand_bucket) +
 			 2 * sizeof(entry) * classifier_sample_size(n, (uint32_t)most);
 	return sizeof(demand) + chunks_most_bytes(chunks) + chunks_table_bytes(chunks) +
-	       (parts + parts / 2 + BUCKETS_LEAST) * sizeof(bucket) +
+	       (parts + parts / 2 + BUCKETS_LEAST) * sizeof(demand_bucket) +
 	       u64_max(before, threads * scratch);
 }
 
@@ -200,43 +201,32 @@ void demand_move(demand *d, const unsigned char *base)
 	d->in.base = base;
 }
 
-static void add_to_one(const demand *d, chunk_writer *w, uint64_t first, uint64_t n)
+status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e)
 {
-	for (uint64_t i = first; i < first + n; i++) {
-		const uint64_t v =
-			key_window_read(&d->in.lay, &d->whole.window, record_at(&d->in, i));
-		chunk_write(w, 0, i | (v & ~d->mask));
-	}
-}
-
-static void add_by_map(const demand *d, chunk_writer *w, uint64_t first, uint64_t n)
-{
-	const size_t bytes = d->in.lay.record_bytes;
+	chunk_writer *w = &d->writer[lane];
+	const layout *l = &d->in.lay;
+	const bool mapped = d->map_room;
 	uint16_t into[CLASSIFIER_BLOCK];
 	uint64_t number[CLASSIFIER_BLOCK];
-	for (uint64_t i = first, end = first + n; i < end; i += CLASSIFIER_BLOCK) {
+	if (n > d->n_most || first > d->n_most - n)
+		return err_set(e, ST_INTERNAL, "more records than planned for");
+	const uint64_t end = first + n;
+	w->stock.e = e;
+	for (uint64_t i = first; !mapped && i < end; i++) {
+		const uint64_t v = key_window_read(l, &d->whole.window, record_at(&d->in, i));
+		chunk_write(w, 0, i | (v & ~d->mask));
+	}
+	for (uint64_t i = first; mapped && i < end; i += CLASSIFIER_BLOCK) {
 		const size_t k = u64_min(end - i, CLASSIFIER_BLOCK);
 		/* fetch the keys of the next block */
-		uintptr_t next = (uintptr_t)key_at(&d->in.lay, record_at(&d->in, i)) +
-				 CLASSIFIER_BLOCK * bytes;
+		uintptr_t next = (uintptr_t)key_at(l, record_at(&d->in, i)) +
+				 (size_t)CLASSIFIER_BLOCK * l->record_bytes;
 		classifier_block(&d->map, &d->in, i, NULL, k, into, number);
-		for (size_t j = 0; j < k; j++, next += bytes) {
+		for (size_t j = 0; j < k; j++, next += l->record_bytes) {
 			__builtin_prefetch((const void *)next);
 			chunk_write(w, into[j], number[j]);
 		}
 	}
-}
-
-status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e)
-{
-	chunk_writer *w = &d->writer[lane];
-	if (n > d->n_most || first > d->n_most - n)
-		return err_set(e, ST_INTERNAL, "more records than planned for");
-	w->stock.e = e;
-	if (d->map_room)
-		add_by_map(d, w, first, n);
-	else
-		add_to_one(d, w, first, n);
 	return w->failed ? ST_RESOURCE : ST_OK;
 }
 
@@ -286,7 +276,7 @@ void demand_room_close(demand_room *r)
 	mem_free(r->m, r);
 }
 
-static size_t bucket_of(const demand *d, uint64_t place)
+static size_t demand_bucket_at(const demand *d, uint64_t place)
 {
 	size_t low = 0, high = d->all.n - 1;
 	while (low < high) {
@@ -301,12 +291,12 @@ static size_t bucket_of(const demand *d, uint64_t place)
 
 uint64_t demand_border(const demand *d, uint64_t place)
 {
-	const bucket *b = &d->all.at[bucket_of(d, place)];
+	const demand_bucket *b = &d->all.at[demand_bucket_at(d, place)];
 	return b->start + b->list.n;
 }
 
 /* Copy all numbers of a bucket to the scratch. */
-static void load(const demand *d, demand_room *r, const bucket *b)
+static void demand_load(const demand *d, demand_room *r, const demand_bucket *b)
 {
 	const size_t n = (size_t)b->list.n, chunks = (size_t)chunks_of(n);
 	chunk_list_order(&d->pool, &b->list, r->chunk);
@@ -319,10 +309,11 @@ static void load(const demand *d, demand_room *r, const bucket *b)
 	}
 }
 
-/* Sort the numbers of equal keys. They are positions, and different, so a bitmap sorts them; if it
- * fits into tmp, else return false. A changed bit in memory can make two positions equal: a place
- * then keeps a number, and the checksum of the output is wrong, as for other changed positions. */
-static bool sort_positions(uint64_t *a, uint64_t *tmp, size_t n)
+/* Sort the numbers of equal keys. They are different positions, so a bitmap sorts them. Return
+ * false if it does not fit into tmp. A changed bit in memory can make two positions equal. Then a
+ * place keeps its old number, and the checksum of the output is wrong, as for other changed
+ * positions. */
+static bool demand_sort_positions(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	enum { BITS = 64 };
 	uint64_t least = a[0], most = a[0];
@@ -343,7 +334,7 @@ static bool sort_positions(uint64_t *a, uint64_t *tmp, size_t n)
 }
 
 /* Sort the numbers in the scratch. */
-static void sort_loaded(const demand *d, demand_room *r, const bucket *b)
+static void demand_sort_loaded(const demand *d, demand_room *r, const demand_bucket *b)
 {
 	const size_t n = (size_t)b->list.n;
 	size_t rise = 1, fall = 1;
@@ -352,20 +343,21 @@ static void sort_loaded(const demand *d, demand_room *r, const bucket *b)
 		rise++;
 	while (fall < n && r->a[fall] < r->a[fall - 1])
 		fall++;
-	for (size_t i = 0; fall >= n && i < n / 2; i++) { /* a split leaves them in reverse */
+	for (size_t i = 0; fall >= n && i < n / 2; i++) { /* a split leaves numbers in reverse */
 		const uint64_t x = r->a[i];
 		r->a[i] = r->a[n - 1 - i];
 		r->a[n - 1 - i] = x;
 	}
-	if (rise < n && fall < n && !(b->is.same && sort_positions(r->a, r->tmp, n)))
+	if (rise < n && fall < n && !(b->is.same && demand_sort_positions(r->a, r->tmp, n)))
 		u64_sort(r->a, r->tmp, n);
 	if (!b->is.exact)
 		radix_settle(r->a, n, d->mask, &d->in, d->count, r->entries);
 	FAIL_FLIP(FAIL_ENTRIES, r->a, n * sizeof *r->a);
 }
 
-/* Wait until no other thread changes the bucket. Return true if it is unsorted and now ours. */
-static bool claim(bucket *b)
+/* Wait until no other thread changes the bucket. Return true if it was unsorted and is now busy,
+ * for this thread. */
+static bool demand_claim(demand_bucket *b)
 {
 	for (;;) {
 		uint32_t state = UNSORTED;
@@ -379,15 +371,15 @@ static bool claim(bucket *b)
 	}
 }
 
-/* Sort the bucket; store its sorted numbers, and leave them in the scratch, too. */
-static void keep_sorted(const demand *d, demand_room *r, bucket *b)
+/* Sort the bucket, store its sorted numbers, and leave them in the scratch, too. */
+static void demand_keep_sorted(const demand *d, demand_room *r, demand_bucket *b)
 {
-	if (!claim(b)) {
-		load(d, r, b);
+	if (!demand_claim(b)) {
+		demand_load(d, r, b);
 		return;
 	}
-	load(d, r, b);
-	sort_loaded(d, r, b);
+	demand_load(d, r, b);
+	demand_sort_loaded(d, r, b);
 	const size_t n = (size_t)b->list.n;
 	for (size_t i = 0; i < n; i += CHUNK_NUMBERS)
 		memcpy(chunk_at(&d->pool, r->chunk[i / CHUNK_NUMBERS]), r->a + i,
@@ -396,19 +388,19 @@ static void keep_sorted(const demand *d, demand_room *r, bucket *b)
 }
 
 /* Return the number at a place; its bucket stays sorted. */
-static uint64_t sorted_number(demand *d, demand_room *r, size_t at, uint64_t place)
+static uint64_t demand_sorted_number(demand *d, demand_room *r, size_t at, uint64_t place)
 {
-	bucket *b = &d->all.at[at];
+	demand_bucket *b = &d->all.at[at];
 	const uint64_t i = place - b->start;
 	if (atomic_load_explicit(&b->state, memory_order_acquire) != SORTED)
-		keep_sorted(d, r, b);
+		demand_keep_sorted(d, r, b);
 	chunk_list_order(&d->pool, &b->list, r->chunk);
-	return *number_at(&(numbers){ d, r->chunk }, i);
+	return *demand_number_at(d, r->chunk, i);
 }
 
 uint64_t demand_position(demand *d, demand_room *r, uint64_t place)
 {
-	return sorted_number(d, r, bucket_of(d, place), place) & d->mask;
+	return demand_sorted_number(d, r, demand_bucket_at(d, place), place) & d->mask;
 }
 
 typedef struct sorting {
@@ -418,7 +410,7 @@ typedef struct sorting {
 	err *e; /* of the thread that fails first */
 } sorting;
 
-static void sort_buckets(void *sorting_, unsigned worker)
+static void demand_sort_buckets(void *sorting_, unsigned worker)
 {
 	sorting *x = sorting_;
 	demand_room *room;
@@ -431,7 +423,7 @@ static void sort_buckets(void *sorting_, unsigned worker)
 		return;
 	}
 	for (size_t i; (i = atomic_fetch_add(&x->next, 1)) < x->d->all.n;)
-		keep_sorted(x->d, room, &x->d->all.at[i]);
+		demand_keep_sorted(x->d, room, &x->d->all.at[i]);
 	demand_room_close(room);
 }
 
@@ -439,13 +431,13 @@ status demand_sort(demand *d, unsigned threads, err *e)
 {
 	sorting x = { .d = d, .e = e };
 	if (threads > 1)
-		pool_run(threads, sort_buckets, &x);
+		pool_run(threads, demand_sort_buckets, &x);
 	return x.failed ? ST_RESOURCE : ST_OK;
 }
 
-static bool before_item(const demand *d, uint64_t number, const item *it)
+static bool demand_precedes_item(const demand *d, uint64_t number, const item *it)
 {
-	const uint64_t pos = (number & d->mask) < d->count ? number & d->mask : 0;
+	const uint64_t pos = demand_pos(d, number);
 	const entry e = entry_make(record_at(&d->in, pos), &d->in.lay, pos);
 	return entry_item_cmp(&e, it, &d->in) < 0;
 }
@@ -454,22 +446,23 @@ uint64_t demand_before(demand *d, demand_room *r, uint64_t lo, uint64_t hi, cons
 {
 	if (lo >= hi)
 		return hi;
-	size_t low = bucket_of(d, lo), high = bucket_of(d, hi - 1);
-	while (low < high) { /* find the last bucket whose first record precedes the item, or else
-			      * the first bucket */
+	size_t low = demand_bucket_at(d, lo), high = demand_bucket_at(d, hi - 1);
+	while (low <
+	       high) { /* the last bucket whose first record precedes the item, or the first */
 		const size_t mid = low + (high - low + 1) / 2;
-		if (before_item(d, sorted_number(d, r, mid, d->all.at[mid].start), it))
+		if (demand_precedes_item(d, demand_sorted_number(d, r, mid, d->all.at[mid].start),
+					 it))
 			low = mid;
 		else
 			high = mid - 1;
 	}
-	bucket *b = &d->all.at[low];
-	keep_sorted(d, r, b);
+	demand_bucket *b = &d->all.at[low];
+	demand_keep_sorted(d, r, b);
 	lo = u64_max(lo, b->start);
 	hi = u64_min(hi, b->start + b->list.n);
 	while (lo < hi) {
 		const uint64_t mid = lo + (hi - lo) / 2;
-		if (before_item(d, r->a[mid - b->start], it))
+		if (demand_precedes_item(d, r->a[mid - b->start], it))
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -479,18 +472,18 @@ uint64_t demand_before(demand *d, demand_room *r, uint64_t lo, uint64_t hi, cons
 
 void demand_take(demand *d, demand_room *r, uint64_t place, uint64_t end, demand_piece *p)
 {
-	const size_t at = bucket_of(d, place);
-	bucket *b = &d->all.at[at];
+	const size_t at = demand_bucket_at(d, place);
+	demand_bucket *b = &d->all.at[at];
 	const uint64_t border = b->start + b->list.n;
 	end = u64_min(end, border);
 	if (place > b->start || end < border) {
-		keep_sorted(d, r, b);
-	} else if (!claim(b)) {
-		load(d, r, b);
+		demand_keep_sorted(d, r, b);
+	} else if (!demand_claim(b)) {
+		demand_load(d, r, b);
 	} else {
-		load(d, r, b);
+		demand_load(d, r, b);
 		atomic_store_explicit(&b->state, UNSORTED, memory_order_release);
-		sort_loaded(d, r, b);
+		demand_sort_loaded(d, r, b);
 	}
 	*p = (demand_piece){ .number = r->a + (place - b->start),
 			     .mask = d->mask,
@@ -501,8 +494,8 @@ void demand_take(demand *d, demand_room *r, uint64_t place, uint64_t end, demand
 
 /* Copy records to `to`, or only compare them if `to` is NULL. */
 static inline __attribute__((always_inline)) size_t
-gather_piece(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
-	     unsigned char *to, uint32_t bytes, window_kind of)
+demand_gather_as(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
+		 unsigned char *to, uint32_t bytes, window_kind of)
 {
 	const classifier_bucket is = d->all.at[p->bucket].is;
 	records in = d->in; /* a copy that cannot alias the records written here */
@@ -542,9 +535,9 @@ size_t demand_gather(const demand *d, const demand_piece *p, size_t first, size_
 	const window_kind of = d->all.at[p->bucket].is.window.of;
 	const uint32_t bytes = d->in.lay.record_bytes;
 	if (bytes == DEFAULT_RECORD_BYTES) /* as a constant */
-		return WITH_WINDOW(of, gather_piece, d, p, first, n, streaming, to,
+		return WITH_WINDOW(of, demand_gather_as, d, p, first, n, streaming, to,
 				   DEFAULT_RECORD_BYTES);
-	return WITH_WINDOW(of, gather_piece, d, p, first, n, streaming, to, bytes);
+	return WITH_WINDOW(of, demand_gather_as, d, p, first, n, streaming, to, bytes);
 }
 
 size_t demand_misfits(const demand *d, const demand_piece *p, size_t first, size_t n)
@@ -560,7 +553,7 @@ typedef struct leaving {
 	_Atomic bool failed;
 } leaving;
 
-static void leave_part(void *arg, unsigned worker)
+static void demand_leave_part(void *arg, unsigned worker)
 {
 	leaving *x = arg;
 	demand *d = x->d;
@@ -588,8 +581,8 @@ static void leave_part(void *arg, unsigned worker)
 
 status demand_leave_room(demand *d, uint64_t place, err *e)
 {
-	leaving x = { .d = d, .next = place < d->count ? bucket_of(d, place) : d->all.n };
+	leaving x = { .d = d, .next = place < d->count ? demand_bucket_at(d, place) : d->all.n };
 	chunks_leave_room(&d->pool);
-	pool_run(d->threads, leave_part, &x);
+	pool_run(d->threads, demand_leave_part, &x);
 	return x.failed ? err_set(e, ST_RESOURCE, "no memory for numbers") : ST_OK;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sort on demand: records in memory form one sorted sequence; each part is sorted when it is
+/* Sort on demand: records in memory form one sorted sequence, and each part is sorted when it is
  * needed. There are three steps: open with a sample of the records; add the records in chunks while
  * they arrive, on several threads; end. Then any number of threads take places of the sequence. A
- * place is a number from 0 on in the sorted order; a position is a number from 0 on in the input.
+ * place counts records from 0 on in the sorted order, a position counts them in the input.
  *
  * The records are not moved, only read. The sort needs 8 bytes per record and a few percent: a
  * number for each record, with bits of the key above the position. */
 #ifndef HETSORT_KERNEL_DEMAND_H
 #define HETSORT_KERNEL_DEMAND_H
 
-#include "record.h"
+#include "key.h"
 #include "base/mem.h"
 
 typedef struct demand demand;
@@ -45,7 +45,7 @@ size_t demand_samples(uint64_t n);
 /* demand_most_bytes - return an upper bound of the memory that a sort of n records allocates, with
  * scratch for `threads` threads and without lent memory. Evenly spread keys use it to within a few
  * percent. */
-uint64_t demand_most_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads);
+uint64_t demand_most_bytes(uint64_t n, unsigned lanes, unsigned threads);
 
 /* demand_room_bytes - return the lent memory that holds the numbers of n records, for any keys. */
 size_t demand_room_bytes(uint64_t n, unsigned lanes, unsigned threads);
@@ -61,12 +61,12 @@ void demand_close(demand *d);
 void demand_move(demand *d, const unsigned char *base);
 
 /* demand_add - add records [first, first + n), which have arrived. Each record is added once, in
- * chunks in any order. A lane (0 to lanes - 1) is used by one thread at a time. Returns ST_RESOURCE
+ * chunks in any order. A lane (0 to lanes - 1) is used by one thread at a time. Return ST_RESOURCE
  * without memory; the sort can then only be closed. */
 status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e);
 
 /* demand_end - end the adding, and split buckets that are too large on plan.threads threads.
- * Returns ST_RESOURCE like demand_add. */
+ * Return ST_RESOURCE like demand_add. */
 status demand_end(demand *d, err *e);
 
 /* demand_count - return the number of records added; after demand_end.
@@ -78,8 +78,8 @@ uint32_t demand_record_bytes(const demand *d);
 
 /* ------------------------------------------------------------------------ after demand_end */
 
-/* demand_room_open, demand_room_close - allocate and free the scratch of a thread for the next
- * calls. */
+/* demand_room_open - allocate the scratch of a thread for the calls below. demand_room_close - free
+ * it. */
 status demand_room_open(demand_room **room, const demand *d, err *e);
 void demand_room_close(demand_room *room);
 
@@ -90,12 +90,12 @@ uint64_t demand_border(const demand *d, uint64_t place);
 /* demand_position - return the position of the record at a place. The bucket stays sorted. */
 uint64_t demand_position(demand *d, demand_room *room, uint64_t place);
 
-/* demand_sort - sort all buckets now, if `threads` is above 1. Use it if fewer threads than that
- * will take the records later. */
+/* demand_sort - sort all buckets now, if `threads` is above 1. Call it if fewer threads will take
+ * the records later. */
 status demand_sort(demand *d, unsigned threads, err *e);
 
 /* demand_before - return the first place in [lo, hi) whose record does not precede the item in the
- * total order (key, rank, position), or hi. Sorts a few buckets, which stay sorted. */
+ * total order (key, rank, position), or hi. It sorts a few buckets, which stay sorted. */
 uint64_t demand_before(demand *d, demand_room *room, uint64_t lo, uint64_t hi, const item *it);
 
 /* Consecutive places in one bucket. */
@@ -111,18 +111,18 @@ typedef struct demand_piece {
 void demand_take(demand *d, demand_room *room, uint64_t place, uint64_t end, demand_piece *p);
 
 /* demand_gather - copy the records of p->number[first .. first + n) to `to`, one after the other.
- * streaming: write past the caches, for large output that is not read soon. Returns the number of
- * records that do not fit their numbers because memory has changed; report them with
- * gather_misfits(). One change is not found here: a position that became the position of a record
+ * streaming: write past the caches, for large output that is not read soon. Return the number of
+ * records that do not fit their numbers because memory has changed, for gather_misfits(). One
+ * change is not found here: a position that became the position of a record
  * with the same key bits. That record is copied twice, and the checksum of the output is wrong. */
 size_t demand_gather(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
 		     unsigned char *to);
 
-/* demand_misfits - compare like demand_gather, but do not copy; for records that are dropped. */
+/* demand_misfits - compare like demand_gather, but do not copy, for records that are dropped. */
 size_t demand_misfits(const demand *d, const demand_piece *p, size_t first, size_t n);
 
 /* demand_leave_room - move the numbers of the places from `place` on (the border of a bucket) out
- * of the lent memory, which can then be overwritten. The places before cannot be taken any more.
+ * of the lent memory, which can then be overwritten. Earlier places cannot be taken any more.
  * Nothing else may use the sort at this moment. */
 status demand_leave_room(demand *d, uint64_t place, err *e);
 

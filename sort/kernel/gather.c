@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random gather with prefetch: the record that is copied now was asked for record_ahead()
- * records ago. Pure. A 100-byte record spans two or three cache lines. */
+/* Copying records in random order with prefetch, and streaming stores. A record of 100 bytes spans
+ * two or three cache lines. Streaming stores write full lines, which x86-64 always can; ordinary
+ * stores write the ends. Pure. */
 #include "gather.h"
 #include "base/size.h"
 
+/* Each record is fetched record_ahead() records before it is copied. */
 size_t gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out)
 {
 	const layout l = r->lay;
@@ -25,8 +27,42 @@ status gather_misfits(size_t misfits, err *e)
 {
 	return misfits ? err_set(e, ST_INTERNAL,
 				 "the keys of %zu record%s changed in memory while they were "
-				 "sorted: "
-				 "test the memory of this computer",
+				 "sorted: test the memory of this computer",
 				 misfits, plural(misfits))
 		       : ST_OK;
+}
+
+void streaming_store_begin(streaming_store *p, unsigned char *to)
+{
+	p->skip = p->used = (uintptr_t)to % STREAMING_LINE;
+	p->to = to - p->skip;
+}
+
+/* Write the stage's first line up to `end`, without the bytes to skip. */
+static void streaming_store_first(streaming_store *p, size_t end)
+{
+	memcpy(p->to + p->skip, p->stage + p->skip, end - p->skip);
+	p->skip = 0;
+}
+
+void streaming_store_flush(streaming_store *p)
+{
+	const size_t whole = p->used / STREAMING_LINE * STREAMING_LINE;
+	size_t from = 0;
+	if (p->skip && whole) {
+		streaming_store_first(p, STREAMING_LINE);
+		from = STREAMING_LINE;
+	}
+	for (; from < whole; from += STREAMING_LINE)
+		streaming_store_line(p->to + from, p->stage + from);
+	p->to += whole;
+	p->used -= whole;
+	memmove(p->stage, p->stage + whole, p->used);
+}
+
+void streaming_store_end(streaming_store *p)
+{
+	streaming_store_flush(p);
+	streaming_store_first(p, p->used);
+	streaming_store_fence();
 }

@@ -1,24 +1,89 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gathers records in the order of their entries.
+/* Copying records to their places.
  *
- * A sort compares only entries, so a wrong bit in an entry puts its record at a wrong place. The
- * order of the output does not always reveal it: not among equal keys, and not if --unique or --top
- * drops the record. So the code that uses an entry last, to send, write or drop its record,
- * compares the two. If all entries have the keys of their records, records with equal entries have
- * equal keys, and equal keys are in the order of the input. A wrong position changes the checksum
- * of the output. */
+ * gather copies records in the order of their entries. A sort compares only entries, so a wrong bit
+ * in an entry puts its record at a wrong place. The order of the output does not always reveal it:
+ * not among equal keys, and not if --unique or --top drops the record. So the code that uses an
+ * entry last, to send, write or drop its record, compares the two. If all entries have the keys of
+ * their records, records with equal entries have equal keys, and equal keys are in the order of the
+ * input. A wrong position changes the checksum of the output.
+ *
+ * A streaming store writes a large array once, from front to back. It writes lines to memory
+ * without reading them first and without using the cache. On processors without such stores it is a
+ * memcpy.
+ */
 #ifndef HETSORT_KERNEL_GATHER_H
 #define HETSORT_KERNEL_GATHER_H
 
-#include "record.h"
+#include "key.h"
 #include "base/status.h"
 
+#ifdef __SSE2__
+#	include <emmintrin.h>
+#endif
+
 /* gather - copy the records of order[0..n) to out, one after the other. Pure. Memory latency is the
- * bound, so records are prefetched: for that, `ahead` entries from order[n] on may be read. Returns
+ * bound, so records are prefetched: for that, `ahead` entries from order[n] on may be read. Return
  * how many entries do not match the keys of their records. */
 size_t gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out);
 
 /* gather_misfits - report an error if misfits is above 0. */
 status gather_misfits(size_t misfits, err *e);
+
+enum { STREAMING_LINE = 64, STREAMING_STAGE = 4096, STREAMING_MOST_BYTES = 1024 };
+
+typedef struct streaming_store {
+	unsigned char *to; /* destination of the stage, at the begin of a line */
+	size_t skip;       /* bytes of the first line that must not be written */
+	size_t used;       /* of the stage, with skip */
+	_Alignas(STREAMING_LINE) unsigned char stage[STREAMING_STAGE + STREAMING_MOST_BYTES];
+} streaming_store;
+
+/* streaming_store_line - write a single line; both places are aligned to lines. */
+static inline void streaming_store_line(void *to, const void *from)
+{
+#ifdef __SSE2__
+	for (unsigned i = 0; i < STREAMING_LINE / sizeof(__m128i); i++)
+		_mm_stream_si128((__m128i *)to + i, _mm_load_si128((const __m128i *)from + i));
+#else
+	memcpy(to, from, STREAMING_LINE);
+#endif
+}
+
+/* streaming_store_fence - make the lines of this thread visible to other threads. */
+static inline void streaming_store_fence(void)
+{
+#ifdef __SSE2__
+	_mm_sfence();
+#endif
+}
+
+/* streaming_store_begin - begin to write at `to`. */
+void streaming_store_begin(streaming_store *p, unsigned char *to);
+
+/* streaming_store_room - return the place for the next bytes.
+ * streaming_store_left - return how many bytes fit there, at least STREAMING_MOST_BYTES.
+ * streaming_store_add - add the bytes that were put there. */
+static inline unsigned char *streaming_store_room(streaming_store *p)
+{
+	return p->stage + p->used;
+}
+
+static inline size_t streaming_store_left(const streaming_store *p)
+{
+	return sizeof p->stage - p->used;
+}
+
+void streaming_store_flush(streaming_store *p);
+
+static inline void streaming_store_add(streaming_store *p, size_t bytes)
+{
+	p->used += bytes;
+	if (p->used >= STREAMING_STAGE)
+		streaming_store_flush(p);
+}
+
+/* streaming_store_end - write the rest, and make everything visible to other threads. */
+void streaming_store_end(streaming_store *p);
 
 #endif

@@ -1,10 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The last look at records before they leave: order, checksum, count. */
+/* The last look at records before they leave: their order, number and checksum. The checksum does
+ * not depend on the order of records: it is the sum, modulo 2^128, of their XXH3-64 hashes. It is a
+ * sum because equal records must not cancel each other. Pure. */
 #ifndef HETSORT_KERNEL_INSPECT_H
 #define HETSORT_KERNEL_INSPECT_H
 
-#include "checksum.h"
-#include "record.h"
+#include "base/layout.h"
+
+#include <stddef.h>
+
+#define CHECKSUM_NAME "sum of XXH3-64 of the records, modulo 2^128"
+
+typedef struct checksum {
+	uint64_t hi, lo;
+} checksum;
+
+static inline checksum checksum_join(checksum a, checksum b)
+{
+	a.lo += b.lo;
+	a.hi += b.hi + (a.lo < b.lo);
+	return a;
+}
+
+static inline bool checksum_equal(checksum a, checksum b)
+{
+	return a.hi == b.hi && a.lo == b.lo;
+}
+
+/* checksum_without - return the checksum of the records in a that are not in b. */
+static inline checksum checksum_without(checksum a, checksum b)
+{
+	return (checksum){ a.hi - b.hi - (a.lo < b.lo), a.lo - b.lo };
+}
+
+/* checksum_records - return the checksum of n records of `bytes` bytes each. */
+checksum checksum_records(const unsigned char *recs, size_t n, size_t bytes);
 
 typedef enum inspect_order {
 	INSPECT_SORTED,
@@ -24,7 +54,7 @@ typedef struct inspected {
 /* inspect_unordered - count the records, of n, that are smaller than their predecessor. */
 size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n);
 
-/* inspect - add n > 0 records that follow the inspected ones. Returns how many violate the order;
+/* inspect - add n > 0 records that follow the inspected ones. Return how many violate the order;
  * the first is compared with the last key inspected. */
 size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size_t n);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Keys of fields, and those that are shorter than a prefix: apart from the loops over the usual
- * ones, which they would slow down if the compiler inlined them. Pure. */
+/* Keys of fields, and keys that are shorter than a prefix. They are apart from the loops over usual
+ * keys, which would be slower if the compiler inlined this code there. Pure. */
 #include "key.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A field that is a number, on top of 64 bits, so that it orders as one without a sign. A negative
- * float orders the other way round by all that is not its sign. */
-static inline uint64_t number_of(const key_field *f, const unsigned char *rec)
+/* Return a field that is a number, on top of 64 bits, so that it compares as a number without a
+ * sign. In a negative float, all bits but the sign are flipped. */
+static inline uint64_t key_number(const key_field *f, const unsigned char *rec)
 {
 	const uint64_t sign = UINT64_C(1) << 63;
 	const unsigned char *at = rec + f->off;
@@ -32,19 +32,6 @@ static inline uint64_t number_of(const key_field *f, const unsigned char *rec)
 	return v ^ flip;
 }
 
-static void normalise(const key_field *f, const unsigned char *rec, uint32_t from, uint32_t to,
-		      unsigned char *out)
-{
-	if (f->type != KEY_TYPE_BYTES) {
-		const uint64_t v = htobe64(number_of(f, rec));
-		memcpy(out, (const unsigned char *)&v + from, to - from);
-		return;
-	}
-	memcpy(out, rec + f->off + from, to - from);
-	for (uint32_t i = 0; f->desc && i < to - from; i++)
-		out[i] ^= 0xff;
-}
-
 void key_of_fields(const layout *l, const unsigned char *rec, uint32_t from, uint32_t to,
 		   unsigned char *out)
 {
@@ -55,26 +42,31 @@ void key_of_fields(const layout *l, const unsigned char *rec, uint32_t from, uin
 		const uint32_t hi = to - begin < f->bytes ? to - begin : f->bytes;
 		if (lo >= hi)
 			continue;
-		normalise(f, rec, lo, hi, out);
+		if (f->type != KEY_TYPE_BYTES) {
+			const uint64_t v = htobe64(key_number(f, rec));
+			memcpy(out, (const unsigned char *)&v + lo, hi - lo);
+		} else {
+			memcpy(out, rec + f->off + lo, hi - lo);
+			for (uint32_t k = 0; f->desc && k < hi - lo; k++)
+				out[k] ^= 0xff;
+		}
 		out += hi - lo;
 	}
-}
-
-static int compare_field(const key_field *f, const unsigned char *a, const unsigned char *b)
-{
-	if (f->type != KEY_TYPE_BYTES) {
-		const uint64_t x = number_of(f, a), y = number_of(f, b);
-		return (x > y) - (x < y);
-	}
-	return f->desc ? memcmp(b + f->off, a + f->off, f->bytes)
-		       : memcmp(a + f->off, b + f->off, f->bytes);
 }
 
 int key_compare_fields(const layout *l, const unsigned char *a, const unsigned char *b)
 {
 	int c = 0;
-	for (uint32_t i = 0; i < l->fields && c == 0; i++)
-		c = compare_field(&l->field[i], a, b);
+	for (uint32_t i = 0; i < l->fields && c == 0; i++) {
+		const key_field *f = &l->field[i];
+		if (f->type != KEY_TYPE_BYTES) {
+			const uint64_t x = key_number(f, a), y = key_number(f, b);
+			c = (x > y) - (x < y);
+		} else {
+			c = f->desc ? memcmp(b + f->off, a + f->off, f->bytes)
+				    : memcmp(a + f->off, b + f->off, f->bytes);
+		}
+	}
 	return c;
 }
 
@@ -87,19 +79,6 @@ uint32_t key_shared_bytes(const layout *l, const unsigned char *a, const unsigne
 	while (n < l->key_bytes && x[n] == y[n])
 		n++;
 	return n;
-}
-
-static void float_text(uint64_t bits, uint32_t bytes, char text[KEY_VALUE_TEXT_BYTES])
-{
-	double d;
-	float f;
-	const uint32_t half = (uint32_t)(bits >> 32);
-	memcpy(&d, &bits, sizeof d);
-	memcpy(&f, &half, sizeof f);
-	if (bytes == sizeof f)
-		snprintf(text, KEY_VALUE_TEXT_BYTES, "%.9g", (double)f);
-	else
-		snprintf(text, KEY_VALUE_TEXT_BYTES, "%.17g", d);
 }
 
 void key_value_text(const key_field *f, const unsigned char *normal,
@@ -116,42 +95,42 @@ void key_value_text(const key_field *f, const unsigned char *normal,
 		v ^= sign;
 	if (f->type == KEY_TYPE_FLOAT && v & sign)
 		v ^= ~sign & ~UINT64_C(0) << up;
-	if (f->type == KEY_TYPE_FLOAT)
-		float_text(v, f->bytes, text);
-	else if (f->type == KEY_TYPE_SIGNED)
+	if (f->type == KEY_TYPE_FLOAT) {
+		double d;
+		float narrow;
+		const uint32_t half = (uint32_t)(v >> 32);
+		memcpy(&d, &v, sizeof d);
+		memcpy(&narrow, &half, sizeof narrow);
+		if (f->bytes == sizeof narrow)
+			snprintf(text, KEY_VALUE_TEXT_BYTES, "%.9g", (double)narrow);
+		else
+			snprintf(text, KEY_VALUE_TEXT_BYTES, "%.17g", d);
+	} else if (f->type == KEY_TYPE_SIGNED) {
 		snprintf(text, KEY_VALUE_TEXT_BYTES, "%" PRId64, (int64_t)v >> up);
-	else
+	} else {
 		snprintf(text, KEY_VALUE_TEXT_BYTES, "%" PRIu64, v >> up);
+	}
 }
 
-/* What is flipped in the first byte of a field's normal form, and in the others. */
-typedef struct flips {
-	unsigned char first, other;
-} flips;
-
-/* A negative float orders the other way round by all that is not its sign. */
-static flips flips_of(const key_field *f, bool negative)
-{
-	const unsigned char desc = f->desc ? 0xff : 0, sign = f->type < KEY_TYPE_SIGNED ? 0 : 0x80;
-	const unsigned char rest = f->type == KEY_TYPE_FLOAT && negative ? 0xff : 0;
-	return (flips){ desc ^ sign ^ (rest & 0x7f), desc ^ rest };
-}
-
-/* Where fields overlap, the more significant one counts. */
+/* Where fields overlap, the more significant one counts. The greatest float is negative in a
+ * descending field, so all its bits are flipped. */
 void key_greatest(const layout *l, unsigned char *rec)
 {
 	memset(rec, 0xff, l->record_bytes);
 	for (uint32_t i = l->fields; i-- > 0;) {
 		const key_field *f = &l->field[i];
-		const flips flip = flips_of(f, f->desc);
-		memset(rec + f->off, 0xff ^ flip.other, f->bytes);
-		rec[f->off + (f->little ? f->bytes - 1 : 0)] = 0xff ^ flip.first;
+		const unsigned char desc = f->desc ? 0xff : 0;
+		const unsigned char sign = f->type < KEY_TYPE_SIGNED ? 0 : 0x80;
+		const unsigned char rest = f->type == KEY_TYPE_FLOAT && f->desc ? 0xff : 0;
+		memset(rec + f->off, 0xff ^ desc ^ rest, f->bytes);
+		rec[f->off + (f->little ? f->bytes - 1 : 0)] =
+			(unsigned char)(0xff ^ desc ^ sign ^ (rest & 0x7f));
 	}
 }
 
-/* Apart, since the array costs a function that has it more than the rest. */
-static __attribute__((noinline)) key_prefix prefix_by_bytes(const layout *l,
-							    const unsigned char *rec)
+/* Make the prefix byte by byte. Not inlined, because the array would slow down the usual case. */
+static __attribute__((noinline)) key_prefix key_prefix_by_bytes(const layout *l,
+								const unsigned char *rec)
 {
 	unsigned char filled[KEY_PREFIX_BYTES] = { 0 };
 	if (l->fields)
@@ -161,11 +140,11 @@ static __attribute__((noinline)) key_prefix prefix_by_bytes(const layout *l,
 	return key_prefix_read(filled);
 }
 
-static key_prefix prefix_of_fields(const layout *l, const unsigned char *rec)
+key_prefix key_prefix_of_other(const layout *l, const unsigned char *rec)
 {
-	uint32_t at = l->number[0].bytes;
+	uint32_t at = l->fields ? l->number[0].bytes : 0;
 	if (at == 0)
-		return prefix_by_bytes(l, rec);
+		return key_prefix_by_bytes(l, rec);
 	uint64_t hi = key_lead_read(&l->number[0], rec), lo = 0;
 	for (uint32_t i = 1; i < l->fields && at < KEY_PREFIX_BYTES && l->number[i].bytes; i++) {
 		const uint64_t v = key_lead_read(&l->number[i], rec);
@@ -174,32 +153,20 @@ static key_prefix prefix_of_fields(const layout *l, const unsigned char *rec)
 		at += l->number[i].bytes;
 	}
 	if (at < l->key_bytes && at < KEY_PREFIX_BYTES)
-		return prefix_by_bytes(l, rec);
+		return key_prefix_by_bytes(l, rec);
 	return (key_prefix){ hi, lo >> KEY_PREFIX_FREE_BITS << KEY_PREFIX_FREE_BITS };
-}
-
-key_prefix key_prefix_of_other(const layout *l, const unsigned char *rec)
-{
-	return l->fields ? prefix_of_fields(l, rec) : prefix_by_bytes(l, rec);
-}
-
-/* Of one piece of bytes. */
-static key_window window_in_record(const layout *l, uint32_t from, uint32_t bytes)
-{
-	const uint32_t off = l->key_off + from, last = l->record_bytes - KEY_WINDOW_BYTES;
-	const uint32_t at = off < last ? off : last;
-	return (key_window){ .at = at, .up = bytes ? 8 * (off - at) : 0 };
 }
 
 key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes)
 {
 	key_window w = { .of = WINDOW_FIELDS, .at = from, .bytes = bytes };
-	if (l->record_bytes >= KEY_WINDOW_BYTES)
-		w = window_in_record(l, from, bytes);
-	if (l->record_bytes >= KEY_WINDOW_BYTES && l->fields && bytes > 0)
-		w = from + bytes <= l->number[0].bytes
-			    ? (key_window){ .of = WINDOW_LEAD, .up = 8 * from }
-			    : (key_window){ .of = WINDOW_FIELDS, .at = from, .bytes = bytes };
+	if (l->record_bytes >= KEY_WINDOW_BYTES && (!l->fields || bytes == 0)) {
+		const uint32_t off = l->key_off + from, last = l->record_bytes - KEY_WINDOW_BYTES;
+		const uint32_t at = off < last ? off : last;
+		w = (key_window){ .at = at, .up = bytes ? 8 * (off - at) : 0 };
+	} else if (l->record_bytes >= KEY_WINDOW_BYTES && from + bytes <= l->number[0].bytes) {
+		w = (key_window){ .of = WINDOW_LEAD, .up = 8 * from };
+	}
 	w.keep = bytes ? ~UINT64_C(0) << (64 - 8 * bytes) : 0;
 	return w;
 }

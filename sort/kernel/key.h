@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The order of keys is defined here and nowhere else. The normal form of a key has key_bytes bytes,
- * which memcmp() orders. Without fields it is the key in the record. With fields, it consists of
- * the fields one after the other: numbers have the most significant byte first and negative ones
- * are below positive ones; descending fields are complemented. Floats order by sign, then by their
- * bits: -NaN, -inf, -0, +0, +inf, +NaN.
+/* Keys, records and entries, and the only definition of their order.
  *
- * Sorting treats parts of the normal form as numbers in the same order: the prefix, which entries,
- * items and heads contain; the tail, which is the rest; and windows, 8 bytes from any place.
- * Functions take records unless they name copies, made by key_copy. Pure. */
+ * The normal form of a key has key_bytes bytes, which memcmp() orders. Without fields it is the key
+ * in the record. With fields, it consists of the fields, one after the other. Numbers have the most
+ * significant byte first, and negative numbers are below positive ones. Descending fields are
+ * complemented. Floats are in the order -NaN, -inf, -0, +0, +inf, +NaN.
+ *
+ * Sorting treats parts of the normal form as numbers of the same order. The prefix is the first 10
+ * bytes, which entries, items and heads contain. The tail is the rest. A window is 8 bytes from any
+ * place. Functions take records unless they name copies, made by key_copy.
+ *
+ * The total order of records is (key, rank, position). While sorting, an entry of 16 bytes stands
+ * for its record: it has the prefix of the key and the position. Pure. */
 #ifndef HETSORT_KERNEL_KEY_H
 #define HETSORT_KERNEL_KEY_H
 
@@ -37,6 +41,7 @@ static inline const unsigned char *key_at(const layout *l, const unsigned char *
 void key_of_fields(const layout *l, const unsigned char *rec, uint32_t from, uint32_t to,
 		   unsigned char *out);
 
+/* key_compare_fields - compare keys of fields, as key_compare does. */
 int key_compare_fields(const layout *l, const unsigned char *a, const unsigned char *b)
 	__attribute__((pure));
 
@@ -64,7 +69,7 @@ static inline int key_copies_compare(const layout *l, const unsigned char *a,
 	return memcmp(a, b, l->key_bytes);
 }
 
-/* Return bytes [from, to) of a record's normal form: in the record, or in `room`. */
+/* key_part - return bytes [from, to) of a record's normal form, in the record or in `room`. */
 static inline const unsigned char *key_part(const layout *l, const unsigned char *rec,
 					    uint32_t from, uint32_t to,
 					    unsigned char room[KEY_FIELDS_BYTES_MAX])
@@ -96,9 +101,10 @@ static inline int key_part_compare(const layout *l, const unsigned char *a, cons
 		      to - from);
 }
 
-/* key_value_text - convert the normal form of a number field to text; floats get enough digits to
- * be unique. Not for a field of bytes. */
 enum { KEY_VALUE_TEXT_BYTES = 32 };
+
+/* key_value_text - convert the normal form of a field that is a number to text. A float gets enough
+ * digits to be unique. */
 void key_value_text(const key_field *f, const unsigned char *normal,
 		    char text[KEY_VALUE_TEXT_BYTES]);
 
@@ -107,7 +113,7 @@ void key_greatest(const layout *l, unsigned char *rec);
 
 /* ------------------------------------------------------------------------ a number in front */
 
-/* key_lead_read - return its normal form, in the upper bits. */
+/* key_lead_read - return the normal form of a number, in the upper bits. */
 static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec)
 {
 	uint64_t v;
@@ -116,7 +122,7 @@ static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec
 	return v ^ (-(v >> 63) & n->negative) ^ n->flip;
 }
 
-/* key_lead_raw - return the 8 bytes that key_lead_read turns into v. */
+/* key_lead_raw - return the 8 bytes from which key_lead_read makes v. */
 static inline uint64_t key_lead_raw(const key_lead *n, uint64_t v)
 {
 	v ^= n->flip;
@@ -126,13 +132,14 @@ static inline uint64_t key_lead_raw(const key_lead *n, uint64_t v)
 
 /* -------------------------------------------------------------------------- prefix and tail */
 
-/* The first KEY_PREFIX_BYTES of a key. A shorter key is filled up with zeros, which does not change
- * the order because all keys have one length. */
+/* The first KEY_PREFIX_BYTES of a key. A shorter key is filled up with zeros. This does not change
+ * the order, because all keys have one length. */
 typedef struct key_prefix {
 	uint64_t hi; /* bytes 0-7, the first on top */
 	uint64_t lo; /* bytes 8-9 above KEY_PREFIX_FREE_BITS, which are 0 */
 } key_prefix;
 
+/* key_prefix_read - return the prefix of a key of at least KEY_PREFIX_BYTES bytes. */
 static inline key_prefix key_prefix_read(const unsigned char *key)
 {
 	uint64_t hi;
@@ -208,10 +215,10 @@ static inline int key_tail_compare_copy(const layout *l, const unsigned char *re
 
 /* --------------------------------------------------------------------------------- windows */
 
-/* A window: bytes of a key as a number. They are read from 8 bytes of the record, or from the
- * number in front, shifted up past the bytes before the window, and masked. If they belong to
- * several fields or to a field of bytes, or the record has fewer than 8 bytes, they are collected
- * byte by byte. */
+/* A window is some bytes of a key as a number. They are read from 8 bytes of the record, or from
+ * the number in front, shifted up past the bytes before the window, and masked. They are collected
+ * byte by byte if they belong to several fields or to a field of bytes, or if the record is
+ * shorter. */
 typedef enum window_kind { WINDOW_RECORD, WINDOW_LEAD, WINDOW_FIELDS } window_kind;
 
 typedef struct key_window {
@@ -226,6 +233,7 @@ typedef struct key_window {
  * on. It never reads outside the record. */
 key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes);
 
+/* key_window_of_fields - read a window byte by byte. */
 uint64_t key_window_of_fields(const layout *l, const key_window *w, const unsigned char *rec);
 
 /* key_window_read_as - read a window of this kind, which is a constant in loops. */
@@ -247,11 +255,174 @@ static inline uint64_t key_window_read(const layout *l, const key_window *w,
 	return key_window_read_as(w->of, l, w, rec);
 }
 
-/* WITH_WINDOW - call f, an inlined loop, with a kind of windows as the constant that its last
- * argument is. */
+/* WITH_WINDOW - call f, an inlined loop, with the kind of a window as its last argument, a
+ * constant.
+ */
 #define WITH_WINDOW(of, f, ...)                                \
 	((of) == WINDOW_RECORD ? f(__VA_ARGS__, WINDOW_RECORD) \
 	 : (of) == WINDOW_LEAD ? f(__VA_ARGS__, WINDOW_LEAD)   \
 			       : f(__VA_ARGS__, WINDOW_FIELDS))
+
+/* ------------------------------------------------------------------ records, entries, items */
+
+#define POS_BITS KEY_PREFIX_FREE_BITS
+#define POS_MASK ((UINT64_C(1) << POS_BITS) - 1)
+
+typedef struct entry {
+	uint64_t hi; /* first word of the key's prefix */
+	uint64_t lo; /* second word above POS_BITS, position below */
+} entry;
+
+/* The records that entries point into. */
+typedef struct records {
+	const unsigned char *base;
+	layout lay;
+	uint32_t rank; /* that has the records: the second part of the total order */
+} records;
+
+/* A key with its place in the total order, as it is sent to other ranks. */
+typedef struct item {
+	uint64_t hi, lo; /* as in entry */
+	uint64_t rank;
+	unsigned char tail[]; /* of the key */
+} item;
+
+static inline uint64_t entry_pos(const entry *e)
+{
+	return e->lo & POS_MASK;
+}
+
+/* item_bytes - return the size of an item, a multiple of 8 so that arrays stay aligned. */
+static inline size_t item_bytes(const layout *l)
+{
+	return sizeof(item) + ((size_t)key_tail_bytes(l) + 7) / 8 * 8;
+}
+
+static inline const unsigned char *record_at(const records *r, uint64_t pos)
+{
+	return r->base + pos * r->lay.record_bytes;
+}
+
+/* record_within - return one of `count` records, even if a bit of pos was flipped in memory. */
+static inline const unsigned char *record_within(const records *r, uint64_t count, uint64_t pos)
+{
+	return record_at(r, pos < count ? pos : 0);
+}
+
+/* record_copy - copy a record. The usual size is a constant, so that the compiler uses vectors. */
+static inline void record_copy(unsigned char *to, const unsigned char *from, uint32_t bytes)
+{
+	if (bytes == DEFAULT_RECORD_BYTES)
+		memcpy(to, from, DEFAULT_RECORD_BYTES);
+	else
+		memcpy(to, from, bytes);
+}
+
+enum { RECORD_LINE_BYTES = 64, RECORD_FETCH_BYTES = 1024 };
+
+/* record_fetch - fetch the lines of a record into the second cache. Of a very long record, fetch
+ * only the first lines, after which the processor fetches ahead by itself, and the last. The second
+ * cache can wait for more lines at once than the first. So records in random order take 0.46 s
+ * instead of 0.52 in pages of 2 MiB, and 0.62 instead of 0.75 in pages of 4 KiB. Always inlined,
+ * because gcc drops calls of a function that only prefetches. */
+static inline __attribute__((always_inline)) void record_fetch(const unsigned char *rec,
+							       uint32_t bytes)
+{
+	enum { SECOND_CACHE = 2 };
+	const uint32_t most = bytes < RECORD_FETCH_BYTES ? bytes : RECORD_FETCH_BYTES;
+	for (uint32_t at = 0; at < most; at += RECORD_LINE_BYTES)
+		__builtin_prefetch(rec + at, 0, SECOND_CACHE);
+	if (bytes > 1)
+		__builtin_prefetch(rec + bytes - 1, 0, SECOND_CACHE);
+}
+
+/* record_ahead - return how many records ahead of copying to fetch records in random order. They
+ * fit into a first cache of 32 KB. Measured at 40 to 1,024 bytes: with half the number a sort takes
+ * up to 25 % longer, with twice the number at most 5 % less. */
+static inline size_t record_ahead(uint32_t bytes)
+{
+	enum { AHEAD_BYTES = 6400, LEAST = 4, MOST = 64 };
+	const size_t n = AHEAD_BYTES / bytes;
+	return n < LEAST ? LEAST : n > MOST ? MOST : n;
+}
+
+/* entry_make - return the entry of the record at rec with position pos. */
+static inline entry entry_make(const unsigned char *rec, const layout *l, uint64_t pos)
+{
+	const key_prefix p = key_prefix_of(l, rec);
+	return (entry){ p.hi, p.lo | pos };
+}
+
+/* entry_fits - return whether entry e matches the key of its record rec. */
+static inline bool entry_fits(const entry *e, const unsigned char *rec, const layout *l)
+{
+	const key_prefix p = key_prefix_of(l, rec);
+	return (e->hi == p.hi) & ((e->lo & ~POS_MASK) == p.lo);
+}
+
+/* item_of - set *it (item_bytes() wide) to the item of entry e of records r. */
+static inline void item_of(item *it, const entry *e, const records *r)
+{
+	*it = (item){ .hi = e->hi, .lo = e->lo, .rank = r->rank };
+	if (key_tail_bytes(&r->lay))
+		key_tail_copy(&r->lay, it->tail, record_at(r, entry_pos(e)));
+}
+
+/* place_cmp - compare the places of equal keys: by rank, then by position. */
+static inline int place_cmp(uint64_t arank, uint64_t a_lo, uint64_t brank, uint64_t b_lo)
+{
+	if (arank != brank)
+		return arank < brank ? -1 : 1;
+	const uint64_t a = a_lo & POS_MASK, b = b_lo & POS_MASK;
+	return (a > b) - (a < b);
+}
+
+/* entry_key_cmp - compare the keys of two entries of r, without their positions. */
+static inline int entry_key_cmp(const entry *a, const entry *b, const records *r)
+{
+	const int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
+	if (c || !key_tail_bytes(&r->lay))
+		return c;
+	return key_tail_compare(&r->lay, record_at(r, entry_pos(a)), record_at(r, entry_pos(b)));
+}
+
+/* entry_item_key_cmp - compare the keys of an entry of r and an item, without their places. */
+static inline int entry_item_key_cmp(const entry *e, const item *it, const records *r)
+{
+	const int c = key_prefix_compare(e->hi, e->lo, it->hi, it->lo);
+	if (c || !key_tail_bytes(&r->lay))
+		return c;
+	return key_tail_compare_copy(&r->lay, record_at(r, entry_pos(e)), it->tail);
+}
+
+/* entry_cmp - compare two entries of one rank in the total order. */
+static inline int entry_cmp(const entry *a, const entry *b, const records *r)
+{
+	const int c = entry_key_cmp(a, b, r);
+	return c ? c : place_cmp(0, a->lo, 0, b->lo);
+}
+
+/* entry_item_cmp - compare a local entry and an item of any rank in the total order. */
+static inline int entry_item_cmp(const entry *e, const item *it, const records *r)
+{
+	const int c = entry_item_key_cmp(e, it, r);
+	return c ? c : place_cmp(r->rank, e->lo, it->rank, it->lo);
+}
+
+/* item_cmp - compare two items in the total order. */
+static inline int item_cmp(const item *a, const item *b, const layout *l)
+{
+	int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
+	if (c == 0 && key_tail_bytes(l))
+		c = memcmp(a->tail, b->tail, key_tail_bytes(l));
+	return c ? c : place_cmp(a->rank, a->lo, b->rank, b->lo);
+}
+
+/* item_order - compare for qsort_r() two pointers to items, or structures that begin with such a
+ * pointer; lay: their layout. */
+static inline int item_order(const void *a, const void *b, void *lay)
+{
+	return item_cmp(*(const item *const *)a, *(const item *const *)b, lay);
+}
 
 #endif

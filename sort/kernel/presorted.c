@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All threads look for the end of a run, piece by piece. Then each takes pieces of the output:
- * where one begins in both runs is found by bisection. */
+/* Sorting records that are one run or two. All threads look for the end of a run, piece by piece.
+ * Then each takes pieces of the output, and finds by bisection where a piece begins in both runs.
+ */
 #include "bucket_sort.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/pool.h"
-#include "streaming_store.h"
+#include "gather.h"
 
 #include <stdatomic.h>
 
@@ -27,14 +28,14 @@ typedef struct presorted {
 	_Atomic size_t next, end;
 } presorted;
 
-static uint64_t window_at(const presorted *s, const unsigned char *rec)
+static uint64_t presorted_window(const presorted *s, const unsigned char *rec)
 {
 	return key_window_read(&s->in->lay, &s->window, rec);
 }
 
 /* Return whether record b sorts before a; v and w are their windows. */
-static inline bool before(const presorted *s, const unsigned char *b, uint64_t w,
-			  const unsigned char *a, uint64_t v)
+static inline bool presorted_before(const presorted *s, const unsigned char *b, uint64_t w,
+				    const unsigned char *a, uint64_t v)
 {
 	return w < v || (w == v && s->longer && key_compare(&s->in->lay, b, a) < 0);
 }
@@ -43,27 +44,27 @@ static inline bool before(const presorted *s, const unsigned char *b, uint64_t w
 
 /* Return the first record of [from, to) that does not continue the run of its predecessor; or to.
  */
-static size_t break_in(const presorted *s, size_t from, size_t to, bool falls)
+static size_t presorted_break(const presorted *s, size_t from, size_t to, bool falls)
 {
 	const uint32_t bytes = s->in->lay.record_bytes;
 	const unsigned char *rec = record_at(s->in, from);
-	uint64_t v = window_at(s, rec - bytes);
+	uint64_t v = presorted_window(s, rec - bytes);
 	for (; from < to; from++, rec += bytes) {
-		const uint64_t w = window_at(s, rec);
-		if (before(s, rec, w, rec - bytes, v) != falls)
+		const uint64_t w = presorted_window(s, rec);
+		if (presorted_before(s, rec, w, rec - bytes, v) != falls)
 			return from;
 		v = w;
 	}
 	return to;
 }
 
-static void look_for_break(void *arg, unsigned worker)
+static void presorted_look(void *arg, unsigned worker)
 {
 	presorted *s = arg;
 	(void)worker;
 	for (size_t i; (i = atomic_fetch_add(&s->next, PIECE)) < s->end;) {
 		const size_t to = size_min(i + PIECE, s->n);
-		const size_t at = break_in(s, i, to, s->run[1].falls);
+		const size_t at = presorted_break(s, i, to, s->run[1].falls);
 		size_t end = s->end;
 		while (at < to && at < end && !atomic_compare_exchange_weak(&s->end, &end, at))
 			;
@@ -71,19 +72,19 @@ static void look_for_break(void *arg, unsigned worker)
 }
 
 /* Find the run that begins at record `begin`. */
-static sorted_run find_run(presorted *s, size_t begin)
+static sorted_run presorted_find_run(presorted *s, size_t begin)
 {
 	s->run[1] = (sorted_run){ .begin = begin, .n = s->n - begin };
 	if (s->run[1].n < 2)
 		return s->run[1];
-	s->run[1].falls = break_in(s, begin + 1, begin + 2, false) == begin + 1;
-	/* most inputs are not in order, which one thread finds at once */
+	s->run[1].falls = presorted_break(s, begin + 1, begin + 2, false) == begin + 1;
+	/* most inputs are not in order, and one thread finds this at once */
 	const size_t first = size_min(begin + PIECE, s->n);
-	s->end = break_in(s, begin + 1, first, s->run[1].falls);
+	s->end = presorted_break(s, begin + 1, first, s->run[1].falls);
 	if (s->end == first) {
 		s->next = first;
 		s->end = s->n;
-		pool_run(s->threads, look_for_break, s);
+		pool_run(s->threads, presorted_look, s);
 	}
 	s->run[1].n = s->end - begin;
 	return s->run[1];
@@ -92,20 +93,21 @@ static sorted_run find_run(presorted *s, size_t begin)
 /* -------------------------------------------------------------------------------------- merge */
 
 /* Return record i of a run in the order of keys. */
-static const unsigned char *run_at(const presorted *s, const sorted_run *r, size_t i)
+static const unsigned char *presorted_at(const presorted *s, const sorted_run *r, size_t i)
 {
 	return record_at(s->in, r->falls ? r->begin + r->n - 1 - i : r->begin + i);
 }
 
 /* Count the records of the first run among the first `place` records of the output. */
-static size_t of_first_run(const presorted *s, size_t place)
+static size_t presorted_of_first(const presorted *s, size_t place)
 {
 	const sorted_run *a = &s->run[0], *b = &s->run[1];
 	size_t low = place > b->n ? place - b->n : 0, high = size_min(place, a->n);
 	while (low < high) {
 		const size_t i = low + (high - low) / 2;
-		const unsigned char *x = run_at(s, a, i), *y = run_at(s, b, place - 1 - i);
-		if (before(s, y, window_at(s, y), x, window_at(s, x)))
+		const unsigned char *x = presorted_at(s, a, i),
+				    *y = presorted_at(s, b, place - 1 - i);
+		if (presorted_before(s, y, presorted_window(s, y), x, presorted_window(s, x)))
 			high = i;
 		else
 			low = i + 1;
@@ -114,49 +116,52 @@ static size_t of_first_run(const presorted *s, size_t place)
 }
 
 /* The rest of a run in a piece. */
-typedef struct rest {
+typedef struct presorted_rest {
 	const unsigned char *rec;
 	ptrdiff_t step;
 	size_t n;
 	uint64_t window;
-} rest;
+} presorted_rest;
 
-static rest rest_of(const presorted *s, const sorted_run *r, size_t from, size_t to)
+static presorted_rest presorted_rest_of(const presorted *s, const sorted_run *r, size_t from,
+					size_t to)
 {
 	const ptrdiff_t bytes = (ptrdiff_t)s->in->lay.record_bytes;
-	rest x = { .step = r->falls ? -bytes : bytes, .n = to - from };
+	presorted_rest x = { .step = r->falls ? -bytes : bytes, .n = to - from };
 	if (x.n > 0) {
-		x.rec = run_at(s, r, from);
-		x.window = window_at(s, x.rec);
+		x.rec = presorted_at(s, r, from);
+		x.window = presorted_window(s, x.rec);
 	}
 	return x;
 }
 
-static inline __attribute__((always_inline)) const unsigned char *take(const presorted *s, rest *x)
+static inline __attribute__((always_inline)) const unsigned char *presorted_take(const presorted *s,
+										 presorted_rest *x)
 {
 	const unsigned char *rec = x->rec;
 	if (--x->n > 0) {
 		x->rec += x->step;
-		x->window = window_at(s, x->rec);
+		x->window = presorted_window(s, x->rec);
 	}
 	return rec;
 }
 
 /* Write places [from, to) of the output. */
-static inline __attribute__((always_inline)) void put_piece(const presorted *s, size_t from,
-							    size_t to, uint32_t bytes)
+static inline __attribute__((always_inline)) void presorted_put(const presorted *s, size_t from,
+								size_t to, uint32_t bytes)
 {
-	const size_t i = of_first_run(s, from), end = of_first_run(s, to);
-	rest a = rest_of(s, &s->run[0], i, end), b = rest_of(s, &s->run[1], from - i, to - end);
+	const size_t i = presorted_of_first(s, from), end = presorted_of_first(s, to);
+	presorted_rest a = presorted_rest_of(s, &s->run[0], i, end),
+		       b = presorted_rest_of(s, &s->run[1], from - i, to - end);
 	unsigned char *out = s->out + from * bytes;
 	const bool streaming = bytes <= STREAMING_MOST_BYTES;
 	streaming_store store;
 	streaming_store_begin(&store, out);
 	for (size_t k = from; k < to; k++) {
-		rest *x = &a;
-		if (a.n == 0 || (b.n > 0 && before(s, b.rec, b.window, a.rec, a.window)))
+		presorted_rest *x = &a;
+		if (a.n == 0 || (b.n > 0 && presorted_before(s, b.rec, b.window, a.rec, a.window)))
 			x = &b;
-		const unsigned char *rec = take(s, x);
+		const unsigned char *rec = presorted_take(s, x);
 		if (streaming) {
 			memcpy(streaming_store_room(&store), rec, bytes);
 			streaming_store_add(&store, bytes);
@@ -169,7 +174,7 @@ static inline __attribute__((always_inline)) void put_piece(const presorted *s, 
 		streaming_store_end(&store);
 }
 
-static void put_pieces(void *arg, unsigned worker)
+static void presorted_put_all(void *arg, unsigned worker)
 {
 	enum { USUAL = 100 };
 	presorted *s = arg;
@@ -180,13 +185,13 @@ static void put_pieces(void *arg, unsigned worker)
 		if (s->run[1].n == 0 && !s->run[0].falls)
 			memcpy(s->out + i * bytes, record_at(s->in, i), (to - i) * bytes);
 		else if (bytes == 8)
-			put_piece(s, i, to, 8);
+			presorted_put(s, i, to, 8);
 		else if (bytes == 16)
-			put_piece(s, i, to, 16);
+			presorted_put(s, i, to, 16);
 		else if (bytes == USUAL)
-			put_piece(s, i, to, USUAL);
+			presorted_put(s, i, to, USUAL);
 		else
-			put_piece(s, i, to, bytes);
+			presorted_put(s, i, to, bytes);
 	}
 }
 
@@ -200,11 +205,11 @@ bool presorted_sort(const records *in, size_t n, unsigned char *out, unsigned th
 			.window = key_window_at(&in->lay, 0,
 						(uint32_t)u64_min(key_bytes, KEY_WINDOW_BYTES)),
 			.longer = key_bytes > KEY_WINDOW_BYTES };
-	s.run[0] = find_run(&s, 0);
-	s.run[1] = find_run(&s, s.run[0].n);
+	s.run[0] = presorted_find_run(&s, 0);
+	s.run[1] = presorted_find_run(&s, s.run[0].n);
 	if (s.run[0].n + s.run[1].n < n)
 		return false;
 	s.next = 0;
-	pool_run(threads, put_pieces, &s);
+	pool_run(threads, presorted_put_all, &s);
 	return true;
 }

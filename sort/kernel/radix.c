@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Radix sort of 16-byte entries from one array into the other and back. While there are many, they
- * go to bins of about a thousand by their place between the smallest key and the largest, so
- * that bytes which all keys share take no passes. A bin that fits into the cache is sorted as
- * 8-byte numbers: the first bits of the key that differ, and the index, which makes it stable. What
- * agrees in these bits is settled by comparison. Pure. */
+/* Radix sort of 16-byte entries from one array into the other and back. Many entries go to bins of
+ * about a thousand, by their place between the smallest key and the largest. So bytes that all keys
+ * share take no passes. A bin that fits into the cache is sorted as 8-byte numbers: the first bits
+ * of the key that differ, and the index, which makes the sort stable. Comparison settles the order
+ * of keys that agree in these bits. Pure. */
 #include "radix.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "u64_sort.h"
 
 enum { SMALL = 16, BIN_BITS = 11, BIN = 1024, NUMBERS = 4096, INDEX_BITS = 12 };
 
-/* The keys of some entries: their distance from the least, the highest bit that can differ on top.
- * Where the first 8 bytes differ, that is what is measured, and the other two only follow. */
+/* The range of the keys of some entries. It is measured in the first 8 bytes if they differ, and
+ * the other two bytes only follow. A distance from the least key has the highest bit that can
+ * differ on top. */
 typedef struct key_range {
 	uint64_t least;
 	unsigned norm; /* 0..63 */
 	unsigned bits; /* of the key that may differ */
-	bool low;      /* the first 8 bytes are all the same */
+	bool low;      /* all first 8 bytes are the same */
 } key_range;
 
-static inline uint64_t distance(const key_range *g, const entry *e)
+static inline uint64_t radix_distance(const key_range *g, const entry *e)
 {
 	const uint64_t lo = e->lo & ~POS_MASK;
 	if (g->low)
@@ -27,22 +28,18 @@ static inline uint64_t distance(const key_range *g, const entry *e)
 	return (e->hi - g->least) << g->norm | lo >> 1 >> (63 - g->norm);
 }
 
-static void insertion(entry *a, size_t n, const records *r)
+/* Sort a by comparison, for entries that agree in all digits: a bottom-up merge sort of pieces that
+ * are sorted by insertion. b is scratch. */
+static void radix_tail_sort(entry *a, entry *b, size_t n, const records *r)
 {
-	for (size_t i = 1; i < n; i++) {
-		const entry x = a[i];
-		size_t j = i;
-		for (; j > 0 && entry_key_cmp(&x, &a[j - 1], r) < 0; j--)
-			a[j] = a[j - 1];
-		a[j] = x;
-	}
-}
-
-/* Bottom-up merge sort by comparison, for what agrees in all digits: sorts a, b is scratch. */
-static void tail_sort(entry *a, entry *b, size_t n, const records *r)
-{
-	for (size_t i = 0; i < n; i += SMALL)
-		insertion(a + i, size_min(n - i, SMALL), r);
+	for (size_t first = 0; first < n; first += SMALL)
+		for (size_t i = first + 1; i < size_min(n, first + SMALL); i++) {
+			const entry x = a[i];
+			size_t j = i;
+			for (; j > first && entry_key_cmp(&x, &a[j - 1], r) < 0; j--)
+				a[j] = a[j - 1];
+			a[j] = x;
+		}
 	for (size_t w = SMALL; w < n; w *= 2) {
 		for (size_t lo = 0; lo < n; lo += 2 * w) {
 			const size_t mid = lo + size_min(n - lo, w);
@@ -57,7 +54,7 @@ static void tail_sort(entry *a, entry *b, size_t n, const records *r)
 	}
 }
 
-static key_range range_of(const entry *a, size_t n)
+static key_range radix_range(const entry *a, size_t n)
 {
 	uint64_t least = a[0].hi, most = least, lo_least = a[0].lo, lo_most = lo_least;
 	for (size_t i = 1; i < n; i++) {
@@ -77,51 +74,46 @@ static key_range range_of(const entry *a, size_t n)
 	return (key_range){ lo_least & ~POS_MASK, norm, w ? 64 - POS_BITS - norm : 0, true };
 }
 
-/* Runs of a that agree in the bits which the numbers held; b is scratch. */
-static void settle(const uint64_t *number, entry *a, entry *b, size_t n, const records *r)
-{
-	for (size_t i = 0, end; i + 1 < n; i = end) {
-		const uint64_t key = number[i] >> INDEX_BITS;
-		end = i + 1;
-		while (end < n && number[end] >> INDEX_BITS == key)
-			end++;
-		if (end - i > 1)
-			tail_sort(a + i, b + i, end - i, r);
-	}
-}
-
 /* Sort a[0..n), n at most NUMBERS; the result ends in a if home, else in b. Not inlined: its arrays
  * must not be in every frame of the recursion. */
-static __attribute__((noinline)) void by_numbers(entry *a, entry *b, size_t n, const key_range *g,
-						 bool home, const records *r)
+static __attribute__((noinline)) void
+radix_by_numbers(entry *a, entry *b, size_t n, const key_range *g, bool home, const records *r)
 {
 	uint64_t number[NUMBERS], tmp[NUMBERS];
 	const uint64_t index = (1 << INDEX_BITS) - 1;
 	for (size_t i = 0; i < n; i++)
-		number[i] = (distance(g, &a[i]) & ~index) | i;
+		number[i] = (radix_distance(g, &a[i]) & ~index) | i;
 	u64_sort(number, tmp, n);
 	for (size_t i = 0; i < n; i++)
 		b[i] = a[number[i] & index];
 	if (home)
 		memcpy(a, b, n * sizeof *a);
-	if (key_tail_bytes(&r->lay) || g->bits > 64 - INDEX_BITS)
-		settle(number, home ? a : b, home ? b : a, n, r);
+	if (!key_tail_bytes(&r->lay) && g->bits <= 64 - INDEX_BITS)
+		return;
+	entry *sorted = home ? a : b, *scratch = home ? b : a;
+	for (size_t i = 0, end; i + 1 < n; i = end) { /* settle entries with equal numbers */
+		end = i + 1;
+		while (end < n && number[end] >> INDEX_BITS == number[i] >> INDEX_BITS)
+			end++;
+		if (end - i > 1)
+			radix_tail_sort(sorted + i, scratch + i, end - i, r);
+	}
 }
 
-/* The same for any n. */
-static void level(entry *a, entry *b, size_t n, bool home, const records *r)
+/* Do the same for any n. */
+static void radix_level(entry *a, entry *b, size_t n, bool home, const records *r)
 {
 	size_t end[1 << BIN_BITS];
-	const key_range g = range_of(a, n);
+	const key_range g = radix_range(a, n);
 	if (g.bits == 0 || n <= SMALL) {
 		if (key_tail_bytes(&r->lay) || g.bits > 0)
-			tail_sort(a, b, n, r);
+			radix_tail_sort(a, b, n, r);
 		if (!home)
 			memcpy(b, a, n * sizeof *a);
 		return;
 	}
 	if (n <= NUMBERS) {
-		by_numbers(a, b, n, &g, home, r);
+		radix_by_numbers(a, b, n, &g, home, r);
 		return;
 	}
 	unsigned bits = 1;
@@ -129,7 +121,7 @@ static void level(entry *a, entry *b, size_t n, bool home, const records *r)
 		bits++;
 	memset(end, 0, sizeof end);
 	for (size_t i = 0; i < n; i++)
-		end[distance(&g, &a[i]) >> (64 - bits)]++;
+		end[radix_distance(&g, &a[i]) >> (64 - bits)]++;
 	size_t sum = 0;
 	for (size_t v = 0; v < (size_t)1 << bits; v++) {
 		const size_t count = end[v];
@@ -137,21 +129,21 @@ static void level(entry *a, entry *b, size_t n, bool home, const records *r)
 		sum += count;
 	}
 	for (size_t i = 0; i < n; i++)
-		b[end[distance(&g, &a[i]) >> (64 - bits)]++] = a[i];
+		b[end[radix_distance(&g, &a[i]) >> (64 - bits)]++] = a[i];
 	for (size_t v = 0, at = 0; v < (size_t)1 << bits; at = end[v++])
 		if (end[v] > at)
-			level(b + at, a + at, end[v] - at, !home, r);
+			radix_level(b + at, a + at, end[v] - at, !home, r);
 }
 
 void radix_sort(entry *a, entry *tmp, size_t n, const records *r)
 {
 	if (n > 1)
-		level(a, tmp, n, true, r);
+		radix_level(a, tmp, n, true, r);
 }
 
-/* n numbers with the same bits of the key, in the order of their positions. */
-static void settle_tie(uint64_t *a, size_t n, uint64_t mask, const records *r, uint64_t count,
-		       entry *room)
+/* Sort n numbers with the same bits of the key, which are in the order of their positions. */
+static void radix_settle_tie(uint64_t *a, size_t n, uint64_t mask, const records *r, uint64_t count,
+			     entry *room)
 {
 	enum { FEW = 12, DISTANCE = 16 };
 	const layout *l = &r->lay;
@@ -190,6 +182,6 @@ void radix_settle(uint64_t *a, size_t n, uint64_t mask, const records *r, uint64
 		while (end < n && (a[end] ^ a[i]) <= mask)
 			end++;
 		if (end - i > 1)
-			settle_tie(a + i, end - i, mask, r, count, room);
+			radix_settle_tie(a + i, end - i, mask, r, count, room);
 	}
 }

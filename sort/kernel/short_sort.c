@@ -10,12 +10,12 @@
  * consecutive, too, so it keeps its partly filled lines. Stable: in each bucket, the records of a
  * piece have the places after the records of the pieces before it. */
 #include "bucket_sort.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/pool.h"
 #include "base/ranges.h"
 #include "classifier.h"
 #include "radix.h"
-#include "streaming_store.h"
+#include "gather.h"
 #include "u64_sort.h"
 
 #include <stdatomic.h>

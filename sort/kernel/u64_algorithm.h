@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The vector sort of u64_sort.h, compiled once per instruction set: u64_avx512.c, u64_avx2.c and
+/* The vector sort of u64_sort.h, compiled once per instruction set. u64_avx512.c, u64_avx2.c and
  * u64_neon.c define the few operations below and include this file; a test does so in plain C.
  *
- * Numbers that are spread evenly over their range, as a few of them show, go to bins: each number
- * to one of about n / FILL bins by its place between the least and the greatest. Bins are in order,
- * and a network of vector operations sorts the numbers of each. Other numbers are partitioned by a
- * pivot, as in quicksort, until a network or bins can sort a part. A part that consists of equal
+ * A few numbers show whether all are spread evenly over their range. If so, they go to bins: each
+ * number to one of about n / FILL bins by its place between the least and the greatest. Bins are in
+ * order, and a network of vector operations sorts the numbers of each. Other numbers are
+ * partitioned by a pivot, as in quicksort, until a network or bins can sort a part. A part of equal
  * numbers ends at once. More than U64_CACHED numbers are always partitioned, in place.
  *
  * A network may compare numbers as floating-point numbers, because many processors have a minimum
  * of two doubles but none of two 64-bit integers. Positive doubles are in the order of their bits.
- * So v_enter subtracts a base that leaves all numbers of a network between 2^52 and 2^63 - 2^52:
- * no NaN, no infinity, and nothing so small that a processor may round it to 0. This needs numbers
- * that differ by less than NEAR.
+ * So v_enter subtracts a base that leaves all numbers of a network between 2^52 and 2^63 - 2^52.
+ * Among these are no NaN, no infinity, and nothing so small that a processor may round it to 0.
+ * This needs numbers that differ by less than NEAR.
  *
  * An instruction set defines before it includes this file:
  *   LANES            numbers in a vector, 4 or 8 (a macro)
@@ -23,16 +23,16 @@
  *                    returns; left may be negative or above LANES. All lanes may be read.
  *   v_store_left     the reverse; the other lanes of memory may be read and written as they were
  *   v_all            a number in all lanes
- *   v_enter, v_leave what networks compare, and back
+ *   v_enter, v_leave to numbers that networks compare, and back
  *   v_exchange       the lower of each pair of lanes to a, the upper to b, between both of these
- *   v_flip           what v_least, v_greatest and v_split compare; its own inverse
+ *   v_flip           to numbers that v_least, v_greatest and v_split compare; its own inverse
  *   v_least, v_greatest
  *   v_split          store the lanes of x below the pivot from low on and the others up to high,
  *                    each store a whole vector; return how many are below. x is not flipped.
- * and what moves lanes in a network: see "Networks".
+ * and the operations that move lanes in a network: see "Networks".
  *
- * At most 2 * 64 partitions of each number: after QUICK_DEPTH pivots their ranges are halved. Pure.
- */
+ * Each number takes part in at most 2 * 64 partitions: after QUICK_DEPTH pivots their ranges are
+ * halved. Pure. */
 #include "u64_sort.h"
 
 #include <string.h>
@@ -53,13 +53,13 @@ enum {
 
 /* -------------------------------------------------------------------------------- Networks
  *
- * Vectors are sorted in registers and merged in pairs of runs. A run that is the second of a pair
- * has its lanes in reverse order, so that the first step of a merge compares lanes in place. */
+ * Vectors are sorted in registers and merged in pairs of runs. The second run of a pair has its
+ * lanes in reverse order, so that the first step of a merge compares lanes in place. */
 
 #if LANES == 4
 
-/* The layer has, of a = [a0 a1 a2 a3] and b: v_lows [a0 a1 b0 b1], v_highs [a2 a3 b2 b3],
- * v_evens [a0 b0 a2 b2] and v_odds [a1 b1 a3 b3]. */
+/* Of a = [a0 a1 a2 a3] and b, the instruction set also defines v_lows [a0 a1 b0 b1], v_highs
+ * [a2 a3 b2 b3], v_evens [a0 b0 a2 b2] and v_odds [a1 b1 a3 b3]. */
 
 /* Sort the lanes of two vectors, in each of which some ascend and the others descend. */
 INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
@@ -116,7 +116,7 @@ INLINE void sort_eight(vec *v)
 
 /* Sort lane i of four or eight vectors, for each i, and make each of these columns a run. Return
  * the vectors in a run. */
-INLINE unsigned make_runs(vec *v, unsigned k)
+INLINE unsigned network_runs(vec *v, unsigned k)
 {
 	vec column[LARGEST];
 	if (k == 4) {
@@ -137,10 +137,10 @@ INLINE unsigned make_runs(vec *v, unsigned k)
 
 #else
 
-/* The layer has v_step(x, partner, upper): every lane against its partner, the lanes of `upper`
- * keep the larger; and partners of [0 1 2 3 4 5 6 7]: v_swap1 [1 0 3 2 5 4 7 6], v_swap2
- * [2 3 0 1 6 7 4 5], v_swap4 [4 5 6 7 0 1 2 3], v_turn4 [3 2 1 0 7 6 5 4] and v_turn8
- * [7 6 5 4 3 2 1 0]. */
+/* The instruction set also defines v_step(x, partner, upper), which compares each lane with its
+ * partner; the lanes of `upper` keep the larger. And it defines the partners of [0 1 2 3 4 5 6 7]:
+ * v_swap1 [1 0 3 2 5 4 7 6], v_swap2 [2 3 0 1 6 7 4 5], v_swap4 [4 5 6 7 0 1 2 3], v_turn4 [3 2 1 0
+ * 7 6 5 4] and v_turn8 [7 6 5 4 3 2 1 0]. */
 
 INLINE vec sort8(vec x)
 {
@@ -173,7 +173,7 @@ INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
 }
 
 /* Make each of k vectors a run. Return the vectors in a run. */
-INLINE unsigned make_runs(vec *v, unsigned k)
+INLINE unsigned network_runs(vec *v, unsigned k)
 {
 #	pragma GCC unroll 8
 	for (unsigned i = 0; i < k; i++) {
@@ -187,7 +187,7 @@ INLINE unsigned make_runs(vec *v, unsigned k)
 #endif
 
 /* Compare vectors that are d apart. */
-INLINE void compare(vec *v, unsigned k, unsigned d)
+INLINE void network_compare(vec *v, unsigned k, unsigned d)
 {
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < k; i++)
@@ -196,28 +196,28 @@ INLINE void compare(vec *v, unsigned k, unsigned d)
 }
 
 /* Merge the two runs in k vectors. */
-INLINE void merge(vec *v, unsigned k, bool reverse)
+INLINE void network_merge(vec *v, unsigned k, bool reverse)
 {
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < k / 2; i++)
 		v_exchange(&v[i], &v[k - 1 - i]);
 	if (k > 8)
-		compare(v, k, 4);
+		network_compare(v, k, 4);
 	if (k > 4)
-		compare(v, k, 2);
+		network_compare(v, k, 2);
 	if (k > 2)
-		compare(v, k, 1);
+		network_compare(v, k, 1);
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < k; i += 2)
 		sort_bitonic(&v[i], &v[i + 1], reverse);
 }
 
 /* Merge the runs in k vectors to runs of w vectors. */
-INLINE void merge_to(vec *v, unsigned k, unsigned w)
+INLINE void network_merge_to(vec *v, unsigned k, unsigned w)
 {
 #pragma GCC unroll 8
 	for (unsigned i = 0; i + w <= k; i += w)
-		merge(v + i, w, i & w);
+		network_merge(v + i, w, i & w);
 }
 
 /* Sort n numbers, which are at least `least` and below least + NEAR, in k vectors (a constant). All
@@ -233,11 +233,11 @@ INLINE void network(const uint64_t *a, uint64_t *to, size_t n, unsigned k, uint6
 			v[i] = v_enter(v_load(a + i * LANES), base);
 		else
 			v[i] = v_load_left(a + i * LANES, (int)n - (int)(i * LANES), base);
-	if (make_runs(v, k) == 1)
-		merge_to(v, k, 2);
-	merge_to(v, k, 4);
-	merge_to(v, k, 8);
-	merge_to(v, k, 16);
+	if (network_runs(v, k) == 1)
+		network_merge_to(v, k, 2);
+	network_merge_to(v, k, 4);
+	network_merge_to(v, k, 8);
+	network_merge_to(v, k, 16);
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < k; i++)
 		if (i < full)
@@ -249,7 +249,7 @@ INLINE void network(const uint64_t *a, uint64_t *to, size_t n, unsigned k, uint6
 
 /* Sort n (at most NETWORK) numbers of a to `to`, which may be a. They are at least `least` and
  * below least + NEAR. `room` numbers may be read at both places. */
-INLINE void few(const uint64_t *a, uint64_t *to, size_t n, size_t room, uint64_t least)
+INLINE void network_few(const uint64_t *a, uint64_t *to, size_t n, size_t room, uint64_t least)
 {
 	uint64_t copy[NETWORK];
 	uint64_t *out = to;
@@ -291,7 +291,7 @@ VECTORS static void find_range(const uint64_t *a, size_t n, uint64_t *least, uin
 
 /* Move the numbers of a below the pivot to its front, which has been read there; the others go to
  * the end of tmp (scratch for n) and back. Return how many are below. */
-VECTORS static size_t partition(uint64_t *a, uint64_t *tmp, size_t n, uint64_t pivot)
+VECTORS static size_t partition_cached(uint64_t *a, uint64_t *tmp, size_t n, uint64_t pivot)
 {
 	const vec p = v_flip(v_all(pivot));
 	size_t low = 0, high = n, i = 0;
@@ -309,9 +309,9 @@ VECTORS static size_t partition(uint64_t *a, uint64_t *tmp, size_t n, uint64_t p
 	return low;
 }
 
-/* Do the same without scratch, for 64 numbers or more. The free places, [low, high), are those of
- * the first and the last block, which are read first. Then each time a block is read from the side
- * that has fewer free places. */
+/* Do the same without scratch, for 64 numbers or more. The first and the last block are read first,
+ * which makes their places free. Then each block is read from the side that has fewer free places.
+ */
 VECTORS static size_t partition_in_place(uint64_t *a, size_t n, uint64_t pivot)
 {
 	enum { BLOCK = 32 / LANES, NUMBERS = BLOCK * LANES };
@@ -387,13 +387,13 @@ VECTORS static bool pivot_of_few(const uint64_t *a, size_t n, uint64_t *pivot)
 	const unsigned shift = most - least < NEAR ? 0 : 2;
 	for (size_t i = 0; i < k; i++)
 		some[i] = (some[i] - least) >> shift;
-	few(some, some, k, NETWORK, 0);
+	network_few(some, some, k, NETWORK, 0);
 	*pivot = least + ((some[k / 2] + (some[k / 2] == 0)) << shift);
 	return some[k - 1] > 0;
 }
 
-/* Choose a pivot. A few numbers that differ too much for a network are halved by range, and all are
- * after too many bad pivots. false: all numbers are equal. */
+/* Choose a pivot. A few numbers that differ too much for a network are halved by range. After too
+ * many bad pivots, all are. Return false if all numbers are equal. */
 VECTORS static bool find_pivot(span *s, uint64_t *pivot)
 {
 	if (s->n > NETWORK) {
@@ -405,7 +405,7 @@ VECTORS static bool find_pivot(span *s, uint64_t *pivot)
 	return s->least < s->most;
 }
 
-/* Take off s the numbers below the pivot. */
+/* Take the numbers below the pivot from s, and return them. */
 INLINE span take_below(span *s, size_t below, uint64_t pivot)
 {
 	span part = *s;
@@ -426,7 +426,7 @@ typedef struct bins {
 	unsigned shift, n;
 } bins;
 
-INLINE size_t bin_of(const bins *b, uint64_t x)
+INLINE size_t bins_place(const bins *b, uint64_t x)
 {
 	return ((x - b->least) >> b->shift) * b->scale >> 32;
 }
@@ -464,7 +464,7 @@ INLINE bool spread_evenly(const span *s)
 
 /* Scatter a to its bins in tmp; end[v] is where bin v ends. Several streams, because the next
  * number of sorted ones has the same bin, whose count is not yet stored. */
-INLINE void to_bins(const span *s, const bins *map, uint32_t *end)
+INLINE void bins_scatter(const span *s, const bins *map, uint32_t *end)
 {
 	const bins b = *map; /* a copy that cannot alias the arrays written here */
 	const uint64_t *a = s->a;
@@ -473,9 +473,9 @@ INLINE void to_bins(const span *s, const bins *map, uint32_t *end)
 	memset(end, 0, b.n * sizeof *end);
 	for (size_t i = 0; i < part; i++)
 		for (unsigned k = 0; k < STREAMS; k++)
-			end[bin_of(&b, a[k * part + i])]++;
+			end[bins_place(&b, a[k * part + i])]++;
 	for (size_t i = STREAMS * part; i < n; i++)
-		end[bin_of(&b, a[i])]++;
+		end[bins_place(&b, a[i])]++;
 	uint32_t sum = 0;
 	for (unsigned v = 0; v < b.n; v++) {
 		const uint32_t count = end[v];
@@ -485,10 +485,10 @@ INLINE void to_bins(const span *s, const bins *map, uint32_t *end)
 	for (size_t i = 0; i < part; i++)
 		for (unsigned k = 0; k < STREAMS; k++) {
 			const uint64_t x = a[k * part + i];
-			to[end[bin_of(&b, x)]++] = x;
+			to[end[bins_place(&b, x)]++] = x;
 		}
 	for (size_t i = STREAMS * part; i < n; i++)
-		to[end[bin_of(&b, a[i])]++] = a[i];
+		to[end[bins_place(&b, a[i])]++] = a[i];
 }
 
 VECTORS static void sort_cached(span s);
@@ -499,7 +499,7 @@ VECTORS static __attribute__((noinline)) void sort_by_bins(const span *s)
 	uint32_t end[U64_CACHED / FILL + LEAST_BINS];
 	const bins b = bins_of(s);
 	uint64_t *to = s->home ? s->a : s->tmp;
-	to_bins(s, &b, end);
+	bins_scatter(s, &b, end);
 	for (uint32_t v = 0, at = 0; v < b.n; at = end[v++]) {
 		span bin = { .a = s->tmp + at,
 			     .tmp = s->a + at,
@@ -511,7 +511,7 @@ VECTORS static __attribute__((noinline)) void sort_by_bins(const span *s)
 			find_range(bin.a, bin.n, &bin.least, &bin.most);
 			sort_cached(bin);
 		} else if (bin.n > 0) {
-			few(bin.a, to + at, bin.n, bin.room, bin.a[0] - NEAR / 2);
+			network_few(bin.a, to + at, bin.n, bin.room, bin.a[0] - NEAR / 2);
 		}
 	}
 }
@@ -531,14 +531,14 @@ VECTORS static void sort_cached(span s)
 				memcpy(s.tmp, s.a, s.n * sizeof *s.a);
 			return;
 		}
-		const size_t below = partition(s.a, s.tmp, s.n, pivot);
+		const size_t below = partition_cached(s.a, s.tmp, s.n, pivot);
 		sort_cached(take_below(&s, below, pivot));
 		s.tmp += below;
 	}
-	few(s.a, s.home ? s.a : s.tmp, s.n, s.room, s.least);
+	network_few(s.a, s.home ? s.a : s.tmp, s.n, s.room, s.least);
 }
 
-/* Nothing is known of more numbers until they are few enough. */
+/* Sort any n numbers. Their range is not known until they are few enough. */
 VECTORS static void sort_any(span s)
 {
 	uint64_t pivot;
@@ -557,12 +557,12 @@ VECTORS static void sort_any(span s)
 		sort_cached(s);
 }
 
-VECTORS static void sort(uint64_t *a, uint64_t *tmp, size_t n)
+VECTORS static void vector_sort(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	sort_any((span){ .a = a, .tmp = tmp, .n = n, .depth = QUICK_DEPTH, .home = true });
 }
 
-VECTORS static size_t split(uint64_t *a, size_t n)
+VECTORS static size_t vector_split(uint64_t *a, size_t n)
 {
 	span s = { .a = a, .n = n, .depth = QUICK_DEPTH };
 	uint64_t pivot;

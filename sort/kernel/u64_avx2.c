@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* u64_algorithm.h with vectors of four numbers, for x86 processors with AVX2. Pure. */
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "u64_sort.h"
 
 #ifdef U64_X86
@@ -13,87 +13,53 @@
 
 typedef __m256i vec;
 
-INLINE vec v_load(const uint64_t *p)
-{
-	return _mm256_loadu_si256((const void *)p);
-}
+#	define v_load(p)        _mm256_loadu_si256((const void *)(p))
+#	define v_store(p, x)    _mm256_storeu_si256((void *)(p), x)
+#	define v_all(x)         _mm256_set1_epi64x((long long)(x))
+#	define v_enter(x, base) _mm256_sub_epi64(x, base)
+#	define v_leave(x, base) _mm256_add_epi64(x, base)
+#	define v_lows(a, b)     _mm256_permute2x128_si256(a, b, 0x20)
+#	define v_highs(a, b)    _mm256_permute2x128_si256(a, b, 0x31)
+#	define v_evens(a, b)    _mm256_unpacklo_epi64(a, b)
+#	define v_odds(a, b)     _mm256_unpackhi_epi64(a, b)
+#	define v_flip(x)        _mm256_xor_si256(x, v_all(UINT64_C(1) << 63)) /* compares signed */
+#	define v_load_left      avx2_load_left
+#	define v_store_left     avx2_store_left
+#	define v_exchange       avx2_exchange
+#	define v_least          avx2_least
+#	define v_greatest       avx2_greatest
+#	define v_split          avx2_split
 
-INLINE void v_store(uint64_t *p, vec x)
+INLINE vec avx2_lanes(int left)
 {
-	_mm256_storeu_si256((void *)p, x);
-}
-
-INLINE vec v_all(uint64_t x)
-{
-	return _mm256_set1_epi64x((long long)x);
-}
-
-INLINE vec v_enter(vec x, vec base)
-{
-	return _mm256_sub_epi64(x, base);
-}
-
-INLINE vec v_leave(vec x, vec base)
-{
-	return _mm256_add_epi64(x, base);
-}
-
-INLINE vec lanes_of(int left)
-{
-	return _mm256_cmpgt_epi64(v_all((uint64_t)(int64_t)left), _mm256_set_epi64x(3, 2, 1, 0));
+	return _mm256_cmpgt_epi64(v_all((int64_t)left), _mm256_set_epi64x(3, 2, 1, 0));
 }
 
 /* The other lanes become infinity. */
-INLINE vec v_load_left(const uint64_t *p, int left, vec base)
+INLINE vec avx2_load_left(const uint64_t *p, int left, vec base)
 {
 	const vec infinity = v_all(UINT64_C(0x7ff) << 52);
-	return _mm256_blendv_epi8(infinity, v_enter(v_load(p), base), lanes_of(left));
+	return _mm256_blendv_epi8(infinity, v_enter(v_load(p), base), avx2_lanes(left));
 }
 
-INLINE void v_store_left(uint64_t *p, int left, vec x)
+INLINE void avx2_store_left(uint64_t *p, int left, vec x)
 {
-	v_store(p, _mm256_blendv_epi8(v_load(p), x, lanes_of(left)));
+	v_store(p, _mm256_blendv_epi8(v_load(p), x, avx2_lanes(left)));
 }
 
-INLINE void v_exchange(vec *a, vec *b)
+INLINE void avx2_exchange(vec *a, vec *b)
 {
 	const __m256d x = _mm256_castsi256_pd(*a), y = _mm256_castsi256_pd(*b);
 	*a = _mm256_castpd_si256(_mm256_min_pd(x, y));
 	*b = _mm256_castpd_si256(_mm256_max_pd(x, y));
 }
 
-INLINE vec v_lows(vec a, vec b)
-{
-	return _mm256_permute2x128_si256(a, b, 0x20);
-}
-
-INLINE vec v_highs(vec a, vec b)
-{
-	return _mm256_permute2x128_si256(a, b, 0x31);
-}
-
-INLINE vec v_evens(vec a, vec b)
-{
-	return _mm256_unpacklo_epi64(a, b);
-}
-
-INLINE vec v_odds(vec a, vec b)
-{
-	return _mm256_unpackhi_epi64(a, b);
-}
-
-/* AVX2 compares only signed numbers. */
-INLINE vec v_flip(vec x)
-{
-	return _mm256_xor_si256(x, v_all(UINT64_C(1) << 63));
-}
-
-INLINE vec v_least(vec a, vec b)
+INLINE vec avx2_least(vec a, vec b)
 {
 	return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
 }
 
-INLINE vec v_greatest(vec a, vec b)
+INLINE vec avx2_greatest(vec a, vec b)
 {
 	return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
 }
@@ -112,7 +78,7 @@ static const uint32_t BELOW_FIRST[16][8] = {
 	ORDER(2, 3, 0, 1), ORDER(0, 2, 3, 1), ORDER(1, 2, 3, 0), ORDER(0, 1, 2, 3),
 };
 
-INLINE unsigned v_split(vec x, vec pivot, uint64_t *low, uint64_t *high)
+INLINE unsigned avx2_split(vec x, vec pivot, uint64_t *low, uint64_t *high)
 {
 	const vec is_below = _mm256_cmpgt_epi64(pivot, v_flip(x));
 	const unsigned below = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(is_below));
@@ -125,6 +91,6 @@ INLINE unsigned v_split(vec x, vec pivot, uint64_t *low, uint64_t *high)
 
 #	include "u64_algorithm.h"
 
-const u64_set U64_AVX2 = { "AVX2", sort, split };
+const u64_set U64_AVX2 = { "AVX2", vector_sort, vector_split };
 
 #endif

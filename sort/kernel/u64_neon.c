@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* u64_algorithm.h with vectors of four numbers, each in two registers, for 64-bit Arm processors.
  * Pure. */
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "u64_sort.h"
 
 #ifdef U64_ARM
@@ -16,113 +16,126 @@ typedef struct vec {
 	uint64x2_t a, b;
 } vec;
 
-INLINE vec v_load(const uint64_t *p)
+#	define v_load       neon_load
+#	define v_store      neon_store
+#	define v_all        neon_all
+#	define v_enter      neon_enter
+#	define v_leave      neon_leave
+#	define v_load_left  neon_load_left
+#	define v_store_left neon_store_left
+#	define v_exchange   neon_exchange
+#	define v_lows       neon_lows
+#	define v_highs      neon_highs
+#	define v_evens      neon_evens
+#	define v_odds       neon_odds
+#	define v_flip(x)    (x)
+#	define v_least      neon_least
+#	define v_greatest   neon_greatest
+#	define v_split      neon_split
+
+INLINE vec neon_load(const uint64_t *p)
 {
 	return (vec){ vld1q_u64(p), vld1q_u64(p + 2) };
 }
 
-INLINE void v_store(uint64_t *p, vec x)
+INLINE void neon_store(uint64_t *p, vec x)
 {
 	vst1q_u64(p, x.a);
 	vst1q_u64(p + 2, x.b);
 }
 
-INLINE vec v_all(uint64_t x)
+INLINE vec neon_all(uint64_t x)
 {
 	return (vec){ vdupq_n_u64(x), vdupq_n_u64(x) };
 }
 
-INLINE vec v_enter(vec x, vec base)
+INLINE vec neon_enter(vec x, vec base)
 {
 	return (vec){ vsubq_u64(x.a, base.a), vsubq_u64(x.b, base.b) };
 }
 
-INLINE vec v_leave(vec x, vec base)
+INLINE vec neon_leave(vec x, vec base)
 {
 	return (vec){ vaddq_u64(x.a, base.a), vaddq_u64(x.b, base.b) };
 }
 
-INLINE vec v_choose(vec which, vec x, vec y)
+INLINE vec neon_choose(vec which, vec x, vec y)
 {
 	return (vec){ vbslq_u64(which.a, x.a, y.a), vbslq_u64(which.b, x.b, y.b) };
 }
 
-INLINE vec lanes_of(int left)
+INLINE vec neon_lanes(int left)
 {
 	const int64x2_t a = { 0, 1 }, b = { 2, 3 }, end = vdupq_n_s64(left);
 	return (vec){ vcgtq_s64(end, a), vcgtq_s64(end, b) };
 }
 
 /* The other lanes become infinity. */
-INLINE vec v_load_left(const uint64_t *p, int left, vec base)
+INLINE vec neon_load_left(const uint64_t *p, int left, vec base)
 {
-	return v_choose(lanes_of(left), v_enter(v_load(p), base), v_all(UINT64_C(0x7ff) << 52));
+	return neon_choose(neon_lanes(left), v_enter(v_load(p), base),
+			   v_all(UINT64_C(0x7ff) << 52));
 }
 
-INLINE void v_store_left(uint64_t *p, int left, vec x)
+INLINE void neon_store_left(uint64_t *p, int left, vec x)
 {
-	v_store(p, v_choose(lanes_of(left), x, v_load(p)));
+	v_store(p, neon_choose(neon_lanes(left), x, v_load(p)));
 }
 
-INLINE uint64x2_t lower(uint64x2_t a, uint64x2_t b)
+INLINE uint64x2_t neon_lower(uint64x2_t a, uint64x2_t b)
 {
 	return vreinterpretq_u64_f64(vminq_f64(vreinterpretq_f64_u64(a), vreinterpretq_f64_u64(b)));
 }
 
-INLINE uint64x2_t upper(uint64x2_t a, uint64x2_t b)
+INLINE uint64x2_t neon_upper(uint64x2_t a, uint64x2_t b)
 {
 	return vreinterpretq_u64_f64(vmaxq_f64(vreinterpretq_f64_u64(a), vreinterpretq_f64_u64(b)));
 }
 
-INLINE void v_exchange(vec *a, vec *b)
+INLINE void neon_exchange(vec *a, vec *b)
 {
-	const vec low = { lower(a->a, b->a), lower(a->b, b->b) };
-	*b = (vec){ upper(a->a, b->a), upper(a->b, b->b) };
+	const vec low = { neon_lower(a->a, b->a), neon_lower(a->b, b->b) };
+	*b = (vec){ neon_upper(a->a, b->a), neon_upper(a->b, b->b) };
 	*a = low;
 }
 
-INLINE vec v_lows(vec a, vec b)
+INLINE vec neon_lows(vec a, vec b)
 {
 	return (vec){ a.a, b.a };
 }
 
-INLINE vec v_highs(vec a, vec b)
+INLINE vec neon_highs(vec a, vec b)
 {
 	return (vec){ a.b, b.b };
 }
 
-INLINE vec v_evens(vec a, vec b)
+INLINE vec neon_evens(vec a, vec b)
 {
 	return (vec){ vzip1q_u64(a.a, b.a), vzip1q_u64(a.b, b.b) };
 }
 
-INLINE vec v_odds(vec a, vec b)
+INLINE vec neon_odds(vec a, vec b)
 {
 	return (vec){ vzip2q_u64(a.a, b.a), vzip2q_u64(a.b, b.b) };
 }
 
-INLINE vec v_flip(vec x)
-{
-	return x;
-}
-
-INLINE vec lanes_below(vec a, vec b)
+INLINE vec neon_below(vec a, vec b)
 {
 	return (vec){ vcltq_u64(a.a, b.a), vcltq_u64(a.b, b.b) };
 }
 
-INLINE vec v_least(vec a, vec b)
+INLINE vec neon_least(vec a, vec b)
 {
-	return v_choose(lanes_below(a, b), a, b);
+	return neon_choose(neon_below(a, b), a, b);
 }
 
-INLINE vec v_greatest(vec a, vec b)
+INLINE vec neon_greatest(vec a, vec b)
 {
-	return v_choose(lanes_below(a, b), b, a);
+	return neon_choose(neon_below(a, b), b, a);
 }
 
 /* Split two lanes: both are in order already unless the first is not below and the second is. */
-INLINE unsigned split_two(uint64x2_t x, uint64x2_t is_below, uint64_t *low, uint64_t *high)
+INLINE unsigned neon_split_two(uint64x2_t x, uint64x2_t is_below, uint64_t *low, uint64_t *high)
 {
 	const uint64x2_t turn =
 		vandq_u64(vdupq_laneq_u64(is_below, 1), vdupq_n_u64(~vgetq_lane_u64(is_below, 0)));
@@ -132,15 +145,15 @@ INLINE unsigned split_two(uint64x2_t x, uint64x2_t is_below, uint64_t *low, uint
 	return (unsigned)-(int64_t)vaddvq_u64(is_below);
 }
 
-INLINE unsigned v_split(vec x, vec pivot, uint64_t *low, uint64_t *high)
+INLINE unsigned neon_split(vec x, vec pivot, uint64_t *low, uint64_t *high)
 {
-	const vec is_below = lanes_below(x, pivot);
-	const unsigned first = split_two(x.a, is_below.a, low, high);
-	return first + split_two(x.b, is_below.b, low + first, high - (2 - first));
+	const vec is_below = neon_below(x, pivot);
+	const unsigned first = neon_split_two(x.a, is_below.a, low, high);
+	return first + neon_split_two(x.b, is_below.b, low + first, high - (2 - first));
 }
 
 #	include "u64_algorithm.h"
 
-const u64_set U64_NEON = { "NEON", sort, split };
+const u64_set U64_NEON = { "NEON", vector_sort, vector_split };
 
 #endif

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chooses the best instruction set of this processor. Pure. */
+/* Sorting numbers with the best instruction set of this processor, and without vectors.
+ *
+ * Without vectors, each number goes to one of about n bins by its place between the smallest and
+ * the largest. Insertion sorts each bin of a few. A bin that stays large is split again: unless its
+ * numbers are equal, they go to smaller bins. Pure. */
 #include "u64_sort.h"
+#include "base/arith.h"
+
+#include <string.h>
 
 static const u64_set PLAIN = { "plain", u64_sort_plain, NULL };
 
@@ -31,4 +38,72 @@ bool u64_sort_has_large(void)
 size_t u64_split(uint64_t *a, size_t n)
 {
 	return u64_set_at(0)->split(a, n);
+}
+
+/* -------------------------------------------------------------------------- without vectors */
+
+enum {
+	BINS = 4096,
+	INSERT = 24,
+	FILL_MANY = 2048 /* larger bins, which are split again in the cache */
+};
+
+/* Insert numbers [1, n) of `from` one by one into the sorted numbers at a, which has the first. */
+static inline void plain_insert(uint64_t *a, const uint64_t *from, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		const uint64_t x = from[i];
+		size_t j = i;
+		for (; j > 0 && a[j - 1] > x; j--)
+			a[j] = a[j - 1];
+		a[j] = x;
+	}
+}
+
+/* Scatter a to n bins in `to`; end[v] is where bin v ends. */
+static void plain_scatter(const uint64_t *a, uint64_t *to, size_t n, uint64_t least, unsigned shift,
+			  unsigned bins, uint32_t *end)
+{
+	uint32_t sum = 0;
+	memset(end, 0, bins * sizeof *end);
+	for (size_t i = 0; i < n; i++)
+		end[(a[i] - least) >> shift]++;
+	for (unsigned v = 0; v < bins; v++) {
+		const uint32_t count = end[v];
+		end[v] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[end[(a[i] - least) >> shift]++] = a[i];
+}
+
+void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
+{
+	uint32_t end[BINS];
+	if (n <= INSERT) {
+		plain_insert(a, a, n);
+		return;
+	}
+	uint64_t least = a[0], most = a[0];
+	for (size_t i = 1; i < n; i++) {
+		least = u64_min(a[i], least);
+		most = u64_max(a[i], most);
+	}
+	if (least == most)
+		return;
+	const unsigned width = 64 - (unsigned)__builtin_clzll(most - least);
+	const unsigned fill = n > BINS ? FILL_MANY : 1;
+	unsigned bits = 1;
+	while (bits < 12 && (size_t)fill << bits < n)
+		bits++;
+	const unsigned shift = width > bits ? width - bits : 0;
+	const unsigned bins = (unsigned)((most - least) >> shift) + 1;
+	plain_scatter(a, tmp, n, least, shift, bins, end);
+	for (uint32_t v = 0, at = 0; v < bins; at = end[v++])
+		if (end[v] - at > INSERT)
+			u64_sort_plain(tmp + at, a + at, end[v] - at);
+	/* One insertion sort over all bins: numbers at the border of two bins are in order, so
+	 * branches are mispredicted only for numbers out of order inside a bin. */
+	a[0] = tmp[0];
+	plain_insert(a, tmp, n);
 }

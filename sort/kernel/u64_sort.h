@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorts 64-bit numbers in the cache. */
+/* Sorting 64-bit numbers in the cache. Pure. */
 #ifndef HETSORT_KERNEL_U64_SORT_H
 #define HETSORT_KERNEL_U64_SORT_H
 
@@ -8,23 +8,23 @@
 #include <stdint.h>
 
 /* u64_sort - sort a[0..n) ascending.
- * tmp   room for n numbers; its content is lost.
- * Pure. For n up to some ten thousand, so that both arrays stay in the cache: O(n) if the numbers
- * spread evenly, at most O(n * 64 / log n). */
+ * n     up to some ten thousand, so that both arrays stay in the cache
+ * tmp   room for n numbers; its content is lost
+ * Time O(n) if the numbers spread evenly, at most O(n * 64 / log n). */
 void u64_sort(uint64_t *a, uint64_t *tmp, size_t n);
 
 enum { U64_CACHED = 16384 };
 
-/* u64_sort_has_large - return whether this processor has vectors, with which u64_sort sorts any n
- * numbers with a tmp of U64_CACHED numbers: by quicksort in place until parts fit into the cache.
+/* u64_sort_has_large - return whether this processor has vectors. With vectors, u64_sort sorts any
+ * n numbers with a tmp of U64_CACHED numbers: by quicksort in place until parts fit into the cache.
  */
 bool u64_sort_has_large(void);
 
-/* u64_split - for those vectors: move the numbers below a pivot to the front of n numbers, more
- * than U64_CACHED. Return how many these are, about half of n. 0: all are equal. */
+/* u64_split - move the numbers below a pivot to the front of n numbers, more than U64_CACHED.
+ * Return how many these are, about half of n, or 0 if all are equal. Needs vectors. */
 size_t u64_split(uint64_t *a, size_t n);
 
-/* u64_sort_plain - u64_sort without vector instructions, as other processors run it. */
+/* u64_sort_plain - sort without vector instructions, as u64_sort does on other processors. */
 void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 
 /* Instruction sets that u64_sort is compiled for. */
@@ -34,7 +34,7 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 #	define U64_ARM
 #endif
 
-/* u64_set - u64_sort and u64_split as compiled for an instruction set. */
+/* u64_sort and u64_split as compiled for an instruction set. */
 typedef struct u64_set {
 	const char *name;
 	void (*sort)(uint64_t *a, uint64_t *tmp, size_t n);

@@ -12,9 +12,9 @@
  * stretches than threads, and each thread that has split a part leaves one half to a thread that
  * has nothing to do. */
 #include "bucket_sort.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/pool.h"
-#include "streaming_store.h"
+#include "gather.h"
 #include "u64_sort.h"
 
 #include <sched.h>

@@ -11,6 +11,7 @@
 
 #include "comm/rank_env.h"
 #include "io/writer.h"
+#include "kernel/key.h"
 
 /* Dropped records. Their checksum is the checksum of the received records without the written
  * ones. */

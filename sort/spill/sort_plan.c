@@ -80,7 +80,7 @@ size_t sort_plan_sample_recs(const layout *l, uint64_t n)
 /* Return the memory of a sort on demand of n records, in addition to the records. */
 static uint64_t sort_bytes(const layout *l, uint64_t n, unsigned lanes, unsigned threads)
 {
-	return demand_most_bytes(l, n, lanes, threads) +
+	return demand_most_bytes(n, lanes, threads) +
 	       (uint64_t)sort_plan_sample_recs(l, n) * l->record_bytes;
 }
 

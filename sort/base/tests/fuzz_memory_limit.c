@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fuzzer of the limits of memory and processors: any text as --memory, and any bytes as the files
- * of /proc and /sys it is looked up in. The input is a machine as in fixtures/limit: a line "want
- * NODE PROCESS MEMORY", then files, each after a line "== PATH". Files are served from memory, so
- * that a run takes microseconds: sysfile.c is compiled here with an fopen of ours. */
+/* Fuzzer of the limits of memory and processors: any text as --memory, and any bytes as files of
+ * /proc and /sys. The input is a machine as in fixtures/memory_limit: a line "want NODE PROCESS
+ * MEMORY", then files, each after a line "== PATH". sysfile.c is compiled here with a replacement
+ * of fopen that reads files from memory, so an input takes microseconds. */
 #include "../../../scripts/fuzz.h"
 #include "base/limit.h"
 
@@ -17,7 +17,7 @@ static FILE *fopen_tree(const char *path, const char *mode);
 static char *tree; /* the input as text, zero bytes and all */
 static size_t tree_bytes;
 
-/* The line at p, where the next one starts. */
+/* Return where the line after the line at p starts. */
 static size_t line_end(size_t p)
 {
 	const char *nl = p < tree_bytes ? memchr(tree + p, '\n', tree_bytes - p) : NULL;
@@ -29,7 +29,7 @@ static bool is_head(size_t p)
 	return tree_bytes - p >= 3 && memcmp(tree + p, "== ", 3) == 0;
 }
 
-/* Whether the line at p, which is a head, names this path. */
+/* Return whether the line at p, which is a head, names this path. */
 static bool names(size_t p, const char *path)
 {
 	const size_t n = strlen(path), end = line_end(p);
@@ -62,7 +62,7 @@ static void check_parse(const char *text, memory_wish *w)
 		fuzz_check(rc == ST_REFUSED && e.text[0] && fuzz_clean(e.text));
 }
 
-/* What a rank may use of this machine. */
+/* Return the memory of this machine that a rank may use. */
 static uint64_t room(const memory_limit_query *q)
 {
 	memory_limit l;

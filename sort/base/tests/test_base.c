@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The small helpers of base/: binary search, large arrays, and the processors of machines of any
- * size. */
+/* Small functions of base/: binary search, large arrays, and the processors of machines of any
+ * size.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "base/lower_bound.h"
+#include "base/arith.h"
 #include "base/mem.h"
-#include "base/minmax.h"
-#include "base/processors.h"
+#include "base/pool.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -19,12 +19,12 @@
 /* ------------------------------------------------------------------------- processors */
 
 static struct machine {
-	size_t least_bytes; /* of a set that the kernel takes; 0: it answers nothing */
+	size_t least_bytes; /* of a set that the kernel accepts; 0: it accepts none */
 	size_t cpu[3];      /* that the thread may use */
 	size_t calls;
 } machine;
 
-/* In place of the C library's. */
+/* Replace the function of the C library. */
 int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
 	assert_int_equal(pid, 0);
@@ -52,7 +52,7 @@ static void a_set_grows_to_the_machine(void **state)
 	assert_int_equal(large.online, 3); /* no file was read to count them */
 }
 
-static void a_small_machine_is_asked_once(void **state)
+static void one_call_is_enough_for_a_small_machine(void **state)
 {
 	(void)state;
 	machine = (struct machine){ 8, { 0, 2, 5 }, 0 };
@@ -62,7 +62,7 @@ static void a_small_machine_is_asked_once(void **state)
 	assert_true(processors_find().set_hash == p.set_hash);
 }
 
-static void without_an_answer_all_count(void **state)
+static void all_processors_count_if_the_kernel_refuses(void **state)
 {
 	(void)state;
 	machine = (struct machine){ 0, { 0 }, 0 };
@@ -114,7 +114,7 @@ static void search_takes_any_range(void **state)
 	while (lower_bound_open(&b))
 		lower_bound_step(&b, b.mid < UINT64_MAX - 1);
 	assert_true(b.lo == UINT64_MAX - 1);
-	b = (lower_bound){ .lo = 1, .hi = 0 }; /* none */
+	b = (lower_bound){ .lo = 1, .hi = 0 }; /* empty */
 	assert_false(lower_bound_open(&b));
 	assert_int_equal(b.lo, 1);
 }
@@ -162,8 +162,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_set_grows_to_the_machine),
-		cmocka_unit_test(a_small_machine_is_asked_once),
-		cmocka_unit_test(without_an_answer_all_count),
+		cmocka_unit_test(one_call_is_enough_for_a_small_machine),
+		cmocka_unit_test(all_processors_count_if_the_kernel_refuses),
 		cmocka_unit_test(search_finds_the_first_place),
 		cmocka_unit_test(search_takes_any_range),
 		cmocka_unit_test(smaller_and_larger),

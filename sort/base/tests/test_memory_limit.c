@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Limits of memory and quotas of processors over recorded and made-up machines: each file
- * fixtures/limit/NAME.tree holds the files of one, after lines "== PATH", and what should come out:
+/* Limits of memory and quotas of processors on recorded and made-up machines. A file
+ * fixtures/memory_limit/NAME.tree has the files of a machine, each after a line "== PATH", and the
+ * expected results:
  *   want NODE_RANKS PROCESS_RANKS --memory|- RANK_BYTES TEXT     or "refused" for the last two
- *   quota CPUS PERIODS_WAITED
- * fixtures/limit/record makes such a file of the machine it runs on. */
+ *   quota CPUS
+ * fixtures/memory_limit/record writes such a file for the machine that it is started on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +35,7 @@ static void make_dirs(char *path)
 	}
 }
 
-/* The files of a tree below root. */
+/* Write the files of a tree below root. */
 static void plant(FILE *tree, const char *root)
 {
 	char line[LINE_BYTES], path[PATH_BYTES];
@@ -58,7 +59,7 @@ static void plant(FILE *tree, const char *root)
 		fclose(f);
 }
 
-/* One line "want". */
+/* Check a line "want". */
 static void expect(const char *line, const char *root, const char *name)
 {
 	unsigned node, process;
@@ -135,8 +136,8 @@ static void recorded_machines(void **state)
 	assert_true(trees >= 25);
 }
 
-/* What is used is nobody's business where there is no limit: not a file is opened for it. */
-static void no_limit_no_look(void **state)
+/* Without a limit, the memory in use does not matter, and no file about it is opened. */
+static void without_a_limit_use_is_not_read(void **state)
 {
 	(void)state;
 	static const char *const files[] = { "usage_in_bytes", "stat" };
@@ -149,7 +150,7 @@ static void no_limit_no_look(void **state)
 	assert_non_null(tree);
 	plant(tree, root);
 	fclose(tree);
-	/* the group above it: the group itself may tell of limits that are not seen */
+	/* use a group below: for its own group, a process reads memory.stat in any case */
 	snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
 	tree = fopen(path, "w");
 	assert_non_null(tree);
@@ -171,7 +172,8 @@ static void no_limit_no_look(void **state)
 	close(seen);
 }
 
-/* Whatever this machine is: a rank gets something, two ranks half of it, and a wish is a bound. */
+/* Check that on any machine a rank gets some memory, two ranks get half of it each, and a wish is a
+ * bound. */
 static void this_machine(void **state)
 {
 	(void)state;
@@ -210,8 +212,8 @@ static void percentages(void **state)
 	}
 }
 
-/* What is no size is refused as test_size.c says; here what is one, but not of memory. */
-static void no_wishes(void **state)
+/* Reject sizes that are not valid for memory. test_size.c has texts that are not sizes. */
+static void invalid_wishes(void **state)
 {
 	static const struct {
 		const char *text, *why;
@@ -241,9 +243,11 @@ static void no_wishes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recorded_machines), cmocka_unit_test(no_limit_no_look),
-		cmocka_unit_test(this_machine),      cmocka_unit_test(percentages),
-		cmocka_unit_test(no_wishes),
+		cmocka_unit_test(recorded_machines),
+		cmocka_unit_test(without_a_limit_use_is_not_read),
+		cmocka_unit_test(this_machine),
+		cmocka_unit_test(percentages),
+		cmocka_unit_test(invalid_wishes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

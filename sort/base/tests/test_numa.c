@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which node each rank and each worker gets, on machines that hwloc is told of; what the system is
- * asked is looked at in place of being done. */
+/* The node of each rank and each worker on machines that are described to hwloc. Calls that would
+ * bind threads are recorded, not executed. */
 #include "base/numa.h"
 #include "base/pool.h"
 
@@ -19,21 +19,20 @@
 
 enum { CPUS = 64, CALLS = 64 };
 
-/* ------------------------------------------------------------------------- in place of the system
- */
+/* ----------------------------------------------------------------- replacements of system calls */
 
 static struct machine {
 	uint64_t may; /* processors of the calling thread */
 	int refuses;  /* an errno for each call that binds; 0: none */
 	_Atomic unsigned bound;
-	const char *nodes; /* with processors, as /sys names them; NULL: there is no /sys */
+	const char *nodes; /* with processors, as /sys names them; NULL: /sys is missing */
 } machine;
 
 static _Thread_local uint64_t bound_to; /* the calling thread's last one */
 
-#define IN_PLACE_OF_THE_SYSTEM __attribute__((visibility("default")))
+#define REPLACED __attribute__((visibility("default")))
 
-IN_PLACE_OF_THE_SYSTEM FILE *fopen(const char *path, const char *mode)
+REPLACED FILE *fopen(const char *path, const char *mode)
 {
 	if (strcmp(path, "/sys/devices/system/node/has_cpu") == 0)
 		return machine.nodes ? fmemopen((char *)machine.nodes, strlen(machine.nodes), "r")
@@ -43,8 +42,8 @@ IN_PLACE_OF_THE_SYSTEM FILE *fopen(const char *path, const char *mode)
 }
 
 static unsigned loads;        /* of hwloc's description of the machine */
-static bool built_with_hwloc; /* as a test has seen that gave it a description */
-IN_PLACE_OF_THE_SYSTEM int hwloc_topology_init(void **topology);
+static bool built_with_hwloc; /* set by a test that describes a machine */
+REPLACED int hwloc_topology_init(void **topology);
 int hwloc_topology_init(void **topology)
 {
 	loads++;
@@ -56,7 +55,7 @@ int hwloc_topology_init(void **topology)
 	return real.call(topology);
 }
 
-IN_PLACE_OF_THE_SYSTEM int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+REPLACED int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
 	(void)pid;
 	memset(set, 0, bytes);
@@ -66,7 +65,7 @@ IN_PLACE_OF_THE_SYSTEM int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t 
 	return 0;
 }
 
-IN_PLACE_OF_THE_SYSTEM int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
+REPLACED int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 {
 	assert_int_equal(pid, 0);
 	machine.bound++;
@@ -77,8 +76,8 @@ IN_PLACE_OF_THE_SYSTEM int sched_setaffinity(pid_t pid, size_t bytes, const cpu_
 	return machine.refuses ? -1 : 0;
 }
 
-/* A machine, of which the thread may use these processors; NULL: hetsort was built without hwloc.
- */
+/* Open a machine of which the thread may use these processors. Return NULL if hetsort was built
+ * without hwloc. */
 static numa *on(const char *synthetic, uint64_t may)
 {
 	machine = (struct machine){ .may = may };
@@ -105,8 +104,7 @@ static void is(numa_place p, const char *nodes, numa_binding binding)
 	assert_int_equal(p.binding, binding);
 }
 
-/* ------------------------------------------------------------------------------- whose node it is
- */
+/* ---------------------------------------------------------------------- weights and turns */
 
 static void ranks_divide_the_processors(void **state)
 {
@@ -128,7 +126,7 @@ static void ranks_divide_the_processors(void **state)
 	}
 }
 
-static void as_many_ranks_as_nodes_get_one_each(void **state)
+static void each_of_four_ranks_gets_one_of_four_nodes(void **state)
 {
 	(void)state;
 	const uint32_t cpus[] = { 16, 16, 16, 16 };
@@ -140,7 +138,7 @@ static void as_many_ranks_as_nodes_get_one_each(void **state)
 	}
 }
 
-/* Any few of the first workers are spread as well. */
+/* Check that the first workers, any number of them, are spread over the nodes, too. */
 static void workers_take_turns(void **state)
 {
 	(void)state;
@@ -158,10 +156,9 @@ static void workers_take_turns(void **state)
 	}
 }
 
-/* ---------------------------------------------------------------------------------- plan and bind
- */
+/* -------------------------------------------------------------------------- plan and bind */
 
-static void one_node_is_left_alone(void **state)
+static void ranks_on_one_node_stay_unbound(void **state)
 {
 	(void)state;
 	ON(n, "numa:1 core:4 pu:1", 0xf);
@@ -170,7 +167,7 @@ static void one_node_is_left_alone(void **state)
 	numa_close(n);
 }
 
-static void a_launcher_has_bound_it_to_one(void **state)
+static void a_rank_bound_by_its_launcher_stays_so(void **state)
 {
 	(void)state;
 	ON(n, "numa:4 core:4 pu:1", 0x0f00);
@@ -190,7 +187,7 @@ static void a_rank_gets_its_node(void **state)
 	numa_close(n);
 }
 
-/* Nothing that the launcher has kept from the job. */
+/* Do not use processors that the launcher has not given to the job. */
 static void no_processor_is_added(void **state)
 {
 	(void)state;
@@ -250,7 +247,7 @@ static void a_rank_of_one_thread_has_no_workers_to_bind(void **state)
 	numa_close(n);
 }
 
-static void a_system_that_refuses(void **state)
+static void nothing_is_bound_if_the_system_refuses(void **state)
 {
 	(void)state;
 	ON(n, "numa:2 core:4 pu:1", 0xff);
@@ -263,23 +260,23 @@ static void a_system_that_refuses(void **state)
 	numa_close(n);
 }
 
-/* A machine that is not this one is for --explain. */
+/* Check that a description of another machine is only used for --explain. */
 static void another_machine_is_only_explained(void **state)
 {
 	(void)state;
 	ON(n, "numa:2 core:4 pu:1", 0xff);
 	numa_close(n);
 	setenv("HWLOC_THISSYSTEM", "0", 1);
-	numa *run = numa_open(false), *explain = numa_open(true);
-	is(numa_plan(run, 1, 0, 8, true), "", NUMA_UNBOUND);
+	numa *sort = numa_open(false), *explain = numa_open(true);
+	is(numa_plan(sort, 1, 0, 8, true), "", NUMA_UNBOUND);
 	is(numa_plan(explain, 1, 0, 8, true), "0-1", NUMA_THREADS);
-	numa_close(run);
+	numa_close(sort);
 	numa_close(explain);
 }
 
-/* hwloc complains of a machine that it cannot describe, and takes time for one with a single node.
- */
-static void hwloc_is_asked_only_if_the_system_names_several_nodes(void **state)
+/* Check that hwloc is not loaded in vain: it prints an error for a machine that it cannot describe,
+ * and takes time for one with a single node. */
+static void hwloc_is_loaded_only_if_the_system_names_several_nodes(void **state)
 {
 	(void)state;
 	static const struct {
@@ -301,7 +298,7 @@ static void hwloc_is_asked_only_if_the_system_names_several_nodes(void **state)
 	}
 }
 
-static void without_any_there_is_nothing_to_tell(void **state)
+static void without_memory_nothing_is_bound(void **state)
 {
 	(void)state;
 	is(numa_plan(NULL, 1, 0, 8, true), "", NUMA_UNBOUND);
@@ -312,19 +309,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranks_divide_the_processors),
-		cmocka_unit_test(as_many_ranks_as_nodes_get_one_each),
+		cmocka_unit_test(each_of_four_ranks_gets_one_of_four_nodes),
 		cmocka_unit_test(workers_take_turns),
-		cmocka_unit_test(one_node_is_left_alone),
-		cmocka_unit_test(a_launcher_has_bound_it_to_one),
+		cmocka_unit_test(ranks_on_one_node_stay_unbound),
+		cmocka_unit_test(a_rank_bound_by_its_launcher_stays_so),
 		cmocka_unit_test(a_rank_gets_its_node),
 		cmocka_unit_test(no_processor_is_added),
 		cmocka_unit_test(processors_with_two_kinds_of_memory_count_once),
 		cmocka_unit_test(workers_are_bound),
 		cmocka_unit_test(a_rank_of_one_thread_has_no_workers_to_bind),
-		cmocka_unit_test(a_system_that_refuses),
+		cmocka_unit_test(nothing_is_bound_if_the_system_refuses),
 		cmocka_unit_test(another_machine_is_only_explained),
-		cmocka_unit_test(hwloc_is_asked_only_if_the_system_names_several_nodes),
-		cmocka_unit_test(without_any_there_is_nothing_to_tell),
+		cmocka_unit_test(hwloc_is_loaded_only_if_the_system_names_several_nodes),
+		cmocka_unit_test(without_memory_nothing_is_bound),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes by time: none is lost when steps become longer, and each stays where it was. */
+/* Bytes over time: when steps become longer, no byte is lost, and each keeps its time. */
 #include "base/progress.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The time that is left: planned at first, corrected by what was seen, without what is done. */
+/* The time that is left: the plan, corrected by measured times, without the work that is done. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 enum { MB = 1000000 };
 
-/* A moment of which the processor time is not known. */
+/* Return a moment whose processor time is not known. */
 static moment at(double s)
 {
 	return (moment){ .at_s = s };
@@ -20,7 +20,7 @@ static stage_plan takes(double s)
 	return (stage_plan){ .all_s = s };
 }
 
-/* Planned: 10 s to read 100 MB, 20 s to write them. */
+/* Plan 10 s to read 100 MB and 20 s to write them. */
 static void plan(rank_progress *s)
 {
 	progress_init(s);
@@ -29,9 +29,9 @@ static void plan(rank_progress *s)
 	progress_plan(s, STAGE_WRITE, takes(20));
 }
 
-static void near(double got, double wanted)
+static void near(double got, double expected)
 {
-	assert_true(got > 0.99 * wanted - 1e-9 && got < 1.01 * wanted + 1e-9);
+	assert_true(got > 0.99 * expected - 1e-9 && got < 1.01 * expected + 1e-9);
 }
 
 static void nothing_is_known_without_a_plan(void **state)
@@ -62,8 +62,8 @@ static void as_planned(void **state)
 	assert_true(half.open);
 }
 
-/* Reading takes 16 times as long as planned: so will the rest of it, and writing. */
-static void what_is_seen_corrects_the_plan(void **state)
+/* Reading takes 16 times as long as planned. So the rest of it and writing will, too. */
+static void measured_times_correct_the_plan(void **state)
 {
 	rank_progress s;
 	(void)state;
@@ -78,7 +78,7 @@ static void what_is_seen_corrects_the_plan(void **state)
 	near(progress_look(&s, at(160)).left_s, 320);
 	near(progress_look(&s, at(170)).left_s, 320); /* it waits for others */
 	progress_begin(&s, STAGE_WRITE, 100 * MB, at(170));
-	progress_add(PROGRESS_OUT, 90 * MB); /* and this goes as planned */
+	progress_add(PROGRESS_OUT, 90 * MB); /* as planned */
 	const double rest = progress_look(&s, at(188)).left_s;
 	assert_true(rest > 1.9 && rest < 5);
 	progress_add(PROGRESS_OUT, 10 * MB);
@@ -87,8 +87,8 @@ static void what_is_seen_corrects_the_plan(void **state)
 	near(progress_look(&s, at(200)).worked_s, 30);
 }
 
-/* It takes a 16th of that: writing will take an eighth. */
-static void not_all_is_as_fast(void **state)
+/* Reading takes a 16th of the planned time, so writing is expected to take an eighth. */
+static void later_stages_gain_a_part_of_it(void **state)
 {
 	rank_progress s;
 	(void)state;
@@ -99,7 +99,7 @@ static void not_all_is_as_fast(void **state)
 	near(progress_look(&s, at(1)).left_s, 2.5);
 }
 
-/* Nothing moves any more: what is left becomes more, not less. */
+/* Check that the time left becomes longer if no byte moves any more. */
 static void a_disk_that_hangs(void **state)
 {
 	rank_progress s;
@@ -117,7 +117,7 @@ static void a_disk_that_hangs(void **state)
 
 /* Records are written late: half of the stage passes before the first of them. Reading has taken
  * three times as long as planned, so the stage takes 60 s. */
-static void nothing_is_written_for_long(void **state)
+static void the_first_record_is_written_late(void **state)
 {
 	rank_progress s;
 	(void)state;
@@ -132,18 +132,18 @@ static void nothing_is_written_for_long(void **state)
 	progress_add(PROGRESS_OUT, 5 * MB);
 	assert_true(progress_look(&s, at(t + 32)).left_s < 2 * (60 - 32));
 	assert_true(progress_look(&s, at(t + 170)).left_s >
-		    0.4 * 60); /* it hangs: there is something left */
+		    0.4 * 60); /* it hangs, so some time is left */
 }
 
-/* What is read is written to runs, behind the reading: half of the work is done when half of both
- * is, and where all is read and nothing written. */
+/* Records are written to runs while others are read. Half of the work is done when half of the
+ * records is read and written, or when all are read and none is written. */
 static void runs_on_disk(void **state)
 {
 	rank_progress s;
 	(void)state;
 	plan(&s);
 	s.spilled = 1;
-	progress_add(PROGRESS_WRITTEN, 7 * MB); /* before: not of this */
+	progress_add(PROGRESS_WRITTEN, 7 * MB); /* before the stage */
 	progress_begin(&s, STAGE_READ, 100 * MB, at(0));
 	progress_add(PROGRESS_IN, 60 * MB);
 	progress_add(PROGRESS_WRITTEN, 40 * MB);
@@ -152,12 +152,12 @@ static void runs_on_disk(void **state)
 	assert_int_equal(half.done, 60 * MB);
 	progress_add(PROGRESS_IN, 40 * MB);
 	near(progress_look(&s, at(7)).worked_s, 7);
-	progress_add(PROGRESS_WRITTEN, 90 * MB); /* with what belongs to the runs */
+	progress_add(PROGRESS_WRITTEN, 90 * MB); /* with other data of the runs */
 	near(progress_look(&s, at(10)).worked_s, 10);
 }
 
-/* Three quarters of what is read stay in memory. */
-static void runs_of_which_some_stay(void **state)
+/* Three quarters of the records stay in memory. */
+static void some_runs_stay_in_memory(void **state)
 {
 	rank_progress s;
 	(void)state;
@@ -170,8 +170,8 @@ static void runs_of_which_some_stay(void **state)
 	near(progress_look(&s, at(10)).worked_s, 10);
 }
 
-/* Records are received, sorted when all are there, and then written. How long it takes to find the
- * borders and to sort says nothing of writing. */
+/* Records are received, sorted when all have arrived, and then written. The time to find the
+ * borders and the time to sort have no influence on the time expected for writing. */
 static void received_before_it_is_sorted(void **state)
 {
 	rank_progress s;
@@ -185,7 +185,7 @@ static void received_before_it_is_sorted(void **state)
 	progress_end(&s, at(10));
 	progress_begin(&s, STAGE_SPLIT, 0, at(10));
 	const progress_seen split = progress_look(&s, at(10.5));
-	assert_false(split.open); /* there are no bytes to tell */
+	assert_false(split.open); /* the stage has no bytes */
 	near(split.left_s, 0.5 + 5 + 4 + 20);
 	progress_end(&s, at(20));
 	progress_begin(&s, STAGE_RECEIVE, 80 * MB, at(20));
@@ -203,8 +203,8 @@ static void received_before_it_is_sorted(void **state)
 	near(progress_look(&s, at(60)).left_s, 20);
 }
 
-/* Of what is merged, three quarters of the work are done when it was sent, which is ahead of what
- * is written; a rank that sends nothing counts what it writes. */
+/* Three quarters of the work of a merge are done when records are sent, which is before they are
+ * written. A rank that sends no records counts those that it writes. */
 static void sent_before_it_is_written(void **state)
 {
 	rank_progress s;
@@ -212,7 +212,7 @@ static void sent_before_it_is_written(void **state)
 	for (int sends = 0; sends <= 80 * MB; sends += 80 * MB) {
 		plan(&s);
 		progress_plan(&s, STAGE_WRITE, (stage_plan){ .all_s = 20, .ahead_s = 15 });
-		progress_add(PROGRESS_SENT, 7 * MB); /* before: not of this */
+		progress_add(PROGRESS_SENT, 7 * MB); /* before the stage */
 		progress_begin(&s, STAGE_WRITE, 100 * MB, at(0));
 		progress_sends(&s, (uint64_t)sends);
 		progress_add(PROGRESS_OUT, 40 * MB);
@@ -220,13 +220,13 @@ static void sent_before_it_is_written(void **state)
 		near(progress_look(&s, at(10)).worked_s, sends ? 0.75 * 12 + 0.25 * 8 : 8);
 		assert_int_equal(progress_look(&s, at(10)).done, 40 * MB);
 		progress_add(PROGRESS_OUT, 60 * MB);
-		progress_add(PROGRESS_SENT, 40 * MB); /* with what is not records */
+		progress_add(PROGRESS_SENT, 40 * MB); /* with bytes other than records */
 		near(progress_look(&s, at(20)).worked_s, 20);
 	}
 }
 
-/* Receiving takes five times as long as planned, as it waits for others: that says nothing of what
- * is written then. */
+/* Receiving takes five times as long as planned, because it waits for other ranks. This has no
+ * influence on the time expected for writing. */
 static void received_late(void **state)
 {
 	rank_progress s;
@@ -243,9 +243,9 @@ static void received_late(void **state)
 	near(progress_look(&s, at(35)).left_s, 20);
 }
 
-/* Of 10 s to read, 4 are for fresh memory, 2 for files. It takes 52 s, and of the processor time
- * 0.9 is the system's: own work takes 1.3 times as long as planned, so the rest was for memory, 11
- * times as long, and so it is with what else is fresh. */
+/* Of 10 s planned to read, 4 are for fresh memory and 2 for files. Reading takes 52 s, and 0.9 of
+ * the processor time is the system's. So own work takes 1.3 times as long as planned, and fresh
+ * memory 11 times as long. Writing is expected to be slower by the same factors. */
 static void memory_that_is_slow(void **state)
 {
 	rank_progress s;
@@ -259,8 +259,8 @@ static void memory_that_is_slow(void **state)
 	near(progress_look(&s, (moment){ 53, 4000, 36000 }).left_s, 1.3 * 17 + 11.05 * 3);
 }
 
-/* The system took no more than its part: all is slower alike. Nor is there anything to tell from
- * next to no processor time. */
+/* Slow down all work by one factor, if the system takes no more than its part. The same is assumed
+ * if almost no processor time was measured. */
 static void all_is_slow(void **state)
 {
 	static const moment ended[] = { { 20, 8, 12 }, { 20, 12, 8 }, { 20, 0, 0.0004 } };
@@ -276,7 +276,7 @@ static void all_is_slow(void **state)
 	}
 }
 
-static void what_an_earlier_job_did_is_left_out(void **state)
+static void work_of_an_earlier_job_does_not_count(void **state)
 {
 	rank_progress s;
 	(void)state;
@@ -292,7 +292,7 @@ static void what_an_earlier_job_did_is_left_out(void **state)
 	near(progress_look(&s, at(1)).work_s, 20);
 }
 
-/* How long a stream is shows at its end; then what is written has a goal. */
+/* The length of a stream is known at its end; from then on the time left is known. */
 static void a_stream(void **state)
 {
 	rank_progress s;
@@ -315,18 +315,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_known_without_a_plan),
 		cmocka_unit_test(as_planned),
-		cmocka_unit_test(what_is_seen_corrects_the_plan),
-		cmocka_unit_test(not_all_is_as_fast),
+		cmocka_unit_test(measured_times_correct_the_plan),
+		cmocka_unit_test(later_stages_gain_a_part_of_it),
 		cmocka_unit_test(a_disk_that_hangs),
-		cmocka_unit_test(nothing_is_written_for_long),
+		cmocka_unit_test(the_first_record_is_written_late),
 		cmocka_unit_test(runs_on_disk),
-		cmocka_unit_test(runs_of_which_some_stay),
+		cmocka_unit_test(some_runs_stay_in_memory),
 		cmocka_unit_test(received_before_it_is_sorted),
 		cmocka_unit_test(sent_before_it_is_written),
 		cmocka_unit_test(received_late),
 		cmocka_unit_test(memory_that_is_slow),
 		cmocka_unit_test(all_is_slow),
-		cmocka_unit_test(what_an_earlier_job_did_is_left_out),
+		cmocka_unit_test(work_of_an_earlier_job_does_not_count),
 		cmocka_unit_test(a_stream),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

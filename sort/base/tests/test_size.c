@@ -55,18 +55,18 @@ static void sizes(void **state)
 	}
 }
 
-static void no_sizes(void **state)
+static void invalid_sizes(void **state)
 {
 	static const struct {
 		const char *text, *why;
 	} bad[] = {
-		{ "", "begins with no number" },
-		{ "M", "begins with no number" },
-		{ "-1M", "begins with no number" },
-		{ "+1M", "begins with no number" },
-		{ " 1M", "begins with no number" },
-		{ ".5G", "begins with no number" },
-		{ "1.G", "begins with no number" },
+		{ "", "does not begin with a number" },
+		{ "M", "does not begin with a number" },
+		{ "-1M", "does not begin with a number" },
+		{ "+1M", "does not begin with a number" },
+		{ " 1M", "does not begin with a number" },
+		{ ".5G", "does not begin with a number" },
+		{ "1.G", "does not begin with a number" },
 		{ "1.0000001G", "too many digits" },
 		{ "18446744073709551616", "too many digits" },
 		{ "99999999999999999999999999", "too many digits" },
@@ -88,7 +88,7 @@ static void no_sizes(void **state)
 		uint64_t bytes = 1;
 		const char *why = size_parse(bad[i].text, &bytes);
 		if (!why || !strstr(why, bad[i].why))
-			fail_msg("'%s': %s", bad[i].text, why ? why : "it is taken");
+			fail_msg("'%s': %s", bad[i].text, why ? why : "it is accepted");
 		assert_true(bytes == 0);
 	}
 }
@@ -125,7 +125,7 @@ static void texts(void **state)
 		assert_string_equal(size_text(some[i].bytes, buf), some[i].text);
 }
 
-/* What is printed as needed is enough, and hardly more. */
+/* Check that a size that is printed as needed is large enough, and at most 1 % too large. */
 static void needs(void **state)
 {
 	uint64_t seed = 1;
@@ -134,12 +134,12 @@ static void needs(void **state)
 	for (int i = 0; i < 10000; i++) {
 		seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 		const uint64_t bytes = seed >> (22 + i % 42);
-		uint64_t told;
+		uint64_t printed;
 		size_text_up(bytes, buf);
 		const size_t digits = strcspn(buf, " ");
 		snprintf(word, sizeof word, "%.*s%s", (int)digits, buf, buf + digits + 1);
-		assert_null(size_parse(word, &told));
-		assert_true(told >= bytes && told - bytes <= bytes / 90);
+		assert_null(size_parse(word, &printed));
+		assert_true(printed >= bytes && printed - bytes <= bytes / 90);
 	}
 }
 
@@ -147,7 +147,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes),
-		cmocka_unit_test(no_sizes),
+		cmocka_unit_test(invalid_sizes),
 		cmocka_unit_test(texts),
 		cmocka_unit_test(needs),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A trace stays small, whatever is recorded; spans stay in order, apart, and within their phase. */
+/* A trace stays small for any number of spans. Spans stay in order, apart, and in their phase. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static unsigned rows_of(const trace_row *r, trace_type type, unsigned thread, ui
 	return n;
 }
 
-static void no_trace_no_span(void **state)
+static void without_a_trace_no_span_is_recorded(void **state)
 {
 	trace_row row[ROWS];
 	(void)state;
@@ -48,7 +48,7 @@ static void no_trace_no_span(void **state)
 	assert_int_equal(trace_ranks(), 0);
 }
 
-/* The two phases stay apart, though spans within each are taken together. */
+/* Check that two phases stay apart, although spans within each phase are merged. */
 static void it_stays_small(void **state)
 {
 	static trace_row row[ROWS];
@@ -103,8 +103,7 @@ static void *work(void *unused)
 	return NULL;
 }
 
-/* However many threads there were one after the other, they take one place; they count for their
- * rank. */
+/* Threads that work one after the other use one lane, and count for their rank. */
 static void threads_take_the_place_of_those_before(void **state)
 {
 	static trace_row row[ROWS];
@@ -135,7 +134,7 @@ static void threads_take_the_place_of_those_before(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_trace_no_span),
+		cmocka_unit_test(without_a_trace_no_span_is_recorded),
 		cmocka_unit_test(it_stays_small),
 		cmocka_unit_test(a_span_within_a_span_is_its_part),
 		cmocka_unit_test(threads_take_the_place_of_those_before),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The order that --check goes by, beside that of an oracle which shares no code with it, for random
  * keys; and what is seen of a row of records. */
-#include "check/order.h"
+#include "check/check.h"
 #include "kernel/tests/key_oracle.h"
 
 #include <setjmp.h>

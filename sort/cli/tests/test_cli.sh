@@ -494,16 +494,16 @@ done
 for bad in 0,10,5 0,x 0,4,u128 0,u64,up; do
   refuses "--key='$bad'" 2 "invalid argument '$bad' for --key: a type is one of bytes, u8 to u64" "$hetsort" --key "$bad" -o out in
 done
-refuses "--key: a length that the type does not have" 2 "'0,4,f64' for --key: the length is not that of the type" \
+refuses "--key: a length that the type does not have" 2 "'0,4,f64' for --key: the length does not match the type" \
   "$hetsort" --key 0,4,f64 -o out in
 for bad in 0,4294967300 4294967300,8 0,18446744073709551617 0,65537; do
-  refuses "--key='$bad'" 2 "'$bad' for --key: OFFSET,LENGTH are less than 64K" "$hetsort" --key "$bad" -o out in
+  refuses "--key='$bad'" 2 "'$bad' for --key: OFFSET and LENGTH must be less than 64K" "$hetsort" --key "$bad" -o out in
 done
 sorts "--key: zeros before a number" 1000 "$hetsort" --key 0000000000,00000010 -o out in
 refuses "--key: fields that are too many" 2 "for --key: a key has at most 16 fields" "$hetsort" --key=0,1{,,,,,,,,,,,,,,,,} -o out in
 refuses "--key: a field beyond the record" 2 "field 2 of the key, bytes 93 to 100, does not fit a record of 100 bytes" \
   "$hetsort" --key 0,4 --key 93,u64 -o out in
-refuses "--key: fields that are too long" 2 "the key has 300 bytes: more than 256 go as one piece of ascending bytes only" \
+refuses "--key: fields that are too long" 2 "the key has 300 bytes: a key of more than 256 bytes must be one piece of ascending bytes" \
   "$hetsort" --record-size 1000 --key 0,100 --key 200,200 -o out in
 refuses "key beyond the record" 2 "the key, bytes 95 to 104, does not fit" "$hetsort" --key 95,10 -o out in
 refuses "--exchange-threads=3" 2 "from 0 to 2" "$hetsort" --exchange-threads 3 -o out in

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <inttypes.h>
 
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "kernel/classifier.h"
 #include "kernel/radix.h"
 

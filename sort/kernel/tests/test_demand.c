@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/pool.h"
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "kernel/demand.h"
 #include "kernel/gather.h"
 
@@ -548,7 +548,7 @@ static void test_memory(void **state)
 		assert_int_equal(demand_end(d, &e), ST_OK);
 		for (size_t i = 0; i < THREADS; i++)
 			assert_int_equal(demand_room_open(&r[i], d, &e), ST_OK);
-		const uint64_t most = demand_most_bytes(&p.in.lay, N, THREADS, THREADS);
+		const uint64_t most = demand_most_bytes(N, THREADS, THREADS);
 		if (m.peak_bytes > most)
 			fail_msg("%s: %zu bytes, %zu planned", KINDS[k / 2].name,
 				 (size_t)m.peak_bytes, (size_t)most);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting in memory: radix_sort, pairwise_merge_in and bucket_sort_records give, for every layout,
+/* Sorting in memory: radix_sort, pairwise_merge and bucket_sort_records give, for every layout,
  * distribution and size, exactly the order that qsort gives by (key, position). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/pool.h"
-#include "kernel/pairwise_merge.h"
+#include "kernel/merge.h"
 #include "kernel/bucket_sort.h"
 #include "kernel/radix.h"
 

@@ -107,8 +107,8 @@ static void test_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < LEN(malformed); i++)
 		refused(malformed[i], 65536, "invalid key");
-	refused("0,3,u64", 100, "the length is not that of the type");
-	refused("0,8,f32", 100, "the length is not that of the type");
+	refused("0,3,u64", 100, "the length does not match the type");
+	refused("0,8,f32", 100, "the length does not match the type");
 	refused("0,8,utf8", 100, "a type is one of bytes, u8 to u64");
 	refused("96,8", 100, "the key, bytes 96 to 103, does not fit a record of 100 bytes");
 	refused("0,4 93,i64", 100,

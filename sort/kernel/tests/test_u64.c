@@ -3,7 +3,7 @@
  * numbers in plain C; all sizes to 300 and some to 100,000, of many kinds. Denormal numbers become
  * 0, as programs compiled with -ffast-math set it. Needs no library, because long_neon.sh runs it
  * on an emulated processor. */
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "kernel/u64_sort.h"
 
 #include <stdio.h>
@@ -312,7 +312,7 @@ static void flush_denormals(void)
 
 int main(void)
 {
-	static const u64_set OWN[] = { { "eight lanes in C", sort, split },
+	static const u64_set OWN[] = { { "eight lanes in C", vector_sort, vector_split },
 				       { "u64_sort", u64_sort, NULL } };
 	const u64_set *sets[SETS_MOST] = { &OWN[0], &OWN[1] };
 	unsigned count = 2, failed = 0;

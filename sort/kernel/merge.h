@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two ways to merge sorted sequences: a few runs of entries in the cache by pairs, and any number
+ * of streams of records by a loser tree. Pure. */
+#ifndef HETSORT_KERNEL_MERGE_H
+#define HETSORT_KERNEL_MERGE_H
+
+#include "key.h"
+
+enum { PAIRWISE_MAX = 8 /* runs; beyond, sorting them again measures faster */ };
+
+/* pairwise_merge_in - merge the runs run[0..k) of n[0..k) entries each, k in 1..PAIRWISE_MAX, by (key,
+ * position).
+ * run     sorted; they may be empty, and lie in e one after another
+ * e, tmp  room for all entries each. Return the one of the two that holds the result
+ * r       the records of the entries, read only for keys longer than KEY_PREFIX_BYTES
+ * Time O(sum of n * log k); fast if e and tmp stay in the cache. */
+entry *pairwise_merge_in(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
+		      const records *r);
+
+/* The head of a stream: the prefix in hi and the top of lo. The stream's number is below it, so
+ * that equal keys leave in the order of their streams. */
+typedef struct head {
+	uint64_t hi, lo;
+	const unsigned char *rec; /* NULL: the stream has ended */
+} head;
+
+/* The heads of k sorted streams. The smallest is found by log2 k comparisons. */
+typedef struct loser_tree {
+	head *node; /* node[0] the winner, node[1..k) the losers */
+	uint32_t k; /* streams, >= 1 */
+	bool tails; /* keys are longer than the prefix */
+	layout lay;
+} loser_tree;
+
+/* head_make - return the head of stream s, whose first record is rec. */
+static inline head head_make(const unsigned char *rec, uint32_t s, const layout *l)
+{
+	const entry e = entry_make(rec, l, s);
+	return (head){ e.hi, e.lo, rec };
+}
+
+/* head_end - return the head of a stream that has ended: it sorts after every record. */
+static inline head head_end(void)
+{
+	return (head){ UINT64_MAX, UINT64_MAX, NULL };
+}
+
+static inline bool head_is_end(const head *h)
+{
+	return !h->rec;
+}
+
+static inline uint32_t head_stream(const head *h)
+{
+	return (uint32_t)(h->lo & POS_MASK);
+}
+
+/* loser_tree_init - make a tree of k streams; node has room for k heads, first[0..k) are the first
+ * heads of the streams. */
+void loser_tree_init(loser_tree *t, head *node, uint32_t k, const head *first, const layout *l);
+
+/* loser_tree_replace - replace the winner by the next head h of its stream; node[0] is the new
+ * winner. */
+void loser_tree_replace(loser_tree *t, head h, uint32_t stream);
+
+#endif
