@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* thread_start - start a thread like pthread_create, for the rank of the calling thread. The name
@@ -29,6 +31,23 @@ typedef struct pool_call {
  * itself, call this first; NULL: nothing. pool_first - return this call. */
 void pool_begin_with(pool_work *work, void *arg);
 pool_call pool_first(void);
+
+/* Tasks 0, 1, ... that threads of unequal speed share. Each thread begins with an equal range of
+ * them and does it in order. When it has none left, it takes the second half of another thread's
+ * range. */
+typedef struct ranges {
+	_Atomic uint64_t *of; /* [threads], lent: the tasks that each has still to do. The first
+			       * task is in the upper half, the end in the lower half */
+	unsigned threads;
+} ranges;
+
+/* ranges_share - give each thread an equal part of `tasks`, below 2^32. No thread may take any at
+ * this moment. */
+void ranges_share(const ranges *r, size_t tasks);
+
+/* ranges_next - take the next task of a thread, or return false if no thread has any left. Each
+ * task of a thread follows the one before it, unless it was taken from another thread. */
+bool ranges_next(const ranges *r, unsigned thread, size_t *task);
 
 /* spin_lock - set a flag that no other thread has set, which takes a moment. spin_unlock - clear
  * it.

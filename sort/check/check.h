@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Check that records are in order. Each record is read once, by all threads. Of several ranks each
- * looks at its own records; their first and last records show whether all are in order. Memory: 4
- * MiB per thread. */
+/* The check that records are in order. All threads together read each record once. Each of several
+ * ranks checks its own records; their first and last records show whether all are in order. Memory:
+ * 4 MiB per thread. */
 #ifndef HETSORT_CHECK_CHECK_H
 #define HETSORT_CHECK_CHECK_H
 
@@ -29,15 +29,15 @@ typedef struct check_plan {
 	layout lay;
 	unsigned threads; /* 0: one per processor */
 	direct_io direct;
-	bool sum;          /* count and sum all records; continue after a disorder */
+	bool sum;          /* count and sum all records, also after a disorder */
 	bool unique;       /* two records with one key are a disorder */
 	uint64_t first, n; /* these records of the sequence; n UINT64_MAX: to its end */
 } check_plan;
 
-/* check_order - look at records of the input, as one sequence; a stream is read to its end. in
- * outlives r. ST_INVALID, without a sentence: they are not in order, and r says where. ST_REFUSED:
- * a stream ends with a part of a record. ST_IO, ST_RESOURCE. The caller frees r->recs with
- * mem_free, on failure too. */
+/* check_order - check records of the input, as one sequence; a stream is read to its end. in
+ * outlives r. The caller frees r->recs with mem_free, on failure, too. Return ST_INVALID, without a
+ * sentence, if the records are not in order, and r says where; ST_REFUSED if a stream ends with a
+ * part of a record; ST_IO or ST_RESOURCE. */
 status check_order(input *in, const check_plan *p, mem *m, check_result *r, err *e);
 
 /* ---------------------------------------------------------------------------- the order of keys
@@ -49,19 +49,19 @@ status check_order(input *in, const check_plan *p, mem *m, check_result *r, err 
 int order_compare(const layout *l, const unsigned char *a, const unsigned char *b)
 	__attribute__((pure));
 
-/* order_wrong - is this result of order_compare wrong for a record and the next one? unique: equal
- * keys are wrong. */
+/* order_wrong - return whether this result of order_compare is wrong for a record and the next one.
+ * unique: equal keys are wrong. */
 static inline bool order_wrong(int order, bool unique)
 {
 	return unique ? order >= 0 : order > 0;
 }
 
 typedef struct order_seen {
-	size_t wrong; /* the first record that is wrong after the one before it; n: none */
-	size_t equal; /* records with the key of the one before */
+	size_t wrong; /* the first record that is wrong after its predecessor; n: none */
+	size_t equal; /* records with the key of their predecessor */
 } order_seen;
 
-/* order_look - look at n consecutive records. */
+/* order_look - check n consecutive records. */
 order_seen order_look(const layout *l, const unsigned char *recs, size_t n, bool unique);
 
 #endif

@@ -29,7 +29,7 @@ static uint64_t get_cell(const particle *p)
 	return cell;
 }
 
-/* Some particles of this rank; another number on each. */
+/* Make some particles of this rank; each rank has another number of them. */
 static particle *make_particles(int rank, uint64_t *n)
 {
 	uint64_t x = 88172645463325252ULL + (uint64_t)rank;

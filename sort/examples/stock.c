@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Records of one process, sorted by a key in their middle on two threads; no MPI is needed:
+/* Sort records of one process by a key in their middle on two threads, without MPI:
  *
  *   cc stock.c $(pkg-config --cflags --libs hetsort)
  *
- * Where libhetsort was built with MPI, mpicc takes the place of cc, or -DHETSORT_NO_MPI is added.
+ * If libhetsort was built with MPI, use mpicc instead of cc, or add -DHETSORT_NO_MPI.
  */
 #include <hetsort.h>
 

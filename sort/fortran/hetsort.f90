@@ -1,12 +1,12 @@
 ! SPDX-License-Identifier: GPL-3.0-or-later
-! hetsort.f90 - libhetsort for Fortran 2018: compile this file with your own compiler, beside your
-! program, and link with -lhetsort. The calls, their arguments and results are those of hetsort.h
-! and its manual pages, with these differences:
+! hetsort.f90 - libhetsort for Fortran 2018: compile this file together with your program, and link
+! with -lhetsort. Calls, arguments and results are as in hetsort.h and its manual pages, with these
+! differences:
 !   records are arrays of any type, without gaps between their elements;
-!   a communicator is that of module mpi, or comm%mpi_val of module mpi_f08;
-!   opts and err may be left out;
-!   texts that go in end in c_null_char, texts that come out are made Fortran's by hetsort_reason()
-!   and hetsort_string();
+!   a communicator is an integer of module mpi, or comm%mpi_val of module mpi_f08;
+!   opts and err are optional;
+!   texts passed to calls end in c_null_char; hetsort_reason() and hetsort_string() convert the texts
+!   that calls return to Fortran's;
 !   counts are integer(c_int64_t).
 ! Beyond the header: hetsort_opts_init(), hetsort_reason(), hetsort_string().
 module hetsort

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetsort.h - libhetsort: sort fixed-length records that lie in the caller's memory, on the threads
- * of one process or over the ranks of an MPI communicator, which may differ in speed.
+/* hetsort.h - libhetsort: sort fixed-length records in memory, on the threads of one process or
+ * over the ranks of an MPI communicator. Ranks may differ in speed.
  *
  * Records are compared by key_bytes bytes at key_off, as memcmp() does, or by the numbers and bytes
  * that hetsort_opts.key names. Sorting is stable: equal keys stay in the order of (rank, place in
- * that rank's input). Over ranks, each receives exactly the number of records that the shares or
- * the caller say, however the keys are distributed: equal keys are cut anywhere. Rank r's output
- * precedes rank r + 1's.
+ * the input of that rank). Each rank receives exactly the number of records that the shares or the
+ * caller define, for any keys, because equal keys may be cut anywhere. The output of rank r
+ * precedes the output of rank r + 1.
  *
- * Every call with a communicator is collective over it, whether it succeeds or not: all its ranks
- * must call it, with the same layout and speeds. It works on duplicates of the communicator, made
- * at the start and freed at the end (the copy functions of the caller's attributes run), which
- * return errors; the caller's communicator, its error handler and its attributes are never changed.
+ * Every call with a communicator is collective over it, even if it fails: all its ranks must make
+ * the call, with the same layout and speeds. A call works on duplicates of the communicator, which
+ * return errors. It makes them at the start and frees them at the end; the copy functions of the
+ * caller's attributes are called. The caller's communicator, its error handler and its attributes
+ * never change.
  *
- * Ranks leave together: a rank whose arguments or memory fail returns its own status, all others
- * HETSORT_EPEER with a sentence that names the rank and its trouble. The exceptions, returned at
- * once on the rank that sees them: HETSORT_EINVAL if MPI is not running or the communicator is
- * MPI_COMM_NULL or an intercommunicator; and HETSORT_EPEER where MPI itself fails in the middle,
- * which no rank can report to the others: then the caller can only call MPI_Abort().
+ * Ranks leave a call together. A rank whose arguments or memory fail returns its own status. All
+ * other ranks return HETSORT_EPEER, with a sentence that names the rank and the reason. In two
+ * cases a rank returns at once: HETSORT_EINVAL: MPI is not running, or the communicator is
+ * MPI_COMM_NULL or an intercommunicator; HETSORT_EPEER: MPI itself fails during the call. No rank
+ * can report this to the others, so the caller can only call MPI_Abort().
  *
- * Threads: a call starts those that the options allow and has joined them when it returns. Only one
- * thread at a time may be in a call on one communicator. With exchange_threads above 0 they call
- * MPI, one at a time: during the call the caller's other threads must not, unless MPI was started
- * with MPI_THREAD_MULTIPLE; below MPI_THREAD_SERIALIZED they are not started. Nothing is printed,
- * no call ends the program, and a rank that waits naps: it does not occupy its processor.
+ * Threads: a call starts the threads that the options allow, and has joined them when it returns.
+ * Only one thread at a time may be in a call on one communicator. With exchange_threads above 0,
+ * these threads call MPI, one at a time. During the call other threads of the caller must not call
+ * MPI, unless MPI was started with MPI_THREAD_MULTIPLE. Below MPI_THREAD_SERIALIZED, exchange
+ * threads are not started. No call prints anything or ends the program. A rank that waits sleeps,
+ * and does not occupy its processor.
  *
- * The calls with a communicator are declared unless HETSORT_NO_MPI is defined: a libhetsort that
- * was built without MPI defines it through pkg-config and CMake.
- */
+ * The calls with a communicator are declared unless HETSORT_NO_MPI is defined. A libhetsort that
+ * was built without MPI defines it through pkg-config and CMake. */
 #ifndef HETSORT_H
 #define HETSORT_H
 
@@ -57,27 +58,28 @@ extern "C" {
 #define HETSORT_VERSION_PATCH 0
 #define HETSORT_VERSION       "0.2.0"
 
-/* hetsort_version - the version of the library that is linked, as "major.minor.patch".
- * Static text, never NULL; compare it with HETSORT_VERSION, the version of this header. */
+/* hetsort_version - return the version of the linked library, as "major.minor.patch". The text is
+ * static, never NULL. HETSORT_VERSION is the version of this header. */
 HETSORT_API const char *hetsort_version(void);
 
 /* The result of a call. Values never change their meaning; new ones are added at the end. */
 typedef enum hetsort_status {
 	HETSORT_OK = 0,        /* done */
-	HETSORT_EINVAL = 1,    /* an argument makes no sense, or differs from rank 0's */
-	HETSORT_ERANGE = 2,    /* too many records for a rank, an array or the room there is */
+	HETSORT_EINVAL = 1,    /* an argument is invalid, or differs from rank 0's */
+	HETSORT_ERANGE = 2,    /* too many records for a rank, an array or its room */
 	HETSORT_ENOMEM = 3,    /* out of memory */
 	HETSORT_EPEER = 4,     /* another rank failed, or MPI did */
-	HETSORT_EINTERNAL = 5, /* a fault of the library itself: please report it */
+	HETSORT_EINTERNAL = 5, /* a fault of the library: please report it */
 } hetsort_status;
 
-/* hetsort_strerror - a few words for a status.
- * Static text, never NULL; "unknown status" for a value this version does not know. */
+/* hetsort_strerror - return a few words for a status. The text is static, never NULL, and "unknown
+ * status" for a value that this version does not know. */
 HETSORT_API const char *hetsort_strerror(hetsort_status status);
 
 #define HETSORT_ERR_BYTES 512
 
-/* Caller-allocated; needs no initialisation. Written by a call that fails, and only then. */
+/* The reason of a failure. The caller allocates it and need not initialise it. Only a call that
+ * fails writes it. */
 typedef struct hetsort_err {
 	hetsort_status status;        /* what the call returned */
 	char text[HETSORT_ERR_BYTES]; /* lower case, no full stop, always terminated */
@@ -88,59 +90,56 @@ typedef struct hetsort_err {
 #define HETSORT_RECORD_BYTES_MAX 65536
 #define HETSORT_THREADS_MAX      1024
 
-/* Start from HETSORT_OPTS_INIT, then set what you need. The layout (record_bytes and the key) and
- * the speeds must be the same on all ranks, the threads need not. Members are only added at the
- * end: a program compiled with an earlier version has the defaults of those that it lacks; one
- * compiled with a later version is served where what this one lacks is zero. */
+/* Start from HETSORT_OPTS_INIT, then set the members that you need. The layout (record_bytes and
+ * the key) and the speeds must be the same on all ranks; the threads may differ. New members are
+ * only added at the end. A program that was compiled with an earlier version gets their defaults. A
+ * program that was compiled with a later version may set only members that this library has. */
 typedef struct hetsort_opts {
 	size_t struct_size;        /* sizeof(hetsort_opts), set by the INIT macro */
 	uint32_t record_bytes;     /* 1 .. HETSORT_RECORD_BYTES_MAX; 100 by default */
 	uint32_t key_off;          /* where in a record its key begins; 0 by default */
 	uint32_t key_bytes;        /* >= 1, ending within the record; 10 by default */
-	uint32_t threads;          /* that sort on this rank, the calling one among them, up to
-				    * HETSORT_THREADS_MAX; 0: one per processor it may use;
-				    * 1 by default */
-	uint32_t exchange_threads; /* that move records between ranks: 2 one to send and one to
-				    * receive, 1 one for both, 0 the calling thread does it itself;
+	uint32_t threads;          /* that sort on this rank, with the calling one, up to
+				    * HETSORT_THREADS_MAX; 0: one per processor that the rank
+				    * may use; 1 by default */
+	uint32_t exchange_threads; /* that move records between ranks. 2: one to send and one to
+				    * receive; 1: one for both; 0: the calling thread does it;
 				    * 0 by default */
 	const double *speeds;      /* NULL: equal shares; else one for each rank, finite and > 0:
-				    * rank r outputs a share proportional to speeds[r]. Not looked at
-				    * where the caller gives the counts, or there is one process. */
-	const char *key; /* NULL: the key is key_bytes bytes at key_off. Else these are not
-			  * looked at, and it is what hetsort's --key takes, fields separated
-			  * by a space: "0,u64,desc 8,4". The first counts most; types are
-			  * bytes, u8 to u64, i8 to i64, f32 and f64, of the machine's byte
-			  * order or with le or be after them. Read during the call. */
+				    * rank r outputs a share proportional to speeds[r]. Ignored if the
+				    * caller gives the counts, and by hetsort_sort_local(). */
+	const char *key; /* NULL: the key is key_bytes bytes at key_off. Else these two are
+			  * ignored, and the key has the fields of hetsort's --key, separated
+			  * by a space: "0,u64,desc 8,4". The first field counts most. Types
+			  * are bytes, u8 to u64, i8 to i64, f32 and f64. Numbers have the
+			  * byte order of the machine unless le or be follows. The text is
+			  * only read during the call. */
 } hetsort_opts;
 
 /* clang-format off */
 #define HETSORT_OPTS_INIT { sizeof(hetsort_opts), 100, 0, 10, 1, 0, NULL, NULL }
 /* clang-format on */
 
-/* hetsort_mem_bytes - return the most bytes that a call allocates on a rank, without the caller's
- * arrays. Entries are sorted in the output array if they fit, before records come there.
- * records_in, records_out  of this rank; for hetsort_sort_local() give the same for both.
+/* hetsort_mem_bytes - return an upper bound of the bytes that a call allocates on a rank, without
+ * the caller's arrays. Entries are sorted in the output array if they fit, before records come
+ * there. records_in, records_out  of this rank; for hetsort_sort_local() give the same for both.
  * ranks                    of the communicator, >= 1.
  * opts                     as for the call; NULL for the defaults.
- * Returns bytes; UINT64_MAX where opts is refused or the number is too large for any machine. Not
+ * Returns bytes, or UINT64_MAX if opts is invalid or the number is too large for any machine. Not
  * collective; safe from any number of threads. */
 HETSORT_API uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out, int ranks,
 				       const hetsort_opts *opts);
 
 /* ================================================================================ one process */
 
-/* hetsort_sort_local - sort records on the threads of this process; no MPI takes part, nor need it
- * be running.
- * in       n records, only read; NULL only if n is 0.
- * n        records, 0 too.
- * out      receives them sorted: room for n records; NULL only if n is 0; must not overlap in. Its
- *          content is undefined on failure.
- * opts     NULL for the defaults.
- * err      NULL, or receives the reason of a failure.
- * Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is
- *   unknown, the layout makes no sense or there are too many threads; HETSORT_ERANGE: the records
- *   are beyond the address space, or more than 2^48; HETSORT_ENOMEM; HETSORT_EINTERNAL.
- * Not collective; safe from any number of threads on different arrays. */
+/* hetsort_sort_local - sort records on the threads of this process. MPI is not used, and need not
+ * be running. in       n records, only read; NULL only if n is 0. n        number of records, may
+ * be 0. out      receives them sorted: room for n records; NULL only if n is 0; must not overlap
+ * in. Its content is undefined on failure. opts     NULL for the defaults. err      NULL, or
+ * receives the reason of a failure. Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the
+ * arrays overlap, struct_size is unknown, the layout makes no sense or there are too many threads;
+ * HETSORT_ERANGE: the records are beyond the address space, or more than 2^48; HETSORT_ENOMEM;
+ * HETSORT_EINTERNAL. Not collective; safe from any number of threads on different arrays. */
 HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out,
 					      const hetsort_opts *opts,
 					      hetsort_err *err) HETSORT_MUST_CHECK;
@@ -148,14 +147,14 @@ HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *
 /* ================================================================================= over ranks */
 #ifndef HETSORT_NO_MPI
 
-/* hetsort_share - how many records this rank will receive from hetsort_sort(): equal shares, or
- * shares proportional to the speeds, which sum up to all n_in.
- * n_in   records that this rank will bring, 0 too.
+/* hetsort_share - compute how many records this rank will receive from hetsort_sort(). Shares are
+ * equal, or proportional to the speeds, and sum up to all n_in.
+ * n_in   number of records that this rank will bring, may be 0.
  * n_out  receives the number; 0 on failure.
  * opts   as for hetsort_sort(); NULL for the defaults.
  * comm   intracommunicator.
  * err    NULL, or receives the reason of a failure.
- * Returns HETSORT_OK; HETSORT_EINVAL: n_out is NULL, opts is refused as by hetsort_sort(), or see
+ * Returns HETSORT_OK; HETSORT_EINVAL: n_out is NULL, opts is invalid as for hetsort_sort(), or see
  *   the top of this file; HETSORT_ERANGE: too many records in all; HETSORT_ENOMEM; HETSORT_EPEER;
  *   HETSORT_EINTERNAL.
  * Collective. */
@@ -164,12 +163,12 @@ HETSORT_API hetsort_status hetsort_share(uint64_t n_in, uint64_t *n_out, const h
 
 /* hetsort_sort - sort the records of all ranks; this rank receives its share of them.
  * in     n_in records of this rank, only read; NULL only if n_in is 0.
- * n_in   records, 0 too; need not be the same everywhere.
+ * n_in   number of records, may be 0; ranks may have different numbers.
  * out    receives this rank's records; NULL only if room is 0; must not overlap in. Nothing is
  *        written after the share. Its content is undefined on failure.
- * room   records that out holds.
- * n_out  receives the number of this rank's records, as hetsort_share() returns it before; with
- *        HETSORT_ERANGE for want of room, how many there would be; 0 on other failures.
+ * room   number of records that fit into out.
+ * n_out  receives the number of this rank's records, which hetsort_share() returns, too. If room is
+ *        too small (HETSORT_ERANGE), it receives the number that was needed; 0 on other failures.
  * opts   NULL for the defaults.
  * comm   intracommunicator.
  * err    NULL, or receives the reason of a failure.
@@ -185,18 +184,18 @@ HETSORT_API hetsort_status hetsort_sort(const void *in, uint64_t n_in, void *out
 					uint64_t *n_out, const hetsort_opts *opts, MPI_Comm comm,
 					hetsort_err *err) HETSORT_MUST_CHECK;
 
-/* hetsort_sort_counts - hetsort_sort() with the number of records that each rank receives chosen by
- * the caller: n_in, say, to keep what each rank has.
+/* hetsort_sort_counts - sort like hetsort_sort(), but the caller chooses the number of records that
+ * each rank receives. With n_in, for example, each rank keeps its number of records.
  * out    receives n_out records; NULL only if n_out is 0; must not overlap in.
- * n_out  records that this rank wishes, 0 too; over all ranks they sum up to all n_in.
- * The other arguments and results as there; HETSORT_EINVAL also if the sums differ (on all ranks);
- * speeds are not looked at. */
+ * n_out  number of records that this rank shall receive, may be 0; over all ranks, the sum must
+ * equal the sum of n_in. Other arguments and results are as for hetsort_sort(). Returns
+ * HETSORT_EINVAL on all ranks if the sums differ. Speeds are ignored. */
 HETSORT_API hetsort_status hetsort_sort_counts(const void *in, uint64_t n_in, void *out,
 					       uint64_t n_out, const hetsort_opts *opts,
 					       MPI_Comm comm, hetsort_err *err) HETSORT_MUST_CHECK;
 
-/* hetsort_share_f, hetsort_sort_f, hetsort_sort_counts_f - the same for languages that hold a
- * communicator as Fortran does, as a number: Fortran, or Python through mpi4py's py2f(). */
+/* hetsort_share_f, hetsort_sort_f, hetsort_sort_counts_f - do the same for languages in which a
+ * communicator is a number, as in Fortran: Python, for example, by py2f() of mpi4py. */
 HETSORT_API hetsort_status hetsort_share_f(uint64_t n_in, uint64_t *n_out, const hetsort_opts *opts,
 					   MPI_Fint comm, hetsort_err *err) HETSORT_MUST_CHECK;
 HETSORT_API hetsort_status hetsort_sort_f(const void *in, uint64_t n_in, void *out, uint64_t room,

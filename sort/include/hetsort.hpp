@@ -78,7 +78,7 @@ template <class M> constexpr bool is_byte()
 	       std::is_same_v<M, std::byte>;
 }
 
-// Array types as (element, how many); everything else is no array.
+// Array types as (element, number); other types are not arrays.
 template <class M> struct row {
 	static constexpr std::size_t size = 0;
 	using element = M;

@@ -36,10 +36,10 @@ static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 {
 	manifest_part *p = &m->part[i];
 	const char *sum;
-	json_int_t rank, recs, header = 0, trailer = 0;
+	json_int_t rank, records, header = 0, trailer = 0;
 	if (json_unpack(part, "{s:I, s:s, s?I, s?I, s:I, s:s, s?s, s?s, s?o, s?o !}", "rank", &rank,
 			"file", &p->file, "header_bytes", &header, "trailer_bytes", &trailer,
-			"records", &recs, "checksum", &sum, "first_key", &p->first, "last_key",
+			"records", &records, "checksum", &sum, "first_key", &p->first, "last_key",
 			&p->last, "first_values", &p->first_values, "last_values",
 			&p->last_values) != 0)
 		return manifest_malformed(s, "a part has missing or unknown members", e);
@@ -57,7 +57,7 @@ static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 		return manifest_malformed(s, "a part's trailer is impossible", e);
 	p->frame =
 		(framing){ .header_bytes = (uint64_t)header, .trailer_bytes = (uint64_t)trailer };
-	p->records = (uint64_t)recs;
+	p->records = (uint64_t)records;
 	return ST_OK;
 }
 

@@ -133,7 +133,6 @@ void chunk_writer_begin(chunk_writer *w, chunk_pool *p, uint32_t buckets, void *
 	w->lanes = (chunk_lane *)(void *)(w->lines + (size_t)buckets * LINE_NUMBERS);
 }
 
-/* A line that begins a chunk needs another chunk. */
 void chunk_line(chunk_writer *w, uint32_t bucket)
 {
 	chunk_lane *l = &w->lanes[bucket];

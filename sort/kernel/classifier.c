@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Making the map from a sorted sample: first the splitters of each table, beginning with the root,
- * then the numbers of buckets, in the order of keys. Pure. */
+ * and then the numbers of buckets, in the order of keys. Pure. */
 #include "classifier.h"
 #include "base/arith.h"
 
@@ -41,7 +41,7 @@ size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry 
 }
 
 /* Return the greatest number of nodes: they may take half of the buckets. */
-static size_t nodes_of(uint32_t buckets)
+static size_t classifier_nodes(uint32_t buckets)
 {
 	return (buckets - BUCKETS_LEAST) / (2 * NODE_EXTRA);
 }
@@ -65,7 +65,7 @@ typedef struct map_room {
 	size_t cells;
 } map_room;
 
-/* A map while it is made. */
+/* The map that is being made. */
 typedef struct maker {
 	map_room room;
 	const records *in;
@@ -80,14 +80,14 @@ typedef struct maker {
 	uint32_t bucket;
 } maker;
 
-static const unsigned char *sample_at(const maker *k, size_t i)
+static const unsigned char *maker_sample(const maker *k, size_t i)
 {
 	return record_at(k->in, entry_pos(&k->sample[i]));
 }
 
-static uint64_t window_of(const maker *k, const classifier_table *t, size_t i)
+static uint64_t maker_window(const maker *k, const classifier_table *t, size_t i)
 {
-	return key_window_read(&k->in->lay, &t->window, sample_at(k, i));
+	return key_window_read(&k->in->lay, &t->window, maker_sample(k, i));
 }
 
 /* ------------------------------------------------------------------------------ its tables */
@@ -101,9 +101,9 @@ static uint64_t cell_begin(const classifier_table *t, uint64_t c)
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
 
-static uint64_t cell_of(const maker *k, const classifier_table *t, size_t i)
+static uint64_t maker_cell(const maker *k, const classifier_table *t, size_t i)
 {
-	return classifier_cell(t, window_of(k, t, i) - t->base);
+	return classifier_cell(t, maker_window(k, t, i) - t->base);
 }
 
 /* Begin a segment of t at this value, unless one begins there already. */
@@ -116,49 +116,41 @@ static void begin_segment(maker *k, classifier_table *t, uint64_t from)
 	k->segments++;
 }
 
-/* Return whether a value with n samples becomes a node. */
-static bool is_dense(const maker *k, size_t n)
-{
-	return n > k->dense && k->nodes < (n > k->huge ? k->nodes_most : k->nodes_dense);
-}
-
-/* Add a node: a segment of one value. The rest of its keys is resolved later. */
-static void add_node(maker *k, classifier_table *t, uint64_t value, const node *n)
-{
-	if (n->key_from < k->in->lay.key_bytes) {
-		k->node[k->nodes] = *n;
-		k->node[k->nodes++].to = &t->segment.to[t->segments - 1];
-	}
-	if (value < UINT64_MAX)
-		begin_segment(k, t, value + 1);
-}
-
-/* Choose splitters among samples [i, end) of a cell with many samples: any value may be one. The
- * open segment has `held` samples before i; return how many the last segment has. */
+/* Choose splitters among samples [i, end) of a cell with many samples, where any value may be one.
+ * The open segment has `held` samples before i; return how many the last segment has.
+ *
+ * A value with many samples becomes a node: a segment of one value. The rest of its keys is
+ * resolved later. */
 static size_t cut_cell(maker *k, classifier_table *t, size_t i, size_t end, size_t held,
 		       unsigned depth)
 {
 	for (size_t next = i; i < end; i = next) {
-		const uint64_t value = window_of(k, t, i);
+		const uint64_t value = maker_window(k, t, i);
 		do
 			next++;
-		while (next < end && window_of(k, t, next) == value);
-		const bool is_node = is_dense(k, next - i);
+		while (next < end && maker_window(k, t, next) == value);
+		const size_t n = next - i, most = n > k->huge ? k->nodes_most : k->nodes_dense;
+		const bool is_node = n > k->dense && k->nodes < most;
 		if (held >= k->share || is_node) {
 			begin_segment(k, t, value);
 			held = 0;
 		}
-		if (is_node)
-			add_node(k, t, value,
-				 &(node){ NULL, t->key_from + KEY_WINDOW_BYTES, depth, i, next });
-		else
-			held += next - i;
+		if (!is_node) {
+			held += n;
+			continue;
+		}
+		const uint32_t key_from = t->key_from + KEY_WINDOW_BYTES;
+		if (key_from < k->in->lay.key_bytes)
+			k->node[k->nodes++] =
+				(node){ &t->segment.to[t->segments - 1], key_from, depth, i, next };
+		if (value < UINT64_MAX)
+			begin_segment(k, t, value + 1);
 	}
 	return held;
 }
 
-/* Choose the splitters of samples [i, end): the borders of all cells, or some of them and, in cells
- * with many samples, others. */
+/* Choose the splitters of samples [i, end). These are the borders of all cells, or of some cells
+ * and others in cells with many samples. */
 static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, bool all,
 			 unsigned depth)
 {
@@ -171,10 +163,10 @@ static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, bo
 	for (uint64_t c = 1; all && c + 1 < t->last_cell; c++)
 		begin_segment(k, t, cell_begin(t, c));
 	for (size_t next = i; !all && i < end; i = next) {
-		const uint64_t cell = cell_of(k, t, i);
+		const uint64_t cell = maker_cell(k, t, i);
 		do
 			next++;
-		while (next < end && cell_of(k, t, next) == cell);
+		while (next < end && maker_cell(k, t, next) == cell);
 		if (next - i > k->dense) {
 			held = cut_cell(k, t, i, next, held, depth);
 			continue;
@@ -188,13 +180,9 @@ static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, bo
 	const uint64_t above = cell_begin(t, t->last_cell - 1);
 	if (above < UINT64_MAX)
 		begin_segment(k, t, above);
-}
-
-static void set_norms(classifier_table *t)
-{
 	for (uint32_t s = 0; s < t->segments; s++) {
-		const uint64_t end = s + 1 < t->segments ? t->segment.from[s + 1] : 0;
-		const uint64_t range = end - 1 - t->segment.from[s];
+		const uint64_t stop = s + 1 < t->segments ? t->segment.from[s + 1] : 0;
+		const uint64_t range = stop - 1 - t->segment.from[s];
 		t->segment.norm[s] = range ? (uint8_t)__builtin_clzll(range) : 63;
 	}
 }
@@ -213,8 +201,8 @@ static void set_cells(classifier_table *t, uint64_t cells)
 }
 
 /* Return whether the cells may be segments. There must be many samples [i, end). A group of
- * neighbouring cells may have 1.5 times its share of them, and a cell CELL_SHARES times
- * the samples of a bucket, because larger buckets are split again. */
+ * neighbouring cells may have 1.5 times its share of them. A cell may have CELL_SHARES times the
+ * samples of a bucket, because larger buckets are split again. */
 static bool is_even(const maker *k, const classifier_table *t, size_t i, size_t end)
 {
 	enum { GROUPS = 64, GROUP_LEAST = 128, CELL_SHARES = 4 };
@@ -223,7 +211,7 @@ static bool is_even(const maker *k, const classifier_table *t, size_t i, size_t 
 	if (mean < GROUP_LEAST)
 		return false;
 	for (; i < end; i++) {
-		const size_t c = cell_of(k, t, i);
+		const size_t c = maker_cell(k, t, i);
 		held = c == cell ? held + 1 : 1;
 		cell = c;
 		if (held > CELL_SHARES * k->share ||
@@ -233,6 +221,7 @@ static bool is_even(const maker *k, const classifier_table *t, size_t i, size_t 
 	return true;
 }
 
+/* Return the least power of 2 that is not below n. */
 static uint32_t power_from(uint32_t n)
 {
 	uint32_t power = 1;
@@ -268,19 +257,15 @@ static void fill_cells(maker *k, classifier_table *t)
 		t->of_cell[c] = (uint16_t)u64_min(t->of_cell[c], t->segments - t->reach);
 }
 
-static unsigned bits_below(uint32_t n)
-{
-	return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
-}
-
-/* Make a search tree for a table unless cells leave few steps. */
+/* Make a search tree for the root unless its cells leave few steps. */
 static void fill_tree(maker *k, classifier_table *t)
 {
 	uint64_t *tree = k->room.tree;
 	if (t->reach <= REACH_UNROLLED)
 		return;
 	t->tree = tree;
-	t->levels = bits_below(t->segments);
+	while ((uint32_t)1 << t->levels < t->segments)
+		t->levels++;
 	for (unsigned d = 0; d < t->levels; d++)
 		for (uint32_t i = 0; i < (uint32_t)1 << d; i++) {
 			const uint32_t s = (2 * i + 1) << (t->levels - 1 - d);
@@ -296,25 +281,24 @@ static void make_table(maker *k, classifier_table *t, uint32_t key_from, size_t 
 	const uint32_t rest = l->key_bytes - key_from;
 	const size_t segments = (end - i) / k->share + 1;
 	const size_t left = k->room.cells - k->cells - (k->nodes_most - k->tables) * CELLS_LEAST;
-	*t = (classifier_table){ .key_from = key_from, .like = sample_at(k, i) };
+	*t = (classifier_table){ .key_from = key_from, .like = maker_sample(k, i) };
 	t->window = key_window_at(l, key_from, (uint32_t)u64_min(rest, KEY_WINDOW_BYTES));
-	t->base = window_of(k, t, i);
-	t->range = window_of(k, t, end - 1) - t->base;
+	t->base = maker_window(k, t, i);
+	t->range = maker_window(k, t, end - 1) - t->base;
 	set_cells(t, segments);
 	const bool even = segments + 2 <= left && is_even(k, t, i, end);
 	if (!even)
 		set_cells(t, size_min(CELLS_A_SEGMENT * segments, left - 2));
 	cut_segments(k, t, i, end, even, depth);
-	set_norms(t);
 	fill_cells(k, t);
 }
 
 /* Turn a node into a heavy key or a table, which may have nodes again. */
-static void resolve(maker *k, const node *n)
+static void resolve_node(maker *k, const node *n)
 {
-	const unsigned char *rec = sample_at(k, n->i);
+	const unsigned char *rec = maker_sample(k, n->i);
 	const layout *l = &k->in->lay;
-	if (key_compare(l, rec, sample_at(k, n->end - 1)) == 0) {
+	if (key_compare(l, rec, maker_sample(k, n->end - 1)) == 0) {
 		const uint32_t left = l->key_bytes - n->key_from;
 		classifier_heavy *h = &k->room.heavy[k->heavy];
 		*n->to = (uint16_t)(TO_HEAVY | k->heavy++);
@@ -402,54 +386,32 @@ static void number_buckets(maker *k, const classifier_table *t)
 static size_t cells_of(uint32_t buckets)
 {
 	enum { CELLS_A_BUCKET = 16 };
-	return (size_t)buckets * CELLS_A_BUCKET + (nodes_of(buckets) + 1) * CELLS_LEAST;
-}
-
-/* Divide the room among the arrays. Each size is a multiple of the alignment of the next array. */
-static void lay_out(map_room *r, uint32_t buckets, void *room)
-{
-	const size_t nodes = nodes_of(buckets);
-	r->table = room;
-	r->heavy = (void *)(r->table + nodes);
-	r->bucket = (void *)(r->heavy + nodes);
-	r->segment.from = (void *)(r->bucket + buckets);
-	r->tree = r->segment.from + buckets;
-	r->segment.to = (void *)(r->tree + power_from(buckets));
-	r->cell = r->segment.to + buckets;
-	r->segment.norm = (void *)(r->cell + cells_of(buckets));
-	r->cells = cells_of(buckets);
+	return (size_t)buckets * CELLS_A_BUCKET + (classifier_nodes(buckets) + 1) * CELLS_LEAST;
 }
 
 size_t classifier_room_bytes(uint32_t buckets)
 {
-	const size_t nodes = nodes_of(buckets);
+	const size_t nodes = classifier_nodes(buckets);
 	return nodes * (sizeof(classifier_table) + sizeof(classifier_heavy)) +
 	       buckets * (sizeof(classifier_bucket) + SEGMENT_BYTES) +
 	       power_from(buckets) * sizeof(uint64_t) + cells_of(buckets) * sizeof(uint16_t);
 }
 
-/* Count the prefixes of keys that have more than `dense` of the n samples. */
-static size_t dense_prefixes(const entry *sample, size_t n, size_t dense)
-{
-	size_t found = 0;
-	for (size_t i = 0, end; i < n; i = end) {
-		end = i + 1;
-		while (end < n && key_prefix_compare(sample[end].hi, sample[end].lo, sample[i].hi,
-						     sample[i].lo) == 0)
-			end++;
-		found += end - i > dense;
-	}
-	return found;
-}
-
-/* Set the numbers of nodes. A quarter of the buckets is for nodes: half of that for the first dense
- * values, half for values whose bucket would be huge. As much again is for dense prefixes, if there
- * are such, because a large bucket that is not a node must be split again. */
+/* Set the numbers of nodes. A quarter of the buckets is for nodes: half of it for the first dense
+ * values, half for values whose bucket would be huge. The same number again is for dense prefixes,
+ * if any, because a large bucket that is not a node must be split again. */
 static void set_nodes(maker *k, size_t n, uint32_t buckets)
 {
-	const size_t most = nodes_of(buckets), usual = most / 2;
-	const size_t more =
-		size_min(dense_prefixes(k->sample, n, 2 * (n / buckets + 1)), most - usual);
+	const size_t most = classifier_nodes(buckets), usual = most / 2;
+	const entry *e = k->sample;
+	size_t dense = 0; /* prefixes with many samples */
+	for (size_t i = 0, end; i < n; i = end) {
+		end = i + 1;
+		while (end < n && key_prefix_compare(e[end].hi, e[end].lo, e[i].hi, e[i].lo) == 0)
+			end++;
+		dense += end - i > 2 * (n / buckets + 1);
+	}
+	const size_t more = size_min(dense, most - usual);
 	k->nodes_most = usual + more;
 	k->nodes_dense = usual / 2 + more;
 	k->share = n / (buckets - ROOT_EXTRA - NODE_EXTRA * k->nodes_most) + 1;
@@ -462,7 +424,18 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 {
 	const layout *l = &in->lay;
 	maker k = { .in = in, .sample = sample, .pos_bits = pos_bits };
-	lay_out(&k.room, buckets, room);
+	/* divide the room among arrays: each size is a multiple of the next array's alignment */
+	const size_t nodes = classifier_nodes(buckets);
+	map_room *r = &k.room;
+	r->table = room;
+	r->heavy = (void *)(r->table + nodes);
+	r->bucket = (void *)(r->heavy + nodes);
+	r->segment.from = (void *)(r->bucket + buckets);
+	r->tree = r->segment.from + buckets;
+	r->segment.to = (void *)(r->tree + power_from(buckets));
+	r->cell = r->segment.to + buckets;
+	r->segment.norm = (void *)(r->cell + cells_of(buckets));
+	r->cells = cells_of(buckets);
 	set_nodes(&k, n, buckets);
 	*m = (classifier){ .lay = *l,
 			   .first = window_from(l, 0),
@@ -473,16 +446,16 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 	const uint32_t shared =
 		l->key_bytes <= KEY_WINDOW_BYTES
 			? 0 /* the root's window has the whole key */
-			: key_shared_bytes(l, sample_at(&k, 0), sample_at(&k, n - 1));
+			: key_shared_bytes(l, maker_sample(&k, 0), maker_sample(&k, n - 1));
 	m->head = key_window_at(l, 0, (uint32_t)u64_min(shared, KEY_WINDOW_BYTES));
-	m->head_value = key_window_read(l, &m->head, sample_at(&k, 0));
+	m->head_value = key_window_read(l, &m->head, maker_sample(&k, 0));
 	make_table(&k, &m->root, shared, 0, n, 0);
 	fill_tree(&k, &m->root);
 	const uint32_t known = (uint32_t)u64_min(l->key_bytes, shared + KEY_WINDOW_BYTES);
 	m->rest = window_from(l, known);
 	m->short_rest = l->key_bytes - known <= KEY_WINDOW_BYTES;
 	for (size_t i = 0; i < k.nodes; i++)
-		resolve(&k, &k.node[i]);
+		resolve_node(&k, &k.node[i]);
 	add_outside(&k);
 	number_buckets(&k, &m->root);
 	add_outside(&k);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Maps keys to buckets in order, by a map made from a sample of the keys, and makes the number that
- * represents a record in its bucket. Pure.
+/* A map from keys to buckets, in order. It is made from a sample of the keys. It also makes the
+ * number that represents a record in its bucket. Pure.
  *
- * A table uses 8 bytes of the key (the window). Its splitters are about the same number of samples
- * apart, so segments are narrow where keys are dense. A segment lies between two splitters, and is
- * a bucket. The range from the least to the greatest sample is divided into cells of one width; the
- * cell of a value gives the segment where its search begins. All searches take the same number of
- * steps, so no branch is mispredicted. If keys are spread evenly, each cell of the root is a
- * segment, and a search takes no steps. If keys cluster, so that cells would leave many steps, the
- * root uses a search tree instead.
+ * A table uses 8 bytes of the key (the window). Between neighbouring splitters are about equally
+ * many samples, so segments are narrow where keys are dense. A segment lies between two splitters,
+ * and is a bucket. The range from the least to the greatest sample is divided into cells of one
+ * width. The cell of a value gives the segment where its search begins. All searches take the same
+ * number of steps, so no branch is mispredicted. If keys are spread evenly, each cell of the root
+ * is a segment, and a search takes no steps. If keys cluster, so that cells would leave many steps,
+ * the root uses a search tree instead.
  *
  * Records are classified in blocks, so that the unpredictable work on a record does not delay the
- * search for the next one. A value with a large part of the sample is a segment by itself: with its
- * own table for the next 8 bytes of the key, or, if all its samples have one key, with three
- * buckets: below that key, the key, and above it. */
+ * search for the next one. A value with a large part of the sample is a segment by itself. It has
+ * its own table for the next 8 bytes of the key. If all its samples have one key, it has three
+ * buckets instead: below that key, the key, and above it. */
 #ifndef HETSORT_KERNEL_CLASSIFIER_H
 #define HETSORT_KERNEL_CLASSIFIER_H
 
@@ -31,23 +31,23 @@ enum {
 	TO_HEAVY = 0x8000,  /* a segment of one key: the index of the heavy key */
 };
 
-/* Segments of a table, in order. Arrays of their own, because a search reads only `from`, and the
- * count of a bucket's records only `to`: these must stay in the first cache. */
+/* Segments of a table, in order, in an array for each member. A search reads only `from`, and the
+ * count of the records of a bucket only `to`; these must stay in the first cache. */
 typedef struct classifier_segments {
 	uint64_t *from; /* the least value of each; it ends where the next begins */
-	uint16_t *to;   /* a bucket, or one of the above */
+	uint16_t *to;   /* a bucket, or TO_TABLE or TO_HEAVY with an index */
 	uint8_t *norm; /* shifts the topmost bit of a distance from `from` to the top of a number */
 } classifier_segments;
 
 typedef struct classifier_table {
 	key_window window;
-	uint32_t key_from;         /* begin of the window in the key; the key bytes before it are */
-	const unsigned char *like; /* the same as those of this record */
+	uint32_t key_from;         /* begin of the window in the key, */
+	const unsigned char *like; /* which begins like the key of this record */
 	uint64_t base, range; /* the least value of the sample in the window, and the extent of the
 				 cells above it */
-	uint64_t scale;       /* turn a distance from base into a cell */
+	uint64_t scale;       /* turns a distance from base into a cell */
 	unsigned shift;
-	uint32_t last_cell; /* the first cell is below base, the last one above top */
+	uint32_t last_cell; /* the first cell is below base, the last one above the range */
 	uint32_t reach;     /* number of segments that may hold the values of a cell */
 	uint32_t segments;
 	uint16_t *of_cell; /* the first of these segments */
@@ -62,7 +62,8 @@ static inline uint64_t classifier_cell(const classifier_table *t, uint64_t x)
 	return (x >> t->shift) * t->scale >> 32;
 }
 
-/* A key with a large part of the sample: `bucket` is below it, the next is its own, then above. */
+/* A key with a large part of the sample. `bucket` is below it, the next one is its own, the third
+ * one is above it. */
 typedef struct classifier_heavy {
 	const unsigned char *rec;
 	uint32_t bucket;
@@ -81,11 +82,10 @@ typedef struct classifier_bucket {
 	key_window head, window;
 	uint8_t norm; /* numbers have (value - from) << norm above the position */
 	bool exact;   /* the numbers have the order of the records */
-	bool same;    /* all records have one key; then it is also exact */
+	bool same;    /* all records have one key; then the bucket is also exact */
 } classifier_bucket;
 
-/* classifier_fits - return whether `number`, of bucket b, belongs to record rec at this position.
- */
+/* classifier_fits - return whether `number` of bucket b belongs to record rec at this position. */
 static inline __attribute__((always_inline)) bool
 classifier_fits(const layout *l, const classifier_bucket *b, uint64_t pos_mask, uint64_t number,
 		const unsigned char *rec, uint64_t pos, window_kind of)
@@ -113,11 +113,11 @@ typedef struct classifier {
 } classifier;
 
 /* classifier_sample - sample the n records of `in`, from all parts, for a map to `buckets` buckets.
- * Returns the number of samples (SAMPLE_MAX at most), which are not sorted. */
+ * Return the number of samples (SAMPLE_MAX at most), which are not sorted. */
 size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry *sample);
 
-/* classifier_sample_place - return a random place in the i-th of `want` equal parts of n places: a
- * fixed distance could meet a pattern. *random: any number at first. */
+/* classifier_sample_place - return a random place in the i-th of `want` equal parts of n places,
+ * because a fixed distance could meet a pattern. *random: any number at first. */
 uint64_t classifier_sample_place(uint64_t n, size_t want, size_t i, uint64_t *random);
 
 /* classifier_sample_size - return the number of samples of n records for a map to `buckets`. */

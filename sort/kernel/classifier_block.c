@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finding the buckets of keys by a map that classifier.c has made, block by block. Pure. */
+/* Finding the buckets of keys, block by block, by a map that classifier.c has made. Pure. */
 #include "classifier.h"
 
-/* Return the segment of w, by its cell; `reach` is that of the table. */
-static inline __attribute__((always_inline)) uint32_t find(const classifier_table *t, uint64_t w,
-							   uint32_t reach)
+/* Return the segment of w, by its cell. reach: t->reach, as a constant if possible. */
+static inline __attribute__((always_inline)) uint32_t find_segment(const classifier_table *t,
+								   uint64_t w, uint32_t reach)
 {
 	const uint64_t x = w - t->base;
 	uint64_t c = classifier_cell(t, x) + 1;
@@ -27,13 +27,14 @@ static inline __attribute__((always_inline)) uint32_t find(const classifier_tabl
 }
 
 /* Return the number of a record in segment s of a table. */
-static inline uint64_t number_of(const classifier_segments *g, uint32_t s, uint64_t w,
-				 uint64_t pos_mask, uint64_t pos)
+static inline uint64_t segment_number(const classifier_segments *g, uint32_t s, uint64_t w,
+				      uint64_t pos_mask, uint64_t pos)
 {
 	return pos | ((w - g->from[s]) << g->norm[s] & ~pos_mask);
 }
 
-static inline uint64_t position(const classifier *m, uint64_t first, const uint64_t *at, size_t i)
+static inline uint64_t position_of(const classifier *m, uint64_t first, const uint64_t *at,
+				   size_t i)
 {
 	return at ? at[i] & m->pos_mask : first + i;
 }
@@ -48,17 +49,18 @@ typedef struct found {
 
 /* Note that record i, with window w, is in segment s of the root; return its bucket, or where the
  * segment leads instead. */
-static inline __attribute__((always_inline)) unsigned note(const classifier *m,
-							   const classifier_segments *g,
-							   const found *f, size_t i, uint32_t s,
-							   uint64_t w)
+static inline __attribute__((always_inline)) unsigned note_segment(const classifier *m,
+								   const classifier_segments *g,
+								   const found *f, size_t i,
+								   uint32_t s, uint64_t w)
 {
 	if (f->number)
-		f->number[i] = number_of(g, s, w, m->pos_mask, position(m, f->first, f->at, i));
+		f->number[i] =
+			segment_number(g, s, w, m->pos_mask, position_of(m, f->first, f->at, i));
 	return f->bucket[i] = g->to[s];
 }
 
-enum { AT_ONCE = 8 }; /* searches in a tree: each one waits for its loads */
+enum { AT_ONCE = 8 }; /* searches in a tree at the same time, because each waits for its loads */
 
 /* Find n windows in a tree, and up to AT_ONCE - 1 after the n, too. */
 static inline __attribute__((always_inline)) unsigned
@@ -77,7 +79,7 @@ find_in_tree(const classifier *m, const uint64_t *w, size_t n, const found *f)
 				at[k] += at[k] + (tree[at[k]] < w[i + k]);
 #pragma GCC unroll 8
 		for (unsigned k = 0; k < AT_ONCE; k++)
-			to |= note(m, &g, f, i + k, (uint32_t)(at[k] - leaves), w[i + k]);
+			to |= note_segment(m, &g, f, i + k, (uint32_t)(at[k] - leaves), w[i + k]);
 	}
 	return to;
 }
@@ -89,11 +91,11 @@ find_in_cells(const classifier *m, const uint64_t *w, size_t n, const found *f, 
 	const classifier_table t = m->root;
 	unsigned to = 0;
 	for (size_t i = 0; i < n; i++)
-		to |= note(m, &t.segment, f, i, find(&t, w[i], reach), w[i]);
+		to |= note_segment(m, &t.segment, f, i, find_segment(&t, w[i], reach), w[i]);
 	return to;
 }
 
-/* Find n windows, with usual reaches as constants. Return all values of `to`, by `or`. */
+/* Find n windows, with usual reaches as constants. Return the bitwise or of all values of `to`. */
 static inline __attribute__((always_inline)) unsigned
 find_all(const classifier *m, const uint64_t *w, size_t n, const found *f)
 {
@@ -106,8 +108,8 @@ find_all(const classifier *m, const uint64_t *w, size_t n, const found *f)
 				    : find_in_cells(m, w, n, f, m->root.reach);
 }
 
-/* Return 0 if the key shares the common bytes, else below or above 0 like its order. */
-static int outside(const classifier *m, const unsigned char *rec)
+/* Return 0 if the key shares the common bytes, else a number below or above 0, as the key sorts. */
+static int key_outside(const classifier *m, const unsigned char *rec)
 {
 	const uint64_t v = key_window_read(&m->lay, &m->head, rec);
 	if (v != m->head_value)
@@ -118,14 +120,14 @@ static int outside(const classifier *m, const unsigned char *rec)
 }
 
 /* Follow a segment that is not a bucket to the bucket of the record. */
-static uint32_t deeper(const classifier *m, const unsigned char *rec, uint64_t pos, uint32_t to,
-		       uint64_t *number)
+static uint32_t follow_segment(const classifier *m, const unsigned char *rec, uint64_t pos,
+			       uint32_t to, uint64_t *number)
 {
 	while ((to & (TO_TABLE | TO_HEAVY)) == TO_TABLE) {
 		const classifier_table *t = &m->table[to & ~TO_TABLE];
 		const uint64_t w = key_window_read(&m->lay, &t->window, rec);
-		const uint32_t s = find(t, w, t->reach);
-		*number = number_of(&t->segment, s, w, m->pos_mask, pos);
+		const uint32_t s = find_segment(t, w, t->reach);
+		*number = segment_number(&t->segment, s, w, m->pos_mask, pos);
 		to = t->segment.to[s];
 	}
 	if (to < TO_HEAVY)
@@ -139,9 +141,10 @@ static uint32_t deeper(const classifier *m, const unsigned char *rec, uint64_t p
 	return h->bucket + (c >= 0) + (c > 0);
 }
 
+/* Read the windows of n records: at their positions, or from `first` on if at is NULL. */
 static inline __attribute__((always_inline)) void
-read_windows(const classifier *m, const records *in, uint64_t first, const uint64_t *at, size_t n,
-	     const key_window *read, uint64_t *w, window_kind of)
+block_windows(const classifier *m, const records *in, uint64_t first, const uint64_t *at, size_t n,
+	      const key_window *read, uint64_t *w, window_kind of)
 {
 	const layout lay = m->lay;
 	const key_window window = *read;
@@ -155,7 +158,7 @@ read_windows(const classifier *m, const records *in, uint64_t first, const uint6
 						  record_at(in, at[i] & m->pos_mask));
 }
 
-/* Return whether n keys share the common bytes; w: room for their windows. */
+/* Return whether n keys share the common bytes. w: room for their windows. */
 static bool all_inside(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
 		       size_t n, uint64_t *w)
 {
@@ -164,27 +167,27 @@ static bool all_inside(const classifier *m, const records *in, uint64_t first, c
 		return true;
 	if (m->root.key_from > KEY_WINDOW_BYTES)
 		return false;
-	WITH_WINDOW(m->head.of, read_windows, m, in, first, at, n, &m->head, w);
+	WITH_WINDOW(m->head.of, block_windows, m, in, first, at, n, &m->head, w);
 	for (size_t i = 0; i < n; i++)
 		differ |= w[i] ^ m->head_value;
 	return differ == 0;
 }
 
-/* Find the buckets of keys in heavy segments of the root. Return all values of `bucket`, by `or`.
- */
+/* Find the buckets of keys in heavy segments of the root. Return the bitwise or of all values of
+ * `bucket`. */
 static unsigned find_heavy(const classifier *m, const records *in, uint64_t first,
 			   const uint64_t *at, size_t n, uint16_t *bucket, uint64_t *number)
 {
 	uint64_t w[CLASSIFIER_BLOCK];
 	unsigned to = 0;
-	WITH_WINDOW(m->rest.of, read_windows, m, in, first, at, n, &m->rest, w);
+	WITH_WINDOW(m->rest.of, block_windows, m, in, first, at, n, &m->rest, w);
 	for (size_t i = 0; i < n; i++) {
 		if (bucket[i] & TO_HEAVY) {
 			const classifier_heavy *h = &m->heavy[bucket[i] & ~TO_HEAVY];
 			const bool from = w[i] >= h->value, above = w[i] > h->value;
 			bucket[i] = (uint16_t)(h->bucket + from + above);
 			if (number)
-				number[i] = position(m, first, at, i) |
+				number[i] = position_of(m, first, at, i) |
 					    (from > above ? 0 : w[i] & ~m->pos_mask);
 		}
 		to |= bucket[i];
@@ -198,15 +201,15 @@ static void look_closer(const classifier *m, const records *in, uint64_t first, 
 			size_t n, bool inside, uint16_t *bucket, uint64_t *number)
 {
 	for (size_t i = 0; i < n; i++) {
-		const uint64_t pos = position(m, first, at, i);
+		const uint64_t pos = position_of(m, first, at, i);
 		const unsigned char *rec = record_at(in, pos);
-		const int side = inside ? 0 : outside(m, rec);
+		const int side = inside ? 0 : key_outside(m, rec);
 		uint64_t own = number ? number[i] : 0;
 		if (side != 0) {
 			bucket[i] = side < 0 ? 0 : (uint16_t)(m->buckets - 1);
 			own = pos | (key_window_read(&m->lay, &m->first, rec) & ~m->pos_mask);
 		} else if (bucket[i] >= TO_TABLE) {
-			bucket[i] = (uint16_t)deeper(m, rec, pos, bucket[i], &own);
+			bucket[i] = (uint16_t)follow_segment(m, rec, pos, bucket[i], &own);
 		}
 		if (number)
 			number[i] = own;
@@ -219,7 +222,7 @@ void classifier_block(const classifier *m, const records *in, uint64_t first, co
 	uint64_t w[CLASSIFIER_BLOCK + AT_ONCE - 1];
 	const key_window *window = &m->root.window;
 	const bool inside = all_inside(m, in, first, at, n, w);
-	WITH_WINDOW(window->of, read_windows, m, in, first, at, n, window, w);
+	WITH_WINDOW(window->of, block_windows, m, in, first, at, n, window, w);
 	memset(w + n, 0, (AT_ONCE - 1) * sizeof *w);
 	unsigned to = !number ? find_all(m, w, n, &(found){ first, NULL, bucket, NULL })
 		      : at    ? find_all(m, w, n, &(found){ first, at, bucket, number })

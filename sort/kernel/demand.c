@@ -43,8 +43,8 @@ struct demand_room {
 
 /* ---------------------------------------------------------------------------------- opening */
 
-/* A bucket fits in a processor's cache. Fewer records have smaller buckets, so that the scratch of
- * the threads is small compared with the records. */
+/* Choose sizes so that a bucket fits in a processor's cache. Fewer records have smaller buckets, so
+ * that the scratch of the threads is small compared with the records. */
 demand_sizes demand_sizes_for(uint64_t n)
 {
 	enum { PART = 16, LEAST_CAP = 512, CAP = 32768, BUCKET = 8000 };
@@ -115,8 +115,9 @@ static status demand_open_map(demand *d, const demand_plan *p, uint32_t want, er
 	return sample && d->map_room ? ST_OK : ST_RESOURCE;
 }
 
-/* Each writer has one partly filled chunk per bucket. Splits have fewer such chunks: each of the
- * parts has at least a third of the records that a bucket should have. */
+/* Count the chunks that are needed. Each writer has one partly filled chunk per bucket. Splits have
+ * fewer such chunks: each of the parts has at least a third of the records that a bucket should
+ * have. */
 static uint64_t demand_chunks(uint64_t n, uint64_t writers, uint64_t buckets)
 {
 	enum { SPLITS = 3 };
@@ -172,9 +173,10 @@ void demand_close(demand *d)
 	mem_free(m, d);
 }
 
-/* In addition to the numbers, until the end of demand_end the sort holds the map, the writers and
- * two lists of buckets (a list grows by half and is copied). After that it holds one list, and the
- * scratch of the threads. A split makes at most 12 buckets, because the cap is 4 times their size.
+/* Add up the memory. In addition to the numbers, the sort holds the map, the writers and two lists
+ * of buckets until the end of demand_end (a list grows by half and is copied). After that it holds
+ * one list, and the scratch of the threads. A split makes at most 12 buckets, because the cap is 4
+ * times their size.
  */
 uint64_t demand_most_bytes(uint64_t n, unsigned lanes, unsigned threads)
 {

@@ -238,8 +238,8 @@ static void demand_sift(const demand *d, const uint32_t *chunk, uint64_t i, uint
 	*demand_number_at(d, chunk, i) = number;
 }
 
-/* If splits do not help, sort a bucket by heapsort, which needs no memory and is never slow, and
- * then cut it into buckets. */
+/* Sort a bucket by heapsort, which needs no memory and is never slow, and then cut it into buckets.
+ * This is for a bucket that splits do not help. */
 static status demand_sort_in_place(demand *d, const demand_bucket *b, err *e)
 {
 	const uint64_t n = b->list.n, k = chunks_of(n);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Copying records in random order with prefetch, and streaming stores. A record of 100 bytes spans
- * two or three cache lines. Streaming stores write full lines, which x86-64 always can; ordinary
- * stores write the ends. Pure. */
+/* Copying records in random order with prefetch, and streaming stores. A record is fetched
+ * record_ahead() records before it is copied; one of 100 bytes spans two or three cache lines.
+ * Streaming stores write full lines, which x86-64 always can; ordinary stores write the ends. Pure.
+ */
 #include "gather.h"
 #include "base/size.h"
 
-/* Each record is fetched record_ahead() records before it is copied. */
 size_t gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out)
 {
 	const layout l = r->lay;

@@ -112,8 +112,8 @@ void key_value_text(const key_field *f, const unsigned char *normal,
 	}
 }
 
-/* Where fields overlap, the more significant one counts. The greatest float is negative in a
- * descending field, so all its bits are flipped. */
+/* Set fields from the last to the first, because the more significant one counts where fields
+ * overlap. The greatest float is negative in a descending field, so all its bits are flipped. */
 void key_greatest(const layout *l, unsigned char *rec)
 {
 	memset(rec, 0xff, l->record_bytes);

@@ -8,11 +8,11 @@
 
 enum { PAIRWISE_MAX = 8 /* runs; beyond, sorting them again measures faster */ };
 
-/* pairwise_merge_in - merge the runs run[0..k) of n[0..k) entries each, k in 1..PAIRWISE_MAX, by
- * (key, position). run     sorted; they may be empty, and lie in e one after another e, tmp  room
- * for all entries each. Return the one of the two that holds the result r       the records of the
- * entries, read only for keys longer than KEY_PREFIX_BYTES Time O(sum of n * log k); fast if e and
- * tmp stay in the cache. */
+/* pairwise_merge_in - merge k (1..PAIRWISE_MAX) runs of n[0..k) entries each, by (key, position).
+ * run     sorted; they may be empty, and lie in e one after another
+ * e, tmp  room for all entries each; one of the two, which is returned, holds the result
+ * r       the records of the entries, read only for keys longer than KEY_PREFIX_BYTES
+ * Time O(sum of n * log k); fast if e and tmp stay in the cache. */
 entry *pairwise_merge_in(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
 			 const records *r);
 

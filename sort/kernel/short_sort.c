@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sample gives a classifier from keys to some thousand buckets. All threads read the keys, note
- * each record's bucket and count them, and then move the records to their bucket's place in the
- * output, two cache lines at a time and past the cache. Then each thread takes bucket after bucket,
- * and sorts it in the cache. Buckets that are too large are sorted the same way again, by all
- * threads.
+/* Sorting short records by moving them to buckets.
+ *
+ * A sample gives a classifier from keys to some thousand buckets. All threads read the keys, note
+ * the bucket of each record and count them. Then they move the records to the place of their bucket
+ * in the output, two cache lines at a time and past the cache. Then each thread takes bucket after
+ * bucket, and sorts it in the cache. All threads sort buckets that are too large in the same way
+ * again.
  *
  * Threads may differ in speed, so the input is cut into many more pieces than threads, which take
  * them by ranges. While a thread moves consecutive pieces, the places of each bucket are
- * consecutive, too, so it keeps its partly filled lines. Stable: in each bucket, the records of a
- * piece have the places after the records of the pieces before it. */
+ * consecutive, too, so it keeps its partly filled lines. The sort is stable: in each bucket, the
+ * records of a piece have the places after the records of the pieces before it. */
 #include "bucket_sort.h"
 #include "base/arith.h"
 #include "base/pool.h"
-#include "base/ranges.h"
 #include "classifier.h"
 #include "radix.h"
 #include "gather.h"
@@ -22,13 +23,13 @@
 
 enum { LINE = 2 * STREAMING_LINE, STAGE_BYTES = 2 * LINE };
 
-/* Pieces: so many that the slowest thread does not work on its last one for long after the others
- * have ended, and so few that their counts take less than one percent of the records. */
+/* The number of pieces. There are enough that no thread works long on its last piece after the
+ * others have ended, and their counts take less than one percent of the memory of the records. */
 enum { PIECES = 128, PIECES_A_THREAD = 4, PIECE_LEAST = 2048 };
 
-/* The stages for the next records of each bucket: a line (here two of the cache's) that is being
- * filled, and a record that begins in it. If a line holds whole records, the stage is only a line.
- * The changing data is small, and stays in the first cache. */
+/* The stages for the next records of each bucket. A stage is a line (here two lines of the cache)
+ * that is being filled, and a record that begins in it. If a line holds whole records, the stage is
+ * only a line. The data that changes is small, and stays in the first cache. */
 typedef struct stages {
 	uint8_t *used;        /* bytes of the line */
 	uint8_t *skip;        /* first bytes of the line, which must not be written */
@@ -68,10 +69,10 @@ typedef struct short_sorter {
 /* Records of the output, of one bucket, that are still to be sorted. */
 typedef struct large {
 	uint64_t start, n;
-	unsigned depth; /* of how many buckets in buckets */
+	unsigned depth; /* number of sorts into buckets that led to this bucket */
 } large;
 
-/* Copy a record: usual sizes as constants, others by two copies that overlap. */
+/* Copy a record. Usual sizes are constants; others take two copies that overlap. */
 static inline void copy_short(unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
 	enum { HALF = 16, WORD = 8 };
@@ -92,21 +93,23 @@ static inline void copy_short(unsigned char *to, const unsigned char *from, uint
 
 /* ------------------------------------------------------------------------------------- pieces */
 
-/* A bucket, its copy and its numbers should fit into the second cache. */
-static uint32_t buckets_for(uint64_t n, const bucket_sort_sizes *sizes, uint32_t record_bytes)
+/* Return the number of buckets. A bucket, its copy and its numbers should fit into the second
+ * cache.
+ */
+static uint32_t short_buckets(uint64_t n, const bucket_sort_sizes *sizes, uint32_t record_bytes)
 {
 	enum { BUCKET_BYTES = 1 << 17 };
 	const uint64_t most = u64_min(sizes->demand.bucket, BUCKET_BYTES / record_bytes);
 	return (uint32_t)u64_min(n / most + BUCKETS_LEAST, BUCKETS_MAX);
 }
 
-static unsigned pieces_for(uint64_t n, unsigned threads)
+static unsigned short_pieces(uint64_t n, unsigned threads)
 {
 	const uint64_t want = u64_max(PIECES, (uint64_t)threads * PIECES_A_THREAD);
 	return (unsigned)u64_max(u64_min(want, n / PIECE_LEAST + 1), n / UINT32_MAX + 1);
 }
 
-/* Pieces consist of whole blocks, except the last. */
+/* Return the first record of a piece. Pieces consist of whole blocks, except the last. */
 static uint64_t piece_begin(const short_sorter *s, size_t piece)
 {
 	const uint64_t blocks = (s->n + CLASSIFIER_BLOCK - 1) / CLASSIFIER_BLOCK;
@@ -133,28 +136,6 @@ static void count_pieces(void *arg, unsigned worker)
 	}
 }
 
-static void find_starts(short_sorter *s)
-{
-	const uint32_t buckets = s->map.buckets;
-	uint64_t at = 0;
-	memset(s->start, 0, (buckets + 1) * sizeof *s->start);
-	for (size_t p = 0; p < s->pieces; p++)
-		for (uint32_t b = 0; b < buckets; b++)
-			s->start[b] += s->count[p * buckets + b];
-	for (uint32_t b = 0; b <= buckets; b++) {
-		const uint64_t n = s->start[b];
-		s->start[b] = at;
-		at += n;
-	}
-}
-
-/* Return whether a line of the output holds whole records. */
-static bool whole_lines(const short_sorter *s)
-{
-	const uint32_t bytes = s->in->lay.record_bytes;
-	return LINE % bytes == 0 && (uintptr_t)s->out % bytes == 0;
-}
-
 /* Let the stages begin at the places of a piece. */
 static void open_stages(const short_sorter *s, const stages *g, size_t piece)
 {
@@ -179,6 +160,7 @@ static void close_stages(const short_sorter *s, const stages *g, size_t stage_by
 	}
 }
 
+/* Write the full line of a bucket. */
 static inline void stage_out(const stages *g, uint32_t b, unsigned char *line, bool streaming)
 {
 	const unsigned skip = g->skip[b];
@@ -221,7 +203,8 @@ static void move_pieces(void *arg, unsigned worker)
 	short_sorter *s = arg;
 	const stages *g = &s->work[worker].stages;
 	const uint32_t bytes = s->in->lay.record_bytes;
-	const bool whole = whole_lines(s);
+	const bool whole =
+		LINE % bytes == 0 && (uintptr_t)s->out % bytes == 0; /* records in a line */
 	const size_t stage_bytes = whole ? LINE : STAGE_BYTES;
 	size_t expected = SIZE_MAX;
 	for (size_t p; ranges_next(&s->left, worker, &p); expected = p + 1) {
@@ -248,8 +231,8 @@ static void move_pieces(void *arg, unsigned worker)
 
 /* Read the windows of n keys to a; return whether they ascend. */
 static inline __attribute__((always_inline)) bool
-read_windows(const layout *l, const key_window *window, const unsigned char *rec, size_t n,
-	     uint64_t *a, uint64_t *least, uint64_t *most, window_kind of)
+short_windows(const layout *l, const key_window *window, const unsigned char *rec, size_t n,
+	      uint64_t *a, uint64_t *least, uint64_t *most, window_kind of)
 {
 	const uint32_t bytes = l->record_bytes;
 	const layout lay = *l; /* a copy that cannot alias the array written here */
@@ -284,8 +267,8 @@ static void put_in_order(const unsigned char *recs, const uint64_t *a, uint64_t 
 		copy_short(out, recs + (a[i] & mask) * bytes, bytes);
 }
 
-/* Sort n records by counting if they have few keys, which are the windows in w->a; return whether
- * they have. */
+/* Sort n records by counting if they have few keys, which are the windows in w->a. Return whether
+ * they have few. */
 static bool sort_few_keys(const workspace *w, unsigned char *recs, size_t n, uint32_t bytes)
 {
 	enum { KEYS = 8, LOOKS = 32 };
@@ -323,10 +306,10 @@ static bool sort_few_keys(const workspace *w, unsigned char *recs, size_t n, uin
 	return true;
 }
 
-/* Sort the n records at recs in place, by numbers: above the position, the distance of a key's
- * window from the least window. The window begins after the bytes that all keys share, unless a
- * number has room for them. */
-static void finish_few(const short_sorter *s, const workspace *w, unsigned char *recs, size_t n)
+/* Sort the n records at recs in place, by numbers. A number has the distance of a key's window from
+ * the least window, above the position. The window begins after the bytes that all keys share,
+ * unless a number has room for them. */
+static void sort_bucket(const short_sorter *s, const workspace *w, unsigned char *recs, size_t n)
 {
 	const layout *l = &s->in->lay;
 	const uint32_t bytes = l->record_bytes;
@@ -342,7 +325,7 @@ static void finish_few(const short_sorter *s, const workspace *w, unsigned char 
 		left = l->key_bytes - from;
 		const key_window window =
 			key_window_at(l, from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
-		rise = WITH_WINDOW(window.of, read_windows, l, &window, recs, n, w->a, &least,
+		rise = WITH_WINDOW(window.of, short_windows, l, &window, recs, n, w->a, &least,
 				   &most);
 		norm = most > least ? (unsigned)__builtin_clzll(most - least) : 64;
 		same_bits = most > least ? (unsigned)__builtin_clzll(most ^ least) : 64;
@@ -368,20 +351,20 @@ static void finish_few(const short_sorter *s, const workspace *w, unsigned char 
 		put_in_order(w->recs, w->a, mask, n, bytes, recs);
 }
 
-static void finish_buckets(void *arg, unsigned worker)
+static void sort_buckets(void *arg, unsigned worker)
 {
 	short_sorter *s = arg;
 	const uint32_t bytes = s->in->lay.record_bytes;
 	for (size_t b; (b = atomic_fetch_add(&s->next, 1)) < s->map.buckets;) {
 		const size_t n = s->start[b + 1] - s->start[b];
 		if (n > 1 && n <= s->sizes->demand.cap && !s->map.bucket[b].same)
-			finish_few(s, &s->work[worker], s->out + s->start[b] * bytes, n);
+			sort_bucket(s, &s->work[worker], s->out + s->start[b] * bytes, n);
 	}
 }
 
 /* ------------------------------------------------------------------------------- all buckets */
 
-static void run(short_sorter *s, pool_work *work)
+static void share_pieces(short_sorter *s, pool_work *work)
 {
 	s->next = 0;
 	ranges_share(&s->left, s->pieces);
@@ -389,28 +372,38 @@ static void run(short_sorter *s, pool_work *work)
 }
 
 /* Sort the n records of `in` to out, except buckets that are too large. */
-static void in_buckets(short_sorter *s, const records *in, uint64_t n, unsigned char *out)
+static void sort_in_buckets(short_sorter *s, const records *in, uint64_t n, unsigned char *out)
 {
 	s->in = in;
 	s->n = n;
 	s->out = out;
 	s->streaming = n >= s->sizes->streaming_bytes / in->lay.record_bytes;
-	s->pieces = pieces_for(n, s->threads);
-	const uint32_t buckets = buckets_for(n, s->sizes, in->lay.record_bytes);
+	s->pieces = short_pieces(n, s->threads);
+	const uint32_t buckets = short_buckets(n, s->sizes, in->lay.record_bytes);
 	const size_t samples = classifier_sample(in, n, buckets, s->sample);
 	radix_sort(s->sample, s->sample + samples, samples, in);
 	classifier_make(&s->map, in, s->sample, samples, 1, buckets, s->map_room);
-	run(s, count_pieces);
-	find_starts(s);
-	run(s, move_pieces);
-	run(s, finish_buckets);
+	share_pieces(s, count_pieces);
+	const uint32_t found = s->map.buckets;
+	uint64_t at = 0;
+	memset(s->start, 0, (found + 1) * sizeof *s->start);
+	for (size_t p = 0; p < s->pieces; p++)
+		for (uint32_t b = 0; b < found; b++)
+			s->start[b] += s->count[p * found + b];
+	for (uint32_t b = 0; b <= found; b++) {
+		const uint64_t size = s->start[b];
+		s->start[b] = at;
+		at += size;
+	}
+	share_pieces(s, move_pieces);
+	share_pieces(s, sort_buckets);
 }
 
-/* ------------------------------------------------------------------------ buckets that are too
- * large */
+/* ----------------------------------------------------------------- buckets that are too large */
 
-/* Sort n records by their entries; copy: room for them. */
-static status as_entries(const short_sorter *s, unsigned char *recs, size_t n, unsigned char *copy)
+/* Sort n records by their entries. copy: a copy of them. */
+static status sort_by_entries(const short_sorter *s, unsigned char *recs, size_t n,
+			      unsigned char *copy)
 {
 	const uint32_t bytes = s->in->lay.record_bytes;
 	const records r = { .base = copy, .lay = s->in->lay };
@@ -454,9 +447,9 @@ static size_t note_large(const short_sorter *s, uint64_t start, unsigned depth, 
 	return n;
 }
 
-/* Sort n large buckets of the list, and those that they leave: with maps of their own, or, if that
- * has not helped often enough, one thread sorts the entries. */
-static status finish_large(short_sorter *s, unsigned char *out, large *list, size_t n)
+/* Sort n large buckets of the list, and the large buckets that they leave, by maps of their own. If
+ * that has not helped often enough, one thread sorts the entries. */
+static status sort_large(short_sorter *s, unsigned char *out, large *list, size_t n)
 {
 	const layout *l = &s->in->lay;
 	status rc = ST_OK;
@@ -470,22 +463,20 @@ static status finish_large(short_sorter *s, unsigned char *out, large *list, siz
 		const records in = { .base = copy, .lay = *l };
 		pool_run(s->threads, copy_parts, &c);
 		if (x.n > s->sizes->simple && x.depth <= s->sizes->demand.depth) {
-			in_buckets(s, &in, x.n, recs);
+			sort_in_buckets(s, &in, x.n, recs);
 			n = note_large(s, x.start, x.depth + 1, list, n);
 		} else {
-			rc = as_entries(s, recs, x.n, copy);
+			rc = sort_by_entries(s, recs, x.n, copy);
 		}
 		mem_free(s->m, copy);
 	}
 	return rc;
 }
 
-/* -------------------------------------------------------------------------------------- all of it
- */
+/* ------------------------------------------------------------------------------------ all of it */
 
-/* Return the scratch of a worker: stages and lines, records of a bucket, two arrays of numbers,
- * ties.
- */
+/* Return the scratch of a worker: stages and lines, the records of a bucket, two arrays of numbers,
+ * and ties. */
 static uint64_t workspace_bytes(uint64_t buckets, uint64_t cap)
 {
 	return buckets * (STAGE_BYTES + sizeof(unsigned char *) + 2) +
@@ -493,7 +484,8 @@ static uint64_t workspace_bytes(uint64_t buckets, uint64_t cap)
 	       8 * (uint64_t)LINE;
 }
 
-static unsigned char *take(unsigned char **at, size_t bytes)
+/* Take bytes from *at on, aligned to a line. */
+static unsigned char *workspace_take(unsigned char **at, size_t bytes)
 {
 	unsigned char *p = *at + -(uintptr_t)*at % LINE;
 	*at = p + bytes;
@@ -503,22 +495,23 @@ static unsigned char *take(unsigned char **at, size_t bytes)
 static void place_workspace(const short_sorter *s, workspace *w, unsigned char *at, size_t buckets)
 {
 	const size_t cap = s->sizes->demand.cap;
-	w->stages.lines = take(&at, buckets * STAGE_BYTES);
-	w->stages.to = (unsigned char **)(void *)take(&at, buckets * sizeof *w->stages.to);
-	w->stages.used = take(&at, buckets);
-	w->stages.skip = take(&at, buckets);
-	w->a = (uint64_t *)(void *)take(&at, 2 * cap * sizeof *w->a);
+	w->stages.lines = workspace_take(&at, buckets * STAGE_BYTES);
+	w->stages.to =
+		(unsigned char **)(void *)workspace_take(&at, buckets * sizeof *w->stages.to);
+	w->stages.used = workspace_take(&at, buckets);
+	w->stages.skip = workspace_take(&at, buckets);
+	w->a = (uint64_t *)(void *)workspace_take(&at, 2 * cap * sizeof *w->a);
 	w->tmp = w->a + cap;
-	w->ties = (entry *)(void *)take(&at, 2 * cap * sizeof *w->ties);
+	w->ties = (entry *)(void *)workspace_take(&at, 2 * cap * sizeof *w->ties);
 	w->recs = at;
 }
 
 status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 		  const bucket_sort_sizes *sizes, err *e)
 {
-	const uint32_t buckets = buckets_for(n, sizes, in->lay.record_bytes);
+	const uint32_t buckets = short_buckets(n, sizes, in->lay.record_bytes);
 	const size_t worker_bytes = workspace_bytes(buckets, sizes->demand.cap);
-	const size_t pieces = pieces_for(n, threads);
+	const size_t pieces = short_pieces(n, threads);
 	short_sorter s = { .m = m, .e = e, .sizes = sizes, .threads = threads };
 	unsigned char *scratch = mem_array(m, threads, worker_bytes, "scratch", e);
 	large *list = mem_array(m, n / sizes->demand.cap + 1, sizeof *list, "buckets", e);
@@ -534,8 +527,8 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 	    s.map_room) {
 		for (unsigned i = 0; i < threads; i++)
 			place_workspace(&s, &s.work[i], scratch + i * worker_bytes, buckets);
-		in_buckets(&s, in, n, out);
-		rc = finish_large(&s, out, list, note_large(&s, 0, 1, list, 0));
+		sort_in_buckets(&s, in, n, out);
+		rc = sort_large(&s, out, list, note_large(&s, 0, 1, list, 0));
 	}
 	mem_free(m, s.map_room);
 	mem_free(m, s.sample);
@@ -549,16 +542,16 @@ status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsig
 	return rc;
 }
 
-/* Scratch, the number of each record's bucket, and, for buckets that are too large, a copy and two
- * entries per record. */
+/* Add up the scratch, the bucket of each record, and, for buckets that are too large, a copy and
+ * two entries per record. */
 uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes)
 {
-	const uint64_t buckets = buckets_for(n, sizes, SHORT_MOST_BYTES);
+	const uint64_t buckets = short_buckets(n, sizes, SHORT_MOST_BYTES);
 	const uint64_t worker =
 		workspace_bytes(buckets, sizes->demand.cap) + sizeof(workspace) + sizeof(uint64_t);
 	return n * (2 * sizeof(entry) + SHORT_MOST_BYTES) +
 	       (n + CLASSIFIER_BLOCK) * sizeof(uint16_t) + worker * threads +
-	       pieces_for(n, threads) * buckets * sizeof(uint32_t) +
+	       short_pieces(n, threads) * buckets * sizeof(uint32_t) +
 	       (buckets + 1) * sizeof(uint64_t) + 2 * SAMPLE_MAX * sizeof(entry) +
 	       classifier_room_bytes((uint32_t)buckets) +
 	       (n / sizes->demand.cap + 1) * sizeof(large);

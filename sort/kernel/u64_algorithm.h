@@ -11,7 +11,7 @@
  * A network may compare numbers as floating-point numbers, because many processors have a minimum
  * of two doubles but none of two 64-bit integers. Positive doubles are in the order of their bits.
  * So v_enter subtracts a base that leaves all numbers of a network between 2^52 and 2^63 - 2^52.
- * Among these are no NaN, no infinity, and nothing so small that a processor may round it to 0.
+ * None of these is a NaN or infinity, or so small that a processor may round it to 0.
  * This needs numbers that differ by less than NEAR.
  *
  * An instruction set defines before it includes this file:

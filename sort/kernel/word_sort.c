@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The input is cut into stretches. Threads count the records of each stretch that belong to each
+/* Sorting numbers of 8 bytes that are all key.
+ *
+ * The input is cut into stretches. Threads count the records of each stretch that belong to each
  * part of the output, and then move them there as numbers. Each part is then sorted in place by
  * quicksort, and its numbers become records again while the cache still has them.
  *
@@ -17,7 +19,6 @@
 #include "gather.h"
 #include "u64_sort.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 
 enum {
@@ -39,7 +40,7 @@ typedef struct stack_part {
 	unsigned splits; /* so far */
 } stack_part;
 
-/* Parts of more than `leaf` numbers, which do not overlap; so there is room for all. */
+/* Parts of more than `leaf` numbers. They do not overlap, so there is room for all. */
 typedef struct part_stack {
 	atomic_flag busy;
 	stack_part *part;
@@ -50,10 +51,10 @@ typedef struct part_stack {
 /* How numbers are divided among parts. */
 typedef struct division {
 	unsigned parts;
-	bool digits;                 /* parts are digits: */
-	uint64_t least;              /* of the sample, */
-	unsigned shift;              /* and of the distance from there */
-	uint64_t pivot[PIVOTS_MOST]; /* or these are the least values of parts, but the first */
+	bool digits;                 /* parts are digits of the distance from least */
+	uint64_t least;              /* number of the sample */
+	unsigned shift;              /* from a distance to a digit */
+	uint64_t pivot[PIVOTS_MOST]; /* without digits: the least values of parts, but the first */
 } division;
 
 typedef struct word_sorter {
@@ -86,8 +87,8 @@ static inline uint64_t read_word(const key_lead *lead, bool plain, const unsigne
 	return be64toh(v);
 }
 
-static inline __attribute__((always_inline)) unsigned part_of(const division *d, uint64_t v,
-							      bool digits)
+static inline __attribute__((always_inline)) unsigned division_part(const division *d, uint64_t v,
+								    bool digits)
 {
 	unsigned p = 0;
 	if (digits)
@@ -114,10 +115,10 @@ static inline __attribute__((always_inline)) void count_stretch(const word_sorte
 	if (d.parts == 1)
 		count[0] = end - at;
 	for (; d.parts > 1 && at < end; at++)
-		count[part_of(&d, read_word(&lead, plain, in + at * WORD), digits)]++;
+		count[division_part(&d, read_word(&lead, plain, in + at * WORD), digits)]++;
 }
 
-/* For few parts: through lines, Zipf keys would take 1.3 times as long. */
+/* Move numbers one by one to few parts. Through lines, Zipf keys would take 1.3 times as long. */
 static inline __attribute__((always_inline)) void move_stretch(const word_sorter *s, unsigned i,
 							       bool plain)
 {
@@ -128,7 +129,7 @@ static inline __attribute__((always_inline)) void move_stretch(const word_sorter
 	memcpy(place, s->place[i], sizeof place);
 	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++) {
 		const uint64_t v = read_word(&lead, plain, in + at * WORD);
-		s->out[place[part_of(&d, v, false)]++] = v;
+		s->out[place[division_part(&d, v, false)]++] = v;
 	}
 }
 
@@ -152,6 +153,7 @@ static inline __attribute__((always_inline)) void write_line(const word_sorter *
 		memcpy(to, x->word[p] + used - n, n * WORD);
 }
 
+/* Move numbers to their digits, line by line. */
 static inline __attribute__((always_inline)) void deal_stretch(const word_sorter *s, unsigned i,
 							       bool plain)
 {
@@ -163,7 +165,7 @@ static inline __attribute__((always_inline)) void deal_stretch(const word_sorter
 		x.begin[p] = x.place[p] = s->place[i][p] + x.before;
 	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++) {
 		const uint64_t v = read_word(&lead, plain, in + at * WORD);
-		const unsigned p = part_of(&d, v, true);
+		const unsigned p = division_part(&d, v, true);
 		const size_t slot = x.place[p]++ % LINE_WORDS;
 		x.word[p][slot] = v;
 		if (slot == LINE_WORDS - 1)
@@ -174,7 +176,7 @@ static inline __attribute__((always_inline)) void deal_stretch(const word_sorter
 	streaming_store_fence();
 }
 
-static void count(void *arg, unsigned worker)
+static void word_count(void *arg, unsigned worker)
 {
 	word_sorter *s = arg;
 	(void)worker;
@@ -187,7 +189,7 @@ static void count(void *arg, unsigned worker)
 			count_stretch(s, i, true, false);
 }
 
-static void move(void *arg, unsigned worker)
+static void word_move(void *arg, unsigned worker)
 {
 	word_sorter *s = arg;
 	(void)worker;
@@ -202,33 +204,15 @@ static void move(void *arg, unsigned worker)
 			move_stretch(s, i, true);
 }
 
-static void lock(part_stack *k)
-{
-	while (atomic_flag_test_and_set_explicit(&k->busy, memory_order_acquire))
-		(void)sched_yield();
-}
-
-static void unlock(part_stack *k)
-{
-	atomic_flag_clear_explicit(&k->busy, memory_order_release);
-}
-
-static void put_part(part_stack *k, stack_part p)
-{
-	lock(k);
-	k->part[k->parts++] = p;
-	unlock(k);
-}
-
-/* Take a part, or wait until there is one; false: all numbers are sorted. */
-static bool take_part(part_stack *k, stack_part *p)
+/* Take a part, or wait until there is one. Return false when all numbers are sorted. */
+static bool part_stack_take(part_stack *k, stack_part *p)
 {
 	while (k->left > 0) {
-		lock(k);
+		spin_lock(&k->busy);
 		const bool any = k->parts > 0;
 		if (any)
 			*p = k->part[--k->parts];
-		unlock(k);
+		spin_unlock(&k->busy);
 		if (any)
 			return true;
 		(void)sched_yield();
@@ -236,11 +220,12 @@ static bool take_part(part_stack *k, stack_part *p)
 	return false;
 }
 
-/* Turn sorted numbers into records. */
-static void write_words(word_sorter *s, size_t at, size_t n)
+/* Sort n numbers of the output, and turn them into records. */
+static void sort_leaf(word_sorter *s, uint64_t *tmp, size_t at, size_t n)
 {
 	const key_lead lead = s->l->number[0];
 	uint64_t *a = s->out + at;
+	u64_sort(a, tmp, n);
 	if (s->l->fields)
 		for (size_t i = 0; i < n; i++)
 			a[i] = key_lead_raw(&lead, a[i]);
@@ -250,27 +235,24 @@ static void write_words(word_sorter *s, size_t at, size_t n)
 	s->stack.left -= n;
 }
 
-static void sort_leaf(word_sorter *s, uint64_t *tmp, size_t at, size_t n)
-{
-	u64_sort(s->out + at, tmp, n);
-	write_words(s, at, n);
-}
-
-static void sort(void *arg, unsigned worker)
+static void word_sort_parts(void *arg, unsigned worker)
 {
 	word_sorter *s = arg;
 	part_stack *k = &s->stack;
 	uint64_t *tmp = s->tmp + (size_t)worker * U64_CACHED;
-	for (stack_part p; take_part(k, &p);) {
+	for (stack_part p; part_stack_take(k, &p);) {
 		while (p.n > k->leaf && p.splits < SPLITS_MOST) {
 			const size_t below = u64_split(s->out + p.at, p.n);
 			if (below == 0)
 				break;
 			p.splits++;
-			if (below > k->leaf)
-				put_part(k, (stack_part){ p.at, below, p.splits });
-			else
+			if (below > k->leaf) {
+				spin_lock(&k->busy);
+				k->part[k->parts++] = (stack_part){ p.at, below, p.splits };
+				spin_unlock(&k->busy);
+			} else {
 				sort_leaf(s, tmp, p.at, below);
+			}
 			p.at += below;
 			p.n -= below;
 		}
@@ -290,14 +272,14 @@ static bool find_digits(word_sorter *s, const uint64_t *sample, size_t k, unsign
 	s->division.parts = (unsigned)(range >> s->division.shift) + 1;
 	const size_t most = k / s->division.parts * EXCESS;
 	for (size_t i = 0; i + most < k; i++)
-		if (part_of(&s->division, sample[i], true) ==
-		    part_of(&s->division, sample[i + most], true))
+		if (division_part(&s->division, sample[i], true) ==
+		    division_part(&s->division, sample[i + most], true))
 			return false;
 	return true;
 }
 
-/* Choose the parts from a sample of all parts of the input; digit: the numbers that a digit should
- * have. */
+/* Choose the parts from a sample of the whole input. digit: the numbers that a digit should have.
+ */
 static void find_parts(word_sorter *s, uint64_t *sample, uint64_t digit)
 {
 	const size_t k = size_min(s->n / SAMPLED, SAMPLE_MOST);
@@ -320,7 +302,7 @@ static void find_parts(word_sorter *s, uint64_t *sample, uint64_t digit)
 
 /* Turn counts into places: part by part, and in each part stretch by stretch. Each part that has
  * numbers is still to be sorted. */
-static void find_places(word_sorter *s)
+static void place_parts(word_sorter *s)
 {
 	size_t at = 0;
 	for (unsigned p = 0; p < s->division.parts; p++) {
@@ -335,7 +317,7 @@ static void find_places(word_sorter *s)
 	}
 }
 
-static void run(word_sorter *s, pool_work *work)
+static void share_stretches(word_sorter *s, pool_work *work)
 {
 	s->next = 0;
 	pool_run(s->threads, work, s);
@@ -361,10 +343,10 @@ status word_sort(mem *m, const records *in, size_t n, unsigned char *out, unsign
 	const status rc = s.stack.part && s.tmp && s.place ? ST_OK : ST_RESOURCE;
 	if (rc == ST_OK) {
 		find_parts(&s, s.tmp, sizes->demand.bucket);
-		run(&s, count);
-		find_places(&s);
-		run(&s, move);
-		run(&s, sort);
+		share_stretches(&s, word_count);
+		place_parts(&s);
+		share_stretches(&s, word_move);
+		share_stretches(&s, word_sort_parts);
 	}
 	mem_free(m, s.place);
 	mem_free(m, s.tmp);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --check where ranks are processes: one answer, and all of them end with it.
+# --check with ranks that are processes: there is one result, with which all of them exit.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -16,9 +16,9 @@ for ranks in 2 3; do # three have a part each
 done
 run timeout 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -c p.1 p.2 p.0
 is "not in order: status" "$rc" 1
-is "not in order: told once" "$(grep -c "^hetsort: record 0 of 'p.0' is out of order" <<<"$err")" 1
+is "not in order: one message" "$(grep -c "^hetsort: record 0 of 'p.0' is out of order" <<<"$err")" 1
 head -c 150 sorted >partial
 run timeout 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -c sorted partial
 is "half a record: status" "$rc" 2
-is "half a record: told once" "$(grep -c "'partial' has 150 bytes" <<<"$err")" 1
+is "half a record: one message" "$(grep -c "'partial' has 150 bytes" <<<"$err")" 1
 done_testing

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# --check: what is sorted passes, for each kind of key; each disorder is found at its place, also where two threads' records
-# meet, where a part ends, and in a pipe; count and checksum are those of reports and manifests.
+# --check: sorted files pass, for each kind of key. Each disorder is found at its place, also where the records of two threads
+# meet, where a part ends, and in a pipe. Reports and manifests have the same count and checksum.
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
 hetsort=$BIN/hetsort gensort=$BIN/gensort
 
-checks() { # checks NAME CODE WORDS ARGUMENT... - the status, and what is said
+checks() { # checks NAME CODE WORDS ARGUMENT... - check the status and the message
   local name=$1 code=$2 words=$3; shift 3
   run "$hetsort" --check "$@"
   is "$name: status" "$rc" "$code"
   case $err in *"$words"*) ok "$name: message" true ;; *) is "$name: message" "$err" "...$words..." ;; esac
 }
-key_of() { # key_of FILE RECORD - of 100 bytes, in hex
+key_of() { # key_of FILE RECORD - print the key of a record of 100 bytes, in hex
   od -An -v -tx1 -j$(($2 * 100)) -N10 "$1" | tr -d ' \n'
 }
 
-# --- each kind of key: what is sorted by it passes, and does not by another
+# --- each kind of key: a sorted file passes by its key, and not by another
 "$gensort" --no-fsync 4000 noise || exit 1
 while read -r key other; do
   rm -f out
@@ -48,7 +48,7 @@ minus_1='\xbf\xf0\0\0\0\0\0\0' inf='\x7f\xf0\0\0\0\0\0\0'
 record $minus_nan $minus_1 $minus_0 $zero $inf $nan >floats
 checks "NaN and -0" 0 "" --record-size 8 --key 0,f64be floats
 record $zero $minus_0 >floats
-checks "-0 behind +0" 1 \
+checks "-0 after +0" 1 \
   "record 1 of 'floats' is out of order: its key 8000000000000000 comes before the 0000000000000000 of record 0" \
   --record-size 8 --key 0,f64be floats
 record $nan $inf >floats
@@ -56,7 +56,7 @@ checks "a NaN before the infinite" 1 "record 1 of" --record-size 8 --key 0,f64be
 
 # --- places: the chunks of 4 threads meet after 5120 records of 100 bytes, past the page cache after 40960
 "$gensort" --no-fsync 130000 in && "$hetsort" --no-fsync -o sorted in || exit 1
-swap() { # swap RECORD - it and the next one, in a copy
+swap() { # swap RECORD - exchange it and the next one, in a copy
   cp sorted swapped
   dd if=sorted of=swapped bs=100 skip="$1" seek=$(($1 + 1)) count=1 conv=notrunc status=none
   dd if=sorted of=swapped bs=100 skip=$(($1 + 1)) seek="$1" count=1 conv=notrunc status=none
@@ -76,7 +76,7 @@ is "-c" "$rc $err" "0 "
 run "$hetsort" -C sorted.2
 is "-C says nothing" "$rc $err$out" "1 "
 run "$hetsort" -C missing
-is "-C does of what it cannot read" "$rc $err" "2 hetsort: cannot open input 'missing': No such file or directory"
+is "-C: a file that it cannot read" "$rc $err" "2 hetsort: cannot open input 'missing': No such file or directory"
 run "$hetsort" -v -c sorted
 is "-v" "$rc $err" "0 hetsort: 130000 records: in order"
 
@@ -105,9 +105,9 @@ checks "a partial record in a pipe" 2 "standard input ends with a partial record
 first=$(grep -o '"checksum": "[0-9a-f]*"' report | head -n 1 | cut -d'"' -f4)
 wanted="records: 130000"$'\n'"checksum: $first"$'\n'"equal keys: 0"
 run "$hetsort" -c --sum sorted
-is "the checksum is that of the report" "$rc $out" "0 $wanted"
+is "the checksum equals the checksum in the report" "$rc $out" "0 $wanted"
 run "$hetsort" -c --sum sorted.2
-is "--sum looks behind a disorder" "$rc $out" "1 $wanted"
+is "--sum continues after a disorder" "$rc $out" "1 $wanted"
 run "$hetsort" -c --sum p.%r
 is "parts without a manifest" "$rc $out" "0 $wanted"
 run "$hetsort" -c --sum set
@@ -139,7 +139,7 @@ checks "--unique: twice" 1 "record 1 of 'equal' is out of order: its key $(key_o
 checks "--unique: in two files" 1 "record 0 of 'one' is out of order" -u <(head -c 100 sorted) one
 checks "--unique: a disorder" 1 "comes before the" -u sorted.2
 
-# --- several ranks: one answer, that of a single rank
+# --- several ranks: one result, the same as with a single rank
 "$hetsort" --no-fsync --ranks 3 -f -o p.%r in || exit 1
 for ranks in 2 3 5; do
   for way in sorted p.manifest p.%r "p.0 p.1 p.2" "$(echo many.*)"; do
@@ -148,8 +148,8 @@ for ranks in 2 3 5; do
     is "$ranks ranks: ${way:0:20}" "$rc $out$err" "0 $wanted"
   done
   run "$hetsort" -c --sum --ranks $ranks sorted.2
-  is "$ranks ranks: --sum looks behind a disorder" "$rc $out" "1 $wanted"
-  for at in 10 25999 51999 64999 86665 103999 129998; do # parts of 2, 3 and 5 ranks begin behind some of them
+  is "$ranks ranks: --sum continues after a disorder" "$rc $out" "1 $wanted"
+  for at in 10 25999 51999 64999 86665 103999 129998; do # parts of 2, 3 and 5 ranks begin after some of them
     swap $at
     checks "$ranks ranks: records $at and the next exchanged" 1 "hetsort: record $((at + 1)) of 'swapped' is out of order: its \
 key $(key_of sorted $at) comes before the $(key_of sorted $((at + 1))) of record $at" --ranks $ranks swapped
@@ -167,7 +167,7 @@ key $(key_of sorted $at) comes before the $(key_of sorted $((at + 1))) of record
 done
 "$hetsort" --no-fsync --ranks 3 --record-size 50 --key 8,u16,desc --manifest fields -f -o f.%r in
 run "$hetsort" -c --ranks 2 fields
-is "several ranks: the manifest tells size and key" "$rc $err" "0 "
+is "several ranks: the manifest gives size and key" "$rc $err" "0 "
 checks "several ranks: a pipe" 2 "is for a single rank" --ranks 2 - <sorted
 
 # --- the report
@@ -180,7 +180,7 @@ run "$hetsort" -c --report report swapped
 is "report: not in order" "$rc $(member '  "in_order": false,') $(member '      "record": 77777,') $(member '      "record": 77778,') \
 $(member "      \"key\": \"$(key_of sorted 77777)\"") $(member '  "records": null,')" "1 1 1 1 1 1"
 
-# --- what does not go with it
+# --- options that cannot be combined with --check
 while read -r words; do
   checks "refused: $words" 2 "cannot be combined with --check" "$words" sorted
 done <<'END'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The order that --check goes by, beside that of an oracle which shares no code with it, for random
- * keys; and what is seen of a row of records. */
+/* The order of keys in --check is compared with an oracle that shares no code with it, for random
+ * keys. And the check of consecutive records finds the first disorder. */
 #include "check/check.h"
 #include "kernel/tests/key_oracle.h"
 
@@ -50,8 +50,8 @@ static void every_pair_as_the_oracle(void **state)
 	}
 }
 
-/* Of each length, with a step down at each place, and equal ones before it. */
-static void the_first_step_down_is_seen(void **state)
+/* Check rows of each length, with a step down at each place, and equal keys before it. */
+static void the_first_step_down_is_found(void **state)
 {
 	(void)state;
 	const layout l = LAYOUT_BYTES(2, 1, 1);
@@ -70,7 +70,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_pair_as_the_oracle),
-		cmocka_unit_test(the_first_step_down_is_seen),
+		cmocka_unit_test(the_first_step_down_is_found),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ typedef struct oracle {
 	bool reverse;
 } oracle;
 
-/* splitmix64 */
+/* Return the next number of splitmix64. */
 static inline uint64_t oracle_next(uint64_t *s)
 {
 	uint64_t z = (*s += UINT64_C(0x9e3779b97f4a7c15));
@@ -41,7 +41,7 @@ static inline unsigned oracle_below(uint64_t *s, unsigned n)
 
 /* -------------------------------------------------------------------------------- comparing */
 
-/* The field's bytes as a number, whatever their order. */
+/* Return the bytes of a field as a number, in the order that the field has. */
 static inline uint64_t oracle_bits(const oracle_field *f, const unsigned char *rec)
 {
 	uint64_t v = 0;
@@ -73,8 +73,8 @@ static inline long double oracle_float(const oracle_field *f, uint64_t bits)
 	return f->bytes == 4 ? (long double)single : (long double)full;
 }
 
-/* IEEE 754's total order: by value, -0 before +0, a NaN outside of all numbers on the side of its
- * sign, the farther the larger its bits. */
+/* Compare in the total order of IEEE 754: by value, -0 before +0. A NaN is outside of all numbers
+ * on the side of its sign; the larger its bits, the farther out. */
 static inline int oracle_compare_floats(const oracle_field *f, uint64_t x, uint64_t y)
 {
 	const long double a = oracle_float(f, x), b = oracle_float(f, y);
@@ -113,7 +113,7 @@ static inline int oracle_compare(const oracle *o, const unsigned char *a, const 
 
 /* ----------------------------------------------------------------------------------- drawing */
 
-/* The field as an option takes it; numbers with their length or without. */
+/* Write a field as the option --key has it; numbers with their length or without. */
 static inline void oracle_field_text(const oracle_field *f, bool length, char *text)
 {
 	char type[8] = "bytes", size[16] = "";
@@ -142,7 +142,8 @@ static inline oracle_field oracle_draw_field(uint64_t *s, unsigned record_bytes)
 	return f;
 }
 
-/* 1 to 6 fields, which may overlap, of records of 1 to 4096 bytes; short ones more often. */
+/* Draw 1 to 6 fields, which may overlap, of records of 1 to 4096 bytes; short records more often.
+ */
 static inline oracle oracle_draw(uint64_t *s)
 {
 	oracle o = { .fields = 1 + oracle_below(s, ORACLE_FIELDS),
@@ -153,7 +154,8 @@ static inline oracle oracle_draw(uint64_t *s)
 	return o;
 }
 
-/* Where numbers break: zeros, infinities, NaNs, the least and the greatest, and beside them. */
+/* Draw a number at which code breaks: zero, infinity, NaN, the least or greatest, or one next to
+ * it. */
 static inline uint64_t oracle_special(uint64_t *s, unsigned bytes)
 {
 	const unsigned bits = 8 * bytes;
@@ -166,7 +168,7 @@ static inline uint64_t oracle_special(uint64_t *s, unsigned bytes)
 	return v ^ (oracle_below(s, 3) == 0 ? top : 0);
 }
 
-/* A record, of few different bytes where keys shall be equal often. */
+/* Draw a record. narrow: of few different bytes, so that keys are often equal. */
 static inline void oracle_record(const oracle *o, uint64_t *s, bool narrow, unsigned char *rec)
 {
 	for (unsigned i = 0; i < o->record_bytes; i++)
@@ -198,7 +200,7 @@ static inline int oracle_by_place(const void *a, const void *b, void *sort)
 	return c ? c : (x > y) - (x < y);
 }
 
-/* The n records in order, equal ones as they came; NULL without memory. */
+/* Return n records in order, equal ones in the order of the input; NULL without memory. */
 static inline unsigned char *oracle_answer(const oracle *o, const unsigned char *in, size_t n)
 {
 	const size_t bytes = o->record_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The classifier keeps the order of keys, its numbers keep it within a bucket, and no bucket that
- * has more than one key is much larger than the others, however keys cluster. */
+/* The classifier keeps the order of keys, and its numbers keep it within a bucket. No bucket with
+ * more than one key is much larger than the others, even if keys cluster. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 enum { RECORDS = 60000, BYTES = 32, POS_BITS_OF_NUMBER = 17 };
 static const uint32_t BUCKETS[] = { 128, 1100 }; /* a large sample only for 1100 */
 
-/* The 8 bytes of a key that the kind decides; the others are random, or all the same. */
+/* Makes the 8 bytes of a key that the kind decides; the others are random, or all the same. */
 typedef uint64_t value_fn(uint64_t *s, uint64_t i);
 
 static uint64_t uniform(uint64_t *s, uint64_t i)
@@ -26,7 +26,7 @@ static uint64_t uniform(uint64_t *s, uint64_t i)
 	(void)i;
 	return splitmix(s);
 }
-/* As gensort -s: keys begin as one of a few others do, for any number of bits. */
+/* Make keys like gensort -s: they begin like one of a few others, in any number of bits. */
 static uint64_t clustered(uint64_t *s, uint64_t i)
 {
 	uint64_t centre = i % 5;
@@ -101,7 +101,7 @@ static void fill(unsigned char *recs, const struct kind *kind, const struct shap
 
 static uint64_t with_tree, with_cells, with_same, even; /* what inputs led to */
 
-/* all: in the order of keys. */
+/* Check the results for all records, which are in the order of keys. */
 static void must_be_fine(const classifier *m, const classified *all, uint32_t buckets,
 			 const char *what)
 {
@@ -127,7 +127,8 @@ static void must_be_fine(const classifier *m, const classified *all, uint32_t bu
 	}
 }
 
-/* By all ways: records one after the other, and those of given positions, with numbers and without.
+/* Classify in all ways: records one after the other or at given positions, with and without
+ * numbers.
  */
 static void classify(const classifier *m, const records *in, classified *all)
 {
@@ -201,8 +202,8 @@ static void test_maps(void **state)
 	free(sample);
 }
 
-/* Values with much more than a bucket each get a bucket of their own, which needs no sorting, even
- * if they are as many as a sixteenth of the buckets. */
+/* Check that values with much more than a bucket each get a bucket of their own, which needs no
+ * sorting. Their number is a sixteenth of the buckets. */
 static void test_frequent(void **state)
 {
 	enum { VALUES = 16, MANY = 260 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting on demand gives the order of a stable sort, whatever the keys, the sample, the chunks and
- * their order; from several threads at once; within the memory that was planned. No flipped bit in
- * a number goes unseen. */
+/* Sorting on demand gives the order of a stable sort for any keys, sample, chunks and order of
+ * chunks. It does so on several threads and within the planned memory, and detects each flipped bit
+ * in a number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ enum { RANK = 3, LANES = 3, SAMPLES = 200 };
 
 /* ----------------------------------------------------------------------------------- inputs */
 
-/* The value of the key of record i of n. */
+/* Makes the value of the key of record i of n. */
 typedef uint64_t value_fn(uint64_t *s, uint64_t i, uint64_t n);
 
 static uint64_t uniform(uint64_t *s, uint64_t i, uint64_t n)
@@ -166,7 +166,7 @@ static void input_free(input *in)
 	free(in->order);
 }
 
-/* All records in chunks of random size, in random order, on random lanes. */
+/* Add all records in chunks of random size, in random order, on random lanes. */
 static void add_all(demand *d, size_t n, uint64_t *s)
 {
 	size_t cut[64] = { 0 }, chunks = 1 + splitmix(s) % (LEN(cut) - 1);
@@ -271,7 +271,7 @@ static const char *look_up(const input *in, demand *d, demand_room *r, unsigned 
 			return "place before equal keys";
 		u.it.rank = RANK + 1;
 		if (demand_before(d, r, 0, in->n, &u.it) != high)
-			return "place behind equal keys";
+			return "place after equal keys";
 		const size_t lo = splitmix(s) % (in->n + 1);
 		const size_t hi = lo + splitmix(s) % (in->n - lo + 1);
 		const size_t want = high < lo ? lo : high > hi ? hi : high;
@@ -345,7 +345,7 @@ typedef struct shared {
 	_Atomic(const char *) wrong;
 } shared;
 
-/* Each takes random ranges, which cut buckets, and looks up places, while others do. */
+/* Take random ranges, which cut buckets, and look up places, while other threads do so, too. */
 static void take_part(void *arg, unsigned worker)
 {
 	shared *x = arg;
@@ -437,8 +437,9 @@ static void change_word(uint64_t *room, size_t bytes, uint64_t number, uint64_t 
 	assert_true(found > 0);
 }
 
-/* A flipped bit of a number is seen when its record leaves; but not if that leads to another record
- * whose key is the same in the bits that a number has: it leaves twice, which a checksum shows. */
+/* Check that a flipped bit of a number is detected when its record leaves. It is not if it leads to
+ * another record whose key is the same in the bits of the number. That record leaves twice, which a
+ * checksum shows. */
 static void one_flip(const input *in, demand *d, demand_room *r, uint64_t *room, uint64_t *copy,
 		     size_t room_bytes, uint64_t *s)
 {
@@ -494,7 +495,7 @@ static void test_flips(void **state)
 		}
 }
 
-/* A split reads records again: those that have changed meanwhile are seen. */
+/* Check that a split, which reads records again, detects records that have changed. */
 static void test_changed(void **state)
 {
 	enum { N = 5000 };

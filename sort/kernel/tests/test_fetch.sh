@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Loops over records at random places ask for them ahead. A compiler may drop that where it takes a
-# function that does nothing else for one without an effect: so what came out of it is looked at.
+# Loops over records at random places prefetch them. A compiler may drop a function that does nothing
+# else, because it seems to have no effect. So this test reads the compiled code.
 # shellcheck disable=SC2317  # functions called through ok
 # shellcheck source=scripts/tap.sh
 . "$ROOT/scripts/tap.sh"
 
-[ "$(uname -m)" = x86_64 ] || skip_all "knows the instructions of x86-64 alone"
+[ "$(uname -m)" = x86_64 ] || skip_all "only reads code for x86-64"
 command -v objdump >/dev/null || skip_all "no objdump"
 lib=$OBJ/libhetsort.a
 [ -e "$lib" ] || skip_all "no libhetsort.a"

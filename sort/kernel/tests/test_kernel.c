@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting in memory: radix_sort, pairwise_merge and bucket_sort_records give, for every layout,
- * distribution and size, exactly the order that qsort gives by (key, position). */
+/* Sorting in memory: radix_sort, pairwise_merge_in and bucket_sort_records give the order of qsort
+ * by (key, position), for every layout, distribution and size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static uint64_t next(uint64_t *s)
 	return z ^ (z >> 31);
 }
 
-/* The key of record i of n into k, of which `bytes` bytes are the key. */
+/* Writes the key of record i of n, of `bytes` bytes, to k. */
 typedef void key_fn(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes);
 
 static void fill(uint64_t *s, unsigned char *k, size_t from, size_t to)
@@ -37,7 +37,7 @@ static void fill(uint64_t *s, unsigned char *k, size_t from, size_t to)
 		k[j] = (unsigned char)next(s);
 }
 
-/* v, most significant byte first, in the last 4 bytes of the first 10. */
+/* Write v, most significant byte first, to the last 4 bytes of the first 10. */
 static void number(unsigned char *k, size_t bytes, uint64_t v)
 {
 	const size_t end = bytes < 10 ? bytes : 10;
@@ -115,8 +115,8 @@ static void narrow(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t byt
 	if (i % 2)
 		memset(k, 0x40, bytes < 3 ? bytes : 3);
 }
-/* As gensort -s: keys share their first bytes with a few others, one, two, ... of them, and one of
- * the keys is frequent. A few keys lie just beside those. */
+/* Make keys like gensort -s: they share one, two, ... first bytes with a few others, and one of the
+ * keys is frequent. A few keys are next to these. */
 static void clusters(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
 {
 	const uint64_t c = next(s) % 16, what = next(s) % 200;
@@ -128,14 +128,14 @@ static void clusters(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t b
 		k[c % bytes] ^= 1;
 }
 
-/* Numbers of all lengths: as many of 20 bits as of 30. */
+/* Make numbers of all lengths; each length has the same probability. */
 static void exponential(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
 {
 	(void)i, (void)n;
 	const uint64_t v = next(s);
 	number(k, bytes, (uint32_t)v >> (v >> 32) % 32);
 }
-/* Each of the numbers from 0 to n - 1, about once. */
+/* Make each of the numbers from 0 to n - 1 about once. */
 static void dense(uint64_t *s, size_t i, size_t n, unsigned char *k, size_t bytes)
 {
 	(void)i;
@@ -215,7 +215,7 @@ static input input_make(const layout *l, const struct kind *kind, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		unsigned char *rec = in.bytes + i * l->record_bytes;
 		for (size_t j = 0; j < l->record_bytes; j++)
-			rec[j] = (unsigned char)(i >> 8 * (j % 4)); /* tells equal keys apart */
+			rec[j] = (unsigned char)(i >> 8 * (j % 4)); /* differs among equal keys */
 		kind->key(&seed, i, n, rec + l->key_off, l->key_bytes);
 		in.order[i] = i;
 	}
@@ -233,9 +233,9 @@ static void input_free(input *in)
 	free(in->order);
 }
 
-/* One large input in seven and one middling in two, so that each layout and each kind is among
- * them; all with HETSORT_LONG=1. A build that counts each line takes fifty times as long: one in
- * seven of both then. */
+/* Take one large input in seven and one medium input in two, so that each layout and each kind is
+ * among them; all with HETSORT_LONG=1. A build that counts each line takes fifty times as long, so
+ * then take one in seven of both. */
 static bool sampled_out(size_t l, size_t k, size_t n)
 {
 	const char *sanitizer = getenv("SANITIZER");
@@ -273,8 +273,8 @@ static void must_be_sorted(const input *in, const entry *e, const char *what)
 		const entry want =
 			entry_make(record_at(&in->r, in->order[i]), &in->r.lay, in->order[i]);
 		if (e[i].hi != want.hi || e[i].lo != want.lo)
-			fail_msg("%s: %s: entry %zu is that of record %zu, not %zu", in->name, what,
-				 i, (size_t)entry_pos(&e[i]), in->order[i]);
+			fail_msg("%s: %s: entry %zu has record %zu, not %zu", in->name, what, i,
+				 (size_t)entry_pos(&e[i]), in->order[i]);
 	}
 }
 
@@ -423,9 +423,9 @@ static void test_late_threads(void **state)
 
 enum { PRESORTED = 40000 };
 
-/* Two runs, of `cut` records and the rest, whose keys are in part the same: bit 0 of falls is of
- * the first run, bit 1 of the second one. A run that rises has each key twice. */
-static void make_runs(unsigned char *recs, const layout *l, size_t cut, unsigned falls)
+/* Make two runs, of `cut` records and the rest, which have some keys in common. Bit 0 of falls is
+ * for the first run, bit 1 for the second one. A run that rises has each key twice. */
+static void make_two_runs(unsigned char *recs, const layout *l, size_t cut, unsigned falls)
 {
 	for (size_t i = 0; i < PRESORTED; i++) {
 		unsigned char *rec = recs + i * l->record_bytes;
@@ -446,7 +446,7 @@ static void one_presorted(const layout *l, size_t cut, unsigned falls, unsigned 
 	size_t *order = malloc(PRESORTED * sizeof *order);
 	assert_true(recs && out && order);
 	const records in = { .base = recs, .lay = *l };
-	make_runs(recs, l, cut, falls);
+	make_two_runs(recs, l, cut, falls);
 	for (size_t i = 0; i < PRESORTED; i++)
 		order[i] = i;
 	sorting = &in;

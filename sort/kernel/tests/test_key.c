@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Keys of fields: what is a key, its one form, and that all ways to compare records by it agree
- * with an oracle, alone and in sorts in memory. HETSORT_LONG=1: more keys. */
+/* Keys of fields: their texts, their one form, and that all ways to compare records by them agree
+ * with an oracle, also in sorts in memory. HETSORT_LONG=1: more keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,7 +119,7 @@ static void test_refused(void **state)
 		"at most 16 fields");
 }
 
-/* What a file states has to fit together. */
+/* Check that the values in a file must fit together. */
 static void test_restore(void **state)
 {
 	layout l;
@@ -136,7 +136,7 @@ static void test_restore(void **state)
 	assert_false(layout_restore(&l, 10, 4, 8, "4,u64le"));
 }
 
-/* Turned round twice, a key is what it was. */
+/* Check that a key that is reversed twice is the same. */
 static void test_reverse(void **state)
 {
 	char text[KEY_TEXT_BYTES];
@@ -152,7 +152,7 @@ static void test_reverse(void **state)
 
 /* ------------------------------------------------------------------------------- comparisons */
 
-/* A layout from the oracle's fields. */
+/* Make a layout from the fields of the oracle. */
 static layout layout_of(const oracle *o, uint64_t *s)
 {
 	layout l = { .record_bytes = o->record_bytes };
@@ -174,7 +174,7 @@ static uint64_t window(const layout *l, uint32_t from, const unsigned char *rec)
 	return key_window_read(l, &w, rec);
 }
 
-/* All ways to see the order of a and b say c. */
+/* Check that all ways to compare a and b give c. */
 static void same_order(const layout *l, const unsigned char *a, const unsigned char *b, int c)
 {
 	unsigned char x[KEY_FIELDS_BYTES_MAX], y[KEY_FIELDS_BYTES_MAX];
@@ -209,7 +209,8 @@ static void same_order(const layout *l, const unsigned char *a, const unsigned c
 
 enum { RECORDS = 12 };
 
-/* Every pair of some records: with the oracle, so a total order; and none behind the greatest. */
+/* Compare every pair of some records as the oracle does, which has a total order. None is above the
+ * greatest key. */
 static void one_key(uint64_t seed)
 {
 	uint64_t s = seed;
@@ -245,7 +246,7 @@ static void test_order(void **state)
 	}
 }
 
-/* One field of each type, order and direction, of all values where numbers break. */
+/* Check a field of each type, order and direction, with all values at which code breaks. */
 static void special_values(const char *kind, unsigned bytes, bool big, bool desc)
 {
 	enum { VALUES = 60 };
@@ -276,7 +277,7 @@ static void test_special_values(void **state)
 	}
 }
 
-/* The order that the manual tells, written down. */
+/* Check the order of floats that the manual describes. */
 static void test_float_order(void **state)
 {
 	static const uint64_t rising[] = {

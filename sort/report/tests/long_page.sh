@@ -55,7 +55,7 @@ fits four
 page rates 0 --ranks 2 --speeds auto -f -o out in
 has rates "with measured rates the plan is compared in seconds" 'Seconds that each rank took, and those that the plan predicted'
 
-# What the timeline draws of each rank as waiting is what the report says, and the cursor is in all pictures of the time.
+# The timeline draws the waits of each rank as the report has them, and the cursor is in all pictures of the time.
 cat >drawn.html <<'EOF'
 <script>
 const shown = [], report = JSON.parse(document.getElementById('data').textContent), drawn = {};
@@ -87,7 +87,7 @@ if [ -x "$BIN/failpoints/hetsort" ]; then
   HETSORT_FAIL=delay@read:0=3 run "$BIN/failpoints/hetsort" --ranks 2 --html slow.html -f -o out in
   cat slow.html drawn.html >whole.html
   browse whole.html 1600
-  is "the waits that are drawn are those of the report" "$(grep -o 'rank [0-9][^"]*[.]"' console)" 'rank 0: as reported."
+  is "the page draws the waits that the report has" "$(grep -o 'rank [0-9][^"]*[.]"' console)" 'rank 0: as reported."
 rank 1: as reported."
 rank 1 waits longest."'
   is "one cursor in all pictures of the time" "$(grep -o 'cursors[^"]*"' console)" 'cursors: 0 too many at 1 place."

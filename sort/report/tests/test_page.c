@@ -41,7 +41,7 @@ static unsigned times(const char *text, const char *part)
 	return n;
 }
 
-/* As a browser finds it: up to the first end of the element. */
+/* Read the data as a browser does: up to the first end of the element. */
 static json_t *data_of(const char *page)
 {
 	const char *begin = strstr(page, DATA);

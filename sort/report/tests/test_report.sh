@@ -19,7 +19,7 @@ run "$BIN/hetsort-report" --output=page.html good.json
 is "another file is not" "$rc/$(cat page.html)/${err#*\' }" \
   "2/mine/exists and was not written by hetsort --html or hetsort-report: choose another name, or remove it"
 
-# sums REPORT LIST - of each rank: the bytes that it counts under that name, and those of its list, by time or by rank
+# sums REPORT LIST - print for each rank its count of bytes under that name, and the sum of its list, by time or by rank
 sums() {
   awk -v list="$2" '
     $1 == "\"bytes\":" { bytes = 1 }
@@ -84,7 +84,7 @@ refused() { # refused NAME MESSAGE ARGUMENT... - exit code 2, such a message, an
 echo '{"format": "hetsort-manifest", "version": 1}' >other.json
 echo '{"format": "hetsort-report", "version": 99, "ranks": []}' >later.json
 head -c 300 good.json >cut.json
-refused "what is no report" "'other.json' is not a report of hetsort" -o no.html other.json
+refused "a file that is not a report" "'other.json' is not a report of hetsort" -o no.html other.json
 refused "a later version" "'later.json' is not of version 1" -o no.html later.json
 refused "a report that is cut off" "'cut.json' is not a valid report: line" -o no.html cut.json
 refused "records" "^hetsort-report: 'in' is not a valid report: line 1, column [0-9]*: " -o no.html in
@@ -97,7 +97,7 @@ cp good.json same.json
 refused "the report as the page" "page 'same.json' is the same file as report 'same.json'" -o same.json same.json
 ok "which stays" cmp good.json same.json
 run "$BIN/hetsort-report" -o /dev/full good.json
-ok "a device is no page" test "$rc" -ne 0
+ok "a device is not a valid page" test "$rc" -ne 0
 if [ -w /dev/full ]; then
   "$BIN/hetsort-report" good.json >/dev/full 2>err
   is "a full disk" "$?" 4
@@ -127,7 +127,7 @@ not_there "the page over the input" "page 'in' is the same file as input 'in'" -
 not_there "the page over the output" "page 'none' is the same file as output 'none'" --html none
 not_there "the page over the report" "page 'x' is the same file as report 'x'" --report x --html x
 not_there "the page over the trace" "page 'x' is the same file as trace 'x'" --trace x --html x
-not_there "no folder for the page" "cannot open the directory of 'nowhere/x': No such file or directory" --html nowhere/x
+not_there "a missing directory for the page" "cannot open the directory of 'nowhere/x': No such file or directory" --html nowhere/x
 run "$BIN/hetsort" --html - -o none in
 ok "a page on standard output is refused" grep -q -e '--html=-: a page must be a file' <<<"$err"
 is "no temporary file is left" "$(find . -name '.hetsort*')" ""
