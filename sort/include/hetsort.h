@@ -16,9 +16,11 @@
  *
  * Ranks leave a call together. A rank whose arguments or memory fail returns its own status. All
  * other ranks return HETSORT_EPEER, with a sentence that names the rank and the reason. In two
- * cases a rank returns at once: HETSORT_EINVAL: MPI is not running, or the communicator is
- * MPI_COMM_NULL or an intercommunicator; HETSORT_EPEER: MPI itself fails during the call. No rank
- * can report this to the others, so the caller can only call MPI_Abort().
+ * cases a rank returns at once:
+ *   HETSORT_EINVAL: MPI is not running, or the communicator is MPI_COMM_NULL or an
+ *     intercommunicator;
+ *   HETSORT_EPEER: MPI itself fails during the call. No rank can report this to the others, so the
+ *     caller can only call MPI_Abort().
  *
  * Threads: a call starts the threads that the options allow, and has joined them when it returns.
  * Only one thread at a time may be in a call on one communicator. With exchange_threads above 0,
@@ -122,7 +124,8 @@ typedef struct hetsort_opts {
 
 /* hetsort_mem_bytes - return an upper bound of the bytes that a call allocates on a rank, without
  * the caller's arrays. Entries are sorted in the output array if they fit, before records come
- * there. records_in, records_out  of this rank; for hetsort_sort_local() give the same for both.
+ * there.
+ * records_in, records_out  of this rank; for hetsort_sort_local() give the same for both.
  * ranks                    of the communicator, >= 1.
  * opts                     as for the call; NULL for the defaults.
  * Returns bytes, or UINT64_MAX if opts is invalid or the number is too large for any machine. Not
@@ -133,13 +136,17 @@ HETSORT_API uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out
 /* ================================================================================ one process */
 
 /* hetsort_sort_local - sort records on the threads of this process. MPI is not used, and need not
- * be running. in       n records, only read; NULL only if n is 0. n        number of records, may
- * be 0. out      receives them sorted: room for n records; NULL only if n is 0; must not overlap
- * in. Its content is undefined on failure. opts     NULL for the defaults. err      NULL, or
- * receives the reason of a failure. Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the
- * arrays overlap, struct_size is unknown, the layout makes no sense or there are too many threads;
- * HETSORT_ERANGE: the records are beyond the address space, or more than 2^48; HETSORT_ENOMEM;
- * HETSORT_EINTERNAL. Not collective; safe from any number of threads on different arrays. */
+ * be running.
+ * in       n records, only read; NULL only if n is 0.
+ * n        number of records, may be 0.
+ * out      receives them sorted: room for n records; NULL only if n is 0; must not overlap in. Its
+ *          content is undefined on failure.
+ * opts     NULL for the defaults.
+ * err      NULL, or receives the reason of a failure.
+ * Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is
+ *   unknown, the layout makes no sense or there are too many threads; HETSORT_ERANGE: the records
+ *   are beyond the address space, or more than 2^48; HETSORT_ENOMEM; HETSORT_EINTERNAL.
+ * Not collective; safe from any number of threads on different arrays. */
 HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out,
 					      const hetsort_opts *opts,
 					      hetsort_err *err) HETSORT_MUST_CHECK;
@@ -188,8 +195,9 @@ HETSORT_API hetsort_status hetsort_sort(const void *in, uint64_t n_in, void *out
  * each rank receives. With n_in, for example, each rank keeps its number of records.
  * out    receives n_out records; NULL only if n_out is 0; must not overlap in.
  * n_out  number of records that this rank shall receive, may be 0; over all ranks, the sum must
- * equal the sum of n_in. Other arguments and results are as for hetsort_sort(). Returns
- * HETSORT_EINVAL on all ranks if the sums differ. Speeds are ignored. */
+ *        equal the sum of n_in.
+ * Other arguments and results are as for hetsort_sort(). Returns HETSORT_EINVAL on all ranks if the
+ * sums differ. Speeds are ignored. */
 HETSORT_API hetsort_status hetsort_sort_counts(const void *in, uint64_t n_in, void *out,
 					       uint64_t n_out, const hetsort_opts *opts,
 					       MPI_Comm comm, hetsort_err *err) HETSORT_MUST_CHECK;
