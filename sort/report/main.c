@@ -8,12 +8,12 @@
 
 enum { OPT_VERSION = 256 };
 
-static int print(const char *text)
+static int report_print(const char *text)
 {
 	return puts(text) != EOF && fflush(stdout) == 0 ? ST_OK : ST_IO;
 }
 
-static status make_page(const char *report, const char *output, err *e)
+static status report_make_page(const char *report, const char *output, err *e)
 {
 	json_t *doc = NULL;
 	registry g = { .use = NULL };
@@ -31,8 +31,8 @@ static status make_page(const char *report, const char *output, err *e)
 	return rc;
 }
 
-/* Print why the command line is refused; NULL: getopt has printed it. */
-static int refuse(const char *why)
+/* Print why the command line is invalid; NULL: getopt has printed it. */
+static int report_usage_error(const char *why)
 {
 	if (why)
 		fprintf(stderr, "hetsort-report: %s\n", why);
@@ -50,24 +50,26 @@ int main(int argc, char **argv)
 	err e = { ST_OK, "" };
 	for (int opt; (opt = getopt_long(argc, argv, "ho:", longs, NULL)) != -1;) {
 		if (opt == 'h')
-			return print("Usage: hetsort-report [-o PAGE] REPORT\n"
-				     "Make a page for a browser from a report that hetsort "
-				     "--report wrote.\n\n"
-				     "  -o, --output=PAGE  write it there [standard output]\n"
-				     "  -h, --help         print this\n"
-				     "      --version      print the version\n"
-				     "Exit status: 0 written, 2 not a report, or refused; 3 and 4 "
-				     "as of hetsort.");
+			return report_print(
+				"Usage: hetsort-report [-o PAGE] REPORT\n"
+				"Make a page for a browser from a report that hetsort "
+				"--report wrote.\n\n"
+				"  -o, --output=PAGE  write it there [standard output]\n"
+				"  -h, --help         print this\n"
+				"      --version      print the version\n"
+				"Exit status: 0 written, 2 not a report, or refused; 3 and 4 "
+				"as of hetsort.");
 		if (opt == OPT_VERSION)
-			return print("hetsort-report " HETSORT_VERSION
-				     "\nLicense GPLv3+: GNU GPL version 3 or later.");
+			return report_print("hetsort-report " HETSORT_VERSION
+					    "\nLicense GPLv3+: GNU GPL version 3 or later.");
 		if (opt != 'o')
-			return refuse(NULL);
+			return report_usage_error(NULL);
 		output = optarg;
 	}
 	if (optind + 1 != argc)
-		return refuse(optind == argc ? "no report is given" : "more than one report");
-	const status rc = make_page(argv[optind], output, &e);
+		return report_usage_error(optind == argc ? "no report is given"
+							 : "more than one report");
+	const status rc = report_make_page(argv[optind], output, &e);
 	if (rc != ST_OK)
 		fprintf(stderr, "hetsort-report: %s\n", e.text);
 	return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Texts of the report come from file names and other hosts, so they are data in the page, never
- * markup. The Makefile makes a string of C from the template in scripts/page/. Memory: twice the
- * report's text. */
+/* The page of a report. Texts of the report come from file names and other hosts, so they are data
+ * in the page, never markup. The Makefile makes a string of C from the template in scripts/page/.
+ * Memory: twice the report's text. */
 #include "page.h"
 #include "base/mem.h"
 
@@ -26,9 +26,9 @@ status page_check(const json_t *report, const char *name, err *e)
 	return ST_OK;
 }
 
-/* Append the report, with an escape for each '<', which occurs only in strings: so the data can
+/* Append the report, with an escape for each '<', which occurs only in strings. So the data can
  * neither end its element nor begin another one. */
-static char *put_data(char *to, const char *json)
+static char *page_put_data(char *to, const char *json)
 {
 	for (; *json; json++)
 		if (*json == '<')
@@ -39,7 +39,7 @@ static char *put_data(char *to, const char *json)
 }
 
 /* Return the page, which the caller frees; NULL: no memory. */
-static char *make_text(const json_t *report)
+static char *page_text(const json_t *report)
 {
 	char *json = json_dumps(report, JSON_COMPACT), *text = NULL;
 	const size_t rest =
@@ -48,7 +48,8 @@ static char *make_text(const json_t *report)
 	if (json && size_mul(strlen(json), sizeof "\\u003c" - 1, &data) && data < SIZE_MAX - rest)
 		text = malloc(rest + data);
 	if (text) {
-		char *end = put_data(stpcpy(stpcpy(text, ROLE_PAGE_MARK), report_page_head), json);
+		char *end =
+			page_put_data(stpcpy(stpcpy(text, ROLE_PAGE_MARK), report_page_head), json);
 		*end++ = '\n';
 		stpcpy(end, report_page_tail);
 	}
@@ -58,7 +59,7 @@ static char *make_text(const json_t *report)
 
 status page_write(const json_t *report, const char *path, bool sync, err *e)
 {
-	char *text = make_text(report);
+	char *text = page_text(report);
 	if (!text)
 		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));
 	const status rc = text_write_role(ROLE_PAGE, path, text, strlen(text), sync, e);
