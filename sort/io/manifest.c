@@ -36,28 +36,28 @@ static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 {
 	manifest_part *p = &m->part[i];
 	const char *sum;
-	json_int_t rank, records, header = 0, trailer = 0;
+	json_int_t rank, recs, header = 0, trailer = 0;
 	if (json_unpack(part, "{s:I, s:s, s?I, s?I, s:I, s:s, s?s, s?s, s?o, s?o !}", "rank", &rank,
 			"file", &p->file, "header_bytes", &header, "trailer_bytes", &trailer,
-			"records", &records, "checksum", &sum, "first_key", &p->first, "last_key",
+			"records", &recs, "checksum", &sum, "first_key", &p->first, "last_key",
 			&p->last, "first_values", &p->first_values, "last_values",
 			&p->last_values) != 0)
 		return manifest_malformed(s, "a part has missing or unknown members", e);
-	if (rank < 0 || (size_t)rank != i || records < 0 || (uint64_t)records > m->records ||
+	if (rank < 0 || (size_t)rank != i || recs < 0 || (uint64_t)recs > m->records ||
 	    !is_plain(p->file))
 		return manifest_malformed(s, "a part's rank, count or name is impossible", e);
-	if (records == 0 && (p->first || p->last || p->first_values || p->last_values))
+	if (recs == 0 && (p->first || p->last || p->first_values || p->last_values))
 		return manifest_malformed(s, "a part without records has keys", e);
 	if (!json_parse_checksum(sum, &p->sum))
 		return manifest_malformed(s, "a part's checksum is impossible", e);
-	const json_int_t most = INT64_MAX - records * m->lay.record_bytes;
+	const json_int_t most = INT64_MAX - recs * m->lay.record_bytes;
 	if (!is_frame(header, most, i == 0))
 		return manifest_malformed(s, "a part's header is impossible", e);
 	if (!is_frame(trailer, most - header, i + 1 == m->parts))
 		return manifest_malformed(s, "a part's trailer is impossible", e);
 	p->frame =
 		(framing){ .header_bytes = (uint64_t)header, .trailer_bytes = (uint64_t)trailer };
-	p->records = (uint64_t)records;
+	p->records = (uint64_t)recs;
 	return ST_OK;
 }
 
@@ -84,15 +84,15 @@ static status load_document(manifest *m, source s, err *e)
 	m->part = calloc(m->parts + 1, sizeof *m->part);
 	if (!m->part)
 		return err_set(e, ST_RESOURCE, "no memory for %zu parts", m->parts);
-	uint64_t records = 0;
+	uint64_t recs = 0;
 	for (size_t i = 0; i < m->parts; i++) {
 		const status rc = load_part(m, i, json_array_get(parts, i), s, e);
 		if (rc != ST_OK)
 			return rc;
-		if (__builtin_add_overflow(records, m->part[i].records, &records))
+		if (__builtin_add_overflow(recs, m->part[i].records, &recs))
 			return manifest_malformed(s, "its sizes are impossible", e);
 	}
-	return records == m->records
+	return recs == m->records
 		       ? ST_OK
 		       : manifest_malformed(s, "its number of records is not the sum of its parts",
 					    e);

@@ -114,7 +114,7 @@ run "$hetsort" -c --sum set
 is "parts of a manifest" "$rc $out" "0 $wanted"
 "$hetsort" --no-fsync --ranks 2 --record-size 50 --key 8,u16,desc --key 3,i32be --manifest fields -o f.%r in
 run "$hetsort" -c fields
-is "the manifest tells size and key" "$rc $err" "0 "
+is "the manifest gives size and key" "$rc $err" "0 "
 checks "but options count" 2 "has records of 50 bytes, not 100" --key 8,u16 fields
 mv f.0 f.2 && mv f.1 f.0 && mv f.2 f.1 # of one size
 checks "parts of a manifest that are not in order" 1 "record 0 of 'f.1' is out of order" fields

@@ -88,8 +88,8 @@ refused "a file that is not a report" "'other.json' is not a report of hetsort" 
 refused "a later version" "'later.json' is not of version 1" -o no.html later.json
 refused "a report that is cut off" "'cut.json' is not a valid report: line" -o no.html cut.json
 refused "records" "^hetsort-report: 'in' is not a valid report: line 1, column [0-9]*: " -o no.html in
-refused "a file that is not there" "cannot open report 'nothing'" -o no.html nothing
-refused "a folder" "report '.' is not a regular file" -o no.html .
+refused "a missing file" "cannot open report 'nothing'" -o no.html nothing
+refused "a directory" "report '.' is not a regular file" -o no.html .
 refused "no report" "no report is given" -o no.html
 refused "two of them" "more than one report" -o no.html good.json bad.json
 refused "an option that it does not have" "unrecognized option" --what -o no.html good.json
