@@ -5,10 +5,9 @@
  */
 #include "operands.h"
 #include "base/clock.h"
-#include "base/processors.h"
+#include "base/pool.h"
 #include "base/size.h"
 #include "check/check.h"
-#include "check/order.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "phases/phases.h"

@@ -4,7 +4,7 @@
  * because a narrow terminal cuts the end off. */
 #include "progress_line.h"
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/size.h"
 #include "launch.h"
 #include "model/rank_result.h"

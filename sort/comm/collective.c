@@ -30,7 +30,7 @@
  *
  * Costs: 8 bytes and a hash for each message. */
 #include "base/clock.h"
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "comm.h"
 
 #include <signal.h>

@@ -5,7 +5,7 @@
  * so no count exceeds an int. */
 #include "comm_mpi.h"
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -41,8 +41,7 @@
  * from which it sends messages. */
 #include "shared_window.h"
 #include "base/clock.h"
-#include "base/lower_bound.h"
-#include "base/splitmix.h"
+#include "base/arith.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

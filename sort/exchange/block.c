@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stamping or checking a block reads its records once, while they are in the cache. Pure. */
 #include "block.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/size.h"
 
 #include <inttypes.h>

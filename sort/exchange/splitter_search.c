@@ -6,7 +6,7 @@
  * ranks have similar keys. Otherwise a round leaves about half of the places. A round is two
  * collectives, with some hundred bytes from each rank to each. */
 #include "splitter_search.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "comm/comm.h"
 #include "base/mem.h"
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "spill/sorted.h"
 
 /* A sample, and how many records it stands for. */

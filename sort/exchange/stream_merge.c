@@ -4,7 +4,7 @@
  * the exchange, or from its place on this rank. The processor copies while it compares the next
  * keys. A block is released when all of it has been copied. */
 #include "stream_merge.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "kernel/gather.h"
 
 enum { PROGRESS_BYTES = 128 << 10 }; /* merged between two looks at the exchange */

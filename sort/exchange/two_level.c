@@ -32,8 +32,7 @@
  *
  * Costs: 8 or 16 bytes for each rank in each call, and 64 bytes of memory per rank. */
 #include "two_level.h"
-#include "base/lower_bound.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /* Complete reads and writes: with EINTR, short counts, and more bytes than Linux moves in a call.
  */
 #include "file.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/size.h"
 #include "base/progress.h"
 

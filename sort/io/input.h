@@ -6,7 +6,7 @@
 
 #include "base/settings.h"
 #include "file.h"
-#include "kernel/checksum.h"
+#include "kernel/inspect.h"
 
 #include <sys/stat.h>
 

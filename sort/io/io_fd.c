@@ -7,7 +7,7 @@
  * transfers. */
 #include "io_fd.h"
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "file.h"
 #include "base/progress.h"
 #include "base/trace.h"

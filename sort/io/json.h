@@ -3,7 +3,7 @@
 #ifndef HETSORT_IO_JSON_H
 #define HETSORT_IO_JSON_H
 
-#include "kernel/checksum.h"
+#include "kernel/inspect.h"
 #include "target.h"
 
 #include <jansson.h>

@@ -6,7 +6,7 @@
 #include "json.h"
 #include "manifest.h"
 #include "number.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 
 #include <errno.h>
 #include <fcntl.h>

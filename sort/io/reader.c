@@ -4,8 +4,7 @@
  * its pages are in memory already. */
 #include "reader.h"
 #include "base/clock.h"
-#include "base/lower_bound.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/progress.h"
 
 #include <errno.h>

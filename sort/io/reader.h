@@ -7,7 +7,7 @@
 #include "input.h"
 #include "base/mem.h"
 #include "kernel/inspect.h"
-#include "kernel/record.h"
+#include "kernel/key.h"
 #include "manifest.h"
 
 typedef struct reader reader;

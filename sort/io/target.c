@@ -3,7 +3,7 @@
  * Names are resolved once, in a directory that is kept open, and symbolic links are not followed.
  */
 #include "target.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #ifdef HAVE_URING
 
 #	include "base/clock.h"
-#	include "base/minmax.h"
+#	include "base/arith.h"
 #	include "testing/failpoint.h"
 #	include "base/progress.h"
 

@@ -4,7 +4,7 @@
 #include "writer.h"
 #include "base/size.h"
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/progress.h"
 #include "base/pool.h"
 #include "testing/failpoint.h"

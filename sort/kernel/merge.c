@@ -29,8 +29,8 @@ static void pairwise_merge_two(entry_run a, entry_run b, entry *to, const record
 }
 
 /* Buffers alternate: the first level leaves e, which is then as free as tmp. */
-entry *pairwise_merge_in(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
-			 const records *r)
+entry *pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
+		      const records *r)
 {
 	entry_run s[PAIRWISE_MAX];
 	entry *from = e, *to = tmp;

@@ -8,13 +8,13 @@
 
 enum { PAIRWISE_MAX = 8 /* runs; beyond, sorting them again measures faster */ };
 
-/* pairwise_merge_in - merge k (1..PAIRWISE_MAX) runs of n[0..k) entries each, by (key, position).
+/* pairwise_merge - merge k (1..PAIRWISE_MAX) runs of n[0..k) entries each, by (key, position).
  * run     sorted; they may be empty, and lie in e one after another
  * e, tmp  room for all entries each; one of the two, which is returned, holds the result
  * r       the records of the entries, read only for keys longer than KEY_PREFIX_BYTES
  * Time O(sum of n * log k); fast if e and tmp stay in the cache. */
-entry *pairwise_merge_in(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
-			 const records *r);
+entry *pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
+		      const records *r);
 
 /* The head of a stream: the prefix in hi and the top of lo. The stream's number is below it, so
  * that equal keys leave in the order of their streams. */

@@ -4,7 +4,7 @@
 #define HETSORT_NO_MPI /* this file is compiled without it */
 #include "api.h"
 #include "memory_sort.h"
-#include "base/processors.h"
+#include "base/pool.h"
 #include "kernel/bucket_sort.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #ifndef HETSORT_LIB_API_H
 #define HETSORT_LIB_API_H
 
-#include "kernel/record.h"
+#include "kernel/key.h"
 #include "base/status.h"
 
 #include <hetsort.h>

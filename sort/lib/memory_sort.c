@@ -2,12 +2,12 @@
 /* Sorts in memory. A rank's records stay in place, sorted on demand, until they are sent or merged
  * into the output. So nothing large has a second copy. */
 #include "memory_sort.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "exchange/exchange.h"
 #include "exchange/splitter_search.h"
 #include "exchange/stream_merge.h"
 #include "kernel/bucket_sort.h"
-#include "kernel/streaming_store.h"
+#include "kernel/gather.h"
 #include "spill/sorted.h"
 
 enum {

@@ -6,7 +6,7 @@
 
 #include "comm/comm.h"
 #include "base/mem.h"
-#include "kernel/record.h"
+#include "kernel/key.h"
 
 typedef struct memory_job {
 	comm *c;

@@ -10,12 +10,11 @@
  * over the time that it took, and by half if it is half done when the last part begins. */
 #include "calibrate.h"
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/pool.h"
-#include "base/splitmix.h"
-#include "kernel/checksum.h"
+#include "kernel/inspect.h"
 #include "kernel/gather.h"
-#include "kernel/loser_tree.h"
+#include "kernel/merge.h"
 #include "kernel/radix.h"
 
 #include <math.h>

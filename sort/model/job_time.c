@@ -29,7 +29,7 @@
  * CHECK reads the output again. SPLIT also has the lookups in runs on disk, during which no other
  * work is done. */
 #include "job_time.h"
-#include "kernel/record.h"
+#include "kernel/key.h"
 
 #include <math.h>
 

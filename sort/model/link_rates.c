@@ -11,7 +11,7 @@
  * round. Takes 0.75 MiB, and 8 bytes per rank and round in a broadcast. */
 #include "rank_speeds.h"
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 
 #include <math.h>
 #include <stdlib.h>

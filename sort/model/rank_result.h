@@ -9,7 +9,7 @@
 #include "base/usage.h"
 #include "comm/rank_env.h"
 #include "io/io_fd.h"
-#include "kernel/checksum.h"
+#include "kernel/inspect.h"
 #include "job_time.h"
 
 typedef enum phase {

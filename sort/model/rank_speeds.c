@@ -3,8 +3,8 @@
  * unless speeds are measured, which takes 0.5 % of the predicted time. */
 #include "rank_speeds.h"
 #include "base/limit.h"
-#include "base/minmax.h"
-#include "base/processors.h"
+#include "base/arith.h"
+#include "base/pool.h"
 
 #include <inttypes.h>
 #include <math.h>

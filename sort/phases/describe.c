@@ -5,8 +5,8 @@
  * The handshake is the first message, which rank 0 sends to all others, and each compares it with
  * its own. Its size and fields are the same in all versions, so that two versions can see that they
  * differ. It ensures that later messages mean the same to all ranks. */
-#include "base/minmax.h"
-#include "base/processors.h"
+#include "base/arith.h"
+#include "base/pool.h"
 #include "base/size.h"
 #include "exchange/block.h"
 #include "phases.h"

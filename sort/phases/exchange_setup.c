@@ -16,7 +16,7 @@
  * sorted and written as if that rank had read them. Records of each source have their place in
  * memory, so equal keys keep the order of the input. Memory: up to two copies. */
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "exchange/distribute_disk.h"
 #include "exchange/stream_merge.h"
 #include "phases.h"

@@ -10,7 +10,7 @@
  * of each verified file, and is written before any file gets its name. The manifest gets its name
  * last, so only a complete set of parts has one. */
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/manifest.h"

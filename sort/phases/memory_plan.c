@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans the memory of each rank before any record is read. If the records do not fit, sorted runs
  * spill to disk, or the job is rejected with the memory that it needs. */
-#include "base/lower_bound.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/size.h"
 #include "exchange/stream_merge.h"
 #include "phases.h"

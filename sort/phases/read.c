@@ -8,7 +8,7 @@
  * its descriptor. Costs a write and a read of each byte. Memory: 2 MiB.
  *
  * Header and trailer are kept in memory, and one of them once more while it is compared. */
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/size.h"
 #include "base/sysfile.h"
 #include "exchange/distribute_disk.h"

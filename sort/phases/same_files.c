@@ -11,7 +11,7 @@
  * sizes and a checksum of some blocks are compared. Costs 66 reads of 4 KiB per file, only if ranks
  * are on several hosts. Memory: 32 bytes per file, twice. */
 #include "phases.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/size.h"
 #include "io/manifest.h"
 #include "io/registry.h"

@@ -2,7 +2,7 @@
 /* The checksum of dropped records is the checksum of the input less the checksum of the output, so
  * it includes counts that change a record. Memory: two records. */
 #include "selection.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 
 #include <string.h>
 

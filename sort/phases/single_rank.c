@@ -5,7 +5,7 @@
 #include "phases.h"
 #include "io/file.h"
 #include "base/size.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/clock.h"
 #include "base/progress.h"
 #include "base/trace.h"

@@ -2,7 +2,7 @@
 /* Cuts the records of each rank. After phase_split, rank d gets the places from cut[d] to cut[d +
  * 1]. The cuts move if keys are unique. Sorted inputs have cuts of their own. Records beyond --top
  * are dropped before the exchange, by the rank that read them. */
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/pool.h"
 #include "phases.h"
 #include "kernel/gather.h"

@@ -5,7 +5,7 @@
  * records pays the reverse. Rank 0 plans, and the others receive its plan. After the budget is
  * made, each rank predicts its time, which cannot fail; unknown rates are nominal. */
 #include "base/limit.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "exchange/splitter_search.h"
 #include "io/tempdir.h"
 #include "phases.h"

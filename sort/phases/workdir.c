@@ -3,7 +3,7 @@
  * notes the names of the files that its rank is about to make, then, before they contain records,
  * which files these are. The state is removed last. Files with such names that are not noted belong
  * to somebody else, and stay. */
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "io/file.h"
 #include "phases.h"
 

@@ -3,8 +3,7 @@
  * deals the runs out and sends all of them to all ranks, of which each keeps its own. Memory: 80
  * bytes per state or run at rank 0; elsewhere 64 KiB, and 16 bytes per rank. */
 #include "states.h"
-#include "base/lower_bound.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

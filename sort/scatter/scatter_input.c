@@ -13,7 +13,7 @@
  * for a chunk drops it, and reports the failure with its next request. */
 #include "scatter_input.h"
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "exchange/block.h"
 
 #include <hetpart.h>

@@ -6,7 +6,7 @@
  * --links or measured with messages to one rank after the other, as they will be sent. They are
  * long enough to use up buffers and buckets of tokens. */
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "scatter_input.h"
 
 #include <math.h>

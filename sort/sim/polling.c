@@ -4,7 +4,7 @@
  * ranks, only the ranks with such streams are tested (shared_window_news). Memory: a quarter of a
  * byte for each pair of ranks. */
 #include "sim.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "comm/shared_window.h"
 #include "engine.h"
 #include "exchange/exchange.h"

@@ -4,15 +4,15 @@
  * it if too many bytes are unwritten. Only records are charged when they are read or written. */
 #include "base/limit.h"
 #include "base/mem.h"
-#include "base/processors.h"
+#include "base/pool.h"
 #include "sim.h"
 #include "engine.h"
 #include "exchange/stream_merge.h"
 #include "io/tempdir.h"
 #include "io/io_fd.h"
-#include "kernel/checksum.h"
+#include "kernel/inspect.h"
 #include "kernel/gather.h"
-#include "kernel/pairwise_merge.h"
+#include "kernel/merge.h"
 #include "kernel/radix.h"
 #include "kernel/demand_state.h"
 #include "model/calibrate.h"
@@ -170,14 +170,14 @@ WRAPPED(size_t, gather, const records *r, const entry *order, size_t n, size_t a
 
 /* Charge a step of a sort for each doubling of the runs, because an entry is moved once for each.
  */
-WRAPPED(entry *, pairwise_merge_in, const entry *const *run, const size_t *n, size_t k, entry *e,
+WRAPPED(entry *, pairwise_merge, const entry *const *run, const size_t *n, size_t k, entry *e,
 	entry *tmp, const records *r)
 {
 	size_t all = 0;
 	for (size_t i = 0; i < k; i++)
 		all += n[i];
 	priced_as_one = true;
-	entry *in = __real_pairwise_merge_in(run, n, k, e, tmp, r);
+	entry *in = __real_pairwise_merge(run, n, k, e, tmp, r);
 	priced_as_one = false;
 	charge(host_rates()->sort_s * (double)all * log(k > 1 ? (double)k : 1) * comm_sim_scale());
 	return in;

@@ -6,10 +6,9 @@
  * already in memory, some are copied. Memory: the records, the sample, and demand_most_bytes(). */
 #include "read_runs.h"
 #include "base/clock.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/pool.h"
 #include "base/size.h"
-#include "base/splitmix.h"
 #include "base/trace.h"
 #include "io/file.h"
 

@@ -5,7 +5,7 @@
 #define HETSORT_SPILL_READ_RUNS_H
 
 #include "io/io_fd.h"
-#include "kernel/checksum.h"
+#include "kernel/inspect.h"
 #include "io/input.h"
 #include "io/reader.h"
 #include "base/mem.h"

@@ -5,10 +5,10 @@
 #ifndef HETSORT_SPILL_RESUME_STATE_H
 #define HETSORT_SPILL_RESUME_STATE_H
 
-#include "kernel/checksum.h"
+#include "kernel/inspect.h"
 #include "io/input.h"
 #include "io/target.h"
-#include "kernel/record.h"
+#include "kernel/key.h"
 
 #include <pthread.h>
 

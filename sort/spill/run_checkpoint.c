@@ -4,10 +4,10 @@
  * file of another run under the same name is recognized. Its digest covers the whole checkpoint.
  * The checksums cover the records, and every read verifies them. */
 #include "run_checkpoint.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
-#include "kernel/record.h"
+#include "kernel/key.h"
 
 #include <errno.h>
 #include <fcntl.h>

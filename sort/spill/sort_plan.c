@@ -4,8 +4,7 @@
  * merge reads all of them. If the data is only a little larger than memory, most runs stay in
  * memory. The other runs are shorter by the bytes that these take. */
 #include "sort_plan.h"
-#include "base/lower_bound.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "io/io_fd.h"
 #include "kernel/demand.h"
 #include "spill.h"

@@ -8,7 +8,7 @@
  * of them. They share the scratch of the sequence under its lock, and the bucket stays sorted.
  * Memory: per thread, two entries for each record of a piece. */
 #include "sorted.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/trace.h"
 #include "kernel/gather.h"
 

@@ -34,9 +34,9 @@
 #define HETSORT_SPILL_SORTED_H
 
 #include "base/mem.h"
-#include "kernel/checksum.h"
+#include "kernel/inspect.h"
 #include "kernel/demand.h"
-#include "kernel/loser_tree.h"
+#include "kernel/merge.h"
 
 #include <pthread.h>
 

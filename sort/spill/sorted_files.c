@@ -12,8 +12,7 @@
  * Files that are not sorted lead to a wrong cut, but not to an endless search. The merge detects
  * them. */
 #include "sorted_files.h"
-#include "base/lower_bound.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "kernel/key.h"
 
 #include <inttypes.h>

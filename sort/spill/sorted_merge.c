@@ -36,13 +36,12 @@
  *
  * Memory: the rings, and a key for each file. */
 #include "sorted.h"
-#include "base/lower_bound.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "base/pool.h"
 #include "base/trace.h"
 #include "file_heap.h"
 #include "io/io_fd.h"
-#include "kernel/pairwise_merge.h"
+#include "kernel/merge.h"
 #include "kernel/radix.h"
 #include "testing/failpoint.h"
 
@@ -382,7 +381,7 @@ static void merge_piece(const sorted_merge *s, sorted_piece *p, err *e)
 	if (e->code == ST_OK && p->ranges > PAIRWISE_MAX)
 		radix_sort(a, b, n, &s->recs);
 	else if (e->code == ST_OK && p->ranges > 1)
-		p->room = pairwise_merge_in(p->from, p->len, p->ranges, a, b, &s->recs);
+		p->room = pairwise_merge(p->from, p->len, p->ranges, a, b, &s->recs);
 	FAIL_FLIP(FAIL_ENTRIES, p->room, n * sizeof(entry));
 	p->order = p->room;
 	p->free = p->room == a ? b : a;

@@ -4,7 +4,7 @@
  * is synced here: files without names do not outlive the program, and run_checkpoint.c syncs files
  * with names. The checksums detect a write that the disk has lost. */
 #include "spill.h"
-#include "base/minmax.h"
+#include "base/arith.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
 #include "io/target.h"

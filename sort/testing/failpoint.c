@@ -5,7 +5,7 @@
 #include "failpoint.h"
 #include "failcalls.h"
 #include "number.h"
-#include "base/splitmix.h"
+#include "base/arith.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "base/minmax.h"
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "phases/selection.h"
 #include "job.h"
 

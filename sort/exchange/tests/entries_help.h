@@ -3,7 +3,7 @@
 #ifndef HETSORT_EXCHANGE_TESTS_ENTRIES_HELP_H
 #define HETSORT_EXCHANGE_TESTS_ENTRIES_HELP_H
 
-#include "base/lower_bound.h"
+#include "base/arith.h"
 #include "spill/sorted.h"
 
 typedef struct entry_runs {

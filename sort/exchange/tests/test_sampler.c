@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "entries_help.h"
 #include "exchange/splitter_search.h"
 #include "kernel/radix.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "entries_help.h"
 #include "exchange/splitter_search.h"
 #include "kernel/radix.h"

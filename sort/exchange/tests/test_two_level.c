@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "exchange/two_level.h"
 
 enum { MOST = 150 };

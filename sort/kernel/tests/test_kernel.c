@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting in memory: radix_sort, pairwise_merge_in and bucket_sort_records give the order of qsort
+/* Sorting in memory: radix_sort, pairwise_merge and bucket_sort_records give the order of qsort
  * by (key, position), for every layout, distribution and size. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -326,7 +326,7 @@ static void one_merge(const input *in)
 			src[i] = memcpy(own + at, run[i], n[i] * sizeof *own);
 			free(run[i]);
 		}
-		must_be_sorted(in, pairwise_merge_in(src, n, k, own, tmp, &in->r), "entries_merge");
+		must_be_sorted(in, pairwise_merge(src, n, k, own, tmp, &in->r), "entries_merge");
 	}
 	free(e);
 	free(own);

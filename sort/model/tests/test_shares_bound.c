@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "model/shares.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "model/calibrate.h"
-#include "base/splitmix.h"
+#include "base/arith.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 

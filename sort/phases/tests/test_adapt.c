@@ -11,7 +11,7 @@
 #include <string.h>
 #include "phases/phases.h"
 #include "model/shares.h"
-#include "base/splitmix.h"
+#include "base/arith.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "resume/states.h"
 
 #include <inttypes.h>

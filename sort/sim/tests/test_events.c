@@ -2,7 +2,7 @@
 /* Events come by time, and events of the same time in the order in which they were added, from the
  * heap, from lanes or from the queue of the present time. */
 #include "sim/events.h"
-#include "base/splitmix.h"
+#include "base/arith.h"
 
 #include <stdarg.h>
 #include <setjmp.h>

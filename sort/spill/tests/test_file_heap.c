@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "spill/file_heap.h"
 
 enum { MOST = 4096, STEPS = 20000 };

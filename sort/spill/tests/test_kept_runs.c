@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "spill/sort_plan.h"
 
 enum { MOST = 40, CASES = 5000, MANY = 2000 };

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/splitmix.h"
+#include "base/arith.h"
 #include "kernel/bucket_sort.h"
 #include "spill/sorted.h"
 

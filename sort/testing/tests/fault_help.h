@@ -4,7 +4,7 @@
 #ifndef HETSORT_TESTING_TESTS_FAULT_HELP_H
 #define HETSORT_TESTING_TESTS_FAULT_HELP_H
 
-#include "base/splitmix.h"
+#include "base/arith.h"
 
 #include <dirent.h>
 #include <fcntl.h>
