@@ -8,9 +8,9 @@
  *
  * Each step is a function of sort/phases/. It makes values of the job (see phases.h), which only
  * later steps read. After each step all ranks agree on the worst status of any rank, and either all
- * take the next step, or none. So no rank waits in a
- * collective call for a rank that has given up. Only a rank that dies, or a network that fails,
- * ends the agreement: then the comm is broken, and each rank reports what it knows.
+ * take the next step, or none. So no rank waits in a collective call for a rank that has given up.
+ * Only a rank that dies, or a network that fails, ends the agreement: then the comm is broken, and
+ * each rank reports what it knows.
  *
  * Three kinds of jobs take different steps. Several ranks sort first, and merge the records that
  * they receive (--strategy=merge). Or they exchange first, and sort the records that they receive
@@ -33,7 +33,8 @@ enum {
 	MERGING = 1 << BY_MERGING,
 	DISTRIBUTING = 1 << BY_DISTRIBUTING,
 	SEVERAL = MERGING | DISTRIBUTING,
-	SINGLE = 1 << 30,   /* a single rank, or --merge */
+	SINGLE = 1 << 30, /* a single rank, or --merge */
+	ALL = SEVERAL | SINGLE,
 	DROPPING = 1 << 29, /* only if records are dropped */
 	TOPPED = 1 << 28    /* only with --top */
 };
@@ -47,19 +48,19 @@ typedef struct step {
 
 static const step steps[] = {
 	/* Agree on the settings, find the files, count the records. */
-	{ PH_DESCRIBE, SEVERAL | SINGLE, phase_describe, STAGE_NONE },
+	{ PH_DESCRIBE, ALL, phase_describe, STAGE_NONE },
 	/* Plan how much each rank reads, and how much it writes. */
-	{ PH_PLAN, SEVERAL | SINGLE, phase_plan, STAGE_NONE },
+	{ PH_PLAN, ALL, phase_plan, STAGE_NONE },
 	/* Resume: take over the runs of an earlier job. */
 	{ PH_PLAN, MERGING | SINGLE, phase_resume, STAGE_NONE },
 	/* Look for an output that is complete under its final name. */
 	{ PH_PLAN, MERGING | SINGLE, phase_find_output, STAGE_NONE },
 	/* Decide whether to sort in memory or to spill to disk. */
-	{ PH_PLAN, SEVERAL | SINGLE, phase_budget, STAGE_NONE },
+	{ PH_PLAN, ALL, phase_budget, STAGE_NONE },
 	/* Note for a later job which sort the runs will belong to. */
 	{ PH_PLAN, MERGING | SINGLE, phase_save_state, STAGE_NONE },
 	/* Local sort: read records to memory or disk, in sorted runs. */
-	{ PH_READ, SEVERAL | SINGLE, phase_read, STAGE_READ },
+	{ PH_READ, ALL, phase_read, STAGE_READ },
 	/* Look for an output of an earlier job that only lacks its final name. */
 	{ PH_READ, MERGING | SINGLE, phase_load_output, STAGE_NONE },
 	/* Adapt: let a rank that turned slow write less. */
@@ -85,17 +86,17 @@ static const step steps[] = {
 	/* or, without an exchange, write each piece at its place. */
 	{ PH_MERGE, SINGLE, phase_single_rank, STAGE_WRITE },
 	/* Close the gaps that dropped records leave between parts. */
-	{ PH_WRITE, SEVERAL | SINGLE | DROPPING, phase_close_gaps, STAGE_NONE },
+	{ PH_WRITE, ALL | DROPPING, phase_close_gaps, STAGE_NONE },
 	/* Write the output to the disk. */
-	{ PH_SYNC, SEVERAL | SINGLE, phase_sync, STAGE_NONE },
+	{ PH_SYNC, ALL, phase_sync, STAGE_NONE },
 	/* Read the output back from the disk. */
-	{ PH_SYNC, SEVERAL | SINGLE, phase_reread, STAGE_CHECK },
+	{ PH_SYNC, ALL, phase_reread, STAGE_CHECK },
 	/* Verify the output against the input. */
-	{ PH_SYNC, SEVERAL | SINGLE, phase_verify, STAGE_NONE },
+	{ PH_SYNC, ALL, phase_verify, STAGE_NONE },
 	/* Note for a later job that only the final name is missing. */
 	{ PH_SYNC, MERGING | SINGLE, phase_save_output, STAGE_NONE },
 	/* Give the files their final names. */
-	{ PH_COMMIT, SEVERAL | SINGLE, phase_commit, STAGE_NONE },
+	{ PH_COMMIT, ALL, phase_commit, STAGE_NONE },
 	/* Remove the runs. */
 	{ PH_COMMIT, MERGING | SINGLE, phase_drop_checkpoints, STAGE_NONE },
 	/* Record the speed of the ranks for the next job. */

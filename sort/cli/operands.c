@@ -36,23 +36,18 @@ static status clean_path(const char *path, cleaned *n)
 	return e.code;
 }
 
-/* Return the name of the manifest of such parts, if it is next to them. */
-static char *manifest_of(const settings *o, const char *pattern)
-{
-	const char *slash = strrchr(pattern, '/');
-	if (o->manifest)
-		return strdup(o->manifest);
-	char *dir = strndup(pattern, slash ? (size_t)(slash - pattern) : 0);
-	const bool one = dir && !name_is_per_rank(dir);
-	free(dir);
-	return one ? name_expand_text(pattern, "manifest", NULL) : NULL;
-}
-
-/* Clean one operand. The commit of parts is ended before each part is cleaned by itself. */
+/* Clean one operand. The commit of parts, if their manifest is next to them, is ended before each
+ * part is cleaned by itself. */
 static status clean_operand(const settings *o, const char *operand, cleaned *n)
 {
 	const bool parts = name_is_per_rank(operand);
-	char *path = parts ? manifest_of(o, operand) : NULL;
+	const char *slash = strrchr(operand, '/');
+	char *dir = strndup(operand, slash ? (size_t)(slash - operand) : 0), *path = NULL;
+	if (parts && o->manifest)
+		path = strdup(o->manifest);
+	else if (parts && dir && !name_is_per_rank(dir))
+		path = name_expand_text(operand, "manifest", NULL);
+	free(dir);
 	status worst = path ? clean_path(path, n) : ST_OK;
 	free(path);
 	for (int r = 0; r < (parts ? o->ranks : 1); r++) {

@@ -233,21 +233,6 @@ static size_t letters_apart(const char *a, size_t n, const char *b)
 	return row[m];
 }
 
-/* Return the option that was probably meant: at most two letters are wrong, and fewer than half. */
-static const option_row *option_nearest(const char *name, size_t len)
-{
-	const option_row *best = NULL;
-	size_t least = 3;
-	for (size_t i = 0; i < option_count; i++) {
-		const size_t d = letters_apart(name, len, option_rows[i].name);
-		if (d < least && 2 * d < len) {
-			least = d;
-			best = &option_rows[i];
-		}
-	}
-	return best;
-}
-
 /* Refuse an option that does not exist, with a hint if sort(1) has it. */
 static status refuse_unknown(const char *q, const struct option_habit *h, err *e)
 {
@@ -255,7 +240,9 @@ static status refuse_unknown(const char *q, const struct option_habit *h, err *e
 		 : err_set(e, ST_REFUSED, "unknown option %s", q);
 }
 
-/* Refuse a long name, with its dashes, that getopt does not know. */
+/* Refuse a long name, with its dashes, that getopt does not know. Name the options that it
+ * abbreviates, or the option that was probably meant: at most two letters are wrong, and fewer than
+ * half. */
 static status refuse_long_name(const char *word, const struct option *longs, err *e)
 {
 	const char *name = word + 2, *last = NULL;
@@ -274,7 +261,15 @@ static status refuse_long_name(const char *word, const struct option *longs, err
 		if (habits[i].name && strlen(habits[i].name) == len &&
 		    strncmp(habits[i].name, name, len) == 0)
 			return refuse_unknown(quoted(word), &habits[i], e);
-	const option_row *meant = option_nearest(name, len);
+	const option_row *meant = NULL;
+	size_t least = 3;
+	for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
+		const size_t d = letters_apart(name, len, r->name);
+		if (d < least && 2 * d < len) {
+			least = d;
+			meant = r;
+		}
+	}
 	return meant ? err_set(e, ST_REFUSED, "unknown option %s (did you mean --%s?)",
 			       quoted(word), meant->name)
 		     : refuse_unknown(quoted(word), NULL, e);

@@ -80,9 +80,9 @@ unsigned trace_rows_of_rank(int ranks);
 /* traces_gather - collective: gather the rows of all ranks at rank 0. */
 status traces_gather(comm *c, traces *all, err *e);
 
-/* trace_write - write the trace to path, and replace an earlier one. Without rows, because ranks
- * cannot be asked, all becomes the rows of the ranks in this process. r gives the hosts, if it has
- * any ranks. */
+/* trace_write - write the trace to path, and replace an earlier one. If all has no rows, because
+ * ranks cannot be asked, it receives the rows of the ranks in this process. The hosts come from r,
+ * if it has any ranks. */
 status trace_write(traces *all, const job_result *r, const char *path, bool sync, err *e);
 
 #endif

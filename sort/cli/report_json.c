@@ -195,34 +195,33 @@ static json_t *time_json(time_t at)
 	return json_string(date);
 }
 
-/* Return the value of an option in the report. */
-static json_t *option_json(const option_row *r, const settings *o)
-{
-	const int64_t v = option_load(o, r->field);
-	if (r->kind == OPT_COUNT && o->count.bytes)
-		return json_sprintf("%u,u%u%s", o->count.off, 8 * o->count.bytes,
-				    o->count.little ? "le" : "be");
-	if (r->kind == OPT_COUNT)
-		return json_null();
-	if (r->field.at == offsetof(settings, scatter) && !o->from_root)
-		return json_string("");
-	if (r->kind == OPT_CHOICE)
-		return json_string(r->choices[v]);
-	return r->kind == OPT_SET ? json_boolean(v) : json_integer(v);
-}
-
+/* Return the options that shape the job. */
 static json_t *config_json(const job_result *res, const settings *o)
 {
+	const key_field *n = &o->count;
 	char key[KEY_TEXT_BYTES];
 	json_t *j = json_object();
 	for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
-		if (r->report && r->kind != OPT_KEY)
-			j = json_with(j, r->report, option_json(r, o));
-		if (r->kind != OPT_KEY)
+		const int64_t v = option_load(o, r->field);
+		json_t *value;
+		if (!r->report)
 			continue;
-		j = json_with(j, "key_offset", json_integer(o->lay.key_off));
-		j = json_with(j, "key_bytes", json_integer(o->lay.key_bytes));
-		j = json_with(j, r->report, json_string(layout_key_text(&o->lay, key)));
+		if (r->kind == OPT_KEY) {
+			j = json_with(j, "key_offset", json_integer(o->lay.key_off));
+			j = json_with(j, "key_bytes", json_integer(o->lay.key_bytes));
+			value = json_string(layout_key_text(&o->lay, key));
+		} else if (r->kind == OPT_COUNT) {
+			value = n->bytes ? json_sprintf("%u,u%u%s", n->off, 8 * n->bytes,
+							n->little ? "le" : "be")
+					 : json_null();
+		} else if (r->kind == OPT_CHOICE) {
+			const bool unused =
+				r->field.at == offsetof(settings, scatter) && !o->from_root;
+			value = json_string(unused ? "" : r->choices[v]);
+		} else {
+			value = r->kind == OPT_SET ? json_boolean(v) : json_integer(v);
+		}
+		j = json_with(j, r->report, value);
 	}
 	return json_with(j, "rates_measured", json_boolean(res->rates_measured));
 }

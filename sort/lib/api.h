@@ -20,8 +20,8 @@ hetsort_status api_failed(hetsort_err *why, const err *e);
 hetsort_status api_return(hetsort_err *he, const hetsort_err *why, hetsort_status st);
 
 /* api_opts_copy - read options that begin with struct_size, of a program compiled with any version
- * of the header. Members that an earlier version lacks stay as they are in full; members that a
- * later one adds must be zero. first: the size in the first release; known: in this one. */
+ * of the header. Members that an earlier version lacks keep their value in full. Members that a
+ * later version adds must be zero. The first release had `first` bytes, this one has `known`. */
 hetsort_status api_opts_copy(void *full, size_t first, size_t known, const void *opts,
 			     hetsort_err *why);
 

@@ -88,27 +88,21 @@ static status memory_sort_prepare(sort_state *r)
 	return ST_OK;
 }
 
-/* Prepare this rank's records, which are sorted on demand. */
-static status memory_sort_own(sort_state *r)
+/* Prepare this rank's records, which are sorted on demand. Find the places of the splitters among
+ * them, and exchange the counts. */
+static status sort_and_split(sort_state *r)
 {
 	const memory_job *j = r->j;
+	const size_t p = (size_t)j->c->size;
 	const records in = { j->in, j->lay, (uint32_t)j->c->rank };
+	sorted *own = &r->own.s;
 	status rc =
 		bucket_sort_begin(&r->own.order, &r->kept, j->m, &in, j->n_in, j->threads, j->e);
 	if (rc == ST_OK)
 		rc = demand_sort(r->own.order, j->threads, j->e);
 	r->start[1] = j->n_in;
 	r->own.recs = in;
-	return rc == ST_OK ? sorted_memory_make(&r->own, r->start, j->e) : rc;
-}
-
-/* Find the places of the splitters in this rank's records, and exchange the counts. */
-static status sort_and_split(sort_state *r)
-{
-	const memory_job *j = r->j;
-	const size_t p = (size_t)j->c->size;
-	sorted *own = &r->own.s;
-	status rc = comm_agree(j->c, memory_sort_own(r));
+	rc = comm_agree(j->c, rc == ST_OK ? sorted_memory_make(&r->own, r->start, j->e) : rc);
 	r->search = (splitter_search){
 		.c = j->c, .m = j->m, .r = own, .target = r->target, .count = p - 1
 	};

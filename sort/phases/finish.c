@@ -53,8 +53,7 @@ status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
 	seen->sum = (checksum){ 0, 0 };
 	io_fd_will_read(&from.fd, direct, out->offset, recs * l->record_bytes);
 	const status rc = reader_inspect(&from, l, &j->env.m, seen, e);
-	if (from.fd.direct >= 0)
-		close(from.fd.direct);
+	output_close(&from.fd);
 	return rc;
 }
 

@@ -197,30 +197,27 @@ static status refuse_memory(job *j, bool on_disk)
 		       is_dynamic(env) ? "; --scatter=dynamic cannot spill to disk" : "");
 }
 
-/* Return whether this rank's arrays are smaller than the memory that starting the program took. No
- * limit of the system can matter then, and reading them takes longer than the sort. Ranks that
- * exchange records size their windows by the limit, and a report shows it. */
-static bool is_small(const job *j)
-{
-	const settings *o = j->env.o;
-	const memory_plan any = { .limit.rank_bytes = UINT64_MAX };
-	const sort_plan_query q = memory_query(j, &any, own_share(&j->env, j->shares.out));
-	sort_plan b;
-	return j->env.c->size == 1 && !j->files.in.is_stream && !o->merge && !settings_reports(o) &&
-	       sort_plan_make(&b, &q) && !b.spills && b.core_bytes <= SMALL_BYTES;
-}
-
 /* Find the memory limit. The number of records is bounded by the bits of an entry, which also
  * bounds later sums. A process has one limit, whatever each of its ranks would find. */
 static status find_limit(job *j)
 {
 	rank_env *env = &j->env;
+	const settings *o = env->o;
 	const uint64_t n = own_share(env, j->shares.in);
+	const memory_plan any = { .limit.rank_bytes = UINT64_MAX };
+	const sort_plan_query q = memory_query(j, &any, own_share(env, j->shares.out));
+	sort_plan b;
+	/* If this rank's arrays are smaller than the memory that starting the program took, no
+	 * limit of the system can matter, and reading the limits takes longer than the sort. But
+	 * ranks that exchange records size their windows by the limit, and a report shows it. */
+	const bool small = env->c->size == 1 && !j->files.in.is_stream && !o->merge &&
+			   !settings_reports(o) && sort_plan_make(&b, &q) && !b.spills &&
+			   b.core_bytes <= SMALL_BYTES;
 	const memory_limit_query lq = { .root = "",
-					.wish = env->o->memory,
+					.wish = o->memory,
 					.node_ranks = j->cpus.ranks_here,
 					.process_ranks = (unsigned)env->c->process_ranks,
-					.wish_only = is_small(j) };
+					.wish_only = small };
 	if (n > POS_MASK)
 		return err_set(&env->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
 			       n);

@@ -82,7 +82,7 @@ typedef struct output_part {
 	inspected seen;
 	dropped dropped;
 	unsigned char *keys; /* the first and the last key */
-	bool found;          /* an earlier program wrote it, so only names are missing */
+	bool found;          /* an earlier job wrote it, so only names are missing */
 } output_part;
 
 /* A rank's report of its part of the complete output. The first and the last key follow it, or

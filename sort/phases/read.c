@@ -39,33 +39,28 @@ static const char *stream_copy_label(const stream_copy *c)
 	return c->dirs.dir[c->dir].label;
 }
 
-/* Move the first bytes to a file in another directory. */
-static status stream_copy_move(stream_copy *c, uint64_t bytes, err *e)
-{
-	io_fd to = IO_FD_NONE;
-	status rc = spill_dirs_create(&c->dirs, &c->dir, NULL, false, &to, e);
-	for (uint64_t at = 0; rc == ST_OK && at < bytes; at += PIECE_BYTES) {
-		const size_t n = (size_t)u64_min(PIECE_BYTES, bytes - at);
-		rc = file_read_at(c->fd, c->moved, n, at, stream_copy_label(c), e);
-		if (rc == ST_OK)
-			rc = file_write_at(to.fd, c->moved, n, at, stream_copy_label(c), e);
-	}
-	const int done_with = rc == ST_OK ? c->fd : to.fd;
-	if (rc == ST_OK)
-		c->fd = to.fd;
-	if (done_with >= 0)
-		close(done_with);
-	return rc;
-}
-
-/* Write n bytes. If the directory is full, move the file to the next directory. */
+/* Write n bytes of the stream at `at`. If the directory is full, first move the file to the next
+ * directory that has room. */
 static status stream_copy_write(stream_copy *c, size_t n, uint64_t at, err *e)
 {
 	err why = { ST_OK, "" };
 	status rc = file_write_at(c->fd, c->piece, n, at, stream_copy_label(c), &why);
 	while (rc == ST_RESOURCE && spill_dirs_leave_out(&c->dirs, c->dir)) {
+		io_fd to = IO_FD_NONE;
 		why = (err){ ST_OK, "" };
-		rc = stream_copy_move(c, at, &why);
+		rc = spill_dirs_create(&c->dirs, &c->dir, NULL, false, &to, &why);
+		for (uint64_t i = 0; rc == ST_OK && i < at; i += PIECE_BYTES) {
+			const size_t k = (size_t)u64_min(PIECE_BYTES, at - i);
+			rc = file_read_at(c->fd, c->moved, k, i, stream_copy_label(c), &why);
+			if (rc == ST_OK)
+				rc = file_write_at(to.fd, c->moved, k, i, stream_copy_label(c),
+						   &why);
+		}
+		const int done_with = rc == ST_OK ? c->fd : to.fd;
+		if (rc == ST_OK)
+			c->fd = to.fd;
+		if (done_with >= 0)
+			close(done_with);
 		if (rc == ST_OK)
 			rc = file_write_at(c->fd, c->piece, n, at, stream_copy_label(c), &why);
 	}
