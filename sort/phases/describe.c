@@ -152,6 +152,16 @@ static status place_count(job *j)
 	return rc;
 }
 
+numa_place place_plan(const job *j, unsigned before)
+{
+	const cpu_share *c = &j->cpus;
+	/* a rank with fewer threads than processors may share them with another job, whose threads
+	 * would begin with the same node */
+	const bool fills = c->threads >= (unsigned)c->processors;
+	return numa_plan(c->numa, c->sharing, before, c->threads,
+			 j->env.o->bind == BIND_AUTO && fills);
+}
+
 /* Look for NUMA nodes, and bind the calling thread and the threads that it starts, before memory is
  * used. Looking takes as long as a short sort, so do it only for many records. */
 static status place_threads(job *j)

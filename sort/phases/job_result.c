@@ -7,6 +7,7 @@
 #include "phases.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,28 +51,35 @@ static void fill_result(job *j)
 	memcpy(r->text, j->env.e.text, sizeof r->text);
 }
 
-/* Return whether a text of another rank has an end. */
-static bool text_ends(const char *text, size_t bytes)
-{
-	return memchr(text, '\0', bytes) != NULL;
-}
+/* The texts in a result. */
+static const struct {
+	size_t at, bytes;
+} result_texts[] = {
+	{ offsetof(rank_result, host), HOST_BYTES },
+	{ offsetof(rank_result, io_text), IO_TEXT_BYTES },
+	{ offsetof(rank_result, limit_text), LIMIT_TEXT_BYTES },
+	{ offsetof(rank_result, left_out), LEFT_OUT_TEXT_BYTES },
+	{ offsetof(rank_result, bound_by), BOUND_TEXT_BYTES },
+	{ offsetof(rank_result, text), ERR_TEXT_BYTES },
+	{ offsetof(rank_result, processors), PROCESSORS_BYTES },
+	{ offsetof(rank_result, cpu_model), CPU_MODEL_BYTES },
+	{ offsetof(rank_result, numa_nodes), NUMA_TEXT_BYTES },
+};
 
 /* Replace an invalid result by one that says so. */
 static void validate_result(rank_result *r, int rank)
 {
-	bool sound =
-		r->rank == rank && (unsigned)r->phase < PHASES && text_ends(r->host, HOST_BYTES) &&
-		text_ends(r->io_text, IO_TEXT_BYTES) &&
-		text_ends(r->limit_text, LIMIT_TEXT_BYTES) &&
-		text_ends(r->left_out, LEFT_OUT_TEXT_BYTES) &&
-		text_ends(r->bound_by, BOUND_TEXT_BYTES) && text_ends(r->text, ERR_TEXT_BYTES) &&
-		text_ends(r->processors, PROCESSORS_BYTES) &&
-		text_ends(r->cpu_model, CPU_MODEL_BYTES) &&
-		text_ends(r->numa_nodes, NUMA_TEXT_BYTES) && (unsigned)r->binding < NUMA_BINDINGS &&
-		(uint32_t)r->spans <= SPANS && (unsigned)r->adapt_state <= ADAPT_CHANGED &&
-		(unsigned)r->exchange < EXCHANGE_WAYS && isfinite(r->cpus) &&
-		isfinite(r->used.user_s) && isfinite(r->used.system_s) &&
-		isfinite(r->used.fault_s) && isfinite(r->used.joules);
+	const double reals[] = { r->cpus, r->used.user_s, r->used.system_s, r->used.fault_s,
+				 r->used.joules };
+	bool sound = r->rank == rank && (unsigned)r->phase < PHASES &&
+		     (unsigned)r->binding < NUMA_BINDINGS && (uint32_t)r->spans <= SPANS &&
+		     (unsigned)r->adapt_state <= ADAPT_CHANGED &&
+		     (unsigned)r->exchange < EXCHANGE_WAYS;
+	for (size_t i = 0; i < sizeof result_texts / sizeof *result_texts; i++)
+		sound = sound &&
+			memchr((const char *)r + result_texts[i].at, '\0', result_texts[i].bytes);
+	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+		sound = sound && isfinite(reals[i]);
 	for (int i = 0; sound && i < r->spans; i++)
 		sound = (unsigned)r->span[i].phase < PHASES && isfinite(r->span[i].end_s) &&
 			isfinite(r->span[i].wait_s);

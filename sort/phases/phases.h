@@ -34,14 +34,14 @@ typedef struct frame_piece {
 } frame_piece;
 
 /* Input and output, and the backend that reads and writes them. */
-typedef struct files {
+typedef struct job_files {
 	input in;
 	output out;
 	frame_piece frame[FRAME_PIECES]; /* the pieces around the records that this rank writes */
 	uint64_t trailer_bytes;          /* of the whole output */
 	io_backend *io;
 	bool late_refused; /* see same_files_check */
-} files;
+} job_files;
 
 typedef struct cpu_share {
 	unsigned threads;    /* of this rank */
@@ -130,7 +130,7 @@ typedef struct job {
 	phase at;
 	double begun_s, all_read_s; /* by the clock; from then until all ranks had read */
 	usage_moment begun;         /* the resources used until then */
-	files files;                /* by describe */
+	job_files files;            /* by describe */
 	cpu_share cpus;             /* by describe */
 	workdir work;               /* by describe; resume decides who continues with which run */
 	wisdom *wisdom;             /* by plan on rank 0, with --plan=online */

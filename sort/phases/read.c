@@ -188,7 +188,7 @@ static status frame_read_piece(job *j, frame_place place, input_file *f, uint64_
 static status frame_pass_trailer(job *j, int from, int to)
 {
 	rank_env *env = &j->env;
-	files *f = &j->files;
+	job_files *f = &j->files;
 	frame_piece *p = &f->frame[FRAME_TRAILER];
 	const int rank = env->c->rank;
 	f->trailer_bytes = p->n;
@@ -214,7 +214,7 @@ status frame_read(job *j)
 	rank_env *env = &j->env;
 	const settings *o = env->o;
 	const int rank = env->c->rank, last = env->c->size - 1;
-	files *f = &j->files;
+	job_files *f = &j->files;
 	const int from = f->in.per_rank ? last : 0, to = f->out.per_rank ? last : 0;
 	const bool trails = (o->trailer_bytes || o->records) && !o->explain;
 	status rc = ST_OK;

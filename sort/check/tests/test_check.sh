@@ -134,7 +134,7 @@ is "more parts than open files" "$rc $out" "0 $wanted"
 
 # --- each key once
 checks "--unique" 0 "" -u sorted
-checks "--unique: twice" 1 "record 1 of 'equal' is out of order: its key $(key_of equal 1) is the key of record 0, and --unique" \
+checks "--unique: twice" 1 "record 1 of 'equal' is out of order: its key $(key_of equal 1) is the key of record 0, but --unique" \
   -u equal
 checks "--unique: in two files" 1 "record 0 of 'one' is out of order" -u <(head -c 100 sorted) one
 checks "--unique: a disorder" 1 "comes before the" -u sorted.2
@@ -168,7 +168,7 @@ done
 "$hetsort" --no-fsync --ranks 3 --record-size 50 --key 8,u16,desc --manifest fields -f -o f.%r in
 run "$hetsort" -c --ranks 2 fields
 is "several ranks: the manifest gives size and key" "$rc $err" "0 "
-checks "several ranks: a pipe" 2 "is for a single rank" --ranks 2 - <sorted
+checks "several ranks: a pipe" 2 "needs a single rank" --ranks 2 - <sorted
 
 # --- the report
 member() { grep -c -x -F "$1" report; }

@@ -162,7 +162,7 @@ refuses "not sorted at all" 2 "'noise' is not sorted" a noise
 # --- options that cannot be combined, and invalid inputs
 refuses "--plan=online" 2 "--plan=online cannot be combined with --merge" --plan online --ranks 2 a b
 cp a lone.0 && cp b lone.1
-refuses "several ranks, parts without a manifest" 2 "all ranks read each input, so those without a manifest" --ranks 2 lone.%r
+refuses "several ranks, parts without a manifest" 2 "all ranks read each input, so a name with %r must be" --ranks 2 lone.%r
 run bash -c '"$1" -m --ranks 2 -o - a b | wc -c' - "$hetsort"
 is "several ranks, to a pipe" "$out $(grep -c 'a stream needs a single rank, not 2' <<<"$err")" "0 1"
 refuses "--workdir" 2 "--workdir cannot be combined with --merge" --workdir w --resume a b

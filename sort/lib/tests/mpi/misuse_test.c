@@ -29,7 +29,7 @@ static const struct misuse {
 	{ "no key", "a key of '0' bytes", HETSORT_EINVAL },
 	{ "a key beyond the record", "a key of '10' bytes at 91", HETSORT_EINVAL },
 	{ "a key far beyond", "at 4294967295", HETSORT_EINVAL },
-	{ "too many threads", "threads is '4294967295': want 0 to 1024", HETSORT_EINVAL },
+	{ "too many threads", "threads is '4294967295': must be 0 to 1024", HETSORT_EINVAL },
 	{ "three threads", "exchange_threads is '3'", HETSORT_EINVAL },
 	{ "a speed that is not a number", "is 'nan'", HETSORT_EINVAL },
 	{ "a speed without bounds", "is 'inf'", HETSORT_EINVAL },
@@ -206,8 +206,8 @@ static void wrong_sum(void)
 	const uint64_t wish = rank == bad ? N - 1 : N;
 	const hetsort_status st =
 		hetsort_sort_counts(arrays, N, arrays + N * 100, wish, NULL, MPI_COMM_WORLD, &err);
-	CHECK(st == HETSORT_EINVAL && strstr(err.text, "sums up"), "%s: %s", hetsort_strerror(st),
-	      err.text);
+	CHECK(st == HETSORT_EINVAL && strstr(err.text, "sum of n_out over all ranks"), "%s: %s",
+	      hetsort_strerror(st), err.text);
 	uint64_t n_out = 5;
 	const uint64_t many = UINT64_C(92233720368547758); /* of 100 bytes: one rank's most */
 	if (size > 1) {
