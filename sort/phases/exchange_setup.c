@@ -26,22 +26,6 @@
 #include <assert.h>
 #include <inttypes.h>
 
-/* The windows of the exchange. */
-enum {
-	LEAST_PEER_BYTES = 1 << 20, /* for each peer, unless there is little data */
-	WINDOWS_PART = 16,          /* of the mean share */
-	LIMIT_PART = 8              /* of the memory limit, at most */
-};
-
-uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes)
-{
-	const uint64_t mean = total * env->o->lay.record_bytes / (uint64_t)env->c->size;
-	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
-	const uint64_t peers = (uint64_t)(env->c->size - 1) * LEAST_PEER_BYTES;
-	const uint64_t least = u64_min(u64_min(peers, EXCHANGE_LEAST_BYTES), 2 * mean);
-	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
-}
-
 /* An exchange with peers, while it is open. */
 typedef struct exchange_setup {
 	job *j;

@@ -214,6 +214,22 @@ status job_replan_out(job *j, uint64_t mine, const char *what)
 	return rc;
 }
 
+/* The windows of the exchange. */
+enum {
+	LEAST_PEER_BYTES = 1 << 20, /* for each peer, unless there is little data */
+	WINDOWS_PART = 16,          /* of the mean share */
+	LIMIT_PART = 8              /* of the memory limit, at most */
+};
+
+uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes)
+{
+	const uint64_t mean = total * env->o->lay.record_bytes / (uint64_t)env->c->size;
+	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
+	const uint64_t peers = (uint64_t)(env->c->size - 1) * LEAST_PEER_BYTES;
+	const uint64_t least = u64_min(u64_min(peers, EXCHANGE_LEAST_BYTES), 2 * mean);
+	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
+}
+
 /* Return whether a large input is not in the page cache. */
 static bool is_cold(const input *in, uint64_t bytes)
 {
