@@ -45,6 +45,13 @@ static inline status err_code(status kept, status otherwise)
 	return kept != ST_OK ? kept : otherwise;
 }
 
+/* err_join - keep the first failure of two: set e to the failure of `from`, if any, unless e holds
+ * one. Return the status of `from`. */
+static inline status err_join(err *e, const err *from)
+{
+	return from->code == ST_OK ? ST_OK : err_set(e, from->code, "%s", from->text);
+}
+
 /* err_quoted - write path to buf, in single quotes, with control bytes escaped and an overlong
  * middle cut. quoted - the same in a buffer of the enclosing block. */
 const char *err_quoted(const char *path, char buf[QUOTED_BYTES]);

@@ -39,9 +39,8 @@ typedef struct stall {
 typedef void monitor_alarm(comm *c, const stall *s);
 
 /* monitor_start - start the thread if it does not exist yet. From then on, a step of the process
- * outside of a watched job may take timeout_s; 0 is no limit. It may take at least 5 seconds,
- * because MPI takes a while to start. ST_RESOURCE if the thread cannot be
- * started. */
+ * outside of a watched job may take timeout_s, or any time if that is 0. It may take at least 5
+ * seconds, because MPI takes a while to start. ST_RESOURCE if the thread cannot be started. */
 status monitor_start(double timeout_s, monitor_alarm *alarm, err *e);
 
 /* monitor_enter - begin such a step, and restart its time; the text is static. */

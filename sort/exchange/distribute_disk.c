@@ -287,7 +287,7 @@ static status rounds_take(void *rounds_, unsigned char *to, size_t n, size_t *go
 	for (size_t k; *got < n; *got += k) {
 		const status rc = x->left ? ST_OK : rounds_next(x);
 		if (rc != ST_OK)
-			return x->e.code ? err_set(e, x->e.code, "%s", x->e.text)
+			return x->e.code ? err_join(e, &x->e)
 					 : err_set(e, rc, "the exchange of records failed");
 		if (x->left == 0)
 			break;
@@ -331,8 +331,8 @@ static status rounds_receive(rounds *x, const run_formation_plan *p, read_runs *
 	do /* drop the rest of the rounds */
 		x->left = 0;
 	while (rounds_next(x) == ST_OK && x->left);
-	if (rc == ST_OK && x->e.code)
-		rc = err_set(&env->e, x->e.code, "%s", x->e.text);
+	if (rc == ST_OK)
+		rc = err_join(&env->e, &x->e);
 	if (rc == ST_OK)
 		rc = gather_misfits(atomic_load(&x->misfits), &env->e);
 	if (rc == ST_OK)

@@ -213,7 +213,7 @@ static void stream_check(exchange *x, int from, uint64_t k)
 	const double span = trace_begin();
 	if (block_check(h, &wanted, &e) != ST_OK) {
 		pthread_mutex_lock(&x->lock);
-		err_set(&x->damage, e.code, "%s", e.text);
+		(void)err_join(&x->damage, &e);
 		pthread_mutex_unlock(&x->lock);
 	}
 	trace_end(TRACE_RECEIVE, span);
@@ -464,8 +464,7 @@ status exchange_finish(exchange *x, exchange_times *t, err *e)
 	*t = x->time;
 	t->wait_s += now_s() - t0;
 	const status rc = (status)atomic_load(&x->failed);
-	return rc == ST_OK && x->damage.code ? err_set(e, x->damage.code, "%s", x->damage.text)
-					     : rc;
+	return rc == ST_OK ? err_join(e, &x->damage) : rc;
 }
 
 void exchange_free(exchange *x)

@@ -85,10 +85,8 @@ static status next_records(stream_out *o, size_t *n, err *e)
 
 static void outgoing_fail(outgoing *s, const err *e)
 {
-	if (e->code == ST_OK)
-		return;
 	pthread_mutex_lock(&s->lock);
-	err_set(&s->e, e->code, "%s", e->text);
+	(void)err_join(&s->e, e);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -133,9 +131,9 @@ void outgoing_fill(void *outgoing_, int to, uint64_t skip, size_t n, unsigned ch
 status outgoing_failure(outgoing *s, err *e)
 {
 	pthread_mutex_lock(&s->lock);
-	const err own = s->e;
+	const status rc = err_join(e, &s->e);
 	pthread_mutex_unlock(&s->lock);
-	return own.code == ST_OK ? ST_OK : err_set(e, own.code, "%s", own.text);
+	return rc;
 }
 
 /* ----------------------------------------------------------------------------------- the merge */

@@ -225,8 +225,7 @@ static status make_flows(const planning *g, two_level *t)
 	return ST_OK;
 }
 
-/* Exchange counts with each rank: the records that it gets from this rank in the first step, and
- * the records that this rank gets from it in the second. */
+/* Exchange the counts of both steps with each rank, and make the lists of peers. */
 static status plan_steps(planning *g, two_level *t)
 {
 	comm *c = g->c;

@@ -214,7 +214,7 @@ static status reading_threads(reading *x, err *e)
 		pool_run((unsigned)u64_min(most, u64_max(chunks, 1)), reading_main, x);
 	pthread_mutex_destroy(&x->lock);
 	x->d->sort_s += x->sort_s / threads;
-	return x->e.code == ST_OK ? ST_OK : err_set(e, x->e.code, "%s", x->e.text);
+	return err_join(e, &x->e);
 }
 
 /* Put the keys of the records since the last call into buckets; in all, `most` records may arrive.

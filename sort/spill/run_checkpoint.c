@@ -181,7 +181,7 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, m
 		    n->sample_bytes == samples_of(note, n->stride) * c.item_bytes)
 			rc = spill_run_adopt(s, run, note->recs, c.sum, e);
 		else if (why.code != ST_OK)
-			rc = err_set(e, why.code, "%s", why.text);
+			rc = err_join(e, &why);
 		else
 			rc = err_set(e, ST_IO,
 				     "run %" PRIu64 " of %s has changed since it was checked",

@@ -247,10 +247,8 @@ static void worker_main(void *run_formation_, unsigned worker)
 		run_write(s, run, &o, (checksum){ 0, 0 });
 	}
 	demand_room_close(o.room);
-	if (o.e.code == ST_OK)
-		return;
 	pthread_mutex_lock(&s->lock);
-	err_set(&s->e, o.e.code, "%s", o.e.text);
+	(void)err_join(&s->e, &o.e);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -261,7 +259,7 @@ static status workers_make_runs(run_formation *s, err *e)
 	pool_run(s->workers, worker_main, s);
 	pthread_mutex_destroy(&s->stream_lock);
 	pthread_mutex_destroy(&s->lock);
-	return s->e.code == ST_OK ? ST_OK : err_set(e, s->e.code, "%s", s->e.text);
+	return err_join(e, &s->e);
 }
 
 static status kept_load(run_formation *s, err *e)

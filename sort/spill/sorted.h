@@ -134,8 +134,7 @@ static inline uint64_t sorted_total(const sorted *s)
 /* sorted_failure - return the first failure to look up a record, or ST_OK. */
 static inline status sorted_failure(const sorted *s, err *e)
 {
-	const err *f = &s->failed;
-	return f->code == ST_OK ? ST_OK : err_set(e, f->code, "%s", f->text);
+	return err_join(e, &s->failed);
 }
 
 /* sorted_piece_open - allocate the memory for any piece of r. Close it after a failure too. */

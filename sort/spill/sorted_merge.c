@@ -6,10 +6,10 @@
  * So the records of a file in one piece are consecutive in memory, even if they cross the end of
  * the ring. Positions are then in the order of files and places, and equal keys are sorted by them.
  *
- * Which chunk is read next. The file whose last record in memory has the least key is read first:
- * the merge will need its next record before the next record of any other file. A file of
- * which fewer chunks are being read comes before that. Heaps choose the file, so files that have no
- * part in a step cost nothing.
+ * Which chunk is read next. It is a chunk of the file whose last record in memory has the least
+ * key, because the merge will need the next record of that file first. A file of which fewer chunks
+ * are being read comes before that. Heaps choose the file, so files that have no part in a step
+ * cost nothing.
  *
  * The end of a piece. It is the least of the last records in memory of all files: up to there, the
  * records of all files are known. So every record is read once, and in order.
@@ -244,8 +244,7 @@ static bool read_chunk(sorted_merge *s)
 		       u64_min(l.n, r->wrap - at) * bytes);
 	pthread_mutex_lock(&s->lock);
 	s->busy[b] = false;
-	if (e.code != ST_OK)
-		err_set(&s->e, e.code, "%s", e.text);
+	(void)err_join(&s->e, &e);
 	s->sum = checksum_join(s->sum, l.sum);
 	chunk_slot(r, chunk)->state = SLOT_READY;
 	const bool was_waiting = is_waiting(r);
@@ -404,18 +403,18 @@ status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 		if (!read_chunk(s))
 			pthread_cond_wait(&s->changed, &s->lock);
 	p->number = s->number++;
-	const err own = s->e;
+	const status rc = err_join(e, &s->e);
 	p->first = s->first;
 	s->first += p->n;
 	pthread_mutex_unlock(&s->lock);
-	if (own.code != ST_OK)
-		return err_set(e, own.code, "%s", own.text);
+	if (rc != ST_OK)
+		return rc;
 	const double span = trace_begin();
 	merge_piece(s, p, e);
 	trace_end(TRACE_MERGE, span);
 	if (e->code != ST_OK) {
 		pthread_mutex_lock(&s->lock);
-		err_set(&s->e, e->code, "%s", e->text);
+		(void)err_join(&s->e, e);
 		pthread_cond_broadcast(&s->changed);
 		pthread_mutex_unlock(&s->lock);
 	}

@@ -97,11 +97,11 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: several direc
   continues() { # continues NAME DIR AGAIN - the last sort stopped using DIR, and wrote runs again if AGAIN
     is "$1: exit code, output, left over" "$rc/$(cmp out sorted)/$out$(left_over | sed 's/^out$//;s/^.\/out$//')" \
       $'0//small/a:\n\nsmall/b:'
-    ok "$1: message" grep -Eq "no room in '$2': left out$3\$" <<<"$err" # english: allowed
+    ok "$1: message" grep -Eq "no more room in '$2'$3\$" <<<"$err"
     ok "$1: in the report" grep -q "\"tmpdirs_left_out\": \"'$2'\"" report # english: allowed
     rm -f out report
   }
-  again=', [1-9][0-9]* runs? written again elsewhere'
+  again=': [1-9][0-9]* runs? written again elsewhere'
   two 1M 100M --memory 64M large
   continues "a directory without room for a run" small/a ""
   two 100M 20M --memory 64M large

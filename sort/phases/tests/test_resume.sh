@@ -199,11 +199,11 @@ spoils "state empty" "line 1" truncate -s 0 $state
 spoils "state cut" "'store/hetsort-rank0.json' is not a valid state: line" truncate -s 200 $state
 spoils "state is a directory" "not a regular file" sh -c "rm $state && mkdir $state"
 spoils "state too long" "larger than" truncate -s 65M $state
-spoils "other format" "no state of hetsort" change 's/hetsort-state/hetsort-report/'
+spoils "other format" "not a state of hetsort" change 's/hetsort-state/hetsort-report/'
 spoils "format's version" "another version" change 's/"version": 4/"version": 3/'
 spoils "program's version" "another version" change 's/"hetsort": "/"hetsort": "1/'
 spoils "no job" "sizes are impossible" change 's/"job": "/"job": "x/'
-spoils "unknown member" "no state of hetsort" change 's/"rank": 0/"rank": 0, "more": 1/'
+spoils "unknown member" "not a state of hetsort" change 's/"rank": 0/"rank": 0, "more": 1/'
 spoils "a state of the version before" "was written by another version of hetsort: use that version to resume it, or to remove it with --clean" \
   cp "$ROOT/sort/spill/tests/corpus/resume_state/old-version" $state
 spoils "a run of no records" "its runs are impossible" change 's/"records": [0-9]*/"records": 0/'
@@ -213,7 +213,7 @@ spoils "a run of no file" "its runs are impossible" change 's/"number": 0/"numbe
 spoils "a run twice" "two runs have the same file" change 's/"number": 1,/"number": 0,/'
 spoils "a run that is a word" "its runs are impossible" change 's/"runs": \[/"runs": [ null,/'
 spoils "a run without a checksum" "its runs are impossible" change 's/"checksum": "[0-9a-f]*"/"checksum": "0"/'
-spoils "no inputs" "of 0 input files" change '/"inputs"/,/^  ]/c "inputs": [],'
+spoils "no inputs" "has 0 input files" change '/"inputs"/,/^  ]/c "inputs": [],'
 rm -rf store other
 
 # the states of two sorts, each valid by itself

@@ -63,7 +63,7 @@ for call in fallocate:1=ENOSPC fallocate:3=EDQUOT write:9=ENOSPC write:5=EDQUOT;
 again write:9=ENOSPC - <in
 shim tmpfile:4=ENOSPC "$BIN/hetsort" --memory 8M --tmpdir spill --tmpdir other -v -o out in
 is "no room for a file: exit code, output" "$rc/$(cmp out expected)" 0/
-ok "no room for a file: reported" grep -q "^rank 0: no room in '\(spill\|other\)': left out$" <<<"$err"
+ok "no room for a file: reported" grep -q "^rank 0: no more room in '\(spill\|other\)'$" <<<"$err"
 rm -f out
 shim write:9+=ENOSPC "$BIN/hetsort" --memory 8M --tmpdir spill --tmpdir other --direct never --report report -o out in
 is "no room in either directory: exit code, output, left over" "$rc/$(ls out 2>/dev/null)/$(find spill other -mindepth 1)" 4//
