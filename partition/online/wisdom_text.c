@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* wisdom_text.c - wisdom as text and back. The text has a version line, the host, the time,
- * numbers, models with their cells, and a checksum over all that precedes it. The reader is strict:
- * a line that is not exactly right is refused with its number. Opens no files. Costs O(bytes). */
+/* wisdom_text.c - what is known of one machine: named models and named numbers, in memory and as
+ * text. The text has a version line, the host, the time, numbers, models with their cells, and a
+ * checksum over all that precedes it. The reader is strict: a line that is not exactly right is
+ * refused with its number. Opens no files. Costs O(bytes) for a text, and O(names) to find one. */
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -10,8 +11,231 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wisdom.h"
+#include "model.h"
 #include "number.h"
+
+#define WISDOM_NAME_BYTES 64
+#define WISDOM_HOST_BYTES 128
+#define WISDOM_ENTRIES    4096 /* the most models, and the most numbers, of a file */
+#define WISDOM_FORMAT     1
+
+typedef struct wisdom_model {
+	char name[WISDOM_NAME_BYTES];
+	hetpart_model *model;
+} wisdom_model;
+
+typedef struct wisdom_number {
+	char name[WISDOM_NAME_BYTES];
+	double value;
+} wisdom_number;
+
+struct hetpart_wisdom {
+	char host[WISDOM_HOST_BYTES];
+	uint64_t time_s; /* seconds since 1970, as the caller sets it; 0: not known */
+	wisdom_model *models;
+	size_t nmodels;
+	wisdom_number *numbers;
+	size_t nnumbers;
+};
+
+/* -------------------------------------------------------------------------- names and values */
+
+static bool wisdom_name_ok(const char *name, size_t len)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
+	if (len == 0 || len >= WISDOM_NAME_BYTES)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!name[i] || !strchr(allowed, name[i]))
+			return false;
+	return true;
+}
+
+static bool wisdom_host_ok(const char *host, size_t len)
+{
+	if (len == 0 || len >= WISDOM_HOST_BYTES)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (host[i] < 0x20 || host[i] > 0x7e)
+			return false;
+	return host[0] != ' ' && host[len - 1] != ' ';
+}
+
+static hetpart_model *wisdom_find_model(const hetpart_wisdom *w, const char *name)
+{
+	for (size_t i = 0; i < w->nmodels; i++)
+		if (strcmp(w->models[i].name, name) == 0)
+			return w->models[i].model;
+	return NULL;
+}
+
+static wisdom_number *wisdom_find_number(const hetpart_wisdom *w, const char *name)
+{
+	for (size_t i = 0; i < w->nnumbers; i++)
+		if (strcmp(w->numbers[i].name, name) == 0)
+			return &w->numbers[i];
+	return NULL;
+}
+
+hetpart_status hetpart_wisdom_create(hetpart_wisdom **out, const char *host, hetpart_err *err)
+{
+	if (out)
+		*out = NULL;
+	if (!out || !host)
+		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "host" : "out");
+	if (!wisdom_host_ok(host, strnlen(host, WISDOM_HOST_BYTES)))
+		return part_fail(err, HETPART_EINVAL,
+				 "the host must be a line of 1 to %d printable ASCII characters",
+				 WISDOM_HOST_BYTES - 1);
+	*out = part_calloc(1, sizeof **out);
+	if (!*out)
+		return part_fail(err, HETPART_ENOMEM, "no memory for wisdom");
+	memcpy((*out)->host, host, strlen(host) + 1);
+	return HETPART_OK;
+}
+
+void hetpart_wisdom_free(hetpart_wisdom *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->nmodels; i++)
+		hetpart_model_free(w->models[i].model);
+	free(w->models);
+	free(w->numbers);
+	free(w);
+}
+
+const char *hetpart_wisdom_host(const hetpart_wisdom *w)
+{
+	return w ? w->host : "";
+}
+
+uint64_t hetpart_wisdom_time(const hetpart_wisdom *w)
+{
+	return w ? w->time_s : 0;
+}
+
+hetpart_status hetpart_wisdom_set_time(hetpart_wisdom *w, uint64_t time_s, hetpart_err *err)
+{
+	if (!w)
+		return part_fail(err, HETPART_EINVAL, "'wisdom' is NULL");
+	if (time_s >= UINT64_C(10000000000000000000))
+		return part_fail(err, HETPART_EINVAL, "the time must be below 1e19");
+	w->time_s = time_s;
+	return HETPART_OK;
+}
+
+static hetpart_status check_name(const hetpart_wisdom *w, const char *name, hetpart_err *err)
+{
+	if (!w || !name)
+		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", w ? "name" : "wisdom");
+	if (!wisdom_name_ok(name, strnlen(name, WISDOM_NAME_BYTES)))
+		return part_fail(err, HETPART_EINVAL,
+				 "'%.80s' is not a valid name: it must have 1 to %d letters, "
+				 "digits, '.', '_', ':' or '-'",
+				 name, WISDOM_NAME_BYTES - 1);
+	return HETPART_OK;
+}
+
+/* Make room for one more entry, and keep the others; return NULL if that is impossible. */
+static void *grow_entries(void *entries, size_t n, size_t size)
+{
+	return n < WISDOM_ENTRIES ? realloc(entries, (n + 1) * size) : NULL;
+}
+
+hetpart_status hetpart_wisdom_model(hetpart_wisdom *w, const char *name, hetpart_model **out,
+				    hetpart_err *err)
+{
+	if (!out)
+		return part_fail(err, HETPART_EINVAL, "'out' is NULL");
+	*out = NULL;
+	hetpart_status rc = check_name(w, name, err);
+	if (rc != HETPART_OK)
+		return rc;
+	*out = wisdom_find_model(w, name);
+	if (*out)
+		return HETPART_OK;
+	wisdom_model *const more = grow_entries(w->models, w->nmodels, sizeof *more);
+	if (!more)
+		return part_fail(err, HETPART_ENOMEM, "no room for model '%s'", name);
+	w->models = more;
+	rc = hetpart_model_create(&more[w->nmodels].model, err);
+	if (rc != HETPART_OK)
+		return rc;
+	memcpy(more[w->nmodels].name, name, strlen(name) + 1);
+	*out = more[w->nmodels++].model;
+	return HETPART_OK;
+}
+
+hetpart_status hetpart_wisdom_set(hetpart_wisdom *w, const char *name, double value,
+				  hetpart_err *err)
+{
+	const hetpart_status rc = check_name(w, name, err);
+	if (rc != HETPART_OK)
+		return rc;
+	if (!isfinite(value))
+		return part_fail(err, HETPART_EINVAL,
+				 "value of '%s' is '%g': must be a finite number", name, value);
+	wisdom_number *at = wisdom_find_number(w, name);
+	if (!at) {
+		at = grow_entries(w->numbers, w->nnumbers, sizeof *at);
+		if (!at)
+			return part_fail(err, HETPART_ENOMEM, "no room for number '%s'", name);
+		w->numbers = at;
+		at += w->nnumbers++;
+		memcpy(at->name, name, strlen(name) + 1);
+	}
+	at->value = value;
+	return HETPART_OK;
+}
+
+bool hetpart_wisdom_get(const hetpart_wisdom *w, const char *name, double *value)
+{
+	const wisdom_number *const at = w && name ? wisdom_find_number(w, name) : NULL;
+	if (at && value)
+		*value = at->value;
+	return at != NULL;
+}
+
+const char *hetpart_wisdom_model_name(const hetpart_wisdom *w, size_t index)
+{
+	return w && index < w->nmodels ? w->models[index].name : NULL;
+}
+
+const char *hetpart_wisdom_number_name(const hetpart_wisdom *w, size_t index)
+{
+	return w && index < w->nnumbers ? w->numbers[index].name : NULL;
+}
+
+hetpart_status hetpart_wisdom_merge(hetpart_wisdom *into, const hetpart_wisdom *from,
+				    hetpart_err *err)
+{
+	if (!into || !from)
+		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", into ? "from" : "into");
+	if (into == from)
+		return part_fail(err, HETPART_EINVAL, "wisdom cannot be merged into itself");
+	if (strcmp(into->host, from->host) != 0)
+		return part_fail(err, HETPART_ESTALE, "wisdom of '%s' is not for '%s'", from->host,
+				 into->host);
+	const bool newer = from->time_s >= into->time_s;
+	hetpart_status rc = HETPART_OK;
+	for (size_t i = 0; i < from->nmodels && rc == HETPART_OK; i++) {
+		hetpart_model *m;
+		rc = hetpart_wisdom_model(into, from->models[i].name, &m, err);
+		if (rc == HETPART_OK)
+			rc = hetpart_model_merge(m, from->models[i].model, err);
+	}
+	for (size_t i = 0; i < from->nnumbers && rc == HETPART_OK; i++)
+		if (newer || !wisdom_find_number(into, from->numbers[i].name))
+			rc = hetpart_wisdom_set(into, from->numbers[i].name, from->numbers[i].value,
+						err);
+	if (rc == HETPART_OK && newer)
+		into->time_s = from->time_s;
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------------ the text */
 
 #define MAGIC "hetpart-wisdom"
 
@@ -164,7 +388,7 @@ static bool parse_whole(const char *p, uint64_t *value)
 static hetpart_status read_number_line(wisdom_reader *r, const char *p)
 {
 	const char *const space = strchr(p, ' ');
-	if (!space || !part_wisdom_name_ok(p, (size_t)(space - p)))
+	if (!space || !wisdom_name_ok(p, (size_t)(space - p)))
 		return bad_wisdom_line(r, "must be 'number NAME VALUE'");
 	char name[WISDOM_NAME_BYTES];
 	double value;
@@ -173,7 +397,7 @@ static hetpart_status read_number_line(wisdom_reader *r, const char *p)
 	p = space + 1;
 	if (!take_real(&p, false, &value))
 		return bad_wisdom_line(r, "the value must be a finite number");
-	if (part_wisdom_number(r->w, name))
+	if (wisdom_find_number(r->w, name))
 		return bad_wisdom_line(r, "this number occurs twice");
 	if (hetpart_wisdom_set(r->w, name, value, NULL) != HETPART_OK)
 		return part_fail(r->err, HETPART_ENOMEM, "line %zu: no room for it", r->number);
@@ -182,9 +406,9 @@ static hetpart_status read_number_line(wisdom_reader *r, const char *p)
 
 static hetpart_status read_model_line(wisdom_reader *r, const char *name)
 {
-	if (!part_wisdom_name_ok(name, strlen(name)))
+	if (!wisdom_name_ok(name, strlen(name)))
 		return bad_wisdom_line(r, "must be 'model NAME'");
-	if (part_wisdom_find(r->w, name))
+	if (wisdom_find_model(r->w, name))
 		return bad_wisdom_line(r, "this model occurs twice");
 	r->next_cell = 0;
 	if (hetpart_wisdom_model(r->w, name, &r->model, NULL) != HETPART_OK)
@@ -269,7 +493,7 @@ static hetpart_status read_head(wisdom_reader *r)
 	if (!next_line(r, &rc))
 		return rc != HETPART_OK ? rc : bad_wisdom_line(r, "nothing after this line");
 	p = after_word(r, "host");
-	if (!p || !part_wisdom_host_ok(p, strlen(p)))
+	if (!p || !wisdom_host_ok(p, strlen(p)))
 		return bad_wisdom_line(r, "must be 'host NAME'");
 	return hetpart_wisdom_create(&r->w, p, r->err);
 }

@@ -51,12 +51,6 @@ const hp_op *hp_op_find(const char *name);
 
 bool hp_verb_known(const char *verb);
 
-/* Find the operation of the request, and check keys and names. Return NULL after hp_fail(). */
-const hp_op *hp_request_op(hp_job *job);
-
-/* Check that the request has a name for each processor of the answer, if it has names. */
-bool hp_enough_names(hp_job *job);
-
 /* Perform the request in job->in; the reason of a failure is in job->text. */
 bool hp_perform(hp_job *job);
 

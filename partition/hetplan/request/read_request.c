@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* read_request.c - strict reading of a request: every value has a type and a range, every key is
- * known, and messages name the place. Costs, processors and chains become objects of the library,
- * which checks the ranges of their numbers. Plans nothing. Costs a pass over what is read. */
+/* read_request.c - parsing and strict reading of a request: every value has a type and a range,
+ * every key is known, and messages name the place. A first pass over the bytes bounds depth and
+ * number of values, so the parser never takes more memory than the limits allow. Costs, processors
+ * and chains become objects of the library, which checks the ranges of their numbers. Plans
+ * nothing. Costs two passes over the bytes, and one over the values. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -141,6 +144,121 @@ bool hp_plan_limits(hp_job *job, double *time_limit_s, uint64_t *max_mem_bytes)
 	if (most_bytes > 0 && *max_mem_bytes > most_bytes)
 		*max_mem_bytes = most_bytes;
 	return true;
+}
+
+/* ------------------------------------------------------------------------------------ parsing */
+
+/* Check that a text does not exceed the limits of length, depth and values. */
+static bool within_limits(hp_job *job, const char *text, size_t n, size_t line)
+{
+	const hp_limits *const lim = job->limits;
+	if (n > lim->line_bytes)
+		return hp_fail(job, NULL, "line %zu: longer than %zu bytes", line, lim->line_bytes);
+	size_t depth = 0, deepest = 0, values = 1;
+	for (size_t i = 0; i < n; i++) {
+		switch (text[i]) {
+		case '"': /* skip the string */
+			for (i++; i < n && text[i] != '"'; i++)
+				if (text[i] == '\\')
+					i++;
+			break;
+		case '[':
+		case '{':
+			values++;
+			if (++depth > deepest)
+				deepest = depth;
+			break;
+		case ']':
+		case '}':
+			depth -= depth > 0;
+			break;
+		case ',':
+			values++;
+			break;
+		default:
+			break;
+		}
+	}
+	if (deepest > lim->depth)
+		return hp_fail(job, NULL, "line %zu: nested more than %zu deep", line, lim->depth);
+	if (values > lim->values)
+		return hp_fail(job, NULL, "line %zu: more than %zu values", line, lim->values);
+	return true;
+}
+
+/* Append an entry of a list, or the value of an entry that is {"repeat": N, "value": X}, N times.
+ */
+static bool append_entry(hp_job *job, json_t *to, json_t *entry, const hp_at *at)
+{
+	static const char *const known[] = { "repeat", "value", NULL };
+	const hp_at times_at = { at, "repeat", 0 };
+	const json_t *const times = json_object_get(entry, "repeat");
+	json_t *value = entry;
+	uint64_t n = 1;
+	if (times) {
+		value = json_object_get(entry, "value");
+		if (!hp_keys(job, entry, at, known) || !hp_need(job, entry, at, "value") ||
+		    !hp_whole(job, times, &times_at, 1, job->limits->procs, &n))
+			return false;
+		if (json_array_size(to) + n > job->limits->values)
+			return hp_fail(job, at, "more than %zu values", job->limits->values);
+	}
+	for (; n; n--)
+		if (json_array_append(to, value) != 0)
+			return hp_fail(job, NULL, "out of memory");
+	return true;
+}
+
+/* Expand the repetitions in all lists of the request. */
+static bool expand_repeats(hp_job *job)
+{
+	const char *key;
+	json_t *list;
+	json_object_foreach(job->in, key, list)
+	{
+		size_t first = 0; /* the first entry that repeats a value */
+		while (first < json_array_size(list) &&
+		       !json_object_get(json_array_get(list, first), "repeat"))
+			first++;
+		if (first == json_array_size(list))
+			continue;
+		const hp_at up = { NULL, key, 0 };
+		json_t *const all = json_array();
+		bool ok = all || hp_fail(job, NULL, "out of memory");
+		for (size_t i = 0; ok && i < json_array_size(list); i++) {
+			const hp_at at = { &up, NULL, i };
+			ok = append_entry(job, all, json_array_get(list, i), &at);
+		}
+		if (!ok) {
+			json_decref(all);
+			return false;
+		}
+		if (json_object_set_new(job->in, key, all) != 0)
+			return hp_fail(job, NULL, "out of memory");
+	}
+	return true;
+}
+
+bool hp_parse(hp_job *job, const char *text, size_t bytes, size_t line)
+{
+	if (!within_limits(job, text, bytes, line))
+		return false;
+	size_t i = 0;
+	while (i < bytes && strchr(" \t\r\n", text[i]) && text[i])
+		i++;
+	if (i == bytes)
+		return hp_fail(job, NULL, "line %zu: empty, a request is missing", line);
+	json_error_t e;
+	errno = 0;
+	job->in = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
+	if (!job->in && errno == ENOMEM) /* jansson has no message for it */
+		return hp_fail(job, NULL, "line %zu: out of memory", line);
+	if (!job->in)
+		return hp_fail(job, NULL, "line %zu, column %d: %s",
+			       line + (e.line > 0 ? (size_t)e.line - 1 : 0), e.column, e.text);
+	if (!json_is_object(job->in))
+		return hp_fail(job, NULL, "line %zu: a request must be an object, {...}", line);
+	return expand_repeats(job);
 }
 
 /* -------------------------------------------------------------------------------------- lists */
