@@ -22,14 +22,10 @@ long double part_time(const part_procs *ps, size_t i, uint64_t n)
 
 void part_times(const part_procs *ps, const uint64_t *n, double *time)
 {
-	uint64_t most = 0;
+	const bool nlogn = !ps->costs && !ps->block && ps->cost->kind == COST_NLOGN;
 
-	if (ps->costs || ps->block || ps->cost->kind != COST_NLOGN)
-		most = UINT64_MAX;
-	for (size_t i = 0; i < ps->n && most < UINT64_C(1) << 53; i++)
-		most = max_u64(most, n[i]);
 	for (size_t i = 0; i < ps->n; i++)
-		if (most < UINT64_C(1) << 53) { /* part_cost_fine() without its choices */
+		if (nlogn && n[i] < UINT64_C(1) << 53) { /* part_cost_fine() without its choices */
 			const double x = (double)(int64_t)n[i];
 			const long double t =
 				(long double)ps->cost->scale * (x > 1 ? x * log(x) : 0);
