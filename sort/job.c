@@ -119,7 +119,7 @@ static status stop_if_asked(job *j, const step *s)
 static void stage_begin(job *j, stage_kind k)
 {
 	const settings *o = j->env.o;
-	if (k == STAGE_RECEIVE && (o->partition_only || budget_merges(j)))
+	if (k == STAGE_RECEIVE && (o->partition_only || memory_plan_merges(j)))
 		k = STAGE_WRITE;
 	if (k == STAGE_NONE || (k == STAGE_CHECK && o->verify != VERIFY_REREAD))
 		return;

@@ -12,7 +12,7 @@
 #include "comm/comm.h"
 #include "comm/monitor.h"
 #include "io/file.h"
-#include "io/target.h"
+#include "io/unfinished.h"
 #include "model/rank_speeds.h"
 #include "phases/phases.h"
 #include "job.h"

@@ -3,11 +3,11 @@
  * them; otherwise each takes the files with its number. Their results are combined at rank 0, which
  * compares the records where the parts of two ranks meet. Memory at rank 0: two records per rank.
  */
+#include "check_order.h"
 #include "operands.h"
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/size.h"
-#include "check/check.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "phases/phases.h"

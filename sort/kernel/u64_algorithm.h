@@ -548,7 +548,7 @@ VECTORS static void sort_any(span s)
 		sort_any(take_below(&s, partition_in_place(s.a, s.n, pivot), pivot));
 	}
 	if (s.n < LANES) {
-		u64_sort_plain(s.a, s.tmp, s.n);
+		u64_insert(s.a, s.a, s.n);
 		return;
 	}
 	s.room = s.n;

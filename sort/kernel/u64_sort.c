@@ -48,18 +48,6 @@ enum {
 	FILL_MANY = 2048 /* larger bins, which are split again in the cache */
 };
 
-/* Insert numbers [1, n) of `from` one by one into the sorted numbers at a, which has the first. */
-static inline void plain_insert(uint64_t *a, const uint64_t *from, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		const uint64_t x = from[i];
-		size_t j = i;
-		for (; j > 0 && a[j - 1] > x; j--)
-			a[j] = a[j - 1];
-		a[j] = x;
-	}
-}
-
 /* Scatter a to n bins in `to`; end[v] is where bin v ends. */
 static void plain_scatter(const uint64_t *a, uint64_t *to, size_t n, uint64_t least, unsigned shift,
 			  unsigned bins, uint32_t *end)
@@ -81,7 +69,7 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	uint32_t end[BINS];
 	if (n <= INSERT) {
-		plain_insert(a, a, n);
+		u64_insert(a, a, n);
 		return;
 	}
 	uint64_t least = a[0], most = a[0];
@@ -105,5 +93,5 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 	/* One insertion sort over all bins: numbers at the border of two bins are in order, so
 	 * branches are mispredicted only for numbers out of order inside a bin. */
 	a[0] = tmp[0];
-	plain_insert(a, tmp, n);
+	u64_insert(a, tmp, n);
 }

@@ -27,6 +27,19 @@ size_t u64_split(uint64_t *a, size_t n);
 /* u64_sort_plain - sort without vector instructions, as u64_sort does on other processors. */
 void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 
+/* u64_insert - sort by insertion: insert numbers [1, n) of `from` one by one into the sorted
+ * numbers at a, which has the first. from may be a. */
+static inline void u64_insert(uint64_t *a, const uint64_t *from, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		const uint64_t x = from[i];
+		size_t j = i;
+		for (; j > 0 && a[j - 1] > x; j--)
+			a[j] = a[j - 1];
+		a[j] = x;
+	}
+}
+
 /* Instruction sets that u64_sort is compiled for. */
 #if defined(__x86_64__)
 #	define U64_X86

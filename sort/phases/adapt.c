@@ -155,7 +155,7 @@ static bool adapt_has_room(const job *j, uint64_t out_recs)
 	return !__builtin_mul_overflow(out_recs,
 				       (uint64_t)j->env.o->lay.record_bytes * j->cpus.ranks_here,
 				       &bytes) &&
-	       output_has_room(&j->files.out, bytes) && budget_holds(j, out_recs);
+	       output_has_room(&j->files.out, bytes) && memory_plan_holds(j, out_recs);
 }
 
 /* Compare the time that reading and sorting should have taken with the time that it took. If rank 0

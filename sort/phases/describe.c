@@ -152,16 +152,6 @@ static status place_count(job *j)
 	return rc;
 }
 
-numa_place place_plan(const job *j, unsigned before)
-{
-	const cpu_share *c = &j->cpus;
-	/* a rank with fewer threads than processors may share them with another job, whose threads
-	 * would begin with the same node */
-	const bool fills = c->threads >= (unsigned)c->processors;
-	return numa_plan(c->numa, c->sharing, before, c->threads,
-			 j->env.o->bind == BIND_AUTO && fills);
-}
-
 /* Look for NUMA nodes, and bind the calling thread and the threads that it starts, before memory is
  * used. Looking takes as long as a short sort, so do it only for many records. */
 static status place_threads(job *j)
@@ -173,7 +163,7 @@ static status place_threads(job *j)
 	    recs / (uint64_t)j->env.c->size * o->lay.record_bytes < LEAST_PLACED_BYTES)
 		return ST_OK;
 	cpus->numa = numa_open(o->explain);
-	numa_place p = place_plan(j, cpus->before);
+	numa_place p = plan_place(j, cpus->before);
 	if (p.binding != NUMA_UNBOUND && !o->explain && !numa_bind(cpus->numa))
 		p = numa_plan(cpus->numa, cpus->sharing, cpus->before, cpus->threads, false);
 	memcpy(j->mine.numa_nodes, p.nodes, sizeof p.nodes);

@@ -436,7 +436,7 @@ status phase_distribute(job *j)
 				   .sizes = test_sizes_of(env->o) };
 	read_runs received = { 0 };
 	uint64_t merges;
-	status rc = comm_reduce(env->c, budget_merges(j), u64_max, &merges);
+	status rc = comm_reduce(env->c, memory_plan_merges(j), u64_max, &merges);
 	if (rc != ST_OK || merges)
 		return rc == ST_OK ? phase_merge(j) : rc;
 	exchange_setup t = setup_of(j, stores);

@@ -27,19 +27,6 @@
 
 enum { PIECE_BYTES = 4 << 20 };
 
-status output_part_open(job *j, err *e)
-{
-	const settings *o = j->env.o;
-	output_part *w = &j->part;
-	w->keys = mem_array(&j->env.m, 2, o->lay.key_bytes, "keys", e);
-	if (!w->keys)
-		return ST_RESOURCE;
-	w->seen = (inspected){ .first_key = w->keys,
-			       .last_key = w->keys + o->lay.key_bytes,
-			       .order = output_order(o) };
-	return ST_OK;
-}
-
 status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
 {
 	const output *out = &j->files.out;

@@ -21,7 +21,7 @@ enum {
 	SMALL_BYTES = 1 << 20,  /* less than half of what a started program uses */
 };
 
-char *budget_default_tmpdir(const settings *o)
+char *memory_plan_default_tmpdir(const settings *o)
 {
 	const char *named = getenv("TMPDIR");
 	const char *slash = o->output ? strrchr(o->output, '/') : NULL;
@@ -32,7 +32,7 @@ char *budget_default_tmpdir(const settings *o)
 	return slash ? strndup(o->output, (size_t)(slash - o->output) + 1) : strdup(".");
 }
 
-const char *const *budget_tmpdirs(const job *j, size_t *n)
+const char *const *memory_plan_tmpdirs(const job *j, size_t *n)
 {
 	const settings *o = j->env.o;
 	*n = o->tmpdirs ? o->tmpdirs : 1;
@@ -80,7 +80,7 @@ static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_
 	const input *in = &j->files.in;
 	const uint64_t all = j->shares.records, share = own_share(env, j->shares.in);
 	const uint64_t recs = is_dynamic(env) ? scatter_room(env, all, share) : share;
-	const bool two = mp->exchange == EXCHANGE_TWO_LEVEL, spreads = budget_spreads(j);
+	const bool two = mp->exchange == EXCHANGE_TWO_LEVEL, spreads = memory_plan_spreads(j);
 	const bool unsorted = env->c->size > 1 && !settings_strategy(env->o)->sorts_first;
 	sort_plan_query q = { .limit_bytes = mp->limit.rank_bytes,
 			      .recs = recs,
@@ -109,7 +109,7 @@ static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_
 
 /* Return whether out_recs records fit. When merging or spilling, written records pass through
  * windows, so any number fits. */
-bool budget_holds(const job *j, uint64_t out_recs)
+bool memory_plan_holds(const job *j, uint64_t out_recs)
 {
 	sort_plan b;
 	const sort_plan_query q = memory_query(j, &j->memory, out_recs);
@@ -247,7 +247,7 @@ static status size_windows(job *j)
 static status name_tmpdir(job *j)
 {
 	const settings *o = j->env.o;
-	if (!o->tmpdirs && !o->workdir && !(j->memory.tmpdir = budget_default_tmpdir(o)))
+	if (!o->tmpdirs && !o->workdir && !(j->memory.tmpdir = memory_plan_default_tmpdir(o)))
 		return err_set(&j->env.e, ST_RESOURCE, "no memory for a name");
 	return ST_OK;
 }
@@ -313,9 +313,9 @@ static status make_budget(job *j)
 	rank_env *env = &j->env;
 	const settings *o = env->o;
 	memory_plan *mp = &j->memory;
-	const bool spreads = budget_spreads(j);
+	const bool spreads = memory_plan_spreads(j);
 	size_t dirs;
-	const char *const *dir = budget_tmpdirs(j, &dirs);
+	const char *const *dir = memory_plan_tmpdirs(j, &dirs);
 	if (j->files.in.is_stream)
 		return make_stream_budget(j, dir, dirs);
 	bool fit = memory_fits(j, false, mp), on_disk = spreads && (!fit || mp->sort.spills);
@@ -348,7 +348,7 @@ static void note_budget(job *j)
 	r->spill_runs = b->spills ? b->runs - b->memory_runs : 0;
 }
 
-void budget_ended(job *j)
+void memory_plan_ended(job *j)
 {
 	sort_plan_query q = memory_query(j, &j->memory, 0);
 	q.recs = j->data.n;
@@ -370,7 +370,7 @@ status phase_budget(job *j)
 	memcpy(r->limit_text, j->memory.limit.text, sizeof r->limit_text);
 	note_budget(j);
 	if (rc == ST_OK && !j->files.in.is_stream)
-		plan_time(j, *budget_tmpdirs(j, &dirs));
+		plan_time(j, *memory_plan_tmpdirs(j, &dirs));
 	return rc;
 }
 
@@ -403,7 +403,7 @@ static status plan_ranks(job *j, rank_result *all, int first)
 		}
 		r->rank = i;
 		/* the ranks are threads of this process */
-		const numa_place p = place_plan(j, (unsigned)i);
+		const numa_place p = plan_place(j, (unsigned)i);
 		memcpy(r->numa_nodes, p.nodes, sizeof p.nodes);
 		r->binding = (int32_t)p.binding;
 		rc = rc == ST_OK ? (status)r->status : rc;

@@ -189,9 +189,6 @@ static inline inspect_order output_order(const settings *o)
 /* output_note_stays - note that a file of this hidden name next to the output is not removed. */
 void output_note_stays(job *j, const char *name);
 
-/* output_part_open - prepare j->part for inspecting records. */
-status output_part_open(job *j, err *e);
-
 /* output_read_again - inspect this rank's records of the output, whose file is open. direct: past
  * the page cache. ST_INVALID, without a message, if they are out of order. */
 status output_read_again(job *j, uint64_t recs, direct_io direct, err *e);
@@ -201,9 +198,6 @@ status output_read_again(job *j, uint64_t recs, direct_io direct, err *e);
 part_summary part_summary_at(const unsigned char *all, int rank, const layout *l,
 			     const unsigned char **first_key);
 void verified_free(mem *m, verified *v);
-
-/* place_plan - plan where the threads of the rank run that `before` others precede. */
-numa_place place_plan(const job *j, unsigned before);
 
 /* workdir_open - find and lock the directory for runs, and load the states of earlier jobs if they
  * belong to this sort. */
@@ -250,6 +244,9 @@ status frame_check(job *j, int fd, err *e);
 /* plan_note - note in the result what the rank of j->env is to do. */
 void plan_note(job *j);
 
+/* plan_place - plan where the threads of the rank run that `before` others precede. */
+numa_place plan_place(const job *j, unsigned before);
+
 /* plan_time - predict the time of this rank, and plan the stages, after the budget was made.
  * run_dir: the directory for runs, if it spills. Looks whether the input is in memory. If speeds
  * are measured and there is much to write, it measures the disk. */
@@ -260,30 +257,32 @@ void plan_time(job *j, const char *run_dir);
  * Return the status of all ranks. */
 status plan_for_all(job *j, rank_result *all, status rc);
 
-/* budget_default_tmpdir - return the directory for runs if none is named: $TMPDIR, or the directory
- * of the output. NULL without memory. */
-char *budget_default_tmpdir(const settings *o);
+/* memory_plan_default_tmpdir - return the directory for runs if none is named: $TMPDIR, or the
+ * directory of the output. NULL without memory. */
+char *memory_plan_default_tmpdir(const settings *o);
 
-/* budget_tmpdirs - return the *n directories for runs. */
-const char *const *budget_tmpdirs(const job *j, size_t *n);
+/* memory_plan_tmpdirs - return the *n directories for runs. */
+const char *const *memory_plan_tmpdirs(const job *j, size_t *n);
 
-/* budget_holds - return whether the memory of this rank holds out_recs records to be written. */
-bool budget_holds(const job *j, uint64_t out_recs);
+/* memory_plan_holds - return whether the memory of this rank holds out_recs records to be written.
+ */
+bool memory_plan_holds(const job *j, uint64_t out_recs);
 
-/* budget_ended - update the budget when all records have arrived, so that their number is known. */
-void budget_ended(job *j);
+/* memory_plan_ended - update the budget when all records have arrived, so that their number is
+ * known. */
+void memory_plan_ended(job *j);
 
-/* budget_spreads - return whether records that exceed the memory are exchanged before they are
+/* memory_plan_spreads - return whether records that exceed the memory are exchanged before they are
  * sorted. Records that each rank or only one rank can read are sorted there, and move in the
  * merge. */
-static inline bool budget_spreads(const job *j)
+static inline bool memory_plan_spreads(const job *j)
 {
 	return j->env.c->size > 1 && !settings_strategy(j->env.o)->sorts_first &&
 	       !j->files.in.per_rank && !j->env.o->from_root;
 }
 
-/* budget_merges - return whether the last step is a merge of runs. */
-static inline bool budget_merges(const job *j)
+/* memory_plan_merges - return whether the last step is a merge of runs. */
+static inline bool memory_plan_merges(const job *j)
 {
 	return settings_strategy(j->env.o)->sorts_first || j->memory.sort.spills;
 }
@@ -302,6 +301,9 @@ uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t le
 /* output_most - return how many records this rank may write: the part of --top that earlier ranks
  * leave to it. With unique keys that is known only later, so it may write all. */
 uint64_t output_most(const job *j);
+
+/* output_part_open - prepare j->part for inspecting records. */
+status output_part_open(job *j, err *e);
 
 /* output_open - collective: create the output; *to receives where this rank writes. Close it after
  * a failure too. */

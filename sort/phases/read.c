@@ -97,7 +97,7 @@ static status stream_copy_all(job *j)
 	input *in = &j->files.in;
 	const settings *o = env->o;
 	stream_copy c = { .fd = -1 };
-	char *usual = o->tmpdirs ? NULL : budget_default_tmpdir(o);
+	char *usual = o->tmpdirs ? NULL : memory_plan_default_tmpdir(o);
 	const char *const name = usual;
 	if (!o->tmpdirs && !usual)
 		return err_set(&env->e, ST_RESOURCE, "no memory for a name");
@@ -328,7 +328,7 @@ static status read_only_stream(job *j, const run_formation_plan *p)
 	share_plan *next = &j->next;
 	next->records = next->in[0] = next->out[0] = next->before[0] = j->data.n;
 	env->stats->planned_in = env->stats->planned_out = j->data.n;
-	budget_ended(j);
+	memory_plan_ended(j);
 	return ST_OK;
 }
 
@@ -339,7 +339,7 @@ static speed_history *speed_history_of(job *j, uint64_t n)
 	const rank_env *env = &j->env;
 	const rates *r = &env->stats->rate;
 	const bool waits = env_scatters(env) ? env->o->scatter != SCATTER_DYNAMIC
-					     : j->memory.sort.spills && budget_spreads(j);
+					     : j->memory.sort.spills && memory_plan_spreads(j);
 	if (!env->o->adapt.on || env->c->size == 1 || n == 0 || waits)
 		return NULL;
 	j->speeds.read_s = r->copy_s * env->o->lay.record_bytes;
@@ -383,13 +383,13 @@ static status read_share(job *j, run_formation_plan *p)
 	}
 	if (in->is_stream)
 		return read_only_stream(j, p);
-	if (spills && budget_spreads(j)) {
+	if (spills && memory_plan_spreads(j)) {
 		const distribute_plan k = { in, &j->shares, j->memory.windows_bytes, p };
 		p->load.n = j->memory.sort.most_recs;
 		p->full = "samples of the input did not show how its keys are distributed";
 		const status rc = distribute_disk(env, &k, &j->data);
 		if (rc == ST_OK)
-			budget_ended(j);
+			memory_plan_ended(j);
 		return rc;
 	}
 	if (env_scatters(env)) {
@@ -433,8 +433,8 @@ status phase_read(job *j)
 				 .ranks_here = j->cpus.ranks_here,
 				 .keep = j->work.on ? &j->work.seal : NULL,
 				 .stop = j->work.on ? o->stop : NULL };
-	p.dir = budget_tmpdirs(j, &p.dirs);
-	const bool spreads = mp->sort.spills && budget_spreads(j);
+	p.dir = memory_plan_tmpdirs(j, &p.dirs);
+	const bool spreads = mp->sort.spills && memory_plan_spreads(j);
 	const status rc = read_share(j, &p);
 	read_note(j, spreads ? env->stats->in : j->data.n);
 	/* Bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so

@@ -21,6 +21,19 @@
 
 enum { EARLY_BYTES = 1 << 20 };
 
+status output_part_open(job *j, err *e)
+{
+	const settings *o = j->env.o;
+	output_part *w = &j->part;
+	w->keys = mem_array(&j->env.m, 2, o->lay.key_bytes, "keys", e);
+	if (!w->keys)
+		return ST_RESOURCE;
+	w->seen = (inspected){ .first_key = w->keys,
+			       .last_key = w->keys + o->lay.key_bytes,
+			       .order = output_order(o) };
+	return ST_OK;
+}
+
 /* Return the permissions that both allow. */
 static uint64_t rights_in_both(uint64_t a, uint64_t b)
 {

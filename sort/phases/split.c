@@ -21,7 +21,7 @@ status phase_sample(job *j)
 		(splitter_search){ .c = env->c,
 				   .m = &env->m,
 				   .r = j->data.s,
-				   .as_read = budget_merges(j) ? NULL : &j->data.memory.recs,
+				   .as_read = memory_plan_merges(j) ? NULL : &j->data.memory.recs,
 				   .target = j->shares.before,
 				   .count = (size_t)env->c->size - 1 };
 	return splitter_search_open(&j->cuts.search, &env->e);
@@ -77,7 +77,7 @@ status phase_split_keys(job *j)
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = job_replan_out(j, mine, "unique keys");
-	if (rc == ST_OK && !budget_holds(j, mine))
+	if (rc == ST_OK && !memory_plan_holds(j, mine))
 		rc = err_set(
 			&env->e, ST_RESOURCE,
 			"this rank must receive all records of its keys, %" PRIu64

@@ -133,6 +133,16 @@ static status share_plan_with_all(job *j)
 	return rc == ST_OK ? share_plan_check(env, s->records, s->out, is_stdin, "writing") : rc;
 }
 
+numa_place plan_place(const job *j, unsigned before)
+{
+	const cpu_share *c = &j->cpus;
+	/* a rank with fewer threads than processors may share them with another job, whose threads
+	 * would begin with the same node */
+	const bool fills = c->threads >= (unsigned)c->processors;
+	return numa_plan(c->numa, c->sharing, before, c->threads,
+			 j->env.o->bind == BIND_AUTO && fills);
+}
+
 void plan_note(job *j)
 {
 	const rank_env *env = &j->env;
@@ -301,7 +311,7 @@ static job_load load_of(job *j, const char *run_dir)
 			   /* memory in addition to the records that are read */
 			   .fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
 			   .lookup_bytes = lookup_bytes(j),
-			   .spreads = b->spills && budget_spreads(j),
+			   .spreads = b->spills && memory_plan_spreads(j),
 			   /* the part of the records that stays in memory */
 			   .held = b->spills && bytes > b->disk_bytes
 					   ? 1 - (double)b->disk_bytes / (double)bytes

@@ -7,7 +7,7 @@
 #include "sim.h"
 #include "base/size.h"
 #include "engine.h"
-#include "io/target.h"
+#include "io/unfinished.h"
 
 #include <math.h>
 #include <stdio.h>

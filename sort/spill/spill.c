@@ -7,7 +7,7 @@
 #include "base/arith.h"
 #include "testing/failpoint.h"
 #include "io/file.h"
-#include "io/target.h"
+#include "io/unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -488,15 +488,15 @@ refuses "--record-size beyond its bounds" 2 "must be a size from 1 B to 64 KiB" 
 refuses "--max-message in another unit" 2 "for --max-message: units are" "$hetsort" --max-message 1X -o out in
 sorts "--threads=0: as without it" 1000 "$hetsort" --threads 0 -o out in
 sorts "sizes with units" 1000 "$hetsort" --record-size 0.1kb --max-message 1k --memory 1g -o out in
-for bad in 0,0 10 a,b -1,5 ','; do
-  refuses "--key='$bad'" 2 "for --key: OFFSET,LENGTH" "$hetsort" --key "$bad" -o out in
+for bad in 10 a,b -1,5 ','; do
+  refuses "--key='$bad'" 2 "for --key: a key must be OFFSET,LENGTH in bytes" "$hetsort" --key "$bad" -o out in
 done
 for bad in 0,10,5 0,x 0,4,u128 0,u64,up; do
   refuses "--key='$bad'" 2 "invalid argument '$bad' for --key: a type is one of bytes, u8 to u64" "$hetsort" --key "$bad" -o out in
 done
 refuses "--key: a length that the type does not have" 2 "'0,4,f64' for --key: the length does not match the type" \
   "$hetsort" --key 0,4,f64 -o out in
-for bad in 0,4294967300 4294967300,8 0,18446744073709551617 0,65537; do
+for bad in 0,0 0,4294967300 4294967300,8 0,18446744073709551617 0,65537; do
   refuses "--key='$bad'" 2 "'$bad' for --key: OFFSET and LENGTH must be less than 64K" "$hetsort" --key "$bad" -o out in
 done
 sorts "--key: zeros before a number" 1000 "$hetsort" --key 0000000000,00000010 -o out in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The order of keys in --check is compared with an oracle that shares no code with it, for random
  * keys. And the check of consecutive records finds the first disorder. */
-#include "check/check.h"
+#include "cli/check_order.h"
 #include "kernel/tests/key_oracle.h"
 
 #include <setjmp.h>

@@ -2,8 +2,8 @@
 /* The check that records are in order. All threads together read each record once. Each of several
  * ranks checks its own records; their first and last records show whether all are in order. Memory:
  * 4 MiB per thread. */
-#ifndef HETSORT_CHECK_CHECK_H
-#define HETSORT_CHECK_CHECK_H
+#ifndef HETSORT_CLI_CHECK_ORDER_H
+#define HETSORT_CLI_CHECK_ORDER_H
 
 #include "base/mem.h"
 #include "io/input.h"

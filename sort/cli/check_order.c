@@ -11,7 +11,7 @@
  * a magnitude; negative floats count down from -1, so -0 is just below +0, and a NaN is beyond
  * infinity.
  */
-#include "check.h"
+#include "check_order.h"
 #include "base/arith.h"
 #include "base/pool.h"
 #include "base/size.h"
