@@ -1,11 +1,16 @@
 # shellcheck shell=bash
 # A tree of a few small files, in tree/, for tests of what looks at sources.
 
-plant() { # plant FILE <TEXT - into the tree, below an SPDX line if it is C
+# REUSE-IgnoreStart
+plant() { # plant FILE <TEXT - into the tree, below an SPDX line if it is C or a script
   mkdir -p "tree/$(dirname "$1")"
-  case $1 in *.[ch]) echo '/* SPDX-License-Identifier: GPL-3.0-or-later */' ;; esac >"tree/$1"
+  case $1 in
+    *.[ch]) echo '/* SPDX-License-Identifier: GPL-3.0-or-later */' ;;
+    *.sh | Makefile) echo '# SPDX-License-Identifier: GPL-3.0-or-later' ;;
+  esac >"tree/$1"
   cat >>"tree/$1"
 }
+# REUSE-IgnoreEnd
 
 # Two parts, one of them with three floors, and a table that has them. build_tree compiles it.
 layered_tree() {

@@ -92,6 +92,10 @@ row '| 2 | falls | stays | `test_x.sh: a thing` |'; fires "a row is missing" fau
 plant bench/a.c <<<'int f(void) { return system ("ls"); }'; fires "a shell is called" no-shell bench/a.c:2
 plant sort/tests/a.c <<<'void *f(void) { /* " */ return popen("ls", "r"); }'; fires "a pipe to a shell" no-shell sort/tests/a.c:2
 echo 'int x;' >tree/sort/x.h;                    fires "no SPDX line" spdx sort/x.h:1
+echo 'echo' >tree/sort/x.sh;                     fires "nor in a script" spdx sort/x.sh:1
+rm -f tree/sort/x.sh
+plant sort/x.h <<<'/* The rank is told of it. */';  fires "a phrase that plain English does not need" english sort/x.h:2
+plant sort/x.h <<<'/* It has not a name. */';       fires "and another" english sort/x.h:2
 
 { echo 'int f(void)'; echo '{'; lines 79 '	call();'; echo '}'; } | plant sort/f.c
 fires "a function of 81 lines" size "sort/f.c:3: function of 81 lines"
@@ -101,7 +105,7 @@ lines 600 'int x;' | plant sort/f.c
 home=home  # not spelled out, or the rule would fire on this file
 fires "a file of 601 lines" size "sort/f.c:601: 601 lines"
 plant doc.md <<<"It lies in /${home}/anna/data.";fires "somebody's home" paths doc.md:1
-plant run.sh <<<"cp /${home/home/root}/x .";      fires "root's home" paths run.sh:1
+plant run.sh <<<"cp /${home/home/root}/x .";      fires "root's home" paths run.sh:2
 
 plant in <<<'records';                           fires "records at the top" stray "in: a file at the top"
 head -c 300000 /dev/zero | plant docs/a.bin;     fires "a large file" stray "docs/a.bin: 300000 bytes"
@@ -206,7 +210,7 @@ tool_fires() { # tool_fires TOOL NAME RULE WHERE
 printf '{ BasedOnStyle: LLVM }\n' >tree/.clang-format
 plant sort/f.c <<<'int   f( void ) ;';    tool_fires clang-format "bad layout" format sort/f.c:2
 plant doc.md <<<"T""eh end.";        tool_fires codespell "a typing error" spelling doc.md:1
-plant bad.sh <<<'rm $1';                  tool_fires shellcheck "a bad script" shell 'bad.sh:1:4'
+plant bad.sh <<<'rm $1';                  tool_fires shellcheck "a bad script" shell 'bad.sh:2:4'
 printf '#!/bin/sh\nrm $1\n' >tree/tool;   tool_fires shellcheck "a bad script without .sh" shell 'tool:2:4'
 printf '.TH X 1\n.SH NAME\n.foo\n' >tree/gensort/man/x.1
 tool_fires mandoc "a bad man page" man 'unknown macro'
