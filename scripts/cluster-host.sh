@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2154  # scripts/cluster sets id, state, disks and hosts
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The mechanics of scripts/cluster, which sources this: control groups, namespaces and links of one
 # virtual host. A host K has the directory $state/nK with files that say what was made for it; nothing
 # else is ever ended or removed.

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # How much of this machine was idle, for measurements that mean nothing while others use it: source
 # it, call idle_mark, and later idle_since. CPU_STAT names another file than /proc/stat.
 

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # TAP for shell tests: source it, call ok/is/run/await, end with done_testing.
 tap_n=0 tap_bad=0
 

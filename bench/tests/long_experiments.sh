@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The experiments at sizes where figures mean something, judged more tightly than the quick ones of
 # mpi_experiments.sh: five minutes on 2 processors. One whose figures are not as expected is tried once more, as
 # others may disturb it unseen. The bounds are in figures.py; shares that plan or adapt nothing miss them.
@@ -31,7 +32,7 @@ experiment() { # experiment NAME OPTIONS...: one or two tries, and a test point 
   done <<<"$out"
 }
 
-experiment slow --hosts 4 --rates max --cpu 0.25 --second 1 --records 6000000 --alone 1 --repeat 3  # english: allowed
+experiment slow --hosts 4 --rates max --cpu 0.25 --second 1 --records 6000000 --single 1 --repeat 3
 experiment adapt --hosts 4 --factor 3 --records 3000000 --repeat 5
 experiment scatter --items 1200 --measured 2 --repeat 1
 experiment ratios --hosts 2 --factors 4 --records 3000000 --repeat 2

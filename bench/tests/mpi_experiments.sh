@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2317  # functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The experiments: their client of libhetpart_mpi, built outside the tree; where this machine can have
 # virtual hosts, some of them on a tiny input: samples, figures, plots and tables fit each other, no wrong output
 # passes, and nothing remains. HETSORT_LONG=1 runs all, on inputs that show the effects if the machine is quiet.
@@ -77,7 +78,7 @@ if [ -n "${HETSORT_LONG:-}" ]; then
   grep -E ': (holds|FAILS|not judged)' <<<"$out" | sed 's/^/# /'
   output=$out names="slow scatter balance ratios learning adapt" samples="adapt 16 balance 10 learning 6 ratios 8 scatter 5 slow 8"
 else
-  tiny slow --hosts 2 --rates max --records 2000 --alone 1  # english: allowed
+  tiny slow --hosts 2 --rates max --records 2000 --single 1
   [ "$(nproc)" -eq 1 ] || tiny balance --records 2000 --most 3
   tiny ratios --hosts 2 --factors 2 --records 2000
   tiny learning --hosts 2 --records 2000 --runs 2

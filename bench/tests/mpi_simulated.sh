@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # bench/simulated on a small input: a sort on virtual hosts and the same sort on simulated hosts.
 # shellcheck disable=SC2154  # run sets rc, out, err
 . "$ROOT/scripts/tap.sh"
@@ -13,6 +14,6 @@ is "no files remain" "$(ls work)" ""
 ok "what links carry is measured: not more than their rate, and more than nothing" \
   awk -v mbit="$(sed -n 's/.*"carried_mbit": \([0-9.]*\).*/\1/p' simulated.json)" 'BEGIN { exit !(mbit > 1 && mbit < 440) }'
 is "two cases, both timed" "$(grep -c '"simulated_s": [0-9.e-]*, "real_s": \[[0-9.e-]*\]' simulated.json)" 2
-run "$ROOT/bench/simulated" --repeat 1 --dir work -n 2 --cpu 0.2 --as-told "10 --frobnicate"  # english: allowed
+run "$ROOT/bench/simulated" --repeat 1 --dir work -n 2 --cpu 0.2 --given-rate "10 --frobnicate"
 is "a case that hetsort refuses: status, work" "$rc/$(ls work)" 1/
 done_testing

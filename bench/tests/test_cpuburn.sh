@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # cpuburn: usage errors, exit status, and processor time used. Nothing of it may remain, however it or its parent
 # ends. No test depends on the wall clock: shares are shares of processor time. HETSORT_LONG=1 tests more factors.
 . "$ROOT/scripts/tap.sh"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The checks of long_experiments.sh: figures that hold, figures that are missed, and figures of disturbed tries.
 . "$ROOT/scripts/tap.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # bench/growth on small inputs: what it measures, its records of other sizes, its plot, and that no
 # wrong output passes.
 . "$ROOT/scripts/tap.sh"

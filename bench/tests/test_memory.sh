@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # bench/memory on a small input: what it measures, and that neither a wrong output passes nor one that
 # took more memory than was promised.
 . "$ROOT/scripts/tap.sh"

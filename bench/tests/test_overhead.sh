@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # bench/overhead on a small input: what it measures, ratios of the same round, and that a wrong output does not pass.
 . "$ROOT/scripts/tap.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # bench/peers: every sorter that was compiled in sorts, at the sizes where things break.
 . "$ROOT/scripts/tap.sh"
 peers=$BIN/bench/peers

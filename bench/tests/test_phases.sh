@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # bench/phases and bench/floor on small inputs: every phase of the report is next to its bound.
 . "$ROOT/scripts/tap.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # bench/predict on small inputs: memory and time of each case, predicted and taken. That the memory is within a
 # third holds on any machine (a merge from disk leaves a part of little memory unused); times hold on one that does nothing else.
 . "$ROOT/scripts/tap.sh"

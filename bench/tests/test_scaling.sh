@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # bench/scaling on small clusters: each experiment says what it should, and no sort beats its bound.
 # shellcheck disable=SC2154,SC2317  # run sets rc, out, err; functions are called through ok
 . "$ROOT/scripts/tap.sh"

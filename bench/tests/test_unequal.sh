@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # bench/unequal with a sorter in memory and a burner that are stubs: the ideal times, and what ends it.
 . "$ROOT/scripts/tap.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"

@@ -24,9 +24,9 @@ VARIANTS = {"A1": ("equal", ["--plan", "equal", "--exchange-threads", "0"]),
             "A3": ("planned", ["--plan", "nlogn", "--exchange-threads", "2"]),
             "A3+": ("planned", ["--plan", "nlogn", "--exchange-threads", "2"])}
 FULL = {"hosts": [2, 4, 8], "rates": ["max", "200mbit"], "records": 4000000, "repeat": 5, "factor": 1.5,
-        "cpu": 0, "second": 0, "alone": 2}  # english: allowed
+        "cpu": 0, "second": 0, "single": 2}
 QUICK = {"hosts": [4], "rates": ["max"], "records": 2000000, "repeat": 2, "factor": 1.5,
-         "cpu": 0, "second": 0, "alone": 2}  # english: allowed
+         "cpu": 0, "second": 0, "single": 2}
 
 
 def ways(t):
@@ -45,8 +45,8 @@ def measure(t, count):
         everything = s.gathered("equal")
         s.portions("planned", sorts.shares(a.records, speeds, "nlogn"))
         for number in range(a.repeat):
-            if number < a.alone:  # english: allowed
-                one(t, kept, (count, "-", "alone"), number, s.sort(everything, ranks=1))  # english: allowed
+            if number < a.single:
+                one(t, kept, (count, "-", "single"), number, s.sort(everything, ranks=1))
             for rate in a.rates:
                 for k in range(count):
                     h.set_rate(k, rate)
@@ -66,7 +66,7 @@ def one(t, kept, variant, number, sample):
 
 def sum_up(t, count, rate, speeds, kept):
     """Rows of the table, and the panel of this number of hosts at this rate."""
-    ideal = stats.median(t.times(count, "-", "alone")) / sum(speeds)  # english: allowed
+    ideal = stats.median(t.times(count, "-", "single")) / sum(speeds)
     theory = sum(speeds) / (count * min(speeds))  # of linear cost
     rows, bars = [], []
     names = ways(t)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # hetsort as a job of PBS: fill in nodes, time and files, and `qsub pbs.sh` where the files are.
 # Two minutes before its time is over, the sort receives a signal. It then stops where a later job can continue; while
 # it merges, it continues until the time is over. A job that ended this way submits the next job, which continues with

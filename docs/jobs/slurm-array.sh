@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # One hetsort for each of several files, as an array of jobs of Slurm: sbatch --array=1-3 --time=60 slurm-array.sh a.dat b.dat c.dat
 # Each sorts FILE to FILE.sorted on one node, with its own work directory, and continues as slurm.sh describes.
 #SBATCH --job-name=hetsort

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # hetsort as a job of Slurm: sbatch --nodes=4 --time=60 slurm.sh -o sorted.dat data.dat
 # Two minutes before its time is over, the job receives a signal. The sort then stops where a later job can continue;
 # while it merges, it continues until the time is over. Unless it succeeds, the job is put back into the queue, and

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Print "NAME PAGE" for each name that the section NAME of manual pages (mdoc) lists; PAGE is the
-# file's own name without folder and section.
+# file's own name without directory and section.
 
 FNR == 1 {
 	page = FILENAME

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2034  # variables for the tests
+# SPDX-License-Identifier: GPL-3.0-or-later
 # install_help.sh - shared by the tests of the installed library: an installation of the build under
 # test, and the calls that hetpart.h declares.
 header=$ROOT/partition/include/hetpart.h

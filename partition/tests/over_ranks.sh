@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Run a program of partition/mpi/tests, or of the directory $tests, over several numbers of ranks;
 # source it.
 # shellcheck source=scripts/tap.sh

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2154,SC2317  # run and the test set them; called through others
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Start three virtual hosts, n0 with links of 20 and 100 Mbit/s to the others; source it after tap.sh.
 # $id is the cluster, which is stopped when the test ends.
 run "$ROOT/scripts/cluster" doctor

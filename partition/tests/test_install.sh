@@ -96,7 +96,7 @@ is "it says how programs find the libraries" "$(tail -n 1 make.log)" \
   "install:   export PKG_CONFIG_PATH=$own/lib/pkgconfig LD_LIBRARY_PATH=$own/lib"
 ok "below a DESTDIR" installation install-lib /usr/local DESTDIR="$dest"
 is "it says what to do later" "$(tail -n 1 make.log)" \
-  "install: where these files go in the end, run ldconfig if '/usr/local/lib' is a folder of the system"
+  "install: where these files go in the end, run ldconfig if '/usr/local/lib' is a directory of the system"
 mkdir -p stubs searched "with blanks"
 ln -sfn searched link
 cat >stubs/ldconfig <<SH

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # python_help.sh - what the tests of the Python modules share.
 
 python_with() { # python_with MODULE... - an interpreter that has them, else python3: it may be the system's that has

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Completion for bash, of hetsort and of the programs that come with it: links to this file have their names. Options
 # come from --help. The words that an option accepts come from the message with which the program refuses '?'.
 

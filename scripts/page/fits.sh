@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # For tests of pages that have `browse FILE WIDTH`, after which what the browser complains of is in `console`.
 
 # The complaints of a page about itself: words of a picture outside of it or on each other, a page that is wider than its

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # make distcheck, with a few tests: the archive builds, installs and is removed without a trace.
 . "$ROOT/scripts/tap.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # hosts expand; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # mpirun over ssh and a hostfile, as between real nodes: four virtual hosts of two speeds, each with an sshd of its own.
 # Files that all share, files on the disk of each host, and a launcher that is killed.
 . "$ROOT/scripts/tap.sh"

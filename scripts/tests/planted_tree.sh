@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # A tree of a few small files, in tree/, for tests of what looks at sources.
 
 # REUSE-IgnoreStart

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # inner shells expand; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Jobs of docs/jobs and of scripts/cluster under Slurm, on four virtual hosts of two speeds: by srun and by mpirun, one
 # whose time ends while it reads or merges, one that is cancelled, and an array. `make check-slurm` runs this.
 . "$ROOT/scripts/tap.sh"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # A sound file passes and is not looked at twice; of two planted faults each tool finds one.
 . "$ROOT/scripts/tap.sh"
 for tool in clang-tidy cppcheck; do

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # programs for sh; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # scripts/at-speed: which processors and how much of their time each rank gets, and that it is stopped and continued.
 . "$ROOT/scripts/tap.sh"
 at_speed=$ROOT/scripts/at-speed

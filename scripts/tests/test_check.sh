@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # planted makefiles; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # scripts/check over a planted tree: it adds up what the steps say, and nothing bad gets lost.
 . "$ROOT/scripts/tap.sh"
 

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # inner shells expand; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # scripts/cluster: arguments and batch scripts anywhere; as root, where the machine has what it
 # takes, a cluster that is brought up, limited, measured, killed, and gone without a trace.
 . "$ROOT/scripts/tap.sh"

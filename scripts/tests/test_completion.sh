@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --help, the manual and the completion of bash name the same options of each program, and the completions offer the
 # words that an option accepts. zsh, if it is installed, completes in a terminal of its own.
 . "$ROOT/scripts/tap.sh"

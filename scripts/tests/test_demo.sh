@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # planted scripts; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # scripts/demo with planted programs: every way to fail must end it, and it leaves no files.
 # With the real programs, where they are built: a small demo from start to end.
 . "$ROOT/scripts/tap.sh"

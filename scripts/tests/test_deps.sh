@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # planted scripts; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # scripts/deps with made-up package managers on a PATH of our own: nothing is installed here.
 . "$ROOT/scripts/tap.sh"
 deps=$ROOT/scripts/deps

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # make dist: what git tracks, under the version's name, and the same bytes each time. long_dist.sh builds it.
 . "$ROOT/scripts/tap.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL

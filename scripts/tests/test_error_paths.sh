@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The places that report an error: which are found, what counts as run, and what the table of files that
 # are not wholly covered must say.
 # shellcheck disable=SC2016  # backquotes of Markdown

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # stubs for sh; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # scripts/fresh-root with stubs for all that needs root: which ways it takes, what it runs there, and what it adds up.
 . "$ROOT/scripts/tap.sh"
 

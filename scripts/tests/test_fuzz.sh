@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # A fuzzer without a fault passes; a planted fault is found; no fuzzer at all is a failure.
 . "$ROOT/scripts/tap.sh"
 "$ROOT/scripts/deps" --check fuzz >/dev/null 2>&1 || skip_all "clang with libFuzzer is not installed"

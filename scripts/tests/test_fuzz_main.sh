@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The corpus of a fuzzer, replayed without libFuzzer: all inputs are run, one that shows a fault is
 # named by the last line, and a fuzzer without inputs is a failure.
 . "$ROOT/scripts/tap.sh"

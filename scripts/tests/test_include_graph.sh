@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2317  # functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # scripts/include-graph draws the directories of a tree and the arrows between them. Errors that it does not
 # allow is test_lint.sh's.
 . "$ROOT/scripts/tap.sh"

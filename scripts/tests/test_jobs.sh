@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # inner shells expand; functions called through await
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The job scripts of docs/jobs, with stubs instead of batch system, launcher and sort: what they start, what becomes of
 # a sort that is asked to stop, that ends anyway, that fails, or whose time is over; documents say the same.
 # slurm_jobs.sh has the real Slurm. PBS, Flux and Kubernetes are not tried.

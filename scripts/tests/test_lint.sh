@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # planted scripts; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Each rule of scripts/lint must fire on a tree that breaks it, and stay silent on the same tree
 # before. The good tree is full of near misses: words in comments and strings, longer names.
 . "$ROOT/scripts/tap.sh"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # planted compilers; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The build where something is missing says so at once, and what to do; and looks for it once.
 . "$ROOT/scripts/tap.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # make html: a page for each manual and each call, and no link that leads nowhere.
 . "$ROOT/scripts/tap.sh"
 command -v mandoc >/dev/null || skip_all "mandoc is not installed"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2317  # planted scripts; functions called through ok
+# SPDX-License-Identifier: GPL-3.0-or-later
 # scripts/mpirun with planted MPIs: the options each needs, and a clear message if there is no MPI.
 . "$ROOT/scripts/tap.sh"
 

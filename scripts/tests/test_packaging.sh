@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The sources of packages fit the tree: versions, the calls of the libraries, and which package has which
 # file. Recipes for tools that are not here (Spack, EasyBuild, Docker, Apptainer, GitHub) are read, not run.
 . "$ROOT/scripts/tap.sh"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The runner of the tests: whatever goes wrong in a test must show in its last line and its status.
 . "$ROOT/scripts/tap.sh"
 

@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154  # variables are shared with the test that sources this
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Slurm on four virtual hosts of scripts/cluster, two of them slower, for tests of jobs: its daemons run in the hosts,
 # keep what they write in $TEST_TMP and on the hosts' own disks, and end with the hosts. The controller is on n0.
 cluster=$ROOT/scripts/cluster

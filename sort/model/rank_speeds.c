@@ -115,7 +115,7 @@ static void note_one_processor(rank_env *env, const rank_speeds *g)
 		if (n > 1 && at->count == 1 && at->online > 1) {
 			err_set(&env->note, ST_RESOURCE,
 				"%zu ranks on %s may use only one of its %" PRIu32 " processors: "
-				"was the launcher told to bind them so?", /* english: allowed */
+				"did the launcher bind them so?",
 				n, quoted(at->host), at->online);
 			return;
 		}

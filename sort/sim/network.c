@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-flight_retry */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Messages between hosts, see engine.h. A message occupies its sender's port, then, a latency
- * flight_retry, the switch and the receiver's port. Its first byte is passed on while the last is
+ * later, the switch and the receiver's port. Its first byte is passed on while the last is
  * still being sent. */
 #include "engine.h"
 

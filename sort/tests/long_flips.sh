@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Bits of memory flip while 200 MB are sorted: one bit per sort, anywhere in the memory that the process may write, at any
 # time. An output must not be wrong with status 0. The only exceptions are the windows that SECURITY.md names, before
 # the checksum of the input and after the checksum of the output: there one record differs by that one bit only.

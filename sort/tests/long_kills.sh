@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Four ranks over MPI. One of them, or the launcher, gets a signal when a rank has reached a phase, at any moment of the
 # job, or while files get their names. Then any bit of any message other than a block flips on the way, over MPI or
 # between threads. In each case: status 0 means the right output; a file under the final name is the right one; no rank

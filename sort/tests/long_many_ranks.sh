@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # 1000 ranks in one process write the output of one rank; one of 256 simulated hosts stops during the sort.
 # shellcheck disable=SC2154  # run sets rc, out, err
 . "$ROOT/scripts/tap.sh"

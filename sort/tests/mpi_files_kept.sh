@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Like test_files_kept.sh, between processes: a file that another rank reads is not replaced by rank 0's report.
 # shellcheck disable=SC2016,SC2154  # inner shells expand; run sets rc, out, err
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # One of four ranks dies (SIGKILL), or stands still (SIGSTOP, with --timeout), when it has reached a phase. The job ends
 # soon, long before the limit of this test. The file under the final name is the old one, and the next job sorts and
 # removes the files that were left. The ranks are on virtual hosts if available, else on this machine. The test takes a

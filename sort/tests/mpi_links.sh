@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Measured links are as slow as the real links of the hosts, even if a token bucket lets the first 128 kB through at full
 # speed. Tests the links from rank 0, of hetsort --source root, and the links of the exchange, on virtual hosts.
 # shellcheck disable=SC2317  # functions are called through others

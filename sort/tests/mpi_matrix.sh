@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The property matrix over MPI ranks, with messages of any length and with short ones. A sample; a larger one with
 # HETSORT_LONG.
 set -u

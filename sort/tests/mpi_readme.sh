@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The examples of README.md, docs and hetsort(7) that need a launcher. They start mpirun; here it is a shell script that
 # adds the options that the installed MPI needs on this machine, and ignores host files.
 set -u

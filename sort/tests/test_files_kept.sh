@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # No file that a program reads is lost because an option names it as a file to write. Every pair (file that is read) x
 # (file that is written) is tried, under its own name and through links, with its own content and with the content of an
 # earlier file of that role, which could be replaced if it were not read. (hetplan: partition/hetplan/tests/test_output.sh.)

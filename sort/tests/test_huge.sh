@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Sizes beyond any memory, as sparse files: counts beyond 2^32, bytes beyond 2^40, sums beyond 2^63. They are planned to
 # the last record, or refused; no record is read.
 # shellcheck disable=SC2016  # inner shells expand

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The order of syncs and renames, and resources that are exhausted: checks the exit code, the reason in the message, and
 # that no final name and no temporary file exists.
 # shellcheck disable=SC2016  # inner shells expand
@@ -98,7 +99,7 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: several direc
     is "$1: exit code, output, left over" "$rc/$(cmp out sorted)/$out$(left_over | sed 's/^out$//;s/^.\/out$//')" \
       $'0//small/a:\n\nsmall/b:'
     ok "$1: message" grep -Eq "no more room in '$2'$3\$" <<<"$err"
-    ok "$1: in the report" grep -q "\"tmpdirs_left_out\": \"'$2'\"" report # english: allowed
+    ok "$1: in the report" grep -q "\"tmpdirs_left_out\": \"'$2'\"" report # english: allowed, a field of the report
     rm -f out report
   }
   again=': [1-9][0-9]* runs? written again elsewhere'
@@ -114,7 +115,7 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: several direc
   continues "a directory that fills up, the copy of a stream" small/a ""
   two 50M 50M --memory 64M large
   is "room in both together: exit code, output" "$rc/$(cmp out sorted)" 0/
-  ok "room in both together: both are used" grep -q '"tmpdirs_left_out": ""' report # english: allowed
+  ok "room in both together: both are used" grep -q '"tmpdirs_left_out": ""' report # english: allowed, a field of the report
   rm -f out
   two 30M 30M --memory 40M large
   is "no room in both together: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Memory that must not grow with the square of the number of ranks if many ranks share a process.
 # shellcheck disable=SC2154  # run sets rc, out, err
 . "$ROOT/scripts/tap.sh"

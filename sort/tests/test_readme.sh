@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The examples of README.md, docs/*.md and hetsort(7) work unchanged: the examples of README.md one after the other in one
 # directory, each other example in an empty one. Blocks marked "sh mpirun", and examples of the manual with mpirun, are
 # for mpi_readme.sh, which starts this test with EXAMPLES=mpirun. It executes the other examples of README.md as well,

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The start of a sort of little data: no thread without work, no system file read without need or twice, no unneeded
 # library.
 set -u

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Pages of plans in a browser, headless Chromium: it has nothing to complain of, and shows what the answer says.
 . "$ROOT/scripts/tap.sh"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all "no chromium is installed"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The files that hetplan writes: none that it reads is lost, under any name; only its own picture or page is
 # replaced; a failure leaves the old file.
 . "$ROOT/scripts/tap.sh"

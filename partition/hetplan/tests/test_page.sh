@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # hetplan --html: a page that holds the plan, whatever is in its names, and loads nothing.
 . "$ROOT/scripts/tap.sh"
 hetplan=$BIN/hetplan

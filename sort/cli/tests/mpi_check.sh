@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --check with ranks that are processes: there is one result, with which all of them exit.
 set -u
 . "$ROOT/scripts/tap.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # hetsort under mpirun: shared files and files per rank, and refusals on one of several ranks, which leave together
 # with one message and one exit code. HETSORT_LONG=1: all modes with all numbers of ranks.
 # shellcheck disable=SC2016  # inner shells expand

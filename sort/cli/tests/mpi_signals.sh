@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Ranks of an MPI job are ended from outside: the whole job ends, and no file has its final name. The exit code of the
 # launcher is not judged.
 # shellcheck disable=SC2016,SC2317  # conditions for await; functions are called through ok

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Ranks in other processes report their part of a trace, and their progress.
 set -u
 . "$ROOT/scripts/tap.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --check: sorted files pass, for each kind of key. Each disorder is found at its place, also where the records of two threads
 # meet, where a part ends, and in a pipe. Reports and manifests have the same count and checksum.
 set -u

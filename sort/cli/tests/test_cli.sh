@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The command line of hetsort: sorts that succeed, and every refusal with its message and exit code. After a refusal,
 # neither an output nor a temporary file exists. Needs no root, network or launcher. HETSORT_LONG=1: more sizes
 # of memory and of records that spill to disk, and more ranks.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Keys of fields from the command line: the examples of the manual, judged by sort(1) over od(1); several ranks,
 # memory less than data; manifests, --check-manifest, --resume, and keys in reports.
 set -u

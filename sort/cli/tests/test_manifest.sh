@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --check-manifest: the output of a job passes. Every single change in the parts or in the manifest is found, with the
 # exit code of its kind.
 # shellcheck disable=SC2317  # functions are called through others

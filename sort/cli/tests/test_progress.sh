@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck disable=SC2317 # await calls what is said not to be reached
 # The progress line: whole lines into a pipe, one that is rewritten on a terminal, none with -q. Ranks that sleep make a
 # job last until the awaited line was shown.

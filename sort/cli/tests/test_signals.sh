@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Signals in every phase. A call that never returns shows that the end does not wait for it. No file under a final name
 # and no temporary file remains, a report is written, and a shell sees a death by the signal.
 set -u

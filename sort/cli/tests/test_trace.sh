@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --trace writes a valid trace: of one rank, of several, of runs on disk, and of jobs that fail or are interrupted. It is
 # never large.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # hetsort --emulate under mpirun: virtual ranks in several processes.
 # shellcheck disable=SC2016  # inner shells expand
 set -u

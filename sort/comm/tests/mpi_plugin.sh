@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The plug-in for MPI of an installation: ranks under mpirun find it in lib/hetsort from any working directory.
 set -u
 . "$ROOT/scripts/tap.sh"

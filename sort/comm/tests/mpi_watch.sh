@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --timeout with ranks that are processes. The other ranks report a rank that is stopped, even if it is rank 0,
 # which collects all heartbeats. A rank that sleeps reports itself. HETSORT_LONG=1 tests both ranks in all phases.
 set -u

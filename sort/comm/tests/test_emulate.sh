@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # hetsort --emulate without a launcher: the planner's numbers of virtual ranks, sorted output in every
 # mode, refusals, and no hang if a thread cannot be started.
 # shellcheck disable=SC2016  # inner shells expand

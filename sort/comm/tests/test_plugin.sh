@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The plug-in for MPI: the launcher's variables choose it, and a plug-in that is missing, broken or of another version
 # is refused. Without a launcher no plug-in is loaded.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --timeout with ranks that are threads: a rank without progress is named, and the job ends with exit
 # code 5. Ranks that are slow but make progress do not end the job.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # A job is killed while it makes or replaces a set of parts: before one of its calls on files, or at a random time while
 # its ranks are delayed between their renames. Then the set is read, in every way in turn: the result is the whole old
 # set or the whole new one, or the set is refused with the command that completes it. At last that command completes it.

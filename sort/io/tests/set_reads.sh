@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck disable=SC2154,SC2086  # hetsort, olds and news are set by the test; numbers of ranks
 # Read the set of parts d/out.* in every way in which hetsort reads sets, after a job was killed: the output is the
 # whole old set or the whole new one, in the files old and new, or the set is refused. For test_commit.sh and

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # A set of parts, or a file with its manifest, replaces another. The job is killed before one of the calls on files in
 # its last phase, or that call fails. At any moment the whole old set exists, or the whole new one, which --clean or
 # the next job completes. The test takes a sample of the calls; with HETSORT_LONG=1 it takes all of them, and a sample

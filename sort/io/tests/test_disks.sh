@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Real disks that fail, instead of simulated calls: a full device whose file system still has room, so that the sync
 # fails first; a device with unreadable sectors; a file system for runs that another process fills. Checks the exit
 # code, the message, and that no final name and no temporary file exists.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Kinds of inputs, and inputs that change: other files, FIFOs and directories under their names while the job runs,
 # files that are longer than their size. The result is an error or the right output; the job never waits for ever.
 # shellcheck disable=SC2016,SC2086,SC2317  # inner shells expand; $ranks is words; functions are called through others

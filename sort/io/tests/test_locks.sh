@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Two jobs for one output, and the files that killed jobs leave: locks, which end with their process, show which is
 # which. SIGKILL ends a job in every phase; the next job, or --clean, removes the files that are left.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Names that would do harm if they were treated as more than data: control bytes, formats, directories, planted links.
 # The modes that files get.
 # shellcheck disable=SC2016,SC2317  # these names must not expand; ok calls functions

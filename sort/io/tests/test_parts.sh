@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Outputs in parts as inputs, by %r or by their manifest, with the same number of ranks, fewer and more: all parts are
 # sorted, or the set is refused. Lines of text, which are recognized.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Permissions and environment: a set-user-ID program refuses to run; a dangerous TMPDIR is ignored; limits of processes
 # per user, of memory per control group, and of stacks are respected.
 # shellcheck disable=SC2016,SC2317  # inner shells expand; other functions call die

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --io: the same output by each method, in each strategy. Segments that fail, are short or find no ring are moved by
 # calls; if these fail too, the message gives the place. A system without io_uring, a build without it.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Jobs measure speeds by default if they use several hosts and their shares depend on speeds.
 set -u
 . "$ROOT/scripts/tap.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The wall clock jumps by an hour, back and forth, at each reading. Nothing is measured or decided by it.
 # Only the dates of reports and wisdom come from it.
 # shellcheck disable=SC2016  # awk expands

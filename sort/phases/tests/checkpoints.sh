@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # For tests of kept runs, which are in the directory store, and of their counts in the file report.
 begin_with() { # begin_with RECORDS - in the test's directory: in, and expected, sorted by a key with many equals
   cd "$TEST_TMP" && "$BIN/gensort" --no-fsync "$1" in && "$BIN/hetsort" -s --key 0,1 -o expected in || exit 1

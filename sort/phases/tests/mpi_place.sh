@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Ranks of a host that may use the same processors divide them, whether these are all processors of the machine or only some. Each is
 # bound to NUMA nodes of its own, which a file describes to hwloc.
 set -u

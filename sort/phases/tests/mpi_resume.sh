@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --resume with ranks that are processes: each rank is killed in each phase, the launcher ends the others, and
 # the next job continues with the complete runs of all ranks.
 set -u

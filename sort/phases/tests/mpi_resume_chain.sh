@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Chains of kills: a rank, all ranks or the launcher, at random times, and then at once the same command with
 # --resume, and so on. A job that is not killed succeeds, even if processes of an earlier job still exist. A few chains,
 # with HETSORT_LONG=1 forty; SEED repeats them as far as timing allows.

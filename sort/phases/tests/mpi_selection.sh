@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --skip-header, --skip-trailer, --records, --unique with --count, --top and --partition-only with ranks that are processes: the same as with one rank.
 # shellcheck disable=SC2086  # ways are several words
 set -u

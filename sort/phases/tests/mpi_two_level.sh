@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # An exchange in two steps between processes writes the same as a direct one.
 . "$ROOT/scripts/tap.sh"
 "$BIN/gensort" --no-fsync 5000 in

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # No file is removed that hetsort did not make, whatever its name: a job is killed at many points among
 # files of the user that have names like its own, then it is resumed or cleaned. And no file of hetsort stays.
 # shellcheck disable=SC2086  # modes are several words

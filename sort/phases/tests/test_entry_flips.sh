@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # A bit of an entry flips while records are sorted: before or after entries are sorted, merged or sent, in memory, in
 # runs on disk and over several ranks. Keys have 256 values and appear many times, so a wrong key is mostly another
 # record's key. A flip is caught (the job fails), harmless (the output is right) or silent (it is wrong with status 0).

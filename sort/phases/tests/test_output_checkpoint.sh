@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # An output that was complete when its job ended, but did not have its name: --resume reads it again, gives it
 # its name and merges nothing. If it has changed on any rank, all ranks merge again. Each kind of
 # change is applied to one of the three kinds of output, in check-long (HETSORT_LONG) to all of them.

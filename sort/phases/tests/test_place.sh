@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Where ranks and their threads run: the output of --explain for machines that are described to hwloc, and a sort on this
 # machine, whose first two processors are described to hwloc as a NUMA node each.
 . "$ROOT/scripts/tap.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --verify=reread finds changes of the output after it was passed to the system, and before it gets its name.
 # shellcheck disable=SC2086  # modes are several words
 set -u

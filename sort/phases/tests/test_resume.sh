@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --workdir and --resume: a job that is killed in any phase continues with the same output, byte for byte, and
 # kept runs are not read again. Runs of another sort are refused, damaged ones are found. Failing calls
 # and lies are sampled except in check-long (HETSORT_LONG).

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --unique, --count, --top and --partition-only as users apply them: parts, streams, typed keys, reports, and jobs that are
 # killed and resumed; contradictions are refused. test_selection.c draws ways to sort.
 # shellcheck disable=SC2002,SC2016,SC2086  # pipes are meant; inner shells expand; ways are several words

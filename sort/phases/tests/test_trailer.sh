@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --skip-trailer and --records: inputs with bytes after their records are sorted before them, by every way to sort, and
 # checked. An input that is too short or too long, or does not fit its manifest or kept runs, is refused.
 # shellcheck disable=SC2002,SC2016,SC2086  # pipes are meant; inner shells expand; ways are several words

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # An exchange in two steps writes the same as a direct one, with any ranks, records, keys and shares. If two steps are not
 # possible, the exchange is direct.
 . "$ROOT/scripts/tap.sh"

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Pages of reports in a browser, headless Chromium: of jobs that went well and that failed, of 1, 4 and 256 ranks, on
 # one host and on several. It has nothing to complain of, and what it shows is what the report says.
 . "$ROOT/scripts/tap.sh"

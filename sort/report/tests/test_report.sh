@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # hetsort-report: a report in, a page out; what is refused, and that nothing is left of a page that is not made.
 . "$ROOT/scripts/tap.sh"
 data_of() { sed -n '/ id="data">$/{n;p;}' "$1"; } # the line that a page has its report in

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --resume with another number of ranks that are processes, with one directory for all and with one for each host:
 # a host is lost, another one joins, or hosts have another order. Only the records of the lost host are read
 # again; equal keys keep the order of the input.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --resume with another number of ranks than before. In whatever phase the job was killed, the next one continues with
 # the complete runs, its output equals the output of a stable sort, and the records of these runs are not read again.
 # The test takes some numbers of ranks; with HETSORT_LONG=1 it takes all.

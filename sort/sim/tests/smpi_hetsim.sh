@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # The same sorts by hetsim and by SimGrid's SMPI, on the same hosts: equal outputs, and about equal times. Both charge
 # work by the same code, so this compares clocks, threads, messages and collective calls. SMPI requires that only one
 # thread of a rank calls it, hence --exchange-threads 0 and processors of one thread.

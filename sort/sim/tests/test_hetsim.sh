@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # hetsim: sorts on simulated clusters, their times, and faults of the clusters.
 # shellcheck disable=SC2154,SC2317  # run sets rc, out, err; functions are called through ok
 . "$ROOT/scripts/tap.sh"

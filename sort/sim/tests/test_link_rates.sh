@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Links between simulated hosts: they are measured exactly, in any order of hosts. Planned shares respect them, so they are
 # as good as equal shares if links bind, and as good as shares by speed if not.
 . "$ROOT/scripts/tap.sh"

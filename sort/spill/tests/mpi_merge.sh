@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --merge with ranks that are processes: the output of one rank, and an input that is not sorted ends all of them.
 set -u
 . "$ROOT/scripts/tap.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # --merge: the output of any number of sorted inputs is the output of a stable sort of them, with little memory too. An
 # input that is not sorted is named with its record, and no file is left.
 set -u

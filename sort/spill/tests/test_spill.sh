@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Failures of the system while runs are on disk: short and interrupted calls, a full file system, and one without
 # unnamed files or direct I/O. The status is right, the message names the directory, and no file is left.
 # test_spill.c tests the rest.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # All faults: every allocation, file call, thread and message of every sort fails; then two faults at a time at random
 # places, until a hundred thousand faults have struck. Most of the time would be spent in syncs, so the files are in
 # memory if it allows direct I/O.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Faults on ranks that are processes: each ends the whole job with the right exit code and a message that names the rank,
 # and the output does not exist. HETSORT_LONG=1 takes more places of each fault.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Failpoints: the installed program has none, their grammar is strict, and a sample of them keeps all promises. Ranks are
 # threads here; in mpi_faults.sh they are processes.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
 # System calls of hetsort fail, in every strategy and exchange mode: short and interrupted calls, and errors of each call
 # at each place. No job hangs; the exit code is right, the message gives phase, file and reason, and no final name and
 # no temporary file exists. Each mode takes every second error, so that each error meets half of the modes; with
