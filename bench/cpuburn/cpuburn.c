@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cpuburn slows the CPUs of this machine by a factor, to emulate a slow node. It sets the brake by
- * measurement, keeps it for a command or a time, and prints the factor factor_reached. Everything
+ * measurement, keeps it for a command or a time, and prints the factor reached. Everything
  * is undone whenever and however it ends. Costs about one second to set up. */
 #include "cpuburn.h"
 

@@ -14,7 +14,7 @@ enum {
 
 static double switch_free_s;
 
-/* Let a message port_pass after all earlier ones, and return the time at which it is through. */
+/* Let a message pass after all earlier ones, and return the time at which it is through. */
 static double port_pass(double *free_s, const delivery *d, double bytes_per_s)
 {
 	const double now = engine_now_s(), takes_s = d->bytes / bytes_per_s;

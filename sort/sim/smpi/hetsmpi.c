@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetsort as a program of SMPI, against which hetsim is smpi_status: smpirun ... hetsmpi.so SCALE
+/* hetsort as a program of SMPI, against which hetsim is checked: smpirun ... hetsmpi.so SCALE
  * PLATFORM HETSORT-ARGUMENT... Work is charged by the code of hetsim and the rates of PLATFORM.
  * Messages are SMPI's, on the platform that `hetsim --xml PLATFORM` prints.
  *
