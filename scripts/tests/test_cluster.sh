@@ -14,24 +14,24 @@ refused() { # refused WHAT ARGUMENT... - with status 2 and a word
 
 # ------------------------------------------------------------------ what needs no root
 refused 'unknown command' frobnicate
-refused 'wants a command' slurm -n 4
+refused 'requires a command' slurm -n 4
 refused 'from 1 to 200' slurm -n 0 -- true
 refused 'from 1 to 200' slurm -n x -- true
 refused 'M of 4 hosts' slurm -n 4 --slow 5:2 -- true
 refused 'M of 4 hosts' slurm -n 4 --slow 2:0 -- true
 refused 'hosts 0 to 3' slurm -n 4 --slow 4=2 -- true
 refused 'hosts 0 to 3' slurm -n 4 --slow 1 -- true
-refused 'wants a value' slurm -n
+refused 'requires a value' slurm -n
 refused 'unknown option' slurm -n 4 --fast 2 -- true
 refused 'not for Slurm' slurm -n 4 --rate 1gbit -- true
 refused 'cannot read' run --hostfile nowhere -- true
 echo '# nobody' >nobody
 refused "no host in 'nobody'" run --hostfile nobody -- true
-refused '--id wants a value' --id
+refused '--id requires a value' --id
 
 cl slurm -n 4 --slow 1=1.5,3=2 -- hetsort -o 'a b' '$x;%r'
 ok "a batch script is good bash" bash -n <<<"$out"
-ok "it wants the nodes" grep -q -x '#SBATCH --nodes=4' <<<"$out"
+ok "it asks for the nodes" grep -q -x '#SBATCH --nodes=4' <<<"$out"
 ok "it prints the speeds" grep -q 'speeds 1,0.6667,1,0.5\.' <<<"$out"
 ! command -v shellcheck >/dev/null || ok "shellcheck has nothing to say" shellcheck - <<<"$out"
 mkdir plain

@@ -492,6 +492,7 @@ sorts "sizes with units" 1000 "$hetsort" --record-size 0.1kb --max-message 1k --
 for bad in 10 a,b -1,5 ','; do
   refuses "--key='$bad'" 2 "for --key: a key must be OFFSET,LENGTH in bytes" "$hetsort" --key "$bad" -o out in
 done
+refuses "--key='0,0'" 2 "for --key: OFFSET and LENGTH must be less than 64K, LENGTH at least 1" "$hetsort" --key 0,0 -o out in
 for bad in 0,10,5 0,x 0,4,u128 0,u64,up; do
   refuses "--key='$bad'" 2 "invalid argument '$bad' for --key: a type is one of bytes, u8 to u64" "$hetsort" --key "$bad" -o out in
 done
