@@ -439,12 +439,10 @@ static void make_two_runs(unsigned char *recs, const layout *l, size_t cut, unsi
 	}
 }
 
-static void one_presorted(const layout *l, size_t cut, unsigned falls, unsigned threads)
+static void one_presorted(const layout *l, unsigned char *recs, unsigned char *out, size_t *order,
+			  size_t cut, unsigned falls, unsigned threads)
 {
 	const size_t bytes = l->record_bytes;
-	unsigned char *recs = malloc(PRESORTED * bytes), *out = malloc(PRESORTED * bytes + 1);
-	size_t *order = malloc(PRESORTED * sizeof *order);
-	assert_true(recs && out && order);
 	const records in = { .base = recs, .lay = *l };
 	make_two_runs(recs, l, cut, falls);
 	for (size_t i = 0; i < PRESORTED; i++)
@@ -462,9 +460,6 @@ static void one_presorted(const layout *l, size_t cut, unsigned falls, unsigned 
 	memset(recs + (PRESORTED - 9) * bytes + l->key_off, falls & 2 ? 255 : 0, l->key_bytes);
 	if (cut > 2 && cut < PRESORTED - 20)
 		assert_false(presorted_sort(&in, PRESORTED, out, threads));
-	free(recs);
-	free(out);
-	free(order);
 }
 
 static void test_presorted(void **state)
@@ -475,10 +470,19 @@ static void test_presorted(void **state)
 	static const size_t CUTS[] = { 0,     1,     2,     5000,          16384,
 				       16385, 16386, 32768, PRESORTED - 1, PRESORTED };
 	(void)state;
-	for (unsigned l = 0; l < LEN(OF); l++)
+	for (unsigned l = 0; l < LEN(OF); l++) {
+		const size_t bytes = PRESORTED * OF[l].record_bytes;
+		unsigned char *recs = malloc(bytes), *out = malloc(bytes + 1);
+		size_t *order = malloc(PRESORTED * sizeof *order);
+		assert_true(recs && out && order);
 		for (unsigned c = 0; c < LEN(CUTS); c++)
 			for (unsigned falls = 0; falls < 4; falls++)
-				one_presorted(&OF[l], CUTS[c], falls, 1 + (c + falls) % 3);
+				one_presorted(&OF[l], recs, out, order, CUTS[c], falls,
+					      1 + (c + falls) % 3);
+		free(recs);
+		free(out);
+		free(order);
+	}
 }
 
 /* Any place at any time, of buckets that were sorted before and that were not, in memory that was
