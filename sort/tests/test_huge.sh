@@ -24,11 +24,11 @@ if truncate -s 15T huge 2>/dev/null; then
   run "$hetsort" --memory 64M --ranks 3 --strategy distribute -o out wide
   is "2^32 + 1 records in 64 MB: refused" "$rc/$(ls out 2>/dev/null)" 4/
   ok "2^32 + 1 records in 64 MB: message" \
-    grep -qE "^hetsort: not enough memory for 4294967297 records of 100 bytes \(--memory: 64 MiB, for 3 ranks\); (use --memory=|it takes )[0-9]{4}M" <<<"$err"
+    grep -qE "^hetsort: not enough memory for 4294967297 records of 100 bytes \(--memory: 64 MiB, for 3 ranks\); (use --memory=|they need )[0-9]{4}M" <<<"$err"
   run timeout 60 "$hetsort" --memory 64M -o out huge
   is "15 TB on one rank: refused before anything is read" "$rc/$(ls out 2>/dev/null)" 4/
   ok "15 TB on one rank: all records are counted" \
-    grep -qE "^hetsort: not enough memory for 164926744166 records of 100 bytes \(--memory: 64 MiB\); (use --memory=|it takes )[0-9]{2}G" <<<"$err"
+    grep -qE "^hetsort: not enough memory for 164926744166 records of 100 bytes \(--memory: 64 MiB\); (use --memory=|they need )[0-9]{2}G" <<<"$err"
 else
   echo "# no sparse files of this size here"
 fi

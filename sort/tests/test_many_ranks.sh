@@ -49,9 +49,9 @@ is "a missing input: one message for all ranks" "$rc/$err" \
 
 run "$BIN/hetsort" --explain --ranks 4000 --memory 64K --report plan.json -o out.dat in.dat
 peak=$(number process_peak)
-is "4000 ranks lack memory" "$rc/$(grep -cE '^hetsort: not enough memory .*, for 4000 ranks\); (it takes|use) ' <<<"$err")" 4/1
+is "4000 ranks lack memory" "$rc/$(grep -cE '^hetsort: not enough memory .*, for 4000 ranks\); (they need|use) ' <<<"$err")" 4/1
 ok "4000 ranks lack memory: less than 12 kB per rank: $peak bytes" test "$peak" -lt 48000000
 run "$BIN/hetsort" --explain --ranks 65536 --memory 64K -o out.dat in.dat
 is "65536 ranks lack memory: one line" \
-  "$rc/$(grep -cE '^hetsort: not enough memory .*, for 65536 ranks\); (it takes|use) ' <<<"$err")/$(wc -l <<<"$err")" 4/1/1
+  "$rc/$(grep -cE '^hetsort: not enough memory .*, for 65536 ranks\); (they need|use) ' <<<"$err")/$(wc -l <<<"$err")" 4/1/1
 done_testing
