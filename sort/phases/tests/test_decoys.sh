@@ -113,7 +113,7 @@ is "--clean removes the directory as well, which the job made" "$rc/$(find d | s
 cp "$ROOT/sort/spill/tests/corpus/resume_state/old-version" old && mkdir -m 700 d/work && cp old d/work/hetsort-rank0.json
 run "$hetsort" --clean d/work
 is "--clean of a state of another version: refused" \
-  "$rc/$(cmp old d/work/hetsort-rank0.json)/$(grep -c "only that one resumes it, or removes it with --clean" <<<"$err")" 2//1
+  "$rc/$(cmp old d/work/hetsort-rank0.json)/$(grep -c "use that version to resume it, or to remove it with --clean" <<<"$err")" 2//1
 
 # a directory that the job made is removed with it, whatever it contains
 for at in plan read merge commit; do
