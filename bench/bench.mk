@@ -63,7 +63,7 @@ $(OBJ)/bin/bench/scatter_client: $(OBJ)/bench/scatter_client.o $(LIBPMPI) $(LIBP
 
 # A planner's benchmark is a program that prints JSON lines.
 $(OBJ)/bench/%_bench: $(OBJ)/bench/%_bench.o $(LIBPART)
-	$(call link,$(LINK),$(PART_LIBS))
+	$(call link,$(LINK),$(PART_LIBS) -Wl$(comma)--as-needed $(GSL_LIBS))
 bench-plan bench-scatter bench-chain: bench-%: $(OBJ)/bench/%_bench  ## measure a planner (ARGS=...)
 	$(Q)$< $(ARGS)
 bench-learning: $(OBJ)/bench/learning_bench  ## how a cost is learnt, as figures and a plot (ARGS=...)
