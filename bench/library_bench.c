@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* library_bench.c - measure libhetsort's calls on records in memory. hetsort_sort() runs over the
- * ranks of this job with each number of exchange threads. Its partner runs interleaved with it: one
- * rank sorts all records with one thread per rank.
+ * ranks of this job with each number of exchange threads. It is compared with one rank that sorts
+ * all records with one thread per rank of the job. All variants run in turn.
  *
  * Every result is validated: the order, also across the borders of ranks, and the checksum of the
  * input. Prints one JSON line with all samples for each variant, and a table on standard error.
@@ -35,8 +35,9 @@ typedef struct variant {
 
 /* The arrays of this rank; at rank 0 they have room for all records. */
 typedef struct library_data {
-	uint64_t n, mine,
-		first; /* all records; the records of this rank, and the number of its first one */
+	uint64_t n;     /* all records */
+	uint64_t mine;  /* records of this rank */
+	uint64_t first; /* number of the first record of this rank */
 	unsigned char *in, *out;
 	uint64_t sum; /* of all records */
 } library_data;
@@ -268,8 +269,9 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (repeat < 1 || repeat > MAX_REPEAT)
 		library_stop("REPEAT must be from 1 to 100");
-	/* The partner needs all processors, even if the launcher gives each rank only one. */
-	cpu_set_t set[8]; /* the most processors of any Linux kernel */
+	/* The first variant, with which the others are compared, needs all processors, even if the
+	 * launcher gives each rank only one. */
+	cpu_set_t set[8]; /* 8 x 1024 bits: as many processors as any Linux kernel supports */
 	memset(set, 0xff, sizeof set);
 	(void)sched_setaffinity(0, sizeof set, set);
 	library_prepare(&d);
@@ -278,7 +280,7 @@ int main(int argc, char **argv)
 	for (int round = -1; round < repeat; round++)
 		for (int i = 0; i < VARIANTS; i++)
 			library_measure(&v[i], &d, round);
-	const variant first = v[0]; /* medians sort their samples */
+	const variant first = v[0]; /* bench_median() sorts samples; the report needs their order */
 	const double partner[2] = { bench_median(v[0].s, (size_t)repeat),
 				    bench_median(v[0].cpu, (size_t)repeat) };
 	v[0] = first;

@@ -118,10 +118,11 @@ static _Noreturn void exit_job(status rc)
 
 /* Print which rank makes no progress, and end the job. Called on a thread of the monitor.
  *
- * Several threads may call this at the same time: one for each rank of this process. Or the first
- * thread hangs in the file system whose temporary files it removes, and a second one calls this.
- * Only the first thread prints and ends the process, within the time of the alarm. The others wait.
- */
+ * Several threads may call this at the same time, one for each rank of this process. A second
+ * thread may also call this while the first hangs in the file system from which it removes
+ * temporary files. Only the first thread prints and ends the process; the alarm ends the process if
+ * that takes longer than STALL_END_MS. The others wait, and end the process themselves if all this
+ * fails. */
 static void end_stalled(comm *c, const stall *s)
 {
 	static atomic_flag begun = ATOMIC_FLAG_INIT;

@@ -92,7 +92,7 @@ bool hp_read_file(hp_job *job, const char *path, char **text, size_t *bytes);
  * has them. Return NULL and a reason in why if it is invalid. text and one byte after it change. */
 json_t *hp_speeds_table(char *text, size_t bytes, char why[HP_TEXT_BYTES]);
 
-/* Replace a file that --speeds names by its contents, among the members that options give. */
+/* Read the file that --speeds names, if any, and put its contents into the request instead. */
 bool hp_read_speeds(hp_job *job, const hp_args *a);
 
 /* ------------------------------------------------------------------------------- files written */

@@ -220,8 +220,8 @@ json_t *hp_speeds_table(char *text, size_t bytes, char why[HP_TEXT_BYTES])
 
 /* ---------------------------------------------------------------------- members of the request */
 
-/* Add processor i of a scatter: its cost is --cost at its speed, its link is a line of the file.
- * The root, which is the last, keeps its share. */
+/* Add processor i of a scatter. Its cost is --cost divided by its speed, and its link is given by
+ * its line of the file. The root, which is the last processor, keeps its share and has no link. */
 static bool add_speeds_proc(json_t *procs, const json_t *table, const json_t *cost, size_t i)
 {
 	const json_t *const speeds = json_object_get(table, "speeds");
@@ -259,7 +259,7 @@ static bool make_speeds_procs(hp_job *job, json_t *set, const json_t *table)
 	       hp_fail(job, NULL, "out of memory");
 }
 
-/* Add a file of speeds to the members that options give. --names replaces the names of the file. */
+/* Add the contents of a file of speeds to the request. --names replaces the names of the file. */
 static bool add_speeds(hp_job *job, json_t *set, const char *verb, const json_t *table)
 {
 	json_t *const names = json_object_get(table, "names");

@@ -35,7 +35,8 @@ size_t part_model_cell(double items)
 	return at < MODEL_CELLS - 1 ? (size_t)at : MODEL_CELLS - 1;
 }
 
-/* Return ln of the cost of an item; the quotient itself may be beyond a double. */
+/* Return ln of the mean cost of an item. The quotient is not computed, because it may be outside
+ * the range of a double. */
 static double ln_mean_cost(const model_cell *c)
 {
 	return log(c->cost) - log(c->items);

@@ -41,7 +41,8 @@ typedef struct part_class {
 	double count; /* processors */
 	double x;     /* share of a processor of speed k at the time found */
 	double slope; /* its derivative by the speed */
-	double y, w;  /* speed times the time last tried and, for n ln n, its Lambert's W */
+	double y;     /* speed times the time last tried */
+	double w;     /* Lambert's W of y, only for the cost n ln n */
 } part_class;
 
 typedef struct part_classes {

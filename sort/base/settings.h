@@ -141,7 +141,8 @@ static inline const test_sizes *test_sizes_of(const settings *o)
 	return o->test_sizes ? o->test_sizes : &usual;
 }
 
-/* The words of the command line for these; each list ends with NULL. */
+/* Words on the command line for the values of these settings, in the order of the values. Each list
+ * ends with NULL. */
 extern const char *const plan_names[];
 extern const char *const exchange_names[];
 extern const char *const strategy_names[];

@@ -94,8 +94,8 @@ static bool trace_may_merge(const span *a, const span *b, uint64_t least_us)
 	return a->phase == b->phase && b->end_us - a->at_us <= least_us;
 }
 
-/* Merge longer and longer spans until at most `most` of n are left; return how many. If one for
- * each phase is still too many, drop the last ones. */
+/* Merge longer and longer spans until at most `most` of n are left. If even one span for each phase
+ * is too many, drop the last spans. Return the number of spans that are left. */
 static unsigned trace_shrink(span *s, unsigned n, unsigned most, uint64_t *least_us)
 {
 	for (; n > most && *least_us < UINT64_MAX / 2; *least_us *= 2) {

@@ -271,10 +271,11 @@ status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, 
  * MPI. */
 enum { COMM_MAX_VIRTUAL = 22 };
 
-/* comm_virtual_run - collective over outer: run count[i] ranks (1 to COMM_MAX_VIRTUAL) as threads
- * of process i, each with fn(its comm, arg). The first process has the first ranks. count has an
- * entry for each rank of outer, the same everywhere. Return the worst status of this process's
- * ranks, or ST_RESOURCE, with no rank started anywhere, if a thread cannot be started. */
+/* comm_virtual_run - run count[i] ranks (1 to COMM_MAX_VIRTUAL) as threads of process i; collective
+ * over outer. Each thread calls fn(its comm, arg). The first process has the first ranks. count has
+ * an entry for each rank of outer and must be the same on all of them. Return the worst status of
+ * the ranks of this process. If a thread cannot be started, start no rank anywhere and return
+ * ST_RESOURCE. */
 status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg, err *e);
 
 /* comm_mpi_launched - find out from the environment whether an MPI launcher has started this

@@ -222,18 +222,21 @@ static status mpi_connect_all(mpi *m, MPI_Comm on, comm_waits *waits, MPI_Reques
 }
 
 /* Make communicators of our own, so that no message is mistaken for a message of the caller. A rank
- * without enough memory calls it with memory false. If waits is set, parent is ours: connections
- * are made before MPI needs them. A rank without memory then returns at once, because the job
- * ends. */
+ * that lacks memory must still call this, with memory false, so that the others learn of it.
+ *
+ * waits is set in a job of hetsort, where nobody else sends messages on parent. All connections are
+ * then made first, before MPI_Comm_dup needs them, so that waits names a rank that does not answer.
+ * In that case, a rank that lacks memory returns at once, because its error ends the job. */
 static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, MPI_Request *req,
 		       err *e)
 {
 	int have = memory, all = 0;
 	MPI_Request asked;
 	if (waits && !memory)
-		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", m->c.size);
+		return err_set(e, ST_RESOURCE, "not enough memory for a job of %d ranks",
+			       m->c.size);
 	if (waits && mpi_connect_all(m, parent, waits, req) != ST_OK)
-		return err_set(e, ST_PEER, "cannot reach all other ranks");
+		return err_set(e, ST_PEER, "some other ranks cannot be reached");
 	if (MPI_Comm_dup(parent, &m->ctl) != MPI_SUCCESS ||
 	    MPI_Comm_dup(parent, &m->data) != MPI_SUCCESS ||
 	    MPI_Comm_set_errhandler(m->ctl, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
@@ -243,11 +246,12 @@ static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, 
 	    mpi_await(m, &asked) != ST_OK || (memory && !all))
 		return err_set(e, ST_PEER, "another rank has no memory for the communicator");
 	if (!memory)
-		return err_set(e, ST_RESOURCE, "no memory for the ranks, %d of them", m->c.size);
+		return err_set(e, ST_RESOURCE, "not enough memory for a job of %d ranks",
+			       m->c.size);
 	if (!waits && mpi_connect_all(m, m->data, NULL, req) != ST_OK) {
-		/* other ranks may not take part in freeing them */
+		/* leave them allocated: freeing is collective, and other ranks might not join in */
 		m->ctl = m->data = MPI_COMM_NULL;
-		return err_set(e, ST_PEER, "cannot reach all other ranks");
+		return err_set(e, ST_PEER, "some other ranks cannot be reached");
 	}
 	return ST_OK;
 }
@@ -285,7 +289,7 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_ms
 void comm_mpi_close(comm *c)
 {
 	mpi *m = mpi_of(c);
-	if (!atomic_load(&c->broken)) /* freeing is collective: other ranks may not call it */
+	if (!atomic_load(&c->broken)) /* freeing is collective: other ranks might not call it */
 		mpi_free_comms(m);
 	pthread_mutex_destroy(&m->lock);
 	free(c->sums);

@@ -66,9 +66,9 @@ void monitor_ask(void);
  * would hear nothing from this one. */
 status monitor_join(comm *c, double timeout_s, bool reports, monitor_alarm *alarm, err *e);
 
-/* monitor_leave - collective over all ranks that have joined: exchange the last heartbeats. No
- * thread watches the process from then on, so with a timeout the kernel ends it after twice that
- * time. */
+/* monitor_leave - exchange the last heartbeats; collective over all ranks that have joined. From
+ * then on no thread watches the process. So if a timeout is set, the kernel kills the process after
+ * about twice the timeout. */
 void monitor_leave(comm *c);
 
 /* monitor_look - call take for all ranks of the job, in order. Return their number: 0 before a rank

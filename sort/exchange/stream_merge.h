@@ -92,7 +92,7 @@ typedef struct stream_merge {
 	loser_tree t;
 } stream_merge;
 
-/* stream_merge_heads - return the number of heads: two per stream for the tree, and the batches. */
+/* stream_merge_heads - return the number of heads: per stream two in the tree, plus a batch. */
 static inline size_t stream_merge_heads(uint32_t streams)
 {
 	return (size_t)streams * (2 + stream_merge_batch(streams));

@@ -61,7 +61,8 @@ enum {
 /* Of a = [a0 a1 a2 a3] and b, the instruction set also defines v_lows [a0 a1 b0 b1], v_highs
  * [a2 a3 b2 b3], v_evens [a0 b0 a2 b2] and v_odds [a1 b1 a3 b3]. */
 
-/* Sort the lanes of two vectors, in each of which some ascend and the others descend. */
+/* Sort the lanes of each of two vectors, in descending order if reverse. In each vector, some lanes
+ * ascend and the others descend. */
 INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
 {
 	vec x = v_lows(*a, *b), y = v_highs(*a, *b);
@@ -161,7 +162,8 @@ INLINE vec bitonic8(vec x)
 	return x;
 }
 
-/* Sort the lanes of two vectors, in each of which some ascend and the others descend. */
+/* Sort the lanes of each of two vectors, in descending order if reverse. In each vector, some lanes
+ * ascend and the others descend. */
 INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
 {
 	*a = bitonic8(*a);

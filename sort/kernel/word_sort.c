@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting numbers of 8 bytes that are all key.
+/* Sort records of 8 bytes whose key is the whole record, as numbers.
  *
  * The input is cut into stretches. Threads count the records of each stretch that belong to each
- * part of the output, and then move them there as numbers. Each part is then sorted in place by
- * quicksort, and its numbers become records again while the cache still has them.
+ * part of the output, and then move them there as numbers. Each part is sorted in place by
+ * quicksort. Its numbers become records again while they are still in the cache.
  *
- * If a sample of the numbers is spread evenly, a part is a digit: a subtraction and a shift find
- * one of up to 256 parts, and save quicksort its passes over memory. Numbers are moved a line of
- * the cache at a time, because single writes to 256 places are slow. Otherwise there is one part
- * per thread, between pivots of the sample.
+ * If a sample of the numbers is spread evenly, the part of a number is a digit, found by a
+ * subtraction and a shift. There are up to 256 such parts, which saves passes of quicksort over
+ * memory. Numbers are moved one cache line at a time, because single writes to 256 places are slow.
+ * If the sample is not spread evenly, there is one part per thread, between pivots of the sample.
  *
- * Threads may differ in speed, and parts in size if many keys are equal. So there are many more
- * stretches than threads, and each thread that has split a part leaves one half to a thread that
- * has nothing to do. */
+ * Threads may differ in speed, and parts may differ in size if many keys are equal. Therefore there
+ * are many more stretches than threads. Each thread that has split a part leaves one half to a
+ * thread that has nothing to do. */
 #include "bucket_sort.h"
 #include "base/arith.h"
 #include "base/pool.h"

@@ -152,7 +152,7 @@ hetsort_status api_arrays(const layout *l, const void *in, uint64_t n_in, const 
 		return st;
 	const uintptr_t i = (uintptr_t)in, o = (uintptr_t)out;
 	if (i < o + n_out * l->record_bytes && o < i + n_in * l->record_bytes)
-		return api_fail(why, HETSORT_EINVAL, "in and out overlap");
+		return api_fail(why, HETSORT_EINVAL, "the arrays 'in' and 'out' overlap");
 	return HETSORT_OK;
 }
 

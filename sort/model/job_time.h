@@ -10,11 +10,11 @@
 
 /* Seconds for the pieces of work that a sort consists of, and for bytes. */
 typedef struct rates {
-	double sort_s;  /* a record and unit of ln n: its entry made and sorted */
-	double merge_s; /* a byte: gathered, merged */
-	double copy_s;  /* a byte: read or written, with its checksum */
-	double link_s;  /* a byte sent, while another is received; 0: not known */
-	double disk_s;  /* a byte moved by the disk; 0: not known */
+	double sort_s;  /* per record and unit of ln n: to make and sort its entry */
+	double merge_s; /* per byte: to gather and merge it */
+	double copy_s;  /* per byte: to read or write it, with its checksum */
+	double link_s;  /* per byte: to send it while another is received; 0: not known */
+	double disk_s;  /* per byte: to move it from or to the disk; 0: not known */
 } rates;
 
 /* rates_scale - let the work in memory take `times` as long. */

@@ -41,7 +41,8 @@ typedef struct selection {
 status selection_open(selection *s, rank_env *env, uint64_t most);
 void selection_close(selection *s, mem *m);
 
-/* selection_put - take the next record of the order. selection_end - end after the last one. */
+/* selection_put - take the next record in sorted order. selection_end - finish after the last
+ * record. */
 void selection_put(selection *s, const unsigned char *rec, writer *to);
 void selection_end(selection *s, writer *to);
 

@@ -387,7 +387,7 @@ static uint64_t reach(const dealing *x, uint64_t cost)
 	return u64_min(end_of(n) + (cost - there - n->recs) / READ_AGAIN, x->q->records);
 }
 
-/* Return the cost of all records before a border, which lies in no run. */
+/* Return the cost of all records before a border. No run contains the border. */
 static uint64_t cost_before(const dealing *x, uint64_t at)
 {
 	lower_bound b = { .lo = 0, .hi = x->runs };

@@ -237,7 +237,8 @@ uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n)
 /* The input and the directory, as a rank sees them. */
 typedef struct rank_view {
 	uint64_t inputs; /* hash of the inputs */
-	int64_t end;     /* first rank of a group: the highest rank that has a file, plus one */
+	int64_t end;     /* set by the first rank of a group: the highest rank number that has a
+			  * file in the directory, plus one */
 } rank_view;
 
 /* Look whether the workdir has a file of this name. */

@@ -4,7 +4,7 @@
  *
  * The cost of messages from rank 0 to each rank is a startup and seconds per byte. It is given by
  * --links or measured with messages to one rank after the other, as they will be sent. They are
- * long enough to use up buffers and buckets of tokens. */
+ * long enough to fill buffers and to empty token buckets on the way. */
 #include "base/clock.h"
 #include "base/arith.h"
 #include "scatter_input.h"
@@ -76,12 +76,13 @@ static status quickest(const probe *l, size_t bytes, double *least_s)
 	return rc;
 }
 
-/* Measure the last of several volleys, each twice as long as the one before, as rank 0 decides. If
- * a bucket of tokens limits the link, the first ones have full speed. The short message at the end
- * of a volley is taken only after the volley itself, not while that is in a buffer on the way. */
+/* Send volleys, each twice as long as the one before, until rank 0 ends the series; measure the
+ * last one. If a token bucket limits the link, the first volleys still run at full speed. A
+ * one-byte message ends each volley. It is received only after the whole volley has arrived, so a
+ * volley that is still in a buffer on the way is not timed as delivered. */
 static status sustained(const probe *l, double *moving_s, uint64_t *moved)
 {
-	double past_s = 0; /* in volleys, without other work of the machine between them */
+	double past_s = 0; /* spent in volleys, not counting the gaps between them */
 	double byte_s = 0;
 	for (uint64_t bytes = FIRST_BYTES;;) {
 		comm_word w = comm_word_for(l->c, bytes, l->to, TAG_PING);

@@ -34,8 +34,10 @@ typedef struct read_runs {
 	sorted *s;            /* one of the next three, so this struct must not be moved */
 	sorted_memory memory; /* owns its entries */
 	sorted_disk disk;
-	sorted *files;    /* with --merge; nothing else is set then */
-	uint64_t *cut;    /* [2 * runs] of s: begin, and then end, of its part of each run */
+	sorted *files; /* with --merge; nothing else is set then */
+	/* With --merge, the part of each run of s that this rank merges: [0, runs) where it begins,
+	 * [runs, 2 * runs) where it ends. NULL: all of each run. */
+	uint64_t *cut;
 	size_t runs_kept; /* that an earlier program left on disk, and their records */
 	uint64_t recs_kept;
 	checksum sum;

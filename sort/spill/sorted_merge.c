@@ -563,7 +563,7 @@ status sorted_merge_open(sorted *of, const uint64_t *lo, const uint64_t *hi, con
 		sorted_merge_close(&s->r);
 		return rc;
 	}
-	/* if the system refuses a thread, threads that wait for a chunk read it */
+	/* if no thread can be started, each thread that takes pieces reads its chunks itself */
 	while (s->readers < MOST_READERS && s->readers < u->readers &&
 	       thread_start(&s->reader[s->readers], "read-ahead", read_ahead_main, s) == 0)
 		s->readers++;

@@ -83,8 +83,8 @@ static void exact_without_noise(void **state)
 	}
 }
 
-/* Check that the cost of one observation, or of a repeated one, grows in proportion. Beyond all
- * observations, a slope that falls is not trusted. */
+/* Check that after a single observation the cost is proportional to the items. Check the same
+ * beyond the largest observation, even if the observed cost per item falls. */
 static void beyond(void **state)
 {
 	hetpart_point seen[] = { { 100, 90 }, { 1000, 100 } }, free_[] = { { 10, 0 } },

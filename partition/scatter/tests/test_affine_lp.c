@@ -25,8 +25,8 @@ static void put(int *row, int *col, double *val, int *k, int r, int c, double v)
 	val[*k] = v;
 }
 
-/* Minimise T, column p + 1, over real shares: for all i, T - sum_{j<=i} b_j x_j - a_i x_i >=
- * startups. */
+/* Minimise T, which is column p + 1, over real shares. For each i, T - sum_{j<=i} b_j x_j - a_i x_i
+ * must be at least the sum of the startup times of links 1 to i and of processor i. */
 static double exact_optimum(const struct platform *f)
 {
 	glp_prob *lp = glp_create_prob();

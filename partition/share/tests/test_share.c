@@ -67,8 +67,8 @@ static double makespan(uint64_t n, const double *k, size_t p, const hetpart_cost
 	return worst;
 }
 
-/* Check the excess over the exact optimum in %, real shares, to the digits of the reference table.
- */
+/* Check by how many percent the makespan of each approximate method exceeds the exact one, for real
+ * shares, to the digits of the reference table. */
 static void excess_table(void **state)
 {
 	double four[] = { 1, 1, 1, 1, 1.5, 1.5, 1.5, 1.5 }, pow2[] = { 1, 2, 4, 8 },

@@ -55,7 +55,8 @@ static inline uint64_t key_number(size_t distribution, uint64_t i, uint64_t n)
 	}
 }
 
-/* Make record i: the key ends with the number (or its end), the rest distinguishes records. */
+/* Make record i. Its key ends with the number, or with the last bytes of the number if the key is
+ * shorter. The other bytes distinguish records with equal keys. */
 static inline void make_record(unsigned char *rec, const shape *s, size_t distribution, uint64_t i,
 			       uint64_t n)
 {

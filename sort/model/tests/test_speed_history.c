@@ -78,7 +78,8 @@ static void a_slowdown_is_seen_at_its_size(void **state)
 		}
 }
 
-/* Tasks that overlap and end in any order add up to the same. */
+/* Check that the time of the last part of the work is correct if tasks overlap and are added in any
+ * order. */
 static void threads_do_not_matter(void **state)
 {
 	enum { TASKS = 400, THREADS = 5 };
@@ -106,7 +107,7 @@ static void threads_do_not_matter(void **state)
 		}
 		for (size_t i = 0; i < TASKS; i++)
 			speed_history_add(&p, from[i], to[i], to[i] - from[i]);
-		/* what was done from some moment on, reckoned task by task */
+		/* the work after a moment, added up task by task */
 		const double at = all * 0.6;
 		double whole = 0, last = 0;
 		for (size_t i = 0; i < TASKS; i++) {

@@ -92,8 +92,8 @@ refused() { # refused CALL:N@rankR WORDS ARGUMENT... - this call of MPI fails
 refused Init_thread:1@rank1 "starting: cannot start MPI"
 refused Comm_dup:1@rank0 "starting: cannot set up the MPI communicators"
 refused Comm_dup:2@rank2 "starting: cannot set up the MPI communicators"
-refused Irecv:1@rank0 "starting: cannot reach all other ranks"
-refused Issend:2@rank1 "starting: cannot reach all other ranks"
+refused Irecv:1@rank0 "starting: some other ranks cannot be reached"
+refused Issend:2@rank1 "starting: some other ranks cannot be reached"
 refused Iallgather:1@rank1 "opening: the other ranks cannot be reached any more"
 refused Ibcast:1@rank2 ""
 refused Ibcast:1=short@rank2 "starting: the other ranks cannot be reached any more" # MPI's own request fails
