@@ -203,7 +203,7 @@ status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, 
 	world w = { .size = size, .in_step = true, .room = calloc(1, comm_room_bytes(size)) };
 	local first;
 	if (!w.room)
-		return err_set(e, ST_RESOURCE, "not enough memory for a job of %d ranks", size);
+		return err_set(e, ST_RESOURCE, "no memory for a job of %d ranks", size);
 	local_rank_init(&first, &w, 0, max_msg);
 	first.c.for_all = true;
 	const status rc = fn(&first.c, arg);
@@ -222,7 +222,7 @@ status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e
 	w.box = calloc((size_t)size, sizeof *w.box);
 	w.room = calloc((size_t)size, comm_room_bytes(size));
 	if (!ranks || !w.board || !w.box || !w.room) {
-		err_set(e, rc, "not enough memory for a job of %d ranks", size);
+		err_set(e, rc, "no memory for a job of %d ranks", size);
 		goto out;
 	}
 	pthread_mutex_init(&w.lock, NULL);

@@ -233,8 +233,7 @@ static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, 
 	int have = memory, all = 0;
 	MPI_Request asked;
 	if (waits && !memory)
-		return err_set(e, ST_RESOURCE, "not enough memory for a job of %d ranks",
-			       m->c.size);
+		return err_set(e, ST_RESOURCE, "no memory for a job of %d ranks", m->c.size);
 	if (waits && mpi_connect_all(m, parent, waits, req) != ST_OK)
 		return err_set(e, ST_PEER, "some other ranks cannot be reached");
 	if (MPI_Comm_dup(parent, &m->ctl) != MPI_SUCCESS ||
@@ -246,8 +245,7 @@ static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, 
 	    mpi_await(m, &asked) != ST_OK || (memory && !all))
 		return err_set(e, ST_PEER, "another rank has no memory for the communicator");
 	if (!memory)
-		return err_set(e, ST_RESOURCE, "not enough memory for a job of %d ranks",
-			       m->c.size);
+		return err_set(e, ST_RESOURCE, "no memory for a job of %d ranks", m->c.size);
 	if (!waits && mpi_connect_all(m, m->data, NULL, req) != ST_OK) {
 		/* leave them allocated: freeing is collective, and other ranks might not join in */
 		m->ctl = m->data = MPI_COMM_NULL;

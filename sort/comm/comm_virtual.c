@@ -182,7 +182,7 @@ static status virtual_place_ranks(process *p, err *e)
 	p->call = calloc(here, sizeof *p->call);
 	p->room = calloc(here, comm_room_bytes(p->size));
 	if (!p->process_of || !p->call || !p->room)
-		return err_set(e, ST_RESOURCE, "not enough memory for a job of %d ranks", p->size);
+		return err_set(e, ST_RESOURCE, "no memory for a job of %d ranks", p->size);
 	p->index_of = p->process_of + size;
 	for (int i = 0, r = 0; i < out->size; i++)
 		for (int k = 0; k < p->count[i]; k++, r++) {

@@ -266,10 +266,9 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	for (net.buckets = LEAST_BUCKETS; net.buckets < p / 2;)
 		net.buckets *= 2;
 	net.box = calloc(p * net.buckets, sizeof *net.box);
-	status rc =
-		net.rank && net.room && net.box
-			? ST_OK
-			: err_set(e, ST_RESOURCE, "not enough memory for a job of %zu ranks", p);
+	status rc = net.rank && net.room && net.box
+			    ? ST_OK
+			    : err_set(e, ST_RESOURCE, "no memory for a job of %zu ranks", p);
 	if (rc == ST_OK)
 		rc = polling_open(net.p->hosts, net.p->rates.test_s, e);
 	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++) {

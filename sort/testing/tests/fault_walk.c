@@ -333,7 +333,7 @@ static bool says_enough(const outcome *o, int ranks)
 	(void)sscanf(said, "hetsort: rank %*d: %n", &at); /* in a refusal */
 	said += at;
 	return ranks == 1 || o->end.code == ST_REFUSED ||
-			       strncmp(said, "not enough memory for a job of ", 31) == 0 ||
+			       strncmp(said, "no memory for a job of ", 23) == 0 ||
 			       strncmp(said, "cannot start thread ", 20) == 0
 		       ? names_subject(said)
 		       : names_rank_and_phase(said);
