@@ -7,7 +7,8 @@ TEST_JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 1) + 2)))
 MPI_JOBS = $(shell echo $$((2 * $(TEST_JOBS))))
 # The longest tests start first, so that nothing waits for one of them at the end.
 LONGEST := mpi_resume mpi_kill mpi_faults mpi_experiments mpi_library mpi_watch mpi_matrix mpi_cli mpi_clients \
-           test_matrix test_cli test_resume test_failpoint test_cluster test_sorted_merge test_vectors test_faults
+           test_matrix test_cli test_resume test_failpoint test_cluster test_sorted_merge test_vectors test_faults \
+           test_kernel test_demand
 is_longest    = $(foreach n,$(LONGEST),$(filter %/$(n) %/$(n).c %/$(n).sh,$(1)))
 longest_first = $(is_longest) $(filter-out $(is_longest),$(1))
 RUN = BIN="$(abspath $(PROGDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
