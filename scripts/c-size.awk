@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Read what c-code.awk prints; print each function of more than max_function lines and each file of
-# more than max_file lines. A public header, one a library, and a file that says "lint: table" may be
-# longer. A function is a block at
-# depth 0 that follows a parameter list; it counts from its opening to its closing brace.
+# Read what c-code.awk prints; print each function of more than max_function lines, each file of more than max_file
+# lines, and, outside of tests, each function with more than max_complexity paths by McCabe's count. A public header, one
+# a library, and a file that says "lint: table" may be longer. A function is a block at depth 0 that follows a parameter
+# list; it counts from its opening to its closing brace.
 # With describe=1, print each line of code after its file, and each function as
 # "function FILE LINE NAME static|extern PARAMETERS COMPLEXITY": its parameters, and McCabe's count of its paths.
 
@@ -96,6 +96,8 @@ function close_brace()
 		print "function", file, opened, heading(before)
 	if (is_function && line - opened + 1 > max_function)
 		print file ":" opened ": function of " line - opened + 1 " lines, more than " max_function
+	if (is_function && max_complexity && complexity > max_complexity && file !~ /\/tests\//)
+		print file ":" opened ": function of complexity " complexity ", more than " max_complexity
 	before = ""
 }
 

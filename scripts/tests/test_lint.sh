@@ -28,7 +28,7 @@ C
   plant partition/online/wisdom.c <<<'int f(void *file) { return fprintf(file, "x") + !fopen("a", "r"); }'
   plant partition/hetplan/main.c <<<'int main(void) { printf("x"); exit(1); }'
   plant sort/main.c <<<'int main(void) { exit(2); }'
-  plant gensort/valsort.c <<<'#include "record.h"'
+  plant gensort/valsort.c <<<'#include "tool.h"'
   plant gensort/gensort.c <<<'#include "gen_lcg.h"'
   { echo 'int longest(void)'; echo '{'; lines 78 '	call();'; echo '}'; } | plant sort/long.c
   { echo '/* lint: table */'; echo 'int t[] = {'; lines 700 '	1,'; echo '};'; } | plant sort/table.c
@@ -100,6 +100,8 @@ plant sort/x.h <<<'/* It has not a name. */';       fires "and another" english 
 
 { echo 'int f(void)'; echo '{'; lines 79 '	call();'; echo '}'; } | plant sort/f.c
 fires "a function of 81 lines" size "sort/f.c:3: function of 81 lines"
+{ echo 'int f(int a)'; echo '{'; lines 20 '	if (a) a++;'; echo '}'; } | plant sort/f.c
+fires "a function of complexity 21" size "sort/f.c:3: function of complexity 21"
 { echo 'extern "C" {'; echo 'int f(int a,'; echo '      int b) {'; lines 80 '	if (a) { b(); }'; echo '} }'; } | plant sort/f.c
 fires "in extern C, with its brace on the line" size "sort/f.c:4: function of 82 lines"
 lines 600 'int x;' | plant sort/f.c
