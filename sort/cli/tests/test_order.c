@@ -2,26 +2,14 @@
 /* The order of keys in --check is compared with an oracle that shares no code with it, for random
  * keys. And the check of consecutive records finds the first disorder. */
 #include "cli/check_order.h"
-#include "kernel/tests/key_oracle.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { KEYS = 300, RECORDS = 24, ROW = 40 };
+#include "kernel/tests/key_layout.h"
 
-static layout layout_of(const oracle *o, uint64_t *s)
-{
-	layout l = { .record_bytes = o->record_bytes };
-	err e = { ST_OK, "" };
-	for (unsigned i = 0; i < o->fields; i++) {
-		char text[ORACLE_TEXT_BYTES];
-		oracle_field_text(&o->field[i], oracle_below(s, 2), text);
-		assert_null(layout_add_field(&l, text));
-	}
-	assert_int_equal(layout_settle(&l, o->reverse, &e), ST_OK);
-	return l;
-}
+enum { KEYS = 300, RECORDS = 24, ROW = 40 };
 
 static int sign(int c)
 {
@@ -34,7 +22,7 @@ static void every_pair_as_the_oracle(void **state)
 	for (uint64_t seed = 1; seed <= KEYS; seed++) {
 		uint64_t s = seed;
 		const oracle o = oracle_draw(&s);
-		const layout l = layout_of(&o, &s);
+		const layout l = oracle_layout(&o, &s);
 		unsigned char *recs = malloc((size_t)RECORDS * o.record_bytes);
 		assert_non_null(recs);
 		for (unsigned i = 0; i < RECORDS; i++)

@@ -10,7 +10,7 @@
 #include "kernel/bucket_sort.h"
 #include "kernel/inspect.h"
 #include "kernel/radix.h"
-#include "key_oracle.h"
+#include "key_layout.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
@@ -152,20 +152,6 @@ static void test_reverse(void **state)
 
 /* ------------------------------------------------------------------------------- comparisons */
 
-/* Make a layout from the fields of the oracle. */
-static layout layout_of(const oracle *o, uint64_t *s)
-{
-	layout l = { .record_bytes = o->record_bytes };
-	err e = { ST_OK, "" };
-	for (unsigned i = 0; i < o->fields; i++) {
-		char text[ORACLE_TEXT_BYTES];
-		oracle_field_text(&o->field[i], oracle_below(s, 2), text);
-		assert_null(layout_add_field(&l, text));
-	}
-	assert_int_equal(layout_settle(&l, o->reverse, &e), ST_OK);
-	return l;
-}
-
 static uint64_t window(const layout *l, uint32_t from, const unsigned char *rec)
 {
 	const uint32_t left = l->key_bytes - from;
@@ -215,7 +201,7 @@ static void one_key(uint64_t seed)
 {
 	uint64_t s = seed;
 	const oracle o = oracle_draw(&s);
-	const layout l = layout_of(&o, &s);
+	const layout l = oracle_layout(&o, &s);
 	unsigned char *recs = malloc((size_t)(RECORDS + 1) * o.record_bytes);
 	assert_non_null(recs);
 	unsigned char *greatest = recs + (size_t)RECORDS * o.record_bytes;
@@ -252,7 +238,7 @@ static void special_values(const char *kind, unsigned bytes, bool big, bool desc
 	enum { VALUES = 60 };
 	oracle o = { .record_bytes = 9, .fields = 1, .field = { { 1, bytes, *kind, big, desc } } };
 	uint64_t s = 5;
-	const layout l = layout_of(&o, &s);
+	const layout l = oracle_layout(&o, &s);
 	unsigned char recs[VALUES][9] = { { 0 } };
 	for (size_t i = 0; i < VALUES; i++) {
 		const uint64_t v = oracle_special(&s, bytes);
@@ -343,7 +329,7 @@ static void one_sort(uint64_t seed)
 	o.record_bytes = o.record_bytes % 150 + 1;
 	for (unsigned i = 0; i < o.fields; i++)
 		o.field[i] = oracle_draw_field(&s, o.record_bytes);
-	const layout l = layout_of(&o, &s);
+	const layout l = oracle_layout(&o, &s);
 	const size_t n = 1 + oracle_below(&s, 4000);
 	const unsigned narrow = oracle_below(&s, 3);
 	unsigned char *in = malloc(n * o.record_bytes);
@@ -373,7 +359,7 @@ static void test_numbers_alone(void **state)
 		const oracle o = { .record_bytes = 8,
 				   .fields = 1,
 				   .field = { { 0, 8, kinds[v / 4], v & 1, v & 2 } } };
-		const layout l = layout_of(&o, &s);
+		const layout l = oracle_layout(&o, &s);
 		for (size_t i = 0; i < N; i++)
 			oracle_record(&o, &s, false, (unsigned char *)&numbers[i]);
 		sorts(&o, &l, (const unsigned char *)numbers, N, v);
