@@ -45,8 +45,8 @@ static inline status err_code(status kept, status otherwise)
 	return kept != ST_OK ? kept : otherwise;
 }
 
-/* err_join - keep the first failure of two: set e to the failure of `from`, if any, unless e holds
- * one. Return the status of `from`. */
+/* err_join - keep the first failure of two: set e, which may be NULL, to the failure of `from`, if
+ * any, unless e holds one. Return the status of `from`. */
 static inline status err_join(err *e, const err *from)
 {
 	return from->code == ST_OK ? ST_OK : err_set(e, from->code, "%s", from->text);

@@ -439,8 +439,8 @@ status check_order(input *in, const check_plan *p, mem *m, check_result *r, err 
 	}
 	if (rc == ST_OK)
 		pool_run(threads, check_work, &k);
-	if (rc == ST_OK && k.e.code != ST_OK)
-		rc = err_set(e, k.e.code, "%s", k.e.text);
+	if (rc == ST_OK)
+		rc = err_join(e, &k.e);
 	for (size_t i = 0; s->file && i < in->files; i++) {
 		io_fd_close(&s->file[i].fd);
 		mem_free(m, s->file[i].held);

@@ -24,11 +24,7 @@ static status clean_path(const char *path, cleaned *n)
 		workdir_clean(path, &here, &e);
 	else
 		journal_clean(path, 0, &here, &e);
-	n->removed += here.removed;
-	n->named += here.named;
-	n->stays += here.stays;
-	if (here.stays)
-		memcpy(n->first, here.first, sizeof n->first);
+	cleaned_add(n, &here);
 	if (here.note.code != ST_OK)
 		fprintf(stderr, "hetsort: note: %s\n", here.note.text);
 	if (e.code != ST_OK)
@@ -149,13 +145,11 @@ static status check_part(manifest_checking *k, const manifest_part *s)
 status manifest_check(const char *path, manifest *said, err *e)
 {
 	target t;
-	char *quiet = NULL;
 	manifest_checking k = { .said = said, .e = e };
 	*said = (manifest){ .doc = NULL };
 	status rc = target_open(&t, path, e);
 	if (rc == ST_OK)
-		rc = manifest_settled(path, &quiet, e) == ST_OK ? ST_OK : (e->code = ST_INVALID);
-	free(quiet);
+		rc = manifest_settled(path, NULL, e) == ST_OK ? ST_OK : (e->code = ST_INVALID);
 	if (rc == ST_OK)
 		rc = manifest_load(said, path, e);
 	if (rc == ST_OK) {

@@ -199,7 +199,8 @@ bool file_remove(int dirfd, const char *name, const file_id *id, unsigned *remov
 		return true;
 	if (unlinkat(dirfd, name, 0) != 0)
 		return errno == ENOENT;
-	++*removed;
+	if (removed)
+		++*removed;
 	return true;
 }
 

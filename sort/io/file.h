@@ -61,8 +61,8 @@ bool file_id_at(int dirfd, const char *name, file_id *id);
  * means an empty file. */
 bool file_is(int dirfd, const char *name, const file_id *id);
 
-/* file_remove - remove the file only if file_is returns true. False, with errno: the file exists
- * and cannot be removed. */
+/* file_remove - remove the file only if file_is returns true; *removed, unless NULL, is increased
+ * then. False, with errno: the file exists and cannot be removed. */
 bool file_remove(int dirfd, const char *name, const file_id *id, unsigned *removed);
 
 /* file_rename_new - rename a file in its directory without replacing another. Returns 0, or -1 and

@@ -289,7 +289,7 @@ status input_describe(input *in, const settings *o, int rank, bool all_parts, er
 		if (!in->file[i].is_stream)
 			settled = manifest_settled(in->file[i].path, &quiet, e);
 	free(quiet);
-	return settled != ST_OK ? settled : rc == ST_OK ? ST_OK : err_set(e, rc, "%s", why.text);
+	return settled != ST_OK ? settled : err_join(e, &why);
 }
 
 void input_free(input *in)

@@ -77,7 +77,7 @@ status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes,
 	if (wanted != IO_URING)
 		return ST_OK;
 	open_ring(x);
-	return x->ring ? ST_OK : err_set(e, x->why.code, "%s", x->why.text);
+	return err_join(e, &x->why);
 }
 
 void io_backend_why(io_backend *x, bool would, char text[IO_TEXT_BYTES])

@@ -64,7 +64,6 @@ status journal_begin(target *m, target_kind kind, bool sync, err *e)
 {
 	const char *from = target_hidden(m, m->kind), *to = target_hidden(m, kind);
 	const file_id is = m->temp.is;
-	unsigned removed = 0;
 	m->kind = kind;
 	if (file_rename_new(m->dirfd, from, to) != 0)
 		return err_sys(e, errno, "cannot make the journal of %s", quoted(m->path));
@@ -73,7 +72,7 @@ status journal_begin(target *m, target_kind kind, bool sync, err *e)
 	if (rc == ST_OK)
 		rc = sync_dir(m, sync, e);
 	if (rc != ST_OK) /* a file that another program has put there stays */
-		(void)file_remove(m->dirfd, to, &is, &removed);
+		(void)file_remove(m->dirfd, to, &is, NULL);
 	return rc;
 }
 
@@ -103,11 +102,6 @@ status journal_put_aside(target *m, bool sync, err *e)
 }
 
 /* ------------------------------------------------------------------------------- manifests */
-
-static status journal_load(const target *m, target_kind kind, manifest *l, err *e)
-{
-	return manifest_load_own(l, m->dirfd, "journal", target_hidden(m, kind), e);
-}
 
 /* Open a part next to the manifest as a target with the id of the manifest's job. Discard it after
  * a failure too. */
@@ -151,14 +145,13 @@ static bool is_numbered(const char *name, const char *first, size_t rank)
 	return false;
 }
 
-bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t *surplus, err *note)
+bool journal_surplus(target *m, const char *pattern, size_t parts, size_t *surplus)
 {
 	manifest old;
-	err none = { ST_OK, "" };
 	size_t i = parts;
-	status rc = manifest_load_own(&old, m->dirfd, "manifest", m->base, &none);
+	const status rc = manifest_load_at(&old, m->dirfd, true, "manifest", m->base, NULL);
 	for (; rc == ST_OK && i < old.parts && i <= INT_MAX; i++) {
-		char *path = name_expand(pattern, (int)i, &none);
+		char *path = name_expand(pattern, (int)i, NULL);
 		const bool same = path && strcmp(file_base(path), old.part[i].file) == 0;
 		free(path);
 		if (!same)
@@ -166,7 +159,7 @@ bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t 
 	}
 	const bool ours = rc != ST_OK || i >= old.parts;
 	if (!ours)
-		err_set(note, ST_REFUSED,
+		err_set(&m->past.note, ST_REFUSED,
 			"the old manifest %s names %s as part %zu, which is not named as the parts "
 			"of this output: no old part was removed",
 			quoted(m->path), quoted(old.part[i].file), i);
@@ -178,8 +171,8 @@ bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t 
 /* Remove part i of the old manifest, whose lock is held, if the file is that part. Read its records
  * to prove it: inode numbers and times do not survive a copy or a restored backup, and few jobs
  * have fewer parts than their predecessor. The file must not be replaced between the proof and its
- * removal. */
-static status remove_proved(const target *t, const manifest *old, size_t i, err *note, err *e)
+ * removal. A sentence in t->past.note says why it stays. */
+static status remove_proved(target *t, const manifest *old, size_t i, err *e)
 {
 	struct stat before, now;
 	mem m = { 0 };
@@ -203,7 +196,7 @@ static status remove_proved(const target *t, const manifest *old, size_t i, err 
 		     memcmp(&before.st_ctim, &now.st_ctim, sizeof now.st_ctim) != 0))
 		why = "has changed since";
 	if (why)
-		err_set(note, ST_REFUSED,
+		err_set(&t->past.note, ST_REFUSED,
 			"the old part %s was not removed, because it does not match the old "
 			"manifest: it %s",
 			quoted(t->path), why);
@@ -214,26 +207,25 @@ static status remove_proved(const target *t, const manifest *old, size_t i, err 
 
 /* Remove a surplus part of the old set. If a job removed it and was killed then, only that job's
  * lock is left. */
-static status remove_part(const target *m, const manifest *old, size_t i, const char *first,
-			  err *note, err *e)
+static status remove_part(target *m, const manifest *old, size_t i, const char *first, err *e)
 {
 	struct stat st;
-	unsigned removed;
 	target t;
 	status rc = part_open(&t, m, old, i, e);
 	if (rc == ST_OK && is_numbered(t.base, first, i)) {
 		if (fstatat(t.dirfd, t.base, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			rc = target_lock(&t, &removed, e);
+			rc = target_lock(&t, e);
 		else
 			target_sweep(t.path, 0, NULL, NULL);
 		if (rc == ST_OK)
-			rc = remove_proved(&t, old, i, note, e);
+			rc = remove_proved(&t, old, i, e);
+		(void)err_join(&m->past.note, &t.past.note);
 	}
 	target_discard(&t);
 	return rc;
 }
 
-status journal_remove_old(const target *m, const char *first, size_t parts, err *note, err *e)
+status journal_remove_old(target *m, const char *first, size_t parts, err *e)
 {
 	manifest old;
 	const char *name = target_hidden(m, TARGET_OLD);
@@ -241,15 +233,15 @@ status journal_remove_old(const target *m, const char *first, size_t parts, err 
 	if (m->kind != TARGET_REPLACES ||
 	    (faccessat(m->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT))
 		return ST_OK;
-	status rc = journal_load(m, TARGET_OLD, &old, &no_manifest);
+	status rc = manifest_load_at(&old, m->dirfd, true, "journal", name, &no_manifest);
 	if (rc == ST_REFUSED) { /* not a manifest: it names no parts */
 		rc = ST_OK;
 		old.parts = 0;
+	} else {
+		(void)err_join(e, &no_manifest);
 	}
-	if (rc != ST_OK)
-		err_set(e, rc, "%s", no_manifest.text);
 	for (size_t i = parts; rc == ST_OK && i < old.parts; i++)
-		rc = remove_part(m, &old, i, first, note, e);
+		rc = remove_part(m, &old, i, first, e);
 	manifest_free(&old);
 	return rc;
 }
@@ -284,11 +276,10 @@ static status look_at_parts(const target *m, const manifest *l, part_names *s, e
 	for (size_t i = 0; rc == ST_OK && i < l->parts; i++) {
 		const uint64_t bytes = manifest_part_bytes(&l->part[i], &l->lay);
 		target t;
-		unsigned removed;
 		bool hidden = false, named = false;
 		rc = part_open(&t, m, l, i, e);
 		if (rc == ST_OK)
-			rc = target_lock(&t, &removed, e);
+			rc = target_lock(&t, e);
 		if (rc == ST_OK)
 			rc = look_for(&t, bytes, true, &hidden, e);
 		if (rc == ST_OK && !hidden)
@@ -303,7 +294,7 @@ static status look_at_parts(const target *m, const manifest *l, part_names *s, e
 }
 
 /* Take steps 3 to 6. */
-static status journal_continue(target *m, const manifest *l, err *note, err *e)
+static status journal_continue(target *m, const manifest *l, err *e)
 {
 	const bool force = m->kind != TARGET_ADDS;
 	status rc = force ? journal_put_aside(m, true, e) : ST_OK;
@@ -323,7 +314,7 @@ static status journal_continue(target *m, const manifest *l, err *note, err *e)
 	if (rc == ST_OK)
 		rc = sync_dir(m, true, e);
 	if (rc == ST_OK)
-		rc = journal_remove_old(m, l->parts ? l->part[0].file : "", l->parts, note, e);
+		rc = journal_remove_old(m, l->parts ? l->part[0].file : "", l->parts, e);
 	return rc == ST_OK ? journal_end(m, force, true, e) : rc;
 }
 
@@ -338,13 +329,12 @@ static status check_lock(const target *m, err *e)
 				 quoted(m->path));
 }
 
-status journal_recover(target *m, unsigned *named, err *note, err *e)
+status journal_recover(target *m, err *e)
 {
 	manifest l = { .doc = NULL };
 	part_names s;
 	struct stat st;
 	bool found = false;
-	*named = 0;
 	for (hidden_name h = { 0 }; target_next_hidden(m, &h);)
 		if (!found && h.mark == m->mark && target_is_journal(h.kind)) {
 			found = true;
@@ -357,12 +347,12 @@ status journal_recover(target *m, unsigned *named, err *note, err *e)
 	const char *journal = target_hidden(m, m->kind);
 	status rc = check_lock(m, e);
 	if (rc == ST_OK)
-		rc = journal_load(m, m->kind, &l, e);
+		rc = manifest_load_at(&l, m->dirfd, true, "journal", journal, e);
 	if (rc == ST_OK)
 		rc = look_at_parts(m, &l, &s, e);
 	if (rc == ST_OK && !*s.missing) {
-		rc = journal_continue(m, &l, note, e);
-		*named = rc == ST_OK ? s.hidden + s.named : 0;
+		rc = journal_continue(m, &l, e);
+		m->past.named = rc == ST_OK ? s.hidden + s.named : 0;
 	} else if (rc == ST_OK && s.named &&
 		   fstatat(m->dirfd, m->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
 		rc = err_set(e, ST_REFUSED,
@@ -379,59 +369,36 @@ status journal_recover(target *m, unsigned *named, err *note, err *e)
 
 /* ------------------------------------------------------------------------------- cleaning */
 
-/* Open the manifest whose journal is for this output only: the name of one part must not complete
- * a whole set. False: no such journal exists. */
-static bool open_manifest_of(const target *t, target *m)
+static status clean(target *t, double patience_s, cleaned *n, err *e)
 {
-	hidden_name h = { 0 };
-	bool found = false;
-	while (target_next_hidden(t, &h)) {
-		manifest l;
-		err e = { ST_OK, "" };
-		if (found || !target_is_journal(h.kind) || !target_open_hidden(m, t, &h))
-			continue;
-		found = journal_load(m, m->kind, &l, &e) == ST_OK && l.parts == 1 &&
-			strcmp(l.part[0].file, t->base) == 0;
-		manifest_free(&l);
-		if (!found)
-			target_discard(m);
-	}
-	return found;
-}
-
-static status clean(target *t, cleaned *n, err *e)
-{
-	cleaned here = { 0 };
-	char *quiet = NULL;
-	status rc = target_lock(t, &here.removed, e);
+	t->patience_s = patience_s;
+	status rc = target_lock(t, e);
 	if (rc == ST_OK)
 		rc = check_lock(t, e);
 	if (rc == ST_OK)
-		rc = journal_recover(t, &here.named, &n->note, e);
+		rc = journal_recover(t, e);
 	if (rc == ST_OK) /* a journal of another manifest may name this file */
-		rc = manifest_settled(t->path, &quiet, e);
-	free(quiet);
-	n->removed += here.removed;
-	n->named += here.named;
-	n->stays += t->stays;
-	if (t->stays)
-		snprintf(n->first, sizeof n->first, "%s", t->stays_name);
+		rc = manifest_settled(t->path, NULL, e);
+	cleaned_add(n, &t->past);
 	return rc;
 }
 
 status journal_clean(const char *path, double patience_s, cleaned *n, err *e)
 {
 	target t, m;
+	bool found = false;
 	*n = (cleaned){ 0 };
 	status rc = target_open(&t, path, e);
-	t.patience_s = patience_s;
-	if (rc == ST_OK && open_manifest_of(&t, &m)) {
-		m.patience_s = patience_s;
-		rc = clean(&m, n, e);
+	/* look for a journal of this output only: the name of one part must not complete a set */
+	for (hidden_name h = { 0 }; rc == ST_OK && target_next_hidden(&t, &h);)
+		if (!found && target_is_journal(h.kind) && manifest_names(&t, h.name, true) == 1)
+			found = target_open_hidden(&m, &t, &h);
+	if (found) {
+		rc = clean(&m, patience_s, n, e);
 		target_discard(&m);
 	}
 	if (rc == ST_OK)
-		rc = clean(&t, n, e);
+		rc = clean(&t, patience_s, n, e);
 	target_discard(&t);
 	return rc;
 }

@@ -15,36 +15,24 @@ status journal_begin(target *m, target_kind kind, bool fsync, err *e);
 status journal_put_aside(target *m, bool fsync, err *e);
 
 /* journal_surplus - count the parts of the old manifest that the new set does not replace. False,
- * with a sentence in note: one of them does not have a name by the new set's pattern, so it may
- * belong to another set. */
-bool journal_surplus(const target *m, const char *pattern, size_t parts, size_t *surplus,
-		     err *note);
+ * with a sentence in m->past.note: one of them does not have a name by the new set's pattern, so it
+ * may belong to another set. */
+bool journal_surplus(target *m, const char *pattern, size_t parts, size_t *surplus);
 
 /* journal_remove_old - under TARGET_REPLACES, remove the surplus parts. A part is removed only if
  * it has the size and checksum given in the old manifest, and its name differs from the name of
- * part 0, `first`, only in the number. A sentence in note names a part that stays. */
-status journal_remove_old(const target *m, const char *first, size_t parts, err *note, err *e);
+ * part 0, `first`, only in the number. A sentence in m->past.note names a part that stays. */
+status journal_remove_old(target *m, const char *first, size_t parts, err *e);
 
 /* journal_end - give the journal, or a staged manifest without a journal, its final name. force:
  * replace another manifest. */
 status journal_end(target *m, bool force, bool fsync, err *e);
 
 /* journal_recover - after target_lock(m): if a job has ended between steps 2 and 6, take the
- * remaining steps. *named: the number of parts that got their names; note as in journal_remove_old.
- * If a part is missing and none has its final name yet, drop the journal; the old set stays.
- * ST_REFUSED: a part is missing later, a job is renaming the set, or m is not locked. */
-status journal_recover(target *m, unsigned *named, err *note, err *e);
-
-enum { CLEANED_NAME_BYTES = 256 };
-
-/* The result of journal_clean. */
-typedef struct cleaned {
-	unsigned removed; /* files under hidden names */
-	unsigned named;   /* parts that got their names */
-	unsigned stays;   /* files that stay, because nothing proves that hetsort made them, */
-	char first[CLEANED_NAME_BYTES]; /* and one of them */
-	err note;                       /* of an old part that stays */
-} cleaned;
+ * remaining steps, and count the parts in m->past.named. If a part is missing and none has its
+ * final name yet, drop the journal; the old set stays. ST_REFUSED: a part is missing later, a job
+ * is renaming the set, or m is not locked. */
+status journal_recover(target *m, err *e);
 
 /* journal_clean - remove the files that killed jobs have left for the output, part or manifest at
  * path, or complete the renaming that they have begun. ST_REFUSED: a job is still making it after

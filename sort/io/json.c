@@ -106,53 +106,36 @@ status json_parse(const char *text, size_t len, const char *what, const char *na
 		       what, je.line, je.column, je.text);
 }
 
-static status read_open(int fd, const char *what, const char *path, json_t **doc, err *e)
+status json_read(int dirfd, bool own, const char *what, const char *name, json_t **doc, err *e)
 {
+	const int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | (own ? O_NOFOLLOW : 0);
+	const char *q = quoted(name);
+	const int fd = openat(dirfd, name, flags);
+	char *text = NULL;
 	struct stat st;
-	if (fstat(fd, &st) != 0)
-		return err_sys(e, errno, "cannot look at %s %s", what, quoted(path));
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, ST_REFUSED, "%s %s is not a regular file", what, quoted(path));
-	if (st.st_size > DOCUMENT_BYTES_MAX)
-		return err_set(e, ST_REFUSED, "%s %s is larger than 64 MiB", what, quoted(path));
-	char *text = malloc((size_t)st.st_size + 1);
-	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for %s %s", what, quoted(path));
-	status rc = file_read_at(fd, text, (size_t)st.st_size, 0, path, e);
-	if (rc == ST_OK)
-		rc = json_parse(text, (size_t)st.st_size, what, path, doc, e);
-	free(text);
-	return rc;
-}
-
-status json_read_at(int dirfd, const char *what, const char *name, json_t **doc, err *e)
-{
-	struct stat st;
+	status rc;
 	*doc = NULL;
-	const int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 && errno == ELOOP)
-		err_set(e, ST_REFUSED, "%s %s is a symbolic link", what, quoted(name));
-	else if (fd < 0 && errno == EACCES)
-		err_refuse(e, errno, "cannot open %s %s", what, quoted(name));
+	if (fd < 0 && own && errno == ELOOP)
+		rc = err_set(e, ST_REFUSED, "%s %s is a symbolic link", what, q);
+	else if (fd < 0 && (!own || errno == EACCES))
+		rc = err_refuse(e, errno, "cannot open %s %s", what, q);
 	else if (fd < 0 || fstat(fd, &st) != 0)
-		err_sys(e, errno, "cannot open %s %s", what, quoted(name));
-	else if (st.st_uid != geteuid())
-		err_set(e, ST_REFUSED, "%s %s belongs to another user", what, quoted(name));
+		rc = err_sys(e, errno, "cannot open %s %s", what, q);
+	else if (own && st.st_uid != geteuid())
+		rc = err_set(e, ST_REFUSED, "%s %s belongs to another user", what, q);
+	else if (!S_ISREG(st.st_mode))
+		rc = err_set(e, ST_REFUSED, "%s %s is not a regular file", what, q);
+	else if (st.st_size > DOCUMENT_BYTES_MAX)
+		rc = err_set(e, ST_REFUSED, "%s %s is larger than 64 MiB", what, q);
+	else if (!(text = malloc((size_t)st.st_size + 1)))
+		rc = err_set(e, ST_RESOURCE, "no memory for %s %s", what, q);
 	else
-		read_open(fd, what, name, doc, e);
+		rc = file_read_at(fd, text, (size_t)st.st_size, 0, name, e);
+	if (rc == ST_OK)
+		rc = json_parse(text, (size_t)st.st_size, what, name, doc, e);
+	free(text);
 	if (fd >= 0)
 		close(fd);
-	return *doc ? ST_OK : e->code;
-}
-
-status json_read(const char *what, const char *path, json_t **doc, err *e)
-{
-	*doc = NULL;
-	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return err_refuse(e, errno, "cannot open %s %s", what, quoted(path));
-	const status rc = read_open(fd, what, path, doc, e);
-	close(fd);
 	return rc;
 }
 

@@ -32,10 +32,9 @@ json_t *json_and(json_t *a, json_t *value);
 status json_parse(const char *text, size_t len, const char *what, const char *name, json_t **doc,
 		  err *e);
 
-/* json_read - parse a regular file of at most 64 MiB. json_read_at - the same for a name in dirfd;
- * the file must belong to this user. */
-status json_read(const char *what, const char *path, json_t **doc, err *e);
-status json_read_at(int dirfd, const char *what, const char *name, json_t **doc, err *e);
+/* json_read - parse a regular file of at most 64 MiB, by its name in dirfd. own: a file that the
+ * user has not named; it must belong to this user and must not be a link. */
+status json_read(int dirfd, bool own, const char *what, const char *name, json_t **doc, err *e);
 
 /* json_stage - write doc, which is consumed and may be NULL (no memory), to the temporary file of t
  * with this id. The file is complete except for its final name. */

@@ -6,6 +6,7 @@
 #include "base/size.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,38 +99,30 @@ static status load_document(manifest *m, source s, err *e)
 					    e);
 }
 
-status manifest_load(manifest *m, const char *path, err *e)
-{
-	const source s = { "manifest", path };
-	*m = (manifest){ 0 };
-	const status rc = json_read(s.what, path, &m->doc, e);
-	return rc == ST_OK ? load_document(m, s, e) : rc;
-}
-
-status manifest_load_own(manifest *m, int dirfd, const char *what, const char *name, err *e)
+status manifest_load_at(manifest *m, int dirfd, bool own, const char *what, const char *name,
+			err *e)
 {
 	const source s = { what, name };
 	*m = (manifest){ 0 };
-	const status rc = json_read_at(dirfd, s.what, name, &m->doc, e);
+	const status rc = json_read(dirfd, own, what, name, &m->doc, e);
 	return rc == ST_OK ? load_document(m, s, e) : rc;
+}
+
+status manifest_load(manifest *m, const char *path, err *e)
+{
+	return manifest_load_at(m, AT_FDCWD, false, "manifest", path, e);
 }
 
 /* ------------------------------------------------------------------------ unfinished commits */
 
-/* Return whether the journal names the file as a part. A malformed journal names none. */
-static bool names_part(const target *t, const char *journal)
+size_t manifest_names(const target *t, const char *journal, bool own)
 {
 	manifest m;
-	bool named = false;
-	const manifest_part hidden = { .file = journal };
-	char *path = manifest_part_path(t->path, &hidden, NULL);
-	if (!path)
-		return true;
-	if (manifest_load(&m, path, NULL) == ST_OK)
+	size_t named = 0;
+	if (manifest_load_at(&m, t->dirfd, own, "journal", journal, NULL) == ST_OK)
 		for (size_t i = 0; i < m.parts && !named; i++)
-			named = strcmp(m.part[i].file, t->base) == 0;
+			named = strcmp(m.part[i].file, t->base) == 0 ? m.parts : 0;
 	manifest_free(&m);
-	free(path);
 	return named;
 }
 
@@ -163,7 +156,7 @@ static status search_journals(const char *file, size_t dir, char **quiet, err *e
 		while (target_next_hidden(&t, &h)) {
 			any |= target_is_journal(h.kind);
 			if (rc == ST_OK && target_is_journal(h.kind) &&
-			    (h.mark == t.mark || names_part(&t, h.name)))
+			    (h.mark == t.mark || manifest_names(&t, h.name, false)))
 				rc = refuse_unsettled(&t, &h, e);
 		}
 		if (h.errnum && h.errnum != EACCES && h.errnum != EPERM)
@@ -172,10 +165,10 @@ static status search_journals(const char *file, size_t dir, char **quiet, err *e
 	} else if (rc == ST_REFUSED) { /* no such directory, or one that may not be read */
 		rc = ST_OK;
 	} else {
-		err_set(e, rc, "%s", why.text);
+		(void)err_join(e, &why);
 	}
 	target_discard(&t);
-	if (rc != ST_OK || any)
+	if (rc != ST_OK || any || !quiet)
 		return rc;
 	free(*quiet);
 	*quiet = strndup(file, dir);
@@ -187,7 +180,8 @@ status manifest_settled(const char *path, char **quiet, err *e)
 	char link[1], *real = readlink(path, link, sizeof link) >= 0 ? realpath(path, NULL) : NULL;
 	const char *file = real ? real : path;
 	const size_t dir = (size_t)(file_base(file) - file);
-	const bool searched = *quiet && strlen(*quiet) == dir && memcmp(*quiet, file, dir) == 0;
+	const bool searched =
+		quiet && *quiet && strlen(*quiet) == dir && memcmp(*quiet, file, dir) == 0;
 	const status rc = searched ? ST_OK : search_journals(file, dir, quiet, e);
 	free(real);
 	return rc;
@@ -262,9 +256,8 @@ status parts_load(manifest *m, const char *pattern, char **name, err *e)
 		return e->code;
 	if (access(*name, F_OK) == 0)
 		return manifest_load(m, *name, e);
-	char *quiet = NULL; /* a manifest is also missing while a set is renamed */
-	const status rc = manifest_settled(*name, &quiet, e);
-	free(quiet);
+	/* a manifest is also missing while a set is renamed */
+	const status rc = manifest_settled(*name, NULL, e);
 	**name = '\0';
 	return rc;
 }

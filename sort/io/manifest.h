@@ -26,16 +26,21 @@ typedef struct manifest {
 } manifest;
 
 /* manifest_load - load a manifest. ST_REFUSED: the file is not a manifest of hetsort, or contains
- * impossible values. Free *m after a failure too. manifest_load_own - load a file in dirfd that
- * belongs to this user; what: its kind, for messages. */
+ * impossible values. Free *m after a failure too. manifest_load_at - the same for a name in dirfd;
+ * own: as in json_read; what: the kind of file, for messages. */
 status manifest_load(manifest *m, const char *path, err *e);
-status manifest_load_own(manifest *m, int dirfd, const char *what, const char *name, err *e);
+status manifest_load_at(manifest *m, int dirfd, bool own, const char *what, const char *name,
+			err *e);
 void manifest_free(manifest *m);
+
+/* manifest_names - return the number of parts of a journal next to t if it names t as a part, else
+ * 0. A malformed journal, or with `own` the journal of another user, names no part. */
+size_t manifest_names(const target *t, const char *journal, bool own);
 
 /* manifest_settled - check a manifest or a part: ST_REFUSED while its directory has a journal of
  * the set, because a job is renaming the set or was killed while renaming it. path may be a
  * symbolic link, and need not exist. *quiet: a directory that contains no journal, so that it is
- * not searched again for each of its files; NULL at first; free it. */
+ * not searched again for each of its files; NULL at first; free it. quiet may be NULL. */
 status manifest_settled(const char *path, char **quiet, err *e);
 
 /* manifest_values - convert a key in its normal form to an array with a text for each field:

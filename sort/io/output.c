@@ -115,29 +115,26 @@ static void output_sweep_others(void *output_)
 
 /* Lock the manifest before any rank locks its part, because parts of an earlier job may still need
  * their names. */
-static status lock_manifest(output *o, unsigned *removed, err *note, err *e)
+static status lock_manifest(output *o, err *e)
 {
-	unsigned named = 0;
-	if (!o->manifest.base)
+	target *m = &o->manifest;
+	if (!m->base)
 		return ST_OK;
-	status rc =
-		o->manifest.replaces ? target_check_role(&o->manifest, ROLE_MANIFEST, e) : ST_OK;
+	status rc = m->replaces ? target_check_role(m, ROLE_MANIFEST, e) : ST_OK;
 	if (rc == ST_OK)
-		rc = target_lock(&o->manifest, removed, e);
+		rc = target_lock(m, e);
 	if (rc == ST_OK)
-		rc = journal_recover(&o->manifest, &named, note, e);
-	if (named && !o->opt->force && !o->opt->resume)
+		rc = journal_recover(m, e);
+	if (m->past.named && !o->opt->force && !o->opt->resume)
 		rc = err_set(e, ST_REFUSED,
 			     "an earlier job was ended while it renamed its parts: %s is complete "
 			     "now; use --force to replace it",
-			     quoted(o->manifest.path));
+			     quoted(m->path));
 	return rc;
 }
 
-status output_lock(output *o, comm *c, unsigned *removed, err *note, err *e)
+status output_lock(output *o, comm *c, err *e)
 {
-	unsigned parts = 0;
-	*removed = 0;
 	if (o->is_stdout)
 		return ST_OK;
 	o->manifest.reads = o->file.reads;
@@ -147,16 +144,11 @@ status output_lock(output *o, comm *c, unsigned *removed, err *note, err *e)
 	o->size = c->size;
 	o->end = (unfinished_end){ .keep = set_counts, .sweep = output_sweep_others, .arg = o };
 	unfinished_at_end(&o->end);
-	status rc = comm_agree(c, lock_manifest(o, removed, note, e));
+	status rc = comm_agree(c, lock_manifest(o, e));
 	if (rc != ST_OK || !o->owner)
 		return rc;
-	rc = target_lock(&o->file, &parts, e);
-	*removed += parts;
-	char *quiet = NULL;
-	if (rc == ST_OK)
-		rc = manifest_settled(o->file.path, &quiet, e);
-	free(quiet);
-	return rc;
+	rc = target_lock(&o->file, e);
+	return rc == ST_OK ? manifest_settled(o->file.path, NULL, e) : rc;
 }
 
 static bool is_mark_of_part(const output *o, int i, uint64_t mark)
@@ -329,15 +321,14 @@ static uint64_t fold_or(uint64_t a, uint64_t b)
 /* Decide before the journal whether old parts must stay. The kind of the journal keeps this for a
  * process that completes the commit. Each rank looks for its own inputs among the old parts, by its
  * own view of the directory, because device numbers differ between hosts. */
-static status decide_surplus(output *o, comm *c, err *note)
+static status decide_surplus(output *o, comm *c)
 {
 	const size_t parts = (size_t)c->size;
 	size_t surplus = 0;
 	if (!o->per_rank)
 		return ST_OK;
 	if (o->manifest.base && replaces(o))
-		o->spares_old =
-			!journal_surplus(&o->manifest, o->opt->output, parts, &surplus, note);
+		o->spares_old = !journal_surplus(&o->manifest, o->opt->output, parts, &surplus);
 	status rc = comm_bcast(c, &surplus, sizeof surplus, 0);
 	for (uint64_t first = 0; rc == ST_OK && first < surplus; first += 64) {
 		uint64_t mine = 0, all = 0;
@@ -350,7 +341,7 @@ static status decide_surplus(output *o, comm *c, err *note)
 		rc = comm_reduce(c, mine, fold_or, &all);
 		o->spares_old |= all != 0;
 		if (all && c->rank == 0)
-			err_set(note, ST_REFUSED,
+			err_set(&o->manifest.past.note, ST_REFUSED,
 				"part %" PRIu64 " of the old set %s is an input of this job: no "
 				"old part was removed",
 				(uint64_t)parts + first + (uint64_t)__builtin_ctzll(all),
@@ -362,12 +353,12 @@ static status decide_surplus(output *o, comm *c, err *note)
 /* Begin the journal: from now on the new set counts, and files of the old set may be replaced. Each
  * step that gives names holds the list of unfinished files, so that a signal ends the process
  * before or after it. */
-static status begin_set(output *o, comm *c, err *note, err *e)
+static status begin_set(output *o, comm *c, err *e)
 {
 	bool near;
 	status rc = find_near(o, c, &near);
 	if (rc == ST_OK && near)
-		rc = decide_surplus(o, c, note);
+		rc = decide_surplus(o, c);
 	if (rc == ST_OK && near) {
 		const target_kind kind = !replaces(o)                    ? TARGET_ADDS
 					 : o->spares_old || !o->per_rank ? TARGET_REPLACES_ONE
@@ -390,9 +381,9 @@ static status begin_set(output *o, comm *c, err *note, err *e)
 }
 
 /* Remove old parts, and give the manifest its final name. */
-static status name_manifest(output *o, comm *c, err *note, err *e)
+static status name_manifest(output *o, comm *c, err *e)
 {
-	status rc = journal_remove_old(&o->manifest, o->file.base, (size_t)c->size, note, e);
+	status rc = journal_remove_old(&o->manifest, o->file.base, (size_t)c->size, e);
 	if (rc != ST_OK)
 		return rc;
 	unfinished_hold();
@@ -401,7 +392,7 @@ static status name_manifest(output *o, comm *c, err *note, err *e)
 	return rc == ST_OK ? target_look(&o->manifest, e) : rc;
 }
 
-status output_commit(output *o, comm *c, err *note, err *e)
+status output_commit(output *o, comm *c, err *e)
 {
 	/* from now on no rank stops for a signal: all files get their names, or none */
 	unfinished_settle();
@@ -413,7 +404,7 @@ status output_commit(output *o, comm *c, err *note, err *e)
 		rc = file_sync_dir(o->file.dirfd, o->file.path, e);
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK && o->listed)
-		rc = begin_set(o, c, note, e);
+		rc = begin_set(o, c, e);
 	if (rc == ST_OK && o->owner) {
 		unfinished_hold();
 		rc = target_commit(&o->file, o->opt->force, e);
@@ -425,7 +416,7 @@ status output_commit(output *o, comm *c, err *note, err *e)
 			rc = target_look(&o->file, e);
 	}
 	rc = comm_agree(c, rc);
-	return rc == ST_OK && o->manifest.base ? name_manifest(o, c, note, e) : rc;
+	return rc == ST_OK && o->manifest.base ? name_manifest(o, c, e) : rc;
 }
 
 void output_release(output *o)

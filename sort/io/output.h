@@ -37,11 +37,10 @@ status output_describe(output *o, const settings *opt, int rank, err *e);
 bool output_is_stream(const char *path);
 
 /* output_lock - collective: lock the files that this rank owns. Complete a renaming that a killed
- * job has begun, and remove the files that killed jobs have left, *removed of them, except the one
- * kept with o->kept_id. The caller has set that id, and reads and patience_s of o->file. note, on
- * rank 0: an old part that stays. ST_REFUSED: another job is still making the output after
- * patience_s. */
-status output_lock(output *o, comm *c, unsigned *removed, err *note, err *e);
+ * job has begun, and remove the files that killed jobs have left, except the one kept with
+ * o->kept_id. The caller has set that id, and reads and patience_s of o->file. The result is `past`
+ * of both targets. ST_REFUSED: another job is still making the output after patience_s. */
+status output_lock(output *o, comm *c, err *e);
 
 /* output_sweep_parts - remove the parts that a killed job with more ranks has left, if their locks
  * note them. */
@@ -79,9 +78,9 @@ status output_sync(output *o, bool fsync, err *e);
 
 /* output_commit - collective, after all ranks have synced and verified, and rank 0 has staged the
  * manifest: give all files their final names, sync the names, and look at the files again. Files
- * that the job reads always stay, even in the set that is replaced. note, on rank 0: an old part
- * that stays. */
-status output_commit(output *o, comm *c, err *note, err *e);
+ * that the job reads always stay, even in the set that is replaced. On rank 0,
+ * o->manifest.past.note: an old part that stays. */
+status output_commit(output *o, comm *c, err *e);
 
 /* output_share_lock - collective, after all ranks have locked the files that they own: if the
  * process of a rank that owns no file is ended, it removes the owner's lock, unless that lock notes

@@ -124,8 +124,8 @@ void registry_writes(registry *g, file_role role, const char *path, int rank)
 		if (u)
 			u->mark = t.mark;
 	}
-	if (unsaid.code == ST_RESOURCE && g->e.code == ST_OK)
-		g->e = unsaid;
+	if (unsaid.code == ST_RESOURCE)
+		(void)err_join(&g->e, &unsaid);
 	target_discard(&t);
 }
 
@@ -212,9 +212,8 @@ bool registry_use_is_sound(const file_use *u, int rank)
 status registry_check(registry *g, err *e)
 {
 	bool late;
-	if (g->e.code != ST_OK)
-		return err_set(e, g->e.code, "%s", g->e.text);
-	return registry_compare(g->use, g->n, &late, e);
+	const status rc = err_join(e, &g->e);
+	return rc == ST_OK ? registry_compare(g->use, g->n, &late, e) : rc;
 }
 
 void registry_free(registry *g)

@@ -141,10 +141,9 @@ bool target_drop(const target *t)
 {
 	const char *name = target_hidden(t, TARGET_TEMP);
 	struct stat st;
-	unsigned removed = 0;
 	for (size_t i = 0; i < t->lefts; i++)
 		if (t->left[i].id == t->id && t->left[i].kind == TARGET_TEMP)
-			(void)file_remove(t->dirfd, name, &t->left[i].is, &removed);
+			(void)file_remove(t->dirfd, name, &t->left[i].is, NULL);
 	return fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
 }
 

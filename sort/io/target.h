@@ -45,6 +45,18 @@ typedef struct hidden_file {
 	file_id is;
 } hidden_file;
 
+/* The fate of the files that jobs which have ended have left next to a target. */
+typedef struct cleaned {
+	unsigned removed; /* files under hidden names */
+	unsigned named;   /* parts that got their names (journal.h) */
+	unsigned stays;   /* files that stay, because nothing proves that hetsort made them, */
+	char first[UNFINISHED_NAME_BYTES]; /* and one of them */
+	err note;                          /* of an old part that stays */
+} cleaned;
+
+/* cleaned_add - add counts, and take over a name and a note. */
+void cleaned_add(cleaned *sum, const cleaned *more);
+
 typedef struct target {
 	int dirfd;        /* the target's directory */
 	char *base;       /* its name in dirfd */
@@ -70,8 +82,7 @@ typedef struct target {
 	hidden_file *left; /* [lefts] files of earlier jobs that are kept, */
 	size_t lefts;
 	file_id dir;           /* and the directory, if hetsort has made it; else inode 0 */
-	unsigned stays;        /* target_lock: files under hidden names that no lock has noted, */
-	char stays_name[256];  /* and one of these names */
+	cleaned past;          /* by target_lock and the functions of journal.h */
 	const file_set *reads; /* files that are never removed; NULL: none */
 	bool shared;           /* another rank makes it: remove its names only at an early end */
 	double patience_s;     /* how long target_lock waits for another job to end */
@@ -166,12 +177,11 @@ status target_sync_name(const target *t, err *e);
 status target_write_lock(const target *t, err *e);
 
 /* target_lock - keep other jobs from making the file until target_discard or the end of the
- * process. Remove the temporary files, *removed of them, that killed jobs have noted in their lock,
- * except the file of t->id, files in t->reads and files of a journal in the same directory.
- * ST_REFUSED: a job, named with host and process, is making the file, or a file with the lock's
- * name is not a lock or is in t->reads. If the file system has no locks, do nothing; t->lock_fd
- * stays -1. */
-status target_lock(target *t, unsigned *removed, err *e);
+ * process. Remove the temporary files that killed jobs have noted in their lock, except the file of
+ * t->id, files in t->reads and files of a journal in the same directory. ST_REFUSED: a job, named
+ * with host and process, is making the file, or a file with the lock's name is not a lock or is in
+ * t->reads. If the file system has no locks, do nothing; t->lock_fd stays -1. */
+status target_lock(target *t, err *e);
 
 /* target_share_lock - note that another rank holds the lock: if this process is ended early, it
  * removes the lock, unless the lock notes files. */

@@ -277,16 +277,26 @@ bool target_reads(const target *t, const char *name)
 	return fstatat(t->dirfd, name, &st, 0) == 0 && is_read(t, &st);
 }
 
+void cleaned_add(cleaned *sum, const cleaned *more)
+{
+	sum->removed += more->removed;
+	sum->named += more->named;
+	sum->stays += more->stays;
+	if (more->stays)
+		memcpy(sum->first, more->first, sizeof sum->first);
+	(void)err_join(&sum->note, &more->note);
+}
+
 /* Remove a noted file. Its job has ended: a running job would hold the lock. Keep the files of a
  * journal, which are the only copy of a complete output, and files that this job reads. */
-static void sweep_one(target *t, const hidden_file *f, unsigned *removed)
+static void sweep_one(target *t, const hidden_file *f)
 {
 	char name[UNFINISHED_NAME_BYTES];
 	name_of_job(t, f->kind, f->id, name);
 	if (target_reads(t, name) || !file_is(t->dirfd, name, &f->is))
 		return;
 	if (strcmp(name, target_hidden(t, t->kind)) != 0 && !target_has_journal(t, f->id) &&
-	    file_remove(t->dirfd, name, &f->is, removed))
+	    file_remove(t->dirfd, name, &f->is, &t->past.removed))
 		return;
 	hidden_file *left = realloc(t->left, (t->lefts + 1) * sizeof *left);
 	if (!left) /* without memory the file stays */
@@ -296,7 +306,7 @@ static void sweep_one(target *t, const hidden_file *f, unsigned *removed)
 }
 
 /* Remove the file that a line of the lock's text notes; ignore other lines. */
-static void sweep_line(target *t, const char *line, unsigned *removed)
+static void sweep_line(target *t, const char *line)
 {
 	uint64_t kind, id, inode, s, ns, *const number[] = { &id, &inode, &s, &ns };
 	file_id dir;
@@ -310,7 +320,7 @@ static void sweep_line(target *t, const char *line, unsigned *removed)
 	    dir.born_s == is.born_s && dir.born_ns == is.born_ns)
 		t->dir = is;
 	else if (kind == TARGET_TEMP || kind == TARGET_OLD)
-		sweep_one(t, &(hidden_file){ (target_kind)kind, id, is }, removed);
+		sweep_one(t, &(hidden_file){ (target_kind)kind, id, is });
 }
 
 /* ---------------------------------------------------------------------------------- locking */
@@ -319,7 +329,7 @@ typedef enum outcome { TAKEN, AGAIN, BUSY, NO_LOCKS, FAILED } outcome;
 
 /* Take over the lock of a job that has ended: remove the files that it notes, then the lock. An
  * empty file is the lock of a job that had made no file yet. */
-static outcome take_over(target *t, int fd, unsigned *removed, err *e)
+static outcome take_over(target *t, int fd, err *e)
 {
 	struct stat st;
 	const char *not_ours = NULL;
@@ -331,7 +341,7 @@ static outcome take_over(target *t, int fd, unsigned *removed, err *e)
 		not_ours = "is not a lock of this version of hetsort";
 	else if (text)
 		for (char *at = strtok_r(text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest))
-			sweep_line(t, at, removed);
+			sweep_line(t, at);
 	free(text);
 	if (not_ours)
 		err_set(e, ST_REFUSED,
@@ -351,7 +361,7 @@ static outcome take_over(target *t, int fd, unsigned *removed, err *e)
  * it is removed and a new one is created, so that this process only writes to a file that it has
  * made. Until the new one is locked, another process may also treat it as left. Refuse links and
  * special files: another user can guess the lock's name and put a link to any file there. */
-static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e)
+static outcome lock_open(target *t, int fd, bool made, err *e)
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0) {
@@ -365,7 +375,7 @@ static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e
 		return FAILED;
 	}
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return !lock_has_name(t, fd) ? AGAIN : made ? TAKEN : take_over(t, fd, removed, e);
+		return !lock_has_name(t, fd) ? AGAIN : made ? TAKEN : take_over(t, fd, e);
 	switch (errno) {
 	case ENOLCK:
 	case EOPNOTSUPP:
@@ -385,7 +395,7 @@ static outcome lock_open(target *t, int fd, bool made, unsigned *removed, err *e
 }
 
 /* Open and lock the file; *fd is -1 if the file system has no locks. */
-static status lock_take(target *t, int *fd, unsigned *removed, err *e)
+static status lock_take(target *t, int *fd, err *e)
 {
 	static const struct timespec SOON = { 0, 50000000 };
 	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -401,7 +411,7 @@ static status lock_take(target *t, int *fd, unsigned *removed, err *e)
 		if (*fd < 0)
 			return err_refuse(e, errno, "cannot %s output %s", made ? "create" : "lock",
 					  quoted(t->path));
-		const outcome o = lock_open(t, *fd, made, removed, e);
+		const outcome o = lock_open(t, *fd, made, e);
 		if (o == TAKEN)
 			return ST_OK;
 		const bool wait = o == BUSY && now_s() < until; /* the job may end soon */
@@ -431,12 +441,11 @@ void target_share_lock(target *t, bool notes_files)
 		unfinished_note(&t->lock);
 }
 
-status target_lock(target *t, unsigned *removed, err *e)
+status target_lock(target *t, err *e)
 {
-	*removed = 0;
 	name_lock(t);
 	unfinished_hold();
-	const status rc = lock_take(t, &t->lock_fd, removed, e);
+	const status rc = lock_take(t, &t->lock_fd, e);
 	if (rc == ST_OK && t->lock_fd >= 0)
 		unfinished_note(&t->lock);
 	else
@@ -451,8 +460,9 @@ status target_lock(target *t, unsigned *removed, err *e)
 		for (size_t i = 0; i < t->lefts; i++)
 			noted |= h.id == t->left[i].id && h.kind == t->left[i].kind;
 		if (h.mark == t->mark && !noted && !target_is_journal(h.kind) &&
-		    !target_has_journal(t, h.id) && !target_reads(t, h.name) && t->stays++ == 0)
-			snprintf(t->stays_name, sizeof t->stays_name, "%s", h.name);
+		    !target_has_journal(t, h.id) && !target_reads(t, h.name) &&
+		    t->past.stays++ == 0)
+			snprintf(t->past.first, sizeof t->past.first, "%s", h.name);
 	}
 	if (target_notes_files(t)) /* only the lock proves that hetsort made them */
 		unfinished_forget(&t->lock);
@@ -462,7 +472,6 @@ status target_lock(target *t, unsigned *removed, err *e)
 bool target_sweep(const char *path, uint64_t kept_id, const file_set *reads, file_id *dir)
 {
 	target t;
-	unsigned removed;
 	err e = { ST_OK, "" };
 	bool swept = target_open(&t, path, &e) == ST_OK;
 	if (swept) {
@@ -470,7 +479,7 @@ bool target_sweep(const char *path, uint64_t kept_id, const file_set *reads, fil
 		t.reads = reads;
 		name_lock(&t);
 		swept = faccessat(t.dirfd, t.lock.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-			target_lock(&t, &removed, &e) == ST_OK && t.lock_fd >= 0;
+			target_lock(&t, &e) == ST_OK && t.lock_fd >= 0;
 	}
 	if (swept && dir && t.dir.inode)
 		*dir = t.dir;

@@ -38,8 +38,7 @@ void unfinished_note(unfinished *u)
  * another job taken over a lock. The next job removes the rest. */
 static void unfinished_unlink(const unfinished *u)
 {
-	unsigned removed = 0;
-	(void)file_remove(u->dirfd, u->name, &u->is, &removed);
+	(void)file_remove(u->dirfd, u->name, &u->is, NULL);
 }
 
 void unfinished_forget(unfinished *u)

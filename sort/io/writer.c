@@ -144,7 +144,7 @@ status writer_flush(writer *w, err *e)
 	pthread_mutex_lock(&w->lock);
 	await_written(w, w->filled);
 	pthread_mutex_unlock(&w->lock);
-	return w->e.code == ST_OK ? ST_OK : err_set(e, w->e.code, "%s", w->e.text);
+	return err_join(e, &w->e);
 }
 
 void writer_free(writer *w)

@@ -282,17 +282,17 @@ static status lock_output(job *j)
 	rank_env *env = &j->env;
 	output *out = &j->files.out;
 	const saved_output *saved = &j->work.saved;
-	unsigned removed;
 	const bool fits = !out->per_rank || saved->part; /* made by the same number of ranks */
 	out->file.reads = &j->files.in.reads;
 	out->file.patience_s = workdir_patience_s(env);
 	out->kept_id = fits ? saved->all.id : 0;
-	status rc = output_lock(out, env->c, &removed, &env->note, &env->e);
+	status rc = output_lock(out, env->c, &env->e);
+	(void)err_join(&env->note, &out->manifest.past.note);
 	if (rc == ST_OK)
 		output_sweep_parts(out);
-	if (rc == ST_OK && out->file.stays)
-		output_note_stays(j, out->file.stays_name);
-	env->stats->leftovers += removed;
+	if (rc == ST_OK && out->file.past.stays)
+		output_note_stays(j, out->file.past.first);
+	env->stats->leftovers += out->manifest.past.removed + out->file.past.removed;
 	rc = comm_agree(env->c, rc);
 	return rc == ST_OK ? output_share_lock(out, env->c) : rc;
 }

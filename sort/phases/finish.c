@@ -405,7 +405,8 @@ status phase_commit(job *j)
 	}
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = output_commit(out, env->c, &env->note, &env->e);
+		rc = output_commit(out, env->c, &env->e);
+	(void)err_join(&env->note, &out->manifest.past.note);
 	if (rc != ST_OK && out->journaled && env->c->rank == 0)
 		err_set(&env->note, rc,
 			"all parts of %s are complete; hetsort --clean gives them their names",

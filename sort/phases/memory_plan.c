@@ -302,7 +302,7 @@ static status make_stream_budget(job *j, const char *const *dir, size_t dirs)
 	err e = { ST_OK, "" };
 	const status rc = spill_dirs_room(dir, dirs, &bytes, &e);
 	if (rc != ST_OK && env->o->tmpdirs)
-		return err_set(&env->e, rc, "%s", e.text);
+		return err_join(&env->e, &e);
 	sort_plan_stream(&j->memory.sort, &q, rc == ST_OK ? bytes / record : POS_MASK);
 	return ST_OK;
 }

@@ -210,8 +210,7 @@ status same_files_check(rank_env *env, bool *late)
 	else if (env->o->workdir)
 		registry_workdir(&g, env->o->workdir, RESUME_PREFIX, false);
 	register_own(&g, env->o, c->rank, c->size);
-	status rc = g.e.code != ST_OK ? err_set(&env->e, g.e.code, "%s", g.e.text) : ST_OK;
-	rc = comm_agree(env->c, rc);
+	status rc = comm_agree(env->c, err_join(&env->e, &g.e));
 	if (rc == ST_OK)
 		rc = compare_uses(env, &g, late);
 	registry_free(&g);

@@ -320,8 +320,7 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 		write_batches(a, b);
 		ops->give(a->from, in);
 		pthread_mutex_lock(&a->lock);
-		if (b->e.code != ST_OK)
-			err_set(&a->e, b->e.code, "%s", b->e.text);
+		(void)err_join(&a->e, &b->e);
 		note_written(a, in->number, &b->seen);
 		a->w->seen.records += b->seen.records;
 		a->w->seen.sum = checksum_join(a->w->seen.sum, b->seen.sum);
@@ -380,7 +379,7 @@ static status single_rank_write(single_rank *a)
 	/* the part of this time that a thread spent on writing on average */
 	result_shift(mine, PH_WRITE, fmin(now_s() - t0, a->write_s / threads));
 	if (a->e.code != ST_OK)
-		return err_set(&a->env->e, a->e.code, "%s", a->e.text);
+		return err_join(&a->env->e, &a->e);
 	if (a->dones > 0 && a->done[0].recs) {
 		memcpy(a->w->seen.first_key, a->done[0].first_key, a->env->o->lay.key_bytes);
 		memcpy(a->w->seen.last_key, a->done[0].last_key, a->env->o->lay.key_bytes);
@@ -425,8 +424,7 @@ status phase_single_rank(job *j)
 		j->part.seen = held->seen;
 		env->stats->verify_s += held->verify_s;
 		dropped_join(&j->part.dropped, &a.selection.dropped);
-		rc = held->e.code != ST_OK ? err_set(&env->e, held->e.code, "%s", held->e.text)
-					   : ST_OK;
+		rc = err_join(&env->e, &held->e);
 	}
 	pthread_mutex_destroy(&a.one_writes);
 	output_close(&a.to);

@@ -83,7 +83,6 @@ static status workdir_lock(job *j)
 	const char *dir = env->o->workdir;
 	const input *in = &j->files.in;
 	workdir *w = &j->work;
-	unsigned removed = 0;
 	file_id made;
 	if (in->streams)
 		return err_set(&env->e, ST_REFUSED,
@@ -97,8 +96,8 @@ static status workdir_lock(job *j)
 	w->end = (unfinished_end){ .sweep = workdir_sweep, .arg = j };
 	unfinished_at_end(&w->end);
 	if (rc == ST_OK)
-		rc = target_lock(&w->file, &removed, &env->e);
-	env->stats->leftovers += removed;
+		rc = target_lock(&w->file, &env->e);
+	env->stats->leftovers += w->file.past.removed;
 	if (rc == ST_OK)
 		rc = resume_state_alloc(&w->s, in->files, &env->e);
 	if (rc != ST_OK)
@@ -238,9 +237,7 @@ static status resume_own_runs(job *j)
 /* Remove the file of a run that no later job may use. */
 static void forget_run(const workdir *w, const run_note *n)
 {
-	unsigned removed = 0;
-	(void)states_remove_run(w->file.dirfd, n->rank, &(file_note){ n->number, n->file },
-				&removed);
+	(void)states_remove_run(w->file.dirfd, n->rank, &(file_note){ n->number, n->file }, NULL);
 }
 
 /* Keep the runs that are as noted. Their samples must merge, so runs of a program with other sizes
@@ -304,17 +301,15 @@ status phase_save_state(job *j)
 	run_list *used = &w->shared.used;
 	kept_runs *had = &w->seal.kept;
 	const size_t runs = j->memory.sort.runs, kept = j->memory.kept;
-	unsigned removed = 0;
 	size_t n = 0;
 	if (!w->on)
 		return ST_OK;
 	status rc = states_remove_unused(w->file.dirfd, &w->earlier, used, j->env.o->workdir,
-					 &removed, &j->env.e);
+					 &j->env.stats->leftovers, &j->env.e);
 	for (size_t k = 0; k < noted->files; k++)
 		if (states_uses(used, w->s.rank, noted->file[k].number))
 			noted->file[n++] = noted->file[k];
 	noted->files = n;
-	j->env.stats->leftovers += removed;
 	if (rc != ST_OK)
 		return rc;
 	/* the records of runs that memory is too small for are read again */
@@ -340,15 +335,14 @@ status phase_drop_checkpoints(job *j)
 {
 	rank_env *env = &j->env;
 	const workdir *w = &j->work;
-	char first[CLEANED_NAME_BYTES], more[32] = "";
-	unsigned removed = 0;
+	char first[UNFINISHED_NAME_BYTES], more[32] = "";
 	if (!w->on)
 		return ST_OK;
 	for (size_t i = 0; i < w->seal.kept.count; i++)
 		forget_run(w, &w->seal.kept.run[i]);
-	bool all = states_remove(w->file.dirfd, &w->s, &removed);
+	bool all = states_remove(w->file.dirfd, &w->s, NULL);
 	for (size_t i = 0; all && i < w->earlier.count; i++)
-		all = states_remove(w->file.dirfd, &w->earlier.s[i], &removed);
+		all = states_remove(w->file.dirfd, &w->earlier.s[i], NULL);
 	if (!all)
 		err_sys(&env->note, errno, "the output is complete; cannot empty the workdir");
 	const status rc = comm_agree(env->c, ST_OK);
@@ -394,11 +388,9 @@ static bool is_dir(const target *t, const file_id *made)
 static status clean_rank(const char *path, int32_t rank, bool *made, cleaned *n, err *e)
 {
 	target t;
-	unsigned temporary = 0;
 	status rc = workdir_open_state(&t, path, rank, e);
 	if (rc == ST_OK)
-		rc = target_lock(&t, &temporary, e);
-	n->removed += temporary;
+		rc = target_lock(&t, e);
 	if (rc == ST_OK && t.lock_fd < 0)
 		rc = err_set(e, ST_REFUSED,
 			     "the file system of %s has no locks, so a job may be using it",
@@ -406,16 +398,13 @@ static status clean_rank(const char *path, int32_t rank, bool *made, cleaned *n,
 	if (rc == ST_OK && faccessat(t.dirfd, t.base, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		resume_state s = { 0 };
 		rc = resume_state_load(t.path, &s, e);
-		if (rc == ST_OK && !states_remove(t.dirfd, &s, &n->removed))
+		if (rc == ST_OK && !states_remove(t.dirfd, &s, &t.past.removed))
 			rc = err_sys(e, errno, "cannot remove all files of %s", quoted(t.path));
 		*made = *made || is_dir(&t, &s.dir);
 		resume_state_free(&s);
 	}
 	*made = *made || is_dir(&t, &t.dir);
-	if (t.stays) {
-		n->stays += t.stays;
-		snprintf(n->first, sizeof n->first, "%s", t.stays_name);
-	}
+	cleaned_add(n, &t.past);
 	target_discard(&t);
 	return rc;
 }

@@ -3,6 +3,7 @@
 #include "io/registry.h"
 #include "page.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 
@@ -22,7 +23,7 @@ static status report_make_page(const char *report, const char *output, err *e)
 	status rc = registry_check(&g, e);
 	registry_free(&g);
 	if (rc == ST_OK)
-		rc = json_read("report", report, &doc, e);
+		rc = json_read(AT_FDCWD, false, "report", report, &doc, e);
 	if (rc == ST_OK)
 		rc = page_check(doc, report, e);
 	if (rc == ST_OK)

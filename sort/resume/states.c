@@ -317,7 +317,6 @@ static status load_one(rank_env *env, const states_query *q, int32_t rank, const
 {
 	const bool locked = rank == env->c->rank;
 	char name[RESUME_NAME_BYTES], *path;
-	unsigned removed;
 	target t;
 	bool found;
 	resume_state_name(rank, name);
@@ -336,7 +335,7 @@ static status load_one(rank_env *env, const states_query *q, int32_t rank, const
 		t.reads = q->t->reads;
 		t.patience_s = q->t->patience_s;
 		if (rc == ST_OK)
-			rc = target_lock(&t, &removed, &env->e);
+			rc = target_lock(&t, &env->e);
 		if (rc == ST_OK)
 			rc = states_add(env, q, path, rank, view, out);
 		target_discard(&t);

@@ -403,7 +403,7 @@ status resume_state_load(const char *path, resume_state *s, err *e)
 	char q[QUOTED_BYTES];
 	json_t *doc = NULL;
 	*s = (resume_state){ 0 };
-	status rc = json_read_at(AT_FDCWD, "state", path, &doc, e);
+	status rc = json_read(AT_FDCWD, true, "state", path, &doc, e);
 	if (rc == ST_OK)
 		rc = parse_document(doc, path, s, e);
 	if (rc == ST_OK && !file_id_at(AT_FDCWD, path, &s->self))

@@ -119,7 +119,7 @@ static void run_write(run_formation *s, size_t run, ordered *o, checksum sum)
 		if (rc == ST_OK)
 			break;
 		if (rc != ST_RESOURCE || !spill_run_again(s->d->disk.spill, run))
-			(void)err_set(&o->e, rc, "%s", why.text);
+			(void)err_join(&o->e, &why);
 	}
 	if (o->e.code == ST_OK && s->p->keep) {
 		run_checkpoint saved = run_checkpoint_of(s, run);

@@ -255,9 +255,8 @@ static status run_reserve_sums(spill *s, size_t i, uint64_t recs, err *e)
 static void run_remove_name(const spill *s, size_t i)
 {
 	file_id is;
-	unsigned removed = 0;
 	if (s->p.name && file_id_of(s->run[i].f.fd, &is))
-		(void)file_remove(run_dir(s, i)->fd, run_name(s, i), &is, &removed);
+		(void)file_remove(run_dir(s, i)->fd, run_name(s, i), &is, NULL);
 }
 
 static void run_leave_dir(spill *s, size_t i)

@@ -151,7 +151,7 @@ status spill_dirs_create(spill_dirs *d, size_t *at, const char *file, bool direc
 		if (rc == ST_OK)
 			return ST_OK;
 		if (rc != ST_RESOURCE || !spill_dirs_leave_out(d, *at))
-			return err_set(e, rc, "%s", why.text);
+			return err_join(e, &why);
 	}
 }
 
