@@ -216,11 +216,11 @@ static void move_along_tangents(const share_problem *pb, double *base, double *r
 	}
 }
 
-#define MANY_MISSING 1000 /* items that the floors are too few: from here on one by one is slow */
+#define MANY_MISSING 1000 /* adding more items than this to the floors one by one is slow */
 
-/* Find the plan of smallest makespan among those that take nothing from the floors. On entry the
- * plan's times are the costs of its real shares. If the floors are very many items too few, first
- * find the time at which they are not. */
+/* Find the plan of smallest makespan in which every share is at least its floor: its real share
+ * rounded down. On entry the plan's times are the costs of its real shares. If the floors sum to
+ * far less than all items, start from shares that are estimated along the tangents of the costs. */
 static hetpart_status round_near(share_problem *pb, hetpart_err *err)
 {
 	const size_t n = pb->ps.n;

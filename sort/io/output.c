@@ -399,7 +399,7 @@ status output_commit(output *o, comm *c, err *e)
 	status rc = o->owner ? target_ready(&o->file, o->opt->force, e) : ST_OK;
 	if (rc == ST_OK && o->manifest.base)
 		rc = target_ready(&o->manifest, replaces(o), e);
-	/* find out whether the directory can be synced before any name changes */
+	/* before any name changes, find out whether the directory can be synced */
 	if (rc == ST_OK && o->owner && o->opt->fsync)
 		rc = file_sync_dir(o->file.dirfd, o->file.path, e);
 	rc = comm_agree(c, rc);

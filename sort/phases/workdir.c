@@ -144,8 +144,9 @@ static status workdir_find_earlier(job *j)
 	return rc;
 }
 
-/* Make the state of this rank, from its earlier one if there is one. Every state notes who made the
- * directory, so that it does not depend on one rank's state. */
+/* Make the state of this rank, starting from its earlier state if it has one. Every state contains
+ * the identity of a directory that a rank has made, so that it is known even if the state of that
+ * rank is lost. */
 static status workdir_own_state(job *j)
 {
 	rank_env *env = &j->env;

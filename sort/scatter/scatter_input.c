@@ -444,7 +444,7 @@ static status serve_requests(counter *k)
 	return comm_wait_end(c, rc);
 }
 
-/* Hand out all chunks. Rank 0 itself has an empty array of records. */
+/* Hand out all chunks. Rank 0 only sends: it keeps no records, so its own sequence is empty. */
 static status scatter_hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const read_runs_plan *p = &k->p->load;

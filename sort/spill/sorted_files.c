@@ -394,7 +394,7 @@ status sorted_files_crossed(sorted *of, size_t k, err *e)
 	char q[QUOTED_BYTES];
 	unsigned char *buf = mem_array(s->m, most, l->record_bytes, "records", e);
 	status rc = buf ? ST_OK : ST_RESOURCE;
-	/* the parts overlap by one record */
+	/* each block begins with the last record of the block before it */
 	for (uint64_t at = 0; rc == ST_OK && at + 1 < f->count; at += most - 1) {
 		const size_t n = (size_t)u64_min(f->count - at, most);
 		rc = files_read(s, k, at, n, buf, e);

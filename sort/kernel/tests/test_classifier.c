@@ -81,13 +81,16 @@ static const layout *comparing;
 
 static int by_key(const void *a, const void *b)
 {
-	const classified *x = a, *y = b;
-	const int c = key_compare(comparing, x->rec, y->rec);
-	return c ? c : (x->rec > y->rec) - (x->rec < y->rec);
+	const unsigned char *x = *(unsigned char *const *)a, *y = *(unsigned char *const *)b;
+	const int c = key_compare(comparing, x, y);
+	return c ? c : (x > y) - (x < y);
 }
 
-static void fill(unsigned char *recs, const struct kind *kind, const struct shape *shape)
+/* Make the records, and find the place of each in the order of keys. */
+static void fill(unsigned char *recs, uint32_t *place, const struct kind *kind,
+		 const struct shape *shape)
 {
+	static const unsigned char *order[RECORDS];
 	uint64_t s = 7;
 	for (uint64_t i = 0; i < RECORDS; i++) {
 		unsigned char *rec = recs + i * BYTES;
@@ -96,7 +99,11 @@ static void fill(unsigned char *recs, const struct kind *kind, const struct shap
 		for (unsigned j = 0; shape->random && j < BYTES; j++)
 			rec[j] = (unsigned char)splitmix(&s);
 		memcpy(rec + shape->at, &v, sizeof v);
+		order[i] = rec;
 	}
+	qsort(order, RECORDS, sizeof *order, by_key);
+	for (uint32_t i = 0; i < RECORDS; i++)
+		place[(order[i] - recs) / BYTES] = i;
 }
 
 static uint64_t with_tree, with_cells, with_same, even; /* what inputs led to */
@@ -130,7 +137,7 @@ static void must_be_fine(const classifier *m, const classified *all, uint32_t bu
 /* Classify in all ways: records one after the other or at given positions, with and without
  * numbers.
  */
-static void classify(const classifier *m, const records *in, classified *all)
+static void classify(const classifier *m, const records *in, const uint32_t *place, classified *all)
 {
 	uint16_t to[CLASSIFIER_BLOCK], again[CLASSIFIER_BLOCK];
 	uint64_t number[CLASSIFIER_BLOCK], same[CLASSIFIER_BLOCK], at[CLASSIFIER_BLOCK];
@@ -139,13 +146,14 @@ static void classify(const classifier *m, const records *in, classified *all)
 		n = n < RECORDS - i ? n : RECORDS - i;
 		classifier_block(m, in, i, NULL, n, to, number);
 		for (size_t k = 0; k < n; k++) {
-			all[i + k] = (classified){ to[k], number[k], record_at(in, i + k) };
+			const unsigned char *rec = record_at(in, i + k);
+			all[place[i + k]] = (classified){ to[k], number[k], rec };
 			assert_int_equal(number[k] & m->pos_mask, i + k);
 			const classifier_bucket *b = &m->bucket[to[k]];
-			const unsigned char *rec = all[i + k].rec;
 			assert_true(classifier_fits(&in->lay, b, m->pos_mask, number[k], rec, i + k,
 						    b->window.of));
-			for (unsigned bit = 0; bit < 64; bit++)
+			/* each bit is flipped in an eighth of the records */
+			for (size_t bit = (i + k) % 8; bit < 64; bit += 8)
 				assert_false(classifier_fits(&in->lay, b, m->pos_mask,
 							     number[k] ^ UINT64_C(1) << bit, rec,
 							     i + k, b->window.of));
@@ -161,25 +169,20 @@ static void classify(const classifier *m, const records *in, classified *all)
 	}
 }
 
-static void one_map(const struct kind *kind, const struct shape *shape, uint32_t buckets,
-		    void *room, unsigned char *recs, classified *all, entry *sample)
+static void one_map(const records *in, const uint32_t *place, const char *kind, uint32_t buckets,
+		    void *room, classified *all, entry *sample)
 {
-	const records in = { .base = recs, .lay = LAYOUT_BYTES(BYTES, 0, shape->key_bytes) };
 	char what[80];
 	classifier m;
-	snprintf(what, sizeof what, "%s, key %u, at %u, %u buckets", kind->name, shape->key_bytes,
-		 shape->at, buckets);
-	fill(recs, kind, shape);
-	const size_t n = classifier_sample(&in, RECORDS, buckets, sample);
-	radix_sort(sample, sample + n, n, &in);
-	classifier_make(&m, &in, sample, n, POS_BITS_OF_NUMBER, buckets, room);
+	snprintf(what, sizeof what, "%s, key of %u, %u buckets", kind, in->lay.key_bytes, buckets);
+	const size_t n = classifier_sample(in, RECORDS, buckets, sample);
+	radix_sort(sample, sample + n, n, in);
+	classifier_make(&m, in, sample, n, POS_BITS_OF_NUMBER, buckets, room);
 	assert_true(m.buckets <= buckets);
 	with_tree += m.root.levels > 0;
 	with_cells += m.root.levels == 0;
 	even += m.root.segments > m.root.last_cell;
-	classify(&m, &in, all);
-	comparing = &in.lay;
-	qsort(all, RECORDS, sizeof *all, by_key);
+	classify(&m, in, place, all);
 	must_be_fine(&m, all, buckets, what);
 }
 
@@ -189,16 +192,24 @@ static void test_maps(void **state)
 	void *room = malloc(classifier_room_bytes(BUCKETS[1]));
 	unsigned char *recs = malloc((size_t)RECORDS * BYTES);
 	classified *all = malloc(RECORDS * sizeof *all);
+	uint32_t *place = malloc(RECORDS * sizeof *place);
 	entry *sample = malloc(2 * SAMPLE_MAX * sizeof *sample);
-	assert_true(room && recs && all && sample);
+	assert_true(room && recs && all && place && sample);
 	for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++)
-		for (size_t s = 0; s < sizeof SHAPES / sizeof *SHAPES; s++)
+		for (size_t s = 0; s < sizeof SHAPES / sizeof *SHAPES; s++) {
+			const uint32_t key_bytes = SHAPES[s].key_bytes;
+			const records in = { .base = recs,
+					     .lay = LAYOUT_BYTES(BYTES, 0, key_bytes) };
+			comparing = &in.lay;
+			fill(recs, place, &KINDS[k], &SHAPES[s]);
 			for (unsigned b = 0; b < sizeof BUCKETS / sizeof *BUCKETS; b++)
-				one_map(&KINDS[k], &SHAPES[s], BUCKETS[b], room, recs, all, sample);
+				one_map(&in, place, KINDS[k].name, BUCKETS[b], room, all, sample);
+		}
 	assert_true(with_tree > 0 && with_cells > 0 && with_same > 0 && even > 0);
 	free(room);
 	free(recs);
 	free(all);
+	free(place);
 	free(sample);
 }
 

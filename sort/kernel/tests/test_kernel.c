@@ -390,76 +390,8 @@ static void test_late_threads(void **state)
 	pool_begin_with(NULL, NULL);
 }
 
-enum { PRESORTED = 40000 };
-
-/* Make two runs, of `cut` records and the rest, which have some keys in common. Bit 0 of falls is
- * for the first run, bit 1 for the second one. A run that rises has each key twice. */
-static void make_two_runs(unsigned char *recs, const layout *l, size_t cut, unsigned falls)
-{
-	for (size_t i = 0; i < PRESORTED; i++) {
-		unsigned char *rec = recs + i * l->record_bytes;
-		const bool first = i < cut;
-		const size_t at = first ? i : i - cut, n = first ? cut : PRESORTED - cut;
-		const bool down = first ? falls & 1 : falls & 2;
-		const uint64_t key = htobe64(down ? 2 * (n - at) : at / 2 * 3);
-		memset(rec, (int)(i % 251), l->record_bytes);
-		memset(rec + l->key_off, 9, l->key_bytes);
-		memcpy(rec + l->key_off + l->key_bytes - sizeof key, &key, sizeof key);
-	}
-}
-
-static void one_presorted(const layout *l, unsigned char *recs, unsigned char *out, size_t *order,
-			  size_t cut, unsigned falls, unsigned threads)
-{
-	const size_t bytes = l->record_bytes;
-	const records in = { .base = recs, .lay = *l };
-	make_two_runs(recs, l, cut, falls);
-	if (order[0] == SIZE_MAX) {
-		for (size_t i = 0; i < PRESORTED; i++)
-			order[i] = i;
-		sorting = &in;
-		qsort(order, PRESORTED, sizeof *order, by_key);
-	}
-	out[PRESORTED * bytes] = 42;
-	assert_true(presorted_sort(&in, PRESORTED, out, threads));
-	for (size_t i = 0; i < PRESORTED; i++)
-		if (memcmp(out + i * bytes, record_at(&in, order[i]), bytes) != 0)
-			fail_msg("records of %zu, cut %zu, falls %u: %zu differs", bytes, cut,
-				 falls, i);
-	assert_int_equal(out[PRESORTED * bytes], 42);
-	/* one that is out of place, near the end: a run more, or two */
-	memset(recs + (PRESORTED - 9) * bytes + l->key_off, falls & 2 ? 255 : 0, l->key_bytes);
-	if (cut > 2 && cut < PRESORTED - 20)
-		assert_false(presorted_sort(&in, PRESORTED, out, threads));
-}
-
-static void test_presorted(void **state)
-{
-	static const layout OF[] = { LAYOUT_BYTES(8, 0, 8), LAYOUT_BYTES(16, 0, 8),
-				     LAYOUT_BYTES(100, 3, 10), LAYOUT_BYTES(27, 2, 24),
-				     LAYOUT_BYTES(1100, 1092, 8) };
-	static const size_t CUTS[] = { 0,     1,     2,     5000,          16384,
-				       16385, 16386, 32768, PRESORTED - 1, PRESORTED };
-	const size_t most = PRESORTED * OF[LEN(OF) - 1].record_bytes;
-	unsigned char *recs = malloc(most), *out = malloc(most + 1);
-	size_t *order = malloc(PRESORTED * sizeof *order);
-	assert_true(recs && out && order);
-	(void)state;
-	for (unsigned c = 0; c < LEN(CUTS); c++)
-		for (unsigned falls = 0; falls < 4; falls++) {
-			order[0] = SIZE_MAX; /* found by the first layout: keys differ in length
-						only */
-			for (unsigned l = 0; l < LEN(OF); l++)
-				one_presorted(&OF[l], recs, out, order, CUTS[c], falls,
-					      1 + (c + falls) % 3);
-		}
-	free(recs);
-	free(out);
-	free(order);
-}
-
-/* Any place at any time, of buckets that were sorted before and that were not, in memory that was
- * promised. */
+/* Check the record at any place, at any time, in buckets that are sorted already and in others. The
+ * memory must be as promised. */
 static void one_order(const input *in)
 {
 	const size_t n = in->n;
@@ -510,7 +442,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sorts),
 		cmocka_unit_test(test_late_threads),
-		cmocka_unit_test(test_presorted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
