@@ -189,36 +189,59 @@ static json_t *word_list(const char *words, word_reader *read, char why[HP_TEXT_
 	return v;
 }
 
-json_t *hp_option_value(hp_kind kind, const char *word, char why[HP_TEXT_BYTES])
+/* Read a list of speeds, unless the word is the name of a file or looks like one. */
+static json_t *speeds_word(const char *word, char why[HP_TEXT_BYTES])
 {
+	return access(word, F_OK) != 0 && !strchr(word, '/') &&
+			       (strchr("0123456789+-.", *word) || strchr(word, ','))
+		       ? word_list(word, real_word, why)
+		       : text_word(word, why);
+}
+
+/* The members of the request, and the verbs that have them, with a blank on each side. */
+static const struct {
+	const char *name, *key, *verbs;
+	word_reader *read;
+	bool list; /* of words */
+} fields[] = {
+	{ "items", "items", " share scatter model ", whole_word, false },
+	{ "speeds", "speeds", " share scatter model ", speeds_word, false },
+	{ "weights", "weights", " share ", real_word, true },
+	{ "cost", "cost", " share scatter ", cost_word, false },
+	{ "costs", "costs", " share ", cost_word, true },
+	{ "capacity", "capacity", " share ", whole_word, true },
+	{ "minimum", "minimum", " share scatter ", whole_word, true },
+	{ "quantum", "quantum", " share scatter ", whole_word, false },
+	{ "compute", "compute", " scatter ", cost_word, true },
+	{ "link", "link", " scatter ", cost_word, true },
+	{ "chunk", "chunk", " scatter ", whole_word, false },
+	{ "rule", "rule", " share scatter ", text_word, false },
+	{ "ratings", "ratings", " emulate ", real_word, true },
+	{ "processes", "processes", " emulate ", whole_word, false },
+	{ "best-upto", "best_upto", " emulate ", whole_word, false },
+	{ "observations", "observations", " model ", point_word, true },
+	{ "w", "w", " chain ", real_word, true },
+	{ "z", "z", " chain ", real_word, true },
+	{ "tau", "tau", " chain ", real_word, true },
+	{ "latency", "latency", " chain ", real_word, true },
+	{ "vcomm", "vcomm", " chain ", real_word, true },
+	{ "vcomp", "vcomp", " chain ", real_word, true },
+	{ "installments", "installments", " chain ", whole_word, true },
+	{ "max-installments", "max_installments", " chain ", whole_word, false },
+	{ "time-limit", "time_limit_s", " share scatter chain emulate ", real_word, false },
+	{ "max-mem", "max_mem_bytes", " share scatter chain ", whole_word, false },
+	{ "method", "method", " share scatter chain ", text_word, false },
+	{ "names", "names", " share scatter chain emulate model ", text_word, true },
+};
+
+json_t *hp_option_value(const char *key, const char *word, char why[HP_TEXT_BYTES])
+{
+	size_t i = 0;
+	while (strcmp(fields[i].key, key) != 0)
+		i++;
 	snprintf(why, HP_TEXT_BYTES, "out of memory");
 	errno = 0;
-	switch (kind) {
-	case HP_KIND_WORD:
-		return text_word(word, why);
-	case HP_KIND_WHOLE:
-		return whole_word(word, why);
-	case HP_KIND_REAL:
-		return real_word(word, why);
-	case HP_KIND_WHOLES:
-		return word_list(word, whole_word, why);
-	case HP_KIND_REALS:
-		return word_list(word, real_word, why);
-	case HP_KIND_COST:
-		return cost_word(word, why);
-	case HP_KIND_COSTS:
-		return word_list(word, cost_word, why);
-	case HP_KIND_SPEEDS: /* a list, unless it is the name of a file or looks like one */
-		return access(word, F_OK) != 0 && !strchr(word, '/') &&
-				       (strchr("0123456789+-.", *word) || strchr(word, ','))
-			       ? word_list(word, real_word, why)
-			       : text_word(word, why);
-	case HP_KIND_POINTS:
-		return word_list(word, point_word, why);
-	case HP_KIND_NAMES:
-		return word_list(word, text_word, why);
-	}
-	return NULL;
+	return fields[i].list ? word_list(word, fields[i].read, why) : fields[i].read(word, why);
 }
 
 /* -------------------------------------------------------------------------- the command line */
@@ -235,41 +258,6 @@ enum {
 	OPT_HTML,
 	OPT_TITLE,
 	OPT_VERSION
-};
-
-/* The members of the request, and the verbs that have them, with a blank on each side. */
-static const struct {
-	const char *name, *key, *verbs;
-	hp_kind kind;
-} fields[] = {
-	{ "items", "items", " share scatter model ", HP_KIND_WHOLE },
-	{ "speeds", "speeds", " share scatter model ", HP_KIND_SPEEDS },
-	{ "weights", "weights", " share ", HP_KIND_REALS },
-	{ "cost", "cost", " share scatter ", HP_KIND_COST },
-	{ "costs", "costs", " share ", HP_KIND_COSTS },
-	{ "capacity", "capacity", " share ", HP_KIND_WHOLES },
-	{ "minimum", "minimum", " share scatter ", HP_KIND_WHOLES },
-	{ "quantum", "quantum", " share scatter ", HP_KIND_WHOLE },
-	{ "compute", "compute", " scatter ", HP_KIND_COSTS },
-	{ "link", "link", " scatter ", HP_KIND_COSTS },
-	{ "chunk", "chunk", " scatter ", HP_KIND_WHOLE },
-	{ "rule", "rule", " share scatter ", HP_KIND_WORD },
-	{ "ratings", "ratings", " emulate ", HP_KIND_REALS },
-	{ "processes", "processes", " emulate ", HP_KIND_WHOLE },
-	{ "best-upto", "best_upto", " emulate ", HP_KIND_WHOLE },
-	{ "observations", "observations", " model ", HP_KIND_POINTS },
-	{ "w", "w", " chain ", HP_KIND_REALS },
-	{ "z", "z", " chain ", HP_KIND_REALS },
-	{ "tau", "tau", " chain ", HP_KIND_REALS },
-	{ "latency", "latency", " chain ", HP_KIND_REALS },
-	{ "vcomm", "vcomm", " chain ", HP_KIND_REALS },
-	{ "vcomp", "vcomp", " chain ", HP_KIND_REALS },
-	{ "installments", "installments", " chain ", HP_KIND_WHOLES },
-	{ "max-installments", "max_installments", " chain ", HP_KIND_WHOLE },
-	{ "time-limit", "time_limit_s", " share scatter chain emulate ", HP_KIND_REAL },
-	{ "max-mem", "max_mem_bytes", " share scatter chain ", HP_KIND_WHOLE },
-	{ "method", "method", " share scatter chain ", HP_KIND_WORD },
-	{ "names", "names", " share scatter chain emulate model ", HP_KIND_NAMES },
 };
 
 static const struct option outputs[] = {
@@ -332,7 +320,7 @@ static hp_verdict set_member(size_t i, hp_args *a)
 	}
 	if (json_object_get(a->set, fields[i].key))
 		return bad_usage(option, "given twice");
-	json_t *const v = hp_option_value(fields[i].kind, optarg, why);
+	json_t *const v = hp_option_value(fields[i].key, optarg, why);
 	if (!v)
 		return bad_usage(option, why);
 	return json_object_set_new(a->set, fields[i].key, v) == 0

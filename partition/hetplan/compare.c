@@ -3,7 +3,6 @@
  * method does not apply. Costs all methods except those that need more steps than allowed. */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "hetplan.h"
 
@@ -30,13 +29,6 @@ static double method_steps(const json_t *in, const char *op, const char *method)
 	return strcmp(method, "bitset") == 0 ? p * n * n / 8 : 0;
 }
 
-static double method_now_s(void)
-{
-	struct timespec t = { 0 };
-	return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec
-						       : NAN;
-}
-
 /* Copy a number of an answer, if it exists. */
 static bool copy_number(json_t *to, const json_t *from, const char *key)
 {
@@ -44,49 +36,36 @@ static bool copy_number(json_t *to, const json_t *from, const char *key)
 	return !v || json_object_set(to, key, v) == 0;
 }
 
-/* Perform one method in a job of its own. */
-static bool try_method(hp_job *job, const char *method, json_t *row)
+/* Perform one method in a job of its own, unless it needs more steps than allowed. */
+static bool try_method(hp_job *job, const hp_op *op, const char *method, uint64_t max_steps,
+		       json_t *row)
 {
+	const double steps = method_steps(job->in, op->name, method);
+	char why[HP_TEXT_BYTES];
+	snprintf(why, sizeof why, "skipped: about %.2g steps, more than --max-steps", steps);
+	if (steps > (double)max_steps)
+		return json_object_set_new(row, "message", json_string(why)) == 0;
 	json_t *const in = json_copy(job->in);
 	hp_job one;
 	bool ok = hp_job_init(&one, job->limits, in) && in &&
 		  json_object_set_new(in, "method", json_string(method)) == 0;
-	if (ok) {
-		const double start = method_now_s();
-		if (hp_perform(&one)) {
-			const double seconds = method_now_s() - start;
-			const json_t *const times = json_object_get(one.out, "times");
-			double first = INFINITY;
-			for (size_t i = 0; i < json_array_size(times); i++)
-				first = fmin(first, hp_at_index(times, i));
-			ok = copy_number(row, one.out, "makespan") &&
-			     copy_number(row, one.out, "lower_bound") &&
-			     (!times ||
-			      json_object_set_new(row, "earliest", hp_json_real(first)) == 0) &&
-			     json_object_set_new(row, "seconds", hp_json_real(seconds)) == 0;
-		} else {
-			job->missing = one.missing;
-			ok = json_object_set_new(row, "message", json_string(one.text)) == 0;
-		}
+	const double start = hp_now_s();
+	if (ok && hp_perform(&one)) {
+		const double seconds = hp_now_s() - start;
+		const json_t *const times = json_object_get(one.out, "times");
+		double first = INFINITY;
+		for (size_t i = 0; i < json_array_size(times); i++)
+			first = fmin(first, hp_at_index(times, i));
+		ok = copy_number(row, one.out, "makespan") &&
+		     copy_number(row, one.out, "lower_bound") &&
+		     (!times || json_object_set_new(row, "earliest", hp_json_real(first)) == 0) &&
+		     json_object_set_new(row, "seconds", hp_json_real(seconds)) == 0;
+	} else if (ok) {
+		job->missing = one.missing;
+		ok = json_object_set_new(row, "message", json_string(one.text)) == 0;
 	}
 	hp_job_free(&one);
-	return ok || hp_fail(job, NULL, "out of memory");
-}
-
-static bool add_method(hp_job *job, json_t *rows, const hp_op *op, const char *method,
-		       uint64_t max_steps)
-{
-	json_t *const row = json_object();
-	const double steps = method_steps(job->in, op->name, method);
-	if (json_array_append_new(rows, row) != 0 ||
-	    json_object_set_new(row, "method", json_string(method)) != 0)
-		return hp_fail(job, NULL, "out of memory");
-	if (steps <= (double)max_steps)
-		return try_method(job, method, row);
-	char why[HP_TEXT_BYTES];
-	snprintf(why, sizeof why, "skipped: about %.2g steps, more than --max-steps", steps);
-	return json_object_set_new(row, "message", json_string(why)) == 0 ||
-	       hp_fail(job, NULL, "out of memory");
+	return ok;
 }
 
 /* Find shares that are as equal as their bounds allow: the shares of equal processors. In a
@@ -106,12 +85,11 @@ static bool equal_shares(hp_job *job, bool by_root, uint64_t *share, size_t n)
 		speeds[i] = 1;
 	hetpart_plan *plan = NULL;
 	hetpart_cost *linear = NULL;
-	hetpart_err err;
-	hetpart_status rc = hetpart_cost_affine(&linear, 0, 1, 1, &err);
+	hetpart_status rc = hetpart_cost_affine(&linear, 0, 1, 1, &job->err);
 	if (rc == HETPART_OK)
-		rc = hetpart_share_create(&plan, items - rest, speeds, n, linear, &opts, &err);
+		rc = hetpart_share_create(&plan, items - rest, speeds, n, linear, &opts, &job->err);
 	hetpart_cost_free(linear);
-	if (!hp_planned(job, rc, plan, &err))
+	if (!hp_planned(job, rc, &plan))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		share[i] = hetpart_plan_share(plan, i) + (i + 1 == n ? rest : 0);
@@ -164,8 +142,11 @@ static bool compare_methods(hp_job *job, const hp_op *op, uint64_t max_steps, js
 {
 	bool any = false, proven;
 	for (size_t i = 0; op->methods[i]; i++) {
-		if (!add_method(job, rows, op, op->methods[i], max_steps))
-			return false;
+		json_t *const row = json_object();
+		if (json_array_append_new(rows, row) != 0 ||
+		    json_object_set_new(row, "method", json_string(op->methods[i])) != 0 ||
+		    !try_method(job, op, op->methods[i], max_steps, row))
+			return hp_fail(job, NULL, "out of memory");
 		any = any || !json_object_get(json_array_get(rows, i), "message");
 	}
 	if (!any)
@@ -195,7 +176,7 @@ bool hp_compare(hp_job *job, uint64_t max_steps)
 {
 	const char *const name = json_string_value(json_object_get(job->in, "op"));
 	const hp_op *const op = name ? hp_op_find(name) : NULL;
-	if (!op || !op->methods[0])
+	if (!op || !op->methods)
 		return hp_fail(job, NULL, "nothing to compare: '%.64s' has one method",
 			       name ? name : "op");
 	json_t *const rows = json_array();
@@ -217,34 +198,33 @@ static const char *row_number(char buf[HP_NUMBER_BYTES], const json_t *row, cons
 	return buf;
 }
 
-static bool print_method(FILE *f, const json_t *row, bool csv)
-{
-	const char *const method = json_string_value(json_object_get(row, "method"));
-	const char *const why = json_string_value(json_object_get(row, "message"));
-	char buf[4][HP_NUMBER_BYTES], quoted[2 * HP_TEXT_BYTES];
-	if (why && csv)
-		return fprintf(f, "%s,,,,,%s\n", method, hp_csv(quoted, sizeof quoted, why)) > 0;
-	if (why)
-		return fprintf(f, "%-13s  %s\n", method, why) > 0;
-	return fprintf(f, csv ? "%s,%s,%s,%s,%s,\n" : "%-13s  %16s  %16s  %10s  %10s\n", method,
-		       row_number(buf[0], row, "earliest", 10, csv),
-		       row_number(buf[1], row, "makespan", 10, csv),
-		       row_number(buf[2], row, "gap_percent", 4, csv),
-		       row_number(buf[3], row, "seconds", 3, csv)) > 0;
-}
-
 bool hp_print_comparison(FILE *f, const json_t *out, bool csv)
 {
 	const json_t *const rows = json_object_get(out, "methods");
-	if (csv ? fputs("method,earliest,makespan,gap_percent,seconds,message\n", f) == EOF
-		: fprintf(f, "%-13s  %16s  %16s  %10s  %10s\n", "method", "first end", "makespan",
-			  "gap %", "seconds") < 0)
-		return false;
-	for (size_t i = 0; i < json_array_size(rows); i++)
-		if (!print_method(f, json_array_get(rows, i), csv))
-			return false;
 	const bool proven = json_is_true(json_object_get(out, "bound_proven"));
-	return csv ||
-	       fprintf(f, "gap to %.10g, %s\n", json_number_value(json_object_get(out, "bound")),
-		       proven ? "a proven bound" : "the best of these") > 0;
+	if (csv)
+		fputs("method,earliest,makespan,gap_percent,seconds,message\n", f);
+	else
+		fprintf(f, "%-13s  %16s  %16s  %10s  %10s\n", "method", "first end", "makespan",
+			"gap %", "seconds");
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *const row = json_array_get(rows, i);
+		const char *const method = json_string_value(json_object_get(row, "method"));
+		const char *const why = json_string_value(json_object_get(row, "message"));
+		char buf[4][HP_NUMBER_BYTES], quoted[2 * HP_TEXT_BYTES];
+		if (why && csv)
+			fprintf(f, "%s,,,,,%s\n", method, hp_csv(quoted, sizeof quoted, why));
+		else if (why)
+			fprintf(f, "%-13s  %s\n", method, why);
+		else
+			fprintf(f, csv ? "%s,%s,%s,%s,%s,\n" : "%-13s  %16s  %16s  %10s  %10s\n",
+				method, row_number(buf[0], row, "earliest", 10, csv),
+				row_number(buf[1], row, "makespan", 10, csv),
+				row_number(buf[2], row, "gap_percent", 4, csv),
+				row_number(buf[3], row, "seconds", 3, csv));
+	}
+	if (!csv)
+		fprintf(f, "gap to %.10g, %s\n", json_number_value(json_object_get(out, "bound")),
+			proven ? "a proven bound" : "the best of these");
+	return !ferror(f);
 }

@@ -49,25 +49,17 @@ hp_verdict hp_args_parse(int argc, char **argv, hp_args *a);
 /* Return the options that give a member of the request, for a message; NULL if none does. */
 const char *hp_option_of(const char *key);
 
-/* Return a new JSON value for the word of an option; NULL and a reason in why if it is invalid. */
-typedef enum hp_kind {
-	HP_KIND_WORD,
-	HP_KIND_WHOLE,
-	HP_KIND_REAL,
-	HP_KIND_WHOLES,
-	HP_KIND_REALS,
-	HP_KIND_COST,
-	HP_KIND_COSTS,
-	HP_KIND_POINTS,
-	HP_KIND_SPEEDS,
-	HP_KIND_NAMES
-} hp_kind;
-json_t *hp_option_value(hp_kind kind, const char *text, char why[HP_TEXT_BYTES]);
+/* Return a new JSON value for the word of the option that gives a member of the request; NULL and a
+ * reason in why if it is invalid. */
+json_t *hp_option_value(const char *key, const char *word, char why[HP_TEXT_BYTES]);
 
 /* --------------------------------------------------------------------------------------- verbs */
 
 /* Perform a verb. Return the exit status. */
 int hp_verb(const hp_args *a);
+
+/* Return the seconds of a clock that only moves forward. */
+double hp_now_s(void);
 
 /* Return a new answer to one request line; NULL if out of memory. *ok receives whether the request
  * succeeded. */
@@ -89,8 +81,8 @@ bool hp_print_comparison(FILE *f, const json_t *out, bool csv);
 bool hp_read_file(hp_job *job, const char *path, char **text, size_t *bytes);
 
 /* Make a new object of a file of speeds: "speeds", and "names", "latency", "bandwidth" if the file
- * has them. Return NULL and a reason in why if it is invalid. text and one byte after it change. */
-json_t *hp_speeds_table(char *text, size_t bytes, char why[HP_TEXT_BYTES]);
+ * has them. Return NULL after hp_fail(). text and one byte after it change. */
+json_t *hp_speeds_table(hp_job *job, char *text, size_t bytes);
 
 /* Read the file that --speeds names, if any, and put its contents into the request instead. */
 bool hp_read_speeds(hp_job *job, const hp_args *a);

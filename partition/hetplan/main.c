@@ -89,11 +89,6 @@ static int finish_output(int status)
 	return status == EXIT_SUCCESS ? EXIT_FAILURE : status;
 }
 
-static int print_text(const char *text)
-{
-	return finish_output(fputs(text, stdout) == EOF ? EXIT_FAILURE : EXIT_SUCCESS);
-}
-
 static int batch_file(const char *name, double time_s)
 {
 	const bool standard = !name || strcmp(name, "-") == 0;
@@ -111,27 +106,6 @@ static int batch_file(const char *name, double time_s)
 	return finish_output(status);
 }
 
-static int act_on(hp_verdict verdict, const hp_args *a)
-{
-	switch (verdict) {
-	case HP_HELP:
-		return print_text(help);
-	case HP_VERSION:
-		return print_text(version);
-	case HP_BATCH:
-		return batch_file(a->input, a->batch_s);
-	case HP_VERB:
-		return finish_output(hp_verb(a));
-	case HP_REFUSED:
-		return 2;
-	case HP_FAILED:
-		return EXIT_FAILURE;
-	default:
-		fputs("Try 'hetplan --help' for more.\n", stderr);
-		return 2;
-	}
-}
-
 int main(int argc, char **argv)
 {
 	/* If a standard stream is closed, the picture could get its number, and the table would be
@@ -143,7 +117,28 @@ int main(int argc, char **argv)
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* one write per message, or shells mix them */
 	signal(SIGXFSZ, SIG_IGN);              /* report a file that is too large as an error */
 	hp_args a;
-	const int status = act_on(hp_args_parse(argc, argv, &a), &a);
+	int status = 2;
+	switch (hp_args_parse(argc, argv, &a)) {
+	case HP_HELP:
+		status = finish_output(fputs(help, stdout) == EOF);
+		break;
+	case HP_VERSION:
+		status = finish_output(fputs(version, stdout) == EOF);
+		break;
+	case HP_BATCH:
+		status = batch_file(a.input, a.batch_s);
+		break;
+	case HP_VERB:
+		status = finish_output(hp_verb(&a));
+		break;
+	case HP_REFUSED:
+		break;
+	case HP_FAILED:
+		status = EXIT_FAILURE;
+		break;
+	case HP_USAGE:
+		fputs("Try 'hetplan --help' for more.\n", stderr);
+	}
 	json_decref(a.set);
 	return status;
 }

@@ -4,7 +4,6 @@
  * are separated by commas or blanks, # starts a comment, and the first line may name the columns.
  * Costs a pass over the text, and one JSON value for each number. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,32 +49,12 @@ static const char *const titles[COLUMNS] = { "name", "speed", "latency", "bandwi
 #define FIELDS_MAX 64
 
 typedef struct speeds_table {
+	hp_job *job;
 	json_t *out;
 	speeds_column column[COLUMNS]; /* of the fields of a line */
 	size_t ncolumns;               /* 0: numbers only, or not known before the first line */
-	size_t line;
-	char *why;
+	bool begun;                    /* after the first line that is not empty */
 } speeds_table;
-
-/* Store the reason, after the number of the line. */
-static void bad_speeds_line(speeds_table *t, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-static void bad_speeds_line(speeds_table *t, const char *fmt, ...)
-{
-	char text[HP_TEXT_BYTES / 2];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	snprintf(t->why, HP_TEXT_BYTES, "line %zu: %s", t->line, text);
-}
-#define refuse_line(t, ...) (bad_speeds_line((t), __VA_ARGS__), false)
-
-static bool table_no_memory(speeds_table *t)
-{
-	snprintf(t->why, HP_TEXT_BYTES, "out of memory");
-	return false;
-}
 
 /* Remove blanks at both ends. */
 static char *trim_blanks(char *s)
@@ -88,7 +67,7 @@ static char *trim_blanks(char *s)
 }
 
 /* Cut a line into fields, at commas if it has any, otherwise at blanks. */
-static bool cut_fields(speeds_table *t, char *line, char *field[FIELDS_MAX], size_t *n)
+static bool cut_fields(hp_job *job, char *line, char *field[FIELDS_MAX], size_t *n)
 {
 	line[strcspn(line, "#")] = '\0';
 	const char *const between = strchr(line, ',') ? "," : " \t\r";
@@ -98,14 +77,14 @@ static bool cut_fields(speeds_table *t, char *line, char *field[FIELDS_MAX], siz
 		const size_t len = strcspn(line, between);
 		const bool more = line[len] != '\0';
 		if (*n == FIELDS_MAX)
-			return refuse_line(t, "more than %d fields", FIELDS_MAX);
+			return hp_fail(job, NULL, "more than %d fields", FIELDS_MAX);
 		line[len] = '\0';
 		field[(*n)++] = trim_blanks(line);
 		line += len + more;
 		if (*between != ',')
 			line += strspn(line, between);
 		else if (more && !*trim_blanks(line))
-			return refuse_line(t, "ends with a comma");
+			return hp_fail(job, NULL, "ends with a comma");
 	}
 	return true;
 }
@@ -130,175 +109,160 @@ static bool find_columns(speeds_table *t, char *const *field, size_t n, bool *he
 	if (!*header && hp_text_real(field[0], &x))
 		return true;
 	if (!*header && (n < 2 || n > COLUMNS))
-		return refuse_line(t,
-				   "%zu field%s, must be name, speed, and latency and bandwidth if "
-				   "known",
-				   n, n == 1 ? "" : "s");
+		return hp_fail(t->job, NULL,
+			       "%zu field%s, must be name, speed, and latency and bandwidth if "
+			       "known",
+			       n, n == 1 ? "" : "s");
 	for (size_t i = 0; i < n; i++) {
 		const speeds_column c = *header ? column_of(field[i]) : (speeds_column)i;
 		if (c == COLUMNS)
-			return refuse_line(t,
-					   "unknown column '%.64s', must be one of: name, speed, "
-					   "latency, bandwidth",
-					   field[i]);
+			return hp_fail(t->job, NULL,
+				       "unknown column '%.64s', must be one of: name, speed, "
+				       "latency, bandwidth",
+				       field[i]);
 		if (seen & 1u << c)
-			return refuse_line(t, "column '%s' is given twice", titles[c]);
+			return hp_fail(t->job, NULL, "column '%s' is given twice", titles[c]);
 		seen |= 1u << c;
 		t->column[i] = c;
 	}
 	t->ncolumns = n;
-	return seen & 1u << SPEED ? true : refuse_line(t, "column 'speed' is missing");
+	return seen & 1u << SPEED ? true : hp_fail(t->job, NULL, "column 'speed' is missing");
 }
 
 static bool add_field(speeds_table *t, speeds_column c, const char *text)
 {
 	static const char *const keys[COLUMNS] = { "names", "speeds", "latency", "bandwidth" };
-	json_t *list = json_object_get(t->out, keys[c]);
+	json_t *list = json_object_get(t->out, keys[c]), *value;
+	double x;
 	if (!list && json_object_set_new(t->out, keys[c], list = json_array()) != 0)
-		return table_no_memory(t);
+		return hp_fail(t->job, NULL, "out of memory");
 	if (c == NAME) {
 		errno = 0;
-		json_t *const name = json_string(text);
-		if (!name && errno != ENOMEM)
-			return refuse_line(t, "name must be text in UTF-8, not '%.64s'", text);
-		return json_array_append_new(list, name) == 0 || table_no_memory(t);
+		value = json_string(text);
+		if (!value && errno != ENOMEM)
+			return hp_fail(t->job, NULL, "name must be text in UTF-8, not '%.64s'",
+				       text);
+	} else {
+		if (!hp_text_real(text, &x) || !(c == LATENCY ? x >= 0 : x > 0))
+			return hp_fail(t->job, NULL, "%s must be a number %s, not '%.64s'",
+				       titles[c], c == LATENCY ? "of at least 0" : "above 0", text);
+		value = json_real(x);
 	}
-	double x;
-	if (!hp_text_real(text, &x) || !(c == LATENCY ? x >= 0 : x > 0))
-		return refuse_line(t, "%s must be a number %s, not '%.64s'", titles[c],
-				   c == LATENCY ? "of at least 0" : "above 0", text);
-	return json_array_append_new(list, json_real(x)) == 0 || table_no_memory(t);
+	return hp_append(t->job, list, value);
 }
 
-static bool add_line(speeds_table *t, char *line, bool *first)
+static bool add_line(speeds_table *t, char *line)
 {
 	char *field[FIELDS_MAX];
 	bool header = false;
 	size_t n;
-	if (!cut_fields(t, line, field, &n))
+	if (!cut_fields(t->job, line, field, &n))
 		return false;
 	if (n == 0)
 		return true;
-	if (*first && !find_columns(t, field, n, &header))
+	if (!t->begun && !find_columns(t, field, n, &header))
 		return false;
-	*first = false;
+	t->begun = true;
 	if (header)
 		return true;
 	if (t->ncolumns && n != t->ncolumns)
-		return refuse_line(t, "%zu field%s, must be %zu", n, n == 1 ? "" : "s",
-				   t->ncolumns);
+		return hp_fail(t->job, NULL, "%zu field%s, must be %zu", n, n == 1 ? "" : "s",
+			       t->ncolumns);
 	for (size_t i = 0; i < n; i++)
 		if (!add_field(t, t->ncolumns ? t->column[i] : SPEED, field[i]))
 			return false;
 	return true;
 }
 
-json_t *hp_speeds_table(char *text, size_t bytes, char why[HP_TEXT_BYTES])
+json_t *hp_speeds_table(hp_job *job, char *text, size_t bytes)
 {
-	speeds_table t = { .out = json_object(), .why = why };
-	bool ok = t.out || table_no_memory(&t), first = true;
-	char *at = text, *const end = text + bytes;
-	while (ok && at < end) {
-		char *const found = memchr(at, '\n', (size_t)(end - at)), *const stop =
-										  found ? found
-											: end;
-		t.line++;
+	speeds_table t = { .job = job, .out = json_object() };
+	bool ok = t.out || hp_fail(job, NULL, "out of memory");
+	char *const end = text + bytes;
+	for (job->line = 1; ok && text < end; job->line++) {
+		char *const newline = memchr(text, '\n', (size_t)(end - text));
+		char *const stop = newline ? newline : end;
 		*stop = '\0';
-		ok = strlen(at) == (size_t)(stop - at) ? add_line(&t, at, &first)
-						       : refuse_line(&t, "contains a byte 0");
-		at = stop + (found != NULL);
+		ok = strlen(text) == (size_t)(stop - text)
+			     ? add_line(&t, text)
+			     : hp_fail(job, NULL, "contains a byte 0");
+		text = stop + (newline != NULL);
 	}
-	t.line += t.line == 0;
-	if (ok && !json_object_get(t.out, "speeds"))
-		ok = refuse_line(&t, "no speeds");
-	if (!ok) {
-		json_decref(t.out);
-		t.out = NULL;
-	}
-	return t.out;
+	job->line -= job->line > 1; /* the last line */
+	ok = ok && (json_object_get(t.out, "speeds") || hp_fail(job, NULL, "no speeds"));
+	job->line = 0;
+	if (ok)
+		return t.out;
+	json_decref(t.out);
+	return NULL;
 }
 
 /* ---------------------------------------------------------------------- members of the request */
 
-/* Add processor i of a scatter. Its cost is --cost divided by its speed, and its link is given by
- * its line of the file. The root, which is the last processor, keeps its share and has no link. */
-static bool add_speeds_proc(json_t *procs, const json_t *table, const json_t *cost, size_t i)
-{
-	const json_t *const speeds = json_object_get(table, "speeds");
-	const json_t *const scale = json_object_get(cost, "scale");
-	const json_t *const latency = json_object_get(table, "latency");
-	const double factor = (scale ? json_number_value(scale) : 1) / hp_at_index(speeds, i);
-	json_t *const p = json_object(), *const compute = json_copy((json_t *)cost);
-	const bool root = i + 1 == json_array_size(speeds);
-	return json_array_append_new(procs, p) == 0 &&
-	       json_object_set_new(p, "compute", compute) == 0 &&
-	       json_object_set_new(compute, "scale", json_real(factor)) == 0 &&
-	       (root ||
-		json_object_set_new(
-			p, "link",
-			json_pack("{s:s,s:f,s:f}", "type", "affine", "startup",
-				  latency ? hp_at_index(latency, i) : 0.0, "per_item",
-				  1 / hp_at_index(json_object_get(table, "bandwidth"), i))) == 0);
-}
-
-/* Replace --cost and --speeds by the processors of a scatter. */
+/* Replace --cost and --speeds by the processors of a scatter. The cost of each is --cost divided by
+ * its speed, and its link is given by its line of the file. The root, which is the last processor,
+ * keeps its share and has no link. */
 static bool make_speeds_procs(hp_job *job, json_t *set, const json_t *table)
 {
-	const json_t *const cost = json_object_get(set, "cost");
-	const size_t n = json_array_size(json_object_get(table, "speeds"));
+	json_t *const cost = json_object_get(set, "cost");
+	const json_t *const scale = json_object_get(cost, "scale");
+	const json_t *const speeds = json_object_get(table, "speeds");
+	const json_t *const latency = json_object_get(table, "latency");
+	const json_t *const bandwidth = json_object_get(table, "bandwidth");
+	const size_t n = json_array_size(speeds);
 	if (!cost)
 		return hp_fail(job, NULL, "'--speeds' of a scatter requires '--cost'");
-	if (!json_object_get(table, "bandwidth"))
+	if (!bandwidth)
 		return hp_fail(job, NULL,
 			       "'--speeds' of a scatter must be a file with a column 'bandwidth'");
 	json_t *const procs = json_array();
 	bool ok = json_object_set_new(set, "processors", procs) == 0;
-	for (size_t i = 0; ok && i < n; i++)
-		ok = add_speeds_proc(procs, table, cost, i);
+	for (size_t i = 0; ok && i < n; i++) {
+		const double factor = scale ? json_number_value(scale) : 1;
+		json_t *const p = json_object(), *const compute = json_copy(cost);
+		ok = json_array_append_new(procs, p) == 0 &&
+		     json_object_set_new(p, "compute", compute) == 0 &&
+		     json_object_set_new(compute, "scale",
+					 json_real(factor / hp_at_index(speeds, i))) == 0 &&
+		     (i + 1 == n ||
+		      json_object_set_new(p, "link",
+					  json_pack("{s:s,s:f,s:f}", "type", "affine", "startup",
+						    latency ? hp_at_index(latency, i) : 0.0,
+						    "per_item", 1 / hp_at_index(bandwidth, i))) ==
+			      0);
+	}
 	return (ok && json_object_del(set, "cost") == 0 && json_object_del(set, "speeds") == 0) ||
-	       hp_fail(job, NULL, "out of memory");
-}
-
-/* Add the contents of a file of speeds to the request. --names replaces the names of the file. */
-static bool add_speeds(hp_job *job, json_t *set, const char *verb, const json_t *table)
-{
-	json_t *const names = json_object_get(table, "names");
-	if (names && !json_object_get(set, "names") && json_object_set(set, "names", names) != 0)
-		return hp_fail(job, NULL, "out of memory");
-	if (strcmp(verb, "scatter") == 0)
-		return make_speeds_procs(job, set, table);
-	return json_object_set(set, "speeds", json_object_get(table, "speeds")) == 0 ||
 	       hp_fail(job, NULL, "out of memory");
 }
 
 bool hp_read_speeds(hp_job *job, const hp_args *a)
 {
 	const json_t *const v = json_object_get(a->set, "speeds");
-	if (v && !json_is_string(v) && strcmp(a->verb, "scatter") == 0)
+	const bool scatter = strcmp(a->verb, "scatter") == 0;
+	if (v && !json_is_string(v) && scatter)
 		return hp_fail(job, NULL,
 			       "'--speeds' of a scatter must be a file with a column 'bandwidth'");
 	if (!v || !json_is_string(v))
 		return true;
-	char *const path = strdup(json_string_value(v)), *text = NULL;
-	if (!path)
-		return hp_fail(job, NULL, "out of memory");
-	char why[HP_TEXT_BYTES];
+	const size_t limit = job->limits->line_bytes;
 	json_t *table = NULL;
+	char *text;
 	size_t bytes;
-	bool ok;
-	if (!hp_read_file(job, path, &text, &bytes)) {
-		snprintf(why, sizeof why, "%s", job->text);
-		ok = hp_fail(job, NULL, "'%.128s': %s", path, why);
-	} else if (bytes > job->limits->line_bytes) {
-		ok = hp_fail(job, NULL, "'%.128s': longer than %zu bytes", path,
-			     job->limits->line_bytes);
-	} else if (!(table = hp_speeds_table(text, bytes, why))) {
-		ok = hp_fail(job, NULL, "'%.128s': %s", path, why);
-	} else {
-		ok = add_speeds(job, a->set, a->verb, table);
-	}
+	job->source = json_string_value(v);
+	bool ok = hp_read_file(job, job->source, &text, &bytes) &&
+		  (bytes <= limit || hp_fail(job, NULL, "longer than %zu bytes", limit)) &&
+		  (table = hp_speeds_table(job, text, bytes));
+	job->source = NULL;
+	json_t *const names = json_object_get(table, "names"); /* --names replaces them */
+	if (ok && names && !json_object_get(a->set, "names"))
+		ok = json_object_set(a->set, "names", names) == 0 ||
+		     hp_fail(job, NULL, "out of memory");
+	if (ok)
+		ok = scatter ? make_speeds_procs(job, a->set, table)
+			     : json_object_set(a->set, "speeds",
+					       json_object_get(table, "speeds")) == 0 ||
+				       hp_fail(job, NULL, "out of memory");
 	json_decref(table);
 	free(text);
-	free(path);
 	return ok;
 }

@@ -49,25 +49,15 @@ static bool pair_costs(hp_job *job, json_t *set)
 	return json_object_del(set, "compute") == 0 && (!link || json_object_del(set, "link") == 0);
 }
 
-/* Choose the operation by the members of a request that names none. */
-static const char *default_op(const json_t *in, const char *verb)
-{
-	if (strcmp(verb, "share") == 0 && json_object_get(in, "costs"))
-		return "share-unrelated";
-	if (strcmp(verb, "share") == 0 && json_object_get(in, "weights"))
-		return "share-weights";
-	if (strcmp(verb, "scatter") == 0 &&
-	    (json_object_get(in, "chunk") || json_object_get(in, "rule")))
-		return "farm";
-	if (strcmp(verb, "scatter") == 0 && json_object_get(in, "compute"))
-		return "scatter-root";
-	if (strcmp(verb, "chain") == 0 && json_object_get(in, "fractions"))
-		return "chain-replay";
-	return verb;
-}
-
 static bool make_request(hp_job *job, const hp_args *a)
 {
+	static const struct {
+		const char *verb, *key, *op;
+	} by_member[] = {
+		{ "share", "costs", "share-unrelated" },  { "share", "weights", "share-weights" },
+		{ "scatter", "chunk", "farm" },           { "scatter", "rule", "farm" },
+		{ "scatter", "compute", "scatter-root" }, { "chain", "fractions", "chain-replay" },
+	};
 	if (!job->in && !(job->in = json_object()))
 		return hp_fail(job, NULL, "out of memory");
 	if (!hp_read_speeds(job, a) || !pair_costs(job, a->set))
@@ -75,8 +65,13 @@ static bool make_request(hp_job *job, const hp_args *a)
 	if (json_object_update(job->in, a->set) != 0)
 		return hp_fail(job, NULL, "out of memory");
 	const char *name = a->op;
-	if (!name && !json_object_get(job->in, "op"))
-		name = default_op(job->in, a->verb);
+	if (!name && !json_object_get(job->in, "op")) {
+		name = a->verb;
+		for (size_t i = HP_LEN(by_member); i-- > 0;)
+			if (strcmp(a->verb, by_member[i].verb) == 0 &&
+			    json_object_get(job->in, by_member[i].key))
+				name = by_member[i].op;
+	}
 	errno = 0;
 	if (name && json_object_set_new(job->in, "op", json_string(name)) != 0)
 		return errno == ENOMEM
@@ -180,51 +175,32 @@ static bool show_answer(hp_job *job, const hp_args *a)
 	       bad_output(job);
 }
 
-/* ---------------------------------------------------------------------------------- the verbs */
-
-/* Show a plan in a file. */
-static int show_plan(const hp_args *a)
-{
-	hp_job job, file;
-	bool ok = hp_job_init(&file, &hp_program_limits, NULL), read = false;
-	ok = hp_job_init(&job, &hp_program_limits, NULL) && ok;
-	if (!ok)
-		hp_say("out of memory");
-	else if (!(read = read_input(&file, a->input)) || !(ok = hp_verify(&job, &file)))
-		hp_say("'%s': %s", a->input, read ? job.text : file.text);
-	else if (!(ok = show_answer(&job, a)))
-		hp_say("%s", job.text);
-	ok = ok && read;
-	hp_job_free(&job);
-	hp_job_free(&file);
-	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 int hp_verb(const hp_args *a)
 {
-	if (strcmp(a->verb, "show") == 0)
-		return show_plan(a);
+	const bool shows = strcmp(a->verb, "show") == 0;
 	hp_job job;
-	bool ok = hp_job_init(&job, &hp_program_limits, NULL);
 	int status = EXIT_FAILURE;
-	if (ok && a->input && !(ok = read_input(&job, a->input))) {
-		hp_say("'%s': %s", a->input, job.text);
-	} else {
-		ok = ok && make_request(&job, a) &&
+	bool ok = hp_job_init(&job, &hp_program_limits, NULL);
+	job.source = a->input;
+	ok = ok && (!a->input || read_input(&job, a->input)) && (!shows || hp_verify(&job));
+	job.source = NULL;
+	if (ok && shows)
+		ok = show_answer(&job, a);
+	else if (ok)
+		ok = make_request(&job, a) &&
 		     (a->compare ? hp_compare(&job, a->max_steps) &&
 					   (!a->html || write_compared_page(&job, a)) &&
 					   print_plan(&job, a)
 				 : hp_perform(&job) && show_answer(&job, a));
-		/* without a file, an option is missing, and not a member */
-		const char *const option =
-			!ok && job.missing && !a->input ? hp_option_of(job.missing) : NULL;
-		if (option) {
-			hp_say("%s is missing", option);
-			fputs("Try 'hetplan --help' for more.\n", stderr);
-			status = 2;
-		} else if (!ok)
-			hp_say("%s", job.text);
-	}
+	/* without a file, an option is missing, and not a member */
+	const char *const option =
+		!ok && job.missing && !a->input ? hp_option_of(job.missing) : NULL;
+	if (option) {
+		hp_say("%s is missing", option);
+		fputs("Try 'hetplan --help' for more.\n", stderr);
+		status = 2;
+	} else if (!ok)
+		hp_say("%s", job.text);
 	hp_job_free(&job);
 	return ok ? EXIT_SUCCESS : status;
 }
@@ -249,7 +225,7 @@ json_t *hp_answer(const char *line, size_t bytes, size_t number, const hp_limits
 	return a;
 }
 
-static double batch_now_s(void)
+double hp_now_s(void)
 {
 	struct timespec t = { 0 };
 	clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail: the clock always exists */
@@ -284,36 +260,27 @@ static batch_read read_batch_line(FILE *in, batch_line *l, size_t limit)
 	return c == EOF && l->bytes == 0 ? GOT_END : GOT_LINE;
 }
 
-/* Answer one line. Return false if the answer cannot be made or written. */
-static bool answer_line(const batch_line *l, size_t number, FILE *out, const hp_limits *limits,
-			bool *ok)
-{
-	json_t *const a = hp_answer(l->text ? l->text : "", l->bytes, number, limits, ok);
-	if (!a) {
-		hp_say("line %zu: out of memory for the answer", number);
-		return false;
-	}
-	const bool written = hp_write_json(out, a) && fflush(out) == 0;
-	if (!written)
-		hp_say("cannot write '%s': %s", "standard output", strerror(errno));
-	json_decref(a);
-	return written;
-}
-
 int hp_batch(FILE *in, const char *name, FILE *out, const hp_limits *limits, double time_s)
 {
-	const double end_s = batch_now_s() + time_s;
+	const double end_s = hp_now_s() + time_s;
 	hp_limits left = *limits;
 	batch_line l = { 0 };
-	bool all = true, ok, going = true;
+	bool all = true, going = true;
 	batch_read got = GOT_END;
 	for (size_t number = 1;
 	     going && (got = read_batch_line(in, &l, limits->line_bytes)) == GOT_LINE &&
 	     !ferror(in);
 	     number++) {
+		bool ok;
 		if (time_s > 0)
-			left.time_limit_s = end_s - batch_now_s();
-		going = answer_line(&l, number, out, &left, &ok);
+			left.time_limit_s = end_s - hp_now_s();
+		json_t *const answer = hp_answer(l.text ? l.text : "", l.bytes, number, &left, &ok);
+		going = answer && hp_write_json(out, answer) && fflush(out) == 0;
+		if (!answer)
+			hp_say("line %zu: out of memory for the answer", number);
+		else if (!going)
+			hp_say("cannot write 'standard output': %s", strerror(errno));
+		json_decref(answer);
 		all = all && ok;
 	}
 	free(l.text);

@@ -67,20 +67,20 @@ static bool bars_of_scatter(hp_job *job, hp_bars *b)
 	const json_t *const shares = json_object_get(job->out, "shares");
 	const json_t *const times = json_object_get(job->out, "times");
 	const json_t *const root = json_object_get(job->out, "root");
-	const json_t *const procs = json_object_get(job->in, "processors");
 	const size_t n = json_array_size(shares), r = (size_t)json_integer_value(root);
-	const json_t *const matrix = json_array_get(json_object_get(job->in, "link"), r);
+	const hp_at procs = hp_top(job->in, "processors"), matrix = hp_top(job->in, "link");
+	const hp_at row = hp_entry(&matrix, r);
 	double t = 0;
 	if (!bars_begin(job, b, n, 3 * n))
 		return false;
 	for (size_t j = 0; j < n; j++) {
 		const uint64_t items = (uint64_t)json_integer_value(json_array_get(shares, j));
 		const size_t i = hp_served(job, j);
-		const json_t *const v = root ? json_array_get(matrix, i)
-					     : json_object_get(json_array_get(procs, i), "link");
+		const hp_at proc = hp_entry(&procs, i);
+		const hp_at at = root ? hp_entry(&row, i) : hp_member(&proc, "link");
 		double end = t;
-		if (v && !(root && i == r)) {
-			const hetpart_cost *const link = hp_cost(job, v, NULL);
+		if (at.v && !(root && i == r)) {
+			const hetpart_cost *const link = hp_cost(job, &at);
 			if (!link)
 				return false;
 			end += hetpart_cost_eval(link, items);
@@ -127,14 +127,6 @@ static bool bars_of_dates(hp_job *job, hp_bars *b, const json_t *out)
 	return true;
 }
 
-static bool bars_of_chain(hp_job *job, hp_bars *b)
-{
-	hp_job dates = { .in = NULL };
-	const bool ok = hp_chain_dates(job, &dates) && bars_of_dates(job, b, dates.out);
-	hp_job_free(&dates);
-	return ok;
-}
-
 static void count_chunk(void *ctx, const hetpart_chunk *c)
 {
 	uint64_t *const chunks = ctx;
@@ -175,9 +167,11 @@ bool hp_make_bars(hp_job *job, hp_bars *b)
 	bool ok;
 	if (!json_is_number(json_object_get(job->out, "makespan")))
 		return hp_fail(job, NULL, "no chart of '%s': its answer has no times", op);
-	if (json_object_get(job->in, "w"))
-		ok = bars_of_chain(job, b);
-	else if (strcmp(op, "farm") == 0)
+	if (json_object_get(job->in, "w")) {
+		hp_job dates = { .in = NULL };
+		ok = hp_chain_dates(job, &dates) && bars_of_dates(job, b, dates.out);
+		hp_job_free(&dates);
+	} else if (strcmp(op, "farm") == 0)
 		ok = bars_of_farm(job, b);
 	else if (strncmp(op, "scatter", 7) == 0)
 		ok = bars_of_scatter(job, b);
@@ -238,7 +232,7 @@ static double gantt_fill(gantt *c, size_t row, size_t lane)
 	return last;
 }
 
-static bool gantt_row(gantt *c, size_t row, size_t lane)
+static void gantt_row(gantt *c, size_t row, size_t lane)
 {
 	const char *const name = lane ? "" : c->bars->names[row];
 	const double end = gantt_fill(c, row, lane);
@@ -247,8 +241,7 @@ static bool gantt_row(gantt *c, size_t row, size_t lane)
 		bytes += hp_utf8(name + bytes, strlen(name + bytes));
 		n++;
 	}
-	if (fprintf(c->f, "%.*s%*s |", (int)bytes, name, (int)(c->label - n), "") < 0)
-		return false;
+	fprintf(c->f, "%.*s%*s |", (int)bytes, name, (int)(c->label - n), "");
 	for (size_t k = 0; (double)k + 0.5 <= end / c->scale && k < c->columns; k++) {
 		const double *const share = c->share[k], idle = 1 - share[0] - share[1] - share[2];
 		size_t best = 0; /* the kind that takes most of the column's time */
@@ -256,49 +249,29 @@ static bool gantt_row(gantt *c, size_t row, size_t lane)
 			if (share[i] > share[best])
 				best = i;
 		const bool waits = share[best] < 0.5 * (idle + share[best]);
-		if (putc(c->begins[k] ? '|' : waits ? WAITING : marks[best], c->f) == EOF)
-			return false;
+		putc(c->begins[k] ? '|' : waits ? WAITING : marks[best], c->f);
 	}
-	return putc('\n', c->f) != EOF;
+	putc('\n', c->f);
 }
 
 /* Write "+----+----" and the times below its crosses. */
-static bool gantt_axis(const gantt *c)
+static void gantt_axis(const gantt *c)
 {
 	const double step = hp_tick(c->bars->end, (unsigned)(c->columns / 8 ? c->columns / 8 : 1));
-	if (fprintf(c->f, "%*s +", (int)c->label, "") < 0)
-		return false;
+	fprintf(c->f, "%*s +", (int)c->label, "");
 	for (size_t k = 1; k <= c->columns; k++) {
 		const double before = floor(((double)k - 1) * c->scale / step + 1e-9);
 		const double now = floor((double)k * c->scale / step + 1e-9);
-		if (putc(now > before ? '+' : '-', c->f) == EOF)
-			return false;
+		putc(now > before ? '+' : '-', c->f);
 	}
-	if (fprintf(c->f, "\n%*s ", (int)c->label, "") < 0)
-		return false;
+	fprintf(c->f, "\n%*s ", (int)c->label, "");
 	size_t at = 0;
 	for (double t = 0; t <= c->bars->end * (1 + 1e-9); t += step) {
 		const size_t k = (size_t)ceil(t / c->scale - 1e-6);
 		const int n = k >= at ? fprintf(c->f, "%*s%.4g", (int)(k - at), "", t) : 0;
-		if (n < 0)
-			return false;
-		at += (size_t)n;
+		at += n > 0 ? (size_t)n : 0;
 	}
-	return putc('\n', c->f) != EOF;
-}
-
-static bool gantt_write(gantt *c)
-{
-	const hp_bars *const bars = c->bars;
-	for (size_t row = 0; row < bars->nrows; row++)
-		if (!gantt_row(c, row, 0) || (bars->overlap && !gantt_row(c, row, 1)))
-			return false;
-	if (!gantt_axis(c))
-		return false;
-	for (size_t k = 0; k < HP_BAR_KINDS; k++)
-		if (bars->has[k] && fprintf(c->f, "%c %s  ", marks[k], kind_names[k]) < 0)
-			return false;
-	return fputs(bars->pieces ? ". wait  | next\n" : ". wait\n", c->f) != EOF;
+	putc('\n', c->f);
 }
 
 /* Return the columns of the longest name. */
@@ -319,10 +292,22 @@ bool hp_gantt(FILE *f, const hp_bars *bars, size_t columns)
 	c.scale = bars->end > 0 ? bars->end / (double)c.columns : 1;
 	c.share = calloc(c.columns, sizeof *c.share);
 	c.begins = calloc(c.columns, 1);
-	const bool ok = c.share && c.begins && gantt_write(&c);
+	const bool ok = c.share && c.begins;
+	for (size_t row = 0; ok && row < bars->nrows; row++) {
+		gantt_row(&c, row, 0);
+		if (bars->overlap)
+			gantt_row(&c, row, 1);
+	}
 	free(c.share);
 	free(c.begins);
-	return ok;
+	if (!ok)
+		return false;
+	gantt_axis(&c);
+	for (size_t k = 0; k < HP_BAR_KINDS; k++)
+		if (bars->has[k])
+			fprintf(f, "%c %s  ", marks[k], kind_names[k]);
+	fputs(bars->pieces ? ". wait  | next\n" : ". wait\n", f);
+	return !ferror(f);
 }
 
 /* ------------------------------------------------------------------------------------ picture */
@@ -344,79 +329,75 @@ typedef struct picture {
 } picture;
 
 /* Write clean text for XML: only five characters need to be escaped. */
-static bool svg_escaped(FILE *f, const char *s)
+static void svg_escaped(FILE *f, const char *s)
 {
 	static const char special[] = "&<>\"'";
 	static const char *const escaped[] = { "&amp;", "&lt;", "&gt;", "&quot;", "&#39;" };
 	for (; *s; s++) {
 		const char *const at = strchr(special, *s);
-		if (at ? fputs(escaped[at - special], f) == EOF : putc(*s, f) == EOF)
-			return false;
+		if (at)
+			fputs(escaped[at - special], f);
+		else
+			putc(*s, f);
 	}
-	return true;
 }
 
-static bool svg_text(const picture *p, double x, double y, const char *attributes, const char *s)
+static void svg_text(const picture *p, double x, double y, const char *attributes, const char *s)
 {
-	return fprintf(p->f, "<text x=\"%.2f\" y=\"%.2f\" %s>", x, y, attributes) > 0 &&
-	       svg_escaped(p->f, s) && fputs("</text>\n", p->f) != EOF;
+	fprintf(p->f, "<text x=\"%.2f\" y=\"%.2f\" %s>", x, y, attributes);
+	svg_escaped(p->f, s);
+	fputs("</text>\n", p->f);
 }
 
 /* Write the title and the legend. */
-static bool svg_head(const picture *p, const char *title)
+static void svg_head(const picture *p, const char *title)
 {
 	const double width = p->left + PLOT + RIGHT, height = p->bottom + BOTTOM;
-	if (fprintf(p->f,
-		    HP_SVG_MARK
-		    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-		    "viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" font-size=\"13\">\n"
-		    "<title>",
-		    width, height, width, height) < 0 ||
-	    !svg_escaped(p->f, title) ||
-	    fputs("</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", p->f) ==
-		    EOF ||
-	    !svg_text(p, p->left, 26, "font-size=\"17\" font-weight=\"bold\"", title))
-		return false;
+	fprintf(p->f,
+		HP_SVG_MARK
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+		"viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" font-size=\"13\">\n"
+		"<title>",
+		width, height, width, height);
+	svg_escaped(p->f, title);
+	fputs("</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", p->f);
+	svg_text(p, p->left, 26, "font-size=\"17\" font-weight=\"bold\"", title);
 	double x = p->left;
 	for (size_t k = 0; k < HP_BAR_KINDS; k++) {
 		if (!p->bars->has[k])
 			continue;
-		if (fprintf(p->f,
-			    "<rect x=\"%.2f\" y=\"40\" width=\"14\" height=\"14\" fill=\"%s\"/>\n",
-			    x, colours[k]) < 0 ||
-		    !svg_text(p, x + 20, 52, "fill=\"#222222\"", kind_names[k]))
-			return false;
+		fprintf(p->f,
+			"<rect x=\"%.2f\" y=\"40\" width=\"14\" height=\"14\" fill=\"%s\"/>\n", x,
+			colours[k]);
+		svg_text(p, x + 20, 52, "fill=\"#222222\"", kind_names[k]);
 		x += 110;
 	}
-	return true;
 }
 
-static bool svg_axis(const picture *p)
+static void svg_axis(const picture *p)
 {
 	const double step = hp_tick(p->bars->end, 10);
 	for (int i = 0; i * step <= p->bars->end * (1 + 1e-9) && i <= 20; i++) {
 		const double x = p->left + i * step * p->unit;
 		char label[32];
 		snprintf(label, sizeof label, "%.6g", i * step);
-		if (fprintf(p->f,
-			    "<line x1=\"%.2f\" y1=\"%d\" x2=\"%.2f\" y2=\"%.2f\" "
-			    "stroke=\"#dddddd\"/>\n",
-			    x, TOP, x, p->bottom + 5) < 0 ||
-		    !svg_text(p, x, p->bottom + 20, "text-anchor=\"middle\" fill=\"#222222\"",
-			      label))
-			return false;
+		fprintf(p->f,
+			"<line x1=\"%.2f\" y1=\"%d\" x2=\"%.2f\" y2=\"%.2f\" "
+			"stroke=\"#dddddd\"/>\n",
+			x, TOP, x, p->bottom + 5);
+		svg_text(p, x, p->bottom + 20, "text-anchor=\"middle\" fill=\"#222222\"", label);
 	}
-	return fprintf(p->f,
-		       "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" "
-		       "stroke=\"#222222\"/>\n",
-		       p->left, p->bottom, p->left + PLOT, p->bottom) > 0 &&
-	       svg_text(p, p->left + PLOT / 2.0, p->bottom + 40,
-			"text-anchor=\"middle\" fill=\"#222222\"", "time");
+	fprintf(p->f,
+		"<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" "
+		"stroke=\"#222222\"/>\n",
+		p->left, p->bottom, p->left + PLOT, p->bottom);
+	svg_text(p, p->left + PLOT / 2.0, p->bottom + 40, "text-anchor=\"middle\" fill=\"#222222\"",
+		 "time");
 }
 
 /* Write the names to the left of the bars, and the end of each row's last bar to the right. All
  * times have the same decimals, so that the last end has six digits. */
-static bool svg_labels(const picture *p)
+static void svg_labels(const picture *p)
 {
 	const double last = p->bars->end, digits = last > 0 ? 5 - floor(log10(last)) : 0;
 	for (size_t r = 0; r < p->bars->nrows; r++) {
@@ -430,31 +411,11 @@ static bool svg_labels(const picture *p)
 			snprintf(label, sizeof label, "%.6g", end);
 		else
 			snprintf(label, sizeof label, "%.*f", digits > 0 ? (int)digits : 0, end);
-		if (!svg_text(p, p->left - 8, y, "text-anchor=\"end\" fill=\"#222222\"",
-			      p->bars->names[r]) ||
-		    !svg_text(p, p->left + end * p->unit + 6, y,
-			      "font-size=\"11\" fill=\"#555555\"", label))
-			return false;
+		svg_text(p, p->left - 8, y, "text-anchor=\"end\" fill=\"#222222\"",
+			 p->bars->names[r]);
+		svg_text(p, p->left + end * p->unit + 6, y, "font-size=\"11\" fill=\"#555555\"",
+			 label);
 	}
-	return true;
-}
-
-static bool svg_bar(const picture *p, const hp_bar *b)
-{
-	const double width = (b->end - b->start) * p->unit;
-	double y = TOP + (double)b->row * p->row + 3, height = p->row - 6;
-	if (p->bars->overlap) { /* messages above, computation below */
-		height = b->kind == HP_BAR_COMPUTE ? 16 : 10;
-		y += b->kind == HP_BAR_COMPUTE ? 11 : 0;
-	}
-	return fprintf(p->f,
-		       "<rect x=\"%.3f\" y=\"%.2f\" width=\"%.3f\" height=\"%.2f\" fill=\"%s\" "
-		       "stroke=\"#ffffff\" stroke-width=\"%s\"><title>",
-		       p->left + b->start * p->unit, y, width > 0.2 ? width : 0.2, height,
-		       colours[b->kind], width > 4 ? "0.4" : "0") > 0 &&
-	       svg_escaped(p->f, p->bars->names[b->row]) &&
-	       fprintf(p->f, ": %s from %.6g to %.6g</title></rect>\n", kind_names[b->kind],
-		       b->start, b->end) > 0;
 }
 
 bool hp_svg(FILE *f, const hp_bars *bars, const char *title)
@@ -464,10 +425,26 @@ bool hp_svg(FILE *f, const hp_bars *bars, const char *title)
 	p.left = 20 + 8.0 * (double)(widest > 4 ? widest : 4);
 	p.bottom = TOP + p.row * (double)bars->nrows;
 	p.unit = bars->end > 0 ? PLOT / bars->end : 1;
-	if (!svg_head(&p, title) || !svg_axis(&p) || !svg_labels(&p))
-		return false;
-	for (size_t i = 0; i < bars->nbars; i++)
-		if (!svg_bar(&p, &bars->bar[i]))
-			return false;
-	return fputs("</svg>\n", f) != EOF;
+	svg_head(&p, title);
+	svg_axis(&p);
+	svg_labels(&p);
+	for (size_t i = 0; i < bars->nbars; i++) {
+		const hp_bar *const b = &bars->bar[i];
+		const double width = (b->end - b->start) * p.unit;
+		double y = TOP + (double)b->row * p.row + 3, height = p.row - 6;
+		if (bars->overlap) { /* messages above, computation below */
+			height = b->kind == HP_BAR_COMPUTE ? 16 : 10;
+			y += b->kind == HP_BAR_COMPUTE ? 11 : 0;
+		}
+		fprintf(f,
+			"<rect x=\"%.3f\" y=\"%.2f\" width=\"%.3f\" height=\"%.2f\" fill=\"%s\" "
+			"stroke=\"#ffffff\" stroke-width=\"%s\"><title>",
+			p.left + b->start * p.unit, y, width > 0.2 ? width : 0.2, height,
+			colours[b->kind], width > 4 ? "0.4" : "0");
+		svg_escaped(f, bars->names[b->row]);
+		fprintf(f, ": %s from %.6g to %.6g</title></rect>\n", kind_names[b->kind], b->start,
+			b->end);
+	}
+	fputs("</svg>\n", f);
+	return !ferror(f);
 }

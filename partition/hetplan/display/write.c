@@ -11,24 +11,25 @@
 /* -------------------------------------------------------------------------------------- table */
 
 typedef enum column_kind {
-	COLUMN_ROW,
-	COLUMN_NAME,
-	COLUMN_LIST,
-	COLUMN_BY_ORDER,
-	COLUMN_PLACE,
-	COLUMN_CELL
+	COLUMN_NAME,     /* names, in the order of the processors */
+	COLUMN_LIST,     /* numbers, in the order of the rows */
+	COLUMN_BY_ORDER, /* numbers, in the order of the processors */
+	COLUMN_PLACE,    /* the load, installment or processor of the row */
+	COLUMN_CELL      /* numbers of [load][installment][processor] */
 } column_kind;
 
 typedef struct table_column {
 	const char *title;
 	column_kind kind;
-	size_t part;        /* of a place: load, installment, processor */
-	const json_t *list; /* numbers or names, in the order of the rows or of the processors */
+	size_t part; /* of a place */
+	const json_t *list;
 	size_t width;
 } table_column;
 
 #define COLUMNS_MAX 10
 #define CELL_BYTES  512
+
+enum { LOAD, INSTALLMENT, PROCESSOR };
 
 typedef struct table_place {
 	size_t part[3];
@@ -37,8 +38,7 @@ typedef struct table_place {
 typedef struct table_view {
 	size_t ncolumns, nrows;
 	table_column column[COLUMNS_MAX];
-	const json_t *order; /* processor of each row; NULL: row i is processor i */
-	table_place *places;
+	table_place *places; /* of each row */
 	bool csv;
 } table_view;
 
@@ -61,21 +61,21 @@ static void number_cell(char *buf, const json_t *x, bool csv)
 		snprintf(buf, CELL_BYTES, "%.10g", json_real_value(x));
 }
 
+/* Return the numbers of an array [load][installment][processor] for an installment. */
+static const json_t *row_of(const json_t *loads, size_t load, size_t installment)
+{
+	return json_array_get(json_array_get(loads, load), installment);
+}
+
 /* Write the text of a cell. */
 static void table_cell(const table_view *v, size_t row, const table_column *c, char buf[CELL_BYTES])
 {
-	const size_t *const place = v->places ? v->places[row].part : NULL;
-	const size_t proc = place      ? place[2]
-			    : v->order ? (size_t)json_integer_value(json_array_get(v->order, row))
-				       : row;
+	const size_t *const place = v->places[row].part;
 	char text[CELL_BYTES / 3];
 	const char *name;
 	switch (c->kind) {
-	case COLUMN_ROW:
-		snprintf(buf, CELL_BYTES, "%zu", proc);
-		break;
 	case COLUMN_NAME:
-		name = json_string_value(json_array_get(c->list, proc));
+		name = json_string_value(json_array_get(c->list, place[PROCESSOR]));
 		hp_clean(text, sizeof text, name ? name : "", name ? strlen(name) : 0);
 		if (v->csv)
 			hp_csv(buf, CELL_BYTES, text);
@@ -86,47 +86,39 @@ static void table_cell(const table_view *v, size_t row, const table_column *c, c
 		number_cell(buf, json_array_get(c->list, row), v->csv);
 		break;
 	case COLUMN_BY_ORDER:
-		number_cell(buf, json_array_get(c->list, proc), v->csv);
+		number_cell(buf, json_array_get(c->list, place[PROCESSOR]), v->csv);
 		break;
 	case COLUMN_PLACE:
 		snprintf(buf, CELL_BYTES, "%zu", place[c->part]);
 		break;
 	case COLUMN_CELL:
-		number_cell(
-			buf,
-			json_array_get(json_array_get(json_array_get(c->list, place[0]), place[1]),
-				       place[2]),
-			v->csv);
+		number_cell(buf,
+			    json_array_get(row_of(c->list, place[LOAD], place[INSTALLMENT]),
+					   place[PROCESSOR]),
+			    v->csv);
 		break;
 	}
 }
 
-/* Find the rows of a chain, one for each number of an array [load][installment][processor]. */
-static bool find_rows(hp_job *job, const json_t *loads, table_view *v)
-{
-	for (size_t l = 0; l < json_array_size(loads); l++)
-		for (size_t j = 0; j < json_array_size(json_array_get(loads, l)); j++)
-			v->nrows += json_array_size(json_array_get(json_array_get(loads, l), j));
-	if (!(v->places = hp_alloc(job, v->nrows, sizeof *v->places)))
-		return false;
-	size_t n = 0;
-	for (size_t l = 0; l < json_array_size(loads); l++)
-		for (size_t j = 0; j < json_array_size(json_array_get(loads, l)); j++) {
-			const json_t *const row = json_array_get(json_array_get(loads, l), j);
-			for (size_t i = 0; i < json_array_size(row); i++)
-				v->places[n++] = (table_place){ { l, j, i } };
-		}
-	return true;
-}
-
+/* Choose the columns and rows of the answer for a chain. */
 static bool view_chain(hp_job *job, table_view *v)
 {
 	static const char *const keys[] = { "fractions", "comm_start", "comm_end", "comp_start",
 					    "comp_end" };
 	static const char *const titles[] = { "load", "installment", "processor" };
-	const json_t *const rows = json_object_get(job->out, "fractions");
-	if (!find_rows(job, rows ? rows : json_object_get(job->out, "comp_start"), v))
+	const json_t *loads = json_object_get(job->out, "fractions");
+	if (!loads)
+		loads = json_object_get(job->out, "comp_start");
+	for (size_t l = 0; l < json_array_size(loads); l++)
+		for (size_t j = 0; j < json_array_size(json_array_get(loads, l)); j++)
+			v->nrows += json_array_size(row_of(loads, l, j));
+	if (!(v->places = hp_alloc(job, v->nrows, sizeof *v->places)))
 		return false;
+	size_t n = 0;
+	for (size_t l = 0; l < json_array_size(loads); l++)
+		for (size_t j = 0; j < json_array_size(json_array_get(loads, l)); j++)
+			for (size_t i = 0; i < json_array_size(row_of(loads, l, j)); i++)
+				v->places[n++] = (table_place){ { l, j, i } };
 	for (size_t i = 0; i < HP_LEN(titles); i++)
 		add_column(v, titles[i], COLUMN_PLACE, NULL)->part = i;
 	if (json_object_get(job->in, "names"))
@@ -152,8 +144,7 @@ static bool view_answer(hp_job *job, bool csv, table_view *v)
 	*v = (table_view){ .csv = csv };
 	if (json_object_get(job->in, "w"))
 		return view_chain(job, v);
-	v->order = json_object_get(job->out, "order");
-	add_column(v, "processor", COLUMN_ROW, NULL);
+	add_column(v, "processor", COLUMN_PLACE, NULL)->part = PROCESSOR;
 	if (json_object_get(job->in, "names"))
 		add_column(v, "name", COLUMN_NAME, json_object_get(job->in, "names"));
 	for (size_t i = 0; i < HP_LEN(lists); i++) {
@@ -163,47 +154,23 @@ static bool view_answer(hp_job *job, bool csv, table_view *v)
 		add_column(v, lists[i].title, lists[i].kind, list);
 		v->nrows = json_array_size(list);
 	}
+	if (!(v->places = hp_alloc(job, v->nrows, sizeof *v->places)))
+		return false;
+	for (size_t i = 0; i < v->nrows; i++)
+		v->places[i].part[PROCESSOR] = hp_served(job, i);
 	return true;
 }
 
 /* Write a cell, numbers aligned to the right, names to the left. */
-static bool put_cell(FILE *f, const table_column *c, const char *text, bool first)
+static void put_cell(FILE *f, const table_column *c, const char *text, bool first)
 {
 	const int gap = (int)(c->width - hp_columns(text));
 	const bool left = c->kind == COLUMN_NAME;
-	return fprintf(f, "%s%*s%s%*s", first ? "" : "  ", left ? 0 : gap, "", text, left ? gap : 0,
-		       "") >= 0;
-}
-
-static bool put_table(FILE *f, table_view *v)
-{
-	char buf[CELL_BYTES];
-	for (size_t c = 0; c < v->ncolumns; c++) {
-		table_column *const col = &v->column[c];
-		col->width = strlen(col->title);
-		for (size_t r = 0; r < v->nrows; r++) {
-			table_cell(v, r, col, buf);
-			if (hp_columns(buf) > col->width)
-				col->width = hp_columns(buf);
-		}
-	}
-	for (size_t c = 0; c < v->ncolumns; c++)
-		if (!put_cell(f, &v->column[c], v->column[c].title, c == 0))
-			return false;
-	for (size_t r = 0; r < v->nrows; r++) {
-		if (putc('\n', f) == EOF)
-			return false;
-		for (size_t c = 0; c < v->ncolumns; c++) {
-			table_cell(v, r, &v->column[c], buf);
-			if (!put_cell(f, &v->column[c], buf, c == 0))
-				return false;
-		}
-	}
-	return putc('\n', f) != EOF;
+	fprintf(f, "%s%*s%s%*s", first ? "" : "  ", left ? 0 : gap, "", text, left ? gap : 0, "");
 }
 
 /* Write the single numbers of the answer: "makespan 12.5, lower bound 12.4". */
-static bool put_facts(FILE *f, const hp_job *job)
+static void put_facts(FILE *f, const hp_job *job)
 {
 	static const struct {
 		const char *key, *title;
@@ -214,111 +181,133 @@ static bool put_facts(FILE *f, const hp_job *job)
 	const char *const op = json_string_value(json_object_get(job->out, "op"));
 	const char *const method = json_string_value(json_object_get(job->out, "method"));
 	const char *const stopped = json_string_value(json_object_get(job->out, "stopped"));
-	if (fprintf(f, "%s%s%s", op, method ? ", method " : "", method ? method : "") < 0)
-		return false;
+	fprintf(f, "%s%s%s", op, method ? ", method " : "", method ? method : "");
 	for (size_t i = 0; i < HP_LEN(facts); i++) {
 		const json_t *const x = json_object_get(job->out, facts[i].key);
 		char buf[CELL_BYTES];
 		if (!x)
 			continue;
 		number_cell(buf, x, false);
-		if (fprintf(f, "%s%s %s", i == 0 ? ": " : ", ", facts[i].title, buf) < 0)
-			return false;
+		fprintf(f, "%s%s %s", i == 0 ? ": " : ", ", facts[i].title, buf);
 	}
-	if (stopped && fprintf(f, "\nstopped: %s; this is the best so far", stopped) < 0)
-		return false;
-	return putc('\n', f) != EOF;
+	if (stopped)
+		fprintf(f, "\nstopped: %s; this is the best so far", stopped);
+	putc('\n', f);
 }
 
 bool hp_print_table(FILE *f, hp_job *job)
 {
 	const json_t *const points = json_object_get(job->out, "points");
+	char buf[CELL_BYTES];
 	table_view v;
-	if (!view_answer(job, false, &v) || !put_facts(f, job) || !put_table(f, &v))
+	if (!view_answer(job, false, &v))
 		return false;
-	if (json_array_size(points) &&
-	    fputs("\nfitted cost:\n       items          time\n", f) == EOF)
-		return false;
+	put_facts(f, job);
+	for (size_t c = 0; c < v.ncolumns; c++) {
+		table_column *const col = &v.column[c];
+		col->width = strlen(col->title);
+		for (size_t r = 0; r < v.nrows; r++) {
+			table_cell(&v, r, col, buf);
+			if (hp_columns(buf) > col->width)
+				col->width = hp_columns(buf);
+		}
+	}
+	for (size_t c = 0; c < v.ncolumns; c++)
+		put_cell(f, &v.column[c], v.column[c].title, c == 0);
+	for (size_t r = 0; r < v.nrows; r++) {
+		putc('\n', f);
+		for (size_t c = 0; c < v.ncolumns; c++) {
+			table_cell(&v, r, &v.column[c], buf);
+			put_cell(f, &v.column[c], buf, c == 0);
+		}
+	}
+	putc('\n', f);
+	if (json_array_size(points))
+		fputs("\nfitted cost:\n       items          time\n", f);
 	for (size_t i = 0; i < json_array_size(points); i++) {
 		const json_t *const p = json_array_get(points, i);
-		if (fprintf(f, "%12.10g  %12.10g\n", hp_at_index(p, 0), hp_at_index(p, 1)) < 0)
-			return false;
+		fprintf(f, "%12.10g  %12.10g\n", hp_at_index(p, 0), hp_at_index(p, 1));
 	}
-	return true;
+	return !ferror(f);
 }
 
 bool hp_print_csv(FILE *f, hp_job *job)
 {
+	char buf[CELL_BYTES];
 	table_view v;
 	if (!view_answer(job, true, &v))
 		return false;
 	for (size_t c = 0; c < v.ncolumns; c++)
-		if (fprintf(f, "%s%s", c ? "," : "", v.column[c].title) < 0)
-			return false;
+		fprintf(f, "%s%s", c ? "," : "", v.column[c].title);
 	for (size_t r = 0; r < v.nrows; r++)
 		for (size_t c = 0; c < v.ncolumns; c++) {
-			char buf[CELL_BYTES];
 			table_cell(&v, r, &v.column[c], buf);
-			if (fprintf(f, "%s%s", c ? "," : "\n", buf) < 0)
-				return false;
+			fprintf(f, "%s%s", c ? "," : "\n", buf);
 		}
-	return putc('\n', f) != EOF;
+	putc('\n', f);
+	return !ferror(f);
 }
 
 /* --------------------------------------------------------------------------------------- JSON */
 
+/* Write a text. Return false if out of memory. */
 static bool put_string(FILE *f, const char *s)
 {
 	json_t *const v = json_string(s);
 	char *const quoted = v ? json_dumps(v, JSON_ENCODE_ANY) : NULL;
-	const bool ok = quoted && fputs(quoted, f) != EOF;
+	if (quoted)
+		fputs(quoted, f);
 	free(quoted);
 	json_decref(v);
-	return ok;
+	return quoted != NULL;
 }
 
-/* Write a value with numbers that are short and exact, which jansson does not offer. */
+/* Write a value with numbers that are short and exact, which jansson does not offer. Return false
+ * if out of memory. */
 static bool put_value(FILE *f, const json_t *v)
 {
 	json_t *const o = (json_t *)v; /* the iterator needs it so, and changes nothing */
 	const char *between = "";
 	char buf[HP_NUMBER_BYTES];
+	bool ok = true;
 	switch (json_typeof(v)) {
 	case JSON_OBJECT:
-		if (putc('{', f) == EOF)
-			return false;
-		for (void *it = json_object_iter(o); it; it = json_object_iter_next(o, it)) {
-			if (fputs(between, f) == EOF || !put_string(f, json_object_iter_key(it)) ||
-			    putc(':', f) == EOF || !put_value(f, json_object_iter_value(it)))
-				return false;
+		putc('{', f);
+		for (void *it = json_object_iter(o); ok && it; it = json_object_iter_next(o, it)) {
+			fputs(between, f);
+			ok = put_string(f, json_object_iter_key(it));
+			putc(':', f);
+			ok = ok && put_value(f, json_object_iter_value(it));
 			between = ",";
 		}
-		return putc('}', f) != EOF;
+		putc('}', f);
+		break;
 	case JSON_ARRAY:
-		if (putc('[', f) == EOF)
-			return false;
-		for (size_t i = 0; i < json_array_size(v); i++)
-			if ((i && putc(',', f) == EOF) || !put_value(f, json_array_get(v, i)))
-				return false;
-		return putc(']', f) != EOF;
+		putc('[', f);
+		for (size_t i = 0; ok && i < json_array_size(v); i++) {
+			fputs(i ? "," : "", f);
+			ok = put_value(f, json_array_get(v, i));
+		}
+		putc(']', f);
+		break;
 	case JSON_STRING:
-		return put_string(f, json_string_value(v));
+		ok = put_string(f, json_string_value(v));
+		break;
 	case JSON_INTEGER:
-		return fprintf(f, "%" JSON_INTEGER_FORMAT, json_integer_value(v)) > 0;
+		fprintf(f, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+		break;
 	case JSON_REAL:
-		return fputs(hp_number(buf, json_real_value(v)), f) != EOF;
-	case JSON_TRUE:
-		return fputs("true", f) != EOF;
-	case JSON_FALSE:
-		return fputs("false", f) != EOF;
+		fputs(hp_number(buf, json_real_value(v)), f);
+		break;
 	default:
-		return fputs("null", f) != EOF;
+		fputs(json_is_null(v) ? "null" : json_is_true(v) ? "true" : "false", f);
 	}
+	return ok;
 }
 
 bool hp_write_json(FILE *f, const json_t *v)
 {
-	return put_value(f, v) && putc('\n', f) != EOF;
+	return put_value(f, v) && putc('\n', f) != EOF && !ferror(f);
 }
 
 /* --------------------------------------------------------------------------------------- page */

@@ -11,6 +11,11 @@ bool hp_put(hp_job *job, const char *key, json_t *value)
 	       hp_fail(job, NULL, "out of memory for '%s'", key);
 }
 
+bool hp_append(hp_job *job, json_t *list, json_t *value)
+{
+	return json_array_append_new(list, value) == 0 || hp_fail(job, NULL, "out of memory");
+}
+
 json_t *hp_json_real(double x)
 {
 	return isfinite(x) ? json_real(x) : json_null();
@@ -28,41 +33,41 @@ size_t hp_served(const hp_job *job, size_t j)
 	return order ? (size_t)json_integer_value(json_array_get(order, j)) : j;
 }
 
-bool hp_planned(hp_job *job, hetpart_status rc, hetpart_plan *plan, const hetpart_err *err)
+bool hp_planned(hp_job *job, hetpart_status rc, hetpart_plan *const *plan)
 {
-	return hp_lib(job, NULL, rc, err) && hp_own_plan(job, plan);
+	return hp_lib(job, NULL, rc) && hp_own(job, HP_PLAN, *plan);
+}
+
+bool hp_put_planned(hp_job *job, hetpart_status rc, hetpart_plan *const *plan)
+{
+	return hp_planned(job, rc, plan) && hp_put_plan(job, "shares", *plan);
 }
 
 bool hp_put_reals(hp_job *job, const char *key, const double *v, size_t n)
 {
 	json_t *const list = json_array();
-	for (size_t i = 0; i < n; i++)
-		if (json_array_append_new(list, hp_json_real(v[i])) != 0) {
-			json_decref(list);
-			return hp_put(job, key, NULL);
-		}
-	return hp_put(job, key, list);
+	bool ok = hp_put(job, key, list);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = hp_append(job, list, hp_json_real(v[i]));
+	return ok;
 }
 
-static bool put_wholes(hp_job *job, const char *key, const uint64_t *v, size_t n)
+bool hp_put_wholes(hp_job *job, const char *key, const uint64_t *v, size_t n)
 {
 	json_t *const list = json_array();
-	for (size_t i = 0; i < n; i++)
-		if (json_array_append_new(list, json_integer((json_int_t)v[i])) != 0) {
-			json_decref(list);
-			return hp_put(job, key, NULL);
-		}
-	return hp_put(job, key, list);
+	bool ok = hp_put(job, key, list);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = hp_append(job, list, json_integer((json_int_t)v[i]));
+	return ok;
 }
 
 bool hp_put_indices(hp_job *job, const char *key, const size_t *v, size_t n)
 {
-	uint64_t *const wide = hp_alloc(job, n, sizeof *wide);
-	if (!wide)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		wide[i] = v[i];
-	return put_wholes(job, key, wide, n);
+	json_t *const list = json_array();
+	bool ok = hp_put(job, key, list);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = hp_append(job, list, json_integer((json_int_t)v[i]));
+	return ok;
 }
 
 /* Add an array of what get() returns for each processor, if any of it is finite or `always`. */
@@ -94,7 +99,7 @@ bool hp_put_stopped(hp_job *job, hetpart_status why)
 bool hp_put_plan(hp_job *job, const char *shares, const hetpart_plan *plan)
 {
 	return hp_put(job, "method", json_string(hetpart_plan_method(plan))) &&
-	       put_wholes(job, shares, hetpart_plan_shares(plan), hetpart_plan_nprocs(plan)) &&
+	       hp_put_wholes(job, shares, hetpart_plan_shares(plan), hetpart_plan_nprocs(plan)) &&
 	       put_each(job, "real", plan, hetpart_plan_real_share, false) &&
 	       put_each(job, "times", plan, hetpart_plan_time, true) &&
 	       hp_put(job, "makespan", hp_json_real(hetpart_plan_makespan(plan))) &&

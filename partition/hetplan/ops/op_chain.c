@@ -26,50 +26,40 @@ static double cell_value(const hetpart_schedule *s, cell_kind kind, size_t load,
 static bool put_cells(hp_job *job, const hetpart_schedule *s, cell_kind kind, size_t n)
 {
 	json_t *const loads = json_array();
-	bool ok = true;
-	if (!hp_put(job, cell_keys[kind], loads))
-		return false;
+	bool ok = hp_put(job, cell_keys[kind], loads);
 	for (size_t l = 0; ok && l < hetpart_schedule_nloads(s); l++) {
 		json_t *const rows = json_array();
-		ok = json_array_append_new(loads, rows) == 0;
+		ok = hp_append(job, loads, rows);
 		for (size_t j = 0; ok && j < hetpart_schedule_installments(s, l); j++) {
 			json_t *const row = json_array();
-			ok = json_array_append_new(rows, row) == 0;
-			for (size_t i = 0; ok && i < n; i++) {
-				const double x = cell_value(s, kind, l, j, i);
-				ok = json_array_append_new(row, hp_json_real(x)) == 0;
-			}
+			ok = hp_append(job, rows, row);
+			for (size_t i = 0; ok && i < n; i++)
+				ok = hp_append(job, row,
+					       hp_json_real(cell_value(s, kind, l, j, i)));
 		}
 	}
-	return ok || hp_fail(job, NULL, "out of memory for '%s'", cell_keys[kind]);
+	return ok;
 }
+
+/* In the order of hetpart_chain_method. */
+static const char *const chain_methods[] = { "lp", "simple", "singleinst", "multiinst", NULL };
 
 static bool op_chain(hp_job *job)
 {
-	static const char *const names[] = { "lp", "simple", "singleinst", "multiinst", NULL };
-	static const hetpart_chain_method methods[] = { HETPART_CHAIN_LP, HETPART_CHAIN_SIMPLE,
-							HETPART_CHAIN_SINGLEINST,
-							HETPART_CHAIN_MULTIINST };
-	const hp_at at = { NULL, "max_installments", 0 };
-	const json_t *const most = json_object_get(job->in, at.key);
 	const uint64_t limit = job->limits->installments;
 	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;
+	hetpart_schedule *s = NULL;
 	hetpart_chain c;
 	uint64_t max = 0;
-	size_t method = 0;
-	if (!hp_chain(job, &c) || !hp_choice(job, "method", names, &method) ||
-	    (most && !hp_whole(job, most, &at, 0, UINT32_MAX, &max)))
+	size_t method = HETPART_CHAIN_LP;
+	if (!hp_chain(job, &c) || !hp_choice(job, "method", chain_methods, &method) ||
+	    !hp_optional(job, "max_installments", 0, UINT32_MAX, &max) ||
+	    !hp_plan_limits(job, &opts.limit_s, &opts.max_mem_bytes))
 		return false;
-	if (limit && (max == 0 || max > limit))
-		max = limit;
-	opts.max_installments = (size_t)max;
-	opts.method = methods[method];
-	if (!hp_plan_limits(job, &opts.limit_s, &opts.max_mem_bytes))
-		return false;
-	hetpart_schedule *s = NULL;
-	hetpart_err err;
-	const hetpart_status rc = hetpart_chain_create(&s, &c, &opts, &err);
-	if (!hp_lib(job, NULL, rc, &err) || !hp_own_schedule(job, s))
+	opts.max_installments = (size_t)(limit && (max == 0 || max > limit) ? limit : max);
+	opts.method = (hetpart_chain_method)method;
+	if (!hp_lib(job, NULL, hetpart_chain_create(&s, &c, &opts, &job->err)) ||
+	    !hp_own(job, HP_SCHEDULE, s))
 		return false;
 	size_t n = 0; /* an answer stays within the limits of a request */
 	if (!hetpart_schedule_fractions(s, &n) || n > job->limits->values)
@@ -86,51 +76,40 @@ static bool op_chain(hp_job *job)
 	       hp_put_stopped(job, hetpart_schedule_stopped(s));
 }
 
-/* Count the installments of each load, and all fractions. Without "installments" in the request,
- * a load has the installments that are listed. */
-static bool count_fractions(hp_job *job, const json_t *v, hetpart_chain *c, size_t *total)
-{
-	const hp_at at = { NULL, "fractions", 0 };
-	size_t *const counts = hp_alloc(job, c->nloads, sizeof *counts);
-	size_t loads = c->nloads, add;
-	*total = 0;
-	if (!counts || !hp_array(job, v, &at, loads, &loads))
-		return false;
-	for (size_t l = 0; l < c->nloads; l++) {
-		const hp_at here = { &at, NULL, l };
-		counts[l] = c->installments ? c->installments[l] : 0;
-		if (!hp_array(job, json_array_get(v, l), &here, job->limits->values, &counts[l]))
-			return false;
-		if (counts[l] == 0)
-			return hp_fail(job, &here, "no installments, must be at least 1");
-		if (__builtin_mul_overflow(counts[l], c->nprocs, &add) ||
-		    __builtin_add_overflow(*total, add, total))
-			return hp_fail(job, &here, "too many fractions");
-	}
-	c->installments = counts;
-	return true;
-}
-
-/* Read the fractions of all loads, in the order of load, installment and processor. */
+/* Read the fractions of all loads, in the order of load, installment and processor. Without
+ * "installments" in the request, a load has the installments that are listed. */
 static bool replay_fractions(hp_job *job, hetpart_chain *c, double **out, size_t *total)
 {
-	const hp_at at = { NULL, "fractions", 0 };
-	const json_t *const v = hp_need(job, job->in, NULL, at.key);
-	if (!v || !count_fractions(job, v, c, total) ||
-	    !(*out = hp_alloc(job, *total, sizeof **out)))
+	const hp_at at = hp_top(job->in, "fractions");
+	size_t *const counts = hp_alloc(job, c->nloads, sizeof *counts);
+	size_t loads = c->nloads, add, used = 0;
+	*total = 0;
+	if (!counts || !hp_array(job, &at, loads, &loads))
 		return false;
-	size_t used = 0;
 	for (size_t l = 0; l < c->nloads; l++) {
-		const hp_at load = { &at, NULL, l };
-		for (size_t j = 0; j < c->installments[l]; j++) {
-			const json_t *const list = json_array_get(json_array_get(v, l), j);
-			const hp_at row = { &load, NULL, j };
+		const hp_at load = hp_entry(&at, l);
+		counts[l] = c->installments ? c->installments[l] : 0;
+		if (!hp_array(job, &load, job->limits->values, &counts[l]))
+			return false;
+		if (counts[l] == 0)
+			return hp_fail(job, &load, "no installments, must be at least 1");
+		if (__builtin_mul_overflow(counts[l], c->nprocs, &add) ||
+		    __builtin_add_overflow(*total, add, total))
+			return hp_fail(job, &load, "too many fractions");
+	}
+	c->installments = counts;
+	if (!(*out = hp_alloc(job, *total, sizeof **out)))
+		return false;
+	for (size_t l = 0; l < c->nloads; l++) {
+		const hp_at load = hp_entry(&at, l);
+		for (size_t j = 0; j < counts[l]; j++) {
+			const hp_at row = hp_entry(&load, j);
 			size_t n = c->nprocs;
-			if (!hp_array(job, list, &row, n, &n))
+			if (!hp_array(job, &row, n, &n))
 				return false;
 			for (size_t i = 0; i < n; i++) {
-				const hp_at here = { &row, NULL, i };
-				if (!hp_real(job, json_array_get(list, i), &here, &(*out)[used++]))
+				const hp_at cell = hp_entry(&row, i);
+				if (!hp_real(job, &cell, &(*out)[used++]))
 					return false;
 			}
 		}
@@ -140,20 +119,18 @@ static bool replay_fractions(hp_job *job, hetpart_chain *c, double **out, size_t
 
 static bool op_chain_replay(hp_job *job)
 {
+	hetpart_schedule *s = NULL;
 	hetpart_chain c;
 	double *fractions;
 	size_t n;
-	if (!hp_chain(job, &c) || !replay_fractions(job, &c, &fractions, &n))
+	if (!hp_chain(job, &c) || !replay_fractions(job, &c, &fractions, &n) ||
+	    !hp_lib(job, NULL, hetpart_chain_replay(&s, &c, fractions, n, &job->err)) ||
+	    !hp_own(job, HP_SCHEDULE, s))
 		return false;
-	hetpart_schedule *s = NULL;
-	hetpart_err err;
-	const hetpart_status rc = hetpart_chain_replay(&s, &c, fractions, n, &err);
-	if (!hp_lib(job, NULL, rc, &err) || !hp_own_schedule(job, s))
-		return false;
-	const size_t procs = hetpart_schedule_nprocs(s);
+	n = hetpart_schedule_nprocs(s);
 	return hp_put(job, "makespan", hp_json_real(hetpart_schedule_makespan(s))) &&
-	       put_cells(job, s, COMM_START, procs - 1) && put_cells(job, s, COMM_END, procs - 1) &&
-	       put_cells(job, s, COMP_START, procs) && put_cells(job, s, COMP_END, procs);
+	       put_cells(job, s, COMM_START, n - 1) && put_cells(job, s, COMM_END, n - 1) &&
+	       put_cells(job, s, COMP_START, n) && put_cells(job, s, COMP_END, n);
 }
 
 bool hp_chain_dates(hp_job *job, hp_job *dates)
@@ -173,11 +150,11 @@ const hp_op hp_ops_chain[] = {
 	{ "chain", "chain", op_chain, NULL,
 	  { "op", "id", "names", "w", "z", "tau", "latency", "vcomm", "vcomp", "installments",
 	    "method", "max_installments", HP_LIMIT_KEYS, NULL },
-	  { "lp", "simple", "singleinst", "multiinst", NULL } },
+	  chain_methods },
 	{ "chain-replay", "chain", op_chain_replay, NULL,
 	  { "op", "id", "names", "w", "z", "tau", "latency", "vcomm", "vcomp", "installments",
 	    "fractions", NULL },
-	  { NULL } },
-	{ NULL, NULL, NULL, NULL, { NULL }, { NULL } }
+	  NULL },
+	{ .name = NULL }
 };
 /* clang-format on */

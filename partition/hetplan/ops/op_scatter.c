@@ -3,60 +3,58 @@
  * what the library's planner costs. */
 #include "ops.h"
 
+static const char *const scatter_methods[] = {
+	[HETPART_SCATTER_AUTO] = "auto",
+	[HETPART_SCATTER_DP] = "dp",
+	[HETPART_SCATTER_DP_INCREASING] = "dp-increasing",
+	[HETPART_SCATTER_WINDOW] = "window",
+	[HETPART_SCATTER_MULTIRES] = "multires",
+	[HETPART_SCATTER_LP] = "lp",
+	[HETPART_SCATTER_CLOSED] = "closed",
+	[HETPART_SCATTER_ALL_AT_ONCE] = "allatonce",
+	[HETPART_SCATTER_TWO_PASS] = "twopass",
+	[HETPART_SCATTER_GREEDY] = "greedy",
+	[HETPART_SCATTER_FILL] = "fill",
+	NULL,
+};
+
 /* Read what the shares of n processors must keep, and what planning may take. */
 static bool scatter_opts(hp_job *job, size_t n, hetpart_scatter_opts *opts)
 {
-	static const char *const names[] = { "auto",     "dp",     "dp-increasing", "window",
-					     "multires", "lp",     "closed",        "allatonce",
-					     "twopass",  "greedy", "fill",          NULL };
-	static const hetpart_scatter_method methods[] = {
-		HETPART_SCATTER_AUTO,   HETPART_SCATTER_DP,          HETPART_SCATTER_DP_INCREASING,
-		HETPART_SCATTER_WINDOW, HETPART_SCATTER_MULTIRES,    HETPART_SCATTER_LP,
-		HETPART_SCATTER_CLOSED, HETPART_SCATTER_ALL_AT_ONCE, HETPART_SCATTER_TWO_PASS,
-		HETPART_SCATTER_GREEDY, HETPART_SCATTER_FILL,
-	};
-	size_t method = 0;
+	size_t method = HETPART_SCATTER_AUTO;
 	*opts = (hetpart_scatter_opts)HETPART_SCATTER_OPTS_INIT;
-	if (!hp_choice(job, "method", names, &method))
+	if (!hp_choice(job, "method", scatter_methods, &method))
 		return false;
-	opts->method = methods[method];
+	opts->method = (hetpart_scatter_method)method;
 	return hp_bounds(job, "minimum", n, 0, &opts->minimums) &&
 	       hp_quantum(job, &opts->quantum) &&
 	       hp_plan_limits(job, &opts->time_limit_s, &opts->max_mem_bytes);
-}
-
-/* Plan a scatter and put it into the answer. */
-static bool scatter_plan(hp_job *job, uint64_t items, const hetpart_scatter_proc *procs, size_t n,
-			 const hetpart_scatter_opts *opts)
-{
-	hetpart_plan *plan = NULL;
-	hetpart_err err;
-	const hetpart_status rc = hetpart_scatter_create(&plan, items, procs, n, opts, &err);
-	return hp_planned(job, rc, plan, &err) && hp_put_plan(job, "shares", plan);
 }
 
 static bool op_scatter(hp_job *job)
 {
 	hetpart_scatter_opts opts;
 	hetpart_scatter_proc *procs;
+	hetpart_plan *plan = NULL;
 	uint64_t items;
 	size_t n;
 	return hp_items(job, &items) && hp_procs(job, &procs, &n) && scatter_opts(job, n, &opts) &&
-	       scatter_plan(job, items, procs, n, &opts);
+	       hp_put_planned(job, hetpart_scatter_create(&plan, items, procs, n, &opts, &job->err),
+			      &plan);
 }
 
 static bool op_scatter_order(hp_job *job)
 {
 	hetpart_scatter_opts opts;
 	hetpart_scatter_proc *procs, *served;
+	hetpart_plan *plan = NULL;
 	uint64_t items, *mins;
 	size_t *order, n;
-	hetpart_err err;
 	if (!hp_items(job, &items) || !hp_procs(job, &procs, &n) || !scatter_opts(job, n, &opts) ||
 	    !(order = hp_alloc(job, n, sizeof *order)) ||
 	    !(mins = hp_alloc(job, n, sizeof *mins)) ||
 	    !(served = hp_alloc(job, n, sizeof *served)) ||
-	    !hp_lib(job, NULL, hetpart_scatter_order(order, items, procs, n, &err), &err))
+	    !hp_lib(job, NULL, hetpart_scatter_order(order, items, procs, n, &job->err)))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		served[i] = procs[order[i]];
@@ -64,31 +62,31 @@ static bool op_scatter_order(hp_job *job)
 	}
 	if (opts.minimums)
 		opts.minimums = mins;
-	return hp_put_indices(job, "order", order, n) && scatter_plan(job, items, served, n, &opts);
+	return hp_put_indices(job, "order", order, n) &&
+	       hp_put_planned(job,
+			      hetpart_scatter_create(&plan, items, served, n, &opts, &job->err),
+			      &plan);
 }
 
 /* Read the matrix of links, whose diagonal is ignored. */
 static bool read_links(hp_job *job, size_t n, const hetpart_cost ***out)
 {
-	const hp_at at = { NULL, "link", 0 };
-	const json_t *const v = hp_need(job, job->in, NULL, at.key);
+	const hp_at at = hp_top(job->in, "link");
 	size_t rows = n, cells;
-	if (!v || !hp_array(job, v, &at, n, &rows))
+	if (!hp_array(job, &at, n, &rows))
 		return false;
 	if (__builtin_mul_overflow(n, n, &cells))
 		return hp_fail(job, &at, "%zu rows are too many", n);
 	if (!(*out = hp_alloc(job, cells, sizeof **out)))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		const hp_at row = { &at, NULL, i };
-		const json_t *const list = json_array_get(v, i);
+		const hp_at row = hp_entry(&at, i);
 		size_t columns = n;
-		if (!hp_array(job, list, &row, n, &columns))
+		if (!hp_array(job, &row, n, &columns))
 			return false;
 		for (size_t k = 0; k < n; k++) {
-			const hp_at here = { &row, NULL, k };
-			if (i != k &&
-			    !((*out)[i * n + k] = hp_cost(job, json_array_get(list, k), &here)))
+			const hp_at cell = hp_entry(&row, k);
+			if (i != k && !((*out)[i * n + k] = hp_cost(job, &cell)))
 				return false;
 		}
 	}
@@ -114,47 +112,42 @@ static bool op_scatter_root(hp_job *job)
 {
 	rooted r = { .n = 0 };
 	hetpart_scatter_opts opts;
+	hetpart_plan *plan = NULL;
 	size_t root, *order;
 	double *total;
 	if (!read_rooted(job, &r) || !(order = hp_alloc(job, r.n, sizeof *order)) ||
 	    !(total = hp_alloc(job, r.n, sizeof *total)) || !scatter_opts(job, r.n, &opts))
 		return false;
-	hetpart_plan *plan = NULL;
-	hetpart_err err;
 	const hetpart_status rc =
 		hetpart_scatter_root(&plan, &root, order, total, r.items, r.compute, r.link,
-				     r.from_store, r.n, &opts, &err);
-	return hp_planned(job, rc, plan, &err) &&
-	       hp_put(job, "root", json_integer((json_int_t)root)) &&
+				     r.from_store, r.n, &opts, &job->err);
+	return hp_planned(job, rc, &plan) && hp_put(job, "root", json_integer((json_int_t)root)) &&
 	       hp_put_indices(job, "order", order, r.n) && hp_put_plan(job, "shares", plan) &&
 	       hp_put_reals(job, "total_by_root", total, r.n);
 }
 
 bool hp_farm(hp_job *job, hetpart_farm_watch *watch, void *ctx, hetpart_plan **plan)
 {
+	/* in the order of hetpart_chunk_rule */
 	static const char *const names[] = { "fixed", "guided", "factoring", NULL };
-	static const hetpart_chunk_rule rules[] = { HETPART_CHUNK_FIXED, HETPART_CHUNK_GUIDED,
-						    HETPART_CHUNK_FACTORING };
-	const hp_at at = { NULL, "chunk", 0 };
-	const json_t *const v = json_object_get(job->in, at.key);
 	hetpart_limits limits = HETPART_LIMITS_INIT;
 	hetpart_scatter_proc *procs;
 	hetpart_worker *workers;
 	uint64_t items, chunk = 1;
-	size_t n, rule = 0;
-	if (!v && !json_object_get(job->in, "rule"))
+	size_t n, rule = HETPART_CHUNK_FIXED;
+	if (!json_object_get(job->in, "chunk") && !json_object_get(job->in, "rule"))
 		return hp_fail(job, NULL, "'chunk' and 'rule' are missing: give one or both");
 	if (!hp_items(job, &items) || !hp_choice(job, "rule", names, &rule) ||
-	    (v && !hp_whole(job, v, &at, 1, HETPART_ITEMS_MAX, &chunk)) ||
+	    !hp_optional(job, "chunk", 1, HETPART_ITEMS_MAX, &chunk) ||
 	    !hp_time_limit(job, &limits.time_limit_s) || !hp_procs(job, &procs, &n) ||
 	    !(workers = hp_alloc(job, n, sizeof *workers)))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		workers[i] = (hetpart_worker){ procs[i].compute, procs[i].link };
-	hetpart_err err;
-	const hetpart_status rc = hetpart_farm_trace_within(plan, items, workers, n, rules[rule],
-							    chunk, watch, ctx, &limits, &err);
-	return hp_planned(job, rc, *plan, &err);
+	const hetpart_status rc =
+		hetpart_farm_trace_within(plan, items, workers, n, (hetpart_chunk_rule)rule, chunk,
+					  watch, ctx, &limits, &job->err);
+	return hp_planned(job, rc, plan);
 }
 
 static bool op_farm(hp_job *job)
@@ -177,7 +170,7 @@ static void ends_served(const hp_job *job, const hetpart_scatter_proc *procs, co
 
 static bool ends_scatter(hp_job *job, const uint64_t *share, size_t n, double *time)
 {
-	const hp_at at = { NULL, "processors", 0 };
+	const hp_at at = hp_top(job->in, "processors");
 	hetpart_scatter_proc *procs;
 	size_t all;
 	if (!hp_procs(job, &procs, &all))
@@ -204,41 +197,38 @@ static bool ends_scatter_root(hp_job *job, const uint64_t *share, size_t n, doub
 
 static bool ends_farm(hp_job *job, const uint64_t *share, size_t n, double *time)
 {
-	const hp_at at = { NULL, "shares", 0 };
+	const hp_at at = { .key = "shares" };
 	hetpart_plan *plan;
 	if (!hp_farm(job, NULL, NULL, &plan))
 		return false;
 	if (hetpart_plan_nprocs(plan) != n)
 		return hp_fail(job, &at, "%zu entries, must be %zu", n, hetpart_plan_nprocs(plan));
 	for (size_t i = 0; i < n; i++) {
-		const hp_at here = { &at, NULL, i };
+		const hp_at entry = hp_entry(&at, i);
 		if (hetpart_plan_share(plan, i) != share[i])
-			return hp_fail(job, &here, "the farm hands out another share");
+			return hp_fail(job, &entry, "the farm hands out another share");
 		time[i] = hetpart_plan_time(plan, i);
 	}
 	return true;
 }
 
 /* clang-format off */
-#define SCATTER_METHODS { "dp", "dp-increasing", "window", "multires", "lp", "closed", \
-			  "allatonce", "twopass", "greedy", "fill", NULL }
-
 const hp_op hp_ops_scatter[] = {
 	{ "scatter", "scatter", op_scatter, ends_scatter,
 	  { "op", "id", "names", "items", "processors", "method", "minimum", "quantum",
 	    HP_LIMIT_KEYS, NULL },
-	  SCATTER_METHODS },
+	  scatter_methods + 1 },
 	{ "scatter-order", "scatter", op_scatter_order, ends_scatter,
 	  { "op", "id", "names", "items", "processors", "method", "minimum", "quantum",
 	    HP_LIMIT_KEYS, NULL },
-	  SCATTER_METHODS },
+	  scatter_methods + 1 },
 	{ "scatter-root", "scatter", op_scatter_root, ends_scatter_root,
 	  { "op", "id", "names", "items", "compute", "link", "from_store", "method", "minimum",
 	    "quantum", HP_LIMIT_KEYS, NULL },
-	  SCATTER_METHODS },
+	  scatter_methods + 1 },
 	{ "farm", "scatter", op_farm, ends_farm,
 	  { "op", "id", "names", "items", "processors", "chunk", "rule", "time_limit_s", NULL },
-	  { NULL } },
-	{ NULL, NULL, NULL, NULL, { NULL }, { NULL } }
+	  NULL },
+	{ .name = NULL }
 };
 /* clang-format on */

@@ -5,9 +5,12 @@
 
 #include "hetplan/request/request.h"
 
-/* Add a member to the answer. This takes value over; NULL means out of memory. */
+/* Add a member to the answer, or an entry to a list. This takes value over; NULL means out of
+ * memory. */
 bool hp_put(hp_job *job, const char *key, json_t *value);
+bool hp_append(hp_job *job, json_t *list, json_t *value);
 bool hp_put_indices(hp_job *job, const char *key, const size_t *v, size_t n);
+bool hp_put_wholes(hp_job *job, const char *key, const uint64_t *v, size_t n);
 bool hp_put_reals(hp_job *job, const char *key, const double *v, size_t n);
 
 /* Add shares under the given key, real shares, times, makespan, bounds and method. */
@@ -26,7 +29,10 @@ double hp_at_index(const json_t *array, size_t i);
 size_t hp_served(const hp_job *job, size_t j);
 
 /* Own the plan that a call of the library made, or fail with the reason of the call. */
-bool hp_planned(hp_job *job, hetpart_status rc, hetpart_plan *plan, const hetpart_err *err);
+bool hp_planned(hp_job *job, hetpart_status rc, hetpart_plan *const *plan);
+
+/* Own the plan, and add it with "shares" to the answer. */
+bool hp_put_planned(hp_job *job, hetpart_status rc, hetpart_plan *const *plan);
 
 /* Find when each of n processors ends with the given shares, by the costs of the request; NaN if it
  * has none. "order" and "root" are in job->out. */
@@ -41,7 +47,7 @@ typedef struct hp_op {
 	bool (*perform)(hp_job *job);
 	hp_ends *ends; /* NULL: the answer has no shares */
 	const char *keys[16];
-	const char *methods[16]; /* which --compare tries */
+	const char *const *methods; /* which --compare tries; NULL: one */
 } hp_op;
 
 extern const hp_op hp_ops_share[], hp_ops_scatter[], hp_ops_chain[];
@@ -65,8 +71,8 @@ bool hp_farm(hp_job *job, hetpart_farm_watch *watch, void *ctx, hetpart_plan **p
  * memory. */
 json_t *hp_with_request(const hp_job *job);
 
-/* Fill the job with the request of a plan in a file, and with its answer. The answer must keep to
- * the request, and its times must match the costs. */
-bool hp_verify(hp_job *job, hp_job *file);
+/* Replace the plan with its request, which the job has as job->in, by the request, and make the
+ * answer again. The plan must keep to the request, and its times must match the costs. */
+bool hp_verify(hp_job *job);
 
 #endif

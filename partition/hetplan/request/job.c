@@ -18,14 +18,8 @@ const hp_limits hp_program_limits = {
 
 struct hp_owned {
 	hp_owned *next;
-	enum { OWNED_MEMORY, OWNED_COST, OWNED_PLAN, OWNED_MODEL, OWNED_SCHEDULE } kind;
-	union {
-		void *memory;
-		hetpart_cost *cost;
-		hetpart_plan *plan;
-		hetpart_model *model;
-		hetpart_schedule *schedule;
-	} u;
+	hp_object kind;
+	void *object;
 };
 
 /* ---------------------------------------------------------------------------------- ownership */
@@ -36,23 +30,23 @@ bool hp_job_init(hp_job *job, const hp_limits *limits, json_t *in)
 	return job->out || hp_fail(job, NULL, "out of memory");
 }
 
-static void owned_free(const hp_owned *o)
+static void object_free(hp_object kind, void *object)
 {
-	switch (o->kind) {
-	case OWNED_MEMORY:
-		free(o->u.memory);
+	switch (kind) {
+	case HP_MEMORY:
+		free(object);
 		break;
-	case OWNED_COST:
-		hetpart_cost_free(o->u.cost);
+	case HP_COST:
+		hetpart_cost_free(object);
 		break;
-	case OWNED_PLAN:
-		hetpart_plan_free(o->u.plan);
+	case HP_PLAN:
+		hetpart_plan_free(object);
 		break;
-	case OWNED_MODEL:
-		hetpart_model_free(o->u.model);
+	case HP_MODEL:
+		hetpart_model_free(object);
 		break;
-	case OWNED_SCHEDULE:
-		hetpart_schedule_free(o->u.schedule);
+	case HP_SCHEDULE:
+		hetpart_schedule_free(object);
 		break;
 	}
 }
@@ -62,7 +56,7 @@ void hp_job_free(hp_job *job)
 	while (job->owned) {
 		hp_owned *const o = job->owned;
 		job->owned = o->next;
-		owned_free(o);
+		object_free(o->kind, o->object);
 		free(o);
 	}
 	json_decref(job->in);
@@ -70,47 +64,24 @@ void hp_job_free(hp_job *job)
 	job->in = job->out = NULL;
 }
 
-static bool owned_add(hp_job *job, hp_owned what)
+bool hp_own(hp_job *job, hp_object kind, void *object)
 {
 	hp_owned *const o = malloc(sizeof *o);
 	if (!o) {
-		owned_free(&what);
+		object_free(kind, object);
 		return hp_fail(job, NULL, "out of memory");
 	}
-	*o = what;
-	o->next = job->owned;
+	*o = (hp_owned){ job->owned, kind, object };
 	job->owned = o;
 	return true;
 }
 
 void *hp_alloc(hp_job *job, size_t n, size_t size)
 {
-	if (!owned_add(job, (hp_owned){ .kind = OWNED_MEMORY }))
-		return NULL;
-	job->owned->u.memory = calloc(n ? n : 1, size);
-	if (!job->owned->u.memory)
+	void *const memory = calloc(n ? n : 1, size);
+	if (!memory)
 		hp_set_reason(job, NULL, "out of memory: %zu entries of %zu bytes", n, size);
-	return job->owned->u.memory;
-}
-
-bool hp_own_cost(hp_job *job, hetpart_cost *cost)
-{
-	return owned_add(job, (hp_owned){ .kind = OWNED_COST, .u.cost = cost });
-}
-
-bool hp_own_plan(hp_job *job, hetpart_plan *plan)
-{
-	return owned_add(job, (hp_owned){ .kind = OWNED_PLAN, .u.plan = plan });
-}
-
-bool hp_own_model(hp_job *job, hetpart_model *model)
-{
-	return owned_add(job, (hp_owned){ .kind = OWNED_MODEL, .u.model = model });
-}
-
-bool hp_own_schedule(hp_job *job, hetpart_schedule *schedule)
-{
-	return owned_add(job, (hp_owned){ .kind = OWNED_SCHEDULE, .u.schedule = schedule });
+	return memory && hp_own(job, HP_MEMORY, memory) ? memory : NULL;
 }
 
 /* ------------------------------------------------------------------------------------ failure */
@@ -131,9 +102,13 @@ void hp_set_reason(hp_job *job, const hp_at *at, const char *fmt, ...)
 {
 	char raw[HP_TEXT_BYTES], path[HP_TEXT_BYTES / 2] = "";
 	size_t used = 0;
+	if (job->source)
+		used = (size_t)snprintf(raw, sizeof raw, "'%.192s': ", job->source);
+	if (job->line)
+		used += (size_t)snprintf(raw + used, sizeof raw - used, "line %zu: ", job->line);
 	if (at) {
 		add_path(path, sizeof path, at);
-		used = (size_t)snprintf(raw, sizeof raw, "'%s': ", path);
+		used += (size_t)snprintf(raw + used, sizeof raw - used, "'%s': ", path);
 	}
 	va_list ap;
 	va_start(ap, fmt);
@@ -142,7 +117,7 @@ void hp_set_reason(hp_job *job, const hp_at *at, const char *fmt, ...)
 	hp_clean(job->text, sizeof job->text, raw, strlen(raw));
 }
 
-bool hp_lib(hp_job *job, const hp_at *at, hetpart_status status, const hetpart_err *err)
+bool hp_lib(hp_job *job, const hp_at *at, hetpart_status status)
 {
-	return status == HETPART_OK || hp_fail(job, at, "%s", err->text);
+	return status == HETPART_OK || hp_fail(job, at, "%s", job->err.text);
 }

@@ -28,7 +28,7 @@ typedef struct hp_limits {
 
 extern const hp_limits hp_program_limits;
 
-typedef struct hp_owned hp_owned; /* memory or an object that is freed with its job */
+typedef struct hp_owned hp_owned; /* an object that is freed with its job */
 
 /* One request and its answer. */
 typedef struct hp_job {
@@ -36,14 +36,19 @@ typedef struct hp_job {
 	json_t *in;  /* the request, an object, once it is parsed */
 	json_t *out; /* the answer, an object */
 	hp_owned *owned;
+	hetpart_err err;          /* of the last call of the library */
+	const char *source;       /* the file that is being read, for the reason; NULL: none */
+	size_t line;              /* of the text that is being read, for the reason; 0: none */
 	char text[HP_TEXT_BYTES]; /* the reason of a failure */
 	const char *missing;      /* the member that the request requires but does not have */
 } hp_job;
 
-/* The path of a value in the request: a key, or an index if key is NULL. */
+/* A value of the request and its path: a member of the value at `up`, or an entry if key is NULL.
+ */
 typedef struct hp_at hp_at;
 struct hp_at {
-	const hp_at *up;
+	const json_t *v; /* NULL: missing */
+	const hp_at *up; /* NULL: the request */
 	const char *key;
 	size_t index;
 };
@@ -55,11 +60,9 @@ void hp_job_free(hp_job *job);
 /* Allocate n zeroed objects that the job owns. Return NULL after hp_fail(). */
 void *hp_alloc(hp_job *job, size_t n, size_t size);
 
-/* Give the job an object, which may be NULL. The object is freed at once if this fails. */
-bool hp_own_cost(hp_job *job, hetpart_cost *cost);
-bool hp_own_plan(hp_job *job, hetpart_plan *plan);
-bool hp_own_model(hp_job *job, hetpart_model *model);
-bool hp_own_schedule(hp_job *job, hetpart_schedule *schedule);
+/* Give the job an object of the library, which may be NULL. It is freed at once if this fails. */
+typedef enum hp_object { HP_MEMORY, HP_COST, HP_PLAN, HP_MODEL, HP_SCHEDULE } hp_object;
+bool hp_own(hp_job *job, hp_object kind, void *object);
 
 /* Store why the job fails, after the path of the value if at is not NULL. hp_fail() is false as
  * well. It is a macro so that compilers and analyzers know its value in every file. */
@@ -67,8 +70,9 @@ void hp_set_reason(hp_job *job, const hp_at *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 #define hp_fail(job, ...) (hp_set_reason(job, __VA_ARGS__), false)
 
-/* Return true if the library succeeded, otherwise hp_fail() with its reason. */
-bool hp_lib(hp_job *job, const hp_at *at, hetpart_status status, const hetpart_err *err);
+/* Return true if the library succeeded, otherwise hp_fail() with its reason, which is in job->err.
+ */
+bool hp_lib(hp_job *job, const hp_at *at, hetpart_status status);
 
 /* --------------------------------------------------------------------------- text and numbers */
 
@@ -108,41 +112,48 @@ void hp_join(char *buf, size_t size, const char *const *words);
  * number of its first line, for messages. */
 bool hp_parse(hp_job *job, const char *text, size_t bytes, size_t line);
 
-/* Return the value of a required key; NULL after hp_fail(). */
-const json_t *hp_need(hp_job *job, const json_t *obj, const hp_at *up, const char *key);
+/* Find a member of an object that is no member itself, a member of the value at `up`, or an entry.
+ */
+hp_at hp_top(const json_t *obj, const char *key);
+hp_at hp_member(const hp_at *up, const char *key);
+hp_at hp_entry(const hp_at *up, size_t index);
 
-/* Check that obj is an object that has none but the known keys; NULL ends them. */
+/* Check that a value exists. All functions that read a value check that first. */
+bool hp_present(hp_job *job, const hp_at *at);
+
+/* Check that the object obj has none but the known keys; NULL ends them. */
 bool hp_keys(hp_job *job, const json_t *obj, const hp_at *at, const char *const *known);
 
 /* Read one value of a type, within a range. An array must have *n entries, or at most max if *n is
  * 0; *n receives their number. */
-bool hp_whole(hp_job *job, const json_t *v, const hp_at *at, uint64_t min, uint64_t max,
-	      uint64_t *out);
-bool hp_real(hp_job *job, const json_t *v, const hp_at *at, double *out);
-bool hp_array(hp_job *job, const json_t *v, const hp_at *at, size_t max, size_t *n);
+bool hp_whole(hp_job *job, const hp_at *at, uint64_t min, uint64_t max, uint64_t *out);
+bool hp_real(hp_job *job, const hp_at *at, double *out);
+bool hp_text(hp_job *job, const hp_at *at, const char **out);
+bool hp_array(hp_job *job, const hp_at *at, size_t max, size_t *n);
 
-/* Read values of the request by their key. Lists are required, and their length is checked as by
- * hp_array(); the job owns their memory. In the optional list of n whole numbers that hp_bounds()
- * reads, null means `none`. Without a quantum in the request, *out keeps its value. */
-bool hp_items(hp_job *job, uint64_t *items);
-bool hp_reals(hp_job *job, const char *key, size_t max, double **out, size_t *n);
-bool hp_wholes(hp_job *job, const char *key, uint64_t max, uint64_t **out, size_t *n);
-bool hp_bounds(hp_job *job, const char *key, size_t n, uint64_t none, const uint64_t **out);
+/* Read optional members of the request: a number, or the index of a text among names, which NULL
+ * ends. *out keeps its value without the key. */
+bool hp_optional(hp_job *job, const char *key, uint64_t min, uint64_t max, uint64_t *out);
+bool hp_choice(hp_job *job, const char *key, const char *const *names, size_t *out);
 bool hp_quantum(hp_job *job, uint64_t *out);
 
-/* Read pairs of items and time under a required key of obj. */
-bool hp_points(hp_job *job, const json_t *obj, const hp_at *up, const char *key,
-	       hetpart_point **out, size_t *n);
+/* Read values of the request. Lists are required, and their length is checked as by hp_array(); the
+ * job owns their memory. In the optional list of n whole numbers that hp_bounds() reads, null means
+ * `none`. */
+bool hp_items(hp_job *job, uint64_t *items);
+bool hp_reals(hp_job *job, const char *key, size_t max, const double **out, size_t *n);
+bool hp_wholes(hp_job *job, const hp_at *at, uint64_t max, uint64_t **out, size_t *n);
+bool hp_bounds(hp_job *job, const char *key, size_t n, uint64_t none, const uint64_t **out);
+
+/* Read pairs of items and time. */
+bool hp_points(hp_job *job, const hp_at *at, hetpart_point **out, size_t *n);
 
 /* Find the limits of one plan: the limits of the request, but never more than the job's. */
 bool hp_time_limit(hp_job *job, double *time_limit_s);
 bool hp_plan_limits(hp_job *job, double *time_limit_s, uint64_t *max_mem_bytes);
 
-/* Find the text under a key among names, which NULL ends. *out keeps its value without the key. */
-bool hp_choice(hp_job *job, const char *key, const char *const *names, size_t *out);
-
 /* Make a cost, which the job owns, from its object; NULL after hp_fail(). */
-const hetpart_cost *hp_cost(hp_job *job, const json_t *v, const hp_at *at);
+const hetpart_cost *hp_cost(hp_job *job, const hp_at *at);
 
 /* Read a list of costs like hp_reals(). If `optional`, an entry may be null, which gives NULL. */
 bool hp_costs(hp_job *job, const char *key, bool optional, const hetpart_cost ***out, size_t *n);

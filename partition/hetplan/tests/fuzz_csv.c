@@ -19,14 +19,16 @@ static void check_column(const json_t *table, const char *key, double least)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char why[HP_TEXT_BYTES] = "", *text = malloc(size + 1);
+	char *text = malloc(size + 1);
+	hp_job job;
 	json_t *table;
 
 	if (!text)
 		return 0;
 	memcpy(text, data, size);
-	table = hp_speeds_table(text, size, why);
-	fuzz_check(!table == (why[0] != '\0'));
+	fuzz_check(hp_job_init(&job, &hp_program_limits, NULL));
+	table = hp_speeds_table(&job, text, size);
+	fuzz_check(!table == (job.text[0] != '\0'));
 	fuzz_check(!table || json_array_size(json_object_get(table, "speeds")) > 0);
 	check_column(table, "speeds", 5e-324);
 	check_column(table, "bandwidth", 5e-324);
@@ -35,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		   json_array_size(json_object_get(table, "names")) ==
 			   json_array_size(json_object_get(table, "speeds")));
 	json_decref(table);
+	hp_job_free(&job);
 	free(text);
 	return 0;
 }
