@@ -75,7 +75,8 @@ static status next_records(stream_out *o, size_t *n, err *e)
 {
 	status rc = ST_OK;
 	if (o->from && o->at == o->p.n) {
-		o->from->ops->give(o->from, &o->p);
+		if (o->from->ops->give)
+			o->from->ops->give(o->from, &o->p);
 		rc = o->from->ops->piece(o->from, &o->p, e);
 		o->at = 0;
 	}

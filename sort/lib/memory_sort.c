@@ -25,7 +25,6 @@ typedef struct sort_state {
 	uint64_t *recv;      /* [size] records from each rank */
 	unsigned char *kept; /* memory of own */
 	sorted_memory own;   /* this rank's records */
-	uint64_t start[2];   /* of own */
 	outgoing out;
 	stream_merge merge;
 	exchange *x;
@@ -100,9 +99,8 @@ static status sort_and_split(sort_state *r)
 		bucket_sort_begin(&r->own.order, &r->kept, j->m, &in, j->n_in, j->threads, j->e);
 	if (rc == ST_OK)
 		rc = demand_sort(r->own.order, j->threads, j->e);
-	r->start[1] = j->n_in;
 	r->own.recs = in;
-	rc = comm_agree(j->c, rc == ST_OK ? sorted_memory_make(&r->own, r->start, j->e) : rc);
+	rc = comm_agree(j->c, rc == ST_OK ? sorted_memory_make(&r->own, j->n_in, j->e) : rc);
 	r->search = (splitter_search){
 		.c = j->c, .m = j->m, .r = own, .target = r->target, .count = p - 1
 	};

@@ -273,7 +273,6 @@ static status regrouping_alloc(regrouping *x)
 		mem_array(m, d->room, env->o->lay.record_bytes, "received records", &env->e);
 	d->memory.recs = (records){ d->recs, env->o->lay, (uint32_t)env->c->rank };
 	d->memory.e = mem_array(m, d->room, sizeof *d->memory.e, "entries", &env->e);
-	d->start = mem_array(m, 2, sizeof *d->start, "runs", &env->e);
 	x->cut = mem_array(m, (n + 1) * count, sizeof *x->cut, "cuts", &env->e);
 	x->next = mem_array(m, (size_t)f->peers.count + 1, sizeof *x->next, "cuts", &env->e);
 	for (int i = 0; x->next && i < f->peers.count; i++)
@@ -281,7 +280,7 @@ static status regrouping_alloc(regrouping *x)
 	for (size_t i = 0; x->cut && i <= n; i++)
 		for (size_t k = 0; k < count; k++)
 			x->cut[i * count + k] = c->cut[x->t.first[i] * count + k];
-	return d->recs && d->memory.e && d->start && x->cut && x->next ? ST_OK : ST_RESOURCE;
+	return d->recs && d->memory.e && x->cut && x->next ? ST_OK : ST_RESOURCE;
 }
 
 /* Replace the records that were read by the received ones, and the cuts by the cuts between the
@@ -297,11 +296,10 @@ static status regrouping_replace(regrouping *x)
 	if (rc != ST_OK)
 		return rc;
 	read_runs_free(m, d);
-	x->came.start[1] = x->came.n;
 	x->came.sum = sum;
 	*d = x->came;
 	x->came = (read_runs){ 0 };
-	(void)sorted_memory_make(&d->memory, d->start, NULL);
+	(void)sorted_memory_make(&d->memory, d->n, NULL);
 	d->s = &d->memory.s;
 	mem_free(m, c->cut);
 	c->cut = x->next;
@@ -370,7 +368,7 @@ static status by_destination(job *j)
 	uint64_t *at = mem_array(&env->m, p, sizeof *at, "counts", &env->e);
 	sorted_memory_close(&d->memory);
 	d->memory.e = mem_array(&env->m, d->n, sizeof *d->memory.e, "entries", &env->e);
-	(void)sorted_memory_make(&d->memory, d->start, NULL);
+	(void)sorted_memory_make(&d->memory, d->n, NULL);
 	k->s = &d->memory.s;
 	status rc = g.raw && at && d->memory.e ? ST_OK : ST_RESOURCE;
 	if (rc == ST_OK) {

@@ -318,7 +318,8 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 			pthread_cond_wait(&a->turn, &a->lock);
 		pthread_mutex_unlock(&a->lock);
 		write_batches(a, b);
-		ops->give(a->from, in);
+		if (ops->give)
+			ops->give(a->from, in);
 		pthread_mutex_lock(&a->lock);
 		(void)err_join(&a->e, &b->e);
 		note_written(a, in->number, &b->seen);
@@ -384,6 +385,8 @@ static status single_rank_write(single_rank *a)
 		memcpy(a->w->seen.first_key, a->done[0].first_key, a->env->o->lay.key_bytes);
 		memcpy(a->w->seen.last_key, a->done[0].last_key, a->env->o->lay.key_bytes);
 	}
+	if (!a->from->ops->end)
+		return ST_OK;
 	const status rc = a->from->ops->end(a->from, &sum, &a->env->e);
 	mine->sum_in = checksum_join(mine->sum_in, sum);
 	return rc;

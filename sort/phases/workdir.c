@@ -140,7 +140,7 @@ static status workdir_find_earlier(job *j)
 	if (rc == ST_OK)
 		rc = saved_output_find(&j->env, &w->earlier, &w->saved);
 	w->resuming = w->saved.states > 0;
-	w->seal.job = w->saved.job;
+	w->s.job = w->saved.job;
 	return rc;
 }
 
@@ -168,11 +168,10 @@ static status workdir_own_state(job *j)
 			t->dir = was->dir;
 		for (size_t i = 0; rc == ST_OK && i < was->made.runs; i++)
 			rc = run_list_add(&w->s.made, &was->made.run[i], &env->e);
-		for (size_t i = 0; rc == ST_OK && i < was->files.files; i++)
-			rc = file_list_add(&w->s.files, &was->files.file[i], &env->e);
+		for (size_t i = 0; rc == ST_OK && i < was->files.runs; i++)
+			rc = run_list_add(&w->s.files, &was->files.run[i], &env->e);
 	}
 	w->s.dir = t->dir;
-	w->s.job = w->seal.job;
 	return rc;
 }
 
@@ -188,9 +187,7 @@ status workdir_open(job *j)
 	w->notes = (run_notes){
 		.s = &w->s, .to = &w->file, .in = &j->files.in, .fsync = env->o->fsync
 	};
-	w->seal = (run_checkpoint_plan){ .notes = &w->notes,
-					 .rank = env->c->rank,
-					 .fsync = env->o->fsync };
+	w->seal = (run_checkpoint_plan){ .notes = &w->notes };
 	pthread_mutex_init(&w->notes.lock, NULL);
 	return job_each(j, step, sizeof step / sizeof *step);
 }
@@ -238,7 +235,7 @@ static status resume_own_runs(job *j)
 /* Remove the file of a run that no later job may use. */
 static void forget_run(const workdir *w, const run_note *n)
 {
-	(void)states_remove_run(w->file.dirfd, n->rank, &(file_note){ n->number, n->file }, NULL);
+	(void)states_remove_run(w->file.dirfd, n, NULL);
 }
 
 /* Keep the runs that are as noted. Their samples must merge, so runs of a program with other sizes
@@ -253,8 +250,7 @@ static status check_kept_runs(job *j)
 	for (size_t i = 0; rc == ST_OK && i < own->runs; i++) {
 		run_note run = own->run[i];
 		bool is;
-		rc = run_checkpoint_look(w->file.dirfd, &run, w->s.job, &j->env.o->lay, &j->env.m,
-					 &is, &j->env.e);
+		rc = run_checkpoint_look(&w->seal, &run, &j->env.m, &is, &j->env.e);
 		if (rc == ST_OK && is)
 			own->run[good++] = run;
 		else if (rc == ST_OK)
@@ -298,8 +294,7 @@ status phase_resume(job *j)
 status phase_save_state(job *j)
 {
 	workdir *w = &j->work;
-	file_list *noted = &w->s.files;
-	run_list *used = &w->shared.used;
+	run_list *noted = &w->s.files, *used = &w->shared.used;
 	kept_runs *had = &w->seal.kept;
 	const size_t runs = j->memory.sort.runs, kept = j->memory.kept;
 	size_t n = 0;
@@ -307,10 +302,10 @@ status phase_save_state(job *j)
 		return ST_OK;
 	status rc = states_remove_unused(w->file.dirfd, &w->earlier, used, j->env.o->workdir,
 					 &j->env.stats->leftovers, &j->env.e);
-	for (size_t k = 0; k < noted->files; k++)
-		if (states_uses(used, w->s.rank, noted->file[k].number))
-			noted->file[n++] = noted->file[k];
-	noted->files = n;
+	for (size_t k = 0; k < noted->runs; k++)
+		if (states_uses(used, &noted->run[k]))
+			noted->run[n++] = noted->run[k];
+	noted->runs = n;
 	if (rc != ST_OK)
 		return rc;
 	/* the records of runs that memory is too small for are read again */
@@ -318,12 +313,12 @@ status phase_save_state(job *j)
 		forget_run(w, &had->run[i]);
 	had->count = kept < had->count ? kept : had->count;
 	/* names of the files to come */
-	w->seal.number = run_list_next(&w->s.made);
-	for (size_t i = 0; i < noted->files; i++)
-		w->seal.number = u64_max(w->seal.number, noted->file[i].number + 1);
+	w->seal.number = u64_max(run_list_next(&w->s.made), run_list_next(noted));
 	w->seal.number = states_free_numbers(w->file.dirfd, w->s.rank, w->seal.number, runs);
-	for (size_t i = 0; rc == ST_OK && i < runs; i++)
-		rc = file_list_add(noted, &(file_note){ .number = w->seal.number + i }, &j->env.e);
+	for (size_t i = 0; rc == ST_OK && i < runs; i++) {
+		const run_note planned = { .number = w->seal.number + i, .rank = w->s.rank };
+		rc = run_list_add(noted, &planned, &j->env.e);
+	}
 	if (rc != ST_OK || (w->saved.all.id && states_of(&w->earlier, w->s.rank)))
 		return rc; /* the output that it notes may be all that is needed */
 	w->s.out = (output_checkpoint){ 0 };

@@ -394,19 +394,19 @@ void states_free(states *s)
 	*s = (states){ .s = NULL };
 }
 
-bool states_remove_run(int dirfd, int32_t rank, const file_note *n, unsigned *removed)
+bool states_remove_run(int dirfd, const run_note *n, unsigned *removed)
 {
 	char name[RESUME_NAME_BYTES];
-	resume_state_run_name(rank, n->number, name);
-	return file_remove(dirfd, name, &n->is, removed);
+	resume_state_run_name(n->rank, n->number, name);
+	return file_remove(dirfd, name, &n->file, removed);
 }
 
 bool states_remove(int dirfd, const resume_state *s, unsigned *removed)
 {
 	bool all = true;
 	char name[RESUME_NAME_BYTES];
-	for (size_t i = 0; all && i < s->files.files; i++)
-		all = states_remove_run(dirfd, s->rank, &s->files.file[i], removed);
+	for (size_t i = 0; all && i < s->files.runs; i++)
+		all = states_remove_run(dirfd, &s->files.run[i], removed);
 	resume_state_name(s->rank, name);
 	return all && (!s->self.inode || file_remove(dirfd, name, &s->self, removed));
 }
@@ -419,10 +419,9 @@ static int states_by_file(const void *a_, const void *b_)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-bool states_uses(const run_list *used, int32_t rank, uint64_t number)
+bool states_uses(const run_list *used, const run_note *n)
 {
-	const run_note n = { .rank = rank, .number = number };
-	return used->runs && bsearch(&n, used->run, used->runs, sizeof n, states_by_file);
+	return used->runs && bsearch(n, used->run, used->runs, sizeof *n, states_by_file);
 }
 
 status states_remove_unused(int dirfd, const states *found, run_list *used, const char *dir,
@@ -431,10 +430,9 @@ status states_remove_unused(int dirfd, const states *found, run_list *used, cons
 	if (used->runs)
 		qsort(used->run, used->runs, sizeof *used->run, states_by_file);
 	for (const resume_state *s = found->s; s < found->s + found->count; s++)
-		for (size_t k = 0; k < s->files.files; k++) {
-			const file_note *n = &s->files.file[k];
-			if (!states_uses(used, s->rank, n->number) &&
-			    !states_remove_run(dirfd, s->rank, n, removed))
+		for (size_t k = 0; k < s->files.runs; k++) {
+			const run_note *n = &s->files.run[k];
+			if (!states_uses(used, n) && !states_remove_run(dirfd, n, removed))
 				return err_sys(e, errno,
 					       "cannot remove run %" PRIu64 " of rank %" PRId32
 					       " in %s",

@@ -58,18 +58,18 @@ uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n);
 void states_mark(DIR *d, bool *has);
 unsigned states_count_strangers(DIR *d, const target *t, char *first, size_t bytes);
 
-/* states_remove_run - remove the file of a run of this rank, if it is the noted one. states_remove
+/* states_remove_run - remove the file of a run, if it is the noted one. states_remove
  * - remove all files that the state notes, then the state, if it is still the file that s was
  * loaded from or written to. No file is opened. Return false, with errno set, if one of them cannot
  * be removed. */
-bool states_remove_run(int dirfd, int32_t rank, const file_note *n, unsigned *removed);
+bool states_remove_run(int dirfd, const run_note *n, unsigned *removed);
 bool states_remove(int dirfd, const resume_state *s, unsigned *removed);
 
 /* states_remove_unused - remove the noted files of runs that are not used; sort `used`. states_uses
  * - return whether this run is used. */
 status states_remove_unused(int dirfd, const states *found, run_list *used, const char *dir,
 			    unsigned *removed, err *e);
-bool states_uses(const run_list *used, int32_t rank, uint64_t number);
+bool states_uses(const run_list *used, const run_note *n);
 
 /* ------------------------------------------------------------------------------- share_runs.c
  *

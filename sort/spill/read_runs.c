@@ -70,8 +70,7 @@ static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64
 		return err_set(e, ST_RESOURCE, "no memory for records: %zu x %u bytes", room,
 			       p->lay.record_bytes);
 	d->raw = mem_array(m, bytes + 2 * IO_FD_ALIGN, 1, "records", e);
-	d->start = mem_array(m, 2, sizeof *d->start, "runs", e);
-	if (!d->raw || !d->start)
+	if (!d->raw)
 		return ST_RESOURCE;
 	const size_t to_page = (size_t)(-(uintptr_t)d->raw % IO_FD_ALIGN);
 	d->recs = d->raw + to_page + offset % IO_FD_ALIGN;
@@ -198,7 +197,7 @@ static status reading_end_order(reading *x, err *e)
 	status rc = demand_end(d->memory.order, e);
 	trace_end(TRACE_SORT, span);
 	if (rc == ST_OK)
-		rc = sorted_memory_make(&d->memory, d->start, e);
+		rc = sorted_memory_make(&d->memory, d->n, e);
 	d->s = &d->memory.s;
 	d->sort_s += now_s() - t0;
 	return rc;
@@ -254,7 +253,6 @@ status read_runs_add(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 status read_runs_sort(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
 	reading x = { .d = d, .p = p, .begun_s = now_s() };
-	d->start[1] = d->n;
 	const status rc = reading_add(&x, m, d->n, e);
 	return rc == ST_OK ? reading_end_order(&x, e) : rc;
 }
@@ -277,7 +275,6 @@ status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_ru
 	const bool sampled =
 		p->n > 0 && p->n * p->lay.record_bytes >= (test_bytes ? test_bytes : SAMPLED_BYTES);
 	reader *r;
-	reading x = { .d = d, .p = p };
 	*d = (read_runs){ .n = p->n };
 	status rc = reader_open(&r, in, &rp, e);
 	/* records in the page cache are used there, not copied */
@@ -286,16 +283,11 @@ status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_ru
 		mem_hold(m, d->map.bytes);
 		d->mapped = r;
 		d->room = d->n;
-		d->start = mem_array(m, 2, sizeof *d->start, "runs", e);
 		d->memory.recs = (records){ at, p->lay, p->rank };
-		rc = d->start ? ST_OK : ST_RESOURCE;
 	} else if (rc == ST_OK) {
 		rc = alloc_records(m, p, p->n, reader_align(r, 0), d, e);
 	}
-	x.from = r;
-	x.begun_s = now_s();
-	if (rc == ST_OK)
-		d->start[1] = d->n;
+	reading x = { .d = d, .p = p, .from = r, .begun_s = now_s() };
 	if (rc == ST_OK && sampled)
 		rc = read_runs_sample(m, p, r, d->n, d, e);
 	if (rc == ST_OK && sampled)
@@ -333,22 +325,15 @@ status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 			       "the input has more than the %" PRIu64
 			       " records that fit within the memory limit",
 			       p->most_recs);
-	read_runs more = { .n = d->n };
-	const status rc = alloc_records(m, p, 2 * d->room, 0, &more, e);
-	if (rc != ST_OK) {
-		read_runs_free(m, &more);
-		return rc;
+	const read_runs old = *d;
+	if (alloc_records(m, p, 2 * old.room, 0, d, e) != ST_OK) {
+		*d = old;
+		return ST_RESOURCE;
 	}
-	memcpy(more.recs, d->recs, d->n * p->lay.record_bytes);
+	memcpy(d->recs, old.recs, d->n * p->lay.record_bytes);
 	if (d->memory.order)
-		demand_move(d->memory.order, more.recs);
-	mem_free(m, d->raw);
-	mem_free(m, d->start);
-	d->raw = more.raw;
-	d->recs = more.recs;
-	d->start = more.start;
-	d->room = more.room;
-	d->memory.recs = more.memory.recs;
+		demand_move(d->memory.order, d->recs);
+	mem_free(m, old.raw);
 	return ST_OK;
 }
 
@@ -356,7 +341,6 @@ status read_runs_take(void *record_stream_, unsigned char *to, size_t n, size_t 
 {
 	record_stream *s = record_stream_;
 	const uint32_t bytes = s->lay.record_bytes;
-	char q[QUOTED_BYTES];
 	*got = 0;
 	for (bool ended = false; *got < n && !ended;) {
 		const size_t step = size_min(n - *got, STEP_BYTES / bytes + 1);
@@ -368,7 +352,7 @@ status read_runs_take(void *record_stream_, unsigned char *to, size_t n, size_t 
 		if (rc == ST_OK && k % bytes)
 			return err_set(e, ST_REFUSED,
 				       "input %s ends with a partial record of %zu byte%s",
-				       err_quoted(s->path, q), k % bytes, plural(k % bytes));
+				       quoted(s->path), k % bytes, plural(k % bytes));
 		if (rc != ST_OK)
 			return rc;
 		k /= bytes;
@@ -383,8 +367,7 @@ status read_runs_take(void *record_stream_, unsigned char *to, size_t n, size_t 
 status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_runs *d,
 			bool *ended, err *e)
 {
-	const layout lay = p->lay;
-	const size_t chunk = STREAM_BYTES / lay.record_bytes + 1;
+	const size_t chunk = STREAM_BYTES / p->lay.record_bytes + 1;
 	uint64_t room = p->most_recs; /* halved some times, so that doubling it reaches most_recs */
 	while (room / 2 > 2 * chunk)
 		room /= 2;
@@ -394,10 +377,9 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 	while (rc == ST_OK && !*ended && (d->n < d->room || may_grow(p, d))) {
 		if (d->n == d->room && (rc = read_runs_grow(p, m, d, e)) != ST_OK)
 			break;
-		const size_t n = d->room - d->n < chunk ? d->room - d->n : chunk;
-		unsigned char *to = d->recs + d->n * lay.record_bytes;
+		const size_t n = size_min(d->room - d->n, chunk);
 		size_t got = 0;
-		rc = read_runs_take(s, to, n, &got, e);
+		rc = read_runs_take(s, d->recs + d->n * p->lay.record_bytes, n, &got, e);
 		d->n += got;
 		*ended = got < n;
 	}

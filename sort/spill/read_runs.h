@@ -29,7 +29,7 @@ typedef struct read_runs {
 	size_t keys_samples;
 	size_t n, room;       /* records, and the most that memory holds */
 	uint64_t added;       /* records whose keys are in buckets */
-	uint64_t *start;      /* of the runs */
+	uint64_t *start;      /* of the runs on disk */
 	spill_name *names;    /* of the files of runs on disk; NULL: without names */
 	sorted *s;            /* one of the next three, so this struct must not be moved */
 	sorted_memory memory; /* owns its entries */

@@ -31,53 +31,25 @@ void resume_state_run_name(int32_t rank, uint64_t number, char name[RESUME_NAME_
 
 status resume_state_alloc(resume_state *s, size_t inputs, err *e)
 {
-	*s = (resume_state){ .inputs = inputs };
+	s->inputs = inputs;
 	s->input = calloc(inputs ? inputs : 1, sizeof *s->input);
 	return s->input ? ST_OK
 			: err_set(e, ST_RESOURCE, "no memory for a state of %zu inputs", inputs);
 }
 
-/* Make room for one more element: return the new list, or NULL without memory. */
-static void *list_grow(void *list, size_t n, size_t *room, size_t bytes, err *e)
-{
-	const size_t more = *room ? 2 * *room : FIRST_ROOM;
-	size_t all;
-	if (n < *room)
-		return list;
-	void *p = size_mul(more, bytes, &all) ? realloc(list, all) : NULL;
-	if (p)
-		*room = more;
-	else
-		err_set(e, ST_RESOURCE, "no memory for a list of %zu runs", more);
-	return p;
-}
-
 status run_list_add(run_list *l, const run_note *n, err *e)
 {
-	run_note *run = list_grow(l->run, l->runs, &l->room, sizeof *run, e);
-	if (!run)
-		return ST_RESOURCE;
-	l->run = run;
+	if (l->runs == l->room) {
+		const size_t room = l->room ? 2 * l->room : FIRST_ROOM;
+		run_note *run =
+			room < SIZE_MAX / sizeof *run ? realloc(l->run, room * sizeof *run) : NULL;
+		if (!run)
+			return err_set(e, ST_RESOURCE, "no memory for a list of %zu runs", room);
+		l->run = run;
+		l->room = room;
+	}
 	l->run[l->runs++] = *n;
 	return ST_OK;
-}
-
-status file_list_add(file_list *l, const file_note *n, err *e)
-{
-	file_note *file = list_grow(l->file, l->files, &l->room, sizeof *file, e);
-	if (!file)
-		return ST_RESOURCE;
-	l->file = file;
-	l->file[l->files++] = *n;
-	return ST_OK;
-}
-
-const file_note *file_list_at(const file_list *l, uint64_t number)
-{
-	for (size_t i = 0; i < l->files; i++)
-		if (l->file[i].number == number)
-			return &l->file[i];
-	return NULL;
 }
 
 uint64_t run_list_next(const run_list *l)
@@ -98,7 +70,7 @@ void run_list_free(run_list *l)
 void resume_state_free(resume_state *s)
 {
 	run_list_free(&s->made);
-	free(s->files.file);
+	run_list_free(&s->files);
 	free(s->input);
 	*s = (resume_state){ 0 };
 }
@@ -135,10 +107,10 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 					"records", (json_int_t)n->recs, "sample_stride",
 					(json_int_t)n->stride, "checksum", json_checksum(n->sum)));
 	}
-	for (size_t i = 0; i < s->files.files; i++) {
-		const file_note *n = &s->files.file[i];
+	for (size_t i = 0; i < s->files.runs; i++) {
+		const run_note *n = &s->files.run[i];
 		files = json_and(files, json_pack("{s:I, s:o}", "number", (json_int_t)n->number,
-						  "is", file_id_json(&n->is)));
+						  "is", file_id_json(&n->file)));
 	}
 	json_t *doc = json_pack(
 		"{s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s*, s:o, s:o, s:o, s:s*}",
@@ -175,15 +147,16 @@ status run_notes_write(run_notes *n, err *e)
 	return rc;
 }
 
-status run_notes_files(run_notes *n, const file_note *file, size_t files, err *e)
+status run_notes_files(run_notes *n, const run_note *run, const bool *kept, size_t runs, err *e)
 {
 	status rc = ST_OK;
 	pthread_mutex_lock(&n->lock);
-	file_list *l = &n->s->files;
-	while (l->files > 0 && l->file[l->files - 1].is.inode == 0)
-		l->files--; /* the planned files */
-	for (size_t i = 0; rc == ST_OK && i < files; i++)
-		rc = file_list_add(l, &file[i], e);
+	run_list *l = &n->s->files;
+	while (l->runs > 0 && l->run[l->runs - 1].file.inode == 0)
+		l->runs--; /* the planned files */
+	for (size_t i = 0; rc == ST_OK && i < runs; i++)
+		if (!kept[i])
+			rc = run_list_add(l, &run[i], e);
 	if (rc == ST_OK)
 		rc = notes_write(n, e);
 	pthread_mutex_unlock(&n->lock);
@@ -204,8 +177,7 @@ status run_notes_add(run_notes *n, const run_note *run, err *e)
 
 static status state_malformed(const char *name, const char *why, err *e)
 {
-	char q[QUOTED_BYTES];
-	return err_set(e, ST_REFUSED, "state %s: %s", err_quoted(name, q), why);
+	return err_set(e, ST_REFUSED, "state %s: %s", quoted(name), why);
 }
 
 static bool parse_run(const resume_state *s, json_t *one, run_note *n)
@@ -223,39 +195,24 @@ static bool parse_run(const resume_state *s, json_t *one, run_note *n)
 	n->first = (uint64_t)first;
 	n->recs = (uint64_t)recs;
 	n->stride = (uint64_t)stride;
-	n->rank = s->rank;
 	return true;
 }
 
 static int by_number(const void *a_, const void *b_)
 {
-	const uint64_t a = *(const uint64_t *)a_, b = *(const uint64_t *)b_;
-	return (a > b) - (a < b);
+	const run_note *a = a_, *b = b_;
+	return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Sort both lists by number, and give each run the note of its file, which must exist. */
-static status join_files(run_list *l, file_list *f, const char *name, err *e)
+/* Sort a list by number. Return false if two runs have the same file. */
+static bool sort_by_number(run_list *l)
 {
-	_Static_assert(offsetof(run_note, number) == 0 && offsetof(file_note, number) == 0,
-		       "by_number finds it");
 	if (l->runs)
 		qsort(l->run, l->runs, sizeof *l->run, by_number);
-	if (f->files)
-		qsort(f->file, f->files, sizeof *f->file, by_number);
 	for (size_t i = 1; i < l->runs; i++)
 		if (l->run[i].number == l->run[i - 1].number)
-			return state_malformed(name, "two runs have the same file", e);
-	for (size_t i = 1; i < f->files; i++)
-		if (f->file[i].number == f->file[i - 1].number)
-			return state_malformed(name, "two runs have the same file", e);
-	for (size_t i = 0, k = 0; i < l->runs; i++) {
-		while (k < f->files && f->file[k].number < l->run[i].number)
-			k++;
-		if (k == f->files || f->file[k].number != l->run[i].number)
-			return state_malformed(name, "a run does not have a file", e);
-		l->run[i].file = f->file[k].is;
-	}
-	return ST_OK;
+			return false;
+	return true;
 }
 
 static bool parse_file_id(json_t *one, file_id *is)
@@ -268,27 +225,38 @@ static bool parse_file_id(json_t *one, file_id *is)
 	return true;
 }
 
+/* Parse the runs and their files. Give each run the note of its file, which must exist. */
 static status parse_runs(resume_state *s, json_t *runs, json_t *files, const char *name, err *e)
 {
+	run_list *l = &s->made, *f = &s->files;
 	status rc = ST_OK;
 	for (size_t i = 0; rc == ST_OK && i < json_array_size(runs); i++) {
-		run_note n = { 0 };
+		run_note n = { .rank = s->rank };
 		rc = parse_run(s, json_array_get(runs, i), &n)
-			     ? run_list_add(&s->made, &n, e)
+			     ? run_list_add(l, &n, e)
 			     : state_malformed(name, "its runs are impossible", e);
 	}
 	for (size_t i = 0; rc == ST_OK && i < json_array_size(files); i++) {
-		file_note n = { 0 };
+		run_note n = { .rank = s->rank };
 		json_int_t number;
 		json_t *is;
 		if (json_unpack(json_array_get(files, i), "{s:I, s:o !}", "number", &number, "is",
 				&is) != 0 ||
-		    number < 0 || number == INT64_MAX || !parse_file_id(is, &n.is))
+		    number < 0 || number == INT64_MAX || !parse_file_id(is, &n.file))
 			return state_malformed(name, "its runs are impossible", e);
 		n.number = (uint64_t)number;
-		rc = file_list_add(&s->files, &n, e);
+		rc = run_list_add(f, &n, e);
 	}
-	return rc == ST_OK ? join_files(&s->made, &s->files, name, e) : rc;
+	if (rc == ST_OK && (!sort_by_number(l) || !sort_by_number(f)))
+		return state_malformed(name, "two runs have the same file", e);
+	for (size_t i = 0, k = 0; rc == ST_OK && i < l->runs; i++) {
+		while (k < f->runs && f->run[k].number < l->run[i].number)
+			k++;
+		if (k == f->runs || f->run[k].number != l->run[i].number)
+			return state_malformed(name, "a run does not have a file", e);
+		l->run[i].file = f->run[k].file;
+	}
+	return rc;
 }
 
 /* Parse the checkpoint of the output; it is NULL if the output was not complete. */
@@ -347,13 +315,13 @@ static status check_version(json_t *doc, const char *name, err *e)
 	return ST_OK;
 }
 
-static status parse_document(json_t *doc, const char *name, resume_state *s, err *e)
+status resume_state_parse(json_t *doc, const char *name, resume_state *s, err *e)
 {
 	const char *format, *made_by, *job, *fields = NULL, *selection = "";
 	int version;
 	json_int_t rec, off, key;
 	json_t *inputs, *runs, *files, *output = NULL, *dir = NULL;
-	resume_state h = { 0 };
+	*s = (resume_state){ 0 };
 	status rc = check_version(doc, name, e);
 	if (rc != ST_OK)
 		return rc;
@@ -362,22 +330,19 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 		    "{s:s, s:i, s:s, s:s, s:i, s:i, s:I, s:I, s:I, s?s, s:o, s:o, s:o, s?o, s?o, "
 		    "s?s!}",
 		    "format", &format, "version", &version, "hetsort", &made_by, "job", &job,
-		    "rank", &h.rank, "ranks", &h.ranks, "record_bytes", &rec, "key_offset", &off,
+		    "rank", &s->rank, "ranks", &s->ranks, "record_bytes", &rec, "key_offset", &off,
 		    "key_bytes", &key, "key", &fields, "inputs", &inputs, "runs", &runs, "files",
 		    &files, "workdir", &dir, "output", &output, "selection", &selection) != 0)
 		return state_malformed(name, "is not a state of hetsort", e);
-	if (h.ranks <= 0 || h.ranks > RESUME_MOST_RANKS || h.rank < 0 || h.rank >= h.ranks ||
-	    !layout_restore(&h.lay, rec, off, key, fields) || !json_parse_hex(job, 1, &h.job) ||
+	if (s->ranks <= 0 || s->ranks > RESUME_MOST_RANKS || s->rank < 0 || s->rank >= s->ranks ||
+	    !layout_restore(&s->lay, rec, off, key, fields) || !json_parse_hex(job, 1, &s->job) ||
 	    !json_is_array(inputs) || !json_is_array(runs) || !json_is_array(files) ||
-	    (dir && !parse_file_id(dir, &h.dir)) || strlen(selection) >= sizeof h.selection)
+	    (dir && !parse_file_id(dir, &s->dir)) || strlen(selection) >= sizeof s->selection)
 		return state_malformed(name, "its sizes are impossible", e);
-	strcpy(h.selection, selection);
+	strcpy(s->selection, selection);
 	rc = resume_state_alloc(s, json_array_size(inputs), e);
 	if (rc != ST_OK)
 		return rc;
-	h.input = s->input;
-	h.inputs = s->inputs;
-	*s = h;
 	if (!parse_inputs(s, inputs) || !parse_output(s, output))
 		rc = state_malformed(name, "its inputs or output are impossible", e);
 	if (rc == ST_OK)
@@ -387,27 +352,15 @@ static status parse_document(json_t *doc, const char *name, resume_state *s, err
 	return rc;
 }
 
-status resume_state_parse(const char *text, size_t len, const char *name, resume_state *s, err *e)
-{
-	json_t *doc = NULL;
-	*s = (resume_state){ 0 };
-	status rc = json_parse(text, len, "state", name, &doc, e);
-	if (rc == ST_OK)
-		rc = parse_document(doc, name, s, e);
-	json_decref(doc);
-	return rc;
-}
-
 status resume_state_load(const char *path, resume_state *s, err *e)
 {
-	char q[QUOTED_BYTES];
 	json_t *doc = NULL;
 	*s = (resume_state){ 0 };
 	status rc = json_read(AT_FDCWD, true, "state", path, &doc, e);
 	if (rc == ST_OK)
-		rc = parse_document(doc, path, s, e);
+		rc = resume_state_parse(doc, path, s, e);
 	if (rc == ST_OK && !file_id_at(AT_FDCWD, path, &s->self))
-		rc = err_refuse(e, errno, "cannot look at state %s", err_quoted(path, q));
+		rc = err_refuse(e, errno, "cannot look at state %s", quoted(path));
 	json_decref(doc);
 	return rc;
 }
@@ -432,10 +385,9 @@ uint64_t resume_state_inputs_hash(const resume_state *s)
 status resume_state_same_inputs(const resume_state *was, const resume_state *is, const input *in,
 				const char *name, err *e)
 {
-	char q[QUOTED_BYTES], qi[QUOTED_BYTES];
 	if (was->inputs != is->inputs)
 		return err_set(e, ST_REFUSED, "state %s has %zu input file%s, not %zu",
-			       err_quoted(name, q), was->inputs, plural(was->inputs), is->inputs);
+			       quoted(name), was->inputs, plural(was->inputs), is->inputs);
 	for (size_t i = 0; i < is->inputs; i++) {
 		const input_id *a = &was->input[i], *b = &is->input[i];
 		const bool same_times = a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns &&
@@ -446,7 +398,7 @@ status resume_state_same_inputs(const resume_state *was, const resume_state *is,
 							  : NULL;
 		if (what)
 			return err_set(e, ST_REFUSED, "input %s %s since state %s was written",
-				       err_quoted(in->file[i].path, qi), what, err_quoted(name, q));
+				       quoted(in->file[i].path), what, quoted(name));
 	}
 	return ST_OK;
 }
@@ -454,28 +406,27 @@ status resume_state_same_inputs(const resume_state *was, const resume_state *is,
 status resume_state_same_ranks(const resume_state *was, const resume_state *is, const char *name,
 			       err *e)
 {
-	char q[QUOTED_BYTES];
 	if (was->ranks == is->ranks && was->rank == is->rank)
 		return ST_OK;
 	return err_set(e, ST_REFUSED,
 		       "state %s belongs to rank %" PRId32 " of %" PRId32 ", not to rank %" PRId32
 		       " of %" PRId32 ", and each rank has inputs of its own (%%r)",
-		       err_quoted(name, q), was->rank, was->ranks, is->rank, is->ranks);
+		       quoted(name), was->rank, was->ranks, is->rank, is->ranks);
 }
 
 status resume_state_fits(const resume_state *was, const resume_state *is, const char *name, err *e)
 {
-	char q[QUOTED_BYTES], key[KEY_TEXT_BYTES], key_is[KEY_TEXT_BYTES];
+	char key[KEY_TEXT_BYTES], key_is[KEY_TEXT_BYTES];
 	const layout *a = &was->lay, *b = &is->lay;
 	if (!layout_equal(a, b))
 		return err_set(e, ST_REFUSED,
 			       "state %s has records of %u byte%s with the key '%s', not of %u "
 			       "with '%s'",
-			       err_quoted(name, q), a->record_bytes, plural(a->record_bytes),
+			       quoted(name), a->record_bytes, plural(a->record_bytes),
 			       layout_key_text(a, key), b->record_bytes,
 			       layout_key_text(b, key_is));
 	if (strcmp(was->selection, is->selection) != 0)
 		return err_set(e, ST_REFUSED, "state %s belongs to a sort with '%s', not with '%s'",
-			       err_quoted(name, q), was->selection, is->selection);
+			       quoted(name), was->selection, is->selection);
 	return ST_OK;
 }

@@ -42,17 +42,6 @@ typedef struct run_note {
 	file_id file;  /* as in the state of its rank */
 } run_note;
 
-/* A file for a run that a rank has created or will create: no other files are ever removed. */
-typedef struct file_note {
-	uint64_t number;
-	file_id is;
-} file_note;
-
-typedef struct file_list {
-	file_note *file; /* [files] */
-	size_t files, room;
-} file_list;
-
 /* Runs in a list that grows. */
 typedef struct run_list {
 	run_note *run; /* [runs] */
@@ -65,7 +54,8 @@ typedef struct resume_state {
 	layout lay;
 	char selection[SELECTION_TEXT_BYTES];
 	run_list made;
-	file_list files;
+	run_list files;  /* that the rank has created or will create for runs: no others are ever
+			  * removed. Only number, rank and file are set */
 	file_id dir;     /* the directory, if a job has created it; else inode 0 */
 	file_id self;    /* the file that this was loaded from or written to */
 	input_id *input; /* [inputs] */
@@ -94,14 +84,9 @@ status run_list_add(run_list *l, const run_note *n, err *e);
 uint64_t run_list_next(const run_list *l);
 void run_list_free(run_list *l);
 
-status file_list_add(file_list *l, const file_note *n, err *e);
-
-/* file_list_at - return the note of a file, or NULL. */
-const file_note *file_list_at(const file_list *l, uint64_t number);
-
-/* resume_state_parse - parse text of len arbitrary bytes; messages call it `name`. ST_REFUSED if it
- * is not a state, or has impossible numbers; s is then empty. */
-status resume_state_parse(const char *text, size_t len, const char *name, resume_state *s, err *e);
+/* resume_state_parse - parse any document; messages call it `name`. ST_REFUSED if it is not a
+ * state, or has impossible numbers; s is then empty. */
+status resume_state_parse(struct json_t *doc, const char *name, resume_state *s, err *e);
 
 /* resume_state_load - parse a file, which must belong to this user and not be a symbolic link. */
 status resume_state_load(const char *path, resume_state *s, err *e);
@@ -122,8 +107,9 @@ typedef struct run_notes {
  * state or its file at the same time. */
 status run_notes_add(run_notes *n, const run_note *run, err *e);
 
-/* run_notes_files - note which of the planned files have been created, and write the state. */
-status run_notes_files(run_notes *n, const file_note *file, size_t files, err *e);
+/* run_notes_files - note the files that were created for runs, except those with a kept run, and
+ * write the state. */
+status run_notes_files(run_notes *n, const run_note *run, const bool *kept, size_t runs, err *e);
 
 /* run_notes_write - write the state. */
 status run_notes_write(run_notes *n, err *e);

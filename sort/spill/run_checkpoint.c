@@ -28,11 +28,11 @@ typedef struct checkpoint_head {
 	uint64_t digest; /* of the members above, the checksums and the samples */
 } checkpoint_head;
 
-static checkpoint_head checkpoint_head_of(const spill_layout *at, uint64_t job, const run_note *n,
-					  size_t sample_bytes)
+static checkpoint_head checkpoint_head_of(const spill_layout *at, const run_checkpoint_plan *p,
+					  const run_note *n, size_t sample_bytes)
 {
 	return (checkpoint_head){ .magic = MAGIC,
-				  .job = job,
+				  .job = p->notes->s->job,
 				  .first = n->first,
 				  .recs = n->recs,
 				  .end_bytes = at->end,
@@ -54,9 +54,8 @@ static uint64_t checkpoint_digest(const checkpoint_head *h, const uint64_t *sum,
 
 static status sync_run(const spill_layout *at, const run_checkpoint_plan *p, err *e)
 {
-	char q[QUOTED_BYTES];
-	if (p->fsync && fsync(at->fd) != 0)
-		return err_sys(e, errno, "cannot sync %s", err_quoted(at->label, q));
+	if (p->notes->fsync && fsync(at->fd) != 0)
+		return err_sys(e, errno, "cannot sync %s", quoted(at->label));
 	return ST_OK;
 }
 
@@ -64,7 +63,7 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 			   const run_checkpoint *n, err *e)
 {
 	const spill_layout at = spill_run_layout(s, run, n->note.recs);
-	checkpoint_head h = checkpoint_head_of(&at, p->job, &n->note, n->sample_bytes);
+	checkpoint_head h = checkpoint_head_of(&at, p, &n->note, n->sample_bytes);
 	h.digest = checkpoint_digest(&h, at.sum, n->sample);
 	const size_t sums = at.blocks * sizeof *at.sum;
 	status rc = run_notes_add(p->notes, &n->note, e);
@@ -83,11 +82,12 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 	return rc;
 }
 
-/* The contents of a checkpoint after its head. */
+/* A checkpoint, as in the file. */
 typedef struct content {
-	uint64_t *sum; /* of the blocks */
+	checkpoint_head *head; /* all is in its memory */
+	uint64_t *sum;         /* of the blocks */
 	unsigned char *sample;
-	size_t sample_bytes, item_bytes;
+	size_t bytes, sample_bytes, item_bytes;
 } content;
 
 static size_t samples_of(const run_note *n, uint64_t stride)
@@ -100,67 +100,56 @@ static status content_alloc(content *c, mem *m, const spill_layout *at, const ru
 {
 	c->item_bytes = item_bytes(l);
 	c->sample_bytes = samples_of(n, n->stride) * c->item_bytes;
-	c->sum = mem_array(m, at->blocks, sizeof *c->sum, "checksums of a run", e);
-	c->sample = mem_array(m, c->sample_bytes, 1, "samples of a run", e);
-	return c->sum && c->sample ? ST_OK : ST_RESOURCE;
+	c->bytes = sizeof *c->head + at->blocks * sizeof *c->sum + c->sample_bytes;
+	c->head = mem_array(m, c->bytes, 1, "checkpoint of a run", e);
+	if (!c->head)
+		return ST_RESOURCE;
+	c->sum = (void *)(c->head + 1);
+	c->sample = (unsigned char *)(c->sum + at->blocks);
+	return ST_OK;
 }
 
-static void content_free(const content *c, mem *m)
+/* Set *is to whether the file has the checkpoint of this run. */
+static status content_read(const content *c, const spill_layout *at, const run_checkpoint_plan *p,
+			   const run_note *n, bool *is, err *e)
 {
-	mem_free(m, c->sum);
-	mem_free(m, c->sample);
-}
-
-/* Return false if the file does not have the checkpoint of this run, or, with e filled, if it
- * cannot be read. */
-static bool content_read(const spill_layout *at, const checkpoint_head *wanted, const content *c,
-			 err *e)
-{
-	checkpoint_head h;
+	const checkpoint_head wanted = checkpoint_head_of(at, p, n, c->sample_bytes);
 	struct stat st;
-	char q[QUOTED_BYTES];
-	const size_t sums = at->blocks * sizeof *c->sum;
-	if (fstat(at->fd, &st) != 0) {
-		(void)err_sys(e, errno, "cannot look at a run in %s", err_quoted(at->label, q));
-		return false;
-	}
-	if (!S_ISREG(st.st_mode) ||
-	    (uint64_t)st.st_size != at->end + sizeof h + sums + c->sample_bytes ||
-	    file_read_at(at->fd, &h, sizeof h, at->end, at->label, e) != ST_OK ||
-	    memcmp(&h, wanted, offsetof(checkpoint_head, digest)) != 0 ||
-	    file_read_at(at->fd, c->sum, sums, at->end + sizeof h, at->label, e) != ST_OK ||
-	    file_read_at(at->fd, c->sample, c->sample_bytes, at->end + sizeof h + sums, at->label,
-			 e) != ST_OK)
-		return false;
-	return h.digest == checkpoint_digest(&h, c->sum, c->sample);
+	*is = false;
+	if (fstat(at->fd, &st) != 0)
+		return err_sys(e, errno, "cannot look at a run in %s", quoted(at->label));
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != at->end + c->bytes)
+		return ST_OK;
+	const status rc = file_read_at(at->fd, c->head, c->bytes, at->end, at->label, e);
+	*is = rc == ST_OK && memcmp(c->head, &wanted, offsetof(checkpoint_head, digest)) == 0 &&
+	      c->head->digest == checkpoint_digest(c->head, c->sum, c->sample);
+	return rc;
 }
 
-status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout *l, mem *m,
-			   bool *is, err *e)
+status run_checkpoint_look(const run_checkpoint_plan *p, run_note *note, mem *m, bool *is, err *e)
 {
-	char name[RESUME_NAME_BYTES], q[QUOTED_BYTES];
+	const layout *l = &p->notes->s->lay;
+	char name[RESUME_NAME_BYTES];
 	resume_state_run_name(note->rank, note->number, name);
 	spill_layout at =
 		spill_layout_of(spill_block_bytes(l->record_bytes), l->record_bytes, note->recs);
-	content c = { .sum = NULL };
+	content c;
 	*is = false;
 	at.label = name;
-	at.fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	at.fd = openat(p->notes->to->dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (at.fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-		return err_sys(e, errno, "cannot open %s", err_quoted(name, q));
+		return err_sys(e, errno, "cannot open %s", quoted(name));
 	if (at.fd < 0)
 		return ST_OK;
 	const status rc = content_alloc(&c, m, &at, note, l, e);
 	if (rc == ST_OK) {
-		const checkpoint_head wanted = checkpoint_head_of(&at, job, note, c.sample_bytes);
-		checkpoint_head h;
-		*is = content_read(&at, &wanted, &c, NULL);
+		(void)content_read(&c, &at, p, note, is, NULL);
 		/* in a copied directory, the files differ from those in the states */
-		if (file_read_at(at.fd, &h, sizeof h, at.end, name, NULL) == ST_OK &&
-		    h.magic == MAGIC && h.job == job)
+		if (file_read_at(at.fd, c.head, sizeof *c.head, at.end, name, NULL) == ST_OK &&
+		    c.head->magic == MAGIC && c.head->job == p->notes->s->job)
 			(void)file_id_of(at.fd, &note->file);
 	}
-	content_free(&c, m);
+	mem_free(m, c.head);
 	close(at.fd);
 	return rc;
 }
@@ -168,31 +157,24 @@ status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout
 status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, mem *m,
 			   run_checkpoint *n, err *e)
 {
-	char q[QUOTED_BYTES];
 	const run_note *note = &n->note;
 	const spill_layout at = spill_run_layout(s, run, note->recs);
-	content c = { .sum = NULL };
-	status rc = content_alloc(&c, m, &at, note, n->lay, e);
-	if (rc == ST_OK) {
-		const checkpoint_head wanted =
-			checkpoint_head_of(&at, p->job, note, c.sample_bytes);
-		err why = { ST_OK, "" };
-		if (content_read(&at, &wanted, &c, &why) &&
-		    n->sample_bytes == samples_of(note, n->stride) * c.item_bytes)
-			rc = spill_run_adopt(s, run, note->recs, c.sum, e);
-		else if (why.code != ST_OK)
-			rc = err_join(e, &why);
-		else
-			rc = err_set(e, ST_IO,
-				     "run %" PRIu64 " of %s has changed since it was checked",
-				     note->number, err_quoted(at.label, q));
-	}
+	content c;
+	bool is;
+	status rc = content_alloc(&c, m, &at, note, &p->notes->s->lay, e);
+	if (rc == ST_OK)
+		rc = content_read(&c, &at, p, note, &is, e);
+	if (rc == ST_OK && (!is || n->sample_bytes != samples_of(note, n->stride) * c.item_bytes))
+		rc = err_set(e, ST_IO, "run %" PRIu64 " of %s has changed since it was checked",
+			     note->number, quoted(at.label));
+	if (rc == ST_OK)
+		rc = spill_run_adopt(s, run, note->recs, c.sum, e);
 	/* the checkpoint has the same samples or more: take one for every stride-th record */
 	const size_t every = n->stride / note->stride * c.item_bytes;
 	for (size_t i = 0; rc == ST_OK && i * c.item_bytes < n->sample_bytes; i++)
 		memcpy((unsigned char *)n->sample + i * c.item_bytes, c.sample + i * every,
 		       c.item_bytes);
-	content_free(&c, m);
+	mem_free(m, c.head);
 	return rc;
 }
 

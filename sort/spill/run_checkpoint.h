@@ -37,18 +37,14 @@ size_t kept_runs_stride(const kept_runs *k);
 
 /* The values that all runs of one sort on one rank share. */
 typedef struct run_checkpoint_plan {
-	uint64_t job;     /* a random number that identifies the sort */
-	int32_t rank;     /* in the names of new files */
 	uint64_t number;  /* of the first new file */
 	kept_runs kept;   /* in the rank's share */
 	run_notes *notes; /* of the records that each run contains */
-	bool fsync;       /* wait until the data is on the disk */
 } run_checkpoint_plan;
 
 /* The contents of a checkpoint. */
 typedef struct run_checkpoint {
 	run_note note;
-	const layout *lay;
 	size_t stride; /* of the samples */
 	void *sample;  /* the samples of the run, sample_bytes */
 	size_t sample_bytes;
@@ -59,11 +55,11 @@ typedef struct run_checkpoint {
 status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan *p,
 			   const run_checkpoint *n, err *e);
 
-/* run_checkpoint_look - check whether the file of a noted run in this directory is complete and
- * belongs to this sort and these records. If it is missing, cut, changed or of another sort, *is
- * becomes false, which is not an error. If its checkpoint names this sort, set note->file. */
-status run_checkpoint_look(int dirfd, run_note *note, uint64_t job, const layout *l, mem *m,
-			   bool *is, err *e);
+/* run_checkpoint_look - check whether the file of a noted run in the directory of the state is
+ * complete and belongs to this sort and these records. If it is missing, cut, changed or of another
+ * sort, *is becomes false, which is not an error. If its checkpoint names this sort, set
+ * note->file. */
+status run_checkpoint_look(const run_checkpoint_plan *p, run_note *note, mem *m, bool *is, err *e);
 
 /* run_checkpoint_load - use the file of n->note, which run_checkpoint_look has accepted, for run
  * `run`, which was not begun. Then the run can be read. Fill n->sample, which has room for

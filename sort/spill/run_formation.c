@@ -102,7 +102,6 @@ static run_checkpoint run_checkpoint_of(const run_formation *s, size_t run)
 	const size_t isz = item_bytes(&s->p->load.lay);
 	return (run_checkpoint){
 		.note = s->note[run],
-		.lay = &s->p->load.lay,
 		.stride = s->p->b->stride,
 		.sample = d->disk.sample + d->disk.sample_at[run] * isz,
 		.sample_bytes = (d->disk.sample_at[run + 1] - d->disk.sample_at[run]) * isz
@@ -328,7 +327,7 @@ static status add_pieces(run_formation *s, err *e)
 						 .recs = p.recs,
 						 .number = number++,
 						 .stride = b->stride,
-						 .rank = keep->rank };
+						 .rank = keep->notes->s->rank };
 		resume_state_run_name(s->note[i].rank, s->note[i].number, d->names[i].text);
 		d->names[i].there = s->kept[i];
 	}
@@ -339,23 +338,12 @@ static status add_pieces(run_formation *s, err *e)
 static status pieces_note_files(run_formation *s, err *e)
 {
 	const read_runs *d = s->d;
-	char q[QUOTED_BYTES];
-	size_t n = 0;
-	file_note *file = mem_array(s->m, d->disk.s.count, sizeof *file, "files of runs", e);
-	status rc = file ? ST_OK : ST_RESOURCE;
-	for (size_t i = 0; rc == ST_OK && i < d->disk.s.count; i++) {
-		if (s->kept[i])
-			continue;
+	for (size_t i = 0; i < d->disk.s.count; i++) {
 		const spill_layout at = spill_run_layout(d->disk.spill, i, s->note[i].recs);
-		if (!file_id_of(at.fd, &s->note[i].file))
-			rc = err_sys(e, errno, "cannot look at a run in %s",
-				     err_quoted(at.label, q));
-		file[n++] = (file_note){ s->note[i].number, s->note[i].file };
+		if (!s->kept[i] && !file_id_of(at.fd, &s->note[i].file))
+			return err_sys(e, errno, "cannot look at a run in %s", quoted(at.label));
 	}
-	if (rc == ST_OK)
-		rc = run_notes_files(s->p->keep->notes, file, n, e);
-	mem_free(s->m, file);
-	return rc;
+	return run_notes_files(s->p->keep->notes, s->note, s->kept, d->disk.s.count, e);
 }
 
 static status input_make_runs(run_formation *s, const input *in, err *e)

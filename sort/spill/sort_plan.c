@@ -53,7 +53,7 @@ enum {
 
 static uint64_t u64_clamp(uint64_t least, uint64_t v, uint64_t most)
 {
-	return v < least ? least : v > most ? most : v;
+	return u64_max(least, u64_min(v, most));
 }
 
 /* Return the bytes that a thread of a single rank gathers before it writes them. */
@@ -138,12 +138,6 @@ static uint64_t core_needs(const sort_plan_query *q)
 	return bytes + slack_bytes(bytes);
 }
 
-/* Return the stride of the samples of kept runs; 0 without kept runs. */
-static size_t kept_stride(const sort_plan_query *q)
-{
-	return q->kept ? kept_runs_stride(q->kept) : 0;
-}
-
 static size_t sample_bytes(const sort_plan_query *q)
 {
 	return item_bytes(&q->lay) + sizeof(entry);
@@ -163,7 +157,7 @@ static uint64_t kept_recs(const sort_plan_query *q)
 	const uint64_t rec = q->lay.record_bytes;
 	const uint64_t some =
 		u64_clamp(LEAST_KEPT_BYTES / rec + 1, q->recs / FEW_KEPT + 1, KEPT_BYTES / rec + 1);
-	return u64_clamp(q->recs / MANY_KEPT + 1, some, UINT64_MAX);
+	return u64_max(q->recs / MANY_KEPT + 1, some);
 }
 
 /* Return the records of a run, if memory holds `most` per worker; 0 if that is too few. All workers
@@ -177,12 +171,12 @@ static uint64_t plan_run_recs(const sort_plan_query *q, uint64_t most, const sor
 	count = u64_round_up(count, b->workers);
 	uint64_t n = q->recs / count + (q->recs % count != 0);
 	if (q->keeps)
-		n = kept_recs(q) < most ? kept_recs(q) : most;
+		n = u64_min(kept_recs(q), most);
 	if (n > unit) { /* runs begin at a block of the file */
 		const uint64_t up = u64_round_up(n, unit);
 		n = !q->keeps && up <= most ? up : n / unit * unit;
 	}
-	return n < q->recs ? n : q->recs;
+	return u64_min(n, q->recs);
 }
 
 /* Return the memory of a worker to read, sort and write a run of n records. */
@@ -196,12 +190,6 @@ static uint64_t run_bytes(const sort_plan *b, const sort_plan_query *q, uint64_t
 static uint64_t count_runs(const sort_plan_query *q, uint64_t each)
 {
 	return q->kept ? kept_runs_pieces(q->kept, each) : (q->recs - 1) / each + 1;
-}
-
-/* Return the memory of the exchange while runs are sorted. */
-static uint64_t receiving_bytes(const sort_plan_query *q)
-{
-	return q->receives ? q->exchange_bytes : 0;
 }
 
 /* Return the least memory to read the runs, with buffers for `readers` threads. */
@@ -265,8 +253,8 @@ static uint64_t fit_streams(sort_plan *b, const sort_plan_query *q, uint64_t byt
 static bool plan_merge(sort_plan *b, const sort_plan_query *q, uint64_t limit, uint64_t least_chunk)
 {
 	const uint64_t samples = samples_bytes(q, b), left = limit - samples - slack_bytes(limit);
-	const uint64_t sorting =
-		receiving_bytes(q) + sort_plan_sorters(b) * run_bytes(b, q, b->run_recs);
+	const uint64_t sorting = (q->receives ? q->exchange_bytes : 0) +
+				 sort_plan_sorters(b) * run_bytes(b, q, b->run_recs);
 	const uint64_t merging = q->ranks > 1 ? fit_streams(b, q, left)
 					      : fit_merge(b, q, b->runs, left, least_chunk,
 							  SORTED_MERGE_CHUNK_BYTES);
@@ -277,16 +265,15 @@ static bool plan_merge(sort_plan *b, const sort_plan_query *q, uint64_t limit, u
 	return true;
 }
 
-/* Plan runs as long as the memory of each of the workers allows, and their merge. Return false if
+/* Plan runs as long as the memory of each of b->workers allows, and their merge. Return false if
  * that exceeds the limit. */
-static bool plan_runs(sort_plan *b, const sort_plan_query *q, uint64_t limit, unsigned workers,
-		      uint64_t least_chunk)
+static bool plan_runs(sort_plan *b, const sort_plan_query *q, uint64_t limit, uint64_t least_chunk)
 {
-	const uint64_t fixed = samples_bytes(q, b) + slack_bytes(limit) + receiving_bytes(q);
-	b->workers = workers;
+	const uint64_t fixed =
+		samples_bytes(q, b) + slack_bytes(limit) + (q->receives ? q->exchange_bytes : 0);
 	if (limit < fixed)
 		return false;
-	const uint64_t each = (limit - fixed) / workers;
+	const uint64_t each = (limit - fixed) / b->workers;
 	if (each < run_bytes(b, q, 1) + b->write_bytes)
 		return false;
 	lower_bound n = { .lo = 1, .hi = each / q->lay.record_bytes + 1 };
@@ -312,7 +299,7 @@ static const struct {
 
 static bool plan_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, size_t i)
 {
-	const size_t given = kept_stride(q);
+	const size_t given = q->kept ? kept_runs_stride(q->kept) : 0;
 	const unsigned least = given ? 1 : LEAST_WORKERS;
 	/* if blocks hold whole records, they hold whole strides */
 	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
@@ -322,8 +309,8 @@ static bool plan_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, siz
 	while (!given && b->stride <= first / 2)
 		b->stride *= 2;
 	b->write_bytes = way[i].write_bytes;
-	for (unsigned workers = WORKERS; workers >= least; workers--)
-		if (plan_runs(b, q, limit, workers, way[i].chunk_bytes))
+	for (b->workers = WORKERS; b->workers >= least; b->workers--)
+		if (plan_runs(b, q, limit, way[i].chunk_bytes))
 			return true;
 	return false;
 }
@@ -331,9 +318,10 @@ static bool plan_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, siz
 /* Plan a sort that spills; return false if the limit is too small. First try to keep runs in
  * memory. They leave less memory to sort and merge in, so runs and reads become shorter. That pays
  * only if a good part of the data stays in memory. */
-static bool plan_on_disk(sort_plan *b, const sort_plan_query *q, uint64_t limit)
+static bool plan_on_disk(sort_plan *b, const sort_plan_query *q)
 {
-	const uint64_t data = q->recs * q->lay.record_bytes, slack = slack_bytes(limit);
+	const uint64_t limit = q->limit_bytes, slack = slack_bytes(limit);
+	const uint64_t data = q->recs * q->lay.record_bytes;
 	for (size_t i = 0; q->holds && i < MEMORY_WAYS; i++)
 		for (unsigned shift = MEMORY_SHIFTS; shift > 0; shift--) {
 			const uint64_t work = limit >> shift;
@@ -364,9 +352,9 @@ static void plan_forced(sort_plan *b, const sort_plan_query *q)
 	*b = (sort_plan){ .spills = true,
 			  .core_bytes = core_needs(q),
 			  .write_bytes = SPILL_WRITE_BYTES,
-			  .run_recs = recs < q->recs ? recs : q->recs,
+			  .run_recs = u64_min(recs, q->recs),
 			  .workers = WORKERS,
-			  .stride = kept_stride(q) ? kept_stride(q) : 3 };
+			  .stride = q->kept && q->kept->count ? kept_runs_stride(q->kept) : 3 };
 	b->runs = count_runs(q, b->run_recs);
 	b->memory_runs = q->holds ? b->runs / TEST_MEMORY_PART : 0;
 	b->disk_bytes = disk_bytes(b, q);
@@ -413,7 +401,7 @@ bool sort_plan_make(sort_plan *b, const sort_plan_query *q)
 	*b = (sort_plan){ .spills = false };
 	if (q->sorted_files)
 		return plan_sorted_files(b, q);
-	*b = (sort_plan){ .core_bytes = core_needs(q) };
+	b->core_bytes = core_needs(q);
 	plan_in_memory(b, q);
 	const bool fits = b->core_bytes <= q->limit_bytes;
 	return (fits && !q->keeps && !is_forced(q)) || sort_plan_on_disk(b, q);
@@ -426,7 +414,7 @@ bool sort_plan_on_disk(sort_plan *b, const sort_plan_query *q)
 		plan_forced(b, q);
 		return true;
 	}
-	if (!plan_on_disk(b, q, q->limit_bytes))
+	if (!plan_on_disk(b, q))
 		return false;
 	b->spills = true;
 	b->disk_bytes = disk_bytes(b, q);
@@ -435,23 +423,22 @@ bool sort_plan_on_disk(sort_plan *b, const sort_plan_query *q)
 
 /* Return whether the records of a stream fit in memory. Its buffer is doubled when it is full, so
  * for a moment two buffers exist. */
-static bool fits_in_core(sort_plan *b, const sort_plan_query *q, uint64_t limit)
+static bool fits_in_core(const sort_plan_query *q)
 {
+	const uint64_t limit = q->limit_bytes;
 	const uint64_t most = (limit - u64_min(limit, slack_bytes(limit))) / 3 * 2;
-	(void)b;
 	return core_needs(q) <= limit && q->recs * q->lay.record_bytes <= most;
 }
 
-/* Return the most records, up to `most`, that fit by the rule `fit`. */
-static uint64_t most_fitting_recs(const sort_plan_query *q, uint64_t most,
-				  bool (*fit)(sort_plan *, const sort_plan_query *, uint64_t))
+/* Return the most records, up to `most`, that fit in memory or on disk. */
+static uint64_t most_fitting_recs(const sort_plan_query *q, uint64_t most, bool on_disk)
 {
 	sort_plan b;
 	sort_plan_query some = *q;
 	lower_bound n = { .lo = 1, .hi = most + 1 };
 	while (lower_bound_open(&n)) {
 		some.recs = n.mid;
-		lower_bound_step(&n, fit(&b, &some, q->limit_bytes));
+		lower_bound_step(&n, on_disk ? plan_on_disk(&b, &some) : fits_in_core(&some));
 	}
 	return n.lo - 1;
 }
@@ -459,7 +446,7 @@ static uint64_t most_fitting_recs(const sort_plan_query *q, uint64_t most,
 void sort_plan_stream(sort_plan *b, const sort_plan_query *q, uint64_t disk_recs)
 {
 	const uint64_t most = INT64_MAX / q->lay.record_bytes;
-	const uint64_t core = most_fitting_recs(q, most < POS_MASK ? most : POS_MASK, fits_in_core);
+	const uint64_t core = most_fitting_recs(q, u64_min(most, POS_MASK), false);
 	sort_plan_query whole = *q;
 	if (q->test_run_recs) {
 		whole.recs = q->test_run_recs * TEST_RUNS;
@@ -468,12 +455,12 @@ void sort_plan_stream(sort_plan *b, const sort_plan_query *q, uint64_t disk_recs
 		return;
 	}
 	*b = (sort_plan){ .bytes = q->limit_bytes, .core_recs = core };
-	whole.recs = most_fitting_recs(q, disk_recs < most ? disk_recs : most, plan_on_disk);
-	if (whole.recs <= core || !plan_on_disk(b, &whole, q->limit_bytes))
+	whole.recs = most_fitting_recs(q, u64_min(disk_recs, most), true);
+	if (whole.recs <= core || !plan_on_disk(b, &whole))
 		return;
 	b->most_recs = whole.recs;
 	/* while these are written, they take the memory of the workers' runs */
-	b->core_recs = core < b->workers * b->run_recs ? core : b->workers * b->run_recs;
+	b->core_recs = u64_min(core, b->workers * b->run_recs);
 	/* the last run of the records that memory held first may be shorter */
 	b->runs += b->runs < SORT_PLAN_MOST_RUNS;
 }

@@ -15,22 +15,22 @@
 status sorted_piece_open(sorted_piece *p, const sorted_reader *r, mem *m, err *e)
 {
 	*p = (sorted_piece){ .n = 0 };
-	for (size_t i = 0; i < 2 && !r->bare; i++)
-		p->own[i] = mem_array(m, r->most, sizeof(entry), "merging", e);
+	if (!r->bare) {
+		p->room = mem_array(m, r->most, sizeof(entry), "merging", e);
+		p->free = mem_array(m, r->most, sizeof(entry), "merging", e);
+	}
 	p->range = mem_array(m, r->ranges, sizeof *p->range, "merging", e);
 	p->from = mem_array(m, r->ranges, sizeof *p->from, "merging", e);
 	p->len = mem_array(m, r->ranges, sizeof *p->len, "merging", e);
-	p->room = p->own[0];
-	p->free = p->own[1];
-	return (r->bare || (p->own[0] && p->own[1])) && p->range && p->from && p->len ? ST_OK
-										      : ST_RESOURCE;
+	return (r->bare || (p->room && p->free)) && p->range && p->from && p->len ? ST_OK
+										  : ST_RESOURCE;
 }
 
 void sorted_piece_close(sorted_piece *p, mem *m)
 {
 	demand_room_close(p->scratch);
-	mem_free(m, p->own[0]);
-	mem_free(m, p->own[1]);
+	mem_free(m, p->room);
+	mem_free(m, p->free);
 	mem_free(m, p->range);
 	mem_free(m, p->from);
 	mem_free(m, p->len);
@@ -195,7 +195,7 @@ static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
 	const double span = trace_begin();
 	if (r->shares) {
 		_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for numbers");
-		uint64_t *copy = (void *)p->own[0];
+		uint64_t *copy = (void *)p->room;
 		pthread_mutex_lock(&a->lock);
 		demand_take(a->order, a->look, at, at + p->n, &p->places);
 		memcpy(copy, p->places.number, p->n * sizeof *copy);
@@ -208,35 +208,20 @@ static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
 	return ST_OK;
 }
 
-static void memory_give(sorted_reader *r, const sorted_piece *p)
-{
-	(void)r;
-	(void)p;
-}
-
-static status memory_end(sorted_reader *r, checksum *sum, err *e)
-{
-	(void)r;
-	(void)e;
-	*sum = (checksum){ 0, 0 };
-	return ST_OK;
-}
-
-status sorted_memory_make(sorted_memory *a, const uint64_t *start, err *e)
+status sorted_memory_make(sorted_memory *a, uint64_t n, err *e)
 {
 	static const sorted_ops in_memory = { .item = memory_item,
 					      .before = memory_before,
 					      .sum = memory_sum,
 					      .open_reader = memory_open,
 					      .piece = memory_piece,
-					      .give = memory_give,
-					      .end = memory_end,
 					      .close_reader = memory_close };
+	a->start[1] = n;
 	a->s = (sorted){ .ops = &in_memory,
 			 .lay = a->recs.lay,
 			 .rank = a->recs.rank,
 			 .count = 1,
-			 .start = start };
+			 .start = a->start };
 	const status rc = a->order ? demand_room_open(&a->look, a->order, e) : ST_OK;
 	if (rc == ST_OK && a->order)
 		pthread_mutex_init(&a->lock, NULL);

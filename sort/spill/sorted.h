@@ -73,9 +73,9 @@ typedef struct sorted_ops {
 	/* Take the next piece; after the last piece it has no records. Its number is set also on
 	 * failure. After a failure every call fails. give: return the memory of the piece. */
 	status (*piece)(sorted_reader *r, sorted_piece *p, err *e);
-	void (*give)(sorted_reader *r, const sorted_piece *p);
+	void (*give)(sorted_reader *r, const sorted_piece *p); /* NULL: nothing to do */
 	/* Check after the last piece that the files have not changed. Set *sum to the checksum of
-	 * the records, unless it was taken while they were read into memory. */
+	 * the records. NULL: it was taken while they were read into memory. */
 	status (*end)(sorted_reader *r, checksum *sum, err *e);
 	void (*close_reader)(sorted_reader *r);
 } sorted_ops;
@@ -114,12 +114,11 @@ struct sorted_piece {
 	uint64_t first;          /* records in the pieces before it */
 	unsigned char *in_order; /* the records, if they are in order in memory; else NULL */
 	entry *room, *free;      /* room for n entries each; only `room` may hold order. NULL if the
-				  * reader is bare */
+				  * reader is bare. They may change places */
 	demand *by_demand; /* not NULL: `places` are numbers of its records, order is unused */
 	demand_piece places;
 	/* for the implementation */
 	demand_room *scratch;
-	entry *own[2];
 	sorted_range *range;
 	size_t ranges;
 	const entry **from;
@@ -163,12 +162,12 @@ typedef struct sorted_memory {
 	demand_room *look;    /* scratch for single places, and for streams */
 	pthread_mutex_t lock; /* for look */
 	entry *e;             /* the caller's */
+	uint64_t start[2];    /* of s */
 } sorted_memory;
 
-/* sorted_memory_make - make the sequence of a->recs in the order of a->order, after demand_end, or
- * in the
- * order of a->e. start has the numbers 0 and n, and outlives a. */
-status sorted_memory_make(sorted_memory *a, const uint64_t *start, err *e);
+/* sorted_memory_make - make the sequence of the n records of a->recs, in the order of a->order,
+ * after demand_end, or in the order of a->e. Then a must not be moved. */
+status sorted_memory_make(sorted_memory *a, uint64_t n, err *e);
 
 /* sorted_memory_close - free the sequence and a->order, even if no sequence was made of it. */
 void sorted_memory_close(sorted_memory *a);

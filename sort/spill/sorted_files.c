@@ -125,16 +125,18 @@ static status disk_load(sorted *s, sorted_load *l, err *e)
 {
 	const sorted_chunk *c = l->c;
 	const size_t bytes = s->lay.record_bytes, skip = (size_t)(l->first % c->unit);
-	unsigned char *buf = l->to - skip * bytes; /* the begin of the block */
-	size_t room = u64_round_up(skip + l->n, c->unit) * bytes;
-	const unsigned char *recs;
+	spill_view v = { .buf = l->to - skip * bytes, /* the begin of the block */
+			 .buf_bytes = u64_round_up(skip + l->n, c->unit) * bytes,
+			 .run = l->k,
+			 .first = l->first,
+			 .n = l->n };
 	if (c->bounce_bytes) {
-		buf = (unsigned char *)l->bounce + (size_t)(-(uintptr_t)l->bounce % SPILL_ALIGN);
-		room = c->bounce_bytes - SPILL_ALIGN;
+		v.buf = (unsigned char *)l->bounce + (size_t)(-(uintptr_t)l->bounce % SPILL_ALIGN);
+		v.buf_bytes = c->bounce_bytes - SPILL_ALIGN;
 	}
-	const status rc = spill_read(disk_of(s)->spill, l->k, l->first, l->n, buf, room, &recs, e);
-	if (rc == ST_OK && recs != l->to)
-		memcpy(l->to, recs, l->n * bytes);
+	const status rc = spill_read(disk_of(s)->spill, &v, e);
+	if (rc == ST_OK && v.recs != l->to)
+		memcpy(l->to, v.recs, l->n * bytes);
 	return rc;
 }
 
@@ -307,11 +309,10 @@ static status files_load(sorted *s_, sorted_load *l, err *e)
 
 static status files_disorder(const sorted *s, size_t k, uint64_t rec, err *e)
 {
-	char q[QUOTED_BYTES];
 	return err_set(e, ST_REFUSED,
 		       "input %s is not sorted, as --merge requires: record %" PRIu64
 		       " belongs before its predecessor",
-		       err_quoted(files_of(s)->file[k].f->path, q), rec);
+		       quoted(files_of(s)->file[k].f->path), rec);
 }
 
 static status files_check(sorted *s, err *e)
@@ -391,7 +392,6 @@ status sorted_files_crossed(sorted *of, size_t k, err *e)
 	const layout *l = &of->lay;
 	const input_file *f = s->file[k].f;
 	const size_t most = SCAN_BYTES / l->record_bytes + 2;
-	char q[QUOTED_BYTES];
 	unsigned char *buf = mem_array(s->m, most, l->record_bytes, "records", e);
 	status rc = buf ? ST_OK : ST_RESOURCE;
 	/* each block begins with the last record of the block before it */
@@ -405,7 +405,7 @@ status sorted_files_crossed(sorted *of, size_t k, err *e)
 	}
 	mem_free(s->m, buf);
 	return rc == ST_OK ? err_set(e, ST_IO, "input %s changed while it was being read",
-				     err_quoted(f->path, q))
+				     quoted(f->path))
 			   : rc;
 }
 

@@ -363,7 +363,7 @@ static int by_run(const void *a, const void *b)
 
 static void merge_piece(const sorted_merge *s, sorted_piece *p, err *e)
 {
-	entry *const a = p->own[0], *const b = p->own[1];
+	entry *const a = p->room, *const b = p->free;
 	size_t n = 0;
 	qsort(p->range, p->ranges, sizeof *p->range, by_run);
 	for (size_t i = 0; i < p->ranges && e->code == ST_OK; i++) {
@@ -375,7 +375,6 @@ static void merge_piece(const sorted_merge *s, sorted_piece *p, err *e)
 		p->len[i] = (size_t)g->n;
 		n += (size_t)g->n;
 	}
-	p->room = a;
 	FAIL_FLIP(FAIL_ENTRIES, a, n * sizeof(entry));
 	if (e->code == ST_OK && p->ranges > PAIRWISE_MAX)
 		radix_sort(a, b, n, &s->recs);

@@ -21,7 +21,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-typedef enum run_state { RUN_EMPTY, RUN_WRITING, RUN_COMPLETE, RUN_DROPPED } run_state;
+typedef enum run_state { RUN_EMPTY, RUN_WRITING, RUN_COMPLETE } run_state;
 
 typedef struct run_file {
 	io_fd f;
@@ -104,11 +104,12 @@ static uint64_t stored_bytes(const run_file *r)
 
 /* ------------------------------------------------------------------------------- opening */
 
-/* Open the directories, and check that `bytes` fit. Files that exist already are not counted,
- * because their runs may be complete; with names, all runs are on disk. */
-static status spill_open_dirs(spill *s, uint64_t bytes, err *e)
+/* Open the directories, and check that the runs on disk fit. Files that exist already are not
+ * counted, because their runs may be complete; with names, all runs are on disk. */
+static status spill_open_dirs(spill *s, err *e)
 {
 	const spill_plan *p = &s->p;
+	const uint64_t runs = p->runs - p->memory_runs;
 	struct stat st;
 	uint64_t all, existing = 0;
 	const status rc = spill_dirs_open(&s->dirs, s->m, p->dir, p->dirs, e);
@@ -117,11 +118,12 @@ static status spill_open_dirs(spill *s, uint64_t bytes, err *e)
 	for (size_t i = 0; p->name && i < p->runs; i++)
 		if (fstatat(run_dir(s, i)->fd, run_name(s, i), &st, AT_SYMLINK_NOFOLLOW) == 0)
 			existing += (uint64_t)st.st_blocks * 512;
+	uint64_t bytes =
+		spill_disk_recs(p->recs, p->runs, p->memory_recs, p->memory_runs) * p->record_bytes;
 	bytes -= u64_min(bytes, existing);
 	if (__builtin_mul_overflow(bytes, p->ranks_here, &all))
 		all = UINT64_MAX;
-	return spill_dirs_fit(&s->dirs, all,
-			      p->runs > p->memory_runs ? bytes / (p->runs - p->memory_runs) : 0, e);
+	return spill_dirs_fit(&s->dirs, all, runs ? bytes / runs : 0, e);
 }
 
 /* Create the file of run i. A file with a name is created only while the list of unfinished files
@@ -144,17 +146,6 @@ static status run_create_file(spill *s, size_t i, err *e)
 	return rc;
 }
 
-static status spill_create_files(spill *s, err *e)
-{
-	status rc = ST_OK;
-	for (size_t i = 0; rc == ST_OK && i < s->p.runs; i++)
-		if (!s->run[i].memory)
-			rc = run_create_file(s, i, e);
-	for (size_t i = 0; rc == ST_OK && s->p.name && i < s->dirs.count; i++)
-		rc = file_sync_dir(s->dirs.dir[i].fd, s->dirs.dir[i].label, e);
-	return rc;
-}
-
 /* Allocate all memory. Runs in memory are spread evenly, so that the disk always has work. */
 static status spill_allocate(spill *s, err *e)
 {
@@ -173,48 +164,41 @@ static status spill_allocate(spill *s, err *e)
 	return s->run && s->sum && s->busy && s->buffer && s->memory ? ST_OK : ST_RESOURCE;
 }
 
-/* Choose the sizes, and set *bytes to the bytes on disk; false if the sizes are impossible. */
-static bool spill_set_sizes(spill *s, uint64_t *bytes)
+status spill_open(spill **out, mem *m, const spill_plan *plan, err *e)
 {
-	spill_plan *p = &s->p;
-	p->block_bytes = p->block_bytes ? p->block_bytes : spill_block_bytes(p->record_bytes);
-	if (__builtin_mul_overflow(p->recs, p->record_bytes, bytes) || *bytes > INT64_MAX)
-		return false;
-	const uint64_t most = p->write_bytes ? p->write_bytes : SPILL_WRITE_BYTES;
-	const uint64_t once = *bytes < most ? *bytes + 1 : most;
-	p->write_bytes = (size_t)u64_round_up(once, p->block_bytes);
-	/* each run begins with a new block */
-	if (__builtin_add_overflow(*bytes / p->block_bytes, p->runs, &s->sums))
-		return false;
-	s->memory_bytes = spill_memory_bytes(p->memory_recs, p->record_bytes);
-	*bytes =
-		spill_disk_recs(p->recs, p->runs, p->memory_recs, p->memory_runs) * p->record_bytes;
-	return true;
-}
-
-status spill_open(spill **out, mem *m, const spill_plan *p, err *e)
-{
-	uint64_t bytes = 0;
+	uint64_t bytes;
 	*out = NULL;
-	if (p->dirs == 0 || p->record_bytes == 0 || p->ranks_here == 0 ||
-	    p->block_bytes % SPILL_ALIGN != 0 || p->memory_runs > p->runs ||
-	    (p->memory_runs && p->name))
+	if (plan->dirs == 0 || plan->record_bytes == 0 || plan->ranks_here == 0 ||
+	    plan->block_bytes % SPILL_ALIGN != 0 || plan->memory_runs > plan->runs ||
+	    (plan->memory_runs && plan->name))
 		return err_set(e, ST_INTERNAL, "invalid plan of runs on disk");
 	spill *s = mem_array(m, 1, sizeof *s, "spilling", e);
 	if (!s)
 		return ST_RESOURCE;
-	*s = (spill){ .m = m, .p = *p, .dirs.m = m };
-	status rc = spill_set_sizes(s, &bytes) ? ST_OK
-					       : err_set(e, ST_RESOURCE,
-							 "cannot spill %" PRIu64
-							 " records of %" PRIu32 " bytes: too many",
-							 p->recs, p->record_bytes);
-	if (rc == ST_OK)
+	*s = (spill){ .m = m, .p = *plan, .dirs.m = m };
+	spill_plan *p = &s->p;
+	if (!p->block_bytes)
+		p->block_bytes = spill_block_bytes(p->record_bytes);
+	status rc = ST_OK;
+	/* each run begins with a new block */
+	if (__builtin_mul_overflow(p->recs, p->record_bytes, &bytes) || bytes > INT64_MAX ||
+	    __builtin_add_overflow(bytes / p->block_bytes, p->runs, &s->sums))
+		rc = err_set(e, ST_RESOURCE,
+			     "cannot spill %" PRIu64 " records of %" PRIu32 " bytes: too many",
+			     p->recs, p->record_bytes);
+	if (rc == ST_OK) {
+		const uint64_t most = p->write_bytes ? p->write_bytes : SPILL_WRITE_BYTES;
+		p->write_bytes = (size_t)u64_round_up(u64_min(bytes + 1, most), p->block_bytes);
+		s->memory_bytes = spill_memory_bytes(p->memory_recs, p->record_bytes);
 		rc = spill_allocate(s, e);
+	}
 	if (rc == ST_OK)
-		rc = spill_open_dirs(s, bytes, e);
-	if (rc == ST_OK && !p->growing)
-		rc = spill_create_files(s, e);
+		rc = spill_open_dirs(s, e);
+	for (size_t i = 0; rc == ST_OK && !p->growing && i < p->runs; i++)
+		if (!s->run[i].memory)
+			rc = run_create_file(s, i, e);
+	for (size_t i = 0; rc == ST_OK && !p->growing && p->name && i < p->dirs; i++)
+		rc = file_sync_dir(s->dirs.dir[i].fd, s->dirs.dir[i].label, e);
 	if (rc == ST_OK)
 		*out = s;
 	else
@@ -379,7 +363,6 @@ status spill_run_append(spill *s, size_t i, const void *recs, uint64_t n, err *e
 
 status spill_run_end(spill *s, size_t i, err *e)
 {
-	char q[QUOTED_BYTES];
 	if (i >= s->p.runs || s->run[i].state != RUN_WRITING)
 		return run_misused(e, i, "it is not being written");
 	run_file *r = &s->run[i];
@@ -391,7 +374,7 @@ status spill_run_end(spill *s, size_t i, err *e)
 		return rc;
 	if (!r->memory && r->bytes < r->room_bytes &&
 	    ftruncate(r->f.fd, (off_t)stored_bytes(r)) != 0)
-		return err_sys(e, errno, "cannot shorten %s", err_quoted(run_dir(s, i)->label, q));
+		return err_sys(e, errno, "cannot shorten %s", quoted(run_dir(s, i)->label));
 	if (!r->memory)
 		atomic_store(&s->busy[r->buffer], false);
 	r->state = RUN_COMPLETE;
@@ -478,77 +461,68 @@ uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes)
 	return n;
 }
 
-static status span_verify(const spill *s, const run_file *r, span w, const unsigned char *p, err *e)
+status spill_read(spill *s, spill_view *v, err *e)
 {
-	char q[QUOTED_BYTES];
-	const size_t i = (size_t)(r - s->run);
-	for (uint64_t at = w.start; at < w.end; at += s->p.block_bytes, p += s->p.block_bytes) {
-		const uint64_t block = at / s->p.block_bytes;
-		if (XXH3_64bits(p, u64_min(w.end - at, s->p.block_bytes)) == r->sum[block])
+	if (v->run >= s->p.runs || s->run[v->run].state != RUN_COMPLETE)
+		return run_misused(e, v->run, "it is not complete");
+	const run_file *r = &s->run[v->run];
+	const size_t block_bytes = s->p.block_bytes;
+	const char *label = r->memory ? "(memory)" : run_dir(s, v->run)->label;
+	const uint64_t have = spill_run_recs(s, v->run), at = v->first * s->p.record_bytes;
+	v->recs = v->buf;
+	if (v->first > have || v->n > have - v->first)
+		return run_misused(e, v->run, "it has fewer records than are to be read");
+	if (v->n == 0)
+		return ST_OK;
+	const span w = span_of(s, r, v->first, v->n);
+	const unsigned char *p = v->buf;
+	if (r->memory) {
+		p = r->memory + w.start;
+	} else {
+		if (w.end - w.start > v->buf_bytes || (uintptr_t)v->buf % SPILL_ALIGN != 0)
+			return run_misused(e, v->run,
+					   "the buffer to read it is too small or not aligned");
+		const status rc =
+			io_fd_read_at(&r->f, v->buf, (size_t)(w.end - w.start), w.start, label, e);
+		if (rc != ST_OK)
+			return rc;
+	}
+	v->recs = p + (at - w.start);
+	for (uint64_t b = w.start; b < w.end; b += block_bytes, p += block_bytes) {
+		if (XXH3_64bits(p, u64_min(w.end - b, block_bytes)) == r->sum[b / block_bytes])
 			continue;
-		run_remove_name(s, i);
+		run_remove_name(s, v->run);
 		return err_set(e, ST_IO, "%s: block %" PRIu64 " of run %zu is damaged%s",
-			       err_quoted(r->memory ? "(memory)" : run_dir(s, i)->label, q), block,
-			       i, s->p.name ? "; use --resume to write it again" : "");
+			       quoted(label), b / block_bytes, v->run,
+			       s->p.name ? "; use --resume to write it again" : "");
 	}
 	return ST_OK;
-}
-
-status spill_read(spill *s, size_t i, uint64_t first, uint64_t n, void *buf, size_t buf_bytes,
-		  const unsigned char **recs, err *e)
-{
-	*recs = buf;
-	if (i >= s->p.runs || s->run[i].state != RUN_COMPLETE)
-		return run_misused(e, i, "it is not complete");
-	run_file *r = &s->run[i];
-	const uint64_t have = spill_run_recs(s, i);
-	if (first > have || n > have - first)
-		return run_misused(e, i, "it has fewer records than are to be read");
-	if (n == 0)
-		return ST_OK;
-	const span w = span_of(s, r, first, n);
-	if (r->memory) {
-		*recs = r->memory + first * s->p.record_bytes;
-		return span_verify(s, r, w, r->memory + w.start, e);
-	}
-	if (w.end - w.start > buf_bytes || (uintptr_t)buf % SPILL_ALIGN != 0)
-		return run_misused(e, i, "the buffer to read it is too small or not aligned");
-	status rc = io_fd_read_at(&r->f, buf, (size_t)(w.end - w.start), w.start,
-				  run_dir(s, i)->label, e);
-	if (rc == ST_OK)
-		rc = span_verify(s, r, w, buf, e);
-	*recs = (const unsigned char *)buf + (first * s->p.record_bytes - w.start);
-	return rc;
 }
 
 status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned char **rec, err *e)
 {
-	*rec = v->buf;
+	const uint64_t bytes = s->p.record_bytes;
 	if (v->n == 0 || v->run != i || at < v->first || at - v->first >= v->n) {
+		spill_view one = {
+			.buf = v->buf, .buf_bytes = v->buf_bytes, .run = i, .first = at, .n = 1
+		};
 		v->n = 0;
-		const status rc = spill_read(s, i, at, 1, v->buf, v->buf_bytes, &v->recs, e);
+		const status rc = spill_read(s, &one, e);
 		if (rc != ST_OK)
 			return rc;
-		/* all whole records in these blocks */
+		/* keep all whole records in these blocks */
 		const span w = span_of(s, &s->run[i], at, 1);
-		const uint64_t bytes = s->p.record_bytes;
 		const uint64_t before = (at * bytes - w.start) / bytes;
-		v->run = i;
-		v->first = at - before;
-		v->recs -= before * bytes;
-		v->n = u64_min(w.end, s->run[i].bytes) / bytes - v->first;
+		one.first -= before;
+		one.recs -= before * bytes;
+		one.n = u64_min(w.end, s->run[i].bytes) / bytes - one.first;
+		*v = one;
 	}
-	*rec = v->recs + (at - v->first) * s->p.record_bytes;
+	*rec = v->recs + (at - v->first) * bytes;
 	return ST_OK;
 }
 
 /* ------------------------------------------------------------------------------- closing */
-
-void spill_drop_run(spill *s, size_t i)
-{
-	io_fd_close(&s->run[i].f);
-	s->run[i].state = RUN_DROPPED;
-}
 
 void spill_left_out(const spill *s, char *text, size_t bytes, uint64_t *again)
 {
@@ -561,7 +535,7 @@ void spill_close(spill *s)
 	if (!s)
 		return;
 	for (size_t i = 0; s->run && i < s->p.runs; i++)
-		spill_drop_run(s, i);
+		io_fd_close(&s->run[i].f);
 	mem *m = s->m;
 	spill_dirs_close(&s->dirs);
 	mem_free(m, s->memory);

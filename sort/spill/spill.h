@@ -183,28 +183,24 @@ size_t spill_read_bytes(const spill *s, uint64_t n);
  * excess if blocks hold whole records. */
 uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes);
 
-/* spill_read - read records [first, first + n) of a complete run into buf, which is aligned to
- * SPILL_ALIGN. Point *recs to the first record, in buf or in the memory of the run. Any number of
- * threads. A block with a wrong checksum is ST_IO. A file with a name then loses its name. */
-status spill_read(spill *s, size_t run, uint64_t first, uint64_t n, void *buf, size_t buf_bytes,
-		  const unsigned char **recs, err *e);
-
-/* The last one or two blocks that a search has read: its last steps find their records there. Set
- * buf and buf_bytes (spill_read_bytes(s, 1), aligned to SPILL_ALIGN), the rest to 0. One thread. */
+/* Records [first, first + n) of a run. The buffer is aligned to SPILL_ALIGN. */
 typedef struct spill_view {
 	void *buf;
 	size_t buf_bytes;
 	size_t run;
-	uint64_t first, n; /* the records in it */
-	const unsigned char *recs;
+	uint64_t first, n;
+	const unsigned char *recs; /* in buf or in the memory of the run */
 } spill_view;
 
-/* spill_key - set *rec to record `at` of the complete run i, valid until the next call with v. */
-status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned char **rec, err *e);
+/* spill_read - read the records of v, whose run is complete, and set v->recs. Any number of
+ * threads. A block with a wrong checksum is ST_IO. A file with a name then loses its name. */
+status spill_read(spill *s, spill_view *v, err *e);
 
-/* spill_drop_run - free the run's disk space, unless its file has a name. No thread may read or
- * write the run any more. */
-void spill_drop_run(spill *s, size_t run);
+/* spill_key - set *rec to record `at` of the complete run i, valid until the next call with v. The
+ * last one or two blocks that a search has read stay in v, so its last steps find their records
+ * there. Before the first call set buf and buf_bytes (spill_read_bytes(s, 1)), the rest to 0. One
+ * thread. */
+status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned char **rec, err *e);
 
 /* spill_left_out - list the directories that had too little room, like spill_dirs_left_out, and set
  * *again to the number of runs that were written a second time. */

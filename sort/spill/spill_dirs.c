@@ -53,73 +53,66 @@ status spill_dirs_check(const char *const *name, size_t count, err *e)
 
 /* ------------------------------------------------------------------------------------- room */
 
-/* Add up the bytes that all directories can hold in pieces of `piece` bytes, and count the file
- * systems. */
-static status dirs_find_room(const spill_dirs *d, uint64_t piece, uint64_t *bytes, size_t *systems,
-			     err *e)
+/* Add up the free bytes of all directories, in *whole only those for whole runs, and count the file
+ * systems. Stop using directories without room for a run. */
+static status dirs_find_room(spill_dirs *d, uint64_t run_bytes, uint64_t *all, uint64_t *whole,
+			     size_t *systems, err *e)
 {
-	status rc = ST_OK;
-	*bytes = 0;
-	*systems = 0;
-	for (size_t i = 0; rc == ST_OK && i < d->count; i++) {
-		uint64_t free_bytes;
+	*all = *whole = *systems = 0;
+	for (size_t i = 0; i < d->count; i++) {
+		uint64_t bytes;
 		size_t same = 0; /* the first directory on the same file system */
+		const status rc = tempdir_free_bytes(&d->dir[i], &bytes, e);
+		if (rc != ST_OK)
+			return rc;
+		if (bytes < run_bytes)
+			(void)spill_dirs_leave_out(d, i);
 		while (d->dir[same].dev != d->dir[i].dev)
 			same++;
 		if (same < i)
 			continue;
-		rc = tempdir_free_bytes(&d->dir[i], &free_bytes, e);
-		if (__builtin_add_overflow(*bytes, free_bytes / piece * piece, bytes))
-			*bytes = UINT64_MAX;
+		*all += u64_min(bytes, UINT64_MAX - *all);
+		bytes -= run_bytes ? bytes % run_bytes : 0;
+		*whole += u64_min(bytes, UINT64_MAX - *whole);
 		++*systems;
 	}
-	return rc;
+	return ST_OK;
 }
 
 status spill_dirs_room(const char *const *name, size_t count, uint64_t *bytes, err *e)
 {
 	mem m = { 0, 0 };
 	spill_dirs d;
+	uint64_t whole;
 	size_t systems;
 	status rc = spill_dirs_open(&d, &m, name, count, e);
 	if (rc == ST_OK)
-		rc = dirs_find_room(&d, 1, bytes, &systems, e);
+		rc = dirs_find_room(&d, 0, bytes, &whole, &systems, e);
 	spill_dirs_close(&d);
 	return rc;
 }
 
 status spill_dirs_fit(spill_dirs *d, uint64_t bytes, uint64_t run_bytes, err *e)
 {
-	char q[QUOTED_BYTES], free_text[SIZE_TEXT_BYTES], need_text[SIZE_TEXT_BYTES],
-		run_text[SIZE_TEXT_BYTES];
+	char free_text[SIZE_TEXT_BYTES], need_text[SIZE_TEXT_BYTES], run_text[SIZE_TEXT_BYTES];
 	uint64_t all, whole;
 	size_t systems;
-	status rc = dirs_find_room(d, 1, &all, &systems, e);
-	if (rc == ST_OK) /* a run lies in one file system */
-		rc = dirs_find_room(d, run_bytes ? run_bytes : 1, &whole, &systems, e);
-	if (rc != ST_OK)
+	const status rc = dirs_find_room(d, run_bytes, &all, &whole, &systems, e);
+	/* a run lies in one file system */
+	if (rc != ST_OK || bytes <= (systems > 1 ? whole : all))
 		return rc;
-	const bool fits = bytes <= (systems > 1 ? whole : all);
-	for (size_t i = 0; fits && rc == ST_OK && i < d->count; i++) {
-		uint64_t free_bytes;
-		rc = tempdir_free_bytes(&d->dir[i], &free_bytes, e);
-		if (rc == ST_OK && free_bytes < run_bytes)
-			(void)spill_dirs_leave_out(d, i);
-	}
-	if (fits)
-		return rc;
-	err_quoted(d->name[0], q);
 	size_text(all, free_text);
 	size_text_up(bytes, need_text);
 	if (d->count == 1)
 		return err_set(e, ST_RESOURCE,
 			       "temporary directory %s has %s free, but runs need %s; use --tmpdir "
 			       "to choose another directory",
-			       q, free_text, need_text);
+			       quoted(d->name[0]), free_text, need_text);
 	return err_set(e, ST_RESOURCE,
 		       "temporary directory %s and %zu more have %s free, but runs need %s, in "
 		       "files of %s; use --tmpdir to choose other directories",
-		       q, d->count - 1, free_text, need_text, size_text_up(run_bytes, run_text));
+		       quoted(d->name[0]), d->count - 1, free_text, need_text,
+		       size_text_up(run_bytes, run_text));
 }
 
 /* ----------------------------------------------------------------------------------- in turn */
@@ -167,10 +160,10 @@ void spill_dirs_left_out(const spill_dirs *d, char *text, size_t bytes)
 	size_t used = 0, more = 0;
 	text[0] = '\0';
 	for (size_t i = 0; i < d->count; i++) {
-		char q[QUOTED_BYTES];
+		const char *q = quoted(d->name[i]);
 		if (!atomic_load(&d->full[i]))
 			continue;
-		if (more || used + strlen(err_quoted(d->name[i], q)) + ROOM_FOR_COUNT > bytes)
+		if (more || used + strlen(q) + ROOM_FOR_COUNT > bytes)
 			more++;
 		else
 			used += (size_t)snprintf(text + used, bytes - used, "%s%s",

@@ -27,27 +27,34 @@ static bool same_runs(const run_list *a, const run_list *b)
 {
 	for (size_t i = 0; a->runs == b->runs && i < a->runs; i++) {
 		const run_note *x = &a->run[i], *y = &b->run[i];
-		if (x->first != y->first || x->recs != y->recs || x->number != y->number ||
+		if (x->rank != y->rank || memcmp(&x->file, &y->file, sizeof x->file) != 0 ||
+		    x->first != y->first || x->recs != y->recs || x->number != y->number ||
 		    x->stride != y->stride || x->sum.hi != y->sum.hi || x->sum.lo != y->sum.lo)
 			return false;
 	}
 	return a->runs == b->runs;
 }
 
-static bool same_files(const file_list *a, const file_list *b)
-{
-	return a->files == b->files &&
-	       (!a->files || memcmp(a->file, b->file, a->files * sizeof *a->file) == 0);
-}
-
 static bool same(const resume_state *a, const resume_state *b)
 {
 	return a->job == b->job && a->rank == b->rank && a->ranks == b->ranks &&
 	       a->inputs == b->inputs && memcmp(&a->lay, &b->lay, sizeof a->lay) == 0 &&
-	       same_runs(&a->made, &b->made) && same_files(&a->files, &b->files) &&
+	       same_runs(&a->made, &b->made) && same_runs(&a->files, &b->files) &&
 	       memcmp(&a->dir, &b->dir, sizeof a->dir) == 0 &&
 	       memcmp(a->input, b->input, a->inputs * sizeof *a->input) == 0 &&
 	       memcmp(&a->out, &b->out, sizeof a->out) == 0;
+}
+
+/* Parse text of len arbitrary bytes. */
+static status parse(const char *text, size_t len, const char *name, resume_state *s, err *e)
+{
+	json_t *doc = NULL;
+	*s = (resume_state){ 0 };
+	status rc = json_parse(text, len, "state", name, &doc, e);
+	if (rc == ST_OK)
+		rc = resume_state_parse(doc, name, s, e);
+	json_decref(doc);
+	return rc;
 }
 
 static void check_again(const resume_state *s)
@@ -61,7 +68,7 @@ static void check_again(const resume_state *s)
 	json_t *doc = in.file ? resume_state_json(s, &in) : NULL;
 	char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	fuzz_check(text != NULL);
-	fuzz_check(resume_state_parse(text, strlen(text), "again", &again, &e) == ST_OK);
+	fuzz_check(parse(text, strlen(text), "again", &again, &e) == ST_OK);
 	fuzz_check(same(s, &again) && resume_state_fits(s, &again, "again", &e) == ST_OK &&
 		   resume_state_same_ranks(s, &again, "again", &e) == ST_OK &&
 		   resume_state_same_inputs(s, &again, &in, "again", &e) == ST_OK &&
@@ -82,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (size)
 		memcpy(text, data, size);
-	const status rc = resume_state_parse(text, size, "fuzz", &s, &e);
+	const status rc = parse(text, size, "fuzz", &s, &e);
 	free(text);
 	fuzz_check(rc == e.code && (rc == ST_OK) == !e.text[0] && fuzz_clean(e.text));
 	if (rc == ST_OK) {

@@ -70,6 +70,16 @@ static inline status write_run(spill *s, size_t run, uint32_t rec, uint64_t n, u
 	return rc;
 }
 
+/* Read records [first, first + n) into a buffer, and return where they are. */
+static inline status read_into(spill *s, size_t run, uint64_t first, uint64_t n, void *buf,
+			       size_t bytes, const unsigned char **recs, err *e)
+{
+	spill_view v = { .buf = buf, .buf_bytes = bytes, .run = run, .first = first, .n = n };
+	const status rc = spill_read(s, &v, e);
+	*recs = v.recs;
+	return rc;
+}
+
 /* Read records [first, first + n) into a buffer of exactly the required size, and compare them. */
 static inline status read_range(spill *s, size_t run, uint32_t rec, uint64_t first, uint64_t n,
 				err *e)
@@ -79,7 +89,7 @@ static inline status read_range(spill *s, size_t run, uint32_t rec, uint64_t fir
 	void *buf = aligned_alloc(SPILL_ALIGN, bytes ? bytes : SPILL_ALIGN);
 	if (!buf)
 		return err_set(e, ST_RESOURCE, "no memory");
-	status rc = spill_read(s, run, first, n, buf, bytes, &recs, e);
+	status rc = read_into(s, run, first, n, buf, bytes, &recs, e);
 	if (rc == ST_OK && !filled(recs, run, first * rec, (size_t)(n * rec)))
 		rc = err_set(e, ST_INVALID, "records %" PRIu64 "+%" PRIu64 " of run %zu differ",
 			     first, n, run);

@@ -34,7 +34,7 @@ static status read_windows(spill *s, size_t run, uint32_t rec, size_t buf_bytes,
 		if (n == 0)
 			rc = err_set(e, ST_INVALID, "no record fits a buffer for one");
 		else
-			rc = spill_read(s, run, at, n, buf, buf_bytes, &recs, e);
+			rc = read_into(s, run, at, n, buf, buf_bytes, &recs, e);
 		if (rc == ST_OK && !filled(recs, run, at * rec, (size_t)(n * rec)))
 			rc = err_set(e, ST_INVALID, "the window at %" PRIu64 " differs", at);
 		at += n;
@@ -151,7 +151,7 @@ static void runs_in_memory(void **state)
 	assert_int_equal(run, RUNS - 1);
 	unsigned char *buf = aligned_alloc(SPILL_ALIGN, spill_read_bytes(s, 1));
 	assert_non_null(buf);
-	good(spill_read(s, run, 2000, 1, buf, spill_read_bytes(s, 1), &recs, &e), &e);
+	good(read_into(s, run, 2000, 1, buf, spill_read_bytes(s, 1), &recs, &e), &e);
 	((unsigned char *)(uintptr_t)recs)[99] ^= 4;
 	good(read_range(s, run, 100, 0, 100, &e), &e); /* another block */
 	assert_int_equal(read_range(s, run, 100, 2001, 1, &e), ST_IO);
@@ -208,10 +208,10 @@ static void aligned_windows_waste_nothing(void **state)
 	unsigned char *buf = aligned_alloc(SPILL_ALIGN, buf_bytes);
 	const unsigned char *recs;
 	assert_non_null(buf);
-	good(spill_read(s, 0, n, n, buf, buf_bytes, &recs, &e), &e);
-	good(spill_read(s, 0, 99999, 1, buf, buf_bytes, &recs, &e), &e);
-	assert_int_equal(spill_read(s, 0, n, n + 1, buf, buf_bytes, &recs, &e), ST_INTERNAL);
-	assert_int_equal(spill_read(s, 0, 100000, 1, buf, buf_bytes, &recs, &e), ST_INTERNAL);
+	good(read_into(s, 0, n, n, buf, buf_bytes, &recs, &e), &e);
+	good(read_into(s, 0, 99999, 1, buf, buf_bytes, &recs, &e), &e);
+	assert_int_equal(read_into(s, 0, n, n + 1, buf, buf_bytes, &recs, &e), ST_INTERNAL);
+	assert_int_equal(read_into(s, 0, 100000, 1, buf, buf_bytes, &recs, &e), ST_INTERNAL);
 	free(buf);
 	spill_close(s);
 }
