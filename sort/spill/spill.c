@@ -104,28 +104,6 @@ static uint64_t stored_bytes(const run_file *r)
 
 /* ------------------------------------------------------------------------------- opening */
 
-/* Open the directories, and check that the runs on disk fit. Files that exist already are not
- * counted, because their runs may be complete; with names, all runs are on disk. */
-static status spill_open_dirs(spill *s, err *e)
-{
-	const spill_plan *p = &s->p;
-	const uint64_t runs = p->runs - p->memory_runs;
-	struct stat st;
-	uint64_t all, existing = 0;
-	const status rc = spill_dirs_open(&s->dirs, s->m, p->dir, p->dirs, e);
-	if (rc != ST_OK || p->growing)
-		return rc;
-	for (size_t i = 0; p->name && i < p->runs; i++)
-		if (fstatat(run_dir(s, i)->fd, run_name(s, i), &st, AT_SYMLINK_NOFOLLOW) == 0)
-			existing += (uint64_t)st.st_blocks * 512;
-	uint64_t bytes =
-		spill_disk_recs(p->recs, p->runs, p->memory_recs, p->memory_runs) * p->record_bytes;
-	bytes -= u64_min(bytes, existing);
-	if (__builtin_mul_overflow(bytes, p->ranks_here, &all))
-		all = UINT64_MAX;
-	return spill_dirs_fit(&s->dirs, all, runs ? bytes / runs : 0, e);
-}
-
 /* Create the file of run i. A file with a name is created only while the list of unfinished files
  * is locked. A process that is being terminated has given up that list, and the next job may
  * already use the directory. */
@@ -143,6 +121,34 @@ static status run_create_file(spill *s, size_t i, err *e)
 		unfinished_release();
 	if (rc == ST_OK)
 		io_fd_use(&r->f, s->p.io);
+	return rc;
+}
+
+/* Open the directories, check that the runs on disk fit, and create their files. Files that exist
+ * already are not counted, because their runs may be complete; with names, all runs are on disk. */
+static status spill_open_dirs(spill *s, err *e)
+{
+	const spill_plan *p = &s->p;
+	const uint64_t runs = p->runs - p->memory_runs;
+	struct stat st;
+	uint64_t all, existing = 0;
+	status rc = spill_dirs_open(&s->dirs, s->m, p->dir, p->dirs, e);
+	if (rc != ST_OK || p->growing)
+		return rc;
+	for (size_t i = 0; p->name && i < p->runs; i++)
+		if (fstatat(run_dir(s, i)->fd, run_name(s, i), &st, AT_SYMLINK_NOFOLLOW) == 0)
+			existing += (uint64_t)st.st_blocks * 512;
+	uint64_t bytes =
+		spill_disk_recs(p->recs, p->runs, p->memory_recs, p->memory_runs) * p->record_bytes;
+	bytes -= u64_min(bytes, existing);
+	if (__builtin_mul_overflow(bytes, p->ranks_here, &all))
+		all = UINT64_MAX;
+	rc = spill_dirs_fit(&s->dirs, all, runs ? bytes / runs : 0, e);
+	for (size_t i = 0; rc == ST_OK && i < p->runs; i++)
+		if (!s->run[i].memory)
+			rc = run_create_file(s, i, e);
+	for (size_t i = 0; rc == ST_OK && p->name && i < p->dirs; i++)
+		rc = file_sync_dir(s->dirs.dir[i].fd, s->dirs.dir[i].label, e);
 	return rc;
 }
 
@@ -194,11 +200,6 @@ status spill_open(spill **out, mem *m, const spill_plan *plan, err *e)
 	}
 	if (rc == ST_OK)
 		rc = spill_open_dirs(s, e);
-	for (size_t i = 0; rc == ST_OK && !p->growing && i < p->runs; i++)
-		if (!s->run[i].memory)
-			rc = run_create_file(s, i, e);
-	for (size_t i = 0; rc == ST_OK && !p->growing && p->name && i < p->dirs; i++)
-		rc = file_sync_dir(s->dirs.dir[i].fd, s->dirs.dir[i].label, e);
 	if (rc == ST_OK)
 		*out = s;
 	else
