@@ -93,25 +93,6 @@ const char *layout_add_field(layout *l, const char *text)
 
 /* --------------------------------------------------------------------------------- settling */
 
-static status layout_check_fields(const layout *l, err *e)
-{
-	char which[32] = "the key";
-	for (uint32_t i = 0; i < l->fields; i++) {
-		const key_field *f = &l->field[i];
-		const uint64_t end = (uint64_t)f->off + f->bytes;
-		if (l->fields > 1)
-			snprintf(which, sizeof which, "field %" PRIu32 " of the key", i + 1);
-		if (f->bytes == 0)
-			return err_set(e, ST_REFUSED, "%s has no bytes", which);
-		if (end > l->record_bytes)
-			return err_set(e, ST_REFUSED,
-				       "%s, bytes %" PRIu32 " to %" PRIu64
-				       ", does not fit a record of %" PRIu32 " bytes",
-				       which, f->off, end - 1, l->record_bytes);
-	}
-	return ST_OK;
-}
-
 /* Turn numbers that sort like their bytes into bytes, and join bytes that follow each other. */
 static void layout_join_fields(layout *l)
 {
@@ -151,17 +132,26 @@ static key_lead layout_lead(const key_field *f, uint32_t record_bytes)
 status layout_settle(layout *l, bool reverse, err *e)
 {
 	key_field *first = &l->field[0];
+	char which[32] = "the key";
 	uint64_t bytes = 0;
 	if (l->fields == 0) {
 		*first = (key_field){ .off = l->key_off, .bytes = l->key_bytes };
 		l->fields = 1;
 	}
-	const status rc = layout_check_fields(l, e);
-	if (rc != ST_OK)
-		return rc;
 	for (uint32_t i = 0; i < l->fields; i++) {
-		l->field[i].desc ^= reverse;
-		bytes += l->field[i].bytes;
+		key_field *f = &l->field[i];
+		const uint64_t end = (uint64_t)f->off + f->bytes;
+		if (l->fields > 1)
+			snprintf(which, sizeof which, "field %" PRIu32 " of the key", i + 1);
+		if (f->bytes == 0)
+			return err_set(e, ST_REFUSED, "%s has no bytes", which);
+		if (end > l->record_bytes)
+			return err_set(e, ST_REFUSED,
+				       "%s, bytes %" PRIu32 " to %" PRIu64
+				       ", does not fit a record of %" PRIu32 " bytes",
+				       which, f->off, end - 1, l->record_bytes);
+		f->desc ^= reverse;
+		bytes += f->bytes;
 	}
 	layout_join_fields(l);
 	l->key_off = first->off;

@@ -292,11 +292,10 @@ typedef struct search {
 
 /* A limit, and the bytes below it that are in use and cannot be reclaimed. */
 typedef struct limit {
+	enum { OF_NODE, OF_PROCESS, OF_WISH } of;
 	const char *kind;  /* "cgroup memory.max" */
 	const char *where; /* which group; NULL if kind says it all */
 	uint64_t bytes, used_bytes;
-	unsigned ranks; /* that share it */
-	bool is_wish;
 } limit;
 
 /* Keep the limit, with its sentence, if it leaves a rank less than the limits before. */
@@ -304,13 +303,16 @@ static void limit_offer(search *s, const limit *m)
 {
 	char bytes[SIZE_TEXT_BYTES], used[SIZE_TEXT_BYTES];
 	memory_limit *l = s->l;
+	const unsigned ranks = m->of == OF_PROCESS ? s->q->process_ranks : s->q->node_ranks;
 	const uint64_t left = m->bytes > m->used_bytes ? m->bytes - m->used_bytes : 0;
 	const uint64_t ours = s->has_wish ? left : left / LIMIT_OF_PARTS * LIMIT_PARTS;
-	if (!m->is_wish)
-		l->most_bytes = u64_min(l->most_bytes, left / m->ranks);
-	if (ours / m->ranks >= l->rank_bytes)
+	if (m->of == OF_NODE)
+		s->capacity_bytes = u64_min(s->capacity_bytes, m->bytes);
+	if (m->of != OF_WISH)
+		l->most_bytes = u64_min(l->most_bytes, left / ranks);
+	if (ours / ranks >= l->rank_bytes)
 		return;
-	l->rank_bytes = ours / m->ranks;
+	l->rank_bytes = ours / ranks;
 	snprintf(l->text, sizeof l->text, "%s%s%s: %s", m->kind, m->where ? " of " : "",
 		 m->where ? quoted(m->where) : "", size_text(m->bytes, bytes));
 	if (m->used_bytes)
@@ -318,16 +320,8 @@ static void limit_offer(search *s, const limit *m)
 			    size_text(m->used_bytes, used));
 	if (!s->has_wish)
 		text_append(l->text, sizeof l->text, ", %d/%d of it", LIMIT_PARTS, LIMIT_OF_PARTS);
-	if (m->ranks > 1)
-		text_append(l->text, sizeof l->text, ", for %u ranks", m->ranks);
-}
-
-/* Offer a limit that all ranks of the node share. */
-static void limit_offer_of_node(search *s, const char *kind, const char *where, uint64_t bytes,
-				uint64_t used_bytes)
-{
-	s->capacity_bytes = u64_min(s->capacity_bytes, bytes);
-	limit_offer(s, &(limit){ kind, where, bytes, used_bytes, s->q->node_ranks, false });
+	if (ranks > 1)
+		text_append(l->text, sizeof l->text, ", for %u ranks", ranks);
 }
 
 /* Return the bytes in use, without clean page cache and reclaimable slabs: the kernel takes these
@@ -351,7 +345,7 @@ static void limit_offer_of_group(search *s, const group *g, const char *kind, co
 	enum { NO_LIMIT_BITS = 60 }; /* version 1 writes "no limit" as a number near 2^63 */
 	const uint64_t bytes = group_number(g, file, key, UINT64_MAX);
 	if (bytes >> NO_LIMIT_BITS == 0) /* else do not read the bytes in use, which takes time */
-		limit_offer_of_node(s, kind, g->name, bytes, group_used_bytes(g));
+		limit_offer(s, &(limit){ OF_NODE, kind, g->name, bytes, group_used_bytes(g) });
 }
 
 static bool limit_offer_group(void *search_, const group *g)
@@ -389,7 +383,8 @@ static void limit_offer_machine(search *s)
 	/* a kernel without the second number is older than 3.14 */
 	if (!limit_kilobytes(&x[1], &available) || available > total)
 		available = total;
-	limit_offer_of_node(s, "memory of the machine", NULL, total, total - available);
+	limit_offer(s,
+		    &(limit){ OF_NODE, "memory of the machine", NULL, total, total - available });
 }
 
 static void limit_offer_process(search *s)
@@ -404,8 +399,8 @@ static void limit_offer_process(search *s)
 		uint64_t bytes = 0;
 		(void)limit_kilobytes(&used[i], &bytes);
 		if (most[i].found)
-			limit_offer(s, &(limit){ name[i], NULL, most[i].number, bytes,
-						 s->q->process_ranks, false });
+			limit_offer(s,
+				    &(limit){ OF_PROCESS, name[i], NULL, most[i].number, bytes });
 	}
 }
 
@@ -429,6 +424,6 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 		bytes = s.capacity_bytes / all * w->micropercent +
 			s.capacity_bytes % all * w->micropercent / all;
 	if (s.has_wish)
-		limit_offer(&s, &(limit){ "--memory", NULL, bytes, 0, q->node_ranks, true });
+		limit_offer(&s, &(limit){ OF_WISH, "--memory", NULL, bytes, 0 });
 	return ST_OK;
 }

@@ -22,38 +22,36 @@
 #	endif
 #endif
 
-void numa_weights(const uint32_t *cpus, size_t nodes, unsigned ranks, unsigned rank,
-		  uint64_t *weight)
+void numa_weights(numa_node *node, size_t nodes, unsigned ranks, unsigned rank)
 {
 	uint64_t all = 0, at = 0;
 	for (size_t i = 0; i < nodes; i++)
-		all += cpus[i];
+		all += node[i].cpus;
 	const uint64_t first = all * rank, last = all * (rank + UINT64_C(1));
 	for (size_t i = 0; i < nodes; i++) {
-		const uint64_t end = at + (uint64_t)cpus[i] * ranks;
+		const uint64_t end = at + (uint64_t)node[i].cpus * ranks;
 		const uint64_t from = u64_max(at, first), to = u64_min(end, last);
-		weight[i] = from < to ? to - from : 0;
+		node[i].weight = from < to ? to - from : 0;
 		at = end;
 	}
 }
 
-void numa_turns(const uint64_t *weight, size_t nodes, unsigned workers, int64_t *credit,
-		uint32_t *node)
+void numa_turns(numa_node *node, size_t nodes, unsigned workers, uint32_t *turn)
 {
 	int64_t all = 0;
 	for (size_t i = 0; i < nodes; i++) {
-		credit[i] = 0;
-		all += (int64_t)weight[i];
+		node[i].credit = 0;
+		all += (int64_t)node[i].weight;
 	}
 	for (unsigned w = 0; w < workers; w++) {
 		size_t most = 0;
 		for (size_t i = 0; i < nodes; i++) {
-			credit[i] += (int64_t)weight[i];
-			if (credit[i] > credit[most])
+			node[i].credit += (int64_t)node[i].weight;
+			if (node[i].credit > node[most].credit)
 				most = i;
 		}
-		credit[most] -= all;
-		node[w] = (uint32_t)most;
+		node[most].credit -= all;
+		turn[w] = (uint32_t)most;
 	}
 }
 
@@ -124,13 +122,8 @@ static void numa_load_hwloc(void)
 struct numa {
 	char only[NUMA_TEXT_BYTES]; /* the only node; "": several, or unknown */
 	hwloc_topology_t topology;  /* NULL: not known */
-	size_t nodes;               /* with processors that the rank may use */
-	size_t room;                /* entries of the arrays */
-	hwloc_bitmap_t *set;        /* [nodes] usable processors; all arrays are in its memory */
-	uint64_t *weight;           /* the part for the rank */
-	int64_t *credit;            /* for numa_turns */
-	uint32_t *number;           /* of the node */
-	uint32_t *cpus;             /* number of usable processors */
+	numa_node *node;            /* [room] */
+	size_t nodes, room;         /* nodes with processors that the rank may use; all nodes */
 	hwloc_bitmap_t mine;        /* processors of all nodes of the rank */
 	uint32_t *turn;             /* [workers] the node of each */
 	unsigned workers;           /* 0: they stay where the rank is */
@@ -145,13 +138,14 @@ static bool numa_add_nodes(numa *n, hwloc_bitmap_t left)
 			hw.get_obj_by_depth(n->topology, HWLOC_TYPE_DEPTH_NUMANODE, i);
 		if (!o || !o->cpuset || !hw.bitmap_intersects(o->cpuset, left))
 			continue;
-		const hwloc_bitmap_t set = n->set[n->nodes] = hw.bitmap_alloc();
-		if (!set || hw.bitmap_and(set, o->cpuset, left) != 0)
+		numa_node *to = &n->node[n->nodes];
+		to->set = hw.bitmap_alloc();
+		if (!to->set || hw.bitmap_and(to->set, o->cpuset, left) != 0)
 			return false;
-		n->number[n->nodes] = o->os_index;
-		n->cpus[n->nodes] = (uint32_t)hw.bitmap_weight(set);
+		to->number = o->os_index;
+		to->cpus = (uint32_t)hw.bitmap_weight(to->set);
 		n->nodes++;
-		if (hw.bitmap_andnot(left, left, set) != 0)
+		if (hw.bitmap_andnot(left, left, to->set) != 0)
 			return false;
 	}
 	return true;
@@ -173,16 +167,11 @@ static bool numa_find_nodes(numa *n, bool to_explain)
 		return false;
 	const int nodes = (int)hw.get_nbobjs_by_depth(n->topology, HWLOC_TYPE_DEPTH_NUMANODE);
 	const size_t most = nodes > 0 ? (size_t)nodes : 0;
-	n->set = calloc(most, sizeof *n->set + sizeof *n->weight + sizeof *n->credit +
-				      sizeof *n->number + sizeof *n->cpus);
+	n->node = calloc(most, sizeof *n->node);
 	n->mine = hw.bitmap_alloc();
-	if (!n->set || !n->mine || most == 0)
+	if (!n->node || !n->mine || most == 0)
 		return false;
 	n->room = most;
-	n->weight = (void *)(n->set + most);
-	n->credit = (void *)(n->weight + most);
-	n->number = (void *)(n->credit + most);
-	n->cpus = n->number + most;
 	const hwloc_bitmap_t may = hw.bitmap_alloc();
 	const bool found = may && hw.get_cpubind(n->topology, may, HWLOC_CPUBIND_THREAD) == 0 &&
 			   numa_add_nodes(n, may);
@@ -208,11 +197,11 @@ void numa_close(numa *n)
 	pool_begin_with(NULL, NULL);
 	if (n->topology) {
 		for (size_t i = 0; i < n->room; i++)
-			hw.bitmap_free(n->set[i]);
+			hw.bitmap_free(n->node[i].set);
 		hw.bitmap_free(n->mine);
 		hw.topology_destroy(n->topology);
 	}
-	free(n->set);
+	free(n->node);
 	free(n->turn);
 	free(n);
 }
@@ -226,24 +215,24 @@ numa_place numa_plan(numa *n, unsigned ranks, unsigned rank, unsigned threads, b
 		return p;
 	}
 	const bool divides = bind && n->nodes > 1;
-	numa_weights(n->cpus, n->nodes, divides ? ranks : 1, divides ? rank : 0, n->weight);
+	numa_weights(n->node, n->nodes, divides ? ranks : 1, divides ? rank : 0);
 	size_t nodes = 0; /* of the rank */
 	hw.bitmap_zero(n->mine);
 	for (size_t i = 0; i < n->nodes; i++)
-		if (n->weight[i] > 0 && hw.bitmap_set(n->mine, n->number[i]) == 0)
+		if (n->node[i].weight > 0 && hw.bitmap_set(n->mine, n->node[i].number) == 0)
 			nodes++;
 	(void)hw.bitmap_list_snprintf(p.nodes, NUMA_TEXT_BYTES, n->mine);
 	hw.bitmap_zero(n->mine);
 	for (size_t i = 0; i < n->nodes; i++)
-		if (n->weight[i] > 0)
-			(void)hw.bitmap_or(n->mine, n->mine, n->set[i]);
+		if (n->node[i].weight > 0)
+			(void)hw.bitmap_or(n->mine, n->mine, n->node[i].set);
 	if (!divides)
 		return p;
 	free(n->turn);
 	n->turn = nodes > 1 && threads > 1 ? calloc(threads, sizeof *n->turn) : NULL;
 	n->workers = n->turn ? threads : 0;
 	if (n->turn) {
-		numa_turns(n->weight, n->nodes, threads, n->credit, n->turn);
+		numa_turns(n->node, n->nodes, threads, n->turn);
 		p.binding = NUMA_THREADS;
 	} else if (nodes < n->nodes) {
 		p.binding = NUMA_RANK;
@@ -254,7 +243,7 @@ numa_place numa_plan(numa *n, unsigned ranks, unsigned rank, unsigned threads, b
 static void numa_bind_worker(void *numa_, unsigned worker)
 {
 	const numa *n = numa_;
-	const hwloc_bitmap_t set = n->set[n->turn[worker % n->workers]];
+	const hwloc_bitmap_t set = n->node[n->turn[worker % n->workers]].set;
 	(void)hw.set_cpubind(n->topology, set, HWLOC_CPUBIND_THREAD);
 }
 

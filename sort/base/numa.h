@@ -43,14 +43,19 @@ numa_place numa_plan(numa *n, unsigned ranks, unsigned rank, unsigned threads, b
  * until numa_close. Return false, with nothing bound, if the system refuses. */
 bool numa_bind(numa *n);
 
-/* numa_weights - find the part of each node for the rank, in units of 1/ranks processors. The parts
- * add up to sum(cpus) units. */
-void numa_weights(const uint32_t *cpus, size_t nodes, unsigned ranks, unsigned rank,
-		  uint64_t *weight);
+/* A node with processors that the rank may use. */
+typedef struct numa_node {
+	struct hwloc_bitmap_s *set; /* these processors */
+	uint32_t number, cpus;      /* of the node; of these processors */
+	uint64_t weight;            /* the part for the rank, in units of 1/ranks processors */
+	int64_t credit;             /* for numa_turns */
+} numa_node;
+
+/* numa_weights - find the weight of each node. The weights add up to sum(cpus). */
+void numa_weights(numa_node *node, size_t nodes, unsigned ranks, unsigned rank);
 
 /* numa_turns - find the node of each worker, in proportion to weights. Nodes take turns, so that
- * the first workers lie on different nodes, too. `credit` is room for one number per node. */
-void numa_turns(const uint64_t *weight, size_t nodes, unsigned workers, int64_t *credit,
-		uint32_t *node);
+ * the first workers lie on different nodes, too. */
+void numa_turns(numa_node *node, size_t nodes, unsigned workers, uint32_t *turn);
 
 #endif

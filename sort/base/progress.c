@@ -181,8 +181,8 @@ void progress_sends(rank_progress *s, uint64_t bytes)
 typedef struct part {
 	uint64_t done, all;
 	stage_plan planned;
-	double planned_s, worked_s, taken_s; /* planned_s: all of it */
-	double system;                       /* part of the processor time that was the system's */
+	double worked_s, taken_s;
+	double system; /* part of the processor time that was the system's */
 } part;
 
 /* Return the bytes of a stage that are done.
@@ -193,9 +193,9 @@ typedef struct part {
 static double stage_done(rank_progress *s, stage_kind k, const part *p)
 {
 	const double done = (double)p->done;
-	if (k == STAGE_WRITE && s->sends && p->planned_s > 0) {
+	if (k == STAGE_WRITE && s->sends && p->planned.all_s > 0) {
 		const uint64_t sent = progress_bytes(s, PROGRESS_SENT) - s->sent_base;
-		const double ahead = p->planned.ahead_s / p->planned_s;
+		const double ahead = p->planned.ahead_s / p->planned.all_s;
 		const double part_sent = fmin((double)sent / (double)s->sends, 1);
 		return (1 - ahead) * done + ahead * part_sent * (double)p->all;
 	}
@@ -208,7 +208,7 @@ static double stage_done(rank_progress *s, stage_kind k, const part *p)
 static part stage_part(rank_progress *s, stage_kind k, const moment *now)
 {
 	const stage *g = &s->stage[k];
-	part p = { .planned = g->planned, .planned_s = g->planned.all_s };
+	part p = { .planned = g->planned };
 	if (s->at < k)
 		return p;
 	const uint64_t kept = progress_bytes(s, PROGRESS_KEPT) - g->kept_base;
@@ -216,7 +216,7 @@ static part stage_part(rank_progress *s, stage_kind k, const moment *now)
 	p.done = stage_counted(s, k) - g->base;
 	const moment taken = g->ended ? g->taken : stage_time_since(&g->begun, now);
 	p.taken_s = taken.at_s;
-	if (p.planned_s > 0) { /* the planned part, until more than a little time was measured */
+	if (p.planned.all_s > 0) { /* as planned, until more than a little time was measured */
 		const double planned = (p.planned.files_s + p.planned.fresh_s) / p.planned.all_s;
 		const double cpu_s = taken.user_s + taken.system_s;
 		p.system = (taken.system_s + LITTLE_S * planned) / (cpu_s + LITTLE_S);
@@ -229,10 +229,9 @@ static part stage_part(rank_progress *s, stage_kind k, const moment *now)
 		p.planned.files_s *= own;
 		p.planned.fresh_s *= own;
 		p.planned.ahead_s *= own;
-		p.planned_s *= own;
 	}
-	p.worked_s = g->ended ? p.planned_s
-		     : p.all  ? p.planned_s * stage_done(s, k, &p) / (double)p.all
+	p.worked_s = g->ended ? p.planned.all_s
+		     : p.all  ? p.planned.all_s * stage_done(s, k, &p) / (double)p.all
 			      : 0;
 	return p;
 }
@@ -260,26 +259,26 @@ static slowdown stage_slowdown(const part *p, double all_s)
  * it (see SHARED). Update the slowdown expected of later stages. */
 static double stage_left_s(const part *p, stage_kind k, slowdown *slow)
 {
-	if (p->planned_s <= 0)
-		return 0;
 	const stage_plan *g = &p->planned;
+	if (g->all_s <= 0)
+		return 0;
 	const double fresh = slow->fresh < 1 ? pow(slow->fresh, SHARED) : slow->fresh;
 	const double other = slow->other < 1 ? pow(slow->other, SHARED) : slow->other;
 	const double slower = (fresh * g->fresh_s + other * (g->all_s - g->fresh_s)) / g->all_s;
-	const double work_s = p->planned_s - p->worked_s;
+	const double work_s = g->all_s - p->worked_s;
 	if (p->taken_s <= 0)
 		return slower * work_s;
 	double left;
 	if (!slow->seen) {
-		const double first_s = FIRST_PART * p->planned_s;
+		const double first_s = FIRST_PART * g->all_s;
 		left = work_s * (p->taken_s + first_s) / (p->worked_s + first_s);
 	} else {
 		/* by the slowdown: at least half of the time for the work that is left */
-		const double rest_s = slower * work_s, until_s = slower * p->planned_s - p->taken_s;
+		const double rest_s = slower * work_s, until_s = slower * g->all_s - p->taken_s;
 		const double expected_s = until_s > rest_s       ? rest_s
 					  : until_s > rest_s / 2 ? until_s
 								 : rest_s / 2;
-		const double done = p->worked_s / p->planned_s;
+		const double done = p->worked_s / g->all_s;
 		const double sure = LATER_PART / (done > 0 ? done : 1);
 		const double weight = done > 0 ? 1 / (1 + sure * sure) : 0;
 		const double by_rate_s = done > 0 ? p->taken_s * (1 - done) / done : 0;
@@ -304,10 +303,10 @@ progress_seen progress_look(rank_progress *s, moment now)
 			seen.done = p.done;
 			seen.all = p.all;
 		}
-		seen.work_s += p.planned_s;
+		seen.work_s += p.planned.all_s;
 		seen.worked_s += p.worked_s;
 		const double left = stage_left_s(&p, (stage_kind)k, &slow);
-		if (seen.work_s > 0 && p.planned_s > p.worked_s)
+		if (seen.work_s > 0 && p.planned.all_s > p.worked_s)
 			seen.left_s = (seen.left_s > 0 ? seen.left_s : 0) + left;
 	}
 	if (seen.open && at->bytes == 0)

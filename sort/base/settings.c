@@ -17,11 +17,6 @@ const char *const verify_names[] = { "buffers", "reread", NULL };
 const char *const bind_names[] = { "auto", "none", NULL };
 const char *const direct_names[] = { "auto", "always", "never", NULL };
 
-static const strategy_kind strategies[STRATEGIES] = {
-	[BY_MERGING] = { .sorts_first = true, .keeps_runs = true },
-	[BY_DISTRIBUTING] = { .sorts_first = false, .keeps_runs = false },
-};
-
 const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES])
 {
 	enum { ROOM = SELECTION_TEXT_BYTES };
@@ -43,9 +38,4 @@ const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_
 	if (*text)
 		memmove(text, text + 1, strlen(text)); /* without the first space */
 	return text;
-}
-
-const strategy_kind *settings_strategy(const settings *o)
-{
-	return &strategies[o->strategy];
 }

@@ -23,16 +23,10 @@ typedef enum scatter_kind {
 	SCATTER_BALANCED,
 	SCATTER_DYNAMIC
 } scatter_kind;
-typedef enum strategy { BY_MERGING, BY_DISTRIBUTING, STRATEGIES } strategy;
+typedef enum strategy { BY_MERGING, BY_DISTRIBUTING, STRATEGIES } strategy; /* steps: job.c */
 
 /* How records go to the ranks that write them. */
 typedef enum exchange_wish { EXCHANGE_AUTO, EXCHANGE_DIRECT, EXCHANGE_BY_TWO_LEVELS } exchange_wish;
-
-/* The properties of a strategy that phases need; sort/job.c has its steps. */
-typedef struct strategy_kind {
-	bool sorts_first; /* before the exchange; else after it */
-	bool keeps_runs;  /* with --workdir */
-} strategy_kind;
 
 typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
 typedef enum verify_kind { VERIFY_BUFFERS, VERIFY_REREAD } verify_kind;
@@ -171,7 +165,10 @@ static inline bool settings_reports(const settings *o)
 	return o->report || o->html || o->explain || o->verbosity > 0;
 }
 
-/* settings_strategy - return the properties of the strategy. */
-const strategy_kind *settings_strategy(const settings *o);
+/* settings_sorts_first - return whether ranks sort before the exchange, not after it. */
+static inline bool settings_sorts_first(const settings *o)
+{
+	return o->strategy == BY_MERGING;
+}
 
 #endif

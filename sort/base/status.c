@@ -26,17 +26,11 @@ static void err_name_streams(char text[ERR_TEXT_BYTES])
 	}
 }
 
-/* Return whether a system call failed because some resource is used up. */
-static bool err_lacks_room(int errnum)
-{
-	return errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG || errnum == ENOMEM ||
-	       errnum == EMFILE || errnum == ENFILE || errnum == EAGAIN;
-}
-
 status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 {
-	if (err_lacks_room(errnum))
-		st = ST_RESOURCE;
+	if (errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG || errnum == ENOMEM ||
+	    errnum == EMFILE || errnum == ENFILE || errnum == EAGAIN)
+		st = ST_RESOURCE; /* something is used up */
 	if (!e)
 		return st;
 	if (e->code != ST_OK)

@@ -179,26 +179,7 @@ void trace_end(trace_kind kind, double begun_s)
 	trace_sample(t, end_us);
 }
 
-/* Return an unused lane of this name, or a new one; NULL if all are used. The caller has the lock.
- */
-static lane *trace_take_lane(trace *t, const char *name)
-{
-	for (unsigned i = 0; i < t->lanes; i++)
-		if (!t->lane[i].busy && strcmp(t->lane[i].name, name) == 0)
-			return &t->lane[i];
-	if (t->lanes == LANES)
-		return NULL;
-	lane *l = &t->lane[t->lanes];
-	l->of = calloc(t->spans, sizeof *l->of);
-	if (!l->of)
-		return NULL;
-	pthread_mutex_init(&l->lock, NULL);
-	l->name = name;
-	l->least_us = FIRST_US;
-	t->lanes++;
-	return l;
-}
-
+/* Take an unused lane of this name, or a new one; without one, the thread records nothing. */
 void trace_thread(trace *t, const char *name)
 {
 	if (my_lane) {
@@ -212,9 +193,19 @@ void trace_thread(trace *t, const char *name)
 	if (!mine)
 		return;
 	pthread_mutex_lock(&t->lock);
-	my_lane = trace_take_lane(t, name);
-	if (my_lane)
-		my_lane->busy = true;
+	lane *l = t->lane, *const end = l + t->lanes;
+	while (l < end && (l->busy || strcmp(l->name, name) != 0))
+		l++;
+	if (l == end && t->lanes < LANES && (l->of = calloc(t->spans, sizeof *l->of))) {
+		pthread_mutex_init(&l->lock, NULL);
+		l->name = name;
+		l->least_us = FIRST_US;
+		t->lanes++;
+	}
+	if (l < t->lane + t->lanes) {
+		l->busy = true;
+		my_lane = l;
+	}
 	pthread_mutex_unlock(&t->lock);
 }
 

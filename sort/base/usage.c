@@ -19,33 +19,32 @@ enum {
 	DISK_BLOCK_BYTES = 512
 };
 
-/* Add the meter of a file, if the text in name_file begins with `name`. Return whether name_file
- * exists and is not empty. */
-static bool usage_add_meter(energy_meters *m, const char *root, const char *name_file,
-			    const char *name, const char *file, const char *most_file)
+/* The ends of the files of a meter: its name, its energy and, unless it does not wrap around, its
+ * largest energy. */
+typedef struct meter_files {
+	const char *name, *uj, *most_uj;
+} meter_files;
+
+/* Add the meter whose files begin with `base`, if its name begins with `name`. Return whether its
+ * name exists and is not empty. */
+static bool usage_add_meter(energy_meters *m, const char *root, const char *base,
+			    const meter_files *of, const char *name)
 {
-	char is[64];
-	uint64_t uj, most = UINT64_MAX; /* does not wrap around */
-	sysfile_text(root, name_file, "", is, sizeof is);
+	char is[64], path[128];
+	uint64_t uj, most = UINT64_MAX;
+	(void)snprintf(path, sizeof path, "%s%s", base, of->name);
+	sysfile_text(root, path, "", is, sizeof is);
 	if (strncmp(is, name, strlen(name)) != 0 || m->meters == USAGE_METERS)
 		return is[0];
-	if (most_file)
-		(void)sysfile_number(root, most_file, "", &most);
-	if (sysfile_number(root, file, "", &uj)) {
+	(void)snprintf(path, sizeof path, "%s%s", base, of->most_uj ? of->most_uj : "");
+	if (of->most_uj)
+		(void)sysfile_number(root, path, "", &most);
+	(void)snprintf(path, sizeof path, "%s%s", base, of->uj);
+	if (sysfile_number(root, path, "", &uj)) {
 		m->uj[m->meters] = uj;
 		m->most_uj[m->meters++] = most;
 	}
 	return true;
-}
-
-/* Add the meter of a RAPL zone, like usage_add_meter. */
-static bool usage_add_zone(energy_meters *m, const char *root, const char *zone, const char *name)
-{
-	char name_file[96], uj[96], most[96];
-	(void)snprintf(name_file, sizeof name_file, "%s/name", zone);
-	(void)snprintf(uj, sizeof uj, "%s/energy_uj", zone);
-	(void)snprintf(most, sizeof most, "%s/max_energy_range_uj", zone);
-	return usage_add_meter(m, root, name_file, name, uj, most);
 }
 
 /* Read the meters of RAPL: packages, and their memory, which is the only part of a package that the
@@ -53,15 +52,16 @@ static bool usage_add_zone(energy_meters *m, const char *root, const char *zone,
  */
 static void usage_read_rapl(energy_meters *m, const char *root)
 {
-	char zone[64];
+	static const meter_files zone = { "/name", "/energy_uj", "/max_energy_range_uj" };
+	char base[64];
 	for (int i = 0; i < USAGE_METERS; i++) {
-		(void)snprintf(zone, sizeof zone, "/sys/class/powercap/intel-rapl:%d", i);
-		if (!usage_add_zone(m, root, zone, "package"))
+		(void)snprintf(base, sizeof base, "/sys/class/powercap/intel-rapl:%d", i);
+		if (!usage_add_meter(m, root, base, &zone, "package"))
 			return;
 		for (int part = 0; part < USAGE_METERS; part++) {
-			(void)snprintf(zone, sizeof zone, "/sys/class/powercap/intel-rapl:%d:%d", i,
+			(void)snprintf(base, sizeof base, "/sys/class/powercap/intel-rapl:%d:%d", i,
 				       part);
-			if (!usage_add_zone(m, root, zone, "dram"))
+			if (!usage_add_meter(m, root, base, &zone, "dram"))
 				break;
 		}
 	}
@@ -70,18 +70,17 @@ static void usage_read_rapl(energy_meters *m, const char *root)
 /* Read the meters of the sockets from the driver amd_energy. */
 static void usage_read_amd(energy_meters *m, const char *root)
 {
-	char dir[64], name[96], label[96], uj[96];
+	static const meter_files sensor = { "_label", "_input", NULL };
+	char path[64], is[64];
 	for (int i = 0; i < USAGE_METERS; i++) {
-		char is[64];
-		(void)snprintf(dir, sizeof dir, "/sys/class/hwmon/hwmon%d", i);
-		(void)snprintf(name, sizeof name, "%s/name", dir);
-		sysfile_text(root, name, "", is, sizeof is);
+		(void)snprintf(path, sizeof path, "/sys/class/hwmon/hwmon%d/name", i);
+		sysfile_text(root, path, "", is, sizeof is);
 		if (!is[0])
 			return;
 		for (int k = 1; strcmp(is, "amd_energy") == 0 && k > 0; k++) {
-			(void)snprintf(label, sizeof label, "%s/energy%d_label", dir, k);
-			(void)snprintf(uj, sizeof uj, "%s/energy%d_input", dir, k);
-			if (!usage_add_meter(m, root, label, "Esocket", uj, NULL))
+			(void)snprintf(path, sizeof path, "/sys/class/hwmon/hwmon%d/energy%d", i,
+				       k);
+			if (!usage_add_meter(m, root, path, &sensor, "Esocket"))
 				break;
 		}
 	}

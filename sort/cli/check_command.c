@@ -77,7 +77,7 @@ static status names_add(checking *k, char *name)
 static status names_add_parts(checking *k, const char *pattern)
 {
 	err *e = &k->env.e;
-	char *name = name_expand_text(pattern, "manifest", e);
+	char *name = name_expand(pattern, RANK_MANIFEST, e);
 	if (name && access(name, F_OK) == 0)
 		return names_add(k, name);
 	free(name);

@@ -42,7 +42,7 @@ static status clean_operand(const settings *o, const char *operand, cleaned *n)
 	if (parts && o->manifest)
 		path = strdup(o->manifest);
 	else if (parts && dir && !name_is_per_rank(dir))
-		path = name_expand_text(operand, "manifest", NULL);
+		path = name_expand(operand, RANK_MANIFEST, NULL);
 	free(dir);
 	status worst = path ? clean_path(path, n) : ST_OK;
 	free(path);

@@ -379,7 +379,7 @@ static void check_source(const settings *o, option_set given, err *e)
 	REFUSE_IF(!*o->workdir, e, "--workdir names no directory");
 	REFUSE_IF(o->tmpdirs, e,
 		  "--tmpdir cannot be combined with --workdir, which keeps the runs");
-	REFUSE_IF(o->from_root || !settings_strategy(o)->keeps_runs, e,
+	REFUSE_IF(o->from_root || !settings_sorts_first(o), e,
 		  "--workdir requires --source=all and --strategy=merge");
 }
 

@@ -85,18 +85,22 @@ static uint64_t comm_sum(int kind, uint64_t number, int from, int to, const void
 
 /* ------------------------------------------------------------------------- words and pointers */
 
+static comm_word word_make(int kind, uint64_t number, int from, int to, uint64_t value)
+{
+	return (comm_word){ value, comm_sum(kind, number, from, to, &value, sizeof value) };
+}
+
 comm_word comm_word_for(const comm *c, uint64_t value, int to, int tag)
 {
-	return (comm_word){ value,
-			    comm_sum(WORD, (uint64_t)tag, c->rank, to, &value, sizeof value) };
+	return word_make(WORD, (uint64_t)tag, c->rank, to, value);
 }
 
 status comm_word_check(comm *c, comm_word *w, int from, int tag)
 {
 	FAIL_FLIP(FAIL_HEARD, w, sizeof *w);
-	const uint64_t sum =
-		comm_sum(WORD, (uint64_t)tag, from, c->rank, &w->value, sizeof w->value);
-	return sum == w->sum ? ST_OK : comm_note_damage(c, from);
+	return w->sum == word_make(WORD, (uint64_t)tag, from, c->rank, w->value).sum
+		       ? ST_OK
+		       : comm_note_damage(c, from);
 }
 
 /* Hash the pointer with an address that differs between processes. That needs no system call,
@@ -255,7 +259,7 @@ status comm_alltoall_sealed(comm *c, void *send, void *recv, size_t bytes)
 /* Make the word of a rank, the answer to all, or a BLAME: the rank whose word arrived damaged. */
 static comm_word reduce_word(const comm *c, int kind, int from, uint64_t value)
 {
-	return (comm_word){ value, comm_sum(kind, c->round, from, EVERYONE, &value, sizeof value) };
+	return word_make(kind, c->round, from, EVERYONE, value);
 }
 
 static bool is_reduce_word(const comm *c, const comm_word *w, int kind, int from)

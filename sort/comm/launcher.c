@@ -92,27 +92,22 @@ static status load_plugin(int mpi, const char *path, err *e)
 
 /* Load the plug-in for the launcher's MPI. srun sets PMI_RANK as MPICH's launcher does, but starts
  * ranks of any MPI; MPICH's launcher also sets MPI_LOCALRANKID. */
-static status choose_plugin(err *e)
+status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	char path[PATH_MAX];
 	const bool by_slurm = getenv("SLURM_STEP_ID") && !getenv("MPI_LOCALRANKID");
 	const int set = launcher()->mpi, mpi = set == MPICH && by_slurm ? ANY : set;
 	const int first = mpi == ANY ? OPENMPI : mpi;
-	if (find_plugin(first, path))
-		return load_plugin(first, path, e);
-	const bool other = find_plugin(!first, path);
-	if (other && mpi == ANY)
-		return load_plugin(!first, path, e);
-	return err_set(e, ST_REFUSED,
-		       "%s says that %s has started this process, but the plug-in "
-		       "libhetsort-%s.so is not installed: install the package hetsort-%s%s%s",
-		       launcher()->name, mpis[first].name, mpis[first].word, mpis[first].word,
-		       other ? ", or use the mpirun of " : "", other ? mpis[!first].name : "");
-}
-
-status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
-{
-	const status rc = choose_plugin(e);
+	const bool found = find_plugin(first, path), other = !found && find_plugin(!first, path);
+	if (!found && (!other || mpi != ANY))
+		return err_set(e, ST_REFUSED,
+			       "%s says that %s has started this process, but the plug-in "
+			       "libhetsort-%s.so is not installed: install the package "
+			       "hetsort-%s%s%s",
+			       launcher()->name, mpis[first].name, mpis[first].word,
+			       mpis[first].word, other ? ", or use the mpirun of " : "",
+			       other ? mpis[!first].name : "");
+	const status rc = load_plugin(other ? !first : first, path, e);
 	return rc == ST_OK ? plugin->run(max_msg, fn, arg, e) : rc;
 }
 

@@ -60,7 +60,7 @@ enum {
 	MOST_RANKS = 128  /* of several processes: each maps the memory of all ranks of its host */
 };
 
-static const char NAME[] = "hetsort";
+#define MEMORY_NAME "hetsort"
 
 /* The counts of the stream from the owner of the memory to one rank. */
 typedef struct channel {
@@ -144,16 +144,14 @@ static void *map_shared(int fd, size_t bytes)
 static status window_map_own(shared_window *w, err *e)
 {
 	const comm *c = w->c;
+	const off_t bytes = (off_t)w->bytes;
 	if (c->shares_memory && !w->inside && c->size <= MOST_RANKS)
-		w->fd = memfd_create(NAME, MFD_CLOEXEC);
-	if (w->fd >= 0) {
-		const off_t bytes = (off_t)w->bytes;
-		if (ftruncate(w->fd, bytes) == 0 && fallocate(w->fd, 0, 0, bytes) == 0)
-			w->own = map_shared(w->fd, w->bytes);
-		if (!w->own) {
-			(void)close(w->fd);
-			w->fd = -1;
-		}
+		w->fd = memfd_create(MEMORY_NAME, MFD_CLOEXEC);
+	if (w->fd >= 0 && ftruncate(w->fd, bytes) == 0 && fallocate(w->fd, 0, 0, bytes) == 0)
+		w->own = map_shared(w->fd, w->bytes);
+	if (w->fd >= 0 && !w->own) {
+		(void)close(w->fd);
+		w->fd = -1;
 	}
 	if (!w->own) { /* only ranks of this process can see it */
 		void *p = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -227,29 +225,21 @@ void shared_window_close(shared_window *w)
 
 /* --------------------------------------------------------------------------------- connecting */
 
-/* Open the shared memory of a rank of this host, or return -1. No other file may be opened: on
- * another machine of the same name the path may lead to anything. */
-static int open_shared(const address *at)
-{
-	char path[64], to[PAGE_BYTES / 16], memory[sizeof NAME + 32];
-	(void)snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, at->pid, at->fd);
-	const ssize_t n = readlink(path, to, sizeof to - 1);
-	if (n < 0)
-		return -1;
-	to[n] = '\0';
-	(void)snprintf(memory, sizeof memory, "/memfd:%s (deleted)", NAME);
-	return strcmp(to, memory) == 0 ? open(path, O_RDWR | O_CLOEXEC) : -1;
-}
-
-/* Map the memory of a rank of this host, or return NULL. */
+/* Map the memory of a rank of this host, or return NULL. No other file may be opened: on another
+ * machine of the same name the path may lead to anything. */
 static area *map_area(const shared_window *w, const address *at)
 {
+	static const char memory[] = "/memfd:" MEMORY_NAME " (deleted)";
+	char path[64], to[sizeof memory] = "";
 	struct stat st;
 	area *a = NULL;
 	if (w->fd < 0 || at->fd < 0 || at->bytes < sizeof(area) ||
 	    memcmp(at->host, w->c->host, sizeof at->host) != 0)
 		return NULL;
-	const int fd = open_shared(at);
+	(void)snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, at->pid, at->fd);
+	if (readlink(path, to, sizeof to) != sizeof to - 1 || strcmp(to, memory) != 0)
+		return NULL;
+	const int fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size == at->bytes)

@@ -151,7 +151,7 @@ status file_sync_dir(int dirfd, const char *path, err *e)
 
 /* --------------------------------------------------------------------------- which file it is */
 
-/* Set *id, and *bytes to the size. False, with errno: not a regular file. */
+/* Set *id, and *bytes, unless NULL, to the size. False, with errno: not a regular file. */
 static bool file_identify(int dirfd, const char *name, int flags, file_id *id, uint64_t *bytes)
 {
 	struct statx st;
@@ -163,21 +163,20 @@ static bool file_identify(int dirfd, const char *name, int flags, file_id *id, u
 		id->born_s = st.stx_btime.tv_sec;
 		id->born_ns = st.stx_btime.tv_nsec;
 	}
-	*bytes = st.stx_size;
+	if (bytes)
+		*bytes = st.stx_size;
 	errno = ENOENT; /* if the name is not a regular file's */
 	return S_ISREG(st.stx_mode) || (flags & AT_EMPTY_PATH);
 }
 
 bool file_id_of(int fd, file_id *id)
 {
-	uint64_t bytes;
-	return file_identify(fd, "", AT_EMPTY_PATH, id, &bytes);
+	return file_identify(fd, "", AT_EMPTY_PATH, id, NULL);
 }
 
 bool file_id_at(int dirfd, const char *name, file_id *id)
 {
-	uint64_t bytes;
-	return file_identify(dirfd, name, AT_SYMLINK_NOFOLLOW, id, &bytes);
+	return file_identify(dirfd, name, AT_SYMLINK_NOFOLLOW, id, NULL);
 }
 
 bool file_is(int dirfd, const char *name, const file_id *id)
@@ -247,10 +246,9 @@ bool name_is_per_rank(const char *pattern)
 	return false;
 }
 
-static char *expand(const char *pattern, int rank, const char *text, err *e)
+char *name_expand(const char *pattern, int rank, err *e)
 {
-	const size_t longest = text ? strlen(text) : RANK_TEXT_BYTES;
-	char *out = malloc(strlen(pattern) * (longest + 1) + 1), *o = out;
+	char *out = malloc(strlen(pattern) * (RANK_TEXT_BYTES + 1) + 1), *o = out;
 	if (!out) {
 		err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(pattern));
 		return NULL;
@@ -271,23 +269,13 @@ static char *expand(const char *pattern, int rank, const char *text, err *e)
 		s += n;
 		if (width < 0)
 			*o++ = '%';
-		else if (text)
-			o = stpcpy(o, text);
+		else if (rank == RANK_MANIFEST)
+			o = stpcpy(o, "manifest");
 		else
 			o += snprintf(o, RANK_TEXT_BYTES, "%0*d", width, rank);
 	}
 	*o = '\0';
 	return out;
-}
-
-char *name_expand(const char *pattern, int rank, err *e)
-{
-	return expand(pattern, rank, NULL, e);
-}
-
-char *name_expand_text(const char *pattern, const char *text, err *e)
-{
-	return expand(pattern, 0, text, e);
 }
 
 /* ----------------------------------------------------------------------------------------- roles

@@ -91,10 +91,10 @@ static inline const char *file_base(const char *path)
 /* name_is_per_rank - return whether the pattern contains %r. */
 bool name_is_per_rank(const char *pattern);
 
-/* name_expand, name_expand_text - return a new string with the rank, or the text without leading
- * zeros, for each %r. NULL with e filled: % is followed by anything else, or no memory. */
+/* name_expand - return a new string with the rank, or the word "manifest" for RANK_MANIFEST, for
+ * each %r. NULL with e filled: % is followed by anything else, or no memory. */
+enum { RANK_MANIFEST = -1 };
 char *name_expand(const char *pattern, int rank, err *e);
-char *name_expand_text(const char *pattern, const char *text, err *e);
 
 /* The role of a file in a job, and the begin of the files that hetsort writes in addition to its
  * output. Only its content proves that hetsort wrote a file for a role; a name proves nothing. */

@@ -114,6 +114,7 @@ static status measure_trailer(const input *in, input_file *f, const layout *l, e
 	return ST_OK;
 }
 
+/* Find the place and the number of the records of a file. */
 static status input_measure(input *in, input_file *f, const layout *l, err *e)
 {
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
@@ -224,18 +225,7 @@ static status input_add_manifest(input *in, const char *path, const layout *l, e
 	return rc;
 }
 
-/* Add a file, or, if it is a manifest, its parts. */
-static status input_add_operand(input *in, const char *name, const layout *l, err *e)
-{
-	status rc = input_add_file(in, strdup(name), l, e);
-	if (rc != ST_OK || in->file[in->files - 1].head != HEAD_MANIFEST)
-		return rc;
-	char *path = in->file[--in->files].path;
-	rc = input_add_manifest(in, path, l, e);
-	free(path);
-	return rc;
-}
-
+/* Add the file of a rank, with its values in the manifest, if there is one. */
 static status input_add_own(input *in, const char *pattern, int rank, const layout *l, err *e)
 {
 	manifest m;
@@ -244,13 +234,14 @@ static status input_add_own(input *in, const char *pattern, int rank, const layo
 	if (rc != ST_OK)
 		return rc;
 	rc = parts_load(&m, pattern, &name, e);
-	if (rc == ST_OK && *name)
+	if (rc == ST_OK && *name) {
 		rc = check_manifest(in, &m, name, l, e);
-	if (rc == ST_OK && *name && (size_t)rank >= m.parts)
-		rc = err_set(e, ST_REFUSED, "manifest %s does not name part %d", quoted(name),
-			     rank);
-	if (rc == ST_OK && *name)
-		rc = take_stated(in, name, &m.part[rank], l, e);
+		if (rc == ST_OK && (size_t)rank >= m.parts)
+			rc = err_set(e, ST_REFUSED, "manifest %s does not name part %d",
+				     quoted(name), rank);
+		if (rc == ST_OK)
+			rc = take_stated(in, name, &m.part[rank], l, e);
+	}
 	manifest_free(&m);
 	free(name);
 	return rc;
@@ -270,15 +261,20 @@ status input_describe(input *in, const settings *o, int rank, bool all_parts, er
 		rc = err_set(&why, ST_REFUSED,
 			     "either all inputs must have %%r in their names, or none");
 	for (size_t i = 0; i < o->ninputs && rc == ST_OK; i++) {
-		const char *name = o->inputs[i];
+		char *path = NULL; /* of a manifest */
 		if (own && all_parts) {
-			char *path = name_expand_text(name, "manifest", &why);
-			rc = path ? input_add_manifest(in, path, l, &why) : why.code;
-			free(path);
+			path = name_expand(o->inputs[i], RANK_MANIFEST, &why);
+			rc = why.code;
+		} else if (own) {
+			rc = input_add_own(in, o->inputs[i], rank, l, &why);
 		} else {
-			rc = own ? input_add_own(in, name, rank, l, &why)
-				 : input_add_operand(in, name, l, &why);
+			rc = input_add_file(in, strdup(o->inputs[i]), l, &why);
+			if (rc == ST_OK && in->file[in->files - 1].head == HEAD_MANIFEST)
+				path = in->file[--in->files].path;
 		}
+		if (path)
+			rc = input_add_manifest(in, path, l, &why);
+		free(path);
 	}
 	if (rc == ST_OK)
 		rc = input_count(in, l, &why);
@@ -331,11 +327,6 @@ status input_check_stated(const input_file *f, err *e)
 		       quoted(f->path), quoted(s->manifest));
 }
 
-static bool same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 /* Check that the open file is the described one. Writing to a stream changes its times, and the
  * size of some streams. A program that writes to a file can set the time of modification back, but
  * not the time of change. */
@@ -346,8 +337,9 @@ static status check_identity(const input_file *f, int fd, bool stream, err *e)
 		return err_sys(e, errno, "cannot look at input %s", quoted(f->path));
 	if (st.st_dev != f->st.st_dev || st.st_ino != f->st.st_ino ||
 	    (st.st_mode & S_IFMT) != (f->st.st_mode & S_IFMT) ||
-	    (!stream && (st.st_size != f->st.st_size || !same_time(st.st_mtim, f->st.st_mtim) ||
-			 !same_time(st.st_ctim, f->st.st_ctim))))
+	    (!stream && (st.st_size != f->st.st_size ||
+			 memcmp(&st.st_mtim, &f->st.st_mtim, sizeof st.st_mtim) != 0 ||
+			 memcmp(&st.st_ctim, &f->st.st_ctim, sizeof st.st_ctim) != 0)))
 		return err_set(e, ST_IO, "input %s changed %s read", quoted(f->path),
 			       stream ? "before it was" : "while it was being");
 	return ST_OK;

@@ -102,12 +102,13 @@ static double tally_rate(const tally *t)
 	return t->seconds > 0 ? (double)t->bytes / t->seconds : 0;
 }
 
-/* Return whether the next transfer uses io_uring. A trial ends with its last round. */
-static bool next_method(direction *d, const io_kind *k, size_t segment_bytes, double now_s)
+/* Return whether the next transfer, of `bytes`, uses io_uring. by_rule: it does before the trial,
+ * which ends with its last round. */
+static bool next_method(direction *d, size_t bytes, bool by_rule, size_t segment_bytes,
+			double now_s)
 {
-	const bool by_rule = k->writing && k->direct;
 	if (d->before < (uint64_t)BEFORE * segment_bytes) {
-		d->before += k->bytes;
+		d->before += bytes;
 		return by_rule;
 	}
 	const uint64_t at = d->tried++, in_round = at % ROUND;
@@ -119,7 +120,7 @@ static bool next_method(direction *d, const io_kind *k, size_t segment_bytes, do
 	if (in_round == MIXED)
 		d->since_s = now_s;
 	if (in_round >= MIXED)
-		d->trial[by_ring].bytes += k->bytes;
+		d->trial[by_ring].bytes += bytes;
 	if (at < TRIAL)
 		return by_ring;
 	const double other = tally_rate(&d->trial[!by_rule]), ours = tally_rate(&d->trial[by_rule]);
@@ -128,16 +129,18 @@ static bool next_method(direction *d, const io_kind *k, size_t segment_bytes, do
 	return d->verdict;
 }
 
-uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s)
+uring *io_backend_ring(io_backend *x, const io_transfer *t, bool direct, double now_s)
 {
-	if (!x || k->bytes < x->segment_bytes / SMALL)
+	if (!x || t->bytes < x->segment_bytes / SMALL)
 		return NULL;
 	if (x->forced)
 		return x->ring;
 	pthread_mutex_lock(&x->lock);
-	direction *d = &x->dir[k->writing];
-	bool use = x->ring || !x->tried;
-	use = use && ((k->watched && k->direct) || next_method(d, k, x->segment_bytes, now_s));
+	direction *d = &x->dir[t->writing];
+	/* direct blocking calls can call a listener only at the end */
+	const bool use = (x->ring || !x->tried) &&
+			 ((t->a && direct) ||
+			  next_method(d, t->bytes, t->writing && direct, x->segment_bytes, now_s));
 	if (use)
 		open_ring(x);
 	uring *r = use ? x->ring : NULL;
@@ -241,55 +244,33 @@ void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
 		(void)posix_fadvise(f->fd, (off_t)offset, (off_t)bytes, POSIX_FADV_SEQUENTIAL);
 }
 
-/* Return how many bytes of [offset, offset + bytes) can use direct I/O, after the first *head. */
-static size_t direct_part(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
-			  size_t *head)
-{
-	const size_t to_page = (size_t)(-offset % IO_FD_ALIGN);
-	*head = bytes;
-	if (f->direct < 0 || (uintptr_t)buf % IO_FD_ALIGN != offset % IO_FD_ALIGN ||
-	    bytes < to_page)
-		return 0;
-	*head = to_page;
-	return (bytes - to_page) / IO_FD_ALIGN * IO_FD_ALIGN;
-}
-
-typedef struct io_transfer {
-	const io_fd *f;
-	unsigned char *p;
-	size_t bytes;
-	uint64_t offset;
-	bool writing;
-	const arrivals *a; /* NULL: no listener */
-	const char *path;
-} io_transfer;
-
 /* Move [at, end) through the page cache. */
-static status move_cached(const io_transfer *t, size_t at, size_t end, err *e)
+static status move_cached(int fd, const io_transfer *t, size_t at, size_t end, const char *path,
+			  err *e)
 {
-	const int fd = t->f->fd;
-	return t->writing ? file_write_at(fd, t->p + at, end - at, t->offset + at, t->path, e)
-			  : file_read_at(fd, t->p + at, end - at, t->offset + at, t->path, e);
+	return t->writing ? file_write_at(fd, t->p + at, end - at, t->offset + at, path, e)
+			  : file_read_at(fd, t->p + at, end - at, t->offset + at, path, e);
 }
 
-/* Move head and rest through the page cache, and the bytes between them by direct I/O or io_uring.
- */
-static status io_fd_move(const io_transfer *t, err *e)
+/* Move head and rest through the page cache, and the bytes between them by direct I/O, whose
+ * offsets and memory are aligned, or by io_uring. */
+status io_fd_move(const io_fd *f, const io_transfer *t, const char *path, err *e)
 {
 	const double span = trace_begin();
-	const io_fd *f = t->f;
-	size_t head, large = direct_part(f, t->p, t->bytes, t->offset, &head), moved = 0;
-	const io_kind kind = { t->bytes, t->writing, large > 0, t->a != NULL };
-	const int fd = large ? f->direct : f->fd;
-	uring *ring = io_backend_ring(f->io, &kind, now_s());
-	if (ring && large == 0) {
-		head = 0;
-		large = t->bytes;
-	}
-	status rc = move_cached(t, 0, head, e);
+	const size_t to_page = (size_t)(-t->offset % IO_FD_ALIGN);
+	const bool direct = f->direct >= 0 && t->bytes >= to_page + IO_FD_ALIGN &&
+			    (uintptr_t)t->p % IO_FD_ALIGN == t->offset % IO_FD_ALIGN;
+	const int fd = direct ? f->direct : f->fd;
+	uring *ring = io_backend_ring(f->io, t, direct, now_s());
+	const size_t head = direct ? to_page : ring ? 0 : t->bytes;
+	const size_t rest = direct ? (t->bytes - to_page) % IO_FD_ALIGN : 0;
+	const size_t large = t->bytes - head - rest;
+	size_t moved = 0;
+	status rc = move_cached(f->fd, t, 0, head, path, e);
 	if (rc == ST_OK && ring) {
-		moved = uring_move(ring, fd, t->p + head, large, t->offset + head, t->writing,
-				   t->a);
+		moved = uring_move(
+			ring, fd,
+			&(io_transfer){ t->p + head, large, t->offset + head, t->writing, t->a });
 		pthread_mutex_lock(&f->io->lock);
 		f->io->dir[t->writing].uring_bytes += moved;
 		pthread_mutex_unlock(&f->io->lock);
@@ -305,24 +286,17 @@ static status io_fd_move(const io_transfer *t, err *e)
 		moved += (size_t)n;
 	}
 	if (rc == ST_OK)
-		rc = move_cached(t, head + moved, t->bytes, e);
+		rc = move_cached(f->fd, t, head + moved, t->bytes, path, e);
 	if (rc == ST_OK && t->a)
 		t->a->arrived(t->a->to, t->p + t->bytes);
 	trace_end(t->writing ? TRACE_WRITE : TRACE_READ, span);
 	return rc;
 }
 
-status io_fd_read_steps(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
-			const arrivals *a, err *e)
-{
-	const io_transfer t = { f, buf, bytes, offset, false, a, path };
-	return io_fd_move(&t, e);
-}
-
 status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e)
 {
-	return io_fd_read_steps(f, buf, bytes, offset, path, NULL, e);
+	return io_fd_move(f, &(io_transfer){ buf, bytes, offset, false, NULL }, path, e);
 }
 
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
@@ -330,10 +304,9 @@ status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t of
 {
 	/* a write only reads the memory */
 	unsigned char *p = (unsigned char *)(uintptr_t)buf;
-	const io_transfer t = { f, p, bytes, offset, true, NULL, path };
 	/* Each rank has its own open file, so this lock makes other ranks wait. */
 	const bool turn = f->turns && bytes >= TURN_BYTES && flock(f->fd, LOCK_EX) == 0;
-	const status rc = io_fd_move(&t, e);
+	const status rc = io_fd_move(f, &(io_transfer){ p, bytes, offset, true, NULL }, path, e);
 	if (turn)
 		(void)flock(f->fd, LOCK_UN);
 	return rc;

@@ -18,16 +18,24 @@ typedef struct arrivals {
 	void *to;
 } arrivals;
 
+/* A transfer between memory and a file. */
+typedef struct io_transfer {
+	unsigned char *p;
+	size_t bytes;
+	uint64_t offset; /* in the file */
+	bool writing;
+	const arrivals *a; /* NULL: no listener */
+} io_transfer;
+
 /* uring_open - open a ring. ST_REFUSED, *out NULL: built without liburing, or the kernel or a
  * container does not allow it; ST_RESOURCE: no memory or descriptors. segment_bytes:
  * URING_SEGMENT_BYTES; less in tests. */
 status uring_open(uring **out, size_t segment_bytes, err *e);
 
-/* uring_move - move bytes between p and the file at offset. Return how many bytes from the begin on
- * were moved; blocking calls can move the rest, or report why not. Nothing is in flight on return.
- * a, if not NULL, is called in steps of URING_STEP_BYTES or less. Any number of threads. */
-size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
-		  const arrivals *a);
+/* uring_move - return how many bytes from the begin on were moved; blocking calls can move the
+ * rest, or report why not. Nothing is in flight on return. The listener is called in steps of
+ * URING_STEP_BYTES or less. Any number of threads. */
+size_t uring_move(uring *u, int fd, const io_transfer *t);
 
 /* uring_close - close a ring that no thread uses any more; u may be NULL. */
 void uring_close(uring *u);
@@ -53,19 +61,12 @@ status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes,
  * would have used it. would: find out now. x may be NULL. */
 void io_backend_why(io_backend *x, bool would, char text[IO_TEXT_BYTES]);
 
-/* A transfer: a write or a read, direct or through the page cache. watched: with a listener, which
- * direct blocking calls can only call at the end. */
-typedef struct io_kind {
-	size_t bytes;
-	bool writing, direct, watched;
-} io_kind;
-
 /* io_backend_is_forced - return whether the user required io_uring. x may be NULL. */
 bool io_backend_is_forced(const io_backend *x);
 
-/* io_backend_ring - choose the method of the next transfer: io_uring, or NULL for blocking calls. x
- * may be NULL. */
-uring *io_backend_ring(io_backend *x, const io_kind *k, double now_s);
+/* io_backend_ring - choose the method of the next transfer, direct or through the page cache:
+ * io_uring, or NULL for blocking calls. x may be NULL. */
+uring *io_backend_ring(io_backend *x, const io_transfer *t, bool direct, double now_s);
 
 void io_backend_stats(io_backend *x, bool writing, io_stats *t);
 
@@ -125,15 +126,12 @@ void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes);
 
 /* io_fd_read_at, io_fd_write_at - like file_read_at and file_write_at, but by direct I/O if
  * f->direct is open and the memory has the same offset in a page as the file. Any number of
- * threads. */
+ * threads. io_fd_move - the same without taking turns. A listener is called after URING_STEP_BYTES
+ * or less if io_uring reads, and in any case at the end. */
 status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e);
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 		      const char *path, err *e);
-
-/* io_fd_read_steps - like io_fd_read_at, with a listener, which may be NULL. It is called after
- * URING_STEP_BYTES or less if io_uring reads, and in any case at the end. */
-status io_fd_read_steps(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
-			const arrivals *a, err *e);
+status io_fd_move(const io_fd *f, const io_transfer *t, const char *path, err *e);
 
 #endif

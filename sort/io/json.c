@@ -15,22 +15,13 @@
 
 enum { DOCUMENT_BYTES_MAX = 64 << 20 };
 
-bool json_can_name(const char *path)
-{
-	json_t *s = json_string(path);
-	const bool can = s != NULL;
-	json_decref(s);
-	return can;
-}
-
 json_t *json_name(const char *path)
 {
 	json_t *s = json_string(path);
-	const size_t len = s ? 0 : strlen(path);
-	char *text = s ? NULL : malloc(4 * len + 1);
+	char *text = s ? NULL : malloc(4 * strlen(path) + 1);
 	if (!text)
 		return s;
-	for (size_t i = 0, at = 0; i <= len; i++) {
+	for (size_t i = 0, at = 0; i <= strlen(path); i++) {
 		const unsigned char c = (unsigned char)path[i];
 		at += (size_t)snprintf(text + at, 5, c < 0x80 ? "%c" : "\\%03o", c);
 	}

@@ -12,8 +12,6 @@
  * \ooo. */
 json_t *json_name(const char *path);
 
-/* json_can_name - return whether the name is UTF-8, so that json_name does not change it. */
-bool json_can_name(const char *path);
 json_t *json_hex(const unsigned char *bytes, size_t n);
 json_t *json_checksum(checksum s);
 

@@ -22,11 +22,6 @@ static status manifest_malformed(source s, const char *why, err *e)
 	return err_set(e, ST_REFUSED, "%s %s: %s", s.what, quoted(s.name), why);
 }
 
-static bool is_plain(const char *file)
-{
-	return *file && !strchr(file, '/') && strcmp(file, ".") != 0 && strcmp(file, "..") != 0;
-}
-
 /* Return whether a header or trailer may have this size; only one part has it. */
 static bool is_frame(json_int_t bytes, json_int_t most, bool has)
 {
@@ -44,8 +39,8 @@ static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 			&p->last, "first_values", &p->first_values, "last_values",
 			&p->last_values) != 0)
 		return manifest_malformed(s, "a part has missing or unknown members", e);
-	if (rank < 0 || (size_t)rank != i || recs < 0 || (uint64_t)recs > m->records ||
-	    !is_plain(p->file))
+	if (rank < 0 || (size_t)rank != i || recs < 0 || (uint64_t)recs > m->records || !*p->file ||
+	    strchr(p->file, '/') || strcmp(p->file, ".") == 0 || strcmp(p->file, "..") == 0)
 		return manifest_malformed(s, "a part's rank, count or name is impossible", e);
 	if (recs == 0 && (p->first || p->last || p->first_values || p->last_values))
 		return manifest_malformed(s, "a part without records has keys", e);
@@ -251,7 +246,7 @@ char *manifest_part_path(const char *path, const manifest_part *p, err *e)
 status parts_load(manifest *m, const char *pattern, char **name, err *e)
 {
 	*m = (manifest){ 0 };
-	*name = name_expand_text(pattern, "manifest", e);
+	*name = name_expand(pattern, RANK_MANIFEST, e);
 	if (!*name)
 		return e->code;
 	if (access(*name, F_OK) == 0)

@@ -29,7 +29,7 @@ static status describe_one(target *t, const char *path, const settings *opt, err
 static char *manifest_name(const output *o, err *e)
 {
 	return o->opt->manifest ? strdup(o->opt->manifest)
-				: name_expand_text(o->opt->output, "manifest", e);
+				: name_expand(o->opt->output, RANK_MANIFEST, e);
 }
 
 bool output_is_stream(const char *path)
@@ -61,7 +61,9 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 	free(path);
 	if (rc != ST_OK || !o->listed || rank != 0)
 		return rc;
-	if (!json_can_name(opt->output))
+	json_t *name = json_string(opt->output);
+	json_decref(name);
+	if (!name)
 		return err_set(e, ST_REFUSED,
 			       "output %s: its name is not valid UTF-8, so a manifest cannot "
 			       "contain it",
@@ -113,38 +115,30 @@ static void output_sweep_others(void *output_)
 
 /* ------------------------------------------------------------------------------ making it */
 
-/* Lock the manifest before any rank locks its part, because parts of an earlier job may still need
- * their names. */
-static status lock_manifest(output *o, err *e)
+status output_lock(output *o, comm *c, err *e)
 {
 	target *m = &o->manifest;
-	if (!m->base)
+	if (o->is_stdout)
 		return ST_OK;
-	status rc = m->replaces ? target_check_role(m, ROLE_MANIFEST, e) : ST_OK;
-	if (rc == ST_OK)
+	m->reads = o->file.reads;
+	m->patience_s = o->file.patience_s;
+	o->file.id = o->kept_id;
+	o->rank = c->rank;
+	o->size = c->size;
+	o->end = (unfinished_end){ .keep = set_counts, .sweep = output_sweep_others, .arg = o };
+	unfinished_at_end(&o->end);
+	/* before any rank locks its part, because parts of an earlier job may still need names */
+	status rc = m->base && m->replaces ? target_check_role(m, ROLE_MANIFEST, e) : ST_OK;
+	if (rc == ST_OK && m->base)
 		rc = target_lock(m, e);
-	if (rc == ST_OK)
+	if (rc == ST_OK && m->base)
 		rc = journal_recover(m, e);
 	if (m->past.named && !o->opt->force && !o->opt->resume)
 		rc = err_set(e, ST_REFUSED,
 			     "an earlier job was ended while it renamed its parts: %s is complete "
 			     "now; use --force to replace it",
 			     quoted(m->path));
-	return rc;
-}
-
-status output_lock(output *o, comm *c, err *e)
-{
-	if (o->is_stdout)
-		return ST_OK;
-	o->manifest.reads = o->file.reads;
-	o->manifest.patience_s = o->file.patience_s;
-	o->file.id = o->kept_id;
-	o->rank = c->rank;
-	o->size = c->size;
-	o->end = (unfinished_end){ .keep = set_counts, .sweep = output_sweep_others, .arg = o };
-	unfinished_at_end(&o->end);
-	status rc = comm_agree(c, lock_manifest(o, e));
+	rc = comm_agree(c, rc);
 	if (rc != ST_OK || !o->owner)
 		return rc;
 	rc = target_lock(&o->file, e);
@@ -293,26 +287,6 @@ static bool replaces(const output *o)
 	return o->opt->force || o->file.named;
 }
 
-/* Set *near if all parts are in the manifest's directory, so that one process can complete their
- * names. Parts on local disks of several hosts are not. */
-static status find_near(output *o, comm *c, bool *near)
-{
-	char name[UNFINISHED_NAME_BYTES] = "";
-	*near = false;
-	if (o->manifest.base)
-		target_hidden_name(&o->manifest, TARGET_TEMP, name);
-	if (comm_bcast(c, name, sizeof name, 0) != ST_OK)
-		return ST_PEER;
-	name[sizeof name - 1] = '\0';
-	const bool mine = *name && !strchr(name, '/') &&
-			  faccessat(o->file.dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	unfinished_hold();
-	strcpy(o->staged, mine ? name : "");
-	unfinished_release();
-	*near = comm_agree(c, mine ? ST_OK : ST_REFUSED) == ST_OK;
-	return atomic_load(&c->broken) ? ST_PEER : ST_OK;
-}
-
 static uint64_t fold_or(uint64_t a, uint64_t b)
 {
 	return a | b;
@@ -355,8 +329,21 @@ static status decide_surplus(output *o, comm *c)
  * before or after it. */
 static status begin_set(output *o, comm *c, err *e)
 {
-	bool near;
-	status rc = find_near(o, c, &near);
+	char name[UNFINISHED_NAME_BYTES] = "";
+	if (o->manifest.base)
+		target_hidden_name(&o->manifest, TARGET_TEMP, name);
+	if (comm_bcast(c, name, sizeof name, 0) != ST_OK)
+		return ST_PEER;
+	name[sizeof name - 1] = '\0';
+	/* Parts on local disks of several hosts have no journal: no process could complete their
+	 * names. */
+	const bool mine = *name && !strchr(name, '/') &&
+			  faccessat(o->file.dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	unfinished_hold();
+	strcpy(o->staged, mine ? name : "");
+	unfinished_release();
+	const bool near = comm_agree(c, mine ? ST_OK : ST_REFUSED) == ST_OK;
+	status rc = atomic_load(&c->broken) ? ST_PEER : ST_OK;
 	if (rc == ST_OK && near)
 		rc = decide_surplus(o, c);
 	if (rc == ST_OK && near) {
@@ -378,18 +365,6 @@ static status begin_set(output *o, comm *c, err *e)
 		unfinished_release();
 	}
 	return comm_agree(c, rc);
-}
-
-/* Remove old parts, and give the manifest its final name. */
-static status name_manifest(output *o, comm *c, err *e)
-{
-	status rc = journal_remove_old(&o->manifest, o->file.base, (size_t)c->size, e);
-	if (rc != ST_OK)
-		return rc;
-	unfinished_hold();
-	rc = journal_end(&o->manifest, replaces(o), o->opt->fsync, e);
-	unfinished_release();
-	return rc == ST_OK ? target_look(&o->manifest, e) : rc;
 }
 
 status output_commit(output *o, comm *c, err *e)
@@ -416,7 +391,15 @@ status output_commit(output *o, comm *c, err *e)
 			rc = target_look(&o->file, e);
 	}
 	rc = comm_agree(c, rc);
-	return rc == ST_OK && o->manifest.base ? name_manifest(o, c, e) : rc;
+	if (rc != ST_OK || !o->manifest.base)
+		return rc;
+	rc = journal_remove_old(&o->manifest, o->file.base, (size_t)c->size, e);
+	if (rc != ST_OK)
+		return rc;
+	unfinished_hold();
+	rc = journal_end(&o->manifest, replaces(o), o->opt->fsync, e);
+	unfinished_release();
+	return rc == ST_OK ? target_look(&o->manifest, e) : rc;
 }
 
 void output_release(output *o)

@@ -350,15 +350,15 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 			arriving a = { r, f->f, to, done + i, 0, l };
 			const arrivals listener = { see_records, &a };
 			some = size_min(k - i, step);
-			if (!l) {
-				rc = io_fd_read_at(&fd, to, some * bytes, offset, f->f->path, e);
-			} else if (l->in_place) {
+			if (l && l->in_place) {
 				progress_add(PROGRESS_READ, some * bytes);
 				see_records(&a, to + some * bytes);
-			} else {
-				rc = io_fd_read_steps(&fd, to, some * bytes, offset, f->f->path,
-						      &listener, e);
+				continue;
 			}
+			rc = io_fd_move(&fd,
+					&(io_transfer){ to, some * bytes, offset, false,
+							l ? &listener : NULL },
+					f->f->path, e);
 		}
 		end_reading(f, &fd);
 	}

@@ -87,24 +87,8 @@ void registry_workdir(registry *g, const char *path, const char *prefix, bool wi
 		closedir(d);
 }
 
-/* Refuse names that hetsort creates and removes for itself. */
-static void refuse_reserved(registry *g, file_role role, const target *t, const struct stat *dir)
-{
-	if (strncmp(t->base, HIDDEN, strlen(HIDDEN)) == 0)
-		err_set(&g->e, ST_REFUSED,
-			"%s %s: names that begin with %s are for temporary files: choose "
-			"another name",
-			role_name(role), quoted(t->path), HIDDEN);
-	if (g->workdir && dir->st_dev == g->workdir_dev && dir->st_ino == g->workdir_ino &&
-	    strncmp(t->base, g->prefix, strlen(g->prefix)) == 0)
-		err_set(&g->e, ST_REFUSED,
-			"%s %s: names that begin with %s in workdir %s are for sorted "
-			"runs: choose another name",
-			role_name(role), quoted(t->path), g->prefix, quoted(g->workdir));
-}
-
-/* Register a file to write. A name that cannot be created is reported later, by the code that
- * creates it. */
+/* Register a file to write, and refuse names that hetsort creates and removes for itself. A name
+ * that cannot be created is reported later, by the code that creates it. */
 void registry_writes(registry *g, file_role role, const char *path, int rank)
 {
 	target t;
@@ -119,7 +103,17 @@ void registry_writes(registry *g, file_role role, const char *path, int rank)
 	if (stream)
 		return;
 	if (target_open(&t, path, &unsaid) == ST_OK && fstat(t.dirfd, &st) == 0) {
-		refuse_reserved(g, role, &t, &st);
+		if (strncmp(t.base, HIDDEN, strlen(HIDDEN)) == 0)
+			err_set(&g->e, ST_REFUSED,
+				"%s %s: names that begin with %s are for temporary files: choose "
+				"another name",
+				role_name(role), quoted(path), HIDDEN);
+		if (g->workdir && st.st_dev == g->workdir_dev && st.st_ino == g->workdir_ino &&
+		    strncmp(t.base, g->prefix, strlen(g->prefix)) == 0)
+			err_set(&g->e, ST_REFUSED,
+				"%s %s: names that begin with %s in workdir %s are for sorted "
+				"runs: choose another name",
+				role_name(role), quoted(path), g->prefix, quoted(g->workdir));
 		file_use *u = registry_add(g, MADE, role, path, rank, &st);
 		if (u)
 			u->mark = t.mark;
@@ -152,11 +146,10 @@ static int registry_by_file(const void *a_, const void *b_)
 	const int d = registry_order(a, b);
 	if (d)
 		return d;
-	if (a->how != b->how)
-		return a->how - b->how;
-	if (a->role != b->role)
-		return a->role - b->role;
-	return a->rank != b->rank ? a->rank - b->rank : a->number - b->number;
+	return a->how != b->how     ? a->how - b->how
+	       : a->role != b->role ? a->role - b->role
+	       : a->rank != b->rank ? a->rank - b->rank
+				    : a->number - b->number;
 }
 
 /* Print a use for a message: "input 'a' of rank 1". */

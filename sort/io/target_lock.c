@@ -287,27 +287,12 @@ void cleaned_add(cleaned *sum, const cleaned *more)
 	(void)err_join(&sum->note, &more->note);
 }
 
-/* Remove a noted file. Its job has ended: a running job would hold the lock. Keep the files of a
- * journal, which are the only copy of a complete output, and files that this job reads. */
-static void sweep_one(target *t, const hidden_file *f)
-{
-	char name[UNFINISHED_NAME_BYTES];
-	name_of_job(t, f->kind, f->id, name);
-	if (target_reads(t, name) || !file_is(t->dirfd, name, &f->is))
-		return;
-	if (strcmp(name, target_hidden(t, t->kind)) != 0 && !target_has_journal(t, f->id) &&
-	    file_remove(t->dirfd, name, &f->is, &t->past.removed))
-		return;
-	hidden_file *left = realloc(t->left, (t->lefts + 1) * sizeof *left);
-	if (!left) /* without memory the file stays */
-		return;
-	t->left = left;
-	t->left[t->lefts++] = *f;
-}
-
-/* Remove the file that a line of the lock's text notes; ignore other lines. */
+/* Remove the file that a line of the lock's text notes; ignore other lines. Its job has ended: a
+ * running job would hold the lock. Keep the files of a journal, which are the only copy of a
+ * complete output, and files that this job reads. */
 static void sweep_line(target *t, const char *line)
 {
+	char name[UNFINISHED_NAME_BYTES];
 	uint64_t kind, id, inode, s, ns, *const number[] = { &id, &inode, &s, &ns };
 	file_id dir;
 	if (!number_at(&line, INT_MAX, &kind))
@@ -315,12 +300,22 @@ static void sweep_line(target *t, const char *line)
 	for (size_t i = 0; i < sizeof number / sizeof *number; i++)
 		if (*line++ != ' ' || !number_hex(&line, number[i]))
 			return;
-	const file_id is = { inode, (int64_t)s, (int64_t)ns };
-	if (kind == DIR_NOTE && file_id_of(t->dirfd, &dir) && dir.inode == inode &&
-	    dir.born_s == is.born_s && dir.born_ns == is.born_ns)
-		t->dir = is;
-	else if (kind == TARGET_TEMP || kind == TARGET_OLD)
-		sweep_one(t, &(hidden_file){ (target_kind)kind, id, is });
+	const hidden_file f = { (target_kind)kind, id, { inode, (int64_t)s, (int64_t)ns } };
+	if (kind == DIR_NOTE && file_id_of(t->dirfd, &dir) && memcmp(&dir, &f.is, sizeof dir) == 0)
+		t->dir = dir;
+	if (kind != TARGET_TEMP && kind != TARGET_OLD)
+		return;
+	name_of_job(t, f.kind, id, name);
+	if (target_reads(t, name) || !file_is(t->dirfd, name, &f.is))
+		return;
+	if (strcmp(name, target_hidden(t, t->kind)) != 0 && !target_has_journal(t, id) &&
+	    file_remove(t->dirfd, name, &f.is, &t->past.removed))
+		return;
+	hidden_file *left = realloc(t->left, (t->lefts + 1) * sizeof *left);
+	if (!left) /* without memory the file stays */
+		return;
+	t->left = left;
+	t->left[t->lefts++] = f;
 }
 
 /* ---------------------------------------------------------------------------------- locking */

@@ -37,15 +37,12 @@ typedef struct segment {
 } segment;
 
 typedef struct uring_transfer {
+	const io_transfer *of;
 	struct io_uring *q;
 	int fd;
-	bool writing;
-	unsigned char *p;
-	uint64_t offset;
 	size_t segment_bytes, next; /* next: the end of the last segment */
 	size_t end;                 /* of the transfer, or where the first segment failed */
 	unsigned open;              /* segments that are queued or submitted */
-	const arrivals *a;
 	size_t reported;
 	segment segment[DEPTH];
 } uring_transfer;
@@ -115,10 +112,12 @@ void uring_close(uring *u)
 static void queue_segment(uring_transfer *t, segment *s)
 {
 	struct io_uring_sqe *q = io_uring_get_sqe(t->q);
-	if (t->writing)
-		io_uring_prep_write(q, t->fd, t->p + s->at, (unsigned)s->left, t->offset + s->at);
+	unsigned char *p = t->of->p + s->at;
+	const uint64_t offset = t->of->offset + s->at;
+	if (t->of->writing)
+		io_uring_prep_write(q, t->fd, p, (unsigned)s->left, offset);
 	else
-		io_uring_prep_read(q, t->fd, t->p + s->at, (unsigned)s->left, t->offset + s->at);
+		io_uring_prep_read(q, t->fd, p, (unsigned)s->left, offset);
 	io_uring_sqe_set_data(q, s);
 	t->open++;
 }
@@ -137,14 +136,15 @@ static void queue_more(uring_transfer *t)
 /* Report the bytes before the first segment that has not ended; segments end in any order. */
 static void uring_report(uring_transfer *t)
 {
+	const arrivals *a = t->of->a;
 	size_t complete = size_min(t->next, t->end);
 	for (const segment *s = t->segment; s < t->segment + DEPTH; s++)
 		if (s->left > 0)
 			complete = size_min(complete, s->at);
-	if (!t->a || complete == t->reported)
+	if (!a || complete == t->reported)
 		return;
 	t->reported = complete;
-	t->a->arrived(t->a->to, t->p + complete);
+	a->arrived(a->to, t->of->p + complete);
 }
 
 /* Move all segments. Return false if the ring cannot be used any more. */
@@ -172,7 +172,7 @@ static bool move_segments(uring_transfer *t)
 		io_uring_cqe_seen(t->q, c);
 		t->open--;
 		if (moved > 0) {
-			progress_add(t->writing ? PROGRESS_WRITTEN : PROGRESS_READ,
+			progress_add(t->of->writing ? PROGRESS_WRITTEN : PROGRESS_READ,
 				     (uint64_t)moved);
 			s->at += (size_t)moved;
 			s->left = s->at < t->end ? s->left - (size_t)moved : 0;
@@ -187,8 +187,7 @@ static bool move_segments(uring_transfer *t)
 	return true;
 }
 
-size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
-		  const arrivals *a)
+size_t uring_move(uring *u, int fd, const io_transfer *of)
 {
 	pthread_mutex_lock(&u->lock);
 	ring *r = u->idle;
@@ -197,15 +196,12 @@ size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t off
 	pthread_mutex_unlock(&u->lock);
 	if (!r && uring_make_ring(&r) != 0)
 		return 0;
-	const size_t most = a ? URING_STEP_BYTES : SIZE_MAX;
-	uring_transfer t = { .q = &r->q,
+	const size_t most = of->a ? URING_STEP_BYTES : SIZE_MAX;
+	uring_transfer t = { .of = of,
+			     .q = &r->q,
 			     .fd = fd,
-			     .writing = writing,
-			     .p = p,
-			     .offset = offset,
 			     .segment_bytes = size_min(u->segment_bytes, most),
-			     .end = bytes,
-			     .a = a };
+			     .end = of->bytes };
 	if (move_segments(&t)) {
 		pthread_mutex_lock(&u->lock);
 		r->next = u->idle;
@@ -226,10 +222,9 @@ status uring_open(uring **out, size_t segment_bytes, err *e)
 	return err_set(e, ST_REFUSED, "this hetsort was built without io_uring (liburing)");
 }
 
-size_t uring_move(uring *u, int fd, unsigned char *p, size_t bytes, uint64_t offset, bool writing,
-		  const arrivals *a)
+size_t uring_move(uring *u, int fd, const io_transfer *of)
 {
-	(void)u, (void)fd, (void)p, (void)bytes, (void)offset, (void)writing, (void)a;
+	(void)u, (void)fd, (void)of;
 	return 0;
 }
 

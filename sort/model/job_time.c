@@ -116,7 +116,7 @@ static const stage_kind stage_of[WORKS][WAYS] = {
 /* Return the way in memory, with several ranks. */
 static way way_by_strategy(const settings *o)
 {
-	return settings_strategy(o)->sorts_first ? MERGES : SORTS_LAST;
+	return settings_sorts_first(o) ? MERGES : SORTS_LAST;
 }
 
 static way way_of(const settings *o, const job_load *l)

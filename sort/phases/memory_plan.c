@@ -81,7 +81,7 @@ static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_
 	const uint64_t all = j->shares.records, share = own_share(env, j->shares.in);
 	const uint64_t recs = is_dynamic(env) ? scatter_room(env, all, share) : share;
 	const bool two = mp->exchange == EXCHANGE_TWO_LEVEL, spreads = memory_plan_spreads(j);
-	const bool unsorted = env->c->size > 1 && !settings_strategy(env->o)->sorts_first;
+	const bool unsorted = env->c->size > 1 && !settings_sorts_first(env->o);
 	sort_plan_query q = { .limit_bytes = mp->limit.rank_bytes,
 			      .recs = recs,
 			      .out_recs = two ? most_between(out_recs) : out_recs,
@@ -269,7 +269,7 @@ static status choose_exchange(job *j)
 		mp->exchange = EXCHANGE_NONE;
 	else if (o->exchange == EXCHANGE_DIRECT)
 		mp->exchange = EXCHANGE_ASKED;
-	else if (!settings_strategy(o)->sorts_first || j->files.in.is_stream || o->workdir ||
+	else if (!settings_sorts_first(o) || j->files.in.is_stream || o->workdir ||
 		 env_scatters(env))
 		mp->exchange = EXCHANGE_NO_OTHER;
 	else if (o->exchange != EXCHANGE_BY_TWO_LEVELS && two_level_saves_s(&l) <= 0)

@@ -277,14 +277,14 @@ void memory_plan_ended(job *j);
  * merge. */
 static inline bool memory_plan_spreads(const job *j)
 {
-	return j->env.c->size > 1 && !settings_strategy(j->env.o)->sorts_first &&
-	       !j->files.in.per_rank && !j->env.o->from_root;
+	return j->env.c->size > 1 && !settings_sorts_first(j->env.o) && !j->files.in.per_rank &&
+	       !j->env.o->from_root;
 }
 
 /* memory_plan_merges - return whether the last step is a merge of runs. */
 static inline bool memory_plan_merges(const job *j)
 {
-	return settings_strategy(j->env.o)->sorts_first || j->memory.sort.spills;
+	return settings_sorts_first(j->env.o) || j->memory.sort.spills;
 }
 
 /* read_note - report that this rank has read `in` records. */

@@ -61,7 +61,7 @@ static void register_operand(registry *g, const char *path, int ranks)
 	manifest m = { 0 };
 	err unsaid = { ST_OK, "" };
 	if (name_is_per_rank(path)) {
-		char *name = name_expand_text(path, "manifest", NULL);
+		char *name = name_expand(path, RANK_MANIFEST, NULL);
 		if (name)
 			registry_reads(g, ROLE_SOURCE_MANIFEST, name, -1);
 		for (int r = ranks; name; r++) {
@@ -106,7 +106,7 @@ static void register_shared(registry *g, const settings *o, int ranks)
 		registry_writes(g, ROLE_OUTPUT, o->output, -1);
 	if (o->output && (o->manifest || parts)) {
 		char *name = o->manifest ? strdup(o->manifest)
-					 : name_expand_text(o->output, "manifest", NULL);
+					 : name_expand(o->output, RANK_MANIFEST, NULL);
 		if (name)
 			registry_writes(g, ROLE_MANIFEST, name, -1);
 		free(name);

@@ -239,11 +239,10 @@ WRAPPED(status, io_fd_read_at, const io_fd *f, void *buf, size_t bytes, uint64_t
 	return rc;
 }
 
-WRAPPED(status, io_fd_read_steps, const io_fd *f, void *buf, size_t bytes, uint64_t offset,
-	const char *path, const arrivals *a, err *e)
+WRAPPED(status, io_fd_move, const io_fd *f, const io_transfer *t, const char *path, err *e)
 {
-	const status rc = __real_io_fd_read_steps(f, buf, bytes, offset, path, a, e);
-	use_disk(bytes, 0);
+	const status rc = __real_io_fd_move(f, t, path, e);
+	use_disk(t->bytes, 0);
 	return rc;
 }
 

@@ -252,18 +252,6 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes)
 }
 
 /* Make up random bytes, only bits 0, only bits 1, or the true bytes except for one, by turns. */
-static void make_up(unsigned char *lie, const point *p, size_t bytes)
-{
-	uint64_t s = p->n * 64 + (uint64_t)(my_rank + 1);
-	const unsigned kind = (unsigned)(s + p->n) % 4, at = (unsigned)(splitmix(&s) % bytes);
-	if (kind == 3)
-		lie[at]++;
-	else if (kind > 0)
-		memset(lie, kind == 1 ? 0 : 0xff, bytes);
-	for (size_t i = 0; i < bytes && kind == 0; i++)
-		lie[i] = (unsigned char)splitmix(&s);
-}
-
 void *fail_lie(const void *truth, size_t bytes)
 {
 	void *said = (void *)(uintptr_t)truth;
@@ -271,9 +259,16 @@ void *fail_lie(const void *truth, size_t bytes)
 		point *p = &points[i];
 		if (p->kind != FAIL_LIE || !strikes_now(p) || !(p->lie = malloc(bytes)))
 			continue;
-		memcpy(p->lie, truth, bytes);
-		make_up(p->lie, p, bytes);
-		said = p->lie;
+		said = memcpy(p->lie, truth, bytes);
+		uint64_t s = p->n * 64 + (uint64_t)(my_rank + 1);
+		const unsigned kind = (unsigned)(s + p->n) % 4;
+		const size_t at = splitmix(&s) % bytes;
+		if (kind == 3)
+			p->lie[at]++;
+		else if (kind > 0)
+			memset(p->lie, kind == 1 ? 0 : 0xff, bytes);
+		for (size_t k = 0; k < bytes && kind == 0; k++)
+			p->lie[k] = (unsigned char)splitmix(&s);
 	}
 	return said;
 }

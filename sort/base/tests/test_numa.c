@@ -109,32 +109,31 @@ static void is(numa_place p, const char *nodes, numa_binding binding)
 static void ranks_divide_the_processors(void **state)
 {
 	(void)state;
-	const uint32_t cpus[] = { 8, 0, 8, 3 };
+	numa_node node[] = { { .cpus = 8 }, { .cpus = 0 }, { .cpus = 8 }, { .cpus = 3 } };
 	for (unsigned ranks = 1; ranks <= 40; ranks++) {
 		uint64_t of_node[4] = { 0 };
 		for (unsigned r = 0; r < ranks; r++) {
-			uint64_t weight[4], mine = 0;
-			numa_weights(cpus, 4, ranks, r, weight);
+			uint64_t mine = 0;
+			numa_weights(node, 4, ranks, r);
 			for (int i = 0; i < 4; i++) {
-				of_node[i] += weight[i];
-				mine += weight[i];
+				of_node[i] += node[i].weight;
+				mine += node[i].weight;
 			}
 			assert_int_equal(mine, 19);
 		}
 		for (int i = 0; i < 4; i++)
-			assert_int_equal(of_node[i], (uint64_t)cpus[i] * ranks);
+			assert_int_equal(of_node[i], (uint64_t)node[i].cpus * ranks);
 	}
 }
 
 static void each_of_four_ranks_gets_one_of_four_nodes(void **state)
 {
 	(void)state;
-	const uint32_t cpus[] = { 16, 16, 16, 16 };
+	numa_node node[] = { { .cpus = 16 }, { .cpus = 16 }, { .cpus = 16 }, { .cpus = 16 } };
 	for (unsigned r = 0; r < 4; r++) {
-		uint64_t weight[4];
-		numa_weights(cpus, 4, 4, r, weight);
+		numa_weights(node, 4, 4, r);
 		for (unsigned i = 0; i < 4; i++)
-			assert_int_equal(weight[i], i == r ? 64 : 0);
+			assert_int_equal(node[i].weight, i == r ? 64 : 0);
 	}
 }
 
@@ -142,15 +141,16 @@ static void each_of_four_ranks_gets_one_of_four_nodes(void **state)
 static void workers_take_turns(void **state)
 {
 	(void)state;
-	const uint64_t weight[] = { 10, 0, 20, 10 };
-	int64_t credit[4];
-	uint32_t node[40];
+	numa_node node[] = {
+		{ .weight = 10 }, { .weight = 0 }, { .weight = 20 }, { .weight = 10 }
+	};
+	uint32_t turn[40];
 	unsigned of_node[4] = { 0 };
-	numa_turns(weight, 4, 40, credit, node);
+	numa_turns(node, 4, 40, turn);
 	for (unsigned w = 0; w < 40; w++) {
-		of_node[node[w]]++;
+		of_node[turn[w]]++;
 		for (unsigned i = 0; i < 4; i++) {
-			const double fair = (double)weight[i] * (w + 1) / 40;
+			const double fair = (double)node[i].weight * (w + 1) / 40;
 			assert_true(of_node[i] < fair + 1 && of_node[i] + 1 > fair);
 		}
 	}

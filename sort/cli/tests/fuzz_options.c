@@ -16,7 +16,7 @@ static void check_name(const char *pattern)
 {
 	err e = { ST_OK, "" };
 	char *one = name_expand(pattern, 1, &e), *two = name_expand(pattern, 222, &e);
-	char *word = name_expand_text(pattern, "manifest", &e);
+	char *word = name_expand(pattern, RANK_MANIFEST, &e);
 	fuzz_check(!one == !two && !one == !word);
 	if (one)
 		fuzz_check((strcmp(one, two) != 0) == name_is_per_rank(pattern));

@@ -47,6 +47,11 @@ static uring *open_uring(void)
 	return u;
 }
 
+static size_t move(uring *u, int fd, io_transfer t)
+{
+	return uring_move(u, fd, &t);
+}
+
 /* More and fewer segments than are in flight at once; a shorter last one. */
 static const struct span {
 	size_t at, bytes;
@@ -64,9 +69,11 @@ static void whole_transfers(void **state)
 		const struct span *s = &spans[i];
 		const int from = make_file(true), to = make_file(false);
 		memset(buf, 0xee, FILE_BYTES);
-		assert_int_equal(uring_move(u, from, buf, s->bytes, s->at, false, NULL), s->bytes);
+		assert_int_equal(move(u, from, (io_transfer){ buf, s->bytes, s->at, false, NULL }),
+				 s->bytes);
 		assert_memory_equal(buf, content + s->at, s->bytes);
-		assert_int_equal(uring_move(u, to, buf, s->bytes, s->at, true, NULL), s->bytes);
+		assert_int_equal(move(u, to, (io_transfer){ buf, s->bytes, s->at, true, NULL }),
+				 s->bytes);
 		memset(buf, 0xee, FILE_BYTES);
 		assert_int_equal(pread(to, buf, s->bytes, (off_t)s->at), s->bytes);
 		assert_memory_equal(buf, content + s->at, s->bytes);
@@ -99,7 +106,8 @@ static void bytes_as_they_arrive(void **state)
 	uring *u = open_uring();
 	(void)state;
 	const int fd = make_file(true);
-	assert_int_equal(uring_move(u, fd, buf, FILE_BYTES + 1, 0, false, &a), FILE_BYTES);
+	assert_int_equal(move(u, fd, (io_transfer){ buf, FILE_BYTES + 1, 0, false, &a }),
+			 FILE_BYTES);
 	assert_int_equal(l.seen - buf, FILE_BYTES);
 	close(fd);
 	uring_close(u);
@@ -115,18 +123,19 @@ static void up_to_the_first_failure(void **state)
 	struct rlimit l, old;
 	(void)state;
 	const int fd = make_file(true), limited = make_file(false);
-	assert_int_equal(uring_move(u, fd, buf, FILE_BYTES + MORE, 0, false, NULL), FILE_BYTES);
+	assert_int_equal(move(u, fd, (io_transfer){ buf, FILE_BYTES + MORE, 0, false, NULL }),
+			 FILE_BYTES);
 	assert_memory_equal(buf, content, FILE_BYTES);
-	assert_int_equal(uring_move(u, fd, buf, PART, FILE_BYTES, false, NULL), 0);
+	assert_int_equal(move(u, fd, (io_transfer){ buf, PART, FILE_BYTES, false, NULL }), 0);
 	const int readable = open("/proc/self/exe", O_RDONLY);
-	assert_int_equal(uring_move(u, readable, buf, 3 * PART, 0, true, NULL), 0);
+	assert_int_equal(move(u, readable, (io_transfer){ buf, 3 * PART, 0, true, NULL }), 0);
 	close(readable);
-	assert_int_equal(uring_move(u, readable, buf, 3 * PART, 0, false, NULL), 0);
+	assert_int_equal(move(u, readable, (io_transfer){ buf, 3 * PART, 0, false, NULL }), 0);
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	l = (struct rlimit){ LIMIT, old.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
-	const size_t there = uring_move(u, limited, content, 40 * PART, 0, true, NULL);
+	const size_t there = move(u, limited, (io_transfer){ content, 40 * PART, 0, true, NULL });
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(there, LIMIT);
 	assert_int_equal(pread(limited, buf, FILE_BYTES, 0), LIMIT);
@@ -150,7 +159,7 @@ static void *read_often(void *client_)
 	c->ok = buf != NULL;
 	for (size_t i = 0; c->ok && i < 20; i++) {
 		const size_t at = i * 997, bytes = FILE_BYTES - at;
-		c->ok = uring_move(c->u, c->fd, buf, bytes, at, false, NULL) == bytes &&
+		c->ok = move(c->u, c->fd, (io_transfer){ buf, bytes, at, false, NULL }) == bytes &&
 			memcmp(buf, content + at, bytes) == 0;
 	}
 	free(buf);
@@ -201,15 +210,17 @@ static void the_rest_by_calls(void **state)
 	free(buf);
 }
 
+static const io_transfer segment = { .bytes = PART, .writing = true };
+
 /* Simulate a job whose transfers take uring_s by io_uring and 1 by calls; return whether it uses
  * io_uring in the end. Transfers of a round that overlap with the other method take another time.
  */
-static bool uring_stays(io_backend *x, const io_kind *k, double uring_s)
+static bool uring_stays(io_backend *x, bool direct, double uring_s)
 {
 	double now = 1000;
 	bool before = false;
 	for (size_t i = 0, same = 0; i < 300; i++) {
-		const bool by_ring = io_backend_ring(x, k, now) != NULL;
+		const bool by_ring = io_backend_ring(x, &segment, direct, now) != NULL;
 		assert_true(i == 0 || i >= 126 || by_ring == before);
 		same = by_ring == before ? same + 1 : 0;
 		now += same < 4 ? 50 : by_ring ? uring_s : 1;
@@ -230,12 +241,11 @@ static void the_faster_method(void **state)
 	for (size_t i = 0; i < 2 * LEN(cases); i++) {
 		const double s = cases[i / 2].uring_s;
 		err e = { ST_OK, "" };
-		const io_kind k = { PART, true, i % 2, false };
 		const bool wins = i % 2 ? cases[i / 2].uring_stays : cases[i / 2].calls_stay;
 		io_backend *x;
 		io_stats t;
 		assert_int_equal(io_backend_open(&x, IO_AUTO, PART, &e), ST_OK);
-		assert_int_equal(uring_stays(x, &k, s), wins);
+		assert_int_equal(uring_stays(x, i % 2, s), wins);
 		io_backend_stats(x, true, &t);
 		assert_int_equal(t.method, wins ? IO_URING : IO_THREADS);
 		assert_true(t.calls_bytes_per_s == PART);
@@ -252,18 +262,17 @@ static void the_faster_method(void **state)
 static void forced(void **state)
 {
 	err e = { ST_OK, "" };
-	const io_kind segment = { PART, true, true, false };
-	const io_kind less = { PART / 8 - 1, true, true, false };
+	const io_transfer less = { .bytes = PART / 8 - 1, .writing = true };
 	io_backend *x;
 	(void)state;
-	assert_null(io_backend_ring(NULL, &segment, 0));
+	assert_null(io_backend_ring(NULL, &segment, true, 0));
 	assert_int_equal(io_backend_open(&x, IO_THREADS, PART, &e), ST_OK);
-	assert_false(uring_stays(x, &segment, 0.1));
+	assert_false(uring_stays(x, true, 0.1));
 	io_backend_close(x);
 	uring_close(open_uring());
 	assert_int_equal(io_backend_open(&x, IO_URING, PART, &e), ST_OK);
-	assert_true(uring_stays(x, &segment, 10));
-	assert_null(io_backend_ring(x, &less, 0));
+	assert_true(uring_stays(x, true, 10));
+	assert_null(io_backend_ring(x, &less, true, 0));
 	io_backend_close(x);
 }
 
