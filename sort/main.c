@@ -383,12 +383,12 @@ static status start_ranks(invocation *v, rank_main *run, err *e)
 static bool freeze_names(void)
 {
 	static const struct timespec MOMENT = { 0, NAMES_MS * 1000000L };
-	if (unfinished_freeze())
+	if (unfinished_freeze(false))
 		return true;
 	if (!comm_mpi_launched())
 		return false;
 	nanosleep(&MOMENT, NULL);
-	return unfinished_freeze_late();
+	return unfinished_freeze(true);
 }
 
 /* End the process because of a signal, at any moment of the sort. Called on the thread that waits

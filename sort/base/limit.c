@@ -324,46 +324,41 @@ static void limit_offer(search *s, const limit *m)
 		text_append(l->text, sizeof l->text, ", for %u ranks", ranks);
 }
 
-/* Return the bytes in use, without clean page cache and reclaimable slabs: the kernel takes these
- * before it kills. It adds the numbers up over all processors when they are read. */
-static uint64_t group_used_bytes(const group *g)
+/* Offer the limit after key in one of the group's files. Clean page cache and reclaimable slabs are
+ * not in use: the kernel takes these before it kills. It adds these numbers up over all processors
+ * when they are read, which takes time. */
+static void limit_offer_of_group(search *s, const group *g, const char *file, const char *key)
 {
-	const bool v2 = g->v2;
-	const char *const *free_ =
-		v2 ? (const char *const[]){ "active_file", "inactive_file", "slab_reclaimable" }
-		   : (const char *const[]){ "total_active_file", "total_inactive_file", NULL };
-	uint64_t used = group_number(g, v2 ? "memory.current" : "memory.usage_in_bytes", "", 0);
-	for (int i = 0; i < 3 && free_[i]; i++)
-		used -= u64_min(used, group_number(g, "memory.stat", free_[i], 0));
-	return used;
-}
-
-/* Offer the limit after key in one of the group's files. */
-static void limit_offer_of_group(search *s, const group *g, const char *kind, const char *file,
-				 const char *key)
-{
-	enum { NO_LIMIT_BITS = 60 }; /* version 1 writes "no limit" as a number near 2^63 */
+	enum { NO_LIMIT_BITS = 60, CLEAN = 3 }; /* version 1 has a number near 2^63 for no limit */
+	static const char *const clean[][CLEAN] = { { "total_active_file", "total_inactive_file" },
+						    { "active_file", "inactive_file",
+						      "slab_reclaimable" } };
+	char kind[64];
 	const uint64_t bytes = group_number(g, file, key, UINT64_MAX);
-	if (bytes >> NO_LIMIT_BITS == 0) /* else do not read the bytes in use, which takes time */
-		limit_offer(s, &(limit){ OF_NODE, kind, g->name, bytes, group_used_bytes(g) });
+	if (bytes >> NO_LIMIT_BITS)
+		return;
+	uint64_t used = group_number(g, g->v2 ? "memory.current" : "memory.usage_in_bytes", "", 0);
+	for (int i = 0; i < CLEAN && clean[g->v2][i]; i++)
+		used -= u64_min(used, group_number(g, "memory.stat", clean[g->v2][i], 0));
+	snprintf(kind, sizeof kind, "cgroup %s", *key ? key : file);
+	limit_offer(s, &(limit){ OF_NODE, kind, g->name, bytes, used });
 }
 
 static bool limit_offer_group(void *search_, const group *g)
 {
 	search *s = search_;
 	if (g->v2) {
-		limit_offer_of_group(s, g, "cgroup memory.max", "memory.max", "");
+		limit_offer_of_group(s, g, "memory.max", "");
 		/* beyond it the group is slowed down until it makes no progress */
-		limit_offer_of_group(s, g, "cgroup memory.high", "memory.high", "");
+		limit_offer_of_group(s, g, "memory.high", "");
 		return true;
 	}
 	/* old hierarchies may not charge their children's memory */
 	if (!g->leaf && group_number(g, "memory.use_hierarchy", "", 1) == 0)
 		return false;
-	limit_offer_of_group(s, g, "cgroup memory.limit_in_bytes", "memory.limit_in_bytes", "");
+	limit_offer_of_group(s, g, "memory.limit_in_bytes", "");
 	if (g->leaf) /* includes groups above the mount point, but not what these use */
-		limit_offer_of_group(s, g, "cgroup hierarchical_memory_limit", "memory.stat",
-				     "hierarchical_memory_limit");
+		limit_offer_of_group(s, g, "memory.stat", "hierarchical_memory_limit");
 	return true;
 }
 
@@ -373,25 +368,22 @@ static bool limit_kilobytes(const sysfile_entry *x, uint64_t *bytes)
 	return x->found && !__builtin_mul_overflow(x->number, UINT64_C(1024), bytes);
 }
 
-static void limit_offer_machine(search *s)
-{
-	sysfile_entry x[] = { { .key = "MemTotal" }, { .key = "MemAvailable" } };
-	uint64_t total, available;
-	sysfile_numbers(s->q->root, "/proc/meminfo", x, 2);
-	if (!limit_kilobytes(&x[0], &total))
-		return;
-	/* a kernel without the second number is older than 3.14 */
-	if (!limit_kilobytes(&x[1], &available) || available > total)
-		available = total;
-	limit_offer(s,
-		    &(limit){ OF_NODE, "memory of the machine", NULL, total, total - available });
-}
-
-static void limit_offer_process(search *s)
+/* Offer the limits of the machine and of the process. */
+static void limit_offer_others(search *s)
 {
 	static const char *const name[] = { "address space (RLIMIT_AS)", "data (RLIMIT_DATA)" };
+	sysfile_entry memory[] = { { .key = "MemTotal" }, { .key = "MemAvailable" } };
 	sysfile_entry most[] = { { .key = "Max address space" }, { .key = "Max data size" } };
 	sysfile_entry used[] = { { .key = "VmSize" }, { .key = "VmData" } };
+	uint64_t total, available;
+	sysfile_numbers(s->q->root, "/proc/meminfo", memory, 2);
+	if (limit_kilobytes(&memory[0], &total)) {
+		/* a kernel without the second number is older than 3.14 */
+		if (!limit_kilobytes(&memory[1], &available) || available > total)
+			available = total;
+		limit_offer(s, &(limit){ OF_NODE, "memory of the machine", NULL, total,
+					 total - available });
+	}
 	sysfile_numbers(s->q->root, "/proc/self/limits", most, 2);
 	if (most[0].found || most[1].found)
 		sysfile_numbers(s->q->root, "/proc/self/status", used, 2);
@@ -412,8 +404,7 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 	*l = (memory_limit){ UINT64_MAX, UINT64_MAX, "no limit of memory is known" };
 	if (!q->wish_only || w->micropercent) {
 		limit_visit_groups(q->root, MEMORY_V1, limit_offer_group, &s);
-		limit_offer_machine(&s);
-		limit_offer_process(&s);
+		limit_offer_others(&s);
 	}
 	uint64_t bytes = w->bytes;
 	if (w->micropercent && s.capacity_bytes == UINT64_MAX)

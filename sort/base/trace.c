@@ -313,6 +313,7 @@ static void trace_put(trace_room *r, const trace_row *row)
 		*r->next++ = *row;
 }
 
+/* Write the spans of a lane, merged to at most `most`. */
 static void trace_put_lane(const trace *t, lane *l, trace_room *r, unsigned most)
 {
 	trace_row row = { .type = TRACE_THREAD, .thread = (uint16_t)(l - t->lane) };

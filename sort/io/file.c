@@ -32,56 +32,54 @@ static bool file_retry(int fd, short event)
 	return errno == EINTR;
 }
 
-status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char *path, err *e)
+/* Read up to `bytes` at offset, or with FILE_APPEND from a stream; *got < bytes: the file has
+ * ended. Return 0 or an errno. */
+static int file_read(int fd, char *buf, size_t bytes, uint64_t offset, size_t *got)
 {
-	char *p = buf;
-	while (bytes > 0) {
-		const ssize_t n = pread(fd, p, size_min(bytes, MOST_AT_ONCE), (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_sys(e, errno, "cannot read %s at byte %" PRIu64, quoted(path),
-				       offset);
-		if (n == 0)
-			return err_set(e, ST_IO,
-				       "%s ends at byte %" PRIu64
-				       ": it was cut short while being read",
-				       quoted(path), offset);
-		progress_add(PROGRESS_READ, (uint64_t)n);
-		p += n;
-		bytes -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return ST_OK;
-}
-
-status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *path, err *e)
-{
-	*got = 0;
-	while (*got < bytes) {
-		const ssize_t n =
-			read(fd, (char *)buf + *got, size_min(bytes - *got, MOST_AT_ONCE));
+	for (*got = 0; *got < bytes;) {
+		const size_t most = size_min(bytes - *got, MOST_AT_ONCE);
+		const ssize_t n = offset == FILE_APPEND
+					  ? read(fd, buf + *got, most)
+					  : pread(fd, buf + *got, most, (off_t)(offset + *got));
 		if (n < 0 && file_retry(fd, POLLIN))
 			continue;
 		if (n < 0)
-			return err_sys(e, errno, "cannot read %s", quoted(path));
+			return errno;
 		if (n == 0)
 			break;
 		progress_add(PROGRESS_READ, (uint64_t)n);
 		*got += (size_t)n;
 	}
-	return ST_OK;
+	return 0;
+}
+
+status file_read_at(int fd, void *buf, size_t bytes, uint64_t offset, const char *path, err *e)
+{
+	size_t got;
+	const int errnum = file_read(fd, buf, bytes, offset, &got);
+	if (errnum)
+		return err_sys(e, errnum, "cannot read %s at byte %" PRIu64, quoted(path),
+			       offset + got);
+	return got == bytes
+		       ? ST_OK
+		       : err_set(e, ST_IO,
+				 "%s ends at byte %" PRIu64 ": it was cut short while being read",
+				 quoted(path), offset + got);
+}
+
+status file_read_some(int fd, void *buf, size_t bytes, size_t *got, const char *path, err *e)
+{
+	const int errnum = file_read(fd, buf, bytes, FILE_APPEND, got);
+	return errnum ? err_sys(e, errnum, "cannot read %s", quoted(path)) : ST_OK;
 }
 
 status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e)
 {
-	const char *p = buf;
-	while (bytes > 0) {
-		const ssize_t n =
-			offset == FILE_APPEND
-				? write(fd, p, size_min(bytes, MOST_AT_ONCE))
-				: pwrite(fd, p, size_min(bytes, MOST_AT_ONCE), (off_t)offset);
+	for (const char *p = buf; bytes > 0;) {
+		const size_t most = size_min(bytes, MOST_AT_ONCE);
+		const ssize_t n = offset == FILE_APPEND ? write(fd, p, most)
+							: pwrite(fd, p, most, (off_t)offset);
 		if (n < 0 && file_retry(fd, POLLOUT))
 			continue;
 		if (n < 0)
@@ -89,8 +87,7 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
 		progress_add(PROGRESS_WRITTEN, (uint64_t)n);
 		p += n;
 		bytes -= (size_t)n;
-		if (offset != FILE_APPEND)
-			offset += (uint64_t)n;
+		offset += offset == FILE_APPEND ? 0 : (uint64_t)n;
 	}
 	return ST_OK;
 }

@@ -205,26 +205,6 @@ static status remove_proved(target *t, const manifest *old, size_t i, err *e)
 	return ST_OK;
 }
 
-/* Remove a surplus part of the old set. If a job removed it and was killed then, only that job's
- * lock is left. */
-static status remove_part(target *m, const manifest *old, size_t i, const char *first, err *e)
-{
-	struct stat st;
-	target t;
-	status rc = part_open(&t, m, old, i, e);
-	if (rc == ST_OK && is_numbered(t.base, first, i)) {
-		if (fstatat(t.dirfd, t.base, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			rc = target_lock(&t, e);
-		else
-			target_sweep(t.path, 0, NULL, NULL);
-		if (rc == ST_OK)
-			rc = remove_proved(&t, old, i, e);
-		(void)err_join(&m->past.note, &t.past.note);
-	}
-	target_discard(&t);
-	return rc;
-}
-
 status journal_remove_old(target *m, const char *first, size_t parts, err *e)
 {
 	manifest old;
@@ -240,8 +220,22 @@ status journal_remove_old(target *m, const char *first, size_t parts, err *e)
 	} else {
 		(void)err_join(e, &no_manifest);
 	}
-	for (size_t i = parts; rc == ST_OK && i < old.parts; i++)
-		rc = remove_part(m, &old, i, first, e);
+	for (size_t i = parts; rc == ST_OK && i < old.parts; i++) {
+		struct stat st;
+		target t;
+		rc = part_open(&t, m, &old, i, e);
+		if (rc == ST_OK && is_numbered(t.base, first, i)) {
+			/* if a job removed it and was killed then, only that job's lock is left */
+			if (fstatat(t.dirfd, t.base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+				rc = target_lock(&t, e);
+			else
+				target_sweep(t.path, 0, NULL, NULL);
+			if (rc == ST_OK)
+				rc = remove_proved(&t, &old, i, e);
+			(void)err_join(&m->past.note, &t.past.note);
+		}
+		target_discard(&t);
+	}
 	manifest_free(&old);
 	return rc;
 }

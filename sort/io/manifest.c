@@ -12,23 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The file that is read, for messages. */
-typedef struct source {
-	const char *what, *name;
-} source;
-
-static status manifest_malformed(source s, const char *why, err *e)
-{
-	return err_set(e, ST_REFUSED, "%s %s: %s", s.what, quoted(s.name), why);
-}
-
 /* Return whether a header or trailer may have this size; only one part has it. */
 static bool is_frame(json_int_t bytes, json_int_t most, bool has)
 {
 	return bytes >= 0 && bytes <= most && (has || bytes == 0);
 }
 
-static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
+/* Return NULL, or the fault of the part. */
+static const char *load_part(manifest *m, size_t i, json_t *part)
 {
 	manifest_part *p = &m->part[i];
 	const char *sum;
@@ -38,26 +29,29 @@ static status load_part(manifest *m, size_t i, json_t *part, source s, err *e)
 			"records", &recs, "checksum", &sum, "first_key", &p->first, "last_key",
 			&p->last, "first_values", &p->first_values, "last_values",
 			&p->last_values) != 0)
-		return manifest_malformed(s, "a part has missing or unknown members", e);
+		return "a part has missing or unknown members";
 	if (rank < 0 || (size_t)rank != i || recs < 0 || (uint64_t)recs > m->records || !*p->file ||
 	    strchr(p->file, '/') || strcmp(p->file, ".") == 0 || strcmp(p->file, "..") == 0)
-		return manifest_malformed(s, "a part's rank, count or name is impossible", e);
+		return "a part's rank, count or name is impossible";
 	if (recs == 0 && (p->first || p->last || p->first_values || p->last_values))
-		return manifest_malformed(s, "a part without records has keys", e);
+		return "a part without records has keys";
 	if (!json_parse_checksum(sum, &p->sum))
-		return manifest_malformed(s, "a part's checksum is impossible", e);
+		return "a part's checksum is impossible";
 	const json_int_t most = INT64_MAX - recs * m->lay.record_bytes;
 	if (!is_frame(header, most, i == 0))
-		return manifest_malformed(s, "a part's header is impossible", e);
+		return "a part's header is impossible";
 	if (!is_frame(trailer, most - header, i + 1 == m->parts))
-		return manifest_malformed(s, "a part's trailer is impossible", e);
+		return "a part's trailer is impossible";
 	p->frame =
 		(framing){ .header_bytes = (uint64_t)header, .trailer_bytes = (uint64_t)trailer };
 	p->records = (uint64_t)recs;
-	return ST_OK;
+	return NULL;
 }
 
-static status load_document(manifest *m, source s, err *e)
+static const char no_memory[] = "no memory for its parts";
+
+/* Return NULL, or the fault of the document. */
+static const char *load_document(manifest *m)
 {
 	const char *format, *sum, *fields = NULL;
 	json_int_t version, bytes, off, key, total;
@@ -68,39 +62,38 @@ static status load_document(manifest *m, source s, err *e)
 			"key_bytes", &key, "key", &fields, "sorted_inside", &sorted, "records",
 			&total, "checksum_kind", &sum, "parts", &parts) != 0 ||
 	    strcmp(format, "hetsort-manifest") != 0 || !json_is_array(parts))
-		return manifest_malformed(s, "is not a manifest of hetsort", e);
+		return "is not a manifest of hetsort";
 	if (version != 1 || strcmp(sum, CHECKSUM_NAME) != 0)
-		return manifest_malformed(s, "is of another version", e);
+		return "is of another version";
 	if (!layout_restore(&m->lay, bytes, off, key, fields) || total < 0 ||
 	    total > INT64_MAX / bytes)
-		return manifest_malformed(s, "its sizes are impossible", e);
+		return "its sizes are impossible";
 	m->unsorted_inside = !sorted;
 	m->records = (uint64_t)total;
 	m->parts = json_array_size(parts);
 	m->part = calloc(m->parts + 1, sizeof *m->part);
 	if (!m->part)
-		return err_set(e, ST_RESOURCE, "no memory for %zu parts", m->parts);
+		return no_memory;
 	uint64_t recs = 0;
 	for (size_t i = 0; i < m->parts; i++) {
-		const status rc = load_part(m, i, json_array_get(parts, i), s, e);
-		if (rc != ST_OK)
-			return rc;
+		const char *why = load_part(m, i, json_array_get(parts, i));
+		if (why)
+			return why;
 		if (__builtin_add_overflow(recs, m->part[i].records, &recs))
-			return manifest_malformed(s, "its sizes are impossible", e);
+			return "its sizes are impossible";
 	}
-	return recs == m->records
-		       ? ST_OK
-		       : manifest_malformed(s, "its number of records is not the sum of its parts",
-					    e);
+	return recs == m->records ? NULL : "its number of records is not the sum of its parts";
 }
 
 status manifest_load_at(manifest *m, int dirfd, bool own, const char *what, const char *name,
 			err *e)
 {
-	const source s = { what, name };
 	*m = (manifest){ 0 };
 	const status rc = json_read(dirfd, own, what, name, &m->doc, e);
-	return rc == ST_OK ? load_document(m, s, e) : rc;
+	const char *why = rc == ST_OK ? load_document(m) : NULL;
+	return !why ? rc
+		    : err_set(e, why == no_memory ? ST_RESOURCE : ST_REFUSED, "%s %s: %s", what,
+			      quoted(name), why);
 }
 
 status manifest_load(manifest *m, const char *path, err *e)
@@ -121,38 +114,32 @@ size_t manifest_names(const target *t, const char *journal, bool own)
 	return named;
 }
 
-/* Refuse a set that has a journal. The message is the same on all ranks, although they read
- * different parts of the set. */
-static status refuse_unsettled(const target *t, const hidden_name *journal, err *e)
-{
-	char q[QUOTED_BYTES];
-	target m;
-	const bool known = target_open_hidden(&m, t, journal);
-	err_quoted(known ? m.path : journal->name, q);
-	if (known)
-		target_discard(&m);
-	return err_set(e, ST_REFUSED,
-		       "a job is renaming the parts of %s, or was interrupted while renaming them: "
-		       "if no such job is running, hetsort --clean %s completes it",
-		       q, known ? q : "MANIFEST");
-}
-
 /* Search the directory of a file, the first `dir` bytes of its path, for a journal of its set. If
  * it contains no journal at all, note that in *quiet. A directory that this user may not list
  * counts as one without. */
 static status search_journals(const char *file, size_t dir, char **quiet, err *e)
 {
 	err why = { ST_OK, "" };
-	target t;
+	target t, m;
 	bool any = false;
 	status rc = target_open(&t, file, &why);
 	if (rc == ST_OK) {
 		hidden_name h = { 0 };
 		while (target_next_hidden(&t, &h)) {
 			any |= target_is_journal(h.kind);
-			if (rc == ST_OK && target_is_journal(h.kind) &&
-			    (h.mark == t.mark || manifest_names(&t, h.name, false)))
-				rc = refuse_unsettled(&t, &h, e);
+			if (rc != ST_OK || !target_is_journal(h.kind) ||
+			    (h.mark != t.mark && !manifest_names(&t, h.name, false)))
+				continue;
+			/* the message is the same on all ranks, which read different parts */
+			const bool known = target_open_hidden(&m, &t, &h);
+			const char *q = quoted(known ? m.path : h.name);
+			if (known)
+				target_discard(&m);
+			rc = err_set(e, ST_REFUSED,
+				     "a job is renaming the parts of %s, or was interrupted while "
+				     "renaming them: if no such job is running, hetsort --clean %s "
+				     "completes it",
+				     q, known ? q : "MANIFEST");
 		}
 		if (h.errnum && h.errnum != EACCES && h.errnum != EPERM)
 			rc = err_sys(e, h.errnum, "cannot list the directory of %s",

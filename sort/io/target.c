@@ -170,40 +170,34 @@ static int target_read_block(int fd, char *to, size_t n, off_t at)
 	return file_read_at(fd, to, n, (uint64_t)at, "", NULL) == ST_OK ? 0 : errno;
 }
 
-/* Compare the file with the written one: all blocks of a text, else the first and the last. Return
- * 0, EILSEQ if they differ, or the errno of a call. */
-static int compare_content(const target *t, int fd, off_t size)
-{
-	char there[BLOCK_BYTES], written[BLOCK_BYTES];
-	const off_t last = size > BLOCK_BYTES ? size - BLOCK_BYTES : 0;
-	const off_t step = t->text || last == 0 ? BLOCK_BYTES : last;
-	int why = t->text && (size_t)size != t->text_bytes ? EILSEQ : 0;
-	for (off_t at = 0; why == 0 && at < size; at += step) {
-		const size_t n = size_min((size_t)(size - at), BLOCK_BYTES);
-		why = target_read_block(fd, there, n, at);
-		if (why == 0 && !t->text)
-			why = target_read_block(t->fd, written, n, at);
-		if (why == 0 && memcmp(there, t->text ? t->text + at : written, n) != 0)
-			why = EILSEQ;
-	}
-	return why;
-}
-
 /* Return 0 if this name leads to the written file, else ENOENT for no file, EEXIST for another
- * file, EILSEQ for other content, or the errno of a call. */
+ * file, EILSEQ for other content, or the errno of a call. Compare all blocks of a text, else the
+ * first and the last. */
 static int target_compare(const target *t, int dirfd, const char *name)
 {
+	char read_there[BLOCK_BYTES], read_written[BLOCK_BYTES];
 	struct stat written, there;
 	if (fstat(t->fd, &written) != 0 || fstatat(dirfd, name, &there, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno;
 	if (written.st_dev != there.st_dev || written.st_ino != there.st_ino)
 		return EEXIST;
-	if (written.st_size != there.st_size)
+	const off_t size = there.st_size;
+	if (written.st_size != size || (t->text && (size_t)size != t->text_bytes))
 		return EILSEQ;
 	const int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0) /* its mode may forbid its owner to read it */
 		return errno == EACCES ? 0 : errno;
-	const int why = compare_content(t, fd, there.st_size);
+	const bool all = t->text || size <= BLOCK_BYTES;
+	const off_t step = all ? BLOCK_BYTES : size - BLOCK_BYTES;
+	int why = 0;
+	for (off_t at = 0; why == 0 && at < size; at += step) {
+		const size_t n = size_min((size_t)(size - at), BLOCK_BYTES);
+		why = target_read_block(fd, read_there, n, at);
+		if (why == 0 && !t->text)
+			why = target_read_block(t->fd, read_written, n, at);
+		if (why == 0 && memcmp(read_there, t->text ? t->text + at : read_written, n) != 0)
+			why = EILSEQ;
+	}
 	close(fd);
 	return why;
 }

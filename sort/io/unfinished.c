@@ -107,28 +107,15 @@ static void freeze(void)
 	frozen = lock_until(&until) == 0;
 }
 
-static void thaw(void)
+bool unfinished_freeze(bool late)
 {
-	if (frozen)
-		pthread_mutex_unlock(&list_lock);
-	frozen = false;
-}
-
-bool unfinished_freeze(void)
-{
-	if (!atomic_load(&settled))
+	if (late || !atomic_load(&settled))
 		freeze();
-	if (atomic_load(&settled))
-		thaw();
-	return !atomic_load(&settled);
-}
-
-bool unfinished_freeze_late(void)
-{
-	freeze();
-	const bool left = !frozen || unfinished_first || ends;
-	if (!left)
-		thaw();
+	const bool left = late ? !frozen || unfinished_first || ends : !atomic_load(&settled);
+	if (!left && frozen) {
+		frozen = false;
+		pthread_mutex_unlock(&list_lock);
+	}
 	return left;
 }
 

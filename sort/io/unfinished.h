@@ -50,13 +50,9 @@ void unfinished_end_as_usual(unfinished_end *x);
 void unfinished_settle(void);
 
 /* unfinished_freeze - prepare the end of the process by this thread: from now on no other thread
- * creates a name, or settles. False if the process has settled. Waits at most half a second for a
- * thread that is creating a name. */
-bool unfinished_freeze(void);
-
-/* unfinished_freeze_late - the same, but also for a process that has settled. False: nothing is
- * left to do at its end. */
-bool unfinished_freeze_late(void);
+ * creates a name, or settles. False if the process has settled, or, with `late`, if nothing is left
+ * to do at its end. Waits at most half a second for a thread that is creating a name. */
+bool unfinished_freeze(bool late);
 
 /* unfinished_remove_all - after a freeze: unlink all names, and do the additional work. */
 void unfinished_remove_all(void);

@@ -76,19 +76,6 @@ static bool rank_at(const char **s, int *rank)
 	return ok;
 }
 
-/* Read ERRNO of "file:3=ERRNO". */
-static bool errno_at(const char **s, int *errnum)
-{
-	const size_t n = strcspn(*s, "@,");
-	for (size_t i = 0; i < sizeof errnos / sizeof *errnos; i++)
-		if (strlen(errnos[i].name) == n && memcmp(*s, errnos[i].name, n) == 0) {
-			*errnum = errnos[i].errnum;
-			*s += n;
-			return true;
-		}
-	return false;
-}
-
 /* Read the name of a phase, up to the byte `end` or the end of the text. */
 static bool phase_at(const char **s, char end, point *p)
 {
@@ -122,8 +109,15 @@ static bool counted_point(const char **s, point *p)
 	if (!number_at(s, UINT32_MAX, &p->n) || p->n == 0)
 		return false;
 	const bool by_errno = p->kind == FAIL_FILE || p->kind == FAIL_URING || p->kind == FAIL_RING;
-	if (by_errno && skip(s, "=") && !errno_at(s, &p->errnum))
-		return false;
+	if (by_errno && skip(s, "=")) {
+		const struct errno_name *x = errnos, *const end =
+							     x + sizeof errnos / sizeof *errnos;
+		while (x < end && !skip(s, x->name))
+			x++;
+		if (x == end || (**s && !strchr("@,", **s)))
+			return false;
+		p->errnum = x->errnum;
+	}
 	const bool by_bit = p->kind == FAIL_HEARD || p->kind == FAIL_ENTRIES;
 	if (by_bit && skip(s, "=")) {
 		uint64_t bit;

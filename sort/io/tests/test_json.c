@@ -125,7 +125,7 @@ static void swept(void *unused)
 static void *end_process(void *unused)
 {
 	(void)unused;
-	(void)unfinished_freeze_late();
+	(void)unfinished_freeze(true);
 	unfinished_remove_all();
 	return NULL;
 }

@@ -23,7 +23,7 @@ int main(void)
 	err e = { ST_OK, "" };
 	uring *u;
 	printf("%d %s\n", uring_open(&u, URING_SEGMENT_BYTES, &e), e.text);
-	return u != NULL || uring_move(u, 0, NULL, 1, 0, false, NULL) != 0;
+	return u != NULL || uring_move(u, 0, &(io_transfer){ .bytes = 1 }) != 0;
 }
 C
 "${CC:-cc}" -D_GNU_SOURCE -std=gnu11 -iquote "$ROOT/sort" -o bare bare.c "$ROOT/sort/io/uring.c" "$ROOT/sort/base/status.c" -pthread
