@@ -35,41 +35,49 @@ typedef struct farm {
 /* Describe bytes as items that travel in pieces. */
 static hm_items farm_bytes(const farm *f, const void *at, uint64_t bytes)
 {
-	return (hm_items){ (char *)(uintptr_t)at, 1, MPI_BYTE, bytes,
-			   hm_piece(f->opts.max_msg_bytes, 1) };
+	return (hm_items){ .at = (char *)(uintptr_t)at,
+			   .type = MPI_BYTE,
+			   .count = bytes,
+			   .piece = hm_piece(f->opts.max_msg_bytes, 1),
+			   .extent = 1,
+			   .bytes = 1 };
 }
 
-static hetpart_status farm_send_bytes(farm *f, const void *at, uint64_t bytes, int to, int tag,
-				      hetpart_err *err)
+static hetpart_status farm_send_bytes(farm *f, const void *at, uint64_t bytes, int to, int tag)
 {
 	const hm_items items = farm_bytes(f, at, bytes);
-	return hm_send_items(&f->h, &items, to, tag, err);
+	return hm_send_items(&f->h, &items, to, tag);
 }
 
-static hetpart_status farm_recv_bytes(farm *f, void *at, uint64_t bytes, int from, int tag,
-				      hetpart_err *err)
+static hetpart_status farm_recv_bytes(farm *f, void *at, uint64_t bytes, int from, int tag)
 {
 	const hm_items items = farm_bytes(f, at, bytes);
-	return hm_recv_items(&f->h, &items, from, tag, err);
+	return hm_recv_items(&f->h, &items, from, tag);
+}
+
+static hetpart_chunks farm_chunks(const farm *f)
+{
+	return (hetpart_chunks){ .rule = f->opts.rule,
+				 .nprocs = (uint64_t)f->h.size - !f->opts.root_works,
+				 .chunk = f->opts.chunk,
+				 .left = f->items };
 }
 
 /* Work on a chunk on this rank. The memory of the result belongs to the callback. */
 static hetpart_status farm_work(farm *f, const hetpart_mpi_chunk *chunk, const void **result,
-				size_t *result_bytes, hetpart_err *err)
+				size_t *result_bytes)
 {
+	hetpart_err why = { .status = HETPART_OK };
 	*result = NULL;
 	*result_bytes = 0;
-	err->text[0] = 0;
-	const hetpart_status st = f->work(f->ctx, chunk, result, result_bytes, err);
-	if (st != HETPART_OK) {
-		if (err->text[0] == 0)
-			return hm_fail(err, st, "work failed on %llu items from number %llu",
-				       (unsigned long long)chunk->count,
-				       (unsigned long long)chunk->first);
-		return st;
-	}
+	const hetpart_status st = f->work(f->ctx, chunk, result, result_bytes, &why);
+	if (st != HETPART_OK && why.text[0])
+		return hm_fail(&f->h, st, "%s", why.text);
+	if (st != HETPART_OK)
+		return hm_fail(&f->h, st, "work failed on %llu items from number %llu",
+			       (unsigned long long)chunk->count, (unsigned long long)chunk->first);
 	if (!*result && *result_bytes > 0)
-		return hm_fail(err, HETPART_EINVAL, "a result of %zu bytes is at NULL",
+		return hm_fail(&f->h, HETPART_EINVAL, "a result of %zu bytes is at NULL",
 			       *result_bytes);
 	f->done += chunk->count;
 	return HETPART_OK;
@@ -96,12 +104,6 @@ static void service_note(farm_service *s, hetpart_status st)
 		s->st = st;
 }
 
-/* Return where to put the next message, so that err keeps the message of the first failure. */
-static hetpart_err *service_err(farm_service *s, hetpart_err *err, hetpart_err *spare)
-{
-	return s->st == HETPART_OK ? err : spare;
-}
-
 /* Return the chunk of a size that has just been taken from the items to do. */
 static hetpart_mpi_chunk service_chunk(farm_service *s, uint64_t size)
 {
@@ -113,140 +115,132 @@ static hetpart_mpi_chunk service_chunk(farm_service *s, uint64_t size)
 }
 
 static hetpart_status service_answer(farm_service *s, int worker, farm_verdict verdict,
-				     const hetpart_mpi_chunk *chunk, hetpart_err *err)
+				     const hetpart_mpi_chunk *chunk)
 {
 	const uint64_t words[ANSWER_WORDS] = { verdict, chunk ? chunk->first : 0,
 					       chunk ? chunk->count : 0 };
-	hetpart_status st =
-		hm_send(&s->f->h, words, ANSWER_WORDS, MPI_UINT64_T, worker, HM_ANSWER, err);
+	hetpart_status st = hm_send(&s->f->h, words, ANSWER_WORDS, MPI_UINT64_T, worker, HM_ANSWER);
 	if (st == HETPART_OK && chunk)
 		st = farm_send_bytes(s->f, chunk->data, chunk->count * s->f->opts.item_bytes,
-				     worker, HM_ITEMS, err);
+				     worker, HM_ITEMS);
 	return st;
 }
 
-static hetpart_status service_stop(farm_service *s, int worker, hetpart_err *err)
+static void service_stop(farm_service *s, int worker)
 {
 	s->active--;
-	return service_answer(s, worker, FARM_STOP, NULL, err);
+	service_note(s, service_answer(s, worker, FARM_STOP, NULL));
 }
 
 /* Pass a result to the caller's callback. */
-static hetpart_status service_take(farm_service *s, int rank, const hetpart_mpi_chunk *chunk,
-				   const void *result, size_t bytes, hetpart_err *err)
+static void service_take(farm_service *s, int rank, const hetpart_mpi_chunk *chunk,
+			 const void *result, size_t bytes)
 {
 	const hetpart_mpi_chunk without_data = { chunk->first, chunk->count, NULL };
+	hetpart_err why = { .status = HETPART_OK };
 	if (!s->f->opts.take || s->failed)
-		return HETPART_OK;
-	err->text[0] = 0;
+		return;
 	const hetpart_status st =
-		s->f->opts.take(s->f->ctx, rank, &without_data, bytes ? result : NULL, bytes, err);
-	if (st != HETPART_OK && err->text[0] == 0)
-		return hm_fail(err, st, "a result of rank %d was not taken", rank);
-	return st;
+		s->f->opts.take(s->f->ctx, rank, &without_data, bytes ? result : NULL, bytes, &why);
+	if (st != HETPART_OK && why.text[0])
+		hm_set_err(&s->f->h, st, "%s", why.text);
+	else if (st != HETPART_OK)
+		hm_set_err(&s->f->h, st, "a result of rank %d was not taken", rank);
+	service_note(s, st);
 }
 
-/* Receive the result that the request announces. If there is no room for it, the worker is stopped,
- * and *stopped is true. */
-static hetpart_status service_receive(farm_service *s, int worker, bool *stopped, hetpart_err *err)
+/* Receive the result that the request announces. Return false if the worker was stopped instead,
+ * because there is no room for it. */
+static bool service_receive(farm_service *s, int worker)
 {
 	farm *const f = s->f;
 	const size_t bytes = (size_t)s->ask[ASK_BYTES];
 	hetpart_status st = HETPART_OK;
-	if (bytes > FARM_DIRECT_BYTES) {
-		if (bytes > f->room) {
-			char *const more = (char *)malloc(bytes);
-			if (more) {
-				free(f->buf);
-				f->buf = more;
-				f->room = bytes;
-			} else
-				st = hm_fail(err, HETPART_ENOMEM,
-					     "no memory for a result of %zu bytes", bytes);
-		}
-		if (st != HETPART_OK || s->failed) {
-			hetpart_err spare;
-			*stopped = true;
-			service_note(s, service_stop(s, worker, &spare));
-			return st;
-		}
-		st = service_answer(s, worker, FARM_GO, NULL, err);
+	if (bytes > f->room) {
+		char *const more = (char *)malloc(bytes);
+		if (more) {
+			free(f->buf);
+			f->buf = more;
+			f->room = bytes;
+		} else
+			service_note(s, hm_fail(&f->h, HETPART_ENOMEM,
+						"no memory for a result of %zu bytes", bytes));
 	}
-	return st == HETPART_OK ? farm_recv_bytes(f, f->buf, bytes, worker, HM_RESULT, err) : st;
+	if (bytes > FARM_DIRECT_BYTES && s->failed) {
+		service_stop(s, worker);
+		return false;
+	}
+	if (bytes > FARM_DIRECT_BYTES)
+		st = service_answer(s, worker, FARM_GO, NULL);
+	if (st == HETPART_OK)
+		st = farm_recv_bytes(f, f->buf, bytes, worker, HM_RESULT);
+	service_note(s, st);
+	return true;
 }
 
 /* Serve the request of a worker: receive its result, and give it a chunk or stop it. */
-static void service_serve(farm_service *s, int worker, hetpart_err *err)
+static void service_serve(farm_service *s, int worker)
 {
 	const hetpart_mpi_chunk chunk = { s->ask[ASK_FIRST], s->ask[ASK_COUNT], NULL };
-	const size_t bytes = (size_t)s->ask[ASK_BYTES];
-	hetpart_err spare;
-	bool stopped = false;
 	if (s->ask[ASK_STATUS] != HETPART_OK) { /* it has left already */
 		s->failed = true;
 		s->active--;
 		return;
 	}
-	service_note(s, service_receive(s, worker, &stopped, service_err(s, err, &spare)));
-	if (stopped)
+	if (!service_receive(s, worker))
 		return;
 	if (chunk.count > 0)
-		service_note(s, service_take(s, worker, &chunk, s->f->buf, bytes,
-					     service_err(s, err, &spare)));
-	hetpart_err *const why = service_err(s, err, &spare);
+		service_take(s, worker, &chunk, s->f->buf, (size_t)s->ask[ASK_BYTES]);
 	if (s->failed || s->todo.left == 0) {
-		service_note(s, service_stop(s, worker, why));
+		service_stop(s, worker);
 	} else {
 		const hetpart_mpi_chunk next = service_chunk(s, hetpart_chunks_next(&s->todo));
-		service_note(s, service_answer(s, worker, FARM_CHUNK, &next, why));
+		service_note(s, service_answer(s, worker, FARM_CHUNK, &next));
 	}
 }
 
-static hetpart_status service_listen(farm_service *s, hetpart_err *err)
+static hetpart_status service_listen(farm_service *s)
 {
-	return hm_mpi(MPI_Irecv(s->ask, ASK_WORDS, MPI_UINT64_T, MPI_ANY_SOURCE, HM_ASK,
+	return hm_mpi(&s->f->h,
+		      MPI_Irecv(s->ask, ASK_WORDS, MPI_UINT64_T, MPI_ANY_SOURCE, HM_ASK,
 				s->f->h.comm, &s->req),
-		      "MPI_Irecv", err);
+		      "MPI_Irecv");
 }
 
 /* Work on a chunk at the root: the smallest, so that no worker waits long. */
-static void service_work(farm_service *s, hetpart_err *err)
+static void service_work(farm_service *s)
 {
 	const uint64_t size = s->todo.chunk < s->todo.left ? s->todo.chunk : s->todo.left;
 	s->todo.left -= size;
 	const hetpart_mpi_chunk chunk = service_chunk(s, size);
 	const void *result;
 	size_t bytes;
-	hetpart_status st = farm_work(s->f, &chunk, &result, &bytes, err);
+	const hetpart_status st = farm_work(s->f, &chunk, &result, &bytes);
 	if (st == HETPART_OK)
-		st = service_take(s, s->f->h.rank, &chunk, result, bytes, err);
+		service_take(s, s->f->h.rank, &chunk, result, bytes);
 	service_note(s, st);
 }
 
 /* Serve until all items are done or a rank has failed. Return the failure of the root. */
-static hetpart_status farm_serve(farm *f, hetpart_err *err)
+static hetpart_status farm_serve(farm *f)
 {
 	const bool works = f->opts.root_works;
-	farm_service s = { .f = f,
-			   .todo = { .rule = f->opts.rule,
-				     .nprocs = (uint64_t)f->h.size - !works,
-				     .chunk = f->opts.chunk,
-				     .left = f->items },
-			   .active = f->h.size - 1,
-			   .req = MPI_REQUEST_NULL };
-	hetpart_status st = s.active > 0 ? service_listen(&s, err) : HETPART_OK;
+	farm_service s = {
+		.f = f, .todo = farm_chunks(f), .active = f->h.size - 1, .req = MPI_REQUEST_NULL
+	};
+	hetpart_status st = s.active > 0 ? service_listen(&s) : HETPART_OK;
 	unsigned tries = 0;
 	while (st == HETPART_OK && (s.active > 0 || (works && !s.failed && s.todo.left > 0))) {
 		MPI_Status from;
 		int asked = 0;
 		if (s.active > 0)
-			st = hm_mpi(MPI_Test(&s.req, &asked, &from), "a request", err);
+			st = hm_mpi(&f->h, MPI_Test(&s.req, &asked, &from), "a request");
 		if (st == HETPART_OK && asked) {
-			service_serve(&s, from.MPI_SOURCE, err);
-			st = s.active > 0 ? service_listen(&s, err) : HETPART_OK;
+			service_serve(&s, from.MPI_SOURCE);
+			st = s.active > 0 ? service_listen(&s) : HETPART_OK;
 			tries = 0;
 		} else if (st == HETPART_OK && works && !s.failed && s.todo.left > 0) {
-			service_work(&s, err);
+			service_work(&s);
 		} else if (st == HETPART_OK) {
 			hm_nap(&f->h, &tries);
 		}
@@ -260,50 +254,46 @@ static hetpart_status farm_serve(farm *f, hetpart_err *err)
 /* Report the status of the last chunk, and send its result. *stop receives whether the root refused
  * the result and stopped this rank. */
 static hetpart_status farm_report(farm *f, const uint64_t ask[ASK_WORDS], const void *result,
-				  bool *stop, hetpart_err *err)
+				  bool *stop)
 {
 	const size_t bytes = (size_t)ask[ASK_BYTES];
 	uint64_t answer[ANSWER_WORDS] = { FARM_GO, 0, 0 };
-	hetpart_status st = hm_send(&f->h, ask, ASK_WORDS, MPI_UINT64_T, f->root, HM_ASK, err);
+	hetpart_status st = hm_send(&f->h, ask, ASK_WORDS, MPI_UINT64_T, f->root, HM_ASK);
 	if (st == HETPART_OK && bytes > FARM_DIRECT_BYTES)
-		st = hm_recv(&f->h, answer, ANSWER_WORDS, MPI_UINT64_T, f->root, HM_ANSWER, err);
+		st = hm_recv(&f->h, answer, ANSWER_WORDS, MPI_UINT64_T, f->root, HM_ANSWER);
 	*stop = answer[ANSWER_VERDICT] == FARM_STOP;
 	if (st == HETPART_OK && !*stop)
-		st = farm_send_bytes(f, result, bytes, f->root, HM_RESULT, err);
+		st = farm_send_bytes(f, result, bytes, f->root, HM_RESULT);
 	return st;
 }
 
 /* Ask for chunks and work on them until the root stops this rank. Return the failure of this rank.
  */
-static hetpart_status farm_ask(farm *f, hetpart_err *err)
+static hetpart_status farm_ask(farm *f)
 {
 	hetpart_mpi_chunk chunk = { 0, 0, NULL };
 	const void *result = NULL;
 	size_t bytes = 0;
 	bool stop = false;
 	for (;;) {
-		uint64_t ask[ASK_WORDS] = { HETPART_OK, bytes, chunk.first, chunk.count };
+		const uint64_t ask[ASK_WORDS] = { HETPART_OK, bytes, chunk.first, chunk.count };
 		uint64_t answer[ANSWER_WORDS] = { FARM_STOP, 0, 0 };
-		hetpart_status st = farm_report(f, ask, result, &stop, err);
+		hetpart_status st = farm_report(f, ask, result, &stop);
 		if (st == HETPART_OK && !stop)
-			st = hm_recv(&f->h, answer, ANSWER_WORDS, MPI_UINT64_T, f->root, HM_ANSWER,
-				     err);
+			st = hm_recv(&f->h, answer, ANSWER_WORDS, MPI_UINT64_T, f->root, HM_ANSWER);
 		if (st != HETPART_OK || answer[ANSWER_VERDICT] == FARM_STOP)
 			return st;
 		chunk = (hetpart_mpi_chunk){ answer[ANSWER_FIRST], answer[ANSWER_COUNT],
 					     f->opts.item_bytes ? f->buf : NULL };
-		st = farm_recv_bytes(f, f->buf, chunk.count * f->opts.item_bytes, f->root, HM_ITEMS,
-				     err);
+		st = farm_recv_bytes(f, f->buf, chunk.count * f->opts.item_bytes, f->root,
+				     HM_ITEMS);
 		if (st != HETPART_OK)
 			return st;
-		st = farm_work(f, &chunk, &result, &bytes, err);
+		st = farm_work(f, &chunk, &result, &bytes);
 		if (st != HETPART_OK) {
-			hetpart_err spare; /* this rank's message is the one to keep */
-			ask[ASK_STATUS] = (uint64_t)st;
-			ask[ASK_BYTES] = 0;
-			ask[ASK_FIRST] = chunk.first;
-			ask[ASK_COUNT] = chunk.count;
-			const hetpart_status sent = farm_report(f, ask, NULL, &stop, &spare);
+			const uint64_t failed[ASK_WORDS] = { (uint64_t)st, 0, chunk.first,
+							     chunk.count };
+			const hetpart_status sent = farm_report(f, failed, NULL, &stop);
 			return sent == HETPART_OK ? st : sent;
 		}
 	}
@@ -311,43 +301,44 @@ static hetpart_status farm_ask(farm *f, hetpart_err *err)
 
 /* ------------------------------------------------------------------------------------- the call */
 
-static hetpart_status farm_check(farm *f, const hetpart_mpi_farm_opts *opts, hetpart_err *err)
+static hetpart_status farm_check(farm *f, const hetpart_mpi_farm_opts *opts)
 {
 	const bool at_root = f->h.rank == f->root;
 	hetpart_mpi_farm_opts *const o = &f->opts;
-	hetpart_status st = hm_opts_read(o, HM_END_OF(hetpart_mpi_farm_opts, max_msg_bytes),
-					 sizeof *o, opts, err);
+	hetpart_status st = hm_opts_read(&f->h, o, HM_END_OF(hetpart_mpi_farm_opts, max_msg_bytes),
+					 sizeof *o, opts);
 	if (o->chunk == 0)
 		o->chunk = 1;
 	if (f->h.size == 1)
 		o->root_works = true;
 	if (st == HETPART_OK)
-		st = hm_check_root(&f->h, f->root, err);
+		st = hm_check_root(&f->h, f->root);
 	if (st == HETPART_OK && !f->work && (!at_root || o->root_works))
-		st = hm_fail(err, HETPART_EINVAL, "'work' is NULL");
+		st = hm_fail(&f->h, HETPART_EINVAL, "'work' is NULL");
 	if (st != HETPART_OK || !at_root)
 		return st;
 	size_t bytes;
 	if (f->items > HETPART_ITEMS_MAX)
-		return hm_fail(err, HETPART_ERANGE, "more than %llu items",
+		return hm_fail(&f->h, HETPART_ERANGE, "more than %llu items",
 			       (unsigned long long)HETPART_ITEMS_MAX);
 	if (o->rule < HETPART_CHUNK_FIXED || o->rule > HETPART_CHUNK_FACTORING)
-		return hm_fail(err, HETPART_EINVAL, "'%d' is not a rule for chunks", (int)o->rule);
+		return hm_fail(&f->h, HETPART_EINVAL, "'%d' is not a rule for chunks",
+			       (int)o->rule);
 	if (__builtin_mul_overflow(f->items, o->item_bytes, &bytes) || bytes > PTRDIFF_MAX)
-		return hm_fail(err, HETPART_ERANGE, "the items are beyond the address space");
+		return hm_fail(&f->h, HETPART_ERANGE, "the items are beyond the address space");
 	if (bytes > 0 && !o->data)
-		return hm_fail(err, HETPART_EINVAL, "'data' is NULL");
+		return hm_fail(&f->h, HETPART_EINVAL, "'data' is NULL");
 	return HETPART_OK;
 }
 
 /* Spread the root's options, and make room for the largest chunk, which is the first under every
  * rule. */
-static hetpart_status farm_prepare(farm *f, hetpart_err *err)
+static hetpart_status farm_prepare(farm *f)
 {
 	hetpart_mpi_farm_opts *const o = &f->opts;
 	uint64_t head[6] = { f->items,      (uint64_t)o->rule, o->chunk,
 			     o->root_works, o->item_bytes,     o->max_msg_bytes };
-	hetpart_status st = hm_bcast(&f->h, head, 6, MPI_UINT64_T, f->root, err);
+	hetpart_status st = hm_bcast(&f->h, head, 6, MPI_UINT64_T, f->root);
 	if (st == HETPART_OK) {
 		f->items = head[0];
 		o->rule = (hetpart_chunk_rule)head[1];
@@ -357,18 +348,15 @@ static hetpart_status farm_prepare(farm *f, hetpart_err *err)
 		o->max_msg_bytes = (size_t)head[5];
 		f->room = FARM_DIRECT_BYTES;
 		if (f->h.rank != f->root) {
-			hetpart_chunks c = { .rule = o->rule,
-					     .nprocs = (uint64_t)f->h.size - !o->root_works,
-					     .chunk = o->chunk,
-					     .left = f->items };
+			hetpart_chunks c = farm_chunks(f);
 			f->room = (size_t)hetpart_chunks_next(&c) * o->item_bytes;
 		}
 		f->buf = (char *)malloc(f->room ? f->room : 1);
 		if (!f->buf)
-			st = hm_fail(err, HETPART_ENOMEM, "no memory for chunks of %zu bytes",
+			st = hm_fail(&f->h, HETPART_ENOMEM, "no memory for chunks of %zu bytes",
 				     f->room);
 	}
-	return hm_agree(&f->h, st, err);
+	return hm_agree(&f->h, st);
 }
 
 hetpart_status hetpart_mpi_farm(uint64_t items, hetpart_mpi_work_fn *work, void *ctx, int root,
@@ -380,20 +368,15 @@ hetpart_status hetpart_mpi_farm(uint64_t items, hetpart_mpi_work_fn *work, void 
 		   .root = root,
 		   .work = work,
 		   .ctx = ctx };
-	hetpart_err mine;
-	hetpart_status st = hm_open(&f.h, comm, &mine);
-	if (done)
-		*done = 0;
-	if (st != HETPART_OK)
-		return hm_refuse(st, &mine, err);
-	if ((st = hm_enter(&f.h, root, farm_check(&f, opts, &mine), &mine)) == HETPART_OK)
-		st = farm_prepare(&f, &mine);
-	if (st == HETPART_OK) {
-		st = f.h.rank == root ? farm_serve(&f, &mine) : farm_ask(&f, &mine);
-		st = hm_agree(&f.h, st, &mine);
-	}
+	hetpart_status st = hm_open(&f.h, comm);
+	if (st == HETPART_OK)
+		st = hm_enter(&f.h, root, farm_check(&f, opts));
+	if (st == HETPART_OK)
+		st = farm_prepare(&f);
+	if (st == HETPART_OK)
+		st = hm_agree(&f.h, f.h.rank == root ? farm_serve(&f) : farm_ask(&f));
 	free(f.buf);
 	if (done)
 		*done = f.done;
-	return hm_close(&f.h, st, &mine, err);
+	return hm_close(&f.h, st, err);
 }

@@ -54,6 +54,7 @@ static double at_least_a_tick(double t)
 #define REPEATS_MAX 100
 
 typedef struct kernel_timing {
+	hm h;
 	hetpart_mpi_kernel_fn *fn;
 	void *ctx;
 	uint64_t most;
@@ -63,32 +64,33 @@ typedef struct kernel_timing {
 } kernel_timing;
 
 /* Call the kernel once. */
-static hetpart_status kernel_call(kernel_timing *k, uint64_t items, double *t, hetpart_err *err)
+static hetpart_status kernel_call(kernel_timing *k, uint64_t items, double *t)
 {
+	hetpart_err why = { .status = HETPART_OK };
 	const double begin = hm_now_s();
-	err->text[0] = 0;
-	const hetpart_status st = k->fn(k->ctx, items, err);
+	const hetpart_status st = k->fn(k->ctx, items, &why);
 	*t = at_least_a_tick(hm_now_s() - begin);
 	k->spent_s += *t;
-	if (st != HETPART_OK && err->text[0] == 0)
-		return hm_fail(err, st, "the kernel failed on %llu items",
-			       (unsigned long long)items);
-	return st;
+	if (st != HETPART_OK && why.text[0])
+		return hm_fail(&k->h, st, "%s", why.text);
+	return st == HETPART_OK ? st
+				: hm_fail(&k->h, st, "the kernel failed on %llu items",
+					  (unsigned long long)items);
 }
 
 /* Time 1, 2, 4 ... items, as long as the next number should fit into half of the time. The time of
  * a number is the median of up to three calls, as long as they fit, too. */
-static hetpart_status kernel_climb(kernel_timing *k, hetpart_err *err)
+static hetpart_status kernel_climb(kernel_timing *k)
 {
 	hetpart_status st = HETPART_OK;
 	uint64_t n = 1;
 	while (st == HETPART_OK) {
 		double low, next;
-		st = kernel_call(k, n, &low, err);
+		st = kernel_call(k, n, &low);
 		double t = low, high = low;
 		for (int i = 1; i < 3 && st == HETPART_OK && k->spent_s + high <= k->limit_s / 2;
 		     i++) {
-			st = kernel_call(k, n, &next, err);
+			st = kernel_call(k, n, &next);
 			t = i == 1 ? fmin(low, next) : fmax(low, fmin(high, next));
 			low = fmin(low, next);
 			high = fmax(high, next);
@@ -103,16 +105,25 @@ static hetpart_status kernel_climb(kernel_timing *k, hetpart_err *err)
 	return st;
 }
 
-/* Repeat the largest number while time is left. Here the mean counts, not the median: a processor
- * that others use at times, or that is stopped at times, is slower by that. */
-static hetpart_status kernel_repeat(kernel_timing *k, hetpart_err *err)
+/* Warm up, and time the kernel. If the first item takes more than all the time, it is the result.
+ * Otherwise, repeat the largest number while time is left. Here the mean counts, not the median: a
+ * processor that others use at times, or that is stopped at times, is slower by that. */
+static hetpart_status kernel_measure(kernel_timing *k)
 {
-	hetpart_point *const top = &k->out.points[k->out.npoints - 1];
-	double sum = 0, last = top->time_s;
+	double first, sum = 0;
 	unsigned calls = 0;
-	hetpart_status st = HETPART_OK;
+	hetpart_status st = kernel_call(k, 1, &first);
+	k->repeats[0] = 1;
+	if (st == HETPART_OK && first > k->limit_s)
+		k->out.points[k->out.npoints++] = (hetpart_point){ 1, first };
+	else if (st == HETPART_OK)
+		st = kernel_climb(k);
+	if (st != HETPART_OK)
+		return st;
+	hetpart_point *const top = &k->out.points[k->out.npoints - 1];
+	double last = top->time_s;
 	while (calls < REPEATS_MAX && k->spent_s + last <= k->limit_s && st == HETPART_OK) {
-		st = kernel_call(k, (uint64_t)top->items, &last, err);
+		st = kernel_call(k, (uint64_t)top->items, &last);
 		sum += last;
 		calls++;
 	}
@@ -120,20 +131,6 @@ static hetpart_status kernel_repeat(kernel_timing *k, hetpart_err *err)
 		top->time_s = sum / calls;
 		k->repeats[k->out.npoints - 1] = calls;
 	}
-	return st;
-}
-
-/* Warm up, and time the kernel. If the first item takes more than all the time, it is the result.
- */
-static hetpart_status kernel_measure(kernel_timing *k, hetpart_err *err)
-{
-	double first;
-	hetpart_status st = kernel_call(k, 1, &first, err);
-	k->repeats[0] = 1;
-	if (st == HETPART_OK && first > k->limit_s)
-		k->out.points[k->out.npoints++] = (hetpart_point){ 1, first };
-	else if (st == HETPART_OK && (st = kernel_climb(k, err)) == HETPART_OK)
-		st = kernel_repeat(k, err);
 	return st;
 }
 
@@ -145,20 +142,18 @@ hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out, hetpart_mpi_
 			    .ctx = ctx,
 			    .most = most,
 			    .limit_s = limit_s == 0 ? DEFAULT_LIMIT_S : limit_s };
-	hm h;
-	hetpart_err mine;
-	hetpart_status st = hm_open(&h, comm, &mine);
+	hetpart_status st = hm_open(&k.h, comm);
 	if (st != HETPART_OK)
-		return hm_refuse(st, &mine, err);
+		return hm_close(&k.h, st, err);
 	if (!out || !k.fn)
-		st = hm_fail(&mine, HETPART_EINVAL, "'%s' is NULL", out ? "kernel" : "out");
+		st = hm_fail(&k.h, HETPART_EINVAL, "'%s' is NULL", out ? "kernel" : "out");
 	else if (most == 0)
-		st = hm_fail(&mine, HETPART_EINVAL, "at most '0' items: must be at least 1");
+		st = hm_fail(&k.h, HETPART_EINVAL, "at most '0' items: must be at least 1");
 	else
-		st = hm_check_positive(k.limit_s, "limit_s", &mine);
-	if ((st = hm_agree(&h, st, &mine)) == HETPART_OK)
-		st = hm_agree(&h, kernel_measure(&k, &mine), &mine);
-	if ((st = hm_close(&h, st, &mine, err)) != HETPART_OK)
+		st = hm_check_positive(&k.h, k.limit_s, "limit_s");
+	if ((st = hm_agree(&k.h, st)) == HETPART_OK)
+		st = hm_agree(&k.h, kernel_measure(&k));
+	if ((st = hm_close(&k.h, st, err)) != HETPART_OK)
 		return st;
 	const hetpart_point *const top = &k.out.points[k.out.npoints - 1];
 	k.out.fit = fit_affine(k.out.points, k.repeats, k.out.npoints);
@@ -177,6 +172,7 @@ hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out, hetpart_mpi_
 #define SHORT_BYTES    1024
 #define SECOND_BYTES   (UINT64_C(64) << 10)
 #define ENOUGH_BYTES   (UINT64_C(16) << 20)
+#define QUICK_TRIES    10000
 #define RESULT_DOUBLES 5 /* a number of points, and up to two */
 
 typedef struct link_timing {
@@ -188,30 +184,29 @@ typedef struct link_timing {
 } link_timing;
 
 /* Send items to a rank, and wait for its empty answer. */
-static hetpart_status link_ping(link_timing *l, int rank, uint64_t items, double *t,
-				hetpart_err *err)
+static hetpart_status link_ping(link_timing *l, int rank, uint64_t items, double *t)
 {
 	const double begin = hm_now_s();
 	char none = 0;
 	hetpart_status st =
-		hm_send(&l->h, l->buf, (int)(items * l->item_bytes), MPI_BYTE, rank, HM_PING, err);
+		hm_send(&l->h, l->buf, (int)(items * l->item_bytes), MPI_BYTE, rank, HM_PING);
 	if (st == HETPART_OK)
-		st = hm_recv(&l->h, &none, 0, MPI_BYTE, rank, HM_PONG, err);
+		st = hm_recv(&l->h, &none, 0, MPI_BYTE, rank, HM_PONG);
 	*t = hm_now_s() - begin;
 	return st;
 }
 
 /* Find the best time of a few messages; of long ones, only as many as time allows. */
 static hetpart_status link_best(link_timing *l, int rank, uint64_t items, double until,
-				double *best, hetpart_err *err)
+				double *best)
 {
-	hetpart_status st = link_ping(l, rank, items, best, err);
+	hetpart_status st = link_ping(l, rank, items, best);
 	for (int i = 1; i < PINGS && st == HETPART_OK; i++) {
 		double t;
 		if (i >= PINGS_MIN && items * l->item_bytes > SHORT_BYTES &&
 		    hm_now_s() + *best > until)
 			break;
-		st = link_ping(l, rank, items, &t, err);
+		st = link_ping(l, rank, items, &t);
 		if (t < *best)
 			*best = t;
 	}
@@ -221,8 +216,7 @@ static hetpart_status link_best(link_timing *l, int rank, uint64_t items, double
 /* Send volleys of messages, each volley with twice the bytes of the previous one, in messages of up
  * to *items. Only the last volley counts. If a token bucket limits the link, or there is a buffer,
  * the first ones are faster than the rest. */
-static hetpart_status link_volleys(link_timing *l, int rank, uint64_t *items, double *t,
-				   hetpart_err *err)
+static hetpart_status link_volleys(link_timing *l, int rank, uint64_t *items, double *t)
 {
 	const uint64_t first = SECOND_BYTES / l->item_bytes;
 	uint64_t sent = 0, messages = 1;
@@ -234,7 +228,7 @@ static hetpart_status link_volleys(link_timing *l, int rank, uint64_t *items, do
 		hetpart_status st = HETPART_OK;
 		double sum = 0;
 		for (uint64_t i = 0; i < messages && st == HETPART_OK; i++) {
-			st = link_ping(l, rank, *items, t, err);
+			st = link_ping(l, rank, *items, t);
 			sum += *t;
 		}
 		*t = sum / (double)messages;
@@ -252,18 +246,18 @@ static hetpart_status link_volleys(link_timing *l, int rank, uint64_t *items, do
 }
 
 /* Time messages to one rank: { points, items, time, items, time }. */
-static hetpart_status link_time_rank(link_timing *l, int rank, double *result, hetpart_err *err)
+static hetpart_status link_time_rank(link_timing *l, int rank, double *result)
 {
 	const double until = hm_now_s() + l->limit_s;
 	double empty, one, many;
 	uint64_t items = 1;
-	hetpart_status st = link_best(l, rank, 0, until, &one, err); /* this also wakes it up */
+	hetpart_status st = link_best(l, rank, 0, until, &one); /* this also wakes it up */
 	if (st == HETPART_OK)
-		st = link_best(l, rank, 0, until, &empty, err);
+		st = link_best(l, rank, 0, until, &empty);
 	if (st == HETPART_OK)
-		st = link_volleys(l, rank, &items, &many, err);
+		st = link_volleys(l, rank, &items, &many);
 	if (st == HETPART_OK && items > 1)
-		st = link_best(l, rank, 1, until, &one, err);
+		st = link_best(l, rank, 1, until, &one);
 	if (st != HETPART_OK)
 		return st;
 	const double all = at_least_a_tick(many - empty / 2), share = all / (double)items;
@@ -277,26 +271,26 @@ static hetpart_status link_time_rank(link_timing *l, int rank, double *result, h
 }
 
 /* Measure all ranks from the root, and send each its result. */
-static hetpart_status link_measure_all(link_timing *l, hetpart_err *err)
+static hetpart_status link_measure_all(link_timing *l)
 {
 	hetpart_status st = HETPART_OK;
+	l->h.quick = QUICK_TRIES;
 	for (int rank = 0; rank < l->h.size && st == HETPART_OK; rank++) {
 		double result[RESULT_DOUBLES] = { 0 };
 		if (rank == l->root)
 			continue;
-		st = link_time_rank(l, rank, result, err);
+		st = link_time_rank(l, rank, result);
 		if (st == HETPART_OK)
-			st = hm_send(&l->h, l->buf, 0, MPI_BYTE, rank, HM_END, err);
+			st = hm_send(&l->h, l->buf, 0, MPI_BYTE, rank, HM_END);
 		if (st == HETPART_OK)
-			st = hm_send(&l->h, result, RESULT_DOUBLES, MPI_DOUBLE, rank, HM_RESULT,
-				     err);
+			st = hm_send(&l->h, result, RESULT_DOUBLES, MPI_DOUBLE, rank, HM_RESULT);
 	}
 	return st;
 }
 
 /* Answer the root's messages, and receive the result. Wait with naps until the first message, and
  * almost without naps after it. */
-static hetpart_status link_answer_all(link_timing *l, hetpart_mpi_timing *timing, hetpart_err *err)
+static hetpart_status link_answer_all(link_timing *l, hetpart_mpi_timing *timing)
 {
 	const int bytes = (int)(l->most * l->item_bytes);
 	int tag = HM_PING;
@@ -307,22 +301,23 @@ static hetpart_status link_answer_all(link_timing *l, hetpart_mpi_timing *timing
 		int done = 0;
 		unsigned tries = 0;
 		st = hm_mpi(
+			&l->h,
 			MPI_Irecv(l->buf, bytes, MPI_BYTE, l->root, MPI_ANY_TAG, l->h.comm, &req),
-			"MPI_Irecv", err);
+			"MPI_Irecv");
 		while (st == HETPART_OK && !done) {
-			st = hm_mpi(MPI_Test(&req, &done, &got), "a message", err);
+			st = hm_mpi(&l->h, MPI_Test(&req, &done, &got), "a message");
 			if (!done)
 				hm_nap(&l->h, &tries);
 		}
 		if (st == HETPART_OK)
 			tag = got.MPI_TAG;
-		l->h.quick = 10000;
+		l->h.quick = QUICK_TRIES;
 		if (st == HETPART_OK && tag == HM_PING)
-			st = hm_send(&l->h, l->buf, 0, MPI_BYTE, l->root, HM_PONG, err);
+			st = hm_send(&l->h, l->buf, 0, MPI_BYTE, l->root, HM_PONG);
 	}
 	double result[RESULT_DOUBLES];
 	if (st == HETPART_OK)
-		st = hm_recv(&l->h, result, RESULT_DOUBLES, MPI_DOUBLE, l->root, HM_RESULT, err);
+		st = hm_recv(&l->h, result, RESULT_DOUBLES, MPI_DOUBLE, l->root, HM_RESULT);
 	if (st != HETPART_OK)
 		return st;
 	timing->npoints = (size_t)result[0];
@@ -332,66 +327,62 @@ static hetpart_status link_answer_all(link_timing *l, hetpart_mpi_timing *timing
 	return st;
 }
 
-static hetpart_status link_check(const link_timing *l, const hetpart_mpi_timing *out,
-				 hetpart_err *err)
+static hetpart_status link_check(link_timing *l, const hetpart_mpi_timing *out)
 {
-	const hetpart_status st = hm_check_root(&l->h, l->root, err);
+	const hetpart_status st = hm_check_root(&l->h, l->root);
 	if (st != HETPART_OK)
 		return st;
 	if (!out)
-		return hm_fail(err, HETPART_EINVAL, "'out' is NULL");
+		return hm_fail(&l->h, HETPART_EINVAL, "'out' is NULL");
 	if (l->h.rank != l->root)
 		return HETPART_OK;
 	if (l->item_bytes < 1 || l->item_bytes > INT_MAX)
-		return hm_fail(err, HETPART_EINVAL, "items of '%llu' bytes: must be 1 to %d",
+		return hm_fail(&l->h, HETPART_EINVAL, "items of '%llu' bytes: must be 1 to %d",
 			       (unsigned long long)l->item_bytes, INT_MAX);
 	if (l->most == 0)
-		return hm_fail(err, HETPART_EINVAL, "at most '0' items: must be at least 1");
-	return hm_check_positive(l->limit_s, "limit_s", err);
+		return hm_fail(&l->h, HETPART_EINVAL, "at most '0' items: must be at least 1");
+	return hm_check_positive(&l->h, l->limit_s, "limit_s");
 }
 
 /* Spread the root's sizes, and allocate a buffer for the longest message on every rank. */
-static hetpart_status link_prepare(link_timing *l, hetpart_err *err)
+static hetpart_status link_prepare(link_timing *l)
 {
 	const uint64_t fit = l->item_bytes ? BYTES_MAX / l->item_bytes : 0;
 	uint64_t head[2] = { l->item_bytes, l->most < fit ? l->most : fit };
-	hetpart_status st = hm_bcast(&l->h, head, 2, MPI_UINT64_T, l->root, err);
+	hetpart_status st = hm_bcast(&l->h, head, 2, MPI_UINT64_T, l->root);
 	if (st == HETPART_OK) {
 		l->item_bytes = head[0];
 		l->most = head[1] ? head[1] : 1;
 		l->buf = (char *)calloc(l->most, l->item_bytes);
 		if (!l->buf)
-			st = hm_fail(err, HETPART_ENOMEM, "no memory for a message of %llu items",
+			st = hm_fail(&l->h, HETPART_ENOMEM, "no memory for a message of %llu items",
 				     (unsigned long long)l->most);
 	}
 	if (l->h.size > 1)
 		l->limit_s /= l->h.size - 1;
-	return hm_agree(&l->h, st, err);
+	return hm_agree(&l->h, st);
 }
 
 hetpart_status hetpart_mpi_measure_link(hetpart_mpi_timing *out, uint64_t item_bytes, uint64_t most,
 					double limit_s, int root, MPI_Comm comm, hetpart_err *err)
 {
-	link_timing l = { .root = root, .item_bytes = item_bytes, .most = most };
-	hetpart_err mine;
-	hetpart_status st = hm_open(&l.h, comm, &mine);
+	link_timing l = { .root = root,
+			  .item_bytes = item_bytes,
+			  .most = most,
+			  .limit_s = limit_s == 0 ? DEFAULT_LIMIT_S : limit_s };
+	hetpart_mpi_timing timing = { .npoints = 0 };
+	hetpart_status st = hm_open(&l.h, comm);
 	if (st != HETPART_OK)
-		return hm_refuse(st, &mine, err);
-	hetpart_mpi_timing timing;
-	memset(&timing, 0, sizeof timing);
-	l.limit_s = limit_s == 0 ? DEFAULT_LIMIT_S : limit_s;
-	if ((st = hm_enter(&l.h, root, link_check(&l, out, &mine), &mine)) == HETPART_OK)
-		st = link_prepare(&l, &mine);
-	if (st == HETPART_OK && l.h.rank == root) {
-		l.h.quick = 10000;
-		st = link_measure_all(&l, &mine);
-	} else if (st == HETPART_OK) {
-		st = link_answer_all(&l, &timing, &mine);
-	}
-	l.h.quick = 200;
-	st = hm_agree(&l.h, st, &mine);
+		return hm_close(&l.h, st, err);
+	const unsigned quick = l.h.quick;
+	if ((st = hm_enter(&l.h, root, link_check(&l, out))) == HETPART_OK)
+		st = link_prepare(&l);
+	if (st == HETPART_OK)
+		st = l.h.rank == root ? link_measure_all(&l) : link_answer_all(&l, &timing);
+	l.h.quick = quick;
+	st = hm_agree(&l.h, st);
 	free(l.buf);
-	if ((st = hm_close(&l.h, st, &mine, err)) == HETPART_OK)
+	if ((st = hm_close(&l.h, st, err)) == HETPART_OK)
 		*out = timing;
 	return st;
 }

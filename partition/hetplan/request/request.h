@@ -112,8 +112,8 @@ void hp_join(char *buf, size_t size, const char *const *words);
  * number of its first line, for messages. */
 bool hp_parse(hp_job *job, const char *text, size_t bytes, size_t line);
 
-/* Find a member of an object that is no member itself, a member of the value at `up`, or an entry.
- */
+/* Find a member of the request or of another whole object, a member of the value at `up`, or an
+ * entry of it. */
 hp_at hp_top(const json_t *obj, const char *key);
 hp_at hp_member(const hp_at *up, const char *key);
 hp_at hp_entry(const hp_at *up, size_t index);

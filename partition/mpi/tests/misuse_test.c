@@ -506,12 +506,12 @@ static void older_options(void)
 		size_t struct_size;
 		uint64_t first, added;
 	} given = { 16, 5, 6 }, full = { sizeof full, 1, 7 };
-	hetpart_err err;
+	hm h = { .err = { .status = HETPART_OK } };
 
-	IS(hm_opts_read(&full, 16, sizeof full, &given, &err), HETPART_OK, &err, "older");
+	IS(hm_opts_read(&h, &full, 16, sizeof full, &given), HETPART_OK, &h.err, "older");
 	CHECK(full.first == 5 && full.added == 7, "%d", (int)full.added);
 	given.struct_size = 15;
-	IS(hm_opts_read(&full, 16, sizeof full, &given, &err), HETPART_EINVAL, &err, "too short");
+	IS(hm_opts_read(&h, &full, 16, sizeof full, &given), HETPART_EINVAL, &h.err, "too short");
 }
 
 int main(int argc, char **argv)
