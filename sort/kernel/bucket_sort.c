@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting records in memory by a sort on demand: all threads add the records, and then take bucket
- * after bucket and gather its records to their places.
+/* Sorting records in memory by a sort on demand (demand.h). All threads add the records. Then each
+ * thread takes one bucket after another and copies its records to their places in the output.
  *
- * The numbers need no memory of their own: they lie at the end of the output, which is written from
- * the front. When writing reaches them, the numbers of the few buckets that are left move out of
- * it.
- */
+ * The numbers that represent the records need no extra memory: they are stored at the end of the
+ * output, which is written from the front. Before it is written up to the numbers, the numbers of
+ * the remaining buckets move to allocated memory. */
 #include "bucket_sort.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -32,13 +31,13 @@ typedef struct bucket_job {
 	uint64_t n;
 	unsigned char *out;
 	bool streaming;
-	_Atomic uint64_t next, end; /* records to be added, or places to be put */
+	_Atomic uint64_t next, end; /* records still to add, or places still to write */
 	_Atomic size_t misfits;
 	_Atomic status rc;
 	err *e;
 } bucket_job;
 
-/* Note a failure of a thread, unless another thread has failed before. */
+/* Record the failure of a thread, unless another thread has failed before. */
 static void bucket_fail(bucket_job *j, status rc, const err *own)
 {
 	status ok = ST_OK;
@@ -90,8 +89,8 @@ static status bucket_put_places(bucket_job *j, uint64_t from, uint64_t to)
 	return j->rc;
 }
 
-/* Put all records into buckets. *kept gets a sample of them, and the memory for numbers if none is
- * lent, because one array for all numbers can have huge pages. */
+/* Open the sort on demand and add all records. *kept gets the memory of the sample, and of the
+ * numbers if `lent` is NULL: one array for all numbers can have huge pages. */
 static status bucket_begin(bucket_job *j, unsigned char **kept, unsigned char *lent,
 			   size_t room_bytes, err *e)
 {
@@ -127,8 +126,9 @@ static status bucket_begin(bucket_job *j, unsigned char **kept, unsigned char *l
 	return j->rc == ST_OK ? demand_end(j->d, e) : j->rc;
 }
 
-/* Sort with numbers in the last room_bytes of the output, or in memory of their own. First write
- * the places before these bytes, then, after the other numbers have moved, the places there. */
+/* Sort with numbers in the last room_bytes of the output; 0: in allocated memory. First write the
+ * buckets that end before these bytes. Then move the numbers of the remaining buckets to allocated
+ * memory, and write these buckets. */
 static status bucket_sort_job(bucket_job *j, size_t room_bytes, err *e)
 {
 	const uint32_t bytes = j->in->lay.record_bytes;

@@ -7,8 +7,8 @@
 
 /* bucket_sort_records - sort the n records of `in` stably by key to out, which has room for n and
  * does not overlap them. It uses up to `threads` threads, and allocates a few percent of the data
- * and some MB per thread. Return ST_RESOURCE without memory, ST_INTERNAL if records or numbers
- * change in memory during the call. */
+ * and some MB per thread. Return ST_RESOURCE if memory is missing, ST_INTERNAL if a memory error
+ * has changed records or working data during the call. */
 status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,
 			   unsigned threads, err *e);
 
@@ -16,57 +16,59 @@ status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *o
  */
 uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
-/* Sizes that decide how records are sorted. They are variables so that tests reach every case. */
+/* Sizes that determine how records are sorted; parameters, so that tests reach every case. */
 typedef struct bucket_sort_sizes {
 	size_t simple; /* up to this number of records, one thread sorts */
 	demand_sizes demand;
-	size_t streaming_bytes; /* larger outputs are written past the caches */
+	size_t streaming_bytes; /* larger outputs are written by streaming stores (gather.h) */
 } bucket_sort_sizes;
 
 /* bucket_sort_sizes_for - return the sizes for n records. */
 bucket_sort_sizes bucket_sort_sizes_for(uint64_t n);
 
-/* bucket_sort_sized - do the work of bucket_sort_records with other sizes. */
+/* bucket_sort_sized - sort as bucket_sort_records does, with the given sizes. */
 status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 			 const bucket_sort_sizes *sizes, err *e);
 
-/* bucket_sort_begin - put n records of `in` into buckets of *d, from which places can be taken.
- * Close *d and then free *kept, also after an error. */
+/* bucket_sort_begin - open a sort on demand, *d, with the n records of `in`, ready for demand_take.
+ * *d uses the memory at *kept: close *d and then free *kept, also after an error. */
 status bucket_sort_begin(demand **d, unsigned char **kept, mem *m, const records *in, uint64_t n,
 			 unsigned threads, err *e);
 
 /* bucket_sort_begin_most_bytes - return an upper bound of the memory that bucket_sort_begin
- * allocates, with the scratch of threads + 1 threads that take places. */
+ * allocates, together with threads + 1 calls of demand_room_open. */
 uint64_t bucket_sort_begin_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
 /* ------------------------------------------------- sorters of special records, for bucket_sort.c
  *
  * presorted.c sorts records that are nearly in order: one run, or two that are merged. short_sort.c
- * moves short records to buckets themselves, because moving numbers that represent them would not
- * be cheaper. word_sort.c sorts numbers of 8 bytes that are all key. Equal records are identical,
- * so they are sorted in place, by vectors. */
+ * moves short records directly to buckets, because moving numbers that represent them would not be
+ * cheaper. word_sort.c sorts records of 8 bytes that consist only of a key, as numbers. Records
+ * with equal keys are identical there, so it needs no stable sort: it sorts in place, with vector
+ * instructions. */
 
-/* presorted_sort - if the n records of `in` (KEY_WINDOW_BYTES each, or more) are at most two runs,
- * sort them stably by key to out on up to `threads` threads, and return true. A run ascends, or
- * descends without equal keys. Of records in random order, only a few are read. No allocation. */
+/* presorted_sort - sort the n records of `in` (KEY_WINDOW_BYTES each, or more) stably by key to
+ * out, on up to `threads` threads, if they are at most two runs. Return whether they are. A run
+ * ascends, or descends without equal keys. If records are in random order, only a few are read. No
+ * allocation. */
 bool presorted_sort(const records *in, size_t n, unsigned char *out, unsigned threads);
 
 enum { SHORT_MOST_BYTES = 39 }; /* of a record */
 
-/* short_sort - sort like bucket_sort_sized more than sizes->simple records of KEY_WINDOW_BYTES to
- * SHORT_MOST_BYTES. */
+/* short_sort - sort as bucket_sort_sized does. n must be above sizes->simple, and a record must
+ * have KEY_WINDOW_BYTES to SHORT_MOST_BYTES bytes. */
 status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 		  const bucket_sort_sizes *sizes, err *e);
 
 /* short_sort_most_bytes - return an upper bound of the memory that short_sort allocates. */
 uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes);
 
-/* word_sort_fits - return whether records are such numbers, this processor has vectors, and out is
- * aligned to 8 bytes. */
+/* word_sort_fits - return whether word_sort can be used: records consist only of a key of 8 bytes,
+ * this processor has vector instructions, and out is aligned to 8 bytes. */
 bool word_sort_fits(const layout *l, const unsigned char *out);
 
-/* word_sort - sort like bucket_sort_sized records that fit. It allocates U64_CACHED numbers per
- * thread. */
+/* word_sort - sort as bucket_sort_sized does, if word_sort_fits. It allocates U64_CACHED numbers
+ * per thread. */
 status word_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
 		 const bucket_sort_sizes *sizes, err *e);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The chunks of a sort on demand (demand_state.h). The pool is locked for a moment once in many
- * thousand numbers. Lines are written past the cache. */
+/* The chunks of a sort on demand, which demand_state.h explains. A thread locks the pool for a
+ * moment for each CHUNK_BATCH chunks. Full cache lines are written by streaming stores. */
 #include "demand_state.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum {
-	SLABS = 128, /* least number of slabs for all chunks */
-	SPARE = 16,  /* factor of reserve: only tests split into very small buckets */
+	SLABS = 128, /* greatest number of slabs, unless slabs have the greatest size */
+	SPARE = 16, /* table entries per planned slab: only tests, with tiny buckets, need more than
+		       one */
 };
 
 static unsigned chunks_slab_bits(uint64_t most)
@@ -152,7 +153,7 @@ void chunk_line(chunk_writer *w, uint32_t bucket)
 	l->to += LINE_NUMBERS;
 }
 
-/* Put numbers into a list as its new first chunk. */
+/* Put n numbers into a new chunk, the first of the list. Return false if memory is missing. */
 static bool chunk_prepend(chunk_stock *s, chunk_list *l, const uint64_t *number, size_t n)
 {
 	const uint32_t chunk = chunk_get(s);

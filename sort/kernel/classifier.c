@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Making the map from a sorted sample: first the splitters of each table, beginning with the root,
- * and then the numbers of buckets, in the order of keys. Pure. */
+/* Making the map from a sorted sample. First, the splitters of each table are chosen, beginning
+ * with the root. Then buckets are numbered in the order of keys. Pure. */
 #include "classifier.h"
 #include "base/arith.h"
 
 enum {
-	/* buckets that the splitters do not make: two for keys that do not share the common bytes,
-	 * one at each end of a table, and one that is not full; another one before each node */
+	/* Buckets in addition to the full ones between splitters: two for keys that do not share
+	 * the common bytes; one at each end of a table, and one that is not full; one before each
+	 * node, because a node ends it early */
 	ROOT_EXTRA = 6,
 	NODE_EXTRA = 4,
 	CELLS_LEAST = 8,     /* of a table */
-	CELLS_A_SEGMENT = 4, /* but fewer if room is short: tables within tables use the same
-			      * samples again */
+	CELLS_A_SEGMENT = 4, /* fewer if memory is short: nested tables use the samples again */
 	SEGMENT_BYTES = sizeof(uint64_t) + sizeof(uint16_t) + sizeof(uint8_t),
 };
 
@@ -40,21 +40,21 @@ size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry 
 	return want;
 }
 
-/* Return the greatest number of nodes: they may take half of the buckets. */
+/* Return the greatest number of nodes (struct node): they may take half of the buckets. */
 static size_t classifier_nodes(uint32_t buckets)
 {
 	return (buckets - BUCKETS_LEAST) / (2 * NODE_EXTRA);
 }
 
-/* A value of table `up` (NULL: none, all keys) with much of the sample: [i, end). */
+/* A segment of one value that has a large part of the sample: [i, end). */
 typedef struct node {
-	uint16_t *to;      /* of its segment */
-	uint32_t key_from; /* begin of the part of the key that is not known yet */
+	uint16_t *to;      /* of the segment */
+	uint32_t key_from; /* offset of the key's bytes after this value */
 	unsigned depth;
 	size_t i, end;
 } node;
 
-/* Memory for a map. */
+/* The arrays of a map. */
 typedef struct map_room {
 	classifier_table *table;
 	classifier_heavy *heavy;
@@ -70,11 +70,11 @@ typedef struct maker {
 	map_room room;
 	const records *in;
 	const entry *sample;
-	size_t share; /* samples of a bucket */
-	size_t dense; /* least number of samples with which a value may be a node, */
-	size_t huge;  /* and with which it must be one */
+	size_t share; /* samples that a bucket should have */
+	size_t dense; /* a value with more samples becomes a node, up to nodes_dense nodes, */
+	size_t huge;  /* and with more samples than this, up to nodes_most */
 	size_t cells, segments, tables, heavy;
-	size_t nodes, nodes_most, nodes_dense; /* the limit for values that are not huge */
+	size_t nodes, nodes_most, nodes_dense;
 	node node[NODES_MAX];
 	unsigned pos_bits;
 	uint32_t bucket;
@@ -92,7 +92,8 @@ static uint64_t maker_window(const maker *k, const classifier_table *t, size_t i
 
 /* ------------------------------------------------------------------------------ its tables */
 
-/* Return the first value of cell c, counted from base on; UINT64_MAX if it is above all values. */
+/* Return the least value of cell c (cell 0 begins at base), or UINT64_MAX if it is above all
+ * values. */
 static uint64_t cell_begin(const classifier_table *t, uint64_t c)
 {
 	const uint64_t x =
@@ -116,11 +117,10 @@ static void begin_segment(maker *k, classifier_table *t, uint64_t from)
 	k->segments++;
 }
 
-/* Choose splitters among samples [i, end) of a cell with many samples, where any value may be one.
- * The open segment has `held` samples before i; return how many the last segment has.
+/* Choose splitters among samples [i, end) of a cell with many samples, where any value may be a
+ * splitter. The last segment has `held` samples before i; return how many it has at the end.
  *
- * A value with many samples becomes a node: a segment of one value. The rest of its keys is
- * resolved later. */
+ * A value with many samples becomes a node, which resolve_node() resolves later. */
 static size_t cut_cell(maker *k, classifier_table *t, size_t i, size_t end, size_t held,
 		       unsigned depth)
 {
@@ -149,8 +149,8 @@ static size_t cut_cell(maker *k, classifier_table *t, size_t i, size_t end, size
 	return held;
 }
 
-/* Choose the splitters of samples [i, end). These are the borders of all cells, or of some cells
- * and others in cells with many samples. */
+/* Choose the splitters of samples [i, end): if `all`, the borders of all cells. Otherwise, borders
+ * of some cells, and values in cells with many samples. */
 static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, bool all,
 			 unsigned depth)
 {
@@ -187,8 +187,8 @@ static void cut_segments(maker *k, classifier_table *t, size_t i, size_t end, bo
 	}
 }
 
-/* Divide the range of a table into cells of one width. The range grows to a multiple of the
- * precision of that width. */
+/* Divide the range of a table into at most `cells` cells of equal width. The width has 32 bits of
+ * precision, so the range grows to a multiple of 2^shift. */
 static void set_cells(classifier_table *t, uint64_t cells)
 {
 	const unsigned width = 64 - (unsigned)__builtin_clzll(t->range | 1);
@@ -200,9 +200,10 @@ static void set_cells(classifier_table *t, uint64_t cells)
 	t->range = u64_min(t->range | ((UINT64_C(1) << t->shift) - 1), UINT64_MAX - t->base);
 }
 
-/* Return whether the cells may be segments. There must be many samples [i, end). A group of
- * neighbouring cells may have 1.5 times its share of them. A cell may have CELL_SHARES times the
- * samples of a bucket, because larger buckets are split again. */
+/* Return whether samples [i, end) are spread so evenly that each cell may be a segment. There must
+ * be many samples. No group of neighbouring cells may have more than 1.5 times its share of them.
+ * No cell may have more than CELL_SHARES times the samples of a bucket, because larger buckets are
+ * split again. */
 static bool is_even(const maker *k, const classifier_table *t, size_t i, size_t end)
 {
 	enum { GROUPS = 64, GROUP_LEAST = 128, CELL_SHARES = 4 };
@@ -221,7 +222,7 @@ static bool is_even(const maker *k, const classifier_table *t, size_t i, size_t 
 	return true;
 }
 
-/* Return the least power of 2 that is not below n. */
+/* Return the least power of 2 that is at least n. */
 static uint32_t power_from(uint32_t n)
 {
 	uint32_t power = 1;
@@ -230,8 +231,9 @@ static uint32_t power_from(uint32_t n)
 	return power;
 }
 
-/* Set where the search for the values of each cell begins, and how far it goes: never past the last
- * segment, and a power of 2 if possible, so that the number of steps is a constant in loops. */
+/* Set the segment where the search for the values of each cell begins, and the reach of the table.
+ * No search goes past the last segment. If possible, the reach is a power of 2, so that the number
+ * of steps is a constant in loops. */
 static void fill_cells(maker *k, classifier_table *t)
 {
 	uint32_t s = 0;
@@ -257,7 +259,7 @@ static void fill_cells(maker *k, classifier_table *t)
 		t->of_cell[c] = (uint16_t)u64_min(t->of_cell[c], t->segments - t->reach);
 }
 
-/* Make a search tree for the root unless its cells leave few steps. */
+/* Make a search tree for the root, unless searches from its cells take few steps. */
 static void fill_tree(maker *k, classifier_table *t)
 {
 	uint64_t *tree = k->room.tree;
@@ -274,6 +276,7 @@ static void fill_tree(maker *k, classifier_table *t)
 		}
 }
 
+/* Make a table for samples [i, end), which have equal keys up to key_from. */
 static void make_table(maker *k, classifier_table *t, uint32_t key_from, size_t i, size_t end,
 		       unsigned depth)
 {
@@ -293,7 +296,7 @@ static void make_table(maker *k, classifier_table *t, uint32_t key_from, size_t 
 	fill_cells(k, t);
 }
 
-/* Turn a node into a heavy key or a table, which may have nodes again. */
+/* Turn a node into a heavy key, a bucket, or a table, which may have further nodes. */
 static void resolve_node(maker *k, const node *n)
 {
 	const unsigned char *rec = maker_sample(k, n->i);
@@ -321,7 +324,7 @@ static key_window window_from(const layout *l, uint32_t from)
 	return key_window_at(l, from, (uint32_t)u64_min(l->key_bytes - from, KEY_WINDOW_BYTES));
 }
 
-/* Note that the keys of b begin with the same `shared` bytes as the key of rec. */
+/* Record in b that its keys begin with the same `shared` bytes as the key of rec. */
 static void begin_like(const maker *k, classifier_bucket *b, const unsigned char *rec,
 		       uint32_t shared)
 {
@@ -332,7 +335,7 @@ static void begin_like(const maker *k, classifier_bucket *b, const unsigned char
 	b->head_value = key_window_read(l, &b->head, rec);
 }
 
-/* Add the three buckets of a heavy key: the outer ones may have any value of the window. */
+/* Add the three buckets of a heavy key: in the outer two, the window may have any value. */
 static void add_heavy(maker *k, classifier_heavy *h)
 {
 	classifier_bucket *b = &k->room.bucket[k->bucket];
@@ -348,13 +351,15 @@ static void add_heavy(maker *k, classifier_heavy *h)
 		b[1].shared = k->in->lay.key_bytes;
 }
 
-/* Add the two buckets for keys that do not share the common bytes. */
+/* Add a bucket for keys below (first call) or above (last call) all keys that share the common
+ * bytes. */
 static void add_outside(maker *k)
 {
 	k->room.bucket[k->bucket++] =
 		(classifier_bucket){ .limit = UINT64_MAX, .window = window_from(&k->in->lay, 0) };
 }
 
+/* Add the buckets of a table and of the tables that it leads to, in the order of keys. */
 static void number_buckets(maker *k, const classifier_table *t)
 {
 	/* a number may drop only bits of the window that are 0 in every key */
@@ -397,9 +402,9 @@ size_t classifier_room_bytes(uint32_t buckets)
 	       power_from(buckets) * sizeof(uint64_t) + cells_of(buckets) * sizeof(uint16_t);
 }
 
-/* Set the numbers of nodes. A quarter of the buckets is for nodes: half of it for the first dense
- * values, half for values whose bucket would be huge. The same number again is for dense prefixes,
- * if any, because a large bucket that is not a node must be split again. */
+/* Set the limits of nodes. Nodes may take a quarter of the buckets: one half of it for the first
+ * dense values, one half for huge ones. If prefixes are dense, nodes may take up to another
+ * quarter, because a large bucket that is not a node must be split again. */
 static void set_nodes(maker *k, size_t n, uint32_t buckets)
 {
 	const size_t most = classifier_nodes(buckets), usual = most / 2;

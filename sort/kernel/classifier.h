@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A map from keys to buckets, in order. It is made from a sample of the keys. It also makes the
- * number that represents a record in its bucket. Pure.
+/* A map from keys to buckets, which have the order of the keys. It is made from a sample of the
+ * keys. It also makes the number that represents a record in its bucket. Pure.
  *
- * A table uses 8 bytes of the key (the window). Between neighbouring splitters are about equally
- * many samples, so segments are narrow where keys are dense. A segment lies between two splitters,
- * and is a bucket. The range from the least to the greatest sample is divided into cells of one
- * width. The cell of a value gives the segment where its search begins. All searches take the same
- * number of steps, so no branch is mispredicted. If keys are spread evenly, each cell of the root
- * is a segment, and a search takes no steps. If keys cluster, so that cells would leave many steps,
- * the root uses a search tree instead.
+ * A table divides the values of 8 bytes of the key, its window, into segments; usually a segment is
+ * a bucket. The borders of segments are splitters, chosen so that all segments have about the same
+ * number of samples: they are narrow where keys are dense. To find a segment quickly, the range
+ * from the least to the greatest sample is divided into cells of equal width. The cell of a value
+ * determines where the search begins. All searches in a table take the same number of steps, so no
+ * branch is mispredicted. If keys are spread evenly, each cell of the root, the first table, is a
+ * segment, and a search takes no steps. If keys cluster, so that searches from cells would take
+ * many steps, the root has a search tree instead.
+ *
+ * The common bytes are those with which all keys of the sample begin. The window of the root
+ * follows them. A key with other bytes there goes to the first or the last bucket.
  *
  * Records are classified in blocks, so that the unpredictable work on a record does not delay the
- * search for the next one. A value with a large part of the sample is a segment by itself. It has
- * its own table for the next 8 bytes of the key. If all its samples have one key, it has three
- * buckets instead: below that key, the key, and above it. */
+ * search for the next one. A value with a large part of the sample is a segment by itself. It leads
+ * to another table, for the next 8 bytes of the key. If all its samples have one key, a heavy key,
+ * it leads to three buckets: for keys below this key, for the key, and for keys above it. */
 #ifndef HETSORT_KERNEL_CLASSIFIER_H
 #define HETSORT_KERNEL_CLASSIFIER_H
 
@@ -26,34 +30,35 @@ enum {
 	TABLE_DEPTH = 8,
 	SAMPLE_MAX = 32768,
 	CLASSIFIER_BLOCK = 128,
-	REACH_UNROLLED = 8, /* the greatest reach whose search needs no loop */
-	TO_TABLE = 0x4000,  /* a segment with its own table: the index of the table */
-	TO_HEAVY = 0x8000,  /* a segment of one key: the index of the heavy key */
+	REACH_UNROLLED = 8, /* the greatest reach (classifier_table) whose search needs no loop */
+	TO_TABLE = 0x4000,  /* flag of a segment that leads to a table: add its index */
+	TO_HEAVY = 0x8000,  /* flag of a segment that leads to a heavy key: add its index */
 };
 
-/* Segments of a table, in order, in an array for each member. A search reads only `from`, and the
- * count of the records of a bucket only `to`; these must stay in the first cache. */
+/* Segments of a table, in order. Each member is an array, because a search reads only `from`, and
+ * counting records only `to`: these must stay in the first-level cache. */
 typedef struct classifier_segments {
-	uint64_t *from; /* the least value of each; it ends where the next begins */
+	uint64_t *from; /* least value of each segment, which ends where the next one begins */
 	uint16_t *to;   /* a bucket, or TO_TABLE or TO_HEAVY with an index */
-	uint8_t *norm; /* shifts the topmost bit of a distance from `from` to the top of a number */
+	uint8_t *norm;  /* left shift of a distance from `from`, so that it fills a number */
 } classifier_segments;
 
 typedef struct classifier_table {
 	key_window window;
-	uint32_t key_from;         /* begin of the window in the key, */
-	const unsigned char *like; /* which begins like the key of this record */
-	uint64_t base, range; /* the least value of the sample in the window, and the extent of the
-				 cells above it */
+	uint32_t key_from;         /* offset of the window in the key */
+	const unsigned char *like; /* a record: keys begin like its key, up to key_from */
+	uint64_t base, range; /* the least value of the sample, and the greatest distance from it in
+				 a cell */
 	uint64_t scale;       /* turns a distance from base into a cell */
 	unsigned shift;
-	uint32_t last_cell; /* the first cell is below base, the last one above the range */
-	uint32_t reach;     /* number of segments that may hold the values of a cell */
+	uint32_t last_cell; /* cell 0 is for values below base, the last cell for values above the
+			       range */
+	uint32_t reach;     /* number of segments that a search from a cell chooses from */
 	uint32_t segments;
-	uint16_t *of_cell; /* the first of these segments */
+	uint16_t *of_cell; /* the first of these segments, for each cell */
 	classifier_segments segment;
 	unsigned levels;      /* of a search tree instead of cells; 0: cells */
-	const uint64_t *tree; /* a heap from 1 on: the begin of a segment, less 1 */
+	const uint64_t *tree; /* a heap from 1 on: least values of segments, less 1 */
 } classifier_table;
 
 /* classifier_cell - return the cell, from 0 on, of the value at distance x from the base. */
@@ -62,30 +67,31 @@ static inline uint64_t classifier_cell(const classifier_table *t, uint64_t x)
 	return (x >> t->shift) * t->scale >> 32;
 }
 
-/* A key with a large part of the sample. `bucket` is below it, the next one is its own, the third
- * one is above it. */
+/* A key with a large part of the sample. Keys below it are in bucket `bucket`, the key itself in
+ * the next bucket, and keys above it in the third. */
 typedef struct classifier_heavy {
 	const unsigned char *rec;
 	uint32_t bucket;
-	uint32_t key_from; /* begin of the rest of the key */
-	bool short_rest;   /* the rest fits into a window, */
-	key_window window; /* this one, */
-	uint64_t value;    /* and has this value */
+	uint32_t key_from; /* offset of the rest of the key, which no table has used */
+	bool short_rest;   /* the rest fits into the window */
+	key_window window; /* the first bytes of the rest */
+	uint64_t value;    /* of the window in this key */
 } classifier_heavy;
 
 /* The properties of a bucket by which its numbers are compared with keys. */
 typedef struct classifier_bucket {
 	uint64_t from, limit; /* least value in the window, and the greatest distance from it */
-	const unsigned char *like; /* keys begin like the key of this record, */
+	const unsigned char *like; /* a record; keys of the bucket begin like its key, */
 	uint32_t shared;           /* in this number of bytes */
-	uint64_t head_value;       /* the value of its first bytes, in the window `head` */
+	uint64_t head_value;       /* the value of the first of these bytes, in the window `head` */
 	key_window head, window;
-	uint8_t norm; /* numbers have (value - from) << norm above the position */
-	bool exact;   /* the numbers have the order of the records */
+	uint8_t norm; /* a number has (value - from) << norm above the position */
+	bool exact;   /* ordering the numbers orders their records */
 	bool same;    /* all records have one key; then the bucket is also exact */
 } classifier_bucket;
 
-/* classifier_fits - return whether `number` of bucket b belongs to record rec at this position. */
+/* classifier_fits - return whether `number` of bucket b matches record rec, whose position is pos.
+ * of: the kind of b's window. */
 static inline __attribute__((always_inline)) bool
 classifier_fits(const layout *l, const classifier_bucket *b, uint64_t pos_mask, uint64_t number,
 		const unsigned char *rec, uint64_t pos, window_kind of)
@@ -100,11 +106,11 @@ classifier_fits(const layout *l, const classifier_bucket *b, uint64_t pos_mask, 
 typedef struct classifier {
 	classifier_table root;
 	layout lay;
-	uint64_t head_value; /* the first bytes before the root's window, as a window */
+	uint64_t head_value; /* the first common bytes, in the window `head` */
 	key_window head;
-	key_window first; /* of keys that do not share them */
+	key_window first; /* of keys that do not share the common bytes */
 	key_window rest;  /* after the root's window */
-	bool short_rest;  /* no key bytes are after that */
+	bool short_rest;  /* the key has no bytes after `rest` */
 	uint64_t pos_mask;
 	uint32_t buckets;
 	const classifier_table *table;
@@ -112,12 +118,13 @@ typedef struct classifier {
 	const classifier_bucket *bucket;
 } classifier;
 
-/* classifier_sample - sample the n records of `in`, from all parts, for a map to `buckets` buckets.
- * Return the number of samples (SAMPLE_MAX at most), which are not sorted. */
+/* classifier_sample - set `sample` to the entries of some of n records, from all parts of `in`, for
+ * a map to `buckets` buckets. Return their number, at most SAMPLE_MAX. They are not sorted. */
 size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry *sample);
 
-/* classifier_sample_place - return a random place in the i-th of `want` equal parts of n places,
- * because a fixed distance could meet a pattern. *random: any number at first. */
+/* classifier_sample_place - return a random position in the i-th of `want` equal parts of n
+ * positions. Samples at equal distances could coincide with a pattern in the input. *random: any
+ * number at first. */
 uint64_t classifier_sample_place(uint64_t n, size_t want, size_t i, uint64_t *random);
 
 /* classifier_sample_size - return the number of samples of n records for a map to `buckets`. */
@@ -126,7 +133,7 @@ size_t classifier_sample_size(uint64_t n, uint32_t buckets);
 /* classifier_make - make a map to at most `buckets` (BUCKETS_LEAST..BUCKETS_MAX) buckets.
  * in       records, used as long as the map
  * sample   n >= 1 of them, sorted by key
- * pos_bits that a position takes in a number
+ * pos_bits bits of a position in a number
  * room     classifier_room_bytes(buckets) at least, aligned as malloc does, used as long as the map
  */
 void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
@@ -136,10 +143,11 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 size_t classifier_room_bytes(uint32_t buckets);
 
 /* classifier_block - find the buckets of n records of `in`, CLASSIFIER_BLOCK at most, and make
- * their numbers: above the position, the upper bits of the distance of a record's window from the
- * begin of its segment. In a bucket of equal keys, only the position.
- *   at              their positions, under m->pos_mask; NULL: from `first` on. May be `number`
- *   bucket, number  room for CLASSIFIER_BLOCK, like at, whatever n is; number may be NULL */
+ * their numbers. A number has, above the position, the upper bits of the distance of the record's
+ * window from the least value of its segment. In a bucket of equal keys, it is only the position.
+ *   at              their positions, under m->pos_mask; NULL: from `first` on. May equal `number`
+ *   bucket, number  the results; number may be NULL
+ * All three arrays must have CLASSIFIER_BLOCK elements, even if n is smaller. */
 void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
 		      size_t n, uint16_t *bucket, uint64_t *number);
 

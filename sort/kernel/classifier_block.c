@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finding the buckets of keys, block by block, by a map that classifier.c has made. Pure. */
+/* Finding the buckets of keys, block by block, with a map that classifier.c has made. Pure. */
 #include "classifier.h"
 
-/* Return the segment of w, by its cell. reach: t->reach, as a constant if possible. */
+/* Return the segment of value w, searched from its cell on. reach: t->reach, a constant if
+ * possible. */
 static inline __attribute__((always_inline)) uint32_t find_segment(const classifier_table *t,
 								   uint64_t w, uint32_t reach)
 {
@@ -26,7 +27,7 @@ static inline __attribute__((always_inline)) uint32_t find_segment(const classif
 	return s;
 }
 
-/* Return the number of a record in segment s of a table. */
+/* Return the number of a record whose window w is in segment s of a table. */
 static inline uint64_t segment_number(const classifier_segments *g, uint32_t s, uint64_t w,
 				      uint64_t pos_mask, uint64_t pos)
 {
@@ -39,7 +40,7 @@ static inline uint64_t position_of(const classifier *m, uint64_t first, const ui
 	return at ? at[i] & m->pos_mask : first + i;
 }
 
-/* Where the results for a block of records go. */
+/* The positions of a block of records, and where its results are stored. */
 typedef struct found {
 	uint64_t first;
 	const uint64_t *at;
@@ -47,8 +48,8 @@ typedef struct found {
 	uint64_t *number;
 } found;
 
-/* Note that record i, with window w, is in segment s of the root; return its bucket, or where the
- * segment leads instead. */
+/* Store the results for record i, whose window w is in segment s of the root. Return the `to` of
+ * the segment. */
 static inline __attribute__((always_inline)) unsigned note_segment(const classifier *m,
 								   const classifier_segments *g,
 								   const found *f, size_t i,
@@ -60,9 +61,9 @@ static inline __attribute__((always_inline)) unsigned note_segment(const classif
 	return f->bucket[i] = g->to[s];
 }
 
-enum { AT_ONCE = 8 }; /* searches in a tree at the same time, because each waits for its loads */
+enum { AT_ONCE = 8 }; /* searches in a tree run at the same time, because each waits for loads */
 
-/* Find n windows in a tree, and up to AT_ONCE - 1 after the n, too. */
+/* Find the segments of n windows in the tree, and of up to AT_ONCE - 1 windows after these. */
 static inline __attribute__((always_inline)) unsigned
 find_in_tree(const classifier *m, const uint64_t *w, size_t n, const found *f)
 {
@@ -95,7 +96,8 @@ find_in_cells(const classifier *m, const uint64_t *w, size_t n, const found *f, 
 	return to;
 }
 
-/* Find n windows, with usual reaches as constants. Return the bitwise or of all values of `to`. */
+/* Find the segments of n windows, with usual reaches as constants. Return the bitwise or of the
+ * `to` of these segments. */
 static inline __attribute__((always_inline)) unsigned
 find_all(const classifier *m, const uint64_t *w, size_t n, const found *f)
 {
@@ -119,7 +121,8 @@ static int key_outside(const classifier *m, const unsigned char *rec)
 	return key_part_compare(&m->lay, rec, m->root.like, KEY_WINDOW_BYTES, m->root.key_from);
 }
 
-/* Follow a segment that is not a bucket to the bucket of the record. */
+/* Return the bucket of a record whose segment of the root is not a bucket but leads to `to`. Set
+ * its number. */
 static uint32_t follow_segment(const classifier *m, const unsigned char *rec, uint64_t pos,
 			       uint32_t to, uint64_t *number)
 {
@@ -158,7 +161,8 @@ block_windows(const classifier *m, const records *in, uint64_t first, const uint
 						  record_at(in, at[i] & m->pos_mask));
 }
 
-/* Return whether n keys share the common bytes. w: room for their windows. */
+/* Return whether n keys share the common bytes. Above 8 common bytes, return false without a check.
+ * w: scratch for n windows. */
 static bool all_inside(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
 		       size_t n, uint64_t *w)
 {
@@ -173,8 +177,8 @@ static bool all_inside(const classifier *m, const records *in, uint64_t first, c
 	return differ == 0;
 }
 
-/* Find the buckets of keys in heavy segments of the root. Return the bitwise or of all values of
- * `bucket`. */
+/* Find the buckets of keys in segments of the root that lead to heavy keys. Return the bitwise or
+ * of all values of `bucket`. */
 static unsigned find_heavy(const classifier *m, const records *in, uint64_t first,
 			   const uint64_t *at, size_t n, uint16_t *bucket, uint64_t *number)
 {

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sorting on demand.
  *
- * A number stands for a record: bits of its key above its position. Its bucket says which bits.
+ * A number represents a record: it has bits of the record's key above the record's position. The
+ * bucket of the number determines which bits of the key these are.
  *
- * Adding. A classifier, made from the sample, maps keys to buckets. Each lane has lists of its own,
- * one for each bucket, and only the thread that uses the lane writes them. Lanes share nothing but
- * the pool of chunks, which has a lock.
+ * Adding. A classifier, made from the sample, maps keys to buckets. Each lane has its own list for
+ * each bucket, and only the thread that uses the lane writes to it. Lanes share only the pool of
+ * chunks, which has a lock.
  *
  * Ending. One thread joins the lists of all lanes, bucket by bucket. The key determines the bucket
  * of a number, and the position is part of the number. So the result does not depend on the order
- * in which chunks were added. All threads split a bucket of more than `cap` numbers. They use
- * another classifier, made from a sample of the bucket. If the numbers have the order of the
- * records (few or equal keys), they use the numbers themselves. Chunks are reused after they were
- * read, so a split needs little memory. If splits do not help, one thread sorts the bucket in
- * place.
+ * in which chunks were added. All threads together split a bucket of more than `cap` numbers, by
+ * another classifier, made from a sample of the bucket. If ordering its numbers orders its records
+ * (few or equal keys), they split the bucket by the numbers themselves. Chunks are reused as soon
+ * as they have been read, so a split needs little memory. If a bucket is still too large after
+ * `depth` splits, one thread sorts it in place.
  *
- * Asking. The list of buckets does not change any more. A bucket is unsorted, busy or sorted.
- * Whoever finds it unsorted makes it busy, which others wait for, and copies its numbers to the
- * scratch of its thread. If a thread takes the whole bucket, it becomes unsorted again at once, and
- * the copy is sorted: as a rule no thread will ask for it again. Otherwise the sorted numbers are
- * written back before the bucket becomes sorted. The numbers of a sorted bucket are only read.
+ * Taking. The list of buckets does not change any more. A bucket is unsorted, busy or sorted. A
+ * thread that needs an unsorted bucket makes it busy and copies its numbers to its scratch. Other
+ * threads wait while the bucket is busy. A thread that takes the whole bucket makes it unsorted
+ * again at once and sorts only the copy: usually, no thread takes these records again. Otherwise,
+ * it sorts the copy, writes the numbers back and makes the bucket sorted. The numbers of a sorted
+ * bucket are only read.
  *
- * Memory can change. The key bits of a number are compared with its record when the record is
- * gathered, and when a split reads the number. A position outside the records is replaced by
- * position 0, whose record does not fit the number. */
+ * Memory errors. The key bits of a number are compared with its record when the record is copied,
+ * and when a split reads the number. A position outside the records is replaced by position 0,
+ * whose record does not match the number. */
 #include "demand_state.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -36,15 +38,15 @@
 
 struct demand_room {
 	mem *m;
-	uint64_t *a, *tmp; /* a bucket's numbers */
-	entry *entries;    /* two for each of them */
-	uint32_t *chunk;   /* a bucket's */
+	uint64_t *a, *tmp; /* the numbers of a bucket, and scratch of the same size */
+	entry *entries;    /* scratch: two per number */
+	uint32_t *chunk;   /* the chunks of the bucket */
 };
 
 /* ---------------------------------------------------------------------------------- opening */
 
-/* Choose sizes so that a bucket fits in a processor's cache. Fewer records have smaller buckets, so
- * that the scratch of the threads is small compared with the records. */
+/* Choose sizes so that a bucket fits in a processor's cache. If there are few records, buckets are
+ * smaller: each thread has scratch for a bucket, which must take less memory than the records. */
 demand_sizes demand_sizes_for(uint64_t n)
 {
 	enum { PART = 16, LEAST_CAP = 512, CAP = 32768, BUCKET = 8000 };
@@ -92,7 +94,7 @@ void demand_writers_close(demand *d)
 	d->writer_room = NULL;
 }
 
-/* Make the map from the sample of the plan, unless only one bucket exists. */
+/* Make the map from the sample of the plan, unless `want` is 1. */
 static status demand_open_map(demand *d, const demand_plan *p, uint32_t want, err *e)
 {
 	const layout *l = &d->in.lay;
@@ -115,9 +117,10 @@ static status demand_open_map(demand *d, const demand_plan *p, uint32_t want, er
 	return sample && d->map_room ? ST_OK : ST_RESOURCE;
 }
 
-/* Count the chunks that are needed. Each writer has one partly filled chunk per bucket. Splits have
- * fewer such chunks: each of the parts has at least a third of the records that a bucket should
- * have. */
+/* Return how many chunks are needed for n numbers. Each writer has one partly filled chunk per
+ * bucket, and a stock of free chunks. After splits, each bucket has one partly filled chunk. There
+ * are at most SPLITS times as many buckets as planned, because a split makes buckets of at least a
+ * third of the planned size. */
 static uint64_t demand_chunks(uint64_t n, uint64_t writers, uint64_t buckets)
 {
 	enum { SPLITS = 3 };
@@ -173,11 +176,10 @@ void demand_close(demand *d)
 	mem_free(m, d);
 }
 
-/* Add up the memory. In addition to the numbers, the sort holds the map, the writers and two lists
- * of buckets until the end of demand_end (a list grows by half and is copied). After that it holds
- * one list, and the scratch of the threads. A split makes at most 12 buckets, because the cap is 4
- * times their size.
- */
+/* Add up the memory. In addition to the numbers, the sort has the map, the writers and two lists of
+ * buckets until the end of demand_end: a list that grows is copied. After that it has one list, and
+ * the scratch of the threads. Splits make at most 12 buckets per `cap` records: 4 of the planned
+ * size, and BUCKETS_LEAST more. */
 uint64_t demand_most_bytes(uint64_t n, unsigned lanes, unsigned threads)
 {
 	const demand_sizes s = demand_sizes_for(n);
@@ -220,7 +222,7 @@ status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e)
 	}
 	for (uint64_t i = first; mapped && i < end; i += CLASSIFIER_BLOCK) {
 		const size_t k = u64_min(end - i, CLASSIFIER_BLOCK);
-		/* fetch the keys of the next block */
+		/* prefetch the keys of the next block */
 		uintptr_t next = (uintptr_t)key_at(l, record_at(&d->in, i)) +
 				 (size_t)CLASSIFIER_BLOCK * l->record_bytes;
 		classifier_block(&d->map, &d->in, i, NULL, k, into, number);
@@ -311,10 +313,10 @@ static void demand_load(const demand *d, demand_room *r, const demand_bucket *b)
 	}
 }
 
-/* Sort the numbers of equal keys. They are different positions, so a bitmap sorts them. Return
- * false if it does not fit into tmp. A changed bit in memory can make two positions equal. Then a
- * place keeps its old number, and the checksum of the output is wrong, as for other changed
- * positions. */
+/* Sort the numbers of records with equal keys. These numbers are distinct positions, so a bitmap in
+ * tmp sorts them. Return false if the bitmap does not fit into tmp. If a memory error makes two
+ * positions equal, the last element of a keeps its old number, and the checksum of the output is
+ * wrong. */
 static bool demand_sort_positions(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	enum { BITS = 64 };
@@ -335,7 +337,7 @@ static bool demand_sort_positions(uint64_t *a, uint64_t *tmp, size_t n)
 	return true;
 }
 
-/* Sort the numbers in the scratch. */
+/* Sort the numbers of a bucket, which are in the scratch. */
 static void demand_sort_loaded(const demand *d, demand_room *r, const demand_bucket *b)
 {
 	const size_t n = (size_t)b->list.n;
@@ -345,7 +347,7 @@ static void demand_sort_loaded(const demand *d, demand_room *r, const demand_buc
 		rise++;
 	while (fall < n && r->a[fall] < r->a[fall - 1])
 		fall++;
-	for (size_t i = 0; fall >= n && i < n / 2; i++) { /* a split leaves numbers in reverse */
+	for (size_t i = 0; fall >= n && i < n / 2; i++) { /* descending, as splits leave them */
 		const uint64_t x = r->a[i];
 		r->a[i] = r->a[n - 1 - i];
 		r->a[n - 1 - i] = x;
@@ -357,8 +359,8 @@ static void demand_sort_loaded(const demand *d, demand_room *r, const demand_buc
 	FAIL_FLIP(FAIL_ENTRIES, r->a, n * sizeof *r->a);
 }
 
-/* Wait until no other thread changes the bucket. Return true if it was unsorted and is now busy,
- * for this thread. */
+/* Wait while another thread has made the bucket busy. Return false if it is sorted. If it is
+ * unsorted, make it busy and return true. */
 static bool demand_claim(demand_bucket *b)
 {
 	for (;;) {
@@ -373,7 +375,7 @@ static bool demand_claim(demand_bucket *b)
 	}
 }
 
-/* Sort the bucket, store its sorted numbers, and leave them in the scratch, too. */
+/* Sort the bucket in its chunks, unless it is sorted, and leave its numbers in the scratch, too. */
 static void demand_keep_sorted(const demand *d, demand_room *r, demand_bucket *b)
 {
 	if (!demand_claim(b)) {
@@ -389,7 +391,7 @@ static void demand_keep_sorted(const demand *d, demand_room *r, demand_bucket *b
 	atomic_store_explicit(&b->state, SORTED, memory_order_release);
 }
 
-/* Return the number at a place; its bucket stays sorted. */
+/* Return the number at a place of bucket `at`, which is then sorted and stays sorted. */
 static uint64_t demand_sorted_number(demand *d, demand_room *r, size_t at, uint64_t place)
 {
 	demand_bucket *b = &d->all.at[at];
@@ -449,8 +451,8 @@ uint64_t demand_before(demand *d, demand_room *r, uint64_t lo, uint64_t hi, cons
 	if (lo >= hi)
 		return hi;
 	size_t low = demand_bucket_at(d, lo), high = demand_bucket_at(d, hi - 1);
-	while (low <
-	       high) { /* the last bucket whose first record precedes the item, or the first */
+	/* find the last bucket whose first record precedes the item, or the first bucket */
+	while (low < high) {
 		const size_t mid = low + (high - low + 1) / 2;
 		if (demand_precedes_item(d, demand_sorted_number(d, r, mid, d->all.at[mid].start),
 					 it))
@@ -494,7 +496,7 @@ void demand_take(demand *d, demand_room *r, uint64_t place, uint64_t end, demand
 			     .bucket = at };
 }
 
-/* Copy records to `to`, or only compare them if `to` is NULL. */
+/* Copy records to `to` (NULL: only compare them with their numbers). Return the misfits. */
 static inline __attribute__((always_inline)) size_t
 demand_gather_as(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
 		 unsigned char *to, uint32_t bytes, window_kind of)
@@ -536,7 +538,7 @@ size_t demand_gather(const demand *d, const demand_piece *p, size_t first, size_
 {
 	const window_kind of = d->all.at[p->bucket].is.window.of;
 	const uint32_t bytes = d->in.lay.record_bytes;
-	if (bytes == DEFAULT_RECORD_BYTES) /* as a constant */
+	if (bytes == DEFAULT_RECORD_BYTES) /* pass a constant */
 		return WITH_WINDOW(of, demand_gather_as, d, p, first, n, streaming, to,
 				   DEFAULT_RECORD_BYTES);
 	return WITH_WINDOW(of, demand_gather_as, d, p, first, n, streaming, to, bytes);
@@ -555,6 +557,7 @@ typedef struct leaving {
 	_Atomic bool failed;
 } leaving;
 
+/* Move the chunks of buckets out of the lent memory, bucket by bucket until none is left. */
 static void demand_leave_part(void *arg, unsigned worker)
 {
 	leaving *x = arg;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of adding: the lists of the writers are joined, and buckets that are too large are split.
- */
+/* The code of demand_end: join the lists of the writers, and split buckets that are too large. */
 #include "demand_state.h"
 #include "base/arith.h"
 #include "base/pool.h"
 #include "gather.h"
 
-/* Append a bucket; the list grows if it is full. */
+/* Append a bucket to a list, which grows if it is full. */
 static status demand_append(demand *d, demand_list *to, const demand_bucket *b, err *e)
 {
 	if (to->n == to->most) {
@@ -23,8 +22,9 @@ static status demand_append(demand *d, demand_list *to, const demand_bucket *b, 
 	return ST_OK;
 }
 
-/* Join the lists of the writers for `n` buckets, in order. of: the properties of each bucket, or of
- * all. */
+/* Join the lists of the writers for n buckets, and make *to the list of the buckets that are not
+ * empty. of: an array with the properties of each bucket; if not `each`, the properties of all
+ * buckets. */
 static status demand_join(demand *d, uint32_t n, const classifier_bucket *of, bool each,
 			  demand_list *to, err *e)
 {
@@ -52,24 +52,24 @@ static status demand_join(demand *d, uint32_t n, const classifier_bucket *of, bo
 typedef struct demand_split {
 	demand *d;
 	const demand_bucket *from;
-	uint32_t chunk;   /* the next chunk to read, */
-	uint64_t left;    /* and the numbers from there on */
+	uint32_t chunk;   /* the next chunk to read */
+	uint64_t left;    /* numbers in this chunk and after it */
 	atomic_flag busy; /* a spin lock for the two members above */
-	bool by_number;   /* split by the next two members, not by the map */
+	bool by_number;   /* split by least and shift, not by the map */
 	uint64_t least;
 	unsigned shift;
 	uint32_t buckets;
 } demand_split;
 
-enum { TAKE = 64 }; /* consecutive chunks, so that ascending positions stay together */
+enum { TAKE = 64 }; /* consecutive chunks at a time, so that ascending positions stay together */
 
-/* Take the next chunks of a split; return how many numbers they have. */
+/* Take the next chunks of a split. Return how many numbers they contain. */
 static size_t demand_split_next(demand_split *s, uint32_t chunk[TAKE])
 {
 	size_t n = 0;
 	spin_lock(&s->busy);
 	for (unsigned i = 0; i < TAKE && s->left > 0; i++) {
-		const size_t part = s->left % CHUNK_NUMBERS; /* above 0 in the first one only */
+		const size_t part = s->left % CHUNK_NUMBERS; /* above 0 only in the first chunk */
 		chunk[i] = s->chunk;
 		s->chunk = *chunk_next(&s->d->pool, s->chunk);
 		n += part ? part : CHUNK_NUMBERS;
@@ -79,7 +79,8 @@ static size_t demand_split_next(demand_split *s, uint32_t chunk[TAKE])
 	return n;
 }
 
-/* Split the numbers of a block by the new map, except those that do not match their records. */
+/* Find the new buckets of the numbers of a block by the new map, and replace the numbers by those
+ * that the new buckets need. Count numbers that do not match their records. */
 static void demand_split_by_map(const demand_split *s, uint64_t *block, size_t n, uint16_t *into)
 {
 	demand *d = s->d;
@@ -99,6 +100,7 @@ static void demand_split_by_map(const demand_split *s, uint64_t *block, size_t n
 		d->misfits += misfits;
 }
 
+/* Move numbers to their new buckets, some chunks at a time until none is left. */
 static void demand_split_part(void *arg, unsigned worker)
 {
 	demand_split *s = arg;
@@ -120,12 +122,13 @@ static void demand_split_part(void *arg, unsigned worker)
 				const uint64_t v = block[j] > s->least ? block[j] - s->least : 0;
 				into[j] = (uint16_t)u64_min(v >> s->shift, s->buckets - 1);
 			}
-			for (size_t j = n; j-- > 0;) /* in the order of the chunks: last first */
+			for (size_t j = n; j-- > 0;) /* last first, as in a list of chunks */
 				chunk_write(w, into[j], block[j]);
 		}
 }
 
-/* Find the least and the greatest number of a bucket, or, at depth 0, the possible ones. */
+/* Find the least and the greatest number of a bucket. At depth 0, return the limits of possible
+ * numbers instead, without reading the bucket. */
 static void demand_range(const demand *d, const demand_bucket *b, unsigned depth, uint64_t *least,
 			 uint64_t *most)
 {
@@ -147,7 +150,7 @@ static void demand_range(const demand *d, const demand_bucket *b, unsigned depth
 	}
 }
 
-/* Make the map from a sample of all chunks of a bucket. */
+/* Make the map that splits a bucket, from a sample of all its chunks. */
 static status demand_map_bucket(demand *d, const demand_bucket *b, uint32_t want, err *e)
 {
 	const uint64_t chunks = chunks_of(b->list.n);
@@ -176,7 +179,7 @@ static status demand_map_bucket(demand *d, const demand_bucket *b, uint32_t want
 	return sample && d->map_room ? ST_OK : ST_RESOURCE;
 }
 
-/* Split a large bucket. */
+/* Split a large bucket into the list *to, which the caller frees. */
 static status demand_split_bucket(demand *d, const demand_bucket *b, unsigned depth,
 				  demand_list *to, err *e)
 {
@@ -224,7 +227,7 @@ static bool demand_precedes(const demand *d, uint64_t a, uint64_t b)
 	return c ? c < 0 : a < b;
 }
 
-/* Put `number` where it belongs in a heap of n numbers, from place i down. */
+/* Sift `number` down in a heap of n numbers, from index i on. */
 static void demand_sift(const demand *d, const uint32_t *chunk, uint64_t i, uint64_t n,
 			uint64_t number)
 {
@@ -238,8 +241,8 @@ static void demand_sift(const demand *d, const uint32_t *chunk, uint64_t i, uint
 	*demand_number_at(d, chunk, i) = number;
 }
 
-/* Sort a bucket by heapsort, which needs no memory and is never slow, and then cut it into buckets.
- * This is for a bucket that splits do not help. */
+/* Sort a bucket that is too large even after splits, and append pieces of it to the list of all
+ * buckets. Heapsort needs no copy of the numbers, and its time is O(n log n) for any keys. */
 static status demand_sort_in_place(demand *d, const demand_bucket *b, err *e)
 {
 	const uint64_t n = b->list.n, k = chunks_of(n);
@@ -270,7 +273,8 @@ static status demand_sort_in_place(demand *d, const demand_bucket *b, err *e)
 	return rc;
 }
 
-/* Put a bucket at a place into the list of all buckets, split if it is too large. */
+/* Append a bucket, whose first record is at `place`, to the list of all buckets. If it is too
+ * large, split it first. depth: how many splits have led to it. */
 static status demand_place(demand *d, demand_bucket *b, uint64_t place, unsigned depth, err *e)
 {
 	demand_list parts;

@@ -8,28 +8,30 @@
 
 /* ---------------------------------------------------------------------------------- chunks
  *
- * The numbers of a bucket are in a list of chunks of 64 numbers, so no bucket is counted first. A
- * pool allocates slabs of many chunks as numbers arrive, and takes back chunks that have been read.
+ * The numbers of a bucket are in a list of chunks of 64 numbers, so they need not be counted first.
+ * A pool allocates slabs of many chunks as numbers arrive, and takes back chunks that have been
+ * read.
  *
- * A list is read from its end: its first chunk has the last numbers, and only that chunk may be
- * partly filled. While a bucket is written, each writer has its own list for it. */
+ * A list is in reverse order: its first chunk has the numbers that were added last, and only this
+ * chunk may be partly filled. While numbers are added, each writer has its own list for each
+ * bucket. */
 
 enum {
-	LINE_NUMBERS = 8, /* of a cache line */
+	LINE_NUMBERS = 8, /* in a cache line */
 	CHUNK_NUMBERS = 64,
 	CHUNK_BYTES = CHUNK_NUMBERS * (int)sizeof(uint64_t),
 	CHUNK_BATCH = 16,   /* chunks that a writer takes at a time */
-	SLAB_BITS_MAX = 15, /* bits of the number of a chunk in its slab */
+	SLAB_BITS_MAX = 15, /* of the index of a chunk in its slab */
 };
 
 #define CHUNK_NONE UINT32_MAX
 
 typedef struct chunk_pool {
 	mem *m;
-	unsigned char *room; /* lent by the caller, for the first slabs */
+	unsigned char *room; /* lent by the caller; it holds the first slabs */
 	uint32_t room_chunks;
 	unsigned slab_bits;
-	unsigned char **slab; /* each: chunks, then for each of them the next one in its list */
+	unsigned char **slab; /* each: chunks, then the index of each one's next chunk */
 	uint32_t slabs_most;
 	uint32_t used, most; /* chunks used at least once, and the greatest number of chunks */
 	uint32_t free;       /* list of returned chunks */
@@ -47,7 +49,7 @@ status chunks_open(chunk_pool *p, mem *m, uint64_t most, void *room, size_t room
 
 void chunks_close(chunk_pool *p);
 
-/* chunks_leave_room - do not give out chunks of the lent room any more. */
+/* chunks_leave_room - never again give out chunks of the lent room. */
 void chunks_leave_room(chunk_pool *p);
 
 static inline uint64_t *chunk_at(const chunk_pool *p, uint32_t chunk)
@@ -56,7 +58,7 @@ static inline uint64_t *chunk_at(const chunk_pool *p, uint32_t chunk)
 	return (uint64_t *)(void *)(p->slab[chunk >> p->slab_bits] + (size_t)in_slab * CHUNK_BYTES);
 }
 
-/* chunk_next - return the place of the number of the next chunk in the list. */
+/* chunk_next - return the address where the index of the next chunk in the list is stored. */
 static inline uint32_t *chunk_next(const chunk_pool *p, uint32_t chunk)
 {
 	const uint32_t in_slab = chunk & ((1U << p->slab_bits) - 1);
@@ -65,14 +67,14 @@ static inline uint32_t *chunk_next(const chunk_pool *p, uint32_t chunk)
 	return (uint32_t *)(void *)next + in_slab;
 }
 
-/* The chunks that a thread keeps ready. */
+/* Free chunks of a thread, so that it seldom locks the pool. */
 typedef struct chunk_stock {
 	chunk_pool *p;
 	uint32_t free;
 	err *e; /* of the thread */
 } chunk_stock;
 
-/* chunk_get - take a chunk. Return CHUNK_NONE, with s->e filled, without memory. */
+/* chunk_get - take a chunk. If memory is missing, set s->e and return CHUNK_NONE. */
 uint32_t chunk_get(chunk_stock *s);
 
 /* chunk_put - put a chunk into the stock. */
@@ -87,7 +89,7 @@ void chunk_return(chunk_stock *s);
 
 /* The numbers of a bucket. */
 typedef struct chunk_list {
-	uint32_t first; /* chunk, with the last numbers */
+	uint32_t first; /* the chunk that was filled last */
 	uint64_t n;
 } chunk_list;
 
@@ -102,16 +104,16 @@ void chunk_list_order(const chunk_pool *p, const chunk_list *l, uint32_t *chunk)
 
 /* ---------------------------------------------------------------------------------- writing */
 
-/* The numbers of a bucket are collected in a cache line, and written past the cache a line at a
- * time. */
+/* The list of a bucket while a writer adds numbers. It collects them in a cache line, and writes
+ * full lines to the chunk by streaming stores. */
 typedef struct chunk_lane {
-	uint64_t *to;        /* place of the next line */
+	uint64_t *to;        /* where the next line is written */
 	uint64_t n;          /* numbers so far */
-	uint32_t head, tail; /* chunks: the one being filled, and the first one */
+	uint32_t head, tail; /* the chunk that is being filled, and the one filled first */
 } chunk_lane;
 
 typedef struct chunk_writer {
-	_Alignas(64) chunk_stock stock; /* no line is shared with another writer */
+	_Alignas(64) chunk_stock stock; /* on cache lines of its own */
 	chunk_lane *lanes;              /* one per bucket */
 	uint64_t *lines;                /* LINE_NUMBERS per bucket, aligned to a cache line */
 	uint32_t buckets;
@@ -125,7 +127,8 @@ static inline size_t chunk_writer_bytes(uint32_t buckets)
 	return buckets * line + (buckets * sizeof(chunk_lane) + line - 1) / line * line;
 }
 
-/* chunk_writer_begin - begin to write with zeroed memory at `room`, aligned to a cache line. */
+/* chunk_writer_begin - initialize a writer. room: chunk_writer_bytes() zeroed bytes, aligned to a
+ * cache line. */
 void chunk_writer_begin(chunk_writer *w, chunk_pool *p, uint32_t buckets, void *room);
 
 /* chunk_line - write the full line of this bucket. */
@@ -140,7 +143,8 @@ static inline void chunk_write(chunk_writer *w, uint32_t bucket, uint64_t number
 		chunk_line(w, bucket);
 }
 
-/* chunk_join - join the lists of n writers for a bucket; called by one thread, with its stock. */
+/* chunk_join - join the lists that n writers have for a bucket into *l. Only one thread may call
+ * it; s is its stock. */
 status chunk_join(chunk_writer *w, unsigned n, uint32_t bucket, chunk_stock *s, chunk_list *l);
 
 /* ----------------------------------------------------------------------------------- state */
@@ -149,7 +153,7 @@ enum { UNSORTED, BUSY, SORTED };
 
 typedef struct demand_bucket {
 	classifier_bucket is;
-	uint64_t start; /* place */
+	uint64_t start; /* the place of its first record */
 	chunk_list list;
 	_Atomic uint32_t state;
 } demand_bucket;
@@ -167,24 +171,24 @@ struct demand {
 	uint64_t mask; /* of the position in a number */
 	unsigned pos_bits, lanes, threads;
 	classifier map;
-	void *map_room;          /* of the classifier; NULL: only one bucket exists, */
+	void *map_room;          /* memory of the classifier; NULL if only one bucket exists, */
 	classifier_bucket whole; /* this one */
 	chunk_pool pool;
-	chunk_writer *writer; /* of each lane, or of each thread in a split */
+	chunk_writer *writer; /* one per lane, or per thread in a split */
 	unsigned writers;
 	unsigned char *writer_room;
 	demand_list all;
 	_Atomic size_t misfits;
 };
 
-/* demand_number_at - return the place of number i in a list of chunks. */
+/* demand_number_at - return the address of number i of a list. chunk: its chunks, by
+ * chunk_list_order. */
 static inline uint64_t *demand_number_at(const demand *d, const uint32_t *chunk, uint64_t i)
 {
 	return chunk_at(&d->pool, chunk[i / CHUNK_NUMBERS]) + i % CHUNK_NUMBERS;
 }
 
-/* demand_pos - return the position in a number. A position outside the records, which a changed bit
- * in memory makes, is replaced by position 0. */
+/* demand_pos - return the position in a number, or 0 if a memory error has made it too large. */
 static inline uint64_t demand_pos(const demand *d, uint64_t number)
 {
 	const uint64_t pos = number & d->mask;
@@ -194,8 +198,8 @@ static inline uint64_t demand_pos(const demand *d, uint64_t number)
 /* demand_buckets - return the number of buckets for n records. */
 uint32_t demand_buckets(const demand_sizes *s, uint64_t n);
 
-/* demand_map - make a classifier for `want` buckets from n records of `in`; their entries are the
- * first half of `sample`. */
+/* demand_map - make the classifier d->map for `want` buckets. sample: the entries of n records of
+ * `in`, followed by scratch for n entries. */
 void demand_map(demand *d, const records *in, entry *sample, size_t n, uint32_t want);
 
 /* demand_writers_open - open n writers of `buckets` buckets. demand_writers_close - close them. */

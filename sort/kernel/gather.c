@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Copying records in random order with prefetch, and streaming stores. A record is fetched
- * record_ahead() records before it is copied; one of 100 bytes spans two or three cache lines.
- * Streaming stores write full lines, which x86-64 always can; ordinary stores write the ends. Pure.
- */
+/* Copying records in random order with prefetch, and streaming stores. A record is prefetched
+ * record_ahead() records before it is copied. Streaming stores, which every x86-64 processor has,
+ * write full cache lines; ordinary stores write both ends of the output. Pure. */
 #include "gather.h"
 #include "base/size.h"
 
@@ -38,7 +37,7 @@ void streaming_store_begin(streaming_store *p, unsigned char *to)
 	p->to = to - p->skip;
 }
 
-/* Write the stage's first line up to `end`, without the bytes to skip. */
+/* Write bytes [p->skip, end) of the stage's first line. */
 static void streaming_store_first(streaming_store *p, size_t end)
 {
 	memcpy(p->to + p->skip, p->stage + p->skip, end - p->skip);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Copying records to their places.
  *
- * gather copies records in the order of their entries. A sort compares only entries, so a wrong bit
- * in an entry puts its record at a wrong place. The order of the output does not always reveal it:
- * not among equal keys, and not if --unique or --top drops the record. So the code that uses an
- * entry last, to send, write or drop its record, compares the two. If all entries have the keys of
- * their records, records with equal entries have equal keys, and equal keys are in the order of the
+ * gather copies records in the order of their entries. A sort compares only entries, so a memory
+ * error in an entry puts its record at a wrong place. The order of the output does not always
+ * reveal this: not among equal keys, and not if --unique or --top drops the record. So the code
+ * that uses an entry last, to send, write or drop its record, compares the entry with the key of
+ * its record. If all entries match, the output is sorted, and equal keys are in the order of the
  * input. A wrong position changes the checksum of the output.
  *
- * A streaming store writes a large array once, from front to back. It writes lines to memory
- * without reading them first and without using the cache. On processors without such stores it is a
- * memcpy.
- */
+ * A streaming store writes a large array once, from front to back. It writes cache lines directly
+ * to memory, without first reading them into the cache. On processors without such stores it is a
+ * memcpy. */
 #ifndef HETSORT_KERNEL_GATHER_H
 #define HETSORT_KERNEL_GATHER_H
 
@@ -22,24 +21,25 @@
 #	include <emmintrin.h>
 #endif
 
-/* gather - copy the records of order[0..n) to out, one after the other. Pure. Memory latency is the
- * bound, so records are prefetched: for that, `ahead` entries from order[n] on may be read. Return
- * how many entries do not match the keys of their records. */
+/* gather - copy the records of order[0..n) to out, one after the other. Pure. Memory latency limits
+ * the speed, so records are prefetched, also the records of `ahead` entries from order[n] on.
+ * Return how many entries do not match the keys of their records. */
 size_t gather(const records *r, const entry *order, size_t n, size_t ahead, unsigned char *out);
 
-/* gather_misfits - report an error if misfits is above 0. */
+/* gather_misfits - return ST_INTERNAL with a message if misfits is above 0. */
 status gather_misfits(size_t misfits, err *e);
 
 enum { STREAMING_LINE = 64, STREAMING_STAGE = 4096, STREAMING_MOST_BYTES = 1024 };
 
 typedef struct streaming_store {
-	unsigned char *to; /* destination of the stage, at the begin of a line */
+	unsigned char *to; /* destination of the stage, at the start of a cache line */
 	size_t skip;       /* bytes of the first line that must not be written */
-	size_t used;       /* of the stage, with skip */
+	size_t used;       /* bytes of the stage, including skip */
+	/* bytes that are not written yet */
 	_Alignas(STREAMING_LINE) unsigned char stage[STREAMING_STAGE + STREAMING_MOST_BYTES];
 } streaming_store;
 
-/* streaming_store_line - write a single line; both places are aligned to lines. */
+/* streaming_store_line - write one cache line; both addresses are aligned to lines. */
 static inline void streaming_store_line(void *to, const void *from)
 {
 #ifdef __SSE2__
@@ -50,7 +50,7 @@ static inline void streaming_store_line(void *to, const void *from)
 #endif
 }
 
-/* streaming_store_fence - make the lines of this thread visible to other threads. */
+/* streaming_store_fence - make the lines that this thread has written visible to other threads. */
 static inline void streaming_store_fence(void)
 {
 #ifdef __SSE2__
@@ -61,9 +61,9 @@ static inline void streaming_store_fence(void)
 /* streaming_store_begin - begin to write at `to`. */
 void streaming_store_begin(streaming_store *p, unsigned char *to);
 
-/* streaming_store_room - return the place for the next bytes.
- * streaming_store_left - return how many bytes fit there, at least STREAMING_MOST_BYTES.
- * streaming_store_add - add the bytes that were put there. */
+/* streaming_store_room - return where to put the next bytes. streaming_store_left - return how many
+ * bytes fit there, at least STREAMING_MOST_BYTES. streaming_store_add - write `bytes` bytes that
+ * were put there. */
 static inline unsigned char *streaming_store_room(streaming_store *p)
 {
 	return p->stage + p->used;

@@ -3,7 +3,7 @@
 #include "inspect.h"
 #include "key.h"
 
-/* Keys that a prefix holds are compared as two numbers, without a call or a branch. */
+/* Keys that fit into a prefix are compared as two numbers, without a call or a branch. */
 size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n)
 {
 	size_t bad = 0;
@@ -23,7 +23,7 @@ size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n)
 	return bad;
 }
 
-/* Update the smallest and the greatest key. */
+/* Update the smallest and the greatest key by n records. */
 static void inspect_ends(inspected *seen, const layout *l, const unsigned char *rec, size_t n)
 {
 	if (seen->records == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The last look at records before they leave: their order, number and checksum. The checksum does
- * not depend on the order of records: it is the sum, modulo 2^128, of their XXH3-64 hashes. It is a
- * sum because equal records must not cancel each other. Pure. */
+/* Inspection of records before they are written or sent: order, number and checksum. The checksum
+ * does not depend on the order of records: it is the sum, modulo 2^128, of their XXH3-64 hashes.
+ * With an exclusive or instead, equal records would cancel each other. Pure. */
 #ifndef HETSORT_KERNEL_INSPECT_H
 #define HETSORT_KERNEL_INSPECT_H
 
@@ -51,7 +51,7 @@ typedef struct inspected {
 	inspect_order order;
 } inspected;
 
-/* inspect_unordered - count the records, of n, that are smaller than their predecessor. */
+/* inspect_unordered - count the records, of n, whose key is smaller than the key before it. */
 size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n);
 
 /* inspect - add n > 0 records that follow the inspected ones. Return how many violate the order;

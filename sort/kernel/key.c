@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Keys of fields, and keys that are shorter than a prefix. They are apart from the loops over usual
- * keys, which would be slower if the compiler inlined this code there. Pure. */
+/* Functions for keys of fields, and for keys that are shorter than a prefix. They are not inline
+ * functions in key.h, because loops over usual keys would be slower if the compiler inlined them.
+ * Pure. */
 #include "key.h"
 #include "base/arith.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Return a field that is a number, on top of 64 bits, so that it compares as a number without a
- * sign. In a negative float, all bits but the sign are flipped. */
+/* Return the normal form of a numeric field, in the upper bits, so that it compares as an unsigned
+ * number. The sign bit of signed numbers is flipped, and in negative floats all other bits, too. */
 static inline uint64_t key_number(const key_field *f, const unsigned char *rec)
 {
 	const uint64_t sign = UINT64_C(1) << 63;
@@ -35,7 +36,7 @@ static inline uint64_t key_number(const key_field *f, const unsigned char *rec)
 void key_of_fields(const layout *l, const unsigned char *rec, uint32_t from, uint32_t to,
 		   unsigned char *out)
 {
-	uint32_t begin = 0; /* of the field, in the key */
+	uint32_t begin = 0; /* offset of field i in the key */
 	for (uint32_t i = 0; begin < to; begin += l->field[i++].bytes) {
 		const key_field *f = &l->field[i];
 		const uint32_t lo = from > begin ? from - begin : 0;
@@ -112,8 +113,8 @@ void key_value_text(const key_field *f, const unsigned char *normal,
 	}
 }
 
-/* Set fields from the last to the first, because the more significant one counts where fields
- * overlap. The greatest float is negative in a descending field, so all its bits are flipped. */
+/* Set fields from the last to the first, because the more significant field decides where fields
+ * overlap. In a descending field, the greatest float is the negative NaN whose bits are all 1. */
 void key_greatest(const layout *l, unsigned char *rec)
 {
 	memset(rec, 0xff, l->record_bytes);
@@ -128,7 +129,7 @@ void key_greatest(const layout *l, unsigned char *rec)
 	}
 }
 
-/* Make the prefix byte by byte. Not inlined, because the array would slow down the usual case. */
+/* Read the prefix byte by byte. Not inlined, because the array would slow down the usual case. */
 static __attribute__((noinline)) key_prefix key_prefix_by_bytes(const layout *l,
 								const unsigned char *rec)
 {

@@ -3,15 +3,17 @@
  *
  * The normal form of a key has key_bytes bytes, which memcmp() orders. Without fields it is the key
  * in the record. With fields, it consists of the fields, one after the other. Numbers have the most
- * significant byte first, and negative numbers are below positive ones. Descending fields are
- * complemented. Floats are in the order -NaN, -inf, -0, +0, +inf, +NaN.
+ * significant byte first, and negative numbers sort before positive ones. Floats are in the order
+ * -NaN, -inf, -0, +0, +inf, +NaN. In descending fields, all bits are inverted.
  *
- * Sorting treats parts of the normal form as numbers of the same order. The prefix is the first 10
- * bytes, which entries, items and heads contain. The tail is the rest. A window is 8 bytes from any
- * place. Functions take records unless they name copies, made by key_copy.
+ * Sorting reads parts of the normal form as numbers, which have the same order. The prefix is the
+ * first 10 bytes; entries, items and heads (merge.h) contain it. The tail is the rest. A window is
+ * up to 8 bytes from any place in the key. A copy is a normal form that key_copy has stored outside
+ * the record. Functions without "copy" in their name take whole records.
  *
  * The total order of records is (key, rank, position). While sorting, an entry of 16 bytes stands
- * for its record: it has the prefix of the key and the position. Pure. */
+ * for its record: it has the prefix of the key and the position. Pure: no state, no allocation, no
+ * input or output. */
 #ifndef HETSORT_KERNEL_KEY_H
 #define HETSORT_KERNEL_KEY_H
 
@@ -31,7 +33,7 @@ enum {
 
 /* ------------------------------------------------------------------------------ whole keys */
 
-/* key_at - return the begin of a record's key, or of its first field. */
+/* key_at - return the address of a record's key, or of its first field. */
 static inline const unsigned char *key_at(const layout *l, const unsigned char *rec)
 {
 	return rec + l->key_off;
@@ -69,7 +71,8 @@ static inline int key_copies_compare(const layout *l, const unsigned char *a,
 	return memcmp(a, b, l->key_bytes);
 }
 
-/* key_part - return bytes [from, to) of a record's normal form, in the record or in `room`. */
+/* key_part - return bytes [from, to) of a record's normal form: in the record, or made in
+ * `room`. */
 static inline const unsigned char *key_part(const layout *l, const unsigned char *rec,
 					    uint32_t from, uint32_t to,
 					    unsigned char room[KEY_FIELDS_BYTES_MAX])
@@ -89,10 +92,11 @@ static inline int key_copy_compare(const layout *l, const unsigned char *copy,
 	return memcmp(copy, key_part(l, rec, 0, l->key_bytes, room), l->key_bytes);
 }
 
-/* key_shared_bytes - return the length of the common begin of the normal forms of a and b. */
+/* key_shared_bytes - return how many bytes are equal at the start of the normal forms of a and
+ * b. */
 uint32_t key_shared_bytes(const layout *l, const unsigned char *a, const unsigned char *b);
 
-/* key_part_compare - compare only bytes [from, to). */
+/* key_part_compare - compare only bytes [from, to) of the normal forms of two records. */
 static inline int key_part_compare(const layout *l, const unsigned char *a, const unsigned char *b,
 				   uint32_t from, uint32_t to)
 {
@@ -103,17 +107,17 @@ static inline int key_part_compare(const layout *l, const unsigned char *a, cons
 
 enum { KEY_VALUE_TEXT_BYTES = 32 };
 
-/* key_value_text - convert the normal form of a field that is a number to text. A float gets enough
- * digits to be unique. */
+/* key_value_text - convert a numeric field in normal form to decimal text. A float gets so much
+ * precision that reading the text returns the same float. */
 void key_value_text(const key_field *f, const unsigned char *normal,
 		    char text[KEY_VALUE_TEXT_BYTES]);
 
-/* key_greatest - set the key of a record to the greatest key. */
+/* key_greatest - fill a record so that its key is the greatest possible one. */
 void key_greatest(const layout *l, unsigned char *rec);
 
-/* ------------------------------------------------------------------------ a number in front */
+/* -------------------------------------------------------------------------- numeric fields */
 
-/* key_lead_read - return the normal form of a number, in the upper bits. */
+/* key_lead_read - return the normal form of a numeric field, in the upper bits. */
 static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec)
 {
 	uint64_t v;
@@ -122,7 +126,7 @@ static inline uint64_t key_lead_read(const key_lead *n, const unsigned char *rec
 	return v ^ (-(v >> 63) & n->negative) ^ n->flip;
 }
 
-/* key_lead_raw - return the 8 bytes from which key_lead_read makes v. */
+/* key_lead_raw - return the field of 8 bytes from which key_lead_read makes v. */
 static inline uint64_t key_lead_raw(const key_lead *n, uint64_t v)
 {
 	v ^= n->flip;
@@ -136,7 +140,7 @@ static inline uint64_t key_lead_raw(const key_lead *n, uint64_t v)
  * the order, because all keys have one length. */
 typedef struct key_prefix {
 	uint64_t hi; /* bytes 0-7, the first on top */
-	uint64_t lo; /* bytes 8-9 above KEY_PREFIX_FREE_BITS, which are 0 */
+	uint64_t lo; /* bytes 8-9 in the upper bits; KEY_PREFIX_FREE_BITS lower bits are 0 */
 } key_prefix;
 
 /* key_prefix_read - return the prefix of a key of at least KEY_PREFIX_BYTES bytes. */
@@ -153,7 +157,7 @@ static inline key_prefix key_prefix_read(const unsigned char *key)
  * record that key_prefix_read would read beyond it. */
 key_prefix key_prefix_of_other(const layout *l, const unsigned char *rec) __attribute__((pure));
 
-/* key_prefix_cut - clear the bytes of a prefix p after the end of a shorter key. */
+/* key_prefix_cut - clear the bytes of prefix p that a shorter key does not have. */
 static inline key_prefix key_prefix_cut(const layout *l, key_prefix p)
 {
 	const unsigned over = 8 * (KEY_PREFIX_BYTES - l->key_bytes), hi = over > 16 ? over - 16 : 0;
@@ -171,7 +175,7 @@ static inline key_prefix key_prefix_of(const layout *l, const unsigned char *rec
 	return l->key_bytes < KEY_PREFIX_BYTES ? key_prefix_cut(l, p) : p;
 }
 
-/* key_prefix_compare - compare two prefixes without their free bits. */
+/* key_prefix_compare - compare two prefixes, ignoring their free bits. */
 static inline int key_prefix_compare(uint64_t a_hi, uint64_t a_lo, uint64_t b_hi, uint64_t b_lo)
 {
 	if (a_hi != b_hi)
@@ -186,7 +190,7 @@ static inline uint32_t key_tail_bytes(const layout *l)
 	return l->key_bytes > KEY_PREFIX_BYTES ? l->key_bytes - KEY_PREFIX_BYTES : 0;
 }
 
-/* key_tail_compare - compare two records with equal prefixes. */
+/* key_tail_compare - compare the keys of two records whose prefixes are equal. */
 static inline int key_tail_compare(const layout *l, const unsigned char *a, const unsigned char *b)
 {
 	if (__builtin_expect(l->fields > 0, 0))
@@ -195,7 +199,7 @@ static inline int key_tail_compare(const layout *l, const unsigned char *a, cons
 		      key_tail_bytes(l));
 }
 
-/* key_tail_copy - copy the tail of a record's key to `to`, which has key_tail_bytes (above 0). */
+/* key_tail_copy - copy the tail of a record's key, which is not empty, to `to`. */
 static inline void key_tail_copy(const layout *l, unsigned char *to, const unsigned char *rec)
 {
 	if (__builtin_expect(l->fields > 0, 0))
@@ -204,7 +208,7 @@ static inline void key_tail_copy(const layout *l, unsigned char *to, const unsig
 		memcpy(to, key_at(l, rec) + KEY_PREFIX_BYTES, key_tail_bytes(l));
 }
 
-/* key_tail_compare_copy - compare the tail of a record's key, above 0 bytes, with a copy. */
+/* key_tail_compare_copy - compare the tail of a record's key, which is not empty, with a copy. */
 static inline int key_tail_compare_copy(const layout *l, const unsigned char *rec,
 					const unsigned char *copy)
 {
@@ -215,28 +219,29 @@ static inline int key_tail_compare_copy(const layout *l, const unsigned char *re
 
 /* --------------------------------------------------------------------------------- windows */
 
-/* A window is some bytes of a key as a number. They are read from 8 bytes of the record, or from
- * the number in front, shifted up past the bytes before the window, and masked. They are collected
- * byte by byte if they belong to several fields or to a field of bytes, or if the record is
- * shorter. */
+/* A window is up to 8 bytes of a key, in the upper bits of a number whose other bits are 0. It is
+ * read from 8 bytes of the record, or from the first field if that is a number. A shift removes the
+ * bytes before the window, and a mask the bytes after it. WINDOW_FIELDS: it is read byte by byte,
+ * because it is in several fields or in a field of bytes, or because records have less than 8
+ * bytes. */
 typedef enum window_kind { WINDOW_RECORD, WINDOW_LEAD, WINDOW_FIELDS } window_kind;
 
 typedef struct key_window {
 	window_kind of;
-	uint32_t at; /* place in the record; with fields, in the key */
+	uint32_t at; /* offset in the record; for WINDOW_FIELDS, in the key */
 	unsigned up;
 	uint32_t bytes;
 	uint64_t keep;
 } key_window;
 
-/* key_window_at - return the window of `bytes` (0 to KEY_WINDOW_BYTES) of the key from byte `from`
- * on. It never reads outside the record. */
+/* key_window_at - return the window of `bytes` (0 to KEY_WINDOW_BYTES) bytes of the key from byte
+ * `from` on. Reading it never reads outside the record. */
 key_window key_window_at(const layout *l, uint32_t from, uint32_t bytes);
 
 /* key_window_of_fields - read a window byte by byte. */
 uint64_t key_window_of_fields(const layout *l, const key_window *w, const unsigned char *rec);
 
-/* key_window_read_as - read a window of this kind, which is a constant in loops. */
+/* key_window_read_as - read a window whose kind is `of`, a constant in loops. */
 static inline __attribute__((always_inline)) uint64_t
 key_window_read_as(window_kind of, const layout *l, const key_window *w, const unsigned char *rec)
 {
@@ -255,9 +260,8 @@ static inline uint64_t key_window_read(const layout *l, const key_window *w,
 	return key_window_read_as(w->of, l, w, rec);
 }
 
-/* WITH_WINDOW - call f, an inlined loop, with the kind of a window as its last argument, a
- * constant.
- */
+/* WITH_WINDOW - call f, an inlined function, with the kind of window `of` as its last argument: in
+ * each call it is a constant. */
 #define WITH_WINDOW(of, f, ...)                                \
 	((of) == WINDOW_RECORD ? f(__VA_ARGS__, WINDOW_RECORD) \
 	 : (of) == WINDOW_LEAD ? f(__VA_ARGS__, WINDOW_LEAD)   \
@@ -270,14 +274,14 @@ static inline uint64_t key_window_read(const layout *l, const key_window *w,
 
 typedef struct entry {
 	uint64_t hi; /* first word of the key's prefix */
-	uint64_t lo; /* second word above POS_BITS, position below */
+	uint64_t lo; /* second word of the prefix, with the position in its POS_BITS lower bits */
 } entry;
 
 /* The records that entries point into. */
 typedef struct records {
 	const unsigned char *base;
 	layout lay;
-	uint32_t rank; /* that has the records: the second part of the total order */
+	uint32_t rank; /* the rank that has the records */
 } records;
 
 /* A key with its place in the total order, as it is sent to other ranks. */
@@ -303,13 +307,13 @@ static inline const unsigned char *record_at(const records *r, uint64_t pos)
 	return r->base + pos * r->lay.record_bytes;
 }
 
-/* record_within - return one of `count` records, even if a bit of pos was flipped in memory. */
+/* record_within - return record pos, or record 0 if a memory error has made pos too large. */
 static inline const unsigned char *record_within(const records *r, uint64_t count, uint64_t pos)
 {
 	return record_at(r, pos < count ? pos : 0);
 }
 
-/* record_copy - copy a record. The usual size is a constant, so that the compiler uses vectors. */
+/* record_copy - copy a record; the usual size as a constant, so that the compiler uses vectors. */
 static inline void record_copy(unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
 	if (bytes == DEFAULT_RECORD_BYTES)
@@ -320,11 +324,11 @@ static inline void record_copy(unsigned char *to, const unsigned char *from, uin
 
 enum { RECORD_LINE_BYTES = 64, RECORD_FETCH_BYTES = 1024 };
 
-/* record_fetch - fetch the lines of a record into the second cache. Of a very long record, fetch
- * only the first lines, after which the processor fetches ahead by itself, and the last. The second
- * cache can wait for more lines at once than the first. So records in random order take 0.46 s
- * instead of 0.52 in pages of 2 MiB, and 0.62 instead of 0.75 in pages of 4 KiB. Always inlined,
- * because gcc drops calls of a function that only prefetches. */
+/* record_fetch - prefetch a record into the second-level cache, which can wait for more cache lines
+ * at the same time than the first. Reading records in random order then takes 0.46 s instead of
+ * 0.52 in pages of 2 MiB, and 0.62 instead of 0.75 in pages of 4 KiB. Of a very long record,
+ * prefetch only the first lines and the last one; the processor itself prefetches the others.
+ * Always inlined, because gcc drops calls of a function that only prefetches. */
 static inline __attribute__((always_inline)) void record_fetch(const unsigned char *rec,
 							       uint32_t bytes)
 {
@@ -336,9 +340,9 @@ static inline __attribute__((always_inline)) void record_fetch(const unsigned ch
 		__builtin_prefetch(rec + bytes - 1, 0, SECOND_CACHE);
 }
 
-/* record_ahead - return how many records ahead of copying to fetch records in random order. They
- * fit into a first cache of 32 KB. Measured at 40 to 1,024 bytes: with half the number a sort takes
- * up to 25 % longer, with twice the number at most 5 % less. */
+/* record_ahead - return how many records ahead to prefetch while records are copied in random
+ * order. With records of 40 to 1024 bytes, half this number makes a sort up to 25 % slower, and
+ * twice this number at most 5 % faster. */
 static inline size_t record_ahead(uint32_t bytes)
 {
 	enum { AHEAD_BYTES = 6400, LEAST = 4, MOST = 64 };
@@ -353,7 +357,7 @@ static inline entry entry_make(const unsigned char *rec, const layout *l, uint64
 	return (entry){ p.hi, p.lo | pos };
 }
 
-/* entry_fits - return whether entry e matches the key of its record rec. */
+/* entry_fits - return whether the prefix in entry e is the prefix of its record rec. */
 static inline bool entry_fits(const entry *e, const unsigned char *rec, const layout *l)
 {
 	const key_prefix p = key_prefix_of(l, rec);
@@ -368,7 +372,7 @@ static inline void item_of(item *it, const entry *e, const records *r)
 		key_tail_copy(&r->lay, it->tail, record_at(r, entry_pos(e)));
 }
 
-/* place_cmp - compare the places of equal keys: by rank, then by position. */
+/* place_cmp - order records with equal keys: by rank, then by position. */
 static inline int place_cmp(uint64_t arank, uint64_t a_lo, uint64_t brank, uint64_t b_lo)
 {
 	if (arank != brank)
@@ -377,7 +381,7 @@ static inline int place_cmp(uint64_t arank, uint64_t a_lo, uint64_t brank, uint6
 	return (a > b) - (a < b);
 }
 
-/* entry_key_cmp - compare the keys of two entries of r, without their positions. */
+/* entry_key_cmp - compare the keys of two entries of r, ignoring their positions. */
 static inline int entry_key_cmp(const entry *a, const entry *b, const records *r)
 {
 	const int c = key_prefix_compare(a->hi, a->lo, b->hi, b->lo);
@@ -386,7 +390,8 @@ static inline int entry_key_cmp(const entry *a, const entry *b, const records *r
 	return key_tail_compare(&r->lay, record_at(r, entry_pos(a)), record_at(r, entry_pos(b)));
 }
 
-/* entry_item_key_cmp - compare the keys of an entry of r and an item, without their places. */
+/* entry_item_key_cmp - compare the keys of an entry of r and an item, ignoring rank and
+ * position. */
 static inline int entry_item_key_cmp(const entry *e, const item *it, const records *r)
 {
 	const int c = key_prefix_compare(e->hi, e->lo, it->hi, it->lo);
@@ -418,8 +423,8 @@ static inline int item_cmp(const item *a, const item *b, const layout *l)
 	return c ? c : place_cmp(a->rank, a->lo, b->rank, b->lo);
 }
 
-/* item_order - compare for qsort_r() two pointers to items, or structures that begin with such a
- * pointer; lay: their layout. */
+/* item_order - compare elements for qsort_r(): pointers to items, or structures that begin with
+ * such a pointer. lay: the layout of the records. */
 static inline int item_order(const void *a, const void *b, void *lay)
 {
 	return item_cmp(*(const item *const *)a, *(const item *const *)b, lay);

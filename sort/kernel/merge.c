@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Merging. Runs are merged by pairs, level upon level, between two buffers that stay in the cache.
- * The loser tree has k streams, k any number: leaf s hangs below inner node (s + k) / 2. A
- * replacement walks one path upwards and compares with the loser kept at each node. Pure. */
+/* Merging. Runs are merged in pairs, level by level, between two buffers that stay in the cache.
+ * The loser tree works for any number k of streams: leaf s is below inner node (s + k) / 2.
+ * Replacing the winner walks one path upwards and compares with the loser at each node. Pure. */
 #include "merge.h"
 
 typedef struct entry_run {
@@ -9,8 +9,9 @@ typedef struct entry_run {
 	size_t n;
 } entry_run;
 
-/* Merge a and b to `to`. The choice is not a branch: with keys in random order every second one
- * would be mispredicted. If the prefix holds the key, (key, position) is one number of 128 bits. */
+/* Merge a and b to `to`. The choice is not a branch, because it would be mispredicted half of the
+ * time for keys in random order. If a key fits into the prefix, hi and lo are compared as one
+ * number of 128 bits. */
 static void pairwise_merge_two(entry_run a, entry_run b, entry *to, const records *r)
 {
 	const entry *x = a.e, *xend = x + a.n, *y = b.e, *yend = y + b.n;
@@ -22,13 +23,13 @@ static void pairwise_merge_two(entry_run a, entry_run b, entry *to, const record
 		y += second;
 		x += !second;
 	}
-	if (x < xend) /* an empty run may have no address */
+	if (x < xend) /* an empty run may be NULL */
 		memcpy(to, x, (size_t)(xend - x) * sizeof *to);
 	if (y < yend)
 		memcpy(to, y, (size_t)(yend - y) * sizeof *to);
 }
 
-/* Buffers alternate: the first level leaves e, which is then as free as tmp. */
+/* The first level merges to tmp. Runs in e are not needed after that, so e and tmp alternate. */
 entry *pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
 		      const records *r)
 {
@@ -76,7 +77,7 @@ void loser_tree_replace(loser_tree *t, head h, uint32_t stream)
 	t->node[0] = h;
 }
 
-/* Return the winner of the subtree at i, and leave the losers in its nodes. */
+/* Return the winner of the subtree at node i, and store the losers in its nodes. */
 static head loser_tree_build(loser_tree *t, uint32_t i, const head *first)
 {
 	if (i >= t->k)

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two ways to merge sorted sequences: a few runs of entries in the cache by pairs, and any number
- * of streams of records by a loser tree. Pure. */
+/* Two ways to merge sorted sequences. A few runs of entries in the cache are merged in pairs. Any
+ * number of streams of records are merged by a loser tree. Pure. */
 #ifndef HETSORT_KERNEL_MERGE_H
 #define HETSORT_KERNEL_MERGE_H
 
 #include "key.h"
 
-enum { PAIRWISE_MAX = 8 /* runs; beyond, sorting them again measures faster */ };
+enum { PAIRWISE_MAX = 8 /* runs; sorting the entries of more runs again is faster */ };
 
 /* pairwise_merge - merge k (1..PAIRWISE_MAX) runs of n[0..k) entries each, by (key, position).
- * run     sorted; they may be empty, and lie in e one after another
- * e, tmp  room for all entries each; one of the two, which is returned, holds the result
+ * run     sorted runs, which may be empty, and may be in e, one after the other
+ * e, tmp  each has room for all entries; the result is in e or tmp, which is returned
  * r       the records of the entries, read only for keys longer than KEY_PREFIX_BYTES
  * Time O(sum of n * log k); fast if e and tmp stay in the cache. */
 entry *pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry *e, entry *tmp,
 		      const records *r);
 
-/* The head of a stream: the prefix in hi and the top of lo. The stream's number is below it, so
- * that equal keys leave in the order of their streams. */
+/* The next record of a stream. As in an entry, the prefix of its key is in hi and the top of lo.
+ * The number of the stream takes the bits of the position, so that equal keys are in the order of
+ * their streams. */
 typedef struct head {
 	uint64_t hi, lo;
 	const unsigned char *rec; /* NULL: the stream has ended */
 } head;
 
-/* The heads of k sorted streams. The smallest is found by log2 k comparisons. */
+/* The heads of k sorted streams. Finding the smallest takes log2 k comparisons. */
 typedef struct loser_tree {
 	head *node; /* node[0] the winner, node[1..k) the losers */
 	uint32_t k; /* streams, >= 1 */
@@ -58,7 +59,7 @@ static inline uint32_t head_stream(const head *h)
  * heads of the streams. */
 void loser_tree_init(loser_tree *t, head *node, uint32_t k, const head *first, const layout *l);
 
-/* loser_tree_replace - replace the winner by the next head h of its stream; node[0] is the new
+/* loser_tree_replace - replace the winner by h, the next head of its stream. node[0] is the new
  * winner. */
 void loser_tree_replace(loser_tree *t, head h, uint32_t stream);
 

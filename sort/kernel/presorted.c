@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sorting records that are one run or two. All threads look for the end of a run, piece by piece.
- * Then each takes pieces of the output, and finds by bisection where a piece begins in both runs.
- */
+ * Then each thread takes pieces of the output, and finds by bisection where the records of a piece
+ * begin in both runs. */
 #include "bucket_sort.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -11,7 +11,7 @@
 
 enum { PIECE = 16384 };
 
-/* Records from `begin` on; the smallest is the first, or, if the run descends, the last. */
+/* A run: n records from `begin` on, which descend if `falls`, otherwise ascend. */
 typedef struct sorted_run {
 	size_t begin, n;
 	bool falls;
@@ -24,7 +24,7 @@ typedef struct presorted {
 	unsigned threads;
 	key_window window; /* the first bytes of the key */
 	bool longer;       /* the key has more bytes */
-	sorted_run run[2]; /* the first run, then the one that is being searched for */
+	sorted_run run[2]; /* [1] is the run whose end is searched, then the second run */
 	_Atomic size_t next, end;
 } presorted;
 
@@ -42,8 +42,7 @@ static inline bool presorted_before(const presorted *s, const unsigned char *b, 
 
 /* -------------------------------------------------------------------------------------- runs */
 
-/* Return the first record of [from, to) that does not continue the run of its predecessor; or to.
- */
+/* Return the first record of [from, to) that does not continue the run before it, or `to`. */
 static size_t presorted_break(const presorted *s, size_t from, size_t to, bool falls)
 {
 	const uint32_t bytes = s->in->lay.record_bytes;
@@ -58,6 +57,7 @@ static size_t presorted_break(const presorted *s, size_t from, size_t to, bool f
 	return to;
 }
 
+/* Look for the end of run[1] in pieces, and lower s->end to it. */
 static void presorted_look(void *arg, unsigned worker)
 {
 	presorted *s = arg;
@@ -78,7 +78,7 @@ static sorted_run presorted_find_run(presorted *s, size_t begin)
 	if (s->run[1].n < 2)
 		return s->run[1];
 	s->run[1].falls = presorted_break(s, begin + 1, begin + 2, false) == begin + 1;
-	/* most inputs are not in order, and one thread finds this at once */
+	/* one thread is enough to find the end in the first piece, as in most inputs */
 	const size_t first = size_min(begin + PIECE, s->n);
 	s->end = presorted_break(s, begin + 1, first, s->run[1].falls);
 	if (s->end == first) {
@@ -115,7 +115,7 @@ static size_t presorted_of_first(const presorted *s, size_t place)
 	return low;
 }
 
-/* The rest of a run in a piece. */
+/* The records of a run that are still to be written to a piece. */
 typedef struct presorted_rest {
 	const unsigned char *rec;
 	ptrdiff_t step;

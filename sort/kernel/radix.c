@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Radix sort of 16-byte entries from one array into the other and back. Many entries go to bins of
- * about a thousand, by their place between the smallest key and the largest. So bytes that all keys
- * share take no passes. A bin that fits into the cache is sorted as 8-byte numbers: the first bits
- * of the key that differ, and the index, which makes the sort stable. Comparison settles the order
- * of keys that agree in these bits. Pure. */
+ * about a thousand, each by the distance of its key from the least key. So bytes that all keys
+ * share take no passes. A bin that fits into the cache is sorted as 8-byte numbers: the first key
+ * bits that differ, and the index, which makes the sort stable. Keys that agree in these bits are
+ * compared. Pure. */
 #include "radix.h"
 #include "base/arith.h"
 #include "u64_sort.h"
 
 enum { SMALL = 16, BIN_BITS = 11, BIN = 1024, NUMBERS = 4096, INDEX_BITS = 12 };
 
-/* The range of the keys of some entries. It is measured in the first 8 bytes if they differ, and
- * the other two bytes only follow. A distance from the least key has the highest bit that can
- * differ on top. */
+/* The range of the keys of some entries: of their first 8 bytes if these differ, otherwise of the
+ * other two bytes. A distance from the least key is shifted left by norm, so that the highest bit
+ * that can be set is on top. */
 typedef struct key_range {
 	uint64_t least;
 	unsigned norm; /* 0..63 */
-	unsigned bits; /* of the key that may differ */
+	unsigned bits; /* number of prefix bits that may differ */
 	bool low;      /* all first 8 bytes are the same */
 } key_range;
 
@@ -28,8 +28,8 @@ static inline uint64_t radix_distance(const key_range *g, const entry *e)
 	return (e->hi - g->least) << g->norm | lo >> 1 >> (63 - g->norm);
 }
 
-/* Sort a by comparison, for entries that agree in all digits: a bottom-up merge sort of pieces that
- * are sorted by insertion. b is scratch. */
+/* Sort a by comparison: a bottom-up merge sort of pieces that are sorted by insertion. This is for
+ * few entries, and for prefixes that do not differ. b is scratch. */
 static void radix_tail_sort(entry *a, entry *b, size_t n, const records *r)
 {
 	for (size_t first = 0; first < n; first += SMALL)
@@ -74,8 +74,8 @@ static key_range radix_range(const entry *a, size_t n)
 	return (key_range){ lo_least & ~POS_MASK, norm, w ? 64 - POS_BITS - norm : 0, true };
 }
 
-/* Sort a[0..n), n at most NUMBERS; the result ends in a if home, else in b. Not inlined: its arrays
- * must not be in every frame of the recursion. */
+/* Sort n (at most NUMBERS) entries of a. The result is in a if `home`, otherwise in b. Not inlined:
+ * its arrays must not be in every frame of the recursion. */
 static __attribute__((noinline)) void
 radix_by_numbers(entry *a, entry *b, size_t n, const key_range *g, bool home, const records *r)
 {
@@ -91,7 +91,7 @@ radix_by_numbers(entry *a, entry *b, size_t n, const key_range *g, bool home, co
 	if (!key_tail_bytes(&r->lay) && g->bits <= 64 - INDEX_BITS)
 		return;
 	entry *sorted = home ? a : b, *scratch = home ? b : a;
-	for (size_t i = 0, end; i + 1 < n; i = end) { /* settle entries with equal numbers */
+	for (size_t i = 0, end; i + 1 < n; i = end) { /* compare entries with equal numbers */
 		end = i + 1;
 		while (end < n && number[end] >> INDEX_BITS == number[i] >> INDEX_BITS)
 			end++;
@@ -100,7 +100,7 @@ radix_by_numbers(entry *a, entry *b, size_t n, const key_range *g, bool home, co
 	}
 }
 
-/* Do the same for any n. */
+/* Sort any n entries as radix_by_numbers does. */
 static void radix_level(entry *a, entry *b, size_t n, bool home, const records *r)
 {
 	size_t end[1 << BIN_BITS];
@@ -141,7 +141,7 @@ void radix_sort(entry *a, entry *tmp, size_t n, const records *r)
 		radix_level(a, tmp, n, true, r);
 }
 
-/* Sort n numbers with the same bits of the key, which are in the order of their positions. */
+/* Sort n numbers with equal key bits, which are in the order of their positions, by whole keys. */
 static void radix_settle_tie(uint64_t *a, size_t n, uint64_t mask, const records *r, uint64_t count,
 			     entry *room)
 {

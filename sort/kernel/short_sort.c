@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sorting short records by moving them to buckets.
  *
- * A sample gives a classifier from keys to some thousand buckets. All threads read the keys, note
- * the bucket of each record and count them. Then they move the records to the place of their bucket
- * in the output, two cache lines at a time and past the cache. Then each thread takes bucket after
- * bucket, and sorts it in the cache. All threads sort buckets that are too large in the same way
- * again.
+ * A classifier, made from a sample, maps keys to some thousand buckets. All threads read the keys,
+ * store the bucket of each record and count the records of each bucket. Then they move the records
+ * to their buckets in the output, two cache lines at a time, by streaming stores. Then each thread
+ * takes one bucket after another, and sorts it in the cache. All threads together sort each bucket
+ * that is too large in the same way again.
  *
- * Threads may differ in speed, so the input is cut into many more pieces than threads, which take
- * them by ranges. While a thread moves consecutive pieces, the places of each bucket are
- * consecutive, too, so it keeps its partly filled lines. The sort is stable: in each bucket, the
- * records of a piece have the places after the records of the pieces before it. */
+ * Threads may differ in speed, so the input is cut into many more pieces than threads, and each
+ * thread takes ranges of pieces. The sort is stable: in each bucket, the records of a piece follow
+ * the records of the pieces before it. So a thread that moves consecutive pieces keeps its partly
+ * filled lines. */
 #include "bucket_sort.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -23,15 +23,16 @@
 
 enum { LINE = 2 * STREAMING_LINE, STAGE_BYTES = 2 * LINE };
 
-/* The number of pieces. There are enough that no thread works long on its last piece after the
- * others have ended, and their counts take less than one percent of the memory of the records. */
+/* The number of pieces. With fewer, a thread could work long on its last piece while the others are
+ * idle. The counts of pieces take less than 1 % of the memory of the records. */
 enum { PIECES = 128, PIECES_A_THREAD = 4, PIECE_LEAST = 2048 };
 
-/* The stages for the next records of each bucket. A stage is a line (here two lines of the cache)
- * that is being filled, and a record that begins in it. If a line holds whole records, the stage is
- * only a line. The data that changes is small, and stays in the first cache. */
+/* The stages for the next records of each bucket. A stage is a line (here two cache lines) that is
+ * being filled, and another for the end of the record that begins in it. If a line consists of
+ * whole records, the stage is one line. Members are arrays, so that those that each record changes
+ * stay in the first-level cache. */
 typedef struct stages {
-	uint8_t *used;        /* bytes of the line */
+	uint8_t *used;        /* bytes in the line */
 	uint8_t *skip;        /* first bytes of the line, which must not be written */
 	unsigned char **to;   /* destination of the line */
 	unsigned char *lines; /* STAGE_BYTES per bucket */
@@ -40,9 +41,9 @@ typedef struct stages {
 /* Scratch of one worker. */
 typedef struct workspace {
 	stages stages;
-	unsigned char *recs; /* of a bucket */
-	uint64_t *a, *tmp;
-	entry *ties; /* two per record */
+	unsigned char *recs; /* a copy of a bucket */
+	uint64_t *a, *tmp;   /* its numbers, and scratch to sort them */
+	entry *ties;         /* scratch to sort equal numbers: two per record */
 } workspace;
 
 typedef struct short_sorter {
@@ -59,20 +60,20 @@ typedef struct short_sorter {
 	void *map_room;
 	unsigned pieces;
 	uint16_t *into;  /* the bucket of each record */
-	uint32_t *count; /* [pieces][buckets] of records */
-	uint64_t *start; /* of each bucket, and the end of the last */
+	uint32_t *count; /* records: [pieces][buckets] */
+	uint64_t *start; /* first place of each bucket, and the end of the last */
 	workspace *work;
-	ranges left; /* of pieces */
+	ranges left; /* pieces that are not taken yet */
 	_Atomic size_t next;
 } short_sorter;
 
-/* Records of the output, of one bucket, that are still to be sorted. */
+/* A bucket that was too large: records of the output that are still to be sorted. */
 typedef struct large {
 	uint64_t start, n;
 	unsigned depth; /* number of sorts into buckets that led to this bucket */
 } large;
 
-/* Copy a record. Usual sizes are constants; others take two copies that overlap. */
+/* Copy a record. Usual sizes are constants; others take copies that overlap. */
 static inline void copy_short(unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
 	enum { HALF = 16, WORD = 8 };
@@ -93,9 +94,8 @@ static inline void copy_short(unsigned char *to, const unsigned char *from, uint
 
 /* ------------------------------------------------------------------------------------- pieces */
 
-/* Return the number of buckets. A bucket, its copy and its numbers should fit into the second
- * cache.
- */
+/* Return the number of buckets. A bucket, its copy and its numbers should fit into the second-level
+ * cache. */
 static uint32_t short_buckets(uint64_t n, const bucket_sort_sizes *sizes, uint32_t record_bytes)
 {
 	enum { BUCKET_BYTES = 1 << 17 };
@@ -136,7 +136,7 @@ static void count_pieces(void *arg, unsigned worker)
 	}
 }
 
-/* Let the stages begin at the places of a piece. */
+/* Set the destinations of the stages to where the records of a piece begin in each bucket. */
 static void open_stages(const short_sorter *s, const stages *g, size_t piece)
 {
 	const uint32_t buckets = s->map.buckets;
@@ -152,6 +152,7 @@ static void open_stages(const short_sorter *s, const stages *g, size_t piece)
 	}
 }
 
+/* Write the partly filled lines. */
 static void close_stages(const short_sorter *s, const stages *g, size_t stage_bytes)
 {
 	for (uint32_t b = 0; b < s->map.buckets; b++) {
@@ -203,8 +204,8 @@ static void move_pieces(void *arg, unsigned worker)
 	short_sorter *s = arg;
 	const stages *g = &s->work[worker].stages;
 	const uint32_t bytes = s->in->lay.record_bytes;
-	const bool whole =
-		LINE % bytes == 0 && (uintptr_t)s->out % bytes == 0; /* records in a line */
+	/* lines consist of whole records */
+	const bool whole = LINE % bytes == 0 && (uintptr_t)s->out % bytes == 0;
 	const size_t stage_bytes = whole ? LINE : STAGE_BYTES;
 	size_t expected = SIZE_MAX;
 	for (size_t p; ranges_next(&s->left, worker, &p); expected = p + 1) {
@@ -229,7 +230,7 @@ static void move_pieces(void *arg, unsigned worker)
 
 /* -------------------------------------------------------------------------------- one bucket */
 
-/* Read the windows of n keys to a; return whether they ascend. */
+/* Read the windows of n keys to a, and find their range. Return whether they ascend. */
 static inline __attribute__((always_inline)) bool
 short_windows(const layout *l, const key_window *window, const unsigned char *rec, size_t n,
 	      uint64_t *a, uint64_t *least, uint64_t *most, window_kind of)
@@ -251,7 +252,8 @@ short_windows(const layout *l, const key_window *window, const unsigned char *re
 	return rise;
 }
 
-/* Sort records that consist only of a key: equal records are identical. */
+/* Sort n records of 8 bytes that consist only of a key, by their windows in w->a. Equal records are
+ * identical, so the sort need not be stable. */
 static void sort_words(const layout *l, const workspace *w, unsigned char *recs, size_t n)
 {
 	u64_sort(w->a, w->tmp, n);
@@ -267,8 +269,8 @@ static void put_in_order(const unsigned char *recs, const uint64_t *a, uint64_t 
 		copy_short(out, recs + (a[i] & mask) * bytes, bytes);
 }
 
-/* Sort n records by counting if they have few keys, which are the windows in w->a. Return whether
- * they have few. */
+/* Sort n records by counting if they have few different keys, which are the windows in w->a.
+ * Otherwise return false. */
 static bool sort_few_keys(const workspace *w, unsigned char *recs, size_t n, uint32_t bytes)
 {
 	enum { KEYS = 8, LOOKS = 32 };
@@ -307,8 +309,8 @@ static bool sort_few_keys(const workspace *w, unsigned char *recs, size_t n, uin
 }
 
 /* Sort the n records at recs in place, by numbers. A number has the distance of a key's window from
- * the least window, above the position. The window begins after the bytes that all keys share,
- * unless a number has room for them. */
+ * the least window, above the position. The window begins after bytes that all keys share if a
+ * number has bits to spare for later bytes of the key. */
 static void sort_bucket(const short_sorter *s, const workspace *w, unsigned char *recs, size_t n)
 {
 	const layout *l = &s->in->lay;
@@ -401,7 +403,7 @@ static void sort_in_buckets(short_sorter *s, const records *in, uint64_t n, unsi
 
 /* ----------------------------------------------------------------- buckets that are too large */
 
-/* Sort n records by their entries. copy: a copy of them. */
+/* Sort n records by their entries. copy: a copy of the records. */
 static status sort_by_entries(const short_sorter *s, unsigned char *recs, size_t n,
 			      unsigned char *copy)
 {
@@ -435,7 +437,8 @@ static void copy_parts(void *arg, unsigned worker)
 		memcpy(c->to + i, c->from + i, size_min(c->bytes - i, PART));
 }
 
-/* Note the buckets that are too large, from record `start` of the output on. */
+/* Append the buckets that are too large to the list, which has n buckets; return its new length.
+ * start: the place of the first bucket in the output. */
 static size_t note_large(const short_sorter *s, uint64_t start, unsigned depth, large *list,
 			 size_t n)
 {
@@ -447,8 +450,8 @@ static size_t note_large(const short_sorter *s, uint64_t start, unsigned depth, 
 	return n;
 }
 
-/* Sort n large buckets of the list, and the large buckets that they leave, by maps of their own. If
- * that has not helped often enough, one thread sorts the entries. */
+/* Sort n large buckets of the list, each by a map of its own. Append large buckets that result to
+ * the list. After too many maps for the same records, one thread sorts their entries. */
 static status sort_large(short_sorter *s, unsigned char *out, large *list, size_t n)
 {
 	const layout *l = &s->in->lay;
@@ -475,8 +478,7 @@ static status sort_large(short_sorter *s, unsigned char *out, large *list, size_
 
 /* ------------------------------------------------------------------------------------ all of it */
 
-/* Return the scratch of a worker: stages and lines, the records of a bucket, two arrays of numbers,
- * and ties. */
+/* Return the bytes that struct workspace and its arrays need. */
 static uint64_t workspace_bytes(uint64_t buckets, uint64_t cap)
 {
 	return buckets * (STAGE_BYTES + sizeof(unsigned char *) + 2) +
@@ -484,7 +486,7 @@ static uint64_t workspace_bytes(uint64_t buckets, uint64_t cap)
 	       8 * (uint64_t)LINE;
 }
 
-/* Take bytes from *at on, aligned to a line. */
+/* Take `bytes` bytes of scratch at *at, aligned to a line, and advance *at. */
 static unsigned char *workspace_take(unsigned char **at, size_t bytes)
 {
 	unsigned char *p = *at + -(uintptr_t)*at % LINE;

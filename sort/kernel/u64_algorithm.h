@@ -2,37 +2,38 @@
 /* The vector sort of u64_sort.h, compiled once per instruction set. u64_avx512.c, u64_avx2.c and
  * u64_neon.c define the few operations below and include this file; a test does so in plain C.
  *
- * A few numbers show whether all are spread evenly over their range. If so, they go to bins: each
- * number to one of about n / FILL bins by its place between the least and the greatest. Bins are in
- * order, and a network of vector operations sorts the numbers of each. Other numbers are
- * partitioned by a pivot, as in quicksort, until a network or bins can sort a part. A part of equal
- * numbers ends at once. More than U64_CACHED numbers are always partitioned, in place.
+ * A sample shows whether the numbers are spread evenly over their range. If so, each number goes to
+ * one of n / FILL bins, by its distance from the least number. A sorting network of vector
+ * operations sorts each bin. Numbers that are not spread evenly are partitioned by a pivot, as in
+ * quicksort, until a network or bins can sort a part. A part of equal numbers needs no sort. More
+ * than U64_CACHED numbers are always partitioned, in place.
  *
- * A network may compare numbers as floating-point numbers, because many processors have a minimum
- * of two doubles but none of two 64-bit integers. Positive doubles are in the order of their bits.
- * So v_enter subtracts a base that leaves all numbers of a network between 2^52 and 2^63 - 2^52.
- * None of these is a NaN or infinity, or so small that a processor may round it to 0.
- * This needs numbers that differ by less than NEAR.
+ * A network may compare numbers as doubles, because many processors have an instruction for the
+ * minimum of two doubles, but not of two 64-bit integers. Positive doubles have the same order as
+ * their bits. v_enter subtracts a base that leaves all numbers of a network between 2^52 and 2^63 -
+ * 2^52. Read as a double, none of these is a NaN or infinity, or so small that a processor may
+ * round it to 0. So the numbers of a network must differ by less than NEAR.
  *
  * An instruction set defines before it includes this file:
  *   LANES            numbers in a vector, 4 or 8 (a macro)
  *   VECTORS          the attributes of functions that use vectors
  *   vec              a vector
  *   v_load, v_store  from and to memory of any alignment
- *   v_load_left      load and enter the first `left` lanes, the others are above all that v_enter
- *                    returns; left may be negative or above LANES. All lanes may be read.
- *   v_store_left     the reverse; the other lanes of memory may be read and written as they were
+ *   v_load_left      load and enter the first `left` lanes; the others get a number above all that
+ *                    v_enter returns. left may be negative or above LANES. All lanes may be read.
+ *   v_store_left     store the first `left` lanes; others may be read and written unchanged
  *   v_all            a number in all lanes
- *   v_enter, v_leave to numbers that networks compare, and back
- *   v_exchange       the lower of each pair of lanes to a, the upper to b, between both of these
- *   v_flip           to numbers that v_least, v_greatest and v_split compare; its own inverse
+ *   v_enter, v_leave convert to numbers that networks compare, and back
+ *   v_exchange       move the lower of each pair of lanes of a and b to a, the higher to b
+ *   v_flip           convert to numbers that v_least, v_greatest and v_split compare, or back
  *   v_least, v_greatest
- *   v_split          store the lanes of x below the pivot from low on and the others up to high,
- *                    each store a whole vector; return how many are below. x is not flipped.
- * and the operations that move lanes in a network: see "Networks".
+ *   v_split          store the lanes of x below the pivot from low on, and the others up to high.
+ *                    Each store may write a whole vector. Return how many lanes are below the
+ *                    pivot. The pivot is flipped, x is not.
+ * It also defines the operations that move lanes in a network: see "Networks".
  *
- * Each number takes part in at most 2 * 64 partitions: after QUICK_DEPTH pivots their ranges are
- * halved. Pure. */
+ * Each number is in at most 2 * 64 partitions, because after QUICK_DEPTH pivots each partition
+ * halves the range of the numbers. Pure. */
 #include "u64_sort.h"
 
 #include <string.h>
@@ -40,10 +41,10 @@
 enum {
 	NETWORK = 64,          /* numbers that a network sorts at once */
 	LARGEST = 64 / LANES,  /* vectors of that network */
-	SMALLEST = 16 / LANES, /* vectors of the smallest */
+	SMALLEST = 16 / LANES, /* vectors of the smallest network */
 	BINS_FROM = 160,       /* fewer numbers are partitioned */
 	FILL = 22,             /* most bins have 16 to 32 numbers */
-	LEAST_BINS = 5,        /* a bin is narrower than NEAR / 2 */
+	LEAST_BINS = 5,        /* so that a bin is narrower than NEAR / 2 */
 	STREAMS = 4,
 	QUICK_DEPTH = 64
 };
@@ -53,16 +54,16 @@ enum {
 
 /* -------------------------------------------------------------------------------- Networks
  *
- * Vectors are sorted in registers and merged in pairs of runs. The second run of a pair has its
- * lanes in reverse order, so that the first step of a merge compares lanes in place. */
+ * A network sorts vectors in registers to runs, and merges pairs of runs. The lanes of the second
+ * run of a pair are reversed, so that the first step of a merge need not move lanes. */
 
 #if LANES == 4
 
 /* Of a = [a0 a1 a2 a3] and b, the instruction set also defines v_lows [a0 a1 b0 b1], v_highs
  * [a2 a3 b2 b3], v_evens [a0 b0 a2 b2] and v_odds [a1 b1 a3 b3]. */
 
-/* Sort the lanes of each of two vectors, in descending order if reverse. In each vector, some lanes
- * ascend and the others descend. */
+/* Sort the lanes of each of two bitonic vectors, in descending order if `reverse`. The lanes of a
+ * bitonic vector first ascend and then descend, or are a rotation of such lanes. */
 INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
 {
 	vec x = v_lows(*a, *b), y = v_highs(*a, *b);
@@ -80,7 +81,8 @@ INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
 	*b = v_highs(x, y);
 }
 
-/* Turn four rows into columns `step` vectors apart; the lanes of odd columns are reversed. */
+/* Transpose four vectors to columns, which are stored `step` vectors apart. The lanes of odd
+ * columns are reversed. */
 INLINE void transpose(const vec *row, vec *column, unsigned step)
 {
 	const vec a = v_evens(row[0], row[1]), b = v_evens(row[2], row[3]);
@@ -115,8 +117,8 @@ INLINE void sort_eight(vec *v)
 	v_exchange(&v[5], &v[6]);
 }
 
-/* Sort lane i of four or eight vectors, for each i, and make each of these columns a run. Return
- * the vectors in a run. */
+/* Make runs of four or eight vectors each: sort lane i of the vectors, for each i, and transpose
+ * them. Return the number of vectors in a run. */
 INLINE unsigned network_runs(vec *v, unsigned k)
 {
 	vec column[LARGEST];
@@ -138,10 +140,10 @@ INLINE unsigned network_runs(vec *v, unsigned k)
 
 #else
 
-/* The instruction set also defines v_step(x, partner, upper), which compares each lane with its
- * partner; the lanes of `upper` keep the larger. And it defines the partners of [0 1 2 3 4 5 6 7]:
- * v_swap1 [1 0 3 2 5 4 7 6], v_swap2 [2 3 0 1 6 7 4 5], v_swap4 [4 5 6 7 0 1 2 3], v_turn4 [3 2 1 0
- * 7 6 5 4] and v_turn8 [7 6 5 4 3 2 1 0]. */
+/* The instruction set also defines v_step(x, partner, upper), which compares x with `partner` lane
+ * by lane. Lanes in the mask `upper` get the larger number, the others the smaller. It also defines
+ * permutations of [0 1 2 3 4 5 6 7] that make partners: v_swap1 [1 0 3 2 5 4 7 6], v_swap2 [2 3 0 1
+ * 6 7 4 5], v_swap4 [4 5 6 7 0 1 2 3], v_turn4 [3 2 1 0 7 6 5 4] and v_turn8 [7 6 5 4 3 2 1 0]. */
 
 INLINE vec sort8(vec x)
 {
@@ -162,8 +164,7 @@ INLINE vec bitonic8(vec x)
 	return x;
 }
 
-/* Sort the lanes of each of two vectors, in descending order if reverse. In each vector, some lanes
- * ascend and the others descend. */
+/* Do the same with vectors of eight lanes. */
 INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
 {
 	*a = bitonic8(*a);
@@ -174,7 +175,7 @@ INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
 	}
 }
 
-/* Make each of k vectors a run. Return the vectors in a run. */
+/* Make each of k vectors a run. Return the number of vectors in a run. */
 INLINE unsigned network_runs(vec *v, unsigned k)
 {
 #	pragma GCC unroll 8
@@ -188,7 +189,7 @@ INLINE unsigned network_runs(vec *v, unsigned k)
 
 #endif
 
-/* Compare vectors that are d apart. */
+/* Compare and exchange vectors that are d apart. */
 INLINE void network_compare(vec *v, unsigned k, unsigned d)
 {
 #pragma GCC unroll 16
@@ -197,7 +198,7 @@ INLINE void network_compare(vec *v, unsigned k, unsigned d)
 			v_exchange(&v[i], &v[i + d]);
 }
 
-/* Merge the two runs in k vectors. */
+/* Merge the two runs in k vectors, to vectors with descending lanes if `reverse`. */
 INLINE void network_merge(vec *v, unsigned k, bool reverse)
 {
 #pragma GCC unroll 8
@@ -222,8 +223,8 @@ INLINE void network_merge_to(vec *v, unsigned k, unsigned w)
 		network_merge(v + i, w, i & w);
 }
 
-/* Sort n numbers, which are at least `least` and below least + NEAR, in k vectors (a constant). All
- * of these vectors are read, and written as they were beyond n. */
+/* Sort n numbers of a to `to` in k vectors (a constant). They are at least `least` and below least
+ * + NEAR. All k vectors are read; at `to`, numbers beyond n are written unchanged. */
 INLINE void network(const uint64_t *a, uint64_t *to, size_t n, unsigned k, uint64_t least)
 {
 	const vec base = v_all(least - LOWEST);
@@ -249,8 +250,8 @@ INLINE void network(const uint64_t *a, uint64_t *to, size_t n, unsigned k, uint6
 				     v_leave(v[i], base));
 }
 
-/* Sort n (at most NETWORK) numbers of a to `to`, which may be a. They are at least `least` and
- * below least + NEAR. `room` numbers may be read at both places. */
+/* Sort n (at most NETWORK) numbers of a to `to`, which may be a. The numbers are at least `least`
+ * and below least + NEAR. `room` numbers may be read at both a and `to`. */
 INLINE void network_few(const uint64_t *a, uint64_t *to, size_t n, size_t room, uint64_t least)
 {
 	uint64_t copy[NETWORK];
@@ -291,8 +292,8 @@ VECTORS static void find_range(const uint64_t *a, size_t n, uint64_t *least, uin
 	}
 }
 
-/* Move the numbers of a below the pivot to its front, which has been read there; the others go to
- * the end of tmp (scratch for n) and back. Return how many are below. */
+/* Move the numbers below the pivot to the front of a, over numbers that have been read. Collect the
+ * others at the end of tmp (scratch for n), and copy them back. Return how many are below. */
 VECTORS static size_t partition_cached(uint64_t *a, uint64_t *tmp, size_t n, uint64_t pivot)
 {
 	const vec p = v_flip(v_all(pivot));
@@ -312,8 +313,8 @@ VECTORS static size_t partition_cached(uint64_t *a, uint64_t *tmp, size_t n, uin
 }
 
 /* Do the same without scratch, for 64 numbers or more. The first and the last block are read first,
- * which makes their places free. Then each block is read from the side that has fewer free places.
- */
+ * so that they can be overwritten. Then each block is read from the side where fewer numbers can be
+ * overwritten. */
 VECTORS static size_t partition_in_place(uint64_t *a, size_t n, uint64_t pivot)
 {
 	enum { BLOCK = 32 / LANES, NUMBERS = BLOCK * LANES };
@@ -359,23 +360,24 @@ VECTORS static size_t partition_in_place(uint64_t *a, size_t n, uint64_t pivot)
 
 /* ------------------------------------------------------------------------------------- Sort */
 
-/* Numbers to be sorted: none is below `least` or above `most`. */
+/* Numbers to sort: none is below `least` or above `most`. */
 typedef struct span {
-	uint64_t *a, *tmp; /* tmp is scratch for n numbers, or for U64_CACHED */
-	size_t n, room; /* from a on there are `room` numbers of the same array, and at tmp too */
+	uint64_t *a, *tmp; /* tmp is scratch for n numbers, at most U64_CACHED */
+	size_t n, room;    /* from a on, and from tmp on, `room` numbers may be read */
 	uint64_t least, most;
-	unsigned depth; /* pivots left before ranges are halved instead */
-	bool home;      /* the result goes to a, else to tmp */
+	unsigned depth; /* pivots that may be estimated before ranges are halved instead */
+	bool home;      /* the result must be in a, otherwise in tmp */
 } span;
 
+/* Return whether a network can compare the numbers. */
 INLINE bool is_near(const span *s)
 {
 	return s->most - s->least < NEAR;
 }
 
-/* Estimate the median from a few numbers of all parts of a. The pivot is above the least of these,
- * so both parts have some. Return false if they are all equal, or nearly: two bits are dropped if
- * the numbers do not fit a network. */
+/* Estimate the median by a sample from all parts of a. The pivot is above the least number of the
+ * sample, so neither part is empty. Return false if all numbers of the sample are equal. Two bits
+ * are ignored if they differ too much for a network. */
 VECTORS static bool pivot_of_few(const uint64_t *a, size_t n, uint64_t *pivot)
 {
 	enum { FEW = 15, MANY = 63, LARGE = 1024 };
@@ -394,8 +396,8 @@ VECTORS static bool pivot_of_few(const uint64_t *a, size_t n, uint64_t *pivot)
 	return some[k - 1] > 0;
 }
 
-/* Choose a pivot. A few numbers that differ too much for a network are halved by range. After too
- * many bad pivots, all are. Return false if all numbers are equal. */
+/* Choose a pivot: an estimate of the median. Choose the middle of the range for few numbers, for a
+ * sample of equal numbers and after QUICK_DEPTH pivots. Return false if all numbers are equal. */
 VECTORS static bool find_pivot(span *s, uint64_t *pivot)
 {
 	if (s->n > NETWORK) {
@@ -407,7 +409,7 @@ VECTORS static bool find_pivot(span *s, uint64_t *pivot)
 	return s->least < s->most;
 }
 
-/* Take the numbers below the pivot from s, and return them. */
+/* Remove the first `below` numbers, which are below the pivot, from s and return them. */
 INLINE span take_below(span *s, size_t below, uint64_t pivot)
 {
 	span part = *s;
@@ -447,7 +449,7 @@ INLINE bins bins_of(const span *s)
 	return b;
 }
 
-/* Return whether few of some numbers share a 256th of the range. */
+/* Return whether few numbers of a sample are in the same 256th of the range as others. */
 INLINE bool spread_evenly(const span *s)
 {
 	enum { SOME = 32, SHARE_MOST = 10, CELL_BITS = 8 };
@@ -464,8 +466,8 @@ INLINE bool spread_evenly(const span *s)
 	return share <= SHARE_MOST;
 }
 
-/* Scatter a to its bins in tmp; end[v] is where bin v ends. Several streams, because the next
- * number of sorted ones has the same bin, whose count is not yet stored. */
+/* Move the numbers of a to their bins in tmp; end[v] is where bin v ends. Several parts of a are
+ * read in turn: neighbours in sorted input go to the same bin, whose count is not yet stored. */
 INLINE void bins_scatter(const span *s, const bins *map, uint32_t *end)
 {
 	const bins b = *map; /* a copy that cannot alias the arrays written here */
@@ -495,7 +497,7 @@ INLINE void bins_scatter(const span *s, const bins *map, uint32_t *end)
 
 VECTORS static void sort_cached(span s);
 
-/* Not inlined: its array must not be in every frame of the recursion. */
+/* Sort by bins. Not inlined: its array must not be in every frame of the recursion. */
 VECTORS static __attribute__((noinline)) void sort_by_bins(const span *s)
 {
 	uint32_t end[U64_CACHED / FILL + LEAST_BINS];

@@ -22,7 +22,7 @@ typedef __m256i vec;
 #	define v_highs(a, b)    _mm256_permute2x128_si256(a, b, 0x31)
 #	define v_evens(a, b)    _mm256_unpacklo_epi64(a, b)
 #	define v_odds(a, b)     _mm256_unpackhi_epi64(a, b)
-#	define v_flip(x)        _mm256_xor_si256(x, v_all(UINT64_C(1) << 63)) /* compares signed */
+#	define v_flip(x)        _mm256_xor_si256(x, v_all(UINT64_C(1) << 63)) /* AVX2 compares signed */
 #	define v_load_left      avx2_load_left
 #	define v_store_left     avx2_store_left
 #	define v_exchange       avx2_exchange
@@ -35,7 +35,7 @@ INLINE vec avx2_lanes(int left)
 	return _mm256_cmpgt_epi64(v_all((int64_t)left), _mm256_set_epi64x(3, 2, 1, 0));
 }
 
-/* The other lanes become infinity. */
+/* Load and enter the first `left` lanes; set the others to infinity. */
 INLINE vec avx2_load_left(const uint64_t *p, int left, vec base)
 {
 	const vec infinity = v_all(UINT64_C(0x7ff) << 52);
@@ -70,7 +70,7 @@ INLINE vec avx2_greatest(vec a, vec b)
 			HALVES(a), HALVES(b), HALVES(c), HALVES(d) \
 		}
 
-/* By the set of lanes that are below the pivot: these first, then the others. */
+/* For each set of lanes below the pivot, an order of lanes: these first, then the others. */
 static const uint32_t BELOW_FIRST[16][8] = {
 	ORDER(0, 1, 2, 3), ORDER(0, 1, 2, 3), ORDER(1, 0, 2, 3), ORDER(0, 1, 2, 3),
 	ORDER(2, 0, 1, 3), ORDER(0, 2, 1, 3), ORDER(1, 2, 0, 3), ORDER(0, 1, 2, 3),

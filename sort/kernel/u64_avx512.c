@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* u64_algorithm.h with vectors of eight numbers, for x86 processors with AVX-512. They have a
- * minimum of unsigned numbers, so networks compare these. Pure. */
+/* u64_algorithm.h with vectors of eight numbers, for x86 processors with AVX-512. AVX-512 has a
+ * minimum of unsigned numbers, so v_enter need not convert them. Pure. */
 #include "base/arith.h"
 #include "u64_sort.h"
 

@@ -9,7 +9,7 @@
 #	include <arm_neon.h>
 
 #	define LANES   4
-#	define VECTORS /* every processor has them */
+#	define VECTORS /* every such processor has NEON */
 #	define INLINE  static inline __attribute__((always_inline))
 
 typedef struct vec {
@@ -70,7 +70,7 @@ INLINE vec neon_lanes(int left)
 	return (vec){ vcgtq_s64(end, a), vcgtq_s64(end, b) };
 }
 
-/* The other lanes become infinity. */
+/* Load and enter the first `left` lanes; set the others to infinity. */
 INLINE vec neon_load_left(const uint64_t *p, int left, vec base)
 {
 	return neon_choose(neon_lanes(left), v_enter(v_load(p), base),
@@ -134,7 +134,7 @@ INLINE vec neon_greatest(vec a, vec b)
 	return neon_choose(neon_below(a, b), b, a);
 }
 
-/* Split two lanes: both are in order already unless the first is not below and the second is. */
+/* Split two lanes. Exchange them only if the second is below the pivot and the first is not. */
 INLINE unsigned neon_split_two(uint64x2_t x, uint64x2_t is_below, uint64_t *low, uint64_t *high)
 {
 	const uint64x2_t turn =

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorting numbers with the best instruction set of this processor, and without vectors.
+/* The choice of the best instruction set of this processor, and a sort without vectors.
  *
- * Without vectors, each number goes to one of about n bins by its place between the smallest and
- * the largest. Insertion sorts each bin of a few. A bin that stays large is split again: unless its
- * numbers are equal, they go to smaller bins. Pure. */
+ * Without vectors, each number goes to one of up to n bins, by its distance from the smallest
+ * number. Larger bins are sorted in the same way again unless their numbers are equal. Insertion
+ * sorts the numbers of small bins. Pure. */
 #include "u64_sort.h"
 #include "base/arith.h"
 
@@ -45,10 +45,10 @@ size_t u64_split(uint64_t *a, size_t n)
 enum {
 	BINS = 4096,
 	INSERT = 24,
-	FILL_MANY = 2048 /* larger bins, which are split again in the cache */
+	FILL_MANY = 2048 /* for many numbers: large bins, which are split again in the cache */
 };
 
-/* Scatter a to n bins in `to`; end[v] is where bin v ends. */
+/* Move n numbers of a to their bins in `to`; end[v] is where bin v ends. */
 static void plain_scatter(const uint64_t *a, uint64_t *to, size_t n, uint64_t least, unsigned shift,
 			  unsigned bins, uint32_t *end)
 {
@@ -90,7 +90,7 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 	for (uint32_t v = 0, at = 0; v < bins; at = end[v++])
 		if (end[v] - at > INSERT)
 			u64_sort_plain(tmp + at, a + at, end[v] - at);
-	/* One insertion sort over all bins: numbers at the border of two bins are in order, so
+	/* One insertion sort over all bins. Numbers at the border of two bins are in order, so
 	 * branches are mispredicted only for numbers out of order inside a bin. */
 	a[0] = tmp[0];
 	u64_insert(a, tmp, n);

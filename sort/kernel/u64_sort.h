@@ -15,20 +15,21 @@ void u64_sort(uint64_t *a, uint64_t *tmp, size_t n);
 
 enum { U64_CACHED = 16384 };
 
-/* u64_sort_has_large - return whether this processor has vectors. With vectors, u64_sort sorts any
- * n numbers with a tmp of U64_CACHED numbers: by quicksort in place until parts fit into the cache.
- */
+/* u64_sort_has_large - return whether this processor has vector instructions. With them, u64_sort
+ * sorts any n numbers with a tmp of U64_CACHED numbers: by quicksort in place until parts fit into
+ * the cache. */
 bool u64_sort_has_large(void);
 
 /* u64_split - move the numbers below a pivot to the front of n numbers, more than U64_CACHED.
- * Return how many these are, about half of n, or 0 if all are equal. Needs vectors. */
+ * Return how many are below, about half of n, or 0 if all are equal. Call it only if
+ * u64_sort_has_large(). */
 size_t u64_split(uint64_t *a, size_t n);
 
 /* u64_sort_plain - sort without vector instructions, as u64_sort does on other processors. */
 void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 
-/* u64_insert - sort by insertion: insert numbers [1, n) of `from` one by one into the sorted
- * numbers at a, which has the first. from may be a. */
+/* u64_insert - sort n numbers to a by insertion. a[0] is the first; the others are read from
+ * from[1..n). from may be a. */
 static inline void u64_insert(uint64_t *a, const uint64_t *from, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -47,7 +48,7 @@ static inline void u64_insert(uint64_t *a, const uint64_t *from, size_t n)
 #	define U64_ARM
 #endif
 
-/* u64_sort and u64_split as compiled for an instruction set. */
+/* u64_sort and u64_split compiled for an instruction set. */
 typedef struct u64_set {
 	const char *name;
 	void (*sort)(uint64_t *a, uint64_t *tmp, size_t n);
@@ -56,8 +57,8 @@ typedef struct u64_set {
 
 extern const u64_set U64_AVX512, U64_AVX2, U64_NEON;
 
-/* u64_set_at - return the i-th instruction set that this processor has. The first is the best,
- * which u64_sort uses; NULL follows the last. */
+/* u64_set_at - return the i-th instruction set of this processor, or NULL after the last. u64_sort
+ * uses number 0, the best. */
 const u64_set *u64_set_at(unsigned i);
 
 #endif

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sort records of 8 bytes whose key is the whole record, as numbers.
+/* Sorting records of 8 bytes whose key is the whole record, as numbers.
  *
- * The input is cut into stretches. Threads count the records of each stretch that belong to each
- * part of the output, and then move them there as numbers. Each part is sorted in place by
- * quicksort. Its numbers become records again while they are still in the cache.
+ * The input is cut into stretches, and the values of numbers into ranges. A part of the output has
+ * the numbers of one range. Threads count the numbers of each stretch for each part, and then move
+ * them there. Each part is sorted in place by quicksort. Its numbers are converted back to records
+ * while they are in the cache.
  *
- * If a sample of the numbers is spread evenly, the part of a number is a digit, found by a
- * subtraction and a shift. There are up to 256 such parts, which saves passes of quicksort over
- * memory. Numbers are moved one cache line at a time, because single writes to 256 places are slow.
- * If the sample is not spread evenly, there is one part per thread, between pivots of the sample.
+ * If a sample is spread evenly, the part of a number is a digit: the upper bits of its distance
+ * from the least number. There are up to 256 digits, which saves passes of quicksort over memory.
+ * Numbers are moved one cache line at a time, because single writes to 256 places are slow. If the
+ * sample is not spread evenly, there is one part per thread, and pivots of the sample separate the
+ * parts.
  *
  * Threads may differ in speed, and parts may differ in size if many keys are equal. Therefore there
- * are many more stretches than threads. Each thread that has split a part leaves one half to a
- * thread that has nothing to do. */
+ * are many more stretches than threads. A thread that splits a part puts one half on a stack for
+ * idle threads. */
 #include "bucket_sort.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -26,35 +28,36 @@ enum {
 	LINE_WORDS = STREAMING_LINE / WORD,
 	PIVOTS_MOST = 64,
 	DIGITS_MOST = 256,
-	SAMPLED = 64, /* numbers for each one in the sample */
+	SAMPLED = 64, /* one of these numbers is in the sample */
 	SAMPLE_MOST = 8192,
 	STRETCHES_A_THREAD = 16,
 	LEAVES_A_THREAD = 32,
 	LEAF_MOST = 1 << 17, /* numbers that one thread sorts: 1 MB */
-	SPLITS_MOST = 64     /* of a part */
+	SPLITS_MOST = 64     /* of a part, before it is sorted by one thread */
 };
 
-/* Numbers of the output that are still to be sorted. */
+/* A part of the output, or of a part, that is still to be sorted. */
 typedef struct stack_part {
 	size_t at, n;
 	unsigned splits; /* so far */
 } stack_part;
 
-/* Parts of more than `leaf` numbers. They do not overlap, so there is room for all. */
+/* Parts that no thread has taken. Those that splits add have more than `leaf` numbers, and parts do
+ * not overlap, so the array is large enough. */
 typedef struct part_stack {
 	atomic_flag busy;
 	stack_part *part;
 	size_t parts, leaf;
-	_Atomic size_t left; /* numbers that are not sorted yet, in the stack or not */
+	_Atomic size_t left; /* numbers that are not sorted yet, on the stack or not */
 } part_stack;
 
 /* How numbers are divided among parts. */
 typedef struct division {
 	unsigned parts;
-	bool digits;                 /* parts are digits of the distance from least */
-	uint64_t least;              /* number of the sample */
-	unsigned shift;              /* from a distance to a digit */
-	uint64_t pivot[PIVOTS_MOST]; /* without digits: the least values of parts, but the first */
+	bool digits;                 /* parts are digits, not ranges between pivots */
+	uint64_t least;              /* number of the sample; digits are counted from here */
+	unsigned shift;              /* turns a distance from `least` into a digit */
+	uint64_t pivot[PIVOTS_MOST]; /* the least number of each part but the first */
 } division;
 
 typedef struct word_sorter {
@@ -65,7 +68,8 @@ typedef struct word_sorter {
 	unsigned threads, stretches;
 	bool streaming; /* the output is written past the cache */
 	division division;
-	size_t (*place)[DIGITS_MOST]; /* per stretch: the counts of its parts, then their places */
+	size_t (*place)[DIGITS_MOST]; /* per stretch and part: the count of numbers, then the place
+					 of the first */
 	uint64_t *tmp;                /* U64_CACHED per thread */
 	part_stack stack;
 	_Atomic unsigned next;
@@ -118,7 +122,8 @@ static inline __attribute__((always_inline)) void count_stretch(const word_sorte
 		count[division_part(&d, read_word(&lead, plain, in + at * WORD), digits)]++;
 }
 
-/* Move numbers one by one to few parts. Through lines, Zipf keys would take 1.3 times as long. */
+/* Move the numbers of a stretch to few parts, one by one. By lines, as below, keys with a Zipf
+ * distribution would take 1.3 times as long. */
 static inline __attribute__((always_inline)) void move_stretch(const word_sorter *s, unsigned i,
 							       bool plain)
 {
@@ -133,15 +138,15 @@ static inline __attribute__((always_inline)) void move_stretch(const word_sorter
 	}
 }
 
-/* The next numbers of each digit, up to the end of a line of the output. Places are counted from
- * the begin of the output's first line. */
+/* A cache line for the next numbers of each digit. Places are counted from the start of the line in
+ * which the output begins. */
 typedef struct lines {
-	size_t before;                                 /* words of that line before the output */
+	size_t before;                                 /* words of this line before the output */
 	size_t begin[DIGITS_MOST], place[DIGITS_MOST]; /* first and next */
 	_Alignas(STREAMING_LINE) uint64_t word[DIGITS_MOST][LINE_WORDS];
 } lines;
 
-/* Write the first `used` words of a digit's line, except those before its first place. */
+/* Write the first `used` words of a digit's line, except words before the digit's first place. */
 static inline __attribute__((always_inline)) void write_line(const word_sorter *s, const lines *x,
 							     unsigned p, size_t used)
 {
@@ -153,9 +158,9 @@ static inline __attribute__((always_inline)) void write_line(const word_sorter *
 		memcpy(to, x->word[p] + used - n, n * WORD);
 }
 
-/* Move numbers to their digits, line by line. */
-static inline __attribute__((always_inline)) void deal_stretch(const word_sorter *s, unsigned i,
-							       bool plain)
+/* Move the numbers of a stretch to their digits, line by line. */
+static inline __attribute__((always_inline)) void move_stretch_by_lines(const word_sorter *s,
+									unsigned i, bool plain)
 {
 	const key_lead lead = s->l->number[0];
 	const division d = s->division;
@@ -195,16 +200,16 @@ static void word_move(void *arg, unsigned worker)
 	(void)worker;
 	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->stretches;)
 		if (s->division.digits && s->l->fields)
-			deal_stretch(s, i, false);
+			move_stretch_by_lines(s, i, false);
 		else if (s->division.digits)
-			deal_stretch(s, i, true);
+			move_stretch_by_lines(s, i, true);
 		else if (s->l->fields)
 			move_stretch(s, i, false);
 		else
 			move_stretch(s, i, true);
 }
 
-/* Take a part, or wait until there is one. Return false when all numbers are sorted. */
+/* Take a part, or wait until the stack has one. Return false when all numbers are sorted. */
 static bool part_stack_take(part_stack *k, stack_part *p)
 {
 	while (k->left > 0) {
@@ -278,8 +283,7 @@ static bool find_digits(word_sorter *s, const uint64_t *sample, size_t k, unsign
 	return true;
 }
 
-/* Choose the parts from a sample of the whole input. digit: the numbers that a digit should have.
- */
+/* Choose the parts from a sample of the whole input. digit: numbers per digit. */
 static void find_parts(word_sorter *s, uint64_t *sample, uint64_t digit)
 {
 	const size_t k = size_min(s->n / SAMPLED, SAMPLE_MOST);
@@ -296,12 +300,12 @@ static void find_parts(word_sorter *s, uint64_t *sample, uint64_t digit)
 	for (unsigned p = 1; p < s->division.parts; p++) {
 		const uint64_t v = sample[k * p / s->division.parts];
 		s->division.pivot[p] =
-			v + (v == sample[0] && v < UINT64_MAX); /* the first part has some */
+			v + (v == sample[0] && v < UINT64_MAX); /* the first part is not empty */
 	}
 }
 
-/* Turn counts into places: part by part, and in each part stretch by stretch. Each part that has
- * numbers is still to be sorted. */
+/* Turn counts into places: part by part, and in each part stretch by stretch. Put each part that
+ * has numbers on the stack. */
 static void place_parts(word_sorter *s)
 {
 	size_t at = 0;
