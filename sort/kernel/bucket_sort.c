@@ -23,18 +23,12 @@ bucket_sort_sizes bucket_sort_sizes_for(uint64_t n)
 
 /* One sort, shared by all threads. */
 typedef struct bucket_job {
-	mem *m;
-	const bucket_sort_sizes *sizes;
-	unsigned threads;
+	bucket_sort_task t;
 	demand *d;
-	const records *in;
-	uint64_t n;
-	unsigned char *out;
 	bool streaming;
 	_Atomic uint64_t next, end; /* records still to add, or places still to write */
 	_Atomic size_t misfits;
 	_Atomic status rc;
-	err *e;
 } bucket_job;
 
 /* Record the failure of a thread, unless another thread has failed before. */
@@ -42,15 +36,15 @@ static void bucket_fail(bucket_job *j, status rc, const err *own)
 {
 	status ok = ST_OK;
 	if (atomic_compare_exchange_strong(&j->rc, &ok, rc))
-		*j->e = *own;
+		*j->t.e = *own;
 }
 
 static void bucket_add(void *arg, unsigned worker)
 {
 	bucket_job *j = arg;
 	err own = { 0 };
-	for (uint64_t i; (i = atomic_fetch_add(&j->next, PIECE)) < j->n && j->rc == ST_OK;) {
-		const status rc = demand_add(j->d, worker, i, u64_min(PIECE, j->n - i), &own);
+	for (uint64_t i; (i = atomic_fetch_add(&j->next, PIECE)) < j->t.n && j->rc == ST_OK;) {
+		const status rc = demand_add(j->d, worker, i, u64_min(PIECE, j->t.n - i), &own);
 		if (rc != ST_OK)
 			bucket_fail(j, rc, &own);
 	}
@@ -73,8 +67,8 @@ static void bucket_put(void *arg, unsigned worker)
 		if (!atomic_compare_exchange_weak(&j->next, &i, end))
 			continue;
 		demand_take(j->d, room, i, end, &p);
-		j->misfits += demand_gather(j->d, &p, 0, p.n, j->streaming,
-					    j->out + i * j->in->lay.record_bytes);
+		p.streaming = j->streaming;
+		j->misfits += demand_gather(&p, 0, p.n, j->t.out + i * j->t.in->lay.record_bytes);
 		i = j->next;
 	}
 	demand_room_close(room);
@@ -85,109 +79,100 @@ static status bucket_put_places(bucket_job *j, uint64_t from, uint64_t to)
 	j->next = from;
 	j->end = to;
 	if (from < to)
-		pool_run(j->threads, bucket_put, j);
+		pool_run(j->t.threads, bucket_put, j);
 	return j->rc;
 }
 
 /* Open the sort on demand and add all records. *kept gets the memory of the sample, and of the
  * numbers if `lent` is NULL: one array for all numbers can have huge pages. */
 static status bucket_begin(bucket_job *j, unsigned char **kept, unsigned char *lent,
-			   size_t room_bytes, err *e)
+			   size_t room_bytes)
 {
-	const uint32_t bytes = j->in->lay.record_bytes;
-	demand_plan p = { .in = *j->in,
-			  .n = j->n,
-			  .lanes = j->threads,
-			  .threads = j->threads,
+	const bucket_sort_task *t = &j->t;
+	const uint32_t bytes = t->in->lay.record_bytes;
+	demand_plan p = { .in = *t->in,
+			  .n = t->n,
+			  .lanes = t->threads,
+			  .threads = t->threads,
 			  .room = lent,
 			  .room_bytes = room_bytes,
-			  .sizes = &j->sizes->demand };
-	j->e = e;
-	if (j->n > j->sizes->simple) {
-		const uint64_t want = j->n / j->sizes->demand.bucket + BUCKETS_LEAST;
-		p.samples = classifier_sample_size(j->n, (uint32_t)u64_min(want, BUCKETS_MAX));
-	}
+			  .sizes = &t->sizes->demand };
+	if (t->n > t->sizes->simple)
+		p.samples = classifier_sample_size(t->n, demand_buckets(p.sizes, t->n));
 	const size_t sample_bytes = p.samples * bytes, own_bytes = lent ? 0 : room_bytes;
-	*kept = mem_array(j->m, 1, sample_bytes + own_bytes, "sample", e);
+	*kept = mem_array(t->m, 1, sample_bytes + own_bytes, "sample", t->e);
 	if (!*kept)
 		return ST_RESOURCE;
 	if (!lent)
 		p.room = *kept + sample_bytes;
 	p.sample = *kept;
-	uint64_t random = j->n;
+	uint64_t random = t->n;
 	for (size_t i = 0; i < p.samples; i++) {
-		const uint64_t at = classifier_sample_place(j->n, p.samples, i, &random);
-		record_copy(*kept + i * bytes, record_at(j->in, at), bytes);
+		const uint64_t at = classifier_sample_place(t->n, p.samples, i, &random);
+		record_copy(*kept + i * bytes, record_at(t->in, at), bytes);
 	}
-	const status rc = demand_open(&j->d, j->m, &p, e);
+	const status rc = demand_open(&j->d, t->m, &p, t->e);
 	if (rc != ST_OK)
 		return rc;
-	pool_run(j->threads, bucket_add, j);
-	return j->rc == ST_OK ? demand_end(j->d, e) : j->rc;
+	pool_run(t->threads, bucket_add, j);
+	return j->rc == ST_OK ? demand_end(j->d, t->e) : j->rc;
 }
 
 /* Sort with numbers in the last room_bytes of the output; 0: in allocated memory. First write the
  * buckets that end before these bytes. Then move the numbers of the remaining buckets to allocated
  * memory, and write these buckets. */
-static status bucket_sort_job(bucket_job *j, size_t room_bytes, err *e)
+static status bucket_sort_job(bucket_job *j, size_t room_bytes)
 {
-	const uint32_t bytes = j->in->lay.record_bytes;
-	unsigned char *kept, *room = room_bytes ? j->out + j->n * bytes - room_bytes : NULL;
-	j->streaming = j->n >= j->sizes->streaming_bytes / bytes;
-	status rc = bucket_begin(j, &kept, room, room_bytes, e);
+	const bucket_sort_task *t = &j->t;
+	const uint32_t bytes = t->in->lay.record_bytes;
+	unsigned char *kept, *room = room_bytes ? t->out + t->n * bytes - room_bytes : NULL;
+	j->streaming = t->n >= t->sizes->streaming_bytes / bytes;
+	status rc = bucket_begin(j, &kept, room, room_bytes);
 	if (rc == ST_OK && room) {
-		const uint64_t free = (uint64_t)(room - j->out) / bytes;
+		const uint64_t free = (uint64_t)(room - t->out) / bytes;
 		uint64_t border = 0;
-		for (uint64_t end; border < j->n && (end = demand_border(j->d, border)) <= free;)
+		for (uint64_t end; border < t->n && (end = demand_border(j->d, border)) <= free;)
 			border = end;
 		rc = bucket_put_places(j, 0, border);
 		if (rc == ST_OK)
-			rc = demand_leave_room(j->d, border, e);
+			rc = demand_leave_room(j->d, border, t->e);
 		if (rc == ST_OK)
-			rc = bucket_put_places(j, border, j->n);
+			rc = bucket_put_places(j, border, t->n);
 	} else if (rc == ST_OK) {
-		rc = bucket_put_places(j, 0, j->n);
+		rc = bucket_put_places(j, 0, t->n);
 	}
 	demand_close(j->d);
-	mem_free(j->m, kept);
-	return rc == ST_OK ? gather_misfits(j->misfits, e) : rc;
+	mem_free(t->m, kept);
+	return rc == ST_OK ? gather_misfits(j->misfits, t->e) : rc;
 }
 
-status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-			 const bucket_sort_sizes *sizes, err *e)
+status bucket_sort_sized(const bucket_sort_task *t)
 {
-	const uint32_t bytes = in->lay.record_bytes;
-	const bool simple = n <= sizes->simple;
-	size_t room_bytes = 0;
-	if (!simple && bytes >= KEY_WINDOW_BYTES) {
-		if (presorted_sort(in, n, out, threads))
-			return ST_OK;
-		if (word_sort_fits(&in->lay, out))
-			return word_sort(m, in, n, out, threads, sizes, e);
-		if (bytes <= SHORT_MOST_BYTES)
-			return short_sort(m, in, n, out, threads, sizes, e);
-		room_bytes = size_min(n * bytes / 2, demand_room_bytes(n, threads, threads));
-	}
-	bucket_job j = { .m = m,
-			 .in = in,
-			 .n = n,
-			 .out = out,
-			 .threads = simple ? 1 : threads,
-			 .sizes = sizes };
-	return bucket_sort_job(&j, room_bytes, e);
+	const layout *l = &t->in->lay;
+	bucket_job j = { .t = *t };
+	if (t->n <= t->sizes->simple)
+		j.t.threads = 1;
+	if (t->n <= t->sizes->simple || l->record_bytes < KEY_WINDOW_BYTES)
+		return bucket_sort_job(&j, 0);
+	if (presorted_sort(t->in, t->n, t->out, t->threads))
+		return ST_OK;
+	if (word_sort_fits(l, t->out))
+		return word_sort(t);
+	if (l->record_bytes <= SHORT_MOST_BYTES)
+		return short_sort(t);
+	return bucket_sort_job(&j, size_min(t->n * l->record_bytes / 2,
+					    demand_room_bytes(t->n, t->threads, t->threads)));
 }
 
-status bucket_sort_begin(demand **d, unsigned char **kept, mem *m, const records *in, uint64_t n,
-			 unsigned threads, err *e)
+status bucket_sort_begin(const bucket_sort_task *t, demand **d, unsigned char **kept)
 {
-	const bucket_sort_sizes sizes = bucket_sort_sizes_for(n);
-	bucket_job j = { .m = m,
-			 .in = in,
-			 .n = n,
-			 .threads = n <= sizes.simple ? 1 : threads,
-			 .sizes = &sizes };
-	const size_t room_bytes = demand_room_bytes(n, j.threads, j.threads);
-	const status rc = bucket_begin(&j, kept, NULL, room_bytes, e);
+	const bucket_sort_sizes sizes = bucket_sort_sizes_for(t->n);
+	bucket_job j = { .t = *t };
+	j.t.sizes = &sizes;
+	if (t->n <= sizes.simple)
+		j.t.threads = 1;
+	const size_t room_bytes = demand_room_bytes(t->n, j.t.threads, j.t.threads);
+	const status rc = bucket_begin(&j, kept, NULL, room_bytes);
 	*d = j.d;
 	return rc;
 }
@@ -211,5 +196,5 @@ status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *o
 			   unsigned threads, err *e)
 {
 	const bucket_sort_sizes sizes = bucket_sort_sizes_for(n);
-	return bucket_sort_sized(m, in, n, out, threads, &sizes, e);
+	return bucket_sort_sized(&(bucket_sort_task){ m, in, n, out, threads, &sizes, e });
 }

@@ -26,14 +26,24 @@ typedef struct bucket_sort_sizes {
 /* bucket_sort_sizes_for - return the sizes for n records. */
 bucket_sort_sizes bucket_sort_sizes_for(uint64_t n);
 
-/* bucket_sort_sized - sort as bucket_sort_records does, with the given sizes. */
-status bucket_sort_sized(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-			 const bucket_sort_sizes *sizes, err *e);
+/* One sort of n records, see bucket_sort_records. */
+typedef struct bucket_sort_task {
+	mem *m;
+	const records *in;
+	size_t n;
+	unsigned char *out;
+	unsigned threads;
+	const bucket_sort_sizes *sizes;
+	err *e;
+} bucket_sort_task;
 
-/* bucket_sort_begin - open a sort on demand, *d, with the n records of `in`, ready for demand_take.
- * *d uses the memory at *kept: close *d and then free *kept, also after an error. */
-status bucket_sort_begin(demand **d, unsigned char **kept, mem *m, const records *in, uint64_t n,
-			 unsigned threads, err *e);
+/* bucket_sort_sized - sort as bucket_sort_records does, with the given sizes. */
+status bucket_sort_sized(const bucket_sort_task *t);
+
+/* bucket_sort_begin - open a sort on demand, *d, with the records of t, ready for demand_take. *d
+ * uses the memory at *kept: close *d and then free *kept, also after an error. t->out and t->sizes
+ * are not used. */
+status bucket_sort_begin(const bucket_sort_task *t, demand **d, unsigned char **kept);
 
 /* bucket_sort_begin_most_bytes - return an upper bound of the memory that bucket_sort_begin
  * allocates, together with threads + 1 calls of demand_room_open. */
@@ -57,8 +67,7 @@ enum { SHORT_MOST_BYTES = 39 }; /* of a record */
 
 /* short_sort - sort as bucket_sort_sized does. n must be above sizes->simple, and a record must
  * have KEY_WINDOW_BYTES to SHORT_MOST_BYTES bytes. */
-status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-		  const bucket_sort_sizes *sizes, err *e);
+status short_sort(const bucket_sort_task *t);
 
 /* short_sort_most_bytes - return an upper bound of the memory that short_sort allocates. */
 uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes);
@@ -69,7 +78,6 @@ bool word_sort_fits(const layout *l, const unsigned char *out);
 
 /* word_sort - sort as bucket_sort_sized does, if word_sort_fits. It allocates U64_CACHED numbers
  * per thread. */
-status word_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-		 const bucket_sort_sizes *sizes, err *e);
+status word_sort(const bucket_sort_task *t);
 
 #endif

@@ -80,6 +80,11 @@ typedef struct maker {
 	uint32_t bucket;
 } maker;
 
+static key_window window_from(const layout *l, uint32_t from)
+{
+	return key_window_at(l, from, (uint32_t)u64_min(l->key_bytes - from, KEY_WINDOW_BYTES));
+}
+
 static const unsigned char *maker_sample(const maker *k, size_t i)
 {
 	return record_at(k->in, entry_pos(&k->sample[i]));
@@ -280,12 +285,11 @@ static void fill_tree(maker *k, classifier_table *t)
 static void make_table(maker *k, classifier_table *t, uint32_t key_from, size_t i, size_t end,
 		       unsigned depth)
 {
-	const layout *l = &k->in->lay;
-	const uint32_t rest = l->key_bytes - key_from;
 	const size_t segments = (end - i) / k->share + 1;
 	const size_t left = k->room.cells - k->cells - (k->nodes_most - k->tables) * CELLS_LEAST;
-	*t = (classifier_table){ .key_from = key_from, .like = maker_sample(k, i) };
-	t->window = key_window_at(l, key_from, (uint32_t)u64_min(rest, KEY_WINDOW_BYTES));
+	*t = (classifier_table){ .key_from = key_from,
+				 .like = maker_sample(k, i),
+				 .window = window_from(&k->in->lay, key_from) };
 	t->base = maker_window(k, t, i);
 	t->range = maker_window(k, t, end - 1) - t->base;
 	set_cells(t, segments);
@@ -302,14 +306,13 @@ static void resolve_node(maker *k, const node *n)
 	const unsigned char *rec = maker_sample(k, n->i);
 	const layout *l = &k->in->lay;
 	if (key_compare(l, rec, maker_sample(k, n->end - 1)) == 0) {
-		const uint32_t left = l->key_bytes - n->key_from;
 		classifier_heavy *h = &k->room.heavy[k->heavy];
 		*n->to = (uint16_t)(TO_HEAVY | k->heavy++);
 		*h = (classifier_heavy){ .rec = rec,
 					 .key_from = n->key_from,
-					 .short_rest = left <= KEY_WINDOW_BYTES };
-		h->window =
-			key_window_at(l, n->key_from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
+					 .short_rest =
+						 l->key_bytes - n->key_from <= KEY_WINDOW_BYTES,
+					 .window = window_from(l, n->key_from) };
 		h->value = key_window_read(l, &h->window, rec);
 	} else if (n->depth < TABLE_DEPTH) {
 		*n->to = (uint16_t)(TO_TABLE | k->tables);
@@ -318,11 +321,6 @@ static void resolve_node(maker *k, const node *n)
 }
 
 /* ----------------------------------------------------------------------------- its buckets */
-
-static key_window window_from(const layout *l, uint32_t from)
-{
-	return key_window_at(l, from, (uint32_t)u64_min(l->key_bytes - from, KEY_WINDOW_BYTES));
-}
 
 /* Record in b that its keys begin with the same `shared` bytes as the key of rec. */
 static void begin_like(const maker *k, classifier_bucket *b, const unsigned char *rec,
@@ -425,14 +423,14 @@ static void set_nodes(maker *k, size_t n, uint32_t buckets)
 }
 
 void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
-		     unsigned pos_bits, uint32_t buckets, void *room)
+		     uint32_t buckets)
 {
 	const layout *l = &in->lay;
-	maker k = { .in = in, .sample = sample, .pos_bits = pos_bits };
+	maker k = { .in = in, .sample = sample, .pos_bits = m->pos_bits };
 	/* divide the room among arrays: each size is a multiple of the next array's alignment */
 	const size_t nodes = classifier_nodes(buckets);
 	map_room *r = &k.room;
-	r->table = room;
+	r->table = m->room;
 	r->heavy = (void *)(r->table + nodes);
 	r->bucket = (void *)(r->heavy + nodes);
 	r->segment.from = (void *)(r->bucket + buckets);
@@ -442,9 +440,11 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 	r->segment.norm = (void *)(r->cell + cells_of(buckets));
 	r->cells = cells_of(buckets);
 	set_nodes(&k, n, buckets);
-	*m = (classifier){ .lay = *l,
+	*m = (classifier){ .room = m->room,
+			   .pos_bits = m->pos_bits,
+			   .lay = *l,
 			   .first = window_from(l, 0),
-			   .pos_mask = (UINT64_C(1) << pos_bits) - 1,
+			   .pos_mask = (UINT64_C(1) << m->pos_bits) - 1,
 			   .table = k.room.table,
 			   .heavy = k.room.heavy,
 			   .bucket = k.room.bucket };

@@ -90,20 +90,25 @@ typedef struct classifier_bucket {
 	bool same;    /* all records have one key; then the bucket is also exact */
 } classifier_bucket;
 
-/* classifier_fits - return whether `number` of bucket b matches record rec, whose position is pos.
- * of: the kind of b's window. */
+/* classifier_fits - return whether a number of bucket b matches record rec.
+ * upper  the number without the position of rec, by exclusive or
+ * of     the kind of b's window */
 static inline __attribute__((always_inline)) bool
-classifier_fits(const layout *l, const classifier_bucket *b, uint64_t pos_mask, uint64_t number,
-		const unsigned char *rec, uint64_t pos, window_kind of)
+classifier_fits(const layout *l, const classifier_bucket *b, uint64_t pos_mask, uint64_t upper,
+		const unsigned char *rec, window_kind of)
 {
 	const uint64_t x = key_window_read_as(of, l, &b->window, rec) - b->from;
-	return (x <= b->limit) & (number == (pos | (x << b->norm & ~pos_mask))) &&
+	return (x <= b->limit) & (upper == (x << b->norm & ~pos_mask)) &&
 	       (b->shared == 0 || key_window_read(l, &b->head, rec) == b->head_value) &&
 	       (b->shared <= KEY_WINDOW_BYTES ||
 		key_part_compare(l, rec, b->like, KEY_WINDOW_BYTES, b->shared) == 0);
 }
 
 typedef struct classifier {
+	/* set by the caller of classifier_make: */
+	void *room;        /* classifier_room_bytes() at least, aligned as malloc does */
+	unsigned pos_bits; /* that a position takes in a number */
+	/* set by classifier_make: */
 	classifier_table root;
 	layout lay;
 	uint64_t head_value; /* the first common bytes, in the window `head` */
@@ -131,24 +136,28 @@ uint64_t classifier_sample_place(uint64_t n, size_t want, size_t i, uint64_t *ra
 size_t classifier_sample_size(uint64_t n, uint32_t buckets);
 
 /* classifier_make - make a map to at most `buckets` (BUCKETS_LEAST..BUCKETS_MAX) buckets.
- * in       records, used as long as the map
- * sample   n >= 1 of them, sorted by key
- * pos_bits bits of a position in a number
- * room     classifier_room_bytes(buckets) at least, aligned as malloc does, used as long as the map
- */
+ * in      records, used as long as the map, like m->room
+ * sample  n >= 1 of them, sorted by key */
 void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
-		     unsigned pos_bits, uint32_t buckets, void *room);
+		     uint32_t buckets);
 
 /* classifier_room_bytes - return the memory for a map to `buckets` buckets. */
 size_t classifier_room_bytes(uint32_t buckets);
 
-/* classifier_block - find the buckets of n records of `in`, CLASSIFIER_BLOCK at most, and make
- * their numbers. A number has, above the position, the upper bits of the distance of the record's
- * window from the least value of its segment. In a bucket of equal keys, it is only the position.
- *   at              their positions, under m->pos_mask; NULL: from `first` on. May equal `number`
- *   bucket, number  the results; number may be NULL
- * All three arrays must have CLASSIFIER_BLOCK elements, even if n is smaller. */
-void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
-		      size_t n, uint16_t *bucket, uint64_t *number);
+/* A block of records, and the results for it. All arrays must have CLASSIFIER_BLOCK elements, even
+ * if n is smaller. */
+typedef struct classifier_work {
+	const records *in;
+	uint64_t first;     /* their positions begin here, */
+	const uint64_t *at; /* or, if not NULL, are these, under m->pos_mask. May equal `number` */
+	size_t n;           /* CLASSIFIER_BLOCK at most */
+	uint16_t *bucket;
+	uint64_t *number; /* may be NULL */
+} classifier_work;
+
+/* classifier_block - find the buckets of a block of records, and make their numbers. A number has,
+ * above the position, the upper bits of the distance of the record's window from the least value of
+ * its segment. In a bucket of equal keys, it is only the position. */
+void classifier_block(const classifier *m, const classifier_work *k);
 
 #endif

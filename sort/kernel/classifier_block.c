@@ -34,30 +34,20 @@ static inline uint64_t segment_number(const classifier_segments *g, uint32_t s, 
 	return pos | ((w - g->from[s]) << g->norm[s] & ~pos_mask);
 }
 
-static inline uint64_t position_of(const classifier *m, uint64_t first, const uint64_t *at,
-				   size_t i)
+static inline uint64_t position_of(const classifier *m, const classifier_work *k, size_t i)
 {
-	return at ? at[i] & m->pos_mask : first + i;
+	return k->at ? k->at[i] & m->pos_mask : k->first + i;
 }
-
-/* The positions of a block of records, and where its results are stored. */
-typedef struct found {
-	uint64_t first;
-	const uint64_t *at;
-	uint16_t *bucket;
-	uint64_t *number;
-} found;
 
 /* Store the results for record i, whose window w is in segment s of the root. Return the `to` of
  * the segment. */
 static inline __attribute__((always_inline)) unsigned note_segment(const classifier *m,
 								   const classifier_segments *g,
-								   const found *f, size_t i,
-								   uint32_t s, uint64_t w)
+								   const classifier_work *f,
+								   size_t i, uint32_t s, uint64_t w)
 {
 	if (f->number)
-		f->number[i] =
-			segment_number(g, s, w, m->pos_mask, position_of(m, f->first, f->at, i));
+		f->number[i] = segment_number(g, s, w, m->pos_mask, position_of(m, f, i));
 	return f->bucket[i] = g->to[s];
 }
 
@@ -65,7 +55,7 @@ enum { AT_ONCE = 8 }; /* searches in a tree run at the same time, because each w
 
 /* Find the segments of n windows in the tree, and of up to AT_ONCE - 1 windows after these. */
 static inline __attribute__((always_inline)) unsigned
-find_in_tree(const classifier *m, const uint64_t *w, size_t n, const found *f)
+find_in_tree(const classifier *m, const uint64_t *w, size_t n, const classifier_work *f)
 {
 	const classifier_segments g = m->root.segment;
 	const uint64_t *tree = m->root.tree;
@@ -85,8 +75,10 @@ find_in_tree(const classifier *m, const uint64_t *w, size_t n, const found *f)
 	return to;
 }
 
-static inline __attribute__((always_inline)) unsigned
-find_in_cells(const classifier *m, const uint64_t *w, size_t n, const found *f, uint32_t reach)
+static inline __attribute__((always_inline)) unsigned find_in_cells(const classifier *m,
+								    const uint64_t *w, size_t n,
+								    const classifier_work *f,
+								    uint32_t reach)
 {
 	/* a copy that cannot alias the arrays written here */
 	const classifier_table t = m->root;
@@ -99,7 +91,7 @@ find_in_cells(const classifier *m, const uint64_t *w, size_t n, const found *f, 
 /* Find the segments of n windows, with usual reaches as constants. Return the bitwise or of the
  * `to` of these segments. */
 static inline __attribute__((always_inline)) unsigned
-find_all(const classifier *m, const uint64_t *w, size_t n, const found *f)
+find_all(const classifier *m, const uint64_t *w, size_t n, const classifier_work *f)
 {
 	_Static_assert(REACH_UNROLLED == 8, "the constants below");
 	return m->root.levels       ? find_in_tree(m, w, n, f)
@@ -144,95 +136,101 @@ static uint32_t follow_segment(const classifier *m, const unsigned char *rec, ui
 	return h->bucket + (c >= 0) + (c > 0);
 }
 
-/* Read the windows of n records: at their positions, or from `first` on if at is NULL. */
-static inline __attribute__((always_inline)) void
-block_windows(const classifier *m, const records *in, uint64_t first, const uint64_t *at, size_t n,
-	      const key_window *read, uint64_t *w, window_kind of)
+/* Read the windows of a block. */
+static inline __attribute__((always_inline)) void block_windows(const classifier *m,
+								const classifier_work *k,
+								const key_window *read, uint64_t *w,
+								window_kind of)
 {
+	/* copies that cannot alias the array written here */
 	const layout lay = m->lay;
 	const key_window window = *read;
-	const unsigned char *rec = record_at(in, first);
-	if (!at)
-		for (size_t i = 0; i < n; i++, rec += lay.record_bytes)
+	const classifier_work b = *k;
+	const records in = *b.in;
+	const unsigned char *rec = record_at(&in, b.first);
+	if (!b.at)
+		for (size_t i = 0; i < b.n; i++, rec += lay.record_bytes)
 			w[i] = key_window_read_as(of, &lay, &window, rec);
 	else
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < b.n; i++)
 			w[i] = key_window_read_as(of, &lay, &window,
-						  record_at(in, at[i] & m->pos_mask));
+						  record_at(&in, b.at[i] & m->pos_mask));
 }
 
-/* Return whether n keys share the common bytes. Above 8 common bytes, return false without a check.
- * w: scratch for n windows. */
-static bool all_inside(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
-		       size_t n, uint64_t *w)
+/* Return whether all keys share the common bytes. Above 8 common bytes, return false without a
+ * check. w: scratch for their windows. */
+static bool all_inside(const classifier *m, const classifier_work *k, uint64_t *w)
 {
 	uint64_t differ = 0;
 	if (m->root.key_from == 0)
 		return true;
 	if (m->root.key_from > KEY_WINDOW_BYTES)
 		return false;
-	WITH_WINDOW(m->head.of, block_windows, m, in, first, at, n, &m->head, w);
-	for (size_t i = 0; i < n; i++)
+	WITH_WINDOW(m->head.of, block_windows, m, k, &m->head, w);
+	for (size_t i = 0; i < k->n; i++)
 		differ |= w[i] ^ m->head_value;
 	return differ == 0;
 }
 
 /* Find the buckets of keys in segments of the root that lead to heavy keys. Return the bitwise or
- * of all values of `bucket`. */
-static unsigned find_heavy(const classifier *m, const records *in, uint64_t first,
-			   const uint64_t *at, size_t n, uint16_t *bucket, uint64_t *number)
+ * of all buckets. */
+static unsigned find_heavy(const classifier *m, const classifier_work *k)
 {
+	const classifier_work b = *k;
 	uint64_t w[CLASSIFIER_BLOCK];
 	unsigned to = 0;
-	WITH_WINDOW(m->rest.of, block_windows, m, in, first, at, n, &m->rest, w);
-	for (size_t i = 0; i < n; i++) {
-		if (bucket[i] & TO_HEAVY) {
-			const classifier_heavy *h = &m->heavy[bucket[i] & ~TO_HEAVY];
+	WITH_WINDOW(m->rest.of, block_windows, m, &b, &m->rest, w);
+	for (size_t i = 0; i < b.n; i++) {
+		if (b.bucket[i] & TO_HEAVY) {
+			const classifier_heavy *h = &m->heavy[b.bucket[i] & ~TO_HEAVY];
 			const bool from = w[i] >= h->value, above = w[i] > h->value;
-			bucket[i] = (uint16_t)(h->bucket + from + above);
-			if (number)
-				number[i] = position_of(m, first, at, i) |
-					    (from > above ? 0 : w[i] & ~m->pos_mask);
+			b.bucket[i] = (uint16_t)(h->bucket + from + above);
+			if (b.number)
+				b.number[i] = position_of(m, &b, i) |
+					      (from > above ? 0 : w[i] & ~m->pos_mask);
 		}
-		to |= bucket[i];
+		to |= b.bucket[i];
 	}
 	return to;
 }
 
 /* Find the buckets of keys that do not share the common bytes or are in a segment that is not a
  * bucket. */
-static void look_closer(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
-			size_t n, bool inside, uint16_t *bucket, uint64_t *number)
+static void look_closer(const classifier *m, const classifier_work *k, bool inside)
 {
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t pos = position_of(m, first, at, i);
-		const unsigned char *rec = record_at(in, pos);
+	const classifier_work b = *k;
+	for (size_t i = 0; i < b.n; i++) {
+		const uint64_t pos = position_of(m, &b, i);
+		const unsigned char *rec = record_at(b.in, pos);
 		const int side = inside ? 0 : key_outside(m, rec);
-		uint64_t own = number ? number[i] : 0;
+		uint64_t own = b.number ? b.number[i] : 0;
 		if (side != 0) {
-			bucket[i] = side < 0 ? 0 : (uint16_t)(m->buckets - 1);
+			b.bucket[i] = side < 0 ? 0 : (uint16_t)(m->buckets - 1);
 			own = pos | (key_window_read(&m->lay, &m->first, rec) & ~m->pos_mask);
-		} else if (bucket[i] >= TO_TABLE) {
-			bucket[i] = (uint16_t)follow_segment(m, rec, pos, bucket[i], &own);
+		} else if (b.bucket[i] >= TO_TABLE) {
+			b.bucket[i] = (uint16_t)follow_segment(m, rec, pos, b.bucket[i], &own);
 		}
-		if (number)
-			number[i] = own;
+		if (b.number)
+			b.number[i] = own;
 	}
 }
 
-void classifier_block(const classifier *m, const records *in, uint64_t first, const uint64_t *at,
-		      size_t n, uint16_t *bucket, uint64_t *number)
+void classifier_block(const classifier *m, const classifier_work *k)
 {
+	const classifier_work b = *k;
 	uint64_t w[CLASSIFIER_BLOCK + AT_ONCE - 1];
 	const key_window *window = &m->root.window;
-	const bool inside = all_inside(m, in, first, at, n, w);
-	WITH_WINDOW(window->of, block_windows, m, in, first, at, n, window, w);
-	memset(w + n, 0, (AT_ONCE - 1) * sizeof *w);
-	unsigned to = !number ? find_all(m, w, n, &(found){ first, NULL, bucket, NULL })
-		      : at    ? find_all(m, w, n, &(found){ first, at, bucket, number })
-			      : find_all(m, w, n, &(found){ first, NULL, bucket, number });
+	const bool inside = all_inside(m, &b, w);
+	WITH_WINDOW(window->of, block_windows, m, &b, window, w);
+	memset(w + b.n, 0, (AT_ONCE - 1) * sizeof *w);
+	/* with constants for what is missing */
+	const classifier_work only = { .bucket = b.bucket };
+	const classifier_work rows = { .first = b.first, .bucket = b.bucket, .number = b.number };
+	unsigned to = !b.number ? find_all(m, w, b.n, &only)
+		      : b.at    ? find_all(m, w, b.n, &b)
+				: find_all(m, w, b.n, &rows);
 	if (inside && to >= TO_HEAVY && m->short_rest)
-		to = find_heavy(m, in, first, at, n, bucket, number);
+		to = find_heavy(m, &b);
 	if (!inside || to >= TO_TABLE)
-		look_closer(m, in, first, at, n, inside, bucket, number);
+		look_closer(m, &b, inside);
 }

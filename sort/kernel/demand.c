@@ -70,7 +70,7 @@ size_t demand_samples(uint64_t n)
 void demand_map(demand *d, const records *in, entry *sample, size_t n, uint32_t want)
 {
 	radix_sort(sample, sample + n, n, in);
-	classifier_make(&d->map, in, sample, n, d->pos_bits, want, d->map_room);
+	classifier_make(&d->map, in, sample, n, want);
 }
 
 status demand_writers_open(demand *d, unsigned n, uint32_t buckets, err *e)
@@ -103,18 +103,18 @@ static status demand_open_map(demand *d, const demand_plan *p, uint32_t want, er
 	const size_t n = size_min(p->samples, SAMPLE_MAX);
 	d->whole = (classifier_bucket){ .limit = UINT64_MAX,
 					.window = key_window_at(l, 0, bytes),
-					.exact = 8 * l->key_bytes + d->pos_bits <= 64 };
+					.exact = 8 * l->key_bytes + d->map.pos_bits <= 64 };
 	if (want == 1)
 		return ST_OK;
 	entry *sample = mem_array(d->m, 2 * n, sizeof *sample, "sample", e);
-	d->map_room = mem_array(d->m, 1, classifier_room_bytes(want), "map", e);
-	if (sample && d->map_room) {
+	d->map.room = mem_array(d->m, 1, classifier_room_bytes(want), "map", e);
+	if (sample && d->map.room) {
 		for (size_t i = 0; i < n; i++)
 			sample[i] = entry_make(record_at(&in, i), l, i);
 		demand_map(d, &in, sample, n, want);
 	}
 	mem_free(d->m, sample);
-	return sample && d->map_room ? ST_OK : ST_RESOURCE;
+	return sample && d->map.room ? ST_OK : ST_RESOURCE;
 }
 
 /* Return how many chunks are needed for n numbers. Each writer has one partly filled chunk per
@@ -146,9 +146,9 @@ status demand_open(demand **to, mem *m, const demand_plan *p, err *e)
 	d->n_most = p->n;
 	d->lanes = p->lanes;
 	d->threads = p->threads;
-	while (p->n >> d->pos_bits)
-		d->pos_bits++;
-	d->mask = (UINT64_C(1) << d->pos_bits) - 1;
+	while (p->n >> d->map.pos_bits)
+		d->map.pos_bits++;
+	d->mask = (UINT64_C(1) << d->map.pos_bits) - 1;
 	const uint32_t most = demand_buckets(&d->sizes, p->n);
 	const uint32_t want = p->samples > 0 && p->n > d->sizes.cap ? most : 1;
 	status rc = chunks_open(&d->pool, m, demand_chunks(p->n, writers, most), p->room,
@@ -156,7 +156,7 @@ status demand_open(demand **to, mem *m, const demand_plan *p, err *e)
 	if (rc == ST_OK)
 		rc = demand_open_map(d, p, want, e);
 	if (rc == ST_OK)
-		rc = demand_writers_open(d, d->lanes, d->map_room ? d->map.buckets : 1, e);
+		rc = demand_writers_open(d, d->lanes, d->map.room ? d->map.buckets : 1, e);
 	if (rc != ST_OK) {
 		demand_close(d);
 		*to = NULL;
@@ -171,7 +171,7 @@ void demand_close(demand *d)
 	mem *m = d->m;
 	demand_writers_close(d);
 	chunks_close(&d->pool);
-	mem_free(m, d->map_room);
+	mem_free(m, d->map.room);
 	mem_free(m, d->all.at);
 	mem_free(m, d);
 }
@@ -209,7 +209,7 @@ status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e)
 {
 	chunk_writer *w = &d->writer[lane];
 	const layout *l = &d->in.lay;
-	const bool mapped = d->map_room;
+	const bool mapped = d->map.room;
 	uint16_t into[CLASSIFIER_BLOCK];
 	uint64_t number[CLASSIFIER_BLOCK];
 	if (n > d->n_most || first > d->n_most - n)
@@ -225,7 +225,11 @@ status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e)
 		/* prefetch the keys of the next block */
 		uintptr_t next = (uintptr_t)key_at(l, record_at(&d->in, i)) +
 				 (size_t)CLASSIFIER_BLOCK * l->record_bytes;
-		classifier_block(&d->map, &d->in, i, NULL, k, into, number);
+		classifier_block(&d->map, &(classifier_work){ .in = &d->in,
+							      .first = i,
+							      .n = k,
+							      .bucket = into,
+							      .number = number });
 		for (size_t j = 0; j < k; j++, next += l->record_bytes) {
 			__builtin_prefetch((const void *)next);
 			chunk_write(w, into[j], number[j]);
@@ -237,11 +241,6 @@ status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e)
 uint32_t demand_bucket_most(const demand *d)
 {
 	return d->sizes.cap;
-}
-
-uint32_t demand_record_bytes(const demand *d)
-{
-	return d->in.lay.record_bytes;
 }
 
 uint64_t demand_count(const demand *d)
@@ -489,7 +488,8 @@ void demand_take(demand *d, demand_room *r, uint64_t place, uint64_t end, demand
 		atomic_store_explicit(&b->state, UNSORTED, memory_order_release);
 		demand_sort_loaded(d, r, b);
 	}
-	*p = (demand_piece){ .number = r->a + (place - b->start),
+	*p = (demand_piece){ .of = d,
+			     .number = r->a + (place - b->start),
 			     .mask = d->mask,
 			     .place = place,
 			     .n = (size_t)(end - place),
@@ -497,29 +497,31 @@ void demand_take(demand *d, demand_room *r, uint64_t place, uint64_t end, demand
 }
 
 /* Copy records to `to` (NULL: only compare them with their numbers). Return the misfits. */
-static inline __attribute__((always_inline)) size_t
-demand_gather_as(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
-		 unsigned char *to, uint32_t bytes, window_kind of)
+static inline __attribute__((always_inline)) size_t demand_gather_as(const demand_piece *p,
+								     size_t first, size_t n,
+								     unsigned char *to,
+								     uint32_t bytes, window_kind of)
 {
+	const demand *d = p->of;
 	const classifier_bucket is = d->all.at[p->bucket].is;
 	records in = d->in; /* a copy that cannot alias the records written here */
 	in.lay.record_bytes = bytes;
 	const uint64_t mask = d->mask, count = d->count;
-	const size_t distance = record_ahead(bytes), end = first + n;
+	const size_t distance = record_ahead(bytes), end = first + n, all = p->n;
 	const uint64_t *number = p->number;
 	size_t misfits = 0;
 	streaming_store past;
-	streaming = streaming && to && bytes <= STREAMING_MOST_BYTES;
+	const bool streaming = p->streaming && to && bytes <= STREAMING_MOST_BYTES;
 	if (streaming)
 		streaming_store_begin(&past, to);
 	for (size_t i = first; i < end && i < first + distance; i++)
 		record_fetch(record_at(&in, number[i] & mask), bytes); /* any address is allowed */
 	for (size_t i = first; i < end; i++) {
-		if (i + distance < p->n)
+		if (i + distance < all)
 			record_fetch(record_at(&in, number[i + distance] & mask), bytes);
 		const uint64_t pos = (number[i] & mask) < count ? number[i] & mask : 0;
 		const unsigned char *rec = record_at(&in, pos);
-		misfits += !classifier_fits(&in.lay, &is, mask, number[i], rec, pos, of);
+		misfits += !classifier_fits(&in.lay, &is, mask, number[i] ^ pos, rec, of);
 		if (streaming) {
 			record_copy(streaming_store_room(&past), rec, bytes);
 			streaming_store_add(&past, bytes);
@@ -533,20 +535,18 @@ demand_gather_as(const demand *d, const demand_piece *p, size_t first, size_t n,
 	return misfits;
 }
 
-size_t demand_gather(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
-		     unsigned char *to)
+size_t demand_gather(const demand_piece *p, size_t first, size_t n, unsigned char *to)
 {
-	const window_kind of = d->all.at[p->bucket].is.window.of;
-	const uint32_t bytes = d->in.lay.record_bytes;
+	const window_kind of = p->of->all.at[p->bucket].is.window.of;
+	const uint32_t bytes = p->of->in.lay.record_bytes;
 	if (bytes == DEFAULT_RECORD_BYTES) /* pass a constant */
-		return WITH_WINDOW(of, demand_gather_as, d, p, first, n, streaming, to,
-				   DEFAULT_RECORD_BYTES);
-	return WITH_WINDOW(of, demand_gather_as, d, p, first, n, streaming, to, bytes);
+		return WITH_WINDOW(of, demand_gather_as, p, first, n, to, DEFAULT_RECORD_BYTES);
+	return WITH_WINDOW(of, demand_gather_as, p, first, n, to, bytes);
 }
 
-size_t demand_misfits(const demand *d, const demand_piece *p, size_t first, size_t n)
+size_t demand_misfits(const demand_piece *p, size_t first, size_t n)
 {
-	return demand_gather(d, p, first, n, false, NULL);
+	return demand_gather(p, first, n, NULL);
 }
 
 /* ------------------------------------------------------------------------------ lent memory */

@@ -73,11 +73,9 @@ status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e);
 status demand_end(demand *d, err *e);
 
 /* demand_count - return the number of records added; after demand_end.
- * demand_bucket_most - return the greatest number of records in a bucket.
- * demand_record_bytes - return the size of a record. */
+ * demand_bucket_most - return the greatest number of records in a bucket. */
 uint64_t demand_count(const demand *d);
 uint32_t demand_bucket_most(const demand *d);
-uint32_t demand_record_bytes(const demand *d);
 
 /* ------------------------------------------------------------------------ after demand_end */
 
@@ -104,10 +102,12 @@ uint64_t demand_before(demand *d, demand_room *room, uint64_t lo, uint64_t hi, c
 
 /* Consecutive places in one bucket. */
 typedef struct demand_piece {
+	const demand *of;
 	const uint64_t *number; /* position under mask; valid until the next call with the room */
 	uint64_t mask;
 	uint64_t place; /* of the first */
 	size_t n, bucket;
+	bool streaming; /* gather with streaming stores, for large output that is not read soon */
 } demand_piece;
 
 /* demand_take - set *p to the places from `place` to `end` (above place), or to the border of the
@@ -116,16 +116,15 @@ typedef struct demand_piece {
 void demand_take(demand *d, demand_room *room, uint64_t place, uint64_t end, demand_piece *p);
 
 /* demand_gather - copy the records of p->number[first .. first + n) to `to`, one after the other.
- * streaming: use streaming stores, for large output that is not read soon. Return the number of
- * misfits, for gather_misfits(): records that do not match their numbers, because of a memory
- * error. One error is not found here: a position that has become the position of another record
- * with the same key bits. That record is copied twice, and the checksum of the output is wrong. */
-size_t demand_gather(const demand *d, const demand_piece *p, size_t first, size_t n, bool streaming,
-		     unsigned char *to);
+ * Return the number of misfits, for gather_misfits(): records that do not match their numbers,
+ * because of a memory error. One error is not found here: a position that has become the position
+ * of another record with the same key bits. That record is copied twice, and the checksum of the
+ * output is wrong. */
+size_t demand_gather(const demand_piece *p, size_t first, size_t n, unsigned char *to);
 
 /* demand_misfits - count misfits as demand_gather does, without copying, for records that are
  * dropped. */
-size_t demand_misfits(const demand *d, const demand_piece *p, size_t first, size_t n);
+size_t demand_misfits(const demand_piece *p, size_t first, size_t n);
 
 /* demand_leave_room - move numbers out of the lent memory, which can then be overwritten. From now
  * on, only places from `place` on, which is 0 or a border, can be taken. No other thread may use

@@ -91,11 +91,14 @@ static void demand_split_by_map(const demand_split *s, uint64_t *block, size_t n
 		__builtin_prefetch(key_at(l, record_within(&d->in, d->count, block[i] & d->mask)));
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t pos = demand_pos(d, block[i]);
-		misfits += !classifier_fits(l, is, d->mask, block[i], record_at(&d->in, pos), pos,
+		misfits += !classifier_fits(l, is, d->mask, block[i] ^ pos, record_at(&d->in, pos),
 					    is->window.of);
 		block[i] = pos;
 	}
-	classifier_block(&d->map, &d->in, 0, block, n, into, block);
+	classifier_block(
+		&d->map,
+		&(classifier_work){
+			.in = &d->in, .at = block, .n = n, .bucket = into, .number = block });
 	if (misfits)
 		d->misfits += misfits;
 }
@@ -156,11 +159,11 @@ static status demand_map_bucket(demand *d, const demand_bucket *b, uint32_t want
 	const uint64_t chunks = chunks_of(b->list.n);
 	const size_t n = classifier_sample_size(b->list.n, want);
 	entry *sample = mem_array(d->m, 2 * n, sizeof *sample, "sample", e);
-	if (!d->map_room)
-		d->map_room = mem_array(d->m, 1,
+	if (!d->map.room)
+		d->map.room = mem_array(d->m, 1,
 					classifier_room_bytes(demand_buckets(&d->sizes, d->count)),
 					"map", e);
-	if (sample && d->map_room) {
+	if (sample && d->map.room) {
 		uint64_t x = b->list.n, k = 0;
 		uint32_t chunk = b->list.first;
 		for (size_t i = 0; i < n; i++) {
@@ -176,7 +179,7 @@ static status demand_map_bucket(demand *d, const demand_bucket *b, uint32_t want
 		demand_map(d, &d->in, sample, n, want);
 	}
 	mem_free(d->m, sample);
-	return sample && d->map_room ? ST_OK : ST_RESOURCE;
+	return sample && d->map.room ? ST_OK : ST_RESOURCE;
 }
 
 /* Split a large bucket into the list *to, which the caller frees. */
@@ -296,7 +299,7 @@ static status demand_place(demand *d, demand_bucket *b, uint64_t place, unsigned
 status demand_end(demand *d, err *e)
 {
 	demand_list parts;
-	const bool each = d->map_room;
+	const bool each = d->map.room;
 	status rc = demand_join(d, each ? d->map.buckets : 1, each ? d->map.bucket : &d->whole,
 				each, &parts, e);
 	demand_writers_close(d);
@@ -308,7 +311,7 @@ status demand_end(demand *d, err *e)
 		place += parts.at[i].list.n;
 	}
 	mem_free(d->m, parts.at);
-	mem_free(d->m, d->map_room);
-	d->map_room = NULL;
+	mem_free(d->m, d->map.room);
+	d->map.room = NULL;
 	return rc == ST_OK ? gather_misfits(d->misfits, e) : rc;
 }

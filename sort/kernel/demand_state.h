@@ -169,9 +169,8 @@ struct demand {
 	demand_sizes sizes;
 	uint64_t n_most, count;
 	uint64_t mask; /* of the position in a number */
-	unsigned pos_bits, lanes, threads;
-	classifier map;
-	void *map_room;          /* memory of the classifier; NULL if only one bucket exists, */
+	unsigned lanes, threads;
+	classifier map;          /* without map.room, only one bucket exists, */
 	classifier_bucket whole; /* this one */
 	chunk_pool pool;
 	chunk_writer *writer; /* one per lane, or per thread in a split */

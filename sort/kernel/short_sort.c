@@ -47,17 +47,10 @@ typedef struct workspace {
 } workspace;
 
 typedef struct short_sorter {
-	mem *m;
-	err *e;
-	const bucket_sort_sizes *sizes;
-	const records *in;
-	unsigned char *out;
-	uint64_t n;
-	unsigned threads;
-	bool streaming; /* the output is written past the cache */
-	entry *sample;  /* followed by scratch of the same size */
+	bucket_sort_task t; /* the present one: all records, or a bucket that was too large */
+	bool streaming;     /* the output is written past the cache */
+	entry *sample;      /* followed by scratch of the same size */
 	classifier map;
-	void *map_room;
 	unsigned pieces;
 	uint16_t *into;  /* the bucket of each record */
 	uint32_t *count; /* records: [pieces][buckets] */
@@ -112,9 +105,9 @@ static unsigned short_pieces(uint64_t n, unsigned threads)
 /* Return the first record of a piece. Pieces consist of whole blocks, except the last. */
 static uint64_t piece_begin(const short_sorter *s, size_t piece)
 {
-	const uint64_t blocks = (s->n + CLASSIFIER_BLOCK - 1) / CLASSIFIER_BLOCK;
+	const uint64_t blocks = (s->t.n + CLASSIFIER_BLOCK - 1) / CLASSIFIER_BLOCK;
 	const uint64_t block = blocks / s->pieces * piece + u64_min(blocks % s->pieces, piece);
-	return u64_min(block * CLASSIFIER_BLOCK, s->n);
+	return u64_min(block * CLASSIFIER_BLOCK, s->t.n);
 }
 
 /* ----------------------------------------------------------------------------- count and move */
@@ -129,7 +122,10 @@ static void count_pieces(void *arg, unsigned worker)
 		     i += CLASSIFIER_BLOCK) {
 			const size_t n = u64_min(end - i, CLASSIFIER_BLOCK);
 			uint16_t *into = s->into + i;
-			classifier_block(&s->map, s->in, i, NULL, n, into, NULL);
+			classifier_block(&s->map, &(classifier_work){ .in = s->t.in,
+								      .first = i,
+								      .n = n,
+								      .bucket = into });
 			for (size_t k = 0; k < n; k++)
 				count[into[k]]++;
 		}
@@ -146,7 +142,7 @@ static void open_stages(const short_sorter *s, const stages *g, size_t piece)
 		for (uint32_t b = 0; b < buckets; b++)
 			at[b] += s->count[p * buckets + b];
 	for (uint32_t b = 0; b < buckets; b++) {
-		unsigned char *to = s->out + at[b] * s->in->lay.record_bytes;
+		unsigned char *to = s->t.out + at[b] * s->t.in->lay.record_bytes;
 		g->used[b] = g->skip[b] = (uint8_t)((uintptr_t)to % LINE);
 		g->to[b] = to - g->skip[b];
 	}
@@ -179,7 +175,7 @@ move_piece(const short_sorter *s, const stages *g, size_t piece, uint32_t bytes,
 {
 	const stages stage = *g;
 	const uint64_t from = piece_begin(s, piece), to = piece_begin(s, piece + 1);
-	const unsigned char *rec = record_at(s->in, from);
+	const unsigned char *rec = record_at(s->t.in, from);
 	const bool streaming = s->streaming;
 	for (const uint16_t *into = s->into + from, *end = s->into + to; into < end;
 	     into++, rec += bytes) {
@@ -203,9 +199,9 @@ static void move_pieces(void *arg, unsigned worker)
 	enum { PAIR = 16, QUAD = 32 };
 	short_sorter *s = arg;
 	const stages *g = &s->work[worker].stages;
-	const uint32_t bytes = s->in->lay.record_bytes;
+	const uint32_t bytes = s->t.in->lay.record_bytes;
 	/* lines consist of whole records */
-	const bool whole = LINE % bytes == 0 && (uintptr_t)s->out % bytes == 0;
+	const bool whole = LINE % bytes == 0 && (uintptr_t)s->t.out % bytes == 0;
 	const size_t stage_bytes = whole ? LINE : STAGE_BYTES;
 	size_t expected = SIZE_MAX;
 	for (size_t p; ranges_next(&s->left, worker, &p); expected = p + 1) {
@@ -230,10 +226,16 @@ static void move_pieces(void *arg, unsigned worker)
 
 /* -------------------------------------------------------------------------------- one bucket */
 
-/* Read the windows of n keys to a, and find their range. Return whether they ascend. */
-static inline __attribute__((always_inline)) bool
+/* The windows of some keys. */
+typedef struct window_range {
+	uint64_t least, most;
+	bool rise; /* each is at least the one before */
+} window_range;
+
+/* Read the windows of n keys to a, and find their range. */
+static inline __attribute__((always_inline)) window_range
 short_windows(const layout *l, const key_window *window, const unsigned char *rec, size_t n,
-	      uint64_t *a, uint64_t *least, uint64_t *most, window_kind of)
+	      uint64_t *a, window_kind of)
 {
 	const uint32_t bytes = l->record_bytes;
 	const layout lay = *l; /* a copy that cannot alias the array written here */
@@ -247,9 +249,7 @@ short_windows(const layout *l, const key_window *window, const unsigned char *re
 		low = u64_min(v, low);
 		high = u64_max(v, high);
 	}
-	*least = low;
-	*most = high;
-	return rise;
+	return (window_range){ low, high, rise };
 }
 
 /* Sort n records of 8 bytes that consist only of a key, by their windows in w->a. Equal records are
@@ -313,37 +313,35 @@ static bool sort_few_keys(const workspace *w, unsigned char *recs, size_t n, uin
  * number has bits to spare for later bytes of the key. */
 static void sort_bucket(const short_sorter *s, const workspace *w, unsigned char *recs, size_t n)
 {
-	const layout *l = &s->in->lay;
+	const layout *l = &s->t.in->lay;
 	const uint32_t bytes = l->record_bytes;
 	const unsigned pos_bits = 64 - (unsigned)__builtin_clzll(n);
 	const uint64_t mask = (UINT64_C(1) << pos_bits) - 1;
 	const records copy = { .base = w->recs, .lay = *l };
-	uint64_t least, most;
+	window_range r;
 	unsigned norm, same_bits = 0, zeros;
 	uint32_t from = 0, left;
-	bool rise;
 	do {
 		from += same_bits / 8;
 		left = l->key_bytes - from;
 		const key_window window =
 			key_window_at(l, from, (uint32_t)u64_min(left, KEY_WINDOW_BYTES));
-		rise = WITH_WINDOW(window.of, short_windows, l, &window, recs, n, w->a, &least,
-				   &most);
-		norm = most > least ? (unsigned)__builtin_clzll(most - least) : 64;
-		same_bits = most > least ? (unsigned)__builtin_clzll(most ^ least) : 64;
+		r = WITH_WINDOW(window.of, short_windows, l, &window, recs, n, w->a);
+		norm = r.most > r.least ? (unsigned)__builtin_clzll(r.most - r.least) : 64;
+		same_bits = r.most > r.least ? (unsigned)__builtin_clzll(r.most ^ r.least) : 64;
 		zeros = (unsigned)__builtin_ctzll(window.keep);
 	} while (left > KEY_WINDOW_BYTES && same_bits >= 8 && norm > pos_bits);
 	const bool last = left <= KEY_WINDOW_BYTES;
-	if (last && (rise || sort_few_keys(w, recs, n, bytes)))
+	if (last && (r.rise || sort_few_keys(w, recs, n, bytes)))
 		return;
 	if (bytes == 8 && l->key_bytes == 8 && (!l->fields || l->number[0].bytes == 8)) {
 		sort_words(l, w, recs, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		w->a[i] = ((w->a[i] - least) << norm % 64 & ~mask) | i;
+		w->a[i] = ((w->a[i] - r.least) << norm % 64 & ~mask) | i;
 	memcpy(w->recs, recs, n * bytes);
-	if (!rise)
+	if (!r.rise)
 		u64_sort(w->a, w->tmp, n);
 	if (!last || norm + zeros < pos_bits)
 		radix_settle(w->a, n, mask, &copy, n, w->ties);
@@ -356,11 +354,11 @@ static void sort_bucket(const short_sorter *s, const workspace *w, unsigned char
 static void sort_buckets(void *arg, unsigned worker)
 {
 	short_sorter *s = arg;
-	const uint32_t bytes = s->in->lay.record_bytes;
+	const uint32_t bytes = s->t.in->lay.record_bytes;
 	for (size_t b; (b = atomic_fetch_add(&s->next, 1)) < s->map.buckets;) {
 		const size_t n = s->start[b + 1] - s->start[b];
-		if (n > 1 && n <= s->sizes->demand.cap && !s->map.bucket[b].same)
-			sort_bucket(s, &s->work[worker], s->out + s->start[b] * bytes, n);
+		if (n > 1 && n <= s->t.sizes->demand.cap && !s->map.bucket[b].same)
+			sort_bucket(s, &s->work[worker], s->t.out + s->start[b] * bytes, n);
 	}
 }
 
@@ -370,21 +368,21 @@ static void share_pieces(short_sorter *s, pool_work *work)
 {
 	s->next = 0;
 	ranges_share(&s->left, s->pieces);
-	pool_run(s->threads, work, s);
+	pool_run(s->t.threads, work, s);
 }
 
 /* Sort the n records of `in` to out, except buckets that are too large. */
 static void sort_in_buckets(short_sorter *s, const records *in, uint64_t n, unsigned char *out)
 {
-	s->in = in;
-	s->n = n;
-	s->out = out;
-	s->streaming = n >= s->sizes->streaming_bytes / in->lay.record_bytes;
-	s->pieces = short_pieces(n, s->threads);
-	const uint32_t buckets = short_buckets(n, s->sizes, in->lay.record_bytes);
+	s->t.in = in;
+	s->t.n = n;
+	s->t.out = out;
+	s->streaming = n >= s->t.sizes->streaming_bytes / in->lay.record_bytes;
+	s->pieces = short_pieces(n, s->t.threads);
+	const uint32_t buckets = short_buckets(n, s->t.sizes, in->lay.record_bytes);
 	const size_t samples = classifier_sample(in, n, buckets, s->sample);
 	radix_sort(s->sample, s->sample + samples, samples, in);
-	classifier_make(&s->map, in, s->sample, samples, 1, buckets, s->map_room);
+	classifier_make(&s->map, in, s->sample, samples, buckets);
 	share_pieces(s, count_pieces);
 	const uint32_t found = s->map.buckets;
 	uint64_t at = 0;
@@ -407,9 +405,9 @@ static void sort_in_buckets(short_sorter *s, const records *in, uint64_t n, unsi
 static status sort_by_entries(const short_sorter *s, unsigned char *recs, size_t n,
 			      unsigned char *copy)
 {
-	const uint32_t bytes = s->in->lay.record_bytes;
-	const records r = { .base = copy, .lay = s->in->lay };
-	entry *order = mem_array(s->m, 2 * n, sizeof *order, "entries", s->e);
+	const uint32_t bytes = s->t.in->lay.record_bytes;
+	const records r = { .base = copy, .lay = s->t.in->lay };
+	entry *order = mem_array(s->t.m, 2 * n, sizeof *order, "entries", s->t.e);
 	if (!order)
 		return ST_RESOURCE;
 	for (size_t i = 0; i < n; i++)
@@ -417,7 +415,7 @@ static status sort_by_entries(const short_sorter *s, unsigned char *recs, size_t
 	radix_sort(order, order + n, n, &r);
 	for (size_t i = 0; i < n; i++)
 		copy_short(recs + i * bytes, copy + entry_pos(&order[i]) * bytes, bytes);
-	mem_free(s->m, order);
+	mem_free(s->t.m, order);
 	return ST_OK;
 }
 
@@ -444,7 +442,7 @@ static size_t note_large(const short_sorter *s, uint64_t start, unsigned depth, 
 {
 	for (uint32_t b = 0; b < s->map.buckets; b++) {
 		const uint64_t size = s->start[b + 1] - s->start[b];
-		if (size > s->sizes->demand.cap && !s->map.bucket[b].same)
+		if (size > s->t.sizes->demand.cap && !s->map.bucket[b].same)
 			list[n++] = (large){ start + s->start[b], size, depth };
 	}
 	return n;
@@ -454,24 +452,25 @@ static size_t note_large(const short_sorter *s, uint64_t start, unsigned depth, 
  * the list. After too many maps for the same records, one thread sorts their entries. */
 static status sort_large(short_sorter *s, unsigned char *out, large *list, size_t n)
 {
-	const layout *l = &s->in->lay;
+	const layout *l = &s->t.in->lay;
+	records in = { .lay = *l };
 	status rc = ST_OK;
 	while (rc == ST_OK && n > 0) {
 		const large x = list[--n];
 		unsigned char *recs = out + x.start * l->record_bytes;
-		unsigned char *copy = mem_array(s->m, x.n, l->record_bytes, "records", s->e);
+		unsigned char *copy = mem_array(s->t.m, x.n, l->record_bytes, "records", s->t.e);
 		if (!copy)
 			return ST_RESOURCE;
 		copying c = { .from = recs, .to = copy, .bytes = x.n * l->record_bytes };
-		const records in = { .base = copy, .lay = *l };
-		pool_run(s->threads, copy_parts, &c);
-		if (x.n > s->sizes->simple && x.depth <= s->sizes->demand.depth) {
+		in.base = copy;
+		pool_run(s->t.threads, copy_parts, &c);
+		if (x.n > s->t.sizes->simple && x.depth <= s->t.sizes->demand.depth) {
 			sort_in_buckets(s, &in, x.n, recs);
 			n = note_large(s, x.start, x.depth + 1, list, n);
 		} else {
 			rc = sort_by_entries(s, recs, x.n, copy);
 		}
-		mem_free(s->m, copy);
+		mem_free(s->t.m, copy);
 	}
 	return rc;
 }
@@ -496,7 +495,7 @@ static unsigned char *workspace_take(unsigned char **at, size_t bytes)
 
 static void place_workspace(const short_sorter *s, workspace *w, unsigned char *at, size_t buckets)
 {
-	const size_t cap = s->sizes->demand.cap;
+	const size_t cap = s->t.sizes->demand.cap;
 	w->stages.lines = workspace_take(&at, buckets * STAGE_BYTES);
 	w->stages.to =
 		(unsigned char **)(void *)workspace_take(&at, buckets * sizeof *w->stages.to);
@@ -508,31 +507,33 @@ static void place_workspace(const short_sorter *s, workspace *w, unsigned char *
 	w->recs = at;
 }
 
-status short_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-		  const bucket_sort_sizes *sizes, err *e)
+status short_sort(const bucket_sort_task *t)
 {
-	const uint32_t buckets = short_buckets(n, sizes, in->lay.record_bytes);
-	const size_t worker_bytes = workspace_bytes(buckets, sizes->demand.cap);
-	const size_t pieces = short_pieces(n, threads);
-	short_sorter s = { .m = m, .e = e, .sizes = sizes, .threads = threads };
-	unsigned char *scratch = mem_array(m, threads, worker_bytes, "scratch", e);
-	large *list = mem_array(m, n / sizes->demand.cap + 1, sizeof *list, "buckets", e);
-	s.work = mem_array(m, threads, sizeof *s.work, "scratch", e);
-	s.left = (ranges){ mem_array(m, threads, sizeof *s.left.of, "scratch", e), threads };
+	mem *m = t->m;
+	err *e = t->e;
+	const size_t cap = t->sizes->demand.cap, n = t->n;
+	const uint32_t buckets = short_buckets(n, t->sizes, t->in->lay.record_bytes);
+	const size_t worker_bytes = workspace_bytes(buckets, cap);
+	short_sorter s = { .t = *t, .map.pos_bits = 1 };
+	unsigned char *scratch = mem_array(m, t->threads, worker_bytes, "scratch", e);
+	large *list = mem_array(m, n / cap + 1, sizeof *list, "buckets", e);
+	s.work = mem_array(m, t->threads, sizeof *s.work, "scratch", e);
+	s.left = (ranges){ mem_array(m, t->threads, sizeof *s.left.of, "scratch", e), t->threads };
 	s.into = mem_array(m, n + CLASSIFIER_BLOCK, sizeof *s.into, "buckets", e);
-	s.count = mem_array(m, pieces * buckets, sizeof *s.count, "counts", e);
+	s.count = mem_array(m, (size_t)short_pieces(n, t->threads) * buckets, sizeof *s.count,
+			    "counts", e);
 	s.start = mem_array(m, buckets + 1, sizeof *s.start, "places", e);
 	s.sample = mem_array(m, 2 * SAMPLE_MAX, sizeof *s.sample, "sample", e);
-	s.map_room = mem_array(m, 1, classifier_room_bytes(buckets), "map", e);
+	s.map.room = mem_array(m, 1, classifier_room_bytes(buckets), "map", e);
 	status rc = ST_RESOURCE;
 	if (scratch && list && s.work && s.left.of && s.into && s.count && s.start && s.sample &&
-	    s.map_room) {
-		for (unsigned i = 0; i < threads; i++)
+	    s.map.room) {
+		for (unsigned i = 0; i < t->threads; i++)
 			place_workspace(&s, &s.work[i], scratch + i * worker_bytes, buckets);
-		sort_in_buckets(&s, in, n, out);
-		rc = sort_large(&s, out, list, note_large(&s, 0, 1, list, 0));
+		sort_in_buckets(&s, t->in, n, t->out);
+		rc = sort_large(&s, t->out, list, note_large(&s, 0, 1, list, 0));
 	}
-	mem_free(m, s.map_room);
+	mem_free(m, s.map.room);
 	mem_free(m, s.sample);
 	mem_free(m, s.start);
 	mem_free(m, s.count);

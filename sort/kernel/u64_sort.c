@@ -48,23 +48,6 @@ enum {
 	FILL_MANY = 2048 /* for many numbers: large bins, which are split again in the cache */
 };
 
-/* Move n numbers of a to their bins in `to`; end[v] is where bin v ends. */
-static void plain_scatter(const uint64_t *a, uint64_t *to, size_t n, uint64_t least, unsigned shift,
-			  unsigned bins, uint32_t *end)
-{
-	uint32_t sum = 0;
-	memset(end, 0, bins * sizeof *end);
-	for (size_t i = 0; i < n; i++)
-		end[(a[i] - least) >> shift]++;
-	for (unsigned v = 0; v < bins; v++) {
-		const uint32_t count = end[v];
-		end[v] = sum;
-		sum += count;
-	}
-	for (size_t i = 0; i < n; i++)
-		to[end[(a[i] - least) >> shift]++] = a[i];
-}
-
 void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	uint32_t end[BINS];
@@ -86,7 +69,18 @@ void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n)
 		bits++;
 	const unsigned shift = width > bits ? width - bits : 0;
 	const unsigned bins = (unsigned)((most - least) >> shift) + 1;
-	plain_scatter(a, tmp, n, least, shift, bins, end);
+	/* scatter a to the bins; end[v] becomes where bin v ends */
+	uint32_t sum = 0;
+	memset(end, 0, bins * sizeof *end);
+	for (size_t i = 0; i < n; i++)
+		end[(a[i] - least) >> shift]++;
+	for (unsigned v = 0; v < bins; v++) {
+		const uint32_t count = end[v];
+		end[v] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		tmp[end[(a[i] - least) >> shift]++] = a[i];
 	for (uint32_t v = 0, at = 0; v < bins; at = end[v++])
 		if (end[v] - at > INSERT)
 			u64_sort_plain(tmp + at, a + at, end[v] - at);

@@ -327,26 +327,26 @@ static void share_stretches(word_sorter *s, pool_work *work)
 	pool_run(s->threads, work, s);
 }
 
-status word_sort(mem *m, const records *in, size_t n, unsigned char *out, unsigned threads,
-		 const bucket_sort_sizes *sizes, err *e)
+status word_sort(const bucket_sort_task *t)
 {
-	word_sorter s = { .l = &in->lay,
-			  .in = in->base,
-			  .n = n,
-			  .threads = threads,
-			  .streaming = n >= sizes->streaming_bytes / WORD,
-			  .stretches = threads * STRETCHES_A_THREAD,
-			  .stack = { .busy = ATOMIC_FLAG_INIT, .left = n } };
-	s.out = (uint64_t *)(void *)out;
-	s.stack.leaf = n / (threads * (size_t)LEAVES_A_THREAD);
+	mem *m = t->m;
+	word_sorter s = { .l = &t->in->lay,
+			  .in = t->in->base,
+			  .out = (uint64_t *)(void *)t->out,
+			  .n = t->n,
+			  .threads = t->threads,
+			  .streaming = t->n >= t->sizes->streaming_bytes / WORD,
+			  .stretches = t->threads * STRETCHES_A_THREAD,
+			  .stack = { .busy = ATOMIC_FLAG_INIT, .left = t->n } };
+	s.stack.leaf = t->n / (t->threads * (size_t)LEAVES_A_THREAD);
 	s.stack.leaf = size_min(size_max(s.stack.leaf, U64_CACHED), LEAF_MOST);
-	s.stack.part = mem_array(m, n / s.stack.leaf + size_max(threads, DIGITS_MOST),
-				 sizeof *s.stack.part, "parts", e);
-	s.tmp = mem_array(m, (size_t)threads * U64_CACHED, sizeof *s.tmp, "numbers", e);
-	s.place = mem_array(m, s.stretches, sizeof *s.place, "places", e);
+	s.stack.part = mem_array(m, t->n / s.stack.leaf + size_max(t->threads, DIGITS_MOST),
+				 sizeof *s.stack.part, "parts", t->e);
+	s.tmp = mem_array(m, (size_t)t->threads * U64_CACHED, sizeof *s.tmp, "numbers", t->e);
+	s.place = mem_array(m, s.stretches, sizeof *s.place, "places", t->e);
 	const status rc = s.stack.part && s.tmp && s.place ? ST_OK : ST_RESOURCE;
 	if (rc == ST_OK) {
-		find_parts(&s, s.tmp, sizes->demand.bucket);
+		find_parts(&s, s.tmp, t->sizes->demand.bucket);
 		share_stretches(&s, word_count);
 		place_parts(&s);
 		share_stretches(&s, word_move);

@@ -95,8 +95,10 @@ static status sort_and_split(sort_state *r)
 	const size_t p = (size_t)j->c->size;
 	const records in = { j->in, j->lay, (uint32_t)j->c->rank };
 	sorted *own = &r->own.s;
-	status rc =
-		bucket_sort_begin(&r->own.order, &r->kept, j->m, &in, j->n_in, j->threads, j->e);
+	const bucket_sort_task t = {
+		.m = j->m, .in = &in, .n = j->n_in, .threads = j->threads, .e = j->e
+	};
+	status rc = bucket_sort_begin(&t, &r->own.order, &r->kept);
 	if (rc == ST_OK)
 		rc = demand_sort(r->own.order, j->threads, j->e);
 	r->own.recs = in;

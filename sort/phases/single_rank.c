@@ -216,7 +216,7 @@ static void write_batches(single_rank *a, workspace *b)
 		if (b->recs)
 			to = b->recs + done * l->record_bytes;
 		else
-			p->misfits += in->by_demand ? sorted_piece_gather(in, done, n, to)
+			p->misfits += in->places.of ? sorted_piece_gather(in, done, n, to)
 						    : gather(p->recs, p->order + done, n,
 							     p->n - done - n, to);
 		trace_end(TRACE_GATHER, span);

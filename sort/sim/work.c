@@ -145,11 +145,10 @@ WRAPPED(void, demand_take, demand *d, demand_room *room, uint64_t place, uint64_
 	charge_sort(d, bucket_share(d), p->n);
 }
 
-WRAPPED(size_t, demand_gather, const demand *d, const demand_piece *p, size_t first, size_t n,
-	bool streaming, unsigned char *to)
+WRAPPED(size_t, demand_gather, const demand_piece *p, size_t first, size_t n, unsigned char *to)
 {
-	const size_t misfits = __real_demand_gather(d, p, first, n, streaming, to);
-	charge(gather_s(n * demand_record_bytes(d)));
+	const size_t misfits = __real_demand_gather(p, first, n, to);
+	charge(gather_s(n * p->of->in.lay.record_bytes));
 	return misfits;
 }
 

@@ -86,7 +86,7 @@ static status run_write_once(run_formation *s, size_t run, const ordered *o, err
 				recs = o->record;
 			}
 			const double span = trace_begin();
-			rc = gather_misfits(demand_gather(o->order, &p, at, k, false, recs), e);
+			rc = gather_misfits(demand_gather(&p, at, k, recs), e);
 			trace_end(TRACE_GATHER, span);
 			if (rc == ST_OK)
 				rc = spill_run_append(to, run, recs, k, e);

@@ -39,31 +39,31 @@ void sorted_piece_close(sorted_piece *p, mem *m)
 
 size_t sorted_piece_entries(sorted_piece *p)
 {
-	if (!p->by_demand)
+	if (!p->places.of)
 		return 0;
-	const size_t misfits = demand_misfits(p->by_demand, &p->places, 0, p->n);
+	const size_t misfits = demand_misfits(&p->places, 0, p->n);
 	for (size_t i = 0; i < p->n; i++) {
 		const uint64_t pos = p->places.number[i] & p->places.mask;
 		p->room[i] = entry_make(record_at(&p->recs, pos), &p->recs.lay, pos);
 	}
 	p->order = p->room;
-	p->by_demand = NULL;
+	p->places.of = NULL;
 	return misfits;
 }
 
 size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to)
 {
-	return p->by_demand ? demand_gather(p->by_demand, &p->places, from, n, false, to)
+	return p->places.of ? demand_gather(&p->places, from, n, to)
 			    : gather(&p->recs, p->order + from, n, p->n - from - n, to);
 }
 
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h)
 {
 	const records *r = &p->recs;
-	if (p->by_demand) { /* compares first, because that fetches the records */
+	if (p->places.of) { /* compares first, because that fetches the records */
 		const uint64_t *number = p->places.number + from, mask = p->places.mask;
-		const uint64_t count = demand_count(p->by_demand);
-		const size_t misfits = demand_misfits(p->by_demand, &p->places, from, n);
+		const uint64_t count = demand_count(p->places.of);
+		const size_t misfits = demand_misfits(&p->places, from, n);
 		for (uint32_t i = 0; i < n; i++)
 			h[i] = head_make(record_within(r, count, number[i] & mask), place, &r->lay);
 		return misfits;
@@ -115,7 +115,7 @@ static checksum memory_sum(const sorted *s, uint64_t lo, uint64_t hi, size_t *mi
 	for (uint64_t at = lo; at < hi; at += p.n) {
 		pthread_mutex_lock(&a->lock);
 		demand_take(a->order, a->look, at, hi, &p);
-		*misfits += demand_misfits(a->order, &p, 0, p.n);
+		*misfits += demand_misfits(&p, 0, p.n);
 		for (size_t i = 0; i < p.n; i++) {
 			const unsigned char *rec = record_at(&a->recs, p.number[i] & p.mask);
 			sum = checksum_join(sum, checksum_records(rec, 1, s->lay.record_bytes));
@@ -187,7 +187,7 @@ static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
 	p->recs = a->recs;
 	p->in_order = NULL;
 	p->order = a->order ? NULL : a->e + at;
-	p->by_demand = a->order;
+	p->places.of = NULL;
 	if (p->n == 0 || !a->order)
 		return ST_OK;
 	if (!p->scratch && !r->shares && demand_room_open(&p->scratch, a->order, e) != ST_OK)

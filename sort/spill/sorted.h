@@ -115,8 +115,7 @@ struct sorted_piece {
 	unsigned char *in_order; /* the records, if they are in order in memory; else NULL */
 	entry *room, *free;      /* room for n entries each; only `room` may hold order. NULL if the
 				  * reader is bare. They may change places */
-	demand *by_demand; /* not NULL: `places` are numbers of its records, order is unused */
-	demand_piece places;
+	demand_piece places;     /* with places.of: numbers of its records, order is unused */
 	/* for the implementation */
 	demand_room *scratch;
 	sorted_range *range;

@@ -144,27 +144,28 @@ static void classify(const classifier *m, const records *in, const uint32_t *pla
 	for (size_t i = 0, n; i < RECORDS; i += n) {
 		n = i % 7 ? i % CLASSIFIER_BLOCK + 1 : CLASSIFIER_BLOCK;
 		n = n < RECORDS - i ? n : RECORDS - i;
-		classifier_block(m, in, i, NULL, n, to, number);
+		classifier_block(m, &(classifier_work){ in, i, NULL, n, to, number });
 		for (size_t k = 0; k < n; k++) {
 			const unsigned char *rec = record_at(in, i + k);
 			all[place[i + k]] = (classified){ to[k], number[k], rec };
 			assert_int_equal(number[k] & m->pos_mask, i + k);
 			const classifier_bucket *b = &m->bucket[to[k]];
-			assert_true(classifier_fits(&in->lay, b, m->pos_mask, number[k], rec, i + k,
+			const uint64_t upper = number[k] ^ (i + k);
+			assert_true(classifier_fits(&in->lay, b, m->pos_mask, upper, rec,
 						    b->window.of));
 			/* each bit is flipped in an eighth of the records */
 			for (size_t bit = (i + k) % 8; bit < 64; bit += 8)
 				assert_false(classifier_fits(&in->lay, b, m->pos_mask,
-							     number[k] ^ UINT64_C(1) << bit, rec,
-							     i + k, b->window.of));
+							     upper ^ UINT64_C(1) << bit, rec,
+							     b->window.of));
 			at[n - 1 - k] = ~m->pos_mask | (i + k); /* whatever is above it */
 		}
-		classifier_block(m, in, 0, at, n, again, same);
+		classifier_block(m, &(classifier_work){ in, 0, at, n, again, same });
 		for (size_t k = 0; k < n; k++) {
 			assert_int_equal(to[k], again[n - 1 - k]);
 			assert_int_equal(number[k], same[n - 1 - k]);
 		}
-		classifier_block(m, in, i, NULL, n, again, NULL);
+		classifier_block(m, &(classifier_work){ in, i, NULL, n, again, NULL });
 		assert_memory_equal(to, again, n * sizeof *to);
 	}
 }
@@ -173,11 +174,11 @@ static void one_map(const records *in, const uint32_t *place, const char *kind, 
 		    void *room, classified *all, entry *sample)
 {
 	char what[80];
-	classifier m;
+	classifier m = { .room = room, .pos_bits = POS_BITS_OF_NUMBER };
 	snprintf(what, sizeof what, "%s, key of %u, %u buckets", kind, in->lay.key_bytes, buckets);
 	const size_t n = classifier_sample(in, RECORDS, buckets, sample);
 	radix_sort(sample, sample + n, n, in);
-	classifier_make(&m, in, sample, n, POS_BITS_OF_NUMBER, buckets, room);
+	classifier_make(&m, in, sample, n, buckets);
 	assert_true(m.buckets <= buckets);
 	with_tree += m.root.levels > 0;
 	with_cells += m.root.levels == 0;
@@ -224,14 +225,14 @@ static void test_frequent(void **state)
 	entry *sample = malloc(2 * SAMPLE_MAX * sizeof *sample);
 	const records in = { .base = recs, .lay = LAYOUT_BYTES(BYTES, 0, 10) };
 	uint64_t seed = 1, same = 0;
-	classifier m;
+	classifier m = { .room = room, .pos_bits = POS_BITS_OF_NUMBER };
 	assert_true(room && recs && sample);
 	for (size_t i = 0; i < RECORDS; i++)
 		for (uint64_t j = 0, value = splitmix(&seed) % VALUES; j < 8; j++)
 			recs[i * BYTES + j] = (unsigned char)splitmix(&value);
 	const size_t n = classifier_sample(&in, RECORDS, MANY, sample);
 	radix_sort(sample, sample + n, n, &in);
-	classifier_make(&m, &in, sample, n, POS_BITS_OF_NUMBER, MANY, room);
+	classifier_make(&m, &in, sample, n, MANY);
 	for (uint32_t b = 0; b < m.buckets; b++)
 		same += m.bucket[b].same;
 	assert_int_equal(same, VALUES);

@@ -232,9 +232,10 @@ static const char *take_all(const input *in, demand *d, demand_room *r, size_t f
 			if ((p.number[i] & p.mask) != in->order[place + i])
 				return "order";
 		const size_t first = p.n / 3;
-		if (demand_gather(d, &p, 0, first, false, out) != 0 ||
-		    demand_gather(d, &p, first, p.n - first, true, out + first * bytes) != 0 ||
-		    demand_misfits(d, &p, 0, p.n) != 0)
+		size_t misfits = demand_gather(&p, 0, first, out);
+		p.streaming = true;
+		misfits += demand_gather(&p, first, p.n - first, out + first * bytes);
+		if (misfits + demand_misfits(&p, 0, p.n) != 0)
 			return "misfits";
 		for (size_t i = 0; i < p.n; i++)
 			if (memcmp(out + i * bytes, record_at(&in->r, in->order[place + i]),
@@ -461,7 +462,7 @@ static void one_flip(const input *in, demand *d, demand_room *r, uint64_t *room,
 	memcpy(copy, room, room_bytes);
 	change_word(room, room_bytes, number, number ^ flip);
 	demand_take(d, r, from, in->n, &p);
-	const size_t misfits = demand_misfits(d, &p, 0, p.n);
+	const size_t misfits = demand_misfits(&p, 0, p.n);
 	if (alike ? misfits > 1 : misfits != 1)
 		fail_msg("%s: place %zu, bit %" PRIx64 ": %zu misfits", in->name, (size_t)place,
 			 flip, misfits);

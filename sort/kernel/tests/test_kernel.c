@@ -341,16 +341,14 @@ static void one_records_sort(const input *in)
 		mem m = { 0 };
 		err e = { 0 };
 		memset(out, 0, in->n * bytes + 1);
-		assert_int_equal(
-			bucket_sort_sized(&m, &in->r, in->n, out, threads, &SIZED[v / 3], &e),
-			ST_OK);
+		bucket_sort_task t = { &m, &in->r, in->n, out, threads, &SIZED[v / 3], &e };
+		assert_int_equal(bucket_sort_sized(&t), ST_OK);
 		assert_int_equal(m.now_bytes, 0);
 		if (v < 3) {
 			const bucket_sort_sizes usual = bucket_sort_sizes_for(in->n);
 			m = (mem){ 0 };
-			assert_int_equal(
-				bucket_sort_sized(&m, &in->r, in->n, out, threads, &usual, &e),
-				ST_OK);
+			t.sizes = &usual;
+			assert_int_equal(bucket_sort_sized(&t), ST_OK);
 			assert_true(m.peak_bytes <=
 				    bucket_sort_most_bytes(&in->r.lay, in->n, threads));
 		}
@@ -401,7 +399,10 @@ static void one_order(const input *in)
 		demand *d;
 		demand_room *room;
 		unsigned char *sample;
-		assert_int_equal(bucket_sort_begin(&d, &sample, &m, &in->r, n, threads, &e), ST_OK);
+		const bucket_sort_task t = {
+			.m = &m, .in = &in->r, .n = n, .threads = threads, .e = &e
+		};
+		assert_int_equal(bucket_sort_begin(&t, &d, &sample), ST_OK);
 		assert_int_equal(demand_sort(d, threads, &e), ST_OK);
 		assert_int_equal(demand_room_open(&room, d, &e), ST_OK);
 		assert_true(m.peak_bytes <= bucket_sort_begin_most_bytes(&in->r.lay, n, threads));

@@ -310,9 +310,9 @@ static void sorts(const oracle *o, const layout *l, const unsigned char *in, siz
 	assert_true(want && room);
 	for (size_t v = 0; v < 2 * LEN(SIZED); v++) {
 		unsigned char *out = room + v % 2; /* aligned and not */
-		assert_int_equal(bucket_sort_sized(&m, &r, n, out, 1 + (unsigned)seed % 3,
-						   &SIZED[v / 2], &e),
-				 ST_OK);
+		const bucket_sort_task t = { &m, &r, n, out, 1 + (unsigned)seed % 3, &SIZED[v / 2],
+					     &e };
+		assert_int_equal(bucket_sort_sized(&t), ST_OK);
 		if (memcmp(out, want, n * bytes) != 0)
 			fail_msg("seed %llu, sizes %zu: another order", (unsigned long long)seed,
 				 v / 2);

@@ -36,7 +36,8 @@ static void heads_stay_inside(void **state)
 	for (size_t i = 0; i < bytes; i++)
 		recs[i] = (unsigned char)splitmix(&seed);
 	a.recs.base = recs;
-	assert_int_equal(bucket_sort_begin(&a.order, &kept, &m, &a.recs, RECS, 1, &e), ST_OK);
+	const bucket_sort_task t = { .m = &m, .in = &a.recs, .n = RECS, .threads = 1, .e = &e };
+	assert_int_equal(bucket_sort_begin(&t, &a.order, &kept), ST_OK);
 	assert_int_equal(sorted_memory_make(&a, RECS, &e), ST_OK);
 	assert_int_equal(a.s.ops->open_reader(&a.s, a.start, a.start + 1, &use, &r, &e), ST_OK);
 	assert_int_equal(sorted_piece_open(&p, r, &m, &e), ST_OK);
