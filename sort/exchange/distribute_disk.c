@@ -36,16 +36,15 @@ static size_t splitters_rank(const splitters *g, const records *r, const entry *
 	return b.lo;
 }
 
-size_t splitters_place(const splitters *g, const records *r, uint64_t first, size_t n,
-		       const uint64_t *start, uint64_t *at, entry *out)
+size_t splitters_place(const splitters *g, const records *r, uint64_t first, size_t n, entry *out)
 {
 	size_t misfits = 0;
-	memcpy(at, start, (g->count + 1) * sizeof *at);
+	memcpy(g->at, g->start, (g->count + 1) * sizeof *g->at);
 	for (size_t i = 0; i < n; i++) {
 		const entry e = entry_make(record_at(r, i), &r->lay, i);
 		const size_t k = splitters_rank(g, r, &e, first + i);
-		if (at[k] < start[k + 1])
-			out[at[k]++] = e;
+		if (g->at[k] < g->start[k + 1])
+			out[g->at[k]++] = e;
 		else
 			misfits++;
 	}
@@ -125,7 +124,8 @@ static status estimate_splitters(rank_env *env, const share_plan *s, const reade
 {
 	const layout *l = &env->o->lay;
 	const size_t p = (size_t)env->c->size, isz = item_bytes(l), bytes = sample_room(l) * isz;
-	*g = (splitters){ .count = p - 1, .lay = *l };
+	g->count = p - 1;
+	g->lay = *l;
 	g->raw = mem_array(&env->m, g->count, isz, "splitters", &env->e);
 	unsigned char *mine = mem_array(&env->m, bytes + l->record_bytes, 1, "samples", &env->e);
 	unsigned char *all =
@@ -154,7 +154,7 @@ typedef struct rounds {
 	unsigned char *raw; /* records of this rank and round, and their entries by destination */
 	entry *out;
 	uint64_t *send, *recv; /* [size] records of the round */
-	uint64_t *start, *at;  /* [size + 1] first entry of a destination; scratch */
+	uint64_t *start;       /* [size + 1] first entry of a destination, for g */
 	exchange *x;           /* NULL: between rounds */
 	int src;               /* the rank whose stream is read */
 	const unsigned char *rec;
@@ -206,7 +206,7 @@ static void round_read(rounds *x)
 	}
 	for (size_t k = 0; k < p; k++)
 		x->start[k + 1] = x->start[k] + x->send[k];
-	x->misfits += splitters_place(&x->g, &r, first, n, x->start, x->at, x->out);
+	x->misfits += splitters_place(&x->g, &r, first, n, x->out);
 	FAIL_FLIP(FAIL_ENTRIES, x->out, n * sizeof(entry));
 }
 
@@ -317,8 +317,8 @@ static status rounds_open(rounds *x, const reader_plan *rp)
 	if (!x->raw || !x->out || !x->send)
 		return ST_RESOURCE;
 	x->recv = x->send + p;
-	x->at = x->recv + p;
-	x->start = x->at + p;
+	x->g.at = x->recv + p;
+	x->g.start = x->start = x->g.at + p;
 	return reader_open(&x->from, x->k->in, rp, &env->e);
 }
 
@@ -326,8 +326,7 @@ static status rounds_receive(rounds *x, const run_formation_plan *p, read_runs *
 {
 	rank_env *env = x->env;
 	rank_result *r = env->stats;
-	read_runs none = { 0 };
-	status rc = run_formation_stream(rounds_take, x, &none, p, &env->m, out, &env->e);
+	status rc = run_formation_stream(rounds_take, x, p, &env->m, out, &env->e);
 	do /* drop the rest of the rounds */
 		x->left = 0;
 	while (rounds_next(x) == ST_OK && x->left);

@@ -13,6 +13,8 @@ typedef struct splitters {
 	unsigned char *raw; /* `count` items */
 	size_t count;
 	layout lay;
+	const uint64_t *start; /* [count + 2] the first entry of each rank, and the end */
+	uint64_t *at;          /* [count + 1] scratch */
 } splitters;
 
 static inline item *splitters_item(const splitters *g, size_t i)
@@ -22,10 +24,9 @@ static inline item *splitters_item(const splitters *g, size_t i)
 
 /* splitters_place - make entries of n records, in the order of their ranks and positions. The
  * entries for rank k are out[start[k]] to out[start[k + 1] - 1]. The first record has the number
- * `first` in the order of the items. at has room for g->count + 1 numbers. Return the number of
- * records without a place, because memory has changed since they were counted. */
-size_t splitters_place(const splitters *g, const records *r, uint64_t first, size_t n,
-		       const uint64_t *start, uint64_t *at, entry *out);
+ * `first` in the order of the items. Return the number of records without a place, because memory
+ * has changed since they were counted. */
+size_t splitters_place(const splitters *g, const records *r, uint64_t first, size_t n, entry *out);
 
 typedef struct distribute_plan {
 	const input *in;

@@ -5,6 +5,7 @@
  * A plan takes 56 bytes per rank. If one process has all ranks, they share the first plan. Its
  * memory counts for no rank. */
 #include "shares.h"
+#include "base/arith.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,10 +22,7 @@ struct share_arrays {
 static share_arrays *share_arrays_alloc(rank_env *env, size_t bytes_a_rank)
 {
 	const size_t p = (size_t)env->c->size;
-	size_t bytes;
-	share_arrays *a = NULL;
-	if (size_mul(p, bytes_a_rank, &bytes))
-		a = calloc(1, sizeof *a + bytes);
+	share_arrays *a = calloc(1, sizeof *a + p * bytes_a_rank);
 	if (a)
 		*a = (share_arrays){ .holders = 1, .ranks = p };
 	else
@@ -357,6 +355,8 @@ typedef struct search {
 	uint64_t *new_in, *new_out; /* shares that may be better */
 	uint64_t *most;             /* the largest share to read */
 	double sending_s, both_s;   /* the best time to send, and of both passes with it */
+	status rc;                  /* after a failure, nothing more is planned */
+	err *e;
 } search;
 
 static passes passes_of(const search *s, const uint64_t *in, const uint64_t *out)
@@ -367,35 +367,32 @@ static passes passes_of(const search *s, const uint64_t *in, const uint64_t *out
 	return last;
 }
 
-/* Return whether these shares take longer because of links and disks. */
-static bool search_is_bound(const search *s)
+/* Divide the records to read, and return the seconds until all are read. */
+static double divide_in(search *s, const uint64_t *most)
 {
-	const passes all = passes_of(s, s->in, s->out);
-	passes work = { 0 };
-	for (size_t i = 0; i < s->n; i++) {
-		group g = s->g[i];
-		g.like.rate.link_s = g.like.rate.disk_s = 0;
-		add_group(&work, g, s->in[i], s->out[i]);
-	}
-	return both_s(&all) > both_s(&work);
+	double read_s = 0;
+	if (s->rc == ST_OK)
+		s->rc = shares_by_costs(s->records, group_before_s, s->g, sizeof *s->g, s->n, most,
+					s->new_in, s->e);
+	for (size_t i = 0; i < s->n; i++)
+		read_s = fmax(read_s, group_before_s(&s->g[i], s->new_in[i]));
+	return read_s;
 }
 
-static status divide_in(search *s, const uint64_t *most, double *read_s, err *e)
+static void bound_out(search *s)
 {
-	const status rc = shares_by_costs(s->records, group_before_s, s->g, sizeof *s->g, s->n,
-					  most, s->new_in, e);
-	*read_s = 0;
-	for (size_t i = 0; rc == ST_OK && i < s->n; i++)
-		*read_s = fmax(*read_s, group_before_s(&s->g[i], s->new_in[i]));
-	return rc;
+	for (size_t i = 0; i < s->n; i++)
+		s->g[i].each_in = group_part(&s->g[i], s->new_in[i]);
+	if (s->rc == ST_OK)
+		s->rc = shares_by_costs(s->records, group_after_s, s->g, sizeof *s->g, s->n, NULL,
+					s->new_out, s->e);
 }
 
-/* Find the time of both passes if the second one takes sending_s, and keep the best. */
-static status try_sending(search *s, double sending_s, double *total_s, err *e)
+/* Return the time of both passes if the second one takes sending_s, and keep the best. */
+static double try_sending(search *s, double sending_s)
 {
 	uint64_t sum = 0;
 	bool all = false; /* records can be sent in time */
-	*total_s = INFINITY;
 	for (size_t i = 0; i < s->n; i++) {
 		const double one_s = group_link_s(&s->g[i], 1);
 		const double n =
@@ -404,62 +401,43 @@ static status try_sending(search *s, double sending_s, double *total_s, err *e)
 		all = all || __builtin_add_overflow(sum, s->most[i], &sum) || sum >= s->records;
 	}
 	if (!all)
-		return ST_OK;
-	const status rc = divide_in(s, s->most, total_s, e);
-	*total_s += sending_s;
-	if (rc == ST_OK && *total_s < s->both_s) {
-		s->both_s = *total_s;
+		return INFINITY;
+	const double total_s = divide_in(s, s->most) + sending_s;
+	if (total_s < s->both_s) {
+		s->both_s = total_s;
 		s->sending_s = sending_s;
 	}
-	return rc;
+	return total_s;
 }
 
-/* Search between two times of the second pass: without sending, and with sending the shares read by
- * speed. The sum of both passes falls and then rises, once. */
-static status find_sending(search *s, double least_s, double most_s, err *e)
+/* Find the shares to read, if the second pass takes least_s without sending. Search between that
+ * time and the time to send the shares read by speed. The sum of both passes falls and then rises,
+ * once. */
+static void bound_in(search *s, double least_s)
 {
-	double lo = least_s, hi = most_s, total[2], unused_s;
+	double most_s = 0;
+	(void)divide_in(s, NULL);
+	for (size_t i = 0; i < s->n; i++)
+		most_s = fmax(most_s, group_link_s(&s->g[i], group_part(&s->g[i], s->new_in[i])));
+	if (most_s <= least_s)
+		return;
+	double lo = least_s, hi = most_s;
 	double at[] = { hi - GOLDEN * (hi - lo), lo + GOLDEN * (hi - lo) };
 	s->both_s = INFINITY;
-	status rc = try_sending(s, least_s, &unused_s, e);
-	if (rc == ST_OK)
-		rc = try_sending(s, at[0], &total[0], e);
-	if (rc == ST_OK)
-		rc = try_sending(s, at[1], &total[1], e);
-	for (int i = 0; i < STEPS && rc == ST_OK; i++) {
+	(void)try_sending(s, least_s);
+	double total[2];
+	total[0] = try_sending(s, at[0]);
+	total[1] = try_sending(s, at[1]);
+	for (int i = 0; i < STEPS && s->rc == ST_OK; i++) {
 		const int k = total[0] < total[1] ? 0 : 1; /* the half that stays */
 		*(k == 0 ? &hi : &lo) = at[1 - k];
 		at[1 - k] = at[k];
 		total[1 - k] = total[k];
 		at[k] = k == 0 ? hi - GOLDEN * (hi - lo) : lo + GOLDEN * (hi - lo);
-		rc = try_sending(s, at[k], &total[k], e);
+		total[k] = try_sending(s, at[k]);
 	}
-	if (rc == ST_OK)
-		rc = try_sending(s, most_s, &unused_s, e);
-	return rc;
-}
-
-/* Find the shares to read, if the second pass takes least_s without sending. */
-static status bound_in(search *s, double least_s, err *e)
-{
-	double unused_s, most_s = 0;
-	status rc = divide_in(s, NULL, &unused_s, e);
-	for (size_t i = 0; rc == ST_OK && i < s->n; i++)
-		most_s = fmax(most_s, group_link_s(&s->g[i], group_part(&s->g[i], s->new_in[i])));
-	if (rc == ST_OK && most_s > least_s) {
-		rc = find_sending(s, least_s, most_s, e);
-		if (rc == ST_OK)
-			rc = try_sending(s, s->sending_s, &unused_s, e);
-	}
-	return rc;
-}
-
-static status bound_out(search *s, err *e)
-{
-	for (size_t i = 0; i < s->n; i++)
-		s->g[i].each_in = group_part(&s->g[i], s->new_in[i]);
-	return shares_by_costs(s->records, group_after_s, s->g, sizeof *s->g, s->n, NULL,
-			       s->new_out, e);
+	(void)try_sending(s, most_s);
+	(void)try_sending(s, s->sending_s);
 }
 
 /* Keep the new shares if they are better. */
@@ -474,28 +452,26 @@ static void keep_better(search *s)
 
 /* Find the shares to write that suit the shares to read, then the shares to read that suit them,
  * and so on. Equal shares may be better still. */
-static status find_best(search *s, err *e)
+static void find_best(search *s)
 {
 	const size_t bytes = s->n * sizeof *s->in;
 	memcpy(s->new_in, s->in, bytes);
-	status rc = bound_out(s, e);
-	if (rc == ST_OK && !s->b->in_fixed) {
-		rc = bound_in(s, passes_of(s, s->new_in, s->new_out).written_s, e);
-		if (rc == ST_OK)
-			rc = bound_out(s, e);
+	bound_out(s);
+	if (!s->b->in_fixed) {
+		bound_in(s, passes_of(s, s->new_in, s->new_out).written_s);
+		bound_out(s);
 	}
-	if (rc != ST_OK)
-		return rc;
+	if (s->rc != ST_OK)
+		return;
 	keep_better(s);
 	uint64_t rest = s->records % s->b->p;
 	for (size_t i = 0; i < s->n; i++) {
-		const uint64_t n = s->g[i].count, more = rest < n ? rest : n;
+		const uint64_t n = s->g[i].count, more = u64_min(rest, n);
 		s->new_out[i] = s->records / s->b->p * n + more;
 		rest -= more;
 	}
 	memcpy(s->new_in, s->b->in_fixed ? s->in : s->new_out, bytes);
 	keep_better(s);
-	return ST_OK;
 }
 
 static int compare_members(const void *a, const void *b)
@@ -535,28 +511,36 @@ status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e)
 {
 	enum { ARRAYS = 5 };
 	uint64_t *all = calloc(b->p, ARRAYS * sizeof *all);
-	search s = {
-		.b = b, .at = calloc(b->p, sizeof *s.at), .g = calloc(b->p, sizeof *s.g), .in = all
-	};
-	status rc = all && s.at && s.g
-			    ? ST_OK
-			    : err_set(e, ST_RESOURCE, "no memory for a plan of %zu ranks", b->p);
-	if (rc == ST_OK) {
+	search s = { .b = b,
+		     .at = calloc(b->p, sizeof *s.at),
+		     .g = calloc(b->p, sizeof *s.g),
+		     .in = all,
+		     .e = e };
+	passes work = { 0 };
+	if (!all || !s.at || !s.g) {
+		s.rc = err_set(e, ST_RESOURCE, "no memory for a plan of %zu ranks", b->p);
+	} else {
 		s.out = s.in + b->p;
 		s.new_in = s.out + b->p;
 		s.new_out = s.new_in + b->p;
 		s.most = s.new_out + b->p;
 		make_groups(&s, in, out);
-		if (search_is_bound(&s)) {
-			rc = find_best(&s, e);
-			if (rc == ST_OK && !b->in_fixed)
-				divide_groups(&s, s.in, in);
-			if (rc == ST_OK)
-				divide_groups(&s, s.out, out);
-		}
+	}
+	for (size_t i = 0; i < s.n; i++) { /* without links and disks */
+		group g = s.g[i];
+		g.like.rate.link_s = g.like.rate.disk_s = 0;
+		add_group(&work, g, s.in[i], s.out[i]);
+	}
+	const passes now = passes_of(&s, s.in, s.out);
+	if (both_s(&now) > both_s(&work)) {
+		find_best(&s);
+		if (s.rc == ST_OK && !b->in_fixed)
+			divide_groups(&s, s.in, in);
+		if (s.rc == ST_OK)
+			divide_groups(&s, s.out, out);
 	}
 	free(all);
 	free(s.at);
 	free(s.g);
-	return rc;
+	return s.rc;
 }

@@ -41,85 +41,100 @@ static void speeds_skip_gaps(cursor *c)
 	}
 }
 
-/* Return the length of the word here, up to a gap, a comma outside of brackets, or a comment. */
-static size_t word_bytes(const cursor *c)
+/* A word, up to a gap, a comma outside of brackets, or a comment. */
+typedef struct word {
+	const char *at;
+	size_t len, line;
+	bool comma; /* follows on the same line */
+} word;
+
+/* Read a word, and move to the next one. */
+static word next_word(cursor *c)
 {
-	const char *p = c->at;
+	word w = { .at = c->at, .line = c->line };
 	bool in_brackets = false;
-	for (; p < c->end && !speeds_is_gap(*p) && *p != '#' && (in_brackets || *p != ','); p++)
-		in_brackets = (in_brackets || *p == '[') && *p != ']';
-	return (size_t)(p - c->at);
+	for (; c->at < c->end && !speeds_is_gap(*c->at) && *c->at != '#' &&
+	       (in_brackets || *c->at != ',');
+	     c->at++)
+		in_brackets = (in_brackets || *c->at == '[') && *c->at != ']';
+	w.len = (size_t)(c->at - w.at);
+	speeds_skip_gaps(c);
+	w.comma = c->at < c->end && *c->at == ',' && c->line == w.line;
+	c->at += w.comma;
+	speeds_skip_gaps(c);
+	return w;
 }
 
-/* Refuse a word of len bytes, which may hold anything. */
-static status speeds_refuse(const cursor *c, const char *kind, const char *at, size_t len,
-			    const char *why, err *e)
+static bool word_is(const word *w, const char *text)
+{
+	return w->len == strlen(text) && memcmp(w->at, text, w->len) == 0;
+}
+
+/* Refuse a word, which may hold anything. */
+static status speeds_refuse(const cursor *c, const char *kind, const word *w, const char *why,
+			    err *e)
 {
 	char text[NUMBER_BYTES], line[40] = "";
-	snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text), at);
-	if (c->line)
-		snprintf(line, sizeof line, ", line %zu", c->line);
+	snprintf(text, sizeof text, "%.*s", (int)(w->len < sizeof text ? w->len : sizeof text),
+		 w->at);
+	if (w->line)
+		snprintf(line, sizeof line, ", line %zu", w->line);
 	return err_set(e, ST_REFUSED, "%ss %s%s: %s%s %s", c->want->what, quoted(c->name), line,
 		       kind, quoted(text), why);
 }
 
-static status speeds_refuse_number(const cursor *c, size_t len, const char *why, err *e)
-{
-	char text[NUMBER_BYTES];
-	snprintf(text, sizeof text, "is not a valid %s: %s", c->want->what, why);
-	return speeds_refuse(c, "", c->at, len, text, e);
-}
-
-/* Read the word of len bytes if it is a number, of any size and sign. */
-static bool to_number(const char *at, size_t len, double *v)
+/* Read a word if it is a number, of any size and sign. */
+static bool to_number(const word *w, double *v)
 {
 	char text[NUMBER_BYTES], *rest;
-	if (len == 0 || len >= sizeof text || memchr(at, '\0', len))
+	if (w->len == 0 || w->len >= sizeof text || memchr(w->at, '\0', w->len))
 		return false;
-	memcpy(text, at, len);
-	text[len] = '\0';
+	memcpy(text, w->at, w->len);
+	text[w->len] = '\0';
 	*v = strtod(text, &rest);
 	return !*rest && rest != text;
 }
 
-static status speeds_number(cursor *c, double *v, err *e)
+static status speeds_number(const cursor *c, const word *w, double *v, err *e)
 {
-	const size_t len = word_bytes(c);
-	if (!to_number(c->at, len, v))
-		return speeds_refuse_number(c, len,
-					    c->line ? "it must be a number"
-						    : "it must be a number, or the name of a file",
-					    e);
-	if (!isfinite(*v) || !(*v > 0))
-		return speeds_refuse_number(c, len, "it must be finite and above zero", e);
-	c->at += len;
-	return ST_OK;
+	const bool number = to_number(w, v);
+	const char *why = !number && w->line ? "it must be a number"
+			  : !number          ? "it must be a number, or the name of a file"
+			  : !isfinite(*v) || !(*v > 0) ? "it must be finite and above zero"
+						       : NULL;
+	char text[NUMBER_BYTES];
+	if (!why)
+		return ST_OK;
+	snprintf(text, sizeof text, "is not a valid %s: %s", c->want->what, why);
+	return speeds_refuse(c, "", w, text, e);
 }
 
 static status parse_numbers(cursor *c, double *speed, err *e)
 {
-	const speeds_want *w = c->want;
+	const speeds_want *want = c->want;
 	size_t got = 0;
-	for (; c->at < c->end; speeds_skip_gaps(c)) {
+	while (c->at < c->end) {
 		double v = 0;
-		const status rc = speeds_number(c, &v, e);
+		word w = next_word(c);
+		const status rc = speeds_number(c, &w, &v, e);
 		if (rc != ST_OK)
 			return rc;
-		if (got < w->n)
+		if (got < want->n)
 			speed[got] = v;
 		got++;
-		speeds_skip_gaps(c);
-		if (c->at < c->end && *c->at == ',') {
+		if (!w.comma && c->at < c->end && *c->at == ',') { /* on another line */
+			w.comma = true;
 			c->at++;
 			speeds_skip_gaps(c);
-			if (c->at == c->end)
-				return err_set(e, ST_REFUSED, "%ss %s end with a comma", w->what,
-					       quoted(c->name));
 		}
+		if (w.comma && c->at == c->end)
+			return err_set(e, ST_REFUSED, "%ss %s end with a comma", want->what,
+				       quoted(c->name));
 	}
-	if (got != w->n)
-		return err_set(e, ST_REFUSED, "%ss %s: %zu given, but there %s %zu rank%s", w->what,
-			       quoted(c->name), got, w->n == 1 ? "is" : "are", w->n, plural(w->n));
+	if (got != want->n)
+		return err_set(e, ST_REFUSED, "%ss %s: %zu given, but there %s %zu rank%s",
+			       want->what, quoted(c->name), got, want->n == 1 ? "is" : "are",
+			       want->n, plural(want->n));
 	return ST_OK;
 }
 
@@ -193,23 +208,22 @@ bool speeds_range_has(const char *range, size_t len, const char *host)
 
 /* Set the number of all ranks of a host or of a range. Not all hosts of a range need to have ranks.
  * Ranks without a number have 0. */
-static status speeds_set(const cursor *c, const char *host, size_t len, double v, double *speed,
-			 err *e)
+static status speeds_set(const cursor *c, const word *host, double v, double *speed, err *e)
 {
 	const speeds_want *w = c->want;
-	bool known = memchr(host, '[', len) != NULL;
-	if (!speeds_range_is_sound(host, len))
-		return speeds_refuse(c, "host ", host, len,
+	bool known = memchr(host->at, '[', host->len) != NULL;
+	if (!speeds_range_is_sound(host->at, host->len))
+		return speeds_refuse(c, "host ", host,
 				     "is not a range of hosts such as node[1-48,50]", e);
 	for (size_t i = 0; i < w->n; i++) {
-		if (!speeds_range_has(host, len, speeds_host(w, i)))
+		if (!speeds_range_has(host->at, host->len, speeds_host(w, i)))
 			continue;
 		if (speed[i] > 0)
-			return speeds_refuse(c, "host ", host, len, "is listed twice", e);
+			return speeds_refuse(c, "host ", host, "is listed twice", e);
 		speed[i] = v;
 		known = true;
 	}
-	return known ? ST_OK : speeds_refuse(c, "host ", host, len, "has no rank", e);
+	return known ? ST_OK : speeds_refuse(c, "host ", host, "has no rank", e);
 }
 
 /* Skip the rest of the line, which has columns of other numbers. */
@@ -220,34 +234,18 @@ static void speeds_skip_line(cursor *c)
 	speeds_skip_gaps(c);
 }
 
-/* Move to the next word after a comma on this line. Return whether there was a comma. */
-static bool speeds_skip_comma(cursor *c, size_t line)
-{
-	if (c->at == c->end || *c->at != ',' || c->line != line)
-		return false;
-	c->at++;
-	speeds_skip_gaps(c);
-	return true;
-}
-
-static bool word_is(const cursor *c, const char *text)
-{
-	const size_t len = word_bytes(c);
-	return len == strlen(text) && memcmp(c->at, text, len) == 0;
-}
-
 /* Skip a first line of column names such as name,speed, and find the column to read. */
 static void speeds_skip_header(cursor *c)
 {
 	cursor h = *c;
 	size_t found = 0;
-	if (!word_is(&h, "name") && !word_is(&h, "host"))
+	word w = next_word(&h);
+	if (!word_is(&w, "name") && !word_is(&w, "host"))
 		return;
-	for (size_t column = 0; column == 0 || speeds_skip_comma(&h, c->line); column++) {
-		if (column && !found && h.line == c->line && word_is(&h, c->want->what))
+	for (size_t column = 1; w.comma && w.line == c->line; column++) {
+		w = next_word(&h);
+		if (!found && w.line == c->line && word_is(&w, c->want->what))
 			found = column;
-		h.at += word_bytes(&h);
-		speeds_skip_gaps(&h);
 	}
 	if (!found)
 		return;
@@ -255,72 +253,51 @@ static void speeds_skip_header(cursor *c)
 	c->column = found;
 }
 
-/* Move from the end of the host's name to the column to read. */
-static bool find_column(cursor *c, size_t line, bool *comma)
-{
-	*comma = speeds_skip_comma(c, line);
-	for (size_t k = 1; k < c->column; k++) {
-		if (!*comma || c->line != line)
-			return false;
-		c->at += word_bytes(c);
-		speeds_skip_gaps(c);
-		*comma = speeds_skip_comma(c, line);
-	}
-	return (*comma || c->column == 1) && c->line == line && c->at < c->end;
-}
-
-/* Read one line HOST NUMBER, or HOST,NUMBER. */
+/* Read one line HOST NUMBER, or HOST,NUMBER, or HOST,COLUMN,...,NUMBER. */
 static status speeds_host_line(cursor *c, double *speed, err *e)
 {
-	const char *host = c->at;
-	const size_t len = word_bytes(c), line = c->line;
-	bool comma;
+	const word host = next_word(c);
+	word w = host;
 	double v = 0;
-	c->at += len;
-	speeds_skip_gaps(c);
-	if (len == 0 || !find_column(c, line, &comma)) {
-		c->line = line;
-		return speeds_refuse(c, "host ", host, len, "is not followed by a number", e);
-	}
-	status rc = speeds_number(c, &v, e);
+	size_t k = 1;
+	for (; k < c->column && w.comma && c->line == host.line; k++)
+		w = next_word(c);
+	const bool comma = w.comma;
+	if (host.len == 0 || k < c->column || (k > 1 && !comma) || c->line != host.line ||
+	    c->at == c->end)
+		return speeds_refuse(c, "host ", &host, "is not followed by a number", e);
+	w = next_word(c);
+	status rc = speeds_number(c, &w, &v, e);
 	if (rc == ST_OK)
-		rc = speeds_set(c, host, len, v, speed, e);
-	speeds_skip_gaps(c);
-	if (rc == ST_OK && comma && c->at < c->end && *c->at == ',')
+		rc = speeds_set(c, &host, v, speed, e);
+	if (rc == ST_OK && comma && w.comma && c->line == host.line)
 		speeds_skip_line(c);
-	if (rc == ST_OK && c->at < c->end && c->line == line)
-		rc = speeds_refuse(c, "host ", host, len, "is followed by more than a number", e);
+	else if (rc == ST_OK && ((w.comma && !comma) || (c->at < c->end && c->line == host.line)))
+		rc = speeds_refuse(c, "host ", &host, "is followed by more than a number", e);
 	return rc;
-}
-
-static status parse_hosts(cursor *c, double *speed, err *e)
-{
-	const speeds_want *w = c->want;
-	for (size_t i = 0; i < w->n; i++)
-		speed[i] = 0;
-	speeds_skip_header(c);
-	while (c->at < c->end) {
-		const status rc = speeds_host_line(c, speed, e);
-		if (rc != ST_OK)
-			return rc;
-	}
-	for (size_t i = 0; i < w->n; i++)
-		if (!(speed[i] > 0))
-			return err_set(e, ST_REFUSED, "%ss %s do not name host %s of rank %zu",
-				       w->what, quoted(c->name), quoted(speeds_host(w, i)), i);
-	return ST_OK;
 }
 
 status speeds_parse(const char *text, size_t len, const char *name, const speeds_want *w,
 		    double *speed, err *e)
 {
 	cursor c = { text, text + len, 1, name, w, 1 };
+	status rc = ST_OK;
 	double v;
 	speeds_skip_gaps(&c);
-	const size_t first = word_bytes(&c);
-	if (first > 0 && !to_number(c.at, first, &v))
-		return parse_hosts(&c, speed, e);
-	return parse_numbers(&c, speed, e);
+	cursor ahead = c;
+	const word first = next_word(&ahead);
+	if (first.len == 0 || to_number(&first, &v))
+		return parse_numbers(&c, speed, e);
+	for (size_t i = 0; i < w->n; i++)
+		speed[i] = 0;
+	speeds_skip_header(&c);
+	while (rc == ST_OK && c.at < c.end)
+		rc = speeds_host_line(&c, speed, e);
+	for (size_t i = 0; rc == ST_OK && i < w->n; i++)
+		if (!(speed[i] > 0))
+			rc = err_set(e, ST_REFUSED, "%ss %s do not name host %s of rank %zu",
+				     w->what, quoted(name), quoted(speeds_host(w, i)), i);
+	return rc;
 }
 
 status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)

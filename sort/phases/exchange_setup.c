@@ -361,25 +361,25 @@ static status by_destination(job *j)
 	read_runs *d = &j->data;
 	cuts *k = &j->cuts;
 	const size_t p = (size_t)env->c->size;
-	splitters g = { .lay = k->s->lay }; /* the cuts as records of this rank */
+	/* the cuts as records of this rank */
+	splitters g = { .lay = k->s->lay, .start = k->cut };
 	g.raw = mem_array(&env->m, p - 1, item_bytes(&g.lay), "splitters", &env->e);
 	for (size_t i = 1; g.raw && i < p && k->cut[i] < sorted_total(k->s); i++)
 		k->s->ops->item(k->s, k->cut[i], splitters_item(&g, g.count++));
-	uint64_t *at = mem_array(&env->m, p, sizeof *at, "counts", &env->e);
+	g.at = mem_array(&env->m, p, sizeof *g.at, "counts", &env->e);
 	sorted_memory_close(&d->memory);
 	d->memory.e = mem_array(&env->m, d->n, sizeof *d->memory.e, "entries", &env->e);
 	(void)sorted_memory_make(&d->memory, d->n, NULL);
 	k->s = &d->memory.s;
-	status rc = g.raw && at && d->memory.e ? ST_OK : ST_RESOURCE;
+	status rc = g.raw && g.at && d->memory.e ? ST_OK : ST_RESOURCE;
 	if (rc == ST_OK) {
 		FAIL_FLIP(FAIL_ENTRIES, g.raw, g.count * item_bytes(&g.lay));
-		rc = gather_misfits(
-			splitters_place(&g, &d->memory.recs, 0, d->n, k->cut, at, d->memory.e),
-			&env->e);
+		rc = gather_misfits(splitters_place(&g, &d->memory.recs, 0, d->n, d->memory.e),
+				    &env->e);
 		FAIL_FLIP(FAIL_ENTRIES, d->memory.e, d->n * sizeof(entry));
 	}
 	mem_free(&env->m, g.raw);
-	mem_free(&env->m, at);
+	mem_free(&env->m, g.at);
 	return rc;
 }
 

@@ -288,21 +288,19 @@ static status spill_stream(job *j, record_stream *from, run_formation_plan sp)
 {
 	rank_env *env = &j->env;
 	char limit[SIZE_TEXT_BYTES];
-	read_runs held = j->data;
-	j->data = (read_runs){ 0 };
 	sp.load.n = j->memory.sort.most_recs;
 	sp.full = NO_ROOM;
 	if (sp.load.n) {
-		const status rc = run_formation_stream(read_runs_take, from, &held, &sp, &env->m,
-						       &j->data, &env->e);
+		const status rc =
+			run_formation_stream(read_runs_take, from, &sp, &env->m, &j->data, &env->e);
 		j->data.sum = from->sum;
 		j->data.verify_s = from->verify_s;
 		return rc;
 	}
 	err_set(&env->e, ST_RESOURCE,
 		"input %s has more than the %zu records that %s of memory hold: %s",
-		quoted(from->path), held.n, size_text(j->memory.limit.rank_bytes, limit), NO_ROOM);
-	read_runs_free(&env->m, &held);
+		quoted(from->path), j->data.n, size_text(j->memory.limit.rank_bytes, limit),
+		NO_ROOM);
 	return ST_RESOURCE;
 }
 

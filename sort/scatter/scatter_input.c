@@ -292,7 +292,6 @@ static status receive_share(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const run_formation_plan *p = k->p;
 	receiver b;
-	read_runs none = { 0 };
 	const bool spills = p->b->spills;
 	status rc = receiver_open(&b, env, k->s->records);
 	if (rc == ST_OK && !spills)
@@ -300,8 +299,7 @@ static status receive_share(rank_env *env, const scatter_job *k, read_runs *out)
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK) {
 		b.n = p->load.n;
-		rc = spills ? run_formation_stream(receiver_take, &b, &none, p, &env->m, out,
-						   &env->e)
+		rc = spills ? run_formation_stream(receiver_take, &b, p, &env->m, out, &env->e)
 			    : receive_to_memory(&b, out, p->load.n);
 		if (rc == ST_OK && !spills)
 			rc = read_runs_sort(&p->load, &env->m, out, &env->e);

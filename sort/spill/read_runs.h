@@ -128,10 +128,10 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 			   err *e);
 
 /* run_formation_stream - form at most b->runs runs of a stream of at most load.n records, which one
- * thread at a time takes. held has the first
- * records, unsorted in memory, at most b->workers runs; it is freed. The checksum in out is 0,
- * because the source of the stream has the checksum. */
-status run_formation_stream(record_take *take, void *from, read_runs *held,
-			    const run_formation_plan *p, mem *m, read_runs *out, err *e);
+ * thread at a time takes. At first *out has the first records, unsorted in memory, at most
+ * b->workers runs; or it is all zeros. Its checksum becomes 0, because the source of the stream has
+ * the checksum. */
+status run_formation_stream(record_take *take, void *from, const run_formation_plan *p, mem *m,
+			    read_runs *out, err *e);
 
 #endif

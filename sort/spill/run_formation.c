@@ -51,36 +51,30 @@ typedef struct run_formation {
 	err e;
 } run_formation;
 
-/* Store items of every stride-th record, with places as positions. */
-static void run_take_samples(const run_formation *s, size_t run, const ordered *o,
-			     const demand_piece *p)
-{
-	const read_runs *d = s->d;
-	const size_t isz = item_bytes(&o->r.lay), stride = d->disk.stride;
-	const uint64_t from = p->place - o->first;
-	for (uint64_t i = (from + stride - 1) / stride * stride; i < from + p->n; i += stride) {
-		item *it = (void *)(d->disk.sample + (d->disk.sample_at[run] + i / stride) * isz);
-		const uint64_t pos = p->number[i - from] & p->mask;
-		const entry e = entry_make(record_at(&o->r, pos), &o->r.lay, pos);
-		item_of(it, &e, &o->r);
-		it->lo = (it->lo & ~POS_MASK) | (d->start[run] + i);
-	}
-}
-
+/* Write the records of a run in order, and store items of every stride-th record, with places as
+ * positions. */
 static status run_write_once(run_formation *s, size_t run, const ordered *o, err *e)
 {
-	spill *to = s->d->disk.spill;
+	const sorted_disk *d = &s->d->disk;
+	const size_t isz = item_bytes(&o->r.lay);
 	const uint64_t end = o->first + o->n;
-	status rc = spill_run_begin(to, run, o->n, e);
+	status rc = spill_run_begin(d->spill, run, o->n, e);
 	demand_piece p;
 	for (uint64_t place = o->first; rc == ST_OK && place < end; place += p.n) {
 		const double taking = trace_begin();
 		demand_take(o->order, o->room, place, end, &p);
 		trace_end(TRACE_SORT, taking);
-		run_take_samples(s, run, o, &p);
+		const uint64_t from = place - o->first;
+		for (uint64_t i = u64_round_up(from, d->stride); i < from + p.n; i += d->stride) {
+			item *it = (void *)(d->sample + (d->sample_at[run] + i / d->stride) * isz);
+			const uint64_t pos = p.number[i - from] & p.mask;
+			const entry en = entry_make(record_at(&o->r, pos), &o->r.lay, pos);
+			item_of(it, &en, &o->r);
+			it->lo = (it->lo & ~POS_MASK) | (s->d->start[run] + i);
+		}
 		for (size_t at = 0, k; rc == ST_OK && at < p.n; at += k) {
 			k = p.n - at;
-			unsigned char *recs = spill_run_room(to, run, &k);
+			unsigned char *recs = spill_run_room(d->spill, run, &k);
 			if (k == 0) {
 				k = 1;
 				recs = o->record;
@@ -89,10 +83,10 @@ static status run_write_once(run_formation *s, size_t run, const ordered *o, err
 			rc = gather_misfits(demand_gather(&p, at, k, recs), e);
 			trace_end(TRACE_GATHER, span);
 			if (rc == ST_OK)
-				rc = spill_run_append(to, run, recs, k, e);
+				rc = spill_run_append(d->spill, run, recs, k, e);
 		}
 	}
-	return rc == ST_OK ? spill_run_end(to, run, e) : rc;
+	return rc == ST_OK ? spill_run_end(d->spill, run, e) : rc;
 }
 
 /* Make the checkpoint of a run, without the checksum. */
@@ -251,8 +245,13 @@ static void worker_main(void *run_formation_, unsigned worker)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* Let the workers make runs of the records in memory, or allocate their buffers, and make runs of
+ * the other records. */
 static status workers_make_runs(run_formation *s, err *e)
 {
+	s->raw_bytes = s->p->b->run_recs * s->p->load.lay.record_bytes + 2 * IO_FD_ALIGN;
+	if (!s->held && !(s->raw = mem_array(s->m, s->workers, s->raw_bytes, "runs", e)))
+		return ST_RESOURCE;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->stream_lock, NULL);
 	pool_run(s->workers, worker_main, s);
@@ -261,12 +260,20 @@ static status workers_make_runs(run_formation *s, err *e)
 	return err_join(e, &s->e);
 }
 
-static status kept_load(run_formation *s, err *e)
+/* Note which files were created under the planned names, before a record is written, and load the
+ * kept runs. */
+static status pieces_open(run_formation *s, err *e)
 {
 	read_runs *d = s->d;
 	const layout *l = &s->p->load.lay;
-	status rc = ST_OK;
-	for (size_t run = 0; rc == ST_OK && run < d->disk.s.count; run++) {
+	const size_t count = d->disk.s.count;
+	for (size_t run = 0; run < count; run++) {
+		const spill_layout at = spill_run_layout(d->disk.spill, run, s->note[run].recs);
+		if (!s->kept[run] && !file_id_of(at.fd, &s->note[run].file))
+			return err_sys(e, errno, "cannot look at a run in %s", quoted(at.label));
+	}
+	status rc = run_notes_files(s->p->keep->notes, s->note, s->kept, count, e);
+	for (size_t run = 0; rc == ST_OK && run < count; run++) {
 		const uint64_t n = d->start[run + 1] - d->start[run];
 		if (!s->kept[run])
 			continue;
@@ -287,19 +294,11 @@ static status kept_load(run_formation *s, err *e)
 	return rc;
 }
 
-/* Allocate the workers' buffers. */
-static status alloc_raw(run_formation *s, err *e)
-{
-	s->raw_bytes = s->p->b->run_recs * s->p->load.lay.record_bytes + 2 * IO_FD_ALIGN;
-	s->raw = mem_array(s->m, s->workers, s->raw_bytes, "runs", e);
-	return s->raw ? ST_OK : ST_RESOURCE;
-}
-
 /* Add runs for n records, all of full length except the last. */
 static void add_runs(read_runs *d, const run_formation_plan *p, uint64_t n)
 {
 	for (uint64_t k; n > 0; n -= k) {
-		k = n < p->b->run_recs ? n : p->b->run_recs;
+		k = u64_min(n, p->b->run_recs);
 		(void)add_run(d, p, (size_t)k);
 	}
 }
@@ -332,40 +331,6 @@ static status add_pieces(run_formation *s, err *e)
 		d->names[i].there = s->kept[i];
 	}
 	return ST_OK;
-}
-
-/* Note which files were created under the planned names, before a record is written. */
-static status pieces_note_files(run_formation *s, err *e)
-{
-	const read_runs *d = s->d;
-	for (size_t i = 0; i < d->disk.s.count; i++) {
-		const spill_layout at = spill_run_layout(d->disk.spill, i, s->note[i].recs);
-		if (!s->kept[i] && !file_id_of(at.fd, &s->note[i].file))
-			return err_sys(e, errno, "cannot look at a run in %s", quoted(at.label));
-	}
-	return run_notes_files(s->p->keep->notes, s->note, s->kept, d->disk.s.count, e);
-}
-
-static status input_make_runs(run_formation *s, const input *in, err *e)
-{
-	const read_runs_plan *l = &s->p->load;
-	const reader_plan rp = { l->first, l->n, l->lay, l->direct, l->io };
-	reader *r = NULL;
-	status rc = alloc_raw(s, e);
-	if (rc == ST_OK)
-		rc = reader_open(&r, in, &rp, e);
-	if (rc == ST_OK) {
-		s->from = r;
-		s->begun_s = now_s();
-		rc = read_runs_sample(s->m, l, r, s->p->b->run_recs, &s->sample, e);
-	}
-	if (rc == ST_OK)
-		rc = workers_make_runs(s, e);
-	if (rc == ST_OK)
-		rc = reader_check(r, e);
-	reader_close(r);
-	read_runs_free(s->m, &s->sample);
-	return rc;
 }
 
 /* Allocate memory for the greatest number of runs and samples, and create the files. */
@@ -420,39 +385,50 @@ static void end_writing(run_formation *s)
 status run_formation_input(const input *in, const run_formation_plan *p, mem *m, read_runs *out,
 			   err *e)
 {
+	const read_runs_plan *l = &p->load;
+	const reader_plan rp = { l->first, l->n, l->lay, l->direct, l->io };
 	run_formation s = { .d = out, .p = p, .m = m };
+	reader *r = NULL;
 	status rc = open_runs(&s, e);
-	if (rc == ST_OK && p->keep)
-		rc = pieces_note_files(&s, e);
+	if (rc == ST_OK && !p->keep)
+		add_runs(out, p, l->n);
 	else if (rc == ST_OK)
-		add_runs(out, p, p->load.n);
-	if (rc == ST_OK && p->keep)
-		rc = kept_load(&s, e);
-	if (rc == ST_OK && out->runs_kept < p->b->runs)
-		rc = input_make_runs(&s, in, e);
+		rc = pieces_open(&s, e);
+	if (rc == ST_OK && out->runs_kept < p->b->runs) {
+		rc = reader_open(&r, in, &rp, e);
+		s.from = r;
+		s.begun_s = now_s();
+		if (rc == ST_OK)
+			rc = read_runs_sample(m, l, r, p->b->run_recs, &s.sample, e);
+		if (rc == ST_OK)
+			rc = workers_make_runs(&s, e);
+		if (rc == ST_OK)
+			rc = reader_check(r, e);
+		reader_close(r);
+		read_runs_free(m, &s.sample);
+	}
 	end_writing(&s);
 	return rc;
 }
 
-status run_formation_stream(record_take *take, void *from, read_runs *held,
-			    const run_formation_plan *p, mem *m, read_runs *out, err *e)
+status run_formation_stream(record_take *take, void *from, const run_formation_plan *p, mem *m,
+			    read_runs *out, err *e)
 {
+	read_runs held = *out;
 	run_formation s = { .d = out, .p = p, .m = m, .take = take, .source = from };
 	status rc = open_runs(&s, e);
 	if (rc == ST_OK) {
-		out->verify_s = held->verify_s;
-		add_runs(out, p, held->n);
+		out->verify_s = held.verify_s;
+		add_runs(out, p, held.n);
 	}
-	if (rc == ST_OK && held->n > 0) { /* the stream turned out to be longer than memory */
-		rc = read_runs_sort(&p->load, m, held, e);
-		s.held = held;
+	if (rc == ST_OK && held.n > 0) { /* the stream turned out to be longer than memory */
+		rc = read_runs_sort(&p->load, m, &held, e);
+		s.held = &held;
 		if (rc == ST_OK)
 			rc = workers_make_runs(&s, e);
 		s.held = NULL;
 	}
-	read_runs_free(m, held);
-	if (rc == ST_OK)
-		rc = alloc_raw(&s, e);
+	read_runs_free(m, &held);
 	if (rc == ST_OK)
 		rc = workers_make_runs(&s, e);
 	if (rc == ST_OK && out->disk.s.count == 0) { /* an empty stream has one empty run */
