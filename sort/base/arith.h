@@ -78,4 +78,18 @@ static inline uint64_t splitmix(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
+/* part_begin - return where part i of n equal parts of [0, width) begins. */
+static inline uint64_t part_begin(uint64_t width, size_t i, size_t n)
+{
+	return (uint64_t)((unsigned __int128)width * i / n);
+}
+
+/* part_random_place - return a random place in part i of n, each of which has some. A fixed
+ * distance between places could meet a pattern. state: for splitmix */
+static inline uint64_t part_random_place(uint64_t width, size_t i, size_t n, uint64_t *state)
+{
+	const uint64_t from = part_begin(width, i, n);
+	return from + splitmix(state) % (part_begin(width, i + 1, n) - from);
+}
+
 #endif

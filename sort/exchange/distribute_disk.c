@@ -76,7 +76,7 @@ static status estimate_draw(rank_env *env, const share_plan *s, const reader *fr
 	if (getrandom(&state, sizeof state, 0) != sizeof state)
 		state = (uint64_t)(now_s() * 1e9);
 	for (size_t i = 0; i < k; i++, to += item_bytes(l)) {
-		const uint64_t place = first + sample_random_place(n, i, k, &state);
+		const uint64_t place = first + part_random_place(n, i, k, &state);
 		const status rc = reader_read(from, place, 1, rec, &env->e);
 		if (rc != ST_OK)
 			return rc;

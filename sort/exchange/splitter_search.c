@@ -143,7 +143,7 @@ static size_t draw_samples(const splitter_search *s, const range *cut, uint64_t 
 		uint64_t state = UINT64_C(0x68657473) + s->r->rank;
 		for (size_t i = 0; i < s->samples; i++, to += item_size(s)) {
 			const uint64_t at =
-				sample_random_place(sorted_total(s->r), i, s->samples, &state);
+				part_random_place(sorted_total(s->r), i, s->samples, &state);
 			const entry e = entry_make(record_at(s->as_read, at), &s->r->lay, at);
 			item_of((void *)to, &e, s->as_read);
 		}

@@ -60,17 +60,8 @@ static inline uint64_t sample_phase(int rank, unsigned round)
 /* sample_place - return the place drawn in part i of n of `width` records; at: sample_phase(). */
 static inline uint64_t sample_place(uint64_t width, size_t i, size_t n, uint64_t at)
 {
-	const uint64_t from = (uint64_t)((unsigned __int128)width * i / n);
-	const uint64_t to = (uint64_t)((unsigned __int128)width * (i + 1) / n);
+	const uint64_t from = part_begin(width, i, n), to = part_begin(width, i + 1, n);
 	return from + (uint64_t)((unsigned __int128)(to - from) * at >> 64);
-}
-
-/* sample_random_place - return a random place in part i of n of `width` records, each of which has
- * some. A fixed stride would meet periodic inputs in step. */
-static inline uint64_t sample_random_place(uint64_t width, size_t i, size_t n, uint64_t *state)
-{
-	const uint64_t from = sample_place(width, i, n, 0);
-	return from + splitmix(state) % (sample_place(width, i + 1, n, 0) - from);
 }
 
 /* splitter_search_open - collective: begin the search with a round on samples of all records. The

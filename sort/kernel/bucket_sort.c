@@ -108,7 +108,7 @@ static status bucket_begin(bucket_job *j, unsigned char **kept, unsigned char *l
 	p.sample = *kept;
 	uint64_t random = t->n;
 	for (size_t i = 0; i < p.samples; i++) {
-		const uint64_t at = classifier_sample_place(t->n, p.samples, i, &random);
+		const uint64_t at = part_random_place(t->n, i, p.samples, &random);
 		record_copy(*kept + i * bytes, record_at(t->in, at), bytes);
 	}
 	const status rc = demand_open(&j->d, t->m, &p, t->e);

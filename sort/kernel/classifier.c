@@ -21,20 +21,12 @@ size_t classifier_sample_size(uint64_t n, uint32_t buckets)
 	return size_min(size_min((size_t)buckets * PER_BUCKET, SAMPLE_MAX), n);
 }
 
-uint64_t classifier_sample_place(uint64_t n, size_t want, size_t i, uint64_t *random)
-{
-	const uint64_t from = n / want * i + n % want * i / want;
-	const uint64_t to = n / want * (i + 1) + n % want * (i + 1) / want;
-	*random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return from + (*random >> 33) % (to - from);
-}
-
 size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry *sample)
 {
 	const size_t want = classifier_sample_size(n, buckets);
 	uint64_t random = n;
 	for (size_t i = 0; i < want; i++) {
-		const uint64_t pos = classifier_sample_place(n, want, i, &random);
+		const uint64_t pos = part_random_place(n, i, want, &random);
 		sample[i] = entry_make(record_at(in, pos), &in->lay, pos);
 	}
 	return want;

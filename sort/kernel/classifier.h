@@ -127,11 +127,6 @@ typedef struct classifier {
  * a map to `buckets` buckets. Return their number, at most SAMPLE_MAX. They are not sorted. */
 size_t classifier_sample(const records *in, uint64_t n, uint32_t buckets, entry *sample);
 
-/* classifier_sample_place - return a random position in the i-th of `want` equal parts of n
- * positions. Samples at equal distances could coincide with a pattern in the input. *random: any
- * number at first. */
-uint64_t classifier_sample_place(uint64_t n, size_t want, size_t i, uint64_t *random);
-
 /* classifier_sample_size - return the number of samples of n records for a map to `buckets`. */
 size_t classifier_sample_size(uint64_t n, uint32_t buckets);
 

@@ -281,15 +281,10 @@ void demand_room_close(demand_room *r)
 
 static size_t demand_bucket_at(const demand *d, uint64_t place)
 {
-	size_t low = 0, high = d->all.n - 1;
-	while (low < high) {
-		const size_t mid = low + (high - low + 1) / 2;
-		if (d->all.at[mid].start <= place)
-			low = mid;
-		else
-			high = mid - 1;
-	}
-	return low;
+	lower_bound b = { .lo = 1, .hi = d->all.n };
+	while (lower_bound_open(&b))
+		lower_bound_step(&b, d->all.at[b.mid].start <= place);
+	return b.lo - 1;
 }
 
 uint64_t demand_border(const demand *d, uint64_t place)
@@ -449,28 +444,20 @@ uint64_t demand_before(demand *d, demand_room *r, uint64_t lo, uint64_t hi, cons
 {
 	if (lo >= hi)
 		return hi;
-	size_t low = demand_bucket_at(d, lo), high = demand_bucket_at(d, hi - 1);
 	/* find the last bucket whose first record precedes the item, or the first bucket */
-	while (low < high) {
-		const size_t mid = low + (high - low + 1) / 2;
-		if (demand_precedes_item(d, demand_sorted_number(d, r, mid, d->all.at[mid].start),
-					 it))
-			low = mid;
-		else
-			high = mid - 1;
+	lower_bound k = { .lo = demand_bucket_at(d, lo) + 1,
+			  .hi = demand_bucket_at(d, hi - 1) + 1 };
+	while (lower_bound_open(&k)) {
+		const uint64_t first = d->all.at[k.mid].start;
+		const uint64_t number = demand_sorted_number(d, r, k.mid, first);
+		lower_bound_step(&k, demand_precedes_item(d, number, it));
 	}
-	demand_bucket *b = &d->all.at[low];
+	demand_bucket *b = &d->all.at[k.lo - 1];
 	demand_keep_sorted(d, r, b);
-	lo = u64_max(lo, b->start);
-	hi = u64_min(hi, b->start + b->list.n);
-	while (lo < hi) {
-		const uint64_t mid = lo + (hi - lo) / 2;
-		if (demand_precedes_item(d, r->a[mid - b->start], it))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	lower_bound n = { .lo = u64_max(lo, b->start), .hi = u64_min(hi, b->start + b->list.n) };
+	while (lower_bound_open(&n))
+		lower_bound_step(&n, demand_precedes_item(d, r->a[n.mid - b->start], it));
+	return n.lo;
 }
 
 void demand_take(demand *d, demand_room *r, uint64_t place, uint64_t end, demand_piece *p)

@@ -170,9 +170,8 @@ static status demand_map_bucket(demand *d, const demand_bucket *b, uint32_t want
 			for (const uint64_t to = chunks * i / n; k < to; k++)
 				chunk = *chunk_next(&d->pool, chunk);
 			const size_t part = k == 0 ? b->list.n % CHUNK_NUMBERS : 0;
-			x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 			const uint64_t number = chunk_at(
-				&d->pool, chunk)[(x >> 33) % (part ? part : CHUNK_NUMBERS)];
+				&d->pool, chunk)[splitmix(&x) % (part ? part : CHUNK_NUMBERS)];
 			const uint64_t pos = demand_pos(d, number);
 			sample[i] = entry_make(record_at(&d->in, pos), &d->in.lay, pos);
 		}

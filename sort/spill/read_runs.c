@@ -228,11 +228,9 @@ static status reading_add(reading *x, mem *m, uint64_t most, err *e)
 		uint64_t state = d->n;
 		rc = alloc_sample(m, x->p, d->n, d, &room, e);
 		for (size_t i = 0; rc == ST_OK && i < room; i++) {
-			const uint64_t lo = (uint64_t)((unsigned __int128)d->n * i / room);
-			const uint64_t hi = (uint64_t)((unsigned __int128)d->n * (i + 1) / room);
+			const uint64_t at = part_random_place(d->n, i, room, &state);
 			record_copy(d->keys_sample + d->keys_samples++ * bytes,
-				    record_at(&d->memory.recs, lo + splitmix(&state) % (hi - lo)),
-				    bytes);
+				    record_at(&d->memory.recs, at), bytes);
 		}
 		if (rc == ST_OK)
 			rc = reading_open_order(x, m, most, e);
