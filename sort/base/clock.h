@@ -1,17 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time for measurements and short sleeps. The clock is monotonic, never the wall clock. */
+/* Time for measurements and short sleeps. The clock is monotonic, never the wall clock. Also
+ * numbers that differ from job to job. */
 #ifndef HETSORT_BASE_CLOCK_H
 #define HETSORT_BASE_CLOCK_H
 
+#include <stdint.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
+
+/* clock_read_s - return the time of a clock of the system in seconds. */
+static inline double clock_read_s(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* now_s - return the time in seconds since some fixed moment. */
 static inline double now_s(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	return clock_read_s(CLOCK_MONOTONIC);
+}
+
+/* unique_number - return a random number, or, if the system has none, a number of this moment. */
+static inline uint64_t unique_number(void)
+{
+	uint64_t n;
+	if (getrandom(&n, sizeof n, 0) != sizeof n)
+		n = (uint64_t)(now_s() * 1e9) ^ (uint64_t)getpid() << 32;
+	return n;
 }
 
 /* A time, and the processor time until then: in this process and in the kernel for it. */

@@ -8,7 +8,6 @@
 #include "status.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
 
 typedef struct mem {
 	atomic_size_t now_bytes;

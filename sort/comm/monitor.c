@@ -168,13 +168,6 @@ int monitor_look(monitor_take *take, void *to)
 	return size;
 }
 
-static double cpu_now_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void raise_alarm(const watcher *w, int kind, int rank, const rank_seen *seen, double seconds)
 {
 	monitor.alarm(w->c, &(stall){ .kind = kind,
@@ -190,7 +183,8 @@ static void raise_alarm(const watcher *w, int kind, int rank, const rank_seen *s
 static void watch_own(watcher *w)
 {
 	const moment now = moment_now();
-	const double cpu_s = cpu_now_s(), past_s = now.at_s - w->looked_at;
+	const double cpu_s = clock_read_s(CLOCK_PROCESS_CPUTIME_ID);
+	const double past_s = now.at_s - w->looked_at;
 	const bool was_stopped = past_s > w->timeout_s / 2;
 	const bool works = cpu_s - w->cpu_s > 0.2 * past_s || was_stopped;
 	w->cpu_s = cpu_s;
@@ -481,7 +475,7 @@ static status watcher_start(comm *c, double timeout_s, bool reports, err *e)
 			.timeout_s = timeout_s,
 			.beat_s = reports ? fmin(beat_s, MOST_BEAT_S) : beat_s,
 			.looked_at = now_s(),
-			.cpu_s = cpu_now_s(),
+			.cpu_s = clock_read_s(CLOCK_PROCESS_CPUTIME_ID),
 			.wake = PTHREAD_COND_INITIALIZER };
 	for (int i = first; i < past; i++) {
 		monitor.row[i].by = w;

@@ -257,10 +257,9 @@ static area *map_area(const shared_window *w, const address *at)
 static status window_map_peers(shared_window *w)
 {
 	comm *c = w->c;
-	uint64_t seed = (uint64_t)getpid() << 32 ^ (uint64_t)(now_s() * 1e9) ^ (uint64_t)c->rank;
 	const process_pointer here = process_pointer_to(w->own);
 	address mine = {
-		.nonce = splitmix(&seed), .bytes = w->bytes, .pid = getpid(), .fd = w->fd
+		.nonce = unique_number(), .bytes = w->bytes, .pid = getpid(), .fd = w->fd
 	};
 	memcpy(mine.host, c->host, sizeof mine.host);
 	w->own->nonce = mine.nonce;

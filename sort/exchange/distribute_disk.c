@@ -17,7 +17,6 @@
 #include "testing/failpoint.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 
 enum { ROUND_BYTES = 8 << 20, MOST_SAMPLES = 1024, MOST_SAMPLE_BYTES = 1 << 20 };
 
@@ -71,10 +70,8 @@ static status estimate_draw(rank_env *env, const share_plan *s, const reader *fr
 	const uint64_t first = share_before(env, s->in), n = own_share(env, s->in);
 	const size_t k = (size_t)u64_min(n, sample_room(l));
 	const records one = { rec, *l, 0 };
-	uint64_t state;
 	/* other places in each job, so that no input can be made for the places that are drawn */
-	if (getrandom(&state, sizeof state, 0) != sizeof state)
-		state = (uint64_t)(now_s() * 1e9);
+	uint64_t state = unique_number();
 	for (size_t i = 0; i < k; i++, to += item_bytes(l)) {
 		const uint64_t place = first + part_random_place(n, i, k, &state);
 		const status rc = reader_read(from, place, 1, rec, &env->e);

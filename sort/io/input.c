@@ -199,15 +199,32 @@ static status take_stated(input *in, const char *path, const manifest_part *p, c
 		       : err_set(e, ST_RESOURCE, "no memory for input %s", quoted(f->path));
 }
 
-/* Check that the manifest has the record layout and header of this job. */
+/* Check that records, header and trailer of the manifest match the options. */
 static status check_manifest(const input *in, const manifest *m, const char *path, const layout *l,
 			     err *e)
 {
+	const framing *wanted = &in->frame;
+	const uint64_t header = m->parts ? m->part[0].frame.header_bytes : 0;
+	const uint64_t trailer = m->parts ? m->part[m->parts - 1].frame.trailer_bytes : 0;
 	if (m->lay.record_bytes != l->record_bytes)
 		return err_set(e, ST_REFUSED, "manifest %s has records of %u byte%s, not %u",
 			       quoted(path), m->lay.record_bytes, plural(m->lay.record_bytes),
 			       l->record_bytes);
-	return manifest_check_frame(m, path, &in->frame, e);
+	if (header != wanted->header_bytes)
+		return err_set(e, ST_REFUSED,
+			       "manifest %s states a header of %" PRIu64
+			       " bytes before its records (--skip-header=%" PRIu64 ")",
+			       quoted(path), header, header);
+	if (wanted->records && wanted->records != m->records)
+		return err_set(e, ST_REFUSED,
+			       "manifest %s states %" PRIu64 " records (--records=%" PRIu64 ")",
+			       quoted(path), m->records, m->records);
+	if (trailer != wanted->trailer_bytes && !(wanted->records && wanted->trailer_bytes == 0))
+		return err_set(e, ST_REFUSED,
+			       "manifest %s states a trailer of %" PRIu64
+			       " bytes after its records (--skip-trailer=%" PRIu64 ")",
+			       quoted(path), trailer, trailer);
+	return ST_OK;
 }
 
 static status input_add_manifest(input *in, const char *path, const layout *l, err *e)

@@ -221,12 +221,11 @@ status journal_remove_old(target *m, const char *first, size_t parts, err *e)
 		(void)err_join(e, &no_manifest);
 	}
 	for (size_t i = parts; rc == ST_OK && i < old.parts; i++) {
-		struct stat st;
 		target t;
 		rc = part_open(&t, m, &old, i, e);
 		if (rc == ST_OK && is_numbered(t.base, first, i)) {
 			/* if a job removed it and was killed then, only that job's lock is left */
-			if (fstatat(t.dirfd, t.base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			if (faccessat(t.dirfd, t.base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 				rc = target_lock(&t, e);
 			else
 				target_sweep(t.path, 0, NULL, NULL);
@@ -327,7 +326,6 @@ status journal_recover(target *m, err *e)
 {
 	manifest l = { .doc = NULL };
 	part_names s;
-	struct stat st;
 	bool found = false;
 	for (hidden_name h = { 0 }; target_next_hidden(m, &h);)
 		if (!found && h.mark == m->mark && target_is_journal(h.kind)) {
@@ -348,7 +346,7 @@ status journal_recover(target *m, err *e)
 		rc = journal_continue(m, &l, e);
 		m->past.named = rc == ST_OK ? s.hidden + s.named : 0;
 	} else if (rc == ST_OK && s.named &&
-		   fstatat(m->dirfd, m->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		   faccessat(m->dirfd, m->base, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
 		rc = err_set(e, ST_REFUSED,
 			     "the parts of %s were being renamed when their job ended, and %s is "
 			     "missing now: remove '%s' to give up that set",

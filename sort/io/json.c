@@ -2,6 +2,7 @@
 /* Manifests, reports and states are JSON documents. A document is dumped to memory and written as a
  * whole, so that no reader sees an incomplete one. Documents that are read are not trusted. */
 #include "json.h"
+#include "base/clock.h"
 #include "number.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -167,10 +167,7 @@ status json_stage(json_t *doc, target *t, uint64_t id, bool sync, err *e)
 
 static status text_write(const char *text, size_t bytes, target *t, bool sync, err *e)
 {
-	uint64_t id = 0;
-	if (getrandom(&id, sizeof id, 0) != sizeof id)
-		id = (uint64_t)getpid();
-	status rc = json_put_text(t, id, text, bytes, sync, e);
+	status rc = json_put_text(t, unique_number(), text, bytes, sync, e);
 	if (rc == ST_OK)
 		rc = target_commit(t, true, e);
 	if (rc != ST_OK) /* the target may be written again, maybe by another thread */

@@ -176,27 +176,6 @@ void manifest_free(manifest *m)
 	*m = (manifest){ 0 };
 }
 
-status manifest_check_frame(const manifest *m, const char *path, const framing *wanted, err *e)
-{
-	const uint64_t header = m->parts ? m->part[0].frame.header_bytes : 0;
-	const uint64_t trailer = m->parts ? m->part[m->parts - 1].frame.trailer_bytes : 0;
-	if (header != wanted->header_bytes)
-		return err_set(e, ST_REFUSED,
-			       "manifest %s states a header of %" PRIu64
-			       " bytes before its records (--skip-header=%" PRIu64 ")",
-			       quoted(path), header, header);
-	if (wanted->records && wanted->records != m->records)
-		return err_set(e, ST_REFUSED,
-			       "manifest %s states %" PRIu64 " records (--records=%" PRIu64 ")",
-			       quoted(path), m->records, m->records);
-	if (trailer != wanted->trailer_bytes && !(wanted->records && wanted->trailer_bytes == 0))
-		return err_set(e, ST_REFUSED,
-			       "manifest %s states a trailer of %" PRIu64
-			       " bytes after its records (--skip-trailer=%" PRIu64 ")",
-			       quoted(path), trailer, trailer);
-	return ST_OK;
-}
-
 json_t *manifest_values(const layout *l, const unsigned char *key)
 {
 	json_t *all = json_array();

@@ -53,10 +53,6 @@ static inline uint64_t manifest_part_bytes(const manifest_part *p, const layout 
 	return p->frame.header_bytes + p->records * l->record_bytes + p->frame.trailer_bytes;
 }
 
-/* manifest_check_frame - check that records, header and trailer of the manifest match the
- * options (ST_REFUSED). */
-status manifest_check_frame(const manifest *m, const char *path, const framing *wanted, err *e);
-
 /* manifest_part_path - return the path of a part of the manifest at path: a new string, NULL
  * without memory. */
 char *manifest_part_path(const char *path, const manifest_part *p, err *e);

@@ -35,9 +35,7 @@ typedef struct extent {
 } extent;
 
 struct reader {
-	layout lay;
-	direct_io direct;
-	io_backend *io;
+	reader_plan p;
 	size_t chunk; /* in records: chunks of a file end at multiples of it */
 	size_t extents;
 	extent *extent;
@@ -51,11 +49,12 @@ static uint64_t offset_of(const extent *f, uint64_t at, const layout *l)
 
 static status open_extent(const reader *r, const extent *f, io_fd *fd, err *e)
 {
-	const uint64_t offset = offset_of(f, f->at, &r->lay), bytes = f->n * r->lay.record_bytes;
-	*fd = (io_fd){ .fd = -1, .direct = -1, .io = r->io };
+	const uint64_t offset = offset_of(f, f->at, &r->p.lay),
+		       bytes = f->n * r->p.lay.record_bytes;
+	*fd = (io_fd){ .fd = -1, .direct = -1, .io = r->p.io };
 	const status rc = input_open(f->f, false, &fd->fd, e);
 	if (rc == ST_OK)
-		io_fd_will_read(fd, r->direct, offset, bytes);
+		io_fd_will_read(fd, r->p.direct, offset, bytes);
 	return rc;
 }
 
@@ -79,9 +78,7 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 	*out = NULL;
 	if (!r)
 		return err_set(e, ST_RESOURCE, "no memory for %zu input files", in->files);
-	*r = (reader){ .lay = p->lay,
-		       .direct = p->direct,
-		       .io = p->io,
+	*r = (reader){ .p = *p,
 		       .chunk = io_fd_chunk_recs(p->lay.record_bytes, CHUNK_BYTES),
 		       .extent = (extent *)(void *)(r + 1) };
 	for (size_t i = 0; i < in->files; i++) {
@@ -127,7 +124,7 @@ size_t reader_align(const reader *r, uint64_t at)
 {
 	if (r->extents == 0)
 		return 0;
-	return (size_t)(offset_of(extent_at(r, at), at, &r->lay) % IO_FD_ALIGN);
+	return (size_t)(offset_of(extent_at(r, at), at, &r->p.lay) % IO_FD_ALIGN);
 }
 
 size_t reader_chunk(const reader *r, uint64_t at, uint64_t n)
@@ -269,10 +266,10 @@ const unsigned char *reader_map(const reader *r, mapped *m)
 {
 	const extent *f = r->extent;
 	*m = (mapped){ 0 };
-	if (r->extents != 1 || f->fd.fd < 0 || f->fd.direct >= 0 || r->direct == DIRECT_ALWAYS ||
+	if (r->extents != 1 || f->fd.fd < 0 || f->fd.direct >= 0 || r->p.direct == DIRECT_ALWAYS ||
 	    io_backend_is_forced(f->fd.io))
 		return NULL;
-	const uint64_t offset = offset_of(f, 0, &r->lay), bytes = f->n * r->lay.record_bytes;
+	const uint64_t offset = offset_of(f, 0, &r->p.lay), bytes = f->n * r->p.lay.record_bytes;
 	return io_fd_is_cached(f->fd.fd, offset, bytes) ? mapped_open(m, f->fd.fd, offset, bytes)
 							: NULL;
 }
@@ -321,7 +318,7 @@ typedef struct arriving {
 static void see_records(void *arriving_, const unsigned char *end)
 {
 	arriving *a = arriving_;
-	const layout *lay = &a->r->lay;
+	const layout *lay = &a->r->p.lay;
 	const size_t came = (size_t)(end - a->recs) / lay->record_bytes, at = a->done + a->seen;
 	const checksum sum = reader_entries(
 		lay, a->recs + a->seen * lay->record_bytes, came - a->seen, a->l->pos + at,
@@ -335,7 +332,7 @@ static void see_records(void *arriving_, const unsigned char *end)
 
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e)
 {
-	const uint32_t bytes = r->lay.record_bytes;
+	const uint32_t bytes = r->p.lay.record_bytes;
 	status rc = ST_OK;
 	for (size_t done = 0, k; done < n && rc == ST_OK; done += k) {
 		const extent *f = extent_at(r, at + done);
@@ -344,9 +341,9 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 		rc = begin_reading(r, f, &fd, e);
 		/* with direct I/O, only io_uring lets records be seen while others are read */
 		const bool steps = l && (fd.direct < 0 || l->in_place);
-		const size_t step = steps ? size_min(k, step_recs(&r->lay)) : k;
+		const size_t step = steps ? size_min(k, step_recs(&r->p.lay)) : k;
 		for (size_t i = 0, some; i < k && rc == ST_OK; i += some, to += some * bytes) {
-			const uint64_t offset = offset_of(f, at + done + i, &r->lay);
+			const uint64_t offset = offset_of(f, at + done + i, &r->p.lay);
 			arriving a = { r, f->f, to, done + i, 0, l };
 			const arrivals listener = { see_records, &a };
 			some = size_min(k - i, step);
@@ -371,7 +368,7 @@ static status reader_read_all(const reader *r, uint64_t n, mem *m, loading *l, i
 			      err *e)
 {
 	const size_t most = (size_t)u64_min(n, r->chunk);
-	const size_t bytes = most * r->lay.record_bytes + 2 * IO_FD_ALIGN;
+	const size_t bytes = most * r->p.lay.record_bytes + 2 * IO_FD_ALIGN;
 	unsigned char *raw = mem_array(m, bytes, 1, "records", e);
 	status rc = raw ? ST_OK : ST_RESOURCE;
 	size_t k;
@@ -380,7 +377,7 @@ static status reader_read_all(const reader *r, uint64_t n, mem *m, loading *l, i
 			raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN) + reader_align(r, at);
 		k = reader_chunk(r, at, n - at);
 		rc = reader_load(r, at, k, to, l, e);
-		if (rc == ST_OK && seen && inspect(seen, &r->lay, to, k) != 0)
+		if (rc == ST_OK && seen && inspect(seen, &r->p.lay, to, k) != 0)
 			rc = ST_INVALID;
 	}
 	mem_free(m, raw);
@@ -408,7 +405,7 @@ status reader_inspect(const file_records *from, const layout *l, mem *m, inspect
 	extent all = {
 		.f = &file, .fd = from->fd, .skip = from->offset / l->record_bytes, .n = from->recs
 	};
-	const reader r = { .lay = *l,
+	const reader r = { .p.lay = *l,
 			   .chunk = io_fd_chunk_recs(l->record_bytes, CHUNK_BYTES),
 			   .extents = 1,
 			   .extent = &all };

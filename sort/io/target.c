@@ -140,11 +140,10 @@ void target_find(target *t, uint64_t id, int *fd)
 bool target_drop(const target *t)
 {
 	const char *name = target_hidden(t, TARGET_TEMP);
-	struct stat st;
 	for (size_t i = 0; i < t->lefts; i++)
 		if (t->left[i].id == t->id && t->left[i].kind == TARGET_TEMP)
 			(void)file_remove(t->dirfd, name, &t->left[i].is, NULL);
-	return fstatat(t->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
+	return faccessat(t->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
 status target_close(target *t, int fd, bool hold, bool sync, err *e)
@@ -204,7 +203,6 @@ static int target_compare(const target *t, int dirfd, const char *name)
 
 status target_ready(const target *t, bool force, err *e)
 {
-	struct stat st;
 	if (t->named)
 		return ST_OK;
 	const int why = target_compare(t, t->dirfd, target_hidden(t, t->kind));
@@ -216,7 +214,7 @@ status target_ready(const target *t, bool force, err *e)
 			       quoted(t->path));
 	if (why)
 		return err_sys(e, why, "cannot look at the temporary file of %s", quoted(t->path));
-	if (!force && fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (!force && faccessat(t->dirfd, t->base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return err_set(e, ST_REFUSED, "another program created the output %s",
 			       quoted(t->path));
 	return ST_OK;

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,13 +54,10 @@ status tempdir_open(tempdir *t, const char *path, err *e)
  */
 static int create_and_unlink(int dirfd, int flags)
 {
-	uint64_t random;
 	char name[40];
 	int fd;
 	do {
-		if (getrandom(&random, sizeof random, 0) != sizeof random)
-			return -1;
-		snprintf(name, sizeof name, ".hetsort-%016" PRIx64 ".spill", random);
+		snprintf(name, sizeof name, ".hetsort-%016" PRIx64 ".spill", unique_number());
 		fd = openat(dirfd, name, flags | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	} while (fd < 0 && errno == EEXIST);
 	if (fd >= 0 && unlinkat(dirfd, name, 0) != 0) {

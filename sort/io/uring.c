@@ -17,7 +17,6 @@
 #	include <liburing.h>
 #	include <pthread.h>
 #	include <stdlib.h>
-#	include <string.h>
 
 enum { DEPTH = 16 };
 

@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum { EARLY_BYTES = 1 << 20 };
@@ -48,15 +47,13 @@ status output_open(job *j, io_fd *to)
 	output *out = &j->files.out;
 	const input *in = &j->files.in;
 	const uint64_t bytes = o->lay.record_bytes;
-	uint64_t id = 0, rights = 0777, all_rights;
+	uint64_t id = unique_number(), rights = 0777, all_rights;
 	*to = (io_fd)IO_FD_NONE;
 	status rc = comm_agree(env->c, output_part_open(j, &env->e));
 	if (rc != ST_OK)
 		return rc;
 	/* a number that no other job next to the same output has, and the permissions that all
 	 * inputs of all ranks allow; streams allow all */
-	if (env->c->rank == 0 && getrandom(&id, sizeof id, 0) != sizeof id)
-		id = (uint64_t)(now_s() * 1e9);
 	rc = comm_bcast(env->c, &id, sizeof id, 0);
 	for (size_t i = 0; i < in->files; i++)
 		rights &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* Rank 0 has room for about ROUND_BYTES of a round, or one item per rank. */
@@ -149,9 +148,8 @@ status saved_output_find(rank_env *env, const states *s, saved_output *out)
 		out->states = count;
 		out->job = all[0].job;
 		found = find_whole(all, count, out);
-	} else if (rc == ST_OK && c->rank == 0 &&
-		   getrandom(&out->job, sizeof out->job, 0) != sizeof out->job) {
-		out->job = (uint64_t)getpid();
+	} else {
+		out->job = unique_number();
 	}
 	if (rc == ST_OK)
 		rc = comm_bcast(c, out, sizeof *out, 0);

@@ -48,7 +48,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,8 +133,7 @@ status groups_find(rank_env *env, target *t, groups *g)
 	x.first = mem_array(&env->m, p, sizeof *x.first, "hosts", &env->e);
 	status rc = comm_agree(c, g->of && x.first ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK && c->process_ranks < c->size) {
-		if (c->rank == 0 && getrandom(&x.id, sizeof x.id, 0) != sizeof x.id)
-			x.id = (uint64_t)getpid();
+		x.id = unique_number();
 		rc = find_hosts(env, x.first);
 		if (rc == ST_OK)
 			rc = comm_bcast(c, &x.id, sizeof x.id, 0);

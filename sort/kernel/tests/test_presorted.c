@@ -30,8 +30,8 @@ static int by_key(const void *a, const void *b)
 				: (x->at > y->at) - (x->at < y->at);
 }
 
-/* Make the keys of two runs, of `cut` records and the rest, which have some keys in common. Bit 0 of
- * falls is for the first run, bit 1 for the second one. A run that rises has each key twice. */
+/* Make the keys of two runs, of `cut` records and the rest, which have some keys in common. Bit 0
+ * of falls is for the first run, bit 1 for the second one. A run that rises has each key twice. */
 static void make_keys(size_t cut, unsigned falls)
 {
 	for (size_t i = 0; i < RECORDS; i++) {
