@@ -175,20 +175,13 @@ bool journal_surplus(target *m, const char *pattern, size_t parts, size_t *surpl
 static status remove_proved(target *t, const manifest *old, size_t i, err *e)
 {
 	struct stat before, now;
-	mem m = { 0 };
-	const char *why = NULL;
+	inspected seen = { .order = INSPECT_ANY };
+	const char *why;
 	if (fstatat(t->dirfd, t->base, &before, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? ST_OK
 				       : err_sys(e, errno, "cannot look at the old part %s",
 						 quoted(t->path));
-	unsigned char *keys = mem_array(&m, 2, old->lay.key_bytes, "keys", e);
-	inspected seen = { .first_key = keys,
-			   .last_key = keys ? keys + old->lay.key_bytes : NULL,
-			   .order = INSPECT_ANY };
-	const status rc =
-		keys ? reader_inspect_part(t->dirfd, &old->part[i], &old->lay, &seen, &why, e)
-		     : ST_RESOURCE;
-	mem_free(&m, keys);
+	const status rc = reader_inspect_part(t->dirfd, &old->part[i], &old->lay, &seen, &why, e);
 	if (rc != ST_OK)
 		return rc;
 	if (!why && (fstatat(t->dirfd, t->base, &now, AT_SYMLINK_NOFOLLOW) != 0 ||

@@ -41,12 +41,12 @@ bool output_is_stream(const char *path)
 
 status output_describe(output *o, const settings *opt, int rank, err *e)
 {
-	*o = (output){ .fd = -1,
+	*o = (output){ .is_stdout = output_is_stream(opt->output),
+		       .per_rank = name_is_per_rank(opt->output),
 		       .file = { .dirfd = -1, .lock_fd = -1 },
-		       .manifest = { .dirfd = -1, .lock_fd = -1 } };
-	o->opt = opt;
-	o->is_stdout = output_is_stream(opt->output);
-	o->per_rank = name_is_per_rank(opt->output);
+		       .manifest = { .dirfd = -1, .lock_fd = -1 },
+		       .opt = opt,
+		       .fd = -1 };
 	o->owner = !o->is_stdout && (o->per_rank || rank == 0);
 	o->header_bytes = !o->per_rank || rank == 0 ? opt->header_bytes : 0;
 	o->listed = o->per_rank || opt->manifest;

@@ -249,18 +249,6 @@ static bool starts_as_lock(const char *text)
 	return strncmp(text, LOCK_MARK, strlen(LOCK_MARK)) == 0;
 }
 
-/* Refuse the output, and name the job that holds the lock. */
-static status lock_refuse(const target *t, int fd, err *e)
-{
-	char text[HOLDER_BYTES];
-	const ssize_t n = pread(fd, text, sizeof text - 1, 0);
-	text[n > 0 ? n : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	const char *holder = text + (starts_as_lock(text) ? strlen(LOCK_MARK) : 0);
-	return err_set(e, ST_REFUSED, "output %s is being made by another job, %s", quoted(t->path),
-		       *holder ? quoted(holder) : "just starting");
-}
-
 /* ------------------------------------------------------------------------ what a lock notes */
 
 static bool is_read(const target *t, const struct stat *st)
@@ -352,12 +340,14 @@ static outcome take_over(target *t, int fd, err *e)
 	return FAILED;
 }
 
-/* Lock an open file. An existing file (made: false) is the lock of a running job, or was left: then
- * it is removed and a new one is created, so that this process only writes to a file that it has
- * made. Until the new one is locked, another process may also treat it as left. Refuse links and
- * special files: another user can guess the lock's name and put a link to any file there. */
-static outcome lock_open(target *t, int fd, bool made, err *e)
+/* Lock an open file. An existing file (made: false) is the lock of a running job, which may end
+ * until `until_s`, or was left: then it is removed and a new one is created, so that this process
+ * only writes to a file that it has made. Until the new one is locked, another process may also
+ * treat it as left. Refuse links and special files: another user can guess the lock's name and put
+ * a link to any file there. */
+static outcome lock_open(target *t, int fd, bool made, double until_s, err *e)
 {
+	char text[HOLDER_BYTES];
 	struct stat st;
 	if (fstat(fd, &st) != 0) {
 		err_refuse(e, errno, "cannot lock output %s", quoted(t->path));
@@ -382,7 +372,15 @@ static outcome lock_open(target *t, int fd, bool made, err *e)
 	case EINTR:
 		return AGAIN;
 	case EWOULDBLOCK:
-		return made ? AGAIN : BUSY;
+		if (made || now_s() < until_s)
+			return made ? AGAIN : BUSY;
+		const ssize_t n = pread(fd, text, sizeof text - 1, 0);
+		text[n > 0 ? n : 0] = '\0';
+		text[strcspn(text, "\n")] = '\0';
+		const char *holder = text + (starts_as_lock(text) ? strlen(LOCK_MARK) : 0);
+		err_set(e, ST_REFUSED, "output %s is being made by another job, %s",
+			quoted(t->path), *holder ? quoted(holder) : "just starting");
+		return FAILED;
 	default:
 		err_refuse(e, errno, "cannot lock output %s", quoted(t->path));
 		return FAILED;
@@ -394,7 +392,7 @@ static status lock_take(target *t, int *fd, err *e)
 {
 	static const struct timespec SOON = { 0, 50000000 };
 	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	const double until = now_s() + t->patience_s;
+	const double until_s = now_s() + t->patience_s;
 	for (int i = 0; i < TRIES; i++) {
 		*fd = openat(t->dirfd, t->lock.name, flags | O_CREAT | O_EXCL,
 			     0600 | (t->most & 0044));
@@ -406,21 +404,18 @@ static status lock_take(target *t, int *fd, err *e)
 		if (*fd < 0)
 			return err_refuse(e, errno, "cannot %s output %s", made ? "create" : "lock",
 					  quoted(t->path));
-		const outcome o = lock_open(t, *fd, made, e);
+		const outcome o = lock_open(t, *fd, made, until_s, e);
 		if (o == TAKEN)
 			return ST_OK;
-		const bool wait = o == BUSY && now_s() < until; /* the job may end soon */
-		if (o == BUSY && !wait)
-			lock_refuse(t, *fd, e);
 		if (o == FAILED && made && lock_has_name(t, *fd))
 			(void)unlinkat(t->dirfd, t->lock.name, 0);
 		close(*fd);
 		*fd = -1;
-		if (wait) {
+		if (o == NO_LOCKS || o == FAILED)
+			return o == NO_LOCKS ? ST_OK : e->code;
+		if (o == BUSY) {
 			i = 0;
 			nanosleep(&SOON, NULL);
-		} else if (o != AGAIN) {
-			return o == NO_LOCKS ? ST_OK : e->code;
 		}
 	}
 	return err_set(e, ST_REFUSED,

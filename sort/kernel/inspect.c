@@ -43,7 +43,8 @@ size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size
 	const bool strict = seen->order == INSPECT_STRICT;
 	size_t bad = 0;
 	if (seen->order == INSPECT_ANY) {
-		inspect_ends(seen, l, recs, n);
+		if (seen->first_key)
+			inspect_ends(seen, l, recs, n);
 	} else {
 		if (!strict)
 			bad = inspect_unordered(l, recs, n);

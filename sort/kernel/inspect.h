@@ -46,8 +46,9 @@ typedef enum inspect_order {
 typedef struct inspected {
 	uint64_t records;
 	checksum sum;
-	unsigned char *first_key, *last_key; /* key_bytes each, valid if records > 0; with
-						INSPECT_ANY the smallest and the greatest */
+	unsigned char *first_key,
+		*last_key; /* key_bytes each, valid if records > 0; with
+			      INSPECT_ANY the smallest and the greatest, or NULL */
 	inspect_order order;
 } inspected;
 
