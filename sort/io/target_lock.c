@@ -372,8 +372,10 @@ static outcome lock_open(target *t, int fd, bool made, double until_s, err *e)
 	case EINTR:
 		return AGAIN;
 	case EWOULDBLOCK:
-		if (made || now_s() < until_s)
-			return made ? AGAIN : BUSY;
+		if (made)
+			return AGAIN;
+		if (now_s() < until_s)
+			return BUSY;
 		const ssize_t n = pread(fd, text, sizeof text - 1, 0);
 		text[n > 0 ? n : 0] = '\0';
 		text[strcspn(text, "\n")] = '\0';

@@ -46,9 +46,9 @@ typedef enum inspect_order {
 typedef struct inspected {
 	uint64_t records;
 	checksum sum;
-	unsigned char *first_key,
-		*last_key; /* key_bytes each, valid if records > 0; with
-			      INSPECT_ANY the smallest and the greatest, or NULL */
+	/* key_bytes each, valid if records > 0; with INSPECT_ANY the smallest and the greatest, or
+	 * NULL */
+	unsigned char *first_key, *last_key;
 	inspect_order order;
 } inspected;
 
