@@ -22,11 +22,6 @@ rank_progress *progress_mine(void)
 	return mine ? mine : &nobody;
 }
 
-void progress_tick(void)
-{
-	atomic_fetch_add_explicit(&ticks, 1, memory_order_relaxed);
-}
-
 uint64_t progress_ticks(void)
 {
 	return atomic_load_explicit(&ticks, memory_order_relaxed);
@@ -38,7 +33,7 @@ void progress_add(progress_kind kind, uint64_t bytes)
 	atomic_fetch_add_explicit(&p->bytes[kind], bytes, memory_order_relaxed);
 	if (kind <= PROGRESS_SENT && p != &nobody)
 		progress_move(p, kind, bytes, now_s());
-	progress_tick();
+	atomic_fetch_add_explicit(&ticks, 1, memory_order_relaxed);
 }
 
 void progress_hold(size_t bytes)

@@ -89,12 +89,10 @@ void progress_init(rank_progress *p);
 void progress_join(rank_progress *p);
 rank_progress *progress_mine(void);
 
-/* progress_add - count more bytes or records. progress_hold - set the memory that is held now. */
+/* progress_add - count more bytes or records. progress_hold - set the memory that is held now.
+ * progress_ticks - return how often the process has called progress_add. */
 void progress_add(progress_kind kind, uint64_t bytes);
 void progress_hold(size_t bytes);
-
-/* progress_tick - note that the process works. progress_ticks - return the number of ticks. */
-void progress_tick(void);
 uint64_t progress_ticks(void);
 
 static inline uint64_t progress_bytes(rank_progress *p, progress_kind kind)

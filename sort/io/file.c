@@ -134,16 +134,11 @@ status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, e
 	return err_sys(e, errnum, "cannot reserve %s for %s", size_text(bytes, size), quoted(path));
 }
 
-bool file_try_sync_dir(int dirfd)
-{
-	return fsync(dirfd) == 0 || errno == EINVAL; /* EINVAL: this file system cannot sync it */
-}
-
 status file_sync_dir(int dirfd, const char *path, err *e)
 {
-	if (!file_try_sync_dir(dirfd))
-		return err_sys(e, errno, "cannot sync the directory of %s", quoted(path));
-	return ST_OK;
+	return fsync(dirfd) == 0 || errno == EINVAL
+		       ? ST_OK
+		       : err_sys(e, errno, "cannot sync the directory of %s", quoted(path));
 }
 
 /* --------------------------------------------------------------------------- which file it is */

@@ -38,9 +38,7 @@ bool file_free_bytes(int fd, uint64_t *bytes);
  * thread would allocate all pages here while the others wait, only check the free space. */
 status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e);
 
-/* file_sync_dir - make the names in dirfd durable. file_try_sync_dir - the same, but return false
- * with errno on failure. */
-bool file_try_sync_dir(int dirfd);
+/* file_sync_dir - make the names in dirfd durable, if its file system can sync a directory. */
 status file_sync_dir(int dirfd, const char *path, err *e);
 
 /* The identity of a file in a known directory, noted by the program that created it. Inode numbers

@@ -128,16 +128,10 @@ void registry_writes(registry *g, file_role role, const char *path, int rank)
 /* Compare two uses: 0 if they are of the same file. */
 static int registry_order(const file_use *a, const file_use *b)
 {
-	const int class_a = a->how == MADE, class_b = b->how == MADE;
-	if (class_a != class_b)
-		return class_a - class_b;
-	if (a->ino != b->ino)
-		return a->ino < b->ino ? -1 : 1;
-	if (a->dev != b->dev)
-		return a->dev < b->dev ? -1 : 1;
-	if (a->mark != b->mark)
-		return a->mark < b->mark ? -1 : 1;
-	return memcmp(a->host, b->host, sizeof a->host);
+	int d = (a->how == MADE) - (b->how == MADE);
+	if (d == 0)
+		d = memcmp(a, b, offsetof(file_use, how)); /* dev, ino and mark */
+	return d ? d : memcmp(a->host, b->host, sizeof a->host);
 }
 
 static int registry_by_file(const void *a_, const void *b_)

@@ -292,12 +292,12 @@ status target_look(const target *t, err *e)
 
 status target_sync_name(const target *t, err *e)
 {
-	if (!file_try_sync_dir(t->dirfd))
-		return err_sys(e, errno,
-			       "%s is complete, but its name may not outlast a loss of power: "
-			       "cannot sync its directory",
-			       quoted(t->path));
-	return ST_OK;
+	return fsync(t->dirfd) == 0 || errno == EINVAL
+		       ? ST_OK
+		       : err_sys(e, errno,
+				 "%s is complete, but its name may not outlast a loss of power: "
+				 "cannot sync its directory",
+				 quoted(t->path));
 }
 
 void target_sweep_after(int rank, int size, target_of_rank *path, const void *arg, uint64_t kept_id)

@@ -23,20 +23,18 @@ status tempdir_open(tempdir *t, const char *path, err *e)
 	struct stat st;
 	status rc = ST_OK;
 	*t = (tempdir){ .fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
-	if (t->fd < 0)
-		return err_set(e, ST_REFUSED, "cannot open temporary directory %s: %s" ELSEWHERE,
-			       quoted(path), strerror(errno));
-	if (fstat(t->fd, &st) != 0)
-		rc = err_set(e, ST_REFUSED, "cannot look at temporary directory %s: %s" ELSEWHERE,
-			     quoted(path), strerror(errno));
+	const char *failed = t->fd < 0                                             ? "open"
+			     : fstat(t->fd, &st) != 0                              ? "look at"
+			     : faccessat(t->fd, ".", W_OK | X_OK, AT_EACCESS) != 0 ? "write in"
+										   : NULL;
+	if (failed)
+		rc = err_set(e, ST_REFUSED, "cannot %s temporary directory %s: %s" ELSEWHERE,
+			     failed, quoted(path), strerror(errno));
 	else if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
 		rc = err_set(e, ST_REFUSED,
 			     "temporary directory %s is writable by everybody and has no sticky "
 			     "bit" ELSEWHERE,
 			     quoted(path));
-	else if (faccessat(t->fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
-		rc = err_set(e, ST_REFUSED, "cannot write in temporary directory %s: %s" ELSEWHERE,
-			     quoted(path), strerror(errno));
 	else if (asprintf(&t->label, "%s/(spill file)", path) < 0) {
 		t->label = NULL;
 		rc = err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(path));
