@@ -134,7 +134,6 @@ hetpart_status hetpart_cost_table(hetpart_cost **out, const double *values, size
 				  double scale, hetpart_err *err)
 {
 	bool increasing = true;
-
 	if (out)
 		*out = NULL;
 	if (!values || nvalues == 0)
@@ -228,7 +227,6 @@ static size_t segment(const double *v, size_t n, double at)
 static double cost_at_scale_1(const hetpart_cost *c, double x)
 {
 	const size_t n = c->npoints;
-
 	switch (c->kind) {
 	case COST_AFFINE:
 		return x > 0 ? c->startup + c->per_item * x : 0;
@@ -307,7 +305,6 @@ static double nlog2n1_inverse(double y, double *slope)
 	const double z = y * M_LN2;
 	double n = z < 1 ? sqrt(z) * (1 + sqrt(z)) : z + 1; /* >= the solution of n ln(n + 1) = z */
 	double d = 0;
-
 	for (int i = 0; i < 100; i++) {
 		d = log1p(n) + n / (n + 1);
 		const double next = d > 0 ? n - (n * log1p(n) - z) / d : 0;
@@ -323,7 +320,6 @@ double part_unit_inverse(const hetpart_cost *c, double y, double *slope)
 {
 	const size_t last = c->npoints - 1;
 	double unused;
-
 	if (!slope)
 		slope = &unused;
 	switch (c->kind) {

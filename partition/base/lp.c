@@ -74,7 +74,6 @@ static hetpart_status call_guarded(lp_solver *s, part_lp_fn *fn, void *ctx, hetp
 {
 	const glpk *const glp = &s->call;
 	jmp_buf back;
-
 	const int was = glp->init_env();
 	if (was > 1)
 		return part_fail(err, HETPART_ENOMEM, "no memory for the solver");
@@ -175,7 +174,6 @@ void part_lp_bounds(part_lp *lp, size_t col, double low, double high)
 	const int type = !(high > low)     ? GLP_FX
 			 : high < INFINITY ? (low > -INFINITY ? GLP_DB : GLP_UP)
 					   : (low > -INFINITY ? GLP_LO : GLP_FR);
-
 	lp->solver->call.set_col_bnds(lp->solver->prob, (int)col + 1, type, low, high);
 }
 
@@ -189,7 +187,6 @@ static int glpk_place(part_lp_place place)
 	static const int as[] = {
 		[LP_BASIC] = GLP_BS, [LP_LOW] = GLP_NL, [LP_HIGH] = GLP_NU, [LP_FIXED] = GLP_NS
 	};
-
 	return as[place];
 }
 
@@ -209,7 +206,6 @@ static int lp_simplex(lp_solver *s, glp_smcp *parm, part_budget *budget)
 {
 	double slice_s = budget->stop ? 0.05 : INFINITY;
 	int rc = GLP_ETMLIM;
-
 	while (rc == GLP_ETMLIM && !part_budget_check(budget)) {
 		const double limit_s = min_double(slice_s, part_budget_left_s(budget));
 		parm->tm_lim = limit_s < INT_MAX / 1000 ? (int)ceil(limit_s * 1000) : INT_MAX;
@@ -223,7 +219,6 @@ hetpart_status part_lp_solve(part_lp *lp, part_budget *budget, hetpart_err *err)
 {
 	lp_solver *const s = lp->solver;
 	glp_smcp parm;
-
 	for (int k = 1; k <= lp->n; k++)
 		if (!isfinite(lp->val[k]))
 			return part_fail(err, HETPART_ERANGE,

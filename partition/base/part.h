@@ -104,6 +104,13 @@ static inline void bisect_first_narrow(part_bisection *s, bool holds)
 void part_set_error(hetpart_err *err, hetpart_status status, const char *fmt, ...)
 	PART_PRINTF(3, 4);
 
+/* Define a public function that returns a member of an object, or `none` if the object is NULL. */
+#define PART_GETTER(type, name, object, member, none) \
+	type name(const object *x)                    \
+	{                                             \
+		return x ? x->member : none;          \
+	}
+
 /* Store an error; the value is its status. These are macros, so that compilers and analyzers see in
  * every file that the value is not HETPART_OK. */
 #define part_fail(err, status, ...) (part_set_error(err, status, __VA_ARGS__), (status))

@@ -35,7 +35,6 @@ hetpart_plan *part_plan_new(size_t nprocs, uint64_t items, const char *method)
 hetpart_status part_plan_close(hetpart_plan *pl, hetpart_err *err)
 {
 	uint64_t left = pl->items;
-
 	pl->makespan = 0;
 	for (size_t i = 0; i < pl->nprocs; i++) {
 		if (!(pl->time[i] >= 0))
@@ -54,24 +53,20 @@ hetpart_status part_plan_close(hetpart_plan *pl, hetpart_err *err)
 	return HETPART_OK;
 }
 
-size_t hetpart_plan_nprocs(const hetpart_plan *plan)
-{
-	return plan ? plan->nprocs : 0;
-}
-
-uint64_t hetpart_plan_items(const hetpart_plan *plan)
-{
-	return plan ? plan->items : 0;
-}
+PART_GETTER(size_t, hetpart_plan_nprocs, hetpart_plan, nprocs, 0)
+PART_GETTER(uint64_t, hetpart_plan_items, hetpart_plan, items, 0)
+PART_GETTER(const uint64_t *, hetpart_plan_shares, hetpart_plan, share, NULL)
+PART_GETTER(const double *, hetpart_plan_real_shares, hetpart_plan, real, NULL)
+PART_GETTER(const double *, hetpart_plan_times, hetpart_plan, time, NULL)
+PART_GETTER(double, hetpart_plan_makespan, hetpart_plan, makespan, NAN)
+PART_GETTER(double, hetpart_plan_real_makespan, hetpart_plan, real_makespan, NAN)
+PART_GETTER(double, hetpart_plan_lower_bound, hetpart_plan, lower, NAN)
+PART_GETTER(hetpart_status, hetpart_plan_stopped, hetpart_plan, stopped, HETPART_EINVAL)
+PART_GETTER(const char *, hetpart_plan_method, hetpart_plan, method, "")
 
 uint64_t hetpart_plan_share(const hetpart_plan *plan, size_t proc)
 {
 	return plan && proc < plan->nprocs ? plan->share[proc] : 0;
-}
-
-const uint64_t *hetpart_plan_shares(const hetpart_plan *plan)
-{
-	return plan ? plan->share : NULL;
 }
 
 uint64_t hetpart_plan_first(const hetpart_plan *plan, size_t proc)
@@ -94,16 +89,6 @@ void hetpart_plan_offsets(const hetpart_plan *plan, uint64_t *first)
 	first[plan->nprocs] = at;
 }
 
-const double *hetpart_plan_real_shares(const hetpart_plan *plan)
-{
-	return plan ? plan->real : NULL;
-}
-
-const double *hetpart_plan_times(const hetpart_plan *plan)
-{
-	return plan ? plan->time : NULL;
-}
-
 double hetpart_plan_real_share(const hetpart_plan *plan, size_t proc)
 {
 	return plan && proc < plan->nprocs ? plan->real[proc] : NAN;
@@ -112,31 +97,6 @@ double hetpart_plan_real_share(const hetpart_plan *plan, size_t proc)
 double hetpart_plan_time(const hetpart_plan *plan, size_t proc)
 {
 	return plan && proc < plan->nprocs ? plan->time[proc] : NAN;
-}
-
-double hetpart_plan_makespan(const hetpart_plan *plan)
-{
-	return plan ? plan->makespan : NAN;
-}
-
-double hetpart_plan_real_makespan(const hetpart_plan *plan)
-{
-	return plan ? plan->real_makespan : NAN;
-}
-
-double hetpart_plan_lower_bound(const hetpart_plan *plan)
-{
-	return plan ? plan->lower : NAN;
-}
-
-hetpart_status hetpart_plan_stopped(const hetpart_plan *plan)
-{
-	return plan ? plan->stopped : HETPART_EINVAL;
-}
-
-const char *hetpart_plan_method(const hetpart_plan *plan)
-{
-	return plan ? plan->method : "";
 }
 
 hetpart_status part_plan_return(hetpart_plan **out, hetpart_plan *plan, hetpart_status rc)
@@ -190,7 +150,6 @@ static void plan_append(plan_text *t, const char *fmt, ...)
 {
 	const size_t room = t->len < t->size ? t->size - t->len : 0;
 	va_list ap;
-
 	va_start(ap, fmt);
 	const int n = vsnprintf(room ? t->buf + t->len : NULL, room, fmt, ap);
 	va_end(ap);
@@ -203,7 +162,6 @@ size_t hetpart_plan_print(const hetpart_plan *plan, char *buf, size_t size)
 	plan_text t = { buf, buf ? size : 0, 0 };
 	double busy = 0;
 	size_t idle = 0;
-
 	if (t.size)
 		buf[0] = 0;
 	if (!plan)
@@ -294,7 +252,6 @@ size_t hetpart_plan_pack(const hetpart_plan *plan, void *buf, size_t size)
 	const size_t bytes = plan ? 8 * PACK_WORDS(plan->nprocs) : 0;
 	pack_words w = { buf, 0 };
 	char method[PART_METHOD_BYTES] = "";
-
 	if (!plan || size < bytes)
 		return bytes;
 	pack_word(&w, PACK_MAGIC);
@@ -321,16 +278,9 @@ size_t hetpart_plan_pack(const hetpart_plan *plan, void *buf, size_t size)
 	return bytes;
 }
 
-/* Read a plan after its items. Return false unless it passes the checks that a planner's plan
- * passes. */
-static bool unpack_plan(pack_words *w, hetpart_plan *pl)
+/* Read the name of the method. Return false unless it is printable and ends. */
+static bool unpack_method(pack_words *w, hetpart_plan *pl)
 {
-	const double makespan = unpack_double(w);
-
-	pl->real_makespan = unpack_double(w);
-	pl->lower = unpack_double(w);
-	const uint64_t stopped = unpack_word(w);
-	pl->stopped = (hetpart_status)stopped;
 	char *const text = pl->unpacked_method;
 	size_t len = 0;
 	for (size_t i = 0; i < PART_METHOD_BYTES; i += 8) {
@@ -341,24 +291,14 @@ static bool unpack_plan(pack_words *w, hetpart_plan *pl)
 	pl->method = text;
 	while (len < PART_METHOD_BYTES && text[len] >= ' ' && text[len] <= '~')
 		len++;
-	if (len == PART_METHOD_BYTES || text[len] != 0)
-		return false; /* not printable, or without end */
-	for (size_t i = 0; i < pl->nprocs; i++)
-		pl->share[i] = unpack_word(w);
-	for (size_t i = 0; i < pl->nprocs; i++)
-		pl->real[i] = unpack_double(w);
-	for (size_t i = 0; i < pl->nprocs; i++)
-		pl->time[i] = unpack_double(w);
-	const uint64_t sum = w->sum;
-	return unpack_word(w) == sum && stopped <= INT_MAX &&
-	       part_plan_close(pl, NULL) == HETPART_OK && pl->makespan == makespan;
+	return len < PART_METHOD_BYTES && text[len] == 0;
 }
 
+/* A plan must pass the checks that a planner's plan passes. */
 hetpart_status hetpart_plan_unpack(hetpart_plan **out, const void *bytes, size_t size,
 				   hetpart_err *err)
 {
 	pack_words w = { (unsigned char *)bytes, 0 };
-
 	if (out)
 		*out = NULL;
 	if (!out || !bytes)
@@ -372,10 +312,22 @@ hetpart_status hetpart_plan_unpack(hetpart_plan **out, const void *bytes, size_t
 	hetpart_plan *const pl = part_plan_new((size_t)nprocs, items, "");
 	if (!pl)
 		return part_no_memory(err, nprocs, "processors");
-	if (!unpack_plan(&w, pl)) {
-		hetpart_plan_free(pl);
-		return part_fail(err, HETPART_EFORMAT, "the packed plan is damaged");
-	}
-	*out = pl;
-	return HETPART_OK;
+	const double makespan = unpack_double(&w);
+	pl->real_makespan = unpack_double(&w);
+	pl->lower = unpack_double(&w);
+	const uint64_t stopped = unpack_word(&w);
+	pl->stopped = (hetpart_status)stopped;
+	const bool named = unpack_method(&w, pl);
+	for (size_t i = 0; i < pl->nprocs; i++)
+		pl->share[i] = unpack_word(&w);
+	for (size_t i = 0; i < pl->nprocs; i++)
+		pl->real[i] = unpack_double(&w);
+	for (size_t i = 0; i < pl->nprocs; i++)
+		pl->time[i] = unpack_double(&w);
+	const uint64_t sum = w.sum;
+	const bool good = unpack_word(&w) == sum && named && stopped <= INT_MAX &&
+			  part_plan_close(pl, NULL) == HETPART_OK && pl->makespan == makespan;
+	return part_plan_return(
+		out, pl,
+		good ? HETPART_OK : part_fail(err, HETPART_EFORMAT, "the packed plan is damaged"));
 }

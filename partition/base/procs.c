@@ -11,7 +11,6 @@ long double part_time(const part_procs *ps, size_t i, uint64_t n)
 {
 	const uint64_t all = ps->block ? n * ps->block : n; /* at most the items of the plan */
 	const long double t = part_cost_fine(ps->costs ? ps->costs[i] : ps->cost, all);
-
 	if (!(t >= 0)) {
 		if (!ps->bad->seen)
 			*ps->bad = (part_bad_cost){ true, i, all, (double)t };
@@ -23,7 +22,6 @@ long double part_time(const part_procs *ps, size_t i, uint64_t n)
 void part_times(const part_procs *ps, const uint64_t *n, double *time)
 {
 	const bool nlogn = !ps->costs && !ps->block && ps->cost->kind == COST_NLOGN;
-
 	for (size_t i = 0; i < ps->n; i++)
 		if (nlogn && n[i] < UINT64_C(1) << 53) { /* part_cost_fine() without its choices */
 			const double x = (double)(int64_t)n[i];
@@ -57,7 +55,6 @@ void part_scale(double *to, const double *from, size_t n, long double unit)
 hetpart_status part_plan_times(hetpart_plan *pl, const part_procs *ps, hetpart_err *err)
 {
 	const long double unit = ps->costs ? 1 : ps->unit;
-
 	for (size_t i = 0; i < pl->nprocs; i++) {
 		const long double t = part_time(ps, i, pl->share[i]);
 		if (t == INFINITY && !ps->bad->seen)
@@ -89,7 +86,6 @@ hetpart_status part_check_items(uint64_t items, size_t nprocs, hetpart_err *err)
 hetpart_status part_check_caps(const part_procs *ps, uint64_t items, hetpart_err *err)
 {
 	uint64_t room = 0;
-
 	if (!ps->caps)
 		return HETPART_OK;
 	for (size_t i = 0; i < ps->n && room < items; i++)
@@ -105,7 +101,6 @@ hetpart_status part_check_caps(const part_procs *ps, uint64_t items, hetpart_err
 hetpart_status part_check_mins(const part_procs *ps, uint64_t items, hetpart_err *err)
 {
 	uint64_t sum = 0;
-
 	for (size_t i = 0; ps->mins && i < ps->n; i++) {
 		if (part_min(ps, i) > part_cap(ps, i, UINT64_MAX))
 			return part_fail(err, HETPART_ERANGE,

@@ -27,35 +27,22 @@ const char *hetpart_version(void)
 
 const char *hetpart_status_text(hetpart_status status)
 {
-	switch (status) {
-	case HETPART_OK:
-		return "ok";
-	case HETPART_EINVAL:
-		return "invalid argument";
-	case HETPART_ERANGE:
-		return "out of range";
-	case HETPART_ENOMEM:
-		return "out of memory";
-	case HETPART_EIO:
-		return "input or output failed";
-	case HETPART_EFORMAT:
-		return "damaged or unknown format";
-	case HETPART_ESTALE:
-		return "made on another machine or out of date";
-	case HETPART_ENOSOL:
-		return "no solution by this method";
-	case HETPART_EINTERNAL:
-		return "internal fault";
-	case HETPART_EPEER:
-		return "another rank failed";
-	case HETPART_ETIME:
-		return "out of time";
-	case HETPART_ECANCEL:
-		return "canceled";
-	case HETPART_EMISSING:
-		return "not installed";
-	}
-	return "unknown status";
+	static const char *const texts[] = {
+		[HETPART_OK] = "ok",
+		[HETPART_EINVAL] = "invalid argument",
+		[HETPART_ERANGE] = "out of range",
+		[HETPART_ENOMEM] = "out of memory",
+		[HETPART_EIO] = "input or output failed",
+		[HETPART_EFORMAT] = "damaged or unknown format",
+		[HETPART_ESTALE] = "made on another machine or out of date",
+		[HETPART_ENOSOL] = "no solution by this method",
+		[HETPART_EINTERNAL] = "internal fault",
+		[HETPART_EPEER] = "another rank failed",
+		[HETPART_ETIME] = "out of time",
+		[HETPART_ECANCEL] = "canceled",
+		[HETPART_EMISSING] = "not installed",
+	};
+	return (size_t)status < sizeof texts / sizeof texts[0] ? texts[status] : "unknown status";
 }
 
 void part_set_error(hetpart_err *err, hetpart_status status, const char *fmt, ...)
@@ -146,9 +133,7 @@ static hetpart_status check_time_limit(double time_limit_s, hetpart_err *err)
 
 hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err)
 {
-	const hetpart_opts defaults = HETPART_OPTS_INIT;
-
-	*full = defaults;
+	*full = (hetpart_opts)HETPART_OPTS_INIT;
 	if (part_opts_copy(full, PART_END_OF(hetpart_opts, max_mem_bytes), sizeof *full, opts,
 			   err) != HETPART_OK)
 		return HETPART_EINVAL;
@@ -251,7 +236,6 @@ hetpart_status part_load(void **library, const char *const *files, const part_lo
 			 size_t n, const char *needs, hetpart_err *err)
 {
 	const char *why = NULL, *file = NULL;
-
 	*library = NULL;
 	for (; !*library && *files; files++) {
 		*library = dlopen(file = *files, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);

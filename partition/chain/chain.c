@@ -26,7 +26,6 @@ static bool ends_by(const chain_heuristic *h, size_t load, double part, double e
 {
 	const chain_problem *const ch = h->ch;
 	double arrived = 0, rest = part;
-
 	for (size_t i = 0; i < ch->m; i++) {
 		const double start = max_double(arrived, h->st.proc[i]);
 		f[i] = max_double((end - start) / ch->comp[load * ch->m + i], 0);
@@ -44,7 +43,6 @@ static bool ends_by(const chain_heuristic *h, size_t load, double part, double e
 static void soonest_installment(const chain_heuristic *h, size_t load, double part, double *f)
 {
 	double hi = h->st.proc[0] + part * h->ch->comp[load * h->ch->m];
-
 	while (!ends_by(h, load, part, hi, f)) /* because of rounding */
 		hi += hi * 1e-15 + 1e-300;
 	for (int k = 0; k < 600 && ends_by(h, load, part, hi / 16, f); k++)
@@ -68,7 +66,6 @@ static bool arrives_in_time(const chain_heuristic *h, size_t load, double part)
 {
 	const chain_problem *const ch = h->ch;
 	double arrived = 0, gone = 0;
-
 	for (size_t i = 0; i + 1 < ch->m; i++) {
 		gone += ch->speed[i];
 		const double rest = gone < 1 ? part * (1 - gone) : 0;
@@ -84,7 +81,6 @@ static bool arrives_in_time(const chain_heuristic *h, size_t load, double part)
 static double largest_in_time(const chain_heuristic *h, size_t load, double rest)
 {
 	double lo = 0, hi = rest;
-
 	if (arrives_in_time(h, load, rest))
 		return rest;
 	if (!arrives_in_time(h, load, 0))
@@ -106,7 +102,6 @@ static hetpart_status append_installment(chain_heuristic *h, size_t load, double
 {
 	chain_problem *const ch = h->ch;
 	hetpart_schedule *const sd = h->sd;
-
 	const hetpart_status rc = part_schedule_grow(sd, ch, 1, err);
 	if (rc != HETPART_OK)
 		return rc;
@@ -127,7 +122,6 @@ static hetpart_status chain_singleinst(chain_problem *ch, hetpart_schedule *sd, 
 {
 	chain_heuristic h = { .ch = ch, .sd = sd };
 	hetpart_status rc = part_chain_start(&h.st, ch, false, err);
-
 	for (size_t n = 0; rc == HETPART_OK && n < ch->nloads; n++)
 		rc = append_installment(&h, n, 1, false, err);
 	part_chain_end(&h.st);
@@ -143,7 +137,6 @@ static hetpart_status append_load(chain_heuristic *h, size_t load, size_t most, 
 	part_budget *const budget = &h->ch->budget;
 	hetpart_schedule *const sd = h->sd;
 	double rest = 1;
-
 	for (size_t k = 1; rest > 0; k++) {
 		const uint64_t bytes =
 			part_mul_add(2 * (uint64_t)sd->room, 48 * (uint64_t)h->ch->m, 0);
@@ -179,7 +172,6 @@ static hetpart_status chain_multiinst(chain_problem *ch, hetpart_schedule *sd, s
 	chain_heuristic h = { .ch = ch, .sd = sd };
 	hetpart_status rc = part_chain_start(&h.st, ch, false, err);
 	const double end_s = part_budget_reserve(&ch->budget, 0.3);
-
 	if (rc == HETPART_OK)
 		rc = append_installment(&h, 0, 1, false, err);
 	for (size_t n = 1; rc == HETPART_OK && n < ch->nloads; n++)
@@ -190,28 +182,19 @@ static hetpart_status chain_multiinst(chain_problem *ch, hetpart_schedule *sd, s
 
 /* ------------------------------------------------------------------------------- public calls */
 
-static const char *chain_method_name(hetpart_chain_method m)
-{
-	switch (m) {
-	case HETPART_CHAIN_LP:
-		return "lp";
-	case HETPART_CHAIN_SIMPLE:
-		return "simple";
-	case HETPART_CHAIN_SINGLEINST:
-		return "singleinst";
-	case HETPART_CHAIN_MULTIINST:
-		return "multiinst";
-	}
-	return NULL;
-}
+static const char *const chain_method_name[] = {
+	[HETPART_CHAIN_LP] = "lp",
+	[HETPART_CHAIN_SIMPLE] = "simple",
+	[HETPART_CHAIN_SINGLEINST] = "singleinst",
+	[HETPART_CHAIN_MULTIINST] = "multiinst",
+};
 
 /* Give the schedule the numbers of installments of the caller. */
 static hetpart_status grow_as_given(hetpart_schedule *sd, const chain_problem *ch, hetpart_err *err)
 {
 	size_t total = 0;
-
 	for (size_t n = 0; n < ch->nloads; n++) {
-		total += part_chain_installments(ch, n);
+		total += ch->given ? ch->given[n] : 1;
 		sd->first[n + 1] = total;
 	}
 	return part_schedule_grow(sd, ch, total, err);
@@ -221,7 +204,6 @@ static hetpart_status find_fractions(chain_problem *ch, hetpart_schedule *sd,
 				     const hetpart_chain_opts *opts, hetpart_err *err)
 {
 	hetpart_status rc;
-
 	switch (opts->method) {
 	case HETPART_CHAIN_SIMPLE:
 		rc = part_schedule_grow(sd, ch, ch->nloads, err);
@@ -251,16 +233,26 @@ static hetpart_status find_fractions(chain_problem *ch, hetpart_schedule *sd,
 static hetpart_status chain_read_opts(hetpart_chain_opts *full, const hetpart_chain_opts *opts,
 				      hetpart_err *err)
 {
-	const hetpart_chain_opts defaults = HETPART_CHAIN_OPTS_INIT;
-
-	*full = defaults;
+	*full = (hetpart_chain_opts)HETPART_CHAIN_OPTS_INIT;
 	if (part_opts_copy(full, PART_END_OF(hetpart_chain_opts, max_mem_bytes), sizeof *full, opts,
 			   err) != HETPART_OK)
 		return HETPART_EINVAL;
-	if (!chain_method_name(full->method))
+	if (full->method < HETPART_CHAIN_LP || full->method > HETPART_CHAIN_MULTIINST)
 		return part_fail(err, HETPART_EINVAL, "'%d' is not a chain method",
 				 (int)full->method);
 	return HETPART_OK;
+}
+
+/* End a call: return the schedule, or free it after a failure. */
+static hetpart_status chain_finish(chain_problem *ch, hetpart_schedule **out, hetpart_schedule *sd,
+				   hetpart_status rc)
+{
+	if (rc == HETPART_OK)
+		*out = sd;
+	else
+		hetpart_schedule_free(sd);
+	part_chain_free(ch);
+	return rc;
 }
 
 hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain *chain,
@@ -269,7 +261,6 @@ hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain 
 	hetpart_schedule *sd = NULL;
 	hetpart_chain_opts full;
 	chain_problem ch;
-
 	if (!out)
 		return part_is_null(err, "out");
 	*out = NULL;
@@ -279,7 +270,7 @@ hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain 
 	if ((rc = part_chain_init(&ch, chain, err)) != HETPART_OK ||
 	    (rc = part_budget_open(&ch.budget, full.limit_s, full.max_mem_bytes, full.stop,
 				   full.stop_ctx, err)) != HETPART_OK ||
-	    (rc = part_schedule_new(&sd, &ch, chain_method_name(full.method), err)) != HETPART_OK ||
+	    (rc = part_schedule_new(&sd, &ch, chain_method_name[full.method], err)) != HETPART_OK ||
 	    (rc = find_fractions(&ch, sd, &full, err)) != HETPART_OK)
 		goto out;
 	double planned = sd->planned;
@@ -292,12 +283,7 @@ hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain 
 	sd->planned = planned;
 	sd->lower = part_chain_lower(&ch);
 out:
-	if (rc == HETPART_OK)
-		*out = sd;
-	else
-		hetpart_schedule_free(sd);
-	part_chain_free(&ch);
-	return rc;
+	return chain_finish(&ch, out, sd, rc);
 }
 
 uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain, const hetpart_chain_opts *opts)
@@ -305,7 +291,6 @@ uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain, const hetpart_chain
 	uint64_t total = 0;
 	hetpart_chain_opts full;
 	hetpart_chain c;
-
 	if (chain_read_opts(&full, opts, NULL) != HETPART_OK ||
 	    part_chain_check(&c, chain, NULL) != HETPART_OK)
 		return UINT64_MAX;
@@ -330,7 +315,6 @@ hetpart_status hetpart_chain_replay(hetpart_schedule **out, const hetpart_chain 
 {
 	hetpart_schedule *sd = NULL;
 	chain_problem ch;
-
 	if (out)
 		*out = NULL;
 	if (!out || !fractions)
@@ -367,10 +351,5 @@ hetpart_status hetpart_chain_replay(hetpart_schedule **out, const hetpart_chain 
 	memcpy(sd->fraction, fractions, nfractions * sizeof *fractions);
 	rc = part_schedule_date(sd, &ch, true, err);
 out:
-	if (rc == HETPART_OK)
-		*out = sd;
-	else
-		hetpart_schedule_free(sd);
-	part_chain_free(&ch);
-	return rc;
+	return chain_finish(&ch, out, sd, rc);
 }

@@ -51,9 +51,6 @@ void part_chain_free(chain_problem *ch);
 /* Divide all times by 2^by more. */
 void part_chain_rescale(chain_problem *ch, int by);
 
-/* Return the number of installments of a load as given by the caller. */
-size_t part_chain_installments(const chain_problem *ch, size_t load);
-
 /* Return a makespan that no schedule beats, in the caller's unit: messages take no time. */
 double part_chain_lower(const chain_problem *ch);
 

@@ -59,7 +59,6 @@ static inline size_t col_makespan(const programme *pg)
 static void put_fraction(programme *pg, size_t row, size_t n, size_t t, size_t i, double val)
 {
 	const double unit = pg->unit[n * pg->m + i];
-
 	if (!(unit > 0) || fabs(val) / unit < 1e-13)
 		return;
 	part_lp_put(&pg->lp, row, col_low(pg, t, i), val / unit);
@@ -70,7 +69,6 @@ static void put_fraction(programme *pg, size_t row, size_t n, size_t t, size_t i
 static size_t open_row(programme *pg, size_t after, double date, double least)
 {
 	const size_t row = pg->rows++;
-
 	part_lp_put(&pg->lp, row, after, 1);
 	part_lp_least(&pg->lp, row, 0);
 	if (date <= least)
@@ -84,7 +82,6 @@ static void put_after_message(programme *pg, size_t after, double date, size_t n
 			      size_t i)
 {
 	const size_t row = open_row(pg, after, date, pg->sd->comm_end[t * (pg->m - 1) + i]);
-
 	part_lp_put(&pg->lp, row, col_send(pg, t, i), -1);
 	for (size_t k = i + 1; k < pg->m; k++)
 		put_fraction(pg, row, n, t, k, -pg->ch->comm[n * (pg->m - 1) + i]);
@@ -97,7 +94,6 @@ static void put_installment(programme *pg, size_t n, size_t t)
 	const hetpart_schedule *const sd = pg->sd;
 	const size_t m = pg->m, l = m - 1;
 	const bool last = t + 1 == pg->total;
-
 	for (size_t i = 0; i < l; i++) {
 		put_after_message(pg, col_work(pg, t, i + 1), sd->comp_start[t * m + i + 1], n, t,
 				  i); /* (6) */
@@ -126,7 +122,6 @@ static void put_installment(programme *pg, size_t n, size_t t)
 static void place_start(programme *pg)
 {
 	const hetpart_schedule *const sd = pg->sd;
-
 	for (size_t col = col_dates(pg); col <= col_makespan(pg); col++) {
 		const size_t row = pg->giver[col - col_dates(pg)];
 		part_lp_place_col(&pg->lp, col, row == SIZE_MAX ? LP_LOW : LP_BASIC);
@@ -176,7 +171,6 @@ static hetpart_status solve_programme(void *ctx, hetpart_err *err)
 	const size_t messages = m > 2    ? total * (m - 1) + 2 * total * (m - 2)
 				: m == 2 ? 2 * total
 					 : 0;
-
 	hetpart_status rc = part_lp_open(&pg->lp, messages + total * m + pg->sd->nloads,
 					 col_makespan(pg) + 1, total * m * (3 * m + 16), err);
 	if (rc != HETPART_OK)
@@ -221,7 +215,6 @@ static hetpart_status solve_programme(void *ctx, hetpart_err *err)
 static void set_fraction_units(programme *pg)
 {
 	const chain_problem *const ch = pg->ch;
-
 	for (size_t n = 0; n < ch->nloads; n++) {
 		double sent = 1;
 		for (size_t i = 0; i < ch->m; i++) {
@@ -240,7 +233,6 @@ static hetpart_status spread_fractions(programme *pg, const hetpart_schedule *on
 {
 	hetpart_schedule *const sd = pg->sd;
 	const size_t m = pg->m;
-
 	for (size_t n = 0; n < sd->nloads; n++) {
 		const double *const from = one->fraction + n * m;
 		const double q = (double)(sd->first[n + 1] - sd->first[n]);
@@ -262,7 +254,6 @@ static hetpart_status set_start(programme *pg, chain_problem *ch, hetpart_schedu
 				hetpart_err *err)
 {
 	int by;
-
 	hetpart_status rc = part_schedule_date(one, ch, false, err);
 	if (rc != HETPART_OK)
 		return rc;
@@ -286,7 +277,6 @@ hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_sc
 			     hetpart_err *err)
 {
 	programme pg = { .ch = ch, .sd = sd, .m = ch->m, .total = sd->total };
-
 	hetpart_status rc = part_array(pg.unit, ch->nloads * ch->m)
 				    ? set_start(&pg, ch, one, err)
 				    : part_no_memory(err, ch->nloads, "loads");

@@ -25,7 +25,6 @@ static hetpart_status chain_check_array(const double *v, size_t n, const char *n
 static hetpart_status chain_check_counts(const hetpart_chain *c, hetpart_err *err)
 {
 	size_t total = 0;
-
 	if (c->nprocs == 0 || c->nloads == 0)
 		return part_fail(err, HETPART_EINVAL, "the number of %s is '0': must be at least 1",
 				 c->nprocs ? "loads" : "processors");
@@ -48,7 +47,6 @@ static hetpart_status chain_check_counts(const hetpart_chain *c, hetpart_err *er
 hetpart_status part_chain_check(hetpart_chain *c, const hetpart_chain *given, hetpart_err *err)
 {
 	hetpart_status rc;
-
 	if (!given)
 		return part_is_null(err, "chain");
 	*c = (hetpart_chain)HETPART_CHAIN_INIT;
@@ -74,7 +72,6 @@ static hetpart_status chain_scale(chain_problem *ch, const hetpart_chain *c, het
 {
 	long double speed = 0, work = 0, begin = INFINITY;
 	double most = 0;
-
 	for (size_t i = 0; i < ch->m; i++) {
 		speed += 1 / (long double)c->w[i];
 		begin = fminl(begin, c->tau ? c->tau[i] : 0);
@@ -105,7 +102,6 @@ static hetpart_status chain_scale(chain_problem *ch, const hetpart_chain *c, het
 hetpart_status part_chain_init(chain_problem *ch, const hetpart_chain *given, hetpart_err *err)
 {
 	hetpart_chain c;
-
 	*ch = (chain_problem){ 0 };
 	const hetpart_status rc = part_chain_check(&c, given, err);
 	if (rc != HETPART_OK)
@@ -148,7 +144,6 @@ void part_chain_rescale(chain_problem *ch, int by)
 double part_chain_lower(const chain_problem *ch)
 {
 	long double work = 0, end = INFINITY, before;
-
 	for (size_t n = 0; n < ch->nloads; n++)
 		work += (long double)ch->comp[n * ch->m] * ch->speed[0];
 	do { /* without the processors that begin at the end or later */
@@ -162,11 +157,6 @@ double part_chain_lower(const chain_problem *ch)
 		end = (work + late) / speed;
 	} while (end < before);
 	return (double)ldexpl(end * (1 - 1e-12L), ch->shift);
-}
-
-size_t part_chain_installments(const chain_problem *ch, size_t load)
-{
-	return ch->given ? ch->given[load] : 1;
 }
 
 /* ------------------------------------------------------------------------------------ the step */
@@ -193,7 +183,6 @@ void part_chain_step(const chain_problem *ch, chain_state *st, size_t load, cons
 {
 	const size_t m = ch->m;
 	double arrived = 0, rest = 0;
-
 	for (size_t i = m; i-- > 1;)
 		rest += f[i];
 	for (size_t i = 0; i < m; i++) {
@@ -226,7 +215,6 @@ hetpart_status part_schedule_new(hetpart_schedule **out, const chain_problem *ch
 				 const char *method, hetpart_err *err)
 {
 	hetpart_schedule *const sd = part_calloc(1, sizeof *sd);
-
 	*out = sd;
 	if (sd) {
 		sd->m = ch->m;
@@ -258,7 +246,6 @@ hetpart_status part_schedule_grow(hetpart_schedule *sd, const chain_problem *ch,
 				  hetpart_err *err)
 {
 	const size_t total = sd->total + count, m = ch->m, old = sd->room;
-
 	if (total > CHAIN_DATES_MAX / m)
 		return part_fail(err, HETPART_ERANGE, "more than %d fractions are not possible",
 				 CHAIN_DATES_MAX);
@@ -292,7 +279,6 @@ hetpart_status part_schedule_date(hetpart_schedule *sd, const chain_problem *ch,
 {
 	chain_state st;
 	const hetpart_status rc = part_chain_start(&st, ch, latency, err);
-
 	for (size_t n = 0; rc == HETPART_OK && n < ch->nloads; n++)
 		for (size_t t = sd->first[n]; t < sd->first[n + 1]; t++)
 			part_chain_step(ch, &st, n, sd->fraction + t * ch->m, sd, t);
@@ -311,40 +297,13 @@ hetpart_status part_schedule_date(hetpart_schedule *sd, const chain_problem *ch,
 	return part_fail(err, HETPART_ERANGE, "a date is beyond range");
 }
 
-double hetpart_schedule_makespan(const hetpart_schedule *sd)
-{
-	return sd ? sd->makespan : NAN;
-}
-
-double hetpart_schedule_planned_makespan(const hetpart_schedule *sd)
-{
-	return sd ? sd->planned : NAN;
-}
-
-double hetpart_schedule_lower_bound(const hetpart_schedule *sd)
-{
-	return sd ? sd->lower : NAN;
-}
-
-hetpart_status hetpart_schedule_stopped(const hetpart_schedule *sd)
-{
-	return sd ? sd->stopped : HETPART_EINVAL;
-}
-
-const char *hetpart_schedule_method(const hetpart_schedule *sd)
-{
-	return sd ? sd->method : "";
-}
-
-size_t hetpart_schedule_nprocs(const hetpart_schedule *sd)
-{
-	return sd ? sd->m : 0;
-}
-
-size_t hetpart_schedule_nloads(const hetpart_schedule *sd)
-{
-	return sd ? sd->nloads : 0;
-}
+PART_GETTER(double, hetpart_schedule_makespan, hetpart_schedule, makespan, NAN)
+PART_GETTER(double, hetpart_schedule_planned_makespan, hetpart_schedule, planned, NAN)
+PART_GETTER(double, hetpart_schedule_lower_bound, hetpart_schedule, lower, NAN)
+PART_GETTER(hetpart_status, hetpart_schedule_stopped, hetpart_schedule, stopped, HETPART_EINVAL)
+PART_GETTER(const char *, hetpart_schedule_method, hetpart_schedule, method, "")
+PART_GETTER(size_t, hetpart_schedule_nprocs, hetpart_schedule, m, 0)
+PART_GETTER(size_t, hetpart_schedule_nloads, hetpart_schedule, nloads, 0)
 
 size_t hetpart_schedule_installments(const hetpart_schedule *sd, size_t load)
 {

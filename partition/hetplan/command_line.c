@@ -296,7 +296,6 @@ const char *hp_option_of(const char *key)
 		{ "vcomm", "--vcomm" },
 		{ "vcomp", "--vcomp" },
 	};
-
 	for (size_t i = 0; i < HP_LEN(row); i++)
 		if (strcmp(row[i].key, key) == 0)
 			return row[i].options;

@@ -307,8 +307,8 @@ static int start_recv(hm *h, const hm_items *items, uint64_t at, int peer, int t
 }
 
 /* Move all items, with at most WINDOW messages under way. */
-static hetpart_status move_items(hm *h, const hm_items *items, start_piece *start, int peer,
-				 int tag)
+static hetpart_status hm_move_items(hm *h, const hm_items *items, start_piece *start, int peer,
+				    int tag)
 {
 	MPI_Request req[WINDOW];
 	unsigned begun = 0, ended = 0;
@@ -332,12 +332,12 @@ static hetpart_status move_items(hm *h, const hm_items *items, start_piece *star
 
 hetpart_status hm_send_items(hm *h, const hm_items *items, int to, int tag)
 {
-	return move_items(h, items, start_send, to, tag);
+	return hm_move_items(h, items, start_send, to, tag);
 }
 
 hetpart_status hm_recv_items(hm *h, const hm_items *items, int from, int tag)
 {
-	return move_items(h, items, start_recv, from, tag);
+	return hm_move_items(h, items, start_recv, from, tag);
 }
 
 hetpart_status hm_copy_items(hm *h, const hm_items *from, const hm_items *to)

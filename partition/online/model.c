@@ -17,7 +17,7 @@
 hetpart_status hetpart_model_create(hetpart_model **out, hetpart_err *err)
 {
 	if (!out)
-		return part_fail(err, HETPART_EINVAL, "'out' is NULL");
+		return part_is_null(err, "out");
 	*out = part_calloc(1, sizeof **out);
 	if (!*out)
 		return part_fail(err, HETPART_ENOMEM, "no memory for a model");
@@ -70,7 +70,7 @@ hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *obse
 				 hetpart_err *err)
 {
 	if (!model || (!observed && count))
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", model ? "observed" : "model");
+		return part_is_null(err, model ? "observed" : "model");
 	for (size_t i = 0; i < count; i++) {
 		const double items = observed[i].items, cost = observed[i].time_s;
 		if (!(items == 0 || items >= 1) || items > 0x1p63)
@@ -93,7 +93,7 @@ hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *obse
 hetpart_status hetpart_model_decay(hetpart_model *model, double factor, hetpart_err *err)
 {
 	if (!model)
-		return part_fail(err, HETPART_EINVAL, "'model' is NULL");
+		return part_is_null(err, "model");
 	if (!(factor > 0 && factor <= 1))
 		return part_fail(err, HETPART_EINVAL,
 				 "decay factor is '%g': must be above 0 and at most 1", factor);
@@ -109,7 +109,7 @@ hetpart_status hetpart_model_decay(hetpart_model *model, double factor, hetpart_
 hetpart_status hetpart_model_merge(hetpart_model *into, const hetpart_model *from, hetpart_err *err)
 {
 	if (!into || !from)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", into ? "from" : "into");
+		return part_is_null(err, into ? "from" : "into");
 	for (size_t i = 0; i < MODEL_CELLS; i++) {
 		const model_cell c = from->cell[i]; /* a copy, for a model merged into itself */
 		if (c.weight > 0)
@@ -174,7 +174,7 @@ hetpart_status hetpart_model_cost(hetpart_cost **out, const hetpart_model *model
 	if (out)
 		*out = NULL;
 	if (!out || !model)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "model" : "out");
+		return part_is_null(err, out ? "model" : "out");
 	hetpart_point pt[MODEL_POINTS];
 	const size_t n = hetpart_model_points(model, pt, MODEL_POINTS);
 	if (n == 0 || !(pt[n - 1].time_s > 0))

@@ -37,17 +37,6 @@ typedef struct curve {
 	double ln_likelihood; /* of the segment, up to a constant; -INFINITY: no such curve */
 } curve;
 
-/* Estimate the variance of one observation from the spread within cells and the prior. */
-static double noise_of(const model_cell *cell, size_t n)
-{
-	double sum = PRIOR_WEIGHT * PRIOR_NOISE * PRIOR_NOISE, weight = PRIOR_WEIGHT;
-	for (size_t i = 0; i < n; i++) {
-		sum += cell[i].weight * cell[i].spread;
-		weight += max_double(0, cell[i].weight - 1);
-	}
-	return sum / weight;
-}
-
 /* Add a point: means move, and moments grow by the distance between the means. The weights may
  * differ by any factor. */
 static void moments_add(moments *l, double x, double y, double weight)
@@ -287,12 +276,17 @@ static void add_step(const smoother *s, corners *out, size_t a, size_t b)
 
 size_t part_model_smooth(const model_cell *cell, size_t n, model_cell *out)
 {
-	smoother s = { .cell = cell, .n = n, .noise = noise_of(cell, n) };
+	smoother s = { .cell = cell, .n = n };
 	if (n == 0)
 		return 0;
-	double weight = 1;
-	for (size_t i = 0; i < n; i++)
+	/* the variance of one observation, from the spread within cells and the prior */
+	double weight = 1, spread = PRIOR_WEIGHT * PRIOR_NOISE * PRIOR_NOISE, count = PRIOR_WEIGHT;
+	for (size_t i = 0; i < n; i++) {
 		weight += cell[i].weight;
+		spread += cell[i].weight * cell[i].spread;
+		count += max_double(0, cell[i].weight - 1);
+	}
+	s.noise = spread / count;
 	s.price = NUMBERS * log(weight) / 2;
 	place_points(&s);
 	weigh_divisions(&s);

@@ -95,7 +95,7 @@ hetpart_status hetpart_wisdom_load(hetpart_wisdom **out, const char *path, const
 	if (out)
 		*out = NULL;
 	if (!out || !path)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "path" : "out");
+		return part_is_null(err, out ? "path" : "out");
 	char *text = NULL;
 	size_t len = 0;
 	hetpart_status rc = read_wisdom(path, &text, &len, err);
@@ -176,7 +176,7 @@ static hetpart_status replace_wisdom(const char *path, const char *text, size_t 
 hetpart_status hetpart_wisdom_save(const hetpart_wisdom *w, const char *path, hetpart_err *err)
 {
 	if (!w || !path)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", w ? "path" : "wisdom");
+		return part_is_null(err, w ? "path" : "wisdom");
 	const size_t len = hetpart_wisdom_print(w, NULL, 0);
 	if (len > WISDOM_FILE_BYTES)
 		return part_fail(err, HETPART_ERANGE,

@@ -19,23 +19,22 @@
 #define WISDOM_ENTRIES    4096 /* the most models, and the most numbers, of a file */
 #define WISDOM_FORMAT     1
 
-typedef struct wisdom_model {
+/* A named model, or a named number. */
+typedef struct wisdom_entry {
 	char name[WISDOM_NAME_BYTES];
-	hetpart_model *model;
-} wisdom_model;
-
-typedef struct wisdom_number {
-	char name[WISDOM_NAME_BYTES];
+	hetpart_model *model; /* NULL: a number */
 	double value;
-} wisdom_number;
+} wisdom_entry;
+
+typedef struct wisdom_list {
+	wisdom_entry *at;
+	size_t n;
+} wisdom_list;
 
 struct hetpart_wisdom {
 	char host[WISDOM_HOST_BYTES];
 	uint64_t time_s; /* seconds since 1970, as the caller sets it; 0: not known */
-	wisdom_model *models;
-	size_t nmodels;
-	wisdom_number *numbers;
-	size_t nnumbers;
+	wisdom_list models, numbers;
 };
 
 /* -------------------------------------------------------------------------- names and values */
@@ -62,20 +61,25 @@ static bool wisdom_host_ok(const char *host, size_t len)
 	return host[0] != ' ' && host[len - 1] != ' ';
 }
 
-static hetpart_model *wisdom_find_model(const hetpart_wisdom *w, const char *name)
+static wisdom_entry *wisdom_find(const wisdom_list *list, const char *name)
 {
-	for (size_t i = 0; i < w->nmodels; i++)
-		if (strcmp(w->models[i].name, name) == 0)
-			return w->models[i].model;
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->at[i].name, name) == 0)
+			return &list->at[i];
 	return NULL;
 }
 
-static wisdom_number *wisdom_find_number(const hetpart_wisdom *w, const char *name)
+/* Append an entry without a model; return NULL if that is impossible. */
+static wisdom_entry *wisdom_append(wisdom_list *list, const char *name)
 {
-	for (size_t i = 0; i < w->nnumbers; i++)
-		if (strcmp(w->numbers[i].name, name) == 0)
-			return &w->numbers[i];
-	return NULL;
+	wisdom_entry *const more =
+		list->n < WISDOM_ENTRIES ? realloc(list->at, (list->n + 1) * sizeof *more) : NULL;
+	if (!more)
+		return NULL;
+	list->at = more;
+	more[list->n] = (wisdom_entry){ .model = NULL };
+	memcpy(more[list->n].name, name, strlen(name) + 1);
+	return &more[list->n++];
 }
 
 hetpart_status hetpart_wisdom_create(hetpart_wisdom **out, const char *host, hetpart_err *err)
@@ -83,7 +87,7 @@ hetpart_status hetpart_wisdom_create(hetpart_wisdom **out, const char *host, het
 	if (out)
 		*out = NULL;
 	if (!out || !host)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "host" : "out");
+		return part_is_null(err, out ? "host" : "out");
 	if (!wisdom_host_ok(host, strnlen(host, WISDOM_HOST_BYTES)))
 		return part_fail(err, HETPART_EINVAL,
 				 "the host must be a line of 1 to %d printable ASCII characters",
@@ -99,27 +103,20 @@ void hetpart_wisdom_free(hetpart_wisdom *w)
 {
 	if (!w)
 		return;
-	for (size_t i = 0; i < w->nmodels; i++)
-		hetpart_model_free(w->models[i].model);
-	free(w->models);
-	free(w->numbers);
+	for (size_t i = 0; i < w->models.n; i++)
+		hetpart_model_free(w->models.at[i].model);
+	free(w->models.at);
+	free(w->numbers.at);
 	free(w);
 }
 
-const char *hetpart_wisdom_host(const hetpart_wisdom *w)
-{
-	return w ? w->host : "";
-}
-
-uint64_t hetpart_wisdom_time(const hetpart_wisdom *w)
-{
-	return w ? w->time_s : 0;
-}
+PART_GETTER(const char *, hetpart_wisdom_host, hetpart_wisdom, host, "")
+PART_GETTER(uint64_t, hetpart_wisdom_time, hetpart_wisdom, time_s, 0)
 
 hetpart_status hetpart_wisdom_set_time(hetpart_wisdom *w, uint64_t time_s, hetpart_err *err)
 {
 	if (!w)
-		return part_fail(err, HETPART_EINVAL, "'wisdom' is NULL");
+		return part_is_null(err, "wisdom");
 	if (time_s >= UINT64_C(10000000000000000000))
 		return part_fail(err, HETPART_EINVAL, "the time must be below 1e19");
 	w->time_s = time_s;
@@ -129,7 +126,7 @@ hetpart_status hetpart_wisdom_set_time(hetpart_wisdom *w, uint64_t time_s, hetpa
 static hetpart_status check_name(const hetpart_wisdom *w, const char *name, hetpart_err *err)
 {
 	if (!w || !name)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", w ? "name" : "wisdom");
+		return part_is_null(err, w ? "name" : "wisdom");
 	if (!wisdom_name_ok(name, strnlen(name, WISDOM_NAME_BYTES)))
 		return part_fail(err, HETPART_EINVAL,
 				 "'%.80s' is not a valid name: it must have 1 to %d letters, "
@@ -138,33 +135,28 @@ static hetpart_status check_name(const hetpart_wisdom *w, const char *name, hetp
 	return HETPART_OK;
 }
 
-/* Make room for one more entry, and keep the others; return NULL if that is impossible. */
-static void *grow_entries(void *entries, size_t n, size_t size)
-{
-	return n < WISDOM_ENTRIES ? realloc(entries, (n + 1) * size) : NULL;
-}
-
 hetpart_status hetpart_wisdom_model(hetpart_wisdom *w, const char *name, hetpart_model **out,
 				    hetpart_err *err)
 {
 	if (!out)
-		return part_fail(err, HETPART_EINVAL, "'out' is NULL");
+		return part_is_null(err, "out");
 	*out = NULL;
 	hetpart_status rc = check_name(w, name, err);
 	if (rc != HETPART_OK)
 		return rc;
-	*out = wisdom_find_model(w, name);
-	if (*out)
-		return HETPART_OK;
-	wisdom_model *const more = grow_entries(w->models, w->nmodels, sizeof *more);
-	if (!more)
-		return part_fail(err, HETPART_ENOMEM, "no room for model '%s'", name);
-	w->models = more;
-	rc = hetpart_model_create(&more[w->nmodels].model, err);
-	if (rc != HETPART_OK)
-		return rc;
-	memcpy(more[w->nmodels].name, name, strlen(name) + 1);
-	*out = more[w->nmodels++].model;
+	wisdom_entry *at = wisdom_find(&w->models, name);
+	if (!at) {
+		hetpart_model *m;
+		if ((rc = hetpart_model_create(&m, err)) != HETPART_OK)
+			return rc;
+		at = wisdom_append(&w->models, name);
+		if (!at) {
+			hetpart_model_free(m);
+			return part_fail(err, HETPART_ENOMEM, "no room for model '%s'", name);
+		}
+		at->model = m;
+	}
+	*out = at->model;
 	return HETPART_OK;
 }
 
@@ -177,22 +169,16 @@ hetpart_status hetpart_wisdom_set(hetpart_wisdom *w, const char *name, double va
 	if (!isfinite(value))
 		return part_fail(err, HETPART_EINVAL,
 				 "value of '%s' is '%g': must be a finite number", name, value);
-	wisdom_number *at = wisdom_find_number(w, name);
-	if (!at) {
-		at = grow_entries(w->numbers, w->nnumbers, sizeof *at);
-		if (!at)
-			return part_fail(err, HETPART_ENOMEM, "no room for number '%s'", name);
-		w->numbers = at;
-		at += w->nnumbers++;
-		memcpy(at->name, name, strlen(name) + 1);
-	}
+	wisdom_entry *at = wisdom_find(&w->numbers, name);
+	if (!at && !(at = wisdom_append(&w->numbers, name)))
+		return part_fail(err, HETPART_ENOMEM, "no room for number '%s'", name);
 	at->value = value;
 	return HETPART_OK;
 }
 
 bool hetpart_wisdom_get(const hetpart_wisdom *w, const char *name, double *value)
 {
-	const wisdom_number *const at = w && name ? wisdom_find_number(w, name) : NULL;
+	const wisdom_entry *const at = w && name ? wisdom_find(&w->numbers, name) : NULL;
 	if (at && value)
 		*value = at->value;
 	return at != NULL;
@@ -200,19 +186,19 @@ bool hetpart_wisdom_get(const hetpart_wisdom *w, const char *name, double *value
 
 const char *hetpart_wisdom_model_name(const hetpart_wisdom *w, size_t index)
 {
-	return w && index < w->nmodels ? w->models[index].name : NULL;
+	return w && index < w->models.n ? w->models.at[index].name : NULL;
 }
 
 const char *hetpart_wisdom_number_name(const hetpart_wisdom *w, size_t index)
 {
-	return w && index < w->nnumbers ? w->numbers[index].name : NULL;
+	return w && index < w->numbers.n ? w->numbers.at[index].name : NULL;
 }
 
 hetpart_status hetpart_wisdom_merge(hetpart_wisdom *into, const hetpart_wisdom *from,
 				    hetpart_err *err)
 {
 	if (!into || !from)
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", into ? "from" : "into");
+		return part_is_null(err, into ? "from" : "into");
 	if (into == from)
 		return part_fail(err, HETPART_EINVAL, "wisdom cannot be merged into itself");
 	if (strcmp(into->host, from->host) != 0)
@@ -220,16 +206,18 @@ hetpart_status hetpart_wisdom_merge(hetpart_wisdom *into, const hetpart_wisdom *
 				 into->host);
 	const bool newer = from->time_s >= into->time_s;
 	hetpart_status rc = HETPART_OK;
-	for (size_t i = 0; i < from->nmodels && rc == HETPART_OK; i++) {
+	for (size_t i = 0; i < from->models.n && rc == HETPART_OK; i++) {
+		const wisdom_entry *const e = &from->models.at[i];
 		hetpart_model *m;
-		rc = hetpart_wisdom_model(into, from->models[i].name, &m, err);
+		rc = hetpart_wisdom_model(into, e->name, &m, err);
 		if (rc == HETPART_OK)
-			rc = hetpart_model_merge(m, from->models[i].model, err);
+			rc = hetpart_model_merge(m, e->model, err);
 	}
-	for (size_t i = 0; i < from->nnumbers && rc == HETPART_OK; i++)
-		if (newer || !wisdom_find_number(into, from->numbers[i].name))
-			rc = hetpart_wisdom_set(into, from->numbers[i].name, from->numbers[i].value,
-						err);
+	for (size_t i = 0; i < from->numbers.n && rc == HETPART_OK; i++) {
+		const wisdom_entry *const e = &from->numbers.at[i];
+		if (newer || !wisdom_find(&into->numbers, e->name))
+			rc = hetpart_wisdom_set(into, e->name, e->value, err);
+	}
 	if (rc == HETPART_OK && newer)
 		into->time_s = from->time_s;
 	return rc;
@@ -296,12 +284,13 @@ size_t hetpart_wisdom_print(const hetpart_wisdom *w, char *buf, size_t size)
 		put_line(&t, MAGIC " %d\nhost %s\n", WISDOM_FORMAT, w->host);
 		if (w->time_s)
 			put_line(&t, "time %" PRIu64 "\n", w->time_s);
-		for (size_t i = 0; i < w->nnumbers; i++)
-			put_line(&t, "number %s %.17g\n", w->numbers[i].name, w->numbers[i].value);
-		for (size_t i = 0; i < w->nmodels; i++) {
-			put_line(&t, "model %s\n", w->models[i].name);
+		for (size_t i = 0; i < w->numbers.n; i++)
+			put_line(&t, "number %s %.17g\n", w->numbers.at[i].name,
+				 w->numbers.at[i].value);
+		for (size_t i = 0; i < w->models.n; i++) {
+			put_line(&t, "model %s\n", w->models.at[i].name);
 			for (size_t j = 0; j < MODEL_CELLS; j++) {
-				const model_cell *const c = &w->models[i].model->cell[j];
+				const model_cell *const c = &w->models.at[i].model->cell[j];
 				if (c->weight > 0)
 					put_line(&t, "cell %.17g %.17g %.17g %.17g\n", c->items,
 						 c->cost, c->weight, c->spread);
@@ -397,7 +386,7 @@ static hetpart_status read_number_line(wisdom_reader *r, const char *p)
 	p = space + 1;
 	if (!take_real(&p, false, &value))
 		return bad_wisdom_line(r, "the value must be a finite number");
-	if (wisdom_find_number(r->w, name))
+	if (wisdom_find(&r->w->numbers, name))
 		return bad_wisdom_line(r, "this number occurs twice");
 	if (hetpart_wisdom_set(r->w, name, value, NULL) != HETPART_OK)
 		return part_fail(r->err, HETPART_ENOMEM, "line %zu: no room for it", r->number);
@@ -408,7 +397,7 @@ static hetpart_status read_model_line(wisdom_reader *r, const char *name)
 {
 	if (!wisdom_name_ok(name, strlen(name)))
 		return bad_wisdom_line(r, "must be 'model NAME'");
-	if (wisdom_find_model(r->w, name))
+	if (wisdom_find(&r->w->models, name))
 		return bad_wisdom_line(r, "this model occurs twice");
 	r->next_cell = 0;
 	if (hetpart_wisdom_model(r->w, name, &r->model, NULL) != HETPART_OK)
@@ -504,7 +493,7 @@ hetpart_status hetpart_wisdom_parse(hetpart_wisdom **out, const char *text, size
 	if (out)
 		*out = NULL;
 	if (!out || (!text && bytes))
-		return part_fail(err, HETPART_EINVAL, "'%s' is NULL", out ? "text" : "out");
+		return part_is_null(err, out ? "text" : "out");
 	wisdom_reader r = { .text = text ? text : "", .err = err };
 	r.end = r.text + bytes;
 	locale_t was;

@@ -39,7 +39,6 @@ static uint64_t most_within(const sc_problem *sc, size_t i, const fill_span *in,
 {
 	const sc_cost *const l = &sc->link[i], *const c = &sc->comp[i];
 	part_bisection s = { 0, cap, 0 };
-
 	if (l->affine && c->affine) {
 		const double room = in->end - in->port - l->startup - c->startup;
 		uint64_t e = units_within(room, l->per_item + c->per_item, cap);
@@ -76,7 +75,6 @@ static bool fits_in_turn(const sc_problem *sc, double t, uint64_t *share)
 {
 	fill_span in = { .end = t };
 	uint64_t left = sc->n;
-
 	if (!set_due(sc, t))
 		return false;
 	for (size_t i = 0; i < sc->p; i++) {
@@ -92,7 +90,6 @@ static double smallest_time(sc_problem *sc, fill_fits_fn *fits, uint64_t *share)
 {
 	const double tol = DBL_EPSILON * (2 * (double)sc->p + 16);
 	double lo = part_sc_lower(sc, sc->due), step = 1, fit;
-
 	if (lo > 0) { /* whole units rarely take longer than real ones by more than the slowest */
 		step = tol * lo;
 		for (size_t i = 0; i < sc->p; i++)
@@ -137,7 +134,6 @@ double part_sc_smallest(sc_problem *sc, uint64_t *share)
 bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most)
 {
 	double spare = INFINITY, before;
-
 	for (size_t i = 0; i < sc->p; i++)
 		most[i] = sc->n;
 	set_due(sc, t);
@@ -238,7 +234,6 @@ static size_t count_in_order(const sc_problem *sc)
 bool part_sc_can_fill(const sc_problem *sc)
 {
 	const size_t p = sc->p, n = count_in_order(sc);
-
 	if (!sc->comp_increasing || !sc->link_affine || n + 1 < p)
 		return false;
 	for (size_t i = 0; i < p; i++) /* those without items must not count */
@@ -262,7 +257,6 @@ static double root_end(const filled *f, uint64_t m)
 	const sc_problem *const sc = f->sc;
 	const sc_cost *const link = &sc->link[sc->p - 1], *const comp = &sc->comp[sc->p - 1];
 	double port = f->port + f->mins;
-
 	if (m)
 		port += sc_time(&sc->link[f->i], m) - sc->link[f->i].none;
 	return port + (sc_time(link, f->left - m) + sc_time(comp, f->left - m));
@@ -272,7 +266,6 @@ static double root_end(const filled *f, uint64_t m)
 static uint64_t best_for_root(const filled *f, uint64_t hi)
 {
 	part_bisection s = { 1, hi, 0 };
-
 	if (growth_of_root(f->sc) == GROWS_SLOWER)
 		return root_end(f, 1) < root_end(f, hi) ? 1 : hi;
 	while (bisect_first_step(&s)) /* the first whose successor is no better */
@@ -284,7 +277,6 @@ static uint64_t best_for_root(const filled *f, uint64_t hi)
 static bool fits_with_root(const sc_problem *sc, double t, uint64_t *share)
 {
 	filled f = { .sc = sc, .left = sc->n };
-
 	if (!set_due(sc, t))
 		return false;
 	for (size_t i = 0; i + 1 < sc->p; i++)
@@ -308,7 +300,6 @@ static bool fits_with_root(const sc_problem *sc, double t, uint64_t *share)
 hetpart_status part_sc_fill(sc_problem *sc, hetpart_err *err)
 {
 	fill_fits_fn *const fits = count_in_order(sc) == sc->p ? fits_in_turn : fits_with_root;
-
 	if (!part_sc_can_fill(sc))
 		return part_fail(err, HETPART_EINVAL,
 				 "the method needs links that get slower in the order of service");

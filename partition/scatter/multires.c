@@ -88,7 +88,6 @@ static void grid_free_rows(grid *gr)
 static bool grid_make_rows(grid *gr)
 {
 	uint64_t total = 0, width = 0;
-
 	for (size_t i = 0; i < gr->sc->p; i++) {
 		const uint64_t w = gr->amounts[i].hi - gr->amounts[i].lo + 1;
 		gr->row[i] = (size_t)total;
@@ -119,7 +118,6 @@ static void forget_times(grid *gr, size_t i)
 {
 	const sc_interval *const sp = &gr->amounts[i], *const next = &gr->amounts[i + 1];
 	const bool affine[2] = { gr->sc->comp[i].affine, gr->sc->link[i].affine };
-
 	gr->base = sp->lo > next->hi ? sp->lo - next->hi : 0;
 	if (sp->hi < next->lo + gr->base)
 		return;
@@ -154,7 +152,6 @@ static bool comp_is_larger(const grid *gr, size_t i, uint64_t k, uint64_t j)
 static uint64_t scan_row(const grid *gr, size_t i, uint64_t k, sc_interval js, double *best)
 {
 	uint64_t found = UINT64_MAX;
-
 	for (uint64_t j = js.lo; j <= js.hi; j++) {
 		const double g = grid_at(gr, i + 1, j);
 		if (g >= *best || part_spend(&gr->sc->budget, 1))
@@ -196,7 +193,6 @@ static void fill_row(grid *gr, size_t i)
 	const bool affine = gr->sc->link[i].affine;
 	grid_window w = { gr->queue, 0, 0, next->lo, 0 };
 	uint64_t first = next->lo; /* comp is the larger for every j below */
-
 	forget_times(gr, i);
 	w.step = ldexp(gr->sc->link[i].per_item, (int)gr->s);
 	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
@@ -231,7 +227,6 @@ static bool grid_fill(grid *gr, grid_kind kind)
 	const size_t root = sc->p - 1;
 	const sc_interval *const sp = &gr->amounts[root];
 	const uint64_t rest = kind == GRID_UPPER ? sc->n & ((UINT64_C(1) << gr->s) - 1) : 0;
-
 	gr->kind = kind;
 	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
 		const uint64_t d = (k << gr->s) + rest;
@@ -261,7 +256,6 @@ static uint64_t best_next(grid *gr, size_t i, uint64_t k)
 	part_bisection s = { next->lo, top + 1, 0 };
 	uint64_t keep = UINT64_MAX;
 	double best = INFINITY;
-
 	forget_times(gr, i);
 	while (bisect_first_step(&s))
 		bisect_first_narrow(&s, !comp_is_larger(gr, i, k, s.mid));
@@ -278,7 +272,6 @@ static void take_plan(grid *gr)
 {
 	const size_t p = gr->sc->p;
 	uint64_t k = gr->amounts[0].lo, left = gr->sc->n;
-
 	for (size_t i = 0; i + 1 < p; i++) {
 		const uint64_t j = best_next(gr, i, k);
 		if (j == UINT64_MAX || k < j)
@@ -318,7 +311,6 @@ static void port_row(grid *gr, size_t i, const sc_interval *from, const sc_inter
 	uint64_t *const q = gr->queue, head = 0, tail = 0, add = from->hi + 1;
 	const double still = grid_link(gr, i, 0);
 	double at, step;
-
 	line_below(gr, i, most, &at, &step);
 	for (uint64_t j = to->hi + 1; j-- > to->lo;) {
 		while (add > from->lo && add > j + 1) {
@@ -345,7 +337,6 @@ static void port_row(grid *gr, size_t i, const sc_interval *from, const sc_inter
 static bool prune_amounts(grid *gr)
 {
 	const double below = gr->upper * (1 - gr->tol);
-
 	gr->kept[0] = gr->amounts[0];
 	gr->port[0] = 0;
 	for (size_t i = 0; i + 1 < gr->sc->p; i++) {
@@ -405,7 +396,6 @@ static bool search_grid(grid *gr)
 {
 	const size_t before = gr->entries;
 	const double best = gr->upper;
-
 	if (!grid_make_rows(gr))
 		return false;
 	if (gr->s == 0 || (before > 0 && (gr->helped || gr->entries > before + before / 8))) {
@@ -544,7 +534,6 @@ static hetpart_status refine_to_items(grid *gr, hetpart_err *err)
 {
 	sc_problem *const sc = gr->sc;
 	const double end_s = part_budget_reserve(&sc->budget, 0.2);
-
 	gr->tol = DBL_EPSILON * (2 * (double)sc->p + 16);
 	gr->upper = part_sc_smallest(sc, sc->plan->share);
 	if (!isfinite(gr->upper))
@@ -568,7 +557,6 @@ hetpart_status part_sc_multires(sc_problem *sc, hetpart_err *err)
 {
 	grid gr = { .sc = sc };
 	hetpart_status rc;
-
 	if (!sc->comp_increasing || !sc->link_increasing)
 		return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
 	sc->plan->method = "multires";

@@ -18,7 +18,6 @@ double part_sc_time(const sc_cost *c, uint64_t n)
 {
 	const uint64_t items = sc_items(c, n);
 	const long double t = part_cost_fine(c->cost, items);
-
 	part_spend_cost(c->budget, c->cost);
 	if (t >= 0)
 		return (double)(t * c->unit);
@@ -41,7 +40,6 @@ static long double some_time(const sc_cost *c, uint64_t n)
 {
 	const hetpart_cost *const cost = c->cost;
 	long double most = 0;
-
 	if (cost->kind != COST_TABLE) {
 		const long double t = part_cost_fine(cost, sc_items(c, n));
 		return isfinite(t) && t > 0 ? t : 0;
@@ -56,7 +54,6 @@ static long double some_time(const sc_cost *c, uint64_t n)
 static void choose_shift(sc_problem *sc)
 {
 	long double all = INFINITY, some = 0;
-
 	for (size_t i = 0; i < sc->p; i++) {
 		const uint64_t items = sc_items(&sc->comp[i], sc->n);
 		long double t = part_cost_fine(sc->link[i].cost, items);
@@ -89,8 +86,9 @@ static hetpart_status check_procs(uint64_t items, const hetpart_scatter_proc *pr
 {
 	if (!procs)
 		return part_is_null(err, "procs");
-	if (part_check_items(items, nprocs, err) != HETPART_OK)
-		return nprocs ? HETPART_ERANGE : HETPART_EINVAL;
+	const hetpart_status rc = part_check_items(items, nprocs, err);
+	if (rc != HETPART_OK)
+		return rc;
 	for (size_t i = 0; i < nprocs; i++) {
 		if (!procs[i].compute)
 			return part_fail(err, HETPART_EINVAL,
@@ -121,7 +119,6 @@ hetpart_status part_sc_init(sc_problem *sc, uint64_t items, const hetpart_scatte
 			    size_t nprocs, const hetpart_scatter_opts *opts, hetpart_err *err)
 {
 	hetpart_status rc;
-
 	*sc = (sc_problem){ .p = nprocs, .n = items };
 	if ((rc = check_procs(items, procs, nprocs, err)) != HETPART_OK)
 		return rc;
@@ -177,7 +174,6 @@ void part_sc_free(sc_problem *sc)
 double part_sc_ends(const sc_problem *sc, const uint64_t *share, double *time)
 {
 	long double port = 0, last = 0;
-
 	for (size_t i = 0; i < sc->p; i++) {
 		const uint64_t items = sc_items(&sc->comp[i], share[i]);
 		port += part_cost_fine(sc->link[i].cost, items);

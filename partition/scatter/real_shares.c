@@ -35,7 +35,6 @@ static uint64_t round_in_order(const real_share *parts, size_t p, uint64_t items
 {
 	size_t lo = 0, hi = p - 1;
 	long double e = 0, given = 0;
-
 	while (lo < hi) {
 		const bool up = e < 0 || (e == 0 && 1 - parts[hi].fraction < parts[lo].fraction);
 		const real_share *const x = up ? &parts[hi--] : &parts[lo++];
@@ -53,7 +52,6 @@ hetpart_status part_sc_round(uint64_t *share, uint64_t items, const double *real
 {
 	real_share *const parts = part_calloc(p, sizeof *parts);
 	long double sum = 0;
-
 	if (!parts)
 		return part_no_memory(err, p, "processors");
 	for (size_t i = 0; i < p; i++)
@@ -85,7 +83,6 @@ hetpart_status hetpart_scatter_round(uint64_t *shares, uint64_t items, const dou
 				     size_t nprocs, hetpart_err *err)
 {
 	long double sum = 0;
-
 	if (!shares || !real)
 		return part_is_null(err, shares ? "real" : "shares");
 	if (part_check_items(items, nprocs, err) != HETPART_OK)
@@ -121,7 +118,6 @@ static double linear_shares(const sc_problem *sc, double *real)
 	size_t i = sc->p - 1;
 	long double d = (long double)sc->comp[i].per_item + sc->link[i].per_item;
 	long double sum = 0, rest = 1;
-
 	real[i] = 1;
 	while (i-- > 0) {
 		const long double a = sc->comp[i].per_item, b = sc->link[i].per_item;
@@ -161,7 +157,6 @@ double part_sc_lower(const sc_problem *sc, double *real)
 static double real_ends(const sc_problem *sc, bool all_pay)
 {
 	long double port = 0, last = 0;
-
 	for (size_t i = 0; i < sc->p; i++) {
 		const sc_cost *const l = &sc->link[i], *const c = &sc->comp[i];
 		const long double x = sc->plan->real[i];
@@ -248,7 +243,6 @@ static void lp_put_before(affine_lp *lp, size_t i)
 	const uint64_t n = lp->sc->n;
 	lp_curve *const out = &lp->next;
 	size_t k = 0, c;
-
 	while (k < later->n && lp_slope_after(later, k) * b >= 1)
 		k++;
 	const long double split = k < later->n ? max_long(later->at[k].t, first) : INFINITY;
@@ -279,7 +273,6 @@ static hetpart_status lp_solve(affine_lp *lp, hetpart_err *err)
 	sc_problem *const sc = lp->sc;
 	const sc_cost *const link = &sc->link[sc->p - 1], *const comp = &sc->comp[sc->p - 1];
 	long double sum = 0;
-
 	lp->now.n = 0;
 	lp_bend(&lp->now, (long double)link->startup + comp->startup, 0, sc->n);
 	lp->now.slope = 1 / ((long double)link->per_item + comp->per_item);
@@ -322,7 +315,6 @@ hetpart_status part_sc_lp(sc_problem *sc, hetpart_err *err)
 	affine_lp lp = { .sc = sc };
 	hetpart_status rc = HETPART_OK;
 	size_t who = 0;
-
 	if (!sc->affine)
 		return part_fail(err, HETPART_EINVAL, "the method needs affine costs");
 	sc->plan->method = "lp";
@@ -371,7 +363,6 @@ static int compare_starts(const void *va, const void *vb)
 static void set_receivers(const sc_problem *sc, receiver *v, bool waits)
 {
 	double port = 0;
-
 	for (size_t i = 0; i < sc->p; i++) {
 		const sc_cost *const l = &sc->link[i], *const c = &sc->comp[i];
 		const double x = sc->plan->real[i];
@@ -389,7 +380,6 @@ static void water_fill(receiver *v, size_t p, uint64_t n, double *real)
 {
 	long double gain = 0, base = 0, t = INFINITY, left = n;
 	size_t sink = p;
-
 	qsort(v, p, sizeof *v, compare_starts);
 	for (size_t i = 0; i < p; i++) {
 		const long double rise = (long double)v[i].start - v[0].start;
@@ -454,7 +444,6 @@ hetpart_status part_sc_greedy(sc_problem *sc, hetpart_err *err)
 	const hetpart_cost **const costs = part_calloc(sc->p, sizeof *costs);
 	both_costs *const both = part_calloc(sc->p, sizeof *both);
 	hetpart_status rc;
-
 	sc->plan->method = "greedy";
 	if (!sum || !costs || !both) {
 		rc = part_no_memory(err, sc->p, "processors");

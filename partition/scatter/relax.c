@@ -101,7 +101,6 @@ static double units_between(const curve *c, double t, size_t k)
 static double units_by(const curve *c, double t)
 {
 	size_t lo = 0, hi = c->n;
-
 	if (c->n == 0 || t < c->at[0].t)
 		return -INFINITY;
 	while (hi - lo > 1) {
@@ -120,7 +119,6 @@ static bool append_envelope(curve *out, double t0, double t1, const double *y0, 
 {
 	double t[5] = { t0, t1 };
 	size_t n = 2;
-
 	for (size_t i = 0; i < lines; i++)
 		for (size_t j = 0; j < i; j++) {
 			const double d0 = y0[i] - y0[j], d1 = y1[i] - y1[j];
@@ -151,7 +149,6 @@ static bool max_curve(const curve *x, const curve *y, time_span over, curve *out
 {
 	size_t i = 0, j = 0;
 	double t = INFINITY, next;
-
 	out->n = 0;
 	if (x->n > 0)
 		t = x->at[0].t;
@@ -184,7 +181,6 @@ static bool max_curve(const curve *x, const curve *y, time_span over, curve *out
 static bool rising_curve(const curve *in, double end, curve *out)
 {
 	double most = -INFINITY;
-
 	out->n = 0;
 	for (size_t k = 0; k < in->n; k++) {
 		const corner *const q = &in->at[k], *const p = q - 1;
@@ -239,7 +235,6 @@ static void record_rounding(sc_relaxation *rx, size_t corners, const curve *out)
 static bool make_scratch(sc_relaxation *rx, size_t n)
 {
 	const size_t room = 2 * n + 2;
-
 	if (room <= rx->room)
 		return true;
 	size_t *const queue = realloc(rx->queue, room * sizeof *queue);
@@ -262,7 +257,6 @@ static int compare_doubles(const void *va, const void *vb)
 static size_t list_events(sc_relaxation *rx, const curve *in, const relax_step *s)
 {
 	size_t n = 0;
-
 	rx->event[n++] = s->from;
 	rx->event[n++] = s->to;
 	for (size_t k = 0; k < in->n; k++) {
@@ -281,7 +275,6 @@ static bool step_on_port(sc_relaxation *rx, const curve *in, const relax_step *s
 {
 	const double per = 1 / s->b, first = in->at[0].t;
 	size_t head = 0, tail = 0, add = 0, l = 0, r = 0;
-
 	if (!make_scratch(rx, in->n))
 		return false;
 	const size_t n = list_events(rx, in, s);
@@ -328,7 +321,6 @@ static bool step_off_port(const curve *in, const relax_step *s, double offset, d
 			  curve *out)
 {
 	size_t k = corner_at(in, s->from, 0);
-
 	for (double v = s->from;; v = in->at[++k].t) {
 		v = min_double(v, s->to);
 		if (!curve_bend(out, v + s->startup, units_between(in, v, k) + offset + rate * v))
@@ -353,7 +345,6 @@ static bool add_before(sc_relaxation *rx, size_t i)
 			 0,
 			 rx->left[i].to - link->startup,
 			 0 };
-
 	rx->taking.n = 0;
 	widen_window(&s, rx->end);
 	if (in->n > 0) {
@@ -381,7 +372,6 @@ static bool set_left(sc_relaxation *rx)
 	double *const rate = part_calloc(sc->p + 1, sizeof *rate);
 	double full = rx->end, per_lost = 0; /* time left at most: full + per_lost * lost */
 	time_span left = { 0, rx->end };
-
 	if (!rate)
 		return false;
 	for (size_t i = sc->p; i-- > 0;) {
@@ -462,7 +452,6 @@ static double best_left(const sc_relaxation *rx, size_t i, double u)
 	const sc_cost *const l = &rx->sc->link[i], *const c = &rx->sc->comp[i];
 	const curve *const in = &rx->later[i + 1];
 	const double a = c->per_item, b = l->per_item, v = u - l->startup;
-
 	if (v < c->startup || units_by(in, v) == -INFINITY)
 		return u;
 	const double least = max_double(in->at[0].t, (a * v + b * c->startup) / (a + b));
@@ -486,7 +475,6 @@ bool part_sc_relax_plan(sc_relaxation *rx, double *time, double *real)
 	double left = (double)sc->n;
 	const double need = left - rx->lost;
 	size_t k = 0;
-
 	while (k < all->n && all->at[k].units < need)
 		k++;
 	if (k == all->n)
@@ -525,7 +513,6 @@ static bool add_after(sc_relaxation *rx, size_t i, double upper, curve *sent)
 	const curve none = { NULL, 0, 0 };
 	const size_t corners = sent->n;
 	relax_step s = { l->startup, b, a > 0 ? 1 + b / a : 0, a > 0 ? -b * to / a : 0, 0, to, 0 };
-
 	rx->taking.n = rx->risen.n = 0;
 	widen_window(&s, upper);
 	s.from = sent->n ? max_double(sent->at[0].t, over.from - l->startup) : INFINITY;
@@ -549,7 +536,6 @@ static bool relax_meeting(sc_relaxation *rx, const curve *sent, const curve *lat
 	const double n = (double)rx->sc->n, need = n - rx->lost;
 	double lo = INFINITY, hi = -INFINITY;
 	size_t count = 0;
-
 	if (sent->n == 0 || later->n == 0 || !make_scratch(rx, sent->n + later->n))
 		return false;
 	const double first = later->at[0].t, last = upper - first;
@@ -589,7 +575,6 @@ bool part_sc_relax_amounts(sc_relaxation *rx, double upper, sc_interval *amounts
 {
 	curve sent = { NULL, 0, 0 };
 	bool ok = curve_push(&sent, 0, 0) && curve_push(&sent, upper, 0);
-
 	amounts[0] = (sc_interval){ rx->sc->n, rx->sc->n };
 	for (size_t i = 0; ok && i + 1 < rx->sc->p; i++)
 		ok = add_after(rx, i, upper, &sent) && !part_spend(&rx->sc->budget, 16 * sent.n) &&

@@ -59,7 +59,6 @@ static hetpart_status call_method(sc_problem *sc, hetpart_scatter_method m, hetp
 static hetpart_status finish_plan(sc_problem *sc, hetpart_status rc, hetpart_err *err)
 {
 	hetpart_plan *const pl = sc->plan;
-
 	if (rc == HETPART_OK)
 		part_sc_ends(sc, pl->share, pl->time);
 	for (size_t i = 0; rc == HETPART_OK && i < sc->p; i++)
@@ -94,8 +93,7 @@ static hetpart_status finish_plan(sc_problem *sc, hetpart_status rc, hetpart_err
 static hetpart_status scatter_read_opts(hetpart_scatter_opts *full,
 					const hetpart_scatter_opts *opts, hetpart_err *err)
 {
-	const hetpart_scatter_opts defaults = HETPART_SCATTER_OPTS_INIT;
-	*full = defaults;
+	*full = (hetpart_scatter_opts)HETPART_SCATTER_OPTS_INIT;
 	return part_opts_copy(full, PART_END_OF(hetpart_scatter_opts, max_mem_bytes), sizeof *full,
 			      opts, err);
 }
@@ -106,7 +104,6 @@ hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 {
 	hetpart_scatter_opts full;
 	sc_problem sc;
-
 	if (!out)
 		return part_is_null(err, "out");
 	*out = NULL;
@@ -135,7 +132,6 @@ uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs, const hetpart_
 	hetpart_scatter_opts full;
 	part_budget budget;
 	uint64_t bytes = 0;
-
 	if (scatter_read_opts(&full, opts, NULL) != HETPART_OK || items > HETPART_ITEMS_MAX ||
 	    nprocs == 0)
 		return UINT64_MAX;
@@ -164,7 +160,6 @@ hetpart_status hetpart_scatter_slack(double *slack, const hetpart_scatter_proc *
 	const hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
 	long double links = 0, most = 0;
 	sc_problem sc;
-
 	if (!slack)
 		return part_is_null(err, "slack");
 	hetpart_status rc = part_sc_init(&sc, 1, procs, nprocs, &opts, err);
@@ -184,8 +179,7 @@ hetpart_status hetpart_scatter_slack(double *slack, const hetpart_scatter_proc *
 	return rc;
 }
 
-/* ----------------------------------------------------------------------------- the order of
- * service */
+/* ----------------------------------------------------------------------- the order of service */
 
 typedef struct link_time {
 	long double time;
@@ -205,7 +199,6 @@ hetpart_status hetpart_scatter_order(size_t *order, uint64_t items,
 	const hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
 	link_time *key = NULL;
 	sc_problem sc;
-
 	if (!order)
 		return part_is_null(err, "order");
 	hetpart_status rc = part_sc_init(&sc, items, procs, nprocs, &opts, err);
@@ -257,9 +250,7 @@ static hetpart_status try_root(root_search *rs, size_t root, double *total, hetp
 	long double fetch = store ? part_cost_fine(store, rs->items) : 0;
 	hetpart_scatter_opts opts = rs->opts;
 	hetpart_plan *pl;
-
 	size_t at = 0;
-
 	*total = INFINITY;
 	for (size_t i = 0; i < rs->p; i++) { /* the others as given, then the root */
 		if (i == root)
@@ -304,7 +295,6 @@ static hetpart_status check_root_search(uint64_t items, const hetpart_cost *cons
 					const hetpart_cost *const *link, size_t p, hetpart_err *err)
 {
 	size_t entries, bytes;
-
 	const hetpart_status rc = part_check_items(items, p, err);
 	if (rc != HETPART_OK)
 		return rc;
@@ -335,7 +325,6 @@ hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root, size_t *or
 	root_search rs = { compute, link, from_store, nprocs, items, .best = NULL };
 	double unused;
 	hetpart_status rc;
-
 	if (out)
 		*out = NULL;
 	if (!out || !root)

@@ -29,7 +29,6 @@ typedef void table_row_fn(const table_row *t, uint32_t *choice, double *best);
 static uint32_t best_of_all(const table_row *t, size_t d, double *best)
 {
 	uint32_t at = 0;
-
 	*best = INFINITY;
 	for (size_t e = 0; e <= d; e++) {
 		const double v = t->link[e] + max_double(t->comp[e], t->next[d - e]);
@@ -83,7 +82,6 @@ static inline size_t window_push(uint32_t *restrict q, size_t head, size_t tail,
 				 const double *restrict next, double step)
 {
 	const double mine = next[k];
-
 	while (tail > head && next[q[tail - 1]] + step * (double)(k - q[tail - 1]) >= mine)
 		tail--;
 	q[tail] = (uint32_t)k;
@@ -95,7 +93,6 @@ static void fill_row_window(const table_row *t, uint32_t *restrict choice, doubl
 	const double *restrict link = t->link, *restrict comp = t->comp, *restrict next = t->next;
 	uint32_t *restrict q = t->scratch;
 	size_t head = 0, tail = 0, cross = 0; /* E(d) */
-
 	for (size_t d = 0; d <= t->n; d++) {
 		if (d % BUDGET_STRIDE == BUDGET_STRIDE - 1 && part_spend(t->budget, BUDGET_STRIDE))
 			return;
@@ -145,7 +142,6 @@ static void table_times(const sc_cost *c, const table *w, size_t n, uint64_t mor
 			double *restrict v)
 {
 	const double startup = c->startup, per_item = c->per_item;
-
 	v[0] = sc_time(c, more);
 	if (c->affine && w->block == 1 && more == 0)
 		for (size_t e = 1; e <= n; e++)
@@ -160,7 +156,6 @@ static void table_times(const sc_cost *c, const table *w, size_t n, uint64_t mor
 static void table_extend(const sc_problem *sc, table *w, size_t i)
 {
 	const size_t was = w->t.n;
-
 	w->t.n = i == 0 || !w->most ? w->n : (size_t)add_capped(was, w->most[i], w->n);
 	for (size_t d = was + 1; i + 1 < sc->p && d <= w->t.n; d++)
 		w->next[d] = INFINITY;
@@ -172,7 +167,6 @@ static bool table_fill(sc_problem *sc, table *w, table_row_fn *fill)
 {
 	const size_t root = sc->p - 1, len = w->n + 1;
 	const uint64_t rest = sc->n % w->block;
-
 	w->t.n = 0;
 	table_extend(sc, w, root);
 	table_times(&sc->link[root], w, w->t.n, rest, w->next);
@@ -200,7 +194,6 @@ static void table_read_shares(const sc_problem *sc, const table *w, uint64_t *sh
 {
 	const size_t len = w->n + 1;
 	size_t d = w->n;
-
 	for (size_t i = 0; i + 1 < sc->p; i++) {
 		const size_t e = w->choice[i * len + d];
 		share[i] = e * w->block;
@@ -214,7 +207,6 @@ static void table_read_shares(const sc_problem *sc, const table *w, uint64_t *sh
 static bool table_open(sc_problem *sc, table *w, uint64_t block)
 {
 	const size_t len = (size_t)(sc->n / block) + 1;
-
 	*w = (table){ .block = block, .n = len - 1 };
 	w->t.budget = &sc->budget;
 	if (part_array(w->link, len) && part_array(w->comp, len) && part_array(w->next, len) &&
@@ -244,7 +236,6 @@ static hetpart_status ever_finer_blocks(sc_problem *sc, uint64_t *path, hetpart_
 	const part_budget given = sc->budget;
 	double best = INFINITY;
 	uint64_t few = 8;
-
 	while (few * few * sc->p < 1 << 16)
 		few *= 2;
 	sc->budget.stop = NULL;
@@ -276,7 +267,6 @@ static hetpart_status whole_table(sc_problem *sc, table_row_fn *row, bool bounde
 {
 	table w;
 	hetpart_status rc = HETPART_OK;
-
 	if (!table_open(sc, &w, 1))
 		goto done;
 	if (bounded) { /* leave room for the rounding of sums along a row */
@@ -302,7 +292,6 @@ static hetpart_status plan_by_table(sc_problem *sc, table_row_fn *row, bool boun
 				    hetpart_err *err)
 {
 	hetpart_status rc = HETPART_OK;
-
 	if (sc->n >= UINT32_MAX - 1)
 		return part_fail(err, HETPART_ERANGE,
 				 "the number of items is '%" PRIu64

@@ -18,7 +18,6 @@ hetpart_status part_lambert_open(part_lambert *l, hetpart_err *err)
 	static const char *const files[] = { "libgsl.so.28", "libgsl.so.27", "libgsl.so.25",
 					     "libgsl.so.23", "libgsl.so",    NULL };
 	const part_loaded_call call = { "gsl_sf_lambert_W0_e", &l->w0_e };
-
 	return part_load(&l->library, files, &call, 1,
 			 "the cost n ln n needs GSL, the others do not", err);
 }
@@ -67,7 +66,6 @@ static double classes_sum(part_classes *c, double t, double *by_t)
 {
 	const part_class *before = NULL;
 	double sum = 0;
-
 	*by_t = 0;
 	for (size_t j = 0; j < c->n; j++) {
 		part_class *const of = &c->of[j];
@@ -100,7 +98,6 @@ hetpart_status part_classes_solve(part_classes *c, const hetpart_cost *cost, con
 {
 	const uint64_t most = min_u64(CLASSES_MAX, max_u64(CLASSES_MIN, n / CLASS_PROCS));
 	double slowest = k[0], fastest = k[0], speed = 0, by_t, was = 0;
-
 	*c = (part_classes){ .cost = cost, .shift = WIDTH_SHIFT };
 	if (cost->kind == COST_NLOGN) {
 		const hetpart_status rc = part_lambert_open(&c->gsl, err);
@@ -161,7 +158,6 @@ hetpart_status part_taylor(const part_procs *ps, uint64_t items, double *real, d
 {
 	const double n = (double)items, log_n = log(n);
 	long double sum = 0, entropy = 0;
-
 	if (items < 3 || items <= ps->n)
 		return part_fail(err, HETPART_ENOSOL,
 				 "eq (5) needs 3 items and more items than processors");
@@ -194,7 +190,6 @@ static double theorem2_sum(const part_procs *ps, double t, double *real, double 
 			   double *slope)
 {
 	long double sum = 0, ds = 0;
-
 	for (size_t i = 0; i < ps->n; i++) {
 		const double k = (double)(ps->speeds[i] * ps->unit);
 		double d;
@@ -210,7 +205,6 @@ static double theorem2_sum(const part_procs *ps, double t, double *real, double 
 static double theorem2_class_sum(const part_classes *c, double t, double *slope)
 {
 	double sum = 0;
-
 	*slope = 0;
 	for (size_t j = 0; j < c->n; j++) {
 		const part_class *const of = &c->of[j];
@@ -229,7 +223,6 @@ hetpart_status part_asymptotic(const part_procs *ps, uint64_t items, double *rea
 	const double n = (double)items;
 	double slowest = INFINITY, sum = INFINITY, slope;
 	part_classes c;
-
 	part_scale(rate, ps->speeds, ps->n, ps->unit);
 	for (size_t i = 0; i < ps->n; i++)
 		slowest = min_double(slowest, rate[i]);

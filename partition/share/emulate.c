@@ -11,7 +11,6 @@ hetpart_status hetpart_emulate_create(hetpart_plan **out, const double *ratings,
 				      uint64_t processes, hetpart_err *err)
 {
 	hetpart_cost *each;
-
 	if (out)
 		*out = NULL;
 	if (!out || !ratings)
@@ -29,7 +28,6 @@ hetpart_status hetpart_emulate_create(hetpart_plan **out, const double *ratings,
 double hetpart_emulate_efficiency(const hetpart_plan *plan, const double *ratings)
 {
 	long double sum = 0, worst = 0;
-
 	if (!plan || !ratings)
 		return NAN;
 	for (size_t i = 0; i < plan->nprocs; i++) {
@@ -44,7 +42,6 @@ hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *rat
 					   hetpart_err *err)
 {
 	part_budget budget;
-
 	hetpart_status rc = hetpart_emulate_create(out, ratings, nprocs, 1, err); /* a check */
 	if (rc != HETPART_OK)
 		return rc;

@@ -53,7 +53,6 @@ static void solve_power(equal_time *et, double a)
 {
 	const double most = fastest_of(et); /* not 1 when the fastest are full */
 	long double sum = 0;
-
 	for (size_t i = 0; i < et->n; i++) {
 		const long double w = power_weight(et, i, most, a);
 		et->x[i] = (double)w;
@@ -86,7 +85,6 @@ static double newton_step(equal_time *et, double *off)
 	const double t = (double)et->t;
 	long double sum = 0, slope = 0;
 	double worst = 0;
-
 	for (size_t i = 0; i < et->n; i++) {
 		double x = et->x[i], d, f = convex_cost(kind, x, &d), r = 1 / d;
 		double e = fabs(f - t * et->k[i]) * r;
@@ -128,7 +126,6 @@ static hetpart_status solve_convex(equal_time *et, hetpart_err *err)
 	const double unit = log2 ? M_LN2 : 1, least = log2 ? TINY : 1;
 	double was = 0, off = INFINITY;
 	part_classes seed;
-
 	const hetpart_status rc =
 		part_classes_solve(&seed, et->cost, et->k, et->n, et->target, err);
 	if (rc == HETPART_OK)
@@ -159,7 +156,6 @@ static hetpart_status solve_convex(equal_time *et, hetpart_err *err)
 static bool solve_by_mean(equal_time *et)
 {
 	const double mean = et->target / (double)et->n, log_mean = mean > 1 ? log(mean) : 0;
-
 	if (et->cost->kind != COST_NLOGN)
 		return false;
 	for (size_t i = 1; mean > 1 && i < et->n; i++)
@@ -179,7 +175,6 @@ static bool solve_by_mean(equal_time *et)
 static double inverse_sum(const equal_time *et, double t, double *slope)
 {
 	long double sum = 0, ds = 0;
-
 	for (size_t i = 0; i < et->n; i++) {
 		double d;
 		sum += part_unit_inverse(et->cost, t * et->k[i], &d);
@@ -199,7 +194,6 @@ static void interpolate_shares(equal_time *et, double lo, double hi)
 	const double part = b > a ? min_double(1, max_double(0, (et->target - a) / (b - a))) : 1;
 	long double sum = 0;
 	size_t best = 0;
-
 	for (size_t i = 0; i < et->n; i++) {
 		const double x = part_unit_inverse(et->cost, lo * et->k[i], NULL);
 		const double y = part_unit_inverse(et->cost, hi * et->k[i], NULL);
@@ -223,7 +217,6 @@ static hetpart_status solve_bracketed(equal_time *et, hetpart_err *err)
 	const double scale = et->cost->scale, mean = et->target / (double)et->n;
 	double lo = 0, hi = part_cost_real(et->cost, et->target) / scale / fastest_of(et);
 	double slope, speed = 0;
-
 	if (!isfinite(hi))
 		return part_fail(err, HETPART_ENOSOL, "the time of all items is beyond range");
 	if (inverse_sum(et, 0, &slope) >= et->target)
@@ -256,7 +249,6 @@ static hetpart_status solve_bracketed(equal_time *et, hetpart_err *err)
 static hetpart_status solve_equal_time(equal_time *et, hetpart_err *err)
 {
 	const part_cost_kind kind = et->cost->kind;
-
 	if (solve_by_mean(et))
 		return HETPART_OK;
 	if (kind == COST_NLOGN || kind == COST_NLOG2N1)
@@ -285,7 +277,6 @@ static size_t store_shares(equal_time *et, const uint64_t *caps, double *real, d
 {
 	const size_t before = et->n;
 	size_t kept = 0;
-
 	for (size_t i = 0; i < before; i++) {
 		const size_t pr = et->proc[i];
 		const double cap = (double)caps[pr];
@@ -345,7 +336,6 @@ hetpart_status part_equal_time(const part_procs *ps, uint64_t items, double *rea
 			  .target = (double)items };
 	bool got = (et.k = part_calloc(ps->n, sizeof *et.k)) != NULL;
 	hetpart_status rc;
-
 	if (ps->caps) {
 		got &= (et.proc = part_calloc(ps->n, sizeof *et.proc)) != NULL;
 		got &= (et.x = part_calloc(ps->n, sizeof *et.x)) != NULL;
@@ -376,7 +366,6 @@ hetpart_status part_proportional(const part_procs *ps, uint64_t items, double *r
 		.kind = COST_AFFINE, .increasing = true, .scale = 1, .per_item = 1
 	};
 	part_procs by_speed = *ps;
-
 	by_speed.cost = &unit_linear;
 	return part_equal_time(&by_speed, items, real, scratch, per_speed, err);
 }

@@ -58,7 +58,6 @@ static hetpart_status serve_worker(farm *f, hetpart_err *err)
 	const size_t i = f->heap[0].proc;
 	const uint64_t size = hetpart_chunks_next(&f->todo);
 	double send, work, start = f->heap[0].key;
-
 	hetpart_status rc = chunk_time(f->workers[i].link, size, i, &send, err);
 	if (rc == HETPART_OK)
 		rc = chunk_time(f->workers[i].compute, size, i, &work, err);
@@ -111,7 +110,6 @@ hetpart_status hetpart_farm_trace_within(hetpart_plan **out, uint64_t items,
 		   .watch = watch,
 		   .ctx = ctx };
 	hetpart_status rc;
-
 	if (out)
 		*out = NULL;
 	if (!out || !workers)

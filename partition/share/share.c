@@ -44,7 +44,6 @@ static double initial_sum(const initial_rounding *s, double by, size_t step, dou
 	const double all = (double)ps->n / (double)((ps->n - 1) / step + 1);
 	double free_growth = 0;
 	uint64_t sum = 0;
-
 	if (ps->caps || ps->mins) {
 		for (size_t i = 0; i < ps->n; i += step) {
 			const double x = s->real[i] + by * s->rate[i];
@@ -65,7 +64,6 @@ static double initial_search(const initial_rounding *s, double by, double goal, 
 			     size_t step, double growth)
 {
 	double lo = 0, hi = INFINITY;
-
 	for (int round = 0, bounded = 0; round < 50 && bounded < 8; round++) {
 		const double lack = goal - initial_sum(s, by, step, &growth);
 		if (fabs(lack) <= near)
@@ -91,7 +89,6 @@ static double initial_delay(const initial_rounding *s)
 	const size_t n = s->ps->n, step = n / INITIAL_SAMPLE;
 	const double goal = (double)s->items;
 	double sum = 0, growth = 0;
-
 	for (size_t i = 0; i < n; i++) {
 		sum += s->real[i];
 		growth += s->rate[i];
@@ -115,7 +112,6 @@ static void round_initially(const part_procs *ps, uint64_t items, const double *
 {
 	const initial_rounding s = { ps, items, real, rate };
 	double by = 0;
-
 	if (ps->n >= INITIAL_FEW && items < UINT64_C(1) << 53)
 		by = initial_delay(&s);
 	for (size_t i = 0; i < ps->n; i++)
@@ -149,7 +145,6 @@ static hetpart_status by_exact(share_problem *pb, hetpart_err *err)
 	double *const rate = plan->time; /* which has no times yet */
 	long double t = 0;
 	bool too_far;
-
 	plan->best = true;
 	if (!part_cost_invertible(c))
 		return by_threshold(pb, err);
@@ -183,7 +178,6 @@ static double cost_of_real(share_problem *pb, long double per_speed)
 	const double power = c->kind == COST_POWER ? c->exponent : !starts;
 	long double worst = 0;
 	double nearly = 0; /* worst, except for its last digits */
-
 	for (size_t i = 0; i < ps->n; i++) {
 		const double share = pb->plan->real[i], speed = ps->speeds[i];
 		const bool little =
@@ -206,7 +200,6 @@ static double cost_of_real(share_problem *pb, long double per_speed)
 static void move_along_tangents(const share_problem *pb, double *base, double *rate)
 {
 	const part_procs *const ps = &pb->ps;
-
 	for (size_t i = 0; i < ps->n; i++) {
 		const double x = pb->plan->real[i], y = rate[i] / ps->cost->scale;
 		const double slope = part_unit_slope(ps->cost, x, y), per = 1 / slope;
@@ -229,7 +222,6 @@ static hetpart_status round_near(share_problem *pb, hetpart_err *err)
 	double *base = NULL;
 	bool too_far = true;
 	hetpart_status rc = HETPART_OK;
-
 	for (size_t i = 0; i < n; i++) {
 		share[i] = whole_part(&pb->ps, i, pb->items, pb->plan->real[i]);
 		sum = add_capped(sum, share[i], pb->items);
@@ -260,7 +252,6 @@ static hetpart_status by_formula(share_problem *pb, hetpart_err *err)
 	hetpart_plan *const plan = pb->plan;
 	long double per_speed = 0;
 	hetpart_status rc;
-
 	if (pb->opts.quantum > 1)
 		return part_fail(err, HETPART_EINVAL, "the method does not support a quantum");
 	if (pb->opts.method == HETPART_METHOD_TAYLOR) {
@@ -289,7 +280,6 @@ static hetpart_status check_method(const share_problem *pb, hetpart_err *err)
 	const hetpart_method m = pb->opts.method;
 	const bool formula = m == HETPART_METHOD_TAYLOR || m == HETPART_METHOD_ASYMPTOTIC;
 	double startup, per_item;
-
 	if (hetpart_cost_is_affine(ps->cost, &startup, &per_item) && startup == 0 && per_item == 0)
 		return part_fail(err, HETPART_EINVAL, "the cost is free: any shares would do");
 	if (formula && ps->cost->kind != COST_NLOGN)
@@ -309,7 +299,6 @@ static hetpart_status share_prepare(share_problem *pb, const hetpart_opts *opts,
 	part_procs *const ps = &pb->ps;
 	double most = 0;
 	hetpart_status rc;
-
 	if ((rc = part_check_items(pb->items, ps->n, err)) != HETPART_OK ||
 	    (rc = part_opts_read(&pb->opts, opts, err)) != HETPART_OK ||
 	    (rc = part_check_numbers(ps->speeds, ps->n, false, "speed of processor", err)) !=
@@ -348,7 +337,6 @@ hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items, const do
 {
 	part_bad_cost bad = { 0 };
 	share_problem pb = { .items = items };
-
 	if (out)
 		*out = NULL;
 	if (!out || !speeds || !cost)
@@ -377,7 +365,6 @@ hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const dou
 	part_bad_cost bad = { 0 };
 	share_problem pb = { .items = items };
 	long double sum = 0;
-
 	if (out)
 		*out = NULL;
 	if (!out || !real || !speeds || !cost)

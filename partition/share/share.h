@@ -100,7 +100,6 @@ static inline void part_turn_sift(part_turn *heap, size_t n, size_t at)
 {
 	const part_turn moving = heap[at];
 	size_t kid;
-
 	while ((kid = 2 * at + 1) < n) {
 		if (kid + 1 < n && part_compare(heap[kid + 1].key, heap[kid + 1].proc,
 						heap[kid].key, heap[kid].proc) < 0)

@@ -26,7 +26,6 @@ static double divide_by_limit(const weighted_items *w, double limit, uint64_t *s
 {
 	uint64_t at = 0;
 	double worst = 0;
-
 	for (size_t i = 0; i < w->n; i++) {
 		part_bisection s = { at, w->items, 0 };
 		while (bisect_last_step(&s))
@@ -43,7 +42,6 @@ static double divide_by_limit(const weighted_items *w, double limit, uint64_t *s
 static void divide_best(const weighted_items *w, uint64_t *share)
 {
 	double speed = 0, most = 0;
-
 	for (size_t i = 0; i < w->n; i++) {
 		speed += w->speeds[i];
 		most = max_double(most, w->speeds[i]);
@@ -71,7 +69,6 @@ hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights, 
 	hetpart_plan *plan = NULL;
 	hetpart_status rc;
 	uint64_t at = 0;
-
 	if (out)
 		*out = NULL;
 	if (!out || !weights || !speeds)

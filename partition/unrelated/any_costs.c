@@ -42,7 +42,6 @@ static void or_shifted(uint64_t *restrict to, const uint64_t *restrict from, siz
 		       size_t words)
 {
 	const size_t skip = by / 64, bits = by % 64;
-
 	if (skip >= words)
 		return;
 	if (bits == 0) {
@@ -59,7 +58,6 @@ static void or_shifted(uint64_t *restrict to, const uint64_t *restrict from, siz
 static void or_interval(set_sums *s, uint64_t *to, const uint64_t *from, size_t first, size_t last)
 {
 	const size_t bytes = s->words * sizeof *to, target = last - first + 1;
-
 	if (target < 3) {
 		for (size_t e = first; e <= last; e++)
 			or_shifted(to, from, e, s->words);
@@ -110,7 +108,6 @@ static bool bitset_feasible(set_sums *s, double t)
 static double bitset_tabulate(set_sums *s, const part_procs *ps)
 {
 	double most = -1;
-
 	for (size_t i = 0; i < s->p; i++) {
 		const uint64_t cap = part_cap(ps, i, s->n);
 		for (size_t e = 0; e <= s->n; e++) {
@@ -132,7 +129,6 @@ static double near_middle(const set_sums *s, size_t m)
 	enum { FEW = 31 };
 	double few[FEW];
 	const size_t n = m < FEW ? m : FEW;
-
 	for (size_t i = 0; i < n; i++) {
 		const double t = s->left[m / n * i];
 		size_t at = i;
@@ -146,7 +142,6 @@ static double near_middle(const set_sums *s, size_t m)
 static void bitset_read_shares(const set_sums *s, double t, uint64_t *share)
 {
 	size_t left = s->n;
-
 	for (size_t i = s->p; i-- > 0;) {
 		const double *f = s->time + i * (s->n + 1);
 		const uint64_t *before = s->reach + i * s->words;
@@ -167,7 +162,6 @@ static double bitset_bisect(set_sums *s, double best, uint64_t *share)
 	const size_t all = s->p * (s->n + 1);
 	double least = 0;
 	size_t m = 0;
-
 	for (size_t i = 0; i < all && !part_spend(s->budget, 1); i++)
 		if (s->time[i] < best)
 			s->left[m++] = s->time[i];
@@ -189,36 +183,10 @@ static double bitset_bisect(set_sums *s, double best, uint64_t *share)
 	return s->budget->why == HETPART_OK ? best : least;
 }
 
-static hetpart_status bitset_search(set_sums *s, const part_procs *ps, hetpart_plan *plan,
-				    hetpart_err *err)
-{
-	const double most = bitset_tabulate(s, ps);
-	const bool found = most >= 0 && bitset_feasible(s, most);
-
-	if (s->budget->why != HETPART_OK)
-		return s->budget->why;
-	if (!found)
-		return part_no_plan(err);
-	bitset_read_shares(s, most, plan->share);
-	const double least = bitset_bisect(s, most, plan->share);
-	if (s->budget->why != HETPART_OK) {
-		plan->best = false;
-		plan->lower = (double)(least * (ps->costs ? 1 : ps->unit));
-	}
-	return HETPART_OK;
-}
-
 uint64_t part_bitset_bytes(uint64_t items, size_t nprocs)
 {
-	const uint64_t words = items / 64 + 1;
-	uint64_t cells, bytes, more;
-
-	if (__builtin_mul_overflow(items + 1, (uint64_t)nprocs, &cells) ||
-	    __builtin_mul_overflow(cells, 2 * sizeof(double), &bytes) ||
-	    __builtin_mul_overflow(words, 8 * ((uint64_t)nprocs + 3), &more) ||
-	    __builtin_add_overflow(bytes, more, &bytes))
-		return UINT64_MAX;
-	return bytes;
+	const uint64_t words = part_mul_add(items / 64 + 1, part_mul_add(nprocs, 8, 24), 0);
+	return part_mul_add(part_mul_add(items + 1, nprocs, 0), 2 * sizeof(double), words);
 }
 
 hetpart_status part_bitset(const part_procs *ps, const hetpart_opts *opts, part_budget *budget,
@@ -229,15 +197,29 @@ hetpart_status part_bitset(const part_procs *ps, const hetpart_opts *opts, part_
 		       .words = (size_t)plan->items / 64 + 1,
 		       .budget = budget };
 	hetpart_status rc = check_method_bytes(part_bitset_bytes(plan->items, ps->n), opts, err);
-
 	if (rc != HETPART_OK)
 		return rc;
-	if (part_array(s.time, s.p * (s.n + 1)) && part_array(s.left, s.p * (s.n + 1)) &&
-	    part_array(s.reach, (s.p + 1) * s.words) && part_array(s.span, s.words) &&
-	    part_array(s.tmp, s.words))
-		rc = bitset_search(&s, ps, plan, err);
-	else
+	if (!part_array(s.time, s.p * (s.n + 1)) || !part_array(s.left, s.p * (s.n + 1)) ||
+	    !part_array(s.reach, (s.p + 1) * s.words) || !part_array(s.span, s.words) ||
+	    !part_array(s.tmp, s.words)) {
 		rc = part_no_memory(err, ps->n, "processors");
+		goto out;
+	}
+	const double most = bitset_tabulate(&s, ps);
+	const bool found = most >= 0 && bitset_feasible(&s, most);
+	if (budget->why != HETPART_OK) {
+		rc = budget->why;
+	} else if (!found) {
+		rc = part_no_plan(err);
+	} else {
+		bitset_read_shares(&s, most, plan->share);
+		const double least = bitset_bisect(&s, most, plan->share);
+		if (budget->why != HETPART_OK) {
+			plan->best = false;
+			plan->lower = (double)(least * (ps->costs ? 1 : ps->unit));
+		}
+	}
+out:
 	free(s.time);
 	free(s.left);
 	free(s.reach);
@@ -285,7 +267,6 @@ static void dp_add_processor(dp_table *t, const part_procs *ps, size_t i, uint64
 	const hetpart_cost *const cost = ps->costs ? ps->costs[i] : ps->cost;
 	const uint64_t cap = part_cap(ps, i, items), min = part_min(ps, i);
 	uint32_t *const choice = t->choice + i * t->layers * (t->m + 1);
-
 	for (size_t l = 0; l < t->layers; l++)
 		for (size_t e = 0; e <= t->m && !part_spend_cost(t->budget, cost); e++) {
 			const uint64_t n = e * t->quantum + (l ? t->rest : 0);
@@ -306,20 +287,9 @@ static void dp_add_processor(dp_table *t, const part_procs *ps, size_t i, uint64
 	}
 }
 
-static hetpart_status dp_search(dp_table *t, const part_procs *ps, uint64_t items, uint64_t *share,
-				hetpart_err *err)
+static void dp_read_shares(const dp_table *t, uint64_t *share)
 {
 	size_t left = t->m, layer = t->layers - 1;
-
-	for (size_t l = 0; l < t->layers; l++)
-		for (size_t at = 0; at <= t->m; at++)
-			t->now[l][at] = at + l ? INFINITY : 0;
-	for (size_t i = 0; i < t->p && t->budget->why == HETPART_OK; i++)
-		dp_add_processor(t, ps, i, items);
-	if (t->budget->why != HETPART_OK)
-		return t->budget->why;
-	if (!isfinite(t->now[layer][left]))
-		return part_no_plan(err);
 	for (size_t i = t->p; i-- > 0;) {
 		const uint32_t c = t->choice[(i * t->layers + layer) * (t->m + 1) + left];
 		const size_t e = c & ~TAKES_REST;
@@ -327,44 +297,43 @@ static hetpart_status dp_search(dp_table *t, const part_procs *ps, uint64_t item
 		layer -= c & TAKES_REST ? 1 : 0;
 		left -= e;
 	}
-	return HETPART_OK;
 }
 
 uint64_t part_dp_bytes(uint64_t items, size_t nprocs, uint64_t quantum)
 {
-	const uint64_t q = quantum ? quantum : 1, layers = items % q ? 2 : 1;
-	uint64_t row = items / q + 1, cells;
-
-	if (row > TAKES_REST || __builtin_mul_overflow(row, layers, &row) ||
-	    __builtin_mul_overflow(row, (uint64_t)nprocs, &cells) ||
-	    cells > UINT64_MAX / sizeof(uint32_t) - 24 * row)
-		return UINT64_MAX;
-	return cells * sizeof(uint32_t) + 3 * row * sizeof(double);
+	const uint64_t q = max_u64(quantum, 1), row = items / q + 1, layers = items % q ? 2 : 1;
+	const uint64_t each = part_mul_add(nprocs, sizeof(uint32_t), 3 * sizeof(double));
+	return row > TAKES_REST ? UINT64_MAX : part_mul_add(row * layers, each, 0);
 }
 
 hetpart_status part_dp(const part_procs *ps, const hetpart_opts *opts, part_budget *budget,
 		       hetpart_plan *plan, hetpart_err *err)
 {
 	const uint64_t items = plan->items;
-	dp_table t = { .p = ps->n, .quantum = opts->quantum ? opts->quantum : 1, .budget = budget };
+	dp_table t = { .p = ps->n, .quantum = max_u64(opts->quantum, 1), .budget = budget };
 	hetpart_status rc = check_method_bytes(part_dp_bytes(items, ps->n, t.quantum), opts, err);
-
 	if (rc != HETPART_OK)
 		return rc;
 	t.m = (size_t)(items / t.quantum);
 	t.rest = items % t.quantum;
 	t.layers = t.rest ? 2 : 1;
-	t.choice = part_calloc(t.p * t.layers * (t.m + 1), sizeof *t.choice);
-	bool got = t.choice;
-	for (size_t l = 0; l < t.layers; l++) {
-		got &= (t.f[l] = part_calloc(t.m + 1, sizeof(double))) != NULL;
-		got &= (t.now[l] = part_calloc(t.m + 1, sizeof(double))) != NULL;
-		got &= (t.next[l] = part_calloc(t.m + 1, sizeof(double))) != NULL;
+	bool got = part_array(t.choice, t.p * t.layers * (t.m + 1));
+	for (size_t l = 0; l < t.layers && got; l++) {
+		got = part_array(t.f[l], t.m + 1) && part_array(t.now[l], t.m + 1) &&
+		      part_array(t.next[l], t.m + 1);
+		for (size_t at = 0; got && at <= t.m; at++)
+			t.now[l][at] = at + l ? INFINITY : 0;
 	}
-	if (got)
-		rc = dp_search(&t, ps, items, plan->share, err);
-	else
+	for (size_t i = 0; got && i < t.p && budget->why == HETPART_OK; i++)
+		dp_add_processor(&t, ps, i, items);
+	if (!got)
 		rc = part_no_memory(err, ps->n, "processors");
+	else if (budget->why != HETPART_OK)
+		rc = budget->why;
+	else if (!isfinite(t.now[t.layers - 1][t.m]))
+		rc = part_no_plan(err);
+	else
+		dp_read_shares(&t, plan->share);
 	for (size_t l = 0; l < 2; l++) {
 		free(t.f[l]);
 		free(t.now[l]);

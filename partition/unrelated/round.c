@@ -42,7 +42,6 @@ static inline bool surely_later(double a, double b)
 static inline bool surely_after(const rounding *r, size_t i, uint64_t share, double now, double key)
 {
 	const double n = (double)(int64_t)share;
-
 	if (!r->convex || share == 0)
 		return false;
 	if (surely_later(now * (n + 1), key * n))
@@ -80,7 +79,6 @@ static void move_sift(rounding *r, size_t at, size_t size, bool worst)
 {
 	const move moving = r->e[at];
 	size_t kid;
-
 	while ((kid = 2 * at + 1) < size) {
 		if (kid + 1 < size && move_before(r, &r->e[kid + 1], &r->e[kid]) != worst)
 			kid++;
@@ -126,7 +124,6 @@ static void moves_fill(rounding *r, size_t size)
 static bool one_each(const rounding *r, size_t size)
 {
 	const double last = (double)r->e[0].key;
-
 	for (size_t j = 0; j < size; j++)
 		if (!surely_after(r, r->e[j].proc, r->share[r->e[j].proc] + 1, (double)r->e[j].key,
 				  last))
@@ -146,7 +143,6 @@ static hetpart_status move_items(rounding *r, bool add, uint64_t count, hetpart_
 {
 	const size_t size = (size_t)min_u64(count, r->ps->n);
 	hetpart_status rc = HETPART_OK;
-
 	r->add = add && count;
 	if (count == 0)
 		return HETPART_OK;
@@ -186,7 +182,6 @@ static hetpart_status move_items(rounding *r, bool add, uint64_t count, hetpart_
 static hetpart_status reach_sum(rounding *r, bool *too_far, hetpart_err *err)
 {
 	uint64_t sum = 0;
-
 	for (size_t i = 0; i < r->ps->n; i++)
 		if (__builtin_add_overflow(sum, r->share[i], &sum))
 			sum = UINT64_MAX;
@@ -202,7 +197,6 @@ static hetpart_status give_back_late_items(rounding *r, bool *too_far, hetpart_e
 {
 	long double next = r->added; /* the smallest next time, or a time that is not larger */
 	bool changed = false;
-
 	if (!r->add) {
 		r->add = true;
 		next = INFINITY;
@@ -228,7 +222,6 @@ static void rounding_init(rounding *r, const part_procs *ps, uint64_t items, uin
 			  double *now)
 {
 	const hetpart_cost *const c = ps->cost;
-
 	*r = (rounding){ .ps = ps, .items = items, .share = share, .now = now };
 	r->convex = c && (c->kind == COST_NLOGN || c->kind == COST_NLOG2N1 ||
 			  hetpart_cost_is_linear(c) || (c->kind == COST_POWER && c->exponent >= 1));
@@ -241,7 +234,6 @@ hetpart_status part_round_exact(const part_procs *ps, uint64_t items, uint64_t *
 				bool *too_far, hetpart_err *err)
 {
 	rounding r;
-
 	rounding_init(&r, ps, items, share, time);
 	hetpart_status rc = reach_sum(&r, too_far, err);
 	if (rc == HETPART_OK && !*too_far)
@@ -256,7 +248,6 @@ hetpart_status part_round_keep(const part_procs *ps, uint64_t items, uint64_t *s
 	double *const now = part_calloc(ps->n, sizeof *now);
 	rounding r;
 	bool too_far;
-
 	if (!now)
 		return part_no_memory(err, ps->n, "processors");
 	rounding_init(&r, ps, items, share, now);

@@ -33,7 +33,6 @@ static uint64_t bracket_fill(bracket *b, long double t)
 {
 	const part_procs *const ps = b->ps;
 	uint64_t sum = 0;
-
 	for (size_t i = 0; i < ps->n; i++) {
 		const hetpart_cost *const cost = ps->costs ? ps->costs[i] : ps->cost;
 		const uint64_t steps = cost->kind == COST_CALLBACK ? BUDGET_STRIDE / 16 : 1024;
@@ -65,7 +64,6 @@ static void bracket_narrow(bracket *b, long double t, bool enough)
 static long double middle_time(long double a, long double b)
 {
 	int ea = LDBL_MIN_EXP - LDBL_MANT_DIG, eb;
-
 	if (a > 0)
 		frexpl(a, &ea);
 	frexpl(b, &eb);
@@ -76,7 +74,6 @@ static long double middle_time(long double a, long double b)
 static void bracket_give_out(const bracket *b, uint64_t *share)
 {
 	uint64_t left = b->items;
-
 	for (size_t i = 0; i < b->ps->n; i++)
 		left -= share[i] = b->lo[i];
 	for (size_t i = 0; i < b->ps->n && left; i++) {
@@ -101,7 +98,6 @@ static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetp
 	const uint64_t mean = divide_up(b->items, ps->n);
 	long double least = 0, most = 0;
 	uint64_t sum = 0;
-
 	for (size_t i = 0; i < ps->n; i++) {
 		b->hi[i] = part_cap(ps, i, b->items);
 		b->lo[i] = part_min(ps, i);
@@ -144,7 +140,6 @@ static hetpart_status bracket_bisect(bracket *b, uint64_t *share, hetpart_err *e
 {
 	bool done = false;
 	long double t;
-
 	const hetpart_status rc = bracket_open(b, share, &done, err);
 	if (rc != HETPART_OK || done)
 		return rc;
@@ -168,7 +163,6 @@ hetpart_status part_threshold(const part_procs *ps, uint64_t items, uint64_t *sh
 {
 	bracket b = { .ps = ps, .items = items };
 	hetpart_status rc;
-
 	if (part_array(b.lo, ps->n) && part_array(b.hi, ps->n) && part_array(b.mid, ps->n))
 		rc = bracket_bisect(&b, share, err);
 	else
@@ -191,7 +185,6 @@ static hetpart_status threshold_blocks(const part_procs *ps, uint64_t items, uin
 	part_procs blocks = *ps;
 	long double soonest = INFINITY;
 	size_t taker = ps->n;
-
 	blocks.block = quantum;
 	hetpart_status rc = part_check_mins(&blocks, count, err);
 	if (rc == HETPART_OK)
@@ -234,7 +227,6 @@ static hetpart_status search_increasing(const part_procs *ps, uint64_t quantum, 
 {
 	double lower = 0;
 	hetpart_status rc;
-
 	plan->method = quantum > 1 ? "threshold, quantised" : "threshold";
 	if (quantum > 1)
 		rc = threshold_blocks(ps, plan->items, quantum, plan->share, &lower, err);
@@ -257,7 +249,6 @@ static hetpart_status search_any_costs(const part_procs *ps, const hetpart_opts 
 {
 	const bool increasing = all_increasing(ps);
 	part_budget budget;
-
 	hetpart_status rc = part_budget_open(&budget, opts->time_limit_s, opts->max_mem_bytes,
 					     opts->stop, opts->stop_ctx, err);
 	if (rc != HETPART_OK)
@@ -294,7 +285,6 @@ hetpart_status part_search(const part_procs *ps, const hetpart_opts *opts, hetpa
 {
 	const bool increasing = all_increasing(ps);
 	hetpart_method m = opts->method;
-
 	if (m == HETPART_METHOD_EXACT && increasing)
 		m = HETPART_METHOD_THRESHOLD;
 	else if (m == HETPART_METHOD_EXACT)
@@ -326,7 +316,6 @@ hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items
 	part_procs ps = { .n = nprocs, .costs = costs, .bad = &bad };
 	hetpart_opts full;
 	hetpart_status rc;
-
 	if (out)
 		*out = NULL;
 	if (!out || !costs)
@@ -354,16 +343,13 @@ hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items
 
 uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t nprocs, const hetpart_opts *opts)
 {
-	const uint64_t small =
-		(uint64_t)nprocs > UINT64_MAX / 64 ? UINT64_MAX : 64 * (uint64_t)nprocs;
 	uint64_t bytes = 0;
 	hetpart_opts full;
-
 	if (part_opts_read(&full, opts, NULL) != HETPART_OK || items > HETPART_ITEMS_MAX)
 		return UINT64_MAX;
 	if (full.quantum > 1 || full.method == HETPART_METHOD_DP)
 		bytes = part_dp_bytes(items, nprocs, full.quantum);
 	else if (full.method != HETPART_METHOD_THRESHOLD)
 		bytes = part_bitset_bytes(items, nprocs);
-	return bytes > UINT64_MAX - small ? UINT64_MAX : bytes + small;
+	return part_mul_add(nprocs, 64, bytes);
 }
