@@ -14,19 +14,22 @@
 
 #define LEN(a) (sizeof(a) / sizeof(a)[0])
 
-static inline double bench_now_s(void)
+static inline double clock_s(clockid_t id)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(id, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline double bench_now_s(void)
+{
+	return clock_s(CLOCK_MONOTONIC);
 }
 
 /* Return the processor time of this process, which other programs hardly affect. */
 static inline double cpu_s(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	return clock_s(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Return the output function of splitmix64: mix(0), mix(1), ... are random bits. */

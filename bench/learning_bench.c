@@ -133,8 +133,8 @@ static void learning_need(hetpart_status rc, const hetpart_err *err)
 	exit(1);
 }
 
-static void learning_run(const learning_setup *su, enum learn_shape shape, enum learn_noise noise,
-			 bool known)
+static void learning_measure(const learning_setup *su, enum learn_shape shape,
+			     enum learn_noise noise, bool known)
 {
 	hetpart_cost *truth;
 	hetpart_err err;
@@ -150,11 +150,6 @@ static void learning_run(const learning_setup *su, enum learn_shape shape, enum 
 		hetpart_model_free(m);
 	}
 	hetpart_cost_free(truth);
-}
-
-static void learning_report(const learning_setup *su, enum learn_shape shape,
-			    enum learn_noise noise, bool known)
-{
 	for (size_t b = 0; b < LEARN_BATCHES; b++) {
 		double sum = 0;
 		for (size_t i = 0; i < su->seeds; i++)
@@ -186,12 +181,9 @@ int main(int argc, char **argv)
 	       hetpart_version(), __VERSION__, su.first);
 	for (int noise = LEARN_UNIFORM; noise <= LEARN_NORMAL; noise++)
 		for (int shape = 0; shape < LEARN_SHAPES; shape++)
-			for (int known = 0; known < 2; known++) {
-				learning_run(&su, (enum learn_shape)shape, (enum learn_noise)noise,
-					     known);
-				learning_report(&su, (enum learn_shape)shape,
-						(enum learn_noise)noise, known);
-			}
+			for (int known = 0; known < 2; known++)
+				learning_measure(&su, (enum learn_shape)shape,
+						 (enum learn_noise)noise, known);
 	free(su.excess);
 	free(su.column);
 	return 0;

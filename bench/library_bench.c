@@ -97,16 +97,6 @@ static double status_bytes(const char *field)
 	return kib < 0 ? -1 : kib * 1024;
 }
 
-/* Reset the peak of resident memory. Return the resident bytes now, < 0 if unknown. */
-static double reset_memory_peak(void)
-{
-	const int fd = open("/proc/self/clear_refs", O_WRONLY);
-	const bool reset = fd >= 0 && write(fd, "5", 1) == 1;
-	if (fd >= 0)
-		close(fd);
-	return reset ? status_bytes("VmRSS") : -1;
-}
-
 /* ------------------------------------------------------------------------------------ one sort */
 
 static uint64_t sort_once(const variant *v, const library_data *d)
@@ -162,18 +152,11 @@ static void library_validate(const library_data *d, uint64_t n)
 	free(got);
 }
 
-static double max_of_ranks(double mine)
+static double of_ranks(double mine, MPI_Op op)
 {
 	double all = 0;
-	MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+	MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
 	return all;
-}
-
-static double sum_of_ranks(double mine)
-{
-	double sum = 0;
-	MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-	return sum;
 }
 
 /* Take sample `at`, or a warm-up if it is below 0. */
@@ -181,22 +164,26 @@ static void library_measure(variant *v, const library_data *d, int at)
 {
 	memset(d->out, 0, (size_t)(d->n / (uint64_t)size + 1) * RECORD);
 	library_barrier();
-	const double before = reset_memory_peak(), c0 = cpu_s(), t0 = bench_now_s();
+	/* Reset the peak of resident memory. */
+	const int fd = open("/proc/self/clear_refs", O_WRONLY);
+	const double before = fd >= 0 && write(fd, "5", 1) == 1 ? status_bytes("VmRSS") : -1;
+	if (fd >= 0)
+		close(fd);
+	const double c0 = cpu_s(), t0 = bench_now_s();
 	const uint64_t n = sort_once(v, d);
 	const double took = bench_now_s() - t0, cpu = cpu_s() - c0;
 	const double extra = before < 0 ? -1 : status_bytes("VmHWM") - before;
 	library_barrier();
 	library_validate(d, n);
-	v->most_extra = fmax(v->most_extra, max_of_ranks(extra));
-	const double slowest = max_of_ranks(took), sum = sum_of_ranks(cpu);
+	v->most_extra = fmax(v->most_extra, of_ranks(extra, MPI_MAX));
+	const double slowest = of_ranks(took, MPI_MAX), sum = of_ranks(cpu, MPI_SUM);
 	if (at >= 0) {
 		v->s[at] = slowest;
 		v->cpu[at] = sum;
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------
- * report */
+/* -------------------------------------------------------------------------------------- report */
 
 static void print_samples(const char *name, const double *x, int repeat)
 {

@@ -111,16 +111,22 @@ static const char *result_error(const input *d, int ordered, int stable)
 	return sum == d->sum ? NULL : "other records than the input's";
 }
 
+/* End the program unless the call succeeded. */
+static void local_need(status st, const err *e)
+{
+	if (st == ST_OK)
+		return;
+	fprintf(stderr, "local_bench: %s\n", e->text);
+	exit(1);
+}
+
 /* Allocate an array and touch its pages, which are huge if possible. */
 static void *bench_array(size_t bytes)
 {
 	mem m = { 0 };
 	err e = { 0 };
 	void *p = mem_array(&m, bytes, 1, "benchmark", &e);
-	if (!p) {
-		fprintf(stderr, "local_bench: %s\n", e.text);
-		exit(1);
-	}
+	local_need(p ? ST_OK : ST_RESOURCE, &e);
 	memset(p, 1, bytes);
 	return p;
 }
@@ -132,10 +138,8 @@ static records records_of(const input *d)
 	const shape *s = &d->shape;
 	records r = { .base = d->in, .lay = LAYOUT_BYTES(s->record_bytes, 0, s->key_bytes) };
 	err e = { 0 };
-	if (s->little && layout_parse(&r.lay, s->record_bytes, "0,u64le", &e) != ST_OK) {
-		fprintf(stderr, "local_bench: %s\n", e.text);
-		exit(1);
-	}
+	if (s->little)
+		local_need(layout_parse(&r.lay, s->record_bytes, "0,u64le", &e), &e);
 	return r;
 }
 
@@ -144,10 +148,7 @@ static void sort_by_hetsort(input *d, unsigned threads)
 	const records r = records_of(d);
 	mem m = { 0 };
 	err e = { 0 };
-	if (bucket_sort_records(&m, &r, d->n, d->out, threads, &e) != ST_OK) {
-		fprintf(stderr, "local_bench: %s\n", e.text);
-		exit(1);
-	}
+	local_need(bucket_sort_records(&m, &r, d->n, d->out, threads, &e), &e);
 	d->peak_bytes = m.peak_bytes;
 }
 
@@ -357,18 +358,6 @@ static void local_measure(input *d, unsigned threads, const local_options *o)
 	summarise(s, n, d, threads, o->rounds);
 }
 
-static void entries_shuffle(entry *e, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		e[i] = (entry){ 0, i };
-	for (size_t i = n; i > 1; i--) {
-		const size_t j = mix(i) % i;
-		const entry was = e[i - 1];
-		e[i - 1] = e[j];
-		e[j] = was;
-	}
-}
-
 static void local_size(unsigned bytes, size_t n, const local_options *o)
 {
 	input d = { .n = n };
@@ -379,7 +368,14 @@ static void local_size(unsigned bytes, size_t n, const local_options *o)
 	d.out = bench_array(n * bytes);
 	d.scratch = bench_array(n * 32);
 	d.random = bench_array(n * sizeof *d.random);
-	entries_shuffle(d.random, n);
+	for (size_t i = 0; i < n; i++)
+		d.random[i] = (entry){ 0, i };
+	for (size_t i = n; i > 1; i--) {
+		const size_t j = mix(i) % i;
+		const entry was = d.random[i - 1];
+		d.random[i - 1] = d.random[j];
+		d.random[j] = was;
+	}
 	for (size_t k = 0; KINDS[k].name; k++)
 		if (contains(KINDS[k].name, o->kind)) {
 			input_fill(&d, &KINDS[k]);

@@ -12,63 +12,45 @@ static void kind_set(unsigned char *k, uint64_t hi, uint64_t lo)
 	k[9] = (unsigned char)lo;
 }
 
+/* Return a random number above 0, at most 1. */
+static double kind_part(uint64_t i)
+{
+	return (double)((mix(i) >> 11) + 1) * 0x1p-53;
+}
+
 static void kind_uniform(uint64_t i, uint64_t n, unsigned char *k)
 {
 	(void)n;
 	kind_set(k, mix(2 * i), mix(2 * i + 1));
 }
+
 static void kind_equal(uint64_t i, uint64_t n, unsigned char *k)
 {
 	(void)i, (void)n;
 	memset(k, 0xab, KEY_MOST_BYTES);
 }
-static void kind_prefix8(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	kind_set(k, UINT64_C(0x0123456789abcdef), mix(i));
-}
-static void kind_prefix9(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	kind_set(k, UINT64_C(0x0123456789abcdef), mix(i) & 0xff);
-}
-/* Make keys by Zipf's law with exponent 1, because 1/u has its tail: key v has the share 1/v(v+1).
- */
-static void kind_zipf(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	const double u = (double)((mix(i) >> 11) + 1) * 0x1p-53;
-	kind_set(k, (uint64_t)(1 / u), 0);
-}
-/* Make waiting times: whole numbers with the exponential distribution and mean 1000. */
-static void kind_exponential(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	kind_set(k, (uint64_t)(-1000 * log((double)((mix(i) >> 11) + 1) * 0x1p-53)), 0);
-}
-static void kind_sorted(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	kind_set(k, i << 24, i);
-}
-static void kind_reverse(uint64_t i, uint64_t n, unsigned char *k)
-{
-	kind_set(k, (n - i) << 24, i);
-}
-static void kind_organ(uint64_t i, uint64_t n, unsigned char *k)
-{
-	kind_set(k, (i < n / 2 ? i : n - i) << 20, 0);
-}
-static void kind_few(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	kind_set(k, mix(mix(i) % 16), 7);
-}
-static void kind_thousand(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	kind_set(k, mix(mix(i) % 1000), 7);
-}
+
+/* Kinds whose keys follow from i and n: the first 8 bytes, and the last 2. */
+#define KIND(name, first, last)                                    \
+	static void name(uint64_t i, uint64_t n, unsigned char *k) \
+	{                                                          \
+		(void)n;                                           \
+		kind_set(k, first, last);                          \
+	}
+KIND(kind_prefix8, UINT64_C(0x0123456789abcdef), mix(i))
+KIND(kind_prefix9, UINT64_C(0x0123456789abcdef), mix(i) & 0xff)
+/* Zipf's law with exponent 1, because 1/u has its tail: key v has the share 1/v(v+1). */
+KIND(kind_zipf, (uint64_t)(1 / kind_part(i)), 0)
+/* Waiting times: whole numbers with the exponential distribution and mean 1000. */
+KIND(kind_exponential, (uint64_t)(-1000 * log(kind_part(i))), 0)
+KIND(kind_sorted, i << 24, i)
+KIND(kind_reverse, (n - i) << 24, i)
+KIND(kind_organ, (i < n / 2 ? i : n - i) << 20, 0)
+KIND(kind_few, mix(mix(i) % 16), 7)
+KIND(kind_thousand, mix(mix(i) % 1000), 7)
+/* Numbers of all lengths. */
+KIND(kind_lengths, mix(2 * i) >> mix(3 * i + 1) % 64, 0)
+
 /* Make a permutation of 0 to n - 1: apply a permutation of a power of two until the result is below
  * n. */
 static void kind_dense(uint64_t i, uint64_t n, unsigned char *k)
@@ -117,12 +99,6 @@ static void kind_nearly(uint64_t i, uint64_t n, unsigned char *k)
 	else
 		kind_set(k, i << 24, i);
 }
-/* Make numbers of all lengths. */
-static void kind_lengths(uint64_t i, uint64_t n, unsigned char *k)
-{
-	(void)n;
-	kind_set(k, mix(2 * i) >> mix(3 * i + 1) % 64, 0);
-}
 /* Make words with the letters of English by frequency; frequent words are short. Word w has the
  * share of Zipf's law, as in natural language. */
 static void kind_text(uint64_t i, uint64_t n, unsigned char *k)
@@ -132,8 +108,7 @@ static void kind_text(uint64_t i, uint64_t n, unsigned char *k)
 	unsigned at = 0;
 	(void)n;
 	for (uint64_t word = 4 * i; at < KEY_MOST_BYTES; word++) {
-		const double u = (double)((mix(word) >> 11) + 1) * 0x1p-53;
-		const uint64_t w = (uint64_t)pow(50000, u);
+		const uint64_t w = (uint64_t)pow(50000, kind_part(word));
 		const unsigned letters = 2 + (unsigned)log2((double)w) / 3 + (unsigned)(mix(w) % 4);
 		for (unsigned j = 0; j < letters && at < KEY_MOST_BYTES; j++)
 			k[at++] = (unsigned char)LETTERS[mix(16 * w + j) % (LEN(LETTERS) - 1)];

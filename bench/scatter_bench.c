@@ -30,11 +30,13 @@ typedef struct problem {
 	double (*numbers)[2]; /* 2 p: the numbers of the callbacks */
 } problem;
 
-static void scatter_need(hetpart_status rc, const hetpart_err *err)
+static hetpart_err err; /* of the last call */
+
+static void scatter_need(hetpart_status rc)
 {
 	if (rc == HETPART_OK)
 		return;
-	fprintf(stderr, "scatter_bench: %s\n", err->text);
+	fprintf(stderr, "scatter_bench: %s\n", err.text);
 	exit(1);
 }
 
@@ -51,12 +53,6 @@ static problem problem_new(const char *name, size_t p, uint64_t n)
 	return pr;
 }
 
-static void problem_ready(problem *pr)
-{
-	for (size_t i = 0; i < pr->p; i++)
-		pr->proc[i] = (hetpart_scatter_proc){ pr->cost[2 * i], pr->cost[2 * i + 1] };
-}
-
 static void problem_free(problem *pr)
 {
 	for (size_t i = 0; i < 2 * pr->p; i++)
@@ -69,18 +65,14 @@ static void problem_free(problem *pr)
 static problem reference(uint64_t n)
 {
 	problem pr = problem_new("16 processors of [S0]", 16, n);
-	hetpart_err err;
 	size_t at = 0;
 	for (size_t g = 0; g < LEN(platform); g++)
 		for (int c = 0; c < platform[g].count; c++, at++) {
-			scatter_need(
-				hetpart_cost_affine(&pr.cost[2 * at], 0, platform[g].comp, 1, &err),
-				&err);
+			scatter_need(hetpart_cost_affine(&pr.cost[2 * at], 0, platform[g].comp, 1,
+							 &err));
 			scatter_need(hetpart_cost_affine(&pr.cost[2 * at + 1], 0, platform[g].link,
-							 1, &err),
-				     &err);
+							 1, &err));
 		}
-	problem_ready(&pr);
 	return pr;
 }
 
@@ -107,7 +99,6 @@ static problem made_up(enum kind kind, size_t p, uint64_t n)
 	problem pr = problem_new(kind_names[kind], p, n);
 	double *link = calloc(p, sizeof *link);
 	uint64_t seed = 7;
-	hetpart_err err;
 	if (!link)
 		exit(1);
 	for (size_t i = 0; i < p; i++)
@@ -122,38 +113,20 @@ static problem made_up(enum kind kind, size_t p, uint64_t n)
 		if (kind == LINEAR || kind == LATENCY)
 			scatter_need(hetpart_cost_affine(&pr.cost[2 * i],
 							 kind == LATENCY ? rnd_real(&seed) : 0, a,
-							 1, &err),
-				     &err);
+							 1, &err));
 		else
-			scatter_need(hetpart_cost_callback(&pr.cost[2 * i],
-							   kind == CLIFF ? cliff : stair, c, true,
-							   1, &err),
-				     &err);
+			scatter_need(hetpart_cost_callback(
+				&pr.cost[2 * i], kind == CLIFF ? cliff : stair, c, true, 1, &err));
 		if (kind >= ALL_STAIR)
-			scatter_need(
-				hetpart_cost_callback(&pr.cost[2 * i + 1], stair, l, true, 1, &err),
-				&err);
+			scatter_need(hetpart_cost_callback(&pr.cost[2 * i + 1], stair, l, true, 1,
+							   &err));
 		else
 			scatter_need(hetpart_cost_affine(
-					     &pr.cost[2 * i + 1],
-					     kind == LATENCY && b > 0 ? 1e-2 * rnd_real(&seed) : 0,
-					     b, 1, &err),
-				     &err);
+				&pr.cost[2 * i + 1],
+				kind == LATENCY && b > 0 ? 1e-2 * rnd_real(&seed) : 0, b, 1, &err));
 	}
 	free(link);
-	problem_ready(&pr);
 	return pr;
-}
-
-static void scatter_check_sum(const hetpart_plan *pl, const problem *pr)
-{
-	uint64_t sum = 0;
-	for (size_t i = 0; i < pr->p; i++)
-		sum += hetpart_plan_share(pl, i);
-	if (sum == pr->n)
-		return;
-	fprintf(stderr, "scatter_bench: the shares of '%s' do not sum to the items\n", pr->name);
-	exit(1);
 }
 
 /* Measure at least min_runs calls and half a second, after one to warm up. Return the makespan. */
@@ -163,18 +136,27 @@ static double scatter_measure(const problem *pr, hetpart_scatter_method m, int m
 	hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
 	double t[MAX_SAMPLES], total = 0, span = 0, cpu = INFINITY;
 	int runs = 0;
+	for (size_t i = 0; i < pr->p; i++)
+		pr->proc[i] = (hetpart_scatter_proc){ pr->cost[2 * i], pr->cost[2 * i + 1] };
 	opts.method = m;
 	opts.max_mem_bytes = UINT64_C(2) << 30;
 	for (int r = -1; r < min_runs || (total < 0.5 && r < MAX_SAMPLES); r++) {
 		hetpart_plan *pl;
-		hetpart_err err;
 		double t0 = bench_now_s(), c0 = cpu_s();
 		hetpart_status rc =
 			hetpart_scatter_create(&pl, pr->n, pr->proc, pr->p, &opts, &err);
 		double dt = bench_now_s() - t0;
 		cpu = fmin(cpu, cpu_s() - c0);
-		scatter_need(rc, &err);
-		scatter_check_sum(pl, pr);
+		scatter_need(rc);
+		uint64_t sum = 0;
+		for (size_t i = 0; i < pr->p; i++)
+			sum += hetpart_plan_share(pl, i);
+		if (sum != pr->n) {
+			fprintf(stderr,
+				"scatter_bench: the shares of '%s' do not sum to the items\n",
+				pr->name);
+			exit(1);
+		}
 		span = hetpart_plan_makespan(pl);
 		hetpart_plan_free(pl);
 		if (r < 0 && min_runs > 1)

@@ -41,10 +41,12 @@ static void client_stop(const char *why)
 	exit(1);
 }
 
-static void client_need(hetpart_status st, const hetpart_err *err)
+static hetpart_err client_err; /* of the last call */
+
+static void client_need(hetpart_status st)
 {
 	if (st != HETPART_OK)
-		client_stop(err->text);
+		client_stop(client_err.text);
 }
 
 static void *client_array(size_t n, size_t bytes)
@@ -102,7 +104,6 @@ static int client_scatter(const job *j, const void *all, void *mine, hetpart_mpi
 			  const hetpart_plan *plan, const size_t *order)
 {
 	hetpart_mpi_scatter_opts opts = HETPART_MPI_SCATTER_OPTS_INIT;
-	hetpart_err err;
 	uint64_t n = 0;
 	opts.compute = j->compute;
 	opts.link = j->link;
@@ -110,8 +111,7 @@ static int client_scatter(const job *j, const void *all, void *mine, hetpart_mpi
 	opts.plan = plan;
 	opts.order = order;
 	client_need(hetpart_mpi_scatter(all, (uint64_t)j->items, j->item, mine, (uint64_t)j->items,
-					&n, j->item, 0, MPI_COMM_WORLD, &opts, &err),
-		    &err);
+					&n, j->item, 0, MPI_COMM_WORLD, &opts, &client_err));
 	return (int)n;
 }
 
@@ -126,12 +126,10 @@ static hetpart_plan *plan_ascending(const job *j, size_t *order)
 	hetpart_cost **cost = client_array(2 * p, sizeof *cost);
 	hetpart_mpi_scatter_opts opts = HETPART_MPI_SCATTER_OPTS_INIT;
 	hetpart_plan *plan;
-	hetpart_err err;
 	opts.compute = j->compute;
 	opts.link = j->link;
 	client_need(hetpart_mpi_scatter_plan(&plan, order, (uint64_t)j->items, 0, MPI_COMM_WORLD,
-					     &opts, &err),
-		    &err);
+					     &opts, &client_err));
 	hetpart_plan_free(plan);
 	for (size_t i = 0, k = p - 1; i + 1 < k; i++) {
 		const size_t other = order[i];
@@ -141,12 +139,12 @@ static hetpart_plan *plan_ascending(const job *j, size_t *order)
 	MPI_Allgather(mine, 4, MPI_DOUBLE, all, 4, MPI_DOUBLE, MPI_COMM_WORLD);
 	for (size_t i = 0; i < p; i++) {
 		const double *c = all[order[i]];
-		client_need(hetpart_cost_affine(&cost[2 * i], c[0], c[1], 1, &err), &err);
-		client_need(hetpart_cost_affine(&cost[2 * i + 1], c[2], c[3], 1, &err), &err);
+		client_need(hetpart_cost_affine(&cost[2 * i], c[0], c[1], 1, &client_err));
+		client_need(hetpart_cost_affine(&cost[2 * i + 1], c[2], c[3], 1, &client_err));
 		procs[i] =
 			(hetpart_scatter_proc){ cost[2 * i], i + 1 < p ? cost[2 * i + 1] : NULL };
 	}
-	client_need(hetpart_scatter_create(&plan, (uint64_t)j->items, procs, p, NULL, &err), &err);
+	client_need(hetpart_scatter_create(&plan, (uint64_t)j->items, procs, p, NULL, &client_err));
 	for (size_t i = 0; i < 2 * p; i++)
 		hetpart_cost_free(cost[i]);
 	free(cost);
@@ -171,13 +169,11 @@ static hetpart_status work_on(void *ctx, const hetpart_mpi_chunk *chunk, const v
 static void client_farm(job *j, const void *all)
 {
 	hetpart_mpi_farm_opts opts = HETPART_MPI_FARM_OPTS_INIT;
-	hetpart_err err;
 	opts.root_works = true;
 	opts.item_bytes = (size_t)j->item_bytes;
 	opts.data = all;
 	client_need(hetpart_mpi_farm((uint64_t)j->items, work_on, j, 0, MPI_COMM_WORLD, &opts, NULL,
-				     &err),
-		    &err);
+				     &client_err));
 }
 
 /* ------------------------------------------------------------------------------- measurement */
@@ -199,15 +195,12 @@ static hetpart_status run_kernel(void *ctx, uint64_t n, hetpart_err *err)
 static void client_measure(job *j, const unsigned char *items)
 {
 	hetpart_mpi_timing t;
-	hetpart_err err;
 	kernel k = { j, items, 0 };
 	client_need(hetpart_mpi_measure_compute(&t, run_kernel, &k, (uint64_t)j->items, 0.5,
-						MPI_COMM_WORLD, &err),
-		    &err);
+						MPI_COMM_WORLD, &client_err));
 	j->compute = t.fit;
 	client_need(hetpart_mpi_measure_link(&t, (uint64_t)j->item_bytes, (uint64_t)j->items,
-					     0.5 * j->ranks, 0, MPI_COMM_WORLD, &err),
-		    &err);
+					     0.5 * j->ranks, 0, MPI_COMM_WORLD, &client_err));
 	j->link = t.fit;
 }
 

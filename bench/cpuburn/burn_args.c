@@ -57,11 +57,14 @@ static const struct option burn_options[] = { { "factor", 1, NULL, OPT_FACTOR },
 					      { "version", 0, NULL, OPT_VERSION },
 					      { 0 } };
 
-static void burn_say_list(const char *format, va_list list)
+void burn_say(const char *format, ...)
 {
+	va_list list;
 	char *text = NULL;
+	va_start(list, format);
 	if (vasprintf(&text, format, list) < 0)
 		text = NULL;
+	va_end(list);
 	fputs("cpuburn: ", stderr);
 	for (const unsigned char *s = (const unsigned char *)(text ? text : "no memory"); *s; s++)
 		fprintf(stderr, *s < 0x20 || *s == 0x7f ? "\\x%02x" : "%c", *s);
@@ -69,23 +72,7 @@ static void burn_say_list(const char *format, va_list list)
 	free(text);
 }
 
-void burn_say(const char *format, ...)
-{
-	va_list list;
-	va_start(list, format);
-	burn_say_list(format, list);
-	va_end(list);
-}
-
-__attribute__((format(printf, 2, 3))) static bool burn_refuse(burn_args *a, const char *format, ...)
-{
-	va_list list;
-	a->status = 2;
-	va_start(list, format);
-	burn_say_list(format, list);
-	va_end(list);
-	return false;
-}
+#define burn_refuse(a, ...) (burn_say(__VA_ARGS__), (a)->status = 2, false)
 
 static bool burn_number(burn_args *a, const char *name, double least, double most, double *out)
 {

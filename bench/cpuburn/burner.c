@@ -40,7 +40,8 @@ struct burner {
 	burner_thread thread[];
 };
 
-static const char *const how_name[] = { "any", "SCHED_FIFO", "nice -20", "no", "quota" };
+const char *const burn_how_name[] = { "any priority", "SCHED_FIFO", "nice -20", "no priority",
+				      "quota" };
 
 /* Bind the calling thread to its CPU and set its priority. Return 0 or an errno. Linux gives each
  * thread its own nice value. */
@@ -137,7 +138,7 @@ static burner *burner_start_as(const int *cpus, size_t n, double period_s, burn_
 	pthread_barrier_wait(&b->ready);
 	for (size_t i = 0; i < n && rc == 0; i++)
 		if ((rc = b->thread[i].error) != 0)
-			WHY(why, "CPU %d, %s priority: %s", b->thread[i].cpu, how_name[how],
+			WHY(why, "CPU %d, %s: %s", b->thread[i].cpu, burn_how_name[how],
 			    strerror(rc));
 	atomic_store(&b->stop, rc != 0);
 	pthread_barrier_wait(&b->ready);
@@ -184,13 +185,18 @@ typedef struct loop_result { /* written by the child, in shared memory */
 	double rounds, wall_s, cpu_s;
 } loop_result;
 
-static void loop_run(int cpu, double seconds_s, loop_result *r)
+/* Run the loop in this process, a child of parent. */
+static void loop_run(int cpu, double seconds_s, const quota_group *g, pid_t parent, loop_result *r)
 {
 	cpu_mask set = { 0 };
 	uint64_t x = 88172645463325252U, rounds = 0;
 	double now;
+	sigset_t none;
 	cpus_add(&set, cpu);
-	if (sched_setaffinity(0, sizeof set, set.part) != 0)
+	sigemptyset(&none);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent ||
+	    (g && !quota_group_join(g)) || sigprocmask(SIG_SETMASK, &none, NULL) != 0 ||
+	    sched_setaffinity(0, sizeof set, set.part) != 0)
 		_exit(1);
 	/* the move to the CPU and the first reading of the clocks must not count */
 	const double start_s = clock_s(CLOCK_MONOTONIC);
@@ -207,26 +213,13 @@ static void loop_run(int cpu, double seconds_s, loop_result *r)
 	r->wall_s = now - start_s;
 	r->cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu_s;
 	r->rounds = (double)rounds + (x == 0 ? 1 : 0); /* x is used; it is never 0 */
-}
-
-static pid_t loop_start(int cpu, double seconds_s, const quota_group *g, loop_result *r)
-{
-	const pid_t parent = getpid(), child = fork();
-	sigset_t none;
-	if (child != 0)
-		return child;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent ||
-	    (g && !quota_group_join(g)))
-		_exit(1);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	loop_run(cpu, seconds_s, r);
 	_exit(0);
 }
 
 bool measure_speed(const burn_args *a, double seconds_s, const quota_group *g, loop_speed *out,
 		   burn_why *why)
 {
+	const pid_t parent = getpid();
 	pid_t child[CPUS_MAX];
 	const size_t bytes = CPUS_MAX * sizeof(loop_result);
 	size_t started = 0;
@@ -239,7 +232,9 @@ bool measure_speed(const burn_args *a, double seconds_s, const quota_group *g, l
 		return false;
 	}
 	for (; started < a->ncpus && good; started += good) {
-		child[started] = loop_start(a->cpus[started], seconds_s, g, &r[started]);
+		child[started] = fork();
+		if (child[started] == 0)
+			loop_run(a->cpus[started], seconds_s, g, parent, &r[started]);
 		good = child[started] >= 0;
 		if (!good)
 			WHY(why, "cannot fork: %s", strerror(errno));

@@ -38,20 +38,6 @@ typedef struct outcome {
 	const char *ended_by;
 } outcome;
 
-static const char *how_text(const brake *k)
-{
-	switch (k->how) {
-	case HOW_GROUP:
-		return "quota";
-	case HOW_FIFO:
-		return "SCHED_FIFO";
-	case HOW_NICE:
-		return "nice -20";
-	default:
-		return "no priority";
-	}
-}
-
 static bool burn_failed(const burn_why *why)
 {
 	burn_say("%s", why->text);
@@ -127,18 +113,6 @@ static bool brake_set(brake *k, double left, size_t ncpus)
 
 /* ----------------------------------------------------------------------------- calibration */
 
-static int compare_factors(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median_factor(double *v, int n)
-{
-	qsort(v, (size_t)n, sizeof *v, compare_factors);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 /* Compare the speed without and with the brake, once. */
 static bool measure_pair(brake *k, const burn_args *a, double left, burn_round *p)
 {
@@ -155,19 +129,20 @@ static bool measure_pair(brake *k, const burn_args *a, double left, burn_round *
 	if (!brake_set(k, left, a->ncpus))
 		return false;
 	burn_nap(2 * a->period_s);
-	const double start_s = clock_s(CLOCK_MONOTONIC);
+	const double start_s = bench_now_s();
 	const double burnt_s = k->burner ? burner_burnt_s(k->burner) : 0;
 	if (!measure_speed(a, window_s, k->group, &slow, &why))
 		return burn_failed(&why);
 	if (k->burner)
 		share = (burner_burnt_s(k->burner) - burnt_s) /
-			((clock_s(CLOCK_MONOTONIC) - start_s) * (double)a->ncpus);
+			((bench_now_s() - start_s) * (double)a->ncpus);
 	p->by_clock = base.rounds_per_s / slow.rounds_per_s;
 	p->by_cpu = 1 / (k->group ? slow.share : 1 - share);
 	p->quiet = base.share > .98 && (k->group || slow.share + share > .98);
 	return true;
 }
 
+/* Take the medians of several comparisons. */
 static bool calibrate_round(brake *k, const burn_args *a, double left, burn_round *r)
 {
 	double by_clock[PAIRS], by_cpu[PAIRS];
@@ -180,10 +155,8 @@ static bool calibrate_round(brake *k, const burn_args *a, double left, burn_roun
 		by_cpu[i] = p.by_cpu;
 		quiet += p.quiet;
 	}
-	r->left = left;
-	r->by_cpu = median_factor(by_cpu, PAIRS);
-	r->by_clock = median_factor(by_clock, PAIRS);
-	r->quiet = quiet > PAIRS / 2;
+	*r = (burn_round){ left, bench_median(by_cpu, PAIRS), bench_median(by_clock, PAIRS),
+			   quiet > PAIRS / 2 };
 	return true;
 }
 
@@ -254,46 +227,19 @@ static pid_t start_command(const burn_args *a, const quota_group *g)
 	_exit(errnum == ENOENT ? 127 : 126);
 }
 
-/* End by a signal or at the end of time: pass the signal to the command, which gets some time to
- * exit. */
-static void end_by(outcome *o, int sig, pid_t child, double *until_s)
-{
-	if (o->status >= 0) { /* the second time */
-		if (child > 0)
-			kill(child, SIGKILL);
-		return;
-	}
-	o->status = sig ? 128 + sig : LIMIT_STATUS;
-	o->ended_by = sig == SIGTERM  ? "SIGTERM"
-		      : sig == SIGINT ? "SIGINT"
-		      : sig           ? "SIGHUP"
-				      : "limit";
-	*until_s = child > 0 ? clock_s(CLOCK_MONOTONIC) + GRACE_S : 0;
-	if (child > 0)
-		kill(child, sig ? sig : SIGTERM);
-}
-
-static int wait_signal(double until_s)
-{
-	sigset_t set;
-	double left_s = fmax(0, until_s - clock_s(CLOCK_MONOTONIC));
-	struct timespec t = { .tv_sec = (time_t)left_s, .tv_nsec = (long)(fmod(left_s, 1) * 1e9) };
-	int sig;
-	signals_to_wait_for(&set);
-	do
-		sig = sigtimedwait(&set, NULL, &t);
-	while (sig < 0 && errno == EINTR);
-	return sig < 0 ? 0 : sig;
-}
-
+/* Wait for the command, a signal, or the end of time. The signal is passed to the command, which
+ * gets some time to exit; at the second one it is killed. */
 static void wait_for_end(pid_t child, double until_s, outcome *o)
 {
-	int sig, status;
+	sigset_t set;
+	int status;
+	signals_to_wait_for(&set);
 	for (;;) {
-		sig = wait_signal(until_s);
-		if (sig == SIGCHLD) {
-			if (child <= 0 || waitpid(child, &status, WNOHANG) != child)
-				continue;
+		const double left_s = fmax(0, until_s - bench_now_s());
+		const struct timespec t = { .tv_sec = (time_t)left_s,
+					    .tv_nsec = (long)(fmod(left_s, 1) * 1e9) };
+		int sig = sigtimedwait(&set, NULL, &t);
+		if (sig == SIGCHLD && child > 0 && waitpid(child, &status, WNOHANG) == child) {
 			if (o->status < 0) {
 				o->ended_by = "command";
 				o->status = WIFEXITED(status) ? WEXITSTATUS(status)
@@ -301,15 +247,27 @@ static void wait_for_end(pid_t child, double until_s, outcome *o)
 			}
 			return;
 		}
-		end_by(o, sig, child, &until_s);
+		if (sig == SIGCHLD || (sig < 0 && errno == EINTR))
+			continue;
+		if (o->status >= 0) { /* the second time */
+			kill(child, SIGKILL);
+			continue;
+		}
+		o->status = sig > 0 ? 128 + sig : LIMIT_STATUS;
+		o->ended_by = sig == SIGTERM  ? "SIGTERM"
+			      : sig == SIGINT ? "SIGINT"
+			      : sig > 0       ? "SIGHUP"
+					      : "limit";
 		if (child <= 0)
 			return;
+		until_s = bench_now_s() + GRACE_S;
+		kill(child, sig > 0 ? sig : SIGTERM);
 	}
 }
 
 static bool burn_command(brake *k, const burn_args *a, outcome *o)
 {
-	double start_s = clock_s(CLOCK_MONOTONIC);
+	double start_s = bench_now_s();
 	double burnt_s = k->burner ? burner_burnt_s(k->burner) : 0;
 	pid_t child = 0;
 	*o = (outcome){ .status = -1, .by_cpu = k->best ? k->best->by_cpu : NAN };
@@ -318,7 +276,7 @@ static bool burn_command(brake *k, const burn_args *a, outcome *o)
 		return false;
 	}
 	wait_for_end(child, start_s + a->seconds_s, o);
-	o->seconds_s = clock_s(CLOCK_MONOTONIC) - start_s;
+	o->seconds_s = bench_now_s() - start_s;
 	if (k->burner)
 		o->by_cpu = 1 / (1 - (burner_burnt_s(k->burner) - burnt_s) /
 					     (o->seconds_s * (double)a->ncpus));
@@ -355,7 +313,7 @@ static bool burn_write_json(const brake *k, const burn_args *a, const outcome *o
 		json_factor(f, "reached", whole_factor(k, o));
 		json_factor(f, "by_cpu", o->by_cpu);
 		fprintf(f, "\"quiet\":%s,\"how\":\"%s\",\"period_us\":%.0f,\"cpus\":[",
-			k->best && k->best->quiet ? "true" : "false", how_text(k),
+			k->best && k->best->quiet ? "true" : "false", burn_how_name[k->how],
 			a->period_s * 1e6);
 		for (size_t i = 0; i < a->ncpus; i++)
 			fprintf(f, "%s%d", i ? "," : "", a->cpus[i]);
@@ -399,7 +357,7 @@ int main(int argc, char **argv)
 	good = calibrate_brake(&k, &a);
 	if (good && !a.quiet && k.best)
 		burn_say("burning: factor %g, calibrated to %.4g by %s every %.0f us%s", a.factor,
-			 factor_reached(k.best), how_text(&k), a.period_s * 1e6,
+			 factor_reached(k.best), burn_how_name[k.how], a.period_s * 1e6,
 			 k.best->quiet ? ""
 			 : k.burner    ? "; others use these CPUs: by processor time"
 				       : "; others use these CPUs: they count as well");
@@ -410,7 +368,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (fabs(whole_factor(&k, &o) / a.factor - 1) > 0.05)
 		burn_say("warning: missed the factor %g: reached %.4g by %s", a.factor,
-			 whole_factor(&k, &o), how_text(&k));
+			 whole_factor(&k, &o), burn_how_name[k.how]);
 	else if (!a.quiet && !isnan(o.by_cpu))
 		burn_say("factor %g: reached %.4g over %.1f s, ended by %s", a.factor,
 			 whole_factor(&k, &o), o.seconds_s, o.ended_by);

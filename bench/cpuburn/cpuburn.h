@@ -12,6 +12,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "../bench.h"
+
 /* The most CPUs of any Linux kernel, which are more than a cpu_set_t holds. A kernel refuses a set
  * smaller than its own, and accepts a larger one. */
 enum { CPUS_MAX = 8192 };
@@ -31,6 +33,7 @@ static inline bool cpus_has(const cpu_mask *set, int cpu)
 }
 
 typedef enum burn_how { HOW_ANY, HOW_FIFO, HOW_NICE, HOW_PLAIN, HOW_GROUP } burn_how;
+extern const char *const burn_how_name[]; /* in burner.c */
 
 /* The reason of a failure, for messages. */
 typedef struct burn_why {
@@ -38,13 +41,6 @@ typedef struct burn_why {
 } burn_why;
 
 #define WHY(w, ...) (snprintf((w)->text, sizeof(w)->text, __VA_ARGS__))
-
-static inline double clock_s(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- burn_args.c: the command line, and messages */
 

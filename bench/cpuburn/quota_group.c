@@ -99,27 +99,11 @@ static bool quota_group_write(const quota_group *g, const char *file, const char
 	return true;
 }
 
-/* Kill the processes of the group, and remove it. Only its processes could start new ones in it. */
-static void quota_group_remove(const quota_group *g)
-{
-	char path[PATH_MAX + 32];
-	struct timespec nap = { .tv_nsec = 5000000 };
-	snprintf(path, sizeof path, "%s/cgroup.procs", g->path);
-	for (int i = 0; rmdir(g->path) != 0 && errno == EBUSY && i < 1000; i++) {
-		FILE *f = fopen(path, "re");
-		int pid;
-		while (f && fscanf(f, "%d", &pid) == 1)
-			if (pid > 1)
-				kill(pid, SIGKILL);
-		if (f)
-			fclose(f);
-		nanosleep(&nap, NULL);
-	}
-}
-
+/* Wait for the end of the other process, then kill the processes of the group and remove it. Only
+ * its processes could start new ones in it. */
 static void quota_group_watch(const quota_group *g, int end)
 {
-	char byte;
+	char byte, path[PATH_MAX + 32];
 	ssize_t got;
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
@@ -131,7 +115,17 @@ static void quota_group_watch(const quota_group *g, int end)
 	do
 		got = read(end, &byte, 1);
 	while (got < 0 && errno == EINTR);
-	quota_group_remove(g);
+	snprintf(path, sizeof path, "%s/cgroup.procs", g->path);
+	for (int i = 0; rmdir(g->path) != 0 && errno == EBUSY && i < 1000; i++) {
+		FILE *f = fopen(path, "re");
+		int pid;
+		while (f && fscanf(f, "%d", &pid) == 1)
+			if (pid > 1)
+				kill(pid, SIGKILL);
+		if (f)
+			fclose(f);
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	}
 	_exit(0);
 }
 
@@ -184,43 +178,37 @@ static bool quota_group_name(quota_group *g, burn_why *why)
 	return false;
 }
 
-static bool quota_group_make(quota_group *g, burn_why *why)
-{
-	char file[PATH_MAX + 32];
-	if (!quota_group_name(g, why))
-		return false;
-	if (mkdir(g->path, 0755) != 0) {
-		WHY(why, "cannot make the control group '%.150s': %s", g->path, strerror(errno));
-		return false;
-	}
-	snprintf(file, sizeof file, "%s/%s", g->path, g->v2 ? "cpu.max" : "cpu.cfs_quota_us");
-	if (access(file, W_OK) != 0) {
-		WHY(why, "no quota in the control group: '%.150s': %s", file, strerror(errno));
-		rmdir(g->path);
-		return false;
-	}
-	snprintf(file, sizeof file, "%s/cgroup.procs", g->path);
-	g->procs = open(file, O_WRONLY | O_CLOEXEC);
-	if (g->procs >= 0 && start_watcher(g, why))
-		return true;
-	if (g->procs < 0)
-		WHY(why, "cannot open '%.150s': %s", file, strerror(errno));
-	else
-		close(g->procs);
-	rmdir(g->path);
-	return false;
-}
-
 quota_group *quota_group_open(double period_s, burn_why *why)
 {
+	char file[PATH_MAX + 32];
 	quota_group *g = calloc(1, sizeof *g);
 	if (!g) {
 		WHY(why, "no memory");
 		return NULL;
 	}
 	g->period_us = (long)(period_s * 1e6 + .5);
-	if (quota_group_make(g, why))
+	if (!quota_group_name(g, why))
+		goto free;
+	if (mkdir(g->path, 0755) != 0) {
+		WHY(why, "cannot make the control group '%.150s': %s", g->path, strerror(errno));
+		goto free;
+	}
+	snprintf(file, sizeof file, "%s/%s", g->path, g->v2 ? "cpu.max" : "cpu.cfs_quota_us");
+	if (access(file, W_OK) != 0) {
+		WHY(why, "no quota in the control group: '%.150s': %s", file, strerror(errno));
+		goto remove;
+	}
+	snprintf(file, sizeof file, "%s/cgroup.procs", g->path);
+	g->procs = open(file, O_WRONLY | O_CLOEXEC);
+	if (g->procs < 0)
+		WHY(why, "cannot open '%.150s': %s", file, strerror(errno));
+	else if (start_watcher(g, why))
 		return g;
+	else
+		close(g->procs);
+remove:
+	rmdir(g->path);
+free:
 	free(g);
 	return NULL;
 }

@@ -249,24 +249,6 @@ static hetpart_status spread_fractions(programme *pg, const hetpart_schedule *on
 	return HETPART_OK;
 }
 
-/* Set the start and its dates, in units of about its makespan. */
-static hetpart_status set_start(programme *pg, chain_problem *ch, hetpart_schedule *one,
-				hetpart_err *err)
-{
-	int by;
-	hetpart_status rc = part_schedule_date(one, ch, false, err);
-	if (rc != HETPART_OK)
-		return rc;
-	frexp(ldexp(one->makespan, -ch->shift), &by);
-	part_chain_rescale(ch, by);
-	set_fraction_units(pg);
-	if ((rc = spread_fractions(pg, one, err)) != HETPART_OK)
-		return rc;
-	chain_problem near1 = *ch;
-	near1.shift = 0;
-	return part_schedule_date(pg->sd, &near1, false, err);
-}
-
 uint64_t part_chain_lp_bytes(size_t total, size_t m)
 {
 	/* Measured with GLPK: 6 installments of 50 loads on 10 processors, and a quarter more. */
@@ -278,8 +260,18 @@ hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_sc
 {
 	programme pg = { .ch = ch, .sd = sd, .m = ch->m, .total = sd->total };
 	hetpart_status rc = part_array(pg.unit, ch->nloads * ch->m)
-				    ? set_start(&pg, ch, one, err)
+				    ? part_schedule_date(one, ch, false, err)
 				    : part_no_memory(err, ch->nloads, "loads");
+	if (rc == HETPART_OK) { /* the start and its dates, in units of about its makespan */
+		int by;
+		frexp(ldexp(one->makespan, -ch->shift), &by);
+		part_chain_rescale(ch, by);
+		set_fraction_units(&pg);
+		chain_problem near1 = *ch;
+		near1.shift = 0;
+		if ((rc = spread_fractions(&pg, one, err)) == HETPART_OK)
+			rc = part_schedule_date(sd, &near1, false, err);
+	}
 	if (rc == HETPART_OK && ch->budget.why == HETPART_OK)
 		rc = part_lp_guard(&pg.lp, solve_programme, &pg, err);
 	else

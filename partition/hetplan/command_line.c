@@ -151,36 +151,29 @@ static json_t *cost_word(const char *word, char why[HP_TEXT_BYTES])
 	return v;
 }
 
-/* Append the value of a word. NxWORD stands for N times WORD, but a name may begin like that. */
-static bool append_word(json_t *list, const char *word, word_reader *read, char why[HP_TEXT_BYTES])
-{
-	const char *rest = word;
-	uint64_t times = 1;
-	if (read != text_word && number_at(&rest, hp_program_limits.procs, &times) && times > 0 &&
-	    *rest == 'x')
-		word = rest + 1;
-	else
-		times = 1;
-	json_t *const entry = read(word, why);
-	bool ok = entry != NULL;
-	for (; ok && times; times--)
-		ok = json_array_append(list, entry) == 0;
-	json_decref(entry);
-	return ok;
-}
-
-/* Read the words between commas. */
+/* Read the words between commas. NxWORD stands for N times WORD, but a name may begin like that. */
 static json_t *word_list(const char *words, word_reader *read, char why[HP_TEXT_BYTES])
 {
 	char *const copy = strdup(words), *at = copy;
 	json_t *v = copy ? json_array() : NULL;
 	while (v && at) {
-		const char *const word = at;
+		const char *word = at, *rest = at;
 		char *const comma = strchr(at, ',');
+		uint64_t times = 1;
 		if (comma)
 			*comma = '\0';
 		at = comma ? comma + 1 : NULL;
-		if (!append_word(v, word, read, why)) {
+		if (read != text_word && number_at(&rest, hp_program_limits.procs, &times) &&
+		    times > 0 && *rest == 'x')
+			word = rest + 1;
+		else
+			times = 1;
+		json_t *const entry = read(word, why);
+		bool ok = entry != NULL;
+		for (; ok && times; times--)
+			ok = json_array_append(v, entry) == 0;
+		json_decref(entry);
+		if (!ok) {
 			json_decref(v);
 			v = NULL;
 		}
@@ -420,13 +413,13 @@ static hp_verdict bad_long_option(const char *word)
 }
 
 /* Explain what getopt could not accept: a letter, or a long option as it was written. */
-static hp_verdict bad_getopt(char **argv, int c, int index)
+static hp_verdict bad_getopt(const char *word, int c)
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
-	const bool is_long = argv[index] && argv[index][0] == '-' && argv[index][1] == '-';
+	const bool is_long = word && word[0] == '-' && word[1] == '-';
 	if (c != ':' && is_long)
-		return bad_long_option(argv[index]);
-	return bad_usage(is_long || optopt == 0 || optopt > 255 ? argv[index] : letter,
+		return bad_long_option(word);
+	return bad_usage(is_long || optopt == 0 || optopt > 255 ? word : letter,
 			 c == ':' ? "no value for this option" : "unknown option");
 }
 
@@ -464,7 +457,7 @@ static hp_verdict parse_verb_options(int argc, char **argv, hp_args *a)
 	int c, at = optind;
 	while ((c = getopt_long(argc, argv, "+:hi:n:s:m:cg", longs, NULL)) != -1) {
 		if (c == '?' || c == ':')
-			return bad_getopt(argv, c, at);
+			return bad_getopt(argv[at], c);
 		const hp_verdict v = set_any_option(c, a);
 		if (v != HP_VERB)
 			return v;

@@ -353,31 +353,25 @@ static hetpart_status pool_check(observed_pool *p, const hetpart_model *model,
 	return HETPART_OK;
 }
 
-/* Allocate memory for the observations of all ranks. Except for memory, all ranks get the same
- * result. */
-static hetpart_status pool_allocate(observed_pool *p)
-{
-	int sum = 0;
-	for (int i = 0; i < p->h.size; i++) {
-		p->displs[i] = sum;
-		if (__builtin_add_overflow(sum, p->counts[i], &sum))
-			return hm_fail(&p->h, HETPART_ERANGE,
-				       "the ranks have too many observations");
-	}
-	p->npoints = sum / 2;
-	p->every = (double *)calloc((size_t)sum + 1, sizeof *p->every);
-	p->points = (hetpart_point *)calloc((size_t)p->npoints + 1, sizeof *p->points);
-	if (!p->every || !p->points)
-		return hm_fail(&p->h, HETPART_ENOMEM, "no memory for %d observations", p->npoints);
-	return HETPART_OK;
-}
-
+/* Gather the observations of all ranks. Except for memory, all ranks get the same result. */
 static hetpart_status pool_gather(observed_pool *p, size_t count)
 {
 	const int doubles = (int)(2 * count);
+	int sum = 0;
 	hetpart_status st = hm_allgather(&p->h, &doubles, p->counts, 1, MPI_INT);
-	if (st == HETPART_OK)
-		st = pool_allocate(p);
+	for (int i = 0; i < p->h.size && st == HETPART_OK; i++) {
+		p->displs[i] = sum;
+		if (__builtin_add_overflow(sum, p->counts[i], &sum))
+			st = hm_fail(&p->h, HETPART_ERANGE, "the ranks have too many observations");
+	}
+	if (st == HETPART_OK) {
+		p->npoints = sum / 2;
+		p->every = (double *)calloc((size_t)sum + 1, sizeof *p->every);
+		p->points = (hetpart_point *)calloc((size_t)p->npoints + 1, sizeof *p->points);
+		if (!p->every || !p->points)
+			st = hm_fail(&p->h, HETPART_ENOMEM, "no memory for %d observations",
+				     p->npoints);
+	}
 	if ((st = hm_agree(&p->h, st)) != HETPART_OK)
 		return st;
 	MPI_Request req;

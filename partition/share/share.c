@@ -195,20 +195,6 @@ static double cost_of_real(share_problem *pb, long double per_speed)
 	return (double)worst;
 }
 
-/* Move the real shares back to time 0 along their tangents: base[] receives them. rate[] holds
- * their costs, and receives how fast they grow. */
-static void move_along_tangents(const share_problem *pb, double *base, double *rate)
-{
-	const part_procs *const ps = &pb->ps;
-	for (size_t i = 0; i < ps->n; i++) {
-		const double x = pb->plan->real[i], y = rate[i] / ps->cost->scale;
-		const double slope = part_unit_slope(ps->cost, x, y), per = 1 / slope;
-		const bool known = x > 0 && slope > 0;
-		base[i] = known ? x - y * per : 0;
-		rate[i] = known ? (double)(ps->speeds[i] * ps->unit) * per : 0;
-	}
-}
-
 #define MANY_MISSING 1000 /* adding more items than this to the floors one by one is slow */
 
 /* Find the plan of smallest makespan in which every share is at least its floor: its real share
@@ -219,7 +205,7 @@ static hetpart_status round_near(share_problem *pb, hetpart_err *err)
 	const size_t n = pb->ps.n;
 	part_procs from_floors = pb->ps;
 	uint64_t sum = 0, *share = pb->plan->share, *least = NULL;
-	double *base = NULL;
+	double *base = NULL, *const rate = pb->plan->time;
 	bool too_far = true;
 	hetpart_status rc = HETPART_OK;
 	for (size_t i = 0; i < n; i++) {
@@ -233,8 +219,14 @@ static hetpart_status round_near(share_problem *pb, hetpart_err *err)
 	if (base && least) {
 		memcpy(least, share, n * sizeof *least);
 		from_floors.mins = least;
-		move_along_tangents(pb, base, pb->plan->time);
-		round_initially(&from_floors, pb->items, base, pb->plan->time, share);
+		for (size_t i = 0; i < n; i++) { /* back to time 0 along the tangents */
+			const double x = pb->plan->real[i], y = rate[i] / pb->ps.cost->scale;
+			const double slope = part_unit_slope(pb->ps.cost, x, y), per = 1 / slope;
+			const bool known = x > 0 && slope > 0;
+			base[i] = known ? x - y * per : 0;
+			rate[i] = known ? (double)(pb->ps.speeds[i] * pb->ps.unit) * per : 0;
+		}
+		round_initially(&from_floors, pb->items, base, rate, share);
 		rc = part_round_exact(&from_floors, pb->items, share, pb->plan->time, &too_far,
 				      err);
 		if (rc == HETPART_OK && too_far)

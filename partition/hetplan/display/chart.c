@@ -49,18 +49,6 @@ static void bars_add(hp_bars *b, size_t row, hp_bar_kind kind, double start, dou
 	b->bar[b->nbars++] = (hp_bar){ row, kind, start, end, b->pieces };
 }
 
-/* Let every processor compute from time 0 on. */
-static bool bars_of_share(hp_job *job, hp_bars *b, const char *shares)
-{
-	const size_t n = json_array_size(json_object_get(job->out, shares));
-	const json_t *const times = json_object_get(job->out, "times");
-	if (!bars_begin(job, b, n, n))
-		return false;
-	for (size_t j = 0; j < n; j++)
-		bars_add(b, j, HP_BAR_COMPUTE, 0, hp_at_index(times, j));
-	return true;
-}
-
 /* Let the root serve one processor after the other, and compute last. */
 static bool bars_of_scatter(hp_job *job, hp_bars *b)
 {
@@ -164,6 +152,8 @@ static bool bars_of_farm(hp_job *job, hp_bars *b)
 bool hp_make_bars(hp_job *job, hp_bars *b)
 {
 	const char *const op = json_string_value(json_object_get(job->out, "op"));
+	const json_t *const times = json_object_get(job->out, "times");
+	const size_t n = json_array_size(times);
 	bool ok;
 	if (!json_is_number(json_object_get(job->out, "makespan")))
 		return hp_fail(job, NULL, "no chart of '%s': its answer has no times", op);
@@ -171,13 +161,15 @@ bool hp_make_bars(hp_job *job, hp_bars *b)
 		hp_job dates = { .in = NULL };
 		ok = hp_chain_dates(job, &dates) && bars_of_dates(job, b, dates.out);
 		hp_job_free(&dates);
-	} else if (strcmp(op, "farm") == 0)
+	} else if (strcmp(op, "farm") == 0) {
 		ok = bars_of_farm(job, b);
-	else if (strncmp(op, "scatter", 7) == 0)
+	} else if (strncmp(op, "scatter", 7) == 0) {
 		ok = bars_of_scatter(job, b);
-	else
-		ok = bars_of_share(job, b,
-				   json_object_get(job->out, "counts") ? "counts" : "shares");
+	} else { /* every processor computes from time 0 on */
+		ok = bars_begin(job, b, n, n);
+		for (size_t j = 0; ok && j < n; j++)
+			bars_add(b, j, HP_BAR_COMPUTE, 0, hp_at_index(times, j));
+	}
 	return ok && (isfinite(b->end) || hp_fail(job, NULL, "no chart: a time is infinite"));
 }
 

@@ -165,23 +165,16 @@ static bool same_as_costs(const verification *v, const hp_at *at, double by_cost
 	       hp_fail(v->job, at, "'%.12g', but the costs give '%.12g'", got, by_costs);
 }
 
-/* Find what the shares must sum to. */
-static bool shares_total(const verification *v, uint64_t *out)
+/* Check that the shares sum to the items, the processes, or the number of weights. */
+static bool check_shares_total(const verification *v)
 {
 	const json_t *const weights = json_object_get(v->job->in, "weights");
 	const hp_at given = hp_top(v->job->in, "processes"), best = hp_top(v->file, given.key);
-	*out = json_array_size(weights);
-	if (weights)
-		return true;
-	return strcmp(v->shares.key, "counts") != 0
-		       ? hp_items(v->job, out)
-		       : hp_whole(v->job, given.v ? &given : &best, 0, v->job->limits->items, out);
-}
-
-static bool check_shares_total(const verification *v)
-{
-	uint64_t items;
-	if (!shares_total(v, &items))
+	uint64_t items = json_array_size(weights);
+	if (!weights &&
+	    !(strcmp(v->shares.key, "counts") != 0 ? hp_items(v->job, &items)
+						   : hp_whole(v->job, given.v ? &given : &best, 0,
+							      v->job->limits->items, &items)))
 		return false;
 	uint64_t left = items;
 	for (size_t i = 0; i < v->n; i++) {
