@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* capacity.c - one node has little memory; and the message of the library if nothing fits. */
+/* capacity.c - limit the items of a node with little memory. The second plan fails, because not all
+ * items fit, and the message of the library is printed. */
 #include <stdio.h>
 
 #include <hetpart.h>

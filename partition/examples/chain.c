@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain.c - two loads on a chain of three processors, each passing on what it does not compute. How
- * much does it help to send every load in more installments?
+/* chain.c - two loads on a chain of three processors. Each processor passes on the part that it
+ * does not compute. Prints how much earlier all is done if each load is sent in more installments.
  *     cc chain.c $(pkg-config --cflags --libs hetpart) */
 #include <stdio.h>
 

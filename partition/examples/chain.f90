@@ -33,8 +33,8 @@ contains
     stop 1
   end subroutine
 
-  ! Two equal loads on two equal processors: by the linear programme, by a heuristic, and once more
-  ! only from the fractions.
+  ! Plan two equal loads on two equal processors by the linear programme and by a heuristic. Compute
+  ! the dates of the first plan once more, from its fractions.
   subroutine loads()
     real(c_double), target :: w(2) = 3d0 / 4, z(1) = 1, volume(2) = 1
     integer(c_size_t), target :: installments(2) = 2
@@ -84,7 +84,7 @@ contains
     call hetpart_cost_free(cost)
   end subroutine
 
-  ! From one process to another without a file.
+  ! Pass wisdom as text, as between two processes without a file.
   subroutine wisdom_as_text()
     type(c_ptr) :: mine, theirs
     character(len=:), allocatable :: text

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* learn.c - batch after batch on nodes whose speeds are known, but whose cost is not. Each batch is
- * divided by the times of the previous batches, and the next job starts with what this one learnt.
+/* learn.c - learn how long a number of items takes, while batches are worked on by nodes of known
+ * speed. Each batch is divided by the times of the previous batches.
  *     cc learn.c $(pkg-config --cflags --libs hetpart) && ./a.out && ./a.out
- * The wisdom is kept in learn.wisdom, or in the file that the argument names. "Working" on a share
- * is a formula here; your program would measure the time instead. */
+ * The results are kept in learn.wisdom, or in the file that the argument names, so the second job
+ * begins with the results of the first. The time of a share is a formula here; your program would
+ * measure it instead. */
 #include <math.h>
 #include <stdio.h>
 
@@ -15,7 +16,7 @@
 
 static const double speeds[NODES] = { 1, 1, 2, 6 };
 
-/* Return the time of a share, which the planner does not know: n to the 1.7. */
+/* Return the time of a share, n to the 1.7. The planner does not know this formula. */
 static double share_time_s(uint64_t items, double speed)
 {
 	return 1e-6 * pow((double)items, 1.7) / speed;

@@ -10,7 +10,7 @@
 #define PROCS 16
 #define ITEMS UINT64_C(817101)
 
-/* Seconds per item to compute it, and to send it there. The root is last. */
+/* The seconds per item of each processor, to compute it and to send it there. The root is last. */
 static const double seconds[PROCS][2] = {
 	{ .004629, 1.00e-5 }, { .009365, 1.12e-5 }, { .004885, 1.70e-5 }, { .016156, 2.10e-5 },
 	{ .016156, 2.10e-5 }, { .009677, 3.53e-5 }, { .009677, 3.53e-5 }, { .009677, 3.53e-5 },

@@ -12,7 +12,7 @@
 using Cost = std::unique_ptr<hetpart_cost, decltype(&hetpart_cost_free)>;
 using Plan = std::unique_ptr<hetpart_plan, decltype(&hetpart_plan_free)>;
 
-// The time of n items. An exception must not pass through the library: let none out of here.
+// Return the time of a number of items. It must not throw, because exceptions cannot pass through the library.
 static double seconds(void *, uint64_t items)
 {
   return 1e-6 * std::pow(static_cast<double>(items), 1.5);

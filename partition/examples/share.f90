@@ -22,7 +22,7 @@ contains
     stop 1
   end subroutine
 
-  ! Records to be sorted, at most 400000 of them on the fast node.
+  ! Divide records to be sorted; the fast node takes at most 400000.
   subroutine speeds_known()
     integer(c_int64_t), target :: room(3) = [1000000_c_int64_t, 1000000_c_int64_t, 400000_c_int64_t]
     type(hetpart_opts) :: opts
@@ -64,7 +64,7 @@ contains
     end do
   end subroutine
 
-  ! Learn a cost that doubles with the number of items.
+  ! Learn a linear cost from two observations.
   subroutine learnt()
     type(c_ptr) :: model, plan
 

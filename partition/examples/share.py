@@ -7,7 +7,7 @@ import hetpart
 plan = hetpart.share(1000000, [1, 2, 5], hetpart.nlogn(), capacities=[1000000, 1000000, 400000])
 print("shares", plan.shares)
 
-# The platform of Genaud, Giersch and Vivien's Table 1: seconds an item to compute, and to send.
+# The platform of Genaud, Giersch and Vivien's Table 1: the seconds to compute an item, and to send it.
 platform = [(.004629, 1.00e-5), (.009365, 1.12e-5), (.004885, 1.70e-5)]
 platform += 2 * [(.016156, 2.10e-5)] + 8 * [(.009677, 3.53e-5)] + 2 * [(.003976, 8.15e-5)]
 platform += [(.009288, None)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """times.py [RECORDS [PICTURE]] - a notebook, to be read cell by cell. It compares the times and the
-results of hetsort and numpy, and plans the shares of four nodes. It draws PICTURE, times.png."""
+results of hetsort and numpy, plans the shares of four nodes, and draws both into PICTURE (times.png)."""
 # %% Particles are sorted by mass, the heaviest first, and by number.
 import sys
 import time

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The example of DTCMP's manual with libhetsort: ten pairs of int on each rank, the first of each
- * ascending, among equal ones the second descending. No type or operation is made and freed: the
- * key is a text.
+/* The example of DTCMP's manual with libhetsort: ten pairs of int on each rank are sorted by the
+ * first, ascending, and then by the second, descending. Instead of an MPI type and an operation,
+ * the key is a text.
  *
  *   mpicc dtcmp_pairs.c $(pkg-config --cflags --libs hetsort) && mpirun -n 4 ./a.out
  */

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: GPL-3.0-or-later
-! masses.f90 - bodies of all ranks by mass, the heaviest first; each rank keeps as many as it had.
+! masses.f90 - sort bodies of all ranks by mass, the heaviest first; each rank keeps its number of bodies.
 !   mpifort $(pkg-config --variable=fortran_module hetsort) masses.f90 $(pkg-config --libs hetsort)
 program masses
   use mpi
@@ -34,7 +34,7 @@ program masses
   print '(a,i0,a,i0,a,f0.2,a,f0.2)', "rank ", rank, ": ", n, " bodies, masses ", &
     sorted(1)%mass, " to ", sorted(n)%mass
 
-  ! A refusal, with the library's own sentence; and its version.
+  ! Make a call that is refused; print the message of the library, and its version.
   opts%record_bytes = 0
   if (hetsort_sort_local(bodies, n, sorted, opts, err) == HETSORT_EINVAL .and. rank == 0) &
     print '(a,a,a,a)', "refused by ", hetsort_string(hetsort_version()), ": ", hetsort_reason(err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* MP-sort's main-mpi with libhetsort: N random integers over all ranks are sorted, timed and
- * compared with qsort(). No function computes a radix: the key is a text, and may be signed.
+ * compared with qsort(). Instead of a function that computes a radix, the key is a text. It may be
+ * signed.
  *
  *   mpicc mpsort_integers.c $(pkg-config --cflags --libs hetsort) && mpirun -n 4 ./a.out 1000000
  */

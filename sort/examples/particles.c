@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Particles that lie anywhere are brought into the order of their cells, over all ranks: the first
- * rank gets the lowest cells. A rank with twice the speed gets twice the share.
+/* Sort the particles of all ranks by their cells; the first rank gets the lowest cells. A rank of
+ * twice the speed gets twice the share.
  *
  *   mpicc particles.c $(pkg-config --cflags --libs hetsort) && mpirun -n 4 ./a.out
  */
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 typedef struct particle {
-	unsigned char cell[8]; /* the key: its most significant byte first, so that memcmp() fits */
+	unsigned char cell[8]; /* the key, most significant byte first, as memcmp() needs */
 	double position[3];
 } particle;
 
@@ -29,7 +29,7 @@ static uint64_t get_cell(const particle *p)
 	return cell;
 }
 
-/* Make some particles of this rank; each rank has another number of them. */
+/* Make the particles of this rank. Each rank has another number of them. */
 static particle *make_particles(int rank, uint64_t *n)
 {
 	uint64_t x = 88172645463325252ULL + (uint64_t)rank;

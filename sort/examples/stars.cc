@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Stars of all ranks, the heaviest first, equal ones by number; every second rank is twice as fast,
-// and gets twice the share.
+// Sort the stars of all ranks, the heaviest first, stars of equal mass by number. Every second rank is
+// twice as fast, and gets twice the share.
 //
 //   mpicxx -std=c++17 stars.cc $(pkg-config --cflags --libs hetsort) && mpirun -n 4 ./a.out
 #include <hetsort.hpp>

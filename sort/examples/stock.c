@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sort records of one process by a key in their middle on two threads, without MPI:
+/* Sort records in one process by a key in their middle, on two threads and without MPI:
  *
  *   cc stock.c $(pkg-config --cflags --libs hetsort)
  *

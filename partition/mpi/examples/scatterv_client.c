@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatterv_client.c - a client of MPI_Scatterv, with only that call changed. A root scatters
- * numbers, every rank adds the square roots of its own, and the root adds the sums. With -DPLAIN it
- * is the program as it was. The function measure() measures the costs that the new call needs. */
+/* scatterv_client.c - a program in which hetpart_mpi_scatter() replaces MPI_Scatterv(). A root
+ * scatters numbers, every rank adds the square roots of its numbers, and the root adds the sums.
+ * With -DPLAIN, the program uses MPI_Scatterv(). measure() measures the costs that the new call
+ * needs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static double sum_roots(const double *x, int n)
 
 #ifdef PLAIN
 
-/* Scatter equal counts, as is usual. */
+/* Scatter equal counts by MPI_Scatterv(). */
 static int scatter_numbers(const double *all, double *mine, int rank, int ranks)
 {
 	int *counts = malloc((size_t)ranks * sizeof *counts);
@@ -46,7 +47,7 @@ static int scatter_numbers(const double *all, double *mine, int rank, int ranks)
 
 #else
 
-static volatile double sink; /* so that the sample work is done */
+static volatile double sink; /* keeps the compiler from removing the work */
 
 static hetpart_status sample(void *ctx, uint64_t items, hetpart_err *err)
 {
