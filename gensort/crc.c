@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* CRC32 of 100-byte records as a dot product. The remainder is linear, so the CRC of a record is
- * the sum of its 64-bit words, each times own power of x modulo P. This takes twelve independent
- * carry-less products and one reduction per record. If the processor multiplies in 256-bit
- * registers, two records share the reduction. That takes less than half the time of a call of isa-l
- * for each record. A library is the fallback, and the products are used only if they agree with it.
- */
+/* CRC32 of 100-byte records as a dot product. A CRC is the remainder of a division of polynomials
+ * by P, which is linear. So the CRC of a record is the sum of its 64-bit words, each multiplied by
+ * its own power of x modulo P. This takes twelve independent carry-less products and one reduction
+ * per record. If the processor multiplies in 256-bit registers, two records share the reduction,
+ * which takes less than half the time of calls of isa-l. A library is the fallback, and the
+ * products are used only if they agree with it. */
 #include "crc.h"
 #include "tool.h"
 #ifdef HAVE_ISAL
@@ -41,16 +41,16 @@ uint64_t crc_sum(const unsigned char *p, size_t recs)
 #	include <immintrin.h>
 
 /* Bits are reflected throughout: the lowest bit of a word is its highest power of x. A sum of
- * products has 96 bits, the last of which is x^0. */
+ * products has 96 bits, and its last bit is the coefficient of x^0. */
 #	define POLY UINT64_C(0x1DB710641) /* x^32 + ... + 1, 33 bits */
 
 enum { WORDS = RECORD_BYTES / 8, PAIRS = WORDS / 2, TAIL = RECORD_BYTES - 8 * WORDS, TRIAL = 64 };
 
 _Static_assert(WORDS == 12 && TAIL == 4, "the last four bytes need no product");
 
-static uint64_t factor[WORDS]; /* of word j; a product of reflected words is multiplied by x */
+static uint64_t factor[WORDS]; /* of word j, over x: a product of reflected words has a factor x */
 static uint64_t quotient; /* times the first 64 bits of a sum: the multiple of P that clears them */
-static uint32_t of_zeros; /* the CRC of a record of zeros, the only part that is not linear */
+static uint32_t of_zeros; /* the CRC of a record of zeros, which is added to the linear part */
 
 /* Return x^n modulo P, reflected. */
 static uint64_t crc_power(unsigned n)
@@ -72,7 +72,7 @@ bool crc_has_clmul256(void)
 	       __builtin_cpu_supports("vpclmulqdq");
 }
 
-/* From bytes 84 to 99, move the last four to their place in the sum. */
+/* A shuffle of bytes 84 to 99 that moves the last four to their place in the sum. */
 #	define TAIL_BYTES -1, -1, -1, -1, -1, -1, -1, -1, 15, 14, 13, 12, -1, -1, -1, -1
 
 __attribute__((target("pclmul,sse4.1"))) uint64_t crc_sum_clmul(const unsigned char *p, size_t recs)
@@ -100,7 +100,7 @@ __attribute__((target("pclmul,sse4.1"))) uint64_t crc_sum_clmul(const unsigned c
 
 #	define TARGET256 __attribute__((target("vpclmulqdq,pclmul,avx2")))
 
-/* Return the products of one record, as two sums of 96 bits. */
+/* Return the sum of the products of one record, as two sums of 96 bits. */
 TARGET256 static inline __m256i crc_dot256(const unsigned char *p, const __m256i *f)
 {
 	__m256i v = _mm256_setzero_si256();
@@ -136,7 +136,7 @@ TARGET256 uint64_t crc_sum_clmul256(const unsigned char *p, size_t recs)
 	       crc_sum_clmul(p, recs % 2);
 }
 
-/* Compare a method with the library on some records. */
+/* Return whether a method agrees with the library on some records. */
 static bool crc_agrees(uint64_t (*method)(const unsigned char *, size_t))
 {
 	unsigned char p[TRIAL * RECORD_BYTES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The checksum of records: the sum of the CRC32 (IEEE 802.3, as in zlib) of each record.
- * The sum does not depend on the order, so it survives sorting and adds up over parts. */
+ * The sum does not depend on the order of records, so sorting does not change it, and the sums of
+ * parts can be added. */
 #ifndef CRC_H
 #define CRC_H
 
@@ -12,7 +13,7 @@
  * library. Call it once, before any thread starts. */
 void crc_init(void);
 
-/* crc_sum - return the sum over recs (< 2^32) records by the chosen method. */
+/* crc_sum - return the sum of the CRCs of recs (< 2^32) records, by the chosen method. */
 uint64_t crc_sum(const unsigned char *p, size_t recs);
 
 /* Three methods, for tests: a call of the library per record, carry-less multiplication in

@@ -9,18 +9,19 @@
 
 /* ------------------------------------------------------------ random numbers */
 
-/* Independent lanes hide the latency of each other's multiplications. */
+/* The generator runs in independent lanes: each computes every GEN_LANES-th value. So a
+ * multiplication need not wait for the one before it. */
 enum { GEN_LANES = 4 };
 
 typedef struct gen_walk {
-	u128 lane[GEN_LANES]; /* lane i has the value i places after the next one */
-	u128 mul, add;        /* the map that leaps GEN_LANES values ahead */
+	u128 lane[GEN_LANES]; /* lane 0 has the next value, lane i the i-th after it */
+	u128 mul, add;        /* x -> mul x + add leaps GEN_LANES values ahead */
 } gen_walk;
 
 /* gen_lcg_at - return x[n], the n-th value of the generator. */
 u128 gen_lcg_at(u128 n);
 
-/* gen_walk_start - let the next value be x[n + 1], the random value of record n. */
+/* gen_walk_start - set a walk so that its next value is x[n + 1], the random value of record n. */
 void gen_walk_start(gen_walk *w, u128 n);
 
 /* gen_walk_next - store the high and low halves of the next GEN_LANES * rounds values. */
@@ -28,11 +29,11 @@ void gen_walk_next(gen_walk *w, size_t rounds, uint64_t *hi, uint64_t *lo);
 
 /* ------------------------------------------------------------ skew
  *
- * The key of record n may start with bits of the key of a much smaller record number, the skew
- * index s(n), which is nearly the bit length of n. So heavy prefixes appear, and their number grows
- * with the record numbers. Pure functions. */
+ * In skewed data, the key of record n may begin with the first bits of the key of record s(n). The
+ * skew index s(n) is nearly the bit length of n, so large groups of records share a prefix. Pure
+ * functions. */
 
-enum { GEN_SKEW_BYTES = 6 }; /* of the longest prefix that is replaced */
+enum { GEN_SKEW_BYTES = 6 }; /* the longest prefix that is replaced */
 
 /* gen_skew_index - return s(n), 0 to 128; 61 to 63 and 125 to 127 never occur. */
 unsigned gen_skew_index(u128 n);
@@ -56,18 +57,17 @@ typedef struct gen_kind {
 	bool skew;
 } gen_kind;
 
-enum { GEN_TILE = 512 }; /* records whose random values stay in the nearest cache at a time */
+enum { GEN_TILE = 512 }; /* records made at a time: their random values stay in the nearest cache */
 
 /* The input for up to GEN_TILE records. */
 typedef struct gen_tile {
 	u128 first;         /* number of the first record */
 	size_t recs;        /* 1 to GEN_TILE */
-	const uint64_t *hi; /* high and low halves of the random values: recs of them, */
-	const uint64_t *lo; /* and for binary records nine more */
+	const uint64_t *hi; /* high halves of recs random values (binary records: recs + 9) */
+	const uint64_t *lo; /* low halves */
 } gen_tile;
 
-/* gen_records - write records first .. first + recs - 1, recs >= 1, to out, which has room for recs
- * * RECORD_BYTES bytes. */
+/* gen_records - write records first .. first + recs - 1, recs >= 1, to out. */
 void gen_records(gen_kind kind, u128 first, size_t recs, unsigned char *out);
 
 /* gen_binary_tile - write the binary records of a tile. */
@@ -81,8 +81,8 @@ void gen_ascii_init(void);
 
 /* ------------------------------------------------------------ command line
  *
- * The grammar of the Sort Benchmark's generator. In addition there are long options, joined short
- * options and separate numbers, and every number is checked to its end. */
+ * The grammar of the Sort Benchmark's generator. In addition, there are long options, short options
+ * may be joined, and a number may be a separate word. Every number is checked to its end. */
 
 typedef struct gen_args {
 	gen_kind kind;
@@ -96,7 +96,7 @@ typedef struct gen_args {
 
 typedef enum gen_verdict { GEN_RUN, GEN_HELP, GEN_VERSION, GEN_USAGE } gen_verdict;
 
-/* gen_args_parse - read the command line. Prints the reason for GEN_USAGE; never exits. */
+/* gen_args_parse - read the command line. Print the reason for GEN_USAGE; never exit. */
 gen_verdict gen_args_parse(int argc, char **argv, gen_args *a);
 
 /* ------------------------------------------------------------ output
@@ -110,24 +110,27 @@ typedef struct gen_out {
 	int fd;       /* -1 for nowhere */
 	bool regular; /* opened by name and regular: offsets, preallocation, removal */
 	bool created; /* by this process, which may remove it */
-	bool changed; /* the earlier contents, if it was regular */
+	bool changed; /* the earlier contents of a regular file are lost */
 	dev_t dev;    /* identity of the file, so that no other is removed */
 	ino_t ino;
 } gen_out;
 
-/* gen_out_open - open or create `name` for `bytes` bytes; UINT64_MAX stands for larger sizes too. A
- * file that cannot hold them, or has no room for them, is refused here. Prints its failure and
- * returns false. */
+/* gen_out_open - open or create `name` for `bytes` bytes; UINT64_MAX stands for larger sizes too.
+ * Refuse a file that cannot have this size, or a file system without space for it. Print the reason
+ * of a failure and return false. */
 bool gen_out_open(gen_out *o, const char *name, uint64_t bytes);
 
-/* gen_out_write - write all of n bytes: at offset `at` if the output is regular, else after the
- * bytes before. Returns 0 or the errno of the failure. Safe from several threads if regular. */
+/* gen_out_write - write all of n bytes: at offset `at` if the output is regular, which several
+ * threads may do, otherwise after the bytes written before. Return 0 or the errno of the
+ * failure. */
 int gen_out_write(const gen_out *o, const unsigned char *p, size_t n, uint64_t at);
 
-/* gen_out_finish - close the output, durable if asked. Prints its failure and returns false. */
+/* gen_out_finish - close the output. durable: first wait until it is on permanent storage. Print
+ * the reason of a failure and return false. */
 bool gen_out_finish(gen_out *o, bool durable);
 
-/* gen_out_discard - after a failure, leave nothing that looks complete, and print what remains. */
+/* gen_out_discard - after a failure, remove or empty a regular file, so that it does not look
+ * complete. Print what was done. */
 void gen_out_discard(gen_out *o);
 
 /* ------------------------------------------------------------ job */
@@ -135,12 +138,12 @@ void gen_out_discard(gen_out *o);
 typedef struct gen_result {
 	u128 checksum; /* 0 unless it was asked for */
 	int err;       /* errno of the first failure; 0: none */
-	int signal;    /* that asked to stop; 0: none */
+	int signal;    /* the signal that asked to stop; 0: none */
 } gen_result;
 
-/* gen_run - make the records of `a` and write them to `out`, in several threads. Blocks are
- * assigned in order, made independently, and written at their offsets or in turn. The last block is
- * written after all others, so a file reaches its full size only when it is complete. */
+/* gen_run - make the records of `a` and write them to `out`, in several threads. Threads take
+ * blocks in order, make them, and write them at their offsets, or in order to a stream. The last
+ * block is written last, so a file reaches its full size only when it is complete. */
 gen_result gen_run(const gen_args *a, const gen_out *out);
 
 /* gen_stop - make gen_run stop at the next block. A signal handler may call it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The command line of gensort. Messages of getopt would print names raw, so they are off. Uses
- * optind and its kin: call it once. */
+/* The command line of gensort. The messages of getopt are off, because they would print control
+ * characters in names. The parser uses the global state of getopt: call it once. */
 #include "gen.h"
 #include "number.h"
 

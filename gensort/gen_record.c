@@ -2,8 +2,8 @@
 /* The records of gensort, and the random numbers in them. All functions are pure, except that
  * gen_ascii_init() fills the tables of digits.
  *
- * The 128-bit generator jumps to a place by repeated squaring of the affine map, and continues from
- * there in several independent lanes. A value costs three 64-bit multiplications. */
+ * The generator of 128-bit values finds value n by repeated squaring of the map from a value to the
+ * next. Then it runs in several independent lanes. A value costs three 64-bit multiplications. */
 #include "gen.h"
 
 #include <endian.h>
@@ -64,11 +64,11 @@ void gen_walk_next(gen_walk *w, size_t rounds, uint64_t *hi, uint64_t *lo)
 
 /* ------------------------------------------------------------ */
 
-/* Skew: a smaller record lends part of its prefix to record n. These are pure functions of the
- * record number and of the low half of its random value. */
+/* Skew: part of the prefix of record n is copied from a record of smaller number, the lender. These
+ * are pure functions of the record number and of the low half of its random value. */
 
-/* Return nearly the bit length of n. The highest nibble of each 64-bit half counts as a whole,
- * because the benchmark's own generator finds the length this way and records must be equal. */
+/* Return nearly the bit length of n. The highest nibble of each 64-bit half counts as a whole, as
+ * in the benchmark's own generator, because records must be equal. */
 unsigned gen_skew_index(u128 n)
 {
 	const uint64_t hi = (uint64_t)(n >> 64), lo = (uint64_t)n;
@@ -103,15 +103,14 @@ unsigned gen_skew_chars(uint64_t lo)
 /* ------------------------------------------------------------ */
 
 /* An ASCII record has a key of ten printable characters, the record number in hexadecimal, and 52
- * characters of filler, in which each hexadecimal digit is repeated four times. Pairs of digits
- * come from tables of 20 KiB. Up to 256 successive records share a template of their constant
- * bytes. */
+ * characters of filler: hexadecimal digits, four times each. Pairs of digits come from tables of 20
+ * KiB. Up to 256 records share a template of constant bytes. */
 
 enum {
 	BASE = 95, /* the printable characters, from the space to the tilde */
 	BASE2 = BASE * BASE,
 	BASE4 = BASE2 * BASE2,
-	NUMBER_AT = 12, /* places in the record */
+	NUMBER_AT = 12, /* offset in the record */
 	NUMBER_DIGITS = 32,
 	FILLER_AT = 46,
 };
@@ -139,7 +138,7 @@ void gen_ascii_init(void)
 	}
 }
 
-/* Write four characters of the key from a number below 95^4. */
+/* Write a number below 95^4 as four characters of the key. */
 static void ascii_four(unsigned char *p, uint32_t v)
 {
 	memcpy(p, pairs[v % BASE2], 2);
@@ -153,7 +152,7 @@ static void ascii_key(unsigned char *p, uint64_t hi, uint64_t lo)
 	memcpy(p + 8, pairs[lo % BASE2], 2);
 }
 
-/* Write thirteen digits, from bits 51..48 down to bits 3..0. */
+/* Write thirteen hexadecimal digits, each four times, from bits 51..48 down to bits 3..0. */
 static void ascii_filler(unsigned char *p, uint64_t lo)
 {
 	memset(p, hex_digit((unsigned)(lo >> 48)), 4);
@@ -162,7 +161,7 @@ static void ascii_filler(unsigned char *p, uint64_t lo)
 		memcpy(p + 4 + 8 * i, quads[lo >> (40 - 8 * i) & 255], 8);
 }
 
-/* Write records whose numbers differ only in their last two digits. */
+/* Write ASCII records whose numbers differ only in their last two hexadecimal digits. */
 static void ascii_span(const gen_tile *t, size_t from, size_t recs, unsigned char *out)
 {
 	const unsigned low = (unsigned)(t->first + from) & 255;
@@ -181,7 +180,7 @@ static void ascii_span(const gen_tile *t, size_t from, size_t recs, unsigned cha
 	}
 }
 
-/* Replace the first characters of the keys of records that share a prefix. */
+/* Replace the first gen_skew_chars() characters of each key by characters of the prefix. */
 static void ascii_skew_span(const uint64_t *lo, size_t recs, const unsigned char *prefix,
 			    unsigned char *out)
 {
@@ -217,16 +216,15 @@ void gen_ascii_tile(const gen_tile *t, bool skew, unsigned char *out)
 
 /* ------------------------------------------------------------ */
 
-/* A binary record has ten 10-byte fields. Field i of record n is key n+i XOR a constant. So with
- * the keys of a tile laid end to end, each record is 100 bytes of that stream XOR one constant, and
- * the next record starts 10 bytes further on. Costs 5 KiB of stack. */
+/* A binary record has ten 10-byte fields. Field i of record n is key n+i XOR a constant. The keys
+ * of a tile are stored one after another. Record n is the 100 bytes from key n on, XOR the
+ * constants of the ten fields. Costs 5 KiB of stack. */
 
 enum { FIELDS = RECORD_BYTES / KEY_BYTES };
 
 typedef uint8_t vec __attribute__((vector_size(16)));
 
-/* Fields 1 to 7 are the 70 bytes with four bits set, in falling order; 8 and 9 repeat some of them.
- */
+/* Fields 1 to 7 are the 70 bytes with four bits set, descending; 8 and 9 repeat some of them. */
 static const uint8_t pattern[RECORD_BYTES] = {
 	/* 0 */ 0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
 	/* 1 */ 0xF0, 0xE8, 0xE4, 0xE2, 0xE1, 0xD8, 0xD4, 0xD2, 0xD1, 0xCC,
@@ -290,9 +288,9 @@ void gen_binary_tile(const gen_tile *t, bool skew, unsigned char *out)
 
 /* ------------------------------------------------------------ */
 
-/* Records are made tile by tile: first the random values of a tile, then its bytes. The walk is
- * always LOOKAHEAD values ahead, because binary record n uses the values of n .. n+9. Costs 13 KiB
- * of stack; no allocation, no globals. */
+/* Records are made tile by tile: first the random values of a tile, then its bytes. Each tile is
+ * made with LOOKAHEAD further values, because binary record n uses the values n to n + 9. Costs 13
+ * KiB of stack; no allocation, no globals. */
 
 enum { LOOKAHEAD = 12 }; /* at least nine, and a whole number of rounds */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The threads and the output of gensort. A block is 400 KiB: whole records and whole pages, so
- * small that it stays in a core's cache between making, summing and writing. */
+/* The threads and the output of gensort. A block has 400 KiB, which are whole records and whole
+ * pages. It is so small that it stays in a core's cache while it is made, summed up and written. */
 #include "crc.h"
 #include "gen.h"
 
@@ -23,7 +23,7 @@ typedef struct gen_job {
 	pthread_cond_t turned;
 	uint64_t turn; /* block to be written next, if the output is a stream */
 	u128 checksum;
-	unsigned char *buf;     /* of the caller's thread, */
+	unsigned char *buf;     /* buffer of the calling thread, */
 	tool_progress progress; /* which also prints the progress */
 } gen_job;
 
@@ -41,7 +41,7 @@ static bool gen_stopped(gen_job *j)
 }
 
 /* Write a block to a stream after all blocks before it. If a write fails, the turn stays at its
- * block, so nothing can follow the gap. */
+ * block, so no later block is written. */
 static int gen_write_in_turn(gen_job *j, uint64_t block, const unsigned char *p, size_t bytes)
 {
 	pthread_mutex_lock(&j->lock);
@@ -69,11 +69,10 @@ static void gen_block(gen_job *j, uint64_t block, unsigned char *buf, u128 *sum)
 	gen_records(j->args->kind, j->args->start + at, recs, buf);
 	if (j->args->checksum)
 		*sum += crc_sum(buf, recs);
-	const int err =
-		j->out->regular ||
-				j->out->fd < 0 /* the offset fits, as the size of the file does */
-			? gen_out_write(j->out, buf, bytes, at * RECORD_BYTES)
-			: gen_write_in_turn(j, block, buf, bytes);
+	/* the offset in a regular file fits an off_t, as the size of the file does */
+	const int err = j->out->regular || j->out->fd < 0
+				? gen_out_write(j->out, buf, bytes, at * RECORD_BYTES)
+				: gen_write_in_turn(j, block, buf, bytes);
 	if (err != 0) {
 		int none = 0;
 		atomic_compare_exchange_strong(&j->err, &none, err);
@@ -83,8 +82,7 @@ static void gen_block(gen_job *j, uint64_t block, unsigned char *buf, u128 *sum)
 	}
 }
 
-/* Make blocks until only the last one is left. The caller makes that one when all others are done.
- */
+/* Make blocks until only the last one remains, which gen_run makes when all others are done. */
 static void gen_blocks(void *job, unsigned char *buf)
 {
 	gen_job *j = job;
@@ -94,7 +92,7 @@ static void gen_blocks(void *job, unsigned char *buf)
 		if (block >= j->blocks - 1)
 			break;
 		gen_block(j, block, buf, &sum);
-		if (buf == j->buf) /* nearly all assigned blocks are done */
+		if (buf == j->buf) /* the calling thread; nearly all blocks before are done */
 			tool_progress_now(&j->progress, block * GEN_BLOCK_BYTES);
 	}
 	pthread_mutex_lock(&j->lock);
@@ -128,9 +126,9 @@ gen_result gen_run(const gen_args *a, const gen_out *out)
 
 /* ------------------------------------------------------------ output
  *
- * A file that is at least as long as the new one is overwritten in place, which spares the system
- * freeing and finding its pages. It is shortened by a byte first, so that it never looks complete
- * while it is written. */
+ * A file that is at least as long as the new one is overwritten in place: the system then need not
+ * free and allocate its blocks. It is first cut to one byte less than the new size, so that it does
+ * not look complete while it is written. */
 
 static int gen_truncate(int fd, uint64_t bytes)
 {
@@ -141,9 +139,9 @@ static int gen_truncate(int fd, uint64_t bytes)
 	return rc < 0 ? errno : 0;
 }
 
-/* Check that a regular file can have this size, and reserve room for it. lseek() knows the largest
- * size that the file system supports, and changes nothing. A file system or a kernel without
- * preallocation does not fail here. Any other error would appear later, in a write. */
+/* Check that a regular file can have this size, and reserve room for it. lseek() fails above the
+ * largest size that the file system supports, and changes nothing. Ignore a file system or kernel
+ * without preallocation. Any other error would appear later, in a write. */
 static int gen_out_prepare(gen_out *o, uint64_t bytes)
 {
 	struct rlimit most;
@@ -219,8 +217,8 @@ int gen_out_write(const gen_out *o, const unsigned char *p, size_t n, uint64_t a
 	return 0;
 }
 
-/* Sync the directory of a file, because a new file is not safe before. Ignore a directory that may
- * not be read, and a file system without such a call. */
+/* Sync the directory of a new file, because its name could be lost otherwise. Ignore a directory
+ * without read permission, and a file system that cannot sync directories. */
 static int gen_sync_directory(const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -236,8 +234,7 @@ static int gen_sync_directory(const char *name)
 	return err;
 }
 
-/* Make a regular file durable. A failed fsync is never repeated, because the second call may report
- * a false success. */
+/* Make a regular file durable. A failed fsync is not repeated: it might report a false success. */
 static int gen_out_sync(const gen_out *o)
 {
 	struct stat st;
@@ -276,7 +273,7 @@ void gen_out_discard(gen_out *o)
 	if (ours && unlink(o->name) == 0)
 		tool_error("gensort", "removed the incomplete file", o->name, 0);
 	else if (o->regular && !o->changed)
-		; /* it still has its earlier contents */
+		; /* the file still has its earlier contents */
 	else if (o->regular && (o->fd >= 0 ? ftruncate(o->fd, 0) : truncate(o->name, 0)) == 0)
 		tool_error("gensort", "emptied the incomplete file", o->name, 0);
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gensort makes the Sort Benchmark's records, byte for byte, with any number of threads. This file
- * leads from the command line to the exit status: 0 if all was written, 1 on usage or failure. */
+ * has main(). Exit status: 0 if everything was written, 1 after a usage error or a failure. */
 #include "crc.h"
 #include "gen.h"
 
@@ -31,8 +31,8 @@ static const char version[] =
 	"This is free software: you are free to change and redistribute it.\n"
 	"There is NO WARRANTY, to the extent permitted by law.\n";
 
-/* Let a signal that asks to stop end the job like any other failure. After cleaning up, the process
- * dies of the signal. */
+/* Catch signals that ask to stop, so that the job ends as after a failure. After cleaning up, the
+ * process dies of the signal. */
 static void catch_signals(void)
 {
 	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
@@ -52,7 +52,7 @@ static int generate(const gen_args *a)
 	if (!gen_out_open(&out, a->file, bytes))
 		return EXIT_FAILURE;
 	if (out.regular)
-		catch_signals(); /* a stream may block for ever, and has nothing to clean up */
+		catch_signals(); /* a stream may block, and needs no cleaning up */
 	const gen_result res = gen_run(a, &out);
 	if (res.err != 0)
 		tool_error("gensort", "cannot write", out.name, res.err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The frame that gensort and valsort share: the size of a record, messages, standard streams,
+/* The code that gensort and valsort share: the size of a record, messages, standard streams,
  * threads and a progress line. The code that makes records and the code that checks them stay
  * separate, so that neither can hide an error of the other. */
 #ifndef TOOL_H
@@ -26,11 +26,10 @@ enum { RECORD_BYTES = 100, KEY_BYTES = 10 };
 
 /* ------------------------------------------------------------ messages
  *
- * Only the main thread prints. If standard error fails, nobody can be informed; main checks it once
- * at the end. */
+ * Only the main thread prints. main checks standard error for errors, once at the end. */
 
-/* tool_print_name - print a name on standard error. Control characters, which could steer a
- * terminal, are printed as \xHH: C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F. */
+/* tool_print_name - print a name on standard error. Control characters, which a terminal could
+ * obey, are printed as \xHH: 00 to 1F, 7F, and in UTF-8 C2 80 to C2 9F. */
 static inline void tool_print_name(const char *name)
 {
 	for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
@@ -44,8 +43,7 @@ static inline void tool_print_name(const char *name)
 	}
 }
 
-/* tool_error - print "PROGRAM: TEXT 'NAME': REASON" on standard error; without a reason if err is
- * 0. */
+/* tool_error - print "PROGRAM: TEXT 'NAME': REASON" on standard error; err 0: without a reason. */
 static inline void tool_error(const char *program, const char *text, const char *name, int err)
 {
 	fprintf(stderr, "%s: %s '", program, text);
@@ -53,7 +51,7 @@ static inline void tool_error(const char *program, const char *text, const char 
 	fprintf(stderr, err ? "': %s\n" : "'\n", strerror(err));
 }
 
-/* tool_print - print a text on standard output and close it. Returns the exit status. */
+/* tool_print - print a text on standard output, which is then closed. Return the exit status. */
 static inline int tool_print(const char *program, const char *text)
 {
 	if (fputs(text, stdout) != EOF && fclose(stdout) == 0)
@@ -74,9 +72,9 @@ static inline const char *tool_bad_option(const char *word, char letter[3])
 	return is_long ? word : letter;
 }
 
-/* tool_hold_streams - open /dev/null for standard streams that are closed, in the mode in which
- * every use of the stream fails. Otherwise an output file could get the number of the stream, and
- * messages would be written into it. */
+/* tool_hold_streams - open /dev/null for standard streams that are closed, in a mode in which
+ * reading standard input and writing the others fail. Otherwise an output file could get the
+ * descriptor of a stream, and messages. Return false if that fails. */
 static inline bool tool_hold_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -92,8 +90,8 @@ enum { TOOL_MAX_THREADS = 1024, TOOL_FIRST_CPUS = 1024, TOOL_MOST_CPUS = 1 << 20
 enum { TOOL_PAGE_BYTES = 4096 };
 
 /* tool_processors - return the number of processors that the caller may use; 1 if it is unknown.
- * The kernel refuses a set that is smaller than its own, so the set grows until it is accepted:
- * some machines have more processors than a cpu_set_t holds. */
+ * The kernel refuses a set that is smaller than its own, so the set grows until it is accepted.
+ * Some machines have more processors than fit into a cpu_set_t. */
 static inline unsigned tool_processors(void)
 {
 	int count = 0, err = EINVAL;
@@ -119,15 +117,15 @@ static inline void *tool_thread(void *team)
 {
 	const tool_team *t = team;
 	unsigned char *buf = aligned_alloc(TOOL_PAGE_BYTES, t->buf_bytes);
-	if (buf) /* without memory the others do the work of this thread */
+	if (buf) /* without memory, the other threads do the work of this one */
 		t->work(t->job, buf);
 	free(buf);
 	return NULL;
 }
 
-/* tool_team_work - do the work in several threads: as many as asked for, or one per processor if
- * that is 0, but at most one per block. The caller is one of them and uses buf. If others cannot be
- * started, fewer do the work. */
+/* tool_team_work - do the work in `threads` threads (0: one per processor), at most one per block.
+ * The calling thread is one of them and uses buf. If others cannot be started, fewer do the
+ * work. */
 static inline void tool_team_work(const tool_team *t, unsigned threads, uint64_t blocks,
 				  unsigned char *buf)
 {
@@ -146,7 +144,7 @@ static inline void tool_team_work(const tool_team *t, unsigned threads, uint64_t
 /* ------------------------------------------------------------ progress
  *
  * Work of more than two seconds prints its progress on a terminal, in a line that is rewritten once
- * a second by the thread that has finished a block. It costs one reading of the clock per block. */
+ * a second. It costs one reading of the clock per block. */
 
 enum { TOOL_COLUMNS = 80 };
 
@@ -155,7 +153,7 @@ typedef struct tool_progress {
 	uint64_t all; /* bytes; 0: not known */
 	double begun, next;
 	bool on;
-	int columns; /* of the line that is shown */
+	int columns; /* length of the line that is shown */
 } tool_progress;
 
 static inline double tool_clock(void)
@@ -173,7 +171,7 @@ static inline void tool_progress_begin(tool_progress *p, uint64_t all, bool on)
 	p->on = on && isatty(STDERR_FILENO);
 }
 
-/* tool_progress_show - replace the line by a text; an empty text removes it. */
+/* tool_progress_show - replace the line by a text; an empty text removes the line. */
 static inline void tool_progress_show(tool_progress *p, const char *text)
 {
 	struct winsize w;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The command line of valsort. Messages of getopt would print names raw, so they are off. Uses
- * optind and its kin: call it once. */
+/* The command line of valsort. The messages of getopt are off, because they would print control
+ * characters in names. The parser uses the global state of getopt: call it once. */
 #include "val.h"
 #include "number.h"
 
@@ -40,7 +40,7 @@ static val_verdict val_set_option(int c, val_args *a)
 		a->summaries = true;
 		break;
 	case 'o':
-		a->save = optarg; /* a name with '-' in front is more likely a forgotten name */
+		a->save = optarg; /* a name that begins with '-' is probably the next option */
 		return *optarg && *optarg != '-' ? VAL_RUN
 						 : val_usage("bad summary file name", optarg);
 	case 't':

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The input, the threads and the summary file of valsort. Short reads are completed, interrupted
- * ones repeated, and the input ends if a read returns nothing. A directory counts as empty, as it
- * does for the benchmark's own validator. */
+/* The input, the threads and the summary file of valsort. Short reads are continued, interrupted
+ * reads are repeated, and the input ends when a read returns no bytes. A directory is treated as
+ * empty input, as in the benchmark's own validator. */
 #include "val.h"
 
 #include <sys/stat.h>
@@ -21,8 +21,7 @@ int val_in_open(val_in *in, const char *name, size_t block_bytes)
 		return errno;
 	int err = fstat(in->fd, &st) < 0 ? errno : 0;
 	if (err == 0) {
-		/* files of /proc and the like are regular, of size 0, and full: read them in order
-		 */
+		/* files of /proc are regular, of size 0, but may have data: read them in order */
 		in->size = st.st_size;
 		in->regular = S_ISREG(st.st_mode) && st.st_size > 0;
 	}
@@ -99,7 +98,7 @@ void val_in_close(val_in *in)
 
 /* ------------------------------------------------------------ summary file
  *
- * 280 bytes, checked to the last step, because the proof of a distributed sort may depend on it. */
+ * The file has 280 bytes. Each call is checked, as the proof of a sort may depend on the file. */
 
 static bool val_save_failed(const val_save *s, const char *text, int err)
 {
@@ -121,7 +120,7 @@ bool val_save_open(val_save *s, const char *name, int input)
 	if (!known)
 		val_save_failed(s, "cannot examine", errno);
 	else if (s->regular && fstat(input, &in) == 0 && in.st_dev == st.st_dev &&
-		 in.st_ino == st.st_ino) /* emptying it would destroy the input */
+		 in.st_ino == st.st_ino) /* emptying this file would destroy the input */
 		val_save_failed(s, "summary file is the input", 0);
 	else if (s->regular && ftruncate(s->fd, 0) < 0)
 		val_save_failed(s, "cannot empty", errno);
@@ -157,17 +156,17 @@ bool val_save_finish(val_save *s, const val_summary *sum)
 /* ------------------------------------------------------------ threads
  *
  * Each thread takes a block, summarises it, waits for its turn, and joins the summary to the
- * result. So the first unordered record is announced as soon as it is certain to be the first. */
+ * result. So the first unordered record is announced as soon as all before it are checked. */
 
 typedef struct val_job {
 	val_in *in;
 	const val_args *args;
 	val_announce *announce;
 	void *arg;
-	pthread_mutex_t lock; /* guards all below */
+	pthread_mutex_t lock; /* guards all members below */
 	pthread_cond_t turned;
 	uint64_t turn; /* number of the block to be joined next */
-	bool over;     /* the result is final: the end or a failure was joined */
+	bool over;     /* the result is final, because the input has ended or a read has failed */
 	tool_progress progress;
 	val_result res;
 } val_job;

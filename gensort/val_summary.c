@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Summaries of records: making, joining, encoding. Pure functions of their arguments. Counting has
- * no branch that depends on the data; the first unordered record is searched only if one exists. */
+ * no branch that depends on the data. Then the first unordered record is searched, if one
+ * exists. */
 #include "crc.h"
 #include "val.h"
 
 #include <endian.h>
 
-/* Add 0x20 to each byte that is a letter from A to Z, in all eight bytes at once. One addition to
- * the low seven bits sets the top bit of bytes from A on, another sets it for bytes beyond Z. */
+/* Add 0x20 to each of eight bytes that is a letter from A to Z. One addition to the low seven bits
+ * sets the top bit of bytes that are at least 'A'. Another sets it in bytes above 'Z'. */
 static inline uint64_t fold_case(uint64_t v)
 {
 	const uint64_t each = 0x0101010101010101;
@@ -36,8 +37,7 @@ int val_compare(const unsigned char *a, const unsigned char *b, bool fold)
 	return (x > y) - (x < y);
 }
 
-/* Count unordered and equal keys. This is inlined once with fold and once without, so that the loop
- * does not test it. */
+/* Count unordered and equal keys. Inlined twice, so that the loop need not test fold. */
 static inline void val_count(val_summary *s, const unsigned char *p, size_t n, bool fold)
 {
 	u128 before = val_key(p, fold);

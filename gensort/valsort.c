@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* valsort checks whether a file of 100-byte records is sorted, and prints the facts that a sort
- * must not change. This file leads from the command line to the exit status: 0 if the records are
- * in order, 1 if not or on failure. */
+/* valsort checks whether a file of 100-byte records is sorted, and prints the number and checksum
+ * of the records, which a sort must not change. This file has main(). Exit status: 0 if the records
+ * are in order, 1 if not or after a failure. */
 #include "crc.h"
 #include "val.h"
 
@@ -30,7 +30,7 @@ static const char version[] =
 	"This is free software: you are free to change and redistribute it.\n"
 	"There is NO WARRANTY, to the extent permitted by law.\n";
 
-/* Write v in base 10 or 16 to text, which has room for 40 characters. Return where it starts. */
+/* Write v in base 10 or 16 to the end of text, which has 40 characters. Return the first digit. */
 static const char *digits(u128 v, unsigned base, char *text)
 {
 	char *p = text + 39;
@@ -62,7 +62,7 @@ static void print_summary(const val_summary *s)
 	fprintf(stderr, "SUCCESS - all records are in order\n");
 }
 
-/* Print why the input was not read whole, or has no record. Return false in these cases. */
+/* Return whether the input was read whole and has records. If not, print the reason. */
 static bool is_complete(const val_result *r, const val_args *a)
 {
 	switch (r->end) {
@@ -88,8 +88,8 @@ static bool is_complete(const val_result *r, const val_args *a)
 	}
 }
 
-/* Check the input and return the exit status. The summary file is emptied even without an input,
- * because an old verdict must not stay. */
+/* Check the input and return the exit status. The summary file is emptied even if the input cannot
+ * be opened, because an old summary must not remain. */
 static int validate(val_args *a)
 {
 	val_in in;
@@ -116,7 +116,7 @@ static int validate(val_args *a)
 	}
 	if (err == 0)
 		val_in_close(&in);
-	/* a verdict that could not be printed must not look like success */
+	/* without a printed result, the exit status must not be 0 */
 	return fflush(stderr) != 0 || ferror(stderr) ? EXIT_FAILURE : rc;
 }
 

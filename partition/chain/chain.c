@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain.c - divisible loads on a chain: check, choose the method, date and report; replay of given
- * fractions. The methods SIMPLE, SINGLEINST and MULTIINST of [S3] make one pass over the loads
- * with a bisection for each installment. Must not contain: the rules of the chain (schedule.c),
- * the linear programme (programme.c). Costs some 60 m operations for each installment. */
+/* chain.c - schedules of divisible loads on a chain of processors: check, choose the method, find
+ * start and end times, report. Also the schedule of given fractions (replay). The methods SIMPLE,
+ * SINGLEINST and MULTIINST of [S3] make one pass over the loads. The last two find each
+ * installment, the part of a load that is sent at a time, by bisection. Must not contain: the rules
+ * of the chain (schedule.c), the linear programme (programme.c). Costs about 60 m operations per
+ * installment for m processors. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -20,8 +22,9 @@ typedef struct chain_heuristic {
 	chain_state st;
 } chain_heuristic;
 
-/* Let every processor work up to end from the moment it can, on what those before it leave of part
- * of the load. Return whether nothing is left. */
+/* Set the fractions f[] of an installment with `part` of the load: each processor works from the
+ * first possible moment until `end`, on what those before it leave. Return whether nothing
+ * remains. */
 static bool ends_by(const chain_heuristic *h, size_t load, double part, double end, double *f)
 {
 	const chain_problem *const ch = h->ch;
@@ -39,14 +42,14 @@ static bool ends_by(const chain_heuristic *h, size_t load, double part, double e
 	return !(rest > 0);
 }
 
-/* Find one installment with part of the load that ends everywhere as soon as possible. */
+/* Set f[] to the installment with `part` of the load that ends as soon as possible. */
 static void soonest_installment(const chain_heuristic *h, size_t load, double part, double *f)
 {
 	double hi = h->st.proc[0] + part * h->ch->comp[load * h->ch->m];
-	while (!ends_by(h, load, part, hi, f)) /* because of rounding */
+	while (!ends_by(h, load, part, hi, f)) /* rounding can make hi too small */
 		hi += hi * 1e-15 + 1e-300;
 	for (int k = 0; k < 600 && ends_by(h, load, part, hi / 16, f); k++)
-		hi /= 16; /* the first processor may be slower by any factor */
+		hi /= 16; /* hi is too large by any factor if the first processor is slow */
 	double lo = hi / 16;
 	for (int k = 0; k < BISECTION_STEPS && hi - lo > 1e-16 * hi; k++) {
 		const double mid = lo + (hi - lo) / 2;
@@ -60,8 +63,8 @@ static void soonest_installment(const chain_heuristic *h, size_t load, double pa
 	ends_by(h, load, part, hi, f);
 }
 
-/* Return whether an installment of part of the load, divided by speed, arrives everywhere before
- * the installment before it is computed. */
+/* Return whether an installment with `part` of the load, divided by speed, arrives at each
+ * processor before it ends the previous installment. */
 static bool arrives_in_time(const chain_heuristic *h, size_t load, double part)
 {
 	const chain_problem *const ch = h->ch;
@@ -77,7 +80,7 @@ static bool arrives_in_time(const chain_heuristic *h, size_t load, double part)
 	return true;
 }
 
-/* Return the largest part, at most rest, that arrives in time; 0 if none does. */
+/* Return the largest part of the load, at most rest, that arrives in time, or 0. */
 static double largest_in_time(const chain_heuristic *h, size_t load, double rest)
 {
 	double lo = 0, hi = rest;
@@ -95,8 +98,8 @@ static double largest_in_time(const chain_heuristic *h, size_t load, double rest
 	return lo;
 }
 
-/* Append an installment with part of a load: divided by speed, or to end as soon as possible while
- * the budget lasts. */
+/* Append an installment with `part` of a load: divided by speed, or so that it ends as soon as
+ * possible. After the end of the budget, it is divided by speed. */
 static hetpart_status append_installment(chain_heuristic *h, size_t load, double part,
 					 bool by_speed, hetpart_err *err)
 {
@@ -128,9 +131,8 @@ static hetpart_status chain_singleinst(chain_problem *ch, hetpart_schedule *sd, 
 	return rc;
 }
 
-/* Append the installments of one load, at most `most` unless that is 0. When the budget first
- * allows no more installments than one of each load, the time set aside, up to end_s, is for those.
- */
+/* Append the installments of one load, at most `most` unless that is 0. When the budget ends, this
+ * load and those after it get one installment each, in time reserved until end_s. */
 static hetpart_status append_load(chain_heuristic *h, size_t load, size_t most, double end_s,
 				  hetpart_err *err)
 {
@@ -189,7 +191,7 @@ static const char *const chain_method_name[] = {
 	[HETPART_CHAIN_MULTIINST] = "multiinst",
 };
 
-/* Give the schedule the numbers of installments of the caller. */
+/* Append installments with fractions 0 to the schedule: the caller's number for each load. */
 static hetpart_status grow_as_given(hetpart_schedule *sd, const chain_problem *ch, hetpart_err *err)
 {
 	size_t total = 0;

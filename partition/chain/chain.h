@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain.h - what the files of the chain planner share: the problem in units near 1, the schedule
- * object, the step of an installment down the chain. Not installed. [S3] */
+/* chain.h - declarations for the files of the chain planner [S3]: the problem in units near 1, the
+ * schedule, the step of an installment down the chain. A load is computed in one or more
+ * installments. An installment has a fraction of the load for each processor, and is passed from
+ * processor to processor. A date is the start or end of a message or a computation. Not
+ * installed. */
 #ifndef CHAIN_H
 #define CHAIN_H
 
@@ -14,9 +17,9 @@ typedef struct chain_problem {
 	double *comp;        /* [load][proc]: time of a whole load on a processor */
 	double *comm;        /* [load][link]: time of a whole load over a link */
 	double *tau;         /* m */
-	double *latency;     /* m - 1; NULL if the caller gave none */
-	double *speed;       /* m: fractions proportional to 1/w, sum 1 */
-	const size_t *given; /* installments of the caller; NULL: one each */
+	double *latency;     /* [link]; NULL if the caller gave none */
+	double *speed;       /* [proc]: proportional to 1/w, with sum 1 */
+	const size_t *given; /* [load]: installments as given by the caller; NULL: one each */
 	int shift;
 	part_budget budget;
 } chain_problem;
@@ -24,7 +27,7 @@ typedef struct chain_problem {
 struct hetpart_schedule {
 	size_t m, nloads, total;       /* total: installments of all loads */
 	size_t room;                   /* installments that fit into the arrays */
-	size_t *first;                 /* nloads + 1: installments before each load */
+	size_t *first;                 /* [nloads + 1]: installments before each load */
 	double *fraction;              /* total m */
 	double *comm_start, *comm_end; /* total (m - 1) */
 	double *comp_start, *comp_end; /* total m */
@@ -33,22 +36,20 @@ struct hetpart_schedule {
 	const char *method;
 };
 
-/* How far the chain has come: the end of the last message on each link, and of the last computation
- * on each processor. */
+/* The state of a chain: the end of the last message on each link and of the last computation. */
 typedef struct chain_state {
 	double *link, *proc; /* m entries each; link[m - 1] is unused */
-	bool latency;        /* messages pay their latency */
+	bool latency;        /* a message takes its latency, too */
 } chain_state;
 
-/* Copy the caller's problem to full, with defaults for what its version does not have, and check
- * it. */
+/* Copy the caller's problem to full, with defaults for members of later versions, and check it. */
 hetpart_status part_chain_check(hetpart_chain *full, const hetpart_chain *given, hetpart_err *err);
 
 /* Check the caller's problem and set ch. Free with part_chain_free(), also after a failure. */
 hetpart_status part_chain_init(chain_problem *ch, const hetpart_chain *given, hetpart_err *err);
 void part_chain_free(chain_problem *ch);
 
-/* Divide all times by 2^by more. */
+/* Divide all times by 2^by. */
 void part_chain_rescale(chain_problem *ch, int by);
 
 /* Return a makespan that no schedule beats, in the caller's unit: messages take no time. */
@@ -59,7 +60,8 @@ hetpart_status part_chain_start(chain_state *st, const chain_problem *ch, bool l
 				hetpart_err *err);
 void part_chain_end(chain_state *st);
 
-/* Return the earliest start of a message over link i, given when it has arrived at its sender. */
+/* Return the earliest start of a message over link i if its data arrives at the sender at
+ * `arrived`. */
 static inline double chain_send(const chain_problem *ch, const chain_state *st, size_t i,
 				double arrived)
 {
@@ -67,8 +69,8 @@ static inline double chain_send(const chain_problem *ch, const chain_state *st, 
 	return max_double(max_double(after, st->link[i]), arrived);
 }
 
-/* Let one installment of load through, with one fraction for each processor. Unless sd is NULL, the
- * four dates of each processor and link go to entry at of the schedule. */
+/* Send one installment of a load down the chain, with one fraction for each processor. Unless sd is
+ * NULL, store the dates of each link and processor as installment `at` of the schedule. */
 void part_chain_step(const chain_problem *ch, chain_state *st, size_t load, const double *fraction,
 		     hetpart_schedule *sd, size_t at);
 
@@ -80,13 +82,13 @@ hetpart_status part_schedule_new(hetpart_schedule **out, const chain_problem *ch
 hetpart_status part_schedule_grow(hetpart_schedule *sd, const chain_problem *ch, size_t count,
 				  hetpart_err *err);
 
-/* Set all dates from the fractions, in the caller's unit, and the makespan. Return HETPART_ERANGE
- * if a date is beyond range. */
+/* Compute all dates and the makespan from the fractions, in the caller's unit. Return
+ * HETPART_ERANGE if a date is beyond the range of a double. */
 hetpart_status part_schedule_date(hetpart_schedule *sd, const chain_problem *ch, bool latency,
 				  hetpart_err *err);
 
-/* Set the fractions of sd by the linear programme, and sd->planned. The schedule one, with one
- * installment of each load, is the start. If the budget stops the programme, set sd->stopped; the
+/* Set the fractions of sd and sd->planned by the linear programme. It starts from the schedule
+ * `one`, with one installment of each load. If the budget ends first, set sd->stopped; the
  * fractions are then at least as good as the start. */
 hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_schedule *one,
 			     hetpart_err *err);

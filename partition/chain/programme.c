@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* programme.c - the linear programme of [S3] for given numbers of installments: constraints
- * (1)-(13) with the corrected indices, in units near 1. It starts from SINGLEINST's schedule, which
- * saves six of seven simplex steps. Must not contain: dates, which come from the replay. Costs a
- * simplex call with about 4 m rows for each installment. */
+ * (1)-(13) with the corrected indices, in units near 1. It starts from the schedule of method
+ * SINGLEINST, which saves six of seven simplex steps. Must not contain: the final dates, which
+ * part_schedule_date() computes from the fractions. Costs a simplex call with about 4 m rows per
+ * installment for m processors. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "chain.h"
 #include "base/lp.h"
 
-/* Each fraction is the sum of two columns, one from 0 to its value at the start and one above. So
- * a start that is not a vertex is still a basis. */
+/* Each fraction is the sum of two columns: the part up to its value at the start, and the part
+ * above. So the start is a basis even if it is not a vertex. */
 typedef struct programme {
 	chain_problem *ch;
 	hetpart_schedule *sd; /* the start, with its dates in units near 1; then the result */
-	double *unit;         /* [load][proc]: columns hold fraction times unit; 0: it must be 0 */
+	double *unit;         /* [load][proc]: columns are fraction times unit; 0: no fraction */
 	part_lp lp;
 	size_t m, total; /* processors, installments of all loads */
 	size_t rows;     /* next row */
-	size_t *giver;   /* the row that holds each date column at the start; SIZE_MAX: none */
+	size_t *giver;   /* the row that determines each date column at the start, or SIZE_MAX */
 } programme;
 
-/* Columns, in this order: fractions up to the start, fractions above it, starts of messages, starts
- * of computations, the makespan. */
+/* The columns, in this order: fractions up to their values at the start, fractions above these
+ * values, starts of messages, starts of computations, the makespan. */
 static inline size_t col_low(const programme *pg, size_t t, size_t i)
 {
 	return t * pg->m + i;
@@ -55,7 +56,8 @@ static inline size_t col_makespan(const programme *pg)
 
 /* ------------------------------------------------------------------------------- constraints */
 
-/* Add val for all of fraction i. Times that vanish against the makespan are omitted. */
+/* Add val times fraction i of installment t to a row, unless it is negligible against the
+ * makespan. */
 static void put_fraction(programme *pg, size_t row, size_t n, size_t t, size_t i, double val)
 {
 	const double unit = pg->unit[n * pg->m + i];
@@ -65,7 +67,8 @@ static void put_fraction(programme *pg, size_t row, size_t n, size_t t, size_t i
 	part_lp_put(&pg->lp, row, col_high(pg, t, i), val / unit);
 }
 
-/* Open a row: date column after >= row. If equality holds at the start, the row gives the date. */
+/* Begin a row that requires date column `after` to be at least a date, whose terms the caller adds.
+ * At the start these are `date` and `least`; if they are equal, the row determines the column. */
 static size_t open_row(programme *pg, size_t after, double date, double least)
 {
 	const size_t row = pg->rows++;
@@ -76,8 +79,8 @@ static size_t open_row(programme *pg, size_t after, double date, double least)
 	return row;
 }
 
-/* Demand that after, which has this date, is >= the end of the message of installment t (of load n)
- * over link i; with (5) substituted. */
+/* Require column `after`, which is date at the start, to be at least the end of a message,
+ * expressed by (5). The message is installment t (of load n) over link i. */
 static void put_after_message(programme *pg, size_t after, double date, size_t n, size_t t,
 			      size_t i)
 {
@@ -87,8 +90,8 @@ static void put_after_message(programme *pg, size_t after, double date, size_t n
 		put_fraction(pg, row, n, t, k, -pg->ch->comm[n * (pg->m - 1) + i]);
 }
 
-/* Put the rows of installment t of load n. The last of them demand that what follows its
- * computation on each processor starts after its end; with (7) substituted. */
+/* Add the rows of installment t of load n. The last rows require that on each processor, the next
+ * computation, or the makespan, is not before the end of this computation, expressed by (7). */
 static void put_installment(programme *pg, size_t n, size_t t)
 {
 	const hetpart_schedule *const sd = pg->sd;
@@ -116,9 +119,9 @@ static void put_installment(programme *pg, size_t n, size_t t)
 	}
 }
 
-/* Make the start the basis. Dates are basic, each held by the row that gives it. Fractions are at
- * the bound that is their value. The largest fraction of each load is basic for the sum. The basis
- * is triangular in time, and feasible. */
+/* Make the start the basis. A date is basic if a row determines it; this row is at its bound.
+ * Fractions are at the bound that is their value, but the largest fraction of each load is basic,
+ * because of the sum. The basis is triangular in time, and feasible. */
 static void place_start(programme *pg)
 {
 	const hetpart_schedule *const sd = pg->sd;
@@ -206,12 +209,11 @@ static hetpart_status solve_programme(void *ctx, hetpart_err *err)
 	return HETPART_OK;
 }
 
-/* -------------------------------------------------------------------------------------- the start
- */
+/* ------------------------------------------------------------------------------------ the start */
 
-/* Set a unit for each fraction that makes its coefficients at most 1. With a makespan near 1 no
- * processor can take more than 1e-8 of a load that takes it, or its message, a time of 1e8. Such
- * fractions have unit 0 and remain 0; scaling up the rest costs 1e-8 of the makespan at most. */
+/* Set a unit for each fraction, so that its coefficients are at most 1. If a whole load takes a
+ * processor or its messages more than 1e8, the fraction is at most 1e-8, because the makespan is
+ * near 1. Such a fraction has unit 0 and remains 0, which costs at most 1e-8 of the makespan. */
 static void set_fraction_units(programme *pg)
 {
 	const chain_problem *const ch = pg->ch;
@@ -228,7 +230,7 @@ static void set_fraction_units(programme *pg)
 	}
 }
 
-/* Divide SINGLEINST's fractions, without the excluded ones, evenly among the installments. */
+/* Divide the fractions of SINGLEINST evenly among the installments. Omit fractions of unit 0. */
 static hetpart_status spread_fractions(programme *pg, const hetpart_schedule *one, hetpart_err *err)
 {
 	hetpart_schedule *const sd = pg->sd;
@@ -251,7 +253,7 @@ static hetpart_status spread_fractions(programme *pg, const hetpart_schedule *on
 
 uint64_t part_chain_lp_bytes(size_t total, size_t m)
 {
-	/* Measured with GLPK: 6 installments of 50 loads on 10 processors, and a quarter more. */
+	/* Measured with GLPK: 6 installments of 50 loads on 10 processors. A quarter is added. */
 	return (UINT64_C(1) << 22) + (uint64_t)total * m * (7000 + 200 * (uint64_t)m);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* schedule.c - a chain problem, checked and in units near 1; the step of an installment down the
- * chain; the schedule object: created, grown, dated, read. Must not contain: how fractions are
- * found. Costs O(installments m). */
+/* schedule.c - the check of a chain problem, its times in units near 1, and the step of an
+ * installment down the chain. Also schedules: their creation, dates and public calls. Must not
+ * contain: how fractions are found. Costs O(m) per installment for m processors. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -66,8 +66,7 @@ hetpart_status part_chain_check(hetpart_chain *c, const hetpart_chain *given, he
 	return rc;
 }
 
-/* Set the times in units of 2^shift, near the time in which all processors together compute all
- * loads. */
+/* Set the times in units of 2^shift, which is near the time of all loads on all processors. */
 static hetpart_status chain_scale(chain_problem *ch, const hetpart_chain *c, hetpart_err *err)
 {
 	long double speed = 0, work = 0, begin = INFINITY;
@@ -146,7 +145,7 @@ double part_chain_lower(const chain_problem *ch)
 	long double work = 0, end = INFINITY, before;
 	for (size_t n = 0; n < ch->nloads; n++)
 		work += (long double)ch->comp[n * ch->m] * ch->speed[0];
-	do { /* without the processors that begin at the end or later */
+	do { /* repeat without processors that are free only at the end or later */
 		long double speed = 0, late = 0;
 		before = end;
 		for (size_t i = 0; i < ch->m; i++)
@@ -263,7 +262,7 @@ hetpart_status part_schedule_grow(hetpart_schedule *sd, const chain_problem *ch,
 	return HETPART_OK;
 }
 
-/* Bring times from the plan's unit to the caller's. Return whether all are within range. */
+/* Convert times from units of 2^shift to the caller's unit. Return whether all are finite. */
 static bool unscale_dates(double *v, size_t n, int shift)
 {
 	bool ok = true;

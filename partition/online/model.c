@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* model.c - observations (items, cost) of an unknown cost, and the cost that is fitted to them.
  *
- * Observations are pooled in geometric cells of ratio 1.1 with eight parts each. Without cells, a
- * noise of 5 % stalls the scheme at 2.5 to 3 % imbalance [S4 section 3.3]; without parts, a jump
- * inside a cell stays blurred. The smoothed cells (smooth.c) are made to rise with the items by
- * pooling adjacent violators, and lines from (0, 0) through the pools are the cost.
+ * A cell has the observations whose numbers of items differ by a factor of at most 1.1, and has
+ * eight parts. Without cells, noise of 5 % keeps an imbalance of 2.5 to 3 % [S4 section 3.3].
+ * Without parts, a jump of the cost inside a cell would be blurred. The cells are smoothed
+ * (smooth.c). Neighbours whose costs do not rise with the items are then pooled. Lines from (0, 0)
+ * through the pools are the cost.
  *
- * Costs O(1) for an observation, O(cells^2) for a fit, and 118 kB for a model. */
+ * An observation takes O(1) time, a fit O(cells^2), and a model 118 kB. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,8 +36,7 @@ size_t part_model_cell(double items)
 	return at < MODEL_CELLS - 1 ? (size_t)at : MODEL_CELLS - 1;
 }
 
-/* Return ln of the mean cost of an item. The quotient is not computed, because it may be outside
- * the range of a double. */
+/* Return the logarithm of the mean cost of an item; the mean itself may exceed a double. */
 static double ln_mean_cost(const model_cell *c)
 {
 	return log(c->cost) - log(c->items);
@@ -47,7 +47,7 @@ void part_cell_merge(model_cell *c, const model_cell *more)
 	const model_cell was = *c;
 	const double part = more->weight / (was.weight + more->weight);
 	const double items = was.items + (more->items - was.items) * part;
-	/* Stay between the two in spite of rounding, else the mean may be in another part. */
+	/* Stay between the two in spite of rounding, so that the mean stays in this part. */
 	c->items = was.weight > 0
 			   ? max_double(min_double(items, max_double(was.items, more->items)),
 					min_double(was.items, more->items))
@@ -57,7 +57,7 @@ void part_cell_merge(model_cell *c, const model_cell *more)
 	c->weight = min_double(was.weight + more->weight, MODEL_WEIGHT);
 	if (was.weight > 0 && was.cost > 0 && more->cost > 0) {
 		const double d = ln_mean_cost(more) - ln_mean_cost(&was);
-		c->spread += part * (1 - part) * d * d; /* between the two means */
+		c->spread += part * (1 - part) * d * d; /* the error between the two means */
 	}
 }
 
@@ -128,8 +128,8 @@ double hetpart_model_weight(const hetpart_model *model)
 
 /* ------------------------------------------------------------------------------ the fitted cost */
 
-/* Collect the cells that have a cost, with a number of parts merged into one. Return how many there
- * are; only the first MODEL_SEEN are stored. */
+/* Collect the parts of cells that have a cost, and merge each group of `merged` parts. Return the
+ * number of groups that have a cost. Only the first MODEL_SEEN are stored. */
 static size_t collect_cells(const hetpart_model *model, size_t merged, model_cell seen[MODEL_SEEN])
 {
 	size_t n = 0;
@@ -151,11 +151,11 @@ size_t hetpart_model_points(const hetpart_model *model, hetpart_point *points, s
 		return 0;
 	size_t n = 0, merged = 1, m;
 	while ((m = collect_cells(model, merged, seen)) > MODEL_SEEN)
-		merged *= 2; /* at most until cells are whole, which are few enough */
+		merged *= 2; /* at most up to whole cells, which are few enough */
 	m = part_model_smooth(seen, m, pool);
-	for (size_t i = 0; i < m; i++) { /* in place: pools are never more than points */
+	for (size_t i = 0; i < m; i++) { /* in place: there are never more pools than points */
 		pool[n++] = pool[i];
-		while (n > 1 && pool[n - 2].cost >= pool[n - 1].cost) { /* pool violators */
+		while (n > 1 && pool[n - 2].cost >= pool[n - 1].cost) { /* pool the two */
 			model_cell *const a = &pool[n - 2], *const b = &pool[n - 1];
 			const double part = b->weight / (a->weight + b->weight);
 			a->items += (b->items - a->items) * part;

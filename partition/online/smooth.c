@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* smooth.c - less noise than the means of the cells have: power laws and straight lines on segments
- * of cells. The ends of segments are not decided but averaged. Every division of the cells into
- * segments counts with the weight that the data give it by the Bayesian information criterion. Two
- * recursions as for a hidden Markov chain find these weights. A jump starts a new segment; an
- * uncertain jump shows in part, a certain one as a step. Costs O(cells^2) for the cells that are
- * not empty. */
+/* smooth.c - the cost as a smooth curve, with less noise than the means of the cells. A division
+ * cuts the cells into segments, and each segment has a power law or a straight line. No single
+ * division is chosen. The result is the average over all divisions, weighted by the Bayesian
+ * information criterion. Two recursions, as for a hidden Markov chain, find these weights. A jump
+ * of the cost starts a new segment: an uncertain jump is averaged, a certain one becomes a step.
+ * Costs O(cells^2) for the cells that are not empty. */
 #include <math.h>
 
 #include "model.h"
 
-/* ---------------------------------------------------------------------- curves through a segment
- */
+/* --------------------------------------------------------------------- curves through a segment */
 
-/* Prior of the noise: this much, as if seen in that number of repeated observations. */
+/* Prior of the noise: relative, as if measured in PRIOR_WEIGHT repeated observations. */
 #define PRIOR_NOISE  0.05
 #define PRIOR_WEIGHT 4
 /* Prior of the exponent: its mean and standard deviation. */
 #define PRIOR_POWER  1.0
 #define PRIOR_SPREAD 0.5
 
-/* Weighted means and central moments for a line, which need no differences of large numbers. */
+/* Weighted means and central moments, to fit a line. They avoid differences of large numbers. */
 typedef struct moments {
 	double w, x, y, xx, xy, yy;
 } moments;
 
-/* Sums over a segment: of logarithms, and of items and costs with relative errors. */
+/* Moments over a segment: of logarithms, and of items and costs, weighted for relative errors. */
 typedef struct segment {
 	moments log, lin;
 } segment;
@@ -34,11 +33,10 @@ enum { CURVE_POWER, CURVE_STRAIGHT, CURVES };
 /* exp(a) n^b, or a + b n. */
 typedef struct curve {
 	double a, b;
-	double ln_likelihood; /* of the segment, up to a constant; -INFINITY: no such curve */
+	double ln_likelihood; /* of the data, up to a constant; -INFINITY: no such curve */
 } curve;
 
-/* Add a point: means move, and moments grow by the distance between the means. The weights may
- * differ by any factor. */
+/* Add a point. The weights may differ by any factor. */
 static void moments_add(moments *l, double x, double y, double weight)
 {
 	const double dx = x - l->x, dy = y - l->y, w = l->w + weight, both = weight * (l->w / w);
@@ -50,22 +48,22 @@ static void moments_add(moments *l, double x, double y, double weight)
 	l->w = w;
 }
 
-/* Add a cell at either end of a segment. */
+/* Add a cell, the next one at either end, to a segment. */
 static void segment_add(segment *s, const model_cell *c)
 {
 	moments_add(&s->log, log(c->items), log(c->cost), c->weight);
 	moments_add(&s->lin, c->items, c->cost, c->weight / (c->cost * c->cost));
 }
 
-/* Make the line of slope b through the means; rest is a sum of squares added to its own errors. */
+/* Return the line of slope b through the means. rest is added to the sum of its squared errors. */
 static curve line_curve(const moments *l, double b, double noise, double rest)
 {
 	const double own = l->yy - b * (2 * l->xy - b * l->xx);
 	return (curve){ l->y - b * l->x, b, -(max_double(own, 0) + rest) / (2 * noise) };
 }
 
-/* Fit the best curve of each kind, by least squares of relative errors. The straight line counts
- * only if it is clearly better, and not if it falls. */
+/* Fit the best curve of each kind by least squares of relative errors. The straight line is used
+ * only if it rises; its likelihood is reduced, so that it counts only if it is clearly better. */
 static void segment_fit(const segment *s, double noise, curve fit[CURVES])
 {
 	const double prior = noise / (PRIOR_SPREAD * PRIOR_SPREAD);
@@ -77,7 +75,7 @@ static void segment_fit(const segment *s, double noise, curve fit[CURVES])
 		fit[CURVE_STRAIGHT] = line_curve(&s->lin, s->lin.xy / s->lin.xx, noise, noise);
 }
 
-/* Return ln of the cost of items on a curve; not finite where the curve has none. */
+/* Return the logarithm of a curve's cost of items; it is not finite if the cost is not above 0. */
 static double curve_ln(const curve *c, int kind, double items)
 {
 	return kind == CURVE_POWER ? c->a + c->b * log(items) : log(c->a + c->b * items);
@@ -85,34 +83,35 @@ static double curve_ln(const curve *c, int kind, double items)
 
 /* ------------------------------------------------------------------------------- the smoother */
 
-/* The ratio up to which a curve is trusted beyond the items that were observed. */
+/* The factor by which a curve extends beyond the items that were observed. */
 #define EXTRAPOLATION 1.5
-/* The numbers that a segment costs: two of its curve, its border, its kind. */
+/* The parameters of a segment, which reduce its weight: two of its curve, its border, its kind. */
 #define NUMBERS 4
-/* A jump: its least probability, the power of the items that it must exceed, and by how much
- * (natural logarithm). Its place is not searched within a ratio of items of JUMP_NEAR. */
+/* A jump has at least the probability JUMP_CERTAIN. The cost rises more than items^JUMP_POWER, by
+ * JUMP_LEAST or more (as a logarithm). If the items on both sides differ by at most a factor
+ * JUMP_NEAR, its place is known well enough. */
 #define JUMP_CERTAIN 0.5
 #define JUMP_POWER   3
 #define JUMP_LEAST   0.1
 #define JUMP_NEAR    1.02
-#define STEP_WIDTH   1e-9 /* of a jump in the result, relative: less than an item */
-/* The least weight that takes part in an average. */
+#define STEP_WIDTH   1e-9 /* relative width of a step in the result: less than an item */
+/* The least share of a curve in the average; also the weight of points without data. */
 #define LEAST 1e-6
 
-/* A place where the cost is asked for, and the sums over the curves so far. */
+/* A point of the smooth curve, and the sums over the curves added so far. */
 typedef struct smooth_point {
 	double items, ln_items, weight; /* weight: of the cell at this place */
-	double ln_cost, share;          /* sums over curves, with their weights */
+	double ln_cost, share;          /* sums over curves, weighted by their shares */
 } smooth_point;
 
 typedef struct smoother {
 	const model_cell *cell;
 	size_t n;            /* cells */
-	double noise, price; /* price: the cost of a segment, as ln of a likelihood */
+	double noise, price; /* price: subtracted from the logarithm of a segment's likelihood */
 	smooth_point point[MODEL_POINTS];
-	size_t npoints, at[MODEL_SEEN]; /* at: the point of each cell */
-	double before[MODEL_SEEN + 1];  /* ln of the weight of all divisions of the cells before */
-	double after[MODEL_SEEN + 1];   /* the same, of the cells from there on */
+	size_t npoints, at[MODEL_SEEN]; /* at[i]: the point of cell i */
+	double before[MODEL_SEEN + 1];  /* [i]: ln of the weight of all divisions of cells [0, i) */
+	double after[MODEL_SEEN + 1];   /* [i]: the same for cells [i, n) */
 } smoother;
 
 static void add_point(smoother *s, double items, double weight)
@@ -121,8 +120,8 @@ static void add_point(smoother *s, double items, double weight)
 		s->point[s->npoints++] = (smooth_point){ items, log(items), weight, 0, 0 };
 }
 
-/* Add points between two places, a ratio of about MODEL_RATIO apart, without the two. Keep room for
- * the cells to come. */
+/* Add points between two numbers of items, in steps of MODEL_RATIO. Leave space in the array for
+ * the points of the cells to come. */
 static void points_between(smoother *s, double from, double to, size_t cells_to_come)
 {
 	for (double x = from * MODEL_RATIO; x * MODEL_RATIO < to; x *= MODEL_RATIO)
@@ -130,7 +129,7 @@ static void points_between(smoother *s, double from, double to, size_t cells_to_
 			add_point(s, x, LEAST);
 }
 
-/* Place points at the cells, between them, and a little beyond both ends. */
+/* Add points at the cells, between them, and a little beyond both ends. */
 static void place_points(smoother *s)
 {
 	const double from = s->cell[0].items / EXTRAPOLATION,
@@ -151,13 +150,13 @@ static double ln_sum(double a, double b)
 	return most == -INFINITY ? most : most + log1p(exp(min_double(a, b) - most));
 }
 
-/* Return ln of the weight of a segment. */
+/* Return the logarithm of the weight of a segment. */
 static double ln_weight(const smoother *s, const curve fit[CURVES])
 {
 	return ln_sum(fit[CURVE_POWER].ln_likelihood, fit[CURVE_STRAIGHT].ln_likelihood) - s->price;
 }
 
-/* Forward: find before[], the weight of all divisions of the cells before each. */
+/* Compute before[], the first recursion. */
 static void weigh_divisions(smoother *s)
 {
 	double *const before = s->before;
@@ -183,7 +182,7 @@ static void add_weighted(smooth_point *d, double ln_cost, double share)
 }
 
 /* Fill the gap from point edge, the last of a curve, to point end, the first of the next curve. No
- * curve is trusted there, so the cost at the edge counts less and less. */
+ * curve covers the gap, so the cost at the edge gets a share that falls to 0 at the end. */
 static void add_fading(smoother *s, size_t edge, size_t end, double ln_cost, double share)
 {
 	const int step = end > edge ? 1 : -1;
@@ -193,7 +192,7 @@ static void add_fading(smoother *s, size_t edge, size_t end, double ln_cost, dou
 			     share * (s->point[end].ln_items - s->point[d].ln_items) / whole);
 }
 
-/* Add a curve through cells [from, to) with its share. */
+/* Add a curve through cells [from, to) to the average, with its share. */
 static void add_curve(smoother *s, size_t from, size_t to, const curve *c, int kind, double share)
 {
 	const size_t first = from ? s->at[from] : 0;
@@ -207,8 +206,8 @@ static void add_curve(smoother *s, size_t from, size_t to, const curve *c, int k
 		add_fading(s, last, s->at[to], curve_ln(c, kind, s->point[last].items), share);
 }
 
-/* Backward: find after[] like before[], for the cells from each on. Both give each segment its
- * share, with which its curves are added. */
+/* Compute after[], the second recursion. before[] and after[] determine the share of each segment,
+ * with which its curves are added to the average. */
 static void average_curves(smoother *s)
 {
 	const size_t n = s->n;
@@ -233,8 +232,8 @@ static void average_curves(smoother *s)
 	}
 }
 
-/* Return whether the cost jumps between cell i and the next one. It does if a segment ends here and
- * the cost rises faster than any power of the items allows. */
+/* Return whether the cost jumps between cell i and the next one. It does if a segment probably ends
+ * here and the cost rises faster than JUMP_POWER allows. */
 static bool jumps_after(const smoother *s, size_t i)
 {
 	const smooth_point *const a = &s->point[s->at[i]], *const b = &s->point[s->at[i + 1]];
@@ -260,9 +259,9 @@ static void add_corner(corners *out, double items, double cost, double weight)
 		out->at[out->n++] = (model_cell){ items, cost, weight, 0 };
 }
 
-/* Add a step instead of the points between a and b. It is half way, so that the next observations
- * narrow its place, until that is known well enough. Then it is before all items that may lie
- * beyond it. Too few items for some processors cost little; one too many costs the whole step. */
+/* Add a step instead of the points between points a and b. At first it is half way, so that the
+ * next observations narrow its place. When the place is known well enough, the step is directly
+ * after a. Too few items for some processors cost little; one too many costs the whole step. */
 static void add_step(const smoother *s, corners *out, size_t a, size_t b)
 {
 	const double from = s->point[a].items, to = s->point[b].items;
@@ -296,12 +295,12 @@ size_t part_model_smooth(const model_cell *cell, size_t n, model_cell *out)
 		add_corner(&to, s.point[d].items, cost_at(&s, d), s.point[d].weight);
 		if (i >= n || d != s.at[i])
 			continue;
-		size_t beyond = i; /* a jump may span cells that have seen both of its sides */
+		size_t beyond = i; /* cells may have observations of both sides of a jump */
 		while (beyond + 1 < n && jumps_after(&s, beyond))
 			beyond++;
 		if (beyond > i) {
 			add_step(&s, &to, d, s.at[beyond]);
-			d = s.at[beyond] - 1; /* the point of that cell is next */
+			d = s.at[beyond] - 1; /* continue with the point of this cell */
 			i = beyond;
 		} else {
 			i++;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* wisdom_file.c - wisdom in a file, kept from job to job. Only this file of the library opens
- * files. The format is in wisdom_text.c.
+/* wisdom_file.c - wisdom in a file, for later jobs. Only this part of the library opens files. The
+ * format is in wisdom_text.c.
  *
  * The wisdom file
  *
  * The file is a text. It has a version line, the host, the time, numbers, models with their cells,
- * and a checksum over all that precedes it. It has no index and no free space. It is read whole and
- * written whole, and it is small: at most WISDOM_FILE_BYTES.
+ * and a checksum over all that precedes it. It has no index and no free space. It is always read
+ * and written as a whole, and it is small: at most WISDOM_FILE_BYTES.
  *
  * Who reads. A program loads the file once when it starts, before it plans. The call opens the
- * file, reads it to its end, closes it, and parses the copy in memory. The program never reads the
- * file again, and nothing refers to it: the hetpart_wisdom in memory is a copy.
+ * file, reads it to its end, closes it, and parses the text in memory. The program never reads the
+ * file again: the hetpart_wisdom in memory is a copy.
  *
  * Who writes. The same program saves the wisdom when its job has ended, after it has added its
  * observations. Of a parallel job, only one process should read and write the file, as hetsort does
@@ -24,10 +24,10 @@
  * of the others since they loaded the file are lost. A lock would keep them, but it can block a job
  * on a shared file system, and the next jobs observe the same machine again.
  *
- * Why a torn file does no harm. A reader has either the old file or the new one, because the name
- * changes only after the new file is complete. If a file is damaged by other means, the checksum or
- * a line does not match, and loading fails with HETPART_EFORMAT. The caller then starts without
- * wisdom. No content can make a program fail: every number is checked for its range.
+ * Why readers never see half a file. A reader has either the old file or the new one, because the
+ * name changes only after the new file is complete. If a file is damaged by other means, the
+ * checksum or a line does not match, and loading fails with HETPART_EFORMAT. The caller then starts
+ * without wisdom. No content can make a program fail: every number is checked for its range.
  *
  * Why stale data does no harm. Wisdom only guides the division of work. A wrong cost makes shares
  * unequal, never wrong: they always sum to the number of items. Wisdom of another host, or one that
@@ -56,7 +56,7 @@ static hetpart_status file_failed(hetpart_err *err, const char *what, const char
 	return part_fail(err, HETPART_EIO, "cannot %s '%.160s': %s", what, path, strerror(errno));
 }
 
-/* Read a file into new memory, which the caller frees, on failure too. */
+/* Read a file into new memory, which the caller frees, also after a failure. */
 static hetpart_status read_wisdom(const char *path, char **text, size_t *len, hetpart_err *err)
 {
 	hetpart_status rc = HETPART_OK;
@@ -71,7 +71,7 @@ static hetpart_status read_wisdom(const char *path, char **text, size_t *len, he
 	} else if ((uint64_t)st.st_size > WISDOM_FILE_BYTES) {
 		rc = part_fail(err, HETPART_EFORMAT, "'%.160s' is too long for wisdom", path);
 	} else {
-		const size_t size = (size_t)st.st_size + 1; /* one more shows a file that grows */
+		const size_t size = (size_t)st.st_size + 1; /* + 1 detects a file that grows */
 		*text = malloc(size);
 		if (!*text)
 			rc = part_fail(err, HETPART_ENOMEM, "no memory for '%.160s'", path);
@@ -109,8 +109,7 @@ hetpart_status hetpart_wisdom_load(hetpart_wisdom **out, const char *path, const
 	return rc;
 }
 
-/* Create a file of this process next to path, and store its name; return -1 and set errno if that
- * fails. */
+/* Create a temporary file next to path; store its name in temp. Return the descriptor, or -1. */
 static int create_next_to(const char *path, char *temp, size_t size)
 {
 	for (unsigned try = 0; try < 100; try++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* wisdom_text.c - what is known of one machine: named models and named numbers, in memory and as
- * text. The text has a version line, the host, the time, numbers, models with their cells, and a
- * checksum over all that precedes it. The reader is strict: a line that is not exactly right is
- * refused with its number. Opens no files. Costs O(bytes) for a text, and O(names) to find one. */
+/* wisdom_text.c - wisdom, the measurements of one machine: named models and named numbers, in
+ * memory and as text. The text has a version line, the host, the time, numbers, models with their
+ * cells, and a checksum over all that precedes it. The reader is strict: it refuses a line that is
+ * not exactly right, with the line's number in the message. Opens no files. Costs O(bytes) for a
+ * text, and O(names) to find a name. */
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -236,8 +237,7 @@ static uint64_t checksum(uint64_t sum, const char *text, size_t bytes)
 	return sum;
 }
 
-/* Let this thread write and read numbers with a decimal point, whatever the locale of the program.
- */
+/* Let this thread write and read numbers with a decimal point, whatever the program's locale. */
 static locale_t plain_locale(locale_t *was)
 {
 	const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -257,7 +257,7 @@ static void restore_locale(locale_t plain, locale_t was)
 
 typedef struct wisdom_writer {
 	char *buf;
-	size_t size, len; /* len counts on when the buffer is full */
+	size_t size, len; /* len also counts text that does not fit into buf */
 	uint64_t sum;     /* checksum of all text, also beyond the buffer */
 } wisdom_writer;
 
@@ -307,12 +307,12 @@ size_t hetpart_wisdom_print(const hetpart_wisdom *w, char *buf, size_t size)
 /* ------------------------------------------------------------------------------------- reading */
 
 typedef struct wisdom_reader {
-	const char *text, *end, *line; /* line: the beginning of the current one */
-	size_t number;                 /* of the current line, from 1 */
+	const char *text, *end, *line; /* line: the start of the current line */
+	size_t number;                 /* number of the current line, from 1 */
 	char word[512];                /* the current line, with 0 instead of its end */
 	hetpart_wisdom *w;
 	hetpart_model *model; /* the model to which cells belong */
-	size_t next_cell;     /* the least cell that may follow */
+	size_t next_cell;     /* the least index that the next cell may have */
 	bool has_time;
 	hetpart_err *err;
 } wisdom_reader;
@@ -347,15 +347,15 @@ static bool next_line(wisdom_reader *r, hetpart_status *rc)
 	return true;
 }
 
-/* Return what follows "key " in the line; NULL if the line has another key. */
+/* Return the text after "key " in the line, or NULL if the line has another key. */
 static const char *after_word(const wisdom_reader *r, const char *key)
 {
 	const size_t len = strlen(key);
 	return strncmp(r->word, key, len) == 0 && r->word[len] == ' ' ? r->word + len + 1 : NULL;
 }
 
-/* Read a number as put_line() writes it, followed by a space if `more`, else by the end of the
- * line. Move *p after it. */
+/* Read a number as put_line() writes it, followed by a space if `more`, otherwise by the end of the
+ * line. Move *p to the text after it. */
 static bool take_real(const char **p, bool more, double *value)
 {
 	const size_t len = strspn(*p, "0123456789+-.e");
@@ -425,7 +425,7 @@ static hetpart_status read_cell_line(wisdom_reader *r, const char *p)
 	return HETPART_OK;
 }
 
-/* Read a line by its key. Skip a key of a later version if it looks like one. */
+/* Read a line by its key. Ignore an unknown key, which a later version may have written. */
 static hetpart_status read_wisdom_line(wisdom_reader *r)
 {
 	const char *p;
@@ -451,7 +451,7 @@ static hetpart_status read_wisdom_line(wisdom_reader *r)
 	return HETPART_OK;
 }
 
-/* Check the last line, whose checksum covers all that precedes it. */
+/* Check the last line, whose checksum is of all text before it. */
 static hetpart_status read_checksum(wisdom_reader *r, const char *p, const char *begin)
 {
 	char sum[17];
@@ -466,7 +466,7 @@ static hetpart_status read_checksum(wisdom_reader *r, const char *p, const char 
 	return HETPART_OK;
 }
 
-/* Read version and host. Another version makes the text stale, not damaged. */
+/* Read version and host. A text of another version is stale, not damaged. */
 static hetpart_status read_head(wisdom_reader *r)
 {
 	hetpart_status rc;

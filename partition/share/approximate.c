@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* approximate.c - approximate real shares: by classes of nearly the same speed, and by eq (5) and
- * Theorem 2 of [S4]. Also Lambert's W, which solves n ln n. A share within a class is off by about
- * a tenth of the square of the class's relative width. One Newton step makes exact shares of these.
- * Must not contain: whole numbers. Classes cost O(p) without a logarithm, and about five logarithms
+ * Theorem 2 of [S4]. Also Lambert's W, which solves n ln n. A share from a class has a relative
+ * error of about a tenth of the square of the class's relative width. One Newton step then makes it
+ * exact. Must not contain: whole numbers. Classes cost O(p) simple steps, and about five logarithms
  * or inverses of the cost for each class. Eq (5) costs one logarithm for each processor, Theorem 2
- * two. */
+ * costs two. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 hetpart_status part_lambert_open(part_lambert *l, hetpart_err *err)
 {
-	/* GSL 2.8, 2.7, 2.6, 2.5, and any that was built here: this call is the same in all. */
+	/* GSL 2.8, 2.7, 2.6, 2.5, and any version that was built here: all have this call. */
 	static const char *const files[] = { "libgsl.so.28", "libgsl.so.27", "libgsl.so.25",
 					     "libgsl.so.23", "libgsl.so",    NULL };
 	const part_loaded_call call = { "gsl_sf_lambert_W0_e", &l->w0_e };
@@ -27,8 +27,8 @@ void part_lambert_close(part_lambert *l)
 	part_unload(&l->library);
 }
 
-/* Keep GSL from 0.99996 DBL_MAX on, where it would end the process. Below 1e-26 it has no digits
- * left, but there W is y to the last one. */
+/* Do not call GSL above 1e308, because from 0.99996 DBL_MAX on it would end the process. For tiny y
+ * it is inexact, but there W(y) = y to the last digit. */
 double part_lambert_w(const part_lambert *l, double y)
 {
 	gsl_sf_result w;
@@ -39,13 +39,13 @@ double part_lambert_w(const part_lambert *l, double y)
 
 /* ------------------------------------------------------------------------------------- classes */
 
-#define CLASSES_MIN 16 /* more would take longer than the Newton step they save */
+#define CLASSES_MIN 16 /* more would take longer than the Newton step that they save */
 #define CLASSES_MAX 4096
 #define CLASS_PROCS 16   /* processors for each class, if there are enough */
-#define WIDTH_SHIFT 42   /* bits of a double omitted: 1024 classes from a speed to its double */
-#define NEIGHBOURS  0.01 /* relative distance from which one Newton step finds W to 5e-5 */
+#define WIDTH_SHIFT 42   /* low bits of a speed that are ignored: 1024 classes for a factor of 2 */
+#define NEIGHBOURS  0.01 /* relative distance of y at which one Newton step finds W to 5e-5 */
 
-/* Return the leading bits of a number that is not negative; they rise with it. */
+/* Return the leading bits of a number >= 0: a larger number has the same bits or larger ones. */
 static uint64_t leading_bits(double k, int shift)
 {
 	uint64_t bits;
@@ -58,10 +58,10 @@ static part_class *class_of(const part_classes *c, double k)
 	return &c->of[leading_bits(k, c->shift) - c->first];
 }
 
-/* Find the shares at time t. Return their sum, and its derivative by t in *by_t. For n ln n a
- * share is y/W(y), where y is the time by the speed. GSL finds W for the first class of a group.
- * One Newton step finds it for a class near the one before it, or near its own last y. Each later
- * time squares the error of that step. */
+/* Set the shares of all classes at time t. Return the sum of all shares, and its derivative by t in
+ * *by_t. For n ln n a share is y/W(y), where y is time times speed. If W is known for a nearby y,
+ * from the class before or the time before, one Newton step finds W(y); otherwise GSL does. A
+ * Newton step for the next time squares the error. */
 static double classes_sum(part_classes *c, double t, double *by_t)
 {
 	const part_class *before = NULL;
@@ -85,7 +85,7 @@ static double classes_sum(part_classes *c, double t, double *by_t)
 		of->y = y;
 		before = of;
 		if (!(y > 0))
-			of->slope = 0; /* instead of infinite: the speed is 0 as a double */
+			of->slope = 0; /* not infinite: the speed is so small that y is 0 */
 		sum += of->count * of->x;
 		*by_t += of->count * of->slope * of->k;
 		of->slope *= t;
@@ -124,7 +124,7 @@ hetpart_status part_classes_solve(part_classes *c, const hetpart_cost *cost, con
 			c->of[j].k /= c->of[j].count;
 		speed += c->of[j].count * c->of[j].k;
 	}
-	/* The sum is concave in t, so from the second step on t rises to the solution. */
+	/* The sum is concave in t, so from the second step on t only rises, to the solution. */
 	c->t = part_cost_real(c->cost, target / (double)n) / c->cost->scale * (double)n / speed;
 	for (int step = 0; step < 60 && fabs(c->t - was) > 1e-9 * c->t; step++) {
 		const double next = c->t + (target - classes_sum(c, c->t, &by_t)) / by_t;
@@ -152,7 +152,7 @@ void part_classes_shares(const part_classes *c, const double *k, size_t n, doubl
 
 /* ------------------------------------------------------------------------------------- eq (5) */
 
-/* Apply eq (5): with k normalised to sum 1, n_i = k_i N (1 + (sum_j k_j ln k_j - ln k_i)/ln N). */
+/* Eq (5), with speeds k that sum to 1: n_i = k_i N (1 + (sum_j k_j ln k_j - ln k_i)/ln N). */
 hetpart_status part_taylor(const part_procs *ps, uint64_t items, double *real, double *log_k,
 			   hetpart_err *err)
 {
@@ -176,7 +176,8 @@ hetpart_status part_taylor(const part_procs *ps, uint64_t items, double *real, d
 
 /* ---------------------------------------------------------------------------------- Theorem 2 */
 
-/* Return x (ln x + ln ln x)/(ln x)^2 for x >= e. The paper's first term lacks a factor ln x. */
+/* Return the share x (ln x + ln ln x)/(ln x)^2 for x >= e, and its derivative in *slope. The first
+ * term in the paper lacks a factor ln x. */
 static double theorem2(double x, double *slope)
 {
 	const double l = log(x), ll = log(l), n = x * (l + ll) / (l * l), r = 1 / l;
@@ -184,8 +185,7 @@ static double theorem2(double x, double *slope)
 	return n;
 }
 
-/* Find the shares at time t and their derivatives. Return their sum, and its derivative in *slope.
- */
+/* Set the shares at time t and their derivatives. Return the sum, and its derivative in *slope. */
 static double theorem2_sum(const part_procs *ps, double t, double *real, double *rate,
 			   double *slope)
 {
@@ -240,8 +240,8 @@ hetpart_status part_asymptotic(const part_procs *ps, uint64_t items, double *rea
 		return part_fail(err, HETPART_ENOSOL,
 				 "Theorem 2 does not hold: a processor gets fewer than e items");
 	}
-	/* Find the time by Newton's method, first about, by classes of speed. The steps over all
-	 * processors are exact and move the shares very little. */
+	/* Find the time by Newton's method: first approximately, by classes of speed, then exactly,
+	 * over all processors. The exact steps change the shares very little. */
 	double t = max_double(least, c.t), was = 0;
 	for (int step = 0; step < 60 && fabs(t - was) > 1e-9 * t; step++) {
 		was = t;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* emulate.c - process emulation [S2]: how many of M equal processes each node runs, and which M
- * fits the ratings best. The greedy rule gives the next process to the smallest (m_i + 1)/r_i and
- * is optimal for every M at once. Must not contain: costs. Costs O(p log p), the best M up to a
- * limit O(limit log p). */
+ * fits the ratings best. If node i has m_i processes and rating r_i, the next process goes to the
+ * node with the smallest (m_i + 1)/r_i. This is optimal for each M. Must not contain: costs. Costs
+ * O(p log p); the best M up to a limit costs O(limit log p). */
 #include <stdlib.h>
 
 #include "share.h"
@@ -42,7 +42,8 @@ hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *rat
 					   hetpart_err *err)
 {
 	part_budget budget;
-	hetpart_status rc = hetpart_emulate_create(out, ratings, nprocs, 1, err); /* a check */
+	/* check the arguments */
+	hetpart_status rc = hetpart_emulate_create(out, ratings, nprocs, 1, err);
 	if (rc != HETPART_OK)
 		return rc;
 	hetpart_plan_free(*out);
@@ -57,8 +58,8 @@ hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *rat
 	part_turn *const heap = part_calloc(nprocs, sizeof *heap);
 	if (!heap)
 		return part_no_memory(err, nprocs, "processors");
-	/* Add one process at a time, at least one, until the budget ends. Keep the first M with the
-	 * largest M/max(m_i/r_i). */
+	/* Add one process at a time until the budget ends. Keep the first M with the largest
+	 * speed. */
 	double fastest = 0;
 	uint64_t best = 1;
 	for (size_t i = nprocs; i-- > 0;) {
@@ -67,7 +68,7 @@ hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *rat
 	}
 	for (uint64_t m = 1; m <= most; m++) {
 		part_turn *const top = &heap[0];
-		const double speed = (double)m / top->key; /* top's time is now the largest */
+		const double speed = (double)m / top->key; /* top now needs the longest time */
 		if (speed > fastest * (1 + 1e-12)) {
 			fastest = speed;
 			best = m;

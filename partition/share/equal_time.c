@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* equal_time.c - real shares with equal times: the T at which sum f^-1(T k_i) = N, and the shares
- * at that time. Must not contain: whole numbers. Costs O(p) for each Newton step: 1 or 2 steps for
- * n ln n, 10 to 60 for piecewise costs. Capacities repeat it for the processors that are not full
- * yet. */
+/* equal_time.c - real shares with equal times. For a cost f, speeds k_i and N items, these are the
+ * shares at the time T at which sum f^-1(T k_i) = N. Must not contain: whole numbers. Costs O(p)
+ * for each Newton step: 1 or 2 steps for n ln n, 10 to 60 for piecewise costs. With capacities,
+ * this is repeated for the processors that are not full yet. */
 #include <float.h>
 #include <stdlib.h>
 
 #include "share.h"
 
-#define TINY        1e-300 /* items: a share that counts as none */
-#define NEAR_ENOUGH 1e-7   /* relative error of a share that the next Newton step makes 1e-14 */
+#define TINY        1e-300 /* items: the least share */
+#define NEAR_ENOUGH 1e-7   /* relative error of a share; the next Newton step reduces it to 1e-14 */
 
 typedef struct equal_time {
 	const hetpart_cost *cost;
 	size_t n;             /* processors that are not full */
-	size_t *proc;         /* their numbers; NULL: all, because there are no capacities */
+	size_t *proc;         /* their numbers; NULL: all processors, as there are no capacities */
 	double *k, *x;        /* their speeds (the fastest near 1) and shares */
 	double *rate;         /* the derivatives of the shares by the time */
 	const double *speeds; /* of all processors, as given by the caller */
-	long double unit;     /* k is speed times unit */
+	long double unit;     /* k is speeds times unit */
 	double target;        /* items to divide among them */
-	long double t;        /* their time, at scale 1 */
+	long double t;        /* the time of these shares, for a cost of scale 1 */
 } equal_time;
 
 static double speed_of(const equal_time *et, size_t i)
@@ -36,11 +36,11 @@ static double fastest_of(const equal_time *et)
 	return most;
 }
 
-/* ------------------------------------------------------------------------------------ n to the a
- */
+/* ----------------------------------------------------------------------------------- n to the a */
 
-/* Return a number that the share is proportional to for f(n) = n^a; it is 1 for the fastest. A
- * speed that is almost 0 as a double may be larger as a root, or as a share of very many items. */
+/* Return the weight of a processor, to which its share is proportional for f(n) = n^a. The weight
+ * of the fastest processor is 1. A speed near 0 needs a long double: its root, or its share, may be
+ * larger. */
 static long double power_weight(const equal_time *et, size_t i, double most, double a)
 {
 	if (et->k[i] < DBL_MIN)
@@ -51,7 +51,7 @@ static long double power_weight(const equal_time *et, size_t i, double most, dou
 /* Solve f(n) = n^a by Theorem 1: the share is proportional to k^(1/a). Linear is a = 1. */
 static void solve_power(equal_time *et, double a)
 {
-	const double most = fastest_of(et); /* not 1 when the fastest are full */
+	const double most = fastest_of(et); /* not 1 if the fastest processors are full */
 	long double sum = 0;
 	for (size_t i = 0; i < et->n; i++) {
 		const long double w = power_weight(et, i, most, a);
@@ -68,7 +68,7 @@ static void solve_power(equal_time *et, double a)
 
 /* ----------------------------------------------------------------- n ln n and n log2(n + 1) */
 
-/* Return f(x) and store f'(x) for the two convex costs, with natural logarithms. */
+/* Return f(x) for one of these two costs, with natural logarithms, and store f'(x) in *slope. */
 static double convex_cost(part_cost_kind kind, double x, double *slope)
 {
 	const double ln = kind == COST_NLOGN ? log(x) : log1p(x);
@@ -76,9 +76,8 @@ static double convex_cost(part_cost_kind kind, double x, double *slope)
 	return x * ln;
 }
 
-/* Make one Newton step for the system f(n_i) = T k_i, sum n_i = N. Return the T that keeps the
- * sum. Store the derivatives in rate[] and the Newton point for T = 0 in x[]. Store in *off the
- * largest relative error that x[] had at the last T. */
+/* Make one Newton step for the system f(n_i) = T k_i, sum n_i = N. Return the new T; the new shares
+ * are x[i] + T rate[i]. Store in *off the largest relative error of the old shares at the old T. */
 static double newton_step(equal_time *et, double *off)
 {
 	const part_cost_kind kind = et->cost->kind;
@@ -99,7 +98,7 @@ static double newton_step(equal_time *et, double *off)
 	return (double)fmaxl(0, (et->target - sum) / slope);
 }
 
-/* Refine the shares when T is found: a small share hardly moves T, so it may not be found. */
+/* Refine the shares after T is found: T hardly depends on small shares, so these may be inexact. */
 static void refine_small_shares(equal_time *et)
 {
 	for (size_t i = 0; i < et->n; i++) {
@@ -117,9 +116,9 @@ static void refine_small_shares(equal_time *et)
 	}
 }
 
-/* Solve n ln n and n log2(n + 1). The shares start from the classes of speed, so near that one
- * step is often enough: it squares their error. The cost is convex, so from the second step on T
- * rises to the solution. For n ln n every n_i stays >= 1. */
+/* Solve n ln n and n log2(n + 1). The shares start from estimates by classes of speed, so one step,
+ * which squares the error, is often enough. The cost is convex, so from the second step on T only
+ * rises, to the solution. For n ln n each n_i stays >= 1. */
 static hetpart_status solve_convex(equal_time *et, hetpart_err *err)
 {
 	const bool log2 = et->cost->kind == COST_NLOG2N1;
@@ -151,8 +150,8 @@ static hetpart_status solve_convex(equal_time *et, hetpart_err *err)
 	return HETPART_OK;
 }
 
-/* Solve n ln n if every share is the mean. If each has at most one item, every plan costs nothing
- * and there is no equal T > 0. With equal speeds there is no equation to solve. */
+/* Solve n ln n if every share can be the mean; otherwise return false. It can if all speeds are
+ * equal, or if the mean is at most one item, which costs 0. */
 static bool solve_by_mean(equal_time *et)
 {
 	const double mean = et->target / (double)et->n, log_mean = mean > 1 ? log(mean) : 0;
@@ -184,9 +183,10 @@ static double inverse_sum(const equal_time *et, double t, double *slope)
 	return (double)sum;
 }
 
-/* Interpolate between the shares at lo and hi, which are neighbours, so that they sum to the
- * target. Where the cost jumps, no T gives the sum itself. Then scale: some startups are so large
- * that T has no digits left for the items, and some costs are 0 for more than all items. */
+/* Interpolate between the shares at lo and hi, neighbouring times, so that the shares sum to the
+ * target. This is needed if the cost jumps, because then no T has this sum. Then scale the shares.
+ * A startup can leave no digits of T for the items, and some costs are 0 for more than all
+ * items. */
 static void interpolate_shares(equal_time *et, double lo, double hi)
 {
 	double d;
@@ -210,8 +210,8 @@ static void interpolate_shares(equal_time *et, double lo, double hi)
 			et->x[i] = (double)(et->x[i] * (et->target / sum));
 }
 
-/* Solve any invertible cost by Newton's method for T within a bracket, halving it at every third
- * step. If the inverse is piecewise linear, the last step is exact. */
+/* Solve any invertible cost by Newton's method for T within a bracket, which is halved in every
+ * third step. If the inverse is piecewise linear, the last step is exact. */
 static hetpart_status solve_bracketed(equal_time *et, hetpart_err *err)
 {
 	const double scale = et->cost->scale, mean = et->target / (double)et->n;
@@ -223,7 +223,7 @@ static hetpart_status solve_bracketed(equal_time *et, hetpart_err *err)
 		hi = 0;
 	for (size_t i = 0; i < et->n; i++)
 		speed += et->k[i];
-	/* Start near the time in which every processor takes the mean. */
+	/* Start with the time that the mean share takes at the mean speed. */
 	double t = part_cost_real(et->cost, mean) / scale * (double)et->n / speed;
 	if (!(t > lo && t < hi))
 		t = hi;
@@ -243,8 +243,7 @@ static hetpart_status solve_bracketed(equal_time *et, hetpart_err *err)
 	return HETPART_OK;
 }
 
-/* --------------------------------------------------------------------- the method, the capacities
- */
+/* ------------------------------------------------------------------- the method, the capacities */
 
 static hetpart_status solve_equal_time(equal_time *et, hetpart_err *err)
 {
@@ -271,8 +270,8 @@ static hetpart_status solve_equal_time(equal_time *et, hetpart_err *err)
 	return HETPART_OK;
 }
 
-/* Move the shares to real[]. Processors over their capacity get it and leave. Return how many left:
- * the T of the others only rises by that, so a full processor stays full. */
+/* Copy the shares to real[]. A processor that reaches its capacity gets it as share and is removed
+ * from et. Return how many were removed. For the others T only rises, so these stay full. */
 static size_t store_shares(equal_time *et, const uint64_t *caps, double *real, double *rate)
 {
 	const size_t before = et->n;
@@ -290,7 +289,7 @@ static size_t store_shares(equal_time *et, const uint64_t *caps, double *real, d
 	return before - kept;
 }
 
-/* Solve round by round, without the processors that are full. */
+/* Solve repeatedly, each time without the processors that are full, until no other becomes full. */
 static hetpart_status solve_within_caps(equal_time *et, const part_procs *ps, uint64_t items,
 					double *real, double *rate, hetpart_err *err)
 {
@@ -301,7 +300,7 @@ static hetpart_status solve_within_caps(equal_time *et, const part_procs *ps, ui
 		int shift;
 		for (size_t i = 0; i < et->n; i++)
 			most = max_double(most, speed_of(et, i));
-		frexp(most, &shift); /* the fastest that is not full is near 1 again */
+		frexp(most, &shift); /* scale the fastest processor that is not full to near 1 */
 		et->unit = ldexpl(1, -shift);
 		for (size_t i = 0; i < et->n; i++)
 			et->k[i] = (double)(speed_of(et, i) * et->unit);
@@ -316,7 +315,7 @@ static hetpart_status solve_within_caps(equal_time *et, const part_procs *ps, ui
 			if (j < et->n && et->proc[j] == i)
 				j++;
 			else
-				full += ps->caps[i]; /* real[i], a double, drops items above 2^53 */
+				full += ps->caps[i]; /* real[i], a double, is inexact above 2^53 */
 		et->target = (double)(items - full);
 	} while (et->target > 0);
 	for (size_t i = 0; i < ps->n; i++)

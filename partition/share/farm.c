@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farm.c - self-scheduling [S2]: the root hands out chunks on request, first come first served, one
- * message at a time. The farm is simulated, so that it can be compared with a plan made beforehand;
- * the sizes of chunks serve real farms, too. Must not contain: plans made beforehand. Costs
- * O(chunks log p). */
+/* farm.c - self-scheduling [S2]: the root sends chunks of items to workers that ask for them, first
+ * come first served, one message at a time. The farm is simulated here, so that it can be compared
+ * with a plan made beforehand. The sizes of chunks are also for real farms. Must not contain: plans
+ * made beforehand. Costs O(chunks log p). */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ uint64_t hetpart_chunks_next(hetpart_chunks *c)
 typedef struct farm {
 	const hetpart_worker *workers;
 	size_t n;
-	part_turn *heap; /* workers by the time at which they ask for the next chunk */
+	part_turn *heap; /* workers, ordered by the time at which they ask for the next chunk */
 	hetpart_plan *plan;
 	hetpart_chunks todo;
 	double port; /* when the root's port is free */
@@ -51,8 +51,8 @@ static hetpart_status chunk_time(const hetpart_cost *cost, uint64_t n, size_t pr
 			 n);
 }
 
-/* Give a chunk to the first worker in the queue. A chunk that needs no message does not wait for
- * the port. */
+/* Give a chunk to the worker that asks first. It waits for the port unless sending takes no
+ * time. */
 static hetpart_status serve_worker(farm *f, hetpart_err *err)
 {
 	const size_t i = f->heap[0].proc;
@@ -123,7 +123,7 @@ hetpart_status hetpart_farm_trace_within(hetpart_plan **out, uint64_t items,
 	if (!f.heap || !f.plan)
 		rc = part_no_memory(err, nprocs, "processors");
 	for (size_t i = 0; rc == HETPART_OK && i < nprocs; i++)
-		f.heap[i] = (part_turn){ 0, i, 0 }; /* all free at once: a heap by processor */
+		f.heap[i] = (part_turn){ 0, i, 0 }; /* all are free at time 0, so this is a heap */
 	while (rc == HETPART_OK && f.todo.left)
 		if (part_spend_cost(&f.budget, workers[f.heap[0].proc].compute))
 			rc = part_budget_fail(&f.budget, err);

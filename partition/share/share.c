@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* share.c - shares without communication for processors of known speed: check, choose the method,
- * round, report. Must not contain: the arithmetic of real shares. Costs O(p) in addition to the
- * method. */
+ * round, report. Must not contain: the arithmetic of real shares. Costs O(p) plus the method. */
 #include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,13 +11,14 @@
 
 /* -------------------------------------------------------------------------- initial rounding */
 
-/* Whole shares near the optimum from real ones with equal times, as a start for
- * part_round_exact(), which is exact from any start. The floors are p/2 items too few. The floors
- * at a slightly later time are hardly any too few, which saves the heap most of its work when p is
- * large. Costs O(p) for each step: two or three, or eight more if many speeds are equal. */
+/* Round real shares of equal time to whole shares near the optimum, as a start for
+ * part_round_exact(), which is exact from any start. If p shares are rounded down, about p/2 items
+ * are missing. So round the real shares of a slightly later time instead. With this delay, the
+ * rounded shares sum to almost all items. This saves part_round_exact() most of its work if p is
+ * large. Costs O(p) for each of two or three steps, or eight more if many speeds are equal. */
 
-#define INITIAL_FEW    1000 /* processors: below this the heap is as fast */
-#define INITIAL_SAMPLE 8192 /* processors: enough to see how the sum of all changes */
+#define INITIAL_FEW    1000 /* processors: with fewer, part_round_exact() needs no better start */
+#define INITIAL_SAMPLE 8192 /* processors whose shares show how the sum of all shares changes */
 
 typedef struct initial_rounding {
 	const part_procs *ps;
@@ -26,7 +26,7 @@ typedef struct initial_rounding {
 	const double *real, *rate;
 } initial_rounding;
 
-/* Return the whole part of a real share of processor i, within its capacity and minimum. */
+/* Round down a real share of processor i, and bring it within the capacity and the minimum. */
 static inline uint64_t whole_part(const part_procs *ps, size_t i, uint64_t items, double real)
 {
 	const uint64_t cap = ps->caps ? min_u64(ps->caps[i], items) : items;
@@ -35,9 +35,8 @@ static inline uint64_t whole_part(const part_procs *ps, size_t i, uint64_t items
 	return ps->mins ? max_u64(whole, ps->mins[i]) : whole;
 }
 
-/* Return the sum of the whole shares if every processor works for `by` more time units. Store in
- * *growth how fast the shares grow that are not at a limit. Every step-th processor is a sample of
- * all. */
+/* Estimate the sum of the whole shares for delay `by` from every step-th processor. With limits,
+ * set *growth to the sum of the rates of shares that are not at a limit. */
 static double initial_sum(const initial_rounding *s, double by, size_t step, double *growth)
 {
 	const part_procs *const ps = s->ps;
@@ -53,13 +52,14 @@ static double initial_sum(const initial_rounding *s, double by, size_t step, dou
 			free_growth += over >= 0 && over <= 1 ? s->rate[i] : 0;
 		}
 		*growth = free_growth * all;
-	} else /* no limit but the sum, which is a few items more */
+	} else /* without limits, a share exceeds the items only if the sum does */
 		for (size_t i = 0; i < ps->n; i += step)
 			sum += (uint64_t)(int64_t)(s->real[i] + by * s->rate[i]);
 	return (double)sum * all;
 }
 
-/* Search from `by` on, within a bracket, until the sum differs from goal by at most near items. */
+/* Return a delay at which the sum of the whole shares differs from goal by at most near items.
+ * Search from `by` on, by Newton's method within a bracket. */
 static double initial_search(const initial_rounding *s, double by, double goal, double near,
 			     size_t step, double growth)
 {
@@ -80,10 +80,10 @@ static double initial_search(const initial_rounding *s, double by, double goal, 
 	return lo;
 }
 
-/* Return how much later the floors sum to about items. First assume that fractions are spread
- * evenly, so that each processor loses half an item, then correct by what is missing. With limits
- * that is far off. Then a sample of the processors shows when their sum has changed by that much,
- * and two or three looks at all processors suffice. */
+/* Return the delay at which the whole shares sum to about all items. The first estimate assumes
+ * that each processor loses half an item by rounding. It is corrected by the items that are then
+ * missing. With limits, the estimate is far off. A correction by a sample of the processors comes
+ * first then, so two or three sums over all processors are enough. */
 static double initial_delay(const initial_rounding *s)
 {
 	const size_t n = s->ps->n, step = n / INITIAL_SAMPLE;
@@ -102,7 +102,7 @@ static double initial_delay(const initial_rounding *s)
 		const double now = initial_sum(s, by, step, &unused);
 		const double near =
 			initial_search(s, by, now + change, fabs(change) / 256, step, growth);
-		by = near > 0 ? near : by; /* 0: too few of the sample grow */
+		by = near > 0 ? near : by; /* 0: too few shares of the sample grow */
 	}
 	return initial_search(s, by, goal, 64 + (double)n / 1024, 1, growth);
 }
@@ -125,7 +125,7 @@ typedef struct share_problem {
 	part_procs ps;
 	uint64_t items;
 	hetpart_opts opts;
-	bool timed; /* the plan has its times */
+	bool timed; /* the plan's times are set */
 } share_problem;
 
 static hetpart_status by_threshold(share_problem *pb, hetpart_err *err)
@@ -137,12 +137,12 @@ static hetpart_status by_threshold(share_problem *pb, hetpart_err *err)
 	return part_search(&pb->ps, &opts, pb->plan, err);
 }
 
-/* Find the best whole shares: from real shares if the cost has an inverse. */
+/* Find the best whole shares: from real shares if the cost has an inverse, or else by threshold. */
 static hetpart_status by_exact(share_problem *pb, hetpart_err *err)
 {
 	hetpart_plan *const plan = pb->plan;
 	const hetpart_cost *const c = pb->ps.cost;
-	double *const rate = plan->time; /* which has no times yet */
+	double *const rate = plan->time; /* scratch: the plan has no times yet */
 	long double t = 0;
 	bool too_far;
 	plan->best = true;
@@ -153,7 +153,7 @@ static hetpart_status by_exact(share_problem *pb, hetpart_err *err)
 		       : c->kind == COST_POWER     ? "exact, multiplicative"
 						   : "exact, equal times";
 	hetpart_status rc = part_equal_time(&pb->ps, pb->items, plan->real, rate, &t, err);
-	if (rc == HETPART_ENOSOL) /* real shares are beyond a double's range, whole ones are not */
+	if (rc == HETPART_ENOSOL) /* real shares exceed a double, but whole ones do not */
 		return by_threshold(pb, err);
 	if (rc != HETPART_OK)
 		return rc;
@@ -167,9 +167,8 @@ static hetpart_status by_exact(share_problem *pb, hetpart_err *err)
 }
 
 /* Store the costs of the real shares in the plan's times, and return the largest time. If shares
- * are proportional to speed, per_speed is the items for each unit of speed, otherwise 0. A double
- * may have few digits of a very small share, or none; near no items every cost grows with a power
- * of them. */
+ * are proportional to speed, per_speed is the items per unit of speed, otherwise 0. A double stores
+ * a very small share with few digits, or as 0. Its cost is extrapolated from DBL_MIN items. */
 static double cost_of_real(share_problem *pb, long double per_speed)
 {
 	const part_procs *const ps = &pb->ps;
@@ -177,7 +176,7 @@ static double cost_of_real(share_problem *pb, long double per_speed)
 	const bool starts = c->kind == COST_AFFINE ? c->startup > 0 : part_cost_real(c, 0) > 0;
 	const double power = c->kind == COST_POWER ? c->exponent : !starts;
 	long double worst = 0;
-	double nearly = 0; /* worst, except for its last digits */
+	double nearly = 0; /* slightly below worst, for a quick comparison */
 	for (size_t i = 0; i < ps->n; i++) {
 		const double share = pb->plan->real[i], speed = ps->speeds[i];
 		const bool little =
@@ -195,7 +194,7 @@ static double cost_of_real(share_problem *pb, long double per_speed)
 	return (double)worst;
 }
 
-#define MANY_MISSING 1000 /* adding more items than this to the floors one by one is slow */
+#define MANY_MISSING 1000 /* adding more items than this one by one is slow */
 
 /* Find the plan of smallest makespan in which every share is at least its floor: its real share
  * rounded down. On entry the plan's times are the costs of its real shares. If the floors sum to
@@ -238,7 +237,7 @@ static hetpart_status round_near(share_problem *pb, hetpart_err *err)
 	return too_far ? part_round_keep(&pb->ps, pb->items, share, err) : rc;
 }
 
-/* Round real shares of a formula. Their makespan uses the true cost. */
+/* Find real shares by a formula, and round them. Their makespan is computed with the true cost. */
 static hetpart_status by_formula(share_problem *pb, hetpart_err *err)
 {
 	hetpart_plan *const plan = pb->plan;
@@ -285,7 +284,7 @@ static hetpart_status check_method(const share_problem *pb, hetpart_err *err)
 	return HETPART_OK;
 }
 
-/* Check everything except the pointers, which differ from call to call, and create the plan. */
+/* Check all arguments except pointers, which the public calls check, and create the plan. */
 static hetpart_status share_prepare(share_problem *pb, const hetpart_opts *opts, hetpart_err *err)
 {
 	part_procs *const ps = &pb->ps;
@@ -310,8 +309,8 @@ static hetpart_status share_prepare(share_problem *pb, const hetpart_opts *opts,
 	return pb->plan ? HETPART_OK : part_no_memory(err, ps->n, "processors");
 }
 
-/* Close the plan and return it, or free it. Times beyond a double are computed again, as they may
- * be beyond a long double. */
+/* Complete the plan and store it in *out, or free it after a failure. Compute the times if they are
+ * not set or exceed a double. */
 static hetpart_status share_finish(share_problem *pb, hetpart_status rc, hetpart_plan **out,
 				   hetpart_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* share.h - shared by the files of share/: Lambert's W, classes of speed, real shares, and the
- * heap of the processor that is free next. Not installed. */
+/* share.h - declarations for the files of share/: Lambert's W, classes of speed, real shares, and a
+ * heap that finds the processor that is free next. Not installed. */
 #ifndef SHARE_H
 #define SHARE_H
 
@@ -11,7 +11,7 @@
 
 /* ----------------------------------------------------------- Lambert's W, in approximate.c */
 
-/* W on its main branch, W e^W = y: n ln n = y has the solution n = y/W(y). */
+/* The main branch of Lambert's W: W e^W = y. So n ln n = y has the solution n = y/W(y). */
 typedef struct part_lambert {
 	void *library;
 	__typeof__(gsl_sf_lambert_W0_e) *w0_e;
@@ -22,12 +22,12 @@ typedef struct part_lambert {
 hetpart_status part_lambert_open(part_lambert *l, hetpart_err *err);
 void part_lambert_close(part_lambert *l);
 
-/* Return W(y); 0 if y is not above 0, and W(1e308) for more than that. Costs 0.1 us. */
+/* Return W(y); return 0 unless y is above 0, and W(1e308) above 1e308. Costs 0.1 us. */
 double part_lambert_w(const part_lambert *l, double y);
 
 /* Return W(y), y > 0, by one step of Newton's method for w + ln w = ln y, which squares the
- * relative error. Start from w, the W of a neighbour whose y is up to e times as large. Five times
- * as fast as GSL. */
+ * relative error. Start from w = W(z), y at most e times as large as z. This is five times as fast
+ * as GSL. */
 static inline double part_lambert_near(double w, double y)
 {
 	return w * (1 + log(y / w)) / (1 + w);
@@ -35,13 +35,13 @@ static inline double part_lambert_near(double w, double y)
 
 /* ------------------------------------------------------ classes of speed, in approximate.c */
 
-/* Processors of nearly the same speed. */
+/* A class: processors of nearly the same speed. */
 typedef struct part_class {
 	double k;     /* mean speed */
 	double count; /* processors */
-	double x;     /* share of a processor of speed k at the time found */
-	double slope; /* its derivative by the speed */
-	double y;     /* speed times the time last tried */
+	double x;     /* share of a processor of speed k at the time that was found */
+	double slope; /* derivative of the share by the speed */
+	double y;     /* speed k times the last time that was tried */
 	double w;     /* Lambert's W of y, only for the cost n ln n */
 } part_class;
 
@@ -52,33 +52,31 @@ typedef struct part_classes {
 	size_t n;
 	uint64_t first; /* leading bits of the slowest speed */
 	int shift;
-	double t; /* the time found, at scale 1 */
+	double t; /* the time that was found, for a cost of scale 1 */
 } part_classes;
 
-/* Put n speeds >= 0 into classes and find the time at which their shares sum to target, for a
- * convex invertible cost. Return HETPART_OK, HETPART_ENOMEM or HETPART_EMISSING. Release with
- * part_classes_free(), also after a failure. */
+/* Put n processors of speeds k[] >= 0 into classes, and find the time at which their shares sum to
+ * target. The cost must be convex and invertible. Return HETPART_OK, HETPART_ENOMEM or
+ * HETPART_EMISSING. Release with part_classes_free(), also after a failure. */
 hetpart_status part_classes_solve(part_classes *c, const hetpart_cost *cost, const double *k,
 				  size_t n, double target, hetpart_err *err);
 void part_classes_free(part_classes *c);
 
-/* Set share[] to about the shares of n processors of these speeds at that time, but at least least.
- */
+/* Estimate the shares of n processors of speeds k[] at the time c->t. Each is at least `least`. */
 void part_classes_shares(const part_classes *c, const double *k, size_t n, double least,
 			 double *share);
 
-/* ------------------------------------------------------------------------------------ real shares
- */
+/* ---------------------------------------------------------------------------------- real shares */
 
-/* Find real shares of equal time, within the capacities, for an invertible cost at scale 1 and
- * speeds scaled as in ps. Store them in real[], their derivatives by the time in rate[], and their
- * time in *t. */
+/* Find real shares with equal times within the capacities, for an invertible cost. Store the shares
+ * in real[], their derivatives by the time in rate[], and their time in *t. Times are for a cost of
+ * scale 1 and speeds scaled as in ps. */
 hetpart_status part_equal_time(const part_procs *ps, uint64_t items, double *real, double *rate,
 			       long double *t, hetpart_err *err);
 
-/* Set real[] to approximate real shares: N k_i/K within the capacities, [S4] eq (5), and Theorem
- * 2. The scratch has room for a number of each processor. Store in *per_speed the items for each
- * unit of speed, with speeds scaled as in ps. */
+/* Set real[] to approximate real shares: to N k_i/K within the capacities (K: the sum of speeds),
+ * by [S4] eq (5), and by Theorem 2. The scratch has a number for each processor. Store in
+ * *per_speed the items per unit of speed, with speeds scaled as in ps. */
 hetpart_status part_proportional(const part_procs *ps, uint64_t items, double *real,
 				 double *scratch, long double *per_speed, hetpart_err *err);
 hetpart_status part_taylor(const part_procs *ps, uint64_t items, double *real, double *scratch,
@@ -86,15 +84,15 @@ hetpart_status part_taylor(const part_procs *ps, uint64_t items, double *real, d
 hetpart_status part_asymptotic(const part_procs *ps, uint64_t items, double *real, double *scratch,
 			       hetpart_err *err);
 
-/* ------------------------------------------------------- the heap of whoever is free next */
+/* -------------------------------------------- the heap of processors by when they are free */
 
 typedef struct part_turn {
-	double key; /* when it is free */
+	double key; /* when the processor is free */
 	size_t proc;
-	uint64_t count; /* what it has received; for the caller */
+	uint64_t count; /* items that the processor has received, for the caller */
 } part_turn;
 
-/* Restore the heap of n turns below at; the smallest key is on top, of equal ones the first
+/* Restore the heap of n turns below index at. The smallest key is on top, then the first
  * processor. */
 static inline void part_turn_sift(part_turn *heap, size_t n, size_t at)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* weights.c - items of unequal weight in contiguous parts, in the order of the processors: the
- * smallest makespan, by bisection on it. Each processor in turn takes all items that it ends in
- * time, which no other division beats. Must not contain: costs. Costs O(n) and about 60 times
- * p log n. */
+/* weights.c - items of unequal weight, divided into contiguous parts in the order of the
+ * processors. The smallest makespan is found by bisection. For a given makespan, each processor in
+ * turn takes all items that it can finish by then, which no other division beats. Must not contain:
+ * costs. Costs O(n) and about 60 p log n steps for n items and p processors. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "share.h"
 
 typedef struct weighted_items {
-	long double *sum; /* of the first 0 .. items weights */
+	long double *sum; /* sum[i]: of the first i weights */
 	uint64_t items;
 	const double *speeds;
 	size_t n;
@@ -20,8 +20,8 @@ static double time_of_part(const weighted_items *w, size_t i, uint64_t first, ui
 	return (double)((w->sum[end] - w->sum[first]) / w->speeds[i]);
 }
 
-/* Let each processor take all items that it ends by limit. Return the largest time, or infinity if
- * items are left over. */
+/* Let each processor take all items that it can end by limit. Return the last time; INFINITY if
+ * items remain. */
 static double divide_by_limit(const weighted_items *w, double limit, uint64_t *share)
 {
 	uint64_t at = 0;
@@ -37,8 +37,8 @@ static double divide_by_limit(const weighted_items *w, double limit, uint64_t *s
 	return at == w->items ? worst : INFINITY;
 }
 
-/* Halve the bracket until no double lies between a time that is too short and the time of a
- * division. */
+/* Find the best division: halve the bracket until no double lies between a limit that is too short
+ * and the time of a division. */
 static void divide_best(const weighted_items *w, uint64_t *share)
 {
 	double speed = 0, most = 0;
@@ -46,8 +46,9 @@ static void divide_best(const weighted_items *w, uint64_t *share)
 		speed += w->speeds[i];
 		most = max_double(most, w->speeds[i]);
 	}
-	double hi = (double)(w->sum[w->items] / most);                /* all items on the fastest */
-	double lo = (double)(w->sum[w->items] / speed) * (1 - 1e-12); /* below all by rounding */
+	double hi = (double)(w->sum[w->items] / most); /* all items on the fastest */
+	double lo =
+		(double)(w->sum[w->items] / speed) * (1 - 1e-12); /* less, because of rounding */
 	for (;;) {
 		const double mid = lo + (hi - lo) / 2;
 		if (!(mid > lo && mid < hi))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* any_costs.c - best shares for any costs, by two exact methods: sums of sets (bitset), and the
- * dynamic programme of [S4]. The latter also divides in multiples of a quantum. Must not contain:
- * which costs these are. */
+ * dynamic programme of [S4]. The dynamic programme can also divide in multiples of a quantum. Must
+ * not contain: assumptions about costs. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,20 +24,22 @@ static hetpart_status check_method_bytes(uint64_t bytes, const hetpart_opts *opt
 
 /* ------------------------------------------------------------------------------------- bitset */
 
-/* Find the smallest T for which the items are a sum of one number from each S_i(T) = {n : f_i(n)
- * <= T}. Sums of sets are shifts of bit vectors. Costs p N calls of the cost, log2(p N) times p
- * (intervals in S_i) log(interval) N/64 word operations, and 16 p N + p N/8 bytes. */
+/* The state of the method bitset. S_i(T) = {n : f_i(n) <= T} are the shares that processor i ends
+ * by T. The method finds the smallest T for which the items are a sum of one number from each
+ * S_i(T). Sets are bit vectors, and their sums are made by shifts. For p processors and N items it
+ * costs p N calls of the cost and 16 p N + p N/8 bytes. Each of about log2(p N) values of T costs p
+ * (intervals in S_i) log(interval) N/64 operations. */
 typedef struct set_sums {
 	size_t p, n;     /* processors, items */
-	size_t words;    /* of a vector of n + 1 bits */
+	size_t words;    /* in a vector of n + 1 bits */
 	double *time;    /* [p][n + 1] */
 	double *left;    /* candidates for T */
-	uint64_t *reach; /* [p + 1][words]: sums of the first i processors */
+	uint64_t *reach; /* [p + 1][words]: sums of shares of the first i processors */
 	uint64_t *span, *tmp;
 	part_budget *budget;
 } set_sums;
 
-/* Set to |= from << by, for bits 0 .. 64 words - 1. */
+/* Set to |= from << by, for vectors of `words` words. */
 static void or_shifted(uint64_t *restrict to, const uint64_t *restrict from, size_t by,
 		       size_t words)
 {
@@ -54,7 +56,8 @@ static void or_shifted(uint64_t *restrict to, const uint64_t *restrict from, siz
 		to[i] |= from[i - skip] << bits | from[i - skip - 1] >> (64 - bits);
 }
 
-/* Set to |= from + [first, last], by doubling the length of the interval. */
+/* Add to the set `to` all sums of a number in `from` and a number in [first, last]. The length of
+ * the interval is doubled in each step. */
 static void or_interval(set_sums *s, uint64_t *to, const uint64_t *from, size_t first, size_t last)
 {
 	const size_t bytes = s->words * sizeof *to, target = last - first + 1;
@@ -78,8 +81,7 @@ static bool has_bit(const uint64_t *set, size_t bit)
 	return set[bit / 64] >> (bit % 64) & 1;
 }
 
-/* Return whether the items can be divided so that every processor ends by t; false if the budget
- * ended. */
+/* Return whether all items can end by t; false if the budget has ended. */
 static bool bitset_feasible(set_sums *s, double t)
 {
 	memset(s->reach, 0, (s->p + 1) * s->words * sizeof *s->reach);
@@ -103,8 +105,8 @@ static bool bitset_feasible(set_sums *s, double t)
 	return has_bit(s->reach + s->p * s->words, s->n);
 }
 
-/* Evaluate every cost once. Numbers beyond the capacities and impossible numbers become infinite.
- * Return the largest finite time, or a negative number if no time is finite or the budget ended. */
+/* Evaluate every cost once. Times of numbers beyond the limits, and impossible times, become
+ * infinite. Return the largest finite time; below 0: none, or the budget has ended. */
 static double bitset_tabulate(set_sums *s, const part_procs *ps)
 {
 	double most = -1;
@@ -123,7 +125,7 @@ static double bitset_tabulate(set_sums *s, const part_procs *ps)
 	return most;
 }
 
-/* Return one of m candidates near their middle: the median of a few. */
+/* Return the median of a few of m candidates. */
 static double near_middle(const set_sums *s, size_t m)
 {
 	enum { FEW = 31 };
@@ -139,6 +141,7 @@ static double near_middle(const set_sums *s, size_t m)
 	return few[n / 2];
 }
 
+/* Set share[] to a plan that ends by t, after bitset_feasible(s, t) has returned true. */
 static void bitset_read_shares(const set_sums *s, double t, uint64_t *share)
 {
 	size_t left = s->n;
@@ -153,10 +156,9 @@ static void bitset_read_shares(const set_sums *s, double t, uint64_t *share)
 	}
 }
 
-/* Find the smallest feasible time, of which best is an upper bound. share[] keeps the plan of the
- * smallest time found so far. Each step drops half of the candidates, so that they need not be
- * sorted. Return a time that no plan beats, which is the time of share[] unless the budget ended.
- */
+/* Find the smallest feasible time, of which best is an upper bound. share[] has the plan of the
+ * smallest time found so far. Each step drops about half of the candidates, so they need not be
+ * sorted. Return the time of share[]; if the budget has ended, return a time that no plan beats. */
 static double bitset_bisect(set_sums *s, double best, uint64_t *share)
 {
 	const size_t all = s->p * (s->n + 1);
@@ -230,24 +232,23 @@ out:
 
 /* -------------------------------------------------------------------------- dynamic programme */
 
-/* T(m, i) = min over n_i of max(f_i(n_i), T(m - n_i, i - 1)), with shares in multiples of a quantum
- * and one processor taking the rest. Costs p (N/q)^2 steps (three times that if q does not divide
- * N) and p (N/q) words of 4 bytes. */
-#define TAKES_REST UINT32_C(0x80000000) /* in a choice: this processor takes the rest */
+/* The shortest time of m items on the first i processors is T(m, i) = min over n_i of max(f_i(n_i),
+ * T(m - n_i, i - 1)). Shares are multiples of a quantum q; one processor also takes the rest, N mod
+ * q. Costs p (N/q)^2 steps (with a rest, three times that number) and p (N/q) words of 4 bytes. */
+#define TAKES_REST UINT32_C(0x80000000) /* flag of a choice: this processor also takes the rest */
 
-/* In layer 0 no processor took the rest yet, in layer 1 one did. Without a rest there is only
- * layer 0. */
+/* In layer 0 no processor has the rest yet; in layer 1, which needs a rest, one has it. */
 typedef struct dp_table {
 	size_t p, m; /* processors, quanta */
 	uint64_t quantum, rest;
 	size_t layers;
 	double *f[2]; /* time of e quanta, without and with the rest */
 	double *now[2], *next[2];
-	uint32_t *choice; /* [p][layers][m + 1] */
+	uint32_t *choice; /* [p][layers][m + 1]: quanta of the processor */
 	part_budget *budget;
 } dp_table;
 
-/* Set next[m] to the minimum over e of max(f[e], now[m - e]), and store e. */
+/* Lower next[m] to the minimum over e of max(f[e], now[m - e]); choice[m] gets e, with mark. */
 static void dp_relax(dp_table *t, const double *f, const double *now, double *next,
 		     uint32_t *choice, uint32_t mark)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* round.c - whole shares from a start: the next item goes to the smallest f(n_i + 1)/k_i, and the
- * certificate that the result is optimal [S4]. The paper's rule (n_i + 1)/k_i, without f, is right
- * for linear costs only. Must not contain: where the start comes from. Costs O((p + moves) log p).
- */
+/* round.c - the best whole shares, from any shares as a start. The next item goes to the processor
+ * with the smallest next time, f(n_i + 1)/k_i, for share n_i and speed k_i. The rule (n_i + 1)/k_i
+ * of [S4] is right only for linear costs. A plan is optimal if no processor ends after the smallest
+ * next time. Must not contain: where the start comes from. Costs O((p + moves) log p). */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,27 +18,28 @@ typedef struct rounding {
 	const part_procs *ps;
 	uint64_t items;
 	uint64_t *share;
-	double *now;       /* the times of the shares, rounded */
+	double *now;       /* the times of the shares, as rounded doubles */
 	move *e;           /* a heap */
 	bool add;          /* smallest next time on top; otherwise largest present time, negated */
-	long double added; /* the largest key that the last moves added; no next time is smaller */
+	long double added; /* latest time of the items just added; no next time is earlier */
 	bool convex;       /* one convex cost: its slope bounds the next time from below */
 } rounding;
 
 /* ---------------------------------------------------------------- comparison without the cost */
 
-/* How far a double may be off its true time: relatively, and near 0 by DBL_MIN. */
+/* The largest relative error of a time as a double; near 0, the error is at most DBL_MIN. */
 #define ROUNDING (8 * DBL_EPSILON)
 
-/* Return whether the first time is later than the second, whatever their rounding did. */
+/* Return whether time a is later than time b, whatever their rounding errors are. */
 static inline bool surely_later(double a, double b)
 {
 	return a <= DBL_MAX && a * (1 - ROUNDING) - DBL_MIN > b;
 }
 
-/* Return whether processor i, which ends share items now, surely ends the next one after key,
- * without evaluating the cost. This saves the logarithm of nearly all processors if few of them
- * can get an item. For f convex, f(n + 1) >= f(n) + f'(n) >= f(n) + f(n)/n. */
+/* Return whether processor i, which ends `share` items at time `now`, would surely end one item
+ * more after time `key`. The cost is not evaluated, which saves the logarithm of nearly all
+ * processors if few of them can get an item. For f convex, f(n + 1) >= f(n) + f'(n) >= f(n) +
+ * f(n)/n. */
 static inline bool surely_after(const rounding *r, size_t i, uint64_t share, double now, double key)
 {
 	const double n = (double)(int64_t)share;
@@ -50,11 +51,10 @@ static inline bool surely_after(const rounding *r, size_t i, uint64_t share, dou
 	return surely_later(now + part_unit_slope(r->ps->cost, n, now * per_time) / per_time, key);
 }
 
-/* --------------------------------------------------------------------------------------- the heap
- */
+/* ------------------------------------------------------------------------------------- the heap */
 
-/* Compare moves. Ties go to the faster processor, then to the first, so that the order given does
- * not matter. */
+/* Return whether move a is before move b. Of equal keys, an item is added to the faster processor,
+ * then to the first one, and removed in the opposite order. */
 static bool move_before(const rounding *r, const move *a, const move *b)
 {
 	if (a->key != b->key)
@@ -64,6 +64,7 @@ static bool move_before(const rounding *r, const move *a, const move *b)
 	return (a->proc < b->proc) == r->add;
 }
 
+/* Return the key of the next move of processor i; INFINITY: none is possible. */
 static long double move_key(const rounding *r, size_t i)
 {
 	if (!r->add)
@@ -74,7 +75,7 @@ static long double move_key(const rounding *r, size_t i)
 	return part_time(r->ps, i, r->share[i] + 1);
 }
 
-/* Restore the heap of size moves below at, with the first move on top; the last if worst. */
+/* Restore the heap of size moves below index at: the first move is on top (worst: the last one). */
 static void move_sift(rounding *r, size_t at, size_t size, bool worst)
 {
 	const move moving = r->e[at];
@@ -96,8 +97,9 @@ static void moves_heapify(rounding *r, size_t size, bool worst)
 		move_sift(r, i, size, worst);
 }
 
-/* Keep the size first moves, the last of them on top: size moves concern no other processors.
- * Processors that surely come after the last one are skipped without evaluating the cost. */
+/* Fill the heap with the `size` first moves of all processors, with the last of these moves on top.
+ * Only these processors can take part in the next `size` moves. Processors that are surely after
+ * the last one are skipped without evaluating the cost. */
 static void moves_fill(rounding *r, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -119,8 +121,7 @@ static void moves_fill(rounding *r, size_t size)
 
 /* ---------------------------------------------------------------------------------------- moves */
 
-/* Return whether no processor in the heap can take a second item before the last of them takes its
- * first. */
+/* Return whether each processor in the heap takes one item before any takes a second one. */
 static bool one_each(const rounding *r, size_t size)
 {
 	const double last = (double)r->e[0].key;
@@ -131,14 +132,14 @@ static bool one_each(const rounding *r, size_t size)
 	return r->add && last < INFINITY;
 }
 
-/* Add an item. The key of a move is the time of its processor's new share. */
+/* Add an item. The key of the move is the time of the processor's new share. */
 static void add_item(rounding *r, const move *e)
 {
 	r->share[e->proc]++;
 	r->now[e->proc] = (double)e->key;
 }
 
-/* Move count items in (add) or out. Return HETPART_ERANGE if no processor can take or give one. */
+/* Add or remove count items. Return HETPART_ERANGE if no processor can take or give an item. */
 static hetpart_status move_items(rounding *r, bool add, uint64_t count, hetpart_err *err)
 {
 	const size_t size = (size_t)min_u64(count, r->ps->n);
@@ -178,7 +179,8 @@ static hetpart_status move_items(rounding *r, bool add, uint64_t count, hetpart_
 	return rc;
 }
 
-/* Bring the sum to items. *too_far: by single moves this would take too long. */
+/* Add or remove items until the shares sum to r->items. If single moves would take too long, set
+ * *too_far and change nothing. */
 static hetpart_status reach_sum(rounding *r, bool *too_far, hetpart_err *err)
 {
 	uint64_t sum = 0;
@@ -191,8 +193,8 @@ static hetpart_status reach_sum(rounding *r, bool *too_far, hetpart_err *err)
 	return *too_far ? HETPART_OK : move_items(r, !over, count, err);
 }
 
-/* Make the plan optimal. Every other plan needs at least the smallest next time. So processors
- * that take longer give items back, and the greedy rule is optimal from there. */
+/* Make the plan optimal. Every other plan ends at the smallest next time or later. So processors
+ * that end after this time give items back. Adding these by the greedy rule is optimal. */
 static hetpart_status give_back_late_items(rounding *r, bool *too_far, hetpart_err *err)
 {
 	long double next = r->added; /* the smallest next time, or a time that is not larger */
@@ -217,7 +219,7 @@ static hetpart_status give_back_late_items(rounding *r, bool *too_far, hetpart_e
 	return changed ? reach_sum(r, too_far, err) : HETPART_OK;
 }
 
-/* Begin with share[] brought within capacities and minimums, and with their times in now[]. */
+/* Set r. Bring share[] within capacities and minimums, and store their times in now[]. */
 static void rounding_init(rounding *r, const part_procs *ps, uint64_t items, uint64_t *share,
 			  double *now)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* unrelated.c - shares for processors with a cost each: check, choose the method, report. Also the
- * method for increasing costs (threshold), a bisection on the makespan T. Must not contain: real
- * shares, the methods for any costs. Costs O(p) memory and, for the bisection, about 100 p calls
- * of the cost. */
+/* unrelated.c - shares for processors that each have their own cost: check, choose the method,
+ * report. Also the method for increasing costs (threshold), a bisection on the makespan T. Must not
+ * contain: real shares, the methods for any costs. Costs O(p) memory for p processors; the
+ * bisection costs about 100 p calls of the cost. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,12 +12,13 @@
 
 /* ---------------------------------------------------------------------------------- threshold */
 
-/* Processor i takes the most items that it can end by T; then items that cost exactly T are
- * dropped. When the budget ends, the plan is one that ends by the upper end of the bracket. */
+/* The bracket of the makespan T. By time T, processor i takes the most items that it can end.
+ * Surplus items, which all end exactly at T, are removed at the end. If the budget ends first, the
+ * plan is for the upper end of the bracket. */
 typedef struct bracket {
 	const part_procs *ps;
 	uint64_t items;
-	uint64_t *lo, *hi; /* most items at time t_lo (sum < items), at t_hi (sum >= items) */
+	uint64_t *lo, *hi; /* most items by t_lo (sum < items) and by t_hi (sum >= items) */
 	uint64_t *mid;
 	long double t_lo, t_hi;
 } bracket;
@@ -27,8 +28,8 @@ static bool bracket_ended(const bracket *b)
 	return b->ps->budget && b->ps->budget->why != HETPART_OK;
 }
 
-/* Set mid to the most items that every processor can end by t. Return their sum, at most items. In
- * a group of neighbours with the same cost and bracket only the first is searched. */
+/* Set mid[] to the most items that each processor can end by t. Return their sum, at most items.
+ * Among neighbours with the same cost and the same bracket, only the first is searched. */
 static uint64_t bracket_fill(bracket *b, long double t)
 {
 	const part_procs *const ps = b->ps;
@@ -48,7 +49,8 @@ static uint64_t bracket_fill(bracket *b, long double t)
 	return sum;
 }
 
-/* Make mid, which bracket_fill() set for t, one end of the bracket, unless the budget ended. */
+/* Make mid[], which bracket_fill() has set for t, one end of the bracket, unless the budget has
+ * ended. enough: the upper end. */
 static void bracket_narrow(bracket *b, long double t, bool enough)
 {
 	if (bracket_ended(b))
@@ -59,8 +61,8 @@ static void bracket_narrow(bracket *b, long double t, bool enough)
 	*(enough ? &b->t_hi : &b->t_lo) = t;
 }
 
-/* Return the middle by exponent while exponents differ, then by value: neighbours are reached after
- * about 80 steps, over the whole range of a long double. */
+/* Return the middle of a and b: by exponent while the exponents differ, then by value. So a
+ * bisection over the whole range of a long double takes about 80 steps. */
 static long double middle_time(long double a, long double b)
 {
 	int ea = LDBL_MIN_EXP - LDBL_MANT_DIG, eb;
@@ -70,7 +72,7 @@ static long double middle_time(long double a, long double b)
 	return eb - ea > 1 ? ldexpl(1, (ea + eb) / 2 - 1) : a + (b - a) / 2;
 }
 
-/* Give every processor lo, and the missing items from [lo, hi]; all of them cost t_hi. */
+/* Set the shares to lo[], and add the missing items up to hi[]: each of these ends at t_hi. */
 static void bracket_give_out(const bracket *b, uint64_t *share)
 {
 	uint64_t left = b->items;
@@ -83,15 +85,17 @@ static void bracket_give_out(const bracket *b, uint64_t *share)
 	}
 }
 
+/* Narrow the bracket by a time that may be outside it. */
 static void bracket_try(bracket *b, long double t)
 {
 	if (t > b->t_lo && t < b->t_hi)
 		bracket_narrow(b, t, bracket_fill(b, t) >= b->items);
 }
 
-/* Set the ends of the bracket to the minimums and to all that is possible in finite time. Then
- * narrow it by two times that rarely miss the makespan. Some processor takes items/p or more. If
- * all take items/p, the slowest ends last. Set *done if the minimums decide the plan. */
+/* Set the ends of the bracket to the minimums and to the items that are possible in finite time.
+ * Then narrow it by two times between which the makespan usually is. Some processor takes items/p
+ * or more. If all take items/p, the slowest ends last. Set *done and share[] if all items can end
+ * by the time that 0 items need. */
 static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetpart_err *err)
 {
 	const part_procs *const ps = b->ps;
@@ -103,7 +107,7 @@ static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetp
 		b->lo[i] = part_min(ps, i);
 		const long double t = part_time(ps, i, b->lo[i]);
 		most = fmaxl(most, t);
-		if (b->lo[i] == 0) /* minimums must not keep the others from equal times */
+		if (b->lo[i] == 0) /* a minimum must not raise the lower end */
 			least = fmaxl(least, t);
 	}
 	if (most > LDBL_MAX)
@@ -120,7 +124,7 @@ static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetp
 	*done = bracket_fill(b, least) >= b->items && !bracket_ended(b);
 	bracket_narrow(b, least, *done);
 	if (*done) {
-		bracket_give_out(b, share); /* lo is the minimum for all */
+		bracket_give_out(b, share); /* lo[] has the minimums */
 		return HETPART_OK;
 	}
 	least = LDBL_MAX, most = 0;
@@ -134,8 +138,8 @@ static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetp
 	return HETPART_OK;
 }
 
-/* Halve the bracket until its ends are neighbours, or few items are between them. Then it is less
- * work to give out the cheapest one by one. */
+/* Halve the bracket until its ends are neighbours, or until few items are between them. It is then
+ * less work to add items one by one. */
 static hetpart_status bracket_bisect(bracket *b, uint64_t *share, hetpart_err *err)
 {
 	bool done = false;
@@ -175,9 +179,10 @@ hetpart_status part_threshold(const part_procs *ps, uint64_t items, uint64_t *sh
 	return rc;
 }
 
-/* Find the best shares in multiples of a quantum for increasing costs. They are the best plan of
- * the whole blocks, with the rest added where it ends first. Below the time of one block more
- * every plan has these very blocks. At that time the rest is added to some of them. */
+/* Find the best shares in multiples of a quantum for increasing costs: the best plan of whole
+ * blocks, and the rest where it ends first. A plan that ends before any processor could end one
+ * block more has the same blocks. A later plan is not better: by then a processor can end the rest,
+ * too. */
 static hetpart_status threshold_blocks(const part_procs *ps, uint64_t items, uint64_t quantum,
 				       uint64_t *share, double *lower, hetpart_err *err)
 {
@@ -240,10 +245,10 @@ static hetpart_status search_increasing(const part_procs *ps, uint64_t quantum, 
 	return rc;
 }
 
-#define BLOCK_STEPS 1e7 /* of the dynamic programme: some 20 ms */
+#define BLOCK_STEPS 1e7 /* steps of the dynamic programme, which take about 20 ms */
 
-/* Find a plan for any costs. If the budget ends before there is one, use a quick method: the
- * threshold, or a programme of large blocks. That takes hardly any time and needs no limit. */
+/* Find a plan for any costs. If the budget ends before a plan is found, use a quick method: the
+ * threshold, or a dynamic programme of large blocks. It needs no limit, as it is fast. */
 static hetpart_status search_any_costs(const part_procs *ps, const hetpart_opts *opts,
 				       hetpart_method method, hetpart_plan *plan, hetpart_err *err)
 {

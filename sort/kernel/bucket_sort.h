@@ -12,8 +12,7 @@
 status bucket_sort_records(mem *m, const records *in, size_t n, unsigned char *out,
 			   unsigned threads, err *e);
 
-/* bucket_sort_most_bytes - return an upper bound of the memory that bucket_sort_records allocates.
- */
+/* bucket_sort_most_bytes - return an upper bound of the memory of bucket_sort_records. */
 uint64_t bucket_sort_most_bytes(const layout *l, uint64_t n, unsigned threads);
 
 /* Sizes that determine how records are sorted; parameters, so that tests reach every case. */
@@ -54,12 +53,11 @@ uint64_t bucket_sort_begin_most_bytes(const layout *l, uint64_t n, unsigned thre
  * presorted.c sorts records that are nearly in order: one run, or two that are merged. short_sort.c
  * moves short records directly to buckets, because moving numbers that represent them would not be
  * cheaper. word_sort.c sorts records of 8 bytes that consist only of a key, as numbers. Records
- * with equal keys are identical there, so it needs no stable sort: it sorts in place, with vector
- * instructions. */
+ * with equal keys are identical there, so it can sort in place, with vector instructions. */
 
 /* presorted_sort - sort the n records of `in` (KEY_WINDOW_BYTES each, or more) stably by key to
  * out, on up to `threads` threads, if they are at most two runs. Return whether they are. A run
- * ascends, or descends without equal keys. If records are in random order, only a few are read. No
+ * ascends, or descends without equal keys. Of records in random order, it reads only a few. No
  * allocation. */
 bool presorted_sort(const records *in, size_t n, unsigned char *out, unsigned threads);
 
@@ -76,8 +74,8 @@ uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_s
  * this processor has vector instructions, and out is aligned to 8 bytes. */
 bool word_sort_fits(const layout *l, const unsigned char *out);
 
-/* word_sort - sort as bucket_sort_sized does, if word_sort_fits. It allocates U64_CACHED numbers
- * per thread. */
+/* word_sort - sort like bucket_sort_sized, if word_sort_fits. Allocate U64_CACHED numbers per
+ * thread. */
 status word_sort(const bucket_sort_task *t);
 
 #endif

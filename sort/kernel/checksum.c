@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The checksum of records. XXH3 is inlined: if the size is a constant, a record of 100 bytes takes
- * a few nanoseconds, half the time of a library call. This is a separate file, because hetsim
- * replaces checksum_records when it is linked, and only calls between files can be replaced.
- * Pure. */
+ * a few nanoseconds, half the time of a library call. This is a separate file, because the linker
+ * of hetsim replaces calls, but only between files. Pure. */
 #include "inspect.h"
 #include "key.h"
 

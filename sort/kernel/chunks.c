@@ -10,8 +10,7 @@
 
 enum {
 	SLABS = 128, /* greatest number of slabs, unless slabs have the greatest size */
-	SPARE = 16, /* table entries per planned slab: only tests, with tiny buckets, need more than
-		       one */
+	SPARE = 16,  /* table entries per slab: only tests, with tiny buckets, need more than 1 */
 };
 
 static unsigned chunks_slab_bits(uint64_t most)

@@ -89,8 +89,7 @@ static uint64_t maker_window(const maker *k, const classifier_table *t, size_t i
 
 /* ------------------------------------------------------------------------------ its tables */
 
-/* Return the least value of cell c (cell 0 begins at base), or UINT64_MAX if it is above all
- * values. */
+/* Return the least value of cell c (0 begins at base), or UINT64_MAX if it is above all values. */
 static uint64_t cell_begin(const classifier_table *t, uint64_t c)
 {
 	const uint64_t x =
@@ -199,8 +198,8 @@ static void set_cells(classifier_table *t, uint64_t cells)
 
 /* Return whether samples [i, end) are spread so evenly that each cell may be a segment. There must
  * be many samples. No group of neighbouring cells may have more than 1.5 times its share of them.
- * No cell may have more than CELL_SHARES times the samples of a bucket, because larger buckets are
- * split again. */
+ * No cell may have more than CELL_SHARES times the samples of a bucket: larger buckets are
+ * split. */
 static bool is_even(const maker *k, const classifier_table *t, size_t i, size_t end)
 {
 	enum { GROUPS = 64, GROUP_LEAST = 128, CELL_SHARES = 4 };
@@ -341,8 +340,7 @@ static void add_heavy(maker *k, classifier_heavy *h)
 		b[1].shared = k->in->lay.key_bytes;
 }
 
-/* Add a bucket for keys below (first call) or above (last call) all keys that share the common
- * bytes. */
+/* Add a bucket for keys below (first call) or above (last call) all that share the common bytes. */
 static void add_outside(maker *k)
 {
 	k->room.bucket[k->bucket++] =

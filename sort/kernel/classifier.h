@@ -47,12 +47,10 @@ typedef struct classifier_table {
 	key_window window;
 	uint32_t key_from;         /* offset of the window in the key */
 	const unsigned char *like; /* a record: keys begin like its key, up to key_from */
-	uint64_t base, range; /* the least value of the sample, and the greatest distance from it in
-				 a cell */
+	uint64_t base, range; /* the least sample, and the greatest distance from it in a cell */
 	uint64_t scale;       /* turns a distance from base into a cell */
 	unsigned shift;
-	uint32_t last_cell; /* cell 0 is for values below base, the last cell for values above the
-			       range */
+	uint32_t last_cell; /* cell 0 is below base, the last one above the range */
 	uint32_t reach;     /* number of segments that a search from a cell chooses from */
 	uint32_t segments;
 	uint16_t *of_cell; /* the first of these segments, for each cell */

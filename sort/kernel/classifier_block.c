@@ -2,7 +2,7 @@
 /* Finding the buckets of keys, block by block, with a map that classifier.c has made. Pure. */
 #include "classifier.h"
 
-/* Return the segment of value w, searched from its cell on. reach: t->reach, a constant if
+/* Return the segment of value w: search from its cell on. reach: t->reach, a constant if
  * possible. */
 static inline __attribute__((always_inline)) uint32_t find_segment(const classifier_table *t,
 								   uint64_t w, uint32_t reach)
@@ -39,8 +39,7 @@ static inline uint64_t position_of(const classifier *m, const classifier_work *k
 	return k->at ? k->at[i] & m->pos_mask : k->first + i;
 }
 
-/* Store the results for record i, whose window w is in segment s of the root. Return the `to` of
- * the segment. */
+/* Store the results for record i, whose window w is in segment s of the root. Return its `to`. */
 static inline __attribute__((always_inline)) unsigned note_segment(const classifier *m,
 								   const classifier_segments *g,
 								   const classifier_work *f,
@@ -88,8 +87,8 @@ static inline __attribute__((always_inline)) unsigned find_in_cells(const classi
 	return to;
 }
 
-/* Find the segments of n windows, with usual reaches as constants. Return the bitwise or of the
- * `to` of these segments. */
+/* Find the segments of n windows; usual reaches are constants. Return the bitwise or of all
+ * `to`. */
 static inline __attribute__((always_inline)) unsigned
 find_all(const classifier *m, const uint64_t *w, size_t n, const classifier_work *f)
 {
@@ -113,8 +112,7 @@ static int key_outside(const classifier *m, const unsigned char *rec)
 	return key_part_compare(&m->lay, rec, m->root.like, KEY_WINDOW_BYTES, m->root.key_from);
 }
 
-/* Return the bucket of a record whose segment of the root is not a bucket but leads to `to`. Set
- * its number. */
+/* Return the bucket of a record whose segment of the root leads to `to`, and set its number. */
 static uint32_t follow_segment(const classifier *m, const unsigned char *rec, uint64_t pos,
 			       uint32_t to, uint64_t *number)
 {
@@ -194,8 +192,7 @@ static unsigned find_heavy(const classifier *m, const classifier_work *k)
 	return to;
 }
 
-/* Find the buckets of keys that do not share the common bytes or are in a segment that is not a
- * bucket. */
+/* Find the buckets of keys without the common bytes, and of keys whose segments are not buckets. */
 static void look_closer(const classifier *m, const classifier_work *k, bool inside)
 {
 	const classifier_work b = *k;

@@ -118,9 +118,8 @@ static status demand_open_map(demand *d, const demand_plan *p, uint32_t want, er
 }
 
 /* Return how many chunks are needed for n numbers. Each writer has one partly filled chunk per
- * bucket, and a stock of free chunks. After splits, each bucket has one partly filled chunk. There
- * are at most SPLITS times as many buckets as planned, because a split makes buckets of at least a
- * third of the planned size. */
+ * bucket, and a stock of free chunks. After splits, each bucket has one partly filled chunk. Splits
+ * make buckets of at least a third of the planned size, so these are at most SPLITS * buckets. */
 static uint64_t demand_chunks(uint64_t n, uint64_t writers, uint64_t buckets)
 {
 	enum { SPLITS = 3 };
@@ -309,8 +308,7 @@ static void demand_load(const demand *d, demand_room *r, const demand_bucket *b)
 
 /* Sort the numbers of records with equal keys. These numbers are distinct positions, so a bitmap in
  * tmp sorts them. Return false if the bitmap does not fit into tmp. If a memory error makes two
- * positions equal, the last element of a keeps its old number, and the checksum of the output is
- * wrong. */
+ * positions equal, the last element keeps its old number, which the checksum reveals. */
 static bool demand_sort_positions(uint64_t *a, uint64_t *tmp, size_t n)
 {
 	enum { BITS = 64 };

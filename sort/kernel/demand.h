@@ -29,13 +29,12 @@ demand_sizes demand_sizes_for(uint64_t n);
 typedef struct demand_plan {
 	records in;     /* in.base: where the records are, or will arrive */
 	uint64_t n;     /* upper bound of the number of records, up to POS_MASK. A bound that is too
-			   high leaves fewer key bits in a number, but takes no memory: numbers take
-			   memory as records arrive */
+			   high leaves fewer key bits in a number, but takes no memory */
 	unsigned lanes; /* greatest number of threads that add at the same time; >= 1 */
-	unsigned threads;            /* that work together in demand_end; >= 1 */
-	const unsigned char *sample; /* copies of records from all parts of the input, in any order,
-				      * read until demand_close */
-	size_t samples;              /* at most demand_samples(); 0: demand_end makes the buckets */
+	unsigned threads; /* that work together in demand_end; >= 1 */
+	const unsigned char
+		*sample; /* copies of records from everywhere, read until demand_close */
+	size_t samples;  /* at most demand_samples(); 0: demand_end makes the buckets */
 	void *room; /* memory for numbers, lent until demand_close or demand_leave_room, or NULL */
 	size_t room_bytes;         /* its size, or 0. Further memory for numbers is allocated */
 	const demand_sizes *sizes; /* NULL: demand_sizes_for(n) */
@@ -45,12 +44,10 @@ typedef struct demand_plan {
 size_t demand_samples(uint64_t n);
 
 /* demand_most_bytes - return an upper bound of the memory that a sort of n records allocates, with
- * scratch for `threads` threads and without lent memory. The bound is a few percent above what
- * evenly spread keys need. */
+ * scratch for `threads` threads and without lent memory. Evenly spread keys need almost as much. */
 uint64_t demand_most_bytes(uint64_t n, unsigned lanes, unsigned threads);
 
-/* demand_room_bytes - return the size of lent memory that is enough for the numbers of n records,
- * whatever their keys are. */
+/* demand_room_bytes - return the size of lent memory that holds the numbers of any n records. */
 size_t demand_room_bytes(uint64_t n, unsigned lanes, unsigned threads);
 
 /* demand_open - start a sort. *d is NULL after an error (ST_RESOURCE: no memory). */
@@ -88,8 +85,7 @@ void demand_room_close(demand_room *room);
  * demand_count(). Taking records up to a border is fast, because whole buckets are taken. */
 uint64_t demand_border(const demand *d, uint64_t place);
 
-/* demand_position - return the position of the record at a place. Its bucket is then sorted, and
- * stays sorted. */
+/* demand_position - return the position of the record at a place. Its bucket becomes sorted. */
 uint64_t demand_position(demand *d, demand_room *room, uint64_t place);
 
 /* demand_sort - sort all buckets now, unless `threads` is 1. Call it if fewer threads than
@@ -110,9 +106,8 @@ typedef struct demand_piece {
 	bool streaming; /* gather with streaming stores, for large output that is not read soon */
 } demand_piece;
 
-/* demand_take - set *p to the places from `place` to `end` (above place), or to the border of the
- * bucket if `end` is above it. A bucket that is taken whole is sorted only in the room, so taking
- * it again sorts it again. */
+/* demand_take - set *p to the places from `place` to `end` (above place), at most to the border of
+ * the bucket. A whole bucket is sorted only in the room, each time that it is taken. */
 void demand_take(demand *d, demand_room *room, uint64_t place, uint64_t end, demand_piece *p);
 
 /* demand_gather - copy the records of p->number[first .. first + n) to `to`, one after the other.
@@ -122,13 +117,12 @@ void demand_take(demand *d, demand_room *room, uint64_t place, uint64_t end, dem
  * output is wrong. */
 size_t demand_gather(const demand_piece *p, size_t first, size_t n, unsigned char *to);
 
-/* demand_misfits - count misfits as demand_gather does, without copying, for records that are
- * dropped. */
+/* demand_misfits - count misfits as demand_gather does, but copy nothing: for dropped records. */
 size_t demand_misfits(const demand_piece *p, size_t first, size_t n);
 
-/* demand_leave_room - move numbers out of the lent memory, which can then be overwritten. From now
- * on, only places from `place` on, which is 0 or a border, can be taken. No other thread may use
- * the sort at this moment. */
+/* demand_leave_room - move numbers out of the lent memory, which can then be overwritten. Then only
+ * places from `place` on, which is 0 or a border, can be taken. No other thread may use the sort at
+ * this moment. */
 status demand_leave_room(demand *d, uint64_t place, err *e);
 
 #endif

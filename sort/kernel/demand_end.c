@@ -23,8 +23,7 @@ static status demand_append(demand *d, demand_list *to, const demand_bucket *b, 
 }
 
 /* Join the lists of the writers for n buckets, and make *to the list of the buckets that are not
- * empty. of: an array with the properties of each bucket; if not `each`, the properties of all
- * buckets. */
+ * empty. of: the properties of each bucket; if not `each`, of all. */
 static status demand_join(demand *d, uint32_t n, const classifier_bucket *of, bool each,
 			  demand_list *to, err *e)
 {

@@ -9,12 +9,10 @@
 /* ---------------------------------------------------------------------------------- chunks
  *
  * The numbers of a bucket are in a list of chunks of 64 numbers, so they need not be counted first.
- * A pool allocates slabs of many chunks as numbers arrive, and takes back chunks that have been
- * read.
+ * A pool allocates slabs of many chunks as numbers arrive, and reuses chunks that were read.
  *
- * A list is in reverse order: its first chunk has the numbers that were added last, and only this
- * chunk may be partly filled. While numbers are added, each writer has its own list for each
- * bucket. */
+ * A list is in reverse order: its first chunk has the numbers that were added last. Only this chunk
+ * may be partly filled. Each writer has its own list for each bucket. */
 
 enum {
 	LINE_NUMBERS = 8, /* in a cache line */
@@ -127,8 +125,7 @@ static inline size_t chunk_writer_bytes(uint32_t buckets)
 	return buckets * line + (buckets * sizeof(chunk_lane) + line - 1) / line * line;
 }
 
-/* chunk_writer_begin - initialize a writer. room: chunk_writer_bytes() zeroed bytes, aligned to a
- * cache line. */
+/* chunk_writer_begin - initialize a writer. room: zeroed memory, aligned to a cache line. */
 void chunk_writer_begin(chunk_writer *w, chunk_pool *p, uint32_t buckets, void *room);
 
 /* chunk_line - write the full line of this bucket. */
@@ -143,8 +140,7 @@ static inline void chunk_write(chunk_writer *w, uint32_t bucket, uint64_t number
 		chunk_line(w, bucket);
 }
 
-/* chunk_join - join the lists that n writers have for a bucket into *l. Only one thread may call
- * it; s is its stock. */
+/* chunk_join - join the lists that n writers have for a bucket into *l. s: the caller's. */
 status chunk_join(chunk_writer *w, unsigned n, uint32_t bucket, chunk_stock *s, chunk_list *l);
 
 /* ----------------------------------------------------------------------------------- state */
@@ -180,8 +176,7 @@ struct demand {
 	_Atomic size_t misfits;
 };
 
-/* demand_number_at - return the address of number i of a list. chunk: its chunks, by
- * chunk_list_order. */
+/* demand_number_at - return the address of number i of a list with these chunks, in order. */
 static inline uint64_t *demand_number_at(const demand *d, const uint32_t *chunk, uint64_t i)
 {
 	return chunk_at(&d->pool, chunk[i / CHUNK_NUMBERS]) + i % CHUNK_NUMBERS;

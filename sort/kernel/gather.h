@@ -9,8 +9,7 @@
  * input. A wrong position changes the checksum of the output.
  *
  * A streaming store writes a large array once, from front to back. It writes cache lines directly
- * to memory, without first reading them into the cache. On processors without such stores it is a
- * memcpy. */
+ * to memory, without reading them first. On processors without such stores it is a memcpy. */
 #ifndef HETSORT_KERNEL_GATHER_H
 #define HETSORT_KERNEL_GATHER_H
 
@@ -62,8 +61,8 @@ static inline void streaming_store_fence(void)
 void streaming_store_begin(streaming_store *p, unsigned char *to);
 
 /* streaming_store_room - return where to put the next bytes. streaming_store_left - return how many
- * bytes fit there, at least STREAMING_MOST_BYTES. streaming_store_add - write `bytes` bytes that
- * were put there. */
+ * bytes fit there, at least STREAMING_MOST_BYTES. streaming_store_add - write the bytes put
+ * there. */
 static inline unsigned char *streaming_store_room(streaming_store *p)
 {
 	return p->stage + p->used;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions for keys of fields, and for keys that are shorter than a prefix. They are not inline
- * functions in key.h, because loops over usual keys would be slower if the compiler inlined them.
- * Pure. */
+/* Functions for keys of fields, and for keys that are shorter than a prefix. They are not inline in
+ * key.h, because that would make loops over usual keys slower. Pure. */
 #include "key.h"
 #include "base/arith.h"
 

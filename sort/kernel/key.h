@@ -71,8 +71,7 @@ static inline int key_copies_compare(const layout *l, const unsigned char *a,
 	return memcmp(a, b, l->key_bytes);
 }
 
-/* key_part - return bytes [from, to) of a record's normal form: in the record, or made in
- * `room`. */
+/* key_part - return bytes [from, to) of a record's normal form, in the record or made in `room`. */
 static inline const unsigned char *key_part(const layout *l, const unsigned char *rec,
 					    uint32_t from, uint32_t to,
 					    unsigned char room[KEY_FIELDS_BYTES_MAX])
@@ -92,8 +91,7 @@ static inline int key_copy_compare(const layout *l, const unsigned char *copy,
 	return memcmp(copy, key_part(l, rec, 0, l->key_bytes, room), l->key_bytes);
 }
 
-/* key_shared_bytes - return how many bytes are equal at the start of the normal forms of a and
- * b. */
+/* key_shared_bytes - return how many first bytes of the normal forms of a and b are equal. */
 uint32_t key_shared_bytes(const layout *l, const unsigned char *a, const unsigned char *b);
 
 /* key_part_compare - compare only bytes [from, to) of the normal forms of two records. */
@@ -221,9 +219,8 @@ static inline int key_tail_compare_copy(const layout *l, const unsigned char *re
 
 /* A window is up to 8 bytes of a key, in the upper bits of a number whose other bits are 0. It is
  * read from 8 bytes of the record, or from the first field if that is a number. A shift removes the
- * bytes before the window, and a mask the bytes after it. WINDOW_FIELDS: it is read byte by byte,
- * because it is in several fields or in a field of bytes, or because records have less than 8
- * bytes. */
+ * bytes before the window, and a mask the bytes after it. WINDOW_FIELDS: read byte by byte, because
+ * it is in several fields or in a field of bytes, or records are shorter than 8 bytes. */
 typedef enum window_kind { WINDOW_RECORD, WINDOW_LEAD, WINDOW_FIELDS } window_kind;
 
 typedef struct key_window {
@@ -390,8 +387,7 @@ static inline int entry_key_cmp(const entry *a, const entry *b, const records *r
 	return key_tail_compare(&r->lay, record_at(r, entry_pos(a)), record_at(r, entry_pos(b)));
 }
 
-/* entry_item_key_cmp - compare the keys of an entry of r and an item, ignoring rank and
- * position. */
+/* entry_item_key_cmp - compare the keys of an entry of r and an item, ignoring their places. */
 static inline int entry_item_key_cmp(const entry *e, const item *it, const records *r)
 {
 	const int c = key_prefix_compare(e->hi, e->lo, it->hi, it->lo);

@@ -9,9 +9,8 @@ typedef struct entry_run {
 	size_t n;
 } entry_run;
 
-/* Merge a and b to `to`. The choice is not a branch, because it would be mispredicted half of the
- * time for keys in random order. If a key fits into the prefix, hi and lo are compared as one
- * number of 128 bits. */
+/* Merge a and b to `to`. The choice is not a branch: for keys in random order, half of the branches
+ * would be mispredicted. If a key fits into the prefix, hi and lo are one number of 128 bits. */
 static void pairwise_merge_two(entry_run a, entry_run b, entry *to, const records *r)
 {
 	const entry *x = a.e, *xend = x + a.n, *y = b.e, *yend = y + b.n;

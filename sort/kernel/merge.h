@@ -17,8 +17,7 @@ entry *pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry 
 		      const records *r);
 
 /* The next record of a stream. As in an entry, the prefix of its key is in hi and the top of lo.
- * The number of the stream takes the bits of the position, so that equal keys are in the order of
- * their streams. */
+ * The number of the stream is in the bits of the position, which orders equal keys. */
 typedef struct head {
 	uint64_t hi, lo;
 	const unsigned char *rec; /* NULL: the stream has ended */
@@ -55,12 +54,10 @@ static inline uint32_t head_stream(const head *h)
 	return (uint32_t)(h->lo & POS_MASK);
 }
 
-/* loser_tree_init - make a tree of k streams; node has room for k heads, first[0..k) are the first
- * heads of the streams. */
+/* loser_tree_init - make a tree of k streams, whose first heads are first[0..k), in node[0..k). */
 void loser_tree_init(loser_tree *t, head *node, uint32_t k, const head *first, const layout *l);
 
-/* loser_tree_replace - replace the winner by h, the next head of its stream. node[0] is the new
- * winner. */
+/* loser_tree_replace - replace the winner by h, the next head of its stream. */
 void loser_tree_replace(loser_tree *t, head h, uint32_t stream);
 
 #endif

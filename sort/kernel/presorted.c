@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sorting records that are one run or two. All threads look for the end of a run, piece by piece.
- * Then each thread takes pieces of the output, and finds by bisection where the records of a piece
- * begin in both runs. */
+ * Then each thread takes pieces of the output, and finds its records in both runs by bisection. */
 #include "bucket_sort.h"
 #include "base/arith.h"
 #include "base/pool.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Radix sort of 16-byte entries from one array into the other and back. Many entries go to bins of
  * about a thousand, each by the distance of its key from the least key. So bytes that all keys
- * share take no passes. A bin that fits into the cache is sorted as 8-byte numbers: the first key
- * bits that differ, and the index, which makes the sort stable. Keys that agree in these bits are
+ * share take no passes. A bin that fits into the cache is sorted as numbers of the first key bits
+ * that differ and the index, which makes the sort stable. Keys that agree in these bits are
  * compared. Pure. */
 #include "radix.h"
 #include "base/arith.h"
@@ -11,8 +11,8 @@
 enum { SMALL = 16, BIN_BITS = 11, BIN = 1024, NUMBERS = 4096, INDEX_BITS = 12 };
 
 /* The range of the keys of some entries: of their first 8 bytes if these differ, otherwise of the
- * other two bytes. A distance from the least key is shifted left by norm, so that the highest bit
- * that can be set is on top. */
+ * other two bytes. A distance from the least key is shifted left by norm, so that it fills a
+ * number. */
 typedef struct key_range {
 	uint64_t least;
 	unsigned norm; /* 0..63 */

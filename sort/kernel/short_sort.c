@@ -9,8 +9,8 @@
  *
  * Threads may differ in speed, so the input is cut into many more pieces than threads, and each
  * thread takes ranges of pieces. The sort is stable: in each bucket, the records of a piece follow
- * the records of the pieces before it. So a thread that moves consecutive pieces keeps its partly
- * filled lines. */
+ * the records of the pieces before it. So a thread keeps its partly filled lines from piece to
+ * piece. */
 #include "bucket_sort.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -87,8 +87,7 @@ static inline void copy_short(unsigned char *to, const unsigned char *from, uint
 
 /* ------------------------------------------------------------------------------------- pieces */
 
-/* Return the number of buckets. A bucket, its copy and its numbers should fit into the second-level
- * cache. */
+/* Return the number of buckets: each, its copy and its numbers fit into the second-level cache. */
 static uint32_t short_buckets(uint64_t n, const bucket_sort_sizes *sizes, uint32_t record_bytes)
 {
 	enum { BUCKET_BYTES = 1 << 17 };
@@ -269,8 +268,8 @@ static void put_in_order(const unsigned char *recs, const uint64_t *a, uint64_t 
 		copy_short(out, recs + (a[i] & mask) * bytes, bytes);
 }
 
-/* Sort n records by counting if they have few different keys, which are the windows in w->a.
- * Otherwise return false. */
+/* Sort n records by counting if their keys, the windows in w->a, have few values. Or return
+ * false. */
 static bool sort_few_keys(const workspace *w, unsigned char *recs, size_t n, uint32_t bytes)
 {
 	enum { KEYS = 8, LOOKS = 32 };
@@ -545,8 +544,7 @@ status short_sort(const bucket_sort_task *t)
 	return rc;
 }
 
-/* Add up the scratch, the bucket of each record, and, for buckets that are too large, a copy and
- * two entries per record. */
+/* Add up the scratch, the bucket of each record, and, for large buckets, copies and entries. */
 uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_sizes *sizes)
 {
 	const uint64_t buckets = short_buckets(n, sizes, SHORT_MOST_BYTES);

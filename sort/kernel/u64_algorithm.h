@@ -81,8 +81,7 @@ INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
 	*b = v_highs(x, y);
 }
 
-/* Transpose four vectors to columns, which are stored `step` vectors apart. The lanes of odd
- * columns are reversed. */
+/* Transpose four vectors to columns, `step` vectors apart; lanes of odd columns are reversed. */
 INLINE void transpose(const vec *row, vec *column, unsigned step)
 {
 	const vec a = v_evens(row[0], row[1]), b = v_evens(row[2], row[3]);
@@ -313,8 +312,7 @@ VECTORS static size_t partition_cached(uint64_t *a, uint64_t *tmp, size_t n, uin
 }
 
 /* Do the same without scratch, for 64 numbers or more. The first and the last block are read first,
- * so that they can be overwritten. Then each block is read from the side where fewer numbers can be
- * overwritten. */
+ * so that they can be overwritten. Then each block is read from the side with less free memory. */
 VECTORS static size_t partition_in_place(uint64_t *a, size_t n, uint64_t pivot)
 {
 	enum { BLOCK = 32 / LANES, NUMBERS = BLOCK * LANES };

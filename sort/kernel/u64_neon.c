@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* u64_algorithm.h with vectors of four numbers, each in two registers, for 64-bit Arm processors.
- * Pure. */
+/* u64_algorithm.h with vectors of four numbers, in two registers each, for 64-bit Arm. Pure. */
 #include "base/arith.h"
 #include "u64_sort.h"
 

@@ -15,21 +15,18 @@ void u64_sort(uint64_t *a, uint64_t *tmp, size_t n);
 
 enum { U64_CACHED = 16384 };
 
-/* u64_sort_has_large - return whether this processor has vector instructions. With them, u64_sort
- * sorts any n numbers with a tmp of U64_CACHED numbers: by quicksort in place until parts fit into
- * the cache. */
+/* u64_sort_has_large - return whether this processor has vector instructions. Then u64_sort sorts
+ * any n numbers with a tmp of U64_CACHED numbers: by quicksort in place, until parts fit. */
 bool u64_sort_has_large(void);
 
 /* u64_split - move the numbers below a pivot to the front of n numbers, more than U64_CACHED.
- * Return how many are below, about half of n, or 0 if all are equal. Call it only if
- * u64_sort_has_large(). */
+ * Return how many are below, about half of n, or 0 if all are equal. Needs vectors. */
 size_t u64_split(uint64_t *a, size_t n);
 
 /* u64_sort_plain - sort without vector instructions, as u64_sort does on other processors. */
 void u64_sort_plain(uint64_t *a, uint64_t *tmp, size_t n);
 
-/* u64_insert - sort n numbers to a by insertion. a[0] is the first; the others are read from
- * from[1..n). from may be a. */
+/* u64_insert - sort a[0] and from[1..n), n numbers, to a by insertion. from may be a. */
 static inline void u64_insert(uint64_t *a, const uint64_t *from, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -57,8 +54,7 @@ typedef struct u64_set {
 
 extern const u64_set U64_AVX512, U64_AVX2, U64_NEON;
 
-/* u64_set_at - return the i-th instruction set of this processor, or NULL after the last. u64_sort
- * uses number 0, the best. */
+/* u64_set_at - return the i-th best instruction set of this processor, or NULL. u64_sort uses 0. */
 const u64_set *u64_set_at(unsigned i);
 
 #endif

@@ -68,8 +68,7 @@ typedef struct word_sorter {
 	unsigned threads, stretches;
 	bool streaming; /* the output is written past the cache */
 	division division;
-	size_t (*place)[DIGITS_MOST]; /* per stretch and part: the count of numbers, then the place
-					 of the first */
+	size_t (*place)[DIGITS_MOST]; /* per stretch and part: the count, then the first place */
 	uint64_t *tmp;                /* U64_CACHED per thread */
 	part_stack stack;
 	_Atomic unsigned next;
