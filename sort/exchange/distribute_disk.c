@@ -319,28 +319,6 @@ static status rounds_open(rounds *x, const reader_plan *rp)
 	return reader_open(&x->from, x->k->in, rp, &env->e);
 }
 
-static status rounds_receive(rounds *x, const run_formation_plan *p, read_runs *out)
-{
-	rank_env *env = x->env;
-	rank_result *r = env->stats;
-	status rc = run_formation_stream(rounds_take, x, p, &env->m, out, &env->e);
-	do /* drop the rest of the rounds */
-		x->left = 0;
-	while (rounds_next(x) == ST_OK && x->left);
-	if (rc == ST_OK)
-		rc = err_join(&env->e, &x->e);
-	if (rc == ST_OK)
-		rc = gather_misfits(atomic_load(&x->misfits), &env->e);
-	if (rc == ST_OK)
-		rc = reader_check(x->from, &env->e);
-	r->in = x->read;
-	r->received_bytes += x->received * env->o->lay.record_bytes;
-	result_shift(r, PH_EXCHANGE, x->waited_s);
-	out->sum = x->sum;
-	out->verify_s += x->verify_s;
-	return rc;
-}
-
 status distribute_disk(rank_env *env, const distribute_plan *k, read_runs *out)
 {
 	rounds x = { .env = env, .k = k };
@@ -348,8 +326,24 @@ status distribute_disk(rank_env *env, const distribute_plan *k, read_runs *out)
 	status rc = comm_agree(env->c, rounds_open(&x, &rp));
 	if (rc == ST_OK)
 		rc = estimate_splitters(env, k->s, x.from, &x.g);
-	if (rc == ST_OK)
-		rc = rounds_receive(&x, k->p, out);
+	if (rc == ST_OK) {
+		rank_result *r = env->stats;
+		rc = run_formation_stream(rounds_take, &x, k->p, &env->m, out, &env->e);
+		do /* drop the rest of the rounds */
+			x.left = 0;
+		while (rounds_next(&x) == ST_OK && x.left);
+		if (rc == ST_OK)
+			rc = err_join(&env->e, &x.e);
+		if (rc == ST_OK)
+			rc = gather_misfits(atomic_load(&x.misfits), &env->e);
+		if (rc == ST_OK)
+			rc = reader_check(x.from, &env->e);
+		r->in = x.read;
+		r->received_bytes += x.received * env->o->lay.record_bytes;
+		result_shift(r, PH_EXCHANGE, x.waited_s);
+		out->sum = x.sum;
+		out->verify_s += x.verify_s;
+	}
 	mem_free(&env->m, x.g.raw);
 	reader_close(x.from);
 	exchange_free(x.x);

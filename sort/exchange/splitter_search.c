@@ -58,34 +58,6 @@ static size_t samples_a_run(const splitter_search *s)
 	return s->r->src ? 1 : size_max(1, s->samples / s->r->count);
 }
 
-/* Allocate all arrays; the ranges are whole runs at first. */
-static status search_memory(splitter_search *s, err *er)
-{
-	const size_t p = (size_t)s->c->size, runs = s->r->count, places = s->count * runs;
-	const size_t one = item_size(s);
-	s->samples = samples_for(p, one);
-	s->answer_bytes = sizeof(answer) + 2 * one + COMM_SEAL_BYTES;
-	s->bid_bytes = sizeof(bid) + s->samples * one + COMM_SEAL_BYTES;
-	const size_t own_room = runs > 1 ? size_max(s->samples, runs * samples_a_run(s)) : 0;
-	const size_t in_bytes = size_max(s->bid_bytes, s->answer_bytes);
-	const size_t order_bytes = s->samples * sizeof *s->order;
-	s->g = mem_array(s->m, places, 2 * sizeof *s->g, "splitter ranges", er);
-	/* the last part is for the answer of this rank */
-	s->order = mem_array(s->m, p + 1, order_bytes + s->bid_bytes + in_bytes, "splitter samples",
-			     er);
-	s->own = mem_array(s->m, own_room, sizeof *s->own + one, "splitter samples", er);
-	if (!s->g || !s->order || !s->own)
-		return ST_RESOURCE;
-	s->cut = s->g + places;
-	s->out = (unsigned char *)s->order + p * order_bytes;
-	s->in = s->out + p * s->bid_bytes;
-	s->answer = s->in + p * in_bytes;
-	s->items = (unsigned char *)(s->own + own_room);
-	for (size_t i = 0; i < places; i++)
-		s->g[i] = s->cut[i] = (range){ s->r->start[i % runs], s->r->start[i % runs + 1] };
-	return ST_OK;
-}
-
 void splitter_search_close(splitter_search *s)
 {
 	if (!s->m)
@@ -162,22 +134,6 @@ static size_t draw_samples(const splitter_search *s, const range *cut, uint64_t 
 	return n;
 }
 
-static void make_bids(const splitter_search *s)
-{
-	for (size_t j = 0; j < s->count; j++) {
-		bid *b = (void *)(s->out + j * s->bid_bytes);
-		const range *cut = s->cut + j * s->r->count;
-		b->before[0] = b->before[1] = 0;
-		for (size_t k = 0; k < s->r->count; k++) {
-			b->before[0] += cut[k].lo - s->r->start[k];
-			b->before[1] += cut[k].hi - s->r->start[k];
-		}
-		b->count = draw_samples(s, cut, b->before[1] - b->before[0], b->items);
-	}
-	for (size_t j = 0; j < s->count && sorted_failure(s->r, NULL) != ST_OK; j++)
-		((bid *)(void *)(s->out + j * s->bid_bytes))->count = UNREADABLE;
-}
-
 /* -------------------------------------------------------------------------- the rank in charge */
 
 /* The bids of all ranks for a splitter, added up. */
@@ -220,32 +176,9 @@ static bid_sum sum_bids(const splitter_search *s)
 	return h;
 }
 
-/* Choose the nearest samples on both sides of place t, at the distance of the margin. If none
- * exist, or the last pivots gained little, choose the sample in the middle of all. */
-static void choose_pivots(const splitter_search *s, const bid_sum *h, double t, bool careful,
-			  const item *pivot[2])
-{
-	const double total = (double)(h->before[1] - h->before[0]);
-	const item *median = NULL;
-	double before = 0;
-	pivot[0] = pivot[1] = NULL;
-	for (size_t i = 0; i < h->n; i++) {
-		const weighed *w = &s->order[i];
-		const double place = before + w->weight / 2;
-		before += w->weight;
-		if (place <= t - h->margin)
-			pivot[0] = w->it;
-		if (place >= t + h->margin && !pivot[1])
-			pivot[1] = w->it;
-		if (before > total / 2 && !median)
-			median = w->it;
-	}
-	if (careful || (!pivot[0] && !pivot[1]))
-		pivot[0] = pivot[1] = median;
-}
-
 /* Decide on which side of the last pivots the splitter lies. Between them find the place itself, or
- * nearer pivots. */
+ * nearer pivots: the nearest samples on both sides of the place, at the distance of the margin. If
+ * none exist, or the last pivots gained little, both are the sample in the middle of all. */
 static enum verdict decide_splitter(splitter_search *s, const item *pivot[2])
 {
 	const bid_sum h = sum_bids(s);
@@ -254,10 +187,10 @@ static enum verdict decide_splitter(splitter_search *s, const item *pivot[2])
 	if (s->decided)
 		return DECIDED;
 	const uint64_t target = s->target[s->c->rank], width = h.before[1] - h.before[0];
-	if (target == h.before[0] || target == h.before[1])
-		return target == h.before[0] ? AT_LOWER : AT_UPPER;
-	if (target < h.before[0] || target > h.before[1])
-		return target < h.before[0] ? LEFT : RIGHT;
+	if (target <= h.before[0])
+		return target < h.before[0] ? LEFT : AT_LOWER;
+	if (target >= h.before[1])
+		return target > h.before[1] ? RIGHT : AT_UPPER;
 	const uint64_t t = target - h.before[0];
 	const bool careful = width > s->width - s->width / 4;
 	s->width = width;
@@ -267,7 +200,21 @@ static enum verdict decide_splitter(splitter_search *s, const item *pivot[2])
 		pivot[0] = s->order[t].it;
 		return BEFORE;
 	}
-	choose_pivots(s, &h, (double)t, careful, pivot);
+	const item *median = NULL;
+	double before = 0;
+	for (size_t i = 0; i < h.n; i++) {
+		const weighed *w = &s->order[i];
+		const double place = before + w->weight / 2;
+		before += w->weight;
+		if (place <= (double)t - h.margin)
+			pivot[0] = w->it;
+		if (place >= (double)t + h.margin && !pivot[1])
+			pivot[1] = w->it;
+		if (before > (double)width / 2 && !median)
+			median = w->it;
+	}
+	if (careful || (!pivot[0] && !pivot[1]))
+		pivot[0] = pivot[1] = median;
 	return BETWEEN;
 }
 
@@ -302,7 +249,18 @@ static void take_answer(const splitter_search *s, size_t j, const answer *a)
 
 static status search_round(splitter_search *s)
 {
-	make_bids(s);
+	for (size_t j = 0; j < s->count; j++) {
+		bid *b = (void *)(s->out + j * s->bid_bytes);
+		const range *cut = s->cut + j * s->r->count;
+		b->before[0] = b->before[1] = 0;
+		for (size_t k = 0; k < s->r->count; k++) {
+			b->before[0] += cut[k].lo - s->r->start[k];
+			b->before[1] += cut[k].hi - s->r->start[k];
+		}
+		b->count = draw_samples(s, cut, b->before[1] - b->before[0], b->items);
+	}
+	for (size_t j = 0; j < s->count && sorted_failure(s->r, NULL) != ST_OK; j++)
+		((bid *)(void *)(s->out + j * s->bid_bytes))->count = UNREADABLE;
 	status rc = comm_alltoall_sealed(s->c, s->out, s->in, s->bid_bytes);
 	if (rc != ST_OK)
 		return rc;
@@ -336,10 +294,32 @@ static status search_round(splitter_search *s)
 
 status splitter_search_open(splitter_search *s, err *er)
 {
+	const size_t p = (size_t)s->c->size, runs = s->r->count, places = s->count * runs;
+	const size_t one = item_size(s);
 	s->width = UINT64_MAX;
 	s->decided = (size_t)s->c->rank >= s->count;
-	const status rc = comm_agree(s->c, search_memory(s, er));
-	return rc == ST_OK && s->count > 0 ? search_round(s) : rc;
+	s->samples = samples_for(p, one);
+	s->answer_bytes = sizeof(answer) + 2 * one + COMM_SEAL_BYTES;
+	s->bid_bytes = sizeof(bid) + s->samples * one + COMM_SEAL_BYTES;
+	const size_t own_room = runs > 1 ? size_max(s->samples, runs * samples_a_run(s)) : 0;
+	const size_t in_bytes = size_max(s->bid_bytes, s->answer_bytes);
+	const size_t order_bytes = s->samples * sizeof *s->order;
+	s->g = mem_array(s->m, places, 2 * sizeof *s->g, "splitter ranges", er);
+	/* the last part is for the answer of this rank */
+	s->order = mem_array(s->m, p + 1, order_bytes + s->bid_bytes + in_bytes, "splitter samples",
+			     er);
+	s->own = mem_array(s->m, own_room, sizeof *s->own + one, "splitter samples", er);
+	const status rc = comm_agree(s->c, s->g && s->order && s->own ? ST_OK : ST_RESOURCE);
+	if (rc != ST_OK)
+		return rc;
+	s->cut = s->g + places;
+	s->out = (unsigned char *)s->order + p * order_bytes;
+	s->in = s->out + p * s->bid_bytes;
+	s->answer = s->in + p * in_bytes;
+	s->items = (unsigned char *)(s->own + own_room);
+	for (size_t i = 0; i < places; i++) /* the ranges are whole runs at first */
+		s->g[i] = s->cut[i] = (range){ s->r->start[i % runs], s->r->start[i % runs + 1] };
+	return s->count > 0 ? search_round(s) : ST_OK;
 }
 
 status splitter_search_end(splitter_search *s, uint64_t *cut, err *er)

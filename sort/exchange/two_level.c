@@ -81,6 +81,7 @@ typedef struct planning {
 	mem *m;
 	const two_level_query *q;
 	err *e;
+	/* all arrays are in the memory of cell: */
 	cell *cell, *cells;        /* [size] of this rank, and of the sources of its records */
 	step_counts *sends, *gets; /* [size] sent and received, in the memory of cell and cells */
 	uint64_t *word, *heard;    /* [size] */
@@ -89,28 +90,6 @@ typedef struct planning {
 } planning;
 
 _Static_assert(sizeof(cell) == sizeof(step_counts), "they share their memory");
-
-/* Allocate all arrays, from g->cell on. */
-static status plan_memory(planning *g)
-{
-	const int size = g->c->size;
-	const size_t p = (size_t)size;
-	g->cell = mem_array(g->m, p, 2 * (sizeof *g->cell + sizeof *g->word + sizeof *g->group),
-			    "counts", g->e);
-	if (!g->cell)
-		return ST_RESOURCE;
-	g->cells = g->cell + p;
-	g->sends = (void *)g->cell;
-	g->gets = (void *)g->cells;
-	g->word = (void *)(g->cells + p);
-	g->heard = g->word + p;
-	g->group = (void *)(g->heard + p);
-	g->member = g->group + p;
-	for (int k = 0; k < groups_of(size); k++)
-		for (int i = group_first(size, k); i < group_first(size, k + 1); i++)
-			g->group[i] = k;
-	return ST_OK;
-}
 
 static int first_of(const planning *g, int rank)
 {
@@ -274,9 +253,23 @@ status two_level_plan(two_level *t, comm *c, mem *m, const two_level_query *q, e
 	const uint64_t few = (uint64_t)c->size * (uint64_t)two_level_most_peers(c->size);
 	if (rc != ST_OK || (!q->asked && all <= few))
 		return rc;
-	rc = comm_agree(c, plan_memory(&g));
-	if (rc == ST_OK)
+	const size_t p = (size_t)c->size;
+	g.cell = mem_array(m, p, 2 * (sizeof *g.cell + sizeof *g.word + sizeof *g.group), "counts",
+			   e);
+	rc = comm_agree(c, g.cell ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK) {
+		g.cells = g.cell + p;
+		g.sends = (void *)g.cell;
+		g.gets = (void *)g.cells;
+		g.word = (void *)(g.cells + p);
+		g.heard = g.word + p;
+		g.group = (void *)(g.heard + p);
+		g.member = g.group + p;
+		for (int k = 0; k < groups_of(c->size); k++)
+			for (int i = group_first(c->size, k); i < group_first(c->size, k + 1); i++)
+				g.group[i] = k;
 		rc = plan_places(&g);
+	}
 	if (rc == ST_OK)
 		rc = plan_cells(&g);
 	if (rc == ST_OK)

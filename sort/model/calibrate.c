@@ -75,36 +75,30 @@ static head calibrate_head(sample *c, uint32_t s)
 	return head_make(c->mid + c->at[s]++ * c->lay.record_bytes, s, &c->lay);
 }
 
-static void sample_merge(sample *c)
-{
-	const records r = { c->recs, c->lay, 0 };
-	unsigned char *to = c->out;
-	loser_tree t;
-	(void)gather(&r, c->order, c->n, 0, c->mid);
-	for (uint32_t s = 0; s < c->k; s++) {
-		c->at[s] = sample_stream(c, s);
-		c->first[s] = calibrate_head(c, s);
-	}
-	loser_tree_init(&t, c->node, c->k, c->first, &c->lay);
-	while (!head_is_end(&t.node[0])) {
-		const uint32_t s = head_stream(&t.node[0]);
-		record_copy(to, t.node[0].rec, c->lay.record_bytes);
-		to += c->lay.record_bytes;
-		loser_tree_replace(&t, calibrate_head(c, s), s);
-	}
-}
-
 static void sample_lap(sample *c, int k)
 {
 	const records r = { c->recs, c->lay, 0 };
+	const uint32_t bytes = c->lay.record_bytes;
 	if (k == KERNEL_SORT) {
 		sample_entries(c, c->e);
 		radix_sort(c->e, c->tmp, c->n, &r);
-	} else if (k == KERNEL_MERGE) {
-		sample_merge(c);
+	} else if (k == KERNEL_COPY) {
+		memcpy(c->out, c->recs, c->n * bytes);
+		c->sum = checksum_join(c->sum, checksum_records(c->out, c->n, bytes));
 	} else {
-		memcpy(c->out, c->recs, c->n * c->lay.record_bytes);
-		c->sum = checksum_join(c->sum, checksum_records(c->out, c->n, c->lay.record_bytes));
+		unsigned char *to = c->out;
+		loser_tree t;
+		(void)gather(&r, c->order, c->n, 0, c->mid);
+		for (uint32_t s = 0; s < c->k; s++) {
+			c->at[s] = sample_stream(c, s);
+			c->first[s] = calibrate_head(c, s);
+		}
+		loser_tree_init(&t, c->node, c->k, c->first, &c->lay);
+		for (; !head_is_end(&t.node[0]); to += bytes) {
+			const uint32_t s = head_stream(&t.node[0]);
+			record_copy(to, t.node[0].rec, bytes);
+			loser_tree_replace(&t, calibrate_head(c, s), s);
+		}
 	}
 }
 

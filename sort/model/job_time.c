@@ -143,49 +143,38 @@ static double spilled(const job_load *l)
 	return l->spills ? 1 - l->held : 0;
 }
 
-/* Return the processor time of the program itself, of one processor. */
-static double work_own_s(work w, const rates *r, const settings *o, const job_load *l)
-{
-	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out);
-	const double n = (double)(way_of(o, l) == SORTS_LAST ? l->out : l->in);
-	switch (w) {
-	case TAKE:
-		return r->copy_s * in;
-	case ORDER:
-		return n > 1 ? r->sort_s * n * log(n) : 0;
-	case SPILL:
-		return in * (GATHERING * r->merge_s + FAR_TO_COPY * r->copy_s);
-	case DIVIDE: /* in two passes */
-		return 2 * PASS_LN * r->sort_s * (double)l->in;
-	case SEND:
-		return (GATHERING * r->merge_s + r->copy_s) * leaving_bytes(o, l->in, l->ranks);
-	case PLACE:
-		return r->copy_s * out;
-	case RECALL:
-		return in * (r->copy_s + (l->ranks > 1 ? r->merge_s : 0));
-	case COLLECT:
-		return out * FAR_TO_COPY * r->copy_s;
-	default:
-		return (r->merge_s + r->copy_s) * out;
-	}
-}
+/* The processor time of work, of one processor. */
+typedef struct work_time {
+	double own_s;    /* of the program */
+	double system_s; /* of the system, for files and messages */
+} work_time;
 
-/* Return the system's processor time for files and messages. */
-static double work_system_s(work w, const rates *r, const settings *o, const job_load *l)
+static work_time work_time_of(work w, const rates *r, const settings *o, const job_load *l)
 {
-	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out);
+	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out), copy_s = r->copy_s;
+	const double n = (double)(way_of(o, l) == SORTS_LAST ? l->out : l->in);
+	const double spill_s = FILE_TO_COPY * copy_s * in * spilled(l);
 	switch (w) {
 	case TAKE:
-		return FILE_TO_COPY * r->copy_s * in;
+		return (work_time){ copy_s * in, FILE_TO_COPY * copy_s * in };
+	case ORDER:
+		return (work_time){ n > 1 ? r->sort_s * n * log(n) : 0, 0 };
 	case SPILL:
-	case RECALL:
-		return FILE_TO_COPY * r->copy_s * in * spilled(l);
+		return (work_time){ in * (GATHERING * r->merge_s + FAR_TO_COPY * copy_s), spill_s };
+	case DIVIDE: /* in two passes */
+		return (work_time){ 2 * PASS_LN * r->sort_s * (double)l->in, 0 };
 	case SEND:
-		return NET_TO_COPY * r->copy_s * (in + out) * l->far;
-	case PUT:
-		return FILE_TO_COPY * r->copy_s * out;
+		return (work_time){ (GATHERING * r->merge_s + copy_s) *
+					    leaving_bytes(o, l->in, l->ranks),
+				    NET_TO_COPY * copy_s * (in + out) * l->far };
+	case PLACE:
+		return (work_time){ copy_s * out, 0 };
+	case RECALL:
+		return (work_time){ in * (copy_s + (l->ranks > 1 ? r->merge_s : 0)), spill_s };
+	case COLLECT:
+		return (work_time){ out * FAR_TO_COPY * copy_s, 0 };
 	default:
-		return 0;
+		return (work_time){ (r->merge_s + copy_s) * out, FILE_TO_COPY * copy_s * out };
 	}
 }
 
@@ -196,8 +185,8 @@ static void add_work(job_time *t, const rates *r, const settings *o, const job_l
 		stage_plan *s = &t->stage[k];
 		if (k == STAGE_NONE)
 			continue;
-		const double system = work_system_s((work)w, r, o, l) / l->cpus;
-		const double all = work_own_s((work)w, r, o, l) / l->cpus + system;
+		const work_time one = work_time_of((work)w, r, o, l);
+		const double system = one.system_s / l->cpus, all = one.own_s / l->cpus + system;
 		s->all_s += all;
 		s->files_s += system;
 		/* with an exchange, records count as written only after this work */
@@ -311,38 +300,30 @@ bool job_time_sorts_reading(const settings *o)
 	return stage_of[ORDER][way_by_strategy(o)] == STAGE_READ;
 }
 
-/* Return the load of n records. With several ranks, the strategy decides how they are sorted. */
-static job_load equal_load(uint64_t n, size_t ranks)
-{
-	return (job_load){ .in = n, .out = n, .ranks = ranks };
-}
-
 double job_time_before_s(const rates *r, const settings *o, uint64_t n)
 {
-	const job_load l = equal_load(n, 2);
-	return work_own_s(TAKE, r, o, &l) +
-	       (job_time_sorts_reading(o) ? work_own_s(ORDER, r, o, &l) : 0);
+	const job_load l = { .in = n, .out = n, .ranks = 2 };
+	return work_time_of(TAKE, r, o, &l).own_s +
+	       (job_time_sorts_reading(o) ? work_time_of(ORDER, r, o, &l).own_s : 0);
 }
 
 double job_time_after_s(const rates *r, const settings *o, uint64_t n)
 {
-	const job_load l = equal_load(n, 2);
-	return work_own_s(PUT, r, o, &l) +
-	       (job_time_sorts_reading(o) ? 0 : work_own_s(ORDER, r, o, &l));
+	const job_load l = { .in = n, .out = n, .ranks = 2 };
+	return work_time_of(PUT, r, o, &l).own_s +
+	       (job_time_sorts_reading(o) ? 0 : work_time_of(ORDER, r, o, &l).own_s);
 }
 
 double job_time_equal_s(const rates *r, const settings *o, uint64_t n, size_t p, double cpus)
 {
-	job_load l = equal_load(n, p);
-	l.cpus = cpus;
-	l.far = p > 1;
+	const job_load l = { .in = n, .out = n, .ranks = p, .cpus = cpus, .far = p > 1 };
 	return job_time_of(r, o, &l).total_s;
 }
 
 double job_time_send_s(const rates *r, const settings *o, uint64_t n, size_t p)
 {
-	const job_load l = equal_load(n, p);
-	return work_own_s(SEND, r, o, &l);
+	const job_load l = { .in = n, .out = n, .ranks = p };
+	return work_time_of(SEND, r, o, &l).own_s;
 }
 
 double job_time_link_s(const rates *r, const settings *o, uint64_t n, size_t p)

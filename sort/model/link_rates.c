@@ -291,23 +291,6 @@ static measuring next_round(const rank_env *env, meetings *t, int i, double spen
 	return m;
 }
 
-static status measure_rounds(rank_env *env, meetings *t, double *link_s, unsigned char *buf)
-{
-	const double begun_s = now_s();
-	status rc = ST_OK;
-	for (int i = 0; rc == ST_OK && i < ROUNDS; i++) {
-		measuring m = { 0 };
-		if (t->g->p)
-			m = next_round(env, t, i, now_s() - begun_s, link_s);
-		rc = comm_bcast(env->c, &m, sizeof m, 0);
-		if (!m.continues)
-			break;
-		if (rc == ST_OK && m.pairs)
-			rc = measure_round(env, t, &m, buf);
-	}
-	return rc;
-}
-
 status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan *s, double *link_s)
 {
 	meetings t;
@@ -316,8 +299,19 @@ status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan 
 		mem_array(&env->m, 1 + SLOTS, MESSAGE_BYTES, "measuring links", &env->e);
 	rc = comm_agree(env->c, buf ? rc : ST_RESOURCE);
 	if (rc == ST_OK) {
+		const double begun_s = now_s();
 		memset(buf, 1, (size_t)(1 + SLOTS) * MESSAGE_BYTES);
-		rc = comm_agree(env->c, measure_rounds(env, &t, link_s, buf));
+		for (int i = 0; rc == ST_OK && i < ROUNDS; i++) {
+			measuring m = { 0 };
+			if (g->p)
+				m = next_round(env, &t, i, now_s() - begun_s, link_s);
+			rc = comm_bcast(env->c, &m, sizeof m, 0);
+			if (!m.continues)
+				break;
+			if (rc == ST_OK && m.pairs)
+				rc = measure_round(env, &t, &m, buf);
+		}
+		rc = comm_agree(env->c, rc);
 	}
 	if (rc == ST_OK && g->p) {
 		to_hosts(&t, link_s);

@@ -300,30 +300,26 @@ status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_spe
 
 /* ---------------------------------------------------------------------------- names for wisdom */
 
-/* Make a key of a host's name, a hash of all of it, and a hash of the name and the processors. */
-static void wisdom_rank_key(const placement *s, char key[WISDOM_KEY_BYTES])
-{
-	enum { SHOWN = 36 }; /* characters of the name; the hash stands for the rest */
-	const size_t len = strlen(s->host);
-	char host[HOST_BYTES];
-	memcpy(host, s->host, sizeof host);
-	wisdom_name(host);
-	snprintf(key, WISDOM_KEY_BYTES, "%.*s:%08" PRIx32 ":%08" PRIx32, SHOWN, host,
-		 (uint32_t)XXH3_64bits_withSeed(host, len, 0),
-		 (uint32_t)XXH3_64bits_withSeed(s->host, len, s->cpus));
-}
-
 status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
 {
+	enum { SHOWN = 36 }; /* characters of a host's name; a hash stands for the rest */
 	wisdom_rank *rank = mem_array(&env->m, g->p, sizeof *rank, "names", &env->e);
 	if (!rank)
 		return ST_RESOURCE;
 	for (size_t i = 0, n; i < g->p; i += n) {
 		n = count_alike(g, i);
 		for (size_t k = i; k < i + n; k++) {
+			const placement *at = rank_place(g, k);
 			wisdom_rank *r = &rank[g->order[k]];
-			r->cpus = cpus_each(env->o, rank_place(g, k), n);
-			wisdom_rank_key(rank_place(g, k), r->key);
+			const size_t len = strlen(at->host);
+			char host[HOST_BYTES];
+			memcpy(host, at->host, sizeof host);
+			wisdom_name(host);
+			r->cpus = cpus_each(env->o, at, n);
+			/* the name, a hash of all of it, and one of name and processors */
+			snprintf(r->key, sizeof r->key, "%.*s:%08" PRIx32 ":%08" PRIx32, SHOWN,
+				 host, (uint32_t)XXH3_64bits_withSeed(host, len, 0),
+				 (uint32_t)XXH3_64bits_withSeed(at->host, len, at->cpus));
 		}
 	}
 	const status rc = wisdom_set_ranks(w, rank, g->p, &env->e);

@@ -284,26 +284,6 @@ static int compare_known(const void *a, const void *b)
 	return compare_keys(((const known_rank *)a)->key, ((const known_rank *)b)->key);
 }
 
-static hetpart_status find_known(wisdom *w, run_part of, known_ranks *k)
-{
-	const size_t len = strlen(part_names[of]);
-	const char *name;
-	hetpart_model *m;
-	size_t all = 0;
-	while (hetpart_wisdom_model_name(w->w, all))
-		all++;
-	*k = (known_ranks){ calloc(all ? all : 1, sizeof *k->at), 0 };
-	if (!k->at)
-		return HETPART_ENOMEM;
-	for (size_t i = 0; (name = hetpart_wisdom_model_name(w->w, i)); i++)
-		if (strncmp(name, part_names[of], len) == 0 &&
-		    hetpart_wisdom_model(w->w, name, &m, NULL) == HETPART_OK &&
-		    hetpart_model_weight(m) > 0)
-			k->at[k->n++] = (known_rank){ name + len, m, NULL };
-	qsort(k->at, k->n, sizeof *k->at, compare_known);
-	return HETPART_OK;
-}
-
 /* Return the known ranks that have most in common with a rank; they are neighbours. */
 static known_ranks nearest_known(const known_ranks *k, const char *key)
 {
@@ -424,12 +404,25 @@ static hetpart_status set_costs(wisdom *w, run_part of, const known_ranks *k, ui
 
 status wisdom_costs(wisdom *w, run_part of, uint64_t n, const hetpart_cost *const **out, err *e)
 {
+	const size_t len = strlen(part_names[of]);
 	hetpart_err he = { HETPART_ENOMEM, "no memory for the costs of ranks" };
-	known_ranks k;
-	hetpart_status st = find_known(w, of, &k);
+	const char *name;
+	size_t all = 0;
+	while (hetpart_wisdom_model_name(w->w, all))
+		all++;
+	known_ranks k = { calloc(all + 1, sizeof *k.at), 0 };
+	hetpart_status st = k.at ? HETPART_OK : HETPART_ENOMEM;
+	for (size_t i = 0; k.at && (name = hetpart_wisdom_model_name(w->w, i)); i++) {
+		hetpart_model *m;
+		if (strncmp(name, part_names[of], len) == 0 &&
+		    hetpart_wisdom_model(w->w, name, &m, NULL) == HETPART_OK &&
+		    hetpart_model_weight(m) > 0)
+			k.at[k.n++] = (known_rank){ name + len, m, NULL };
+	}
 	*out = NULL;
 	forget_costs(w, of);
-	if (st == HETPART_OK && k.n > 0) {
+	if (k.n > 0) {
+		qsort(k.at, k.n, sizeof *k.at, compare_known);
 		st = set_costs(w, of, &k, n, &he);
 		*out = st == HETPART_OK ? (const hetpart_cost *const *)w->cost[of] : NULL;
 	}

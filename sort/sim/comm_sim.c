@@ -172,24 +172,6 @@ static void block_through(void *req)
 	host_news(engine_host(rank));
 }
 
-/* Send a block that both sides have asked for. It leaves when both know of each other. */
-static status start_pair(comm *c, comm_req *s, comm_req *r, int from, int to)
-{
-	const double bytes = scale_block(s);
-	host *f = engine_host(from), *t = engine_host(to);
-	comm_traffic *traffic = traffic_of(c);
-	const status rc = comm_hand_over(s, r);
-	if (rc != ST_OK)
-		return rc;
-	traffic->blocks += (uint64_t)scale_messages(bytes);
-	traffic->block_bytes += bytes;
-	s->handle[1] = (uint64_t)from << 32 | (unsigned)to;
-	r->handle[1] = (uint64_t)to << 32 | (unsigned)from;
-	const delivery d = { f, t, network_bytes(bytes), block_through, s, r };
-	const double word_s = (f->is.latency_s + t->is.latency_s) / 2;
-	return network_send(&d, fmax(asked_s(s) + word_s, asked_s(r)) + word_s);
-}
-
 static status sim_start(comm *c, comm_req *req)
 {
 	const double own = scale_messages(scale_block(req)) * net.p->rates.message_s;
@@ -206,8 +188,21 @@ static status sim_start(comm *c, comm_req *req)
 	comm_req *other = comm_pair(&net.box[(size_t)to * net.buckets + k], req);
 	if (!other)
 		return ST_OK;
-	return req->sending ? start_pair(c, req, other, from, to)
-			    : start_pair(c, other, req, from, to);
+	/* both sides have asked for the block: it leaves when both know of each other */
+	comm_req *s = req->sending ? req : other, *r = req->sending ? other : req;
+	const double bytes = scale_block(s);
+	host *f = engine_host(from), *t = engine_host(to);
+	comm_traffic *traffic = traffic_of(c);
+	const status rc = comm_hand_over(s, r);
+	if (rc != ST_OK)
+		return rc;
+	traffic->blocks += (uint64_t)scale_messages(bytes);
+	traffic->block_bytes += bytes;
+	s->handle[1] = (uint64_t)from << 32 | (unsigned)to;
+	r->handle[1] = (uint64_t)to << 32 | (unsigned)from;
+	const delivery d = { f, t, network_bytes(bytes), block_through, s, r };
+	const double word_s = (f->is.latency_s + t->is.latency_s) / 2;
+	return network_send(&d, fmax(asked_s(s) + word_s, asked_s(r)) + word_s);
 }
 
 static status sim_test(comm *c, comm_req *req, bool *done)

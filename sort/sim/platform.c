@@ -55,28 +55,37 @@ static const unit disk[] = { { "K/s", 1e3 }, { "M/s", 1e6 }, { "G/s", 1e9 }, { N
 
 static const double LEAST = 1e-12; /* of a value that must be more than 0 */
 
-static status read_value(line *l, const char *what, const unit *u, double least, double *v)
+/* A value with a name. */
+typedef struct property {
+	const char *name;
+	const unit *u;
+	double least, *v;
+} property;
+
+static status read_value(line *l, const property *p)
 {
 	const char *w = next_word(l), *rest = w;
+	const unit *u = p->u;
 	uint64_t whole;
 	uint32_t millionths;
 	if (!size_number(&rest, &whole, &millionths))
-		return REFUSE(l, "'%s' needs a number, not %s", what, quoted(w));
-	*v = (double)whole + 1e-6 * millionths;
+		return REFUSE(l, "'%s' needs a number, not %s", p->name, quoted(w));
+	double v = (double)whole + 1e-6 * millionths;
 	while (u->name && strcmp(u->name, rest) != 0)
 		u++;
-	if (!u->name && (*rest || *v != 0)) /* 0 needs no unit */
-		return REFUSE(l, "'%s' does not have the unit %s", what, quoted(rest));
-	*v *= u->factor;
-	if (!(*v >= least) || !(*v <= 1e15))
-		return REFUSE(l, "'%s' is out of range: %s", what, quoted(w));
+	if (!u->name && (*rest || v != 0)) /* 0 needs no unit */
+		return REFUSE(l, "'%s' does not have the unit %s", p->name, quoted(rest));
+	v *= u->factor;
+	if (!(v >= p->least) || !(v <= 1e15))
+		return REFUSE(l, "'%s' is out of range: %s", p->name, quoted(w));
+	*p->v = v;
 	return ST_OK;
 }
 
 static status read_count(line *l, const char *what, unsigned most, unsigned *n)
 {
 	double v;
-	const status rc = read_value(l, what, plain, 0, &v);
+	const status rc = read_value(l, &(property){ what, plain, 0, &v });
 	if (rc != ST_OK)
 		return rc;
 	if (v != floor(v) || v > most)
@@ -84,13 +93,6 @@ static status read_count(line *l, const char *what, unsigned most, unsigned *n)
 	*n = (unsigned)v;
 	return ST_OK;
 }
-
-/* A value with a name. */
-typedef struct property {
-	const char *name;
-	const unit *u;
-	double least, *v;
-} property;
 
 /* Find a name in a table, which ends with NULL. */
 static const property *find_property(const property *p, const char *name)
@@ -102,16 +104,17 @@ static const property *find_property(const property *p, const char *name)
 
 /* ------------------------------------------------------------------------------------- lines */
 
-static status read_property(line *l, const char *name, sim_host *h)
+static status read_property(line *l, sim_host *h)
 {
 	const property all[] = { { "speed", plain, LEAST, &h->speed },
 				 { "disk", disk, LEAST, &h->disk_bytes_per_s },
 				 { "net", net, LEAST, &h->net_bytes_per_s },
 				 { "lat", seconds, 0, &h->latency_s },
 				 { NULL, NULL, 0, NULL } };
+	const char *name = next_word(l);
 	const property *p = find_property(all, name);
 	if (p)
-		return read_value(l, name, p->u, p->least, p->v);
+		return read_value(l, p);
 	if (strcmp(name, "mem") == 0) {
 		const char *w = next_word(l), *why = size_parse(w, &h->mem_bytes);
 		return why ? REFUSE(l, "'mem' %s: %s", quoted(w), why) : ST_OK;
@@ -137,7 +140,7 @@ static status read_group(line *l, platform *p)
 	if (rc == ST_OK && (strcmp(next_word(l), "x") != 0 || n == 0))
 		rc = REFUSE(l, "hosts must be 'COUNT x PROPERTY VALUE...'");
 	while (rc == ST_OK && l->next < l->words)
-		rc = read_property(l, next_word(l), &h);
+		rc = read_property(l, &h);
 	if (rc == ST_OK && n > (unsigned)(SIM_MOST_HOSTS - p->hosts))
 		rc = REFUSE(l, "more than %d hosts", SIM_MOST_HOSTS);
 	for (; rc == ST_OK && n > 0; n--)
@@ -157,7 +160,7 @@ static status read_change(line *l, platform *p)
 	unsigned host;
 	if (p->changes == MOST_CHANGES)
 		return REFUSE(l, "more than %d changes", MOST_CHANGES);
-	status rc = read_value(l, "at", seconds, 0, &c.at_s);
+	status rc = read_value(l, &(property){ "at", seconds, 0, &c.at_s });
 	if (rc == ST_OK && strcmp(next_word(l), "host") != 0)
 		rc = REFUSE(l, "a change must be 'at TIME host NUMBER WHAT'");
 	if (rc == ST_OK)
@@ -172,28 +175,9 @@ static status read_change(line *l, platform *p)
 		return REFUSE(l, "a host can 'stop', or change its 'speed', 'disk' or 'net'");
 	c.what = what - all;
 	if (what->v)
-		rc = read_value(l, what->name, what->u, what->least, what->v);
+		rc = read_value(l, what);
 	if (rc == ST_OK)
 		p->change[p->changes++] = c;
-	return rc;
-}
-
-/* Read rates: rates NAME VALUE... */
-static status read_rates(line *l, sim_rates *r)
-{
-	const property all[] = { { "sort", seconds, LEAST, &r->sort_s },
-				 { "merge", seconds, LEAST, &r->merge_s },
-				 { "copy", seconds, LEAST, &r->copy_s },
-				 { "message", seconds, LEAST, &r->message_s },
-				 { "test", seconds, LEAST, &r->test_s },
-				 { NULL, NULL, 0, NULL } };
-	status rc = ST_OK;
-	while (rc == ST_OK && l->next < l->words) {
-		const char *name = next_word(l);
-		const property *p = find_property(all, name);
-		rc = p ? read_value(l, name, p->u, p->least, p->v)
-		       : REFUSE(l, "there is no rate %s", quoted(name));
-	}
 	return rc;
 }
 
@@ -209,14 +193,25 @@ static status read_platform_line(line *l, char *text, platform *p)
 	}
 	if (l->words == 0)
 		return ST_OK;
+	const property all[] = { { "sort", seconds, LEAST, &p->rates.sort_s },
+				 { "merge", seconds, LEAST, &p->rates.merge_s },
+				 { "copy", seconds, LEAST, &p->rates.copy_s },
+				 { "message", seconds, LEAST, &p->rates.message_s },
+				 { "test", seconds, LEAST, &p->rates.test_s },
+				 { NULL, NULL, 0, NULL } };
 	const char *first = next_word(l);
-	status rc;
+	status rc = ST_OK;
 	if (strcmp(first, "at") == 0) {
 		rc = read_change(l, p);
 	} else if (strcmp(first, "switch") == 0) {
-		rc = read_value(l, first, net, LEAST, &p->switch_bytes_per_s);
+		rc = read_value(l, &(property){ first, net, LEAST, &p->switch_bytes_per_s });
 	} else if (strcmp(first, "rates") == 0) {
-		rc = read_rates(l, &p->rates);
+		while (rc == ST_OK && l->next < l->words) {
+			const char *name = next_word(l);
+			const property *rate = find_property(all, name);
+			rc = rate ? read_value(l, rate)
+				  : REFUSE(l, "there is no rate %s", quoted(name));
+		}
 	} else {
 		l->next = 0;
 		rc = read_group(l, p);
