@@ -48,7 +48,7 @@ enum { WORDS = RECORD_BYTES / 8, PAIRS = WORDS / 2, TAIL = RECORD_BYTES - 8 * WO
 
 _Static_assert(WORDS == 12 && TAIL == 4, "the last four bytes need no product");
 
-static uint64_t factor[WORDS]; /* of word j, over x: a product of reflected words has a factor x */
+static uint64_t factor[WORDS]; /* of word j, without the factor x that reflected products have */
 static uint64_t quotient; /* times the first 64 bits of a sum: the multiple of P that clears them */
 static uint32_t of_zeros; /* the CRC of a record of zeros, which is added to the linear part */
 

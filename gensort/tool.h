@@ -74,7 +74,7 @@ static inline const char *tool_bad_option(const char *word, char letter[3])
 
 /* tool_hold_streams - open /dev/null for standard streams that are closed, in a mode in which
  * reading standard input and writing the others fail. Otherwise an output file could get the
- * descriptor of a stream, and messages. Return false if that fails. */
+ * descriptor of a stream, and messages would go there. Return false after a failure. */
 static inline bool tool_hold_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

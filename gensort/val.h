@@ -48,7 +48,7 @@ int val_compare(const unsigned char *a, const unsigned char *b, bool fold);
 /* val_summarise - find the summary of n (< 2^32) records. */
 void val_summarise(val_summary *s, const unsigned char *p, size_t n, bool fold);
 
-/* val_plausible - return whether a summary, which may be from a file, can be of any records. */
+/* val_plausible - return whether any records can have this summary; its file may be damaged. */
 bool val_plausible(const val_summary *s);
 
 /* val_join - set a to the summary of a's records followed by b's, fewer than 2^128 together. */

@@ -16,7 +16,7 @@ typedef struct chain_problem {
 	size_t m, nloads;
 	double *comp;        /* [load][proc]: time of a whole load on a processor */
 	double *comm;        /* [load][link]: time of a whole load over a link */
-	double *tau;         /* m */
+	double *tau;         /* [proc]: when the processor is free first */
 	double *latency;     /* [link]; NULL if the caller gave none */
 	double *speed;       /* [proc]: proportional to 1/w, with sum 1 */
 	const size_t *given; /* [load]: installments as given by the caller; NULL: one each */
@@ -28,9 +28,9 @@ struct hetpart_schedule {
 	size_t m, nloads, total;       /* total: installments of all loads */
 	size_t room;                   /* installments that fit into the arrays */
 	size_t *first;                 /* [nloads + 1]: installments before each load */
-	double *fraction;              /* total m */
-	double *comm_start, *comm_end; /* total (m - 1) */
-	double *comp_start, *comp_end; /* total m */
+	double *fraction;              /* [total][m] */
+	double *comm_start, *comm_end; /* [total][m - 1] */
+	double *comp_start, *comp_end; /* [total][m] */
 	double makespan, planned, lower;
 	hetpart_status stopped; /* as in struct hetpart_plan */
 	const char *method;
@@ -65,7 +65,7 @@ void part_chain_end(chain_state *st);
 static inline double chain_send(const chain_problem *ch, const chain_state *st, size_t i,
 				double arrived)
 {
-	const double after = i + 2 < ch->m ? st->link[i + 1] : st->link[i]; /* (2), (3), m = 2 */
+	const double after = i + 2 < ch->m ? st->link[i + 1] : st->link[i]; /* (2), (3) or m = 2 */
 	return max_double(max_double(after, st->link[i]), arrived);
 }
 

@@ -242,7 +242,8 @@ static hetpart_status spread_fractions(programme *pg, const hetpart_schedule *on
 		for (size_t i = 0; i < m; i++)
 			sum += pg->unit[n * m + i] > 0 ? from[i] : 0;
 		if (!(sum > 0.5))
-			return part_fail(err, HETPART_EINTERNAL, "load %zu has no start", n);
+			return part_fail(err, HETPART_EINTERNAL,
+					 "load %zu has no fractions to start from", n);
 		for (size_t t = sd->first[n]; t < sd->first[n + 1]; t++)
 			for (size_t i = 0; i < m; i++)
 				sd->fraction[t * m + i] =
@@ -264,7 +265,7 @@ hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_sc
 	hetpart_status rc = part_array(pg.unit, ch->nloads * ch->m)
 				    ? part_schedule_date(one, ch, false, err)
 				    : part_no_memory(err, ch->nloads, "loads");
-	if (rc == HETPART_OK) { /* the start and its dates, in units of about its makespan */
+	if (rc == HETPART_OK) { /* set the start and its dates, in a unit near its makespan */
 		int by;
 		frexp(ldexp(one->makespan, -ch->shift), &by);
 		part_chain_rescale(ch, by);

@@ -293,7 +293,7 @@ hetpart_status part_schedule_date(hetpart_schedule *sd, const chain_problem *ch,
 	    unscale_dates(sd->comp_start, sd->total * ch->m, ch->shift) &&
 	    unscale_dates(sd->comp_end, sd->total * ch->m, ch->shift))
 		return HETPART_OK;
-	return part_fail(err, HETPART_ERANGE, "a date is beyond range");
+	return part_fail(err, HETPART_ERANGE, "a start or end time is too large for a double");
 }
 
 PART_GETTER(double, hetpart_schedule_makespan, hetpart_schedule, makespan, NAN)

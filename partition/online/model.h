@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* model.h - the learned cost of one phase: observations in geometric cells. Internal. */
+/* model.h - the learned cost: observations in cells, whose numbers of items grow by a factor.
+ * Internal. */
 #ifndef PART_MODEL_H
 #define PART_MODEL_H
 

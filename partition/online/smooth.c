@@ -278,7 +278,7 @@ size_t part_model_smooth(const model_cell *cell, size_t n, model_cell *out)
 	smoother s = { .cell = cell, .n = n };
 	if (n == 0)
 		return 0;
-	/* the variance of one observation, from the spread within cells and the prior */
+	/* the variance of an observation's relative error, from the cells and the prior */
 	double weight = 1, spread = PRIOR_WEIGHT * PRIOR_NOISE * PRIOR_NOISE, count = PRIOR_WEIGHT;
 	for (size_t i = 0; i < n; i++) {
 		weight += cell[i].weight;

@@ -153,7 +153,9 @@ hetpart_status hetpart_wisdom_model(hetpart_wisdom *w, const char *name, hetpart
 		at = wisdom_append(&w->models, name);
 		if (!at) {
 			hetpart_model_free(m);
-			return part_fail(err, HETPART_ENOMEM, "no room for model '%s'", name);
+			return part_fail(err, HETPART_ENOMEM,
+					 "no memory for model '%s', or more than %d models", name,
+					 WISDOM_ENTRIES);
 		}
 		at->model = m;
 	}
@@ -172,7 +174,9 @@ hetpart_status hetpart_wisdom_set(hetpart_wisdom *w, const char *name, double va
 				 "value of '%s' is '%g': must be a finite number", name, value);
 	wisdom_entry *at = wisdom_find(&w->numbers, name);
 	if (!at && !(at = wisdom_append(&w->numbers, name)))
-		return part_fail(err, HETPART_ENOMEM, "no room for number '%s'", name);
+		return part_fail(err, HETPART_ENOMEM,
+				 "no memory for number '%s', or more than %d numbers", name,
+				 WISDOM_ENTRIES);
 	at->value = value;
 	return HETPART_OK;
 }
@@ -333,7 +337,7 @@ static bool next_line(wisdom_reader *r, hetpart_status *rc)
 	const char *const nl = memchr(r->text, '\n', (size_t)(r->end - r->text));
 	const size_t len = nl ? (size_t)(nl - r->text) : 0;
 	if (!nl || len >= sizeof r->word) {
-		*rc = bad_wisdom_line(r, nl ? "too long" : "the last line has no end");
+		*rc = bad_wisdom_line(r, nl ? "too long" : "the last line has no newline");
 		return false;
 	}
 	for (size_t i = 0; i < len; i++)
@@ -389,7 +393,9 @@ static hetpart_status read_number_line(wisdom_reader *r, const char *p)
 	if (wisdom_find(&r->w->numbers, name))
 		return bad_wisdom_line(r, "this number occurs twice");
 	if (hetpart_wisdom_set(r->w, name, value, NULL) != HETPART_OK)
-		return part_fail(r->err, HETPART_ENOMEM, "line %zu: no room for it", r->number);
+		return part_fail(r->err, HETPART_ENOMEM,
+				 "line %zu: no memory, or more than %d numbers", r->number,
+				 WISDOM_ENTRIES);
 	return HETPART_OK;
 }
 
@@ -401,7 +407,9 @@ static hetpart_status read_model_line(wisdom_reader *r, const char *name)
 		return bad_wisdom_line(r, "this model occurs twice");
 	r->next_cell = 0;
 	if (hetpart_wisdom_model(r->w, name, &r->model, NULL) != HETPART_OK)
-		return part_fail(r->err, HETPART_ENOMEM, "line %zu: no room for it", r->number);
+		return part_fail(r->err, HETPART_ENOMEM,
+				 "line %zu: no memory, or more than %d models", r->number,
+				 WISDOM_ENTRIES);
 	return HETPART_OK;
 }
 
@@ -414,7 +422,7 @@ static hetpart_status read_cell_line(wisdom_reader *r, const char *p)
 	    !take_real(&p, true, &c.weight) || !take_real(&p, false, &c.spread))
 		return bad_wisdom_line(r, "must be 'cell ITEMS COST WEIGHT SPREAD'");
 	if (!(c.items >= 1 && c.items <= 0x1p63))
-		return bad_wisdom_line(r, "items must be in 1..2^63");
+		return bad_wisdom_line(r, "items must be 1 to 2^63");
 	if (!(c.cost >= 0 && c.weight > 0 && c.weight <= MODEL_WEIGHT && c.spread >= 0))
 		return bad_wisdom_line(r, "cost, weight or spread is out of range");
 	const size_t place = part_model_cell(c.items);
@@ -437,7 +445,7 @@ static hetpart_status read_wisdom_line(wisdom_reader *r)
 		return read_number_line(r, p);
 	if ((p = after_word(r, "time"))) {
 		if (r->has_time)
-			return bad_wisdom_line(r, "a second time");
+			return bad_wisdom_line(r, "the time occurs twice");
 		r->has_time = true;
 		return parse_whole(p, &r->w->time_s)
 			       ? HETPART_OK
@@ -447,7 +455,7 @@ static hetpart_status read_wisdom_line(wisdom_reader *r)
 	if (len == 0 || (r->word[len] != ' ' && r->word[len] != 0))
 		return bad_wisdom_line(r, "must begin with a key");
 	if (strcmp(r->word, "host") == 0 || after_word(r, "host") || after_word(r, MAGIC))
-		return bad_wisdom_line(r, "this key belongs at the beginning");
+		return bad_wisdom_line(r, "this key must be in the first two lines");
 	return HETPART_OK;
 }
 
@@ -472,7 +480,8 @@ static hetpart_status read_head(wisdom_reader *r)
 	hetpart_status rc;
 	uint64_t version;
 	if (!next_line(r, &rc))
-		return rc != HETPART_OK ? rc : part_fail(r->err, HETPART_EFORMAT, "empty");
+		return rc != HETPART_OK ? rc
+					: part_fail(r->err, HETPART_EFORMAT, "the text is empty");
 	const char *p = after_word(r, MAGIC);
 	if (!p || !parse_whole(p, &version))
 		return bad_wisdom_line(r, "must be '" MAGIC " 1'");
@@ -480,7 +489,8 @@ static hetpart_status read_head(wisdom_reader *r)
 		return part_fail(r->err, HETPART_ESTALE, "line 1: format '%s' is not format %d", p,
 				 WISDOM_FORMAT);
 	if (!next_line(r, &rc))
-		return rc != HETPART_OK ? rc : bad_wisdom_line(r, "nothing after this line");
+		return rc != HETPART_OK ? rc
+					: bad_wisdom_line(r, "the host is missing after this line");
 	p = after_word(r, "host");
 	if (!p || !wisdom_host_ok(p, strlen(p)))
 		return bad_wisdom_line(r, "must be 'host NAME'");

@@ -218,7 +218,8 @@ static hetpart_status solve_bracketed(equal_time *et, hetpart_err *err)
 	double lo = 0, hi = part_cost_real(et->cost, et->target) / scale / fastest_of(et);
 	double slope, speed = 0;
 	if (!isfinite(hi))
-		return part_fail(err, HETPART_ENOSOL, "the time of all items is beyond range");
+		return part_fail(err, HETPART_ENOSOL,
+				 "the time of all items is too large for a double");
 	if (inverse_sum(et, 0, &slope) >= et->target)
 		hi = 0;
 	for (size_t i = 0; i < et->n; i++)

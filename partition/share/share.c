@@ -218,7 +218,7 @@ static hetpart_status round_near(share_problem *pb, hetpart_err *err)
 	if (base && least) {
 		memcpy(least, share, n * sizeof *least);
 		from_floors.mins = least;
-		for (size_t i = 0; i < n; i++) { /* back to time 0 along the tangents */
+		for (size_t i = 0; i < n; i++) { /* move real shares to time 0 by tangents */
 			const double x = pb->plan->real[i], y = rate[i] / pb->ps.cost->scale;
 			const double slope = part_unit_slope(pb->ps.cost, x, y), per = 1 / slope;
 			const bool known = x > 0 && slope > 0;
@@ -272,7 +272,8 @@ static hetpart_status check_method(const share_problem *pb, hetpart_err *err)
 	const bool formula = m == HETPART_METHOD_TAYLOR || m == HETPART_METHOD_ASYMPTOTIC;
 	double startup, per_item;
 	if (hetpart_cost_is_affine(ps->cost, &startup, &per_item) && startup == 0 && per_item == 0)
-		return part_fail(err, HETPART_EINVAL, "the cost is free: any shares would do");
+		return part_fail(err, HETPART_EINVAL,
+				 "the cost is free: a startup or an item must take time");
 	if (formula && ps->cost->kind != COST_NLOGN)
 		return part_fail(err, HETPART_EINVAL, "the method is for the cost n ln n only");
 	if ((formula || m == HETPART_METHOD_PROPORTIONAL) && ps->mins)

@@ -89,7 +89,7 @@ hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights, 
 	for (size_t i = 0; i < nprocs; i++)
 		if (!isfinite(time_of_part(&w, i, 0, items))) {
 			rc = part_fail(err, HETPART_ERANGE,
-				       "the time of all items on processor %zu is beyond range", i);
+				       "the time of all items on processor %zu is too large", i);
 			goto out;
 		}
 	plan = part_plan_new(nprocs, items, "contiguous parts");

@@ -121,7 +121,7 @@ static void moves_fill(rounding *r, size_t size)
 
 /* ---------------------------------------------------------------------------------------- moves */
 
-/* Return whether each processor in the heap takes one item before any takes a second one. */
+/* Return whether each processor in the heap surely takes one item before any takes a second one. */
 static bool one_each(const rounding *r, size_t size)
 {
 	const double last = (double)r->e[0].key;

@@ -93,9 +93,9 @@ static void bracket_try(bracket *b, long double t)
 }
 
 /* Set the ends of the bracket to the minimums and to the items that are possible in finite time.
- * Then narrow it by two times between which the makespan usually is. Some processor takes items/p
- * or more. If all take items/p, the slowest ends last. Set *done and share[] if all items can end
- * by the time that 0 items need. */
+ * Then narrow it by two times between which the makespan usually is: some processor takes items/p
+ * or more, and all may take items/p. Set *done and share[] if all items can end by the time that 0
+ * items need. */
 static hetpart_status bracket_open(bracket *b, uint64_t *share, bool *done, hetpart_err *err)
 {
 	const part_procs *const ps = b->ps;
@@ -248,7 +248,7 @@ static hetpart_status search_increasing(const part_procs *ps, uint64_t quantum, 
 #define BLOCK_STEPS 1e7 /* steps of the dynamic programme, which take about 20 ms */
 
 /* Find a plan for any costs. If the budget ends before a plan is found, use a quick method: the
- * threshold, or a dynamic programme of large blocks. It needs no limit, as it is fast. */
+ * threshold, or a dynamic programme of large blocks. This needs no limit, because it is fast. */
 static hetpart_status search_any_costs(const part_procs *ps, const hetpart_opts *opts,
 				       hetpart_method method, hetpart_plan *plan, hetpart_err *err)
 {

@@ -3,7 +3,7 @@
  * thread takes one bucket after another and copies its records to their places in the output.
  *
  * The numbers that represent the records need no extra memory: they are stored at the end of the
- * output, which is written from the front. Before it is written up to the numbers, the numbers of
+ * output, which is written from the front. Before the output reaches the numbers, the numbers of
  * the remaining buckets move to allocated memory. */
 #include "bucket_sort.h"
 #include "base/arith.h"

@@ -25,7 +25,7 @@ typedef struct bucket_sort_sizes {
 /* bucket_sort_sizes_for - return the sizes for n records. */
 bucket_sort_sizes bucket_sort_sizes_for(uint64_t n);
 
-/* One sort of n records, see bucket_sort_records. */
+/* The arguments of a sort of n records, as in bucket_sort_records. */
 typedef struct bucket_sort_task {
 	mem *m;
 	const records *in;

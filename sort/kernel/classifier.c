@@ -5,9 +5,9 @@
 #include "base/arith.h"
 
 enum {
-	/* Buckets in addition to the full ones between splitters: two for keys that do not share
-	 * the common bytes; one at each end of a table, and one that is not full; one before each
-	 * node, because a node ends it early */
+	/* Buckets in addition to the full ones between splitters. Two are for keys that do not
+	 * share the common bytes. A table has one at each end, and one that is not full. Each node
+	 * ends another bucket early. */
 	ROOT_EXTRA = 6,
 	NODE_EXTRA = 4,
 	CELLS_LEAST = 8,     /* of a table */
@@ -40,7 +40,7 @@ static size_t classifier_nodes(uint32_t buckets)
 
 /* A segment of one value that has a large part of the sample: [i, end). */
 typedef struct node {
-	uint16_t *to;      /* of the segment */
+	uint16_t *to;      /* where its segment leads */
 	uint32_t key_from; /* offset of the key's bytes after this value */
 	unsigned depth;
 	size_t i, end;

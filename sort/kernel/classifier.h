@@ -31,8 +31,8 @@ enum {
 	SAMPLE_MAX = 32768,
 	CLASSIFIER_BLOCK = 128,
 	REACH_UNROLLED = 8, /* the greatest reach (classifier_table) whose search needs no loop */
-	TO_TABLE = 0x4000,  /* flag of a segment that leads to a table: add its index */
-	TO_HEAVY = 0x8000,  /* flag of a segment that leads to a heavy key: add its index */
+	TO_TABLE = 0x4000,  /* a segment leads to a table: this flag plus its index */
+	TO_HEAVY = 0x8000,  /* a segment leads to a heavy key: this flag plus its index */
 };
 
 /* Segments of a table, in order. Each member is an array, because a search reads only `from`, and
@@ -55,7 +55,7 @@ typedef struct classifier_table {
 	uint32_t segments;
 	uint16_t *of_cell; /* the first of these segments, for each cell */
 	classifier_segments segment;
-	unsigned levels;      /* of a search tree instead of cells; 0: cells */
+	unsigned levels;      /* of the search tree; 0: cells are used instead */
 	const uint64_t *tree; /* a heap from 1 on: least values of segments, less 1 */
 } classifier_table;
 
@@ -89,7 +89,7 @@ typedef struct classifier_bucket {
 } classifier_bucket;
 
 /* classifier_fits - return whether a number of bucket b matches record rec.
- * upper  the number without the position of rec, by exclusive or
+ * upper  the number, with the position of rec removed by exclusive or
  * of     the kind of b's window */
 static inline __attribute__((always_inline)) bool
 classifier_fits(const layout *l, const classifier_bucket *b, uint64_t pos_mask, uint64_t upper,
@@ -105,7 +105,7 @@ classifier_fits(const layout *l, const classifier_bucket *b, uint64_t pos_mask, 
 typedef struct classifier {
 	/* set by the caller of classifier_make: */
 	void *room;        /* classifier_room_bytes() at least, aligned as malloc does */
-	unsigned pos_bits; /* that a position takes in a number */
+	unsigned pos_bits; /* bits of a position in a number */
 	/* set by classifier_make: */
 	classifier_table root;
 	layout lay;

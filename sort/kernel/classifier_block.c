@@ -220,7 +220,7 @@ void classifier_block(const classifier *m, const classifier_work *k)
 	const bool inside = all_inside(m, &b, w);
 	WITH_WINDOW(window->of, block_windows, m, &b, window, w);
 	memset(w + b.n, 0, (AT_ONCE - 1) * sizeof *w);
-	/* with constants for what is missing */
+	/* constants for members that are NULL make the code of their cases faster */
 	const classifier_work only = { .bucket = b.bucket };
 	const classifier_work rows = { .first = b.first, .bucket = b.bucket, .number = b.number };
 	unsigned to = !b.number ? find_all(m, w, b.n, &only)

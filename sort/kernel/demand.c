@@ -10,7 +10,7 @@
  *
  * Ending. One thread joins the lists of all lanes, bucket by bucket. The key determines the bucket
  * of a number, and the position is part of the number. So the result does not depend on the order
- * in which chunks were added. All threads together split a bucket of more than `cap` numbers, by
+ * in which records were added. All threads together split a bucket of more than `cap` numbers, by
  * another classifier, made from a sample of the bucket. If ordering its numbers orders its records
  * (few or equal keys), they split the bucket by the numbers themselves. Chunks are reused as soon
  * as they have been read, so a split needs little memory. If a bucket is still too large after

@@ -69,7 +69,7 @@ status demand_add(demand *d, unsigned lane, uint64_t first, uint64_t n, err *e);
  * ST_RESOURCE like demand_add, or ST_INTERNAL like gather_misfits. */
 status demand_end(demand *d, err *e);
 
-/* demand_count - return the number of records added; after demand_end.
+/* demand_count - return the number of records added. Call it after demand_end.
  * demand_bucket_most - return the greatest number of records in a bucket. */
 uint64_t demand_count(const demand *d);
 uint32_t demand_bucket_most(const demand *d);
@@ -99,9 +99,9 @@ uint64_t demand_before(demand *d, demand_room *room, uint64_t lo, uint64_t hi, c
 /* Consecutive places in one bucket. */
 typedef struct demand_piece {
 	const demand *of;
-	const uint64_t *number; /* position under mask; valid until the next call with the room */
+	const uint64_t *number; /* positions under mask; valid until the room is used again */
 	uint64_t mask;
-	uint64_t place; /* of the first */
+	uint64_t place; /* of the first number */
 	size_t n, bucket;
 	bool streaming; /* gather with streaming stores, for large output that is not read soon */
 } demand_piece;

@@ -17,7 +17,8 @@ entry *pairwise_merge(const entry *const *run, const size_t *n, size_t k, entry 
 		      const records *r);
 
 /* The next record of a stream. As in an entry, the prefix of its key is in hi and the top of lo.
- * The number of the stream is in the bits of the position, which orders equal keys. */
+ * The bits of the position have the number of the stream, so that equal keys are in the order of
+ * streams. */
 typedef struct head {
 	uint64_t hi, lo;
 	const unsigned char *rec; /* NULL: the stream has ended */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sorting records that are one run or two. All threads look for the end of a run, piece by piece.
- * Then each thread takes pieces of the output, and finds its records in both runs by bisection. */
+ * Then each thread takes pieces of the output, and finds where a piece begins in both runs. */
 #include "bucket_sort.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -23,7 +23,7 @@ typedef struct presorted {
 	unsigned threads;
 	key_window window; /* the first bytes of the key */
 	bool longer;       /* the key has more bytes */
-	sorted_run run[2]; /* [1] is the run whose end is searched, then the second run */
+	sorted_run run[2]; /* the first run; the second, or the run whose end is being searched */
 	_Atomic size_t next, end;
 } presorted;
 
@@ -77,7 +77,7 @@ static sorted_run presorted_find_run(presorted *s, size_t begin)
 	if (s->run[1].n < 2)
 		return s->run[1];
 	s->run[1].falls = presorted_break(s, begin + 1, begin + 2, false) == begin + 1;
-	/* one thread is enough to find the end in the first piece, as in most inputs */
+	/* one thread searches the first piece, because most runs end there */
 	const size_t first = size_min(begin + PIECE, s->n);
 	s->end = presorted_break(s, begin + 1, first, s->run[1].falls);
 	if (s->end == first) {

@@ -29,8 +29,8 @@ enum { PIECES = 128, PIECES_A_THREAD = 4, PIECE_LEAST = 2048 };
 
 /* The stages for the next records of each bucket. A stage is a line (here two cache lines) that is
  * being filled, and another for the end of the record that begins in it. If a line consists of
- * whole records, the stage is one line. Members are arrays, so that those that each record changes
- * stay in the first-level cache. */
+ * whole records, the stage is one line. Each record changes only `used`, which is a separate array
+ * that stays in the first-level cache. */
 typedef struct stages {
 	uint8_t *used;        /* bytes in the line */
 	uint8_t *skip;        /* first bytes of the line, which must not be written */
@@ -87,7 +87,7 @@ static inline void copy_short(unsigned char *to, const unsigned char *from, uint
 
 /* ------------------------------------------------------------------------------------- pieces */
 
-/* Return the number of buckets: each, its copy and its numbers fit into the second-level cache. */
+/* Return the number of buckets. A bucket, its copy and its numbers fit the second-level cache. */
 static uint32_t short_buckets(uint64_t n, const bucket_sort_sizes *sizes, uint32_t record_bytes)
 {
 	enum { BUCKET_BYTES = 1 << 17 };
@@ -225,7 +225,7 @@ static void move_pieces(void *arg, unsigned worker)
 
 /* -------------------------------------------------------------------------------- one bucket */
 
-/* The windows of some keys. */
+/* The range of the windows of some keys. */
 typedef struct window_range {
 	uint64_t least, most;
 	bool rise; /* each is at least the one before */
@@ -268,8 +268,7 @@ static void put_in_order(const unsigned char *recs, const uint64_t *a, uint64_t 
 		copy_short(out, recs + (a[i] & mask) * bytes, bytes);
 }
 
-/* Sort n records by counting if their keys, the windows in w->a, have few values. Or return
- * false. */
+/* Sort n records by counting if their windows, in w->a, have few values; otherwise return false. */
 static bool sort_few_keys(const workspace *w, unsigned char *recs, size_t n, uint32_t bytes)
 {
 	enum { KEYS = 8, LOOKS = 32 };

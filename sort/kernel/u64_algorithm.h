@@ -163,7 +163,7 @@ INLINE vec bitonic8(vec x)
 	return x;
 }
 
-/* Do the same with vectors of eight lanes. */
+/* Sort the lanes of each of two bitonic vectors, in descending order if `reverse`. */
 INLINE void sort_bitonic(vec *a, vec *b, bool reverse)
 {
 	*a = bitonic8(*a);
@@ -311,8 +311,9 @@ VECTORS static size_t partition_cached(uint64_t *a, uint64_t *tmp, size_t n, uin
 	return low;
 }
 
-/* Do the same without scratch, for 64 numbers or more. The first and the last block are read first,
- * so that they can be overwritten. Then each block is read from the side with less free memory. */
+/* Partition like partition_cached, without scratch, 64 numbers or more. The first and the last
+ * block are read first, so that they can be overwritten. Then each block is read from the side with
+ * less free memory. */
 VECTORS static size_t partition_in_place(uint64_t *a, size_t n, uint64_t pivot)
 {
 	enum { BLOCK = 32 / LANES, NUMBERS = BLOCK * LANES };

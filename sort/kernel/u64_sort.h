@@ -54,7 +54,8 @@ typedef struct u64_set {
 
 extern const u64_set U64_AVX512, U64_AVX2, U64_NEON;
 
-/* u64_set_at - return the i-th best instruction set of this processor, or NULL. u64_sort uses 0. */
+/* u64_set_at - return the i-th best instruction set of this processor, or NULL. u64_sort uses the
+ * best. */
 const u64_set *u64_set_at(unsigned i);
 
 #endif

@@ -28,7 +28,7 @@ enum {
 	LINE_WORDS = STREAMING_LINE / WORD,
 	PIVOTS_MOST = 64,
 	DIGITS_MOST = 256,
-	SAMPLED = 64, /* one of these numbers is in the sample */
+	SAMPLED = 64, /* numbers of the input for each one in the sample */
 	SAMPLE_MOST = 8192,
 	STRETCHES_A_THREAD = 16,
 	LEAVES_A_THREAD = 32,
@@ -57,7 +57,7 @@ typedef struct division {
 	bool digits;                 /* parts are digits, not ranges between pivots */
 	uint64_t least;              /* number of the sample; digits are counted from here */
 	unsigned shift;              /* turns a distance from `least` into a digit */
-	uint64_t pivot[PIVOTS_MOST]; /* the least number of each part but the first */
+	uint64_t pivot[PIVOTS_MOST]; /* without digits: the least numbers of parts 1, 2, ... */
 } division;
 
 typedef struct word_sorter {
@@ -121,8 +121,8 @@ static inline __attribute__((always_inline)) void count_stretch(const word_sorte
 		count[division_part(&d, read_word(&lead, plain, in + at * WORD), digits)]++;
 }
 
-/* Move the numbers of a stretch to few parts, one by one. By lines, as below, keys with a Zipf
- * distribution would take 1.3 times as long. */
+/* Move the numbers of a stretch to few parts, one by one. Moving lines, as below, would take 1.3
+ * times as long for keys with a Zipf distribution. */
 static inline __attribute__((always_inline)) void move_stretch(const word_sorter *s, unsigned i,
 							       bool plain)
 {

@@ -177,8 +177,8 @@ static void bad_lines(void **state)
 		{ "model a\ncell 0x10 1 1 0\n", HETPART_EFORMAT, "line 4: must be 'cell ITEMS" },
 		{ "model a\ncell 1e999 1 1 0\n", HETPART_EFORMAT, "line 4: must be 'cell ITEMS" },
 		{ "model a\ncell 1,5 1 1 0\n", HETPART_EFORMAT, "line 4: must be 'cell ITEMS" },
-		{ "model a\ncell 0.5 1 1 0\n", HETPART_EFORMAT, "line 4: items must be in" },
-		{ "model a\ncell 1e30 1 1 0\n", HETPART_EFORMAT, "line 4: items must be in" },
+		{ "model a\ncell 0.5 1 1 0\n", HETPART_EFORMAT, "line 4: items must be 1 to" },
+		{ "model a\ncell 1e30 1 1 0\n", HETPART_EFORMAT, "line 4: items must be 1 to" },
 		{ "model a\ncell 5 -1 1 0\n", HETPART_EFORMAT, "line 4: cost, weight or spread" },
 		{ "model a\ncell 5 1 0 0\n", HETPART_EFORMAT, "line 4: cost, weight or spread" },
 		{ "model a\ncell 5 1 1e13 0\n", HETPART_EFORMAT, "line 4: cost, weight" },
@@ -196,11 +196,11 @@ static void bad_lines(void **state)
 		{ "number a 1\n"
 		  "number a 1\n",
 		  HETPART_EFORMAT, "line 4: this number occurs" },
-		{ "time 1\ntime 1\n", HETPART_EFORMAT, "line 4: a second time" },
+		{ "time 1\ntime 1\n", HETPART_EFORMAT, "line 4: the time occurs twice" },
 		{ "time -1\n", HETPART_EFORMAT, "line 3: the time must be" },
 		{ "time 01\n", HETPART_EFORMAT, "line 3: the time must be" },
-		{ "host other\n", HETPART_EFORMAT, "line 3: this key belongs" },
-		{ "hetpart-wisdom 1\n", HETPART_EFORMAT, "line 3: this key belongs" },
+		{ "host other\n", HETPART_EFORMAT, "line 3: this key must be in" },
+		{ "hetpart-wisdom 1\n", HETPART_EFORMAT, "line 3: this key must be in" },
 		{ "\n", HETPART_EFORMAT, "line 3: must begin with a key" },
 		{ "Key x\n", HETPART_EFORMAT, "line 3: must begin with a key" },
 		{ "key=x\n", HETPART_EFORMAT, "line 3: must begin with a key" },
@@ -214,14 +214,14 @@ static void bad_lines(void **state)
 	for (size_t i = 0; i < LEN(row); i++)
 		parse_says(buf, file_with(buf, sizeof buf, row[i].lines), row[i].want, row[i].says);
 	size_t n = file_with(buf, sizeof buf, "");
-	parse_says(buf, 0, HETPART_EFORMAT, "empty");
-	parse_says(buf, 17, HETPART_EFORMAT, "line 1: nothing after");
-	parse_says(buf, n - 1, HETPART_EFORMAT, "line 3: the last line has no end");
+	parse_says(buf, 0, HETPART_EFORMAT, "the text is empty");
+	parse_says(buf, 17, HETPART_EFORMAT, "line 1: the host is missing");
+	parse_says(buf, n - 1, HETPART_EFORMAT, "line 3: the last line has no newline");
 	parse_says(buf, n - 26, HETPART_EFORMAT, "the checksum is missing");
 	strcpy(buf + n, "x 1\n");
 	parse_says(buf, n + 4, HETPART_EFORMAT, "line 4: text after the checksum");
 	memset(buf, 'a', sizeof buf);
-	parse_says(buf, sizeof buf, HETPART_EFORMAT, "line 1: the last line has no end");
+	parse_says(buf, sizeof buf, HETPART_EFORMAT, "line 1: the last line has no newline");
 	buf[3000] = '\n';
 	parse_says(buf, sizeof buf, HETPART_EFORMAT, "line 1: too long");
 	parse_says("hetpart-wisdom 2\n", 17, HETPART_ESTALE, "line 1: format '2' is not");
