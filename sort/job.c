@@ -103,18 +103,6 @@ static const step steps[] = {
 	{ PH_COMMIT, SEVERAL, phase_update_wisdom, STAGE_NONE },
 };
 
-/* Stop at the end of a step if SIGUSR1 asks for it. Do not stop while files are being renamed, nor
- * after merging has begun: the merged output would be lost to save very little work. */
-static status stop_if_asked(job *j, const step *s)
-{
-	const settings *o = j->env.o;
-	if (!o->stop || !atomic_load(o->stop) || s->at == PH_COMMIT ||
-	    (j->work.on && s->at >= PH_MERGE))
-		return ST_OK;
-	return err_set(&j->env.e, (status)(ST_SIGNAL + SIGUSR1), "stopped by SIGUSR1%s",
-		       j->work.on ? "; --resume continues from here" : "");
-}
-
 /* Begin the stage of a step that moves all of the data. */
 static void stage_begin(job *j, stage_kind k)
 {
@@ -152,8 +140,13 @@ static status take_step(job *j, const step *s)
 		share_plan_replace(&j->shares, &j->next);
 	share_plan_drop(&j->next);
 	j->next = (share_plan){ 0 };
-	if (rc == ST_OK)
-		rc = stop_if_asked(j, s);
+	/* Stop if SIGUSR1 asks for it. Do not stop while files are being renamed, nor after merging
+	 * has begun: the merged output would be lost to save very little work. */
+	const atomic_bool *stop = j->env.o->stop;
+	if (rc == ST_OK && stop && atomic_load(stop) && s->at != PH_COMMIT &&
+	    !(j->work.on && s->at >= PH_MERGE))
+		rc = err_set(&j->env.e, (status)(ST_SIGNAL + SIGUSR1), "stopped by SIGUSR1%s",
+			     j->work.on ? "; --resume continues from here" : "");
 	const double t1 = now_s(), waited = job_waited_s(j) - before;
 	rank_progress *g = &j->env.c->progress;
 	if (!g->stage[g->at].ended) /* reading the processor time takes a call of the system */
@@ -172,17 +165,6 @@ static status take_step(job *j, const step *s)
 	return rc;
 }
 
-/* Return whether this job takes the step. If the output of an earlier job was found, only names are
- * missing. */
-static bool is_due(const job *j, const step *s)
-{
-	const settings *o = j->env.o;
-	const unsigned who = j->env.c->size == 1 || o->merge ? (unsigned)SINGLE : 1U << o->strategy;
-	return (s->who & who) && !(j->part.found && s->at < PH_SYNC) &&
-	       (!(s->who & DROPPING) || settings_drops(o)) && (!(s->who & TOPPED) || o->top);
-}
-
-/* Release all values of the job. */
 static void job_free(job *j)
 {
 	mem *m = &j->env.m;
@@ -216,11 +198,15 @@ status job_execute(comm *c, const settings *o, job_result *res)
 	progress_join(&c->progress);
 	progress_record(&c->progress, j.begun_s);
 	status rc = ST_OK;
+	const unsigned who = c->size == 1 || o->merge ? (unsigned)SINGLE : 1U << o->strategy;
 	for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == ST_OK; i++) {
-		if (o->explain && steps[i].at > PH_PLAN)
+		const step *s = &steps[i];
+		if (o->explain && s->at > PH_PLAN)
 			break; /* read no data */
-		if (is_due(&j, &steps[i]))
-			rc = take_step(&j, &steps[i]);
+		/* if the output of an earlier job was found, only names are missing */
+		if ((s->who & who) && !(j.part.found && s->at < PH_SYNC) &&
+		    (!(s->who & DROPPING) || settings_drops(o)) && (!(s->who & TOPPED) || o->top))
+			rc = take_step(&j, s);
 	}
 	if (!atomic_load(&c->broken))
 		job_result_collect(&j, rc, res);

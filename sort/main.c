@@ -50,19 +50,27 @@ enum {
  * write the trace. */
 static status write_side_files(const invocation *v, const job_result *res, traces *all)
 {
+	static const char *const name[] = { "report", "page", "trace" };
 	const settings *o = &v->o;
-	const char *stands = res->status == ST_OK && !o->explain ? "; the output is complete" : "";
 	const bool sync = o->fsync && res->status < ST_SIGNAL; /* if not about to be killed */
-	err no_report = { ST_OK, "" }, no_page = { ST_OK, "" }, no_trace = { ST_OK, "" };
+	err e[] = { { ST_OK, "" }, { ST_OK, "" }, { ST_OK, "" } };
+	status rc = ST_OK;
 	if (!atomic_load(&v->checked) || res->late_refused)
 		return ST_OK;
-	if (o->report && report_write(res, o, v->argc, v->argv, sync, &no_report) != ST_OK)
-		fprintf(stderr, "hetsort: no report: %s%s\n", no_report.text, stands);
-	if (o->html && report_page(res, o, v->argc, v->argv, sync, &no_page) != ST_OK)
-		fprintf(stderr, "hetsort: no page: %s%s\n", no_page.text, stands);
-	if (o->trace && all && trace_write(all, res, o->trace, sync, &no_trace) != ST_OK)
-		fprintf(stderr, "hetsort: no trace: %s%s\n", no_trace.text, stands);
-	return no_report.code || no_page.code || no_trace.code ? ST_IO : ST_OK;
+	if (o->report)
+		report_write(res, o, v->argc, v->argv, sync, &e[0]);
+	if (o->html)
+		report_page(res, o, v->argc, v->argv, sync, &e[1]);
+	if (o->trace && all)
+		trace_write(all, res, o->trace, sync, &e[2]);
+	for (size_t i = 0; i < sizeof e / sizeof *e; i++)
+		if (e[i].code != ST_OK) {
+			fprintf(stderr, "hetsort: no %s: %s%s\n", name[i], e[i].text,
+				res->status == ST_OK && !o->explain ? "; the output is complete"
+								    : "");
+			rc = ST_IO;
+		}
+	return rc;
 }
 
 /* Print the result, and write report, page and trace. Return the status of the job. */
@@ -83,8 +91,8 @@ static status print_result(const invocation *v, const job_result *res, traces *a
 		report_table(res, o, stderr);
 	if (rc == ST_OK && shown)
 		report_summary(res, o, stderr);
-	if (write_side_files(v, res, all) != ST_OK && rc == ST_OK)
-		rc = ST_IO;
+	const status written = write_side_files(v, res, all);
+	rc = rc == ST_OK ? written : rc;
 	if (res->status == ST_OK && o->explain && (fflush(stdout) != 0 || ferror(stdout))) {
 		fprintf(stderr, "hetsort: cannot write to standard output\n");
 		rc = ST_IO;
@@ -334,7 +342,6 @@ static status process_execute(comm *c, void *arg)
 	return v->o.emulate ? emulation_execute(c, arg) : rank_execute(c, arg);
 }
 
-/* Execute --check on one rank. */
 static status check_execute(comm *c, void *arg)
 {
 	invocation *v = arg;
@@ -377,30 +384,24 @@ static status start_ranks(invocation *v, rank_main *run, err *e)
 	return rc;
 }
 
-/* Freeze the names of unfinished files. Return false if the process must not end now, because files
- * are getting their final names, which takes a moment. If another rank has died, they never get
- * them, and a launcher that has sent the signal does not wait for long. */
-static bool freeze_names(void)
-{
-	static const struct timespec MOMENT = { 0, NAMES_MS * 1000000L };
-	if (unfinished_freeze(false))
-		return true;
-	if (!comm_mpi_launched())
-		return false;
-	nanosleep(&MOMENT, NULL);
-	return unfinished_freeze(true);
-}
-
-/* End the process because of a signal, at any moment of the sort. Called on the thread that waits
- * for signals. A launcher sends the signal to every rank, so only one prints. Any other signal was
+/* End the process because of a signal, at any moment of the sort, except while files are getting
+ * their final names, which takes a moment. If another rank has died, they never get them, and a
+ * launcher that has sent the signal does not wait for long. Called on the thread that waits for
+ * signals. A launcher sends the signal to every rank, so only one prints. Any other signal was
  * meant for this rank. */
 static void interrupted(int sig, bool by_launcher, void *invocation_)
 {
+	static const struct timespec a_moment = { 0, NAMES_MS * 1000000L };
 	const invocation *v = invocation_;
 	const job_result res = { .status = (status)(ST_SIGNAL + sig) };
 	traces all = { .row = NULL };
-	if (!freeze_names())
-		return;
+	if (!unfinished_freeze(false)) {
+		if (!comm_mpi_launched())
+			return;
+		nanosleep(&a_moment, NULL);
+		if (!unfinished_freeze(true))
+			return;
+	}
 	signals_deadline(sig, LAST_MOMENT_MS);
 	unfinished_remove_all();
 	progress_line_clear();

@@ -93,9 +93,9 @@ static status names_add_parts(checking *k, const char *pattern)
 	return rc;
 }
 
-/* Find the files that operands stand for. Without other ranks a name with %r stands for all of its
- * parts. */
-static status find_names(checking *k)
+/* Find the files that operands stand for, and open them as this rank sees them. Without other ranks
+ * a name with %r stands for all of its parts. */
+static status find_inputs(checking *k)
 {
 	const settings *o = k->env.o;
 	comm *c = k->env.c;
@@ -121,23 +121,8 @@ static status find_names(checking *k)
 		k->o.inputs = (const char *const *)k->name;
 		k->o.ninputs = k->names;
 	}
-	return rc;
-}
-
-/* Open the files, as this rank sees them. */
-static status find_inputs(checking *k)
-{
-	comm *c = k->env.c;
-	bool all_parts = false;
-	status rc = ST_OK;
-	if (c->rank == 0 && c->size > 1)
-		rc = parts_find(&k->o, c->size, &all_parts, &k->env.e);
-	rc = comm_agree(c, rc);
-	uint8_t all = all_parts; /* another rank may have sent any byte */
 	if (rc == ST_OK)
-		rc = comm_bcast(c, &all, sizeof all, 0);
-	if (rc == ST_OK)
-		rc = input_describe(&k->in, &k->o, c->rank, all != 0, &k->env.e);
+		rc = inputs_find(&k->env, &k->o, &k->in);
 	if (rc == ST_OK && k->in.streams && c->size > 1)
 		rc = err_set(&k->env.e, ST_REFUSED,
 			     "--check of standard input and other streams needs a single rank");
@@ -186,32 +171,6 @@ static size_t seen_bytes(const checking *k)
 static const seen *seen_of(const checking *k, int rank)
 {
 	return (const void *)(k->all + (size_t)rank * seen_bytes(k));
-}
-
-/* Add up the results of the ranks at rank 0, and find the first disorder. */
-static void find_meeting(checking *k)
-{
-	const uint32_t bytes = k->o.lay.record_bytes;
-	const unsigned char *before = NULL; /* the last record of the ranks until here */
-	int last = -1;
-	k->where = (meeting){ -1, -1 };
-	for (int r = 0; r < k->env.c->size; r++) {
-		const seen *s = seen_of(k, r);
-		if (s->records == 0)
-			continue;
-		const unsigned char *first = (const unsigned char *)(s + 1);
-		const int border = before ? order_compare(&k->o.lay, before, first) : -1;
-		if (k->where.at < 0 && order_wrong(border, k->o.unique))
-			k->where = (meeting){ last, r };
-		if (k->where.at < 0 && !s->in_order)
-			k->where = (meeting){ r, r };
-		k->sum.records += s->records;
-		k->sum.equal += s->equal + (border == 0);
-		k->sum.sum = checksum_join(k->sum.sum, s->sum);
-		before = first + bytes;
-		last = r;
-	}
-	k->sum.in_order = k->where.at < 0;
 }
 
 /* Copy a record and its place. */
@@ -263,8 +222,27 @@ static status combine_seen(checking *k)
 	memcpy(k->own + 1, k->r.first.rec, bytes);
 	memcpy((unsigned char *)(k->own + 1) + bytes, k->r.last.rec, bytes);
 	rc = comm_gather(env->c, k->own, k->all, seen_bytes(k), 0);
-	if (rc == ST_OK && env->c->rank == 0)
-		find_meeting(k);
+	/* add up the results, and find the first disorder */
+	const unsigned char *before = NULL; /* the last record of the ranks until here */
+	int last = -1;
+	k->where = (meeting){ -1, -1 };
+	for (int r = 0; rc == ST_OK && r < (int)ranks; r++) {
+		const seen *s = seen_of(k, r);
+		if (s->records == 0)
+			continue;
+		const unsigned char *first = (const unsigned char *)(s + 1);
+		const int border = before ? order_compare(&k->o.lay, before, first) : -1;
+		if (k->where.at < 0 && order_wrong(border, k->o.unique))
+			k->where = (meeting){ last, r };
+		if (k->where.at < 0 && !s->in_order)
+			k->where = (meeting){ r, r };
+		k->sum.records += s->records;
+		k->sum.equal += s->equal + (border == 0);
+		k->sum.sum = checksum_join(k->sum.sum, s->sum);
+		before = first + bytes;
+		last = r;
+	}
+	k->sum.in_order = k->where.at < 0;
 	return rc == ST_OK ? comm_agree(env->c, share_meeting(k)) : rc;
 }
 
@@ -297,25 +275,6 @@ static const char *input_text(const char *file, char q[QUOTED_BYTES])
 	return strcmp(file, "-") == 0 ? "standard input" : err_quoted(file, q);
 }
 
-/* Print the first record that is out of order, and the record before it. */
-static void print_disorder(const checking *k)
-{
-	char q[QUOTED_BYTES];
-	char *at = key_text(&k->o.lay, k->at), *before = key_text(&k->o.lay, k->before);
-	const bool equal = order_compare(&k->o.lay, (const unsigned char *)(k->before + 1),
-					 (const unsigned char *)(k->at + 1)) == 0;
-	fprintf(stderr, "hetsort: record %" PRIu64 " of %s is out of order: its key %s %s ",
-		k->at->number, input_text(k->at->file, q), at ? at : "",
-		equal ? "is the" : "comes before the");
-	fprintf(stderr, "%s of record %" PRIu64, equal || !before ? "key" : before,
-		k->before->number);
-	if (strcmp(k->before->file, k->at->file) != 0)
-		fprintf(stderr, " of %s", input_text(k->before->file, q));
-	fputs(equal ? ", but --unique allows each key only once\n" : "\n", stderr);
-	free(at);
-	free(before);
-}
-
 static json_t *shown_json(const checking *k, int rank, const shown *s)
 {
 	char *key = key_text(&k->o.lay, s);
@@ -346,18 +305,15 @@ static json_t *check_report_json(const checking *k)
 		disorder = json_with(disorder, "before", shown_json(k, k->where.before, k->before));
 		disorder = json_with(disorder, "at", shown_json(k, k->where.at, k->at));
 	}
-	json_t *o =
-		json_pack("{s:s, s:i, s:i, s:s, s:b, s:b}", "format", "hetsort-check", "version", 1,
-			  "record_bytes", (int)l->record_bytes, "key", layout_key_text(l, key),
-			  "unique", k->o.unique, "in_order", k->sum.in_order != 0);
-	o = json_with(o, "disorder", disorder);
-	o = json_with(o, "records", whole ? json_integer((json_int_t)k->sum.records) : json_null());
-	o = json_with(o, "equal_keys",
-		      whole ? json_integer((json_int_t)k->sum.equal) : json_null());
-	o = json_with(o, "checksum_kind", json_string(CHECKSUM_NAME));
-	o = json_with(o, "checksum", k->o.with_sum ? json_checksum(k->sum.sum) : json_null());
-	o = json_with(o, "seconds", json_real(k->seconds));
-	return json_with(o, "ranks", ranks);
+	return json_pack("{s:s, s:i, s:i, s:s, s:b, s:b, s:o, s:o, s:o, s:s, s:o, s:f, s:o}",
+			 "format", "hetsort-check", "version", 1, "record_bytes",
+			 (int)l->record_bytes, "key", layout_key_text(l, key), "unique",
+			 k->o.unique, "in_order", k->sum.in_order != 0, "disorder", disorder,
+			 "records", whole ? json_integer((json_int_t)k->sum.records) : json_null(),
+			 "equal_keys", whole ? json_integer((json_int_t)k->sum.equal) : json_null(),
+			 "checksum_kind", CHECKSUM_NAME, "checksum",
+			 k->o.with_sum ? json_checksum(k->sum.sum) : json_null(), "seconds",
+			 k->seconds, "ranks", ranks);
 }
 
 /* Print the result at rank 0, and write the report. */
@@ -366,8 +322,23 @@ static status print_answer(checking *k)
 	const settings *o = &k->o;
 	if (k->env.c->rank != 0)
 		return ST_OK;
-	if (k->where.at >= 0 && o->wish == WISH_ORDER)
-		print_disorder(k);
+	/* print the first record that is out of order, and the record before it */
+	if (k->where.at >= 0 && o->wish == WISH_ORDER) {
+		char q[QUOTED_BYTES];
+		char *at = key_text(&o->lay, k->at), *before = key_text(&o->lay, k->before);
+		const bool equal = order_compare(&o->lay, (const unsigned char *)(k->before + 1),
+						 (const unsigned char *)(k->at + 1)) == 0;
+		fprintf(stderr, "hetsort: record %" PRIu64 " of %s is out of order: its key %s %s ",
+			k->at->number, input_text(k->at->file, q), at ? at : "",
+			equal ? "is the" : "comes before the");
+		fprintf(stderr, "%s of record %" PRIu64, equal || !before ? "key" : before,
+			k->before->number);
+		if (strcmp(k->before->file, k->at->file) != 0)
+			fprintf(stderr, " of %s", input_text(k->before->file, q));
+		fputs(equal ? ", but --unique allows each key only once\n" : "\n", stderr);
+		free(at);
+		free(before);
+	}
 	if (k->where.at < 0 && o->verbosity > 0)
 		fprintf(stderr, "hetsort: %" PRIu64 " record%s: in order\n", k->sum.records,
 			plural(k->sum.records));
@@ -409,9 +380,7 @@ static void print_failures(checking *k, status rc)
 status check_command(comm *c, const settings *o)
 {
 	checking k = { .env = { .c = c, .o = o }, .o = *o, .r = { .in_order = true } };
-	status rc = find_names(&k);
-	if (rc == ST_OK)
-		rc = find_inputs(&k);
+	status rc = find_inputs(&k);
 	if (rc == ST_OK)
 		rc = check_own_part(&k);
 	if (rc == ST_OK)

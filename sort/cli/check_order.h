@@ -38,7 +38,7 @@ typedef struct check_plan {
  * outlives r. The caller frees r->recs with mem_free, on failure, too. Return ST_INVALID, without a
  * sentence, if the records are not in order, and r says where; ST_REFUSED if a stream ends with a
  * part of a record; ST_IO or ST_RESOURCE. */
-status check_order(input *in, const check_plan *p, mem *m, check_result *r, err *e);
+status check_order(const input *in, const check_plan *p, mem *m, check_result *r, err *e);
 
 /* ---------------------------------------------------------------------------- the order of keys
  *

@@ -218,23 +218,6 @@ static void help_wrap(const char *text, size_t column, size_t indent, FILE *f)
 	fputc('\n', f);
 }
 
-/* Return the help of a row, with its choices or its range instead of {}. */
-static const char *help_of(const option_row *r, char text[HELP_BYTES])
-{
-	const char *gap = strstr(r->help, "{}");
-	char lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
-	if (!gap)
-		return r->help;
-	snprintf(text, HELP_BYTES, "%.*s", (int)(gap - r->help), r->help);
-	for (size_t i = 0; r->choices && r->choices[i]; i++)
-		text_append(text, HELP_BYTES, "%s%s", i ? ", " : "", r->choices[i]);
-	if (r->kind == OPT_SIZE)
-		text_append(text, HELP_BYTES, "%s to %s", size_text(r->lo, lo),
-			    size_text(r->hi, hi));
-	text_append(text, HELP_BYTES, "%s", gap + 2);
-	return text;
-}
-
 void options_help(FILE *f)
 {
 	static const char *const section[] = { [OF_FILES] = "Files:",
@@ -242,7 +225,7 @@ void options_help(FILE *f)
 					       [OF_SHARES] = "Shares:",
 					       [OF_WORK] = "Work:",
 					       [OF_INSTEAD] = "Instead of sorting:" };
-	char text[HELP_BYTES];
+	char text[HELP_BYTES], lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
 	help_wrap("Usage: hetsort [OPTION]... -o OUTPUT INPUT...\n"
 		  "Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
 		  "Inputs are read as one, a manifest as its parts; %r in a name is the rank.\n"
@@ -258,7 +241,19 @@ void options_help(FILE *f)
 			if (r->arg)
 				at += fprintf(f, "=%s", r->arg);
 			at += fprintf(f, "%*s", at < TEXT_AT ? TEXT_AT - at : 2, "");
-			help_wrap(help_of(r, text), (size_t)at, TEXT_AT, f);
+			/* the choices or the range replace {} */
+			const char *gap = strstr(r->help, "{}");
+			snprintf(text, sizeof text, "%.*s",
+				 gap ? (int)(gap - r->help) : HELP_BYTES - 1, r->help);
+			for (size_t i = 0; gap && r->choices && r->choices[i]; i++)
+				text_append(text, sizeof text, "%s%s", i ? ", " : "",
+					    r->choices[i]);
+			if (gap && r->kind == OPT_SIZE)
+				text_append(text, sizeof text, "%s to %s", size_text(r->lo, lo),
+					    size_text(r->hi, hi));
+			if (gap)
+				text_append(text, sizeof text, "%s", gap + 2);
+			help_wrap(text, (size_t)at, TEXT_AT, f);
 		}
 	}
 	help_wrap("Exit status: 0 sorted, verified, on disk; 1 not verified; 2 refused; "

@@ -2,6 +2,7 @@
 /* Reads the command line: getopt_long over the rows of the options, strict numbers, and the rules
  * for options that contradict each other. Prints nothing and touches no file. */
 #include "options.h"
+#include "base/arith.h"
 #include "base/size.h"
 #include "io/file.h"
 #include "launch.h"
@@ -139,13 +140,6 @@ static const char *option_take_value(settings *o, const option_row *r, const cha
 	return NULL;
 }
 
-/* Return whether a field can hold a count: 4 or 8 bytes, unsigned. */
-static bool is_count_field(const key_field *f)
-{
-	return f->type == KEY_TYPE_UNSIGNED && f->bytes >= 4 && !f->desc;
-}
-
-/* Take an option that getopt has found. */
 static status option_take(settings *o, option_set *given, const option_row *r, const char *arg,
 			  err *e)
 {
@@ -153,7 +147,7 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 	char rule[RULE_BYTES];
 	const char *why = NULL;
 	layout one = { 0 };
-	const key_field *f = one.field;
+	const key_field *f = one.field; /* a count has 4 or 8 bytes, unsigned */
 	const bool repeatable = r->kind == OPT_SET || r->kind == OPT_TMPDIR || r->kind == OPT_KEY;
 	if ((*given & bit) && !repeatable)
 		return err_set(e, ST_REFUSED, "--%s is given twice", r->name);
@@ -166,11 +160,6 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 	case OPT_SET:
 		option_store(o, r->field, r->value);
 		break;
-	case OPT_NUMBER:
-	case OPT_SIZE:
-	case OPT_CHOICE:
-		why = option_take_value(o, r, arg, rule);
-		break;
 	case OPT_TEXT:
 		memcpy((char *)o + r->field.at, &arg, sizeof arg);
 		break;
@@ -178,7 +167,8 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 		why = layout_add_field(&o->lay, arg);
 		break;
 	case OPT_COUNT:
-		if (layout_add_field(&one, arg) || !is_count_field(f))
+		if (layout_add_field(&one, arg) || f->type != KEY_TYPE_UNSIGNED || f->bytes < 4 ||
+		    f->desc)
 			why = "must be OFFSET,u32 or OFFSET,u64, and le or be may follow";
 		o->count = *f;
 		break;
@@ -189,6 +179,8 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 			return err_set(e, ST_REFUSED, "more than %d --%s", MAX_TMPDIRS, r->name);
 		o->tmpdir[o->tmpdirs++] = arg;
 		break;
+	default: /* a number or a choice */
+		why = option_take_value(o, r, arg, rule);
 	}
 	return why ? refuse_argument(r, arg, why, e) : ST_OK;
 }
@@ -213,66 +205,32 @@ static status option_with_word(const option_row **row, const char *word, err *e)
 
 /* ------------------------------------------------------------------------------------- names */
 
-/* Return Levenshtein's distance: the number of letters to add, drop or replace. */
-static size_t letters_apart(const char *a, size_t n, const char *b)
+/* Return the option whose name differs least from this one, in at most two letters and fewer than
+ * half, or NULL. The distance is Levenshtein's: the number of letters to add, drop or replace. */
+static const option_row *option_meant(const char *name, size_t n)
 {
-	size_t row[QUOTED_BYTES];
-	const size_t m = strlen(b);
-	for (size_t k = 0; k <= m; k++)
-		row[k] = k;
-	for (size_t i = 1; i <= n; i++) {
-		size_t corner = row[0];
-		row[0] = i;
-		for (size_t k = 1; k <= m; k++) {
-			const size_t replaced = corner + (a[i - 1] != b[k - 1]);
-			const size_t shorter = row[k] < row[k - 1] ? row[k] : row[k - 1];
-			corner = row[k];
-			row[k] = replaced < shorter + 1 ? replaced : shorter + 1;
-		}
-	}
-	return row[m];
-}
-
-/* Refuse an option that does not exist, with a hint if sort(1) has it. */
-static status refuse_unknown(const char *q, const struct option_habit *h, err *e)
-{
-	return h ? err_set(e, ST_REFUSED, "unknown option %s: %s", q, h->instead)
-		 : err_set(e, ST_REFUSED, "unknown option %s", q);
-}
-
-/* Refuse a long name, with its dashes, that getopt does not know. Name the options that it
- * abbreviates, or the option that was probably meant: at most two letters are wrong, and fewer than
- * half. */
-static status refuse_long_name(const char *word, const struct option *longs, err *e)
-{
-	const char *name = word + 2, *last = NULL;
-	const size_t len = strcspn(name, "=");
-	char list[ERR_TEXT_BYTES] = "";
-	for (; longs->name; longs++)
-		if (len > 0 && strncmp(longs->name, name, len) == 0) {
-			if (last)
-				text_append(list, sizeof list, "%s--%s", *list ? ", " : "", last);
-			last = longs->name;
-		}
-	if (last)
-		return err_set(e, ST_REFUSED, "ambiguous option: %s%s--%s", list,
-			       *list ? " or " : "", last);
-	for (size_t i = 0; i < HABITS; i++)
-		if (habits[i].name && strlen(habits[i].name) == len &&
-		    strncmp(habits[i].name, name, len) == 0)
-			return refuse_unknown(quoted(word), &habits[i], e);
 	const option_row *meant = NULL;
-	size_t least = 3;
+	size_t least = 3, row[QUOTED_BYTES];
 	for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
-		const size_t d = letters_apart(name, len, r->name);
-		if (d < least && 2 * d < len) {
-			least = d;
+		const size_t m = strlen(r->name);
+		for (size_t k = 0; k <= m; k++)
+			row[k] = k;
+		for (size_t i = 1; i <= n; i++) {
+			size_t corner = row[0];
+			row[0] = i;
+			for (size_t k = 1; k <= m; k++) {
+				const size_t replaced = corner + (name[i - 1] != r->name[k - 1]);
+				const size_t other = size_min(row[k], row[k - 1]) + 1;
+				corner = row[k];
+				row[k] = size_min(replaced, other);
+			}
+		}
+		if (row[m] < least && 2 * row[m] < n) {
+			least = row[m];
 			meant = r;
 		}
 	}
-	return meant ? err_set(e, ST_REFUSED, "unknown option %s (did you mean --%s?)",
-			       quoted(word), meant->name)
-		     : refuse_unknown(quoted(word), NULL, e);
+	return meant;
 }
 
 /* Return the row of a value of getopt, or NULL. */
@@ -284,19 +242,37 @@ static const option_row *option_row_of(int value)
 	return NULL;
 }
 
-/* Refuse the word that getopt does not know, or the letter if it is among others. */
+/* Refuse a word with a name that getopt does not know, or the letter if it is among others. Name
+ * the options that a long name abbreviates, or print the hint if sort(1) has the option. Otherwise
+ * name the option that was probably meant: at most two letters are wrong, and fewer than half. */
 static status refuse_word(const char *word, bool lacks, const struct option *longs, err *e)
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
-	size_t i = 0;
-	if (optopt == 0)
-		return refuse_long_name(word, longs, e);
-	if (option_row_of(optopt))
+	const char *name = optopt ? "" : word + 2, *last = NULL;
+	const size_t len = strcspn(name, "=");
+	char list[ERR_TEXT_BYTES] = "";
+	if (optopt && option_row_of(optopt))
 		return err_set(e, ST_REFUSED, "option %s takes %s argument",
 			       quoted(word[1] == '-' ? word : letter), lacks ? "an" : "no");
-	while (i < HABITS && habits[i].letter != (char)optopt)
-		i++;
-	return refuse_unknown(quoted(letter), i < HABITS ? &habits[i] : NULL, e);
+	for (; len > 0 && longs->name; longs++)
+		if (strncmp(longs->name, name, len) == 0) {
+			if (last)
+				text_append(list, sizeof list, "%s--%s", *list ? ", " : "", last);
+			last = longs->name;
+		}
+	if (last)
+		return err_set(e, ST_REFUSED, "ambiguous option: %s%s--%s", list,
+			       *list ? " or " : "", last);
+	char q[QUOTED_BYTES];
+	err_quoted(optopt ? letter : word, q);
+	for (const struct option_habit *h = habits; h < habits + HABITS; h++)
+		if (optopt ? h->letter == letter[1]
+			   : h->name && strlen(h->name) == len && strncmp(h->name, name, len) == 0)
+			return err_set(e, ST_REFUSED, "unknown option %s: %s", q, h->instead);
+	const option_row *meant = option_meant(name, len);
+	return meant ? err_set(e, ST_REFUSED, "unknown option %s (did you mean --%s?)", q,
+			       meant->name)
+		     : err_set(e, ST_REFUSED, "unknown option %s", q);
 }
 
 /* Make getopt's tables from the rows. */
@@ -402,7 +378,6 @@ static void set_strategy_and_plan(settings *o, option_set given, err *e)
 	}
 }
 
-/* Check the layout of records. */
 static void check_layout(settings *o, err *e)
 {
 	layout *l = &o->lay;

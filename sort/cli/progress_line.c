@@ -26,15 +26,6 @@ typedef struct sample {
 	uint64_t done;
 } sample;
 
-/* The progress that was shown, one entry per second. When it is full, every second entry is
- * removed. */
-static struct {
-	pthread_mutex_t lock; /* for all below */
-	progress_moment at[PROGRESS_MOMENTS];
-	unsigned n, each, seen;
-	bool ended; /* the report reads it */
-} course = { .lock = PTHREAD_MUTEX_INITIALIZER, .each = 1 };
-
 static struct {
 	bool terminal;
 	double begun_s, every_s, next_s; /* every_s: between lines; 0: only if asked */
@@ -49,7 +40,12 @@ static struct {
 	bool shown, off;
 	int terminal; /* standard error, or what its launcher forwards it to; -1: none */
 	pid_t group;  /* it has to be in the foreground there */
-} out = { .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = -1 };
+	/* The progress that was shown, one entry per second. When it is full, every second entry is
+	 * removed. */
+	progress_moment at[PROGRESS_MOMENTS];
+	unsigned n, each, seen;
+	bool ended; /* the report reads it */
+} out = { .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = -1, .each = 1 };
 
 bool progress_line_wanted(const settings *o)
 {
@@ -71,7 +67,6 @@ static bool takes_a_line(void)
 	return poll(&f, 1, 0) == 1 && (f.revents & POLLOUT);
 }
 
-/* Write to standard error. */
 static void line_put(const char *text, size_t n)
 {
 	while (n > 0) {
@@ -170,7 +165,6 @@ static void add_bytes(char *text, uint64_t done, uint64_t all)
 		    unit[u], (int)(100.0 * (double)done / (double)all));
 }
 
-/* Append a time. */
 static void add_time(char *text, double seconds, const char *what)
 {
 	const unsigned s = seconds < 0 ? 0 : seconds < MOST_S ? (unsigned)seconds : MOST_S;
@@ -226,29 +220,13 @@ static double line_rate(int32_t at, uint64_t done, double now)
 		       : (double)(done - first.done) / (now - first.at_s);
 }
 
-/* Keep a moment for the report. */
-static void course_keep(const progress_moment *t)
-{
-	pthread_mutex_lock(&course.lock);
-	const bool wanted = !course.ended && course.seen++ % course.each == 0;
-	if (wanted && course.n == PROGRESS_MOMENTS) {
-		for (unsigned i = 1; 2 * i < PROGRESS_MOMENTS; i++)
-			course.at[i] = course.at[2 * i];
-		course.n /= 2;
-		course.each *= 2;
-	}
-	if (wanted)
-		course.at[course.n++] = *t;
-	pthread_mutex_unlock(&course.lock);
-}
-
 const progress_moment *progress_line_course(unsigned *n)
 {
-	pthread_mutex_lock(&course.lock);
-	course.ended = true;
-	*n = course.n;
-	pthread_mutex_unlock(&course.lock);
-	return course.at;
+	pthread_mutex_lock(&out.lock);
+	out.ended = true;
+	*n = out.n;
+	pthread_mutex_unlock(&out.lock);
+	return out.at;
 }
 
 /* Show the progress of all ranks: rewrite the line on the terminal, and print a whole line if asked
@@ -260,9 +238,6 @@ static void line_show(bool asked)
 	progress_sum s = { .left_s = -1 };
 	if (monitor_look(progress_take, &s) == 0)
 		return;
-	if (is_planned(&s))
-		course_keep(
-			&(progress_moment){ now - line.begun_s, s.left_s, s.worked_s / s.work_s });
 	const double r = line_rate(s.first.at.stage, s.done, now);
 	progress_text(&s, r, now - line.begun_s, text);
 	const bool due = !line.terminal && line.every_s > 0 && now >= line.next_s;
@@ -270,6 +245,16 @@ static void line_show(bool asked)
 	const bool draws = line.terminal && tcgetpgrp(out.terminal) == out.group;
 	const int n = snprintf(whole, sizeof whole, "hetsort: %s\n", text);
 	pthread_mutex_lock(&out.lock);
+	if (is_planned(&s) && !out.ended && out.seen++ % out.each == 0) { /* for the report */
+		if (out.n == PROGRESS_MOMENTS) {
+			for (unsigned i = 1; 2 * i < PROGRESS_MOMENTS; i++)
+				out.at[i] = out.at[2 * i];
+			out.n /= 2;
+			out.each *= 2;
+		}
+		out.at[out.n++] =
+			(progress_moment){ now - line.begun_s, s.left_s, s.worked_s / s.work_s };
+	}
 	if ((asked || due) && !out.off && takes_a_line()) {
 		line_clear();
 		line_put(whole, (size_t)n);
@@ -297,8 +282,5 @@ void progress_line_start(const settings *o)
 bool progress_line_stop(void)
 {
 	progress_line_clear();
-	pthread_mutex_lock(&out.lock);
-	const bool shown = out.shown;
-	pthread_mutex_unlock(&out.lock);
-	return shown;
+	return out.shown; /* which nobody changes any more */
 }

@@ -29,13 +29,11 @@ static json_t *json_count(uint64_t n)
 	return n > INT64_MAX ? json_null() : json_integer((json_int_t)n);
 }
 
-/* Return null if there is no name. */
 static json_t *name_or_null(const char *name)
 {
 	return name ? json_name(name) : json_null();
 }
 
-/* List names. */
 static json_t *json_names(const char *const *name, size_t n)
 {
 	json_t *a = json_array();
@@ -112,21 +110,17 @@ static json_t *resumed_json(const rank_result *k)
 static json_t *rank_json(const job_result *r, const rank_result *k, const settings *o)
 {
 	static const char *const binding[] = { "none", "rank", "threads" };
-	json_t *j = json_pack("{s:i, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:f}", "rank", k->rank,
-			      "host", k->host, "pid", k->pid, "threads", k->threads, "processors",
-			      k->processors, "cpu_model", k->cpu_model, "numa_nodes", k->numa_nodes,
-			      "binding", binding[k->binding], "speed", k->speed);
-	j = json_with(j, "rates",
-		      json_pack("{s:f, s:f, s:f, s:f, s:f}", "sort_s_per_record_ln", k->rate.sort_s,
-				"merge_s_per_byte", k->rate.merge_s, "copy_s_per_byte",
-				k->rate.copy_s, "link_s_per_byte", k->rate.link_s,
-				"disk_s_per_byte", k->rate.disk_s));
-	j = json_with(j, "link_s_per_byte", json_real(k->link_s));
-	j = json_with(j, "predicted_s", json_real(k->predicted_s));
-	j = json_with(j, "bound_by", json_string(k->bound_by));
-	j = json_with(j, "wait_s", json_real(k->wait_s));
-	j = json_with(j, "verify_s", json_real(k->verify_s));
-	j = json_with(j, "move_s", json_real(k->move_s));
+	json_t *j = json_pack(
+		"{s:i, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:f, s:{s:f, s:f, s:f, s:f, s:f},"
+		" s:f, s:f, s:s, s:f, s:f, s:f}",
+		"rank", k->rank, "host", k->host, "pid", k->pid, "threads", k->threads,
+		"processors", k->processors, "cpu_model", k->cpu_model, "numa_nodes", k->numa_nodes,
+		"binding", binding[k->binding], "speed", k->speed, "rates", "sort_s_per_record_ln",
+		k->rate.sort_s, "merge_s_per_byte", k->rate.merge_s, "copy_s_per_byte",
+		k->rate.copy_s, "link_s_per_byte", k->rate.link_s, "disk_s_per_byte",
+		k->rate.disk_s, "link_s_per_byte", k->link_s, "predicted_s", k->predicted_s,
+		"bound_by", k->bound_by, "wait_s", k->wait_s, "verify_s", k->verify_s, "move_s",
+		k->move_s);
 	json_t *records = json_pack("{s:o, s:o, s:o, s:o}", "planned_in", json_count(k->planned_in),
 				    "planned_out", json_count(k->planned_out), "in",
 				    json_count(k->in), "out", json_count(k->out));
@@ -258,18 +252,6 @@ static json_t *real_or_null(double v)
 	return v >= 0 && v < INFINITY ? json_real(v) : json_null();
 }
 
-static json_t *use_json(const job_result *r, const settings *o)
-{
-	const report_use u = report_use_of(r, o);
-	if (!r->rank)
-		return json_null();
-	return json_pack("{s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:o, s:s}", "core_s", u.core_s,
-			 "core_s_per_gb", u.core_s_per_gb, "cpus", u.processors, "busy_part",
-			 u.busy, "minor_faults", json_count(u.faults), "fault_s", u.fault_s,
-			 "joules", real_or_null(u.joules), "joules_per_gb",
-			 real_or_null(u.joules_per_gb), "bound", u.bound);
-}
-
 static json_t *report_json(const job_result *r, const settings *o, int argc, char *const *argv)
 {
 	static const char *const word[] = { "ok",       "invalid", "refused", "io",
@@ -301,7 +283,15 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	j = json_with(j, "total_s", json_real(r->total_s));
 	j = json_with(j, "all_read_s", json_real(r->all_read_s));
 	j = json_with(j, "balance", json_real(report_balance(r)));
-	j = json_with(j, "use", use_json(r, o));
+	const report_use use = report_use_of(r, o);
+	j = json_with(j, "use",
+		      r->size ? json_pack("{s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:o, s:s}", "core_s",
+					  use.core_s, "core_s_per_gb", use.core_s_per_gb, "cpus",
+					  use.processors, "busy_part", use.busy, "minor_faults",
+					  json_count(use.faults), "fault_s", use.fault_s, "joules",
+					  real_or_null(use.joules), "joules_per_gb",
+					  real_or_null(use.joules_per_gb), "bound", use.bound)
+			      : json_null());
 	j = add_progress(j, r->rank);
 	j = json_with(j, "checksum_kind", json_string(CHECKSUM_NAME));
 	j = json_with(j, "checksum", json_checksum(r->sum));
@@ -310,7 +300,7 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	json_t *notes = json_array(), *ranks = json_array();
 	if (r->note[0])
 		notes = json_and(notes, json_name(r->note));
-	for (int i = 0; r->rank && i < r->size; i++)
+	for (int i = 0; i < r->size; i++)
 		ranks = json_and(ranks, rank_json(r, &r->rank[i], o));
 	return json_with(json_with(j, "notes", notes), "ranks", ranks);
 }

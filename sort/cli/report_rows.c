@@ -51,7 +51,7 @@ static double busy_s(const rank_result *r)
 double report_balance(const job_result *r)
 {
 	double most = 0, sum = 0;
-	for (int i = 0; r->rank && i < r->size; i++) {
+	for (int i = 0; i < r->size; i++) {
 		const double b = busy_s(&r->rank[i]);
 		sum += b;
 		most = b > most ? b : most;
@@ -113,7 +113,6 @@ static const report_column columns_of[REPORT_TABLES][12] = {
 
 /* --------------------------------------------------------------------------------- rows */
 
-/* Return the value of a column. */
 static double column_value(const report_column *c, const rank_result *k)
 {
 	const char *at = (const char *)k + c->at;
@@ -147,7 +146,6 @@ static void print_number(const report_column *c, double v, FILE *f)
 	fprintf(f, "%*.*f", c->width, digits, v);
 }
 
-/* Print the row of a rank. */
 static void print_rank_row(const report_column *columns, const rank_result *k, FILE *f)
 {
 	for (const report_column *c = columns; c->heading; c++) {
@@ -160,7 +158,6 @@ static void print_rank_row(const report_column *columns, const rank_result *k, F
 	fputc('\n', f);
 }
 
-/* Compare two numbers for qsort. */
 static int double_order(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
@@ -227,9 +224,9 @@ void report_rows(const job_result *r, report_table_kind which, FILE *f)
 		fprintf(f, "%s%*s", c == columns ? "" : " ", c->width,
 			c == columns && room ? "ranks" : c->heading);
 	fputc('\n', f);
-	if (r->rank && room)
+	if (room)
 		print_groups(r, columns, room, f);
-	for (int i = 0; r->rank && !room && i < r->size; i++)
+	for (int i = 0; !room && i < r->size; i++)
 		print_rank_row(columns, &r->rank[i], f);
 	free(room);
 }
@@ -248,7 +245,6 @@ static bool same_process(const rank_result *a, const rank_result *b)
 	return a->pid == b->pid && strcmp(a->host, b->host) == 0;
 }
 
-/* Return the processor time of a rank's process. */
 static double rank_core_s(const rank_result *k)
 {
 	return k->used.user_s + k->used.system_s;
@@ -292,7 +288,7 @@ report_use report_use_of(const job_result *r, const settings *o)
 	report_use u = { .joules = -1, .bound = "" };
 	int hosts = 0, metered = 0;
 	double joules = 0;
-	for (int i = 0; r->rank && i < r->size; i++) {
+	for (int i = 0; i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
 		bool new_process = true, new_host = true;
 		for (int n = 0; n < i && (new_process || new_host); n++) {
@@ -315,7 +311,7 @@ report_use report_use_of(const job_result *r, const settings *o)
 	}
 	if (u.processors * r->total_s > 0)
 		u.busy = fmin(u.core_s / (u.processors * r->total_s), 1);
-	if (r->rank)
+	if (r->size)
 		u.bound = bound_of(r, &u);
 	return u;
 }

@@ -26,10 +26,10 @@ static void explain_memory(const job_result *r, FILE *f)
 	char need[SIZE_TEXT_BYTES], limit[SIZE_TEXT_BYTES], disk[SIZE_TEXT_BYTES];
 	const bool all = r->size <= REPORT_ROWS;
 	int most = 0;
-	for (int i = 0; r->rank && i < r->size; i++)
+	for (int i = 0; i < r->size; i++)
 		if (r->rank[i].planned_bytes > r->rank[most].planned_bytes)
 			most = i;
-	for (int i = all ? 0 : most; r->rank && i < (all ? r->size : most + 1); i++) {
+	for (int i = all ? 0 : most; i < (all ? r->size : most + 1); i++) {
 		const rank_result *k = &r->rank[i];
 		const bool limited = k->limit_bytes != UINT64_MAX;
 		fprintf(f, "rank %d: %s of memory", i, size_text(k->planned_bytes, need));
@@ -50,7 +50,7 @@ static void print_each(const job_result *r, const char *what, const char *how, s
 {
 	double mb_per_s, cost, least = INFINITY, most = 0;
 	char list[REPORT_ROWS * 24] = "";
-	for (int i = 0; r->rank && i < r->size; i++) {
+	for (int i = 0; i < r->size; i++) {
 		memcpy(&cost, (const char *)&r->rank[i] + at, sizeof cost);
 		mb_per_s = 1e-6 / cost;
 		least = fmin(least, mb_per_s);
@@ -80,7 +80,7 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 		return;
 	fprintf(f, "input from rank 0, scatter %s; links in MB/s, %s:", scatter_names[o->scatter],
 		how);
-	for (int i = 1; r->rank && i < r->size; i++)
+	for (int i = 1; i < r->size; i++)
 		fprintf(f, " %.4g", 1e-6 / r->rank[i].link_s);
 	fputc('\n', f);
 }
@@ -89,7 +89,7 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 static void print_io(const job_result *r, const settings *o, FILE *f)
 {
 	bool tried = false; /* both ways */
-	for (int i = 0; r->rank && i < r->size; i++) {
+	for (int i = 0; i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
 		const io_stats *reads = &k->io[0], *writes = &k->io[1];
 		const bool tried_before = tried;
@@ -119,7 +119,7 @@ static void print_places(const job_result *r, FILE *f)
 {
 	static const char *const is[NUMA_BINDINGS] = { "", "bound to ", "each bound to one of " };
 	int lines = 0;
-	for (int i = 0; r->rank && i < r->size && lines < REPORT_ROWS; i++) {
+	for (int i = 0; i < r->size && lines < REPORT_ROWS; i++) {
 		const rank_result *k = &r->rank[i];
 		const char *nodes = k->numa_nodes;
 		char text[NUMA_TEXT_BYTES + 64];
@@ -154,14 +154,14 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 	double last = 0;
 	report_heading(r, o, f);
 	report_rows(r, REPORT_PLAN, f);
-	for (int i = 0; r->rank && i < r->size; i++)
+	for (int i = 0; i < r->size; i++)
 		last = fmax(last, r->rank[i].predicted_s);
 	explain_memory(r, f);
 	print_places(r, f);
 	for (int b = 0; r->size > REPORT_ROWS && b < BOTTLENECKS; b++) { /* the ranks of each */
 		const char *name = job_time_bound_name((bottleneck)b);
 		int n = 0;
-		for (int i = 0; r->rank && i < r->size; i++)
+		for (int i = 0; i < r->size; i++)
 			n += strcmp(r->rank[i].bound_by, name) == 0;
 		if (n) {
 			fprintf(f, "%s the %s: %d rank%s", sep, name, n, plural((uint64_t)n));
@@ -170,7 +170,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 	}
 	if (*sep == ',')
 		fputc('\n', f);
-	if (r->rank && r->rank->exchange != EXCHANGE_NONE)
+	if (r->size && r->rank->exchange != EXCHANGE_NONE)
 		fprintf(f, "exchange %s\n", way[r->rank->exchange]);
 	fprintf(f, "predicted makespan %.3f s, at %s\n", last,
 		r->rates_measured ? "measured rates" : "the nominal rates of a rank of speed 1");
@@ -181,7 +181,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 /* Print directories for runs that had no room, if they differ from the rank before. */
 static void print_left_out(const job_result *r, FILE *f)
 {
-	for (int i = 0; r->rank && i < r->size; i++) {
+	for (int i = 0; i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
 		const uint64_t n = k->runs_again;
 		if (!k->left_out[0] || (i > 0 && !n && strcmp(k->left_out, k[-1].left_out) == 0))
@@ -201,7 +201,7 @@ static void print_adapt(const job_result *r, FILE *f)
 					    "output shares changed" };
 	int more = 0, less = 0;
 	double least = INFINITY, most = 0;
-	if (!r->rank || r->rank->adapt_state == ADAPT_OFF)
+	if (r->size == 0 || r->rank->adapt_state == ADAPT_OFF)
 		return;
 	fprintf(f, "adapt: %s\n  predicted gain %.1f %% of the time left after reading\n",
 		what[r->rank->adapt_state], 100 * r->rank->adapt_gain);
@@ -266,7 +266,7 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	report_heading(r, o, f);
 	report_rows(r, REPORT_RESULT, f);
 	report_rows(r, REPORT_PHASES, f);
-	for (int i = 0; r->rank && i < r->size; i++) {
+	for (int i = 0; i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
 		sum.verify_s = fmax(sum.verify_s, k->verify_s);
 		sum.leftovers += k->leftovers;
@@ -279,7 +279,7 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	}
 	fprintf(f, "total %.3f s, %s/s; balance %.3f; verification %.3f s of it\n", r->total_s,
 		bytes_per_s(r, o, text), report_balance(r), sum.verify_s);
-	if (r->rank) {
+	if (r->size) {
 		const report_use u = report_use_of(r, o);
 		fprintf(f,
 			"%.2f core-seconds, %.2f per GB, %.0f %% of %.3g processor%s; bound by the "
@@ -302,7 +302,7 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	print_left_out(r, f);
 	print_io(r, o, f);
 	print_adapt(r, f);
-	if (o->resume && r->rank)
+	if (o->resume && r->size)
 		print_resumed(r, &sum, f);
 	print_rates(r, o, f);
 	if (sum.leftovers)
@@ -351,18 +351,6 @@ static bool failed_alike(const rank_result *a, const rank_result *b)
 	return a->status != ST_OK && b->status != ST_OK && same_words(a->text, b->text, true);
 }
 
-/* Return whether the failure of k needs no rank in its message, if `more` ranks failed alike.
- * Before anything is read, a message names the file or option that is wrong. Then the rank matters
- * only if other ranks do not fail. */
-static bool needs_no_rank(const job_result *r, const rank_result *k, const char *text, int more)
-{
-	const bool refused = k->status == ST_REFUSED || k->wanted_bytes > 0;
-	const bool early = refused || (k->status == ST_RESOURCE && k->phase <= PH_PLAN);
-	const bool named = k->wanted_bytes > 0 || strchr(text, '\'');
-	return r->job_ranks <= 1 || (early && more + 1 == r->job_ranks) ||
-	       (refused && named && r->processes <= 1);
-}
-
 /* Print the failure of rank i, and of the ranks after it that failed alike, in one line. */
 static void report_failure(const job_result *r, int i, FILE *f)
 {
@@ -378,7 +366,13 @@ static void report_failure(const job_result *r, int i, FILE *f)
 		one_name &= same_words(other->text, k->text, false);
 		most = other->wanted_bytes > most->wanted_bytes ? other : most;
 	}
-	const bool bare = needs_no_rank(r, k, most->text, more);
+	/* Before anything is read, a message names the file or option that is wrong. Then the rank
+	 * matters only if other ranks do not fail. */
+	const bool refused = k->status == ST_REFUSED || k->wanted_bytes > 0;
+	const bool early = refused || (k->status == ST_RESOURCE && k->phase <= PH_PLAN);
+	const bool named = k->wanted_bytes > 0 || strchr(most->text, '\'');
+	const bool bare = r->job_ranks <= 1 || (early && more + 1 == r->job_ranks) ||
+			  (refused && named && r->processes <= 1);
 	fputs("hetsort: ", f);
 	if (!bare) {
 		fprintf(f, "rank %d", k->rank);
@@ -396,7 +390,7 @@ static void report_failure(const job_result *r, int i, FILE *f)
 
 void report_errors(const job_result *r, FILE *f)
 {
-	for (int i = 0; r->rank && i < r->size; i++) {
+	for (int i = 0; i < r->size; i++) {
 		int before = i - 1;
 		while (before >= 0 && !failed_alike(&r->rank[before], &r->rank[i]))
 			before--;

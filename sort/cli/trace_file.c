@@ -26,7 +26,6 @@ unsigned trace_rows_of_rank(int ranks)
 	return each > LEAST_ROWS ? each : LEAST_ROWS;
 }
 
-/* Make room for the rows of all ranks. */
 static bool traces_alloc(traces *all, int ranks)
 {
 	*all = (traces){ .size = ranks, .each = trace_rows_of_rank(ranks) };
@@ -101,7 +100,6 @@ static void trace_put_span(trace_text *o, int rank, const trace_row *w, const ch
 		    rank, w->thread, w->at_us, w->length_us, name, args);
 }
 
-/* Write the events of a row. */
 static void trace_put_row(trace_text *o, int rank, const trace_row *w)
 {
 	static const char *const counter[TRACE_COUNTERS] = { "bytes read", "bytes written",
@@ -130,7 +128,7 @@ static void trace_put_row(trace_text *o, int rank, const trace_row *w)
 /* Return the host of a rank. */
 static const char *trace_host(const job_result *r, int rank, char host[HOST_BYTES])
 {
-	for (int i = 0; r->rank && i < r->size; i++)
+	for (int i = 0; i < r->size; i++)
 		if (r->rank[i].rank == rank) {
 			trace_plain(r->rank[i].host, HOST_BYTES, host);
 			return host;

@@ -135,6 +135,12 @@ size_t reader_chunk(const reader *r, uint64_t at, uint64_t n)
 	return (size_t)u64_min(u64_min(left, n), to_end);
 }
 
+bool reader_is_cached(const reader *r, uint64_t at)
+{
+	const extent *f = extent_at(r, at);
+	return f->fd.fd >= 0 && f->fd.direct < 0;
+}
+
 uint64_t reader_chunks(const reader *r)
 {
 	uint64_t chunks = 0;

@@ -34,6 +34,10 @@ size_t reader_align(const reader *r, uint64_t at);
  * from one file, and usually ending at a multiple of IO_FD_ALIGN. */
 size_t reader_chunk(const reader *r, uint64_t at, uint64_t n);
 
+/* reader_is_cached - return whether record `at` of the share is read through the page cache; false
+ * if its file is open only while it is read. */
+bool reader_is_cached(const reader *r, uint64_t at);
+
 /* reader_chunks - return the number of such reads for the whole share. */
 uint64_t reader_chunks(const reader *r);
 

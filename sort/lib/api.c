@@ -44,18 +44,11 @@ hetsort_status api_fail(hetsort_err *why, hetsort_status st, const char *fmt, ..
 
 hetsort_status api_failed(hetsort_err *why, const err *e)
 {
-	switch (e->code) {
-	case ST_OK:
-		return HETSORT_OK;
-	case ST_REFUSED:
-		return api_fail(why, HETSORT_EINVAL, "%s", e->text);
-	case ST_RESOURCE:
-		return api_fail(why, HETSORT_ENOMEM, "%s", e->text);
-	case ST_PEER:
-		return api_fail(why, HETSORT_EPEER, "%s", e->text);
-	default:
-		return api_fail(why, HETSORT_EINTERNAL, "%s", e->text);
-	}
+	const hetsort_status st = e->code == ST_REFUSED    ? HETSORT_EINVAL
+				  : e->code == ST_RESOURCE ? HETSORT_ENOMEM
+				  : e->code == ST_PEER     ? HETSORT_EPEER
+							   : HETSORT_EINTERNAL;
+	return e->code == ST_OK ? HETSORT_OK : api_fail(why, st, "%s", e->text);
 }
 
 hetsort_status api_return(hetsort_err *he, const hetsort_err *why, hetsort_status st)
@@ -129,7 +122,6 @@ hetsort_status api_count(const layout *l, uint64_t n, const char *what, hetsort_
 	return HETSORT_OK;
 }
 
-/* Check one array. */
 static hetsort_status api_array(const layout *l, const void *at, uint64_t n, const char *what,
 				hetsort_err *why)
 {

@@ -47,19 +47,6 @@ static bool mpi_is_running(void)
 	       !down;
 }
 
-/* Check the caller's communicator; the ranks cannot agree on the result without one. */
-static hetsort_status call_check_comm(MPI_Comm parent, hetsort_err *why)
-{
-	int inter = 0;
-	if (!mpi_is_running())
-		return api_fail(why, HETSORT_EINVAL, "MPI is not running");
-	if (parent == MPI_COMM_NULL)
-		return api_fail(why, HETSORT_EINVAL, "the communicator is MPI_COMM_NULL");
-	if (MPI_Comm_test_inter(parent, &inter) != MPI_SUCCESS || inter)
-		return api_fail(why, HETSORT_EINVAL, "the communicator is an intercommunicator");
-	return HETSORT_OK;
-}
-
 /* Report that the ranks can no longer communicate. */
 static hetsort_status mpi_failed(call *k)
 {
@@ -180,7 +167,6 @@ static hetsort_status call_divide(call *k)
 									    : mpi_failed(k);
 }
 
-/* Sort the records of all ranks. */
 static hetsort_status call_sort(call *k)
 {
 	const call_args *q = k->q;
@@ -254,9 +240,15 @@ static hetsort_status call_execute(const call_args *q, MPI_Comm parent, hetsort_
 	call k = { .q = q };
 	if (q->n_out)
 		*q->n_out = 0;
-	hetsort_status st = call_check_comm(parent, &k.why);
-	if (st != HETSORT_OK)
-		return api_return(he, &k.why, st);
+	/* the ranks cannot agree on the result without a communicator */
+	int inter = 0;
+	const char *no = !mpi_is_running()         ? "MPI is not running"
+			 : parent == MPI_COMM_NULL ? "the communicator is MPI_COMM_NULL"
+			 : MPI_Comm_test_inter(parent, &inter) != MPI_SUCCESS || inter
+				 ? "the communicator is an intercommunicator"
+				 : NULL;
+	if (no)
+		return api_return(he, &k.why, api_fail(&k.why, HETSORT_EINVAL, "%s", no));
 	hetsort_status mine = api_opts(&k.o, &k.lay, q->opts, &k.why);
 	if (mine == HETSORT_OK && q->kind != COUNTS && !q->n_out)
 		mine = api_fail(&k.why, HETSORT_EINVAL, "n_out is NULL");
@@ -266,7 +258,7 @@ static hetsort_status call_execute(const call_args *q, MPI_Comm parent, hetsort_
 		mine = api_arrays(&k.lay, q->in, q->n_in, q->out, q->room, &k.why);
 	if (comm_mpi_open(&k.c, parent, NULL, COMM_MAX_MSG, &k.e) != ST_OK)
 		return api_return(he, &k.why, api_failed(&k.why, &k.e));
-	st = call_with_ranks(&k, mine);
+	const hetsort_status st = call_with_ranks(&k, mine);
 	comm_mpi_close(k.c);
 	if (q->n_out && st != HETSORT_OK && st != HETSORT_ERANGE)
 		*q->n_out = 0;

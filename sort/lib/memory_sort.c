@@ -47,7 +47,6 @@ typedef struct merge_end {
 	streaming_store streaming;
 } merge_end;
 
-/* Return room for merged records. */
 static unsigned char *end_room(void *end, size_t *recs)
 {
 	merge_end *x = end;
@@ -55,7 +54,6 @@ static unsigned char *end_room(void *end, size_t *recs)
 	return x->large ? streaming_store_room(&x->streaming) : x->out;
 }
 
-/* Count n merged records. */
 static void end_add(void *end, size_t n)
 {
 	merge_end *x = end;
@@ -64,27 +62,6 @@ static void end_add(void *end, size_t n)
 		streaming_store_add(&x->streaming, bytes);
 	else
 		x->out += bytes;
-}
-
-/* Allocate what this rank needs, before the first message. */
-static status memory_sort_prepare(sort_state *r)
-{
-	const memory_job *j = r->j;
-	const size_t p = (size_t)j->c->size;
-	uint64_t sum = 0;
-	r->target = mem_array(j->m, p, sizeof *r->target, "shares", j->e);
-	r->cut = mem_array(j->m, p + 1, sizeof *r->cut, "cuts", j->e);
-	r->recv = mem_array(j->m, p, sizeof *r->recv, "counts", j->e);
-	r->merge = (stream_merge){ .out = &r->out,
-				   .own = j->c->rank,
-				   .own_place = (uint32_t)j->c->rank,
-				   .k = (uint32_t)p,
-				   .lay = j->lay };
-	if (!r->target || !r->cut || !r->recv || stream_merge_open(&r->merge, j->m, j->e) != ST_OK)
-		return ST_RESOURCE;
-	for (size_t i = 0; i < p; i++)
-		r->target[i] = sum += j->share[i];
-	return ST_OK;
 }
 
 /* Prepare this rank's records, which are sorted on demand. Find the places of the splitters among
@@ -179,7 +156,22 @@ status memory_sort(const memory_job *j)
 	sort_state r = { .j = j };
 	if (j->c->size == 1)
 		return bucket_sort_records(j->m, &in, (size_t)j->n_in, j->out, j->threads, j->e);
-	status rc = comm_agree(j->c, memory_sort_prepare(&r));
+	/* allocate what this rank needs, before the first message */
+	const size_t p = (size_t)j->c->size;
+	uint64_t sum = 0;
+	r.target = mem_array(j->m, p, sizeof *r.target, "shares", j->e);
+	r.cut = mem_array(j->m, p + 1, sizeof *r.cut, "cuts", j->e);
+	r.recv = mem_array(j->m, p, sizeof *r.recv, "counts", j->e);
+	r.merge = (stream_merge){ .out = &r.out,
+				  .own = j->c->rank,
+				  .own_place = (uint32_t)j->c->rank,
+				  .k = (uint32_t)p,
+				  .lay = j->lay };
+	const bool room = r.target && r.cut && r.recv;
+	status rc = room ? stream_merge_open(&r.merge, j->m, j->e) : ST_RESOURCE;
+	for (size_t i = 0; room && i < p; i++)
+		r.target[i] = sum += j->share[i];
+	rc = comm_agree(j->c, rc);
 	if (rc == ST_OK)
 		rc = sort_and_split(&r);
 	if (rc == ST_OK)

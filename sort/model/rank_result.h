@@ -158,13 +158,13 @@ typedef struct job_result {
 	uint64_t records, out;      /* read, and written */
 	double total_s, all_read_s; /* since the beginning; 0: not all had read and sorted */
 	checksum sum, sum_out;
-	int size;                 /* entries of rank */
+	int size;                 /* entries of rank, 0 without memory */
 	int job_ranks, processes; /* of the job, also if only one rank is reported */
 	const char *comm_kind;
 	bool rates_measured;       /* else they are nominal or given */
 	bool late_refused;         /* refused because of a report, trace or page: none is written */
 	char note[ERR_TEXT_BYTES]; /* "", or a note in addition to the ranks' errors */
-	rank_result *rank;         /* size entries, NULL without memory; caller frees */
+	rank_result *rank;         /* size entries; caller frees */
 } job_result;
 
 #endif

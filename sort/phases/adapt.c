@@ -22,39 +22,29 @@ static bool adapt_shows_speed(const sighting *s, double mean_s)
 	return s->work_s > 0 && s->work_s >= LEAST_PART * mean_s && s->took_s[0] > 0;
 }
 
-/* Return the last part that every rank spent enough time on. Ranks do similar work in the same
- * part, not in the same time. */
-static size_t adapt_part(const sighting *s, size_t p, double mean_s)
-{
-	for (size_t k = SIGHT_PARTS; --k > 0;) {
-		size_t i = 0;
-		while (i < p && (!adapt_shows_speed(&s[i], mean_s) || s[i].took_s[k] >= LEAST_S))
-			i++;
-		if (i == p)
-			return k;
-	}
-	return 0;
-}
-
 /* Find the present speeds in the scale of the planned ones. Use the last part of the work that took
- * each rank long enough, or else all of it. A rank that had little to do, or took no measurable
- * time, keeps its planned speed. *unit_s receives the time in which a rank of speed 1 does a
- * second's work. Return false, and the planned speeds, if no rank shows a speed. */
+ * each rank long enough, or else all of it: ranks do similar work in the same part, not in the same
+ * time. A rank that had little to do, or took no measurable time, keeps its planned speed. *unit_s
+ * receives the time in which a rank of speed 1 does a second's work. Return false, and the planned
+ * speeds, if no rank shows a speed. */
 static bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *now,
 			 double *unit_s)
 {
 	double mean = 0, expected = 0, took = 0;
 	for (size_t i = 0; i < p; i++)
 		mean += s[i].work_s / (double)p;
-	const size_t k = adapt_part(s, p, mean);
+	size_t part = SIGHT_PARTS - 1;
+	for (size_t i = 0; i < p; i++) /* the times of later parts are shorter */
+		while (part > 0 && adapt_shows_speed(&s[i], mean) && s[i].took_s[part] < LEAST_S)
+			part--;
 	for (size_t i = 0; i < p; i++) {
-		const double work_s = ldexp(s[i].work_s, -(int)k);
+		const double work_s = ldexp(s[i].work_s, -(int)part);
 		now[i] = 0;
 		if (!adapt_shows_speed(&s[i], mean))
 			continue;
-		now[i] = work_s / s[i].took_s[k];
+		now[i] = work_s / s[i].took_s[part];
 		expected += work_s / planned[i];
-		took += s[i].took_s[k];
+		took += s[i].took_s[part];
 	}
 	*unit_s = expected > 0 ? took / expected : 1;
 	bool known = expected > 0;
@@ -137,27 +127,6 @@ status adapt_plan(const adapt_query *q, mem *m, double *now, uint64_t *share, pr
 	return rc;
 }
 
-/* The plan of rank 0 for a rank, which it broadcasts. */
-typedef struct adapt_finding {
-	double speed; /* relative to a rank at nominal rates, for the phases to come */
-	uint64_t share;
-	double gain; /* of all ranks */
-	uint64_t worth;
-} adapt_finding;
-
-/* Return whether this rank has room. Ranks of one host may share its disk, so each leaves as much
- * to the others as it takes. */
-static bool adapt_has_room(const job *j, uint64_t out_recs)
-{
-	uint64_t bytes;
-	if (out_recs <= own_share(&j->env, j->shares.out))
-		return true;
-	return !__builtin_mul_overflow(out_recs,
-				       (uint64_t)j->env.o->lay.record_bytes * j->cpus.ranks_here,
-				       &bytes) &&
-	       output_has_room(&j->files.out, bytes) && memory_plan_holds(j, out_recs);
-}
-
 /* Compare the time that reading and sorting should have taken with the time that it took. If rank 0
  * scatters the input, the other ranks wait for it while they read, so only sorting counts, and a
  * slow rank has requested less. Rank 0 serves them, which shows no speed. */
@@ -179,89 +148,83 @@ static sighting adapt_sighting(const job *j, double planned)
 	return s;
 }
 
-/* The arrays of a rank, one entry for each rank. now and share: only of rank 0. */
-typedef struct adapt_arrays {
-	sighting *seen;
-	double *planned, *now;
-	uint64_t *share;
-	adapt_finding *f;
-} adapt_arrays;
-
-/* Let rank 0 plan, then vote: if one rank has no room, all keep their shares. */
-static status adapt_together(job *j, const adapt_arrays *a)
+/* Let rank 0 plan, then vote: if one rank has no room, all keep their shares. [size]: seen, of
+ * which only rank 0 has any, and the planned and the present speeds. */
+static status adapt_together(job *j, sighting *seen, double *planned, double *now)
 {
 	rank_env *env = &j->env;
+	comm *c = env->c;
 	rank_result *r = env->stats;
 	const share_plan *s = &j->shares;
+	share_plan *next = &j->next;
 	const rates one = job_time_nominal(1);
 	const uint64_t some = 1000000;
-	const size_t p = (size_t)env->c->size;
+	const size_t p = (size_t)c->size;
+	struct {
+		double gain;
+		uint64_t worth;
+	} found = { 0, 0 };
 	/* for the phases after reading: the rates of merging and sorting may differ */
 	for (size_t i = 0; i < p; i++)
-		a->planned[i] = job_time_after_s(&one, env->o, some) /
-				job_time_after_s(&s->rate[i], env->o, some);
-	const sighting mine = adapt_sighting(j, a->planned[env->c->rank]);
-	status rc = comm_gather(env->c, &mine, a->seen, sizeof mine, 0);
-	if (rc != ST_OK)
-		return rc;
-	if (env->c->rank == 0) {
-		const adapt_query q = { env->o, a->seen, a->planned, s->rate, s->out, p };
-		prospect is = { 0, 0, false };
-		rc = adapt_plan(&q, &env->m, a->now, a->share, &is, &env->e);
-		for (size_t i = 0; rc == ST_OK && i < p; i++)
-			a->f[i] = (adapt_finding){ a->now[i], a->share[i], is.gain, is.worth };
+		planned[i] = job_time_after_s(&one, env->o, some) /
+			     job_time_after_s(&s->rate[i], env->o, some);
+	const sighting mine = adapt_sighting(j, planned[c->rank]);
+	status rc = comm_gather(c, &mine, seen, sizeof mine, 0);
+	if (rc == ST_OK && c->rank == 0) {
+		const adapt_query q = { env->o, seen, planned, s->rate, s->out, p };
+		prospect is;
+		rc = adapt_plan(&q, &env->m, now, next->out, &is, &env->e);
+		found.gain = is.gain;
+		found.worth = is.worth;
 	}
-	rc = comm_agree(env->c, rc);
+	rc = comm_agree(c, rc);
 	if (rc == ST_OK)
-		rc = comm_bcast(env->c, a->f, p * sizeof *a->f, 0);
+		rc = comm_bcast(c, now, p * sizeof *now, 0);
 	if (rc == ST_OK)
-		rc = job_replan(j);
+		rc = comm_bcast(c, next->out, p * sizeof *next->out, 0);
+	if (rc == ST_OK)
+		rc = comm_bcast(c, &found, sizeof found, 0);
+	if (rc == ST_OK)
+		rc = comm_agree(c, share_plan_check(env, s->records, next->out,
+						    j->files.in.is_stream, "writing"));
 	if (rc != ST_OK)
 		return rc;
-	const adapt_finding own = a->f[env->c->rank];
-	for (size_t i = 0; i < p; i++)
-		j->next.out[i] = a->f[i].share;
-	rc = comm_agree(env->c, share_plan_check(env, s->records, j->next.out,
-						 j->files.in.is_stream, "writing"));
-	if (rc != ST_OK)
-		return rc;
+	const uint64_t own = own_share(env, next->out);
 	r->planned_out_before = r->planned_out;
-	r->speed_seen = own.speed * (s->speed[0] / a->planned[0]);
-	r->adapt_gain = own.gain;
-	r->adapt_state = own.worth ? ADAPT_CHANGED : ADAPT_KEPT;
-	if (own.worth &&
-	    comm_agree(env->c, adapt_has_room(j, own.share) ? ST_OK : ST_REFUSED) != ST_OK)
+	r->speed_seen = now[c->rank] * (s->speed[0] / planned[0]);
+	r->adapt_gain = found.gain;
+	r->adapt_state = found.worth ? ADAPT_CHANGED : ADAPT_KEPT;
+	/* ranks of one host may share its disk, so each leaves as much to the others as it takes */
+	uint64_t bytes;
+	const bool room =
+		own <= own_share(env, s->out) ||
+		(!__builtin_mul_overflow(
+			 own, (uint64_t)env->o->lay.record_bytes * j->cpus.ranks_here, &bytes) &&
+		 output_has_room(&j->files.out, bytes) && memory_plan_holds(j, own));
+	if (found.worth && comm_agree(c, room ? ST_OK : ST_REFUSED) != ST_OK)
 		r->adapt_state = ADAPT_NO_ROOM;
 	if (r->adapt_state == ADAPT_CHANGED)
-		r->planned_out = own.share;
+		r->planned_out = own;
 	else
-		memcpy(j->next.out, s->out, p * sizeof *s->out);
-	share_plan_sum_out(env, &j->next);
-	return atomic_load(&env->c->broken) ? ST_PEER : ST_OK;
+		memcpy(next->out, s->out, p * sizeof *s->out);
+	share_plan_sum_out(env, next);
+	return atomic_load(&c->broken) ? ST_PEER : ST_OK;
 }
 
 status phase_adapt(job *j)
 {
 	rank_env *env = &j->env;
-	mem *m = &env->m;
-	const size_t p = (size_t)env->c->size, planners = env->c->rank == 0 ? p : 0;
+	const size_t p = (size_t)env->c->size;
 	if (!env->o->adapt.on || j->work.resuming) /* runs that were not read show no speed */
 		return ST_OK;
-	const adapt_arrays a = {
-		.seen = mem_array(m, planners, sizeof *a.seen, "speeds", &env->e),
-		.planned = mem_array(m, p, sizeof *a.planned, "speeds", &env->e),
-		.now = mem_array(m, planners, sizeof *a.now, "speeds", &env->e),
-		.share = mem_array(m, planners, sizeof *a.share, "shares", &env->e),
-		.f = mem_array(m, p, sizeof *a.f, "speeds", &env->e),
-	};
-	const bool all = a.seen && a.planned && a.now && a.share && a.f;
-	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);
+	sighting *seen = mem_array(&env->m, env->c->rank ? 0 : p, sizeof *seen, "speeds", &env->e);
+	double *speed = mem_array(&env->m, 2 * p, sizeof *speed, "speeds", &env->e);
+	status rc = comm_agree(env->c, seen && speed ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = adapt_together(j, &a);
-	mem_free(m, a.seen);
-	mem_free(m, a.planned);
-	mem_free(m, a.now);
-	mem_free(m, a.share);
-	mem_free(m, a.f);
+		rc = job_replan(j);
+	if (rc == ST_OK)
+		rc = adapt_together(j, seen, speed, speed + p);
+	mem_free(&env->m, seen);
+	mem_free(&env->m, speed);
 	return rc;
 }

@@ -171,21 +171,40 @@ static status place_threads(job *j)
 	return ST_OK;
 }
 
-/* Check streams. A single rank reads a single stream as it arrives. Other streams are copied first,
- * to files that only the process of rank 0 sees. */
-static status check_streams(job *j)
+status inputs_find(rank_env *env, const settings *o, input *in)
+{
+	comm *c = env->c;
+	bool all_parts = false;
+	status rc = c->rank == 0 ? parts_find(o, c->size, &all_parts, &env->e) : ST_OK;
+	uint8_t all = all_parts; /* another rank may have sent any byte */
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK)
+		rc = comm_bcast(c, &all, sizeof all, 0);
+	return rc == ST_OK && (c->rank == 0 || !o->from_root)
+		       ? input_describe(in, o, c->rank, all != 0, &env->e)
+		       : rc;
+}
+
+/* Find the files, and check streams. A single rank reads a single stream as it arrives. Other
+ * streams are copied first, to files that only the process of rank 0 sees. */
+static status find_files(job *j)
 {
 	const settings *o = j->env.o;
 	const comm *c = j->env.c;
 	err *e = &j->env.e;
 	input *in = &j->files.in;
+	status rc = inputs_find(&j->env, o, in);
+	if (rc == ST_OK && o->output)
+		rc = output_describe(&j->files.out, o, c->rank, e);
+	if (rc != ST_OK)
+		return rc;
 	const bool ends = in->frame.trailer_bytes || in->frame.records; /* as its size shows */
 	in->is_stream = in->streams == 1 && in->files == 1 && c->size == 1 && !o->merge && !ends;
 	if (c->size > 1 && o->merge && in->per_rank)
 		return err_set(e, ST_REFUSED,
 			       "--merge: all ranks read each input, so a name with %%r must be "
 			       "the name of a manifest");
-	if (c->size > 1 && o->output && j->files.out.is_stdout)
+	if (c->size > 1 && j->files.out.is_stdout)
 		return err_set(e, ST_REFUSED,
 			       "output %s is a stream: a stream needs a single rank, not %d",
 			       quoted(o->output), c->size);
@@ -198,26 +217,6 @@ static status check_streams(job *j)
 			       "standard input and other streams reach only rank 0; use "
 			       "--source=root to let it send records to the other ranks");
 	return ST_OK;
-}
-
-/* Find the files. Rank 0 decides whether there are more parts than ranks, because only it may see a
- * manifest. */
-static status find_files(job *j)
-{
-	rank_env *env = &j->env;
-	const settings *o = env->o;
-	const int rank = env->c->rank;
-	bool all_parts = false;
-	status rc = rank == 0 ? parts_find(o, env->c->size, &all_parts, &env->e) : ST_OK;
-	rc = comm_agree(env->c, rc);
-	uint8_t all = all_parts; /* another rank may have sent any byte */
-	if (rc == ST_OK)
-		rc = comm_bcast(env->c, &all, sizeof all, 0);
-	if (rc == ST_OK && (rank == 0 || !o->from_root))
-		rc = input_describe(&j->files.in, o, rank, all != 0, &env->e);
-	if (rc == ST_OK && o->output)
-		rc = output_describe(&j->files.out, o, rank, &env->e);
-	return rc == ST_OK ? check_streams(j) : rc;
 }
 
 /* Compare the names of files, and the contents of files that every rank reads. If all ranks are on
@@ -338,24 +337,33 @@ static status count_records(job *j)
 	return rc;
 }
 
-/* Allocate the plans that later steps fill in. */
+/* Allocate the plans that later steps fill in, and name the directory for runs if the user named
+ * none: $TMPDIR, or the directory of the output. Open the backend that reads and writes files. */
 static status make_plans(job *j)
 {
-	const status rc = share_plan_make(&j->env, &j->shares);
-	return rc == ST_OK ? scatter_plan_make(&j->env, &j->scatter) : rc;
-}
-
-/* Open the backend that reads and writes files. */
-static status open_io(job *j)
-{
-	return io_backend_open(&j->files.io, j->env.o->io,
-			       test_sizes_of(j->env.o)->uring_segment_bytes, &j->env.e);
+	rank_env *env = &j->env;
+	const settings *o = env->o;
+	const char *named = getenv("TMPDIR"), *slash = o->output ? strrchr(o->output, '/') : NULL;
+	status rc = share_plan_make(env, &j->shares);
+	if (rc == ST_OK)
+		rc = scatter_plan_make(env, &j->scatter);
+	if (rc == ST_OK && !o->tmpdirs && !o->workdir) {
+		j->memory.tmpdir = named && *named == '/'                      ? strdup(named)
+				   : !o->output || output_is_stream(o->output) ? strdup("/tmp")
+				   : slash ? strndup(o->output, (size_t)(slash - o->output) + 1)
+					   : strdup(".");
+		if (!j->memory.tmpdir)
+			rc = err_set(&env->e, ST_RESOURCE, "no memory for a name");
+	}
+	return rc == ST_OK ? io_backend_open(&j->files.io, o->io,
+					     test_sizes_of(o)->uring_segment_bytes, &env->e)
+			   : rc;
 }
 
 status phase_describe(job *j)
 {
-	static job_step *const look[] = { handshake, make_plans, place_count,
-					  open_io,   find_files, compare_inputs };
+	static job_step *const look[] = { handshake, make_plans, place_count, find_files,
+					  compare_inputs };
 	static job_step *const lock[] = { gather_reads, workdir_open, lock_output };
 	static job_step *const count[] = { copy_streams, frame_read, count_records, place_threads };
 	status rc = job_each(j, look, sizeof look / sizeof *look);

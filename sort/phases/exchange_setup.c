@@ -259,14 +259,17 @@ static void regrouped_add(void *regrouping_, size_t n)
 			entry_make(record_at(&d->memory.recs, d->n), &d->memory.recs.lay, d->n);
 }
 
-/* Make room for the records to come, and find what each peer gets of each run. */
-static status regrouping_alloc(regrouping *x)
+/* Take the first step: make room for the records to come, find what each peer gets of each run, and
+ * exchange. Then replace the records that were read by the received ones, and the cuts by the cuts
+ * between the members of the group. */
+static status regroup(regrouping *x)
 {
-	rank_env *env = &x->j->env;
+	job *j = x->j;
+	rank_env *env = &j->env;
 	mem *m = &env->m;
 	read_runs *d = &x->came;
-	const cuts *c = &x->j->cuts;
-	const peer_flow *f = &x->t.step[1];
+	cuts *c = &j->cuts;
+	peer_flow *f = &x->t.step[1];
 	const size_t n = (size_t)x->t.step[0].peers.count, count = c->s->count;
 	d->room = (size_t)x->t.recs;
 	d->raw = d->recs =
@@ -275,28 +278,31 @@ static status regrouping_alloc(regrouping *x)
 	d->memory.e = mem_array(m, d->room, sizeof *d->memory.e, "entries", &env->e);
 	x->cut = mem_array(m, (n + 1) * count, sizeof *x->cut, "cuts", &env->e);
 	x->next = mem_array(m, (size_t)f->peers.count + 1, sizeof *x->next, "cuts", &env->e);
-	for (int i = 0; x->next && i < f->peers.count; i++)
-		x->next[i + 1] = x->next[i] + f->send[i];
-	for (size_t i = 0; x->cut && i <= n; i++)
-		for (size_t k = 0; k < count; k++)
-			x->cut[i * count + k] = c->cut[x->t.first[i] * count + k];
-	return d->recs && d->memory.e && x->cut && x->next ? ST_OK : ST_RESOURCE;
-}
-
-/* Replace the records that were read by the received ones, and the cuts by the cuts between the
- * members of the group. */
-static status regrouping_replace(regrouping *x)
-{
-	rank_env *env = &x->j->env;
-	mem *m = &env->m;
-	read_runs *d = &x->j->data;
-	cuts *c = &x->j->cuts;
-	const checksum sum = d->sum;
-	const status rc = read_runs_check(d, ST_OK, &env->e);
+	const bool room = d->recs && d->memory.e && x->cut && x->next;
+	status rc = comm_agree(env->c, room ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
-	read_runs_free(m, d);
-	x->came.sum = sum;
+	for (int i = 0; i < f->peers.count; i++)
+		x->next[i + 1] = x->next[i] + f->send[i];
+	for (size_t i = 0; i <= n; i++)
+		memcpy(x->cut + i * count, c->cut + x->t.first[i] * count, count * sizeof *x->cut);
+	exchange_setup t = setup_of(j, true);
+	const merge_sink to = { regrouped_room, regrouped_add, x };
+	t.cut = x->cut;
+	t.flow = x->t.step[0];
+	t.wanted = x->t.recs;
+	t.most_peers = x->t.most_peers;
+	rc = merge_streams(&t, NULL, &to);
+	if (rc == ST_OK && d->n != x->t.recs)
+		rc = err_set(&env->e, ST_PEER, "other records came than were announced");
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = read_runs_check(&j->data, rc, &env->e);
+	if (rc != ST_OK)
+		return rc;
+	d->sum = j->data.sum;
+	read_runs_free(m, &j->data);
+	d = &j->data;
 	*d = x->came;
 	x->came = (read_runs){ 0 };
 	(void)sorted_memory_make(&d->memory, d->n, NULL);
@@ -304,10 +310,10 @@ static status regrouping_replace(regrouping *x)
 	mem_free(m, c->cut);
 	c->cut = x->next;
 	c->s = d->s;
-	c->flow = x->t.step[1];
+	c->flow = *f;
 	c->most_peers = x->t.most_peers;
 	x->next = NULL;
-	x->t.step[1] = (peer_flow){ 0 };
+	*f = (peer_flow){ 0 };
 	return ST_OK;
 }
 
@@ -330,21 +336,7 @@ status phase_regroup(job *j)
 	if (rc == ST_OK && !x.t.pays)
 		env->stats->exchange = EXCHANGE_FEW_MESSAGES;
 	if (rc == ST_OK && x.t.pays)
-		rc = comm_agree(env->c, regrouping_alloc(&x));
-	if (rc == ST_OK && x.t.pays) {
-		exchange_setup t = setup_of(j, true);
-		const merge_sink to = { regrouped_room, regrouped_add, &x };
-		t.cut = x.cut;
-		t.flow = x.t.step[0];
-		t.wanted = x.t.recs;
-		t.most_peers = x.t.most_peers;
-		rc = merge_streams(&t, NULL, &to);
-		if (rc == ST_OK && x.came.n != x.t.recs)
-			rc = err_set(&env->e, ST_PEER, "other records came than were announced");
-		rc = comm_agree(env->c, rc);
-	}
-	if (rc == ST_OK && x.t.pays)
-		rc = regrouping_replace(&x);
+		rc = regroup(&x);
 	if (!atomic_load(&env->c->broken)) { /* otherwise another rank may still read from them */
 		mem_free(&env->m, x.cut);
 		mem_free(&env->m, x.next);

@@ -320,20 +320,17 @@ static json_t *part_json(const job *j, const char *path, int from, int to)
 	return json_with(o, "last_values", manifest_values(l, last));
 }
 
-/* Make the manifest. */
 static json_t *manifest_json(const job *j)
 {
 	const settings *o = j->env.o;
 	const layout *l = &o->lay;
-	const int size = j->env.c->size;
+	/* if ranks have no files of their own, all have written one file */
+	const int size = j->env.c->size, ranks = j->files.out.per_rank ? 1 : size; /* of a file */
 	char key[KEY_TEXT_BYTES];
 	json_t *parts = json_array();
-	if (!j->files.out.per_rank) /* the one file that all ranks have written */
-		parts = json_and(parts, part_json(j, o->output, 0, size));
-	for (int i = 0; j->files.out.per_rank && i < size; i++) {
-		err e = { 0 };
-		char *path = name_expand(o->output, i, &e);
-		parts = json_and(parts, part_json(j, path, i, i + 1));
+	for (int i = 0; i < size; i += ranks) {
+		char *path = name_expand(o->output, i, NULL);
+		parts = json_and(parts, part_json(j, path, i, i + ranks));
 		free(path);
 	}
 	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s*, s:o*, s:I, s:s, s:o}", "format",

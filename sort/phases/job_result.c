@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Fill in the result of this rank. */
 static void fill_result(job *j)
 {
 	struct rusage u;
@@ -106,9 +105,47 @@ static job_result result_of(const job *j, status rc)
 			     .late_refused = j->files.late_refused };
 }
 
+/* Plan the ranks from `first` on at rank 0: it takes the place of each rank in turn, and makes its
+ * budget. Ranks that read and write as much as the rank before them have the same budget. The result
+ * of a rank says why it cannot sort. */
+static status plan_ranks(job *j, rank_result *all, int first)
+{
+	rank_env *env = &j->env;
+	const share_plan *s = &j->shares;
+	status rc = ST_OK;
+	for (int i = first; i < env->c->size; i++) {
+		rank_result *r = &all[i];
+		const bool alike = i > first && s->in[i] == s->in[i - 1] &&
+				   s->out[i] == s->out[i - 1] &&
+				   memcmp(&s->rate[i], &s->rate[i - 1], sizeof *s->rate) == 0;
+		*r = alike ? all[i - 1] : j->mine;
+		if (!alike) {
+			env->c->rank = i;
+			env->stats = r;
+			env->e = (err){ ST_OK, "" };
+			env->m.peak_bytes = env->m.now_bytes;
+			r->predicted_s = 0;
+			plan_note(j);
+			(void)phase_budget(j);
+			r->status = env->e.code;
+			memcpy(r->text, env->e.text, sizeof r->text);
+		}
+		r->rank = i;
+		/* the ranks are threads of this process */
+		const numa_place p = plan_place(j, (unsigned)i);
+		memcpy(r->numa_nodes, p.nodes, sizeof p.nodes);
+		r->binding = (int32_t)p.binding;
+		rc = rc == ST_OK ? (status)r->status : rc;
+	}
+	env->c->rank = 0;
+	env->stats = &j->mine;
+	return rc;
+}
+
 void job_result_collect(job *j, status rc, job_result *res)
 {
 	comm *c = j->env.c;
+	const memory_plan *mp = &j->memory;
 	const int size = c->size;
 	rank_result *all = NULL;
 	fill_result(j);
@@ -125,8 +162,19 @@ void job_result_collect(job *j, status rc, job_result *res)
 		memcpy(res->note, j->env.e.text, sizeof res->note); /* rank 0's reason at least */
 		return;
 	}
-	if (c->for_all)
-		rc = plan_for_all(j, all, rc);
+	/* If rank 0 plans for all, the results are copies of its own. Without a memory limit, it
+	 * failed before the budget. If a later rank spills or cannot hold a second copy, this holds
+	 * for all ranks: plan them again. */
+	for (int i = 0; c->for_all && i < size; i++)
+		all[i].rank = i;
+	if (c->for_all && mp->limit.text[0]) {
+		const bool spilled = mp->other_spills, no_copy = mp->other_copies_not;
+		const status others = plan_ranks(j, all, 1);
+		if (mp->other_spills != spilled || mp->other_copies_not != no_copy)
+			rc = plan_ranks(j, all, 0);
+		else if (rc == ST_OK)
+			rc = others;
+	}
 	bool explained = rc == ST_OK;
 	double total_s = now_s() - j->begun_s;
 	for (int i = 0; i < size; i++) {
@@ -163,8 +211,9 @@ status job_result_own(job *j, status rc, job_result *res)
 	fill_result(j);
 	free(res->rank);
 	*res = result_of(j, rc);
-	res->size = 1;
-	if ((res->rank = malloc(sizeof *res->rank)) != NULL)
+	res->rank = malloc(sizeof *res->rank);
+	res->size = res->rank != NULL;
+	if (res->rank)
 		*res->rank = j->mine;
 	return rc;
 }

@@ -21,17 +21,6 @@ enum {
 	SMALL_BYTES = 1 << 20,  /* less than half of what a started program uses */
 };
 
-char *memory_plan_default_tmpdir(const settings *o)
-{
-	const char *named = getenv("TMPDIR");
-	const char *slash = o->output ? strrchr(o->output, '/') : NULL;
-	if (named && *named == '/')
-		return strdup(named);
-	if (!o->output || output_is_stream(o->output))
-		return strdup("/tmp");
-	return slash ? strndup(o->output, (size_t)(slash - o->output) + 1) : strdup(".");
-}
-
 const char *const *memory_plan_tmpdirs(const job *j, size_t *n)
 {
 	const settings *o = j->env.o;
@@ -197,59 +186,47 @@ static status refuse_memory(job *j, bool on_disk)
 		       is_dynamic(env) ? "; --scatter=dynamic cannot spill to disk" : "");
 }
 
-/* Find the memory limit. The number of records is bounded by the bits of an entry, which also
- * bounds later sums. A process has one limit, whatever each of its ranks would find. */
+/* Find the memory limit, and size the windows of the exchange by the least limit of any rank. The
+ * number of records is bounded by the bits of an entry, which also bounds later sums. A process has
+ * one limit, whatever each of its ranks would find. */
 static status find_limit(job *j)
 {
 	rank_env *env = &j->env;
+	comm *c = env->c;
 	const settings *o = env->o;
+	memory_limit *limit = &j->memory.limit;
 	const uint64_t n = own_share(env, j->shares.in);
+	const bool common = c->process_ranks == c->size; /* rank 0 finds it */
 	const memory_plan any = { .limit.rank_bytes = UINT64_MAX };
 	const sort_plan_query q = memory_query(j, &any, own_share(env, j->shares.out));
 	sort_plan b;
 	/* If this rank's arrays are smaller than the memory that starting the program took, no
 	 * limit of the system can matter, and reading the limits takes longer than the sort. But
 	 * ranks that exchange records size their windows by the limit, and a report shows it. */
-	const bool small = env->c->size == 1 && !j->files.in.is_stream && !o->merge &&
+	const bool small = c->size == 1 && !j->files.in.is_stream && !o->merge &&
 			   !settings_reports(o) && sort_plan_make(&b, &q) && !b.spills &&
 			   b.core_bytes <= SMALL_BYTES;
 	const memory_limit_query lq = { .root = "",
 					.wish = o->memory,
 					.node_ranks = j->cpus.ranks_here,
-					.process_ranks = (unsigned)env->c->process_ranks,
+					.process_ranks = (unsigned)c->process_ranks,
 					.wish_only = small };
-	if (n > POS_MASK)
-		return err_set(&env->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
-			       n);
-	if (env->c->rank != 0 && env->c->process_ranks == env->c->size)
-		return ST_OK; /* rank 0 finds it */
-	return memory_limit_find(&lq, &j->memory.limit, &env->e);
-}
-
-/* Size the windows by the least limit of any rank. */
-static status size_windows(job *j)
-{
-	rank_env *env = &j->env;
-	memory_limit *limit = &j->memory.limit;
 	uint64_t least = 0;
-	status rc = env->c->process_ranks == env->c->size
-			    ? comm_bcast(env->c, limit, sizeof *limit, 0)
-			    : ST_OK;
+	status rc = ST_OK;
+	if (n > POS_MASK)
+		rc = err_set(&env->e, ST_REFUSED, "%" PRIu64 " records are too many for one rank",
+			     n);
+	else if (c->rank == 0 || !common)
+		rc = memory_limit_find(&lq, limit, &env->e);
+	rc = comm_agree(c, rc);
+	if (rc == ST_OK && common)
+		rc = comm_bcast(c, limit, sizeof *limit, 0);
 	if (rc == ST_OK)
-		rc = comm_reduce(env->c, limit->rank_bytes, u64_min, &least);
+		rc = comm_reduce(c, limit->rank_bytes, u64_min, &least);
 	if (rc == ST_OK && (!*limit->text || !memchr(limit->text, '\0', sizeof limit->text)))
 		rc = err_set(&env->e, ST_PEER, "rank 0 sent an invalid memory limit");
 	j->memory.windows_bytes = exchange_setup_windows(env, j->shares.records, least);
-	return rc;
-}
-
-/* Name the directory for runs if the user named none. */
-static status name_tmpdir(job *j)
-{
-	const settings *o = j->env.o;
-	if (!o->tmpdirs && !o->workdir && !(j->memory.tmpdir = memory_plan_default_tmpdir(o)))
-		return err_set(&j->env.e, ST_RESOURCE, "no memory for a name");
-	return ST_OK;
+	return comm_agree(c, rc);
 }
 
 /* Choose the exchange by values that are the same on all ranks. Choose two steps only if every rank
@@ -291,22 +268,6 @@ static status choose_exchange(job *j)
 	return rc;
 }
 
-/* Make the budget for a stream. A named directory for runs is checked now. An unusable default
- * matters only if the job spills, and is reported then. */
-static status make_stream_budget(job *j, const char *const *dir, size_t dirs)
-{
-	rank_env *env = &j->env;
-	const sort_plan_query q = memory_query(j, &j->memory, 0);
-	const uint64_t record = (uint64_t)env->o->lay.record_bytes * j->cpus.ranks_here;
-	uint64_t bytes = 0;
-	err e = { ST_OK, "" };
-	const status rc = spill_dirs_room(dir, dirs, &bytes, &e);
-	if (rc != ST_OK && env->o->tmpdirs)
-		return err_join(&env->e, &e);
-	sort_plan_stream(&j->memory.sort, &q, rc == ST_OK ? bytes / record : POS_MASK);
-	return ST_OK;
-}
-
 /* Make the budget of this rank, and decide together whether received records spill. */
 static status make_budget(job *j)
 {
@@ -316,8 +277,19 @@ static status make_budget(job *j)
 	const bool spreads = memory_plan_spreads(j);
 	size_t dirs;
 	const char *const *dir = memory_plan_tmpdirs(j, &dirs);
-	if (j->files.in.is_stream)
-		return make_stream_budget(j, dir, dirs);
+	if (j->files.in.is_stream) {
+		/* A named directory for runs is checked now. An unusable default matters only if
+		 * the job spills, and is reported then. */
+		const sort_plan_query q = memory_query(j, mp, 0);
+		const uint64_t record = (uint64_t)o->lay.record_bytes * j->cpus.ranks_here;
+		uint64_t bytes = 0;
+		err e = { ST_OK, "" };
+		const status rc = spill_dirs_room(dir, dirs, &bytes, &e);
+		if (rc != ST_OK && o->tmpdirs)
+			return err_join(&env->e, &e);
+		sort_plan_stream(&mp->sort, &q, rc == ST_OK ? bytes / record : POS_MASK);
+		return ST_OK;
+	}
 	bool fit = memory_fits(j, false, mp), on_disk = spreads && (!fit || mp->sort.spills);
 	if (spreads) { /* in memory only if each rank's memory holds what it receives */
 		uint64_t all;
@@ -337,7 +309,6 @@ static status make_budget(job *j)
 	return mp->sort.spills && !may_be_missing ? spill_dirs_check(dir, dirs, &env->e) : ST_OK;
 }
 
-/* Report the budget. */
 static void note_budget(job *j)
 {
 	const sort_plan *b = &j->memory.sort;
@@ -359,10 +330,11 @@ void memory_plan_ended(job *j)
 
 status phase_budget(job *j)
 {
-	static job_step *const step[] = { name_tmpdir, find_limit, size_windows, choose_exchange };
 	rank_result *r = j->env.stats;
 	size_t dirs;
-	status rc = job_each(j, step, sizeof step / sizeof *step);
+	status rc = find_limit(j);
+	if (rc == ST_OK)
+		rc = comm_agree(j->env.c, choose_exchange(j));
 	r->exchange = j->memory.exchange;
 	if (rc == ST_OK)
 		rc = make_budget(j);
@@ -372,57 +344,4 @@ status phase_budget(job *j)
 	if (rc == ST_OK && !j->files.in.is_stream)
 		plan_time(j, *memory_plan_tmpdirs(j, &dirs));
 	return rc;
-}
-
-/* Plan the ranks from `first` on at rank 0: it takes the place of each rank in turn, and makes its
- * budget. Ranks that read and write as much as the rank before them have the
- * same budget. The result of a rank says why it cannot sort. */
-static status plan_ranks(job *j, rank_result *all, int first)
-{
-	rank_env *env = &j->env;
-	const share_plan *s = &j->shares;
-	status rc = ST_OK;
-	for (int i = first; i < env->c->size; i++) {
-		rank_result *r = &all[i];
-		const bool alike = i > first && s->in[i] == s->in[i - 1] &&
-				   s->out[i] == s->out[i - 1] &&
-				   memcmp(&s->rate[i], &s->rate[i - 1], sizeof *s->rate) == 0;
-		*r = alike ? all[i - 1] : j->mine;
-		if (!alike) {
-			env->c->rank = i;
-			env->stats = r;
-			env->e = (err){ ST_OK, "" };
-			env->m.peak_bytes = env->m.now_bytes;
-			free(j->memory.tmpdir);
-			j->memory.tmpdir = NULL;
-			r->predicted_s = 0;
-			plan_note(j);
-			(void)phase_budget(j);
-			r->status = env->e.code;
-			memcpy(r->text, env->e.text, sizeof r->text);
-		}
-		r->rank = i;
-		/* the ranks are threads of this process */
-		const numa_place p = plan_place(j, (unsigned)i);
-		memcpy(r->numa_nodes, p.nodes, sizeof p.nodes);
-		r->binding = (int32_t)p.binding;
-		rc = rc == ST_OK ? (status)r->status : rc;
-	}
-	env->c->rank = 0;
-	env->stats = &j->mine;
-	return rc;
-}
-
-status plan_for_all(job *j, rank_result *all, status rc)
-{
-	const memory_plan *mp = &j->memory;
-	const bool spilled = mp->other_spills, copies = !mp->other_copies_not;
-	for (int i = 0; i < j->env.c->size; i++)
-		all[i].rank = i;
-	if (!mp->limit.text[0]) /* rank 0 failed before that */
-		return rc;
-	const status others = plan_ranks(j, all, 1);
-	if ((mp->other_spills && !spilled) || (mp->other_copies_not && copies))
-		return plan_ranks(j, all, 0);
-	return rc == ST_OK ? others : rc;
 }

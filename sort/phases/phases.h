@@ -180,12 +180,6 @@ status job_replan_out(job *j, uint64_t mine, const char *what);
 void job_result_collect(job *j, status rc, job_result *res);
 status job_result_own(job *j, status rc, job_result *res);
 
-/* output_order - return the order that the records of a part must have. */
-static inline inspect_order output_order(const settings *o)
-{
-	return o->partition_only ? INSPECT_ANY : o->unique ? INSPECT_STRICT : INSPECT_SORTED;
-}
-
 /* output_note_stays - note that a file of this hidden name next to the output is not removed. */
 void output_note_stays(job *j, const char *name);
 
@@ -222,6 +216,10 @@ uint32_t workdir_place(const job *j);
  * or if the file system has no locks. */
 status workdir_clean(const char *path, cleaned *n, err *e);
 
+/* inputs_find - collective: find the inputs as this rank sees them. Rank 0 decides whether there
+ * are more parts than ranks, because only it may see a manifest. */
+status inputs_find(rank_env *env, const settings *o, input *in);
+
 /* copy_streams - copy streams to files without a name, which all ranks of the process read, and
  * count the input again. A single stream is not copied. */
 job_step copy_streams;
@@ -251,15 +249,6 @@ numa_place plan_place(const job *j, unsigned before);
  * run_dir: the directory for runs, if it spills. Looks whether the input is in memory. If speeds
  * are measured and there is much to write, it measures the disk. */
 void plan_time(job *j, const char *run_dir);
-
-/* plan_for_all - make the plan of each rank at rank 0, which plans for all (comm_local_run_first).
- * The entries of all[] are copies of its own result. The argument rc is the status of rank 0.
- * Return the status of all ranks. */
-status plan_for_all(job *j, rank_result *all, status rc);
-
-/* memory_plan_default_tmpdir - return the directory for runs if none is named: $TMPDIR, or the
- * directory of the output. NULL without memory. */
-char *memory_plan_default_tmpdir(const settings *o);
 
 /* memory_plan_tmpdirs - return the *n directories for runs. */
 const char *const *memory_plan_tmpdirs(const job *j, size_t *n);

@@ -95,16 +95,12 @@ static status stream_copy_all(job *j)
 {
 	rank_env *env = &j->env;
 	input *in = &j->files.in;
-	const settings *o = env->o;
+	size_t dirs;
+	const char *const *dir = memory_plan_tmpdirs(j, &dirs);
 	stream_copy c = { .fd = -1 };
-	char *usual = o->tmpdirs ? NULL : memory_plan_default_tmpdir(o);
-	const char *const name = usual;
-	if (!o->tmpdirs && !usual)
-		return err_set(&env->e, ST_RESOURCE, "no memory for a name");
 	c.piece = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", &env->e);
 	c.moved = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", &env->e);
-	status rc = spill_dirs_open(&c.dirs, &env->m, o->tmpdirs ? o->tmpdir : &name,
-				    o->tmpdirs ? o->tmpdirs : 1, &env->e);
+	status rc = spill_dirs_open(&c.dirs, &env->m, dir, dirs, &env->e);
 	if (!c.piece || !c.moved)
 		rc = ST_RESOURCE;
 	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
@@ -115,7 +111,6 @@ static status stream_copy_all(job *j)
 	spill_dirs_close(&c.dirs);
 	mem_free(&env->m, c.piece);
 	mem_free(&env->m, c.moved);
-	free(usual);
 	return rc;
 }
 
@@ -283,66 +278,44 @@ status frame_check(job *j, int fd, err *e)
 static const char NO_ROOM[] = "spilling to disk needs more memory (--memory) or more "
 			      "space for runs (--tmpdir)";
 
-/* Spill a stream that exceeds the memory to disk. */
-static status spill_stream(job *j, record_stream *from, run_formation_plan sp)
+/* Read the only stream to its end, spill it to disk if it exceeds the memory, and plan again with
+ * its size. */
+static status read_only_stream(job *j, run_formation_plan *p)
 {
 	rank_env *env = &j->env;
-	char limit[SIZE_TEXT_BYTES];
-	sp.load.n = j->memory.sort.most_recs;
-	sp.full = NO_ROOM;
-	if (sp.load.n) {
-		const status rc =
-			run_formation_stream(read_runs_take, from, &sp, &env->m, &j->data, &env->e);
-		j->data.sum = from->sum;
-		j->data.verify_s = from->verify_s;
-		return rc;
-	}
-	err_set(&env->e, ST_RESOURCE,
-		"input %s has more than the %zu records that %s of memory hold: %s",
-		quoted(from->path), j->data.n, size_text(j->memory.limit.rank_bytes, limit),
-		NO_ROOM);
-	return ST_RESOURCE;
-}
-
-/* Read the only stream to its end, and plan again with its size. */
-static status read_only_stream(job *j, const run_formation_plan *p)
-{
-	rank_env *env = &j->env;
+	read_runs *d = &j->data;
 	const input_file *f = j->files.in.file;
 	record_stream from = { .lay = env->o->lay, .path = f->path };
+	char limit[SIZE_TEXT_BYTES];
 	bool ended;
 	status rc = input_open(f, true, &from.fd, &env->e);
 	if (rc != ST_OK)
 		return rc;
-	rc = read_runs_stream(&p->load, &from, &env->m, &j->data, &ended, &env->e);
-	if (rc == ST_OK)
-		rc = ended ? read_runs_sort(&p->load, &env->m, &j->data, &env->e)
-			   : spill_stream(j, &from, *p);
+	rc = read_runs_stream(&p->load, &from, &env->m, d, &ended, &env->e);
+	if (rc == ST_OK && ended)
+		rc = read_runs_sort(&p->load, &env->m, d, &env->e);
+	p->load.n = j->memory.sort.most_recs;
+	p->full = NO_ROOM;
+	if (rc == ST_OK && !ended && p->load.n) {
+		rc = run_formation_stream(read_runs_take, &from, p, &env->m, d, &env->e);
+		d->sum = from.sum;
+		d->verify_s = from.verify_s;
+	} else if (rc == ST_OK && !ended) {
+		rc = err_set(&env->e, ST_RESOURCE,
+			     "input %s has more than the %zu records that %s of memory hold: %s",
+			     quoted(f->path), d->n, size_text(j->memory.limit.rank_bytes, limit),
+			     NO_ROOM);
+	}
 	close(from.fd);
 	if (rc == ST_OK)
 		rc = job_replan(j);
 	if (rc != ST_OK)
 		return rc;
 	share_plan *next = &j->next;
-	next->records = next->in[0] = next->out[0] = next->before[0] = j->data.n;
-	env->stats->planned_in = env->stats->planned_out = j->data.n;
+	next->records = next->in[0] = next->out[0] = next->before[0] = d->n;
+	env->stats->planned_in = env->stats->planned_out = d->n;
 	memory_plan_ended(j);
 	return ST_OK;
-}
-
-/* Set what a record costs to read and to sort, for --adapt. Return NULL without --adapt, or if this
- * rank waits for others while it reads, which shows no speed. */
-static speed_history *speed_history_of(job *j, uint64_t n)
-{
-	const rank_env *env = &j->env;
-	const rates *r = &env->stats->rate;
-	const bool waits = env_scatters(env) ? env->o->scatter != SCATTER_DYNAMIC
-					     : j->memory.sort.spills && memory_plan_spreads(j);
-	if (!env->o->adapt.on || env->c->size == 1 || n == 0 || waits)
-		return NULL;
-	j->speeds.read_s = r->copy_s * env->o->lay.record_bytes;
-	j->speeds.sort_s = job_time_before_s(r, env->o, n) / (double)n - j->speeds.read_s;
-	return &j->speeds;
 }
 
 void read_note(job *j, uint64_t in)
@@ -411,6 +384,17 @@ status phase_read(job *j)
 	const input *in = &j->files.in;
 	const memory_plan *mp = &j->memory;
 	const uint64_t n = own_share(env, j->shares.in);
+	/* With --adapt, set what a record costs to read and to sort. A rank that waits for others
+	 * while it reads shows no speed. */
+	const rates *r = &env->stats->rate;
+	speed_history *h = &j->speeds;
+	const bool spreads = mp->sort.spills && memory_plan_spreads(j);
+	const bool waits = env_scatters(env) ? o->scatter != SCATTER_DYNAMIC : spreads;
+	const bool measures = o->adapt.on && env->c->size > 1 && n > 0 && !waits;
+	if (measures) {
+		h->read_s = r->copy_s * o->lay.record_bytes;
+		h->sort_s = job_time_before_s(r, o, n) / (double)n - h->read_s;
+	}
 	/* most records in memory if their number is known only at their end; when room doubles, the
 	 * old and the new room exist */
 	const uint64_t most_recs = in->is_stream ? mp->sort.core_recs
@@ -426,13 +410,12 @@ status phase_read(job *j)
 					   .io = j->files.io,
 					   .most_recs = most_recs,
 					   .sizes = test_sizes_of(o),
-					   .speed_history = speed_history_of(j, n) },
+					   .speed_history = measures ? h : NULL },
 				 .b = &mp->sort,
 				 .ranks_here = j->cpus.ranks_here,
 				 .keep = j->work.on ? &j->work.seal : NULL,
 				 .stop = j->work.on ? o->stop : NULL };
 	p.dir = memory_plan_tmpdirs(j, &p.dirs);
-	const bool spreads = mp->sort.spills && memory_plan_spreads(j);
 	const status rc = read_share(j, &p);
 	read_note(j, spreads ? env->stats->in : j->data.n);
 	/* Bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so

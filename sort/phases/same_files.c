@@ -43,7 +43,6 @@ typedef struct side_file {
 	const char *path; /* NULL: not requested */
 } side_file;
 
-/* Return a side file. */
 static side_file side_file_of(const settings *o, int i)
 {
 	const side_file of[SIDE_FILES] = { { ROLE_REPORT, o->report },

@@ -20,6 +20,12 @@
 
 enum { EARLY_BYTES = 1 << 20 };
 
+/* Return the order that the records of a part must have. */
+static inspect_order output_order(const settings *o)
+{
+	return o->partition_only ? INSPECT_ANY : o->unique ? INSPECT_STRICT : INSPECT_SORTED;
+}
+
 status output_part_open(job *j, err *e)
 {
 	const settings *o = j->env.o;
@@ -131,29 +137,6 @@ typedef struct single_rank {
 	err e;
 	double write_s;
 } single_rank;
-
-/* Drop records of a piece, and find its place when it is its turn: only then the number of records
- * before it is known. */
-static void drop_records(single_rank *a, workspace *b)
-{
-	_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
-	piece *p = &b->p;
-	if (b->e.code != ST_OK)
-		p->n = 0; /* others wait for its turn */
-	p->front = b->front;
-	if (a->env->o->unique)
-		selection_thin(&a->selection, p, b->in.room, (uint64_t *)(void *)b->in.free);
-	pthread_mutex_lock(&a->lock);
-	while (a->placed < b->in.number)
-		pthread_cond_wait(&a->turn, &a->lock);
-	b->first = a->placed_recs;
-	a->placed_recs += selection_join(&a->selection, p);
-	a->placed++;
-	pthread_cond_broadcast(&a->turn);
-	pthread_mutex_unlock(&a->lock);
-	selection_drop_rest(&a->selection, p);
-	(void)gather_misfits(p->misfits, &b->e);
-}
 
 /* Inspect and write n records of `to`, which `at` records of the output precede. The kernel lets
  * one thread at a time copy to the page cache of a file; the others would spin, so they sleep here.
@@ -304,9 +287,28 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 		b->first = in->first;
 		b->recs = NULL;
 		if (drops) {
-			b->p.misfits = sorted_piece_entries(in);
-			b->p.order = in->order;
-			drop_records(a, b);
+			/* find the place of the piece when it is its turn: only then the number of
+			 * records before it is known */
+			_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
+			piece *p = &b->p;
+			p->misfits = sorted_piece_entries(in);
+			p->order = in->order;
+			p->front = b->front;
+			if (b->e.code != ST_OK)
+				p->n = 0; /* others wait for its turn */
+			if (a->env->o->unique)
+				selection_thin(&a->selection, p, in->room,
+					       (uint64_t *)(void *)in->free);
+			pthread_mutex_lock(&a->lock);
+			while (a->placed < in->number)
+				pthread_cond_wait(&a->turn, &a->lock);
+			b->first = a->placed_recs;
+			a->placed_recs += selection_join(&a->selection, p);
+			a->placed++;
+			pthread_cond_broadcast(&a->turn);
+			pthread_mutex_unlock(&a->lock);
+			selection_drop_rest(&a->selection, p);
+			(void)gather_misfits(p->misfits, &b->e);
 		} else if (a->to.direct < 0) {
 			b->recs = in->in_order;
 		}
@@ -330,7 +332,6 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 	}
 }
 
-/* Allocate the memory of all threads. */
 static status alloc_workspaces(single_rank *a)
 {
 	rank_env *env = a->env;
@@ -363,7 +364,6 @@ static status alloc_workspaces(single_rank *a)
 	return a->workspace && a->keys && a->done ? rc : ST_RESOURCE;
 }
 
-/* Write all pieces with all threads. */
 static status single_rank_write(single_rank *a)
 {
 	rank_result *mine = a->env->stats;

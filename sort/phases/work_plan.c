@@ -240,18 +240,6 @@ uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t le
 	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
 }
 
-/* Return whether a large input is not in the page cache. */
-static bool is_cold(const input *in, uint64_t bytes)
-{
-	const bool is_file = in->files && !in->file->is_stream && bytes >= BRIEF_BYTES;
-	const int fd = is_file ? open(in->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	if (fd < 0)
-		return false;
-	const bool cold = !io_fd_is_cached(fd, 0, u64_min(bytes, (uint64_t)in->file->st.st_size));
-	close(fd);
-	return cold;
-}
-
 /* Measure the disk for runs, or else the disk of the output, only with --speeds=auto. Shares do not
  * depend on it, and measuring it takes longer than everything else. */
 static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
@@ -285,12 +273,13 @@ static double lookup_bytes(const job *j)
 	return 3 * (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
 }
 
-/* Describe the work of this rank for the model of a job's time. */
-static job_load load_of(job *j, const char *run_dir)
+void plan_time(job *j, const char *run_dir)
 {
 	const settings *o = j->env.o;
 	const cpu_share *cpus = &j->cpus;
 	const sort_plan *b = &j->memory.sort;
+	rank_result *r = j->env.stats;
+	rank_progress *g = &j->env.c->progress;
 	const bool to_file = !j->files.out.is_stdout;
 	const uint64_t in = own_share(&j->env, j->shares.in);
 	const uint64_t bytes = in * o->lay.record_bytes, held = b->spills ? 0 : bytes;
@@ -299,37 +288,38 @@ static job_load load_of(job *j, const char *run_dir)
 	const quota q = bytes < BRIEF_BYTES ? (quota){ 0, 0 } : quota_find("");
 	const double mine =
 		fmin(cpus->processors, quota_processors(&q, INFINITY, cpus->ranks_here));
-	return (job_load){ .in = in,
-			   .out = own_share(&j->env, j->shares.out),
-			   .ranks = (size_t)j->env.c->size,
-			   .cpus = j->shares.measured ? 1 : fmin(mine, cpus->threads),
-			   .cold = is_cold(&j->files.in, bytes),
-			   .spills = b->spills,
-			   .durable = o->fsync && to_file,
-			   .disk_s = measured_disk(j, run_dir, bytes),
-			   .disk_ranks = cpus->ranks_here,
-			   /* memory in addition to the records that are read */
-			   .fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
-			   .lookup_bytes = lookup_bytes(j),
-			   .spreads = b->spills && memory_plan_spreads(j),
-			   /* the part of the records that stays in memory */
-			   .held = b->spills && bytes > b->disk_bytes
-					   ? 1 - (double)b->disk_bytes / (double)bytes
-					   : 0,
-			   .far = 1 - (double)cpus->ranks_here / j->env.c->size,
-			   .rereads = o->verify == VERIFY_REREAD && to_file };
-}
-
-void plan_time(job *j, const char *run_dir)
-{
-	rank_result *r = j->env.stats;
-	rank_progress *g = &j->env.c->progress;
-	const job_load l = load_of(j, run_dir);
-	const job_time t = job_time_of(&r->rate, j->env.o, &l);
+	/* whether a large input is not in the page cache */
+	const input *f = &j->files.in;
+	const bool is_file = f->files && !f->file->is_stream && bytes >= BRIEF_BYTES;
+	const int fd = is_file ? open(f->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	const bool cold =
+		fd >= 0 && !io_fd_is_cached(fd, 0, u64_min(bytes, (uint64_t)f->file->st.st_size));
+	if (fd >= 0)
+		close(fd);
+	const job_load l = { .in = in,
+			     .out = own_share(&j->env, j->shares.out),
+			     .ranks = (size_t)j->env.c->size,
+			     .cpus = j->shares.measured ? 1 : fmin(mine, cpus->threads),
+			     .cold = cold,
+			     .spills = b->spills,
+			     .durable = o->fsync && to_file,
+			     .disk_s = measured_disk(j, run_dir, bytes),
+			     .disk_ranks = cpus->ranks_here,
+			     /* memory in addition to the records that are read */
+			     .fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
+			     .lookup_bytes = lookup_bytes(j),
+			     .spreads = b->spills && memory_plan_spreads(j),
+			     /* the part of the records that stays in memory */
+			     .held = b->spills && bytes > b->disk_bytes
+					     ? 1 - (double)b->disk_bytes / (double)bytes
+					     : 0,
+			     .far = 1 - (double)cpus->ranks_here / j->env.c->size,
+			     .rereads = o->verify == VERIFY_REREAD && to_file };
+	const job_time t = job_time_of(&r->rate, o, &l);
 	/* measuring is part of the time */
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] + t.total_s;
 	snprintf(r->bound_by, sizeof r->bound_by, "%s",
-		 job_time_bound_name(job_time_bound_by(&r->rate, j->env.o, &l)));
+		 job_time_bound_name(job_time_bound_by(&r->rate, o, &l)));
 	for (int i = STAGE_READ; i < STAGES; i++)
 		progress_plan(g, (stage_kind)i, t.stage[i]);
 	pthread_mutex_lock(&g->lock); /* the monitor may read it */

@@ -110,35 +110,32 @@ static status workdir_lock(job *j)
 	return ST_OK;
 }
 
-/* Find the ranks that share this directory; the first of them opens it. */
-static status workdir_find_groups(job *j)
-{
-	workdir *w = &j->work;
-	status rc = groups_find(&j->env, &w->file, &w->g);
-	if (rc == ST_OK && w->g.place == 0 && !(w->list = target_list(&w->file)))
-		rc = err_refuse(&j->env.e, errno, "cannot read workdir %s",
-				quoted(j->env.o->workdir));
-	return rc;
-}
-
-/* Load the states of earlier jobs, and combine them. */
+/* Find the ranks that share this directory; the first of them opens it. Then load the states of
+ * earlier jobs, and combine them. */
 static status workdir_find_earlier(job *j)
 {
+	rank_env *env = &j->env;
 	workdir *w = &j->work;
+	status rc = groups_find(env, &w->file, &w->g);
+	if (rc == ST_OK && w->g.place == 0 && !(w->list = target_list(&w->file)))
+		rc = err_refuse(&env->e, errno, "cannot read workdir %s", quoted(env->o->workdir));
+	rc = comm_agree(env->c, rc);
+	if (rc != ST_OK)
+		return rc;
 	const states_query q = { .g = &w->g,
 				 .in = &j->files.in,
 				 .is = &w->s,
-				 .dir = j->env.o->workdir,
+				 .dir = env->o->workdir,
 				 .list = w->list,
 				 .t = &w->file };
-	status rc = states_find(&j->env, &q, &w->earlier);
+	rc = states_find(env, &q, &w->earlier);
 	if (w->earlier.dir.inode) {
 		w->file.dir = w->earlier.dir;
 		if (w->file.lock_fd >= 0)
 			(void)target_write_lock(&w->file, NULL);
 	}
 	if (rc == ST_OK)
-		rc = saved_output_find(&j->env, &w->earlier, &w->saved);
+		rc = saved_output_find(env, &w->earlier, &w->saved);
 	w->resuming = w->saved.states > 0;
 	w->s.job = w->saved.job;
 	return rc;
@@ -177,8 +174,7 @@ static status workdir_own_state(job *j)
 
 status workdir_open(job *j)
 {
-	static job_step *const step[] = { workdir_lock, workdir_find_groups, workdir_find_earlier,
-					  workdir_own_state };
+	static job_step *const step[] = { workdir_lock, workdir_find_earlier, workdir_own_state };
 	rank_env *env = &j->env;
 	workdir *w = &j->work;
 	if (!env->o->workdir)

@@ -26,20 +26,7 @@ status page_check(const json_t *report, const char *name, err *e)
 	return ST_OK;
 }
 
-/* Append the report, with an escape for each '<', which occurs only in strings. So the data can
- * neither end its element nor begin another one. */
-static char *page_put_data(char *to, const char *json)
-{
-	for (; *json; json++)
-		if (*json == '<')
-			to = stpcpy(to, "\\u003c");
-		else
-			*to++ = *json;
-	return to;
-}
-
-/* Return the page, which the caller frees; NULL: no memory. */
-static char *page_text(const json_t *report)
+status page_write(const json_t *report, const char *path, bool sync, err *e)
 {
 	char *json = json_dumps(report, JSON_COMPACT), *text = NULL;
 	const size_t rest =
@@ -47,22 +34,21 @@ static char *page_text(const json_t *report)
 	size_t data = 0;
 	if (json && size_mul(strlen(json), sizeof "\\u003c" - 1, &data) && data < SIZE_MAX - rest)
 		text = malloc(rest + data);
+	status rc = text ? ST_OK : err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));
 	if (text) {
-		char *end =
-			page_put_data(stpcpy(stpcpy(text, ROLE_PAGE_MARK), report_page_head), json);
-		*end++ = '\n';
-		stpcpy(end, report_page_tail);
+		char *to = stpcpy(stpcpy(text, ROLE_PAGE_MARK), report_page_head);
+		/* '<' occurs only in strings. Escaped, the data can neither end its element nor
+		 * begin another one. */
+		for (const char *c = json; *c; c++)
+			if (*c == '<')
+				to = stpcpy(to, "\\u003c");
+			else
+				*to++ = *c;
+		*to++ = '\n';
+		stpcpy(to, report_page_tail);
+		rc = text_write_role(ROLE_PAGE, path, text, strlen(text), sync, e);
 	}
 	free(json);
-	return text;
-}
-
-status page_write(const json_t *report, const char *path, bool sync, err *e)
-{
-	char *text = page_text(report);
-	if (!text)
-		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));
-	const status rc = text_write_role(ROLE_PAGE, path, text, strlen(text), sync, e);
 	free(text);
 	return rc;
 }

@@ -4,11 +4,11 @@
  * bytes per state or run at rank 0; elsewhere 64 KiB, and 16 bytes per rank. */
 #include "states.h"
 #include "base/arith.h"
+#include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Rank 0 has room for about ROUND_BYTES of a round, or one item per rank. */
 enum { ROUND_BYTES = 2 << 20, MOST_ITEMS = 64, HAND_OUT_RUNS = 512 };
@@ -294,8 +294,15 @@ static void drop_segments(dealing *x)
 	find_segments(x);
 }
 
+/* Return the records without a run before a segment, or before the end. */
+static limits gap_before(const dealing *x, size_t i)
+{
+	return (limits){ i ? end_of(&x->run[x->seg[i - 1].to - 1]) : 0,
+			 i < x->segs ? x->run[x->seg[i].from].first : x->q->records };
+}
+
 /* Give the ranks of each group to its segments, in proportion to their records, at least one to
- * each. */
+ * each. Place each rank that finds no runs into the gap with most records per rank. */
 static void deal_share_ranks(dealing *x)
 {
 	for (int i = 0; i < x->q->ranks; i++)
@@ -311,29 +318,21 @@ static void deal_share_ranks(dealing *x)
 		g->left -= more;
 		g->recs -= s->recs;
 	}
-}
-
-/* Return the records without a run before a segment, or before the end. */
-static limits gap_before(const dealing *x, size_t i)
-{
-	return (limits){ i ? end_of(&x->run[x->seg[i - 1].to - 1]) : 0,
-			 i < x->segs ? x->run[x->seg[i].from].first : x->q->records };
-}
-
-/* Place a rank that finds no runs into the gap with most records per rank. */
-static void place_free_rank(dealing *x)
-{
-	size_t best = x->segs;
-	double most = 0;
-	for (size_t i = 0; i <= x->segs; i++) {
-		const limits g = gap_before(x, i);
-		const double each = (double)(g.hi - g.lo) / (x->seg[i].before + 1);
-		if (each > most) {
-			most = each;
-			best = i;
+	for (int r = 0; r < x->q->ranks; r++) {
+		size_t best = x->segs;
+		double most = 0;
+		if (x->group[x->q->group[r]].segs > 0)
+			continue;
+		for (size_t i = 0; i <= x->segs; i++) {
+			const limits g = gap_before(x, i);
+			const double each = (double)(g.hi - g.lo) / (x->seg[i].before + 1);
+			if (each > most) {
+				most = each;
+				best = i;
+			}
 		}
+		x->seg[best].before++;
 	}
-	x->seg[best].before++;
 }
 
 /* Return the next rank of this group, or, for -1, of the ranks without runs. */
@@ -370,46 +369,35 @@ static void line_up(dealing *x, deal *d)
 		x->at[n - 1] = (limits){ x->q->records, x->q->records };
 }
 
-/* Return the last record that a stretch from the beginning with this cost can end at. */
-static uint64_t reach(const dealing *x, uint64_t cost)
-{
-	lower_bound b = { .lo = 0, .hi = x->runs };
-	while (lower_bound_open(&b))
-		lower_bound_step(&b, x->cost[b.mid] <= cost);
-	if (b.lo == 0)
-		return u64_min(cost / READ_AGAIN, x->q->records);
-	const run_note *n = &x->run[b.lo - 1];
-	const uint64_t there = x->cost[b.lo - 1];
-	if (cost - there < n->recs)
-		return n->first;
-	return u64_min(end_of(n) + (cost - there - n->recs) / READ_AGAIN, x->q->records);
-}
-
-/* Return the cost of all records before a border. No run contains the border. */
-static uint64_t cost_before(const dealing *x, uint64_t at)
-{
-	lower_bound b = { .lo = 0, .hi = x->runs };
-	while (lower_bound_open(&b))
-		lower_bound_step(&b, x->run[b.mid].first < at);
-	if (b.lo == 0)
-		return READ_AGAIN * at;
-	const run_note *n = &x->run[b.lo - 1];
-	return x->cost[b.lo - 1] + n->recs + READ_AGAIN * (at - end_of(n));
-}
-
 /* Make stretches that cost at most `most` for each record of the rank's share. Return false if that
  * is impossible. */
 static bool deal_fill(const dealing *x, double most, deal *d)
 {
-	const uint64_t all = READ_AGAIN * x->q->records;
-	uint64_t before = 0;
+	const uint64_t end = x->q->records, all = READ_AGAIN * end;
+	uint64_t before = 0; /* cost of the stretches so far */
 	for (int i = 0; i < x->q->ranks; i++) {
 		const double may = most * ((double)x->q->share[d->rank_at[i]] + 1);
-		const uint64_t to = reach(x, before + (may < (double)all ? (uint64_t)may : all));
+		const uint64_t cost = before + (may < (double)all ? (uint64_t)may : all);
+		/* the last record that the stretch can end at */
+		lower_bound b = { .lo = 0, .hi = x->runs };
+		while (lower_bound_open(&b))
+			lower_bound_step(&b, x->cost[b.mid] <= cost);
+		const run_note *n = b.lo ? &x->run[b.lo - 1] : NULL; /* it begins in the stretch */
+		const uint64_t left = n ? cost - x->cost[b.lo - 1] : cost;
+		uint64_t to = n && left < n->recs ? n->first
+			      : n                 ? end_of(n) + (left - n->recs) / READ_AGAIN
+						  : left / READ_AGAIN;
+		to = u64_min(to, end);
 		if (to < x->at[i].lo)
 			return false;
-		d->end[i] = u64_min(to, x->at[i].hi);
-		before = cost_before(x, d->end[i]);
+		d->end[i] = to = u64_min(to, x->at[i].hi);
+		/* the cost of all records before it; no run contains it */
+		b = (lower_bound){ .lo = 0, .hi = x->runs };
+		while (lower_bound_open(&b))
+			lower_bound_step(&b, x->run[b.mid].first < to);
+		n = b.lo ? &x->run[b.lo - 1] : NULL;
+		before = n ? x->cost[b.lo - 1] + n->recs + READ_AGAIN * (to - end_of(n))
+			   : READ_AGAIN * to;
 	}
 	return true;
 }
@@ -434,9 +422,6 @@ status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal 
 		find_segments(&x);
 		drop_segments(&x);
 		deal_share_ranks(&x);
-		for (size_t i = 0; i < p; i++)
-			if (x.group[q->group[i]].segs == 0)
-				place_free_rank(&x);
 		line_up(&x, d);
 		/* find the borders: bisect for the least cost per record of a share */
 		double lo = 0, hi = (double)READ_AGAIN * (double)q->records + 1;

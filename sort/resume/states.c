@@ -40,6 +40,7 @@
  *
  * Names are looked up and unlinked in a directory that is held open. */
 #include "states.h"
+#include "base/clock.h"
 #include "number.h"
 
 #include <errno.h>

@@ -112,19 +112,6 @@ static status sustained(const probe *l, double *moving_s, uint64_t *moved)
 	}
 }
 
-/* Measure the startup and the seconds per byte of one link. */
-static status measure_link(const probe *l, scatter_plan *sp)
-{
-	const bool grows = l->most >= 4 * (uint64_t)FIRST_BYTES; /* else all is one message */
-	double moving_s = 0;
-	uint64_t moved = l->bytes;
-	status rc = quickest(l, 1, &sp->startup_s[l->to]);
-	if (rc == ST_OK)
-		rc = grows ? sustained(l, &moving_s, &moved) : quickest(l, l->bytes, &moving_s);
-	sp->byte_s[l->to] = fmax((moving_s - sp->startup_s[l->to]) / (double)moved, LEAST_BYTE_S);
-	return rc;
-}
-
 status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatter_plan *sp)
 {
 	status rc = ST_OK;
@@ -146,9 +133,20 @@ status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatte
 	rc = comm_agree(env->c, l.buf ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		memset(l.buf, 1, l.bytes); /* the first touch is not part of the message */
-		for (l.to = 1; l.to < env->c->size && rc == ST_OK; l.to++)
-			if (env->c->rank == 0 || env->c->rank == l.to)
-				rc = measure_link(&l, sp);
+		const bool grows =
+			l.most >= 4 * (uint64_t)FIRST_BYTES; /* else all is one message */
+		for (l.to = 1; l.to < env->c->size && rc == ST_OK; l.to++) {
+			double moving_s = 0, *startup_s = &sp->startup_s[l.to];
+			uint64_t moved = l.bytes;
+			if (env->c->rank != 0 && env->c->rank != l.to)
+				continue;
+			rc = quickest(&l, 1, startup_s);
+			if (rc == ST_OK)
+				rc = grows ? sustained(&l, &moving_s, &moved)
+					   : quickest(&l, l.bytes, &moving_s);
+			sp->byte_s[l.to] =
+				fmax((moving_s - *startup_s) / (double)moved, LEAST_BYTE_S);
+		}
 		rc = comm_agree(env->c, rc);
 	}
 	mem_free(&env->m, l.buf);

@@ -45,7 +45,7 @@ static void processes_and_hosts_count_once(void **state)
 	assert_float_equal(u.joules_per_gb, 150, 1e-9);
 	k[3].used.joules = -1; /* one host cannot be read */
 	assert_true(use_of(k, 4).joules < 0);
-	const job_result none = { .size = 1 };
+	const job_result none = { .size = 0 };
 	assert_string_equal(report_use_of(&none, &of_100_bytes).bound, "");
 }
 
