@@ -15,136 +15,129 @@
 	}
 
 const option_row option_rows[] = {
-	{ "output", 'o', "FILE", OPT_TEXT, FIELD(output), .section = OF_FILES,
-	  .help = "write FILE; with %r one file per rank and a manifest" },
-	{ "manifest", 0, "FILE", OPT_TEXT, FIELD(manifest), .section = OF_FILES,
+	{ "output", 'o', "FILE", OPT_TEXT, FIELD(output),
+	  .heading = "Files:", .help = "write FILE; with %r one file per rank and a manifest" },
+	{ "manifest", 0, "FILE", OPT_TEXT, FIELD(manifest),
 	  .help = "name of the manifest [with %r: %r becomes 'manifest']" },
-	{ "force", 'f', NULL, OPT_SET, FIELD(force), .value = true, .section = OF_FILES,
+	{ "force", 'f', NULL, OPT_SET, FIELD(force), .value = true,
 	  .help = "replace an existing output" },
-	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .value = false, .report = "fsync",
-	  .section = OF_FILES, .help = "do not wait until the output is on the disk" },
+	{ "no-fsync", 0, NULL, OPT_SET, FIELD(fsync), .report = "fsync",
+	  .help = "do not wait until the output is on the disk" },
 	{ "verify", 0, "WHAT", OPT_CHOICE, FIELD(verify), .choices = verify_names,
-	  .section = OF_FILES, .help = "buffers, or reread the output from disk [buffers]" },
+	  .help = "buffers, or reread the output from disk [buffers]" },
 	{ "report", 0, "FILE", OPT_TEXT, FIELD(report), .may_differ = "only rank 0 writes it",
-	  .section = OF_FILES, .help = "write a JSON report, on failure too; - prints it" },
+	  .help = "write a JSON report, on failure too; - prints it" },
 	{ "trace", 0, "FILE", OPT_TEXT, FIELD(trace), .may_differ = "only rank 0 writes it",
-	  .section = OF_FILES, .help = "write what threads did when, for Perfetto" },
+	  .help = "write what threads did when, for Perfetto" },
 	{ "html", 0, "FILE", OPT_TEXT, FIELD(html), .may_differ = "only rank 0 writes it",
-	  .section = OF_FILES, .help = "write the report as a page for a browser" },
+	  .help = "write the report as a page for a browser" },
 
 	{ "record-size", 0, "SIZE", OPT_SIZE, FIELD(lay.record_bytes), .lo = 1,
-	  .hi = MAX_RECORD_BYTES, .report = "record_bytes", .section = OF_RECORDS,
-	  .help = "size of a record, {} [100]" },
-	{ "skip-header", 0, "SIZE", OPT_SIZE, FIELD(header_bytes), .lo = 0, .hi = FRAME_MOST_BYTES,
-	  .report = "header_bytes", .section = OF_RECORDS,
-	  .help = "skip a header; OUTPUT begins with the first input's" },
-	{ "skip-trailer", 0, "SIZE", OPT_SIZE, FIELD(trailer_bytes), .lo = 0,
-	  .hi = FRAME_MOST_BYTES, .report = "trailer_bytes", .section = OF_RECORDS,
-	  .help = "skip a trailer; OUTPUT ends with the last input's" },
+	  .hi = MAX_RECORD_BYTES, .report = "record_bytes",
+	  .heading = "Records:", .help = "size of a record, {} [100]" },
+	{ "skip-header", 0, "SIZE", OPT_SIZE, FIELD(header_bytes), .hi = FRAME_MOST_BYTES,
+	  .report = "header_bytes", .help = "skip a header; OUTPUT begins with the first input's" },
+	{ "skip-trailer", 0, "SIZE", OPT_SIZE, FIELD(trailer_bytes), .hi = FRAME_MOST_BYTES,
+	  .report = "trailer_bytes", .help = "skip a trailer; OUTPUT ends with the last input's" },
 	{ "records", 0, "N", OPT_NUMBER, FIELD(records), .lo = 1, .hi = INT64_MAX,
-	  .report = "records", .section = OF_RECORDS,
-	  .help = "records of an input; its trailer follows them" },
-	{ "key", 0, "FIELD", OPT_KEY, FIELD(lay), .report = "key", .section = OF_RECORDS,
+	  .report = "records", .help = "records of an input; its trailer follows them" },
+	{ "key", 0, "FIELD", OPT_KEY, FIELD(lay), .report = "key",
 	  .help = "key field OFF,LEN[,TYPE][,desc]; repeatable [0,10]" },
-	{ "reverse", 'r', NULL, OPT_SET, FIELD(reverse), .value = true, .section = OF_RECORDS,
+	{ "reverse", 'r', NULL, OPT_SET, FIELD(reverse), .value = true,
 	  .help = "sort descending, and fields with desc ascending" },
 	{ "merge", 'm', NULL, OPT_SET, FIELD(merge), .value = true, .report = "merge",
-	  .section = OF_RECORDS, .help = "merge inputs that are sorted already" },
+	  .help = "merge inputs that are sorted already" },
 	{ "stable", 's', NULL, OPT_SET, FIELD(stable), .value = true, .report = "stable",
-	  .section = OF_RECORDS, .help = "keep the input order of records with equal keys" },
+	  .help = "keep the input order of records with equal keys" },
 	{ "partition-only", 0, NULL, OPT_SET, FIELD(partition_only), .value = true,
-	  .report = "partition_only", .section = OF_RECORDS,
+	  .report = "partition_only",
 	  .help = "send each rank its records, do not sort them there" },
 	{ "unique", 'u', NULL, OPT_SET, FIELD(unique), .value = true, .report = "unique",
-	  .section = OF_RECORDS, .help = "write only the first of records with equal keys" },
-	{ "count", 0, "FIELD", OPT_COUNT, FIELD(count), .report = "count", .section = OF_RECORDS,
+	  .help = "write only the first of records with equal keys" },
+	{ "count", 0, "FIELD", OPT_COUNT, FIELD(count), .report = "count",
 	  .help = "OFF,u32|u64: store the number of duplicates there" },
 	{ "top", 0, "N", OPT_NUMBER, FIELD(top), .lo = 1, .hi = INT64_MAX, .report = "top",
-	  .section = OF_RECORDS, .help = "write only the first N records" },
+	  .help = "write only the first N records" },
 
 	{ "speeds", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(speeds),
-	  .word = { "auto", FIELD(calibrate), true }, .section = OF_SHARES,
-	  .help = "speeds, such as 1,1,0.5 [auto; one host: equal]" },
+	  .word = { "auto", FIELD(calibrate), true },
+	  .heading = "Shares:", .help = "speeds, such as 1,1,0.5 [auto; one host: equal]" },
 	{ "plan", 0, "KIND", OPT_CHOICE, FIELD(plan), .choices = plan_names, .report = "plan",
-	  .section = OF_SHARES, .help = "{}" },
+	  .help = "{}" },
 	{ "wisdom", 0, "DIR|FILE", OPT_TEXT, FIELD(wisdom),
-	  .may_differ = "only rank 0 reads and writes it", .section = OF_SHARES,
+	  .may_differ = "only rank 0 reads and writes it",
 	  .help = "file of --plan=online [~/.local/state/hetsort]" },
 	{ "source", 0, "WHERE", OPT_CHOICE, FIELD(from_root), .choices = source_names,
-	  .report = "source", .section = OF_SHARES,
-	  .help = "all: every rank reads; root: only rank 0 reads [all]" },
+	  .report = "source", .help = "all: every rank reads; root: only rank 0 reads [all]" },
 	{ "scatter", 0, "KIND", OPT_CHOICE, FIELD(scatter), .choices = scatter_names,
-	  .report = "scatter", .section = OF_SHARES, .help = "shares: {} [balanced]" },
+	  .report = "scatter", .help = "shares: {} [balanced]" },
 	{ "links", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(links),
-	  .word = { "auto", FIELD(measure_links), true }, .section = OF_SHARES,
+	  .word = { "auto", FIELD(measure_links), true },
 	  .help = "MB/s of each rank, from rank 0 with --source=root" },
-	{ "disks", 0, "LIST|FILE", OPT_TEXT, FIELD(disks), .section = OF_SHARES,
-	  .help = "MB/s of each rank's disk" },
-	{ "adapt", 0, NULL, OPT_SET, FIELD(adapt.on), .value = true, .section = OF_SHARES,
+	{ "disks", 0, "LIST|FILE", OPT_TEXT, FIELD(disks), .help = "MB/s of each rank's disk" },
+	{ "adapt", 0, NULL, OPT_SET, FIELD(adapt.on), .value = true,
 	  .help = "let ranks that are slow while reading write less" },
 
-	{ "ranks", 0, "P", OPT_NUMBER, FIELD(ranks), .lo = 1, .hi = 65536, .section = OF_WORK,
-	  .help = "without mpirun: P ranks in this process [1]" },
-	{ "threads", 0, "N", OPT_NUMBER, FIELD(threads), .lo = 0, .hi = 1024,
-	  .may_differ = "each rank has processors of its own", .section = OF_WORK,
+	{ "ranks", 0, "P", OPT_NUMBER, FIELD(ranks), .lo = 1, .hi = 65536,
+	  .heading = "Work:", .help = "without mpirun: P ranks in this process [1]" },
+	{ "threads", 0, "N", OPT_NUMBER, FIELD(threads), .hi = 1024,
+	  .may_differ = "each rank has processors of its own",
 	  .help = "threads per rank [0: its part of the processors]" },
 	{ "bind", 0, "WHEN", OPT_CHOICE, FIELD(bind), .choices = bind_names,
-	  .may_differ = "each rank has processors of its own", .section = OF_WORK,
+	  .may_differ = "each rank has processors of its own",
 	  .help = "bind threads to NUMA nodes: {} [auto]" },
 	{ "emulate", 0, "M|best", OPT_NUMBER, FIELD(emulate), .lo = 1, .hi = 65536,
-	  .word = { "best", FIELD(emulate), EMULATE_BEST }, .section = OF_WORK,
+	  .word = { "best", FIELD(emulate), EMULATE_BEST },
 	  .help = "M equal virtual ranks, more on faster processes" },
 	{ "memory", 'S', "SIZE|%", OPT_MEMORY, FIELD(memory),
-	  .may_differ = "nodes differ in memory", .section = OF_WORK,
+	  .may_differ = "nodes differ in memory",
 	  .help = "memory of all ranks on a node [3/4 of what is free]" },
 	{ "tmpdir", 'T', "DIR", OPT_TMPDIR, FIELD(tmpdir), .may_differ = "nodes differ in disks",
-	  .section = OF_WORK, .help = "directory for runs [$TMPDIR, or next to OUTPUT]" },
-	{ "workdir", 0, "DIR", OPT_TEXT, FIELD(workdir), .section = OF_WORK,
+	  .help = "directory for runs [$TMPDIR, or next to OUTPUT]" },
+	{ "workdir", 0, "DIR", OPT_TEXT, FIELD(workdir),
 	  .help = "keep sorted runs in DIR until the output is complete" },
-	{ "resume", 0, NULL, OPT_SET, FIELD(resume), .value = true, .section = OF_WORK,
+	{ "resume", 0, NULL, OPT_SET, FIELD(resume), .value = true,
 	  .help = "continue with what an earlier job left in --workdir" },
 	{ "direct", 0, "WHEN", OPT_CHOICE, FIELD(direct), .choices = direct_names,
-	  .may_differ = "each rank reads and writes in its own way", .section = OF_WORK,
+	  .may_differ = "each rank reads and writes in its own way",
 	  .help = "bypass the page cache: {} [auto]" },
 	{ "io", 0, "WAY", OPT_CHOICE, FIELD(io), .choices = io_names,
-	  .may_differ = "each rank reads and writes in its own way", .section = OF_WORK,
+	  .may_differ = "each rank reads and writes in its own way",
 	  .help = "read and write by {} [auto]" },
 	{ "strategy", 0, "KIND", OPT_CHOICE, FIELD(strategy), .choices = strategy_names,
-	  .report = "strategy", .section = OF_WORK,
-	  .help = "merge: sort first; distribute: sort last [merge]" },
+	  .report = "strategy", .help = "merge: sort first; distribute: sort last [merge]" },
 	{ "exchange", 0, "WAY", OPT_CHOICE, FIELD(exchange), .choices = exchange_names,
-	  .section = OF_WORK, .help = "{}, by groups of ranks [auto]" },
-	{ "exchange-threads", 0, "N", OPT_NUMBER, FIELD(exchange_threads), .lo = 0, .hi = 2,
-	  .report = "exchange_threads", .section = OF_WORK,
-	  .help = "0, 1 or 2: a sender and a receiver [2]" },
+	  .help = "{}, by groups of ranks [auto]" },
+	{ "exchange-threads", 0, "N", OPT_NUMBER, FIELD(exchange_threads), .hi = 2,
+	  .report = "exchange_threads", .help = "0, 1 or 2: a sender and a receiver [2]" },
 	{ "max-message", 0, "SIZE", OPT_SIZE, FIELD(max_message), .lo = 1, .hi = 256 << 20,
-	  .section = OF_WORK, .help = "longest message between ranks [256M]" },
-	{ "timeout", 0, "SECONDS", OPT_NUMBER, FIELD(timeout_s), .lo = 0, .hi = 1000000,
-	  .section = OF_WORK, .help = "end the job if a rank makes no progress [0: never]" },
-	{ "explain", 0, NULL, OPT_SET, FIELD(explain), .value = true, .section = OF_WORK,
+	  .help = "longest message between ranks [256M]" },
+	{ "timeout", 0, "SECONDS", OPT_NUMBER, FIELD(timeout_s), .hi = 1000000,
+	  .help = "end the job if a rank makes no progress [0: never]" },
+	{ "explain", 0, NULL, OPT_SET, FIELD(explain), .value = true,
 	  .help = "print plan, predicted time and memory; read no data" },
 	{ "progress", 0, "SECONDS|off", OPT_NUMBER, FIELD(progress_s), .lo = 1, .hi = 1000000,
 	  .word = { "off", FIELD(progress_s), -1 }, .may_differ = "only rank 0 prints",
-	  .section = OF_WORK, .help = "print progress at this interval; off: never" },
+	  .help = "print progress at this interval; off: never" },
 	{ "verbose", 'v', NULL, OPT_SET, FIELD(verbosity), .value = 1,
-	  .may_differ = "only rank 0 prints", .section = OF_WORK,
+	  .may_differ = "only rank 0 prints",
 	  .help = "print the plan and a table of phases and ranks" },
 	{ "quiet", 'q', NULL, OPT_SET, FIELD(verbosity), .value = -1,
-	  .may_differ = "only rank 0 prints", .section = OF_WORK, .help = "print only errors" },
+	  .may_differ = "only rank 0 prints", .help = "print only errors" },
 
-	{ "check", 'c', NULL, OPT_SET, FIELD(wish), .value = WISH_ORDER, .section = OF_INSTEAD,
+	{ "check", 'c', NULL, OPT_SET, FIELD(wish), .value = WISH_ORDER,
+	  .heading = "Instead of sorting:",
 	  .help = "check whether inputs are in order; 1: no, and where" },
 	{ "check-silent", 'C', NULL, OPT_SET, FIELD(wish), .value = WISH_ORDER_SILENT,
-	  .section = OF_INSTEAD, .help = "like --check, but set only the exit status" },
-	{ "sum", 0, NULL, OPT_SET, FIELD(with_sum), .value = true, .section = OF_INSTEAD,
+	  .help = "like --check, but set only the exit status" },
+	{ "sum", 0, NULL, OPT_SET, FIELD(with_sum), .value = true,
 	  .help = "with --check: print count, checksum and equal keys" },
-	{ "clean", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CLEAN, .section = OF_INSTEAD,
+	{ "clean", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CLEAN,
 	  .help = "remove what killed jobs left of these OUTPUTs, DIRs" },
 	{ "check-manifest", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CHECK,
-	  .section = OF_INSTEAD, .help = "verify the parts of these manifests" },
-	{ "help", 'h', NULL, OPT_SET, FIELD(wish), .value = WISH_HELP, .section = OF_INSTEAD,
-	  .help = "print this help" },
-	{ "version", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_VERSION, .section = OF_INSTEAD,
+	  .help = "verify the parts of these manifests" },
+	{ "help", 'h', NULL, OPT_SET, FIELD(wish), .value = WISH_HELP, .help = "print this help" },
+	{ "version", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_VERSION,
 	  .help = "print the version" },
 };
 
@@ -220,41 +213,32 @@ static void help_wrap(const char *text, size_t column, size_t indent, FILE *f)
 
 void options_help(FILE *f)
 {
-	static const char *const section[] = { [OF_FILES] = "Files:",
-					       [OF_RECORDS] = "Records:",
-					       [OF_SHARES] = "Shares:",
-					       [OF_WORK] = "Work:",
-					       [OF_INSTEAD] = "Instead of sorting:" };
 	char text[HELP_BYTES], lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
 	help_wrap("Usage: hetsort [OPTION]... -o OUTPUT INPUT...\n"
 		  "Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
 		  "Inputs are read as one, a manifest as its parts; %r in a name is the rank.\n"
 		  "- or no name is standard input, or the output of a single rank.\n",
 		  0, 0, f);
-	for (int s = 0; s < OPTION_SECTIONS; s++) {
-		fprintf(f, "%s\n", section[s]);
-		for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
-			if ((int)r->section != s)
-				continue;
-			int at = r->letter ? fprintf(f, "  -%c, --%s", r->letter, r->name)
-					   : fprintf(f, "      --%s", r->name);
-			if (r->arg)
-				at += fprintf(f, "=%s", r->arg);
-			at += fprintf(f, "%*s", at < TEXT_AT ? TEXT_AT - at : 2, "");
-			/* the choices or the range replace {} */
-			const char *gap = strstr(r->help, "{}");
-			snprintf(text, sizeof text, "%.*s",
-				 gap ? (int)(gap - r->help) : HELP_BYTES - 1, r->help);
-			for (size_t i = 0; gap && r->choices && r->choices[i]; i++)
-				text_append(text, sizeof text, "%s%s", i ? ", " : "",
-					    r->choices[i]);
-			if (gap && r->kind == OPT_SIZE)
-				text_append(text, sizeof text, "%s to %s", size_text(r->lo, lo),
-					    size_text(r->hi, hi));
-			if (gap)
-				text_append(text, sizeof text, "%s", gap + 2);
-			help_wrap(text, (size_t)at, TEXT_AT, f);
-		}
+	for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
+		if (r->heading)
+			fprintf(f, "%s\n", r->heading);
+		int at = r->letter ? fprintf(f, "  -%c, --%s", r->letter, r->name)
+				   : fprintf(f, "      --%s", r->name);
+		if (r->arg)
+			at += fprintf(f, "=%s", r->arg);
+		at += fprintf(f, "%*s", at < TEXT_AT ? TEXT_AT - at : 2, "");
+		/* the choices or the range replace {} */
+		const char *gap = strstr(r->help, "{}");
+		snprintf(text, sizeof text, "%.*s", gap ? (int)(gap - r->help) : HELP_BYTES - 1,
+			 r->help);
+		for (size_t i = 0; gap && r->choices && r->choices[i]; i++)
+			text_append(text, sizeof text, "%s%s", i ? ", " : "", r->choices[i]);
+		if (gap && r->kind == OPT_SIZE)
+			text_append(text, sizeof text, "%s to %s", size_text(r->lo, lo),
+				    size_text(r->hi, hi));
+		if (gap)
+			text_append(text, sizeof text, "%s", gap + 2);
+		help_wrap(text, (size_t)at, TEXT_AT, f);
 	}
 	help_wrap("Exit status: 0 sorted, verified, on disk; 1 not verified; 2 refused; "
 		  "3 I/O failed; 4 no memory or disk; 5 another rank failed; 6 internal; "

@@ -185,24 +185,6 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 	return why ? refuse_argument(r, arg, why, e) : ST_OK;
 }
 
-/* Find the option that the one at *row means with a word after it. */
-static status option_with_word(const option_row **row, const char *word, err *e)
-{
-	const option_row *r = *row;
-	char rule[RULE_BYTES] = "";
-	for (size_t i = 0; i < WORDS; i++) {
-		if (strcmp(words[i].option, r->name) != 0)
-			continue;
-		if (strcmp(words[i].word, word) == 0) {
-			*row = &option_rows[option_place(words[i].same)];
-			return ST_OK;
-		}
-		text_append(rule, sizeof rule, "%s%s", *rule ? ", " : "must be empty or one of ",
-			    words[i].word);
-	}
-	return refuse_argument(r, word, rule, e);
-}
-
 /* ------------------------------------------------------------------------------------- names */
 
 /* Return the option whose name differs least from this one, in at most two letters and fewer than
@@ -515,8 +497,23 @@ status options_parse(settings *o, int argc, char **argv, err *e)
 		if (!r)
 			return refuse_word(argv[optind - 1], opt == ':', longs, e);
 		status rc = ST_OK;
-		if (optarg && !r->arg)
-			rc = option_with_word(&r, optarg, e);
+		if (optarg && !r->arg) { /* find the option that both together mean */
+			const char *name = r->name;
+			char rule[RULE_BYTES] = "";
+			const struct option_word *w = words;
+			for (; w < words + WORDS; w++) {
+				if (strcmp(w->option, name) != 0)
+					continue;
+				if (strcmp(w->word, optarg) == 0)
+					break;
+				text_append(rule, sizeof rule, "%s%s",
+					    *rule ? ", " : "must be empty or one of ", w->word);
+			}
+			if (w < words + WORDS)
+				r = &option_rows[option_place(w->same)];
+			else
+				rc = refuse_argument(r, optarg, rule, e);
+		}
 		if (rc == ST_OK)
 			rc = option_take(o, &given, r, optarg, e);
 		/* help and version are printed at once, whatever follows; but -v after --version

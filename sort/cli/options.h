@@ -22,15 +22,6 @@ typedef enum option_kind {
 	OPT_TMPDIR, /* adds a directory */
 } option_kind;
 
-typedef enum option_section {
-	OF_FILES,
-	OF_RECORDS,
-	OF_SHARES,
-	OF_WORK,
-	OF_INSTEAD,
-	OPTION_SECTIONS
-} option_section;
-
 /* A member of settings. */
 typedef struct option_field {
 	size_t at, bytes;
@@ -53,7 +44,7 @@ typedef struct option_row {
 	} word;
 	const char *may_differ; /* why ranks may have different values; NULL: they may not */
 	const char *report;     /* its name in the configuration of the report; NULL: omitted */
-	option_section section; /* of --help */
+	const char *heading;    /* in --help, before this row; NULL: none */
 	const char *help;       /* {} becomes the choices or the range */
 } option_row;
 

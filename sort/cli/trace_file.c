@@ -125,23 +125,9 @@ static void trace_put_row(trace_text *o, int rank, const trace_row *w)
 	}
 }
 
-/* Return the host of a rank. */
-static const char *trace_host(const job_result *r, int rank, char host[HOST_BYTES])
-{
-	for (int i = 0; i < r->size; i++)
-		if (r->rank[i].rank == rank) {
-			trace_plain(r->rank[i].host, HOST_BYTES, host);
-			return host;
-		}
-	if (r->rank || gethostname(host, HOST_BYTES - 1) != 0)
-		return "unknown";
-	host[HOST_BYTES - 1] = '\0';
-	return host;
-}
-
 status trace_write(traces *all, const job_result *r, const char *path, bool sync, err *e)
 {
-	char host[HOST_BYTES], *text = NULL;
+	char *text = NULL;
 	size_t bytes = 0;
 	const int ranks = trace_ranks(); /* of this process */
 	if (!all->row && ranks > 0 && traces_alloc(all, ranks))
@@ -160,10 +146,16 @@ status trace_write(traces *all, const job_result *r, const char *path, bool sync
 	      "}",
 	      o.f);
 	for (int i = 0; i < all->size; i++) {
+		char host[HOST_BYTES] = "unknown";
+		for (int k = 0; k < r->size; k++)
+			if (r->rank[k].rank == i)
+				trace_plain(r->rank[k].host, HOST_BYTES, host);
+		if (r->size == 0) /* the ranks cannot be asked, but they are here */
+			(void)gethostname(host, HOST_BYTES - 1);
 		trace_event(&o,
 			    "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":"
 			    "\"rank %d (%s)\"}}",
-			    i, i, trace_host(r, i, host));
+			    i, i, host);
 		for (unsigned k = 0; k < all->each; k++)
 			trace_put_row(&o, i, &all->row[(size_t)i * all->each + k]);
 	}

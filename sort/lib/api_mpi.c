@@ -83,30 +83,10 @@ typedef struct asked {
 	char key[KEY_TEXT_BYTES];
 } asked;
 
-/* Refuse arguments that differ from rank 0. */
-static hetsort_status asked_compare(call *k, const asked *theirs, const asked *mine)
-{
-	static const char *const name[] = { "record_bytes", "key_off", "key_bytes" };
-	if (theirs->kind != mine->kind)
-		return api_fail(&k->why, HETSORT_EINVAL,
-				"this rank calls another function than rank 0");
-	for (int i = 0; i < 3; i++)
-		if (theirs->size[i] != mine->size[i])
-			return api_fail(&k->why, HETSORT_EINVAL,
-					"%s is '%" PRIu32 "', but '%" PRIu32 "' on rank 0", name[i],
-					mine->size[i], theirs->size[i]);
-	if (strcmp(theirs->key, mine->key) != 0)
-		return api_fail(&k->why, HETSORT_EINVAL, "key is '%.200s', but differs on rank 0",
-				mine->key);
-	if (theirs->speeds != mine->speeds)
-		return api_fail(&k->why, HETSORT_EINVAL, "speeds are %s, but not on rank 0",
-				mine->speeds ? "given" : "NULL");
-	return HETSORT_OK;
-}
-
-/* Check that layout, kind of call and speeds are the same as on rank 0. */
+/* Refuse a kind of call, a layout or speeds that differ from rank 0. */
 static hetsort_status same_everywhere(call *k)
 {
+	static const char *const name[] = { "record_bytes", "key_off", "key_bytes" };
 	const size_t bytes = (size_t)k->c->size * sizeof *k->speed;
 	const bool wanted = k->o.speeds && k->q->kind != COUNTS;
 	asked mine = { .size = { k->lay.record_bytes, k->lay.key_off, k->lay.key_bytes },
@@ -116,7 +96,22 @@ static hetsort_status same_everywhere(call *k)
 	asked theirs = mine;
 	if (comm_bcast(k->c, &theirs, sizeof theirs, 0) != ST_OK)
 		return mpi_failed(k);
-	hetsort_status st = call_agree(k, asked_compare(k, &theirs, &mine));
+	hetsort_status st = HETSORT_OK;
+	if (theirs.kind != mine.kind)
+		st = api_fail(&k->why, HETSORT_EINVAL,
+			      "this rank calls another function than rank 0");
+	for (int i = 0; st == HETSORT_OK && i < 3; i++)
+		if (theirs.size[i] != mine.size[i])
+			st = api_fail(&k->why, HETSORT_EINVAL,
+				      "%s is '%" PRIu32 "', but '%" PRIu32 "' on rank 0", name[i],
+				      mine.size[i], theirs.size[i]);
+	if (st == HETSORT_OK && strcmp(theirs.key, mine.key) != 0)
+		st = api_fail(&k->why, HETSORT_EINVAL, "key is '%.200s', but differs on rank 0",
+			      mine.key);
+	if (st == HETSORT_OK && theirs.speeds != mine.speeds)
+		st = api_fail(&k->why, HETSORT_EINVAL, "speeds are %s, but not on rank 0",
+			      mine.speeds ? "given" : "NULL");
+	st = call_agree(k, st);
 	for (int i = 0; i < k->c->size; i++)
 		k->speed[i] = wanted ? k->o.speeds[i] : 1;
 	if (st != HETSORT_OK || !wanted)

@@ -172,18 +172,17 @@ static status verify_sums(rank_env *env, uint64_t total, const part_summary *sum
 {
 	const bool drops = settings_drops(env->o);
 	const checksum came = checksum_join(sum->sum_out, sum->sum_dropped);
-	const uint64_t top = env->o->unique || !env->o->top ? total : env->o->top;
-	if (drops && (sum->in != total || sum->out + sum->dropped != total ||
-		      (!env->o->unique && sum->out != u64_min(top, total))))
+	const uint64_t out = env->o->unique ? sum->out
+			     : env->o->top  ? u64_min(env->o->top, total)
+					    : total;
+	char also[40] = "";
+	if (drops)
+		snprintf(also, sizeof also, " and %" PRIu64 " dropped", sum->dropped);
+	if (sum->in != total || sum->out != out || sum->out + sum->dropped != total)
 		return err_set(&env->e, ST_INVALID,
-			       "%" PRIu64 " records were planned, %" PRIu64 " read, %" PRIu64
-			       " written and %" PRIu64 " dropped",
-			       total, sum->in, sum->out, sum->dropped);
-	if (!drops && (sum->in != total || sum->out != total || sum->dropped))
-		return err_set(&env->e, ST_INVALID,
-			       "%" PRIu64 " records were planned, %" PRIu64 " read and %" PRIu64
-			       " written",
-			       total, sum->in, sum->out);
+			       "%" PRIu64 " records were planned, %" PRIu64 " read%s %" PRIu64
+			       " written%s",
+			       total, sum->in, drops ? "," : " and", sum->out, also);
 	if (sum->stated && !sum->unstated && !checksum_equal(sum->sum_in, sum->sum_stated))
 		return err_set(&env->e, ST_IO,
 			       "the input does not have the checksum that its manifests state: a "

@@ -106,8 +106,8 @@ static job_result result_of(const job *j, status rc)
 }
 
 /* Plan the ranks from `first` on at rank 0: it takes the place of each rank in turn, and makes its
- * budget. Ranks that read and write as much as the rank before them have the same budget. The result
- * of a rank says why it cannot sort. */
+ * budget. Ranks that read and write as much as the rank before them have the same budget. The
+ * result of a rank says why it cannot sort. */
 static status plan_ranks(job *j, rank_result *all, int first)
 {
 	rank_env *env = &j->env;

@@ -67,45 +67,41 @@ static status stream_copy_write(stream_copy *c, size_t n, uint64_t at, err *e)
 	return rc == ST_OK ? ST_OK : spill_dirs_failed(&why, true, e);
 }
 
-/* Copy a stream, and let the copy replace it. */
-static status stream_copy_file(stream_copy *c, input_file *f, err *e)
-{
-	io_fd to;
-	int from;
-	size_t got = PIECE_BYTES;
-	status rc = input_open(f, true, &from, e);
-	if (rc != ST_OK)
-		return rc;
-	rc = spill_dirs_create(&c->dirs, &c->dir, NULL, false, &to, e);
-	c->fd = to.fd;
-	for (uint64_t at = 0; rc == ST_OK && got == PIECE_BYTES; at += got) {
-		rc = file_read_some(from, c->piece, PIECE_BYTES, &got, f->path, e);
-		if (rc == ST_OK)
-			rc = stream_copy_write(c, got, at, e);
-	}
-	f->fd = c->fd;
-	close(from);
-	if (rc == ST_OK && fstat(f->fd, &f->st) != 0)
-		rc = err_sys(e, errno, "cannot look at %s", quoted(stream_copy_label(c)));
-	return rc;
-}
-
-/* Copy all streams of this rank. */
+/* Copy all streams of this rank, and let the copies replace them. */
 static status stream_copy_all(job *j)
 {
 	rank_env *env = &j->env;
 	input *in = &j->files.in;
+	err *e = &env->e;
 	size_t dirs;
 	const char *const *dir = memory_plan_tmpdirs(j, &dirs);
 	stream_copy c = { .fd = -1 };
-	c.piece = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", &env->e);
-	c.moved = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", &env->e);
-	status rc = spill_dirs_open(&c.dirs, &env->m, dir, dirs, &env->e);
+	c.piece = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", e);
+	c.moved = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", e);
+	status rc = spill_dirs_open(&c.dirs, &env->m, dir, dirs, e);
 	if (!c.piece || !c.moved)
 		rc = ST_RESOURCE;
-	for (size_t i = 0; i < in->files && rc == ST_OK; i++)
-		if (in->file[i].is_stream)
-			rc = stream_copy_file(&c, &in->file[i], &env->e);
+	for (input_file *f = in->file; f < in->file + in->files && rc == ST_OK; f++) {
+		io_fd to = IO_FD_NONE;
+		int from = -1;
+		if (!f->is_stream)
+			continue;
+		rc = input_open(f, true, &from, e);
+		if (rc == ST_OK)
+			rc = spill_dirs_create(&c.dirs, &c.dir, NULL, false, &to, e);
+		c.fd = to.fd;
+		size_t got = PIECE_BYTES;
+		for (uint64_t at = 0; rc == ST_OK && got == PIECE_BYTES; at += got) {
+			rc = file_read_some(from, c.piece, PIECE_BYTES, &got, f->path, e);
+			if (rc == ST_OK)
+				rc = stream_copy_write(&c, got, at, e);
+		}
+		if (from >= 0)
+			close(from);
+		f->fd = c.fd;
+		if (rc == ST_OK && fstat(f->fd, &f->st) != 0)
+			rc = err_sys(e, errno, "cannot look at %s", quoted(stream_copy_label(&c)));
+	}
 	if (rc == ST_OK)
 		spill_dirs_left_out(&c.dirs, j->mine.left_out, sizeof j->mine.left_out);
 	spill_dirs_close(&c.dirs);

@@ -35,21 +35,30 @@ enum {
 	FILES_AT_ONCE = 64
 };
 
-enum { SIDE_FILES = 4 };
-
-/* A file that rank 0 writes at the end of the job. */
-typedef struct side_file {
+/* The files that rank 0 reads before the input, and the side files, which it writes at the end. */
+static const struct named_file {
 	file_role role;
-	const char *path; /* NULL: not requested */
-} side_file;
+	bool side;
+	size_t path; /* in settings; NULL there: not requested */
+} named_files[] = {
+	{ ROLE_PLATFORM, false, offsetof(settings, sim_platform) },
+	{ ROLE_SPEEDS, false, offsetof(settings, speeds) },
+	{ ROLE_LINKS, false, offsetof(settings, links) },
+	{ ROLE_DISKS, false, offsetof(settings, disks) },
+	{ ROLE_REPORT, true, offsetof(settings, report) },
+	{ ROLE_TRACE, true, offsetof(settings, trace) },
+	{ ROLE_PAGE, true, offsetof(settings, html) },
+	{ ROLE_SIM_REPORT, true, offsetof(settings, sim_report) },
+};
 
-static side_file side_file_of(const settings *o, int i)
+enum { NAMED_FILES = sizeof named_files / sizeof *named_files };
+
+/* Return the path of a named file, or NULL. */
+static const char *named_path(const settings *o, const struct named_file *f)
 {
-	const side_file of[SIDE_FILES] = { { ROLE_REPORT, o->report },
-					   { ROLE_TRACE, o->trace },
-					   { ROLE_PAGE, o->html },
-					   { ROLE_SIM_REPORT, o->sim_report } };
-	return of[i];
+	const char *path;
+	memcpy(&path, (const char *)o + f->path, sizeof path);
+	return path;
 }
 
 /* Register an input. Of a manifest, register the parts that it names. Of a name with %r, register
@@ -88,17 +97,17 @@ static void register_operand(registry *g, const char *path, int ranks)
 /* Register the files that all ranks of this job share, as rank 0 sees them. */
 static void register_shared(registry *g, const settings *o, int ranks)
 {
-	const side_file read[] = { { ROLE_PLATFORM, o->sim_platform },
-				   { ROLE_SPEEDS, o->speeds },
-				   { ROLE_LINKS, o->links },
-				   { ROLE_DISKS, o->disks } };
 	const bool parts = o->output && name_is_per_rank(o->output);
 	char kept[WISDOM_PATH_BYTES];
 	for (size_t i = 0; i < o->ninputs; i++)
 		register_operand(g, o->inputs[i], ranks);
-	for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-		if (read[i].path)
-			registry_reads(g, read[i].role, read[i].path, -1);
+	for (const struct named_file *f = named_files; f < named_files + NAMED_FILES; f++) {
+		const char *path = named_path(o, f);
+		if (path && f->side)
+			registry_writes(g, f->role, path, -1);
+		else if (path)
+			registry_reads(g, f->role, path, -1);
+	}
 	if (o->workdir)
 		registry_workdir(g, o->workdir, RESUME_PREFIX, true);
 	if (o->output && !parts)
@@ -114,11 +123,6 @@ static void register_shared(registry *g, const settings *o, int ranks)
 		registry_writes(g, ROLE_WISDOM, kept, -1);
 	if (o->explain || o->with_sum)
 		registry_writes(g, ROLE_STDOUT, STREAM_NAME, -1);
-	for (int i = 0; i < SIDE_FILES; i++) {
-		const side_file f = side_file_of(o, i);
-		if (f.path)
-			registry_writes(g, f.role, f.path, -1);
-	}
 }
 
 /* Register the files of one rank. */
@@ -139,10 +143,11 @@ static void register_own(registry *g, const settings *o, int rank, int ranks)
 
 status side_files_check(const settings *o, int ranks, err *e)
 {
+	const struct named_file *end = named_files + NAMED_FILES;
 	registry g = { .use = NULL };
 	bool wanted = o->with_sum; /* prints to standard output */
-	for (int i = 0; i < SIDE_FILES; i++)
-		wanted = wanted || side_file_of(o, i).path;
+	for (const struct named_file *f = named_files; f < end; f++)
+		wanted |= f->side && named_path(o, f);
 	if (!wanted)
 		return ST_OK;
 	register_shared(&g, o, ranks);
@@ -150,17 +155,17 @@ status side_files_check(const settings *o, int ranks, err *e)
 		register_own(&g, o, r, ranks);
 	status rc = registry_check(&g, e);
 	registry_free(&g);
-	for (int i = 0; rc == ST_OK && i < SIDE_FILES; i++) {
-		const side_file f = side_file_of(o, i);
+	for (const struct named_file *f = named_files; rc == ST_OK && f < end; f++) {
+		const char *path = f->side ? named_path(o, f) : NULL;
 		target t;
-		if (!f.path || stream_is_standard(f.path))
+		if (!path || stream_is_standard(path))
 			continue;
-		rc = target_open(&t, f.path, e);
+		rc = target_open(&t, path, e);
 		if (rc == ST_OK)
-			rc = target_check_role(&t, f.role, e);
+			rc = target_check_role(&t, f->role, e);
 		if (rc == ST_OK && faccessat(t.dirfd, ".", W_OK | X_OK, 0) != 0)
-			rc = err_refuse(e, errno, "cannot make %s %s", role_name(f.role),
-					quoted(f.path));
+			rc = err_refuse(e, errno, "cannot make %s %s", role_name(f->role),
+					quoted(path));
 		target_discard(&t);
 	}
 	return rc;

@@ -364,31 +364,6 @@ static status alloc_workspaces(single_rank *a)
 	return a->workspace && a->keys && a->done ? rc : ST_RESOURCE;
 }
 
-static status single_rank_write(single_rank *a)
-{
-	rank_result *mine = a->env->stats;
-	checksum sum = { 0, 0 };
-	const double t0 = now_s();
-	pthread_mutex_init(&a->lock, NULL);
-	pthread_cond_init(&a->turn, NULL);
-	const unsigned threads = pool_run((unsigned)a->threads, single_rank_thread, a);
-	pthread_cond_destroy(&a->turn);
-	pthread_mutex_destroy(&a->lock);
-	/* the part of this time that a thread spent on writing on average */
-	result_shift(mine, PH_WRITE, fmin(now_s() - t0, a->write_s / threads));
-	if (a->e.code != ST_OK)
-		return err_join(&a->env->e, &a->e);
-	if (a->dones > 0 && a->done[0].recs) {
-		memcpy(a->w->seen.first_key, a->done[0].first_key, a->env->o->lay.key_bytes);
-		memcpy(a->w->seen.last_key, a->done[0].last_key, a->env->o->lay.key_bytes);
-	}
-	if (!a->from->ops->end)
-		return ST_OK;
-	const status rc = a->from->ops->end(a->from, &sum, &a->env->e);
-	mine->sum_in = checksum_join(mine->sum_in, sum);
-	return rc;
-}
-
 status phase_single_rank(job *j)
 {
 	const read_runs *d = &j->data;
@@ -412,8 +387,26 @@ status phase_single_rank(job *j)
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = output_open(j, &a.to);
-	if (rc == ST_OK && d->n > 0)
-		rc = single_rank_write(&a);
+	if (rc == ST_OK && d->n > 0) {
+		rank_result *mine = env->stats;
+		checksum sum = { 0, 0 };
+		const double t0 = now_s();
+		pthread_mutex_init(&a.lock, NULL);
+		pthread_cond_init(&a.turn, NULL);
+		const unsigned threads = pool_run((unsigned)a.threads, single_rank_thread, &a);
+		pthread_cond_destroy(&a.turn);
+		pthread_mutex_destroy(&a.lock);
+		/* the part of this time that a thread spent on writing on average */
+		result_shift(mine, PH_WRITE, fmin(now_s() - t0, a.write_s / threads));
+		if (a.dones > 0 && a.done[0].recs) {
+			memcpy(j->part.seen.first_key, a.done[0].first_key, env->o->lay.key_bytes);
+			memcpy(j->part.seen.last_key, a.done[0].last_key, env->o->lay.key_bytes);
+		}
+		rc = err_join(&env->e, &a.e);
+		if (rc == ST_OK && a.from->ops->end)
+			rc = a.from->ops->end(a.from, &sum, &env->e);
+		mine->sum_in = checksum_join(mine->sum_in, sum);
+	}
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o)) {
 		/* the record that is held after the last piece */
 		workspace *held = &a.workspace[0];

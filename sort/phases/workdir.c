@@ -206,28 +206,6 @@ static int runs_by_place(const void *a_, const void *b_)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Take the runs of this rank that belong to its records, if each rank has its own inputs. */
-static status resume_own_runs(job *j)
-{
-	run_list *mine = &j->work.s.made;
-	const uint64_t first = share_before(&j->env, j->shares.in);
-	const uint64_t recs = own_share(&j->env, j->shares.in);
-	uint64_t at = first;
-	status rc = ST_OK;
-	if (mine->runs)
-		qsort(mine->run, mine->runs, sizeof *mine->run, runs_by_place);
-	for (size_t i = 0; rc == ST_OK && i < mine->runs; i++) {
-		const run_note *n = &mine->run[i];
-		if (n->first < at || n->first - first > recs || n->recs > recs - (n->first - first))
-			continue;
-		at = n->first + n->recs;
-		rc = run_list_add(&j->work.shared.own, n, &j->env.e);
-		if (rc == ST_OK)
-			rc = run_list_add(&j->work.shared.used, n, &j->env.e);
-	}
-	return rc;
-}
-
 /* Remove the file of a run that no later job may use. */
 static void forget_run(const workdir *w, const run_note *n)
 {
@@ -272,8 +250,26 @@ status phase_resume(job *j)
 		return ST_OK;
 	status rc = job_replan(j);
 	if (rc == ST_OK && w->resuming) {
-		rc = j->files.in.per_rank ? resume_own_runs(j)
-					  : share_runs(env, &q, j->next.in, &w->shared);
+		if (j->files.in.per_rank) {
+			/* each rank has its own inputs: take the runs that belong to its records */
+			const run_list *made = &w->s.made;
+			const uint64_t first = share_before(env, j->shares.in);
+			const uint64_t end = first + own_share(env, j->shares.in);
+			uint64_t at = first;
+			if (made->runs)
+				qsort(made->run, made->runs, sizeof *made->run, runs_by_place);
+			for (size_t i = 0; rc == ST_OK && i < made->runs; i++) {
+				const run_note *n = &made->run[i];
+				if (n->first < at || n->first > end || n->recs > end - n->first)
+					continue;
+				at = n->first + n->recs;
+				rc = run_list_add(&w->shared.own, n, &env->e);
+				if (rc == ST_OK)
+					rc = run_list_add(&w->shared.used, n, &env->e);
+			}
+		} else {
+			rc = share_runs(env, &q, j->next.in, &w->shared);
+		}
 		rc = comm_agree(env->c, rc);
 		if (rc == ST_OK)
 			rc = check_kept_runs(j);

@@ -76,26 +76,8 @@ static int by_id(const void *a_, const void *b_)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Return whether these are the n parts of all ranks that made the output. */
-static bool is_whole(const part *all, size_t n, saved_output *out)
-{
-	output_checkpoint sum = { .id = all->out.id };
-	for (size_t i = 0; i < n; i++) {
-		const output_checkpoint *one = &all[i].out;
-		if (all[i].ranks < 1 || (size_t)all[i].ranks != n || all[i].rank != (int32_t)i ||
-		    __builtin_add_overflow(sum.records, one->records, &sum.records) ||
-		    __builtin_add_overflow(sum.dropped, one->dropped, &sum.dropped))
-			return false;
-		sum.sum = checksum_join(sum.sum, one->sum);
-		sum.sum_dropped = checksum_join(sum.sum_dropped, one->sum_dropped);
-	}
-	out->all = sum;
-	out->ranks = (int32_t)n;
-	return true;
-}
-
-/* Return the parts of the first complete output, or NULL. A state that two groups of ranks have
- * found counts once. */
+/* Return the parts of the first complete output, from all ranks that made it, or NULL. A state
+ * that two groups of ranks have found counts once. */
 static const part *find_whole(part *all, size_t count, saved_output *out)
 {
 	size_t n = 0;
@@ -104,10 +86,22 @@ static const part *find_whole(part *all, size_t count, saved_output *out)
 		if (n == 0 || by_id(&all[n - 1], &all[i]) != 0)
 			all[n++] = all[i];
 	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i; k < n && all[k].out.id == all[i].out.id; k++)
-			;
-		if (all[i].out.id && is_whole(all + i, k - i, out))
+		output_checkpoint sum = { .id = all[i].out.id };
+		bool whole = sum.id != 0;
+		for (k = i; k < n && all[k].out.id == sum.id; k++) {
+			const output_checkpoint *one = &all[k].out;
+			whole = whole && all[k].rank == (int32_t)(k - i) &&
+				all[k].ranks == all[i].ranks &&
+				!__builtin_add_overflow(sum.records, one->records, &sum.records) &&
+				!__builtin_add_overflow(sum.dropped, one->dropped, &sum.dropped);
+			sum.sum = checksum_join(sum.sum, one->sum);
+			sum.sum_dropped = checksum_join(sum.sum_dropped, one->sum_dropped);
+		}
+		if (whole && all[i].ranks == (int32_t)(k - i)) {
+			out->all = sum;
+			out->ranks = all[i].ranks;
 			return all + i;
+		}
 	}
 	return NULL;
 }

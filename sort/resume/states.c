@@ -293,16 +293,6 @@ static status states_add(rank_env *env, const states_query *q, const char *path,
 		n += found;
 	}
 	s.made.runs = n;
-	if (rc == ST_OK && out->count == out->room) {
-		const size_t room = 2 * out->room + 1;
-		resume_state *more = realloc(out->s, room * sizeof *more);
-		if (more) {
-			out->s = more;
-			out->room = room;
-		} else {
-			rc = err_set(e, ST_RESOURCE, "no memory for %zu states", room);
-		}
-	}
 	if (rc == ST_OK)
 		out->s[out->count++] = s;
 	else
@@ -357,11 +347,16 @@ status states_find(rank_env *env, const states_query *q, states *out)
 	if (view) { /* the leader of the group has read the directory */
 		const int64_t end = view[q->g->own].end;
 		const bool changed = view[c->rank].end != mine.end;
-		rc = changed || end < 0 || end > RESUME_MOST_RANKS
-			     ? err_set(&env->e, ST_PEER,
-				       "a message of rank %d has an invalid number of states",
-				       changed ? c->rank : (int)q->g->own)
-			     : load_one(env, q, c->rank, view, out);
+		/* its own state, and those that it loads for others */
+		const size_t room = (size_t)(q->in->per_rank ? end : end / q->g->ranks) + 2;
+		if (changed || end < 0 || end > RESUME_MOST_RANKS)
+			rc = err_set(&env->e, ST_PEER,
+				     "a message of rank %d has an invalid number of states",
+				     changed ? c->rank : (int)q->g->own);
+		else if (!(out->s = calloc(room, sizeof *out->s)))
+			rc = err_set(&env->e, ST_RESOURCE, "no memory for %zu states", room);
+		else
+			rc = load_one(env, q, c->rank, view, out);
 		/* If each rank has its own inputs, it can only judge its own state, and the leader
 		 * sees whether there are others. */
 		for (int64_t i = 0; rc == ST_OK && i < end; i++) {

@@ -34,7 +34,7 @@ typedef struct states_query {
 
 typedef struct states {
 	resume_state *s; /* [count] states that this rank has loaded, without missing runs */
-	size_t count, room;
+	size_t count;
 	file_id dir; /* the directory, if a lock without a state notes that hetsort made it */
 } states;
 
