@@ -4,6 +4,7 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
@@ -13,6 +14,11 @@
 #include <time.h>
 
 #define LEN(a) (sizeof(a) / sizeof(a)[0])
+
+/* End the program with a message. */
+#define bench_stop(...)                                                                        \
+	(fprintf(stderr, "%s: ", program_invocation_short_name), fprintf(stderr, __VA_ARGS__), \
+	 fputc('\n', stderr), exit(1))
 
 static inline double clock_s(clockid_t id)
 {
@@ -60,6 +66,14 @@ static inline double bench_median(double *v, size_t n)
 {
 	qsort(v, n, sizeof *v, bench_compare);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* Print v as a list of numbers with a number of decimals, in JSON. */
+static inline void bench_print_list(FILE *f, const double *v, int n, int decimals)
+{
+	for (int i = 0; i < n; i++)
+		fprintf(f, "%s%.*f", i ? ", " : "[", decimals, v[i]);
+	fputc(']', f);
 }
 
 /* Return the number after the option `name`, or a default. */

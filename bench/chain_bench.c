@@ -104,8 +104,7 @@ static void chain_instance(const setup *su, uint64_t seed, int combo, int number
 		hetpart_status rc = chain_solve(&in, k, su, &span[k], &planned, &err);
 		double dt = bench_now_s() - t0, cpu = cpu_s() - c0;
 		printf("{\"bench\":\"chain\",\"powers\":\"%s\",\"volumes\":\"%s\",\"bytes_per_"
-		       "flop\":%g,"
-		       "\"instance\":%d,\"seed\":%" PRIu64
+		       "flop\":%g,\"instance\":%d,\"seed\":%" PRIu64
 		       ",\"method\":\"%s\",\"seconds\":%.4g,\"cpu_s\":%.4g,",
 		       same ? "100" : "10..100", wide ? "6e9..4e12" : "6e9..6e10",
 		       bytes_per_flop[combo % 9], number, seed, methods[k].name, dt, cpu);
@@ -153,8 +152,7 @@ int main(int argc, char **argv)
 			printf("{\"bench\":\"chain\",\"summary\":\"%s\",\"instances\":%d,"
 			       "\"average\":%.6g,"
 			       "\"maximum\":%.6g,\"paper\":\"%s\",\"seconds\":%.4g,\"longest_s\":%."
-			       "4g,"
-			       "\"timed_out\":%d,\"failed\":%d}\n",
+			       "4g,\"timed_out\":%d,\"failed\":%d}\n",
 			       methods[k].name, fig[k].n, fig[k].sum / fig[k].n, fig[k].most,
 			       methods[k].paper, fig[k].seconds, fig[k].longest, fig[k].timed_out,
 			       fig[k].failed);

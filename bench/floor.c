@@ -91,19 +91,6 @@ static bool floor_pass(floor_pass_fn *run, const pass *whole, size_t threads, do
 	return up == threads;
 }
 
-static void floor_shuffle(uint32_t *order, size_t n)
-{
-	uint64_t seed = 1;
-	for (size_t i = 0; i < n; i++)
-		order[i] = (uint32_t)i;
-	for (size_t i = n; i > 1; i--) {
-		const size_t j = (size_t)(rnd_real(&seed) * (double)i);
-		const uint32_t t = order[i - 1];
-		order[i - 1] = order[j];
-		order[j] = t;
-	}
-}
-
 static uint64_t floor_number(const char *text, uint64_t least, uint64_t most)
 {
 	uint64_t v;
@@ -115,30 +102,32 @@ static uint64_t floor_number(const char *text, uint64_t least, uint64_t most)
 }
 
 /* Measure the second pass, for which the pages exist and are warm. */
-static int floor_measure(floor_pass_fn *run, size_t bytes, size_t threads, size_t record_bytes)
+static void floor_measure(floor_pass_fn *run, size_t bytes, size_t threads, size_t record_bytes)
 {
 	const size_t n = bytes / record_bytes, entries = n * ENTRY_BYTES;
 	char *from = malloc(bytes + 1), *to = malloc((bytes > entries ? bytes : entries) + 1);
 	uint32_t *order = malloc((n + 1) * sizeof *order);
 	const pass whole = { to, from, order, 0, n, record_bytes };
 	double seconds;
-	int rc = 1;
 	if (!from || !to || !order)
-		fprintf(stderr, "floor: no memory for two times %zu bytes\n", bytes);
-	else {
-		memset(from, 1, bytes + 1);
-		floor_shuffle(order, n);
-		if (floor_pass(run, &whole, threads, &seconds) &&
-		    floor_pass(run, &whole, threads, &seconds)) {
-			printf("%.9f\n", seconds);
-			rc = fflush(stdout) != 0;
-		} else
-			fprintf(stderr, "floor: cannot start %zu threads\n", threads);
+		bench_stop("no memory for two times %zu bytes", bytes);
+	memset(from, 1, bytes + 1);
+	uint64_t seed = 1;
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	for (size_t i = n; i > 1; i--) {
+		const size_t j = (size_t)(rnd_real(&seed) * (double)i);
+		const uint32_t was = order[i - 1];
+		order[i - 1] = order[j];
+		order[j] = was;
 	}
+	if (!floor_pass(run, &whole, threads, &seconds) ||
+	    !floor_pass(run, &whole, threads, &seconds))
+		bench_stop("cannot start %zu threads", threads);
+	printf("%.9f\n", seconds);
 	free(from);
 	free(to);
 	free(order);
-	return rc;
 }
 
 int main(int argc, char **argv)
@@ -149,7 +138,8 @@ int main(int argc, char **argv)
 			const uint64_t record =
 				argc == 5 ? floor_number(argv[4], KEY_BYTES, 1 << 16) : 100;
 			const uint64_t bytes = floor_number(argv[2], record, record * UINT32_MAX);
-			return floor_measure(kinds[k].run, bytes, threads, record);
+			floor_measure(kinds[k].run, bytes, threads, record);
+			return fflush(stdout) != 0;
 		}
 	fprintf(stderr, "usage: floor copy|keys|gather BYTES THREADS [RECORD_BYTES]\n");
 	return 2;

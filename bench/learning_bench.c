@@ -125,28 +125,26 @@ typedef struct learning_setup {
 	double *column; /* seeds */
 } learning_setup;
 
-static void learning_need(hetpart_status rc, const hetpart_err *err)
+static hetpart_err err; /* of the last call */
+
+static void learning_need(hetpart_status rc)
 {
-	if (rc == HETPART_OK)
-		return;
-	fprintf(stderr, "learning_bench: %s\n", err->text);
-	exit(1);
+	if (rc != HETPART_OK)
+		bench_stop("%s", err.text);
 }
 
 static void learning_measure(const learning_setup *su, enum learn_shape shape,
 			     enum learn_noise noise, bool known)
 {
 	hetpart_cost *truth;
-	hetpart_err err;
-	learning_need(learn_truth(&truth, shape, &err), &err);
+	learning_need(learn_truth(&truth, shape, &err));
 	for (size_t i = 0; i < su->seeds; i++) {
 		double *excess = su->excess + i * LEARN_BATCHES;
 		hetpart_model *m;
-		learning_need(hetpart_model_create(&m, &err), &err);
+		learning_need(hetpart_model_create(&m, &err));
 		learning_need(learn_run(truth, su->first + i, noise,
 					known ? by_form : learn_by_model,
-					known ? (void *)&shape : (void *)m, excess, &err),
-			      &err);
+					known ? (void *)&shape : (void *)m, excess, &err));
 		hetpart_model_free(m);
 	}
 	hetpart_cost_free(truth);

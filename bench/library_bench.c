@@ -49,15 +49,6 @@ static void library_stop(const char *what)
 	exit(1);
 }
 
-/* Make record i, which depends only on i, so ranks can make any records. */
-static void library_record(unsigned char *rec, uint64_t i)
-{
-	for (uint64_t at = 0, w = 0; at < RECORD; at += sizeof w) {
-		w = mix((i * 13 + at / sizeof w) * UINT64_C(0x9e3779b97f4a7c15));
-		memcpy(rec + at, &w, RECORD - at < sizeof w ? RECORD - at : sizeof w);
-	}
-}
-
 static uint64_t library_hash(const unsigned char *rec)
 {
 	uint64_t h = 0, w;
@@ -185,14 +176,6 @@ static void library_measure(variant *v, const library_data *d, int at)
 
 /* -------------------------------------------------------------------------------------- report */
 
-static void print_samples(const char *name, const double *x, int repeat)
-{
-	printf(", \"%s\": [", name);
-	for (int i = 0; i < repeat; i++)
-		printf("%s%.4f", i ? ", " : "", x[i]);
-	printf("]");
-}
-
 /* Print the results of a variant. partner: the medians of its time and processor time. */
 static void library_report(variant *v, const library_data *d, int repeat, const double partner[2])
 {
@@ -206,8 +189,10 @@ static void library_report(variant *v, const library_data *d, int repeat, const 
 		printf("null");
 	else
 		printf("%.3f", 2 + v->most_extra / data);
-	print_samples("samples_s", v->s, repeat);
-	print_samples("samples_cpu_s", v->cpu, repeat);
+	printf(", \"samples_s\": ");
+	bench_print_list(stdout, v->s, repeat, 4);
+	printf(", \"samples_cpu_s\": ");
+	bench_print_list(stdout, v->cpu, repeat, 4);
 	const double mid = bench_median(v->s, (size_t)repeat),
 		     cpu = bench_median(v->cpu, (size_t)repeat);
 	printf(", \"median_s\": %.4f, \"to_partner\": %.3f, \"cpu_to_partner\": %.3f}\n", mid,
@@ -231,8 +216,13 @@ static void library_prepare(library_data *d)
 	    !(d->out = malloc((size_t)out * RECORD)))
 		library_stop("no memory for the records");
 	memset(d->out, 0xa5, (size_t)out * RECORD); /* touch all pages, which calloc() does not */
-	for (uint64_t i = 0; i < in; i++)
-		library_record(d->in + i * RECORD, d->first + i);
+	for (uint64_t i = 0; i < in; i++)           /* a record depends only on its number */
+		for (uint64_t at = 0, w = 0; at < RECORD; at += sizeof w) {
+			w = mix(((d->first + i) * 13 + at / sizeof w) *
+				UINT64_C(0x9e3779b97f4a7c15));
+			memcpy(d->in + i * RECORD + at, &w,
+			       RECORD - at < sizeof w ? RECORD - at : sizeof w);
+		}
 	d->sum = 0;
 	for (uint64_t i = 0; rank == 0 && i < in; i++)
 		d->sum += library_hash(d->in + i * RECORD);

@@ -80,16 +80,6 @@ static void input_fill(input *d, const key_kind *kind)
 	}
 }
 
-static int compare_records(const shape *s, const unsigned char *a, const unsigned char *b)
-{
-	int c = 0;
-	if (!s->little)
-		return memcmp(a, b, s->key_bytes);
-	for (size_t j = s->key_bytes; j-- > 0 && c == 0;)
-		c = a[j] - b[j];
-	return c;
-}
-
 /* Return why the result is wrong, or NULL. */
 static const char *result_error(const input *d, int ordered, int stable)
 {
@@ -101,7 +91,9 @@ static const char *result_error(const input *d, int ordered, int stable)
 		sum += record_sum(d, rec);
 		if (i == 0 || !ordered)
 			continue;
-		const int c = compare_records(s, before, rec);
+		int c = s->little ? 0 : memcmp(before, rec, s->key_bytes);
+		for (size_t j = s->key_bytes; s->little && j-- > 0 && c == 0;)
+			c = before[j] - rec[j];
 		if (c > 0)
 			return "not sorted";
 		if (c == 0 && stable && has_index(s) &&
@@ -111,22 +103,14 @@ static const char *result_error(const input *d, int ordered, int stable)
 	return sum == d->sum ? NULL : "other records than the input's";
 }
 
-/* End the program unless the call succeeded. */
-static void local_need(status st, const err *e)
-{
-	if (st == ST_OK)
-		return;
-	fprintf(stderr, "local_bench: %s\n", e->text);
-	exit(1);
-}
-
 /* Allocate an array and touch its pages, which are huge if possible. */
 static void *bench_array(size_t bytes)
 {
 	mem m = { 0 };
 	err e = { 0 };
 	void *p = mem_array(&m, bytes, 1, "benchmark", &e);
-	local_need(p ? ST_OK : ST_RESOURCE, &e);
+	if (!p)
+		bench_stop("%s", e.text);
 	memset(p, 1, bytes);
 	return p;
 }
@@ -138,8 +122,8 @@ static records records_of(const input *d)
 	const shape *s = &d->shape;
 	records r = { .base = d->in, .lay = LAYOUT_BYTES(s->record_bytes, 0, s->key_bytes) };
 	err e = { 0 };
-	if (s->little)
-		local_need(layout_parse(&r.lay, s->record_bytes, "0,u64le", &e), &e);
+	if (s->little && layout_parse(&r.lay, s->record_bytes, "0,u64le", &e) != ST_OK)
+		bench_stop("%s", e.text);
 	return r;
 }
 
@@ -148,7 +132,8 @@ static void sort_by_hetsort(input *d, unsigned threads)
 	const records r = records_of(d);
 	mem m = { 0 };
 	err e = { 0 };
-	local_need(bucket_sort_records(&m, &r, d->n, d->out, threads, &e), &e);
+	if (bucket_sort_records(&m, &r, d->n, d->out, threads, &e) != ST_OK)
+		bench_stop("%s", e.text);
 	d->peak_bytes = m.peak_bytes;
 }
 
@@ -156,11 +141,9 @@ static numa *nodes; /* -B: bind threads to these */
 
 static void sort_bound(input *d, unsigned threads)
 {
-	if (numa_plan(nodes, 1, 0, threads, true).binding == NUMA_UNBOUND || !numa_bind(nodes)) {
-		fprintf(stderr, "local_bench: cannot bind threads: this machine has one NUMA node;"
-				" HWLOC_SYNTHETIC can describe it as several\n");
-		exit(1);
-	}
+	if (numa_plan(nodes, 1, 0, threads, true).binding == NUMA_UNBOUND || !numa_bind(nodes))
+		bench_stop("cannot bind threads: this machine has one NUMA node; "
+			   "HWLOC_SYNTHETIC can describe it as several");
 	sort_by_hetsort(d, threads);
 	pool_begin_with(NULL, NULL);
 }
@@ -260,23 +243,6 @@ static size_t sorts_of(local_entry *s, const shape *of, unsigned threads, const 
 	return kept;
 }
 
-static void local_round(local_entry *s, input *d, int round)
-{
-	double begin = bench_now_s(), cpu = cpu_s();
-	if (s->p)
-		s->p->sort(&d->shape, d->in, d->n, d->out, s->threads, d->scratch);
-	else
-		s->own(d, s->threads);
-	s->s[round] = bench_now_s() - begin;
-	s->cpu[round] = cpu_s() - cpu;
-	const char *why = result_error(d, s->ordered, s->stable);
-	if (why) {
-		fprintf(stderr, "local_bench: %s, %s, %zu records: %s\n", s->name, d->kind, d->n,
-			why);
-		exit(1);
-	}
-}
-
 /* --------------------------------------------------------------------------------- results */
 
 static void local_print(local_entry *s, const local_entry *first, const input *d, int rounds,
@@ -301,15 +267,13 @@ static void local_print(local_entry *s, const local_entry *first, const input *d
 		"{\"bench\":\"local\",\"version\":\"%s\",\"compiler\":\"%s\",\"kind\":\"%s\","
 		"\"little\":%d,\"record_bytes\":%u,"
 		"\"records\":%zu,\"sort\":\"%s\",\"threads\":%u,\"median_s\":%.6f,"
-		"\"hetsort_to_it\":%.4f,\"cpu_hetsort_to_it\":%.4f,\"samples_s\":[",
+		"\"hetsort_to_it\":%.4f,\"cpu_hetsort_to_it\":%.4f,\"samples_s\":",
 		HETSORT_VERSION, __VERSION__, d->kind, d->shape.little, d->shape.record_bytes, d->n,
 		s->name, s->threads, mid, of_first, cpu_of_first);
-	for (int r = 0; r < rounds; r++)
-		fprintf(json, "%s%.6f", r ? "," : "", s->s[r]);
-	fprintf(json, "],\"samples_cpu_s\":[");
-	for (int r = 0; r < rounds; r++)
-		fprintf(json, "%s%.6f", r ? "," : "", s->cpu[r]);
-	fprintf(json, "]}\n");
+	bench_print_list(json, s->s, rounds, 6);
+	fprintf(json, ",\"samples_cpu_s\":");
+	bench_print_list(json, s->cpu, rounds, 6);
+	fprintf(json, "}\n");
 	fflush(json);
 }
 
@@ -321,13 +285,35 @@ typedef struct local_options {
 	FILE *json;
 } local_options;
 
-/* Print hetsort, the best partner, and how hetsort compares with it and with the floor. */
-static void summarise(local_entry *s, size_t n, const input *d, unsigned threads, int rounds)
+static void local_measure(input *d, unsigned threads, const local_options *o)
 {
+	local_entry s[SORTS];
+	const size_t n = sorts_of(s, &d->shape, threads, o->sort);
+	for (int r = -1; r < o->rounds; r++) /* round -1 warms up */
+		for (size_t i = 0; i < (r < 0 && n > 3 ? 3 : n); i++) {
+			local_entry *const e = &s[i];
+			const int round = r < 0 ? 0 : r;
+			const double begin = bench_now_s(), cpu = cpu_s();
+			if (e->p)
+				e->p->sort(&d->shape, d->in, d->n, d->out, e->threads, d->scratch);
+			else
+				e->own(d, e->threads);
+			e->s[round] = bench_now_s() - begin;
+			e->cpu[round] = cpu_s() - cpu;
+			const char *why = result_error(d, e->ordered, e->stable);
+			if (why)
+				bench_stop("%s, %s, %zu records: %s", e->name, d->kind, d->n, why);
+		}
+	for (size_t i = 0; i < n; i++)
+		local_print(&s[i], &s[0], d, o->rounds, o->json);
+	printf("%5u %-13s %10zu  memory in addition to input and output: %.4f of the data\n",
+	       d->shape.record_bytes, d->kind, d->n,
+	       (double)d->peak_bytes / ((double)d->n * d->shape.record_bytes));
+	/* Print hetsort, the best partner, and how hetsort compares with it and with the floor. */
 	const local_entry *best = NULL;
 	double mid[SORTS], floor_s = NAN, best_s = NAN;
 	for (size_t i = 0; i < n; i++) {
-		mid[i] = bench_median(s[i].s, (size_t)rounds);
+		mid[i] = bench_median(s[i].s, (size_t)o->rounds);
 		if (s[i].p && (!best || mid[i] < best_s)) {
 			best = &s[i];
 			best_s = mid[i];
@@ -338,24 +324,6 @@ static void summarise(local_entry *s, size_t n, const input *d, unsigned threads
 	printf("summary %5u %-13s %10zu %2u %9.4f %7.2f %7.2f  %s\n", d->shape.record_bytes,
 	       d->kind, d->n, threads, mid[0], mid[0] / best_s, mid[0] / floor_s,
 	       best ? best->name : "-");
-}
-
-static void local_measure(input *d, unsigned threads, const local_options *o)
-{
-	local_entry s[SORTS];
-	const size_t n = sorts_of(s, &d->shape, threads, o->sort);
-	for (int r = -1; r < o->rounds; r++) /* round -1 warms up */
-		for (size_t i = 0; i < n; i++) {
-			if (r < 0 && i > 2)
-				break;
-			local_round(&s[i], d, r < 0 ? 0 : r);
-		}
-	for (size_t i = 0; i < n; i++)
-		local_print(&s[i], &s[0], d, o->rounds, o->json);
-	printf("%5u %-13s %10zu  memory in addition to input and output: %.4f of the data\n",
-	       d->shape.record_bytes, d->kind, d->n,
-	       (double)d->peak_bytes / ((double)d->n * d->shape.record_bytes));
-	summarise(s, n, d, threads, o->rounds);
 }
 
 static void local_size(unsigned bytes, size_t n, const local_options *o)

@@ -36,11 +36,8 @@ static plan_figure plan_measure(run_fn *run, plan_job *job, double want)
 		double begin = bench_now_s();
 		bool ok = run(job);
 		double took = bench_now_s() - begin;
-		if (!ok || (want > 0 && !(fabs(job->answer / want - 1) <= 1e-12))) {
-			fprintf(stderr, "plan_bench: answer %.17g, want %.17g\n", job->answer,
-				want);
-			exit(1);
-		}
+		if (!ok || (want > 0 && !(fabs(job->answer / want - 1) <= 1e-12)))
+			bench_stop("answer %.17g, want %.17g", job->answer, want);
 		if (warm && took < 1)
 			continue;
 		t[n++] = took;

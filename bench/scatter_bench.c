@@ -34,10 +34,8 @@ static hetpart_err err; /* of the last call */
 
 static void scatter_need(hetpart_status rc)
 {
-	if (rc == HETPART_OK)
-		return;
-	fprintf(stderr, "scatter_bench: %s\n", err.text);
-	exit(1);
+	if (rc != HETPART_OK)
+		bench_stop("%s", err.text);
 }
 
 static problem problem_new(const char *name, size_t p, uint64_t n)
@@ -151,12 +149,8 @@ static double scatter_measure(const problem *pr, hetpart_scatter_method m, int m
 		uint64_t sum = 0;
 		for (size_t i = 0; i < pr->p; i++)
 			sum += hetpart_plan_share(pl, i);
-		if (sum != pr->n) {
-			fprintf(stderr,
-				"scatter_bench: the shares of '%s' do not sum to the items\n",
-				pr->name);
-			exit(1);
-		}
+		if (sum != pr->n)
+			bench_stop("the shares of '%s' do not sum to the items", pr->name);
 		span = hetpart_plan_makespan(pl);
 		hetpart_plan_free(pl);
 		if (r < 0 && min_runs > 1)
@@ -172,19 +166,16 @@ static double scatter_measure(const problem *pr, hetpart_scatter_method m, int m
 	for (int i = 0; i < runs; i++)
 		printf("%s%.3e", i ? "," : "", t[i]);
 	*median_s = bench_median(t, (size_t)runs);
-	printf("],\"min_s\":%.3e,\"median_s\":%.3e,\"max_s\":%.3e,"
-	       "\"min_cpu_s\":%.3e}\n",
-	       t[0], *median_s, t[runs - 1], cpu);
+	printf("],\"min_s\":%.3e,\"median_s\":%.3e,\"max_s\":%.3e,\"min_cpu_s\":%.3e}\n", t[0],
+	       *median_s, t[runs - 1], cpu);
 	fflush(stdout);
 	return span;
 }
 
 static void scatter_same(double a, double b)
 {
-	if (fabs(a - b) <= 1e-12 * b)
-		return;
-	fprintf(stderr, "scatter_bench: exact methods differ: %.17g and %.17g\n", a, b);
-	exit(1);
+	if (!(fabs(a - b) <= 1e-12 * b))
+		bench_stop("exact methods differ: %.17g and %.17g", a, b);
 }
 
 int main(int argc, char **argv)

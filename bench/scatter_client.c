@@ -166,16 +166,6 @@ static hetpart_status work_on(void *ctx, const hetpart_mpi_chunk *chunk, const v
 	return HETPART_OK;
 }
 
-static void client_farm(job *j, const void *all)
-{
-	hetpart_mpi_farm_opts opts = HETPART_MPI_FARM_OPTS_INIT;
-	opts.root_works = true;
-	opts.item_bytes = (size_t)j->item_bytes;
-	opts.data = all;
-	client_need(hetpart_mpi_farm((uint64_t)j->items, work_on, j, 0, MPI_COMM_WORLD, &opts, NULL,
-				     &client_err));
-}
-
 /* ------------------------------------------------------------------------------- measurement */
 
 typedef struct kernel {
@@ -252,7 +242,11 @@ static void print_all(const job *j)
 
 static void client_job(job *j, const char *how, const unsigned char *all, unsigned char *mine)
 {
+	hetpart_mpi_farm_opts farm = HETPART_MPI_FARM_OPTS_INIT;
 	size_t *order = client_array((size_t)j->ranks, sizeof *order);
+	farm.root_works = true;
+	farm.item_bytes = (size_t)j->item_bytes;
+	farm.data = all;
 	hetpart_plan *plan = strcmp(how, "ascending") == 0 ? plan_ascending(j, order) : NULL;
 	MPI_Barrier(MPI_COMM_WORLD);
 	j->start_s = MPI_Wtime();
@@ -267,7 +261,8 @@ static void client_job(job *j, const char *how, const unsigned char *all, unsign
 		compute_all(j, mine,
 			    client_scatter(j, all, mine, HETPART_MPI_BALANCED, NULL, NULL));
 	else if (strcmp(how, "farm") == 0)
-		client_farm(j, all);
+		client_need(hetpart_mpi_farm((uint64_t)j->items, work_on, j, 0, MPI_COMM_WORLD,
+					     &farm, NULL, &client_err));
 	else
 		client_stop("HOW must be scatterv, speed, balanced, ascending or farm");
 	MPI_Barrier(MPI_COMM_WORLD);

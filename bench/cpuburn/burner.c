@@ -43,24 +43,6 @@ struct burner {
 const char *const burn_how_name[] = { "any priority", "SCHED_FIFO", "nice -20", "no priority",
 				      "quota" };
 
-/* Bind the calling thread to its CPU and set its priority. Return 0 or an errno. Linux gives each
- * thread its own nice value. */
-static int burner_set_up(burner_thread *o)
-{
-	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_FIFO) };
-	cpu_mask set = { 0 };
-	cpus_add(&set, o->cpu);
-	int rc = pthread_setaffinity_np(pthread_self(), sizeof set, set.part);
-	if (rc == 0 && o->all->how == HOW_FIFO)
-		rc = pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest);
-	if (rc == 0 && o->all->how == HOW_NICE && setpriority(PRIO_PROCESS, 0, -20) != 0)
-		rc = errno;
-	/* let sleeps end in time: the default slack of 50 us is a twentieth of a short period */
-	if (rc == 0 && prctl(PR_SET_TIMERSLACK, 1UL) != 0)
-		rc = errno;
-	return rc;
-}
-
 static void burner_burn(burner_thread *o)
 {
 	burner *b = o->all;
@@ -90,10 +72,22 @@ static void burner_burn(burner_thread *o)
 	}
 }
 
+/* Bind this thread to its CPU, set its priority, and burn. Linux gives each thread its own nice
+ * value. */
 static void *burner_main(void *arg)
 {
+	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_FIFO) };
 	burner_thread *o = arg;
-	o->error = burner_set_up(o);
+	cpu_mask set = { 0 };
+	cpus_add(&set, o->cpu);
+	o->error = pthread_setaffinity_np(pthread_self(), sizeof set, set.part);
+	if (o->error == 0 && o->all->how == HOW_FIFO)
+		o->error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest);
+	if (o->error == 0 && o->all->how == HOW_NICE && setpriority(PRIO_PROCESS, 0, -20) != 0)
+		o->error = errno;
+	/* let sleeps end in time: the default slack of 50 us is a twentieth of a short period */
+	if (o->error == 0 && prctl(PR_SET_TIMERSLACK, 1UL) != 0)
+		o->error = errno;
 	pthread_barrier_wait(&o->all->ready);
 	/* The starting thread checks for errors between the two barriers. */
 	pthread_barrier_wait(&o->all->ready);

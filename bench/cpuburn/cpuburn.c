@@ -96,8 +96,7 @@ static bool brake_open(brake *k, const burn_args *a)
 		burn_say(
 			"cannot raise its priority (no real-time right: RLIMIT_RTPRIO is 0, and no "
 			"CAP_SYS_NICE): it competes as an ordinary program, which reaches at most "
-			"a "
-			"factor of 2 against one busy program");
+			"a factor of 2 against one busy program");
 	return true;
 }
 
@@ -142,24 +141,6 @@ static bool measure_pair(brake *k, const burn_args *a, double left, burn_round *
 	return true;
 }
 
-/* Take the medians of several comparisons. */
-static bool calibrate_round(brake *k, const burn_args *a, double left, burn_round *r)
-{
-	double by_clock[PAIRS], by_cpu[PAIRS];
-	int quiet = 0;
-	for (int i = 0; i < PAIRS; i++) {
-		burn_round p;
-		if (!measure_pair(k, a, left, &p))
-			return false;
-		by_clock[i] = p.by_clock;
-		by_cpu[i] = p.by_cpu;
-		quiet += p.quiet;
-	}
-	*r = (burn_round){ left, bench_median(by_cpu, PAIRS), bench_median(by_clock, PAIRS),
-			   quiet > PAIRS / 2 };
-	return true;
-}
-
 static double factor_reached(const burn_round *r)
 {
 	return r->quiet ? r->by_clock : r->by_cpu;
@@ -177,9 +158,18 @@ static bool calibrate_brake(brake *k, const burn_args *a)
 		if (sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT) ||
 		    sigismember(&pending, SIGHUP))
 			break;
-		burn_round *r = &k->round[k->rounds++];
-		if (!calibrate_round(k, a, left, r))
-			return false;
+		burn_round *r = &k->round[k->rounds++], p;
+		double by_clock[PAIRS], by_cpu[PAIRS];
+		int quiet = 0;
+		for (int i = 0; i < PAIRS; i++) {
+			if (!measure_pair(k, a, left, &p))
+				return false;
+			by_clock[i] = p.by_clock;
+			by_cpu[i] = p.by_cpu;
+			quiet += p.quiet;
+		}
+		*r = (burn_round){ left, bench_median(by_cpu, PAIRS), bench_median(by_clock, PAIRS),
+				   quiet > PAIRS / 2 };
 		const double error = fabs(factor_reached(r) / a->factor - 1);
 		if (error < least) {
 			least = error;

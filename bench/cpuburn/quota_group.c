@@ -145,32 +145,29 @@ static bool start_watcher(quota_group *g, burn_why *why)
 	return true;
 }
 
-static bool passes_cpu_on(const char *mount, const char *own)
-{
-	char path[2 * PATH_MAX + 32], line[PATH_MAX] = "";
-	FILE *f;
-	snprintf(path, sizeof path, "%s%s/cgroup.subtree_control", mount, own);
-	f = fopen(path, "re");
-	if (f && !fgets(line, sizeof line, f))
-		line[0] = '\0';
-	if (f)
-		fclose(f);
-	return list_has_word(line, "cpu");
-}
-
 /* Choose the path of the new group. Version 2 allows no groups below a group with processes, so
  * there the nearest group above that passes the cpu controller to its children is used. */
 static bool quota_group_name(quota_group *g, burn_why *why)
 {
-	char mount[PATH_MAX], own[PATH_MAX];
+	char mount[PATH_MAX], own[PATH_MAX], path[2 * PATH_MAX + 32];
 	if (!find_mount(mount, &g->v2) || !find_own(g->v2, own)) {
 		WHY(why, "no cpu controller of control groups is mounted");
 		return false;
 	}
 	if (own[1] == '\0')
 		own[0] = '\0';
-	while (g->v2 && own[0] && !passes_cpu_on(mount, own))
+	while (g->v2 && own[0]) {
+		char passed_on[PATH_MAX] = "";
+		snprintf(path, sizeof path, "%s%s/cgroup.subtree_control", mount, own);
+		FILE *f = fopen(path, "re");
+		if (f && !fgets(passed_on, sizeof passed_on, f))
+			passed_on[0] = '\0';
+		if (f)
+			fclose(f);
+		if (list_has_word(passed_on, "cpu"))
+			break;
 		*strrchr(own, '/') = '\0';
+	}
 	if (snprintf(g->path, sizeof g->path, "%s%s/cpuburn.%ld", mount, own, (long)getpid()) <
 	    (int)sizeof g->path)
 		return true;

@@ -77,7 +77,7 @@ hetpart_status hetpart_cost_power(hetpart_cost **out, double exponent, double sc
 static hetpart_status cost_check_points(const hetpart_point *pt, size_t n, hetpart_err *err)
 {
 	if (!pt || n == 0)
-		return part_fail(err, HETPART_EINVAL, "a piecewise cost needs a point");
+		return part_invalid(err, "a piecewise cost needs a point");
 	if (n > SIZE_MAX / sizeof(double) - 1)
 		return part_no_memory(err, n, "points");
 	for (size_t i = 0; i < n; i++) {
@@ -85,13 +85,13 @@ static hetpart_status cost_check_points(const hetpart_point *pt, size_t n, hetpa
 		    part_check_not_negative(pt[i].time_s, "time of a point", err) != HETPART_OK)
 			return HETPART_EINVAL;
 		if (i > 0 && !(pt[i].items > pt[i - 1].items))
-			return part_fail(err, HETPART_EINVAL,
-					 "point %zu has '%g' items: must be more than the %g of "
-					 "point %zu",
-					 i, pt[i].items, pt[i - 1].items, i - 1);
+			return part_invalid(err,
+					    "point %zu has '%g' items: must be more than the %g of "
+					    "point %zu",
+					    i, pt[i].items, pt[i - 1].items, i - 1);
 	}
 	if (n == 1 && pt[0].items == 0)
-		return part_fail(err, HETPART_EINVAL, "the only point has '0' items");
+		return part_invalid(err, "the only point has '0' items");
 	return HETPART_OK;
 }
 
@@ -137,12 +137,12 @@ hetpart_status hetpart_cost_table(hetpart_cost **out, const double *values, size
 	if (out)
 		*out = NULL;
 	if (!values || nvalues == 0)
-		return part_fail(err, HETPART_EINVAL, "a table cost needs a value");
+		return part_invalid(err, "a table cost needs a value");
 	for (size_t i = 0; i < nvalues; i++) {
 		if (!(values[i] >= 0))
-			return part_fail(err, HETPART_EINVAL,
-					 "value %zu of the table is '%g': must be 0 or more", i,
-					 values[i]);
+			return part_invalid(err,
+					    "value %zu of the table is '%g': must be 0 or more", i,
+					    values[i]);
 		if (i > 0 && values[i] < values[i - 1])
 			increasing = false;
 	}
@@ -167,7 +167,7 @@ hetpart_status hetpart_cost_callback(hetpart_cost **out, hetpart_cost_fn *fn, vo
 	if (out)
 		*out = NULL;
 	if (!fn)
-		return part_fail(err, HETPART_EINVAL, "a callback cost needs a function");
+		return part_invalid(err, "a callback cost needs a function");
 	const hetpart_status rc = cost_new(out, COST_CALLBACK, scale, err);
 	if (rc == HETPART_OK) {
 		(*out)->fn = fn;

@@ -116,7 +116,8 @@ void part_set_error(hetpart_err *err, hetpart_status status, const char *fmt, ..
 #define part_fail(err, status, ...) (part_set_error(err, status, __VA_ARGS__), (status))
 #define part_no_memory(err, n, what) \
 	part_fail(err, HETPART_ENOMEM, "no memory for %zu %s", (size_t)(n), what)
-#define part_is_null(err, name) part_fail(err, HETPART_EINVAL, "'%s' is NULL", name)
+#define part_invalid(err, ...)  part_fail(err, HETPART_EINVAL, __VA_ARGS__)
+#define part_is_null(err, name) part_invalid(err, "'%s' is NULL", name)
 #define part_no_plan(err)       part_fail(err, HETPART_ERANGE, "no plan ends in finite time")
 
 /* Allocate n zeroed objects of size bytes. Return NULL if memory is out or the product does not

@@ -65,17 +65,16 @@ hetpart_status part_plan_times(hetpart_plan *pl, const part_procs *ps, hetpart_e
 		pl->time[i] = (double)(t * unit);
 	}
 	if (ps->bad->seen)
-		return part_fail(err, HETPART_EINVAL,
-				 "the cost of processor %zu gives time '%g' for %" PRIu64 " items",
-				 ps->bad->proc, ps->bad->time, ps->bad->items);
+		return part_invalid(
+			err, "the cost of processor %zu gives time '%g' for %" PRIu64 " items",
+			ps->bad->proc, ps->bad->time, ps->bad->items);
 	return part_plan_close(pl, err);
 }
 
 hetpart_status part_check_items(uint64_t items, size_t nprocs, hetpart_err *err)
 {
 	if (nprocs == 0)
-		return part_fail(err, HETPART_EINVAL,
-				 "the number of processors is '0': must be at least 1");
+		return part_invalid(err, "the number of processors is '0': must be at least 1");
 	if (items > HETPART_ITEMS_MAX)
 		return part_fail(err, HETPART_ERANGE,
 				 "the number of items is '%" PRIu64 "': must be at most %" PRIu64,

@@ -74,16 +74,14 @@ hetpart_status part_check_positive(double x, const char *what, hetpart_err *err)
 {
 	if (isfinite(x) && x > 0)
 		return HETPART_OK;
-	return part_fail(err, HETPART_EINVAL, "%s is '%g': must be a finite number above 0", what,
-			 x);
+	return part_invalid(err, "%s is '%g': must be a finite number above 0", what, x);
 }
 
 hetpart_status part_check_not_negative(double x, const char *what, hetpart_err *err)
 {
 	if (isfinite(x) && x >= 0)
 		return HETPART_OK;
-	return part_fail(err, HETPART_EINVAL, "%s is '%g': must be a finite number, 0 or more",
-			 what, x);
+	return part_invalid(err, "%s is '%g': must be a finite number, 0 or more", what, x);
 }
 
 hetpart_status part_check_numbers(const double *v, size_t n, bool zero_allowed, const char *what,
@@ -91,9 +89,8 @@ hetpart_status part_check_numbers(const double *v, size_t n, bool zero_allowed, 
 {
 	for (size_t i = 0; i < n; i++)
 		if (!(isfinite(v[i]) && (v[i] > 0 || (zero_allowed && v[i] == 0))))
-			return part_fail(err, HETPART_EINVAL,
-					 "%s %zu is '%g': must be a finite number%s", what, i, v[i],
-					 zero_allowed ? ", 0 or more" : " above 0");
+			return part_invalid(err, "%s %zu is '%g': must be a finite number%s", what,
+					    i, v[i], zero_allowed ? ", 0 or more" : " above 0");
 	return HETPART_OK;
 }
 
@@ -108,15 +105,14 @@ hetpart_status part_opts_copy(void *full, size_t first, size_t known, const void
 	size_t size;
 	memcpy(&size, opts, sizeof size);
 	if (size < first || size > 4096)
-		return part_fail(err, HETPART_EINVAL,
-				 "struct_size of the options is '%zu': start from their INIT macro",
-				 size);
+		return part_invalid(
+			err, "struct_size of the options is '%zu': start from their INIT macro",
+			size);
 	for (size_t i = known; i < size; i++)
 		if (raw[i])
-			return part_fail(
-				err, HETPART_EINVAL,
-				"the options set a member that this version of the library "
-				"does not have");
+			return part_invalid(
+				err, "the options set a member that this version of the library "
+				     "does not have");
 	memcpy(full, opts, size < known ? size : known);
 	memcpy(full, &known, sizeof known); /* its own struct_size */
 	return HETPART_OK;
@@ -126,9 +122,8 @@ static hetpart_status check_time_limit(double time_limit_s, hetpart_err *err)
 {
 	if (time_limit_s >= 0)
 		return HETPART_OK;
-	return part_fail(err, HETPART_EINVAL,
-			 "the time limit is '%g': must be a number of seconds, 0 or more",
-			 time_limit_s);
+	return part_invalid(err, "the time limit is '%g': must be a number of seconds, 0 or more",
+			    time_limit_s);
 }
 
 hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetpart_err *err)
@@ -138,7 +133,7 @@ hetpart_status part_opts_read(hetpart_opts *full, const hetpart_opts *opts, hetp
 			   err) != HETPART_OK)
 		return HETPART_EINVAL;
 	if (full->method < HETPART_METHOD_EXACT || full->method > HETPART_METHOD_DP)
-		return part_fail(err, HETPART_EINVAL, "'%d' is not a method", (int)full->method);
+		return part_invalid(err, "'%d' is not a method", (int)full->method);
 	return check_time_limit(full->time_limit_s, err);
 }
 

@@ -240,8 +240,7 @@ static hetpart_status chain_read_opts(hetpart_chain_opts *full, const hetpart_ch
 			   err) != HETPART_OK)
 		return HETPART_EINVAL;
 	if (full->method < HETPART_CHAIN_LP || full->method > HETPART_CHAIN_MULTIINST)
-		return part_fail(err, HETPART_EINVAL, "'%d' is not a chain method",
-				 (int)full->method);
+		return part_invalid(err, "'%d' is not a chain method", (int)full->method);
 	return HETPART_OK;
 }
 
@@ -326,27 +325,28 @@ hetpart_status hetpart_chain_replay(hetpart_schedule **out, const hetpart_chain 
 	    (rc = grow_as_given(sd, &ch, err)) != HETPART_OK)
 		goto out;
 	if (nfractions != sd->total * ch.m) {
-		rc = part_fail(err, HETPART_EINVAL,
-			       "the number of fractions is '%zu': must be %zu for %zu installments "
-			       "on %zu processors",
-			       nfractions, sd->total * ch.m, sd->total, ch.m);
+		rc = part_invalid(
+			err,
+			"the number of fractions is '%zu': must be %zu for %zu installments "
+			"on %zu processors",
+			nfractions, sd->total * ch.m, sd->total, ch.m);
 		goto out;
 	}
 	for (size_t n = 0; n < ch.nloads; n++) {
 		long double sum = 0;
 		for (size_t k = sd->first[n] * ch.m; k < sd->first[n + 1] * ch.m; k++) {
 			if (!isfinite(fractions[k]) || fractions[k] < 0) {
-				rc = part_fail(err, HETPART_EINVAL,
-					       "a fraction of load %zu is '%g': must be 0 or more",
-					       n, fractions[k]);
+				rc = part_invalid(
+					err, "a fraction of load %zu is '%g': must be 0 or more", n,
+					fractions[k]);
 				goto out;
 			}
 			sum += fractions[k];
 		}
 		if (!(fabsl(sum - 1) <= 1e-6L)) {
-			rc = part_fail(err, HETPART_EINVAL,
-				       "the fractions of load %zu sum to '%.9Lg': must sum to 1", n,
-				       sum);
+			rc = part_invalid(err,
+					  "the fractions of load %zu sum to '%.9Lg': must sum to 1",
+					  n, sum);
 			goto out;
 		}
 	}

@@ -16,9 +16,8 @@ static hetpart_status chain_check_array(const double *v, size_t n, const char *n
 		return part_is_null(err, name);
 	for (size_t i = 0; i < n; i++)
 		if (!isfinite(v[i]) || v[i] < 0 || (positive && v[i] == 0))
-			return part_fail(err, HETPART_EINVAL,
-					 "%s[%zu] is '%g': must be a finite number%s", name, i,
-					 v[i], positive ? " above 0" : ", 0 or more");
+			return part_invalid(err, "%s[%zu] is '%g': must be a finite number%s", name,
+					    i, v[i], positive ? " above 0" : ", 0 or more");
 	return HETPART_OK;
 }
 
@@ -26,15 +25,14 @@ static hetpart_status chain_check_counts(const hetpart_chain *c, hetpart_err *er
 {
 	size_t total = 0;
 	if (c->nprocs == 0 || c->nloads == 0)
-		return part_fail(err, HETPART_EINVAL, "the number of %s is '0': must be at least 1",
-				 c->nprocs ? "loads" : "processors");
+		return part_invalid(err, "the number of %s is '0': must be at least 1",
+				    c->nprocs ? "loads" : "processors");
 	for (size_t n = 0; n < c->nloads && total <= CHAIN_DATES_MAX; n++) {
 		const size_t q = c->installments ? c->installments[n] : 1;
 		if (q == 0)
-			return part_fail(
-				err, HETPART_EINVAL,
-				"the number of installments of load %zu is '0': must be at "
-				"least 1",
+			return part_invalid(
+				err,
+				"the number of installments of load %zu is '0': must be at least 1",
 				n);
 		total = q > CHAIN_DATES_MAX ? q : total + q;
 	}

@@ -518,8 +518,9 @@ hp_verdict hp_args_parse(int argc, char **argv, hp_args *a)
 	a->verb = argv[1];
 	if (strcmp(argv[1], "batch") == 0)
 		return parse_batch(argc, argv, a);
-	if (hp_verb_known(argv[1]) || strcmp(argv[1], "show") == 0)
-		return parse_verb_options(argc, argv, a);
+	for (size_t i = 0; verbs[i]; i++)
+		if (strcmp(argv[1], verbs[i]) == 0)
+			return parse_verb_options(argc, argv, a);
 	const char *const meant = nearest_word(argv[1], verbs);
 	if (meant)
 		hp_say("unknown verb '%s' (did you mean %s?)", argv[1], meant);

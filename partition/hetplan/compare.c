@@ -106,7 +106,7 @@ static bool add_equal(hp_job *job, const hp_op *op, json_t *rows)
 	double *const t = hp_alloc(job, n, sizeof *t);
 	uint64_t *const share = hp_alloc(job, n, sizeof *share);
 	if (json_array_append_new(rows, row) != 0)
-		return hp_fail(job, NULL, "out of memory");
+		return hp_no_memory(job);
 	if (!t || !share || !equal_shares(job, by_root, share, n) || !op->ends(job, share, n, t))
 		return false;
 	double first = INFINITY, last = 0;
@@ -117,7 +117,7 @@ static bool add_equal(hp_job *job, const hp_op *op, json_t *rows)
 	return (json_object_set_new(row, "method", json_string("equal shares")) == 0 &&
 		json_object_set_new(row, "makespan", hp_json_real(last)) == 0 &&
 		json_object_set_new(row, "earliest", hp_json_real(first)) == 0) ||
-	       hp_fail(job, NULL, "out of memory");
+	       hp_no_memory(job);
 }
 
 /* Return the largest bound that is proven; without one, the smallest makespan. */
@@ -146,7 +146,7 @@ static bool compare_methods(hp_job *job, const hp_op *op, uint64_t max_steps, js
 		if (json_array_append_new(rows, row) != 0 ||
 		    json_object_set_new(row, "method", json_string(op->methods[i])) != 0 ||
 		    !try_method(job, op, op->methods[i], max_steps, row))
-			return hp_fail(job, NULL, "out of memory");
+			return hp_no_memory(job);
 		any = any || !json_object_get(json_array_get(rows, i), "message");
 	}
 	if (!any)
@@ -164,7 +164,7 @@ static bool compare_methods(hp_job *job, const hp_op *op, uint64_t max_steps, js
 		const double gap = bound > 0 ? 100 * (x - bound) / bound : x - bound;
 		if (json_is_number(span) &&
 		    json_object_set_new(row, "gap_percent", hp_json_real(gap)) != 0)
-			return hp_fail(job, NULL, "out of memory");
+			return hp_no_memory(job);
 	}
 	return hp_put(job, "op", json_string(op->name)) &&
 	       hp_put(job, "bound", hp_json_real(bound)) &&

@@ -25,7 +25,7 @@ bool hp_read_file(hp_job *job, const char *path, char **text, size_t *bytes)
 			room = room ? 2 * room : 65536;
 			char *const more = realloc(*text, room + 1);
 			if (!more) {
-				ok = hp_fail(job, NULL, "out of memory");
+				ok = hp_no_memory(job);
 				break;
 			}
 			*text = more;
@@ -135,7 +135,7 @@ static bool add_field(speeds_table *t, speeds_column c, const char *text)
 	json_t *list = json_object_get(t->out, keys[c]), *value;
 	double x;
 	if (!list && json_object_set_new(t->out, keys[c], list = json_array()) != 0)
-		return hp_fail(t->job, NULL, "out of memory");
+		return hp_no_memory(t->job);
 	if (c == NAME) {
 		errno = 0;
 		value = json_string(text);
@@ -177,7 +177,7 @@ static bool add_line(speeds_table *t, char *line)
 json_t *hp_speeds_table(hp_job *job, char *text, size_t bytes)
 {
 	speeds_table t = { .job = job, .out = json_object() };
-	bool ok = t.out || hp_fail(job, NULL, "out of memory");
+	bool ok = t.out || hp_no_memory(job);
 	char *const end = text + bytes;
 	for (job->line = 1; ok && text < end; job->line++) {
 		char *const newline = memchr(text, '\n', (size_t)(end - text));
@@ -232,7 +232,7 @@ static bool make_speeds_procs(hp_job *job, json_t *set, const json_t *table)
 			      0);
 	}
 	return (ok && json_object_del(set, "cost") == 0 && json_object_del(set, "speeds") == 0) ||
-	       hp_fail(job, NULL, "out of memory");
+	       hp_no_memory(job);
 }
 
 bool hp_read_speeds(hp_job *job, const hp_args *a)
@@ -255,13 +255,12 @@ bool hp_read_speeds(hp_job *job, const hp_args *a)
 	job->source = NULL;
 	json_t *const names = json_object_get(table, "names"); /* --names replaces them */
 	if (ok && names && !json_object_get(a->set, "names"))
-		ok = json_object_set(a->set, "names", names) == 0 ||
-		     hp_fail(job, NULL, "out of memory");
+		ok = json_object_set(a->set, "names", names) == 0 || hp_no_memory(job);
 	if (ok)
 		ok = scatter ? make_speeds_procs(job, a->set, table)
 			     : json_object_set(a->set, "speeds",
 					       json_object_get(table, "speeds")) == 0 ||
-				       hp_fail(job, NULL, "out of memory");
+				       hp_no_memory(job);
 	json_decref(table);
 	free(text);
 	return ok;

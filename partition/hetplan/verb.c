@@ -45,7 +45,7 @@ static bool pair_costs(hp_job *job, json_t *set)
 		     (i >= links || json_object_set(p, "link", json_array_get(link, i)) == 0);
 	}
 	if (!ok)
-		return hp_fail(job, NULL, "out of memory");
+		return hp_no_memory(job);
 	return json_object_del(set, "compute") == 0 && (!link || json_object_del(set, "link") == 0);
 }
 
@@ -59,11 +59,11 @@ static bool make_request(hp_job *job, const hp_args *a)
 		{ "scatter", "compute", "scatter-root" }, { "chain", "fractions", "chain-replay" },
 	};
 	if (!job->in && !(job->in = json_object()))
-		return hp_fail(job, NULL, "out of memory");
+		return hp_no_memory(job);
 	if (!hp_read_speeds(job, a) || !pair_costs(job, a->set))
 		return false;
 	if (json_object_update(job->in, a->set) != 0)
-		return hp_fail(job, NULL, "out of memory");
+		return hp_no_memory(job);
 	const char *name = a->op;
 	if (!name && !json_object_get(job->in, "op")) {
 		name = a->verb;
@@ -75,7 +75,7 @@ static bool make_request(hp_job *job, const hp_args *a)
 	errno = 0;
 	if (name && json_object_set_new(job->in, "op", json_string(name)) != 0)
 		return errno == ENOMEM
-			       ? hp_fail(job, NULL, "out of memory")
+			       ? hp_no_memory(job)
 			       : hp_fail(job, NULL, "'--op': must be text in UTF-8, not '%.64s'",
 					 name);
 	name = json_string_value(json_object_get(job->in, "op"));
@@ -128,7 +128,7 @@ static bool write_compared_page(hp_job *job, const hp_args *a)
 	bool ok = hp_job_init(&one, job->limits, json_copy(job->in)) && one.in;
 	ok = ok ? (hp_perform(&one) && write_page(&one, a, job->out)) ||
 			     hp_fail(job, NULL, "%s", one.text)
-		: hp_fail(job, NULL, "out of memory");
+		: hp_no_memory(job);
 	hp_job_free(&one);
 	return ok;
 }

@@ -47,8 +47,7 @@ hetpart_status hm_check_root(hm *h, int root)
 {
 	if (root >= 0 && root < h->size)
 		return HETPART_OK;
-	return hm_fail(h, HETPART_EINVAL, "root is '%d': must be a rank, 0 to %d", root,
-		       h->size - 1);
+	return hm_invalid(h, "root is '%d': must be a rank, 0 to %d", root, h->size - 1);
 }
 
 hetpart_status hm_check_affine(hm *h, const hetpart_mpi_affine *cost, const char *what)
@@ -56,16 +55,15 @@ hetpart_status hm_check_affine(hm *h, const hetpart_mpi_affine *cost, const char
 	if (isfinite(cost->startup_s) && cost->startup_s >= 0 && isfinite(cost->per_item_s) &&
 	    cost->per_item_s >= 0)
 		return HETPART_OK;
-	return hm_fail(h, HETPART_EINVAL,
-		       "%s is '%g + %g n' seconds: must be finite numbers, 0 or more", what,
-		       cost->startup_s, cost->per_item_s);
+	return hm_invalid(h, "%s is '%g + %g n' seconds: must be finite numbers, 0 or more", what,
+			  cost->startup_s, cost->per_item_s);
 }
 
 hetpart_status hm_check_positive(hm *h, double x, const char *what)
 {
 	if (isfinite(x) && x > 0)
 		return HETPART_OK;
-	return hm_fail(h, HETPART_EINVAL, "%s is '%g': must be a finite number above 0", what, x);
+	return hm_invalid(h, "%s is '%g': must be a finite number above 0", what, x);
 }
 
 hetpart_status hm_opts_read(hm *h, void *full, size_t first, size_t known, const void *opts)
@@ -76,13 +74,13 @@ hetpart_status hm_opts_read(hm *h, void *full, size_t first, size_t known, const
 	size_t size;
 	memcpy(&size, opts, sizeof size);
 	if (size < first || size > 4096)
-		return hm_fail(h, HETPART_EINVAL,
-			       "struct_size of the options is '%zu': start from their INIT macro",
-			       size);
+		return hm_invalid(
+			h, "struct_size of the options is '%zu': start from their INIT macro",
+			size);
 	for (size_t i = known; i < size; i++)
 		if (raw[i])
-			return hm_fail(h, HETPART_EINVAL,
-				       "the options ask for something that this version lacks");
+			return hm_invalid(h,
+					  "the options ask for something that this version lacks");
 	memcpy(full, opts, size < known ? size : known);
 	memcpy(full, &known, sizeof known); /* its own struct_size */
 	return HETPART_OK;
@@ -190,11 +188,11 @@ hetpart_status hm_open(hm *h, MPI_Comm comm)
 	*h = (hm){ .comm = MPI_COMM_NULL, .quick = 200 };
 	if (MPI_Initialized(&up) != MPI_SUCCESS || MPI_Finalized(&down) != MPI_SUCCESS || !up ||
 	    down)
-		return hm_fail(h, HETPART_EINVAL, "MPI is not running");
+		return hm_invalid(h, "MPI is not running");
 	if (comm == MPI_COMM_NULL)
-		return hm_fail(h, HETPART_EINVAL, "the communicator is MPI_COMM_NULL");
+		return hm_invalid(h, "the communicator is MPI_COMM_NULL");
 	if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
-		return hm_fail(h, HETPART_EINVAL, "the communicator is an intercommunicator");
+		return hm_invalid(h, "the communicator is an intercommunicator");
 	MPI_Request req;
 	MPI_Comm duplicate;
 	const int rc = MPI_Comm_idup(comm, &duplicate, &req);
@@ -236,8 +234,8 @@ hetpart_status hm_vote(hm *h, int root, hetpart_status mine)
 		if (st == HETPART_OK)
 			st = hm_fail(h, HETPART_EPEER, "rank %d: %s", who, text);
 	} else if (st == HETPART_OK && least[1] != -least[2])
-		st = hm_fail(h, HETPART_EINVAL, "the ranks name different roots, from %d to %d",
-			     (int)least[1], (int)-least[2]);
+		st = hm_invalid(h, "the ranks name different roots, from %d to %d", (int)least[1],
+				(int)-least[2]);
 	return mine != HETPART_OK ? mine : st;
 }
 
@@ -255,12 +253,12 @@ hetpart_status hm_measure_type(hm *h, hm_items *items, const char *name)
 	if (items->type != MPI_DATATYPE_NULL)
 		rc = MPI_Send(&item, 1, items->type, MPI_PROC_NULL, HM_ITEMS, h->comm);
 	if (rc != MPI_SUCCESS)
-		return hm_fail(h, HETPART_EINVAL, "'%s' is not a committed datatype", name);
+		return hm_invalid(h, "'%s' is not a committed datatype", name);
 	MPI_Count size = MPI_UNDEFINED;
 	MPI_Aint lower, reach;
 	if (MPI_Type_size_x(items->type, &size) != MPI_SUCCESS || size < 0 ||
 	    MPI_Type_get_extent(items->type, &lower, &reach) != MPI_SUCCESS)
-		return hm_fail(h, HETPART_EINVAL, "'%s' has no size", name);
+		return hm_invalid(h, "'%s' has no size", name);
 	items->bytes = (uint64_t)size;
 	items->extent = (ptrdiff_t)reach;
 	return HETPART_OK;

@@ -22,6 +22,7 @@ enum { HM_ITEMS = 1, HM_ASK, HM_ANSWER, HM_RESULT, HM_PING, HM_PONG, HM_END }; /
 void hm_set_err(hm *h, hetpart_status status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 #define hm_fail(h, status, ...) (hm_set_err(h, status, __VA_ARGS__), (status))
+#define hm_invalid(h, ...)      hm_fail(h, HETPART_EINVAL, __VA_ARGS__)
 
 /* Return HETPART_OK for MPI_SUCCESS, else HETPART_EPEER with MPI's message. */
 hetpart_status hm_mpi(hm *h, int rc, const char *what);

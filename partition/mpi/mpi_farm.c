@@ -77,8 +77,7 @@ static hetpart_status farm_work(farm *f, const hetpart_mpi_chunk *chunk, const v
 		return hm_fail(&f->h, st, "work failed on %llu items from number %llu",
 			       (unsigned long long)chunk->count, (unsigned long long)chunk->first);
 	if (!*result && *result_bytes > 0)
-		return hm_fail(&f->h, HETPART_EINVAL, "a result of %zu bytes is at NULL",
-			       *result_bytes);
+		return hm_invalid(&f->h, "a result of %zu bytes is at NULL", *result_bytes);
 	f->done += chunk->count;
 	return HETPART_OK;
 }
@@ -207,20 +206,6 @@ static hetpart_status service_listen(farm_service *s)
 		      "MPI_Irecv");
 }
 
-/* Work on a chunk at the root: the smallest, so that no worker waits long. */
-static void service_work(farm_service *s)
-{
-	const uint64_t size = s->todo.chunk < s->todo.left ? s->todo.chunk : s->todo.left;
-	s->todo.left -= size;
-	const hetpart_mpi_chunk chunk = service_chunk(s, size);
-	const void *result;
-	size_t bytes;
-	const hetpart_status st = farm_work(s->f, &chunk, &result, &bytes);
-	if (st == HETPART_OK)
-		service_take(s, s->f->h.rank, &chunk, result, bytes);
-	service_note(s, st);
-}
-
 /* Serve until all items are done or a rank has failed. Return the failure of the root. */
 static hetpart_status farm_serve(farm *f)
 {
@@ -240,7 +225,17 @@ static hetpart_status farm_serve(farm *f)
 			st = s.active > 0 ? service_listen(&s) : HETPART_OK;
 			tries = 0;
 		} else if (st == HETPART_OK && works && !s.failed && s.todo.left > 0) {
-			service_work(&s);
+			/* work on a chunk here: the smallest, so that no worker waits long */
+			const uint64_t left = s.todo.left;
+			const uint64_t size = s.todo.chunk < left ? s.todo.chunk : left;
+			s.todo.left -= size;
+			const hetpart_mpi_chunk chunk = service_chunk(&s, size);
+			const void *result;
+			size_t bytes;
+			const hetpart_status done = farm_work(f, &chunk, &result, &bytes);
+			if (done == HETPART_OK)
+				service_take(&s, f->h.rank, &chunk, result, bytes);
+			service_note(&s, done);
 		} else if (st == HETPART_OK) {
 			hm_nap(&f->h, &tries);
 		}
@@ -314,7 +309,7 @@ static hetpart_status farm_check(farm *f, const hetpart_mpi_farm_opts *opts)
 	if (st == HETPART_OK)
 		st = hm_check_root(&f->h, f->root);
 	if (st == HETPART_OK && !f->work && (!at_root || o->root_works))
-		st = hm_fail(&f->h, HETPART_EINVAL, "'work' is NULL");
+		st = hm_invalid(&f->h, "'work' is NULL");
 	if (st != HETPART_OK || !at_root)
 		return st;
 	size_t bytes;
@@ -322,12 +317,11 @@ static hetpart_status farm_check(farm *f, const hetpart_mpi_farm_opts *opts)
 		return hm_fail(&f->h, HETPART_ERANGE, "more than %llu items",
 			       (unsigned long long)HETPART_ITEMS_MAX);
 	if (o->rule < HETPART_CHUNK_FIXED || o->rule > HETPART_CHUNK_FACTORING)
-		return hm_fail(&f->h, HETPART_EINVAL, "'%d' is not a rule for chunks",
-			       (int)o->rule);
+		return hm_invalid(&f->h, "'%d' is not a rule for chunks", (int)o->rule);
 	if (__builtin_mul_overflow(f->items, o->item_bytes, &bytes) || bytes > PTRDIFF_MAX)
 		return hm_fail(&f->h, HETPART_ERANGE, "the items are beyond the address space");
 	if (bytes > 0 && !o->data)
-		return hm_fail(&f->h, HETPART_EINVAL, "'data' is NULL");
+		return hm_invalid(&f->h, "'data' is NULL");
 	return HETPART_OK;
 }
 

@@ -22,9 +22,9 @@ static hetpart_status gather_check(gather_call *g)
 	g->at_root = g->h.rank == g->root;
 	g->in_place = (void *)g->send.at == MPI_IN_PLACE;
 	if (g->in_place && !g->at_root)
-		return hm_fail(&g->h, HETPART_EINVAL, "MPI_IN_PLACE is only for the root");
+		return hm_invalid(&g->h, "MPI_IN_PLACE is only for the root");
 	if (!g->send.at && g->send.count > 0)
-		return hm_fail(&g->h, HETPART_EINVAL, "'sendbuf' is NULL");
+		return hm_invalid(&g->h, "'sendbuf' is NULL");
 	if (g->send.count > HETPART_ITEMS_MAX)
 		return hm_fail(&g->h, HETPART_ERANGE, "more than %llu items",
 			       (unsigned long long)HETPART_ITEMS_MAX);
@@ -35,8 +35,7 @@ static hetpart_status gather_check(gather_call *g)
 	if (st != HETPART_OK || !g->at_root)
 		return st;
 	if (!g->recv.at && g->recv.count > 0)
-		return hm_fail(&g->h, HETPART_EINVAL,
-			       "'recvbuf' is NULL, but its capacity is not 0");
+		return hm_invalid(&g->h, "'recvbuf' is NULL, but its capacity is not 0");
 	st = hm_measure_type(&g->h, &g->recv, "recvtype");
 	if (st == HETPART_OK)
 		st = hm_check_reach(&g->h, &g->recv, "recvbuf's capacity is");
@@ -57,11 +56,11 @@ static hetpart_status gather_sizes(gather_call *g)
 	for (int i = 0; i < g->h.size; i++) {
 		const uint64_t count = g->sizes[2 * i], bytes = g->sizes[2 * i + 1];
 		if (bytes != g->recv.bytes && !(g->in_place && i == g->root))
-			return hm_fail(&g->h, HETPART_EINVAL,
-				       "an item of recvtype has %llu bytes, one of rank %d's "
-				       "sendtype %llu",
-				       (unsigned long long)g->recv.bytes, i,
-				       (unsigned long long)bytes);
+			return hm_invalid(&g->h,
+					  "an item of recvtype has %llu bytes, one of rank %d's "
+					  "sendtype %llu",
+					  (unsigned long long)g->recv.bytes, i,
+					  (unsigned long long)bytes);
 		if (__builtin_add_overflow(g->sum, count, &g->sum))
 			g->sum = UINT64_MAX;
 	}

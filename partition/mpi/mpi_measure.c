@@ -146,9 +146,9 @@ hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out, hetpart_mpi_
 	if (st != HETPART_OK)
 		return hm_close(&k.h, st, err);
 	if (!out || !k.fn)
-		st = hm_fail(&k.h, HETPART_EINVAL, "'%s' is NULL", out ? "kernel" : "out");
+		st = hm_invalid(&k.h, "'%s' is NULL", out ? "kernel" : "out");
 	else if (most == 0)
-		st = hm_fail(&k.h, HETPART_EINVAL, "at most '0' items: must be at least 1");
+		st = hm_invalid(&k.h, "at most '0' items: must be at least 1");
 	else
 		st = hm_check_positive(&k.h, k.limit_s, "limit_s");
 	if ((st = hm_agree(&k.h, st)) == HETPART_OK)
@@ -333,14 +333,14 @@ static hetpart_status link_check(link_timing *l, const hetpart_mpi_timing *out)
 	if (st != HETPART_OK)
 		return st;
 	if (!out)
-		return hm_fail(&l->h, HETPART_EINVAL, "'out' is NULL");
+		return hm_invalid(&l->h, "'out' is NULL");
 	if (l->h.rank != l->root)
 		return HETPART_OK;
 	if (l->item_bytes < 1 || l->item_bytes > INT_MAX)
-		return hm_fail(&l->h, HETPART_EINVAL, "items of '%llu' bytes: must be 1 to %d",
-			       (unsigned long long)l->item_bytes, INT_MAX);
+		return hm_invalid(&l->h, "items of '%llu' bytes: must be 1 to %d",
+				  (unsigned long long)l->item_bytes, INT_MAX);
 	if (l->most == 0)
-		return hm_fail(&l->h, HETPART_EINVAL, "at most '0' items: must be at least 1");
+		return hm_invalid(&l->h, "at most '0' items: must be at least 1");
 	return hm_check_positive(&l->h, l->limit_s, "limit_s");
 }
 

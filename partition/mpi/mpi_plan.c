@@ -76,10 +76,10 @@ hetpart_status hm_plan_scatter(hm *h, hetpart_plan **out, size_t *order, uint64_
 	planning p = { .n = (size_t)h->size };
 	for (size_t i = 0; i < p.n && costs->shares != HETPART_MPI_EQUAL; i++)
 		if (!(costs->rank[i].compute.per_item_s > 0))
-			return hm_fail(h, HETPART_EINVAL,
-				       "compute.per_item_s of rank %zu is '%g': must be above 0 "
-				       "for these shares",
-				       i, costs->rank[i].compute.per_item_s);
+			return hm_invalid(h,
+					  "compute.per_item_s of rank %zu is '%g': must be above 0 "
+					  "for these shares",
+					  i, costs->rank[i].compute.per_item_s);
 	p.made = (hetpart_cost **)calloc(2 * p.n, sizeof *p.made);
 	p.procs = (hetpart_scatter_proc *)calloc(p.n, sizeof *p.procs);
 	p.served = (hetpart_scatter_proc *)calloc(p.n, sizeof *p.served);
@@ -129,7 +129,7 @@ static hetpart_status same_plan(hm *h, const hetpart_plan *plan)
 	uint64_t least[2] = { 0, 0 };
 	const hetpart_status st = hm_least(h, mine, least, 2, MPI_UINT64_T);
 	if (st == HETPART_OK && least[0] != ~least[1])
-		return hm_fail(h, HETPART_EINVAL, "the ranks have different plans");
+		return hm_invalid(h, "the ranks have different plans");
 	return st;
 }
 
@@ -148,7 +148,7 @@ hetpart_status hetpart_mpi_plan_agree(const hetpart_plan *plan, MPI_Comm comm, h
 	hm h;
 	hetpart_status st = hm_open(&h, comm);
 	if (st == HETPART_OK)
-		st = hm_agree(&h, plan ? st : hm_fail(&h, HETPART_EINVAL, "'plan' is NULL"));
+		st = hm_agree(&h, plan ? st : hm_invalid(&h, "'plan' is NULL"));
 	if (st == HETPART_OK)
 		st = same_plan(&h, plan);
 	return hm_close(&h, st, err);
@@ -169,9 +169,9 @@ static hetpart_status common_check(common_plan *c, hetpart_plan **out, uint64_t 
 	const size_t n = (size_t)c->h.size;
 	hetpart_status st = hm_scatter_opts(&c->h, &c->opts, opts);
 	if (st == HETPART_OK && !out)
-		st = hm_fail(&c->h, HETPART_EINVAL, "'out' is NULL");
+		st = hm_invalid(&c->h, "'out' is NULL");
 	if (st == HETPART_OK && (c->opts.plan || c->opts.order))
-		st = hm_fail(&c->h, HETPART_EINVAL, "the options already have a plan or an order");
+		st = hm_invalid(&c->h, "the options already have a plan or an order");
 	if (st == HETPART_OK)
 		st = hm_check_root(&c->h, root);
 	if (st != HETPART_OK)
@@ -207,8 +207,7 @@ hetpart_status hetpart_mpi_scatter_plan(hetpart_plan **out, size_t *order, uint6
 		const hm_costs costs = { c.costs, root, (hetpart_mpi_shares)c.head[1],
 					 (hetpart_scatter_method)c.head[2] };
 		if (c.head[1] > HETPART_MPI_SPEED)
-			st = hm_fail(&c.h, HETPART_EINVAL, "'%d' is not a way to share",
-				     (int)costs.shares);
+			st = hm_invalid(&c.h, "'%d' is not a way to share", (int)costs.shares);
 		else
 			st = hm_plan_scatter(&c.h, out, c.order, c.head[0], &costs);
 		if ((st = hm_agree(&c.h, st)) == HETPART_OK)
@@ -234,11 +233,11 @@ hetpart_status hetpart_mpi_plan_bcast(hetpart_plan **out, const hetpart_plan *pl
 		return hm_close(&h, st, err);
 	unsigned char *packed = NULL;
 	uint64_t bytes = 0;
-	st = out ? hm_check_root(&h, root) : hm_fail(&h, HETPART_EINVAL, "'out' is NULL");
+	st = out ? hm_check_root(&h, root) : hm_invalid(&h, "'out' is NULL");
 	if (st == HETPART_OK && h.rank == root) {
 		bytes = plan ? hetpart_plan_pack(plan, NULL, 0) : 0;
 		if (!plan)
-			st = hm_fail(&h, HETPART_EINVAL, "'plan' is NULL");
+			st = hm_invalid(&h, "'plan' is NULL");
 		else if (!(packed = (unsigned char *)malloc((size_t)bytes)))
 			st = hm_fail(&h, HETPART_ENOMEM, "no memory to pack the plan");
 		else
@@ -268,7 +267,7 @@ hetpart_status hetpart_mpi_plan_bcast(hetpart_plan **out, const hetpart_plan *pl
 static hetpart_status gather_speeds(hm *h, double *speeds, double mine)
 {
 	hetpart_status st = speeds ? hm_check_positive(h, mine, "the speed")
-				   : hm_fail(h, HETPART_EINVAL, "'speeds' is NULL");
+				   : hm_invalid(h, "'speeds' is NULL");
 	if ((st = hm_agree(h, st)) == HETPART_OK)
 		st = hm_allgather(h, &mine, speeds, 1, MPI_DOUBLE);
 	return st;
@@ -297,7 +296,7 @@ hetpart_status hetpart_mpi_share_create(hetpart_plan **out, uint64_t items, doub
 	const size_t n = (size_t)h.size;
 	double *speeds = NULL;
 	if (!out)
-		st = hm_fail(&h, HETPART_EINVAL, "'out' is NULL");
+		st = hm_invalid(&h, "'out' is NULL");
 	else if (!(speeds = (double *)calloc(n, sizeof *speeds)))
 		st = hm_fail(&h, HETPART_ENOMEM, "no memory for %d speeds", h.size);
 	if ((st = hm_agree(&h, st)) == HETPART_OK)
@@ -333,7 +332,7 @@ static hetpart_status pool_check(observed_pool *p, const hetpart_model *model,
 	if (st != HETPART_OK)
 		return st;
 	if (!model || (!observed && count > 0))
-		return hm_fail(&p->h, HETPART_EINVAL, "'%s' is NULL", model ? "observed" : "model");
+		return hm_invalid(&p->h, "'%s' is NULL", model ? "observed" : "model");
 	if (count > INT_MAX / 2)
 		return hm_fail(&p->h, HETPART_ERANGE, "%zu observations are too many", count);
 	p->mine = (double *)calloc(2 * count + 1, sizeof *p->mine);
@@ -344,9 +343,8 @@ static hetpart_status pool_check(observed_pool *p, const hetpart_model *model,
 	for (size_t i = 0; i < count; i++) {
 		const double items = observed[i].items, time = observed[i].time_s * speed;
 		if (!(items >= 0 && items <= 0x1p63) || !(time >= 0 && isfinite(time)))
-			return hm_fail(&p->h, HETPART_EINVAL,
-				       "observation %zu is '%g' seconds for '%g' items", i,
-				       observed[i].time_s, items);
+			return hm_invalid(&p->h, "observation %zu is '%g' seconds for '%g' items",
+					  i, observed[i].time_s, items);
 		p->mine[2 * i] = items;
 		p->mine[2 * i + 1] = time;
 	}

@@ -40,15 +40,14 @@ static hetpart_status scatter_check(scatter_call *s)
 	if (st != HETPART_OK)
 		return st;
 	if (!s->received)
-		return hm_fail(&s->h, HETPART_EINVAL, "'received' is NULL");
+		return hm_invalid(&s->h, "'received' is NULL");
 	if (s->allocates && !s->alloc)
-		return hm_fail(&s->h, HETPART_EINVAL, "'recvbuf' is NULL");
+		return hm_invalid(&s->h, "'recvbuf' is NULL");
 	s->in_place = !s->allocates && (void *)s->recv.at == MPI_IN_PLACE;
 	if (s->in_place && !s->at_root)
-		return hm_fail(&s->h, HETPART_EINVAL, "MPI_IN_PLACE is only for the root");
+		return hm_invalid(&s->h, "MPI_IN_PLACE is only for the root");
 	if (!s->allocates && !s->recv.at && s->recv.count > 0)
-		return hm_fail(&s->h, HETPART_EINVAL,
-			       "'recvbuf' is NULL, but its capacity is not 0");
+		return hm_invalid(&s->h, "'recvbuf' is NULL, but its capacity is not 0");
 	st = hm_scatter_opts(&s->h, &s->opts, s->given_opts);
 	if (st != HETPART_OK || s->in_place)
 		return st;
@@ -69,9 +68,10 @@ static hetpart_status scatter_read_order(scatter_call *s)
 	for (size_t j = 0; j < n && st == HETPART_OK; j++) {
 		const size_t rank = given ? given[j] : j;
 		if (rank >= n || seen[rank])
-			st = hm_fail(&s->h, HETPART_EINVAL,
-				     "entry %zu of the order is '%zu': every rank must occur once",
-				     j, rank);
+			st = hm_invalid(
+				&s->h,
+				"entry %zu of the order is '%zu': every rank must occur once", j,
+				rank);
 		else
 			seen[rank] = 1;
 		s->order[j] = rank;
@@ -86,19 +86,18 @@ static hetpart_status scatter_check_plan(scatter_call *s)
 	const hetpart_plan *const plan = s->opts.plan;
 	const size_t procs = hetpart_plan_nprocs(plan);
 	if (s->opts.shares < HETPART_MPI_BALANCED || s->opts.shares > HETPART_MPI_SPEED)
-		return hm_fail(&s->h, HETPART_EINVAL, "'%d' is not a way to share",
-			       (int)s->opts.shares);
+		return hm_invalid(&s->h, "'%d' is not a way to share", (int)s->opts.shares);
 	if (!plan)
 		return HETPART_OK;
 	if (s->explicit_counts)
-		return hm_fail(&s->h, HETPART_EINVAL, "both counts and a plan are given");
+		return hm_invalid(&s->h, "both counts and a plan are given");
 	if (procs != (size_t)s->h.size)
-		return hm_fail(&s->h, HETPART_EINVAL, "the plan is for %zu processor%s, not %d",
-			       procs, procs == 1 ? "" : "s", s->h.size);
+		return hm_invalid(&s->h, "the plan is for %zu processor%s, not %d", procs,
+				  procs == 1 ? "" : "s", s->h.size);
 	if (hetpart_plan_items(plan) != s->send.count)
-		return hm_fail(&s->h, HETPART_EINVAL, "the plan is for %llu items, not %llu",
-			       (unsigned long long)hetpart_plan_items(plan),
-			       (unsigned long long)s->send.count);
+		return hm_invalid(&s->h, "the plan is for %llu items, not %llu",
+				  (unsigned long long)hetpart_plan_items(plan),
+				  (unsigned long long)s->send.count);
 	return HETPART_OK;
 }
 
@@ -113,7 +112,7 @@ static hetpart_status scatter_check_root(scatter_call *s)
 	if (!s->costs || !s->counts || !s->displs || !s->order)
 		return hm_fail(&s->h, HETPART_ENOMEM, "no memory for the shares of %zu ranks", n);
 	if (s->explicit_counts && !s->given_counts)
-		return hm_fail(&s->h, HETPART_EINVAL, "'counts' is NULL");
+		return hm_invalid(&s->h, "'counts' is NULL");
 	for (size_t i = 0; s->explicit_counts && i < n; i++)
 		if (__builtin_add_overflow(s->send.count, s->given_counts[i], &s->send.count))
 			s->send.count = UINT64_MAX;
@@ -121,7 +120,7 @@ static hetpart_status scatter_check_root(scatter_call *s)
 		return hm_fail(&s->h, HETPART_ERANGE, "more than %llu items",
 			       (unsigned long long)HETPART_ITEMS_MAX);
 	if (!s->send.at && s->send.count > 0)
-		return hm_fail(&s->h, HETPART_EINVAL, "'sendbuf' is NULL");
+		return hm_invalid(&s->h, "'sendbuf' is NULL");
 	hetpart_status st = hm_measure_type(&s->h, &s->send, "sendtype");
 	if (st == HETPART_OK)
 		st = scatter_check_plan(s);
@@ -173,7 +172,7 @@ static hetpart_status scatter_allocate(scatter_call *s)
 		return HETPART_OK;
 	if (MPI_Type_get_true_extent(s->recv.type, &lower, &reach) != MPI_SUCCESS || lower < 0 ||
 	    s->recv.extent < 0)
-		return hm_fail(&s->h, HETPART_EINVAL, "'recvtype' reaches below its address");
+		return hm_invalid(&s->h, "'recvtype' reaches below its address");
 	if (__builtin_mul_overflow(count - 1, (size_t)s->recv.extent, &bytes) ||
 	    __builtin_add_overflow(bytes, (size_t)lower + (size_t)reach, &bytes) ||
 	    bytes > PTRDIFF_MAX)
@@ -199,8 +198,8 @@ static hetpart_status scatter_take_share(scatter_call *s, uint64_t root_item_byt
 	if (st != HETPART_OK)
 		return st;
 	if (!s->in_place && s->recv.bytes != root_item_bytes)
-		return hm_fail(
-			&s->h, HETPART_EINVAL,
+		return hm_invalid(
+			&s->h,
 			"an item of recvtype has %llu bytes, one of the root's sendtype %llu",
 			(unsigned long long)s->recv.bytes, (unsigned long long)root_item_bytes);
 	if (s->alloc)

@@ -74,14 +74,14 @@ hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *obse
 	for (size_t i = 0; i < count; i++) {
 		const double items = observed[i].items, cost = observed[i].time_s;
 		if (!(items == 0 || items >= 1) || items > 0x1p63)
-			return part_fail(err, HETPART_EINVAL,
-					 "observation %zu has '%g' items: must be 0, or 1 to 2^63",
-					 i, items);
+			return part_invalid(
+				err, "observation %zu has '%g' items: must be 0, or 1 to 2^63", i,
+				items);
 		if (!(isfinite(cost) && cost >= 0))
-			return part_fail(err, HETPART_EINVAL,
-					 "observation %zu has cost '%g': must be a finite number, "
-					 "0 or more",
-					 i, cost);
+			return part_invalid(
+				err,
+				"observation %zu has cost '%g': must be a finite number, 0 or more",
+				i, cost);
 	}
 	for (size_t i = 0; i < count; i++)
 		if (observed[i].items >= 1)
@@ -95,8 +95,8 @@ hetpart_status hetpart_model_decay(hetpart_model *model, double factor, hetpart_
 	if (!model)
 		return part_is_null(err, "model");
 	if (!(factor > 0 && factor <= 1))
-		return part_fail(err, HETPART_EINVAL,
-				 "decay factor is '%g': must be above 0 and at most 1", factor);
+		return part_invalid(err, "decay factor is '%g': must be above 0 and at most 1",
+				    factor);
 	for (size_t i = 0; i < MODEL_CELLS; i++) {
 		model_cell *const c = &model->cell[i];
 		c->weight *= factor;

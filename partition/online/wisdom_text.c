@@ -90,9 +90,9 @@ hetpart_status hetpart_wisdom_create(hetpart_wisdom **out, const char *host, het
 	if (!out || !host)
 		return part_is_null(err, out ? "host" : "out");
 	if (!wisdom_host_ok(host, strnlen(host, WISDOM_HOST_BYTES)))
-		return part_fail(err, HETPART_EINVAL,
-				 "the host must be a line of 1 to %d printable ASCII characters",
-				 WISDOM_HOST_BYTES - 1);
+		return part_invalid(err,
+				    "the host must be a line of 1 to %d printable ASCII characters",
+				    WISDOM_HOST_BYTES - 1);
 	*out = part_calloc(1, sizeof **out);
 	if (!*out)
 		return part_fail(err, HETPART_ENOMEM, "no memory for wisdom");
@@ -119,7 +119,7 @@ hetpart_status hetpart_wisdom_set_time(hetpart_wisdom *w, uint64_t time_s, hetpa
 	if (!w)
 		return part_is_null(err, "wisdom");
 	if (time_s >= UINT64_C(10000000000000000000))
-		return part_fail(err, HETPART_EINVAL, "the time must be below 1e19");
+		return part_invalid(err, "the time must be below 1e19");
 	w->time_s = time_s;
 	return HETPART_OK;
 }
@@ -129,10 +129,10 @@ static hetpart_status check_name(const hetpart_wisdom *w, const char *name, hetp
 	if (!w || !name)
 		return part_is_null(err, w ? "name" : "wisdom");
 	if (!wisdom_name_ok(name, strnlen(name, WISDOM_NAME_BYTES)))
-		return part_fail(err, HETPART_EINVAL,
-				 "'%.80s' is not a valid name: it must have 1 to %d letters, "
-				 "digits, '.', '_', ':' or '-'",
-				 name, WISDOM_NAME_BYTES - 1);
+		return part_invalid(err,
+				    "'%.80s' is not a valid name: it must have 1 to %d letters, "
+				    "digits, '.', '_', ':' or '-'",
+				    name, WISDOM_NAME_BYTES - 1);
 	return HETPART_OK;
 }
 
@@ -170,8 +170,8 @@ hetpart_status hetpart_wisdom_set(hetpart_wisdom *w, const char *name, double va
 	if (rc != HETPART_OK)
 		return rc;
 	if (!isfinite(value))
-		return part_fail(err, HETPART_EINVAL,
-				 "value of '%s' is '%g': must be a finite number", name, value);
+		return part_invalid(err, "value of '%s' is '%g': must be a finite number", name,
+				    value);
 	wisdom_entry *at = wisdom_find(&w->numbers, name);
 	if (!at && !(at = wisdom_append(&w->numbers, name)))
 		return part_fail(err, HETPART_ENOMEM,
@@ -205,7 +205,7 @@ hetpart_status hetpart_wisdom_merge(hetpart_wisdom *into, const hetpart_wisdom *
 	if (!into || !from)
 		return part_is_null(err, into ? "from" : "into");
 	if (into == from)
-		return part_fail(err, HETPART_EINVAL, "wisdom cannot be merged into itself");
+		return part_invalid(err, "wisdom cannot be merged into itself");
 	if (strcmp(into->host, from->host) != 0)
 		return part_fail(err, HETPART_ESTALE, "wisdom of '%s' is not for '%s'", from->host,
 				 into->host);

@@ -301,8 +301,8 @@ hetpart_status part_sc_fill(sc_problem *sc, hetpart_err *err)
 {
 	fill_fits_fn *const fits = count_in_order(sc) == sc->p ? fits_in_turn : fits_with_root;
 	if (!part_sc_can_fill(sc))
-		return part_fail(err, HETPART_EINVAL,
-				 "the method needs links that get slower in the order of service");
+		return part_invalid(
+			err, "the method needs links that get slower in the order of service");
 	sc->plan->method = "fill";
 	if (!isfinite(smallest_time(sc, fits, sc->plan->share)))
 		return part_no_plan(err);

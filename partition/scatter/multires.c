@@ -558,7 +558,7 @@ hetpart_status part_sc_multires(sc_problem *sc, hetpart_err *err)
 	grid gr = { .sc = sc };
 	hetpart_status rc;
 	if (!sc->comp_increasing || !sc->link_increasing)
-		return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
+		return part_invalid(err, "the method needs increasing costs");
 	sc->plan->method = "multires";
 	if (part_array(gr.amounts, sc->p) && part_array(gr.kept, sc->p) &&
 	    part_array(gr.row, sc->p) && part_array(gr.path, sc->p))

@@ -9,9 +9,8 @@
 
 hetpart_status part_sc_bad_cost(const sc_problem *sc, hetpart_err *err)
 {
-	return part_fail(err, HETPART_EINVAL,
-			 "a cost of processor %zu gives time '%g' for %" PRIu64 " items",
-			 sc->bad.proc, sc->bad.time, sc->bad.items);
+	return part_invalid(err, "a cost of processor %zu gives time '%g' for %" PRIu64 " items",
+			    sc->bad.proc, sc->bad.time, sc->bad.items);
 }
 
 double part_sc_time(const sc_cost *c, uint64_t n)
@@ -91,13 +90,13 @@ static hetpart_status check_procs(uint64_t items, const hetpart_scatter_proc *pr
 		return rc;
 	for (size_t i = 0; i < nprocs; i++) {
 		if (!procs[i].compute)
-			return part_fail(err, HETPART_EINVAL,
-					 "the compute cost of processor %zu is NULL", i);
+			return part_invalid(err, "the compute cost of processor %zu is NULL", i);
 		if (!procs[i].link && i + 1 < nprocs)
-			return part_fail(err, HETPART_EINVAL,
-					 "the link cost of processor %zu is NULL: only the root's, "
-					 "the last, may be",
-					 i);
+			return part_invalid(
+				err,
+				"the link cost of processor %zu is NULL: only the root's, "
+				"the last, may be",
+				i);
 	}
 	return HETPART_OK;
 }

@@ -51,7 +51,7 @@ static hetpart_status call_method(sc_problem *sc, hetpart_scatter_method m, hetp
 	case HETPART_SCATTER_AUTO:
 		break;
 	}
-	return part_fail(err, HETPART_EINVAL, "'%d' is not a scatter method", (int)m);
+	return part_invalid(err, "'%d' is not a scatter method", (int)m);
 }
 
 /* Set the times, the makespan and the proven bound after a method has ended with rc. An invalid
@@ -115,8 +115,8 @@ hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t items,
 				 full.method == HETPART_SCATTER_ALL_AT_ONCE ||
 				 full.method == HETPART_SCATTER_TWO_PASS;
 	if (real_shares && (full.minimums || full.quantum > 1))
-		return part_fail(err, HETPART_EINVAL, "the method does not support %s",
-				 full.minimums ? "minimums" : "a quantum");
+		return part_invalid(err, "the method does not support %s",
+				    full.minimums ? "minimums" : "a quantum");
 	rc = part_sc_init(&sc, items, procs, nprocs, &full, err);
 	if (rc == HETPART_OK && !(sc.plan = part_plan_new(nprocs, items, "none")))
 		rc = part_no_memory(err, nprocs, "processors");
@@ -167,9 +167,8 @@ hetpart_status hetpart_scatter_slack(double *slack, const hetpart_scatter_proc *
 		const long double l = part_cost_fine(sc.link[i].cost, 1);
 		const long double c = part_cost_fine(sc.comp[i].cost, 1);
 		if (!(l >= 0) || !(c >= 0))
-			rc = part_fail(err, HETPART_EINVAL,
-				       "a cost of processor %zu is '%Lg' for 1 item", i,
-				       l >= 0 ? c : l);
+			rc = part_invalid(err, "a cost of processor %zu is '%Lg' for 1 item", i,
+					  l >= 0 ? c : l);
 		links += l;
 		most = fmaxl(most, c);
 	}
@@ -266,8 +265,8 @@ static hetpart_status try_root(root_search *rs, size_t root, double *total, hetp
 	for (size_t j = 0; j < rs->p; j++)
 		rs->sorted[j] = rs->in[rs->order[j]];
 	if (!(fetch >= 0))
-		return part_fail(err, HETPART_EINVAL, "the store's cost for processor %zu is '%Lg'",
-				 root, fetch);
+		return part_invalid(err, "the store's cost for processor %zu is '%Lg'", root,
+				    fetch);
 	if (opts.minimums) {
 		for (size_t j = 0; j < rs->p; j++)
 			rs->mins[j] = rs->opts.minimums[rs->who[rs->order[j]]];
@@ -302,16 +301,14 @@ static hetpart_status check_root_search(uint64_t items, const hetpart_cost *cons
 		return part_is_null(err, compute ? "link" : "compute");
 	if (__builtin_mul_overflow(p, p, &entries) ||
 	    __builtin_mul_overflow(entries, sizeof *link, &bytes))
-		return part_fail(err, HETPART_EINVAL, "'%zu' processors are too many", p);
+		return part_invalid(err, "'%zu' processors are too many", p);
 	for (size_t r = 0; r < p; r++) {
 		if (!compute[r])
-			return part_fail(err, HETPART_EINVAL,
-					 "the compute cost of processor %zu is NULL", r);
+			return part_invalid(err, "the compute cost of processor %zu is NULL", r);
 		for (size_t i = 0; i < p; i++)
 			if (i != r && !link[r * p + i])
-				return part_fail(err, HETPART_EINVAL,
-						 "the link from processor %zu to %zu is NULL", r,
-						 i);
+				return part_invalid(
+					err, "the link from processor %zu to %zu is NULL", r, i);
 	}
 	return HETPART_OK;
 }

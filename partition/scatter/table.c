@@ -322,7 +322,7 @@ static hetpart_status plan_by_table(sc_problem *sc, table_row_fn *row, bool boun
 hetpart_status part_sc_dp(sc_problem *sc, bool increasing, hetpart_err *err)
 {
 	if (increasing && !(sc->comp_increasing && sc->link_increasing))
-		return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
+		return part_invalid(err, "the method needs increasing costs");
 	sc->plan->method = increasing ? "dp-increasing" : "dp";
 	return plan_by_table(sc, increasing ? fill_row_increasing : fill_row_any, false, err);
 }
@@ -330,8 +330,8 @@ hetpart_status part_sc_dp(sc_problem *sc, bool increasing, hetpart_err *err)
 hetpart_status part_sc_window(sc_problem *sc, hetpart_err *err)
 {
 	if (!sc->link_affine || !sc->comp_increasing)
-		return part_fail(err, HETPART_EINVAL,
-				 "the method needs affine link and increasing compute costs");
+		return part_invalid(err,
+				    "the method needs affine link and increasing compute costs");
 	sc->plan->method = "window";
 	return plan_by_table(sc, fill_row_window, true, err);
 }

@@ -79,14 +79,12 @@ static hetpart_status check_farm(const farm *f, hetpart_err *err)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (!f->workers[i].compute)
-			return part_fail(err, HETPART_EINVAL,
-					 "the computing cost of processor %zu is NULL", i);
+			return part_invalid(err, "the computing cost of processor %zu is NULL", i);
 	if (f->todo.rule < HETPART_CHUNK_FIXED || f->todo.rule > HETPART_CHUNK_FACTORING)
-		return part_fail(err, HETPART_EINVAL, "'%d' is not a rule for chunks",
-				 (int)f->todo.rule);
+		return part_invalid(err, "'%d' is not a rule for chunks", (int)f->todo.rule);
 	if (f->todo.chunk == 0)
-		return part_fail(err, HETPART_EINVAL,
-				 "the number of items in a chunk is '0': must be at least 1");
+		return part_invalid(err,
+				    "the number of items in a chunk is '0': must be at least 1");
 	if (f->todo.rule == HETPART_CHUNK_FIXED &&
 	    f->todo.left / f->todo.chunk > HETPART_FARM_CHUNKS_MAX)
 		return part_fail(err, HETPART_ERANGE,

@@ -244,7 +244,7 @@ static hetpart_status by_formula(share_problem *pb, hetpart_err *err)
 	long double per_speed = 0;
 	hetpart_status rc;
 	if (pb->opts.quantum > 1)
-		return part_fail(err, HETPART_EINVAL, "the method does not support a quantum");
+		return part_invalid(err, "the method does not support a quantum");
 	if (pb->opts.method == HETPART_METHOD_TAYLOR) {
 		plan->method = "Taylor, eq (5)";
 		rc = part_taylor(&pb->ps, pb->items, plan->real, plan->time, err);
@@ -272,16 +272,15 @@ static hetpart_status check_method(const share_problem *pb, hetpart_err *err)
 	const bool formula = m == HETPART_METHOD_TAYLOR || m == HETPART_METHOD_ASYMPTOTIC;
 	double startup, per_item;
 	if (hetpart_cost_is_affine(ps->cost, &startup, &per_item) && startup == 0 && per_item == 0)
-		return part_fail(err, HETPART_EINVAL,
-				 "the cost is free: a startup or an item must take time");
+		return part_invalid(err, "the cost is free: a startup or an item must take time");
 	if (formula && ps->cost->kind != COST_NLOGN)
-		return part_fail(err, HETPART_EINVAL, "the method is for the cost n ln n only");
+		return part_invalid(err, "the method is for the cost n ln n only");
 	if ((formula || m == HETPART_METHOD_PROPORTIONAL) && ps->mins)
-		return part_fail(err, HETPART_EINVAL, "the method does not support minimums");
+		return part_invalid(err, "the method does not support minimums");
 	if (formula && ps->caps)
-		return part_fail(err, HETPART_EINVAL, "the method does not support capacities");
+		return part_invalid(err, "the method does not support capacities");
 	if (m == HETPART_METHOD_PROPORTIONAL && !ps->cost->increasing)
-		return part_fail(err, HETPART_EINVAL, "the method needs an increasing cost");
+		return part_invalid(err, "the method needs an increasing cost");
 	return HETPART_OK;
 }
 
@@ -365,7 +364,7 @@ hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const dou
 					 : speeds ? "cost"
 						  : "speeds");
 	if (!cost->increasing)
-		return part_fail(err, HETPART_EINVAL, "rounding needs an increasing cost");
+		return part_invalid(err, "rounding needs an increasing cost");
 	pb.ps = (part_procs){ .n = nprocs, .cost = cost, .speeds = speeds, .bad = &bad };
 	hetpart_status rc = part_check_numbers(real, nprocs, true, "share of processor", err);
 	if (rc != HETPART_OK)
@@ -373,8 +372,8 @@ hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t items, const dou
 	for (size_t i = 0; i < nprocs; i++)
 		sum += real[i];
 	if (fabsl(sum - items) > 1 + 1e-9L * items)
-		return part_fail(err, HETPART_EINVAL, "the shares sum to '%.17g', not to %" PRIu64,
-				 (double)sum, items);
+		return part_invalid(err, "the shares sum to '%.17g', not to %" PRIu64, (double)sum,
+				    items);
 	if ((rc = share_prepare(&pb, NULL, err)) != HETPART_OK)
 		return rc;
 	memcpy(pb.plan->real, real, nprocs * sizeof *real);

@@ -256,6 +256,6 @@ hetpart_status part_round_keep(const part_procs *ps, uint64_t items, uint64_t *s
 	const hetpart_status rc = reach_sum(&r, &too_far, err);
 	free(now);
 	if (rc == HETPART_OK && too_far)
-		return part_fail(err, HETPART_EINVAL, "the real shares do not sum to the items");
+		return part_invalid(err, "the real shares do not sum to the items");
 	return rc;
 }

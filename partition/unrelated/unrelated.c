@@ -296,13 +296,13 @@ hetpart_status part_search(const part_procs *ps, const hetpart_opts *opts, hetpa
 		m = opts->quantum > 1 ? HETPART_METHOD_DP : HETPART_METHOD_BITSET;
 	plan->best = opts->quantum <= 1;
 	if (opts->quantum > 1 && m == HETPART_METHOD_BITSET)
-		return part_fail(err, HETPART_EINVAL, "the method does not support a quantum");
+		return part_invalid(err, "the method does not support a quantum");
 	if (m == HETPART_METHOD_BITSET || m == HETPART_METHOD_DP)
 		return search_any_costs(ps, opts, m, plan, err);
 	if (m != HETPART_METHOD_THRESHOLD)
-		return part_fail(err, HETPART_EINVAL, "the method needs one cost and speeds");
+		return part_invalid(err, "the method needs one cost and speeds");
 	if (!increasing)
-		return part_fail(err, HETPART_EINVAL, "the method needs increasing costs");
+		return part_invalid(err, "the method needs increasing costs");
 	part_procs within = *ps;
 	part_budget budget;
 	const hetpart_status rc =
@@ -330,8 +330,7 @@ hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items
 		return rc;
 	for (size_t i = 0; i < nprocs; i++)
 		if (!costs[i])
-			return part_fail(err, HETPART_EINVAL, "the cost of processor %zu is NULL",
-					 i);
+			return part_invalid(err, "the cost of processor %zu is NULL", i);
 	ps.caps = full.capacities;
 	ps.mins = full.minimums;
 	if ((rc = part_check_caps(&ps, items, err)) != HETPART_OK ||

@@ -380,8 +380,7 @@ static void svg_axis(const picture *p)
 		svg_text(p, x, p->bottom + 20, "text-anchor=\"middle\" fill=\"#222222\"", label);
 	}
 	fprintf(p->f,
-		"<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" "
-		"stroke=\"#222222\"/>\n",
+		"<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"#222222\"/>\n",
 		p->left, p->bottom, p->left + PLOT, p->bottom);
 	svg_text(p, p->left + PLOT / 2.0, p->bottom + 40, "text-anchor=\"middle\" fill=\"#222222\"",
 		 "time");

@@ -13,7 +13,7 @@ bool hp_put(hp_job *job, const char *key, json_t *value)
 
 bool hp_append(hp_job *job, json_t *list, json_t *value)
 {
-	return json_array_append_new(list, value) == 0 || hp_fail(job, NULL, "out of memory");
+	return json_array_append_new(list, value) == 0 || hp_no_memory(job);
 }
 
 json_t *hp_json_real(double x)

@@ -138,10 +138,10 @@ bool hp_chain_dates(hp_job *job, hp_job *dates)
 	json_t *const in = json_copy(job->in), *const planned =
 						       json_object_get(job->out, "fractions");
 	if (!hp_job_init(dates, job->limits, in) || !in)
-		return hp_fail(job, NULL, "out of memory");
+		return hp_no_memory(job);
 	json_object_del(in, "installments"); /* the plan may have fewer */
 	if (planned && json_object_set(in, "fractions", planned) != 0)
-		return hp_fail(job, NULL, "out of memory");
+		return hp_no_memory(job);
 	return op_chain_replay(dates) || hp_fail(job, NULL, "%s", dates->text);
 }
 

@@ -22,12 +22,6 @@ const hp_op *hp_op_find(const char *name)
 	return NULL;
 }
 
-bool hp_verb_known(const char *verb)
-{
-	const hp_op *const op = hp_op_find(verb);
-	return op && strcmp(op->verb, verb) == 0;
-}
-
 /* Find the operation of the request, and check keys and names. Return NULL after hp_fail(). */
 static const hp_op *request_op(hp_job *job)
 {
@@ -271,8 +265,7 @@ static bool verify_chain(const verification *v)
 		ok = put_makespan(v, json_is_number(end) ? json_number_value(end) : INFINITY);
 	}
 	if (ok && !json_object_get(v->file, "fractions"))
-		ok = json_object_update(v->job->out, dates.out) == 0 ||
-		     hp_fail(v->job, NULL, "out of memory");
+		ok = json_object_update(v->job->out, dates.out) == 0 || hp_no_memory(v->job);
 	hp_job_free(&dates);
 	return ok && accept_number(v, "planned_makespan");
 }

@@ -55,8 +55,6 @@ extern const hp_op hp_ops_share[], hp_ops_scatter[], hp_ops_chain[];
 /* Find an operation; return NULL if it does not exist. */
 const hp_op *hp_op_find(const char *name);
 
-bool hp_verb_known(const char *verb);
-
 /* Perform the request in job->in; the reason of a failure is in job->text. */
 bool hp_perform(hp_job *job);
 

@@ -27,7 +27,7 @@ struct hp_owned {
 bool hp_job_init(hp_job *job, const hp_limits *limits, json_t *in)
 {
 	*job = (hp_job){ .limits = limits, .in = in, .out = json_object() };
-	return job->out || hp_fail(job, NULL, "out of memory");
+	return job->out || hp_no_memory(job);
 }
 
 static void object_free(hp_object kind, void *object)
@@ -69,7 +69,7 @@ bool hp_own(hp_job *job, hp_object kind, void *object)
 	hp_owned *const o = malloc(sizeof *o);
 	if (!o) {
 		object_free(kind, object);
-		return hp_fail(job, NULL, "out of memory");
+		return hp_no_memory(job);
 	}
 	*o = (hp_owned){ job->owned, kind, object };
 	job->owned = o;

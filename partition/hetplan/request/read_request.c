@@ -215,7 +215,7 @@ static bool append_entry(hp_job *job, json_t *to, const hp_at *entry)
 		return hp_fail(job, entry, "more than %zu values", job->limits->values);
 	for (; n; n--)
 		if (json_array_append(to, (json_t *)(times.v ? repeated.v : entry->v)) != 0)
-			return hp_fail(job, NULL, "out of memory");
+			return hp_no_memory(job);
 	return true;
 }
 
@@ -234,7 +234,7 @@ static bool expand_repeats(hp_job *job)
 			continue;
 		const hp_at at = { .v = list, .key = key };
 		json_t *const all = json_array();
-		bool ok = all || hp_fail(job, NULL, "out of memory");
+		bool ok = all || hp_no_memory(job);
 		for (size_t i = 0; ok && i < json_array_size(list); i++) {
 			const hp_at entry = hp_entry(&at, i);
 			ok = append_entry(job, all, &entry);
@@ -244,7 +244,7 @@ static bool expand_repeats(hp_job *job)
 			return false;
 		}
 		if (json_object_set_new(job->in, key, all) != 0)
-			return hp_fail(job, NULL, "out of memory");
+			return hp_no_memory(job);
 	}
 	return true;
 }
@@ -263,7 +263,7 @@ bool hp_parse(hp_job *job, const char *text, size_t bytes, size_t line)
 	errno = 0;
 	job->in = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
 	if (!job->in && errno == ENOMEM) /* jansson has no message for it */
-		return hp_fail(job, NULL, "out of memory");
+		return hp_no_memory(job);
 	if (job->in && !json_is_object(job->in))
 		return hp_fail(job, NULL, "a request must be an object, {...}");
 	job->line = 0;

@@ -69,6 +69,7 @@ bool hp_own(hp_job *job, hp_object kind, void *object);
 void hp_set_reason(hp_job *job, const hp_at *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 #define hp_fail(job, ...) (hp_set_reason(job, __VA_ARGS__), false)
+#define hp_no_memory(job) hp_fail(job, NULL, "out of memory")
 
 /* Return true if the library succeeded, otherwise hp_fail() with its reason, which is in job->err.
  */
