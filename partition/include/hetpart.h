@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetpart.h - libhetpart: how many items each processor of a heterogeneous machine should take, so
- * that all of them finish together. Pure computation: no MPI, no threads, no printing, no global
- * state. Time limits read the monotonic clock. Only the wisdom calls open a file, which the caller
- * names.
+/* hetpart.h - libhetpart computes how many items each processor of a heterogeneous machine should
+ * take, so that all of them finish together. It only computes: no MPI, no threads, no printing, no
+ * global state. Time limits read the monotonic clock. Only the wisdom calls open a file, which the
+ * caller names.
  *
  * Every call that can fail returns a hetpart_status. Its last argument is an optional hetpart_err,
- * which receives a message that a person can act on; it may be NULL. Results leave through
- * out-parameters, which are NULL or unchanged on failure. Several threads may read an object at
- * the same time; while a call changes an object, only one thread may use it.
+ * which receives a message that a person can act on; it may be NULL. Calls store their results
+ * through pointer arguments; on failure these results are NULL or unchanged. Several threads may
+ * read an object at the same time; while a call changes an object, only one thread may use it.
  *
- * Source tags in square brackets: [S4] Cerin, Dubacq, Roch: data partitioning for heterogeneous
- * parallel sorting; [S0] Genaud, Giersch, Vivien: load-balancing scatter operations for grid
- * computing; [S2] David, Genaud, Giersch, Schwarz, Violard: source code transformation strategies
- * to load-balance grid applications; [S3] Gallet, Robert, Vivien: scheduling multiple divisible
- * loads on a linear processor network. */
+ * Sources: [S4] Cerin, Dubacq, Roch: data partitioning for heterogeneous parallel sorting; [S0]
+ * Genaud, Giersch, Vivien: load-balancing scatter operations for grid computing; [S2] David,
+ * Genaud, Giersch, Schwarz, Violard: source code transformation strategies to load-balance grid
+ * applications; [S3] Gallet, Robert, Vivien: scheduling multiple divisible loads on a linear
+ * processor network. */
 #ifndef HETPART_H
 #define HETPART_H
 
@@ -40,8 +40,8 @@ extern "C" {
 #define HETPART_VERSION_PATCH 0
 #define HETPART_VERSION       "0.2.0"
 
-/* hetpart_version - return the version of the library that is linked, as "major.minor.patch".
- * Static text, never NULL; compare it with HETPART_VERSION, the version of this header. */
+/* hetpart_version - return the version of the library that is linked, as "major.minor.patch". The
+ * text is static, never NULL. HETPART_VERSION is the version of this header. */
 HETPART_API const char *hetpart_version(void);
 
 /* Largest number of items any call accepts. */
@@ -54,8 +54,8 @@ typedef enum hetpart_status {
 	HETPART_ERANGE = 2,    /* the request cannot be met: too large, or over the capacities */
 	HETPART_ENOMEM = 3,    /* out of memory, or over the memory limit of the caller */
 	HETPART_EIO = 4,       /* a file cannot be opened, read or written */
-	HETPART_EFORMAT = 5,   /* a file is damaged or not of this kind */
-	HETPART_ESTALE = 6,    /* a file is valid, but of another machine or too old */
+	HETPART_EFORMAT = 5,   /* a file is damaged or of another kind */
+	HETPART_ESTALE = 6,    /* a file is valid, but from another machine or too old */
 	HETPART_ENOSOL = 7,    /* the method has no solution for these values */
 	HETPART_EINTERNAL = 8, /* a fault of the library itself: please report it */
 	HETPART_EPEER = 9,     /* another rank failed (used by callers that run over ranks) */
@@ -65,7 +65,8 @@ typedef enum hetpart_status {
 } hetpart_status;
 
 /* hetpart_status_text - describe a status in a few words.
- * Static text, never NULL; "unknown status" for a value that this version does not define. */
+ * The text is static, never NULL. It is "unknown status" for a value that this version does not
+ * define. */
 HETPART_API const char *hetpart_status_text(hetpart_status status);
 
 #define HETPART_ERR_BYTES 256
@@ -84,7 +85,7 @@ typedef struct hetpart_err {
  *
  * Each constructor:
  *   out    receives the cost, NULL on failure; free with hetpart_cost_free().
- *   scale  finite and > 0: every time is multiplied by it; 1 for none.
+ *   scale  finite and > 0; every time is multiplied by it; 1 changes nothing.
  *   err    NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: out is NULL, scale or another number is NaN, infinite or out
  * of its range; HETPART_ENOMEM. Safe from any number of threads. */
@@ -100,11 +101,11 @@ HETPART_API hetpart_status hetpart_cost_linear(hetpart_cost **out, double scale,
 					       hetpart_err *err) HETPART_MUST_CHECK;
 
 /* hetpart_cost_nlogn - make the cost n ln n of sorting [S4]. One item costs nothing, so a planner
- * gives even the slowest processor at least one item; with hetpart_cost_nlog2n1(), it does not. */
+ * gives at least one item even to the slowest processor, unlike with hetpart_cost_nlog2n1(). */
 HETPART_API hetpart_status hetpart_cost_nlogn(hetpart_cost **out, double scale,
 					      hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_cost_nlog2n1 - make the cost n log2(n + 1): like n ln n, but the first item costs 1. */
+/* hetpart_cost_nlog2n1 - make the cost n log2(n + 1): like n ln n, but one item costs 1. */
 HETPART_API hetpart_status hetpart_cost_nlog2n1(hetpart_cost **out, double scale,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
@@ -120,27 +121,28 @@ typedef struct hetpart_point {
 	double time_s; /* time units, >= 0 */
 } hetpart_point;
 
-/* hetpart_cost_piecewise - make a cost of straight lines between points. They begin at (0, 0) if
- * the first point has items > 0. Beyond the last point, the last line continues.
- * points   npoints (>= 1) entries, copied: finite, items strictly increasing, time_s >= 0; it may
- *          fall from one point to the next, but not on the last line. A single point needs
- *          items > 0. */
+/* hetpart_cost_piecewise - make a cost of straight lines between points. The first line begins at
+ * (0, 0) if the first point has items > 0. The last line continues beyond the last point.
+ * points   npoints (>= 1) entries, copied: finite, items strictly increasing, time_s >= 0. Times
+ *          may decrease from one point to the next, but not on the last line. If there is only one
+ *          point, it needs items > 0. */
 HETPART_API hetpart_status hetpart_cost_piecewise(hetpart_cost **out, const hetpart_point *points,
 						  size_t npoints, double scale,
 						  hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_cost_table - make a cost of values[n] for n items. More than nvalues - 1 items are not
- * possible; their time is infinite.
- * values   nvalues (>= 1) entries, copied: >= 0, not NaN; infinite means "not this number". */
+/* hetpart_cost_table - make a cost of values[n] for n items. The time of more than nvalues - 1
+ * items is infinite.
+ * values   nvalues (>= 1) entries, copied: >= 0, not NaN; infinite: this number of items is not
+ *          possible. */
 HETPART_API hetpart_status hetpart_cost_table(hetpart_cost **out, const double *values,
 					      size_t nvalues, double scale,
 					      hetpart_err *err) HETPART_MUST_CHECK;
 
-/* Return the time of items, which must depend only on the arguments, be >= 0 and not NaN. A planner
- * that receives NaN or a negative time ends with HETPART_EINVAL. */
+/* Return the time of a number of items. It must depend only on the arguments, be >= 0 and not NaN.
+ * A planner that receives NaN or a negative time fails with HETPART_EINVAL. */
 typedef double hetpart_cost_fn(void *ctx, uint64_t items);
 
-/* hetpart_cost_callback - make a cost of any function.
+/* hetpart_cost_callback - make a cost from a function of the caller.
  * fn          called as fn(ctx, items), many times, in any order.
  * ctx         passed to fn; must live as long as the cost. If several threads share the cost, all
  *             of them call fn.
@@ -149,15 +151,15 @@ HETPART_API hetpart_status hetpart_cost_callback(hetpart_cost **out, hetpart_cos
 						 bool increasing, double scale,
 						 hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_cost_eval - return the time of items in time units; NaN if cost is NULL. */
+/* hetpart_cost_eval - return the time of a number of items, in time units; NaN if cost is NULL. */
 HETPART_API double hetpart_cost_eval(const hetpart_cost *cost, uint64_t items);
 
 /* hetpart_cost_increasing - return whether more items never take less time; false if cost is
  * NULL. */
 HETPART_API bool hetpart_cost_increasing(const hetpart_cost *cost);
 
-/* hetpart_cost_is_affine - return whether the cost is startup + per_item n (n >= 1). Only then,
- * store both, scale included, unless startup or per_item is NULL. */
+/* hetpart_cost_is_affine - return whether the cost is startup + per_item n (n >= 1). If so, store
+ * both numbers, multiplied by the scale, except where the pointer is NULL. */
 HETPART_API bool hetpart_cost_is_affine(const hetpart_cost *cost, double *startup,
 					double *per_item);
 
@@ -182,22 +184,24 @@ HETPART_API uint64_t hetpart_plan_items(const hetpart_plan *plan);
 /* hetpart_plan_share - return the items of processor proc (from 0); 0 if it does not exist. */
 HETPART_API uint64_t hetpart_plan_share(const hetpart_plan *plan, size_t proc);
 
-/* hetpart_plan_shares - return all shares, nprocs entries that live as long as the plan; NULL for
- * NULL. */
+/* hetpart_plan_shares - return all shares, nprocs entries that live as long as the plan; NULL if
+ * plan is NULL. */
 HETPART_API const uint64_t *hetpart_plan_shares(const hetpart_plan *plan);
 
-/* hetpart_plan_first - return the number of the first item (from 0) of processor proc, if items are
- * in the order of processors: the sum of the shares before. Return the number of all items for proc
- * beyond the last, and 0 if plan is NULL. Takes O(proc) time: for many, use the next call. */
+/* hetpart_plan_first - return the number of the first item (from 0) of processor proc, if
+ * processors take their items in order: the sum of the shares of earlier processors. Return the
+ * number of all items if proc does not exist, and 0 if plan is NULL. Takes O(proc) time;
+ * hetpart_plan_offsets() returns all at once. */
 HETPART_API uint64_t hetpart_plan_first(const hetpart_plan *plan, size_t proc);
 
-/* hetpart_plan_offsets - store the first items of all processors.
+/* hetpart_plan_offsets - store the number of the first item of every processor.
  * first  receives nprocs + 1 numbers: processor i has the items first[i] .. first[i + 1] - 1.
  * Stores nothing if a pointer is NULL. */
 HETPART_API void hetpart_plan_offsets(const hetpart_plan *plan, uint64_t *first);
 
-/* hetpart_plan_real_shares, hetpart_plan_times - return the results of the next two calls for all
- * processors: nprocs entries that live as long as the plan; NULL for NULL. */
+/* hetpart_plan_real_shares, hetpart_plan_times - return the results of hetpart_plan_real_share()
+ * and hetpart_plan_time() for all processors: nprocs entries that live as long as the plan; NULL if
+ * plan is NULL. */
 HETPART_API const double *hetpart_plan_real_shares(const hetpart_plan *plan);
 HETPART_API const double *hetpart_plan_times(const hetpart_plan *plan);
 
@@ -212,47 +216,49 @@ HETPART_API double hetpart_plan_time(const hetpart_plan *plan, size_t proc);
 /* hetpart_plan_makespan - return the largest predicted time; NaN if plan is NULL. */
 HETPART_API double hetpart_plan_makespan(const hetpart_plan *plan);
 
-/* hetpart_plan_real_makespan - return the makespan before rounding, a lower bound for an exact
- * method; NaN if the method does not compute it. */
+/* hetpart_plan_real_makespan - return the makespan before rounding, which is a lower bound if the
+ * method is exact; NaN if the method does not compute it. */
 HETPART_API double hetpart_plan_real_makespan(const hetpart_plan *plan);
 
-/* hetpart_plan_lower_bound - return a makespan that no plan of whole items can beat, as the method
- * proves; NaN if the method proves none. Makespan minus lower bound is a certified gap. It is 0 for
- * exact shares and the exact scatter methods. With capacities, the bound is for plans that keep
- * them. */
+/* hetpart_plan_lower_bound - return a lower bound of the makespan of all plans of whole items,
+ * proved by the method; NaN if the method proves none. The makespan is this bound for exact shares
+ * and the exact scatter methods. With capacities, the bound is for plans that respect them. */
 HETPART_API double hetpart_plan_lower_bound(const hetpart_plan *plan);
 
-/* hetpart_plan_stopped - return HETPART_OK if the method was completed. Otherwise this is the best
- * plan that was found until it was stopped, by HETPART_ETIME (the time limit), HETPART_ENOMEM
- * (max_mem_bytes) or HETPART_ECANCEL (the caller's callback). hetpart_plan_lower_bound() then shows
- * how far the plan may be from the best. Return HETPART_EINVAL if plan is NULL. */
+/* hetpart_plan_stopped - return HETPART_OK if the method was completed. Otherwise return what
+ * stopped it: HETPART_ETIME (the time limit), HETPART_ENOMEM (max_mem_bytes) or HETPART_ECANCEL
+ * (the caller's callback). The plan is then the best that the method had found, and
+ * hetpart_plan_lower_bound() shows how far it may be from the best. Return HETPART_EINVAL if plan
+ * is NULL. */
 HETPART_API hetpart_status hetpart_plan_stopped(const hetpart_plan *plan);
 
 /* hetpart_plan_method - return the name of the method that made the plan, which lives as long as
  * the plan; "" if plan is NULL. */
 HETPART_API const char *hetpart_plan_method(const hetpart_plan *plan);
 
-/* hetpart_plan_hash - return a number that is the same for all plans with the same shares, on every
- * machine. Ranks compare it to check that their plans agree. 0 if plan is NULL. */
+/* hetpart_plan_hash - return a hash of the shares, which is the same on every machine. Ranks
+ * compare it to check that their plans agree. Return 0 if plan is NULL. */
 HETPART_API uint64_t hetpart_plan_hash(const hetpart_plan *plan);
 
 /* hetpart_plan_print - explain the plan in text, one line for each processor (the first 64).
  * buf   receives at most size - 1 characters and a terminating 0; may be NULL when size is 0.
- * Returns the length of the whole text without the 0; nothing is lost if it is < size. */
+ * Returns the length of the whole text without the 0. If it is >= size, buf has only the
+ * beginning. */
 HETPART_API size_t hetpart_plan_print(const hetpart_plan *plan, char *buf, size_t size);
 
 /* hetpart_plan_pack - write the plan as bytes that are the same on every machine, with a checksum,
  * for files and messages.
- * buf   receives them if size is large enough; may be NULL when size is 0.
- * Returns their number, 24 for each processor and a little more; 0 for NULL. */
+ * buf   receives the bytes if size is large enough; may be NULL when size is 0.
+ * Returns the number of bytes, 24 for each processor and a little more; 0 if plan is NULL. */
 HETPART_API size_t hetpart_plan_pack(const hetpart_plan *plan, void *buf, size_t size);
 
-/* hetpart_plan_unpack - make the plan from such bytes; safe on any bytes.
+/* hetpart_plan_unpack - make a plan from the bytes of hetpart_plan_pack(). Other bytes are
+ * rejected.
  * out    receives the plan, NULL on failure; free with hetpart_plan_free().
  * bytes  size bytes, not kept.
  * err    NULL, or receives the reason of a failure.
- * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL; HETPART_EFORMAT: damaged, or something
- *   else; HETPART_ENOMEM. */
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL; HETPART_EFORMAT: the bytes are damaged, or
+ *   not a plan; HETPART_ENOMEM. */
 HETPART_API hetpart_status hetpart_plan_unpack(hetpart_plan **out, const void *bytes, size_t size,
 					       hetpart_err *err) HETPART_MUST_CHECK;
 
@@ -268,22 +274,23 @@ typedef enum hetpart_method {
 	HETPART_METHOD_ASYMPTOTIC = 2,   /* [S4] Theorem 2, corrected; n ln n only */
 	HETPART_METHOD_PROPORTIONAL = 3, /* only by speed, whatever the cost */
 	HETPART_METHOD_THRESHOLD = 4,    /* bisection on the makespan; increasing costs */
-	HETPART_METHOD_BITSET = 5,       /* the same over sums of sets; any costs */
+	HETPART_METHOD_BITSET = 5,       /* bisection over sets of possible sums; any costs */
 	HETPART_METHOD_DP = 6            /* dynamic programme; any costs */
 } hetpart_method;
 
 #define HETPART_MEM_DEFAULT_BYTES (UINT64_C(1) << 30)
 
-/* The limits of planners whose options leave them at 0: these seconds, and half of the available
- * memory (HETPART_MEM_DEFAULT_BYTES if the system does not report it). At a limit, planners return
- * the best plan so far, see hetpart_plan_stopped(); it may then differ from call to call. */
+/* The time limit of planners whose options set none. Their default memory limit is half of the
+ * available memory, or HETPART_MEM_DEFAULT_BYTES if the system does not report it. At a limit,
+ * planners return the best plan so far, which may differ from call to call; see
+ * hetpart_plan_stopped(). */
 #define HETPART_TIME_DEFAULT_S 10.0
 
-/* Return whether to stop a planner: 0 to continue, anything else to stop it like a limit does. The
- * planner calls this in its thread after about every million steps, independently of the clock. */
+/* Return 0 to continue, and anything else to stop the planner as at a limit. The planner calls this
+ * function in its own thread after about every million steps, however long they take. */
 typedef int hetpart_stop_fn(void *ctx);
 
-/* Only the limits, for calls without other options; start from HETPART_LIMITS_INIT. */
+/* The limits of calls that have no other options. Start from HETPART_LIMITS_INIT. */
 typedef struct hetpart_limits {
 	size_t struct_size;    /* sizeof(hetpart_limits) */
 	double time_limit_s;   /* 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
@@ -300,7 +307,7 @@ typedef struct hetpart_opts {
 	size_t struct_size;         /* sizeof(hetpart_opts) */
 	hetpart_method method;      /* HETPART_METHOD_EXACT by default */
 	const uint64_t *capacities; /* the most items of each processor, or NULL */
-	uint64_t quantum;           /* EXACT, THRESHOLD, DP: all shares but one are multiples */
+	uint64_t quantum;           /* EXACT, THRESHOLD, DP: all shares but one are its multiples */
 	uint64_t max_mem_bytes;     /* BITSET, DP; 0: HETPART_MEM_DEFAULT_BYTES */
 	double time_limit_s;        /* BITSET, DP; 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
 	hetpart_stop_fn *stop;      /* NULL, or called to ask whether to stop */
@@ -315,45 +322,48 @@ typedef struct hetpart_opts {
 /* =============================================================== shares without communication */
 
 /* hetpart_share_create - divide items among processors of known speed: processor i takes
- * f(n)/speed[i] for n items. Shares are whole and sum to items. The largest time is the smallest
- * possible (EXACT, THRESHOLD, BITSET, DP) or near it (the other methods).
+ * f(n)/speed[i] for n items. Shares are whole numbers and sum to items. The makespan is the
+ * smallest possible (EXACT, THRESHOLD, BITSET, DP) or near it (the other methods).
  * out     receives the plan, NULL on failure; free with hetpart_plan_free().
  * items   0 .. HETPART_ITEMS_MAX; with 0, every share is 0.
  * speeds  nprocs entries, not kept: finite, > 0; only their ratios matter.
  * nprocs  >= 1.
  * cost    f, the time of n items at speed 1; not kept.
  * opts    NULL for defaults. Methods:
- *         EXACT (the default) chooses by the cost. Linear costs use D'Hondt's rule, n ln n GSL's
- *           Lambert W and Newton's method, powers [S4] Theorem 1. Other smooth or piecewise f have
- *           equal times before rounding. Any other increasing f uses bisection, and a cost that is
- *           not increasing uses BITSET.
- *         TAYLOR, ASYMPTOTIC: n ln n, without capacities. PROPORTIONAL, THRESHOLD, BITSET, DP.
- *         capacities, minimums: an exact plan is the best that keeps them; real shares ignore
+ *         EXACT (the default) chooses an algorithm by the cost. It uses D'Hondt's rule for linear
+ *           costs, GSL's Lambert W and Newton's method for n ln n, and [S4] Theorem 1 for powers.
+ *           For other smooth or piecewise f, it rounds real shares of equal time. It uses THRESHOLD
+ *           for any other increasing f, and BITSET if f is not increasing.
+ *         TAYLOR, ASYMPTOTIC: only for n ln n, without capacities. PROPORTIONAL, THRESHOLD, BITSET,
+ *         DP: see hetpart_method.
+ *         capacities, minimums: an exact plan is the best that respects them; real shares ignore
  *           minimums.
- *         quantum > 1: the plan is the best in which all shares but one are multiples of it. One
- *           processor also has the rest. Only multiples count for minimums.
- *         At the end of time_limit_s, or when stop() stops it, BITSET returns the best plan so far
- *         with a lower bound. DP, and BITSET before its first plan, return the plan of THRESHOLD if
- *         costs are increasing, else the best plan of large blocks. hetpart_plan_stopped() returns
- *         the reason.
+ *         quantum > 1: the plan is the best in which all shares are multiples of the quantum,
+ *           except that one processor also takes the rest. The rest does not count towards the
+ *           minimum of that processor.
+ *         When time_limit_s is over or stop() stops it, BITSET returns the best plan so far with a
+ *         lower bound. DP, and BITSET before its first plan, return the plan of THRESHOLD if costs
+ *         are increasing, else the best plan whose shares are multiples of a large block.
+ *         hetpart_plan_stopped() returns the reason.
  * err     NULL, or receives the reason of a failure.
- * With EXACT, ties go to the faster processor, then to the first. The order of the processors and
- * the scale of the speeds never change the makespan beyond rounding. n ln n has f(1) = 0: with more
- * items than processors, even the slowest processor gets at least one.
+ * If several plans are the best, EXACT gives items to the faster processor, or to the first of
+ * equally fast ones. The order of the processors and the scale of the speeds never change the
+ * makespan beyond rounding. n ln n has f(1) = 0: if there are more items than processors, even the
+ * slowest processor gets at least one.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: out, speeds or cost is NULL, nprocs is 0, a speed is zero, negative, NaN or
- *     infinite, struct_size or method is unknown, the method does not fit the cost, the capacities
- *     or the quantum, the cost is free, or a callback returned a negative time or NaN;
- *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than the capacities hold (which are
- *     never exceeded silently), or fewer than the minimums take, or more than a table of costs has,
- *     or no plan ends in finite time;
+ *     infinite, struct_size or method is unknown, the method does not support the cost, the
+ *     capacities, the minimums or the quantum, the cost is free, or a callback returned a negative
+ *     time or NaN;
+ *   HETPART_ERANGE: more items than HETPART_ITEMS_MAX, the sum of the capacities or a table of
+ *     costs allows, fewer items than the sum of the minimums, or no plan ends in finite time;
  *   HETPART_ENOSOL: TAYLOR with fewer than 3 items or no more items than processors, ASYMPTOTIC if
  *     a processor gets fewer than e items;
  *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes;
  *   HETPART_EMISSING: EXACT or ASYMPTOTIC for n ln n, if GSL 2.5 to 2.8 is missing;
  *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before the first plan.
- * Safe from any number of threads. Memory is O(nprocs), about 100 bytes for each, except for BITSET
- * and DP: see hetpart_share_unrelated_mem_bytes(). [S4] sections 2 and 3. */
+ * Safe from any number of threads. Takes about 100 bytes of memory per processor. BITSET and DP
+ * take more, see hetpart_share_unrelated_mem_bytes(). [S4] sections 2 and 3. */
 HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t items,
 						const double *speeds, size_t nprocs,
 						const hetpart_cost *cost, const hetpart_opts *opts,
@@ -363,19 +373,19 @@ HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t ite
  * processor.
  * out     receives the plan, NULL on failure; free with hetpart_plan_free().
  * items   0 .. HETPART_ITEMS_MAX.
- * costs   nprocs entries, not kept: any costs; the same one may occur more than once.
+ * costs   nprocs entries, not kept: any costs; several entries may be the same cost.
  * nprocs  >= 1.
- * opts    NULL for defaults. method: EXACT (THRESHOLD if every cost is increasing, otherwise
- *         BITSET, with a quantum DP), THRESHOLD (any number of items), BITSET (exact, up to about
- *         1e5 items), DP ([S4] section 3.2: the slow reference). capacities, minimums, quantum and
- *         limits are the same.
+ * opts    NULL for defaults. method: THRESHOLD (increasing costs, any number of items), BITSET
+ *         (exact, up to about 1e5 items), DP ([S4] section 3.2, slow), or EXACT, which chooses. It
+ *         uses THRESHOLD if every cost is increasing, otherwise BITSET, or DP with a quantum.
+ *         capacities, minimums, quantum and limits are as for hetpart_share_create().
  * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: out, costs or an entry of it is NULL, nprocs is 0, struct_size or method is
  *     unknown, the method needs speeds, THRESHOLD with a cost that is not increasing, BITSET with a
  *     quantum, or a callback returned a negative time or NaN;
- *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or more than capacities or tables hold, or
- *     fewer than the minimums take;
+ *   HETPART_ERANGE: more items than HETPART_ITEMS_MAX, the capacities or the tables allow, or fewer
+ *     than the sum of the minimums;
  *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes;
  *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before the first plan.
  * Safe from any number of threads. */
@@ -384,17 +394,17 @@ HETPART_API hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, ui
 							  size_t nprocs, const hetpart_opts *opts,
 							  hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_share_unrelated_mem_bytes - return the most memory that the call takes in bytes, the plan
- * included.
- * items, nprocs, opts  as for the call; EXACT counts as BITSET or DP.
- * Returns UINT64_MAX if no machine has that memory, or if the call would refuse the arguments. */
+/* hetpart_share_unrelated_mem_bytes - return the most bytes of memory that
+ * hetpart_share_unrelated_create() takes, the plan included.
+ * items, nprocs, opts  as for that call; EXACT counts as BITSET or DP.
+ * Returns UINT64_MAX if no machine has that memory, or if that call would refuse the arguments. */
 HETPART_API uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t nprocs,
 						       const hetpart_opts *opts);
 
-/* hetpart_share_weights - divide a row of items of unequal weight into one contiguous part for each
- * processor, in the order of processors; a part may be empty. Processor i takes the sum of its
- * weights divided by speeds[i], and the largest such time is the smallest possible.
- * hetpart_plan_first() returns where parts begin.
+/* hetpart_share_weights - divide a sequence of items of unequal weight into one contiguous part for
+ * each processor, in the order of processors. A part may be empty. The time of processor i is the
+ * sum of its weights divided by speeds[i], and the makespan is the smallest possible.
+ * hetpart_plan_first() returns where the part of a processor begins.
  * out      receives the plan, NULL on failure; free with hetpart_plan_free().
  * weights  items entries, not kept: finite, >= 0.
  * items    0 .. HETPART_ITEMS_MAX.
@@ -409,9 +419,10 @@ HETPART_API hetpart_status hetpart_share_weights(hetpart_plan **out, const doubl
 						 size_t nprocs,
 						 hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_share_round - round real shares to whole ones. Each keeps its whole part, and each
- * remaining item goes to the smallest f(n_i + 1)/k_i. This is the best rounding of shares with
- * equal times [S4]; for other shares, it is the best that keeps the whole parts.
+/* hetpart_share_round - round real shares to whole ones. Each processor i gets the whole part n_i
+ * of its share, and each remaining item goes to the processor with the smallest f(n_i +
+ * 1)/speeds[i]. This is the best rounding of shares with equal times [S4]; for other shares, it is
+ * the best that keeps the whole parts.
  * out     receives the plan, NULL on failure; free with hetpart_plan_free().
  * items   0 .. HETPART_ITEMS_MAX: the sum of the shares.
  * real    nprocs entries, not kept: finite, >= 0, summing to items within 1 + 1e-9 items.
@@ -430,10 +441,10 @@ HETPART_API hetpart_status hetpart_share_round(hetpart_plan **out, uint64_t item
 
 /* =============================================================== learning a cost from jobs */
 
-/* The knowledge of earlier jobs about one unknown cost f: observations (items, cost). Here, cost is
- * the time of a share multiplied by the speed of its processor. Observations are pooled in cells
- * whose borders are a factor 1.1 apart, with eight parts each, so the model always has the same
- * size (118 kB). A model that several threads change needs the caller's lock. [S4] section 3.3. */
+/* The observations (items, cost) of earlier jobs, which describe one unknown cost f. Here, cost is
+ * the time of a share multiplied by the speed of its processor. The model keeps sums for intervals
+ * of items, eight for each factor of 1.1, so it always has the same size (118 kB). A model that
+ * several threads change needs the caller's lock. [S4] section 3.3. */
 typedef struct hetpart_model hetpart_model;
 
 /* hetpart_model_create - make a model without observations; its cost is f(n) = n.
@@ -443,49 +454,53 @@ typedef struct hetpart_model hetpart_model;
 HETPART_API hetpart_status hetpart_model_create(hetpart_model **out,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_model_add - add observations; all of them, or none on failure.
+/* hetpart_model_add - add observations. On failure, none is added.
  * model     changed.
- * observed  count entries, not kept: items is 0 (ignored) or 1 .. 2^63; time_s is
- *           the time times the speed, finite, >= 0.
+ * observed  count entries, not kept: items is 1 .. 2^63, or 0 (ignored); time_s is the time
+ *           multiplied by the speed, finite, >= 0.
  * count     0 is valid.
  * err       NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or an observation out of its range. */
 HETPART_API hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *observed,
 					     size_t count, hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_model_decay - reduce the weight of all observations so far. Call it before adding those
- * of a new job if the machine may change. Weights below 1e-9 of one observation are forgotten.
+/* hetpart_model_decay - reduce the weight of all observations so far. Call this before you add the
+ * observations of a new job, if the machine may change. Weights below 1e-9 of one observation are
+ * removed.
  * model   changed.
- * factor  > 0, <= 1: every weight is multiplied by it. With 0.95, about 20 jobs are remembered.
+ * factor  > 0, <= 1: every weight is multiplied by it. With 0.95, about the last 20 jobs matter.
  * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: model is NULL or factor out of its range. */
 HETPART_API hetpart_status hetpart_model_decay(hetpart_model *model, double factor,
 					       hetpart_err *err) HETPART_MUST_CHECK;
 
 /* hetpart_model_merge - add all observations of another model, with their weights.
- * into  changed. from  unchanged; may be into itself.
+ * into  changed.
+ * from  unchanged; may be the same model as into.
  * err   NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL. */
 HETPART_API hetpart_status hetpart_model_merge(hetpart_model *into, const hetpart_model *from,
 					       hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_model_weight - return the number of observations in the model, after decay; 0 for
- * NULL. */
+/* hetpart_model_weight - return the sum of the weights of all observations, each 1 when added; 0 if
+ * model is NULL. */
 HETPART_API double hetpart_model_weight(const hetpart_model *model);
 
-/* hetpart_model_points - store the corners of the fitted cost, increasing in items and in time.
- * points  receives at most room of them; may be NULL when room is 0.
- * Returns their number, at most 960; 0 for a model without observations, and for NULL. */
+/* hetpart_model_points - store the points between which the fitted cost is linear, increasing in
+ * items and in time.
+ * points  receives at most `room` points; may be NULL when room is 0.
+ * Returns the number of all points, at most 960; 0 if the model is NULL or without observations. */
 HETPART_API size_t hetpart_model_points(const hetpart_model *model, hetpart_point *points,
 					size_t room);
 
-/* hetpart_model_cost - make the fitted cost. The means of the cells are smoothed by power laws and
- * straight lines on segments of cells; all divisions into segments are averaged with the weight
- * that the data give them. The result is made to rise by pooling adjacent violators, and joined by
- * lines from (0, 0). A certain jump is a step, half way between the observations on its two sides.
- * Once these are 2 % apart, it is on the safe side: a few items too few cost little, and one too
- * many costs the jump. Beyond the last corner, the cost continues with the last slope or the mean
- * cost of an item, whichever is larger. Without observations, f(n) = n.
+/* hetpart_model_cost - make the fitted cost. The mean costs of the intervals are smoothed by power
+ * laws and straight lines, each over several intervals; all divisions into such segments are
+ * averaged by their likelihood. Pooling of adjacent violators makes the result increasing, and
+ * lines from (0, 0) join its points. If the cost certainly jumps, the jump is halfway between the
+ * observations on its two sides. If these are at most 2 % apart, the jump is at the lower one,
+ * because a few items too few cost little, and one too many costs the jump. Beyond the last point,
+ * the cost continues with the last slope or the mean cost of an item, whichever is larger. Without
+ * observations, f(n) = n.
  * out    receives the cost, independent of the model, NULL on failure; free with
  *        hetpart_cost_free().
  * model  unchanged.
@@ -494,9 +509,8 @@ HETPART_API size_t hetpart_model_points(const hetpart_model *model, hetpart_poin
 HETPART_API hetpart_status hetpart_model_cost(hetpart_cost **out, const hetpart_model *model,
 					      hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_model_plan - call hetpart_share_create() with the fitted cost; arguments and results are
- * the same.
- * Returns also HETPART_EINVAL if model is NULL. */
+/* hetpart_model_plan - call hetpart_share_create() with the fitted cost; other arguments and
+ * results are the same. Also returns HETPART_EINVAL if model is NULL. */
 HETPART_API hetpart_status hetpart_model_plan(hetpart_plan **out, const hetpart_model *model,
 					      uint64_t items, const double *speeds, size_t nprocs,
 					      const hetpart_opts *opts,
@@ -515,38 +529,40 @@ HETPART_API void hetpart_model_free(hetpart_model *model);
  *     model NAME
  *     cell ITEMS COST WEIGHT SPREAD
  *     checksum 16-HEX-DIGITS
- * Keys of later versions are skipped. Names have 1 to 63 letters, digits, '.', '_', ':' or '-'; the
- * host is a line of 1 to 127 printable characters by which the caller recognizes the machine: its
- * name, processor and cores, for instance. Wisdom that several threads change needs the caller's
- * lock. */
+ * Keywords of later versions are skipped. Names have 1 to 63 letters, digits, '.', '_', ':' or '-'.
+ * The host is a text of 1 to 127 printable characters by which the caller recognizes the machine:
+ * its name, processor and cores, for instance. Wisdom that several threads change needs the
+ * caller's lock. */
 typedef struct hetpart_wisdom hetpart_wisdom;
 
 /* hetpart_wisdom_create - make wisdom without contents.
- * out   receives it, NULL on failure; free with hetpart_wisdom_free().
- * host  the machine it is about, copied.
+ * out   receives the wisdom, NULL on failure; free with hetpart_wisdom_free().
+ * host  the machine that the wisdom describes, copied.
  * err   NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or host is invalid; HETPART_ENOMEM. */
 HETPART_API hetpart_status hetpart_wisdom_create(hetpart_wisdom **out, const char *host,
 						 hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_wisdom_host - return the machine it is about; lives as long as the wisdom; "" for
- * NULL. */
+/* hetpart_wisdom_host - return the machine that the wisdom describes; the text lives as long as the
+ * wisdom; "" if wisdom is NULL. */
 HETPART_API const char *hetpart_wisdom_host(const hetpart_wisdom *wisdom);
 
-/* hetpart_wisdom_time - return when it was made, in seconds since 1970; 0 if not known, and for
- * NULL. */
+/* hetpart_wisdom_time - return when the wisdom was made, in seconds since 1970; 0 if this is
+ * unknown or wisdom is NULL. */
 HETPART_API uint64_t hetpart_wisdom_time(const hetpart_wisdom *wisdom);
 
-/* hetpart_wisdom_set_time - set when it was made, because the library does not read the calendar.
- * time_s  seconds since 1970, below 1e19; 0 for not known.
+/* hetpart_wisdom_set_time - set when the wisdom was made. The library itself does not read the
+ * date.
+ * time_s  seconds since 1970, below 1e19; 0: unknown.
  * Returns HETPART_OK; HETPART_EINVAL: wisdom is NULL or time_s too large. */
 HETPART_API hetpart_status hetpart_wisdom_set_time(hetpart_wisdom *wisdom, uint64_t time_s,
 						   hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_wisdom_model - find the model of a name, or make it.
+/* hetpart_wisdom_model - return the model of this name; create it if it does not exist.
  * wisdom  changed if the model is new.
  * name    copied.
- * out     receives the model, NULL on failure; it belongs to the wisdom: change it, never free it.
+ * out     receives the model, NULL on failure. It belongs to the wisdom: you may change it, but
+ *         must not free it.
  * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or name is invalid; HETPART_ENOMEM: no
  *   memory, or 4096 models already. */
@@ -554,7 +570,7 @@ HETPART_API hetpart_status hetpart_wisdom_model(hetpart_wisdom *wisdom, const ch
 						hetpart_model **out,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_wisdom_set - store a number under a name, instead of an earlier one.
+/* hetpart_wisdom_set - store a number under a name, and replace an earlier number of that name.
  * value  finite.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, name is invalid or value not finite;
  *   HETPART_ENOMEM: no memory, or 4096 numbers already. */
@@ -565,18 +581,17 @@ HETPART_API hetpart_status hetpart_wisdom_set(hetpart_wisdom *wisdom, const char
  * unless value is NULL. */
 HETPART_API bool hetpart_wisdom_get(const hetpart_wisdom *wisdom, const char *name, double *value);
 
-/* hetpart_wisdom_model_name, hetpart_wisdom_number_name - return the names, from index 0; NULL
- * after the last. They live until the wisdom changes. */
+/* hetpart_wisdom_model_name, hetpart_wisdom_number_name - return the name with this index, from 0;
+ * NULL after the last one. The name lives until the wisdom changes. */
 HETPART_API const char *hetpart_wisdom_model_name(const hetpart_wisdom *wisdom, size_t index);
 HETPART_API const char *hetpart_wisdom_number_name(const hetpart_wisdom *wisdom, size_t index);
 
 /* hetpart_wisdom_merge - add other wisdom of the same machine. Models are merged with their
- * weights; of two numbers, the later one is kept.
+ * weights. Of two numbers with the same name, the number of the later wisdom is kept.
  * into  changed; on HETPART_ENOMEM, a part may have been added.
- * from  unchanged, not into itself.
- * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or both are the same; HETPART_ESTALE: of
- * another
- *   machine, nothing changed; HETPART_ENOMEM. */
+ * from  unchanged; must not be into itself.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, or into and from are the same;
+ *   HETPART_ESTALE: from is of another machine, and into is unchanged; HETPART_ENOMEM. */
 HETPART_API hetpart_status hetpart_wisdom_merge(hetpart_wisdom *into, const hetpart_wisdom *from,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
@@ -585,15 +600,15 @@ HETPART_API hetpart_status hetpart_wisdom_merge(hetpart_wisdom *into, const hetp
  * Returns the length of the whole text without the 0; 0 for NULL. */
 HETPART_API size_t hetpart_wisdom_print(const hetpart_wisdom *wisdom, char *buf, size_t size);
 
-/* hetpart_wisdom_parse - make wisdom from text in memory; safe on any bytes.
- * out       receives it, NULL on failure; free with hetpart_wisdom_free().
- * text      bytes characters, need not end in 0; not kept.
- * host      the machine it must be about; NULL accepts any.
- * oldest_s  the time before which it is too old, seconds since 1970; 0 accepts any.
+/* hetpart_wisdom_parse - make wisdom from text in memory. Invalid text is rejected.
+ * out       receives the wisdom, NULL on failure; free with hetpart_wisdom_free().
+ * text      `bytes` characters, not kept; it need not end in 0.
+ * host      the machine that the wisdom must describe; NULL accepts any.
+ * oldest_s  reject wisdom made before this time, seconds since 1970; 0 accepts any.
  * err       NULL, or receives the reason of a failure.
- * Returns HETPART_OK; HETPART_EINVAL: out or text is NULL; HETPART_EFORMAT: damaged, err names the
- *   line; HETPART_ESTALE: valid, but of another machine, too old, or in another version of the
- *   format: begin with new wisdom and replace the file; HETPART_ENOMEM. */
+ * Returns HETPART_OK; HETPART_EINVAL: out or text is NULL; HETPART_EFORMAT: the text is damaged;
+ *   err names the line; HETPART_ESTALE: the text is valid, but of another machine, too old, or in
+ *   another version of the format: start with new wisdom and replace the file; HETPART_ENOMEM. */
 HETPART_API hetpart_status hetpart_wisdom_parse(hetpart_wisdom **out, const char *text,
 						size_t bytes, const char *host, uint64_t oldest_s,
 						hetpart_err *err) HETPART_MUST_CHECK;
@@ -604,12 +619,11 @@ HETPART_API hetpart_status hetpart_wisdom_load(hetpart_wisdom **out, const char 
 					       const char *host, uint64_t oldest_s,
 					       hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_wisdom_save - write the text to a file next to path, sync it, and rename it to path.
- * Readers see the old file or the new one; of several writers, the last one wins. The directory
- * must be writable.
- * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL; HETPART_EIO: it cannot be written, and
- * path
- *   is unchanged; HETPART_ERANGE: longer than 16 MiB; HETPART_ENOMEM. */
+/* hetpart_wisdom_save - write the text to a new file next to path, sync that file, and rename it to
+ * path. Readers see the complete old file or the complete new one; of several writers, the last one
+ * wins. The directory must be writable.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL; HETPART_EIO: the file cannot be written,
+ *   and path is unchanged; HETPART_ERANGE: the text is longer than 16 MiB; HETPART_ENOMEM. */
 HETPART_API hetpart_status hetpart_wisdom_save(const hetpart_wisdom *wisdom, const char *path,
 					       hetpart_err *err) HETPART_MUST_CHECK;
 
@@ -618,10 +632,11 @@ HETPART_API void hetpart_wisdom_free(hetpart_wisdom *wisdom);
 
 /* ================================================== process emulation and self-scheduling */
 
-/* hetpart_emulate_create - divide equal processes among nodes of different rating, for programs
- * that give every process the same amount of work. Each next process goes to the node where
- * (m_i + 1)/r_i is smallest, which is optimal for every number of processes. The plan's
- * shares are processes, its times m_i/r_i; a slow node may get none. [S2]
+/* hetpart_emulate_create - divide equal processes among nodes of different rating r_i (speed), for
+ * programs that give every process the same amount of work. Node i with m_i processes takes the
+ * time m_i/r_i. Each next process goes to the node where (m_i + 1)/r_i is smallest, which is
+ * optimal for every number of processes. The plan's shares are the m_i; a slow node may get none.
+ * [S2]
  * out        receives the plan, NULL on failure; free with hetpart_plan_free().
  * ratings    nprocs entries, not kept: finite, > 0.
  * nprocs     >= 1.
@@ -636,10 +651,12 @@ HETPART_API hetpart_status hetpart_emulate_create(hetpart_plan **out, const doub
 
 #define HETPART_EMULATE_MAX UINT64_C(1000000000)
 
-/* hetpart_emulate_best - divide the best number of processes up to most: the smallest that comes
- * nearest to the ideal speed. Takes time in proportion to most.
- * most  1 .. HETPART_EMULATE_MAX; the other arguments as above.
- * Returns as above; HETPART_ERANGE: most is out of its range. */
+/* hetpart_emulate_best - find the best number of processes up to `most`, and divide it like
+ * hetpart_emulate_create(). The best number has the highest hetpart_emulate_efficiency(); of
+ * several such numbers, it is the smallest. The time is proportional to `most`.
+ * most  1 .. HETPART_EMULATE_MAX.
+ * Other arguments and results are as for hetpart_emulate_create(); HETPART_ERANGE: most is out of
+ * its range. */
 HETPART_API hetpart_status hetpart_emulate_best(hetpart_plan **out, const double *ratings,
 						size_t nprocs, uint64_t most,
 						hetpart_err *err) HETPART_MUST_CHECK;
@@ -647,14 +664,15 @@ HETPART_API hetpart_status hetpart_emulate_best(hetpart_plan **out, const double
 /* hetpart_emulate_best_within - call hetpart_emulate_best() within limits. At a limit, the result
  * is the best of the numbers tried so far, and hetpart_plan_stopped() returns the reason.
  * limits  NULL for defaults.
- * Returns the same; HETPART_EINVAL also: struct_size or the time limit is invalid. */
+ * Returns the same as hetpart_emulate_best(), and HETPART_EINVAL if struct_size or the time limit
+ *   is invalid. */
 HETPART_API hetpart_status hetpart_emulate_best_within(hetpart_plan **out, const double *ratings,
 						       size_t nprocs, uint64_t most,
 						       const hetpart_limits *limits,
 						       hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_emulate_efficiency - return the speed of an emulation divided by the speed of the ideal
- * division: M/((sum r) max(m_i/r_i)). 1 is perfect.
+/* hetpart_emulate_efficiency - return the speed of an emulation divided by the ideal speed: M/((sum
+ * of r_i) max(m_i/r_i)) for M processes. 1 is perfect.
  * ratings  the ratings from which the plan was made.
  * Returns NaN if a pointer is NULL. */
 HETPART_API double hetpart_emulate_efficiency(const hetpart_plan *plan, const double *ratings);
@@ -662,14 +680,14 @@ HETPART_API double hetpart_emulate_efficiency(const hetpart_plan *plan, const do
 /* One processor of a farm; the costs are not kept. */
 typedef struct hetpart_worker {
 	const hetpart_cost *compute; /* time to compute n items */
-	const hetpart_cost *link;    /* time of the root to send n items; NULL: nothing to send */
+	const hetpart_cost *link;    /* root's time to send n items; NULL: sends nothing */
 } hetpart_worker;
 
 /* The size of the next chunk, when R items are left for p processors. */
 typedef enum hetpart_chunk_rule {
-	HETPART_CHUNK_FIXED = 0,    /* chunk items */
-	HETPART_CHUNK_GUIDED = 1,   /* R/p, at least chunk */
-	HETPART_CHUNK_FACTORING = 2 /* p chunks of R/(2p) each, then again, at least chunk */
+	HETPART_CHUNK_FIXED = 0,    /* always `chunk` items */
+	HETPART_CHUNK_GUIDED = 1,   /* R/p items, but at least `chunk` */
+	HETPART_CHUNK_FACTORING = 2 /* p chunks of R/(2p) items, but at least `chunk`, then again */
 } hetpart_chunk_rule;
 
 /* Items that are handed out in chunks, for a farm that the caller implements. Set the first four
@@ -679,25 +697,27 @@ typedef struct hetpart_chunks {
 	uint64_t nprocs; /* processors that take chunks, >= 1 */
 	uint64_t chunk;  /* the size, or the smallest size, >= 1 */
 	uint64_t left;   /* items not yet handed out; the caller may lower it between calls */
-	uint64_t batch_chunk, batch_left; /* FACTORING: size and number of the chunks to come */
+	uint64_t batch_chunk, batch_left; /* FACTORING: size and number of the chunks that remain of
+					   * the p chunks */
 } hetpart_chunks;
 
-/* hetpart_chunks_next - take the next chunk off the items that are left.
+/* hetpart_chunks_next - subtract the next chunk from the items that are left.
  * chunks  changed; one thread at a time.
- * Returns its size by the rule, at most the items left; 0 if none is left, chunks is NULL or nprocs
- *   is 0. A chunk of 0 counts as 1, an unknown rule as FIXED. */
+ * Returns the size of this chunk by the rule, at most the items left; 0 if no item is left, chunks
+ *   is NULL or nprocs is 0. The member chunk counts as 1 if it is 0, and an unknown rule as
+ *   FIXED. */
 HETPART_API uint64_t hetpart_chunks_next(hetpart_chunks *chunks);
 
 #define HETPART_FARM_CHUNKS_MAX UINT64_C(1000000000)
 
-/* hetpart_farm_create - simulate self-scheduling with exact costs: a root hands out chunks on
- * request, first come first served, one message at a time. A chunk whose link takes no time, such
- * as the root's own, does not wait for the port. [S2]
+/* hetpart_farm_create - simulate self-scheduling with known costs: a root hands out chunks on
+ * request, first come first served, one message at a time. A chunk whose message takes no time,
+ * such as the root's own, does not wait for other messages. [S2]
  * out      receives the plan, NULL on failure: items for each processor and when it ends.
  * items    0 .. HETPART_ITEMS_MAX.
- * workers  nprocs entries, not kept; they first ask in this order.
+ * workers  nprocs entries, not kept; they make their first requests in this order.
  * nprocs   >= 1.
- * rule     see above.
+ * rule     see hetpart_chunk_rule.
  * chunk    >= 1: the size, or the smallest size.
  * err      NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer or a computing cost is NULL, nprocs or chunk is 0,
@@ -714,17 +734,17 @@ typedef struct hetpart_chunk {
 	size_t proc;
 	uint64_t items;
 	double sent;    /* when its message begins */
-	double arrived; /* when it ends and the computation begins */
-	double done;
+	double arrived; /* when its message ends and the computation begins */
+	double done;    /* when the computation ends */
 } hetpart_chunk;
 
-/* Called for each chunk, in the order in which they are handed out; chunk is valid during the
- * call. */
+/* Called for each chunk, in the order in which the root hands them out. *chunk is valid only during
+ * the call. */
 typedef void hetpart_farm_watch(void *ctx, const hetpart_chunk *chunk);
 
 /* hetpart_farm_trace - call hetpart_farm_create(), and report every chunk. Other arguments and
  * results are the same.
- * watch  called once for each chunk, also of a farm that fails later; NULL: not called.
+ * watch  called once for each chunk, even if the call fails later; NULL: not called.
  * ctx    passed to watch. */
 HETPART_API hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items,
 					      const hetpart_worker *workers, size_t nprocs,
@@ -734,8 +754,8 @@ HETPART_API hetpart_status hetpart_farm_trace(hetpart_plan **out, uint64_t items
 
 /* hetpart_farm_trace_within - call hetpart_farm_trace() within limits.
  * limits  NULL for defaults.
- * Returns the same; HETPART_EINVAL also: struct_size or the time limit is invalid;
- *   HETPART_ETIME, HETPART_ECANCEL: stopped before all items were handed out. */
+ * Returns the same as hetpart_farm_trace(), and HETPART_EINVAL if struct_size or the time limit is
+ *   invalid; HETPART_ETIME, HETPART_ECANCEL: stopped before all items were handed out. */
 HETPART_API hetpart_status hetpart_farm_trace_within(hetpart_plan **out, uint64_t items,
 						     const hetpart_worker *workers, size_t nprocs,
 						     hetpart_chunk_rule rule, uint64_t chunk,
@@ -748,13 +768,14 @@ HETPART_API hetpart_status hetpart_farm_trace_within(hetpart_plan **out, uint64_
 /* A root sends every processor its share, one after the other (one port), and keeps the last share
  * for itself. Processor i begins to compute when its message has arrived:
  *     T_i = link_0(n_0) + ... + link_i(n_i) + compute_i(n_i),    makespan = max T_i.
- * Costs also count for 0 items; an affine startup is paid from the first item on. [S0] */
+ * Costs also count for 0 items, but an affine cost of 0 items is 0, so a startup only counts from
+ * the first item on. [S0] */
 typedef struct hetpart_scatter_proc {
 	const hetpart_cost *compute; /* time of n items on this processor */
 	const hetpart_cost *link;    /* time of the message of n items; NULL: free (a root) */
 } hetpart_scatter_proc;
 
-/* The methods to find shares. Exact methods give the smallest makespan of whole shares, to the
+/* The methods to find shares. Exact methods give the smallest makespan of whole shares, up to the
  * rounding of a double. */
 typedef enum hetpart_scatter_method {
 	HETPART_SCATTER_AUTO = 0,          /* the cheapest exact method for the costs */
@@ -764,10 +785,10 @@ typedef enum hetpart_scatter_method {
 	HETPART_SCATTER_MULTIRES = 4, /* increasing costs: finer and finer grids, exact */
 	HETPART_SCATTER_LP = 5,       /* affine costs: [S0] linear programme and rounding */
 	HETPART_SCATTER_CLOSED = 6,   /* linear costs: [S0] closed form and rounding, O(p log p) */
-	HETPART_SCATTER_ALL_AT_ONCE = 7, /* affine costs: [S2] as if all were sent at once */
-	HETPART_SCATTER_TWO_PASS = 8,    /* affine costs: [S2], again with the waits of pass one */
-	HETPART_SCATTER_GREEDY = 9, /* increasing costs: [S2] next item where it ends soonest */
-	HETPART_SCATTER_FILL = 10   /* links that get slower along the order: O(p log n), exact */
+	HETPART_SCATTER_ALL_AT_ONCE = 7, /* affine costs: [S2] as if messages were sent at once */
+	HETPART_SCATTER_TWO_PASS = 8,    /* affine costs: [S2], with the waits of a first pass */
+	HETPART_SCATTER_GREEDY = 9,      /* increasing costs: [S2] next item where it ends first */
+	HETPART_SCATTER_FILL = 10        /* links get slower in service order: O(p log n), exact */
 } hetpart_scatter_method;
 
 /* Start from HETPART_SCATTER_OPTS_INIT, then set what you need. */
@@ -779,7 +800,7 @@ typedef struct hetpart_scatter_opts {
 	hetpart_stop_fn *stop;         /* NULL, or called to ask whether to stop */
 	void *stop_ctx;                /* passed to stop */
 	const uint64_t *minimums;      /* the least items of each processor, or NULL */
-	uint64_t quantum;              /* shares are multiples; the root also has the rest */
+	uint64_t quantum;              /* shares are its multiples; the root also has the rest */
 } hetpart_scatter_opts;
 
 /* clang-format off */
@@ -788,48 +809,52 @@ typedef struct hetpart_scatter_opts {
 
 /* hetpart_scatter_create - divide items among processors served one after the other by a root.
  * out     receives the plan, NULL on failure; free with hetpart_plan_free(). Its times are the T_i
- *         above, whatever the method.
+ *         of hetpart_scatter_proc, for every method.
  * items   0 .. HETPART_ITEMS_MAX.
  * procs   nprocs entries, not kept: in service order, the root last; only the last link may be
  *         NULL.
  * nprocs  >= 1.
  * opts    NULL for defaults. Methods:
- *         AUTO: FILL if it fits. For other increasing costs, WINDOW or DP_INCREASING if p n is
- *         small,
- *           otherwise MULTIRES. For other costs, DP. hetpart_plan_method() returns the choice.
+ *         AUTO: FILL if the links allow it. For other increasing costs, WINDOW or DP_INCREASING if
+ *         p n is small, otherwise MULTIRES. For costs that are not increasing, DP.
+ *         hetpart_plan_method() returns the choice.
  *         DP, DP_INCREASING, WINDOW: at most 2^32 - 2 items; memory is 4 p n bytes.
  *         MULTIRES: takes milliseconds for 1e6 items on 16 processors. For 1e9 items on 1000
- *           processors, it takes hundredths of a second if links are affine and the root's port is
- *           mostly idle, otherwise up to seconds. Memory grows with the number of near-optimal
- *           plans, up to max_mem_bytes.
- *         FILL: links, except for the root's, get slower in the order of service. If they have
- *           startups, processors get slower, too, or are equal.
- *         LP: pays every startup even for 0 items, but the exact methods do not. So its real
- *         makespan
- *           bounds the optimum from below only for linear costs. makespan <= real makespan + sum of
- *           per-item link times + largest per-item compute time.
- *         CLOSED: drops processors whose link is slower than all the following together [S0].
- *         ALL_AT_ONCE: chooses d_i so that startup_i + c_i d_i are equal. Here, c is link + compute
- *           per item, with both startups added; processors with startup >= T get nothing.
- *         TWO_PASS: like ALL_AT_ONCE, with each startup raised by the sends before it in pass one.
- *         GREEDY: the whole shares of smallest max link_i + compute_i, without the order of
- *         service. LP, CLOSED, ALL_AT_ONCE, TWO_PASS find real shares and round them by
- *         hetpart_scatter_round(). All methods set hetpart_plan_lower_bound(), except for GREEDY
- *         with costs that are not affine.
+ *           processors, it takes hundredths of a second if links are affine and the root sends for
+ *           only a small part of the time, otherwise up to seconds. Memory grows with the number of
+ *           near-optimal plans, up to max_mem_bytes.
+ *         FILL: requires that links, except for the root's, get slower in the order of service. If
+ *           links have startups, processors must also get slower in this order, or be equal.
+ *         LP: counts every startup even for 0 items, unlike the exact methods. So its real makespan
+ *         is a lower bound of the optimum only for linear costs. makespan <= real makespan + sum of
+ *         per-item link times + largest per-item compute time.
+ *         CLOSED: gives no items to a processor whose link is slower than all the following
+ *         processors together [S0].
+ *         ALL_AT_ONCE: chooses shares d_i for which startup_i + c_i d_i is the same T for all
+ *           processors. Here, startup_i is the sum of both startups, and c_i the time of link and
+ *           compute per item. Processors with startup_i >= T get no items.
+ *         TWO_PASS: like ALL_AT_ONCE, but each startup includes the time of the earlier messages of
+ *         a first pass.
+ *         GREEDY: finds the whole shares with the smallest maximum of link_i + compute_i, and
+ *         ignores the order of service.
+ *         LP, CLOSED, ALL_AT_ONCE and TWO_PASS find real shares and round them by
+ *         hetpart_scatter_round().
+ *         All methods set hetpart_plan_lower_bound(), except for GREEDY with costs that are not
+ *         affine.
  *         If max_mem_bytes, time_limit_s or stop() ends an exact method, the result is the best
- *         plan so far, and hetpart_plan_stopped() returns the reason. A table leaves the rest of
- *         the time to MULTIRES; if costs are not increasing, to tables of whole blocks, which have
- *         no bound. minimums and quantum: the exact methods find the best plan that keeps them,
- *         GREEDY keeps them, the others refuse them. With a quantum > 1, all shares are multiples
- *         of it, and the root, the last, has items % quantum more. Only multiples count for
- *         minimums.
+ *         plan so far, and hetpart_plan_stopped() returns the reason. If DP, DP_INCREASING or
+ *         WINDOW would take too long or too much memory, MULTIRES uses the rest of the time; if
+ *         costs are not increasing, DP over blocks of items does, without a lower bound.
+ *         minimums and quantum: the exact methods find the best plan that respects them, GREEDY
+ *         respects them, the others refuse them. With a quantum > 1, all shares are multiples of
+ *         it, and the root also takes items % quantum, which do not count towards its minimum.
  * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
- *   HETPART_EINVAL: a pointer is NULL, nprocs is 0, struct_size or method is unknown, a cost does
- *     not fit the method, or the method does not support minimums or a quantum, or a callback
- *     returned a negative time or NaN;
- *   HETPART_ERANGE: more items than HETPART_ITEMS_MAX or the method allows, or fewer than the
- *     minimums take, or no plan ends in finite time (tables);
+ *   HETPART_EINVAL: a pointer is NULL, nprocs is 0, struct_size or method is unknown, the method
+ *     does not support a cost, the minimums or the quantum, or a callback returned a negative time
+ *     or NaN;
+ *   HETPART_ERANGE: more items than HETPART_ITEMS_MAX or the method allows, fewer than the sum of
+ *     the minimums, or no plan ends in finite time (tables);
  *   HETPART_ENOMEM, HETPART_ETIME, HETPART_ECANCEL: no memory, out of time or stopped before the
  *     first plan.
  * Safe from any number of threads. */
@@ -838,18 +863,18 @@ HETPART_API hetpart_status hetpart_scatter_create(hetpart_plan **out, uint64_t i
 						  const hetpart_scatter_opts *opts,
 						  hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_scatter_mem_bytes - return the most memory that the call takes in bytes, the plan
- * included.
- * items, nprocs, opts  as for the call; AUTO counts as the method that takes most. MULTIRES and
- *                      AUTO need far less than this figure unless nearly all plans are nearly
- *                      optimal.
- * Returns UINT64_MAX if no machine has that memory, or if the call would refuse the arguments. */
+/* hetpart_scatter_mem_bytes - return the most bytes of memory that hetpart_scatter_create() takes,
+ * the plan included.
+ * items, nprocs, opts  as for that call; AUTO counts as the method that takes most. MULTIRES and
+ *                      AUTO usually take far less; they take this much only if nearly all plans
+ *                      are nearly optimal.
+ * Returns UINT64_MAX if no machine has that memory, or if that call would refuse the arguments. */
 HETPART_API uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs,
 					       const hetpart_scatter_opts *opts);
 
 /* hetpart_scatter_slack - compute how far CLOSED or LP may be above the best plan of whole shares:
  * the sum of link_j(1) plus the largest compute_i(1) ([S0] guarantee, for linear costs).
- * slack   receives it, in time units; infinite beyond the range of a double.
+ * slack   receives the difference, in time units; infinite beyond the range of a double.
  * procs   nprocs (>= 1) entries as in hetpart_scatter_create().
  * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, or a callback returned a
@@ -859,9 +884,9 @@ HETPART_API hetpart_status hetpart_scatter_slack(double *slack, const hetpart_sc
 						 hetpart_err *err) HETPART_MUST_CHECK;
 
 /* hetpart_scatter_round - round real shares to whole ones by the scheme of [S0]. The share nearest
- * to a whole number is first, then always the one whose rounding against the running error e is
- * smallest; the last one becomes n_k - e. No share and no sum of leading shares moves by a whole
- * item or more, up to the rounding of doubles.
+ * to a whole number is rounded first. The next share is always the one whose rounding best cancels
+ * the sum e of the errors so far; the last share n_k becomes n_k - e. No share, and no sum of
+ * shares from the first on, changes by a whole item or more, up to the rounding of doubles.
  * shares  receives nprocs entries that sum to items.
  * items   0 .. HETPART_ITEMS_MAX: the sum of the real shares.
  * real    nprocs entries: finite, >= 0, summing to items within 1 + 1e-9 items.
@@ -875,10 +900,11 @@ HETPART_API hetpart_status hetpart_scatter_round(uint64_t *shares, uint64_t item
 						 hetpart_err *err) HETPART_MUST_CHECK;
 
 /* hetpart_scatter_order - find the order of service: by decreasing bandwidth, the root last. It is
- * the best order for linear costs and real shares ([S0] Theorem 3). For whole shares, startups and
- * other costs, it is a heuristic, which uses the time of a message of items/nprocs.
- * order   receives nprocs indices into procs; the last one is nprocs - 1, the root. Ties keep
- *         their order.
+ * the best order for linear costs and real shares ([S0] Theorem 3), and a heuristic for whole
+ * shares, startups and other costs. Links are compared by the time of a message of items/nprocs
+ * items.
+ * order   receives nprocs indices into procs; the last one is nprocs - 1, the root. Equal links
+ *         keep their order.
  * items   0 .. HETPART_ITEMS_MAX.
  * procs   nprocs (>= 1) entries as in hetpart_scatter_create(), not kept.
  * err     NULL, or receives the reason of a failure.
@@ -889,18 +915,20 @@ HETPART_API hetpart_status hetpart_scatter_order(size_t *order, uint64_t items,
 						 const hetpart_scatter_proc *procs, size_t nprocs,
 						 hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_scatter_root - find the best root. Each candidate has the time to bring all items from
- * the store to it, plus the makespan of a scatter from it with the others in the order of
+/* hetpart_scatter_root - find the best root. The time of a candidate is the time to bring all items
+ * to it from where they are stored, plus the makespan of a scatter from it in the order of
  * hetpart_scatter_order(). [S0]
  * out         receives the plan of the best root, in its order of service; NULL on failure.
- * root        receives the best root; the first of equals.
+ * root        receives the best root; of several, the first.
  * order       NULL, or receives nprocs indices: plan entry j is processor order[j].
- * total       NULL, or receives nprocs times, one for each candidate; infinite where no plan ends.
+ * total       NULL, or receives nprocs times, one for each candidate; infinite if it has no plan of
+ *             finite time.
  * items       0 .. HETPART_ITEMS_MAX.
  * compute     nprocs entries, not kept: time of n items on each processor.
- * link        nprocs * nprocs entries, not kept: link[r * nprocs + i] is the message from r to i;
- *             link[r * nprocs + r] is ignored.
- * from_store  NULL (free), or nprocs entries, NULL for free: all items from the store to each.
+ * link        nprocs * nprocs entries, not kept: link[r * nprocs + i] is the time of the message
+ *             from r to i; link[r * nprocs + r] is ignored.
+ * from_store  NULL if the items are on every processor. Else nprocs entries: the time to bring
+ *             items from the store to this processor; NULL takes no time.
  * nprocs      >= 1.
  * opts        as in hetpart_scatter_create(); the method is used for every candidate.
  * err         NULL, or receives the reason of a failure.
@@ -916,25 +944,25 @@ HETPART_API hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root
 
 /* ================================================= divisible loads on a chain of processors */
 
-/* A chain P_0 - P_1 - ... - P_{m-1}. P_0 holds all loads at time 0 and passes on what it does not
- * compute, and so does each processor. A load is divided into installments, and an installment into
- * one fraction for each processor; all fractions of a load sum to 1. The rules are constraints
- * (1)-(13) of [S3]: a message leaves after it has arrived completely; a processor receives nothing
- * while it still sends the previous installment; messages and computations keep their order. A
- * fraction of 0 makes an empty message, which keeps the order but takes no time and no latency.
- * The calls do not keep the pointers. */
+/* A chain P_0 - P_1 - ... - P_{m-1}. P_0 holds all loads at time 0. Each processor computes a part
+ * of what it has received, and sends the rest to the next one. A load is divided into installments,
+ * and an installment into one fraction for each processor; all fractions of a load sum to 1. The
+ * rules are constraints (1)-(13) of [S3]. A processor sends an installment on after it has received
+ * it completely. It receives nothing while it still sends the previous installment. Messages and
+ * computations keep their order. A fraction of 0 makes an empty message, which keeps the order but
+ * takes no time and no latency. The calls do not keep the pointers. */
 typedef struct hetpart_chain {
 	size_t struct_size;         /* sizeof(hetpart_chain), set by HETPART_CHAIN_INIT */
 	size_t nprocs;              /* m, >= 1 */
 	size_t nloads;              /* >= 1 */
 	const double *w;            /* nprocs: time of one unit of computation; finite, > 0 */
 	const double *z;            /* nprocs - 1: time of one unit of data over link i; >= 0 */
-	const double *tau;          /* nprocs: when it can begin; >= 0; NULL: at 0 */
+	const double *tau;          /* nprocs: when the processor can begin; >= 0; NULL: at 0 */
 	const double *latency;      /* nprocs - 1: startup of each message; >= 0; NULL: 0. Dates
-				     * include it, but the methods plan without it. */
+				     * include it, but the methods ignore it. */
 	const double *vcomm;        /* nloads: units of data; finite, >= 0 */
 	const double *vcomp;        /* nloads: units of computation; finite, > 0 */
-	const size_t *installments; /* nloads: number, >= 1; NULL: one each */
+	const size_t *installments; /* nloads: number of installments, >= 1; NULL: one each */
 } hetpart_chain;
 
 /* clang-format off */
@@ -945,7 +973,7 @@ typedef struct hetpart_chain {
 typedef enum hetpart_chain_method {
 	HETPART_CHAIN_LP = 0,         /* the optimum for these installments [S3] */
 	HETPART_CHAIN_SIMPLE = 1,     /* one installment, fractions by speed */
-	HETPART_CHAIN_SINGLEINST = 2, /* one installment, each load ends everywhere at once */
+	HETPART_CHAIN_SINGLEINST = 2, /* one installment, all processors end a load at once */
 	HETPART_CHAIN_MULTIINST = 3   /* enough installments to keep every processor busy */
 } hetpart_chain_method;
 
@@ -953,7 +981,7 @@ typedef enum hetpart_chain_method {
 typedef struct hetpart_chain_opts {
 	size_t struct_size;          /* sizeof(hetpart_chain_opts), set by the INIT macro */
 	hetpart_chain_method method; /* HETPART_CHAIN_LP by default */
-	size_t max_installments;     /* MULTIINST: most for one load; 0: any number */
+	size_t max_installments;     /* MULTIINST: the most for one load; 0: any number */
 	double limit_s;              /* 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
 	uint64_t max_mem_bytes;      /* the most memory to use; 0: half of the available */
 	hetpart_stop_fn *stop;       /* NULL, or called to ask whether to stop */
@@ -968,25 +996,23 @@ typedef struct hetpart_chain_opts {
 typedef struct hetpart_schedule hetpart_schedule;
 
 /* hetpart_chain_create - divide the loads among the processors of a chain. [S3]
- * out    receives the schedule, NULL on failure; free with hetpart_schedule_free(). Its dates are
- *        the same as by hetpart_chain_replay() of its fractions, latencies included.
+ * out    receives the schedule, NULL on failure; free with hetpart_schedule_free(). Its dates
+ *        follow from its fractions by hetpart_chain_replay(), latencies included.
  * chain  see hetpart_chain.
  * opts   NULL for defaults. Methods:
- *        LP: the smallest makespan without latencies, to about the solver's 1e-7, for the numbers
- *        of
- *          installments in chain.
+ *        LP: the smallest makespan without latencies, to a precision of about 1e-7, for the numbers
+ *        of installments in chain.
  *        SIMPLE: fractions proportional to 1/w, one installment.
- *        SINGLEINST: load after load in one installment. Each processor works from the earliest
- *        time
- *          to a common end, the smallest at which nothing is left.
- *        MULTIINST: the first load like SINGLEINST. Then installments with fractions proportional
- *        to
- *          1/w, each the largest whose messages all arrive before the previous one is computed. The
- *          last one that max_installments allows takes the rest like SINGLEINST.
+ *        SINGLEINST: one load after the other, in one installment. For each load, all processors
+ *        start as early as they can and end together, as early as possible.
+ *        MULTIINST: the first load like SINGLEINST. Fractions of later installments are
+ *        proportional to 1/w. Each installment is as large as possible, if all its messages arrive
+ *        before the previous installment is computed. The last installment that max_installments
+ *        allows takes the rest like SINGLEINST.
  *        SIMPLE, SINGLEINST and MULTIINST choose their own numbers of installments.
- *        At the end of limit_s or max_mem_bytes, or when stop() stops it, LP returns its best
- *        solution, at first the solution of SINGLEINST. MULTIINST does the rest of each load in one
- *        installment. hetpart_schedule_stopped() returns the reason.
+ *        If limit_s, max_mem_bytes or stop() stops LP, it returns its best solution so far, or the
+ *        solution of SINGLEINST. MULTIINST then puts the rest of each load into one installment.
+ *        hetpart_schedule_stopped() returns the reason.
  * err    NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: a required pointer is NULL, a count is 0, a number is NaN, infinite
@@ -996,22 +1022,24 @@ typedef struct hetpart_schedule hetpart_schedule;
  *     reach the whole load;
  *   HETPART_ENOMEM: no memory;
  *   HETPART_EINTERNAL: the LP solver failed;
- *   HETPART_EMISSING: LP without GLPK: libglpk.so.40 cannot be loaded.
- * Safe from any number of threads. LP loads GLPK, whose state is per thread. The caller's hooks
- * for its messages and errors are reset; when GLPK is out of memory, its objects are freed. */
+ *   HETPART_EMISSING: LP needs GLPK, but libglpk.so.40 cannot be loaded.
+ * Safe from any number of threads. LP loads GLPK, whose state is per thread. In the calling thread,
+ * LP resets the caller's hooks for messages and errors of GLPK, and if GLPK runs out of memory,
+ * frees all its objects. */
 HETPART_API hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain *chain,
 						const hetpart_chain_opts *opts,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_chain_mem_bytes - estimate the most memory that the call takes in bytes, the schedule
- * included.
- * chain, opts  as for the call; with MULTIINST and no max_installments, the schedule may be larger.
- * Returns UINT64_MAX if no machine has that memory, or if the call would refuse the arguments. */
+/* hetpart_chain_mem_bytes - estimate the most bytes of memory that hetpart_chain_create() takes,
+ * the schedule included.
+ * chain, opts  as for that call; with MULTIINST and no max_installments, the schedule may be
+ *              larger.
+ * Returns UINT64_MAX if no machine has that memory, or if that call would refuse the arguments. */
 HETPART_API uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain,
 					     const hetpart_chain_opts *opts);
 
-/* hetpart_chain_replay - find all dates only from the fractions: every message and computation
- * begins as soon as the rules allow. Rejects fractions that are not a schedule.
+/* hetpart_chain_replay - find all dates from given fractions: every message and computation begins
+ * as soon as the rules of hetpart_chain allow.
  * out         receives the schedule, NULL on failure; free with hetpart_schedule_free().
  * chain       see hetpart_chain.
  * fractions   nfractions entries, not kept: [load][installment][processor]; each is finite and
@@ -1019,8 +1047,8 @@ HETPART_API uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain,
  * nfractions  nprocs times the sum of chain->installments.
  * err         NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
- *   HETPART_EINVAL: as for hetpart_chain_create(), or nfractions is not that product, a fraction is
- *     negative, NaN or infinite, or a load's fractions do not sum to 1;
+ *   HETPART_EINVAL: as for hetpart_chain_create(), or nfractions is wrong, a fraction is negative,
+ *     NaN or infinite, or a load's fractions do not sum to 1;
  *   HETPART_ERANGE: times beyond the range of a double, or more than 1e8 dates; HETPART_ENOMEM.
  * Safe from any number of threads. */
 HETPART_API hetpart_status hetpart_chain_replay(hetpart_schedule **out, const hetpart_chain *chain,
@@ -1030,17 +1058,17 @@ HETPART_API hetpart_status hetpart_chain_replay(hetpart_schedule **out, const he
 /* hetpart_schedule_makespan - return when the last computation ends; NaN if schedule is NULL. */
 HETPART_API double hetpart_schedule_makespan(const hetpart_schedule *schedule);
 
-/* hetpart_schedule_planned_makespan - return the makespan as the method computed it, without
- * latencies. For LP it is the value of the programme: to the solver's precision, a lower bound for
- * every schedule with these installments. NaN for a replay. */
+/* hetpart_schedule_planned_makespan - return the makespan that the method computed, without
+ * latencies. For LP, it is a lower bound for every schedule with these installments, to the
+ * precision of the solver. NaN if the schedule is from hetpart_chain_replay(). */
 HETPART_API double hetpart_schedule_planned_makespan(const hetpart_schedule *schedule);
 
-/* hetpart_schedule_lower_bound - return a makespan that no schedule of these loads can beat, with
- * any number of installments: all processors work all the time, and messages take none. NaN for a
- * replay, and if schedule is NULL. */
+/* hetpart_schedule_lower_bound - return a lower bound of the makespan for any number of
+ * installments: the time if all processors always work and messages take no time. NaN if the
+ * schedule is from hetpart_chain_replay() or NULL. */
 HETPART_API double hetpart_schedule_lower_bound(const hetpart_schedule *schedule);
 
-/* hetpart_schedule_stopped - return what ended the method early, like hetpart_plan_stopped(). */
+/* hetpart_schedule_stopped - return what stopped the method early, like hetpart_plan_stopped(). */
 HETPART_API hetpart_status hetpart_schedule_stopped(const hetpart_schedule *schedule);
 
 /* hetpart_schedule_method - return the name of the method, static text; "" if schedule is NULL. */
@@ -1054,20 +1082,22 @@ HETPART_API size_t hetpart_schedule_nloads(const hetpart_schedule *schedule);
  * load does not exist. */
 HETPART_API size_t hetpart_schedule_installments(const hetpart_schedule *schedule, size_t load);
 
-/* hetpart_schedule_fraction - return the fraction of a load that proc computes of the installment;
- * all count from 0; NaN if one of them does not exist. */
+/* hetpart_schedule_fraction - return the fraction of a load that proc computes in this installment.
+ * All arguments count from 0; NaN if one of them does not exist. */
 HETPART_API double hetpart_schedule_fraction(const hetpart_schedule *schedule, size_t load,
 					     size_t installment, size_t proc);
 
 /* hetpart_schedule_fractions - return all fractions [load][installment][processor], which live as
- * long as the schedule; NULL for NULL. *count receives their number, unless count is NULL. */
+ * long as the schedule; NULL if schedule is NULL. *count receives their number, unless count is
+ * NULL. */
 HETPART_API const double *hetpart_schedule_fractions(const hetpart_schedule *schedule,
 						     size_t *count);
 
-/* hetpart_schedule_comm - store start and end of the message over link (from proc link to link +
- * 1). hetpart_schedule_comp - store start and end of the computation on proc.
+/* hetpart_schedule_comm - store start and end of the message over link, from processor link to
+ * processor link + 1.
+ * hetpart_schedule_comp - store start and end of the computation on proc.
  * start, end  receive the dates unless they are NULL.
- * Returns true; false, and stores nothing, if the message or computation does not exist. */
+ * Returns false, and stores nothing, if the message or computation does not exist. */
 HETPART_API bool hetpart_schedule_comm(const hetpart_schedule *schedule, size_t load,
 				       size_t installment, size_t link, double *start, double *end);
 HETPART_API bool hetpart_schedule_comp(const hetpart_schedule *schedule, size_t load,

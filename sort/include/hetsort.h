@@ -5,32 +5,32 @@
  * Records are compared by key_bytes bytes at key_off, as memcmp() does, or by the numbers and bytes
  * that hetsort_opts.key names. Sorting is stable: equal keys stay in the order of (rank, place in
  * the input of that rank). Each rank receives exactly the number of records that the shares or the
- * caller define, for any keys, because equal keys may be cut anywhere. The output of rank r
- * precedes the output of rank r + 1.
+ * caller define. This also holds for equal keys, because their records may go to several ranks. The
+ * output of rank r precedes the output of rank r + 1.
  *
- * Every call with a communicator is collective over it, even if it fails: all its ranks must make
- * the call, with the same layout and speeds. A call works on duplicates of the communicator, which
- * return errors. It makes them at the start and frees them at the end; the copy functions of the
- * caller's attributes are called. The caller's communicator, its error handler and its attributes
- * never change.
+ * Every call with a communicator is collective over it, even if it fails: all ranks must make the
+ * call, with the same layout and speeds. A call works on duplicates of the communicator, with the
+ * error handler MPI_ERRORS_RETURN. It makes the duplicates at the start, which calls the copy
+ * functions of the caller's attributes, and frees them at the end. The caller's communicator, its
+ * error handler and its attributes never change.
  *
- * Ranks leave a call together. A rank whose arguments or memory fail returns its own status. All
- * other ranks return HETSORT_EPEER, with a sentence that names the rank and the reason. In two
- * cases a rank returns at once:
+ * All ranks return from a call together. If a rank fails because of its arguments or its memory, it
+ * returns its own status. All other ranks return HETSORT_EPEER, with a sentence that names the rank
+ * and the reason. In two cases a rank returns at once:
  *   HETSORT_EINVAL: MPI is not running, or the communicator is MPI_COMM_NULL or an
  *     intercommunicator;
  *   HETSORT_EPEER: MPI itself fails during the call. No rank can report this to the others, so the
  *     caller can only call MPI_Abort().
  *
- * Threads: a call starts the threads that the options allow, and has joined them when it returns.
- * Only one thread at a time may be in a call on one communicator. With exchange_threads above 0,
- * these threads call MPI, one at a time. During the call other threads of the caller must not call
- * MPI, unless MPI was started with MPI_THREAD_MULTIPLE. Below MPI_THREAD_SERIALIZED, exchange
- * threads are not started. No call prints anything or ends the program. A rank that waits sleeps,
- * and does not occupy its processor.
+ * Threads: a call starts at most as many threads as the options allow, and joins them before it
+ * returns. Only one thread at a time may be in a call on one communicator. If exchange_threads is
+ * above 0, the exchange threads call MPI, one at a time. They are not started if MPI provides less
+ * than MPI_THREAD_SERIALIZED. During the call, other threads of the caller must not call MPI,
+ * unless MPI was started with MPI_THREAD_MULTIPLE. No call prints anything or ends the program. A
+ * waiting rank sleeps, and does not occupy its processor.
  *
- * The calls with a communicator are declared unless HETSORT_NO_MPI is defined. A libhetsort that
- * was built without MPI defines it through pkg-config and CMake. */
+ * The calls with a communicator are declared unless HETSORT_NO_MPI is defined. If libhetsort was
+ * built without MPI, its files for pkg-config and CMake define this macro. */
 #ifndef HETSORT_H
 #define HETSORT_H
 
@@ -67,15 +67,15 @@ HETSORT_API const char *hetsort_version(void);
 /* The result of a call. Values never change their meaning; new ones are added at the end. */
 typedef enum hetsort_status {
 	HETSORT_OK = 0,        /* done */
-	HETSORT_EINVAL = 1,    /* an argument is invalid, or differs from rank 0's */
-	HETSORT_ERANGE = 2,    /* too many records for a rank, an array or its room */
+	HETSORT_EINVAL = 1,    /* an argument is invalid, or differs from the one on rank 0 */
+	HETSORT_ERANGE = 2,    /* too many records for a rank or an array */
 	HETSORT_ENOMEM = 3,    /* out of memory */
 	HETSORT_EPEER = 4,     /* another rank failed, or MPI did */
 	HETSORT_EINTERNAL = 5, /* a fault of the library: please report it */
 } hetsort_status;
 
-/* hetsort_strerror - return a few words for a status. The text is static, never NULL, and "unknown
- * status" for a value that this version does not know. */
+/* hetsort_strerror - describe a status in a few words. The text is static, never NULL. It is
+ * "unknown status" for a value that this version does not define. */
 HETSORT_API const char *hetsort_strerror(hetsort_status status);
 
 #define HETSORT_ERR_BYTES 512
@@ -83,7 +83,7 @@ HETSORT_API const char *hetsort_strerror(hetsort_status status);
 /* The reason of a failure. The caller allocates it and need not initialise it. Only a call that
  * fails writes it. */
 typedef struct hetsort_err {
-	hetsort_status status;        /* what the call returned */
+	hetsort_status status;        /* the result of the call */
 	char text[HETSORT_ERR_BYTES]; /* lower case, no full stop, always terminated */
 } hetsort_err;
 
@@ -94,39 +94,40 @@ typedef struct hetsort_err {
 
 /* Start from HETSORT_OPTS_INIT, then set the members that you need. The layout (record_bytes and
  * the key) and the speeds must be the same on all ranks; the threads may differ. New members are
- * only added at the end. A program that was compiled with an earlier version gets their defaults. A
- * program that was compiled with a later version may set only members that this library has. */
+ * only added at the end. For a program that was compiled with an earlier version, they have their
+ * defaults. A program that was compiled with a later version may set only the members of this
+ * library. */
 typedef struct hetsort_opts {
-	size_t struct_size;        /* sizeof(hetsort_opts), set by the INIT macro */
-	uint32_t record_bytes;     /* 1 .. HETSORT_RECORD_BYTES_MAX; 100 by default */
-	uint32_t key_off;          /* where in a record its key begins; 0 by default */
-	uint32_t key_bytes;        /* >= 1, ending within the record; 10 by default */
-	uint32_t threads;          /* that sort on this rank, with the calling one, up to
-				    * HETSORT_THREADS_MAX; 0: one per processor that the rank
-				    * may use; 1 by default */
-	uint32_t exchange_threads; /* that move records between ranks. 2: one to send and one to
-				    * receive; 1: one for both; 0: the calling thread does it;
-				    * 0 by default */
-	const double *speeds;      /* NULL: equal shares; else one for each rank, finite and > 0:
-				    * rank r outputs a share proportional to speeds[r]. Ignored if the
-				    * caller gives the counts, and by hetsort_sort_local(). */
-	const char *key; /* NULL: the key is key_bytes bytes at key_off. Else these two are
-			  * ignored, and the key has the fields of hetsort's --key, separated
-			  * by a space: "0,u64,desc 8,4". The first field counts most. Types
-			  * are bytes, u8 to u64, i8 to i64, f32 and f64. Numbers have the
-			  * byte order of the machine unless le or be follows. The text is
-			  * only read during the call. */
+	size_t struct_size;    /* sizeof(hetsort_opts), set by the INIT macro */
+	uint32_t record_bytes; /* 1 .. HETSORT_RECORD_BYTES_MAX; 100 by default */
+	uint32_t key_off;      /* offset of the key in a record; 0 by default */
+	uint32_t key_bytes;    /* length of the key, >= 1; 10 by default */
+	uint32_t threads;      /* threads that sort on this rank, the calling thread included, up
+				* to HETSORT_THREADS_MAX; 0: one per processor that the rank may
+				* use; 1 by default */
+	uint32_t exchange_threads; /* threads that move records between ranks. 2: one to send and
+				    * one to receive; 1: one for both; 0: the calling thread moves
+				    * them; 0 by default */
+	const double *speeds;      /* NULL: equal shares. Else one speed for each rank, finite and >
+				    * 0: the output of rank r has a share proportional to speeds[r].
+				    * Ignored by hetsort_sort_counts() and hetsort_sort_local(). */
+	const char *key; /* NULL: the key is key_bytes bytes at key_off. Else key_off and key_bytes
+			  * are ignored, and this text lists the fields of the key, most significant
+			  * first, separated by a space: "0,u64,desc 8,4". A field has the format of
+			  * hetsort's --key: offset, type or number of bytes, and optionally desc.
+			  * Types are u8 to u64, i8 to i64, f32 and f64. Numbers have the byte order
+			  * of the machine unless le or be follows. The text is only read during the
+			  * call. */
 } hetsort_opts;
 
 /* clang-format off */
 #define HETSORT_OPTS_INIT { sizeof(hetsort_opts), 100, 0, 10, 1, 0, NULL, NULL }
 /* clang-format on */
 
-/* hetsort_mem_bytes - return an upper bound of the bytes that a call allocates on a rank, without
- * the caller's arrays. Entries are sorted in the output array if they fit, before records come
- * there.
- * records_in, records_out  of this rank; for hetsort_sort_local() give the same for both.
- * ranks                    of the communicator, >= 1.
+/* hetsort_mem_bytes - return an upper bound of the bytes that a call allocates on a rank, in
+ * addition to the caller's arrays.
+ * records_in, records_out  input and output records of this rank; equal for hetsort_sort_local().
+ * ranks                    number of ranks of the communicator, >= 1.
  * opts                     as for the call; NULL for the defaults.
  * Returns bytes, or UINT64_MAX if opts is invalid or the number is too large for any machine. Not
  * collective; safe from any number of threads. */
@@ -139,13 +140,13 @@ HETSORT_API uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out
  * be running.
  * in       n records, only read; NULL only if n is 0.
  * n        number of records, may be 0.
- * out      receives them sorted: room for n records; NULL only if n is 0; must not overlap in. Its
- *          content is undefined on failure.
+ * out      space for n records, which receives the sorted records; NULL only if n is 0; must not
+ *          overlap in. Its content is undefined on failure.
  * opts     NULL for the defaults.
  * err      NULL, or receives the reason of a failure.
  * Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is
- *   unknown, the layout makes no sense or there are too many threads; HETSORT_ERANGE: the records
- *   are beyond the address space, or more than 2^48; HETSORT_ENOMEM; HETSORT_EINTERNAL.
+ *   unknown, the layout is invalid or there are too many threads; HETSORT_ERANGE: the records do
+ *   not fit into the address space, or are more than 2^48; HETSORT_ENOMEM; HETSORT_EINTERNAL.
  * Not collective; safe from any number of threads on different arrays. */
 HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out,
 					      const hetsort_opts *opts,
@@ -155,7 +156,7 @@ HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *
 #ifndef HETSORT_NO_MPI
 
 /* hetsort_share - compute how many records this rank will receive from hetsort_sort(). Shares are
- * equal, or proportional to the speeds, and sum up to all n_in.
+ * equal, or proportional to the speeds. Their sum is the sum of n_in over all ranks.
  * n_in   number of records that this rank will bring, may be 0.
  * n_out  receives the number; 0 on failure.
  * opts   as for hetsort_sort(); NULL for the defaults.
@@ -171,20 +172,20 @@ HETSORT_API hetsort_status hetsort_share(uint64_t n_in, uint64_t *n_out, const h
 /* hetsort_sort - sort the records of all ranks; this rank receives its share of them.
  * in     n_in records of this rank, only read; NULL only if n_in is 0.
  * n_in   number of records, may be 0; ranks may have different numbers.
- * out    receives this rank's records; NULL only if room is 0; must not overlap in. Nothing is
- *        written after the share. Its content is undefined on failure.
+ * out    receives this rank's records; NULL only if room is 0; must not overlap in. The array is
+ *        unchanged beyond the share. Its content is undefined on failure.
  * room   number of records that fit into out.
- * n_out  receives the number of this rank's records, which hetsort_share() returns, too. If room is
- *        too small (HETSORT_ERANGE), it receives the number that was needed; 0 on other failures.
+ * n_out  receives the number of this rank's records, the same as from hetsort_share(). If room is
+ *        too small (HETSORT_ERANGE), it receives the room that is needed; 0 on other failures.
  * opts   NULL for the defaults.
  * comm   intracommunicator.
  * err    NULL, or receives the reason of a failure.
  * Returns HETSORT_OK;
- *   HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is unknown, the layout makes
- *     no sense, there are too many threads, exchange_threads is above 2, a speed is not finite or
- *     not above 0, or layout or speeds differ from rank 0's;
- *   HETSORT_ERANGE: the share is larger than room (nothing is sorted), the records are beyond the
- *     address space, or more than 2^48 on a rank or 2^63 bytes in all;
+ *   HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is unknown, the layout is
+ *     invalid, there are too many threads, exchange_threads is above 2, a speed is not finite or
+ *     not above 0, or layout or speeds differ from those on rank 0;
+ *   HETSORT_ERANGE: the share is larger than room (nothing is sorted), the records do not fit into
+ *     the address space, or are more than 2^48 on a rank or 2^63 bytes in all;
  *   HETSORT_ENOMEM; HETSORT_EPEER: another rank failed, or MPI did; HETSORT_EINTERNAL.
  * Collective. Memory: hetsort_mem_bytes(). */
 HETSORT_API hetsort_status hetsort_sort(const void *in, uint64_t n_in, void *out, uint64_t room,
@@ -194,7 +195,7 @@ HETSORT_API hetsort_status hetsort_sort(const void *in, uint64_t n_in, void *out
 /* hetsort_sort_counts - sort like hetsort_sort(), but the caller chooses the number of records that
  * each rank receives. With n_in, for example, each rank keeps its number of records.
  * out    receives n_out records; NULL only if n_out is 0; must not overlap in.
- * n_out  number of records that this rank shall receive, may be 0; over all ranks, the sum must
+ * n_out  number of records that this rank is to receive, may be 0. The sum over all ranks must
  *        equal the sum of n_in.
  * Other arguments and results are as for hetsort_sort(). Returns HETSORT_EINVAL on all ranks if the
  * sums differ. Speeds are ignored. */
@@ -202,8 +203,9 @@ HETSORT_API hetsort_status hetsort_sort_counts(const void *in, uint64_t n_in, vo
 					       uint64_t n_out, const hetsort_opts *opts,
 					       MPI_Comm comm, hetsort_err *err) HETSORT_MUST_CHECK;
 
-/* hetsort_share_f, hetsort_sort_f, hetsort_sort_counts_f - do the same for languages in which a
- * communicator is a number, as in Fortran: Python, for example, by py2f() of mpi4py. */
+/* hetsort_share_f, hetsort_sort_f, hetsort_sort_counts_f - call the functions above with the
+ * Fortran handle of a communicator, for Fortran and other languages. In Python, py2f() of mpi4py
+ * returns this handle. */
 HETSORT_API hetsort_status hetsort_share_f(uint64_t n_in, uint64_t *n_out, const hetsort_opts *opts,
 					   MPI_Fint comm, hetsort_err *err) HETSORT_MUST_CHECK;
 HETSORT_API hetsort_status hetsort_sort_f(const void *in, uint64_t n_in, void *out, uint64_t room,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // hetsort.hpp - libhetsort for C++17: records are trivially copyable structs, keys are pointers to
-// their members. hetsort.h documents its calls; this header needs no other.
+// their members. hetsort.h documents the calls of the library. No other header is needed.
 //
 //   struct star { double mass; std::uint32_t id; };
 //   hetsort::sorter<star> heaviest_first(hetsort::descending(&star::mass), &star::id);
@@ -8,8 +8,8 @@
 //   std::vector<star> mine = heaviest_first.sort_share(stars, MPI_COMM_WORLD); // of all ranks
 //
 // Members can be bool, integers, enumerations, float, double, and arrays of these; arrays of chars,
-// unsigned chars and std::byte are compared as memcmp() does. Each call comes twice: one throws
-// hetsort::error, one takes a hetsort_err and returns a status, and throws nothing.
+// unsigned chars and std::byte are compared as by memcmp(). Each call has two forms. One throws
+// hetsort::error; the other takes a hetsort_err, returns a status, and throws nothing.
 #ifndef HETSORT_HPP
 #define HETSORT_HPP
 
@@ -28,7 +28,7 @@
 
 namespace hetsort {
 
-// A call that failed: status() is the number, what() the library's own sentence.
+// The failure of a call: status() is the number, what() the library's own sentence.
 class error : public std::runtime_error {
 public:
 	explicit error(const hetsort_err &e) : std::runtime_error(e.text), status_(e.status) {}
@@ -38,8 +38,8 @@ private:
 	hetsort_status status_;
 };
 
-// Records in a row, as std::span of C++20: of a pointer and a number, or of anything that has
-// data() and size().
+// Adjacent records, like std::span of C++20. It is made from a pointer and a number, or from
+// anything that has data() and size().
 template <class T> class span {
 public:
 	constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
@@ -57,7 +57,7 @@ private:
 	std::size_t size_;
 };
 
-// A part of a key by which the largest come first.
+// A part of a key that sorts in descending order.
 template <class C, class M> struct descending {
 	M C::*member;
 	explicit descending(M C::*m) : member(m) {}
@@ -78,7 +78,7 @@ template <class M> constexpr bool is_byte()
 	       std::is_same_v<M, std::byte>;
 }
 
-// Array types as (element, number); other types are not arrays.
+// The element type and the length of an array type; the length of other types is 0.
 template <class M> struct row {
 	static constexpr std::size_t size = 0;
 	using element = M;
@@ -92,7 +92,7 @@ template <class E, std::size_t N> struct row<std::array<E, N>> {
 	using element = E;
 };
 
-// The fields of a member of type M that lies at a place in the record.
+// Append the key fields of a member of type M at offset `at` of the record.
 template <class M> void fields(std::string &key, std::size_t at, bool down)
 {
 	using element = std::remove_cv_t<typename row<M>::element>;
@@ -113,7 +113,7 @@ template <class M> void fields(std::string &key, std::size_t at, bool down)
 	}
 }
 
-// Room for a record that is never made, to see where a member lies.
+// Space for a record that is never constructed, to find the offset of a member.
 template <class T> union place {
 	char none;
 	T record;
@@ -140,13 +140,13 @@ template <class T, class C, class M> void add(std::string &key, descending<C, M>
 
 } // namespace detail
 
-// Sorts records of type T by a key. Can be used again and again, by several threads at a time.
+// Sorts records of type T by a key. It can be used repeatedly, and by several threads at a time.
 template <class T> class sorter {
 	static_assert(std::is_trivially_copyable_v<T>, "records are moved as bytes");
 	static_assert(sizeof(T) <= HETSORT_RECORD_BYTES_MAX, "a record is too large");
 
 public:
-	// By members, the first counts most: &T::member or descending(&T::member).
+	// Sort by members, the most significant first: &T::member or descending(&T::member).
 	template <class First, class... More,
 		  class = std::enable_if_t<!std::is_convertible_v<First, std::string>>>
 	explicit sorter(First first, More... more)
@@ -154,17 +154,18 @@ public:
 		detail::add<T>(key_, first);
 		(detail::add<T>(key_, more), ...);
 	}
-	// By the record itself: a number, or an array of numbers.
+	// Sort by the whole record, which is a number or an array of numbers.
 	sorter() { detail::fields<T>(key_, 0, false); }
-	// By a key as hetsort_opts has it, "0,u64,desc 8,4".
+	// Sort by a key in the format of hetsort_opts.key, "0,u64,desc 8,4".
 	explicit sorter(std::string key) : key_(std::move(key)) {}
 
 	sorter &threads(std::uint32_t n) { return threads_ = n, *this; }
 	sorter &exchange_threads(std::uint32_t n) { return exchange_threads_ = n, *this; }
-	// One for each rank, which receives records in proportion; none: equal shares.
+	// Set one speed for each rank, which receives records in proportion. An empty list: equal
+	// shares.
 	sorter &speeds(std::vector<double> s) { return speeds_ = std::move(s), *this; }
 
-	// In this process: out receives all records of in.
+	// Sort in this process: out receives all records of in.
 	hetsort_status sort(span<const T> in, span<T> out, hetsort_err &err) const noexcept
 	{
 		if (in.size() != out.size()) {
@@ -189,8 +190,8 @@ public:
 	}
 
 #ifndef HETSORT_NO_MPI
-	// Over the ranks of comm: each rank's out is filled to its end, so all of them together must
-	// have room for exactly all records.
+	// Sort over the ranks of comm. Each rank's out is filled to its end, so the sum of their
+	// sizes must be the number of all records.
 	hetsort_status sort(span<const T> in, span<T> out, MPI_Comm comm,
 			    hetsort_err &err) const noexcept
 	{
@@ -203,7 +204,7 @@ public:
 		hetsort_err err;
 		check(sort(in, out, comm, err), err);
 	}
-	// The same; out becomes this rank's share.
+	// Sort over the ranks of comm, and resize out to this rank's share.
 	hetsort_status sort_share(span<const T> in, std::vector<T> &out, MPI_Comm comm,
 				  hetsort_err &err) const noexcept
 	{
@@ -216,7 +217,7 @@ public:
 			return st;
 		try {
 			out.resize(n);
-		} catch (...) { // the call reports it to the others, because there is no room for a share
+		} catch (...) { // hetsort_sort() reports the lack of room on all ranks
 			out.clear();
 		}
 		return hetsort_sort(in.data(), in.size(), out.data(), out.size(), &n, &o, comm,
@@ -242,7 +243,8 @@ private:
 		return o;
 	}
 #ifndef HETSORT_NO_MPI
-	// The speeds, 0 for ranks that have none, which the library refuses on all of them.
+	// Return a speed for each rank. Missing speeds are 0, which the library refuses on all
+	// ranks.
 	const double *for_ranks(MPI_Comm comm, std::vector<double> &speeds) const noexcept
 	{
 		int up = 0, down = 0, ranks = 0;
@@ -253,7 +255,7 @@ private:
 		try {
 			speeds = speeds_;
 			speeds.resize(static_cast<std::size_t>(ranks));
-		} catch (...) { // the others have speeds, and the library says so
+		} catch (...) { // other ranks have speeds, so the library reports a difference
 			return nullptr;
 		}
 		return speeds.data();

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hetpart_mpi.h - libhetpart over MPI: scatter items in shares that fit unequal ranks, hand out
- * work on request, measure the costs that the planner needs, agree on one plan.
+ * work on request, measure the costs that the planner needs, and make the same plan on all ranks.
  *
- * Every call with a communicator is collective over it: all its ranks must call it, also if the
- * call fails. A call works on a duplicate of the communicator, which returns errors. The duplicate
- * is made at the start by MPI_Comm_idup, so the copy functions of the caller's attributes are
- * called, and freed at the end. The caller's communicator, its error handler and its attributes are
- * never changed. Intercommunicators are refused.
+ * Every call with a communicator is collective over it, even if it fails: all its ranks must make
+ * the call. A call works on a duplicate of the communicator, with the error handler
+ * MPI_ERRORS_RETURN. It makes the duplicate at the start by MPI_Comm_idup, which calls the copy
+ * functions of the caller's attributes, and frees it at the end. The caller's communicator, its
+ * error handler and its attributes never change. Intercommunicators are refused.
  *
- * Ranks leave together. A rank whose arguments, memory or callback fail returns its own status. All
- * others return HETPART_EPEER with a message that names the rank and its reason. There are two
- * exceptions, returned at once on the rank that detects them: HETPART_EINVAL if MPI is not running
- * or the communicator is MPI_COMM_NULL or an intercommunicator, and HETPART_EPEER if MPI itself
- * fails during a transfer, which no rank can report to the others.
+ * All ranks return from a failed call together. If a rank fails because of its arguments, memory or
+ * callback, it returns its own status. All other ranks return HETPART_EPEER, with a message that
+ * names the rank and the reason. In two cases a rank returns at once:
+ *   HETPART_EINVAL: MPI is not running, or the communicator is MPI_COMM_NULL or an
+ *     intercommunicator;
+ *   HETPART_EPEER: MPI itself fails during a transfer, which no rank can report to the others.
  *
- * Threads: no call starts one. Only one thread at a time may be in a call on one communicator. Any
- * thread level is sufficient if that is the thread that MPI allows. Several threads on several
- * communicators need MPI_THREAD_MULTIPLE. A waiting rank tests and sleeps, so it does not occupy
- * its processor. Nothing is printed, and no call ends the program.
+ * Threads: no call starts one. Only one thread at a time may be in a call on one communicator.
+ * Calls may be made at any thread level of MPI, by threads that may call MPI at this level. Several
+ * threads on several communicators need MPI_THREAD_MULTIPLE. A waiting rank sleeps, and does not
+ * occupy its processor. No call prints anything or ends the program.
  *
- * The last argument is an optional hetpart_err as in hetpart.h. Results leave through
- * out-parameters, which are NULL, 0 or unchanged on failure, except for buffers of items. */
+ * The last argument is an optional hetpart_err as in hetpart.h. Calls store their results through
+ * pointer arguments; on failure these results are NULL, 0 or unchanged, except for buffers of
+ * items. */
 #ifndef HETPART_MPI_H
 #define HETPART_MPI_H
 
@@ -33,7 +35,7 @@ extern "C" {
 
 /* ======================================================================================= costs */
 
-/* The time of n items: startup_s + per_item_s n for n >= 1, 0 for none. */
+/* A cost: n items take startup_s + per_item_s n for n >= 1, and 0 items take no time. */
 typedef struct hetpart_mpi_affine {
 	double startup_s;  /* seconds, finite, >= 0 */
 	double per_item_s; /* seconds for each item, finite, >= 0 */
@@ -41,30 +43,31 @@ typedef struct hetpart_mpi_affine {
 
 /* ===================================================================================== scatter */
 
-/* How items are shared. */
+/* The sizes of the shares. */
 typedef enum hetpart_mpi_shares {
 	HETPART_MPI_BALANCED = 0, /* all ranks end together: hetpart_scatter_create() */
-	HETPART_MPI_EQUAL = 1,    /* the same for all, as MPI_Scatter; of the rest, one item goes to
-				   * each of the ranks served first */
-	HETPART_MPI_SPEED = 2     /* by 1/compute.per_item_s, whatever the links */
+	HETPART_MPI_EQUAL = 1,    /* equal, as by MPI_Scatter; if the items cannot be divided
+				   * equally, the ranks served first get one more */
+	HETPART_MPI_SPEED = 2     /* proportional to 1/compute.per_item_s; links are ignored */
 } hetpart_mpi_shares;
 
 /* Start from HETPART_MPI_SCATTER_OPTS_INIT, then set what you need. Each rank gives
  * its own compute and link; all other members are used only at the root. */
 typedef struct hetpart_mpi_scatter_opts {
 	size_t struct_size;            /* sizeof(hetpart_mpi_scatter_opts), set by the INIT macro */
-	hetpart_mpi_affine compute;    /* this rank's time to compute; of a speed s: { 0, 1/s }.
+	hetpart_mpi_affine compute;    /* this rank's time to compute; { 0, 1/s } for a speed s.
 					* BALANCED and SPEED require per_item_s > 0 on all ranks. */
 	hetpart_mpi_affine link;       /* time of a message from the root to this rank; { 0, 0 }:
 					* free. The link of the root is ignored. */
 	hetpart_mpi_shares shares;     /* HETPART_MPI_BALANCED by default */
 	hetpart_scatter_method method; /* of BALANCED; HETPART_SCATTER_AUTO by default */
-	const hetpart_plan *plan;      /* NULL, or a plan made beforehand, instead of shares */
-	const size_t *order;           /* NULL, or the size of the communicator ranks: with plan,
-					* its entry j is rank order[j]; ranks are served in this
-					* order, but the root always last. NULL: entry j is rank j.
-					* Without plan, only scatterv uses it. */
-	size_t max_msg_bytes; /* longest message, rounded to whole items, at least one; 0: 4 MiB */
+	const hetpart_plan *plan;      /* NULL, or a plan to use instead of `shares` */
+	const size_t *order;           /* NULL, or as many ranks as the communicator has: entry j of
+					* the plan is for rank order[j]. NULL: entry j is for rank
+					* j. Ranks are served in this order, but the root always
+					* last. Without a plan, only hetpart_mpi_scatterv() uses the
+					* order. */
+	size_t max_msg_bytes; /* longest message, in whole items and at least one; 0: 4 MiB */
 } hetpart_mpi_scatter_opts;
 
 /* clang-format off */
@@ -79,25 +82,24 @@ typedef struct hetpart_mpi_scatter_opts {
  * sendbuf   items at the root, as for MPI_Scatter; only read. Ignored on other ranks.
  * count     number of items at the root, of all ranks together: 0 .. HETPART_ITEMS_MAX.
  * sendtype  type of one item at the root, committed.
- * recvbuf   room for this rank's items; NULL only with capacity 0; at the root it may be
- *           MPI_IN_PLACE: its items then stay where they are. MPI_BOTTOM is refused.
+ * recvbuf   space for this rank's items; NULL only if capacity is 0. At the root it may be
+ *           MPI_IN_PLACE: the root's items then stay where they are. MPI_BOTTOM is refused.
  * capacity  items that recvbuf holds.
  * received  receives the number of this rank's items; 0 on failure.
- * recvtype  type of one item, of the same size as sendtype, committed; it may be laid out
- *           differently.
+ * recvtype  type of one item, of the same size as sendtype, committed; its layout may differ.
  * root      a rank, the same everywhere.
  * comm      intracommunicator.
- * opts      see hetpart_mpi_scatter_opts; NULL: EQUAL, and costs of { 0, 0 }.
+ * opts      see hetpart_mpi_scatter_opts; NULL: HETPART_MPI_EQUAL, and costs of { 0, 0 }.
  * err       NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
- *   HETPART_EINVAL: a pointer is NULL, a type is not committed or of another size than the root's,
- *     root is not a rank or not the same everywhere, struct_size, shares or method is unknown, a
- *     cost is out of its range, the plan is not of these items and ranks, order is not a
- *     permutation;
- *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, items beyond the address space, or a share
- *     larger than capacity (on the rank it concerns; nothing is sent);
+ *   HETPART_EINVAL: a pointer is NULL, a type is not committed or its size differs from the size at
+ *     the root, root is not a rank or differs between ranks, struct_size, shares or method is
+ *     unknown, a cost is out of its range, the plan is for other items or another number of ranks,
+ *     order is not a permutation;
+ *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, items that do not fit into the address
+ *     space, or a share larger than the capacity of its rank (on that rank; nothing is sent);
  *   HETPART_ENOMEM; HETPART_EPEER: another rank failed, or MPI did;
- *   and what hetpart_scatter_create() and hetpart_share_create() return.
+ *   or a status of hetpart_scatter_create() or hetpart_share_create().
  * Collective. Needs O(ranks) memory, and at the root also the memory of the planner. */
 HETPART_API hetpart_status hetpart_mpi_scatter(const void *sendbuf, uint64_t count,
 					       MPI_Datatype sendtype, void *recvbuf,
@@ -109,9 +111,9 @@ HETPART_API hetpart_status hetpart_mpi_scatter(const void *sendbuf, uint64_t cou
 /* hetpart_mpi_scatter_alloc - scatter like hetpart_mpi_scatter() into memory that the call
  * allocates.
  * recvbuf  receives this rank's items; release them with free(). NULL for an empty share and on
- *          failure. recvtype must not reach below its address (no negative lower bound).
- * All other arguments and results are the same; HETPART_ENOMEM also if a rank has no room for its
- * share. */
+ *          failure. recvtype must not have a negative lower bound.
+ * All other arguments and results are the same. Also returns HETPART_ENOMEM if a rank has no memory
+ * for its share. */
 HETPART_API hetpart_status hetpart_mpi_scatter_alloc(const void *sendbuf, uint64_t count,
 						     MPI_Datatype sendtype, void **recvbuf,
 						     uint64_t *received, MPI_Datatype recvtype,
@@ -121,12 +123,13 @@ HETPART_API hetpart_status hetpart_mpi_scatter_alloc(const void *sendbuf, uint64
 
 /* hetpart_mpi_scatterv - scatter like MPI_Scatterv, with 64-bit counts, an order of service and
  * messages of limited length.
- * counts  at the root: items for each rank, of sum 0 .. HETPART_ITEMS_MAX. Ignored on other ranks.
- * displs  at the root: where each rank's items begin in sendbuf, in items; NULL: one after the
- *         other. Ignored on other ranks.
+ * counts  at the root: number of items for each rank; their sum is 0 .. HETPART_ITEMS_MAX. Ignored
+ *         on other ranks.
+ * displs  at the root: for each rank, the index of its first item in sendbuf; NULL: ranks' items
+ *         follow one another. Ignored on other ranks.
  * opts    NULL for defaults; only order and max_msg_bytes are used.
- * All other arguments and results are as for hetpart_mpi_scatter(); HETPART_EINVAL also if opts has
- * a plan (pass hetpart_plan_shares() as counts instead). */
+ * All other arguments and results are as for hetpart_mpi_scatter(). Also returns HETPART_EINVAL if
+ * opts has a plan (pass hetpart_plan_shares() as counts instead). */
 HETPART_API hetpart_status hetpart_mpi_scatterv(const void *sendbuf, const uint64_t *counts,
 						const uint64_t *displs, MPI_Datatype sendtype,
 						void *recvbuf, uint64_t capacity,
@@ -134,40 +137,41 @@ HETPART_API hetpart_status hetpart_mpi_scatterv(const void *sendbuf, const uint6
 						MPI_Comm comm, const hetpart_mpi_scatter_opts *opts,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_mpi_scatter_plan - make the plan that hetpart_mpi_scatter() would follow, the same on
- * every rank, without moving an item. Use it to size buffers, or to scatter many times.
+/* hetpart_mpi_scatter_plan - make the plan that hetpart_mpi_scatter() would use, on every rank,
+ * without moving items. Use it to find the sizes of buffers, or to scatter many times.
  * out    receives the plan, NULL on failure; free with hetpart_plan_free(). Its entries are in the
  *        order of service.
- * order  NULL, or receives the size of the communicator ranks: entry j is rank order[j].
- * items  counts at the root: 0 .. HETPART_ITEMS_MAX.
- * opts   as for hetpart_mpi_scatter(), may be NULL; without plan and order.
- * Returns the same as hetpart_mpi_scatter(); HETPART_EINVAL also if the ranks' plans differ.
+ * order  NULL, or receives a rank for each rank of the communicator: entry j of the plan is for
+ *        rank order[j].
+ * items  number of items, used at the root: 0 .. HETPART_ITEMS_MAX.
+ * opts   as for hetpart_mpi_scatter(), may be NULL; its plan and order must be NULL.
+ * Returns the same as hetpart_mpi_scatter(), and HETPART_EINVAL if the ranks' plans differ.
  * Collective. */
 HETPART_API hetpart_status hetpart_mpi_scatter_plan(hetpart_plan **out, size_t *order,
 						    uint64_t items, int root, MPI_Comm comm,
 						    const hetpart_mpi_scatter_opts *opts,
 						    hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_mpi_gather - gather the items of all ranks, the way back of a scatter. Unlike
- * MPI_Gatherv, counts have 64 bits, and only their own ranks need to know them. The root receives
- * the items of one rank after the other, in the order of ranks. A rank returns when its items are
- * on their way.
- * sendbuf   this rank's items, only read; NULL only with count 0; at the root it may be
- *           MPI_IN_PLACE: its count items are then where they belong in recvbuf.
+/* hetpart_mpi_gather - gather the items of all ranks at the root, in the order of ranks. Unlike
+ * with MPI_Gatherv, counts have 64 bits, and each rank gives only its own count. A rank returns
+ * when its items have been sent.
+ * sendbuf   this rank's items, only read; NULL only if count is 0. At the root it may be
+ *           MPI_IN_PLACE: the root's items are then already in their place in recvbuf.
  * count     0 .. HETPART_ITEMS_MAX.
  * sendtype  type of one item, committed; ignored with MPI_IN_PLACE.
- * recvbuf   at the root: room for all items; NULL only with capacity 0. Ignored on other ranks.
+ * recvbuf   at the root: space for all items; NULL only if capacity is 0. Ignored on other ranks.
  * capacity  at the root: items that recvbuf holds.
- * received  NULL, or receives at the root the number of all items, elsewhere 0; 0 on failure.
+ * received  NULL, or receives the number of all items at the root, and 0 on other ranks or on
+ *           failure.
  * recvtype  at the root: type of one item, of the same size as sendtype, committed.
  * root      a rank, the same everywhere.
  * comm      intracommunicator.
  * err       NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
- *   HETPART_EINVAL: a pointer is NULL, a type is not committed or of another size than the root's,
- *     root is not a rank or not the same everywhere;
- *   HETPART_ERANGE: more items than HETPART_ITEMS_MAX or, at the root, than capacity: nothing is
- *     sent; or items beyond the address space;
+ *   HETPART_EINVAL: a pointer is NULL, a type is not committed or its size differs from the size at
+ *     the root, root is not a rank or differs between ranks;
+ *   HETPART_ERANGE: more items than HETPART_ITEMS_MAX or, at the root, than capacity (nothing is
+ *     sent), or items that do not fit into the address space;
  *   HETPART_ENOMEM; HETPART_EPEER: another rank failed, or MPI did.
  * Collective. Needs O(ranks) memory at the root. */
 HETPART_API hetpart_status hetpart_mpi_gather(const void *sendbuf, uint64_t count,
@@ -178,30 +182,31 @@ HETPART_API hetpart_status hetpart_mpi_gather(const void *sendbuf, uint64_t coun
 
 /* ======================================================================================== farm */
 
-/* Some of the items, for a worker. */
+/* A chunk of items for a worker. */
 typedef struct hetpart_mpi_chunk {
 	uint64_t first;   /* number of the first item, from 0 */
-	uint64_t count;   /* how many, >= 1 */
-	const void *data; /* count times item_bytes bytes; NULL if item_bytes is 0. Valid until
-			   * the function returns. */
+	uint64_t count;   /* number of items, >= 1 */
+	const void *data; /* count * item_bytes bytes; NULL if item_bytes is 0. Valid until the
+			   * function returns. */
 } hetpart_mpi_chunk;
 
 /* Process a chunk. Called on the workers, by the thread that called the farm.
- * ctx           as passed to the farm.
- * result        may receive the address of a result; it stays the function's own and must stay as
- *               it is until the function is called again or the farm has ended.
- * result_bytes  its length; 0 on entry: no result.
+ * ctx           as passed to hetpart_mpi_farm().
+ * result        may receive the address of a result, which is not freed. The result must not change
+ *               until the function is called again or the farm has ended.
+ * result_bytes  length of the result; 0, as on entry: no result.
  * err           receives the reason of a failure.
- * Returns HETPART_OK, or any other status to stop all ranks. It may communicate, but must not
- * wait for ranks of this farm. */
+ * Returns HETPART_OK, or any other status to stop all ranks. The function may communicate, but must
+ * not wait for ranks of this farm. */
 typedef hetpart_status hetpart_mpi_work_fn(void *ctx, const hetpart_mpi_chunk *chunk,
 					   const void **result, size_t *result_bytes,
 					   hetpart_err *err);
 
-/* Take a chunk's result. Called on the root, once for each chunk, in the order in which they end.
- * rank          the rank that worked.
+/* Take the result of a chunk. Called on the root, once for each chunk, in the order in which chunks
+ * end.
+ * rank          the rank that processed the chunk.
  * chunk         data is NULL.
- * result        result_bytes bytes, aligned as from malloc() or the root's own; valid until
+ * result        result_bytes bytes, aligned as by malloc(), or the root's own result; valid until
  *               the function returns. NULL if result_bytes is 0.
  * Returns HETPART_OK, or any other status to stop all ranks. */
 typedef hetpart_status hetpart_mpi_take_fn(void *ctx, int rank, const hetpart_mpi_chunk *chunk,
@@ -213,9 +218,10 @@ typedef struct hetpart_mpi_farm_opts {
 	size_t struct_size;        /* sizeof(hetpart_mpi_farm_opts), set by the INIT macro */
 	hetpart_chunk_rule rule;   /* HETPART_CHUNK_FACTORING by default */
 	uint64_t chunk;            /* the size, or the smallest size, in items; 0: 1 */
-	bool root_works;           /* the root works while no rank asks, on the smallest chunks, and
-				    * the others wait for it. false: it only serves, and sleeps. A
-				    * root that is the only rank always works. */
+	bool root_works;           /* true: while no rank asks, the root processes chunks of the
+				    * smallest size; ranks that ask wait for the end of its chunk.
+				    * false: the root only hands out chunks. If it is the only rank,
+				    * it always works. */
 	size_t item_bytes;         /* bytes of an item to send with a chunk; 0: only numbers */
 	const void *data;          /* the items, one after the other; NULL only if item_bytes or
 				    * items is 0 */
@@ -229,23 +235,24 @@ typedef struct hetpart_mpi_farm_opts {
 /* clang-format on */
 
 /* hetpart_mpi_farm - hand out chunks of items from the root on request, first come first served,
- * until all are done. Each item is worked on exactly once. [S2] The size of chunks follows the
- * rules of hetpart_farm_create(), p being the number of ranks that work.
- * items  counts at the root: 0 .. HETPART_ITEMS_MAX.
+ * until all are done. Each item is processed exactly once. [S2] The sizes of chunks follow
+ * hetpart_chunk_rule, for the number of ranks that work.
+ * items  number of items, used at the root: 0 .. HETPART_ITEMS_MAX.
  * work   processes a chunk; NULL only at a root that does not work.
  * ctx    passed to work and to take.
  * root   a rank, the same everywhere.
  * comm   intracommunicator.
  * opts   NULL for defaults.
- * done   NULL, or receives the number of items this rank has worked on, on failure too.
+ * done   NULL, or receives the number of items that this rank has processed, also on failure.
  * err    NULL, or receives the reason of a failure.
  * Returns HETPART_OK: all items are done and all results taken;
- *   HETPART_EINVAL: a pointer is NULL, root is not a rank or not the same everywhere, struct_size
- *     or rule is unknown, work announces a result at NULL;
- *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or their bytes are beyond the address space;
- *   HETPART_ENOMEM: a worker has no room for the data of the largest chunk, or the root for a
+ *   HETPART_EINVAL: a pointer is NULL, root is not a rank or differs between ranks, struct_size or
+ *     rule is unknown, or work returns NULL with result_bytes > 0;
+ *   HETPART_ERANGE: more than HETPART_ITEMS_MAX items, or their data do not fit into the address
+ *     space;
+ *   HETPART_ENOMEM: a worker has no memory for the data of the largest chunk, or the root for a
  *     result;
- *   the status of work or take, on the rank where it failed: nothing is handed out after that;
+ *   the status of work or take, on the rank where it failed: no more chunks are handed out;
  *   HETPART_EPEER: another rank failed, or MPI did.
  * Collective; all ranks return when the last one has ended. */
 HETPART_API hetpart_status hetpart_mpi_farm(uint64_t items, hetpart_mpi_work_fn *work, void *ctx,
@@ -259,26 +266,28 @@ HETPART_API hetpart_status hetpart_mpi_farm(uint64_t items, hetpart_mpi_work_fn 
 
 /* The result of a measurement. */
 typedef struct hetpart_mpi_timing {
-	hetpart_mpi_affine fit; /* the affine cost nearest to the points, in relative terms */
+	hetpart_mpi_affine fit; /* the affine cost with the smallest relative distance from the
+				 * points */
 	size_t npoints;
 	hetpart_point points[HETPART_MPI_POINTS_MAX]; /* items increasing, time_s > 0 */
 } hetpart_mpi_timing;
 
-/* Compute a number of sample items like the program does. Return HETPART_OK or a failure. */
+/* Compute a number of sample items like the program does. Return HETPART_OK, or another status on
+ * failure. */
 typedef hetpart_status hetpart_mpi_kernel_fn(void *ctx, uint64_t items, hetpart_err *err);
 
-/* hetpart_mpi_measure_compute - time a kernel on this rank while all others time theirs, because
- * they will be busy in the job, too. The kernel is called once to warm up, then with 1, 2, 4 ...
- * items, where the median of three calls counts. Then the largest number is repeated while time is
- * left; its mean has the weight of all these calls.
+/* hetpart_mpi_measure_compute - time a kernel on this rank. All ranks do so at the same time,
+ * because all will be busy in the job. The kernel is called once to warm up, then three times each
+ * with 1, 2, 4 ... items, for which the median counts. The largest number of items is then repeated
+ * until the time is over. The mean of these calls is weighted by their number.
  * out     receives the timing; fit.per_item_s is > 0.
  * kernel  called as kernel(ctx, items) with 1 <= items <= most.
  * most    >= 1.
- * limit_s seconds to take, finite, > 0; 0: 0.2. The first call counts but cannot be cut short: a
- *         kernel that needs longer for one item is timed once.
+ * limit_s seconds for the whole measurement, finite, > 0; 0: 0.2. If the first call takes longer,
+ *         it is the only one.
  * comm    intracommunicator.
  * err     NULL, or receives the reason of a failure.
- * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, most is 0 or limit_s out of its range;
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, most is 0 or limit_s is out of its range;
  *   the status of kernel, on the rank where it failed; HETPART_EPEER: another rank failed, or MPI
  *   did. Collective. */
 HETPART_API hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out,
@@ -287,19 +296,19 @@ HETPART_API hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out,
 						       hetpart_err *err) HETPART_MUST_CHECK;
 
 /* hetpart_mpi_measure_link - time messages from the root to each rank, one rank after the other.
- * The root sends items, and the rank answers with an empty message. Half the time of an empty
- * message there and back is subtracted as the way back. The first point is one item, the best of a
- * few messages. The second point is the largest number of items that were sent in a message.
- * Messages begin with 64 KiB and double; at the largest size, their number doubles. This ends when
- * the time is over, or after 16 MiB if the speed stays the same. The mean of the last messages
- * counts, because buffers or a token bucket accept the first ones at once.
- * out         receives the timing of the link from the root to this rank; no points and { 0, 0 } at
- *             the root.
+ * The root sends items, and the rank answers with an empty message. The time of the answer is half
+ * the round trip of an empty message, and is subtracted. The first point is the shortest time of a
+ * few messages of one item. The second point is the time of the largest messages. Their size begins
+ * with 64 KiB and doubles up to its limit; then their number doubles. This ends when the time is
+ * over, or when the speed stays the same after 16 MiB. The mean of the last messages counts,
+ * because buffers or a token bucket accept the first ones at once.
+ * out         receives the timing of the link from the root to this rank; at the root, no points
+ *             and a fit of { 0, 0 }.
  * item_bytes  at the root: bytes of an item, 1 .. INT_MAX.
  * most        at the root: most items in a message, >= 1; a message has at most 16 MiB or one item.
- * limit_s     at the root: seconds to take for all ranks together, finite, > 0; 0: 0.2. Every rank
- *             gets 16 messages in any case: one of 64 KiB at most (or one item, if that is more),
- *             the others shorter.
+ * limit_s     at the root: seconds for the measurement of all ranks, finite, > 0; 0: 0.2. In any
+ *             case every rank is sent 16 messages, one of up to 64 KiB or one item, and shorter
+ *             ones.
  * root        a rank, the same everywhere.
  * comm        intracommunicator.
  * err         NULL, or receives the reason of a failure.
@@ -311,10 +320,10 @@ HETPART_API hetpart_status hetpart_mpi_measure_link(hetpart_mpi_timing *out, uin
 						    MPI_Comm comm,
 						    hetpart_err *err) HETPART_MUST_CHECK;
 
-/* ====================================================================== the same everywhere */
+/* =============================================================== the same plan on all ranks */
 
 /* hetpart_mpi_gather_speeds - gather the speeds of all ranks on every rank.
- * speeds  receives a number for each rank of the communicator, in the order of ranks.
+ * speeds  receives the speed of each rank of the communicator, in the order of ranks.
  * mine    this rank's speed, finite, > 0: 1/per_item_s of a timing, for instance.
  * comm    intracommunicator.
  * err     NULL, or receives the reason of a failure.
@@ -324,12 +333,12 @@ HETPART_API hetpart_status hetpart_mpi_gather_speeds(double *speeds, double mine
 						     hetpart_err *err) HETPART_MUST_CHECK;
 
 /* hetpart_mpi_model_add - add the observations of all ranks to the model of every rank, as by
- * hetpart_model_add(). Equal models stay equal.
- * model     changed; unchanged on failure.
- * observed  count entries of this rank: items 0 .. 2^63, time_s their time on this rank, finite,
- *           >= 0; NULL only with count 0.
- * count     0 is valid, and need not be the same everywhere.
- * speed     this rank's, finite, > 0: the times are multiplied by it.
+ * hetpart_model_add(). If all models were equal, they remain equal.
+ * model     changed, except on failure.
+ * observed  count entries of this rank: items 0 .. 2^63, time_s their time on this rank, finite, >=
+ *           0; NULL only if count is 0.
+ * count     may be 0, and may differ between ranks.
+ * speed     speed of this rank, finite, > 0; its times are multiplied by the speed.
  * comm      intracommunicator.
  * err       NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or a number out of its range;
@@ -340,32 +349,31 @@ HETPART_API hetpart_status hetpart_mpi_model_add(hetpart_model *model,
 						 double speed, MPI_Comm comm,
 						 hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_mpi_share_create - make the same plan on every rank, as by hetpart_share_create(), from
- * the speeds of all ranks. Entry r is for rank r. The plans are compared by their hash.
+/* hetpart_mpi_share_create - make the same plan on every rank from the speeds of all ranks, as by
+ * hetpart_share_create(), and check that the plans are equal. Entry r is for rank r.
  * out    receives the plan, NULL on failure; free with hetpart_plan_free().
  * items  0 .. HETPART_ITEMS_MAX, the same everywhere.
- * speed  this rank's, finite, > 0.
+ * speed  speed of this rank, finite, > 0.
  * model  the fitted cost, equal on all ranks; NULL: one time unit for each item.
  * opts   NULL for defaults, the same everywhere.
  * comm   intracommunicator.
  * err    NULL, or receives the reason of a failure.
  * Returns the same as hetpart_model_plan(); HETPART_EINVAL also if the ranks' plans differ;
- * HETPART_EPEER:
- *   another rank failed, or MPI did. Collective. */
+ *   HETPART_EPEER: another rank failed, or MPI did. Collective. */
 HETPART_API hetpart_status hetpart_mpi_share_create(hetpart_plan **out, uint64_t items,
 						    double speed, const hetpart_model *model,
 						    const hetpart_opts *opts, MPI_Comm comm,
 						    hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_mpi_plan_bcast - broadcast the plan of one rank, which it has made or read from a file.
- * out   receives the plan, on the root a copy, NULL on failure; free with hetpart_plan_free().
+/* hetpart_mpi_plan_bcast - broadcast the plan of one rank, for example a plan from a file.
+ * out   receives the plan (a copy also at the root), NULL on failure; free with
+ *       hetpart_plan_free().
  * plan  at the root: the plan. Ignored on other ranks.
  * root  a rank, the same everywhere.
  * comm  intracommunicator.
  * err   NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: out is NULL, plan is NULL at the root, root is not a rank or
- * not
- *   the same everywhere; HETPART_ENOMEM; HETPART_EPEER: another rank failed, or MPI did.
+ *   differs between ranks; HETPART_ENOMEM; HETPART_EPEER: another rank failed, or MPI did.
  * Collective. */
 HETPART_API hetpart_status hetpart_mpi_plan_bcast(hetpart_plan **out, const hetpart_plan *plan,
 						  int root, MPI_Comm comm,
@@ -375,7 +383,7 @@ HETPART_API hetpart_status hetpart_mpi_plan_bcast(hetpart_plan **out, const hetp
  * plan  the plan of this rank.
  * comm  intracommunicator.
  * err   NULL, or receives the reason of a failure.
- * Returns HETPART_OK: they do; HETPART_EINVAL: they do not (on all ranks), or plan is NULL;
+ * Returns HETPART_OK: they have; HETPART_EINVAL: they have not (on all ranks), or plan is NULL;
  *   HETPART_EPEER: the plan of another rank is NULL, or MPI failed. Collective. */
 HETPART_API hetpart_status hetpart_mpi_plan_agree(const hetpart_plan *plan, MPI_Comm comm,
 						  hetpart_err *err) HETPART_MUST_CHECK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* number.h - the one parser of whole numbers, for programs and libraries. It accepts only digits:
- * no blanks, no signs, no prefix, and no number that does not fit. Pure. */
+/* number.h - the parser of whole numbers for all programs and libraries. It accepts only digits,
+ * without blanks, signs or prefixes, and rejects numbers that are too large. */
 #ifndef NUMBER_H
 #define NUMBER_H
 
@@ -13,8 +13,8 @@ typedef unsigned __int128 number_wide;
 typedef uint64_t number_wide;
 #endif
 
-/* number_digits - read the decimal number at *text, up to the value `most`, and move *text after
- * it. Return false, with *text undefined, without a digit or beyond `most`. */
+/* number_digits - read the decimal number at *text into *v, and move *text after it. Return false,
+ * with *text undefined, if there is no digit or the number is above `most`. */
 static inline bool number_digits(const char **text, number_wide most, number_wide *v)
 {
 	const char *const first = *text;
@@ -36,13 +36,15 @@ static inline bool number_at(const char **text, uint64_t most, uint64_t *v)
 	return found;
 }
 
-/* number_parse - read a text that is a decimal number from `least` to `most`. */
+/* number_parse - read a text into *v. Return false unless it is a decimal number from `least` to
+ * `most`. */
 static inline bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *v)
 {
 	return number_at(&text, most, v) && !*text && *v >= least;
 }
 
-/* number_hex - read the next 16 hexadecimal digits in lower case, and move *text after them. */
+/* number_hex - read the 16 hexadecimal digits at *text, in lower case, and move *text after them.
+ * Return false if there are fewer. */
 static inline bool number_hex(const char **text, uint64_t *v)
 {
 	*v = 0;
