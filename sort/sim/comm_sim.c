@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* comm over simulated hosts, instead of comm_local_run and MPI. A block is a rendezvous, as comm.h
- * requires: it leaves when both sides have asked for it and know of each other. In a collective all
- * ranks wait for the last one, and then for the time that an MPI library needs by a formula. The
- * formula has trees for broadcasts and for short messages of all to all, otherwise one message for
- * each peer. */
+/* A comm over simulated hosts, instead of threads or MPI. As comm.h requires, a block is sent when
+ * both the sender and the receiver have asked for it, and know of each other. In a collective, all
+ * ranks wait for the last one, and then for the time that an MPI library would take, by a formula.
+ * The formula has trees for broadcasts and for short messages of all to all, otherwise one message
+ * for each peer. */
 #include "sim.h"
 #include "base/size.h"
 #include "engine.h"
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum {
-	TREE_BYTES = 4096, /* shorter messages of all to all use a tree, */
-	TREE_RANKS = 8,    /* between more ranks than this */
+	TREE_BYTES = 4096, /* shorter messages of all to all use a tree */
+	TREE_RANKS = 8,    /* if there are more ranks than this */
 	LEAST_BUCKETS = 64,
 	ROWS_AT_A_TIME = 32
 };
@@ -25,8 +25,8 @@ enum {
 typedef struct sim_rank {
 	comm c; /* first, so that a comm is a sim_rank */
 	status rc;
-	const comm_call *call; /* in the present collective, */
-	actor *who;            /* and the actor that waits for it */
+	const comm_call *call; /* its call of the present collective */
+	actor *who;            /* the actor that waits in this call */
 } sim_rank;
 
 static struct {
@@ -34,7 +34,8 @@ static struct {
 	sim_rank *rank; /* [p->hosts] */
 	rank_main *fn;  /* called by each rank */
 	void *arg;
-	comm_mailbox *box; /* [p->hosts][buckets] blocks, by sender and tag */
+	comm_mailbox *box; /* [p->hosts][buckets] blocks that only one side has asked for, by
+			    * receiver, sender and tag */
 	size_t buckets;
 	char *room;
 	int arrived;
@@ -61,6 +62,7 @@ double comm_sim_scale(void)
 
 /* ------------------------------------------------------------------------------- collectives */
 
+/* Return the seconds of a collective after the last rank's call; infinite if a link is down. */
 static double collective_s(enum comm_kind kind, double bytes)
 {
 	const double p = net.p->hosts, levels = ceil(log2(p));
@@ -74,7 +76,8 @@ static double collective_s(enum comm_kind kind, double bytes)
 	const double wire_s = network_bytes(bytes) / bytes_per_s;
 	if (kind == COMM_BCAST)
 		return levels * (latency_s + one + wire_s);
-	if (kind == COMM_MEET) /* to rank 0, directly or by a tree if faster, and down a tree */
+	if (kind == COMM_MEET) /* to rank 0, directly or by a tree, whichever is faster; back by a
+				* tree */
 		return fmin(latency_s + (p - 1) * fmax(one, wire_s),
 			    levels * (latency_s + one) + network_bytes(p * bytes) / bytes_per_s) +
 		       levels * (latency_s + one + wire_s);
@@ -83,6 +86,7 @@ static double collective_s(enum comm_kind kind, double bytes)
 	return latency_s + (p - 1) * fmax(one, wire_s);
 }
 
+/* Copy `bytes` from entry `at` of rank i's contribution to entry i of the result of rank `to`. */
 static void collective_take(int i, int to, size_t bytes, size_t at)
 {
 	comm_copy((char *)net.rank[to].call->recv + (size_t)i * bytes,
@@ -94,7 +98,7 @@ static void collective_move(const comm *c, const comm_call *k)
 	const comm_call *root = net.rank[k->root].call;
 	const int p = net.p->hosts;
 	if (k->kind == COMM_ALLTOALL) {
-		/* few rows at a time, so that the rest of a cache line is used soon */
+		/* few receivers at a time, so that the rest of a cache line is used soon */
 		for (int first = 0; first < p; first += ROWS_AT_A_TIME)
 			for (int i = 0; i < p; i++)
 				for (int to = first; to < first + ROWS_AT_A_TIME && to < p; to++)
@@ -114,8 +118,8 @@ static void collective_move(const comm *c, const comm_call *k)
 	}
 }
 
-/* End a collective call. While a link is down, wait for a change of the platform that brings it up;
- * the call never ends without one. A host that has stopped does not take part. */
+/* End a collective call: wake all ranks. While a link is down, try again at the next change of the
+ * platform; without one, the call never ends. A rank whose host has stopped is never woken. */
 static void end_collective(void *unused)
 {
 	(void)unused;
@@ -153,7 +157,7 @@ static status sim_collective(comm *c, const comm_call *k)
 /* ------------------------------------------------------------------------------------ blocks
  *
  * handle[0] of a request is the time at which its rank asked for the block. handle[1] contains this
- * rank and the other one. */
+ * rank (upper half) and the other rank (lower half). */
 
 static double asked_s(const comm_req *r)
 {
@@ -188,7 +192,8 @@ static status sim_start(comm *c, comm_req *req)
 	comm_req *other = comm_pair(&net.box[(size_t)to * net.buckets + k], req);
 	if (!other)
 		return ST_OK;
-	/* both sides have asked for the block: it leaves when both know of each other */
+	/* both sides have asked: the sender's request takes a latency, and the receiver's answer
+	 * another one */
 	comm_req *s = req->sending ? req : other, *r = req->sending ? other : req;
 	const double bytes = scale_block(s);
 	host *f = engine_host(from), *t = engine_host(to);
@@ -241,12 +246,12 @@ static void *sim_rank_run(void *rank_)
 	return NULL;
 }
 
-/* Run one rank on each host. An emulation calls this again on each host, whose ranks are threads.
- */
+/* Run one rank on each host. With --emulate, each of these ranks calls this again, and its virtual
+ * ranks are threads of the host. */
 WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	if (actor_self()) {
-		polling_close(); /* it assumes one rank per host */
+		polling_close(); /* polling.c assumes one rank per host */
 		return __real_comm_local_run(size, max_msg, fn, arg, e);
 	}
 	net.p = engine_platform();
@@ -298,7 +303,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	return rc;
 }
 
-/* Run all ranks alike: rank 0 cannot plan for them, because hosts differ. */
+/* Run all ranks, because rank 0 cannot represent the others: their hosts differ. */
 WRAPPED(status, comm_local_run_first, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	return __wrap_comm_local_run(size, max_msg, fn, arg, e);

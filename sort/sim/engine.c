@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Simulated time. The threads that compute on a host share its processors: n threads on c
- * processors get min(1, c / n) each, which is computed again whenever n or the speed changes. */
-#undef _FORTIFY_SOURCE /* its longjmp treats another stack as an error */
+/* The engine, see engine.h. The threads that compute on a host share its processors: n threads on c
+ * processors get min(1, c / n) of a processor each. Work done is accounted for, and the next end
+ * found, whenever n or the speed changes. */
+#undef _FORTIFY_SOURCE /* because its longjmp reports a jump to another stack as an error */
 #include "engine.h"
 
 #include <errno.h>
@@ -12,15 +13,15 @@
 
 enum { QUEUE_BITS = 16 };
 
-/* A nap without news ends by itself; the next one lasts longer. */
+/* The lengths of naps without news: each is twice as long as the one before, up to the longest. */
 static const double FIRST_NAP_S = 20e-3, LONGEST_NAP_S = 1;
 
-/* If nothing has changed for this time, nothing can happen any more. It is longer than any wait
- * that a thread ends by reading the clock between naps, such as the wait for another job's lock. */
+/* If nothing has changed for this time, nothing can happen any more. It is longer than the time
+ * limits that threads check between naps, such as the wait for another job's lock. */
 static const double IDLE_S = 600;
 
 struct actor {
-	char *stack; /* kept for the next actor in this place */
+	char *stack; /* reused by the next actor in this memory */
 	jmp_buf at;
 	bool begun;
 	host *h;
@@ -28,12 +29,12 @@ struct actor {
 	void *arg, *result;
 	double owes_s, left_s, cpu_s;
 	double longest_nap_s;
-	deadline until; /* the end of its wait, unless it is woken before */
+	deadline until; /* the latest end of its wait */
 	bool ended, woken;
-	bool looking;     /* it naps, looks whether there is news, and naps again */
+	bool looking;     /* since a nap, it has only looked for news */
 	bool works;       /* uses a processor or a disk until its present wait ends */
-	uint64_t turn;    /* wakes of earlier waits are void */
-	uint64_t seen;    /* news of the host that it has seen */
+	uint64_t turn;    /* number of the wait; a wake with another number has no effect */
+	uint64_t seen;    /* the count host.news when it last looked */
 	const void *for_; /* the queue in which it waits */
 	actor *next;
 };
@@ -44,14 +45,14 @@ static struct {
 	uint64_t actors;
 	double now_s, least_work_s;
 	double moved_s;   /* when something last changed */
-	uint64_t own;     /* queued events that wake threads, or end their waits and their work */
-	uint64_t working; /* threads */
-	bool acted;       /* in the present event, a thread did more than look around */
-	actor *spare;     /* actors that have ended, for new ones */
+	uint64_t own;     /* queued events of this file: wakes of threads, and deadlines */
+	uint64_t working; /* number of threads that use a processor or a disk */
+	bool acted;       /* in the present event, a thread did more than look for news */
+	actor *spare;     /* list of ended actors, whose memory is reused */
 	actor *queue[1 << QUEUE_BITS];
 } sim = { .p = &(const platform){ .hosts = 0 } };
 
-/* NULL in real threads of the process, which also ask for it. */
+/* The current actor; NULL in other real threads, which also call actor_self(). */
 static _Thread_local actor *self;
 
 /* ------------------------------------------------------------------------------------ events */
@@ -61,7 +62,7 @@ void engine_at(double at_s, event_fn *fn, void *arg)
 	events_add((event){ .at_s = at_s, .fn = fn, .arg = arg }, sim.now_s);
 }
 
-/* Include the time that the actor owes, as if it had a processor. */
+/* Add the time of the work that the actor owes, as if it had a whole processor. */
 double engine_now_s(void)
 {
 	return sim.now_s + (self ? self->owes_s / self->h->is.speed : 0);
@@ -83,7 +84,8 @@ static void deadline_event(void *deadline_)
 {
 	deadline *d = deadline_;
 	sim.own--;
-	if (d->event_s != sim.now_s) /* an earlier event has been queued since */
+	if (d->event_s != sim.now_s) /* an earlier event was queued after this one, and comes
+				      * first */
 		return;
 	d->event_s = INFINITY;
 	if (d->due_s <= sim.now_s)
@@ -94,13 +96,13 @@ static void deadline_event(void *deadline_)
 
 /* -------------------------------------------------------------------------------- coroutines
  *
- * The loop of events enters a coroutine, which later leaves to the loop. makecontext() enters a
- * stack for the first time, which asks the system for the signal mask. Later entries are long
- * jumps, which do not.
+ * The event loop enters a coroutine, which later returns to the loop. A stack is entered for the
+ * first time by swapcontext(), which makes system calls for the signal mask. Later entries are long
+ * jumps, which make none.
  *
- * There may be tens of thousands of stacks, more than the system allows mappings. So they are cut
- * from large pieces of memory, whose pages the system provides when they are used. Below each of
- * the first stacks is a page that must not be touched. */
+ * There may be tens of thousands of stacks, more than the mappings that the system allows. So
+ * stacks are cut from large mappings, whose pages the system provides when they are used. The
+ * lowest page of each of the first 4096 stacks is protected, so that an overflow crashes. */
 
 enum { STACK_BYTES = 512 << 10, GUARD_BYTES = 4 << 10, GUARDED = 4096, PIECE_STACKS = 64 };
 
@@ -129,7 +131,7 @@ static char *stack_new(void)
 
 static void coroutine_leave(actor *a)
 {
-	const int kept = errno; /* the actor may be in a call that reads it */
+	const int kept = errno; /* the actor may read errno after a call that waited */
 	if (!_setjmp(a->at))
 		_longjmp(loop.at, 1);
 	errno = kept;
@@ -201,8 +203,7 @@ static void run_actor(void *actor_)
 		return;
 	self = a;
 	coroutine_enter(a);
-	if (!a->looking) { /* its work may be news to other threads of its rank, but not to itself
-			    */
+	if (!a->looking) { /* its work may be news to the other threads of its host */
 		const bool up_to_date = a->seen == h->news;
 		host_news(h);
 		a->seen += up_to_date;
@@ -255,7 +256,8 @@ actor *actor_start(host *h, void *(*fn)(void *), void *arg)
 		}
 		a->until.event_s = INFINITY;
 	}
-	/* wakes of the previous actor stay void, although its events may still come */
+	/* keep the turn, so that events of the previous actor, which may still come, have no
+	 * effect */
 	*a = (actor){ .stack = a->stack,
 		      .turn = a->turn,
 		      .until = { INFINITY, a->until.event_s, run_actor, a },
@@ -352,7 +354,7 @@ static double host_least_left(const host *h)
 	return least_s;
 }
 
-/* Account for the work of the host's threads until now. */
+/* Subtract the work of the host's threads since the last call from what they have left. */
 static void host_account(host *h)
 {
 	const unsigned n = host_computing(h);
@@ -365,7 +367,7 @@ static void host_account(host *h)
 	h->advanced_s = sim.now_s;
 }
 
-/* Find when the next computation ends, if nothing changes. */
+/* Set the deadline of the next end of a computation, for the present number of threads. */
 static void host_plan_end(host *h)
 {
 	const bool any = h->computing && !h->stopped;
@@ -443,7 +445,7 @@ void actor_nap(double s)
 	actor *a = self;
 	a->looking = true;
 	actor_pay();
-	if (a->seen != a->h->news) { /* news since it looked */
+	if (a->seen != a->h->news) { /* there has been news since it looked */
 		a->seen = a->h->news;
 		a->longest_nap_s = FIRST_NAP_S;
 		actor_wait(sim.now_s + s / 2);
@@ -473,9 +475,9 @@ uint64_t engine_run(void)
 		} else {
 			e.fn(e.arg);
 		}
-		/* Note the time if the event changed anything, or a queued one can. A thread that
-		 * naps, or reads the clock to print progress, changes nothing until it wakes
-		 * another thread, works, or sends. */
+		/* Record the time if the event changed anything, or if a thread at work or a queued
+		 * event of other files can. A thread that naps, or reads the clock to print
+		 * progress, changes nothing until it wakes another thread, works, or sends. */
 		if (sim.acted || sim.working || events_pending() > sim.own)
 			sim.moved_s = sim.now_s;
 		else if (sim.now_s - sim.moved_s > IDLE_S)
@@ -500,7 +502,7 @@ static void apply_change(void *change_)
 	const sim_change *c = change_;
 	host *h = &sim.host[c->host];
 	host_account(h);
-	if (c->what == SIM_STOP) { /* its threads no longer wait for anything */
+	if (c->what == SIM_STOP) { /* its threads no longer count as working */
 		h->stopped = true;
 		sim.working -= h->working;
 		h->working = 0;

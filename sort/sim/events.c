@@ -10,12 +10,13 @@ enum { FIRST_ROOM = 16, CHILDREN = 4 };
 static struct {
 	event *heap;
 	size_t n, room;
-	event *now; /* [at, now_n) are of the present time; the earlier ones are done */
+	event *now; /* events of the present time; those before `at` are done */
 	size_t at, now_n, now_room;
 	uint64_t count;
 } all;
 
-/* Double an array. Without memory the simulation cannot continue, and no caller can fail. */
+/* Double the size of an array, and return it. End the program without memory, because the callers
+ * cannot report a failure. */
 static void *events_grow(void *old, size_t *room, size_t bytes)
 {
 	*room = *room ? 2 * *room : FIRST_ROOM;
@@ -40,7 +41,7 @@ static void heap_put(event e)
 	all.heap[i] = e;
 }
 
-/* Replace the first event. */
+/* Replace the first event of the heap by e. */
 static void heap_replace(event e)
 {
 	size_t i = 0;
@@ -56,7 +57,7 @@ static void heap_replace(event e)
 	all.heap[i] = e;
 }
 
-/* Mark an entry of the heap that represents a lane, at the place of its first event. */
+/* Mark, as the function of an entry, that the entry represents a lane. Never called. */
 static void stand_in(void *lane_)
 {
 	(void)lane_;
@@ -78,7 +79,7 @@ void events_add_in(lane *l, double at_s, void *arg)
 	const size_t old = l->room;
 	if (l->n == l->room) {
 		l->ring = events_grow(l->ring, &l->room, sizeof *l->ring);
-		for (size_t i = 0; i < l->at; i++) /* these are the last entries of the ring */
+		for (size_t i = 0; i < l->at; i++) /* move the entries that had wrapped around */
 			l->ring[old + i] = l->ring[i];
 	}
 	l->ring[(l->at + l->n++) & (l->room - 1)] = e;
@@ -100,7 +101,7 @@ void events_add(event e, double now_s)
 	all.now[all.now_n++] = e;
 }
 
-/* Prefer the heap, which has the older events of the present time. */
+/* At equal times, events of the heap come first, because they were added earlier. */
 bool events_next(event *e)
 {
 	if (all.at < all.now_n && (all.n == 0 || event_before(&all.now[all.at], &all.heap[0]))) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Events in the order of their times; events of the same time in the order in which they were
- * added. The heap does not contain most events. Events of the present time wait in a queue. Events
- * that come in order, such as messages through a port, wait in lanes, of which the heap has only
- * the first event. */
+ * added. To keep the heap small, events of the present time are in a queue. Events that are added
+ * in the order of their times, such as messages through a port, are in lanes. The heap contains
+ * only the first event of a lane. */
 #ifndef HETSORT_SIM_EVENTS_H
 #define HETSORT_SIM_EVENTS_H
 
@@ -26,23 +26,24 @@ typedef struct lane_event {
 	void *arg;
 } lane_event;
 
-/* Calls of one function, first in, first out. */
+/* A queue of calls of one function, first in, first out. */
 typedef struct lane {
 	event_fn *fn;
-	lane_event *ring; /* [room], a power of 2 */
-	size_t at, n, room;
+	lane_event *ring;   /* [room], a power of 2 */
+	size_t at, n, room; /* first entry, entries */
 } lane;
 
 /* events_add - add an event at now_s or later. */
 void events_add(event e, double now_s);
 
-/* events_add_in - add a call of the lane's function. An event out of order goes to the heap. */
+/* events_add_in - add a call of the lane's function. A call that is earlier than the last one goes
+ * to the heap. */
 void events_add_in(lane *l, double at_s, void *arg);
 
 /* events_next - remove the first event. Returns false if none is left. */
 bool events_next(event *e);
 
-/* events_pending - return the number of entries in the queues. A lane that is not empty counts as
+/* events_pending - return the number of events that are left. A lane that is not empty counts as
  * one. */
 uint64_t events_pending(void);
 

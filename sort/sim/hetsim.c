@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The program hetsim: hetsort on a simulated cluster. It is hetsort with its main(), linked with
- * the wrappers of this directory. This file runs before hetsort's main() and after it. The report
- * has only simulated times and counts, so that equal simulations have equal reports. */
+/* The program hetsim: hetsort on a simulated cluster. It is all of hetsort, linked with the
+ * wrappers of this directory. The main() of this file calls hetsort's main(). The report has only
+ * simulated times and counts, so that equal simulations have equal reports. */
 #include "base/progress.h"
 #include "base/size.h"
 #include "sim.h"
@@ -24,13 +24,13 @@ static struct {
 	int hosts, json, calibrate, xml; /* the options that were given */
 	double scale;
 	bool ran, planned;
-	bool spare; /* the report would replace another file */
+	bool spare; /* write no report, because it would replace another file */
 	int status;
-	bool known; /* the members below: the sort has succeeded */
+	bool known; /* the sort has succeeded, so the members below are set */
 	uint64_t records;
 	double phase_s[PHASES]; /* the longest time of any rank */
 	double wait_s;          /* between phases, of the rank that waited longest */
-	uint64_t mem_bytes;     /* of the largest rank */
+	uint64_t mem_bytes;     /* of the rank that used most */
 } sim = { .report = STREAM_NAME, .scale = 1 };
 
 /* ------------------------------------------------------------------------------------- report */
@@ -47,7 +47,8 @@ static double makespan(void)
 
 enum { USES = 4 };
 
-/* Find the percentages of time in which processors, disk, link out and link in were used. */
+/* Store in `use` the percentages of time in which processors, disk, link out and link in were
+ * used. */
 static void find_use(const host *h, double makespan_s, double use[USES])
 {
 	const double s = makespan_s > 0 ? makespan_s : INFINITY;
@@ -83,12 +84,12 @@ static void write_hosts(FILE *f, double makespan_s)
 	write_use(f, "most", most);
 }
 
-/* Write the report as text. For a refused job it has only one sentence, for a failed one no tables.
- */
+/* Write the report as text. For a refused job, it has only one sentence; for a failed job, it has
+ * no tables. */
 static void sim_write_text(FILE *f)
 {
 	const double makespan_s = makespan(), records = (double)sim.records * sim.scale;
-	const double memory = (double)sim.mem_bytes * sim.scale; /* as if all of it were records */
+	const double memory = (double)sim.mem_bytes * sim.scale; /* as if all memory held records */
 	const sim_rates *r = &sim.p.rates;
 	double least = INFINITY; /* memory of a host */
 	const scale_windows *w = scale_last_windows();
@@ -203,9 +204,9 @@ static status write_report(err *e)
 
 /* --------------------------------------------------------------------------- platforms, as XML
  *
- * The messages of SimGrid have no headers, so its links have the bandwidth that headers leave. Each
- * host has its own link in each direction, with half of its latency. A switch is a backbone that
- * all messages share. SimGrid's disks and memory are not used. */
+ * The messages of SimGrid have no headers, so the bandwidth of its links is reduced by the share of
+ * the headers. Each host has its own link in each direction, with half of its latency. A switch is
+ * a backbone that all messages share. SimGrid's disks and memory are not used. */
 
 static double without_headers(double bytes_per_s)
 {
@@ -304,7 +305,7 @@ static status sim_parse_options(int argc, char **argv, err *e)
 
 static status sim_calibrate(err *e)
 {
-	enum { SECONDS = 1, STREAMS = 16 }; /* the streams of the merge that is measured */
+	enum { SECONDS = 1, STREAMS = 16 }; /* streams of the measured merge */
 	const settings o = { .lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES) };
 	rank_env env = { .o = &o };
 	calibration *c;
@@ -360,7 +361,7 @@ WRAPPED(status, job_execute, comm *c, const settings *o, job_result *res)
 	return rc;
 }
 
-/* Register the files of hetsim as files of the job. */
+/* Add the files of hetsim to the files of the job, so that hetsort does not overwrite them. */
 WRAPPED(status, options_parse, settings *o, int argc, char **argv, err *e)
 {
 	const status rc = __real_options_parse(o, argc, argv, e);
@@ -369,8 +370,7 @@ WRAPPED(status, options_parse, settings *o, int argc, char **argv, err *e)
 	return rc;
 }
 
-/* Parse the options of hetsim and open the platform. Unless the program is done, sim.platform is
- * set. */
+/* Parse the options of hetsim and open the platform. Set sim.platform if a sort is to follow. */
 static status sim_prepare(int argc, char **argv, err *e)
 {
 	status rc = sim_parse_options(argc, argv, e);
@@ -391,7 +391,7 @@ WRAPPED(int, main, int argc, char **argv)
 {
 	static char name[] = "hetsort"; /* replaces the platform */
 	err e = { ST_OK, "" };
-	/* each of thousands of ranks touches only a little of its large arrays */
+	/* no huge pages: each of thousands of ranks touches only a little of its large arrays */
 	(void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	comm_sim_at_end(report_end);
 	int code = sim_prepare(argc, argv, &e);
@@ -402,7 +402,7 @@ WRAPPED(int, main, int argc, char **argv)
 		optind = 0; /* hetsort parses from its first argument */
 		code = sim.status = __real_main(argc, argv);
 	}
-	if (sim.ran || code == ST_PEER) /* ranks may fail before they begin the job */
+	if (sim.ran || code == ST_PEER) /* even if ranks failed before they began the job */
 		(void)write_report(&e);
 	platform_free(&sim.p);
 	return sim_exit_status(code, &e);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages between hosts, see engine.h. A message occupies its sender's port, then, a latency
- * later, the switch and the receiver's port. Its first byte is passed on while the last is
- * still being sent. */
+/* Messages between hosts, see engine.h. A message occupies its sender's port and, after the
+ * latency, the switch and the receiver's port. Its first byte is passed on while the last byte is
+ * still being sent. Events of a message: depart (it may use the sender's port), left (its last byte
+ * has left), arrive (its first byte reaches the switch), landed (its last byte has arrived). */
 #include "engine.h"
 
 #include <stdlib.h>
 
 enum {
-	PACKET_BYTES =
-		1500,  /* a message of one packet waits for no longer message: packets alternate */
-	FLIGHTS = 1024 /* allocated at once, because there may be millions */
+	PACKET_BYTES = 1500, /* a message of one packet does not wait: packets alternate */
+	FLIGHTS = 1024       /* allocated at once, because there may be millions */
 };
 
 static double switch_free_s;
 
-/* Let a message pass after all earlier ones, and return the time at which it is through. */
+/* Let a message pass a port after all earlier ones. Return when its last byte has passed. */
 static double port_pass(double *free_s, const delivery *d, double bytes_per_s)
 {
 	const double now = engine_now_s(), takes_s = d->bytes / bytes_per_s;
@@ -31,10 +31,10 @@ static bool host_is_up(const host *h)
 typedef struct flight {
 	delivery d;
 	union {
-		double left_s;
+		double left_s; /* when its last byte can arrive, by the sender's port and latency */
 		struct flight *next; /* in the list of spare ones */
 	};
-	unsigned held; /* by this number of queued events */
+	unsigned held; /* number of queued events that use it */
 } flight;
 
 static flight *spare;
@@ -47,8 +47,8 @@ static void flight_release(flight *f)
 	spare = f;
 }
 
-/* Try again at the next change of the platform, when a link that is down may come up. A host that
- * has stopped never comes back. */
+/* Call `again` at the next change of the platform, when a link that is down may come up. Drop the
+ * message if the host has stopped or no change follows. */
 static void flight_retry(flight *f, const host *down, event_fn *again)
 {
 	const double at_s = engine_next_change_s();

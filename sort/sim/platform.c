@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parser of platforms. A line is a list of words. A property is a name and a value with its
- * unit. */
+/* The parser of platform files. A line is a list of words. A property is a name and a value with
+ * its unit. */
 #include "platform.h"
 #include "base/size.h"
 
@@ -23,7 +23,7 @@ typedef struct line {
 
 #define REFUSE(l, ...) refuse_line(l, err_set((l)->e, ST_REFUSED, __VA_ARGS__))
 
-/* Put the place in the file before the message. */
+/* Put the file and the line before the message. Return rc. */
 static status refuse_line(const line *l, status rc)
 {
 	const err why = *l->e;
@@ -53,7 +53,7 @@ static const unit seconds[] = {
 static const unit net[] = { { "K", 1e3 / 8 }, { "M", 1e6 / 8 }, { "G", 1e9 / 8 }, { NULL, 0 } };
 static const unit disk[] = { { "K/s", 1e3 }, { "M/s", 1e6 }, { "G/s", 1e9 }, { NULL, 0 } };
 
-static const double LEAST = 1e-12; /* of a value that must be more than 0 */
+static const double LEAST = 1e-12; /* the least value of a property that must be above 0 */
 
 /* A value with a name. */
 typedef struct property {

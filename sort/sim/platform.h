@@ -10,17 +10,18 @@
 
 enum { SIM_MOST_HOSTS = 65536, SIM_MOST_CORES = 1024 };
 
-/* Operations of a processor of speed 1 in a second, for SimGrid. */
+/* Operations per second of a processor of speed 1, for SimGrid. */
 #define PLATFORM_XML_OPS 1e9
 
 /* One machine, which runs one rank. */
 typedef struct sim_host {
-	double speed; /* 1: the speed of the rates */
+	double speed; /* relative to the processor of sim_rates */
 	unsigned cores;
 	uint64_t mem_bytes;
 	double disk_bytes_per_s;
 	double net_bytes_per_s; /* in each direction */
-	double latency_s;       /* to a host with the same one; each host adds half of its own */
+	double latency_s;       /* to a host of the same latency; each host adds half of its
+				 * latency */
 } sim_host;
 
 /* A change of a host at a time. */
@@ -31,11 +32,11 @@ typedef struct sim_change {
 	double value;
 } sim_change;
 
-/* Seconds of a processor of speed 1. */
+/* Seconds of work on a processor of speed 1. */
 typedef struct sim_rates {
 	double sort_s, merge_s, copy_s; /* as in model/job_time.h */
 	double message_s;               /* to send a message, or to receive it */
-	double test_s;                  /* to test whether a message is through */
+	double test_s;                  /* to test whether a message has arrived */
 } sim_rates;
 
 typedef struct platform {
@@ -47,11 +48,12 @@ typedef struct platform {
 	sim_rates rates;
 } platform;
 
-/* platform_parse - read a platform from text. Messages contain the name of the file, and the line
- * for ST_REFUSED. The caller frees the platform, also after a failure. */
+/* platform_parse - read a platform from text. Error messages contain `name`, the name of the file,
+ * and for ST_REFUSED the line. The caller frees the platform, also after a failure. */
 status platform_parse(platform *p, const char *text, const char *name, err *e);
 
-/* platform_load - read a platform from a file. The caller frees it, also after a failure. */
+/* platform_load - read a platform from a file. The caller frees the platform, also after a
+ * failure. */
 status platform_load(platform *p, const char *path, err *e);
 void platform_free(platform *p);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spared tests of messages, see sim.h. A stream must be tested after one of its blocks has been
- * started or is through, and after its reader has released one. At the start of each round over all
- * ranks, only the ranks with such streams are tested (shared_window_news). Memory: a quarter of a
- * byte for each pair of ranks. */
+/* Omitted tests of messages, see sim.h. The blocks between this rank and another one in one
+ * direction are a stream. A stream must be tested after one of its blocks has been started or has
+ * arrived, and after its reader has released a block. In each round over all ranks, the exchange
+ * asks shared_window_news() for the ranks to test; the function below returns only ranks whose
+ * stream is due. Memory: a quarter of a byte for each pair of ranks. */
 #include "sim.h"
 #include "base/arith.h"
 #include "comm/shared_window.h"
@@ -13,9 +14,9 @@
 
 /* The streams of a rank in one direction. */
 typedef struct side {
-	uint64_t *due;      /* set of ranks */
-	uint64_t under_way; /* blocks */
-	bool asked;         /* since the exchange began, when all are due */
+	uint64_t *due;      /* set of ranks whose streams must be tested */
+	uint64_t under_way; /* number of blocks */
+	bool asked;         /* false: the first round of the exchange, which tests all */
 } side;
 
 typedef struct poller {
@@ -68,7 +69,7 @@ void polling_note(int rank, const comm_req *r, int peer, int change)
 	s->under_way += (uint64_t)change;
 }
 
-/* Let an exchange between few peers test all of its messages. */
+/* Omit tests only if the exchange is between all ranks, not between few peers. */
 WRAPPED(status, exchange_open, exchange **out, const exchange_plan *p, err *e)
 {
 	if (poll.of && actor_self())
@@ -76,7 +77,7 @@ WRAPPED(status, exchange_open, exchange **out, const exchange_plan *p, err *e)
 	return __real_exchange_open(out, p, e);
 }
 
-/* Test all streams when the exchange begins. */
+/* Let the first round of the exchange test all streams. */
 WRAPPED(status, exchange_start, exchange *x)
 {
 	poller *p = polling_own();
@@ -85,7 +86,8 @@ WRAPPED(status, exchange_start, exchange *x)
 	return __real_exchange_start(x);
 }
 
-/* Charge one test for each stream. A stream has a window of blocks under way. */
+/* Keep only the streams that are due, and charge one test for each stream. The number of streams is
+ * the number of blocks under way divided by the blocks of a window. */
 WRAPPED(void, shared_window_news, shared_window *w, shared_news kind, uint64_t *who)
 {
 	poller *p = polling_own();
@@ -102,7 +104,8 @@ WRAPPED(void, shared_window_news, shared_window *w, shared_news kind, uint64_t *
 	actor_owe(poll.test_s * (double)(s->under_way / u64_max(scale_last_windows()->blocks, 1)));
 }
 
-/* Test the stream that the reader waits for, because it has released the previous block. */
+/* Mark the stream that the reader waits for as due, because the reader has released the previous
+ * block. */
 static void polling_release(poller *p)
 {
 	if (p && p->awaited >= 0)
@@ -121,7 +124,7 @@ WRAPPED(status, exchange_next, exchange *x, int src, const unsigned char **recs,
 	return rc;
 }
 
-/* Note the release here, because it is certain only when the reader waits. */
+/* Repeat this when the reader waits, because only then it has certainly released the block. */
 void polling_waits(void)
 {
 	polling_release(polling_own());

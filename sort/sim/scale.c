@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The scale of a simulation: each record represents many. Keys and counts while splitters are
- * found, headers of blocks, and heartbeats are not scaled. The represented records are divided into
- * blocks, so the number of blocks is real. */
+/* The scale of a simulation: each record represents many. The scale is not applied to keys and
+ * counts in the search for splitters, to headers of blocks, and to heartbeats. Windows and blocks
+ * are computed for the represented records, so there are as many messages as in a real cluster. */
 #include "sim.h"
 #include "engine.h"
 #include "exchange/block.h"
@@ -11,9 +11,10 @@
 
 #include <math.h>
 
-enum { MESSAGE_BYTES = 1 << 20 }; /* before the exchange is open */
+enum { MESSAGE_BYTES = 1 << 20 }; /* bytes of a block before the exchange is open */
 
-/* Blocks of many records take a millisecond, so ten times this is still short. */
+/* The least work that gets its own event. It grows with the scale, up to ten times the value for
+ * scale 1, because the blocks of a scaled simulation take a millisecond or more. */
 static const double LEAST_WORK_S = 20e-6, MOST_LEAST_WORK_S = 200e-6;
 
 static struct {

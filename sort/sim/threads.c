@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Threads, locks, clocks and naps of the simulated ranks. Calls from outside the simulation, such
- * as from the thread that waits for signals, stay as they are. Locks are real ones, so that actors
- * and other threads exclude each other. A recursive lock would not exclude actors, which are one
- * thread. The only such lock (io/target.c) is never held by an actor that waits. */
+/* Threads, locks, clocks and naps of the simulated ranks. Calls from real threads, such as the
+ * thread that waits for signals, go to the original functions. Locks are real, so that actors and
+ * real threads exclude each other. A recursive lock would not exclude actors, because they are one
+ * real thread. The only such lock (io/target.c) is never held by an actor that waits. */
 #include "base/status.h"
 #include "comm/monitor.h"
 #include "engine.h"
@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* The time to start a thread, and to wake one. */
+/* Processor seconds to start a thread, and to wake a thread. */
 static const double START_S = 20e-6, WAKE_S = 2e-6;
 
 static double timespec_s(const struct timespec *t)
@@ -138,7 +138,7 @@ WRAPPED(int, clock_gettime, clockid_t id, struct timespec *t)
 	return 0;
 }
 
-/* Start no monitor: it counts real seconds, in which a simulation may make no progress. */
+/* Start no monitor, because it counts real seconds, in which a simulation may make no progress. */
 WRAPPED(status, monitor_start, double timeout_s, monitor_alarm *alarm, err *e)
 {
 	(void)timeout_s;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The costs of work: kernels, disks, and the limits of a host. A kernel that calls another is
- * charged as one. The disk serves one transfer after the other. A thread that writes only waits for
- * it if too many bytes are unwritten. Only records are charged when they are read or written. */
+/* The costs of work: kernels, disks, and the limits of a host. If a kernel calls other kernels,
+ * only the outer call is charged. The disk serves one transfer after the other. A writing thread
+ * waits for the disk only if too many bytes are unwritten. Only transfers of records are
+ * charged. */
 #include "base/limit.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -27,7 +28,8 @@ static const sim_rates *host_rates(void)
 	return &engine_platform()->rates;
 }
 
-/* Return rates per record that exists; so are measured and given rates. */
+/* Return the rates per record of the simulated sort, multiplied by the scale, because each record
+ * represents many. Measured and given rates are scaled in the same way. */
 WRAPPED(rates, job_time_nominal, double speed)
 {
 	rates r = __real_job_time_nominal(speed);
@@ -44,8 +46,7 @@ WRAPPED(double, job_time_byte_s, double mb_per_s)
 
 /* ------------------------------------------------------------------------------------- sizes */
 
-/* Sample inputs of any length, because a scaled input is long enough. Inputs are never mapped, so
- * that reading them is charged. */
+/* Sample inputs of any length, because the represented input is long enough. */
 WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *m, read_runs *d,
 	err *e)
 {
@@ -56,7 +57,7 @@ WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *
 	return __real_read_runs_input(in, &q, m, d, e);
 }
 
-/* Return fewer real records, so that a chunk has the same length as without a scale. */
+/* Return fewer records, so that a chunk represents as many bytes as it has without a scale. */
 WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
 {
 	const size_t recs = __real_io_fd_chunk_recs(record_bytes, bytes);
@@ -65,7 +66,8 @@ WRAPPED(size_t, io_fd_chunk_recs, uint32_t record_bytes, size_t bytes)
 
 /* ----------------------------------------------------------------------------------- kernels */
 
-/* Calls inside a kernel are not charged again. Kernels do not wait. */
+/* True during a kernel whose inner calls are not charged. Kernels do not wait, so a static flag is
+ * sufficient. */
 static bool priced_as_one;
 
 static void charge(double s)
@@ -76,7 +78,8 @@ static void charge(double s)
 	actor_compute(s);
 }
 
-/* Return the time to gather, which is about half of a merge (model/job_time.c). */
+/* Return the time to gather bytes of records: half of the time of a merge (model/job_time.c), and a
+ * copy. */
 static double gather_s(size_t bytes)
 {
 	return (host_rates()->merge_s / 2 + host_rates()->copy_s) * (double)bytes *
@@ -94,13 +97,15 @@ WRAPPED(void, radix_sort, entry *a, entry *tmp, size_t n, const records *r)
 	charge(host_rates()->sort_s * work_n_ln_n((double)n * comm_sim_scale()));
 }
 
+/* Map no inputs, so that reading them is charged. */
 WRAPPED(const unsigned char *, reader_map, const reader *r, mapped *m)
 {
 	*m = (mapped){ 0 };
 	return actor_self() ? NULL : __real_reader_map(r, m);
 }
 
-/* Return the part of n ln n that orders the records of a bucket; the rest brings them there. */
+/* Return the part of the sort's n ln n work that sorts buckets. The rest moves records to their
+ * buckets. */
 static double bucket_share(const demand *d)
 {
 	const double n = (double)d->n_most * comm_sim_scale();
@@ -114,7 +119,7 @@ static void charge_sort(const demand *d, double share, uint64_t n)
 	charge(share * host_rates()->sort_s * work_n_ln_n(all) * (double)n / (double)d->n_most);
 }
 
-/* Charge nothing: a sample has the same number of records at any scale. */
+/* Charge nothing, because a sample has the same number of records at any scale. */
 WRAPPED(status, demand_open, demand **d, mem *m, const demand_plan *p, err *e)
 {
 	priced_as_one = true;
@@ -167,8 +172,8 @@ WRAPPED(size_t, gather, const records *r, const entry *order, size_t n, size_t a
 	return misfits;
 }
 
-/* Charge a step of a sort for each doubling of the runs, because an entry is moved once for each.
- */
+/* Charge like the part of a sort that merges k runs, n ln k: each doubling of the length of runs
+ * moves an entry once. */
 WRAPPED(entry *, pairwise_merge, const entry *const *run, const size_t *n, size_t k, entry *e,
 	entry *tmp, const records *r)
 {
@@ -182,7 +187,7 @@ WRAPPED(entry *, pairwise_merge, const entry *const *run, const size_t *n, size_
 	return in;
 }
 
-/* The destination of a merge of streams, which is charged for its records. */
+/* The destination of a merge of streams; records that it receives are charged. */
 typedef struct priced {
 	merge_sink to;
 	uint32_t record_bytes;
@@ -212,10 +217,10 @@ WRAPPED(status, stream_merge_run, stream_merge *g)
 
 /* ------------------------------------------------------------------------------------- disks */
 
-/* The system accepts at most these bytes before they are written. */
+/* The system accepts at most this number of bytes that are not yet on the disk. */
 static const double UNWRITTEN_BYTES = 64 << 20;
 
-/* Queue a transfer, and sleep until all but its last bytes are through. */
+/* Queue a transfer, and sleep until all but the last last_bytes have been transferred. */
 static void use_disk(size_t bytes, double last_bytes)
 {
 	if (!actor_self())
@@ -306,9 +311,9 @@ WRAPPED(numa *, numa_open, bool to_explain)
 	return actor_self() ? NULL : __real_numa_open(to_explain);
 }
 
-/* Find the limit from the memory of the host. It is not scaled, because most other memory of a rank
- * does not grow with the records. The report shows when the memory of the represented records
- * exceeds the memory of a host. */
+/* Find the limit from the memory of the host. It is not scaled, because most of a rank's memory
+ * other than records does not grow with their number. The report shows whether the represented
+ * records need more memory than a host has. */
 WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l, err *e)
 {
 	if (!actor_self())
@@ -326,7 +331,7 @@ WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l,
 
 /* ------------------------------------------------------------------------------- calibration */
 
-/* The simulation measures nothing, but counts the threads that would measure. */
+/* A simulated calibration measures nothing; it only knows the threads that would measure. */
 struct calibration {
 	unsigned threads;
 	calibration *real;

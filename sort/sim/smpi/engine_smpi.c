@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The engine of a rank under SMPI. SimGrid runs actors, their work and their sleep, under its
- * clock. SMPI gives each rank a copy of all static data, so there is one host here, which runs this
- * rank. News do not end naps, unlike in hetsim, because messages report none. */
+/* The engine (engine.h) of a rank under SMPI. SimGrid runs actors, their work and their sleep under
+ * its clock. SMPI gives each rank a copy of all static data, so this file has one host, which runs
+ * this rank. Unlike in hetsim, news does not end naps, because messages do not report it. */
 #include "sim/engine.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ struct actor {
 	void *arg, *result;
 	double owes_s, cpu_s;
 	bool ended, woken;
-	sg_sem_t sem; /* to wait for */
+	sg_sem_t sem; /* the actor waits for it */
 	const void *for_;
 	actor *next, *next_woken;
 };
@@ -25,11 +25,11 @@ static struct {
 	const platform *p;
 	host here;
 	double least_work_s;
-	actor *waiting; /* in queues, as they came */
-	actor *woken;   /* not yet released in SimGrid */
+	actor *waiting; /* the queues of all addresses, as one list */
+	actor *woken;   /* actors whose semaphore is not yet released */
 } sim;
 
-/* Return the current actor. SimGrid also calls this outside of actors, while it ends the process.
+/* Return the current actor. SimGrid also needs this outside of actors, while it ends the process.
  */
 actor *actor_self(void)
 {
@@ -65,8 +65,8 @@ static actor *new_actor(void *(*fn)(void *), void *arg)
 	return a;
 }
 
-/* Wake actors in SimGrid. Other actors may run in each of its calls, so this is delayed until the
- * current actor waits. */
+/* Release the semaphores of woken actors. Other actors may run in each call of SimGrid, so this is
+ * delayed until the current actor waits. */
 static void release_woken(void)
 {
 	for (actor *a; (a = sim.woken);) {
@@ -83,7 +83,7 @@ bool actor_wait(double until_s)
 		sg_sem_acquire(a->sem);
 	else if (sg_sem_acquire_timeout(a->sem, fmax(until_s - simgrid_get_clock(), 0)) != 0 &&
 		 a->woken)
-		sg_sem_acquire(a->sem); /* at the same moment */
+		sg_sem_acquire(a->sem); /* woken at the time limit: take the semaphore */
 	const bool woken = a->woken;
 	a->woken = false;
 	return woken;

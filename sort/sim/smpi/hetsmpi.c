@@ -3,10 +3,10 @@
  * PLATFORM HETSORT-ARGUMENT... Work is charged by the code of hetsim and the rates of PLATFORM.
  * Messages are SMPI's, on the platform that `hetsim --xml PLATFORM` prints.
  *
- * The comm replaces comm_local_run. Collectives are MPI's blocking ones: nonblocking ones
- * send all messages of all pairs of ranks at once in SMPI. A block is a message without contents,
- * of the size that its records represent. Its records are copied when both sides have asked for
- * them, as all ranks are in one process. */
+ * The comm replaces comm_local_run. It uses blocking collectives, because SMPI's nonblocking ones
+ * send all messages of all pairs of ranks at once. A block is a message without contents, of the
+ * size that its records represent. The records themselves are copied when both sides have asked for
+ * the block; this is possible because all ranks are in one process. */
 #include "cli/signals.h"
 #include "job.h"
 #include "sim/sim.h"
@@ -22,12 +22,12 @@
 
 _Static_assert(sizeof(MPI_Request) <= sizeof((comm_req *)0)->handle[0], "a request fits its place");
 
-/* A rank, which others find by its host. */
+/* A rank. Other ranks find it as the data of its host. */
 typedef struct smpi {
 	comm c; /* first, so that a comm is an smpi */
 	MPI_Comm data;
 	comm_mailbox box;
-	unsigned char *bytes; /* [room] contents of all messages */
+	unsigned char *bytes; /* [room] the contents of all messages, which nobody reads */
 	size_t room;
 } smpi;
 
@@ -63,8 +63,8 @@ static status smpi_collective(comm *c, const comm_call *k)
 
 /* ------------------------------------------------------------------------------------ blocks */
 
-/* Copy the records now; the message takes their time. handle[0] is MPI's request. handle[1] is true
- * once both sides have asked for the block. */
+/* Copy the records if both sides have asked for the block; the message takes the time. handle[0] is
+ * MPI's request. handle[1] is true if both sides have asked. */
 static status smpi_move(comm *c, comm_req *r)
 {
 	char name[16];
@@ -92,9 +92,10 @@ static status smpi_start(comm *c, comm_req *r)
 	const double bytes = scale_block(r);
 	if (bytes > INT_MAX)
 		return ST_INTERNAL;
-	if (bytes > (double)m->room) { /* SMPI does not copy bytes that all messages share */
+	if (bytes > (double)m->room) { /* SMPI does not copy memory of SMPI_SHARED_MALLOC */
 		m->room = 2 * (size_t)bytes + (1 << 20);
-		m->bytes = SMPI_SHARED_MALLOC(m->room); /* messages under way keep the old ones */
+		m->bytes = SMPI_SHARED_MALLOC(m->room); /* messages under way still use the old
+							 * memory */
 		if (!m->bytes)
 			return ST_RESOURCE;
 	}
@@ -107,7 +108,7 @@ static status smpi_start(comm *c, comm_req *r)
 	return rc == ST_OK ? smpi_move(c, r) : rc;
 }
 
-/* Test only requests that may be done, because a test by SMPI takes long in real time. */
+/* Call MPI_Test only if the request may be complete, because it takes long in real time. */
 static status smpi_test(comm *c, comm_req *r, bool *done)
 {
 	MPI_Request req;
@@ -144,8 +145,8 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	const MPI_Comm all = MPI_COMM_WORLD;
 	smpi m = { .data = MPI_COMM_NULL };
 	status rc = ST_OK;
-	(void)size;                           /* smpirun decides */
-	sg_host_set_data(sg_host_self(), &m); /* known to all after the barrier */
+	(void)size;                           /* smpirun sets the number of ranks */
+	sg_host_set_data(sg_host_self(), &m); /* other ranks read it after the barrier */
 	if (MPI_Comm_rank(all, &m.c.rank) != MPI_SUCCESS ||
 	    MPI_Comm_size(all, &m.c.size) != MPI_SUCCESS ||
 	    MPI_Comm_dup(all, &m.data) != MPI_SUCCESS || MPI_Barrier(all) != MPI_SUCCESS)
@@ -168,7 +169,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	self = &m;
 	rc = fn(&m.c, arg);
 	actor_pay();
-	if (MPI_Barrier(all) != MPI_SUCCESS && rc == ST_OK) /* others use m */
+	if (MPI_Barrier(all) != MPI_SUCCESS && rc == ST_OK) /* other ranks use m before */
 		rc = err_set(e, ST_PEER, "cannot leave the other ranks");
 	self = NULL;
 	free(room);
@@ -185,7 +186,7 @@ WRAPPED(status, job_execute, comm *c, const settings *o, job_result *res)
 	return __real_job_execute(c, o, res);
 }
 
-/* Watch no signals: a signal ends all ranks, which are one process. */
+/* Watch no signals, because a signal ends all ranks, which are one process. */
 WRAPPED(void, signals_block, void)
 {
 }
