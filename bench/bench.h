@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bench.h - the parts that the benchmarks share: clocks, the median of samples, random numbers that
- * are the same everywhere, and options. */
+ * are the same on every machine, and options. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -32,13 +32,13 @@ static inline double bench_now_s(void)
 	return clock_s(CLOCK_MONOTONIC);
 }
 
-/* Return the processor time of this process, which other programs hardly affect. */
+/* Return the processor time of this process in seconds. Other programs hardly affect it. */
 static inline double cpu_s(void)
 {
 	return clock_s(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* Return the output function of splitmix64: mix(0), mix(1), ... are random bits. */
+/* Return random bits that depend only on z, by the output function of splitmix64. */
 static inline uint64_t mix(uint64_t z)
 {
 	z += UINT64_C(0x9e3779b97f4a7c15);
@@ -47,7 +47,7 @@ static inline uint64_t mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-/* Return the next number of splitmix64, uniform in [0, 1). */
+/* Return the next random number of splitmix64 with state *s, uniform in [0, 1). */
 static inline double rnd_real(uint64_t *s)
 {
 	const uint64_t z = mix(*s);
@@ -61,7 +61,7 @@ static inline int bench_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sort v and return its median: for an even number, the mean of the two in the middle. */
+/* Sort v and return its median. For an even n, this is the mean of the two values in the middle. */
 static inline double bench_median(double *v, size_t n)
 {
 	qsort(v, n, sizeof *v, bench_compare);
@@ -76,7 +76,7 @@ static inline void bench_print_list(FILE *f, const double *v, int n, int decimal
 	fputc(']', f);
 }
 
-/* Return the number after the option `name`, or a default. */
+/* Return the number after the option `name`, or `otherwise` if the option is not given. */
 static inline double bench_option(int argc, char **argv, const char *name, double otherwise)
 {
 	for (int i = 1; i + 1 < argc; i += 2)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain_bench.c - Table 2 of [S3]: random chains of 10 processors and 50 loads. Makespans are
- * replayed with latencies, relative to the best of all methods on the same instance; the time to
- * plan is measured too. Prints one JSON line for each instance and method, then a summary next to
- * the figures of the paper. */
+/* chain_bench.c - Table 2 of [S3] (hetpart.h): random chains of 10 processors and 50 loads.
+ * Makespans include latencies. The summary shows them relative to the best makespan of all methods
+ * on the same instance, next to the figures of the paper. The time to plan is measured, too. Prints
+ * one JSON line for each instance and method, then the summary. */
 #include <hetpart.h>
 
 #include "bench.h"
@@ -15,7 +15,7 @@ static const double bytes_per_flop[] = { .01, .05, .1, .5, 1, 5, 10, 50, 100 };
 static const struct {
 	const char *name;
 	hetpart_chain_method method;
-	size_t installments; /* LP: for each load; MULTIINST: most */
+	size_t installments; /* LP: for each load; MULTIINST: at most */
 	const char *paper;
 } methods[] = {
 	{ "SIMPLE", HETPART_CHAIN_SIMPLE, 1, "1150 / 8386" },
@@ -45,8 +45,7 @@ typedef struct setup {
 	unsigned seed;
 } setup;
 
-/* Draw an instance: powers in MFLOPS, links in Mb/s, volumes in FLOP and bytes, times in seconds.
- */
+/* Draw an instance: powers in MFLOPS, links in Mb/s, volumes in FLOP and bytes, times in s. */
 static instance chain_draw(uint64_t *s, bool same_power, bool wide, double ratio)
 {
 	instance in;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* floor.c - measure how fast this machine's memory does the work that no sorter can avoid, which is
- * the least time of a phase. `floor KIND BYTES THREADS [RECORD_BYTES]` prints seconds of one warm
- * pass. copy    copy all bytes from one array to another keys    read the key of each record, and
- * write an entry of 16 bytes for it gather  copy each record, in random order, to its place in
- * another array Touches no files. Memory: twice BYTES and 4 bytes per record. */
+/* floor.c - measure how fast this machine's memory does the work that no sorter can avoid. This is
+ * the least possible time of a phase. `floor KIND BYTES THREADS [RECORD_BYTES]` prints the seconds
+ * of one pass of this kind:
+ *   copy    copy all bytes from one array to another
+ *   keys    read the key of each record, and write an entry of 16 bytes for it
+ *   gather  read the records in random order, and write them one after the other
+ * Uses no files. Memory: twice BYTES and 4 bytes per record. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -69,7 +71,7 @@ static void *floor_worker(void *arg)
 	return NULL;
 }
 
-/* Run the pass in equal pieces on all threads. Return false if one could not be started. */
+/* Run a pass in equal pieces on all threads. Return false if a thread could not be started. */
 static bool floor_pass(floor_pass_fn *run, const pass *whole, size_t threads, double *seconds)
 {
 	static worker w[MOST_THREADS];
@@ -101,7 +103,7 @@ static uint64_t floor_number(const char *text, uint64_t least, uint64_t most)
 	exit(2);
 }
 
-/* Measure the second pass, for which the pages exist and are warm. */
+/* Measure and print the second pass, because the system provides the pages during the first one. */
 static void floor_measure(floor_pass_fn *run, size_t bytes, size_t threads, size_t record_bytes)
 {
 	const size_t n = bytes / record_bytes, entries = n * ENTRY_BYTES;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* learning_bench.c - learn an unknown cost, batch by batch, and print the excess of the true
- * makespan over the optimum. The partner is a planner that knows the form of the cost and fits its
- * numbers by least squares, which shows the limit with this noise. Prints one JSON line for each
- * noise, shape, planner and batch. */
+/* learning_bench.c - learn an unknown cost, batch by batch, and print by how much the true makespan
+ * exceeds the optimum. The library is compared with a planner that knows the form of the cost, and
+ * finds only its numbers by least squares. This shows what is possible with this noise. Prints one
+ * JSON line for each noise, shape, planner and batch. */
 #include <hetpart.h>
 
 #include "bench.h"
 #include "online/tests/learn_help.h"
 
-/* --------------------------------------- the partner, which knows the form: n^b, a cliff or a jump
- */
+/* ------------------------- the planner that knows the form of the cost: n^b, a cliff or a jump */
 
 typedef struct form {
 	enum learn_shape shape;
-	double power;       /* of n, before the factor ln n of n ln n */
-	double place, jump; /* beyond this place items cost (1 + jump) times as much: only the
-			     * items beyond it for a cliff, all items for a jump */
+	double power;       /* of n; for n ln n without the factor ln n */
+	double place, jump; /* cliff: each item beyond the place costs 1 + jump; jump: with more
+			     * items than that, every item does */
 } form;
 
 static double form_cost(void *ctx, uint64_t n)
@@ -29,6 +28,7 @@ static double form_cost(void *ctx, uint64_t n)
 	return n ? pow(x, f->power) * (f->shape == LEARN_NLOGN ? log(x) : 1) : 0;
 }
 
+/* Fit a n^power by least squares of logarithms. */
 static void fit_power(form *f, const hetpart_point *pt, size_t count)
 {
 	double mx = 0, my = 0, xx = 0, xy = 0;
@@ -64,7 +64,7 @@ static double fit_beyond(form *f, const hetpart_point *pt, size_t count, double 
 	return rest;
 }
 
-/* Fit a n below the place and b n beyond it in the same way. */
+/* Fit a n up to the place and b n beyond it in the same way. */
 static double fit_jump(form *f, const hetpart_point *pt, size_t count, double place)
 {
 	double sum[2] = { 0, 0 }, squares[2] = { 0, 0 }, rest = 0, factor[2];
@@ -84,6 +84,7 @@ static double fit_jump(form *f, const hetpart_point *pt, size_t count, double pl
 	return rest;
 }
 
+/* Plan with the fitted form of the cost; without observations, with a linear cost. */
 static hetpart_status by_form(void *ctx, const hetpart_point *seen, size_t count,
 			      const double *speeds, hetpart_plan **out, hetpart_err *err)
 {

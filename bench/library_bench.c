@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* library_bench.c - measure libhetsort's calls on records in memory. hetsort_sort() runs over the
- * ranks of this job with each number of exchange threads. It is compared with one rank that sorts
- * all records with one thread per rank of the job. All variants run in turn.
+ * ranks of this job with 0, 1 and 2 exchange threads. It is compared with one rank that sorts all
+ * records with as many threads as the job has ranks. Each round runs all variants.
  *
- * Every result is validated: the order, also across the borders of ranks, and the checksum of the
- * input. Prints one JSON line with all samples for each variant, and a table on standard error.
- * Next to the time of the slowest rank it prints the processor time of all ranks, which other
- * programs on the machine hardly affect.
+ * Every result is validated: the order, also between ranks, and the checksum of all records. Prints
+ * one JSON line with all samples for each variant, and a table on standard error. Next to the time
+ * of the slowest rank, they show the processor time of all ranks, which other programs on the
+ * machine hardly affect.
  *
  *     library_bench [RECORDS [REPEAT]]
  *
@@ -30,10 +30,10 @@ typedef struct variant {
 	uint32_t exchange_threads;
 	double s[MAX_REPEAT];   /* of the slowest rank */
 	double cpu[MAX_REPEAT]; /* processor time of all ranks */
-	double most_extra; /* bytes in addition to the arrays, of the largest rank; < 0: unknown */
+	double most_extra;      /* most bytes of a rank in addition to its arrays; < 0: unknown */
 } variant;
 
-/* The arrays of this rank; at rank 0 they have room for all records. */
+/* The arrays of this rank. On rank 0 they have room for all records. */
 typedef struct library_data {
 	uint64_t n;     /* all records */
 	uint64_t mine;  /* records of this rank */
@@ -150,7 +150,7 @@ static double of_ranks(double mine, MPI_Op op)
 	return all;
 }
 
-/* Take sample `at`, or a warm-up if it is below 0. */
+/* Sort once, and store the times as sample `at`. If `at` is below 0, this is a warm-up. */
 static void library_measure(variant *v, const library_data *d, int at)
 {
 	memset(d->out, 0, (size_t)(d->n / (uint64_t)size + 1) * RECORD);
@@ -176,7 +176,8 @@ static void library_measure(variant *v, const library_data *d, int at)
 
 /* -------------------------------------------------------------------------------------- report */
 
-/* Print the results of a variant. partner: the medians of its time and processor time. */
+/* Print the results of a variant. partner has the medians of time and processor time of the first
+ * variant. */
 static void library_report(variant *v, const library_data *d, int repeat, const double partner[2])
 {
 	const double data = (double)d->n * RECORD / (v->single ? 1 : size);
@@ -216,7 +217,7 @@ static void library_prepare(library_data *d)
 	    !(d->out = malloc((size_t)out * RECORD)))
 		library_stop("no memory for the records");
 	memset(d->out, 0xa5, (size_t)out * RECORD); /* touch all pages, which calloc() does not */
-	for (uint64_t i = 0; i < in; i++)           /* a record depends only on its number */
+	for (uint64_t i = 0; i < in; i++)           /* so each rank can make its own records */
 		for (uint64_t at = 0, w = 0; at < RECORD; at += sizeof w) {
 			w = mix(((d->first + i) * 13 + at / sizeof w) *
 				UINT64_C(0x9e3779b97f4a7c15));
@@ -246,8 +247,8 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (repeat < 1 || repeat > MAX_REPEAT)
 		library_stop("REPEAT must be from 1 to 100");
-	/* The first variant, with which the others are compared, needs all processors, even if the
-	 * launcher gives each rank only one. */
+	/* Let each rank use all processors, even if the launcher gives it only one, because the
+	 * first variant has many threads. */
 	cpu_set_t set[8]; /* 8 x 1024 bits: as many processors as any Linux kernel supports */
 	memset(set, 0xff, sizeof set);
 	(void)sched_setaffinity(0, sizeof set, set);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* local.h - the interface of the benchmark of sorting in memory (C) to its partners (C++). */
+/* local.h - the interface between the benchmark of sorting in memory (C) and the sorts of other
+ * libraries that it measures, its partners (C++). */
 #ifndef LOCAL_H
 #define LOCAL_H
 
@@ -10,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Records, which begin with their keys. */
+/* The form of records. A record begins with its key. */
 typedef struct shape {
 	unsigned record_bytes; /* 8, 16, or more than KEY_MOST_BYTES */
 	unsigned key_bytes;    /* 8, or KEY_MOST_BYTES */
@@ -19,9 +20,8 @@ typedef struct shape {
 
 enum { KEY_MOST_BYTES = 10, WORD_BYTES = 8, PAIR_BYTES = 16 };
 
-/* A sort of n records from in to out, on `threads` threads. scratch has room for 32 bytes per
- * record and has been written, so that no partner pays for fresh memory that it could have reused.
- */
+/* Sort n records from in to out, on `threads` threads. scratch has 32 bytes per record. It has been
+ * written before, so that the time does not include the first use of new memory. */
 typedef void local_sort(const shape *s, const unsigned char *in, size_t n, unsigned char *out,
 			unsigned threads, void *scratch);
 
@@ -36,10 +36,10 @@ typedef struct key_kind {
 	void (*key)(uint64_t i, uint64_t n, unsigned char *k); /* KEY_MOST_BYTES of record i of n */
 } key_kind;
 
-/* All kinds of keys, ended by a null name. */
+/* All kinds of keys. The last entry has a null name. */
 extern const key_kind KINDS[];
 
-/* The partners that could be built, ended by a null name. */
+/* The partners whose libraries are installed. The last entry has a null name. */
 extern const partner PARTNERS[];
 
 #ifdef __cplusplus

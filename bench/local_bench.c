@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* local_bench.c - measure sorting in memory: bucket_sort_records next to the sorts of libraries,
- * over sizes of records and kinds of keys. In every round all sorts run one after the other, and a
- * ratio compares two of the same round. Each result is validated: the order, the records, and
- * stability if it is promised. A wrong result ends the program. Keys have 10 bytes, or 8 if a
- * record has 8 or 16.
+/* local_bench.c - measure sorting in memory: bucket_sort_records(), and the sorts of other
+ * libraries, for several sizes of records and kinds of keys. In every round all sorts run one after
+ * the other. A ratio compares two sorts of the same round. Each result is validated: the order, the
+ * records, and stability if the sort is stable. A wrong result ends the program. Keys have 10
+ * bytes, or 8 in records of 8 or 16 bytes.
  *
- * The floor is the work that no such sort can avoid: keys are read once, and records are gathered
- * once in random order; short records are copied once. Memory: two records and 32 bytes per record,
- * and 16 for the order of the floor. */
+ * The floor is the work that no such sort can avoid: to read keys once, and to gather records once
+ * in random order; short records are only copied once. Memory: input, output, and 48 bytes per
+ * record. */
 #include "bench.h"
 #include "local.h"
 
@@ -31,7 +31,7 @@ typedef struct input {
 	shape shape;
 	unsigned char *in, *out;
 	void *scratch;
-	entry *random; /* the order of the floor */
+	entry *random; /* the random order in which the floor gathers records */
 	size_t n;
 	const char *kind;
 	uint64_t sum; /* of the records, in any order */
@@ -55,7 +55,7 @@ static uint64_t record_sum(const input *d, const unsigned char *rec)
 	return mix(h ^ word_at(rec + bytes - WORD_BYTES));
 }
 
-/* Return whether a record contains its index, after its key. */
+/* Return whether a record contains its index after its key, so that stability can be checked. */
 static int has_index(const shape *s)
 {
 	return s->record_bytes >= s->key_bytes + sizeof(uint64_t);
@@ -103,7 +103,7 @@ static const char *result_error(const input *d, int ordered, int stable)
 	return sum == d->sum ? NULL : "other records than the input's";
 }
 
-/* Allocate an array and touch its pages, which are huge if possible. */
+/* Allocate an array, with huge pages if possible, and write to all its pages. */
 static void *bench_array(size_t bytes)
 {
 	mem m = { 0 };
@@ -190,15 +190,14 @@ static void sort_floor(input *d, unsigned threads)
 
 typedef struct local_entry {
 	char name[40];
-	const partner *p; /* NULL: not a partner */
-	void (*own)(input *d, unsigned threads);
+	const partner *p;                        /* NULL: a sort of this file */
+	void (*own)(input *d, unsigned threads); /* if p is NULL */
 	int ordered, stable;
 	unsigned threads;
 	double s[ROUNDS], cpu[ROUNDS];
 } local_entry;
 
-/* Return whether a name contains one of several words separated by commas; true if words is NULL.
- */
+/* Return whether a name contains one of the words, separated by commas; true if words is NULL. */
 static int contains(const char *name, const char *words)
 {
 	char word[sizeof((local_entry *)0)->name];
@@ -215,7 +214,7 @@ static int contains(const char *name, const char *words)
 
 static size_t sorts_of(local_entry *s, const shape *of, unsigned threads, const char *filter)
 {
-	size_t n = 0, kept = 1; /* always keep hetsort, which the others are compared with */
+	size_t n = 0, kept = 1; /* always keep hetsort, with which the others are compared */
 	s[n++] = (local_entry){ .name = "hetsort",
 				.own = sort_by_hetsort,
 				.ordered = 1,
@@ -309,7 +308,8 @@ static void local_measure(input *d, unsigned threads, const local_options *o)
 	printf("%5u %-13s %10zu  memory in addition to input and output: %.4f of the data\n",
 	       d->shape.record_bytes, d->kind, d->n,
 	       (double)d->peak_bytes / ((double)d->n * d->shape.record_bytes));
-	/* Print hetsort, the best partner, and how hetsort compares with it and with the floor. */
+	/* Print hetsort's median time, its ratios to the best partner and to the floor, and the
+	 * name of this partner. */
 	const local_entry *best = NULL;
 	double mid[SORTS], floor_s = NAN, best_s = NAN;
 	for (size_t i = 0; i < n; i++) {
@@ -377,7 +377,7 @@ static int local_usage(void)
 	return 2;
 }
 
-/* Read numbers separated by commas. Return how many; 0: the text is not such a list. */
+/* Read numbers separated by commas. Return their number, or 0 if the text is not such a list. */
 static size_t list_of(const char *text, size_t *v)
 {
 	size_t n = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* local_kinds.c - the kinds of keys that local_bench.c measures: kinds from the literature on
- * sorting, and the kinds of gensort. Each function makes the key of record i of n from i. */
+ * sorting, and the kinds of gensort. Each function makes the key of record i of n records, which
+ * depends only on i and n. */
 #include "bench.h"
 #include "local.h"
 
@@ -30,7 +31,7 @@ static void kind_equal(uint64_t i, uint64_t n, unsigned char *k)
 	memset(k, 0xab, KEY_MOST_BYTES);
 }
 
-/* Kinds whose keys follow from i and n: the first 8 bytes, and the last 2. */
+/* Define a kind of keys by formulas of i and n for the first 8 bytes and the last 2 bytes. */
 #define KIND(name, first, last)                                    \
 	static void name(uint64_t i, uint64_t n, unsigned char *k) \
 	{                                                          \
@@ -39,7 +40,7 @@ static void kind_equal(uint64_t i, uint64_t n, unsigned char *k)
 	}
 KIND(kind_prefix8, UINT64_C(0x0123456789abcdef), mix(i))
 KIND(kind_prefix9, UINT64_C(0x0123456789abcdef), mix(i) & 0xff)
-/* Zipf's law with exponent 1, because 1/u has its tail: key v has the share 1/v(v+1). */
+/* Nearly Zipf's law: for a uniform u, the key v = floor(1/u) has the share 1/(v(v+1)). */
 KIND(kind_zipf, (uint64_t)(1 / kind_part(i)), 0)
 /* Waiting times: whole numbers with the exponential distribution and mean 1000. */
 KIND(kind_exponential, (uint64_t)(-1000 * log(kind_part(i))), 0)
@@ -48,7 +49,7 @@ KIND(kind_reverse, (n - i) << 24, i)
 KIND(kind_organ, (i < n / 2 ? i : n - i) << 20, 0)
 KIND(kind_few, mix(mix(i) % 16), 7)
 KIND(kind_thousand, mix(mix(i) % 1000), 7)
-/* Numbers of all lengths. */
+/* Numbers of all lengths in bits. */
 KIND(kind_lengths, mix(2 * i) >> mix(3 * i + 1) % 64, 0)
 
 /* Make a permutation of 0 to n - 1: apply a permutation of a power of two until the result is below
@@ -91,7 +92,7 @@ static void kind_giant(uint64_t i, uint64_t n, unsigned char *k)
 		kind_set(k, UINT64_C(0x5555555555555555), 0x5555);
 }
 
-/* Make sorted keys, one in a hundred of which is out of place. */
+/* Make sorted keys, but one in a hundred at random. */
 static void kind_nearly(uint64_t i, uint64_t n, unsigned char *k)
 {
 	if (mix(i) % 100 == 0)
@@ -99,8 +100,8 @@ static void kind_nearly(uint64_t i, uint64_t n, unsigned char *k)
 	else
 		kind_set(k, i << 24, i);
 }
-/* Make words with the letters of English by frequency; frequent words are short. Word w has the
- * share of Zipf's law, as in natural language. */
+/* Make texts of words, whose letters are as frequent as in English. Words are as frequent as in
+ * natural language (Zipf's law), and frequent words are short. */
 static void kind_text(uint64_t i, uint64_t n, unsigned char *k)
 {
 	static const char LETTERS[] =

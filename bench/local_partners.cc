@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// local_partners.cc - the sorts of C++ libraries next to which bucket_sort_records is measured, each in
-// the form that suits it best. Records of 8 bytes are numbers of 64 bits, records of 16 bytes are
-// numbers of 128 bits with the key above the value. For longer records, numbers of 128 bits are
-// sorted (80 bits of key and 48 of position), and the records are gathered by the same prefetching
-// loop.
+// local_partners.cc - the sorts of C++ libraries with which bucket_sort_records() is compared, each
+// in its fastest form. Records of 8 bytes are numbers of 64 bits. Records of 16 bytes are numbers
+// of 128 bits with the key in the upper half. For longer records, numbers of 128 bits are sorted,
+// which have 80 bits of key and 48 bits of position. A prefetching loop then gathers the records.
 #include "local.h"
 #include "local_radix.hpp"
 
@@ -83,7 +82,7 @@ void put(const shape &s, unsigned char *rec, number e)
 	memcpy(rec + WORD_BYTES, &value, sizeof value);
 }
 
-// Gather records; E is a pointer, or has an operator [].
+// Write the records that the sorted numbers e represent. E is a pointer, or has an operator [].
 template <class E>
 void put_back(const shape &s, E e, size_t n, unsigned char *out, unsigned threads)
 {
@@ -114,7 +113,8 @@ void gather(const shape &s, const unsigned char *in, E e, size_t n, unsigned cha
 	});
 }
 
-// Sort by S, which gets the numbers and as much scratch, and returns where the sorted numbers are.
+// Sort by S::sort(), which receives the numbers and scratch memory of the same size. It returns
+// where the sorted numbers are.
 template <class S>
 void by_numbers(const shape *s, const unsigned char *in, size_t n, unsigned char *out,
 		unsigned threads, void *scratch)
@@ -152,7 +152,8 @@ void vq(number *e, size_t n)
 	hwy::Sorter()(reinterpret_cast<hwy::uint128_t *>(e), n, hwy::SortAscending());
 }
 
-// Use one thread, or two: move numbers below a pivot to the front, then each thread sorts one side.
+// Use one thread, or two. With two threads, numbers below a pivot are moved to the front; then each
+// thread sorts one side.
 struct vqsort {
 	template <class T> static T pivot(const T *e, size_t n)
 	{
@@ -207,7 +208,7 @@ xss_sort avx2_sort, avx512_sort;
 xss_sort_pairs avx2_sort_pairs, avx512_sort_pairs;
 }
 
-// The upper and lower halves of numbers, in an array each.
+// The upper halves of numbers in one array, and the lower halves in another.
 struct halves {
 	uint64_t *upper, *lower;
 	number operator[](size_t i) const
@@ -249,7 +250,7 @@ void xss(const shape *s, const unsigned char *in, size_t n, unsigned char *out, 
 }
 #endif
 
-// A record that is sorted in place, by its most significant byte first.
+// A record that the radix sort moves itself, without a number that represents it.
 template <unsigned BYTES, bool LITTLE> struct raw {
 	uint64_t w[BYTES / sizeof(uint64_t)];
 
@@ -359,7 +360,7 @@ struct boost_spread {
 	static number *sort(number *e, number *, size_t n, unsigned)
 	{
 		boost::sort::spreadsort::integer_sort(e, e + n, shift(), std::less<number>());
-		/* it treats numbers with equal upper halves as equal */
+		/* spreadsort treats numbers with equal upper halves as equal */
 		for (size_t i = 0, j; i < n; i = j) {
 			for (j = i + 1; j < n && (e[j] >> 64) == (e[i] >> 64); j++)
 				;

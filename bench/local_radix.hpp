@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // local_radix.hpp - the method of RADULS, for local_partners.cc, after Kokot, Deorowicz and
 // Debudaj-Grabysz, "Sorting Data on Ultra-Large Scale with RADULS" (2017): radix sort by bytes, the
-// most significant first. All threads divide large bins, one bin after the other. Each thread counts
-// a chunk and scatters it through small buffers, which are written past the cache when they are full.
-// Small bins wait in a queue, the largest first, for single threads. Stable.
+// most significant first. All threads together divide large bins, one bin after the other. Each
+// thread counts the digits of a chunk, and scatters the chunk through small buffers. A full buffer
+// is written directly to memory, not to the cache. Small bins wait in a queue, the largest first;
+// one thread sorts each. Stable.
 #ifndef LOCAL_RADIX_HPP
 #define LOCAL_RADIX_HPP
 
@@ -30,8 +31,8 @@ template <class F> inline void on_threads(unsigned threads, size_t n, F work)
 		t.join();
 }
 
-// DIGIT(x, d) is byte d of the key of x.
-// The result is in `out`, which may be `in`; `other` is as large.
+// DIGIT(x, d) is byte d of the key of x. The result is in `out`, which may be `in`; `other` has the
+// same size.
 template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 {
       public:
@@ -58,18 +59,18 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 
       private:
 	struct part {
-		const T *at; // the array that contains it
+		const T *at; // the array that contains the part
 		size_t n, from;
-		unsigned d; // its keys differ from this digit on
+		unsigned d; // all digits before this one are equal in its keys
 	};
 	typedef std::array<size_t, 256> bins;
 	enum : size_t {
-		LINE = 64, // bytes that the processor writes at once
+		LINE = 64, // bytes of a cache line
 		BUFFER = 2 * LINE / sizeof(T),
 		CACHE = (size_t)128 << 10,
 		TINY = 16,  // records for insertion sort
-		ONE = 512,  // records of a leaf by one digit
-		LEAF = 4096 // by two
+		ONE = 512,  // most records that leaf() sorts by one digit
+		LEAF = 4096 // most records that leaf() sorts by two
 	};
 	T *out_, *other_;
 	unsigned digits_;
@@ -96,8 +97,9 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 #endif
 		std::copy(from, from + n, to);
 	}
-	// Write a buffer at `at`, and move `at`. The first and the last buffer of a bin may belong partly to
-	// another bin.
+	// Move each record to the place at[digit], and advance that. Buffers are aligned to lines,
+	// so the first and the last buffer of a bin may share a line with another bin, and are
+	// written in part.
 	static void scatter(const T *e, size_t n, unsigned d, T *to, bins &at)
 	{
 		if (n * sizeof(T) <= CACHE) {
@@ -172,7 +174,7 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 			to[j] = x;
 		}
 	}
-	// Replace the size of each bin by its place. Return the largest size.
+	// Replace the size of each bin by the index of its first record. Return the largest size.
 	static size_t places(bins &of)
 	{
 		size_t place = 0, most = 0;
@@ -184,8 +186,8 @@ template <class T, unsigned (*DIGIT)(const T &, unsigned)> class radix
 		}
 		return most;
 	}
-	// Sort in the cache by one or two digits, the lower one first, then by insertion within equal
-	// digits. Not if many records have the same upper digit.
+	// Sort in the cache by one or two digits, the lower one first, then by insertion within
+	// equal digits. Return false, and sort nothing, if many records have the same upper digit.
 	bool leaf(const part &p) const
 	{
 		const T *e = p.at + p.from;

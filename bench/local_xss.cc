@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// local_xss.cc - x86-simd-sort for local_partners.cc. Its header supports one instruction set per
-// compilation, so the Makefile compiles this file once for each, XSS.
+// local_xss.cc - x86-simd-sort for local_partners.cc. The header of this library supports one
+// instruction set per compilation, so the Makefile compiles this file for each of them, with its
+// name as XSS.
 #include <cstddef>
 #include <cstdint>
 #include <omp.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* peers.cc - sorts of well-known libraries from file to file, to compare hetsort with. They read all records
- * of 100 bytes, sort them in memory by their first 10 bytes, write them, and wait for the disk. Each
- * is called as its manual says, on all processors if it supports that.
- * Uses nothing of hetsort. Memory: the file once, with vqsort a sixth more. */
+/* peers.cc - sorts of well-known libraries from file to file, with which hetsort is compared. Each
+ * reads all records of 100 bytes, sorts them in memory by their first 10 bytes, writes them, and
+ * waits for the disk. Each sort is called as its manual says, on all processors if it supports
+ * this.
+ * Uses no code of hetsort. Memory: the size of the file, with vqsort a sixth more. */
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -59,7 +60,7 @@ uint64_t load16(const unsigned char *p)
 	return static_cast<uint64_t>(p[0] << 8 | p[1]);
 }
 
-/* memcmp over the key, in two comparisons. */
+/* Return whether the key of a is less than the key of b, by two comparisons of numbers. */
 bool before(const record &a, const record &b)
 {
 	const uint64_t x = load64(a.byte), y = load64(b.byte);
@@ -137,8 +138,8 @@ class file
 using range_sort = void (*)(record *first, record *last);
 
 #ifdef HAVE_HWY
-/* The key and, below it, the record's number as one value of 128 bits; records then follow their
- * keys into blocks that are written as they fill. */
+/* Sort numbers of 128 bits, each the key of a record above its index. Then gather the records into
+ * blocks, and write each block when it is full. */
 void by_vqsort(const record *r, size_t n, file &out)
 {
 	constexpr unsigned INDEX_BITS = 48;

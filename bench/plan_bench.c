@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plan_bench.c - measure the time of the planners of shares, next to a named partner in the same
- * job, and how it grows. Every answer is checked before its time counts. Uses only the library.
- * Takes about a minute. */
+/* plan_bench.c - measure the time of the planners of shares as the problem grows, compared with
+ * another algorithm. Every answer is checked before its time counts. Takes about a minute. */
 #include <gsl/gsl_sf_lambert.h>
 
 #include "bench.h"
@@ -27,7 +26,8 @@ typedef struct plan_figure {
 
 typedef bool run_fn(plan_job *job);
 
-/* Call `run` once to warm up, then at least three times. End the program on a wrong answer. */
+/* Measure at least three calls of `run` after a warm-up, or only the first call if it takes over a
+ * second. End the program on a wrong answer. */
 static plan_figure plan_measure(run_fn *run, plan_job *job, double want)
 {
 	double t[MOST], sum = 0;
@@ -82,7 +82,7 @@ static bool plan_by_library(plan_job *j)
 	return true;
 }
 
-/* Find only the equal time T and the real shares. */
+/* Find only the time T at which all processors end, and the real shares. */
 static bool plan_by_equal_time(plan_job *j)
 {
 	part_procs ps = { .n = j->p, .cost = j->cost, .speeds = j->speeds, .unit = 1 };
@@ -94,7 +94,8 @@ static bool plan_by_equal_time(plan_job *j)
 	return ok;
 }
 
-/* Be the partner: Newton on T with GSL's Lambert function for every processor in every step. */
+/* Find T by Newton's method, with GSL's Lambert W for every processor in every step. The library's
+ * method is compared with this one. */
 static bool plan_by_gsl(plan_job *j)
 {
 	double n = (double)j->items, k = 0, t, was = 0;

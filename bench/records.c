@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* records.c - make and check records of any size, for measurements. gensort and valsort only
- * support 100 bytes. records make RECORD_BYTES COUNT FILE    write random bytes, the same each time
- *   records judge RECORD_BYTES FILE         check the order of the first 10 bytes
+/* records.c - make and check records of any size, for measurements, because gensort and valsort
+ * only support 100 bytes.
+ *   records make RECORD_BYTES COUNT FILE    write random bytes, the same each time
+ *   records judge RECORD_BYTES FILE         check the order by the first 10 bytes
  * Both print the number of records, a checksum that does not depend on their order, and how many
- * records are smaller than their predecessor. Shares nothing with the sorter. Memory: some MB. */
+ * records are smaller than their predecessor. Shares no code with the sorter. Memory: some MB. */
 #include <errno.h>
 #include <stdbool.h>
 
@@ -16,7 +17,7 @@ typedef struct tally {
 	uint64_t records, sum, unordered;
 } tally;
 
-/* Hash a record; every byte counts, in its place. */
+/* Return a hash of a record, which depends on all bytes and their order. */
 static uint64_t records_hash(const char *r, size_t size)
 {
 	uint64_t h = size;
@@ -49,7 +50,7 @@ static bool records_make(FILE *f, uint64_t left, size_t size, char *block, tally
 	char last[KEY_BYTES];
 	while (left > 0) {
 		const size_t n = left < most ? (size_t)left : most;
-		for (size_t i = 0; i < n * size; i += 8) { /* the block has room for the rest */
+		for (size_t i = 0; i < n * size; i += 8) { /* the block has a spare word */
 			const uint64_t word = mix(state += UINT64_C(0x9e3779b97f4a7c15));
 			memcpy(block + i, &word, sizeof word);
 		}

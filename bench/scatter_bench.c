@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* scatter_bench.c - measure the time to plan a scatter: all methods on the 16-processor platform of
- * [S0], and the multiresolution method on large artificial platforms. Prints one JSON line with all
- * samples for each measurement. The sum of every plan is checked, and exact plans are compared. */
+ * [S0] (hetpart.h), and MULTIRES on large artificial platforms. Prints one JSON line with all
+ * samples for each measurement. Checks that the shares of every plan sum to the items, and that all
+ * exact methods find the same makespan. */
 #include <hetpart.h>
 
 #include "bench.h"
@@ -25,9 +26,9 @@ typedef struct problem {
 	const char *name;
 	size_t p;
 	uint64_t n;
-	hetpart_cost **cost; /* 2 p */
+	hetpart_cost **cost; /* 2 p: compute and link of each processor */
 	hetpart_scatter_proc *proc;
-	double (*numbers)[2]; /* 2 p: the numbers of the callbacks */
+	double (*numbers)[2]; /* 2 p: parameters of callbacks */
 } problem;
 
 static hetpart_err err; /* of the last call */
@@ -74,14 +75,15 @@ static problem reference(uint64_t n)
 	return pr;
 }
 
-/* Return a cost with three times the slope beyond a place, like a memory that is full. */
+/* Return the time of n items, which cost three times as much beyond a place, as if memory were
+ * full. */
 static double cliff(void *ctx, uint64_t n)
 {
 	const double *c = ctx; /* slope, place */
 	return (double)n <= c[1] ? c[0] * (double)n : c[0] * (3 * (double)n - 2 * c[1]);
 }
 
-/* Return a cost of blocks of a fixed size. */
+/* Return the time of n items, which are computed in whole blocks. */
 static double stair(void *ctx, uint64_t n)
 {
 	const double *c = ctx; /* slope, block */
@@ -127,7 +129,8 @@ static problem made_up(enum kind kind, size_t p, uint64_t n)
 	return pr;
 }
 
-/* Measure at least min_runs calls and half a second, after one to warm up. Return the makespan. */
+/* Measure at least min_runs calls, and for half a second, after one call to warm up. If min_runs is
+ * 1, a first call of over half a second is the only one. Return the makespan. */
 static double scatter_measure(const problem *pr, hetpart_scatter_method m, int min_runs,
 			      double *median_s)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_client.c - a client of libhetpart_mpi, built outside its tree. Rank 0 has items, every
- * rank computes its own, and the results are added up. The program uses MPI_Scatterv, and HOW
- * replaces that call; the rest does not change. Prints a line of JSON for each rank: the number of
- * items, the times of their arrival and of the end of the computation, and the measured costs.
+/* scatter_client.c - a program that uses libhetpart_mpi like a user's program, which can also be
+ * built outside this tree. Rank 0 has items, every rank computes its share, and the results are
+ * added up. HOW is the way to distribute the items; the rest of the program does not change. Prints
+ * a line of JSON for each rank: the number of items, the times of their arrival and of the end of
+ * the computation, and the measured costs.
  *
  *     scatter_client HOW ITEMS ITEM_BYTES ROUNDS [COSTS]
  *         HOW     scatterv    MPI_Scatterv, equal shares
@@ -26,11 +27,11 @@
 typedef struct job {
 	int rank, ranks, items, item_bytes, rounds;
 	MPI_Datatype item;
-	double start_s;             /* of the clock that all share */
-	double arrived_s, end_s;    /* since then */
-	int mine;                   /* items */
-	uint64_t sum;               /* of their results */
-	hetpart_mpi_affine compute; /* as measured */
+	double start_s;             /* by MPI_Wtime() */
+	double arrived_s, end_s;    /* seconds since start_s */
+	int mine;                   /* number of items of this rank */
+	uint64_t sum;               /* of the results of these items */
+	hetpart_mpi_affine compute; /* as measured, or from COSTS */
 	hetpart_mpi_affine link;
 } job;
 
@@ -115,7 +116,8 @@ static int client_scatter(const job *j, const void *all, void *mine, hetpart_mpi
 	return (int)n;
 }
 
-/* Reverse the order of service, and plan the best shares for it. Every rank makes the same plan. */
+/* Store the reversed order of service, and return the best plan for this order. Every rank makes
+ * the same plan. */
 static hetpart_plan *plan_ascending(const job *j, size_t *order)
 {
 	const size_t p = (size_t)j->ranks;
@@ -194,7 +196,7 @@ static void client_measure(job *j, const unsigned char *items)
 	j->link = t.fit;
 }
 
-/* Read the costs of this rank, from a file that every rank can read. */
+/* Read the costs of this rank from line `rank` of a file, which every rank can read. */
 static void read_costs(job *j, const char *path)
 {
 	FILE *f = fopen(path, "r");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The command line of cpuburn, the CPUs that this process may use, and messages. Prints; never
- * exits. */
+/* The command line of cpuburn, the CPUs that this process may use, and messages. Nothing here ends
+ * the program. */
 #include "cpuburn.h"
 #include "number.h"
 
@@ -105,7 +105,8 @@ static bool burn_cpu_list(burn_args *a, const char *text, cpu_mask *set)
 	return burn_refuse(a, "--cpus must be a list such as 0,2-3, not '%s'", text);
 }
 
-/* Print a text that ends the program with success, if it can be printed. */
+/* Print a text, such as the help. Return false, because the program then ends; the status is 1 if
+ * it cannot be printed. */
 static bool burn_print(burn_args *a, const char *text)
 {
 	if (fputs(text, stdout) == EOF || fflush(stdout) != 0) {
@@ -123,7 +124,7 @@ static bool burn_set_how(burn_args *a, burn_how how)
 	return true;
 }
 
-/* Set one option. word: the word that getopt has read, for messages. */
+/* Set one option. word is the argument that getopt has read, for messages. */
 static bool burn_set_option(burn_args *a, int opt, const char *word, const char **cpu_list)
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
@@ -183,7 +184,7 @@ bool burn_args_read(burn_args *a, int argc, char **argv)
 		return burn_refuse(a, "--factor is missing");
 	if (a->how == HOW_GROUP && !a->command)
 		return burn_refuse(a, "--cgroup slows a COMMAND: give one after --");
-	/* The kernel grants a quota in slices of its own clock, so short periods are inexact. */
+	/* The kernel grants a quota in slices of some milliseconds: short periods are inexact. */
 	if (a->period_s == 0)
 		a->period_s = a->how == HOW_GROUP ? 0.01 : 0.001;
 	if (sched_getaffinity(0, sizeof mine, mine.part) != 0)

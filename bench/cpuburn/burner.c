@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Burner threads, and the reference loop that measures the speed they leave to others.
+/* Burner threads, and the reference loop that measures the speed at which other programs run.
  *
- * Each burner thread runs on one CPU. In every period it uses up its share of processor time, then
- * sleeps. The time that it owes is counted from its start, so the next periods make up for a late
- * wake-up, and errors do not add up. Costs a wake-up per period; ends with the process. */
+ * Each burner thread runs on one CPU. In every period it burns its share of processor time, then
+ * sleeps. It counts the time that it still has to burn since its start, so after a late wake-up it
+ * burns more, and errors do not add up. Costs a wake-up per period. The threads end with the
+ * process. */
 #include "cpuburn.h"
 
 #include <errno.h>
@@ -56,8 +57,9 @@ static void burner_burn(burner_thread *o)
 			;
 		const double share = atomic_load(&b->share);
 		double now = clock_s(CLOCK_THREAD_CPUTIME_ID);
-		/* Its own overhead counts as burnt. A thread that was kept off its CPU takes back
-		 * at most half of the time left to others, and forgets debts of over a second. */
+		/* All processor time of the thread counts as burnt. A thread that could not run
+		 * burns later what it owes, but at most half of the time of others in a period, and
+		 * at most about a second. */
 		owed = fmin(owed + share * p - (now - used), share * fmax(2 * p, REMEMBERED_S));
 		used = now;
 		const double until = now + fmin(owed, (1 + share) / 2 * p);
@@ -72,8 +74,8 @@ static void burner_burn(burner_thread *o)
 	}
 }
 
-/* Bind this thread to its CPU, set its priority, and burn. Linux gives each thread its own nice
- * value. */
+/* Bind this thread to its CPU, set its priority, and burn. setpriority() sets only this thread,
+ * because Linux has a nice value for each thread. */
 static void *burner_main(void *arg)
 {
 	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_FIFO) };
@@ -85,11 +87,11 @@ static void *burner_main(void *arg)
 		o->error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest);
 	if (o->error == 0 && o->all->how == HOW_NICE && setpriority(PRIO_PROCESS, 0, -20) != 0)
 		o->error = errno;
-	/* let sleeps end in time: the default slack of 50 us is a twentieth of a short period */
+	/* let sleeps end in time: the default timer slack is 50 us, a twentieth of a period */
 	if (o->error == 0 && prctl(PR_SET_TIMERSLACK, 1UL) != 0)
 		o->error = errno;
 	pthread_barrier_wait(&o->all->ready);
-	/* The starting thread checks for errors between the two barriers. */
+	/* The thread in burner_start_as() checks for errors between the two barriers. */
 	pthread_barrier_wait(&o->all->ready);
 	burner_burn(o);
 	return NULL;
@@ -124,7 +126,7 @@ static burner *burner_start_as(const int *cpus, size_t n, double period_s, burn_
 		o->all = b;
 		o->cpu = cpus[b->started];
 		rc = pthread_create(&o->thread, NULL, burner_main, o);
-		if (rc != 0) { /* threads wait at the barrier for ever, but the program ends */
+		if (rc != 0) { /* threads keep waiting at the barrier, but the program ends */
 			WHY(why, "cannot start a thread: %s", strerror(rc));
 			return NULL;
 		}
@@ -172,14 +174,14 @@ double burner_burnt_s(const burner *b)
 
 /* --------------------------------------------------------------------------------- reference loop
  *
- * One process per CPU runs a loop that stays in registers. Processes, not threads, because a
- * control group takes whole processes. They die with this one. */
+ * One process per CPU runs a loop that uses only registers. Processes are used instead of threads,
+ * because a control group contains whole processes. They end with this process. */
 
 typedef struct loop_result { /* written by the child, in shared memory */
 	double rounds, wall_s, cpu_s;
 } loop_result;
 
-/* Run the loop in this process, a child of parent. */
+/* Run the reference loop in this process, a child of `parent`, and end the process. */
 static void loop_run(int cpu, double seconds_s, const quota_group *g, pid_t parent, loop_result *r)
 {
 	cpu_mask set = { 0 };
@@ -192,11 +194,11 @@ static void loop_run(int cpu, double seconds_s, const quota_group *g, pid_t pare
 	    (g && !quota_group_join(g)) || sigprocmask(SIG_SETMASK, &none, NULL) != 0 ||
 	    sched_setaffinity(0, sizeof set, set.part) != 0)
 		_exit(1);
-	/* the move to the CPU and the first reading of the clocks must not count */
+	/* begin to measure after the move to the CPU */
 	const double start_s = clock_s(CLOCK_MONOTONIC);
 	const double cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID);
 	do {
-		for (int i = 0; i < 2000; i++) { /* xorshift64: some 5 us */
+		for (int i = 0; i < 2000; i++) { /* xorshift64, about 5 us */
 			x ^= x << 13;
 			x ^= x >> 7;
 			x ^= x << 17;
@@ -206,7 +208,7 @@ static void loop_run(int cpu, double seconds_s, const quota_group *g, pid_t pare
 	} while (now - start_s < seconds_s);
 	r->wall_s = now - start_s;
 	r->cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu_s;
-	r->rounds = (double)rounds + (x == 0 ? 1 : 0); /* x is used; it is never 0 */
+	r->rounds = (double)rounds + (x == 0 ? 1 : 0); /* keeps the loop; x is never 0 */
 	_exit(0);
 }
 

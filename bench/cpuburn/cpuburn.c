@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cpuburn slows the CPUs of this machine by a factor, to emulate a slow node. It sets the brake by
- * measurement, keeps it for a command or a time, and prints the factor reached. Everything
- * is undone whenever and however it ends. Costs about one second to set up. */
+/* cpuburn slows the CPUs of this machine by a factor, to emulate a slow node. The brake is a set of
+ * burner threads, which use up CPU time, or a CPU quota. cpuburn adjusts it by measurement, keeps
+ * it for a command or a time, and prints the factor reached. It undoes everything, however it ends.
+ * The measurement takes about one second. */
 #include "cpuburn.h"
 
 #include <errno.h>
@@ -24,8 +25,8 @@ typedef struct burn_round {
 } burn_round;
 
 typedef struct brake {
-	burner *burner; /* one of the two */
-	quota_group *group;
+	burner *burner;     /* NULL, or ... */
+	quota_group *group; /* ... NULL: only one of the two is used */
 	burn_how how;
 	burn_round *best, round[ROUNDS_MAX];
 	int rounds;
@@ -112,10 +113,10 @@ static bool brake_set(brake *k, double left, size_t ncpus)
 
 /* ----------------------------------------------------------------------------- calibration */
 
-/* Compare the speed without and with the brake, once. */
+/* Measure the speed without and with the brake, once, and store the factors in p. */
 static bool measure_pair(brake *k, const burn_args *a, double left, burn_round *p)
 {
-	/* A quota has whole periods, so a long window loses little at its ends. */
+	/* A quota acts in whole periods. In a long window, incomplete ones matter little. */
 	const double window_s = fmax(0.1, (k->group ? 30 : 10) * a->period_s);
 	loop_speed base, slow;
 	double share = 0;
@@ -146,9 +147,9 @@ static double factor_reached(const burn_round *r)
 	return r->quiet ? r->by_clock : r->by_cpu;
 }
 
-/* Adjust the brake by measurement. A burner is exact in processor time. Its cost to others in
- * caches and switches, and the real effect of a quota, only show in the work of the reference loop,
- * and only while no other program disturbs it. */
+/* Adjust the brake by measurement. The processor time of a burner is exact. But only the speed of
+ * the reference loop shows the real effect of a quota, and how much burners slow other programs by
+ * caches and context switches. The loop shows this only while no other program disturbs it. */
 static bool calibrate_brake(brake *k, const burn_args *a)
 {
 	double left = 1 / a->factor, least = INFINITY;
@@ -177,8 +178,8 @@ static bool calibrate_brake(brake *k, const burn_args *a)
 		}
 		if (error < 0.01 || !r->quiet)
 			break;
-		/* Half of the way, because the clock is noisy. A brake at its limit must not be
-		 * tightened for ever. */
+		/* Correct only half of the error, because the clock is noisy, and at most to half
+		 * of the nominal share, because the brake may have reached its limit. */
 		left = fmin(1, fmax(left * sqrt(factor_reached(r) / a->factor), 0.5 / a->factor));
 	}
 	return brake_set(k, k->best ? k->best->left : left, a->ncpus);
@@ -217,8 +218,8 @@ static pid_t start_command(const burn_args *a, const quota_group *g)
 	_exit(errnum == ENOENT ? 127 : 126);
 }
 
-/* Wait for the command, a signal, or the end of time. The signal is passed to the command, which
- * gets some time to exit; at the second one it is killed. */
+/* Wait until the command ends. When a signal arrives or the time is over, end the command by that
+ * signal or SIGTERM, and kill it at the next signal or after GRACE_S. */
 static void wait_for_end(pid_t child, double until_s, outcome *o)
 {
 	sigset_t set;
@@ -277,8 +278,8 @@ static bool burn_command(brake *k, const burn_args *a, outcome *o)
 
 /* ---------------------------------------------------------------------------------- report */
 
-/* Return the factor over the whole time: by processor time, with the cost to others that
- * calibration found. */
+/* Return the factor over the whole time: the factor by processor time, multiplied by the ratio of
+ * the reached factor to the factor by processor time in calibration. */
 static double whole_factor(const brake *k, const outcome *o)
 {
 	return k->best ? o->by_cpu * factor_reached(k->best) / k->best->by_cpu : o->by_cpu;
@@ -336,10 +337,10 @@ int main(int argc, char **argv)
 	bool good;
 	if (!burn_args_read(&a, argc, argv))
 		return a.status;
-	/* end with the parent, because nobody else would stop this process */
+	/* end with the parent, because nothing else would stop this process */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)
 		return 1;
-	signals_to_wait_for(&set); /* blocked in all threads; the main thread waits for them */
+	signals_to_wait_for(&set); /* blocked in all threads: the main thread waits for them */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
 		return 1;
 	if (!brake_open(&k, &a))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A control group with a CPU quota, below the group of this process: cpu.cfs_* of version 1,
- * cpu.max of version 2. A watcher process has the other end of a pipe. When this process ends, even
- * by SIGKILL, the watcher kills the processes of the group and removes it. */
+ * cpu.max of version 2. A watcher process reads a pipe to which only this process can write. When
+ * this process ends, even by SIGKILL, the pipe is closed, and the watcher kills the processes of
+ * the group and removes the group. */
 #include "cpuburn.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static bool list_has_word(const char *list, const char *word)
 	return false;
 }
 
-/* Find where the cpu controller is mounted, as version 1, else as version 2. */
+/* Find where the cpu controller is mounted: preferably version 1, else version 2. */
 static bool find_mount(char mount[PATH_MAX], bool *v2)
 {
 	FILE *f = fopen("/proc/self/mounts", "re");
@@ -60,7 +61,7 @@ static bool find_mount(char mount[PATH_MAX], bool *v2)
 	return found;
 }
 
-/* Find the group of this process, as a path from the mount. */
+/* Find the group of this process, as a path below the mount point. */
 static bool find_own(bool v2, char own[PATH_MAX])
 {
 	FILE *f = fopen("/proc/self/cgroup", "re");
@@ -99,8 +100,8 @@ static bool quota_group_write(const quota_group *g, const char *file, const char
 	return true;
 }
 
-/* Wait for the end of the other process, then kill the processes of the group and remove it. Only
- * its processes could start new ones in it. */
+/* Wait for the end of the parent process. Then kill the processes of the group, and remove the
+ * group. */
 static void quota_group_watch(const quota_group *g, int end)
 {
 	char byte, path[PATH_MAX + 32];
@@ -145,8 +146,8 @@ static bool start_watcher(quota_group *g, burn_why *why)
 	return true;
 }
 
-/* Choose the path of the new group. Version 2 allows no groups below a group with processes, so
- * there the nearest group above that passes the cpu controller to its children is used. */
+/* Choose the path of the new group. In version 2, a group with processes cannot pass the cpu
+ * controller to groups below it. So the nearest ancestor that does so is used. */
 static bool quota_group_name(quota_group *g, burn_why *why)
 {
 	char mount[PATH_MAX], own[PATH_MAX], path[2 * PATH_MAX + 32];
@@ -233,7 +234,7 @@ void quota_group_close(quota_group *g)
 	int status;
 	if (!g)
 		return;
-	close(g->pipe); /* the watcher does the rest, as if we had died */
+	close(g->pipe); /* the watcher removes the group, as at the end of this process */
 	while (waitpid(g->watcher, &status, 0) < 0 && errno == EINTR)
 		;
 	close(g->procs);
