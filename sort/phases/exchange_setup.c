@@ -433,8 +433,8 @@ status phase_distribute(job *j)
 	uint64_t *at = mem_array(&env->m, (size_t)env->c->size, sizeof *at, "counts", &env->e);
 	rc = at ? by_destination(j) : ST_RESOURCE;
 	if (rc == ST_OK && stores)
-		rc = read_runs_room(&p, &env->m, (size_t)own_share(env, j->shares.out), &received,
-				    &env->e);
+		rc = read_runs_room(&p, &env->m, (size_t)own_share(env, j->shares.out), 0,
+				    &received, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = setup_open(&t);

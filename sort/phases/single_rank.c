@@ -269,7 +269,7 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 {
 	single_rank *a = single_rank_;
 	workspace *b = &a->workspace[worker];
-	const sorted_ops *ops = a->from->ops;
+	const sorted_reader_ops *ops = a->from->ops;
 	const bool drops = settings_drops(a->env->o);
 	const size_t key = a->env->o->lay.key_bytes;
 	const size_t room = a->threads + 1; /* gaps, and the piece that is noted */

@@ -295,7 +295,7 @@ static status receive_share(rank_env *env, const scatter_job *k, read_runs *out)
 	const bool spills = p->b->spills;
 	status rc = receiver_open(&b, env, k->s->records);
 	if (rc == ST_OK && !spills)
-		rc = read_runs_room(&p->load, &env->m, p->load.n, out, &env->e);
+		rc = read_runs_room(&p->load, &env->m, p->load.n, 0, out, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK) {
 		b.n = p->load.n;
@@ -458,7 +458,7 @@ static status scatter_hand_out(rank_env *env, const scatter_job *k, read_runs *o
 	if (!n.a)
 		rc = ST_RESOURCE;
 	if (rc == ST_OK)
-		rc = read_runs_room(p, &env->m, 0, out, &env->e);
+		rc = read_runs_room(p, &env->m, 0, 0, out, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = serve_requests(&n);
@@ -519,7 +519,7 @@ static status request_chunks(rank_env *env, const scatter_job *k, read_runs *out
 	comm *c = env->c;
 	status rc = receiver_open(&t.in, env, k->s->records);
 	if (rc == ST_OK)
-		rc = read_runs_room(p, &env->m, scatter_room(env, k->s->records, p->n), out,
+		rc = read_runs_room(p, &env->m, scatter_room(env, k->s->records, p->n), 0, out,
 				    &env->e);
 	rc = comm_agree(c, rc);
 	for (bool more = true; rc == ST_OK && more;) {

@@ -60,9 +60,8 @@ void read_runs_free(mem *m, read_runs *d)
 	*d = (read_runs){ 0 };
 }
 
-/* Allocate memory for `room` records, aligned like their offset in the file. */
-static status alloc_records(mem *m, const read_runs_plan *p, size_t room, uint64_t offset,
-			    read_runs *d, err *e)
+status read_runs_room(const read_runs_plan *p, mem *m, size_t room, uint64_t offset, read_runs *d,
+		      err *e)
 {
 	size_t bytes;
 	d->room = room;
@@ -283,7 +282,7 @@ status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_ru
 		d->room = d->n;
 		d->memory.recs = (records){ at, p->lay, p->rank };
 	} else if (rc == ST_OK) {
-		rc = alloc_records(m, p, p->n, reader_align(r, 0), d, e);
+		rc = read_runs_room(p, m, p->n, reader_align(r, 0), d, e);
 	}
 	reading x = { .d = d, .p = p, .from = r, .begun_s = now_s() };
 	if (rc == ST_OK && sampled)
@@ -324,7 +323,7 @@ status read_runs_grow(const read_runs_plan *p, mem *m, read_runs *d, err *e)
 			       " records that fit within the memory limit",
 			       p->most_recs);
 	const read_runs old = *d;
-	if (alloc_records(m, p, 2 * old.room, 0, d, e) != ST_OK) {
+	if (read_runs_room(p, m, 2 * old.room, 0, d, e) != ST_OK) {
 		*d = old;
 		return ST_RESOURCE;
 	}
@@ -371,7 +370,7 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 		room /= 2;
 	*d = (read_runs){ 0 };
 	*ended = false;
-	status rc = alloc_records(m, p, room ? (size_t)room : 1, 0, d, e);
+	status rc = read_runs_room(p, m, room ? (size_t)room : 1, 0, d, e);
 	while (rc == ST_OK && !*ended && (d->n < d->room || may_grow(p, d))) {
 		if (d->n == d->room && (rc = read_runs_grow(p, m, d, e)) != ST_OK)
 			break;
@@ -384,12 +383,6 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 	d->sum = s->sum;
 	d->verify_s = s->verify_s;
 	return rc;
-}
-
-status read_runs_room(const read_runs_plan *p, mem *m, size_t room, read_runs *out, err *e)
-{
-	*out = (read_runs){ 0 };
-	return alloc_records(m, p, room, 0, out, e);
 }
 
 checksum read_runs_arrived(read_runs *d, size_t n)

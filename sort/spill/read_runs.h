@@ -79,8 +79,9 @@ status read_runs_take(void *record_stream, unsigned char *to, size_t n, size_t *
 /* The next functions are for records from other ranks. The caller puts them after the n records of
  * the read_runs and reports them. */
 
-/* read_runs_room - allocate memory for `room` records. */
-status read_runs_room(const read_runs_plan *p, mem *m, size_t room, read_runs *out, err *e);
+/* read_runs_room - allocate memory for `room` records, aligned like this offset in a file. */
+status read_runs_room(const read_runs_plan *p, mem *m, size_t room, uint64_t offset, read_runs *d,
+		      err *e);
 
 /* read_runs_most - return how many records memory can hold after read_runs_grow. */
 uint64_t read_runs_most(const read_runs_plan *p, const read_runs *d);

@@ -137,8 +137,6 @@ typedef struct memory_reader {
 static void memory_close(sorted_reader *r_)
 {
 	memory_reader *r = (void *)r_;
-	if (!r)
-		return;
 	pthread_mutex_destroy(&r->lock);
 	mem_free(r->m, r);
 }
@@ -148,28 +146,6 @@ static uint64_t memory_piece_end(const memory_reader *r, uint64_t at)
 {
 	const uint64_t border = r->of->order ? demand_border(r->of->order, at) : r->hi;
 	return u64_min(u64_min(border, r->hi), at + r->r.most);
-}
-
-static status memory_open(sorted *s, const uint64_t *lo, const uint64_t *hi, const sorted_use *u,
-			  sorted_reader **out, err *e)
-{
-	sorted_memory *a = memory_of(s);
-	memory_reader *r = mem_array(u->m, 1, sizeof *r, "reading records", e);
-	*out = r ? &r->r : NULL;
-	if (!r)
-		return ST_RESOURCE;
-	*r = (memory_reader){
-		.m = u->m, .of = a, .shares = !u->own_scratch, .at = *lo, .lo = *lo, .hi = *hi
-	};
-	r->r = (sorted_reader){ .ops = s->ops,
-				.most = size_max(u->piece_recs, 1),
-				.bare = u->own_scratch && !u->drops };
-	if (u->own_scratch)
-		r->r.most = (size_t)u64_min(demand_bucket_most(a->order), u64_max(*hi - *lo, 1));
-	for (uint64_t at = *lo; at < *hi; at = memory_piece_end(r, at))
-		r->r.pieces++;
-	pthread_mutex_init(&r->lock, NULL);
-	return ST_OK;
 }
 
 static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
@@ -208,14 +184,36 @@ static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
 	return ST_OK;
 }
 
+static status memory_open(sorted *s, const uint64_t *lo, const uint64_t *hi, const sorted_use *u,
+			  sorted_reader **out, err *e)
+{
+	static const sorted_reader_ops ops = { .piece = memory_piece,
+					       .close_reader = memory_close };
+	sorted_memory *a = memory_of(s);
+	memory_reader *r = mem_array(u->m, 1, sizeof *r, "reading records", e);
+	*out = r ? &r->r : NULL;
+	if (!r)
+		return ST_RESOURCE;
+	*r = (memory_reader){
+		.m = u->m, .of = a, .shares = !u->own_scratch, .at = *lo, .lo = *lo, .hi = *hi
+	};
+	r->r = (sorted_reader){ .ops = &ops,
+				.most = size_max(u->piece_recs, 1),
+				.bare = u->own_scratch && !u->drops };
+	if (u->own_scratch)
+		r->r.most = (size_t)u64_min(demand_bucket_most(a->order), u64_max(*hi - *lo, 1));
+	for (uint64_t at = *lo; at < *hi; at = memory_piece_end(r, at))
+		r->r.pieces++;
+	pthread_mutex_init(&r->lock, NULL);
+	return ST_OK;
+}
+
 status sorted_memory_make(sorted_memory *a, uint64_t n, err *e)
 {
 	static const sorted_ops in_memory = { .item = memory_item,
 					      .before = memory_before,
 					      .sum = memory_sum,
-					      .open_reader = memory_open,
-					      .piece = memory_piece,
-					      .close_reader = memory_close };
+					      .open_reader = memory_open };
 	a->start[1] = n;
 	a->s = (sorted){ .ops = &in_memory,
 			 .lay = a->recs.lay,

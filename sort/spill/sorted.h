@@ -67,9 +67,12 @@ typedef struct sorted_ops {
 	 * match their records. Any thread. NULL: the records are not in memory. */
 	checksum (*sum)(const sorted *s, uint64_t lo, uint64_t hi, size_t *misfits);
 	/* Open a reader of the places [lo[k], hi[k]) of each run k; lo, hi and u are not kept. Main
-	 * thread of the rank, like close_reader. *out is NULL on failure. */
+	 * thread of the rank. *out is NULL on failure. */
 	status (*open_reader)(sorted *s, const uint64_t *lo, const uint64_t *hi,
 			      const sorted_use *u, sorted_reader **out, err *e);
+} sorted_ops;
+
+typedef struct sorted_reader_ops {
 	/* Take the next piece; after the last piece it has no records. Its number is set also on
 	 * failure. After a failure every call fails. give: return the memory of the piece. */
 	status (*piece)(sorted_reader *r, sorted_piece *p, err *e);
@@ -77,8 +80,8 @@ typedef struct sorted_ops {
 	/* Check after the last piece that the files have not changed. Set *sum to the checksum of
 	 * the records. NULL: it was taken while they were read into memory. */
 	status (*end)(sorted_reader *r, checksum *sum, err *e);
-	void (*close_reader)(sorted_reader *r);
-} sorted_ops;
+	void (*close_reader)(sorted_reader *r); /* main thread of the rank */
+} sorted_reader_ops;
 
 struct sorted {
 	const sorted_ops *ops;
@@ -92,7 +95,7 @@ struct sorted {
 };
 
 struct sorted_reader {
-	const sorted_ops *ops;
+	const sorted_reader_ops *ops;
 	size_t most;     /* records of a piece, at most */
 	uint64_t pieces; /* at most */
 	size_t ranges;   /* of a piece, at most */
@@ -213,12 +216,8 @@ typedef struct sorted_source {
 	status (*check)(sorted *s, err *e);
 } sorted_source;
 
-/* Members of sorted_ops for a sequence with s->src, which outlives the reader. */
+/* sorted_merge_open - open a reader of a sequence with s->src, which outlives the reader. */
 status sorted_merge_open(sorted *s, const uint64_t *lo, const uint64_t *hi, const sorted_use *u,
 			 sorted_reader **out, err *e);
-status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e);
-void sorted_merge_give(sorted_reader *r, const sorted_piece *p);
-status sorted_merge_end(sorted_reader *r, checksum *sum, err *e);
-void sorted_merge_close(sorted_reader *r);
 
 #endif

@@ -152,11 +152,7 @@ status sorted_disk_open(sorted_disk *d, mem *m, const layout *l, uint32_t rank,
 	static const sorted_ops on_disk = { .item = item_in_file,
 					    .before = disk_before,
 					    .sample = disk_sample,
-					    .open_reader = sorted_merge_open,
-					    .piece = sorted_merge_piece,
-					    .give = sorted_merge_give,
-					    .end = sorted_merge_end,
-					    .close_reader = sorted_merge_close };
+					    .open_reader = sorted_merge_open };
 	static const sorted_source runs = { .chunk_bytes = SORTED_MERGE_CHUNK_BYTES,
 					    .look = disk_look,
 					    .chunk = disk_chunk,
@@ -328,11 +324,7 @@ status sorted_files_open(sorted **out, mem *m, const input *in, const reader_pla
 {
 	static const sorted_ops in_files = { .item = item_in_file,
 					     .before = before_in_file,
-					     .open_reader = sorted_merge_open,
-					     .piece = sorted_merge_piece,
-					     .give = sorted_merge_give,
-					     .end = sorted_merge_end,
-					     .close_reader = sorted_merge_close };
+					     .open_reader = sorted_merge_open };
 	static const sorted_source inputs = { .chunk_bytes = INPUT_CHUNK_BYTES,
 					      .look = files_look,
 					      .chunk = files_chunk,

@@ -387,7 +387,7 @@ static void merge_piece(const sorted_merge *s, sorted_piece *p, err *e)
 		p->in_order = ring_record(s, &s->ring[p->range->run], p->range->first);
 }
 
-status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
+static status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 {
 	sorted_merge *s = (void *)r;
 	p->ranges = p->n = 0;
@@ -420,7 +420,7 @@ status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 	return e->code;
 }
 
-void sorted_merge_give(sorted_reader *r_, const sorted_piece *p)
+static void sorted_merge_give(sorted_reader *r_, const sorted_piece *p)
 {
 	sorted_merge *s = (void *)r_;
 	pthread_mutex_lock(&s->lock);
@@ -437,7 +437,7 @@ void sorted_merge_give(sorted_reader *r_, const sorted_piece *p)
 	pthread_mutex_unlock(&s->lock);
 }
 
-status sorted_merge_end(sorted_reader *r, checksum *sum, err *e)
+static status sorted_merge_end(sorted_reader *r, checksum *sum, err *e)
 {
 	sorted_merge *s = (void *)r;
 	*sum = s->sum;
@@ -447,44 +447,43 @@ status sorted_merge_end(sorted_reader *r, checksum *sum, err *e)
 /* ---------------------------------------------------------------------------- opening, closing */
 
 /* Lay out rings of up to `chunks` chunks; return their bytes of memory. */
-static uint64_t rings_lay_out(sorted_merge *s, const uint64_t *from, const uint64_t *to,
-			      uint64_t chunks)
+static uint64_t rings_lay_out(sorted_merge *s, uint64_t chunks)
 {
 	const uint64_t unit = s->c.unit, wrap = u64_round_up(s->fair, unit);
 	uint64_t at = 0, slots = 0;
 	for (size_t k = 0; k < s->count; k++) {
-		const uint64_t base = from[k] / unit * unit;
-		const uint64_t all = u64_round_up(to[k], unit) - base;
-		ring g = { .base = base, .from = from[k], .to = to[k], .at = at };
-		g.chunks = u64_min(chunks, (all + s->c.recs - 1) / s->c.recs);
-		g.recs = u64_max(u64_min(g.chunks * s->c.recs, all), 1);
-		if (g.recs < all && wrap <= s->c.recs && wrap <= g.recs / WRAP_PART)
-			g.wrap = wrap;
-		at += u64_round_up(g.recs + g.wrap, unit);
-		slots += g.chunks;
-		s->ring[k] = g;
+		ring *r = &s->ring[k];
+		r->at = at;
+		r->base = r->from / unit * unit;
+		const uint64_t all = u64_round_up(r->to, unit) - r->base;
+		r->chunks = u64_min(chunks, (all + s->c.recs - 1) / s->c.recs);
+		r->recs = u64_max(u64_min(r->chunks * s->c.recs, all), 1);
+		const bool wraps =
+			r->recs < all && wrap <= s->c.recs && wrap <= r->recs / WRAP_PART;
+		r->wrap = wraps ? wrap : 0;
+		at += u64_round_up(r->recs + r->wrap, unit);
+		slots += r->chunks;
 	}
 	return at * s->lay.record_bytes + slots * sizeof(slot) + s->bounces * s->c.bounce_bytes;
 }
 
 /* Choose the longest reads of which memory holds two per file, or at least one. Then lay out the
  * rings, with more chunks if there is memory for them. */
-static void rings_size(sorted_merge *s, const uint64_t *from, const uint64_t *to, uint64_t bytes)
+static void rings_size(sorted_merge *s, uint64_t bytes)
 {
 	uint64_t chunks = 2;
 	for (size_t most = s->of->src->chunk_bytes;; most /= 2) {
 		s->c = s->of->src->chunk(s->of, most);
-		if (rings_lay_out(s, from, to, chunks) <= bytes)
+		if (rings_lay_out(s, chunks) <= bytes)
 			break;
 		if (s->c.recs * (uint64_t)s->lay.record_bytes > most || most == 0) {
 			chunks = 1;
 			break;
 		}
 	}
-	while (chunks > 1 && chunks < MOST_CHUNKS &&
-	       rings_lay_out(s, from, to, chunks + 1) <= bytes)
+	while (chunks > 1 && chunks < MOST_CHUNKS && rings_lay_out(s, chunks + 1) <= bytes)
 		chunks++;
-	(void)rings_lay_out(s, from, to, chunks);
+	(void)rings_lay_out(s, chunks);
 }
 
 /* Allocate the rings and the heaps. */
@@ -530,51 +529,9 @@ static status rings_open(sorted_merge *s, err *e)
 	return rc;
 }
 
-status sorted_merge_open(sorted *of, const uint64_t *lo, const uint64_t *hi, const sorted_use *u,
-			 sorted_reader **out, err *e)
-{
-	mem *const m = u->m;
-	const size_t count = of->count;
-	sorted_merge *s = mem_array(m, 1, sizeof *s, "runs", e);
-	uint64_t *from = mem_array(m, 2 * count, sizeof *from, "runs", e);
-	*out = NULL;
-	if (!s || !from) {
-		mem_free(m, s);
-		mem_free(m, from);
-		return ST_RESOURCE;
-	}
-	*s = (sorted_merge){ .m = m, .of = of, .lay = of->lay, .count = count };
-	s->fair = size_max(u->piece_recs / count, 1);
-	s->r = (sorted_reader){ .ops = of->ops, .most = s->fair * count, .ranges = count };
-	s->bounces = u->readers ? u->readers : 1;
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->changed, NULL);
-	s->ring = mem_array(m, count, sizeof *s->ring, "runs", e);
-	for (size_t k = 0; k < count; k++) {
-		from[k] = lo[k] - of->start[k];
-		from[count + k] = hi[k] - of->start[k];
-	}
-	if (s->ring)
-		rings_size(s, from, from + count, u->ahead_bytes);
-	mem_free(m, from);
-	const status rc = s->ring ? rings_open(s, e) : ST_RESOURCE;
-	if (rc != ST_OK) {
-		sorted_merge_close(&s->r);
-		return rc;
-	}
-	/* if no thread can be started, each thread that takes pieces reads its chunks itself */
-	while (s->readers < MOST_READERS && s->readers < u->readers &&
-	       thread_start(&s->reader[s->readers], "read-ahead", read_ahead_main, s) == 0)
-		s->readers++;
-	*out = &s->r;
-	return ST_OK;
-}
-
-void sorted_merge_close(sorted_reader *r)
+static void sorted_merge_close(sorted_reader *r)
 {
 	sorted_merge *s = (void *)r;
-	if (!s)
-		return;
 	mem *m = s->m;
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
@@ -594,4 +551,40 @@ void sorted_merge_close(sorted_reader *r)
 	mem_free(m, s->busy);
 	mem_free(m, s->ring);
 	mem_free(m, s);
+}
+
+status sorted_merge_open(sorted *of, const uint64_t *lo, const uint64_t *hi, const sorted_use *u,
+			 sorted_reader **out, err *e)
+{
+	static const sorted_reader_ops ops = { .piece = sorted_merge_piece,
+					       .give = sorted_merge_give,
+					       .end = sorted_merge_end,
+					       .close_reader = sorted_merge_close };
+	const size_t count = of->count;
+	sorted_merge *s = mem_array(u->m, 1, sizeof *s, "runs", e);
+	*out = NULL;
+	if (!s)
+		return ST_RESOURCE;
+	*s = (sorted_merge){ .m = u->m, .of = of, .lay = of->lay, .count = count };
+	s->fair = size_max(u->piece_recs / count, 1);
+	s->r = (sorted_reader){ .ops = &ops, .most = s->fair * count, .ranges = count };
+	s->bounces = u->readers ? u->readers : 1;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	s->ring = mem_array(u->m, count, sizeof *s->ring, "runs", e);
+	for (size_t k = 0; s->ring && k < count; k++)
+		s->ring[k] = (ring){ .from = lo[k] - of->start[k], .to = hi[k] - of->start[k] };
+	if (s->ring)
+		rings_size(s, u->ahead_bytes);
+	const status rc = s->ring ? rings_open(s, e) : ST_RESOURCE;
+	if (rc != ST_OK) {
+		sorted_merge_close(&s->r);
+		return rc;
+	}
+	/* if no thread can be started, each thread that takes pieces reads its chunks itself */
+	while (s->readers < MOST_READERS && s->readers < u->readers &&
+	       thread_start(&s->reader[s->readers], "read-ahead", read_ahead_main, s) == 0)
+		s->readers++;
+	*out = &s->r;
+	return ST_OK;
 }
