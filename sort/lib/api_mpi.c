@@ -123,15 +123,18 @@ static hetsort_status same_everywhere(call *k)
 	return call_agree(k, st);
 }
 
-/* Add up the records that all ranks bring and receive. All ranks refuse alike. */
-static hetsort_status call_add_up(call *k)
+/* Add up the records that all ranks bring and receive; all ranks refuse alike. Unless the caller
+ * names the shares, compute them on rank 0, and send them to the others. */
+static hetsort_status call_divide(call *k)
 {
-	const struct counts mine = { k->q->n_in, k->q->kind == COUNTS ? k->q->room : 0 };
+	const bool given = k->q->kind == COUNTS;
+	const struct counts mine = { k->q->n_in, given ? k->q->room : 0 };
+	const size_t p = (size_t)k->c->size;
 	uint64_t wished = 0;
 	bool over = false;
 	if (comm_allgather(k->c, &mine, k->count, sizeof mine) != ST_OK)
 		return mpi_failed(k);
-	for (int i = 0; i < k->c->size; i++) {
+	for (size_t i = 0; i < p; i++) {
 		over |= __builtin_add_overflow(k->records, k->count[i].in, &k->records);
 		over |= __builtin_add_overflow(wished, k->count[i].out, &wished);
 		k->share[i] = k->count[i].out;
@@ -139,27 +142,19 @@ static hetsort_status call_add_up(call *k)
 	if (over || k->records > INT64_MAX / k->lay.record_bytes)
 		return api_fail(&k->why, HETSORT_ERANGE,
 				"all ranks together have too many records");
-	if (k->q->kind == COUNTS && wished != k->records)
+	if (given && wished != k->records)
 		return api_fail(&k->why, HETSORT_EINVAL,
 				"the sum of n_out over all ranks is '%" PRIu64
 				"' records, the sum of n_in is %" PRIu64,
 				wished, k->records);
-	return HETSORT_OK;
-}
-
-/* Compute the shares on rank 0, and send them to the others. */
-static hetsort_status call_divide(call *k)
-{
-	const size_t p = (size_t)k->c->size;
-	if (k->q->kind == COUNTS)
+	if (given)
 		return HETSORT_OK;
 	if (k->c->rank == 0)
 		(void)shares_by_speed(PLAN_LINEAR, false, k->records, k->speed, p, k->share, &k->e);
 	const hetsort_status st = call_agree(k, api_failed(&k->why, &k->e));
-	if (st != HETSORT_OK)
-		return st;
-	return comm_bcast(k->c, k->share, p * sizeof *k->share, 0) == ST_OK ? HETSORT_OK
-									    : mpi_failed(k);
+	return st == HETSORT_OK && comm_bcast(k->c, k->share, p * sizeof *k->share, 0) != ST_OK
+		       ? mpi_failed(k)
+		       : st;
 }
 
 static hetsort_status call_sort(call *k)
@@ -204,8 +199,6 @@ static hetsort_status call_with_ranks(call *k, hetsort_status st)
 	}
 	if (st == HETSORT_OK)
 		st = same_everywhere(k);
-	if (st == HETSORT_OK)
-		st = call_add_up(k);
 	if (st == HETSORT_OK)
 		st = call_divide(k);
 	if (st == HETSORT_OK) {

@@ -101,6 +101,8 @@ static void register_shared(registry *g, const settings *o, int ranks)
 	char kept[WISDOM_PATH_BYTES];
 	for (size_t i = 0; i < o->ninputs; i++)
 		register_operand(g, o->inputs[i], ranks);
+	if (o->workdir) /* whose files nothing may replace */
+		registry_workdir(g, o->workdir, RESUME_PREFIX, true);
 	for (const struct named_file *f = named_files; f < named_files + NAMED_FILES; f++) {
 		const char *path = named_path(o, f);
 		if (path && f->side)
@@ -108,8 +110,6 @@ static void register_shared(registry *g, const settings *o, int ranks)
 		else if (path)
 			registry_reads(g, f->role, path, -1);
 	}
-	if (o->workdir)
-		registry_workdir(g, o->workdir, RESUME_PREFIX, true);
 	if (o->output && !parts)
 		registry_writes(g, ROLE_OUTPUT, o->output, -1);
 	if (o->output && (o->manifest || parts)) {
