@@ -6,8 +6,9 @@
  * and copies records with their checksum. A lap takes less than a millisecond on a usual core, so
  * it is short compared with the periods of quotas.
  *
- * During the job, threads end their tasks in any order and at any time. So a task counts evenly
- * over the time that it took, and by half if it is half done when the last part begins. */
+ * During the job, threads end their tasks in any order and at any time. So the work of a task is
+ * spread evenly over the time that the task took. If only half of that time is in the last part of
+ * the job, only half of the work counts for this part. */
 #include "calibrate.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -26,7 +27,7 @@ enum {
 	SAMPLE_RECS = 16384,
 	MIN_RECS = 64,
 	MAX_STREAMS = 64,
-	LAPS = 3 * 1365
+	LAPS = 3 * 1365 /* at most; their moments take 64 KiB */
 };
 
 /* The data of one thread. */
@@ -42,11 +43,11 @@ typedef struct sample {
 	head node[MAX_STREAMS], first[MAX_STREAMS];
 	size_t at[MAX_STREAMS]; /* next record of each stream */
 	double ended[LAPS + 1]; /* the time at the end of each lap */
-	double cpu[LAPS + 1];   /* the thread's processor time then */
+	double cpu[LAPS + 1];   /* the thread's processor time at these moments */
 	checksum sum;           /* used, so that the compiler keeps the work */
 	double limit_s;
 	rates found;  /* 0 if the thread did not run */
-	double share; /* of the time, in which the processor was ours */
+	double share; /* part of the time in which the thread had the processor */
 } sample;
 
 struct calibration {
@@ -62,7 +63,8 @@ static void sample_entries(const sample *c, entry *e)
 		e[i] = entry_make(rec, &c->lay, i);
 }
 
-/* Return the first record of stream s, which ends where the next one starts. */
+/* Return the number of the first record of stream s. The last record is the one before stream s +
+ * 1. */
 static size_t sample_stream(const sample *c, uint32_t s)
 {
 	return c->n * s / c->k;
@@ -139,10 +141,10 @@ static int compare_seconds(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Fit a line to cpu(at) by least squares. Its slope is 12 / W^3 times the integral of
- * (t - middle) cpu(t) over the W seconds. Between the ends of laps cpu(at) is a straight line.
- * The median of the laps counts because the mean would depend on a few laps that an interrupt or
- * a cold cache made long. */
+/* Fit a line to cpu(at) by least squares. Its slope is 12 / W^3 times the integral of (t - middle)
+ * cpu(t) over the W seconds. During a lap cpu(at) is taken to be linear. The time of a kernel is
+ * the median of its laps, because a few laps that an interrupt or a cold cache made long would
+ * change the mean. */
 double calibrate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS])
 {
 	const double whole = at[n] - at[0], middle = at[0] + whole / 2;
@@ -172,7 +174,7 @@ static void sample_read_clocks(sample *c, size_t n)
 	c->cpu[n] = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Calibrate one thread. */
+/* Make the sample of one thread, run laps, and find the thread's rates. */
 static void calibrate_thread(void *samples, unsigned worker)
 {
 	sample *c = (sample *)samples + worker;
@@ -183,7 +185,8 @@ static void calibrate_thread(void *samples, unsigned worker)
 	size_t n = 0;
 	const double n_ln_n = (double)c->n * log((double)c->n);
 	const double bytes = (double)c->n * c->lay.record_bytes;
-	for (size_t i = 0, some; i < (size_t)bytes; i += some) { /* random like real keys */
+	for (size_t i = 0, some; i < (size_t)bytes;
+	     i += some) { /* fill the records with random bytes */
 		const uint64_t next = splitmix(&random);
 		some = size_min(sizeof next, (size_t)bytes - i);
 		memcpy(c->recs + i, &next, some);
@@ -193,7 +196,7 @@ static void calibrate_thread(void *samples, unsigned worker)
 		radix_sort(c->order + sample_stream(c, s), c->tmp,
 			   sample_stream(c, s + 1) - sample_stream(c, s), &r);
 	for (int k = 0; k < KERNELS; k++)
-		sample_lap(c, k); /* the first lap has cold caches */
+		sample_lap(c, k); /* fill the caches; these laps do not count */
 	sample_read_clocks(c, 0);
 	do
 		for (int k = 0; k < KERNELS; k++) {

@@ -5,50 +5,51 @@
  * it moves files or messages, it also costs processor time of the system. A rank can sort in four
  * ways, and the table `stage_of` gives the stage of each kind of work for each way:
  *
- *   merges       Runs are sorted while the input is read. They stay in memory, and the write
- *                sends, merges and writes them.
- *   spills       The same, but runs go to disk. The write reads them back.
+ *   merges       Runs are sorted while the input is read, and stay in memory. Then the rank sends
+ *                and merges them while it writes.
+ *   spills       Like merges, but runs go to disk, and are read again for the merge.
  *   spreads      Records are sent while they are read. Runs of received records go to disk.
  *   sorts last   Records are divided by destination (SPLIT), sent (RECEIVE), sorted (SORT), and
  *                then written.
  *
- * READ includes sorting unless a rank sorts last. WRITE includes sending and merging unless these
- * are done before. To move work to another stage, change its row: sorting on demand in memory is
- * STAGE_WRITE in the first column of ORDER. The functions that compare ranks (job_time_before_s and
- * job_time_after_s) read the same row.
+ * READ includes sorting unless a rank sorts last. WRITE includes sending and merging unless an
+ * earlier stage has done them. To move work to another stage, change its row of the table. For
+ * example, with STAGE_WRITE in the first column of ORDER, runs in memory are sorted on demand while
+ * they are written. job_time_before_s and job_time_after_s, which compare ranks, read the same row.
  *
- * Memory, disk and link are added to the work of a stage:
+ * The times of memory, disk and link are added to the work of a stage:
  *
  *   memory    The system clears a page before its first use. add_fresh_memory() finds the stage.
- *   disk      It moves bytes while the processors work, so a stage takes as long as the slower of
- *             both. After READ there is one disk for all stages. It writes back while records are
- *             divided, sent and sorted, and WRITE takes the rest of its time.
- *   link      It carries records while they are received, or while they are written. WRITE takes
- *             the rest of the time of the link.
+ *   disk      The disk moves bytes while the processors work, so a stage takes as long as the
+ *             slower of them. After READ the disk also works while records are divided, sent and
+ *             sorted. WRITE takes the rest of the disk's time.
+ *   link      The link carries records during RECEIVE, or during WRITE if a way has no RECEIVE.
+ *             WRITE takes the rest of the link's time.
  *
- * CHECK reads the output again. SPLIT also has the lookups in runs on disk, during which no other
- * work is done. */
+ * CHECK reads the output again. SPLIT also includes the lookups in runs on disk, during which the
+ * processors only wait. */
 #include "job_time.h"
 #include "kernel/key.h"
 
 #include <math.h>
 
-/* Measured on a 2.5 GHz core with files in memory; ratios between ranks do not depend on them. */
+/* The rates of a 2.5 GHz core with files in memory. They do not affect ratios between ranks. */
 static const rates nominal = { 4e-9, 0.45e-9, 0.35e-9, 0, 0 };
 
 /* Costs of a byte relative to copying it with its checksum, on the same machine. */
 static const double FILE_TO_COPY = 1.9; /* the system's work to read or write a file */
 static const double NET_TO_COPY = 2.4;  /* to send or receive by TCP, between network namespaces */
 static const double FRESH_TO_COPY = 1;  /* to clear memory before its first use */
-static const double FAR_TO_COPY = 1;    /* to wait for memory, because rates are of caches */
+static const double FAR_TO_COPY = 1; /* to wait for memory, because rates are measured in caches */
 
-/* Seconds of a byte on a nominal disk. */
+/* Seconds per byte of a nominal disk. */
 static const double DISK_S = 0.8e-9;
 
-/* A pass over entries in any order, as a radix sort makes for each byte of the key: ln 256. */
+/* The cost of a pass over entries in any order, per entry, in units of sort_s: ln 256, because a
+ * radix sort makes one pass for each byte of the key. */
 static const double PASS_LN = 5.545;
 
-/* About half of a merge is gathering. */
+/* The part of merge_s that is needed to gather records. */
 static const double GATHERING = 0.5;
 
 void rates_scale(rates *r, double times)
@@ -89,17 +90,17 @@ typedef enum work {
 	ORDER,   /* make entries and sort them */
 	SPILL,   /* gather runs and write them to disk */
 	DIVIDE,  /* put keys into buckets, and find the rank of each record that is sent unsorted */
-	SEND,    /* gather records that leave the rank and hand them over */
-	PLACE,   /* copy records from blocks to the place where they are sorted */
-	RECALL,  /* read runs from disk; of several ranks, merge them before they are sent */
-	COLLECT, /* wait for records that are gathered from all over the memory */
+	SEND,    /* gather the records for other ranks and send them */
+	PLACE,   /* copy received records to the memory where they are sorted */
+	RECALL,  /* read runs from disk; with several ranks, also merge them before they are sent */
+	COLLECT, /* wait for memory, because the records to gather are far apart */
 	PUT,     /* merge and write the output */
 	WORKS
 } work;
 
 typedef enum way { MERGES, SPILLS, SPREADS, SORTS_LAST, WAYS } way;
 
-/* STAGE_NONE: no such work. */
+/* STAGE_NONE: this way does not have this work. */
 static const stage_kind stage_of[WORKS][WAYS] = {
 	/* merges, spills, spreads, sorts last */
 	[TAKE] = { STAGE_READ, STAGE_READ, STAGE_READ, STAGE_READ },
@@ -113,7 +114,7 @@ static const stage_kind stage_of[WORKS][WAYS] = {
 	[PUT] = { STAGE_WRITE, STAGE_WRITE, STAGE_WRITE, STAGE_WRITE },
 };
 
-/* Return the way in memory, with several ranks. */
+/* Return the way of several ranks whose records fit in memory. */
 static way way_by_strategy(const settings *o)
 {
 	return settings_sorts_first(o) ? MERGES : SORTS_LAST;
@@ -131,22 +132,22 @@ static double bytes_of(const settings *o, uint64_t n)
 	return o->lay.record_bytes * (double)n;
 }
 
-/* Return the bytes that leave a rank after it has read n records, if all of p ranks write alike. */
+/* Return the bytes that leave a rank with n records, if all p ranks write equal shares. */
 static double leaving_bytes(const settings *o, uint64_t n, size_t p)
 {
 	return bytes_of(o, n) * (1 - 1 / (double)p);
 }
 
-/* Return the part of the input that goes to disk and comes back. */
+/* Return the part of the input that is written to runs on disk and read again. */
 static double spilled(const job_load *l)
 {
 	return l->spills ? 1 - l->held : 0;
 }
 
-/* The processor time of work, of one processor. */
+/* The seconds that some work takes on one processor. */
 typedef struct work_time {
-	double own_s;    /* of the program */
-	double system_s; /* of the system, for files and messages */
+	double own_s;    /* in the program */
+	double system_s; /* in the system, for files and messages */
 } work_time;
 
 static work_time work_time_of(work w, const rates *r, const settings *o, const job_load *l)
@@ -189,7 +190,7 @@ static void add_work(job_time *t, const rates *r, const settings *o, const job_l
 		const double system = one.system_s / l->cpus, all = one.own_s / l->cpus + system;
 		s->all_s += all;
 		s->files_s += system;
-		/* with an exchange, records count as written only after this work */
+		/* with several ranks, records count as written only after this work */
 		if (k == STAGE_WRITE && l->ranks > 1 && (w == SEND || w == RECALL))
 			s->ahead_s += all;
 	}
@@ -197,9 +198,9 @@ static void add_work(job_time *t, const rates *r, const settings *o, const job_l
 
 /* ------------------------------------------------------------------ memory, disk and the link */
 
-/* Add the time to clear memory before its first use. Runs that spill leave their memory to the
- * merge. Otherwise entries come with the records. A rank that sorts last also has entries by
- * destination, and memory for the records received. WRITE clears the rest. */
+/* Add the time to clear memory before its first use. If runs spill, READ uses all memory, and the
+ * merge reuses it. Otherwise READ clears the entries of its records. A rank that sorts last also
+ * clears entries by destination, and memory for the records received. WRITE clears the rest. */
 static void add_fresh_memory(job_time *t, const rates *r, const settings *o, const job_load *l)
 {
 	const double entries = (double)sizeof(entry) * (double)l->in;
@@ -218,13 +219,14 @@ static void add_fresh_memory(job_time *t, const rates *r, const settings *o, con
 		t->stage[k].all_s += s;
 		t->stage[k].fresh_s += s;
 	}
-	if (!l->spills) { /* the system's work to read a byte includes its fresh memory */
+	if (!l->spills) { /* the system's work to read a byte includes clearing its memory */
 		const double s = FRESH_TO_COPY * r->copy_s * bytes_of(o, l->in) / l->cpus;
 		t->stage[STAGE_READ].files_s -= s;
 		t->stage[STAGE_READ].fresh_s += s;
 	}
 }
 
+/* Let a stage take at least the time of the disk. */
 static void at_least(stage_plan *s, double disk_s)
 {
 	if (s->all_s < disk_s)

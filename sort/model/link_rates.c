@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measuring links, see rank_speeds.h.
+/* Measuring links, see rank_speeds.h. In each round, ranks of different hosts exchange messages.
  *
- * A rank and its partner reach the rate of the slower of their two links. So the rate of a rank is
- * the best that it has reached. Each rank meets the next four hosts, one after the other, because
- * its neighbour may be slow. After that a rank that has met no better one meets one of the best.
+ * A pair of ranks reaches only the rate of the slower of its two links, so the rate of a rank is
+ * the best rate of all its rounds. In the first four rounds, a rank sends to each of the next four
+ * hosts in turn, because a single partner may be slow. In later rounds, each rank that has met no
+ * faster rank meets one of the fastest.
  *
- * Rank 0 chooses the pairs, and ends the rounds if no link can delay the job, or if another round
- * would take too large a part of the job. A job whose links are slow takes longer, so its rounds
- * may take longer too. Unless the user asks to measure, a small job has few messages in its first
- * round. Takes 0.75 MiB, and 8 bytes per rank and round in a broadcast. */
+ * Rank 0 chooses the pairs. It ends measuring if no link can delay the job, or if another round
+ * would take too large a part of the job's predicted time. A job with slow links takes longer, so
+ * it may have more rounds. Unless the user asks to measure, a small job has few messages in its
+ * first round. Measuring takes 0.75 MiB of memory. Each round broadcasts 8 bytes per rank. */
 #include "rank_speeds.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -19,24 +20,25 @@
 
 enum {
 	MESSAGE_BYTES = 256 << 10,
-	SLOTS = 2, /* messages under way, in each direction */
+	SLOTS = 2, /* messages in flight in each direction */
 	LEAST_MESSAGES = 8,
 	MOST_MESSAGES = 64,
-	RINGS = 4,
-	ROUNDS = 9 /* with these */
+	RINGS = 4, /* the first rounds, with the next hosts */
+	ROUNDS = 9 /* all rounds */
 };
 
-/* Measuring may take this part of the predicted time, and at most these seconds. */
+/* Measuring may take this part of the job's predicted time, but at most MOST_S seconds. */
 static const double PART = 0.02, MOST_S = 0.2;
 
-/* A round of messages is long enough to count. */
+/* Seconds of messages that are enough to measure a link in a round. */
 static const double ENOUGH_S = 0.01;
 
-/* A link has no effect on shares if it moves its records in this part of the time of the other
- * work. Half, because the short measurement may show half of a link's time. */
+/* A link does not affect the shares if it moves its records within this part of the time of the
+ * other work. Half, because a short measurement may show only half of the time that the link
+ * needs. */
 static const double HIDDEN = 0.5;
 
-/* Links whose rates differ by less are treated as equal. */
+/* Links whose rates differ by less than this factor are treated as equal. */
 static const double ALIKE = 1.15;
 
 /* The ranks that a rank sends to and receives from; -1: none. */
@@ -47,9 +49,9 @@ typedef struct partners {
 /* A round, as planned by rank 0. */
 typedef struct measuring {
 	uint64_t continues, pairs;
-	double enough_s;
-	double most_s;        /* the limit of a round: a part of the time of the job, or, */
-	double most_messages; /* if larger, a part of the messages that a rank sends */
+	double enough_s;      /* the time that a round should take */
+	double most_s;        /* the limit of this time, or, if larger, */
+	double most_messages; /* the limit of the messages of a rank */
 } measuring;
 
 /* --------------------------------------------------------------------------- one measurement */
@@ -59,11 +61,12 @@ typedef struct link_stream {
 	int peer; /* -1: none */
 	bool sending;
 	unsigned begun, done, messages;
-	unsigned char *buf; /* SLOTS messages; of a sender, one */
+	unsigned char *buf; /* one message to send, or SLOTS messages to receive */
 	double ended_s;
 } link_stream;
 
-/* Do one step of a stream; set *moved if a message has come or gone. */
+/* Begin messages while slots are free, and test the oldest one. Set *moved if it has been sent or
+ * received. */
 static status link_stream_advance(comm *c, link_stream *s, bool *moved)
 {
 	bool done = false;
@@ -85,10 +88,11 @@ static status link_stream_advance(comm *c, link_stream *s, bool *moved)
 	return ST_OK;
 }
 
-/* Find the rate of receiving, in bytes a second; 0 without a sender. Send one message, and then
- * enough messages to take m->enough_s on the slowest rank; only these count. The first message is
- * too short, because buffers on the way and token buckets take it at once. Receivers measure,
- * because a sender ends before all bytes have arrived. */
+/* Exchange messages with the partners, and find the rate of receiving in bytes per second, 0
+ * without a sender. The first turn is one message, which shows how many messages take m->enough_s
+ * on the slowest rank. Only the second turn, with these messages, counts: buffers on the way and
+ * token buckets take a single message at once. Receivers measure, because a sender ends before all
+ * bytes have arrived. */
 static status meet_partners(rank_env *env, partners with, const measuring *m, unsigned char *buf,
 			    double *rate)
 {
@@ -130,16 +134,16 @@ static status meet_partners(rank_env *env, partners with, const measuring *m, un
 
 /* ------------------------------------------------------------------------------ pairs of ranks */
 
-/* All arrays are in the memory of `with`, which is the only one at ranks other than 0. */
+/* All arrays are in the memory of `with`, the only array at ranks other than 0. */
 typedef struct meetings {
 	const rank_speeds *g;
-	const share_plan *s; /* the records, and rates without links */
+	const share_plan *s; /* the number of records, and rates without links */
 	partners *with;      /* [ranks] */
-	double *seen;        /* [p] bytes a second received in the last round */
-	double *best;        /* [p] bytes a second in all rounds; 0: it has met no rank */
-	double *met;         /* [p] the best rate of the ranks that it has met */
-	size_t *order;       /* [p] by seconds of a byte */
-	size_t most;         /* ranks on a host */
+	double *seen;        /* [p] bytes per second received in the last round */
+	double *best;        /* [p] the most bytes per second in all rounds; 0: has met no rank */
+	double *met;         /* [p] the best rate of all ranks that the rank has met */
+	size_t *order;       /* [p] ranks by seconds per byte */
+	size_t most;         /* the most ranks on a host */
 } meetings;
 
 static status meetings_make(rank_env *env, const rank_speeds *g, const share_plan *s, meetings *t)
@@ -166,8 +170,8 @@ static bool same_host(const rank_speeds *g, size_t a, size_t b)
 	return strcmp(g->placement[a].host, g->placement[b].host) == 0;
 }
 
-/* Let each rank send to the rank `hosts` hosts further on, or near it if hosts have different
- * numbers of ranks. Return the number of pairs. */
+/* Let each rank send to a rank that is `hosts` hosts later in the order. If hosts have different
+ * numbers of ranks, the distance is approximate. Return the number of pairs. */
 static size_t pair_by_rings(meetings *t, size_t hosts)
 {
 	const size_t p = t->g->p;
@@ -183,8 +187,8 @@ static size_t pair_by_rings(meetings *t, size_t hosts)
 	return pairs;
 }
 
-/* Pair ranks whose rate may only be the rate of the ranks that they have met, each with one of the
- * best. End when no more of the best are left. Return the number of pairs. */
+/* Pair each rank that only slow partners may have limited with one of the fastest ranks, as long as
+ * some of these are free. Return the number of pairs. */
 static size_t pair_with_best(meetings *t)
 {
 	const size_t p = t->g->p;
@@ -208,8 +212,8 @@ static size_t pair_with_best(meetings *t)
 
 /* -------------------------------------------------------------------------------- the result */
 
-/* Find the seconds of a byte. Ranks of a host share its link. Records that stay on the host do not
- * use it. */
+/* Set the seconds per byte of each rank. Ranks of a host share its link, so all get the mean of the
+ * host. The seconds are reduced for the records that stay on the host and do not use the link. */
 static void to_hosts(const meetings *t, double *link_s)
 {
 	const rank_speeds *g = t->g;
@@ -258,15 +262,15 @@ static status measure_round(rank_env *env, meetings *t, const measuring *m, unsi
 	return rc;
 }
 
-/* Plan round i, after spent_s seconds. A link binds if it may take longer than the other work,
- * during which records are sent and received. Without such a link measuring ends. */
+/* Plan round i, after spent_s seconds of measuring. Measuring ends if no link can take longer than
+ * the work during which records are sent and received. */
 static measuring next_round(const rank_env *env, meetings *t, int i, double spent_s, double *link_s)
 {
 	const size_t p = t->g->p;
 	const uint64_t n = t->s->records / p;
 	const job_load l = { .in = n, .out = n, .ranks = p, .cpus = t->g->cpus, .far = 1 };
 	double job_s = 0;
-	bool bind = false;
+	bool delays = false; /* a link may delay the job */
 	if (i > 0)
 		to_hosts(t, link_s);
 	for (size_t k = 0; k < p; k++) {
@@ -274,13 +278,14 @@ static measuring next_round(const rank_env *env, meetings *t, int i, double spen
 		const job_time work = job_time_of(&r, env->o, &l);
 		r.link_s = link_s[k];
 		job_s = fmax(job_s, job_time_equal_s(&r, env->o, n, p, t->g->cpus));
-		bind = bind || job_time_link_s(&r, env->o, n, p) >
-				       HIDDEN * (work.total_s - work.stage[STAGE_READ].all_s);
+		delays = delays || job_time_link_s(&r, env->o, n, p) >
+					   HIDDEN * (work.total_s - work.stage[STAGE_READ].all_s);
 	}
 	const double most_s = fmin(PART * job_s, MOST_S);
-	const rates slow = { .link_s = job_time_byte_s(1e-6 * MESSAGE_BYTES) }; /* one a second */
+	const rates slow = { .link_s = job_time_byte_s(
+				     1e-6 * MESSAGE_BYTES) }; /* one message per second */
 	const double messages = job_time_link_s(&slow, env->o, n, p);
-	measuring m = { .continues = i == 0 || (bind && spent_s * (i + 1) <= most_s * i),
+	measuring m = { .continues = i == 0 || (delays && spent_s * (i + 1) <= most_s * i),
 			.enough_s = fmin(most_s / ROUNDS, ENOUGH_S),
 			.most_s = most_s,
 			.most_messages = env->o->measure_links ? LEAST_MESSAGES : PART * messages };
