@@ -7,8 +7,7 @@
  * it is short compared with the periods of quotas.
  *
  * During the job, threads end their tasks in any order and at any time. So the work of a task is
- * spread evenly over the time that the task took. If only half of that time is in the last part of
- * the job, only half of the work counts for this part. */
+ * spread evenly over the time that the task took. */
 #include "calibrate.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -63,8 +62,7 @@ static void sample_entries(const sample *c, entry *e)
 		e[i] = entry_make(rec, &c->lay, i);
 }
 
-/* Return the number of the first record of stream s. The last record is the one before stream s +
- * 1. */
+/* Return the number of the first record of stream s, which ends where the next stream starts. */
 static size_t sample_stream(const sample *c, uint32_t s)
 {
 	return c->n * s / c->k;
@@ -185,8 +183,7 @@ static void calibrate_thread(void *samples, unsigned worker)
 	size_t n = 0;
 	const double n_ln_n = (double)c->n * log((double)c->n);
 	const double bytes = (double)c->n * c->lay.record_bytes;
-	for (size_t i = 0, some; i < (size_t)bytes;
-	     i += some) { /* fill the records with random bytes */
+	for (size_t i = 0, some; i < (size_t)bytes; i += some) { /* random bytes */
 		const uint64_t next = splitmix(&random);
 		some = size_min(sizeof next, (size_t)bytes - i);
 		memcpy(c->recs + i, &next, some);

@@ -46,10 +46,10 @@ typedef struct allowance {
 	double wants_cpus; /* its threads: the processors that it would have without a quota */
 } allowance;
 
-/* calibrate_slowdown - return how many times as long the work of rank i of p takes in a long job as
- * in the measurement, which is shorter than the periods of many quotas. If the ranks of a group
- * want more processors than their quota, they divide the quota in proportion to the processors that
- * they had. Otherwise the result is 1. It is always above zero and finite, whatever a contains. */
+/* calibrate_slowdown - return the factor by which the work of rank i of p takes longer in a long
+ * job than in the measurement. The measurement is shorter than the periods of many quotas. If the
+ * ranks of a group want more processors than their quota, they divide the quota in proportion to
+ * the processors that they had. Otherwise the factor is 1. It is always above zero and finite. */
 double calibrate_slowdown(const allowance *a, size_t p, size_t i);
 
 enum { PACE_BINS = 256 };

@@ -46,8 +46,7 @@ typedef struct job_load {
 	double held;           /* the part of the records that stays in memory, 0 to 1 */
 	double far;            /* the part of all ranks that other hosts have, 0 to 1 */
 	bool rereads;          /* reads the output again to verify it */
-	bool sends_separately; /* only received records use the link: the caller adds the sent ones
-				*/
+	bool sends_separately; /* for the link, count received records, not sent ones */
 } job_load;
 
 /* The seconds of each stage, and their sum. */
@@ -96,8 +95,8 @@ double job_time_after_s(const rates *r, const settings *o, uint64_t n);
  * read n records, if all p ranks write equal shares. */
 double job_time_send_s(const rates *r, const settings *o, uint64_t n, size_t p);
 
-/* job_time_link_s - return the seconds that the link needs for n records, sent or received, if 1 /
- * p of them stay on the rank. 0 if the rate of the link is not known. */
+/* job_time_link_s - return the seconds that the link needs for n records, sent or received, if one
+ * p-th of them stays on the rank. 0 if the rate of the link is not known. */
 double job_time_link_s(const rates *r, const settings *o, uint64_t n, size_t p);
 
 /* job_time_disk_s - return the seconds that the disk needs for n records. 0 if its rate is not

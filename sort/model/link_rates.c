@@ -49,9 +49,10 @@ typedef struct partners {
 /* A round, as planned by rank 0. */
 typedef struct measuring {
 	uint64_t continues, pairs;
-	double enough_s;      /* the time that a round should take */
-	double most_s;        /* the limit of this time, or, if larger, */
-	double most_messages; /* the limit of the messages of a rank */
+	double enough_s; /* the time that a round should take */
+	/* limits of a round, of which the larger one counts: */
+	double most_s;        /* a part of the time of the job */
+	double most_messages; /* a part of the messages that a rank sends */
 } measuring;
 
 /* --------------------------------------------------------------------------- one measurement */
@@ -187,8 +188,8 @@ static size_t pair_by_rings(meetings *t, size_t hosts)
 	return pairs;
 }
 
-/* Pair each rank that only slow partners may have limited with one of the fastest ranks, as long as
- * some of these are free. Return the number of pairs. */
+/* Pair each rank whose partners may all have been slower than itself with one of the fastest ranks,
+ * until all of these have a partner. Return the number of pairs. */
 static size_t pair_with_best(meetings *t)
 {
 	const size_t p = t->g->p;
@@ -282,8 +283,7 @@ static measuring next_round(const rank_env *env, meetings *t, int i, double spen
 					   HIDDEN * (work.total_s - work.stage[STAGE_READ].all_s);
 	}
 	const double most_s = fmin(PART * job_s, MOST_S);
-	const rates slow = { .link_s = job_time_byte_s(
-				     1e-6 * MESSAGE_BYTES) }; /* one message per second */
+	const rates slow = { .link_s = job_time_byte_s(1e-6 * MESSAGE_BYTES) }; /* 1 message/s */
 	const double messages = job_time_link_s(&slow, env->o, n, p);
 	measuring m = { .continues = i == 0 || (delays && spent_s * (i + 1) <= most_s * i),
 			.enough_s = fmin(most_s / ROUNDS, ENOUGH_S),

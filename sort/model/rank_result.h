@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The phases of a job, and the report of a rank on its part in them. */
+/* The phases of a job, and the results that each rank reports to rank 0. */
 #ifndef HETSORT_MODEL_RANK_RESULT_H
 #define HETSORT_MODEL_RANK_RESULT_H
 
@@ -30,27 +30,27 @@ typedef enum phase {
 /* phase_name - return the name of a phase, one word. */
 const char *phase_name(phase p);
 
-/* phase_doing - return a phase for messages, as a verb: "reading". */
+/* phase_doing - return a verb for a phase, for messages: "reading". */
 const char *phase_doing(phase p);
 
 /* The result of --adapt; the same on all ranks. */
 typedef enum adapt_state {
 	ADAPT_OFF,
 	ADAPT_KEPT,    /* the gain was too small */
-	ADAPT_NO_ROOM, /* memory or disk of a rank would not hold more */
+	ADAPT_NO_ROOM, /* a rank has too little memory or disk for more records */
 	ADAPT_CHANGED,
 } adapt_state;
 
-/* How records went to the ranks that wrote them; the same on all ranks. After the second value all
- * values mean that records went directly, for the reason given. */
+/* How records went to the ranks that wrote them; the same on all ranks. All values after
+ * EXCHANGE_TWO_LEVEL mean that records went directly, and give the reason. */
 typedef enum exchange_way {
 	EXCHANGE_NONE,
 	EXCHANGE_TWO_LEVEL,
-	EXCHANGE_CHEAPER,      /* it takes less time */
-	EXCHANGE_ASKED,        /* by an option */
-	EXCHANGE_NO_OTHER,     /* other options leave no other way */
-	EXCHANGE_NO_MEMORY,    /* for a second copy */
-	EXCHANGE_FEW_MESSAGES, /* ranks had records for few others, or one rank for too many */
+	EXCHANGE_CHEAPER,      /* the direct way takes less time */
+	EXCHANGE_ASKED,        /* an option requires it */
+	EXCHANGE_NO_OTHER,     /* other options or the input allow only this way */
+	EXCHANGE_NO_MEMORY,    /* too little memory for a second copy of the records */
+	EXCHANGE_FEW_MESSAGES, /* ranks send to few others, or one rank would receive too much */
 	EXCHANGE_WAYS
 } exchange_way;
 
@@ -60,34 +60,34 @@ enum {
 	PROCESSORS_BYTES = 64,
 	CPU_MODEL_BYTES = 64,
 	SPANS = 16,
-	PEERS = 64 /* ranks with a count of their own of the bytes sent to them */
+	PEERS = 64 /* the first ranks: bytes sent to each are counted separately */
 };
 
 /* The time from the beginning of a phase until all ranks had ended it, in seconds since the job
- * began. A phase that others interrupt has several spans. wait_s is the part in which the rank
- * waited for other ranks: for their blocks, in collectives, and at the end for the slowest. */
+ * began. A phase that other phases interrupt has several spans. wait_s is the part in which the
+ * rank waited for other ranks: for blocks, in collectives, and at the end for the slowest rank. */
 typedef struct phase_span {
 	int32_t phase;
 	double begin_s, end_s, wait_s;
 } phase_span;
 
-/* The report of a rank to rank 0 at the end; fixed size, gathered as bytes. */
+/* The report of a rank to rank 0 at the end of a job; fixed size, sent as bytes. */
 typedef struct rank_result {
 	int32_t rank;
 	char host[HOST_BYTES];
-	double phase_s[PHASES]; /* own work, without waiting at the phase's border */
-	double shifted_s;       /* of the phase under way, already counted for another */
-	double wait_s;          /* at borders, for the slowest rank */
-	double verify_s;        /* of the phases' time: checksums and order */
-	double move_s;          /* of the phases' time: blocks moved, if no thread does it */
-	double predicted_s;     /* by the plan, at these rates: nominal or measured */
+	double phase_s[PHASES]; /* without the wait at the end of the phase */
+	double shifted_s;   /* seconds of the current phase that were counted for another phase */
+	double wait_s;      /* at the ends of phases, for the slowest rank */
+	double verify_s;    /* part of phase_s: checksums and order */
+	double move_s;      /* part of phase_s: blocks moved, unless threads move them */
+	double predicted_s; /* by the plan, with `rate`, which is nominal or measured */
 	rates rate;
 	double speed;
-	double link_s;                    /* a byte from rank 0, if it scatters the input; else 0 */
+	double link_s; /* per byte from rank 0, if rank 0 scatters the input; else 0 */
 	uint64_t planned_in, planned_out; /* records */
-	uint64_t planned_out_before;      /* by the first plan; else only if adapt_state is set */
-	double speed_seen;   /* while it read and sorted, in the scale of speed; 0: not measured */
-	double adapt_gain;   /* predicted, of the time that was left */
+	uint64_t planned_out_before;      /* by the first plan; valid except for ADAPT_OFF */
+	double speed_seen;   /* while reading and sorting, on the scale of speed; 0: not measured */
+	double adapt_gain;   /* predicted, as a part of the time that was left */
 	int32_t adapt_state; /* an adapt_state */
 	int32_t exchange;    /* an exchange_way */
 	char bound_by[BOUND_TEXT_BYTES]; /* the plan's bottleneck */
@@ -96,38 +96,38 @@ typedef struct rank_result {
 	uint64_t sent_to_bytes[PEERS]; /* to the first ranks */
 	activity activity;
 	io_stats io[2];                      /* reads, writes */
-	char io_text[IO_TEXT_BYTES];         /* why io_uring is missing, "" if it is used */
+	char io_text[IO_TEXT_BYTES];         /* the reason if io_uring is not used, else "" */
 	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
 	uint64_t limit_bytes, planned_bytes; /* of memory; UINT64_MAX: no limit */
 	uint64_t spill_bytes, spill_runs;    /* 0: all in memory */
-	uint64_t runs_again;                 /* written a second time, to another directory */
-	char left_out[LEFT_OUT_TEXT_BYTES];  /* directories without room for runs, "" for none */
-	uint64_t kept_bytes, kept_runs;      /* of these, from an earlier program */
-	int32_t merge_kept;                  /* its output was complete as well */
-	uint64_t wanted_bytes;               /* --memory that would do, if the limit is too small */
-	char limit_text[LIMIT_TEXT_BYTES];   /* where the limit comes from */
+	uint64_t runs_again;                 /* runs written a second time, to another directory */
+	char left_out[LEFT_OUT_TEXT_BYTES];  /* directories with too little space for runs, or "" */
+	uint64_t kept_bytes, kept_runs;      /* the part of these that an earlier job made */
+	int32_t merge_kept;                  /* the output of the earlier job was complete, too */
+	uint64_t wanted_bytes; /* --memory that would be enough, if the limit is too small */
+	char limit_text[LIMIT_TEXT_BYTES]; /* the source of the limit */
 	int32_t spans;
 	phase_span span[SPANS];
 	stage_times stages;
 	int32_t threads;
-	char processors[PROCESSORS_BYTES]; /* that its threads may use: "0-3,8" */
+	char processors[PROCESSORS_BYTES]; /* that the rank's threads may use: "0-3,8" */
 	char cpu_model[CPU_MODEL_BYTES];
-	char numa_nodes[NUMA_TEXT_BYTES]; /* of these processors; "" if that is not known */
+	char numa_nodes[NUMA_TEXT_BYTES]; /* of these processors; "": not known */
 	int32_t binding;                  /* a numa_binding */
-	uint64_t rss_peak_bytes;          /* of its process, which may hold several ranks */
-	uint64_t huge_bytes; /* the same, in huge pages when all was read; 0: few or not asked */
+	uint64_t rss_peak_bytes;          /* of the process, which may have several ranks */
+	uint64_t huge_bytes; /* huge pages of the process after reading; 0: few, or not counted */
 	int32_t pid;
-	double cpus;        /* processors that this rank may use, but not more than its threads */
-	usage used;         /* by its process, which may hold several ranks, and its host */
-	unsigned leftovers; /* temporary files of dead jobs, removed */
+	double cpus;        /* processors that this rank may use, at most one per thread */
+	usage used;         /* by the process, which may have several ranks, and by the host */
+	unsigned leftovers; /* removed temporary files of dead jobs */
 	uint64_t dropped;
 	checksum sum_in, sum_out, sum_dropped;
 	int32_t status, phase; /* where it failed, if it did */
 	char text[ERR_TEXT_BYTES];
 } rank_result;
 
-/* result_shift - count s seconds of the current phase for another one. result_phase_end subtracts
- * them, so that no phase is negative at any time. */
+/* result_shift - count s seconds of the current phase for another phase. result_phase_end subtracts
+ * them from the current phase, so that no phase is ever negative. */
 static inline void result_shift(rank_result *r, phase to, double s)
 {
 	r->phase_s[to] += s;
@@ -149,20 +149,20 @@ static inline void result_sent(rank_result *r, int to, uint64_t bytes)
 		r->sent_to_bytes[to] += bytes;
 }
 
-/* result_span - add a step to the span of its phase, or begin a span with it. */
+/* result_span - extend the last span if it has the step's phase, otherwise begin a new span. */
 void result_span(rank_result *r, const phase_span *step);
 
 /* How the whole job ended, at rank 0. */
 typedef struct job_result {
 	status status;
 	uint64_t records, out;      /* read, and written */
-	double total_s, all_read_s; /* since the beginning; 0: not all had read and sorted */
+	double total_s, all_read_s; /* until the end, and until all ranks had read, or 0 */
 	checksum sum, sum_out;
 	int size;                 /* entries of rank, 0 without memory */
-	int job_ranks, processes; /* of the job, also if only one rank is reported */
+	int job_ranks, processes; /* of the whole job, even if only one rank is reported */
 	const char *comm_kind;
-	bool rates_measured;       /* else they are nominal or given */
-	bool late_refused;         /* refused because of a report, trace or page: none is written */
+	bool rates_measured; /* else they are nominal or given */
+	bool late_refused;   /* a report, trace or page is also another file: none is written */
 	char note[ERR_TEXT_BYTES]; /* "", or a note in addition to the ranks' errors */
 	rank_result *rank;         /* size entries; caller frees */
 } job_result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The speeds of ranks. Rank 0 gathers the names, speeds and rates of all ranks. Takes no time
- * unless speeds are measured, which takes 0.5 % of the predicted time. */
+/* The speeds of ranks. Rank 0 gathers the names, speeds and rates of all ranks. Only measuring
+ * speeds takes time: 0.5 % of the predicted time of the job. */
 #include "rank_speeds.h"
 #include "base/limit.h"
 #include "base/arith.h"
@@ -16,17 +16,17 @@
 #include <xxhash.h>
 
 enum {
-	SAMPLE_PART = 256, /* of the bytes of a share; a larger sample takes too long to make */
+	SAMPLE_PART = 256, /* part of a share to sample; larger samples take too long to make */
 	LEAST_SAMPLE_BYTES = 256 << 10
 };
 
-/* Calibrating may take this part of the predicted time. Nominal rates may predict twice the time of
- * a fast processor. More than the most seconds does not improve the rates: 50 ms show the speed
- * under a quota with periods of 10 ms to 5 %. */
+/* Calibrating may take this part of the job's predicted time, but at most MOST_CALIBRATE_S seconds.
+ * Nominal rates may predict twice the time of a fast processor. Longer measurements do not improve
+ * the rates: 50 ms show the speed under a quota with periods of 10 ms to 5 %. */
 static const double CALIBRATE_PART = 0.005, MOST_CALIBRATE_S = 0.05;
 
-/* Speeds that differ by less are treated as equal. Their difference may be chance, and shares that
- * follow it would gain less than half of it. */
+/* Speeds that differ by less than this factor are treated as equal. Their difference may be chance,
+ * and shares that follow a real difference would gain less than half of it. */
 static const double ALIKE = 1.05;
 
 void rank_speeds_free(rank_env *env, rank_speeds *g)
@@ -87,7 +87,7 @@ size_t rank_speeds_on_host(const rank_speeds *g, size_t first)
 	return n;
 }
 
-/* Return how many ranks are alike, beginning with place `first` of the order. */
+/* Return the number of ranks that are alike and whose places in g->order begin at `first`. */
 static size_t count_alike(const rank_speeds *g, size_t first)
 {
 	size_t n = 1;
@@ -98,15 +98,15 @@ static size_t count_alike(const rank_speeds *g, size_t first)
 }
 
 /* Return the processors of each of n ranks that are alike. They share the processors of their
- * place, and none uses more processors than it has threads. */
+ * placement, and none uses more processors than it has threads. */
 static double cpus_each(const settings *o, const placement *at, size_t n)
 {
 	const double cpus = (at->count ? at->count : 1) / (double)n;
 	return o->threads ? fmin(cpus, o->threads) : cpus;
 }
 
-/* Note if ranks share one processor. Launchers do so if asked, or if several of them run on one
- * host without knowing of each other. */
+/* Note if ranks share one processor. Launchers bind ranks so if asked, or if several launchers run
+ * on one host without knowing of each other. */
 static void note_one_processor(rank_env *env, const rank_speeds *g)
 {
 	for (size_t i = 0, n; i < g->p; i += n) {
@@ -187,8 +187,8 @@ static void scale_to_fastest(const rank_speeds *g, double *speed)
 }
 
 /* Find speeds from measured rates: the speed of each rank with an equal share, relative to the
- * fastest. Rates become those that quotas allow in a long job, and ranks that are alike get their
- * mean. g->order must be sorted again. */
+ * fastest. Adjust the rates to the processors that quotas allow in a long job, and give ranks that
+ * are alike the mean of their rates. g->order must be sorted again. */
 static void measured_speeds(const settings *o, const rank_speeds *g, share_plan *s)
 {
 	const uint64_t n = s->records / g->p > 1000 ? s->records / g->p : 1000;
@@ -224,8 +224,8 @@ status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, c
 	return speeds_load(arg, &w, number, &env->e);
 }
 
-/* Use the speeds given by the user, else 1 for all ranks; virtual ranks are equal. They are the
- * same before and after the exchange. */
+/* Use the speeds given by the user. Without them, and for virtual ranks, all speeds are 1. The
+ * speeds before and after the exchange are the same. */
 static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 {
 	for (size_t i = 0; i < g->p; i++)
@@ -240,7 +240,8 @@ static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 	return rc;
 }
 
-/* Set the rate at offset `at` of rates from the rates in MB/s that the user gives. */
+/* Set the member at offset `at` in the rates of each rank, from the numbers in MB/s that the user
+ * gives. */
 static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
 			  share_plan *s, size_t at)
 {
@@ -316,7 +317,7 @@ status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
 			memcpy(host, at->host, sizeof host);
 			wisdom_name(host);
 			r->cpus = cpus_each(env->o, at, n);
-			/* the name, a hash of all of it, and one of name and processors */
+			/* the beginning of the name, its hash, and a hash of name and processors */
 			snprintf(r->key, sizeof r->key, "%.*s:%08" PRIx32 ":%08" PRIx32, SHOWN,
 				 host, (uint32_t)XXH3_64bits_withSeed(host, len, 0),
 				 (uint32_t)XXH3_64bits_withSeed(at->host, len, at->cpus));
@@ -329,10 +330,10 @@ status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
 
 /* ----------------------------------------------------------------------------------- emulation */
 
-/* Find the numbers of virtual ranks by the planner library [S2], at rank 0. */
+/* At rank 0: let the planner library find the numbers of virtual ranks. */
 static status plan_counts(emulation *m, const settings *o, const speeds_want *w, err *e)
 {
-	/* the best number is at most this: more ranks fit better, but cost windows and messages */
+	/* for EMULATE_BEST: more ranks fit the speeds better, but cost windows and messages */
 	enum { MOST_PER_NODE = 4 };
 	hetpart_plan *plan = NULL;
 	hetpart_err he = { HETPART_OK, "" };
@@ -380,7 +381,7 @@ status emulation_plan(emulation *m, comm *c, const settings *o, err *e)
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK) {
 		rc = comm_bcast(c, &first, sizeof first, 0);
-		/* ranks that disagree would wait for one another in different calls */
+		/* with different values, ranks would wait for one another in different calls */
 		if (rc == ST_OK && first != o->emulate)
 			rc = err_set(e, ST_REFUSED, "--emulate is not the same on all ranks");
 		rc = comm_agree(c, rc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The speeds of ranks, of their links and of their disks: nominal, given by the user, or measured.
- * Process emulation also belongs here: it finds how many equal virtual ranks fit unequal nodes. */
+ * Also the plan of --emulate: the numbers of equal virtual ranks that fit unequal nodes. */
 #ifndef HETSORT_MODEL_RANK_SPEEDS_H
 #define HETSORT_MODEL_RANK_SPEEDS_H
 
@@ -8,28 +8,29 @@
 #include "shares.h"
 #include "wisdom.h"
 
-/* The place of a rank. Ranks with the same host and processors are treated as alike: one scheduler
- * moves them between processors, so one of them gains what another one lacks. */
+/* The place of a rank. Ranks with the same host and set of processors are alike and get equal
+ * speeds: the scheduler moves their threads between the processors, so the time that one of them
+ * loses, another one gains. */
 typedef struct placement {
 	char host[HOST_BYTES];
-	uint64_t cpus;          /* a hash of the set of processors that it may use */
+	uint64_t cpus;          /* a hash of the set of processors that the rank may use */
 	uint32_t count, online; /* the number of these processors, and of all that are online */
 } placement;
 
-/* The basis of rank 0's plan; p is 0 at the other ranks. */
+/* The data for rank 0's plan; p is 0 at the other ranks. */
 typedef struct rank_speeds {
 	size_t p;
 	placement *placement; /* [p]; all arrays are in its memory */
-	allowance *had;       /* of the processors, each while it was measured */
+	allowance *had;       /* processors of each rank while it was measured */
 	double *before;       /* speeds for the share that is read, */
 	double *after;        /* and for the one that is written */
-	size_t *order;        /* sorted by host, then by processors */
+	size_t *order;        /* ranks sorted by host, then by processors */
 	double cpus;          /* mean processors of a rank, if rates are of one processor; else 1 */
 } rank_speeds;
 
-/* rank_speeds_find - fill g at rank 0, and s->speed and s->rate there, with links and disks if they
- * are given. Collective. The caller has set s->records and s->measured. If s->measured is true,
- * this number of threads of each rank is measured. The caller frees g, also on failure. */
+/* rank_speeds_find - collective: fill g, s->speed and s->rate at rank 0; links and disks only if
+ * the user gives their rates. The caller has set s->records and s->measured. If s->measured is
+ * true, measure this number of threads per rank. The caller frees g, also on failure. */
 status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g);
 
 void rank_speeds_free(rank_env *env, rank_speeds *g);
@@ -37,17 +38,17 @@ void rank_speeds_free(rank_env *env, rank_speeds *g);
 /* rank_speeds_sort - fill g->order. */
 void rank_speeds_sort(rank_speeds *g);
 
-/* rank_speeds_on_host - return how many ranks run on the same host, beginning with place `first`
- * of this order. */
+/* rank_speeds_on_host - return the number of ranks on one host whose places in g->order begin at
+ * `first`. */
 size_t rank_speeds_on_host(const rank_speeds *g, size_t first);
 
-/* rank_speeds_alike - replace similar values above zero by their mean. In order of size, a group
- * has the values up to `ratio` times its first one. order: n entries, receives the order of the
- * values. */
+/* rank_speeds_alike - replace each group of similar values, >= 0, by their mean. In ascending
+ * order, a group contains the values up to `ratio` times its first value. order: n entries,
+ * receives the indices of the values in ascending order. */
 void rank_speeds_alike(double *value, size_t *order, size_t n, double ratio);
 
-/* rank_numbers_load - read a number for each rank from arg, in the form of --speeds, at rank 0.
- * what: the name of the column in a file that names its columns, also used in messages. */
+/* rank_numbers_load - at rank 0: read a number for each rank from arg, in the form of --speeds.
+ * what: the name of the column in a file with named columns, also used in messages. */
 status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
 			 double *number);
 
@@ -55,31 +56,30 @@ status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, c
  * at rank 0. */
 status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w);
 
-/* The tag of the messages that measure links, with the next one. A simulation (sim/) scales blocks
- * of records, but not these. */
+/* Messages that measure links have this tag or the next one. A simulation (sim/) scales the size of
+ * blocks of records, but not of these messages. */
 enum { TAG_LINK_RATES = 60 };
 
-/* link_rates_measure - measure the links between hosts, all at the same time, as far as they may
- * matter for the shares of the job. Collective. Each rank sends to a rank of another host and
- * receives from one. Unless the other work hides all links, this is repeated with other partners,
- * because the first ones may have been slower than the rank itself. After two messages of each
- * rank, or nine if --links=auto asks to measure, it takes about 2 % of the predicted time of the
- * job at most.
+/* link_rates_measure - collective: measure the links between hosts, all at the same time. Each rank
+ * sends to a rank of another host and receives from one. If a link may affect the shares, further
+ * rounds use other partners, because the first one may have been slower than the rank itself. The
+ * first round sends at least two messages per rank, or nine with --links=auto. After these, all
+ * rounds take at most about 2 % of the predicted time of the job.
  * g       at rank 0: the places of ranks.
  * s       at rank 0: the number of records, and the rates of the ranks.
- * link_s  [p] of zeros at rank 0. Receives the seconds of a byte of each rank that sends the same
- *         to all ranks, including the ranks of its own host. 0 if all are on one host. */
+ * link_s  at rank 0: [p] zeros. Receives the mean seconds per byte of each rank, if it sends
+ * equally to all others; bytes to ranks of its own host take 0 s. 0 if all are on one host. */
 status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan *s, double *link_s);
 
 typedef struct emulation {
 	int *count;        /* virtual ranks of each rank of the comm, at least 1 */
-	int size;          /* of all of them */
-	double efficiency; /* the part of the whole speed that equal ranks reach */
+	int size;          /* the sum of count */
+	double efficiency; /* the part of the speed of all nodes that equal ranks can use */
 } emulation;
 
-/* emulation_plan - find numbers of virtual ranks by --speeds and --emulate, the same everywhere.
- * Collective, once options are read. The caller frees m->count, also on failure. A rank gets a
- * message only for a fault of its own, rank 0 also for a fault of the plan. */
+/* emulation_plan - collective, after options are read: find the numbers of virtual ranks by
+ * --speeds and --emulate. All ranks get the same numbers. The caller frees m->count, also on
+ * failure. A rank gets a message only for its own error, rank 0 also for an error of the plan. */
 status emulation_plan(emulation *m, comm *c, const settings *o, err *e);
 
 /* The ranks that need a number each, from a list or a file: relative speeds, or rates of links. */
@@ -97,24 +97,24 @@ static inline const char *speeds_host(const speeds_want *w, size_t i)
 }
 
 /* speeds_parse - read a number for each rank, > 0 and finite, from text of len bytes, which may
- * contain anything. # starts a comment that ends with the line. The text is exactly n numbers,
+ * contain anything. # starts a comment that ends with the line. The text is exactly w->n numbers,
  * separated by commas or white space. If the first word is not a number, the text is lines HOST
- * NUMBER: every rank of that host gets the number. Each host of a rank must be named once, and no
- * other host. Messages give the line, and call the text by this name. */
+ * NUMBER: every rank of that host gets the number. Each host with a rank must be listed once, and
+ * no other host. Messages contain the line number and `name`. */
 status speeds_parse(const char *text, size_t len, const char *name, const speeds_want *w,
 		    double *speed, err *e);
 
-/* speeds_load - read the numbers from the file arg if it exists. Else arg is a list of numbers, if
- * it has a comma or begins like a number. */
+/* speeds_load - read the numbers from the file arg. If it does not exist, and arg has a comma or
+ * begins like a number, arg itself is the list of numbers. */
 status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e);
 
-/* speeds_range_is_sound - check whether the brackets of a range contain numbers, or pairs of them
- * in order. A range is the names of many hosts in the form of batch systems: node[1-48],
+/* speeds_range_is_sound - return whether the brackets of a range contain only numbers and pairs
+ * FROM-TO with FROM <= TO. A range names many hosts in the form of batch systems: node[1-48],
  * rack[1-2,7]n[01-24]. Numbers with leading zeros have a fixed width. A name without brackets is a
- * range of one. */
+ * range of one host. */
 bool speeds_range_is_sound(const char *range, size_t len);
 
-/* speeds_range_has - return whether a sound range has the host. */
+/* speeds_range_has - return whether a sound range contains the host. */
 bool speeds_range_has(const char *range, size_t len, const char *host);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The plan of shares, and three ways to find shares: by speed, by costs, and by costs that links
- * and disks bound. Rank 0 finds them, the others receive them.
+/* The plan of shares, and three ways to find shares: by speed, by costs, and by the times of work,
+ * links and disks. Rank 0 finds the shares, the other ranks receive them.
  *
- * A plan takes 56 bytes per rank. If one process has all ranks, they share the first plan. Its
- * memory counts for no rank. */
+ * A plan takes 72 bytes per rank. If one process has all ranks, they share the arrays of the first
+ * plan. The memory of a plan counts for no rank. */
 #include "shares.h"
 #include "base/arith.h"
 
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The header of some arrays. */
+/* The header of arrays in one block of memory. */
 struct share_arrays {
-	atomic_int holders;
-	size_t ranks; /* entries of each array */
+	atomic_int holders; /* plans that use the arrays; the last one frees them */
+	size_t ranks;       /* entries of each array */
 };
 
 static share_arrays *share_arrays_alloc(rank_env *env, size_t bytes_a_rank)
@@ -30,7 +30,6 @@ static share_arrays *share_arrays_alloc(rank_env *env, size_t bytes_a_rank)
 	return a;
 }
 
-/* Free the arrays if the caller is the last holder. */
 static void share_arrays_release(share_arrays *a)
 {
 	if (a && atomic_fetch_sub(&a->holders, 1) == 1)
@@ -80,7 +79,7 @@ status share_plan_make(rank_env *env, share_plan *s)
 	}
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK && s->common)
-		rc = comm_agree(env->c, share_plan_join(env, s)); /* before rank 0 may let go */
+		rc = comm_agree(env->c, share_plan_join(env, s)); /* all join before any frees */
 	if (rc == ST_OK) {
 		s->speed = (void *)(s->speeds + 1);
 		s->rate = (void *)(s->speed + s->speeds->ranks);
@@ -215,13 +214,14 @@ status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_by
 
 /* ---------------------------------------------------------------------------- links and disks
  *
- * There are two passes: all ranks read and sort, then all send, merge and write. In the second pass
- * a rank has to send the records that it has read, so a slow link bounds both of its shares. If it
- * reads fewer records, the others end reading later, but all is sent earlier. A search over the
- * time of the second pass finds the best balance. Each step is one plan of libhetpart. Ranks that
- * are alike form a group, which is planned as one. */
+ * A job has two passes: in the first, all ranks read and sort; in the second, all ranks send, merge
+ * and write. In the second pass a rank sends the records that it has read, so a slow link limits
+ * both of its shares. If such a rank reads fewer records, the first pass takes longer, but the
+ * second one is shorter. A search over the time of the second pass finds the best balance. Each
+ * step of the search is one plan of libhetpart. Ranks that are alike form a group, which is planned
+ * as one. */
 
-enum { STEPS = 20 }; /* of the search: to 1/15000 of the bracket */
+enum { STEPS = 20 }; /* of the search: they narrow the bracket to 1/15000 */
 
 static const double GOLDEN = 0.6180339887498949;
 
@@ -229,13 +229,13 @@ static const double GOLDEN = 0.6180339887498949;
 typedef struct likeness {
 	rates rate;
 	const hetpart_cost *before_s, *after_s;
-	uint64_t in; /* if it is fixed */
+	uint64_t in; /* if the share is fixed */
 } likeness;
 
 _Static_assert(sizeof(likeness) == sizeof(rates) + 2 * sizeof(void *) + sizeof(uint64_t),
-	       "compared byte by byte");
+	       "memcmp compares likenesses, so they must have no padding");
 
-/* Some ranks that divide a share evenly. */
+/* Ranks that are alike and divide a share evenly. */
 typedef struct group {
 	const bound_ranks *b;
 	likeness like;
@@ -251,7 +251,7 @@ static group group_make(const bound_ranks *b, size_t i, uint64_t in)
 	return g;
 }
 
-/* Return the largest part of a share. */
+/* Return the largest share of a rank, if the ranks of the group divide `all` records. */
 static uint64_t group_part(const group *g, uint64_t all)
 {
 	return all / g->count + (all % g->count > 0);
@@ -267,7 +267,8 @@ static double group_disk_s(const group *g, uint64_t n)
 	return job_time_disk_s(&g->like.rate, g->b->o, n);
 }
 
-/* Count the link only for records received. For records sent, sent_s in passes counts it. */
+/* Predict the time of a rank. It includes the link for received records only; passes.sent_s is the
+ * link's time for sent records. */
 static job_time group_time(const group *g, uint64_t in, uint64_t out)
 {
 	const bool disk = g->like.rate.disk_s > 0;
@@ -305,7 +306,7 @@ static double group_after_s(void *ctx, uint64_t all)
 	return s;
 }
 
-/* The time until the last rank has read, and from then until the last has sent and written. */
+/* The seconds until the last rank has read, and from then until the last has sent and written. */
 typedef struct passes {
 	double read_s, sent_s, written_s;
 } passes;
@@ -354,7 +355,7 @@ typedef struct search {
 	uint64_t *in, *out;         /* the best shares */
 	uint64_t *new_in, *new_out; /* shares that may be better */
 	uint64_t *most;             /* the largest share to read */
-	double sending_s, both_s;   /* the best time to send, and of both passes with it */
+	double sending_s, both_s;   /* the best time to send, and the time of both passes with it */
 	status rc;                  /* after a failure, nothing more is planned */
 	err *e;
 } search;
@@ -379,6 +380,7 @@ static double divide_in(search *s, const uint64_t *most)
 	return read_s;
 }
 
+/* Divide the records to write, if ranks have to send the records of s->new_in. */
 static void bound_out(search *s)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -388,11 +390,12 @@ static void bound_out(search *s)
 					s->new_out, s->e);
 }
 
-/* Return the time of both passes if the second one takes sending_s, and keep the best. */
+/* Divide the records to read so that sending them takes at most sending_s. Return the time of both
+ * passes, INFINITY if too few records can be sent in this time. Keep the best time in s. */
 static double try_sending(search *s, double sending_s)
 {
 	uint64_t sum = 0;
-	bool all = false; /* records can be sent in time */
+	bool all = false; /* all records can be sent in sending_s */
 	for (size_t i = 0; i < s->n; i++) {
 		const double one_s = group_link_s(&s->g[i], 1);
 		const double n =
@@ -410,9 +413,9 @@ static double try_sending(search *s, double sending_s)
 	return total_s;
 }
 
-/* Find the shares to read, if the second pass takes least_s without sending. Search between that
- * time and the time to send the shares read by speed. The sum of both passes falls and then rises,
- * once. */
+/* Find the shares to read, if the second pass takes least_s without sending. A golden-section
+ * search looks for the best time to send, between least_s and the time for shares that ignore
+ * sending. The time of both passes has only one minimum there. */
 static void bound_in(search *s, double least_s)
 {
 	double most_s = 0;
@@ -429,7 +432,7 @@ static void bound_in(search *s, double least_s)
 	total[0] = try_sending(s, at[0]);
 	total[1] = try_sending(s, at[1]);
 	for (int i = 0; i < STEPS && s->rc == ST_OK; i++) {
-		const int k = total[0] < total[1] ? 0 : 1; /* the half that stays */
+		const int k = total[0] < total[1] ? 0 : 1; /* the better point, which stays */
 		*(k == 0 ? &hi : &lo) = at[1 - k];
 		at[1 - k] = at[k];
 		total[1 - k] = total[k];
@@ -450,8 +453,8 @@ static void keep_better(search *s)
 	memcpy(s->out, s->new_out, s->n * sizeof *s->out);
 }
 
-/* Find the shares to write that suit the shares to read, then the shares to read that suit them,
- * and so on. Equal shares may be better still. */
+/* Find the best shares to write for the current shares to read, then the best shares to read, then
+ * the shares to write for these. Also try equal shares. Keep the best. */
 static void find_best(search *s)
 {
 	const size_t bytes = s->n * sizeof *s->in;
@@ -526,7 +529,7 @@ status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e)
 		s.most = s.new_out + b->p;
 		make_groups(&s, in, out);
 	}
-	for (size_t i = 0; i < s.n; i++) { /* without links and disks */
+	for (size_t i = 0; i < s.n; i++) { /* the times without links and disks */
 		group g = s.g[i];
 		g.like.rate.link_s = g.like.rate.disk_s = 0;
 		add_group(&work, g, s.in[i], s.out[i]);

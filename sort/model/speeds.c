@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A strict parser of one number for each rank, see rank_speeds.h. The parser works on a counted
- * buffer and trusts nothing in it. A file is read whole, and refused beyond MAX_FILE_BYTES. */
+ * buffer and trusts nothing in it. Files are read as a whole, and refused if larger than
+ * MAX_FILE_BYTES. */
 #include "rank_speeds.h"
 #include "base/size.h"
 #include "io/file.h"
@@ -19,7 +20,7 @@ enum { MAX_FILE_BYTES = 4 << 20, NUMBER_BYTES = 80 };
 typedef struct cursor {
 	const char *at, *end;
 	size_t line;      /* 0: the text is a list on the command line */
-	const char *name; /* of the whole text */
+	const char *name; /* of the whole text, for messages */
 	const speeds_want *want;
 	size_t column; /* of the numbers to read; the host's name is column 0 */
 } cursor;
@@ -41,14 +42,14 @@ static void speeds_skip_gaps(cursor *c)
 	}
 }
 
-/* A word, up to a gap, a comma outside of brackets, or a comment. */
+/* A word ends at white space, at a comma outside of brackets, or at a comment. */
 typedef struct word {
 	const char *at;
 	size_t len, line;
-	bool comma; /* follows on the same line */
+	bool comma; /* a comma follows on the same line */
 } word;
 
-/* Read a word, and move to the next one. */
+/* Read a word, and move to the next word. */
 static word next_word(cursor *c)
 {
 	word w = { .at = c->at, .line = c->line };
@@ -70,7 +71,7 @@ static bool word_is(const word *w, const char *text)
 	return w->len == strlen(text) && memcmp(w->at, text, w->len) == 0;
 }
 
-/* Refuse a word, which may hold anything. */
+/* Refuse a word, which may contain any bytes. */
 static status speeds_refuse(const cursor *c, const char *kind, const word *w, const char *why,
 			    err *e)
 {
@@ -83,7 +84,7 @@ static status speeds_refuse(const cursor *c, const char *kind, const word *w, co
 		       kind, quoted(text), why);
 }
 
-/* Read a word if it is a number, of any size and sign. */
+/* Convert a word to a number of any size and sign. Return false if it is not a number. */
 static bool to_number(const word *w, double *v)
 {
 	char text[NUMBER_BYTES], *rest;
@@ -122,7 +123,7 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 		if (got < want->n)
 			speed[got] = v;
 		got++;
-		if (!w.comma && c->at < c->end && *c->at == ',') { /* on another line */
+		if (!w.comma && c->at < c->end && *c->at == ',') { /* on a later line */
 			w.comma = true;
 			c->at++;
 			speeds_skip_gaps(c);
@@ -138,12 +139,12 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 	return ST_OK;
 }
 
-enum { MOST_DIGITS = 18 }; /* that fit an uint64_t */
+enum { MOST_DIGITS = 18 }; /* fit a uint64_t, whatever they are */
 
 typedef struct number {
 	uint64_t value;
 	size_t digits; /* 0: no number */
-	bool padded;   /* with zeros */
+	bool padded;   /* has leading zeros */
 } number;
 
 static number range_number(const char *p, const char *end)
@@ -159,7 +160,7 @@ static number range_number(const char *p, const char *end)
 	return n;
 }
 
-/* Read one number, or two with '-' between them. Return its end, or NULL if it is neither. */
+/* Read a number, or a pair FROM-TO. Return the end of this text, or NULL if it is neither. */
 static const char *one_range(const char *p, const char *end, number *from, number *to)
 {
 	*from = *to = range_number(p, end);
@@ -189,7 +190,7 @@ bool speeds_range_has(const char *range, size_t len, const char *host)
 {
 	const char *p = range, *const end = range + len;
 	while (p < end && *p != '[') {
-		if (!*host || *p++ != *host++) /* a range may have a zero byte */
+		if (!*host || *p++ != *host++) /* a range may contain a zero byte */
 			return false;
 	}
 	if (p == end)
@@ -206,8 +207,8 @@ bool speeds_range_has(const char *range, size_t len, const char *host)
 	return n.digits && has && speeds_range_has(p, (size_t)(end - p), host + n.digits);
 }
 
-/* Set the number of all ranks of a host or of a range. Not all hosts of a range need to have ranks.
- * Ranks without a number have 0. */
+/* Set the number of all ranks on a host, or on the hosts of a range. Hosts of a range may have no
+ * ranks. Ranks without a number have 0. */
 static status speeds_set(const cursor *c, const word *host, double v, double *speed, err *e)
 {
 	const speeds_want *w = c->want;
@@ -303,7 +304,7 @@ status speeds_parse(const char *text, size_t len, const char *name, const speeds
 status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)
 {
 	const int fd = open(arg, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	/* it looks more like numbers than like the name of a missing file */
+	/* arg looks more like numbers than like the name of a missing file */
 	const bool like_list =
 		*arg && !strchr(arg, '/') && (strchr("0123456789+-.", *arg) || strchr(arg, ','));
 	if (fd < 0 && like_list) {

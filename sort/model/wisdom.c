@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Wisdom through libhetpart's models. Each kind of rank has one cost for each part of a job. It is
- * fitted to measured times, in seconds of a single processor. Called at rank 0. Reads and writes
- * one small file; no content of it can make a job fail. */
+/* Wisdom by the models of libhetpart. Each kind of rank has a model for each part of a job. It is
+ * fitted to measured times, in seconds of a single processor. All functions run at rank 0. They
+ * read and write one small file; whatever it contains, no job fails because of it. */
 #include "wisdom.h"
 #include "io/file.h"
 #include "shares.h"
@@ -19,22 +19,22 @@
 enum {
 	KIND_BYTES = 128,
 	MOST_MODELS = 1024, /* kept of earlier jobs; each takes 118 kB of memory */
-	MEAN_POINTS = 960   /* of the mean of costs: a twentieth apart, up to 2^64 */
+	MEAN_POINTS = 960   /* of a mean cost: 5 % apart, up to 2^64 */
 };
 
-/* A job counts 0.6 times as much as the next one, so about three are remembered. */
+/* A job counts 0.6 times as much as the next one, so about the last three jobs matter. */
 static const double FADE = 0.6;
 static const uint64_t HALF_A_YEAR_S = UINT64_C(183) * 86400;
 
 struct wisdom {
-	char path[WISDOM_PATH_BYTES]; /* "": nowhere to keep it */
+	char path[WISDOM_PATH_BYTES]; /* "": there is no file */
 	char kind[KIND_BYTES];        /* of job; libhetpart calls it the host */
-	bool keep;                    /* may be saved there */
+	bool keep;                    /* the file may be replaced */
 	hetpart_wisdom *w;
 	size_t p;
 	wisdom_rank *rank;          /* [p] of this job; all arrays are in its memory */
-	const wisdom_rank **order;  /* [p] sorted, so that ranks that are alike are neighbours */
-	hetpart_cost **cost[PARTS]; /* [p] of rank[]; neighbours in this order share costs */
+	const wisdom_rank **order;  /* [p] rank[] sorted: similar ranks are neighbours */
+	hetpart_cost **cost[PARTS]; /* [p] of rank[]; neighbours in `order` share costs */
 };
 
 /* ------------------------------------------------------------------------- place of the file */
@@ -46,7 +46,7 @@ void wisdom_name(char *s)
 			*s = '-';
 }
 
-/* Write the kind of jobs that this one belongs to. */
+/* Write the name of this kind of jobs. */
 static void wisdom_name_kind(const settings *o, char kind[KIND_BYTES])
 {
 	snprintf(kind, KIND_BYTES, "hosts %s threads %u record %u key %u %u%s",
@@ -85,7 +85,8 @@ bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES])
 
 /* ---------------------------------------------------------------------------------- the file */
 
-/* Load the file if it is of this kind and young enough. Otherwise note the reason, if any. */
+/* Load the file if it is of this kind and young enough. Otherwise note the reason, unless the file
+ * does not exist. */
 static void wisdom_load(wisdom *w, err *note)
 {
 	hetpart_wisdom *found = NULL;
@@ -165,7 +166,7 @@ static hetpart_model *wisdom_model(hetpart_wisdom *w, run_part of, const char *k
 	return hetpart_wisdom_model(w, name, &m, NULL) == HETPART_OK ? m : NULL;
 }
 
-/* Learn one part of a job of a rank; ignore impossible times. */
+/* Add the time of one part of the job to the rank's model in `next`. Ignore impossible times. */
 static void learn_part(const wisdom *w, hetpart_wisdom *next, run_part of, const wisdom_rank *rank,
 		       uint64_t n, double seconds)
 {
@@ -173,7 +174,7 @@ static void learn_part(const wisdom *w, hetpart_wisdom *next, run_part of, const
 	if (!n || !(seconds > 0))
 		return;
 	hetpart_model *m = wisdom_model(next, of, rank->key);
-	if (m && !(hetpart_model_weight(m) > 0)) { /* the first of ranks that are alike */
+	if (m && !(hetpart_model_weight(m) > 0)) { /* the first rank with this key */
 		const hetpart_model *old = wisdom_model(w->w, of, rank->key);
 		if (old && hetpart_model_merge(m, old, NULL) == HETPART_OK)
 			(void)!hetpart_model_decay(m, FADE, NULL);
@@ -187,7 +188,7 @@ void wisdom_learn(wisdom *w, const run_times *t)
 	hetpart_wisdom *next = NULL, *const before = w->w;
 	err noted_already = { ST_OK, "" };
 	w->w = NULL;
-	wisdom_load(w, &noted_already); /* again, because other jobs may have saved theirs */
+	wisdom_load(w, &noted_already); /* again, because other jobs may have saved it */
 	if (w->w)
 		hetpart_wisdom_free(before);
 	else
@@ -228,7 +229,7 @@ static int next_of_name(const char **s)
 	return '0';
 }
 
-/* Compare names without their numbers. Hosts of one group are equal. */
+/* Compare names of hosts without their numbers. Names that differ only in numbers form a group. */
 static int compare_groups(const char *a, const char *b)
 {
 	int x, y;
@@ -246,7 +247,7 @@ static int compare_keys(const char *a, const char *b)
 	return group ? group : strcmp(a, b);
 }
 
-/* The likeness of two ranks, from near to far. */
+/* How similar two ranks are, the most similar first. */
 enum { SAME_KEY, SAME_HOST, SAME_GROUP, ANY, LIKENESSES };
 
 static bool is_like(int how, const char *a, const char *b)
@@ -267,7 +268,7 @@ static bool is_like(int how, const char *a, const char *b)
 
 /* ---------------------------------------------------------------------------------------- costs */
 
-/* A model of one part of a job, and its cost once it was needed. */
+/* A model of one part of a job, and its cost, which is made when it is first needed. */
 typedef struct known_rank {
 	const char *key;
 	const hetpart_model *model;
@@ -284,7 +285,7 @@ static int compare_known(const void *a, const void *b)
 	return compare_keys(((const known_rank *)a)->key, ((const known_rank *)b)->key);
 }
 
-/* Return the known ranks that have most in common with a rank; they are neighbours. */
+/* Return the known ranks that are most similar to the rank with this key; they are neighbours. */
 static known_ranks nearest_known(const known_ranks *k, const char *key)
 {
 	known_ranks found = { k->at, 0 };
@@ -298,8 +299,8 @@ static known_ranks nearest_known(const known_ranks *k, const char *key)
 	return found;
 }
 
-/* Find the cost of a rank with cpus processors, for up to n records: the mean speed of the known
- * ranks. */
+/* Make the cost of up to n records on a rank with this number of processors, from the mean speed of
+ * the known ranks. */
 static hetpart_status mean_cost(const known_ranks *k, double cpus, uint64_t n, hetpart_cost **out,
 				hetpart_err *he)
 {
@@ -380,7 +381,7 @@ void wisdom_free(wisdom *w)
 	free(w);
 }
 
-/* Set the costs of all ranks; those that are alike share one. */
+/* Set the costs of all ranks; ranks that are alike share one cost. */
 static hetpart_status set_costs(wisdom *w, run_part of, const known_ranks *k, uint64_t n,
 				hetpart_err *he)
 {
