@@ -2,33 +2,35 @@
 /* The collectives
  *
  * The ranks of a job take the same decisions because all of them see the same bytes. If one bit of
- * a message flips, one rank may decide differently, and the others wait for it without end. So
- * every message of a collective has a checksum here, whichever backend carries it.
+ * a message flips, one rank may decide differently, and the others wait for it without end. So this
+ * file adds a checksum to every message of a collective, whichever backend carries it.
  *
  * Who calls. The main thread of each rank calls the collectives, in the same order on all ranks.
- * Other threads only read `broken`, and count `ticks` and `waiting`.
+ * Other threads use only the atomic members of the comm.
  *
- * The place of the checksum. A slot holds a message of at most SHORT_BYTES and its checksum, and
- * one collective of the backend exchanges the slots. A sealed message is its own slot: the caller
- * leaves COMM_SEAL_BYTES at its end. The checksums of all other messages follow in a second
- * collective. The slots are the `sums` of the comm, so a collective needs no memory, and ranks that
- * have run out of it can still agree.
+ * The place of the checksum. A message of at most SHORT_BYTES is copied to a slot, together with
+ * its checksum, and one collective of the backend exchanges the slots. A sealed message is its own
+ * slot: the caller has reserved COMM_SEAL_BYTES at its end. For all other messages a slot holds
+ * only the checksum, and a second collective exchanges the slots. The slots are the `sums` of the
+ * comm. So this file allocates nothing, and ranks that have run out of memory can still agree.
  *
- * The contents of the checksum. It covers the message, the kind and the number of the call, the
- * sender and, if each receiver gets another message, the receiver. So a rank that has missed a
- * call is detected at the next one, and so is a message that arrives at the wrong rank.
+ * The contents of the checksum. It covers the message, the kind and the number of the call, and the
+ * sender. In an all-to-all, where the messages of a sender differ, it also covers the receiver. So
+ * a rank that has missed a call is detected at the next call. A message that arrives at the wrong
+ * rank is detected too.
  *
- * Reductions. Each rank sends a word to rank 0, where comm_decide() folds the words and makes the
- * answer, which goes to all ranks. If a word is damaged, the answer is a BLAME with the number of
- * its sender, so all ranks name the same rank. A backend that can do both in one step has `meet`.
+ * Reductions. Each rank sends a word, which is its number and a checksum, to rank 0. There
+ * comm_decide() combines the numbers, and the answer goes to all ranks. If a word is damaged, the
+ * answer has the kind BLAME and contains the sender of the word, so all ranks name the same sender.
+ * A backend that can collect words and distribute the answer in one step has `meet`.
  *
- * Failures. A receiver that finds damage notes the sender in `damaged` and sets `broken`; no later
- * call is started on this rank. The other ranks do not know that yet. A broken comm
- * cannot agree on anything, so this rank of the program ends the job by comm_abort(). Until then
- * the others wait, and the watchdog (monitor.c) limits how long. `broken` and `damaged` are
- * only ever set, so a thread that reads them late starts one call too many and fails in that.
+ * Failures. A rank that finds damage stores the sender in `damaged` and sets `broken`, so it starts
+ * no later call. The other ranks do not know of this, and wait for it. It cannot agree with them on
+ * anything, so the program ends the whole job by comm_abort(). The watchdog (monitor.c) limits the
+ * wait. `broken` and `damaged` are never reset. So a thread that reads an old value starts at most
+ * one call too many.
  *
- * Costs: 8 bytes and a hash for each message. */
+ * Costs: 8 bytes and one hash per message. */
 #include "base/clock.h"
 #include "base/arith.h"
 #include "comm.h"
@@ -41,7 +43,8 @@
 
 enum { SHORT_BYTES = 16, SLOT_BYTES = SHORT_BYTES + COMM_SEAL_BYTES, EVERYONE = -1 };
 
-/* Other kinds of messages with a checksum, after the kinds of comm_kind. */
+/* Kinds for checksums in addition to comm_kind: words of comm_word_for, and answers that name a
+ * rank. */
 enum { WORD = COMM_MEET + 1, BLAME };
 
 /* --------------------------------------------------------------------------- memory, failures */
@@ -62,7 +65,8 @@ const char *comm_failure(const comm *c, char text[COMM_FAILURE_BYTES])
 {
 	const int by = atomic_load(&c->damaged);
 	if (by)
-		snprintf(text, COMM_FAILURE_BYTES, "a message of rank %d came damaged", by - 1);
+		snprintf(text, COMM_FAILURE_BYTES, "a message from rank %d arrived damaged",
+			 by - 1);
 	else
 		snprintf(text, COMM_FAILURE_BYTES, "the other ranks cannot be reached any more");
 	return text;
@@ -102,8 +106,8 @@ status comm_word_check(comm *c, comm_word *w, int from, int tag)
 		       : comm_note_damage(c, from);
 }
 
-/* Hash the pointer with an address that differs between processes. That needs no system call,
- * because there are very many pointers. */
+/* Hash the pointer together with the address of an object, which differs between processes. Unlike
+ * a process id, that address needs no system call, and there are very many pointers. */
 process_pointer process_pointer_to(void *at)
 {
 	static const char home = 0;
@@ -139,7 +143,7 @@ static uint64_t message_sum(const comm *c, const comm_call *k, int from, int to,
 			k->bytes);
 }
 
-/* Call the backend for `bytes` bytes of each message. */
+/* Execute the collective k by the backend, but with these buffers and messages of `bytes` bytes. */
 static status call_backend(comm *c, const comm_call *k, const void *send, void *recv, size_t bytes)
 {
 	const comm_call part = {
@@ -150,8 +154,8 @@ static status call_backend(comm *c, const comm_call *k, const void *send, void *
 	return rc;
 }
 
-/* Fill a slot for each message: `bytes` bytes of the message, 0 if it does not fit, and its
- * checksum. Sealed messages are in their slots already. */
+/* Fill a slot for each message to be sent. It gets `bytes` bytes of the message, which are all or
+ * none, and the checksum. Sealed messages are in their slots already. */
 static void fill_slots(const comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
 	for (int i = 0; i < messages_sent(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {
@@ -163,6 +167,8 @@ static void fill_slots(const comm *c, const comm_call *k, unsigned char *slot, s
 	}
 }
 
+/* Verify the checksum of each received message. Copy its `bytes` bytes, all or none, from its slot.
+ */
 static status read_slots(comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
 	for (int i = 0; i < messages_received(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {
@@ -179,8 +185,9 @@ static status read_slots(comm *c, const comm_call *k, unsigned char *slot, size_
 
 static status collective_checked(comm *c, const comm_call *k)
 {
-	const bool slots = k->sealed || k->bytes <= SHORT_BYTES; /* hold messages, not only sums */
-	const size_t with = slots ? k->bytes : 0;
+	/* whether the slots hold messages, not only checksums */
+	const bool slots = k->sealed || k->bytes <= SHORT_BYTES;
+	const size_t in_slot = slots ? k->bytes : 0;
 	unsigned char *in = c->sums, *out = in + SLOT_BYTES * (size_t)c->size;
 	status rc = ST_OK;
 	if (c->for_all) { /* the other ranks would send the same */
@@ -191,7 +198,7 @@ static status collective_checked(comm *c, const comm_call *k)
 			memcpy((char *)k->recv + (size_t)i * stride, k->send, k->bytes);
 		return ST_OK;
 	}
-	if (k->sealed) { /* in the caller's own array, which has room for them */
+	if (k->sealed) { /* the slots are the caller's messages */
 		in = k->recv;
 		out = (unsigned char *)(uintptr_t)k->send;
 	}
@@ -200,12 +207,12 @@ static status collective_checked(comm *c, const comm_call *k)
 	c->round++;
 	if (k->bytes == 0)
 		return call_backend(c, k, k->send, k->recv, 0);
-	fill_slots(c, k, out, with);
+	fill_slots(c, k, out, in_slot);
 	if (!slots)
 		rc = call_backend(c, k, k->send, k->recv, k->bytes);
 	if (rc == ST_OK)
-		rc = call_backend(c, k, out, in, with + COMM_SEAL_BYTES);
-	return rc == ST_OK ? read_slots(c, k, in, with) : rc;
+		rc = call_backend(c, k, out, in, in_slot + COMM_SEAL_BYTES);
+	return rc == ST_OK ? read_slots(c, k, in, in_slot) : rc;
 }
 
 static status collective(comm *c, comm_call k)
@@ -255,7 +262,8 @@ status comm_alltoall_sealed(comm *c, void *send, void *recv, size_t bytes)
 
 /* -------------------------------------------------------------------------------- reductions */
 
-/* Make the word of a rank, the answer to all, or a BLAME: the rank whose word arrived damaged. */
+/* Make a word of a reduction. Of kind COMM_MEET it contains a rank's number or the answer, of kind
+ * BLAME the rank whose word arrived damaged. */
 static comm_word reduce_word(const comm *c, int kind, int from, uint64_t value)
 {
 	return word_make(kind, c->round, from, EVERYONE, value);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The backend of ranks that are threads of one process. In a collective each rank puts a pointer to
- * its call on a board. If all send to all, each rank reads the board between two barriers.
- * Otherwise the last rank to arrive moves the few bytes of all, because a second barrier of
- * thousands of threads costs more. The two requests of a block meet in the receiver's mailbox, and
- * the later one copies. No MPI. A block costs one memcpy outside any lock. */
+ * its arguments on a board, an array that all ranks can read. In an allgather or an all-to-all,
+ * each rank then copies for itself, between two barriers. In other collectives, the last rank to
+ * arrive copies for all: the bytes are few, and a second barrier of thousands of threads would cost
+ * more. The two requests of a block meet in the receiver's mailbox, and the thread that brings the
+ * second one copies the block. Uses no MPI. A block costs one memcpy outside any lock. */
 #include "comm.h"
 
 #include <pthread.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BUCKETS = 64 }; /* of waiting requests: each of thousands of ranks may have one */
+enum { BUCKETS = 64 }; /* of a mailbox, because thousands of ranks may each have a request in it */
 
 typedef struct mailbox {
 	pthread_mutex_t lock;
@@ -25,10 +26,10 @@ typedef struct world {
 	int arrived;
 	unsigned long round;
 	bool in_step;            /* all ranks have called the same collectives so far */
-	const comm_call **board; /* [size] calls of the collective under way */
+	const comm_call **board; /* [size] arguments of each rank to the collective under way */
 	mailbox *box;
 	char *room; /* [size] memory of the ranks' comms */
-	int gate;   /* 0: ranks wait, 1: they start, -1: they end */
+	int gate;   /* 0: threads wait; 1: they run their ranks; -1: they end */
 } world;
 
 typedef struct local {
@@ -45,6 +46,7 @@ static world *world_of(comm *c)
 	return ((local *)c)->w;
 }
 
+/* Copy message `at` of each rank to `all`, in rank order. */
 static void board_copy(const world *w, void *all, size_t bytes, size_t at)
 {
 	for (int i = 0; i < w->size; i++)
@@ -52,9 +54,9 @@ static void board_copy(const world *w, void *all, size_t bytes, size_t at)
 			  (const char *)w->board[i]->send + at * bytes, bytes);
 }
 
-/* Move the bytes of all ranks, on the last rank that arrives. In ALLGATHER and ALLTOALL each rank
- * copies its own. Return false if the ranks do not call the same collective: a rank that received a
- * wrong number may call another one. */
+/* Execute the collective for all ranks, on the last one to arrive. For ALLGATHER and ALLTOALL copy
+ * nothing, because each rank does this itself. Return false if the ranks have called different
+ * collectives: wrong data that a rank received may lead to that. */
 static bool board_move(const comm *c, const world *w)
 {
 	const comm_call *first = w->board[0], *root = w->board[first->root];
@@ -75,8 +77,9 @@ static bool board_move(const comm *c, const world *w)
 	return true;
 }
 
-/* Wait for all ranks; the last one moves their bytes. Return ST_PEER if they call different
- * collectives. Wake the ranks without the lock, because there may be thousands of them. */
+/* Wait until all ranks have arrived; the last one executes board_move. Return ST_PEER if ranks have
+ * called different collectives. The last rank releases the lock before it wakes the others, because
+ * thousands of ranks may take it next. */
 static status board_barrier(const comm *c, world *w)
 {
 	pthread_mutex_lock(&w->lock);
@@ -96,7 +99,8 @@ static status board_barrier(const comm *c, world *w)
 	return rc;
 }
 
-/* Write this rank's part of the board before the barrier: the others read it until the next one. */
+/* Put the arguments on the board before the first barrier. If ranks copy for themselves, the second
+ * barrier keeps the arguments valid until all have copied. */
 static status local_collective(comm *c, const comm_call *k)
 {
 	world *w = world_of(c);
@@ -155,8 +159,8 @@ static void *local_rank_main(void *arg)
 	return NULL;
 }
 
-/* Start the threads of ranks 1 and up, let them begin only if all have started, and execute rank 0
- * here. */
+/* Start a thread for each rank but rank 0, and execute rank 0 here. No rank calls fn unless all
+ * threads have started. Return the status of the first rank that failed. */
 static status local_run_ranks(world *w, local *ranks, err *e)
 {
 	int up = 1, rc = 0;
@@ -214,7 +218,7 @@ status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, 
 status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	if (size < 1)
-		return err_set(e, ST_REFUSED, "%d ranks: at least one", size);
+		return err_set(e, ST_REFUSED, "cannot run %d ranks: use at least one", size);
 	world w = { .size = size, .in_step = true };
 	status rc = ST_RESOURCE;
 	local *ranks = calloc((size_t)size, sizeof *ranks);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The backend over MPI. Nothing blocks inside MPI: every operation is started, then tested with
- * short sleeps in between, each call under one mutex. This needs only MPI_THREAD_SERIALIZED, and
- * leaves the processor to threads that compute. Messages longer than max_msg are sent in fragments,
- * so no count exceeds an int. */
+/* The backend over MPI. No call blocks inside MPI: every operation is started, and then tested
+ * again and again, with short sleeps between the tests. So the processor is free for threads that
+ * compute. One mutex guards all calls, so MPI_THREAD_SERIALIZED is enough. Messages longer than
+ * max_msg are sent in fragments, so no count exceeds an int. */
 #include "comm_mpi.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -33,8 +33,8 @@ static status mpi_status_of(int rc)
 	return rc == MPI_SUCCESS ? ST_OK : ST_PEER;
 }
 
-/* Wait for a collective. Quick tests come first, then sleeps, so that short waits cost microseconds
- * and long ones no processor time. */
+/* Wait until a request is complete. Test it `quick` times without sleeping, and sleep between later
+ * tests. So short waits take microseconds, and long ones hardly any processor time. */
 static status mpi_await(mpi *m, MPI_Request *req)
 {
 	const unsigned quick = 200;
@@ -50,8 +50,8 @@ static status mpi_await(mpi *m, MPI_Request *req)
 	}
 }
 
-static status start_collective(mpi *m, const comm_call *k, const void *send, void *recv,
-			       size_t bytes)
+/* Execute a collective of at most max_msg bytes per message. */
+static status run_collective(mpi *m, const comm_call *k, const void *send, void *recv, size_t bytes)
 {
 	MPI_Request req;
 	const int n = (int)bytes;
@@ -69,7 +69,8 @@ static status start_collective(mpi *m, const comm_call *k, const void *send, voi
 	return rc == MPI_SUCCESS ? mpi_await(m, &req) : mpi_status_of(rc);
 }
 
-/* Copy `blocks` fragments of n bytes between arrays whose blocks have these strides. */
+/* Copy n bytes of each of `blocks` messages. A stride is the distance of two messages in an
+ * array. */
 static void repack(char *to, size_t to_stride, const char *from, size_t from_stride, size_t n,
 		   int blocks)
 {
@@ -77,8 +78,8 @@ static void repack(char *to, size_t to_stride, const char *from, size_t from_str
 		memcpy(to + (size_t)i * to_stride, from + (size_t)i * from_stride, n);
 }
 
-/* Send blocks that exceed max_msg in fragments, through packed arrays if there are several
- * blocks. */
+/* Execute a collective, in fragments if a message exceeds max_msg. MPI needs fragments of several
+ * messages next to each other, so these are copied to and from arrays. */
 static status mpi_collective(comm *c, const comm_call *k)
 {
 	mpi *m = mpi_of(c);
@@ -92,11 +93,11 @@ static status mpi_collective(comm *c, const comm_call *k)
 	for (size_t at = 0; at < bytes && st == ST_OK; at += fragment) {
 		const size_t n = size_min(fragment, bytes - at);
 		if (direct) {
-			st = start_collective(m, k, k->send, (char *)k->recv + at, n);
+			st = run_collective(m, k, k->send, (char *)k->recv + at, n);
 			continue;
 		}
 		repack(s, n, (const char *)k->send + at, bytes, n, out);
-		st = start_collective(m, k, s, r, n);
+		st = run_collective(m, k, s, r, n);
 		if (st == ST_OK && receives)
 			repack((char *)k->recv + at, bytes, r, n, n, c->size);
 	}
@@ -105,7 +106,7 @@ static status mpi_collective(comm *c, const comm_call *k)
 	return st;
 }
 
-/* Start the next fragment of a block, with the lock held. */
+/* Start the next fragment of a block. The caller holds the lock. */
 static status next_fragment(mpi *m, comm_req *r)
 {
 	MPI_Request req;
@@ -160,7 +161,7 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 	return st;
 }
 
-/* Only the program can end the job: see comm_mpi_run.c. */
+/* end_job is missing here, because only the program can end the job: comm_mpi_run.c adds it. */
 static const struct comm_ops mpi_ops = { mpi_collective, NULL, mpi_start, mpi_test, NULL };
 
 /* Set the members of the comm, with the name and version of the MPI library. */
@@ -197,9 +198,10 @@ static void mpi_free_comms(mpi *m)
 		MPI_Comm_free(&m->ctl);
 }
 
-/* Send an empty message between every two ranks. This makes all connections now, on the main
- * thread: later, two threads of the exchange that connect to each other could race. All messages
- * are under way at once, so only ranks that cannot reach each other wait. req: two per rank. */
+/* Exchange an empty message with every other rank, so that MPI makes all connections now, on the
+ * main thread. Later, threads of two ranks that connect to each other at the same time could race.
+ * All messages are under way at once, so this rank waits only for ranks that it cannot reach. req
+ * has space for two requests per rank. */
 static status mpi_connect_all(mpi *m, MPI_Comm on, comm_waits *waits, MPI_Request *req)
 {
 	const int n = 2 * m->c.size;
@@ -222,11 +224,12 @@ static status mpi_connect_all(mpi *m, MPI_Comm on, comm_waits *waits, MPI_Reques
 }
 
 /* Make communicators of our own, so that no message is mistaken for a message of the caller. A rank
- * that lacks memory must still call this, with memory false, so that the others learn of it.
+ * that lacks memory must still call this, with memory false, so that the other ranks do not wait
+ * for it.
  *
- * waits is set in a job of hetsort, where nobody else sends messages on parent. All connections are
- * then made first, before MPI_Comm_dup needs them, so that waits names a rank that does not answer.
- * In that case, a rank that lacks memory returns at once, because its error ends the job. */
+ * In a job of hetsort, waits is set. Nobody else sends messages on parent there, so all connections
+ * are made on parent, before MPI_Comm_dup needs them. So waits learns which rank does not answer. A
+ * rank that lacks memory then returns at once, because its error ends the job. */
 static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, MPI_Request *req,
 		       err *e)
 {
@@ -247,14 +250,15 @@ static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, 
 	if (!memory)
 		return err_set(e, ST_RESOURCE, "no memory for a job of %d ranks", m->c.size);
 	if (!waits && mpi_connect_all(m, m->data, NULL, req) != ST_OK) {
-		/* leave them allocated: freeing is collective, and other ranks might not join in */
+		/* freeing is collective, and other ranks might not do it, so free nothing */
 		m->ctl = m->data = MPI_COMM_NULL;
 		return err_set(e, ST_PEER, "some other ranks cannot be reached");
 	}
 	return ST_OK;
 }
 
-/* Make the comm on the stack first, and copy it when all ranks have memory. */
+/* Make the comm on the stack, because a rank without memory must call mpi_join too. Copy it to the
+ * heap when all ranks have memory. */
 status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_msg, err *e)
 {
 	mpi found = { .ctl = MPI_COMM_NULL,
@@ -287,7 +291,7 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_ms
 void comm_mpi_close(comm *c)
 {
 	mpi *m = mpi_of(c);
-	if (!atomic_load(&c->broken)) /* freeing is collective: other ranks might not call it */
+	if (!atomic_load(&c->broken)) /* freeing is collective, and other ranks might not do it */
 		mpi_free_comms(m);
 	pthread_mutex_destroy(&m->lock);
 	free(c->sums);

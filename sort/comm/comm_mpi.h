@@ -7,17 +7,17 @@
 
 #include <mpi.h>
 
-/* Receives the rank that has to answer while connections are made, -1 afterwards. */
+/* Is called while connections are made, with the rank that has to answer, and afterwards with
+ * -1. */
 typedef void comm_waits(int rank);
 
-/* comm_mpi_open - collective over parent: make a comm of its ranks, on duplicates of parent that
- * return errors. parent does not change. If parent belongs to hetsort, waits is set, and all
- * connections are made on parent first; with NULL, no message is sent on parent. On failure *c is
- * NULL, and all ranks fail: with ST_RESOURCE a rank without memory, with ST_PEER all others, or
- * all if MPI fails. */
+/* comm_mpi_open - collective over parent: make a comm of its ranks. The comm uses duplicates of
+ * parent, on which MPI returns errors; parent does not change. waits must be NULL unless parent
+ * belongs to hetsort: with waits, connections to all ranks are made on parent first. On failure all
+ * ranks fail, and *c is NULL. Ranks without memory return ST_RESOURCE, all others ST_PEER. */
 status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_msg, err *e);
 
-/* comm_mpi_close - collective: free the comm and, unless it is broken, its duplicates. */
+/* comm_mpi_close - collective: free the comm and, unless it is broken, its communicators. */
 void comm_mpi_close(comm *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The start of MPI for the program, and the end of MPI or of the whole job. The library does not
- * contain this file, because its callers start and end MPI themselves. */
+/* Start MPI for hetsort, and end MPI or the whole job. libhetsort does not contain this file,
+ * because its callers start and end MPI themselves. */
 #include "comm_mpi.h"
 #include "monitor.h"
 
@@ -32,15 +32,16 @@ status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 	const char *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
 	comm *c;
 	int level = 0;
-	/* comm_mpi_open connects all ranks, and knows which one does not answer */
+	/* MPI_Init need not connect all ranks: comm_mpi_open does, and knows which rank does not
+	 * answer */
 	(void)setenv("OMPI_MCA_mpi_preconnect_mpi", "0", 1);
-	/* Keep Open MPI from trying every network first when all ranks are on one host, which takes
+	/* If all ranks are on one host, keep Open MPI from trying every network first, which takes
 	 * 0.2 s. Do not override a choice made in the environment or on mpirun's command line. */
 	if (all && here && strcmp(all, here) == 0 && !getenv("OMPI_MCA_mtl"))
 		(void)setenv("OMPI_MCA_pml", "ob1", 0);
 	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "cannot start MPI");
-	/* also for requests that belong to no communicator */
+	/* MPI reports errors on these communicators if an operation belongs to no other */
 	if (MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
 	    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "cannot make MPI return errors");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The backend of virtual ranks. The ranks of one process are threads on an inner comm, and the
- * processes are ranks of an outer comm. In a collective the first rank of a process collects the
- * buffers of all its ranks, and calls the outer collective for them. All processes send the bytes
- * that the largest one needs. Block messages go directly to their rank, with a tag that names
- * sender and receiver within their processes. No MPI. A collective costs one of the outer comm, two
- * of the inner comm, and a copy. */
+/* The backend of virtual ranks. Each process has several ranks. They are threads that share an
+ * inner comm of comm_local.c, and the processes are the ranks of an outer comm. In a collective the
+ * first rank of each process collects the data of the ranks of its process, and makes one
+ * collective of the outer comm for all of them. Each process sends as many bytes as the process
+ * with the most ranks needs. Blocks are sent directly from rank to rank. Between processes, the tag
+ * of a block contains the indices of sender and receiver in their processes. Uses no MPI itself. A
+ * collective costs one of the outer comm, two of the inner comm, and a copy. */
 #include "comm.h"
 
 #include <stdio.h>
@@ -14,15 +15,15 @@
 typedef struct process {
 	comm *outer;
 	const int *count;       /* ranks of each process */
-	int size, most;         /* ranks of all processes, and the most of one process */
+	int size, most;         /* number of ranks: of all processes, and the most of one process */
 	int *process_of;        /* [size] the process of each rank */
 	int *index_of;          /* [size] its index among the ranks of its process */
 	int first, here;        /* ranks of this process: the first, and their number */
-	const comm_call **call; /* [here] calls of the collective under way */
+	const comm_call **call; /* [here] arguments of each rank here to the collective under way */
 	char *room;             /* [here] memory of the ranks' comms */
 	rank_main *fn;
 	void *arg;
-	bool started; /* all its threads run */
+	bool started; /* all threads of this process run */
 	char kind[160];
 } process;
 
@@ -37,6 +38,7 @@ static const virtual_rank *virtual_rank_of(const comm *c)
 	return (const virtual_rank *)c;
 }
 
+/* Execute a COMM_BCAST for all ranks of this process. */
 static status outer_bcast(const process *p, const comm_call *k)
 {
 	comm_call out = *k;
@@ -49,8 +51,9 @@ static status outer_bcast(const process *p, const comm_call *k)
 	return rc;
 }
 
-/* Make the outer collective of every kind but COMM_BCAST. A process sends each other process a
- * message of each of its ranks, which in COMM_ALLTOALL has a part for each rank there. */
+/* Execute a collective of any other kind for all ranks of this process. The message from one
+ * process to another has `of_rank` bytes for each rank of the sending process. In COMM_ALLTOALL,
+ * these consist of `bytes` bytes for each rank of the receiving process. */
 static status outer_collective(const process *p, const comm_call *k)
 {
 	const bool each = k->kind == COMM_ALLTOALL;
@@ -93,7 +96,7 @@ static status inner_collective(comm *in, enum comm_kind kind, const void *send, 
 	return in->ops->collective(in, &(comm_call){ kind, send, recv, bytes, .root = 0 });
 }
 
-/* Make the outer collective on the first rank of the process; the others wait for its status. */
+/* Execute the collective on the first rank of the process. The other ranks wait for its status. */
 static status virtual_collective(comm *c, const comm_call *k)
 {
 	const process *p = virtual_rank_of(c)->p;
@@ -138,7 +141,7 @@ static const struct comm_ops virtual_ops = {
 	virtual_collective, NULL, virtual_start, virtual_test, virtual_end_job,
 };
 
-/* Execute a virtual rank, after the threads of all processes have started. */
+/* Call fn for a virtual rank, after the threads of all processes have started. */
 static status virtual_rank_main(comm *inner, void *process_)
 {
 	process *p = process_;
@@ -177,7 +180,7 @@ static status virtual_place_ranks(process *p, err *e)
 	}
 	const size_t size = (size_t)p->size, here = (size_t)p->here;
 	if (size == 0 || here == 0)
-		return err_set(e, ST_INTERNAL, "a rank without virtual ranks");
+		return err_set(e, ST_INTERNAL, "a process without virtual ranks");
 	p->process_of = calloc(size, 2 * sizeof *p->process_of);
 	p->call = calloc(here, sizeof *p->call);
 	p->room = calloc(here, comm_room_bytes(p->size));

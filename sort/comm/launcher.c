@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The launcher that has started this process, if any, and the plug-in for its MPI. Only the
- * environment and the file of the plug-in are read. */
+/* Find out which launcher has started this process, if any, and load the plug-in for its MPI. Reads
+ * only the environment and the file of the plug-in. */
 #include "comm.h"
 #include "mpi_plugin.h"
 #include "monitor.h"
@@ -16,7 +16,7 @@ enum { OPENMPI, MPICH, ANY };
 
 static const struct launcher_variable {
 	const char *name;
-	int mpi; /* ANY: the launcher serves several */
+	int mpi; /* ANY: launchers of several MPIs set it */
 } set_by_launchers[] = {
 	{ "OMPI_COMM_WORLD_SIZE", OPENMPI },
 	{ "MPI_LOCALRANKID", MPICH },
@@ -41,18 +41,19 @@ bool comm_mpi_launched(void)
 
 #ifdef HETSORT_MPI_PLUGIN
 
-/* The names of the MPIs, by the values of the enum above. */
+/* The names of OPENMPI and MPICH, in names of files and in messages. */
 static const struct mpi_name {
 	const char *word, *name;
 } mpis[] = { { "openmpi", "Open MPI" }, { "mpich", "MPICH" } };
 
-/* Directories of plug-ins, relative to the program: of a build, and of installations. */
+/* Directories that may contain plug-ins, relative to the directory of the program: first in a
+ * build, then in installations. */
 static const char *const places[] = { "", "../lib/hetsort/", "../lib64/hetsort/",
 				      "../lib/" HETSORT_MULTIARCH "/hetsort/" };
 
 static const mpi_plugin *plugin;
 
-/* Find the file of a plug-in; return whether it exists. */
+/* Set path to the file of the plug-in for an MPI; return whether it exists. */
 static bool find_plugin(int mpi, char path[PATH_MAX])
 {
 	char dir[PATH_MAX]; /* of the program, with a slash; "" if it is unknown */
@@ -69,8 +70,8 @@ static bool find_plugin(int mpi, char path[PATH_MAX])
 	return false;
 }
 
-/* Load a plug-in and its libraries globally, because the libraries that MPI loads need its names.
- */
+/* Load a plug-in. Its symbols are global, because libraries that MPI loads later refer to symbols
+ * of MPI. */
 static status load_plugin(int mpi, const char *path, err *e)
 {
 	static const mpi_plugin_host host = { comm_room_bytes, comm_give_room, monitor_wait_for };
@@ -90,8 +91,8 @@ static status load_plugin(int mpi, const char *path, err *e)
 	return ST_OK;
 }
 
-/* Load the plug-in for the launcher's MPI. srun sets PMI_RANK as MPICH's launcher does, but starts
- * ranks of any MPI; MPICH's launcher also sets MPI_LOCALRANKID. */
+/* Load the plug-in for the launcher's MPI. PMI_RANK does not prove that this is MPICH: srun sets it
+ * too, and starts ranks of any MPI. But only MPICH's launcher sets MPI_LOCALRANKID. */
 status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	char path[PATH_MAX];
@@ -134,7 +135,9 @@ void comm_launched_end(int code)
 status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	(void)max_msg, (void)fn, (void)arg;
-	return err_set(e, ST_REFUSED, "started by an MPI launcher, but built without MPI");
+	return err_set(e, ST_REFUSED,
+		       "an MPI launcher has started hetsort, which is built without MPI: use "
+		       "--ranks instead");
 }
 
 void comm_launched_end(int code)

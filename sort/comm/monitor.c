@@ -2,45 +2,47 @@
 /* The watchdog and its table
  *
  * The table has a row for each rank of the job. The row of a rank of this process points to the
- * rank's comm. The row of any other rank holds the contents of its last heartbeat.
+ * rank's comm. The row of any other rank holds the contents of its last heartbeat, the message by
+ * which a rank reports its state.
  *
  * Who writes. The threads of a rank count their work by relaxed atomic additions to the comm and to
- * its rank_progress. They never touch the table and never take its lock. The rank's main thread
- * sets the row's pointer when it joins, and its `leaving` when it has nothing left to do. One
- * watcher per process writes the rest of the rows of its own ranks: it reads their counts ten times
- * in the time allowed. If the job has one process, the watcher is the monitor's thread. Otherwise
- * it is a second thread, which also exchanges heartbeats: each rank sends them to rank 0, and rank
- * 0 to all. It writes the rows of the ranks from which it receives heartbeats.
+ * its rank_progress. They never touch the table and never take its lock. Only the rank's main
+ * thread sets the pointer in its row (monitor_join), and `leaving` (monitor_leave). Each process
+ * has one watcher, which looks at the counts of its ranks ten times per timeout and writes the
+ * other fields of their rows. If the job has one process, the watcher is the monitor's thread.
+ * Otherwise it is a second thread, which also exchanges heartbeats: each rank of another process
+ * sends them to rank 0, and rank 0 to each of these. The watcher stores a received heartbeat in the
+ * row of its sender.
  *
  * Who reads. The watcher, and the progress line, which the monitor's thread prints once a second or
- * when a signal asks.
+ * when a signal asks for it.
  *
  * Why there may be two threads. No call of MPI has a time limit. A thread that is inside MPI, or
- * waits for the lock that guards it, may never return. So the monitor's thread never calls MPI: it
- * shows progress and keeps the deadline whatever the network does. It counts the time that it meant
- * to sleep, not the time that has passed. So a process that was stopped is not overdue when it
- * continues.
+ * waits for the lock that guards it, may never return. So the monitor's thread never calls MPI.
+ * Whatever the network does, it shows progress, and ends the job when the deadline has passed. The
+ * watcher renews the deadline after each exchange of heartbeats. The monitor's thread counts only
+ * the time that it meant to sleep, so a process that was stopped is not overdue when it continues.
  *
  * In which order. The lock guards the table. It is held for copies and comparisons, never during a
- * call of MPI or a write to a terminal. An alarm is raised under it, so that no rank leaves while
- * it is reported. Nothing else orders the counts.
+ * call of MPI or while progress is shown. An alarm about a rank that is stuck or silent is raised
+ * under the lock, so that the rank cannot leave before it is reported. The counts need no order.
  *
- * Why stale data is harmless. All decisions compare a row with its earlier contents. A count that
- * is read late makes a rank look idle for one interval more, and the next look corrects that. A
- * rank is stuck only if ten looks in a row have seen no progress. Times are never compared between
- * processes: a heartbeat carries a duration, not a point in time.
+ * Why stale data is harmless. All decisions compare a row with its earlier contents. If a look
+ * misses the newest count, the rank seems idle for one interval more, and the next look corrects
+ * this. A rank is stuck only if ten looks in a row have seen no progress. Times are never compared
+ * between processes: a heartbeat carries a duration, not a point in time.
  *
- * Which invariants hold. A row's comm exists while the row points to it: monitor_leave clears the
- * pointer under the lock, when no watcher uses the row any more. A rank that is watched leaves
- * together with all other ranks of the job, so a rank that leaves early counts as waiting. A
- * watcher begins when all ranks of its process have joined.
+ * Which invariants hold. A row points to a comm only while the comm exists: monitor_leave clears
+ * the pointer under the lock, when no watcher uses the row any more. A watched rank leaves together
+ * with all other ranks of the job; a rank that calls monitor_leave early counts as waiting. A
+ * watcher starts when all ranks of its process have joined.
  *
- * Consequences of a failure. A rank is stuck if it does not wait for others and its process makes
- * no progress: no tick and next to no processor time. Its own process detects that. Rank 0 detects
- * that a process is stopped or gone, and that all ranks wait for one another. All other processes
- * detect that rank 0's process is stopped. A watcher that hangs does not renew the deadline, so the
- * monitor's thread ends the job. Without memory or a thread no rank is watched. With a timeout that
- * is an error, otherwise no progress is shown.
+ * Consequences of a failure. A rank is stuck if it does not wait for others, its process counts no
+ * progress (`ticks`), and the process uses hardly any processor time. Its own process detects this.
+ * Rank 0 detects that a process is stopped or gone, and that all ranks wait for one another. All
+ * other processes detect that rank 0's process is stopped. If a watcher hangs, it does not renew
+ * the deadline, so the monitor's thread ends the job. If memory or a thread is missing, a watched
+ * job fails at its start.
  *
  * Memory: 250 bytes per rank, and 500 bytes for each link to a rank of another process. */
 #include "monitor.h"
@@ -58,26 +60,27 @@
 
 enum { HEARTBEATS = 10, STACK_BYTES = 512 << 10 };
 
-static const double MOST_BEAT_S = 0.5, /* between two heartbeats while progress is shown */
-	LEAST_S = 5,                   /* the least time allowed for joining the others */
-	/* the factor of that time for a process that waits for no rank in particular, so that
-	 * processes which wait for one report first */
+static const double
+	MOST_BEAT_S = 0.5, /* the longest time between two heartbeats while progress is shown */
+	LEAST_S = 5,       /* the shortest deadline */
+	/* a process that cannot name the rank it waits for has a deadline longer by this factor, so
+	 * that processes which can name theirs report first */
 	WITHOUT_PEER = 1.2, LONG_S = 86400; /* between looks if no rank is watched */
 
 typedef struct heartbeat {
 	rank_seen seen;
-	uint64_t last;
-	uint64_t sum; /* of the fields above */
+	uint64_t last; /* 1: the sender leaves */
+	uint64_t sum;  /* of the fields above */
 } heartbeat;
 
 typedef struct row {
-	comm *here;         /* NULL: the rank is in another process, or has left */
+	comm *here;         /* NULL: the rank is in another process or has left */
 	struct watcher *by; /* NULL: none yet */
-	bool watched;       /* a watcher starts when all ranks here have joined */
+	bool watched;       /* a watcher starts when all ranks of the process have joined */
 	bool leaving;       /* the rank only waits for the others to end */
 	rank_seen seen;
-	double heard_at; /* 0: it is, or was, in this process */
-	double ticked_at;
+	double heard_at;  /* time of the last heartbeat; 0: the rank is or was in this process */
+	double ticked_at; /* when it last made progress */
 } row;
 
 /* A link from a rank of this process to a rank of another process. */
@@ -86,10 +89,11 @@ typedef struct peer_link {
 	int peer;
 	comm_req send, recv;
 	heartbeat out, in;
-	rank_seen known; /* not only in the row: simulated ranks share a table */
+	rank_seen known; /* from the last heartbeat; not only in the row, as simulated ranks share a
+			    table */
 	double heard_at;
 	bool sending, receiving;
-	bool sent_last; /* the last heartbeat is on its way */
+	bool sent_last; /* the last heartbeat has been sent */
 	bool ended;     /* the peer's last heartbeat has arrived */
 } peer_link;
 
@@ -97,12 +101,12 @@ typedef struct peer_link {
 typedef struct watcher {
 	comm *c; /* of its first rank */
 	int first, ranks;
-	double timeout_s; /* 0: no timeout */
-	double beat_s;    /* from one look to the next */
-	double looked_at, cpu_s;
-	bool all_wait; /* all ranks of this process have waited longer than timeout_s */
-	bool leaving;  /* only the last heartbeats are exchanged */
-	bool closing;  /* the thread must end; under the lock */
+	double timeout_s;        /* 0: no timeout */
+	double beat_s;           /* from one look to the next */
+	double looked_at, cpu_s; /* time, and processor time of the process, at the last look */
+	bool all_wait;           /* all ranks of this process have waited longer than timeout_s */
+	bool leaving;            /* its ranks leave: it only exchanges the last heartbeats */
+	bool closing;            /* the thread must begin to leave; guarded by the lock */
 	pthread_t thread;
 	pthread_cond_t wake;
 	int links;
@@ -110,7 +114,7 @@ typedef struct watcher {
 } watcher;
 
 static struct {
-	pthread_mutex_t lock; /* of the following fields */
+	pthread_mutex_t lock; /* guards the following fields */
 	pthread_cond_t wake, left;
 	row *row;
 	int size, joined;
@@ -125,9 +129,9 @@ static struct {
 	      .left = PTHREAD_COND_INITIALIZER,
 	      .show_at = INFINITY };
 
-static _Atomic(const char *) doing = ""; /* outside of a watched job, see monitor_enter */
-static atomic_int waits_for = -1;        /* the rank that has to answer */
-static atomic_bool renewed;              /* the deadline, since the monitor's thread last looked */
+static _Atomic(const char *) doing = ""; /* the step that monitor_enter has begun */
+static atomic_int waits_for = -1;        /* the rank of monitor_wait_for */
+static atomic_bool renewed; /* the deadline was renewed since the monitor's thread last asked */
 
 /* Update the row of a rank of this process, under the lock. */
 static void row_refresh(row *r, const moment *now)
@@ -178,8 +182,9 @@ static void raise_alarm(const watcher *w, int kind, int rank, const rank_seen *s
 				      .ticks = seen->ticks });
 }
 
-/* Look at the ranks of this process, under the lock. A process that only polls uses a few percent
- * of a processor; a process that computes uses more. */
+/* Look at the ranks of this process, under the lock, and raise an alarm if one is stuck. A process
+ * that only waits for messages uses a few percent of a processor; a process that computes uses
+ * more. */
 static void watch_own(watcher *w)
 {
 	const moment now = moment_now();
@@ -207,8 +212,9 @@ static void watch_own(watcher *w)
 	}
 }
 
-/* Look at the ranks of other processes, under the lock. They get a little more time, so that a
- * process with a stuck rank reports it first. */
+/* Look at the heartbeats of other processes, under the lock. Raise an alarm if a rank is silent or
+ * all ranks wait. A silent rank gets a little more time, so that its own process reports it first
+ * if it is stuck. */
 static void watch_others(const watcher *w)
 {
 	bool all_wait = w->all_wait;
@@ -228,8 +234,8 @@ static void watch_others(const watcher *w)
 
 /* -------------------------------------------------------------------------------- heartbeats */
 
-/* Start a message without comm_send and comm_recv, because a failure here must not break the
- * comm. */
+/* Start to send or receive a heartbeat. comm_send and comm_recv are not used, because a failure
+ * here must not break the comm. Return whether it has started. */
 static bool heartbeat_start(peer_link *l, comm_req *req, heartbeat *b, bool sending)
 {
 	*req = (comm_req){ .buf = (unsigned char *)b,
@@ -245,7 +251,8 @@ static uint64_t heartbeat_sum(const heartbeat *b)
 	return XXH3_64bits(b, offsetof(heartbeat, sum));
 }
 
-/* Receive all heartbeats that have arrived: after a delay the last one counts, not the oldest. */
+/* Receive all heartbeats that have arrived. After a delay there may be several; only the last is
+ * current. */
 static void receive_heartbeats(const watcher *w, peer_link *l)
 {
 	while (!l->ended) {
@@ -287,13 +294,13 @@ static void exchange_heartbeats(watcher *w)
 		receive_heartbeats(w, &w->link[i]);
 		send_heartbeat(w, &w->link[i]);
 	}
-	atomic_store(&renewed, true); /* the network does not block this thread */
+	atomic_store(&renewed, true); /* the network has not blocked this thread */
 }
 
 static void watch_all(watcher *w)
 {
 	pthread_mutex_lock(&monitor.lock);
-	watch_own(w); /* before the network, where this thread may hang */
+	watch_own(w); /* before the exchange, where the network may block this thread */
 	pthread_mutex_unlock(&monitor.lock);
 	exchange_heartbeats(w);
 	pthread_mutex_lock(&monitor.lock);
@@ -303,7 +310,8 @@ static void watch_all(watcher *w)
 
 /* ------------------------------------------------------------------------------------ threads */
 
-/* Sleep until this time, under the lock. Return true if woken before. */
+/* Sleep until this time; the lock, which the caller holds, is free in between. Return true if woken
+ * earlier. */
 static bool monitor_sleep(pthread_cond_t *wake, double at_s)
 {
 	struct timespec t = { .tv_sec = (time_t)at_s };
@@ -371,8 +379,9 @@ static bool links_ended(const watcher *w)
 	return true;
 }
 
-/* Execute the thread that exchanges heartbeats with other processes. A simulation has no monitor's
- * thread, which would count real time, so the thread of rank 0 shows progress there. */
+/* Execute the thread that exchanges heartbeats with other processes. In a simulation the monitor's
+ * thread does not run, because it would count real time. There, the watcher of rank 0 shows
+ * progress. */
 static void *watcher_main(void *watcher_)
 {
 	watcher *w = watcher_;
@@ -387,7 +396,8 @@ static void *watcher_main(void *watcher_)
 		closing = w->closing;
 		pthread_mutex_unlock(&monitor.lock);
 	}
-	w->leaving = true; /* a rank that never sends its last heartbeat may be waiting for ours */
+	w->leaving = true; /* from now on send heartbeats that are the last, because other ranks
+			      wait for them */
 	for (unsigned tries = 0; !links_ended(w); tries++) {
 		if (now_s() - w->looked_at > w->beat_s)
 			watch_all(w);
@@ -403,7 +413,7 @@ status monitor_start(double timeout_s, monitor_alarm *alarm, err *e)
 	pthread_attr_t a;
 	pthread_t t;
 	int rc = 0;
-	pthread_mutex_lock(&monitor.lock); /* the thread waits until `running` is set */
+	pthread_mutex_lock(&monitor.lock); /* so the new thread waits until `running` is set */
 	if (!monitor.running && (rc = pthread_attr_init(&a)) == 0) {
 		monitor.timeout_s = timeout_s;
 		monitor.alarm = alarm;
@@ -449,7 +459,8 @@ void monitor_enter(const char *what)
 	atomic_store(&renewed, true);
 }
 
-/* Return whether all ranks of the process have joined, or begun to leave. Under the lock. */
+/* Return whether all ranks of the process have joined or, if `leaving`, have called monitor_leave.
+ * Under the lock. */
 static bool process_joined(const comm *c, bool leaving)
 {
 	for (int i = c->process_first; i < c->process_first + c->process_ranks; i++)
@@ -458,11 +469,11 @@ static bool process_joined(const comm *c, bool leaving)
 	return true;
 }
 
-/* Start the watcher when the last rank of the process joins, under the lock. */
+/* Start the watcher of this process, whose last rank joins. Called under the lock. */
 static status watcher_start(comm *c, double timeout_s, bool reports, err *e)
 {
 	const int first = c->process_first, past = first + c->process_ranks;
-	/* rank 0 has links to all ranks of other processes, any other rank has one to rank 0 */
+	/* rank 0 has links to all ranks of other processes; each of these has a link to rank 0 */
 	const bool root = first == 0;
 	const int from = root ? past : first, end = root ? c->size : past;
 	const double beat_s = timeout_s > 0 ? timeout_s / HEARTBEATS : MOST_BEAT_S;
@@ -522,8 +533,8 @@ status monitor_join(comm *c, double timeout_s, bool reports, monitor_alarm *alar
 	return rc;
 }
 
-/* End the watcher when the last rank of the process leaves, under the lock. The rows keep their
- * last contents. */
+/* End the watcher of this process, whose last rank leaves. Called under the lock, which is free
+ * while the thread ends. The rows keep their last contents. */
 static void watcher_end(watcher *w)
 {
 	if (w != monitor.own) {
@@ -561,7 +572,8 @@ void monitor_leave(comm *c)
 		monitor.row = NULL, monitor.size = 0;
 	}
 	pthread_mutex_unlock(&monitor.lock);
-	/* from here on only the kernel watches this process; the first rank starts its timer */
+	/* from here on only the kernel watches this process: the first rank starts a timer that
+	 * kills it */
 	struct sigevent by = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
 	const double in_s = 1 + 2 * fmax(monitor.timeout_s, LEAST_S);
 	const struct itimerspec in = { .it_value = { (time_t)in_s, 0 } };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The entry of the plug-in, which consists of this file, comm_mpi.c, comm_mpi_run.c and status.c.
- * It forwards their calls of the rest of hetsort to the program, which has the state of it. */
+/* The entry point of the plug-in for MPI. The plug-in consists of this file, comm_mpi.c,
+ * comm_mpi_run.c and status.c. Other functions of hetsort that it calls are in the program, because
+ * the program holds their state. The functions below forward these calls. */
 #include "mpi_plugin.h"
 #include "monitor.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The plug-in that runs a rank over MPI. hetsort is not linked with MPI, because loading its
- * libraries takes longer than a short sort. Under a launcher it loads the plug-in that fits. */
+/* The plug-in that runs a rank over MPI. hetsort is not linked with MPI, because loading MPI's
+ * libraries takes longer than a short sort. Under a launcher, hetsort loads the plug-in for the
+ * launcher's MPI. */
 #ifndef HETSORT_COMM_MPI_PLUGIN_H
 #define HETSORT_COMM_MPI_PLUGIN_H
 
@@ -8,15 +9,15 @@
 
 #define MPI_PLUGIN_SYMBOL "hetsort_mpi_plugin"
 
-/* The calls of the program that the plug-in uses. */
+/* The functions of the program that the plug-in calls. */
 typedef struct mpi_plugin_host {
 	size_t (*room_bytes)(int size);
 	void (*give_room)(comm *c, void *room);
 	void (*wait_for)(int peer);
 } mpi_plugin_host;
 
-/* The exported symbol of the plug-in. A plug-in of another version, or with another comm, is
- * refused. */
+/* The symbol that the plug-in exports. A plug-in of another version, or whose comm has another
+ * size, is refused. */
 typedef struct mpi_plugin {
 	const char *version;
 	size_t comm_bytes;

@@ -15,7 +15,7 @@ typedef struct rank_env {
 	const settings *o;
 	mem m;
 	err e;
-	err note; /* rank 0: worth a line, although nothing failed */
+	err note; /* rank 0: a note to print, although nothing failed */
 	struct rank_result *stats;
 } rank_env;
 
@@ -34,8 +34,8 @@ static inline uint64_t share_before(const rank_env *env, const uint64_t *share)
 	return sum;
 }
 
-/* env_allgather - collective: return the data of each rank in an array, to be freed with mem_free.
- * NULL, with *rc set, on failure. Messages call the array `name`. */
+/* env_allgather - collective: return an array with the data of each rank, to be freed with
+ * mem_free, or NULL on failure. *rc is the status. Messages call the array `name`. */
 static inline void *env_allgather(rank_env *env, const void *mine, size_t bytes, const char *name,
 				  status *rc)
 {

@@ -1,44 +1,48 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The shared window
  *
- * Each rank owns one area of memory. It begins with a channel for each of its peers, which has two
- * counts. Two sets of peers with news follow, and then the slots of blocks for each peer. The
- * blocks that rank a sends to rank b are in the area of a, as are both counts of that stream.
+ * Each rank owns one area of memory. An area contains a channel for each peer of its owner, two
+ * sets of peers with news, and slots for the blocks to each peer. A channel has two counts, of the
+ * blocks that were sent to the peer, and of those that the peer has freed. So all blocks from rank
+ * a to rank b and both of their counts are in the area of a.
  *
- * Who writes. The owner of an area writes the blocks, and `sent` of each channel. The receiver of a
- * channel writes only its `freed`. All ranks that see the area set bits in the sets of news, and
- * add to the counter `news`. The threads of the owner clear the bits, and count themselves in
- * `sleepers`.
+ * Who writes. The owner of an area writes the blocks, and `sent` of each channel. The peer of a
+ * channel writes only `freed` of the channel. All ranks that see the area set bits in the sets of
+ * news, and add to the counter `news`. The threads of the owner clear the bits, and count
+ * themselves in `sleepers` while they sleep.
  *
  * In which order. A sender fills a slot and adds to `sent`. Then it sets its bit in the receiver's
- * set and adds to the receiver's `news`. At last it wakes the receiver if it has sleepers. A
+ * set of news and adds to the receiver's `news`. Last, it wakes the receiver's sleepers, if any. A
  * receiver reads in the opposite order: `news`, the set, `sent`, and then the block. When it has
- * read a block, it stores `freed` and reports news to the owner in the same way. All of these are
- * sequentially consistent atomic operations.
+ * read a block, it stores `freed` and reports news to the owner in the same way. All accesses
+ * except to the block itself are sequentially consistent atomic operations.
  *
- * Why no wake is lost. A thread that wants to sleep takes the value of `news` before it looks at
- * the counts. It counts itself in `sleepers` and calls futex, which sleeps only if `news` still has
- * that value. A thread with news first adds to `news`, then looks at `sleepers`. So one
- * of the two sees the other. In any case a sleep ends after MOST_SLEEP_S.
+ * Why no wake is lost. A thread that may sleep reads `news` before it reads the counts. Then it
+ * counts itself in `sleepers` and calls futex, which sleeps only if `news` still has the value that
+ * was read. A thread that reports news adds to `news` before it reads `sleepers`. So either the
+ * sleeper sees the news, or the reporter sees the sleeper. In any case a sleep ends after
+ * MOST_SLEEP_S.
  *
  * Why stale data is harmless. Both counts only grow. A rank that reads an old `sent` finds the
  * block at its next look. A rank that reads an old `freed` believes a slot to be in use a little
  * longer. A bit that is set for old news leads to one look that finds nothing.
  *
- * Which invariants hold. freed <= sent <= freed + the slots of a window: the exchange, which knows
- * the number of slots, sees to that. So no slot is read and written at the same time. Two ranks use
- * each other's areas only if both see both (window_keep_mutual); otherwise they send messages.
+ * Which invariants hold. freed <= sent <= freed + the number of slots for a peer. The exchange,
+ * which knows this number, ensures it. So no slot is read and written at the same time. Two ranks
+ * use each other's areas only if each of them sees the area of the other (window_keep_mutual);
+ * otherwise they send messages.
  *
- * How an area is found. It is a memfd, which the other ranks of the host open by /proc. So no name
- * can be left over, and no limit of a file system applies. A random number of its owner proves that
- * it is the right one. All of it is reserved at once, so that no access can fail. If all ranks are
- * threads of one process, they use the owner's mapping, of which they get a pointer.
+ * How an area is found. It is a memfd, a file without a name, which the other ranks of the host
+ * open through /proc. So no file can be left over, and no limit of a file system applies. A random
+ * number of the owner, in the area and in a message, proves that the right file was opened. The
+ * whole area is reserved at the start, so that no later access can fail. If all ranks are threads
+ * of one process, they receive a pointer to the owner's mapping.
  *
- * Consequences of a failure. Each rank maps an area for itself, so a rank that ends does not take
- * memory away from the others. The mapping that threads share stays until the last of them has left
- * it. A rank that ends without having sent its blocks leaves its peers asleep; they look at their
- * comm, and the watchdog at them. If there is no memory to share, the rank uses memory of its own,
- * from which it sends messages. */
+ * Consequences of a failure. Each process has its own mapping of an area, so the area remains when
+ * its owner ends. A mapping that threads share remains until the last of them has closed its
+ * window. If a rank ends before it has sent its blocks, its peers wait. Between sleeps they look at
+ * their comm, and the watchdog limits the wait. If no memory can be shared, the rank uses private
+ * memory, from which it sends messages. */
 #include "shared_window.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -56,66 +60,69 @@
 enum {
 	LINE_BYTES = 64,
 	PAGE_BYTES = 4096,
-	MOST_SLEEP_S = 1, /* a safeguard: every change wakes the sleepers */
-	MOST_RANKS = 128  /* of several processes: each maps the memory of all ranks of its host */
+	MOST_SLEEP_S = 1, /* a safeguard: news wakes the sleepers earlier */
+	MOST_RANKS = 128 /* of a job of several processes that shares memory, because each rank maps
+			    the areas of all others on its host */
 };
 
 #define MEMORY_NAME "hetsort"
 
-/* The counts of the stream from the owner of the memory to one rank. */
+/* The counts of the blocks from the owner of an area to one peer. */
 typedef struct channel {
-	_Alignas(LINE_BYTES) atomic_uint_fast64_t sent;  /* by the owner */
-	int rank;                                        /* the receiver */
-	_Alignas(LINE_BYTES) atomic_uint_fast64_t freed; /* by that rank */
+	_Alignas(LINE_BYTES) atomic_uint_fast64_t sent;  /* written by the owner */
+	int rank;                                        /* the peer */
+	_Alignas(LINE_BYTES) atomic_uint_fast64_t freed; /* written by the peer */
 } channel;
 
 /* The shared memory of one rank. */
 typedef struct area {
 	uint64_t nonce;
-	atomic_int users; /* ranks of one process that have not left it yet */
-	/* grows with each change that its owner may wait for */
+	atomic_int users; /* threads of one process that share this mapping and have not closed it
+			     yet */
+	/* counts all news for the owner */
 	_Alignas(LINE_BYTES) _Atomic uint32_t news;
 	_Atomic uint32_t sleepers[NEWS_KINDS]; /* threads of the owner that wait for each kind */
-	int peers, own; /* number of the owner's peers, and its place among them */
+	int peers, own; /* number of the owner's peers, and the owner's place among them */
 	channel to[];   /* [peers], then a set of peers for each kind of news, then, from the next
 			   page on, the blocks */
 } area;
 
-/* Where the memory of a rank is; sent as bytes. */
+/* The place of a rank's area, for ranks of other processes; sent as bytes. */
 typedef struct address {
 	char host[HOST_BYTES];
 	uint64_t nonce, bytes;
-	int64_t pid, fd; /* fd < 0: it is not shared */
+	int64_t pid, fd; /* fd < 0: the area is private */
 } address;
 
 /* The area of a peer. a is NULL if this rank does not see it. */
 typedef struct seen_area {
 	area *a;
-	int place; /* of this rank among its owner's peers */
+	int place; /* of this rank among the peers of the area's owner */
 } seen_area;
 
 struct shared_window {
 	comm *c;
 	mem *m;
 	peer_list p;
-	size_t room_bytes, bytes; /* for each peer; of own */
+	size_t room_bytes, bytes; /* of the slots for one peer; of the whole area */
 	area *own;
 	bool inside;   /* all ranks are threads of this process */
 	int fd;        /* the file of own, until all are connected */
 	seen_area *of; /* [peers] */
-	/* used until all are connected: [size], in one allocation */
-	void *address; /* or, if inside, a process_pointer */
-	/* 1: this rank sees the memory of that one; that one sees the memory of this one */
+	/* until all are connected: three arrays of [size] in one allocation */
+	void *address; /* addresses or, if inside, process_pointers */
+	/* 1: this rank sees the area of that rank; that rank sees the area of this one */
 	unsigned char *sees, *seen;
 };
 
-/* Return the bytes of a set of peers. Each kind of news has its own cache lines. */
+/* Return the bytes of a set of peers, in whole cache lines: kinds of news share no line. */
 static size_t news_bytes(int peers)
 {
 	const size_t bytes = rank_set_words(peers) * sizeof(uint64_t);
 	return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
+/* Return the bytes of an area before its slots. */
 static size_t head_bytes(int peers)
 {
 	const size_t bytes =
@@ -141,6 +148,7 @@ static void *map_shared(int fd, size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* Allocate the area of this rank, shared if possible. */
 static status window_map_own(shared_window *w, err *e)
 {
 	const comm *c = w->c;
@@ -169,7 +177,7 @@ static status window_map_own(shared_window *w, err *e)
 	return ST_OK;
 }
 
-/* Release the memory of a rank. */
+/* Stop using an area. Unmap it, unless other threads of this process still use it. */
 static void window_unmap(const shared_window *w, area *a)
 {
 	if (a && (!w->inside || atomic_fetch_sub(&a->users, 1) == 1))
@@ -225,8 +233,8 @@ void shared_window_close(shared_window *w)
 
 /* --------------------------------------------------------------------------------- connecting */
 
-/* Map the memory of a rank of this host, or return NULL. No other file may be opened: on another
- * machine of the same name the path may lead to anything. */
+/* Map the area of a rank of this host, or return NULL. Open no other file: if the rank is on
+ * another machine of the same name, its path may lead to any file here. */
 static area *map_area(const shared_window *w, const address *at)
 {
 	static const char memory[] = "/memfd:" MEMORY_NAME " (deleted)";
@@ -253,7 +261,7 @@ static area *map_area(const shared_window *w, const address *at)
 	return a;
 }
 
-/* Send the address of this rank's memory, and map the memory of each peer. */
+/* Send the address of this rank's area to all ranks, and map the area of each peer. */
 static status window_map_peers(shared_window *w)
 {
 	comm *c = w->c;
@@ -281,8 +289,8 @@ static status window_map_peers(shared_window *w)
 	return rc;
 }
 
-/* Keep memory only if both ranks see each other. Find the place of this rank in each peer's
- * list. */
+/* Drop the areas of peers that do not see this rank's area. In each other area, find the place of
+ * this rank among the peers of the owner. */
 static status window_keep_mutual(shared_window *w)
 {
 	const int own = w->c->rank;
@@ -326,7 +334,7 @@ bool shared_window_with(const shared_window *w, int peer)
 	return w->of[peer].a != NULL;
 }
 
-/* Return where the blocks for a place are in the owner's memory, which has none for itself. */
+/* Return the slots in area a for the peer at place `to`. The owner has no slots for itself. */
 static unsigned char *window_slots(const shared_window *w, area *a, int to)
 {
 	const size_t at = (size_t)(to < a->own ? to : to - 1);
@@ -368,14 +376,15 @@ static atomic_uint_fast64_t *news_of(area *a, shared_news kind)
 	return (void *)(first + (size_t)kind * news_bytes(a->peers));
 }
 
-/* Report news to the owner of the memory. */
+/* Report news to the owner of the area. */
 static void report_news(const seen_area *s, shared_news kind)
 {
 	atomic_fetch_or(&news_of(s->a, kind)[s->place / RANK_SET_BITS], rank_set_bit(s->place));
 	wake_owner(s->a, 1U << kind);
 }
 
-/* Read a word before clearing it: mostly there is no news, and the line stays in both caches. */
+/* Read each word first, and clear it only if it has news. Usually it has none, and reading leaves
+ * its cache line in the caches of both processors. */
 void shared_window_news(shared_window *w, shared_news kind, uint64_t *who)
 {
 	atomic_uint_fast64_t *news = news_of(w->own, kind);

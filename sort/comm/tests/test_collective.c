@@ -79,7 +79,7 @@ static status one_rank(comm *c, void *arg)
 	if (rc == ST_OK)
 		return atomic_load(&c->broken) ? ST_INTERNAL : ST_OK;
 	atomic_fetch_add(&now->failed, 1);
-	if (sscanf(comm_failure(c, why), "a message of rank %d came damaged", &now->by) != 1)
+	if (sscanf(comm_failure(c, why), "a message from rank %d arrived damaged", &now->by) != 1)
 		now->by = -1;
 	return rc == ST_PEER && c->rank == HIT && atomic_load(&c->broken) ? ST_OK : ST_INTERNAL;
 }
@@ -181,7 +181,7 @@ static status reduce(comm *c, void *in_two)
 	const status rc = comm_reduce(c, (uint64_t)c->rank + 1, append_digit, &all);
 	if (now->bit >= 128)
 		return rc == ST_OK && all == 123 ? ST_OK : ST_INTERNAL;
-	sscanf(comm_failure(c, why), "a message of rank %d came damaged", &by);
+	sscanf(comm_failure(c, why), "a message from rank %d arrived damaged", &by);
 	return rc == ST_PEER && by == now->by && atomic_load(&c->broken) ? ST_OK : ST_INTERNAL;
 }
 

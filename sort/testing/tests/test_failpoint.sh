@@ -56,7 +56,7 @@ for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # me
   rank=${at#*@rank}
   fails flip@heard:$at 5 "hetsort: rank " --ranks 3
   is "flip@heard:$at: the message names the rank; no file is left" \
-    "$(grep -qE "^hetsort: rank $rank, [a-z]+: a message of rank [0-2] came damaged$|: a message of rank $rank came damaged$" <<<"$err" && echo named)/$(find . -name '.hetsort-*')" named/
+    "$(grep -qE "^hetsort: rank $rank, [a-z]+: a message from rank [0-2] arrived damaged$|: a message from rank $rank arrived damaged$" <<<"$err" && echo named)/$(find . -name '.hetsort-*')" named/
 done
 for strategy in merge distribute; do
   for threads in 0 1 2; do
