@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""_hetlibrary - finds the shared libraries for hetpart and hetsort, and refuses arrays with data that they would
-lose."""
+"""_hetlibrary - finds the shared libraries for hetpart and hetsort, and refuses arrays with data that these would lose,
+such as masks."""
 import ctypes
 import os
 import shutil
 import sys
 
-_INSTALLED = "@LIBDIR@"  # make install replaces it; pip does not
+_INSTALLED = "@LIBDIR@"  # make install writes the directory here; pip does not
 
 
 def _directories():
@@ -18,7 +18,7 @@ def _directories():
     return [_INSTALLED] + [os.path.join(prefix, "lib") for prefix in prefixes]
 
 
-_BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hetsort")  # of a wheel that contains the libraries
+_BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hetsort")  # in a wheel that contains the libraries
 
 
 def load(variable, soname):
@@ -42,8 +42,8 @@ def load(variable, soname):
         "from 'pip wheel ./python' there), or set %s to the file" % (name, "; ".join(reasons), name, version, variable))
 
 
-# Data that an array may have in addition to its numbers, and how a caller removes it. These are attributes of the
-# class, because a record may have a field of that name.
+# Data that an array may have in addition to its numbers, and how a caller removes them. These are attributes of the
+# class, because a record may have a field of the same name.
 _MORE = {"mask": ".compressed() or .filled()", "unit": ".value"}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """hetpart - divide items among the processors of a heterogeneous machine so that all of them finish
-together. It calls libhetpart through ctypes. hetpart(3) and related pages explain each call; the names
-here are the same without their prefix.
+together. It calls libhetpart through ctypes. hetpart(3) and related pages explain each call; names here have
+no prefix hetpart_.
 
     >>> import hetpart
     >>> plan = hetpart.share(1000, [1, 2, 5], hetpart.nlogn())
@@ -10,9 +10,9 @@ here are the same without their prefix.
 
 A cost may be a number, the time per item, or a pair (startup, time per item). A refused call raises
 Error with the sentence of the library. Subclasses of Error are also ValueError, MemoryError, OSError
-or TimeoutError. An exception in a callback is raised by the call that used it. The library is
-HETPART_LIBRARY if that is set. Otherwise it is libhetpart.so.0 from this package, from the system, or
-from the installation of the program hetsort.
+or TimeoutError. If a callback raises an exception, the call that used the callback raises it, too. The
+library is HETPART_LIBRARY if that is set. Otherwise it is libhetpart.so.0 from this package, from the system,
+or from the installation of the program hetsort.
 """
 import collections
 import collections.abc
@@ -26,7 +26,7 @@ import threading
 
 import _hetlibrary
 
-# The calls: letters for the result and the arguments. All pointers are p.
+# The calls: each name is followed by one letter for the result and one for each argument. All pointers are p.
 _LETTERS = {"i": ctypes.c_int, "d": ctypes.c_double, "u": ctypes.c_uint64, "z": ctypes.c_size_t,
             "p": ctypes.c_void_p, "s": ctypes.c_char_p, "b": ctypes.c_bool, "-": None}
 _CALLS = """
@@ -138,7 +138,8 @@ class _Err(ctypes.Structure):
 
 
 def _call(function, *args, costs=()):
-    """Call with a buffer for the reason as last argument; raise an exception on failure."""
+    """Call a function with a buffer for the reason as its last argument. Raise the exception of a cost's
+    callback, or of the status."""
     err = _Err()
     status = function(*args, ctypes.byref(err))
     for cost in costs:
@@ -166,8 +167,8 @@ def _count(value, what):
 
 
 def _from_buffer(values, letters, kind):
-    """Return a copy of contiguous numbers of that kind in a buffer, such as an array of numpy, or None
-    for anything else."""
+    """Return a copy of the numbers in a contiguous buffer, such as an array of numpy, if their format is one
+    of `letters`. Otherwise return None."""
     try:
         view = memoryview(values)
     except TypeError:
@@ -178,7 +179,8 @@ def _from_buffer(values, letters, kind):
 
 
 def _array(values, letter):
-    """Convert an array of numpy to a contiguous one of this kind; return other values unchanged."""
+    """Convert an array of numpy to a contiguous array of type `letter`, if its numbers fit. Return anything
+    else unchanged."""
     if hasattr(values, "__array__") and values.dtype.kind in "biuf":
         if letter == "d" or values.dtype.kind == "u" or values.dtype.kind == "i" and (values >= 0).all():
             return values.astype(letter)
@@ -235,7 +237,7 @@ def _choice(names, value):
 
 
 class _Owner:
-    """An object of the library that is freed with its owner."""
+    """Owns an object of the library, and frees it."""
 
     _free = None
 
@@ -252,7 +254,7 @@ class _Owner:
 
 
 class Cost(_Owner):
-    """The time for a number of items: cost(items)."""
+    """A cost, as in hetpart_cost(3): cost(items) is the time of a number of items."""
 
     _free = _c.cost_free
     _failures = ()
@@ -306,7 +308,7 @@ def power(exponent, scale=1):
 
 
 def piecewise(points, scale=1):
-    """Return a cost of straight lines between points (items, time)."""
+    """Return a cost of straight lines between points, pairs (items, time)."""
     array, count = _points(points)
     return Cost(_make(_c.cost_piecewise, array, count, scale))
 
@@ -317,13 +319,13 @@ def table(values, scale=1):
 
 
 def callback(function, increasing=False, scale=1):
-    """Return a cost for which function(items) is the time; increasing promises that more items never take less."""
+    """Return a cost for which function(items) is the time. increasing: more items never take less time."""
     failures = []
 
     def guarded(_, items):
         try:
             return float(function(items))
-        except BaseException as failure:  # it must not pass through the library
+        except BaseException as failure:  # exceptions cannot pass through the library
             failures.append(failure)
             return math.nan
 
@@ -359,13 +361,13 @@ def _maybe_cost(value):
 
 
 def _stopped(status):
-    """Return the reason that ended a method early in a few words, or None."""
+    """Return in a few words what stopped a method early, or None."""
     return _c.status_text(status).decode() if status else None
 
 
 class _Interruptible:
-    """A block in which a planner stops when stop() returns true or Control-C is pressed. The handler
-    of the signal records it, and the previous handler is called when the planner has returned."""
+    """A context in which a planner stops when stop() returns true or Control-C is pressed. Control-C is only
+    recorded; the caller's handler is called when the planner has returned."""
 
     def __init__(self, stop):
         self._stop, self._failures, self._signals, self._handler = stop, [], [], None
@@ -374,7 +376,7 @@ class _Interruptible:
     def _asked(self, _):
         try:
             return bool(self._signals) or bool(self._stop and self._stop())
-        except BaseException as failure:  # it must not pass through the library
+        except BaseException as failure:  # exceptions cannot pass through the library
             self._failures.append(failure)
             return True
 
@@ -397,16 +399,17 @@ class _Interruptible:
 
 
 def _view(owner, pointer, count, kind):
-    """Return numbers of the library as a read-only memoryview, which keeps their owner alive."""
+    """Return an array of the library as a read-only memoryview, which keeps its owner alive."""
     numbers_ = (kind * count).from_address(pointer)
     numbers_.owner = owner
     return memoryview(numbers_).cast("B").cast(kind._type_.replace("L", "Q")).toreadonly()
 
 
 class Plan(_Owner, collections.abc.Sequence):
-    """The result of a planner. It is a sequence of the shares; a slice is a list. The three views are
-    buffers in the memory of the library: numpy.asarray(plan), which has the shares, and
-    numpy.asarray(plan.view_times) copy nothing, and keep the plan alive. Plans can be pickled."""
+    """The result of a planner: a sequence of the shares, of which a slice is a list. view_shares,
+    view_real_shares and view_times are buffers in the memory of the library. So numpy.asarray(plan), which
+    has the shares, and numpy.asarray(plan.view_times) copy nothing, and keep the plan alive. Plans can be
+    pickled."""
 
     _free = _c.plan_free
 
@@ -449,16 +452,16 @@ class Plan(_Owner, collections.abc.Sequence):
 
     @staticmethod
     def unpack(packed):
-        """Return the plan from the bytes of pack()."""
+        """Return the plan that pack() has converted to these bytes."""
         return Plan(_make(_c.plan_unpack, bytes(packed), len(packed)))
 
     def first(self, proc):
-        """Return the number of the first item of proc, from 0."""
+        """Return the number of the first item of processor proc; both count from 0."""
         return _c.plan_first(self._p, _count(proc, "proc"))
 
     @property
     def offsets(self):
-        """The first item of each processor, and the number of items."""
+        """The number of the first item of each processor, and finally the number of all items."""
         first = (ctypes.c_uint64 * (len(self) + 1))()
         _c.plan_offsets(self._p, first)
         return first[:]
@@ -519,8 +522,8 @@ def _opts(nprocs, method="exact", capacities=None, quantum=0, max_mem_bytes=0, t
 
 
 def share(items, speeds, cost, stop=None, **options):
-    """Plan shares: processor i takes cost(n)/speeds[i] for n items. Options: method (of METHODS),
-    capacities, minimums, quantum, max_mem_bytes, time_limit_s, and stop() as in scatter()."""
+    """Plan shares: processor i takes cost(n)/speeds[i] for n items. Options, see hetpart_share(3): method (of
+    METHODS), capacities, minimums, quantum, max_mem_bytes, time_limit_s, and stop() as in scatter()."""
     speeds, cost = _doubles(speeds), _cost(cost)
     opts = _opts(len(speeds), **options)
     with _Interruptible(stop) as block:
@@ -547,7 +550,7 @@ def share_unrelated_mem_bytes(items, nprocs, **options):
 
 
 def share_weights(weights, speeds):
-    """Plan contiguous parts of items of unequal weight, in the order of the processors."""
+    """Divide a sequence of items of unequal weight into contiguous parts, in the order of the processors."""
     weights, speeds = _doubles(weights), _doubles(speeds)
     return Plan(_make(_c.share_weights, weights, len(weights), speeds, len(speeds)))
 
@@ -563,7 +566,7 @@ def share_round(items, real, speeds, cost):
 
 
 class Model(_Owner):
-    """An unknown cost, learned from measurements."""
+    """A cost that is learned from measurements, as in hetpart_model(3)."""
 
     _free = _c.model_free
 
@@ -571,7 +574,7 @@ class Model(_Owner):
         super().__init__(_make(_c.model_create))
 
     def add(self, observed):
-        """Add measurements, pairs (items, time times speed)."""
+        """Add measurements: pairs of items, and their time multiplied by the speed of the processor."""
         array, count = _points(observed)
         _call(_c.model_add, self._p, array, count)
 
@@ -587,7 +590,7 @@ class Model(_Owner):
 
     @property
     def points(self):
-        """The corners of the fitted cost, (items, time)."""
+        """The points (items, time) between which the fitted cost is linear."""
         room = _c.model_points(self._p, None, 0)
         array = (_Point * room)()
         _c.model_points(self._p, array, room)
@@ -597,7 +600,7 @@ class Model(_Owner):
         return Cost(_make(_c.model_cost, self._p))
 
     def plan(self, items, speeds, **options):
-        """share() with the fitted cost."""
+        """Plan shares like share(), with the fitted cost."""
         speeds = _doubles(speeds)
         opts = _opts(len(speeds), **options)
         return Plan(_make(_c.model_plan, self._p, _count(items, "items"), speeds, len(speeds),
@@ -605,7 +608,7 @@ class Model(_Owner):
 
 
 class _ModelOfWisdom(Model):
-    """Belongs to its wisdom, and keeps it alive."""
+    """A model that belongs to wisdom, and keeps this wisdom alive."""
 
     _free = None
 
@@ -615,7 +618,7 @@ class _ModelOfWisdom(Model):
 
 
 class Wisdom(_Owner):
-    """Named models and numbers of one machine, kept in a file: see hetpart-wisdom(5)."""
+    """Named models and numbers of one machine, which can be kept in a file: see hetpart-wisdom(5)."""
 
     _free = _c.wisdom_free
 
@@ -705,8 +708,8 @@ def _limits(block, time_limit_s):
 
 
 def emulate_best(ratings, most, stop=None, time_limit_s=math.inf):
-    """Find the best number of processes. If stop() returns true or the time is over, return the best number so far; its
-    stopped says why."""
+    """Plan the best number of processes up to `most`. If stop() returns true or the time is over, it is the
+    best number so far, and the plan's attribute stopped is the reason."""
     ratings = _doubles(ratings)
     with _Interruptible(stop) as block:
         plan = Plan(_make(_c.emulate_best_within, ratings, len(ratings), _count(most, "most"),
@@ -734,14 +737,15 @@ def _pairs(procs):
 
 
 def farm(items, workers, rule="guided", chunk=1):
-    """Simulate a farm of workers, pairs (compute, link) of costs; link is None if nothing is sent."""
+    """Simulate a farm. Workers are pairs (compute, link) of costs; link is None if nothing is sent."""
     array, costs = _pairs(workers)
     return Plan(_make(_c.farm_create, _count(items, "items"), array, len(array),
                       _choice(CHUNK_RULES, rule), _count(chunk, "chunk"), costs=costs))
 
 
 class Chunk(ctypes.Structure):
-    """One chunk of a farm: its processor, its items, the begin and end of its message, and its end."""
+    """One chunk of a farm: its processor, its number of items, and when its message begins, its message ends,
+    and its computation ends."""
     _fields_ = [("proc", ctypes.c_size_t), ("items", ctypes.c_uint64), ("sent", ctypes.c_double),
                 ("arrived", ctypes.c_double), ("done", ctypes.c_double)]
 
@@ -750,7 +754,7 @@ _FARM_WATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Chunk))
 
 
 def farm_trace(items, workers, rule="guided", chunk=1, stop=None, time_limit_s=math.inf):
-    """Simulate like farm(); return the plan and all chunks in the order in which they are sent."""
+    """Simulate a farm like farm(). Return the plan, and all chunks in the order in which they are sent."""
     array, costs = _pairs(workers)
     chunks = []
     watch = _FARM_WATCH(lambda _, c: chunks.append(Chunk.from_buffer_copy(c.contents)))
@@ -798,10 +802,11 @@ def _scatter_opts(nprocs, method="auto", max_mem_bytes=0, time_limit_s=0, minimu
 
 
 def scatter(items, procs, stop=None, **options):
-    """Plan a scatter. procs are pairs (compute, link) of costs in the order of service, the root last;
-    its link may be None. Options: method (of SCATTER_METHODS), minimums (of items, per processor),
-    quantum (shares are multiples, the root has the rest), max_mem_bytes, time_limit_s, and stop(), which
-    is called now and then. If it returns true, the plan is the best so far, and its stopped says why."""
+    """Plan a scatter. procs are pairs (compute, link) of costs in the order of service, the root last; the
+    root's link may be None. Options: method (of SCATTER_METHODS), minimums (of items, per processor), quantum
+    (shares are its multiples, the root also has the rest), max_mem_bytes, time_limit_s, and stop(). The
+    planner calls stop() regularly. If it returns true, the plan is the best so far, and the plan's attribute
+    stopped is the reason."""
     array, costs = _pairs(procs)
     opts = _scatter_opts(len(array), **options)
     with _Interruptible(stop) as block:
@@ -838,8 +843,8 @@ def scatter_order(items, procs):
 
 
 def scatter_root(items, compute, link, from_store=None, stop=None, **options):
-    """Choose the root. link[r][i] is the cost of the message from r to i; link[r][r] is ignored. Return
-    (plan, root, order, total)."""
+    """Find the best root, see hetpart_scatter(3). link[r][i] is the cost of the message from r to i;
+    link[r][r] is ignored. Return (plan, root, order, total)."""
     compute = [_cost(c) for c in compute]
     nprocs = len(compute)
     _same_length("link", link, nprocs)
@@ -881,8 +886,9 @@ class _ChainOpts(ctypes.Structure):
 
 
 class Chain:
-    """A chain of processors and its loads. w is the time of one unit of computation on each, z the time
-    of one unit of data over each link, and loads are pairs (units of data, units of computation)."""
+    """A chain of processors and its loads, see hetpart_chain(3). w has the time of one unit of computation on
+    each processor, z the time of one unit of data over each link. Loads are pairs (units of data, units of
+    computation)."""
 
     def __init__(self, w, z, loads, tau=None, latency=None, installments=None):
         loads, w = list(_hetlibrary.plain(loads)), list(_hetlibrary.plain(w))
@@ -907,7 +913,7 @@ class Chain:
         self._array(name, values)
 
     def _array(self, name, array):
-        setattr(self, "_" + name, array)  # keeps it alive
+        setattr(self, "_" + name, array)  # keeps the array alive
         setattr(self._c, name, ctypes.addressof(array))
 
     def schedule(self, stop=None, **options):
@@ -935,7 +941,7 @@ def _chain_opts(method="lp", max_installments=0, limit_s=0, max_mem_bytes=0):
 
 
 class Schedule(_Owner):
-    """Fractions, and the times that follow from them."""
+    """The fractions of all loads, and the times that follow from them."""
 
     _free = _c.schedule_free
 
@@ -971,9 +977,9 @@ class Schedule(_Owner):
         return None
 
     def comm(self, load, installment, link):
-        """Return (start, end) of the message over link, or None without a message."""
+        """Return (start, end) of the message over link, or None if it does not exist."""
         return self._dates(_c.schedule_comm, load, installment, link)
 
     def comp(self, load, installment, proc):
-        """Return (start, end) of the computation on proc, or None without one."""
+        """Return (start, end) of the computation on proc, or None if it does not exist."""
         return self._dates(_c.schedule_comp, load, installment, proc)

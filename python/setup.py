@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""setup.py - puts the shared libraries into the wheel. make builds them from the tree that contains this directory.
-A copy of the directory, a machine without a compiler, and HETSORT_WHEEL=modules give a wheel with only the modules,
-which look for installed libraries. MAKEFLAGS passes variables of make: "MPI=no"."""
+"""setup.py - puts the shared libraries into the wheel. make builds them from the tree that contains this directory. In
+a copy of only this directory, without a compiler, or with HETSORT_WHEEL=modules, the wheel has only the modules, which
+then look for installed libraries. MAKEFLAGS passes variables to make, such as "MPI=no"."""
 import os
 import shlex
 import shutil

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Linked into the programs that scripts/coverage counts, with ld's --wrap: what a program ran is
- * written only when it ends by exit(), but many errors end a program by _exit(), by a
- * signal to itself, or by MPI_Abort(). Not for what others end with SIGKILL. */
+/* Linked with ld --wrap into the programs that scripts/coverage measures. gcov writes its counts
+ * only when a program ends by exit(), but many errors end a program by _exit(), by a signal to
+ * itself, or by MPI_Abort(). These functions write the counts before. The counts of a program that
+ * another one ends by SIGKILL are lost. */
 #define HETSORT_FAILPOINTS
 #include "testing/failpoint.h"
 
@@ -20,18 +21,18 @@ int __real_raise(int sig);
 int __wrap_raise(int sig);
 int __real_kill(pid_t pid, int sig);
 int __wrap_kill(pid_t pid, int sig);
-int __real_MPI_Abort(void *comm, int code); /* a communicator fits a pointer in every MPI */
+int __real_MPI_Abort(void *comm, int code); /* in every MPI, a communicator fits into a pointer */
 int __wrap_MPI_Abort(void *comm, int code);
 
-/* The faults of a build with failpoints are for the program, not for what writes the counts. Runs
- * before the destructor of the latter. */
+/* Disable failpoints, so that no call fails while gcov writes the counts. This destructor runs
+ * before gcov's. */
 __attribute__((destructor)) static void no_more_faults(void)
 {
 	if (fail_plan)
 		(void)fail_plan(NULL, NULL);
 }
 
-/* Start counting again, or the rest of a program that continues would not be counted. */
+/* Write the counts, and start again from 0, because the program may continue. */
 static void write_counts(void)
 {
 	no_more_faults();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A fuzzer without libFuzzer: one run for each file that is named, or for each file of the corpus
- * that belongs to it ($ROOT/ROOM/tests/corpus/NAME for .../ROOM/tests/fuzz_NAME, where ROOM may be
- * two directories). So every input that was ever found is a test, whatever the compiler. Speaks
- * TAP; a run that fails aborts. */
+/* The main() of a fuzzer without libFuzzer. It runs the fuzzer on each file of the command line, or
+ * else on each file of the fuzzer's corpus. The corpus of .../DIR/tests/fuzz_NAME is
+ * $ROOT/DIR/tests/corpus/NAME; DIR may be two directories. So every input that was ever found is a
+ * test with any compiler. Prints TAP; a run that fails aborts. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -22,7 +22,8 @@ static int visible(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-/* The whole file in an allocation of just its size; NULL with errno. */
+/* Return the contents of a file, in an allocation of exactly its size; NULL and errno on
+ * failure. */
 static uint8_t *load(const char *path, size_t *size)
 {
 	FILE *f = fopen(path, "rb");
@@ -49,7 +50,7 @@ static bool replay(const char *path, int number)
 		printf("not ok %d - cannot read %s: %s\n", number, path, strerror(errno));
 		return false;
 	}
-	printf("# %s\n", name); /* the last words, if this run ends here */
+	printf("# %s\n", name); /* names the input if this run aborts */
 	fflush(stdout);
 	LLVMFuzzerTestOneInput(data, size);
 	free(data);
@@ -57,7 +58,7 @@ static bool replay(const char *path, int number)
 	return true;
 }
 
-/* Where the inputs of this program are: its room is one directory, or a directory in another. */
+/* Find the corpus of this program. Its directory below $ROOT has two components, or one. */
 static bool corpus_of(const char *program, char dir[PATH_BYTES])
 {
 	static const char marker[] = "/tests/fuzz_";

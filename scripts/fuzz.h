@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Code that fuzzers share: the entry point, a check that stops the run, the words of a command
- * line, and what a message may hold. Part of the tests, not of any program. */
+/* Code that fuzzers share: the entry point, a check that ends the run, the words of a command line,
+ * and the check of a message. For tests only. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -12,7 +12,7 @@
 
 enum { FUZZ_WORDS = 200 };
 
-/* LLVMFuzzerTestOneInput - libFuzzer's name for one run; fuzz-main.c calls it too. */
+/* LLVMFuzzerTestOneInput - run the fuzzer on one input. libFuzzer and fuzz-main.c call this. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static inline void fuzz_check(bool holds)
@@ -21,16 +21,16 @@ static inline void fuzz_check(bool holds)
 		abort();
 }
 
-/* A command line as main() gets it. */
+/* A command line as main() receives it. */
 typedef struct fuzz_line {
 	char *text;
 	char *argv[FUZZ_WORDS + 2]; /* "program", the words, NULL */
 	int argc;
 } fuzz_line;
 
-/* fuzz_words - the words of data, each ended by a zero byte as in /proc/self/cmdline; what is
- * beyond FUZZ_WORDS is omitted. Each word is an allocation's end or followed by another's start,
- * so that a read too far is seen at the end of the last. */
+/* fuzz_words - make a command line of the words in data, each ended by a zero byte as in
+ * /proc/self/cmdline. Words after the first FUZZ_WORDS are omitted. The words end at the end of
+ * their allocation, so that a sanitizer sees a read beyond the last one. */
 static inline void fuzz_words(fuzz_line *l, const uint8_t *data, size_t size)
 {
 	static char program[] = "program";
@@ -43,7 +43,8 @@ static inline void fuzz_words(fuzz_line *l, const uint8_t *data, size_t size)
 		l->argv[l->argc++] = l->text + at;
 }
 
-/* fuzz_clean - no control characters (C0, DEL), by which a message could steer a terminal. */
+/* fuzz_clean - return whether a message has no control characters (C0, DEL), which could control a
+ * terminal. */
 static inline bool fuzz_clean(const char *s)
 {
 	for (; *s; s++)

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LD_PRELOAD shim for the tests: calls of the system, of memory and of MPI that fail on demand in
- * programs that know nothing of it. HETSORT_SHIM has the grammar of HETSORT_FAIL
+/* A library for LD_PRELOAD in tests: it makes system calls, allocations and MPI calls fail on
+ * demand, in programs without changes. HETSORT_SHIM has the grammar of HETSORT_FAIL
  * (sort/testing/failpoint.h): POINT[,POINT...].
  *
- *   CALL[:N[+]][=HOW][@rankR]   the N-th CALL (default the first) of the process, or of that rank
- *                               of an MPI job; with + all later ones, too
+ *   CALL[:N[+]][=HOW][@rankR]   the N-th CALL (default: the first) of the process, or of that rank
+ *                               of an MPI job; with +, all later calls, too
  *
  * CALL is read, write, fsync, flock, close (above 2), fallocate, rename, unlink, truncate (by
  * descriptor), create (open with O_EXCL), tmpfile (open with O_TMPFILE), thread, memfd, alloc
- * (aligned_alloc, and mmap without a file), or the name of an MPI call without "MPI_" (Irecv; only
- * where this file was compiled with -DSHIM_MPI). HOW is an errno (default EIO; MPI_ERR_OTHER for
- * MPI), or
+ * (aligned_alloc, and mmap without a file), or the name of an MPI call without "MPI_", such as
+ * Irecv (only if this file was compiled with -DSHIM_MPI). HOW is an errno (default EIO;
+ * MPI_ERR_OTHER for MPI), or
  *
- *   short         half of the bytes are moved, or the buffer of MPI has half its size
+ *   short         half of the bytes are moved, or MPI receives a buffer of half the size
  *   kill, stop    the process gets SIGKILL before the call, or SIGSTOP after a call of MPI
- *   hang          the call creates the file named by HETSORT_SHIM_FILE and continues when that is
- *                 removed
- *   lie           a write at an offset, or a rename, reports success and does nothing
- *   same          rename only: the same, and all files have the number of the one to be renamed, as
- *                 on a file system without numbers of its own
- *   flip          write at an offset only: the first bit is written wrong
+ *   hang          the call creates the file named by HETSORT_SHIM_FILE, and continues when this
+ *                 file is removed
+ *   lie           a write at an offset, or a rename, does nothing and reports success
+ *   same          rename only: like lie; after that, all files have the inode number of the renamed
+ *                 file, as on a file system without inode numbers
+ *   flip          write at an offset only: one bit of the first byte is written wrong
  *
- * Points without a call: short (every read and write moves few bytes and is interrupted often),
- * slow=MICROSECONDS (before each write at an offset), size=BYTES (of the file named by
- * HETSORT_SHIM_FILE, in its status), resize=BYTES (that file is truncated before the first read at
- * an offset), cpus=N (the first N processors, if the machine has N), clock=SECONDS (every
- * other look at the wall clock is ahead).
+ * Points without a call: short (every read and write moves few bytes and is often interrupted),
+ * slow=MICROSECONDS (wait before each write at an offset), size=BYTES (fstat() reports this size
+ * for the file named by HETSORT_SHIM_FILE), resize=BYTES (set the size of that file before the
+ * first read at an offset), cpus=N (the process may use the first N processors), clock=SECONDS
+ * (every other reading of the wall clock is ahead by this time).
  *
- * A test that is linked with it may have its own allocations counted and refused (scripts/shim.h).
+ * In a test that is linked with the shim, allocations can be counted and refused (scripts/shim.h).
  */
 #define SHIM_ITSELF
 #include "shim.h"
@@ -78,7 +78,7 @@ static struct setting {
 } slow = { "slow=", 0, 0 }, size = { "size=", 0, 0 }, resize = { "resize=", 0, 0 },
   cpus = { "cpus=", 0, 0 }, ahead = { "clock=", 0, 0 };
 static struct setting *const settings[] = { &slow, &size, &resize, &cpus, &ahead };
-static atomic_int known; /* other threads ask while the program may change its environment */
+static atomic_int known; /* HETSORT_SHIM has been read; other threads may read this at any time */
 
 static const struct word {
 	const char *name;
@@ -109,7 +109,7 @@ static const struct word {
 static const char calls[] = " read write fsync flock close fallocate rename unlink truncate create "
 			    "tmpfile thread memfd alloc ";
 
-/* Read a word into text, and return what follows it. */
+/* Read a word into text. Return the rest of s. */
 static const char *word_at(const char *s, char text[CALL_BYTES])
 {
 	const size_t n = strcspn(s, ":+=@,");
@@ -130,7 +130,8 @@ static const char *how_at(const char *s, point *p)
 	return s;
 }
 
-/* Read a point of a call, and return what follows it. */
+/* Read a point of a call into p. Return the rest of s, or a text that begins with a
+ * letter if s is invalid. */
 static const char *point_at(const char *s, point *p)
 {
 	const char *own = getenv("OMPI_COMM_WORLD_RANK");
@@ -159,7 +160,7 @@ static const char *point_at(const char *s, point *p)
 		if (!own)
 			own = getenv("PMI_RANK");
 		if (!own || strcmp(own, rank) != 0)
-			p->n = 0; /* of another rank: never */
+			p->n = 0; /* the point is for another rank: never strike */
 	}
 	return s;
 }
@@ -209,8 +210,8 @@ static void hang(void)
 #define BIT(how) (1U << (how))
 enum { ANY_CALL = BIT(FAIL) | BIT(SHORT) | BIT(KILL) | BIT(STOP) | BIT(HANG) };
 
-/* Count a call. Returns how it goes wrong; of points with other ways than these it is not counted.
- * errno is set for FAIL. */
+/* Count a call for the points whose way to fail is in `ways`. Return how the call must fail, and
+ * set errno for FAIL. */
 static how struck(const char *call, unsigned ways)
 {
 	how h = NONE;
@@ -239,7 +240,7 @@ static int fails(const char *call)
 	return struck(call, ANY_CALL) == FAIL;
 }
 
-/* How a read or write goes: what it may move is put in *n. */
+/* Return how a read or write must fail. Reduce *n to the bytes that it may move. */
 static how limited(const char *call, unsigned ways, size_t *n)
 {
 	static atomic_uint moved;
@@ -293,7 +294,7 @@ ssize_t pread64(int fd, void *p, size_t n, off64_t at)
 	return limited("read", ANY_CALL, &n) == FAIL ? -1 : NEXT(pread64)(fd, p, n, at);
 }
 
-static _Atomic ino_t same_number; /* 0: each file has its own */
+static _Atomic ino_t same_number; /* 0: each file has its own number */
 
 int fstat64(int fd, struct stat64 *st)
 {
@@ -383,7 +384,7 @@ static int is_ours(uintptr_t caller)
 	return caller >= (uintptr_t)shim.from && caller < (uintptr_t)shim.to;
 }
 
-/* Count an allocation of n bytes; does it fail? */
+/* Count an allocation of n bytes. Return whether it must fail. */
 static int refused(size_t n)
 {
 	shim.asked += n;
@@ -428,7 +429,8 @@ void *aligned_alloc(size_t align, size_t n)
 	return fails("alloc") ? NULL : NEXT(aligned_alloc)(align, n);
 }
 
-/* A mapping may be given back in parts, so mappings are counted in pages. */
+/* Return the number of pages of n bytes. Mappings are counted in pages, because they may be
+ * unmapped in parts. */
 static long pages(size_t n)
 {
 	enum { PAGE_BYTES = 4096 };
@@ -516,7 +518,8 @@ time_t time(time_t *at)
 #ifdef SHIM_MPI
 #	include <mpi.h>
 
-/* Make the call, and report how it was struck: no message of it may stay unreceived. */
+/* Make the call in any case, so that no message remains unreceived, and then report an error if a
+ * point says so. */
 #	define MPI_MAY_FAIL(call, parameters, ...)              \
 		int MPI_##call parameters                        \
 		{                                                \

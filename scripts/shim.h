@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* shim.h - for tests that are linked with shim.so: allocations that fail on demand and are counted.
- * Sanitizers have an allocator of their own, and the shim calls glibc's: elsewhere SHIM_CANNOT is
- * the reason why main() skips the test. */
+ * The shim calls glibc's allocator. With a sanitizer, which has its own allocator, or another libc,
+ * SHIM_CANNOT is the reason for which main() skips the test. */
 #ifndef SCRIPTS_SHIM_H
 #define SCRIPTS_SHIM_H
 
@@ -31,20 +31,20 @@ int main(void)
 }
 #endif
 
-/* Calls of malloc, calloc, realloc, free, mmap and munmap by code within [from, to). Atomic,
- * because a thread may free what its creator allocated. */
+/* Counts of calls of malloc, calloc, realloc, free, mmap and munmap by code within [from, to). They
+ * are atomic, because one thread may free what another one allocated. */
 typedef struct shim_state {
 	const char *from, *to;
-	atomic_long until;      /* allocations until one fails; below 0: none does */
+	atomic_long until;      /* number of allocations before one fails; below 0: none fails */
 	atomic_long live;       /* pieces allocated, or pages mapped, and not freed */
-	atomic_size_t asked;    /* bytes, in all */
-	atomic_bool no_threads; /* no thread starts */
-	atomic_bool not_shared; /* the allocation that failed was memory to be shared */
+	atomic_size_t asked;    /* bytes of all requests */
+	atomic_bool no_threads; /* true: no thread can be started */
+	atomic_bool not_shared; /* the last mapping that failed was of shared memory */
 } shim_state;
 
 extern shim_state shim;
 
-/* The program and its static libraries, or shared libraries, too. */
+/* Count the calls of the program and its static libraries, or also of shared libraries. */
 extern const char __executable_start[], etext[];
 #define SHIM_OURS (shim.from = __executable_start, shim.to = etext)
 #define SHIM_ALL  (shim.from = NULL, shim.to = (const char *)UINTPTR_MAX)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* terminal COLUMNS SIGNAL TEXT COMMAND... - for tests: run COMMAND on a terminal of this width.
- * When its screen shows TEXT, a regular expression, send it SIGNAL: a number, 0 for none, or "^C"
- * to type that. At its end print the lines that the screen shows, and then the number of columns
- * that were in use until TEXT appeared. Ends with status 77 where no pseudo terminal can be
- * opened. */
+ * When the screen shows the regular expression TEXT, send SIGNAL to COMMAND: a number, 0 for none,
+ * or "^C" to type Control-C. When COMMAND ends, print the lines of the screen, and the number of
+ * columns in use until TEXT appeared. The status is 77 if no pseudo terminal can be opened. */
 #include <pty.h>
 #include <regex.h>
 #include <signal.h>

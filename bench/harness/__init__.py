@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts that the measuring programs of this directory share. Needs only the standard library of Python."""
+"""The common code of the measuring programs in bench. Needs only the standard library of Python."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rate of the links of a cluster if all hosts send to all at the same time, by plain TCP. mpirun starts it on each
-host, with the MB that each host sends to each other. Each prints the bytes received per second, without packet headers."""
+"""Measures the rate of the links of a cluster if all hosts send to all hosts at the same time, by plain TCP. mpirun
+starts this program on each host. Its argument is the number of MB that each host sends to each other host. Each rank
+prints the bytes received per second, without packet headers."""
 
 import os
 import selectors
@@ -14,7 +15,7 @@ CONNECT_S = 20
 
 
 def connected(to):
-    """A connection with host nK, which may not listen yet."""
+    """Connect to a host; retry for a while, because it may not listen yet."""
     end = time.monotonic() + CONNECT_S
     while True:
         try:
@@ -26,7 +27,7 @@ def connected(to):
 
 
 def connect_all(rank, size):
-    """One to each other host, and one from each."""
+    """Return the connections to all other hosts, and those from them."""
     with socket.create_server(("", PORT), backlog=size) as server:
         server.settimeout(CONNECT_S)
         out = []
@@ -40,7 +41,7 @@ def connect_all(rank, size):
 
 
 def meet(out, come):
-    """All hosts have got here."""
+    """Wait until all hosts have called this."""
     for s in out:
         s.sendall(b".")
     for s in come:
@@ -48,7 +49,7 @@ def meet(out, come):
 
 
 def exchange(out, come, count):
-    """Send count bytes through each connection, and receive the same number."""
+    """Send count bytes through each outgoing connection, and receive count bytes from each incoming one."""
     piece, look = bytes(PIECE), selectors.DefaultSelector()
     left = {s: count for s in out + come}
     for s in left:

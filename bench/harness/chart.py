@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plots by gnuplot: panels side by side, as SVG and as PNG. Names are data: nothing in them is code."""
+"""Plots by gnuplot: panels next to each other, as SVG and as PNG. Names are quoted, so gnuplot never executes them."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ class Panel:
         self.setup += [f"set xtics ({tics}) noenhanced", f"set xrange [-0.6:{len(names) - 0.4}]"]
 
     def bars(self, title, points, at=0.0, width=0.35, color=0):
-        """points: (x, value, low, high)."""
+        """Add bars. points: (x, value, low, high)."""
         rows = [(x + at, y, low, high) for x, y, low, high in points]
         self._add([(*r, width) for r in rows],
                   f"using 1:2:5 with boxes fs solid 0.75 lc rgb '{COLORS[color]}'", title)
@@ -45,12 +45,12 @@ class Panel:
             self._add(rows, "using 1:2:3:4 with yerrorbars pt 0 lw 1.5 lc rgb 'black'", None)
 
     def floating(self, title, points, width=0.6, color=0):
-        """points: (x, from, to), as boxes."""
+        """Add boxes. points: (x, from, to)."""
         self._add([(x, (low + high) / 2, x - width / 2, x + width / 2, low, high) for x, low, high in points],
                   f"using 1:2:3:4:5:6 with boxxyerror fs solid 0.75 lc rgb '{COLORS[color]}'", title)
 
     def line(self, title, points, color=0, dashed=False, marks=True):
-        """points: (x, y) or (x, y, low, high)."""
+        """Add a line. points: (x, y) or (x, y, low, high)."""
         style = ("linespoints pt 7 ps .7" if marks else "lines") + (" dt 2" if dashed else "")
         self._add([p[:2] for p in points], f"using 1:2 with {style} lw 2 lc rgb '{COLORS[color]}'", title)
         if any(len(p) > 2 for p in points):
@@ -58,7 +58,7 @@ class Panel:
 
 
 def draw(base, title, panels, columns=2, size=(480, 380)):
-    """Writes BASE.svg and BASE.png; the names written, none without gnuplot."""
+    """Draw BASE.svg and BASE.png. Return the names of the files, or an empty list without gnuplot."""
     if not panels or not shutil.which("gnuplot"):
         return []
     columns = min(columns, len(panels))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Virtual hosts of unequal speed (scripts/cluster), and whether other programs kept the machine busy."""
+"""Virtual hosts of unequal speed (scripts/cluster), and a check whether other programs kept the machine busy."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from . import job, machine
 
 CLUSTER = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "cluster")
 STAT = "/proc/stat"
-IDLE_PERCENT = 2   # less than that, and hosts whose shares leave a tenth of the CPUs over got less
+IDLE_PERCENT = 2   # if the CPUs are idle for less, hosts with shares of nine tenths of them got less than these
 MOST_OF_ALL = 0.91
 LOOK_S, BEFORE_PERCENT = 0.3, 85
 STOLEN_PERCENT = 15
@@ -21,27 +21,27 @@ MOVE_S = 0.02
 
 
 def fair_share(speeds, second=0):
-    """The CPU share of a host of speed 1 with which all hosts leave a tenth of the CPUs over; each has a
-    second CPU that is `second` times as fast as its first."""
+    """Return the CPU share of a host of speed 1, if all hosts together leave a tenth of the CPUs unused. Each host
+    has a second CPU that is `second` times as fast as its first."""
     return min(1.0, 0.9 * machine.processors() / sum(speeds) / (1 + second))
 
 
 def _ticks():
-    """Idle, stolen by an underlying machine, and all, of all CPUs."""
+    """Return the ticks of all CPUs: idle, stolen by an underlying machine, and all."""
     with open(STAT) as f:
         t = [int(v) for v in f.readline().split()[1:9]]
     return t[3] + t[4], t[7], sum(t)
 
 
 def _percents(then):
-    """Idle and stolen since then."""
+    """Return the percentages of idle and of stolen time since the ticks `then`."""
     idle, stolen, total = (a - b for a, b in zip(_ticks(), then))
     return (100 * idle / total, 100 * stolen / total) if total > 0 else (100.0, 0.0)
 
 
 class Watch:
-    """Whether others use this machine: looks before a run, when nothing of ours should be running, and
-    over the run, where the hosts' shares leave some of the CPUs over."""
+    """Detects other programs on this machine: before a run, when no host is active, and during the run, if the
+    hosts' shares leave some of the CPUs unused."""
 
     def __init__(self):
         then = _ticks()
@@ -50,7 +50,8 @@ class Watch:
         self.then = _ticks()
 
     def end(self, has_slack):
-        """Percents idle before and during the run, and stolen in it; and whether it was disturbed."""
+        """Return the percentages of idle time before and during the run, and of stolen time, and whether the run
+        was disturbed."""
         during, stolen = _percents(self.then)
         disturbed = self.before < BEFORE_PERCENT or stolen > STOLEN_PERCENT or (has_slack and during < IDLE_PERCENT)
         return {"idle_before_percent": round(self.before, 1), "idle_percent": round(during, 1),
@@ -70,21 +71,22 @@ def available():
 
 
 def drawn_speeds(count, slow, seed):
-    """Speeds of the hosts, 1 or 1/F, as scripts/cluster draws them: no root, nothing is started."""
+    """Return the speeds of the hosts, 1 or 1/F, as scripts/cluster draws them. Starts no hosts, and needs no
+    root."""
     said = job.run([CLUSTER, "slurm", "-n", str(count), "--slow", slow, "--seed", str(seed), "--", "true"]).out
     return [float(v) for v in re.search(r"speeds ([0-9.,e-]+)\.", said).group(1).split(",")]
 
 
 class Mover(threading.Thread):
-    """Moves threads of certain names to the hosts' second CPUs, as they appear."""
+    """Moves threads with certain names to the hosts' second CPUs, as soon as they appear."""
 
     def __init__(self, cpus, names):
         super().__init__(daemon=True)
-        self.cpus, self.names = cpus, names  # (file of the first's threads, of the second's)
+        self.cpus, self.names = cpus, names  # (file of the threads of the first CPU, of the second CPU)
         self.over, self.moved = threading.Event(), 0
 
     def _move(self, thread, second):
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the thread has ended
             with open(f"/proc/{thread}/comm") as f:
                 if f.read().strip() not in self.names:
                     return
@@ -106,8 +108,8 @@ class Mover(threading.Thread):
 
 
 class Hosts:
-    """Hosts n0, n1, ... with speeds of the fastest's share of a CPU; to be used in a with statement. Each
-    has a second CPU that is `second` times as fast as its first, for threads that a run names."""
+    """Hosts n0, n1, ... for a with statement. A host has the CPU share of the fastest host, multiplied by its
+    speed. Each host has a second CPU that is `second` times as fast as its first, for threads that a run names."""
 
     def __init__(self, speeds, cpu=None, rates=None, directory="/dev/shm", second=0):
         self.speeds, self.count, self.second = list(speeds), len(speeds), second
@@ -144,7 +146,7 @@ class Hosts:
             self.id = None
 
     def set_speed(self, k, speed):
-        """Of host k from now on, also while something runs there."""
+        """Set the speed of host k from now on, even while a program runs there."""
         self._cluster("cpu", f"n{k}", f"{self.cpu * speed:.4f}")
 
     def _second_cpus(self):
@@ -157,7 +159,8 @@ class Hosts:
         self.rates[k] = rate
 
     def limit_buffers(self, most_bytes):
-        """Of all sockets from now on: what a sender has handed over, a link has nearly carried."""
+        """Limit the buffers of all sockets from now on, so that a send ends only when the link has carried nearly
+        all of it."""
         for k in range(self.count):
             for which in ("wmem", "rmem"):
                 self._cluster("exec", f"n{k}", "sh", "-c",
@@ -169,7 +172,8 @@ class Hosts:
                 "--wdir", f"/run/hetsort-cluster/{self.id}/local", *argv]
 
     def mpirun(self, ranks, argv, on_second=()):
-        """Runs it, with threads of some names on the second CPUs: (what it took, how busy the machine was)."""
+        """Run argv on the hosts, with the named threads on the second CPUs. Return (job.Done, result of
+        Watch.end())."""
         mover = Mover(self._second_cpus() if on_second else [], on_second)
         watch = Watch()
         mover.start()

@@ -44,7 +44,8 @@ def _wait(child):
 
 
 def run(argv, statuses=(0,), cwd=None, env=None):
-    """Run argv and wait; any status but those expected raises Failed with its last words."""
+    """Run argv and wait. Raise Failed, with the last line of its output, unless its status is one of
+    `statuses`."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.monotonic()
         try:
@@ -66,7 +67,7 @@ def run(argv, statuses=(0,), cwd=None, env=None):
 
 
 def cold():
-    """Drop all files from memory. Return whether this user may."""
+    """Drop all files from memory. Return "cold", or "warm" if this user may not do so."""
     os.sync()
     try:
         with open(DROP_CACHES, "w") as f:
@@ -94,7 +95,7 @@ def leave_on_signals():
 
 @contextlib.contextmanager
 def work_directory(parent):
-    """A new directory below parent, removed at the end, even after a signal."""
+    """Make a new directory below parent for a with statement. It is removed at the end, even after a signal."""
     leave_on_signals()
     try:
         path = tempfile.mkdtemp(prefix="hetsort-bench.", dir=parent)
@@ -113,7 +114,7 @@ def remove(*paths):
 
 
 def start(name, main):
-    """Run main as the program of that name: status 1 and a sentence on failure."""
+    """Run main() as the program `name`: on failure, print a sentence and exit with status 1."""
     try:
         main()
         sys.stdout.flush()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Results as JSON lines, and as tables for people. The first line of a file says what it was measured
-on ("type": "setup"); one line each follows for every sample; the rest sums up."""
+"""Results as JSON lines, and as tables for people. The first line of a file describes the machine and the programs
+("type": "setup"). One line for each sample follows, then lines with summaries."""
 
 import json
 import os
@@ -11,7 +11,7 @@ FORMAT, VERSION = "hetsort-bench", 1
 
 
 class Journal:
-    """Lines go to a file that gets its name when it is complete."""
+    """Writes lines to a file, which gets its final name when it is complete."""
 
     def __init__(self, path, bench, bin_folder, **more):
         self.path = path
@@ -35,7 +35,7 @@ class Journal:
 
 
 def read(path):
-    """All lines of such a file; anything else raises Failed."""
+    """Return all lines of such a file. Raise Failed if it is another file."""
     lines = []
     try:
         with open(path) as f:
@@ -56,7 +56,7 @@ def read(path):
 
 
 def table(head, rows):
-    """Columns as wide as they must be; the first to the left, the others to the right."""
+    """Print a table. The first column is aligned to the left, the others to the right."""
     cells = [list(head)] + [["" if c is None else str(c) for c in row] for row in rows]
     wide = [max(len(row[i]) for row in cells) for i in range(len(head))]
     for row in cells:
@@ -65,7 +65,7 @@ def table(head, rows):
 
 
 def machine_line(where):
-    """One line for people on what this runs on."""
+    """Return a line that describes the machine and the file system, for people."""
     m, fs = machine.describe(), machine.file_system(where)
     return (f"{m['processors']} processors, {m['cpu']}, {(m['memory_bytes'] or 0) / 1e9:.0f} GB of memory,"
             f" Linux {m['kernel']}; '{where}' is {fs.get('type')}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Inputs, and whether what came out is the same records in order. gensort and valsort share no code
-with the sorter, nor with each other."""
+"""Makes inputs with gensort, and checks with valsort that outputs have the same records, in order. The two
+programs share no code with the sorter."""
 
 import os
 import re
@@ -11,12 +11,12 @@ RECORD_BYTES = 100
 
 
 class Input:
-    """A file of records and what must come out of it again."""
+    """A file of records, with their number and checksum, which the output must have, too."""
 
     def __init__(self, path, records, kind, checksum):
         self.path, self.records, self.kind, self.checksum = path, records, kind, checksum
         self.bytes = records * RECORD_BYTES
-        self.duplicates = None  # known when an output was judged
+        self.duplicates = None  # known after an output was checked
 
 
 class Verdict:
@@ -38,7 +38,7 @@ FLAGS = {"binary": [], "ascii": ["-a"], "skew": ["-s"]}
 
 
 def checksum(bin_folder, records, kind):
-    """Of the records gensort makes, without a file."""
+    """Return the checksum of the records that gensort makes, without writing a file."""
     return run([f"{bin_folder}/gensort", "-c", *FLAGS[kind], str(records), "/dev/null"]).err.strip()
 
 
@@ -48,7 +48,7 @@ def make_input(bin_folder, path, records, kind="binary"):
 
 
 def look(bin_folder, path):
-    """valsort's verdict, good or bad."""
+    """Return the verdict of valsort on a file."""
     return Verdict(run([f"{bin_folder}/valsort", path], statuses=(0, 1)))
 
 
@@ -60,7 +60,7 @@ def same_records(name, verdict, want):
 
 
 def sorted_output(name, bin_folder, path, want):
-    """Raises Failed unless path holds the records of want, in order; returns the verdict."""
+    """Raise Failed unless the file `path` has the records of `want`, in order. Return the verdict."""
     if not os.path.exists(path):
         raise Failed(f"{name}: wrote no output")
     verdict = look(bin_folder, path)

@@ -13,7 +13,7 @@ from . import job
 
 
 def read(path):
-    """The file's text; empty where it cannot be read."""
+    """Return the text of a file, or "" if it cannot be read."""
     try:
         with open(path) as f:
             return f.read()
@@ -32,7 +32,7 @@ def _kib(text, name):
 
 
 def processors():
-    """Those this process may run on."""
+    """Return the number of processors on which this process may run."""
     return len(os.sched_getaffinity(0))
 
 
@@ -43,7 +43,7 @@ def _cores(cpuinfo):
 
 
 def cgroup_limit_bytes():
-    """The least memory limit of the groups this process is in (version 1 and 2), or None."""
+    """Return the least memory limit of the control groups of this process (version 1 and 2), or None."""
     limits = []
     for line in read("/proc/self/cgroup").splitlines():
         _, kinds, path = line.split(":", 2)
@@ -57,7 +57,7 @@ def cgroup_limit_bytes():
 
 
 def file_system(path):
-    """The mount that path is on: its type, device and options."""
+    """Return type, device, options and sizes of the file system that contains path."""
     real, best = os.path.realpath(path), {"mount": "", "type": None}
     try:
         st = os.statvfs(path)
@@ -70,7 +70,7 @@ def file_system(path):
         if inside and len(mount) >= len(best["mount"]):
             kind, device = right.split()[:2]
             best = {"mount": mount, "type": kind, "device": device, "options": left.split()[5]}
-    if best["type"] is None:  # below chroot(8) there may be no line for the root
+    if best["type"] is None:  # in a chroot, there may be no line for the root
         best["type"] = job.run(["stat", "-f", "-c", "%T", path]).out.strip()
     return {**best, "bytes": st.f_blocks * st.f_frsize, "free_bytes": st.f_bavail * st.f_frsize}
 
@@ -94,7 +94,7 @@ def memory_bytes():
     return min(available, limit) if limit else available
 
 
-# Of the input: an output, the records in memory, and what sorts them.
+# Memory for a sort, in sizes of the input: the records, what sorts them, and the output in the page cache.
 FRESH_PER_INPUT = 3
 TOUCH = """import mmap, sys
 populate = getattr(mmap, "MAP_POPULATE", 0x8000)
@@ -102,10 +102,11 @@ mmap.mmap(-1, int(sys.argv[1]), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | populate
 
 
 def give_memory(input_bytes):
-    """Use once, and free, as much memory as a sort of so large an input takes; returns how much. The host
-    of a virtual machine takes back what lies free for some seconds, and who uses it next waits for the host
-    several times as long as copying takes: which command that is would be chance. A process of its own
-    does it, as the peak of who starts a command counts as the command's."""
+    """Use, and free again, the memory that a sort of an input of this size takes. Return its number of bytes. The
+    host of a virtual machine takes back memory that is free for some seconds. The next command that uses this
+    memory waits for the host, several times as long as copying takes, and chance would decide which command that
+    is. A separate process uses the memory, because the peak memory of a process that starts a command counts as
+    the command's."""
     some = min(FRESH_PER_INPUT * input_bytes, memory_bytes() * 8 // 10)
     if some > 0:
         job.run([sys.executable, "-c", TOUCH, str(some)], statuses=None)
@@ -120,7 +121,7 @@ def _version(*argv):
 
 
 def versions(bin_folder):
-    """Compiler and flags of this build, and the versions of all programs that take part."""
+    """Return compiler and flags of this build, and the versions of all measured programs."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     build = read(f"{bin_folder}/bench/build.json")
     return {

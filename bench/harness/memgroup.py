@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A control group that bounds the memory of what runs in it, page cache and all (versions 1 and 2)."""
+"""A control group that limits the memory of its processes, including the page cache (versions 1 and 2)."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ def _write(path, text):
 
 
 class Group:
-    """A group of its own, that outlives what runs in it until remove()."""
+    """A control group with a memory limit, and no swap. The caller removes its directory."""
 
     def __init__(self, limit_bytes):
         version1 = os.path.isdir(V1[0])
@@ -35,18 +35,19 @@ class Group:
             raise
 
     def inside(self, argv):
-        """argv, run within the group."""
+        """Return the command that runs argv in the group."""
         return ["sh", "-c", 'echo $$ >"$0" && exec "$@"', f"{self.path}/cgroup.procs", *argv]
 
     def peak_bytes(self):
-        """Page cache counts: a program that writes files fills what it may."""
+        """Return the peak memory of the group, or None. It includes the page cache, so it reaches the limit if
+        large files are written."""
         text = machine.read(f"{self.path}/{self.peak_file}").strip()
         return int(text) if text else None
 
 
 @contextlib.contextmanager
 def group(limit_bytes):
-    """A Group, or None where this user can make none."""
+    """Make a Group for a with statement, or None if this user may not make groups."""
     try:
         g = Group(limit_bytes)
     except OSError:
@@ -60,7 +61,8 @@ def group(limit_bytes):
 
 
 def run(argv, limit_bytes, statuses=(0,)):
-    """Run job.run within such a group. Return its result, and the peak of the group (None without a group)."""
+    """Call job.run() for argv in a Group. Return its result, and the peak memory of the group (None without a
+    group)."""
     with group(limit_bytes) as g:
         done = job.run(g.inside(argv) if g else argv, statuses)
         return done, g and g.peak_bytes()

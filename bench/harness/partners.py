@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands that are measured side by side. A command goes from file to file and is durable when it
-ends, unless its name says otherwise. Partners whose programs are missing are omitted and named."""
+"""The commands that are compared. A command sorts from file to file, and has synced the output when it ends,
+unless its name says otherwise. Commands whose programs are missing are omitted."""
 
 import os
 import shutil
@@ -8,24 +8,24 @@ import shutil
 from . import machine
 from .job import run
 
-# How a run is judged: OUTPUT holds the input's records in order; COPY holds them in any order;
-# CHECKSUM: the program printed the input's; VERDICT: valsort printed what fits the input;
-# SECONDS: the program itself measured, and printed the time.
+# How a run is checked. OUTPUT: the output has the records of the input, in order. COPY: in any order. CHECKSUM:
+# the program has printed the checksum of the input. VERDICT: valsort has printed number and checksum of the input.
+# SECONDS: the program has measured and printed the time itself.
 OUTPUT, COPY, CHECKSUM, VERDICT, SECONDS = "output", "copy", "checksum", "verdict", "seconds"
 
-# DuckDB reads and writes lines; quoting is off, and the separator is in no record. It may drop the
-# carriage return before the line's end; restore_lines puts it back before the output is judged.
+# DuckDB reads and writes lines, without quoting, and with a separator that occurs in no record. It may drop the
+# carriage return at the end of a line, so restore_lines() restores it before the output is checked.
 DUCKDB = r"""SET temp_directory = '{work}'; COPY (SELECT l FROM read_csv('{input}', auto_detect = false,
  header = false, columns = {{'l': 'VARCHAR'}}, delim = e'\x01', quote = '') ORDER BY l[1:10])
  TO '{output}' (FORMAT csv, HEADER false, DELIMITER e'\x01', QUOTE '')"""
 
 
 class Command:
-    """argv may hold {input}, {output}, {report}, {bytes}, {records}, {work}."""
+    """A command to measure. argv may contain {input}, {output}, {report}, {bytes}, {records} and {work}."""
 
     def __init__(self, name, group, argv, judge=OUTPUT, kind="binary", after=None):
         self.name, self.group, self.argv, self.judge, self.kind = name, group, argv, judge, kind
-        self.after = after  # done to the output before it is judged, untimed
+        self.after = after  # called for the output before it is checked, and not measured
         self.reports = "{report}" in argv
 
     def arguments(self, names):
@@ -33,7 +33,7 @@ class Command:
 
 
 def _shell(text, *arguments):
-    """A script of the shell; names reach it as arguments, so that none needs quoting."""
+    """Return the command that runs a shell script. Names are its arguments, so that they need no quoting."""
     return ["sh", "-c", text, "sh", *arguments]
 
 
@@ -71,7 +71,7 @@ def _mpi(bin_folder):
 
 
 def peer_versions(bin_folder):
-    """{peer: version of its library}; none where there was no C++ compiler."""
+    """Return {peer: version of its library}, which is empty if there was no C++ compiler."""
     peers = f"{bin_folder}/bench/peers"
     if not os.path.exists(peers):
         return {}
@@ -98,7 +98,7 @@ def _lines(bin_folder):
 
 
 def _start(bin_folder):
-    """The time to start and to end. Not durable, as sort is not."""
+    """Commands that take little more than the time to start and to end. hetsort does not sync, like sort."""
     hetsort, files = f"{bin_folder}/hetsort", ["-o", "{output}", "{input}"]
     commands = [Command("hetsort --help", "start", [hetsort, "--help"], None),
                 Command("sort --help", "start", ["sort", "--help"], None)]
@@ -120,7 +120,7 @@ def _generator(bin_folder):
 
 
 def _generator_ways(bin_folder):
-    """Each kind of record, with and without checksum, on one thread and on all."""
+    """gensort with each kind of record, with and without checksum, and valsort, on one thread and on all."""
     commands = []
     gensort, valsort = f"{bin_folder}/gensort", f"{bin_folder}/valsort"
     for t in sorted({1, machine.processors()}):

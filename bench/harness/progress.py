@@ -18,7 +18,7 @@ def errors(moments, total_s, parts):
 
 
 def stages(report):
-    """{stage: (seconds planned, taken)}, the mean of all ranks."""
+    """Return {stage: (seconds planned, seconds taken)}, the means over all ranks."""
     ranks, sums = report["ranks"], {}
     for name, s in (item for r in ranks for item in r["stages"].items()):
         planned_s, taken_s = sums.get(name, (0, 0))
@@ -27,7 +27,7 @@ def stages(report):
 
 
 def percent(values):
-    """The median, and of several the least and the most."""
+    """Return the median as text, and if there are several values, the smallest and the largest."""
     known = [100 * v for v in values if v is not None]
     if not known:
         return "-"
@@ -36,7 +36,7 @@ def percent(values):
 
 
 def longer(case, times):
-    """Return the case with its records and memory multiplied."""
+    """Return the case with its number of records and its memory multiplied by times."""
     records, *own = case.split(" ", 1)
     own = [re.sub(r"(?<=--memory )(\d+)", lambda m: str(round(times * int(m[1]))), o) for o in own]
     return " ".join([str(round(times * int(records) / 1e5) * 100000 if times > 1 else int(records)), *own])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clusters for hetsim, its report of a sort on them, and the bounds of every sort on them."""
+"""Clusters for hetsim, the report of hetsim on a sort, and lower bounds for the time of every sort on a cluster."""
 
 import array
 import json
@@ -10,12 +10,13 @@ import sys
 from . import job
 
 RECORD_BYTES = 100
-ON_WIRE = 1514 / 1448  # packets have headers, hetsim(1)
+ON_WIRE = 1514 / 1448  # bytes on the wire per byte of data, with packet headers: hetsim(1)
 SORT_S, MERGE_S, COPY_S = 4e-9, 0.45e-9, 0.35e-9  # hetsim(1), rates of a processor of speed 1
 
 
 class Cluster:
-    """A cluster whose second half of hosts has another speed; rates are hetsim's times `slower`."""
+    """A cluster. The second half of its hosts has speeds[1], the others speeds[0]. Its processors take `slower` times the
+    seconds of hetsim's rates."""
 
     def __init__(self, hosts, net_gbit, speeds=(1, 1), disk=1e9, cores=1, slower=1, changes=()):
         self.speed = [speeds[0]] * (hosts - hosts // 2) + [speeds[1]] * (hosts // 2)
@@ -37,10 +38,10 @@ class Cluster:
                 "--links", ",".join([f"{self.net_gbit * 125:g}"] * len(self.speed))]
 
     def passes(self, records):
-        """Seconds that processors, disks and links need at least, each with the shares that are best for it: before the
-        splitters are known, and after. Each part by itself: the busiest of them is the bound."""
+        """Return the least seconds that processors, disks and links need, each with the shares that are best for it: before
+        the splitters are known, and after. In each pass, the busiest of the three is a lower bound."""
         p, total = len(self.speed), records * RECORD_BYTES
-        passed_on = 1 - max(self.speed) / sum(self.speed)  # what stays on the fastest host is not gathered for sending
+        passed_on = 1 - max(self.speed) / sum(self.speed)  # the fastest host's records stay there
         cpu = self.slower / (sum(self.speed) * self.cores)
         sort = SORT_S * records * math.log(max(records / p, 2))
         gather = MERGE_S / 2 + COPY_S
@@ -50,13 +51,13 @@ class Cluster:
                  "link": total / p * (p - 1) / p * ON_WIRE / (self.net_gbit * 1e9 / 8)})
 
     def bound_s(self, records):
-        """The busiest of processors, disks and links, and which it is."""
+        """Return the lower bound of both passes, and its name: the busiest of processors, disks and links."""
         first, second = self.passes(records)
         return max((first.get(k, 0) + s, k) for k, s in second.items())
 
 
 class Report:
-    """The report of hetsim --json --hosts. Without phases, memory and use if the job failed."""
+    """The report of hetsim --json --hosts. Phases, memory and use are missing if the job failed."""
 
     def __init__(self, text, status, real_s, peak_rss_bytes):
         self.status, self.real_s, self.peak_rss_bytes = status, real_s, peak_rss_bytes
@@ -76,15 +77,16 @@ class Report:
 
 
 GOLDEN = (math.sqrt(5) - 1) / 2
-KEY_BYTES = 8  # of 10; the others, and the rest of a record, are zero
+KEY_BYTES = 8  # of the 10 bytes of a key; the other bytes of a record are 0
 
 
 def spread_evenly(path, hosts, per_host):
-    """Write records whose keys are spread as evenly as the keys of a million times more records. Of n neighbours in
-    the file, each n-th part of the keys has about one, for any division of the file among ranks.
+    """Write records whose keys are spread as evenly as the keys of a million times more records. If the range of keys is
+    divided into n equal parts, any n adjacent records of the file have about one key in each part. So this holds for any
+    division of the file among ranks.
 
-    The j-th key is the fraction of j times the golden ratio (a Kronecker sequence), moved by less than one n-th to
-    avoid a lattice."""
+    The j-th key is the fractional part of j times the golden ratio (a Kronecker sequence), plus a random number below
+    1/per_host to avoid a lattice."""
     rng = random.Random(1)
     with open(path, "wb") as f:
         for first in range(0, hosts * per_host, per_host):
@@ -100,7 +102,7 @@ def spread_evenly(path, hosts, per_host):
 
 
 class Simulator:
-    """Sorts in a directory of its own; inputs stay there for the next sort."""
+    """Runs hetsim in a directory, in which inputs remain for the next sort."""
 
     def __init__(self, directory, at_random=False):
         self.directory, self.at_random, self.made = directory, at_random, set()
@@ -116,7 +118,7 @@ class Simulator:
         return path
 
     def sort(self, cluster, records, per_host, options=(), statuses=(0,)):
-        """records of the cluster, of which per_host are really sorted for each host."""
+        """Simulate a sort of `records` records; per_host records are really sorted for each host. Return the Report."""
         hosts = len(cluster.speed)
         platform, out = f"{self.directory}/platform", f"{self.directory}/out"
         source = self._input(hosts, per_host)

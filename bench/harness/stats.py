@@ -5,7 +5,7 @@ import math
 
 
 def median(values):
-    """The value in the middle; of an even number the mean of the two there."""
+    """Return the median. For an even number of values, this is the mean of the two in the middle."""
     v = sorted(values)
     if not v:
         raise ValueError("no samples")
@@ -14,21 +14,22 @@ def median(values):
 
 
 def summary(values):
-    """Median, least and most."""
+    """Return median, minimum and maximum."""
     return {"median": median(values), "min": min(values), "max": max(values), "samples": len(values)}
 
 
 def round_ratios(samples, base):
-    """Ratios of two commands, round by round: {round: value} each; rounds that both have."""
+    """Return the ratios of two commands, both as {round: value}, for the rounds that both have."""
     return [samples[r] / base[r] for r in sorted(samples) if r in base]
 
 
 def _ways(n, m):
-    """ways[u]: in how many orders of n + m distinct values just u pairs (a, b) have a > b."""
+    """Return a list: entry u is the number of orders of n values a and m values b, all distinct, in which u pairs
+    (a, b) have a > b."""
     ways = {(0, j): [1] for j in range(m + 1)}
     for i in range(1, n + 1):
         for j in range(m + 1):
-            # The largest value is an a, and above all j of b, or it is a b.
+            # Either the largest value is an a, which is above all j values b, or it is a b.
             row = [0] * (i * j + 1)
             for u, w in enumerate(ways[i - 1, j]):
                 row[u + j] += w
@@ -40,8 +41,8 @@ def _ways(n, m):
 
 
 def chance(a, b):
-    """Exact two-sided Mann-Whitney test: how often samples of one and the same distribution lie at
-    least as far apart as a and b do. A tie counts half, which errs towards 'the same'."""
+    """Return the probability, by the exact two-sided Mann-Whitney test, that samples of the same distribution
+    differ at least as much as a and b. A tie counts half, which raises this probability."""
     n, m = len(a), len(b)
     if not n or not m:
         return 1.0
@@ -52,7 +53,7 @@ def chance(a, b):
 
 
 def verdict(a, b, level=0.02):
-    """Is b slower or faster than a, beyond the noise of these samples?"""
+    """Return in words whether b is slower or faster than a, beyond the noise of these samples."""
     if 2 / math.comb(len(a) + len(b), len(a)) > level:
         return "too few samples"
     if chance(a, b) > level:

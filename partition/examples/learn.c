@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	hetpart_err err;
 	hetpart_status rc;
 
-	/* Continue without a file, or with a file of another machine. */
+	/* Start without wisdom if there is no file, or if the file is of another machine. */
 	rc = hetpart_wisdom_load(&wisdom, path, host, 0, &err);
 	if (rc == HETPART_EIO || rc == HETPART_ESTALE) {
 		printf("starting without wisdom: %s\n", err.text);

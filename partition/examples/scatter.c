@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* scatter.c - a root sends 817101 items to 15 processors, one after the other, and keeps a share.
- * The platform is Table 1 of Genaud, Giersch and Vivien, in its best order of service. Prints the
- * makespan of equal shares and of the best ones.
+ * The platform is Table 1 of Genaud, Giersch and Vivien, in the best order of service. Prints the
+ * makespans of equal shares and of the best shares.
  *     cc scatter.c $(pkg-config --cflags --libs hetpart) */
 #include <stdio.h>
 

@@ -39,7 +39,7 @@ contains
     call hetpart_cost_free(cost)
   end subroutine
 
-  ! The platform of Genaud, Giersch and Vivien's Table 1.
+  ! Scatter from a root, on the platform of Table 1 of Genaud, Giersch and Vivien.
   subroutine one_after_the_other()
     integer, parameter :: n = 16
     real(c_double), parameter :: compute(n) = [.004629d0, .009365d0, .004885d0, .016156d0, .016156d0, &
@@ -76,7 +76,7 @@ contains
     call hetpart_model_free(model)
   end subroutine
 
-  ! Ten equal processes on nodes rated 1, 2 and 5.
+  ! Divide ten equal processes among nodes with the ratings 1, 2 and 5.
   subroutine emulated()
     real(c_double), parameter :: ratings(3) = [1d0, 2d0, 5d0]
     type(c_ptr) :: plan

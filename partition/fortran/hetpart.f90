@@ -1,14 +1,13 @@
 ! SPDX-License-Identifier: GPL-3.0-or-later
-! hetpart.f90 - libhetpart for Fortran 2018. Compile this file with your own compiler, next to your
-! program, and link with -lhetpart. The calls, their arguments and results are the same as in hetpart.h
-! and its manual pages, with these differences:
+! hetpart.f90 - libhetpart for Fortran 2018. Compile this file together with your program, and link
+! with -lhetpart. Calls, arguments and results are as in hetpart.h and its manual pages, except that
 !   objects (costs, plans, models, wisdom, schedules) are of type(c_ptr);
-!   opts and err may be omitted, and so may every other argument declared optional;
-!   texts that go in end in c_null_char, and hetpart_string() makes texts that come out Fortran's;
+!   opts, err and all other arguments declared optional may be omitted;
+!   texts passed to calls end in c_null_char; hetpart_string() and hetpart_reason() convert the texts
+!   that calls return to Fortran's;
 !   counts are integer(c_int64_t), sizes and positions integer(c_size_t); positions count from 0.
-! In addition to the header: hetpart_opts_init(), hetpart_limits_init(), hetpart_scatter_opts_init(), hetpart_chain_init(),
-! hetpart_chain_opts_init(), hetpart_shares(), hetpart_wisdom_text(), hetpart_string(),
-! hetpart_reason().
+! hetpart_shares(), hetpart_wisdom_text(), hetpart_string(), hetpart_reason() and the five functions
+! hetpart_..._init() are not in the header.
 module hetpart
   use, intrinsic :: iso_c_binding
   implicit none
@@ -93,7 +92,7 @@ module hetpart
     integer(c_int64_t) :: items
     real(c_double) :: sent, arrived, done
   end type
-  type, bind(c) :: hetpart_chunks ! set the first four
+  type, bind(c) :: hetpart_chunks ! set the first four members
     integer(c_int) :: rule
     integer(c_int64_t) :: nprocs, chunk, left
     integer(c_int64_t) :: batch_chunk = 0, batch_left = 0
@@ -876,7 +875,7 @@ contains
     end do
   end function
 
-  ! Return all shares of a plan, the first processor at 1.
+  ! Return all shares of a plan; the share of the first processor has index 1.
   function hetpart_shares(plan) result(shares)
     type(c_ptr), intent(in) :: plan
     integer(c_int64_t), allocatable :: shares(:)

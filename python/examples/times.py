@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """times.py [RECORDS [PICTURE]] - a notebook, to be read cell by cell. It compares the times and the
 results of hetsort and numpy, plans the shares of four nodes, and draws both into PICTURE (times.png)."""
-# %% Particles are sorted by mass, the heaviest first, and by number.
+# %% Make particles, to be sorted by mass, the heaviest first, and by number.
 import sys
 import time
 
@@ -21,7 +21,7 @@ particles["mass"] = rng.integers(1, 1000, RECORDS) / 8
 particles["number"] = rng.permutation(RECORDS)
 
 
-# %% Time both ways.
+# %% Measure the time of hetsort and of numpy.
 def by_hetsort(records):
     return hetsort.sort(records, KEY)
 
@@ -47,7 +47,7 @@ speeds = numpy.array([1, 1, 2, 4])
 plan = hetpart.share(RECORDS, speeds, hetpart.nlogn())
 print("shares", plan.shares)
 
-# %% Draw both.
+# %% Draw the times and the shares.
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402, after the choice of the backend
 

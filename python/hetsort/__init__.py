@@ -9,14 +9,15 @@ files. It calls libhetsort through ctypes, and the program hetsort for files.
 
 A key is the name of a field, a pair of a name and "desc" or "asc", or a list of these; "a.b" is field
 b of field a. None, the default, means all fields of the records, the most significant first, or the
-whole of a plain number. Booleans, integers, f4, f8, complex numbers, times, bytes, texts and arrays of
-them can be keys. Floats are in IEEE total order: -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN. This
-is numpy's order, except for -NaN, and for -0 and +0, which are equal in numpy. NaT comes first.
+number itself if the array has no fields. Booleans, integers, f4, f8, complex numbers, times, bytes,
+texts and arrays of them can be keys. Floats are in IEEE total order: -NaN < -inf < ... < -0 < +0 < ... <
++inf < NaN. This is numpy's order, except for -NaN, and for -0 and +0, which are equal in numpy. NaT
+comes first.
 
-Failures raise Error: status is the number, and rank the rank that failed, or None. Its subclasses
-are also ValueError or MemoryError. The library is HETSORT_LIBRARY if that is set. Otherwise it is
-libhetsort.so.0 from this package, from the system, or from the installation of the program hetsort.
-The program is HETSORT_PROGRAM, or hetsort in PATH.
+Failures raise Error: status is the number, and rank the rank that failed, or None. Some subclasses of
+Error are also ValueError or MemoryError. The library is HETSORT_LIBRARY if that is set. Otherwise it is
+libhetsort.so.0 from this package, from the system, or from the installation of the program hetsort. The
+program is HETSORT_PROGRAM, or hetsort in PATH.
 """
 from ._errors import Error, InvalidError, JobError, NoMemoryError, PeerError, RangeError
 from ._files import Progress, sort_file
@@ -27,7 +28,7 @@ __all__ = ["sort", "argsort", "sort_file", "Progress", "Error", "InvalidError", 
 
 
 def __getattr__(name):
-    """Import the functions for arrays when they are used, because only they require numpy."""
+    """Import the functions for arrays at their first use, because only they require numpy."""
     if name not in ("sort", "argsort"):
         raise AttributeError(f"module 'hetsort' has no attribute '{name}'")
     from . import _arrays

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sorts of arrays in memory. Over ranks, all agree on each step that can fail on only one of them
-before the next, so that all leave together."""
+"""Sorts of arrays in memory. Over ranks, a step may fail on only one of them. So all ranks exchange the
+result of each such step before they continue, and return together."""
 import ctypes
 
 import numpy
@@ -10,7 +10,7 @@ import _hetlibrary
 from . import _keys, _library
 from ._errors import PEER, PeerError
 
-_MOST_NARROW = 2**32  # below this number of records, places fit 4 bytes
+_MOST_NARROW = 2**32  # below this number of records, a place fits into 4 bytes
 
 
 def _plain(array):
@@ -50,7 +50,8 @@ def _opts(dtype, parts, threads, weights=None):
 
 
 def _sort_here(array, parts, threads, out):
-    """Return the sorted records of a contiguous array."""
+    """Sort the records of a contiguous array in this process. Return the sorted array, which is out if
+    given."""
     if out is None:
         out = numpy.empty(len(array), array.dtype)
     elif len(out) != len(array):
@@ -64,7 +65,8 @@ def _sort_here(array, parts, threads, out):
 
 
 def _together(comm, prepare):
-    """Return the result of prepare() if no rank fails in it."""
+    """Call prepare() on all ranks. Return its result, or raise an exception on all ranks if it fails on
+    any."""
     result = failure = None
     try:
         result = prepare()
@@ -105,7 +107,8 @@ def _weights(weights, comm, out=None):
 
 
 def _sort_over(comm, prepare):
-    """Sort over ranks; prepare() returns the array, the parts of its key, threads, weights and out of this rank."""
+    """Sort over ranks. prepare() returns the array of this rank, the parts of its key, threads, weights and
+    out."""
     _check_mpi(comm)
     handle = comm.py2f()
     array, parts, threads, weights, out = _together(comm, prepare)
@@ -144,10 +147,10 @@ def sort(array, key=None, comm=None, weights=None, stable=False, out=None, *, re
     comm     a communicator of mpi4py: the records of all ranks are sorted, and this rank receives
              its share. All ranks must call, with the same type, key and weights.
     weights  one number per rank: shares are proportional to them. By default shares are equal.
-    stable   accepted for compatibility: equal keys always keep their order, over ranks the order of
+    stable   accepted for compatibility: equal keys always keep their order, which over ranks is the order of
              rank and place.
-    out      receives the records, and is returned. With comm, each rank receives the number of
-             records that its out has; the sum must be right. All ranks must give it, without weights.
+    out      receives the records, and is returned. With comm, all ranks must give out, without weights. Each
+             rank then receives as many records as its out has; the sum must be the number of all records.
     threads  the number of sorting threads; 0 means all processors. The default is 1 with comm, and 0
              without.
     """
@@ -163,7 +166,8 @@ def sort(array, key=None, comm=None, weights=None, stable=False, out=None, *, re
 
 
 def _with_places(array, parts, first, index):
-    """Return the keys of the records, each with its place, and the parts of the keys in this array."""
+    """Return an array of the keys of the records, each with its place, and the parts of the key in that
+    array."""
     names = ["k%d" % i for i in range(len(parts))]
     look = numpy.dtype({"names": names, "formats": [p.dtype for p in parts],
                         "offsets": [p.offset for p in parts], "itemsize": array.dtype.itemsize})
@@ -176,9 +180,9 @@ def _with_places(array, parts, first, index):
 
 
 def argsort(array, key=None, comm=None, weights=None, stable=False, *, reverse=False, threads=None):
-    """Return the places of the records in the order of sort(): array[argsort(array)] is the sorted
-    array. With comm, places are numbered through the arrays of all ranks, and this rank receives its
-    share of them. For the arguments, see sort()."""
+    """Return the places of the records in the order of sort(): array[argsort(array)] is the sorted array.
+    With comm, places are counted over the arrays of all ranks, one after the other, and this rank receives
+    its share of the places. For the arguments, see sort()."""
     def prepare(first=0, index="u8"):
         row = _one_row(array)
         keys, parts = _with_places(row, _keys.parts(row.dtype, key, reverse), first, index)

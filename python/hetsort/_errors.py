@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The exceptions for failures of the library and of the program."""
+"""The exceptions for failures of the library and of the program hetsort."""
 
 
 class Error(Exception):
-    """A failed sort: status is the number, rank the rank that failed first or None, and str() the
+    """A failed sort: status is the number, rank is the rank that failed first, or None, and str() the
     reason."""
 
     def __init__(self, status, text, rank=None):
@@ -29,7 +29,8 @@ class PeerError(Error):
 
 
 class JobError(Error):
-    """The program failed: status is its exit status, and report its report as a dict, or None."""
+    """The program hetsort failed: status is its exit status, and report is its report as a dict, or
+    None."""
 
     def __init__(self, status, text, rank=None, report=None):
         super().__init__(status, text, rank)

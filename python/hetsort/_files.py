@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sorts of files: starts the program hetsort, reads its messages, and ends it with the caller."""
+"""Sorts of files: starts the program hetsort, reads its messages, and ends it if the caller is
+interrupted."""
 import collections
 import json
 import os
@@ -10,8 +11,9 @@ import tempfile
 from ._errors import INVALID, InvalidError, JobError
 
 Progress = collections.namedtuple("Progress", "phase fraction elapsed_s left_s text")
-Progress.__doc__ = """The progress of a sort: its phase, the finished part of the job (0 to 1), the seconds since
-its beginning and until its end, each None if unknown, and the line that the program printed."""
+Progress.__doc__ = """The progress of a sort: phase; fraction, the finished part of the job (0 to 1);
+elapsed_s, the seconds since the beginning; left_s, the seconds until the end; and text, the line that the
+program printed. fraction and left_s are None if unknown."""
 
 _PEER = 5  # exit status: another rank failed
 _LINE = re.compile(r"hetsort: ((\w+)(?: \d|, ).*)")
@@ -27,7 +29,7 @@ def _seconds(clock):
 
 
 def _progress(line):
-    """Return the line as Progress, or None for any other line."""
+    """Convert a line of --progress to Progress. Return None for any other line."""
     said, elapsed = _LINE.fullmatch(line), _ELAPSED.search(line)
     if not said or not elapsed:
         return None
@@ -37,8 +39,8 @@ def _progress(line):
 
 
 def _options(options):
-    """Convert keywords to options: record_size=16 is --record-size=16, True gives an option without a
-    value, a list repeats the option, and None and False give none."""
+    """Convert keywords to options: record_size=16 is --record-size=16. True is an option without a value, a
+    list repeats the option, and None and False omit it."""
     for name, value in options.items():
         name = "--" + name.replace("_", "-")
         for one in value if isinstance(value, (list, tuple)) else [value]:
@@ -50,7 +52,7 @@ def _options(options):
 
 def _of_records(dtype, key):
     """Return the options for records of a type of numpy, with a key as for arrays."""
-    import numpy  # a caller with a dtype has it
+    import numpy  # installed, because the caller has a dtype
 
     from . import _keys
 
@@ -59,7 +61,8 @@ def _of_records(dtype, key):
 
 
 def _report(text):
-    """Return the report, which follows other printed text, or None if it is missing."""
+    """Return the report in the output of the program, which may begin with other text, or None without a
+    report."""
     at = text.find("{\n")
     try:
         return json.loads(text[at:]) if at >= 0 else None
@@ -68,7 +71,8 @@ def _report(text):
 
 
 def _failure(status, lines, report):
-    """Return the failure of the rank that failed first, not of one that left because of it."""
+    """Return the exception for the rank that failed first, not for a rank that ended because of that
+    failure."""
     failed = [r for r in (report or {}).get("ranks", []) if r.get("error")]
     failed.sort(key=lambda r: r["error"]["code"] == _PEER)
     if failed:
@@ -80,7 +84,8 @@ def _failure(status, lines, report):
 
 
 def _listen(process, progress):
-    """Return all lines except progress, until the program closes its standard error."""
+    """Call progress() for each line of progress, until the program closes its standard error. Return the
+    other lines."""
     lines = []
     for line in process.stderr:
         line = line.rstrip("\n")
@@ -94,13 +99,13 @@ def _listen(process, progress):
 
 def sort_file(inputs, output, *, dtype=None, key=None, progress=None, launcher=(), program=None,
               **options):
-    """Sort the records of a file, or of several as if they were one. Return the report of the program,
-    which hetsort(7) describes, as a dict.
+    """Sort the records of a file, or of several files as if they were one. Return the report of the program
+    as a dict; hetsort(7) describes it.
 
-    dtype     the numpy type of the records; key is then a key as for sort(). Without dtype, key has the
-              format of --key, "8,u64,desc", or is a list of such, and record_size is the record size.
-    progress  a function that is called with Progress about each second. An exception from it ends the
-              sort and leaves no output, like Control-C.
+    dtype     the numpy type of the records; key is then a key as for sort(). Without dtype, key is a text in
+              the format of --key, "8,u64,desc", or a list of such texts, and record_size is the record size.
+    progress  a function that is called with Progress about once per second. If it raises an exception, the
+              sort ends without an output, as after Control-C.
     launcher  the command that starts several ranks: ["mpirun", "-n", "4"].
     program   the program; by default HETSORT_PROGRAM, or hetsort in PATH.
 

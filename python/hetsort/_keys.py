@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Converts keys of arrays to the fields that libhetsort and the program compare."""
+"""Converts keys of arrays to fields in the format of --key, for libhetsort and the program."""
 import collections
 import sys
 
@@ -8,7 +8,7 @@ from ._errors import INVALID, InvalidError
 # A part of a key: its offset in the record, its numpy type, its type for --key, and its direction.
 Part = collections.namedtuple("Part", "offset dtype type descending")
 
-_MOST = 17  # one more than the library accepts, so that it refuses
+_MOST = 17  # one more than the library accepts, so that it refuses a key with more parts
 _LETTERS = {"b": "u", "u": "u", "i": "i", "f": "f", "M": "i", "m": "i"}
 
 
@@ -22,7 +22,7 @@ def _order(dtype):
 
 
 def _numbers(dtype, name):
-    """Return (type, dtype of a part, number of parts) of a scalar type."""
+    """Return (type for --key, dtype of a part, number of parts) for a scalar type."""
     size = dtype.itemsize
     if dtype.kind in "SV":
         return str(size), dtype, 1
@@ -55,7 +55,7 @@ def _parts(dtype, offset, descending, name):
 
 
 def _field(dtype, name):
-    """Return the type and the offset of a field, or of a field of a field."""
+    """Return the type and the offset of a field; "a.b" is field b of field a."""
     if dtype.names is not None and isinstance(name, str):
         if name in dtype.names:
             return dtype.fields[name][:2]
@@ -80,7 +80,7 @@ def _entries(key):
 
 
 def parts(dtype, key, reverse):
-    """Return the parts of a key of such records, the most significant first."""
+    """Return the parts of a key for records of this type, the most significant first."""
     if dtype.hasobject:
         raise invalid("records that hold objects of Python cannot be sorted")
     if key is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The calls of libhetsort; its failures are raised as exceptions."""
+"""The calls of libhetsort. Their failures are raised as exceptions."""
 import ctypes
 import re
 
@@ -13,7 +13,7 @@ __version__ = _lib.hetsort_version().decode()
 
 
 class Opts(ctypes.Structure):
-    """hetsort_opts."""
+    """The struct hetsort_opts of hetsort.h."""
 
     _fields_ = [("struct_size", ctypes.c_size_t), ("record_bytes", ctypes.c_uint32),
                 ("key_off", ctypes.c_uint32), ("key_bytes", ctypes.c_uint32),
@@ -35,7 +35,8 @@ for _name, _arguments in _ARGUMENTS.items():
 
 
 def call(name, *args, rank=None):
-    """Call with a buffer for the reason as last argument; raise an exception on failure."""
+    """Call a function with a buffer for the reason as its last argument; raise an exception on failure.
+    rank is the rank that fails unless the reason names another one."""
     err = _Err()
     status = getattr(_lib, "hetsort_" + name)(*args, ctypes.byref(err))
     if status:

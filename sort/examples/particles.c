@@ -29,7 +29,7 @@ static uint64_t get_cell(const particle *p)
 	return cell;
 }
 
-/* Make the particles of this rank. Each rank has another number of them. */
+/* Make the particles of this rank. The number differs from rank to rank. */
 static particle *make_particles(int rank, uint64_t *n)
 {
 	uint64_t x = 88172645463325252ULL + (uint64_t)rank;

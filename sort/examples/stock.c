@@ -33,7 +33,7 @@ int main(void)
 	opts.threads = 2;
 	if (hetsort_sort_local(stock, ITEMS, sorted, &opts, &err) != HETSORT_OK)
 		return fprintf(stderr, "stock: %s\n", err.text), 1;
-	for (int i = 0; i < ITEMS; i++) /* of equal shelves the first comes first */
+	for (int i = 0; i < ITEMS; i++) /* items of the same shelf keep their order */
 		printf("%.4s %s\n", sorted[i].shelf, sorted[i].name);
 	return 0;
 }

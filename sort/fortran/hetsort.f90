@@ -1,14 +1,13 @@
 ! SPDX-License-Identifier: GPL-3.0-or-later
-! hetsort.f90 - libhetsort for Fortran 2018: compile this file together with your program, and link
-! with -lhetsort. Calls, arguments and results are as in hetsort.h and its manual pages, with these
-! differences:
+! hetsort.f90 - libhetsort for Fortran 2018. Compile this file together with your program, and link
+! with -lhetsort. Calls, arguments and results are as in hetsort.h and its manual pages, except that
 !   records are arrays of any type, without gaps between their elements;
 !   a communicator is an integer of module mpi, or comm%mpi_val of module mpi_f08;
 !   opts and err are optional;
 !   texts passed to calls end in c_null_char; hetsort_reason() and hetsort_string() convert the texts
 !   that calls return to Fortran's;
 !   counts are integer(c_int64_t).
-! Beyond the header: hetsort_opts_init(), hetsort_reason(), hetsort_string().
+! hetsort_opts_init(), hetsort_reason() and hetsort_string() are not in the header.
 module hetsort
   use, intrinsic :: iso_c_binding
   implicit none
@@ -98,13 +97,13 @@ module hetsort
 
 contains
 
-  ! The defaults of the header.
+  ! Return the defaults, like HETSORT_OPTS_INIT.
   function hetsort_opts_init() result(opts)
     type(hetsort_opts) :: opts
     opts = hetsort_opts(c_sizeof(opts), 100, 0, 10, 1, 0, c_null_ptr, c_null_ptr)
   end function
 
-  ! A text of the library.
+  ! Return a text of C, such as the result of hetsort_version().
   function hetsort_string(text) result(res)
     type(c_ptr), intent(in) :: text
     character(len=:), allocatable :: res
@@ -117,7 +116,7 @@ contains
     end do
   end function
 
-  ! Why a call failed.
+  ! Return why a call failed.
   function hetsort_reason(err) result(res)
     type(hetsort_err), intent(in), target :: err
     character(len=:), allocatable :: res

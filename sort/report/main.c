@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The program hetsort-report: make the page of a report, as hetsort --html does. */
+/* The program hetsort-report: make the HTML page of a JSON report, as hetsort --html does. */
 #include "io/registry.h"
 #include "page.h"
 
@@ -32,7 +32,8 @@ static status report_make_page(const char *report, const char *output, err *e)
 	return rc;
 }
 
-/* Print why the command line is invalid; NULL: getopt has printed it. */
+/* Print why the command line is invalid; if why is NULL, getopt has printed it. Return the exit
+ * status. */
 static int report_usage_error(const char *why)
 {
 	if (why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The page of a report. Texts of the report come from file names and other hosts, so they are data
- * in the page, never markup. The Makefile makes a string of C from the template in scripts/page/.
- * Memory: twice the report's text. */
+/* The page of a report, see page.h. Texts of the report, such as file names, must not become
+ * markup, so the page contains the report only as data. The Makefile converts the template in
+ * scripts/page/ to C strings. Memory: up to seven times the report's text. */
 #include "page.h"
 #include "base/mem.h"
 

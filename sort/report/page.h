@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The page of a report, for a browser: a template with the report in it, complete in one file. */
+/* The page of a report, for a browser: one file, which contains the report, a style and a
+ * script. */
 #ifndef HETSORT_REPORT_PAGE_H
 #define HETSORT_REPORT_PAGE_H
 
 #include "io/json.h"
 
-/* page_check - refuse (ST_REFUSED) a document that is not a report, or of another version. name is
- * for messages. */
+/* page_check - return ST_REFUSED if the document is not a report, or has another version. name is
+ * the file, for messages. */
 status page_check(const json_t *report, const char *name, err *e);
 
-/* page_write - write the page of a report to path, and replace an earlier one; "-" is standard
- * output. */
+/* page_write - write the page of a report to path, and replace an earlier page. "-" is standard
+ * output. fsync: sync the file. */
 status page_write(const json_t *report, const char *path, bool fsync, err *e);
 
 #endif

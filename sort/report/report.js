@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The page of a report of hetsort. A job that failed, or an older version, may lack any of its members: what is not
-// there is not shown. More than 64 ranks are shown by host, or in groups, and in full in tables.
+// The page of a report of hetsort. A report of a failed job or an older version may lack any member; the page omits
+// what depends on missing members. More than 64 ranks are shown by host or in groups; tables show all ranks.
 'use strict';
 
 const MOST_ROWS = 64;
@@ -14,13 +14,13 @@ const ranks = listOf(data.ranks).filter(isObject);
 const part = (rank, name) => objectOf(rank[name]);
 const phasesOf = (rank) => Object.entries(part(rank, 'phases_s')).filter(([, s]) => isNumber(s));
 const tookOf = (rank) => sum(phasesOf(rank).map(([, s]) => s));
-const busyOf = (rank) => sum(phasesOf(rank).map(([name, s]) => (name === 'exchange' ? 0 : s))); // which is waiting for blocks
+const busyOf = (rank) => sum(phasesOf(rank).map(([name, s]) => (name === 'exchange' ? 0 : s))); // exchange is waiting for blocks
 const spansOf = (rank) => listOf(rank.timeline).filter((s) => isObject(s) && isNumber(s.begin_s) && isNumber(s.end_s));
 const failed = data.status !== 'ok';
 const settings = objectOf(data.config);
 const recordBytes = numberOf(settings.record_bytes);
 const use = objectOf(data.use);
-const worked = ranks.some((r) => spansOf(r).some((s) => !['describe', 'plan'].includes(s.phase))); // or refused before
+const worked = ranks.some((r) => spansOf(r).some((s) => !['describe', 'plan'].includes(s.phase))); // false: refused before it worked
 const total_s = numberOf(data.total_s) || most(ranks.flatMap(spansOf).map((s) => s.end_s));
 const critical = ranks.length > 1 ? ranks.reduce((top, r) => (busyOf(r) > busyOf(top) ? r : top)) : null;
 const hosts = new Map();
@@ -108,8 +108,8 @@ function messages() {
 
 const deviation = (r) => (r.predicted_s > 0 && tookOf(r) > 0 ? 100 * (tookOf(r) / r.predicted_s - 1) : null);
 
-// Measured rates predict seconds. Nominal ones only say how ranks compare, so then both are shown relative to the mean of
-// the ranks, and one rank has nothing to compare.
+// Measured rates predict seconds. Nominal rates only predict how ranks compare. Then planned and real times are shown
+// relative to the mean of the ranks, unless there is only one rank.
 const measured = settings.rates_measured === true;
 const times = (v) => (isNumber(v) ? `${digits(v)} ×` : MISSING);
 UNITS.set(times, [['×', 1]]);
@@ -208,7 +208,7 @@ const activityOf = (rank) => part(rank, 'activity');
 const flow = (rank, kind) => listOf(activityOf(rank)[kind]);
 const stepOf = (rank) => numberOf(activityOf(rank).step_s);
 
-// Bytes a second of a row, in columns of the longest step of any rank.
+// The bytes per second of a row, in columns as wide as the longest step of any rank.
 function heatOf(row, kind, step_s, columns) {
   const out = new Array(columns).fill(0);
   for (const r of row.ranks)
@@ -329,7 +329,7 @@ function memory() {
   const top = (row, of) => most(row.ranks.map(of));
   const used = most(ranks.flatMap((r) => [held(r), plan(r)]));
   const limits = ranks.map(limitOf).filter(isNumber);
-  const near = limits.length > 0 && most(limits) < 4 * used; // one that is far away would leave no room for the bars
+  const near = limits.length > 0 && most(limits) < 4 * used; // a far larger limit would leave no room for the bars
   const end = near ? Math.max(used, most(limits)) : used;
   const paint = (row, y, h, x) => [titled(rect('is', x(0), y, x(top(row, held)) - x(0), h), `${row.label}: held ${bytes(top(row, held))}, planned ${bytes(top(row, plan))}`),
     line('mark', x(top(row, plan)), y - 1, x(top(row, plan)), y + h + 1),
