@@ -17,14 +17,14 @@ RUN = BIN="$(abspath $(PROGDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$
 names    = $(if $(filter %.sh,$(2)),$(shell grep -l -e '$(1)' $(filter %.sh,$(2))))
 needs    = $(HAS_TEST) $(filter $(OBJ)/%,$(1)) $(if $(filter %.sh,$(1)),all) $(if $(call names,shim,$(1)),$(SHIMS)) \
            $(if $(call names,failpoints\|other_ranks\|faults,$(1)),failpoints) $(if $(call names,bench/\|$$BIN/\*,$(1)),$(BENCH_X)) \
-           $(if $(call names,OBJ/[a-z/]*tests/test,$(1)),$(TESTS_X))
+           $(if $(call names,OBJ/[a-z/]*tests/test,$(1)),$(TESTS_X)) $(if $(findstring /mpi_,$(1)),$(FOR_MPI))
 CHOSEN   = $(patsubst %.c,$(OBJ)/%,$(TESTS))
-FOR_MPI  = $(SHIMS) $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX)
+FOR_MPI  = $(SHIMS) $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(LIBBENCH)
 
 check: $(if $(TESTS),$(call needs,$(CHOSEN)),all $(SHIMS) $(HAS_TEST) $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints)  ## run the tests: no network, no root, no mpirun (TESTS=...)
 	$(Q)$(RUN) -j $(TEST_JOBS) $(or $(CHOSEN),$(call longest_first,$(TESTS_X) $(FUZZ_X) $(TESTS_SH)))
 
-check-mpi: all $(FOR_MPI) $(LIBBENCH) failpoints  ## run the tests that need mpirun (TESTS=...)
+check-mpi: all $(FOR_MPI) failpoints  ## run the tests that need mpirun (TESTS=...)
 	$(Q)$(RUN) -j $(MPI_JOBS) $(or $(TESTS),$(call longest_first,$(MPI_SH)))
 
 # A test that reads HETSORT_LONG is sampled by check and check-mpi and runs in full here. Tests that measure run by
