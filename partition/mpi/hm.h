@@ -24,6 +24,15 @@ void hm_set_err(hm *h, hetpart_status status, const char *fmt, ...)
 #define hm_fail(h, status, ...) (hm_set_err(h, status, __VA_ARGS__), (status))
 #define hm_invalid(h, ...)      hm_fail(h, HETPART_EINVAL, __VA_ARGS__)
 
+/* Return the status of a call of libhetpart that got &h->err, where it may leave the reason of an
+ * attempt that failed although the call succeeded. Nothing may have failed before the call. */
+static inline hetpart_status hm_lib(hm *h, hetpart_status st)
+{
+	if (st == HETPART_OK)
+		h->err.status = HETPART_OK;
+	return st;
+}
+
 /* Return HETPART_OK for MPI_SUCCESS, else HETPART_EPEER with MPI's message. */
 hetpart_status hm_mpi(hm *h, int rc, const char *what);
 

@@ -90,7 +90,7 @@ hetpart_status hm_plan_scatter(hm *h, hetpart_plan **out, size_t *order, uint64_
 	if (!p.made || !p.procs || !p.served || !p.ranks || !p.place || !p.speeds)
 		st = hm_fail(h, HETPART_ENOMEM, "no memory to plan for %zu ranks", p.n);
 	if (st == HETPART_OK)
-		st = planning_sort(&p, items, costs, order, &h->err);
+		st = hm_lib(h, planning_sort(&p, items, costs, order, &h->err));
 	if (st == HETPART_OK && costs->shares == HETPART_MPI_BALANCED) {
 		hetpart_scatter_opts opts = HETPART_SCATTER_OPTS_INIT;
 		int looks = 0;
@@ -99,13 +99,13 @@ hetpart_status hm_plan_scatter(hm *h, hetpart_plan **out, size_t *order, uint64_
 		opts.max_mem_bytes = HETPART_MEM_DEFAULT_BYTES;
 		opts.stop = count_looks;
 		opts.stop_ctx = &looks;
-		st = hetpart_scatter_create(out, items, p.served, p.n, &opts, &h->err);
+		st = hm_lib(h, hetpart_scatter_create(out, items, p.served, p.n, &opts, &h->err));
 	} else if (st == HETPART_OK) {
 		for (size_t j = 0; j < p.n; j++)
 			p.speeds[j] = costs->shares == HETPART_MPI_EQUAL
 					      ? 1
 					      : 1 / costs->rank[order[j]].compute.per_item_s;
-		st = share_linear(out, items, p.speeds, p.n, NULL, &h->err);
+		st = hm_lib(h, share_linear(out, items, p.speeds, p.n, NULL, &h->err));
 	}
 	for (size_t i = 0; p.made && i < 2 * p.n; i++)
 		hetpart_cost_free(p.made[i]);
@@ -257,7 +257,8 @@ hetpart_status hetpart_mpi_plan_bcast(hetpart_plan **out, const hetpart_plan *pl
 		st = hm_bcast(&h, packed + at, n, MPI_BYTE, root);
 	}
 	if (st == HETPART_OK)
-		st = hm_agree(&h, hetpart_plan_unpack(out, packed, (size_t)bytes, &h.err));
+		st = hm_agree(&h,
+			      hm_lib(&h, hetpart_plan_unpack(out, packed, (size_t)bytes, &h.err)));
 	free(packed);
 	return close_plan(&h, st, out, err);
 }
@@ -302,9 +303,10 @@ hetpart_status hetpart_mpi_share_create(hetpart_plan **out, uint64_t items, doub
 	if ((st = hm_agree(&h, st)) == HETPART_OK)
 		st = gather_speeds(&h, speeds, speed);
 	if (st == HETPART_OK)
-		st = hm_agree(&h,
-			      model ? hetpart_model_plan(out, model, items, speeds, n, opts, &h.err)
-				    : share_linear(out, items, speeds, n, opts, &h.err));
+		st = hm_agree(
+			&h, hm_lib(&h, model ? hetpart_model_plan(out, model, items, speeds, n,
+								  opts, &h.err)
+					     : share_linear(out, items, speeds, n, opts, &h.err)));
 	if (st == HETPART_OK)
 		st = same_plan(&h, *out);
 	free(speeds);
@@ -391,7 +393,7 @@ hetpart_status hetpart_mpi_model_add(hetpart_model *model, const hetpart_point *
 	if (st == HETPART_OK)
 		st = pool_gather(&p, count);
 	if (st == HETPART_OK)
-		st = hetpart_model_add(model, p.points, (size_t)p.npoints, &p.h.err);
+		st = hm_lib(&p.h, hetpart_model_add(model, p.points, (size_t)p.npoints, &p.h.err));
 	free(p.mine);
 	free(p.counts);
 	free(p.displs);
