@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The benchmarks and the programs that they start. The Makefile includes this file. Results stay in build/bench; ARGS is
-# passed to the benchmark: make bench ARGS='--records 1000000 --dir /data'
+# The benchmarks and the programs that they start. The Makefile includes this file. Results are in build/bench. ARGS has
+# the options of the benchmark: make bench ARGS='--records 1000000 --dir /data'
 
 $(OBJ)/bench/%: EXTRA = $(GSL_CFLAGS) $(PART_INC)
 $(OBJ)/bench/local_bench.o: EXTRA = $(SORT_INC) $(if $(CXX_OK),-DHAVE_PARTNERS)
@@ -11,7 +11,7 @@ $(OBJ)/bench/library_bench.o $(OBJ)/bench/scatter_client.o: COMPILER = $(MPIWRAP
 $(OBJ)/bin/bench/floor $(OBJ)/bin/bench/records: $(OBJ)/bin/bench/%: $(OBJ)/bench/%.o
 	$(call link,$(LINK),-lm)
 
-# From file to file, with other sorters as partners: peers.cc. build.json names compilers and flags.
+# Sorting from file to file, compared with other sorters: peers.cc. build.json contains compilers and flags.
 PEER_OPENMP = $(shell echo 'int main() {}' | $(CXX) -fopenmp -x c++ -o /dev/null - 2>/dev/null && echo -fopenmp)
 PEER_TBB    = $(call pkg,--libs,tbb)
 PEER_HWY    = $(call pkg,--modversion,libhwy-contrib)
@@ -53,7 +53,7 @@ bench-unequal: all $(BENCH_X) $(PROGDIR)/bench/local_bench  ## with one processo
 bench-memory: all $(BENCH_X)  ## with less memory than data, compared with cp (ARGS=...)
 	$(BENCH)
 
-# On virtual hosts; results stay in build/experiments.
+# Experiments on virtual hosts. Results are in build/experiments.
 experiments: all $(BENCH_X) $(SCATTERX)  ## all experiments on virtual hosts of unequal speed (root; ARGS=...)
 	$(Q)BIN="$(abspath $(PROGDIR))" bench/experiments all $(ARGS)
 experiments-quick: all $(BENCH_X) $(SCATTERX)  ## the same in a few minutes, judged loosely
@@ -61,7 +61,7 @@ experiments-quick: all $(BENCH_X) $(SCATTERX)  ## the same in a few minutes, jud
 $(OBJ)/bin/bench/scatter_client: $(OBJ)/bench/scatter_client.o $(LIBPMPI) $(LIBPART)
 	$(call link,$(LINKMPI),$(PART_LIBS))
 
-# A planner's benchmark is a program that prints JSON lines.
+# The benchmarks of planners, programs that print JSON lines.
 $(OBJ)/bench/%_bench: $(OBJ)/bench/%_bench.o $(LIBPART)
 	$(call link,$(LINK),$(PART_LIBS) -Wl$(comma)--as-needed $(GSL_LIBS))
 bench-plan bench-scatter bench-chain: bench-%: $(OBJ)/bench/%_bench  ## measure a planner (ARGS=...)

@@ -94,10 +94,9 @@ static bool brake_open(brake *k, const burn_args *a)
 		return burn_failed(&why);
 	k->how = burner_how(k->burner);
 	if (k->how == HOW_PLAIN)
-		burn_say(
-			"cannot raise its priority (no real-time right: RLIMIT_RTPRIO is 0, and no "
-			"CAP_SYS_NICE): it competes as an ordinary program, which reaches at most "
-			"a factor of 2 against one busy program");
+		burn_say("cannot burn with a higher priority than other programs (RLIMIT_RTPRIO is "
+			 "0, and CAP_SYS_NICE is missing), so the factor is at most 2 against one "
+			 "busy program");
 	return true;
 }
 
@@ -350,8 +349,9 @@ int main(int argc, char **argv)
 		burn_say("burning: factor %g, calibrated to %.4g by %s every %.0f us%s", a.factor,
 			 factor_reached(k.best), burn_how_name[k.how], a.period_s * 1e6,
 			 k.best->quiet ? ""
-			 : k.burner    ? "; others use these CPUs: by processor time"
-				       : "; others use these CPUs: they count as well");
+			 : k.burner
+				 ? "; other programs use these CPUs, so this is by processor time"
+				 : "; other programs use these CPUs and disturbed the measurement");
 	good = good && burn_command(&k, &a, &o);
 	burner_stop(k.burner);
 	quota_group_close(k.group);

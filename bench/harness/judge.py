@@ -54,7 +54,7 @@ def look(bin_folder, path):
 
 def same_records(name, verdict, want):
     if verdict.records != want.records:
-        raise Failed(f"{name}: {verdict.records} records came out of {want.records}")
+        raise Failed(f"{name}: the output has {verdict.records} records, the input {want.records}")
     if verdict.checksum != want.checksum:
         raise Failed(f"{name}: the output has other records: checksum {verdict.checksum}, not {want.checksum}")
 

@@ -224,7 +224,7 @@ fi
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   run setpriv --bounding-set=-sys_nice "$burn" --no-calibration --cpus="$cpu" --factor=2 --seconds=0.1 --json=report
   is "without a right to priority it burns" "$rc" 0
-  ok "it explains the missing right" grep -q 'no real-time right' <<<"$err"
+  ok "it explains the missing right" grep -q 'higher priority than other programs' <<<"$err"
   is "the missing right is in the report" "$(field how report)" 'no priority'
   run setpriv --bounding-set=-sys_nice "$burn" --no-calibration --cpus="$cpu" --factor=2 --fifo --seconds=0.1
   is "--fifo without the right is refused" "$rc" 2

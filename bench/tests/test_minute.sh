@@ -53,7 +53,7 @@ exec "$BIN/hetsort" "$@"
 SH
 chmod +x wrong small
 run "$minute" --seconds 60 --limit-bytes 100000 --first 100 --dir "$shm" --json wrong.json -- "$PWD/wrong"
-is "a wrong output is a failure" "$rc/$(grep -c '^minute: hetsort: 99 records came out of 100' <<<"$err")" 1/1
+is "a wrong output is a failure" "$rc/$(grep -c '^minute: hetsort: the output has 99 records, the input 100' <<<"$err")" 1/1
 ok "and leaves no file of results" test ! -e wrong.json
 run "$minute" --seconds 600 --limit-bytes 1000000 --first 100 --category indy --repeat 1 --tolerance 0.001 \
   --dir "$shm" --json small.json -- "$PWD/small"

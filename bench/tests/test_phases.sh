@@ -66,7 +66,7 @@ truncate -s -100 "$2"
 SH
 chmod +x wrong
 run "$phases" --records 2000 --repeat 1 --dir work --warm -- "$PWD/wrong"
-is "a wrong output ends the run" "$rc/$err" "1/phases: hetsort: 1999 records came out of 2000"
+is "a wrong output ends the run" "$rc/$err" "1/phases: hetsort: the output has 1999 records, the input 2000"
 run "$phases" --records 2000 --repeat 1 --dir work --warm -- "$BIN/hetsort" --ranks 3
 is "other options are measured" "$rc/$(grep -c -e '--ranks 3; input warm' <<<"$out")" 0/1
 run "$phases" --records 0

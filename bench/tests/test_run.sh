@@ -71,8 +71,8 @@ rejects() { # rejects STUB WORDS
   is "... without a table and without a file of results: $1" "$(grep -c '^stub' <<<"$out")/$(compgen -G bad.json | wc -l)" 0/0
 }
 rejects unsorted 'not in order: First unordered record is record '
-rejects short '1999 records came out of 2000'
-rejects long '2001 records came out of 2000'
+rejects short 'the output has 1999 records, the input 2000'
+rejects long 'the output has 2001 records, the input 2000'
 rejects twice 'the output has other records'
 rejects changed 'the output has other records'
 rejects nothing 'wrote no output'

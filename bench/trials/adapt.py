@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""adapt: a node that turns slow in the middle of a run, with and without hetsort --adapt.
+"""adapt: a node that becomes slow in the middle of a run, with and without hetsort --adapt.
 
-Hosts are alike and shares equal. When --when PART of the time is over until all ranks have read and sorted,
-one host, drawn by --seed but never the first, gets 1/F of its CPU share. In pairs, each with and without
-that:
+Hosts have equal speeds and equal shares. One host, drawn by --seed but never the first, then gets 1/F of its CPU
+share. This happens after the part --when of the time until all ranks have read and sorted. Each variant runs
+with and without this:
   own           each host reads its portion from its own disk
-  own --adapt   and writes less where it turned slow: what it reads is given
+  own --adapt   the slow host writes less; it reads its portion in any case
   root          the first host has the input, and scatters it in equal portions
-  root --adapt  it deals chunks out to who asks for more (--scatter dynamic), so a slow one reads less as well
-The gain of --adapt is printed as a part of the cost of the slow host, in all and after reading and sorting. Next to
-it is the largest possible gain: of a planner that knows at once how slow the host is, and divides all work
-that is left by the speeds that are left. Where nothing turns slow, it must cost nothing."""
+  root --adapt  the first host sends chunks on request (--scatter dynamic), so the slow host also reads less
+The slow host costs time. The part of this time that --adapt regains is printed, for the whole job and after
+reading and sorting. The largest possible gain is printed next to it: a planner would know at once how slow the
+host is, and divide all remaining work by the speeds. If no host becomes slow, --adapt must cost nothing."""
 
 import random
 import threading
@@ -23,13 +23,13 @@ from trials.trial import SUMMARY, summary_cells
 FULL = {"hosts": [4], "factor": 2.0, "when": 0.1, "records": 8000000, "repeat": 7, "cpu": 0}
 QUICK = {"hosts": [4], "factor": 3.0, "when": 0.1, "records": 3000000, "repeat": 2, "cpu": 0}
 OWN, ROOT = ["--plan", "equal"], ["--plan", "equal", "--source", "root", "--scatter"]
-# Where the input is, without and with --adapt.
+# For each place of the input, the options without and with --adapt.
 PAIRS = {"own": (OWN, [*OWN, "--adapt"]), "root": ([*ROOT, "equal"], [*ROOT, "dynamic", "--adapt"])}
 VARIANTS = [f"{source}{adapt}, {how}" for source in PAIRS for adapt in ("", " --adapt") for how in ("steady", "slow")]
 
 
 class Disturber(threading.Thread):
-    """Slows a host down after a while, as another thread does the waiting."""
+    """Slows a host after some seconds, while the main thread waits for the sort."""
 
     def __init__(self, h, k, speed, after_s):
         super().__init__(daemon=True)
@@ -53,7 +53,7 @@ class Disturber(threading.Thread):
 
 
 class Source:
-    """The input of a pair, and the moment at which a host turns slow."""
+    """The input of a variant, and the moment at which a host becomes slow."""
 
     def __init__(self, t, s, name, portions):
         self.s, self.portions, self.options = s, portions, PAIRS[name]
@@ -94,7 +94,7 @@ def measure(t, count, victim):
 def run(t):
     rows = []
     if min(t.a.hosts) < 2:
-        raise job.Failed("it takes 2 hosts at least: the first one is never slowed")
+        raise job.Failed("--hosts must be at least 2, because the first host is never slowed")
     for count in t.a.hosts:
         victim = random.Random(t.a.seed).randrange(1, count)
         sources, kept = measure(t, count, victim)
@@ -118,7 +118,8 @@ def run(t):
 
 
 def most_regained_s(steady_s, slow_s, moment_s, count, factor):
-    """Until the moment all hosts work as before. Then the remaining hosts do the remaining work of `count` hosts."""
+    """Return the largest possible gain. Until moment_s, all hosts work as in the steady job. The best planner then
+    divides the remaining work, and the speed of all hosts is then count - 1 + 1/factor."""
     best_s = moment_s + (steady_s - moment_s) * count / (count - 1 + 1 / factor)
     return slow_s - best_s
 
@@ -145,5 +146,5 @@ def regained(t, count, source, moment_s, kept):
                    f" ({100 * part_most:.0f} % of that); after reading and sorting it costs {cost_after:.2f} s, of"
                    f" which {back_after:.2f} s ({100 * part_after:.0f} %); where nothing turns slow it costs"
                    f" {100 * (idle[0] - 1):+.1f} %")
-    # Chunks may be faster than equal portions also where nothing turns slow.
+    # With a root, chunks may be faster than equal portions even if no host becomes slow.
     t.expect(f"{count} hosts, {source}: part of the cost regained", part, 0.05, 1 if source == "own" else 1.5)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""balance: no balancing, the operating system's, process emulation ([S2] table 2's comparison), shares.
+"""balance: balancing by nothing, by the operating system, by process emulation ([S2] table 2), and by shares.
 
 The CPUs of this machine, half of them slowed by cpuburn, run hetsort. With equal shares for all ranks:
   none        one process on each CPU, bound to it
-  os          several processes for each CPU, bound to none: the system moves them
+  os          several processes for each CPU, not bound: the system moves them between CPUs
   emulation   on each CPU the number of processes that `hetplan emulate` gives for its speed, bound to it
   virtual     one process on each CPU, bound to it, with the same number of virtual ranks (hetsort --emulate)
 and with unequal ones:
   planned     one process on each CPU, bound to it, with shares by n ln n
-Whatever is done, a rank has one thread."""
+In all variants, a rank has one thread."""
 
 import json
 import os
@@ -20,13 +20,14 @@ from trials.trial import SUMMARY, summary_cells
 MPIRUN = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "mpirun")
 FULL = {"factor": 1.5, "records": 4000000, "most": 8, "repeat": 5}
 QUICK = {"factor": 2.0, "records": 1000000, "most": 6, "repeat": 2}
-# Bind a rank to the CPU that stands at its place in the list.
+# Bind rank i to the i-th CPU of the list.
 BOUND = """IFS=, read -r -a cpu <<<"$1"; shift
 exec taskset -c "${cpu[${OMPI_COMM_WORLD_RANK:-$PMI_RANK}]}" "$@\""""
 
 
 def emulation(speeds, most):
-    """Processes of each CPU, and the part of the whole speed that they reach, by hetplan."""
+    """Return the number of processes for each CPU, and their speed as a part of the speed of all CPUs, by
+    hetplan."""
     said = json.loads(job.run([f"{job.BIN}/hetplan", "emulate", "--ratings", sorts.joined(speeds), "--best-upto",
                                str(most), "--json"]).out)
     counts = [int(v) for v in said["counts"]]
@@ -43,7 +44,8 @@ def command(processes, bound, options, work):
 
 
 def variants(cpus, speeds, most):
-    """name -> (processes, the CPU of each or None, options, part of the whole speed in theory)."""
+    """Return {name: (number of processes, their CPUs or None, options, theoretical part of the speed of all
+    CPUs)}."""
     counts, part = emulation(speeds, most)
     alike, given = ["--plan", "equal"], ["--speeds", sorts.joined(speeds)]
     return {"none": (len(cpus), cpus, alike, min(speeds) * len(speeds) / sum(speeds)),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""learning: job after job of hetsort --plan online, which is given no speeds.
+"""learning: jobs of hetsort --plan online, which learns the speeds of the hosts.
 
-Half the hosts, drawn by --seed, run at 1/F. Every host sees the one input and reads its share of it. Ten
-runs follow one another with one wisdom file, next to one job with equal shares and one with shares by the
-speeds: from where to where the learnt ones come."""
+Half the hosts, drawn by --seed, run at 1/F. All hosts read their shares from the same file. Ten jobs, one after
+the other, use the same wisdom file. They are compared with a job with equal shares, where learning begins, and a
+job with shares by the real speeds, which it approaches."""
 
 import os
 
@@ -16,7 +16,7 @@ QUICK = {"hosts": [4], "factor": 2.0, "records": 1500000, "runs": 4, "repeat": 1
 
 
 class Shared(sorts.Sorter):
-    """All hosts read one file, where all of them see it (not in /dev/shm, which each has its own of)."""
+    """A sorter whose hosts read the same file. It cannot be in /dev/shm, because each host has its own."""
 
     def __init__(self, h, records, directory):
         super().__init__(h, records)

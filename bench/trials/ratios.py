@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """ratios: the gain of planned over equal shares as half the hosts get slower and slower.
 
-Two hosts (or more), half of them 1/F as fast; hetsort sorts with equal shares, and with shares by n ln n,
-both with two exchange threads. Work of linear cost would gain (F + 1) / 2."""
+Half of two or more hosts have 1/F of the speed. hetsort sorts with equal shares, and with shares by n ln n, both
+with two exchange threads. With a linear cost, the gain would be (F + 1) / 2."""
 
 from harness import chart, hosts
 from trials import sorts
@@ -13,7 +13,7 @@ QUICK = {"hosts": [2], "factors": [1, 4], "records": 1500000, "repeat": 2}
 
 
 def measure(t, count, factor):
-    """One cluster a factor: the fast hosts' share of a CPU depends on it."""
+    """Measure one factor. It needs its own cluster, because the CPU share of the fast hosts depends on it."""
     a = t.a
     speeds = [1.0] * (count - count // 2) + [1 / factor] * (count // 2)
     given = sorts.joined(speeds)

@@ -3,13 +3,13 @@
 
 Seven hosts with the speeds and bandwidths, in proportion, of the machines in [S0]; the root is the first.
 bench/scatter_client scatters items, and every rank computes its own:
-  uniform     MPI_Scatterv, the same for all
+  uniform     MPI_Scatterv, equal shares
   speed       shares only by speed
   farm        master and workers, chunks on request
-  balanced    all end together, served by decreasing bandwidth
-  ascending   all end together, served by increasing bandwidth
-Costs are measured in runs before, the median of each counts, and all plans are made with these. The model
-of [S0], with the same costs and one port, says what the end times should be."""
+  balanced    all ranks end together, served by decreasing bandwidth
+  ascending   all ranks end together, served by increasing bandwidth
+Costs are the medians of some jobs before, and all plans use them. The end times are compared with the model of
+[S0], in which the root has one port, for the same costs."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from harness import chart, hosts, job, stats
 from trials.trial import SUMMARY, summary_cells
 
 CLIENT = f"{job.BIN}/bench/scatter_client"
-# Name, speed, Mbit/s. From [S0]: seconds a ray 0.009288 .009365 .004629 ..., and a ray's message.
+# Name, speed, Mbit/s, by the seconds in [S0] to compute a ray (.009288 .009365 .004629 ...) and to send it.
 PLATFORM = [("dinadan", 0.428, None), ("caseb", 0.859, 400), ("pellinore", 0.425, 357), ("sekhmet", 0.814, 235),
             ("seven", 0.246, 190), ("leda", 0.411, 113), ("merlin", 1.0, 49)]
 VARIANTS = {"uniform": "scatterv", "speed": "speed", "farm": "farm", "balanced": "balanced",
@@ -26,7 +26,7 @@ VARIANTS = {"uniform": "scatterv", "speed": "speed", "farm": "farm", "balanced":
 PAPER = {"uniform": (259, 853), "balanced": (405, 430), "ascending": (437, 486)}  # earliest, latest end
 FULL = {"items": 3000, "item_bytes": 20000, "work": 1800000, "measured": 5, "repeat": 5}
 QUICK = {"items": 600, "item_bytes": 20000, "work": 1500000, "measured": 2, "repeat": 1}
-# One port: with the buffers that TCP takes by itself, of some MB, a root sends to many at once.
+# Small buffers give the root one port: with TCP's default buffers of some MB, it would send to several at once.
 BUFFER_BYTES = 256 << 10
 COSTS = ("compute_startup_s", "compute_item_s", "link_startup_s", "link_item_s")
 
@@ -36,7 +36,7 @@ def affine(startup, item, n):
 
 
 def model(ranks, costs):
-    """When each rank should end: served in the order in which they were, the root last."""
+    """Return {rank: predicted end}, for ranks served in the order in which their items arrived, the root last."""
     served = sorted((r for r in ranks if r["rank"]), key=lambda r: r["arrived_s"])
     port, ends = 0.0, {}
     for r in [*served, ranks[0]]:
@@ -53,14 +53,14 @@ def client(t, h, name, *costs):
     ranks = sorted((json.loads(line) for line in done.out.splitlines() if line.startswith("{")),
                    key=lambda r: r["rank"])
     if len(ranks) != h.count or sum(r["items"] for r in ranks) != t.a.items:
-        raise job.Failed(f"scatter_client {name}: {sum(r['items'] for r in ranks)} items came of {t.a.items}")
+        raise job.Failed(f"scatter_client {name}: {sum(r['items'] for r in ranks)} items computed, not {t.a.items}")
     return ranks, busy
 
 
 def measured_costs(t, h):
-    """Return the medians of a few uniform jobs: the time of an item to compute, and to arrive after the items of
-    the rank before. Whole jobs are measured, because CPU quotas and links with token buckets only show their
-    rates after some time."""
+    """Return the costs of each rank, medians of a few uniform jobs: the time to compute an item, and the time in
+    which an item arrives after the items of the previous rank. Whole jobs are measured, because CPU quotas and
+    links with token buckets only show their rates after some time."""
     every = [client(t, h, "uniform")[0] for _ in range(t.a.measured)]
     for ranks in every:
         before_s = 0.0
@@ -81,7 +81,7 @@ def same_results(runs):
 
 
 def panel(name, ranks):
-    """Of the run in the middle: until its items have arrived, and until they are computed."""
+    """Draw for each rank of one run when its items have arrived, and when they have been computed."""
     order = sorted((r for r in ranks if r["rank"]), key=lambda r: r["arrived_s"]) + [ranks[0]]
     p = chart.Panel(name, "processors as they are served, the root last", "seconds")
     p.ticks([PLATFORM[r["rank"]][0] for r in order])
@@ -92,7 +92,7 @@ def panel(name, ranks):
 
 
 def overview(t, predicted):
-    """Draw the latest ends next to the model and [S0], each relative to uniform shares."""
+    """Draw the latest end of each variant, measured, by the model and in [S0], each relative to uniform shares."""
     p = chart.Panel("latest end", "", "relative to uniform")
     p.ticks(list(VARIANTS))
     p.bars("measured", [(i, *t.ratio((v,), ("uniform",))) for i, v in enumerate(VARIANTS)], at=-0.26, width=0.26)

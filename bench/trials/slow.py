@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""slow: what planned shares and exchange threads gain where half the nodes are slow ([S4] section 5).
+"""slow: the gain of planned shares and exchange threads if half the nodes are slow ([S4] section 5).
 
 Half the hosts, drawn by --seed, run at 1/F of the speed. Each holds its portion on its own disk.
   A1  equal shares, no exchange threads
   A2  shares by n ln n, no exchange threads
   A3  shares by n ln n, two exchange threads
-  A3+ the same with --second F: these threads have for themselves a second CPU of their host, which is F times
-      as fast as its first
-and a single host sorts everything, in the first rounds: its time over the sum of speeds is the ideal
-makespan. Runs at the rate max are bound by the CPU, those at others by the links.
+  A3+ like A3, but with --second F the exchange threads have a second CPU of their host, which is F times as
+      fast as its first one
+In the first rounds, a single host also sorts all records. Its time divided by the sum of the speeds is the ideal
+makespan. At the rate max the CPUs limit the sort, at other rates the links.
 
-Other than in the paper, the network carries blocks while A1 and A2 merge: their computing thread hands them
-over between two steps of the merge, and does not wait for them."""
+Unlike in the paper, the network transfers blocks while A1 and A2 merge: the computing thread starts to send them
+between two steps of the merge, and does not wait for them."""
 
 from harness import chart, hosts, stats
 from trials import sorts
@@ -30,7 +30,7 @@ QUICK = {"hosts": [4], "rates": ["max"], "records": 2000000, "repeat": 2, "facto
 
 
 def ways(t):
-    """Names of the variants, as the hosts have them."""
+    """Return the names of the variants; A3+ needs second CPUs."""
     return [name for name in VARIANTS if name != "A3+" or t.a.second]
 
 
@@ -65,7 +65,7 @@ def one(t, kept, variant, number, sample):
 
 
 def sum_up(t, count, rate, speeds, kept):
-    """Rows of the table, and the panel of this number of hosts at this rate."""
+    """Return the rows of the table, and draw the panel, for this number of hosts and this rate."""
     ideal = stats.median(t.times(count, "-", "single")) / sum(speeds)
     theory = sum(speeds) / (count * min(speeds))  # of linear cost
     rows, bars = [], []

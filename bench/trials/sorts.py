@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""hetsort on virtual hosts: each has its portion on its own disk before the clock starts, and what comes
-out is judged by valsort before a time counts."""
+"""hetsort on virtual hosts. Each host has its portion on its own disk before the measurement begins, and valsort
+checks each output before its time counts."""
 
 import json
 import os
@@ -8,19 +8,19 @@ import os
 from harness import job, judge
 
 BIN = job.BIN
-# Own work; exchange is waiting for blocks of others.
+# The phase in which a rank waits for blocks of other ranks. All other phases are its own work.
 WAITING = "exchange"
-LAST = ("exchange", "merge", "write")  # after the last border that all ranks pass together
+LAST = ("exchange", "merge", "write")  # the phases after the last point where all ranks wait
 EXCHANGE_THREADS = ("exchange", "exchange-in", "exchange-out")
 
 
 def joined(speeds):
-    """As programs take them."""
+    """Return the speeds as an argument for programs."""
     return ",".join(f"{s:.9g}" for s in speeds)
 
 
 def shares(items, speeds, cost):
-    """By hetplan; cost None: equal."""
+    """Return the shares by hetplan; equal shares if cost is None."""
     speeds = [1] * len(speeds) if cost is None else speeds
     said = job.run([f"{BIN}/hetplan", "share", "--items", str(items), "--speeds", joined(speeds), "--cost",
                     cost or "linear", "--csv"]).out
@@ -32,9 +32,9 @@ def _spread(times):
 
 
 class Sample:
-    """One run: makespan_s; finish_s, when each rank had written its output; ends_s, own work of each rank,
-    how much of the time it was not that (waiting), and in how much of it the computing thread waited for
-    blocks or moved them (exchanging)."""
+    """The figures of one run: makespan_s; finish_s, when each rank had written its output; ends_s, the seconds of
+    own work of each rank; waiting, the part of the time without own work; and exchanging, the part in which the
+    computing thread waited for blocks or moved them."""
 
     def __init__(self, report, busy):
         ranks = report["ranks"]
@@ -58,7 +58,7 @@ class Sample:
 
 
 class Sorter:
-    """The same records in portions of several kinds, sorted again and again."""
+    """Sorts the same records repeatedly, in portions of several kinds."""
 
     def __init__(self, hosts, records):
         self.hosts, self.records = hosts, records
@@ -74,27 +74,28 @@ class Sorter:
         return os.path.join(self.hosts.directories[k], name)
 
     def gathered(self, name):
-        """Portions of all hosts, at the first one too: names of files that one rank reads as one."""
+        """Link the portions of all hosts to the first host's disk. Return their names, for one rank that reads all
+        of them."""
         there = [f"{name}.{k}" for k in range(self.hosts.count)]
         for k, part in enumerate(there[1:], 1):
             os.link(self._at(k, part), self._at(0, part))
         return there
 
     def argv(self, portions, options):
-        """portions: a name, or files."""
+        """Return the command. portions is the name of the portions, or a list of files."""
         inputs = [f"{portions}.%r"] if isinstance(portions, str) else portions
         return [f"{BIN}/hetsort", "-q", "-f", "--no-fsync", "--threads", "1", "--report", "report",
                 *options, "-o", "out.%r", *inputs]
 
     def sort(self, portions, options=(), ranks=None, second_cpu=False):
-        """With second_cpu the exchange threads have the hosts' second CPUs for themselves."""
+        """Sort once. Return the Sample. With second_cpu, the exchange threads use the hosts' second CPUs."""
         ranks = ranks or self.hosts.count
         job.remove(self._at(0, "report"))
         _, busy = self.hosts.mpirun(ranks, self.argv(portions, options), EXCHANGE_THREADS if second_cpu else ())
         return self.take(ranks, busy)
 
     def take(self, ranks, busy):
-        """Return the files that remain after a job."""
+        """Check and remove the outputs of a job. Return the Sample of its report."""
         self._validate(ranks)
         with open(self._at(0, "report")) as f:
             return Sample(json.load(f), busy)

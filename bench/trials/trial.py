@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The common part of the experiments: samples are kept and logged, figures summed up, expectations
-judged. A sample while others kept the machine busy is flagged, and takes part in everything but
-judgement."""
+"""The common part of the experiments: it keeps and logs samples, summarises figures and checks expectations. A
+sample is marked if other programs kept the machine busy. It is used, but then no expectation can fail."""
 
 import math
 import sys
@@ -17,7 +16,7 @@ class Trial:
         self.notes = []
 
     def sample(self, variant, number, seconds, disturbed, **fields):
-        """variant is a tuple of words; number is the round."""
+        """Keep, log and print a sample. variant is a tuple of words; number is the round."""
         self.log.line("sample", experiment=self.name, command=" ".join(map(str, variant)), round=number,
                       seconds=seconds, disturbed=disturbed, **fields)
         self.samples.setdefault(tuple(variant), {})[number] = seconds
@@ -30,12 +29,13 @@ class Trial:
         return list(self.samples[variant].values())
 
     def ratio(self, variant, base):
-        """Round by round, so that what changes slowly cancels: (median, least, most)."""
+        """Return (median, minimum, maximum) of the ratios of the same rounds, in which slow changes of the machine
+        cancel out."""
         r = stats.round_ratios(self.samples[variant], self.samples[base])
         return stats.median(r), min(r), max(r)
 
     def figure(self, variant, **fields):
-        """Summarise the samples of a variant, with more figures."""
+        """Summarise the samples of a variant, and log this with more figures."""
         t = self.times(*variant)
         mean = sum(t) / len(t)
         spread = math.sqrt(sum((x - mean) ** 2 for x in t) / (len(t) - 1)) if len(t) > 1 else 0.0
@@ -44,7 +44,8 @@ class Trial:
         return sums
 
     def expect(self, text, value, low, high):
-        """Loosely: what must hold if the experiment shows what it is about."""
+        """Record whether a value is within limits, which are wide but must hold if the experiment shows its
+        effect."""
         holds = low <= value <= high
         self.expectations.append((f"{text}: {value:.3f}, expected {low:g} to {high:g}", holds))
         self.log.line("expectation", experiment=self.name, text=text, value=value, low=low, high=high,
@@ -54,15 +55,15 @@ class Trial:
         journal.table(head, rows)
 
     def judge(self):
-        """Prints the expectations; False if one fails that nothing excuses."""
+        """Print the expectations. Return False if one fails although no sample was disturbed."""
         good = True
         for text, holds in self.expectations:
             word = "holds" if holds else "not judged, disturbed" if self.disturbed else "FAILS"
             good = good and word != "FAILS"
             print(f"{self.name}: {word}: {text}")
         if self.disturbed:
-            print(f"warning: in {self.disturbed} of {self.count} runs others kept the machine busy, and hosts"
-                  " got less than their shares")
+            print(f"warning: in {self.disturbed} of {self.count} runs other programs kept the machine busy, and"
+                  " hosts got less than their shares")
         return good
 
 

@@ -70,7 +70,7 @@ static void refused(void **state)
 		{ "1 x speed", "'p', line 1: 'speed' needs a number, not ''" },
 		{ "1 x speed 0", "'p', line 1: 'speed' is out of range: '0'" },
 		{ "1 x speed 1G", "'p', line 1: 'speed' does not have the unit 'G'" },
-		{ "1 x cores 0", "'p', line 1: a host must have at least 1 of 'cores'" },
+		{ "1 x cores 0", "'p', line 1: 'cores' must be at least 1" },
 		{ "1 x disk 100M", "'p', line 1: 'disk' does not have the unit 'M'" },
 		{ "1 x net 100M/s", "'p', line 1: 'net' does not have the unit 'M/s'" },
 		{ "1 x lat 5", "'p', line 1: 'lat' does not have the unit ''" },
