@@ -147,25 +147,6 @@ typedef struct meetings {
 	size_t most;         /* the most ranks on a host */
 } meetings;
 
-static status meetings_make(rank_env *env, const rank_speeds *g, const share_plan *s, meetings *t)
-{
-	const size_t p = g->p, ranks = (size_t)env->c->size;
-	const size_t each = sizeof *t->seen + sizeof *t->best + sizeof *t->met + sizeof *t->order;
-	*t = (meetings){ .g = g, .s = s };
-	t->with = mem_array(&env->m, 1, ranks * sizeof *t->with + p * each, "links", &env->e);
-	if (!t->with)
-		return ST_RESOURCE;
-	t->seen = (void *)(t->with + ranks);
-	t->best = t->seen + p;
-	t->met = t->best + p;
-	t->order = (void *)(t->met + p);
-	for (size_t i = 0, n; i < p; i += n) {
-		n = rank_speeds_on_host(g, i);
-		t->most = size_max(t->most, n);
-	}
-	return ST_OK;
-}
-
 static bool same_host(const rank_speeds *g, size_t a, size_t b)
 {
 	return strcmp(g->placement[a].host, g->placement[b].host) == 0;
@@ -298,17 +279,27 @@ static measuring next_round(const rank_env *env, meetings *t, int i, double spen
 
 status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan *s, double *link_s)
 {
-	meetings t;
-	status rc = meetings_make(env, g, s, &t);
+	const size_t p = g->p, ranks = (size_t)env->c->size;
+	meetings t = { .g = g, .s = s };
+	const size_t each = sizeof *t.seen + sizeof *t.best + sizeof *t.met + sizeof *t.order;
+	t.with = mem_array(&env->m, 1, ranks * sizeof *t.with + p * each, "links", &env->e);
 	unsigned char *buf =
 		mem_array(&env->m, 1 + SLOTS, MESSAGE_BYTES, "measuring links", &env->e);
-	rc = comm_agree(env->c, buf ? rc : ST_RESOURCE);
+	status rc = comm_agree(env->c, t.with && buf ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		const double begun_s = now_s();
+		t.seen = (void *)(t.with + ranks);
+		t.best = t.seen + p;
+		t.met = t.best + p;
+		t.order = (void *)(t.met + p);
+		for (size_t i = 0, n; i < p; i += n) {
+			n = rank_speeds_on_host(g, i);
+			t.most = size_max(t.most, n);
+		}
 		memset(buf, 1, (size_t)(1 + SLOTS) * MESSAGE_BYTES);
 		for (int i = 0; rc == ST_OK && i < ROUNDS; i++) {
 			measuring m = { 0 };
-			if (g->p)
+			if (p)
 				m = next_round(env, &t, i, now_s() - begun_s, link_s);
 			rc = comm_bcast(env->c, &m, sizeof m, 0);
 			if (!m.continues)
@@ -318,9 +309,9 @@ status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan 
 		}
 		rc = comm_agree(env->c, rc);
 	}
-	if (rc == ST_OK && g->p) {
+	if (rc == ST_OK && p) {
 		to_hosts(&t, link_s);
-		rank_speeds_alike(link_s, t.order, g->p, ALIKE);
+		rank_speeds_alike(link_s, t.order, p, ALIKE);
 	}
 	mem_free(&env->m, buf);
 	mem_free(&env->m, t.with);

@@ -257,19 +257,6 @@ static const char help[] =
 	"      --version      print the version\n"
 	"Exit status: the exit status of hetsort.";
 
-static status set_scale(const char *arg, err *e)
-{
-	const char *rest = arg;
-	uint64_t whole;
-	uint32_t millionths;
-	if (!size_number(&rest, &whole, &millionths) || *rest || whole == 0 || whole > 1000000000)
-		return err_set(e, ST_REFUSED,
-			       "--scale must be a number from 1 to 1000000000, not %s",
-			       quoted(arg));
-	sim.scale = (double)whole + 1e-6 * millionths;
-	return ST_OK;
-}
-
 /* Parse up to the platform's name; the rest is for hetsort. */
 static status sim_parse_options(int argc, char **argv, err *e)
 {
@@ -282,16 +269,26 @@ static status sim_parse_options(int argc, char **argv, err *e)
 					       { "help", no_argument, NULL, 'h' },
 					       { "version", no_argument, NULL, 'v' },
 					       { NULL, 0, NULL, 0 } };
+	uint64_t whole;
+	uint32_t millionths;
 	status rc = ST_OK;
 	for (int opt;
 	     rc == ST_OK && (opt = getopt_long(argc, argv, "+s:r:h", longs, NULL)) != -1;) {
-		if (opt == 's')
-			rc = set_scale(optarg, e);
-		else if (opt == 'r')
+		if (opt == 's') {
+			const char *rest = optarg;
+			if (!size_number(&rest, &whole, &millionths) || *rest || whole == 0 ||
+			    whole > 1000000000)
+				rc = err_set(
+					e, ST_REFUSED,
+					"--scale must be a number from 1 to 1000000000, not %s",
+					quoted(optarg));
+			else
+				sim.scale = (double)whole + 1e-6 * millionths;
+		} else if (opt == 'r') {
 			sim.report = optarg;
-		else if (opt == '?')
+		} else if (opt == '?') {
 			rc = err_set(e, ST_REFUSED, "see 'hetsim --help'");
-		else if (opt) {
+		} else if (opt) {
 			puts(opt == 'h' ? help
 					: "hetsim " HETSORT_VERSION
 					  "\nLicense GPLv3+: GNU GPL version 3 or later.");

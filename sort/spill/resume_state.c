@@ -130,21 +130,22 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 				   "checksum_dropped", json_checksum(s->out.sum_dropped)));
 }
 
-/* Write the state, under the lock of n. */
-static status notes_write(run_notes *n, err *e)
+/* Write the state, unless a step before it failed with rc, and release the lock of n. */
+static status notes_write(run_notes *n, status rc, err *e)
 {
-	const status rc = json_write(resume_state_json(n->s, n->in), n->to, n->fsync, e);
-	if (rc == ST_OK || file_is(n->to->dirfd, n->to->base, &n->to->own.is))
-		n->s->self = n->to->own.is;
+	if (rc == ST_OK) {
+		rc = json_write(resume_state_json(n->s, n->in), n->to, n->fsync, e);
+		if (rc == ST_OK || file_is(n->to->dirfd, n->to->base, &n->to->own.is))
+			n->s->self = n->to->own.is;
+	}
+	pthread_mutex_unlock(&n->lock);
 	return rc;
 }
 
 status run_notes_write(run_notes *n, err *e)
 {
 	pthread_mutex_lock(&n->lock);
-	const status rc = notes_write(n, e);
-	pthread_mutex_unlock(&n->lock);
-	return rc;
+	return notes_write(n, ST_OK, e);
 }
 
 status run_notes_files(run_notes *n, const run_note *run, const bool *kept, size_t runs, err *e)
@@ -157,20 +158,13 @@ status run_notes_files(run_notes *n, const run_note *run, const bool *kept, size
 	for (size_t i = 0; rc == ST_OK && i < runs; i++)
 		if (!kept[i])
 			rc = run_list_add(l, &run[i], e);
-	if (rc == ST_OK)
-		rc = notes_write(n, e);
-	pthread_mutex_unlock(&n->lock);
-	return rc;
+	return notes_write(n, rc, e);
 }
 
 status run_notes_add(run_notes *n, const run_note *run, err *e)
 {
 	pthread_mutex_lock(&n->lock);
-	status rc = run_list_add(&n->s->made, run, e);
-	if (rc == ST_OK)
-		rc = notes_write(n, e);
-	pthread_mutex_unlock(&n->lock);
-	return rc;
+	return notes_write(n, run_list_add(&n->s->made, run, e), e);
 }
 
 /* ------------------------------------------------------------------------------- reading */

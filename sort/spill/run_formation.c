@@ -188,11 +188,23 @@ static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 	return true;
 }
 
-/* Read the next run of the stream; return false if the stream has ended. */
-static bool stream_read_run(run_formation *s, unsigned worker, size_t *run, err *e)
+/* Choose the next run to make, and read it if it is from a stream. Return false if all are made, or
+ * no more may begin. */
+static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
 {
 	const uint64_t most = s->p->b->run_recs;
 	size_t n = 0;
+	pthread_mutex_lock(&s->lock);
+	const bool go = s->e.code == ST_OK && !(s->p->stop && atomic_load(s->p->stop));
+	pthread_mutex_unlock(&s->lock);
+	if (!go)
+		return false;
+	if (s->from || s->held) {
+		do
+			*run = atomic_fetch_add(&s->next, 1);
+		while (*run < s->d->disk.s.count && s->kept && s->kept[*run]);
+		return *run < s->d->disk.s.count;
+	}
 	pthread_mutex_lock(&s->stream_lock);
 	*run = s->d->disk.s.count;
 	if (!s->ended && s->take(s->source, worker_room(s, worker), (size_t)most, &n, e) == ST_OK &&
@@ -202,22 +214,6 @@ static bool stream_read_run(run_formation *s, unsigned worker, size_t *run, err 
 	s->ended = s->ended || e->code != ST_OK || n < most;
 	pthread_mutex_unlock(&s->stream_lock);
 	return e->code == ST_OK && n > 0;
-}
-
-/* Choose the next run to make. Return false if all are made, or no more may begin. */
-static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
-{
-	pthread_mutex_lock(&s->lock);
-	const bool go = s->e.code == ST_OK && !(s->p->stop && atomic_load(s->p->stop));
-	pthread_mutex_unlock(&s->lock);
-	if (!go)
-		return false;
-	if (!s->from && !s->held)
-		return stream_read_run(s, worker, run, e);
-	do
-		*run = atomic_fetch_add(&s->next, 1);
-	while (*run < s->d->disk.s.count && s->kept && s->kept[*run]);
-	return *run < s->d->disk.s.count;
 }
 
 /* Make runs until all are made or a worker has failed. */

@@ -151,27 +151,21 @@ static uint64_t samples_bytes(const sort_plan_query *q, const sort_plan *b)
 	       data / SPILL_LEAST_BLOCK_BYTES * sizeof(uint64_t);
 }
 
-/* Return the records of a run that will be kept. */
-static uint64_t kept_recs(const sort_plan_query *q)
-{
-	const uint64_t rec = q->lay.record_bytes;
-	const uint64_t some =
-		u64_clamp(LEAST_KEPT_BYTES / rec + 1, q->recs / FEW_KEPT + 1, KEPT_BYTES / rec + 1);
-	return u64_max(q->recs / MANY_KEPT + 1, some);
-}
-
 /* Return the records of a run, if memory holds `most` per worker; 0 if that is too few. All workers
  * get the same number of runs. */
 static uint64_t plan_run_recs(const sort_plan_query *q, uint64_t most, const sort_plan *b)
 {
-	const uint64_t unit = io_fd_chunk_recs(q->lay.record_bytes, b->write_bytes);
+	const uint64_t rec = q->lay.record_bytes, unit = io_fd_chunk_recs(rec, b->write_bytes);
 	if (most == 0 || q->recs == 0) /* without records, spilling saves no memory */
 		return 0;
 	uint64_t count = q->recs / most + (q->recs % most != 0);
 	count = u64_round_up(count, b->workers);
 	uint64_t n = q->recs / count + (q->recs % count != 0);
-	if (q->keeps)
-		n = u64_min(kept_recs(q), most);
+	if (q->keeps) {
+		const uint64_t some = u64_clamp(LEAST_KEPT_BYTES / rec + 1, q->recs / FEW_KEPT + 1,
+						KEPT_BYTES / rec + 1);
+		n = u64_min(u64_max(q->recs / MANY_KEPT + 1, some), most);
+	}
 	if (n > unit) { /* runs begin at a block of the file */
 		const uint64_t up = u64_round_up(n, unit);
 		n = !q->keeps && up <= most ? up : n / unit * unit;
