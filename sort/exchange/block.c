@@ -22,7 +22,7 @@ uint64_t hash_long(const void *p, size_t bytes)
 	return XXH3_64bits(p, bytes);
 }
 
-/* Hash the records, whose number the caller knows, and the fields. */
+/* Hash the records, `bytes` bytes, and the fields. */
 static uint64_t block_sum(const block_header *h, uint64_t bytes)
 {
 	const uint64_t records = hash_long(h + 1, bytes);
@@ -55,15 +55,15 @@ status block_check(const block_header *h, const block_header *wanted, err *e)
 
 /* --------------------------------------------------------------------------------- windows
  *
- * A window has four blocks if these are long enough, and two among many ranks. While the only block
- * of a window is read, no other can arrive, so the merge waits for the next block of each rank. A
- * window has one block only if two would be very short. */
+ * A window has four blocks. If these would be short, it has fewer. It has a single block only if
+ * two would be very short: while the reader uses this block, no other block can arrive, so the
+ * merge waits for each block of each rank. */
 
 enum {
 	MOST_WINDOW = 4,
-	LEAST_SLOTS = 8,             /* of all windows in each direction, if blocks allow it */
-	GOOD_BLOCK_BYTES = 64 << 10, /* from here on bandwidth counts, not the number of messages */
-	LEAST_BLOCK_BYTES = 8 << 10, /* shorter ones cost more than waiting for longer ones */
+	LEAST_SLOTS = 8,             /* in each direction; with fewer, blocks may be short */
+	GOOD_BLOCK_BYTES = 64 << 10, /* longer blocks hardly save time */
+	LEAST_BLOCK_BYTES = 8 << 10, /* shorter blocks cost more than the wait for longer ones */
 	MAX_BLOCK_BYTES = 1 << 20
 };
 
@@ -76,7 +76,7 @@ static size_t slots_of(size_t window, size_t ranks)
 windows windows_divide(size_t windows_bytes, size_t record_bytes, int ranks, uint64_t total)
 {
 	const size_t p = (size_t)ranks;
-	size_t blocks = MOST_WINDOW; /* the widest window that leaves blocks long enough */
+	size_t blocks = MOST_WINDOW; /* the most blocks that are long enough */
 	while (blocks > 1 && (blocks - 1) * (p - 1) >= LEAST_SLOTS &&
 	       windows_bytes / slots_of(blocks, p) <
 		       (blocks > 2 ? GOOD_BLOCK_BYTES : LEAST_BLOCK_BYTES))

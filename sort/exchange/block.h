@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The header before the records of a block between ranks. By it the receiver checks that the block
- * is the expected one and undamaged. Also the division of memory into windows of blocks. */
+/* The header of a block of records, by which the receiver checks that the block is the expected one
+ * and undamaged. Also the division of memory into windows of a few blocks. */
 #ifndef HETSORT_EXCHANGE_BLOCK_H
 #define HETSORT_EXCHANGE_BLOCK_H
 
@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ranks have compared their byte order and layouts, so it is sent as it is. */
+/* The header precedes the records. It is sent as it is in memory, because ranks have compared byte
+ * order and layouts. */
 typedef struct block_header {
 	uint32_t magic;
 	int32_t from, to;
@@ -35,28 +36,30 @@ static inline size_t block_bytes(size_t record_bytes, size_t n)
 	return (sizeof(block_header) + n * record_bytes + 7) / 8 * 8;
 }
 
-/* block_records - return the number of records in block k of `total`; only the last is not full. */
+/* block_records - return the number of records in block k of a stream of `total` records. All
+ * blocks have `full` records, except that the last one may have fewer. */
 static inline size_t block_records(uint64_t total, size_t full, uint64_t k)
 {
 	return total - k * full < full ? (size_t)(total - k * full) : full;
 }
 
-/* block_count - return the number of blocks of `total` records. */
+/* block_count - return the number of blocks for `total` records. */
 static inline uint64_t block_count(uint64_t total, size_t full)
 {
 	return total / full + (total % full != 0);
 }
 
-/* block_stamp - fill in magic and sum. The other fields are set, and the records follow h. */
+/* block_stamp - set magic and sum. The other fields are set already, and the records follow h. */
 void block_stamp(block_header *h);
 
-/* block_check - check that a block which has arrived, with room for wanted->records, is the
- * expected one and undamaged. `wanted` has no magic and sum. ST_PEER names block and ranks. */
+/* block_check - check that a block which has arrived is the expected one and undamaged; h has room
+ * for wanted->records. `wanted` has no magic and sum. ST_PEER names block and ranks. */
 status block_check(const block_header *h, const block_header *wanted, err *e);
 
-/* hash_long - return the XXH3 of many bytes, by the widest vectors of this processor; the result is
- * the same by all of them. The vectors that every x86-64 processor has take two to four times as
- * long. gcc compiles whole files for wider ones: hash_avx2 and hash_avx512. */
+/* hash_long - return the XXH3 of many bytes, by the widest vectors of this processor. The result
+ * does not depend on the vectors. The vectors of every x86-64 processor take two to four times as
+ * long. xxHash chooses vectors when it is compiled, so hash_avx2 and hash_avx512 have their own
+ * files. */
 uint64_t hash_long(const void *p, size_t bytes);
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -69,12 +72,12 @@ uint64_t hash_avx512(const void *p, size_t bytes);
 
 /* The shape of the windows of an exchange: the same on all ranks. */
 typedef struct windows {
-	size_t blocks;     /* of each window, which is to one rank or from one */
-	size_t block_recs; /* at least 1 */
+	size_t blocks;     /* of a window; each rank has a window to and from each other rank */
+	size_t block_recs; /* records of a block, at least 1 */
 } windows;
 
-/* windows_divide - divide the memory for all windows of a rank, for `total` records of all ranks.
- * Among many ranks windows have fewer blocks, so that blocks stay long. */
+/* windows_divide - divide windows_bytes among all windows of a rank; `total`: the records of all
+ * ranks. With many ranks, windows have fewer blocks, so that blocks stay long. */
 windows windows_divide(size_t windows_bytes, size_t record_bytes, int ranks, uint64_t total);
 
 #endif

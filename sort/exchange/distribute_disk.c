@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All ranks read the input together, in rounds. The records of a round are neighbours in the input.
- * Each rank reads some of them and sends them by splitters, which are estimated from samples. The
- * records of a round are received in the order of the input, so runs are stable. Merging then makes
- * the shares exact. Memory in addition to the runs: the records of a round with an entry for each,
- * and the windows of the exchange.
+/* All ranks read the input together, in rounds. The records of a round are consecutive in the
+ * input. Each rank reads a part of them, and sends each record to the rank that the splitters give.
+ * Splitters are estimated from samples; the merge makes the shares exact. The records of a round
+ * arrive in the order of the input, so runs are stable. Memory in addition to the runs: the records
+ * of a round with an entry for each, and the windows of the exchange.
  *
- * A rank takes part in all rounds even if it cannot read or keep records, because the others wait
- * for it. */
+ * A rank takes part in all rounds even if it cannot read or keep records, because the other ranks
+ * wait for it. */
 #include "distribute_disk.h"
 #include "exchange.h"
 #include "splitter_search.h"
@@ -20,8 +20,8 @@
 
 enum { ROUND_BYTES = 8 << 20, MOST_SAMPLES = 1024, MOST_SAMPLE_BYTES = 1 << 20 };
 
-/* Find the rank of a record. Its place is among the records of its rank, or in an input that all
- * ranks read. */
+/* Return the rank that a record is sent to. place: its number among the records of its rank, or in
+ * the whole input if all ranks read it. */
 static size_t splitters_rank(const splitters *g, const records *r, const entry *e, uint64_t place)
 {
 	lower_bound b = { .lo = 0, .hi = g->count };
@@ -52,17 +52,17 @@ size_t splitters_place(const splitters *g, const records *r, uint64_t first, siz
 
 /* ----------------------------------------------------------------------------- the estimate
  *
- * Splitters come from random records, which are read one by one before all others. The place in the
- * input decides between equal records. So the parts are nearly as planned for any order of the
- * input, and for repeated keys. Each rank reads MOST_SAMPLES records, and rank 0 has memory for all
- * of their items. */
+ * Splitters are estimated from records at random places, which are read one by one before the
+ * rounds. Equal records are ordered by their place in the input. So the shares are nearly as
+ * planned for any order of the input, even for repeated keys. Each rank reads at most MOST_SAMPLES
+ * samples. Rank 0 has memory for the items of all samples. */
 
 static size_t sample_room(const layout *l)
 {
 	return size_min(MOST_SAMPLE_BYTES / item_bytes(l), MOST_SAMPLES);
 }
 
-/* Draw a record from each k-th part of the share, at a random place there. */
+/* Divide the share of this rank into k parts, and draw a record at a random place in each part. */
 static status estimate_draw(rank_env *env, const share_plan *s, const reader *from,
 			    unsigned char *rec, unsigned char *to)
 {
@@ -70,7 +70,7 @@ static status estimate_draw(rank_env *env, const share_plan *s, const reader *fr
 	const uint64_t first = share_before(env, s->in), n = own_share(env, s->in);
 	const size_t k = (size_t)u64_min(n, sample_room(l));
 	const records one = { rec, *l, 0 };
-	/* other places in each job, so that no input can be made for the places that are drawn */
+	/* each job draws other places, so no input can be made to mislead the samples */
 	uint64_t state = unique_number();
 	for (size_t i = 0; i < k; i++, to += item_bytes(l)) {
 		const uint64_t place = first + part_random_place(n, i, k, &state);
@@ -85,8 +85,8 @@ static status estimate_draw(rank_env *env, const share_plan *s, const reader *fr
 	return ST_OK;
 }
 
-/* Choose each splitter, at rank 0: the first item that is preceded by at least the number of
- * records which the ranks before it will write. */
+/* At rank 0: choose as each splitter the first sample that is preceded by about as many records as
+ * the ranks before the splitter will write. */
 static status estimate_choose(rank_env *env, const share_plan *s, const unsigned char *all,
 			      splitters *g)
 {
@@ -115,7 +115,7 @@ static status estimate_choose(rank_env *env, const share_plan *s, const unsigned
 	return ST_OK;
 }
 
-/* Find the splitters, collective. Free g->raw after a failure, too. */
+/* Collective: estimate the splitters. The caller frees g->raw, also after a failure. */
 static status estimate_splitters(rank_env *env, const share_plan *s, const reader *from,
 				 splitters *g)
 {
@@ -148,23 +148,23 @@ typedef struct rounds {
 	splitters g;
 	reader *from; /* all of the input */
 	uint64_t round, count;
-	unsigned char *raw; /* records of this rank and round, and their entries by destination */
-	entry *out;
-	uint64_t *send, *recv; /* [size] records of the round */
-	uint64_t *start;       /* [size + 1] first entry of a destination, for g */
-	exchange *x;           /* NULL: between rounds */
-	int src;               /* the rank whose stream is read */
-	const unsigned char *rec;
+	unsigned char *raw;       /* records of this rank and round, */
+	entry *out;               /* and their entries by destination */
+	uint64_t *send, *recv;    /* [size] records of the round */
+	uint64_t *start;          /* [size + 1] first entry of a destination, for g */
+	exchange *x;              /* NULL: between rounds */
+	int src;                  /* the rank whose stream is read */
+	const unsigned char *rec; /* the rest of its block */
 	size_t left;
 	checksum sum;  /* of the records that this rank has read, */
 	uint64_t read; /* and their number */
 	double verify_s, waited_s;
 	uint64_t received;
-	atomic_size_t misfits; /* entries of records that were sent */
+	atomic_size_t misfits; /* entries that do not match their records */
 	err e;                 /* the first failure, after which the rounds continue */
 } rounds;
 
-/* Return how many records rank r reads before a round. */
+/* Return how many records rank r reads before this round. */
 static uint64_t read_before(const rounds *x, int r, uint64_t round)
 {
 	return (uint64_t)((unsigned __int128)x->k->s->in[r] * round / x->count);
@@ -225,7 +225,7 @@ static status round_begin(rounds *x)
 				     .threads = env->o->exchange_threads,
 				     .budget_bytes = (size_t)x->k->windows_bytes,
 				     .total = x->k->s->records };
-	/* otherwise this rank would wait without end */
+	/* a wrong number would make this rank wait without end */
 	for (int i = 0; rc == ST_OK && i < env->c->size; i++)
 		if (x->recv[i] > read_before(x, i, x->round + 1) - read_before(x, i, x->round))
 			rc = err_set(&x->e, ST_PEER,
@@ -256,7 +256,7 @@ static status round_end(rounds *x)
 	return atomic_load(&x->env->c->broken) ? ST_PEER : ST_OK;
 }
 
-/* Take the next block of this or a later round; x->left is 0 after the last round. */
+/* Go to the next block of this round or of a later one. x->left is 0 after the last round. */
 static status rounds_next(rounds *x)
 {
 	status rc = ST_OK;
@@ -276,6 +276,7 @@ static status rounds_next(rounds *x)
 	return rc;
 }
 
+/* Copy up to n received records for run_formation_stream(); *got is less than n at the end. */
 static status rounds_take(void *rounds_, unsigned char *to, size_t n, size_t *got, err *e)
 {
 	rounds *x = rounds_;
@@ -303,7 +304,7 @@ static status rounds_open(rounds *x, const reader_plan *rp)
 	uint64_t most = 0;
 	for (size_t r = 0; r < p; r++)
 		most = u64_max(most, x->k->s->in[r]);
-	/* tests with short runs have several rounds, too */
+	/* with the short runs of tests, also have several rounds */
 	const uint64_t test_recs = test_sizes_of(env->o)->run_recs;
 	const uint64_t wanted = test_recs ? test_recs : ROUND_BYTES / each + 1;
 	x->count = most / wanted + 1;
@@ -329,7 +330,7 @@ status distribute_disk(rank_env *env, const distribute_plan *k, read_runs *out)
 	if (rc == ST_OK) {
 		rank_result *r = env->stats;
 		rc = run_formation_stream(rounds_take, &x, k->p, &env->m, out, &env->e);
-		do /* drop the rest of the rounds */
+		do /* receive and drop the records of the remaining rounds */
 			x.left = 0;
 		while (rounds_next(&x) == ST_OK && x.left);
 		if (rc == ST_OK)

@@ -2,31 +2,32 @@
 /* The exchange
  *
  * Between every two peers there are two streams of blocks, one in each direction. Each end of a
- * stream has a window of slots, and block k of the stream uses slot k modulo the window. The main
- * thread is the reader: it merges the streams that arrive. Blocks are moved by the reader itself,
- * by one thread for both directions, or by a sending and a receiving thread
+ * stream has a window of slots. Block k of the stream uses slot k modulo the number of slots. The
+ * main thread is the reader: it merges the streams that arrive. Blocks are moved by the reader
+ * itself, by one thread for both directions, or by a sending and a receiving thread
  * (exchange_plan.threads).
  *
- * Who writes. Only the thread that moves a direction changes `begun` of its streams and the sets
- * `open` and `due`. Of a sent stream it also owns `through`. Of a received stream it sets `through`
- * under the lock. The reader owns `taken`, and sets `released` and `awaited` under the lock.
+ * Who writes. Only the thread that moves the blocks of a direction changes `begun` of its streams
+ * and the sets `open` and `due`. For sent streams it also owns `through`. For received streams it
+ * sets `through` under the lock. The reader owns `taken`, and sets `released` and `awaited` under
+ * the lock.
  *
  * In which order. The sender fills a slot, stamps the header of the block, and sends it. The
  * receiver posts a receive for a slot as soon as the previous block in it is released. When a block
- * has arrived, it checks the header, then raises `through`, then signals the reader if that awaits
- * this stream. The reader releases a block when it asks for the next one of the same stream.
+ * has arrived, the receiver checks it, then raises `through`, then signals the reader if the reader
+ * awaits this stream. The reader releases a block when it asks for the next one of the same stream.
  *
- * Flow control. Sends are synchronous, so posted receives are the credits. A rank is sent only
- * blocks for which it has room, and no peer can delay the stream of another one. A peer on the same
- * host reads blocks in the window of the sender and frees them there (shared_window.c). Such a
- * stream is tested only after the peer has reported news.
+ * Flow control. Sends are synchronous: a block leaves only when the receiver has posted a receive
+ * for it, in a free slot. So no peer can delay the stream of another peer. A peer on the same host
+ * reads blocks in the window of the sender and frees them there (shared_window.c). Such a stream is
+ * tested only after the peer has reported that it has sent or freed a block.
  *
  * Why stale data is harmless. All counts only grow. If the receiving thread reads an old
  * `released`, it posts the next receive one step later. If the reader reads an old `through`, it
  * waits, and the receiving thread signals it, because both hold the lock when they compare.
  *
  * Which invariants hold. Sent: through <= begun <= blocks, and begun - through <= window. Received:
- * released <= taken <= through <= begun <= blocks, and begun - released <= window; without messages
+ * released <= taken <= through <= begun <= blocks, and begun - released <= window; in shared memory
  * `begun` is not used. Blocks of a stream are filled in order, by one thread. All ranks compute the
  * same window and the same size of blocks, so both ends know the size of every message.
  *
@@ -52,7 +53,7 @@
 typedef struct stream {
 	uint64_t count, blocks; /* records, and the number of their blocks */
 	uint64_t begun, through, taken, released;
-	unsigned char *buf; /* received from shared memory: the peer's window */
+	unsigned char *buf; /* the window; for received blocks in shared memory, the peer's */
 	comm_req *req;      /* [window] */
 } stream;
 
@@ -60,10 +61,11 @@ typedef struct stream {
 typedef struct direction {
 	stream *s;      /* [peers] */
 	uint64_t *open; /* peers whose stream has not ended */
-	uint64_t *due;  /* the open ones whose blocks may be able to move */
+	uint64_t *due;  /* peers of `open` whose next block may be ready to move */
 } direction;
 
-/* A direction has the name of the news that its thread waits for. MOVE_ make a mask of sides. */
+/* A direction, or side, has the number of the news that its thread waits for. MOVE_OUT and MOVE_IN
+ * are the bits of a mask of sides. */
 enum {
 	OUT = NEWS_FREED,
 	IN = NEWS_SENT,
@@ -87,7 +89,7 @@ struct exchange {
 	uint64_t *sets;         /* of the directions */
 	comm_req *reqs;         /* of all windows */
 	shared_window *sharing; /* all slots of blocks to send */
-	bool messages;          /* some peers exchange messages with this rank */
+	bool messages;          /* some peers do not share memory with this rank */
 	unsigned char *own;     /* the block of this rank's own stream; then all slots to receive */
 	pthread_mutex_t lock;
 	pthread_cond_t news; /* the awaited block arrived, or the exchange failed */
@@ -165,7 +167,7 @@ static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *b
 	return n;
 }
 
-/* Send at most one block to peer `to`. */
+/* Count the blocks that have left the window to peer `to`, and send at most one block. */
 static status stream_send(exchange *x, int to, bool *moved)
 {
 	stream *o = &x->side[OUT].s[to];
@@ -258,8 +260,8 @@ static status stream_receive(exchange *x, int from, bool *moved)
 	return rc;
 }
 
-/* Move blocks of the due peers in [from, end). A stream to a peer that reads this rank's window has
- * ended when all blocks are in the window. The window stays until the peer has read them. */
+/* Move blocks of the due peers in [from, end). If the peer reads this rank's window, a sent stream
+ * has ended when all its blocks are in the window, which stays until the peer has read them. */
 static status move_due(exchange *x, unsigned side, int from, int end, bool *moved)
 {
 	const direction *d = &x->side[side];
@@ -272,14 +274,13 @@ static status move_due(exchange *x, unsigned side, int from, int end, bool *move
 		*moved |= here;
 		if ((side == OUT && shared ? s->begun : s->through) == s->blocks)
 			rank_set_remove(d->open, i);
-		if (shared && !here) /* it will report news */
+		if (shared && !here) /* the peer will report news */
 			rank_set_remove(d->due, i);
 	}
 	return rc;
 }
 
-/* Move blocks of all due streams of these directions once. Each rank starts at the peer after it.
- */
+/* Move blocks of all due streams of these directions once, from the peer after this rank on. */
 static status move_once(exchange *x, unsigned sides, bool *moved)
 {
 	const peer_list *p = &x->p.peers;
@@ -309,8 +310,8 @@ static void exchange_fail(exchange *x, status rc)
 	shared_window_wake(x->sharing);
 }
 
-/* Move the blocks that can move now. If none can, rest: nap if messages must be tested, else sleep
- * until a rank of the host reports news. */
+/* Move the blocks that can move now. If no block can move, nap if messages must be tested;
+ * otherwise sleep until a rank of this host reports news. */
 static status move_some(exchange *x, unsigned sides, unsigned *idle, exchange_times *t)
 {
 	const double t0 = now_s();
@@ -382,7 +383,8 @@ status exchange_start(exchange *x)
 	x->self = MOVE_OUT | MOVE_IN;
 	if (threads == 1 && mover_start(x, MOVE_OUT | MOVE_IN, "exchange"))
 		x->self = 0;
-	/* the receiving thread signals the main thread, which then must not sleep in the window */
+	/* Never start only the receiving thread: it would signal the main thread by `news`, but a
+	 * main thread that sends sleeps in the shared window. */
 	if (threads == 2 && mover_start(x, MOVE_OUT, "exchange-out"))
 		x->self = mover_start(x, MOVE_IN, "exchange-in") ? 0 : MOVE_IN;
 	return ST_OK;
@@ -397,7 +399,8 @@ status exchange_progress(exchange *x)
 	return rc;
 }
 
-/* Release the blocks that have been read, and wait until another one of this stream has arrived. */
+/* Release the blocks that have been read, and wait until the next block of this stream has
+ * arrived. */
 static status stream_await(exchange *x, int from)
 {
 	stream *n = &x->side[IN].s[from];
@@ -405,7 +408,7 @@ static status stream_await(exchange *x, int from)
 	status rc = ST_OK;
 	if (shared_window_with(x->sharing, from) && n->taken > n->released &&
 	    n->taken + x->window <= n->blocks)
-		shared_window_free(x->sharing, from, n->taken); /* the peer may wait for it */
+		shared_window_free(x->sharing, from, n->taken); /* the peer may wait for a slot */
 	pthread_mutex_lock(&x->lock);
 	n->released = n->taken;
 	x->awaited = from;
@@ -432,7 +435,7 @@ status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n
 	*n = 0;
 	if (in->taken == in->blocks)
 		return ST_OK;
-	if (src == x->p.peers.own) { /* the rank's own records are gathered here */
+	if (src == x->p.peers.own) { /* gather this rank's own records */
 		*n = fill_block(x, src, in->taken++, x->own);
 		*recs = x->own;
 		return ST_OK;

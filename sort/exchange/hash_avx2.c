@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All of this file is compiled for AVX2: xxHash chooses its vectors by that. */
+/* This whole file is compiled for AVX2, so that xxHash uses the vectors of AVX2. */
 #include "block.h"
 
 #if HASH_WIDE

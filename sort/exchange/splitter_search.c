@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exact multi-way selection. Rank j is in charge of splitter j. In each round every rank sends it a
- * bid: how many records it has before two pivots, and samples of the records between. The rank in
- * charge answers all with two nearer pivots. The error of the samples of p ranks grows as the root
- * of p, and two pivots are at most five times that distance apart. So 4 or 5 rounds suffice if all
- * ranks have similar keys. Otherwise a round leaves about half of the places. A round is two
- * collectives, with some hundred bytes from each rank to each. */
+/* Exact multi-way selection. Rank j is in charge of splitter j. In each round, every rank sends a
+ * bid to the rank in charge: how many of its records are before each of two pivots, and samples of
+ * its records between the pivots. The rank in charge answers all ranks with two closer pivots. The
+ * error of the samples of p ranks grows as the root of p, and two pivots are at most five times
+ * this error apart. So 4 or 5 rounds suffice if all ranks have similar keys. Otherwise a round
+ * leaves about half of the places. A round takes two collectives, with some hundred bytes from each
+ * rank to each. */
 #include "splitter_search.h"
 #include "base/arith.h"
 
@@ -12,28 +13,29 @@
 #include <stdlib.h>
 
 enum {
-	MOST_ROUNDS = 1000,       /* far more than it takes to halve 64 bits */
-	MOST_SAMPLES = 64,        /* of a rank for a splitter */
-	SAMPLES_BYTES = 64 << 10, /* of a rank for all splitters */
+	MOST_ROUNDS = 1000,       /* far more than halving 2^64 places takes */
+	MOST_SAMPLES = 64,        /* from a rank for a splitter */
+	SAMPLES_BYTES = 64 << 10, /* from a rank for all splitters */
 };
 
-static const double MARGIN = 2.5; /* five standard deviations, each at most half a root */
+static const double MARGIN = 2.5; /* five standard deviations of at most half, see sum_bids() */
 
-/* The bid of a rank for a splitter, with room for a seal at its end. */
+/* The bid of a rank for a splitter. Memory for the seal of the message follows. */
 typedef struct bid {
 	uint64_t before[2]; /* records of the rank before the lower pivot, and before the upper */
-	uint64_t count;     /* samples between them, 0 only without records; or UNREADABLE */
+	uint64_t count;     /* of samples between them, 0 only without records; or UNREADABLE */
 	unsigned char items[]; /* the samples */
 } bid;
 
 static const uint64_t UNREADABLE = UINT64_MAX; /* runs on disk could not be read */
 
-/* The place of a splitter, relative to the last pivots. */
+/* The place of a splitter, relative to the last pivots. DECIDED: was found before. BEFORE: is
+ * before the item in the answer. */
 enum verdict { DECIDED, AT_LOWER, AT_UPPER, BEFORE, LEFT, BETWEEN, RIGHT, FAILED };
 
 enum pivots { LOWER = 1, UPPER = 2 };
 
-/* The answer of the rank in charge, with room for a seal at its end. */
+/* The answer of the rank in charge. Memory for the seal of the message follows. */
 typedef struct answer {
 	uint32_t verdict;
 	uint32_t pivots;       /* a mask: the items that are set */
@@ -52,7 +54,7 @@ static size_t samples_for(size_t ranks, size_t bytes)
 	return size_max(1, size_min(MOST_SAMPLES, SAMPLES_BYTES / ranks / bytes));
 }
 
-/* Return the samples from each of several runs. */
+/* Return the number of samples from each run, if there are several runs. */
 static size_t samples_a_run(const splitter_search *s)
 {
 	return s->r->src ? 1 : size_max(1, s->samples / s->r->count);
@@ -70,9 +72,9 @@ void splitter_search_close(splitter_search *s)
 
 /* --------------------------------------------------------------------------------------- bids */
 
-/* Draw samples of each of several runs, one from each part, and take some of all of them, at even
- * distances by weight. Take no more than the root of the number of runs allows: the precision of a
- * place does not grow faster. */
+/* Draw samples from each run, one from each part, and choose some of them, at even distances by
+ * weight. The number of chosen samples grows with the root of the number of runs, because the
+ * precision of a place does not grow faster. */
 static size_t draw_from_runs(const splitter_search *s, const range *cut, uint64_t width,
 			     unsigned char *to)
 {
@@ -136,7 +138,7 @@ static size_t draw_samples(const splitter_search *s, const range *cut, uint64_t 
 
 /* -------------------------------------------------------------------------- the rank in charge */
 
-/* The bids of all ranks for a splitter, added up. */
+/* The sum of the bids of all ranks for a splitter. */
 typedef struct bid_sum {
 	uint64_t before[2];
 	bool unreadable;
@@ -145,10 +147,10 @@ typedef struct bid_sum {
 	double margin;
 } bid_sum;
 
-/* Add up the bids. The margin is the error of a place that is estimated from samples, each for
- * `weight` records of a rank. It is at most the sum of one weight of each rank. Except once in a
- * million times, it is also at most five standard deviations, which follow from the sum of the
- * squares of these weights. */
+/* Add up the bids. The margin limits the error of a place that is estimated from samples, each of
+ * which stands for `weight` records of its rank. The error is at most the sum of one weight per
+ * rank. It is also at most five standard deviations, except once in a million times. A standard
+ * deviation is at most half the root of the sum of the squares of these weights. */
 static bid_sum sum_bids(const splitter_search *s)
 {
 	bid_sum h = { .all = true };
@@ -176,9 +178,10 @@ static bid_sum sum_bids(const splitter_search *s)
 	return h;
 }
 
-/* Decide on which side of the last pivots the splitter lies. Between them find the place itself, or
- * nearer pivots: the nearest samples on both sides of the place, at the distance of the margin. If
- * none exist, or the last pivots gained little, both are the sample in the middle of all. */
+/* Find the place of the splitter relative to the last pivots. If it is between them, set pivot[0]
+ * to the item at this place. If the samples do not contain that, set closer pivots: the nearest
+ * samples that are a margin before and after it. If neither exists, or the last pivots gained
+ * little, set both to the median sample. */
 static enum verdict decide_splitter(splitter_search *s, const item *pivot[2])
 {
 	const bid_sum h = sum_bids(s);
@@ -220,7 +223,7 @@ static enum verdict decide_splitter(splitter_search *s, const item *pivot[2])
 
 /* ------------------------------------------------------------------------------------- rounds */
 
-/* Narrow the ranges of a splitter to the part that it lies in, and find the new pivots there. */
+/* Narrow the ranges of splitter j to the part in which it lies, and find the new pivots there. */
 static void take_answer(const splitter_search *s, size_t j, const answer *a)
 {
 	const item *lower = (const void *)a->items;
@@ -247,6 +250,7 @@ static void take_answer(const splitter_search *s, size_t j, const answer *a)
 	}
 }
 
+/* Collective: send bids for all splitters, decide this rank's splitter, and take all answers. */
 static status search_round(splitter_search *s)
 {
 	for (size_t j = 0; j < s->count; j++) {
@@ -355,11 +359,11 @@ double splitter_search_left(uint64_t n, size_t p)
 
 /* -------------------------------------------------------------------------- cuts between keys
  *
- * The greatest record before a splitter, over all ranks, has the key that must end before it. Rank
- * j is in charge of splitter j: each rank sends it its own greatest record, and it answers all.
- * This takes two messages per rank and splitter. */
+ * All records with the key of the greatest record before a splitter must be before it, too. For
+ * splitter j, each rank sends its own greatest record to rank j, which answers with the greatest of
+ * all. This takes two messages per rank and splitter. */
 
-/* The last record before a splitter; stride 8 + item_bytes. */
+/* The last record before a splitter. Arrays have the stride 8 + item_bytes. */
 typedef struct last_before {
 	uint64_t any; /* 0: no record precedes the splitter */
 	item it;
@@ -394,7 +398,7 @@ status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er)
 		mine->any = 0;
 		for (size_t i = 0; i < p; i++)
 			take_greater(mine, (const void *)(all + i * stride), stride, &s->lay);
-		mine->it.rank = UINT64_MAX; /* greater than any record with that key */
+		mine->it.rank = UINT64_MAX; /* greater than any record with this key */
 		rc = comm_allgather(c, mine, all, stride);
 	}
 	for (size_t i = s->count; rc == ST_OK && i < p * s->count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Multi-way selection over the runs of all ranks. It finds the exact places of all splitters at
- * once, so each rank gets exactly its planned share. The order is (key, rank, place), so a cut may
- * lie between equal keys. */
+ * once, so each rank gets exactly its planned share. Records are ordered by (key, rank, place), so
+ * a splitter may divide equal keys. */
 #ifndef HETSORT_EXCHANGE_SPLITTER_SEARCH_H
 #define HETSORT_EXCHANGE_SPLITTER_SEARCH_H
 
@@ -12,7 +12,7 @@
 
 /* A sample, and how many records it stands for. */
 typedef struct weighed {
-	const item *it; /* first, for item_order() */
+	const item *it; /* the first member, for item_order() */
 	double weight;
 } weighed;
 
@@ -27,37 +27,37 @@ typedef struct splitter_search {
 	comm *c;
 	mem *m;
 	sorted *r;
-	/* The records of r by their position in memory, for the first samples, so that no bucket
-	 * must be sorted for them. NULL: the samples are drawn from r. */
+	/* The records of r as they were read. The first samples are drawn from them, because
+	 * drawing from r would sort buckets. NULL: draw from r. */
 	const records *as_read;
 	const uint64_t *target; /* [count] records of all ranks before splitter j */
-	size_t count;           /* of splitters, less than the number of ranks */
+	size_t count;           /* splitters, fewer than ranks */
 	/* set by splitter_search_open */
-	range *g;   /* [count * R] the ranges so far; then */
-	range *cut; /* [count * R] the cuts at the two pivots of a splitter */
+	range *g;   /* [count * R] the ranges so far */
+	range *cut; /* [count * R] the places of the two pivots of each splitter; after g */
 	size_t samples, bid_bytes, answer_bytes;
-	weighed *order;        /* [size * samples] of the splitter of this rank; then */
-	unsigned char *out;    /* [size] bids to each rank, */
-	unsigned char *in;     /* [size] bids from each rank, later answers of each, */
-	unsigned char *answer; /* and the answer of this rank */
-	weighed *own;          /* samples from several runs of this rank; then */
-	unsigned char *items;  /* their items */
+	weighed *order;        /* [size * samples] of the splitter of this rank */
+	unsigned char *out;    /* [size] bids to all ranks; out, in and answer are after order */
+	unsigned char *in;     /* [size] bids from all ranks, later the answers of all ranks */
+	unsigned char *answer; /* of this rank */
+	weighed *own;          /* samples from several runs of this rank */
+	unsigned char *items;  /* the items of these samples; after own */
 	unsigned round;
-	bool live;      /* a splitter is still to be found */
+	bool live;      /* at least one splitter is not found yet */
 	bool failed;    /* a rank cannot continue */
-	uint64_t width; /* records between the pivots of this rank's splitter, a round ago */
+	uint64_t width; /* records between the pivots of this rank's splitter in the last round */
 	bool decided;   /* this rank's splitter is found */
 } splitter_search;
 
-/* sample_phase - return where a rank draws a sample in each part of its records, as a part of 2^64.
- * It differs between ranks, because otherwise ranks with equal keys would all draw the same keys,
- * and learn nothing about the keys between them. */
+/* sample_phase - return the point in each part of a rank's records at which the rank draws a
+ * sample, as a fraction of 2^64. The point differs between ranks. Otherwise ranks with equal keys
+ * would all draw the same keys, and learn nothing about the keys between them. */
 static inline uint64_t sample_phase(int rank, unsigned round)
 {
 	return (uint64_t)rank * UINT64_C(0x9e3779b97f4a7c15) + round * UINT64_C(0x5851f42d4c957f2d);
 }
 
-/* sample_place - return the place drawn in part i of n of `width` records; at: sample_phase(). */
+/* sample_place - return the place of sample i of n among `width` records. at: sample_phase(). */
 static inline uint64_t sample_place(uint64_t width, size_t i, size_t n, uint64_t at)
 {
 	const uint64_t from = part_begin(width, i, n), to = part_begin(width, i + 1, n);
@@ -77,8 +77,8 @@ void splitter_search_close(splitter_search *s);
  * run k. */
 status splitter_search_end(splitter_search *s, uint64_t *cut, err *er);
 
-/* key_borders_move - collective: move the cuts of splitter_search_end up to the end of a key, so
- * that no key is on both sides of a cut. */
+/* key_borders_move - collective: move each cut of splitter_search_end to the end of the records
+ * with the key before it, so that no key is on both sides of a cut. */
 status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er);
 
 /* splitter_search_peer_bytes - return the most memory per rank that a search of one run needs. */

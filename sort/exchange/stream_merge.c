@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Heads of all streams are made in batches, which fetches the records of this rank, and merged
- * until a batch is used up. Each record is copied once, as soon as it has won: from the windows of
- * the exchange, or from its place on this rank. The processor copies while it compares the next
- * keys. A block is released when all of it has been copied. */
+/* Each stream has a batch of heads, and all are merged until one batch is used up. Making the heads
+ * also fetches the records of this rank into the cache. Each record is copied once, as soon as it
+ * has won: from the windows of the exchange, or from its place on this rank. The processor copies
+ * while it compares the next keys. A block is released when all its records have been copied. */
 #include "stream_merge.h"
 #include "base/arith.h"
 #include "kernel/gather.h"
 
-enum { PROGRESS_BYTES = 128 << 10 }; /* merged between two looks at the exchange */
+enum { PROGRESS_BYTES = 128 << 10 }; /* merged between two calls of exchange_progress() */
 
 /* ---------------------------------------------------------------------------------- outgoing
  *
- * Each stream is merged piece by piece, by the thread that needs its records. Memory of all streams
- * together: entries of about BATCH_RECS records, or a sixteenth of all, twice. */
+ * Each stream is merged in pieces, by the thread that needs its records. All streams together need
+ * memory for two entries of each of BATCH_RECS records, or of a sixteenth of all. */
 
 enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256 };
 
 struct stream_out {
 	sorted_reader *from; /* NULL: nothing is sent */
 	sorted_piece p;
-	size_t at; /* records of the piece that are sent */
+	size_t at; /* number of records of the piece that are sent */
 };
 
 uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks)
@@ -69,8 +69,8 @@ void outgoing_close(outgoing *s)
 	*s = (outgoing){ .size = 0 };
 }
 
-/* Find how many records of the present piece, or of the next one, are not sent; 0 at the end of the
- * stream. */
+/* Go to the next piece if all records of the current one are sent. Set *n to the number of unsent
+ * records of the piece, 0 at the end of the stream. */
 static status next_records(stream_out *o, size_t *n, err *e)
 {
 	status rc = ST_OK;
@@ -115,7 +115,7 @@ void outgoing_fill(void *outgoing_, int to, uint64_t skip, size_t n, unsigned ch
 	(void)outgoing_failure(s, &e);
 	for (size_t at = 0, k; at < n && e.code == ST_OK; at += k) {
 		if (next_records(o, &k, &e) == ST_OK && k == 0)
-			err_set(&e, ST_INTERNAL, "runs hold fewer records than they did");
+			err_set(&e, ST_INTERNAL, "runs contain fewer records than were counted");
 		if (e.code != ST_OK)
 			break;
 		k = size_min(n - at, k);
@@ -124,7 +124,7 @@ void outgoing_fill(void *outgoing_, int to, uint64_t skip, size_t n, unsigned ch
 	}
 	if (e.code == ST_OK)
 		return;
-	for (size_t i = 0; i < n; i++) /* in order after all records sent before */
+	for (size_t i = 0; i < n; i++) /* the largest key does not break the order */
 		key_greatest(&s->lay, buf + i * bytes);
 	outgoing_fail(s, &e);
 }
@@ -139,7 +139,7 @@ status outgoing_failure(outgoing *s, err *e)
 
 /* ----------------------------------------------------------------------------------- the merge */
 
-/* Take the next heads of stream i, whose earlier records have all been copied. */
+/* Make the next heads of stream i. All its earlier records have been copied. */
 static status refill(stream_merge *g, uint32_t i)
 {
 	merge_stream *s = &g->s[i];
@@ -163,8 +163,8 @@ static status refill(stream_merge *g, uint32_t i)
 	return ST_OK;
 }
 
-/* Merge two streams, with keys within the prefix, until a batch is used up or `room` records are at
- * `to`. Return their number. No branch depends on keys, because it would be mispredicted. */
+/* Merge two streams, with keys within the prefix of a head, until a batch is used up or `room`
+ * records are at `to`. Return their number. No branch depends on keys: it would be mispredicted. */
 static size_t stream_merge_two(merge_stream *a, merge_stream *b, uint32_t bytes, unsigned char *to,
 			       size_t room)
 {
@@ -194,14 +194,14 @@ static size_t take_rest(merge_stream *s, uint32_t bytes, unsigned char *to, size
 	return n;
 }
 
-/* Fill a batch that is used up, after its records have been copied. */
+/* Make the next batch of stream i if all records of its batch have been copied. */
 static status refill_if_empty(stream_merge *g, uint32_t i)
 {
 	const merge_stream *s = &g->s[i];
 	return s->n && s->at == s->n ? refill(g, i) : ST_OK;
 }
 
-/* Let the exchange move blocks once in PROGRESS_BYTES. */
+/* Let the exchange move blocks after each PROGRESS_BYTES that are merged. */
 static status merge_progress(stream_merge *g, size_t n, size_t *since)
 {
 	*since += n * g->lay.record_bytes;
@@ -232,8 +232,9 @@ static status merge_pair(stream_merge *g)
 	return rc;
 }
 
-/* Merge any number of streams until the batch of one is used up or `room` records are at `to`. Set
- * *last to the stream of the last record, which is still in the tree. */
+/* Merge any number of streams until the batch of one is used up or `room` records are at `to`.
+ * Return their number. Set *last to the stream of the last record, whose head is still in the
+ * tree. */
 static size_t merge_many(stream_merge *g, unsigned char *to, size_t room, uint32_t *last)
 {
 	const uint32_t bytes = g->lay.record_bytes;

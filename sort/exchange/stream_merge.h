@@ -14,7 +14,7 @@ typedef struct outgoing {
 	/* set by the caller */
 	mem *m;
 	size_t size;          /* ranks */
-	uint64_t ahead_bytes; /* memory of each stream to read ahead from disk */
+	uint64_t ahead_bytes; /* memory per stream to read ahead from disk */
 	/* set by outgoing_open */
 	layout lay;
 	stream_out *s;  /* [size] */
@@ -28,16 +28,16 @@ typedef struct outgoing {
  * the streams after a failure, too. */
 status outgoing_open(outgoing *s, sorted *of, const uint64_t *cut, err *e);
 
-/* outgoing_fill - copy the next n records of the stream to rank `to`, as an exchange_fill. After a
- * failure, which is stored, it makes up records, because the peers wait for them. */
+/* outgoing_fill - copy the next n records of the stream to rank `to`; an exchange_fill. A failure
+ * is stored. Then all further records have the largest key, because the peers wait for records. */
 void outgoing_fill(void *s, int to, uint64_t skip, size_t n, unsigned char *buf);
 
-/* outgoing_heads - make up to `most` next heads of the stream to rank `to`, instead of
- * outgoing_fill. Return their number, 0 at the end of the stream. They have the number `place` of
- * the stream. Their records stay in place until the next call. */
+/* outgoing_heads - make heads of up to `most` next records of the stream to rank `to`, instead of
+ * outgoing_fill. Return their number, 0 at the end of the stream. `place` is the number of the
+ * stream in the heads. The records are valid until the next call. */
 uint32_t outgoing_heads(outgoing *s, int to, uint32_t place, head *h, uint32_t most);
 
-/* outgoing_failure - fail if any records sent were made up. */
+/* outgoing_failure - return the stored failure, after which sent records are not from the input. */
 status outgoing_failure(outgoing *s, err *e);
 
 /* outgoing_close - free the streams; they may be all zeros. */
@@ -49,7 +49,7 @@ uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks);
 
 enum { MERGE_BATCH = 64, LEAST_MERGE_BATCH = 4, MERGE_HEADS = 64 * MERGE_BATCH };
 
-/* stream_merge_batch - return how many heads of a stream are taken at once: few of many streams. */
+/* stream_merge_batch - return the number of heads of a batch: fewer if there are many streams. */
 static inline uint32_t stream_merge_batch(uint32_t streams)
 {
 	const uint32_t each = MERGE_HEADS / streams;
@@ -62,27 +62,26 @@ static inline uint32_t stream_merge_batch(uint32_t streams)
  * has no blocks. */
 typedef struct merge_stream {
 	head *h;        /* [stream_merge_batch] */
-	uint32_t at, n; /* heads [at, n) are left; at == n after a refill: the stream has ended */
-	const unsigned char *rec;
-	uint64_t left;
+	uint32_t at, n; /* heads [at, n) remain; at == n after a refill: the stream has ended */
+	const unsigned char *rec; /* the rest of the block, */
+	uint64_t left;            /* in records */
 } merge_stream;
 
 /* The destination of merged records. */
 typedef struct merge_sink {
-	/* Return the place of the next record, and set *recs to the number of records that fit
-	 * there, at least 1. */
+	/* Return memory for the next records, and set *recs to the number that fit, >= 1. */
 	unsigned char *(*room)(void *of, size_t *recs);
-	/* Note that n records have been put there. */
+	/* Report that n records have been put there. */
 	void (*add)(void *of, size_t n);
 	void *of;
 } merge_sink;
 
 typedef struct stream_merge {
 	exchange *x;
-	outgoing *out;          /* of this rank, */
-	int own;                /* which is this peer of the exchange */
-	uint32_t own_place, k;  /* and has this place among the k streams */
-	const int32_t *rank_at; /* [k] the rank of each place; NULL: as they are numbered */
+	outgoing *out;          /* the streams of this rank, */
+	int own;                /* its place among the peers of the exchange, */
+	uint32_t own_place, k;  /* and its place among the k streams */
+	const int32_t *rank_at; /* [k] the peer of each stream; NULL: stream i is of peer i */
 	layout lay;
 	merge_sink to;
 	/* set by stream_merge_open */
@@ -92,7 +91,7 @@ typedef struct stream_merge {
 	loser_tree t;
 } stream_merge;
 
-/* stream_merge_heads - return the number of heads: per stream two in the tree, plus a batch. */
+/* stream_merge_heads - return the number of heads: for each stream two in the tree and a batch. */
 static inline size_t stream_merge_heads(uint32_t streams)
 {
 	return (size_t)streams * (2 + stream_merge_batch(streams));
@@ -103,7 +102,7 @@ static inline size_t stream_merge_heads(uint32_t streams)
 status stream_merge_open(stream_merge *g, mem *m, err *e);
 void stream_merge_close(stream_merge *g);
 
-/* stream_merge_run - read all streams to their end. Equal keys keep the order of the places. */
+/* stream_merge_run - merge all streams to their end. Equal keys keep the order of the streams. */
 status stream_merge_run(stream_merge *g);
 
 #endif

@@ -2,35 +2,34 @@
 /* The two-level exchange
  *
  * With p ranks an exchange has p - 1 peers per rank. If the ranks have few records for each other,
- * messages take more time than records. Here the ranks form about sqrt(p) groups of neighbours, and
- * records are sent twice. In the first step the records for a group go to its members, each of
- * which merges what it receives. In the second step the members of a group exchange these records.
- * In each step a rank has about 2 sqrt(p) peers. This file plans both steps; exchange.c moves the
- * records of each.
+ * messages take more time than records. A two-level exchange therefore divides consecutive ranks
+ * into about sqrt(p) groups, and sends records twice. In the first step the records for a group go
+ * to its members, and each member merges the records that it receives. In the second step the
+ * members of a group exchange these records. In each step a rank has about 2 sqrt(p) peers. This
+ * file plans both steps.
  *
  * The division of a group's records. A cell consists of the records of one source for one
- * destination. The records of a group have the order (source, destination, place). The members of
- * the group divide this order by the shares that they will write, and no cell is divided. So for
- * any keys a member gets the number of records that it will write, plus or minus half a cell at
- * each end. Each member gets consecutive sources, in the order of the members, so equal keys keep
- * their order.
+ * destination. The records for a group are ordered by (source, destination, place). The members of
+ * the group divide this sequence by the shares that they will write, but between cells. So for any
+ * keys a member gets the number of records that it will write, plus or minus half a cell at each
+ * end. Each member gets consecutive sources, in the order of the members, so equal keys keep their
+ * order.
  *
- * In which order. There are four collectives of all to all. In plan_places() each source sends its
- * number of records for a group to the first rank of the group. That rank adds the numbers up, and
- * returns the place of the source's first record. In plan_cells() each source sends each
- * destination the place and the size of its cell. Then both know the member that gets the cell
- * first, because member_for() depends only on these. In plan_steps() all ranks exchange the counts
- * of both steps.
+ * In which order. Planning takes four all-to-all collectives. In plan_places() each source sends
+ * its number of records for a group to the first rank of the group. That rank adds the numbers up,
+ * and returns the place of the source's first record. In plan_cells() each source sends each
+ * destination the place and the size of its cell. Both numbers determine which member gets the cell
+ * in the first step (member_for()). In plan_steps() all ranks exchange the counts of both steps.
  *
- * Which invariants hold. The totals at each stage are compared with the shares that the ranks have
- * agreed on. Each rank receives in the first step what it sends in the second. The second step
- * stays within the group.
+ * Which invariants hold. The totals after each collective are compared with the shares that the
+ * ranks have agreed on. A rank sends in the second step the records that it has received in the
+ * first. In the second step, no record leaves its group.
  *
- * Consequences of a failure. A rank with wrong totals, or without memory, reports that in the next
- * comm_agree, and all ranks leave the plan together. If two steps do not pay, or a rank has no
- * memory for the records between the steps, all ranks use one step (`pays`).
+ * Consequences of a failure. A rank with wrong totals, or without memory for planning, reports this
+ * in the next comm_agree, and planning fails on all ranks. If two steps do not pay, or a rank has
+ * too little memory for the records between the steps, all ranks use one step (`pays`).
  *
- * Costs: 8 or 16 bytes for each rank in each call, and 64 bytes of memory per rank. */
+ * Costs: 8 or 16 bytes for each rank in each collective, and 56 bytes of memory per rank. */
 #include "two_level.h"
 #include "base/arith.h"
 
@@ -40,9 +39,8 @@
 static const double INSIDE_MESSAGE_S = 20e-6, /* between threads: mostly to wake them */
 	MESSAGE_S = 10e-6,                    /* between processes: a guess */
 	LINK_BYTE_S = 0.8e-9,                 /* for each byte on a link of 10 Gbit/s */
-	CALLS = 8; /* collectives for the plan, in each of which a rank waits for the last */
+	CALLS = 8; /* collectives for the plan, each with a wait for the slowest rank */
 
-/* Return the number of groups. */
 static int groups_of(int ranks)
 {
 	return (int)lround(sqrt((double)ranks));
@@ -67,7 +65,7 @@ double two_level_saves_s(const two_level_load *l)
 	return (direct - two) * message_s - l->recs_bytes * byte_s;
 }
 
-/* The place of the records of this rank for another one in the order of the group. */
+/* The records of a source for a destination: their place in the order of the group, and number. */
 typedef struct cell {
 	uint64_t start, count;
 } cell;
@@ -82,11 +80,11 @@ typedef struct planning {
 	const two_level_query *q;
 	err *e;
 	/* all arrays are in the memory of cell: */
-	cell *cell, *cells;        /* [size] of this rank, and of the sources of its records */
+	cell *cell, *cells;        /* [size] cells from this rank, and cells for this rank */
 	step_counts *sends, *gets; /* [size] sent and received, in the memory of cell and cells */
-	uint64_t *word, *heard;    /* [size] */
-	int *group;                /* [size] of each rank */
-	int *member;               /* [size] first gets the records for a rank; -1: none */
+	uint64_t *word, *heard;    /* [size] a number for each rank, and from each rank */
+	int *group;                /* [size] the group of each rank */
+	int *member;               /* [size] gets the records for a rank in step 0; -1: none */
 } planning;
 
 _Static_assert(sizeof(cell) == sizeof(step_counts), "they share their memory");
@@ -103,11 +101,11 @@ static uint64_t recs_before(const planning *g, int rank)
 
 static status disagree(const planning *g)
 {
-	return err_set(g->e, ST_PEER, "the ranks announce other records than they are to send");
+	return err_set(g->e, ST_PEER,
+		       "the records that the ranks report do not add up to the shares");
 }
 
-/* Find how many records the sources before this rank have for each group: word[first of a group].
- */
+/* Set word[first rank of a group] to the records that ranks before this one have for the group. */
 static status plan_places(planning *g)
 {
 	comm *c = g->c;
@@ -128,7 +126,7 @@ static status plan_places(planning *g)
 	return rc == ST_OK ? comm_alltoall(c, g->heard, g->word, sizeof *g->word) : rc;
 }
 
-/* Return the member of a rank's group that gets a cell in the first step. */
+/* Return the member of the destination's group that gets a cell in the first step. */
 static int member_for(const planning *g, int rank, const cell *x)
 {
 	const uint64_t middle = x->start + x->count / 2;
@@ -140,7 +138,7 @@ static int member_for(const planning *g, int rank, const cell *x)
 	return (int)b.lo;
 }
 
-/* Send each rank the places of the records that it will write. */
+/* Send each rank the cell with this rank's records for it. */
 static status plan_cells(planning *g)
 {
 	const comm *c = g->c;
@@ -159,7 +157,7 @@ static status plan_cells(planning *g)
 	return comm_agree(g->c, rc == ST_OK && !sound ? disagree(g) : rc);
 }
 
-/* Make the list of peers of a step: this rank and all that it sends to or receives from. */
+/* Make the list of peers of a step: this rank and all ranks that it sends to or receives from. */
 static status make_flow(const planning *g, bool second, peer_flow *f)
 {
 	const comm *c = g->c;
@@ -188,7 +186,7 @@ static status make_flow(const planning *g, bool second, peer_flow *f)
 	return ST_OK;
 }
 
-/* Make the lists of peers, and first[i], the first rank whose records peer i gets. */
+/* Make the lists of peers, and t->first. */
 static status make_flows(const planning *g, two_level *t)
 {
 	const peer_list *p = &t->step[0].peers;
@@ -222,7 +220,7 @@ static status plan_steps(planning *g, two_level *t)
 		if (g->cells[i].count)
 			g->heard[member_for(g, c->rank, &g->cells[i])] += g->cells[i].count;
 	}
-	for (int i = 0; i < c->size; i++) /* cells are not used any more */
+	for (int i = 0; i < c->size; i++) /* the cells are not needed any more */
 		g->sends[i] = (step_counts){ g->word[i], g->heard[i] };
 	status rc = comm_alltoall(c, g->sends, g->gets, sizeof *g->sends);
 	for (int i = 0; rc == ST_OK && i < c->size; i++) {
@@ -249,7 +247,7 @@ status two_level_plan(two_level *t, comm *c, mem *m, const two_level_query *q, e
 	for (int i = 0; i < c->size; i++)
 		mine += q->send[i] > 0;
 	status rc = comm_reduce(c, mine, sum_counts, &all);
-	/* if keys are nearly in order, each rank sends to fewer ranks than the model expects */
+	/* unlike in the model, ranks send to few others if keys are nearly in order */
 	const uint64_t few = (uint64_t)c->size * (uint64_t)two_level_most_peers(c->size);
 	if (rc != ST_OK || (!q->asked && all <= few))
 		return rc;
@@ -274,7 +272,7 @@ status two_level_plan(two_level *t, comm *c, mem *m, const two_level_query *q, e
 		rc = plan_cells(&g);
 	if (rc == ST_OK)
 		rc = plan_steps(&g, t);
-	if (rc == ST_OK) { /* the most peers that any rank has, if there is room on all of them */
+	if (rc == ST_OK) { /* the most peers of any rank, if all ranks have enough memory */
 		const int n = t->step[0].peers.count, k = t->step[1].peers.count;
 		mine = t->recs <= q->room_recs ? (uint64_t)(n > k ? n : k) : UINT64_MAX;
 		rc = comm_reduce(c, mine, u64_max, &all);

@@ -9,8 +9,8 @@
 /* The records that a rank sends and receives in one step. */
 typedef struct peer_flow {
 	peer_list peers;
-	uint64_t *send, *recv; /* [peers] records to and from each */
-	int *rank;             /* of peers; all three share their memory */
+	uint64_t *send, *recv; /* [peers] records to and from each peer */
+	int *rank;             /* of peers; the three arrays are in the memory of send */
 } peer_flow;
 
 void peer_flow_free(peer_flow *f, mem *m);
@@ -19,14 +19,15 @@ typedef struct two_level {
 	bool pays; /* the same on all ranks; if false, the rest is undefined */
 	peer_flow step[2];
 	int most_peers; /* of any rank in any step */
-	size_t *first;  /* [peers + 1] the first rank whose records peer i gets first */
-	uint64_t recs;  /* of this rank between the steps */
+	size_t *first;  /* [peers + 1] in step 0, peer i gets the records for ranks from first[i] on
+			 */
+	uint64_t recs;  /* that this rank has between the steps */
 } two_level;
 
 /* The input of two_level_plan: the same on all ranks, except for send and room_recs. */
 typedef struct two_level_query {
-	const uint64_t *send;   /* [size] records of this rank for each rank in the end */
-	const uint64_t *out;    /* [size] records of all ranks for each rank, */
+	const uint64_t *send;   /* [size] records of this rank for each final destination */
+	const uint64_t *out;    /* [size] records of all ranks for each destination, */
 	const uint64_t *before; /* [size] and their sums: of ranks 0 to i */
 	uint64_t room_recs;     /* records that fit in memory between the steps */
 	bool asked;             /* use two steps even if they do not pay */
@@ -42,10 +43,10 @@ int two_level_most_peers(int ranks);
 
 /* The work of a rank. */
 typedef struct two_level_load {
-	double recs_bytes; /* to send, the mean of all ranks */
+	double recs_bytes; /* to send, on average over all ranks */
 	int ranks;
 	bool inside;   /* all ranks are of one process */
-	double byte_s; /* to send a byte and to merge it, once more */
+	double byte_s; /* to send and merge a byte a second time */
 } two_level_load;
 
 /* two_level_saves_s - predict how many seconds two steps save. Messages cost time, and so does each
