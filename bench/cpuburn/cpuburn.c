@@ -112,6 +112,18 @@ static bool brake_set(brake *k, double left, size_t ncpus)
 
 /* ----------------------------------------------------------------------------- calibration */
 
+static int compare_factors(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median_factor(double *v, int n)
+{
+	qsort(v, (size_t)n, sizeof *v, compare_factors);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
 /* Measure the speed without and with the brake, once, and store the factors in p. */
 static bool measure_pair(brake *k, const burn_args *a, double left, burn_round *p)
 {
@@ -128,13 +140,13 @@ static bool measure_pair(brake *k, const burn_args *a, double left, burn_round *
 	if (!brake_set(k, left, a->ncpus))
 		return false;
 	burn_nap(2 * a->period_s);
-	const double start_s = bench_now_s();
+	const double start_s = clock_s(CLOCK_MONOTONIC);
 	const double burnt_s = k->burner ? burner_burnt_s(k->burner) : 0;
 	if (!measure_speed(a, window_s, k->group, &slow, &why))
 		return burn_failed(&why);
 	if (k->burner)
 		share = (burner_burnt_s(k->burner) - burnt_s) /
-			((bench_now_s() - start_s) * (double)a->ncpus);
+			((clock_s(CLOCK_MONOTONIC) - start_s) * (double)a->ncpus);
 	p->by_clock = base.rounds_per_s / slow.rounds_per_s;
 	p->by_cpu = 1 / (k->group ? slow.share : 1 - share);
 	p->quiet = base.share > .98 && (k->group || slow.share + share > .98);
@@ -168,8 +180,8 @@ static bool calibrate_brake(brake *k, const burn_args *a)
 			by_cpu[i] = p.by_cpu;
 			quiet += p.quiet;
 		}
-		*r = (burn_round){ left, bench_median(by_cpu, PAIRS), bench_median(by_clock, PAIRS),
-				   quiet > PAIRS / 2 };
+		*r = (burn_round){ left, median_factor(by_cpu, PAIRS),
+				   median_factor(by_clock, PAIRS), quiet > PAIRS / 2 };
 		const double error = fabs(factor_reached(r) / a->factor - 1);
 		if (error < least) {
 			least = error;
@@ -225,7 +237,7 @@ static void wait_for_end(pid_t child, double until_s, outcome *o)
 	int status;
 	signals_to_wait_for(&set);
 	for (;;) {
-		const double left_s = fmax(0, until_s - bench_now_s());
+		const double left_s = fmax(0, until_s - clock_s(CLOCK_MONOTONIC));
 		const struct timespec t = { .tv_sec = (time_t)left_s,
 					    .tv_nsec = (long)(fmod(left_s, 1) * 1e9) };
 		int sig = sigtimedwait(&set, NULL, &t);
@@ -250,14 +262,14 @@ static void wait_for_end(pid_t child, double until_s, outcome *o)
 					      : "limit";
 		if (child <= 0)
 			return;
-		until_s = bench_now_s() + GRACE_S;
+		until_s = clock_s(CLOCK_MONOTONIC) + GRACE_S;
 		kill(child, sig > 0 ? sig : SIGTERM);
 	}
 }
 
 static bool burn_command(brake *k, const burn_args *a, outcome *o)
 {
-	double start_s = bench_now_s();
+	double start_s = clock_s(CLOCK_MONOTONIC);
 	double burnt_s = k->burner ? burner_burnt_s(k->burner) : 0;
 	pid_t child = 0;
 	*o = (outcome){ .status = -1, .by_cpu = k->best ? k->best->by_cpu : NAN };
@@ -266,7 +278,7 @@ static bool burn_command(brake *k, const burn_args *a, outcome *o)
 		return false;
 	}
 	wait_for_end(child, start_s + a->seconds_s, o);
-	o->seconds_s = bench_now_s() - start_s;
+	o->seconds_s = clock_s(CLOCK_MONOTONIC) - start_s;
 	if (k->burner)
 		o->by_cpu = 1 / (1 - (burner_burnt_s(k->burner) - burnt_s) /
 					     (o->seconds_s * (double)a->ncpus));

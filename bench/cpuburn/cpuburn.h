@@ -13,8 +13,6 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "../bench.h"
-
 /* The most CPUs that a Linux kernel supports, which is more than a cpu_set_t holds. A kernel
  * refuses a set that is smaller than its own, and accepts a larger one. */
 enum { CPUS_MAX = 8192 };
@@ -42,6 +40,13 @@ typedef struct burn_why {
 } burn_why;
 
 #define WHY(w, ...) (snprintf((w)->text, sizeof(w)->text, __VA_ARGS__))
+
+static inline double clock_s(clockid_t id)
+{
+	struct timespec t;
+	clock_gettime(id, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* ---- burn_args.c: the command line, and messages */
 
