@@ -150,7 +150,7 @@ static hetsort_status call_divide(call *k)
 	if (given)
 		return HETSORT_OK;
 	if (k->c->rank == 0)
-		(void)shares_by_speed(PLAN_LINEAR, false, k->records, k->speed, p, k->share, &k->e);
+		(void)shares_by_speed(PLAN_LINEAR, k->records, k->speed, p, k->share, &k->e);
 	const hetsort_status st = call_agree(k, api_failed(&k->why, &k->e));
 	return st == HETSORT_OK && comm_bcast(k->c, k->share, p * sizeof *k->share, 0) != ST_OK
 		       ? mpi_failed(k)

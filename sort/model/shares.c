@@ -155,10 +155,10 @@ status shares_status(hetpart_status st, const hetpart_err *he, err *e)
 	return err_set(e, mine, "cannot plan the shares: %s", he->text);
 }
 
-status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *speed, size_t p,
-		       uint64_t *share, err *e)
+status shares_by_speed(plan_kind kind, uint64_t n, const double *speed, size_t p, uint64_t *share,
+		       err *e)
 {
-	const bool nlogn = sorting && kind != PLAN_LINEAR;
+	const bool nlogn = kind != PLAN_LINEAR;
 	hetpart_opts opts = HETPART_OPTS_INIT;
 	hetpart_cost *cost = NULL;
 	hetpart_plan *plan = NULL;
@@ -168,12 +168,9 @@ status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *s
 			share[i] = n / p + (i < n % p);
 		return ST_OK;
 	}
-	if (nlogn && kind == PLAN_TAYLOR)
-		opts.method = HETPART_METHOD_TAYLOR;
-	else if (nlogn && kind == PLAN_ASYMPTOTIC)
-		opts.method = HETPART_METHOD_ASYMPTOTIC;
-	else
-		opts.method = HETPART_METHOD_EXACT;
+	opts.method = kind == PLAN_TAYLOR       ? HETPART_METHOD_TAYLOR
+		      : kind == PLAN_ASYMPTOTIC ? HETPART_METHOD_ASYMPTOTIC
+						: HETPART_METHOD_EXACT;
 	hetpart_status st =
 		nlogn ? hetpart_cost_nlogn(&cost, 1, &he) : hetpart_cost_linear(&cost, 1, &he);
 	if (st == HETPART_OK)

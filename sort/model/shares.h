@@ -53,14 +53,20 @@ status share_plan_check(rank_env *env, uint64_t records, const uint64_t *share, 
 /* shares_status - convert a status of the planner library. Fill e unless st is HETPART_OK. */
 status shares_status(hetpart_status st, const hetpart_err *he, err *e);
 
+/* shares_kind - return the method for a share that is sorted or not: only sorting costs n ln n. */
+static inline plan_kind shares_kind(plan_kind kind, bool sorting)
+{
+	return sorting || kind == PLAN_EQUAL ? kind : PLAN_LINEAR;
+}
+
 /* shares_by_speed - divide n records among p ranks. If the formula of a method has no solution, as
  * may happen for few records, find the exact shares.
- * kind     the method; PLAN_EQUAL ignores speeds.
- * sorting  the share is sorted: its cost is n ln n, except for PLAN_LINEAR. Otherwise it is n.
- * speed    p entries, finite, > 0.
- * share    receives p entries whose sum is n. */
-status shares_by_speed(plan_kind kind, bool sorting, uint64_t n, const double *speed, size_t p,
-		       uint64_t *share, err *e);
+ * kind   the method; PLAN_EQUAL ignores speeds. The cost of a share is n for PLAN_LINEAR; for the
+ *        other methods it is n ln n.
+ * speed  p entries, finite, > 0.
+ * share  receives p entries whose sum is n. */
+status shares_by_speed(plan_kind kind, uint64_t n, const double *speed, size_t p, uint64_t *share,
+		       err *e);
 
 /* shares_by_costs - find the exact shares with which p ranks of different costs end together.
  * fn    returns the seconds that a rank needs for its records; never less for more records.

@@ -144,8 +144,7 @@ status phase_plan_top(job *j)
 		return rc;
 	/* plan the first records by the speeds of all ranks but the last, which gets the rest */
 	if (env->c->rank == 0)
-		rc = shares_by_speed(PLAN_LINEAR, false, top, next->speed, ranks, next->out,
-				     &env->e);
+		rc = shares_by_speed(PLAN_LINEAR, top, next->speed, ranks, next->out, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = comm_bcast(env->c, next->out, ranks * sizeof *next->out, 0);

@@ -50,8 +50,8 @@ static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *sh
 				    : ST_OK;
 	if (rc != ST_OK || known)
 		return rc;
-	return shares_by_speed(env->o->plan, sorting, n, before ? g->before : g->after, g->p, share,
-			       &env->e);
+	return shares_by_speed(shares_kind(env->o->plan, sorting), n, before ? g->before : g->after,
+			       g->p, share, &env->e);
 }
 
 /* Improve the shares by speed if links or disks are known. */

@@ -241,9 +241,10 @@ status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatte
 					 HETPART_CHUNK_FACTORING,
 					 scatter_least_chunk(env, s->records), &he);
 	else if (st == HETPART_OK)
-		rc = shares_by_speed(o->scatter == SCATTER_EQUAL ? PLAN_EQUAL : o->plan,
-				     job_time_sorts_reading(o), s->records, g->before, g->p, s->in,
-				     &env->e);
+		rc = shares_by_speed(o->scatter == SCATTER_EQUAL
+					     ? PLAN_EQUAL
+					     : shares_kind(o->plan, job_time_sorts_reading(o)),
+				     s->records, g->before, g->p, s->in, &env->e);
 	const bool planned = st == HETPART_OK && rc == ST_OK;
 	for (size_t i = 0; planned && i < v.p && (balanced || asked); i++)
 		s->in[view_rank(&v, balanced ? v.order[i] : i)] =

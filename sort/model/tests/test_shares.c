@@ -36,10 +36,11 @@ static void sums_to_records(void **state)
 				for (int sorting = 0; sorting < 2; sorting++) {
 					uint64_t share[4] = { 0 }, sum = 0;
 					err e = { ST_OK, "" };
-					assert_int_equal(shares_by_speed((plan_kind)kind, sorting,
-									 counts[c], speed_sets[s],
-									 4, share, &e),
-							 ST_OK);
+					assert_int_equal(
+						shares_by_speed(
+							shares_kind((plan_kind)kind, sorting),
+							counts[c], speed_sets[s], 4, share, &e),
+						ST_OK);
 					for (size_t i = 0; i < 4; i++)
 						sum += share[i];
 					assert_true(sum == counts[c]);
@@ -62,9 +63,9 @@ static void methods_differ(void **state)
 	uint64_t exact[4], share[4];
 	err e = { ST_OK, "" };
 	(void)state;
-	assert_int_equal(shares_by_speed(PLAN_NLOGN, true, 1000000, speed, 4, exact, &e), ST_OK);
+	assert_int_equal(shares_by_speed(PLAN_NLOGN, 1000000, speed, 4, exact, &e), ST_OK);
 	for (size_t i = 0; i < LEN(known); i++) {
-		assert_int_equal(shares_by_speed(known[i].kind, true, 1000000, speed, 4, share, &e),
+		assert_int_equal(shares_by_speed(known[i].kind, 1000000, speed, 4, share, &e),
 				 ST_OK);
 		const double ratio = last_end(share, speed, true) / last_end(exact, speed, true);
 		assert_true(ratio >= known[i].least && ratio <= known[i].most);
@@ -79,7 +80,8 @@ static void moving_is_linear(void **state)
 	err e = { ST_OK, "" };
 	(void)state;
 	for (int kind = PLAN_LINEAR; kind <= PLAN_ASYMPTOTIC; kind++) {
-		assert_int_equal(shares_by_speed((plan_kind)kind, false, 1500, speed, 4, share, &e),
+		assert_int_equal(shares_by_speed(shares_kind((plan_kind)kind, false), 1500, speed,
+						 4, share, &e),
 				 ST_OK);
 		for (size_t i = 0; i < 4; i++)
 			assert_true(share[i] == 100u << i);
@@ -92,7 +94,7 @@ static void refuses(void **state)
 	uint64_t share[2];
 	err e = { ST_OK, "" };
 	(void)state;
-	assert_int_equal(shares_by_speed(PLAN_LINEAR, false, 10, bad, 2, share, &e), ST_REFUSED);
+	assert_int_equal(shares_by_speed(PLAN_LINEAR, 10, bad, 2, share, &e), ST_REFUSED);
 	assert_memory_equal(e.text, "cannot plan the shares: ", 24);
 }
 

@@ -59,8 +59,12 @@ static void set_up(ranks *r, const settings *o, const double *speed, const doubl
 		r->rate[i].disk_s = disk[i] > 0 ? job_time_byte_s(disk[i]) : 0;
 	}
 	const bool first = o->strategy == BY_MERGING;
-	assert_int_equal(shares_by_speed(PLAN_NLOGN, first, records, speed, P, r->in, &e), ST_OK);
-	assert_int_equal(shares_by_speed(PLAN_NLOGN, !first, records, speed, P, r->out, &e), ST_OK);
+	assert_int_equal(
+		shares_by_speed(shares_kind(PLAN_NLOGN, first), records, speed, P, r->in, &e),
+		ST_OK);
+	assert_int_equal(
+		shares_by_speed(shares_kind(PLAN_NLOGN, !first), records, speed, P, r->out, &e),
+		ST_OK);
 }
 
 static uint64_t sum(const uint64_t *share)

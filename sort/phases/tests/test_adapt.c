@@ -62,7 +62,8 @@ static void set_up(situation *s, strategy by, const double *planned, const doubl
 	memcpy(s->planned, planned, sizeof s->planned);
 	const bool merging = by == BY_MERGING;
 	const rates one = job_time_nominal(1);
-	assert_int_equal(shares_by_speed(PLAN_NLOGN, merging, N, planned, P, s->in, &e), ST_OK);
+	assert_int_equal(
+		shares_by_speed(shares_kind(PLAN_NLOGN, merging), N, planned, P, s->in, &e), ST_OK);
 	divide(s, planned, s->written);
 	for (size_t i = 0; i < P; i++) {
 		s->seen[i].work_s = job_time_before_s(&one, &s->o, s->in[i]);
@@ -143,7 +144,7 @@ static void by_costs_as_by_speeds(void **state)
 					     .lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, 10) } };
 		uint64_t want[P], share[P];
 		err e = { ST_OK, "" };
-		assert_int_equal(shares_by_speed(PLAN_NLOGN, false, N, speed_sets[k], P, want, &e),
+		assert_int_equal(shares_by_speed(PLAN_LINEAR, N, speed_sets[k], P, want, &e),
 				 ST_OK);
 		divide(&s, speed_sets[k], share);
 		for (size_t i = 0; i < P; i++)
