@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Small calculations that every room needs: the smaller and the larger of two counts, binary
- * search, and pseudo-random numbers. Pure. */
+/* Small calculations that all of hetsort needs: the smaller and the larger of two counts, binary
+ * search, and pseudo-random numbers. */
 #ifndef HETSORT_BASE_ARITH_H
 #define HETSORT_BASE_ARITH_H
 
@@ -50,10 +50,10 @@ static inline bool size_mul(size_t a, size_t b, size_t *r)
  *	return b.lo; */
 typedef struct lower_bound {
 	uint64_t lo, hi; /* the answer lies in [lo, hi] */
-	uint64_t mid;    /* the place to look at */
+	uint64_t mid;    /* the place to test */
 } lower_bound;
 
-/* lower_bound_open - return whether places are left; if so, mid is the next to look at. */
+/* lower_bound_open - return whether the search continues; if so, mid is the place to test. */
 static inline bool lower_bound_open(lower_bound *b)
 {
 	b->mid = b->lo + (b->hi - b->lo) / 2;
@@ -84,8 +84,8 @@ static inline uint64_t part_begin(uint64_t width, size_t i, size_t n)
 	return (uint64_t)((unsigned __int128)width * i / n);
 }
 
-/* part_random_place - return a random place in part i of n, each of which has some. A fixed
- * distance between places could meet a pattern. state: for splitmix */
+/* part_random_place - return a random place in part i of n equal parts, which must not be empty.
+ * Samples at fixed distances could coincide with a pattern in the data. state: for splitmix */
 static inline uint64_t part_random_place(uint64_t width, size_t i, size_t n, uint64_t *state)
 {
 	const uint64_t from = part_begin(width, i, n);

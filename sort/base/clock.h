@@ -24,7 +24,8 @@ static inline double now_s(void)
 	return clock_read_s(CLOCK_MONOTONIC);
 }
 
-/* unique_number - return a random number, or, if the system has none, a number of this moment. */
+/* unique_number - return a random number. If the system provides none, make it from the time and
+ * the process id. */
 static inline uint64_t unique_number(void)
 {
 	uint64_t n;
@@ -33,7 +34,7 @@ static inline uint64_t unique_number(void)
 	return n;
 }
 
-/* A time, and the processor time until then: in this process and in the kernel for it. */
+/* A time, and the processor time until then: of this process, and of the kernel for it. */
 typedef struct moment {
 	double at_s, user_s, system_s;
 } moment;
@@ -50,7 +51,8 @@ static inline moment moment_now(void)
 }
 
 /* nap - sleep for a moment while waiting for others: 10 us at first, then up to 200 us. So a wait
- * neither takes processor time from other threads nor adds much latency. tries: naps in a row. */
+ * neither takes processor time from other threads nor adds much latency. tries: number of naps
+ * before this one. */
 static inline void nap(unsigned tries)
 {
 	const struct timespec t = { 0, tries < 8 ? 10000 : tries < 32 ? 50000 : 200000 };

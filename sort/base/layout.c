@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The texts of keys, and their one form: keys that define the same order have the same layout. A
- * key of one piece of ascending bytes has no fields, which sorts fastest. Pure. */
+/* Read and write keys as text, and normalize layouts: keys that define the same order get the same
+ * layout. A key that is one range of ascending bytes gets no fields, because such keys sort
+ * fastest. */
 #include "layout.h"
 
 #include <endian.h>
@@ -12,7 +13,7 @@ enum { FIELD_TEXT_BYTES = 24 };
 
 static const struct {
 	const char *name;
-	uint8_t type, bytes; /* 0: any number of them */
+	uint8_t type, bytes; /* bytes: size, 0 if any */
 } types[] = {
 	{ "bytes", KEY_TYPE_BYTES, 0 },  { "u8", KEY_TYPE_UNSIGNED, 1 },
 	{ "u16", KEY_TYPE_UNSIGNED, 2 }, { "u32", KEY_TYPE_UNSIGNED, 4 },
@@ -26,14 +27,14 @@ enum { TYPES = sizeof types / sizeof *types };
 
 /* ---------------------------------------------------------------------------------- parsing */
 
-/* Return whether a word of a list separated by commas ends here. */
+/* Return whether s is at the end of a word in a comma-separated list. */
 static bool layout_word_ends(const char *s)
 {
 	return !*s || *s == ',';
 }
 
-/* Read the word at s if it is a number. A very large number may become another one that is too
- * large as well. Return its end; NULL: not a number. */
+/* Read the number at s. Return its end, or NULL if this word is not a number. *v is larger than
+ * MAX_RECORD_BYTES if the number is, but may differ from it. */
 static const char *layout_read_number(const char *s, uint32_t *v)
 {
 	const char *const first = s;
@@ -42,8 +43,8 @@ static const char *layout_read_number(const char *s, uint32_t *v)
 	return s != first && layout_word_ends(s) ? s : NULL;
 }
 
-/* Read the next word if it is a type with the order of its bytes, "u64le" for instance. Move *s to
- * its end. */
+/* If the next word is a type, possibly with a byte order as in "u64le", read it and move *s to its
+ * end. *bytes is the size of the type, 0 if it may have any. */
 static void layout_read_type(const char **s, key_field *f, uint32_t *bytes)
 {
 	for (size_t i = 0; **s && i < TYPES; i++) {
@@ -76,8 +77,8 @@ const char *layout_add_field(layout *l, const char *text)
 	layout_read_type(&at, &f, &bytes);
 	f.desc = strcmp(at, ",desc") == 0;
 	if (*at && !f.desc)
-		return "a type is one of bytes, u8 to u64, i8 to i64, f32, f64, which le "
-		       "or be may follow; then desc may follow";
+		return "a type is one of bytes, u8 to u64, i8 to i64, f32, f64, and may end in "
+		       "le or be; then desc may follow";
 	if (!length && bytes == 0)
 		return "a key must be OFFSET,LENGTH in bytes";
 	if (length && bytes > 0 && f.bytes != bytes)
@@ -91,9 +92,9 @@ const char *layout_add_field(layout *l, const char *text)
 	return NULL;
 }
 
-/* --------------------------------------------------------------------------------- settling */
+/* --------------------------------------------------------------------------------- normal form */
 
-/* Turn numbers that sort like their bytes into bytes, and join bytes that follow each other. */
+/* Turn numbers that sort like their bytes into bytes, and join adjacent fields of bytes. */
 static void layout_join_fields(layout *l)
 {
 	uint32_t n = 0;
@@ -112,7 +113,7 @@ static void layout_join_fields(layout *l)
 	l->fields = n;
 }
 
-/* Return how a field that is a number is read from a record of at least 8 bytes. */
+/* Return how the number in a field is read from a record of at least 8 bytes. */
 static key_lead layout_lead(const key_field *f, uint32_t record_bytes)
 {
 	const unsigned bits = 8 * f->bytes, up = 64 - bits;

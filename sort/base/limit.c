@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The limits of this process.
+/* The limits of memory and processor time of this process.
  *
- * Control groups, version 1 and 2: /proc/self/cgroup names the group, and /proc/self/mountinfo the
- * directory where its hierarchy can be seen. A container may see the group under its name on the
- * host while only its own part is mounted, or under a path that does not exist. The walk from the
- * group up to the mount point then finds the directories that do exist.
+ * Control groups, version 1 and 2: /proc/self/cgroup names the group of the process, and
+ * /proc/self/mountinfo the mount point of the hierarchy of groups. In a container, the name may be
+ * the name on the host, although only the container's part of the hierarchy is mounted; or the
+ * group's directory may not exist. A walk from the group up to the mount point still finds the
+ * directories that do exist.
  *
- * Swapped pages count nowhere: a sort that swaps is slower than one that spills. */
+ * Swap space does not count as memory, because a sort that swaps is slower than a sort that writes
+ * runs to disk. */
 #include "limit.h"
 #include "arith.h"
 #include "size.h"
@@ -24,13 +26,14 @@
 
 typedef enum controller { CPU_V1, MEMORY_V1, ALL_V2, HIERARCHIES } controller;
 
-/* A hierarchy as one process sees it. The texts are NULL if it is missing. */
+/* A hierarchy of control groups as this process sees it. path, mount and top are NULL if it is
+ * missing. */
 typedef struct hierarchy {
 	bool v2;
 	const char *controller; /* version 1 */
-	char *path;             /* of the group, as in /proc/self/cgroup */
-	char *mount;            /* of the hierarchy */
-	char *top;              /* the group that is seen at the mount point */
+	char *path;             /* of the process's group, as in /proc/self/cgroup */
+	char *mount;            /* the mount point */
+	char *top;              /* the group that is mounted there */
 	bool fits;              /* path lies below top */
 } hierarchy;
 
@@ -44,13 +47,14 @@ typedef struct group {
 	bool v2;
 	const char *dir;  /* below root */
 	const char *name; /* below the mount point, for messages */
-	bool leaf;        /* it is this process's own group */
+	bool leaf;        /* the group of this process, not one above it */
 } group;
 
-/* Called for a group, which lives as long as the call. Return whether to visit those above it. */
+/* Called for a group, which exists only during the call. Return whether to visit the groups above
+ * it. */
 typedef bool group_visitor(void *arg, const group *g);
 
-/* Return whether `word` is in a list with commas. */
+/* Return whether `word` is in a comma-separated list. */
 static bool limit_listed(const char *list, const char *word)
 {
 	const size_t n = strlen(word);
@@ -62,8 +66,9 @@ static bool limit_listed(const char *list, const char *word)
 	return false;
 }
 
-/* Take the groups from a line "ID:CONTROLLERS:PATH", without controllers in version 2. The first
- * line counts. */
+/* Set the path of the group from a line "ID:CONTROLLERS:PATH" of /proc/self/cgroup. In version 2,
+ * CONTROLLERS is empty. The first line for a hierarchy counts. Return false, so that all lines are
+ * read. */
 static bool limit_find_paths(void *hierarchies_, char *line)
 {
 	hierarchies *all = hierarchies_;
@@ -80,7 +85,7 @@ static bool limit_find_paths(void *hierarchies_, char *line)
 	return false;
 }
 
-/* Replace \ooo, which mountinfo writes for blanks and the like. */
+/* Decode \ooo, which mountinfo has for blanks and other special characters. */
 static void limit_unescape(char *s)
 {
 	char *to = s;
@@ -95,7 +100,7 @@ static void limit_unescape(char *s)
 	*to = '\0';
 }
 
-/* Return the part of path below the group `top`; NULL if it is elsewhere. */
+/* Return the part of path below the group `top`; NULL if path is not below it. */
 static const char *limit_below(const char *path, const char *top)
 {
 	const size_t n = strcmp(top, "/") == 0 ? 0 : strlen(top);
@@ -114,9 +119,9 @@ static size_t limit_words(char *s, char **word, size_t most)
 	return n;
 }
 
-/* Take a mount from a line "ID PARENT DEV TOP MOUNT ... - TYPE SOURCE OPTIONS". A hierarchy keeps
- * it if it shows the group better than the mount before. Return false, so that all lines are read.
- */
+/* Read a line "ID PARENT DEV TOP MOUNT ... - TYPE SOURCE OPTIONS" of /proc/self/mountinfo. Use this
+ * mount for a hierarchy if it shows the process's group better than earlier mounts. Return false,
+ * so that all lines are read. */
 static bool limit_try_mount(void *hierarchies_, char *line)
 {
 	hierarchies *all = hierarchies_;
@@ -163,7 +168,7 @@ static void limit_read_hierarchies(hierarchies *all, const char *root)
 	(void)sysfile_lines(root, "/proc/self/mountinfo", limit_try_mount, all);
 }
 
-/* Visit the group and all groups above it that can be seen. */
+/* Visit the group of the process and the visible groups above it. */
 static void limit_visit_hierarchy(const hierarchies *all, const hierarchy *h, group_visitor *visit,
 				  void *arg)
 {
@@ -190,9 +195,9 @@ static void limit_read_here(void)
 	limit_read_hierarchies(&here, "");
 }
 
-/* Visit the groups of version 1 that have the controller, and the groups of version 2. The files
- * that name them take longer to read than a short sort takes to sort, so read the files of this
- * machine once. */
+/* Visit the groups of the process in version 1, for controller v1, and in version 2. Reading the
+ * files that name the groups takes longer than a short sort. So the files of this machine are read
+ * only once. */
 static void limit_visit_groups(const char *root, controller v1, group_visitor *visit, void *arg)
 {
 	hierarchies other, *all = *root ? &other : &here;
@@ -221,9 +226,9 @@ static uint64_t group_number(const group *g, const char *file, const char *key, 
 
 /* ------------------------------------------------------------------------------- processors */
 
-/* Replace the quota by the quota of a group if that is tighter. Files have microseconds: version 2
- * "QUOTA PERIOD" in one line, version 1 a file for each. Without a quota they contain "max" and -1.
- */
+/* Replace the quota by the quota of group g if this is tighter. Files contain microseconds: in
+ * version 2 one file has "QUOTA PERIOD", in version 1 each number has a file. Without a quota they
+ * contain "max" or -1. Return true, so that all groups are visited. */
 static bool quota_tighten(void *quota_, const group *g)
 {
 	quota *q = quota_;
@@ -298,7 +303,7 @@ typedef struct limit {
 	uint64_t bytes, used_bytes;
 } limit;
 
-/* Keep the limit, with its sentence, if it leaves a rank less than the limits before. */
+/* Keep the limit, with a text that explains it, if it leaves a rank less than earlier limits do. */
 static void limit_offer(search *s, const limit *m)
 {
 	char bytes[SIZE_TEXT_BYTES], used[SIZE_TEXT_BYTES];
@@ -324,12 +329,13 @@ static void limit_offer(search *s, const limit *m)
 		text_append(l->text, sizeof l->text, ", for %u ranks", ranks);
 }
 
-/* Offer the limit after key in one of the group's files. Clean page cache and reclaimable slabs are
- * not in use: the kernel takes these before it kills. It adds these numbers up over all processors
- * when they are read, which takes time. */
+/* Offer the limit after key in one of the group's files. Clean page cache and reclaimable slabs do
+ * not count as used, because the kernel reclaims them before it kills a process. Reading these
+ * numbers takes time, because the kernel adds them up over all processors. So do it only if a limit
+ * is set. */
 static void limit_offer_of_group(search *s, const group *g, const char *file, const char *key)
 {
-	enum { NO_LIMIT_BITS = 60, CLEAN = 3 }; /* version 1 has a number near 2^63 for no limit */
+	enum { NO_LIMIT_BITS = 60, CLEAN = 3 }; /* in version 1 a number near 2^63 means no limit */
 	static const char *const clean[][CLEAN] = { { "total_active_file", "total_inactive_file" },
 						    { "active_file", "inactive_file",
 						      "slab_reclaimable" } };
@@ -349,20 +355,21 @@ static bool limit_offer_group(void *search_, const group *g)
 	search *s = search_;
 	if (g->v2) {
 		limit_offer_of_group(s, g, "memory.max", "");
-		/* beyond it the group is slowed down until it makes no progress */
+		/* above this limit the kernel slows the group down, until it makes no progress */
 		limit_offer_of_group(s, g, "memory.high", "");
 		return true;
 	}
-	/* old hierarchies may not charge their children's memory */
+	/* a group of an old hierarchy may not include the memory of groups below it */
 	if (!g->leaf && group_number(g, "memory.use_hierarchy", "", 1) == 0)
 		return false;
 	limit_offer_of_group(s, g, "memory.limit_in_bytes", "");
-	if (g->leaf) /* includes groups above the mount point, but not what these use */
+	if (g->leaf) /* this limit includes groups above the mount point, but not the memory they
+			use */
 		limit_offer_of_group(s, g, "memory.stat", "hierarchical_memory_limit");
 	return true;
 }
 
-/* Return the bytes of a number of kB; false if it was not found or is too large. */
+/* Convert a number of KiB to bytes. Return false if the number was not found or is too large. */
 static bool limit_kilobytes(const sysfile_entry *x, uint64_t *bytes)
 {
 	return x->found && !__builtin_mul_overflow(x->number, UINT64_C(1024), bytes);
@@ -378,7 +385,7 @@ static void limit_offer_others(search *s)
 	uint64_t total, available;
 	sysfile_numbers(s->q->root, "/proc/meminfo", memory, 2);
 	if (limit_kilobytes(&memory[0], &total)) {
-		/* a kernel without the second number is older than 3.14 */
+		/* kernels before 3.14 have no MemAvailable */
 		if (!limit_kilobytes(&memory[1], &available) || available > total)
 			available = total;
 		limit_offer(s, &(limit){ OF_NODE, "memory of the machine", NULL, total,

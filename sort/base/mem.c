@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Large arrays come directly from the kernel. The first touch of fresh memory takes as long as a
- * sort, so these arrays ask for huge pages. Freeing returns the memory to the kernel at once,
- * because the next phase needs it. */
+ * sort, so these arrays ask for huge pages. Freeing an array returns its memory to the kernel at
+ * once, because the next phase needs it. */
 #include "mem.h"
 #include "progress.h"
 #include "size.h"
@@ -11,21 +11,22 @@
 
 enum { LARGE_BYTES = 1 << 20, PAGE_BYTES = 4096, HUGE_PAGE_BYTES = 2 << 20, LINE_BYTES = 64 };
 
-/* Stands before each array, so that callers of mem_free need not know its size. */
+/* Stored before each array, so that callers of mem_free need not know the size. */
 typedef struct array_header {
 	size_t bytes; /* of the array */
 	void *start;  /* as it was allocated */
 } array_header;
 
-/* Return the bytes for the header and the alignment of an array: a page for a large array. */
+/* Return the bytes to allocate before an array, for its header and alignment. A large array gets a
+ * page. */
 static size_t mem_room_before(size_t bytes)
 {
 	return bytes >= LARGE_BYTES ? PAGE_BYTES : sizeof(array_header) + LINE_BYTES;
 }
 
-/* Map memory that begins at a huge page, so that all but its end can be in huge pages. Otherwise
- * arrays that are not much larger than a huge page would share the huge pages at their borders.
- * None of these could become one, because the neighbour has already touched its part. */
+/* Map memory that begins at a multiple of the size of a huge page, so that all but its end can be
+ * in huge pages. Otherwise neighbouring arrays would share the huge page at their border. The
+ * kernel could not use a huge page there, because the neighbour has already touched its part. */
 static void *mem_map(size_t bytes)
 {
 	const size_t slack = bytes >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES - PAGE_BYTES : 0;
@@ -67,7 +68,7 @@ void *mem_array(mem *m, size_t n, size_t size, const char *name, err *e)
 	size_t bytes, room;
 	unsigned char *start = NULL;
 	if (!size_mul(n, size, &bytes))
-		bytes = SIZE_MAX; /* no machine has that */
+		bytes = SIZE_MAX; /* more than any machine has */
 	if (!__builtin_add_overflow(bytes, mem_room_before(bytes), &room))
 		start = bytes >= LARGE_BYTES ? mem_map(room) : calloc(room, 1);
 	if (!start) {

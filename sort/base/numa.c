@@ -90,7 +90,7 @@ static bool numa_find_only(char text[NUMA_TEXT_BYTES])
 		X(bitmap_list_snprintf)
 
 static struct {
-	bool found; /* all calls, of the version of the header */
+	bool found; /* all functions were found, in the version of the header */
 #	define HWLOC_MEMBER(f) __typeof__(hwloc_##f) *f;
 	HWLOC_CALLS(HWLOC_MEMBER)
 #	undef HWLOC_MEMBER
@@ -98,8 +98,8 @@ static struct {
 
 static pthread_once_t hw_once = PTHREAD_ONCE_INIT;
 
-/* Load hwloc, which stays in the process; its version must match the header. Look up calls as the
- * linker does, so that a preloaded library may replace them. */
+/* Load hwloc, which stays in the process; its version must match the header. Look up its functions
+ * as the linker does, so that a preloaded library may replace them. */
 static void numa_load_hwloc(void)
 {
 #	define HWLOC_ROW(f) { "hwloc_" #        f, &hw.f },
@@ -123,14 +123,15 @@ struct numa {
 	char only[NUMA_TEXT_BYTES]; /* the only node; "": several, or unknown */
 	hwloc_topology_t topology;  /* NULL: not known */
 	numa_node *node;            /* [room] */
-	size_t nodes, room;         /* nodes with processors that the rank may use; all nodes */
-	hwloc_bitmap_t mine;        /* processors of all nodes of the rank */
-	uint32_t *turn;             /* [workers] the node of each */
-	unsigned workers;           /* 0: they stay where the rank is */
+	size_t nodes, room;  /* number of nodes with usable processors; number of all nodes */
+	hwloc_bitmap_t mine; /* processors of all nodes of the rank */
+	uint32_t *turn;      /* [workers] the node of each */
+	unsigned workers;    /* 0: workers are bound like the rank */
 };
 
-/* Count each of the usable processors `left` for the first node that it is near to, because a
- * processor may be near to several kinds of memory. */
+/* Add the nodes of the usable processors `left`. A processor counts only for the first of its
+ * nodes, because several kinds of memory near it may each be a node. Return false if memory is
+ * missing. */
 static bool numa_add_nodes(numa *n, hwloc_bitmap_t left)
 {
 	for (unsigned i = 0; i < n->room; i++) {
@@ -247,8 +248,8 @@ static void numa_bind_worker(void *numa_, unsigned worker)
 	(void)hw.set_cpubind(n->topology, set, HWLOC_CPUBIND_THREAD);
 }
 
-/* Bind the rank first, even to all of its nodes, because this shows whether threads can be bound.
- */
+/* Bind the calling thread even if the rank has all nodes, because this shows whether threads can be
+ * bound. */
 bool numa_bind(numa *n)
 {
 	if (hw.set_cpubind(n->topology, n->mine, HWLOC_CPUBIND_THREAD) != 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Starting and joining threads, and counting processors. Workers need no queue, because they take
- * parts from a counter. */
+/* Start and join threads, share tasks among them, and count processors. */
 #include "pool.h"
 #include "progress.h"
 #include "trace.h"
@@ -12,8 +11,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A thread inherits from its starter the rank that it counts for, and the trace that it records in.
- */
+/* The arguments of a new thread. From its starter it inherits the rank that it counts for, and the
+ * trace that it records in. */
 typedef struct pool_birth {
 	const char *name;
 	void *(*work)(void *);
@@ -80,7 +79,8 @@ unsigned pool_run(unsigned threads, pool_work *work, void *arg)
 
 /* ---------------------------------------------------------------------------------- ranges
  *
- * A range is one word, so that a thread takes from it, and others halve it, by compare and swap. */
+ * A range is one word, so that its thread can take a task, and another thread the second half, by
+ * compare and swap. */
 
 static uint64_t range_of(uint64_t first, uint64_t end)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Threads that work for a rank, and the processors that they may use. Workers take the next part of
- * their work from one atomic counter until none is left, so their number does not matter. */
+ * their work from an atomic counter until none is left, so any number of workers can do the
+ * work. */
 #ifndef HETSORT_BASE_POOL_H
 #define HETSORT_BASE_POOL_H
 
@@ -11,15 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* thread_start - start a thread like pthread_create, for the rank of the calling thread. The name
- * is for top, debuggers and the trace: static, at most 15 bytes. Return 0 or an errno. */
+/* thread_start - start a thread like pthread_create. It works for the rank of the calling thread.
+ * Its name, which top, debuggers and the trace show, is static and has at most 15 bytes. Return 0
+ * or an errno. */
 int thread_start(pthread_t *thread, const char *name, void *(*work)(void *), void *arg);
 
 typedef void pool_work(void *arg, unsigned worker);
 
-/* pool_run - call work(arg, i) on up to `threads` (>= 1) threads, i from 0 on, 0 on the calling
- * one, and wait for all. If the system refuses a thread, fewer threads work. Return how many did.
- */
+/* pool_run - call work(arg, i) on up to `threads` (>= 1) threads, and wait for all. The calling
+ * thread has i = 0, the others have 1, 2, ... If the system refuses a thread, fewer threads work.
+ * Return how many did. */
 unsigned pool_run(unsigned threads, pool_work *work, void *arg);
 
 typedef struct pool_call {
@@ -27,31 +29,29 @@ typedef struct pool_call {
 	void *arg;
 } pool_call;
 
-/* pool_begin_with - let all workers of later calls of pool_run by this thread, except the thread
- * itself, call this first; NULL: nothing. pool_first - return this call. */
+/* pool_begin_with - let each worker that the calling thread starts later by pool_run call this
+ * first; NULL: nothing. pool_first - return this call. */
 void pool_begin_with(pool_work *work, void *arg);
 pool_call pool_first(void);
 
 /* Tasks 0, 1, ... that threads of unequal speed share. Each thread begins with an equal range of
- * them and does it in order. When it has none left, it takes the second half of another thread's
- * range. */
+ * tasks and executes them in order. A thread that has no task left takes the second half of another
+ * thread's range. */
 typedef struct ranges {
-	_Atomic uint64_t *of; /* [threads], lent: the tasks that each has still to do. The first
-			       * task is in the upper half, the end in the lower half */
+	_Atomic uint64_t *of; /* [threads], the caller's: remaining ranges, first << 32 | end */
 	unsigned threads;
 } ranges;
 
-/* ranges_share - give each thread an equal part of `tasks`, below 2^32. No thread may take any at
- * this moment. */
+/* ranges_share - give each thread an equal part of `tasks` tasks, below 2^32. No thread may take
+ * tasks during this call. */
 void ranges_share(const ranges *r, size_t tasks);
 
-/* ranges_next - take the next task of a thread, or return false if no thread has any left. Each
- * task of a thread follows the one before it, unless it was taken from another thread. */
+/* ranges_next - take the next task of a thread, or return false if no thread has tasks left. The
+ * tasks of a thread are consecutive, except where it takes a range from another thread. */
 bool ranges_next(const ranges *r, unsigned thread, size_t *task);
 
-/* spin_lock - set a flag that no other thread has set, which takes a moment. spin_unlock - clear
- * it.
- */
+/* spin_lock - wait until the flag is clear and set it; for locks that are held only for a moment.
+ * spin_unlock - clear the flag. */
 static inline void spin_lock(atomic_flag *busy)
 {
 	while (atomic_flag_test_and_set_explicit(busy, memory_order_acquire))
@@ -73,8 +73,8 @@ typedef struct processors {
 
 processors processors_find(void);
 
-/* processors_usable - return the number of usable processors; if it is not known, the number of the
- * machine's processors, at least 1. processors_count - return it for the calling thread. */
+/* processors_usable - return the number of usable processors. If it is not known, return the number
+ * of the machine's processors, or 1. processors_count - do the same for the calling thread. */
 unsigned processors_usable(const processors *p);
 unsigned processors_count(void);
 

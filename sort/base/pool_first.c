@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The first call of each worker, set by the thread that starts the worker. A file of its own,
- * because libhetsort replaces it (lib/uncounted.c). */
+/* The first call of each worker, set by the thread that starts the worker. This is a separate file,
+ * because libhetsort replaces it by lib/uncounted.c. */
 #include "pool.h"
 
 static _Thread_local pool_call first;

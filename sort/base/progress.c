@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counts of this process and its ranks, and the time that a rank has left. Counts are relaxed,
- * because readers need only an estimate. No lock delays the work: `counting` is held for an
- * addition to a step of time, `lock` while a stage begins or ends. Memory: 3 KB per rank. */
+/* Counts of this process and its ranks, and the time that a rank has left. Counts are relaxed
+ * atomics, because readers need only an estimate. Locks hardly delay the work: `counting` is held
+ * for one addition, and `lock` only when a stage begins or ends or a reader looks. Memory: 3 KB per
+ * rank. */
 #include "progress.h"
 
 #include <math.h>
@@ -88,20 +89,21 @@ activity progress_activity(rank_progress *p)
  * of the stage is done. */
 static const double FIRST_PART = 0.05;
 
-/* In a later stage the measured rate counts more than the rates of earlier stages once this part is
- * done. A stage may last for a long time before its first record is written. */
+/* In a later stage the measured rate counts more than the rates of earlier stages once this part of
+ * the stage is done. A stage may last for a long time before its first record is written. */
 static const double LATER_PART = 0.25;
 
-/* A rank that is slower than planned stays so, because others keep its processors busy. If it is
- * faster, later stages gain this power of it. The rest of the gain is assumed to belong to one
- * stage, for example because its files are in memory. */
+/* A stage that is slower than planned by some factor makes all later stages slower by this factor,
+ * because other programs probably keep the processors busy. If a stage is faster, later stages are
+ * faster only by this power of the factor. The rest of the gain may be due to this stage, for
+ * example because its files are in memory. */
 static const double SHARED = 0.75;
 
-/* Below this processor time, which is some ticks of the system, its part of the time is uncertain.
- */
+/* Below this processor time, a few clock ticks of the system, the measured part of the system is
+ * uncertain. */
 static const double LITTLE_S = 0.05;
 
-/* For stages without a plan: only the ratio to other stages matters. */
+/* Planned seconds per byte of a stage without a plan. Only the ratio to other stages matters. */
 static const double BYTE_S = 1e-9;
 
 void progress_init(rank_progress *s)
@@ -116,7 +118,7 @@ static bool stage_has_bytes(stage_kind k)
 	return k != STAGE_NONE && k != STAGE_SPLIT && k != STAGE_SORT;
 }
 
-/* Return the bytes or records that count for a stage. */
+/* Return the bytes whose movement is the progress of a stage. */
 static uint64_t stage_counted(rank_progress *s, stage_kind k)
 {
 	static const progress_kind by[] = { [STAGE_READ] = PROGRESS_IN,
@@ -172,19 +174,20 @@ void progress_sends(rank_progress *s, uint64_t bytes)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* A stage without the records that an earlier job has moved. */
+/* The part of a stage that this job executes: without the records that an earlier job has moved. */
 typedef struct part {
 	uint64_t done, all;
 	stage_plan planned;
-	double worked_s, taken_s;
-	double system; /* part of the processor time that was the system's */
+	double worked_s, taken_s; /* planned time of the bytes done; measured time */
+	double system;            /* part of the processor time that the system took */
 } part;
 
 /* Return the bytes of a stage that are done.
  *
- * In the merge, records are sent before they are merged and written, and the exchange holds the
- * difference. So sent bytes count by the part of the work that sending needs. If runs spill, a
- * record is read, sorted and written, so half of its work is done before it is written. */
+ * In STAGE_WRITE, several ranks send records some time before these are merged and written. So
+ * bytes sent count with the part of the work that precedes writing (ahead_s). In STAGE_READ, a
+ * record that is spilled to disk is first read and later written, and each counts for half of the
+ * work. */
 static double stage_done(rank_progress *s, stage_kind k, const part *p)
 {
 	const double done = (double)p->done;
@@ -231,14 +234,14 @@ static part stage_part(rank_progress *s, stage_kind k, const moment *now)
 	return p;
 }
 
-/* How many times longer than planned the first use of memory takes, and all other work. */
+/* The factors by which work takes longer than planned: first use of memory, and all other work. */
 typedef struct slowdown {
 	double fresh, other;
-	bool seen; /* measured in a stage; else planned */
+	bool seen; /* measured in a stage; otherwise the factors are 1 */
 } slowdown;
 
-/* Return the slowdown of a stage that takes all_s. If the system took more than planned, relative
- * to the program's own work, the difference was for memory. */
+/* Return the slowdown of a stage that takes all_s in total. If the system's part of the time is
+ * larger than planned, attribute the difference to the first use of memory. */
 static slowdown stage_slowdown(const part *p, double all_s)
 {
 	const stage_plan *g = &p->planned;
@@ -268,7 +271,7 @@ static double stage_left_s(const part *p, stage_kind k, slowdown *slow)
 		const double first_s = FIRST_PART * g->all_s;
 		left = work_s * (p->taken_s + first_s) / (p->worked_s + first_s);
 	} else {
-		/* by the slowdown: at least half of the time for the work that is left */
+		/* by the slowdown, but at least half of the time for the work that is left */
 		const double rest_s = slower * work_s, until_s = slower * g->all_s - p->taken_s;
 		const double expected_s = until_s > rest_s       ? rest_s
 					  : until_s > rest_s / 2 ? until_s

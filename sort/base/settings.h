@@ -44,10 +44,11 @@ typedef enum wish {
 
 enum { MAX_TMPDIRS = 64, EMULATE_BEST = -1 };
 
-/* The least gain for which output shares are planned again. Variables, so that tests reach it. */
+/* The least gain for which output shares are planned again during a job. Not constants, so that
+ * tests can require less. */
 typedef struct adapt_rule {
 	bool on;
-	double gain;    /* as part of the predicted time that is left, 0 to 1 */
+	double gain;    /* as a fraction of the predicted time left, 0 to 1 */
 	double saved_s; /* and in seconds */
 } adapt_rule;
 
@@ -57,11 +58,11 @@ enum { FRAME_MOST_BYTES = 256 << 20 };
 /* The bytes of a file before and after its records. */
 typedef struct framing {
 	uint64_t header_bytes, trailer_bytes;
-	uint64_t records; /* exactly these, the rest is the trailer; 0: all */
+	uint64_t records; /* number of records, after which the trailer begins; 0: all */
 } framing;
 
-/* Sizes that are large in use. Tests make them small, so that a few records reach code that
- * otherwise needs many gigabytes. No option sets them. 0: the usual size. */
+/* Sizes that only tests set, to small values, so that a few records reach code that otherwise needs
+ * many gigabytes. 0: the usual size. */
 typedef struct test_sizes {
 	size_t bucket_recs;         /* records of a bucket in memory */
 	size_t sampled_bytes;       /* shorter inputs are neither sampled nor mapped */
@@ -71,7 +72,7 @@ typedef struct test_sizes {
 
 typedef struct settings {
 	wish wish;
-	const char *const *inputs; /* in argv */
+	const char *const *inputs; /* point into argv */
 	size_t ninputs;
 	const char *output;                    /* NULL only with explain */
 	const char *manifest;                  /* NULL: named after the output */
@@ -83,36 +84,36 @@ typedef struct settings {
 			       equal on one */
 	const char *wisdom; /* a directory or a file for --plan=online; NULL: the usual place */
 	bool calibrate;     /* measure the speeds in any case, and the disk for predictions */
-	const char *links;  /* rates, as speeds; NULL: not known, or measured */
-	bool measure_links; /* also if other ranks read input */
-	const char *disks;  /* rates, as speeds; NULL: not known */
+	const char *links;  /* rates in the form of speeds; NULL: not known, or measured */
+	bool measure_links; /* even if the speeds are not measured */
+	const char *disks;  /* rates in the form of speeds; NULL: not known */
 	bool from_root;     /* only rank 0 has the input */
 	scatter_kind scatter;
 	plan_kind plan;
 	strategy strategy;
 	adapt_rule adapt;
 	layout lay;
-	bool layout_named;      /* by options: else --check uses the layout of a manifest */
+	bool layout_named; /* options give the layout; otherwise --check takes it from a manifest */
 	uint64_t header_bytes;  /* before the records of each input, and of the first output */
 	uint64_t trailer_bytes; /* after the records of each input, and of the last output */
-	uint64_t records;       /* of each input exactly these, the rest is its trailer; 0: all */
+	uint64_t records;       /* of each input, before its trailer; 0: all */
 	unsigned exchange_threads;
 	exchange_wish exchange;
-	int ranks;        /* without a launcher: threads as ranks; 0: one */
-	int emulate;      /* equal virtual ranks on all of them; 0: none, or EMULATE_BEST */
+	int ranks;        /* number of ranks, as threads without a launcher; 0: one */
+	int emulate;      /* number of equal virtual ranks in the job; 0: none; or EMULATE_BEST */
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
 	bind_kind bind;
 	direct_io direct;
 	io_method io;
-	verify_kind verify; /* the output as compared with the input */
+	verify_kind verify; /* how the output is compared with the input */
 	memory_wish memory;
 	const char *tmpdir[MAX_TMPDIRS]; /* in argv */
 	size_t tmpdirs;                  /* 0: $TMPDIR or the output's directory */
-	const char *workdir;             /* to keep runs in; NULL: none are kept */
+	const char *workdir;             /* directory for runs that are kept; NULL: none */
 	bool resume;                     /* continue with the runs in workdir */
 	size_t max_message;              /* bytes */
 	const test_sizes *test_sizes;    /* only in tests; NULL: the usual sizes */
-	unsigned timeout_s;              /* without progress of a rank; 0: none */
+	unsigned timeout_s;              /* limit of the time without progress; 0: none */
 	int progress_s; /* between progress lines; 0: only on a terminal; below 0: never */
 	bool stable, reverse, force, fsync, explain;
 	bool merge;              /* each input is already sorted */
@@ -123,9 +124,9 @@ typedef struct settings {
 	uint64_t top;            /* the most records to write; 0: all */
 	int verbosity;           /* -1 quiet, 0, 1 verbose */
 	int64_t started_s;       /* by the wall clock */
-	const char *commit;      /* of this program; NULL: not known */
-	uint64_t sum;            /* of the options that must be the same on all ranks */
-	const atomic_bool *stop; /* set: leave at the next border of a phase; NULL: never */
+	const char *commit;      /* Git commit of this program; NULL: not known */
+	uint64_t sum;            /* hash of the options that must be the same on all ranks */
+	const atomic_bool *stop; /* if set, stop before the next phase; NULL: never */
 } settings;
 
 /* test_sizes_of - return the sizes of a sort: all 0 except in tests. */

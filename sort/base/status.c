@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Error sentences: formatting, classification of errno, and quoting of names that come from
- * outside and may contain anything. */
+/* Format error messages, classify errno, and quote names that come from outside and may contain
+ * anything. */
 #include "status.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Replace the '-' that stands for standard input and output on the command line. A quote within a
- * file name is escaped, so these texts cannot be part of a file name. */
+/* Replace '-' by the name of the standard stream that it stands for. A quote in a file name is
+ * escaped, so the replaced texts cannot be part of a file name. */
 static void err_name_streams(char text[ERR_TEXT_BYTES])
 {
 	static const char *const names[][2] = { { "input '-'", "standard input" },
@@ -30,7 +30,7 @@ status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 {
 	if (errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG || errnum == ENOMEM ||
 	    errnum == EMFILE || errnum == ENFILE || errnum == EAGAIN)
-		st = ST_RESOURCE; /* something is used up */
+		st = ST_RESOURCE; /* a resource is exhausted */
 	if (!e)
 		return st;
 	if (e->code != ST_OK)
@@ -49,7 +49,7 @@ status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 const char *err_quoted(const char *path, char buf[QUOTED_BYTES])
 {
 	size_t len = strlen(path), at = 0;
-	const size_t keep_end = 60; /* the middle of a long path says least */
+	const size_t keep_end = 60; /* the middle of a long path is the least important */
 	buf[at++] = '\'';
 	for (size_t i = 0; i < len; i++) {
 		char one[5]; /* the byte, or its C escape */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The result of a function of the sorter, and the sentence about a failure. The values are the exit
- * codes of the program. Only main() prints. An err is a few hundred bytes on the caller's stack. */
+/* The status that a function of hetsort returns, and an err, the message about a failure. The
+ * values of a status are exit codes of the program. Only main() prints. An err is a few hundred
+ * bytes on the caller's stack. */
 #ifndef HETSORT_BASE_STATUS_H
 #define HETSORT_BASE_STATUS_H
 
@@ -25,7 +26,8 @@ typedef struct err {
 	char text[ERR_TEXT_BYTES]; /* lower case, subject in quotes, no full stop */
 } err;
 
-/* err_set - fill e, which may be NULL, unless it already holds a failure; return st. */
+/* err_set - store a failure in e, which may be NULL, unless e already holds one. Return the status
+ * in e, or st if e is NULL. */
 #define err_set(e, st, ...) err_code(err_tell(e, st, 0, __VA_ARGS__), st)
 
 /* err_sys - do the same for a failed system call, and append the text of errnum. The status is
@@ -35,8 +37,8 @@ typedef struct err {
 #define err_refuse(e, errnum, ...) \
 	err_code(err_tell(e, ST_REFUSED, errnum, __VA_ARGS__), ST_REFUSED)
 
-/* err_tell - fill e for these macros; errnum 0: no system call failed. err_code - show the compiler
- * that the result is never ST_OK. */
+/* err_tell - do the work of these macros; errnum 0: no system call failed. err_code - return
+ * `kept`, which is never ST_OK, in a form that shows this to the compiler. */
 status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -45,15 +47,16 @@ static inline status err_code(status kept, status otherwise)
 	return kept != ST_OK ? kept : otherwise;
 }
 
-/* err_join - keep the first failure of two: set e, which may be NULL, to the failure of `from`, if
- * any, unless e holds one. Return the status of `from`. */
+/* err_join - if `from` holds a failure, store it in e by err_set and return the result. Otherwise
+ * return ST_OK. */
 static inline status err_join(err *e, const err *from)
 {
 	return from->code == ST_OK ? ST_OK : err_set(e, from->code, "%s", from->text);
 }
 
-/* err_quoted - write path to buf, in single quotes, with control bytes escaped and an overlong
- * middle cut. quoted - the same in a buffer of the enclosing block. */
+/* err_quoted - write path to buf, in single quotes, with control bytes escaped; "..." replaces the
+ * middle of a long path. quoted - do the same, in a buffer that exists until the end of the
+ * enclosing block. */
 const char *err_quoted(const char *path, char buf[QUOTED_BYTES]);
 #define quoted(path) err_quoted(path, (char[QUOTED_BYTES]){ 0 })
 

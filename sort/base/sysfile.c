@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading text files of the kernel line by line. */
+/* Read text files of the kernel line by line. */
 #include "sysfile.h"
 #include "number.h"
 
@@ -29,7 +29,8 @@ bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, 
 	return done;
 }
 
-/* Return the text after key and a gap; NULL if the line does not begin with them. */
+/* Return the text after key and the gap that follows it; NULL if the line does not begin with
+ * both. */
 static const char *sysfile_after_key(const char *line, const char *key)
 {
 	const size_t n = strlen(key), gap = strncmp(line, key, n) ? 0 : strspn(line + n, ": \t");
@@ -41,7 +42,8 @@ typedef struct wanted_numbers {
 	size_t entries, found;
 } wanted_numbers;
 
-/* Look for the numbers that are not found yet. Without a key, only the first line counts. */
+/* Look for the numbers that are not found yet. If the key is "", look only at the first line.
+ * Return true when no other line is needed. */
 static bool sysfile_find_numbers(void *wanted_, char *line)
 {
 	wanted_numbers *w = wanted_;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers and words in the text files by which Linux describes itself (/proc, /sys). Paths lie
- * below root: "" for this machine. A file that does not look as it should counts as missing. */
+ * below root: "" for this machine. A file that has an unexpected form counts as missing. */
 #ifndef HETSORT_BASE_SYSFILE_H
 #define HETSORT_BASE_SYSFILE_H
 
@@ -27,8 +27,9 @@ typedef struct sysfile_entry {
 } sysfile_entry;
 void sysfile_numbers(const char *root, const char *path, sysfile_entry *entry, size_t entries);
 
-/* sysfile_text - copy the text after key in the first such line, cut at `bytes` and at the first
- * character that is not printable ASCII; "" without such a line. */
+/* sysfile_text - copy the text after `key` in the first line that begins with it. Cut it to fit
+ * `bytes`, and at the first character that is not printable ASCII; "" if no line begins with
+ * key. */
 void sysfile_text(const char *root, const char *path, const char *key, char *text, size_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A lane has the spans of one thread at a time. When a thread ends, the next thread of the same
- * name takes its lane. So only threads that work at the same time need lanes of their own. Memory:
- * 40 bytes for each row. */
+/* A lane is a buffer for the spans of one thread at a time. When a thread ends, the next thread of
+ * the same name takes over its lane. So only threads that work at the same time need separate
+ * lanes. Memory: 40 bytes for each row. */
 #include "trace.h"
 #include "clock.h"
 
@@ -11,7 +11,7 @@
 
 enum {
 	LANES = 64,
-	PART = 8, /* this number of full lanes fills the rows of trace_rows */
+	PART = 8, /* the rows of trace_rows() have space for this number of full lanes */
 	LEAST_SPANS = 16,
 	MOST_SPANS = 2048,
 	PHASES_MOST = 32,
@@ -29,8 +29,9 @@ typedef struct span {
 typedef struct lane {
 	const char *name;
 	bool busy;
-	pthread_mutex_t lock; /* for the members below */
-	uint64_t least_us;    /* neighbours become one if both together are not longer */
+	pthread_mutex_t lock; /* guards the members below */
+	uint64_t least_us;    /* neighbouring spans are merged if they are not longer than this
+				 together */
 	unsigned n;
 	span *of;
 } lane;
@@ -38,18 +39,18 @@ typedef struct lane {
 struct trace {
 	int rank;
 	double begun_s;
-	unsigned spans; /* of each lane */
+	unsigned spans; /* capacity of each lane */
 	rank_progress *counts;
 	trace *next;
-	pthread_mutex_t lock; /* for the members below, except the contents of lanes */
+	pthread_mutex_t lock; /* guards the members below, except the contents of lanes */
 	lane lane[LANES];
 	unsigned lanes;
 	trace_row phase[PHASES_MOST];
 	unsigned phases;
-	bool in_phase; /* the last one has not ended */
+	bool in_phase; /* the last phase has not ended */
 	trace_row sample[SAMPLES_MOST];
 	unsigned samples;
-	uint64_t sample_us, next_us; /* between samples; of the next one */
+	uint64_t sample_us, next_us; /* time between samples; time of the next sample */
 	atomic_uint now_in;          /* how often a phase has begun or ended */
 };
 
@@ -179,7 +180,8 @@ void trace_end(trace_kind kind, double begun_s)
 	trace_sample(t, end_us);
 }
 
-/* Take an unused lane of this name, or a new one; without one, the thread records nothing. */
+/* Take an unused lane of this name, or a new lane. If neither is available, the thread records
+ * nothing. */
 void trace_thread(trace *t, const char *name)
 {
 	if (my_lane) {
@@ -302,7 +304,7 @@ void trace_release(void)
 	pthread_mutex_unlock(&all.lock);
 }
 
-/* The rows that are not written yet. */
+/* The rows of trace_rows() that are not written yet. */
 typedef struct trace_room {
 	trace_row *next, *end;
 } trace_room;
@@ -335,7 +337,8 @@ static void trace_put_lane(const trace *t, lane *l, trace_room *r, unsigned most
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Each kind of row has its own share of the rows, so that none takes the room of the next. */
+/* Each kind of row has its own share of the rows, so that no kind uses up the rows of the next
+ * kind. */
 void trace_rows(trace *t, trace_row *to, unsigned most, double now)
 {
 	trace_room r = { to, to + most };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The work of the threads of a rank over time, as spans. Each thread has a buffer of fixed size. If
- * it is full, short neighbours are merged, so a trace of a day is as small as a trace of a minute.
- * Without a trace, a span costs a look at a variable. With a trace, it costs two looks at the clock
- * and an uncontended lock, for a block of records. */
+ * it is full, short neighbouring spans are merged, so a trace of a day is as small as a trace of a
+ * minute. Without a trace, a span costs a look at a variable. With a trace, it costs two looks at
+ * the clock and an uncontended lock, for a block of records. */
 #ifndef HETSORT_BASE_TRACE_H
 #define HETSORT_BASE_TRACE_H
 
@@ -25,10 +25,10 @@ const char *trace_kind_name(unsigned kind);
 
 typedef enum trace_type {
 	TRACE_NONE,
-	TRACE_THREAD, /* its name */
+	TRACE_THREAD, /* the name of a thread */
 	TRACE_PHASE,  /* a span of the main thread, with others inside */
 	TRACE_SPAN,
-	TRACE_COUNTS
+	TRACE_COUNTS /* counters at one time */
 } trace_type;
 
 enum { TRACE_NAME_BYTES = 16, TRACE_COUNTERS = 4, TRACE_MAIN = 0 };
@@ -36,12 +36,12 @@ enum { TRACE_NAME_BYTES = 16, TRACE_COUNTERS = 4, TRACE_MAIN = 0 };
 /* A line of a trace; fixed size, sent as bytes. Times are microseconds since the rank began. */
 typedef struct trace_row {
 	uint8_t type, kind; /* kind: of a span; the number of a phase */
-	uint16_t thread;    /* TRACE_MAIN: the main one */
-	uint32_t spans;     /* that were merged */
+	uint16_t thread;    /* TRACE_MAIN: the main thread */
+	uint32_t spans;     /* number of spans merged into this one */
 	uint64_t at_us;
 	union {
 		struct {
-			uint64_t length_us, busy_us; /* busy: within merged spans, of all kinds */
+			uint64_t length_us, busy_us; /* busy: in the merged spans of all kinds */
 		};
 		uint64_t counter[TRACE_COUNTERS]; /* bytes read, written, sent; memory held */
 		char name[TRACE_NAME_BYTES];
@@ -51,15 +51,15 @@ typedef struct trace_row {
 typedef struct trace trace;
 
 /* trace_open - begin the trace of a rank; its main thread calls this. rows: about the number of
- * rows for trace_rows(). begun_s: a time of now_s(). Return NULL without memory; then nothing is
- * recorded. trace_mine - return the trace of the calling thread's rank. trace_close - free a trace
- * when no thread of the rank works any more. */
+ * rows that trace_rows() will write. begun_s: a time of now_s(). Return NULL without memory; then
+ * nothing is recorded. trace_mine - return the trace of the calling thread's rank. trace_close -
+ * free a trace when no thread of the rank works any more. */
 trace *trace_open(int rank, rank_progress *counts, unsigned rows, double begun_s);
 trace *trace_mine(void);
 void trace_close(trace *t);
 
-/* trace_begin - begin a span of the calling thread. trace_end - record it. A span within another
- * one is a part of it, and not recorded. */
+/* trace_begin - begin a span of the calling thread, and return its start time. trace_end - record
+ * the span. A span within another span is a part of it, and is not recorded. */
 double trace_begin(void);
 void trace_end(trace_kind kind, double begun_s);
 
@@ -70,7 +70,7 @@ void trace_phase(trace *t, int phase, double now);
 void trace_thread(trace *t, const char *name);
 
 /* trace_rows - write the trace in `most` rows, at any time; unused rows are TRACE_NONE. trace_hold
- * - return the trace of a rank of this process, or NULL. In both cases, no trace is closed until
+ * - return the trace of a rank of this process, or NULL. Even after NULL, no trace is closed until
  * trace_release(). */
 void trace_rows(trace *t, trace_row *to, unsigned most, double now);
 trace *trace_hold(int rank);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Processor time and page faults of the process come from getrusage. Energy of the host comes from
  * counters of the kernel: RAPL of Intel and newer AMD processors (powercap), or the driver
- * amd_energy. Usually only root can read them. Without them, two calls of open fail. */
+ * amd_energy. Usually only root can read these. If they cannot be read, the cost is two failed
+ * calls of open. */
 #include "usage.h"
 #include "clock.h"
 #include "sysfile.h"
@@ -13,14 +14,14 @@
 #include <sys/resource.h>
 
 enum {
-	TRIAL_PAGES = 256, /* to measure the time of a fault, after MANY_FAULTS faults */
+	TRIAL_PAGES = 256, /* used to measure the time of a fault if there were MANY_FAULTS */
 	PAGE_BYTES = 4096,
 	MANY_FAULTS = 16384,
 	DISK_BLOCK_BYTES = 512
 };
 
-/* The ends of the files of a meter: its name, its energy and, unless it does not wrap around, its
- * largest energy. */
+/* The endings of the names of a meter's files: for its name, its energy, and its largest energy,
+ * which is NULL if the counter does not wrap around. */
 typedef struct meter_files {
 	const char *name, *uj, *most_uj;
 } meter_files;
@@ -47,9 +48,8 @@ static bool usage_add_meter(energy_meters *m, const char *root, const char *base
 	return true;
 }
 
-/* Read the meters of RAPL: packages, and their memory, which is the only part of a package that the
- * meter of the package does not count. A zone of the whole platform includes packages, so skip it.
- */
+/* Read the RAPL meters of packages and of their memory, which the meter of a package does not
+ * include. Skip a zone of the whole platform, because it includes packages. */
 static void usage_read_rapl(energy_meters *m, const char *root)
 {
 	static const meter_files zone = { "/name", "/energy_uj", "/max_energy_range_uj" };

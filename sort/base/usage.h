@@ -24,7 +24,7 @@ typedef struct usage_moment {
 typedef struct usage {
 	double user_s, system_s; /* processor time */
 	uint64_t minor_faults;   /* pages of memory, mapped for the first time */
-	double fault_s;          /* measured time of one such fault; 0: few, so not measured */
+	double fault_s;          /* measured time of one such fault; 0: too few to measure it */
 	uint64_t disk_bytes;     /* read from disks by file systems, or to be written by them */
 	double joules;           /* of the whole host; below 0: not readable */
 } usage;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Failpoints at each call of the system. A build with failpoints includes this file before every
- * source (cc -include), so no call of ours can be forgotten and libraries are not changed. Removing
- * a file is counted but does not fail, because cleaning up needs it. Calls that only give hints
- * have no point. (name)(...) is the call without its point. */
+/* Failpoints at calls of libc and the system. A build with failpoints includes this file before
+ * every source (cc -include), so no call of ours can be forgotten and libraries are not changed.
+ * Removing a file is counted but does not fail, because cleaning up needs it. Calls that only give
+ * hints to the kernel have no failpoint. Write (name)(...) for a call without its failpoint. */
 #ifndef HETSORT_TESTING_FAILCALLS_H
 #define HETSORT_TESTING_FAILCALLS_H
 
@@ -29,7 +29,7 @@ bool fail_file(void);
 /* fail_some - return how many bytes the call that fail_file has just counted may move. */
 size_t fail_some(size_t bytes);
 
-/* fail_thread - start a thread, as pthread_create, which belongs to the rank of its creator. */
+/* fail_thread - do the same as pthread_create; the thread belongs to the rank of its creator. */
 int fail_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
 
 #define malloc(bytes)      (fail_memory() ? NULL : malloc(bytes))
@@ -59,7 +59,7 @@ int fail_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void 
 #define renameat2(...)             (fail_file() ? -1 : renameat2(__VA_ARGS__))
 #define linkat(...)                (fail_file() ? -1 : linkat(__VA_ARGS__))
 #define unlinkat(...)              ((void)fail_file(), unlinkat(__VA_ARGS__))
-#define close(fd)                  (close(fd) != 0 || fail_file() ? -1 : 0) /* is always closed */
+#define close(fd)                  (close(fd) != 0 || fail_file() ? -1 : 0) /* closes fd in any case */
 
 #define pthread_create(thread, attr, fn, arg) fail_thread(thread, attr, fn, arg)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The points of faults and when they strike, only in builds with failpoints. The process has one
- * list, as it has one environment. Counters are atomic; the list does not change while ranks run.
- */
+/* Read the points from HETSORT_FAIL, and decide when they strike. Only builds with failpoints
+ * contain this file. A process has one list of points, which does not change while ranks run;
+ * counters are atomic. */
 #include "failpoint.h"
 #include "failcalls.h"
 #include "number.h"
@@ -20,14 +20,14 @@ enum { MOST_POINTS = 16, ANY_RANK = -2, SHORT = -1, KILLED = -2, PHASE_BYTES = 1
 
 typedef struct point {
 	fail_kind kind;
-	uint64_t n; /* the event that it strikes; in phases the first one */
+	uint64_t n; /* it strikes at this event; 1 if it strikes at a phase */
 	int rank;
-	int errnum;              /* of flips: 1 + the bit */
+	int errnum;              /* of flips: 1 + the bit; 0: the default */
 	char phase[PHASE_BYTES]; /* events are counted from this phase on; "": from the start */
 	atomic_bool begun;
 	double delay_s;
-	unsigned char *lie; /* never freed: other ranks may read it late */
-	atomic_uint_fast64_t seen;
+	unsigned char *lie;        /* never freed, because other ranks may still read it */
+	atomic_uint_fast64_t seen; /* events so far */
 } point;
 
 static point points[MOST_POINTS];
@@ -59,7 +59,7 @@ static const struct errno_name {
 	{ "kill", KILLED },
 };
 
-/* Move *s after the word if it begins with it, and return whether it does. */
+/* If *s begins with the word, move *s after it. Return whether it does. */
 static bool skip(const char **s, const char *word)
 {
 	const size_t n = strlen(word);
@@ -245,7 +245,8 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes)
 	p[at / 8] ^= (unsigned char)(1U << (at % 8));
 }
 
-/* Make up random bytes, only bits 0, only bits 1, or the true bytes except for one, by turns. */
+/* Invent random bytes, bytes 0, bytes 255, or the true bytes with one changed. The number of the
+ * event and the rank decide which. */
 void *fail_lie(const void *truth, size_t bytes)
 {
 	void *said = (void *)(uintptr_t)truth;
@@ -269,7 +270,7 @@ void *fail_lie(const void *truth, size_t bytes)
 
 /* ------------------------------------------------------------------------------ system calls */
 
-static _Thread_local bool moves_less;
+static _Thread_local bool moves_less; /* the call counted last moves half of its bytes */
 
 bool fail_memory(void)
 {
@@ -300,7 +301,7 @@ typedef struct birth {
 	int rank;
 } birth;
 
-/* Begin a thread as a thread of its creator's rank. */
+/* Execute a thread, which belongs to the rank of its creator. */
 static void *fail_thread_main(void *birth_)
 {
 	const birth b = *(birth *)birth_;

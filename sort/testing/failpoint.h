@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Faults on demand, for tests: `make FAILPOINTS=1` builds them in, and HETSORT_FAIL names them. In
- * any other build the macros below are empty, and failpoint.c and failcalls.h are omitted.
+ * any other build the macros below do nothing, and failpoint.c and failcalls.h are omitted.
  *
  *   HETSORT_FAIL=POINT[,POINT...]     N counts from 1; R is a rank; each point strikes once.
- *                                     With @inPHASE at its end a point counts from that phase on.
+ *                                     @inPHASE at its end: it counts only from that phase on.
  *   alloc:N[@rankR]                   the N-th allocation (of the process, or of rank R) fails
  *   file:N[=ERRNO][@rankR]            the N-th call on a file fails: EIO, or ENOSPC, EINTR, ...;
  *                                     =short: a read or write moves half of its bytes;
  *                                     =kill: SIGKILL ends the process before the call
  *   uring:N[=ERRNO][@rankR]           the N-th segment moved by io_uring fails: EIO, or ...;
  *                                     =short: half of it is not moved
- *   ring:N[=ERRNO][@rankR]            the N-th io_uring is not set up
+ *   ring:N[=ERRNO][@rankR]            the N-th creation of an io_uring fails
  *   thread:N[@rankR]                  the N-th thread does not start
- *   comm:N[@rankR]                    the N-th call of the comm fails; of comm_test, only calls
- *                                     that would return done are counted
+ *   comm:N[@rankR]                    the N-th call of the comm fails; a comm_test counts
+ *                                     only if its message is done
  *   lie:N[@rankR]                     the N-th message to other ranks, a block or in a
  *                                     collective, has wrong content
  *   flip@heard:N[=BIT][@rankR]        a bit of the N-th message other than a block flips on the way
@@ -22,10 +22,10 @@
  *   flip@write:N[@rankR]              a bit of the N-th batch of merged records flips in memory
  *   flip@entries:N[=BIT][@rankR]      a bit of the N-th array of entries flips, before or after
  *                                     it is sorted, merged or distributed
- *   kill@PHASE:R  stop@PHASE:R        SIGKILL, SIGSTOP when rank R reaches the phase
- *   delay@PHASE:R=SECONDS             rank R sleeps there
+ *   kill@PHASE:R  stop@PHASE:R        rank R gets SIGKILL or SIGSTOP when it reaches the phase
+ *   delay@PHASE:R=SECONDS             rank R sleeps when it reaches the phase
  *   differ@WHAT:R                     rank R has another version, protocol, order, sizes or layout
- *                                     (handshake.c); threads: its MPI allows none
+ *                                     (handshake.c), or an MPI that allows no threads
  *
  * Allocations, files and threads have a point at each of our calls (failcalls.h). */
 #ifndef HETSORT_TESTING_FAILPOINT_H
@@ -60,30 +60,30 @@ typedef enum fail_kind {
  * does not follow the grammar. */
 status fail_plan(const char *text, err *e);
 
-/* fail_count_in - count the points that strike in *place, which processes may share. */
+/* fail_count_in - count in *place how many points have struck. Processes may share *place. */
 void fail_count_in(atomic_uint *place);
 
 /* fail_rank - note the rank of the calling thread, and of the threads that it starts. */
 void fail_rank(int rank);
 
-/* fail_now - count an event and return whether a point strikes. *errnum is the error that the point
- * names, 0 if none. */
+/* fail_now - count an event and return whether a point strikes. If so, set *errnum to the error
+ * that the point names, or 0. */
 bool fail_now(fail_kind kind, int *errnum);
 
 /* fail_phase - note that the rank has reached this phase. */
 void fail_phase(const char *phase);
 
-/* fail_differ - return whether this rank is to differ from the others in this. */
+/* fail_differ - return whether a point makes this rank differ from the others in `what`. */
 bool fail_differ(const char *what);
 
-/* fail_result - return the result of a call, bytes moved or a negative errno, unless a point
- * changes it. */
+/* fail_result - return `result`, which is a number of bytes moved or a negative errno, unless a
+ * point strikes and changes it. */
 int fail_result(fail_kind kind, int result);
 
-/* fail_lie - return the bytes to send: the truth, unless a point makes up others. */
+/* fail_lie - return the bytes to send: `truth`, or other bytes if a point strikes. */
 void *fail_lie(const void *truth, size_t bytes);
 
-/* fail_flip - flip a bit of buf, if a point says so. */
+/* fail_flip - flip a bit of buf if a point strikes. */
 void fail_flip(fail_kind kind, void *buf, size_t bytes);
 
 #	define FAIL_PLAN(text, e)          fail_plan(text, e)
