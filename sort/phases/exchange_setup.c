@@ -198,37 +198,30 @@ static status merge_streams(exchange_setup *t, const int32_t *rank_at, const mer
 	return rc;
 }
 
-static unsigned char *file_room(void *setup, size_t *recs)
-{
-	return writer_room(&((exchange_setup *)setup)->to_file, recs);
-}
-
-static void file_add(void *setup, size_t n)
-{
-	writer_add(&((exchange_setup *)setup)->to_file, n);
-}
-
-/* If some records are dropped, each is put here first. */
-static unsigned char *selection_room(void *setup, size_t *recs)
-{
-	*recs = 1;
-	return ((exchange_setup *)setup)->selection.next;
-}
-
-static void selection_add(void *setup, size_t n)
+/* Merged records go to the file, or, if some are dropped, one at a time to the selection. */
+static unsigned char *merged_room(void *setup, size_t *recs)
 {
 	exchange_setup *t = setup;
-	(void)n; /* 1 */
-	selection_put(&t->selection, t->selection.next, &t->to_file);
+	if (!t->selection.next)
+		return writer_room(&t->to_file, recs);
+	*recs = 1;
+	return t->selection.next;
+}
+
+static void merged_add(void *setup, size_t n)
+{
+	exchange_setup *t = setup;
+	if (t->selection.next)
+		selection_put(&t->selection, t->selection.next, &t->to_file);
+	else
+		writer_add(&t->to_file, n);
 }
 
 status phase_merge(job *j)
 {
 	exchange_setup t = setup_of(j, false);
-	const merge_sink all = { file_room, file_add, &t };
-	const merge_sink some = { selection_room, selection_add, &t };
-	const status rc =
-		merge_streams(&t, j->work.shared.rank_at, settings_drops(j->env.o) ? &some : &all);
+	const merge_sink to = { merged_room, merged_add, &t };
+	const status rc = merge_streams(&t, j->work.shared.rank_at, &to);
 	return read_runs_check(&j->data, rc, &j->env.e);
 }
 

@@ -14,24 +14,6 @@ static int report_print(const char *text)
 	return puts(text) != EOF && fflush(stdout) == 0 ? ST_OK : ST_IO;
 }
 
-static status report_make_page(const char *report, const char *output, err *e)
-{
-	json_t *doc = NULL;
-	registry g = { .use = NULL };
-	registry_reads(&g, ROLE_SOURCE_REPORT, report, -1);
-	registry_writes(&g, ROLE_PAGE, output, -1);
-	status rc = registry_check(&g, e);
-	registry_free(&g);
-	if (rc == ST_OK)
-		rc = json_read(AT_FDCWD, false, "report", report, &doc, e);
-	if (rc == ST_OK)
-		rc = page_check(doc, report, e);
-	if (rc == ST_OK)
-		rc = page_write(doc, output, false, e);
-	json_decref(doc);
-	return rc;
-}
-
 /* Print why the command line is invalid; if why is NULL, getopt has printed it. Return the exit
  * status. */
 static int report_usage_error(const char *why)
@@ -71,7 +53,20 @@ int main(int argc, char **argv)
 	if (optind + 1 != argc)
 		return report_usage_error(optind == argc ? "no report is given"
 							 : "more than one report");
-	const status rc = report_make_page(argv[optind], output, &e);
+	const char *report = argv[optind];
+	json_t *doc = NULL;
+	registry g = { .use = NULL };
+	registry_reads(&g, ROLE_SOURCE_REPORT, report, -1);
+	registry_writes(&g, ROLE_PAGE, output, -1);
+	status rc = registry_check(&g, &e);
+	registry_free(&g);
+	if (rc == ST_OK)
+		rc = json_read(AT_FDCWD, false, "report", report, &doc, &e);
+	if (rc == ST_OK)
+		rc = page_check(doc, report, &e);
+	if (rc == ST_OK)
+		rc = page_write(doc, output, false, &e);
+	json_decref(doc);
 	if (rc != ST_OK)
 		fprintf(stderr, "hetsort-report: %s\n", e.text);
 	return rc;

@@ -312,9 +312,11 @@ static bool names_rank_and_phase(const char *said)
 /* Return whether a message names a file or one of these subjects. */
 static bool names_subject(const char *said)
 {
-	static const char *const subjects[] = { "no memory for ",   "cannot start thread ",
-						"io_uring ",        "a message of rank ",
-						"the other ranks ", "a rank reported a failure" };
+	static const char *const subjects[] = {
+		"no memory for ",           "cannot start thread ", "io_uring ",
+		"a message of rank ",       "a message from rank ", "the other ranks ",
+		"a rank reported a failure"
+	};
 	for (size_t i = 0; i < LEN(subjects); i++)
 		if (strncmp(said, subjects[i], strlen(subjects[i])) == 0)
 			return true;
