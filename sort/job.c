@@ -3,11 +3,11 @@
  *
  * A job is a list of steps, which all of its ranks take in the same order. A rank is a process
  * under mpirun, or a thread of this process with --ranks. It reads its share of the input, and
- * writes its share of the output. This is the records between two splitters, which are the same on
- * all ranks. Shares are proportional to the speeds of the ranks, so that all end together.
+ * writes its share of the output, which is the records between two splitters. All ranks know all
+ * splitters. Shares are proportional to the speeds of the ranks, so that all end together.
  *
- * Each step is a function of sort/phases/. It makes values of the job (see phases.h), which only
- * later steps read. After each step all ranks agree on the worst status of any rank, and either all
+ * Each step is a function of sort/phases/. It sets values of the job (see phases.h), and only later
+ * steps read them. After each step all ranks agree on the worst status of any rank, and either all
  * take the next step, or none. So no rank waits in a collective call for a rank that has given up.
  * Only a rank that dies, or a network that fails, ends the agreement: then the comm is broken, and
  * each rank reports what it knows.
@@ -149,7 +149,7 @@ static status take_step(job *j, const step *s)
 			     j->work.on ? "; --resume continues from here" : "");
 	const double t1 = now_s(), waited = job_waited_s(j) - before;
 	rank_progress *g = &j->env.c->progress;
-	if (!g->stage[g->at].ended) /* reading the processor time takes a call of the system */
+	if (!g->stage[g->at].ended) /* moment_now costs a system call */
 		progress_end(g, moment_now());
 	result_phase_end(&j->mine, s->at, t1 - t0);
 	trace_phase(trace_mine(), -1, t1);
@@ -203,7 +203,7 @@ status job_execute(comm *c, const settings *o, job_result *res)
 		const step *s = &steps[i];
 		if (o->explain && s->at > PH_PLAN)
 			break; /* read no data */
-		/* if the output of an earlier job was found, only names are missing */
+		/* if an earlier job has completed the output, only its final name is missing */
 		if ((s->who & who) && !(j.part.found && s->at < PH_SYNC) &&
 		    (!(s->who & DROPPING) || settings_drops(o)) && (!(s->who & TOPPED) || o->top))
 			rc = take_step(&j, s);
@@ -211,7 +211,7 @@ status job_execute(comm *c, const settings *o, job_result *res)
 	if (!atomic_load(&c->broken))
 		job_result_collect(&j, rc, res);
 	if (!atomic_load(&c->broken)) {
-		/* until the agreement, the other ranks remove the files of a rank that dies */
+		/* up to this agreement, the other ranks remove the files of a rank that dies */
 		output_release(&j.files.out);
 		if (j.work.on)
 			target_release(&j.work.file);
@@ -219,7 +219,7 @@ status job_execute(comm *c, const settings *o, job_result *res)
 	}
 	if (atomic_load(&c->broken)) {
 		rc = job_result_own(&j, rc, res);
-		unfinished_give_up(); /* while this rank still knows the names */
+		unfinished_give_up(); /* remove unfinished files while their names are known */
 	}
 	job_free(&j);
 	progress_join(NULL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans output shares again between reading and sampling. The new shares follow from the speed at
  * which each rank has just read and sorted, so a node that became slow writes less. At this moment
- * it is cheap: no record has left its rank, and splitters follow the shares. Rank 0 plans. The
- * shares change on all ranks or on none. They change only if the predicted gain is large enough,
- * and if every rank has room in memory and on disk. Costs one gather, broadcasts of a few bytes per
- * rank, and agreements. */
+ * a new plan is cheap: no record has left its rank, and splitters are computed from the shares
+ * later. Rank 0 plans. The shares change on all ranks or on none, and only if the predicted gain is
+ * large enough, and if every rank has room in memory and on disk. Costs one gather, broadcasts of a
+ * few bytes per rank, and agreements. */
 #include "phases.h"
 
 #include <math.h>
@@ -12,8 +12,8 @@
 /* A rank with less than this part of the mean work does not show its speed. */
 static const double LEAST_PART = 0.1;
 
-/* A part of the work that took less shows no speed either: a quota of CPU time may come in periods
- * of 0.1 s. */
+/* A part of the work that took less than this does not show the speed either, because a quota of
+ * CPU time may come in periods of 0.1 s. */
 static const double LEAST_S = 1;
 
 /* Return whether a rank did enough work, in measurable time, to show its speed. */
@@ -22,11 +22,11 @@ static bool adapt_shows_speed(const sighting *s, double mean_s)
 	return s->work_s > 0 && s->work_s >= LEAST_PART * mean_s && s->took_s[0] > 0;
 }
 
-/* Find the present speeds in the scale of the planned ones. Use the last part of the work that took
- * each rank long enough, or else all of it: ranks do similar work in the same part, not in the same
- * time. A rank that had little to do, or took no measurable time, keeps its planned speed. *unit_s
- * receives the time in which a rank of speed 1 does a second's work. Return false, and the planned
- * speeds, if no rank shows a speed. */
+/* Find the present speeds, in the scale of the planned speeds. Use the same part of the work for
+ * all ranks, because it is similar work: the shortest last part that took each rank long enough, or
+ * else all of the work. A rank that had little to do, or took no measurable time, keeps its planned
+ * speed. *unit_s receives the time that a rank of speed 1 takes now for the work of one second.
+ * Return false, and the planned speeds, if no rank shows a speed. */
 static bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *now,
 			 double *unit_s)
 {
@@ -58,7 +58,8 @@ static bool adapt_speeds(const sighting *s, const double *planned, size_t p, dou
 }
 
 /* The remaining work of a rank: to send the records that it holds, and to write. Its link and its
- * disk, if known, work at the same time; their rates are in the same units. */
+ * disk (carries) work at the same time; their rates are in the units of the speed, or 0 if
+ * unknown. */
 typedef struct adapt_task {
 	const settings *o;
 	double send_s, speed;
@@ -78,14 +79,14 @@ static double adapt_task_s(void *ctx, uint64_t written)
 				 job_time_disk_s(&t->carries, t->o, written)));
 }
 
-/* Return the cost of writing. A rank that writes nothing costs nothing, so that the others still
- * end together. */
+/* Return these seconds as a cost for the planner. A rank that writes nothing costs nothing, so that
+ * the other ranks still end together. */
 static double adapt_writing_s(void *ctx, uint64_t written)
 {
 	return written ? adapt_task_s(ctx, written) : 0;
 }
 
-/* Return the time at which the last rank ends. */
+/* Return the seconds until the last rank ends. */
 static double adapt_left_s(adapt_task *t, size_t p, const uint64_t *share)
 {
 	double last = 0;
@@ -127,8 +128,8 @@ status adapt_plan(const adapt_query *q, mem *m, double *now, uint64_t *share, pr
 	return rc;
 }
 
-/* Compare the time that reading and sorting should have taken with the time that it took. If rank 0
- * scatters the input, the other ranks wait for it while they read, so only sorting counts, and a
+/* Return the work of this rank in reading and sorting, and the time that it took. If rank 0
+ * scatters the input, other ranks wait for it while they read, so only their sorting counts, and a
  * slow rank has requested less. Rank 0 serves them, which shows no speed. */
 static sighting adapt_sighting(const job *j, double planned)
 {
@@ -148,8 +149,8 @@ static sighting adapt_sighting(const job *j, double planned)
 	return s;
 }
 
-/* Let rank 0 plan, then vote: if one rank has no room, all keep their shares. [size]: seen, of
- * which only rank 0 has any, and the planned and the present speeds. */
+/* Let rank 0 plan, then vote: if one rank has no room, all keep their shares. Use arrays of the
+ * caller: seen[size] on rank 0, and planned[size] and now[size], for the speeds, on every rank. */
 static status adapt_together(job *j, sighting *seen, double *planned, double *now)
 {
 	rank_env *env = &j->env;
@@ -164,7 +165,7 @@ static status adapt_together(job *j, sighting *seen, double *planned, double *no
 		double gain;
 		uint64_t worth;
 	} found = { 0, 0 };
-	/* for the phases after reading: the rates of merging and sorting may differ */
+	/* of the phases after reading, whose rates may differ from the rates of sorting */
 	for (size_t i = 0; i < p; i++)
 		planned[i] = job_time_after_s(&one, env->o, some) /
 			     job_time_after_s(&s->rate[i], env->o, some);
@@ -194,7 +195,7 @@ static status adapt_together(job *j, sighting *seen, double *planned, double *no
 	r->speed_seen = now[c->rank] * (s->speed[0] / planned[0]);
 	r->adapt_gain = found.gain;
 	r->adapt_state = found.worth ? ADAPT_CHANGED : ADAPT_KEPT;
-	/* ranks of one host may share its disk, so each leaves as much to the others as it takes */
+	/* ranks of one host may share its disk: require room for the same amount of each */
 	uint64_t bytes;
 	const bool room =
 		own <= own_share(env, s->out) ||
@@ -215,7 +216,7 @@ status phase_adapt(job *j)
 {
 	rank_env *env = &j->env;
 	const size_t p = (size_t)env->c->size;
-	if (!env->o->adapt.on || j->work.resuming) /* runs that were not read show no speed */
+	if (!env->o->adapt.on || j->work.resuming) /* runs that were not read again show no speed */
 		return ST_OK;
 	sighting *seen = mem_array(&env->m, env->c->rank ? 0 : p, sizeof *seen, "speeds", &env->e);
 	double *speed = mem_array(&env->m, 2 * p, sizeof *speed, "speeds", &env->e);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The first phase: the ranks check that they fit together, find how they share processors, look at
- * their files, and count the records. Reads no records.
+/* The first phase: the ranks check that they match, find how they share processors, look at their
+ * files, and count the records. Reads no records.
  *
- * The handshake is the first message, which rank 0 sends to all others, and each compares it with
- * its own. Its size and fields are the same in all versions, so that two versions can see that they
- * differ. It ensures that later messages mean the same to all ranks. */
+ * The handshake is the first message: rank 0 sends its greeting to all ranks, which compare it with
+ * their own. The size and the fields of a greeting are the same in all versions, so that two
+ * versions can detect that they differ. After it, messages mean the same to all ranks. */
 #include "base/arith.h"
 #include "base/pool.h"
 #include "base/size.h"
@@ -88,7 +88,7 @@ static status handshake(job *j)
 	snprintf(mine.order, sizeof mine.order, "%s", *low == 2 ? "little-endian" : "big-endian");
 	snprintf(mine.sizes, sizeof mine.sizes, "%zu,%zu,%zu,%zu,%zu", sizeof(void *),
 		 sizeof(size_t), sizeof(item), sizeof(rank_result), sizeof(checksum));
-	/* the checksum of the options covers the rest */
+	/* the text may be cut off, but the checksum of the options includes the whole layout */
 	snprintf(mine.layout, sizeof mine.layout, "%" PRIu32 " bytes, key %.40s",
 		 o->lay.record_bytes, layout_key_text(&o->lay, key));
 	snprintf(mine.options, sizeof mine.options, "%016" PRIx64, o->sum);
@@ -111,7 +111,7 @@ static status handshake(job *j)
 	return rc;
 }
 
-enum { LEAST_PLACED_BYTES = 32 << 20 }; /* of a rank */
+enum { LEAST_PLACED_BYTES = 32 << 20 }; /* per rank; for less, threads are not bound */
 
 /* Where a rank runs: hashes of the host's name, and of the processors. */
 typedef struct rank_site {
@@ -119,7 +119,7 @@ typedef struct rank_site {
 } rank_site;
 
 /* Count the ranks that share the processors of this host. If the launcher has divided the
- * processors, ranks share only with ranks that have the same ones. */
+ * processors, a rank shares only with ranks that have the same processors. */
 static status place_count(job *j)
 {
 	rank_env *env = &j->env;
@@ -198,7 +198,7 @@ static status find_files(job *j)
 		rc = output_describe(&j->files.out, o, c->rank, e);
 	if (rc != ST_OK)
 		return rc;
-	const bool ends = in->frame.trailer_bytes || in->frame.records; /* as its size shows */
+	const bool ends = in->frame.trailer_bytes || in->frame.records; /* before the stream does */
 	in->is_stream = in->streams == 1 && in->files == 1 && c->size == 1 && !o->merge && !ends;
 	if (c->size > 1 && o->merge && in->per_rank)
 		return err_set(e, ST_REFUSED,
@@ -238,8 +238,8 @@ static status compare_inputs(job *j)
 	return rc == ST_OK ? same_files_check(env, &j->files.late_refused) : rc;
 }
 
-/* Gather the files that all ranks read. With files of its own, a rank may read a file that another
- * one would remove as left by a killed job. */
+/* Gather the identities of the files that any rank reads, so that no rank removes one of them as
+ * left by a killed job. Ranks that read the same files know them already. */
 static status gather_reads(job *j)
 {
 	rank_env *env = &j->env;
@@ -303,7 +303,7 @@ static uint64_t counts_add(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* Find the number of records, and at rank 0 s->in if files belong to ranks. */
+/* Find the number of records. If ranks have their own files, rank 0 also finds the shares s->in. */
 static status count_records(job *j)
 {
 	rank_env *env = &j->env;

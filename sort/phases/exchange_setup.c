@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Opens and closes the exchange, and merges or sorts the received records. Memory and disk space
- * are requested before the first record moves. From then on a rank that fails continues to receive,
+ * are requested before the first record moves. After that, a rank that fails continues to receive,
  * so that its peers reach the end of the phase.
  *
  * phase_merge: exchange and merge are one step. The sorted streams of all ranks are merged while
  * they arrive, and written while they are merged. Memory: the windows of the exchange, no second
  * copy.
  *
- * phase_regroup: the exchange may take two steps. First the records for a group of ranks go to its
- * members, which merge them into one sorted run. The run replaces the records that the rank has
- * read, and the members of the group exchange their runs. Memory: a second copy of a share, and
- * windows.
+ * phase_regroup: the exchange may take two steps. In the first step, the records for a group of
+ * ranks go to one of its members, which merges what it receives into one sorted run. The run
+ * replaces the records that the rank has read. In the second step (phase_merge), the members of a
+ * group exchange their runs. Memory: a second copy of a share, and windows.
  *
- * phase_distribute: ranks sort last. Records go to their rank in the order of the input, and are
- * sorted and written as if that rank had read them. Records of each source have their place in
- * memory, so equal keys keep the order of the input. Memory: up to two copies. */
+ * phase_distribute: ranks sort last. Records are sent in the order of the input to the rank that
+ * writes them, which sorts them as if it had read them. It stores the records of each sender
+ * together, in the order of ranks, so equal keys keep the order of the input. Memory: up to two
+ * copies. */
 #include "base/clock.h"
 #include "base/arith.h"
 #include "exchange/distribute_disk.h"
@@ -31,13 +32,13 @@ typedef struct exchange_setup {
 	job *j;
 	bool stores;         /* keeps received records in memory, so opens no output */
 	const uint64_t *cut; /* cuts of the runs of j->cuts between the peers */
-	peer_flow flow;      /* recv is NULL if each peer has to announce its records */
+	peer_flow flow;      /* recv is NULL until each peer has announced its records */
 	uint64_t wanted;     /* records that this rank receives */
 	int most_peers;      /* of any rank */
-	/* open */
+	/* set by setup_open */
 	exchange *x;
 	outgoing out;
-	uint64_t *counts; /* recv, if announced */
+	uint64_t *counts; /* memory of recv, if peers announce their records */
 	io_fd to;         /* the open output */
 	writer to_file;
 	selection selection; /* of the received records */
@@ -60,8 +61,8 @@ static exchange_setup setup_of(job *j, bool stores)
 	return t;
 }
 
-/* Open streams to the peers, and let them announce their records unless the first step did. Then
- * open the windows and the writer. */
+/* Open streams to the peers, and let all peers announce how many records they send, unless the
+ * first step of the exchange has shown it. Then open the windows and the writer. */
 static status setup_open(exchange_setup *t)
 {
 	job *j = t->j;
@@ -93,8 +94,8 @@ static status setup_open(exchange_setup *t)
 		ok &= !__builtin_add_overflow(sum, f->recv[i], &sum);
 		leaving += i == f->peers.own ? 0 : f->send[i];
 	}
-	/* The splitters leave exactly t->wanted records to this rank. It has no room for more, and
-	 * would wait for missing ones. */
+	/* By the splitters, this rank gets exactly t->wanted records. It has no memory for more,
+	 * and would wait forever for missing records. */
 	if (!ok || sum != t->wanted)
 		rc = err_set(&env->e, ST_PEER,
 			     "the ranks do not announce the %" PRIu64
@@ -176,7 +177,7 @@ static status merge_streams(exchange_setup *t, const int32_t *rank_at, const mer
 {
 	rank_env *env = &t->j->env;
 	const peer_list *peers = &t->flow.peers;
-	/* peers are in the order of their numbers, unless they continue with runs of an earlier
+	/* peers are in the order of their numbers, unless ranks continue with runs of an earlier
 	 * job */
 	stream_merge g = { .out = &t->out,
 			   .own = peers->own,
@@ -233,8 +234,8 @@ typedef struct regrouping {
 	read_runs came; /* the received records in order, as one run */
 } regrouping;
 
-/* Return the room for the next record. There is room for all, because setup_open compares their
- * number with the plan. */
+/* Return the memory for the next records. It is enough for all, because setup_open has compared
+ * their number with the plan. */
 static unsigned char *regrouped_room(void *regrouping_, size_t *recs)
 {
 	const read_runs *d = &((regrouping *)regrouping_)->came;
@@ -252,9 +253,9 @@ static void regrouped_add(void *regrouping_, size_t n)
 			entry_make(record_at(&d->memory.recs, d->n), &d->memory.recs.lay, d->n);
 }
 
-/* Take the first step: make room for the records to come, find what each peer gets of each run, and
- * exchange. Then replace the records that were read by the received ones, and the cuts by the cuts
- * between the members of the group. */
+/* Take the first step: allocate memory for the records to receive, find the part of each run that
+ * each peer gets, and exchange. Then replace the records that were read by the received records,
+ * and the cuts by the cuts between the members of the group. */
 static status regroup(regrouping *x)
 {
 	job *j = x->j;
@@ -330,7 +331,7 @@ status phase_regroup(job *j)
 		env->stats->exchange = EXCHANGE_FEW_MESSAGES;
 	if (rc == ST_OK && x.t.pays)
 		rc = regroup(&x);
-	if (!atomic_load(&env->c->broken)) { /* otherwise another rank may still read from them */
+	if (!atomic_load(&env->c->broken)) { /* else another rank may still read these */
 		mem_free(&env->m, x.cut);
 		mem_free(&env->m, x.next);
 		read_runs_free(&env->m, &x.came);
@@ -339,14 +340,15 @@ status phase_regroup(job *j)
 	return read_runs_check(&j->data, rc, &env->e);
 }
 
-/* Make entries of all records by destination, in the memory of the sort that has found the cuts. */
+/* Make entries of all records, ordered by the rank that writes them, in the memory of the sort that
+ * has found the cuts. */
 static status by_destination(job *j)
 {
 	rank_env *env = &j->env;
 	read_runs *d = &j->data;
 	cuts *k = &j->cuts;
 	const size_t p = (size_t)env->c->size;
-	/* the cuts as records of this rank */
+	/* the splitters are the records of this rank at its cuts */
 	splitters g = { .lay = k->s->lay, .start = k->cut };
 	g.raw = mem_array(&env->m, p - 1, item_bytes(&g.lay), "splitters", &env->e);
 	for (size_t i = 1; g.raw && i < p && k->cut[i] < sorted_total(k->s); i++)
@@ -406,8 +408,8 @@ static status receive_all(exchange_setup *t, read_runs *to, uint64_t *at)
 	return rc == ST_OK ? setup_drained(t) : rc;
 }
 
-/* Distribute, unless a rank has spilled: all ranks merge then, because they need streams in
- * order. */
+/* Exchange records, then sort them. If a rank has spilled, all ranks merge instead, because a merge
+ * needs sorted records from every rank. */
 status phase_distribute(job *j)
 {
 	rank_env *env = &j->env;
@@ -441,7 +443,7 @@ status phase_distribute(job *j)
 		read_runs_free(&env->m, &received);
 		return rc;
 	}
-	/* records that were read have been sent; free their memory for the sort */
+	/* the records that were read have been sent: free their memory for the sort */
 	read_runs_free(&env->m, &j->data);
 	j->data = received;
 	progress_end(g, moment_now());

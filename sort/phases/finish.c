@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Turns written records into the output: closes gaps, syncs, verifies, and gives final names.
  *
- * A rank knows only after merging how many records it drops, and by then others have written after
- * it. So parts of one file move towards the front, one rank after the other, and the file ends
- * after its last record. Costs a read and a write of the moved bytes through the page cache.
- * Memory: 4 MiB.
+ * A rank knows only after merging how many records it drops, and by then other ranks have written
+ * their parts after its place. So the parts of a common file are moved towards the front, one rank
+ * after the other, and the file is truncated after its last record. Costs a read and a write of the
+ * moved bytes through the page cache. Memory: 4 MiB.
  *
- * If each rank has a part, or a manifest was requested, rank 0 writes a manifest. It has a summary
- * of each verified file, and is written before any file gets its name. The manifest gets its name
- * last, so only a complete set of parts has one. */
+ * If each rank has a part, or a manifest was requested, rank 0 writes a manifest. The manifest has
+ * a summary of each verified file, and is written before any file gets its final name. It gets its
+ * own name last, so only a complete set of parts has a manifest. */
 #include "base/clock.h"
 #include "base/arith.h"
 #include "io/file.h"
@@ -44,7 +44,8 @@ status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
 	return rc;
 }
 
-/* Move records towards the front of the file, which only overwrites records that have been read. */
+/* Move this rank's part towards the front of the file, to the offset `to`. Each write overwrites
+ * only bytes that have been moved. */
 static status move_part(job *j, uint64_t to, uint64_t bytes)
 {
 	rank_env *env = &j->env;
@@ -96,7 +97,7 @@ status phase_close_gaps(job *j)
 	if (rc != ST_OK || o->is_stdout)
 		return rc;
 	rc = cut_at_top(j);
-	/* parts move in the order of ranks, each to the new end of the part before it */
+	/* parts move in the order of ranks, each to the new end of the preceding part */
 	for (int r = 1; rc == ST_OK && !o->per_rank && r < env->c->size; r++) {
 		const uint64_t to = o->header_bytes + next->before[r - 1] * record;
 		if (old->before[r - 1] == next->before[r - 1] || next->out[r] == 0)
@@ -126,9 +127,8 @@ status phase_sync(job *j)
 	return rc == ST_OK ? output_sync(&j->files.out, sync, &j->env.e) : rc;
 }
 
-/* Read the output back from disk. First drop its pages from the cache: they are on the disk. Pages
- * that stay in the cache, because others use them or the file system is in memory, are bypassed if
- * possible. */
+/* Read the output back from disk. First drop its pages from the cache, which is possible because
+ * they have been synced. Direct I/O then bypasses pages that stay in the cache. */
 status phase_reread(job *j)
 {
 	rank_env *env = &j->env;
@@ -196,7 +196,7 @@ static status verify_sums(rank_env *env, uint64_t total, const part_summary *sum
 	return ST_OK;
 }
 
-/* Add up the summaries, and compare each rank's first key with the last key before it. */
+/* Add up the summaries, and compare each rank's first key with the last key of earlier ranks. */
 static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 {
 	const layout *l = &env->o->lay;
@@ -221,7 +221,7 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		const int order = last ? key_copies_compare(l, last, first) : -1;
 		if (order > 0 || (order == 0 && env->o->unique))
 			return err_set(&env->e, ST_INVALID,
-				       "rank %d's first key is %s the last before it", i,
+				       "rank %d's first key is %s the last key before it", i,
 				       order ? "smaller than" : "the same as");
 		last = first + l->key_bytes;
 	}
@@ -253,7 +253,7 @@ status phase_verify(job *j)
 		rc = same_as_stated(env, in);
 	if (rc != ST_OK)
 		return rc;
-	/* add what manifests state of the records that this rank reports */
+	/* add the checksums that manifests state for the files that this rank reports */
 	for (size_t i = 0; i < in->files && (env->c->rank == 0 || in->per_rank); i++) {
 		const input_stated *stated = in->file[i].stated;
 		mine.stated += stated != NULL;
@@ -324,7 +324,7 @@ static json_t *manifest_json(const job *j)
 	const settings *o = j->env.o;
 	const layout *l = &o->lay;
 	/* if ranks have no files of their own, all have written one file */
-	const int size = j->env.c->size, ranks = j->files.out.per_rank ? 1 : size; /* of a file */
+	const int size = j->env.c->size, ranks = j->files.out.per_rank ? 1 : size; /* per file */
 	char key[KEY_TEXT_BYTES];
 	json_t *parts = json_array();
 	for (int i = 0; i < size; i += ranks) {
@@ -355,8 +355,8 @@ static status check_record(job *j, uint64_t n, const unsigned char *key, unsigne
 		       quoted(out->file.path), n);
 }
 
-/* Read again the first and last record of each rank's part in this rank's file. A write or a sync
- * may have succeeded without effect. */
+/* Read the first and the last record of each part in this rank's file again, because a write or a
+ * sync may have reported success without effect. */
 static status check_parts(job *j)
 {
 	rank_env *env = &j->env;
@@ -385,9 +385,9 @@ status phase_commit(job *j)
 	rank_env *env = &j->env;
 	output *out = &j->files.out;
 	struct stat st;
-	/* a rank that was stopped until the others gave up must not rename their files */
+	/* a rank that was suspended until the other ranks gave up must not rename their files */
 	status rc = comm_agree(env->c, ST_OK);
-	if (rc == ST_OK && out->owner && !env->o->partition_only) /* else in any order */
+	if (rc == ST_OK && out->owner && !env->o->partition_only) /* partitions are not in order */
 		rc = check_parts(j);
 	if (rc == ST_OK && out->owner)
 		rc = frame_check(j, out->file.fd, &env->e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The result of a job: each rank fills in its own, and rank 0 collects and checks them. Costs a
- * gather of one rank_result per rank. A result that another rank sent may hold anything, so it is
- * validated before it is used. */
+ * gather of one rank_result per rank. A result that another rank sent may contain any bytes, so it
+ * is validated before it is used. */
 #include "base/clock.h"
 #include "base/sysfile.h"
 #include "phases.h"
@@ -93,7 +93,7 @@ static void validate_result(rank_result *r, int rank)
 				    .text = "sent an invalid result" };
 }
 
-/* Return the result without the ranks. */
+/* Return the result of the job, without the results of ranks. */
 static job_result result_of(const job *j, status rc)
 {
 	const comm *c = j->env.c;
@@ -105,9 +105,9 @@ static job_result result_of(const job *j, status rc)
 			     .late_refused = j->files.late_refused };
 }
 
-/* Plan the ranks from `first` on at rank 0: it takes the place of each rank in turn, and makes its
- * budget. Ranks that read and write as much as the rank before them have the same budget. The
- * result of a rank says why it cannot sort. */
+/* Plan the ranks from `first` on, on rank 0, which acts as each rank in turn and makes its budget.
+ * A rank that reads and writes as much as the preceding rank has the same budget. If a rank cannot
+ * sort, its result contains the reason. Return the first failure. */
 static status plan_ranks(job *j, rank_result *all, int first)
 {
 	rank_env *env = &j->env;
@@ -162,9 +162,9 @@ void job_result_collect(job *j, status rc, job_result *res)
 		memcpy(res->note, j->env.e.text, sizeof res->note); /* rank 0's reason at least */
 		return;
 	}
-	/* If rank 0 plans for all, the results are copies of its own. Without a memory limit, it
-	 * failed before the budget. If a later rank spills or cannot hold a second copy, this holds
-	 * for all ranks: plan them again. */
+	/* If rank 0 plans for all ranks, the results are copies of its own result. Plan the other
+	 * ranks, unless rank 0 has failed before it had a memory limit. If one of them spills or
+	 * cannot hold a second copy, the same applies to all ranks: plan all again. */
 	for (int i = 0; c->for_all && i < size; i++)
 		all[i].rank = i;
 	if (c->for_all && mp->limit.text[0]) {
@@ -181,7 +181,7 @@ void job_result_collect(job *j, status rc, job_result *res)
 		const rank_result *r = &all[i];
 		validate_result(&all[i], i);
 		explained = explained || r->status != ST_OK;
-		/* a rank that began before rank 0 may end later by its own clock */
+		/* a rank that began before rank 0 may have taken longer than rank 0 */
 		if (r->spans > 0)
 			total_s = fmax(total_s, r->span[r->spans - 1].end_s);
 	}

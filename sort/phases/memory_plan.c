@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans the memory of each rank before any record is read. If the records do not fit, sorted runs
- * spill to disk, or the job is rejected with the memory that it needs. */
+ * spill to disk, or the job is refused with a message that names the memory that it needs. */
 #include "base/arith.h"
 #include "base/size.h"
 #include "exchange/stream_merge.h"
@@ -13,12 +13,12 @@
 #include <string.h>
 
 enum {
-	GUESSED_RECS = 1 << 16,
-	CONTROL_BYTES = 64 << 10,
-	PEER_BYTES = 512, /* counts, places of splitters, an outgoing stream */
-	BETWEEN_RECS = 64,
-	LEAST_BYTES = 64 << 10, /* least memory of any job */
-	SMALL_BYTES = 1 << 20,  /* less than half of what a started program uses */
+	GUESSED_RECS = 1 << 16,   /* margin of an estimated number of records */
+	CONTROL_BYTES = 64 << 10, /* messages of a few bytes */
+	PEER_BYTES = 512,         /* counts, places of splitters, an outgoing stream */
+	BETWEEN_RECS = 64,        /* margin, see most_between */
+	LEAST_BYTES = 64 << 10,   /* least memory of any job */
+	SMALL_BYTES = 1 << 20,    /* less than half of what a started program uses */
 };
 
 const char *const *memory_plan_tmpdirs(const job *j, size_t *n)
@@ -110,14 +110,15 @@ static bool memory_fits(const job *j, bool on_disk, memory_plan *mp)
 {
 	const uint64_t out = own_share(&j->env, j->shares.out);
 	sort_plan_query q = memory_query(j, mp, out);
-	if (on_disk) { /* samples only estimate what a rank receives: plan for more */
+	if (on_disk) { /* samples only estimate how much a rank receives, so plan for more */
 		q.recs = u64_min(out + out / 4 + GUESSED_RECS, j->shares.records);
 		return sort_plan_on_disk(&mp->sort, &q);
 	}
 	if (!q.kept)
 		return sort_plan_make(&mp->sort, &q) && !(mp->sort.spills && is_dynamic(&j->env));
-	/* With less memory or fewer ranks than the earlier job, not all its runs may fit into one
-	 * merge. Keep as many as possible, and make longer runs of the other records. */
+	/* If this job has less memory or fewer ranks than the earlier job, one merge may be unable
+	 * to read all of its runs. Keep as many as possible, and make longer runs of the other
+	 * records. */
 	kept_runs some = *q.kept;
 	lower_bound n = { .lo = 0, .hi = some.count };
 	mp->kept = some.count;
@@ -145,7 +146,7 @@ static bool memory_would_fit(const job *j, bool on_disk, uint64_t bytes)
 	       memory_fits(j, true, &other);
 }
 
-/* Return the distance between values that are easy to read. */
+/* Return the step to which a value of --memory is rounded, so that it is easy to read. */
 static uint64_t step_to(uint64_t bytes)
 {
 	return bytes <= UINT64_C(1) << 20    ? LEAST_BYTES
@@ -186,9 +187,9 @@ static status refuse_memory(job *j, bool on_disk)
 		       is_dynamic(env) ? "; --scatter=dynamic cannot spill to disk" : "");
 }
 
-/* Find the memory limit, and size the windows of the exchange by the least limit of any rank. The
- * number of records is bounded by the bits of an entry, which also bounds later sums. A process has
- * one limit, whatever each of its ranks would find. */
+/* Find the memory limit, and size the windows of the exchange by the least limit of any rank.
+ * Refuse more records than an entry has bits to number; later sums rely on this. If all ranks are
+ * in one process, they use the limit that rank 0 finds. */
 static status find_limit(job *j)
 {
 	rank_env *env = &j->env;
@@ -291,7 +292,7 @@ static status make_budget(job *j)
 		return ST_OK;
 	}
 	bool fit = memory_fits(j, false, mp), on_disk = spreads && (!fit || mp->sort.spills);
-	if (spreads) { /* in memory only if each rank's memory holds what it receives */
+	if (spreads) { /* stay in memory only if every rank can hold what it receives */
 		uint64_t all;
 		const status rc = comm_reduce(env->c, on_disk || mp->other_spills, u64_max, &all);
 		/* another rank may have sent any number */
@@ -302,7 +303,7 @@ static status make_budget(job *j)
 	if (on_disk)
 		fit = memory_fits(j, true, mp);
 	if ((spreads || env_scatters(env)) && !env->c->threads_allowed)
-		mp->sort.workers = 1; /* the thread that takes a run sends and receives */
+		mp->sort.workers = 1; /* the same thread makes runs, sends and receives */
 	if (!fit)
 		return refuse_memory(j, on_disk);
 	const bool may_be_missing = o->workdir && o->explain;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finds the complete output of an earlier job. With --workdir, a complete output outlives the
- * program as runs do. When it is synced and verified, each rank notes the temporary name, and the
- * count and checksum of its part, in its state. A job with --resume reads the whole output again.
- * If it is as noted on all ranks, it only gets its names; otherwise all ranks merge again.
+/* Finds the complete output of an earlier job. With --workdir, a complete output is kept if the job
+ * is killed before it has its final name. After it was synced and verified, each rank notes in its
+ * state the temporary name, and the count and checksum of its part. A job with --resume reads the
+ * whole output again. If all ranks find it as noted, it only gets its names; otherwise all ranks
+ * merge again.
  *
- * A job may also have succeeded unnoticed: killed after its last rename, or left by its launcher.
+ * A job may also be killed after its last rename, or lose its launcher before it reports success.
  * Then the output exists, but some or all ranks have no state. --resume reads the output and, if no
  * rank has a state, the input. If the output is in order and has the checksum of the input, the
  * sort is complete. The checksum does not show whether the sort was stable. */
@@ -20,7 +21,7 @@
 status phase_save_output(job *j)
 {
 	const output_part *w = &j->part;
-	err e = { ST_OK, "" }; /* without a state, a later job merges again */
+	err e = { ST_OK, "" }; /* not reported: without a state, a later job merges again */
 	if (!j->work.on || j->part.found || j->files.out.is_stdout)
 		return ST_OK;
 	j->work.s.out = (output_checkpoint){ j->files.out.file.id, w->seen.records, w->seen.sum,
@@ -31,7 +32,7 @@ status phase_save_output(job *j)
 	return ST_OK;
 }
 
-/* Return whether these are all parts of one output, with all records. */
+/* Return whether these are the parts of one output, and together have all records. */
 static bool fit_together(const job *j, const output_checkpoint *all)
 {
 	uint64_t sum = 0;
@@ -43,7 +44,8 @@ static bool fit_together(const job *j, const output_checkpoint *all)
 	return sum == j->next.records;
 }
 
-/* Read every byte of this rank's part, whatever the file's times and number are. */
+/* Return whether this rank's part exists and is in order. Read all of it, whatever its inode
+ * says. */
 static bool read_part(job *j, const output_checkpoint *all)
 {
 	rank_env *env = &j->env;
@@ -66,8 +68,8 @@ static bool read_part(job *j, const output_checkpoint *all)
 	       output_read_again(j, own->records, env->o->direct, &e) == ST_OK;
 }
 
-/* Take over the output if each rank has found its part in order, otherwise let all ranks merge
- * again. */
+/* Use the output of the earlier job if each rank has found its part in order, otherwise let all
+ * ranks merge again. */
 static status output_vote(job *j, const output_checkpoint *all, bool found)
 {
 	comm *c = j->env.c;
@@ -93,8 +95,8 @@ static status output_vote(job *j, const output_checkpoint *all, bool found)
 	return ST_OK;
 }
 
-/* Find the sorted input under the final names. all receives what each rank finds there, in the form
- * of states; id 0: nothing. */
+/* Find out whether files with the final names are the sorted input. all receives the records that
+ * each rank finds there, as checkpoints; id 0: no file. */
 static status find_final(job *j, output_checkpoint *all)
 {
 	enum { NO_TEMPORARY_FILE = 1 };
@@ -129,7 +131,7 @@ static status find_final(job *j, output_checkpoint *all)
 	if (rc != ST_OK)
 		return rc;
 	bool found = comm_agree(env->c, read_part(j, all) ? ST_OK : ST_REFUSED) == ST_OK;
-	if (found) { /* verify it now, although that is repeated at the end */
+	if (found) { /* verify it now, although phase_verify is repeated at the end */
 		const err before = env->e;
 		found = phase_verify(j) == ST_OK;
 		verified_free(&env->m, &j->verified);
@@ -143,9 +145,9 @@ static status find_final(job *j, output_checkpoint *all)
 	return rc;
 }
 
-/* Compare the output with the states: its parts, and their checksums together. Parts in files of
- * their own belong to the ranks that made them. One file is divided in proportion to the planned
- * shares. */
+/* Compare the output with the states of the earlier job. With one file per rank, each rank reads
+ * the part that it made. A common file is divided among the ranks in proportion to the planned
+ * shares, so only the checksum of the whole output is compared. */
 static status find_saved(job *j, output_checkpoint *all)
 {
 	comm *c = j->env.c;

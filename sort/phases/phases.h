@@ -26,6 +26,7 @@
 #include "spill/read_runs.h"
 #include "spill/run_checkpoint.h"
 
+/* The bytes of the output before and after the records, see frame_read. */
 typedef enum frame_place { FRAME_HEADER, FRAME_TRAILER, FRAME_PIECES } frame_place;
 
 typedef struct frame_piece {
@@ -43,37 +44,39 @@ typedef struct job_files {
 	bool late_refused; /* see same_files_check */
 } job_files;
 
+/* The part of this host's processors that is for this rank. */
 typedef struct cpu_share {
 	unsigned threads;    /* of this rank */
 	unsigned ranks_here; /* on this host */
 	bool apart;          /* ranks are on several hosts */
 	unsigned sharing;    /* ranks here that may use the same processors */
-	unsigned before;     /* ranks of these before this one */
-	double processors;   /* the part of these processors for this rank */
-	numa *numa;          /* NULL: not looked up */
+	unsigned before;     /* the ones with lower ranks */
+	double processors;   /* for this rank, if they share equally */
+	numa *numa;          /* NULL: not looked for */
 } cpu_share;
 
-/* The memory limit, and how to stay within it. */
+/* The budget: the memory limit of this rank, and how to stay within it. */
 typedef struct memory_plan {
 	memory_limit limit;
 	uint64_t windows_bytes; /* of the exchange; the same on all ranks */
 	exchange_way exchange;
-	uint64_t between_recs; /* room between the two steps of an exchange */
+	uint64_t between_recs; /* most records held between the two steps of an exchange */
 	sort_plan sort;
-	size_t kept;           /* number of used runs of earlier jobs */
-	char *tmpdir;          /* for runs, if no directory is named */
-	bool other_spills;     /* if rank 0 plans for all: one rank spills, so all do */
-	bool other_copies_not; /* the same: one rank has no memory for a second copy */
+	size_t kept;           /* number of runs of earlier jobs that are used */
+	char *tmpdir;          /* for runs, if the user names no directory */
+			       /* if rank 0 plans for all ranks: */
+	bool other_spills;     /* some rank spills, so all do */
+	bool other_copies_not; /* some rank has no memory for a second copy */
 } memory_plan;
 
 /* The runs of this rank, and where they are cut between the ranks. */
 typedef struct cuts {
 	splitter_search search;
-	sorted *s;      /* as read; when distributing, later one run, by destination */
-	uint64_t *cut;  /* [(size + 1) * runs], or [peers + 1] of one run */
-	peer_flow flow; /* with the peers, if these are not all ranks; most_peers of any rank */
-	int most_peers;
-	bool drops_rest; /* no rank receives the records of the last one */
+	sorted *s;       /* as read; phase_distribute makes one run, ordered by destination */
+	uint64_t *cut;   /* [(size + 1) * runs]; after phase_regroup [peers + 1] */
+	peer_flow flow;  /* set by phase_regroup: the peers, if they are not all ranks */
+	int most_peers;  /* of any rank */
+	bool drops_rest; /* the share of the last rank is dropped, so no rank receives it */
 	dropped dropped; /* records of this rank that are dropped */
 } cuts;
 
@@ -82,11 +85,11 @@ typedef struct output_part {
 	inspected seen;
 	dropped dropped;
 	unsigned char *keys; /* the first and the last key */
-	bool found;          /* an earlier job wrote it, so only names are missing */
+	bool found;          /* an earlier job wrote it: only its final name is missing */
 } output_part;
 
-/* A rank's report of its part of the complete output. The first and the last key follow it, or
- * zeros if it has no records. */
+/* A rank's report of its part of the complete output. This struct is followed by the first and the
+ * last key, or by zeros if there are no records. */
 typedef struct part_summary {
 	uint64_t in, out, dropped;
 	checksum sum_in, sum_out, sum_dropped;
@@ -115,34 +118,35 @@ typedef struct workdir {
 	groups g;
 	resume_state s;     /* the state of this rank */
 	states earlier;     /* the states that this rank has loaded, and removes at the end */
-	saved_output saved; /* a complete output of these states */
+	saved_output saved; /* the complete output that these states describe */
 	shared_runs shared; /* the assignment of runs to ranks */
 	unfinished_end end; /* what to do if the job ends early */
-	DIR *list;          /* first rank of a group: the directory, opened before it is needed */
+	DIR *list;          /* on the first rank of a group (states.h): the open directory */
 	run_notes notes;    /* how to update the state */
 	run_checkpoint_plan seal;
 } workdir;
 
-/* All values of a job. Each is made by one phase, and only read by later ones. */
+/* All values of a job. Each is made by one phase ("by plan": phase_plan), and read by later
+ * ones. */
 typedef struct job {
 	rank_env env;
 	rank_result mine;
 	phase at;
-	double begun_s, all_read_s; /* by the clock; from then until all ranks had read */
-	usage_moment begun;         /* the resources used until then */
+	double begun_s, all_read_s; /* time of the start; from the start until all ranks had read */
+	usage_moment begun;         /* the resources used until the start */
 	job_files files;            /* by describe */
 	cpu_share cpus;             /* by describe */
-	workdir work;               /* by describe; resume decides who continues with which run */
-	wisdom *wisdom;             /* by plan on rank 0, with --plan=online */
-	share_plan shares;          /* by describe and plan, replaced by */
-	share_plan next;            /* the plan of the current phase; see job_replan */
-	scatter_plan scatter;       /* by plan */
-	memory_plan memory;         /* by budget; read adds the memory of a stream */
-	read_runs data;             /* by read; regroup and distribute replace it */
-	speed_history speeds;       /* by read, with --adapt */
-	cuts cuts;                  /* by sample and split */
-	output_part part;           /* by merge, distribute, single_rank */
-	verified verified;          /* by verify */
+	workdir work;         /* by describe; resume decides which rank continues with which run */
+	wisdom *wisdom;       /* by plan on rank 0, with --plan=online */
+	share_plan shares;    /* by describe and plan; later phases may replace it */
+	share_plan next;      /* the new plan of the current phase, see job_replan */
+	scatter_plan scatter; /* by plan */
+	memory_plan memory;   /* by budget; read adds the memory of a stream */
+	read_runs data;       /* by read; regroup and distribute replace it */
+	speed_history speeds; /* by read, with --adapt */
+	cuts cuts;            /* by sample and split */
+	output_part part;     /* by merge, distribute, single_rank */
+	verified verified;    /* by verify */
 } job;
 
 typedef status job_step(job *j);
@@ -165,9 +169,9 @@ static inline status job_each(job *j, job_step *const *step, size_t n)
 }
 
 /* job_replan - collective: copy the plan in j->shares to j->next, which replaces it if the phase
- * succeeds. A second call changes nothing. job_replan_out - the same, and let each rank write
- * `mine` records. ST_PEER if these are not all records. what: what made the shares, or NULL if some
- * records are dropped. */
+ * succeeds. A second call changes nothing. job_replan_out - do the same, and let each rank write
+ * `mine` records. ST_PEER if these are not all records. what: the origin of the shares, for the
+ * message, or NULL if records are dropped. */
 status job_replan(job *j);
 status job_replan_out(job *j, uint64_t mine, const char *what);
 
@@ -180,21 +184,22 @@ status job_replan_out(job *j, uint64_t mine, const char *what);
 void job_result_collect(job *j, status rc, job_result *res);
 status job_result_own(job *j, status rc, job_result *res);
 
-/* output_note_stays - note that a file of this hidden name next to the output is not removed. */
+/* output_note_stays - note for the user that a file of this name next to the output is not
+ * removed. */
 void output_note_stays(job *j, const char *name);
 
-/* output_read_again - inspect this rank's records of the output, whose file is open. direct: past
- * the page cache. ST_INVALID, without a message, if they are out of order. */
+/* output_read_again - inspect the first `recs` records of this rank's part in the open output file.
+ * direct: when to bypass the page cache. ST_INVALID, without a message, if out of order. */
 status output_read_again(job *j, uint64_t recs, direct_io direct, err *e);
 
-/* part_summary_at - return the summary of a rank from the summaries of all; *first_key receives
- * where its keys begin. */
+/* part_summary_at - return the summary of a rank from the summaries of all; *first_key receives the
+ * address of its two keys. */
 part_summary part_summary_at(const unsigned char *all, int rank, const layout *l,
 			     const unsigned char **first_key);
 void verified_free(mem *m, verified *v);
 
-/* workdir_open - find and lock the directory for runs, and load the states of earlier jobs if they
- * belong to this sort. */
+/* workdir_open - make the workdir if it is missing, lock this rank's state in it, and load the
+ * states of earlier jobs if they belong to this sort. */
 job_step workdir_open;
 
 /* workdir_close - release everything. Until then this rank cleans up after ranks that die. */
@@ -207,21 +212,21 @@ double workdir_patience_s(const rank_env *env);
 /* workdir_first - return the number of this rank's first record in the input. */
 uint64_t workdir_first(const job *j, const uint64_t *share_in);
 
-/* workdir_place - return the place of this rank's records among the ranks. Equal keys come in this
- * order. */
+/* workdir_place - return the position of this rank when ranks are ordered by their records in the
+ * input. Equal keys are written in this order of ranks. */
 uint32_t workdir_place(const job *j);
 
-/* workdir_clean - remove what ended jobs have left in this directory, according to their locks and
- * states. Remove the directory, too, if hetsort made it and it is empty. Refuse if a job uses it,
- * or if the file system has no locks. */
+/* workdir_clean - remove the files that killed jobs have left in this directory, if their locks and
+ * states name them. Remove the directory, too, if hetsort made it and it is empty. Refuse if a job
+ * uses it, or if the file system has no locks. */
 status workdir_clean(const char *path, cleaned *n, err *e);
 
 /* inputs_find - collective: find the inputs as this rank sees them. Rank 0 decides whether there
- * are more parts than ranks, because only it may see a manifest. */
+ * are more parts than ranks, because the manifest may exist only on its host. */
 status inputs_find(rank_env *env, const settings *o, input *in);
 
 /* copy_streams - copy streams to files without a name, which all ranks of the process read, and
- * count the input again. A single stream is not copied. */
+ * count the records of the input again. A single stream of a single rank is not copied. */
 job_step copy_streams;
 
 /* The pieces around the records. The header of the first input (--skip-header) precedes the records
@@ -233,28 +238,28 @@ job_step copy_streams;
 job_step frame_read;
 
 /* frame_write - write one piece to the open output. Write the header before any record, and the
- * trailer after all records, when the file has its size. */
+ * trailer after all records, when the file has its final size. */
 status frame_write(job *j, frame_place place);
 
 /* frame_check - verify that this rank's file, open as fd, has both pieces. ST_IO if not. */
 status frame_check(job *j, int fd, err *e);
 
-/* plan_note - note in the result what the rank of j->env is to do. */
+/* plan_note - copy the planned work of this rank to its result, j->env.stats. */
 void plan_note(job *j);
 
-/* plan_place - plan where the threads of the rank run that `before` others precede. */
+/* plan_place - choose NUMA nodes for the threads of a rank that `before` ranks of its host
+ * precede. */
 numa_place plan_place(const job *j, unsigned before);
 
-/* plan_time - predict the time of this rank, and plan the stages, after the budget was made.
- * run_dir: the directory for runs, if it spills. Looks whether the input is in memory. If speeds
- * are measured and there is much to write, it measures the disk. */
+/* plan_time - after the budget was made, predict the time of this rank and of its stages. run_dir:
+ * the directory for runs, if the rank spills. Looks whether the input is in the page cache. With
+ * --speeds=auto, measures the disk if there is much to write. */
 void plan_time(job *j, const char *run_dir);
 
 /* memory_plan_tmpdirs - return the *n directories for runs. */
 const char *const *memory_plan_tmpdirs(const job *j, size_t *n);
 
-/* memory_plan_holds - return whether the memory of this rank holds out_recs records to be written.
- */
+/* memory_plan_holds - return whether this rank has enough memory to write out_recs records. */
 bool memory_plan_holds(const job *j, uint64_t out_recs);
 
 /* memory_plan_ended - update the budget when all records have arrived, so that their number is
@@ -262,8 +267,8 @@ bool memory_plan_holds(const job *j, uint64_t out_recs);
 void memory_plan_ended(job *j);
 
 /* memory_plan_spreads - return whether records that exceed the memory are exchanged before they are
- * sorted. Records that each rank or only one rank can read are sorted there, and move in the
- * merge. */
+ * sorted. This requires that all ranks can read all of the input. If not, records are sorted before
+ * they are exchanged. */
 static inline bool memory_plan_spreads(const job *j)
 {
 	return j->env.c->size > 1 && !settings_sorts_first(j->env.o) && !j->files.in.per_rank &&
@@ -288,7 +293,7 @@ uint64_t *cuts_count(job *j);
 uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes);
 
 /* output_most - return how many records this rank may write: the part of --top that earlier ranks
- * leave to it. With unique keys that is known only later, so it may write all. */
+ * leave to it. With --unique this is known only later, so each rank may write --top records. */
 uint64_t output_most(const job *j);
 
 /* output_part_open - prepare j->part for inspecting records. */
@@ -305,47 +310,48 @@ void output_close(const io_fd *to);
 /* Parts of a rank's work: all of it, its last half, and its last quarter. */
 enum { SIGHT_PARTS = 3 };
 
-/* The past work of a rank, in seconds of a rank of speed 1, and the seconds that each of its parts
- * took; 0 if unknown. The rank holds `held` records, and has to send most of them. */
+/* The work of a rank so far, in seconds of a rank of speed 1, and the seconds that its parts took;
+ * 0 if unknown. The rank holds `held` records, and has to send most of them. */
 typedef struct sighting {
 	double work_s, took_s[SIGHT_PARTS];
 	uint64_t held;
 } sighting;
 
-/* The ranks, as adapt_plan knows them. */
+/* The input of adapt_plan. Arrays have an element per rank. */
 typedef struct adapt_query {
 	const settings *o; /* its strategy, record size and rule count */
 	const sighting *seen;
 	const double *planned;   /* planned speeds */
-	const rates *rate;       /* of which links and disks count */
+	const rates *rate;       /* only links and disks are used */
 	const uint64_t *written; /* planned shares */
 	size_t p;
 } adapt_query;
 
 /* The gain of new shares. */
 typedef struct prospect {
-	double gain;    /* of the time that is left, 0 to 1 */
-	double saved_s; /* in seconds */
-	bool worth;     /* as large as the rule requires */
+	double gain;    /* the saved part of the remaining time, 0 to 1 */
+	double saved_s; /* the saved seconds */
+	bool worth;     /* both are at least what --adapt requires */
 } prospect;
 
-/* adapt_plan - find by the planner library what the ranks should write now, so that all end
- * together. A rank that turned slow also has to send the records that it holds, so it writes even
- * less. now receives the present speeds, share the shares that follow from them. Both are the
- * planned ones if no rank shows a speed. */
+/* adapt_plan - compute how many records each rank should write, so that all end together, from the
+ * speeds that they show now. A rank that turned slow also has to send the records that it holds, so
+ * it writes even less. now receives the present speeds, share the new shares; or the planned ones
+ * if no rank shows a speed. */
 status adapt_plan(const adapt_query *q, mem *m, double *now, uint64_t *share, prospect *out,
 		  err *e);
 
 /* ------------------------------------------------- one file under two names, two under one name */
 
-/* side_files_check - check report, trace and page at rank 0, before anything else. Refuse one that
- * cannot be written, or that is a file of any rank, as this host sees them. Refuse to replace a
- * file that hetsort did not write for the same role. Costs nothing without such files. */
+/* side_files_check - check the side files (report, trace and page) at rank 0, before anything else.
+ * Refuse a side file that cannot be written, or that is also another file of the job, as far as
+ * this host can see. Refuse to replace a file that hetsort did not write for the same role. Costs
+ * nothing without such files. */
 status side_files_check(const settings *o, int ranks, err *e);
 
 /* same_files_check - collective: refuse a file that is made twice, read twice as input, or read and
- * replaced, by one rank or by two. *late, at rank 0: a side file is among them and must not be
- * written. */
+ * replaced, by one rank or by two. *late, at rank 0: one of the refused files is a side file, which
+ * must not be written. */
 status same_files_check(rank_env *env, bool *late);
 
 /* same_input - collective, for files that all ranks read: refuse (ST_PEER) on ranks that see other
@@ -353,8 +359,8 @@ status same_files_check(rank_env *env, bool *late);
 status same_input(rank_env *env, const input *in, bool sample);
 
 /* same_as_stated - collective, after reading: refuse (ST_IO) a file whose records, as the ranks
- * have read them, do not have the checksum that its manifest states. Files that were not read to
- * the end pass. Forget what was read. */
+ * have read them, do not have the checksum that its manifest states. Accept files that were not
+ * read to the end. Reset the sums of what was read. */
 status same_as_stated(rank_env *env, const input *in);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads header and trailer, and then a rank's share, in one of six ways, to sorted runs in memory
- * or on disk. Streams are copied first.
+/* Reads header and trailer, and then a rank's share, in one of six ways (read_share), to sorted
+ * runs in memory or on disk. Streams are copied first.
  *
  * Shares follow from sizes, and the size of a stream is known only at its end. So a stream is first
  * copied to a file in the first directory for runs that has room for all of it. If all ranks read
  * the same files, rank 0 copies, and the others, which are threads of the same process, duplicate
  * its descriptor. Costs a write and a read of each byte. Memory: 2 MiB.
  *
- * Header and trailer are kept in memory, and one of them once more while it is compared. */
+ * Header and trailer are kept in memory, with a second copy of one of them while it is compared. */
 #include "base/arith.h"
 #include "base/size.h"
 #include "base/sysfile.h"
@@ -29,9 +29,9 @@ enum { PIECE_BYTES = 1 << 20 };
 /* A copy under way. */
 typedef struct stream_copy {
 	spill_dirs dirs;
-	size_t dir; /* of the file */
+	size_t dir; /* the number of the directory that the copy is in */
 	int fd;
-	unsigned char *piece, *moved; /* bytes of the stream; on the way to another directory */
+	unsigned char *piece, *moved; /* bytes to append; bytes moved to another directory */
 } stream_copy;
 
 static const char *stream_copy_label(const stream_copy *c)
@@ -119,7 +119,7 @@ status copy_streams(job *j)
 	if (in->is_stream)
 		return ST_OK;
 	status rc = comm_agree(env->c, copies ? stream_copy_all(j) : ST_OK);
-	/* all ranks have the same files, and each its own descriptor of a copy */
+	/* all ranks read the same copies, each by its own descriptor */
 	for (size_t i = 0; shared && i < in->files && rc == ST_OK; i++) {
 		input_file *f = &in->file[i];
 		int32_t fd = f->fd;
@@ -198,8 +198,8 @@ static status frame_pass_trailer(job *j, int from, int to)
 	return rc;
 }
 
-/* Read both pieces. The header goes to the file of rank 0, or to the one file, which begins with
- * the records of rank 0. */
+/* Read both pieces. Rank 0 writes the header: its file, or the common file, begins with its
+ * records. */
 status frame_read(job *j)
 {
 	rank_env *env = &j->env;
@@ -380,8 +380,8 @@ status phase_read(job *j)
 	const input *in = &j->files.in;
 	const memory_plan *mp = &j->memory;
 	const uint64_t n = own_share(env, j->shares.in);
-	/* With --adapt, set what a record costs to read and to sort. A rank that waits for others
-	 * while it reads shows no speed. */
+	/* With --adapt, set the seconds in which a record should be read and sorted. A rank that
+	 * waits for others while it reads shows no speed. */
 	const rates *r = &env->stats->rate;
 	speed_history *h = &j->speeds;
 	const bool spreads = mp->sort.spills && memory_plan_spreads(j);
@@ -391,8 +391,8 @@ status phase_read(job *j)
 		h->read_s = r->copy_s * o->lay.record_bytes;
 		h->sort_s = job_time_before_s(r, o, n) / (double)n - h->read_s;
 	}
-	/* most records in memory if their number is known only at their end; when room doubles, the
-	 * old and the new room exist */
+	/* the most records in memory, if their number is known only at their end: while the buffer
+	 * is doubled, the old and the new buffer exist */
 	const uint64_t most_recs = in->is_stream ? mp->sort.core_recs
 						 : mp->limit.rank_bytes / 3 * 2 /
 							   (o->lay.record_bytes + sizeof(entry));
@@ -414,8 +414,8 @@ status phase_read(job *j)
 	p.dir = memory_plan_tmpdirs(j, &p.dirs);
 	const status rc = read_share(j, &p);
 	read_note(j, spreads ? env->stats->in : j->data.n);
-	/* Bytes of the input buffer in huge pages. Reading smaps_rollup walks the page table, so
-	 * skip small buffers, and a mapped file, which has none. */
+	/* Find how much of the input buffer is in huge pages. Reading smaps_rollup walks the page
+	 * table, so skip small buffers, and mapped files, which have no huge pages. */
 	uint64_t kb = 0;
 	if (env->m.now_bytes >= 32 << 20 && !j->data.mapped)
 		sysfile_number("", "/proc/self/smaps_rollup", "AnonHugePages", &kb);

@@ -5,11 +5,11 @@
  * Names: each rank registers its own files, rank 0 also the files that all ranks share. Rank 0
  * gathers and compares them. Memory on rank 0: 250 bytes per file of each rank.
  *
- * Contents: every rank reads its slice under the same names. On one host a name may lead to an old
- * copy of equal size, and the output would be half of each. Ranks of one host compare device and
- * inode. Between hosts these mean nothing, and good copies on local disks differ in their times, so
- * sizes and a checksum of some blocks are compared. Costs 66 reads of 4 KiB per file, only if ranks
- * are on several hosts. Memory: 32 bytes per file, twice. */
+ * Contents: every rank reads its slice under the same names. On one of the hosts, a name may lead
+ * to an old copy of equal size, and the output would mix both copies. Ranks of one host compare
+ * device and inode. Between hosts these numbers mean nothing, and times differ even between good
+ * copies. So ranks on several hosts compare sizes and a checksum of some blocks, which costs 66
+ * reads of 4 KiB per file. Memory: 32 bytes per file, twice. */
 #include "phases.h"
 #include "base/arith.h"
 #include "base/size.h"
@@ -29,7 +29,7 @@
 #include <xxhash.h>
 
 enum {
-	MOST_FILES = 1 << 21, /* of a rank: no command line names more */
+	MOST_FILES = 1 << 21, /* per rank: no command line names more */
 	BLOCKS = 66,
 	BLOCK_BYTES = 4096,
 	FILES_AT_ONCE = 64
@@ -39,7 +39,7 @@ enum {
 static const struct named_file {
 	file_role role;
 	bool side;
-	size_t path; /* in settings; NULL there: not requested */
+	size_t path; /* offset in settings of the path, which is NULL if not requested */
 } named_files[] = {
 	{ ROLE_PLATFORM, false, offsetof(settings, sim_platform) },
 	{ ROLE_SPEEDS, false, offsetof(settings, speeds) },
@@ -61,9 +61,9 @@ static const char *named_path(const settings *o, const struct named_file *f)
 	return path;
 }
 
-/* Register an input. Of a manifest, register the parts that it names. Of a name with %r, register
- * the files of no rank: the manifest of parts, and parts beyond the last rank. Errors are reported
- * when the files are opened. */
+/* Register an input of the command line. For a manifest, register also the parts that it names. For
+ * a name with %r, register the files that no rank reads: the manifest of the parts, and parts
+ * beyond the last rank. Errors are not reported here, but when the files are opened. */
 static void register_operand(registry *g, const char *path, int ranks)
 {
 	manifest m = { 0 };
@@ -101,7 +101,7 @@ static void register_shared(registry *g, const settings *o, int ranks)
 	char kept[WISDOM_PATH_BYTES];
 	for (size_t i = 0; i < o->ninputs; i++)
 		register_operand(g, o->inputs[i], ranks);
-	if (o->workdir) /* whose files nothing may replace */
+	if (o->workdir) /* no other file of the job may replace its files */
 		registry_workdir(g, o->workdir, RESUME_PREFIX, true);
 	for (const struct named_file *f = named_files; f < named_files + NAMED_FILES; f++) {
 		const char *path = named_path(o, f);
@@ -171,8 +171,8 @@ status side_files_check(const settings *o, int ranks, err *e)
 	return rc;
 }
 
-/* Gather the uses of all ranks at rank 0, and compare them. Each rank sends as many entries as the
- * rank with most files has. */
+/* Gather the uses of all ranks at rank 0, and compare them. Each rank sends the same number of
+ * entries, which is the largest number of files of any rank. */
 static status compare_uses(rank_env *env, const registry *g, bool *late)
 {
 	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
@@ -251,7 +251,7 @@ static status sum_blocks(const input_file *f, uint64_t *sum, err *e)
 	return rc;
 }
 
-/* The message of rank 0 before its views. */
+/* The message that rank 0 sends before its views. */
 typedef struct reference {
 	char host[HOST_BYTES];
 	uint64_t files, streams;
@@ -313,7 +313,7 @@ typedef struct amount {
 	checksum sum;
 } amount;
 
-/* Gather what each rank has read of the files that all ranks read, and add it up at rank 0. */
+/* Add up at rank 0 the records that each rank has read from the files that all ranks read. */
 static status gather_amounts(rank_env *env, const input *in)
 {
 	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The checksum of dropped records is the checksum of the input less the checksum of the output, so
- * it includes counts that change a record. Memory: two records. */
+/* The checksum of dropped records is the checksum of the input minus the checksum of the output. So
+ * it also includes the changes that --count makes to written records. Memory: two records. */
 #include "selection.h"
 #include "base/arith.h"
 
@@ -28,8 +28,9 @@ static void selection_drop(const selection *s, const unsigned char *rec, dropped
 	d->sum = checksum_join(d->sum, checksum_records(rec, 1, s->lay.record_bytes));
 }
 
-/* Return the record of an entry that leaves its piece without gather(). Inlined, because a call for
- * each record that --top drops takes as long as the comparison. */
+/* Return the record of an entry that gather() does not copy; count it if its key is not the
+ * entry's. Inlined, because a call for each record that --top drops takes as long as the
+ * comparison. */
 static inline __attribute__((always_inline)) const unsigned char *selection_take(piece *p,
 										 const entry *e)
 {
@@ -46,7 +47,7 @@ void selection_count(const selection *s, unsigned char *recs, size_t n, const ui
 		return;
 	const checksum before = checksum_records(recs, n, bytes);
 	for (size_t i = 0; i < n; i++) {
-		/* a number that does not fit the field becomes the largest that does */
+		/* if a number does not fit the field, write the largest number that does */
 		const key_field *f = &s->count;
 		const uint64_t v = f->bytes == 4 ? u64_min(count[i], UINT32_MAX) : count[i];
 		unsigned char *to = recs + i * bytes + f->off;

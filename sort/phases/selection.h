@@ -3,9 +3,10 @@
  * the first records. The others are dropped and counted, and their checksum proves that no other
  * record is missing.
  *
- * Either one thread puts record after record. Or several threads thin out one piece of the order
- * each. They join the pieces in turn, because the last key of a piece may continue in the next one.
- */
+ * Either one thread calls selection_put for each record. Or each of several threads takes a piece
+ * of the sorted records, and drops records with equal keys inside it (selection_thin). Then the
+ * pieces are joined in their order, because the last key of a piece may continue in the next
+ * piece. */
 #ifndef HETSORT_PHASES_SELECTION_H
 #define HETSORT_PHASES_SELECTION_H
 
@@ -34,7 +35,7 @@ typedef struct selection {
 	dropped dropped;
 	unsigned char *held; /* the first record with the last key, not written yet */
 	uint64_t held_count; /* records with that key; 0: nothing is held */
-	unsigned char *next; /* room for a record, for the caller */
+	unsigned char *next; /* memory for one record, which the caller may fill */
 } selection;
 
 /* selection_open - select at most `most` records. Close it after a failure too. */
@@ -46,30 +47,31 @@ void selection_close(selection *s, mem *m);
 void selection_put(selection *s, const unsigned char *rec, writer *to);
 void selection_end(selection *s, writer *to);
 
-/* A piece of the order: the entries order[0..n) of records. */
+/* A piece of the sorted records: entries order[0..n). */
 typedef struct piece {
 	const records *recs;
 	const entry *order;
 	size_t n;
 	const uint64_t *count; /* records with the key of each; NULL without --unique */
-	unsigned char *front;  /* a record that precedes them, in memory of the caller, */
-	uint64_t front_count;  /* unless this is 0 */
+	unsigned char *front;  /* a record to write before the piece; memory of the caller */
+	uint64_t front_count;  /* records with the key of front; 0: front is unused */
 	size_t rest;           /* entries after n that are not written */
 	size_t misfits;        /* entries without the keys of their records (kernel/gather.h) */
 	dropped dropped;
 } piece;
 
-/* selection_thin - keep only the first record of each key in the piece. order receives them, and
- * may be where the entries are; count receives the number of records with each key. Any thread. */
+/* selection_thin - keep only the first record of each key in the piece. order receives their
+ * entries, and may be p->order. count receives the number of records with each key. Any thread. */
 void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count);
 
-/* selection_join - in the order of pieces, one at a time: return how many records this piece is to
- * write. selection_drop_rest - afterwards, on any thread: drop its other records. */
+/* selection_join - call it for one piece after the other, in their order: return how many records
+ * this piece is to write. selection_drop_rest - afterwards, on any thread: drop its other
+ * records. */
 uint64_t selection_join(selection *s, piece *p);
 void selection_drop_rest(const selection *s, piece *p);
 
-/* selection_last - after all pieces: copy the held record to rec. Return false if there is no such
- * record, or it is not to be written. */
+/* selection_last - after all pieces were joined, copy the held record to rec. Return false if no
+ * record is held, or if it must not be written. */
 bool selection_last(selection *s, unsigned char *rec);
 
 /* selection_count - write the number of records with each key into n records, if requested. */

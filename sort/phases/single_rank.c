@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writes without an exchange, on a single rank or with --merge. Threads take pieces of the sorted
- * sequence, and each gathers its records, inspects them, and writes them at their place. Memory:
- * for each thread a piece, a batch to write, and two keys. */
+/* Writes the output without an exchange, on a single rank or with --merge. Each thread takes pieces
+ * of the sorted sequence. It gathers the records of a piece, inspects them, and writes them at
+ * their place. Memory: for each thread a piece, a batch to write, and two keys. */
 #include "phases.h"
 #include "io/file.h"
 #include "base/size.h"
@@ -58,14 +58,14 @@ status output_open(job *j, io_fd *to)
 	status rc = comm_agree(env->c, output_part_open(j, &env->e));
 	if (rc != ST_OK)
 		return rc;
-	/* a number that no other job next to the same output has, and the permissions that all
-	 * inputs of all ranks allow; streams allow all */
+	/* rank 0 sends the number of this job's temporary files; the output gets at most the
+	 * permissions that all inputs of all ranks have, except streams */
 	rc = comm_bcast(env->c, &id, sizeof id, 0);
 	for (size_t i = 0; i < in->files; i++)
 		rights &= in->file[i].is_stream ? 0777 : in->file[i].st.st_mode;
 	if (rc == ST_OK) {
 		rc = comm_reduce(env->c, rights, rights_in_both, &all_rights);
-		out->file.most = (mode_t)(all_rights & rights); /* also if another rank sent more */
+		out->file.most = (mode_t)(all_rights & rights); /* even if a rank sent more */
 	}
 	const output_place place = { share_before(env, s->out) * bytes,
 				     own_share(env, s->out) * bytes, s->records * bytes };
@@ -74,7 +74,7 @@ status output_open(job *j, io_fd *to)
 	if (rc == ST_OK)
 		rc = frame_write(j, FRAME_HEADER);
 	to->fd = out->fd;
-	/* the page cache is faster than direct I/O as long as there is room for its pages */
+	/* the page cache is faster than direct I/O, unless the records fill the memory */
 	const bool direct =
 		o->direct == DIRECT_ALWAYS || (o->direct == DIRECT_AUTO && j->memory.sort.spills);
 	if (rc == ST_OK && !out->is_stdout && direct)
@@ -103,14 +103,14 @@ typedef struct workspace {
 	sorted_piece in;
 	unsigned char *front; /* a record */
 	piece p;              /* the part of `in` that is written */
-	uint64_t first;       /* number of records before p */
-	unsigned char *recs;  /* its records if they are in order already, or NULL */
-	inspected seen;       /* its records that were written */
-	double verify_s;      /* time to inspect them */
+	uint64_t first;       /* number of records of the output before p */
+	unsigned char *recs;  /* the records of p, if they are in order in memory; or NULL */
+	inspected seen;       /* the records of p that were written */
+	double verify_s;      /* time to inspect these records */
 	err e;
 } workspace;
 
-/* Pieces [from, to) that are written. */
+/* Consecutive pieces [from, to) that are written. */
 typedef struct written {
 	uint64_t from, to, recs;
 	unsigned char *first_key, *last_key;
@@ -126,21 +126,22 @@ typedef struct single_rank {
 	workspace *workspace;
 	size_t threads, chunk, batch_bytes;
 	unsigned char *keys; /* two keys for each of `done`, and two for each thread */
-	written *done;       /* [dones] written pieces; the gaps are pieces under way */
+	written *done;       /* [dones] ranges of written pieces; others are under way */
 	size_t dones;
 	selection selection;  /* if records are dropped */
-	pthread_mutex_t lock; /* of the following fields and the job's sums */
+	pthread_mutex_t lock; /* for the following fields and the job's sums */
 	pthread_cond_t turn;
-	pthread_mutex_t one_writes; /* from open to close */
+	pthread_mutex_t one_writes; /* for writes to the page cache */
 	uint64_t placed, finished;  /* pieces of known size; pieces written, if order matters */
 	uint64_t placed_recs;
 	err e;
 	double write_s;
 } single_rank;
 
-/* Inspect and write n records of `to`, which `at` records of the output precede. The kernel lets
- * one thread at a time copy to the page cache of a file; the others would spin, so they sleep here.
- * A batch is a whole piece if possible, so they rarely have to. */
+/* Inspect the n records at `to`, and write them after the first `at` records of the output. The
+ * kernel lets only one thread at a time copy to the page cache of a file, and other threads would
+ * spin, so let them wait for a mutex. This is rare, because a batch is a whole piece if
+ * possible. */
 static void write_batch(single_rank *a, workspace *b, unsigned char *to, size_t n, uint64_t at)
 {
 	const output *o = a->out;
@@ -171,8 +172,8 @@ static void write_batch(single_rank *a, workspace *b, unsigned char *to, size_t 
 	progress_add(PROGRESS_OUT, b->e.code == ST_OK ? bytes : 0);
 }
 
-/* Gather and write a piece in batches, which end at blocks of the file. A batch has the same offset
- * in a page of memory and of the file. */
+/* Gather and write a piece in batches, which end at block borders of the file. A batch has the same
+ * offset in a page of memory as in a page of the file. */
 static void write_batches(single_rank *a, workspace *b)
 {
 	piece *p = &b->p;
@@ -206,8 +207,8 @@ static void write_batches(single_rank *a, workspace *b)
 		if (gather_misfits(p->misfits, e) == ST_OK)
 			write_batch(a, b, to, n, b->first + done);
 	}
-	/* start early, so that a later fsync has little left to do, and with the whole piece, which
-	 * suits the disk; the fsync writes little data at once */
+	/* Start to write a whole piece to the disk, because this suits the disk, and a later fsync
+	 * has little left to do. Leave an output of little data to fsync. */
 	if (e->code == ST_OK && !a->out->is_stdout && a->env->o->fsync && a->to.direct < 0 &&
 	    own_share(a->env, a->j->shares.out) * l->record_bytes >= EARLY_BYTES)
 		file_start_writeback(a->out->fd, a->out->offset + b->first * l->record_bytes,
@@ -218,7 +219,7 @@ static void write_batches(single_rank *a, workspace *b)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* Join pieces w[1] to pieces w[0], which they follow, under the lock. */
+/* Join range w[1] to range w[0], which ends where w[1] begins. The caller holds the lock. */
 static void join_written(single_rank *a, written *w)
 {
 	const layout *l = &a->env->o->lay;
@@ -227,7 +228,7 @@ static void join_written(single_rank *a, written *w)
 	const written next = w[1];
 	if (w[0].recs && next.recs && key_copies_compare(l, w[0].last_key, next.first_key) > most)
 		err_set(&a->e, ST_INTERNAL,
-			"piece %" PRIu64 " of the output begins before the one before it ends",
+			"piece %" PRIu64 " of the output begins before the end of the last one",
 			next.from);
 	if (w[0].recs == 0 && next.recs)
 		memcpy(w[0].first_key, next.first_key, key);
@@ -237,11 +238,11 @@ static void join_written(single_rank *a, written *w)
 	w[0].recs += next.recs;
 	a->dones--;
 	memmove(w + 1, w + 2, (size_t)(a->done + a->dones - (w + 1)) * sizeof *w);
-	a->done[a->dones] = next; /* keep the memory of its keys for the next */
+	a->done[a->dones] = next; /* keep the memory of its keys for the next range */
 }
 
-/* Note a written piece, and compare it with its neighbours, under the lock. Inside, its records are
- * in order. */
+/* Note a written piece, whose records are in order, and compare its first and last key with the
+ * neighbouring pieces. The caller holds the lock. */
 static void note_written(single_rank *a, uint64_t number, const inspected *seen)
 {
 	const size_t key = a->env->o->lay.key_bytes;
@@ -263,8 +264,8 @@ static void note_written(single_rank *a, uint64_t number, const inspected *seen)
 		join_written(a, &a->done[i - 1]);
 }
 
-/* Write piece after piece, until the last one or a failure. A thread finishes the piece that it has
- * taken, because others may wait for its turn. */
+/* Write piece after piece, until the last piece or a failure. Even after a failure, take the turn
+ * of a piece in the order of pieces, because other threads may wait for it. */
 static void single_rank_thread(void *single_rank_, unsigned worker)
 {
 	single_rank *a = single_rank_;
@@ -272,7 +273,7 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 	const sorted_reader_ops *ops = a->from->ops;
 	const bool drops = settings_drops(a->env->o);
 	const size_t key = a->env->o->lay.key_bytes;
-	const size_t room = a->threads + 1; /* gaps, and the piece that is noted */
+	const size_t room = a->threads + 1; /* see alloc_workspaces */
 	unsigned char *keys = a->keys + 2 * (room + worker) * key;
 	for (bool going = true; going;) {
 		sorted_piece *in = &b->in;
@@ -287,15 +288,15 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 		b->first = in->first;
 		b->recs = NULL;
 		if (drops) {
-			/* find the place of the piece when it is its turn: only then the number of
-			 * records before it is known */
+			/* wait until all earlier pieces are joined: only then the number of records
+			 * before this piece is known */
 			_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
 			piece *p = &b->p;
 			p->misfits = sorted_piece_entries(in);
 			p->order = in->order;
 			p->front = b->front;
 			if (b->e.code != ST_OK)
-				p->n = 0; /* others wait for its turn */
+				p->n = 0; /* but join it, because other threads wait for that */
 			if (a->env->o->unique)
 				selection_thin(&a->selection, p, in->room,
 					       (uint64_t *)(void *)in->free);
@@ -343,7 +344,7 @@ static status alloc_workspaces(single_rank *a)
 	a->batch_bytes = size_min(a->chunk, a->from->most) * l->record_bytes + 2 * IO_FD_ALIGN;
 	a->threads = (size_t)u64_min(b->workers, a->from->pieces);
 	a->workspace = mem_array(&env->m, a->threads, sizeof *a->workspace, "threads", &env->e);
-	const size_t room = a->threads + 1; /* gaps, and the piece that is noted */
+	const size_t room = a->threads + 1; /* ranges of pieces, if all threads work between them */
 	a->done = mem_array(&env->m, room, sizeof *a->done, "pieces", &env->e);
 	a->keys = mem_array(&env->m, 2 * (room + a->threads), l->key_bytes, "keys", &env->e);
 	for (size_t i = 0; a->done && a->keys && i < room; i++) {
@@ -396,7 +397,7 @@ status phase_single_rank(job *j)
 		const unsigned threads = pool_run((unsigned)a.threads, single_rank_thread, &a);
 		pthread_cond_destroy(&a.turn);
 		pthread_mutex_destroy(&a.lock);
-		/* the part of this time that a thread spent on writing on average */
+		/* the time that a thread spent on writing, on average */
 		result_shift(mine, PH_WRITE, fmin(now_s() - t0, a.write_s / threads));
 		if (a.dones > 0 && a.done[0].recs) {
 			memcpy(j->part.seen.first_key, a.done[0].first_key, env->o->lay.key_bytes);
@@ -408,7 +409,7 @@ status phase_single_rank(job *j)
 		mine->sum_in = checksum_join(mine->sum_in, sum);
 	}
 	if (rc == ST_OK && d->n > 0 && settings_drops(env->o)) {
-		/* the record that is held after the last piece */
+		/* write the record that is held after the last piece */
 		workspace *held = &a.workspace[0];
 		held->seen = j->part.seen;
 		held->verify_s = 0;

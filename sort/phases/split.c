@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cuts the records of each rank. After phase_split, rank d gets the places from cut[d] to cut[d +
- * 1]. The cuts move if keys are unique. Sorted inputs have cuts of their own. Records beyond --top
- * are dropped before the exchange, by the rank that read them. */
+/* Cuts the sorted records of each rank into the parts that other ranks get. After phase_split, rank
+ * d gets the records from cut[d] to cut[d + 1] of each run. With --unique, the cuts move so that
+ * equal keys go to one rank. With --merge, the inputs are cut instead. Records beyond --top are
+ * dropped before the exchange, by the rank that read them. */
 #include "base/arith.h"
 #include "base/pool.h"
 #include "phases.h"
@@ -142,7 +143,7 @@ status phase_plan_top(job *j)
 	rc = job_replan(j);
 	if (rc != ST_OK)
 		return rc;
-	/* plan the first records by the speeds of all ranks but the last, which gets the rest */
+	/* divide the first records by speed among all ranks but the last, which gets the rest */
 	if (env->c->rank == 0)
 		rc = shares_by_speed(PLAN_LINEAR, top, next->speed, ranks, next->out, &env->e);
 	rc = comm_agree(env->c, rc);
@@ -159,7 +160,7 @@ status phase_plan_top(job *j)
 
 enum { DROP_RECS = 1 << 14 };
 
-/* The records that all threads drop. */
+/* The records that are dropped, by all threads together. */
 typedef struct dropping {
 	const sorted *s;
 	const uint64_t *from; /* [runs] dropped from here to the end of each run */

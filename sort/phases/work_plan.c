@@ -3,7 +3,7 @@
  * Reading and writing have different costs, so there are two vectors of shares. A rank that sorts
  * the records that it reads pays n ln n for reading and n for writing. A rank that sorts received
  * records pays the reverse. Rank 0 plans, and the others receive its plan. After the budget is
- * made, each rank predicts its time, which cannot fail; unknown rates are nominal. */
+ * made, each rank predicts its time; if a rate is unknown, by a nominal rate. */
 #include "base/limit.h"
 #include "base/arith.h"
 #include "exchange/splitter_search.h"
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-	BRIEF_BYTES = 1 << 20, /* sorted before a disk or a quota slows the job down */
+	BRIEF_BYTES = 1 << 20, /* a job of less data ends before a disk or a quota slows it down */
 	TRIAL_BYTES = 32 << 20,
 	TRIAL_PART = 16, /* of the bytes to be written */
 	LEAST_TRIAL_BYTES = 4 << 20,
@@ -29,7 +29,8 @@ enum {
 
 static const double START_S = 0.02; /* to make, sync and rename files, and to start threads */
 
-/* If a rank has less work, measuring could cost equal hosts more than two percent of the job. */
+/* If a rank has less work, measuring could add over two percent to the time of a job on equal
+ * hosts. */
 static const double LEAST_MEASURED_S = 0.8;
 
 /* Return whether the method considers links and disks. */
@@ -38,7 +39,8 @@ static bool plan_weighs(const settings *o)
 	return o->plan == PLAN_NLOGN || o->plan == PLAN_ONLINE;
 }
 
-/* Find one vector, from experience if requested and available. */
+/* Compute the shares of reading or of writing: by wisdom if requested and available, else by
+ * speed. */
 static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *share)
 {
 	rank_env *env = &j->env;
@@ -71,14 +73,14 @@ static status plan_improve(job *j, const rank_speeds *g)
 	status rc = w ? wisdom_costs(w, PART_BEFORE, s->records, &before, e) : ST_OK;
 	if (rc == ST_OK && before)
 		rc = wisdom_costs(w, PART_AFTER, s->records, &after, e);
-	if (before && after) { /* both or none: experience and rates do not mix */
+	if (before && after) { /* costs by wisdom are used for both or for none */
 		b.before_s = before;
 		b.after_s = after;
 	}
 	return rc == ST_OK ? shares_bound(&b, s->in, s->out, e) : rc;
 }
 
-/* Make both vectors at rank 0. */
+/* Compute the shares of reading and of writing, at rank 0. */
 static status make_shares(job *j, const rank_speeds *g)
 {
 	rank_env *env = &j->env;
@@ -136,8 +138,8 @@ static status share_plan_with_all(job *j)
 numa_place plan_place(const job *j, unsigned before)
 {
 	const cpu_share *c = &j->cpus;
-	/* a rank with fewer threads than processors may share them with another job, whose threads
-	 * would begin with the same node */
+	/* do not bind a rank with fewer threads than processors: another job may use the same
+	 * processors, and would bind its threads to the same first node */
 	const bool fills = c->threads >= (unsigned)c->processors;
 	return numa_plan(c->numa, c->sharing, before, c->threads,
 			 j->env.o->bind == BIND_AUTO && fills);
@@ -240,8 +242,9 @@ uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t le
 	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
 }
 
-/* Measure the disk for runs, or else the disk of the output, only with --speeds=auto. Shares do not
- * depend on it, and measuring it takes longer than everything else. */
+/* Return the seconds per byte of the disk for runs, or else of the output's disk; 0 if unknown.
+ * Measure only with --speeds=auto: shares do not depend on it, and this takes longer than the
+ * rest. */
 static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 {
 	const settings *o = j->env.o;
@@ -260,8 +263,8 @@ static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 
 /* Predict the bytes that the search for splitters reads from runs on disk. For each splitter, a
  * round looks into each run three times: for a sample of the remaining records, and for the places
- * of two pivots. The number of remaining records is then the error of the samples of all runs of
- * all ranks. If there are few runs, half of the records remain. */
+ * of two pivots. After a round, the number of remaining records is the error of the samples of all
+ * runs of all ranks; with few runs it is half of the records. */
 static double lookup_bytes(const job *j)
 {
 	const size_t p = (size_t)j->env.c->size;
@@ -283,12 +286,12 @@ void plan_time(job *j, const char *run_dir)
 	const bool to_file = !j->files.out.is_stdout;
 	const uint64_t in = own_share(&j->env, j->shares.in);
 	const uint64_t bytes = in * o->lay.record_bytes, held = b->spills ? 0 : bytes;
-	/* of the processors that the rates are for: measured rates are of all threads, while all
-	 * ranks work, at the speed that quotas allow */
+	/* The processors that nominal rates are divided by. Measured rates need no division: they
+	 * are for all threads of the rank, while all ranks work within their quotas. */
 	const quota q = bytes < BRIEF_BYTES ? (quota){ 0, 0 } : quota_find("");
 	const double mine =
 		fmin(cpus->processors, quota_processors(&q, INFINITY, cpus->ranks_here));
-	/* whether a large input is not in the page cache */
+	/* find out whether a large input is outside the page cache */
 	const input *f = &j->files.in;
 	const bool is_file = f->files && !f->file->is_stream && bytes >= BRIEF_BYTES;
 	const int fd = is_file ? open(f->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;

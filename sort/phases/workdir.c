@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The steps of a sort that use its workdir. Every file is noted before it is made. The state first
- * notes the names of the files that its rank is about to make, then, before they contain records,
- * which files these are. The state is removed last. Files with such names that are not noted belong
- * to somebody else, and stay. */
+/* The steps of a sort that use its workdir. Every file is noted before it is made. The state of a
+ * rank first notes the names of the files that the rank is about to make. Before these files
+ * contain records, the state notes also their identities. The state is removed last. A file with
+ * such a name that no state notes belongs to somebody else, and stays. */
 #include "base/arith.h"
 #include "io/file.h"
 #include "phases.h"
@@ -212,8 +212,8 @@ static void forget_run(const workdir *w, const run_note *n)
 	(void)states_remove_run(w->file.dirfd, n, NULL);
 }
 
-/* Keep the runs that are as noted. Their samples must merge, so runs of a program with other sizes
- * are read again. */
+/* Keep the runs that are as noted, if their strides divide the largest one, because their samples
+ * are merged. The records of other runs are read again. */
 static status check_kept_runs(job *j)
 {
 	workdir *w = &j->work;
@@ -300,11 +300,11 @@ status phase_save_state(job *j)
 	noted->runs = n;
 	if (rc != ST_OK)
 		return rc;
-	/* the records of runs that memory is too small for are read again */
+	/* remove runs that memory is too small for; their records are read again */
 	for (size_t i = kept; i < had->count; i++)
 		forget_run(w, &had->run[i]);
 	had->count = kept < had->count ? kept : had->count;
-	/* names of the files to come */
+	/* note the names of the runs that this job will make */
 	w->seal.number = u64_max(run_list_next(&w->s.made), run_list_next(noted));
 	w->seal.number = states_free_numbers(w->file.dirfd, w->s.rank, w->seal.number, runs);
 	for (size_t i = 0; rc == ST_OK && i < runs; i++) {
@@ -312,7 +312,7 @@ status phase_save_state(job *j)
 		rc = run_list_add(noted, &planned, &j->env.e);
 	}
 	if (rc != ST_OK || (w->saved.all.id && states_of(&w->earlier, w->s.rank)))
-		return rc; /* the output that it notes may be all that is needed */
+		return rc; /* keep the earlier state: the output that it notes may be complete */
 	w->s.out = (output_checkpoint){ 0 };
 	return run_notes_write(&w->notes, &j->env.e);
 }

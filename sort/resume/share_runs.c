@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rank 0 collects what the ranks have found, in rounds whose size does not grow with the ranks. It
- * deals the runs out and sends all of them to all ranks, of which each keeps its own. Memory: 80
- * bytes per state or run at rank 0; elsewhere 64 KiB, and 16 bytes per rank. */
+/* Rank 0 collects the states and runs that the ranks have found, in rounds of limited size. It
+ * deals the runs (see states.h), and sends them to all ranks. Each rank keeps the runs of its
+ * stretch. Memory: 80 bytes per state or run at rank 0; elsewhere 64 KiB, and 16 bytes per rank. */
 #include "states.h"
 #include "base/arith.h"
 #include "base/clock.h"
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rank 0 has room for about ROUND_BYTES of a round, or one item per rank. */
+/* At rank 0, a round takes about ROUND_BYTES, or one item per rank if that is more. */
 enum { ROUND_BYTES = 2 << 20, MOST_ITEMS = 64, HAND_OUT_RUNS = 512 };
 
-/* Collect n items of each rank at rank 0, collective. There *all, to be freed, receives *count
- * items in any order; elsewhere NULL and 0. */
+/* Collective: collect the n items of each rank at rank 0, in any order. There *all, to be freed,
+ * receives the items, and *count their number; on other ranks NULL and 0. */
 static status share_runs_collect(rank_env *env, const void *mine, size_t n, size_t bytes,
 				 void **all, size_t *count)
 {
@@ -61,7 +61,7 @@ static status share_runs_collect(rank_env *env, const void *mine, size_t n, size
 	return rc;
 }
 
-/* The state of a rank. */
+/* The part of an output that a state notes. */
 typedef struct part {
 	uint64_t job;
 	output_checkpoint out;
@@ -76,8 +76,8 @@ static int by_id(const void *a_, const void *b_)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Return the parts of the first complete output, from all ranks that made it, or NULL. A state
- * that two groups of ranks have found counts once. */
+/* Return the parts of the first output whose ranks have all noted a part, and set *out to their
+ * sum; or return NULL. A state that two groups have found counts once. */
 static const part *find_whole(part *all, size_t count, saved_output *out)
 {
 	size_t n = 0;
@@ -147,7 +147,7 @@ status saved_output_find(rank_env *env, const states *s, saved_output *out)
 	}
 	if (rc == ST_OK)
 		rc = comm_bcast(c, out, sizeof *out, 0);
-	out->part = NULL; /* also if rank 0 sent more */
+	out->part = NULL; /* not the pointer of rank 0 */
 	if (rc == ST_OK && out->all.id && out->ranks == c->size) {
 		const size_t p = (size_t)c->size;
 		out->part = mem_array(&env->m, p, sizeof *out->part, "states", &env->e);
@@ -163,12 +163,12 @@ status saved_output_find(rank_env *env, const states *s, saved_output *out)
 
 /* ------------------------------------------------------------------------------- dealing
  *
- * Consecutive runs of one group are a segment. Each segment gets at least one rank of its group; a
- * group with more segments than ranks loses its smallest ones. Ranks that find no runs go to the
- * largest gaps. That determines the order of the ranks, and the records between which each border
- * must lie. Then the borders move: for a given largest load, each rank takes from left to right as
- * much as it may, and bisection finds the least such load. O((runs + ranks) log runs), at one
- * rank. */
+ * Consecutive runs of one group are a segment. The records between two segments are a gap. Each
+ * segment gets at least one rank of its group; a group with more segments than ranks loses its
+ * smallest segments. Ranks whose group has no runs get the largest gaps. This determines the order
+ * of the ranks, and limits for the border between neighbours. Then bisection finds the least
+ * possible largest load. For a given load, the ranks in their order take as many records as the
+ * load allows. O((runs + ranks) log runs), at one rank. */
 
 enum { READ_AGAIN = 3, BISECTIONS = 100 };
 
@@ -178,7 +178,7 @@ typedef struct segment {
 	uint64_t recs;
 	int32_t group;
 	int ranks;  /* number of ranks of the segment */
-	int before; /* ranks without runs before it */
+	int before; /* ranks without runs in the gap before it */
 } segment;
 
 /* Where the stretch of a rank may end. */
@@ -189,8 +189,8 @@ typedef struct limits {
 /* A group of ranks that find the same runs. */
 typedef struct rank_group {
 	int ranks, segs;
-	int left;      /* ranks beyond one for each segment */
-	uint64_t recs; /* of the segments without ranks */
+	int left;      /* ranks to divide, after one for each segment */
+	uint64_t recs; /* of the segments to divide them among */
 	int32_t next;  /* where to look for the next rank without a stretch */
 } rank_group;
 
@@ -202,7 +202,7 @@ typedef struct dealing {
 	size_t segs;
 	uint64_t *cost;    /* [runs] cost of all records before a run */
 	rank_group *group; /* [ranks] */
-	limits *at;        /* [ranks] */
+	limits *at;        /* [ranks] where each stretch may end */
 } dealing;
 
 static uint64_t end_of(const run_note *n)
@@ -221,7 +221,7 @@ static int deal_by_place(const void *a_, const void *b_)
 }
 
 /* Choose runs without common records, in order. Of runs that begin with the same record, take one
- * of the group of the run before it, or else the longest. */
+ * of the group of the last chosen run, or else the longest. */
 static void deal_choose(dealing *x)
 {
 	uint64_t at = 0;
@@ -237,7 +237,8 @@ static void deal_choose(dealing *x)
 			k++;
 		if (n == 0 || k == x->runs || x->run[k].first != first)
 			k = i;
-		x->run[n] = x->run[k]; /* n <= i: only runs that begin with `first` are lost */
+		/* n <= i, so this overwrites only runs that begin with `first` */
+		x->run[n] = x->run[k];
 		at = end_of(&x->run[n++]);
 	}
 	x->runs = n;
@@ -268,7 +269,7 @@ static int by_recs(const void *a_, const void *b_)
 	return (a->recs > b->recs) - (a->recs < b->recs);
 }
 
-/* Drop the smallest segments of a group that has fewer ranks. Their records are read again. */
+/* Drop the smallest segments of a group if it has fewer ranks. Their records are read again. */
 static void drop_segments(dealing *x)
 {
 	size_t n = 0;
@@ -288,15 +289,15 @@ static void drop_segments(dealing *x)
 	find_segments(x);
 }
 
-/* Return the records without a run before a segment, or before the end. */
+/* Return the gap before segment i, or before the end of the input. */
 static limits gap_before(const dealing *x, size_t i)
 {
 	return (limits){ i ? end_of(&x->run[x->seg[i - 1].to - 1]) : 0,
 			 i < x->segs ? x->run[x->seg[i].from].first : x->q->records };
 }
 
-/* Give the ranks of each group to its segments, in proportion to their records, at least one to
- * each. Place each rank that finds no runs into the gap with most records per rank. */
+/* Divide the ranks of each group among its segments, in proportion to their records, but at least
+ * one to each. Place each rank whose group has no runs into the gap with most records per rank. */
 static void deal_share_ranks(dealing *x)
 {
 	for (int i = 0; i < x->q->ranks; i++)
@@ -306,7 +307,7 @@ static void deal_share_ranks(dealing *x)
 	for (size_t i = 0; i < x->segs; i++) {
 		segment *s = &x->seg[i];
 		rank_group *g = &x->group[s->group];
-		/* of the rest and by the rest, so that nothing is left at the end */
+		/* divide what is left, so that the last segment gets all that is left */
 		const int more = (int)((unsigned __int128)g->left * s->recs / g->recs);
 		s->ranks = 1 + more;
 		g->left -= more;
@@ -355,7 +356,7 @@ static void line_up(dealing *x, deal *d)
 		for (int k = 0; i < x->segs && k < s->ranks; k++, n++) {
 			d->rank_at[n] = take_rank(x, s->group, &x->group[s->group].next);
 			x->at[n] = gap_before(x, i + 1);
-			if (k + 1 < s->ranks) /* one of them may have only gaps */
+			if (k + 1 < s->ranks) /* all but the last may end before the runs */
 				x->at[n].lo = gap.lo;
 		}
 	}
@@ -372,11 +373,11 @@ static bool deal_fill(const dealing *x, double most, deal *d)
 	for (int i = 0; i < x->q->ranks; i++) {
 		const double may = most * ((double)x->q->share[d->rank_at[i]] + 1);
 		const uint64_t cost = before + (may < (double)all ? (uint64_t)may : all);
-		/* the last record that the stretch can end at */
+		/* find the last place where the stretch can end: first the run that it begins in */
 		lower_bound b = { .lo = 0, .hi = x->runs };
 		while (lower_bound_open(&b))
 			lower_bound_step(&b, x->cost[b.mid] <= cost);
-		const run_note *n = b.lo ? &x->run[b.lo - 1] : NULL; /* it begins in the stretch */
+		const run_note *n = b.lo ? &x->run[b.lo - 1] : NULL; /* the last run in reach */
 		const uint64_t left = n ? cost - x->cost[b.lo - 1] : cost;
 		uint64_t to = n && left < n->recs ? n->first
 			      : n                 ? end_of(n) + (left - n->recs) / READ_AGAIN
@@ -385,7 +386,7 @@ static bool deal_fill(const dealing *x, double most, deal *d)
 		if (to < x->at[i].lo)
 			return false;
 		d->end[i] = to = u64_min(to, x->at[i].hi);
-		/* the cost of all records before it; no run contains it */
+		/* find the cost of all records before the end, which is inside no run */
 		b = (lower_bound){ .lo = 0, .hi = x->runs };
 		while (lower_bound_open(&b))
 			lower_bound_step(&b, x->run[b.mid].first < to);
@@ -400,7 +401,7 @@ status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal 
 {
 	const size_t p = (size_t)q->ranks;
 	if (q->records > UINT64_MAX / 4 / READ_AGAIN)
-		return err_set(e, ST_REFUSED, "too many records to deal out");
+		return err_set(e, ST_REFUSED, "the input has too many records to resume a sort");
 	dealing x = { .q = q,
 		      .run = run,
 		      .runs = *runs,
@@ -452,7 +453,7 @@ static bool is_sound(const comm *c, const share_runs_query *q, const run_note *n
 	       q->g->of[n->group] == n->group;
 }
 
-/* Take the stretch of this rank. Refuse stretches that do not make up the input, one per rank. */
+/* Take the stretch of this rank. Refuse stretches that are not the whole input, one per rank. */
 static status take_stretches(rank_env *env, uint64_t all, const deal *d, uint64_t *share,
 			     shared_runs *out)
 {
@@ -479,8 +480,8 @@ static status take_stretches(rank_env *env, uint64_t all, const deal *d, uint64_
 }
 
 /* Send the runs from rank 0 to all ranks, in the order of the input. Each rank keeps the runs in
- * its stretch, which ends at `end`, and the runs of the states that it has loaded. A rank that
- * cannot keep one takes part until the end. */
+ * its stretch, which ends at `end`, and the runs of the states that it has loaded. A rank without
+ * memory for a run still takes part in all rounds. */
 static status share_runs_hand_out(rank_env *env, const share_runs_query *q, const run_note *all,
 				  size_t count, uint64_t end, shared_runs *out)
 {

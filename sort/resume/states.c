@@ -57,19 +57,20 @@
 
 /* ------------------------------------------------------------------------------------- groups
  *
- * The first rank of each host makes a file with a new name, and looks for the files of the hosts
- * before it; each other rank looks for the file of its host. Two hosts may have the same name, so
- * ranks that do not find that file make files, too, and all who have made one look for all.
- * Numbers of devices and inodes are not enough, because two local disks may have the same ones.
- * Costs six collectives, 20 bytes per rank, and a look at the directory for each earlier host that
- * does not share it, on the first rank of each host. */
+ * The first rank of each host makes a file with a new name in its workdir, and looks there for the
+ * files of the hosts before it. Each other rank looks for the file of its host. Two hosts may have
+ * the same name, so ranks that do not find the file of their host make files, too. Then each rank
+ * that has made a file looks for the files of all earlier ranks. Numbers of devices and inodes are
+ * not enough, because two local disks may have the same numbers. Costs six collectives, 20 bytes
+ * per rank, and a look at the directory for each earlier host that does not share it, on the first
+ * rank of each host. */
 
 /* The search for groups. */
 typedef struct search {
 	rank_env *env;
 	target *t;
 	uint64_t id;
-	int32_t *first, *of; /* [size] the first rank of each rank's host; of its group */
+	int32_t *first, *of; /* [size] for each rank, the first rank of its host; of its group */
 	int32_t own;         /* this rank, or an earlier one whose file it has found */
 } search;
 
@@ -88,8 +89,8 @@ static status find_hosts(rank_env *env, int32_t *first)
 	return rc == ST_OK ? comm_allgather(c, &own, first, sizeof own) : rc;
 }
 
-/* Make a file, if this rank is to. Then find the first of the ranks [from, to) whose file is
- * here. */
+/* If `makes` is set, make the file of this rank. Then find the first of the ranks [from, to) whose
+ * file is in this workdir. */
 static status groups_look(search *x, bool makes, int32_t from, int32_t to)
 {
 	comm *c = x->env->c;
@@ -122,7 +123,7 @@ static status look_again(search *x)
 			any = true;
 		}
 	return any ? groups_look(x, x->own == c->rank && !*x->t->temp.name, 0, c->rank)
-		   : comm_agree(c, ST_OK); /* before any of these files is removed */
+		   : comm_agree(c, ST_OK); /* no file is removed before all ranks have looked */
 }
 
 status groups_find(rank_env *env, target *t, groups *g)
@@ -344,7 +345,7 @@ status states_find(rank_env *env, const states_query *q, states *out)
 		if (is_of_state(f->d_name, &rank) && rank < RESUME_MOST_RANKS && rank >= mine.end)
 			mine.end = rank + 1;
 	rank_view *view = env_allgather(env, &mine, sizeof mine, "states", &rc);
-	if (view) { /* the leader of the group has read the directory */
+	if (view) { /* the first rank of the group has read the directory */
 		const int64_t end = view[q->g->own].end;
 		const bool changed = view[c->rank].end != mine.end;
 		/* its own state, and those that it loads for others */
@@ -357,8 +358,9 @@ status states_find(rank_env *env, const states_query *q, states *out)
 			rc = err_set(&env->e, ST_RESOURCE, "no memory for %zu states", room);
 		else
 			rc = load_one(env, q, c->rank, view, out);
-		/* If each rank has its own inputs, it can only judge its own state, and the leader
-		 * sees whether there are others. */
+		/* If each rank has its own inputs, it can only compare its own state with them. The
+		 * first rank of a group also loads states of ranks beyond this job's, to refuse
+		 * them. */
 		for (int64_t i = 0; rc == ST_OK && i < end; i++) {
 			const bool assigned = q->in->per_rank ? q->g->place == 0 && i >= c->size
 							      : i % q->g->ranks == q->g->place;

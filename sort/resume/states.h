@@ -16,11 +16,11 @@ typedef struct groups {
 	int32_t *of; /* [ranks] the first rank of its group, which leads it */
 	int32_t own; /* the first rank of this rank's group */
 	int ranks;   /* number of ranks in it */
-	int place;   /* number of these before this one */
+	int place;   /* number of ranks of the group before this one */
 } groups;
 
-/* groups_find - collective: find the groups. t: this rank's state in that directory, of which no
- * file exists yet. */
+/* groups_find - collective: find the groups. t: this rank's state in the workdir, next to which a
+ * test file may be made. */
 status groups_find(rank_env *env, target *t, groups *g);
 
 typedef struct states_query {
@@ -35,11 +35,11 @@ typedef struct states_query {
 typedef struct states {
 	resume_state *s; /* [count] states that this rank has loaded, without missing runs */
 	size_t count;
-	file_id dir; /* the directory, if a lock without a state notes that hetsort made it */
+	file_id dir; /* of the workdir, if a lock without a state notes that hetsort made it */
 } states;
 
-/* states_find - collective: load all states. Refuse states of another sort, of a running job, and
- * any without --resume. */
+/* states_find - collective: load all states. Refuse a state of another sort or of a running job,
+ * and any state without --resume. */
 status states_find(rank_env *env, const states_query *q, states *out);
 
 /* states_of - return the state of a rank, or NULL if this rank has not loaded it. */
@@ -47,8 +47,8 @@ resume_state *states_of(const states *s, int32_t rank);
 
 void states_free(states *s);
 
-/* states_free_numbers - return the first of n consecutive numbers, at least `first`, that no file
- * of a run of this rank has, whoever made it. */
+/* states_free_numbers - return the first of n consecutive numbers, at least `first`, so that no
+ * file has the name of a run of this rank with one of these numbers. */
 uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n);
 
 /* states_mark - set has[rank], of RESUME_MOST_RANKS, for each rank that has a state, its lock or
@@ -65,8 +65,8 @@ unsigned states_count_strangers(DIR *d, const target *t, char *first, size_t byt
 bool states_remove_run(int dirfd, const run_note *n, unsigned *removed);
 bool states_remove(int dirfd, const resume_state *s, unsigned *removed);
 
-/* states_remove_unused - remove the noted files of runs that are not used; sort `used`. states_uses
- * - return whether this run is used. */
+/* states_remove_unused - remove the files of the noted runs that are not in `used`, which is sorted
+ * for states_uses. states_uses - return whether this run is in `used`. */
 status states_remove_unused(int dirfd, const states *found, run_list *used, const char *dir,
 			    unsigned *removed, err *e);
 bool states_uses(const run_list *used, const run_note *n);
@@ -89,27 +89,28 @@ typedef struct saved_output {
  * Refuse states of several sorts. An output with a missing part does not count. */
 status saved_output_find(rank_env *env, const states *s, saved_output *out);
 
-/* The runs of an earlier job are dealt to any number of ranks. Each rank gets one stretch of the
- * input, so that equal keys stay in the order of the input. If runs are on disks of hosts, the
- * stretches may follow another order than the numbers of the ranks. A run is not cut. */
+/* The runs of earlier jobs are dealt: each is assigned to a rank of this job, which may have
+ * another number of ranks. Each rank gets one stretch, consecutive records of the input, so that
+ * equal keys stay in the order of the input. If hosts have disks of their own, the stretches may be
+ * in another order than the ranks. A run is not divided. */
 typedef struct deal_query {
 	uint64_t records; /* of the input */
 	int ranks;
 	const int32_t *group;  /* [ranks] the same number for ranks that find the same runs */
-	const uint64_t *share; /* [ranks] planned records, which measure the capacity of a rank */
+	const uint64_t *share; /* [ranks] planned records, in proportion to the speed of a rank */
 } deal_query;
 
 /* The result, in memory of the caller. */
 typedef struct deal {
 	int32_t *rank_at; /* [ranks] ranks in the order of their stretches */
-	uint64_t *end;    /* [ranks] where each stretch ends */
+	uint64_t *end;    /* [ranks] the end of each stretch, in this order */
 } deal;
 
-/* deal_runs - deal *runs runs, in any order, some of which may have the same records. The used ones
- * come first in the result, in the order of the input, and *runs receives their number. Each is in
- * the stretch of a rank of its group. The largest load of a rank, relative to its share, is as
- * small as possible. A record to be read again counts three times, because it is read, written and
- * read again. */
+/* deal_runs - deal the *runs runs of `run`, which may be in any order and overlap. The runs that
+ * are used move to the front, in the order of the input, and *runs receives their number. Each is
+ * in the stretch of a rank of its group. The largest load of a rank, relative to its share, is as
+ * small as possible. In the load, a record that is in no used run counts three times, because it is
+ * read from the input, written to a run, and read from there. */
 status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal *d, err *e);
 
 typedef struct share_runs_query {
@@ -120,16 +121,16 @@ typedef struct share_runs_query {
 } share_runs_query;
 
 typedef struct shared_runs {
-	int32_t *rank_at; /* [size] ranks in the order of their stretches of the input; NULL: in the
-			     order of their numbers */
-	int32_t place;    /* of this rank among these */
-	uint64_t first;   /* its first record */
+	int32_t *rank_at; /* [size] ranks in the order of their stretches; NULL: in the order of
+			     their numbers */
+	int32_t place;    /* of this rank in rank_at */
+	uint64_t first;   /* the first record of this rank */
 	run_list own;     /* runs in its stretch, in order */
-	run_list used;    /* the runs of states of this rank that any rank continues with */
+	run_list used;    /* the runs in use, of the states that this rank has loaded */
 } shared_runs;
 
-/* share_runs - collective: deal out the runs. share: [size] receives the number of records of each
- * rank. */
+/* share_runs - collective: deal the runs of all states to the ranks. share: [size] receives the
+ * number of records of each rank. */
 status share_runs(rank_env *env, const share_runs_query *q, uint64_t *share, shared_runs *out);
 void shared_runs_free(mem *m, shared_runs *s);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The input goes from rank 0 to the others in blocks, two of which are under way to each. A block
- * is stamped when it is sent, and checked before its records are used. If rank 0 cannot read, it
- * still sends blocks, because receivers wait for them, and the agreement at the end of the phase
- * reports the failure. For the same reason a receiver takes all blocks after a damaged one.
+/* Rank 0 sends the input to the other ranks in blocks, at most two at a time to one rank. A block
+ * gets a checksum when it is sent, which is checked before the records are used. If rank 0 cannot
+ * read, it still sends blocks, because receivers wait for them; the agreement at the end of the
+ * phase reports the failure. In the same way, a receiver takes all blocks after a damaged block.
  *
- * Planned shares: one rank is served after the other. A rank that has its share sorts it while
- * others get theirs.
+ * Planned shares: rank 0 serves one rank after the other. A rank that has its share sorts it while
+ * the next ranks get their shares.
  *
- * On request: rank 0 answers each request with the next chunk of the input, sized by factoring. It
- * serves several ranks at once, because a slow rank also takes its chunk slowly. The others sort a
- * chunk before they request the next one, so a slow rank requests less often. A rank without memory
- * for a chunk drops it, and reports the failure with its next request. */
+ * On request: rank 0 answers each request with the next chunk of the input. Its size is found by
+ * factoring: chunks become smaller towards the end. Rank 0 serves several ranks at once, because a
+ * slow rank also takes its chunk slowly. A rank sorts a chunk before it requests the next one, so a
+ * slow rank requests less often. A rank without memory for a chunk drops it, and reports the
+ * failure with its next request. */
 #include "scatter_input.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -22,12 +23,12 @@
 
 enum {
 	BLOCK_BYTES = 1 << 20, /* at most */
-	SHARE_BLOCKS = 16,     /* of a share, so that the slots are small compared with it */
-	SLOTS = 2,
-	TAG_REQUEST = SLOTS, /* tags of blocks are their slots */
+	SHARE_BLOCKS = 16,     /* least number per share, so that slots need little memory */
+	SLOTS = 2,             /* buffers for blocks under way to a rank */
+	TAG_REQUEST = SLOTS,   /* tags of blocks are their slots */
 	TAG_COUNT,
-	CHUNKS = 32,
-	LANES = 8 /* chunks under way at once, at most */
+	CHUNKS = 32, /* per rank, if all had the least size */
+	LANES = 8    /* chunks under way at once, at most */
 };
 
 size_t scatter_block_recs(const rank_env *env, uint64_t total)
@@ -89,14 +90,14 @@ typedef struct sender {
 	unsigned char *buf; /* SLOTS blocks for each transfer */
 	size_t block_recs, slot_bytes;
 	checksum sum;  /* of all records sent */
-	status failed; /* the input cannot be read: blocks have no records now */
+	status failed; /* the input cannot be read, so blocks are sent without its records */
 } sender;
 
 /* Records of the input on their way to a rank, SLOTS blocks at a time. */
 typedef struct scatter_transfer {
 	int to;
 	uint64_t at, left;    /* records that are not sent yet */
-	uint64_t begun, done; /* blocks */
+	uint64_t begun, done; /* blocks whose sending has begun, and has ended */
 	comm_req req[SLOTS];
 	unsigned char *slots; /* part of the sender's buf */
 } scatter_transfer;
@@ -156,10 +157,10 @@ typedef struct receiver {
 	size_t block_recs, slot_bytes;
 	comm_req req[SLOTS];
 	uint64_t n;             /* records of the transfer under way */
-	uint64_t posted, taken; /* blocks */
+	uint64_t posted, taken; /* blocks that it is ready to receive, and that it has taken */
 	const unsigned char *rec;
-	size_t left; /* records from rec on, of the last block taken */
-	err damage;  /* the first damaged block: later records are useless */
+	size_t left; /* records from rec on, in the last block taken */
+	err damage;  /* about the first damaged block: later records are useless */
 	double waited_s;
 } receiver;
 
@@ -184,7 +185,7 @@ static block_header *receiver_slot(const receiver *b, uint64_t block)
 	return (void *)(b->slots + block % SLOTS * b->slot_bytes);
 }
 
-/* Wait for the next block and check it; SLOTS are posted ahead. */
+/* Prepare to receive up to SLOTS blocks, wait for the next block, and check it. */
 static status receiver_next(receiver *b)
 {
 	const uint32_t record_bytes = b->env->o->lay.record_bytes;
@@ -209,7 +210,7 @@ static status receiver_next(receiver *b)
 	return b->damage.code == ST_OK ? block_check(h, &wanted, &b->damage) : b->damage.code;
 }
 
-/* Take the next records, as a record_take. ST_PEER if blocks are missing or damaged. */
+/* Copy the next n records, or fewer at the end; a record_take. ST_PEER if blocks are damaged. */
 static status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t *got, err *e)
 {
 	receiver *b = receiver_;
@@ -231,7 +232,7 @@ static status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t
 	return ST_OK;
 }
 
-/* Receive n records in memory, and make their entries while they are in the cache. */
+/* Receive n records to memory, and make their entries while they are in the cache. */
 static status receive_to_memory(receiver *b, read_runs *d, uint64_t n)
 {
 	while (n > 0) {
@@ -316,13 +317,13 @@ static status receive_share(rank_env *env, const scatter_job *k, read_runs *out)
  * FAILED the rank does not wait for an answer. */
 #define FAILED UINT64_MAX
 
-/* The state of another rank. */
+/* The requests and the chunk of another rank. */
 typedef struct request {
 	comm_req req;
 	comm_word word;
-	bool asked;         /* it waits for an answer */
-	bool left;          /* it knows that no records are left */
-	scatter_transfer t; /* of its chunk; without slots it has none */
+	bool asked;         /* the rank waits for an answer */
+	bool left;          /* the rank requests no more */
+	scatter_transfer t; /* of its chunk; slots is NULL if it has no chunk */
 } request;
 
 /* The requests, the records that are left, and slots for up to LANES transfers at once. */
@@ -330,7 +331,7 @@ typedef struct counter {
 	sender d;
 	request *a;
 	hetpart_chunks chunks;
-	unsigned char *free[LANES]; /* each has the slots of a transfer */
+	unsigned char *free[LANES]; /* unused slots, SLOTS blocks each */
 	size_t frees;
 	int remaining; /* ranks that may request again */
 	double waited_s;
@@ -351,7 +352,8 @@ static status await_request(counter *k, int to)
 	return comm_recv(k->d.env->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
 }
 
-/* Answer the request of rank i, if it has sent one, with a new chunk, for which slots are free. */
+/* If rank i has sent a request and slots are free, answer it with a new chunk. *any is set if a
+ * request was answered. */
 static status answer_request(counter *k, int i, bool *any)
 {
 	comm *c = k->d.env->c;
@@ -383,8 +385,8 @@ static status answer_request(counter *k, int i, bool *any)
 	return room == 0 || room == FAILED ? ST_OK : send_word(c, n, i, TAG_COUNT, &k->waited_s);
 }
 
-/* Note that blocks of the chunk of rank i have arrived. After the last one the rank may request
- * again. Without a chunk, answer its request. */
+/* Note that a block of the chunk of rank i has arrived. After the last block the rank may request
+ * again. If it has no chunk, answer its request. *any is set if there was something to do. */
 static status attend(counter *k, int i, bool *any)
 {
 	request *a = &k->a[i];
@@ -405,10 +407,10 @@ static status attend(counter *k, int i, bool *any)
 	return await_request(k, i);
 }
 
-/* Serve all ranks until no records are left. Of the chunks with a free slot, send the next block of
- * the oldest one. So a rank gets its chunk as soon as it can take it, and sorts while others get
- * theirs. Chunks are handed out in the order of the input, so the oldest one has the first record.
- */
+/* Serve all ranks until no records are left. If several chunks have a free slot, send the next
+ * block of the oldest chunk. So a chunk arrives as fast as its rank can take it, and the rank sorts
+ * it while others get their chunks. Chunks are in the order of the input, so the oldest chunk has
+ * the lowest record number. */
 static status serve_requests(counter *k)
 {
 	comm *c = k->d.env->c;
@@ -442,7 +444,7 @@ static status serve_requests(counter *k)
 	return comm_wait_end(c, rc);
 }
 
-/* Hand out all chunks. Rank 0 only sends: it keeps no records, so its own sequence is empty. */
+/* Send all chunks. Rank 0 keeps no records, so its own sequence is empty. */
 static status scatter_hand_out(rank_env *env, const scatter_job *k, read_runs *out)
 {
 	const read_runs_plan *p = &k->p->load;
@@ -486,7 +488,8 @@ typedef struct requester {
 	status failed;
 } requester;
 
-/* Take a chunk of n records to memory, and to buckets by key; drop them without memory. */
+/* Receive a chunk of n records, and add it to the buckets of the sort. Drop it if there is no
+ * memory. */
 static status receive_chunk(requester *t, uint64_t n)
 {
 	rank_env *env = t->env;

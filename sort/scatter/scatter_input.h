@@ -11,8 +11,8 @@
 /* The order and the costs of messages from rank 0; p is 0 if records are not scattered. */
 typedef struct scatter_plan {
 	size_t p;
-	double *startup_s; /* [p] of a message from rank 0 to each */
-	double *byte_s;    /* [p] */
+	double *startup_s; /* [p] to start a message from rank 0 to each rank */
+	double *byte_s;    /* [p] for each byte of it */
 	double *arrive_s;  /* [p] predicted time at which a rank has its share */
 	uint32_t *order;   /* [p] ranks as they are served, rank 0 last */
 } scatter_plan;
@@ -42,21 +42,21 @@ typedef struct scatter_job {
 	const run_formation_plan *p;
 } scatter_job;
 
-/* scatter_input - collective: bring each rank its records from rank 0, to out. Planned shares are
- * sent in the order of service, and spill to runs on disk if they exceed the memory; rank 0 reads
- * its own share last. With --scatter=dynamic rank 0 hands out chunks on request and keeps none; a
- * rank sorts a chunk before it requests the next one. */
+/* scatter_input - collective: send each rank its records from rank 0. out receives them. Planned
+ * shares are sent in the order of service, and spill to runs on disk if they exceed the memory;
+ * rank 0 reads its own share last. With --scatter=dynamic, rank 0 sends chunks on request and keeps
+ * no records; a rank sorts a chunk before it requests the next one. */
 status scatter_input(rank_env *env, const scatter_job *k, read_runs *out);
 
-/* scatter_block_recs - return the records of a block when `total` are scattered; the same on all
- * ranks. */
+/* scatter_block_recs - return the number of records in a block if `total` records are scattered. It
+ * is the same on all ranks. */
 size_t scatter_block_recs(const rank_env *env, uint64_t total);
 
 /* scatter_most_bytes - return the memory of this rank for blocks in flight. */
 uint64_t scatter_most_bytes(const rank_env *env, uint64_t total);
 
 /* scatter_room - return the records for which this rank allocates memory, if its share is `share`.
- * With --scatter=dynamic it may be given more than its share, which is only a forecast. */
+ * With --scatter=dynamic the share is only a forecast, so this is more. */
 uint64_t scatter_room(const rank_env *env, uint64_t total, uint64_t share);
 
 /* scatter_least_chunk - return the smallest chunk of --scatter=dynamic, in records, of `total`. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rank 0 divides the input that it scatters by libhetpart's scatter, which knows that ranks are
- * served one after the other, or by simpler rules for comparison.
+/* Rank 0 divides the input that it scatters. It uses the scatter plan of libhetpart, which
+ * considers that ranks are served one after the other, or simpler rules for comparison.
  *
  * The cost of messages from rank 0 to each rank is a startup and seconds per byte. It is given by
- * --links or measured with messages to one rank after the other, as they will be sent. They are
- * long enough to fill buffers and to empty token buckets on the way. */
+ * --links, or measured with messages to one rank after the other, like the records later. They are
+ * long enough to fill buffers on the way, and to empty a token bucket that limits a link. */
 #include "base/clock.h"
 #include "base/arith.h"
 #include "scatter_input.h"
@@ -49,11 +49,11 @@ typedef struct probe {
 	int to;
 	unsigned char *buf;
 	size_t bytes;   /* of a message */
-	uint64_t most;  /* bytes to one rank */
-	double limit_s; /* of one link */
+	uint64_t most;  /* bytes to send to one rank */
+	double limit_s; /* for one link */
 } probe;
 
-/* Send or receive a message, and wait for its end: a sender is done when the message is taken. */
+/* Send or receive a message, and wait until it is received. */
 static status probe_message(const probe *l, void *buf, size_t bytes)
 {
 	comm_req r;
@@ -63,7 +63,8 @@ static status probe_message(const probe *l, void *buf, size_t bytes)
 	return rc == ST_OK ? scatter_wait(l->c, &r, &waited_s) : rc;
 }
 
-/* Find the time of the quickest of some messages, at rank 0; `to` is the other end. */
+/* Send PINGS messages from rank 0 to rank l->to; both call this. At rank 0, *least_s receives the
+ * time of the quickest. */
 static status quickest(const probe *l, size_t bytes, double *least_s)
 {
 	status rc = ST_OK;
@@ -76,10 +77,10 @@ static status quickest(const probe *l, size_t bytes, double *least_s)
 	return rc;
 }
 
-/* Send volleys, each twice as long as the one before, until rank 0 ends the series; measure the
- * last one. If a token bucket limits the link, the first volleys still run at full speed. A
- * one-byte message ends each volley. It is received only after the whole volley has arrived, so a
- * volley that is still in a buffer on the way is not timed as delivered. */
+/* Send volleys of messages until rank 0 ends the series; each volley has twice the bytes of the
+ * previous one. Measure the last volley, because a token bucket lets the first volleys run at full
+ * speed. A one-byte message ends each volley. It is received only after the whole volley has
+ * arrived, so a volley that is still in a buffer on the way is not timed as delivered. */
 static status sustained(const probe *l, double *moving_s, uint64_t *moved)
 {
 	double past_s = 0; /* spent in volleys, not counting the gaps between them */
@@ -132,7 +133,7 @@ status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatte
 		    .limit_s = fmax(LIMIT_S / fmax(env->c->size - 1, 1), LEAST_LIMIT_S) };
 	rc = comm_agree(env->c, l.buf ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
-		memset(l.buf, 1, l.bytes); /* the first touch is not part of the message */
+		memset(l.buf, 1, l.bytes); /* so that page faults are not measured */
 		const bool grows =
 			l.most >= 4 * (uint64_t)FIRST_BYTES; /* else all is one message */
 		for (l.to = 1; l.to < env->c->size && rc == ST_OK; l.to++) {
@@ -169,7 +170,7 @@ static double work_s(void *ctx, uint64_t n)
 
 /* The ranks in the planner's order: 1, 2, ..., and 0, the root, last. */
 typedef struct view {
-	rank_work *work; /* [p], as all others, which share its memory */
+	rank_work *work; /* [p], like the other arrays, which are in the same allocation */
 	hetpart_scatter_proc *proc, *served;
 	hetpart_worker *worker;
 	size_t *order;
@@ -191,6 +192,7 @@ static void view_free(view *v)
 	free(v->work);
 }
 
+/* Describe the ranks to the planner, and find the order in which rank 0 should serve them. */
 static hetpart_status view_open(const settings *o, const share_plan *s, const scatter_plan *sp,
 				view *v, hetpart_err *he)
 {
@@ -236,7 +238,7 @@ status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatte
 	hetpart_status st = view_open(o, s, sp, &v, &he);
 	if (st == HETPART_OK && balanced)
 		st = hetpart_scatter_create(&plan, s->records, v.served, v.p, NULL, &he);
-	else if (st == HETPART_OK && asked) /* a forecast: the root keeps none */
+	else if (st == HETPART_OK && asked) /* a forecast, in which rank 0 keeps no records */
 		st = hetpart_farm_create(&plan, s->records, v.worker, v.p - 1,
 					 HETPART_CHUNK_FACTORING,
 					 scatter_least_chunk(env, s->records), &he);
@@ -249,7 +251,7 @@ status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatte
 	for (size_t i = 0; planned && i < v.p && (balanced || asked); i++)
 		s->in[view_rank(&v, balanced ? v.order[i] : i)] =
 			asked && i + 1 == v.p ? 0 : hetpart_plan_share(plan, i);
-	/* a rank gets its share after the ranks before it */
+	/* a rank gets its share after the ranks that are served before it */
 	for (size_t i = 0; planned && i < v.p; i++) {
 		const size_t r = view_rank(&v, v.order[i]);
 		sp->order[i] = (uint32_t)r;

@@ -119,10 +119,10 @@ static void all_ranks_refuse_wrong_sums(void **state)
 		  "0000000000000000000000000000012d" },
 		{ 1,
 		  { 0, 5, 0, 300, "bba", "bbc", 0, 0 },
-		  "rank 1's first key is smaller than the last before it" },
+		  "rank 1's first key is smaller than the last key before it" },
 		{ 3,
 		  { 1, 2, 1, 0, "bbb", "ccc", 0, 0 },
-		  "rank 3's first key is smaller than the last before it" },
+		  "rank 3's first key is smaller than the last key before it" },
 	};
 	(void)state;
 	for (size_t k = 0; k < LEN(wrong); k++) {
@@ -172,7 +172,7 @@ static void dropped_records_count(void **state)
 		  "0000000000000000000000000000012c is not the input's, "
 		  "0000000000000000000000000000012d" },
 		{ { 4, 2, 100, 1, "aaa", "bbc", 1, 9 },
-		  "rank 1's first key is the same as the last before it" },
+		  "rank 1's first key is the same as the last key before it" },
 	};
 	(void)state;
 	assert_int_equal(run((trial){ .part = fit, .unique = true }).rc[0], ST_OK);

@@ -74,7 +74,7 @@ for ranks in 1 2; do
   fails flip@write:1@rank0 6 " out of order" --ranks $ranks --record-size 1 --key 0,1
 done
 printf op >in
-fails flip@write:1@rank1 1 "rank 1's first key is smaller than the last before it" --ranks 2 --record-size 1 --key 0,1
+fails flip@write:1@rank1 1 "rank 1's first key is smaller than the last key before it" --ranks 2 --record-size 1 --key 0,1
 mv aside in
 for scatter in balanced dynamic; do
   fails flip@sent:1@rank0 5 ", reading: block 0 from rank 0 to rank " --ranks 3 --source root --scatter $scatter \
