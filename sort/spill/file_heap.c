@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A binary heap with the place of each file in it. */
+/* A binary heap of files, with the place of each file in the heap. */
 #include "file_heap.h"
 
 status file_heap_open(file_heap *h, mem *m, size_t files, file_before before, const void *of,
@@ -7,7 +7,7 @@ status file_heap_open(file_heap *h, mem *m, size_t files, file_before before, co
 {
 	*h = (file_heap){ .before = before, .of = of };
 	if (files > UINT32_MAX - 1)
-		return err_set(e, ST_REFUSED, "more inputs than can be merged");
+		return err_set(e, ST_REFUSED, "too many inputs for one merge");
 	h->file = mem_array(m, files, sizeof *h->file, "inputs", e);
 	h->place = mem_array(m, files, sizeof *h->place, "inputs", e);
 	for (size_t i = 0; h->place && i < files; i++)
@@ -28,7 +28,7 @@ static void heap_set(file_heap *h, uint32_t i, uint32_t file)
 	h->place[file] = i + 1;
 }
 
-/* Put the file at place i or, if it comes earlier, above it. */
+/* Put the file at place i, or above it if the file comes before its parent there. */
 static void heap_rise(file_heap *h, uint32_t i, uint32_t file)
 {
 	for (; i > 0 && h->before(h->of, file, h->file[(i - 1) / 2]); i = (i - 1) / 2)
@@ -36,7 +36,7 @@ static void heap_rise(file_heap *h, uint32_t i, uint32_t file)
 	heap_set(h, i, file);
 }
 
-/* Put the file at place i or, if it comes later, below it; return its place. */
+/* Put the file at place i, or below it if a child there comes first. Return the file's place. */
 static uint32_t heap_sink(file_heap *h, uint32_t i, uint32_t file)
 {
 	for (uint32_t child; (child = 2 * i + 1) < h->n; i = child) {

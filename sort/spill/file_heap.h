@@ -17,7 +17,7 @@ typedef struct file_heap {
 	file_before before;
 	const void *of;  /* the first argument of before */
 	uint32_t *file;  /* [n] the parent of i is (i - 1) / 2 */
-	uint32_t *place; /* of each file in the heap, from 1 on; 0: not in it */
+	uint32_t *place; /* of each file in `file`, from 1 on; 0: not in the heap */
 	uint32_t n;
 } file_heap;
 
@@ -26,7 +26,7 @@ status file_heap_open(file_heap *h, mem *m, size_t files, file_before before, co
 		      err *e);
 void file_heap_close(file_heap *h, mem *m);
 
-/* file_heap_put - insert or remove the file, or, if it is in the heap, move it to its new place. */
+/* file_heap_put - insert the file or move it to its new place; with in == false, remove it. */
 void file_heap_put(file_heap *h, uint32_t file, bool in);
 
 /* file_heap_first - set *file to the first file; false if the heap is empty. */

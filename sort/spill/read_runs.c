@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading of a rank's share of the input into memory. Threads take chunks of the input in order.
  * While the records of a chunk are in the cache, their keys go to the buckets of a sort on demand.
- * A bucket is sorted later, when one of its records is needed in order. The classifier of the
- * buckets needs a sample first. In files, some blocks are read before the rest; of records that are
- * already in memory, some are copied. Memory: the records, the sample, and demand_most_bytes(). */
+ * A bucket is sorted later, when one of its records is needed in order. The buckets are chosen from
+ * a sample: some blocks of a file that are read before the rest, or copies of some records that are
+ * already in memory. Memory: the records, the sample, and demand_most_bytes(). */
 #include "read_runs.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -23,9 +23,9 @@ enum {
 	WAITING = 2,                  /* additional threads, so that the disk always has work */
 	SAMPLED_BYTES = 16 << 20,     /* shorter inputs are sampled after reading, in memory */
 	SAMPLE_BLOCK_EVERY = 8 << 20, /* few seeks, for disks with a moving head */
-	LEAST_BLOCKS = 32,
+	LEAST_BLOCKS = 32,            /* of a sample */
 	MOST_BLOCKS = 512,
-	ADD_RECS = 1 << 15,
+	ADD_RECS = 1 << 15, /* of records in memory that a thread takes at a time */
 };
 
 typedef struct reading {
@@ -35,9 +35,9 @@ typedef struct reading {
 	uint64_t next;        /* the first record that no thread has taken */
 	double begun_s;       /* by the clock */
 	pthread_mutex_t lock; /* for next, the sums in d, the speed history, and the next members */
-	double sort_s;        /* sum of the threads */
+	double sort_s;        /* sum over the threads */
 	err e;                /* the failure that comes first in the input */
-	uint64_t failed_at;   /* its record */
+	uint64_t failed_at;   /* the first record of the chunk that failed */
 } reading;
 
 /* ------------------------------------------------------------------------------------- memory */
@@ -89,7 +89,8 @@ static status alloc_sample(mem *m, const read_runs_plan *p, uint64_t n, read_run
 	return d->keys_sample ? ST_OK : ST_RESOURCE;
 }
 
-/* Sample a block of consecutive records at a random place in each of some equal parts. */
+/* Divide the records into equal parts, and sample a block of consecutive records at a random place
+ * in each part. */
 status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uint64_t together,
 			read_runs *d, err *e)
 {
@@ -114,7 +115,7 @@ status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uin
 /* A chunk on its way into memory. */
 typedef struct arriving {
 	const reading *x;
-	unsigned lane;
+	unsigned lane; /* the number of the thread, for demand_add() */
 	double sort_s;
 	err e;
 } arriving;
@@ -129,7 +130,7 @@ static void arriving_to_buckets(void *arriving_, uint64_t first, size_t n)
 	c->sort_s += now_s() - t0;
 }
 
-/* Read chunk after chunk of the input, or take records that are in memory. */
+/* Put the keys of chunks into buckets until no chunk is left. Chunks are read, or are in memory. */
 static void reading_main(void *reading_, unsigned worker)
 {
 	reading *x = reading_;
@@ -204,7 +205,7 @@ static status reading_end_order(reading *x, err *e)
 
 static status reading_threads(reading *x, err *e)
 {
-	/* no more threads than there are chunks */
+	/* no more threads than chunks */
 	const uint64_t chunks = x->from ? reader_chunks(x->from) : x->d->n / ADD_RECS + 1;
 	const unsigned most = x->p->threads + (x->from ? WAITING : 0);
 	pthread_mutex_init(&x->lock, NULL);
@@ -215,8 +216,7 @@ static status reading_threads(reading *x, err *e)
 	return err_join(e, &x->e);
 }
 
-/* Put the keys of the records since the last call into buckets; in all, `most` records may arrive.
- */
+/* Put the keys of the records since the last call into buckets; at most `most` records arrive. */
 static status reading_add(reading *x, mem *m, uint64_t most, err *e)
 {
 	read_runs *d = x->d;
@@ -365,7 +365,7 @@ status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_
 			bool *ended, err *e)
 {
 	const size_t chunk = STREAM_BYTES / p->lay.record_bytes + 1;
-	uint64_t room = p->most_recs; /* halved some times, so that doubling it reaches most_recs */
+	uint64_t room = p->most_recs; /* halved, so that doubling it reaches most_recs */
 	while (room / 2 > 2 * chunk)
 		room /= 2;
 	*d = (read_runs){ 0 };

@@ -130,7 +130,7 @@ json_t *resume_state_json(const resume_state *s, const input *in)
 				   "checksum_dropped", json_checksum(s->out.sum_dropped)));
 }
 
-/* Write the state, unless a step before it failed with rc, and release the lock of n. */
+/* Write the state if rc, the status of the previous step, is ST_OK. Release the lock of n. */
 static status notes_write(run_notes *n, status rc, err *e)
 {
 	if (rc == ST_OK) {

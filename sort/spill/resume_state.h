@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The state of a rank, as a JSON document. It names the sort to which its runs on disk belong, and
- * the records of the input in each run. It also says whether the rank's output is complete. A later
- * program decides by it whether it may use them, with any number of ranks. */
+/* The state of a rank, as a JSON document. It identifies the sort to which the rank's runs on disk
+ * belong, and the input records in each run. It also says whether the rank's output is complete.
+ * From the states, a later job, with any number of ranks, decides what it can use. */
 #ifndef HETSORT_SPILL_RESUME_STATE_H
 #define HETSORT_SPILL_RESUME_STATE_H
 
@@ -30,16 +30,16 @@ typedef struct output_checkpoint {
 	checksum sum_dropped;
 } output_checkpoint;
 
-/* A run, noted before it is written: its records of the input and their checksum. A run on disk is
- * compared with this note, not with its own checkpoint. */
+/* A run, noted before its checkpoint is written: its records of the input and their checksum. A
+ * file is compared with this note, because its own checkpoint may belong to another run. */
 typedef struct run_note {
 	uint64_t number;      /* of its file, see resume_state_run_name */
 	uint64_t first, recs; /* in the sequence of all ranks' records */
 	uint64_t stride;      /* of its samples */
 	checksum sum;
-	int32_t rank;  /* of its file */
-	int32_t group; /* of ranks that find it, see resume/states.h; not in the document */
-	file_id file;  /* as in the state of its rank */
+	int32_t rank;  /* of the file */
+	int32_t group; /* of the ranks that find the run (resume/states.h); not in the document */
+	file_id file;  /* as in the state of this rank */
 } run_note;
 
 /* Runs in a list that grows. */
@@ -53,11 +53,11 @@ typedef struct resume_state {
 	int32_t rank, ranks; /* of the last job that has written it */
 	layout lay;
 	char selection[SELECTION_TEXT_BYTES];
-	run_list made;
-	run_list files;  /* that the rank has created or will create for runs: no others are ever
-			  * removed. Only number, rank and file are set */
+	run_list made;   /* the noted runs */
+	run_list files;  /* that the rank has created or will create for runs: only these are ever
+			  * removed. Of each, only number, rank and file are set */
 	file_id dir;     /* the directory, if a job has created it; else inode 0 */
-	file_id self;    /* the file that this was loaded from or written to */
+	file_id self;    /* the file from which the state was loaded or to which it was written */
 	input_id *input; /* [inputs] */
 	size_t inputs;
 	output_checkpoint out;
@@ -72,7 +72,7 @@ void resume_state_name(int32_t rank, char name[RESUME_NAME_BYTES]);
 /* resume_state_run_name - make the name of a run in the workdir. */
 void resume_state_run_name(int32_t rank, uint64_t number, char name[RESUME_NAME_BYTES]);
 
-/* resume_state_alloc - make room for the inputs. */
+/* resume_state_alloc - allocate memory for the inputs. */
 status resume_state_alloc(resume_state *s, size_t inputs, err *e);
 
 /* resume_state_free - free a state, which may be all zeros. */
@@ -103,12 +103,12 @@ typedef struct run_notes {
 	pthread_mutex_t lock;
 } run_notes;
 
-/* run_notes_add - note a run, also in the file. Any number of threads; nothing else may use the
- * state or its file at the same time. */
+/* run_notes_add - note a run, and write the state. Any number of threads may call it; nothing else
+ * may use the state or its file at the same time. */
 status run_notes_add(run_notes *n, const run_note *run, err *e);
 
-/* run_notes_files - note the files that were created for runs, except those with a kept run, and
- * write the state. */
+/* run_notes_files - note the files that were created for runs, except for kept runs, instead of the
+ * planned files. Write the state. */
 status run_notes_files(run_notes *n, const run_note *run, const bool *kept, size_t runs, err *e);
 
 /* run_notes_write - write the state. */

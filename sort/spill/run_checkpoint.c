@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A checkpoint consists of a head of numbers, the checksums of the run's blocks, and its samples,
  * in the byte order of this machine. The head identifies the sort and the run's records, so that a
- * file of another run under the same name is recognized. Its digest covers the whole checkpoint.
- * The checksums cover the records, and every read verifies them. */
+ * file of another run with the same name is recognized. Its digest covers the whole checkpoint. The
+ * checksums cover the records, and every read verifies them. */
 #include "run_checkpoint.h"
 #include "base/arith.h"
 #include "testing/failpoint.h"
@@ -19,7 +19,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define MAGIC UINT64_C(0x33306e7572736568) /* "hesrun03" where the lowest byte comes first */
+#define MAGIC UINT64_C(0x33306e7572736568) /* "hesrun03" on a little-endian machine */
 
 typedef struct checkpoint_head {
 	uint64_t magic, job, first, recs;
@@ -82,9 +82,9 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 	return rc;
 }
 
-/* A checkpoint, as in the file. */
+/* A checkpoint in memory, as in the file. */
 typedef struct content {
-	checkpoint_head *head; /* all is in its memory */
+	checkpoint_head *head; /* all of the checkpoint is in its memory */
 	uint64_t *sum;         /* of the blocks */
 	unsigned char *sample;
 	size_t bytes, sample_bytes, item_bytes;
@@ -144,7 +144,7 @@ status run_checkpoint_look(const run_checkpoint_plan *p, run_note *note, mem *m,
 	const status rc = content_alloc(&c, m, &at, note, l, e);
 	if (rc == ST_OK) {
 		(void)content_read(&c, &at, p, note, is, NULL);
-		/* in a copied directory, the files differ from those in the states */
+		/* in a copied directory, the files are not the ones that the states name */
 		if (file_read_at(at.fd, c.head, sizeof *c.head, at.end, name, NULL) == ST_OK &&
 		    c.head->magic == MAGIC && c.head->job == p->notes->s->job)
 			(void)file_id_of(at.fd, &note->file);
@@ -169,7 +169,7 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, m
 			     note->number, quoted(at.label));
 	if (rc == ST_OK)
 		rc = spill_run_adopt(s, run, note->recs, c.sum, e);
-	/* the checkpoint has the same samples or more: take one for every stride-th record */
+	/* the checkpoint may have more samples: take only every stride-th record */
 	const size_t every = n->stride / note->stride * c.item_bytes;
 	for (size_t i = 0; rc == ST_OK && i * c.item_bytes < n->sample_bytes; i++)
 		memcpy((unsigned char *)n->sample + i * c.item_bytes, c.sample + i * every,
@@ -180,7 +180,7 @@ status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, m
 
 /* ------------------------------------------------------------------------------ runs and gaps */
 
-/* Return the end of the gap before run i. */
+/* Return the end of the gap before kept run i. */
 static uint64_t gap_end(const kept_runs *k, size_t i)
 {
 	return i < k->count ? k->run[i].first - k->first : k->recs;
@@ -198,7 +198,7 @@ bool kept_runs_next(const kept_runs *k, uint64_t run_recs, kept_piece *p)
 	return true;
 }
 
-/* Count per gap, because a gap may have a great number of pieces. */
+/* Count the pieces of each gap between runs at once, because there may be very many. */
 uint64_t kept_runs_pieces(const kept_runs *k, uint64_t run_recs)
 {
 	uint64_t n = k->count, at = 0;

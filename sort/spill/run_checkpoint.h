@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run on disk that outlives the program. A checkpoint after its records contains everything that
- * a later program needs to use the run. It is written after the records have reached the disk. So a
- * file with a checkpoint is complete, even after a crash, and no list of complete runs is needed.
- */
+/* A run on disk that outlives the program. The checkpoint after its records contains all data that
+ * a later job needs to use the run. It is written when the records have reached the disk. So a file
+ * with a checkpoint is complete, even after a crash, without a list of complete runs. */
 #ifndef HETSORT_SPILL_RUN_CHECKPOINT_H
 #define HETSORT_SPILL_RUN_CHECKPOINT_H
 
 #include "resume_state.h"
 #include "spill.h"
 
-/* The runs that earlier programs left for a rank's share of the input. The gaps between them are
- * read and cut into new runs. */
+/* The runs that earlier jobs left of a rank's share of the input. The records between them are read
+ * and formed into new runs. */
 typedef struct kept_runs {
 	run_note *run; /* [count] in the order of the input, without overlaps, within the share */
 	size_t count;
@@ -24,8 +23,8 @@ typedef struct kept_piece {
 	size_t next;          /* the first kept run after this piece */
 } kept_piece;
 
-/* kept_runs_next - replace *p, which begins as all zeros, by the next piece; new runs have at most
- * run_recs records. False: *p was the last piece. */
+/* kept_runs_next - set *p to the next piece; at first, *p is all zeros. New runs have at most
+ * run_recs records. Return false if *p was the last piece. */
 bool kept_runs_next(const kept_runs *k, uint64_t run_recs, kept_piece *p);
 
 /* kept_runs_pieces - return the number of pieces. */
@@ -39,7 +38,7 @@ size_t kept_runs_stride(const kept_runs *k);
 typedef struct run_checkpoint_plan {
 	uint64_t number;  /* of the first new file */
 	kept_runs kept;   /* in the rank's share */
-	run_notes *notes; /* of the records that each run contains */
+	run_notes *notes; /* the state, in which runs are noted */
 } run_checkpoint_plan;
 
 /* The contents of a checkpoint. */
@@ -55,15 +54,14 @@ typedef struct run_checkpoint {
 status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan *p,
 			   const run_checkpoint *n, err *e);
 
-/* run_checkpoint_look - check whether the file of a noted run in the directory of the state is
- * complete and belongs to this sort and these records. If it is missing, cut, changed or of another
- * sort, *is becomes false, which is not an error. If its checkpoint names this sort, set
- * note->file. */
+/* run_checkpoint_look - set *is to whether the file of a noted run, in the directory of the state,
+ * is complete and belongs to this sort and these records. A missing, shortened, changed or other
+ * file is not an error. If the file has a checkpoint of this sort, set note->file. */
 status run_checkpoint_look(const run_checkpoint_plan *p, run_note *note, mem *m, bool *is, err *e);
 
-/* run_checkpoint_load - use the file of n->note, which run_checkpoint_look has accepted, for run
- * `run`, which was not begun. Then the run can be read. Fill n->sample, which has room for
- * sample_bytes, with every stride-th record. ST_IO if the file has changed since. */
+/* run_checkpoint_load - use the file of n->note, which run_checkpoint_look has accepted, as run
+ * `run`, which was not begun and can then be read. Fill n->sample, which has room for sample_bytes,
+ * with every stride-th record. ST_IO if the file has changed since. */
 status run_checkpoint_load(spill *s, size_t run, const run_checkpoint_plan *p, mem *m,
 			   run_checkpoint *n, err *e);
 

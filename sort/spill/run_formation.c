@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Run formation. Workers take whole runs: one reads while another sorts or writes. A run is one
- * sort on demand (kernel/demand.h). Keys go to buckets while the records arrive, and each bucket is
- * sorted when its records are written. If a stream turns out to be longer than memory, the records
- * in memory are sorted together and written as the first runs. They are freed before the workers
- * get memory for runs. Memory per worker: a run of records, demand_most_bytes() and a record; in
- * addition an item for every stride-th record of the share. */
+/* Run formation. Each worker makes whole runs, so one worker reads while another sorts or writes. A
+ * run is one sort on demand (kernel/demand.h). Keys go to buckets while the records arrive, and
+ * each bucket is sorted when its records are written. If a stream turns out to be longer than
+ * memory, the records in memory are sorted together and written as the first runs. These records
+ * are freed before the workers get memory for runs. Memory: per worker, a run of records,
+ * demand_most_bytes() and a record; and an item for every stride-th record of the share. */
 #include "read_runs.h"
 #include "base/clock.h"
 #include "kernel/gather.h"
@@ -25,8 +25,8 @@ typedef struct ordered {
 	records r;
 	uint64_t first;
 	size_t n;
-	unsigned char *record; /* room for one record */
-	err e;                 /* the worker's */
+	unsigned char *record; /* memory for one record */
+	err e;                 /* the first failure of the worker */
 } ordered;
 
 typedef struct run_formation {
@@ -37,12 +37,12 @@ typedef struct run_formation {
 	record_take *take;  /* a stream, from `source` */
 	void *source;
 	read_runs *held;  /* records of the stream that are in memory already; NULL: none */
-	read_runs sample; /* of all files, for buckets */
+	read_runs sample; /* of all files; the buckets are chosen from it */
 	unsigned workers;
-	unsigned char *record, *raw; /* [workers] a record, and a run of raw_bytes */
+	unsigned char *record, *raw; /* [workers] of one record, and of raw_bytes for a run */
 	size_t raw_bytes;
-	run_note *note; /* [runs], if runs outlive the program, */
-	bool *kept;     /* [runs] and whether an earlier program left the run */
+	run_note *note; /* [runs] if runs outlive the program, */
+	bool *kept;     /* [runs] and whether an earlier job left the run */
 	atomic_size_t next;
 	bool ended;
 	pthread_mutex_t stream_lock; /* a worker holds it until it has read a whole run */
@@ -51,8 +51,8 @@ typedef struct run_formation {
 	err e;
 } run_formation;
 
-/* Write the records of a run in order, and store items of every stride-th record, with places as
- * positions. */
+/* Write the records of a run in order, and store the item of every stride-th record as a sample,
+ * with its place instead of its position. */
 static status run_write_once(run_formation *s, size_t run, const ordered *o, err *e)
 {
 	const sorted_disk *d = &s->d->disk;
@@ -102,8 +102,8 @@ static run_checkpoint run_checkpoint_of(const run_formation *s, size_t run)
 	};
 }
 
-/* Write the records of a run in order to the first directory that has room. Until then they stay in
- * memory. */
+/* Write a run to the first directory that has space. Its records stay in memory until this
+ * succeeds. */
 static void run_write(run_formation *s, size_t run, ordered *o, checksum sum)
 {
 	while (o->e.code == ST_OK) {
@@ -135,8 +135,8 @@ static unsigned char *worker_room(const run_formation *s, unsigned worker)
 	return raw + (size_t)(-(uintptr_t)raw % IO_FD_ALIGN);
 }
 
-/* Read the run's records from the files, unless read_run has read them from the stream; put their
- * keys into buckets, and write them. */
+/* Read the records of a run from the files, unless next_run() has read them from the stream. Put
+ * their keys into buckets, and write the run. */
 static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 {
 	const read_runs_plan *l = &s->p->load;
@@ -174,7 +174,7 @@ static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Add a run of n records; return false if the plan allows no more. */
+/* Add a run of n records. Return false if the plan does not allow it. */
 static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 {
 	sorted_disk *t = &d->disk;
@@ -188,8 +188,8 @@ static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
 	return true;
 }
 
-/* Choose the next run to make, and read it if it is from a stream. Return false if all are made, or
- * no more may begin. */
+/* Choose the next run to make, and read its records if they come from a stream. Return false if all
+ * runs are made, or no more runs may begin. */
 static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
 {
 	const uint64_t most = s->p->b->run_recs;
@@ -241,8 +241,8 @@ static void worker_main(void *run_formation_, unsigned worker)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Let the workers make runs of the records in memory, or allocate their buffers, and make runs of
- * the other records. */
+/* Let the workers make runs: of s->held, or, after allocating their buffers, of the other
+ * records. */
 static status workers_make_runs(run_formation *s, err *e)
 {
 	s->raw_bytes = s->p->b->run_recs * s->p->load.lay.record_bytes + 2 * IO_FD_ALIGN;
@@ -256,8 +256,8 @@ static status workers_make_runs(run_formation *s, err *e)
 	return err_join(e, &s->e);
 }
 
-/* Note which files were created under the planned names, before a record is written, and load the
- * kept runs. */
+/* Before a record is written, note in the state which files were created for new runs. Then load
+ * the kept runs. */
 static status pieces_open(run_formation *s, err *e)
 {
 	read_runs *d = s->d;
@@ -275,7 +275,7 @@ static status pieces_open(run_formation *s, err *e)
 			continue;
 		run_checkpoint saved = run_checkpoint_of(s, run);
 		rc = run_checkpoint_load(d->disk.spill, run, s->p->keep, s->m, &saved, e);
-		/* the samples have the places of the rank that made the run: replace them */
+		/* the samples contain places of an earlier job: set the places of this job */
 		for (size_t i = d->disk.sample_at[run]; i < d->disk.sample_at[run + 1]; i++) {
 			item *it = (void *)(d->disk.sample + i * item_bytes(l));
 			const size_t at = i - d->disk.sample_at[run];
@@ -290,7 +290,7 @@ static status pieces_open(run_formation *s, err *e)
 	return rc;
 }
 
-/* Add runs for n records, all of full length except the last. */
+/* Add runs for n records. All runs except the last have the full length. */
 static void add_runs(read_runs *d, const run_formation_plan *p, uint64_t n)
 {
 	for (uint64_t k; n > 0; n -= k) {
@@ -299,7 +299,7 @@ static void add_runs(read_runs *d, const run_formation_plan *p, uint64_t n)
 	}
 }
 
-/* Add the kept runs and, between them, the new ones, with their notes and names. */
+/* Add the kept runs and the new runs between them, with their notes and names. */
 static status add_pieces(run_formation *s, err *e)
 {
 	mem *m = s->m;
@@ -329,7 +329,7 @@ static status add_pieces(run_formation *s, err *e)
 	return ST_OK;
 }
 
-/* Allocate memory for the greatest number of runs and samples, and create the files. */
+/* Allocate memory for the most runs and samples that are possible, and create the files. */
 static status open_runs(run_formation *s, err *e)
 {
 	const run_formation_plan *p = s->p;
@@ -417,7 +417,7 @@ status run_formation_stream(record_take *take, void *from, const run_formation_p
 		out->verify_s = held.verify_s;
 		add_runs(out, p, held.n);
 	}
-	if (rc == ST_OK && held.n > 0) { /* the stream turned out to be longer than memory */
+	if (rc == ST_OK && held.n > 0) { /* the stream was longer than memory */
 		rc = read_runs_sort(&p->load, m, &held, e);
 		s.held = &held;
 		if (rc == ST_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The plan counts the memory that the phases allocate. A sort that does not fit into memory reads
+/* The plan predicts the memory that the phases allocate. A sort that does not fit into memory reads
  * and writes the data twice, whatever its size. Its runs are as long as memory allows, and one
  * merge reads all of them. If the data is only a little larger than memory, most runs stay in
- * memory. The other runs are shorter by the bytes that these take. */
+ * memory. They leave less memory to sort in, so all runs are shorter. */
 #include "sort_plan.h"
 #include "base/arith.h"
 #include "io/io_fd.h"
@@ -17,13 +17,13 @@ enum {
 	LEAST_SLACK_BYTES = 256 << 10,
 	SLACK_PART = 16,
 	/* of a single rank that writes records from memory */
-	SINGLE_WAITING = 2, /* threads in addition to its processors: some wait for the disk */
-	SINGLE_RECS = 1024, /* per thread, at least */
-	GOOD_CHUNK_BYTES = 1 << 20, /* of a read: smaller ones make the disk slower */
+	SINGLE_WAITING = 2,         /* additional threads, because some wait for the disk */
+	SINGLE_RECS = 1024,         /* the least per thread */
+	GOOD_CHUNK_BYTES = 1 << 20, /* of a read: smaller reads make the disk slower */
 	LEAST_CHUNK_BYTES = 128 << 10,
 	LEAST_STRIDE = 64,     /* or half a chunk, if it has fewer records */
 	SORT_SAMPLE_PART = 64, /* of long records, at most 1 / SORT_SAMPLE_PART are sampled */
-	SAMPLE_SHARE = 64,     /* samples take at first at most 1 / SAMPLE_SHARE of the data */
+	SAMPLE_SHARE = 64,     /* samples take about 1 / SAMPLE_SHARE of the data at most */
 	/* of a merge from disk */
 	SORTED_CHUNK_BYTES = 1 << 20, /* of sorted files */
 	AHEAD_BYTES = 64 << 20,
@@ -31,16 +31,16 @@ enum {
 	PIECE_PART = 32, /* of memory */
 	ENTRIES_PART = 16,
 	RANGE_BYTES = sizeof(sorted_range) + 2 * sizeof(size_t), /* of a piece, for each file */
-	/* of runs that are kept: at least FEW_KEPT, and at most MANY_KEPT because all are merged at
-	 * the same time */
+	/* of runs that are kept: at least FEW_KEPT runs, but at most MANY_KEPT, because one merge
+	 * reads all of them */
 	LEAST_KEPT_BYTES = 4 << 20,
 	KEPT_BYTES = 64 << 20,
 	FEW_KEPT = 16,
 	MANY_KEPT = 256,
-	/* the least part of the data that stays in memory; the same if writes or reads are short */
+	/* 1 / n of the data must stay in memory, a larger part if writes or reads are short */
 	MEMORY_PART = 4,
 	SHORT_MEMORY_PART = 2,
-	MEMORY_WAYS = 3,
+	MEMORY_WAYS = 3,   /* entries of way[] with which runs may stay in memory */
 	MEMORY_SHIFTS = 4, /* at least 1 / 2 ^ 4 of memory remains for the work */
 	TEST_MEMORY_PART = 3,
 	TEST_RUNS = 64, /* of standard input, in tests */
@@ -69,7 +69,7 @@ static uint64_t slack_bytes(uint64_t bytes)
 	return u64_clamp(LEAST_SLACK_BYTES, bytes / SLACK_PART, SLACK_BYTES);
 }
 
-/* Return fewer samples for very long records. */
+/* Long records have fewer samples, because samples take memory. */
 size_t sort_plan_sample_recs(const layout *l, uint64_t n)
 {
 	const uint64_t most = l->record_bytes < SORT_SAMPLE_PART ? n : n / SORT_SAMPLE_PART + 1;
@@ -99,16 +99,15 @@ static uint64_t single_bytes(const sort_plan_query *q)
 	return single_threads(q) * (batch + 2 * IO_FD_ALIGN + entries);
 }
 
-/* Return the memory of a sort of all records, with scratch for each thread that asks for buckets.
- * One thread looks up records, and in a single rank others write. */
+/* Return the memory of a sort of all records, with scratch for each thread that takes buckets: the
+ * thread that looks up records, and in a single rank also the threads that write. */
 static uint64_t order_bytes(const sort_plan_query *q, bool single)
 {
 	const unsigned threads = single_threads(q);
 	return sort_bytes(&q->lay, q->recs, threads, single ? threads + 1 : 1);
 }
 
-/* Return the query for the records that are sorted. A rank that sorts received records treats them
- * as if it had read them. */
+/* Return the query for the records that the rank sorts. Received records count as read ones. */
 static sort_plan_query last_of(const sort_plan_query *q)
 {
 	sort_plan_query last = *q;
@@ -151,8 +150,8 @@ static uint64_t samples_bytes(const sort_plan_query *q, const sort_plan *b)
 	       data / SPILL_LEAST_BLOCK_BYTES * sizeof(uint64_t);
 }
 
-/* Return the records of a run, if memory holds `most` per worker; 0 if that is too few. All workers
- * get the same number of runs. */
+/* Return the records of a run, if memory holds at most `most` per worker; 0 if no plan is possible.
+ * All workers get the same number of runs. */
 static uint64_t plan_run_recs(const sort_plan_query *q, uint64_t most, const sort_plan *b)
 {
 	const uint64_t rec = q->lay.record_bytes, unit = io_fd_chunk_recs(rec, b->write_bytes);
@@ -186,7 +185,8 @@ static uint64_t count_runs(const sort_plan_query *q, uint64_t each)
 	return q->kept ? kept_runs_pieces(q->kept, each) : (q->recs - 1) / each + 1;
 }
 
-/* Return the least memory to read the runs, with buffers for `readers` threads. */
+/* Return the least memory to read ahead of a merge of the runs, with buffers for `readers`
+ * threads. */
 static uint64_t least_ahead(const sort_plan_query *q, uint64_t runs, uint64_t readers)
 {
 	const uint64_t rec = q->lay.record_bytes, block = spill_block_bytes(q->lay.record_bytes);
@@ -196,9 +196,9 @@ static uint64_t least_ahead(const sort_plan_query *q, uint64_t runs, uint64_t re
 	       (whole ? 0 : readers * (chunk + 3 * block + SPILL_ALIGN)) + IO_FD_ALIGN;
 }
 
-/* Plan the merge of `files` files by a single rank. Read at most most_chunk bytes at once, twice
- * per file, and at least least_chunk, one and a half times per file. Return the memory that is
- * used, at most `bytes`; 0 if that is too little. */
+/* Plan the merge of `files` files by a single rank. Per file, there is memory for two reads of
+ * most_chunk bytes if possible, and at least for one and a half of least_chunk. Return the memory
+ * that is used, at most `bytes`; 0 if `bytes` is too little. */
 static uint64_t fit_merge(sort_plan *b, const sort_plan_query *q, uint64_t files, uint64_t bytes,
 			  uint64_t least_chunk, uint64_t most_chunk)
 {
@@ -224,8 +224,8 @@ unsigned sort_plan_sorters(const sort_plan *b)
 	return (unsigned)u64_clamp(1, b->runs, b->workers);
 }
 
-/* Plan the merges of several ranks, one for each receiving rank, like fit_merge. Their pieces are
- * part of exchange_bytes, except the control data of each run. */
+/* Plan the merges of one of several ranks, like fit_merge: one merge for each rank that receives
+ * records. The pieces are part of exchange_bytes, except for the control data of each run. */
 static uint64_t fit_streams(sort_plan *b, const sort_plan_query *q, uint64_t bytes)
 {
 	const uint64_t rec = q->lay.record_bytes;
@@ -243,7 +243,7 @@ static uint64_t fit_streams(sort_plan *b, const sort_plan_query *q, uint64_t byt
 				       q->ranks * b->runs * 2 * SPILL_MOST_BLOCK_BYTES);
 }
 
-/* Plan the merge of b->runs runs, and set b->bytes. Return false if it does not fit. */
+/* Plan the merge of b->runs runs, and set b->bytes. Return false if memory is too small. */
 static bool plan_merge(sort_plan *b, const sort_plan_query *q, uint64_t limit, uint64_t least_chunk)
 {
 	const uint64_t samples = samples_bytes(q, b), left = limit - samples - slack_bytes(limit);
@@ -259,8 +259,8 @@ static bool plan_merge(sort_plan *b, const sort_plan_query *q, uint64_t limit, u
 	return true;
 }
 
-/* Plan runs as long as the memory of each of b->workers allows, and their merge. Return false if
- * that exceeds the limit. */
+/* Plan the longest runs for which each of b->workers workers has memory, and their merge. Return
+ * false if the limit is too small. */
 static bool plan_runs(sort_plan *b, const sort_plan_query *q, uint64_t limit, uint64_t least_chunk)
 {
 	const uint64_t fixed =
@@ -310,8 +310,8 @@ static bool plan_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, siz
 }
 
 /* Plan a sort that spills; return false if the limit is too small. First try to keep runs in
- * memory. They leave less memory to sort and merge in, so runs and reads become shorter. That pays
- * only if a good part of the data stays in memory. */
+ * memory. These leave less memory to sort and merge in, so runs and reads become shorter. This pays
+ * only if a large part of the data stays in memory. */
 static bool plan_on_disk(sort_plan *b, const sort_plan_query *q)
 {
 	const uint64_t limit = q->limit_bytes, slack = slack_bytes(limit);
@@ -364,7 +364,7 @@ static bool is_forced(const sort_plan_query *q)
 }
 
 /* Plan the merge of sorted files. Reads and writes are short only if memory is too small for long
- * ones. Return false if memory is too small for any. */
+ * ones. Return false if memory is too small even for short ones. */
 static bool plan_sorted_files(sort_plan *b, const sort_plan_query *q)
 {
 	const uint64_t slack = slack_bytes(q->limit_bytes), rec = q->lay.record_bytes;
@@ -415,8 +415,8 @@ bool sort_plan_on_disk(sort_plan *b, const sort_plan_query *q)
 	return true;
 }
 
-/* Return whether the records of a stream fit in memory. Its buffer is doubled when it is full, so
- * for a moment two buffers exist. */
+/* Return whether the records of a stream fit in memory. The buffer is doubled when it is full; then
+ * the old and the new buffer exist at the same time. */
 static bool fits_in_core(const sort_plan_query *q)
 {
 	const uint64_t limit = q->limit_bytes;
@@ -453,9 +453,9 @@ void sort_plan_stream(sort_plan *b, const sort_plan_query *q, uint64_t disk_recs
 	if (whole.recs <= core || !plan_on_disk(b, &whole))
 		return;
 	b->most_recs = whole.recs;
-	/* while these are written, they take the memory of the workers' runs */
+	/* until these records are written, they take the memory of the workers' runs */
 	b->core_recs = u64_min(core, b->workers * b->run_recs);
-	/* the last run of the records that memory held first may be shorter */
+	/* the last run of these records may be shorter than the others */
 	b->runs += b->runs < SORT_PLAN_MOST_RUNS;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pieces, and records in memory as a sorted sequence. The sequence is one run. Each of its buckets
- * is sorted when one of its places is needed (kernel/demand.h). A piece is a bucket, or a part of
- * one.
+ * is sorted when one of its places is needed (kernel/demand.h). A piece is a bucket or a part of a
+ * bucket.
  *
- * A thread that can hold whole buckets has its own scratch, so threads sort buckets in parallel.
- * The streams of an exchange have room only for a part of a bucket, because there may be thousands
- * of them. They share the scratch of the sequence under its lock, and the bucket stays sorted.
- * Memory: per thread, two entries for each record of a piece. */
+ * A thread with memory for whole buckets has its own scratch, so threads sort buckets in parallel.
+ * An exchange may have thousands of streams, so a stream has memory only for a part of a bucket.
+ * Streams share the scratch of the sequence under its lock; the sorted bucket stays there. Memory:
+ * per thread, two entries for each record of a piece. */
 #include "sorted.h"
 #include "base/arith.h"
 #include "base/trace.h"
@@ -60,7 +60,7 @@ size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigne
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h)
 {
 	const records *r = &p->recs;
-	if (p->places.of) { /* compares first, because that fetches the records */
+	if (p->places.of) { /* compare first, because this fetches the records into the cache */
 		const uint64_t *number = p->places.number + from, mask = p->places.mask;
 		const uint64_t count = demand_count(p->places.of);
 		const size_t misfits = demand_misfits(&p->places, from, n);

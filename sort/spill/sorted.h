@@ -6,29 +6,29 @@
  * (sorted.c), in runs on disk, or in sorted input files (sorted_files.c).
  *
  * Runs and places. A sequence consists of runs. Each run is sorted, and has consecutive records of
- * the input. A place is the number of a record if all runs are written one after the other. Equal
+ * the input. A place is the number of a record if the runs are counted one after the other. Equal
  * keys of a rank are in the order of their places, so every sort is stable.
  *
  * Two ways to the records. item() and before() look up single records. A reader merges a range of
- * each run and returns it in pieces: all records of a piece precede all records of the next. A
- * piece has entries or numbers, by which the thread that writes or sends the records gathers them.
- * So every record is moved once.
+ * each run, and returns the result in pieces: all records of a piece precede all records of the
+ * next one. A piece has entries or numbers (kernel/demand.h), by which the thread that writes or
+ * sends the records gathers them. So every record is moved once.
  *
  * Who reads and writes. The rank's main thread looks up records, and opens and closes readers. Any
  * number of threads take pieces from a reader. Each call returns the next piece in the memory of
  * its caller, a sorted_piece that one thread owns. Records are never changed. Buckets of records in
  * memory are sorted when one of their places is needed, by any of these threads (kernel/demand.h).
  *
- * In which order. Pieces are numbered in the order of the calls, and the threads put them in their
- * places by `number` and `first`. A thread gives a piece back before it takes the next one: its
- * records may lie in memory that is needed for later pieces (sorted_merge.c).
+ * In which order. Pieces are numbered in the order of the calls. Threads find the place of a piece
+ * in the output by its `number` and `first`. A thread gives a piece back before it takes the next
+ * one, because later pieces may need the memory of its records (sorted_merge.c).
  *
- * Which invariants hold. The ranges of a piece are disjoint from the ranges of all other pieces,
- * and together they are the range of the reader. The number of pieces is at most `pieces`, and the
- * records of one at most `most`, so callers allocate all memory before they begin.
+ * Which invariants hold. The ranges of all pieces are disjoint, and together they are the range of
+ * the reader. A reader has at most `pieces` pieces, of at most `most` records each, so callers
+ * allocate all memory before they begin.
  *
  * Consequences of a failure. A lookup that fails sets `failed`, and all later lookups return
- * undefined items. Callers use the items of a whole step and then ask sorted_failure(). A reader
+ * undefined items. Callers make all lookups of a step, and then check sorted_failure(). A reader
  * that has failed fails in every later call, on all threads. */
 #ifndef HETSORT_SPILL_SORTED_H
 #define HETSORT_SPILL_SORTED_H
@@ -47,15 +47,15 @@ typedef struct sorted_piece sorted_piece;
 /* The resources of a reader. */
 typedef struct sorted_use {
 	mem *m;               /* outlives the reader */
-	size_t piece_recs;    /* records of a piece: about this number in memory, at most on disk */
+	size_t piece_recs;    /* of a piece: about this number in memory, at most on disk */
 	bool own_scratch;     /* each thread that takes pieces has its own memory to sort */
-	bool drops;           /* some records of a piece are dropped: it has room for entries */
+	bool drops;           /* the caller may drop records of a piece, so it needs entries */
 	uint64_t ahead_bytes; /* memory for records that are read from disk */
-	unsigned readers;     /* threads that read ahead; 0: threads that take pieces read them */
+	unsigned readers;     /* threads that read ahead; 0: threads that take pieces read */
 } sorted_use;
 
 typedef struct sorted_ops {
-	/* Set *it (item_bytes() wide) to the record at a place. */
+	/* Set *it, which has item_bytes(), to the item of the record at a place. */
 	void (*item)(sorted *s, uint64_t place, item *it);
 	/* Return the first place in [lo, hi), a range of one run, whose record does not precede
 	 * item it; hi if all precede it. */
@@ -73,12 +73,12 @@ typedef struct sorted_ops {
 } sorted_ops;
 
 typedef struct sorted_reader_ops {
-	/* Take the next piece; after the last piece it has no records. Its number is set also on
+	/* Take the next piece; after the last piece, it has no records. The number is set even on
 	 * failure. After a failure every call fails. give: return the memory of the piece. */
 	status (*piece)(sorted_reader *r, sorted_piece *p, err *e);
 	void (*give)(sorted_reader *r, const sorted_piece *p); /* NULL: nothing to do */
 	/* Check after the last piece that the files have not changed. Set *sum to the checksum of
-	 * the records. NULL: it was taken while they were read into memory. */
+	 * the records. NULL: this was done when the records were read into memory. */
 	status (*end)(sorted_reader *r, checksum *sum, err *e);
 	void (*close_reader)(sorted_reader *r); /* main thread of the rank */
 } sorted_reader_ops;
@@ -96,9 +96,9 @@ struct sorted {
 
 struct sorted_reader {
 	const sorted_reader_ops *ops;
-	size_t most;     /* records of a piece, at most */
-	uint64_t pieces; /* at most */
-	size_t ranges;   /* of a piece, at most */
+	size_t most;     /* the most records of a piece */
+	uint64_t pieces; /* the most pieces */
+	size_t ranges;   /* the most ranges of a piece */
 	bool bare;       /* pieces have no room for entries */
 };
 
@@ -111,14 +111,14 @@ typedef struct sorted_range {
 /* The memory of one thread for a piece, and the piece. */
 struct sorted_piece {
 	records recs;       /* that entries point into */
-	const entry *order; /* n entries, possibly in room */
+	const entry *order; /* [n] entries, perhaps in room */
 	size_t n;
 	uint64_t number;         /* of the piece, from 0 on */
 	uint64_t first;          /* records in the pieces before it */
 	unsigned char *in_order; /* the records, if they are in order in memory; else NULL */
-	entry *room, *free;      /* room for n entries each; only `room` may hold order. NULL if the
-				  * reader is bare. They may change places */
-	demand_piece places;     /* with places.of: numbers of its records, order is unused */
+	entry *room, *free;  /* memory for n entries each; a merge may exchange them. Only `room`
+			      * may contain order. NULL if the reader is bare */
+	demand_piece places; /* if places.of is set: the numbers of the records, instead of order */
 	/* for the implementation */
 	demand_room *scratch;
 	sorted_range *range;
@@ -150,13 +150,13 @@ size_t sorted_piece_entries(sorted_piece *p);
  * many entries do not match the keys of their records (kernel/gather.h). */
 size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to);
 
-/* sorted_piece_heads - make heads of these records for stream `place`; return the same. */
+/* sorted_piece_heads - make heads of these records for stream `place`. Return the same number. */
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h);
 
 /* ----------------------------------------------------------------------------------- in memory */
 
-/* Records in memory as one run: sorted on demand, or, to be read only in pieces, in the order of
- * given entries. */
+/* Records in memory as one run. They are sorted on demand, or have the order of given entries. In
+ * the second case they can only be read in pieces. */
 typedef struct sorted_memory {
 	sorted s;
 	records recs;
@@ -168,7 +168,7 @@ typedef struct sorted_memory {
 } sorted_memory;
 
 /* sorted_memory_make - make the sequence of the n records of a->recs, in the order of a->order,
- * after demand_end, or in the order of a->e. Then a must not be moved. */
+ * after demand_end, or of a->e. After this call a must not be moved. */
 status sorted_memory_make(sorted_memory *a, uint64_t n, err *e);
 
 /* sorted_memory_close - free the sequence and a->order, even if no sequence was made of it. */
@@ -185,8 +185,8 @@ enum {
 
 /* The sizes of reads. */
 typedef struct sorted_chunk {
-	size_t recs;         /* in a read, at most; a multiple of unit */
-	size_t unit;         /* reads begin at multiples of it, which are aligned to pages */
+	size_t recs;         /* the most records of a read, a multiple of unit */
+	size_t unit;         /* in records: reads begin at multiples of it, aligned to pages */
 	size_t bounce_bytes; /* of a buffer that each reading thread needs; 0: none */
 } sorted_chunk;
 
@@ -211,8 +211,7 @@ typedef struct sorted_source {
 	status (*load)(sorted *s, sorted_load *l, err *e);
 	/* Report that a record belongs before its predecessor. */
 	status (*disorder)(const sorted *s, size_t k, uint64_t rec, err *e);
-	/* Check at the end that the files have not changed. NULL: no other program can write them.
-	 */
+	/* Check at the end that the files have not changed. NULL: others cannot write them. */
 	status (*check)(sorted *s, err *e);
 } sorted_source;
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sorted sequences in files; sorted_merge.c reads them in pieces. To look up a record, it is read
- * from the file; in a run on disk, its whole block is read.
+/* Sorted sequences in files; sorted_merge.c reads them in pieces. A lookup reads one record of an
+ * input file, or the whole block of a record in a run on disk.
  *
- * Runs on disk are merged by chunks of whole blocks, which are read directly into the rings of the
- * merge. If records cross the ends of blocks, they are copied from the blocks into the rings.
+ * Runs on disk are read in chunks of whole blocks, directly into the rings of the merge. If records
+ * may lie in two blocks, they are copied from the blocks into the rings.
  *
  * An input file is opened when it is first read. If too many files are open, opening another one
  * closes the least recently used file that no thread reads. To cut input files for several ranks,
- * the search keeps a bracket around the cut of each file. The middle of the widest bracket is the
- * pivot. Its place among all records, found in every bracket, shows on which side of it the cut is.
- * Files that are not sorted lead to a wrong cut, but not to an endless search. The merge detects
- * them. */
+ * the search keeps a bracket around the cut in each file. The record in the middle of the widest
+ * bracket is the pivot. The pivot's place is found in every bracket, and the sum of these places
+ * shows on which side of the pivot the cut is. Files that are not sorted lead to a wrong cut, but
+ * not to an endless search. The merge detects them. */
 #include "sorted_files.h"
 #include "base/arith.h"
 #include "kernel/key.h"
@@ -20,10 +20,10 @@
 #include <unistd.h>
 
 enum {
-	LEAST_OPEN = 4,
+	LEAST_OPEN = 4, /* input files that are open at a time */
 	MOST_OPEN = 512,
-	FILES_OF_OTHERS = 64,
-	DESCRIPTORS = 2,
+	FILES_OF_OTHERS = 64, /* descriptors that the rest of the process needs */
+	DESCRIPTORS = 2,      /* of an input file */
 	INPUT_CHUNK_BYTES = 1 << 20,
 	SCAN_BYTES = 1 << 20,
 };
@@ -78,7 +78,7 @@ static const item *disk_sample_item(const sorted_disk *d, size_t i)
 	return (const void *)(d->sample + i * item_bytes(&d->s.lay));
 }
 
-/* Search the samples, and then one stride of the run; the last steps read one block. */
+/* Search the samples, and then one stride of the run; the last steps need a single block. */
 static uint64_t disk_before(sorted *s, uint64_t lo, uint64_t hi, const item *it)
 {
 	const sorted_disk *d = disk_of(s);
@@ -125,7 +125,7 @@ static status disk_load(sorted *s, sorted_load *l, err *e)
 {
 	const sorted_chunk *c = l->c;
 	const size_t bytes = s->lay.record_bytes, skip = (size_t)(l->first % c->unit);
-	spill_view v = { .buf = l->to - skip * bytes, /* the begin of the block */
+	spill_view v = { .buf = l->to - skip * bytes, /* the beginning of the block */
 			 .buf_bytes = u64_round_up(skip + l->n, c->unit) * bytes,
 			 .run = l->k,
 			 .first = l->first,
@@ -210,7 +210,7 @@ static sorted_files *files_of(const sorted *s)
 	return (sorted_files *)(uintptr_t)s;
 }
 
-/* Remove the file from the list of open files. The lock is held here and in the next functions. */
+/* Remove the file from the list of open files. This and the next functions need the lock. */
 static void unlink_file(sorted_files *s, sorted_file *f)
 {
 	*(f->older ? &f->older->newer : &s->oldest) = f->newer;
@@ -237,7 +237,7 @@ static void files_close_one(sorted_files *s, sorted_file *f)
 static status files_open_one(sorted_files *s, sorted_file *f, err *e)
 {
 	sorted_file *idle = s->oldest;
-	while (idle && idle->readers > 0) /* a few steps: few threads read */
+	while (idle && idle->readers > 0) /* a few steps, because few threads read */
 		idle = idle->newer;
 	if (s->open >= s->most_open && idle)
 		files_close_one(s, idle);
@@ -286,7 +286,7 @@ static sorted_chunk files_chunk(const sorted *s, size_t bytes)
 {
 	const uint32_t rec = s->lay.record_bytes;
 	const size_t n = io_fd_chunk_recs(rec, bytes);
-	size_t unit = IO_FD_ALIGN; /* the least number of records that end at a page */
+	size_t unit = IO_FD_ALIGN; /* the least number of records that fill whole pages */
 	while (unit % 2 == 0 && unit / 2 * rec % IO_FD_ALIGN == 0)
 		unit /= 2;
 	return (sorted_chunk){ .recs = n, .unit = n % unit ? 1 : unit };
@@ -406,8 +406,8 @@ static bool lookups_work(const sorted *s)
 	return s->failed.code == ST_OK;
 }
 
-/* Find the cut of each file, in brackets [cut[k], hi[k]), by halving the widest one: this narrows
- * the others, too. */
+/* Find the cut of each file in its bracket [cut[k], hi[k]], by halving the widest bracket again and
+ * again. This also narrows the other brackets. */
 static void files_bisect(sorted *s, uint64_t before, uint64_t *cut, uint64_t *hi, uint64_t *place,
 			 item *pivot)
 {
@@ -462,7 +462,7 @@ status sorted_files_cut(sorted *s, uint64_t before, bool whole_keys, uint64_t *c
 		if (whole_keys)
 			cut_after_key(s, cut, a, b);
 	}
-	/* no rank merges the records on both sides of a cut: compare them here */
+	/* no rank merges both records at a cut, so compare them here */
 	for (size_t k = 0; rc == ST_OK && lookups_work(s) && k < count; k++) {
 		if (cut[k] == s->start[k] || cut[k] == s->start[k + 1])
 			continue;

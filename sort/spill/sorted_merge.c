@@ -2,37 +2,39 @@
 /* Read-ahead and merge
  *
  * Each file has a ring of chunks in memory, which is filled in the order of the file. Record i lies
- * at i modulo the length of the ring. After the ring there is room for copies of its first records.
- * So the records of a file in one piece are consecutive in memory, even if they cross the end of
- * the ring. Positions are then in the order of files and places, and equal keys are sorted by them.
+ * at i modulo the length of the ring. After the ring there is memory for copies of its first
+ * records. So the records of a file in one piece are consecutive, even if they cross the end of the
+ * ring. In a piece, positions in memory increase with file and place, so equal keys are sorted by
+ * position.
  *
  * Which chunk is read next. It is a chunk of the file whose last record in memory has the least
- * key, because the merge will need the next record of that file first. A file of which fewer chunks
- * are being read comes before that. Heaps choose the file, so files that have no part in a step
+ * key, because the merge will need the next record of that file first. But a file of which fewer
+ * chunks are being read comes before. Heaps find the file, so files that do not take part in a step
  * cost nothing.
  *
- * The end of a piece. It is the least of the last records in memory of all files: up to there, the
- * records of all files are known. So every record is read once, and in order.
+ * Where a piece ends. A piece ends at the least of the last records in memory of all files, because
+ * up to there the records of all files are known. So every record is read once, and in order.
  *
  * Who reads and writes. Reading threads of this module fill the rings. A thread that takes a piece
- * and has to wait for a chunk reads one, too; without reading threads it reads all. Only one thread
- * at a time reads a chunk: its slot is EMPTY, READING while a thread fills it, then READY. The
- * thread that cuts a piece counts it as a user of its slots. When the last user has given the piece
- * back, and all records of the chunk are in pieces, the slot is EMPTY again.
+ * and has to wait for a chunk reads one, too; without reading threads it reads all chunks. Only one
+ * thread fills a slot with a chunk: the slot is EMPTY, READING while it is filled, then READY. A
+ * piece is a user of the slots that contain its records. When all users have been given back, and
+ * all records of the chunk have been put into pieces, the slot is EMPTY again.
  *
  * In which order. The lock protects the counts of the rings, the slots, the heaps and the keys at
  * the ends of the rings. Records are read from disk and merged without it. `loaded` is raised over
- * all READY slots in the order of the file, so chunks may arrive in any order. `changed` is
- * signalled when a chunk has arrived or a slot is empty, and on a failure.
+ * READY slots in the order of the file, so chunks may arrive in any order. `changed` is signalled
+ * when a chunk has arrived, when a slot becomes empty, and on a failure.
  *
  * Which invariants hold. from <= place <= loaded <= to. The records in [place, loaded) are in
- * memory. A slot with users is not filled. A file whose records in memory are all in pieces, but
- * which has more, counts as waiting, and no piece is cut before they arrive. At least one slot of
- * such a file can be filled if all pieces have been given back.
+ * memory. A slot with users is not filled. A file is waiting if its next record is not in memory;
+ * then no piece is cut. At least one slot of a waiting file can be filled if all pieces have been
+ * given back.
  *
  * Consequences of a failure. The first error of any thread is stored, and every later call for a
- * piece returns it. Reading threads end on it. Records of input files are seen here first, so their
- * checksum is computed here, and a record that belongs before its predecessor is an error.
+ * piece returns it. It also ends the reading threads. This module is the first to see the records
+ * of input files. So it computes their checksum, and reports a record that belongs before its
+ * predecessor.
  *
  * Memory: the rings, and a key for each file. */
 #include "sorted.h"
@@ -58,15 +60,15 @@ typedef struct slot {
 	size_t users; /* pieces that use its records */
 } slot;
 
-/* One file. Of its records [from, to) those before `place` are in pieces, those before `loaded` in
- * memory. Chunks are counted from `base` on. */
+/* One file, of which records [from, to) are merged. Records before `place` have been put into
+ * pieces; records before `loaded` have been read. Chunk 0 begins at record `base`. */
 typedef struct ring {
 	uint64_t base, from, to, place, loaded;
-	uint64_t next_chunk;     /* to be read */
-	uint64_t at, recs, wrap; /* begin in the memory for records; length; copies after it */
+	uint64_t next_chunk;     /* the next one to read */
+	uint64_t at, recs, wrap; /* first record in memory; length; copies after the end */
 	uint64_t chunks;
 	slot *slot;
-	unsigned char *last_key; /* of the records in pieces */
+	unsigned char *last_key; /* of the last record that was put into a piece */
 } ring;
 
 typedef struct sorted_merge {
@@ -75,21 +77,21 @@ typedef struct sorted_merge {
 	sorted *of;
 	layout lay;
 	sorted_chunk c;
-	size_t count, fair;               /* files; records of each in a piece */
-	unsigned char *raw, *base, *keys; /* base: of the records, at a page in raw */
+	size_t count, fair;               /* files; the most records of each in a piece */
+	unsigned char *raw, *base, *keys; /* base: the first record, at a page in raw */
 	slot *slots;
 	records recs;
 	pthread_mutex_t lock; /* for the next members, and the rings */
 	pthread_cond_t changed;
 	ring *ring;
-	file_heap to_read;      /* files with a free chunk, by their last key in memory */
+	file_heap to_read;      /* files with a slot for their next chunk, by is_needed_before() */
 	file_heap begins;       /* files with records in memory, by the first record */
-	file_heap ends;         /* files with records after those in sight, by the last in sight */
+	file_heap ends;         /* files not in sight to their end, by the last record in sight */
 	size_t waiting;         /* files whose next record is not in memory */
-	uint64_t number, first; /* of the next piece, and records before it */
-	unsigned char *bounce;  /* [bounces] buffers, some of them in use */
+	uint64_t number, first; /* of the next piece, and records before this piece */
+	unsigned char *bounce;  /* [bounces] buffers */
 	size_t bounces;
-	bool *busy;
+	bool *busy; /* [bounces] the buffer is in use */
 	checksum sum;
 	bool stop;
 	err e;
@@ -128,8 +130,8 @@ static uint64_t chunk_end(const sorted_merge *s, const ring *r, uint64_t chunk)
 	return u64_min(r->base + (chunk + 1) * s->c.recs, r->to);
 }
 
-/* Return how many records of a file may be in a piece. They are consecutive in memory, and no more
- * than the share of a file in the piece. */
+/* Return how many records of a file are in sight, that is, may be in the next piece. They are
+ * consecutive in memory, and at most s->fair. */
 static uint64_t in_sight(const sorted_merge *s, const ring *r)
 {
 	const uint64_t to_end = r->recs + r->wrap - (r->place - r->base) % r->recs;
@@ -212,8 +214,8 @@ static void records_changed(sorted_merge *s, const ring *r, bool was_waiting)
 
 /* --------------------------------------------------------------------------------- reading */
 
-/* Read the next chunk, under the lock, which is released while reading. Return false if no chunk is
- * free. */
+/* Read the next chunk. Called under the lock, which is released while reading. Return false if no
+ * chunk can be read now. */
 static bool read_chunk(sorted_merge *s)
 {
 	uint32_t k;
@@ -238,7 +240,7 @@ static bool read_chunk(sorted_merge *s)
 	pthread_mutex_unlock(&s->lock);
 	const size_t bytes = s->lay.record_bytes;
 	const uint64_t at = (first - r->base) % r->recs;
-	/* the ring's first records also lie after its end */
+	/* copy the first records of the ring after its end */
 	if (s->of->src->load(s->of, &l, &e) == ST_OK && at < r->wrap)
 		memcpy(s->base + (r->at + r->recs + at) * bytes, l.to,
 		       u64_min(l.n, r->wrap - at) * bytes);
@@ -270,8 +272,8 @@ static void *read_ahead_main(void *sorted_merge_)
 
 /* --------------------------------------------------------------------------------- cutting */
 
-/* Return whether record i of file k, counted from its next one, does not belong after `end`. `end`
- * is the last record of file `of` in the piece. */
+/* Return whether a piece that ends with record `end` of file `of` includes a record of file k:
+ * record i, counted from the next one of the file. */
 static bool is_until(const sorted_merge *s, size_t k, uint64_t i, size_t of,
 		     const unsigned char *end)
 {
@@ -279,8 +281,8 @@ static bool is_until(const sorted_merge *s, size_t k, uint64_t i, size_t of,
 	return k < of ? c <= 0 : c < 0;
 }
 
-/* Return how many records of file k do not belong after `end`. The search begins at the first
- * record, so a file that is not sorted cannot have a second part in the piece. */
+/* Return how many records of file k belong in a piece that ends with `end`. The first record is
+ * compared first, so even a file that is not sorted has only one range in the piece. */
 static uint64_t recs_until(const sorted_merge *s, size_t k, size_t of, const unsigned char *end)
 {
 	if (k == of || !is_until(s, k, 0, of, end))
@@ -308,8 +310,8 @@ static void add_range(sorted_merge *s, sorted_piece *p, size_t k, uint64_t n)
 	records_changed(s, r, false);
 }
 
-/* Cut the next piece, under the lock. Return false if more must be read first. A file that is in
- * sight to its end sets no limit; if all files are, this is the last piece. */
+/* Cut the next piece, under the lock. Return false if more records must be read first. A file that
+ * is in sight to its end does not limit the piece. If all files are, the piece is the last one. */
 static bool cut_piece(sorted_merge *s, sorted_piece *p)
 {
 	uint32_t of, k;
@@ -337,7 +339,8 @@ static bool entry_follows(const records *r, const entry *a, const entry *b)
 				       : a->hi < b->hi || (a->hi == b->hi && a->lo < b->lo);
 }
 
-/* Make entries of a range. Return n, or the first record that belongs before its predecessor. */
+/* Make entries of a range. Return g->n, or the index of the first record that belongs before its
+ * predecessor. */
 static uint64_t range_entries(const sorted_merge *s, const sorted_range *g, entry *e)
 {
 	const records *r = &s->recs;
@@ -394,7 +397,7 @@ static status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 	p->in_order = NULL;
 	p->recs = s->recs;
 	pthread_mutex_lock(&s->lock);
-	/* without reading threads: fill the rings first, or the piece would be short */
+	/* without reading threads, fill the rings first: the piece would be short otherwise */
 	for (uint32_t k; s->readers == 0 && file_heap_first(&s->to_read, &k);)
 		if (s->ring[k].loaded - s->ring[k].place >= s->fair || !read_chunk(s))
 			break;
@@ -467,8 +470,8 @@ static uint64_t rings_lay_out(sorted_merge *s, uint64_t chunks)
 	return at * s->lay.record_bytes + slots * sizeof(slot) + s->bounces * s->c.bounce_bytes;
 }
 
-/* Choose the longest reads of which memory holds two per file, or at least one. Then lay out the
- * rings, with more chunks if there is memory for them. */
+/* Choose the longest chunks of which memory holds two per file, or at least one. Then lay out the
+ * rings, with more chunks if memory allows. */
 static void rings_size(sorted_merge *s, uint64_t bytes)
 {
 	uint64_t chunks = 2;

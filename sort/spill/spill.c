@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs on disk. There is no lock: one thread writes a run, and later threads only read it. Runs
- * share write buffers and the table of checksums, which are assigned by atomic operations. No file
- * is synced here: files without names do not outlive the program, and run_checkpoint.c syncs files
- * with names. The checksums detect a write that the disk has lost. */
+/* Runs on disk. There is no lock: one thread writes a run, and after its end all threads only read
+ * it. Runs share write buffers and the table of checksums, which are assigned by atomic operations.
+ * No file is synced here: files without names do not outlive the program, and run_checkpoint.c
+ * syncs files with names. The checksums detect a write that the disk has lost. */
 #include "spill.h"
 #include "base/arith.h"
 #include "testing/failpoint.h"
@@ -41,9 +41,9 @@ struct spill {
 	atomic_uint_least64_t again; /* runs written a second time */
 	run_file *run;               /* [runs] */
 	uint64_t *sum;               /* of all blocks of all runs */
-	size_t sums;
-	atomic_size_t sums_taken;
-	unsigned char *memory; /* [memory_runs] of memory_bytes */
+	size_t sums;                 /* elements of sum, */
+	atomic_size_t sums_taken;    /* and how many belong to runs */
+	unsigned char *memory;       /* [memory_runs] of memory_bytes */
 	size_t memory_bytes;
 	unsigned char *buffer; /* [buffers] of write_bytes */
 	atomic_bool *busy;     /* [buffers] */
@@ -53,7 +53,7 @@ struct spill {
 
 size_t spill_block_bytes(uint32_t record_bytes)
 {
-	/* the greatest common divisor: the alignment is a power of two */
+	/* the greatest common divisor, because the alignment is a power of two */
 	const size_t common = size_min(record_bytes & -record_bytes, SPILL_ALIGN);
 	const size_t both = SPILL_ALIGN / common * record_bytes;
 	if (both > SPILL_MOST_BLOCK_BYTES)
@@ -104,9 +104,9 @@ static uint64_t stored_bytes(const run_file *r)
 
 /* ------------------------------------------------------------------------------- opening */
 
-/* Create the file of run i. A file with a name is created only while the list of unfinished files
- * is locked. A process that is being terminated has given up that list, and the next job may
- * already use the directory. */
+/* Create or open the file of run i. Hold the list of unfinished files while a file with a name is
+ * created: a process that is being terminated has given up this list, and the next job may already
+ * use the directory. */
 static status run_create_file(spill *s, size_t i, err *e)
 {
 	run_file *r = &s->run[i];
@@ -124,8 +124,9 @@ static status run_create_file(spill *s, size_t i, err *e)
 	return rc;
 }
 
-/* Open the directories, check that the runs on disk fit, and create their files. Files that exist
- * already are not counted, because their runs may be complete; with names, all runs are on disk. */
+/* Open the directories, check that the runs on disk fit, and create their files. Do not count the
+ * space of existing files, because their runs may be complete. If files have names, all runs are on
+ * disk. */
 static status spill_open_dirs(spill *s, err *e)
 {
 	const spill_plan *p = &s->p;
@@ -224,7 +225,7 @@ static status run_reserve_sums(spill *s, size_t i, uint64_t recs, err *e)
 	if (__builtin_mul_overflow(recs, s->p.record_bytes, &bytes) || bytes > INT64_MAX ||
 	    (r->sum && bytes != r->room_bytes) || (r->memory && bytes > s->memory_bytes))
 		return run_misused(e, i, "it is longer than was planned");
-	if (r->sum) /* since an attempt in another directory */
+	if (r->sum) /* reserved for an attempt in another directory */
 		return ST_OK;
 	r->room_bytes = bytes;
 	const size_t blocks =
@@ -261,12 +262,12 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 		while (r->buffer < s->p.buffers && atomic_exchange(&s->busy[r->buffer], true))
 			r->buffer++;
 		if (r->buffer == s->p.buffers)
-			return run_misused(e, i, "more are being written than was planned");
+			return run_misused(e, i, "more runs are being written than were planned");
 	}
 	r->state = RUN_WRITING;
 	if (r->memory)
 		return ST_OK;
-	if (spill_dirs_next(&s->dirs, r->dir) != r->dir) /* its directory has become full */
+	if (spill_dirs_next(&s->dirs, r->dir) != r->dir) /* the run's directory has become full */
 		run_leave_dir(s, i);
 	if (r->f.fd < 0 && (rc = run_create_file(s, i, e)) != ST_OK)
 		return rc;
@@ -319,7 +320,7 @@ static status run_flush(spill *s, size_t i, size_t fill, err *e)
 	const status rc = io_fd_write_at(&r->f, p, stored, offset, run_dir(s, i)->label, &why);
 	if (rc != ST_OK)
 		return spill_dirs_failed(&why, s->p.name == NULL, e);
-	if (r->f.direct < 0) /* begin before memory is full of dirty pages */
+	if (r->f.direct < 0) /* do not wait until memory is full of dirty pages */
 		file_start_writeback(r->f.fd, offset, stored);
 	return ST_OK;
 }
@@ -419,7 +420,7 @@ typedef struct span {
 	uint64_t start, end;
 } span;
 
-/* Return the blocks that hold records [first, first + n), n >= 1. */
+/* Return the blocks that contain records [first, first + n), n >= 1. */
 static span span_of(const spill *s, const run_file *r, uint64_t first, uint64_t n)
 {
 	const uint64_t from = first * s->p.record_bytes, to = from + n * s->p.record_bytes;
@@ -456,7 +457,7 @@ uint64_t spill_chunk_recs(const spill *s, size_t bytes, size_t *buf_bytes)
 		*buf_bytes = bytes > block ? bytes / block * block : block;
 		return *buf_bytes / rec;
 	}
-	const size_t least = block / rec + 1; /* with fewer, most bytes read would be excess */
+	const size_t least = block / rec + 1; /* with fewer records, most bytes would be excess */
 	const uint64_t n = bytes > 2 * block + least * rec ? (bytes - 2 * block) / rec : least;
 	*buf_bytes = spill_read_bytes(s, n);
 	return n;

@@ -3,16 +3,15 @@
  * block has a checksum in memory, and every read of the block verifies it.
  *
  * Each run has its own file, which has a name if the run must outlive the program
- * (run_checkpoint.h). The records follow each other, and blocks are cut out of that stream, so a
- * record may lie in two blocks. If block_bytes can be a multiple of the record size, no record lies
- * in two blocks. A range that begins and ends at a block is then read without excess.
+ * (run_checkpoint.h). The file has the records without gaps, and is divided into blocks. If
+ * possible, block_bytes is a multiple of the record size, and a range of whole blocks is read
+ * without other bytes. Otherwise a record may lie in two blocks.
  *
  * Some runs may stay in memory. Writers and readers use the same calls for them.
  *
  * All memory is allocated by spill_open: 8 bytes per block, which is about 80 KiB per GiB of
- * records, and 80 bytes per run. For each run that is written at the same time there are one to two
- * times SPILL_WRITE_BYTES. The runs in memory are added to that. Open files: two per run on disk.
- */
+ * records, 80 bytes per run, and the runs in memory. Each run that is written at the same time as
+ * others takes one to two times SPILL_WRITE_BYTES. Open files: two per run on disk. */
 #ifndef HETSORT_SPILL_SPILL_H
 #define HETSORT_SPILL_SPILL_H
 
@@ -23,8 +22,8 @@
 
 /* ---------------------------------------------------------------------------------- directories */
 
-/* The directories for runs on disk, used in turn. A directory without room for a run is not used
- * any more, unless it is the last one. */
+/* The directories for runs on disk, which are used in turn. A directory without space for a run is
+ * not used any more, unless it is the last one. */
 typedef struct spill_dirs {
 	mem *m;
 	const char *const *name; /* [count] the caller's */
@@ -33,8 +32,8 @@ typedef struct spill_dirs {
 	atomic_bool *full; /* [count] not used any more */
 } spill_dirs;
 
-/* spill_dirs_check - check that files can be created. ST_REFUSED if tempdir_open does not accept
- * a directory, ST_IO or ST_RESOURCE if none has room for a file. */
+/* spill_dirs_check - check that files can be created. ST_REFUSED if tempdir_open does not accept a
+ * directory, ST_IO or ST_RESOURCE if no directory has space for a file. */
 status spill_dirs_check(const char *const *name, size_t count, err *e);
 
 /* spill_dirs_open - open the directories; fails like tempdir_open. The names outlive d. Main thread
@@ -42,22 +41,23 @@ status spill_dirs_check(const char *const *name, size_t count, err *e);
 status spill_dirs_open(spill_dirs *d, mem *m, const char *const *name, size_t count, err *e);
 void spill_dirs_close(spill_dirs *d);
 
-/* spill_dirs_room - add up the free bytes of the directories. Fails like tempdir_open. */
+/* spill_dirs_room - add up the free bytes of the directories' file systems. Fails like
+ * tempdir_open. */
 status spill_dirs_room(const char *const *name, size_t count, uint64_t *bytes, err *e);
 
-/* spill_dirs_fit - check that `bytes` bytes fit in runs of run_bytes, and stop using directories
- * without room for one run. ST_RESOURCE, with the bytes needed and free, if they do not fit. */
+/* spill_dirs_fit - check that there is space for `bytes` bytes in runs of run_bytes, and stop using
+ * directories without space for one run. ST_RESOURCE, with the bytes needed and free, if not. */
 status spill_dirs_fit(spill_dirs *d, uint64_t bytes, uint64_t run_bytes, err *e);
 
 /* spill_dirs_next - return the next directory from `at` on that is in use. Any thread. */
 size_t spill_dirs_next(const spill_dirs *d, size_t at);
 
-/* spill_dirs_leave_out - stop using `at`, which is full. Return false, without effect, if no other
- * directory is in use. Any thread. */
+/* spill_dirs_leave_out - stop using directory `at`, which is full. Return false, without effect, if
+ * no other directory is in use. Any thread. */
 bool spill_dirs_leave_out(spill_dirs *d, size_t at);
 
 /* spill_dirs_create - create a file, like tempdir_create, in the first directory from *at on that
- * has room; sets *at to that directory. */
+ * has space, and set *at to this directory. */
 status spill_dirs_create(spill_dirs *d, size_t *at, const char *file, bool direct, io_fd *f,
 			 err *e);
 
@@ -88,28 +88,28 @@ typedef struct spill_name {
 } spill_name;
 
 typedef struct spill_plan {
-	const char *const *dir; /* run r goes to dir[r % dirs] if it has room; they outlive the
-				 * spill */
+	const char *const *dir; /* run r goes to dir[r % dirs] if that has space; the names outlive
+				 * the spill */
 	size_t dirs;            /* at least 1 */
 	const spill_name *name; /* [runs] names of the files, which outlive the plan; NULL: the
 				 * files have no names */
 	uint32_t record_bytes;  /* at least 1 */
-	size_t runs;            /* at most */
+	size_t runs;            /* the most runs */
 	size_t memory_runs;     /* runs, spread evenly, that stay in memory and have no file: at
 				 * most memory_recs records each */
 	uint64_t memory_recs;
-	uint64_t recs;       /* at most, in all runs together */
-	size_t buffers;      /* runs that are written at the same time, at most */
+	uint64_t recs;       /* the most records of all runs together */
+	size_t buffers;      /* the most runs that are written at the same time */
 	size_t write_bytes;  /* least size of a write; 0: SPILL_WRITE_BYTES */
 	unsigned ranks_here; /* ranks that write the same amount to these directories; at least 1 */
 	size_t block_bytes;  /* a multiple of SPILL_ALIGN; 0: chosen by the record size */
-	bool growing;        /* recs and runs may be far too large. Create the file of a run when
-			      * the run begins, and check the space when it is used */
+	bool growing;        /* recs and runs are only limits: create the file of a run when the
+			      * run begins, and check the space when it is used */
 	io_backend *io;      /* outlives the spill; NULL: blocking calls */
 	bool buffered;       /* use the page cache even if direct I/O is possible */
 } spill_plan;
 
-/* spill_block_bytes - choose a block size: a multiple of the alignment and, if that is not too
+/* spill_block_bytes - choose a block size: a multiple of SPILL_ALIGN and, unless that becomes too
  * large, of the record size. */
 size_t spill_block_bytes(uint32_t record_bytes);
 
@@ -129,10 +129,9 @@ status spill_open(spill **s, mem *m, const spill_plan *p, err *e);
  * space. Between begin and end a run belongs to one thread; runs are independent of each other. */
 status spill_run_begin(spill *s, size_t run, uint64_t recs, err *e);
 
-/* spill_run_room - return where to put the next records of a run, so that appending them copies
- * nothing. Lower *n to the records that fit there. They are at most the rest of the block, so that
- * its checksum is computed while they are in the cache. With 0, the next record lies in two writes.
- */
+/* spill_run_room - return memory for the next records of a run, which are then appended without a
+ * copy. Lower *n to the number that fits: at most the rest of the block, so that its checksum is
+ * computed while it is in the cache. 0: the next record lies in two writes; it must be copied. */
 void *spill_run_room(const spill *s, size_t run, size_t *n);
 
 /* spill_run_append - write the next n records. */
@@ -172,7 +171,7 @@ status spill_run_adopt(spill *s, size_t run, uint64_t recs, const uint64_t *sum,
 /* spill_run_recs - return the number of records of the complete run. */
 uint64_t spill_run_recs(const spill *s, size_t run);
 
-/* spill_block_recs - return the records per block; 0 if records cross the ends of blocks. */
+/* spill_block_recs - return the records per block; 0 if a record may lie in two blocks. */
 size_t spill_block_recs(const spill *s);
 
 /* spill_read_bytes - return the buffer size for any n records of a run; SIZE_MAX on overflow. */
@@ -193,7 +192,7 @@ typedef struct spill_view {
 } spill_view;
 
 /* spill_read - read the records of v, whose run is complete, and set v->recs. Any number of
- * threads. A block with a wrong checksum is ST_IO. A file with a name then loses its name. */
+ * threads. ST_IO if a block has a wrong checksum; then the file loses its name, if it has one. */
 status spill_read(spill *s, spill_view *v, err *e);
 
 /* spill_key - set *rec to record `at` of the complete run i, valid until the next call with v. The
@@ -202,8 +201,8 @@ status spill_read(spill *s, spill_view *v, err *e);
  * thread. */
 status spill_key(spill *s, spill_view *v, size_t i, uint64_t at, const unsigned char **rec, err *e);
 
-/* spill_left_out - list the directories that had too little room, like spill_dirs_left_out, and set
- * *again to the number of runs that were written a second time. */
+/* spill_left_out - list the full directories, like spill_dirs_left_out, and set *again to the
+ * number of runs that were written a second time. */
 void spill_left_out(const spill *s, char *text, size_t bytes, uint64_t *again);
 
 /* spill_close - drop all runs, complete or not. s may be NULL. */

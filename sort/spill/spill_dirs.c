@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A write that fails shows that a directory is full. Free space is shared with other programs. Too
- * little at the start is a reason to refuse the job, but enough at the start proves nothing. */
+/* Free space is shared with other programs. Too little space at the start is a reason to refuse the
+ * job. But enough space at the start proves nothing: a directory is full when a write fails. */
 #include "spill.h"
 #include "base/size.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM_FOR_COUNT = 24 };
+enum { ROOM_FOR_COUNT = 24 }; /* for "and 123 more" */
 
 status spill_dirs_open(spill_dirs *d, mem *m, const char *const *name, size_t count, err *e)
 {
@@ -53,8 +53,8 @@ status spill_dirs_check(const char *const *name, size_t count, err *e)
 
 /* ------------------------------------------------------------------------------------- room */
 
-/* Add up the free bytes of all directories, in *whole only those for whole runs, and count the file
- * systems. Stop using directories without room for a run. */
+/* Add up the free bytes of all file systems, in *whole only the bytes for whole runs, and count the
+ * file systems. Stop using directories without space for a run. */
 static status dirs_find_room(spill_dirs *d, uint64_t run_bytes, uint64_t *all, uint64_t *whole,
 			     size_t *systems, err *e)
 {
@@ -98,7 +98,7 @@ status spill_dirs_fit(spill_dirs *d, uint64_t bytes, uint64_t run_bytes, err *e)
 	uint64_t all, whole;
 	size_t systems;
 	const status rc = dirs_find_room(d, run_bytes, &all, &whole, &systems, e);
-	/* a run lies in one file system */
+	/* a run cannot be divided between file systems */
 	if (rc != ST_OK || bytes <= (systems > 1 ? whole : all))
 		return rc;
 	size_text(all, free_text);
