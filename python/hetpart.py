@@ -886,8 +886,8 @@ class _ChainOpts(ctypes.Structure):
 
 
 class Chain:
-    """A chain of processors and its loads, see hetpart_chain(3). w has the time of one unit of computation on
-    each processor, z the time of one unit of data over each link. Loads are pairs (units of data, units of
+    """A chain of processors and its loads, see hetpart_chain(3). w has the time of a unit of computation on
+    each processor, z the time of a unit of data over each link. Loads are pairs (units of data, units of
     computation)."""
 
     def __init__(self, w, z, loads, tau=None, latency=None, installments=None):

@@ -189,7 +189,7 @@ static bool calibrate_brake(brake *k, const burn_args *a)
 		}
 		if (error < 0.01 || !r->quiet)
 			break;
-		/* Correct only half of the error, because the clock is noisy, and at most to half
+		/* Correct only half of the error, because the clock is noisy. Do not go below half
 		 * of the nominal share, because the brake may have reached its limit. */
 		left = fmin(1, fmax(left * sqrt(factor_reached(r) / a->factor), 0.5 / a->factor));
 	}

@@ -19,9 +19,9 @@ class Failed(Exception):
 
 
 class Done:
-    """The result and the costs of one command. peak_rss_bytes is the memory of the largest process among the
-    command and the children it waited for, but at least the memory of this interpreter (some 15 MB). It includes
-    pages of mapped files."""
+    """The result and the costs of one command. peak_rss_bytes is the memory of the largest process: of the
+    command, or of a child that it has waited for. It is at least the memory of this interpreter, about 15 MB. It
+    includes pages of mapped files."""
 
     def __init__(self, status, seconds, usage, out, err):
         self.status = status

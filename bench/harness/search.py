@@ -4,8 +4,9 @@
 
 def largest(fits, first, most, tolerance=0.02):
     """Return the largest n from 1 to most for which fits(n) is true, to a relative tolerance, or 0 if there is
-    none. n is doubled, or halved, from `first` on until fits() changes. Then the interval is halved repeatedly. If
-    fits() changes more than once, one of the changes is found; fits(result) was true in any case."""
+    none. The search doubles or halves n from `first` on until fits() changes. Then the interval is halved
+    repeatedly. If fits() changes more than once, one of the changes is found; fits(result) was true in any
+    case."""
     good, bad = 0, None
     n = max(1, min(first, most))
     while bad is None and good < most:

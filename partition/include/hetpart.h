@@ -220,9 +220,9 @@ HETPART_API double hetpart_plan_makespan(const hetpart_plan *plan);
  * method is exact; NaN if the method does not compute it. */
 HETPART_API double hetpart_plan_real_makespan(const hetpart_plan *plan);
 
-/* hetpart_plan_lower_bound - return a lower bound of the makespan of all plans of whole items,
- * proved by the method; NaN if the method proves none. The makespan is this bound for exact shares
- * and the exact scatter methods. With capacities, the bound is for plans that respect them. */
+/* hetpart_plan_lower_bound - return a lower bound of the makespans of all plans of whole items,
+ * proved by the method; NaN if the method proves none. Plans of exact shares and of the exact
+ * scatter methods reach this bound. With capacities, the bound is for plans that respect them. */
 HETPART_API double hetpart_plan_lower_bound(const hetpart_plan *plan);
 
 /* hetpart_plan_stopped - return HETPART_OK if the method was completed. Otherwise return what
@@ -280,10 +280,10 @@ typedef enum hetpart_method {
 
 #define HETPART_MEM_DEFAULT_BYTES (UINT64_C(1) << 30)
 
-/* The time limit of planners whose options set none. Their default memory limit is half of the
- * available memory, or HETPART_MEM_DEFAULT_BYTES if the system does not report it. At a limit,
- * planners return the best plan so far, which may differ from call to call; see
- * hetpart_plan_stopped(). */
+/* The time limit of planners whose options set none. The default memory limit is
+ * HETPART_MEM_DEFAULT_BYTES for shares. For scatters and chains, it is half of the available
+ * memory, or HETPART_MEM_DEFAULT_BYTES if the system does not report it. At a limit, planners
+ * return the best plan so far, which may differ from call to call; see hetpart_plan_stopped(). */
 #define HETPART_TIME_DEFAULT_S 10.0
 
 /* Return 0 to continue, and anything else to stop the planner as at a limit. The planner calls this
@@ -309,7 +309,7 @@ typedef struct hetpart_opts {
 	const uint64_t *capacities; /* the most items of each processor, or NULL */
 	uint64_t quantum;           /* EXACT, THRESHOLD, DP: all shares but one are its multiples */
 	uint64_t max_mem_bytes;     /* BITSET, DP; 0: HETPART_MEM_DEFAULT_BYTES */
-	double time_limit_s;        /* BITSET, DP; 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
+	double time_limit_s;        /* 0: HETPART_TIME_DEFAULT_S; INFINITY: none */
 	hetpart_stop_fn *stop;      /* NULL, or called to ask whether to stop */
 	void *stop_ctx;             /* passed to stop */
 	const uint64_t *minimums;   /* the least items of each processor, or NULL */
@@ -341,10 +341,11 @@ typedef struct hetpart_opts {
  *         quantum > 1: the plan is the best in which all shares are multiples of the quantum,
  *           except that one processor also takes the rest. The rest does not count towards the
  *           minimum of that processor.
- *         When time_limit_s is over or stop() stops it, BITSET returns the best plan so far with a
- *         lower bound. DP, and BITSET before its first plan, return the plan of THRESHOLD if costs
- *         are increasing, else the best plan whose shares are multiples of a large block.
- *         hetpart_plan_stopped() returns the reason.
+ *         When time_limit_s is over or stop() stops them, BITSET and THRESHOLD return the best plan
+ *         so far with a lower bound. DP, and BITSET before its first plan, return the plan of
+ *         THRESHOLD if costs are increasing. Otherwise they return the best plan whose shares are
+ *         multiples of a large block, unless there is a quantum. hetpart_plan_stopped() returns the
+ *         reason.
  * err     NULL, or receives the reason of a failure.
  * If several plans are the best, EXACT gives items to the faster processor, or to the first of
  * equally fast ones. The order of the processors and the scale of the speeds never change the
@@ -359,7 +360,8 @@ typedef struct hetpart_opts {
  *     costs allows, fewer items than the sum of the minimums, or no plan ends in finite time;
  *   HETPART_ENOSOL: TAYLOR with fewer than 3 items or no more items than processors, ASYMPTOTIC if
  *     a processor gets fewer than e items;
- *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes;
+ *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes and a cost is not
+ *     increasing;
  *   HETPART_EMISSING: EXACT or ASYMPTOTIC for n ln n, if GSL 2.5 to 2.8 is missing;
  *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before the first plan.
  * Safe from any number of threads. Takes about 100 bytes of memory per processor. BITSET and DP
@@ -386,7 +388,8 @@ HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t ite
  *     quantum, or a callback returned a negative time or NaN;
  *   HETPART_ERANGE: more items than HETPART_ITEMS_MAX, the capacities or the tables allow, or fewer
  *     than the sum of the minimums;
- *   HETPART_ENOMEM: no memory, or the method needs more than max_mem_bytes;
+ *   HETPART_ENOMEM: no memory, or BITSET or DP needs more than max_mem_bytes and a cost is not
+ *     increasing;
  *   HETPART_ETIME, HETPART_ECANCEL: out of time or stopped before the first plan.
  * Safe from any number of threads. */
 HETPART_API hetpart_status hetpart_share_unrelated_create(hetpart_plan **out, uint64_t items,
@@ -497,9 +500,9 @@ HETPART_API size_t hetpart_model_points(const hetpart_model *model, hetpart_poin
  * laws and straight lines, each over several intervals; all divisions into such segments are
  * averaged by their likelihood. Pooling of adjacent violators makes the result increasing, and
  * lines from (0, 0) join its points. If the cost certainly jumps, the jump is halfway between the
- * observations on its two sides. If these are at most 2 % apart, the jump is at the lower one,
- * because a few items too few cost little, and one too many costs the jump. Beyond the last point,
- * the cost continues with the last slope or the mean cost of an item, whichever is larger. Without
+ * observations on its two sides. If these are at most 2 % apart, the jump is at the lower one: a
+ * few items too few cost little, but one too many costs the jump. Beyond the last point, the cost
+ * continues with the last slope or the mean cost of an item, whichever is larger. Without
  * observations, f(n) = n.
  * out    receives the cost, independent of the model, NULL on failure; free with
  *        hetpart_cost_free().
@@ -820,9 +823,9 @@ typedef struct hetpart_scatter_opts {
  *         hetpart_plan_method() returns the choice.
  *         DP, DP_INCREASING, WINDOW: at most 2^32 - 2 items; memory is 4 p n bytes.
  *         MULTIRES: takes milliseconds for 1e6 items on 16 processors. For 1e9 items on 1000
- *           processors, it takes hundredths of a second if links are affine and the root sends for
- *           only a small part of the time, otherwise up to seconds. Memory grows with the number of
- *           near-optimal plans, up to max_mem_bytes.
+ *           processors, it takes up to seconds. If links are affine and the root rarely sends, it
+ *           takes hundredths of a second. Memory grows with the number of near-optimal plans, up to
+ *           max_mem_bytes.
  *         FILL: requires that links, except for the root's, get slower in the order of service. If
  *           links have startups, processors must also get slower in this order, or be equal.
  *         LP: counts every startup even for 0 items, unlike the exact methods. So its real makespan
@@ -915,14 +918,14 @@ HETPART_API hetpart_status hetpart_scatter_order(size_t *order, uint64_t items,
 						 const hetpart_scatter_proc *procs, size_t nprocs,
 						 hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_scatter_root - find the best root. The time of a candidate is the time to bring all items
- * to it from where they are stored, plus the makespan of a scatter from it in the order of
- * hetpart_scatter_order(). [S0]
+/* hetpart_scatter_root - find the best root. The total time of a candidate has two parts: the time
+ * to bring all items to it from where they are stored, and the makespan of a scatter from it in the
+ * order of hetpart_scatter_order(). [S0]
  * out         receives the plan of the best root, in its order of service; NULL on failure.
  * root        receives the best root; of several, the first.
  * order       NULL, or receives nprocs indices: plan entry j is processor order[j].
- * total       NULL, or receives nprocs times, one for each candidate; infinite if it has no plan of
- *             finite time.
+ * total       NULL, or receives the total time of each processor as root; infinite if it has no
+ *             plan of finite time.
  * items       0 .. HETPART_ITEMS_MAX.
  * compute     nprocs entries, not kept: time of n items on each processor.
  * link        nprocs * nprocs entries, not kept: link[r * nprocs + i] is the time of the message

@@ -190,7 +190,7 @@ function timeline() {
     ...piecesOf(row.slowest).flatMap((p) => piece(row.slowest, p, y, h, x)),
     row.critical ? rect('critical', x(0), y - 1, x(total_s) - x(0), h + 2, { 'pointer-events': 'none' }) : null];
   section('Timeline',
-    para(`When ${grouped ? `the busiest rank of each ${groupWord}` : critical ? 'each rank' : 'the rank'} was in which phase. ${critical ? `The hatched end of a phase is how long the rank \
+    para(`The phases of ${grouped ? `the busiest rank of each ${groupWord}` : critical ? 'each rank' : 'the rank'} over time. ${critical ? `The hatched end of a phase is how long the rank \
 waited in it for other ranks: for their blocks, in collective calls and for the slowest. ▶ and a frame mark rank ${textOf(critical.rank)}, which worked longest.` : ''}`),
     legend([...entries, ...(critical ? [['wait', 'waiting for other ranks']] : [])]),
     rowPicture({ label: `Phases over ${seconds(total_s)}, ${plural(rows.length, 'row')}`, rows, end: total_s, say: seconds, paint, time: true,

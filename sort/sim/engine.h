@@ -139,10 +139,10 @@ typedef struct delivery {
 	void *sender, *receiver;
 } delivery;
 
-/* network_send - send a message, at this time at the earliest. d->through(d->sender) is called when
- * the last byte has left its host, and d->through(d->receiver) when that byte has arrived. The
- * message waits while a link has no bandwidth, and is lost if a host has stopped. Returns
- * ST_RESOURCE without memory. */
+/* network_send - send a message, at this time at the earliest. Calls d->through(d->sender) when the
+ * last byte has left its host, and d->through(d->receiver) when that byte has arrived. The message
+ * waits while a link has no bandwidth, and is lost if a host has stopped. Returns ST_RESOURCE
+ * without memory. */
 status network_send(const delivery *d, double at_s);
 
 #endif

@@ -110,7 +110,7 @@ for width in 400 1600; do
 done
 is "hosts: pictures have a row for each" "$(grep -o 'Phases over [^"]*' dom | head -n 1 | sed 's/.*, \([0-9]*\) rows/\1/')" 8
 is "hosts: each with its ranks" "$(grep -o 'node[0-9] (32)<' dom | sort -u | wc -l)" 8
-has hosts "which of them is shown" 'When the busiest rank of each host was in which phase'
+has hosts "which of them is shown" 'The phases of the busiest rank of each host over time'
 is "hosts: tables have all ranks" "$(sed -n '/Ranks and the processors/,$p' dom | grep -o '<tr class="[a-z]*">\|<tr>' | wc -l | awk '{print ($1 >= 257)}')" 1
 fits many
 fits hosts
