@@ -86,7 +86,6 @@ typedef struct hetpart_err {
  * Each constructor:
  *   out    receives the cost, NULL on failure; free with hetpart_cost_free().
  *   scale  finite and > 0; every time is multiplied by it; 1 changes nothing.
- *   err    NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: out is NULL, scale or another number is NaN, infinite or out
  * of its range; HETPART_ENOMEM. Safe from any number of threads. */
 typedef struct hetpart_cost hetpart_cost;
@@ -256,7 +255,6 @@ HETPART_API size_t hetpart_plan_pack(const hetpart_plan *plan, void *buf, size_t
  * rejected.
  * out    receives the plan, NULL on failure; free with hetpart_plan_free().
  * bytes  size bytes, not kept.
- * err    NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL; HETPART_EFORMAT: the bytes are damaged, or
  *   not a plan; HETPART_ENOMEM. */
 HETPART_API hetpart_status hetpart_plan_unpack(hetpart_plan **out, const void *bytes, size_t size,
@@ -346,7 +344,6 @@ typedef struct hetpart_opts {
  *         THRESHOLD if costs are increasing. Otherwise they return the best plan whose shares are
  *         multiples of a large block, unless there is a quantum. hetpart_plan_stopped() returns the
  *         reason.
- * err     NULL, or receives the reason of a failure.
  * If several plans are the best, EXACT gives items to the faster processor, or to the first of
  * equally fast ones. The order of the processors and the scale of the speeds never change the
  * makespan beyond rounding. n ln n has f(1) = 0: if there are more items than processors, even the
@@ -381,7 +378,6 @@ HETPART_API hetpart_status hetpart_share_create(hetpart_plan **out, uint64_t ite
  *         (exact, up to about 1e5 items), DP ([S4] section 3.2, slow), or EXACT, which chooses. It
  *         uses THRESHOLD if every cost is increasing, otherwise BITSET, or DP with a quantum.
  *         capacities, minimums, quantum and limits are as for hetpart_share_create().
- * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: out, costs or an entry of it is NULL, nprocs is 0, struct_size or method is
  *     unknown, the method needs speeds, THRESHOLD with a cost that is not increasing, BITSET with a
@@ -413,7 +409,6 @@ HETPART_API uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t np
  * items    0 .. HETPART_ITEMS_MAX.
  * speeds   nprocs entries, not kept: finite, > 0.
  * nprocs   >= 1.
- * err      NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, a weight or speed is out of
  *   its range; HETPART_ERANGE: too many items, or times beyond the range of a double;
  *   HETPART_ENOMEM. Safe from any number of threads. Memory is 16 bytes per item. */
@@ -432,7 +427,6 @@ HETPART_API hetpart_status hetpart_share_weights(hetpart_plan **out, const doubl
  * speeds  nprocs entries, not kept: finite, > 0.
  * nprocs  >= 1.
  * cost    f, the time of n items at speed 1; increasing; not kept.
- * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, a share or speed is out of
  *   its range, the sum is not items, the cost is free or not increasing; HETPART_ERANGE: more than
  *   HETPART_ITEMS_MAX items, or more than a table of costs has; HETPART_ENOMEM.
@@ -452,7 +446,6 @@ typedef struct hetpart_model hetpart_model;
 
 /* hetpart_model_create - make a model without observations; its cost is f(n) = n.
  * out  receives the model, NULL on failure; free with hetpart_model_free().
- * err  NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: out is NULL; HETPART_ENOMEM. */
 HETPART_API hetpart_status hetpart_model_create(hetpart_model **out,
 						hetpart_err *err) HETPART_MUST_CHECK;
@@ -462,7 +455,6 @@ HETPART_API hetpart_status hetpart_model_create(hetpart_model **out,
  * observed  count entries, not kept: items is 1 .. 2^63, or 0 (ignored); time_s is the time
  *           multiplied by the speed, finite, >= 0.
  * count     0 is valid.
- * err       NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or an observation out of its range. */
 HETPART_API hetpart_status hetpart_model_add(hetpart_model *model, const hetpart_point *observed,
 					     size_t count, hetpart_err *err) HETPART_MUST_CHECK;
@@ -472,7 +464,6 @@ HETPART_API hetpart_status hetpart_model_add(hetpart_model *model, const hetpart
  * removed.
  * model   changed.
  * factor  > 0, <= 1: every weight is multiplied by it. With 0.95, about the last 20 jobs matter.
- * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: model is NULL or factor out of its range. */
 HETPART_API hetpart_status hetpart_model_decay(hetpart_model *model, double factor,
 					       hetpart_err *err) HETPART_MUST_CHECK;
@@ -480,7 +471,6 @@ HETPART_API hetpart_status hetpart_model_decay(hetpart_model *model, double fact
 /* hetpart_model_merge - add all observations of another model, with their weights.
  * into  changed.
  * from  unchanged; may be the same model as into.
- * err   NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL. */
 HETPART_API hetpart_status hetpart_model_merge(hetpart_model *into, const hetpart_model *from,
 					       hetpart_err *err) HETPART_MUST_CHECK;
@@ -507,7 +497,6 @@ HETPART_API size_t hetpart_model_points(const hetpart_model *model, hetpart_poin
  * out    receives the cost, independent of the model, NULL on failure; free with
  *        hetpart_cost_free().
  * model  unchanged.
- * err    NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL; HETPART_ENOMEM. */
 HETPART_API hetpart_status hetpart_model_cost(hetpart_cost **out, const hetpart_model *model,
 					      hetpart_err *err) HETPART_MUST_CHECK;
@@ -541,7 +530,6 @@ typedef struct hetpart_wisdom hetpart_wisdom;
 /* hetpart_wisdom_create - make wisdom without contents.
  * out   receives the wisdom, NULL on failure; free with hetpart_wisdom_free().
  * host  the machine that the wisdom describes, copied.
- * err   NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or host is invalid; HETPART_ENOMEM. */
 HETPART_API hetpart_status hetpart_wisdom_create(hetpart_wisdom **out, const char *host,
 						 hetpart_err *err) HETPART_MUST_CHECK;
@@ -566,7 +554,6 @@ HETPART_API hetpart_status hetpart_wisdom_set_time(hetpart_wisdom *wisdom, uint6
  * name    copied.
  * out     receives the model, NULL on failure. It belongs to the wisdom: you may change it, but
  *         must not free it.
- * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or name is invalid; HETPART_ENOMEM: no
  *   memory, or 4096 models already. */
 HETPART_API hetpart_status hetpart_wisdom_model(hetpart_wisdom *wisdom, const char *name,
@@ -598,7 +585,7 @@ HETPART_API const char *hetpart_wisdom_number_name(const hetpart_wisdom *wisdom,
 HETPART_API hetpart_status hetpart_wisdom_merge(hetpart_wisdom *into, const hetpart_wisdom *from,
 						hetpart_err *err) HETPART_MUST_CHECK;
 
-/* hetpart_wisdom_print - write the text of the file.
+/* hetpart_wisdom_print - write the text of a wisdom file.
  * buf  receives at most size - 1 characters and a terminating 0; may be NULL when size is 0.
  * Returns the length of the whole text without the 0; 0 for NULL. */
 HETPART_API size_t hetpart_wisdom_print(const hetpart_wisdom *wisdom, char *buf, size_t size);
@@ -608,7 +595,6 @@ HETPART_API size_t hetpart_wisdom_print(const hetpart_wisdom *wisdom, char *buf,
  * text      `bytes` characters, not kept; it need not end in 0.
  * host      the machine that the wisdom must describe; NULL accepts any.
  * oldest_s  reject wisdom made before this time, seconds since 1970; 0 accepts any.
- * err       NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: out or text is NULL; HETPART_EFORMAT: the text is damaged;
  *   err names the line; HETPART_ESTALE: the text is valid, but of another machine, too old, or in
  *   another version of the format: start with new wisdom and replace the file; HETPART_ENOMEM. */
@@ -644,7 +630,6 @@ HETPART_API void hetpart_wisdom_free(hetpart_wisdom *wisdom);
  * ratings    nprocs entries, not kept: finite, > 0.
  * nprocs     >= 1.
  * processes  0 .. HETPART_ITEMS_MAX.
- * err        NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0 or a rating is out of its
  *   range; HETPART_ERANGE: too many processes; HETPART_ENOMEM.
  * Safe from any number of threads. */
@@ -690,7 +675,7 @@ typedef struct hetpart_worker {
 typedef enum hetpart_chunk_rule {
 	HETPART_CHUNK_FIXED = 0,    /* always `chunk` items */
 	HETPART_CHUNK_GUIDED = 1,   /* R/p items, but at least `chunk` */
-	HETPART_CHUNK_FACTORING = 2 /* p chunks of R/(2p) items, but at least `chunk`, then again */
+	HETPART_CHUNK_FACTORING = 2 /* R/(2p) items for p chunks in a row, but at least `chunk` */
 } hetpart_chunk_rule;
 
 /* Items that are handed out in chunks, for a farm that the caller implements. Set the first four
@@ -700,8 +685,8 @@ typedef struct hetpart_chunks {
 	uint64_t nprocs; /* processors that take chunks, >= 1 */
 	uint64_t chunk;  /* the size, or the smallest size, >= 1 */
 	uint64_t left;   /* items not yet handed out; the caller may lower it between calls */
-	uint64_t batch_chunk, batch_left; /* FACTORING: size and number of the chunks that remain of
-					   * the p chunks */
+	uint64_t batch_chunk,
+		batch_left; /* FACTORING: size, and how many of the p chunks are left */
 } hetpart_chunks;
 
 /* hetpart_chunks_next - subtract the next chunk from the items that are left.
@@ -722,7 +707,6 @@ HETPART_API uint64_t hetpart_chunks_next(hetpart_chunks *chunks);
  * nprocs   >= 1.
  * rule     see hetpart_chunk_rule.
  * chunk    >= 1: the size, or the smallest size.
- * err      NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer or a computing cost is NULL, nprocs or chunk is 0,
  *   rule is unknown, a callback returned a negative time or NaN; HETPART_ERANGE: more than
  *   HETPART_ITEMS_MAX items or HETPART_FARM_CHUNKS_MAX chunks, or a chunk of infinite time;
@@ -851,7 +835,6 @@ typedef struct hetpart_scatter_opts {
  *         minimums and quantum: the exact methods find the best plan that respects them, GREEDY
  *         respects them, the others refuse them. With a quantum > 1, all shares are multiples of
  *         it, and the root also takes items % quantum, which do not count towards its minimum.
- * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: a pointer is NULL, nprocs is 0, struct_size or method is unknown, the method
  *     does not support a cost, the minimums or the quantum, or a callback returned a negative time
@@ -879,7 +862,6 @@ HETPART_API uint64_t hetpart_scatter_mem_bytes(uint64_t items, size_t nprocs,
  * the sum of link_j(1) plus the largest compute_i(1) ([S0] guarantee, for linear costs).
  * slack   receives the difference, in time units; infinite beyond the range of a double.
  * procs   nprocs (>= 1) entries as in hetpart_scatter_create().
- * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, or a callback returned a
  *   negative time or NaN; HETPART_ENOMEM. Safe from any number of threads. */
 HETPART_API hetpart_status hetpart_scatter_slack(double *slack, const hetpart_scatter_proc *procs,
@@ -894,7 +876,6 @@ HETPART_API hetpart_status hetpart_scatter_slack(double *slack, const hetpart_sc
  * items   0 .. HETPART_ITEMS_MAX: the sum of the real shares.
  * real    nprocs entries: finite, >= 0, summing to items within 1 + 1e-9 items.
  * nprocs  >= 1.
- * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, a share is negative, NaN or
  *   infinite, or the sum is not items; HETPART_ERANGE: more than HETPART_ITEMS_MAX items;
  *   HETPART_ENOMEM. Safe from any number of threads. */
@@ -910,7 +891,6 @@ HETPART_API hetpart_status hetpart_scatter_round(uint64_t *shares, uint64_t item
  *         keep their order.
  * items   0 .. HETPART_ITEMS_MAX.
  * procs   nprocs (>= 1) entries as in hetpart_scatter_create(), not kept.
- * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, or a callback returned a
  *   negative time or NaN; HETPART_ERANGE: more than HETPART_ITEMS_MAX items; HETPART_ENOMEM.
  * Safe from any number of threads. */
@@ -934,7 +914,6 @@ HETPART_API hetpart_status hetpart_scatter_order(size_t *order, uint64_t items,
  *             items from the store to this processor; NULL takes no time.
  * nprocs      >= 1.
  * opts        as in hetpart_scatter_create(); the method is used for every candidate.
- * err         NULL, or receives the reason of a failure.
  * Returns the same as hetpart_scatter_create(); HETPART_ERANGE only if no candidate has a plan.
  * Safe from any number of threads. */
 HETPART_API hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root, size_t *order,
@@ -1016,7 +995,6 @@ typedef struct hetpart_schedule hetpart_schedule;
  *        If limit_s, max_mem_bytes or stop() stops LP, it returns its best solution so far, or the
  *        solution of SINGLEINST. MULTIINST then puts the rest of each load into one installment.
  *        hetpart_schedule_stopped() returns the reason.
- * err    NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: a required pointer is NULL, a count is 0, a number is NaN, infinite
  *     or out of its range, struct_size or method is unknown;
@@ -1048,7 +1026,6 @@ HETPART_API uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain,
  * fractions   nfractions entries, not kept: [load][installment][processor]; each is finite and
  *             >= 0, and the fractions of a load sum to 1 within 1e-6.
  * nfractions  nprocs times the sum of chain->installments.
- * err         NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: as for hetpart_chain_create(), or nfractions is wrong, a fraction is negative,
  *     NaN or infinite, or a load's fractions do not sum to 1;

@@ -80,8 +80,8 @@ HETSORT_API const char *hetsort_strerror(hetsort_status status);
 
 #define HETSORT_ERR_BYTES 512
 
-/* The reason of a failure. The caller allocates it and need not initialise it. Only a call that
- * fails writes it. */
+/* The reason of a failure. The last argument of a call, err, may be NULL. The caller allocates it
+ * and need not initialise it. Only a call that fails writes it. */
 typedef struct hetsort_err {
 	hetsort_status status;        /* the result of the call */
 	char text[HETSORT_ERR_BYTES]; /* lower case, no full stop, always terminated */
@@ -143,7 +143,6 @@ HETSORT_API uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out
  * out      space for n records, which receives the sorted records; NULL only if n is 0; must not
  *          overlap in. Its content is undefined on failure.
  * opts     NULL for the defaults.
- * err      NULL, or receives the reason of a failure.
  * Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is
  *   unknown, the layout is invalid or there are too many threads; HETSORT_ERANGE: the records do
  *   not fit into the address space, or are more than 2^48; HETSORT_ENOMEM; HETSORT_EINTERNAL.
@@ -161,7 +160,6 @@ HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *
  * n_out  receives the number; 0 on failure.
  * opts   as for hetsort_sort(); NULL for the defaults.
  * comm   intracommunicator.
- * err    NULL, or receives the reason of a failure.
  * Returns HETSORT_OK; HETSORT_EINVAL: n_out is NULL, opts is invalid as for hetsort_sort(), or see
  *   the top of this file; HETSORT_ERANGE: too many records in all; HETSORT_ENOMEM; HETSORT_EPEER;
  *   HETSORT_EINTERNAL.
@@ -179,7 +177,6 @@ HETSORT_API hetsort_status hetsort_share(uint64_t n_in, uint64_t *n_out, const h
  *        too small (HETSORT_ERANGE), it receives the room that is needed; 0 on other failures.
  * opts   NULL for the defaults.
  * comm   intracommunicator.
- * err    NULL, or receives the reason of a failure.
  * Returns HETSORT_OK;
  *   HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is unknown, the layout is
  *     invalid, there are too many threads, exchange_threads is above 2, a speed is not finite or

@@ -70,6 +70,7 @@ double engine_now_s(void)
 
 static void deadline_event(void *deadline_);
 
+/* Move a deadline, and queue an event for it unless an earlier event is queued. */
 static void deadline_set(deadline *d, double due_s)
 {
 	d->due_s = due_s;
@@ -129,6 +130,7 @@ static char *stack_new(void)
 	return s;
 }
 
+/* Return to the event loop, until coroutine_enter() continues the actor here. */
 static void coroutine_leave(actor *a)
 {
 	const int kept = errno; /* the actor may read errno after a call that waited */
@@ -333,6 +335,7 @@ bool actor_wake_one(const void *what)
 
 /* -------------------------------------------------------------------------------- processors */
 
+/* Return the speed of each of n threads that compute on a host. */
 static double host_rate(const host *h, unsigned n)
 {
 	return h->is.speed * (n > h->is.cores ? (double)h->is.cores / n : 1);
@@ -376,6 +379,7 @@ static void host_plan_end(host *h)
 			 : INFINITY);
 }
 
+/* Wake the threads whose computation ends now. */
 static void host_end_first(void *host_)
 {
 	host *h = host_;

@@ -90,7 +90,6 @@ typedef struct hetpart_mpi_scatter_opts {
  * root      a rank, the same everywhere.
  * comm      intracommunicator.
  * opts      see hetpart_mpi_scatter_opts; NULL: HETPART_MPI_EQUAL, and costs of { 0, 0 }.
- * err       NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: a pointer is NULL, a type is not committed or its size differs from the size at
  *     the root, root is not a rank or differs between ranks, struct_size, shares or method is
@@ -166,7 +165,6 @@ HETPART_API hetpart_status hetpart_mpi_scatter_plan(hetpart_plan **out, size_t *
  * recvtype  at the root: type of one item, of the same size as sendtype, committed.
  * root      a rank, the same everywhere.
  * comm      intracommunicator.
- * err       NULL, or receives the reason of a failure.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: a pointer is NULL, a type is not committed or its size differs from the size at
  *     the root, root is not a rank or differs between ranks;
@@ -244,7 +242,6 @@ typedef struct hetpart_mpi_farm_opts {
  * comm   intracommunicator.
  * opts   NULL for defaults.
  * done   NULL, or receives the number of items that this rank has processed, also on failure.
- * err    NULL, or receives the reason of a failure.
  * Returns HETPART_OK: all items are done and all results taken;
  *   HETPART_EINVAL: a pointer is NULL, root is not a rank or differs between ranks, struct_size or
  *     rule is unknown, or work returns NULL with result_bytes > 0;
@@ -286,7 +283,6 @@ typedef hetpart_status hetpart_mpi_kernel_fn(void *ctx, uint64_t items, hetpart_
  * limit_s seconds for the whole measurement, finite, > 0; 0: 0.2. If the first call takes longer,
  *         it is the only one.
  * comm    intracommunicator.
- * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, most is 0 or limit_s is out of its range;
  *   the status of kernel, on the rank where it failed; HETPART_EPEER: another rank failed, or MPI
  *   did. Collective. */
@@ -311,7 +307,6 @@ HETPART_API hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out,
  *             ones.
  * root        a rank, the same everywhere.
  * comm        intracommunicator.
- * err         NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, a number is out of its range, root is
  *   not a rank or not the same everywhere; HETPART_ENOMEM; HETPART_EPEER: another rank failed, or
  *   MPI did. Collective. */
@@ -326,7 +321,6 @@ HETPART_API hetpart_status hetpart_mpi_measure_link(hetpart_mpi_timing *out, uin
  * speeds  receives the speed of each rank of the communicator, in the order of ranks.
  * mine    this rank's speed, finite, > 0: 1/per_item_s of a timing, for instance.
  * comm    intracommunicator.
- * err     NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: speeds is NULL or mine out of its range; HETPART_EPEER:
  *   another rank failed, or MPI did. Collective. */
 HETPART_API hetpart_status hetpart_mpi_gather_speeds(double *speeds, double mine, MPI_Comm comm,
@@ -340,7 +334,6 @@ HETPART_API hetpart_status hetpart_mpi_gather_speeds(double *speeds, double mine
  * count     may be 0, and may differ between ranks.
  * speed     speed of this rank, finite, > 0; its times are multiplied by the speed.
  * comm      intracommunicator.
- * err       NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL or a number out of its range;
  *   HETPART_ERANGE: more than INT_MAX/2 observations in all; HETPART_ENOMEM; HETPART_EPEER: another
  *   rank failed, or MPI did. Collective. */
@@ -357,7 +350,6 @@ HETPART_API hetpart_status hetpart_mpi_model_add(hetpart_model *model,
  * model  the fitted cost, equal on all ranks; NULL: one time unit for each item.
  * opts   NULL for defaults, the same everywhere.
  * comm   intracommunicator.
- * err    NULL, or receives the reason of a failure.
  * Returns the same as hetpart_model_plan(); HETPART_EINVAL also if the ranks' plans differ;
  *   HETPART_EPEER: another rank failed, or MPI did. Collective. */
 HETPART_API hetpart_status hetpart_mpi_share_create(hetpart_plan **out, uint64_t items,
@@ -371,7 +363,6 @@ HETPART_API hetpart_status hetpart_mpi_share_create(hetpart_plan **out, uint64_t
  * plan  at the root: the plan. Ignored on other ranks.
  * root  a rank, the same everywhere.
  * comm  intracommunicator.
- * err   NULL, or receives the reason of a failure.
  * Returns HETPART_OK; HETPART_EINVAL: out is NULL, plan is NULL at the root, root is not a rank or
  *   differs between ranks; HETPART_ENOMEM; HETPART_EPEER: another rank failed, or MPI did.
  * Collective. */
@@ -382,7 +373,6 @@ HETPART_API hetpart_status hetpart_mpi_plan_bcast(hetpart_plan **out, const hetp
 /* hetpart_mpi_plan_agree - check by hetpart_plan_hash() that all ranks have the same shares.
  * plan  the plan of this rank.
  * comm  intracommunicator.
- * err   NULL, or receives the reason of a failure.
  * Returns HETPART_OK: they have; HETPART_EINVAL: they have not (on all ranks), or plan is NULL;
  *   HETPART_EPEER: the plan of another rank is NULL, or MPI failed. Collective. */
 HETPART_API hetpart_status hetpart_mpi_plan_agree(const hetpart_plan *plan, MPI_Comm comm,
