@@ -108,9 +108,10 @@ typedef struct hetsort_opts {
 	uint32_t exchange_threads; /* threads that move records between ranks. 2: one to send and
 				    * one to receive; 1: one for both; 0: the calling thread moves
 				    * them; 0 by default */
-	const double *speeds;      /* NULL: equal shares. Else one speed for each rank, finite and >
-				    * 0: the output of rank r has a share proportional to speeds[r].
-				    * Ignored by hetsort_sort_counts() and hetsort_sort_local(). */
+	const double *speeds;      /* NULL: equal shares. Else one speed for each rank, finite and
+				    * above 0: the output of rank r has a share proportional to
+				    * speeds[r]. Ignored by hetsort_sort_counts() and
+				    * hetsort_sort_local(). */
 	const char *key; /* NULL: the key is key_bytes bytes at key_off. Else key_off and key_bytes
 			  * are ignored, and this text lists the fields of the key, most significant
 			  * first, separated by a space: "0,u64,desc 8,4". A field has the format of
@@ -160,9 +161,9 @@ HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *
  * n_out  receives the number; 0 on failure.
  * opts   as for hetsort_sort(); NULL for the defaults.
  * comm   intracommunicator.
- * Returns HETSORT_OK; HETSORT_EINVAL: n_out is NULL, opts is invalid as for hetsort_sort(), or see
- *   the top of this file; HETSORT_ERANGE: too many records in all; HETSORT_ENOMEM; HETSORT_EPEER;
- *   HETSORT_EINTERNAL.
+ * Returns HETSORT_OK; HETSORT_EINVAL: n_out is NULL, opts is invalid as for hetsort_sort(), see
+ *   also the top of this file; HETSORT_ERANGE: too many records in all; HETSORT_ENOMEM;
+ *   HETSORT_EPEER; HETSORT_EINTERNAL.
  * Collective. */
 HETSORT_API hetsort_status hetsort_share(uint64_t n_in, uint64_t *n_out, const hetsort_opts *opts,
 					 MPI_Comm comm, hetsort_err *err) HETSORT_MUST_CHECK;
@@ -190,7 +191,7 @@ HETSORT_API hetsort_status hetsort_sort(const void *in, uint64_t n_in, void *out
 					hetsort_err *err) HETSORT_MUST_CHECK;
 
 /* hetsort_sort_counts - sort like hetsort_sort(), but the caller chooses the number of records that
- * each rank receives. With n_in, for example, each rank keeps its number of records.
+ * each rank receives. If n_out is n_in, for example, each rank keeps its number of records.
  * out    receives n_out records; NULL only if n_out is 0; must not overlap in.
  * n_out  number of records that this rank is to receive, may be 0. The sum over all ranks must
  *        equal the sum of n_in.
