@@ -56,9 +56,8 @@ enum { PACE_BINS = 256 };
 
 /* The work that is done over time, in bins of equal width. All zero: no work yet. */
 typedef struct speed_history {
-	double read_s, sort_s; /* set by the caller: the work to read a record, and to sort it */
-	double bin_s;          /* width; it doubles when time runs past the last bin */
-	double end_s;          /* the end of the latest work */
+	double bin_s; /* width; it doubles when time runs past the last bin */
+	double end_s; /* the end of the latest work */
 	double work[PACE_BINS];
 } speed_history;
 

@@ -380,17 +380,10 @@ status phase_read(job *j)
 	const input *in = &j->files.in;
 	const memory_plan *mp = &j->memory;
 	const uint64_t n = own_share(env, j->shares.in);
-	/* With --adapt, set the seconds in which a record should be read and sorted. A rank that
-	 * waits for others while it reads shows no speed. */
-	const rates *r = &env->stats->rate;
-	speed_history *h = &j->speeds;
+	/* a rank that waits for others while it reads shows no speed */
 	const bool spreads = mp->sort.spills && memory_plan_spreads(j);
 	const bool waits = env_scatters(env) ? o->scatter != SCATTER_DYNAMIC : spreads;
 	const bool measures = o->adapt.on && env->c->size > 1 && n > 0 && !waits;
-	if (measures) {
-		h->read_s = r->copy_s * o->lay.record_bytes;
-		h->sort_s = job_time_before_s(r, o, n) / (double)n - h->read_s;
-	}
 	/* the most records in memory, if their number is known only at their end: while the buffer
 	 * is doubled, the old and the new buffer exist */
 	const uint64_t most_recs = in->is_stream ? mp->sort.core_recs
@@ -406,7 +399,7 @@ status phase_read(job *j)
 					   .io = j->files.io,
 					   .most_recs = most_recs,
 					   .sizes = test_sizes_of(o),
-					   .speed_history = measures ? h : NULL },
+					   .speed_history = measures ? &j->speeds : NULL },
 				 .b = &mp->sort,
 				 .ranks_here = j->cpus.ranks_here,
 				 .keep = j->work.on ? &j->work.seal : NULL,

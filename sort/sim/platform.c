@@ -122,8 +122,7 @@ static status read_property(line *l, sim_host *h)
 	if (strcmp(name, "cores") != 0)
 		return REFUSE(l, "a host has no property %s", quoted(name));
 	const status rc = read_count(l, name, SIM_MOST_CORES, &h->cores);
-	return rc == ST_OK && h->cores == 0 ? REFUSE(l, "'cores' must be at least 1")
-					    : rc;
+	return rc == ST_OK && h->cores == 0 ? REFUSE(l, "'cores' must be at least 1") : rc;
 }
 
 /* Read a group of hosts: COUNT x PROPERTY VALUE... */

@@ -166,9 +166,7 @@ static void reading_main(void *reading_, unsigned worker)
 		d->sum = checksum_join(d->sum, got.sum);
 		d->verify_s += got.verify_s;
 		x->sort_s += c.sort_s;
-		if (speeds)
-			speed_history_add(speeds, t0 - x->begun_s, now_s() - x->begun_s,
-					  (double)n * (speeds->read_s + speeds->sort_s));
+		speed_history_add(speeds, t0 - x->begun_s, now_s() - x->begun_s, (double)n);
 		pthread_mutex_unlock(&x->lock);
 	}
 }

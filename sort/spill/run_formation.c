@@ -140,7 +140,6 @@ static unsigned char *worker_room(const run_formation *s, unsigned worker)
 static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 {
 	const read_runs_plan *l = &s->p->load;
-	speed_history *speeds = l->speed_history;
 	const uint64_t first = s->d->start[run];
 	const double t0 = now_s();
 	unsigned char *recs = worker_room(s, worker) + (s->from ? reader_align(s->from, first) : 0);
@@ -168,9 +167,7 @@ static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 	pthread_mutex_lock(&s->lock);
 	s->d->sum = checksum_join(s->d->sum, got.sum);
 	s->d->verify_s += got.verify_s;
-	if (speeds)
-		speed_history_add(speeds, t0 - s->begun_s, now_s() - s->begun_s,
-				  (double)o->n * (speeds->read_s + speeds->sort_s));
+	speed_history_add(l->speed_history, t0 - s->begun_s, now_s() - s->begun_s, (double)o->n);
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -4,7 +4,6 @@
 #include "spill.h"
 #include "base/size.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
