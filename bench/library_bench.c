@@ -217,7 +217,7 @@ static void library_prepare(library_data *d)
 	    !(d->out = malloc((size_t)out * RECORD)))
 		library_stop("no memory for the records");
 	memset(d->out, 0xa5, (size_t)out * RECORD); /* touch all pages, which calloc() does not */
-	for (uint64_t i = 0; i < in; i++)           /* so each rank can make its own records */
+	for (uint64_t i = 0; i < in; i++)           /* each rank makes its own records */
 		for (uint64_t at = 0, w = 0; at < RECORD; at += sizeof w) {
 			w = mix(((d->first + i) * 13 + at / sizeof w) *
 				UINT64_C(0x9e3779b97f4a7c15));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter_client.c - a program that uses libhetpart_mpi like a user's program, which can also be
- * built outside this tree. Rank 0 has items, every rank computes its share, and the results are
- * added up. HOW is the way to distribute the items; the rest of the program does not change. Prints
- * a line of JSON for each rank: the number of items, the times of their arrival and of the end of
- * the computation, and the measured costs.
+/* scatter_client.c - an example of a user's program with libhetpart_mpi, which can also be built
+ * outside this tree. Rank 0 has items, every rank computes its share, and the results are added up.
+ * HOW is the way to distribute the items; the rest of the program does not change. Prints a line of
+ * JSON for each rank: the number of items, the times of their arrival and of the end of the
+ * computation, and the measured costs.
  *
  *     scatter_client HOW ITEMS ITEM_BYTES ROUNDS [COSTS]
  *         HOW     scatterv    MPI_Scatterv, equal shares
@@ -12,8 +12,9 @@
  *                 ascending   all end together, served by increasing bandwidth: the worst order
  *                 farm        master and workers
  *         ROUNDS  of work for an item
- *         COSTS   a file with four numbers for each rank: seconds of any computation and of each
- *                 item, of any message and of each item. Without it they are measured first.
+ *         COSTS   a file with four numbers for each rank, in seconds: startup and time per item of
+ *                 a computation, startup and time per item of a message. Without COSTS they are
+ *                 measured first.
  *
  *     mpicc scatter_client.c $(pkg-config --cflags --libs hetpart_mpi) */
 #include <hetpart_mpi.h>

@@ -38,8 +38,8 @@ typedef struct host {
 	lane departing, leaving, arriving, landing; /* events of messages, see network.c */
 } host;
 
-/* engine_open - open the engine with this platform, which must outlive it. Short work of an actor
- * (actor_owe) is charged when its sum exceeds least_work_s. */
+/* engine_open - open the engine with a platform, which must outlive the engine. Short work of an
+ * actor (actor_owe) is charged when its sum exceeds least_work_s. */
 status engine_open(const platform *p, double least_work_s, err *e);
 
 /* engine_platform - return the platform, or an empty one before engine_open. */

@@ -257,7 +257,7 @@ static const char help[] =
 	"      --version      print the version\n"
 	"Exit status: the exit status of hetsort.";
 
-/* Parse up to the platform's name; the rest is for hetsort. */
+/* Parse the options before the platform's name. Those after it are for hetsort. */
 static status sim_parse_options(int argc, char **argv, err *e)
 {
 	static const struct option longs[] = { { "scale", required_argument, NULL, 's' },

@@ -104,7 +104,7 @@ WRAPPED(void, shared_window_news, shared_window *w, shared_news kind, uint64_t *
 	actor_owe(poll.test_s * (double)(s->under_way / u64_max(scale_last_windows()->blocks, 1)));
 }
 
-/* Mark the stream that the reader waits for as due, because the reader has released the previous
+/* Mark as due the stream that the reader waits for, because the reader has released its previous
  * block. */
 static void polling_release(poller *p)
 {
