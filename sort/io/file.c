@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Complete reads and writes: with EINTR, short counts, and more bytes than Linux moves in a call.
+/* Reads and writes that are complete despite EINTR, short counts, and the limit of bytes per call.
  */
 #include "file.h"
 #include "base/arith.h"
@@ -22,8 +22,8 @@
 
 enum { MOST_AT_ONCE = 1 << 30 };
 
-/* Return whether to repeat a call that has failed. Wait for a pipe that another program has made
- * nonblocking. */
+/* Return whether to repeat a call that has failed. If another program has made a pipe nonblocking,
+ * wait until the pipe is ready. */
 static bool file_retry(int fd, short event)
 {
 	struct pollfd p = { .fd = fd, .events = event };
@@ -200,7 +200,7 @@ int file_rename_new(int dirfd, const char *from, const char *to)
 	int rc = renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE);
 	if (rc == 0 || (errno != EINVAL && errno != ENOSYS))
 		return rc;
-	/* no such rename on this file system: a hard link never replaces either */
+	/* this file system has no such rename; a hard link never replaces a file either */
 	rc = linkat(dirfd, from, dirfd, to, 0);
 	if (rc == 0) /* if this fails, the next job removes the old name */
 		(void)unlinkat(dirfd, from, 0);
@@ -277,7 +277,8 @@ char *name_expand(const char *pattern, int rank, err *e)
 
 enum { MARKS = 2, WORDS = 7, HEAD_BYTES_MOST = 512 };
 
-/* marks: between their words there may be white space, as in JSON. */
+/* mark: texts that files of this role may begin with, as words. White space may separate the
+ * words. */
 typedef struct role_row {
 	const char *name, *writer, *mark[MARKS][WORDS];
 } role_row;
@@ -349,7 +350,7 @@ static int role_judge(file_role r, int dirfd, const char *name, int flags)
 	struct iovec v = { text, sizeof text };
 	struct stat st;
 	ssize_t n = -1;
-	/* opening a pipe and closing it again would end its writer */
+	/* to open a pipe and close it again would end its writer */
 	if (fstatat(dirfd, name, &st, flags ? AT_SYMLINK_NOFOLLOW : 0) != 0 || !S_ISREG(st.st_mode))
 		return -1;
 	const int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Describes inputs (their kind and number of records), and opens them if they have not changed. */
+/* Find the kind of inputs and their number of records, and open inputs that have not changed
+ * since. */
 #include "input.h"
 #include "base/size.h"
 #include "manifest.h"
@@ -16,8 +17,8 @@
 /* Opening never waits, even if the file is a FIFO or has become one. */
 enum { OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, HEAD_BYTES = 4096 };
 
-/* Try to read a byte after `size` bytes: return 1 or 0, or -1 with errno. Some file systems report
- * a size that is too small. */
+/* Find out whether a file continues after `size` bytes, because some file systems report a size
+ * that is too small. Return 1 if it does, 0 if not, or -1 with errno. */
 static ssize_t read_after(int fd, off_t size)
 {
 	char c;
@@ -28,9 +29,10 @@ static ssize_t read_after(int fd, off_t size)
 	return n;
 }
 
-/* Return whether a text is lines that do not have the record size. Records may be lines of equal
- * length: then every newline has the same place in its record. If the places differ, the user has
- * probably confused hetsort with sort(1). With records of one byte, a newline is a record. */
+/* Return whether a text consists of lines that are not records. If records are lines of equal
+ * length, every newline has the same place in its record. If the places differ, the user has
+ * probably confused hetsort with sort(1). With records of one byte, any line consists of
+ * records. */
 static bool is_lines(const char *text, size_t bytes, uint32_t record_bytes)
 {
 	bool differ = bytes < record_bytes && record_bytes > 1;
@@ -44,8 +46,8 @@ static bool is_lines(const char *text, size_t bytes, uint32_t record_bytes)
 	return differ && memchr(text, '\n', bytes);
 }
 
-/* Open the file to find out whether it may be read. A file with size 0 and content, like the files
- * of procfs, is read as a stream: its size is known at its end. */
+/* Open the file to find out whether it may be read. A file that has size 0 but some content, like
+ * the files of procfs, is read as a stream, because its size is known only at its end. */
 static status look_inside(input_file *f, const layout *l, err *e)
 {
 	char head[HEAD_BYTES];
@@ -80,14 +82,15 @@ static status input_look(input_file *f, const layout *l, err *e)
 			       S_ISDIR(f->st.st_mode) ? "directory" : "socket");
 	if (S_ISREG(f->st.st_mode) && !is_stdin)
 		return look_inside(f, l, e);
-	/* opened only when it is read, because the writer of a FIFO would notice */
+	/* do not open a stream before it is read, because the writer of a FIFO would notice */
 	f->is_stream = true;
 	if (!is_stdin && faccessat(AT_FDCWD, f->path, R_OK, AT_EACCESS) != 0)
 		return err_refuse(e, errno, "cannot open input %s", quoted(f->path));
 	return ST_OK;
 }
 
-/* Find the trailer if the number of records is given: all bytes after them. */
+/* Find the size of the trailer if the number of records is given: the trailer is all bytes after
+ * them. */
 static status measure_trailer(const input *in, input_file *f, const layout *l, err *e)
 {
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;
@@ -181,7 +184,7 @@ static status input_add_file(input *in, char *path, const layout *l, err *e)
 	return rc;
 }
 
-/* Keep the values of part p of the manifest at path for the file that was added last. */
+/* Store the values that the manifest at path gives for part p. The part is the file added last. */
 static status take_stated(input *in, const char *path, const manifest_part *p, const layout *l,
 			  err *e)
 {
@@ -295,8 +298,9 @@ status input_describe(input *in, const settings *o, int rank, bool all_parts, er
 	}
 	if (rc == ST_OK)
 		rc = input_count(in, l, &why);
-	/* Check after the look at all files that no set is being renamed; this also explains other
-	 * errors. A renaming that begins later replaces files, which input_open detects. */
+	/* After looking at all files, check that no set is being renamed. If one is, report this
+	 * instead of other errors, because it may have caused them. A renaming that begins later
+	 * replaces files, and input_open detects that. */
 	char *quiet = NULL;
 	for (size_t i = 0; i < in->files && settled == ST_OK; i++)
 		if (!in->file[i].is_stream)
@@ -344,9 +348,9 @@ status input_check_stated(const input_file *f, err *e)
 		       quoted(f->path), quoted(s->manifest));
 }
 
-/* Check that the open file is the described one. Writing to a stream changes its times, and the
- * size of some streams. A program that writes to a file can set the time of modification back, but
- * not the time of change. */
+/* Check that the open file is the described one. Do not compare sizes and times of streams, because
+ * writing to a stream changes them. A program that writes to a file can set the time of
+ * modification back, but not the time of change. */
 static status check_identity(const input_file *f, int fd, bool stream, err *e)
 {
 	struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The input: files and streams, read as one sequence of records of which each rank takes a slice.
- */
+/* The input: files and streams, treated as one sequence of records, of which each rank reads a
+ * share. */
 #ifndef HETSORT_IO_INPUT_H
 #define HETSORT_IO_INPUT_H
 
@@ -19,18 +19,19 @@ typedef struct input_stated {
 	checksum read;
 } input_stated;
 
-/* The look of the begin of a file. HEAD_LINES: lines of text that do not have the record size. */
+/* The kind of a file, judged by its first bytes. HEAD_LINES: lines of text that do not have the
+ * record size. */
 typedef enum head_kind { HEAD_ANY, HEAD_LINES, HEAD_MANIFEST } head_kind;
 
 typedef struct input_file {
 	char *path;
 	framing frame;
 	uint64_t first, count; /* its records in the sequence of all files */
-	struct stat st;        /* at the first look: the file must not change */
+	struct stat st;        /* when the file was described; it must not change later */
 	head_kind head;
 	bool is_stream; /* a pipe, a device, ...: its size is known at its end */
-	int fd; /* a file without a name with a copy of the stream, or the only stream after its
-		 * header; -1: none */
+	int fd; /* a copy of the stream in a file without a name, or the only stream, read up to the
+		   end of its header; -1: none */
 	input_stated *stated; /* NULL: no manifest names the file */
 } input_file;
 
@@ -38,7 +39,7 @@ typedef struct input {
 	input_file *file;
 	size_t files, streams; /* streams: the number of files that are streams */
 	framing frame;         /* of a file, unless its manifest has another */
-	uint64_t records; /* in all files that this rank knows, without streams not yet copied */
+	uint64_t records; /* in all files of this rank, except streams that are not copied yet */
 	file_set reads;   /* the files of all ranks, none of which may be removed */
 	bool per_rank;    /* every rank has its own files */
 	bool is_stream;   /* the only file is a stream that the only rank reads directly */
@@ -46,16 +47,17 @@ typedef struct input {
 
 /* input_describe - look at the files of this rank. Refuse a directory or socket, and a file that
  * cannot be read, does not contain whole records, or belongs to a set whose commit has not ended.
- * The name of a manifest means its parts; so does, with all_parts (manifest.h), a name with %r.
- * Streams are not opened. in->is_stream is not set. Free *in after a failure too. */
+ * The name of a manifest stands for its parts. With all_parts (see parts_find), a name with %r
+ * stands for all parts too. Streams are not opened. in->is_stream is not set. Free *in after a
+ * failure too. */
 status input_describe(input *in, const settings *o, int rank, bool all_parts, err *e);
 
 /* input_count - count the records of each file again after streams have been copied. */
 status input_count(input *in, const layout *l, err *e);
 
-/* input_open - open a file or stream for reading. ST_IO: the file is not the described one any
- * more. Opening a file never waits, even if it has become a FIFO. Opening a stream waits: a FIFO
- * until a writer opens it; if f->fd is set, it is the stream, partly read. *fd is -1 on failure. */
+/* input_open - open a file or stream for reading. ST_IO if the file is no longer the described one.
+ * Opening a file never waits, even if the file has become a FIFO. Opening a FIFO as a stream waits
+ * until a writer opens it. If f->fd is set, *fd is a duplicate of it. *fd is -1 on failure. */
 status input_open(const input_file *f, bool stream, int *fd, err *e);
 
 /* input_unchanged - check that the file open as fd is the described one and has its size (ST_IO).

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Direct reads with a listener use io_uring. For all other transfers the faster method is found by
- * a trial. At first, direct writes use io_uring and the rest blocking calls, because measurements
- * on several machines favoured that. After some hundred megabytes, rounds of transfers use the two
- * methods in turn, and the faster one is used from then on. The time of a round is from the begin
- * of a transfer to the begin of a later one, so it includes all work that the sort does between
- * transfers. */
+ * a trial. Before the trial, direct writes use io_uring and other transfers use blocking calls,
+ * because this was faster on several machines. After some hundred megabytes, the trial begins:
+ * rounds of transfers use the two methods in turn, and the faster method is used afterwards. The
+ * time of a round lasts from the start of one transfer to the start of a later one. So it includes
+ * all work that the sort does between transfers. */
 #include "io_fd.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -22,7 +22,8 @@
 
 enum {
 	BEFORE = 128, /* segments moved before the trial, in any number of transfers */
-	ROUND = 20,   /* by one method; the first MIXED overlap with the last round: not timed */
+	ROUND = 20, /* transfers by one method; the first MIXED are not timed: they overlap with the
+		       round before */
 	MIXED = 6,
 	TRIAL = 4 * ROUND,
 	TURN_BYTES = 64 << 10, /* least size of a write that takes turns with other ranks */
@@ -38,11 +39,11 @@ typedef struct tally {
 typedef struct direction {
 	uint64_t before; /* bytes moved before the trial */
 	uint64_t tried;  /* transfers since then */
-	double since_s;  /* in a trial: when the time of the round began */
+	double since_s;  /* in a trial: time when the timed part of the round began */
 	tally trial[2];  /* by calls, by io_uring */
 	uint64_t uring_bytes;
-	bool judged, verdict; /* the trial has ended; io_uring is faster */
-	bool last;
+	bool judged, verdict; /* the trial has ended; its result: io_uring is faster */
+	bool last;            /* the last transfer used io_uring */
 } direction;
 
 struct io_backend {
@@ -50,12 +51,12 @@ struct io_backend {
 	size_t segment_bytes;
 	bool forced, tried;   /* tried: to open the ring */
 	err why;              /* the reason why there is no ring */
-	pthread_mutex_t lock; /* for all but the first fields */
+	pthread_mutex_t lock; /* guards ring, tried, why and dir */
 	direction dir[2];
 };
 
-/* Open the ring, unless this was tried before. It is opened for the first transfer that uses it,
- * because few sorts of little data have one that does. */
+/* Open the ring, unless this was tried before. Call this only when a transfer is to use the ring,
+ * because most sorts of little data have no such transfer. */
 static void open_ring(io_backend *x)
 {
 	if (!x->tried)
@@ -102,8 +103,8 @@ static double tally_rate(const tally *t)
 	return t->seconds > 0 ? (double)t->bytes / t->seconds : 0;
 }
 
-/* Return whether the next transfer, of `bytes`, uses io_uring. by_rule: it does before the trial,
- * which ends with its last round. */
+/* Return whether the next transfer, of `bytes` bytes, uses io_uring. by_rule: whether it does
+ * before the trial. */
 static bool next_method(direction *d, size_t bytes, bool by_rule, size_t segment_bytes,
 			double now_s)
 {
@@ -137,7 +138,7 @@ uring *io_backend_ring(io_backend *x, const io_transfer *t, bool direct, double 
 		return x->ring;
 	pthread_mutex_lock(&x->lock);
 	direction *d = &x->dir[t->writing];
-	/* direct blocking calls can call a listener only at the end */
+	/* blocking calls for direct I/O can call a listener only at the end */
 	const bool use = (x->ring || !x->tried) &&
 			 ((t->a && direct) ||
 			  next_method(d, t->bytes, t->writing && direct, x->segment_bytes, now_s));
@@ -177,13 +178,13 @@ void io_backend_close(io_backend *x)
 /* ------------------------------------------------------------------------------------ transfers */
 
 /* Direct I/O saves the copy to the page cache and the cache's memory; io_uring has several segments
- * of a transfer in flight. Both are attempts: if they fail or are incomplete (a file system that
- * refuses, a short count), blocking calls through the page cache do the rest, and report errors. */
+ * of a transfer in flight. Both may fail or move only a part, for example if the file system
+ * refuses. Then blocking calls through the page cache move the rest, and report errors. */
 
 enum {
 	PROBES = 32, /* at most, to find out whether a range is in the page cache */
 	PROBE_BYTES =
-		64 << 10, /* the kernel reads ahead at least as much, so one probe is enough */
+		64 << 10, /* the kernel reads ahead at least this amount, so one probe is enough */
 	MOST_AT_ONCE = 64 << 20,
 };
 
@@ -223,7 +224,7 @@ bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes)
 {
 	const unsigned probes = (unsigned)u64_min(bytes / PROBE_BYTES + (bytes > 0), PROBES);
 	unsigned there = 0;
-	if (file_is_in_memory(fd)) /* newer kernels open even these for direct I/O */
+	if (file_is_in_memory(fd)) /* newer kernels open files in memory for direct I/O too */
 		return true;
 	for (unsigned i = 0; i < probes; i++) {
 		char c;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The method of large transfers: blocking calls, one at a time per thread, or io_uring. One backend
- * serves all files and threads of a rank. */
+/* Large reads and writes of files, by blocking calls or by io_uring. An io_backend chooses the
+ * method for all files and threads of a rank. */
 #ifndef HETSORT_IO_IO_FD_H
 #define HETSORT_IO_IO_FD_H
 
 #include "base/settings.h"
 
-/* Large transfers by Linux's io_uring: many segments of a transfer are in flight at once. */
+/* Transfers by Linux's io_uring. A transfer is cut into segments; many of them are in flight at
+ * once. */
 enum { URING_SEGMENT_BYTES = 1 << 20, URING_STEP_BYTES = 256 << 10 };
 
 typedef struct uring uring;
 
-/* A listener to a transfer: arrived is called each time that more bytes from the begin on are
- * complete, with their end. */
+/* A listener to a transfer. `arrived` is called whenever all bytes before a new `end` are
+ * complete. */
 typedef struct arrivals {
 	void (*arrived)(void *to, const unsigned char *end);
 	void *to;
@@ -32,9 +33,9 @@ typedef struct io_transfer {
  * URING_SEGMENT_BYTES; less in tests. */
 status uring_open(uring **out, size_t segment_bytes, err *e);
 
-/* uring_move - return how many bytes from the begin on were moved; blocking calls can move the
- * rest, or report why not. Nothing is in flight on return. The listener is called in steps of
- * URING_STEP_BYTES or less. Any number of threads. */
+/* uring_move - execute a transfer, and return how many of its first bytes were moved. Blocking
+ * calls can move the rest, or report why not. Nothing is in flight on return. The listener is
+ * called in steps of URING_STEP_BYTES or less. Any number of threads may call this. */
 size_t uring_move(uring *u, int fd, const io_transfer *t);
 
 /* uring_close - close a ring that no thread uses any more; u may be NULL. */
@@ -45,7 +46,8 @@ enum { IO_TEXT_BYTES = 96 };
 
 typedef struct io_backend io_backend;
 
-/* Statistics of reading, or of writing. The rates are of the whole sort during the trial. */
+/* Statistics of reading, or of writing. The rates are bytes of all transfers per second of the
+ * sort, during the trial that io_fd.c explains. */
 typedef struct io_stats {
 	uint64_t uring_bytes;                        /* moved by io_uring */
 	double uring_bytes_per_s, calls_bytes_per_s; /* 0: there was no trial */
@@ -57,15 +59,15 @@ typedef struct io_stats {
  * URING_SEGMENT_BYTES. */
 status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *e);
 
-/* io_backend_why - copy the reason why io_uring cannot be used; "" if it can, or if no transfer
- * would have used it. would: find out now. x may be NULL. */
+/* io_backend_why - copy the reason why io_uring cannot be used; "" if it can be used, or if no
+ * transfer has asked for it. would: if so, find out now. x may be NULL. */
 void io_backend_why(io_backend *x, bool would, char text[IO_TEXT_BYTES]);
 
 /* io_backend_is_forced - return whether the user required io_uring. x may be NULL. */
 bool io_backend_is_forced(const io_backend *x);
 
-/* io_backend_ring - choose the method of the next transfer, direct or through the page cache:
- * io_uring, or NULL for blocking calls. x may be NULL. */
+/* io_backend_ring - choose the method of the next transfer: return a ring, or NULL for blocking
+ * calls. direct: the transfer bypasses the page cache. x may be NULL. */
 uring *io_backend_ring(io_backend *x, const io_transfer *t, bool direct, double now_s);
 
 void io_backend_stats(io_backend *x, bool writing, io_stats *t);
@@ -82,7 +84,7 @@ enum { IO_FD_ALIGN = 4096 };
 typedef struct io_fd {
 	int fd, direct;
 	io_backend *io; /* NULL: blocking calls */
-	bool turns;     /* ranks write in turns; by io_fd_use */
+	bool turns;     /* ranks write to it in turns; set by io_fd_use */
 } io_fd;
 #define IO_FD_NONE                     \
 	{                              \
@@ -95,15 +97,15 @@ typedef struct file_records {
 	const char *path; /* for messages */
 	uint64_t offset;  /* of the first record */
 	uint64_t recs;
-	bool durable; /* to be written and synced: start writing to the disk early */
+	bool durable; /* the file will be synced: start writing to the disk early */
 } file_records;
 
-/* io_fd_close - close what is open of f. Errors of close do not matter: data that must last has
- * been synced. */
+/* io_fd_close - close the open descriptors of f. Errors of close do not matter, because data that
+ * must last has been synced. */
 void io_fd_close(io_fd *f);
 
-/* io_fd_chunk_recs - return the records of a chunk of about `bytes` (at least one record). Chunks
- * from the start of a file on are multiples of IO_FD_ALIGN if the record size allows it. */
+/* io_fd_chunk_recs - return the number of records in a chunk of about `bytes` bytes, at least 1.
+ * The size of a chunk is a multiple of IO_FD_ALIGN if the record size allows it. */
 size_t io_fd_chunk_recs(uint32_t record_bytes, size_t bytes);
 
 /* io_fd_open_direct - open the file of fd a second time, with the same access mode, for direct I/O;
@@ -111,23 +113,24 @@ size_t io_fd_chunk_recs(uint32_t record_bytes, size_t bytes);
 int io_fd_open_direct(int fd, int access_mode);
 
 /* io_fd_use - let transfers of f, which is open, use io. Files in memory need no waiting, so they
- * use blocking calls unless the user required io_uring; and ranks write large pieces in turns,
- * because the kernel lets one rank at a time copy to a file and the others would spin. */
+ * use blocking calls unless the user required io_uring. Ranks write large pieces to them in turns:
+ * the kernel lets only one rank at a time copy to a file, and the others would spin. */
 void io_fd_use(io_fd *f, io_backend *io);
 
 /* io_fd_is_cached - return whether most of the range is in the page cache, by samples; false if the
  * kernel does not report it. */
 bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes);
 
-/* io_fd_will_read - prepare reading this range of f->fd from front to back: open f->direct if
- * `when` says so, under DIRECT_AUTO if the page cache does not have the range; otherwise ask the
- * kernel to read ahead. Calls io_fd_use. */
+/* io_fd_will_read - prepare to read this range of f->fd from front to back. Open f->direct under
+ * DIRECT_ALWAYS, and under DIRECT_AUTO if the page cache does not contain the range. If f->direct
+ * is not open, ask the kernel to read ahead. Calls io_fd_use. */
 void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes);
 
-/* io_fd_read_at, io_fd_write_at - like file_read_at and file_write_at, but by direct I/O if
- * f->direct is open and the memory has the same offset in a page as the file. Any number of
- * threads. io_fd_move - the same without taking turns. A listener is called after URING_STEP_BYTES
- * or less if io_uring reads, and in any case at the end. */
+/* io_fd_read_at, io_fd_write_at - do the same as file_read_at and file_write_at, but by direct I/O
+ * if f->direct is open and the memory has the same offset in a page as the file. Any number of
+ * threads may call these. io_fd_move - execute a transfer, but do not wait for this rank's turn. If
+ * io_uring reads, the listener is called every URING_STEP_BYTES or less; it is always called at the
+ * end. */
 status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e);
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,

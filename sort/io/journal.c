@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The journal. A set of parts must get its final names as a whole, but the kernel renames one file
  * at a time, and a job may end between two renames. The journal makes these renames one step: it is
- * a file next to the parts that names all of them. While it exists, the new set counts, and any
- * process can complete the renaming. It is the complete new manifest under a hidden name that says
- * so.
+ * a file next to the parts that names all of them. While it exists, the new set is valid, and any
+ * process can complete the renaming. The journal is the complete new manifest, under a hidden name
+ * that shows that it is a journal.
  *
  * Rank 0 writes the journal, and each rank renames its own part. The ranks agree on the result of
- * steps 1 to 4, so no rank begins a step before all have completed the one before:
+ * steps 1 to 4, so no rank begins a step before all ranks have completed the previous one:
  *
  *   1  All parts and the manifest are complete under temporary names. With --fsync, they are on
  *      the disk.
  *   2  journal_begin: the temporary name of the manifest becomes the name of the journal. From now
- *      on the new set counts.
+ *      on the new set is valid.
  *   3  journal_put_aside: an old manifest gets a hidden name, because its parts will be replaced.
  *   4  Each rank gives its part the final name, and so replaces an old part of that name.
  *   5  journal_remove_old: parts that only the old manifest names are removed.
@@ -19,23 +19,23 @@
  *
  * If the job ends before step 2, the old set is untouched, and the temporary files of the new set
  * are removed by the job or by the next one. If it ends later, the parts keep their temporary
- * names. The next job for this output, or --clean, then calls journal_recover, which takes the
+ * names. The next job for this output, or --clean, then calls journal_recover, which executes the
  * remaining steps. Parts in several directories, such as local disks of several hosts, have no
  * journal, because no process could rename them all.
  *
  * The name of the journal is a target_kind: it says whether parts may replace others and whether
- * surplus old parts are removed. So a process that recovers decides nothing again.
+ * surplus old parts are removed. So a process that recovers need not decide this again.
  *
- * Recovery holds the lock of the manifest, and locks each part in turn. A rank of the job that
- * still runs holds the lock of its part, so two processes never rename the same set. A reader of
- * the set that finds a journal refuses the set (manifest_settled), because some names may lead to
- * old parts and others to new ones.
+ * Recovery holds the lock of the manifest, and locks each part in turn. While a rank of the job
+ * still runs, it holds the lock of its part, so two processes never rename the same set. A reader
+ * of the set that finds a journal refuses the set (manifest_settled), because some names may lead
+ * to old parts and others to new ones.
  *
- * A step that is repeated does no harm: a part without a temporary name has its final one already,
- * and a missing old manifest was put aside. A part that has neither name is lost. If the old
- * manifest still has its name, or no part has its final one, nothing was replaced: recovery drops
- * the journal, and the old set counts again. Otherwise it refuses to continue and names the part,
- * because neither set is complete.
+ * A step that is repeated does no harm: a part without a temporary name has its final name already,
+ * and a missing old manifest has been put aside already. A part that has neither name is lost. If
+ * the old manifest still has its name, or no part has its final name, nothing was replaced:
+ * recovery removes the journal, and the old set is valid again. Otherwise recovery refuses to
+ * continue and names the lost part, because neither set is complete.
  *
  * Anybody may write a file with the name of a journal or a part. So a journal must belong to this
  * user, manifest.c checks its contents before anything is done, and an old part is removed only if
@@ -68,10 +68,10 @@ status journal_begin(target *m, target_kind kind, bool sync, err *e)
 	if (file_rename_new(m->dirfd, from, to) != 0)
 		return err_sys(e, errno, "cannot make the journal of %s", quoted(m->path));
 	unfinished_forget(&m->temp);
-	status rc = target_ready(m, true, e); /* look at it under its new name */
+	status rc = target_ready(m, true, e); /* check the file under its new name */
 	if (rc == ST_OK)
 		rc = sync_dir(m, sync, e);
-	if (rc != ST_OK) /* a file that another program has put there stays */
+	if (rc != ST_OK) /* do not remove a file of another program */
 		(void)file_remove(m->dirfd, to, &is, NULL);
 	return rc;
 }
@@ -81,7 +81,7 @@ status journal_put_aside(target *m, bool sync, err *e)
 	const char *old = target_hidden(m, TARGET_OLD);
 	file_id is;
 	if (!file_id_at(m->dirfd, m->base, &is))
-		return ST_OK; /* another kind of file is refused when the manifest is renamed */
+		return ST_OK; /* any other kind of file is refused when the manifest is renamed */
 	if (!role_wrote(ROLE_MANIFEST, m->dirfd, m->base))
 		return err_set(e, ST_REFUSED, "%s is no longer a manifest of hetsort",
 			       quoted(m->path));
@@ -115,8 +115,9 @@ static status part_open(target *t, const target *m, const manifest *l, size_t i,
 	return rc;
 }
 
-/* Set *there if the final name, or the hidden one, has a file with the size of the part. A hidden
- * file must belong to this user: other users may write to the directory, and can guess the name. */
+/* Set *there to whether the final name of a part, or its hidden name, has a file with the size of
+ * the part. The file under the hidden name must belong to this user, because others who may write
+ * to the directory can guess the name. */
 static status look_for(const target *t, uint64_t bytes, bool hidden, bool *there, err *e)
 {
 	const char *name = hidden ? target_hidden(t, TARGET_TEMP) : t->base;
@@ -131,7 +132,7 @@ static status look_for(const target *t, uint64_t bytes, bool hidden, bool *there
 
 /* ------------------------------------------------------------------------------- the end */
 
-/* Return whether the name differs from the name of part 0 only in the number. */
+/* Return whether the name differs from `first`, the name of part 0, only in its number. */
 static bool is_numbered(const char *name, const char *first, size_t rank)
 {
 	char text[NAME_MAX + 24];
@@ -168,10 +169,10 @@ bool journal_surplus(target *m, const char *pattern, size_t parts, size_t *surpl
 	return ours;
 }
 
-/* Remove part i of the old manifest, whose lock is held, if the file is that part. Read its records
- * to prove it: inode numbers and times do not survive a copy or a restored backup, and few jobs
- * have fewer parts than their predecessor. The file must not be replaced between the proof and its
- * removal. A sentence in t->past.note says why it stays. */
+/* Remove part i of the old manifest, whose lock is held, if the file is that part. Prove this by
+ * reading its records, because inode numbers and times do not survive a copy or a restored backup.
+ * This is rarely needed: few jobs have fewer parts than their predecessor. The file must not change
+ * between the proof and its removal. If it stays, a text in t->past.note says why. */
 static status remove_proved(target *t, const manifest *old, size_t i, err *e)
 {
 	struct stat before, now;
@@ -207,7 +208,7 @@ status journal_remove_old(target *m, const char *first, size_t parts, err *e)
 	    (faccessat(m->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT))
 		return ST_OK;
 	status rc = manifest_load_at(&old, m->dirfd, true, "journal", name, &no_manifest);
-	if (rc == ST_REFUSED) { /* not a manifest: it names no parts */
+	if (rc == ST_REFUSED) { /* the file is not a manifest, so it names no parts */
 		rc = ST_OK;
 		old.parts = 0;
 	} else {
@@ -217,7 +218,8 @@ status journal_remove_old(target *m, const char *first, size_t parts, err *e)
 		target t;
 		rc = part_open(&t, m, &old, i, e);
 		if (rc == ST_OK && is_numbered(t.base, first, i)) {
-			/* if a job removed it and was killed then, only that job's lock is left */
+			/* a job may have removed the part and been killed: then only its lock is
+			 * left */
 			if (faccessat(t.dirfd, t.base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 				rc = target_lock(&t, e);
 			else
@@ -238,8 +240,8 @@ status journal_end(target *m, bool force, bool sync, err *e)
 	status rc = target_commit(m, force, e);
 	if (rc == ST_OK && sync)
 		rc = target_sync_name(m, e);
-	/* Look twice: one failed look proves nothing, and the file would stay. If it cannot be
-	 * removed, the next job removes it. */
+	/* Check twice: one failed check proves nothing, and the old manifest would stay. If it
+	 * cannot be removed, the next job removes it. */
 	if (rc == ST_OK &&
 	    (role_wrote(ROLE_MANIFEST, m->dirfd, old) || role_wrote(ROLE_MANIFEST, m->dirfd, old)))
 		(void)unlinkat(m->dirfd, old, 0);
@@ -251,10 +253,11 @@ status journal_end(target *m, bool force, bool sync, err *e)
 /* The parts of a set that is being renamed. */
 typedef struct part_names {
 	unsigned hidden, named;     /* parts under hidden and under final names */
-	char missing[NAME_MAX + 1]; /* a part that has neither; "": all have one */
+	char missing[NAME_MAX + 1]; /* a part that has neither name; "": none */
 } part_names;
 
-/* Lock each part in turn, which proves that no rank of the job can still rename it. */
+/* Find the names of all parts. Lock each part for this, which proves that no rank of the job can
+ * still rename it. */
 static status look_at_parts(const target *m, const manifest *l, part_names *s, err *e)
 {
 	status rc = ST_OK;
@@ -279,7 +282,7 @@ static status look_at_parts(const target *m, const manifest *l, part_names *s, e
 	return rc;
 }
 
-/* Take steps 3 to 6. */
+/* Execute steps 3 to 6. */
 static status journal_continue(target *m, const manifest *l, err *e)
 {
 	const bool force = m->kind != TARGET_ADDS;
@@ -293,7 +296,7 @@ static status journal_continue(target *m, const manifest *l, err *e)
 			rc = look_for(&t, bytes, true, &hidden, e);
 		if (rc == ST_OK && hidden)
 			rc = target_commit(&t, force, e);
-		if (rc == ST_OK) /* its lock has noted the file under the hidden name */
+		if (rc == ST_OK) /* its lock still notes the hidden name, so remove the lock */
 			(void)target_sweep(t.path, 0, NULL, NULL);
 		target_discard(&t);
 	}
@@ -304,7 +307,7 @@ static status journal_continue(target *m, const manifest *l, err *e)
 	return rc == ST_OK ? journal_end(m, force, true, e) : rc;
 }
 
-/* Refuse a target without a lock, because the journal's job may still run. */
+/* Refuse a target that could not be locked, because the journal's job may still run. */
 static status check_lock(const target *m, err *e)
 {
 	return m->lock_fd >= 0
@@ -345,7 +348,7 @@ status journal_recover(target *m, err *e)
 			     "missing now: remove '%s' to give up that set",
 			     quoted(m->path), quoted(s.missing), journal);
 	} else if (rc == ST_OK && unlinkat(m->dirfd, journal, 0) != 0) {
-		/* while the old manifest has its name, the old set is unchanged */
+		/* nothing was replaced, so the old set is complete without the journal */
 		rc = err_sys(e, errno, "cannot remove '%s' next to %s", journal, quoted(m->path));
 	}
 	manifest_free(&l);
@@ -374,7 +377,7 @@ status journal_clean(const char *path, double patience_s, cleaned *n, err *e)
 	bool found = false;
 	*n = (cleaned){ 0 };
 	status rc = target_open(&t, path, e);
-	/* look for a journal of this output only: the name of one part must not complete a set */
+	/* find a journal of only this file: cleaning one part must not complete a whole set */
 	for (hidden_name h = { 0 }; rc == ST_OK && target_next_hidden(&t, &h);)
 		if (!found && target_is_journal(h.kind) && manifest_names(&t, h.name, true) == 1)
 			found = target_open_hidden(&m, &t, &h);

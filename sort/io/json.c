@@ -90,7 +90,7 @@ status json_parse(const char *text, size_t len, const char *what, const char *na
 	*doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
 	if (*doc)
 		return ST_OK;
-	for (char *c = je.text; *c; c++) /* the text quotes the document */
+	for (char *c = je.text; *c; c++) /* the text may quote bytes of the document */
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
 	return err_set(e, ST_REFUSED, "%s is not a valid %s: line %d, column %d: %s", quoted(name),
@@ -130,8 +130,8 @@ status json_read(int dirfd, bool own, const char *what, const char *name, json_t
 	return rc;
 }
 
-/* Write a text to the temporary file of t. A staged text, t->text, will be compared with the file
- * later: then keep it open. */
+/* Write a text to the temporary file of t. If the text is t->text, keep the file open, because it
+ * will be compared with the text later. */
 static status json_put_text(target *t, uint64_t id, const char *text, size_t bytes, bool sync,
 			    err *e)
 {
@@ -145,7 +145,7 @@ static status json_put_text(target *t, uint64_t id, const char *text, size_t byt
 	return rc == ST_OK ? closed : rc;
 }
 
-/* Return the text, which ends in a newline and not in a zero byte. doc is consumed. */
+/* Return the document as text, which ends in a newline, without a zero byte. doc is consumed. */
 static char *json_format(json_t *doc, const char *path, size_t *bytes, err *e)
 {
 	char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Anybody may have written a manifest: every member is checked, an unknown member is an error, and
- * a part must be a plain name in the manifest's own directory. */
+/* Anybody may have written a manifest. So every member is checked, an unknown member is an error,
+ * and a part must be a plain name in the manifest's own directory. */
 #include "manifest.h"
 #include "kernel/key.h"
 #include "base/size.h"
@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Return whether a header or trailer may have this size; only one part has it. */
+/* Return whether a header or trailer may have this size. Only a part with `has` may have one. */
 static bool is_frame(json_int_t bytes, json_int_t most, bool has)
 {
 	return bytes >= 0 && bytes <= most && (has || bytes == 0);
 }
 
-/* Return NULL, or the fault of the part. */
+/* Read part i. Return NULL, or the reason why it is refused. */
 static const char *load_part(manifest *m, size_t i, json_t *part)
 {
 	manifest_part *p = &m->part[i];
@@ -50,7 +50,7 @@ static const char *load_part(manifest *m, size_t i, json_t *part)
 
 static const char no_memory[] = "no memory for its parts";
 
-/* Return NULL, or the fault of the document. */
+/* Read the document. Return NULL, or the reason why it is refused. */
 static const char *load_document(manifest *m)
 {
 	const char *format, *sum, *fields = NULL;
@@ -114,9 +114,9 @@ size_t manifest_names(const target *t, const char *journal, bool own)
 	return named;
 }
 
-/* Search the directory of a file, the first `dir` bytes of its path, for a journal of its set. If
- * it contains no journal at all, note that in *quiet. A directory that this user may not list
- * counts as one without. */
+/* Refuse a file if its directory, the first `dir` bytes of its path, contains a journal of its set.
+ * If the directory contains no journal at all, set *quiet to it. A directory that this user may not
+ * list is assumed to contain none. */
 static status search_journals(const char *file, size_t dir, char **quiet, err *e)
 {
 	err why = { ST_OK, "" };
@@ -130,7 +130,8 @@ static status search_journals(const char *file, size_t dir, char **quiet, err *e
 			if (rc != ST_OK || !target_is_journal(h.kind) ||
 			    (h.mark != t.mark && !manifest_names(&t, h.name, false)))
 				continue;
-			/* the message is the same on all ranks, which read different parts */
+			/* name the manifest, not the part, so that the message is the same on all
+			 * ranks */
 			const bool known = target_open_hidden(&m, &t, &h);
 			const char *q = quoted(known ? m.path : h.name);
 			if (known)
@@ -144,7 +145,7 @@ static status search_journals(const char *file, size_t dir, char **quiet, err *e
 		if (h.errnum && h.errnum != EACCES && h.errnum != EPERM)
 			rc = err_sys(e, h.errnum, "cannot list the directory of %s",
 				     quoted(t.path));
-	} else if (rc == ST_REFUSED) { /* no such directory, or one that may not be read */
+	} else if (rc == ST_REFUSED) { /* the directory is missing or may not be read */
 		rc = ST_OK;
 	} else {
 		(void)err_join(e, &why);
@@ -206,8 +207,8 @@ char *manifest_part_path(const char *path, const manifest_part *p, err *e)
 
 /* ------------------------------------------------------------ */
 
-/* %r is the number of a rank. More or fewer ranks may have written a set of parts than read it, so
- * the manifest gives the number of parts. */
+/* %r is the number of a rank. A set of parts may have been written by more or fewer ranks than read
+ * it now, so the manifest gives the number of parts. */
 
 status parts_load(manifest *m, const char *pattern, char **name, err *e)
 {
@@ -217,15 +218,15 @@ status parts_load(manifest *m, const char *pattern, char **name, err *e)
 		return e->code;
 	if (access(*name, F_OK) == 0)
 		return manifest_load(m, *name, e);
-	/* a manifest is also missing while a set is renamed */
+	/* a manifest is missing for a moment while a set is renamed */
 	const status rc = manifest_settled(*name, NULL, e);
 	**name = '\0';
 	return rc;
 }
 
-/* Set *parts to the number of parts in the manifest, 0 without one. The manifest's own names must
- * match the pattern, because somebody may have renamed it. A file with the next number is
- * refused, because no rank would read it. */
+/* Set *parts to the number of parts in the manifest, 0 without one. The names in the manifest must
+ * match the pattern, because somebody may have renamed the manifest. A file with the number after
+ * the last part is refused, because no rank would read it. */
 static status count_parts(const char *pattern, int ranks, size_t *parts, err *e)
 {
 	manifest m;

@@ -8,10 +8,11 @@
 
 /* A part. Texts belong to the manifest. */
 typedef struct manifest_part {
-	const char *file;                         /* in the manifest's directory */
-	const char *first, *last;                 /* keys, in hexadecimal digits; NULL: not given */
-	const json_t *first_values, *last_values; /* of a key of fields; NULL: not given */
-	framing frame; /* only the first part has a header, only the last one a trailer */
+	const char *file;         /* in the manifest's directory */
+	const char *first, *last; /* keys, in hexadecimal digits; NULL: not given */
+	const json_t *first_values,
+		*last_values; /* values of these keys, if they have fields; NULL: not given */
+	framing frame;        /* only the first part has a header, only the last one a trailer */
 	uint64_t records;
 	checksum sum; /* of its records */
 } manifest_part;
@@ -26,45 +27,48 @@ typedef struct manifest {
 } manifest;
 
 /* manifest_load - load a manifest. ST_REFUSED: the file is not a manifest of hetsort, or contains
- * impossible values. Free *m after a failure too. manifest_load_at - the same for a name in dirfd;
- * own: as in json_read; what: the kind of file, for messages. */
+ * impossible values. Free *m after a failure too. manifest_load_at - do the same for a name in
+ * dirfd. own: as in json_read; what: the kind of file, for messages. */
 status manifest_load(manifest *m, const char *path, err *e);
 status manifest_load_at(manifest *m, int dirfd, bool own, const char *what, const char *name,
 			err *e);
 void manifest_free(manifest *m);
 
-/* manifest_names - return the number of parts of a journal next to t if it names t as a part, else
- * 0. A malformed journal, or with `own` the journal of another user, names no part. */
+/* manifest_names - if this journal next to t names t as a part, return its number of parts, else 0.
+ * A malformed journal, or with `own` the journal of another user, names no part. */
 size_t manifest_names(const target *t, const char *journal, bool own);
 
 /* manifest_settled - check a manifest or a part: ST_REFUSED while its directory has a journal of
  * the set, because a job is renaming the set or was killed while renaming it. path may be a
- * symbolic link, and need not exist. *quiet: a directory that contains no journal, so that it is
- * not searched again for each of its files; NULL at first; free it. quiet may be NULL. */
+ * symbolic link, and need not exist. *quiet is a directory without any journal, so that it is not
+ * searched again for each of its files. It must be NULL before the first call, and freed after the
+ * last. quiet may be NULL. */
 status manifest_settled(const char *path, char **quiet, err *e);
 
 /* manifest_values - convert a key in its normal form to an array with a text for each field:
  * numbers in decimal, bytes in hexadecimal digits. NULL: no memory. */
 json_t *manifest_values(const layout *l, const unsigned char *key);
 
-/* manifest_part_bytes - return the size of the file; l has the manifest's record size. */
+/* manifest_part_bytes - return the size of the part's file; l has the manifest's record size. */
 static inline uint64_t manifest_part_bytes(const manifest_part *p, const layout *l)
 {
 	return p->frame.header_bytes + p->records * l->record_bytes + p->frame.trailer_bytes;
 }
 
-/* manifest_part_path - return the path of a part of the manifest at path: a new string, NULL
- * without memory. */
+/* manifest_part_path - return the path of a part of the manifest at path, as a new string. NULL if
+ * memory is missing. */
 char *manifest_part_path(const char *path, const manifest_part *p, err *e);
 
-/* Inputs with %r in their names; their manifests give the number of parts. */
+/* The functions below are for inputs with %r in their names, whose manifests give the number of
+ * parts. */
 
-/* parts_find - set *all if the manifests name another number of parts than the number of ranks: all
- * parts are then the input of all ranks. ST_REFUSED: no rank would read a part. */
+/* parts_find - set *all if a manifest has another number of parts than the number of ranks, or with
+ * --merge. Then all parts together are the input of all ranks. ST_REFUSED if no rank would read a
+ * part. */
 status parts_find(const settings *o, int ranks, bool *all, err *e);
 
-/* parts_load - load the manifest of parts with such names. *name becomes the name of the manifest,
- * "" without one; free it. Free *m after a failure too. */
+/* parts_load - load the manifest of the parts named by pattern. Set *name to the name of the
+ * manifest, or to "" if it does not exist; the caller frees *name, and *m after a failure too. */
 status parts_load(manifest *m, const char *pattern, char **name, err *e);
 
 #endif

@@ -77,8 +77,9 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 
 /* ------------------------------------------------------------------ a job that is ended early */
 
-/* Return whether the journal exists, so that all parts will get their names. Without a journal, the
- * staged manifest is removed: then no journal can come, and no part gets its name. */
+/* Return whether the journal exists, so that all parts will get their names. First remove the
+ * staged manifest, if it still exists: then it cannot become a journal, and no part gets its
+ * name. */
 static bool set_counts(void *output_)
 {
 	const output *o = output_;
@@ -93,11 +94,11 @@ static char *part_name(int rank, const void *output_)
 	return name_expand(o->opt->output, rank, NULL);
 }
 
-/* Remove the files of killed ranks. If the set counts, the last rank that comes here gives the
- * parts their missing names: every rank has given up its locks before. */
+/* Remove the files of killed ranks. If the journal exists, the last rank that comes here completes
+ * the renaming, because every other rank has released its locks before. */
 static void output_sweep_others(void *output_)
 {
-	static const double PATIENCE_S = 0.2; /* for the previous rank */
+	static const double PATIENCE_S = 0.2; /* until the previous rank releases its locks */
 	const output *o = output_;
 	cleaned n;
 	err e = { ST_OK, "" };
@@ -153,8 +154,8 @@ static bool is_mark_of_part(const output *o, int i, uint64_t mark)
 	return is;
 }
 
-/* Return the number of the part whose lock this file in the output's directory is, or -1. The name
- * contains the number, unless it was cut. */
+/* If this file in the output's directory is the lock of a part, return the part's number, else -1.
+ * Try all numbers in the file's name. If the name was cut, try other numbers. */
 static int part_of_lock(const output *o, const char *file)
 {
 	enum { MOST_TRIED = 4096 };
@@ -280,8 +281,8 @@ status output_sync(output *o, bool sync, err *e)
 	return target_close(&o->file, fd, o->owner, sync, e);
 }
 
-/* Return whether an existing manifest may be replaced. It may if --resume has found the output
- * under its final name. */
+/* Return whether an existing manifest may be replaced: by --force, or because --resume has found
+ * the output under its final name. */
 static bool replaces(const output *o)
 {
 	return o->opt->force || o->file.named;
@@ -292,9 +293,9 @@ static uint64_t fold_or(uint64_t a, uint64_t b)
 	return a | b;
 }
 
-/* Decide before the journal whether old parts must stay. The kind of the journal keeps this for a
- * process that completes the commit. Each rank looks for its own inputs among the old parts, by its
- * own view of the directory, because device numbers differ between hosts. */
+/* Decide whether old parts must stay, before the journal exists. The kind of the journal stores the
+ * decision for a process that completes the renaming. Each rank looks for inputs among the old
+ * parts, because device numbers differ between hosts. */
 static status decide_surplus(output *o, comm *c)
 {
 	const size_t parts = (size_t)c->size;
@@ -324,9 +325,9 @@ static status decide_surplus(output *o, comm *c)
 	return rc;
 }
 
-/* Begin the journal: from now on the new set counts, and files of the old set may be replaced. Each
- * step that gives names holds the list of unfinished files, so that a signal ends the process
- * before or after it. */
+/* Begin the journal: from now on the new set is valid, and files of the old set may be replaced.
+ * Each step that changes names holds the lock of unfinished files, so that a signal ends the
+ * process before or after the step. */
 static status begin_set(output *o, comm *c, err *e)
 {
 	char name[UNFINISHED_NAME_BYTES] = "";
@@ -335,8 +336,8 @@ static status begin_set(output *o, comm *c, err *e)
 	if (comm_bcast(c, name, sizeof name, 0) != ST_OK)
 		return ST_PEER;
 	name[sizeof name - 1] = '\0';
-	/* Parts on local disks of several hosts have no journal: no process could complete their
-	 * names. */
+	/* Parts on local disks of several hosts have no journal, because no process could rename
+	 * them all. */
 	const bool mine = *name && !strchr(name, '/') &&
 			  faccessat(o->file.dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	unfinished_hold();

@@ -10,10 +10,10 @@
 #include "base/settings.h"
 
 typedef struct output {
-	bool is_stdout; /* or another stream: a FIFO or a character device */
+	bool is_stdout; /* or it is another stream: a FIFO or a character device */
 	bool per_rank;
 	bool listed;     /* a manifest is written: of parts, or of one file if requested */
-	bool journaled;  /* a journal was begun: the new set of parts counts */
+	bool journaled;  /* a journal was begun: the new set of parts is valid */
 	bool spares_old; /* surplus parts of the old set are not removed */
 	bool owner;      /* this rank creates, renames and removes its own file */
 	target file;
@@ -24,13 +24,13 @@ typedef struct output {
 	int rank, size;
 	const settings *opt;
 	int fd;                 /* -1: not open */
-	uint64_t header_bytes;  /* before the records of this rank's file, */
-	uint64_t trailer_bytes; /* and after them; by frame_read() */
+	uint64_t header_bytes;  /* before the records in this rank's file */
+	uint64_t trailer_bytes; /* after them; set by frame_read() */
 	uint64_t offset;        /* of this rank's records in the file; FILE_APPEND for stdout */
 } output;
 
-/* output_describe - find the directory, and refuse an existing name (unless force; with resume see
- * output_spare_old) or anything but a plain file. Changes nothing. */
+/* output_describe - find the directory of the output. Refuse anything but a regular file, and
+ * without force or resume an existing file (with resume see output_spare_old). Change nothing. */
 status output_describe(output *o, const settings *opt, int rank, err *e);
 
 /* output_is_stream - return whether path is "-" or the name of a FIFO or character device. */
@@ -38,12 +38,13 @@ bool output_is_stream(const char *path);
 
 /* output_lock - collective: lock the files that this rank owns. Complete a renaming that a killed
  * job has begun, and remove the files that killed jobs have left, except the one kept with
- * o->kept_id. The caller has set that id, and reads and patience_s of o->file. The result is `past`
- * of both targets. ST_REFUSED: another job is still making the output after patience_s. */
+ * o->kept_id. Before, the caller must set o->kept_id, and reads and patience_s of o->file. `past`
+ * of both targets describes the result. ST_REFUSED: another job is still making the output after
+ * patience_s. */
 status output_lock(output *o, comm *c, err *e);
 
-/* output_sweep_parts - remove the parts that a killed job with more ranks has left, if their locks
- * note them. */
+/* output_sweep_parts - remove the temporary files of parts that a killed job with more ranks has
+ * left, if locks note these files. */
 void output_sweep_parts(const output *o);
 
 /* The bytes of a rank's records, among the `total` bytes of all ranks. */
@@ -77,21 +78,22 @@ bool output_has_room(const output *o, uint64_t bytes);
 status output_sync(output *o, bool fsync, err *e);
 
 /* output_commit - collective, after all ranks have synced and verified, and rank 0 has staged the
- * manifest: give all files their final names, sync the names, and look at the files again. Files
- * that the job reads always stay, even in the set that is replaced. On rank 0,
- * o->manifest.past.note: an old part that stays. */
+ * manifest: give all files their final names, sync the names, and check the files again. Files that
+ * the job reads always stay, even if they belong to the set that is replaced. On rank 0,
+ * o->manifest.past.note names an old part that stays. */
 status output_commit(output *o, comm *c, err *e);
 
-/* output_share_lock - collective, after all ranks have locked the files that they own: if the
- * process of a rank that owns no file is ended, it removes the owner's lock, unless that lock notes
+/* output_share_lock - collective, after all ranks have locked the files that they own: let ranks
+ * that own no file remove the owner's lock if their process is ended early, unless the lock notes
  * files. */
 status output_share_lock(output *o, comm *c);
 
 /* output_name - return the name for messages. */
 const char *output_name(const output *o);
 
-/* output_release - remove uncommitted files, and locks. output_discard - release everything: until
- * then this rank removes the files of ranks that were killed before their release. */
+/* output_release - remove uncommitted files, and locks. output_discard - release everything. Before
+ * it, an early end of this rank also removes the files of ranks that were killed before
+ * output_release. */
 void output_release(output *o);
 void output_discard(output *o);
 

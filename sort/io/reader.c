@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A share consists of extents of files. Each file is open twice, for the page cache and for direct
- * I/O: until the end, or, if there are many files, only while it is read. A file is mapped only if
- * its pages are in memory already. */
+/* A share consists of extents, each in one file. A file is opened twice, for the page cache and for
+ * direct I/O. It stays open until the end, or, if there are many files, only during a read. A file
+ * is mapped only if its pages are in memory already. */
 #include "reader.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -22,7 +22,8 @@ enum {
 	/* small, because a bit that flips between read and checksum is not detected, and so that
 	 * records stay in the cache until their entries are made */
 	STEP_BYTES = URING_STEP_BYTES,
-	MOST_OPEN = 128, /* extents; to open others for each read costs little compared to it */
+	MOST_OPEN = 128, /* extents; if there are more, opening a file costs little compared with
+			    each read */
 	OPEN_PART = 64   /* a rank uses 1 / OPEN_PART of the files that a process may open */
 };
 
@@ -30,13 +31,13 @@ enum {
 typedef struct extent {
 	const input_file *f;
 	io_fd fd;       /* open, or IO_FD_NONE */
-	uint64_t skip;  /* records of the file before it */
+	uint64_t skip;  /* records of the file before the extent */
 	uint64_t at, n; /* its place in the share */
 } extent;
 
 struct reader {
 	reader_plan p;
-	size_t chunk; /* in records: chunks of a file end at multiples of it */
+	size_t chunk; /* in records; chunks end at multiples of it in their file */
 	size_t extents;
 	extent *extent;
 };
@@ -169,12 +170,12 @@ status reader_check(const reader *r, err *e)
 
 /* A thread that reads a page of a mapping after the file was truncated gets SIGBUS, which would end
  * the process. A table contains the mappings of the process. The handler of SIGBUS, which runs on
- * the thread that read the page, searches the table for the address. If it finds it, it marks the
- * mapping and replaces the missing page by a page of zeros, so the thread continues. The code that
- * opened the mapping checks the mark at the end, before it uses any result. Any other SIGBUS is
- * handled as if this module did not exist.
+ * the thread that read the page, searches the table for the address. If the address is in a
+ * mapping, the handler marks the mapping and replaces the missing page by a page of zeros, so the
+ * thread continues. The code that opened the mapping checks the mark at the end, before it uses any
+ * result. Any other SIGBUS is handled as if this module did not exist.
  *
- * A slot of the table is taken and left under the lock by threads that open and close. The handler
+ * Threads that open or close a mapping take or free a slot of the table under the lock. The handler
  * takes no lock: it reads `begin`, which is written after all other fields of a slot and cleared
  * before they change. An address in a mapping is only used while the mapping is open, so a slot
  * that the handler needs does not change while it looks. */
@@ -209,13 +210,13 @@ static void on_bus_error(int signum, siginfo_t *info, void *context)
 		atomic_store(&s->shrank, true);
 	} else if (table.before.sa_flags & SA_SIGINFO) {
 		table.before.sa_sigaction(signum, info, context);
-	} else { /* the access fails again, with the old action, when this returns */
+	} else { /* when this returns, the access fails again, under the old action */
 		(void)sigaction(SIGBUS, &table.before, NULL);
 	}
 }
 
-/* Install the handler of SIGBUS, under the lock, even if another part of the program has changed
- * the action since. */
+/* Install the handler of SIGBUS, unless it is installed; another part of the program may have
+ * replaced it. Called under the lock. */
 static bool install_handler(void)
 {
 	struct sigaction a = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO }, now;
@@ -312,15 +313,16 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 	return sum;
 }
 
-/* A read in progress: its records before `seen` have their checksum and entries. */
+/* A read in progress. Its first `seen` records already have their checksum and entries. */
 typedef struct arriving {
 	const reader *r;
 	const input_file *f;
 	const unsigned char *recs;
-	size_t done, seen; /* records of the load before this read, and of this read */
+	size_t done, seen; /* records of reader_load before this read; see above */
 	loading *l;
 } arriving;
 
+/* Process the records of a read that have arrived since the last call. */
 static void see_records(void *arriving_, const unsigned char *end)
 {
 	arriving *a = arriving_;
@@ -345,7 +347,7 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 		io_fd fd;
 		k = reader_chunk(r, at + done, n - done);
 		rc = begin_reading(r, f, &fd, e);
-		/* with direct I/O, only io_uring lets records be seen while others are read */
+		/* with direct I/O, only io_uring can report records while others are being read */
 		const bool steps = l && (fd.direct < 0 || l->in_place);
 		const size_t step = steps ? size_min(k, step_recs(&r->p.lay)) : k;
 		for (size_t i = 0, some; i < k && rc == ST_OK; i += some, to += some * bytes) {

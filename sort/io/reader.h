@@ -12,12 +12,12 @@
 
 typedef struct reader reader;
 
-/* A source of records in order: puts the next n at `to`; *got < n: these are the last. On failure
- * *got is undefined. */
+/* A source of records in order: store the next n records at `to` and set *got to their number; *got
+ * < n if these are the last. On failure *got is undefined. */
 typedef status record_take(void *from, unsigned char *to, size_t n, size_t *got, err *e);
 
 typedef struct reader_plan {
-	uint64_t first, n; /* records of the input's sequence */
+	uint64_t first, n; /* the share: first record in the input, and number of records */
 	layout lay;
 	direct_io direct;
 	io_backend *io; /* outlives the reader; NULL: blocking calls */
@@ -27,59 +27,62 @@ typedef struct reader_plan {
 status reader_open(reader **out, const input *in, const reader_plan *p, err *e);
 
 /* reader_align - return the offset in a page at which memory must begin, so that direct I/O can
- * read the records from `at` of the share on. */
+ * read records into it, from record `at` of the share on. */
 size_t reader_align(const reader *r, uint64_t at);
 
-/* reader_chunk - return how many records from `at` of the share on, at most n, to read at once: all
- * from one file, and usually ending at a multiple of IO_FD_ALIGN. */
+/* reader_chunk - return how many records to read at once, at most n, from record `at` of the share
+ * on. They are in one file, and usually end at a multiple of IO_FD_ALIGN. */
 size_t reader_chunk(const reader *r, uint64_t at, uint64_t n);
 
-/* reader_is_cached - return whether record `at` of the share is read through the page cache; false
- * if its file is open only while it is read. */
+/* reader_is_cached - return whether record `at` of the share is read through the page cache. Return
+ * false too if its file is open only during reads. */
 bool reader_is_cached(const reader *r, uint64_t at);
 
-/* reader_chunks - return the number of such reads for the whole share. */
+/* reader_chunks - return the number of reads, each of reader_chunk() records, for the whole
+ * share. */
 uint64_t reader_chunks(const reader *r);
 
 /* The work of reader_load in addition to reading. */
 typedef struct loading {
-	entry *entries; /* room for an entry per record; NULL: make none */
+	entry *entries; /* array for an entry per record; NULL: make none */
 	/* called for records that have arrived and are still in the cache; NULL: no call */
 	void (*arrived)(void *arrived_to, uint64_t pos, size_t n);
 	void *arrived_to;
 	bool in_place;   /* the records are in place already, by reader_map */
 	uint64_t pos;    /* position of the first record */
-	checksum sum;    /* the checksum of the records is added, */
-	double verify_s; /* and the seconds that it took */
+	checksum sum;    /* the checksum of the records is added to it */
+	double verify_s; /* the seconds for the checksum are added to it */
 } loading;
 
-/* reader_load - read n records from `at` of the share on to memory with the offset in a page that
- * reader_align returns. l NULL: only read them. The checksum is computed while they arrive: of each
- * 256 KiB, or, with direct I/O but without io_uring, of each chunk. */
+/* reader_load - read n records, from record `at` of the share on. `to` must have the offset in a
+ * page that reader_align returns. If l is NULL, do nothing else. The checksum is computed while
+ * records arrive, after each 256 KiB; with direct I/O but without io_uring, after each chunk. */
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e);
 static inline status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
 {
 	return reader_load(r, at, n, to, NULL, e);
 }
 
-/* A part of a file mapped into memory: for files in the page cache. */
+/* A part of a file that is mapped into memory, because the page cache contains it. */
 typedef struct mapped {
 	unsigned char *page; /* NULL: not mapped */
 	size_t bytes, slot;
 } mapped;
 
-/* mapped_open - map bytes [offset, offset + bytes) of fd for reading. Returns their begin, or NULL
- * if they cannot be mapped: then read them. Main thread of a rank, like mapped_close. */
+/* mapped_open - map bytes [offset, offset + bytes) of fd for reading. Return the address of the
+ * first byte, or NULL if they cannot be mapped and must be read. Only the main thread of a rank
+ * calls this and mapped_close. */
 const unsigned char *mapped_open(mapped *m, int fd, uint64_t offset, size_t bytes);
 
-/* mapped_shrank - return whether a page was read after the file had lost it. It read as zeros. */
+/* mapped_shrank - return whether the file was truncated and a missing page was read, as zeros. */
 bool mapped_shrank(const mapped *m);
 
 void mapped_close(mapped *m);
 
-/* reader_map - map the records of the share. NULL: they must be read, because they are not in the
- * page cache or in several files. Close m after their last use. reader_check_map - check after
- * their last use, before any result is used, that the files have not changed (ST_IO). */
+/* reader_map - map the records of the share. Return NULL if they must be read, because they are in
+ * several files or not in the page cache. Close m after the last use of the records.
+ * reader_check_map - check after the last use of the records, but before any result is used, that
+ * the files have not changed (ST_IO). */
 const unsigned char *reader_map(const reader *r, mapped *m);
 status reader_check_map(const reader *r, const mapped *m, err *e);
 
@@ -96,13 +99,13 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 /* reader_sum - read the share and compute only its checksum. Memory: 4 MiB. */
 status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, err *e);
 
-/* reader_inspect - read and inspect records. ST_INVALID, without a sentence: they are out of order;
- * ST_IO, ST_RESOURCE. Memory: 4 MiB. */
+/* reader_inspect - read and inspect records. ST_INVALID, without a message, if they are out of
+ * order; ST_IO, ST_RESOURCE. Memory: 4 MiB. */
 status reader_inspect(const file_records *from, const layout *l, mem *m, inspected *seen, err *e);
 
 /* reader_inspect_part - inspect a part of a manifest by its name in dirfd, without following a link
- * or waiting for a FIFO. *why: the first difference from the manifest, except in keys, for example
- * "is missing"; NULL: no difference. */
+ * or waiting for a FIFO. Set *why to the first difference from the manifest, except in keys, for
+ * example "is missing"; NULL if none is found. */
 status reader_inspect_part(int dirfd, const manifest_part *s, const layout *l, inspected *seen,
 			   const char **why, err *e);
 

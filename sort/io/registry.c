@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* File names cannot be trusted: links, mounts and directories give one file several names. So files
  * are compared by device and inode, and files that do not exist yet by the device and inode of
- * their directory and by their name. These numbers cannot be compared between hosts; there the lock
- * of the output protects. Changes no file. Costs a few system calls and 250 bytes of memory per
- * use. */
+ * their directory and by their name. These numbers cannot be compared between hosts; jobs on
+ * several hosts are protected by the lock of the output. Changes no file. Costs a few system calls
+ * and 250 bytes of memory per use. */
 #include "registry.h"
 
 #include <stdio.h>
@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The order in which uses of one file are sorted. OWN: written in place, or read and replaced. */
+/* The use of a file; uses of one file are sorted in this order. OWN: the file is written in place,
+ * or read and replaced. MADE: its name is made in a directory. */
 enum how { NOTHING, READ, REPLACED, OWN, MADE };
 
 static const char HIDDEN[] = ".hetsort-";
@@ -49,9 +50,9 @@ static file_use *registry_add(registry *g, enum how how, file_role role, const c
 	return u;
 }
 
-/* Add a use of a file. st NULL: no file exists. Devices and sockets do not count: they may be read
- * and written, and read twice, without harm. The number of uses depends only on the options, so
- * that a simulated job always takes the same time. */
+/* Add a use of a file. If the file does not exist (st NULL) or is a device or socket, add NOTHING:
+ * reading and writing a device, or reading it twice, does no harm. So the number of uses depends
+ * only on the options, and a simulated job always takes the same time. */
 static void registry_add_file(registry *g, enum how how, file_role role, const char *path, int rank,
 			      const struct stat *st)
 {
@@ -125,7 +126,7 @@ void registry_writes(registry *g, file_role role, const char *path, int rank)
 
 /* -------------------------------------------------------------------------------- comparison */
 
-/* Compare two uses: 0 if they are of the same file. */
+/* Compare two uses; return 0 if they use the same file. */
 static int registry_order(const file_use *a, const file_use *b)
 {
 	int d = (a->how == MADE) - (b->how == MADE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The files that a job reads, makes, replaces or removes, identified by more than their names. They
- * are compared before the first byte is written, so no file is lost because two options name it. */
+/* The files that a job reads, makes, replaces or removes, identified by device and inode. Uses of
+ * files are compared before the first byte is written, so no file is lost because two options name
+ * it. */
 #ifndef HETSORT_IO_REGISTRY_H
 #define HETSORT_IO_REGISTRY_H
 
@@ -11,9 +12,9 @@ enum { REGISTRY_HOST_BYTES = 64, REGISTRY_PATH_BYTES = 128 };
 /* One use of a file, identified by device and inode of the file, or, if it does not exist, of its
  * directory. */
 typedef struct file_use {
-	uint64_t dev, ino, mark; /* mark: a hash of the name */
-	int32_t how, role, number;
-	int32_t rank; /* that uses it; -1: all ranks */
+	uint64_t dev, ino, mark;   /* mark: a hash of the name */
+	int32_t how, role, number; /* enum how of registry.c; a file_role; order of registration */
+	int32_t rank;              /* the rank that uses the file; -1: all ranks */
 	char host[REGISTRY_HOST_BYTES];
 	char path[REGISTRY_PATH_BYTES]; /* the end of a longer path */
 } file_use;
@@ -30,22 +31,23 @@ typedef struct registry {
 } registry;
 
 /* registry_workdir - set the directory whose files with this prefix the job may replace or remove;
- * both texts must outlive g. Call it before registry_writes. with_files: register its files. */
+ * both texts must outlive g. Call it before registry_writes. with_files: register the files that
+ * exist there. */
 void registry_workdir(registry *g, const char *path, const char *prefix, bool with_files);
 
-/* registry_reads - register the file of this name, "-" for standard input, if it exists, except
- * devices and sockets, which lose nothing. registry_writes - register a file that is made or
- * replaced, "-" for standard output. Refuses names that are reserved for temporary files and files
- * of the workdir. rank: the rank that uses the file, or -1. */
+/* registry_reads - register an existing file that the job reads, standard input for "-". Ignore
+ * devices and sockets, because they cannot be overwritten. registry_writes - register a file that
+ * is made or replaced, standard output for "-". Refuse names that are reserved for temporary files
+ * and files of the workdir. rank: the rank that uses the file, or -1. */
 void registry_reads(registry *g, file_role role, const char *path, int rank);
 void registry_writes(registry *g, file_role role, const char *path, int rank);
 
-/* registry_compare - refuse a file that one of n uses replaces or makes and another one uses, and
- * an input that is read twice. *late: a refused file is one that rank 0 writes at the end. Sorts
- * the uses. */
+/* registry_compare - refuse a file that one of n uses makes or replaces and another use names, and
+ * an input that is read twice. *late: whether rank 0 writes one of the refused files at the end of
+ * the job. Sorts the uses. */
 status registry_compare(file_use *use, size_t n, bool *late, err *e);
 
-/* registry_use_is_sound - return whether this use, sent by that rank, is possible. */
+/* registry_use_is_sound - return whether a use that this rank has sent has possible values. */
 bool registry_use_is_sound(const file_use *u, int rank);
 
 /* registry_check - return the first failure of a registration, or compare all uses in g. */

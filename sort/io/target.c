@@ -101,7 +101,7 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 	const mode_t has = st.st_mode & RIGHTS;
 	t->mode = t->replaces ? t->old_mode : has & (t->most | OWNERS);
 	if (t->replaces && st.st_gid != t->old_gid && fchown(*fd, (uid_t)-1, t->old_gid) != 0)
-		t->mode &= (mode_t)~GROUPS; /* these rights were for another group */
+		t->mode &= (mode_t)~GROUPS; /* these rights were meant for the old group */
 	const mode_t now = t->mode | OWNERS;
 	return now == has ? ST_OK : set_mode(t, *fd, now, e);
 }
@@ -152,7 +152,8 @@ status target_close(target *t, int fd, bool hold, bool sync, err *e)
 	if (t->mode && t->mode != (t->mode | OWNERS))
 		rc = set_mode(t, fd, t->mode, e);
 	if (rc == ST_OK && sync && t->lock_fd >= 0)
-		(void)fdatasync(t->lock_fd); /* first, so that no file is left without its note */
+		(void)fdatasync(t->lock_fd); /* before the file, so that the disk never has the file
+						without its note */
 	if (rc == ST_OK && sync && fsync(fd) != 0)
 		rc = err_sys(e, errno, "cannot sync %s", quoted(t->path));
 	if (rc == ST_OK && hold && (t->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
@@ -220,21 +221,22 @@ status target_ready(const target *t, bool force, err *e)
 	return ST_OK;
 }
 
-/* Exchange the names of the two files, so that the old one can still be looked at. No signal may
- * end the process in between, because the name on the list of unfinished files is then the name of
- * the old file. Return 0, or -1 and errno. */
+/* Replace an existing file if hetsort wrote it for t->role. First exchange the names of the two
+ * files, so that the old file can be checked under the temporary name. No signal may end the
+ * process then, because the list of unfinished files contains this name. Return 0, or -1 with
+ * errno. */
 static int replace_proven(target *t, const char *temp)
 {
 	unfinished_hold();
 	int rc = renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE), why = errno;
 	const bool exchanged = rc == 0;
 	if (exchanged && role_wrote(t->role, t->dirfd, temp)) {
-		(void)unlinkat(t->dirfd, temp, 0); /* now the name of the old file */
+		(void)unlinkat(t->dirfd, temp, 0); /* this removes the old file */
 		unfinished_forget(&t->temp);
 	} else if (exchanged) {
 		rc = renameat2(t->dirfd, temp, t->dirfd, t->base, RENAME_EXCHANGE);
 		why = rc == 0 ? EEXIST : errno;
-		if (rc != 0) /* a file of another program has that name now */
+		if (rc != 0) /* the temporary name is now the name of another program's file */
 			unfinished_forget(&t->temp);
 		rc = -1;
 	}
@@ -246,7 +248,7 @@ static int replace_proven(target *t, const char *temp)
 		return file_rename_new(t->dirfd, temp, t->base);
 	if (errno != EINVAL && errno != ENOSYS)
 		return -1;
-	errno = EEXIST; /* no such rename on this file system */
+	errno = EEXIST; /* this file system cannot exchange names */
 	return role_wrote(t->role, t->dirfd, t->base) ? renameat(t->dirfd, temp, t->dirfd, t->base)
 						      : -1;
 }

@@ -12,7 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Files next to a target have hidden names: mark, id, the target's name and kind. */
+/* Kinds of files next to a target. Their hidden names consist of the target's mark, an id, the
+ * target's name and the kind. */
 typedef enum target_kind {
 	TARGET_TEMP,     /* being written, or complete */
 	TARGET_ADDS,     /* a journal (journal.h) of parts that replace nothing */
@@ -33,28 +34,29 @@ typedef struct hidden_name {
 	const char *name;
 	uint64_t mark, id;
 	target_kind kind;
-	const char *base; /* the target's name, */
-	size_t shown;     /* cut to this number of bytes */
+	const char *base; /* the target's name, cut to `shown` bytes */
+	size_t shown;
 } hidden_name;
 
-/* A file under a hidden name, as noted in the lock of its target: first the name, then the file.
- * Files of ended jobs are only removed if a lock has noted them; a name proves nothing. */
+/* A file under a hidden name, as the lock of its target notes it: first only the name, and when the
+ * file exists also its identity. Files of ended jobs are removed only if a lock has noted them; a
+ * name proves nothing. */
 typedef struct hidden_file {
 	target_kind kind;
 	uint64_t id;
 	file_id is;
 } hidden_file;
 
-/* The fate of the files that jobs which have ended have left next to a target. */
+/* The result of looking for files that ended jobs have left next to a target. */
 typedef struct cleaned {
 	unsigned removed; /* files under hidden names */
 	unsigned named;   /* parts that got their names (journal.h) */
-	unsigned stays;   /* files that stay, because nothing proves that hetsort made them, */
-	char first[UNFINISHED_NAME_BYTES]; /* and one of them */
-	err note;                          /* of an old part that stays */
+	unsigned stays;   /* files that stay, because nothing proves that hetsort made them */
+	char first[UNFINISHED_NAME_BYTES]; /* name of one that stays */
+	err note;                          /* why an old part stays */
 } cleaned;
 
-/* cleaned_add - add counts, and take over a name and a note. */
+/* cleaned_add - add the counts, the name and the note of *more to *sum. */
 void cleaned_add(cleaned *sum, const cleaned *more);
 
 typedef struct target {
@@ -66,34 +68,36 @@ typedef struct target {
 	target_kind kind; /* of its hidden name, until it gets the final one */
 	size_t shown;     /* bytes of base in the name of a journal that was found; 0: all */
 	int fd;           /* the written file, kept open to recognize it; -1: none */
-	char *text;       /* the written text, if all of it will be compared; else NULL */
+	char *text; /* the written text, if all of it will be compared with the file; else NULL */
 	size_t text_bytes;
 	bool named;     /* it has its final name already */
 	file_role role; /* target_commit only replaces files of this role; ROLE_ANY: all */
 	bool replaces;  /* target_check has found a file, with this mode and group */
 	mode_t old_mode;
 	gid_t old_gid;
-	mode_t most; /* of a new file: permitted to group and others, in addition to the umask */
-	mode_t mode; /* set at the end; 0: unchanged */
-	unfinished temp;   /* its name until it is complete */
-	unfinished lock;   /* see target_lock */
-	int lock_fd;       /* -1: not locked */
-	hidden_file own;   /* noted in the lock: the file that this job has made, */
-	hidden_file *left; /* [lefts] files of earlier jobs that are kept, */
+	mode_t most;     /* mode bits that a new file may have; the umask restricts them further */
+	mode_t mode;     /* set when the file is closed; 0: unchanged */
+	unfinished temp; /* its temporary name */
+	unfinished lock; /* see target_lock */
+	int lock_fd;     /* -1: not locked */
+	hidden_file own; /* noted in the lock: the file that this job makes */
+	hidden_file *left; /* [lefts] noted in the lock: files of earlier jobs that are kept */
 	size_t lefts;
-	file_id dir;           /* and the directory, if hetsort has made it; else inode 0 */
-	cleaned past;          /* by target_lock and the functions of journal.h */
+	file_id dir;  /* noted in the lock: the directory, if hetsort has made it; else inode 0 */
+	cleaned past; /* results of target_lock and of the functions of journal.h */
 	const file_set *reads; /* files that are never removed; NULL: none */
-	bool shared;           /* another rank makes it: remove its names only at an early end */
-	double patience_s;     /* how long target_lock waits for another job to end */
+	bool shared; /* another rank makes the file: this process removes names only if it is ended
+			early */
+	double patience_s; /* how long target_lock waits for another job to end */
 } target;
 
 /* target_open - find the directory of path, which is copied. Refuse a path that ends in a slash or
  * whose directory cannot be opened. */
 status target_open(target *t, const char *path, err *e);
 
-/* target_next_hidden - find the next hidden name in the target's directory; start from { 0 }. False
- * after the last one; only then is the directory closed, so call it until then. */
+/* target_next_hidden - find the next hidden name in the target's directory; start from { 0 }.
+ * Return false after the last name. Call it until then, because only then is the directory
+ * closed. */
 bool target_next_hidden(const target *t, hidden_name *h);
 
 /* target_open_hidden - open the target of this hidden name in the directory of `near`. False: the
@@ -101,26 +105,28 @@ bool target_next_hidden(const target *t, hidden_name *h);
 bool target_open_hidden(target *t, const target *near, const hidden_name *h);
 
 /* target_check - refuse a directory, a symbolic link, anything but a regular file, and, without
- * force, an existing file; note the file that will be replaced. */
+ * force, an existing file. Store mode and group of a file that will be replaced. */
 status target_check(target *t, bool force, err *e);
 
-/* target_check_role - as target_check with force, but refuse an existing file that hetsort did not
- * write for this role. With t->role set, target_commit checks it again. */
+/* target_check_role - do the same as target_check with force, but refuse an existing file that
+ * hetsort did not write for this role. If t->role is set, target_commit checks this again. */
 status target_check_role(target *t, file_role role, err *e);
 
 /* target_create - create the temporary file named after id. It gets the mode and, if permitted, the
- * group of the file that it replaces; a new file gets mode 0666 without the bits of the umask and
- * those that t->most forbids. */
+ * group of the file that it replaces; a new file gets mode 0666, restricted by the umask and
+ * t->most. */
 status target_create(target *t, uint64_t id, int *fd, err *e);
 
 /* target_attach - open the temporary file that another rank has created for the same id. If this
- * process is ended early, it removes that file: the other one may have no time for it. */
+ * process is ended early, it removes that file, because the other rank may be killed before it
+ * can. */
 status target_attach(target *t, uint64_t id, int *fd, err *e);
 
-/* target_keep - let the temporary file outlive the program, unless it is committed; with_lock: the
- * lock, too, because nothing else proves later that hetsort made the file. target_find - open the
- * temporary file of this id for reading, or the file with the final name; *fd -1: neither exists.
- * target_drop - remove the kept file. False: another file has its hidden name, and stays. */
+/* target_keep - let the temporary file outlive the program, unless it is committed; with_lock: keep
+ * the lock too, because only the lock proves later that hetsort made the file. target_find - open
+ * the temporary file of this id for reading, or the file with the final name; *fd is -1 if neither
+ * exists. target_drop - remove the kept file. False: another file has its hidden name, and
+ * stays. */
 void target_keep(target *t, bool with_lock);
 void target_find(target *t, uint64_t id, int *fd);
 bool target_drop(const target *t);
@@ -132,9 +138,9 @@ bool target_notes_files(const target *t);
 /* target_note - note in the lock, if locked, which file has the hidden name of this kind. */
 status target_note(target *t, target_kind kind, const file_id *is, err *e);
 
-/* target_hidden_name - make the hidden name of this kind, by the target's mark and id, in `name`,
- * which is returned. target_hidden - the same in a buffer of the enclosing block. target_list -
- * list the target's directory; NULL: it cannot be listed. */
+/* target_hidden_name - write the hidden name of this kind, with the target's mark and id, to
+ * `name`, and return it. target_hidden - do the same in a buffer of the enclosing block.
+ * target_list - list the target's directory; NULL: it cannot be listed. */
 const char *target_hidden_name(const target *t, target_kind kind, char name[UNFINISHED_NAME_BYTES]);
 #define target_hidden(t, kind) target_hidden_name(t, kind, (char[UNFINISHED_NAME_BYTES]){ 0 })
 DIR *target_list(const target *t);
@@ -150,23 +156,23 @@ uint64_t target_mark(const char *path);
 const char *target_parse_lock_name(const char *name, uint64_t *mark);
 bool target_is_cut(const char *base);
 
-/* target_close - close fd after all is written; sync: write the file to the disk, but first the
- * lock that notes it, so that --clean can remove it after a loss of power; hold: keep it open as
- * t->fd. */
+/* target_close - close fd when the file is written. sync: write the lock that notes the file to the
+ * disk, and then the file, so that --clean can remove the file after a loss of power. hold: keep
+ * the file open as t->fd. */
 status target_close(target *t, int fd, bool hold, bool sync, err *e);
 
-/* target_ready - refuse a state in which target_commit would fail or harm: the temporary file is
- * not the written one or has changed (see target_look), or, without force, a file has the final
- * name. */
+/* target_ready - check that target_commit can succeed and does no harm. Refuse if the temporary
+ * file is not the written file or has changed (see target_look), or if a file has the final name,
+ * without force. */
 status target_ready(const target *t, bool force, err *e);
 
 /* target_commit - rename onto the final name. Without force, never replace a file that has appeared
  * since target_check; with t->role, only replace a file that hetsort wrote for this role. */
 status target_commit(target *t, bool force, err *e);
 
-/* target_look - after target_commit: find the path again and compare the file with the written one.
- * Some file systems give all files one device and inode, so its size and its first and last block,
- * or all of t->text, are compared, too. */
+/* target_look - after target_commit: find the file at the path again, and check that it is the
+ * written file. Some file systems give all files the same device and inode. So also compare the
+ * size and the first and last block, or all of t->text. */
 status target_look(const target *t, err *e);
 
 /* target_sync_name - make the final name durable. After a failure the file is complete, as the
@@ -192,20 +198,21 @@ void target_share_lock(target *t, bool notes_files);
 bool target_has_journal(const target *t, uint64_t id);
 
 /* target_sweep - if an ended process has left a lock for this file, remove it and everything that
- * target_lock removes, except files in `reads` (NULL: none). False: no lock exists, or its process
- * lives. *dir is set if the lock noted that hetsort made the directory; dir may be NULL. */
+ * target_lock removes, except files in `reads` (NULL: none). Return false if no lock exists or its
+ * process still runs. *dir is set if the lock noted that hetsort made the directory; dir may be
+ * NULL. */
 bool target_sweep(const char *path, uint64_t kept_id, const file_set *reads, file_id *dir);
 
-/* target_sweep_after - sweep the file of the next rank, and so on, up to a rank that has left
- * nothing: the rank before a killed one, or before several in a row, removes their files. path:
- * returns the name of a rank's file, allocated, or NULL without memory. */
+/* target_sweep_after - call target_sweep for the ranks after this one, in a circle, up to a rank
+ * that has left nothing. So the rank before one or more killed ranks removes their files. path
+ * returns the name of a rank's file, allocated, or NULL if memory is missing. */
 typedef char *target_of_rank(int rank, const void *arg);
 void target_sweep_after(int rank, int size, target_of_rank *path, const void *arg,
 			uint64_t kept_id);
 
 /* target_release - remove the temporary file, and the lock, unless it notes a file that stays.
- * target_discard - release everything. target_list_lock - let an early end of the process remove
- * the lock again. */
+ * target_discard - release everything. target_list_lock - put the lock on the list of unfinished
+ * files, so that an early end of the process removes it. */
 void target_list_lock(target *t);
 void target_release(target *t);
 void target_discard(target *t);

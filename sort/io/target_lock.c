@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Hidden names next to a target, and the target's lock, which notes the files that have these
  * names. The lock is an flock on a file next to the target. The kernel releases it at any end of
- * the process; on NFS the server knows it, so it also holds between hosts. The holder of the lock
- * removes the file, so a process that gets a lock checks that its file still has the name.
+ * the process; on NFS the server knows it, so it also holds between hosts. The holder removes the
+ * file when it has finished, so a process that has locked a file checks that the file still has the
+ * lock's name.
  *
  * The first line of the lock's text names the process, for messages. Each further line notes a file
- * that the job makes under a hidden name: the name before the file is created, its inode and time
- * of birth after that. Only the holder writes the text, and only to a file that it has created
+ * that the job makes under a hidden name: the name before the file is created, and its inode and
+ * time of birth afterwards. Only the holder writes the text, and only to a file that it has created
  * itself.
  *
  * If the process of a lock has ended, the next job reads the text. It removes every noted file that
@@ -46,9 +47,9 @@ enum {
 	NOTE_BYTES = 80,
 	LOCK_BYTES_MAX = 1 << 20,
 	TRIES = 100,
-	DIR_NOTE = 9 /* instead of a kind: the note of the directory */
+	DIR_NOTE = 9 /* the kind in the note of the directory */
 };
-#define LOCK_MARK "hetsort lock: " /* the begin of a lock's text */
+#define LOCK_MARK "hetsort lock: " /* a lock's text begins with it */
 
 uint64_t target_mark(const char *path)
 {
@@ -58,7 +59,7 @@ uint64_t target_mark(const char *path)
 
 /* Make the hidden name of a file of job `id`. A journal's name contains as much of the target's
  * name as the file system allows, because --clean of a part finds the manifest by it. In other
- * hidden names it only helps a reader. */
+ * hidden names, the target's name is cut and only helps people. */
 static const char *name_of_job(const target *t, target_kind kind, uint64_t id,
 			       char name[UNFINISHED_NAME_BYTES])
 {
@@ -80,7 +81,7 @@ const char *target_hidden_name(const target *t, target_kind kind, char name[UNFI
 	return name_of_job(t, kind, t->id, name);
 }
 
-/* Read the number at *s, of 16 digits and a hyphen. */
+/* Read a number of 16 digits and a hyphen at *s. */
 static bool mark_at(const char **s, uint64_t *v)
 {
 	return number_hex(s, v) && *(*s)++ == '-';
@@ -190,7 +191,8 @@ static int print_note(char *to, int kind, uint64_t id, const file_id *is)
 			(uint64_t)is->born_ns);
 }
 
-/* Lines have fixed lengths and their number only grows, so no old text is left after them. */
+/* The lines have fixed lengths and their number only grows, so they overwrite all of the old
+ * text. */
 status target_write_lock(const target *t, err *e)
 {
 	char host[HOLDER_BYTES / 2] = "";
@@ -231,8 +233,8 @@ static void name_lock(target *t)
 		 SHOWN_BYTES, t->base);
 }
 
-/* Return whether the open lock still has its name. Look twice: if only one look failed, continuing
- * with another file would leave this one. */
+/* Return whether the open lock still has its name. Look twice: after one failed look, the caller
+ * would create another lock and never remove this one. */
 static bool lock_has_name(const target *t, int fd)
 {
 	struct stat mine, named;
@@ -275,9 +277,9 @@ void cleaned_add(cleaned *sum, const cleaned *more)
 	(void)err_join(&sum->note, &more->note);
 }
 
-/* Remove the file that a line of the lock's text notes; ignore other lines. Its job has ended: a
- * running job would hold the lock. Keep the files of a journal, which are the only copy of a
- * complete output, and files that this job reads. */
+/* Remove the file that a line of the lock's text notes; ignore other lines. The job of the file has
+ * ended, because a running job would hold the lock. Keep the files of a journal, which are the only
+ * copy of a complete output, and files that this job reads. */
 static void sweep_line(target *t, const char *line)
 {
 	char name[UNFINISHED_NAME_BYTES];
@@ -340,11 +342,12 @@ static outcome take_over(target *t, int fd, err *e)
 	return FAILED;
 }
 
-/* Lock an open file. An existing file (made: false) is the lock of a running job, which may end
- * until `until_s`, or was left: then it is removed and a new one is created, so that this process
- * only writes to a file that it has made. Until the new one is locked, another process may also
- * treat it as left. Refuse links and special files: another user can guess the lock's name and put
- * a link to any file there. */
+/* Lock the open lock file. If this process has not created it (made: false), it belongs to a
+ * running job, which may end before `until_s`, or an ended job has left it. In the second case
+ * remove it and return AGAIN, so that the caller creates a new one: this process writes only to a
+ * file that it has created. Before the new file is locked, another process may believe that it was
+ * left. Refuse links and special files: another user can guess the lock's name and put a link to
+ * any file there. */
 static outcome lock_open(target *t, int fd, bool made, double until_s, err *e)
 {
 	char text[HOLDER_BYTES];
@@ -365,7 +368,7 @@ static outcome lock_open(target *t, int fd, bool made, double until_s, err *e)
 	case ENOLCK:
 	case EOPNOTSUPP:
 	case ENOSYS:
-	case EINVAL: /* the file system has no locks: continue without one */
+	case EINVAL: /* the file system has no locks: continue without a lock */
 		if (made)
 			(void)unlinkat(t->dirfd, t->lock.name, 0);
 		return NO_LOCKS;
@@ -445,8 +448,9 @@ status target_lock(target *t, err *e)
 	unfinished_release();
 	if (rc != ST_OK || t->lock_fd < 0)
 		return rc;
-	(void)target_write_lock(t, NULL); /* where it matters, it is written again */
-	/* count the files that stay, because a journal or no lock at all notes them */
+	(void)target_write_lock(t, NULL); /* a failure does not matter: before a file is created,
+					     the lock is written again */
+	/* count the files that stay because no lock has noted them */
 	for (hidden_name h = { 0 }; target_next_hidden(t, &h);) {
 		bool noted = h.id == t->id && h.kind == t->kind;
 		for (size_t i = 0; i < t->lefts; i++)

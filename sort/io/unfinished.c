@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* A file is created and put on the list under this lock, so that none is missed. The thread that
- * ends the process takes the lock and never releases it. The lock is recursive, because that thread
- * may still write a report. */
+/* A thread creates a file and puts it on the list under this lock, so that the list is complete.
+ * The thread that ends the process takes the lock and never releases it. The lock is recursive,
+ * because this thread may still write a report. */
 static pthread_mutex_t list_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static unfinished *unfinished_first;
 static unfinished_end *ends;
@@ -34,8 +34,8 @@ void unfinished_note(unfinished *u)
 	pthread_mutex_unlock(&list_lock);
 }
 
-/* Unlink the name if it still has the noted file: another program may have replaced the file, or
- * another job taken over a lock. The next job removes the rest. */
+/* Unlink the name if it still leads to the same file: another program may have replaced the file,
+ * or another job may have taken over a lock. If this fails, the next job removes the file. */
 static void unfinished_unlink(const unfinished *u)
 {
 	(void)file_remove(u->dirfd, u->name, &u->is, NULL);
@@ -86,7 +86,8 @@ void unfinished_settle(void)
 	pthread_mutex_unlock(&list_lock);
 }
 
-/* The wall clock may be set while waiting, but ThreadSanitizer knows only the call that uses it. */
+/* Wait by the monotonic clock, because the wall clock may be set while waiting. ThreadSanitizer
+ * knows only the call that uses the wall clock. */
 #ifdef __SANITIZE_THREAD__
 #	define FREEZE_CLOCK      CLOCK_REALTIME
 #	define lock_until(until) pthread_mutex_timedlock(&list_lock, until)
@@ -95,8 +96,7 @@ void unfinished_settle(void)
 #	define lock_until(until) pthread_mutex_clocklock(&list_lock, FREEZE_CLOCK, until)
 #endif
 
-/* Take the lock for good. If a file system hangs, do not wait longer than half a second: its files
- * stay. */
+/* Take the lock for good. Wait at most half a second: if a file system hangs, its files stay. */
 static void freeze(void)
 {
 	struct timespec until;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A transfer is cut into segments; up to DEPTH are submitted at a time. If only a part of a segment
- * was moved, the rest is submitted again. The first segment that fails ends the transfer: segments
- * before it are completed; those after it are only awaited, because the kernel uses the caller's
- * memory until then. A ring serves one transfer at a time: a thread takes a free ring, or makes
+/* A transfer is cut into segments, of which up to DEPTH are in flight. If only a part of a segment
+ * was moved, the rest is submitted again. The first segment that fails ends the transfer. Segments
+ * before it are completed. Segments after it are only awaited, because the kernel uses the caller's
+ * memory until they end. A ring serves one transfer at a time: a thread takes a free ring, or makes
  * one, and returns it. */
 #include "io_fd.h"
 
@@ -32,7 +32,7 @@ struct uring {
 };
 
 typedef struct segment {
-	size_t at, left; /* bytes of the transfer; left 0: unused */
+	size_t at, left; /* its first byte, and the bytes left to move; left 0: unused */
 } segment;
 
 typedef struct uring_transfer {
@@ -107,7 +107,7 @@ void uring_close(uring *u)
 
 /* --------------------------------------------------------------------------------- transfers */
 
-/* Queue a segment. The queue has an entry for each one. */
+/* Queue a segment. The queue has space for all segments. */
 static void queue_segment(uring_transfer *t, segment *s)
 {
 	struct io_uring_sqe *q = io_uring_get_sqe(t->q);
@@ -132,7 +132,8 @@ static void queue_more(uring_transfer *t)
 	}
 }
 
-/* Report the bytes before the first segment that has not ended; segments end in any order. */
+/* Report to the listener all bytes before the first segment that has not ended. Segments end in any
+ * order. */
 static void uring_report(uring_transfer *t)
 {
 	const arrivals *a = t->of->a;
@@ -155,8 +156,8 @@ static bool move_segments(uring_transfer *t)
 		do
 			rc = io_uring_sq_ready(t->q) ? io_uring_submit(t->q) : 0;
 		while (rc == -EINTR);
-		/* the kernel accepts no segment, and none is in flight whose end could change that
-		 */
+		/* the kernel accepts no segment, and no segment is in flight whose end could change
+		 * this */
 		if (io_uring_sq_ready(t->q) >= t->open) {
 			for (size_t i = 0; i < DEPTH; i++)
 				if (t->segment[i].left > 0)

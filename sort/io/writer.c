@@ -14,7 +14,8 @@
 
 enum { BUFFER_BYTES = 2 << 20, LEAST_BUFFER_BYTES = 256 << 10, BUFFER_PART = 128 };
 
-/* Choose a small part of the data, so that all buffers together are much smaller than it. */
+/* Return the size of a buffer for this amount of data: so small that all buffers together are much
+ * smaller than the data. */
 static size_t choose_buffer(uint64_t bytes)
 {
 	return (size_t)u64_min(u64_max(bytes / BUFFER_PART, LEAST_BUFFER_BYTES), BUFFER_BYTES);
@@ -28,11 +29,12 @@ uint64_t writer_most_bytes(uint64_t recs, uint32_t record_bytes)
 	return WRITER_BUFFERS * u64_min(bytes, some * record_bytes + 2 * IO_FD_ALIGN);
 }
 
-/* Take the next buffer. For direct I/O, its start has the same offset in a page as in the file. */
+/* Begin to fill the next buffer. For direct I/O, its start has the same offset in a page as in the
+ * file. */
 static void next_buffer(writer *w)
 {
 	const uint32_t bytes = w->lay.record_bytes;
-	const uint64_t first = w->to.offset / bytes; /* counted from where the file begins */
+	const uint64_t first = w->to.offset / bytes; /* records from the start of the file */
 	unsigned char *b = w->raw + w->filled % WRITER_BUFFERS * w->buffer_bytes;
 	b += (size_t)(-(uintptr_t)b % IO_FD_ALIGN);
 	w->buf = b + w->to.offset % IO_FD_ALIGN;
@@ -40,7 +42,7 @@ static void next_buffer(writer *w)
 	w->room = w->chunk - (size_t)(first % w->chunk);
 }
 
-/* Inspect and write the next full buffer. Called under the lock. */
+/* Inspect and write the next full buffer. Called under the lock, which is free during this work. */
 static void write_next(writer *w)
 {
 	err e = w->e;
@@ -113,7 +115,7 @@ static void await_written(writer *w, uint64_t goal)
 	w->wait_s += now_s() - t0;
 }
 
-/* Hand the buffer over, and wait until another is free. */
+/* Hand the filled buffer over to the writing thread, and wait until another buffer is free. */
 static void hand_over(writer *w)
 {
 	const size_t i = w->filled % WRITER_BUFFERS;
