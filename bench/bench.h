@@ -20,7 +20,7 @@
 	(fprintf(stderr, "%s: ", program_invocation_short_name), fprintf(stderr, __VA_ARGS__), \
 	 fputc('\n', stderr), exit(1))
 
-static inline double clock_s(clockid_t id)
+static inline double bench_clock_s(clockid_t id)
 {
 	struct timespec t;
 	clock_gettime(id, &t);
@@ -29,13 +29,13 @@ static inline double clock_s(clockid_t id)
 
 static inline double bench_now_s(void)
 {
-	return clock_s(CLOCK_MONOTONIC);
+	return bench_clock_s(CLOCK_MONOTONIC);
 }
 
 /* Return the processor time of this process in seconds. Other programs hardly affect it. */
 static inline double cpu_s(void)
 {
-	return clock_s(CLOCK_PROCESS_CPUTIME_ID);
+	return bench_clock_s(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Return random bits that depend only on z, by the output function of splitmix64. */

@@ -5,6 +5,7 @@
 #define HETPLAN_H
 
 #include <sys/types.h>
+#include <time.h>
 
 #include "hetplan/display/display.h"
 
@@ -59,7 +60,12 @@ json_t *hp_option_value(const char *key, const char *word, char why[HP_TEXT_BYTE
 int hp_verb(const hp_args *a);
 
 /* Return the seconds of a clock that only moves forward. */
-double hp_now_s(void);
+static inline double hp_now_s(void)
+{
+	struct timespec t = { 0 };
+	clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail: the clock always exists */
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* Return a new answer to one request line; NULL if out of memory. *ok receives whether the request
  * succeeded. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hetplan.h"
@@ -223,13 +222,6 @@ json_t *hp_answer(const char *line, size_t bytes, size_t number, const hp_limits
 	}
 	hp_job_free(&job);
 	return a;
-}
-
-double hp_now_s(void)
-{
-	struct timespec t = { 0 };
-	clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail: the clock always exists */
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* A line of a batch. It grows up to the limit; the rest of a longer line is dropped. */
