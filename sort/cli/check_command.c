@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Checks whether inputs are in order (--check). Ranks that see the same files take equal parts of
- * them; otherwise each takes the files with its number. Their results are combined at rank 0, which
- * compares the records where the parts of two ranks meet. Memory at rank 0: two records per rank.
- */
+/* Checks whether inputs are in order (--check). If inputs have names with %r, each rank takes the
+ * files with its number. Otherwise all ranks see the same files, and take equal parts of them. Rank
+ * 0 combines the results, and compares the last record of each part with the first record of the
+ * next part. Memory at rank 0: two records per rank. */
 #include "check_order.h"
 #include "operands.h"
 #include "base/clock.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The result of a rank. Its first and last record follow, if it has any. */
+/* The result of a rank. The first and the last record of its part follow this struct, if any. */
 typedef struct seen {
 	uint64_t records, equal;
 	checksum sum;
@@ -29,22 +29,22 @@ typedef struct seen {
 	char host[HOST_BYTES];
 } seen;
 
-/* A record to print, which follows. */
+/* The place of a record to print. The record follows this struct. */
 typedef struct shown {
 	uint64_t number;
 	char file[PATH_MAX];
 } shown;
 
-/* The ranks of the first two records in the wrong order. These are two ranks if the records are the
- * last one of a rank and the first one of the next. */
+/* The ranks of the first two consecutive records in the wrong order. If they differ, these are the
+ * last record of one rank and the first record of the other. */
 typedef struct meeting {
-	int32_t before, at; /* -1: all are in order */
+	int32_t before, at; /* -1: all records are in order */
 } meeting;
 
 typedef struct checking {
 	rank_env env;
-	settings o;  /* with the names that operands stand for, and the layout of their manifest */
-	char **name; /* rank 0: [names] these names */
+	settings o;  /* with the files that operands stand for, and the layout of their manifest */
+	char **name; /* rank 0: [names] these files */
 	size_t names;
 	input in;
 	check_result r;
@@ -53,13 +53,13 @@ typedef struct checking {
 	seen *own;
 	unsigned char *all; /* rank 0: [size] results */
 	meeting where;
-	shown *before, *at; /* if there is such a meeting */
+	shown *before, *at; /* the two records, if any are in the wrong order */
 	seen sum;           /* rank 0: of all */
 } checking;
 
 /* ----------------------------------------------------------------------------------- the parts */
 
-/* Add a name, which is consumed; NULL: there was no memory for it. */
+/* Add a name, which this function frees on failure. NULL: there was no memory for the name. */
 static status names_add(checking *k, char *name)
 {
 	char **more = name ? realloc(k->name, (k->names + 1) * sizeof *more) : NULL;
@@ -72,8 +72,8 @@ static status names_add(checking *k, char *name)
 	return ST_OK;
 }
 
-/* Add the manifest of parts with such names; without one, all parts up to the first number that has
- * no file. Part 0 is added even if it is missing: whoever opens it says so. */
+/* Add the manifest of the parts with these names. If it does not exist, add all parts up to the
+ * first missing one. Add part 0 even if it is missing, so that opening it fails with a message. */
 static status names_add_parts(checking *k, const char *pattern)
 {
 	err *e = &k->env.e;
@@ -93,7 +93,7 @@ static status names_add_parts(checking *k, const char *pattern)
 	return rc;
 }
 
-/* Find the files that operands stand for, and open them as this rank sees them. Without other ranks
+/* Find the files that operands stand for, and open them as this rank sees them. For a single rank,
  * a name with %r stands for all of its parts. */
 static status find_inputs(checking *k)
 {
@@ -132,8 +132,8 @@ static status find_inputs(checking *k)
 		       : rc;
 }
 
-/* Check the records of this rank. A disorder is not a failure, because the other ranks must learn
- * of it. */
+/* Check the records of this rank. A disorder is not returned as a failure, because all ranks must
+ * combine their results. */
 static status check_own_part(checking *k)
 {
 	const settings *o = &k->o;
@@ -181,7 +181,7 @@ static void shown_fill(const checking *k, const check_place *p, shown *to)
 	memcpy(to + 1, p->rec, k->o.lay.record_bytes);
 }
 
-/* Broadcast both records from the ranks that have them. */
+/* Broadcast the two records in the wrong order, if any, from the ranks that have them. */
 static status share_meeting(checking *k)
 {
 	comm *c = k->env.c;
@@ -223,7 +223,7 @@ static status combine_seen(checking *k)
 	memcpy((unsigned char *)(k->own + 1) + bytes, k->r.last.rec, bytes);
 	rc = comm_gather(env->c, k->own, k->all, seen_bytes(k), 0);
 	/* add up the results, and find the first disorder */
-	const unsigned char *before = NULL; /* the last record of the ranks until here */
+	const unsigned char *before = NULL; /* the last record of the ranks before r */
 	int last = -1;
 	k->where = (meeting){ -1, -1 };
 	for (int r = 0; rc == ST_OK && r < (int)ranks; r++) {
@@ -248,8 +248,8 @@ static status combine_seen(checking *k)
 
 /* ----------------------------------------------------------------------------------- the result */
 
-/* Return the bytes of the key as digits, in the record's order, with a blank between fields. NULL:
- * no memory. */
+/* Return the key in hexadecimal digits, to be freed, with a blank between fields. Bytes are in the
+ * order of the record. NULL: no memory. */
 static char *key_text(const layout *l, const shown *s)
 {
 	static const char digit[] = "0123456789abcdef";

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Threads take chunks of the input in order, check each one without a lock, and join the results in
- * the same order. So the first disorder is found. Where two chunks meet, their records are
- * compared, even across files.
+/* Threads take chunks of the input in order, check each chunk without a lock, and join the results
+ * in the same order. So the first disorder is found. The last record of a chunk is compared with
+ * the first record of the next chunk, even across files.
  *
- * Places in files are handed out under a lock, but read without it. A stream is read under the
- * lock, because its end shows only while it is read.
+ * A thread takes a chunk of a file under a lock, but reads the chunk without it. A stream is read
+ * under the lock, because only reading shows where it ends.
  *
  * Keys compare field by field. Numbers compare as signed numbers of 64 bits. A float is a sign and
  * a magnitude; negative floats count down from -1, so -0 is just below +0, and a NaN is beyond
- * infinity.
- */
+ * infinity. */
 #include "check_order.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -32,17 +31,17 @@ typedef struct source {
 	const input *in;
 	const check_plan *p;
 	reader *files;              /* all that are not streams */
-	size_t chunk, cached_chunk; /* records; cached: of a file that the page cache may hold */
+	size_t chunk, cached_chunk; /* records; cached: of a file in the page cache */
 	size_t room;                /* bytes of a buffer for any chunk */
 	size_t trailer_bytes;       /* of streams */
 	unsigned char *held;        /* the last bytes of the stream, which may be its trailer */
-	uint64_t end;               /* of the records of the sequence to check */
+	uint64_t end;               /* of the records to check, in the sequence of all */
 	pthread_mutex_t lock;       /* for the members below, and `held` */
-	size_t file;                /* of the next chunk */
-	uint64_t at;                /* the next record of the sequence, which has no streams */
-	uint64_t chunks;            /* taken */
-	int stream;                 /* open, or -1 */
-	uint64_t taken;             /* its records so far */
+	size_t file;                /* number of the file of the next chunk */
+	uint64_t at;                /* the next record of this sequence, which omits streams */
+	uint64_t chunks;            /* chunks taken so far */
+	int stream;                 /* the descriptor of the open stream, or -1 */
+	uint64_t taken;             /* records taken from the stream */
 	size_t held_bytes;
 } source;
 
@@ -50,10 +49,10 @@ typedef struct source {
 typedef struct source_chunk {
 	uint64_t number; /* of the chunk */
 	const input_file *f;
-	uint64_t first; /* the file's records before it */
+	uint64_t first; /* number of records of the file before it */
 	size_t n;       /* at least 1 */
 	unsigned char *recs;
-	checksum sum; /* if it is requested */
+	checksum sum; /* if requested */
 } source_chunk;
 
 typedef struct checking {
@@ -64,13 +63,13 @@ typedef struct checking {
 	atomic_bool stop;
 	pthread_mutex_t lock; /* for the members below, and *r */
 	pthread_cond_t turn;
-	uint64_t joined; /* chunks */
+	uint64_t joined; /* chunks whose results are in *r */
 	err e;
 } checking;
 
 /* ------------------------------------------------------------------------------ order of keys */
 
-/* Return the field's bits, by one load if the machine has a number of that width. */
+/* Return the bits of a number. A field of 4 or 8 bytes needs only one load. */
 static inline uint64_t order_bits(const key_field *f, const unsigned char *p)
 {
 	const bool native = f->little == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -89,6 +88,7 @@ static inline uint64_t order_bits(const key_field *f, const unsigned char *p)
 	return v;
 }
 
+/* Return a number that orders signed numbers and floats like their values. */
 static inline int64_t order_signed(const key_field *f, uint64_t bits)
 {
 	const uint64_t half = UINT64_C(1) << (8 * f->bytes - 1);
@@ -246,7 +246,7 @@ static bool check_take(source *s, unsigned char *buf, source_chunk *c, err *e)
 		if (c->n > 0)
 			break;
 	}
-	if (rc != ST_OK) /* no thread gets more */
+	if (rc != ST_OK) /* so that no thread takes another chunk */
 		s->file = s->in->files;
 	const bool taken = rc == ST_OK && c->n > 0;
 	c->number = s->chunks;
@@ -374,7 +374,7 @@ status check_order(const input *in, const check_plan *p, mem *m, check_result *r
 		pool_run(threads, check_work, &k);
 		rc = err_join(e, &k.e);
 	}
-	if (rc == ST_OK && (r->in_order || p->sum)) /* all was read */
+	if (rc == ST_OK && (r->in_order || p->sum)) /* all records were read */
 		rc = reader_check(s->files, e);
 	if (s->stream >= 0)
 		close(s->stream);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The check that records are in order. All threads together read each record once. Each of several
- * ranks checks its own records; their first and last records show whether all are in order. Memory:
- * 4 MiB per thread. */
+/* The check that records are in order. All threads together read each record once. If there are
+ * several ranks, each checks its own records. Their first and last records then show whether all
+ * are in order. Memory: 4 MiB per thread. */
 #ifndef HETSORT_CLI_CHECK_ORDER_H
 #define HETSORT_CLI_CHECK_ORDER_H
 
@@ -18,11 +18,11 @@ typedef struct check_place {
 
 typedef struct check_result {
 	bool in_order;
-	check_place before, at;  /* if not: the first record that is wrong, and the one before */
+	check_place before, at;  /* if not in order: `at` is the first wrong record */
 	check_place first, last; /* if there are any records */
-	uint64_t records, equal; /* equal: records with the key of the record before */
+	uint64_t records, equal; /* equal: records with the key of their predecessor */
 	checksum sum;
-	unsigned char *recs; /* of these places */
+	unsigned char *recs; /* memory of the records of these places */
 } check_result;
 
 typedef struct check_plan {
@@ -49,7 +49,7 @@ status check_order(const input *in, const check_plan *p, mem *m, check_result *r
 int order_compare(const layout *l, const unsigned char *a, const unsigned char *b)
 	__attribute__((pure));
 
-/* order_wrong - return whether this result of order_compare is wrong for a record and the next one.
+/* order_wrong - return whether this result of order_compare(record, next record) is a disorder.
  * unique: equal keys are wrong. */
 static inline bool order_wrong(int order, bool unique)
 {

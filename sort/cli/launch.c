@@ -112,7 +112,7 @@ status process_prepare(err *e)
 	 * cannot describe, such as a chroot without /sys. Sorting does not need that description.
 	 * Set this while no other thread exists, unless the user has set it. */
 	(void)setenv("HWLOC_HIDE_ERRORS", "2", 0);
-	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a message is one write, or launchers mix them */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* launchers mix messages of several writes */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (getrlimit(RLIMIT_NOFILE, &l) == 0) { /* runs on disk take many descriptors */
@@ -125,13 +125,14 @@ status process_prepare(err *e)
 		if (fcntl(fd, F_GETFD) < 0 &&
 		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
 			return err_set(e, ST_RESOURCE, "standard stream %d is closed", fd);
-	/* Names, libraries and environment are the caller's. With more rights than the caller has,
-	 * they would reach files that the caller may not. */
+	/* The caller chooses names, libraries and environment. If the program had more rights than
+	 * its caller, the caller could use them to reach files that are forbidden to it. */
 	if (getauxval(AT_SECURE))
 		return err_set(e, ST_REFUSED,
 			       "refused to run with more rights than its caller's "
 			       "(set-user-ID, set-group-ID, capabilities of the file)");
-	/* A thread's stack is as large as the limit; one that is too small ends in a crash. */
+	/* The stack of a thread has the size of this limit. If it is too small, the thread
+	 * crashes. */
 	if (getrlimit(RLIMIT_STACK, &l) == 0 && l.rlim_cur < LEAST_STACK_BYTES)
 		return err_set(e, ST_RESOURCE, "stack limit is %s, need at least %s",
 			       size_text(l.rlim_cur, limit), size_text(LEAST_STACK_BYTES, least));

@@ -8,11 +8,11 @@
 
 #include "base/status.h"
 
-/* launch_rank - return the number of this process as text, NULL without a launcher. */
+/* launch_rank - return the rank of this process as text, or NULL without a launcher. */
 const char *launch_rank(void);
 
-/* launch_speaks - return whether this process prints messages for all, because errors may occur on
- * every rank before it knows its number. True without a launcher. */
+/* launch_speaks - return whether this process prints messages for all. Needed before MPI starts,
+ * when an error may occur on every rank. True without a launcher. */
 bool launch_speaks(void);
 
 /* launch_is_first_here - return whether this is the first process that the launcher has started on
@@ -30,7 +30,8 @@ int launch_terminal(pid_t *group);
 
 /* process_prepare - prepare the process, once, before any thread starts. Turn signals of broken
  * pipes and file sizes into errors of calls. Raise the limit of descriptors, and open closed
- * standard streams. ST_REFUSED with lent rights, ST_RESOURCE if the stack limit is too low. */
+ * standard streams. ST_REFUSED if the program has more rights than its caller, ST_RESOURCE if the
+ * stack limit is too low. */
 status process_prepare(err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Processes the operands of --clean and --check-manifest. Every operand is processed, even if one
- * fails, and the worst status is the program's. Parts are read in the manifest's own directory, and
- * never through a link. */
+ * fails, and the worst status is the program's. Parts are read from the directory of the manifest,
+ * and never through a symbolic link. */
 #include "operands.h"
 #include "base/size.h"
 #include "io/journal.h"
@@ -32,8 +32,8 @@ static status clean_path(const char *path, cleaned *n)
 	return e.code;
 }
 
-/* Clean one operand. The commit of parts, if their manifest is next to them, is ended before each
- * part is cleaned by itself. */
+/* Clean one operand. If it is a name with %r, first complete the commit of the parts by their
+ * manifest, if there is one, and then clean each part. */
 static status clean_operand(const settings *o, const char *operand, cleaned *n)
 {
 	const bool parts = name_is_per_rank(operand);
@@ -93,7 +93,7 @@ typedef struct manifest_checking {
 	const manifest *said;
 	int dirfd;
 	mem m;
-	unsigned char *keys; /* first and last of the part, last of the parts before */
+	unsigned char *keys; /* first and last key of the part, last key of the parts before it */
 	bool any;            /* there are records before this part */
 	err *e;
 } manifest_checking;
@@ -115,7 +115,7 @@ static status same_key(manifest_checking *k, const char *file, const char *end,
 				 quoted(file), end, same ? "its values state" : "is stated");
 }
 
-/* Inspect a part, and compare it with what the manifest states and with the part before it. */
+/* Inspect a part, and compare it with the manifest and with the preceding part. */
 static status check_part(manifest_checking *k, const manifest_part *s)
 {
 	const layout *l = &k->said->lay;
@@ -135,7 +135,7 @@ static status check_part(manifest_checking *k, const manifest_part *s)
 		if (rc != ST_OK)
 			return rc;
 		if (k->any && key_copies_compare(l, before, first) > 0)
-			why = "begins before the part before it ends";
+			why = "begins before the end of the preceding part";
 	}
 	memcpy(before, last, bytes);
 	k->any = true;

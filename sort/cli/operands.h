@@ -14,16 +14,15 @@ status operands_clean(const settings *o);
 status operands_check(const settings *o);
 
 /* manifest_check - read a manifest and all its parts, which are in its directory. The caller frees
- * said, on failure too. ST_INVALID: their job failed or is not done, a part is missing or is not as
- * stated, or records are not in order. ST_REFUSED: not a manifest of hetsort. ST_IO, ST_RESOURCE.
- * Memory: 4 MiB. */
+ * said, on failure too. ST_INVALID: the job that writes the parts has failed or not ended, a part
+ * is missing or not as stated, or records are not in order. ST_REFUSED: not a manifest of hetsort.
+ * ST_IO, ST_RESOURCE. Memory: 4 MiB. */
 status manifest_check(const char *path, manifest *said, err *e);
 
 /* check_command - collective: check whether the records of all inputs are in order, as one
- * sequence. Each rank looks at its part. Rank 0 prints the first record that is out of order,
- * unless with
- * --check-silent, and writes the report. ST_INVALID: they are not in order. If the comm is broken,
- * nothing is printed, and the caller ends the job. */
+ * sequence. Each rank checks a part. Rank 0 writes the report and, except with --check-silent,
+ * prints the first record that is out of order. ST_INVALID: records are not in order. If the comm
+ * is broken, nothing is printed, and the caller ends the job. */
 status check_command(comm *c, const settings *o);
 
 #endif

@@ -28,7 +28,7 @@ const option_row option_rows[] = {
 	{ "report", 0, "FILE", OPT_TEXT, FIELD(report), .may_differ = "only rank 0 writes it",
 	  .help = "write a JSON report, on failure too; - prints it" },
 	{ "trace", 0, "FILE", OPT_TEXT, FIELD(trace), .may_differ = "only rank 0 writes it",
-	  .help = "write what threads did when, for Perfetto" },
+	  .help = "write a timeline of all threads, for Perfetto" },
 	{ "html", 0, "FILE", OPT_TEXT, FIELD(html), .may_differ = "only rank 0 writes it",
 	  .help = "write the report as a page for a browser" },
 
@@ -127,13 +127,13 @@ const option_row option_rows[] = {
 
 	{ "check", 'c', NULL, OPT_SET, FIELD(wish), .value = WISH_ORDER,
 	  .heading = "Instead of sorting:",
-	  .help = "check whether inputs are in order; 1: no, and where" },
+	  .help = "check whether inputs are in order; exit 1 if not" },
 	{ "check-silent", 'C', NULL, OPT_SET, FIELD(wish), .value = WISH_ORDER_SILENT,
 	  .help = "like --check, but set only the exit status" },
 	{ "sum", 0, NULL, OPT_SET, FIELD(with_sum), .value = true,
 	  .help = "with --check: print count, checksum and equal keys" },
 	{ "clean", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CLEAN,
-	  .help = "remove what killed jobs left of these OUTPUTs, DIRs" },
+	  .help = "remove files that killed jobs left at OUTPUTs, DIRs" },
 	{ "check-manifest", 0, NULL, OPT_SET, FIELD(wish), .value = WISH_CHECK,
 	  .help = "verify the parts of these manifests" },
 	{ "help", 'h', NULL, OPT_SET, FIELD(wish), .value = WISH_HELP, .help = "print this help" },
@@ -187,11 +187,12 @@ uint64_t options_sum(const settings *o)
 
 enum { COLUMNS = 80, TEXT_AT = 26, HELP_BYTES = 400 };
 
-/* Print words from this column on. Further lines are indented, and "\n" begins a line. */
+/* Print words, wrapped at COLUMNS. The first line begins at `column`, further lines at `indent`;
+ * "\n" begins a line. */
 static void help_wrap(const char *text, size_t column, size_t indent, FILE *f)
 {
 	size_t n;
-	bool blank = false; /* before the next word */
+	bool blank = false; /* print a blank before the next word */
 	for (; *text; text += n + (text[n] != '\0')) {
 		n = strcspn(text, " \n");
 		if (blank && column + 1 + n > COLUMNS) {

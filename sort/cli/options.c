@@ -18,16 +18,16 @@ enum { FIRST_LONG = 256 }; /* getopt returns it for the long name of the first r
 /* A set of rows, one bit each. */
 typedef uint64_t option_set;
 
-/* Options of sort(1) that hetsort has under another name, and options that it does not have, each
- * with a hint. Options with the same letter and meaning are rows. */
+/* Options of sort(1) that hetsort has under another name, or does not have; then a hint is printed.
+ * Options with the same letter and meaning are in option_rows. */
 #define NUMBERS "numbers have a type: --key OFFSET,TYPE with u8 to u64, i8 to i64, f32, f64"
 #define TEXT    "keys are bytes and binary numbers: --key OFFSET,LENGTH[,TYPE][,desc]"
 
 static const struct option_habit {
-	const char *name; /* NULL: only a letter */
-	char letter;      /* '\0': none, or the option has the same */
-	const char *same; /* the option to use; NULL: none */
-	const char *instead;
+	const char *name;    /* NULL: only a letter */
+	char letter;         /* '\0': none, or hetsort has an option with this letter */
+	const char *same;    /* the option to use; NULL: none */
+	const char *instead; /* the hint */
 } habits[] = {
 	{ "buffer-size", '\0', "memory", NULL },
 	{ "parallel", '\0', "threads", NULL },
@@ -224,9 +224,9 @@ static const option_row *option_row_of(int value)
 	return NULL;
 }
 
-/* Refuse a word with a name that getopt does not know, or the letter if it is among others. Name
- * the options that a long name abbreviates, or print the hint if sort(1) has the option. Otherwise
- * name the option that was probably meant: at most two letters are wrong, and fewer than half. */
+/* Refuse the option in this word that getopt has rejected. lacks: its argument is missing. If a
+ * long name is ambiguous, list the options that it abbreviates. If sort(1) has the option, print a
+ * hint. Otherwise suggest the option that was probably meant. */
 static status refuse_word(const char *word, bool lacks, const struct option *longs, err *e)
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
@@ -300,8 +300,8 @@ static const struct option_exclusion {
 	{ "partition-only", { "unique", "top", "workdir", "merge" } },
 };
 
-/* Refuse options that exclude each other, among them two that set one field to two values: the
- * first value would be lost. */
+/* Refuse options that exclude each other. Two options that set one field to different values do so,
+ * because the first value would be lost. */
 static void check_exclusions(const settings *o, option_set given, err *e)
 {
 	for (size_t i = 0; i < option_count; i++)
@@ -365,14 +365,14 @@ static void check_layout(settings *o, err *e)
 	layout *l = &o->lay;
 	const key_field *f = &o->count;
 	if (l->key_bytes > l->record_bytes)
-		l->key_bytes = l->record_bytes; /* the default key of a record shorter than it */
+		l->key_bytes = l->record_bytes; /* the record is shorter than the default key */
 	if (e->code != ST_OK || layout_settle(l, o->reverse, e) != ST_OK || !f->bytes)
 		return;
 	REFUSE_IF(!o->unique, e, "--count requires --unique");
 	REFUSE_IF(f->off + f->bytes > l->record_bytes, e,
 		  "--count: bytes %u to %u do not fit a record of %u byte%s", f->off,
 		  f->off + f->bytes - 1, l->record_bytes, plural(l->record_bytes));
-	/* a count in the key would change the order of what is sorted */
+	/* a count in the key would change the order of the records */
 	const key_field whole = { .off = l->key_off, .bytes = l->key_bytes };
 	const key_field *part = l->fields ? l->field : &whole;
 	bool in_key = false;
@@ -428,7 +428,7 @@ static void take_standard_streams(settings *o)
 		if (filter)
 			o->output = STREAM_NAME;
 	}
-	/* even if it is a file */
+	/* use standard output, even if it is a file */
 	if (o->output && strcmp(o->output, "/dev/stdout") == 0)
 		o->output = STREAM_NAME;
 	if (o->report && strcmp(o->report, "/dev/stdout") == 0)
@@ -490,14 +490,14 @@ status options_parse(settings *o, int argc, char **argv, err *e)
 	option_set given = 0;
 	*o = defaults;
 	getopt_tables(longs, letters);
-	optind = 0; /* start again */
+	optind = 0; /* let getopt start again */
 	opterr = 0;
 	for (int opt; (opt = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
 		const option_row *r = option_row_of(opt);
 		if (!r)
 			return refuse_word(argv[optind - 1], opt == ':', longs, e);
 		status rc = ST_OK;
-		if (optarg && !r->arg) { /* find the option that both together mean */
+		if (optarg && !r->arg) { /* find the option that option and word together mean */
 			const char *name = r->name;
 			char rule[RULE_BYTES] = "";
 			const struct option_word *w = words;

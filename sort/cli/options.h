@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The options of hetsort, one row each, and the command line as settings. These rows make the
- * parser, --help, the sum that ranks compare and the configuration in the report. */
+/* The options of hetsort, one row each, and the command line as settings. The parser, --help, the
+ * checksum that ranks compare, and the configuration in the report follow from the rows. */
 #ifndef HETSORT_CLI_OPTIONS_H
 #define HETSORT_CLI_OPTIONS_H
 
@@ -43,9 +43,9 @@ typedef struct option_row {
 		int value;
 	} word;
 	const char *may_differ; /* why ranks may have different values; NULL: they may not */
-	const char *report;     /* its name in the configuration of the report; NULL: omitted */
-	const char *heading;    /* in --help, before this row; NULL: none */
-	const char *help;       /* {} becomes the choices or the range */
+	const char *report;  /* the name in the configuration of the report; NULL: not reported */
+	const char *heading; /* in --help, before this row; NULL: none */
+	const char *help;    /* {} becomes the choices or the range */
 } option_row;
 
 enum { OPTIONS_MAX = 64 }; /* a bit for each */
@@ -56,11 +56,11 @@ extern const size_t option_count;
 /* option_load - return the value of a field of 1, 4 or 8 bytes. */
 int64_t option_load(const settings *o, option_field f);
 
-/* options_sum - return the sum of the options and names that must be the same on all ranks. */
+/* options_sum - return the checksum of the options and names that must be the same on all ranks. */
 uint64_t options_sum(const settings *o);
 
-/* options_parse - read the command line of main(). Strings are not copied, argv may be permuted.
- * ST_REFUSED with the reason in e, which holds none before. */
+/* options_parse - read the command line of main(). Strings are not copied, and argv may be
+ * permuted. e must be empty. ST_REFUSED with the reason in e. */
 status options_parse(settings *o, int argc, char **argv, err *e);
 
 /* options_help - print usage, options and exit status, in lines of at most 80 columns. */

@@ -20,7 +20,7 @@
 
 enum { SAMPLES = 8, COLUMNS = 80, PAST_COLUMNS = 512, MOST_S = 99 * 3600 };
 
-/* The part of the current stage that was done at a time. */
+/* The bytes of the current stage that were done at a time. */
 typedef struct sample {
 	double at_s;
 	uint64_t done;
@@ -28,23 +28,23 @@ typedef struct sample {
 
 static struct {
 	bool terminal;
-	double begun_s, every_s, next_s; /* every_s: between lines; 0: only if asked */
+	double begun_s, every_s, next_s; /* every_s: between lines; 0: only on request */
 	sample seen[SAMPLES];
 	unsigned samples;
 	int32_t stage; /* of the samples */
 } line;
 
 static struct {
-	pthread_mutex_t lock; /* for all below, and while something is written */
+	pthread_mutex_t lock; /* for the members below, and while a line is written */
 	size_t columns;       /* of the line on the terminal */
 	bool shown, off;
 	int terminal; /* standard error, or what its launcher forwards it to; -1: none */
-	pid_t group;  /* it has to be in the foreground there */
-	/* The progress that was shown, one entry per second. When it is full, every second entry is
-	 * removed. */
+	pid_t group;  /* the line is shown while this group is in the foreground of that terminal */
+	/* The progress for the report: n entries, one for every `each` of the `seen` seconds. When
+	 * the array is full, every second entry is removed. */
 	progress_moment at[PROGRESS_MOMENTS];
 	unsigned n, each, seen;
-	bool ended; /* the report reads it */
+	bool ended; /* the report reads the entries, so none is added */
 } out = { .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = -1, .each = 1 };
 
 bool progress_line_wanted(const settings *o)
@@ -78,7 +78,7 @@ static void line_put(const char *text, size_t n)
 	}
 }
 
-/* Write text over the line on the terminal, and blanks over the rest of it. The caller holds
+/* Write text over the line on the terminal, and blanks over the rest of the line. The caller holds
  * out.lock. The cursor returns to its start, so that a ^C which the terminal shows there is
  * overwritten as well. */
 static void line_overwrite(const char *text)
@@ -141,7 +141,7 @@ void progress_take(void *sum, int rank, const rank_seen *seen)
 	s->all += seen->at.all;
 }
 
-/* Return whether the time that is left is known. */
+/* Return whether the remaining time is known. */
 static bool is_planned(const progress_sum *s)
 {
 	return s->heard > 0 && s->unknown == 0 && s->work_s > 0;
@@ -229,8 +229,8 @@ const progress_moment *progress_line_course(unsigned *n)
 	return out.at;
 }
 
-/* Show the progress of all ranks: rewrite the line on the terminal, and print a whole line if asked
- * or due. */
+/* Show the progress of all ranks: rewrite the line on the terminal, and print a whole line if it
+ * was requested (asked) or is due. */
 static void line_show(bool asked)
 {
 	char text[PROGRESS_TEXT_BYTES], whole[PROGRESS_TEXT_BYTES + 16];
@@ -282,5 +282,5 @@ void progress_line_start(const settings *o)
 bool progress_line_stop(void)
 {
 	progress_line_clear();
-	return out.shown; /* which nobody changes any more */
+	return out.shown; /* no thread changes it after the call above */
 }

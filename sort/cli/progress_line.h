@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The progress of a job on standard error. On a terminal, it is one line that is rewritten every
  * second, while the job is in the foreground. The terminal may be the one to which a launcher
- * forwards standard error. Elsewhere it is whole lines. In the process of rank 0 the monitor's
- * thread writes them, so they continue even while the work waits. */
+ * forwards standard error. Otherwise whole lines are printed. The monitor's thread on rank 0 writes
+ * them, so they continue even while the sort waits. */
 #ifndef HETSORT_CLI_PROGRESS_LINE_H
 #define HETSORT_CLI_PROGRESS_LINE_H
 
@@ -18,9 +18,9 @@ void progress_line_start(const settings *o);
 /* progress_line_stop - remove the line. Return whether one was ever shown. */
 bool progress_line_stop(void);
 
-/* progress_line_course - return the progress that was shown, as n moments. A moment has the time,
- * the time that was left, and the part of the job that was done. Nothing is added after this call.
- */
+/* progress_line_course - return the progress that was shown, as n moments. A moment has the time
+ * since the start, the predicted remaining time, and the part of the job that was done. Nothing is
+ * added after this call. */
 enum { PROGRESS_MOMENTS = 256 };
 typedef struct progress_moment {
 	double at_s, left_s, part;
@@ -35,14 +35,14 @@ void progress_line_clear(void);
 /* The text of the line, for tests. */
 enum { PROGRESS_TEXT_BYTES = 200 };
 
-/* All ranks together. Starts as zeros. */
+/* The progress of all ranks together. It starts as zeros. */
 typedef struct progress_sum {
 	rank_seen first; /* rank 0; its stage is the job's */
 	uint64_t done, all;
 	double worked_s, work_s, left_s;
 	int ranks, heard;
-	int open, unknown; /* ranks in the stage; ranks that do not know the time that is left */
-	rank_seen slowest; /* most time is left, among ranks that do not wait for others */
+	int open, unknown; /* ranks in the stage; ranks that do not know their remaining time */
+	rank_seen slowest; /* with the most remaining time of the ranks that do not wait */
 	int slowest_rank;
 } progress_sum;
 

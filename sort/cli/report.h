@@ -20,8 +20,7 @@ status report_page(const job_result *r, const settings *o, int argc, char *const
 /* report_table - print plan, phases and ranks as tables. */
 void report_table(const job_result *r, const settings *o, FILE *f);
 
-/* report_balance - return the time of the busiest rank over the mean; 1 is perfect, 0: nothing was
- * done. */
+/* report_balance - return the time of the busiest rank over the mean; 1 is perfect. 0: no work. */
 double report_balance(const job_result *r);
 
 /* report_use_of - add up the resources that the ranks used. Members that are not known are 0,
@@ -32,7 +31,7 @@ typedef struct report_use {
 	uint64_t faults;              /* page faults of fresh memory */
 	double fault_s;               /* processor time for them */
 	double joules, joules_per_gb; /* of all hosts */
-	const char *bound;            /* "disk", "memory", "network", "processor"; "": no rank */
+	const char *bound; /* "disk", "memory", "network", "processor"; "": there is no rank */
 } report_use;
 
 report_use report_use_of(const job_result *r, const settings *o);
@@ -60,8 +59,8 @@ void report_summary(const job_result *r, const settings *o, FILE *f);
 void report_plan(const job_result *r, const settings *o, FILE *f);
 
 /* report_errors - print one line for each failure. Failures of several ranks that differ only in
- * names and numbers are one line with their count. A line says rank, host and what the rank was
- * doing; a refusal does not, unless only some ranks of several processes refuse. */
+ * names and numbers are one line with their count. A line names rank, host and phase; a line about
+ * a refusal does not, unless only some ranks of several processes refuse. */
 void report_errors(const job_result *r, FILE *f);
 
 /* The file of --trace: Chrome's trace events, which Perfetto and chrome://tracing show. Each rank
@@ -71,7 +70,7 @@ void report_errors(const job_result *r, FILE *f);
 typedef struct traces {
 	int size;       /* ranks */
 	unsigned each;  /* rows per rank */
-	trace_row *row; /* NULL: nothing is known */
+	trace_row *row; /* NULL: no rows are known */
 } traces;
 
 /* trace_rows_of_rank - return the rows per rank, so that all ranks fit into the file. */
@@ -80,9 +79,9 @@ unsigned trace_rows_of_rank(int ranks);
 /* traces_gather - collective: gather the rows of all ranks at rank 0. */
 status traces_gather(comm *c, traces *all, err *e);
 
-/* trace_write - write the trace to path, and replace an earlier one. If all has no rows, because
- * ranks cannot be asked, it receives the rows of the ranks in this process. The hosts come from r,
- * if it has any ranks. */
+/* trace_write - write the trace to path, and replace an earlier one. If `all` has no rows, because
+ * ranks cannot be asked, it receives the rows of the ranks in this process. The names of hosts are
+ * from r, if it has any ranks. */
 status trace_write(traces *all, const job_result *r, const char *path, bool sync, err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes the report in JSON and its page, on success and on failure, complete or not at all.
- * side_files_check() has checked before that they may be written. Members keep the order in which
- * they are added. A value is NULL if memory is short, and so is every value that contains it. */
+ * side_files_check() has checked that the two files may be written. Members keep the order in which
+ * they are added. If memory is short, a value is NULL, and so is every value that contains it. */
 #include "options.h"
 #include "progress_line.h"
 #include "report.h"

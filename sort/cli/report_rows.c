@@ -14,14 +14,14 @@ typedef enum column_kind { COLUMN_INT32, COLUMN_UINT64, COLUMN_REAL, COLUMN_TEXT
 typedef struct report_column {
 	const char *heading; /* NULL ends a list */
 	column_kind kind;
-	size_t at;                            /* in rank_result */
-	size_t plus;                          /* where a real is that is added; 0: nowhere */
+	size_t at;                            /* offset in rank_result */
+	size_t plus;                          /* offset of a real that is added; 0: none */
 	double scale;                         /* factor; 0: none */
-	bool inverse;                         /* scale over value */
+	bool inverse;                         /* the result is scale / value */
 	double (*make)(const rank_result *r); /* computes the value, if not NULL */
-	int width;                            /* below 0: left-aligned; a longer text is cut */
-	int digits;                           /* of a real */
-	bool fixed;                           /* digits after the point, of a number below 10 */
+	int width;                            /* below 0: left-aligned; a longer text is cut off */
+	int digits;                           /* significant digits of a real */
+	bool fixed;                           /* instead: digits after the point, below 10 */
 } report_column;
 
 /* Return the kind of a column from the type of its member. */
@@ -43,7 +43,7 @@ static double busy_s(const rank_result *r)
 {
 	double sum = 0;
 	for (int p = 0; p < PHASES; p++)
-		if (p != PH_EXCHANGE) /* it waits for blocks */
+		if (p != PH_EXCHANGE) /* in this phase, ranks wait for blocks */
 			sum += r->phase_s[p];
 	return sum;
 }
@@ -133,7 +133,7 @@ static double column_value(const report_column *c, const rank_result *k)
 	return c->inverse ? c->scale / v : c->scale > 0 ? c->scale * v : v;
 }
 
-/* Print a number with fewer digits after its point if it has more before it. */
+/* Print a number. The more digits it has before its point, the fewer are printed after it. */
 static void print_number(const report_column *c, double v, FILE *f)
 {
 	int digits = c->digits;
@@ -164,8 +164,9 @@ static int double_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Print a row for the ranks of a host, NULL: of all hosts. part: 0 is the least, 0.5 the median, 1
- * the most. The first column is the number of ranks, the first text the name of the group. */
+/* Print a row for the ranks of host, or for all ranks if it is NULL. part: 0 for the least value in
+ * each column, 0.5 for the median, 1 for the most. The first column is the number of ranks. room:
+ * for one number per rank. */
 static void print_group_row(const job_result *r, const report_column *columns, const char *host,
 			    double part, double *room, FILE *f)
 {
@@ -259,8 +260,8 @@ static double rank_waited_s(const rank_result *k)
 	return s;
 }
 
-/* Find the bound of the rank that waited least for others: they waited for this one. It worked,
- * waited for blocks of other hosts, or else for its files. */
+/* Find what bound the rank that waited least for others, because the others waited for this rank:
+ * processors, blocks from other hosts, its files, or memory. */
 static const char *bound_of(const job_result *r, const report_use *u)
 {
 	const rank_result *k = &r->rank[0];

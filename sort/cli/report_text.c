@@ -19,8 +19,8 @@ static void report_heading(const job_result *r, const settings *o, FILE *f)
 		r->comm_kind, plan_names[o->plan], strategy_names[o->strategy]);
 }
 
-/* Print the memory of each rank; of many ranks only of the one that takes most. The source of a
- * limit is printed once for consecutive ranks with the same one. */
+/* Print the memory of each rank; of many ranks, only the rank that needs most. The source of a
+ * limit is printed once for consecutive ranks with the same source. */
 static void explain_memory(const job_result *r, FILE *f)
 {
 	char need[SIZE_TEXT_BYTES], limit[SIZE_TEXT_BYTES], disk[SIZE_TEXT_BYTES];
@@ -44,8 +44,8 @@ static void explain_memory(const job_result *r, FILE *f)
 	}
 }
 
-/* Print the rates of ranks from their costs per byte, at this offset of rank_result; of many ranks
- * the least and the most. Print nothing if none is known. */
+/* Print a rate of each rank; of many ranks, the least and the most. Its inverse, the seconds per
+ * byte, is at this offset of rank_result. Print nothing if no rate is known. */
 static void print_each(const job_result *r, const char *what, const char *how, size_t at, FILE *f)
 {
 	double mb_per_s, cost, least = INFINITY, most = 0;
@@ -68,7 +68,7 @@ static void print_each(const job_result *r, const char *what, const char *how, s
 static void print_rates(const job_result *r, const settings *o, FILE *f)
 {
 	if (r->rates_measured) {
-		fputs("measured rates: sort in ns a record and unit of ln n, merge and copy in "
+		fputs("measured rates: sort in ns per record and unit of ln n, merge and copy in "
 		      "GB/s\n",
 		      f);
 		report_rows(r, REPORT_RATES, f);
@@ -85,10 +85,10 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 	fputc('\n', f);
 }
 
-/* Print how each rank reads and writes, if it differs from the rank before. */
+/* Print how each rank reads and writes, unless it is the same as on the preceding rank. */
 static void print_io(const job_result *r, const settings *o, FILE *f)
 {
-	bool tried = false; /* both ways */
+	bool tried = false; /* whether the last printed rank tried both ways */
 	for (int i = 0; i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
 		const io_stats *reads = &k->io[0], *writes = &k->io[1];
@@ -114,7 +114,8 @@ static void print_io(const job_result *r, const settings *o, FILE *f)
 	}
 }
 
-/* Print where each rank runs, if it differs from the rank before; of many ranks the first ones. */
+/* Print where each rank runs, unless the preceding rank runs in the same way; at most REPORT_ROWS
+ * lines. */
 static void print_places(const job_result *r, FILE *f)
 {
 	static const char *const is[NUMA_BINDINGS] = { "", "bound to ", "each bound to one of " };
@@ -158,7 +159,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 		last = fmax(last, r->rank[i].predicted_s);
 	explain_memory(r, f);
 	print_places(r, f);
-	for (int b = 0; r->size > REPORT_ROWS && b < BOTTLENECKS; b++) { /* the ranks of each */
+	for (int b = 0; r->size > REPORT_ROWS && b < BOTTLENECKS; b++) { /* count ranks */
 		const char *name = job_time_bound_name((bottleneck)b);
 		int n = 0;
 		for (int i = 0; i < r->size; i++)
@@ -178,7 +179,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 	print_rates(r, o, f);
 }
 
-/* Print directories for runs that had no room, if they differ from the rank before. */
+/* Print directories for runs that became full, unless the preceding rank had the same ones. */
 static void print_left_out(const job_result *r, FILE *f)
 {
 	for (int i = 0; i < r->size; i++) {
@@ -193,7 +194,7 @@ static void print_left_out(const job_result *r, FILE *f)
 	}
 }
 
-/* Print the measurements of --adapt and the change; of many ranks only sums. */
+/* Print the speeds that --adapt has measured, and the new shares; of many ranks, a summary. */
 static void print_adapt(const job_result *r, FILE *f)
 {
 	static const char *const what[] = { "", "output shares stay as planned",
@@ -322,8 +323,8 @@ void report_summary(const job_result *r, const settings *o, FILE *f)
 	print_dropped("hetsort: ", r, o, f);
 }
 
-/* Compare two sentences without their numbers, and without names in quotes if any_name: each rank
- * has a share and files of its own. */
+/* Return whether two messages differ at most in numbers and, if any_name, in quoted names, because
+ * each rank has a share and files of its own. */
 static bool same_words(const char *a, const char *b, bool any_name)
 {
 	static const char digits[] = "0123456789", stops[] = "0123456789'";
@@ -345,7 +346,7 @@ static bool same_words(const char *a, const char *b, bool any_name)
 	}
 }
 
-/* Return whether both failed, with messages that differ only in names and numbers. */
+/* Return whether both ranks failed, with messages that differ only in names and numbers. */
 static bool failed_alike(const rank_result *a, const rank_result *b)
 {
 	return a->status != ST_OK && b->status != ST_OK && same_words(a->text, b->text, true);
@@ -357,7 +358,7 @@ static void report_failure(const job_result *r, int i, FILE *f)
 	const rank_result *k = &r->rank[i];
 	const rank_result *most = k; /* the rank that lacks most memory */
 	int more = 0;
-	bool one_name = true; /* all name the same file */
+	bool one_name = true; /* all messages name the same file */
 	for (int n = i + 1; n < r->size; n++) {
 		const rank_result *other = &r->rank[n];
 		if (!failed_alike(other, k))

@@ -42,7 +42,7 @@ static struct {
 	signals_end *end;
 	signals_show *show;
 	void *arg;
-	pid_t parent; /* this process ends with it; 0: with none */
+	pid_t parent; /* when this parent ends, so does this process; 0: it does not */
 } watch;
 
 const char *signals_name(int sig)
@@ -74,7 +74,7 @@ void signals_end_with_parent(void)
 	(void)prctl(PR_SET_PDEATHSIG, PARENT_ENDED);
 }
 
-/* Handle one signal after the other. */
+/* Handle one signal after the other, as signals_watch describes. */
 static void *wait_for_signals(void *unused)
 {
 	(void)unused;
@@ -89,7 +89,7 @@ static void *wait_for_signals(void *unused)
 			watch.show();
 		else if (sig != PARENT_ENDED)
 			watch.end(sig, info.si_code <= 0 && info.si_pid == getppid(), watch.arg);
-		else if (getppid() != watch.parent) /* it is sent when a thread ends as well */
+		else if (getppid() != watch.parent) /* else only a thread of it ended */
 			watch.end(SIGHUP, true, watch.arg);
 	}
 	return NULL;

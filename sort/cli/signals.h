@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Signals that end the program or ask for its progress. A thread waits for them, so their handling
- * may lock, allocate and write like any other code. It never waits for the work of other threads.
- */
+ * may lock, allocate and write like any other code. This thread never waits for the work of other
+ * threads. */
 #ifndef HETSORT_CLI_SIGNALS_H
 #define HETSORT_CLI_SIGNALS_H
 
@@ -14,18 +14,18 @@ typedef void signals_end(int sig, bool by_parent, void *arg);
 /* Print the progress. */
 typedef void signals_show(void);
 
-/* signals_block - before there is any thread: from now on signals that would end the process wait.
- * Signals that are ignored or have a handler stay as they are. */
+/* signals_block - before any thread starts, block the signals that would end the process. Signals
+ * that are ignored or have a handler stay as they are. */
 void signals_block(void);
 
-/* signals_end_with_parent - before signals_watch: count the end of the parent process as a SIGHUP
- * from it, even if SIGHUP is ignored. Some launchers' libraries end their processes a second after
- * the launcher has died, others never do. */
+/* signals_end_with_parent - before signals_watch, request that the end of the parent process counts
+ * as a SIGHUP from it, even if SIGHUP is ignored. Some launchers' libraries end their processes a
+ * second after the launcher has died, others never do. */
 void signals_end_with_parent(void);
 
 /* signals_watch - start a thread that waits for signals. It sets *stop for SIGUSR1, and calls
- * show() for SIGUSR2 and SIGINFO. For each other signal it calls end(sig, by_parent, arg), which
- * may end the process by signals_die. If no thread can be started, signals end the process by
+ * show() for SIGUSR2 and SIGINFO. For any other signal it calls end(sig, by_parent, arg), which may
+ * end the process by signals_die. If no thread can be started, signals end the process by
  * themselves. */
 void signals_watch(atomic_bool *stop, signals_show *show, signals_end *end, void *arg);
 

@@ -17,7 +17,7 @@ enum {
 	ROWS = 50000,
 	LEAST_ROWS = 24,
 	MOST_BYTES = 16000000,
-	EVENT_BYTES = 400, /* the events of a row */
+	EVENT_BYTES = 400, /* most bytes of an event */
 };
 
 unsigned trace_rows_of_rank(int ranks)
@@ -150,7 +150,7 @@ status trace_write(traces *all, const job_result *r, const char *path, bool sync
 		for (int k = 0; k < r->size; k++)
 			if (r->rank[k].rank == i)
 				trace_plain(r->rank[k].host, HOST_BYTES, host);
-		if (r->size == 0) /* the ranks cannot be asked, but they are here */
+		if (r->size == 0) /* the ranks cannot be asked, but they are on this host */
 			(void)gethostname(host, HOST_BYTES - 1);
 		trace_event(&o,
 			    "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":"

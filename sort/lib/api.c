@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The public calls that need no ranks, and the checks of the arguments of all calls. Prints
  * nothing, keeps nothing between calls. */
-#define HETSORT_NO_MPI /* this file is compiled without it */
+#define HETSORT_NO_MPI /* this file is compiled without MPI */
 #include "api.h"
 #include "memory_sort.h"
 #include "base/pool.h"
@@ -14,7 +14,7 @@
 _Static_assert(HETSORT_RECORD_BYTES_MAX == MAX_RECORD_BYTES, "the public header states this limit");
 _Static_assert((int)HETSORT_ERR_BYTES > (int)ERR_TEXT_BYTES, "room for a sentence and its rank");
 
-/* The end of the options of the first release, 0.1.0. */
+/* The size of the options in the first release, 0.1.0. */
 #define END_OF_FIRST_OPTS (offsetof(hetsort_opts, speeds) + sizeof((hetsort_opts *)NULL)->speeds)
 
 const char *hetsort_version(void)
@@ -73,7 +73,7 @@ hetsort_status api_opts_copy(void *full, size_t first, size_t known, const void 
 			return api_fail(why, HETSORT_EINVAL,
 					"the options use members that this version does not have");
 	memcpy(full, opts, size < known ? size : known);
-	memcpy(full, &known, sizeof known); /* its own struct_size */
+	memcpy(full, &known, sizeof known); /* struct_size of this version */
 	return HETSORT_OK;
 }
 

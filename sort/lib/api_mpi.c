@@ -27,19 +27,19 @@ typedef struct call {
 	const call_args *q;
 	comm *c;
 	mem m;
-	err e;           /* of a phase, here */
-	hetsort_err why; /* of the call */
+	err e;           /* the failure of a phase on this rank */
+	hetsort_err why; /* the failure of the call */
 	hetsort_opts o;
 	layout lay;
-	double *speed;   /* [size] rank 0's */
+	double *speed;   /* [size] as on rank 0 */
 	uint64_t *share; /* [size] records that each rank receives */
 	struct counts {
 		uint64_t in, out;
-	} * count;        /* [size] brought, and to be received */
+	} * count;        /* [size] records brought, and for COUNTS to be received */
 	uint64_t records; /* over all ranks */
 } call;
 
-/* Return whether MPI is between its start and its end. */
+/* Return whether MPI has been initialized and not finalized. */
 static bool mpi_is_running(void)
 {
 	int up = 0, down = 0;
@@ -123,8 +123,8 @@ static hetsort_status same_everywhere(call *k)
 	return call_agree(k, st);
 }
 
-/* Add up the records that all ranks bring and receive; all ranks refuse alike. Unless the caller
- * names the shares, compute them on rank 0, and send them to the others. */
+/* Add up the records that ranks bring and receive; if a sum is invalid, all ranks refuse it. If the
+ * caller states no counts, compute the shares on rank 0, and send them to the other ranks. */
 static hetsort_status call_divide(call *k)
 {
 	const bool given = k->q->kind == COUNTS;

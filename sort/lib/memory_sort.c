@@ -21,7 +21,7 @@ typedef struct sort_state {
 	const memory_job *j;
 	uint64_t *target; /* [size] records up to each splitter, and up to the end */
 	splitter_search search;
-	uint64_t *cut;       /* [size + 1] places: rank d gets [cut[d], cut[d + 1]) */
+	uint64_t *cut;       /* [size + 1] rank d gets this rank's records [cut[d], cut[d + 1]) */
 	uint64_t *recv;      /* [size] records from each rank */
 	unsigned char *kept; /* memory of own */
 	sorted_memory own;   /* this rank's records */
@@ -30,8 +30,8 @@ typedef struct sort_state {
 	exchange *x;
 } sort_state;
 
-/* Return the bytes of all windows of a rank. The mean share decides, so that blocks have one size
- * on all ranks. */
+/* Return the bytes of all windows of a rank. They depend on the mean share, so that blocks have the
+ * same size on all ranks. */
 static size_t memory_sort_windows(uint64_t all_bytes, int ranks)
 {
 	const uint64_t part = all_bytes / (uint64_t)ranks / WINDOWS_PART;
@@ -138,7 +138,7 @@ static status exchange_and_merge(sort_state *r)
 uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, int ranks, unsigned threads)
 {
 	const uint64_t p = (uint64_t)ranks;
-	/* the search for splitters, and a few items per rank */
+	/* for each rank: its part of the search for splitters, a few items, and its stream */
 	const uint64_t stream = sizeof(merge_stream) + (MERGE_BATCH + 2) * sizeof(head) + 1024;
 	const uint64_t small =
 		splitter_search_peer_bytes(l) + 16 * (uint64_t)item_bytes(l) + stream;

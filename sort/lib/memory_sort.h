@@ -11,19 +11,19 @@
 typedef struct memory_job {
 	comm *c;
 	mem *m;
-	err *e; /* of this rank's own failure */
+	err *e; /* receives the failure of this rank */
 	layout lay;
 	const unsigned char *in; /* n_in records, only read */
 	uint64_t n_in;
-	unsigned char *out;    /* room for share[rank] records; scratch until they come */
+	unsigned char *out;    /* for share[rank] records; may be overwritten earlier */
 	const uint64_t *share; /* [size] records that each rank receives */
 	uint64_t records;      /* over all ranks: the sum of the shares */
-	unsigned threads;      /* that sort here, >= 1 */
+	unsigned threads;      /* of this rank, >= 1 */
 	unsigned exchange_threads;
 } memory_job;
 
-/* memory_sort - collective: sort the records of all ranks. All ranks return ST_OK or all fail; e
- * holds a sentence on the ranks that caused it. */
+/* memory_sort - collective: sort the records of all ranks. All ranks return ST_OK, or all fail. On
+ * the ranks that caused the failure, e has the reason. */
 status memory_sort(const memory_job *j);
 
 /* memory_sort_most_bytes - return the most bytes that memory_sort allocates on a rank, without what

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Replaces base/progress.c, base/trace.c and base/pool_first.c in the library. It records no
- * progress and places no threads, because it has no variables of the process. */
+/* Replaces base/progress.c, base/trace.c and base/pool_first.c in the library. The library records
+ * no progress and places no threads, because it must have no global variables. */
 #include "base/pool.h"
 #include "base/trace.h"
 

@@ -44,7 +44,7 @@ restate() { # state the second part before the first
       sub(/"rank": 0/, "\"rank\": 1", part[1]); sub(/"rank": 1/, "\"rank\": 0", part[2])
       printf "%s%s", part[2], part[1]; n = 3}' good/part.manifest >d/part.manifest
 }
-breaks "parts stated in another order" 1 "'part.0' begins before the part before it ends" restate
+breaks "parts stated in another order" 1 "'part.0' begins before the end of the preceding part" restate
 breaks "part is a link" 1 "cannot be opened" ln -sf ../good/part.0 d/part.0
 breaks "part is a directory" 1 "not a regular file" sh -c 'rm d/part.0 && mkdir d/part.0'
 breaks "manifest missing" 2 "cannot open manifest" rm d/part.manifest
