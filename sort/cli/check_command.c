@@ -93,8 +93,8 @@ static status names_add_parts(checking *k, const char *pattern)
 	return rc;
 }
 
-/* Find the files that operands stand for, and open them as this rank sees them. For a single rank,
- * a name with %r stands for all of its parts. */
+/* Find the files that operands stand for, and describe them as this rank sees them. For a single
+ * rank, a name with %r stands for all of its parts. */
 static status find_inputs(checking *k)
 {
 	const settings *o = k->env.o;
@@ -285,8 +285,8 @@ static json_t *shown_json(const checking *k, int rank, const shown *s)
 	return o;
 }
 
-/* Make the report. Counts are null if a rank has stopped at a disorder, because they are not of all
- * records. */
+/* Make the report. Counts are null if a rank has stopped at a disorder, because they would not
+ * include all records. */
 static json_t *check_report_json(const checking *k)
 {
 	const layout *l = &k->o.lay;

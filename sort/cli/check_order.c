@@ -6,9 +6,9 @@
  * A thread takes a chunk of a file under a lock, but reads the chunk without it. A stream is read
  * under the lock, because only reading shows where it ends.
  *
- * Keys compare field by field. Numbers compare as signed numbers of 64 bits. A float is a sign and
- * a magnitude; negative floats count down from -1, so -0 is just below +0, and a NaN is beyond
- * infinity. */
+ * Keys compare field by field. Signed numbers and floats compare as signed numbers of 64 bits. A
+ * float is a sign and a magnitude; negative floats count down from -1, so -0 is just below +0, and
+ * a NaN is beyond infinity. */
 #include "check_order.h"
 #include "base/arith.h"
 #include "base/pool.h"

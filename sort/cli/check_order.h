@@ -30,20 +30,20 @@ typedef struct check_plan {
 	unsigned threads; /* 0: one per processor */
 	direct_io direct;
 	bool sum;          /* count and sum all records, also after a disorder */
-	bool unique;       /* two records with one key are a disorder */
-	uint64_t first, n; /* these records of the sequence; n UINT64_MAX: to its end */
+	bool unique;       /* records with equal keys are a disorder */
+	uint64_t first, n; /* check n records from this one on; n UINT64_MAX: all */
 } check_plan;
 
-/* check_order - check records of the input, as one sequence; a stream is read to its end. in
- * outlives r. The caller frees r->recs with mem_free, on failure, too. Return ST_INVALID, without a
- * sentence, if the records are not in order, and r says where; ST_REFUSED if a stream ends with a
+/* check_order - check records of the input, as one sequence; a stream is read to its end. in must
+ * outlive r. The caller frees r->recs with mem_free, on failure, too. Return ST_INVALID, without a
+ * message, if the records are not in order, and r says where; ST_REFUSED if a stream ends with a
  * part of a record; ST_IO or ST_RESOURCE. */
 status check_order(const input *in, const check_plan *p, mem *m, check_result *r, err *e);
 
 /* ---------------------------------------------------------------------------- the order of keys
  *
  * Each field is read as the number that it is. These functions share no code with kernel/key.h,
- * which the sort uses, so that a fault there shows here. Pure. */
+ * which the sort uses, so that a fault there is detected here. Pure. */
 
 /* order_compare - return a number below 0, 0 or above 0 if a sorts before, equal to or after b. */
 int order_compare(const layout *l, const unsigned char *a, const unsigned char *b)

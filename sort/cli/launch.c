@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads only the environment, because MPI may not have started. */
+/* Reads the environment and /proc, but does not call MPI, which may not have started. */
 #include "launch.h"
 #include "base/sysfile.h"
 #include "number.h"

@@ -59,8 +59,8 @@ void report_summary(const job_result *r, const settings *o, FILE *f);
 void report_plan(const job_result *r, const settings *o, FILE *f);
 
 /* report_errors - print one line for each failure. Failures of several ranks that differ only in
- * names and numbers are one line with their count. A line names rank, host and phase; a line about
- * a refusal does not, unless only some ranks of several processes refuse. */
+ * names and numbers share one line with their count. A line names rank, host and phase; a line
+ * about a refusal does not, unless only some ranks of several processes refuse. */
 void report_errors(const job_result *r, FILE *f);
 
 /* The file of --trace: Chrome's trace events, which Perfetto and chrome://tracing show. Each rank

@@ -189,7 +189,7 @@ static json_t *time_json(time_t at)
 	return json_string(date);
 }
 
-/* Return the options that shape the job. */
+/* Return the options that the report states. */
 static json_t *config_json(const job_result *res, const settings *o)
 {
 	const key_field *n = &o->count;
@@ -246,7 +246,7 @@ static json_t *add_progress(json_t *j, const rank_result *first)
 	return json_with(j, "exchange", exchange);
 }
 
-/* Return the number, or null if it is below 0 (not known) or no number. */
+/* Return the number, or null if it is below 0 (not known) or not finite. */
 static json_t *real_or_null(double v)
 {
 	return v >= 0 && v < INFINITY ? json_real(v) : json_null();

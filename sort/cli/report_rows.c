@@ -260,7 +260,7 @@ static double rank_waited_s(const rank_result *k)
 	return s;
 }
 
-/* Find what bound the rank that waited least for others, because the others waited for this rank:
+/* Find what limited the rank that waited least for others, because they waited for this rank: its
  * processors, blocks from other hosts, its files, or memory. */
 static const char *bound_of(const job_result *r, const report_use *u)
 {

@@ -21,7 +21,8 @@ hetsort_status api_return(hetsort_err *he, const hetsort_err *why, hetsort_statu
 
 /* api_opts_copy - read options that begin with struct_size, of a program compiled with any version
  * of the header. Members that an earlier version lacks keep their value in full. Members that a
- * later version adds must be zero. The first release had `first` bytes, this one has `known`. */
+ * later version adds must be zero. first, known: bytes of the options in the first release and in
+ * this one. */
 hetsort_status api_opts_copy(void *full, size_t first, size_t known, const void *opts,
 			     hetsort_err *why);
 

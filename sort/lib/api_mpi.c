@@ -18,7 +18,7 @@ typedef struct call_args {
 	const void *in;
 	uint64_t n_in;
 	void *out;
-	uint64_t room;   /* of COUNTS: records to receive */
+	uint64_t room;   /* records that out can hold; for COUNTS, records to receive */
 	uint64_t *n_out; /* NULL for COUNTS */
 	const hetsort_opts *opts;
 } call_args;

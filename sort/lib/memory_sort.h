@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sort in memory: records of all ranks from the callers' arrays into their output arrays. The
- * same phases as sort/job.c without files: sort, sample, split, exchange and merge. */
+/* The sort in memory: records of all ranks from the callers' arrays into their output arrays. It
+ * has the phases of sort/job.c that need no files: sort, sample, split, exchange and merge. */
 #ifndef HETSORT_LIB_MEMORY_SORT_H
 #define HETSORT_LIB_MEMORY_SORT_H
 

@@ -22,11 +22,11 @@ static bool adapt_shows_speed(const sighting *s, double mean_s)
 	return s->work_s > 0 && s->work_s >= LEAST_PART * mean_s && s->took_s[0] > 0;
 }
 
-/* Find the present speeds, in the scale of the planned speeds. Use the same part of the work for
- * all ranks, because it is similar work: the shortest last part that took each rank long enough, or
- * else all of the work. A rank that had little to do, or took no measurable time, keeps its planned
- * speed. *unit_s receives the time that a rank of speed 1 takes now for the work of one second.
- * Return false, and the planned speeds, if no rank shows a speed. */
+/* Find the present speeds, in the scale of the planned speeds. Ranks do similar work in equal
+ * parts, not in equal times. So use the same part for all: the shortest last part that took each
+ * rank long enough, or else all of the work. A rank that had little to do, or took no measurable
+ * time, keeps its planned speed. *unit_s receives the time that a rank of speed 1 takes now for the
+ * work of one second. Return false, and the planned speeds, if no rank shows a speed. */
 static bool adapt_speeds(const sighting *s, const double *planned, size_t p, double *now,
 			 double *unit_s)
 {
@@ -216,7 +216,7 @@ status phase_adapt(job *j)
 {
 	rank_env *env = &j->env;
 	const size_t p = (size_t)env->c->size;
-	if (!env->o->adapt.on || j->work.resuming) /* runs that were not read again show no speed */
+	if (!env->o->adapt.on || j->work.resuming) /* resumed runs are not read, so show no speed */
 		return ST_OK;
 	sighting *seen = mem_array(&env->m, env->c->rank ? 0 : p, sizeof *seen, "speeds", &env->e);
 	double *speed = mem_array(&env->m, 2 * p, sizeof *speed, "speeds", &env->e);

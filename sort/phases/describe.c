@@ -220,7 +220,7 @@ static status find_files(job *j)
 }
 
 /* Compare the names of files, and the contents of files that every rank reads. If all ranks are on
- * one host, the numbers of files are enough. */
+ * one host, device and inode are enough. */
 static status compare_inputs(job *j)
 {
 	rank_env *env = &j->env;
@@ -281,7 +281,7 @@ static status lock_output(job *j)
 	rank_env *env = &j->env;
 	output *out = &j->files.out;
 	const saved_output *saved = &j->work.saved;
-	const bool fits = !out->per_rank || saved->part; /* made by the same number of ranks */
+	const bool fits = !out->per_rank || saved->part; /* parts need the same ranks */
 	out->file.reads = &j->files.in.reads;
 	out->file.patience_s = workdir_patience_s(env);
 	out->kept_id = fits ? saved->all.id : 0;

@@ -370,8 +370,8 @@ static status by_destination(job *j)
 	return rc;
 }
 
-/* Receive block after block from the sources in turn. Store each block at its place, or write it at
- * once if records are only partitioned. */
+/* Receive blocks from all ranks in turn. Store each block at its place, or write it at once if
+ * records are only partitioned. */
 static status receive_all(exchange_setup *t, read_runs *to, uint64_t *at)
 {
 	const comm *c = t->j->env.c;

@@ -63,8 +63,8 @@ static status move_part(job *j, uint64_t to, uint64_t bytes)
 	return rc;
 }
 
-/* Keep only as many records as --top leaves to this rank after the ranks before it, and drop the
- * rest. Each rank may have written as many records as all ranks together should. */
+/* With --unique, each rank may have written --top records. Keep the records that --top allows after
+ * the records of earlier ranks, and drop the rest. */
 static status cut_at_top(job *j)
 {
 	rank_env *env = &j->env;

@@ -50,7 +50,7 @@ typedef struct cpu_share {
 	unsigned ranks_here; /* on this host */
 	bool apart;          /* ranks are on several hosts */
 	unsigned sharing;    /* ranks here that may use the same processors */
-	unsigned before;     /* the ones with lower ranks */
+	unsigned before;     /* number of them with lower ranks */
 	double processors;   /* for this rank, if they share equally */
 	numa *numa;          /* NULL: not looked for */
 } cpu_share;
@@ -64,9 +64,8 @@ typedef struct memory_plan {
 	sort_plan sort;
 	size_t kept;           /* number of runs of earlier jobs that are used */
 	char *tmpdir;          /* for runs, if the user names no directory */
-			       /* if rank 0 plans for all ranks: */
-	bool other_spills;     /* some rank spills, so all do */
-	bool other_copies_not; /* some rank has no memory for a second copy */
+	bool other_spills;     /* if rank 0 plans for all ranks: some rank spills, so all do */
+	bool other_copies_not; /* likewise: some rank has no memory for a second copy */
 } memory_plan;
 
 /* The runs of this rank, and where they are cut between the ranks. */
@@ -113,7 +112,7 @@ typedef struct verified {
  *   hetsort-rank0.run7   runs, see run_checkpoint.h */
 typedef struct workdir {
 	bool on;       /* this sort has a workdir */
-	bool resuming; /* it has states; the same on all ranks */
+	bool resuming; /* it has states of an earlier job; the same on all ranks */
 	target file;   /* the state */
 	groups g;
 	resume_state s;     /* the state of this rank */
@@ -247,8 +246,8 @@ status frame_check(job *j, int fd, err *e);
 /* plan_note - copy the planned work of this rank to its result, j->env.stats. */
 void plan_note(job *j);
 
-/* plan_place - choose NUMA nodes for the threads of a rank that `before` ranks of its host
- * precede. */
+/* plan_place - choose NUMA nodes for the threads of a rank, if `before` lower ranks share its
+ * processors. */
 numa_place plan_place(const job *j, unsigned before);
 
 /* plan_time - after the budget was made, predict the time of this rank and of its stages. run_dir:
@@ -288,12 +287,12 @@ void read_note(job *j, uint64_t in);
 uint64_t *cuts_count(job *j);
 
 /* exchange_setup_windows - return the bytes of the windows of the exchange, from the mean share of
- * `total` records and the least memory limit of any rank. It sets the size of blocks, so it is the
- * same on all ranks. */
+ * `total` records and the least memory limit of any rank. The size of blocks depends on them, so
+ * they are the same on all ranks. */
 uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes);
 
-/* output_most - return how many records this rank may write: the part of --top that earlier ranks
- * leave to it. With --unique this is known only later, so each rank may write --top records. */
+/* output_most - return how many records this rank may write: --top less the records of earlier
+ * ranks. With --unique their number is not known yet, so each rank may write --top records. */
 uint64_t output_most(const job *j);
 
 /* output_part_open - prepare j->part for inspecting records. */

@@ -132,7 +132,7 @@ typedef struct single_rank {
 	pthread_mutex_t lock; /* for the following fields and the job's sums */
 	pthread_cond_t turn;
 	pthread_mutex_t one_writes; /* for writes to the page cache */
-	uint64_t placed, finished;  /* pieces of known size; pieces written, if order matters */
+	uint64_t placed, finished;  /* pieces that are joined; pieces that are written */
 	uint64_t placed_recs;
 	err e;
 	double write_s;
@@ -264,8 +264,8 @@ static void note_written(single_rank *a, uint64_t number, const inspected *seen)
 		join_written(a, &a->done[i - 1]);
 }
 
-/* Write piece after piece, until the last piece or a failure. Even after a failure, take the turn
- * of a piece in the order of pieces, because other threads may wait for it. */
+/* Write piece after piece, until the last piece or a failure. A thread that has failed still takes
+ * the turn of its piece, because other threads may wait for it. */
 static void single_rank_thread(void *single_rank_, unsigned worker)
 {
 	single_rank *a = single_rank_;
@@ -344,7 +344,7 @@ static status alloc_workspaces(single_rank *a)
 	a->batch_bytes = size_min(a->chunk, a->from->most) * l->record_bytes + 2 * IO_FD_ALIGN;
 	a->threads = (size_t)u64_min(b->workers, a->from->pieces);
 	a->workspace = mem_array(&env->m, a->threads, sizeof *a->workspace, "threads", &env->e);
-	const size_t room = a->threads + 1; /* ranges of pieces, if all threads work between them */
+	const size_t room = a->threads + 1; /* a piece under way may separate two ranges */
 	a->done = mem_array(&env->m, room, sizeof *a->done, "pieces", &env->e);
 	a->keys = mem_array(&env->m, 2 * (room + a->threads), l->key_bytes, "keys", &env->e);
 	for (size_t i = 0; a->done && a->keys && i < room; i++) {

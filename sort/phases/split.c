@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Sample this rank's records. If the last step is a merge, the runs are sorted, or will be before
- * any record leaves. */
+/* Sample this rank's records: from sorted runs if the last step is a merge, else as they were
+ * read. */
 status phase_sample(job *j)
 {
 	rank_env *env = &j->env;

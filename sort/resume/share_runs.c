@@ -373,11 +373,12 @@ static bool deal_fill(const dealing *x, double most, deal *d)
 	for (int i = 0; i < x->q->ranks; i++) {
 		const double may = most * ((double)x->q->share[d->rank_at[i]] + 1);
 		const uint64_t cost = before + (may < (double)all ? (uint64_t)may : all);
-		/* find the last place where the stretch can end: first the run that it begins in */
+		/* find the last place where the stretch can end, first the last run that begins
+		 * before it */
 		lower_bound b = { .lo = 0, .hi = x->runs };
 		while (lower_bound_open(&b))
 			lower_bound_step(&b, x->cost[b.mid] <= cost);
-		const run_note *n = b.lo ? &x->run[b.lo - 1] : NULL; /* the last run in reach */
+		const run_note *n = b.lo ? &x->run[b.lo - 1] : NULL; /* that run */
 		const uint64_t left = n ? cost - x->cost[b.lo - 1] : cost;
 		uint64_t to = n && left < n->recs ? n->first
 			      : n                 ? end_of(n) + (left - n->recs) / READ_AGAIN

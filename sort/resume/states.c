@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checkpoints. With --workdir each rank keeps its sorted runs in a directory, next to a state,
- * hetsort-rankN.json, that notes them. If the job ends early, a later job with --resume continues
- * with these runs. It may have any number of ranks. This chapter describes the order in which the
- * files change; phases/workdir.c takes the steps, and spill/run_checkpoint.c writes the runs.
+ * hetsort-rankN.json, that notes them. If the job ends early, a later job with --resume, with any
+ * number of ranks, continues with these runs. This chapter describes the order in which the files
+ * change; phases/workdir.c takes the steps, and spill/run_checkpoint.c writes the runs.
  *
  * Only rank N of a job writes the state of rank N and its runs. It holds the lock of the state
  * until the job ends. A new version of a state replaces the old one by a rename, so no reader sees
@@ -17,11 +17,11 @@
  *   5  The output has its final name. The runs are removed, and the state last.
  *
  * Each job reads the states before it plans. The first rank of a group lists the directory. The
- * ranks of the group divide the states of ranks that this job does not have. A state is loaded
- * under its lock, so a running job is not mistaken for one that has ended. Rank 0 then collects all
- * states, and deals the runs to the ranks (share_runs.c).
+ * states of ranks that this job does not have are divided among the ranks of the group. A state is
+ * loaded under its lock, so a running job is not mistaken for one that has ended. Rank 0 then
+ * collects all states, and deals the runs to the ranks (share_runs.c).
  *
- * A state is a claim and proves nothing, so a stale one does no harm:
+ * A state is a claim and proves nothing, so a stale state does no harm:
  *   - It names its sort: a random job number, the record layout, the selection, and the identity of
  *     each input. A state of another sort or of a changed input is refused.
  *   - A run counts only if its head has the job number, the records and the checksum that the state
@@ -34,7 +34,7 @@
  *
  * Two invariants hold at each moment. A file exists only after a state has noted it, so --clean
  * finds everything. A file is removed only if a state notes its name and identity, so a file that
- * another program has put under this name stays. Both let a job be killed anywhere: the kernel
+ * another program has put under this name stays. So a job may be killed at any moment: the kernel
  * releases the locks, and the next job continues or removes what the states note. A failure to
  * remove files after the output is complete is reported as a note, and the job succeeds.
  *

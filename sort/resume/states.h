@@ -33,7 +33,7 @@ typedef struct states_query {
 } states_query;
 
 typedef struct states {
-	resume_state *s; /* [count] states that this rank has loaded, without missing runs */
+	resume_state *s; /* [count] states that this rank has loaded, less runs without a file */
 	size_t count;
 	file_id dir; /* of the workdir, if a lock without a state notes that hetsort made it */
 } states;
@@ -74,8 +74,8 @@ bool states_uses(const run_list *used, const run_note *n);
 /* ------------------------------------------------------------------------------- share_runs.c
  *
  * The states of all ranks, combined: the sort that they belong to, a complete output that they
- * note, and the runs that each rank continues with. A rank also reads the records missing between
- * its runs. */
+ * note, and the runs that each rank continues with. A rank also reads the records between its
+ * runs. */
 
 typedef struct saved_output {
 	uint64_t states;         /* number of states; 0: this sort is new */

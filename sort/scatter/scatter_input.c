@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rank 0 sends the input to the other ranks in blocks, at most two at a time to one rank. A block
- * gets a checksum when it is sent, which is checked before the records are used. If rank 0 cannot
+/* Rank 0 sends the input to the other ranks in blocks, at most two at a time to one rank. Each
+ * block has a checksum, which the receiver checks before it uses the records. If rank 0 cannot
  * read, it still sends blocks, because receivers wait for them; the agreement at the end of the
- * phase reports the failure. In the same way, a receiver takes all blocks after a damaged block.
+ * phase reports the failure. A receiver takes all blocks after a damaged block, too, because rank 0
+ * waits for that.
  *
  * Planned shares: rank 0 serves one rank after the other. A rank that has its share sorts it while
  * the next ranks get their shares.
@@ -210,7 +211,7 @@ static status receiver_next(receiver *b)
 	return b->damage.code == ST_OK ? block_check(h, &wanted, &b->damage) : b->damage.code;
 }
 
-/* Copy the next n records, or fewer at the end; a record_take. ST_PEER if blocks are damaged. */
+/* Copy the next n records, or fewer at the end (a record_take). ST_PEER if blocks are damaged. */
 static status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t *got, err *e)
 {
 	receiver *b = receiver_;
@@ -386,7 +387,7 @@ static status answer_request(counter *k, int i, bool *any)
 }
 
 /* Note that a block of the chunk of rank i has arrived. After the last block the rank may request
- * again. If it has no chunk, answer its request. *any is set if there was something to do. */
+ * again. If the rank has no chunk, answer its request. *any is set if there was something to do. */
 static status attend(counter *k, int i, bool *any)
 {
 	request *a = &k->a[i];

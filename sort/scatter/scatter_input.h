@@ -27,8 +27,8 @@ static inline bool env_scatters(const rank_env *env)
 status scatter_plan_make(rank_env *env, scatter_plan *sp);
 void scatter_plan_free(rank_env *env, scatter_plan *sp);
 
-/* scatter_links - collective: find how long messages from rank 0 take, as given or measured, for
- * `total` records. */
+/* scatter_links - collective: find the costs of messages from rank 0, as given by --links, or
+ * measured for an input of `total` records. */
 status scatter_links(rank_env *env, const rank_speeds *g, uint64_t total, scatter_plan *sp);
 
 /* scatter_shares - at rank 0: find s->in, the order of service, and the time at which each rank has

@@ -2,9 +2,9 @@
 /* Rank 0 divides the input that it scatters. It uses the scatter plan of libhetpart, which
  * considers that ranks are served one after the other, or simpler rules for comparison.
  *
- * The cost of messages from rank 0 to each rank is a startup and seconds per byte. It is given by
- * --links, or measured with messages to one rank after the other, like the records later. They are
- * long enough to fill buffers on the way, and to empty a token bucket that limits a link. */
+ * The cost of messages from rank 0 to each rank is a startup and seconds per byte. The cost is
+ * given by --links, or measured with messages to one rank after the other. These messages are long
+ * enough to fill buffers on the way, and to empty a token bucket that limits a link. */
 #include "base/clock.h"
 #include "base/arith.h"
 #include "scatter_input.h"
