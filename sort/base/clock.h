@@ -34,7 +34,7 @@ static inline uint64_t unique_number(void)
 	return n;
 }
 
-/* A time, and the processor time until then: of this process, and of the kernel for it. */
+/* A time, and the processor time until then: of this process (user_s), and of the kernel for it. */
 typedef struct moment {
 	double at_s, user_s, system_s;
 } moment;

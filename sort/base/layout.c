@@ -13,7 +13,7 @@ enum { FIELD_TEXT_BYTES = 24 };
 
 static const struct {
 	const char *name;
-	uint8_t type, bytes; /* bytes: size, 0 if any */
+	uint8_t type, bytes; /* bytes 0: any size */
 } types[] = {
 	{ "bytes", KEY_TYPE_BYTES, 0 },  { "u8", KEY_TYPE_UNSIGNED, 1 },
 	{ "u16", KEY_TYPE_UNSIGNED, 2 }, { "u32", KEY_TYPE_UNSIGNED, 4 },

@@ -27,7 +27,7 @@ typedef enum key_type {
 	KEY_TYPE_FLOAT
 } key_type;
 
-/* Without padding, because ranks compare a hash of the whole layout. */
+/* A field of a key. The struct has no padding, because ranks compare a hash of the whole layout. */
 typedef struct key_field {
 	uint32_t off;
 	uint32_t bytes;

@@ -13,7 +13,7 @@
 typedef enum numa_binding {
 	NUMA_UNBOUND,
 	NUMA_RANK,    /* the rank runs on some of the nodes that it may use */
-	NUMA_THREADS, /* and each of its workers runs on one of these nodes */
+	NUMA_THREADS, /* and also each of its workers runs on one node */
 	NUMA_BINDINGS
 } numa_binding;
 

@@ -65,9 +65,9 @@ static inline void spin_unlock(atomic_flag *busy)
 
 /* The processors that the calling thread may use. */
 typedef struct processors {
-	uint32_t count;    /* usable ones; 0: not known */
-	uint32_t online;   /* of the machine; 0: not known. Equal to count if count is above 1,
-			    * because counting them reads a file */
+	uint32_t count;  /* usable processors; 0: not known */
+	uint32_t online; /* of the machine; 0: not known. If count is above 1, set to count, because
+			    counting reads a file */
 	uint64_t set_hash; /* equal for threads that may use the same processors */
 } processors;
 

@@ -184,10 +184,10 @@ typedef struct part {
 
 /* Return the bytes of a stage that are done.
  *
- * In STAGE_WRITE, several ranks send records some time before these are merged and written. So
- * bytes sent count with the part of the work that precedes writing (ahead_s). In STAGE_READ, a
- * record that is spilled to disk is first read and later written, and each counts for half of the
- * work. */
+ * In STAGE_WRITE of several ranks, records are sent some time before they are merged and written.
+ * So bytes sent count too, with the part of the work that precedes writing (ahead_s). In
+ * STAGE_READ, a record that is spilled to disk is first read and later written, and each counts for
+ * half of the work. */
 static double stage_done(rank_progress *s, stage_kind k, const part *p)
 {
 	const double done = (double)p->done;

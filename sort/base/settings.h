@@ -96,10 +96,10 @@ typedef struct settings {
 	bool layout_named; /* options give the layout; otherwise --check takes it from a manifest */
 	uint64_t header_bytes;  /* before the records of each input, and of the first output */
 	uint64_t trailer_bytes; /* after the records of each input, and of the last output */
-	uint64_t records;       /* of each input, before its trailer; 0: all */
+	uint64_t records;       /* number in each input, before its trailer; 0: all */
 	unsigned exchange_threads;
 	exchange_wish exchange;
-	int ranks;        /* number of ranks, as threads without a launcher; 0: one */
+	int ranks;        /* number of ranks as threads, if no launcher is used; 0: one */
 	int emulate;      /* number of equal virtual ranks in the job; 0: none; or EMULATE_BEST */
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
 	bind_kind bind;

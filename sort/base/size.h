@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sizes and counts as text. Pure. */
+/* Sizes and counts as text. */
 #ifndef HETSORT_BASE_SIZE_H
 #define HETSORT_BASE_SIZE_H
 

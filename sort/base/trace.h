@@ -33,7 +33,7 @@ typedef enum trace_type {
 
 enum { TRACE_NAME_BYTES = 16, TRACE_COUNTERS = 4, TRACE_MAIN = 0 };
 
-/* A line of a trace; fixed size, sent as bytes. Times are microseconds since the rank began. */
+/* A row of a trace; fixed size, sent as bytes. Times are microseconds since the rank began. */
 typedef struct trace_row {
 	uint8_t type, kind; /* kind: of a span; the number of a phase */
 	uint16_t thread;    /* TRACE_MAIN: the main thread */

@@ -43,8 +43,8 @@
 
 enum { SHORT_BYTES = 16, SLOT_BYTES = SHORT_BYTES + COMM_SEAL_BYTES, EVERYONE = -1 };
 
-/* Kinds for checksums in addition to comm_kind: words of comm_word_for, and answers that name a
- * rank. */
+/* Kinds of messages with a checksum, in addition to comm_kind: words of comm_word_for, and answers
+ * that name a rank. */
 enum { WORD = COMM_MEET + 1, BLAME };
 
 /* --------------------------------------------------------------------------- memory, failures */
@@ -154,8 +154,8 @@ static status call_backend(comm *c, const comm_call *k, const void *send, void *
 	return rc;
 }
 
-/* Fill a slot for each message to be sent. It gets `bytes` bytes of the message, which are all or
- * none, and the checksum. Sealed messages are in their slots already. */
+/* Fill a slot for each message to be sent, with its checksum and, unless `bytes` is 0, the message.
+ * Sealed messages are in their slots already. */
 static void fill_slots(const comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
 	for (int i = 0; i < messages_sent(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {
@@ -167,8 +167,8 @@ static void fill_slots(const comm *c, const comm_call *k, unsigned char *slot, s
 	}
 }
 
-/* Verify the checksum of each received message. Copy its `bytes` bytes, all or none, from its slot.
- */
+/* Verify the checksum of each received message. Unless `bytes` is 0, copy the message from its
+ * slot. */
 static status read_slots(comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
 	for (int i = 0; i < messages_received(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {

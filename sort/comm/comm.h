@@ -78,7 +78,7 @@ struct comm {
 	atomic_bool broken;   /* a call failed: ranks can no longer agree */
 	int processes;        /* number of processes in the job */
 	int process_first;    /* first of the ranks that are in this process */
-	int process_ranks;    /* the number of these ranks */
+	int process_ranks;    /* number of ranks in this process */
 	bool traced;          /* threads record their work for --trace */
 	bool shares_memory;   /* ranks of one host may share memory: shared_window.h */
 	bool threads_allowed; /* other threads than the main one may use the comm */
@@ -230,8 +230,8 @@ static inline status comm_test(comm *c, comm_req *req, bool *done)
 	return comm_noted(c, rc == ST_OK && *done ? FAIL_COMM_CALL(rc) : rc);
 }
 
-/* comm_reduce - collective: set *all on every rank to the numbers of all ranks, combined by fold in
- * rank order. Only one rank has work that grows with the number of ranks. */
+/* comm_reduce - collective: combine the numbers of all ranks by fold, in rank order, and set *all
+ * to the result on every rank. Only one rank has work that grows with the number of ranks. */
 typedef uint64_t comm_fold(uint64_t a, uint64_t b);
 status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all);
 
@@ -272,21 +272,21 @@ typedef status rank_main(comm *c, void *arg);
  * thread cannot be started, no rank calls fn, and the result is ST_RESOURCE. */
 status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
 
-/* comm_local_run_first - run only rank 0 of `size` ranks, on the calling thread. In each collective
- * all ranks must be going to send the same: rank 0 receives copies of its own message. A reduction
- * returns the number of rank 0, so fold must not depend on the number of ranks. fn must neither
- * send blocks nor call comm_alltoall. */
+/* comm_local_run_first - run only rank 0 of `size` ranks, on the calling thread. Use it only if all
+ * ranks would send the same message in each collective: rank 0 receives copies of its own. A
+ * reduction returns the number of rank 0, so fold must not depend on the number of ranks. fn must
+ * neither send blocks nor call comm_alltoall. */
 status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
 
-/* The most virtual ranks in one process. Tags contain a number for each pair of them, and with more
- * ranks would exceed 32767, the limit that every MPI guarantees. */
+/* The most virtual ranks in one process. A tag contains a number for each pair of sender and
+ * receiver. With more ranks, tags would exceed 32767, the limit that every MPI guarantees. */
 enum { COMM_MAX_VIRTUAL = 22 };
 
 /* comm_virtual_run - collective over outer, in which each process is one rank: run count[i] virtual
  * ranks (1 to COMM_MAX_VIRTUAL) as threads of process i. Each calls fn(its comm, arg). Virtual
- * ranks are numbered in the order of the processes. count has an entry for each process, the same
- * everywhere. Return the status of the first rank of this process that failed, or ST_OK. If any
- * process cannot start a thread, no rank calls fn, and the result is ST_RESOURCE. */
+ * ranks are numbered in the order of the processes. count has an entry for each process and must be
+ * the same in all processes. Return the status of the first rank of this process that failed, or
+ * ST_OK. If any process cannot start a thread, no rank calls fn, and the result is ST_RESOURCE. */
 status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg, err *e);
 
 /* comm_mpi_launched - find out from the environment whether an MPI launcher has started this
@@ -309,7 +309,8 @@ status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e);
 _Noreturn void comm_mpi_end(int code);
 
 /* A pointer in a message to ranks of the same process. The receiver uses it only if `check`
- * matches, because the checksum of a message cannot detect damage that precedes its computation. */
+ * matches, because the checksum of a message cannot detect damage that happened before this
+ * checksum was computed. */
 typedef struct process_pointer {
 	void *at;
 	uint64_t check; /* hash of `at`, different in each process */

@@ -79,7 +79,7 @@ static bool board_move(const comm *c, const world *w)
 
 /* Wait until all ranks have arrived; the last one executes board_move. Return ST_PEER if ranks have
  * called different collectives. The last rank releases the lock before it wakes the others, because
- * thousands of ranks may take it next. */
+ * thousands of ranks then take it. */
 static status board_barrier(const comm *c, world *w)
 {
 	pthread_mutex_lock(&w->lock);

@@ -69,8 +69,8 @@ static status run_collective(mpi *m, const comm_call *k, const void *send, void 
 	return rc == MPI_SUCCESS ? mpi_await(m, &req) : mpi_status_of(rc);
 }
 
-/* Copy n bytes of each of `blocks` messages. A stride is the distance of two messages in an
- * array. */
+/* Copy n bytes of each of `blocks` messages. A stride is the distance from one message to the next
+ * in an array. */
 static void repack(char *to, size_t to_stride, const char *from, size_t from_stride, size_t n,
 		   int blocks)
 {

@@ -7,8 +7,7 @@
 
 #include <mpi.h>
 
-/* Is called while connections are made, with the rank that has to answer, and afterwards with
- * -1. */
+/* Called while connections are made, with the rank that has to answer, and afterwards with -1. */
 typedef void comm_waits(int rank);
 
 /* comm_mpi_open - collective over parent: make a comm of its ranks. The comm uses duplicates of

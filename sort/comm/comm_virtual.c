@@ -5,7 +5,7 @@
  * collective of the outer comm for all of them. Each process sends as many bytes as the process
  * with the most ranks needs. Blocks are sent directly from rank to rank. Between processes, the tag
  * of a block contains the indices of sender and receiver in their processes. Uses no MPI itself. A
- * collective costs one of the outer comm, two of the inner comm, and a copy. */
+ * collective costs one collective of the outer comm, two of the inner comm, and a copy. */
 #include "comm.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct process {
 	int size, most;         /* number of ranks: of all processes, and the most of one process */
 	int *process_of;        /* [size] the process of each rank */
 	int *index_of;          /* [size] its index among the ranks of its process */
-	int first, here;        /* ranks of this process: the first, and their number */
+	int first, here;        /* first rank of this process, and number of its ranks */
 	const comm_call **call; /* [here] arguments of each rank here to the collective under way */
 	char *room;             /* [here] memory of the ranks' comms */
 	rank_main *fn;

@@ -310,8 +310,8 @@ static void watch_all(watcher *w)
 
 /* ------------------------------------------------------------------------------------ threads */
 
-/* Sleep until this time; the lock, which the caller holds, is free in between. Return true if woken
- * earlier. */
+/* Sleep until this time; the lock, which the caller holds, is free during the sleep. Return true if
+ * woken earlier. */
 static bool monitor_sleep(pthread_cond_t *wake, double at_s)
 {
 	struct timespec t = { .tv_sec = (time_t)at_s };

@@ -101,7 +101,7 @@ void shared_window_free(shared_window *w, int from, uint64_t blocks);
 void shared_window_news(shared_window *w, shared_news kind, uint64_t *who);
 
 /* shared_window_look - return a value for shared_window_sleep. Call it before reading counts, so
- * that news after that prevents the sleep. */
+ * that later news prevents the sleep. */
 uint32_t shared_window_look(const shared_window *w);
 
 /* shared_window_sleep - sleep until news of these kinds has arrived since shared_window_look

@@ -143,7 +143,8 @@ status file_sync_dir(int dirfd, const char *path, err *e)
 
 /* --------------------------------------------------------------------------- which file it is */
 
-/* Set *id, and *bytes, unless NULL, to the size. False, with errno: not a regular file. */
+/* Set *id to the identity of a file and, unless bytes is NULL, *bytes to its size. Return false,
+ * with errno, if it is not a regular file. */
 static bool file_identify(int dirfd, const char *name, int flags, file_id *id, uint64_t *bytes)
 {
 	struct statx st;
@@ -157,7 +158,7 @@ static bool file_identify(int dirfd, const char *name, int flags, file_id *id, u
 	}
 	if (bytes)
 		*bytes = st.stx_size;
-	errno = ENOENT; /* if the name is not a regular file's */
+	errno = ENOENT; /* for a name that is not a regular file */
 	return S_ISREG(st.stx_mode) || (flags & AT_EMPTY_PATH);
 }
 
@@ -214,7 +215,8 @@ int file_rename_new(int dirfd, const char *from, const char *to)
 
 enum { RANK_TEXT_BYTES = 24 };
 
-/* Return the length of the directive at a percent sign, or 0. *width is -1 for %%. */
+/* Return the length of the directive (such as %r, %3r) at a percent sign, or 0 if it is invalid.
+ * *width is -1 for %%. */
 static size_t directive(const char *s, int *width)
 {
 	if (s[1] == '%') {
@@ -350,7 +352,7 @@ static int role_judge(file_role r, int dirfd, const char *name, int flags)
 	struct iovec v = { text, sizeof text };
 	struct stat st;
 	ssize_t n = -1;
-	/* to open a pipe and close it again would end its writer */
+	/* do not open a pipe: closing it again would end its writer */
 	if (fstatat(dirfd, name, &st, flags ? AT_SYMLINK_NOFOLLOW : 0) != 0 || !S_ISREG(st.st_mode))
 		return -1;
 	const int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);

@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Opening never waits, even if the file is a FIFO or has become one. */
+/* With these flags, open never waits, even if the file is a FIFO or has become one. */
 enum { OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, HEAD_BYTES = 4096 };
 
 /* Find out whether a file continues after `size` bytes, because some file systems report a size
@@ -65,7 +65,7 @@ static status look_inside(input_file *f, const layout *l, err *e)
 	if (role_begins(ROLE_MANIFEST, head, bytes))
 		f->head = HEAD_MANIFEST;
 	else if (!f->frame.header_bytes && is_lines(head, bytes, l->record_bytes))
-		f->head = HEAD_LINES; /* else that is the header, not the records */
+		f->head = HEAD_LINES; /* not judged by a header */
 	close(fd);
 	f->is_stream = more > 0;
 	return errnum ? err_refuse(e, errnum, "cannot read input %s", quoted(f->path)) : ST_OK;
@@ -168,7 +168,7 @@ status input_count(input *in, const layout *l, err *e)
 	return rc;
 }
 
-/* Add a file. path is consumed, and may be NULL: no memory. */
+/* Add a file. path is consumed; NULL means that memory was missing. */
 static status input_add_file(input *in, char *path, const layout *l, err *e)
 {
 	input_file *more = path ? realloc(in->file, (in->files + 1) * sizeof *more) : NULL;

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-	BEFORE = 128, /* segments moved before the trial, in any number of transfers */
+	BEFORE = 128, /* the trial begins after the bytes of this number of segments */
 	ROUND = 20, /* transfers by one method; the first MIXED are not timed: they overlap with the
 		       round before */
 	MIXED = 6,
@@ -49,7 +49,7 @@ typedef struct direction {
 struct io_backend {
 	uring *ring; /* NULL: only blocking calls */
 	size_t segment_bytes;
-	bool forced, tried;   /* tried: to open the ring */
+	bool forced, tried;   /* tried: opening the ring was tried, or is not allowed */
 	err why;              /* the reason why there is no ring */
 	pthread_mutex_t lock; /* guards ring, tried, why and dir */
 	direction dir[2];
@@ -253,8 +253,8 @@ static status move_cached(int fd, const io_transfer *t, size_t at, size_t end, c
 			  : file_read_at(fd, t->p + at, end - at, t->offset + at, path, e);
 }
 
-/* Move head and rest through the page cache, and the bytes between them by direct I/O, whose
- * offsets and memory are aligned, or by io_uring. */
+/* Direct I/O needs aligned offsets and memory. So the bytes before the first page boundary (head)
+ * and after the last one (rest) are moved through the page cache. */
 status io_fd_move(const io_fd *f, const io_transfer *t, const char *path, err *e)
 {
 	const double span = trace_begin();

@@ -12,8 +12,8 @@ enum { URING_SEGMENT_BYTES = 1 << 20, URING_STEP_BYTES = 256 << 10 };
 
 typedef struct uring uring;
 
-/* A listener to a transfer. `arrived` is called whenever all bytes before a new `end` are
- * complete. */
+/* A listener to a transfer. `arrived` is called whenever more bytes are complete: all bytes before
+ * `end`. */
 typedef struct arrivals {
 	void (*arrived)(void *to, const unsigned char *end);
 	void *to;
@@ -59,8 +59,8 @@ typedef struct io_stats {
  * URING_SEGMENT_BYTES. */
 status io_backend_open(io_backend **out, io_method wanted, size_t segment_bytes, err *e);
 
-/* io_backend_why - copy the reason why io_uring cannot be used; "" if it can be used, or if no
- * transfer has asked for it. would: if so, find out now. x may be NULL. */
+/* io_backend_why - copy the reason why io_uring cannot be used; "" if it can be used, or if this is
+ * not known yet. would: a transfer would use it, so find out now. x may be NULL. */
 void io_backend_why(io_backend *x, bool would, char text[IO_TEXT_BYTES]);
 
 /* io_backend_is_forced - return whether the user required io_uring. x may be NULL. */

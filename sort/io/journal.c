@@ -71,7 +71,7 @@ status journal_begin(target *m, target_kind kind, bool sync, err *e)
 	status rc = target_ready(m, true, e); /* check the file under its new name */
 	if (rc == ST_OK)
 		rc = sync_dir(m, sync, e);
-	if (rc != ST_OK) /* do not remove a file of another program */
+	if (rc != ST_OK) /* remove it, but not a file of another program */
 		(void)file_remove(m->dirfd, to, &is, NULL);
 	return rc;
 }
@@ -218,8 +218,8 @@ status journal_remove_old(target *m, const char *first, size_t parts, err *e)
 		target t;
 		rc = part_open(&t, m, &old, i, e);
 		if (rc == ST_OK && is_numbered(t.base, first, i)) {
-			/* a job may have removed the part and been killed: then only its lock is
-			 * left */
+			/* a job may have removed the part and been killed: then only the part's
+			 * lock is left */
 			if (faccessat(t.dirfd, t.base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 				rc = target_lock(&t, e);
 			else

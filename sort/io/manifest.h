@@ -20,7 +20,7 @@ typedef struct manifest_part {
 typedef struct manifest {
 	json_t *doc;
 	layout lay;
-	bool unsorted_inside; /* the parts are in order, but not the records of each */
+	bool unsorted_inside; /* the parts are in order, but not the records within a part */
 	uint64_t records;     /* of all parts */
 	manifest_part *part;
 	size_t parts;

@@ -80,7 +80,7 @@ status output_describe(output *o, const settings *opt, int rank, err *e)
 /* Return whether the journal exists, so that all parts will get their names. First remove the
  * staged manifest, if it still exists: then it cannot become a journal, and no part gets its
  * name. */
-static bool set_counts(void *output_)
+static bool journal_exists(void *output_)
 {
 	const output *o = output_;
 	if (*o->staged)
@@ -126,9 +126,9 @@ status output_lock(output *o, comm *c, err *e)
 	o->file.id = o->kept_id;
 	o->rank = c->rank;
 	o->size = c->size;
-	o->end = (unfinished_end){ .keep = set_counts, .sweep = output_sweep_others, .arg = o };
+	o->end = (unfinished_end){ .keep = journal_exists, .sweep = output_sweep_others, .arg = o };
 	unfinished_at_end(&o->end);
-	/* before any rank locks its part, because parts of an earlier job may still need names */
+	/* before any rank locks its part, because journal_recover locks the parts */
 	status rc = m->base && m->replaces ? target_check_role(m, ROLE_MANIFEST, e) : ST_OK;
 	if (rc == ST_OK && m->base)
 		rc = target_lock(m, e);

@@ -10,7 +10,7 @@
 #include "base/settings.h"
 
 typedef struct output {
-	bool is_stdout; /* or it is another stream: a FIFO or a character device */
+	bool is_stdout; /* or another stream: the output is a FIFO or a character device */
 	bool per_rank;
 	bool listed;     /* a manifest is written: of parts, or of one file if requested */
 	bool journaled;  /* a journal was begun: the new set of parts is valid */

@@ -318,7 +318,7 @@ typedef struct arriving {
 	const reader *r;
 	const input_file *f;
 	const unsigned char *recs;
-	size_t done, seen; /* records of reader_load before this read; see above */
+	size_t done, seen; /* done: records that reader_load has read before this read */
 	loading *l;
 } arriving;
 
@@ -370,7 +370,7 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 	return rc;
 }
 
-/* Read n records chunk by chunk to one buffer, and compute their checksum (l) or inspect them
+/* Read n records chunk by chunk into one buffer, and compute their checksum (l) or inspect them
  * (seen). Chunks end at multiples of IO_FD_ALIGN if the record size allows it, for direct I/O. */
 static status reader_read_all(const reader *r, uint64_t n, mem *m, loading *l, inspected *seen,
 			      err *e)

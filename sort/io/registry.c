@@ -157,7 +157,7 @@ static void name_use(const file_use *u, char *text, size_t bytes)
 }
 
 /* Return whether two uses of one file exclude each other. Several options may read one file, but
- * reading records twice is a mistake. Two links to one file may be replaced by different files. The
+ * reading records twice is a mistake. Two links to one file may each be replaced by a new file. The
  * plan and hetsim's report may follow each other on standard output. */
 static bool exclude(const file_use *a, const file_use *b)
 {

@@ -72,7 +72,7 @@ static void write_next(writer *w)
 	pthread_cond_signal(&w->changed);
 }
 
-/* Write full buffers until the end. */
+/* Write full buffers until `ending` is set. */
 static void *writer_thread(void *writer_)
 {
 	writer *w = writer_;
