@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cost.c - costs: their constructors, the time of n items, whole or real, and the inverse, the
- * items of a time. The constructors check every number, so that planners need not. Must not
- * contain: planning. A constructor costs O(points), an evaluation one logarithm or power or a
- * search over the points. */
+/* cost.c - costs: their constructors, the time of n items (whole or real), and the inverse, which
+ * gives the items of a time. The constructors check every number, so that planners need not. Must
+ * not contain: planning. A constructor takes O(points) time, an evaluation one logarithm or power,
+ * or a binary search of the points. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -106,7 +106,7 @@ hetpart_status hetpart_cost_piecewise(hetpart_cost **out, const hetpart_point *p
 	if (rc != HETPART_OK)
 		return rc;
 	hetpart_cost *const c = *out;
-	size_t m = points[0].items > 0; /* a first point (0, 0), which is zeroed memory */
+	size_t m = points[0].items > 0; /* if 1, entry 0 is (0, 0), as allocated */
 	if (!part_array(c->x, npoints + 1) || !part_array(c->y, npoints + 1)) {
 		rc = part_no_memory(err, npoints, "points");
 		goto fail;
@@ -209,8 +209,8 @@ void hetpart_cost_free(hetpart_cost *cost)
 
 /* -------------------------------------------------------------------------------- evaluation */
 
-/* Find the segment that holds at: the last index j in [0, n - 2] with v[j] <= at, for v that never
- * falls. */
+/* Return the segment that contains at: the last j in [0, n - 2] with v[j] <= at, or 0. The values
+ * v[] must not decrease. */
 static size_t segment(const double *v, size_t n, double at)
 {
 	size_t lo = 0, hi = n - 1;
@@ -272,7 +272,7 @@ long double part_cost_fine(const hetpart_cost *c, uint64_t n)
 	if (n > (UINT64_C(1) << 53) && c->kind == COST_NLOGN)
 		return c->scale * ((long double)n * logl((long double)n));
 	if (c->kind == COST_POWER && c->exponent * log((double)n + 1) > 700)
-		return c->scale * powl((long double)n, c->exponent); /* beyond a double */
+		return c->scale * powl((long double)n, c->exponent); /* too large for a double */
 	return (long double)c->scale * cost_at_scale_1(c, (double)n);
 }
 
@@ -298,8 +298,8 @@ bool part_cost_invertible(const hetpart_cost *c)
 	}
 }
 
-/* Solve n log2(n + 1) = y by Newton's method: the function is convex, so from the right the steps
- * fall to the solution. */
+/* Return n with n log2(n + 1) = y, by Newton's method, and store the derivative of n by y. The
+ * function is convex, so from a start right of the solution the steps descend to it. */
 static double nlog2n1_inverse(double y, double *slope)
 {
 	const double z = y * M_LN2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lp.c - linear programmes by GLPK. No other file knows GLPK: another solver would replace this
- * file. The construction by the callers and the checks here avoid everything on which GLPK aborts:
- * counts below 1, double entries, NaN. Must not contain: what the programmes mean. Costs what the
- * simplex method costs. */
+/* lp.c - linear programmes by GLPK. To use another solver, replace only this file. GLPK aborts on
+ * counts below 1, on two entries for one coefficient, and on NaN. The callers avoid the first two;
+ * part_lp_solve() refuses NaN. Must not contain: what the programmes mean. Takes the time of the
+ * simplex method. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -52,9 +52,9 @@ typedef struct glpk {
 typedef struct lp_solver {
 	glpk call;
 	glp_prob *prob;
-	int term_was; /* the caller's terminal setting, once begun */
-	bool begun;
-	bool ours; /* the thread did not use GLPK before: free its environment */
+	int term_was; /* GLPK's terminal setting of this thread before part_lp_open() */
+	bool begun;   /* term_was is set */
+	bool ours;    /* the thread did not use GLPK before: free its environment */
 } lp_solver;
 
 static int lp_discard_text(void *ctx, const char *text)
@@ -69,7 +69,7 @@ static void lp_leave(void *ctx)
 	longjmp(*(jmp_buf *)ctx, 1);
 }
 
-/* Call fn with GLPK's hooks set: where GLPK would abort, control returns to this function. */
+/* Call fn with GLPK's hooks set. Where GLPK would abort, longjmp() returns to this function. */
 static hetpart_status call_guarded(lp_solver *s, part_lp_fn *fn, void *ctx, hetpart_err *err)
 {
 	const glpk *const glp = &s->call;
@@ -81,7 +81,7 @@ static hetpart_status call_guarded(lp_solver *s, part_lp_fn *fn, void *ctx, hetp
 	glp->term_hook(lp_discard_text, NULL);
 	glp->error_hook(lp_leave, &back);
 	if (setjmp(back) != 0) {
-		glp->free_env(); /* and with it the hooks and problems */
+		glp->free_env(); /* this also frees the hooks and problems */
 		s->prob = NULL;
 		s->begun = s->ours = false;
 		return part_fail(err, HETPART_ENOMEM, "the solver has no memory left");
@@ -200,8 +200,9 @@ void part_lp_place_col(part_lp *lp, size_t col, part_lp_place place)
 	lp->solver->call.set_col_stat(lp->solver->prob, (int)col + 1, glpk_place(place));
 }
 
-/* Call the simplex method until the budget ends. Only time can stop it, so with a callback it
- * pauses and continues; each pause costs a new factorisation. */
+/* Run the simplex method until it ends or the budget does; return GLPK's result. Only a time limit
+ * can interrupt it, so if there is a callback, it runs for short times, between which the callback
+ * is called. Each interruption costs a new factorisation. */
 static int lp_simplex(lp_solver *s, glp_smcp *parm, part_budget *budget)
 {
 	double slice_s = budget->stop ? 0.05 : INFINITY;
@@ -228,7 +229,8 @@ hetpart_status part_lp_solve(part_lp *lp, part_budget *budget, hetpart_err *err)
 	parm.msg_lev = GLP_MSG_OFF;
 	int rc = lp_simplex(s, &parm, budget);
 	if (rc == GLP_EBADB || rc == GLP_ESING || rc == GLP_ECOND || rc == GLP_EFAIL) {
-		/* The solver cannot use the basis: scale, and start again from the rows. */
+		/* The solver cannot use the basis: scale the programme, and start again from the
+		 * default basis. */
 		s->call.scale_prob(s->prob, GLP_SF_GM | GLP_SF_EQ | GLP_SF_2N);
 		s->call.std_basis(s->prob);
 		rc = lp_simplex(s, &parm, budget);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plan.c - the result of every planner: created, closed, read, compared, printed to a buffer, and
- * packed to bytes that are the same on every machine. Must not contain: how shares are found,
- * files, streams. Costs O(p). */
+/* plan.c - plans, the results of all planners: create, complete, read, hash and print them to a
+ * buffer; pack them to bytes that are the same on every machine. Must not contain: how shares are
+ * found, files, streams. Every call takes at most O(p) time for p processors. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -138,11 +138,11 @@ void hetpart_plan_free(hetpart_plan *plan)
 
 /* ------------------------------------------------------------------------------------- printing */
 
-#define PRINT_PROCS 64 /* processors shown */
+#define PRINT_PROCS 64 /* most processors printed */
 
 typedef struct plan_text {
 	char *buf;
-	size_t size, len; /* len counts what does not fit, too */
+	size_t size, len; /* len includes text that did not fit */
 } plan_text;
 
 PART_PRINTF(2, 3)
@@ -205,8 +205,8 @@ size_t hetpart_plan_print(const hetpart_plan *plan, char *buf, size_t size)
 
 /* A packed plan is a sequence of little-endian words of 64 bits:
  *     "HETPLAN1", processors, items, makespan, makespan before rounding, lower bound, status that
- *     stopped it, method (48 bytes),
- *     shares, shares before rounding, times, checksum of all of these. */
+ * stopped the method, method (48 bytes), shares, shares before rounding, times, checksum of all of
+ * these. */
 #define PACK_MAGIC      UINT64_C(0x314e414c50544548) /* "HETPLAN1" */
 #define PACK_HEAD_WORDS (7 + PART_METHOD_BYTES / 8)
 #define PACK_WORDS(n)   (PACK_HEAD_WORDS + 3 * (n) + 1)
@@ -278,7 +278,7 @@ size_t hetpart_plan_pack(const hetpart_plan *plan, void *buf, size_t size)
 	return bytes;
 }
 
-/* Read the name of the method. Return false unless it is printable and ends. */
+/* Read the name of the method. Return false unless it is printable text that ends with a 0. */
 static bool unpack_method(pack_words *w, hetpart_plan *pl)
 {
 	char *const text = pl->unpacked_method;
@@ -294,7 +294,7 @@ static bool unpack_method(pack_words *w, hetpart_plan *pl)
 	return len < PART_METHOD_BYTES && text[len] == 0;
 }
 
-/* A plan must pass the checks that a planner's plan passes. */
+/* The unpacked plan must pass the checks of part_plan_close(), as the plan of a planner does. */
 hetpart_status hetpart_plan_unpack(hetpart_plan **out, const void *bytes, size_t size,
 				   hetpart_err *err)
 {

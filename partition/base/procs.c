@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* procs.c - the time of n items on processor i, and the checks common to all planners.
- * Must not contain: how shares are found. Costs O(p) for a check, one cost for a time. */
+/* procs.c - the time of n items on processor i, and the checks common to all planners. Must not
+ * contain: how shares are found. A check takes O(p) time, a time one evaluation of a cost. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +23,7 @@ void part_times(const part_procs *ps, const uint64_t *n, double *time)
 {
 	const bool nlogn = !ps->costs && !ps->block && ps->cost->kind == COST_NLOGN;
 	for (size_t i = 0; i < ps->n; i++)
-		if (nlogn && n[i] < UINT64_C(1) << 53) { /* part_cost_fine() without its choices */
+		if (nlogn && n[i] < UINT64_C(1) << 53) { /* part_cost_fine() without its branches */
 			const double x = (double)(int64_t)n[i];
 			const long double t =
 				(long double)ps->cost->scale * (x > 1 ? x * log(x) : 0);

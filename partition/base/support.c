@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* support.c - what every call needs: the version, status texts, errors, checked sizes, limits of
+/* support.c - services for every call: the version, status texts, errors, checked sizes, limits of
  * time and memory. It also reads option structs of callers compiled with an earlier header, and
- * loads libraries at their first use. Must not contain: planning. Costs one look at the clock for
- * each BUDGET_STRIDE steps; loading a library takes half a millisecond, later less than a
- * microsecond. */
+ * loads libraries at their first use. Must not contain: planning. The clock is read once for each
+ * BUDGET_STRIDE steps. Loading a library takes half a millisecond, and less than a microsecond if
+ * it is still in the process. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -59,7 +59,7 @@ void part_set_error(hetpart_err *err, hetpart_status status, const char *fmt, ..
 
 void *part_calloc(size_t n, size_t size)
 {
-	return calloc(n ? n : 1, size); /* calloc checks the product */
+	return calloc(n ? n : 1, size); /* calloc() fails if the product overflows */
 }
 
 uint64_t part_mul_add(uint64_t a, uint64_t b, uint64_t c)
@@ -114,7 +114,7 @@ hetpart_status part_opts_copy(void *full, size_t first, size_t known, const void
 				err, "the options set a member that this version of the library "
 				     "does not have");
 	memcpy(full, opts, size < known ? size : known);
-	memcpy(full, &known, sizeof known); /* its own struct_size */
+	memcpy(full, &known, sizeof known); /* the struct_size of full */
 	return HETPART_OK;
 }
 
@@ -161,7 +161,8 @@ hetpart_status part_budget_open(part_budget *b, double time_limit_s, uint64_t ma
 			    .steps = BUDGET_STRIDE }; /* so that the first step checks */
 	if (max_mem_bytes > 0)
 		return HETPART_OK;
-	/* Half of the bytes that the system can give without swapping, if it says. */
+	/* The default is half of the bytes available without swapping, if the system reports
+	 * them. */
 	char text[1024] = "";
 	const int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
 	const ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
@@ -246,7 +247,7 @@ hetpart_status part_load(void **library, const char *const *files, const part_lo
 	if (!why)
 		return HETPART_OK;
 	part_set_error(err, HETPART_EMISSING, "%s: cannot load '%s': %s", needs, file, why);
-	part_unload(library); /* frees the text of dlerror() */
+	part_unload(library); /* only now: it frees the text of dlerror() */
 	return HETPART_EMISSING;
 }
 
