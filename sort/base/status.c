@@ -8,26 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Replace '-' by the name of the standard stream that it stands for. A quote in a file name is
- * escaped, so the replaced texts cannot be part of a file name. */
-static void err_name_streams(char text[ERR_TEXT_BYTES])
+status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 {
 	static const char *const names[][2] = { { "input '-'", "standard input" },
 						{ "output '-'", "standard output" },
 						{ "read '-'", "read standard input" },
 						{ "write '-'", "write standard output" },
 						{ "of '-'", "of standard input" } };
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		char rest[ERR_TEXT_BYTES], *at = strstr(text, names[i][0]);
-		if (!at)
-			continue;
-		strcpy(rest, at + strlen(names[i][0]));
-		snprintf(at, (size_t)(text + ERR_TEXT_BYTES - at), "%s%s", names[i][1], rest);
-	}
-}
-
-status err_tell(err *e, status st, int errnum, const char *fmt, ...)
-{
 	if (errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG || errnum == ENOMEM ||
 	    errnum == EMFILE || errnum == ENFILE || errnum == EAGAIN)
 		st = ST_RESOURCE; /* a resource is exhausted */
@@ -42,7 +29,15 @@ status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 	va_end(ap);
 	if (errnum && n >= 0 && (size_t)n < sizeof e->text)
 		snprintf(e->text + n, sizeof e->text - (size_t)n, ": %s", strerror(errnum));
-	err_name_streams(e->text);
+	/* Replace '-' by the name of the standard stream that it stands for. A quote in a file name
+	 * is escaped, so the replaced texts cannot be part of a file name. */
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char rest[ERR_TEXT_BYTES], *at = strstr(e->text, names[i][0]);
+		if (!at)
+			continue;
+		strcpy(rest, at + strlen(names[i][0]));
+		snprintf(at, (size_t)(e->text + ERR_TEXT_BYTES - at), "%s%s", names[i][1], rest);
+	}
 	return st;
 }
 

@@ -119,28 +119,21 @@ static double usage_fault_s(void)
 	return s / TRIAL_PAGES;
 }
 
-/* Return the energy between two readings; below 0 if it is not known. */
-static double usage_joules(const energy_meters *begun, const energy_meters *now)
-{
-	double uj = 0;
-	if (now->meters == 0 || now->meters != begun->meters)
-		return -1;
-	for (uint32_t i = 0; i < now->meters; i++)
-		uj += now->uj[i] >= begun->uj[i]
-			      ? (double)(now->uj[i] - begun->uj[i])
-			      : (double)(now->most_uj[i] - begun->uj[i]) + (double)now->uj[i];
-	return 1e-6 * uj;
-}
-
 usage usage_since(const usage_moment *begun, const char *root)
 {
 	const usage_moment now = usage_now(root);
+	const energy_meters *old = &begun->energy, *m = &now.energy;
 	usage u = { .user_s = now.user_s - begun->user_s,
 		    .system_s = now.system_s - begun->system_s,
 		    .minor_faults = now.minor_faults - begun->minor_faults,
-		    .disk_bytes = now.disk_bytes - begun->disk_bytes,
-		    .joules = usage_joules(&begun->energy, &now.energy) };
+		    .disk_bytes = now.disk_bytes - begun->disk_bytes };
 	if (u.minor_faults >= MANY_FAULTS)
 		u.fault_s = usage_fault_s();
+	double uj = 0;
+	for (uint32_t i = 0; i < m->meters; i++)
+		uj += m->uj[i] >= old->uj[i]
+			      ? (double)(m->uj[i] - old->uj[i])
+			      : (double)(m->most_uj[i] - old->uj[i]) + (double)m->uj[i];
+	u.joules = m->meters && m->meters == old->meters ? 1e-6 * uj : -1;
 	return u;
 }

@@ -164,32 +164,6 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 /* end_job is missing here, because only the program can end the job: comm_mpi_run.c adds it. */
 static const struct comm_ops mpi_ops = { mpi_collective, NULL, mpi_start, mpi_test, NULL };
 
-/* Set the members of the comm, with the name and version of the MPI library. */
-static void mpi_fill_in(mpi *m, int level, size_t max_msg)
-{
-	char version[MPI_MAX_LIBRARY_VERSION_STRING];
-	int n = 0;
-	m->c.ops = &mpi_ops;
-	m->c.max_msg = size_min(max_msg, COMM_MAX_MSG);
-	m->c.processes = m->c.size;
-	m->c.process_first = m->c.rank;
-	m->c.process_ranks = 1;
-	m->c.shares_memory = true;
-	FAIL_RANK(m->c.rank);
-	m->c.threads_allowed = level >= MPI_THREAD_SERIALIZED && !FAIL_DIFFER("threads");
-	if (MPI_Get_library_version(version, &n) != MPI_SUCCESS)
-		strcpy(version, "MPI");
-	version[strcspn(version, ",\n")] = '\0';
-	for (char *tab = version; (tab = strchr(tab, '\t'));)
-		*tab = ' ';
-	snprintf(m->kind, sizeof m->kind, "%.*s%s", (int)sizeof m->kind - 20, version,
-		 m->c.threads_allowed ? "" : ", main thread only");
-	m->c.kind = m->kind;
-	if (gethostname(m->c.host, sizeof m->c.host - 1) != 0)
-		strcpy(m->c.host, "unknown");
-	pthread_mutex_init(&m->lock, NULL);
-}
-
 static void mpi_free_comms(mpi *m)
 {
 	if (m->data != MPI_COMM_NULL)
@@ -224,18 +198,17 @@ static status mpi_connect_all(mpi *m, MPI_Comm on, comm_waits *waits, MPI_Reques
 }
 
 /* Make communicators of our own, so that no message is mistaken for a message of the caller. A rank
- * that lacks memory must still call this, with memory false, so that the other ranks do not wait
- * for it.
+ * that lacks memory must still call this, with req NULL, so that the other ranks do not wait for
+ * it.
  *
  * In a job of hetsort, waits is set. Nobody else sends messages on parent there, so all connections
  * are made on parent, before MPI_Comm_dup needs them. So waits learns which rank does not answer. A
  * rank that lacks memory then returns at once, because its error ends the job. */
-static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, MPI_Request *req,
-		       err *e)
+static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, MPI_Request *req, err *e)
 {
-	int have = memory, all = 0;
+	int have = req != NULL, all = 0;
 	MPI_Request asked;
-	if (waits && !memory)
+	if (waits && !req)
 		return err_set(e, ST_RESOURCE, "no memory for a job of %d ranks", m->c.size);
 	if (waits && mpi_connect_all(m, parent, waits, req) != ST_OK)
 		return err_set(e, ST_PEER, "some other ranks cannot be reached");
@@ -245,9 +218,9 @@ static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, bool memory, 
 	    MPI_Comm_set_errhandler(m->data, MPI_ERRORS_RETURN) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "cannot set up the MPI communicators");
 	if (MPI_Iallreduce(&have, &all, 1, MPI_INT, MPI_MIN, m->ctl, &asked) != MPI_SUCCESS ||
-	    mpi_await(m, &asked) != ST_OK || (memory && !all))
+	    mpi_await(m, &asked) != ST_OK || (req && !all))
 		return err_set(e, ST_PEER, "another rank has no memory for the communicator");
-	if (!memory)
+	if (!req)
 		return err_set(e, ST_RESOURCE, "no memory for a job of %d ranks", m->c.size);
 	if (!waits && mpi_connect_all(m, m->data, NULL, req) != ST_OK) {
 		/* freeing is collective, and other ranks might not do it, so free nothing */
@@ -264,7 +237,8 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_ms
 	mpi found = { .ctl = MPI_COMM_NULL,
 		      .data = MPI_COMM_NULL,
 		      .lock = PTHREAD_MUTEX_INITIALIZER };
-	int level = MPI_THREAD_SINGLE;
+	char version[MPI_MAX_LIBRARY_VERSION_STRING];
+	int level = MPI_THREAD_SINGLE, n;
 	*c = NULL;
 	if (MPI_Comm_rank(parent, &found.c.rank) != MPI_SUCCESS ||
 	    MPI_Comm_size(parent, &found.c.size) != MPI_SUCCESS ||
@@ -273,7 +247,7 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_ms
 	mpi *m = calloc(1, sizeof *m);
 	void *room = calloc(1, comm_room_bytes(found.c.size));
 	MPI_Request *req = calloc(2 * (size_t)found.c.size, sizeof(MPI_Request));
-	const status st = mpi_join(&found, parent, waits, m && room && req, req, e);
+	const status st = mpi_join(&found, parent, waits, m && room ? req : NULL, e);
 	free(req);
 	if (st != ST_OK) {
 		mpi_free_comms(&found);
@@ -282,7 +256,25 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_ms
 		return st;
 	}
 	*m = found;
-	mpi_fill_in(m, level, max_msg);
+	FAIL_RANK(m->c.rank);
+	m->c.ops = &mpi_ops;
+	m->c.max_msg = size_min(max_msg, COMM_MAX_MSG);
+	m->c.processes = m->c.size;
+	m->c.process_first = m->c.rank;
+	m->c.process_ranks = 1;
+	m->c.shares_memory = true;
+	m->c.threads_allowed = level >= MPI_THREAD_SERIALIZED && !FAIL_DIFFER("threads");
+	if (MPI_Get_library_version(version, &n) != MPI_SUCCESS)
+		strcpy(version, "MPI");
+	version[strcspn(version, ",\n")] = '\0';
+	for (char *tab = version; (tab = strchr(tab, '\t'));)
+		*tab = ' ';
+	snprintf(m->kind, sizeof m->kind, "%.*s%s", (int)sizeof m->kind - 20, version,
+		 m->c.threads_allowed ? "" : ", main thread only");
+	m->c.kind = m->kind;
+	if (gethostname(m->c.host, sizeof m->c.host - 1) != 0)
+		strcpy(m->c.host, "unknown");
+	pthread_mutex_init(&m->lock, NULL);
 	comm_give_room(&m->c, room);
 	*c = &m->c;
 	return ST_OK;

@@ -208,8 +208,7 @@ int file_rename_new(int dirfd, const char *from, const char *to)
 	return rc;
 }
 
-/* --------------------------------------------------------------------------------- names with %r
- */
+/* ------------------------------------------------------------------------------ names with %r */
 
 /* A pattern is read as data and never used as a format of printf. */
 
@@ -272,8 +271,7 @@ char *name_expand(const char *pattern, int rank, err *e)
 	return out;
 }
 
-/* ----------------------------------------------------------------------------------------- roles
- */
+/* -------------------------------------------------------------------------------------- roles */
 
 /* A table of roles. Looking at a file costs one read of a few hundred bytes. */
 

@@ -205,7 +205,7 @@ char *manifest_part_path(const char *path, const manifest_part *p, err *e)
 	return NULL;
 }
 
-/* ------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------- names with %r */
 
 /* %r is the number of a rank. A set of parts may have been written by more or fewer ranks than read
  * it now, so the manifest gives the number of parts. */

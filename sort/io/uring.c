@@ -42,7 +42,6 @@ typedef struct uring_transfer {
 	size_t segment_bytes, next; /* next: the end of the last segment */
 	size_t end;                 /* of the transfer, or where the first segment failed */
 	unsigned open;              /* segments that are queued or submitted */
-	size_t reported;
 	segment segment[DEPTH];
 } uring_transfer;
 
@@ -132,24 +131,11 @@ static void queue_more(uring_transfer *t)
 	}
 }
 
-/* Report to the listener all bytes before the first segment that has not ended. Segments end in any
- * order. */
-static void uring_report(uring_transfer *t)
-{
-	const arrivals *a = t->of->a;
-	size_t complete = size_min(t->next, t->end);
-	for (const segment *s = t->segment; s < t->segment + DEPTH; s++)
-		if (s->left > 0)
-			complete = size_min(complete, s->at);
-	if (!a || complete == t->reported)
-		return;
-	t->reported = complete;
-	a->arrived(a->to, t->of->p + complete);
-}
-
 /* Move all segments. Return false if the ring cannot be used any more. */
 static bool move_segments(uring_transfer *t)
 {
+	const arrivals *a = t->of->a;
+	size_t reported = 0;
 	for (queue_more(t); t->open > 0; queue_more(t)) {
 		struct io_uring_cqe *c;
 		int rc;
@@ -182,7 +168,13 @@ static bool move_segments(uring_transfer *t)
 		}
 		if (s->left > 0)
 			queue_segment(t, s);
-		uring_report(t);
+		/* report the bytes before the first segment that has not ended */
+		size_t complete = size_min(t->next, t->end);
+		for (s = t->segment; s < t->segment + DEPTH; s++)
+			complete = s->left > 0 ? size_min(complete, s->at) : complete;
+		if (a && complete > reported)
+			a->arrived(a->to, t->of->p + complete);
+		reported = complete;
 	}
 	return true;
 }
