@@ -29,12 +29,10 @@ typedef enum controller { CPU_V1, MEMORY_V1, ALL_V2, HIERARCHIES } controller;
 /* A hierarchy of control groups as this process sees it. path, mount and top are NULL if it is
  * missing. */
 typedef struct hierarchy {
-	bool v2;
-	const char *controller; /* version 1 */
+	const char *controller; /* of version 1; NULL: version 2 */
 	char *path;             /* of the process's group, as in /proc/self/cgroup */
 	char *mount;            /* the mount point */
 	char *top;              /* the group that is mounted there */
-	bool fits;              /* path lies below top */
 } hierarchy;
 
 typedef struct hierarchies {
@@ -80,7 +78,7 @@ static bool limit_find_paths(void *hierarchies_, char *line)
 	path[strcspn(path, "\n")] = '\0';
 	for (hierarchy *h = all->h; h < all->h + HIERARCHIES; h++)
 		if (!h->path && strlen(path) < PATH_MAX &&
-		    (h->v2 ? list[1] == '\0' : limit_listed(list + 1, h->controller)))
+		    (h->controller ? limit_listed(list + 1, h->controller) : list[1] == '\0'))
 			h->path = strdup(path);
 	return false;
 }
@@ -136,23 +134,16 @@ static bool limit_try_mount(void *hierarchies_, char *line)
 	limit_unescape(mount);
 	for (hierarchy *h = all->h; h < all->h + HIERARCHIES; h++) {
 		if (!h->path || strlen(top) >= PATH_MAX || strlen(mount) >= PATH_MAX ||
-		    strcmp(right[0], h->v2 ? "cgroup2" : "cgroup") != 0 ||
-		    (!h->v2 && !limit_listed(right[2], h->controller)))
+		    strcmp(right[0], h->controller ? "cgroup" : "cgroup2") != 0 ||
+		    (h->controller && !limit_listed(right[2], h->controller)))
 			continue;
-		const bool fits = limit_below(h->path, top) != NULL;
-		if (fits < h->fits || (fits && h->fits && strlen(top) < strlen(h->top)))
+		if (h->top && limit_below(h->path, h->top) &&
+		    (!limit_below(h->path, top) || strlen(top) < strlen(h->top)))
 			continue;
-		char *const new_mount = strdup(mount), *const new_top = strdup(top);
-		if (new_mount && new_top) {
-			free(h->mount);
-			free(h->top);
-			h->mount = new_mount;
-			h->top = new_top;
-			h->fits = fits;
-		} else {
-			free(new_mount);
-			free(new_top);
-		}
+		free(h->mount);
+		free(h->top);
+		h->mount = strdup(mount);
+		h->top = strdup(top);
 	}
 	return false;
 }
@@ -161,9 +152,10 @@ static bool limit_try_mount(void *hierarchies_, char *line)
 static void limit_read_hierarchies(hierarchies *all, const char *root)
 {
 	*all = (hierarchies){ root,
-			      { [CPU_V1] = { .controller = "cpu" },
-				[MEMORY_V1] = { .controller = "memory" },
-				[ALL_V2] = { .v2 = true } } };
+			      {
+				      [CPU_V1] = { .controller = "cpu" },
+				      [MEMORY_V1] = { .controller = "memory" },
+			      } };
 	(void)sysfile_lines(root, "/proc/self/cgroup", limit_find_paths, all);
 	(void)sysfile_lines(root, "/proc/self/mountinfo", limit_try_mount, all);
 }
@@ -173,13 +165,13 @@ static void limit_visit_hierarchy(const hierarchies *all, const hierarchy *h, gr
 				  void *arg)
 {
 	char dir[2 * PATH_MAX];
-	if (!h->mount)
+	if (!h->mount || !h->top)
 		return;
 	const size_t mount_len = strcmp(h->mount, "/") == 0 ? 0 : strlen(h->mount);
-	const char *rest = h->fits && !strstr(h->path, "/..") ? limit_below(h->path, h->top) : "";
+	const char *rest = strstr(h->path, "/..") ? NULL : limit_below(h->path, h->top);
 	char *const name = dir + mount_len;
-	snprintf(dir, sizeof dir, "%.*s%s", (int)mount_len, h->mount, rest);
-	for (group g = { all->root, h->v2, dir, name, true };; g.leaf = false) {
+	snprintf(dir, sizeof dir, "%.*s%s", (int)mount_len, h->mount, rest ? rest : "");
+	for (group g = { all->root, !h->controller, dir, name, true };; g.leaf = false) {
 		g.name = *name ? name : "/";
 		if (!visit(arg, &g) || !*name)
 			break;

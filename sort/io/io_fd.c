@@ -42,8 +42,8 @@ typedef struct direction {
 	double since_s;  /* in a trial: time when the timed part of the round began */
 	tally trial[2];  /* by calls, by io_uring */
 	uint64_t uring_bytes;
-	bool judged, verdict; /* the trial has ended; its result: io_uring is faster */
-	bool last;            /* the last transfer used io_uring */
+	bool verdict; /* of the trial, which has TRIAL transfers: io_uring is faster */
+	bool last;    /* the last transfer used io_uring */
 } direction;
 
 struct io_backend {
@@ -125,7 +125,6 @@ static bool next_method(direction *d, size_t bytes, bool by_rule, size_t segment
 	if (at < TRIAL)
 		return by_ring;
 	const double other = tally_rate(&d->trial[!by_rule]), ours = tally_rate(&d->trial[by_rule]);
-	d->judged = true;
 	d->verdict = by_rule != (other * (GAIN - 1) > ours * GAIN);
 	return d->verdict;
 }
@@ -159,7 +158,7 @@ void io_backend_stats(io_backend *x, bool writing, io_stats *t)
 	const direction *d = &x->dir[writing];
 	t->method = d->last ? IO_URING : IO_THREADS;
 	t->uring_bytes = d->uring_bytes;
-	if (d->judged) {
+	if (d->tried > TRIAL) {
 		t->calls_bytes_per_s = tally_rate(&d->trial[0]);
 		t->uring_bytes_per_s = tally_rate(&d->trial[1]);
 	}

@@ -250,33 +250,29 @@ status journal_end(target *m, bool force, bool sync, err *e)
 
 /* ------------------------------------------------------------------------------- recovery */
 
-/* The parts of a set that is being renamed. */
-typedef struct part_names {
-	unsigned hidden, named;     /* parts under hidden and under final names */
-	char missing[NAME_MAX + 1]; /* a part that has neither name; "": none */
-} part_names;
-
-/* Find the names of all parts. Lock each part for this, which proves that no rank of the job can
- * still rename it. */
-static status look_at_parts(const target *m, const manifest *l, part_names *s, err *e)
+/* Find out whether a part has its final name (*named), and a part that has neither that nor a
+ * hidden one, or NULL. Lock each part in turn, which proves that no rank of the job can still
+ * rename it. */
+static status look_at_parts(const target *m, const manifest *l, bool *named, const char **missing,
+			    err *e)
 {
 	status rc = ST_OK;
-	*s = (part_names){ 0 };
+	*named = false;
+	*missing = NULL;
 	for (size_t i = 0; rc == ST_OK && i < l->parts; i++) {
 		const uint64_t bytes = manifest_part_bytes(&l->part[i], &l->lay);
 		target t;
-		bool hidden = false, named = false;
+		bool hidden = false, final = false;
 		rc = part_open(&t, m, l, i, e);
 		if (rc == ST_OK)
 			rc = target_lock(&t, e);
 		if (rc == ST_OK)
 			rc = look_for(&t, bytes, true, &hidden, e);
 		if (rc == ST_OK && !hidden)
-			rc = look_for(&t, bytes, false, &named, e);
-		s->hidden += hidden;
-		s->named += named;
-		if (rc == ST_OK && !hidden && !named)
-			snprintf(s->missing, sizeof s->missing, "%s", t.base);
+			rc = look_for(&t, bytes, false, &final, e);
+		*named |= final;
+		if (rc == ST_OK && !hidden && !final)
+			*missing = l->part[i].file;
 		target_discard(&t);
 	}
 	return rc;
@@ -321,8 +317,8 @@ static status check_lock(const target *m, err *e)
 status journal_recover(target *m, err *e)
 {
 	manifest l = { .doc = NULL };
-	part_names s;
-	bool found = false;
+	const char *missing;
+	bool found = false, named;
 	for (hidden_name h = { 0 }; target_next_hidden(m, &h);)
 		if (!found && h.mark == m->mark && target_is_journal(h.kind)) {
 			found = true;
@@ -337,16 +333,16 @@ status journal_recover(target *m, err *e)
 	if (rc == ST_OK)
 		rc = manifest_load_at(&l, m->dirfd, true, "journal", journal, e);
 	if (rc == ST_OK)
-		rc = look_at_parts(m, &l, &s, e);
-	if (rc == ST_OK && !*s.missing) {
+		rc = look_at_parts(m, &l, &named, &missing, e);
+	if (rc == ST_OK && !missing) {
 		rc = journal_continue(m, &l, e);
-		m->past.named = rc == ST_OK ? s.hidden + s.named : 0;
-	} else if (rc == ST_OK && s.named &&
+		m->past.named = rc == ST_OK ? (unsigned)l.parts : 0;
+	} else if (rc == ST_OK && named &&
 		   faccessat(m->dirfd, m->base, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
 		rc = err_set(e, ST_REFUSED,
 			     "the parts of %s were being renamed when their job ended, and %s is "
 			     "missing now: remove '%s' to give up that set",
-			     quoted(m->path), quoted(s.missing), journal);
+			     quoted(m->path), quoted(missing), journal);
 	} else if (rc == ST_OK && unlinkat(m->dirfd, journal, 0) != 0) {
 		/* nothing was replaced, so the old set is complete without the journal */
 		rc = err_sys(e, errno, "cannot remove '%s' next to %s", journal, quoted(m->path));

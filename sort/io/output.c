@@ -288,40 +288,37 @@ static bool replaces(const output *o)
 	return o->opt->force || o->file.named;
 }
 
-static uint64_t fold_or(uint64_t a, uint64_t b)
-{
-	return a | b;
-}
-
 /* Decide whether old parts must stay, before the journal exists. The kind of the journal stores the
  * decision for a process that completes the renaming. Each rank looks for inputs among the old
  * parts, because device numbers differ between hosts. */
 static status decide_surplus(output *o, comm *c)
 {
+	enum { MOST = 1 << 20 }; /* more parts than a manifest can name */
 	const size_t parts = (size_t)c->size;
 	size_t surplus = 0;
+	uint64_t first = UINT64_MAX; /* of them, that is an input */
 	if (!o->per_rank)
 		return ST_OK;
 	if (o->manifest.base && replaces(o))
 		o->spares_old = !journal_surplus(&o->manifest, o->opt->output, parts, &surplus);
 	status rc = comm_bcast(c, &surplus, sizeof surplus, 0);
-	for (uint64_t first = 0; rc == ST_OK && first < surplus; first += 64) {
-		uint64_t mine = 0, all = 0;
-		for (uint64_t i = first; i < surplus && i < first + 64; i++) {
-			char *path = part_name((int)(parts + i), o);
-			if (!path || target_reads(&o->file, file_base(path)))
-				mine |= UINT64_C(1) << (i - first);
-			free(path);
-		}
-		rc = comm_reduce(c, mine, fold_or, &all);
-		o->spares_old |= all != 0;
-		if (all && c->rank == 0)
-			err_set(&o->manifest.past.note, ST_REFUSED,
-				"part %" PRIu64 " of the old set %s is an input of this job: no "
-				"old part was removed",
-				(uint64_t)parts + first + (uint64_t)__builtin_ctzll(all),
-				quoted(o->manifest.path));
+	if (rc != ST_OK || surplus == 0)
+		return rc;
+	if (surplus > MOST)
+		return comm_noted(c, ST_PEER);
+	for (size_t i = parts + surplus; i-- > parts;) {
+		char *path = part_name((int)i, o);
+		if (!path || target_reads(&o->file, file_base(path)))
+			first = i;
+		free(path);
 	}
+	rc = comm_reduce(c, first, u64_min, &first);
+	o->spares_old |= first != UINT64_MAX;
+	if (first != UINT64_MAX && c->rank == 0)
+		err_set(&o->manifest.past.note, ST_REFUSED,
+			"part %" PRIu64
+			" of the old set %s is an input of this job: no old part was removed",
+			first, quoted(o->manifest.path));
 	return rc;
 }
 

@@ -31,7 +31,6 @@ enum {
 typedef struct extent {
 	const input_file *f;
 	io_fd fd;       /* open, or IO_FD_NONE */
-	uint64_t skip;  /* records of the file before the extent */
 	uint64_t at, n; /* its place in the share */
 } extent;
 
@@ -42,16 +41,20 @@ struct reader {
 	extent *extent;
 };
 
-/* Return the offset in its file of record `at` of the share, which is in extent f. */
-static uint64_t offset_of(const extent *f, uint64_t at, const layout *l)
+/* Return the place in its file of record `at` of the share, which is in extent f. */
+static uint64_t place_of(const reader *r, const extent *f, uint64_t at)
 {
-	return f->f->frame.header_bytes + (f->skip + at - f->at) * l->record_bytes;
+	return r->p.first + at - f->f->first;
+}
+
+static uint64_t offset_of(const reader *r, const extent *f, uint64_t at)
+{
+	return f->f->frame.header_bytes + place_of(r, f, at) * r->p.lay.record_bytes;
 }
 
 static status open_extent(const reader *r, const extent *f, io_fd *fd, err *e)
 {
-	const uint64_t offset = offset_of(f, f->at, &r->p.lay),
-		       bytes = f->n * r->p.lay.record_bytes;
+	const uint64_t offset = offset_of(r, f, f->at), bytes = f->n * r->p.lay.record_bytes;
 	*fd = (io_fd){ .fd = -1, .direct = -1, .io = r->p.io };
 	const status rc = input_open(f->f, false, &fd->fd, e);
 	if (rc == ST_OK)
@@ -90,7 +93,6 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 			r->extent[r->extents++] =
 				(extent){ .f = f,
 					  .fd = { .fd = -1, .direct = -1, .io = p->io },
-					  .skip = lo - f->first,
 					  .at = lo - p->first,
 					  .n = hi - lo };
 	}
@@ -125,14 +127,14 @@ size_t reader_align(const reader *r, uint64_t at)
 {
 	if (r->extents == 0)
 		return 0;
-	return (size_t)(offset_of(extent_at(r, at), at, &r->p.lay) % IO_FD_ALIGN);
+	return (size_t)(offset_of(r, extent_at(r, at), at) % IO_FD_ALIGN);
 }
 
 size_t reader_chunk(const reader *r, uint64_t at, uint64_t n)
 {
 	const extent *f = extent_at(r, at);
-	const uint64_t in_extent = at - f->at, left = f->n - in_extent;
-	const size_t to_end = r->chunk - (size_t)((f->skip + in_extent) % r->chunk);
+	const uint64_t left = f->n - (at - f->at);
+	const uint64_t to_end = r->chunk - place_of(r, f, at) % r->chunk;
 	return (size_t)u64_min(u64_min(left, n), to_end);
 }
 
@@ -147,7 +149,8 @@ uint64_t reader_chunks(const reader *r)
 	uint64_t chunks = 0;
 	for (size_t i = 0; i < r->extents; i++) {
 		const extent *f = &r->extent[i];
-		chunks += (f->skip + f->n - 1) / r->chunk - f->skip / r->chunk + 1;
+		const uint64_t first = place_of(r, f, f->at);
+		chunks += (first + f->n - 1) / r->chunk - first / r->chunk + 1;
 	}
 	return chunks;
 }
@@ -276,7 +279,7 @@ const unsigned char *reader_map(const reader *r, mapped *m)
 	if (r->extents != 1 || f->fd.fd < 0 || f->fd.direct >= 0 || r->p.direct == DIRECT_ALWAYS ||
 	    io_backend_is_forced(f->fd.io))
 		return NULL;
-	const uint64_t offset = offset_of(f, 0, &r->p.lay), bytes = f->n * r->p.lay.record_bytes;
+	const uint64_t offset = offset_of(r, f, 0), bytes = f->n * r->p.lay.record_bytes;
 	return io_fd_is_cached(f->fd.fd, offset, bytes) ? mapped_open(m, f->fd.fd, offset, bytes)
 							: NULL;
 }
@@ -351,7 +354,7 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 		const bool steps = l && (fd.direct < 0 || l->in_place);
 		const size_t step = steps ? size_min(k, step_recs(&r->p.lay)) : k;
 		for (size_t i = 0, some; i < k && rc == ST_OK; i += some, to += some * bytes) {
-			const uint64_t offset = offset_of(f, at + done + i, &r->p.lay);
+			const uint64_t offset = offset_of(r, f, at + done + i);
 			arriving a = { r, f->f, to, done + i, 0, l };
 			const arrivals listener = { see_records, &a };
 			some = size_min(k - i, step);
@@ -410,10 +413,8 @@ status reader_inspect(const file_records *from, const layout *l, mem *m, inspect
 {
 	const input_file file = { .path = (char *)(uintptr_t)from->path,
 				  .frame.header_bytes = from->offset % l->record_bytes };
-	extent all = {
-		.f = &file, .fd = from->fd, .skip = from->offset / l->record_bytes, .n = from->recs
-	};
-	const reader r = { .p.lay = *l,
+	extent all = { .f = &file, .fd = from->fd, .n = from->recs };
+	const reader r = { .p = { .first = from->offset / l->record_bytes, .lay = *l },
 			   .chunk = io_fd_chunk_recs(l->record_bytes, CHUNK_BYTES),
 			   .extents = 1,
 			   .extent = &all };
