@@ -363,8 +363,8 @@ static status start_ranks(invocation *v, rank_main *run, err *e)
 	for (size_t i = 0; i < o->ninputs && plans_for_all; i++)
 		plans_for_all = !name_is_per_rank(o->inputs[i]);
 	if (!comm_mpi_launched())
-		return plans_for_all ? comm_local_run_first(ranks, o->max_message, run, v, e)
-				     : comm_local_run(ranks, o->max_message, run, v, e);
+		return plans_for_all ? comm_local_run_first(ranks, run, v, e)
+				     : comm_local_run(ranks, run, v, e);
 	if (o->ranks)
 		return err_set(e, ST_REFUSED,
 			       "--ranks cannot be combined with a launcher, which has set the "

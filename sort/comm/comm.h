@@ -68,7 +68,6 @@ void comm_decide(const comm *c, const comm_call *of_rank_0);
 struct comm {
 	const struct comm_ops *ops;
 	int rank, size;
-	size_t max_msg;     /* most bytes in one network message; tests use small values */
 	atomic_int phase;   /* phase of the rank, for the watchdog */
 	atomic_int waiting; /* > 0: the rank waits for others, so the watchdog does not report it as
 			       stuck */
@@ -270,13 +269,13 @@ typedef status rank_main(comm *c, void *arg);
 /* comm_local_run - run `size` ranks as threads of this process, rank 0 on the calling thread. Each
  * rank calls fn(its comm, arg). Return the status of the first rank that failed, or ST_OK. If a
  * thread cannot be started, no rank calls fn, and the result is ST_RESOURCE. */
-status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
+status comm_local_run(int size, rank_main *fn, void *arg, err *e);
 
 /* comm_local_run_first - run only rank 0 of `size` ranks, on the calling thread. Use it only if all
  * ranks would send the same message in each collective: rank 0 receives copies of its own. A
  * reduction returns the number of rank 0, so fold must not depend on the number of ranks. fn must
  * neither send blocks nor call comm_alltoall. */
-status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, err *e);
+status comm_local_run_first(int size, rank_main *fn, void *arg, err *e);
 
 /* The most virtual ranks in one process. A tag contains a number for each pair of sender and
  * receiver. With more ranks, tags would exceed 32767, the limit that every MPI guarantees. */
@@ -294,7 +293,7 @@ status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg,
 bool comm_mpi_launched(void);
 
 /* comm_launched_run - under a launcher: start MPI, call fn(the comm of all ranks, arg), and end
- * MPI. Return the status of fn. If e is set, MPI could not be loaded or the communicator could not
+ * MPI. No message of the network has more than max_msg bytes. Return the status of fn. If e is set, MPI could not be loaded or the communicator could not
  * be made. fn was not called in this case, and other ranks may wait for this one until it calls
  * comm_launched_end(). */
 status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e);

@@ -185,13 +185,12 @@ static status local_run_ranks(world *w, local *ranks, err *e)
 	return worst;
 }
 
-static void local_rank_init(local *l, world *w, int rank, size_t max_msg)
+static void local_rank_init(local *l, world *w, int rank)
 {
 	l->w = w;
 	l->c = (comm){ .ops = &local_ops,
 		       .rank = rank,
 		       .size = w->size,
-		       .max_msg = max_msg,
 		       .processes = 1,
 		       .process_ranks = w->size,
 		       .shares_memory = true,
@@ -202,20 +201,20 @@ static void local_rank_init(local *l, world *w, int rank, size_t max_msg)
 		strcpy(l->c.host, "localhost");
 }
 
-status comm_local_run_first(int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+status comm_local_run_first(int size, rank_main *fn, void *arg, err *e)
 {
 	world w = { .size = size, .in_step = true, .room = calloc(1, comm_room_bytes(size)) };
 	local first;
 	if (!w.room)
 		return err_set(e, ST_RESOURCE, "no memory for a job of %d ranks", size);
-	local_rank_init(&first, &w, 0, max_msg);
+	local_rank_init(&first, &w, 0);
 	first.c.for_all = true;
 	const status rc = fn(&first.c, arg);
 	free(w.room);
 	return rc;
 }
 
-status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+status comm_local_run(int size, rank_main *fn, void *arg, err *e)
 {
 	if (size < 1)
 		return err_set(e, ST_REFUSED, "cannot run %d ranks: use at least one", size);
@@ -233,7 +232,7 @@ status comm_local_run(int size, size_t max_msg, rank_main *fn, void *arg, err *e
 	pthread_cond_init(&w.turn, NULL);
 	for (int i = 0; i < size; i++) {
 		pthread_mutex_init(&w.box[i].lock, NULL);
-		local_rank_init(&ranks[i], &w, i, max_msg);
+		local_rank_init(&ranks[i], &w, i);
 		ranks[i].fn = fn;
 		ranks[i].arg = arg;
 	}

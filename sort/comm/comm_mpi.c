@@ -20,6 +20,7 @@ typedef struct mpi {
 	MPI_Comm ctl;  /* collectives */
 	MPI_Comm data; /* blocks */
 	pthread_mutex_t lock;
+	size_t max_msg;
 	char kind[96];
 } mpi;
 
@@ -83,7 +84,7 @@ static void repack(char *to, size_t to_stride, const char *from, size_t from_str
 static status mpi_collective(comm *c, const comm_call *k)
 {
 	mpi *m = mpi_of(c);
-	const size_t bytes = k->bytes, fragment = size_min(c->max_msg, bytes);
+	const size_t bytes = k->bytes, fragment = size_min(m->max_msg, bytes);
 	const int out = k->kind == COMM_ALLTOALL ? c->size : 1;
 	const bool direct = k->kind == COMM_BCAST || bytes <= fragment;
 	const bool receives = k->kind != COMM_GATHER || c->rank == k->root;
@@ -110,7 +111,7 @@ static status mpi_collective(comm *c, const comm_call *k)
 static status next_fragment(mpi *m, comm_req *r)
 {
 	MPI_Request req;
-	const int n = (int)size_min(m->c.max_msg, r->bytes - r->done);
+	const int n = (int)size_min(m->max_msg, r->bytes - r->done);
 	int rc;
 	if (r->sending)
 		rc = MPI_Issend(r->buf + r->done, n, MPI_BYTE, r->peer, r->tag, m->data, &req);
@@ -137,7 +138,7 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 	*done = false;
 	pthread_mutex_lock(&m->lock);
 	while (st == ST_OK && !*done) {
-		const size_t wanted = size_min(c->max_msg, r->bytes - r->done);
+		const size_t wanted = size_min(m->max_msg, r->bytes - r->done);
 		MPI_Request req;
 		MPI_Status came;
 		int flag = 0, n = (int)wanted;
@@ -258,7 +259,7 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_ms
 	*m = found;
 	FAIL_RANK(m->c.rank);
 	m->c.ops = &mpi_ops;
-	m->c.max_msg = size_min(max_msg, COMM_MAX_MSG);
+	m->max_msg = size_min(max_msg, COMM_MAX_MSG);
 	m->c.processes = m->c.size;
 	m->c.process_first = m->c.rank;
 	m->c.process_ranks = 1;

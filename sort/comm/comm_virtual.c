@@ -157,7 +157,6 @@ static status virtual_rank_main(comm *inner, void *process_)
 	v.c = (comm){ .ops = &virtual_ops,
 		      .rank = p->first + inner->rank,
 		      .size = p->size,
-		      .max_msg = p->outer->max_msg,
 		      .processes = p->outer->processes,
 		      .process_first = p->outer->process_ranks > 1 ? 0 : p->first,
 		      .process_ranks = p->outer->process_ranks > 1 ? p->size : p->here,
@@ -204,7 +203,7 @@ status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg,
 	};
 	status rc = comm_agree(outer, virtual_place_ranks(&p, e));
 	if (rc == ST_OK) {
-		rc = comm_local_run(p.here, outer->max_msg, virtual_rank_main, &p, e);
+		rc = comm_local_run(p.here, virtual_rank_main, &p, e);
 		if (!p.started)
 			rc = comm_agree(outer, rc);
 	}

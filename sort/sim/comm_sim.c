@@ -248,11 +248,11 @@ static void *sim_rank_run(void *rank_)
 
 /* Run one rank on each host. With --emulate, each of these ranks calls this again, and its virtual
  * ranks are threads of the host. */
-WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 {
 	if (actor_self()) {
 		polling_close(); /* polling.c assumes one rank per host */
-		return __real_comm_local_run(size, max_msg, fn, arg, e);
+		return __real_comm_local_run(size, fn, arg, e);
 	}
 	net.p = engine_platform();
 	net.fn = fn;
@@ -276,7 +276,6 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 		r->c = (comm){ .ops = &sim_ops,
 			       .rank = i,
 			       .size = net.p->hosts,
-			       .max_msg = max_msg,
 			       .processes = net.p->hosts,
 			       .process_first = i,
 			       .process_ranks = 1,
@@ -304,7 +303,7 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 }
 
 /* Run all ranks, because rank 0 cannot represent the others: their hosts differ. */
-WRAPPED(status, comm_local_run_first, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+WRAPPED(status, comm_local_run_first, int size, rank_main *fn, void *arg, err *e)
 {
-	return __wrap_comm_local_run(size, max_msg, fn, arg, e);
+	return __wrap_comm_local_run(size, fn, arg, e);
 }

@@ -76,7 +76,7 @@ static status sort_file(uint64_t seed, const layout *l, size_t n, job *j, err *e
 			   .test_sizes = seed / 10 % 2 ? &spilling : &tiny,
 			   .stable = true,
 			   .force = true };
-	return comm_local_run(ranks, 1 << 20, run_rank, j, e);
+	return comm_local_run(ranks, run_rank, j, e);
 }
 
 /* The same records in memory. Rank r of p has the records from n * r / p on, before and after. */
@@ -115,7 +115,7 @@ static bool sorts_arrays(uint64_t seed, const layout *l, const unsigned char *in
 	const size_t bytes = n * l->record_bytes;
 	const int ranks = 1 + (int)(seed % MOST_RANKS);
 	arrays a = { l, in, malloc(bytes + 1), n };
-	const bool same = a.out && comm_local_run(ranks, 1 << 20, sort_on_rank, &a, e) == ST_OK &&
+	const bool same = a.out && comm_local_run(ranks, sort_on_rank, &a, e) == ST_OK &&
 			  memcmp(a.out, want, bytes) == 0;
 	free(a.out);
 	return same;

@@ -334,7 +334,7 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 	}
 	if (from_stdin(t) && open_stdin(b->in) != ST_OK)
 		return ST_IO;
-	return c ? run_rank(c, b) : comm_local_run(t->p, max_message(), run_rank, b, &e);
+	return c ? run_rank(c, b) : comm_local_run(t->p, run_rank, b, &e);
 }
 
 /* ------------------------------------------------------------------------------------ matrix */

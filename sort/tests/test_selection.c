@@ -178,7 +178,7 @@ static void the_output_is_the_expected_one(void **state)
 		t.o.test_sizes = &t.sizes;
 		make_input(&t);
 		make_wanted(&t);
-		const status rc = comm_local_run(t.ranks, 256 << 20, run_rank, &t, &e);
+		const status rc = comm_local_run(t.ranks, run_rank, &t, &e);
 		const bool good = rc == ST_OK && output_is_wanted(&t) && report_adds_up(&t);
 		if (!good)
 			printf("# seed %llu: n %zu, keys %u, ranks %d, %s, run_recs %llu, %s: %s\n",

@@ -97,7 +97,7 @@ static setting call_on_all_ranks(enum kind kind, size_t bytes, size_t bit)
 	err e = { ST_OK, "" };
 	s = (setting){ .kind = kind, .bytes = bytes, .bit = bit };
 	now = &s;
-	assert_int_equal(comm_local_run(RANKS, 1000, one_rank, &s, &e), ST_OK);
+	assert_int_equal(comm_local_run(RANKS, one_rank, &s, &e), ST_OK);
 	return s;
 }
 
@@ -141,7 +141,7 @@ static void a_wrong_bit_in_a_word_is_found(void **state)
 {
 	err e = { ST_OK, "" };
 	(void)state;
-	assert_int_equal(comm_local_run(1, 1000, words, NULL, &e), ST_OK);
+	assert_int_equal(comm_local_run(1, words, NULL, &e), ST_OK);
 }
 
 /* ------------------------------------------------------------------------------- reductions */
@@ -195,7 +195,7 @@ static void a_reduction_returns_the_result_or_names_the_damaged_rank(void **stat
 				err e = { ST_OK, "" };
 				now = &s;
 				assert_int_equal(
-					comm_local_run(RANKS, 1000, reduce, in_two ? &s : NULL, &e),
+					comm_local_run(RANKS, reduce, in_two ? &s : NULL, &e),
 					ST_OK);
 			}
 }
@@ -216,7 +216,7 @@ static void all_ranks_get_the_first_failure(void **state)
 	err e = { ST_OK, "" };
 	(void)state;
 	for (int failing = 0; failing <= RANKS; failing++)
-		assert_int_equal(comm_local_run(RANKS, 1000, worst, &failing, &e), ST_OK);
+		assert_int_equal(comm_local_run(RANKS, worst, &failing, &e), ST_OK);
 }
 
 /* Let rank HIT reduce while the others gather, or gather another number of bytes. */
@@ -237,7 +237,7 @@ static void ranks_out_of_step_fail(void **state)
 	for (unsigned in_bytes = 0; in_bytes < 2; in_bytes++) {
 		bool other = in_bytes;
 		err e = { ST_OK, "" };
-		assert_int_equal(comm_local_run(RANKS, 1000, out_of_step, &other, &e), ST_OK);
+		assert_int_equal(comm_local_run(RANKS, out_of_step, &other, &e), ST_OK);
 	}
 }
 
@@ -251,7 +251,7 @@ int main(void)
 		cmocka_unit_test(all_ranks_get_the_first_failure),
 		cmocka_unit_test(ranks_out_of_step_fail)
 	};
-	if (comm_local_run(1, 1, learn_ops, NULL, &e) != ST_OK)
+	if (comm_local_run(1, learn_ops, NULL, &e) != ST_OK)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static int ends_with(int leaver)
 	if (pid == 0) {
 		alarm(60);
 		if (monitor_start(0.3, end, &e) == ST_OK)
-			(void)comm_local_run(RANKS, 1000, one_rank, &leaver, &e);
+			(void)comm_local_run(RANKS, one_rank, &leaver, &e);
 		_exit(e.code);
 	}
 	assert_true(pid > 0 && waitpid(pid, &st, 0) == pid);

@@ -104,7 +104,7 @@ static void test_who_sees_whom(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		err e = { ST_OK, "" };
-		assert_int_equal(comm_local_run(RANKS, COMM_MAX_MSG, on_rank, &all[i], &e), ST_OK);
+		assert_int_equal(comm_local_run(RANKS, on_rank, &all[i], &e), ST_OK);
 		assert_int_equal(all[i].wrong, 0);
 	}
 }
@@ -147,7 +147,7 @@ static void test_turns(void **state)
 	atomic_int ranks_right = 0;
 	err e = { ST_OK, "" };
 	(void)state;
-	assert_int_equal(comm_local_run(2, COMM_MAX_MSG, take_turns, &ranks_right, &e), ST_OK);
+	assert_int_equal(comm_local_run(2, take_turns, &ranks_right, &e), ST_OK);
 	assert_int_equal(ranks_right, 2);
 }
 
@@ -181,7 +181,7 @@ static void test_left(void **state)
 	atomic_bool left = false;
 	err e = { ST_OK, "" };
 	(void)state;
-	assert_int_equal(comm_local_run(2, COMM_MAX_MSG, leave_early, &left, &e), ST_OK);
+	assert_int_equal(comm_local_run(2, leave_early, &left, &e), ST_OK);
 }
 
 int main(void)

@@ -139,7 +139,7 @@ static void all_calls_on_all_ranks(void **state)
 			int size = 0;
 			for (int n = 0; n < sets[i].size; n++)
 				size += sets[i].count[n];
-			assert_int_equal(comm_local_run(sets[i].size, 1000, one_node, &s, &e),
+			assert_int_equal(comm_local_run(sets[i].size, one_node, &s, &e),
 					 ST_REFUSED);
 			assert_int_equal(atomic_load(&s.ranks), size);
 			assert_int_equal(atomic_load(&s.faults), 0);

@@ -174,7 +174,7 @@ static void run(setting *s)
 	err e = { ST_OK, "" };
 	for (s->threads = 0; s->threads <= 2; s->threads++) {
 		s->wrong = started = 0;
-		assert_int_equal(comm_local_run(s->ranks, COMM_MAX_MSG, on_rank, s, &e), ST_OK);
+		assert_int_equal(comm_local_run(s->ranks, on_rank, s, &e), ST_OK);
 		assert_int_equal(s->wrong, 0);
 		if (s->inside)
 			assert_int_equal(started, 0);

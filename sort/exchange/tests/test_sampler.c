@@ -135,7 +135,7 @@ static void a_wrong_estimate_leads_to_exact_cuts(void **state)
 	err e = { ST_OK, "" };
 	(void)state;
 	make_input(SMALL, RANKS, &of_sample);
-	assert_int_equal(comm_local_run(RANKS, 1 << 20, search_rank, &f, &e), ST_OK);
+	assert_int_equal(comm_local_run(RANKS, search_rank, &f, &e), ST_OK);
 	assert_int_equal(f.failed, 0);
 	assert_int_equal(f.fooled, RANKS); /* otherwise the sampler has changed */
 	for (int d = 0; d < RANKS; d++)

@@ -163,7 +163,7 @@ static uint64_t try(int ranks, size_t of_runs, size_t recs, spread keys)
 	for (int i = 0; i < ranks; i++)
 		make_rank(&t, i);
 	draw_targets(&t);
-	assert_int_equal(comm_local_run(ranks, 1 << 20, search_rank, &t, &e), ST_OK);
+	assert_int_equal(comm_local_run(ranks, search_rank, &t, &e), ST_OK);
 	assert_int_equal(t.failed, 0);
 	for (size_t j = 0; j + 1 < (size_t)ranks; j++)
 		check_splitter(&t, j);

@@ -113,7 +113,7 @@ static void plan(int ranks, int kind, uint64_t seed)
 	s.ranks = ranks;
 	s.kind = kind;
 	draw(seed);
-	assert_int_equal(comm_local_run(ranks, COMM_MAX_MSG, on_rank, NULL, &e), ST_OK);
+	assert_int_equal(comm_local_run(ranks, on_rank, NULL, &e), ST_OK);
 }
 
 static void test_flows(void **state)

@@ -79,7 +79,7 @@ static void one(sorting *t)
 	spread(t->in_how, t->n, p, t->in_count);
 	spread(t->out_how, t->n, p, t->out_count);
 	memset(t->why, 0, sizeof t->why);
-	const status rc = comm_local_run(t->p, COMM_MAX_MSG, sort_on_rank, t, &e);
+	const status rc = comm_local_run(t->p, sort_on_rank, t, &e);
 	t->hosts = (t->hosts + 1) % 3;
 	cases++;
 	for (size_t i = 0; i < p; i++) {

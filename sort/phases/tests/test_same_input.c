@@ -47,7 +47,7 @@ static trial of(const char *other, bool one_host)
 {
 	trial t = { .path = { "copy0", "copy0", other }, .one_host = one_host };
 	err e = { ST_OK, "" };
-	assert_int_equal(comm_local_run(RANKS, 1 << 20, compare_files, &t, &e), ST_OK);
+	assert_int_equal(comm_local_run(RANKS, compare_files, &t, &e), ST_OK);
 	assert_int_equal(t.rc[0], ST_OK);
 	assert_int_equal(t.rc[1], ST_OK);
 	return t;

@@ -140,7 +140,7 @@ static const struct comm_ops smpi_ops = {
 
 /* -------------------------------------------------------------------------------------- ranks */
 
-WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *arg, err *e)
+WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 {
 	const MPI_Comm all = MPI_COMM_WORLD;
 	smpi m = { .data = MPI_COMM_NULL };
@@ -152,7 +152,6 @@ WRAPPED(status, comm_local_run, int size, size_t max_msg, rank_main *fn, void *a
 	    MPI_Comm_dup(all, &m.data) != MPI_SUCCESS || MPI_Barrier(all) != MPI_SUCCESS)
 		rc = err_set(e, ST_PEER, "cannot set up the MPI communicators");
 	m.c.ops = &smpi_ops;
-	m.c.max_msg = max_msg;
 	m.c.processes = m.c.size;
 	m.c.process_first = m.c.rank;
 	m.c.process_ranks = 1;

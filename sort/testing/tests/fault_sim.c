@@ -227,9 +227,9 @@ static void run_child(cluster *k, uint64_t seed, atomic_uint *struck)
 	for (int i = 0; i < MOST_RANKS; i++)
 		chance[i] = seed * MOST_RANKS + (uint64_t)i;
 	fail_count_in(struck);
-	if (comm_local_run(1, 1, learn_ops, NULL, &e) != ST_OK || FAIL_PLAN(k->faults, &e) != ST_OK)
+	if (comm_local_run(1, learn_ops, NULL, &e) != ST_OK || FAIL_PLAN(k->faults, &e) != ST_OK)
 		_exit(ST_INTERNAL);
-	exit((int)comm_local_run(k->ranks, k->max_msg, rank_run, k, &e));
+	exit((int)comm_local_run(k->ranks, rank_run, k, &e));
 }
 
 /* ------------------------------------------------------------------------------------ judging */
