@@ -3,6 +3,7 @@
  * layout. A key that is one range of ascending bytes gets no fields, because such keys sort
  * fastest. */
 #include "layout.h"
+#include "size.h"
 
 #include <endian.h>
 #include <inttypes.h>
@@ -194,28 +195,24 @@ status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e)
 
 /* ------------------------------------------------------------------------------------ texts */
 
-/* Write a field as layout_add_field reads it; return the length. */
-static int layout_field_text(const key_field *f, char *to, size_t room)
+/* Append a field as layout_add_field reads it. */
+static void layout_field_text(const key_field *f, char text[KEY_TEXT_BYTES])
 {
-	int n = snprintf(to, room, "%" PRIu32 ",%" PRIu32, f->off, f->bytes);
+	const char *order = f->bytes == 1 ? "" : f->little ? "le" : "be";
+	text_append(text, KEY_TEXT_BYTES, "%s%" PRIu32 ",%" PRIu32, *text ? " " : "", f->off,
+		    f->bytes);
 	for (size_t i = 0; f->type != KEY_TYPE_BYTES && i < TYPES; i++)
 		if (types[i].type == f->type && types[i].bytes == f->bytes)
-			n += snprintf(to + n, room - (size_t)n, ",%s%s", types[i].name,
-				      f->bytes == 1 ? ""
-				      : f->little   ? "le"
-						    : "be");
-	return n + snprintf(to + n, room - (size_t)n, "%s", f->desc ? ",desc" : "");
+			text_append(text, KEY_TEXT_BYTES, ",%s%s", types[i].name, order);
+	text_append(text, KEY_TEXT_BYTES, "%s", f->desc ? ",desc" : "");
 }
 
 const char *layout_key_text(const layout *l, char text[KEY_TEXT_BYTES])
 {
 	const key_field plain = { .off = l->key_off, .bytes = l->key_bytes };
-	size_t at = (size_t)layout_field_text(l->fields ? &l->field[0] : &plain, text,
-					      FIELD_TEXT_BYTES);
-	for (uint32_t i = 1; i < l->fields; i++) {
-		text[at++] = ' ';
-		at += (size_t)layout_field_text(&l->field[i], text + at, FIELD_TEXT_BYTES);
-	}
+	text[0] = '\0';
+	for (uint32_t i = 0; i < l->fields || i == 0; i++)
+		layout_field_text(l->fields ? &l->field[i] : &plain, text);
 	return text;
 }
 

@@ -116,7 +116,7 @@ bool file_free_bytes(int fd, uint64_t *bytes)
 	return true;
 }
 
-status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e)
+status file_reserve(int fd, uint64_t bytes, const char *path, err *e)
 {
 	char size[SIZE_TEXT_BYTES];
 	uint64_t left;
@@ -126,7 +126,7 @@ status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, e
 		errnum = bytes <= left ? 0 : ENOSPC;
 	} else if (bytes > 0) {
 		do
-			errnum = fallocate(fd, 0, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
+			errnum = fallocate(fd, 0, 0, (off_t)bytes) == 0 ? 0 : errno;
 		while (errnum == EINTR);
 	}
 	if (errnum == 0 || errnum == EOPNOTSUPP || errnum == ENOSYS)

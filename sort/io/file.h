@@ -34,11 +34,11 @@ bool file_is_in_memory(int fd);
  * if it has no limit. If it is unknown, return false, with errno and UINT64_MAX. */
 bool file_free_bytes(int fd, uint64_t *bytes);
 
-/* file_reserve - reserve disk space for `bytes` from offset on, so that a full disk is reported
+/* file_reserve - reserve disk space for the first `bytes`, so that a full disk is reported
  * before the work. If the file system cannot reserve space, writing fails later. In a file system
  * in memory, only check the free space: one thread would allocate all pages here, while the others
  * wait. */
-status file_reserve(int fd, uint64_t offset, uint64_t bytes, const char *path, err *e);
+status file_reserve(int fd, uint64_t bytes, const char *path, err *e);
 
 /* file_sync_dir - make the names in dirfd durable, if its file system can sync a directory. */
 status file_sync_dir(int dirfd, const char *path, err *e);

@@ -224,7 +224,7 @@ status output_create(output *o, comm *c, uint64_t id, const output_place *place,
 	if (o->owner)
 		rc = target_create(&o->file, id, &o->fd, e);
 	if (rc == ST_OK && o->owner)
-		rc = file_reserve(o->fd, 0, all, o->file.path, e);
+		rc = file_reserve(o->fd, all, o->file.path, e);
 	if (rc == ST_OK && o->owner && ftruncate(o->fd, (off_t)all) != 0)
 		rc = err_sys(e, errno, "cannot set the size of %s", quoted(o->file.path));
 	rc = comm_agree(c, rc);

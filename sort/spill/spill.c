@@ -273,7 +273,7 @@ status spill_run_begin(spill *s, size_t i, uint64_t recs, err *e)
 	const tempdir *t = run_dir(s, i);
 	/* not on tmpfs, which would fill the space with zeros */
 	return t->in_memory ? ST_OK
-			    : file_reserve(r->f.fd, 0, u64_round_up(r->room_bytes, SPILL_ALIGN),
+			    : file_reserve(r->f.fd, u64_round_up(r->room_bytes, SPILL_ALIGN),
 					   t->label, e);
 }
 

@@ -43,7 +43,7 @@ static blkcnt_t reserved(int fd)
 {
 	err e = { ST_OK, "" };
 	struct stat st;
-	assert_int_equal(file_reserve(fd, 0, BYTES, "a", &e), ST_OK);
+	assert_int_equal(file_reserve(fd, BYTES, "a", &e), ST_OK);
 	assert_int_equal(fstat(fd, &st), 0);
 	close(fd);
 	return st.st_blocks;
@@ -69,7 +69,7 @@ static void no_room(void **state)
 	(void)state;
 	if (fd < 0 || !file_is_in_memory(fd) || fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0)
 		skip();
-	assert_int_equal(file_reserve(fd, 0, INT64_MAX, "a", &e), ST_RESOURCE);
+	assert_int_equal(file_reserve(fd, INT64_MAX, "a", &e), ST_RESOURCE);
 	assert_non_null(strstr(e.text, " for 'a': No space left on device"));
 	close(fd);
 }
