@@ -156,8 +156,8 @@ static void limit_read_hierarchies(hierarchies *all, const char *root)
 				      [CPU_V1] = { .controller = "cpu" },
 				      [MEMORY_V1] = { .controller = "memory" },
 			      } };
-	(void)sysfile_lines(root, "/proc/self/cgroup", limit_find_paths, all);
-	(void)sysfile_lines(root, "/proc/self/mountinfo", limit_try_mount, all);
+	sysfile_lines(root, "/proc/self/cgroup", limit_find_paths, all);
+	sysfile_lines(root, "/proc/self/mountinfo", limit_try_mount, all);
 }
 
 /* Visit the group of the process and the visible groups above it. */

@@ -11,7 +11,7 @@
 /* A page, because /proc returns at most a page for each read. The C library would read 1 KiB. */
 enum { BUFFER_BYTES = 4096 };
 
-bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, char *line),
+void sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, char *line),
 		   void *arg)
 {
 	char whole[PATH_MAX], buffer[BUFFER_BYTES], *line = NULL;
@@ -26,7 +26,6 @@ bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, 
 	free(line);
 	if (f)
 		fclose(f);
-	return done;
 }
 
 /* Return the text after key and the gap that follows it; NULL if the line does not begin with
@@ -63,7 +62,7 @@ static bool sysfile_find_numbers(void *wanted_, char *line)
 void sysfile_numbers(const char *root, const char *path, sysfile_entry *entry, size_t entries)
 {
 	wanted_numbers w = { entry, entries, 0 };
-	(void)sysfile_lines(root, path, sysfile_find_numbers, &w);
+	sysfile_lines(root, path, sysfile_find_numbers, &w);
 }
 
 bool sysfile_number(const char *root, const char *path, const char *key, uint64_t *v)
@@ -96,5 +95,5 @@ void sysfile_text(const char *root, const char *path, const char *key, char *tex
 {
 	wanted_text w = { key, text, bytes };
 	text[0] = '\0';
-	(void)sysfile_lines(root, path, sysfile_copy_text, &w);
+	sysfile_lines(root, path, sysfile_copy_text, &w);
 }

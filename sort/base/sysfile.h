@@ -8,9 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* sysfile_lines - call `visit` for each line, which it may change, until it returns true. Return
- * whether `visit` returned true. */
-bool sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, char *line),
+/* sysfile_lines - call `visit` for each line, which it may change, until it returns true. */
+void sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, char *line),
 		   void *arg);
 
 /* sysfile_number - read the whole number after `key` at the beginning of a line, with blanks or a

@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	target m;
 	cleaned n;
 	size_t surplus;
-	if (base_dir[sizeof base_dir - 2] == 'X')
+	if (strstr(base_dir, "XXXXXX"))
 		prepare();
 	path_of(path, "out.manifest");
 	fuzz_check(target_open(&m, path, &e) == ST_OK);
