@@ -293,9 +293,9 @@ status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg,
 bool comm_mpi_launched(void);
 
 /* comm_launched_run - under a launcher: start MPI, call fn(the comm of all ranks, arg), and end
- * MPI. No message of the network has more than max_msg bytes. Return the status of fn. If e is set, MPI could not be loaded or the communicator could not
- * be made. fn was not called in this case, and other ranks may wait for this one until it calls
- * comm_launched_end(). */
+ * MPI. No message of the network has more than max_msg bytes. Return the status of fn. If e is set,
+ * MPI could not be loaded or the communicator could not be made. fn was not called in this case,
+ * and other ranks may wait for this one until it calls comm_launched_end(). */
 status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e);
 
 /* comm_launched_end - end the whole job by MPI_Abort. Return if MPI was not loaded. */
