@@ -55,8 +55,8 @@ status block_check(const block_header *h, const block_header *wanted, err *e)
 
 /* --------------------------------------------------------------------------------- windows
  *
- * A window has four blocks. If these would be short, it has fewer. It has a single block only if
- * two would be very short: while the reader uses this block, no other block can arrive, so the
+ * A window has four blocks, or fewer if four would be short. It has a single block only if two
+ * would be very short. While the reader uses a single block, no other block can arrive, so the
  * merge waits for each block of each rank. */
 
 enum {

@@ -207,6 +207,7 @@ static void round_read(rounds *x)
 	FAIL_FLIP(FAIL_ENTRIES, x->out, n * sizeof(entry));
 }
 
+/* Read this rank's records of a round, exchange the counts, and start the exchange. */
 static status round_begin(rounds *x)
 {
 	rank_env *env = x->env;

@@ -261,7 +261,8 @@ static status stream_receive(exchange *x, int from, bool *moved)
 }
 
 /* Move blocks of the due peers in [from, end). If the peer reads this rank's window, a sent stream
- * has ended when all its blocks are in the window, which stays until the peer has read them. */
+ * has ended when all its blocks are in the window. The window stays until the peer has read the
+ * blocks. */
 static status move_due(exchange *x, unsigned side, int from, int end, bool *moved)
 {
 	const direction *d = &x->side[side];
@@ -383,8 +384,8 @@ status exchange_start(exchange *x)
 	x->self = MOVE_OUT | MOVE_IN;
 	if (threads == 1 && mover_start(x, MOVE_OUT | MOVE_IN, "exchange"))
 		x->self = 0;
-	/* Never start only the receiving thread: it would signal the main thread by `news`, but a
-	 * main thread that sends sleeps in the shared window. */
+	/* Never start only the receiving thread: it would signal the main thread by `news`, but the
+	 * main thread, which then sends, may sleep in the shared window. */
 	if (threads == 2 && mover_start(x, MOVE_OUT, "exchange-out"))
 		x->self = mover_start(x, MOVE_IN, "exchange-in") ? 0 : MOVE_IN;
 	return ST_OK;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exact multi-way selection. Rank j is in charge of splitter j. In each round, every rank sends a
- * bid to the rank in charge: how many of its records are before each of two pivots, and samples of
- * its records between the pivots. The rank in charge answers all ranks with two closer pivots. The
- * error of the samples of p ranks grows as the root of p, and two pivots are at most five times
- * this error apart. So 4 or 5 rounds suffice if all ranks have similar keys. Otherwise a round
- * leaves about half of the places. A round takes two collectives, with some hundred bytes from each
- * rank to each. */
+ * bid to the rank in charge: the numbers of its records before each of two pivots, and samples of
+ * its records between them. The rank in charge answers all ranks with two closer pivots. The error
+ * of the samples of p ranks grows as the root of p, and two pivots are at most five times this
+ * error apart. So 4 or 5 rounds suffice if all ranks have similar keys. Otherwise a round leaves
+ * about half of the places. A round takes two collectives, with some hundred bytes from each rank
+ * to each. */
 #include "splitter_search.h"
 #include "base/arith.h"
 
@@ -104,6 +104,7 @@ static size_t draw_from_runs(const splitter_search *s, const range *cut, uint64_
 	return count;
 }
 
+/* Draw samples of the records between the pivots of a splitter, and return their number. */
 static size_t draw_samples(const splitter_search *s, const range *cut, uint64_t width,
 			   unsigned char *to)
 {

@@ -77,8 +77,8 @@ void splitter_search_close(splitter_search *s);
  * run k. */
 status splitter_search_end(splitter_search *s, uint64_t *cut, err *er);
 
-/* key_borders_move - collective: move each cut of splitter_search_end to the end of the records
- * with the key before it, so that no key is on both sides of a cut. */
+/* key_borders_move - collective: move each cut of splitter_search_end after all records with the
+ * key before the cut, so that no key is on both sides of a cut. */
 status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er);
 
 /* splitter_search_peer_bytes - return the most memory per rank that a search of one run needs. */

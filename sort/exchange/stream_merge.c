@@ -211,6 +211,7 @@ static status merge_progress(stream_merge *g, size_t n, size_t *since)
 	return exchange_progress(g->x);
 }
 
+/* Merge two streams without a tree. */
 static status merge_pair(stream_merge *g)
 {
 	const uint32_t bytes = g->lay.record_bytes;

@@ -75,6 +75,7 @@ static head calibrate_head(sample *c, uint32_t s)
 	return head_make(c->mid + c->at[s]++ * c->lay.record_bytes, s, &c->lay);
 }
 
+/* Run a kernel once on the sample. */
 static void sample_lap(sample *c, int k)
 {
 	const records r = { c->recs, c->lay, 0 };

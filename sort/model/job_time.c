@@ -45,8 +45,8 @@ static const double FAR_TO_COPY = 1; /* to wait for memory, because rates are me
 /* Seconds per byte of a nominal disk. */
 static const double DISK_S = 0.8e-9;
 
-/* The cost of a pass over entries in any order, per entry, in units of sort_s: ln 256, because a
- * radix sort makes one pass for each byte of the key. */
+/* The cost per entry of a pass over entries in any order, in units of sort_s. It is ln 256, because
+ * a radix sort makes one pass for each byte of the key. */
 static const double PASS_LN = 5.545;
 
 /* The part of merge_s that is needed to gather records. */
@@ -233,6 +233,7 @@ static void at_least(stage_plan *s, double disk_s)
 		*s = (stage_plan){ .all_s = disk_s };
 }
 
+/* Add the time by which the disk delays READ and WRITE, and the times of lookups and of CHECK. */
 static void add_disk(job_time *t, const rates *r, const settings *o, const job_load *l)
 {
 	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out);

@@ -122,7 +122,7 @@ typedef struct rank_result {
 	unsigned leftovers; /* removed temporary files of dead jobs */
 	uint64_t dropped;
 	checksum sum_in, sum_out, sum_dropped;
-	int32_t status, phase; /* where it failed, if it did */
+	int32_t status, phase; /* where the rank failed, if it did */
 	char text[ERR_TEXT_BYTES];
 } rank_result;
 
@@ -134,7 +134,8 @@ static inline void result_shift(rank_result *r, phase to, double s)
 	r->shifted_s += s;
 }
 
-/* result_phase_end - end a phase that took s seconds, including those counted for others. */
+/* result_phase_end - end a phase that took s seconds, including the seconds counted for other
+ * phases. */
 static inline void result_phase_end(rank_result *r, phase p, double s)
 {
 	r->phase_s[p] += s - r->shifted_s;

@@ -9,7 +9,7 @@
 #include "wisdom.h"
 
 /* The place of a rank. Ranks with the same host and set of processors are alike and get equal
- * speeds: the scheduler moves their threads between the processors, so the time that one of them
+ * speeds. The scheduler moves their threads between the processors, so the time that one rank
  * loses, another one gains. */
 typedef struct placement {
 	char host[HOST_BYTES];

@@ -481,6 +481,7 @@ static int compare_members(const void *a, const void *b)
 	return c ? c : x->rank < y->rank ? -1 : 1;
 }
 
+/* Sort ranks into groups of equal likeness, and add up the shares of each group. */
 static void make_groups(search *s, const uint64_t *in, const uint64_t *out)
 {
 	const bound_ranks *b = s->b;

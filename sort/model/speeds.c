@@ -147,6 +147,7 @@ typedef struct number {
 	bool padded;   /* has leading zeros */
 } number;
 
+/* Read the digits from p on. */
 static number range_number(const char *p, const char *end)
 {
 	number n = { 0, 0, false };

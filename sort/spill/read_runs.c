@@ -171,6 +171,7 @@ static void reading_main(void *reading_, unsigned worker)
 	}
 }
 
+/* Begin the sort on demand of up to `most` records. */
 static status reading_open_order(const reading *x, mem *m, uint64_t most, err *e)
 {
 	read_runs *d = x->d;
@@ -188,6 +189,7 @@ static status reading_open_order(const reading *x, mem *m, uint64_t most, err *e
 	return demand_open(&d->memory.order, m, &p, e);
 }
 
+/* End adding to the sort, and make the sorted sequence. */
 static status reading_end_order(reading *x, err *e)
 {
 	read_runs *d = x->d;

@@ -54,7 +54,7 @@ typedef struct run_checkpoint {
 status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan *p,
 			   const run_checkpoint *n, err *e);
 
-/* run_checkpoint_look - set *is to whether the file of a noted run, in the directory of the state,
+/* run_checkpoint_look - check the file of a noted run in the directory of the state. Set *is if it
  * is complete and belongs to this sort and these records. A missing, shortened, changed or other
  * file is not an error. If the file has a checkpoint of this sort, set note->file. */
 status run_checkpoint_look(const run_checkpoint_plan *p, run_note *note, mem *m, bool *is, err *e);

@@ -291,11 +291,12 @@ static const struct {
 	    { SPILL_WRITE_BYTES / 16, LEAST_CHUNK_BYTES },
 	    { SPILL_WRITE_BYTES / 16, 0 } };
 
+/* Plan runs with the sizes of way[i] and as many workers as possible. */
 static bool plan_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, size_t i)
 {
 	const size_t given = q->kept ? kept_runs_stride(q->kept) : 0;
 	const unsigned least = given ? 1 : LEAST_WORKERS;
-	/* if blocks hold whole records, they hold whole strides */
+	/* a stride is about half a short read, or more if samples would take too much memory */
 	const size_t half = io_fd_chunk_recs(q->lay.record_bytes, LEAST_CHUNK_BYTES) / 2 + 1;
 	const size_t first = size_max(half, sample_bytes(q) * SAMPLE_SHARE / q->lay.record_bytes);
 	/* every stride divides every longer one: runs with different strides can be merged */

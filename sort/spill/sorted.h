@@ -58,7 +58,7 @@ typedef struct sorted_ops {
 	/* Set *it, which has item_bytes(), to the item of the record at a place. */
 	void (*item)(sorted *s, uint64_t place, item *it);
 	/* Return the first place in [lo, hi), a range of one run, whose record does not precede
-	 * item it; hi if all precede it. */
+	 * *it; hi if all records precede it. */
 	uint64_t (*before)(sorted *s, uint64_t lo, uint64_t hi, const item *it);
 	/* Copy at most `most` items, evenly spread, that are in memory already; return their
 	 * number. NULL: item() is as fast. */
@@ -211,7 +211,7 @@ typedef struct sorted_source {
 	status (*load)(sorted *s, sorted_load *l, err *e);
 	/* Report that a record belongs before its predecessor. */
 	status (*disorder)(const sorted *s, size_t k, uint64_t rec, err *e);
-	/* Check at the end that the files have not changed. NULL: others cannot write them. */
+	/* Check at the end that the files have not changed. NULL: no program can change them. */
 	status (*check)(sorted *s, err *e);
 } sorted_source;
 

@@ -38,6 +38,7 @@ static size_t run_of(const sorted *s, uint64_t place)
 	return b.lo - 1;
 }
 
+/* Read the record at a place of run k, and set its item. */
 static void item_of_run(sorted *s, size_t k, uint64_t place, item *it)
 {
 	records at = { NULL, s->lay, s->rank };

@@ -8,9 +8,9 @@
  * position.
  *
  * Which chunk is read next. It is a chunk of the file whose last record in memory has the least
- * key, because the merge will need the next record of that file first. But a file of which fewer
- * chunks are being read comes before. Heaps find the file, so files that do not take part in a step
- * cost nothing.
+ * key: the merge will need the next record of that file first. But a file of which fewer chunks are
+ * being read comes before. Heaps find the file, so files that do not take part in a step cost
+ * nothing.
  *
  * Where a piece ends. A piece ends at the least of the last records in memory of all files, because
  * up to there the records of all files are known. So every record is read once, and in order.
@@ -272,8 +272,8 @@ static void *read_ahead_main(void *sorted_merge_)
 
 /* --------------------------------------------------------------------------------- cutting */
 
-/* Return whether a piece that ends with record `end` of file `of` includes a record of file k:
- * record i, counted from the next one of the file. */
+/* Return whether record i of file k, counted from the file's next record, belongs in a piece that
+ * ends with record `end` of file `of`. */
 static bool is_until(const sorted_merge *s, size_t k, uint64_t i, size_t of,
 		     const unsigned char *end)
 {
@@ -293,6 +293,7 @@ static uint64_t recs_until(const sorted_merge *s, size_t k, size_t of, const uns
 	return b.lo;
 }
 
+/* Put the next n records of file k into a piece. */
 static void add_range(sorted_merge *s, sorted_piece *p, size_t k, uint64_t n)
 {
 	ring *r = &s->ring[k];
@@ -364,6 +365,7 @@ static int by_run(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Make the entries of a piece, and merge its ranges. */
 static void merge_piece(const sorted_merge *s, sorted_piece *p, err *e)
 {
 	entry *const a = p->room, *const b = p->free;

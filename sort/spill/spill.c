@@ -104,7 +104,7 @@ static uint64_t stored_bytes(const run_file *r)
 /* ------------------------------------------------------------------------------- opening */
 
 /* Create or open the file of run i. Hold the list of unfinished files while a file with a name is
- * created: a process that is being terminated has given up this list, and the next job may already
+ * created. A process that is being terminated has given up this list, and the next job may already
  * use the directory. */
 static status run_create_file(spill *s, size_t i, err *e)
 {
@@ -236,7 +236,7 @@ static status run_reserve_sums(spill *s, size_t i, uint64_t recs, err *e)
 	return ST_OK;
 }
 
-/* Remove the name of the run's file, so that no later program uses it. */
+/* Remove the name of the run's file, so that no later job uses it. */
 static void run_remove_name(const spill *s, size_t i)
 {
 	file_id is;

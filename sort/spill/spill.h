@@ -130,8 +130,8 @@ status spill_open(spill **s, mem *m, const spill_plan *p, err *e);
 status spill_run_begin(spill *s, size_t run, uint64_t recs, err *e);
 
 /* spill_run_room - return memory for the next records of a run, which are then appended without a
- * copy. Lower *n to the number that fits: at most the rest of the block, so that its checksum is
- * computed while it is in the cache. 0: the next record lies in two writes; it must be copied. */
+ * copy. Lower *n to the number of records that fit in the block, whose checksum is then computed
+ * while it is in the cache. If *n becomes 0, the next record lies in two writes: copy it. */
 void *spill_run_room(const spill *s, size_t run, size_t *n);
 
 /* spill_run_append - write the next n records. */
