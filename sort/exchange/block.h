@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The header precedes the records. It is sent as it is in memory, because ranks have compared byte
- * order and layouts. */
+/* Precedes the records. Ranks have compared byte order and layouts, so it is sent as it is. */
 typedef struct block_header {
 	uint32_t magic;
 	int32_t from, to;
@@ -58,7 +57,7 @@ status block_check(const block_header *h, const block_header *wanted, err *e);
 
 /* hash_long - return the XXH3 of many bytes, by the widest vectors of this processor. The result
  * does not depend on the vectors. The vectors of every x86-64 processor take two to four times as
- * long. xxHash chooses vectors when it is compiled, so hash_avx2 and hash_avx512 have their own
+ * long. xxHash chooses them when it is compiled, so hash_avx2 and hash_avx512 have their own
  * files. */
 uint64_t hash_long(const void *p, size_t bytes);
 

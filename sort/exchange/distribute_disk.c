@@ -5,8 +5,7 @@
  * arrive in the order of the input, so runs are stable. Memory in addition to the runs: the records
  * of a round with an entry for each, and the windows of the exchange.
  *
- * A rank takes part in all rounds even if it cannot read or keep records, because the other ranks
- * wait for it. */
+ * A rank that cannot read or keep records takes part in all rounds, because others wait for it. */
 #include "distribute_disk.h"
 #include "exchange.h"
 #include "splitter_search.h"

@@ -3,9 +3,8 @@
  *
  * Between every two peers there are two streams of blocks, one in each direction. Each end of a
  * stream has a window of slots. Block k of the stream uses slot k modulo the number of slots. The
- * main thread is the reader: it merges the streams that arrive. Blocks are moved by the reader
- * itself, by one thread for both directions, or by a sending and a receiving thread
- * (exchange_plan.threads).
+ * main thread is the reader: it merges the streams that arrive. The reader itself moves blocks, or
+ * one thread for both directions, or a sending and a receiving thread.
  *
  * Who writes. Only the thread that moves the blocks of a direction changes `begun` of its streams
  * and the sets `open` and `due`. For sent streams it also owns `through`. For received streams it
@@ -261,8 +260,7 @@ static status stream_receive(exchange *x, int from, bool *moved)
 }
 
 /* Move blocks of the due peers in [from, end). If the peer reads this rank's window, a sent stream
- * has ended when all its blocks are in the window. The window stays until the peer has read the
- * blocks. */
+ * has ended when all its blocks are in the window. The window stays until they are read. */
 static status move_due(exchange *x, unsigned side, int from, int end, bool *moved)
 {
 	const direction *d = &x->side[side];
@@ -400,8 +398,7 @@ status exchange_progress(exchange *x)
 	return rc;
 }
 
-/* Release the blocks that have been read, and wait until the next block of this stream has
- * arrived. */
+/* Release the blocks that have been read, and wait for the next block of this stream. */
 static status stream_await(exchange *x, int from)
 {
 	stream *n = &x->side[IN].s[from];

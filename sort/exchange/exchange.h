@@ -56,8 +56,7 @@ typedef struct exchange_times {
 } exchange_times;
 
 /* exchange_finish - after all streams are read to their end: wait until all blocks are sent, and
- * stop the threads. ST_PEER, with e filled: a block arrived damaged, so its records may be
- * wrong. */
+ * stop the threads. ST_PEER, with e filled: a block arrived damaged, so records may be wrong. */
 status exchange_finish(exchange *x, exchange_times *t, err *e);
 
 void exchange_free(exchange *x);

@@ -4,8 +4,8 @@
  * its records between them. The rank in charge answers all ranks with two closer pivots. The error
  * of the samples of p ranks grows as the root of p, and two pivots are at most five times this
  * error apart. So 4 or 5 rounds suffice if all ranks have similar keys. Otherwise a round leaves
- * about half of the places. A round takes two collectives, with some hundred bytes from each rank
- * to each. */
+ * about half of the places. A round takes two collectives, of some hundred bytes per pair of
+ * ranks. */
 #include "splitter_search.h"
 #include "base/arith.h"
 

@@ -234,8 +234,7 @@ static status merge_pair(stream_merge *g)
 }
 
 /* Merge any number of streams until the batch of one is used up or `room` records are at `to`.
- * Return their number. Set *last to the stream of the last record, whose head is still in the
- * tree. */
+ * Return their number. Set *last to the stream of the last one, whose head is still in the tree. */
 static size_t merge_many(stream_merge *g, unsigned char *to, size_t room, uint32_t *last)
 {
 	const uint32_t bytes = g->lay.record_bytes;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The two ends of the exchange. A rank sends each destination its part of the runs as one sorted
- * stream. It merges the arriving streams of the other ranks with its own records, which stay in
- * place. */
+ * stream. It merges the arriving streams with its own records, which stay in place. */
 #ifndef HETSORT_EXCHANGE_STREAM_MERGE_H
 #define HETSORT_EXCHANGE_STREAM_MERGE_H
 

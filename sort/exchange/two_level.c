@@ -5,15 +5,13 @@
  * messages take more time than records. A two-level exchange therefore divides consecutive ranks
  * into about sqrt(p) groups, and sends records twice. In the first step the records for a group go
  * to its members, and each member merges the records that it receives. In the second step the
- * members of a group exchange these records. In each step a rank has about 2 sqrt(p) peers. This
- * file plans both steps.
+ * members of a group exchange these records. In each step a rank has about 2 sqrt(p) peers.
  *
  * The division of a group's records. A cell consists of the records of one source for one
  * destination. The records for a group are ordered by (source, destination, place). The members of
  * the group divide this sequence by the shares that they will write, but between cells. So for any
- * keys a member gets the number of records that it will write, plus or minus half a cell at each
- * end. Each member gets consecutive sources, in the order of the members, so equal keys keep their
- * order.
+ * keys a member gets its share, plus or minus half a cell at each end. Each member gets consecutive
+ * sources, in the order of the members, so equal keys keep their order.
  *
  * In which order. Planning takes four all-to-all collectives. In plan_places() each source sends
  * its number of records for a group to the first rank of the group. That rank adds the numbers up,

@@ -142,8 +142,7 @@ static int compare_seconds(const void *a, const void *b)
 
 /* Fit a line to cpu(at) by least squares. Its slope is 12 / W^3 times the integral of (t - middle)
  * cpu(t) over the W seconds. During a lap cpu(at) is taken to be linear. The time of a kernel is
- * the median of its laps, because a few laps that an interrupt or a cold cache made long would
- * change the mean. */
+ * the median of its laps, which a few long laps (interrupts, cold caches) hardly change. */
 double calibrate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS])
 {
 	const double whole = at[n] - at[0], middle = at[0] + whole / 2;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measure the speed of this rank: before a job on generated records, and during the job while it
- * reads and sorts. */
+/* Measure the speed of this rank, on generated records and while it reads and sorts. */
 #ifndef HETSORT_MODEL_CALIBRATE_H
 #define HETSORT_MODEL_CALIBRATE_H
 

@@ -26,8 +26,8 @@
  *   link      The link carries records during RECEIVE, or during WRITE if a way has no RECEIVE.
  *             WRITE takes the rest of the link's time.
  *
- * CHECK reads the output again. SPLIT also includes the lookups in runs on disk, during which the
- * processors only wait. */
+ * CHECK reads the output again. SPLIT includes lookups in runs on disk; then processors only
+ * wait. */
 #include "job_time.h"
 #include "kernel/key.h"
 

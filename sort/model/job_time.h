@@ -99,8 +99,7 @@ double job_time_send_s(const rates *r, const settings *o, uint64_t n, size_t p);
  * p-th of them stays on the rank. 0 if the rate of the link is not known. */
 double job_time_link_s(const rates *r, const settings *o, uint64_t n, size_t p);
 
-/* job_time_disk_s - return the seconds that the disk needs for n records. 0 if its rate is not
- * known. */
+/* job_time_disk_s - return the seconds of the disk for n records. 0 if its rate is not known. */
 double job_time_disk_s(const rates *r, const settings *o, uint64_t n);
 
 #endif

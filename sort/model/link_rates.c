@@ -34,8 +34,7 @@ static const double PART = 0.02, MOST_S = 0.2;
 static const double ENOUGH_S = 0.01;
 
 /* A link does not affect the shares if it moves its records within this part of the time of the
- * other work. Half, because a short measurement may show only half of the time that the link
- * needs. */
+ * other work. Half, because a short measurement may show only half of a link's time. */
 static const double HIDDEN = 0.5;
 
 /* Links whose rates differ by less than this factor are treated as equal. */
@@ -66,8 +65,7 @@ typedef struct link_stream {
 	double ended_s;
 } link_stream;
 
-/* Begin messages while slots are free, and test the oldest one. Set *moved if it has been sent or
- * received. */
+/* Begin messages while slots are free, and test the oldest one. Set *moved if it is complete. */
 static status link_stream_advance(comm *c, link_stream *s, bool *moved)
 {
 	bool done = false;
@@ -91,9 +89,9 @@ static status link_stream_advance(comm *c, link_stream *s, bool *moved)
 
 /* Exchange messages with the partners, and find the rate of receiving in bytes per second, 0
  * without a sender. The first turn is one message, which shows how many messages take m->enough_s
- * on the slowest rank. Only the second turn, with these messages, counts: buffers on the way and
- * token buckets take a single message at once. Receivers measure, because a sender ends before all
- * bytes have arrived. */
+ * on the slowest rank. Only the second turn, with these messages, counts: buffers and token buckets
+ * take a single message at once. Receivers measure, because a sender ends before all bytes have
+ * arrived. */
 static status meet_partners(rank_env *env, partners with, const measuring *m, unsigned char *buf,
 			    double *rate)
 {

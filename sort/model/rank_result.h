@@ -134,8 +134,7 @@ static inline void result_shift(rank_result *r, phase to, double s)
 	r->shifted_s += s;
 }
 
-/* result_phase_end - end a phase that took s seconds, including the seconds counted for other
- * phases. */
+/* result_phase_end - end a phase that took s seconds, including those counted for other phases. */
 static inline void result_phase_end(rank_result *r, phase p, double s)
 {
 	r->phase_s[p] += s - r->shifted_s;

@@ -240,8 +240,7 @@ static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 	return rc;
 }
 
-/* Set the member at offset `at` in the rates of each rank, from the numbers in MB/s that the user
- * gives. */
+/* Set the member at offset `at` of the rates of each rank, from the MB/s that the user gives. */
 static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
 			  share_plan *s, size_t at)
 {

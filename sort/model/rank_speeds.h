@@ -38,8 +38,7 @@ void rank_speeds_free(rank_env *env, rank_speeds *g);
 /* rank_speeds_sort - fill g->order. */
 void rank_speeds_sort(rank_speeds *g);
 
-/* rank_speeds_on_host - return the number of ranks on one host whose places in g->order begin at
- * `first`. */
+/* rank_speeds_on_host - return how many ranks of one host are in g->order from place `first` on. */
 size_t rank_speeds_on_host(const rank_speeds *g, size_t first);
 
 /* rank_speeds_alike - replace each group of similar values, >= 0, by their mean. In ascending
@@ -52,8 +51,7 @@ void rank_speeds_alike(double *value, size_t *order, size_t n, double ratio);
 status rank_numbers_load(rank_env *env, const rank_speeds *g, const char *arg, const char *what,
 			 double *number);
 
-/* rank_speeds_name - pass the names of the ranks and their numbers of processors to wisdom. Called
- * at rank 0. */
+/* rank_speeds_name - at rank 0: give the names and numbers of processors of the ranks to wisdom. */
 status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w);
 
 /* Messages that measure links have this tag or the next one. A simulation (sim/) scales the size of
@@ -110,8 +108,8 @@ status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)
 
 /* speeds_range_is_sound - return whether the brackets of a range contain only numbers and pairs
  * FROM-TO with FROM <= TO. A range names many hosts in the form of batch systems: node[1-48],
- * rack[1-2,7]n[01-24]. Numbers with leading zeros have a fixed width. A name without brackets is a
- * range of one host. */
+ * rack[1-2,7]n[01-24]. Numbers with leading zeros have a fixed width. A range may be a single
+ * name. */
 bool speeds_range_is_sound(const char *range, size_t len);
 
 /* speeds_range_has - return whether a sound range contains the host. */

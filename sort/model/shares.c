@@ -215,8 +215,7 @@ status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_by
  * and write. In the second pass a rank sends the records that it has read, so a slow link limits
  * both of its shares. If such a rank reads fewer records, the first pass takes longer, but the
  * second one is shorter. A search over the time of the second pass finds the best balance. Each
- * step of the search is one plan of libhetpart. Ranks that are alike form a group, which is planned
- * as one. */
+ * step of the search is one plan of libhetpart. Ranks that are alike are planned as a group. */
 
 enum { STEPS = 20 }; /* of the search: they narrow the bracket to 1/15000 */
 

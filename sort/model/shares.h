@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The shares of a job, found by the planner library: how many records each rank reads and
- * writes. */
+/* The shares of a job, by the planner library: how many records each rank reads and writes. */
 #ifndef HETSORT_MODEL_SHARES_H
 #define HETSORT_MODEL_SHARES_H
 
@@ -28,8 +27,7 @@ typedef struct share_plan {
 /* share_plan_make - make a plan of zeros. Collective. The caller frees it, also on failure. */
 status share_plan_make(rank_env *env, share_plan *s);
 
-/* share_plan_copy - make a plan with a copy of the old shares and with the speeds of the old
- * plan. */
+/* share_plan_copy - make a plan with the speeds and a copy of the shares of the old plan. */
 status share_plan_copy(rank_env *env, const share_plan *old, share_plan *s);
 
 /* share_plan_replace - move the shares of its copy s to the old plan. s becomes empty. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A strict parser of one number for each rank, see rank_speeds.h. The parser works on a counted
- * buffer and trusts nothing in it. Files are read as a whole, and refused if larger than
- * MAX_FILE_BYTES. */
+ * buffer and trusts nothing in it. Files larger than MAX_FILE_BYTES are refused. */
 #include "rank_speeds.h"
 #include "base/size.h"
 #include "io/file.h"

@@ -85,8 +85,7 @@ bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES])
 
 /* ---------------------------------------------------------------------------------- the file */
 
-/* Load the file if it is of this kind and young enough. Otherwise note the reason, unless the file
- * does not exist. */
+/* Load the file if it is of this kind and young enough. Otherwise note why, if the file exists. */
 static void wisdom_load(wisdom *w, err *note)
 {
 	hetpart_wisdom *found = NULL;
@@ -299,8 +298,8 @@ static known_ranks nearest_known(const known_ranks *k, const char *key)
 	return found;
 }
 
-/* Make the cost of up to n records on a rank with this number of processors, from the mean speed of
- * the known ranks. */
+/* Make the cost of up to n records on a rank with `cpus` processors: the mean of the known
+ * ranks. */
 static hetpart_status mean_cost(const known_ranks *k, double cpus, uint64_t n, hetpart_cost **out,
 				hetpart_err *he)
 {

@@ -36,8 +36,8 @@ bool wisdom_path(const settings *o, char path[WISDOM_PATH_BYTES]);
 /* wisdom_open - load the file for jobs of this kind: with this record format, strategy and number
  * of threads, but any hosts and any number of ranks. A file is not used if it cannot be read, is
  * damaged, is older than half a year, or is of an earlier version or another kind. Then note gives
- * the reason; its code does not matter. Returns ST_RESOURCE without memory, but never fails because
- * of the file. */
+ * the reason; its code does not matter. Returns ST_RESOURCE without memory; no file makes it
+ * fail. */
 status wisdom_open(wisdom **out, const settings *o, err *note, err *e);
 
 /* wisdom_set_ranks - name the p ranks of this job. */

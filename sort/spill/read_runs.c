@@ -89,8 +89,7 @@ static status alloc_sample(mem *m, const read_runs_plan *p, uint64_t n, read_run
 	return d->keys_sample ? ST_OK : ST_RESOURCE;
 }
 
-/* Divide the records into equal parts, and sample a block of consecutive records at a random place
- * in each part. */
+/* Sample a block of consecutive records at a random place in each of several equal parts. */
 status read_runs_sample(mem *m, const read_runs_plan *p, const reader *from, uint64_t together,
 			read_runs *d, err *e)
 {

@@ -69,8 +69,7 @@ typedef struct record_stream {
 	double verify_s;
 } record_stream;
 
-/* read_runs_stream - read a stream, without sorting, until its end (*ended) or until memory is
- * full. */
+/* read_runs_stream - read a stream, unsorted, until its end (*ended) or until memory is full. */
 status read_runs_stream(const read_runs_plan *p, record_stream *s, mem *m, read_runs *out,
 			bool *ended, err *e);
 
@@ -80,8 +79,7 @@ status read_runs_take(void *record_stream, unsigned char *to, size_t n, size_t *
 /* The next functions are for records from other ranks. The caller puts the records after the first
  * n of a read_runs, and calls read_runs_arrived(). */
 
-/* read_runs_room - allocate memory for `room` records, with the alignment of this offset in a
- * file. */
+/* read_runs_room - allocate memory for `room` records, aligned like this offset in a file. */
 status read_runs_room(const read_runs_plan *p, mem *m, size_t room, uint64_t offset, read_runs *d,
 		      err *e);
 
@@ -132,8 +130,8 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 
 /* run_formation_stream - form at most b->runs runs of a stream of at most load.n records. One
  * thread at a time takes records. *out contains the first records, unsorted in memory, at most
- * b->workers runs; or it is all zeros. Its checksum becomes 0, because the source of the stream has
- * the checksum. */
+ * b->workers runs; or it is all zeros. Its checksum becomes 0, because the source has the
+ * checksum. */
 status run_formation_stream(record_take *take, void *from, const run_formation_plan *p, mem *m,
 			    read_runs *out, err *e);
 

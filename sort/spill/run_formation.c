@@ -102,8 +102,7 @@ static run_checkpoint run_checkpoint_of(const run_formation *s, size_t run)
 	};
 }
 
-/* Write a run to the first directory that has space. Its records stay in memory until this
- * succeeds. */
+/* Write a run to the first directory with space; its records stay in memory until this succeeds. */
 static void run_write(run_formation *s, size_t run, ordered *o, checksum sum)
 {
 	while (o->e.code == ST_OK) {
@@ -238,8 +237,7 @@ static void worker_main(void *run_formation_, unsigned worker)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Let the workers make runs: of s->held, or, after allocating their buffers, of the other
- * records. */
+/* Let the workers make runs: of s->held, or, with buffers of their own, of the other records. */
 static status workers_make_runs(run_formation *s, err *e)
 {
 	s->raw_bytes = s->p->b->run_recs * s->p->load.lay.record_bytes + 2 * IO_FD_ALIGN;
@@ -253,8 +251,7 @@ static status workers_make_runs(run_formation *s, err *e)
 	return err_join(e, &s->e);
 }
 
-/* Before a record is written, note in the state which files were created for new runs. Then load
- * the kept runs. */
+/* Before a record is written, note the files of new runs in the state. Then load the kept runs. */
 static status pieces_open(run_formation *s, err *e)
 {
 	read_runs *d = s->d;

@@ -185,8 +185,7 @@ static uint64_t count_runs(const sort_plan_query *q, uint64_t each)
 	return q->kept ? kept_runs_pieces(q->kept, each) : (q->recs - 1) / each + 1;
 }
 
-/* Return the least memory to read ahead of a merge of the runs, with buffers for `readers`
- * threads. */
+/* Return the least memory to read ahead of a merge, with buffers for `readers` threads. */
 static uint64_t least_ahead(const sort_plan_query *q, uint64_t runs, uint64_t readers)
 {
 	const uint64_t rec = q->lay.record_bytes, block = spill_block_bytes(q->lay.record_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pieces, and records in memory as a sorted sequence. The sequence is one run. Each of its buckets
- * is sorted when one of its places is needed (kernel/demand.h). A piece is a bucket or a part of a
- * bucket.
+ * is sorted when one of its places is needed (kernel/demand.h). A piece is a bucket or a part of
+ * one.
  *
  * A thread with memory for whole buckets has its own scratch, so threads sort buckets in parallel.
  * An exchange may have thousands of streams, so a stream has memory only for a part of a bucket.

@@ -38,8 +38,7 @@ void sorted_files_close(sorted *s);
 /* sorted_files_cut - cut the files after the first `before` records of their merge: set cut[k] to
  * the place in file k. The order is the order of --merge: by key, then file, then place. The cuts
  * are exact; a bisection finds them with a few reads of each file. With whole_keys, the cuts are
- * after all records with the last key. ST_REFUSED if a record at a cut belongs before its
- * predecessor. */
+ * after all records with the last key. ST_REFUSED if a file is not sorted at its cut. */
 status sorted_files_cut(sorted *s, uint64_t before, bool whole_keys, uint64_t *cut, err *e);
 
 /* sorted_files_crossed - report a file in which the cuts of two ranks are in the wrong order.

@@ -4,13 +4,11 @@
  * Each file has a ring of chunks in memory, which is filled in the order of the file. Record i lies
  * at i modulo the length of the ring. After the ring there is memory for copies of its first
  * records. So the records of a file in one piece are consecutive, even if they cross the end of the
- * ring. In a piece, positions in memory increase with file and place, so equal keys are sorted by
- * position.
+ * ring. In a piece, positions increase with file and place, so they order equal keys.
  *
  * Which chunk is read next. It is a chunk of the file whose last record in memory has the least
  * key: the merge will need the next record of that file first. But a file of which fewer chunks are
- * being read comes before. Heaps find the file, so files that do not take part in a step cost
- * nothing.
+ * being read comes before. Heaps find the file, so other files cost nothing.
  *
  * Where a piece ends. A piece ends at the least of the last records in memory of all files, because
  * up to there the records of all files are known. So every record is read once, and in order.
@@ -28,13 +26,11 @@
  *
  * Which invariants hold. from <= place <= loaded <= to. The records in [place, loaded) are in
  * memory. A slot with users is not filled. A file is waiting if its next record is not in memory;
- * then no piece is cut. At least one slot of a waiting file can be filled if all pieces have been
- * given back.
+ * then no piece is cut. If all pieces have been given back, a slot of a waiting file can be filled.
  *
  * Consequences of a failure. The first error of any thread is stored, and every later call for a
  * piece returns it. It also ends the reading threads. This module is the first to see the records
- * of input files. So it computes their checksum, and reports a record that belongs before its
- * predecessor.
+ * of input files. So it computes their checksum, and reports files that are not sorted.
  *
  * Memory: the rings, and a key for each file. */
 #include "sorted.h"

@@ -124,8 +124,7 @@ static status run_create_file(spill *s, size_t i, err *e)
 }
 
 /* Open the directories, check that the runs on disk fit, and create their files. Do not count the
- * space of existing files, because their runs may be complete. If files have names, all runs are on
- * disk. */
+ * space of existing files, because their runs may be complete. Runs with names are all on disk. */
 static status spill_open_dirs(spill *s, err *e)
 {
 	const spill_plan *p = &s->p;

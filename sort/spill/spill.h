@@ -41,8 +41,7 @@ status spill_dirs_check(const char *const *name, size_t count, err *e);
 status spill_dirs_open(spill_dirs *d, mem *m, const char *const *name, size_t count, err *e);
 void spill_dirs_close(spill_dirs *d);
 
-/* spill_dirs_room - add up the free bytes of the directories' file systems. Fails like
- * tempdir_open. */
+/* spill_dirs_room - add up the free bytes of the file systems. Fails like tempdir_open. */
 status spill_dirs_room(const char *const *name, size_t count, uint64_t *bytes, err *e);
 
 /* spill_dirs_fit - check that there is space for `bytes` bytes in runs of run_bytes, and stop using
@@ -88,9 +87,9 @@ typedef struct spill_name {
 } spill_name;
 
 typedef struct spill_plan {
-	const char *const *dir; /* run r goes to dir[r % dirs] if that has space; the names outlive
-				 * the spill */
-	size_t dirs;            /* at least 1 */
+	const char *const
+		*dir; /* run r goes to dir[r % dirs] if that has space; outlive the spill */
+	size_t dirs;  /* at least 1 */
 	const spill_name *name; /* [runs] names of the files, which outlive the plan; NULL: the
 				 * files have no names */
 	uint32_t record_bytes;  /* at least 1 */
@@ -138,8 +137,8 @@ void *spill_run_room(const spill *s, size_t run, size_t *n);
 status spill_run_append(spill *s, size_t run, const void *recs, uint64_t n, err *e);
 
 /* spill_run_again - choose another directory after begin, append or end of this run returned
- * ST_RESOURCE. True: the run can begin again there, from its first record. False: no other
- * directory has room. */
+ * ST_RESOURCE. True: begin the run again, from its first record. False: no other directory has
+ * space. */
 bool spill_run_again(spill *s, size_t run);
 
 /* spill_run_end - complete the run. Any number of threads can read it after this call. */
