@@ -310,7 +310,7 @@ status splitter_search_open(splitter_search *s, err *er)
 	const size_t in_bytes = size_max(s->bid_bytes, s->answer_bytes);
 	const size_t order_bytes = s->samples * sizeof *s->order;
 	s->g = mem_array(s->m, places, 2 * sizeof *s->g, "splitter ranges", er);
-	/* the last part is for the answer of this rank */
+	/* a part for each rank, and one for the answer of this rank */
 	s->order = mem_array(s->m, p + 1, order_bytes + s->bid_bytes + in_bytes, "splitter samples",
 			     er);
 	s->own = mem_array(s->m, own_room, sizeof *s->own + one, "splitter samples", er);

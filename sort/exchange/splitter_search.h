@@ -34,14 +34,14 @@ typedef struct splitter_search {
 	size_t count;           /* splitters, fewer than ranks */
 	/* set by splitter_search_open */
 	range *g;   /* [count * R] the ranges so far */
-	range *cut; /* [count * R] the places of the two pivots of each splitter; after g */
+	range *cut; /* [count * R] the places of each splitter's two pivots; in the memory of g */
 	size_t samples, bid_bytes, answer_bytes;
-	weighed *order;        /* [size * samples] of the splitter of this rank */
-	unsigned char *out;    /* [size] bids to all ranks; out, in and answer are after order */
+	weighed *order;        /* [size * samples] of this rank's splitter; memory of the next 3 */
+	unsigned char *out;    /* [size] bids to all ranks */
 	unsigned char *in;     /* [size] bids from all ranks, later the answers of all ranks */
 	unsigned char *answer; /* of this rank */
 	weighed *own;          /* samples from several runs of this rank */
-	unsigned char *items;  /* the items of these samples; after own */
+	unsigned char *items;  /* the items of these samples; in the memory of own */
 	unsigned round;
 	bool live;      /* at least one splitter is not found yet */
 	bool failed;    /* a rank cannot continue */

@@ -78,8 +78,8 @@ typedef struct merge_sink {
 typedef struct stream_merge {
 	exchange *x;
 	outgoing *out;          /* the streams of this rank, */
-	int own;                /* its place among the peers of the exchange, */
-	uint32_t own_place, k;  /* and its place among the k streams */
+	int own;                /* the place of this rank among the peers of the exchange, */
+	uint32_t own_place, k;  /* and among the k streams */
 	const int32_t *rank_at; /* [k] the peer of each stream; NULL: stream i is of peer i */
 	layout lay;
 	merge_sink to;

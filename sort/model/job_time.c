@@ -20,14 +20,14 @@
  * The times of memory, disk and link are added to the work of a stage:
  *
  *   memory    The system clears a page before its first use. add_fresh_memory() finds the stage.
- *   disk      The disk moves bytes while the processors work, so a stage takes as long as the
- *             slower of them. After READ the disk also works while records are divided, sent and
- *             sorted. WRITE takes the rest of the disk's time.
+ *   disk      The disk moves bytes while the processors work, so a stage takes the longer of both
+ *             times. After READ the disk also works while records are divided, sent and sorted.
+ *             WRITE takes the rest of the disk's time.
  *   link      The link carries records during RECEIVE, or during WRITE if a way has no RECEIVE.
  *             WRITE takes the rest of the link's time.
  *
- * CHECK reads the output again. SPLIT includes lookups in runs on disk; then processors only
- * wait. */
+ * CHECK reads the output again. SPLIT includes lookups in runs on disk, for which all work
+ * waits. */
 #include "job_time.h"
 #include "kernel/key.h"
 

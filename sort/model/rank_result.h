@@ -85,7 +85,7 @@ typedef struct rank_result {
 	double speed;
 	double link_s; /* per byte from rank 0, if rank 0 scatters the input; else 0 */
 	uint64_t planned_in, planned_out; /* records */
-	uint64_t planned_out_before;      /* by the first plan; valid except for ADAPT_OFF */
+	uint64_t planned_out_before; /* by the first plan; not set if adapt_state is ADAPT_OFF */
 	double speed_seen;   /* while reading and sorting, on the scale of speed; 0: not measured */
 	double adapt_gain;   /* predicted, as a part of the time that was left */
 	int32_t adapt_state; /* an adapt_state */

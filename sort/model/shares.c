@@ -411,7 +411,7 @@ static double try_sending(search *s, double sending_s)
 
 /* Find the shares to read, if the second pass takes least_s without sending. A golden-section
  * search looks for the best time to send, between least_s and the time for shares that ignore
- * sending. The time of both passes has only one minimum there. */
+ * sending. The time of both passes has only one minimum in between. */
 static void bound_in(search *s, double least_s)
 {
 	double most_s = 0;
@@ -428,7 +428,7 @@ static void bound_in(search *s, double least_s)
 	total[0] = try_sending(s, at[0]);
 	total[1] = try_sending(s, at[1]);
 	for (int i = 0; i < STEPS && s->rc == ST_OK; i++) {
-		const int k = total[0] < total[1] ? 0 : 1; /* the better point, which stays */
+		const int k = total[0] < total[1] ? 0 : 1; /* the better inner point */
 		*(k == 0 ? &hi : &lo) = at[1 - k];
 		at[1 - k] = at[k];
 		total[1 - k] = total[k];

@@ -21,7 +21,7 @@ enum {
 	SINGLE_RECS = 1024,         /* the least per thread */
 	GOOD_CHUNK_BYTES = 1 << 20, /* of a read: smaller reads make the disk slower */
 	LEAST_CHUNK_BYTES = 128 << 10,
-	LEAST_STRIDE = 64,     /* or half a chunk, if it has fewer records */
+	LEAST_STRIDE = 64,     /* or half a chunk, if this is fewer records */
 	SORT_SAMPLE_PART = 64, /* of long records, at most 1 / SORT_SAMPLE_PART are sampled */
 	SAMPLE_SHARE = 64,     /* samples take about 1 / SAMPLE_SHARE of the data at most */
 	/* of a merge from disk */

@@ -13,7 +13,7 @@ enum {
 typedef struct sort_plan_query {
 	uint64_t limit_bytes; /* UINT64_MAX: no limit */
 	uint64_t recs;        /* that this rank reads */
-	uint64_t out_recs;    /* that it writes */
+	uint64_t out_recs;    /* that this rank writes */
 	layout lay;
 	unsigned threads;
 	unsigned ranks;

@@ -72,7 +72,7 @@ size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32
 	const entry *en = p->order + from;
 	size_t misfits = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		const size_t k = left > i + ahead ? i + ahead : i; /* prefetched */
+		const size_t k = left > i + ahead ? i + ahead : i; /* the record to prefetch */
 		const unsigned char *rec = record_at(r, entry_pos(&en[i]));
 		record_fetch(record_at(r, entry_pos(&en[k])), r->lay.record_bytes);
 		misfits += !entry_fits(&en[i], rec, &r->lay);

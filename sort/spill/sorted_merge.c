@@ -7,8 +7,8 @@
  * ring. In a piece, positions increase with file and place, so they order equal keys.
  *
  * Which chunk is read next. It is a chunk of the file whose last record in memory has the least
- * key: the merge will need the next record of that file first. But a file of which fewer chunks are
- * being read comes before. Heaps find the file, so other files cost nothing.
+ * key: the merge will need the next record of that file first. But files of which fewer chunks are
+ * being read come first. Heaps find the file, so other files cost nothing.
  *
  * Where a piece ends. A piece ends at the least of the last records in memory of all files, because
  * up to there the records of all files are known. So every record is read once, and in order.
@@ -20,9 +20,9 @@
  * all records of the chunk have been put into pieces, the slot is EMPTY again.
  *
  * In which order. The lock protects the counts of the rings, the slots, the heaps and the keys at
- * the ends of the rings. Records are read from disk and merged without it. `loaded` is raised over
- * READY slots in the order of the file, so chunks may arrive in any order. `changed` is signalled
- * when a chunk has arrived, when a slot becomes empty, and on a failure.
+ * the ends of the rings. Records are read from disk and merged without the lock. `loaded` is raised
+ * over READY slots in the order of the file, so chunks may arrive in any order. `changed` is
+ * signalled when a chunk has arrived, when a slot becomes empty, and on a failure.
  *
  * Which invariants hold. from <= place <= loaded <= to. The records in [place, loaded) are in
  * memory. A slot with users is not filled. A file is waiting if its next record is not in memory;

@@ -29,7 +29,7 @@ typedef struct spill_dirs {
 	const char *const *name; /* [count] the caller's */
 	tempdir *dir;
 	size_t count;
-	atomic_bool *full; /* [count] not used any more */
+	atomic_bool *full; /* [count] the directory is not used any more */
 } spill_dirs;
 
 /* spill_dirs_check - check that files can be created. ST_REFUSED if tempdir_open does not accept a
