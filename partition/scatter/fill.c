@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fill.c - by bisection the smallest T for which all units are taken. Each processor in turn takes
- * all that it can end by T, and leaves the port to those after it in time. This gives exact shares
- * for some orders of service (fill), a first plan for others, and bounds for the shares of better
- * plans. Must not contain: cost kinds beyond affine, except to judge the order. Costs O(p log n)
- * calls of the costs for each step. */
+/* fill.c - find by bisection the smallest T for which all units are taken, if each processor in
+ * turn takes as many as it can finish by T. It must also free the port early enough for the
+ * minimums of those after it. The result is the best plan for some orders of service (method fill),
+ * and a first plan for others. It also gives bounds for the shares of better plans. Must not
+ * contain: cost kinds beyond affine, except to check the order. Each step takes O(p log n)
+ * evaluations of costs. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 
 /* --------------------------------------------------------------------- the most by a given time */
 
-/* Times that one processor keeps: the port is free from port on, and must be free again at due; all
- * its work ends by end. */
+/* Limits of one processor, scaled times: it may use the port from `port` to `due`, and its
+ * computation must end by `end`. */
 typedef struct fill_span {
 	double port, due, end;
 } fill_span;
@@ -32,9 +33,9 @@ static uint64_t units_within(double room, double per_item, uint64_t cap)
 	return room < per_item * (double)cap ? (uint64_t)(room / per_item) : cap;
 }
 
-/* Return the most units, up to cap, that processor i takes within its times; 0 if it cannot take
- * any. With affine costs a formula gives them. Then go down while the rounding of doubles makes
- * the processor end later, or up if it does not. */
+/* Return the most units, up to cap, that processor i can take within the limits; 0 if it cannot
+ * take any. For affine costs a formula gives the number, which the rounding of doubles may make too
+ * large or too small; correct it. */
 static uint64_t most_within(const sc_problem *sc, size_t i, const fill_span *in, uint64_t cap)
 {
 	const sc_cost *const l = &sc->link[i], *const c = &sc->comp[i];
@@ -54,8 +55,9 @@ static uint64_t most_within(const sc_problem *sc, size_t i, const fill_span *in,
 	return s.lo;
 }
 
-/* Set sc->due: when each processor's message must begin at the latest, so that it and those after
- * it end by t without any unit. Return false if that is before 0. */
+/* Set sc->due[i] to the latest time at which the message to processor i may begin, so that i and
+ * those after it end by t with no units (only minimums). sc->due[p] is t. Return false if due[0] is
+ * negative. */
 static bool set_due(const sc_problem *sc, double t)
 {
 	sc->due[sc->p] = t;
@@ -67,7 +69,8 @@ static bool set_due(const sc_problem *sc, double t)
 
 /* ------------------------------------------------------------------------- the smallest time */
 
-/* Return whether all units go by t, and set the shares with which they do. */
+/* Set the shares of a plan that ends by the scaled time t. Return false if it cannot take all
+ * units. */
 typedef bool fill_fits_fn(const sc_problem *sc, double t, uint64_t *share);
 
 /* Let each processor in turn take as many units as it can. */
@@ -86,16 +89,17 @@ static bool fits_in_turn(const sc_problem *sc, double t, uint64_t *share)
 	return left == 0;
 }
 
+/* Find the smallest t for which `fits` returns true, as part_sc_smallest() describes. */
 static double smallest_time(sc_problem *sc, fill_fits_fn *fits, uint64_t *share)
 {
 	const double tol = DBL_EPSILON * (2 * (double)sc->p + 16);
 	double lo = part_sc_lower(sc, sc->due), step = 1, fit;
-	if (lo > 0) { /* whole units rarely take longer than real ones by more than the slowest */
+	if (lo > 0) { /* rounding rarely adds more than the time of the slowest unit */
 		step = tol * lo;
 		for (size_t i = 0; i < sc->p; i++)
 			step = max_double(step, sc->link[i].per_item + sc->comp[i].per_item);
 	} else {
-		lo = 0; /* or not a number */
+		lo = 0; /* it may be NaN */
 	}
 	for (fit = lo + step; !fits(sc, fit, share); fit = lo + step) {
 		lo = fit;
@@ -125,11 +129,11 @@ double part_sc_smallest(sc_problem *sc, uint64_t *share)
 
 /* ------------------------------------------------------------------------ bounds of the shares */
 
-/* The first bound for a processor is the most that it can take if no processor before it uses the
- * port for any unit. The sum of these bounds exceeds n by the spare units. As shares sum to n, at
- * most the spare units are missing from the bounds of the processors before any other. So these
- * use the port nearly as long as their bounds would. That lowers the bounds of later processors,
- * and so the spare units, in the next pass. */
+/* The first bound for processor i is the most that it can take if the processors before it get no
+ * units. The sum of the bounds exceeds n by a number that is called spare. As the shares sum to n,
+ * the processors before i take together at most spare units less than their bounds. So they use the
+ * port nearly as long as with their bounds. In the next pass this makes the bound of i smaller, and
+ * so spare. */
 
 bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most)
 {
@@ -142,9 +146,9 @@ bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most)
 		uint64_t total = 0;
 		for (size_t i = 0; i < sc->p; i++) {
 			const sc_cost *const l = &sc->link[i];
-			/* A missing unit frees the port for no longer than a unit takes on the
-			 * slowest link. A processor that may take nothing frees it for its
-			 * startup, too. NaN: nothing is known. */
+			/* freed: the port is used less than with the bounds, by at most spare units
+			 * on the slowest link and the startups of processors that may take nothing.
+			 * In the first pass freed may be NaN; then max_double() returns idle. */
 			const double freed = startups + slowest * spare;
 			const fill_span in = { max_double(port - freed, idle), sc->due[i + 1], t };
 			most[i] = most_within(sc, i, &in, most[i]);
@@ -165,18 +169,18 @@ bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most)
 
 /* --------------------------------------------------------------------------- the method fill */
 
-/* If links get slower along the order of service (the root's link excepted), the smallest T is
- * optimal:
- *   - One item moved from the next processor that has any to one before it that has room delays no
- *     processor, as the link of the latter is no slower.
- *   - If links have startups, all items of that processor move to one before it that has none, as
- *     long as it is no slower either.
- * So some best plan has every processor full, or all after it empty. With minimums, "empty" is at
- * the minimum, and "full" leaves the port in time to the minimums of those after it. The root's
- * share is the rest. The time it needs follows from how many items the others take, in pieces, one
- * for each processor that is the last to be served. */
+/* If links get slower along the order of service (except for the root's link), the smallest T is
+ * optimal. Call a processor full if one more unit would make it end after T or delay the minimums
+ * of those after it, and empty if it has only its minimum.
+ *   - Move a unit to a processor that is not full, from the next one after it that is not empty.
+ *     This delays no processor, as the new link of the unit is no slower.
+ *   - If links have startups, move all units of a processor to an empty one before it that is no
+ *     slower.
+ * So in some best plan, if a processor is not full, all after it are empty. The root takes the
+ * rest. If processor i is the last one served before the root, the root's end is a function of the
+ * units of i, see root_end(). */
 
-/* Return whether b never takes less time than a, as far as their kinds say. */
+/* Return whether b is known to take at least as much time as a for any number of items. */
 static bool no_faster(const hetpart_cost *b, const hetpart_cost *a)
 {
 	if (a == b)
@@ -197,14 +201,15 @@ static bool no_faster(const hetpart_cost *b, const hetpart_cost *a)
 	}
 }
 
-/* How the root's time for its message and its computation grows. */
+/* How the root's time for its message and its computation grows with its share: each further unit
+ * takes longer (GROWS_FASTER), or less long (GROWS_SLOWER), than the unit before, or neither. */
 typedef enum root_growth { GROWS_ANYHOW, GROWS_FASTER, GROWS_SLOWER } root_growth;
 
 static root_growth growth_of_root(const sc_problem *sc)
 {
 	const hetpart_cost *const c = sc->comp[sc->p - 1].cost;
 	switch (c->kind) {
-	case COST_AFFINE: /* both: only the ends of a line need a look */
+	case COST_AFFINE: /* a straight line is both; GROWS_SLOWER compares only its ends */
 		return GROWS_SLOWER;
 	case COST_NLOGN:
 	case COST_NLOG2N1:
@@ -216,8 +221,9 @@ static root_growth growth_of_root(const sc_problem *sc)
 	}
 }
 
-/* Return how many processors are in order, all with affine links: p, p - 1 if the root is not, or
- * less. A processor that has a minimum pays its startup in any case. */
+/* Return how many processors, from the first on, are in the order that method fill needs: p if all,
+ * p - 1 if all except the root. All links must be affine. A processor with a minimum pays its
+ * startup in every plan. */
 static size_t count_in_order(const sc_problem *sc)
 {
 	for (size_t i = 0; i + 1 < sc->p; i++) {
@@ -236,22 +242,22 @@ bool part_sc_can_fill(const sc_problem *sc)
 	const size_t p = sc->p, n = count_in_order(sc);
 	if (!sc->comp_increasing || !sc->link_affine || n + 1 < p)
 		return false;
-	for (size_t i = 0; i < p; i++) /* those without items must not count */
+	for (size_t i = 0; i < p; i++) /* a processor without items must take no time */
 		if (sc->comp[i].least == 0 && sc_time(&sc->comp[i], 0) > 0)
 			return false;
 	return n == p || growth_of_root(sc) != GROWS_ANYHOW;
 }
 
-/* The state when the processors before i have their shares. */
+/* The state of fits_with_root() when the processors before i have their shares. */
 typedef struct filled {
 	const sc_problem *sc;
 	size_t i;
-	double port, mins; /* mins: time of the links from i on for the minimums */
+	double port, mins; /* mins: link time of the minimums from i to before the root */
 	uint64_t left;
 } filled;
 
-/* Return when the root ends if processor i takes m units, is the last one served, and the root has
- * the rest. */
+/* Return when the root ends if processor i takes m units, the root takes the rest, and the
+ * processors between them only their minimums. */
 static double root_end(const filled *f, uint64_t m)
 {
 	const sc_problem *const sc = f->sc;
@@ -262,18 +268,19 @@ static double root_end(const filled *f, uint64_t m)
 	return port + (sc_time(link, f->left - m) + sc_time(comp, f->left - m));
 }
 
-/* Return the m in [1, hi], hi < left, with which the root ends first. */
+/* Return the m in [1, hi] with which the root ends earliest; hi < left. */
 static uint64_t best_for_root(const filled *f, uint64_t hi)
 {
 	part_bisection s = { 1, hi, 0 };
 	if (growth_of_root(f->sc) == GROWS_SLOWER)
 		return root_end(f, 1) < root_end(f, hi) ? 1 : hi;
-	while (bisect_first_step(&s)) /* the first whose successor is no better */
+	while (bisect_first_step(&s)) /* find the first m after which m + 1 is no better */
 		bisect_first_narrow(&s, root_end(f, s.mid) <= root_end(f, s.mid + 1));
 	return s.lo;
 }
 
-/* Let the others in turn take as many units as they can, and the root the rest. */
+/* Let each processor in turn take as many units as it can, until the root can do the rest by t. The
+ * last one before the root takes fewer units if only so the root ends by t. */
 static bool fits_with_root(const sc_problem *sc, double t, uint64_t *share)
 {
 	filled f = { .sc = sc, .left = sc->n };

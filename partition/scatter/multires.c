@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* multires.c - exact shares for increasing costs by ever finer grids of 2^s items. Each grid gives
- * a plan of whole blocks (upper bound) and two lower bounds. They are bounds of the cost of d
- * items on the processors from i on, and of the port time before i. Only amounts d whose two
- * bounds sum to less than the best plan are looked at on the next grid. On grid 1 the bounds are
- * exact.
+/* multires.c - exact shares for increasing costs by ever finer grids, whose blocks have 2^s units.
+ * The amount d before processor i is the sum of the shares from i on. Each grid gives a plan of
+ * whole blocks (upper bound) and two lower bounds for each amount. One is for the time in which the
+ * processors from i on do d, the other for the time at which the port is free for i. Only amounts
+ * for which the two sum to less than the makespan of the best plan are kept for the next grid. On
+ * the last grid, of single units, the bounds are exact.
  *
- * The first grid contains only amounts that follow from the most that each processor can take
- * (fill.c). Unless the port is busy for most of the time, these are few, and the first grid is
- * grid 1. Otherwise, if costs are affine, real shares (relax.c) usually leave few amounts.
+ * The first grid contains only amounts that are possible with the bounds of shares of fill.c.
+ * Unless the port is busy most of the time, these are few, and the first grid already has single
+ * units. Otherwise, if costs are affine, relax.c usually excludes all but a few amounts.
  *
  * The rows of a grid are G_i(k) = min over j <= k of link_i(k - j) + max(comp_i(k - j),
- * G_{i+1}(j)). They rise with k, so the j from which comp is the larger rises too. Above that j an
- * affine link makes a sliding window minimum, any other a short scan. Must not contain: cost
- * kinds. Costs O(1) amortised for each entry if links are affine, so O(p W) for each grid with W
- * blocks kept, some p at best. */
+ * G_{i+1}(j)). G_i rises with k, so the last j for which comp is the larger rises too. Above that
+ * j, the minimum of link + G is found by a sliding window if the link is affine, otherwise by a
+ * short scan. Must not contain: cost kinds. If links are affine, an entry takes O(1) amortised
+ * time, so a grid takes O(p W) for W blocks kept per processor. W is at best a small multiple of
+ * p. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,35 +23,37 @@
 
 #include "scatter.h"
 
-/* GRID_LOWER: block k stands for k 2^s items or more and m blocks for more than m - 1: a lower
- * bound. GRID_UPPER: all shares are whole blocks, the root's and the rest: a plan. */
+/* The contents of bound[]. GRID_LOWER: lower bounds. An amount of k blocks stands for at least k
+ * 2^s units, a share of m blocks for more than m - 1 blocks. GRID_UPPER: times of plans whose
+ * shares are whole blocks; the root also takes the rest. */
 typedef enum grid_kind { GRID_LOWER, GRID_UPPER } grid_kind;
 
 enum { COMP, LINK };
 
-/* For each processor i: the amounts d, in blocks of 2^s items, that may be left before it. With
- * each a bound of the time that i and those after it need for d. */
+/* A grid: for each processor i a row of the amounts before it, in blocks of 2^s units, and for each
+ * amount a bound of the time in which i and those after it do it. */
 typedef struct grid {
 	sc_problem *sc;
-	unsigned s;           /* blocks of 2^s items */
-	grid_kind kind;       /* what bound[] holds */
+	unsigned s;           /* blocks of 2^s units */
+	grid_kind kind;       /* kind of bound[] */
 	sc_interval *amounts; /* p entries: amounts before processor i */
-	sc_interval *kept;    /* p entries: those worth keeping */
+	sc_interval *kept;    /* p entries: those kept for the next grid */
 	size_t *row;          /* p entries: where the row of processor i begins in bound[] */
-	double *bound;        /* rows of amounts[i].hi - amounts[i].lo + 1 */
-	double *port, *port2; /* as long as the longest row */
-	uint64_t *queue;      /* the same */
-	double *seen[2];    /* twice as long: comp and link times of this row; NaN: not computed */
-	uint64_t base;      /* blocks of the first of them */
-	size_t room, width; /* entries allocated: of bound, and of the longest row */
-	size_t entries;     /* entries in use: bound */
-	bool helped;        /* the last plan tried was better than all before */
-	double upper, tol;  /* makespan of the best plan so far (plan->share), its rounding */
-	double lower;       /* what the grids before have proven */
-	uint64_t *path;     /* p entries: a plan being tried */
+	double *bound;        /* rows of amounts[i].hi - amounts[i].lo + 1 entries */
+	double *port, *port2; /* as long as the longest row: see port_row() */
+	uint64_t *queue;      /* as long as the longest row */
+	double *seen[2];      /* twice as long: times of shares in this row, NaN: not computed */
+	uint64_t base;        /* blocks of the share of seen[][0] */
+	size_t room, width;   /* entries allocated: in bound, for the longest row */
+	size_t entries;       /* entries of bound in use */
+	bool helped;          /* the last plan tried was better than all before */
+	double upper, tol;    /* makespan of the best plan so far (plan->share), its rounding */
+	double lower;         /* no plan ends earlier, as previous grids have proven */
+	uint64_t *path;       /* p entries: a plan being tried */
 } grid;
 
-static inline uint64_t grid_items(const grid *gr, uint64_t m)
+/* Return the units of a share of m blocks; for GRID_LOWER the fewest. */
+static inline uint64_t grid_units(const grid *gr, uint64_t m)
 {
 	if (gr->kind == GRID_UPPER || m == 0)
 		return m << gr->s;
@@ -58,12 +62,12 @@ static inline uint64_t grid_items(const grid *gr, uint64_t m)
 
 static inline double grid_link(const grid *gr, size_t i, uint64_t m)
 {
-	return sc_time(&gr->sc->link[i], grid_items(gr, m));
+	return sc_time(&gr->sc->link[i], grid_units(gr, m));
 }
 
 static inline double grid_comp(const grid *gr, size_t i, uint64_t m)
 {
-	return sc_time(&gr->sc->comp[i], grid_items(gr, m));
+	return sc_time(&gr->sc->comp[i], grid_units(gr, m));
 }
 
 static inline double grid_at(const grid *gr, size_t i, uint64_t k)
@@ -84,7 +88,7 @@ static void grid_free_rows(grid *gr)
 	gr->room = gr->width = 0;
 }
 
-/* Make room for the rows of the amounts. Return false if the budget's memory does not suffice. */
+/* Allocate the rows of gr->amounts. Return false if they exceed the memory of the budget. */
 static bool grid_make_rows(grid *gr)
 {
 	uint64_t total = 0, width = 0;
@@ -112,8 +116,8 @@ static bool grid_make_rows(grid *gr)
 	return false;
 }
 
-/* Forget the times of the last row. Within a row the same times are needed repeatedly, and a cost
- * may be a slow function. */
+/* Prepare seen[], which caches the times of shares, for row i. Within a row the same times are used
+ * repeatedly, and a cost may be a slow function. */
 static void forget_times(grid *gr, size_t i)
 {
 	const sc_interval *const sp = &gr->amounts[i], *const next = &gr->amounts[i + 1];
@@ -131,24 +135,25 @@ static double time_once(const grid *gr, int what, const sc_cost *c, uint64_t m)
 {
 	double *const at = &gr->seen[what][m - gr->base];
 	if (isnan(*at))
-		*at = sc_time(c, grid_items(gr, m));
+		*at = sc_time(c, grid_units(gr, m));
 	return *at;
 }
 
 static inline double row_time(const grid *gr, int what, size_t i, uint64_t m)
 {
 	const sc_cost *const c = what == COMP ? &gr->sc->comp[i] : &gr->sc->link[i];
-	return c->affine ? sc_time(c, grid_items(gr, m)) : time_once(gr, what, c, m);
+	return c->affine ? sc_time(c, grid_units(gr, m)) : time_once(gr, what, c, m);
 }
 
-/* Return whether computing k - j blocks takes at least as long as the others take for j. */
+/* Return whether computing k - j blocks takes at least as long as the processors after i take for j
+ * blocks. */
 static bool comp_is_larger(const grid *gr, size_t i, uint64_t k, uint64_t j)
 {
 	return row_time(gr, COMP, i, k - j) >= grid_at(gr, i + 1, j);
 }
 
-/* Scan js for the j with smallest link + next, if it is better than *best. The scan ends where the
- * others take too long by themselves. Return that j, or UINT64_MAX if nothing is better. */
+/* Return the j in js with the smallest link + G, if that is less than *best, and lower *best to it;
+ * otherwise return UINT64_MAX. The scan ends where G is too large by itself. */
 static uint64_t scan_row(const grid *gr, size_t i, uint64_t k, sc_interval js, double *best)
 {
 	uint64_t found = UINT64_MAX;
@@ -165,12 +170,13 @@ static uint64_t scan_row(const grid *gr, size_t i, uint64_t k, sc_interval js, d
 	return found;
 }
 
+/* A monotone queue of j, as in table.c. */
 typedef struct grid_window {
 	uint64_t *q, head, tail, add;
 	double step; /* link time of one more block */
 } grid_window;
 
-/* Let the window hold all j below k, and drop those below first, for which comp is the larger. */
+/* Move the window: add all j below k, and drop those below first, for which comp is the larger. */
 static void slide_window(grid_window *w, const grid *gr, size_t i, uint64_t k, uint64_t first)
 {
 	for (; w->add < k && w->add <= gr->amounts[i + 1].hi; w->add++) {
@@ -187,12 +193,13 @@ static void slide_window(grid_window *w, const grid *gr, size_t i, uint64_t k, u
 		w->head++;
 }
 
+/* Set bound[] of row i from row i + 1. */
 static void fill_row(grid *gr, size_t i)
 {
 	const sc_interval *const sp = &gr->amounts[i], *const next = &gr->amounts[i + 1];
 	const bool affine = gr->sc->link[i].affine;
 	grid_window w = { gr->queue, 0, 0, next->lo, 0 };
-	uint64_t first = next->lo; /* comp is the larger for every j below */
+	uint64_t first = next->lo; /* comp is the larger for every j below first */
 	forget_times(gr, i);
 	w.step = ldexp(gr->sc->link[i].per_item, (int)gr->s);
 	for (uint64_t k = sp->lo; k <= sp->hi; k++) {
@@ -248,7 +255,8 @@ static void offer_path(grid *gr)
 	memcpy(gr->sc->plan->share, gr->path, gr->sc->p * sizeof *gr->path);
 }
 
-/* Return the best j for k blocks before processor i, or UINT64_MAX. */
+/* Return the best amount j before processor i + 1 if k blocks are before i, or UINT64_MAX if every
+ * j takes infinite time. */
 static uint64_t best_next(grid *gr, size_t i, uint64_t k)
 {
 	const sc_interval *const next = &gr->amounts[i + 1];
@@ -267,7 +275,7 @@ static uint64_t best_next(grid *gr, size_t i, uint64_t k)
 	return found == UINT64_MAX ? keep : found;
 }
 
-/* Read the plan from rows of GRID_UPPER, and keep it if it is better than the best so far. */
+/* Read the plan from the rows of GRID_UPPER, and pass it to offer_path(). */
 static void take_plan(grid *gr)
 {
 	const size_t p = gr->sc->p;
@@ -284,8 +292,8 @@ static void take_plan(grid *gr)
 	offer_path(gr);
 }
 
-/* Find a straight line at or below the link's time of 1 .. most blocks: *at for one, *step for each
- * further one. */
+/* Find a straight line that is nowhere above the link's times of 1 .. most blocks. Set *at to its
+ * value for 1 block and *step to its slope per block. */
 static void line_below(const grid *gr, size_t i, uint64_t most, double *at, double *step)
 {
 	const double first = grid_link(gr, i, 1);
@@ -302,9 +310,10 @@ static void line_below(const grid *gr, size_t i, uint64_t most, double *at, doub
 	*at += gap - 1e-15 * (first + *step * (double)most);
 }
 
-/* Set port2[] to the port times before processor i + 1 from those before i in port[]. P'(j) = min
- * over k >= j, k - j <= most, of P(k) + link(k - j). The window slides down, with its minima in a
- * monotone queue. */
+/* The port time P_i(k) is a lower bound of when the port is free for processor i if k blocks are
+ * before i. Compute P_(i+1) in port2[] from P_i in port[]: P_(i+1)(j) = min over k >= j, k - j <=
+ * most, of P_i(k) + link_i(k - j). The window slides down, with its candidates in a monotone
+ * queue. */
 static void port_row(grid *gr, size_t i, const sc_interval *from, const sc_interval *to,
 		     uint64_t most)
 {
@@ -333,7 +342,7 @@ static void port_row(grid *gr, size_t i, const sc_interval *from, const sc_inter
 }
 
 /* Set kept[i] to the amounts before processor i that may belong to a better plan. Return false if
- * no amount may. */
+ * no amount remains. */
 static bool prune_amounts(grid *gr)
 {
 	const double below = gr->upper * (1 - gr->tol);
@@ -348,7 +357,8 @@ static bool prune_amounts(grid *gr)
 		to.hi = min_u64(to.hi, from.hi);
 		if (to.lo > to.hi)
 			return false;
-		/* The most blocks that end by the upper bound if the port is free at start. */
+		/* Find the most blocks that i can end by the upper bound if the port is free at
+		 * start. */
 		part_bisection s = { 0, from.hi - to.lo, 0 };
 		if (start + grid_link(gr, i, 0) + grid_comp(gr, i, 0) > gr->upper)
 			return false;
@@ -376,8 +386,9 @@ static bool prune_amounts(grid *gr)
 	return true;
 }
 
-/* Make the amounts descend along the processors, as they do in every plan: rows rise only if no row
- * begins before a later one. Return false if that leaves no amount before some processor. */
+/* Raise the least amounts so that they do not increase along the processors, as in every plan. The
+ * rows rise with k only if no row begins at a smaller amount than the next row. Return false if no
+ * amount is left for some processor. */
 static bool descend_amounts(sc_interval *amounts, size_t p)
 {
 	for (size_t i = p - 1; i-- > 0;)
@@ -388,10 +399,10 @@ static bool descend_amounts(sc_interval *amounts, size_t p)
 	return true;
 }
 
-/* Search one grid and bring the kept amounts to the grid of half the size. Return whether that is
- * needed: not after grid 1, nor after a grid on which the budget ends. A plan of whole blocks is
- * tried if it is worth its time. The first plan is often the best already, and it cuts the rows
- * enough if they do not grow from grid to grid. */
+/* Search one grid, and prepare the next, whose blocks have half the size, with the amounts kept.
+ * Return whether to search the next: not after single units, nor if the budget ended or no better
+ * plan exists. Unless blocks are single units, a plan is computed only if the last one helped or
+ * the rows have grown, because the first plan is often the best. */
 static bool search_grid(grid *gr)
 {
 	const size_t before = gr->entries;
@@ -419,16 +430,16 @@ static bool search_grid(grid *gr)
 	return true;
 }
 
-/* Make the blocks so large that there are few of them in these items. */
-static void coarsen_grid(grid *gr, uint64_t items)
+/* Choose blocks so large that these units are at most 4 p + 16 blocks. */
+static void coarsen_grid(grid *gr, uint64_t units)
 {
-	for (gr->s = 0; items >> gr->s > 4 * (uint64_t)gr->sc->p + 16;)
+	for (gr->s = 0; units >> gr->s > 4 * (uint64_t)gr->sc->p + 16;)
 		gr->s++;
 }
 
-/* Set the amounts that can belong to a better plan, on a grid of few of them. They are at least
- * what the processors before processor i must leave, and at most what it and those after it can
- * take. Return false if no plan is better. */
+/* Set the amounts to those that can belong to a better plan, and choose a grid on which they are
+ * few. An amount is at least what the processors before i must leave, and at most what i and those
+ * after it can take. Return false if no plan is better. */
 static bool first_amounts(grid *gr)
 {
 	const sc_problem *const sc = gr->sc;
@@ -451,7 +462,7 @@ static bool first_amounts(grid *gr)
 	return true;
 }
 
-/* Set the amounts to those near the best plan so far. */
+/* Set the amounts to those within reach blocks of the best plan so far. */
 static void amounts_near_plan(grid *gr, uint64_t reach)
 {
 	const sc_problem *const sc = gr->sc;
@@ -465,10 +476,10 @@ static void amounts_near_plan(grid *gr, uint64_t reach)
 	gr->amounts[0].lo = gr->amounts[0].hi = sc->n >> gr->s;
 }
 
-#define MOST_ENTRIES (UINT64_C(1) << 24) /* of single items at once: less than a second */
+#define MOST_ENTRIES (UINT64_C(1) << 24) /* on a grid of single units: takes less than a second */
 
-/* Search all amounts in single items. Return false if they are too many. */
-static bool search_items(grid *gr)
+/* Search all amounts on a grid of single units. Return false if there are too many. */
+static bool search_units(grid *gr)
 {
 	const sc_problem *const sc = gr->sc;
 	uint64_t total = 0;
@@ -481,10 +492,11 @@ static bool search_items(grid *gr)
 	return true;
 }
 
-/* Search the few amounts that real shares of affine costs leave for a plan better than the one
- * near them. Return true if all of them were searched. That is exact: the tables are of whole
- * shares, and relax.c omits only amounts that no better plan can have, even with its rounding.
- * Otherwise there may be a better plan and a bound. */
+/* For affine costs: search the amounts near the best real shares, which usually gives a better
+ * plan. Then search the few amounts that relax.c does not exclude. Return true if all of them were
+ * searched or no plan is better. This is exact: whole shares are searched, and relax.c excludes
+ * only amounts of no better plan, in spite of its rounding. If it returns false, gr->upper and
+ * gr->lower may have improved. */
 static bool search_near_real(grid *gr)
 {
 	sc_problem *const sc = gr->sc;
@@ -498,17 +510,18 @@ static bool search_near_real(grid *gr)
 		offer_path(gr);
 		gr->s = 0;
 		amounts_near_plan(gr, min_u64(64, (1 << 19) / sc->p + 4));
-		done = search_items(gr) &&
+		done = search_units(gr) &&
 		       part_sc_relax_amounts(rx, gr->upper * (1 + tol), gr->amounts) &&
-		       descend_amounts(gr->amounts, sc->p) && search_items(gr);
+		       descend_amounts(gr->amounts, sc->p) && search_units(gr);
 	}
 	free(real);
 	part_sc_relax_free(rx);
 	return done || !first_amounts(gr);
 }
 
-/* Improve the plan after the budget ended before it was proven: ever finer but narrow grids usually
- * find a better one. Then set sc->lower to a time by which no plan ends. */
+/* Improve a plan that was not proven to be the best before the budget ended. Ever finer but narrow
+ * grids near the plan usually find a better one. Then set sc->lower to a time before which no plan
+ * ends. */
 static void improve_unproven(grid *gr)
 {
 	const uint64_t reach = min_u64(512, (1 << 19) / gr->sc->p + 4);
@@ -530,7 +543,8 @@ static void improve_unproven(grid *gr)
 	gr->sc->lower = max_double(gr->lower, lo * (1 - 2 * gr->tol));
 }
 
-static hetpart_status refine_to_items(grid *gr, hetpart_err *err)
+/* Find the best plan, or one as good as the budget allows. */
+static hetpart_status find_plan(grid *gr, hetpart_err *err)
 {
 	sc_problem *const sc = gr->sc;
 	const double end_s = part_budget_reserve(&sc->budget, 0.2);
@@ -539,7 +553,7 @@ static hetpart_status refine_to_items(grid *gr, hetpart_err *err)
 	if (!isfinite(gr->upper))
 		return sc->budget.why == HETPART_OK ? part_no_plan(err)
 						    : part_budget_fail(&sc->budget, err);
-	if (gr->upper > 0 && first_amounts(gr) && !(gr->s == 0 && search_items(gr)) &&
+	if (gr->upper > 0 && first_amounts(gr) && !(gr->s == 0 && search_units(gr)) &&
 	    !(sc->affine && search_near_real(gr)))
 		while (search_grid(gr))
 			continue;
@@ -562,7 +576,7 @@ hetpart_status part_sc_multires(sc_problem *sc, hetpart_err *err)
 	sc->plan->method = "multires";
 	if (part_array(gr.amounts, sc->p) && part_array(gr.kept, sc->p) &&
 	    part_array(gr.row, sc->p) && part_array(gr.path, sc->p))
-		rc = refine_to_items(&gr, err);
+		rc = find_plan(&gr, err);
 	else
 		rc = part_no_memory(err, sc->p, "processors");
 	free(gr.amounts);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* problem.c - a scatter problem, checked and in units near 1, and the one-port times of shares.
- * Must not contain: how shares are found. Costs O(p). */
+/* problem.c - a scatter problem: check it, scale its times to near 1, and compute the times of
+ * given shares when the root sends one message at a time. Must not contain: how shares are found.
+ * Takes O(p) time for p processors. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -33,8 +34,8 @@ bool part_sc_has_mem(sc_problem *sc, uint64_t bytes)
 	return has;
 }
 
-/* Return the time of c at n units if it is finite or, for a table, the largest finite time. It sets
- * the unit when no single processor can take all items. */
+/* Return the time of n units or, for a table, its largest finite time; 0 if that is not positive
+ * and finite. It replaces the time of all items if no single processor can do them. */
 static long double some_time(const sc_cost *c, uint64_t n)
 {
 	const hetpart_cost *const cost = c->cost;
@@ -49,7 +50,8 @@ static long double some_time(const sc_cost *c, uint64_t n)
 	return most;
 }
 
-/* Choose a power of two near the smallest time in which one processor can do all the work. */
+/* Set sc->shift so that 2^shift is near the smallest time in which one processor can do all the
+ * work. */
 static void choose_shift(sc_problem *sc)
 {
 	long double all = INFINITY, some = 0;
@@ -131,8 +133,8 @@ hetpart_status part_sc_init(sc_problem *sc, uint64_t items, const hetpart_scatte
 		set_cost(&sc->link[i], procs[i].link, sc, i);
 		set_cost(&sc->comp[i], procs[i].compute, sc, i);
 	}
-	/* Count in units: the minimums, and what is not a whole multiple of the quantum, are given.
-	 */
+	/* Count only units that a method can distribute. Every processor has its minimum, and the
+	 * root also the rest of the division by the quantum. */
 	const uint64_t quantum = max_u64(opts->quantum, 1), rest = items % quantum;
 	const part_procs ps = { .n = nprocs,
 				.mins = opts->minimums,

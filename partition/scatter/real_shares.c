@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* real_shares.c - methods for affine costs that round real shares: the closed form and the linear
  * programme of [S0], and the affine shares of [S2]. Also the greedy method of [S2] for whole
- * shares, and the rounding scheme of [S0]. Must not contain: exact whole shares. Costs O(p) for
- * the closed form, O(p log p) to round and for the shares of [S2]. The linear programme costs O(p)
- * for each processor at worst. */
+ * shares, and the rounding scheme of [S0]. Must not contain: exact whole shares. The closed form
+ * takes O(p) time, rounding and the shares of [S2] O(p log p), the linear programme O(p^2) at
+ * worst. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -14,9 +14,9 @@
 
 /* ---------------------------------------------------------------------------------- rounding */
 
-/* The share nearest to a whole number is rounded first, the others against the running error e, so
- * that no sum of shares drifts. The last share is n_k - e: the n_k + e of the paper would miss the
- * total. */
+/* The share nearest to a whole number is rounded first. Each further share is rounded so that the
+ * sum e of all changes stays near 0. The last share is n_k - e; n_k + e, as printed in the article,
+ * would miss the total. */
 typedef struct real_share {
 	long double whole, fraction; /* fraction in [0, 1) */
 	size_t proc;
@@ -28,9 +28,9 @@ static int compare_fractions(const void *va, const void *vb)
 	return part_compare(a->fraction, a->proc, b->fraction, b->proc);
 }
 
-/* Round the parts, sorted by fraction. If e > 0, too much was given, so cut off the smallest
- * fraction; if e < 0, make the largest whole; if e = 0, take whichever is nearer. Return how many
- * items too many were given because of the rounding of doubles. */
+/* Round the real shares `parts`, sorted by fraction. If e > 0, round the share with the smallest
+ * fraction down. If e < 0, round the share with the largest up. If e = 0, choose whichever changes
+ * less. Return by how many items the sum exceeds items, because of the rounding of doubles. */
 static uint64_t round_in_order(const real_share *parts, size_t p, uint64_t items, uint64_t *share)
 {
 	size_t lo = 0, hi = p - 1;
@@ -58,7 +58,7 @@ hetpart_status part_sc_round(uint64_t *share, uint64_t items, const double *real
 		sum += real[i];
 	long double norm = sum > 0 ? items / sum : 0;
 	if (fabsl(sum - items) <= 1e-12L * p)
-		norm = 1; /* exact except for rounding: keep whole shares whole */
+		norm = 1; /* the sum differs only by rounding: do not change whole shares */
 	for (size_t i = 0; i < p; i++) {
 		parts[i].proc = i;
 		parts[i].whole = floorl(real[i] * norm);
@@ -66,7 +66,7 @@ hetpart_status part_sc_round(uint64_t *share, uint64_t items, const double *real
 	}
 	qsort(parts, p, sizeof *parts, compare_fractions);
 	uint64_t over = round_in_order(parts, p, items, share);
-	while (over > 0) { /* the largest shares give back what is too much */
+	while (over > 0) { /* take the excess from the largest shares */
 		size_t most = 0;
 		for (size_t i = 1; i < p; i++)
 			if (share[i] > share[most])
@@ -100,7 +100,7 @@ hetpart_status hetpart_scatter_round(uint64_t *shares, uint64_t items, const dou
 
 /* ------------------------------------------------------------------------------- closed form */
 
-/* Give all units to one processor, which takes any number in no time. */
+/* Give all units to processor who, which takes any number in no time; return that time, 0. */
 static double all_to_one(const sc_problem *sc, double *real, size_t who)
 {
 	for (size_t i = 0; i < sc->p; i++)
@@ -108,10 +108,10 @@ static double all_to_one(const sc_problem *sc, double *real, size_t who)
 	return 0;
 }
 
-/* Set the real shares of smallest makespan for the linear parts of affine costs, and return the
- * makespan, scaled, as in [S0]. The processors that are kept end together. One whose link is
- * slower than all kept after it together is dropped, and its share is 0. The time of one item on
- * those kept from each on is d; a is computation, b communication. */
+/* Ignore startups, set the real shares with the smallest makespan, and return the scaled makespan,
+ * as in [S0]. A processor is dropped (its share is 0) if its link takes longer per unit than the
+ * processors kept after it together. All others end at the same time. A unit takes the time d on
+ * the kept processors from i on, and a for computation and b on the link of i. */
 static double linear_shares(const sc_problem *sc, double *real)
 {
 	size_t i = sc->p - 1;
@@ -151,8 +151,8 @@ double part_sc_lower(const sc_problem *sc, double *real)
 	return linear_shares(sc, real) * (1 - DBL_EPSILON * (double)(sc->p + 4));
 }
 
-/* Return the scaled makespan of the plan's real shares. all_pay: every processor pays the startups,
- * even for no items. */
+/* Return the scaled makespan of the plan's real shares. If all_pay, every processor pays its
+ * startups, even if it has no items. */
 static double real_ends(const sc_problem *sc, bool all_pay)
 {
 	long double port = 0, last = 0;
@@ -177,21 +177,21 @@ hetpart_status part_sc_closed(sc_problem *sc, hetpart_err *err)
 
 /* ------------------------------------------------------------------------ linear programme */
 
-/* [S0]'s linear programme for affine costs, solved exactly: minimise T subject to T >= sum_{j<=i}
- * link_j(x_j) + comp_i(x_i). It pays every startup, even for no items, which the dynamic
- * programmes do not. The solution goes from the last processor to the first. The items that those
- * from i on can do in t are a concave curve of straight lines, and each processor adds one bend.
- * All in long doubles. */
+/* [S0]'s linear programme for affine costs: minimise T subject to T >= sum_{j<=i} link_j(x_j) +
+ * comp_i(x_i). Unlike in the dynamic programmes, a processor without items also pays its startups.
+ * The programme is solved without the simplex method, from the last processor to the first, in long
+ * doubles. The items that processors from i on can do in time t are a concave curve of straight
+ * lines; each processor adds one corner. */
 
 typedef struct lp_corner {
 	long double t, items;
 } lp_corner;
 
-/* Items by time, from the first corner on; before it there is no plan. */
+/* Items as a function of time. Before the first corner no plan exists. */
 typedef struct lp_curve {
 	lp_corner *at;
 	size_t n;
-	long double slope; /* beyond the last corner */
+	long double slope; /* after the last corner */
 } lp_curve;
 
 typedef struct affine_lp {
@@ -205,6 +205,7 @@ static long double max_long(long double a, long double b)
 	return a > b ? a : b;
 }
 
+/* Return the items per time after corner k. */
 static long double lp_slope_after(const lp_curve *c, size_t k)
 {
 	if (k + 1 == c->n)
@@ -212,7 +213,7 @@ static long double lp_slope_after(const lp_curve *c, size_t k)
 	return (c->at[k + 1].items - c->at[k].items) / (c->at[k + 1].t - c->at[k].t);
 }
 
-/* Return the items by t, which is not before the first corner. */
+/* Return the items at time t, which must not be before the first corner. */
 static long double lp_items_by(const lp_curve *c, long double t)
 {
 	size_t k = c->n - 1;
@@ -221,18 +222,19 @@ static long double lp_items_by(const lp_curve *c, long double t)
 	return c->at[k].items + lp_slope_after(c, k) * (t - c->at[k].t);
 }
 
-/* Add a corner, unless the one before it has all n items already. */
+/* Append a corner, unless the last corner already has all n items. */
 static void lp_bend(lp_curve *c, long double t, long double items, uint64_t n)
 {
 	if (c->n == 0 || (c->at[c->n - 1].items < n && t > c->at[c->n - 1].t))
 		c->at[c->n++] = (lp_corner){ t, items };
 }
 
-/* Find the curve of processor i and those after it from theirs, called later. With u left when its
- * startup was sent, it takes x and leaves r = u - b x for the others, which do later(r). An item
- * costs b of their time, so it takes none while they make more of b than one item, up to r = split.
- * Beyond, it takes what is above split, until it works all the time itself:
- * r = (a u + b mu)/(a + b). A free link leaves all of u. */
+/* Compute in lp->next the curve of the processors from i on, from `later`, the curve of those after
+ * i. Let u be the time that remains after the startup of i's link. If i takes x items, it leaves r
+ * = u - b x to the others, which do later(r) items. They can do later'(r) b items in the time b
+ * that the link needs for one. While this is at least 1, up to r = split, i takes none. With more
+ * time, i takes what exceeds split, until it computes all the time: then r = (a u + b mu)/(a + b),
+ * where mu is its startup. If b is 0, r is u. */
 static void lp_put_before(affine_lp *lp, size_t i)
 {
 	const sc_cost *const link = &lp->sc->link[i], *const comp = &lp->sc->comp[i];
@@ -267,6 +269,7 @@ static void lp_put_before(affine_lp *lp, size_t i)
 		out->at[k].t += link->startup;
 }
 
+/* Set the real shares of the plan to a solution of the linear programme. */
 static hetpart_status lp_solve(affine_lp *lp, hetpart_err *err)
 {
 	sc_problem *const sc = lp->sc;
@@ -291,7 +294,7 @@ static hetpart_status lp_solve(affine_lp *lp, hetpart_err *err)
 	if (all->at[k].items < sc->n)
 		end += (sc->n - all->at[k].items) / lp_slope_after(all, k);
 	long double left = sc->n;
-	for (size_t i = 0; i < sc->p; i++) { /* the shares that end by then */
+	for (size_t i = 0; i < sc->p; i++) { /* the shares of the plan that ends by end */
 		const long double a = sc->comp[i].per_item, b = sc->link[i].per_item;
 		const long double u = end - sc->link[i].startup, mu = sc->comp[i].startup;
 		long double x = (u - mu) / (a + b);
@@ -303,7 +306,7 @@ static hetpart_status lp_solve(affine_lp *lp, hetpart_err *err)
 		end = u - b * x;
 		sum += sc->plan->real[i];
 	}
-	/* Make the shares sum to n to the last digit of a double. */
+	/* Scale the shares so that their sum is n except for the rounding of doubles. */
 	for (size_t i = 0; i < sc->p && sum > 0; i++)
 		sc->plan->real[i] = (double)(sc->plan->real[i] * (sc->n / sum));
 	return HETPART_OK;
@@ -319,7 +322,7 @@ hetpart_status part_sc_lp(sc_problem *sc, hetpart_err *err)
 	sc->plan->method = "lp";
 	while (who < sc->p && sc->n > 0 && sc->link[who].per_item + sc->comp[who].per_item > 0)
 		who++;
-	if (who < sc->p) { /* it takes all, as nothing ends before the startups */
+	if (who < sc->p) { /* give it all items: all processors pay their startups in any case */
 		all_to_one(sc, sc->plan->real, who);
 	} else {
 		if (part_array(lp.now.at, 2 * sc->p + 2) && part_array(lp.next.at, 2 * sc->p + 2) &&
@@ -340,10 +343,10 @@ hetpart_status part_sc_lp(sc_problem *sc, hetpart_err *err)
 /* --------------------------------------------------------------- all at once, in one or two passes
  */
 
-/* A processor that takes any real number of items, from its start on. */
+/* A processor that can take any real number of items from the time start on. */
 typedef struct receiver {
-	double start;    /* l: when it can begin */
-	double per_item; /* c: time */
+	double start;    /* l: time at which it can begin */
+	double per_item; /* c: time per item */
 	size_t proc;
 } receiver;
 
@@ -353,9 +356,9 @@ static int compare_starts(const void *va, const void *vb)
 	return part_compare(a->start, a->proc, b->start, b->proc);
 }
 
-/* Fill the receivers like vessels with water, up to the time t by which they take n items
- * together. Those that start at t or later get none. A receiver that takes items in no time is a
- * sink: it gets the rest, and t is its start. Times count from the first start. */
+/* Set real[] to the items that each receiver takes by the time t, the time by which all together
+ * take n items. Receivers that start at t or later get none. A receiver that takes items in no time
+ * is a sink: t is its start, and it gets the rest. Times are relative to the earliest start. */
 static void water_fill(receiver *v, size_t p, uint64_t n, double *real)
 {
 	long double gain = 0, base = 0, t = INFINITY, left = n;
@@ -385,13 +388,13 @@ static void water_fill(receiver *v, size_t p, uint64_t n, double *real)
 		real[v[sink].proc] = (double)fmaxl(0, left);
 }
 
-/* Divide as if all were sent at once: processor i ends at l_i + c_i d_i. In pass two a processor
- * also waits for the messages of pass one that come before its own (the stair). Pass one counts the
- * startups, unlike [S2]. There, a processor whose startup is too long to be served would get a
- * share, and delay all after it in pass two. On random platforms with startups up to a tenth of the
- * makespan both end within 0.2 % of each other; with startups up to the makespan within 1 %. With
- * startups up to ten times that, [S2]'s ends 1.8 times as late on average, up to 100 times, 5 times
- * as late. */
+/* Find shares d_i as if all messages were sent at once: processor i ends at l_i + c_i d_i. In pass
+ * two a processor also waits for the messages of pass one that come before its own. Unlike [S2],
+ * pass one includes startups. Otherwise a processor with too long a startup would get a share, and
+ * delay all after it in pass two. On random platforms with startups up to a tenth of the makespan,
+ * both variants end within 0.2 % of each other; with startups up to the makespan, within 1 %. With
+ * startups up to 10 (100) times the makespan, the variant of [S2] takes 1.8 (5) times as long on
+ * average. */
 hetpart_status part_sc_all_at_once(sc_problem *sc, int passes, hetpart_err *err)
 {
 	if (!sc->affine)
@@ -401,7 +404,7 @@ hetpart_status part_sc_all_at_once(sc_problem *sc, int passes, hetpart_err *err)
 	if (!v)
 		return part_no_memory(err, sc->p, "processors");
 	for (int pass = 0; pass < passes; pass++) {
-		double port = 0; /* when it is free, in pass two */
+		double port = 0; /* in pass two: time at which the port is free */
 		for (size_t i = 0; i < sc->p; i++) {
 			const sc_cost *const l = &sc->link[i], *const c = &sc->comp[i];
 			const double x = sc->plan->real[i];
@@ -429,7 +432,8 @@ static double time_of_both(void *ctx, uint64_t n)
 	return sc_time(b->link, n) + sc_time(b->comp, n);
 }
 
-/* Minimise the largest sum of a message and a computation, for whole shares. */
+/* Minimise the largest sum of a processor's message and computation, for whole shares; messages do
+ * not wait for each other. */
 hetpart_status part_sc_greedy(sc_problem *sc, hetpart_err *err)
 {
 	part_procs ps = { .n = sc->p, .bad = &sc->bad };

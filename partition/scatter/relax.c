@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* relax.c - real shares of affine costs with startups, exactly. Units by time are straight lines
- * between corners, but neither convex nor concave, as a processor may take nothing and save its
- * startup. With v of the time left after its startup, processor i takes (v - r)/b and leaves r to
- * those after it. The most units are v/b + max K(r), K(r) = F(r) - r/b, over a window of r whose
- * ends move right with v.
+/* relax.c - exact real shares for affine costs with startups. The curve F_i(t) is the most units
+ * that processor i and those after it can do in time t. It consists of straight lines between
+ * corners. It is neither convex nor concave, because a processor may take nothing and save its
+ * startup. Let a and b be the times of one unit for computation and link. If processor i has the
+ * time v after its link's startup and leaves the time r to those after it, it takes (v - r)/b
+ * units. So the most units are v/b + max of K(r) = F_(i+1)(r) - r/b, over a window of r. Both ends
+ * of the window move right as v grows.
  *
- * Results must not be below the truth by more than is known, as plans are ruled out by them.
- * Errors of times, within `late`, are errors of plans that may end so much later, as all of a plan
- * can be delayed. Errors of units are within `lost`. The window is wider than the true one by more
- * than the rounding of its end. Otherwise units would be lost, as a short time is many units if b
- * is small. When a corner is dropped, the line that replaces it lies above it.
+ * Plans are excluded because of these curves, so their rounding errors must be bounded. Errors of
+ * times are at most `late`: they are treated like a delay of the whole plan by `late`. Errors of
+ * units are at most `lost`. The window is widened by more than the rounding of its end. Otherwise
+ * units would be lost, because a short time is worth many units if b is small. When a corner is
+ * dropped, the line that replaces it lies above it.
  *
- * Curves are computed only over the times that a plan of all units by the end can meet, because
- * most corners are elsewhere. Without startups the processors from i on take rate_i units per unit
- * of time: rate_i = max(rate_(i+1), (a rate_(i+1) + 1)/(a + b)). So rate_i u bounds the units of a
- * time u. A plan in which processor i takes x units loses rate_i u - x - rate_(i+1) (u - startup -
- * b x) >= 0 of this bound. The losses of all processors together are at most rate_0 end - n. If
- * rate_(i+1) b < 1, a processor may take less than u/(a + b), the most it can. Then it leaves at
- * most b/(1 - rate_(i+1) b) more time for each unit lost. Must not contain: whole numbers. Costs
- * O(corners) for each processor. */
+ * Curves are computed only for the times that occur in plans of all units by the end, because most
+ * corners are at other times. Without startups the processors from i on do rate_i units per unit of
+ * time: rate_i = max(rate_(i+1), (a rate_(i+1) + 1)/(a + b)). So in time u they do at most rate_i u
+ * units. If processor i takes x units, the plan falls short of this bound by rate_i u - x -
+ * rate_(i+1) (u - startup - b x) >= 0, the loss of i. The losses of all processors sum to at most
+ * rate_0 end - n. If processor i takes fewer units than u/(a + b), the most that it can, it leaves
+ * more time. If rate_(i+1) b < 1, this is at most b/(1 - rate_(i+1) b) for each unit of loss. Must
+ * not contain: whole numbers. Takes O(corners) time for each processor. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +28,8 @@
 
 #include "scatter.h"
 
-#define LATE_STEP (16 * DBL_EPSILON) /* of all time: the rounding of one processor's times */
+/* The rounding error of the times of one processor, as a fraction of the end. */
+#define LATE_STEP (16 * DBL_EPSILON)
 
 /* --------------------------------------------------------------------------------- the curves */
 
@@ -34,7 +37,8 @@ typedef struct corner {
 	double t, units;
 } corner;
 
-/* Units by time from the first corner on, to the last; before the first there is no plan. */
+/* Units as a function of time, from the first corner to the last. Before the first corner no plan
+ * exists. */
 typedef struct curve {
 	corner *at;
 	size_t n, room;
@@ -58,8 +62,8 @@ static bool curve_push(curve *c, double t, double units)
 	return true;
 }
 
-/* Add a corner. If the corner before it lies on the line, to rounding, drop that one and raise the
- * line to where it was. */
+/* Append a corner. If the last corner lies on the line from its predecessor to the new one, except
+ * for rounding, drop it, and raise the line so that it is not below it. */
 static bool curve_bend(curve *c, double t, double units)
 {
 	if (c->n > 0 && t <= c->at[c->n - 1].t) {
@@ -79,7 +83,8 @@ static bool curve_bend(curve *c, double t, double units)
 	return curve_push(c, t, units);
 }
 
-/* Return the last corner at or before t, from k on. */
+/* Return the index of the last corner at or before t; k is a corner from which to search
+ * forwards. */
 static size_t corner_at(const curve *c, double t, size_t k)
 {
 	while (k + 1 < c->n && c->at[k + 1].t <= t)
@@ -87,7 +92,7 @@ static size_t corner_at(const curve *c, double t, size_t k)
 	return k;
 }
 
-/* Return the units at t, between corner k and the next. */
+/* Return the units at time t, interpolated between corners k and k + 1. */
 static double units_between(const curve *c, double t, size_t k)
 {
 	const corner *const p = &c->at[k], *const q = p + 1;
@@ -98,6 +103,7 @@ static double units_between(const curve *c, double t, size_t k)
 	return p->units + (q->units - p->units) * ((t - p->t) / (q->t - p->t));
 }
 
+/* Return the units at time t, or -INFINITY before the first corner. */
 static double units_by(const curve *c, double t)
 {
 	size_t lo = 0, hi = c->n;
@@ -113,7 +119,7 @@ static double units_by(const curve *c, double t)
 	return units_between(c, t, lo);
 }
 
-/* Append the upper envelope of straight lines from y0[] at t0 to y1[] at t1. */
+/* Append the maximum of straight lines; line i goes from y0[i] at t0 to y1[i] at t1. */
 static bool append_envelope(curve *out, double t0, double t1, const double *y0, const double *y1,
 			    size_t lines)
 {
@@ -144,7 +150,7 @@ static bool append_envelope(curve *out, double t0, double t1, const double *y0, 
 	return true;
 }
 
-/* Set out to the larger of two curves, over the span. */
+/* Set out to the maximum of two curves over the time span. */
 static bool max_curve(const curve *x, const curve *y, time_span over, curve *out)
 {
 	size_t i = 0, j = 0;
@@ -177,7 +183,8 @@ static bool max_curve(const curve *x, const curve *y, time_span over, curve *out
 	return true;
 }
 
-/* Set out to a curve that never falls: what has been reached at some time is not lost later. */
+/* Set out to the running maximum of in, up to time end: units reached at some time are not lost
+ * later. */
 static bool rising_curve(const curve *in, double end, curve *out)
 {
 	double most = -INFINITY;
@@ -203,18 +210,19 @@ static bool rising_curve(const curve *in, double end, curve *out)
 struct sc_relaxation {
 	sc_problem *sc;
 	double end, late, lost;
-	time_span *left;     /* p + 1: the times that a plan can leave to each and those after */
-	curve *later;        /* p + 1: of the processors from each on; the last of none */
+	time_span *left;     /* p + 1: times that a plan can leave to the processors from i on */
+	curve *later;        /* p + 1: F_i; the last is of no processors */
 	curve taking, risen; /* scratch */
-	size_t *queue;       /* scratch: one for each corner */
-	double *event;       /* scratch: twice the corners */
-	size_t room;         /* of both */
+	size_t *queue;       /* scratch: an entry for each corner */
+	double *event;       /* scratch: two entries for each corner */
+	size_t room;         /* entries of queue allocated */
 };
 
-/* How a processor changes a curve: its startup shifts it, and each unit takes b on the port. The
- * least time that it must leave is lean v + least, which is low by up to twice the margin. */
+/* How a processor changes a curve: its startup shifts the curve, and each unit takes b on the port.
+ * The processor must leave at least the time lean v + least, because its computation must end, too.
+ * This is up to two margins too low. */
 typedef struct relax_step {
-	double startup, b, lean, least, from, to, margin; /* from, to: v */
+	double startup, b, lean, least, from, to, margin; /* from, to: range of v */
 } relax_step;
 
 /* Widen the window by more than the rounding of lean v + least. */
@@ -224,7 +232,8 @@ static void widen_window(relax_step *s, double end)
 	s->least -= 2 * s->margin;
 }
 
-/* Record what one step from a curve may lose, including the choice among its corners. */
+/* Add to `late` and `lost` the rounding errors of one step from a curve with that number of
+ * corners. */
 static void record_rounding(sc_relaxation *rx, size_t corners, const curve *out)
 {
 	const double most = out->n ? out->at[out->n - 1].units : 0;
@@ -253,7 +262,8 @@ static int compare_doubles(const void *va, const void *vb)
 	return (a > b) - (a < b);
 }
 
-/* List the v at which an end of the window passes a corner. */
+/* List in rx->event, sorted, the v at which an end of the window passes a corner. Return their
+ * number. */
 static size_t list_events(sc_relaxation *rx, const curve *in, const relax_step *s)
 {
 	size_t n = 0;
@@ -270,7 +280,7 @@ static size_t list_events(sc_relaxation *rx, const curve *in, const relax_step *
 	return n;
 }
 
-/* Set out(v + startup) = v/b + max of in(r) - r/b over the window, for b > 0. */
+/* Set out(v + startup) = v/b + max of in(r) - r/b over the window of r, for b > 0. */
 static bool step_on_port(sc_relaxation *rx, const curve *in, const relax_step *s, curve *out)
 {
 	const double per = 1 / s->b, first = in->at[0].t;
@@ -287,8 +297,9 @@ static bool step_on_port(sc_relaxation *rx, const curve *in, const relax_step *s
 			continue;
 		for (; add < in->n && in->at[add].t <= v0; add++) {
 			const corner *const y = &in->at[add];
-			while (tail >
-			       head) { /* K by differences: r/b may be much larger than units */
+			while (tail > head) {
+				/* Compare K by differences, as r/b may be much larger than units.
+				 */
 				const corner *const x = &in->at[rx->queue[tail - 1]];
 				if (!(y->units - x->units >= (y->t - x->t) * per))
 					break;
@@ -297,8 +308,10 @@ static bool step_on_port(sc_relaxation *rx, const curve *in, const relax_step *s
 			rx->queue[tail++] = add;
 		}
 		while (head < tail && in->at[rx->queue[head]].t < l1 - s->margin)
-			head++;                      /* it left at v0, or before */
-		l = corner_at(in, (l0 + l1) / 2, l); /* rounding may make the ends miss a corner */
+			head++; /* not in the window after v0 */
+		/* Use the midpoints, because rounding may put an end on the wrong side of a corner.
+		 */
+		l = corner_at(in, (l0 + l1) / 2, l);
 		r = corner_at(in, (v0 + v1) / 2, r);
 		double y0[3] = { units_between(in, l0, l) + (v0 - l0) * per,
 				 units_between(in, v0, r) };
@@ -315,8 +328,8 @@ static bool step_on_port(sc_relaxation *rx, const curve *in, const relax_step *s
 	return true;
 }
 
-/* Set out if a unit takes the port no time. Then the processor takes all that it can by itself, v
- * - least of it in time a. */
+/* Set out if a unit takes no time on the port. Then the processor takes all the units that it can
+ * compute, offset + rate v, and leaves all of v. */
 static bool step_off_port(const curve *in, const relax_step *s, double offset, double rate,
 			  curve *out)
 {
@@ -330,9 +343,10 @@ static bool step_off_port(const curve *in, const relax_step *s, double offset, d
 	}
 }
 
-/* ------------------------------------------------------------- from the last processor forwards */
+/* ----------------------------------------------------------- the curves, last processor first */
 
-/* Find F_i from F_(i+1): with the processor's startup or, if it has no minimum, without it. */
+/* Compute F_i from F_(i+1): processor i takes units and pays its startup or, if it has no minimum,
+ * takes nothing. */
 static bool add_before(sc_relaxation *rx, size_t i)
 {
 	const sc_cost *const link = &rx->sc->link[i], *const comp = &rx->sc->comp[i];
@@ -364,13 +378,14 @@ double part_sc_relax_tolerance(const sc_problem *sc)
 	return 4 * LATE_STEP * (double)(sc->p + 16);
 }
 
-/* Set the times that a plan of all units by the end can leave to the processors from each on. */
+/* Set rx->left[i] to the times that a plan of all units by the end can leave to the processors from
+ * i on. */
 static bool set_left(sc_relaxation *rx)
 {
 	const sc_problem *const sc = rx->sc;
 	const double tol = 4 * part_sc_relax_tolerance(sc), margin = tol * rx->end;
 	double *const rate = part_calloc(sc->p + 1, sizeof *rate);
-	double full = rx->end, per_lost = 0; /* time left at most: full + per_lost * lost */
+	double full = rx->end, per_lost = 0; /* at most full + per_lost * lost is left */
 	time_span left = { 0, rx->end };
 	if (!rate)
 		return false;
@@ -406,8 +421,7 @@ sc_relaxation *part_sc_relax(sc_problem *sc, double end)
 	if (!sc->affine)
 		return NULL;
 	for (size_t i = 0; i < sc->p; i++) {
-		/* The units of i by the end, and the rest, must be far from the largest double.
-		 */
+		/* The most units of i by the end must be far below the largest double. */
 		const double a = sc->comp[i].per_item, b = sc->link[i].per_item;
 		if (!(a + b > 0 && (b == 0 || end / b < 1e200) &&
 		      (a == 0 || end / a * max_double(1, b) < 1e200)))
@@ -445,8 +459,8 @@ void part_sc_relax_free(sc_relaxation *rx)
 	free(rx);
 }
 
-/* Return what processor i leaves to those after it when u is left before it; u if it takes nothing.
- */
+/* Return the time that processor i leaves to those after it in the best plan, if it has the time u.
+ * If i takes nothing, this is u. */
 static double best_left(const sc_relaxation *rx, size_t i, double u)
 {
 	const sc_cost *const l = &rx->sc->link[i], *const c = &rx->sc->comp[i];
@@ -502,8 +516,8 @@ bool part_sc_relax_plan(sc_relaxation *rx, double *time, double *real)
 /* ----------------------------------------------------------------------------------- the amounts
  */
 
-/* Find the units that the processors up to i can take by using the port for at most t and ending
- * by upper. They follow from the units of the processors before it. */
+/* Update the curve `sent` from the processors before i to those up to i. It is the most units that
+ * they can take if they use the port for at most t and end by upper. */
 static bool add_after(sc_relaxation *rx, size_t i, double upper, curve *sent)
 {
 	const sc_cost *const l = &rx->sc->link[i], *const c = &rx->sc->comp[i];
@@ -528,8 +542,8 @@ static bool add_after(sc_relaxation *rx, size_t i, double upper, curve *sent)
 	return true;
 }
 
-/* Find the amounts before a processor with which those before it, and it and those after it, take n
- * together. */
+/* Find the range of amounts before a processor. The processors before it do `sent` units, it and
+ * those after it do `later`; together they must do n units by upper. */
 static bool relax_meeting(sc_relaxation *rx, const curve *sent, const curve *later, double upper,
 			  sc_interval *out)
 {

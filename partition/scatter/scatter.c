@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter.c - shares for a scatter from one root: the choice of the method, the order in which the
- * root serves, and the choice of the root, as in [S0]. Must not contain: how shares are found.
- * Costs O(p) in addition to the method, O(p log p) for an order, p plans for a root. */
+/* scatter.c - shares for a scatter from one root: the choice of the method, the order of service
+ * (in which the root sends the shares), and the choice of the root, as in [S0]. Must not contain:
+ * how shares are found. Takes O(p) time in addition to the method, O(p log p) for an order, and p
+ * plans for a root. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 
 /* -------------------------------------------------------------------------------- the methods */
 
-/* For fewer pairs of processor and amount the plain programmes are the cheapest. */
+/* Up to this number of pairs (processor, amount), a dynamic programme over all of them is
+ * fastest. */
 #define SMALL_TABLE (UINT64_C(1) << 14)
 
 static hetpart_status call_method(sc_problem *sc, hetpart_scatter_method m, hetpart_err *err)
@@ -54,8 +56,8 @@ static hetpart_status call_method(sc_problem *sc, hetpart_scatter_method m, hetp
 	return part_invalid(err, "'%d' is not a scatter method", (int)m);
 }
 
-/* Set the times, the makespan and the proven bound after a method has ended with rc. An invalid
- * time of a callback is reported instead of its consequences. */
+/* Set the times, the makespan and the lower bound after a method has returned rc. If a callback has
+ * returned an invalid time, report this rather than an error that follows from it. */
 static hetpart_status finish_plan(sc_problem *sc, hetpart_status rc, hetpart_err *err)
 {
 	hetpart_plan *const pl = sc->plan;
@@ -89,7 +91,7 @@ static hetpart_status finish_plan(sc_problem *sc, hetpart_status rc, hetpart_err
 
 /* ------------------------------------------------------------------------------ public calls */
 
-/* Copy the caller's options, with defaults for what its version does not have. */
+/* Copy the caller's options, with defaults for members that its version does not have. */
 static hetpart_status scatter_read_opts(hetpart_scatter_opts *full,
 					const hetpart_scatter_opts *opts, hetpart_err *err)
 {
@@ -205,8 +207,7 @@ hetpart_status hetpart_scatter_order(size_t *order, uint64_t items,
 		rc = part_no_memory(err, nprocs, "processors");
 	if (rc != HETPART_OK)
 		goto out;
-	/* Sort by the time of an item if the link is linear, otherwise of a message of n/p items.
-	 */
+	/* Sort by the time of a message of n/p items, at least 1. */
 	const uint64_t each = max_u64(sc.n / nprocs, 1);
 	for (size_t i = 0; i + 1 < nprocs; i++) {
 		const hetpart_cost *const c = sc.link[i].cost;
@@ -234,15 +235,17 @@ typedef struct root_search {
 	size_t p;
 	uint64_t items;
 	hetpart_scatter_opts opts;
-	uint64_t *mins;                    /* p entries: minimums as served */
-	hetpart_scatter_proc *in, *sorted; /* p entries: as given, as served */
-	size_t *who, *order; /* p entries: processor of in[], place in in[] of sorted[] */
+	uint64_t *mins; /* p entries: minimums in order of service */
+	hetpart_scatter_proc *in,
+		*sorted;     /* p entries: in the caller's order, in order of service */
+	size_t *who, *order; /* p entries: in[i] is processor who[i], sorted[j] is in[order[j]] */
 	hetpart_plan *best;
 	size_t root, *best_order;
 	long double best_total;
 } root_search;
 
-/* Try one candidate and set *total to its time. A candidate without a plan is not a failure. */
+/* Plan with processor root as the root, and set *total to the time, infinite if it has no plan.
+ * Keep the plan if it is the best so far. A root without a plan is not a failure. */
 static hetpart_status try_root(root_search *rs, size_t root, double *total, hetpart_err *err)
 {
 	const hetpart_cost *const store = rs->store ? rs->store[root] : NULL;
@@ -251,7 +254,7 @@ static hetpart_status try_root(root_search *rs, size_t root, double *total, hetp
 	hetpart_plan *pl;
 	size_t at = 0;
 	*total = INFINITY;
-	for (size_t i = 0; i < rs->p; i++) { /* the others as given, then the root */
+	for (size_t i = 0; i < rs->p; i++) { /* all except the root, then the root */
 		if (i == root)
 			continue;
 		rs->in[at] = (hetpart_scatter_proc){ rs->compute[i], rs->link[root * rs->p + i] };
@@ -340,7 +343,7 @@ hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root, size_t *or
 		if (order)
 			memcpy(order, rs.best_order, nprocs * sizeof *order);
 	} else if (rc == HETPART_OK) {
-		rc = HETPART_ERANGE; /* err has the reason of the last candidate */
+		rc = HETPART_ERANGE; /* err has the reason of the last root that was tried */
 	}
 	free(rs.in);
 	free(rs.sorted);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* table.c - the dynamic programmes over all amounts 0 .. n: cost[d,i] = min over e of link_i(e) +
- * max(comp_i(e), cost[d-e,i+1]). Algorithms 1 and 2 of [S0] and the window fill their rows in
- * different ways. A programme that does not end within the budget is replaced by multires.c, or by
- * tables of whole blocks. Must not contain: cost kinds. Costs 4 p n + 36 n bytes, O(p n) calls of
- * the costs, and for Algorithms 1 and 2 O(p n^2) time at worst. */
+/* table.c - the dynamic programmes. The least time in which processor i and those after it do d
+ * units is cost[d,i] = min over e of link_i(e) + max(comp_i(e), cost[d-e,i+1]), where e is the
+ * share of i. Row i is all d from 0 to n. Algorithms 1 and 2 of [S0] and the window fill rows in
+ * different ways. If the budget ends before the table is full, multires.c or a table of larger
+ * blocks is used instead. Must not contain: cost kinds. Takes 4 p n + 36 n bytes and O(p n)
+ * evaluations of costs. Algorithms 1 and 2 take O(p n^2) time at worst, the window O(p n). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 /* -------------------------------------------------------------------------------- one row */
 
 typedef struct table_row {
-	size_t n;                  /* amounts 0 .. n of this row matter */
+	size_t n;                  /* fill the entries 0 .. n of this row */
 	const double *link, *comp; /* n + 1 entries: this processor's times */
 	const double *next;        /* n + 1 entries: best time of the processors after it */
 	double link_per_item;      /* affine links */
@@ -22,10 +23,11 @@ typedef struct table_row {
 	part_budget *budget;
 } table_row;
 
-/* Set choice[d] and best[d], d = 0 .. n; may leave off at the end of the budget. */
+/* Set best[d] to the least time of d units and choice[d] to this processor's share of them, for d =
+ * 0 .. n. May return early if the budget ends. */
 typedef void table_row_fn(const table_row *t, uint32_t *choice, double *best);
 
-/* Return the best e for d units by looking at all of them, for any costs; *best is its time. */
+/* Return the best e for d units, for any costs, by trying each e; set *best to its time. */
 static uint32_t best_of_all(const table_row *t, size_t d, double *best)
 {
 	uint32_t at = 0;
@@ -47,15 +49,16 @@ static void fill_row_any(const table_row *t, uint32_t *choice, double *best)
 		choice[d] = best_of_all(t, d, &best[d]);
 }
 
-/* Fill a row by Algorithm 2 of [S0]. Begin at the crossing, the smallest e with comp(e) >= next(d
- * - e). Go down until the time that the others need is too long by itself. */
+/* Fill a row by Algorithm 2 of [S0]. Begin at the crossing, the smallest e with comp(e) >= next(d -
+ * e). Try smaller e until next(d - e), the time of the processors after this one, is too long by
+ * itself. */
 static void fill_row_increasing(const table_row *t, uint32_t *choice, double *row)
 {
 	for (size_t d = 0; d <= t->n && !part_spend(t->budget, 1); d++) {
 		part_bisection s = { 0, d + 1, 0 };
 		while (bisect_first_step(&s))
 			bisect_first_narrow(&s, t->comp[s.mid] >= t->next[d - s.mid]);
-		size_t e = s.lo, at = e <= d ? e : 0; /* d + 1: no crossing */
+		size_t e = s.lo, at = e <= d ? e : 0; /* e = d + 1: there is no crossing */
 		double best = e <= d ? t->link[e] + t->comp[e] : INFINITY;
 		while (e-- > 0) {
 			part_spend(t->budget, 1);
@@ -72,12 +75,13 @@ static void fill_row_increasing(const table_row *t, uint32_t *choice, double *ro
 	}
 }
 
-/* The window takes O(p n) for increasing compute and affine link costs. The crossing E(d) = min{e
- * : comp(e) >= next(d - e)} moves by at most one as d grows. Below it the best link(e) + next(d -
- * e) is the minimum of a sliding window, a monotone queue of k = d - e. */
+/* The window needs increasing compute costs and affine link costs. The crossing E(d) = min{e :
+ * comp(e) >= next(d - e)} rises by at most 1 when d does. The best e below it minimises link(e) +
+ * next(d - e). This is the minimum of a sliding window, kept as a monotone queue of k = d - e. */
 
-/* Add k to the queue, whose candidates rise; the first is the best. Those before k that are no
- * better now never will be, as all gain step alike. Return the new tail. */
+/* Add k to the queue, which is sorted from the best candidate to the worst. Candidates before k
+ * that are no better than k are dropped. They never become better, because each further unit adds
+ * step to the time of every candidate. Return the new tail. */
 static inline size_t window_push(uint32_t *restrict q, size_t head, size_t tail, size_t k,
 				 const double *restrict next, double step)
 {
@@ -100,7 +104,7 @@ static void fill_row_window(const table_row *t, uint32_t *restrict choice, doubl
 		size_t at = 0;
 		if (d > 0)
 			tail = window_push(q, head, tail, d - 1, next, t->link_per_item);
-		/* Each moves by one at most; without a branch, which could not be predicted. */
+		/* cross and head rise by at most 1; a branch would be mispredicted. */
 		cross += (cross <= d) &
 			 (comp[cross <= d ? cross : d] < next[cross <= d ? d - cross : 0]);
 		head += (head < tail) & (q[head] + cross <= d);
@@ -125,11 +129,11 @@ static void fill_row_window(const table_row *t, uint32_t *restrict choice, doubl
 
 typedef struct table {
 	table_row t;
-	uint64_t block; /* shares are multiples of it; the root takes the rest as well */
+	uint64_t block; /* units: shares are multiples of it, the root also takes the rest */
 	size_t n;       /* blocks */
 	double *link, *comp, *next, *row;
 	uint32_t *choice; /* (p - 1) rows of n + 1 */
-	uint64_t *most; /* p entries: of each processor in any best plan; NULL: all amounts count */
+	uint64_t *most;   /* p entries: the largest shares in a best plan; NULL: unknown */
 } table;
 
 uint64_t part_sc_dp_bytes(uint64_t items, size_t nprocs)
@@ -151,8 +155,8 @@ static void table_times(const sc_cost *c, const table *w, size_t n, uint64_t mor
 			v[e] = sc_time(c, e * w->block + more);
 }
 
-/* Let row i end where the processors from i on can take no more. Amounts beyond the end of the row
- * after it are in no plan. */
+/* End row i at the most units that the processors from i on can take. Amounts after the end of row
+ * i + 1 are infinite there, because no plan contains them. */
 static void table_extend(const sc_problem *sc, table *w, size_t i)
 {
 	const size_t was = w->t.n;
@@ -161,8 +165,8 @@ static void table_extend(const sc_problem *sc, table *w, size_t i)
 		w->next[d] = INFINITY;
 }
 
-/* Fill the rows from the root backwards; of the first processor only the entry of all units
- * matters. Return false if the budget ended first. */
+/* Fill the rows from the root backwards. For the first processor, compute only the entry of all
+ * units. Return false if the budget ended first. */
 static bool table_fill(sc_problem *sc, table *w, table_row_fn *fill)
 {
 	const size_t root = sc->p - 1, len = w->n + 1;
@@ -202,8 +206,8 @@ static void table_read_shares(const sc_problem *sc, const table *w, uint64_t *sh
 	share[sc->p - 1] = d * w->block + sc->n % w->block;
 }
 
-/* Allocate a table for blocks of that size; false ends the budget. Close it whatever this returns.
- */
+/* Allocate a table for blocks of `block` units. Without memory, end the budget and return false.
+ * Always call table_close() afterwards. */
 static bool table_open(sc_problem *sc, table *w, uint64_t block)
 {
 	const size_t len = (size_t)(sc->n / block) + 1;
@@ -229,8 +233,8 @@ static void table_close(table *w)
 
 /* -------------------------------------------------------------------------------- the methods */
 
-/* Find a plan for costs that are not increasing: by tables of whole blocks, until the budget
- * ends. The first table is finished in any budget, each further one has twice the blocks. */
+/* Find a plan for costs that are not increasing, by tables of ever smaller blocks until the budget
+ * ends. The first table is always finished; each further table doubles the number of blocks. */
 static hetpart_status ever_finer_blocks(sc_problem *sc, uint64_t *path, hetpart_err *err)
 {
 	const part_budget given = sc->budget;
@@ -262,14 +266,15 @@ static hetpart_status ever_finer_blocks(sc_problem *sc, uint64_t *path, hetpart_
 	return best < INFINITY ? HETPART_OK : part_budget_fail(&sc->budget, err);
 }
 
-/* Make the whole table and the plan from it; the budget records whether it was finished. */
+/* Fill the table of single units and read the plan from it. Set sc->exact if the budget sufficed.
+ * bounded: costs are increasing, so bounds of the shares make the rows shorter. */
 static hetpart_status whole_table(sc_problem *sc, table_row_fn *row, bool bounded, hetpart_err *err)
 {
 	table w;
 	hetpart_status rc = HETPART_OK;
 	if (!table_open(sc, &w, 1))
 		goto done;
-	if (bounded) { /* leave room for the rounding of sums along a row */
+	if (bounded) { /* 1e-9 is more than the rounding of sums along a row */
 		const double end = part_sc_smallest(sc, sc->plan->share) * (1 + 1e-9);
 		if (part_sc_each_most(sc, end, sc->plan->share))
 			w.most = sc->plan->share;
@@ -286,8 +291,7 @@ done:
 	return rc;
 }
 
-/* Plan by a table. bounded: costs are increasing, so the rows end at the bounds that follow from a
- * first plan. */
+/* Plan by a table or, if the budget ends before it is full, by another method. */
 static hetpart_status plan_by_table(sc_problem *sc, table_row_fn *row, bool bounded,
 				    hetpart_err *err)
 {
@@ -303,7 +307,7 @@ static hetpart_status plan_by_table(sc_problem *sc, table_row_fn *row, bool boun
 	sc->budget.end_s = end_s;
 	if (rc != HETPART_OK || sc->exact)
 		return rc;
-	/* The budget ended before the table: use another method. */
+	/* The budget ended before the table was full: use another method. */
 	const hetpart_status why = sc->budget.why;
 	sc->budget.why = HETPART_OK;
 	if (sc->comp_increasing && sc->link_increasing) {
