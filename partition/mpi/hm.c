@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hm.c - what the calls of libhetpart_mpi share.
+/* hm.c - functions that the calls of libhetpart_mpi share.
  *
- * Every call duplicates the caller's communicator, so that its messages never meet the caller's,
- * and errors are returned. After each step, the ranks agree whether all of them succeeded, so they
- * continue or leave together. Messages are started and then tested with naps between the tests,
- * because a waiting rank should leave its processor to the ranks that compute. Any number of items
- * is moved in messages of a few MiB, so that no count exceeds an int. A small window of them is
- * under way, so the next message is ready when one ends.
+ * Every call duplicates the caller's communicator. So its messages cannot be mixed up with the
+ * caller's, and MPI's errors are returned. After each step, the ranks agree whether all of them
+ * succeeded, so they continue or return together. Transfers do not block: they are started, then
+ * tested with naps between the tests, because a waiting rank should leave its processor to ranks
+ * that compute. Items are moved in messages of a few MiB, so that no count exceeds an int. Up to
+ * WINDOW messages are under way, so the next is ready when one ends.
  *
- * Costs a few small collectives for each call, and at most 200 us of delay for each wait. */
+ * A call takes a few small collectives, and each wait ends at most 200 us late. */
 #include "hm.h"
 
 #include <limits.h>
@@ -79,10 +79,11 @@ hetpart_status hm_opts_read(hm *h, void *full, size_t first, size_t known, const
 			size);
 	for (size_t i = known; i < size; i++)
 		if (raw[i])
-			return hm_invalid(h,
-					  "the options ask for something that this version lacks");
+			return hm_invalid(
+				h, "the options set a member that this version of the library "
+				   "does not have");
 	memcpy(full, opts, size < known ? size : known);
-	memcpy(full, &known, sizeof known); /* its own struct_size */
+	memcpy(full, &known, sizeof known); /* the struct_size of full */
 	return HETPART_OK;
 }
 
@@ -116,7 +117,7 @@ void hm_nap(const hm *h, unsigned *tries)
 	const unsigned naps = *tries < h->quick ? 0 : *tries - h->quick;
 	const struct timespec t = { 0, naps < 8 ? 10000 : naps < 32 ? 50000 : 200000 };
 	if ((*tries)++ >= h->quick)
-		(void)nanosleep(&t, NULL); /* a nap that ends early does no harm */
+		(void)nanosleep(&t, NULL); /* a signal may end the nap early, which does no harm */
 }
 
 hetpart_status hm_await(hm *h, int rc, MPI_Request *req, const char *what)
@@ -224,7 +225,7 @@ hetpart_status hm_vote(hm *h, int root, hetpart_status mine)
 	const int64_t votes[3] = { mine == HETPART_OK ? h->size : h->rank, root, -(int64_t)root };
 	int64_t least[3];
 	hetpart_status st = hm_least(h, votes, least, 3, MPI_INT64_T);
-	if (st == HETPART_OK && least[0] < h->size) { /* spread the message of a rank that failed */
+	if (st == HETPART_OK && least[0] < h->size) { /* broadcast the failed rank's message */
 		const int who = (int)least[0];
 		char text[HETPART_ERR_BYTES] = "";
 		if (who == h->rank)
@@ -245,9 +246,10 @@ hetpart_status hm_vote(hm *h, int root, hetpart_status mine)
 
 hetpart_status hm_measure_type(hm *h, hm_items *items, const char *name)
 {
-	/* MPI_Type_size and its like report errors to the handler of MPI_COMM_WORLD, which may end
-	 * the program; a message to nobody reports them to ours. It has one item, because MPICH
-	 * looks at the type only then. */
+	/* MPI_Type_size() reports an invalid type to the error handler of MPI_COMM_WORLD, which may
+	 * end the program. A message to MPI_PROC_NULL reports it to the handler of our
+	 * communicator. It has one item, because MPICH does not check the type of an empty
+	 * message. */
 	const char item = 0;
 	int rc = MPI_ERR_TYPE;
 	if (items->type != MPI_DATATYPE_NULL)
@@ -279,7 +281,7 @@ int hm_piece(size_t max_msg_bytes, uint64_t item_bytes)
 	return items < 1 ? 1 : items > INT_MAX ? INT_MAX : (int)items;
 }
 
-/* Return the items of the piece that begins at an item. */
+/* Return the number of items in the piece that begins with item `at`. */
 static int piece_at(const hm_items *items, uint64_t at)
 {
 	const uint64_t left = items->count - at;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* mpi_farm.c - the farm call: the root hands out chunks of items to ranks that ask for work.
  *
- * A worker sends a request (HM_ASK), which reports its last chunk and announces the result. The
- * root receives the result and answers with the next chunk, or with FARM_STOP. A result larger than
- * FARM_DIRECT_BYTES waits until the root has made room and answers FARM_GO. The root serves
- * requests first come first served, and works itself while nobody asks, if the options say so.
+ * A worker sends a request (HM_ASK), which contains the status of its last chunk and the size of
+ * the result. It then sends the result, and the root answers with the next chunk, or with
+ * FARM_STOP. If the result is larger than FARM_DIRECT_BYTES, the worker first waits until the root
+ * has allocated memory and answers FARM_GO. The root serves requests in the order in which they
+ * arrive. If opts.root_works, it processes chunks itself while no request has arrived.
  *
- * After a failure on any rank, the root hands out nothing more and stops every worker that asks.
- * A worker whose work failed reports that in its request and leaves at once. Then all ranks agree.
+ * After a failure on any rank, the root hands out no more chunks and stops every worker that asks.
+ * A worker whose work failed reports the failure in its request, and does not wait for an answer.
+ * At the end, all ranks agree on the status.
  *
- * Costs a message there and back for each chunk, a broadcast and an agreement. */
+ * A farm takes a request and an answer for each chunk, a broadcast and an agreement. */
 #include <stdlib.h>
 
 #include "hm.h"
@@ -22,17 +24,17 @@ enum { ANSWER_VERDICT, ANSWER_FIRST, ANSWER_COUNT, ANSWER_WORDS };
 
 typedef struct farm {
 	hm h;
-	hetpart_mpi_farm_opts opts; /* the root's, except for the pointers, after farm_prepare() */
+	hetpart_mpi_farm_opts opts; /* after farm_prepare() the root's, except for pointers */
 	uint64_t items;
 	int root;
 	hetpart_mpi_work_fn *work;
 	void *ctx;
 	char *buf;     /* worker: data of a chunk; root: a result */
 	size_t room;   /* bytes of buf */
-	uint64_t done; /* items this rank has worked on */
+	uint64_t done; /* items that this rank has processed */
 } farm;
 
-/* Describe bytes as items that travel in pieces. */
+/* Describe bytes as items of 1 byte. */
 static hm_items farm_bytes(const farm *f, const void *at, uint64_t bytes)
 {
 	return (hm_items){ .at = (char *)(uintptr_t)at,
@@ -63,7 +65,7 @@ static hetpart_chunks farm_chunks(const farm *f)
 				 .left = f->items };
 }
 
-/* Work on a chunk on this rank. The memory of the result belongs to the callback. */
+/* Process a chunk on this rank. The callback owns the memory of the result. */
 static hetpart_status farm_work(farm *f, const hetpart_mpi_chunk *chunk, const void **result,
 				size_t *result_bytes)
 {
@@ -89,11 +91,12 @@ typedef struct farm_service {
 	hetpart_chunks todo;
 	uint64_t ask[ASK_WORDS]; /* the buffer of the next request */
 	MPI_Request req;
-	int active;        /* workers that have not been stopped */
-	bool failed;       /* nothing more is handed out */
+	int active;        /* workers that have neither been stopped nor failed */
+	bool failed;       /* hand out no more chunks */
 	hetpart_status st; /* the first failure of the root */
 } farm_service;
 
+/* If st is a failure, stop handing out chunks, and store it if it is the first. */
 static void service_note(farm_service *s, hetpart_status st)
 {
 	if (st == HETPART_OK)
@@ -103,7 +106,7 @@ static void service_note(farm_service *s, hetpart_status st)
 		s->st = st;
 }
 
-/* Return the chunk of a size that has just been taken from the items to do. */
+/* Return the chunk of `size` items that the caller has just subtracted from todo.left. */
 static hetpart_mpi_chunk service_chunk(farm_service *s, uint64_t size)
 {
 	const hetpart_mpi_farm_opts *const o = &s->f->opts;
@@ -113,6 +116,7 @@ static hetpart_mpi_chunk service_chunk(farm_service *s, uint64_t size)
 				    o->item_bytes ? data + first * o->item_bytes : NULL };
 }
 
+/* Answer a request; chunk is NULL unless the verdict is FARM_CHUNK. */
 static hetpart_status service_answer(farm_service *s, int worker, farm_verdict verdict,
 				     const hetpart_mpi_chunk *chunk)
 {
@@ -148,8 +152,8 @@ static void service_take(farm_service *s, int rank, const hetpart_mpi_chunk *chu
 	service_note(s, st);
 }
 
-/* Receive the result that the request announces. Return false if the worker was stopped instead,
- * because there is no room for it. */
+/* Receive the result whose size is in the request. Return false if the worker was stopped instead,
+ * because the result is large and the farm has failed, for example for lack of memory. */
 static bool service_receive(farm_service *s, int worker)
 {
 	farm *const f = s->f;
@@ -181,7 +185,7 @@ static bool service_receive(farm_service *s, int worker)
 static void service_serve(farm_service *s, int worker)
 {
 	const hetpart_mpi_chunk chunk = { s->ask[ASK_FIRST], s->ask[ASK_COUNT], NULL };
-	if (s->ask[ASK_STATUS] != HETPART_OK) { /* it has left already */
+	if (s->ask[ASK_STATUS] != HETPART_OK) { /* it does not wait for an answer */
 		s->failed = true;
 		s->active--;
 		return;
@@ -225,7 +229,7 @@ static hetpart_status farm_serve(farm *f)
 			st = s.active > 0 ? service_listen(&s) : HETPART_OK;
 			tries = 0;
 		} else if (st == HETPART_OK && works && !s.failed && s.todo.left > 0) {
-			/* work on a chunk here: the smallest, so that no worker waits long */
+			/* process a chunk here, the smallest, so that no worker waits long */
 			const uint64_t left = s.todo.left;
 			const uint64_t size = s.todo.chunk < left ? s.todo.chunk : left;
 			s.todo.left -= size;
@@ -246,8 +250,8 @@ static hetpart_status farm_serve(farm *f)
 
 /* ---------------------------------------------------------------------------------- the workers */
 
-/* Report the status of the last chunk, and send its result. *stop receives whether the root refused
- * the result and stopped this rank. */
+/* Send a request with the status of the last chunk, and then its result. Set *stop to whether the
+ * root refused the result and stopped this rank. */
 static hetpart_status farm_report(farm *f, const uint64_t ask[ASK_WORDS], const void *result,
 				  bool *stop)
 {
@@ -262,7 +266,7 @@ static hetpart_status farm_report(farm *f, const uint64_t ask[ASK_WORDS], const 
 	return st;
 }
 
-/* Ask for chunks and work on them until the root stops this rank. Return the failure of this rank.
+/* Ask for chunks and process them until the root stops this rank. Return the failure of this rank.
  */
 static hetpart_status farm_ask(farm *f)
 {
@@ -325,8 +329,8 @@ static hetpart_status farm_check(farm *f, const hetpart_mpi_farm_opts *opts)
 	return HETPART_OK;
 }
 
-/* Spread the root's options, and make room for the largest chunk, which is the first under every
- * rule. */
+/* Broadcast the root's options, and allocate a buffer for the largest chunk, which is the first by
+ * every rule. */
 static hetpart_status farm_prepare(farm *f)
 {
 	hetpart_mpi_farm_opts *const o = &f->opts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* mpi_gather.c - gather the items of all ranks at one, in the order of ranks: the way back of a
- * scatter. Costs O(ranks) memory at the root, and the messages. */
+/* mpi_gather.c - gather the items of all ranks at the root, in the order of ranks: the reverse of a
+ * scatter. The root needs O(ranks) memory. */
 #include "hm.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ typedef struct gather_call {
 	hm_items send, recv; /* the count of recv is its capacity */
 	int root;
 	bool at_root, in_place;
-	uint64_t *sizes; /* at the root: items, and bytes of one, of each rank */
+	uint64_t *sizes; /* at the root, for each rank: number of items, bytes of an item */
 	uint64_t sum;
 } gather_call;
 
@@ -70,7 +70,7 @@ static hetpart_status gather_sizes(gather_call *g)
 	return HETPART_OK;
 }
 
-/* Move the items: the root receives from one rank after the other, and copies its own. */
+/* Move the items: the root receives from one rank after another, and copies its own items. */
 static hetpart_status gather_items(gather_call *g)
 {
 	g->send.piece = hm_piece(0, g->send.bytes);

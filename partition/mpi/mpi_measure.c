@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* mpi_measure.c - measure how long a kernel takes on this rank while the others execute theirs.
- * Measure how long messages from the root to each rank take in the long run.
+/* mpi_measure.c - measure how long a kernel takes on this rank while all other ranks run theirs,
+ * and how long messages from the root to each rank take if many are sent.
  *
- * A link is measured for one rank after the other. The root sends more and more items in messages
- * of growing length, and the rank answers each with an empty message. Only the last ones count,
- * when buffers, or a token bucket that limits the link, accept nothing more at once.
+ * Links are measured one after another. The root sends messages of growing length, and the rank
+ * answers each with an empty message. Only the last messages count: buffers, or a token bucket that
+ * limits the link, accept the first ones faster.
  *
- * Costs the time that the caller allows, and for links a buffer of one item or at most 16 MiB. */
+ * A measurement takes about the time that the caller allows. A link needs a buffer of at most 16
+ * MiB, or of one item if this is larger. */
 #include "hm.h"
 
 #include <limits.h>
@@ -16,9 +17,10 @@
 
 #define DEFAULT_LIMIT_S 0.2
 
-/* Return the affine cost with the smallest relative squared error over the points; relative, so
- * that one item weighs as much as a million. Startup and slope are >= 0; all items and times are >
- * 0. repeats is how often each point counts; NULL means once. */
+/* Return the affine cost with the smallest sum of squared relative errors over the points. With
+ * relative errors, a point of one item weighs as much as a point of a million. Startup and slope of
+ * the result are >= 0. Items and times of the points must be > 0. Point i counts repeats[i] times;
+ * NULL means once. */
 static hetpart_mpi_affine fit_affine(const hetpart_point *points, const double *repeats,
 				     size_t npoints)
 {
@@ -43,7 +45,7 @@ static hetpart_mpi_affine fit_affine(const hetpart_point *points, const double *
 	return startup < 0 ? through_zero : (hetpart_mpi_affine){ startup, slope };
 }
 
-/* Return a time that is above 0, even if the clock did not move between two readings. */
+/* Return t, but at least 1 ns: the clock may not advance between two readings. */
 static double at_least_a_tick(double t)
 {
 	return t > 1e-9 ? t : 1e-9;
@@ -59,11 +61,11 @@ typedef struct kernel_timing {
 	void *ctx;
 	uint64_t most;
 	double limit_s, spent_s;
-	double repeats[HETPART_MPI_POINTS_MAX]; /* calls of the kernel for each point */
+	double repeats[HETPART_MPI_POINTS_MAX]; /* weights of the points */
 	hetpart_mpi_timing out;
 } kernel_timing;
 
-/* Call the kernel once. */
+/* Call the kernel once, and set *t to its time. */
 static hetpart_status kernel_call(kernel_timing *k, uint64_t items, double *t)
 {
 	hetpart_err why = { .status = HETPART_OK };
@@ -78,8 +80,8 @@ static hetpart_status kernel_call(kernel_timing *k, uint64_t items, double *t)
 					  (unsigned long long)items);
 }
 
-/* Time 1, 2, 4 ... items, as long as the next number should fit into half of the time. The time of
- * a number is the median of up to three calls, as long as they fit, too. */
+/* Time 1, 2, 4 ... items until the next number would probably exceed half of the time limit. The
+ * time of a number is the median of up to three calls, fewer if time is short. */
 static hetpart_status kernel_climb(kernel_timing *k)
 {
 	hetpart_status st = HETPART_OK;
@@ -105,9 +107,10 @@ static hetpart_status kernel_climb(kernel_timing *k)
 	return st;
 }
 
-/* Warm up, and time the kernel. If the first item takes more than all the time, it is the result.
- * Otherwise, repeat the largest number while time is left. Here the mean counts, not the median: a
- * processor that others use at times, or that is stopped at times, is slower by that. */
+/* Warm up, and time the kernel. If the first item takes longer than the time limit, its time is the
+ * result. Otherwise repeat the largest number of items until the time is over, and use the mean,
+ * not the median. So the time includes interruptions by other programs or by a limit of processor
+ * time. */
 static hetpart_status kernel_measure(kernel_timing *k)
 {
 	double first, sum = 0;
@@ -157,8 +160,7 @@ hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out, hetpart_mpi_
 		return st;
 	const hetpart_point *const top = &k.out.points[k.out.npoints - 1];
 	k.out.fit = fit_affine(k.out.points, k.repeats, k.out.npoints);
-	if (!(k.out.fit.per_item_s >
-	      0)) /* noise: items are never free, so they take all the time */
+	if (!(k.out.fit.per_item_s > 0)) /* because of noise: assume no startup */
 		k.out.fit = (hetpart_mpi_affine){ 0, top->time_s / top->items };
 	*out = k.out;
 	return st;
@@ -173,17 +175,17 @@ hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out, hetpart_mpi_
 #define SECOND_BYTES   (UINT64_C(64) << 10)
 #define ENOUGH_BYTES   (UINT64_C(16) << 20)
 #define QUICK_TRIES    10000
-#define RESULT_DOUBLES 5 /* a number of points, and up to two */
+#define RESULT_DOUBLES 5 /* the number of points, and up to two points */
 
 typedef struct link_timing {
 	hm h;
 	int root;
-	uint64_t item_bytes, most; /* of the root; most items fit the buffer */
+	uint64_t item_bytes, most; /* from the root; the buffer has `most` items */
 	double limit_s;            /* for one rank */
 	char *buf;
 } link_timing;
 
-/* Send items to a rank, and wait for its empty answer. */
+/* Send items to a rank, wait for its empty answer, and set *t to the time until then. */
 static hetpart_status link_ping(link_timing *l, int rank, uint64_t items, double *t)
 {
 	const double begin = hm_now_s();
@@ -196,7 +198,8 @@ static hetpart_status link_ping(link_timing *l, int rank, uint64_t items, double
 	return st;
 }
 
-/* Find the best time of a few messages; of long ones, only as many as time allows. */
+/* Find the shortest time of PINGS messages. Long messages are fewer, but at least PINGS_MIN, if the
+ * time ends. */
 static hetpart_status link_best(link_timing *l, int rank, uint64_t items, double until,
 				double *best)
 {
@@ -213,14 +216,14 @@ static hetpart_status link_best(link_timing *l, int rank, uint64_t items, double
 	return st;
 }
 
-/* Send volleys of messages, each volley with twice the bytes of the previous one, in messages of up
- * to *items. Only the last volley counts. If a token bucket limits the link, or there is a buffer,
- * the first ones are faster than the rest. */
+/* Send volleys of messages, each with twice the bytes of the previous volley: messages of twice the
+ * length up to the limit, then twice as numerous. Set *items and *t to the items and the mean time
+ * of a message of the last volley. */
 static hetpart_status link_volleys(link_timing *l, int rank, uint64_t *items, double *t)
 {
 	const uint64_t first = SECOND_BYTES / l->item_bytes;
 	uint64_t sent = 0, messages = 1;
-	double took = 0; /* time of the messages only, whatever else the machine did */
+	double took = 0; /* time of the messages only */
 	*items = first < 1 ? 1 : first < l->most ? first : l->most;
 	*t = 0;
 	for (;;) {
@@ -251,7 +254,7 @@ static hetpart_status link_time_rank(link_timing *l, int rank, double *result)
 	const double until = hm_now_s() + l->limit_s;
 	double empty, one, many;
 	uint64_t items = 1;
-	hetpart_status st = link_best(l, rank, 0, until, &one); /* this also wakes it up */
+	hetpart_status st = link_best(l, rank, 0, until, &one); /* discarded: it wakes the rank */
 	if (st == HETPART_OK)
 		st = link_best(l, rank, 0, until, &empty);
 	if (st == HETPART_OK)
@@ -264,7 +267,7 @@ static hetpart_status link_time_rank(link_timing *l, int rank, double *result)
 	const double single = at_least_a_tick(one - empty / 2);
 	result[0] = items > 1 ? 2 : 1;
 	result[1] = 1;
-	result[2] = single > share ? single : share; /* a single item may find tokens left */
+	result[2] = single > share ? single : share; /* a bucket may accept one item faster */
 	result[2 * (size_t)result[0] - 1] = (double)items;
 	result[2 * (size_t)result[0]] = all;
 	return st;
@@ -288,8 +291,8 @@ static hetpart_status link_measure_all(link_timing *l)
 	return st;
 }
 
-/* Answer the root's messages, and receive the result. Wait with naps until the first message, and
- * almost without naps after it. */
+/* Answer the root's messages, and receive the result. Sleep while waiting for the first message,
+ * but hardly after it, because naps would be measured, too. */
 static hetpart_status link_answer_all(link_timing *l, hetpart_mpi_timing *timing)
 {
 	const int bytes = (int)(l->most * l->item_bytes);
@@ -344,7 +347,7 @@ static hetpart_status link_check(link_timing *l, const hetpart_mpi_timing *out)
 	return hm_check_positive(&l->h, l->limit_s, "limit_s");
 }
 
-/* Spread the root's sizes, and allocate a buffer for the longest message on every rank. */
+/* Broadcast the root's sizes, and allocate a buffer for the longest message on every rank. */
 static hetpart_status link_prepare(link_timing *l)
 {
 	const uint64_t fit = l->item_bytes ? BYTES_MAX / l->item_bytes : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* mpi_plan.c - plans and models that are the same on every rank. They are made from the costs,
- * speeds or observations of all ranks, or from the plan of one. Plans are compared by their hash.
- * How shares are found is libhetpart's part. Costs a few collectives and what the planner costs. */
+ * speeds or observations of all ranks, or copied from one rank. Plans are compared by their hash.
+ * libhetpart computes the shares. A call takes a few collectives in addition to the planner. */
 #include "hm.h"
 
 #include <limits.h>
@@ -10,18 +10,18 @@
 
 /* ----------------------------------------------------------------------- the plan of a scatter */
 
-/* The memory that planning needs. */
+/* The arrays that planning needs. */
 typedef struct planning {
 	size_t n;
-	hetpart_cost **made; /* 2 n: compute and link of each rank */
-	hetpart_scatter_proc *procs, *served;
-	size_t *ranks; /* the root last */
-	size_t *place; /* order of service, as indices into ranks */
+	hetpart_cost **made; /* 2 n: compute and link cost of each entry of procs */
+	hetpart_scatter_proc *procs, *served; /* in the order of ranks[], in the order of service */
+	size_t *ranks;                        /* all ranks, the root last */
+	size_t *place;                        /* order of service, as indices into ranks */
 	double *speeds;
 } planning;
 
-/* Make the costs of the ranks, with the root last and without a link, and sort the ranks by the
- * order of service. */
+/* Make the costs of the ranks, with the root last and without a link. Find the order of service,
+ * and sort the costs and ranks by it. */
 static hetpart_status planning_sort(planning *p, uint64_t items, const hm_costs *costs,
 				    size_t *order, hetpart_err *err)
 {
@@ -48,8 +48,9 @@ static hetpart_status planning_sort(planning *p, uint64_t items, const hm_costs 
 	return st;
 }
 
-/* Every rank makes the plan by itself. So neither a clock nor the memory that is left may end the
- * search, but a count, which is the same everywhere. It is reached after some seconds. */
+/* Every rank computes the plan, and all plans must be equal. So a search may not be ended by the
+ * clock or the free memory of a rank. It ends after a fixed number of calls of the stop function,
+ * which takes some seconds. */
 #define LOOKS_MAX 4000
 
 static int count_looks(void *ctx)
@@ -118,10 +119,10 @@ hetpart_status hm_plan_scatter(hm *h, hetpart_plan **out, size_t *order, uint64_
 	return st;
 }
 
-/* --------------------------------------------------------------------- the same on every rank */
+/* --------------------------------------------------------------------- equality on all ranks */
 
-/* Return HETPART_EINVAL on all ranks unless their plans have the same hash. The hash and its
- * complement have the same least value only if all hashes are equal. */
+/* Return HETPART_EINVAL on all ranks unless their plans have the same hash. The least complement
+ * belongs to the greatest hash, so all hashes are equal if it belongs to the least hash, too. */
 static hetpart_status same_plan(hm *h, const hetpart_plan *plan)
 {
 	const uint64_t hash = hetpart_plan_hash(plan);
@@ -203,7 +204,7 @@ hetpart_status hetpart_mpi_scatter_plan(hetpart_plan **out, size_t *order, uint6
 			st = hm_allgather(&c.h, &own, c.costs, HM_COST_DOUBLES, MPI_DOUBLE);
 		st = hm_agree(&c.h, st);
 	}
-	if (st == HETPART_OK) { /* plan on every rank, and compare the plans */
+	if (st == HETPART_OK) { /* compute the plan on every rank, and compare the plans */
 		const hm_costs costs = { c.costs, root, (hetpart_mpi_shares)c.head[1],
 					 (hetpart_scatter_method)c.head[2] };
 		if (c.head[1] > HETPART_MPI_SPEED)
@@ -320,13 +321,13 @@ typedef struct observed_pool {
 	hm h;
 	double *mine;  /* items and cost of each observation of this rank */
 	int *counts;   /* doubles of each rank */
-	int *displs;   /* where they begin */
+	int *displs;   /* index in every[] of the first double of each rank */
 	double *every; /* the doubles of all ranks */
 	hetpart_point *points;
 	int npoints;
 } observed_pool;
 
-/* Check the observations of this rank, and turn their times into costs. */
+/* Check the observations of this rank, and multiply their times by its speed, which gives costs. */
 static hetpart_status pool_check(observed_pool *p, const hetpart_model *model,
 				 const hetpart_point *observed, size_t count, double speed)
 {
@@ -353,7 +354,7 @@ static hetpart_status pool_check(observed_pool *p, const hetpart_model *model,
 	return HETPART_OK;
 }
 
-/* Gather the observations of all ranks. Except for memory, all ranks get the same result. */
+/* Gather the observations of all ranks on every rank. */
 static hetpart_status pool_gather(observed_pool *p, size_t count)
 {
 	const int doubles = (int)(2 * count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* mpi_scatter.c - the scatter calls. The arguments of each rank are checked and gathered, the root
- * decides who gets which items, and the items travel in the order of service. Everything that can
- * fail on one rank, memory included, is done before the first item travels. Costs O(ranks) memory
- * at the root, and the messages of a scatter. */
+/* mpi_scatter.c - the scatter calls. Each rank checks its arguments, the root gathers the costs and
+ * decides which rank gets which items, and sends them in the order of service. All steps that can
+ * fail on a single rank, such as allocations, precede the first message of items. The root needs
+ * O(ranks) memory. */
 #include <stdlib.h>
 
 #include "hm.h"
@@ -11,11 +11,11 @@ typedef struct scatter_call {
 	hm h;
 	/* arguments */
 	hm_items send;                /* at the root */
-	hm_items recv;                /* the count is the capacity, then the share of this rank */
-	bool explicit_counts;         /* of scatterv */
+	hm_items recv;                /* its count is the capacity, later the share of this rank */
+	bool explicit_counts;         /* hetpart_mpi_scatterv() */
 	const uint64_t *given_counts; /* at the root */
 	const uint64_t *given_displs; /* at the root, or NULL */
-	bool allocates;               /* scatter_alloc */
+	bool allocates;               /* hetpart_mpi_scatter_alloc() */
 	void **alloc;                 /* receives the buffer */
 	uint64_t *received;
 	int root;
@@ -32,7 +32,7 @@ typedef struct scatter_call {
 
 /* ------------------------------------------------------------------------------ the arguments */
 
-/* Check the arguments of every rank. */
+/* Check the arguments that every rank has. */
 static hetpart_status scatter_check(scatter_call *s)
 {
 	hetpart_status st = hm_check_root(&s->h, s->root);
@@ -55,8 +55,8 @@ static hetpart_status scatter_check(scatter_call *s)
 	return st == HETPART_OK ? hm_check_reach(&s->h, &s->recv, "recvbuf's capacity is") : st;
 }
 
-/* Read the order of service from the options, or use the order of ranks. Each rank must occur
- * once. */
+/* Set s->order from the options, or to the order of ranks. Return HETPART_EINVAL unless each rank
+ * occurs once. */
 static hetpart_status scatter_read_order(scatter_call *s)
 {
 	const size_t n = (size_t)s->h.size;
@@ -80,7 +80,7 @@ static hetpart_status scatter_read_order(scatter_call *s)
 	return st;
 }
 
-/* Check how to share at the root. */
+/* Check the root's choice of shares, and its plan. */
 static hetpart_status scatter_check_plan(scatter_call *s)
 {
 	const hetpart_plan *const plan = s->opts.plan;
@@ -129,9 +129,9 @@ static hetpart_status scatter_check_root(scatter_call *s)
 
 /* ---------------------------------------------------------------------------- the root decides */
 
-/* Decide counts and places of all blocks. Counts come from the caller, from the caller's plan, or
- * from a new plan. Blocks follow each other in the order of ranks unless the caller gives their
- * places. The last item of every block must have an address. */
+/* Set the counts and displacements of all ranks. Counts come from the caller, the caller's plan or
+ * a new plan. Without displacements from the caller, blocks follow each other in the order of
+ * ranks. Return HETPART_ERANGE if a block does not fit into the address space. */
 static hetpart_status scatter_decide(scatter_call *s)
 {
 	const size_t n = (size_t)s->h.size;
@@ -163,6 +163,7 @@ static hetpart_status scatter_decide(scatter_call *s)
 
 /* ---------------------------------------------------------------------------- all ranks prepare */
 
+/* Allocate the buffer of hetpart_mpi_scatter_alloc(). */
 static hetpart_status scatter_allocate(scatter_call *s)
 {
 	const uint64_t count = s->recv.count;
@@ -187,7 +188,7 @@ static hetpart_status scatter_allocate(scatter_call *s)
 	return HETPART_OK;
 }
 
-/* Receive this rank's count, and check that its share fits. */
+/* Receive this rank's count, and check that its share fits, or allocate its buffer. */
 static hetpart_status scatter_take_share(scatter_call *s, uint64_t root_item_bytes)
 {
 	const uint64_t capacity = s->recv.count;
@@ -211,7 +212,7 @@ static hetpart_status scatter_take_share(scatter_call *s, uint64_t root_item_byt
 	return HETPART_OK;
 }
 
-/* Let the root decide, and spread its decision. */
+/* Let the root decide, and send each rank its count. */
 static hetpart_status scatter_prepare(scatter_call *s)
 {
 	const hetpart_status decided = s->at_root ? scatter_decide(s) : HETPART_OK;
@@ -223,9 +224,9 @@ static hetpart_status scatter_prepare(scatter_call *s)
 	return hm_agree(&s->h, decided == HETPART_OK ? st : decided);
 }
 
-/* ------------------------------------------------------------------------------ items travel */
+/* ------------------------------------------------------------------------------ moving items */
 
-/* Move the items in the order of service; the root's own are last. */
+/* Move the items in the order of service. The root copies its own items last. */
 static hetpart_status scatter_move(scatter_call *s)
 {
 	const size_t n = (size_t)s->h.size, root = (size_t)s->root;

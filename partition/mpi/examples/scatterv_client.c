@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* scatterv_client.c - a program in which hetpart_mpi_scatter() replaces MPI_Scatterv(). A root
  * scatters numbers, every rank adds the square roots of its numbers, and the root adds the sums.
- * With -DPLAIN, the program uses MPI_Scatterv(). measure() measures the costs that the new call
- * needs. */
+ * With -DPLAIN, the program uses MPI_Scatterv(). measure() finds the costs that
+ * hetpart_mpi_scatter() needs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static hetpart_status sample(void *ctx, uint64_t items, hetpart_err *err)
 	return HETPART_OK;
 }
 
-/* Measure how fast this rank and its link to the root are, in 0.2 seconds each. */
+/* Measure the costs of this rank and of its link to the root, in 0.2 seconds each. */
 static hetpart_mpi_scatter_opts measure(double *samples, hetpart_err *err)
 {
 	hetpart_mpi_scatter_opts opts = HETPART_MPI_SCATTER_OPTS_INIT;

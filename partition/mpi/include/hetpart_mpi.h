@@ -269,23 +269,20 @@ typedef struct hetpart_mpi_timing {
 	hetpart_point points[HETPART_MPI_POINTS_MAX]; /* items increasing, time_s > 0 */
 } hetpart_mpi_timing;
 
-/* Compute a number of sample items like the program does. Return HETPART_OK, or another status on
+/* Process a number of sample items as the program does. Return HETPART_OK, or another status on
  * failure. */
 typedef hetpart_status hetpart_mpi_kernel_fn(void *ctx, uint64_t items, hetpart_err *err);
 
 /* hetpart_mpi_measure_compute - time a kernel on this rank. All ranks do so at the same time,
- * because all will be busy in the job. The kernel is called once to warm up, then three times each
- * with 1, 2, 4 ... items, for which the median counts. The largest number of items is then repeated
- * until the time is over. The mean of these calls is weighted by their number.
- * out     receives the timing; fit.per_item_s is > 0.
- * kernel  called as kernel(ctx, items) with 1 <= items <= most.
- * most    >= 1.
- * limit_s seconds for the whole measurement, finite, > 0; 0: 0.2. If the first call takes longer,
- *         it is the only one.
- * comm    intracommunicator.
- * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, most is 0 or limit_s is out of its range;
- *   the status of kernel, on the rank where it failed; HETPART_EPEER: another rank failed, or MPI
- *   did. Collective. */
+ * because all are busy in a real job, too. The kernel is called once to warm up, then three times
+ * each with 1, 2, 4 ... items, for which the median counts. The largest number of items is then
+ * repeated until the time is over. The mean of these calls is weighted by their number. out
+ * receives the timing; fit.per_item_s is > 0. kernel  called as kernel(ctx, items) with 1 <= items
+ * <= most. most    >= 1. limit_s seconds for the whole measurement, finite, > 0; 0: 0.2. If the
+ * first call takes longer, it is the only one. comm    intracommunicator. Returns HETPART_OK;
+ * HETPART_EINVAL: a pointer is NULL, most is 0 or limit_s is out of its range; the status of
+ * kernel, on the rank where it failed; HETPART_EPEER: another rank failed, or MPI did. Collective.
+ */
 HETPART_API hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out,
 						       hetpart_mpi_kernel_fn *kernel, void *ctx,
 						       uint64_t most, double limit_s, MPI_Comm comm,
@@ -303,8 +300,7 @@ HETPART_API hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out,
  * item_bytes  at the root: bytes of an item, 1 .. INT_MAX.
  * most        at the root: most items in a message, >= 1; a message has at most 16 MiB or one item.
  * limit_s     at the root: seconds for the measurement of all ranks, finite, > 0; 0: 0.2. In any
- *             case every rank is sent 16 messages, one of up to 64 KiB or one item, and shorter
- *             ones.
+ *             case every rank is sent at least 11 messages, of at most 64 KiB or one item.
  * root        a rank, the same everywhere.
  * comm        intracommunicator.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, a number is out of its range, root is
@@ -373,7 +369,7 @@ HETPART_API hetpart_status hetpart_mpi_plan_bcast(hetpart_plan **out, const hetp
 /* hetpart_mpi_plan_agree - check by hetpart_plan_hash() that all ranks have the same shares.
  * plan  the plan of this rank.
  * comm  intracommunicator.
- * Returns HETPART_OK: they have; HETPART_EINVAL: they have not (on all ranks), or plan is NULL;
+ * Returns HETPART_OK: the shares are equal; HETPART_EINVAL: they differ, or plan is NULL;
  *   HETPART_EPEER: the plan of another rank is NULL, or MPI failed. Collective. */
 HETPART_API hetpart_status hetpart_mpi_plan_agree(const hetpart_plan *plan, MPI_Comm comm,
 						  hetpart_err *err) HETPART_MUST_CHECK;
