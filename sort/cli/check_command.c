@@ -173,7 +173,6 @@ static const seen *seen_of(const checking *k, int rank)
 	return (const void *)(k->all + (size_t)rank * seen_bytes(k));
 }
 
-/* Copy a record and its place. */
 static void shown_fill(const checking *k, const check_place *p, shown *to)
 {
 	to->number = p->number;
@@ -222,7 +221,6 @@ static status combine_seen(checking *k)
 	memcpy(k->own + 1, k->r.first.rec, bytes);
 	memcpy((unsigned char *)(k->own + 1) + bytes, k->r.last.rec, bytes);
 	rc = comm_gather(env->c, k->own, k->all, seen_bytes(k), 0);
-	/* add up the results, and find the first disorder */
 	const unsigned char *before = NULL; /* the last record of the ranks before r */
 	int last = -1;
 	k->where = (meeting){ -1, -1 };

@@ -280,6 +280,7 @@ static void check_keep(const checking *k, check_place *to, check_place from)
 	to->rec = memcpy(rec, from.rec, k->p->lay.record_bytes);
 }
 
+/* Keep the first disorder. Stop all threads, unless all records must be counted. */
 static void check_note_disorder(checking *k, check_place before, check_place at)
 {
 	check_result *r = k->r;

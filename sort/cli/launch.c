@@ -112,7 +112,7 @@ status process_prepare(err *e)
 	 * cannot describe, such as a chroot without /sys. Sorting does not need that description.
 	 * Set this while no other thread exists, unless the user has set it. */
 	(void)setenv("HWLOC_HIDE_ERRORS", "2", 0);
-	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* launchers mix messages of several writes */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a write per message: launchers mix writes */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (getrlimit(RLIMIT_NOFILE, &l) == 0) { /* runs on disk take many descriptors */

@@ -73,7 +73,7 @@ const option_row option_rows[] = {
 	  .report = "scatter", .help = "shares: {} [balanced]" },
 	{ "links", 0, "LIST|FILE|auto", OPT_TEXT, FIELD(links),
 	  .word = { "auto", FIELD(measure_links), true },
-	  .help = "MB/s of each rank, from rank 0 with --source=root" },
+	  .help = "MB/s of each rank's link; --source=root: to rank 0" },
 	{ "disks", 0, "LIST|FILE", OPT_TEXT, FIELD(disks), .help = "MB/s of each rank's disk" },
 	{ "adapt", 0, NULL, OPT_SET, FIELD(adapt.on), .value = true,
 	  .help = "let ranks that are slow while reading write less" },
@@ -109,7 +109,7 @@ const option_row option_rows[] = {
 	{ "exchange", 0, "WAY", OPT_CHOICE, FIELD(exchange), .choices = exchange_names,
 	  .help = "{}, by groups of ranks [auto]" },
 	{ "exchange-threads", 0, "N", OPT_NUMBER, FIELD(exchange_threads), .hi = 2,
-	  .report = "exchange_threads", .help = "0, 1 or 2: a sender and a receiver [2]" },
+	  .report = "exchange_threads", .help = "0 to 2 threads that send and receive [2]" },
 	{ "max-message", 0, "SIZE", OPT_SIZE, FIELD(max_message), .lo = 1, .hi = 256 << 20,
 	  .help = "longest message between ranks [256M]" },
 	{ "timeout", 0, "SECONDS", OPT_NUMBER, FIELD(timeout_s), .hi = 1000000,
@@ -215,11 +215,12 @@ static void help_wrap(const char *text, size_t column, size_t indent, FILE *f)
 void options_help(FILE *f)
 {
 	char text[HELP_BYTES], lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
-	help_wrap("Usage: hetsort [OPTION]... -o OUTPUT INPUT...\n"
-		  "Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
-		  "Inputs are read as one, a manifest as its parts; %r in a name is the rank.\n"
-		  "- or no name is standard input, or the output of a single rank.\n",
-		  0, 0, f);
+	help_wrap(
+		"Usage: hetsort [OPTION]... -o OUTPUT INPUT...\n"
+		"Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
+		"Inputs are read as one file, a manifest as its parts; %r in a name is the rank.\n"
+		"- or no INPUT: standard input; - or no OUTPUT: standard output (of one rank).\n",
+		0, 0, f);
 	for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
 		if (r->heading)
 			fprintf(f, "%s\n", r->heading);

@@ -92,7 +92,6 @@ static size_t option_place(const char *name)
 	return i;
 }
 
-/* Return whether the option of this name is in the set. */
 static bool option_given(option_set s, const char *name)
 {
 	return s >> option_place(name) & 1;
@@ -140,6 +139,7 @@ static const char *option_take_value(settings *o, const option_row *r, const cha
 	return NULL;
 }
 
+/* Store the argument of an option, and add the option to the set of given ones. */
 static status option_take(settings *o, option_set *given, const option_row *r, const char *arg,
 			  err *e)
 {
@@ -334,7 +334,7 @@ static void check_source(const settings *o, option_set given, err *e)
 	REFUSE_IF(o->resume && !o->workdir, e, "--resume requires --workdir");
 	if (!o->workdir)
 		return;
-	REFUSE_IF(!*o->workdir, e, "--workdir names no directory");
+	REFUSE_IF(!*o->workdir, e, "--workdir: the name of the directory is empty");
 	REFUSE_IF(o->tmpdirs, e,
 		  "--tmpdir cannot be combined with --workdir, which keeps the runs");
 	REFUSE_IF(o->from_root || !settings_sorts_first(o), e,
@@ -360,6 +360,7 @@ static void set_strategy_and_plan(settings *o, option_set given, err *e)
 	}
 }
 
+/* Complete the layout of records, and check the field of --count. */
 static void check_layout(settings *o, err *e)
 {
 	layout *l = &o->lay;
@@ -382,13 +383,11 @@ static void check_layout(settings *o, err *e)
 		  f->off + f->bytes - 1);
 }
 
-/* Return whether the command line asks for --check or --check-silent. */
 static bool checks_order(const settings *o)
 {
 	return o->wish == WISH_ORDER || o->wish == WISH_ORDER_SILENT;
 }
 
-/* Return whether this is the name of a standard stream; NULL is not. */
 static bool is_standard(const char *name)
 {
 	return name && stream_is_standard(name);

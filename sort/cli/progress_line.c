@@ -165,6 +165,7 @@ static void add_bytes(char *text, uint64_t done, uint64_t all)
 		    unit[u], (int)(100.0 * (double)done / (double)all));
 }
 
+/* Append a time as minutes and seconds, or with hours, and what it is. */
 static void add_time(char *text, double seconds, const char *what)
 {
 	const unsigned s = seconds < 0 ? 0 : seconds < MOST_S ? (unsigned)seconds : MOST_S;

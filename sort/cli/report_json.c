@@ -96,6 +96,7 @@ static json_t *transfers_json(const io_stats *t)
 				 : json_null());
 }
 
+/* Report the work that --resume has found done by an earlier job. */
 static json_t *resumed_json(const rank_result *k)
 {
 	const bool all = k->kept_runs > 0 && k->kept_runs == k->spill_runs;

@@ -240,7 +240,6 @@ static const double BUSY = 0.8;
 /* Memory is the bound if page faults take this part of the processor time. */
 static const double FAULTS_PART = 0.5;
 
-/* Return whether two ranks share a process. */
 static bool same_process(const rank_result *a, const rank_result *b)
 {
 	return a->pid == b->pid && strcmp(a->host, b->host) == 0;
@@ -251,7 +250,6 @@ static double rank_core_s(const rank_result *k)
 	return k->used.user_s + k->used.system_s;
 }
 
-/* Return the seconds that a rank waited for others. */
 static double rank_waited_s(const rank_result *k)
 {
 	double s = 0;

@@ -88,7 +88,7 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 /* Print how each rank reads and writes, unless it is the same as on the preceding rank. */
 static void print_io(const job_result *r, const settings *o, FILE *f)
 {
-	bool tried = false; /* whether the last printed rank tried both ways */
+	bool tried = false; /* whether a rank has tried both ways */
 	for (int i = 0; i < r->size; i++) {
 		const rank_result *k = &r->rank[i];
 		const io_stats *reads = &k->io[0], *writes = &k->io[1];
@@ -107,9 +107,9 @@ static void print_io(const job_result *r, const settings *o, FILE *f)
 		if (k->io_text[0])
 			fprintf(f, "\n  no uring: %s", k->io_text);
 		else if (o->explain && o->io == IO_AUTO)
-			fprintf(f,
-				"\n  uring reads the input past the page cache, and writes past it "
-				"as well,\n  unless a trial during the job shows otherwise");
+			fputs("\n  uring reads the input and writes the output past the page cache,"
+			      "\n  unless a trial during the job shows otherwise",
+			      f);
 		fputc('\n', f);
 	}
 }

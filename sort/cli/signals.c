@@ -13,7 +13,8 @@
 
 enum { STACK_BYTES = 512 << 10 };
 
-/* Sent when the parent ends; the signal has no other known use. */
+/* Sent when the parent ends, or only its thread that started this process. The signal has no other
+ * known use. */
 #define PARENT_ENDED (SIGRTMAX - 1)
 
 #ifndef SIGINFO
@@ -89,7 +90,7 @@ static void *wait_for_signals(void *unused)
 			watch.show();
 		else if (sig != PARENT_ENDED)
 			watch.end(sig, info.si_code <= 0 && info.si_pid == getppid(), watch.arg);
-		else if (getppid() != watch.parent) /* else only a thread of it ended */
+		else if (getppid() != watch.parent) /* the parent has ended */
 			watch.end(SIGHUP, true, watch.arg);
 	}
 	return NULL;

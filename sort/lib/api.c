@@ -122,6 +122,7 @@ hetsort_status api_count(const layout *l, uint64_t n, const char *what, hetsort_
 	return HETSORT_OK;
 }
 
+/* Check that n records at this address are possible. what: the name of the argument. */
 static hetsort_status api_array(const layout *l, const void *at, uint64_t n, const char *what,
 				hetsort_err *why)
 {

@@ -34,7 +34,7 @@ static bool adapt_speeds(const sighting *s, const double *planned, size_t p, dou
 	for (size_t i = 0; i < p; i++)
 		mean += s[i].work_s / (double)p;
 	size_t part = SIGHT_PARTS - 1;
-	for (size_t i = 0; i < p; i++) /* the times of later parts are shorter */
+	for (size_t i = 0; i < p; i++) /* later parts take less time */
 		while (part > 0 && adapt_shows_speed(&s[i], mean) && s[i].took_s[part] < LEAST_S)
 			part--;
 	for (size_t i = 0; i < p; i++) {
@@ -165,7 +165,7 @@ static status adapt_together(job *j, sighting *seen, double *planned, double *no
 		double gain;
 		uint64_t worth;
 	} found = { 0, 0 };
-	/* of the phases after reading, whose rates may differ from the rates of sorting */
+	/* planned speeds in the phases after reading: rates of merging and sorting may differ */
 	for (size_t i = 0; i < p; i++)
 		planned[i] = job_time_after_s(&one, env->o, some) /
 			     job_time_after_s(&s->rate[i], env->o, some);

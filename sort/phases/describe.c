@@ -198,7 +198,8 @@ static status find_files(job *j)
 		rc = output_describe(&j->files.out, o, c->rank, e);
 	if (rc != ST_OK)
 		return rc;
-	const bool ends = in->frame.trailer_bytes || in->frame.records; /* before the stream does */
+	/* the records may end before the stream does, which only its size shows */
+	const bool ends = in->frame.trailer_bytes || in->frame.records;
 	in->is_stream = in->streams == 1 && in->files == 1 && c->size == 1 && !o->merge && !ends;
 	if (c->size > 1 && o->merge && in->per_rank)
 		return err_set(e, ST_REFUSED,
@@ -281,7 +282,7 @@ static status lock_output(job *j)
 	rank_env *env = &j->env;
 	output *out = &j->files.out;
 	const saved_output *saved = &j->work.saved;
-	const bool fits = !out->per_rank || saved->part; /* parts need the same ranks */
+	const bool fits = !out->per_rank || saved->part; /* parts need the same number of ranks */
 	out->file.reads = &j->files.in.reads;
 	out->file.patience_s = workdir_patience_s(env);
 	out->kept_id = fits ? saved->all.id : 0;

@@ -288,7 +288,8 @@ static status regroup(regrouping *x)
 	t.most_peers = x->t.most_peers;
 	rc = merge_streams(&t, NULL, &to);
 	if (rc == ST_OK && d->n != x->t.recs)
-		rc = err_set(&env->e, ST_PEER, "other records came than were announced");
+		rc = err_set(&env->e, ST_PEER,
+			     "received another number of records than was announced");
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = read_runs_check(&j->data, rc, &env->e);

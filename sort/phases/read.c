@@ -139,7 +139,6 @@ status copy_streams(job *j)
 
 static const char *const frame_names[FRAME_PIECES] = { "header", "trailer" };
 
-/* Make room for n bytes of a piece. */
 static status frame_alloc(job *j, frame_place place, uint64_t n)
 {
 	frame_piece *p = &j->files.frame[place];

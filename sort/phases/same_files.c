@@ -53,7 +53,6 @@ static const struct named_file {
 
 enum { NAMED_FILES = sizeof named_files / sizeof *named_files };
 
-/* Return the path of a named file, or NULL. */
 static const char *named_path(const settings *o, const struct named_file *f)
 {
 	const char *path;
@@ -125,7 +124,6 @@ static void register_shared(registry *g, const settings *o, int ranks)
 		registry_writes(g, ROLE_STDOUT, STREAM_NAME, -1);
 }
 
-/* Register the files of one rank. */
 static void register_own(registry *g, const settings *o, int rank, int ranks)
 {
 	const int shown = ranks > 1 ? rank : -1;

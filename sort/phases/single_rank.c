@@ -39,7 +39,6 @@ status output_part_open(job *j, err *e)
 	return ST_OK;
 }
 
-/* Return the permissions that both allow. */
 static uint64_t rights_in_both(uint64_t a, uint64_t b)
 {
 	return a & b;

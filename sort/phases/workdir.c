@@ -57,7 +57,8 @@ static status workdir_open_state(target *t, const char *dir, int32_t rank, err *
 		rc = err_refuse(e, errno, "cannot look at workdir %s", quoted(dir));
 	else if (rc == ST_OK && (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))))
 		rc = err_set(e, ST_REFUSED,
-			     "workdir %s belongs to others or can be written by them", quoted(dir));
+			     "workdir %s must belong to you and be writable by nobody else",
+			     quoted(dir));
 	free(path);
 	t->most = 0;
 	return rc;

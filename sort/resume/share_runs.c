@@ -68,6 +68,7 @@ typedef struct part {
 	int32_t rank, ranks;
 } part;
 
+/* Order parts by the output that they belong to, then by rank. */
 static int by_id(const void *a_, const void *b_)
 {
 	const part *a = a_, *b = b_;
@@ -210,6 +211,7 @@ static uint64_t end_of(const run_note *n)
 	return n->first + n->recs;
 }
 
+/* Order runs by their first record; if it is the same, the longest run first. */
 static int deal_by_place(const void *a_, const void *b_)
 {
 	const run_note *a = a_, *b = b_;

@@ -162,6 +162,7 @@ typedef struct rank_work {
 	const settings *o;
 } rank_work;
 
+/* Return the seconds of a rank for n records, as a cost for the planner. */
 static double work_s(void *ctx, uint64_t n)
 {
 	const rank_work *w = ctx;
@@ -229,7 +230,8 @@ static hetpart_status view_open(const settings *o, const share_plan *s, const sc
 status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatter_plan *sp)
 {
 	const settings *o = env->o;
-	const bool balanced = o->scatter == SCATTER_BALANCED, asked = o->scatter == SCATTER_DYNAMIC;
+	const bool balanced = o->scatter == SCATTER_BALANCED,
+		   dynamic = o->scatter == SCATTER_DYNAMIC;
 	hetpart_err he = { HETPART_OK, "no memory for the plan of a scatter" };
 	hetpart_plan *plan = NULL;
 	view v;
@@ -238,7 +240,7 @@ status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatte
 	hetpart_status st = view_open(o, s, sp, &v, &he);
 	if (st == HETPART_OK && balanced)
 		st = hetpart_scatter_create(&plan, s->records, v.served, v.p, NULL, &he);
-	else if (st == HETPART_OK && asked) /* a forecast, in which rank 0 keeps no records */
+	else if (st == HETPART_OK && dynamic) /* a forecast, in which rank 0 keeps no records */
 		st = hetpart_farm_create(&plan, s->records, v.worker, v.p - 1,
 					 HETPART_CHUNK_FACTORING,
 					 scatter_least_chunk(env, s->records), &he);
@@ -248,16 +250,16 @@ status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatte
 					     : shares_kind(o->plan, job_time_sorts_reading(o)),
 				     s->records, g->before, g->p, s->in, &env->e);
 	const bool planned = st == HETPART_OK && rc == ST_OK;
-	for (size_t i = 0; planned && i < v.p && (balanced || asked); i++)
+	for (size_t i = 0; planned && i < v.p && (balanced || dynamic); i++)
 		s->in[view_rank(&v, balanced ? v.order[i] : i)] =
-			asked && i + 1 == v.p ? 0 : hetpart_plan_share(plan, i);
+			dynamic && i + 1 == v.p ? 0 : hetpart_plan_share(plan, i);
 	/* a rank gets its share after the ranks that are served before it */
 	for (size_t i = 0; planned && i < v.p; i++) {
 		const size_t r = view_rank(&v, v.order[i]);
 		sp->order[i] = (uint32_t)r;
 		if (r)
 			t += fmax(hetpart_cost_eval(v.served[i].link, s->in[r]), 0);
-		sp->arrive_s[r] = asked ? 0 : t;
+		sp->arrive_s[r] = dynamic ? 0 : t;
 	}
 	hetpart_plan_free(plan);
 	view_free(&v);
