@@ -34,8 +34,8 @@ static bool layout_word_ends(const char *s)
 	return !*s || *s == ',';
 }
 
-/* Read the number at s. Return its end, or NULL if this word is not a number. *v is larger than
- * MAX_RECORD_BYTES if the number is, but may differ from it. */
+/* Read the number at s. Return its end, or NULL if this word is not a number. If the number is
+ * larger than MAX_RECORD_BYTES, set *v to some number that is too large. */
 static const char *layout_read_number(const char *s, uint32_t *v)
 {
 	const char *const first = s;
@@ -45,7 +45,7 @@ static const char *layout_read_number(const char *s, uint32_t *v)
 }
 
 /* If the next word is a type, possibly with a byte order as in "u64le", read it and move *s to its
- * end. *bytes is the size of the type, 0 if it may have any. */
+ * end. Set *bytes to the size of the type, 0 if any size is allowed. */
 static void layout_read_type(const char **s, key_field *f, uint32_t *bytes)
 {
 	for (size_t i = 0; **s && i < TYPES; i++) {

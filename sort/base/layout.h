@@ -37,8 +37,8 @@ typedef struct key_field {
 	uint8_t unused; /* 0 */
 } key_field;
 
-/* How to read a number such that an unsigned comparison orders it: read 8 bytes of the record as an
- * integer, shift the number to its top, and flip bits. */
+/* How to read a number so that numbers can be compared as unsigned integers. Read 8 bytes of the
+ * record as an integer, shift the number to the top, and flip bits. */
 typedef struct key_lead {
 	uint64_t flip;     /* flip these bits always */
 	uint64_t negative; /* flip these too if the topmost bit is set */

@@ -3,7 +3,7 @@
  *
  * Control groups, version 1 and 2: /proc/self/cgroup names the group of the process, and
  * /proc/self/mountinfo the mount point of the hierarchy of groups. In a container, the name may be
- * the name on the host, although only the container's part of the hierarchy is mounted; or the
+ * the name on the host, although only the container's part of the hierarchy is mounted. Or the
  * group's directory may not exist. A walk from the group up to the mount point still finds the
  * directories that do exist.
  *

@@ -93,9 +93,9 @@ static const double FIRST_PART = 0.05;
  * the stage is done. A stage may last for a long time before its first record is written. */
 static const double LATER_PART = 0.25;
 
-/* A stage that is slower than planned by some factor makes all later stages slower by this factor,
- * because other programs probably keep the processors busy. If a stage is faster, later stages are
- * faster only by this power of the factor. The rest of the gain may be due to this stage, for
+/* If a stage is slower than planned by some factor, later stages are assumed to be slower by this
+ * factor, because other programs may keep the processors busy. If a stage is faster, later stages
+ * are faster only by this power of the factor. The rest of the gain may be due to this stage, for
  * example because its files are in memory. */
 static const double SHARED = 0.75;
 

@@ -13,9 +13,9 @@ enum { SIZE_TEXT_BYTES = 24, SIZE_MILLION = 1000000 };
  * it. Return false if *text does not begin with a number, or if it has too many digits. */
 bool size_number(const char **text, uint64_t *whole, uint32_t *millionths);
 
-/* size_parse - read a whole or decimal number and a unit, without a blank. The unit is in upper or
- * lower case: K, M, G, T or KiB to TiB (powers of 1024), kB to TB (powers of 1000), B or nothing
- * (bytes, without decimals). Return NULL, or the reason why the text is not a size. */
+/* size_parse - read a whole or decimal number and a unit, without a blank. Units are K, M, G, T and
+ * KiB to TiB (powers of 1024), kB to TB (powers of 1000), and B or nothing (bytes, without
+ * decimals), in upper or lower case. Return NULL, or the reason why the text is not a size. */
 const char *size_parse(const char *text, uint64_t *bytes);
 
 /* size_text - write a whole number of KiB, MiB and so on in this unit ("512 MiB"), and other sizes

@@ -20,8 +20,8 @@ enum {
 	DISK_BLOCK_BYTES = 512
 };
 
-/* The endings of the names of a meter's files: for its name, its energy, and its largest energy,
- * which is NULL if the counter does not wrap around. */
+/* The ends of the paths of a meter's files, for its name, its energy and its largest energy.
+ * most_uj is NULL if the counter does not wrap around. */
 typedef struct meter_files {
 	const char *name, *uj, *most_uj;
 } meter_files;

@@ -163,7 +163,7 @@ static status check_read_counted(const source *s, source_chunk *c, err *e)
 	if (rc == ST_OK && expected && rest != expected)
 		rc = err_set(e, ST_REFUSED,
 			     "input %s has %" PRIu64 " byte%s after its %" PRIu64
-			     " records (--skip-trailer=%" PRIu64 ")",
+			     " records; use --skip-trailer=%" PRIu64,
 			     quoted(f->path), rest, plural(rest), f->frame.records, rest);
 	return rc;
 }

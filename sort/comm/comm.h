@@ -198,7 +198,7 @@ const char *comm_failure(const comm *c, char text[COMM_FAILURE_BYTES]);
 
 /* comm_send - start to send a block. A send is synchronous: it is done only when the peer receives
  * the block, so memory for blocks under way is bounded. Both sides must know the size. At most one
- * block with the same tag may be under way from one rank to another. buf must not change until
+ * block with the same tag may be under way from one rank to another. Do not change buf until
  * comm_test reports that the block is done. */
 static inline status comm_send(comm *c, const void *buf, size_t bytes, int to, int tag,
 			       comm_req *req)
@@ -294,8 +294,8 @@ bool comm_mpi_launched(void);
 
 /* comm_launched_run - under a launcher: start MPI, call fn(the comm of all ranks, arg), and end
  * MPI. No message of the network has more than max_msg bytes. Return the status of fn. If e is set,
- * MPI could not be loaded or the communicator could not be made. fn was not called in this case,
- * and other ranks may wait for this one until it calls comm_launched_end(). */
+ * MPI could not be loaded or the communicator could not be made. In this case fn was not called.
+ * Other ranks may then wait for this one until it calls comm_launched_end(). */
 status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e);
 
 /* comm_launched_end - end the whole job by MPI_Abort. Return if MPI was not loaded. */

@@ -2,7 +2,7 @@
 /* The backend of ranks that are threads of one process. In a collective each rank puts a pointer to
  * its arguments on a board, an array that all ranks can read. In an allgather or an all-to-all,
  * each rank then copies for itself, between two barriers. In other collectives, the last rank to
- * arrive copies for all: the bytes are few, and a second barrier of thousands of threads would cost
+ * arrive copies the few bytes for all, because a second barrier of thousands of threads would cost
  * more. The two requests of a block meet in the receiver's mailbox, and the thread that brings the
  * second one copies the block. Uses no MPI. A block costs one memcpy outside any lock. */
 #include "comm.h"

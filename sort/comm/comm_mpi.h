@@ -11,9 +11,9 @@
 typedef void comm_waits(int rank);
 
 /* comm_mpi_open - collective over parent: make a comm of its ranks. The comm uses duplicates of
- * parent, on which MPI returns errors; parent does not change. waits must be NULL unless parent
- * belongs to hetsort: with waits, connections to all ranks are made on parent first. On failure all
- * ranks fail, and *c is NULL. Ranks without memory return ST_RESOURCE, all others ST_PEER. */
+ * parent, on which MPI returns errors; parent does not change. With waits, connections to all ranks
+ * are made on parent first. So use NULL unless parent belongs to hetsort. On failure all ranks
+ * fail, and *c is NULL. Ranks without memory return ST_RESOURCE, all others ST_PEER. */
 status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_msg, err *e);
 
 /* comm_mpi_close - collective: free the comm and, unless it is broken, its communicators. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The backend of virtual ranks. Each process has several ranks. They are threads that share an
  * inner comm of comm_local.c, and the processes are the ranks of an outer comm. In a collective the
- * first rank of each process collects the data of the ranks of its process, and makes one
- * collective of the outer comm for all of them. Each process sends as many bytes as the process
- * with the most ranks needs. Blocks are sent directly from rank to rank. Between processes, the tag
- * of a block contains the indices of sender and receiver in their processes. Uses no MPI itself. A
- * collective costs one collective of the outer comm, two of the inner comm, and a copy. */
+ * first rank of each process collects the data of its process, and makes one collective of the
+ * outer comm for all ranks. Each process sends as many bytes as the process with the most ranks
+ * needs. Blocks are sent directly from rank to rank. Between processes, the tag of a block contains
+ * the indices of sender and receiver in their processes. Uses no MPI itself. A collective costs one
+ * collective of the outer comm, two of the inner comm, and a copy. */
 #include "comm.h"
 
 #include <stdio.h>

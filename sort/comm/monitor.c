@@ -32,7 +32,7 @@
  * this. A rank is stuck only if ten looks in a row have seen no progress. Times are never compared
  * between processes: a heartbeat carries a duration, not a point in time.
  *
- * Which invariants hold. A row points to a comm only while the comm exists: monitor_leave clears
+ * Which invariants hold. A row points to a comm only while the comm exists. monitor_leave clears
  * the pointer under the lock, when no watcher uses the row any more. A watched rank leaves together
  * with all other ranks of the job; a rank that calls monitor_leave early counts as waiting. A
  * watcher starts when all ranks of its process have joined.
@@ -63,8 +63,8 @@ enum { HEARTBEATS = 10, STACK_BYTES = 512 << 10 };
 static const double
 	MOST_BEAT_S = 0.5, /* the longest time between two heartbeats while progress is shown */
 	LEAST_S = 5,       /* the shortest deadline */
-	/* a process that cannot name the rank it waits for has a deadline longer by this factor, so
-	 * that processes which can name theirs report first */
+	/* the deadline is longer by this factor if the process cannot name the rank it waits for,
+	 * so that a process which can do so reports first */
 	WITHOUT_PEER = 1.2, LONG_S = 86400; /* between looks if no rank is watched */
 
 typedef struct heartbeat {

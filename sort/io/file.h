@@ -45,8 +45,9 @@ status file_sync_dir(int dirfd, const char *path, err *e);
 
 /* The identity of a file in a known directory, noted when hetsort creates the file. Inode numbers
  * are reused, so the identity includes the time of birth if the file system has one. It does not
- * include the device: the directory determines the file system, and device numbers differ between
- * hosts and change at a restart. inode 0: the name was noted, but the file was not created yet. */
+ * include the device, because device numbers differ between hosts and change at a restart; the
+ * directory determines the file system. If inode is 0, the name was noted, but the file was not
+ * created yet. */
 typedef struct file_id {
 	uint64_t inode;
 	int64_t born_s, born_ns; /* 0: unknown */
@@ -134,7 +135,7 @@ const char *role_writer(file_role r);
 
 /* role_begins - return whether a text begins like files of this role. role_begins_file - do the
  * same for a regular file. role_wrote - do the same for a name in dirfd, but return false for a
- * symbolic link, and true for an empty file, because replacing it loses nothing. */
+ * symbolic link. Return true for an empty file, because replacing it loses nothing. */
 bool role_begins(file_role r, const char *text, size_t bytes);
 bool role_begins_file(file_role r, const char *path);
 bool role_wrote(file_role r, int dirfd, const char *name);

@@ -46,8 +46,8 @@ static bool is_lines(const char *text, size_t bytes, uint32_t record_bytes)
 	return differ && memchr(text, '\n', bytes);
 }
 
-/* Open the file to find out whether it may be read. A file that has size 0 but some content, like
- * the files of procfs, is read as a stream, because its size is known only at its end. */
+/* Open the file to find out whether it may be read. A file with some content but size 0, like the
+ * files of procfs, is read as a stream, because its size is known only at its end. */
 static status look_inside(input_file *f, const layout *l, err *e)
 {
 	char head[HEAD_BYTES];
@@ -106,7 +106,7 @@ static status measure_trailer(const input *in, input_file *f, const layout *l, e
 	if (wanted && rest != wanted)
 		return err_set(e, ST_REFUSED,
 			       "input %s has %" PRIu64 " byte%s after its %" PRIu64
-			       " records (--skip-trailer=%" PRIu64 ")",
+			       " records; use --skip-trailer=%" PRIu64,
 			       quoted(f->path), rest, plural(rest), f->frame.records, rest);
 	if (rest > FRAME_MOST_BYTES)
 		return err_set(e, ST_REFUSED,
@@ -216,16 +216,16 @@ static status check_manifest(const input *in, const manifest *m, const char *pat
 	if (header != wanted->header_bytes)
 		return err_set(e, ST_REFUSED,
 			       "manifest %s states a header of %" PRIu64
-			       " bytes before its records (--skip-header=%" PRIu64 ")",
+			       " bytes before its records; use --skip-header=%" PRIu64,
 			       quoted(path), header, header);
 	if (wanted->records && wanted->records != m->records)
 		return err_set(e, ST_REFUSED,
-			       "manifest %s states %" PRIu64 " records (--records=%" PRIu64 ")",
+			       "manifest %s states %" PRIu64 " records; use --records=%" PRIu64,
 			       quoted(path), m->records, m->records);
 	if (trailer != wanted->trailer_bytes && !(wanted->records && wanted->trailer_bytes == 0))
 		return err_set(e, ST_REFUSED,
 			       "manifest %s states a trailer of %" PRIu64
-			       " bytes after its records (--skip-trailer=%" PRIu64 ")",
+			       " bytes after its records; use --skip-trailer=%" PRIu64,
 			       quoted(path), trailer, trailer);
 	return ST_OK;
 }

@@ -45,8 +45,8 @@ typedef struct input {
 	bool is_stream;   /* the only file is a stream that the only rank reads directly */
 } input;
 
-/* input_describe - look at the files of this rank. Refuse a directory or socket, and a file that
- * cannot be read, does not contain whole records, or belongs to a set whose commit has not ended.
+/* input_describe - look at the files of this rank. Refuse a directory, a socket, and a file that
+ * cannot be read or does not contain whole records. Refuse a file of a set that is being renamed.
  * The name of a manifest stands for its parts. With all_parts (see parts_find), a name with %r
  * stands for all parts too. Streams are not opened. in->is_stream is not set. Free *in after a
  * failure too. */

@@ -75,8 +75,8 @@ void io_backend_stats(io_backend *x, bool writing, io_stats *t);
 /* io_backend_close - close a backend, which may be NULL. */
 void io_backend_close(io_backend *x);
 
-/* Large reads and writes of an open file: by direct I/O if file system, offset and memory allow it,
- * by io_uring if that is faster, otherwise by blocking calls. For direct I/O, offsets, sizes and
+/* Large reads and writes of an open file. They use direct I/O if file system, offset and memory
+ * allow it, and io_uring if it is faster than blocking calls. For direct I/O, offsets, sizes and
  * memory are multiples of IO_FD_ALIGN, a multiple of every device's sector. */
 enum { IO_FD_ALIGN = 4096 };
 
@@ -113,8 +113,9 @@ size_t io_fd_chunk_recs(uint32_t record_bytes, size_t bytes);
 int io_fd_open_direct(int fd, int access_mode);
 
 /* io_fd_use - let transfers of f, which is open, use io. Files in memory need no waiting, so they
- * use blocking calls unless the user required io_uring. Ranks write large pieces to them in turns:
- * the kernel lets only one rank at a time copy to a file, and the others would spin. */
+ * use blocking calls unless the user required io_uring. Ranks write large pieces to such files in
+ * turns, because the kernel lets only one rank at a time copy to a file, and the others would
+ * spin. */
 void io_fd_use(io_fd *f, io_backend *io);
 
 /* io_fd_is_cached - return whether most of the range is in the page cache, by samples; false if the
@@ -126,11 +127,11 @@ bool io_fd_is_cached(int fd, uint64_t offset, uint64_t bytes);
  * is not open, ask the kernel to read ahead. Calls io_fd_use. */
 void io_fd_will_read(io_fd *f, direct_io when, uint64_t offset, uint64_t bytes);
 
-/* io_fd_read_at, io_fd_write_at - do the same as file_read_at and file_write_at, but by direct I/O
- * if f->direct is open and the memory has the same offset in a page as the file. Any number of
- * threads may call these. io_fd_move - execute a transfer, but do not wait for this rank's turn. If
- * io_uring reads, the listener is called every URING_STEP_BYTES or less; it is always called at the
- * end. */
+/* io_fd_read_at, io_fd_write_at - do the same as file_read_at and file_write_at, by direct I/O if
+ * possible: f->direct is open, and the memory has the same offset in a page as the file. Any number
+ * of threads may call these. io_fd_move - execute a transfer, but do not wait for this rank's turn.
+ * If io_uring reads, the listener is called every URING_STEP_BYTES or less; it is always called at
+ * the end. */
 status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, const char *path,
 		     err *e);
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,

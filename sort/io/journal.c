@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The journal. A set of parts must get its final names as a whole, but the kernel renames one file
+/* The journal. A set of parts must get its final names as a whole. But the kernel renames one file
  * at a time, and a job may end between two renames. The journal makes these renames one step: it is
  * a file next to the parts that names all of them. While it exists, the new set is valid, and any
  * process can complete the renaming. The journal is the complete new manifest, under a hidden name
@@ -17,9 +17,9 @@
  *   5  journal_remove_old: parts that only the old manifest names are removed.
  *   6  journal_end: the journal gets the final name of the manifest.
  *
- * If the job ends before step 2, the old set is untouched, and the temporary files of the new set
- * are removed by the job or by the next one. If it ends later, the parts keep their temporary
- * names. The next job for this output, or --clean, then calls journal_recover, which executes the
+ * If the job ends before step 2, the old set is untouched. The temporary files of the new set are
+ * removed by the job or by the next job. If it ends later, the parts keep their temporary names.
+ * The next job for this output, or --clean, then calls journal_recover, which executes the
  * remaining steps. Parts in several directories, such as local disks of several hosts, have no
  * journal, because no process could rename them all.
  *
@@ -31,14 +31,14 @@
  * of the set that finds a journal refuses the set (manifest_settled), because some names may lead
  * to old parts and others to new ones.
  *
- * A step that is repeated does no harm: a part without a temporary name has its final name already,
+ * A step that is repeated does no harm. A part without a temporary name has its final name already,
  * and a missing old manifest has been put aside already. A part that has neither name is lost. If
- * the old manifest still has its name, or no part has its final name, nothing was replaced:
+ * the old manifest still has its name, or no part has its final name, nothing was replaced. Then
  * recovery removes the journal, and the old set is valid again. Otherwise recovery refuses to
  * continue and names the lost part, because neither set is complete.
  *
  * Anybody may write a file with the name of a journal or a part. So a journal must belong to this
- * user, manifest.c checks its contents before anything is done, and an old part is removed only if
+ * user, and manifest.c checks its contents before anything is done. An old part is removed only if
  * its size and checksum prove that it belongs to the old set. No step needs space for data. */
 #include "journal.h"
 #include "manifest.h"

@@ -20,8 +20,8 @@ status journal_put_aside(target *m, bool fsync, err *e);
 bool journal_surplus(target *m, const char *pattern, size_t parts, size_t *surplus);
 
 /* journal_remove_old - if the journal m is TARGET_REPLACES, remove the surplus parts of the old
- * set. A part is removed only if it has the size and checksum given in the old manifest, and its
- * name differs from the name of part 0, `first`, only in the number. A text in m->past.note names a
+ * set. A part is removed only if it has the size and checksum given in the old manifest. Its name
+ * must differ from `first`, the name of part 0, only in the number. A text in m->past.note names a
  * part that stays. */
 status journal_remove_old(target *m, const char *first, size_t parts, err *e);
 

@@ -38,11 +38,11 @@ void manifest_free(manifest *m);
  * A malformed journal, or with `own` the journal of another user, names no part. */
 size_t manifest_names(const target *t, const char *journal, bool own);
 
-/* manifest_settled - check a manifest or a part: ST_REFUSED while its directory has a journal of
- * the set, because a job is renaming the set or was killed while renaming it. path may be a
- * symbolic link, and need not exist. *quiet is a directory without any journal, so that it is not
- * searched again for each of its files. It must be NULL before the first call, and freed after the
- * last. quiet may be NULL. */
+/* manifest_settled - check a manifest or a part. ST_REFUSED while its directory has a journal of
+ * the set: a job is renaming the set, or was killed while renaming it. path may be a symbolic link,
+ * and need not exist. *quiet is a directory without any journal, so that it is not searched again
+ * for each of its files. It must be NULL before the first call, and freed after the last. quiet may
+ * be NULL. */
 status manifest_settled(const char *path, char **quiet, err *e);
 
 /* manifest_values - convert a key in its normal form to an array with a text for each field:

@@ -77,15 +77,14 @@ bool output_has_room(const output *o, uint64_t bytes);
 /* output_sync - close this rank's file; if fsync, write its bytes to the disk first. */
 status output_sync(output *o, bool fsync, err *e);
 
-/* output_commit - collective, after all ranks have synced and verified, and rank 0 has staged the
- * manifest: give all files their final names, sync the names, and check the files again. Files that
- * the job reads always stay, even if they belong to the set that is replaced. On rank 0,
+/* output_commit - collective: give all files their final names, sync the names, and check the files
+ * again. Before, all ranks must have synced and verified, and rank 0 must have staged the manifest.
+ * Files that the job reads always stay, even if they belong to the set that is replaced. On rank 0,
  * o->manifest.past.note names an old part that stays. */
 status output_commit(output *o, comm *c, err *e);
 
-/* output_share_lock - collective, after all ranks have locked the files that they own: let ranks
- * that own no file remove the owner's lock if their process is ended early, unless the lock notes
- * files. */
+/* output_share_lock - collective, after output_lock: let a rank that owns no file remove the
+ * owner's lock if its process is ended early. The lock stays if it notes files. */
 status output_share_lock(output *o, comm *c);
 
 /* output_name - return the name for messages. */

@@ -19,8 +19,8 @@
 
 enum {
 	CHUNK_BYTES = 4 << 20,
-	/* small, because a bit that flips between read and checksum is not detected, and so that
-	 * records stay in the cache until their entries are made */
+	/* small, so that records stay in the cache until their entries are made, and because a bit
+	 * that flips before the checksum is not detected */
 	STEP_BYTES = URING_STEP_BYTES,
 	MOST_OPEN = 128, /* extents; if there are more, opening a file costs little compared with
 			    each read */
@@ -174,7 +174,7 @@ status reader_check(const reader *r, err *e)
 /* A thread that reads a page of a mapping after the file was truncated gets SIGBUS, which would end
  * the process. A table contains the mappings of the process. The handler of SIGBUS, which runs on
  * the thread that read the page, searches the table for the address. If the address is in a
- * mapping, the handler marks the mapping and replaces the missing page by a page of zeros, so the
+ * mapping, the handler marks the mapping and replaces the missing page by a page of zeros. So the
  * thread continues. The code that opened the mapping checks the mark at the end, before it uses any
  * result. Any other SIGBUS is handled as if this module did not exist.
  *

@@ -91,8 +91,8 @@ status reader_check(const reader *r, err *e);
 
 void reader_close(reader *r);
 
-/* reader_entries - make the entries of n records at positions from pos on (unless e is NULL), and
- * return their checksum; add to *verify_s the seconds that the checksum took. */
+/* reader_entries - return the checksum of n records and, unless e is NULL, make their entries, with
+ * positions from pos on. Add the seconds that the checksum took to *verify_s. */
 checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, uint64_t pos,
 			entry *e, double *verify_s);
 

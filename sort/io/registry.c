@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* File names cannot be trusted: links, mounts and directories give one file several names. So files
- * are compared by device and inode, and files that do not exist yet by the device and inode of
- * their directory and by their name. These numbers cannot be compared between hosts; jobs on
- * several hosts are protected by the lock of the output. Changes no file. Costs a few system calls
- * and 250 bytes of memory per use. */
+ * are compared by device and inode. Files that do not exist yet are compared by the device and
+ * inode of their directory and by their names. These numbers cannot be compared between hosts; jobs
+ * on several hosts are protected by the lock of the output. Changes no file. Costs a few system
+ * calls and 250 bytes of memory per use. */
 #include "registry.h"
 
 #include <stdio.h>
@@ -50,9 +50,9 @@ static file_use *registry_add(registry *g, enum how how, file_role role, const c
 	return u;
 }
 
-/* Add a use of a file. If the file does not exist (st NULL) or is a device or socket, add NOTHING:
- * reading and writing a device, or reading it twice, does no harm. So the number of uses depends
- * only on the options, and a simulated job always takes the same time. */
+/* Add a use of a file. Add NOTHING if the file does not exist (st NULL) or is a device or socket,
+ * which may be used twice without harm. So the number of uses depends only on the options, and a
+ * simulated job always takes the same time. */
 static void registry_add_file(registry *g, enum how how, file_role role, const char *path, int rank,
 			      const struct stat *st)
 {

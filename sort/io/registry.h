@@ -42,9 +42,9 @@ void registry_workdir(registry *g, const char *path, const char *prefix, bool wi
 void registry_reads(registry *g, file_role role, const char *path, int rank);
 void registry_writes(registry *g, file_role role, const char *path, int rank);
 
-/* registry_compare - refuse a file that one of n uses makes or replaces and another use names, and
- * an input that is read twice. *late: whether rank 0 writes one of the refused files at the end of
- * the job. Sorts the uses. */
+/* registry_compare - refuse a file that one of n uses makes or replaces and another use names.
+ * Refuse an input that is read twice. *late: whether rank 0 writes one of the refused files at the
+ * end of the job. Sorts the uses. */
 status registry_compare(file_use *use, size_t n, bool *late, err *e);
 
 /* registry_use_is_sound - return whether a use that this rank has sent has possible values. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A file that hetsort makes: written under a temporary name in its directory, then renamed, so that
- * its final name never leads to an incomplete file. A lock keeps other jobs from making the same
- * file. */
+/* A target: a file that hetsort makes. It is written under a temporary name in its directory and
+ * then renamed, so that its final name never leads to an incomplete file. A lock keeps other jobs
+ * from making the same file. */
 #ifndef HETSORT_IO_TARGET_H
 #define HETSORT_IO_TARGET_H
 
@@ -38,9 +38,9 @@ typedef struct hidden_name {
 	size_t shown;
 } hidden_name;
 
-/* A file under a hidden name, as the lock of its target notes it: first only the name, and when the
- * file exists also its identity. Files of ended jobs are removed only if a lock has noted them; a
- * name proves nothing. */
+/* A file under a hidden name, as the lock of its target notes it: first only the name, and the
+ * identity too when the file exists. Files of ended jobs are removed only if a lock has noted them;
+ * a name proves nothing. */
 typedef struct hidden_file {
 	target_kind kind;
 	uint64_t id;
@@ -113,7 +113,7 @@ status target_check(target *t, bool force, err *e);
 status target_check_role(target *t, file_role role, err *e);
 
 /* target_create - create the temporary file named after id. It gets the mode and, if permitted, the
- * group of the file that it replaces; a new file gets mode 0666, restricted by the umask and
+ * group of the file that it replaces. A new file gets mode 0666, restricted by the umask and
  * t->most. */
 status target_create(target *t, uint64_t id, int *fd, err *e);
 
@@ -156,9 +156,9 @@ uint64_t target_mark(const char *path);
 const char *target_parse_lock_name(const char *name, uint64_t *mark);
 bool target_is_cut(const char *base);
 
-/* target_close - close fd when the file is written. sync: write the lock that notes the file to the
- * disk, and then the file, so that --clean can remove the file after a loss of power. hold: keep
- * the file open as t->fd. */
+/* target_close - close fd when the file is written. sync: write the lock to the disk, and then the
+ * file, so that --clean can remove the file after a loss of power. hold: keep the file open as
+ * t->fd. */
 status target_close(target *t, int fd, bool hold, bool sync, err *e);
 
 /* target_ready - check that target_commit can succeed and does no harm. Refuse if the temporary
@@ -183,10 +183,10 @@ status target_sync_name(const target *t, err *e);
 status target_write_lock(const target *t, err *e);
 
 /* target_lock - keep other jobs from making the file until target_discard or the end of the
- * process. Remove the temporary files that killed jobs have noted in their lock, except the file of
- * t->id, files in t->reads and files of a journal in the same directory. ST_REFUSED: a job, named
- * with host and process, is making the file, or a file with the lock's name is not a lock or is in
- * t->reads. If the file system has no locks, do nothing; t->lock_fd stays -1. */
+ * process. Remove the temporary files that killed jobs have noted in their lock. The file of t->id,
+ * files in t->reads and files of a journal in the same directory stay. ST_REFUSED: a job is making
+ * the file (the message names host and process), or a file with the lock's name is not a lock or is
+ * in t->reads. If the file system has no locks, do nothing; t->lock_fd stays -1. */
 status target_lock(target *t, err *e);
 
 /* target_share_lock - note that another rank holds the lock: if this process is ended early, it

@@ -6,15 +6,15 @@
  * lock's name.
  *
  * The first line of the lock's text names the process, for messages. Each further line notes a file
- * that the job makes under a hidden name: the name before the file is created, and its inode and
- * time of birth afterwards. Only the holder writes the text, and only to a file that it has created
- * itself.
+ * that the job makes under a hidden name. The name is noted before the file is created, and its
+ * inode and time of birth afterwards. Only the holder writes the text, and only to a file that it
+ * has created itself.
  *
  * If the process of a lock has ended, the next job reads the text. It removes every noted file that
- * is still the same file, then the lock, and creates its own lock, in which it notes the files that
- * it has kept: the output that --resume may need. So a file that no lock has noted is never
- * removed, regardless of its name. A job that is killed between removing the old lock and writing
- * the new one leaves files that no later job removes. */
+ * is still the same file, except an output that --resume may need, and then the lock. Then it
+ * creates its own lock, in which it notes the file that it has kept. So a file that no lock has
+ * noted is never removed, regardless of its name. A job that is killed between removing the old
+ * lock and writing the new one leaves files that no later job removes. */
 #include "target.h"
 #include "base/clock.h"
 #include "number.h"
@@ -342,12 +342,12 @@ static outcome take_over(target *t, int fd, err *e)
 	return FAILED;
 }
 
-/* Lock the open lock file. If this process has not created it (made: false), it belongs to a
- * running job, which may end before `until_s`, or an ended job has left it. In the second case
- * remove it and return AGAIN, so that the caller creates a new one: this process writes only to a
- * file that it has created. Before the new file is locked, another process may believe that it was
- * left. Refuse links and special files: another user can guess the lock's name and put a link to
- * any file there. */
+/* Lock the open lock file. If this process has not created it (made: false), an ended job has left
+ * it, or it belongs to a running job, which may end before `until_s`. If it was left, remove it and
+ * return AGAIN: the caller then creates a new file, because this process writes only to a file of
+ * its own. Before the new file is locked, another process may believe that it was left. Refuse
+ * links and special files: another user can guess the lock's name and put a link to any file
+ * there. */
 static outcome lock_open(target *t, int fd, bool made, double until_s, err *e)
 {
 	char text[HOLDER_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A directory for temporary files, which no other user can open. A temporary file has no name, so
- * that the kernel frees its space however the program ends, or a name in a directory of hetsort's
+/* A directory for temporary files, which no other user can open. Most have no name, so that the
+ * kernel frees their space however the program ends. Others have a name in a directory of hetsort's
  * own. */
 #ifndef HETSORT_IO_TEMPDIR_H
 #define HETSORT_IO_TEMPDIR_H
@@ -34,8 +34,8 @@ status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e);
 void tempdir_close(tempdir *t);
 
 /* disk_rate_s - measure the seconds per byte of a disk: write at most most_bytes to a file without
- * a name in the directory, by direct I/O if possible, for a tenth of a second plus the time of a
- * sync. Return 0 if the rate cannot be measured; this is not a failure. Takes 2 MiB of memory. */
+ * a name in the directory, by direct I/O if possible. This takes a tenth of a second plus a sync.
+ * Return 0 if the rate cannot be measured; this is not a failure. Takes 2 MiB of memory. */
 double disk_rate_s(mem *m, const char *dir, uint64_t most_bytes);
 
 #endif

@@ -34,7 +34,7 @@ void unfinished_note(unfinished *u)
 	pthread_mutex_unlock(&list_lock);
 }
 
-/* Unlink the name if it still leads to the same file: another program may have replaced the file,
+/* Unlink the name if it still leads to the same file. Another program may have replaced the file,
  * or another job may have taken over a lock. If this fails, the next job removes the file. */
 static void unfinished_unlink(const unfinished *u)
 {

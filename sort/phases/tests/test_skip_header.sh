@@ -83,7 +83,7 @@ refused "records cut" "after its header, not a multiple of the record size 100: 
 refused "more than memory is for" "must be a size from 0 B to 256 MiB" "$hetsort" --skip-header 257M -o new a
 sort_ --ranks 2 -o set.%r a
 for header in "" "--skip-header 4098"; do
-  refused "parts with another header than '$header'" "states a header of 4099 bytes before its records (--skip-header=4099)" \
+  refused "parts with another header than '$header'" "states a header of 4099 bytes before its records; use --skip-header=4099" \
     "$hetsort" --ranks 2 $header -o new set.%r
 done
 refused "a header of the second part" "a part's header is impossible" bash -c \

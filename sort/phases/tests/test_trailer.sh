@@ -107,7 +107,7 @@ refused "too few records" "input 'a' has 20030 records of 100 bytes, not the 200
 refused "too few in a stream" "has 20030 records of 100 bytes, not the 20031 of --records" \
   bash -c 'cat a | "$0" --skip-header 4099 --records 20031 -o new -' "$hetsort"
 refused "more than can be" "not the 9223372036854775807 of --records" "$hetsort" --records 9223372036854775807 -o new a
-refused "another trailer after the records" "input 'a' has 3000 bytes after its 20000 records (--skip-trailer=3000)" \
+refused "another trailer after the records" "input 'a' has 3000 bytes after its 20000 records; use --skip-trailer=3000" \
   "$hetsort" $by_count --skip-trailer 2900 -o new a
 refused "none" "must be a whole number from 1 to 9223372036854775807" "$hetsort" --records 0 -o new a
 refused "more than memory is for" "must be a size from 0 B to 256 MiB" "$hetsort" --skip-trailer 257M -o new a
@@ -117,15 +117,15 @@ refused "too many bytes follow for a trailer" "314571800 bytes after its 10 reco
 rm huge
 for words in "ends within its trailer:--skip-trailer 3000 - <short" \
   "ends after 20030 records, before the 20031 of --records:--skip-header 4099 --records 20031 - <one.expected" \
-  "has 3000 bytes after its 20000 records (--skip-trailer=3000):$by_count --skip-trailer 100 - <one.expected"; do
+  "has 3000 bytes after its 20000 records; use --skip-trailer=3000:$by_count --skip-trailer 100 - <one.expected"; do
   refused "--check of a stream: ${words#*:}" "${words%%:*}" bash -c "cat ${words##*<} | \"\$0\" --check ${words#*:}" "$hetsort"
 done
 sort_ $by_size --ranks 2 -o set.%r a
 for trailer in "" "--skip-trailer 2900"; do
-  refused "parts with another trailer than '$trailer'" "states a trailer of 3000 bytes after its records (--skip-trailer=3000)" \
+  refused "parts with another trailer than '$trailer'" "states a trailer of 3000 bytes after its records; use --skip-trailer=3000" \
     "$hetsort" --ranks 2 --skip-header 4099 $trailer -o new set.%r
 done
-refused "parts of another number of records" "states 20000 records (--records=20000)" \
+refused "parts of another number of records" "states 20000 records; use --records=20000" \
   "$hetsort" --ranks 2 --skip-header 4099 --records 19999 -o new set.%r
 refused "a trailer of the first part" "a part's trailer is impossible" bash -c \
   'sed "s/\"rank\": 0,/&\"trailer_bytes\": 8,/" set.manifest >odd.manifest; "$0" --skip-header 4099 -o new odd.manifest' "$hetsort"
