@@ -198,8 +198,9 @@ static hetpart_status link_ping(link_timing *l, int rank, uint64_t items, double
 	return st;
 }
 
-/* Find the shortest time of PINGS messages. Long messages are fewer, but at least PINGS_MIN, if the
- * time ends. */
+/* Find the shortest time of PINGS messages. If the time is over, stop after PINGS_MIN long
+ * messages.
+ */
 static hetpart_status link_best(link_timing *l, int rank, uint64_t items, double until,
 				double *best)
 {
@@ -217,8 +218,8 @@ static hetpart_status link_best(link_timing *l, int rank, uint64_t items, double
 }
 
 /* Send volleys of messages, each with twice the bytes of the previous volley: messages of twice the
- * length up to the limit, then twice as numerous. Set *items and *t to the items and the mean time
- * of a message of the last volley. */
+ * length, or twice their number if the length is at its limit. Set *items and *t to the items and
+ * the mean time of a message of the last volley. */
 static hetpart_status link_volleys(link_timing *l, int rank, uint64_t *items, double *t)
 {
 	const uint64_t first = SECOND_BYTES / l->item_bytes;

@@ -274,15 +274,18 @@ typedef struct hetpart_mpi_timing {
 typedef hetpart_status hetpart_mpi_kernel_fn(void *ctx, uint64_t items, hetpart_err *err);
 
 /* hetpart_mpi_measure_compute - time a kernel on this rank. All ranks do so at the same time,
- * because all are busy in a real job, too. The kernel is called once to warm up, then three times
- * each with 1, 2, 4 ... items, for which the median counts. The largest number of items is then
- * repeated until the time is over. The mean of these calls is weighted by their number. out
- * receives the timing; fit.per_item_s is > 0. kernel  called as kernel(ctx, items) with 1 <= items
- * <= most. most    >= 1. limit_s seconds for the whole measurement, finite, > 0; 0: 0.2. If the
- * first call takes longer, it is the only one. comm    intracommunicator. Returns HETPART_OK;
- * HETPART_EINVAL: a pointer is NULL, most is 0 or limit_s is out of its range; the status of
- * kernel, on the rank where it failed; HETPART_EPEER: another rank failed, or MPI did. Collective.
- */
+ * because all are busy in a real job. The kernel is called once to warm up, then three times each
+ * with 1, 2, 4 ... items, for which the median counts. The largest number of items is then repeated
+ * until the time is over. The mean of these calls is weighted by their number.
+ * out     receives the timing; fit.per_item_s is > 0.
+ * kernel  called as kernel(ctx, items) with 1 <= items <= most.
+ * most    >= 1.
+ * limit_s seconds for the whole measurement, finite, > 0; 0: 0.2. If the first call takes longer,
+ *         it is the only one.
+ * comm    intracommunicator.
+ * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, most is 0 or limit_s is out of its range;
+ *   the status of kernel, on the rank where it failed; HETPART_EPEER: another rank failed, or MPI
+ *   did. Collective. */
 HETPART_API hetpart_status hetpart_mpi_measure_compute(hetpart_mpi_timing *out,
 						       hetpart_mpi_kernel_fn *kernel, void *ctx,
 						       uint64_t most, double limit_s, MPI_Comm comm,
