@@ -172,6 +172,12 @@ bool file_id_at(int dirfd, const char *name, file_id *id)
 	return file_identify(dirfd, name, AT_SYMLINK_NOFOLLOW, id, NULL);
 }
 
+bool file_exists(int dirfd, const char *name)
+{
+	struct stat st;
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
 bool file_is(int dirfd, const char *name, const file_id *id)
 {
 	file_id there;

@@ -59,6 +59,10 @@ typedef struct file_id {
 bool file_id_of(int fd, file_id *id);
 bool file_id_at(int dirfd, const char *name, file_id *id);
 
+/* file_exists - return whether a file or a symbolic link has this name. If the system does not
+ * answer, return true, so that nothing is created, replaced or forgotten by mistake. */
+bool file_exists(int dirfd, const char *name);
+
 /* file_is - return whether the file of this name has the identity *id. If id->inode is 0, return
  * whether the file is empty. */
 bool file_is(int dirfd, const char *name, const file_id *id);

@@ -204,8 +204,7 @@ status journal_remove_old(target *m, const char *first, size_t parts, err *e)
 	manifest old;
 	const char *name = target_hidden(m, TARGET_OLD);
 	err no_manifest = { ST_OK, "" };
-	if (m->kind != TARGET_REPLACES ||
-	    (faccessat(m->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT))
+	if (m->kind != TARGET_REPLACES || !file_exists(m->dirfd, name))
 		return ST_OK;
 	status rc = manifest_load_at(&old, m->dirfd, true, "journal", name, &no_manifest);
 	if (rc == ST_REFUSED) { /* the file is not a manifest, so it names no parts */
@@ -220,7 +219,7 @@ status journal_remove_old(target *m, const char *first, size_t parts, err *e)
 		if (rc == ST_OK && is_numbered(t.base, first, i)) {
 			/* a job may have removed the part and been killed: then only the part's
 			 * lock is left */
-			if (faccessat(t.dirfd, t.base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			if (file_exists(t.dirfd, t.base))
 				rc = target_lock(&t, e);
 			else
 				target_sweep(t.path, 0, NULL, NULL);
@@ -337,8 +336,7 @@ status journal_recover(target *m, err *e)
 	if (rc == ST_OK && !missing) {
 		rc = journal_continue(m, &l, e);
 		m->past.named = rc == ST_OK ? (unsigned)l.parts : 0;
-	} else if (rc == ST_OK && named &&
-		   faccessat(m->dirfd, m->base, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+	} else if (rc == ST_OK && named && !file_exists(m->dirfd, m->base)) {
 		rc = err_set(e, ST_REFUSED,
 			     "the parts of %s were being renamed when their job ended, and %s is "
 			     "missing now: remove '%s' to give up that set",

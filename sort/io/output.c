@@ -335,8 +335,7 @@ static status begin_set(output *o, comm *c, err *e)
 	name[sizeof name - 1] = '\0';
 	/* Parts on local disks of several hosts have no journal, because no process could rename
 	 * them all. */
-	const bool mine = *name && !strchr(name, '/') &&
-			  faccessat(o->file.dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	const bool mine = *name && !strchr(name, '/') && file_exists(o->file.dirfd, name);
 	unfinished_hold();
 	strcpy(o->staged, mine ? name : "");
 	unfinished_release();

@@ -143,7 +143,7 @@ bool target_drop(const target *t)
 	for (size_t i = 0; i < t->lefts; i++)
 		if (t->left[i].id == t->id && t->left[i].kind == TARGET_TEMP)
 			(void)file_remove(t->dirfd, name, &t->left[i].is, NULL);
-	return faccessat(t->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+	return !file_exists(t->dirfd, name);
 }
 
 status target_close(target *t, int fd, bool hold, bool sync, err *e)
@@ -215,7 +215,7 @@ status target_ready(const target *t, bool force, err *e)
 			       quoted(t->path));
 	if (why)
 		return err_sys(e, why, "cannot look at the temporary file of %s", quoted(t->path));
-	if (!force && faccessat(t->dirfd, t->base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (!force && file_exists(t->dirfd, t->base))
 		return err_set(e, ST_REFUSED, "another program created the output %s",
 			       quoted(t->path));
 	return ST_OK;

@@ -474,8 +474,8 @@ bool target_sweep(const char *path, uint64_t kept_id, const file_set *reads, fil
 		t.id = kept_id;
 		t.reads = reads;
 		name_lock(&t);
-		swept = faccessat(t.dirfd, t.lock.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-			target_lock(&t, &e) == ST_OK && t.lock_fd >= 0;
+		swept = file_exists(t.dirfd, t.lock.name) && target_lock(&t, &e) == ST_OK &&
+			t.lock_fd >= 0;
 	}
 	if (swept && dir && t.dir.inode)
 		*dir = t.dir;

@@ -384,7 +384,7 @@ static status clean_rank(const char *path, int32_t rank, bool *made, cleaned *n,
 		rc = err_set(e, ST_REFUSED,
 			     "the file system of %s has no locks, so a job may be using it",
 			     quoted(path));
-	if (rc == ST_OK && faccessat(t.dirfd, t.base, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+	if (rc == ST_OK && file_exists(t.dirfd, t.base)) {
 		resume_state s = { 0 };
 		rc = resume_state_load(t.path, &s, e);
 		if (rc == ST_OK && !states_remove(t.dirfd, &s, &t.past.removed))

@@ -105,7 +105,7 @@ static status groups_look(search *x, bool makes, int32_t from, int32_t to)
 		resume_state_name(i, base);
 		const target t = { .base = base, .mark = target_mark(base), .id = x->id };
 		target_hidden_name(&t, TARGET_TEMP, hidden);
-		if (faccessat(x->t->dirfd, hidden, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		if (file_exists(x->t->dirfd, hidden))
 			x->own = i;
 	}
 	return rc == ST_OK ? comm_allgather(c, &x->own, x->of, sizeof x->own) : rc;
