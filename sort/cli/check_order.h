@@ -36,8 +36,8 @@ typedef struct check_plan {
 
 /* check_order - check records of the input, as one sequence; a stream is read to its end. in must
  * outlive r. The caller frees r->recs with mem_free, on failure, too. Return ST_INVALID, without a
- * message, if the records are not in order, and r says where; ST_REFUSED if a stream ends with a
- * part of a record; ST_IO or ST_RESOURCE. */
+ * message, if the records are not in order; r says where. ST_REFUSED: a stream ends with a part of
+ * a record. ST_IO, ST_RESOURCE. */
 status check_order(const input *in, const check_plan *p, mem *m, check_result *r, err *e);
 
 /* ---------------------------------------------------------------------------- the order of keys

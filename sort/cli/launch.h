@@ -23,9 +23,9 @@ bool launch_is_first_here(void);
  * processes. Then they do not know of each other, and each would do all the work. */
 status launch_check(int size, err *e);
 
-/* launch_terminal - if a launcher on this host forwards standard error of this process to a
- * terminal, return a descriptor of the terminal, and the launcher's process group in *group. Return
- * -1 without /proc, or if the launcher's standard error is a pipe or a file. */
+/* launch_terminal - return a descriptor of the terminal to which a launcher on this host forwards
+ * standard error of this process. *group receives the launcher's process group. Return -1 without
+ * /proc, or if the launcher's standard error is a pipe or a file. */
 int launch_terminal(pid_t *group);
 
 /* process_prepare - prepare the process, once, before any thread starts. Turn signals of broken

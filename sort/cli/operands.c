@@ -32,8 +32,8 @@ static status clean_path(const char *path, cleaned *n)
 	return e.code;
 }
 
-/* Clean one operand. If it is a name with %r, first complete the commit of the parts by their
- * manifest, if there is one, and then clean each part. */
+/* Clean one operand. For a name with %r, first complete the commit of the parts if they have a
+ * manifest, then clean each part. */
 static status clean_operand(const settings *o, const char *operand, cleaned *n)
 {
 	const bool parts = name_is_per_rank(operand);

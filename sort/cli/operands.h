@@ -14,9 +14,9 @@ status operands_clean(const settings *o);
 status operands_check(const settings *o);
 
 /* manifest_check - read a manifest and all its parts, which are in its directory. The caller frees
- * said, on failure too. ST_INVALID: the job that writes the parts has failed or not ended, a part
- * is missing or not as stated, or records are not in order. ST_REFUSED: not a manifest of hetsort.
- * ST_IO, ST_RESOURCE. Memory: 4 MiB. */
+ * said, on failure too. ST_INVALID: their job has failed or not ended, a part is missing or not as
+ * stated, or records are not in order. ST_REFUSED: not a manifest of hetsort. ST_IO, ST_RESOURCE.
+ * Memory: 4 MiB. */
 status manifest_check(const char *path, manifest *said, err *e);
 
 /* check_command - collective: check whether the records of all inputs are in order, as one

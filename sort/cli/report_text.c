@@ -323,8 +323,8 @@ void report_summary(const job_result *r, const settings *o, FILE *f)
 	print_dropped("hetsort: ", r, o, f);
 }
 
-/* Return whether two messages differ at most in numbers and, if any_name, in quoted names, because
- * each rank has a share and files of its own. */
+/* Return whether two messages differ at most in numbers and, if any_name, in quoted names. Each
+ * rank has a share and files of its own. */
 static bool same_words(const char *a, const char *b, bool any_name)
 {
 	static const char digits[] = "0123456789", stops[] = "0123456789'";

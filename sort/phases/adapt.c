@@ -2,8 +2,8 @@
 /* Plans output shares again between reading and sampling. The new shares follow from the speed at
  * which each rank has just read and sorted, so a node that became slow writes less. At this moment
  * a new plan is cheap: no record has left its rank, and splitters are computed from the shares
- * later. Rank 0 plans. The shares change on all ranks or on none, and only if the predicted gain is
- * large enough, and if every rank has room in memory and on disk. Costs one gather, broadcasts of a
+ * later. Rank 0 plans. The shares change on all ranks or on none: only if the predicted gain is
+ * large enough, and every rank has room in memory and on disk. Costs one gather, broadcasts of a
  * few bytes per rank, and agreements. */
 #include "phases.h"
 
@@ -12,8 +12,7 @@
 /* A rank with less than this part of the mean work does not show its speed. */
 static const double LEAST_PART = 0.1;
 
-/* A part of the work that took less than this does not show the speed either, because a quota of
- * CPU time may come in periods of 0.1 s. */
+/* Nor does a part of the work that took less: a quota of CPU time may come in periods of 0.1 s. */
 static const double LEAST_S = 1;
 
 /* Return whether a rank did enough work, in measurable time, to show its speed. */

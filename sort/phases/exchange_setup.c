@@ -8,9 +8,9 @@
  * copy.
  *
  * phase_regroup: the exchange may take two steps. In the first step, the records for a group of
- * ranks go to one of its members, which merges what it receives into one sorted run. The run
- * replaces the records that the rank has read. In the second step (phase_merge), the members of a
- * group exchange their runs. Memory: a second copy of a share, and windows.
+ * ranks go to one of its members, which merges them into one sorted run. The run replaces the
+ * records that the rank has read. In the second step (phase_merge), the members of a group exchange
+ * their runs. Memory: a second copy of a share, and windows.
  *
  * phase_distribute: ranks sort last. Records are sent in the order of the input to the rank that
  * writes them, which sorts them as if it had read them. It stores the records of each sender

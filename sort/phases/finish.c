@@ -2,9 +2,9 @@
 /* Turns written records into the output: closes gaps, syncs, verifies, and gives final names.
  *
  * A rank knows only after merging how many records it drops, and by then other ranks have written
- * their parts after its place. So the parts of a common file are moved towards the front, one rank
- * after the other, and the file is truncated after its last record. Costs a read and a write of the
- * moved bytes through the page cache. Memory: 4 MiB.
+ * their parts after its place. So the parts of a common file move towards the front, one after the
+ * other, and the file is truncated after its last record. Costs a read and a write of the moved
+ * bytes through the page cache. Memory: 4 MiB.
  *
  * If each rank has a part, or a manifest was requested, rank 0 writes a manifest. The manifest has
  * a summary of each verified file, and is written before any file gets its final name. It gets its
@@ -63,8 +63,8 @@ static status move_part(job *j, uint64_t to, uint64_t bytes)
 	return rc;
 }
 
-/* With --unique, each rank may have written --top records. Keep the records that --top allows after
- * the records of earlier ranks, and drop the rest. */
+/* Keep the records that --top allows after the records of earlier ranks, and drop the rest. With
+ * --unique, each rank may have written --top records. */
 static status cut_at_top(job *j)
 {
 	rank_env *env = &j->env;
@@ -355,8 +355,8 @@ static status check_record(job *j, uint64_t n, const unsigned char *key, unsigne
 		       quoted(out->file.path), n);
 }
 
-/* Read the first and the last record of each part in this rank's file again, because a write or a
- * sync may have reported success without effect. */
+/* Read the first and the last record of each part in this rank's file again. A write or a sync may
+ * have reported success without effect. */
 static status check_parts(job *j)
 {
 	rank_env *env = &j->env;

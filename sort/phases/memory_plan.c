@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans the memory of each rank before any record is read. If the records do not fit, sorted runs
- * spill to disk, or the job is refused with a message that names the memory that it needs. */
+ * spill to disk, or a message names the memory that the job needs. */
 #include "base/arith.h"
 #include "base/size.h"
 #include "exchange/stream_merge.h"
@@ -202,8 +202,8 @@ static status find_limit(job *j)
 	const sort_plan_query q = memory_query(j, &any, own_share(env, j->shares.out));
 	sort_plan b;
 	/* If this rank's arrays are smaller than the memory that starting the program took, no
-	 * limit of the system can matter, and reading the limits takes longer than the sort. But
-	 * ranks that exchange records size their windows by the limit, and a report shows it. */
+	 * limit can matter. Reading the limits takes longer than such a sort. But ranks that
+	 * exchange records size their windows by the limit, and a report shows it. */
 	const bool small = c->size == 1 && !j->files.in.is_stream && !o->merge &&
 			   !settings_reports(o) && sort_plan_make(&b, &q) && !b.spills &&
 			   b.core_bytes <= SMALL_BYTES;

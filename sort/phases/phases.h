@@ -335,8 +335,8 @@ typedef struct prospect {
 
 /* adapt_plan - compute how many records each rank should write, so that all end together, from the
  * speeds that they show now. A rank that turned slow also has to send the records that it holds, so
- * it writes even less. now receives the present speeds, share the new shares; or the planned ones
- * if no rank shows a speed. */
+ * it writes even less. now receives the present speeds, share the new shares. If no rank shows a
+ * speed, these are the planned ones. */
 status adapt_plan(const adapt_query *q, mem *m, double *now, uint64_t *share, prospect *out,
 		  err *e);
 

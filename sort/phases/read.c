@@ -383,8 +383,8 @@ status phase_read(job *j)
 	const bool spreads = mp->sort.spills && memory_plan_spreads(j);
 	const bool waits = env_scatters(env) ? o->scatter != SCATTER_DYNAMIC : spreads;
 	const bool measures = o->adapt.on && env->c->size > 1 && n > 0 && !waits;
-	/* the most records in memory, if their number is known only at their end: while the buffer
-	 * is doubled, the old and the new buffer exist */
+	/* the most records in memory, if their number is known only at their end: a buffer that
+	 * grows exists twice for a while */
 	const uint64_t most_recs = in->is_stream ? mp->sort.core_recs
 						 : mp->limit.rank_bytes / 3 * 2 /
 							   (o->lay.record_bytes + sizeof(entry));

@@ -64,8 +64,8 @@ typedef struct piece {
  * entries, and may be p->order. count receives the number of records with each key. Any thread. */
 void selection_thin(const selection *s, piece *p, entry *order, uint64_t *count);
 
-/* selection_join - call it for one piece after the other, in their order: return how many records
- * this piece is to write. selection_drop_rest - afterwards, on any thread: drop its other
+/* selection_join - return how many records this piece is to write. Call it for one piece after the
+ * other, in their order. selection_drop_rest - afterwards, on any thread: drop its other
  * records. */
 uint64_t selection_join(selection *s, piece *p);
 void selection_drop_rest(const selection *s, piece *p);

@@ -138,9 +138,8 @@ typedef struct single_rank {
 } single_rank;
 
 /* Inspect the n records at `to`, and write them after the first `at` records of the output. The
- * kernel lets only one thread at a time copy to the page cache of a file, and other threads would
- * spin, so let them wait for a mutex. This is rare, because a batch is a whole piece if
- * possible. */
+ * kernel lets only one thread at a time copy to the page cache of a file. Other threads would spin,
+ * so let them wait for a mutex. This is rare, because a batch is a whole piece if possible. */
 static void write_batch(single_rank *a, workspace *b, unsigned char *to, size_t n, uint64_t at)
 {
 	const output *o = a->out;

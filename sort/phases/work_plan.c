@@ -138,8 +138,8 @@ static status share_plan_with_all(job *j)
 numa_place plan_place(const job *j, unsigned before)
 {
 	const cpu_share *c = &j->cpus;
-	/* do not bind a rank with fewer threads than processors: another job may use the same
-	 * processors, and would bind its threads to the same first node */
+	/* do not bind a rank with fewer threads than processors: another job on the same processors
+	 * would bind its threads to the same first node */
 	const bool fills = c->threads >= (unsigned)c->processors;
 	return numa_plan(c->numa, c->sharing, before, c->threads,
 			 j->env.o->bind == BIND_AUTO && fills);
@@ -263,8 +263,8 @@ static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
 
 /* Predict the bytes that the search for splitters reads from runs on disk. For each splitter, a
  * round looks into each run three times: for a sample of the remaining records, and for the places
- * of two pivots. After a round, the number of remaining records is the error of the samples of all
- * runs of all ranks; with few runs it is half of the records. */
+ * of two pivots. The number of records that remain after a round is the error of the samples of all
+ * runs, or half of the records if there are few runs. */
 static double lookup_bytes(const job *j)
 {
 	const size_t p = (size_t)j->env.c->size;

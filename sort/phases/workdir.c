@@ -142,9 +142,8 @@ static status workdir_find_earlier(job *j)
 	return rc;
 }
 
-/* Make the state of this rank, starting from its earlier state if it has one. If a rank has made
- * the directory, every state contains its identity, so that it is known even if the state of that
- * rank is lost. */
+/* Make the state of this rank, starting from its earlier state if it has one. Every state contains
+ * the identity of a directory that a rank has made, in case the state of that rank is lost. */
 static status workdir_own_state(job *j)
 {
 	rank_env *env = &j->env;

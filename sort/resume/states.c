@@ -10,11 +10,11 @@
  *
  *   1  The state notes the numbers of the files that the rank will create for runs.
  *   2  The files are created, and the state notes their identity (file_id).
- *   3  The records of a run are written. Then the state notes the run, and last the checkpoint is
- *      written after the records: checksums of the blocks, samples, and a head that covers them.
- *      With --fsync, the records are on the disk before the head is.
- *   4  The output is complete under a temporary name, and the state notes its checksum.
- *   5  The output has its final name. The runs are removed, and the state last.
+ *   3  The records of a run are written. Then the state notes the run. Last, the checkpoint is
+ * written after the records: checksums of the blocks, samples, and a head that covers them. With
+ * --fsync, the records are on the disk before the head is. 4  The output is complete under a
+ * temporary name, and the state notes its checksum. 5  The output has its final name. The runs are
+ * removed, and the state last.
  *
  * Each job reads the states before it plans. The first rank of a group lists the directory. The
  * states of ranks that this job does not have are divided among the ranks of the group. A state is
@@ -27,8 +27,8 @@
  *   - A run counts only if its head has the job number, the records and the checksum that the state
  *     notes. Every later read verifies the checksums of its blocks.
  *   - A run that is missing, incomplete or changed is skipped: its records are read from the input
- *     again. So a state that reappears after a loss of power, or a run that was noted but never
- *     completed, costs time and nothing else.
+ *     again. So a state that reappears after a loss of power, or a run that was never completed,
+ * costs only time.
  *   - A noted output counts only if the parts of all ranks exist, and if reading them gives the
  *     noted checksums.
  *
@@ -58,12 +58,12 @@
 /* ------------------------------------------------------------------------------------- groups
  *
  * The first rank of each host makes a file with a new name in its workdir, and looks there for the
- * files of the hosts before it. Each other rank looks for the file of its host. Two hosts may have
- * the same name, so ranks that do not find the file of their host make files, too. Then each rank
- * that has made a file looks for the files of all earlier ranks. Numbers of devices and inodes are
- * not enough, because two local disks may have the same numbers. Costs six collectives, 20 bytes
- * per rank, and a look at the directory for each earlier host that does not share it, on the first
- * rank of each host. */
+ * files of earlier hosts. Each other rank looks for the file of its host. Two hosts may have the
+ * same name, so ranks that do not find the file of their host make files, too. Then each rank that
+ * has made a file looks for the files of all earlier ranks. Numbers of devices and inodes are not
+ * enough, because two local disks may have the same numbers. Costs six collectives and 20 bytes per
+ * rank. The first rank of each host also looks once for the file of each earlier host that does not
+ * share its directory. */
 
 /* The search for groups. */
 typedef struct search {
@@ -89,7 +89,7 @@ static status find_hosts(rank_env *env, int32_t *first)
 	return rc == ST_OK ? comm_allgather(c, &own, first, sizeof own) : rc;
 }
 
-/* If `makes` is set, make the file of this rank. Then find the first of the ranks [from, to) whose
+/* Make the file of this rank if `makes` is set. Then find the first of the ranks [from, to) whose
  * file is in this workdir. */
 static status groups_look(search *x, bool makes, int32_t from, int32_t to)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The states that earlier jobs of any number of ranks have left, and the runs that each rank
- * continues with. Ranks that find the same files in their workdir are a group: all ranks in a
- * shared directory, or the ranks of a host on its own disk. Each state is loaded by one rank of the
- * group. Only files that states note are removed. */
+ * continues with. Ranks that find the same files in their workdir are a group: all ranks if they
+ * share it, or the ranks of a host on its own disk. Each state is loaded by one rank of the group.
+ * Only files that states note are removed. */
 #ifndef HETSORT_RESUME_STATES_H
 #define HETSORT_RESUME_STATES_H
 
@@ -47,8 +47,8 @@ resume_state *states_of(const states *s, int32_t rank);
 
 void states_free(states *s);
 
-/* states_free_numbers - return the first of n consecutive numbers, at least `first`, so that no
- * file has the name of a run of this rank with one of these numbers. */
+/* states_free_numbers - return the first of n consecutive numbers, at least `first`, for new runs
+ * of this rank. No file has the name of a run with one of them. */
 uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n);
 
 /* states_mark - set has[rank], of RESUME_MOST_RANKS, for each rank that has a state, its lock or
@@ -58,10 +58,9 @@ uint64_t states_free_numbers(int dirfd, int32_t rank, uint64_t first, size_t n);
 void states_mark(DIR *d, bool *has);
 unsigned states_count_strangers(DIR *d, const target *t, char *first, size_t bytes);
 
-/* states_remove_run - remove the file of a run, if it is the noted one. states_remove
- * - remove all files that the state notes, then the state, if it is still the file that s was
- * loaded from or written to. No file is opened. Return false, with errno set, if one of them cannot
- * be removed. */
+/* states_remove_run - remove the file of a run, if it is the noted one. states_remove - remove all
+ * files that the state notes, then its own file, if it is still the file that s was loaded from or
+ * written to. No file is opened. Return false, with errno set, if one of them cannot be removed. */
 bool states_remove_run(int dirfd, const run_note *n, unsigned *removed);
 bool states_remove(int dirfd, const resume_state *s, unsigned *removed);
 
@@ -109,8 +108,8 @@ typedef struct deal {
 /* deal_runs - deal the *runs runs of `run`, which may be in any order and overlap. The runs that
  * are used move to the front, in the order of the input, and *runs receives their number. Each is
  * in the stretch of a rank of its group. The largest load of a rank, relative to its share, is as
- * small as possible. In the load, a record that is in no used run counts three times, because it is
- * read from the input, written to a run, and read from there. */
+ * small as possible. In the load, a record that is in no used run counts three times: it is read
+ * from the input, written to a run, and read again. */
 status deal_runs(const deal_query *q, mem *m, run_note *run, size_t *runs, deal *d, err *e);
 
 typedef struct share_runs_query {

@@ -353,8 +353,8 @@ static status await_request(counter *k, int to)
 	return comm_recv(k->d.env->c, &a->word, sizeof a->word, to, TAG_REQUEST, &a->req);
 }
 
-/* If rank i has sent a request and slots are free, answer it with a new chunk. *any is set if a
- * request was answered. */
+/* Answer the request of rank i with a new chunk, if it has sent one and slots are free. *any is set
+ * if a request was answered. */
 static status answer_request(counter *k, int i, bool *any)
 {
 	comm *c = k->d.env->c;

@@ -43,9 +43,9 @@ typedef struct scatter_job {
 } scatter_job;
 
 /* scatter_input - collective: send each rank its records from rank 0. out receives them. Planned
- * shares are sent in the order of service, and spill to runs on disk if they exceed the memory;
- * rank 0 reads its own share last. With --scatter=dynamic, rank 0 sends chunks on request and keeps
- * no records; a rank sorts a chunk before it requests the next one. */
+ * shares are sent in the order of service, and spill to disk if they exceed the memory; rank 0
+ * reads its own share last. With --scatter=dynamic, rank 0 sends chunks on request and keeps no
+ * records; a rank sorts a chunk before it requests the next one. */
 status scatter_input(rank_env *env, const scatter_job *k, read_runs *out);
 
 /* scatter_block_recs - return the number of records in a block if `total` records are scattered. It
