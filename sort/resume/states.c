@@ -10,11 +10,11 @@
  *
  *   1  The state notes the numbers of the files that the rank will create for runs.
  *   2  The files are created, and the state notes their identity (file_id).
- *   3  The records of a run are written. Then the state notes the run. Last, the checkpoint is
- * written after the records: checksums of the blocks, samples, and a head that covers them. With
- * --fsync, the records are on the disk before the head is. 4  The output is complete under a
- * temporary name, and the state notes its checksum. 5  The output has its final name. The runs are
- * removed, and the state last.
+ *   3  The records of a run are written, and the state notes the run. Last, the checkpoint is
+ *      written after the records: checksums of the blocks, samples, and a head that covers them.
+ *      With --fsync, the records are on the disk before the head is.
+ *   4  The output is complete under a temporary name, and the state notes its checksum.
+ *   5  The output has its final name. The runs are removed, and the state last.
  *
  * Each job reads the states before it plans. The first rank of a group lists the directory. The
  * states of ranks that this job does not have are divided among the ranks of the group. A state is
@@ -28,13 +28,13 @@
  *     notes. Every later read verifies the checksums of its blocks.
  *   - A run that is missing, incomplete or changed is skipped: its records are read from the input
  *     again. So a state that reappears after a loss of power, or a run that was never completed,
- * costs only time.
+ *     costs only time.
  *   - A noted output counts only if the parts of all ranks exist, and if reading them gives the
  *     noted checksums.
  *
  * Two invariants hold at each moment. A file exists only after a state has noted it, so --clean
  * finds everything. A file is removed only if a state notes its name and identity, so a file that
- * another program has put under this name stays. So a job may be killed at any moment: the kernel
+ * another program has put under this name stays. Therefore a job may be killed at any moment: the kernel
  * releases the locks, and the next job continues or removes what the states note. A failure to
  * remove files after the output is complete is reported as a note, and the job succeeds.
  *
