@@ -34,7 +34,7 @@
  *
  * Two invariants hold at each moment. A file exists only after a state has noted it, so --clean
  * finds everything. A file is removed only if a state notes its name and identity, so a file that
- * another program has put under this name stays. Therefore a job may be killed at any moment: the kernel
+ * another program has put under this name stays. Thus a job may be killed at any moment: the kernel
  * releases the locks, and the next job continues or removes what the states note. A failure to
  * remove files after the output is complete is reported as a note, and the job succeeds.
  *
