@@ -24,8 +24,8 @@ static inline double now_s(void)
 	return clock_read_s(CLOCK_MONOTONIC);
 }
 
-/* unique_number - return a random number. If the system provides none, make it from the time and
- * the process id. */
+/* unique_number - return a random number. If the system provides none, make it from time and
+ * process id. */
 static inline uint64_t unique_number(void)
 {
 	uint64_t n;
@@ -51,8 +51,8 @@ static inline moment moment_now(void)
 }
 
 /* nap - sleep for a moment while waiting for others: 10 us at first, then up to 200 us. So a wait
- * neither takes processor time from other threads nor adds much latency. tries: number of naps
- * before this one. */
+ * neither takes processor time from other threads nor adds much latency. tries: naps before this
+ * one. */
 static inline void nap(unsigned tries)
 {
 	const struct timespec t = { 0, tries < 8 ? 10000 : tries < 32 ? 50000 : 200000 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Read and write keys as text, and normalize layouts: keys that define the same order get the same
- * layout. A key that is one range of ascending bytes gets no fields, because such keys sort
- * fastest. */
+ * layout. A key that is one range of ascending bytes gets no fields and sorts fastest. */
 #include "layout.h"
 #include "size.h"
 

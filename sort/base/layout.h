@@ -54,8 +54,7 @@ typedef struct layout {
 	uint32_t key_bytes; /* of all fields together */
 	uint32_t fields;    /* 0: the key is one range of ascending bytes */
 	key_field field[KEY_FIELDS_MAX];
-	key_lead number[KEY_FIELDS_MAX]; /* for fields that are numbers, if records have at least 8
-					    bytes */
+	key_lead number[KEY_FIELDS_MAX]; /* for numbers, if records have at least 8 bytes */
 } layout;
 
 /* A layout whose key is one range of ascending bytes. */
@@ -79,8 +78,7 @@ status layout_parse(layout *l, uint32_t record_bytes, const char *key, err *e);
 /* layout_key_text - write the key as layout_parse reads it; return text. */
 const char *layout_key_text(const layout *l, char text[KEY_TEXT_BYTES]);
 
-/* layout_fields_text - do the same as layout_key_text, but return NULL if the layout has no
- * fields. */
+/* layout_fields_text - do the same as layout_key_text, but return NULL without fields. */
 const char *layout_fields_text(const layout *l, char text[KEY_TEXT_BYTES]);
 
 /* layout_restore - make a settled layout from values in a file; `fields` is from

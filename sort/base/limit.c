@@ -26,8 +26,7 @@
 
 typedef enum controller { CPU_V1, MEMORY_V1, ALL_V2, HIERARCHIES } controller;
 
-/* A hierarchy of control groups as this process sees it. path, mount and top are NULL if it is
- * missing. */
+/* A hierarchy of control groups as this process sees it. Texts are NULL if it is missing. */
 typedef struct hierarchy {
 	const char *controller; /* of version 1; NULL: version 2 */
 	char *path;             /* of the process's group, as in /proc/self/cgroup */
@@ -48,8 +47,7 @@ typedef struct group {
 	bool leaf;        /* the group of this process, not one above it */
 } group;
 
-/* Called for a group, which exists only during the call. Return whether to visit the groups above
- * it. */
+/* Called for a group, which exists only during the call. Return whether to visit those above. */
 typedef bool group_visitor(void *arg, const group *g);
 
 /* Return whether `word` is in a comma-separated list. */
@@ -323,8 +321,8 @@ static void limit_offer(search *s, const limit *m)
 
 /* Offer the limit after key in one of the group's files. Clean page cache and reclaimable slabs do
  * not count as used, because the kernel reclaims them before it kills a process. Reading these
- * numbers takes time, because the kernel adds them up over all processors. So do it only if a limit
- * is set. */
+ * numbers takes time, because the kernel adds them up over all processors. So read them only if a
+ * limit is set. */
 static void limit_offer_of_group(search *s, const group *g, const char *file, const char *key)
 {
 	enum { NO_LIMIT_BITS = 60, CLEAN = 3 }; /* in version 1 a number near 2^63 means no limit */
@@ -355,8 +353,7 @@ static bool limit_offer_group(void *search_, const group *g)
 	if (!g->leaf && group_number(g, "memory.use_hierarchy", "", 1) == 0)
 		return false;
 	limit_offer_of_group(s, g, "memory.limit_in_bytes", "");
-	if (g->leaf) /* this limit includes groups above the mount point, but not the memory they
-			use */
+	if (g->leaf) /* counts limits of groups above the mount point, but not their memory */
 		limit_offer_of_group(s, g, "memory.stat", "hierarchical_memory_limit");
 	return true;
 }

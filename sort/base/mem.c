@@ -17,8 +17,8 @@ typedef struct array_header {
 	void *start;  /* as it was allocated */
 } array_header;
 
-/* Return the bytes to allocate before an array, for its header and alignment. A large array gets a
- * page. */
+/* Return the bytes to allocate before an array, for its header and alignment. For a large array,
+ * this is a page. */
 static size_t mem_room_before(size_t bytes)
 {
 	return bytes >= LARGE_BYTES ? PAGE_BYTES : sizeof(array_header) + LINE_BYTES;

@@ -130,8 +130,8 @@ struct numa {
 };
 
 /* Add the nodes of the usable processors `left`. A processor counts only for the first of its
- * nodes, because several kinds of memory near it may each be a node. Return false if memory is
- * missing. */
+ * nodes, because several kinds of memory near it may each be a node. Return false without
+ * memory. */
 static bool numa_add_nodes(numa *n, hwloc_bitmap_t left)
 {
 	for (unsigned i = 0; i < n->room; i++) {
@@ -248,7 +248,7 @@ static void numa_bind_worker(void *numa_, unsigned worker)
 	(void)hw.set_cpubind(n->topology, set, HWLOC_CPUBIND_THREAD);
 }
 
-/* Bind the calling thread even if the rank has all nodes, because this shows whether threads can be
+/* Bind the calling thread even if the rank has all nodes, to find out whether threads can be
  * bound. */
 bool numa_bind(numa *n)
 {

@@ -29,8 +29,8 @@ typedef struct numa numa;
 
 /* numa_open - find the nodes of the processors that the calling thread may use. If a file of the
  * system names only one node, this is fast. Otherwise hwloc is loaded, which takes some
- * milliseconds. With `to_explain`, hwloc may describe another machine than this one. Return NULL if
- * memory is missing. */
+ * milliseconds. With `to_explain`, hwloc may describe another machine than this one. Return NULL
+ * without memory. */
 numa *numa_open(bool to_explain);
 void numa_close(numa *n);
 

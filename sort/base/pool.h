@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Threads that work for a rank, and the processors that they may use. Workers take the next part of
- * their work from an atomic counter until none is left, so any number of workers can do the
- * work. */
+ * their work from an atomic counter until none is left, so any number of workers will do. */
 #ifndef HETSORT_BASE_POOL_H
 #define HETSORT_BASE_POOL_H
 
@@ -13,8 +12,8 @@
 #include <stdint.h>
 
 /* thread_start - start a thread like pthread_create. It works for the rank of the calling thread.
- * Its name, which top, debuggers and the trace show, is static and has at most 15 bytes. Return 0
- * or an errno. */
+ * Its name, for top, debuggers and the trace, is static and has at most 15 bytes. Return 0 or an
+ * errno. */
 int thread_start(pthread_t *thread, const char *name, void *(*work)(void *), void *arg);
 
 typedef void pool_work(void *arg, unsigned worker);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counts of this process and its ranks, and the time that a rank has left. Counts are relaxed
  * atomics, because readers need only an estimate. Locks hardly delay the work: `counting` is held
- * for one addition, and `lock` only when a stage begins or ends or a reader looks. Memory: 3 KB per
+ * for one addition, `lock` only when a stage begins or ends, or a reader looks. Memory: 3 KB per
  * rank. */
 #include "progress.h"
 
@@ -99,7 +99,7 @@ static const double LATER_PART = 0.25;
  * example because its files are in memory. */
 static const double SHARED = 0.75;
 
-/* Below this processor time, a few clock ticks of the system, the measured part of the system is
+/* Below this processor time, a few clock ticks of the system, the system's part of it is
  * uncertain. */
 static const double LITTLE_S = 0.05;
 

@@ -8,8 +8,8 @@
  * files and messages it also takes a look at the clock and an uncontended lock.
  *
  * Stages are the steps of a job that move all data of a rank. job_time.h predicts the time of each.
- * The time left is computed from this prediction at first, and more and more from measured times
- * later. */
+ * The time left is computed from this prediction at first, and later more and more from measured
+ * times. */
 #ifndef HETSORT_BASE_PROGRESS_H
 #define HETSORT_BASE_PROGRESS_H
 

@@ -25,7 +25,7 @@ const char *size_text(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
 /* size_text_up - do the same for a size that is needed: round up, by at most 1%. */
 const char *size_text_up(uint64_t bytes, char buf[SIZE_TEXT_BYTES]);
 
-/* text_append - append to the text in buf, which has `room` bytes; cut off text that does not
+/* text_append - append to the text in buf, which has `room` bytes; cut off the part that does not
  * fit. */
 void text_append(char *buf, size_t room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

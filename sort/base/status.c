@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Format error messages, classify errno, and quote names that come from outside and may contain
+/* Format error messages, classify errno, and quote names from outside, which may contain
  * anything. */
 #include "status.h"
 

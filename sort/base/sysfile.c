@@ -28,8 +28,7 @@ void sysfile_lines(const char *root, const char *path, bool (*visit)(void *arg, 
 		fclose(f);
 }
 
-/* Return the text after key and the gap that follows it; NULL if the line does not begin with
- * both. */
+/* Return the text after key and the gap that follows it; NULL if the line begins otherwise. */
 static const char *sysfile_after_key(const char *line, const char *key)
 {
 	const size_t n = strlen(key), gap = strncmp(line, key, n) ? 0 : strspn(line + n, ": \t");

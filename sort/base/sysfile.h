@@ -27,8 +27,7 @@ typedef struct sysfile_entry {
 void sysfile_numbers(const char *root, const char *path, sysfile_entry *entry, size_t entries);
 
 /* sysfile_text - copy the text after `key` in the first line that begins with it. Cut it to fit
- * `bytes`, and at the first character that is not printable ASCII; "" if no line begins with
- * key. */
+ * `bytes`, and at the first character that is not printable ASCII; "" without such a line. */
 void sysfile_text(const char *root, const char *path, const char *key, char *text, size_t bytes);
 
 #endif

@@ -30,8 +30,7 @@ typedef struct lane {
 	const char *name;
 	bool busy;
 	pthread_mutex_t lock; /* guards the members below */
-	uint64_t least_us;    /* neighbouring spans are merged if they are not longer than this
-				 together */
+	uint64_t least_us;    /* neighbouring spans that together are not longer are merged */
 	unsigned n;
 	span *of;
 } lane;
@@ -180,8 +179,7 @@ void trace_end(trace_kind kind, double begun_s)
 	trace_sample(t, end_us);
 }
 
-/* Take an unused lane of this name, or a new lane. If neither is available, the thread records
- * nothing. */
+/* Take an unused lane of this name, or a new lane. Without a lane, the thread records nothing. */
 void trace_thread(trace *t, const char *name)
 {
 	if (my_lane) {
@@ -337,8 +335,7 @@ static void trace_put_lane(const trace *t, lane *l, trace_room *r, unsigned most
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Each kind of row has its own share of the rows, so that no kind uses up the rows of the next
- * kind. */
+/* Each kind of row has its own share of the rows, so that none uses up the rows of the next. */
 void trace_rows(trace *t, trace_row *to, unsigned most, double now)
 {
 	trace_room r = { to, to + most };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Processor time and page faults of the process come from getrusage. Energy of the host comes from
  * counters of the kernel: RAPL of Intel and newer AMD processors (powercap), or the driver
- * amd_energy. Usually only root can read these. If they cannot be read, the cost is two failed
- * calls of open. */
+ * amd_energy. Usually only root can read these. Otherwise the cost is two failed calls of open. */
 #include "usage.h"
 #include "clock.h"
 #include "sysfile.h"

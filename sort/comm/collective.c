@@ -167,8 +167,7 @@ static void fill_slots(const comm *c, const comm_call *k, unsigned char *slot, s
 	}
 }
 
-/* Verify the checksum of each received message. Unless `bytes` is 0, copy the message from its
- * slot. */
+/* Verify the checksum of each received message. Unless `bytes` is 0, copy it from its slot. */
 static status read_slots(comm *c, const comm_call *k, unsigned char *slot, size_t bytes)
 {
 	for (int i = 0; i < messages_received(c, k); i++, slot += bytes + COMM_SEAL_BYTES) {

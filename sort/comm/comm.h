@@ -26,8 +26,7 @@ enum {
 
 typedef struct comm comm;
 
-/* A message under way. This struct must not move in memory until comm_test reports that the message
- * is done. */
+/* A message under way. This struct must not move in memory until comm_test reports it as done. */
 typedef struct comm_req {
 	unsigned char *buf;
 	size_t bytes, done;
@@ -68,9 +67,8 @@ void comm_decide(const comm *c, const comm_call *of_rank_0);
 struct comm {
 	const struct comm_ops *ops;
 	int rank, size;
-	atomic_int phase;   /* phase of the rank, for the watchdog */
-	atomic_int waiting; /* > 0: the rank waits for others, so the watchdog does not report it as
-			       stuck */
+	atomic_int phase;           /* phase of the rank, for the watchdog */
+	atomic_int waiting;         /* > 0: the rank waits for others, so it is not stuck */
 	atomic_uint_fast64_t ticks; /* waits that have ended, for the watchdog */
 	double collective_s;        /* time of the main thread in collectives so far */
 	rank_progress progress;
@@ -90,8 +88,7 @@ struct comm {
 	char host[HOST_BYTES];
 };
 
-/* Call the backend. After a failed call return ST_PEER, because the other ranks may never
- * answer. */
+/* Call the backend. After a failed call return ST_PEER, because other ranks may never answer. */
 #define COMM_CALL(c, call) \
 	(atomic_load(&(c)->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL(call)))
 
@@ -124,8 +121,7 @@ static inline status comm_noted(comm *c, status rc)
 
 /* Requests for blocks to one receiver that wait for their counterpart: sends of its peers, and its
  * own receives. In all of them `peer` is the sender, so the two requests of a block have the same
- * peer and tag. At most one block of a sender and tag is under way, so the order of the lists does
- * not matter. */
+ * peer and tag. At most one block of a sender and tag is under way, so the lists need no order. */
 typedef struct comm_mailbox {
 	comm_req *sends, *recvs;
 } comm_mailbox;
@@ -146,8 +142,8 @@ static inline comm_req *comm_pair(comm_mailbox *box, comm_req *r)
 	return NULL;
 }
 
-/* comm_hand_over - copy a block from the sender's request to the receiver's. ST_INTERNAL if the
- * sizes differ. */
+/* comm_hand_over - copy a block from the sender's request to the receiver's. ST_INTERNAL if sizes
+ * differ. */
 static inline status comm_hand_over(const comm_req *a, const comm_req *b)
 {
 	if (a->bytes != b->bytes)
@@ -189,8 +185,7 @@ typedef struct comm_word {
 /* comm_word_for - return the word that carries this value to rank `to` with this tag. */
 comm_word comm_word_for(const comm *c, uint64_t value, int to, int tag);
 
-/* comm_word_check - verify a word from rank `from`. If it is damaged, set `broken` and return
- * ST_PEER. */
+/* comm_word_check - verify a word from rank `from`. ST_PEER and `broken` if it is damaged. */
 status comm_word_check(comm *c, comm_word *w, int from, int tag);
 
 /* comm_failure - write the reason why the comm is broken to text; return text. */
@@ -254,8 +249,7 @@ static inline status comm_agree(comm *c, status mine)
 /* comm_room_bytes - return the bytes of memory that a comm of `size` ranks needs. */
 size_t comm_room_bytes(int size);
 
-/* comm_give_room - let the comm use `room`, memory of comm_room_bytes(). This makes the comm ready
- * for use. */
+/* comm_give_room - let the comm use `room`, memory of comm_room_bytes(). Then the comm is ready. */
 void comm_give_room(comm *c, void *room);
 
 /* comm_abort - end the whole job. This is the last resort, when ranks can no longer agree. */
@@ -288,7 +282,7 @@ enum { COMM_MAX_VIRTUAL = 22 };
  * ST_OK. If any process cannot start a thread, no rank calls fn, and the result is ST_RESOURCE. */
 status comm_virtual_run(comm *outer, const int *count, rank_main *fn, void *arg, err *e);
 
-/* comm_mpi_launched - find out from the environment whether an MPI launcher has started this
+/* comm_mpi_launched - find out from the environment whether an MPI launcher started this
  * process. */
 bool comm_mpi_launched(void);
 

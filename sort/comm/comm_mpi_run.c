@@ -32,8 +32,8 @@ status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 	const char *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
 	comm *c;
 	int level = 0;
-	/* keep MPI_Init from connecting all ranks: comm_mpi_open does it, and can name a rank that
-	 * does not answer */
+	/* MPI_Init need not connect ranks: comm_mpi_open does it, and can name a rank that does not
+	 * answer */
 	(void)setenv("OMPI_MCA_mpi_preconnect_mpi", "0", 1);
 	/* If all ranks are on one host, keep Open MPI from trying every network first, which takes
 	 * 0.2 s. Do not override a choice made in the environment or on mpirun's command line. */

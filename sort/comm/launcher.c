@@ -70,8 +70,7 @@ static bool find_plugin(int mpi, char path[PATH_MAX])
 	return false;
 }
 
-/* Load a plug-in. Its symbols are global, because libraries that MPI loads later refer to symbols
- * of MPI. */
+/* Load a plug-in. Its symbols are global, because libraries that MPI loads need symbols of MPI. */
 static status load_plugin(int mpi, const char *path, err *e)
 {
 	static const mpi_plugin_host host = { comm_room_bytes, comm_give_room, monitor_wait_for };

@@ -380,8 +380,7 @@ static bool links_ended(const watcher *w)
 }
 
 /* Execute the thread that exchanges heartbeats with other processes. In a simulation the monitor's
- * thread does not run, because it would count real time. There, the watcher of rank 0 shows
- * progress. */
+ * thread does not run, because it would count real time. There, rank 0's watcher shows progress. */
 static void *watcher_main(void *watcher_)
 {
 	watcher *w = watcher_;
@@ -459,8 +458,8 @@ void monitor_enter(const char *what)
 	atomic_store(&renewed, true);
 }
 
-/* Return whether all ranks of the process have joined or, if `leaving`, have called monitor_leave.
- * Under the lock. */
+/* Return whether all ranks of the process have joined or, if `leaving`, called monitor_leave. Under
+ * the lock. */
 static bool process_joined(const comm *c, bool leaving)
 {
 	for (int i = c->process_first; i < c->process_first + c->process_ranks; i++)
@@ -572,8 +571,7 @@ void monitor_leave(comm *c)
 		monitor.row = NULL, monitor.size = 0;
 	}
 	pthread_mutex_unlock(&monitor.lock);
-	/* from here on only the kernel watches this process: the first rank starts a timer that
-	 * kills it */
+	/* from here on only the kernel watches this process: the first rank starts a timer */
 	struct sigevent by = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
 	const double in_s = 1 + 2 * fmax(monitor.timeout_s, LEAST_S);
 	const struct itimerspec in = { .it_value = { (time_t)in_s, 0 } };

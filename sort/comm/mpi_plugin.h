@@ -16,8 +16,7 @@ typedef struct mpi_plugin_host {
 	void (*wait_for)(int peer);
 } mpi_plugin_host;
 
-/* The symbol that the plug-in exports. A plug-in of another version, or whose comm has another
- * size, is refused. */
+/* The symbol that a plug-in exports. A plug-in of another version or size of comm is refused. */
 typedef struct mpi_plugin {
 	const char *version;
 	size_t comm_bytes;

@@ -77,8 +77,7 @@ typedef struct channel {
 /* The shared memory of one rank. */
 typedef struct area {
 	uint64_t nonce;
-	atomic_int users; /* threads of one process that share this mapping and have not closed it
-			     yet */
+	atomic_int users; /* threads of one process that still use this mapping */
 	/* counts all news for the owner */
 	_Alignas(LINE_BYTES) _Atomic uint32_t news;
 	_Atomic uint32_t sleepers[NEWS_KINDS]; /* threads of the owner that wait for each kind */

@@ -10,8 +10,7 @@
 #include "base/mem.h"
 #include "comm.h"
 
-/* A set of ranks, or of places of peers, has one bit for each. A search looks at 64 of them at a
- * time. */
+/* A set of ranks, or of places of peers, has one bit for each. A search looks at 64 at a time. */
 enum { RANK_SET_BITS = 64 }; /* in a word */
 
 /* rank_set_words - return the number of words of a set of `ranks` ranks. */
@@ -51,15 +50,14 @@ static inline int rank_set_next(const uint64_t *s, int from, int end)
 
 typedef struct shared_window shared_window;
 
-/* News from a peer: it has sent a block to this rank, or has freed a slot with a block of this
- * rank. */
+/* News from a peer: it has sent a block to this rank, or has freed a block of this rank. */
 typedef enum shared_news { NEWS_SENT, NEWS_FREED, NEWS_KINDS } shared_news;
 
 enum { NEWS_ANY = (1 << NEWS_KINDS) - 1 }; /* a bit for each kind */
 
 /* shared_window_open - allocate the memory of this rank: `bytes` (a multiple of 8) for blocks to
- * each peer but itself. p->rank must outlive the window. Not collective. If sharing is impossible,
- * the memory is private. */
+ * each peer but itself. p->rank must outlive the window. Not collective. Memory that cannot be
+ * shared is private. */
 status shared_window_open(shared_window **out, comm *c, mem *m, const peer_list *p, size_t bytes,
 			  err *e);
 
@@ -82,8 +80,7 @@ unsigned char *shared_window_from(const shared_window *w, int peer);
 /* The functions below are for peers that share memory with this rank. In each direction, blocks
  * sent and blocks freed are counted. */
 
-/* shared_window_send - send one more block: `bytes` bytes at buf, which is in shared_window_to(w,
- * to). */
+/* shared_window_send - send one more block: `bytes` at buf, in the memory of shared_window_to. */
 status shared_window_send(shared_window *w, int to, unsigned char *buf, size_t bytes);
 
 /* shared_window_freed - return how many blocks of this rank the peer has freed. */
@@ -92,8 +89,7 @@ uint64_t shared_window_freed(const shared_window *w, int to);
 /* shared_window_sent - return how many blocks the peer has sent to this rank. */
 uint64_t shared_window_sent(const shared_window *w, int from);
 
-/* shared_window_free - report that this rank no longer needs the first `blocks` blocks of the
- * peer. */
+/* shared_window_free - report that this rank no longer needs the peer's first `blocks` blocks. */
 void shared_window_free(shared_window *w, int from, uint64_t blocks);
 
 /* shared_window_news - add to `who`, a set of places, the peers with news of this kind since the
@@ -112,8 +108,8 @@ void shared_window_wake(shared_window *w);
 
 void shared_window_close(shared_window *w);
 
-/* shared_window_most_bytes - return an upper bound of the memory that shared_window_open allocates,
- * in bytes. */
+/* shared_window_most_bytes - return an upper bound of the bytes that shared_window_open
+ * allocates. */
 uint64_t shared_window_most_bytes(size_t bytes, int peers, int ranks);
 
 #endif

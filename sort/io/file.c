@@ -283,8 +283,7 @@ char *name_expand(const char *pattern, int rank, err *e)
 
 enum { MARKS = 2, WORDS = 7, HEAD_BYTES_MOST = 512 };
 
-/* mark: texts that files of this role may begin with, as words. White space may separate the
- * words. */
+/* mark: texts that files of this role may begin with, as words. White space may separate them. */
 typedef struct role_row {
 	const char *name, *writer, *mark[MARKS][WORDS];
 } role_row;

@@ -26,7 +26,7 @@ status file_write_at(int fd, const void *buf, size_t bytes, uint64_t offset, con
  * left to do. A hint that cannot fail. */
 void file_start_writeback(int fd, uint64_t offset, uint64_t bytes);
 
-/* file_is_in_memory - return whether the file system of this file or directory exists only in
+/* file_is_in_memory - return whether the file system of a file or directory exists only in
  * memory. */
 bool file_is_in_memory(int fd);
 
@@ -34,10 +34,9 @@ bool file_is_in_memory(int fd);
  * if it has no limit. If it is unknown, return false, with errno and UINT64_MAX. */
 bool file_free_bytes(int fd, uint64_t *bytes);
 
-/* file_reserve - reserve disk space for the first `bytes`, so that a full disk is reported
- * before the work. If the file system cannot reserve space, writing fails later. In a file system
- * in memory, only check the free space: one thread would allocate all pages here, while the others
- * wait. */
+/* file_reserve - reserve disk space for the first `bytes`, so that a full disk is reported before
+ * the work. If the file system cannot reserve space, writing fails later. In a file system in
+ * memory, only check the free space: one thread would allocate all pages, while others wait. */
 status file_reserve(int fd, uint64_t bytes, const char *path, err *e);
 
 /* file_sync_dir - make the names in dirfd durable, if its file system can sync a directory. */
@@ -54,8 +53,7 @@ typedef struct file_id {
 } file_id;
 
 /* file_id_of - set *id for an open file. file_id_at - set *id for the regular file of this name; do
- * not follow links. Return false and set a zero id if no such file exists or its identity is
- * unknown. */
+ * not follow links. Return false and set a zero id if the file is missing or unknown. */
 bool file_id_of(int fd, file_id *id);
 bool file_id_at(int dirfd, const char *name, file_id *id);
 
@@ -72,7 +70,7 @@ bool file_is(int dirfd, const char *name, const file_id *id);
 bool file_remove(int dirfd, const char *name, const file_id *id, unsigned *removed);
 
 /* file_rename_new - rename a file in its directory without replacing another file. Return 0, or -1
- * with errno. */
+ * and errno. */
 int file_rename_new(int dirfd, const char *from, const char *to);
 
 /* The files that the ranks of a job read, by device and inode. */
@@ -98,8 +96,7 @@ static inline const char *file_base(const char *path)
 bool name_is_per_rank(const char *pattern);
 
 /* name_expand - return a new string in which the rank replaces each %r; for RANK_MANIFEST, the word
- * "manifest" does. Return NULL, with e filled, if memory is missing or % is followed by anything
- * else. */
+ * "manifest" does. Return NULL, with e filled, without memory or if anything else follows %. */
 enum { RANK_MANIFEST = -1 };
 char *name_expand(const char *pattern, int rank, err *e);
 

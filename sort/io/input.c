@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Find the kind of inputs and their number of records, and open inputs that have not changed
- * since. */
+/* Find the kind of inputs and their number of records, and open unchanged inputs. */
 #include "input.h"
 #include "base/size.h"
 #include "manifest.h"
@@ -31,8 +30,7 @@ static ssize_t read_after(int fd, off_t size)
 
 /* Return whether a text consists of lines that are not records. If records are lines of equal
  * length, every newline has the same place in its record. If the places differ, the user has
- * probably confused hetsort with sort(1). With records of one byte, any line consists of
- * records. */
+ * probably confused hetsort with sort(1). With records of one byte, any text is records. */
 static bool is_lines(const char *text, size_t bytes, uint32_t record_bytes)
 {
 	bool differ = bytes < record_bytes && record_bytes > 1;
@@ -89,8 +87,7 @@ static status input_look(input_file *f, const layout *l, err *e)
 	return ST_OK;
 }
 
-/* Find the size of the trailer if the number of records is given: the trailer is all bytes after
- * them. */
+/* Find the size of the trailer if the number of records is given: all bytes after these. */
 static status measure_trailer(const input *in, input_file *f, const layout *l, err *e)
 {
 	const uint64_t all = (uint64_t)f->st.st_size, header = f->frame.header_bytes;

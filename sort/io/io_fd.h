@@ -6,13 +6,12 @@
 
 #include "base/settings.h"
 
-/* Transfers by Linux's io_uring. A transfer is cut into segments; many of them are in flight at
- * once. */
+/* Transfers by Linux's io_uring. A transfer is cut into segments; many are in flight at once. */
 enum { URING_SEGMENT_BYTES = 1 << 20, URING_STEP_BYTES = 256 << 10 };
 
 typedef struct uring uring;
 
-/* A listener to a transfer. `arrived` is called whenever more bytes are complete: all bytes before
+/* A listener to a transfer. `arrived` is called when more bytes are complete: all bytes before
  * `end`. */
 typedef struct arrivals {
 	void (*arrived)(void *to, const unsigned char *end);

@@ -217,8 +217,7 @@ status journal_remove_old(target *m, const char *first, size_t parts, err *e)
 		target t;
 		rc = part_open(&t, m, &old, i, e);
 		if (rc == ST_OK && is_numbered(t.base, first, i)) {
-			/* a job may have removed the part and been killed: then only the part's
-			 * lock is left */
+			/* if a job removed the part and was killed, only the part's lock is left */
 			if (file_exists(t.dirfd, t.base))
 				rc = target_lock(&t, e);
 			else

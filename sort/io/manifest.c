@@ -130,8 +130,7 @@ static status search_journals(const char *file, size_t dir, char **quiet, err *e
 			if (rc != ST_OK || !target_is_journal(h.kind) ||
 			    (h.mark != t.mark && !manifest_names(&t, h.name, false)))
 				continue;
-			/* name the manifest, not the part, so that the message is the same on all
-			 * ranks */
+			/* name the manifest, not the part: the same message on all ranks */
 			const bool known = target_open_hidden(&m, &t, &h);
 			const char *q = quoted(known ? m.path : h.name);
 			if (known)

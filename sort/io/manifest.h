@@ -55,12 +55,11 @@ static inline uint64_t manifest_part_bytes(const manifest_part *p, const layout 
 	return p->frame.header_bytes + p->records * l->record_bytes + p->frame.trailer_bytes;
 }
 
-/* manifest_part_path - return the path of a part of the manifest at path, as a new string. NULL if
- * memory is missing. */
+/* manifest_part_path - return the path of a part of the manifest at path, as a new string. NULL
+ * without memory. */
 char *manifest_part_path(const char *path, const manifest_part *p, err *e);
 
-/* The functions below are for inputs with %r in their names, whose manifests give the number of
- * parts. */
+/* The functions below are for inputs with %r in their names. */
 
 /* parts_find - set *all if a manifest has another number of parts than the number of ranks, or with
  * --merge. Then all parts together are the input of all ranks. ST_REFUSED if no rank would read a

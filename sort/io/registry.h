@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The files that a job reads, makes, replaces or removes, identified by device and inode. Uses of
- * files are compared before the first byte is written, so no file is lost because two options name
+ * files are compared before the first byte is written, so no file is lost if two options name
  * it. */
 #ifndef HETSORT_IO_REGISTRY_H
 #define HETSORT_IO_REGISTRY_H
@@ -31,8 +31,7 @@ typedef struct registry {
 } registry;
 
 /* registry_workdir - set the directory whose files with this prefix the job may replace or remove;
- * both texts must outlive g. Call it before registry_writes. with_files: register the files that
- * exist there. */
+ * both texts must outlive g. Call it before registry_writes. with_files: register its files. */
 void registry_workdir(registry *g, const char *path, const char *prefix, bool with_files);
 
 /* registry_reads - register an existing file that the job reads, standard input for "-". Ignore

@@ -86,9 +86,8 @@ typedef struct target {
 	file_id dir;  /* noted in the lock: the directory, if hetsort has made it; else inode 0 */
 	cleaned past; /* results of target_lock and of the functions of journal.h */
 	const file_set *reads; /* files that are never removed; NULL: none */
-	bool shared; /* another rank makes the file: this process removes names only if it is ended
-			early */
-	double patience_s; /* how long target_lock waits for another job to end */
+	bool shared;           /* another rank makes the file; remove names only at an early end */
+	double patience_s;     /* how long target_lock waits for another job to end */
 } target;
 
 /* target_open - find the directory of path, which is copied. Refuse a path that ends in a slash or
@@ -96,8 +95,7 @@ typedef struct target {
 status target_open(target *t, const char *path, err *e);
 
 /* target_next_hidden - find the next hidden name in the target's directory; start from { 0 }.
- * Return false after the last name. Call it until then, because only then is the directory
- * closed. */
+ * Return false after the last name. Call it until then, because then the directory is closed. */
 bool target_next_hidden(const target *t, hidden_name *h);
 
 /* target_open_hidden - open the target of this hidden name in the directory of `near`. False: the
@@ -118,15 +116,13 @@ status target_check_role(target *t, file_role role, err *e);
 status target_create(target *t, uint64_t id, int *fd, err *e);
 
 /* target_attach - open the temporary file that another rank has created for the same id. If this
- * process is ended early, it removes that file, because the other rank may be killed before it
- * can. */
+ * process is ended early, it removes that file, because the other rank may be killed. */
 status target_attach(target *t, uint64_t id, int *fd, err *e);
 
 /* target_keep - let the temporary file outlive the program, unless it is committed; with_lock: keep
  * the lock too, because only the lock proves later that hetsort made the file. target_find - open
  * the temporary file of this id for reading, or the file with the final name; *fd is -1 if neither
- * exists. target_drop - remove the kept file. False: another file has its hidden name, and
- * stays. */
+ * exists. target_drop - remove the kept file. False: another file has its name, and stays. */
 void target_keep(target *t, bool with_lock);
 void target_find(target *t, uint64_t id, int *fd);
 bool target_drop(const target *t);

@@ -191,8 +191,7 @@ static int print_note(char *to, int kind, uint64_t id, const file_id *is)
 			(uint64_t)is->born_ns);
 }
 
-/* The lines have fixed lengths and their number only grows, so they overwrite all of the old
- * text. */
+/* The lines have fixed lengths and their number only grows, so they overwrite the old text. */
 status target_write_lock(const target *t, err *e)
 {
 	char host[HOLDER_BYTES / 2] = "";

@@ -142,7 +142,7 @@ static bool move_segments(uring_transfer *t)
 		do
 			rc = io_uring_sq_ready(t->q) ? io_uring_submit(t->q) : 0;
 		while (rc == -EINTR);
-		/* the kernel accepts no segment, and no segment is in flight whose end could change
+		/* the kernel accepts no segment, and none is in flight whose end could change
 		 * this */
 		if (io_uring_sq_ready(t->q) >= t->open) {
 			for (size_t i = 0; i < DEPTH; i++)

@@ -54,12 +54,11 @@ static inline unsigned char *writer_room(const writer *w, size_t *recs)
  * a failure to write, because other ranks rely on the caller to continue. */
 void writer_add(writer *w, size_t n);
 
-/* writer_flush - write all records that are not written yet. ST_INTERNAL if records were not in
+/* writer_flush - write all records that are not written yet. ST_INTERNAL if they were out of
  * order. */
 status writer_flush(writer *w, err *e);
 
-/* writer_most_bytes - return an upper bound of the bytes that writer_open allocates for `recs`
- * records. */
+/* writer_most_bytes - return an upper bound of the bytes that writer_open allocates. */
 uint64_t writer_most_bytes(uint64_t recs, uint32_t record_bytes);
 
 void writer_free(writer *w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Read the points from HETSORT_FAIL, and decide when they strike. Only builds with failpoints
- * contain this file. A process has one list of points, which does not change while ranks run;
- * counters are atomic. */
+ * contain this file. A process has one list of points, which stays while ranks run; counters are
+ * atomic. */
 #include "failpoint.h"
 #include "failcalls.h"
 #include "number.h"
