@@ -248,9 +248,9 @@ status journal_end(target *m, bool force, bool sync, err *e)
 
 /* ------------------------------------------------------------------------------- recovery */
 
-/* Find out whether a part has its final name (*named), and a part that has neither that nor a
- * hidden one, or NULL. Lock each part in turn, which proves that no rank of the job can still
- * rename it. */
+/* Set *named to whether any part has its final name, and *missing to a part that has neither a
+ * final nor a hidden name, or NULL. Lock each part, so that no rank of the job can still rename
+ * it. */
 static status look_at_parts(const target *m, const manifest *l, bool *named, const char **missing,
 			    err *e)
 {

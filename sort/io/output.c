@@ -296,7 +296,7 @@ static status decide_surplus(output *o, comm *c)
 	enum { MOST = 1 << 20 }; /* more parts than a manifest can name */
 	const size_t parts = (size_t)c->size;
 	size_t surplus = 0;
-	uint64_t first = UINT64_MAX; /* of them, that is an input */
+	uint64_t first = UINT64_MAX; /* first surplus part that is an input */
 	if (!o->per_rank)
 		return ST_OK;
 	if (o->manifest.base && replaces(o))

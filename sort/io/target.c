@@ -152,7 +152,7 @@ status target_close(target *t, int fd, bool hold, bool sync, err *e)
 	if (t->mode && t->mode != (t->mode | OWNERS))
 		rc = set_mode(t, fd, t->mode, e);
 	if (rc == ST_OK && sync && t->lock_fd >= 0)
-		(void)fdatasync(t->lock_fd); /* first: no file without its note */
+		(void)fdatasync(t->lock_fd); /* the note before its file */
 	if (rc == ST_OK && sync && fsync(fd) != 0)
 		rc = err_sys(e, errno, "cannot sync %s", quoted(t->path));
 	if (rc == ST_OK && hold && (t->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A directory for temporary files, which no other user can open. Most have no name, so that the
- * kernel frees their space however the program ends. Others have a name in hetsort's directory. */
+ * kernel frees their space however the program ends. Others, in a workdir, have names. */
 #ifndef HETSORT_IO_TEMPDIR_H
 #define HETSORT_IO_TEMPDIR_H
 
