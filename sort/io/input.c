@@ -63,7 +63,7 @@ static status look_inside(input_file *f, const layout *l, err *e)
 	if (role_begins(ROLE_MANIFEST, head, bytes))
 		f->head = HEAD_MANIFEST;
 	else if (!f->frame.header_bytes && is_lines(head, bytes, l->record_bytes))
-		f->head = HEAD_LINES; /* a header is no proof of it */
+		f->head = HEAD_LINES; /* the bytes are records, not a header */
 	close(fd);
 	f->is_stream = more > 0;
 	return errnum ? err_refuse(e, errnum, "cannot read input %s", quoted(f->path)) : ST_OK;
