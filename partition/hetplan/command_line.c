@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* command_line.c - the command line: a verb, options that are members of the request, and options
- * of the output. Words of options become JSON; ranges are checked with the request. Messages of
- * getopt would print words that are not cleaned, so they are off. Changes optind: call it once. */
+/* command_line.c - the command line: a verb, options that set members of the request, and options
+ * of the output. Arguments of options become JSON; their ranges are checked with the request.
+ * getopt's own messages are off, because they would print control characters of the arguments.
+ * Parsing changes optind, so it can be done only once. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -11,12 +12,13 @@
 #include "hetplan.h"
 #include "number.h"
 
-/* ---------------------------------------------------------------------------- words of options */
+/* ------------------------------------------------------------------------ arguments of options */
 
-/* Read a word as a JSON value, or explain in why what it must be. */
+/* Return the argument of an option, or an entry of a list, as a JSON value. If it is invalid,
+ * return NULL and store in why what it must be. */
 typedef json_t *word_reader(const char *word, char why[HP_TEXT_BYTES]);
 
-/* Store what a word must be, unless there was no memory to read it. */
+/* Return NULL, and store in why what a word must be, unless memory is out. */
 static json_t *bad_word(char why[HP_TEXT_BYTES], const char *must_be, const char *word)
 {
 	if (errno != ENOMEM)
@@ -46,7 +48,7 @@ static json_t *text_word(const char *word, char why[HP_TEXT_BYTES])
 	return v ? v : bad_word(why, "text in UTF-8", word);
 }
 
-/* Cut word at the last c. Return the rest, or NULL if there is no c. */
+/* Cut word at the last c. Return the text after it, or NULL if word does not contain c. */
 static char *cut_last(char *word, char c)
 {
 	char *const at = strrchr(word, c);
@@ -67,7 +69,7 @@ static json_t *point_word(const char *word, char why[HP_TEXT_BYTES])
 	return v;
 }
 
-/* Read a cost without its factor. This changes word. */
+/* Return a cost without a factor as JSON, or NULL if it is invalid. This changes word. */
 static json_t *plain_cost(char *word)
 {
 	char *last = cut_last(word, ':');
@@ -87,8 +89,8 @@ static json_t *plain_cost(char *word)
 	return NULL;
 }
 
-/* Return the nearest of the words, which end with NULL. At most one letter may differ, or two if
- * the word has five letters or more; return NULL if no word is that near. */
+/* Return the entry of words (ends with NULL) that needs the fewest edits to become word. At most
+ * one edit is allowed, or two if word has five letters or more; otherwise return NULL. */
 static const char *nearest_word(const char *word, const char *const *words)
 {
 	const size_t len = strlen(word);
@@ -98,7 +100,7 @@ static const char *nearest_word(const char *word, const char *const *words)
 		for (size_t j = 0; j <= len; j++)
 			row[j] = j;
 		for (const char *c = *words; *c; c++) {
-			size_t before = row[0]++; /* the distance of the shorter prefixes of both */
+			size_t before = row[0]++; /* edits without the last letter of both */
 			for (size_t j = 1; j <= len; j++) {
 				const size_t change = before + (word[j - 1] != *c);
 				before = row[j];
@@ -115,7 +117,7 @@ static const char *nearest_word(const char *word, const char *const *words)
 	return best;
 }
 
-/* Explain a word that is not a cost. */
+/* Return NULL, and store in why that word is not a cost. */
 static json_t *bad_cost(const char *word, char why[HP_TEXT_BYTES])
 {
 	static const char *const costs[] = {
@@ -151,7 +153,8 @@ static json_t *cost_word(const char *word, char why[HP_TEXT_BYTES])
 	return v;
 }
 
-/* Read the words between commas. NxWORD stands for N times WORD, but a name may begin like that. */
+/* Return an array of the words between commas. NxWORD means WORD N times, except in lists of text,
+ * where it may be a name. */
 static json_t *word_list(const char *words, word_reader *read, char why[HP_TEXT_BYTES])
 {
 	char *const copy = strdup(words), *at = copy;
@@ -182,7 +185,7 @@ static json_t *word_list(const char *words, word_reader *read, char why[HP_TEXT_
 	return v;
 }
 
-/* Read a list of speeds, unless the word is the name of a file or looks like one. */
+/* Return a list of speeds as an array, or the name of a file of speeds as a string. */
 static json_t *speeds_word(const char *word, char why[HP_TEXT_BYTES])
 {
 	return access(word, F_OK) != 0 && !strchr(word, '/') &&
@@ -191,7 +194,8 @@ static json_t *speeds_word(const char *word, char why[HP_TEXT_BYTES])
 		       : text_word(word, why);
 }
 
-/* The members of the request, and the verbs that have them, with a blank on each side. */
+/* Options that set members of the request. `verbs` contains the verbs that have the option, each
+ * between blanks. */
 static const struct {
 	const char *name, *key, *verbs;
 	word_reader *read;
@@ -240,7 +244,7 @@ json_t *hp_option_value(const char *key, const char *word, char why[HP_TEXT_BYTE
 /* -------------------------------------------------------------------------- the command line */
 
 enum {
-	OPT_PROBLEM = 256, /* and above: fields[] in their order */
+	OPT_PROBLEM = 256, /* OPT_PROBLEM + i: fields[i] */
 	OPT_OP = 512,
 	OPT_JSON,
 	OPT_CSV,
@@ -378,7 +382,7 @@ static hp_verdict set_output(int c, hp_args *a)
 	}
 }
 
-/* Set a member of the request or an option of the output, by the value of getopt. */
+/* Set a member of the request or an option of the output. c is the result of getopt_long(). */
 static hp_verdict set_any_option(int c, hp_args *a)
 {
 	if (c == 'n' || c == 's' || c == 'm')
@@ -388,7 +392,7 @@ static hp_verdict set_any_option(int c, hp_args *a)
 		       : set_output(c, a);
 }
 
-/* Explain a long option that does not exist, is the beginning of several, or takes no value. */
+/* Print why a long option is invalid: it does not exist, is ambiguous, or takes no value. */
 static hp_verdict bad_long_option(const char *word)
 {
 	const char *names[HP_LEN(fields) + HP_LEN(outputs) + 1] = { NULL };
@@ -412,7 +416,7 @@ static hp_verdict bad_long_option(const char *word)
 	return bad_usage(word, why);
 }
 
-/* Explain what getopt could not accept: a letter, or a long option as it was written. */
+/* Print why getopt_long() rejected word, which has a letter or a long option. */
 static hp_verdict bad_getopt(const char *word, int c)
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
@@ -423,7 +427,7 @@ static hp_verdict bad_getopt(const char *word, int c)
 			 c == ':' ? "no value for this option" : "unknown option");
 }
 
-/* Refuse options that contradict each other or the verb. */
+/* Refuse options that cannot be combined with each other or with the verb. */
 static hp_verdict check_options(hp_args *a)
 {
 	const bool shows = strcmp(a->verb, "show") == 0;
@@ -468,7 +472,7 @@ static hp_verdict parse_verb_options(int argc, char **argv, hp_args *a)
 	return optind < argc ? bad_usage(argv[optind], "extra operand") : check_options(a);
 }
 
-/* Return HP_HELP or HP_VERSION if the word asks for it, otherwise HP_USAGE. */
+/* Return HP_HELP or HP_VERSION if the word is such an option, otherwise HP_USAGE. */
 static hp_verdict asks_for(const char *word)
 {
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)

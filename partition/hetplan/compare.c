@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* compare.c - one problem by every method: makespan, gap to the bound, time to plan, or why a
- * method does not apply. Costs all methods except those that need more steps than allowed. */
+/* compare.c - plan one problem by every method. Each method has a row: makespan, gap to the bound
+ * and time to plan, or the reason why it does not apply. Methods that need more steps than allowed
+ * are skipped. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ static double request_size(const json_t *in, const char *key)
 	return json_is_array(v) ? (double)json_array_size(v) : json_number_value(v);
 }
 
-/* Estimate how many steps a method takes; 0 for methods that are always quick. */
+/* Return an estimate of the steps of a method; 0 for methods that are always fast. */
 static double method_steps(const json_t *in, const char *op, const char *method)
 {
 	const double n = request_size(in, "items") / fmax(1, request_size(in, "quantum"));
@@ -23,20 +24,21 @@ static double method_steps(const json_t *in, const char *op, const char *method)
 	if (strcmp(method, "dp") == 0)
 		return roots * p * n * n / 2;
 	if (strcmp(method, "dp-increasing") == 0)
-		return roots * p * n * 1000; /* measured; the worst case is like dp */
+		return roots * p * n * 1000; /* measured; the worst case is the same as dp */
 	if (strcmp(method, "window") == 0)
 		return roots * p * n;
 	return strcmp(method, "bitset") == 0 ? p * n * n / 8 : 0;
 }
 
-/* Copy a number of an answer, if it exists. */
+/* Copy a member of an answer, if it exists. */
 static bool copy_number(json_t *to, const json_t *from, const char *key)
 {
 	json_t *const v = json_object_get(from, key);
 	return !v || json_object_set(to, key, v) == 0;
 }
 
-/* Perform one method in a job of its own, unless it needs more steps than allowed. */
+/* Plan by one method in a separate job, unless it needs more steps than allowed, and store the
+ * result in row. Return false if out of memory. */
 static bool try_method(hp_job *job, const hp_op *op, const char *method, uint64_t max_steps,
 		       json_t *row)
 {
@@ -68,8 +70,9 @@ static bool try_method(hp_job *job, const hp_op *op, const char *method, uint64_
 	return ok;
 }
 
-/* Find shares that are as equal as their bounds allow: the shares of equal processors. In a
- * scatter, the root has the rest of the items after division by the quantum. */
+/* Set share[] to shares that are as equal as capacities, minimums and the quantum allow: the shares
+ * of equally fast processors. In a scatter, the root also takes the rest of the items after
+ * division by the quantum. */
 static bool equal_shares(hp_job *job, bool by_root, uint64_t *share, size_t n)
 {
 	hetpart_opts opts = HETPART_OPTS_INIT;
@@ -96,7 +99,7 @@ static bool equal_shares(hp_job *job, bool by_root, uint64_t *share, size_t n)
 	return true;
 }
 
-/* Add the row of equal shares, which shows what planning gains. The request has been planned. */
+/* Add the row of equal shares, which shows what planning gains. The request must be valid. */
 static bool add_equal(hp_job *job, const hp_op *op, json_t *rows)
 {
 	const bool by_root = strcmp(op->name, "scatter") == 0;
@@ -120,7 +123,8 @@ static bool add_equal(hp_job *job, const hp_op *op, json_t *rows)
 	       hp_no_memory(job);
 }
 
-/* Return the largest bound that is proven; without one, the smallest makespan. */
+/* Return the largest lower bound of the rows. If there is no consistent one, set *proven to false
+ * and return the smallest makespan. */
 static double find_bound(const json_t *rows, bool *proven)
 {
 	double bound = -INFINITY, best = INFINITY;
@@ -137,7 +141,7 @@ static double find_bound(const json_t *rows, bool *proven)
 	return *proven ? fmin(bound, best) : best;
 }
 
-/* Try every method, and add the gap of each to the bound. */
+/* Plan by every method, and add to each row the gap to the bound. */
 static bool compare_methods(hp_job *job, const hp_op *op, uint64_t max_steps, json_t *rows)
 {
 	bool any = false, proven;

@@ -23,7 +23,7 @@ typedef enum hp_verdict {
 typedef enum hp_format { HP_TABLE, HP_JSON, HP_CSV } hp_format;
 typedef enum hp_chart { HP_CHART_AUTO, HP_CHART_YES, HP_CHART_NO } hp_chart;
 
-/* A file that this job uses, identified by more than its name. */
+/* A file that this job uses, identified by device and inode, as it may have several names. */
 typedef struct hp_file {
 	const char *used_by;
 	dev_t dev;
@@ -35,23 +35,24 @@ typedef struct hp_args {
 	hp_format format;
 	hp_chart gantt;
 	bool compare;
-	uint64_t width;     /* columns of a text chart; 0: by the environment */
-	uint64_t max_steps; /* of a method in a comparison */
+	uint64_t width;     /* columns of a text chart; 0: use COLUMNS */
+	uint64_t max_steps; /* a comparison skips methods that need more */
 	double batch_s;     /* time of a whole batch; 0: no limit */
-	json_t *set;        /* members of the request that options give */
-	hp_file file[5];    /* which hp_outputs_check() found */
+	json_t *set;        /* members of the request from options */
+	hp_file file[5];    /* files that hp_outputs_check() found */
 	size_t nfiles;
 } hp_args;
 
-/* Parse the command line, and print a message about a mistake. The caller frees a->set, on failure
+/* Parse the command line; if it has a mistake, print a message. The caller frees a->set, on failure
  * too. */
 hp_verdict hp_args_parse(int argc, char **argv, hp_args *a);
 
-/* Return the options that give a member of the request, for a message; NULL if none does. */
+/* Return the names of the options that set a member of the request, for a message, or NULL if no
+ * option does. */
 const char *hp_option_of(const char *key);
 
-/* Return a new JSON value for the word of the option that gives a member of the request; NULL and a
- * reason in why if it is invalid. */
+/* Return a new JSON value for a member of the request from the argument of its option. If word is
+ * invalid, return NULL and store the reason in why. */
 json_t *hp_option_value(const char *key, const char *word, char why[HP_TEXT_BYTES]);
 
 /* --------------------------------------------------------------------------------------- verbs */
@@ -67,30 +68,34 @@ static inline double hp_now_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Return a new answer to one request line; NULL if out of memory. *ok receives whether the request
+/* Return a new answer to one line of a batch; NULL if out of memory. Set *ok to whether the request
  * succeeded. */
 json_t *hp_answer(const char *line, size_t bytes, size_t number, const hp_limits *limits, bool *ok);
 
-/* Answer all lines of in on out; name is for messages. After time_s seconds (0: no limit) lines are
- * refused; until then, a plan takes at most the time that is left. Return the exit status: 0, or 1
- * if any line failed. */
+/* Write an answer to out for each line of in; name is for messages. After time_s seconds (0: no
+ * limit) requests are refused; until then, a plan may take the remaining time. Return the exit
+ * status: 0, or 1 if any line failed. */
 int hp_batch(FILE *in, const char *name, FILE *out, const hp_limits *limits, double time_s);
 
-/* Perform the operation by every method, and put the results next to each other in job->out. */
+/* Perform the operation by every method, and store a row for each in job->out.
+ * hp_print_comparison() prints the rows. */
 bool hp_compare(hp_job *job, uint64_t max_steps);
 bool hp_print_comparison(FILE *f, const json_t *out, bool csv);
 
 /* ---------------------------------------------------------------------------------- files read */
 
-/* Read a file, or standard input for '-', up to one byte over the limit of a request. The text has
- * room for one more byte. The caller frees it, on failure too. */
+/* Read a file, or standard input for '-', up to the limit of a request and at least one byte more,
+ * by which the caller detects that it is too long. The text has memory for one byte more. The
+ * caller frees it, on failure too. */
 bool hp_read_file(hp_job *job, const char *path, char **text, size_t *bytes);
 
-/* Make a new object of a file of speeds: "speeds", and "names", "latency", "bandwidth" if the file
- * has them. Return NULL after hp_fail(). text and one byte after it change. */
+/* Return a new object with the columns of a file of speeds: "speeds", and "names", "latency",
+ * "bandwidth" if the file has them; NULL after hp_fail(). The text and the byte after it are
+ * changed. */
 json_t *hp_speeds_table(hp_job *job, char *text, size_t bytes);
 
-/* Read the file that --speeds names, if any, and put its contents into the request instead. */
+/* If --speeds names a file, replace the name in a->set by the speeds in the file or, for a scatter,
+ * by processors. */
 bool hp_read_speeds(hp_job *job, const hp_args *a);
 
 /* ------------------------------------------------------------------------------- files written */
@@ -103,18 +108,18 @@ typedef struct hp_output {
 	hp_job *job;
 	const hp_args *args;
 	hp_role role;
-	const char *path; /* as the option names it */
-	char *name;       /* without links */
+	const char *path; /* as given by the option */
+	char *name;       /* the same without symbolic links */
 	char *temp;       /* NULL for a pipe or a device, which is written directly */
 } hp_output;
 
-/* Record the files that the job reads. Refuse to write over them, or over a file that hetplan did
- * not write for the same option; print the reason. */
+/* Record the files that the job reads. Return false, after a message, if an output would overwrite
+ * one of them or a file that hetplan did not write for the same option. */
 bool hp_outputs_check(hp_args *a);
 
-/* Open and close the file of --svg or --html, which is written to o->f in between; ok means that
- * writing worked. Closing checks again and gives the file its name. Both are false after hp_fail().
- */
+/* Open and close the file of --svg or --html; between the calls it is written to o->f. ok states
+ * whether that succeeded. hp_output_close() repeats the check of hp_outputs_check() and gives the
+ * file its name. Both return false after hp_fail(). */
 bool hp_output_open(hp_output *o, hp_job *job, const hp_args *a, hp_role role);
 bool hp_output_close(hp_output *o, bool ok);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hetplan: plans for heterogeneous machines, on the command line and for other programs. This file
- * leads from the command line to the exit status: 0 planned, 1 failed, 2 usage. */
+/* main.c - the program hetplan: plans for heterogeneous machines, on the command line and for other
+ * programs. Exit status: 0 planned, 1 failed, 2 usage. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -78,7 +78,7 @@ static const char version[] =
 	"This is free software: you are free to change and redistribute it.\n"
 	"There is NO WARRANTY, to the extent permitted by law.\n";
 
-/* Close standard output, which reports a full disk at the latest. Return the exit status. */
+/* Close standard output, as a full disk may be reported only then. Return the exit status. */
 static int finish_output(int status)
 {
 	const bool broken = ferror(stdout) != 0;
@@ -108,13 +108,14 @@ static int batch_file(const char *name, double time_s)
 
 int main(int argc, char **argv)
 {
-	/* If a standard stream is closed, the picture could get its number, and the table would be
-	 * written into the picture. Open a stream instead on which every use fails. */
+	/* If standard output is closed, the file of --svg could get its number, and the table would
+	 * be written into it. So give a closed standard stream a descriptor on which every use
+	 * fails. */
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
 		    open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
 			return EXIT_FAILURE;
-	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* one write per message, or shells mix them */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* one write() per message: they are not mixed */
 	signal(SIGXFSZ, SIG_IGN);              /* report a file that is too large as an error */
 	hp_args a;
 	int status = 2;

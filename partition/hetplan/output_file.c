@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* output_file.c - all files that hetplan writes. An existing file is replaced only if it begins
- * like a file of hetplan, and never if this job reads it under any name. The new file gets its name
- * when it is complete, so a failure leaves the old one. Costs a look at each file that an option
- * names, and an fsync. */
+ * like a file of hetplan, and never if this job reads it, under any name. The new file gets its
+ * name when it is complete, so after a failure the old file still exists. Each file is synced to
+ * the disk once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -25,7 +25,8 @@ static const char *role_path(const hp_args *a, hp_role role)
 	return role == HP_SVG ? a->svg : a->html;
 }
 
-/* Return whether a file has no contents to lose. Opening a directory fails later. */
+/* Return whether writing to the file destroys no contents. A directory is reported later, when it
+ * is opened. */
 static bool keeps_nothing(const struct stat *st)
 {
 	return S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode) || S_ISDIR(st->st_mode);
@@ -37,7 +38,7 @@ static void record_file(hp_args *a, const char *used_by, const struct stat *st)
 		a->file[a->nfiles++] = (hp_file){ used_by, st->st_dev, st->st_ino };
 }
 
-/* Return whether the file of the role may be written; if not, the reason is in why. */
+/* Return whether the file for that role may be written; if not, store the reason in why. */
 static bool may_write(const hp_args *a, hp_role role, char why[HP_TEXT_BYTES])
 {
 	const char *const path = role_path(a, role), *const mark = roles[role].mark;
@@ -75,8 +76,8 @@ static bool may_write(const hp_args *a, hp_role role, char why[HP_TEXT_BYTES])
 	return marked;
 }
 
-/* Return the name without links of a file, which need not exist. The caller frees it. Return NULL
- * and set errno if its directory does not exist. */
+/* Return the absolute name of a file, without symbolic links; the file need not exist. The caller
+ * frees it. Return NULL and set errno if the directory does not exist. */
 static char *resolve_path(const char *path)
 {
 	const char *const slash = strrchr(path, '/');
@@ -123,7 +124,8 @@ bool hp_outputs_check(hp_args *a)
 	return !same;
 }
 
-/* Create a file next to the one that it replaces, with the same permissions. */
+/* Create a temporary file in the directory of the final name, with the permissions of the file that
+ * it will replace. Return its descriptor, or -1. */
 static int create_temp(hp_output *o)
 {
 	const mode_t mask = umask(077);

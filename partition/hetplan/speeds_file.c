@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* speeds_file.c - a file of speeds as members of the request. The file has numbers only, or a line
- * for each processor with its name, its speed, and the latency and bandwidth of its link. Fields
- * are separated by commas or blanks, # starts a comment, and the first line may name the columns.
- * Costs a pass over the text, and one JSON value for each number. */
+/* speeds_file.c - read a file of speeds into members of the request. The file contains only speeds,
+ * or a line for each processor with its name, its speed, and the latency and bandwidth of its link.
+ * Fields are separated by commas or blanks, # starts a comment, and the first line may contain the
+ * titles of the columns. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +51,9 @@ static const char *const titles[COLUMNS] = { "name", "speed", "latency", "bandwi
 typedef struct speeds_table {
 	hp_job *job;
 	json_t *out;
-	speeds_column column[COLUMNS]; /* of the fields of a line */
-	size_t ncolumns;               /* 0: numbers only, or not known before the first line */
-	bool begun;                    /* after the first line that is not empty */
+	speeds_column column[COLUMNS]; /* column of each field of a line */
+	size_t ncolumns; /* 0: the file contains only speeds, or the first line has not been read */
+	bool begun;      /* a line that is not empty has been read */
 } speeds_table;
 
 /* Remove blanks at both ends. */
@@ -66,7 +66,7 @@ static char *trim_blanks(char *s)
 	return s;
 }
 
-/* Cut a line into fields, at commas if it has any, otherwise at blanks. */
+/* Cut a line into fields, at commas if it has any, otherwise at blanks. *n is their number. */
 static bool cut_fields(hp_job *job, char *line, char *field[FIELDS_MAX], size_t *n)
 {
 	line[strcspn(line, "#")] = '\0';
@@ -99,8 +99,9 @@ static speeds_column column_of(const char *title)
 	return (speeds_column)i;
 }
 
-/* Find the columns by the first line. It has their names in any order, numbers only, or name and
- * speed and what may follow. Store in *header whether the line has names of columns. */
+/* Find the columns by the first line. It contains their titles in any order, only speeds, or a
+ * name, a speed, and optionally a latency and a bandwidth. Set *header to whether it contains
+ * titles. */
 static bool find_columns(speeds_table *t, char *const *field, size_t n, bool *header)
 {
 	unsigned seen = 0;
@@ -188,7 +189,7 @@ json_t *hp_speeds_table(hp_job *job, char *text, size_t bytes)
 			     : hp_fail(job, NULL, "contains a byte 0");
 		text = stop + (newline != NULL);
 	}
-	job->line -= job->line > 1; /* the last line */
+	job->line -= job->line > 1; /* for a message about the end of the file */
 	ok = ok && (json_object_get(t.out, "speeds") || hp_fail(job, NULL, "no speeds"));
 	job->line = 0;
 	if (ok)
@@ -199,9 +200,9 @@ json_t *hp_speeds_table(hp_job *job, char *text, size_t bytes)
 
 /* ---------------------------------------------------------------------- members of the request */
 
-/* Replace --cost and --speeds by the processors of a scatter. The cost of each is --cost divided by
- * its speed, and its link is given by its line of the file. The root, which is the last processor,
- * keeps its share and has no link. */
+/* Replace --cost and --speeds by the processors of a scatter. The cost of a processor is --cost
+ * divided by its speed. Its link has the latency and bandwidth in the file. The root, which is the
+ * last processor, has no link. */
 static bool make_speeds_procs(hp_job *job, json_t *set, const json_t *table)
 {
 	json_t *const cost = json_object_get(set, "cost");
@@ -253,7 +254,7 @@ bool hp_read_speeds(hp_job *job, const hp_args *a)
 		  (bytes <= limit || hp_fail(job, NULL, "longer than %zu bytes", limit)) &&
 		  (table = hp_speeds_table(job, text, bytes));
 	job->source = NULL;
-	json_t *const names = json_object_get(table, "names"); /* --names replaces them */
+	json_t *const names = json_object_get(table, "names"); /* --names has precedence */
 	if (ok && names && !json_object_get(a->set, "names"))
 		ok = json_object_set(a->set, "names", names) == 0 || hp_no_memory(job);
 	if (ok)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* verb.c - perform a verb: make the request from file and options, plan, and print the answer; or
- * answer a batch of requests, one per line. A bad line is answered too, and the batch continues.
- * Costs what the operations cost; a batch keeps one line in memory. */
+/* verb.c - perform a verb: make the request from a file and options, plan, and print the answer; or
+ * answer a batch of requests, one per line. An invalid line gets an answer, too, and the batch
+ * continues. A batch keeps only one line in memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,8 @@ static bool read_input(hp_job *job, const char *path)
 	return ok;
 }
 
-/* Make processors of --compute and --link. The last link may be missing. */
+/* Replace the members "compute" and "link", from options, by "processors". The last link may be
+ * missing. */
 static bool pair_costs(hp_job *job, json_t *set)
 {
 	json_t *const compute = json_object_get(set, "compute");
@@ -48,6 +49,8 @@ static bool pair_costs(hp_job *job, json_t *set)
 	return json_object_del(set, "compute") == 0 && (!link || json_object_del(set, "link") == 0);
 }
 
+/* Complete job->in by the members that options set. If no operation is given, choose it by the verb
+ * and the members. */
 static bool make_request(hp_job *job, const hp_args *a)
 {
 	static const struct {
@@ -91,8 +94,7 @@ static bool bad_output(hp_job *job)
 	return hp_fail(job, NULL, "cannot write 'standard output': %s", strerror(errno));
 }
 
-/* Write the file of --svg or --html. comparison may be NULL; so may be the bars of a page, if the
- * answer has no times. */
+/* Write the file of --svg or --html. comparison may be NULL, and for a page also bars. */
 static bool write_drawing(hp_job *job, const hp_args *a, hp_role role, const hp_bars *bars,
 			  const json_t *comparison)
 {
@@ -132,8 +134,8 @@ static bool write_compared_page(hp_job *job, const hp_args *a)
 	return ok;
 }
 
-/* Print the answer as table, CSV or JSON. JSON contains the request, so that hp_verify() can read
- * it, unless it is a comparison. */
+/* Print the answer as a table, CSV or JSON. JSON includes the request, which hp_verify() needs,
+ * except for a comparison. */
 static bool print_plan(hp_job *job, const hp_args *a)
 {
 	bool ok;
@@ -149,8 +151,8 @@ static bool print_plan(hp_job *job, const hp_args *a)
 	return ok || bad_output(job);
 }
 
-/* Write page and picture, and then print the answer and its chart. If page or picture fail, nothing
- * is printed. */
+/* Write the page and the picture, and then print the answer and its chart. If the page or the
+ * picture cannot be written, print nothing. */
 static bool show_answer(hp_job *job, const hp_args *a)
 {
 	const bool text = a->gantt == HP_CHART_YES ||
@@ -191,7 +193,7 @@ int hp_verb(const hp_args *a)
 					   (!a->html || write_compared_page(&job, a)) &&
 					   print_plan(&job, a)
 				 : hp_perform(&job) && show_answer(&job, a));
-	/* without a file, an option is missing, and not a member */
+	/* without an input file, report the missing option rather than the member */
 	const char *const option =
 		!ok && job.missing && !a->input ? hp_option_of(job.missing) : NULL;
 	if (option) {
@@ -224,7 +226,8 @@ json_t *hp_answer(const char *line, size_t bytes, size_t number, const hp_limits
 	return a;
 }
 
-/* A line of a batch. It grows up to the limit; the rest of a longer line is dropped. */
+/* A line of a batch. Its memory grows up to the limit of a request; the rest of a longer line is
+ * dropped. */
 typedef struct batch_line {
 	char *text;
 	size_t bytes, room;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chart.c - from an answer to bars, which show who receives, sends and computes when. The bars
- * become a chart in text or an SVG picture, with a row for each processor and time to the right.
- * Costs one bar for each message and each computation; a text chart costs rows times bars. */
+/* chart.c - make bars of an answer, which show when each processor receives, sends and computes.
+ * Draw them as a chart in text or as an SVG picture, with a row for each processor and time to the
+ * right. Each message and each computation has a bar. A text chart takes O(rows * bars) time. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static const char *const kind_names[HP_BAR_KINDS] = { "receive", "send", "comput
 
 /* --------------------------------------------------------------------------------------- bars */
 
-/* Start with rows for processors, their names, and room for bars. */
+/* Allocate the rows with the names of the processors, and memory for that number of bars. */
 static bool bars_begin(hp_job *job, hp_bars *b, size_t rows, size_t bars)
 {
 	const json_t *const names = json_object_get(job->in, "names");
@@ -39,6 +39,7 @@ static bool bars_begin(hp_job *job, hp_bars *b, size_t rows, size_t bars)
 	return (b->bar = hp_alloc(job, bars, sizeof *b->bar)) != NULL;
 }
 
+/* Add a bar unless it is empty. */
 static void bars_add(hp_bars *b, size_t row, hp_bar_kind kind, double start, double end)
 {
 	if (end > b->end)
@@ -49,7 +50,7 @@ static void bars_add(hp_bars *b, size_t row, hp_bar_kind kind, double start, dou
 	b->bar[b->nbars++] = (hp_bar){ row, kind, start, end, b->pieces };
 }
 
-/* Let the root serve one processor after the other, and compute last. */
+/* Make the bars of a scatter: the root sends one share after another, and then computes. */
 static bool bars_of_scatter(hp_job *job, hp_bars *b)
 {
 	const json_t *const shares = json_object_get(job->out, "shares");
@@ -87,7 +88,7 @@ static double chain_date(const json_t *out, const char *key, size_t l, size_t j,
 	return hp_at_index(json_array_get(json_array_get(json_object_get(out, key), l), j), i);
 }
 
-/* Add the bars of a chain from its dates. */
+/* Make the bars of a chain from its dates, the start and end times in out. */
 static bool bars_of_dates(hp_job *job, hp_bars *b, const json_t *out)
 {
 	const json_t *const loads = json_object_get(out, "comp_start");
@@ -122,8 +123,8 @@ static void count_chunk(void *ctx, const hetpart_chunk *c)
 	++*chunks;
 }
 
-/* Add a chunk. A chunk without a message follows the previous one at once, so mark where it begins.
- */
+/* Add the bars of a chunk. Without a message, no gap separates it from the previous chunk, so mark
+ * where it begins. */
 static void add_chunk(void *ctx, const hetpart_chunk *c)
 {
 	hp_bars *const b = ctx;
@@ -133,7 +134,7 @@ static void add_chunk(void *ctx, const hetpart_chunk *c)
 	b->pieces = true;
 }
 
-/* Simulate the farm again, first to count its chunks, then for their times. */
+/* Make the bars of a farm by simulating it twice: to count its chunks, and to get their times. */
 static bool bars_of_farm(hp_job *job, hp_bars *b)
 {
 	hetpart_plan *plan;
@@ -197,12 +198,13 @@ typedef struct gantt {
 	const hp_bars *bars;
 	size_t label, columns;
 	double scale;                  /* time of one column */
-	double (*share)[HP_BAR_KINDS]; /* of each column: the part of its time for each kind */
-	char *begins;                  /* of each column: whether another piece of work begins */
+	double (*share)[HP_BAR_KINDS]; /* for each column: the part of its time for each kind */
+	char *begins;                  /* for each column: whether a piece of work begins */
 } gantt;
 
-/* Add the bars of a row to the columns, and return when the last one ends. If messages overlap
- * computations, messages are in lane 0 and computations in lane 1. */
+/* Set share[] and begins[] of the columns from the bars of a row, and return the end of the last
+ * bar. If messages overlap computations, the row has two lines of text (lanes): 0 with messages, 1
+ * with computations. */
 static double gantt_fill(gantt *c, size_t row, size_t lane)
 {
 	double last = 0;
@@ -228,7 +230,7 @@ static void gantt_row(gantt *c, size_t row, size_t lane)
 {
 	const char *const name = lane ? "" : c->bars->names[row];
 	const double end = gantt_fill(c, row, lane);
-	size_t n = 0, bytes = 0; /* of the name, cut to the width of the labels */
+	size_t n = 0, bytes = 0; /* characters and bytes of the name, cut to c->label characters */
 	while (name[bytes] && n < c->label) {
 		bytes += hp_utf8(name + bytes, strlen(name + bytes));
 		n++;
@@ -246,7 +248,7 @@ static void gantt_row(gantt *c, size_t row, size_t lane)
 	putc('\n', c->f);
 }
 
-/* Write "+----+----" and the times below its crosses. */
+/* Write "+----+----" and below it the time of each '+'. */
 static void gantt_axis(const gantt *c)
 {
 	const double step = hp_tick(c->bars->end, (unsigned)(c->columns / 8 ? c->columns / 8 : 1));
@@ -309,7 +311,7 @@ bool hp_gantt(FILE *f, const hp_bars *bars, size_t columns)
 #define PLOT     800 /* width of the bars */
 #define RIGHT    84  /* times at the end of the bars */
 #define ROW      24
-#define TALL_ROW 34 /* with two lanes */
+#define TALL_ROW 34 /* messages above computations */
 
 static const char *const colours[HP_BAR_KINDS] = { "#e69f00", "#cc79a7", "#0072b2" };
 
@@ -320,7 +322,7 @@ typedef struct picture {
 	double unit;              /* pixels for one unit of time */
 } picture;
 
-/* Write clean text for XML: only five characters need to be escaped. */
+/* Write cleaned text as XML, which requires escapes for five characters. */
 static void svg_escaped(FILE *f, const char *s)
 {
 	static const char special[] = "&<>\"'";
@@ -386,8 +388,8 @@ static void svg_axis(const picture *p)
 		 "time");
 }
 
-/* Write the names to the left of the bars, and the end of each row's last bar to the right. All
- * times have the same decimals, so that the last end has six digits. */
+/* Write the names to the left of the bars, and the time at which each row ends to the right. All
+ * times have the number of decimals that gives the latest six digits. */
 static void svg_labels(const picture *p)
 {
 	const double last = p->bars->end, digits = last > 0 ? 5 - floor(log10(last)) : 0;

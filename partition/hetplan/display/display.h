@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* display.h - an answer as JSON, table, CSV, chart or page, all made from the answer only. */
+/* display.h - write an answer as JSON, a table, CSV, a chart or a page. */
 #ifndef HETPLAN_DISPLAY_H
 #define HETPLAN_DISPLAY_H
 
@@ -8,33 +8,33 @@
 /* Write a JSON value on one line. Return false if it cannot be written. */
 bool hp_write_json(FILE *f, const json_t *v);
 
-/* Write the answer as a table with head lines, or as CSV. Return false if out of memory or not
- * written. */
+/* Write the answer as a table with header lines, or as CSV. Return false if memory is out or
+ * writing fails. */
 bool hp_print_table(FILE *f, hp_job *job);
 bool hp_print_csv(FILE *f, hp_job *job);
 
-/* Who does what, when. */
+/* The bars of a chart: when each processor receives, sends and computes. */
 typedef enum hp_bar_kind { HP_BAR_RECEIVE, HP_BAR_SEND, HP_BAR_COMPUTE, HP_BAR_KINDS } hp_bar_kind;
 typedef struct hp_bar {
 	size_t row;
 	hp_bar_kind kind;
 	double start, end;
-	bool next; /* another piece of work begins: marked in a text chart */
+	bool next; /* mark in a text chart that another piece of work begins here */
 } hp_bar;
 typedef struct hp_bars {
 	size_t nrows, nbars;
-	char **names; /* nrows, clean */
+	char **names; /* nrows, cleaned */
 	hp_bar *bar;
-	double end;             /* of the last bar */
+	double end;             /* end of the last bar */
 	bool has[HP_BAR_KINDS]; /* kinds that exist */
-	bool pieces;            /* bars are pieces of work, one after the other */
+	bool pieces;            /* bars are pieces of work: installments or chunks */
 	bool overlap;           /* a processor sends or receives while it computes */
 } hp_bars;
 
-/* Make the bars of an answer, which the job owns. */
+/* Make the bars of an answer. The job owns their memory. */
 bool hp_make_bars(hp_job *job, hp_bars *bars);
 
-/* Return a step of 1, 2 or 5 times a power of ten that divides end into at most n parts. */
+/* Return a step of an axis, 1, 2 or 5 times a power of ten, so that at most n steps reach end. */
 double hp_tick(double end, unsigned n);
 
 /* The beginnings of a picture and of a page, by which hetplan recognizes its own files. */
@@ -47,7 +47,7 @@ bool hp_gantt(FILE *f, const hp_bars *bars, size_t columns);
 bool hp_svg(FILE *f, const hp_bars *bars, const char *title);
 
 /* Write the answer as a page for a browser, with bars and a comparison unless they are NULL. Return
- * false if out of memory or not written. */
+ * false if memory is out or writing fails. */
 bool hp_page(FILE *f, const hp_job *job, const hp_bars *bars, const json_t *comparison,
 	     const char *title);
 

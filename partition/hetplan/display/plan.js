@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The page of a plan of hetplan: the answer, its chart and, with --compare, the methods next to each other. Times are in
+// plan.js - the page of a plan of hetplan: the answer, its chart and, with --compare, a table of the methods. Times are in
 // the unit of the costs, so the page names no unit.
 'use strict';
 
@@ -33,7 +33,7 @@ function plan() {
     ...columns.map(([key, v]) => ({ head: words(key), number: true, value: (i) => number(v[i]) }))], Array.from({ length: size }, (_, i) => i))));
 }
 
-// Return when a processor is idle, for longer than a pixel is wide.
+// Return the intervals [from, to] in which a processor is idle, except those shorter than a pixel.
 function idleOf(row) {
   const least = 1e-3 * end;
   const idle = [];
@@ -45,7 +45,7 @@ function idleOf(row) {
   return end - at > least ? [...idle, [at, end]] : idle;
 }
 
-// Draw a chart. If messages and computation overlap, each has a lane.
+// Draw a chart. If messages and computations overlap, each processor has a lane (half a row) for either.
 function chart() {
   if (!(end > 0)) return;
   const lanes = data.overlap === true;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* write.c - an answer as an aligned table, as CSV, as JSON or as a page for a browser. A table has
- * a row for each processor; for a chain, it has one for each load, installment and processor. Costs
- * two passes over the cells. */
+/* write.c - write an answer as an aligned table, CSV, JSON or a page for a browser. A table has a
+ * row for each processor or, for a chain, for each load, installment and processor. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@ typedef enum column_kind {
 typedef struct table_column {
 	const char *title;
 	column_kind kind;
-	size_t part; /* of a place */
+	size_t part; /* for COLUMN_PLACE: index in table_place.part */
 	const json_t *list;
 	size_t width;
 } table_column;
@@ -61,7 +60,7 @@ static void number_cell(char *buf, const json_t *x, bool csv)
 		snprintf(buf, CELL_BYTES, "%.10g", json_real_value(x));
 }
 
-/* Return the numbers of an array [load][installment][processor] for an installment. */
+/* Return the row of an installment from an array [load][installment][processor]. */
 static const json_t *row_of(const json_t *loads, size_t load, size_t installment)
 {
 	return json_array_get(json_array_get(loads, load), installment);
@@ -161,7 +160,7 @@ static bool view_answer(hp_job *job, bool csv, table_view *v)
 	return true;
 }
 
-/* Write a cell, numbers aligned to the right, names to the left. */
+/* Write a cell: names are aligned to the left, numbers to the right. */
 static void put_cell(FILE *f, const table_column *c, const char *text, bool first)
 {
 	const int gap = (int)(c->width - hp_columns(text));
@@ -250,7 +249,7 @@ bool hp_print_csv(FILE *f, hp_job *job)
 
 /* --------------------------------------------------------------------------------------- JSON */
 
-/* Write a text. Return false if out of memory. */
+/* Write a JSON string. Return false if out of memory. */
 static bool put_string(FILE *f, const char *s)
 {
 	json_t *const v = json_string(s);
@@ -262,11 +261,11 @@ static bool put_string(FILE *f, const char *s)
 	return quoted != NULL;
 }
 
-/* Write a value with numbers that are short and exact, which jansson does not offer. Return false
- * if out of memory. */
+/* Write a JSON value with numbers by hp_number(), because jansson's are longer. Return false if out
+ * of memory. */
 static bool put_value(FILE *f, const json_t *v)
 {
-	json_t *const o = (json_t *)v; /* the iterator needs it so, and changes nothing */
+	json_t *const o = (json_t *)v; /* the iterator takes no const, but changes nothing */
 	const char *between = "";
 	char buf[HP_NUMBER_BYTES];
 	bool ok = true;
@@ -312,10 +311,11 @@ bool hp_write_json(FILE *f, const json_t *v)
 
 /* --------------------------------------------------------------------------------------- page */
 
-/* The template around the data, which the Makefile makes a string of C. */
+/* The template before and after the data, which the Makefile turns into C strings. */
 extern const char plan_page_head[], plan_page_tail[];
 
-/* Write JSON as data of a page. '<' occurs only in strings; escaped, no name can be markup. */
+/* Write JSON as data of a page. '<' occurs only in strings. It is escaped so that no text of the
+ * request can be markup. */
 static int put_page_data(const char *text, size_t bytes, void *file)
 {
 	FILE *const f = file;

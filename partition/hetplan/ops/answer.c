@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* answer.c - write the members of an answer, and read them. Uses no streams. Costs one JSON value
- * for each number. */
+/* answer.c - write and read the members of an answer. Uses no streams. */
 #include <math.h>
 
 #include "ops.h"
@@ -70,7 +69,8 @@ bool hp_put_indices(hp_job *job, const char *key, const size_t *v, size_t n)
 	return ok;
 }
 
-/* Add an array of what get() returns for each processor, if any of it is finite or `always`. */
+/* Add an array of the values of get() for all processors. Unless `always`, omit it if no value is
+ * finite. */
 static bool put_each(hp_job *job, const char *key, const hetpart_plan *plan,
 		     double (*get)(const hetpart_plan *, size_t), bool always)
 {
@@ -85,7 +85,7 @@ static bool put_each(hp_job *job, const char *key, const hetpart_plan *plan,
 	return !always || hp_put_reals(job, key, v, n);
 }
 
-/* Add a number that only some methods have. */
+/* Add a number unless it is NaN, because the method does not have it. */
 static bool put_known(hp_job *job, const char *key, double x)
 {
 	return isnan(x) || hp_put(job, key, hp_json_real(x));

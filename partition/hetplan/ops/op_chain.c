@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* op_chain.c - the operations on a chain: chain, chain-replay. Costs what the library's planner
- * costs. */
+/* op_chain.c - the operations on a chain: chain, chain-replay. */
 #include "ops.h"
 
-/* The members of an answer that have a number for each installment and processor, or link. */
+/* The members of an answer that have a number for each installment and each processor or link. */
 static const char *const cell_keys[] = { "fractions", "comm_start", "comm_end", "comp_start",
 					 "comp_end" };
 typedef enum cell_kind { FRACTION, COMM_START, COMM_END, COMP_START, COMP_END } cell_kind;
 
-/* Return a number of the schedule; 0 if installment or processor have none. */
+/* Return a number of the schedule; 0 if it has none for that installment and processor. */
 static double cell_value(const hetpart_schedule *s, cell_kind kind, size_t load, size_t inst,
 			 size_t i)
 {
@@ -22,7 +21,7 @@ static double cell_value(const hetpart_schedule *s, cell_kind kind, size_t load,
 	return kind == COMM_START || kind == COMP_START ? start : end;
 }
 
-/* Add a member of the answer: [load][installment][n]. */
+/* Add a member of the answer: an array [load][installment][i], with i < n. */
 static bool put_cells(hp_job *job, const hetpart_schedule *s, cell_kind kind, size_t n)
 {
 	json_t *const loads = json_array();
@@ -61,7 +60,7 @@ static bool op_chain(hp_job *job)
 	if (!hp_lib(job, NULL, hetpart_chain_create(&s, &c, &opts, &job->err)) ||
 	    !hp_own(job, HP_SCHEDULE, s))
 		return false;
-	size_t n = 0; /* an answer stays within the limits of a request */
+	size_t n = 0; /* an answer may not exceed the limits of a request */
 	if (!hetpart_schedule_fractions(s, &n) || n > job->limits->values)
 		return hp_fail(
 			job, NULL,
@@ -76,8 +75,8 @@ static bool op_chain(hp_job *job)
 	       hp_put_stopped(job, hetpart_schedule_stopped(s));
 }
 
-/* Read the fractions of all loads, in the order of load, installment and processor. Without
- * "installments" in the request, a load has the installments that are listed. */
+/* Read the fractions of all loads into *out, in the order of load, installment and processor.
+ * Without "installments" in the request, count the installments of each load. */
 static bool replay_fractions(hp_job *job, hetpart_chain *c, double **out, size_t *total)
 {
 	const hp_at at = hp_top(job->in, "fractions");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* op_scatter.c - the operations with one root: scatter, scatter-order, scatter-root, farm. Costs
- * what the library's planner costs. */
+/* op_scatter.c - the operations with one root: scatter, scatter-order, scatter-root, farm. */
 #include "ops.h"
 
 static const char *const scatter_methods[] = {
@@ -18,7 +17,7 @@ static const char *const scatter_methods[] = {
 	NULL,
 };
 
-/* Read what the shares of n processors must keep, and what planning may take. */
+/* Read the options of a scatter: method, minimums of n shares, quantum, and limits of planning. */
 static bool scatter_opts(hp_job *job, size_t n, hetpart_scatter_opts *opts)
 {
 	size_t method = HETPART_SCATTER_AUTO;
@@ -156,7 +155,7 @@ static bool op_farm(hp_job *job)
 	return hp_farm(job, NULL, NULL, &plan) && hp_put_plan(job, "shares", plan);
 }
 
-/* Compute the times if the root serves one processor after the other. */
+/* Set the times at which processors end if the root sends one share after another. */
 static void ends_served(const hp_job *job, const hetpart_scatter_proc *procs, const uint64_t *share,
 			size_t n, double *time)
 {
@@ -206,7 +205,8 @@ static bool ends_farm(hp_job *job, const uint64_t *share, size_t n, double *time
 	for (size_t i = 0; i < n; i++) {
 		const hp_at entry = hp_entry(&at, i);
 		if (hetpart_plan_share(plan, i) != share[i])
-			return hp_fail(job, &entry, "the farm hands out another share");
+			return hp_fail(job, &entry,
+				       "the share that the farm hands out is different");
 		time[i] = hetpart_plan_time(plan, i);
 	}
 	return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* op_share.c - the operations without communication: share, share-unrelated, share-weights, round,
- * emulate, model. Costs what the library's planner costs. */
+ * emulate, model. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,8 @@ static bool read_speeds(hp_job *job, const double **speeds, size_t *n)
 	return hp_reals(job, "speeds", job->limits->procs, speeds, n);
 }
 
-/* Read what the shares of n processors must keep, and what planning may take. */
+/* Read the options of shares: capacities and minimums of n shares, quantum, and limits of
+ * planning. */
 static bool share_opts(hp_job *job, size_t n, hetpart_opts *opts)
 {
 	return hp_bounds(job, "capacity", n, HETPART_ITEMS_MAX, &opts->capacities) &&
@@ -84,7 +85,7 @@ static bool op_share_weights(hp_job *job)
 			      &plan);
 }
 
-/* Round by costs, or by the running error, as a scatter does. */
+/* Round real shares by their costs or, with the rule "scatter", by hetpart_scatter_round(). */
 static bool op_round(hp_job *job)
 {
 	static const char *const names[] = { "scatter", NULL };
@@ -139,7 +140,7 @@ static bool op_emulate(hp_job *job)
 	       hp_put(job, "efficiency", hp_json_real(hetpart_emulate_efficiency(plan, ratings)));
 }
 
-/* Learn a model from the observations of the request. */
+/* Fit a model to the observations of the request. */
 static bool learn_model(hp_job *job, hetpart_model **m)
 {
 	const hp_at at = hp_top(job->in, "observations");
@@ -180,7 +181,7 @@ static bool op_model(hp_job *job)
 	       put_points(job, m) && hp_put_plan(job, "shares", plan);
 }
 
-/* Read n numbers above 0, by which times can be divided. */
+/* Read n numbers and check that each is above 0, because times are divided by them. */
 static bool read_divisors(hp_job *job, const char *key, size_t n, const double **out)
 {
 	if (!hp_reals(job, key, n, out, &n))

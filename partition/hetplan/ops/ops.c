@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ops.c - find the operation of a request and perform it, or check a plan that is in a file with
- * its request. A plan is accepted if it keeps to its request and its times match the costs. Costs
- * what the operation costs; a check costs a pass over the shares, or the simulation of a farm or
- * chain. */
+/* ops.c - find the operation of a request and perform it, or verify a plan that a file contains
+ * with its request. The plan must satisfy its request, and its times must match the costs. A
+ * verification takes a pass over the shares, or simulates the farm or the chain. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -22,7 +21,7 @@ const hp_op *hp_op_find(const char *name)
 	return NULL;
 }
 
-/* Find the operation of the request, and check keys and names. Return NULL after hp_fail(). */
+/* Return the operation of the request, after checking keys and names; NULL after hp_fail(). */
 static const hp_op *request_op(hp_job *job)
 {
 	const hp_at at = hp_top(job->in, "op"), names = hp_top(job->in, "names");
@@ -76,9 +75,9 @@ bool hp_perform(hp_job *job)
 
 /* ------------------------------------------------------------------------------ verification */
 
-#define TOLERANCE 1e-9 /* relative: another machine may sum in another order */
+#define TOLERANCE 1e-9 /* relative, as another machine may sum in another order */
 
-/* The job of the request, and the answer in the file, whose shares are being checked. */
+/* A verification: the job with the request, and the answer in the file with its n shares. */
 typedef struct verification {
 	hp_job *job;
 	const json_t *file;
@@ -87,7 +86,8 @@ typedef struct verification {
 	size_t n;
 } verification;
 
-/* Copy a member to the answer, if it exists. */
+/* Copy a member of the file to the answer of the job, if it exists. The following functions also
+ * check its type. */
 static bool accept_member(const verification *v, const char *key)
 {
 	json_t *const x = json_object_get(v->file, key);
@@ -101,7 +101,7 @@ static bool accept_text(const verification *v, const char *key)
 	return !at.v || (hp_text(v->job, &at, &text) && accept_member(v, key));
 }
 
-/* Check that a value is a number, or null, which stands for an infinite one. */
+/* Check that a value is a number, or null, which means infinity. */
 static bool check_number(const verification *v, const hp_at *at)
 {
 	return json_is_number(at->v) || json_is_null(at->v) ||
@@ -114,7 +114,7 @@ static bool accept_number(const verification *v, const char *key)
 	return !at.v || (check_number(v, &at) && accept_member(v, key));
 }
 
-/* Copy a list of a number for each processor, if it exists. */
+/* Copy a list with a number for each processor, if it exists. */
 static bool accept_numbers(const verification *v, const char *key)
 {
 	const hp_at at = hp_top(v->file, key);
@@ -149,7 +149,7 @@ static bool accept_order(const verification *v)
 	return accept_member(v, at.key);
 }
 
-/* Compare a time of the answer, null for infinite, with the time by the costs. */
+/* Check that a time of the file (null: infinite) is equal to the time by the costs. */
 static bool same_as_costs(const verification *v, const hp_at *at, double by_costs)
 {
 	const double got = json_is_null(at->v)     ? INFINITY
@@ -159,7 +159,7 @@ static bool same_as_costs(const verification *v, const hp_at *at, double by_cost
 	       hp_fail(v->job, at, "'%.12g', but the costs give '%.12g'", got, by_costs);
 }
 
-/* Check that the shares sum to the items, the processes, or the number of weights. */
+/* Check that the sum of the shares is the number of items, processes or weights. */
 static bool check_shares_total(const verification *v)
 {
 	const json_t *const weights = json_object_get(v->job->in, "weights");
@@ -204,7 +204,8 @@ static bool check_bounds(const verification *v)
 	return true;
 }
 
-/* Check and add the makespan by the costs, and its gap to the lower bound of the answer. */
+/* Check the makespan of the file against the makespan by the costs. Add the latter and its gap to
+ * the lower bound. */
 static bool put_makespan(const verification *v, double makespan)
 {
 	const hp_at at = hp_top(v->file, "makespan"), low = hp_top(v->file, "lower_bound");
@@ -255,7 +256,7 @@ static bool verify_shares(verification *v, const hp_op *op)
 	       accept_number(v, "efficiency");
 }
 
-/* Replay the fractions of a chain, or repeat the replay that the request asks for. */
+/* Verify a chain by a replay of the fractions of the file or, if it has none, of the request. */
 static bool verify_chain(const verification *v)
 {
 	hp_job dates = { .in = NULL };
@@ -285,7 +286,7 @@ bool hp_verify(hp_job *job)
 	const char *const status = json_string_value(json_object_get(file, "status"));
 	verification v = { .job = job, .file = file };
 	if (!json_is_object(request))
-		return hp_fail(job, NULL, "no plan with its request, as '--json' writes it");
+		return hp_fail(job, NULL, "not a plan with its request: write one with '--json'");
 	if (!hp_keys(job, file, NULL, plan_keys))
 		return false;
 	if (!status || strcmp(status, "ok") != 0)

@@ -86,7 +86,7 @@ void *hp_alloc(hp_job *job, size_t n, size_t size)
 
 /* ------------------------------------------------------------------------------------ failure */
 
-/* Append the path of at, outermost key first. */
+/* Append the path of `at` to buf, the outermost key first. */
 static void add_path(char *buf, size_t size, const hp_at *at)
 {
 	if (at->up)

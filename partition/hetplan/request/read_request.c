@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* read_request.c - parsing and strict reading of a request: every value has a type and a range,
- * every key is known, and messages name the place. A first pass over the bytes bounds depth and
- * number of values, so the parser never takes more memory than the limits allow. Costs, processors
- * and chains become objects of the library, which checks the ranges of their numbers. Plans
- * nothing. Costs two passes over the bytes, and one over the values. */
+/* read_request.c - parse a request and read its values. Types, ranges and keys are checked, and
+ * messages name the value. A pass over the bytes before parsing checks depth and number of values,
+ * so the parser never takes more memory than the limits allow. Costs, processors and chains become
+ * objects of the library, which checks the ranges of their numbers. Must not contain: planning. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -36,7 +35,7 @@ bool hp_present(hp_job *job, const hp_at *at)
 	return at->v || hp_fail(job, at->up, "'%s' is missing", at->key);
 }
 
-/* Refuse a value that is missing or not of the type. */
+/* Return right. If it is false, fail: the value is missing or not of that type. */
 static bool check_type(hp_job *job, const hp_at *at, bool right, const char *type)
 {
 	static const char *const names[] = { "an object",  "an array", "a string", "a whole number",
@@ -47,7 +46,7 @@ static bool check_type(hp_job *job, const hp_at *at, bool right, const char *typ
 
 bool hp_keys(hp_job *job, const json_t *obj, const hp_at *at, const char *const *known)
 {
-	json_t *const o = (json_t *)obj; /* the iterator needs it so, and changes nothing */
+	json_t *const o = (json_t *)obj; /* the iterator takes no const, but changes nothing */
 	for (void *it = json_object_iter(o); it; it = json_object_iter_next(o, it)) {
 		const char *const key = json_object_iter_key(it);
 		size_t i = 0;
@@ -201,8 +200,7 @@ static bool within_limits(hp_job *job, const char *text, size_t n)
 	return true;
 }
 
-/* Append an entry of a list, or the value of an entry that is {"repeat": N, "value": X}, N times.
- */
+/* Append an entry to a list. If it is {"repeat": N, "value": X}, append X N times. */
 static bool append_entry(hp_job *job, json_t *to, const hp_at *entry)
 {
 	static const char *const known[] = { "repeat", "value", NULL };
@@ -226,7 +224,7 @@ static bool expand_repeats(hp_job *job)
 	json_t *list;
 	json_object_foreach(job->in, key, list)
 	{
-		size_t first = 0; /* the first entry that repeats a value */
+		size_t first = 0; /* the first entry with "repeat" */
 		while (first < json_array_size(list) &&
 		       !json_object_get(json_array_get(list, first), "repeat"))
 			first++;
@@ -262,7 +260,7 @@ bool hp_parse(hp_job *job, const char *text, size_t bytes, size_t line)
 	json_error_t e;
 	errno = 0;
 	job->in = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
-	if (!job->in && errno == ENOMEM) /* jansson has no message for it */
+	if (!job->in && errno == ENOMEM) /* jansson has no message for this */
 		return hp_no_memory(job);
 	if (job->in && !json_is_object(job->in))
 		return hp_fail(job, NULL, "a request must be an object, {...}");
@@ -275,15 +273,16 @@ bool hp_parse(hp_job *job, const char *text, size_t bytes, size_t line)
 
 /* -------------------------------------------------------------------------------------- lists */
 
-/* How entries of a list become objects of a size, in at most `most` entries. read() stores one at
- * out; ctx is its context. */
+/* How to read a list of at most `most` entries into an array of objects of size bytes. read()
+ * stores one entry at out; ctx is its context. */
 typedef struct list_format {
 	size_t most, size;
 	bool (*read)(hp_job *job, const hp_at *at, const void *ctx, void *out);
 	const void *ctx;
 } list_format;
 
-/* Read a list, which must have *n entries unless *n is 0. Return NULL after hp_fail(). */
+/* Return a list as a new array of *n objects, or NULL after hp_fail(). On entry, *n is the required
+ * number of entries; 0: any. */
 static void *read_list(hp_job *job, const hp_at *at, const list_format *list, size_t *n)
 {
 	char *out;
@@ -297,7 +296,7 @@ static void *read_list(hp_job *job, const hp_at *at, const list_format *list, si
 	return out;
 }
 
-/* Read a number; null is *none, unless none is NULL. */
+/* Read a number. If none is not NULL, null means *none. */
 static bool read_real(hp_job *job, const hp_at *at, const void *none, void *out)
 {
 	if (!none || !json_is_null(at->v))
@@ -367,7 +366,7 @@ typedef enum cost_type {
 	COST_TYPES
 } cost_type;
 
-/* The types of costs. The third key and the ones after it are required. */
+/* The types of costs. All keys after "scale" are required. */
 static const struct {
 	const char *name, *keys[5];
 } cost_types[COST_TYPES] = {
@@ -380,10 +379,10 @@ static const struct {
 	[COST_TABLE] = { "table", { "type", "scale", "values", NULL } },
 };
 
-/* Make a cost of a type from the object at `at`, whose keys are known. */
+/* Make a cost of a type from the object at `at`, whose keys have been checked. */
 static bool make_cost(hp_job *job, const hp_at *at, cost_type type, hetpart_cost **cost)
 {
-	static const double never = INFINITY; /* null in a table: an impossible number of items */
+	static const double never = INFINITY; /* null in a table: impossible */
 	const list_format table = { job->limits->values, sizeof never, read_real, &never };
 	const char *const *const keys = cost_types[type].keys;
 	const hp_at factor = hp_member(at, "scale"), first = hp_member(at, keys[2]);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* text.c - text that is safe to print, and numbers from and to text without a loss.
- * Knows no JSON. Costs a pass over the text. */
+/* text.c - make text safe to print, and convert numbers from and to text exactly. Knows no JSON. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,7 +10,7 @@
 
 size_t hp_utf8(const char *s, size_t n)
 {
-	/* the least value of a sequence of 2, 3 and 4 bytes: smaller values have a shorter one */
+	/* the least character of 2, 3 and 4 bytes: smaller ones must be shorter */
 	static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *const u = (const unsigned char *)s;
 	if (n == 0)
@@ -112,8 +111,8 @@ void hp_join(char *buf, size_t size, const char *const *words)
 		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "", words[i]);
 }
 
-/* Return the power of ten of an exponent, such as e6, or a letter, such as M; -1 for anything else.
- */
+/* Return the power of ten of an exponent such as e6 or a letter such as M, 0 for an empty text; -1
+ * if invalid. */
 static int power_of_ten(const char *s)
 {
 	static const char letters[] = "kMGTPE";

@@ -74,7 +74,7 @@ run "$hetplan" show <(sed 's/"makespan":/&1/' plan.json)
 is "another makespan" "$rc ${err##*: }" "1 ${err##*: }"
 ok "another makespan: says which" grep -q "'makespan': .* but the costs give" <<<"$err"
 refused "'lower_bound': above the makespan" 's/"lower_bound":/&1/'
-refused "no plan with its request, as '--json' writes it" 's/"request"/"Request"/'
+refused "not a plan with its request: write one with '--json'" 's/"request"/"Request"/'
 refused "'status': must be 'ok'" 's/"status":"ok"/"status":"error"/'
 refused "'items' is missing" 's/"items":500,//'
 refused "'times': 2 entries, must be 3" 's/"times":\[[^,]*,/"times":[/'
@@ -83,7 +83,7 @@ refused "'processors': 3 entries, must be 2" "s/\"shares\":\[$shares/\"shares\":
 refused "'order': lists '1' twice" 's/"order":\[[0-9]*,[0-9]*/"order":[1,1/'
 "$hetplan" "${scatter[@]}" --chunk 7 --json >plan.json
 IFS=, read -r a b c <<<"$(sed 's/.*"shares":\[\([^]]*\).*/\1/' plan.json)"
-refused "'shares[0]': the farm hands out another share" "s/\"shares\":\[$a,$b/\"shares\":[$((a + 7)),$((b - 7))/"
+refused "'shares[0]': the share that the farm hands out is different" "s/\"shares\":\[$a,$b/\"shares\":[$((a + 7)),$((b - 7))/"
 printf '{"op":\n' >broken.json
 run "$hetplan" show broken.json
 is "no JSON" "$rc ${err%%: end*}" "1 hetplan: 'broken.json': line 2, column 0: unexpected token near end of file"
