@@ -45,9 +45,9 @@ typedef enum part_lp_place { LP_BASIC, LP_LOW, LP_HIGH, LP_FIXED } part_lp_place
 void part_lp_place_row(part_lp *lp, size_t row, part_lp_place place);
 void part_lp_place_col(part_lp *lp, size_t col, part_lp_place place);
 
-/* Solve by the primal simplex method from the basis that was set. Return HETPART_ETIME or
- * HETPART_ECANCEL if the budget ends, HETPART_ENOSOL if there is no solution, HETPART_ERANGE if a
- * coefficient is not finite, HETPART_EINTERNAL if the solver gives up. */
+/* Solve by the primal simplex method from the basis that was set. Failures: HETPART_ETIME or
+ * HETPART_ECANCEL if the budget ends; HETPART_ENOSOL: there is no solution; HETPART_ERANGE: a
+ * coefficient is not finite; HETPART_EINTERNAL: the solver gave up. */
 hetpart_status part_lp_solve(part_lp *lp, part_budget *budget, hetpart_err *err);
 
 /* Return whether the values satisfy all constraints, even if they are not optimal. */

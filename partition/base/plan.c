@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plan.c - plans, the results of all planners: create, complete, read, hash and print them to a
- * buffer; pack them to bytes that are the same on every machine. Must not contain: how shares are
- * found, files, streams. Every call takes at most O(p) time for p processors. */
+/* plan.c - plans, the results of all planners: create, complete, read, hash and print them. Pack
+ * them to bytes that are the same on every machine. Must not contain: how shares are found, files,
+ * streams. Every call takes at most O(p) time for p processors. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>

@@ -84,9 +84,9 @@ bool hp_print_comparison(FILE *f, const json_t *out, bool csv);
 
 /* ---------------------------------------------------------------------------------- files read */
 
-/* Read a file, or standard input for '-', up to the limit of a request and at least one byte more,
- * by which the caller detects that it is too long. The text has memory for one byte more. The
- * caller frees it, on failure too. */
+/* Read a file, or standard input for '-'. Stop after the limit of a request plus at least one byte,
+ * so that the caller sees that it is too long. The text has memory for one byte more. The caller
+ * frees it, on failure too. */
 bool hp_read_file(hp_job *job, const char *path, char **text, size_t *bytes);
 
 /* Return a new object with the columns of a file of speeds: "speeds", and "names", "latency",

@@ -4,9 +4,9 @@
  * Every call duplicates the caller's communicator. So its messages cannot be mixed up with the
  * caller's, and MPI's errors are returned. After each step, the ranks agree whether all of them
  * succeeded, so they continue or return together. Transfers do not block: they are started, then
- * tested with naps between the tests, because a waiting rank should leave its processor to ranks
- * that compute. Items are moved in messages of a few MiB, so that no count exceeds an int. Up to
- * WINDOW messages are under way, so the next is ready when one ends.
+ * tested, with naps between the tests. So a waiting rank leaves its processor to ranks that
+ * compute. Items are moved in messages of a few MiB, so that no count exceeds an int. Up to WINDOW
+ * messages are under way, so the next is ready when one ends.
  *
  * A call takes a few small collectives, and each wait ends at most 200 us late. */
 #include "hm.h"

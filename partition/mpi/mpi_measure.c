@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* mpi_measure.c - measure how long a kernel takes on this rank while all other ranks run theirs,
- * and how long messages from the root to each rank take if many are sent.
+/* mpi_measure.c - measure how long a kernel takes on this rank while all other ranks run theirs.
+ * Measure how long messages from the root to each rank take if many are sent.
  *
  * Links are measured one after another. The root sends messages of growing length, and the rank
  * answers each with an empty message. Only the last messages count: buffers, or a token bucket that
@@ -217,8 +217,8 @@ static hetpart_status link_best(link_timing *l, int rank, uint64_t items, double
 	return st;
 }
 
-/* Send volleys of messages, each with twice the bytes of the previous volley: messages of twice the
- * length, or twice their number if the length is at its limit. Set *items and *t to the items and
+/* Send volleys of messages, each volley with twice the bytes of the one before. The length of the
+ * messages doubles up to the limit, then their number doubles. Set *items and *t to the items and
  * the mean time of a message of the last volley. */
 static hetpart_status link_volleys(link_timing *l, int rank, uint64_t *items, double *t)
 {

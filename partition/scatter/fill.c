@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fill.c - find by bisection the smallest T for which all units are taken, if each processor in
- * turn takes as many as it can finish by T. It must also free the port early enough for the
- * minimums of those after it. The result is the best plan for some orders of service (method fill),
- * and a first plan for others. It also gives bounds for the shares of better plans. Must not
- * contain: cost kinds beyond affine, except to check the order. Each step takes O(p log n)
- * evaluations of costs. */
+/* fill.c - find by bisection the smallest T by which all units are done. For each T, each processor
+ * in turn takes as many units as it can finish by T, and frees the port in time for the minimums of
+ * those after it. The result is the best plan for some orders of service (method fill), and a first
+ * plan for others. It also gives bounds for the shares of better plans. Must not contain: cost
+ * kinds beyond affine, except to check the order. Each step takes O(p log n) evaluations of
+ * costs. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,9 +55,8 @@ static uint64_t most_within(const sc_problem *sc, size_t i, const fill_span *in,
 	return s.lo;
 }
 
-/* Set sc->due[i] to the latest time at which the message to processor i may begin, so that i and
- * those after it end by t with no units (only minimums). sc->due[p] is t. Return false if due[0] is
- * negative. */
+/* Set sc->due[i] to the latest time at which the message to processor i may begin if i and those
+ * after it must end their minimums by t. sc->due[p] is t. Return false if due[0] is negative. */
 static bool set_due(const sc_problem *sc, double t)
 {
 	sc->due[sc->p] = t;
@@ -146,9 +145,10 @@ bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most)
 		uint64_t total = 0;
 		for (size_t i = 0; i < sc->p; i++) {
 			const sc_cost *const l = &sc->link[i];
-			/* freed: the port is used less than with the bounds, by at most spare units
-			 * on the slowest link and the startups of processors that may take nothing.
-			 * In the first pass freed may be NaN; then max_double() returns idle. */
+			/* The port is used less than with the bounds. The difference is at most the
+			 * time of the spare units on the slowest link, and the startups of
+			 * processors that may take nothing. In the first pass `freed` may be NaN;
+			 * then max_double() returns idle. */
 			const double freed = startups + slowest * spare;
 			const fill_span in = { max_double(port - freed, idle), sc->due[i + 1], t };
 			most[i] = most_within(sc, i, &in, most[i]);
@@ -170,8 +170,8 @@ bool part_sc_each_most(const sc_problem *sc, double t, uint64_t *most)
 /* --------------------------------------------------------------------------- the method fill */
 
 /* If links get slower along the order of service (except for the root's link), the smallest T is
- * optimal. Call a processor full if one more unit would make it end after T or delay the minimums
- * of those after it, and empty if it has only its minimum.
+ * optimal. A processor is called empty if it has only its minimum. It is full if with one more unit
+ * it would end after T, or delay the minimums of those after it.
  *   - Move a unit to a processor that is not full, from the next one after it that is not empty.
  *     This delays no processor, as the new link of the unit is no slower.
  *   - If links have startups, move all units of a processor to an empty one before it that is no
@@ -201,8 +201,8 @@ static bool no_faster(const hetpart_cost *b, const hetpart_cost *a)
 	}
 }
 
-/* How the root's time for its message and its computation grows with its share: each further unit
- * takes longer (GROWS_FASTER), or less long (GROWS_SLOWER), than the unit before, or neither. */
+/* How the root's time for its message and computation grows with its share. GROWS_FASTER: each unit
+ * takes longer than the one before; GROWS_SLOWER: less long. */
 typedef enum root_growth { GROWS_ANYHOW, GROWS_FASTER, GROWS_SLOWER } root_growth;
 
 static root_growth growth_of_root(const sc_problem *sc)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* multires.c - exact shares for increasing costs by ever finer grids, whose blocks have 2^s units.
  * The amount d before processor i is the sum of the shares from i on. Each grid gives a plan of
- * whole blocks (upper bound) and two lower bounds for each amount. One is for the time in which the
- * processors from i on do d, the other for the time at which the port is free for i. Only amounts
- * for which the two sum to less than the makespan of the best plan are kept for the next grid. On
- * the last grid, of single units, the bounds are exact.
+ * whole blocks (upper bound) and two lower bounds for each amount. One bounds the time in which the
+ * processors from i on do d. The other bounds the time at which the port is free for i. Only
+ * amounts for which the two sum to less than the makespan of the best plan are kept for the next
+ * grid. On the last grid, of single units, the bounds are exact.
  *
  * The first grid contains only amounts that are possible with the bounds of shares of fill.c.
  * Unless the port is busy most of the time, these are few, and the first grid already has single
@@ -30,8 +30,8 @@ typedef enum grid_kind { GRID_LOWER, GRID_UPPER } grid_kind;
 
 enum { COMP, LINK };
 
-/* A grid: for each processor i a row of the amounts before it, in blocks of 2^s units, and for each
- * amount a bound of the time in which i and those after it do it. */
+/* A grid has a row for each processor i. It contains, for each amount before i in blocks of 2^s
+ * units, a bound of the time in which i and those after it do this amount. */
 typedef struct grid {
 	sc_problem *sc;
 	unsigned s;           /* blocks of 2^s units */
@@ -401,8 +401,8 @@ static bool descend_amounts(sc_interval *amounts, size_t p)
 
 /* Search one grid, and prepare the next, whose blocks have half the size, with the amounts kept.
  * Return whether to search the next: not after single units, nor if the budget ended or no better
- * plan exists. Unless blocks are single units, a plan is computed only if the last one helped or
- * the rows have grown, because the first plan is often the best. */
+ * plan exists. The first plan is often the best. So unless blocks are single units, compute a plan
+ * only if the last one helped or the rows have grown. */
 static bool search_grid(grid *gr)
 {
 	const size_t before = gr->entries;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* problem.c - a scatter problem: check it, scale its times to near 1, and compute the times of
- * given shares when the root sends one message at a time. Must not contain: how shares are found.
- * Takes O(p) time for p processors. */
+/* problem.c - a scatter problem: check it, scale its times to near 1, and compute when processors
+ * end with given shares. Must not contain: how shares are found. Takes O(p) time for p
+ * processors. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -233,8 +233,8 @@ static void lp_bend(lp_curve *c, long double t, long double items, uint64_t n)
  * i. Let u be the time that remains after the startup of i's link. If i takes x items, it leaves r
  * = u - b x to the others, which do later(r) items. They can do later'(r) b items in the time b
  * that the link needs for one. While this is at least 1, up to r = split, i takes none. With more
- * time, i takes what exceeds split, until it computes all the time: then r = (a u + b mu)/(a + b),
- * where mu is its startup. If b is 0, r is u. */
+ * time, i takes what exceeds split until it computes all the time. From then on r = (a u + b mu)/(a
+ * + b), where mu is its startup. If b is 0, r is u. */
 static void lp_put_before(affine_lp *lp, size_t i)
 {
 	const sc_cost *const link = &lp->sc->link[i], *const comp = &lp->sc->comp[i];
@@ -391,8 +391,8 @@ static void water_fill(receiver *v, size_t p, uint64_t n, double *real)
 /* Find shares d_i as if all messages were sent at once: processor i ends at l_i + c_i d_i. In pass
  * two a processor also waits for the messages of pass one that come before its own. Unlike [S2],
  * pass one includes startups. Otherwise a processor with too long a startup would get a share, and
- * delay all after it in pass two. On random platforms with startups up to a tenth of the makespan,
- * both variants end within 0.2 % of each other; with startups up to the makespan, within 1 %. With
+ * delay all after it in pass two. Measurements on random platforms: with startups up to a tenth of
+ * the makespan, both variants end within 0.2 % of each other; up to the makespan, within 1 %. With
  * startups up to 10 (100) times the makespan, the variant of [S2] takes 1.8 (5) times as long on
  * average. */
 hetpart_status part_sc_all_at_once(sc_problem *sc, int passes, hetpart_err *err)

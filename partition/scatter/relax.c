@@ -16,11 +16,11 @@
  * Curves are computed only for the times that occur in plans of all units by the end, because most
  * corners are at other times. Without startups the processors from i on do rate_i units per unit of
  * time: rate_i = max(rate_(i+1), (a rate_(i+1) + 1)/(a + b)). So in time u they do at most rate_i u
- * units. If processor i takes x units, the plan falls short of this bound by rate_i u - x -
- * rate_(i+1) (u - startup - b x) >= 0, the loss of i. The losses of all processors sum to at most
- * rate_0 end - n. If processor i takes fewer units than u/(a + b), the most that it can, it leaves
- * more time. If rate_(i+1) b < 1, this is at most b/(1 - rate_(i+1) b) for each unit of loss. Must
- * not contain: whole numbers. Takes O(corners) time for each processor. */
+ * units. If processor i takes x units, its loss is the difference to this bound: rate_i u - x -
+ * rate_(i+1) (u - startup - b x) >= 0. The losses of all processors sum to at most rate_0 end - n.
+ * If processor i takes fewer units than u/(a + b), the most that it can, it leaves more time. If
+ * rate_(i+1) b < 1, this is at most b/(1 - rate_(i+1) b) for each unit of loss. Must not contain:
+ * whole numbers. Takes O(corners) time for each processor. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -62,8 +62,8 @@ static bool curve_push(curve *c, double t, double units)
 	return true;
 }
 
-/* Append a corner. If the last corner lies on the line from its predecessor to the new one, except
- * for rounding, drop it, and raise the line so that it is not below it. */
+/* Append a corner. If the last corner lies on the line from its predecessor to the new corner,
+ * except for rounding, drop it. Raise the line so that the dropped corner is not above it. */
 static bool curve_bend(curve *c, double t, double units)
 {
 	if (c->n > 0 && t <= c->at[c->n - 1].t) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter.c - shares for a scatter from one root: the choice of the method, the order of service
- * (in which the root sends the shares), and the choice of the root, as in [S0]. Must not contain:
- * how shares are found. Takes O(p) time in addition to the method, O(p log p) for an order, and p
- * plans for a root. */
+/* scatter.c - shares for a scatter from one root, as in [S0]: choose the method, the root, and the
+ * order of service, in which the root sends the shares. Must not contain: how shares are found.
+ * Takes O(p) time in addition to the method, O(p log p) for an order, and p plans for a root. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scatter.h - declarations that the files of the scatter balancer share: the problem with times
- * near 1, the time of a message or a computation, and the methods. A root sends each processor its
- * share, one message after another through its only port. For the articles [S0] and [S2] see
- * hetpart.h. Not installed. */
+/* scatter.h - declarations that the files of the scatter balancer share: the problem, scaled to
+ * times near 1, its costs, and the methods. A root sends each processor its share, one message
+ * after another through its only port. For the articles [S0] and [S2] see hetpart.h. Not
+ * installed. */
 #ifndef SCATTER_H
 #define SCATTER_H
 
@@ -10,9 +10,9 @@
 
 /* --------------------------------------------------------------------- the problem (problem.c) */
 
-/* A cost, with its times multiplied by 2^-shift of the problem ("scaled"). The methods count shares
- * in units, so that they need not know minimums or the quantum: a share of n units is least + n *
- * quantum items. */
+/* A cost, with its times multiplied by 2^-shift of the problem ("scaled"). Methods count shares in
+ * units: a share of n units is least + n * quantum items. So they need not know minimums or the
+ * quantum. */
 typedef struct sc_cost {
 	const hetpart_cost *cost;
 	uint64_t least, quantum;
@@ -122,10 +122,10 @@ hetpart_status part_sc_round(uint64_t *share, uint64_t items, const double *real
 /* -------------------------------------------------------------------------- relaxation (relax.c)
  */
 
-/* For affine costs and real shares: curves of the most units that processor i and those after it
- * can do within a time, for each i. Only shares above 0 pay startups. Whole shares can do no more
- * units, and only a few less. The rounding errors of the curves are bounded, and the bounds allow
- * for them: no amount of a better plan is omitted. */
+/* A relaxation has a curve for each processor i: the most units that i and those after it can do
+ * within a time. Costs are affine and shares are real. Only shares above 0 pay startups. Whole
+ * shares can do no more units, and only a few less. The rounding errors of the curves are bounded,
+ * and the bounds allow for them: no amount of a better plan is omitted. */
 typedef struct sc_relaxation sc_relaxation;
 
 typedef struct sc_interval {
@@ -145,9 +145,9 @@ void part_sc_relax_free(sc_relaxation *rx);
  * Return false if the units are not done by the end of the curves. */
 bool part_sc_relax_plan(sc_relaxation *rx, double *time, double *real);
 
-/* The amount before processor i is the sum of the shares from i on: the units that the root has not
- * sent when it comes to i. Set amounts[i] to the range of amounts before i in plans of whole shares
- * that end by upper less the tolerance. The range contains few others. Return false if there are
+/* The amount before processor i is the sum of the shares from i on, which the root has not sent yet
+ * when it serves i. Set amounts[i] to the range of amounts before i in plans of whole shares that
+ * end by upper less the tolerance. The range contains few others. Return false if there are
  * none. */
 bool part_sc_relax_amounts(sc_relaxation *rx, double upper, sc_interval *amounts);
 

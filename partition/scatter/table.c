@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* table.c - the dynamic programmes. The least time in which processor i and those after it do d
- * units is cost[d,i] = min over e of link_i(e) + max(comp_i(e), cost[d-e,i+1]), where e is the
- * share of i. Row i is all d from 0 to n. Algorithms 1 and 2 of [S0] and the window fill rows in
- * different ways. If the budget ends before the table is full, multires.c or a table of larger
+/* table.c - the dynamic programmes. cost[d,i] is the least time in which processor i and those
+ * after it do d units: the minimum over e, the share of i, of link_i(e) + max(comp_i(e),
+ * cost[d-e,i+1]). Row i is all d from 0 to n. Algorithms 1 and 2 of [S0] and the window fill rows
+ * in different ways. If the budget ends before the table is full, multires.c or a table of larger
  * blocks is used instead. Must not contain: cost kinds. Takes 4 p n + 36 n bytes and O(p n)
  * evaluations of costs. Algorithms 1 and 2 take O(p n^2) time at worst, the window O(p n). */
 #include <inttypes.h>
