@@ -49,7 +49,7 @@ typedef struct word {
 } word;
 
 /* Read a word, and move to the next word. */
-static word next_word(cursor *c)
+static word speeds_next_word(cursor *c)
 {
 	word w = { .at = c->at, .line = c->line };
 	bool in_brackets = false;
@@ -115,7 +115,7 @@ static status parse_numbers(cursor *c, double *speed, err *e)
 	size_t got = 0;
 	while (c->at < c->end) {
 		double v = 0;
-		word w = next_word(c);
+		word w = speeds_next_word(c);
 		const status rc = speeds_number(c, &w, &v, e);
 		if (rc != ST_OK)
 			return rc;
@@ -240,11 +240,11 @@ static void speeds_skip_header(cursor *c)
 {
 	cursor h = *c;
 	size_t found = 0;
-	word w = next_word(&h);
+	word w = speeds_next_word(&h);
 	if (!word_is(&w, "name") && !word_is(&w, "host"))
 		return;
 	for (size_t column = 1; w.comma && w.line == c->line; column++) {
-		w = next_word(&h);
+		w = speeds_next_word(&h);
 		if (!found && w.line == c->line && word_is(&w, c->want->what))
 			found = column;
 	}
@@ -257,17 +257,17 @@ static void speeds_skip_header(cursor *c)
 /* Read one line HOST NUMBER, or HOST,NUMBER, or HOST,COLUMN,...,NUMBER. */
 static status speeds_host_line(cursor *c, double *speed, err *e)
 {
-	const word host = next_word(c);
+	const word host = speeds_next_word(c);
 	word w = host;
 	double v = 0;
 	size_t k = 1;
 	for (; k < c->column && w.comma && c->line == host.line; k++)
-		w = next_word(c);
+		w = speeds_next_word(c);
 	const bool comma = w.comma;
 	if (host.len == 0 || k < c->column || (k > 1 && !comma) || c->line != host.line ||
 	    c->at == c->end)
 		return speeds_refuse(c, "host ", &host, "is not followed by a number", e);
-	w = next_word(c);
+	w = speeds_next_word(c);
 	status rc = speeds_number(c, &w, &v, e);
 	if (rc == ST_OK)
 		rc = speeds_set(c, &host, v, speed, e);
@@ -286,7 +286,7 @@ status speeds_parse(const char *text, size_t len, const char *name, const speeds
 	double v;
 	speeds_skip_gaps(&c);
 	cursor ahead = c;
-	const word first = next_word(&ahead);
+	const word first = speeds_next_word(&ahead);
 	if (first.len == 0 || to_number(&first, &v))
 		return parse_numbers(&c, speed, e);
 	for (size_t i = 0; i < w->n; i++)

@@ -33,7 +33,7 @@ static status refuse_line(const line *l, status rc)
 }
 
 /* Return the next word, or "" after the last one. */
-static const char *next_word(line *l)
+static const char *platform_next_word(line *l)
 {
 	return l->next < l->words ? l->word[l->next++] : "";
 }
@@ -64,7 +64,7 @@ typedef struct property {
 
 static status read_value(line *l, const property *p)
 {
-	const char *w = next_word(l), *rest = w;
+	const char *w = platform_next_word(l), *rest = w;
 	const unit *u = p->u;
 	uint64_t whole;
 	uint32_t millionths;
@@ -111,12 +111,12 @@ static status read_property(line *l, sim_host *h)
 				 { "net", net, LEAST, &h->net_bytes_per_s },
 				 { "lat", seconds, 0, &h->latency_s },
 				 { NULL, NULL, 0, NULL } };
-	const char *name = next_word(l);
+	const char *name = platform_next_word(l);
 	const property *p = find_property(all, name);
 	if (p)
 		return read_value(l, p);
 	if (strcmp(name, "mem") == 0) {
-		const char *w = next_word(l), *why = size_parse(w, &h->mem_bytes);
+		const char *w = platform_next_word(l), *why = size_parse(w, &h->mem_bytes);
 		return why ? REFUSE(l, "'mem' %s: %s", quoted(w), why) : ST_OK;
 	}
 	if (strcmp(name, "cores") != 0)
@@ -136,7 +136,7 @@ static status read_group(line *l, platform *p)
 		       .latency_s = 50e-6 };
 	unsigned n;
 	status rc = read_count(l, "hosts", SIM_MOST_HOSTS, &n);
-	if (rc == ST_OK && (strcmp(next_word(l), "x") != 0 || n == 0))
+	if (rc == ST_OK && (strcmp(platform_next_word(l), "x") != 0 || n == 0))
 		rc = REFUSE(l, "hosts must be 'COUNT x PROPERTY VALUE...'");
 	while (rc == ST_OK && l->next < l->words)
 		rc = read_property(l, &h);
@@ -160,7 +160,7 @@ static status read_change(line *l, platform *p)
 	if (p->changes == MOST_CHANGES)
 		return REFUSE(l, "more than %d changes", MOST_CHANGES);
 	status rc = read_value(l, &(property){ "at", seconds, 0, &c.at_s });
-	if (rc == ST_OK && strcmp(next_word(l), "host") != 0)
+	if (rc == ST_OK && strcmp(platform_next_word(l), "host") != 0)
 		rc = REFUSE(l, "a change must be 'at TIME host NUMBER WHAT'");
 	if (rc == ST_OK)
 		rc = read_count(l, "host", SIM_MOST_HOSTS - 1, &host);
@@ -169,7 +169,7 @@ static status read_change(line *l, platform *p)
 	if ((int)host >= p->hosts)
 		return REFUSE(l, "there is no host %u before this line", host);
 	c.host = (int)host;
-	const property *what = find_property(all, next_word(l));
+	const property *what = find_property(all, platform_next_word(l));
 	if (!what)
 		return REFUSE(l, "a host can 'stop', or change its 'speed', 'disk' or 'net'");
 	c.what = what - all;
@@ -198,7 +198,7 @@ static status read_platform_line(line *l, char *text, platform *p)
 				 { "message", seconds, LEAST, &p->rates.message_s },
 				 { "test", seconds, LEAST, &p->rates.test_s },
 				 { NULL, NULL, 0, NULL } };
-	const char *first = next_word(l);
+	const char *first = platform_next_word(l);
 	status rc = ST_OK;
 	if (strcmp(first, "at") == 0) {
 		rc = read_change(l, p);
@@ -206,7 +206,7 @@ static status read_platform_line(line *l, char *text, platform *p)
 		rc = read_value(l, &(property){ first, net, LEAST, &p->switch_bytes_per_s });
 	} else if (strcmp(first, "rates") == 0) {
 		while (rc == ST_OK && l->next < l->words) {
-			const char *name = next_word(l);
+			const char *name = platform_next_word(l);
 			const property *rate = find_property(all, name);
 			rc = rate ? read_value(l, rate)
 				  : REFUSE(l, "there is no rate %s", quoted(name));
@@ -216,7 +216,7 @@ static status read_platform_line(line *l, char *text, platform *p)
 		rc = read_group(l, p);
 	}
 	return rc == ST_OK && l->next < l->words
-		       ? REFUSE(l, "unexpected word %s", quoted(next_word(l)))
+		       ? REFUSE(l, "unexpected word %s", quoted(platform_next_word(l)))
 		       : rc;
 }
 
