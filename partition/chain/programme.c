@@ -119,9 +119,11 @@ static void put_installment(programme *pg, size_t n, size_t t)
 	}
 }
 
-/* Make the start the basis. A date is basic if a row determines it; this row is at its bound.
- * Fractions are at the bound that is their value, but the largest fraction of each load is basic,
- * because of the sum. The basis is triangular in time, and feasible. */
+/* Use the schedule that the search starts from as the first basis of the linear programme. A date,
+ * which is the end of a step, is basic if a row determines it; that row is then at its bound. A
+ * fraction of a load is nonbasic, with its value as its bound. Only the largest fraction of each
+ * load is basic, because the fractions of a load must sum to 1. In the order of time, the basis is
+ * a triangular matrix; it is feasible. */
 static void place_start(programme *pg)
 {
 	const hetpart_schedule *const sd = pg->sd;

@@ -80,10 +80,11 @@ static double initial_search(const initial_rounding *s, double by, double goal, 
 	return lo;
 }
 
-/* Return the delay at which the whole shares sum to about all items. The first estimate assumes
- * that each processor loses half an item by rounding. It is corrected by the items that are then
- * missing. With limits, the estimate is far off. A correction by a sample of the processors comes
- * first then, so two or three sums over all processors are enough. */
+/* Return the delay at which the shares, rounded down to whole items, sum to nearly all items. The
+ * first estimate assumes that each processor loses half an item by rounding. The number of items
+ * that its shares leave unassigned corrects it. If shares have limits, this estimate is far off, so
+ * it is first corrected with a sample of the processors. Then two or three sums over all processors
+ * are enough. */
 static double initial_delay(const initial_rounding *s)
 {
 	const size_t n = s->ps->n, step = n / INITIAL_SAMPLE;
@@ -102,7 +103,7 @@ static double initial_delay(const initial_rounding *s)
 		const double now = initial_sum(s, by, step, &unused);
 		const double near =
 			initial_search(s, by, now + change, fabs(change) / 256, step, growth);
-		by = near > 0 ? near : by; /* 0: too few shares of the sample grow */
+		by = near > 0 ? near : by; /* 0: too few shares in the sample grow with the delay */
 	}
 	return initial_search(s, by, goal, 64 + (double)n / 1024, 1, growth);
 }
