@@ -187,8 +187,9 @@ static status option_take(settings *o, option_set *given, const option_row *r, c
 
 /* ------------------------------------------------------------------------------------- names */
 
-/* Return the option whose name differs least from this one, in at most two letters and fewer than
- * half, or NULL. The distance is Levenshtein's: the number of letters to add, drop or replace. */
+/* Return the option whose name is closest to `name`, or NULL if none is close: at most two letters
+ * may differ, and fewer than half of the letters of `name`. The distance is Levenshtein's: the
+ * number of letters to add, drop or replace. */
 static const option_row *option_meant(const char *name, size_t n)
 {
 	const option_row *meant = NULL;

@@ -258,7 +258,7 @@ static double rank_waited_s(const rank_result *k)
 	return s;
 }
 
-/* Find what limited the rank that waited least for others, because they waited for this rank. */
+/* Find what limited the rank that waited least, which is the rank that the others waited for. */
 static const char *bound_of(const job_result *r, const report_use *u)
 {
 	const rank_result *k = &r->rank[0];

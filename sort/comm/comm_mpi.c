@@ -174,9 +174,10 @@ static void mpi_free_comms(mpi *m)
 }
 
 /* Exchange an empty message with every other rank, so that MPI makes all connections now, on the
- * main thread. Later, threads of two ranks that connect to each other at the same time could race.
- * All messages are under way at once, so this rank waits only for ranks that it cannot reach. req
- * has space for two requests per rank. */
+ * main thread. If connections were made later, threads of two ranks could connect to each other at
+ * the same time, and race. All messages are under way at once, so a slow rank does not delay the
+ * others. If this rank waits for long, it cannot reach another rank. req has space for two requests
+ * per rank. */
 static status mpi_connect_all(mpi *m, MPI_Comm on, comm_waits *waits, MPI_Request *req)
 {
 	const int n = 2 * m->c.size;

@@ -19,8 +19,8 @@
 
 enum { ROUND_BYTES = 8 << 20, MOST_SAMPLES = 1024, MOST_SAMPLE_BYTES = 1 << 20 };
 
-/* Return the rank that a record is sent to. place: its number among the records of its rank, or in
- * the whole input if all ranks read it. */
+/* Return the rank that a record is sent to. place: the number of the record among those that this
+ * rank reads, or in the whole input if every rank reads all of it. */
 static size_t splitters_rank(const splitters *g, const records *r, const entry *e, uint64_t place)
 {
 	lower_bound b = { .lo = 0, .hi = g->count };

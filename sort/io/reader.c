@@ -373,8 +373,9 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 	return rc;
 }
 
-/* Read n records chunk by chunk into one buffer, and compute their checksum (l) or inspect them
- * (seen). Chunks end at multiples of IO_FD_ALIGN if the record size allows it, for direct I/O. */
+/* Read n records, one chunk at a time, into a buffer for one chunk. Compute their checksum in l, if
+ * given, and inspect them if seen is given. Chunks end at multiples of IO_FD_ALIGN if the record
+ * size allows it, for direct I/O. */
 static status reader_read_all(const reader *r, uint64_t n, mem *m, loading *l, inspected *seen,
 			      err *e)
 {

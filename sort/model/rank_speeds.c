@@ -87,7 +87,8 @@ size_t rank_speeds_on_host(const rank_speeds *g, size_t first)
 	return n;
 }
 
-/* Return the number of ranks that are alike and whose places in g->order begin at `first`. */
+/* Return how many consecutive ranks in g->order, from `first` on, are on the same host and have the
+ * same number of processors. */
 static size_t count_alike(const rank_speeds *g, size_t first)
 {
 	size_t n = 1;
