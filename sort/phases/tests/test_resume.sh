@@ -120,7 +120,7 @@ truncate -s -100 in && touch -r was in
 refuses "an input that was changed, and its time set back" "input 'in' has changed since" --resume --ranks 3
 killed merge:0
 chmod 770 store
-refuses "a workdir that others can write" "can be written by them" --resume
+refuses "a workdir that others can write" "must belong to you and be writable by nobody else" --resume
 chmod 700 store
 rm -rf other && cp -r store other && rm other/.hetsort-*
 killed merge:0 --ranks 2
