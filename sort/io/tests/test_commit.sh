@@ -148,7 +148,7 @@ rm -r d0 d1
 
 # --clean of the output completes the set, as --clean of its manifest does
 met=0
-for n in $(seq 11 36); do
+for n in $(seq 11 48); do
   rm -rf d; mkdir d
   HETSORT_FAIL=file:$n=kill@incommit run "$failing" --no-fsync --ranks 2 --manifest d/list -o d/out in
   [ -n "$(find d -name '*.commit')" ] || continue
