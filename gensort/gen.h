@@ -130,7 +130,7 @@ int gen_out_write(const gen_out *o, const unsigned char *p, size_t n, uint64_t a
 bool gen_out_finish(gen_out *o, bool durable);
 
 /* gen_out_discard - after a failure, remove or empty a regular file, so that it does not look
- * complete. Print what was done. */
+ * complete. Print whether it was removed or emptied. */
 void gen_out_discard(gen_out *o);
 
 /* ------------------------------------------------------------ job */

@@ -58,8 +58,8 @@ static void burner_burn(burner_thread *o)
 		const double share = atomic_load(&b->share);
 		double now = clock_s(CLOCK_THREAD_CPUTIME_ID);
 		/* All processor time of the thread counts as burnt. A thread that could not run
-		 * burns later what it owes. In a period, it takes at most half of the time that is
-		 * left to others, and it forgets debts of more than about a second. */
+		 * owes this time and burns it later, in each period at most half of the time that
+		 * others would have. It forgets debts of more than about a second. */
 		owed = fmin(owed + share * p - (now - used), share * fmax(2 * p, REMEMBERED_S));
 		used = now;
 		const double until = now + fmin(owed, (1 + share) / 2 * p);

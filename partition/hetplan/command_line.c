@@ -15,7 +15,7 @@
 /* ------------------------------------------------------------------------ arguments of options */
 
 /* Return the argument of an option, or an entry of a list, as a JSON value. If it is invalid,
- * return NULL and store in why what it must be. */
+ * return NULL and store the rule that it breaks in why. */
 typedef json_t *word_reader(const char *word, char why[HP_TEXT_BYTES]);
 
 /* Return NULL, and store in why what a word must be, unless memory is out. */
@@ -153,8 +153,8 @@ static json_t *cost_word(const char *word, char why[HP_TEXT_BYTES])
 	return v;
 }
 
-/* Return an array of the words between commas. NxWORD means WORD N times, except in lists of text,
- * where it may be a name. */
+/* Return an array of the words between commas. NxWORD means WORD N times. In lists of text, NxWORD
+ * is a text of its own. */
 static json_t *word_list(const char *words, word_reader *read, char why[HP_TEXT_BYTES])
 {
 	char *const copy = strdup(words), *at = copy;
