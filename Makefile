@@ -296,7 +296,9 @@ $(addprefix $(OBJ)/bin/,hetsort hetsort-report hetsim): $(LIBSORT) $(LIBPART)
 	$(call link,$(if $(PLUGIN),$(LINK),$(LINKMPI)) $(WRAPPED),$(SORT_LIBS))
 $(OBJ)/bin/libhetsort-%.so: $(call objs,$(addprefix sort/comm/,mpi_plugin.c comm_mpi.c comm_mpi_run.c) sort/base/status.c)
 	$(call link,$(LINKMPI) -shared $(STRICT))
-# smpirun loads hetsmpi.so and calls its main(), which calls the main() of hetsort.
+# smpirun loads hetsmpi.so and calls its main(), which calls the main() of hetsort. A shared library cannot contain archives
+# that were compiled for programs.
+$(OBJ)/bin/hetsmpi.so: archive = $(2)
 $(OBJ)/sort/sim/smpi/main.o: $(OBJ)/sort/main.o
 	$(Q)mkdir -p $(@D) && $(OBJCOPY) --redefine-sym main=hetsort_main $< $@
 $(OBJ)/bin/hetsmpi.so: $(call objs,$(GRID_SIM)) $(OBJ)/sort/sim/smpi/main.o $(LIBSORT) $(LIBPART)
