@@ -5,17 +5,16 @@
  * it moves files or messages, it also costs processor time of the system. A rank can sort in four
  * ways, and the table `stage_of` gives the stage of each kind of work for each way:
  *
- *   merges       Runs are sorted while the input is read, and stay in memory. Then the rank sends
- *                and merges them while it writes.
- *   spills       Like merges, but runs go to disk, and are read again for the merge.
+ *   merges       Records stay in memory, or in the page cache. The rank sorts, sends and merges
+ *                them while it writes.
+ *   spills       Runs are sorted while the input is read, go to disk, and are read again for the
+ *                merge.
  *   spreads      Records are sent while they are read. Runs of received records go to disk.
- *   sorts last   Records are divided by destination (SPLIT), sent (RECEIVE), sorted (SORT), and
- *                then written.
+ *   sorts last   Records are divided by destination (SPLIT) and sent (RECEIVE). The keys of
+ * received records are put into buckets (SORT), which are sorted while they are written.
  *
- * READ includes sorting unless a rank sorts last. WRITE includes sending and merging unless an
- * earlier stage has done them. To move work to another stage, change its row of the table. For
- * example, with STAGE_WRITE in the first column of ORDER, runs in memory are sorted on demand while
- * they are written. job_time_before_s and job_time_after_s, which compare ranks, read the same row.
+ * Records in memory are sorted on demand, so READ only puts their keys into buckets, and WRITE
+ * sorts the buckets. WRITE includes sending and merging unless an earlier stage has done them.
  *
  * The times of memory, disk and link are added to the work of a stage:
  *
@@ -29,7 +28,6 @@
  * CHECK reads the output again. SPLIT includes lookups in runs on disk, for which all work
  * waits. */
 #include "job_time.h"
-#include "kernel/key.h"
 
 #include <math.h>
 
@@ -41,13 +39,18 @@ static const double FILE_TO_COPY = 1.9; /* the system's work to read or write a 
 static const double NET_TO_COPY = 2.4;  /* to send or receive by TCP, between network namespaces */
 static const double FRESH_TO_COPY = 1;  /* to clear memory before its first use */
 static const double FAR_TO_COPY = 1; /* to wait for memory, because rates are measured in caches */
+static const double SUM_TO_COPY = 0.25; /* to compute the checksum of records in the page cache */
+static const double MAP_TO_COPY = 0.25; /* to map the page cache */
+static const double SMALL_PAGES = 2.5;  /* FAR_TO_COPY times this: the page cache has small pages */
 
 /* Seconds per byte of a nominal disk. */
 static const double DISK_S = 0.8e-9;
 
-/* The cost per entry of a pass over entries in any order, in units of sort_s. It is ln 256, because
- * a radix sort makes one pass for each byte of the key. */
+/* The part of ln n that puts a key into a bucket, in units of sort_s. It is ln 256. */
 static const double PASS_LN = 5.545;
+
+/* Bytes that a sort on demand needs per record (kernel/demand.h). */
+static const double NUMBER_BYTES = 10;
 
 /* The part of merge_s that is needed to gather records. */
 static const double GATHERING = 0.5;
@@ -87,13 +90,14 @@ double job_time_byte_s(double mb_per_s)
 
 typedef enum work {
 	TAKE,    /* read the input */
-	ORDER,   /* make entries and sort them */
+	BUCKET,  /* put the keys of the input into buckets */
+	ORDER,   /* sort the buckets */
 	SPILL,   /* gather runs and write them to disk */
-	DIVIDE,  /* put keys into buckets, and find the rank of each record that is sent unsorted */
+	DIVIDE,  /* put the keys of received records into buckets */
 	SEND,    /* gather the records for other ranks and send them */
 	PLACE,   /* copy received records to the memory where they are sorted */
 	RECALL,  /* read runs from disk; with several ranks, also merge them before they are sent */
-	COLLECT, /* wait for memory, because the records to gather are far apart */
+	COLLECT, /* wait for memory: records are far apart when they are gathered or thinned */
 	PUT,     /* merge and write the output */
 	WORKS
 } work;
@@ -104,9 +108,10 @@ typedef enum way { MERGES, SPILLS, SPREADS, SORTS_LAST, WAYS } way;
 static const stage_kind stage_of[WORKS][WAYS] = {
 	/* merges, spills, spreads, sorts last */
 	[TAKE] = { STAGE_READ, STAGE_READ, STAGE_READ, STAGE_READ },
-	[ORDER] = { STAGE_READ, STAGE_READ, STAGE_READ, STAGE_SORT },
+	[BUCKET] = { STAGE_READ, STAGE_READ, STAGE_READ, STAGE_READ },
+	[ORDER] = { STAGE_WRITE, STAGE_READ, STAGE_READ, STAGE_WRITE },
 	[SPILL] = { STAGE_NONE, STAGE_READ, STAGE_READ, STAGE_NONE },
-	[DIVIDE] = { STAGE_NONE, STAGE_NONE, STAGE_NONE, STAGE_SPLIT },
+	[DIVIDE] = { STAGE_NONE, STAGE_NONE, STAGE_NONE, STAGE_SORT },
 	[SEND] = { STAGE_WRITE, STAGE_WRITE, STAGE_READ, STAGE_RECEIVE },
 	[PLACE] = { STAGE_NONE, STAGE_NONE, STAGE_READ, STAGE_RECEIVE },
 	[RECALL] = { STAGE_NONE, STAGE_WRITE, STAGE_WRITE, STAGE_NONE },
@@ -153,17 +158,24 @@ typedef struct work_time {
 static work_time work_time_of(work w, const rates *r, const settings *o, const job_load *l)
 {
 	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out), copy_s = r->copy_s;
-	const double n = (double)(way_of(o, l) == SORTS_LAST ? l->out : l->in);
+	const bool last = way_of(o, l) == SORTS_LAST, merges = !last && (l->ranks > 1 || l->spills);
+	const double n = (double)(last ? l->out : l->in), ln = n > 1 ? log(n) : 0;
+	const double bucket_s = r->sort_s * fmin(ln, PASS_LN);
 	const double spill_s = FILE_TO_COPY * copy_s * in * spilled(l);
+	const double far_s = FAR_TO_COPY * copy_s * (l->in_place && !last ? SMALL_PAGES : 1);
 	switch (w) {
 	case TAKE:
+		if (l->in_place)
+			return (work_time){ SUM_TO_COPY * copy_s * in, MAP_TO_COPY * copy_s * in };
 		return (work_time){ copy_s * in, FILE_TO_COPY * copy_s * in };
+	case BUCKET:
+		return (work_time){ bucket_s * (double)l->in, 0 };
 	case ORDER:
-		return (work_time){ n > 1 ? r->sort_s * n * log(n) : 0, 0 };
+		return (work_time){ (r->sort_s * ln - bucket_s) * n, 0 };
 	case SPILL:
 		return (work_time){ in * (GATHERING * r->merge_s + FAR_TO_COPY * copy_s), spill_s };
-	case DIVIDE: /* in two passes */
-		return (work_time){ 2 * PASS_LN * r->sort_s * (double)l->in, 0 };
+	case DIVIDE:
+		return (work_time){ bucket_s * (double)l->out, 0 };
 	case SEND:
 		return (work_time){ (GATHERING * r->merge_s + copy_s) *
 					    leaving_bytes(o, l->in, l->ranks),
@@ -173,16 +185,19 @@ static work_time work_time_of(work w, const rates *r, const settings *o, const j
 	case RECALL:
 		return (work_time){ in * (copy_s + (l->ranks > 1 ? r->merge_s : 0)), spill_s };
 	case COLLECT:
-		return (work_time){ out * FAR_TO_COPY * copy_s, 0 };
+		return (work_time){ out * far_s * (settings_drops(o) ? 2 : 1), 0 };
 	default:
-		return (work_time){ (r->merge_s + copy_s) * out, FILE_TO_COPY * copy_s * out };
+		return (work_time){ ((merges ? 1 : GATHERING) * r->merge_s + copy_s) * out,
+				    FILE_TO_COPY * copy_s * out };
 	}
 }
 
 static void add_work(job_time *t, const rates *r, const settings *o, const job_load *l)
 {
 	for (int w = 0; w < WORKS; w++) {
-		const stage_kind k = stage_of[w][way_of(o, l)];
+		const way y = way_of(o, l);
+		const bool early = w == ORDER && y == MERGES && l->sorts_first;
+		const stage_kind k = early ? STAGE_READ : stage_of[w][y];
 		stage_plan *s = &t->stage[k];
 		if (k == STAGE_NONE)
 			continue;
@@ -199,17 +214,15 @@ static void add_work(job_time *t, const rates *r, const settings *o, const job_l
 /* ------------------------------------------------------------------ memory, disk and the link */
 
 /* Add the time to clear memory before its first use. If runs spill, READ uses all memory, and the
- * merge reuses it. Otherwise READ clears the entries of its records. A rank that sorts last also
- * clears entries by destination, and memory for the records received. WRITE clears the rest. */
+ * merge reuses it. Otherwise READ clears the buckets of its records. A rank that sorts last also
+ * clears memory for the records received, and for their buckets. WRITE clears the rest. */
 static void add_fresh_memory(job_time *t, const rates *r, const settings *o, const job_load *l)
 {
-	const double entries = (double)sizeof(entry) * (double)l->in;
 	double fresh[STAGES] = { 0 }, left = l->fresh_bytes;
-	fresh[STAGE_READ] = l->spills ? left : entries;
+	fresh[STAGE_READ] = l->spills ? left : NUMBER_BYTES * (double)l->in;
 	if (way_of(o, l) == SORTS_LAST) {
-		fresh[STAGE_SPLIT] = entries;
-		fresh[STAGE_RECEIVE] =
-			(o->lay.record_bytes + (double)sizeof(entry)) * (double)l->out;
+		fresh[STAGE_RECEIVE] = bytes_of(o, l->out);
+		fresh[STAGE_SORT] = NUMBER_BYTES * (double)l->out;
 	}
 	fresh[STAGE_WRITE] = left;
 	for (int k = STAGE_READ; k < STAGES; k++) {
@@ -219,7 +232,8 @@ static void add_fresh_memory(job_time *t, const rates *r, const settings *o, con
 		t->stage[k].all_s += s;
 		t->stage[k].fresh_s += s;
 	}
-	if (!l->spills) { /* the system's work to read a byte includes clearing its memory */
+	if (!l->spills &&
+	    !l->in_place) { /* the system's work to read a byte includes clearing its memory */
 		const double s = FRESH_TO_COPY * r->copy_s * bytes_of(o, l->in) / l->cpus;
 		t->stage[STAGE_READ].files_s -= s;
 		t->stage[STAGE_READ].fresh_s += s;
@@ -298,23 +312,19 @@ const char *job_time_bound_name(bottleneck b)
 	return name[b];
 }
 
-bool job_time_sorts_reading(const settings *o)
-{
-	return stage_of[ORDER][way_by_strategy(o)] == STAGE_READ;
-}
-
 double job_time_before_s(const rates *r, const settings *o, uint64_t n)
 {
 	const job_load l = { .in = n, .out = n, .ranks = 2 };
-	return work_time_of(TAKE, r, o, &l).own_s +
-	       (job_time_sorts_reading(o) ? work_time_of(ORDER, r, o, &l).own_s : 0);
+	return work_time_of(TAKE, r, o, &l).own_s + work_time_of(BUCKET, r, o, &l).own_s +
+	       (settings_sorts_first(o) ? work_time_of(ORDER, r, o, &l).own_s : 0);
 }
 
 double job_time_after_s(const rates *r, const settings *o, uint64_t n)
 {
 	const job_load l = { .in = n, .out = n, .ranks = 2 };
-	return work_time_of(PUT, r, o, &l).own_s +
-	       (job_time_sorts_reading(o) ? 0 : work_time_of(ORDER, r, o, &l).own_s);
+	const double sort_s =
+		work_time_of(DIVIDE, r, o, &l).own_s + work_time_of(ORDER, r, o, &l).own_s;
+	return work_time_of(PUT, r, o, &l).own_s + (settings_sorts_first(o) ? 0 : sort_s);
 }
 
 double job_time_equal_s(const rates *r, const settings *o, uint64_t n, size_t p, double cpus)

@@ -46,6 +46,8 @@ typedef struct job_load {
 	double held;           /* the part of the records that stays in memory, 0 to 1 */
 	double far;            /* the part of all ranks that other hosts have, 0 to 1 */
 	bool rereads;          /* reads the output again to verify it */
+	bool in_place;         /* records stay in the page cache until they are gathered */
+	bool sorts_first;      /* count sorting before the exchange in READ, to plan shares */
 	bool sends_separately; /* for the link, count received records, not sent ones */
 } job_load;
 
@@ -76,15 +78,11 @@ bottleneck job_time_bound_by(const rates *r, const settings *o, const job_load *
 /* job_time_bound_name - return the name of a bottleneck, one word. */
 const char *job_time_bound_name(bottleneck b);
 
-/* job_time_sorts_reading - return whether this strategy sorts records in memory while they are
- * read. Otherwise it sorts them after the exchange. */
-bool job_time_sorts_reading(const settings *o);
-
 /* The next three functions predict the seconds that one processor needs for a part of the work in
  * memory. The results are compared between ranks, and with measured times. */
 
 /* job_time_before_s - return the seconds to read n records, and to sort them if the strategy sorts
- * while it reads. */
+ * before the exchange. */
 double job_time_before_s(const rates *r, const settings *o, uint64_t n);
 
 /* job_time_after_s - return the seconds to merge and write n records, and to sort them if the

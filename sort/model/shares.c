@@ -211,11 +211,13 @@ status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_by
 
 /* ---------------------------------------------------------------------------- links and disks
  *
- * A job has two passes: in the first, all ranks read and sort; in the second, all ranks send, merge
- * and write. In the second pass a rank sends the records that it has read, so a slow link limits
- * both of its shares. If such a rank reads fewer records, the first pass takes longer, but the
- * second one is shorter. A search over the time of the second pass finds the best balance. Each
- * step of the search is one plan of libhetpart. Ranks that are alike are planned as a group. */
+ * A job has two passes: in the first, all ranks read; in the second, all ranks send, merge and
+ * write. Records are sorted on demand in the second pass, but the plan counts this in the first
+ * one, like the shares by speed, which divide the records to read by the cost n ln n. In the second
+ * pass a rank sends the records that it has read, so a slow link limits both of its shares. If such
+ * a rank reads fewer records, the first pass takes longer, but the second one is shorter. A search
+ * over the time of the second pass finds the best balance. Each step of the search is one plan of
+ * libhetpart. Ranks that are alike are planned as a group. */
 
 enum { STEPS = 20 }; /* of the search: they narrow the bracket to 1/15000 */
 
@@ -276,6 +278,7 @@ static job_time group_time(const group *g, uint64_t in, uint64_t out)
 			     .durable = disk,
 			     .disk_s = g->like.rate.disk_s,
 			     .disk_ranks = 1,
+			     .sorts_first = true,
 			     .sends_separately = true };
 	return job_time_of(&g->like.rate, g->b->o, &l);
 }

@@ -45,7 +45,7 @@ static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *sh
 {
 	rank_env *env = &j->env;
 	const uint64_t n = j->shares.records;
-	const bool sorting = before == job_time_sorts_reading(env->o);
+	const bool sorting = before == settings_sorts_first(env->o);
 	bool known = false;
 	const status rc = j->wisdom ? wisdom_shares(j->wisdom, before ? PART_BEFORE : PART_AFTER, n,
 						    share, &known, &env->e)
@@ -273,7 +273,7 @@ static double lookup_bytes(const job *j)
 		return 0;
 	const double of_rank = (double)j->memory.sort.runs;
 	const double bits = fmax(1, log2(sqrt((double)p * of_rank) / 5));
-	return 3 * (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
+	return (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
 }
 
 void plan_time(job *j, const char *run_dir)
@@ -304,6 +304,8 @@ void plan_time(job *j, const char *run_dir)
 			     .ranks = (size_t)j->env.c->size,
 			     .cpus = j->shares.measured ? 1 : fmin(mine, cpus->threads),
 			     .cold = cold,
+			     .in_place = is_file && !cold && !b->spills && f->files == 1 &&
+					 o->direct != DIRECT_ALWAYS && !env_scatters(&j->env),
 			     .spills = b->spills,
 			     .durable = o->fsync && to_file,
 			     .disk_s = measured_disk(j, run_dir, bytes),
@@ -338,7 +340,7 @@ status phase_update_wisdom(job *j)
 	rank_env *env = &j->env;
 	const rank_result *r = env->stats;
 	const double *t = r->phase_s;
-	const bool first = job_time_sorts_reading(env->o);
+	const bool first = settings_sorts_first(env->o);
 	const run_times mine = { .before_s = t[PH_READ] + (first ? t[PH_SORT] : 0),
 				 .after_s = t[PH_MERGE] + t[PH_WRITE] + (first ? 0 : t[PH_SORT]),
 				 .in = r->in,

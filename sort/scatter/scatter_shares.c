@@ -247,7 +247,7 @@ status scatter_shares(rank_env *env, const rank_speeds *g, share_plan *s, scatte
 	else if (st == HETPART_OK)
 		rc = shares_by_speed(o->scatter == SCATTER_EQUAL
 					     ? PLAN_EQUAL
-					     : shares_kind(o->plan, job_time_sorts_reading(o)),
+					     : shares_kind(o->plan, settings_sorts_first(o)),
 				     s->records, g->before, g->p, s->in, &env->e);
 	const bool planned = st == HETPART_OK && rc == ST_OK;
 	for (size_t i = 0; planned && i < v.p && (balanced || dynamic); i++)
