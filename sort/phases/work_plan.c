@@ -276,6 +276,25 @@ static double lookup_bytes(const job *j)
 	return (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
 }
 
+typedef enum place { ON_DISK, IN_PAGE_CACHE, ELSEWHERE } place;
+
+/* Find where the first `bytes` of the input are, from its first file. An input of little data, and
+ * one that is read by direct I/O or from several files, is ELSEWHERE unless it is on the disk. */
+static place input_place(const job *j, uint64_t bytes)
+{
+	const input *f = &j->files.in;
+	const bool is_file = f->files && !f->file->is_stream && bytes >= BRIEF_BYTES;
+	const int fd = is_file ? open(f->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	const bool cached =
+		fd < 0 || io_fd_is_cached(fd, 0, u64_min(bytes, (uint64_t)f->file->st.st_size));
+	if (fd >= 0)
+		close(fd);
+	if (!cached)
+		return ON_DISK;
+	return fd >= 0 && f->files == 1 && j->env.o->direct != DIRECT_ALWAYS ? IN_PAGE_CACHE
+									     : ELSEWHERE;
+}
+
 void plan_time(job *j, const char *run_dir)
 {
 	const settings *o = j->env.o;
@@ -291,21 +310,14 @@ void plan_time(job *j, const char *run_dir)
 	const quota q = bytes < BRIEF_BYTES ? (quota){ 0, 0 } : quota_find("");
 	const double mine =
 		fmin(cpus->processors, quota_processors(&q, INFINITY, cpus->ranks_here));
-	/* find out whether a large input is outside the page cache */
-	const input *f = &j->files.in;
-	const bool is_file = f->files && !f->file->is_stream && bytes >= BRIEF_BYTES;
-	const int fd = is_file ? open(f->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	const bool cold =
-		fd >= 0 && !io_fd_is_cached(fd, 0, u64_min(bytes, (uint64_t)f->file->st.st_size));
-	if (fd >= 0)
-		close(fd);
+	const place input_is = input_place(j, bytes);
 	const job_load l = { .in = in,
 			     .out = own_share(&j->env, j->shares.out),
 			     .ranks = (size_t)j->env.c->size,
 			     .cpus = j->shares.measured ? 1 : fmin(mine, cpus->threads),
-			     .cold = cold,
-			     .in_place = is_file && !cold && !b->spills && f->files == 1 &&
-					 o->direct != DIRECT_ALWAYS && !env_scatters(&j->env),
+			     .cold = input_is == ON_DISK,
+			     .in_place = input_is == IN_PAGE_CACHE && !b->spills &&
+					 !env_scatters(&j->env),
 			     .spills = b->spills,
 			     .durable = o->fsync && to_file,
 			     .disk_s = measured_disk(j, run_dir, bytes),
