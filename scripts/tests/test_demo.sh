@@ -8,13 +8,14 @@ stub() { cat >"$1" && chmod +x "$1"; }
 mkdir bin work
 stub bin/gensort <<<'#!/bin/sh
 shift 2; echo "$1" >"$2"; echo "${SUM_IN:-abc123}" >&2; exit "${GEN_RC:-0}"'
-# Equal shares take 2 s, others 1.5 s.
+# Equal shares take 2 s, others 1.5 s. With VARY, each sort takes a second longer than the one before.
 stub bin/hetsort <<<'#!/bin/sh
 total=1.5
 while [ $# -gt 1 ]; do
   case $1 in --speeds) [ "$2" != 1,1,1,1 ] || total=2.0 ;; --report) report=$2 ;; --html) echo a page >"$2" ;; -o) out=$2 ;; esac
   shift
 done
+if [ -n "${VARY:-}" ]; then echo >>"$VARY"; total=$(wc -l <"$VARY").5; fi
 printf "{\n  \"total_s\": %s,\n  \"phases_s\": {\n    \"read\": 0.75,\n    \"exchange\": 9,\n    \"merge\": 0.5\n  }\n}\n" $total >"$report"
 cp "$1" "$out"; echo "the table"; echo "checksum 0123, input = output" >&2; exit "${SORT_RC:-0}"'
 stub bin/valsort <<<'#!/bin/sh
@@ -92,6 +93,9 @@ if "$ROOT/scripts/at-speed" --how 1,0.5 >/dev/null; then
   ok "equal shares, up to five times" grep -qE '^    equal shares    ( 2.00){1,5} s; in the last round the ranks worked 1.25 s$' <<<"$out"
   ok "and planned ones" grep -qE '^    planned shares  ( 1.50){1,5} s;' <<<"$out"
   ok "and what they gain" grep -q 'planned shares take 75 % of the time of equal ones' <<<"$out"
+  is "even times need no hint" "$(grep 'differ by more than a third' <<<"$out")" ""
+  VARY=$PWD/vary planted
+  ok "uneven times do" grep -q 'equal sorts differ by more than a third: other programs' <<<"$out"
   planted --speeds 1,1,1,1
   ok "a lack of gain is reported as well" grep -q 'planned shares gained nothing here (100 %' <<<"$out"
 else

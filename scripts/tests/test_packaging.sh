@@ -10,6 +10,7 @@ packaging=$ROOT/scripts/packaging
 
 is "debian/changelog" "$(sed -n '1s/^hetsort (\(.*\)-[^-]*) .*/\1/p' "$ROOT/debian/changelog")" "$version"
 is "CITATION.cff" "$(sed -n 's/^version: //p' "$ROOT/CITATION.cff")" "$version"
+is "codemeta.json" "$(sed -n 's/^  "version": "\(.*\)",/\1/p' "$ROOT/codemeta.json")" "$version"
 is "Spack's recipe" "$(sed -n 's/^    version("\(.*\)")/\1/p' "$packaging/spack/package.py")" "$version"
 is "and its archive" "$(grep -o 'hetsort-[0-9.]*\.tar\.gz' "$packaging/spack/package.py")" "hetsort-$version.tar.gz"
 is "EasyBuild's" "$(sed -n "s/^version = '\(.*\)'/\1/p" "$packaging"/*.eb)" "$version"
@@ -70,6 +71,17 @@ matrix = flow["jobs"]["build"]["strategy"]["matrix"]
 assert matrix == {"cc": ["gcc", "clang"], "mpi": ["openmpi", "mpich", "none"]}, matrix
 PY
   is "CITATION.cff and the workflow are YAML (not run)" "$rc$err" 0
+  run python3 - "$ROOT/CITATION.cff" "$ROOT/codemeta.json" "$ROOT/paper.md" "$ROOT/paper.bib" <<'PY'
+import json, re, sys, yaml
+cite, meta = yaml.safe_load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+assert cite["abstract"] == meta["description"] and cite["keywords"] == meta["keywords"]
+assert meta["license"].endswith("/" + cite["license"]) and meta["author"][0]["name"] == cite["authors"][0]["name"]
+head, text = open(sys.argv[3]).read().split("---\n", 2)[1:]
+assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} <= yaml.safe_load(head).keys()
+cited, listed = set(re.findall(r"@([a-z]+[0-9]*)", text)), set(re.findall(r"^@[a-z]+{(.*),$", open(sys.argv[4]).read(), re.M))
+assert cited == listed, cited ^ listed
+PY
+  is "codemeta.json and the paper agree with them" "$rc$err" 0
 else echo "# omitted: python3 has no yaml"; fi
 if command -v tclsh >/dev/null; then
   run tclsh - <<TCL
