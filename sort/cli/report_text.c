@@ -107,8 +107,8 @@ static void print_io(const job_result *r, const settings *o, FILE *f)
 		if (k->io_text[0])
 			fprintf(f, "\n  no uring: %s", k->io_text);
 		else if (o->explain && o->io == IO_AUTO)
-			fputs("\n  uring reads the input and writes the output past the page cache,"
-			      "\n  unless a trial during the job shows otherwise",
+			fputs("\n  past the page cache by uring, unless a trial shows that threads "
+			      "are faster",
 			      f);
 		fputc('\n', f);
 	}
