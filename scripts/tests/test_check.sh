@@ -25,7 +25,7 @@ all:
 check:
 	@echo a line of check; echo "$${CHECK-10 passed, 0 failed}"; exit $${CHECK_RC:-0}
 check-mpi:
-	@sleep $${MPI_S:-0} & echo $$! >../sleeper; wait $$!; echo "$${MPI-5 passed, 0 failed}"; exit $${MPI_RUN_RC:-0}
+	@sleep $${MPI_S:-0} & echo $$! >../sleeper; wait $$!; echo "$${MPI_SAYS-5 passed, 0 failed}"; exit $${MPI_RUN_RC:-0}
 MAKE
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
@@ -44,7 +44,7 @@ CHECK='9 passed, 1 failed' CHECK_RC=0 check
 is "a failure that the exit status hides" "$(last)" "1 17 passed, 1 failed"
 CHECK='' CHECK_RC=1 check
 is "a step that ends without a word" "$(last)" "1 8 passed, 1 failed"
-MPI='0 passed, 0 failed' MPI_RUN_RC=1 check
+MPI_SAYS='0 passed, 0 failed' MPI_RUN_RC=1 check
 is "an MPI, and no MPI tests" "$(last)" "1 13 passed, 1 failed"
 LINT='2 passed, 2 failed' LINT_RC=1 check
 is "findings of lint" "$(last)" "1 17 passed, 2 failed"
