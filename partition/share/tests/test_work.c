@@ -132,10 +132,12 @@ static double counted(void *ctx, uint64_t n)
 
 static hetpart_plan *unrelated(const hetpart_cost *const *costs)
 {
+	hetpart_opts opts = HETPART_OPTS_INIT;
 	hetpart_plan *pl;
 
 	asked = 0;
-	OK(hetpart_share_unrelated_create(&pl, UINT64_C(1) << 40, costs, P, NULL, &err));
+	opts.time_limit_s = INFINITY; /* on a busy machine as well */
+	OK(hetpart_share_unrelated_create(&pl, UINT64_C(1) << 40, costs, P, &opts, &err));
 	return pl;
 }
 
