@@ -39,10 +39,12 @@ ok "stopped at the end: the waiting rank and its step are named" \
   grep -q "^hetsort: rank [02] ($(hostname)), leaving the other ranks: no progress for" <<<"$err"
 is "stopped at the end: no temporary files are left" "$(find . -name '.hetsort-*')" ""
 rm out
-# no rank can detect it: MPI has ended on all of them
-run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 env LD_PRELOAD="$OBJ/mpi-shim.so" \
-  HETSORT_SHIM=Finalize:1=stop@rank1 "$hetsort" --timeout 2 -o out in
-is "stopped after MPI's end: exit code, output" "$rc/$(cmp -s out expected && echo same)" 137/same
+if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers replace the same calls
+  # no rank can detect it: MPI has ended on all of them
+  run timeout -s KILL 100 "$ROOT/scripts/mpirun" 3 env LD_PRELOAD="$OBJ/mpi-shim.so" \
+    HETSORT_SHIM=Finalize:1=stop@rank1 "$hetsort" --timeout 2 -o out in
+  is "stopped after MPI's end: exit code, output" "$rc/$(cmp -s out expected && echo same)" 137/same
+fi
 rm out
 on delay@merge:1=60 --timeout 2
 is "a rank that sleeps: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
