@@ -45,7 +45,7 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers r
     HETSORT_SHIM=Finalize:1=stop@rank1 "$hetsort" --timeout 2 -o out in
   is "stopped after MPI's end: exit code, output" "$rc/$(cmp -s out expected && echo same)" 137/same
 fi
-rm out
+rm -f out
 on delay@merge:1=60 --timeout 2
 is "a rank that sleeps: exit code, output" "$rc/$(ls out 2>/dev/null)" 5/
 ok "a rank that sleeps: named" grep -q "^hetsort: rank 1 ($(hostname)), merging: no progress for" <<<"$err"
