@@ -91,7 +91,7 @@ static bool numa_find_only(char text[NUMA_TEXT_BYTES])
 
 static struct {
 	bool found; /* all functions were found, in the version of the header */
-#	define HWLOC_MEMBER(f) __typeof__(hwloc_##f) *f;
+#	define HWLOC_MEMBER(f) __typeof__(hwloc_##f) *(f);
 	HWLOC_CALLS(HWLOC_MEMBER)
 #	undef HWLOC_MEMBER
 } hw;
@@ -135,7 +135,7 @@ struct numa {
 static bool numa_add_nodes(numa *n, hwloc_bitmap_t left)
 {
 	for (unsigned i = 0; i < n->room; i++) {
-		const hwloc_obj_t o =
+		const struct hwloc_obj *o =
 			hw.get_obj_by_depth(n->topology, HWLOC_TYPE_DEPTH_NUMANODE, i);
 		if (!o || !o->cpuset || !hw.bitmap_intersects(o->cpuset, left))
 			continue;
@@ -167,13 +167,14 @@ static bool numa_find_nodes(numa *n, bool to_explain)
 	if (hw.topology_is_thissystem(n->topology) != 1 && !to_explain)
 		return false;
 	const int nodes = (int)hw.get_nbobjs_by_depth(n->topology, HWLOC_TYPE_DEPTH_NUMANODE);
-	const size_t most = nodes > 0 ? (size_t)nodes : 0;
-	n->node = calloc(most, sizeof *n->node);
-	n->mine = hw.bitmap_alloc();
-	if (!n->node || !n->mine || most == 0)
+	if (nodes <= 0)
 		return false;
-	n->room = most;
-	const hwloc_bitmap_t may = hw.bitmap_alloc();
+	n->node = calloc((size_t)nodes, sizeof *n->node);
+	n->mine = hw.bitmap_alloc();
+	if (!n->node || !n->mine)
+		return false;
+	n->room = (size_t)nodes;
+	hwloc_bitmap_t may = hw.bitmap_alloc();
 	const bool found = may && hw.get_cpubind(n->topology, may, HWLOC_CPUBIND_THREAD) == 0 &&
 			   numa_add_nodes(n, may);
 	hw.bitmap_free(may);
@@ -244,7 +245,7 @@ numa_place numa_plan(numa *n, unsigned ranks, unsigned rank, unsigned threads, b
 static void numa_bind_worker(void *numa_, unsigned worker)
 {
 	const numa *n = numa_;
-	const hwloc_bitmap_t set = n->node[n->turn[worker % n->workers]].set;
+	hwloc_const_bitmap_t set = n->node[n->turn[worker % n->workers]].set;
 	(void)hw.set_cpubind(n->topology, set, HWLOC_CPUBIND_THREAD);
 }
 
