@@ -190,7 +190,7 @@ static void limit_read_here(void)
  * only once. */
 static void limit_visit_groups(const char *root, controller v1, group_visitor *visit, void *arg)
 {
-	hierarchies other, *all = *root ? &other : &here;
+	hierarchies other = { 0 }, *all = *root ? &other : &here;
 	if (*root)
 		limit_read_hierarchies(&other, root);
 	else

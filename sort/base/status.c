@@ -35,7 +35,7 @@ status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 		char rest[ERR_TEXT_BYTES], *at = strstr(e->text, names[i][0]);
 		if (!at)
 			continue;
-		strcpy(rest, at + strlen(names[i][0]));
+		snprintf(rest, sizeof rest, "%s", at + strlen(names[i][0]));
 		snprintf(at, (size_t)(e->text + ERR_TEXT_BYTES - at), "%s%s", names[i][1], rest);
 	}
 	return st;

@@ -167,9 +167,8 @@ void trace_end(trace_kind kind, double begun_s)
 			 .phase = l == t->lane ? (uint16_t)atomic_load(&t->now_in) : 0,
 			 .kind = (uint8_t)kind };
 	pthread_mutex_lock(&l->lock);
-	span *last = l->n ? &l->of[l->n - 1] : NULL;
-	if (last && trace_may_merge(last, &s, l->least_us)) {
-		*last = trace_merge(last, &s);
+	if (l->n > 0 && trace_may_merge(&l->of[l->n - 1], &s, l->least_us)) {
+		l->of[l->n - 1] = trace_merge(&l->of[l->n - 1], &s);
 	} else {
 		if (l->n == t->spans)
 			l->n = trace_shrink(l->of, l->n, t->spans / 2, &l->least_us);
@@ -223,7 +222,7 @@ void trace_phase(trace *t, int phase, double now)
 	pthread_mutex_lock(&t->lock);
 	const uint64_t at_us = trace_us(t, now);
 	trace_row *last = t->phases ? &t->phase[t->phases - 1] : NULL;
-	if (t->in_phase)
+	if (last && t->in_phase)
 		last->length_us = at_us - last->at_us;
 	const bool resumes = last && last->kind == phase;
 	t->in_phase = phase >= 0 && (resumes || t->phases < PHASES_MOST);
