@@ -293,11 +293,12 @@ static json_t *check_report_json(const checking *k)
 	json_t *ranks = json_array(), *disorder = k->where.at < 0 ? json_null() : json_object();
 	for (int r = 0; r < k->env.c->size; r++) {
 		const seen *s = seen_of(k, r);
+		const uint64_t bytes = s->records * l->record_bytes;
 		ranks = json_and(ranks,
 				 json_pack("{s:i, s:s, s:I, s:I, s:f, s:b}", "rank", r, "host",
 					   s->host, "records", (json_int_t)s->records, "read_bytes",
-					   (json_int_t)(s->records * l->record_bytes), "read_s",
-					   s->seconds, "in_order", s->in_order != 0));
+					   (json_int_t)bytes, "read_s", s->seconds, "in_order",
+					   s->in_order != 0));
 	}
 	if (k->where.at >= 0) {
 		disorder = json_with(disorder, "before", shown_json(k, k->where.before, k->before));
@@ -371,7 +372,7 @@ static void print_failures(checking *k, status rc)
 		fprintf(stderr,
 			"hetsort: the check failed, but there is no memory for the reasons\n");
 	}
-	if (c->rank == 0)
+	if (all != &mine)
 		free(all);
 }
 

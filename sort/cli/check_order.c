@@ -91,6 +91,7 @@ static inline uint64_t order_bits(const key_field *f, const unsigned char *p)
 /* Return a number that orders signed numbers and floats like their values. */
 static inline int64_t order_signed(const key_field *f, uint64_t bits)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): bytes is 1 to 8 */
 	const uint64_t half = UINT64_C(1) << (8 * f->bytes - 1);
 	if (!(bits & half))
 		return (int64_t)bits;

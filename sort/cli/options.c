@@ -515,7 +515,7 @@ status options_parse(settings *o, int argc, char **argv, err *e)
 				rc = refuse_argument(r, optarg, rule, e);
 		}
 		if (rc == ST_OK)
-			rc = option_take(o, &given, r, optarg, e);
+			rc = option_take(o, &given, r, optarg ? optarg : "", e);
 		/* help and version are printed at once, whatever follows; but -v after --version
 		 * prints more */
 		const char *next = argv[optind];

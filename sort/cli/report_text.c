@@ -39,7 +39,8 @@ static void explain_memory(const job_result *r, FILE *f)
 			fprintf(f, "; in %" PRIu64 " run%s on disk, %s", k->spill_runs,
 				plural(k->spill_runs), size_text(k->spill_bytes, disk));
 		fputc('\n', f);
-		if (limited && (i + 1 == r->size || !all || strcmp(k->limit_text, k[1].limit_text)))
+		if (limited &&
+		    (i + 1 == r->size || !all || strcmp(k->limit_text, k[1].limit_text) != 0))
 			fprintf(f, "  %s\n", k->limit_text);
 	}
 }
@@ -148,8 +149,8 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 		[EXCHANGE_ASKED] = "direct, as --exchange requires",
 		[EXCHANGE_NO_OTHER] = "direct, the only way with these options or this input",
 		[EXCHANGE_NO_MEMORY] = "direct, because memory holds no second copy of the records",
-		[EXCHANGE_FEW_MESSAGES] = "direct, because ranks send to few others, "
-					  "or one rank would receive too much",
+		[EXCHANGE_FEW_MESSAGES] = ("direct, because ranks send to few others, "
+					   "or one rank would receive too much"),
 	};
 	const char *sep = "bound by";
 	double last = 0;

@@ -79,10 +79,10 @@ __attribute__((format(printf, 2, 3))) static void trace_event(trace_text *o, con
 static void trace_plain(const char *from, size_t most, char *to)
 {
 	size_t n = 0;
-	for (; n + 1 < most && from[n]; n++)
-		to[n] = from[n] > ' ' && from[n] <= '~' && from[n] != '"' && from[n] != '\\'
-				? from[n]
-				: '_';
+	for (; n + 1 < most && from[n]; n++) {
+		const bool is_plain = from[n] > ' ' && from[n] <= '~' && !strchr("\"\\", from[n]);
+		to[n] = (char)(is_plain ? from[n] : '_');
+	}
 	to[n] = '\0';
 }
 
