@@ -218,8 +218,9 @@ static status collective(comm *c, comm_call k)
 {
 	const double t0 = now_s();
 	comm_wait_begin(c); /* all of the time counts as waiting for other ranks */
-	k.send = FAIL_LIE(k.send, (size_t)messages_sent(c, &k) *
-					  (k.bytes + (k.sealed ? COMM_SEAL_BYTES : 0)));
+	const void *said = FAIL_LIE(k.send, (size_t)messages_sent(c, &k) *
+						    (k.bytes + (k.sealed ? COMM_SEAL_BYTES : 0)));
+	k.send = said;
 	if (k.kind == COMM_BCAST)
 		k.recv = (void *)(uintptr_t)k.send;
 	const status rc = COMM_CALL(c, collective_checked(c, &k));

@@ -104,7 +104,8 @@ static status virtual_collective(comm *c, const comm_call *k)
 	int32_t outer = ST_OK;
 	status rc = inner_collective(in, COMM_GATHER, &k, p->call, sizeof k);
 	if (rc == ST_OK && in->rank == 0)
-		outer = k->kind == COMM_BCAST ? outer_bcast(p, k) : outer_collective(p, k);
+		outer = (int32_t)(k->kind == COMM_BCAST ? outer_bcast(p, k)
+							: outer_collective(p, k));
 	if (rc == ST_OK)
 		rc = inner_collective(in, COMM_BCAST, &outer, &outer, sizeof outer);
 	return rc == ST_OK ? (status)outer : rc;
