@@ -294,7 +294,7 @@ status input_describe(input *in, const settings *o, int rank, bool all_parts, er
 		free(path);
 	}
 	if (rc == ST_OK)
-		rc = input_count(in, l, &why);
+		(void)input_count(in, l, &why);
 	/* After looking at all files, check that no set is being renamed. If one is, report this
 	 * instead of other errors, because it may have caused them. A renaming that begins later
 	 * replaces files, and input_open detects that. */

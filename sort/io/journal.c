@@ -240,7 +240,7 @@ status journal_end(target *m, bool force, bool sync, err *e)
 		rc = target_sync_name(m, e);
 	/* Check twice: one failed check proves nothing, and the old manifest would stay. If it
 	 * cannot be removed, the next job removes it. */
-	if (rc == ST_OK &&
+	if (rc == ST_OK && /* NOLINTNEXTLINE(misc-redundant-expression): it reads the file twice */
 	    (role_wrote(ROLE_MANIFEST, m->dirfd, old) || role_wrote(ROLE_MANIFEST, m->dirfd, old)))
 		(void)unlinkat(m->dirfd, old, 0);
 	return rc;

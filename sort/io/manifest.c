@@ -238,7 +238,7 @@ static status count_parts(const char *pattern, int ranks, size_t *parts, err *e)
 		char *path = name_expand(pattern, (int)i, e);
 		if (!path)
 			rc = e->code;
-		else if (i < known && strcmp(file_base(path), m.part[i].file) != 0)
+		else if (listed && i < known && strcmp(file_base(path), m.part[i].file) != 0)
 			rc = err_set(e, ST_REFUSED, "manifest %s does not name %s as part %zu",
 				     quoted(name), quoted(path), i);
 		else if (i == known && access(path, F_OK) == 0)

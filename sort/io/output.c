@@ -337,7 +337,7 @@ static status begin_set(output *o, comm *c, err *e)
 	 * them all. */
 	const bool mine = *name && !strchr(name, '/') && file_exists(o->file.dirfd, name);
 	unfinished_hold();
-	strcpy(o->staged, mine ? name : "");
+	snprintf(o->staged, sizeof o->staged, "%s", mine ? name : "");
 	unfinished_release();
 	const bool near = comm_agree(c, mine ? ST_OK : ST_REFUSED) == ST_OK;
 	status rc = atomic_load(&c->broken) ? ST_PEER : ST_OK;

@@ -230,7 +230,7 @@ static void name_lock(target *t)
 	t->lock.is_lock = true;
 	snprintf(t->lock.name, sizeof t->lock.name, PREFIX "%016" PRIx64 "-%.*s.lock", t->mark,
 		 SHOWN_BYTES, t->base);
-}
+} /* NOLINT(clang-analyzer-unix.Malloc): target_discard frees the names of *t */
 
 /* Return whether the open lock still has its name. Look twice: after one failed look, the caller
  * would create another lock and never remove this one. */
@@ -282,7 +282,7 @@ void cleaned_add(cleaned *sum, const cleaned *more)
 static void sweep_line(target *t, const char *line)
 {
 	char name[UNFINISHED_NAME_BYTES];
-	uint64_t kind, id, inode, s, ns, *const number[] = { &id, &inode, &s, &ns };
+	uint64_t kind, id = 0, inode = 0, s = 0, ns = 0, *const number[] = { &id, &inode, &s, &ns };
 	file_id dir;
 	if (!number_at(&line, INT_MAX, &kind))
 		return;

@@ -53,14 +53,14 @@ static int uring_make_ring(ring **out)
 	*out = calloc(1, sizeof **out);
 	if (!*out)
 		return ENOMEM;
-	int rc = FAIL_RESULT(FAIL_RING, 0);
-	if (rc == 0)
-		rc = io_uring_queue_init(DEPTH, &(*out)->q, 0);
-	if (rc != 0) {
+	int errnum = -FAIL_RESULT(FAIL_RING, 0);
+	if (errnum == 0)
+		errnum = -io_uring_queue_init(DEPTH, &(*out)->q, 0);
+	if (errnum != 0) {
 		free(*out);
 		*out = NULL;
 	}
-	return -rc;
+	return errnum;
 }
 
 static void free_ring(ring *r)
