@@ -134,7 +134,7 @@ static status read_group(line *l, platform *p)
 		       .disk_bytes_per_s = INFINITY,
 		       .net_bytes_per_s = 1e9 / 8,
 		       .latency_s = 50e-6 };
-	unsigned n;
+	unsigned n = 0;
 	status rc = read_count(l, "hosts", SIM_MOST_HOSTS, &n);
 	if (rc == ST_OK && (strcmp(platform_next_word(l), "x") != 0 || n == 0))
 		rc = REFUSE(l, "hosts must be 'COUNT x PROPERTY VALUE...'");
@@ -156,7 +156,7 @@ static status read_change(line *l, platform *p)
 				 [SIM_DISK] = { "disk", disk, LEAST, &c.value },
 				 [SIM_NET] = { "net", net, 0, &c.value },
 				 { NULL, NULL, 0, NULL } };
-	unsigned host;
+	unsigned host = 0;
 	if (p->changes == MOST_CHANGES)
 		return REFUSE(l, "more than %d changes", MOST_CHANGES);
 	status rc = read_value(l, &(property){ "at", seconds, 0, &c.at_s });

@@ -101,7 +101,8 @@ WRAPPED(void, shared_window_news, shared_window *w, shared_news kind, uint64_t *
 		s->due[i] = 0;
 	}
 	s->asked = true;
-	actor_owe(poll.test_s * (double)(s->under_way / u64_max(scale_last_windows()->blocks, 1)));
+	const uint64_t streams = s->under_way / u64_max(scale_last_windows()->blocks, 1);
+	actor_owe(poll.test_s * (double)streams);
 }
 
 /* Mark as due the stream that the reader waits for, because the reader has released its previous

@@ -92,7 +92,7 @@ static status sort_on_rank(comm *c, void *arrays_)
 	const arrays *a = arrays_;
 	const size_t bytes = a->l->record_bytes, p = (size_t)c->size, rank = (size_t)c->rank;
 	const size_t from = a->n * rank / p;
-	uint64_t share[MOST_RANKS];
+	uint64_t share[MOST_RANKS] = { 0 };
 	mem m = { 0 };
 	err e = { ST_OK, "" };
 	for (size_t r = 0; r < p; r++)
