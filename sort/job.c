@@ -25,6 +25,7 @@
 #include "phases/phases.h"
 #include "job.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -113,7 +114,9 @@ static void stage_begin(job *j, stage_kind k)
 		return;
 	/* the size of a stream is known only at its end */
 	const bool known = k != STAGE_SPLIT && !(k == STAGE_READ && j->files.in.is_stream);
-	const uint64_t recs = own_share(&j->env, k == STAGE_READ ? j->shares.in : j->shares.out);
+	const uint64_t *share = k == STAGE_READ ? j->shares.in : j->shares.out;
+	assert(share); /* an earlier step has planned the shares */
+	const uint64_t recs = own_share(&j->env, share);
 	progress_begin(&j->env.c->progress, k, known ? recs * o->lay.record_bytes : 0,
 		       moment_now());
 }
