@@ -375,7 +375,7 @@ static bool is_dir(const target *t, const file_id *made)
 /* Remove the files that the state of a rank notes, then the state. */
 static status clean_rank(const char *path, int32_t rank, bool *made, cleaned *n, err *e)
 {
-	target t;
+	target t = { .dirfd = -1, .lock_fd = -1, .fd = -1 };
 	status rc = workdir_open_state(&t, path, rank, e);
 	if (rc == ST_OK)
 		rc = target_lock(&t, e);
