@@ -128,15 +128,16 @@ bool hp_outputs_check(hp_args *a)
  * it will replace. Return its descriptor, or -1. */
 static int create_temp(hp_output *o)
 {
+	static const char suffix[] = ".hetplan-XXXXXX";
 	const mode_t mask = umask(077);
 	umask(mask);
 	if (!(o->name = resolve_path(o->path)))
 		return -1;
 	const size_t dir = (size_t)(strrchr(o->name, '/') + 1 - o->name);
-	if (!(o->temp = malloc(dir + sizeof ".hetplan-XXXXXX")))
+	if (!(o->temp = malloc(dir + sizeof suffix)))
 		return -1;
 	memcpy(o->temp, o->name, dir);
-	strcpy(o->temp + dir, ".hetplan-XXXXXX");
+	memcpy(o->temp + dir, suffix, sizeof suffix);
 	int fd = mkstemp(o->temp);
 	struct stat st;
 	if (fd < 0) {

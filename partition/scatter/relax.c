@@ -298,9 +298,10 @@ static bool step_on_port(sc_relaxation *rx, const curve *in, const relax_step *s
 		for (; add < in->n && in->at[add].t <= v0; add++) {
 			const corner *const y = &in->at[add];
 			while (tail > head) {
-				/* Compare K by differences, as r/b may be much larger than units.
-				 */
 				const corner *const x = &in->at[rx->queue[tail - 1]];
+				/* Compare K by differences, as r/b may be much larger than units.
+				 * The queue has only corners of this curve, which are all set.
+				 * NOLINTNEXTLINE(*-core.UndefinedBinaryOperatorResult) */
 				if (!(y->units - x->units >= (y->t - x->t) * per))
 					break;
 				tail--;

@@ -206,7 +206,8 @@ hetpart_status hetpart_scatter_order(size_t *order, uint64_t items,
 		rc = part_no_memory(err, nprocs, "processors");
 	if (rc != HETPART_OK)
 		goto out;
-	/* Sort by the time of a message of n/p items, at least 1. */
+	/* Sort by the time of a message of n/p items, at least 1. part_sc_init refuses 0
+	 * processors. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
 	const uint64_t each = max_u64(sc.n / nprocs, 1);
 	for (size_t i = 0; i + 1 < nprocs; i++) {
 		const hetpart_cost *const c = sc.link[i].cost;

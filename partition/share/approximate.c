@@ -34,6 +34,7 @@ double part_lambert_w(const part_lambert *l, double y)
 	gsl_sf_result w;
 	if (!(y > 1e-20))
 		return max_double(y, 0);
+	/* part_lambert_open loads it. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
 	return l->w0_e(min_double(y, 1e308), &w) == 0 ? w.val : NAN;
 }
 

@@ -40,7 +40,8 @@ static inline uint64_t whole_part(const part_procs *ps, size_t i, uint64_t items
 static double initial_sum(const initial_rounding *s, double by, size_t step, double *growth)
 {
 	const part_procs *const ps = s->ps;
-	const double all = (double)ps->n / (double)((ps->n - 1) / step + 1);
+	const size_t seen = (ps->n - 1) / step + 1;
+	const double all = (double)ps->n / (double)seen;
 	double free_growth = 0;
 	uint64_t sum = 0;
 	if (ps->caps || ps->mins) {

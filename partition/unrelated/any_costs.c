@@ -129,7 +129,7 @@ static double bitset_tabulate(set_sums *s, const part_procs *ps)
 static double near_middle(const set_sums *s, size_t m)
 {
 	enum { FEW = 31 };
-	double few[FEW];
+	double few[FEW] = { 0 };
 	const size_t n = m < FEW ? m : FEW;
 	for (size_t i = 0; i < n; i++) {
 		const double t = s->left[m / n * i];
