@@ -92,8 +92,9 @@ static uint64_t maker_window(const maker *k, const classifier_table *t, size_t i
 /* Return the least value of cell c (0 begins at base), or UINT64_MAX if it is above all values. */
 static uint64_t cell_begin(const classifier_table *t, uint64_t c)
 {
-	const uint64_t x =
-		u64_min(((c << 32) + t->scale - 1) / t->scale, (t->range >> t->shift) + 1);
+	/* set_cells makes the scale at least 1. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
+	const uint64_t from = ((c << 32) + t->scale - 1) / t->scale;
+	const uint64_t x = u64_min(from, (t->range >> t->shift) + 1);
 	const unsigned __int128 v = (unsigned __int128)t->base + ((unsigned __int128)x << t->shift);
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
@@ -233,7 +234,7 @@ static uint32_t power_from(uint32_t n)
 static void fill_cells(maker *k, classifier_table *t)
 {
 	uint32_t s = 0;
-	t->of_cell = &k->room.cell[k->cells];
+	t->of_cell = k->room.cell + k->cells;
 	k->cells += t->last_cell + 1;
 	t->of_cell[0] = 0;
 	t->reach = 1;

@@ -110,7 +110,7 @@ static void demand_split_part(void *arg, unsigned worker)
 	chunk_writer *w = &d->writer[worker];
 	uint64_t block[CLASSIFIER_BLOCK];
 	uint16_t into[CLASSIFIER_BLOCK];
-	uint32_t chunk[TAKE];
+	uint32_t chunk[TAKE] = { 0 };
 	unsigned i = 0;
 	for (size_t left; (left = demand_split_next(s, chunk)) > 0; i = 0)
 		for (size_t n; left > 0; left -= n) {

@@ -86,8 +86,8 @@ void key_value_text(const key_field *f, const unsigned char *normal,
 {
 	const uint64_t sign = UINT64_C(1) << 63;
 	const unsigned up = 64 - 8 * f->bytes;
-	uint64_t v = 0;
-	for (uint32_t i = 0; i < f->bytes; i++)
+	uint64_t v = (uint64_t)normal[0] << 56;
+	for (uint32_t i = 1; i < f->bytes; i++)
 		v |= (uint64_t)normal[i] << (56 - 8 * i);
 	if (f->desc)
 		v ^= ~UINT64_C(0) << up;

@@ -126,7 +126,9 @@ static presorted_rest presorted_rest_of(const presorted *s, const sorted_run *r,
 					size_t to)
 {
 	const ptrdiff_t bytes = (ptrdiff_t)s->in->lay.record_bytes;
-	presorted_rest x = { .step = r->falls ? -bytes : bytes, .n = to - from };
+	presorted_rest x = { .rec = s->in->base,
+			     .step = r->falls ? -bytes : bytes,
+			     .n = to - from };
 	if (x.n > 0) {
 		x.rec = presorted_at(s, r, from);
 		x.window = presorted_window(s, x.rec);
