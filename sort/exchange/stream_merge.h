@@ -51,6 +51,7 @@ enum { MERGE_BATCH = 64, LEAST_MERGE_BATCH = 4, MERGE_HEADS = 64 * MERGE_BATCH }
 /* stream_merge_batch - return the number of heads of a batch: fewer if there are many streams. */
 static inline uint32_t stream_merge_batch(uint32_t streams)
 {
+	/* A merge has at least one stream. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
 	const uint32_t each = MERGE_HEADS / streams;
 	return each > MERGE_BATCH         ? MERGE_BATCH
 	       : each > LEAST_MERGE_BATCH ? each

@@ -190,6 +190,7 @@ status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_by
 		       const uint64_t *most, uint64_t *share, err *e)
 {
 	hetpart_opts opts = HETPART_OPTS_INIT;
+	/* There is at least one rank. NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI) */
 	hetpart_cost **cost = calloc(p, sizeof *cost);
 	hetpart_plan *plan = NULL;
 	hetpart_err he = { cost ? HETPART_OK : HETPART_ENOMEM, "out of memory" };
@@ -479,6 +480,7 @@ static void find_best(search *s)
 static int compare_members(const void *a, const void *b)
 {
 	const member *x = a, *y = b;
+	/* Any order of unlike members will do. NOLINTNEXTLINE(*-memory-comparison,cert-*) */
 	const int c = memcmp(&x->like, &y->like, sizeof x->like);
 	return c ? c : x->rank < y->rank ? -1 : 1;
 }
@@ -492,6 +494,7 @@ static void make_groups(search *s, const uint64_t *in, const uint64_t *out)
 	qsort(s->at, b->p, sizeof *s->at, compare_members);
 	for (size_t i = 0; i < b->p; i++) {
 		const likeness *l = &s->at[i].like;
+		/* Equal bytes are meant. NOLINTNEXTLINE(*-memory-comparison,cert-*) */
 		if (i == 0 || memcmp(l, &s->at[i - 1].like, sizeof *l) != 0)
 			s->g[s->n++] = (group){ .b = b, .like = *l };
 		s->g[s->n - 1].count++;
@@ -535,7 +538,7 @@ status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e)
 		add_group(&work, g, s.in[i], s.out[i]);
 	}
 	const passes now = passes_of(&s, s.in, s.out);
-	if (both_s(&now) > both_s(&work)) {
+	if (s.n > 0 && both_s(&now) > both_s(&work)) {
 		find_best(&s);
 		if (s.rc == ST_OK && !b->in_fixed)
 			divide_groups(&s, s.in, in);

@@ -393,9 +393,9 @@ static status receive_all(exchange_setup *t, read_runs *to, uint64_t *at)
 			if (rc != ST_OK || n == 0)
 				continue;
 			any = true;
-			if (t->stores)
+			if (to->recs)
 				memcpy(to->recs + at[s] * bytes, rec, n * bytes);
-			for (size_t done = 0, k; !t->stores && done < n; done += k) {
+			for (size_t done = 0, k; !to->recs && done < n; done += k) {
 				size_t room;
 				unsigned char *out = writer_room(&t->to_file, &room);
 				k = size_min(n - done, room);

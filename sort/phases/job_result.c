@@ -115,9 +115,10 @@ static status plan_ranks(job *j, rank_result *all, int first)
 	status rc = ST_OK;
 	for (int i = first; i < env->c->size; i++) {
 		rank_result *r = &all[i];
-		const bool alike = i > first && s->in[i] == s->in[i - 1] &&
-				   s->out[i] == s->out[i - 1] &&
-				   memcmp(&s->rate[i], &s->rate[i - 1], sizeof *s->rate) == 0;
+		const rates *x = &s->rate[i];
+		/* Equal bytes are meant. NOLINTNEXTLINE(*-memory-comparison,cert-*) */
+		const bool alike = i > first && memcmp(x, x - 1, sizeof *x) == 0 &&
+				   s->in[i] == s->in[i - 1] && s->out[i] == s->out[i - 1];
 		*r = alike ? all[i - 1] : j->mine;
 		if (!alike) {
 			env->c->rank = i;
@@ -146,17 +147,17 @@ void job_result_collect(job *j, status rc, job_result *res)
 {
 	comm *c = j->env.c;
 	const memory_plan *mp = &j->memory;
-	const int size = c->size;
+	const int size = c->size, rank = c->rank;
 	rank_result *all = NULL;
 	fill_result(j);
-	if (c->rank == 0)
+	if (rank == 0)
 		all = calloc((size_t)size, sizeof *all);
-	status got = comm_agree(c, c->rank || all ? ST_OK : ST_RESOURCE);
+	status got = comm_agree(c, rank || all ? ST_OK : ST_RESOURCE);
 	if (got == ST_OK)
 		got = comm_gather(c, &j->mine, all, sizeof *all, 0);
-	if (c->rank != 0)
+	if (rank != 0)
 		return;
-	if (got != ST_OK) {
+	if (got != ST_OK || !all) {
 		free(all);
 		*res = (job_result){ .status = rc, .late_refused = j->files.late_refused };
 		memcpy(res->note, j->env.e.text, sizeof res->note); /* rank 0's reason at least */

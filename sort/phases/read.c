@@ -337,7 +337,7 @@ static status read_share(job *j, run_formation_plan *p)
 	const bool spills = j->memory.sort.spills;
 	if (env->o->merge &&
 	    j->shares.records > 0) { /* sorted inputs are read when they are merged */
-		const size_t ranks = (size_t)((env->c->size - 1) / env->c->processes + 1);
+		const size_t ranks = ((size_t)env->c->size - 1) / (size_t)env->c->processes + 1;
 		j->data = (read_runs){ .n = (size_t)own_share(env, j->shares.in) };
 		const reader_plan rp = { .lay = env->o->lay,
 					 .direct = env->o->direct,

@@ -381,10 +381,10 @@ static bool deal_fill(const dealing *x, double most, deal *d)
 		while (lower_bound_open(&b))
 			lower_bound_step(&b, x->cost[b.mid] <= cost);
 		const run_note *n = b.lo ? &x->run[b.lo - 1] : NULL; /* that run */
-		const uint64_t left = n ? cost - x->cost[b.lo - 1] : cost;
-		uint64_t to = n && left < n->recs ? n->first
-			      : n                 ? end_of(n) + (left - n->recs) / READ_AGAIN
-						  : left / READ_AGAIN;
+		const uint64_t left = b.lo ? cost - x->cost[b.lo - 1] : cost;
+		uint64_t to = b.lo && left < n->recs ? n->first
+			      : b.lo                 ? end_of(n) + (left - n->recs) / READ_AGAIN
+						     : left / READ_AGAIN;
 		to = u64_min(to, end);
 		if (to < x->at[i].lo)
 			return false;
@@ -394,8 +394,8 @@ static bool deal_fill(const dealing *x, double most, deal *d)
 		while (lower_bound_open(&b))
 			lower_bound_step(&b, x->run[b.mid].first < to);
 		n = b.lo ? &x->run[b.lo - 1] : NULL;
-		before = n ? x->cost[b.lo - 1] + n->recs + READ_AGAIN * (to - end_of(n))
-			   : READ_AGAIN * to;
+		before = b.lo ? x->cost[b.lo - 1] + n->recs + READ_AGAIN * (to - end_of(n))
+			      : READ_AGAIN * to;
 	}
 	return true;
 }
@@ -497,7 +497,7 @@ static status share_runs_hand_out(rank_env *env, const share_runs_query *q, cons
 		rc = comm_bcast(c, &left, sizeof left, 0);
 	for (size_t done = 0, n; rc == ST_OK && left > 0; done += n, left -= n) {
 		n = (size_t)u64_min(left, HAND_OUT_RUNS);
-		if (c->rank == 0)
+		if (all) /* rank 0 */
 			memcpy(round, all + done, n * sizeof *round);
 		rc = comm_bcast(c, round, n * sizeof *round, 0);
 		for (const run_note *r = round; rc == ST_OK && kept == ST_OK && r < round + n;
@@ -536,7 +536,7 @@ status share_runs(rank_env *env, const share_runs_query *q, uint64_t *share, sha
 	rc = comm_agree(c, rc);
 	if (rc == ST_OK)
 		rc = share_runs_collect(env, mine.run, mine.runs, sizeof *mine.run, &all, &count);
-	if (rc == ST_OK && c->rank == 0) {
+	if (rc == ST_OK && all) { /* rank 0 */
 		const deal_query dq = { .records = q->records,
 					.ranks = c->size,
 					.group = q->g->of,

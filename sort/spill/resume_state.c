@@ -333,7 +333,7 @@ status resume_state_parse(json_t *doc, const char *name, resume_state *s, err *e
 	    !json_is_array(inputs) || !json_is_array(runs) || !json_is_array(files) ||
 	    (dir && !parse_file_id(dir, &s->dir)) || strlen(selection) >= sizeof s->selection)
 		return state_malformed(name, "its sizes are impossible", e);
-	strcpy(s->selection, selection);
+	snprintf(s->selection, sizeof s->selection, "%s", selection);
 	rc = resume_state_alloc(s, json_array_size(inputs), e);
 	if (rc != ST_OK)
 		return rc;

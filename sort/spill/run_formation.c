@@ -314,9 +314,10 @@ static status add_pieces(run_formation *s, err *e)
 		s->note[i] = p.run ? *p.run
 				   : (run_note){ .first = keep->kept.first + p.first,
 						 .recs = p.recs,
-						 .number = number++,
+						 .number = number,
 						 .stride = b->stride,
 						 .rank = keep->notes->s->rank };
+		number += !s->kept[i];
 		resume_state_run_name(s->note[i].rank, s->note[i].number, d->names[i].text);
 		d->names[i].there = s->kept[i];
 	}
