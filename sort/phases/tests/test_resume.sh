@@ -261,6 +261,16 @@ run "$hetsort" -s --key 0,1 --resume --workdir store --ranks 2 -o out2 in
 is "two jobs: the first is about to end" "$rc/$(cmp out2 expected)" 0/
 wait $pid 2>/dev/null
 rm -f out2
+# an allocation fails: an error and no crash, and a job with enough memory cleans the rest
+codes=''
+for n in 2 3 4 5 6; do
+  killed merge:0 --ranks 2
+  HETSORT_FAIL=alloc:$n run "$hetsort" --clean store
+  codes+="$rc "
+  "$hetsort" -q --clean store out 2>/dev/null
+  codes+="$(left)"
+done
+is "--clean: memory runs out" "${codes//0 /4 }" "4 4 4 4 4 "
 killed merge:0 --ranks 2
 touch store/mine
 run "$hetsort" --clean -v store out
