@@ -128,10 +128,10 @@ static uint64_t stage_counted(rank_progress *s, stage_kind k)
 	return stage_has_bytes(k) ? progress_bytes(s, by[k]) : 0;
 }
 
-void progress_plan(rank_progress *s, stage_kind k, stage_plan p)
+void progress_plan(rank_progress *s, stage_kind k, stage_plan plan)
 {
 	pthread_mutex_lock(&s->lock);
-	s->stage[k].planned = p;
+	s->stage[k].planned = plan;
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -112,7 +112,7 @@ activity progress_activity(rank_progress *p);
 /* The main thread of the rank calls these functions. progress_plan - set how long a stage will
  * take. progress_begin - begin the next stage. progress_end - end this stage, unless it has ended.
  * progress_sends - set the bytes that the rank sends in STAGE_WRITE. */
-void progress_plan(rank_progress *s, stage_kind k, stage_plan p);
+void progress_plan(rank_progress *p, stage_kind k, stage_plan plan);
 void progress_begin(rank_progress *p, stage_kind k, uint64_t bytes, moment now);
 void progress_end(rank_progress *p, moment now);
 void progress_sends(rank_progress *p, uint64_t bytes);

@@ -10,8 +10,8 @@
  *   spills       Runs are sorted while the input is read, go to disk, and are read again for the
  *                merge.
  *   spreads      Records are sent while they are read. Runs of received records go to disk.
- *   sorts last   Records are divided by destination (SPLIT) and sent (RECEIVE). The keys of
- * received records are put into buckets (SORT), which are sorted while they are written.
+ *   sorts last   Records are divided by destination (SPLIT) and sent (RECEIVE). Keys of received
+ *                records are put into buckets (SORT), which are sorted while they are written.
  *
  * Records in memory are sorted on demand, so READ only puts their keys into buckets, and WRITE
  * sorts the buckets. WRITE includes sending and merging unless an earlier stage has done them.
@@ -196,7 +196,7 @@ static void add_work(job_time *t, const rates *r, const settings *o, const job_l
 {
 	for (int w = 0; w < WORKS; w++) {
 		const way y = way_of(o, l);
-		const bool early = w == ORDER && y == MERGES && l->sorts_first;
+		const bool early = w == ORDER && y == MERGES && l->sorts_in_read;
 		const stage_kind k = early ? STAGE_READ : stage_of[w][y];
 		stage_plan *s = &t->stage[k];
 		if (k == STAGE_NONE)
@@ -232,8 +232,8 @@ static void add_fresh_memory(job_time *t, const rates *r, const settings *o, con
 		t->stage[k].all_s += s;
 		t->stage[k].fresh_s += s;
 	}
-	if (!l->spills &&
-	    !l->in_place) { /* the system's work to read a byte includes clearing its memory */
+	/* the system's work to read a byte includes clearing its memory */
+	if (!l->spills && !l->in_place) {
 		const double s = FRESH_TO_COPY * r->copy_s * bytes_of(o, l->in) / l->cpus;
 		t->stage[STAGE_READ].files_s -= s;
 		t->stage[STAGE_READ].fresh_s += s;

@@ -47,7 +47,7 @@ typedef struct job_load {
 	double far;            /* the part of all ranks that other hosts have, 0 to 1 */
 	bool rereads;          /* reads the output again to verify it */
 	bool in_place;         /* records stay in the page cache until they are gathered */
-	bool sorts_first;      /* count sorting before the exchange in READ, to plan shares */
+	bool sorts_in_read;    /* count sorting before the exchange in READ, to plan shares */
 	bool sends_separately; /* for the link, count received records, not sent ones */
 } job_load;
 

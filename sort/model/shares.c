@@ -279,7 +279,7 @@ static job_time group_time(const group *g, uint64_t in, uint64_t out)
 			     .durable = disk,
 			     .disk_s = g->like.rate.disk_s,
 			     .disk_ranks = 1,
-			     .sorts_first = true,
+			     .sorts_in_read = true,
 			     .sends_separately = true };
 	return job_time_of(&g->like.rate, g->b->o, &l);
 }

@@ -279,7 +279,8 @@ static double lookup_bytes(const job *j)
 typedef enum place { ON_DISK, IN_PAGE_CACHE, ELSEWHERE } place;
 
 /* Find where the first `bytes` of the input are, from its first file. An input of little data, and
- * one that is read by direct I/O or from several files, is ELSEWHERE unless it is on the disk. */
+ * one that is read by direct I/O, by io_uring or from several files, is ELSEWHERE unless it is on
+ * the disk. reader_map() decides by the same rules for each part of a file. */
 static place input_place(const job *j, uint64_t bytes)
 {
 	const input *f = &j->files.in;
@@ -291,8 +292,8 @@ static place input_place(const job *j, uint64_t bytes)
 		close(fd);
 	if (!cached)
 		return ON_DISK;
-	return fd >= 0 && f->files == 1 && j->env.o->direct != DIRECT_ALWAYS ? IN_PAGE_CACHE
-									     : ELSEWHERE;
+	const bool copied = j->env.o->direct == DIRECT_ALWAYS || io_backend_is_forced(j->files.io);
+	return fd >= 0 && f->files == 1 && !copied ? IN_PAGE_CACHE : ELSEWHERE;
 }
 
 void plan_time(job *j, const char *run_dir)

@@ -21,12 +21,24 @@ static double predicted(const job_load *l)
 }
 
 /* Medians of three rounds of `make bench ARGS='--records N --repeat 3 --dir /dev/shm --warm --group
- * hetsort'`, whose inputs are in the page cache. */
+ * hetsort'`, whose inputs are in the page cache; and sorts whose files are on a nominal disk. */
 static void measured_runs(void **state)
 {
 	enum { M = 1000000 };
 	static const job_load one = { .ranks = 1, .cpus = 2, .disk_ranks = 1, .in_place = true };
 	static const job_load two = { .ranks = 2, .cpus = 1, .disk_ranks = 2, .in_place = true };
+	static const job_load disk = {
+		.ranks = 1, .cpus = 2, .disk_ranks = 1, .cold = true, .durable = true
+	};
+	static const job_load disks = {
+		.ranks = 2, .cpus = 1, .disk_ranks = 2, .cold = true, .durable = true
+	};
+	static const job_load runs = { .ranks = 1,
+				       .cpus = 2,
+				       .disk_ranks = 1,
+				       .cold = true,
+				       .spills = true,
+				       .durable = true };
 	static const struct {
 		double taken_s;
 		strategy by;
@@ -34,6 +46,12 @@ static void measured_runs(void **state)
 		uint64_t records; /* of a rank */
 		double fresh_bytes;
 	} run[] = {
+		{ 3.20, BY_MERGING, &disk, 20 * M, 0 },
+		{ 10.7, BY_MERGING, &disk, 60 * M, 0 },
+		{ 3.80, BY_MERGING, &disks, 10 * M, 0 },
+		{ 34.7, BY_MERGING, &runs, 100 * M, 0 },
+		{ 31.5, BY_MERGING, &runs, 100 * M, 0 },
+		{ 29.8, BY_MERGING, &runs, 100 * M, 0 },
 		{ 0.527, BY_MERGING, &one, 4 * M, 55e6 },
 		{ 0.566, BY_MERGING, &two, 2 * M, 42e6 },
 		{ 0.867, BY_DISTRIBUTING, &two, 2 * M, 250e6 },

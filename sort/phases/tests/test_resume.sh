@@ -270,7 +270,7 @@ for n in 2 3 4 5 6; do
   "$hetsort" -q --clean store out 2>/dev/null
   codes+="$(left)"
 done
-is "--clean: memory runs out" "${codes//0 /4 }" "4 4 4 4 4 "
+is "--clean: memory runs out" "$codes" "4 4 4 4 4 "
 killed merge:0 --ranks 2
 touch store/mine
 run "$hetsort" --clean -v store out
