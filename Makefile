@@ -363,7 +363,8 @@ clean:  ## remove build/ and bin/
 	rm -rf build bin
 
 help:  ## this text
-	@awk -F ':.*## ' '/^[a-z_.-]+:.*## /{printf "  %-21s %s\n", $$1, $$2}' $(PARTS_OF_BUILD)
+	@awk -F ':.*## ' '/^[a-z_. -]+:.*## /{n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  %-21s %s\n", names[i], $$2}' \
+		$(PARTS_OF_BUILD)
 
 -include $(wildcard $(OBJ)/*/*.d $(OBJ)/*/*/*.d $(OBJ)/*/*/*/*.d $(OBJ)/*/*/*/*/*.d)
 include $(filter-out Makefile,$(PARTS_OF_BUILD))

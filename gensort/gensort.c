@@ -25,11 +25,8 @@ static const char help[] =
 	"Exit status: 0 if everything was written, 1 otherwise.\n"
 	"The same records come from any number of threads. See gensort(1).\n";
 
-static const char version[] =
-	"gensort (hetsort) " HETSORT_VERSION "\n"
-	"License GPLv3+: GNU GPL version 3 or later <https://gnu.org/licenses/gpl.html>.\n"
-	"This is free software: you are free to change and redistribute it.\n"
-	"There is NO WARRANTY, to the extent permitted by law.\n";
+static const char version[] = "gensort " HETSORT_VERSION "\n"
+			      "License GPLv3+: GNU GPL version 3 or later.\n";
 
 /* Catch signals that ask to stop, so that the job ends as after a failure. After cleaning up, the
  * process dies of the signal. */

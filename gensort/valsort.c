@@ -24,11 +24,8 @@ static const char help[] =
 	"Exit status: 0 if all records are in order, 1 if they are not or on failure.\n"
 	"See valsort(1).\n";
 
-static const char version[] =
-	"valsort (hetsort) " HETSORT_VERSION "\n"
-	"License GPLv3+: GNU GPL version 3 or later <https://gnu.org/licenses/gpl.html>.\n"
-	"This is free software: you are free to change and redistribute it.\n"
-	"There is NO WARRANTY, to the extent permitted by law.\n";
+static const char version[] = "valsort " HETSORT_VERSION "\n"
+			      "License GPLv3+: GNU GPL version 3 or later.\n";
 
 /* Write v in base 10 or 16 to the end of text, which has 40 characters. Return the first digit. */
 static const char *digits(u128 v, unsigned base, char *text)

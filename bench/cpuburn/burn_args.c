@@ -159,7 +159,8 @@ static bool burn_set_option(burn_args *a, int opt, const char *word, const char 
 	case 'h':
 		return burn_print(a, help);
 	case OPT_VERSION:
-		return burn_print(a, "cpuburn (hetsort) " HETSORT_VERSION "\n");
+		return burn_print(a, "cpuburn " HETSORT_VERSION "\n"
+				     "License GPLv3+: GNU GPL version 3 or later.\n");
 	case ':':
 		return burn_refuse(a, "option '%s' takes an argument", word);
 	default:

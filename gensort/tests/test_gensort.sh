@@ -107,6 +107,6 @@ for word in -a -b -c -s -t --no-fsync --help --version; do
   ok "--help explains $word" grep -q -e "$word" <<<"$out"
 done
 run "$gensort" --version
-is '--version' "$rc/$err/${out%%$'\n'*}" "0//gensort (hetsort) $(cat "$ROOT/VERSION")"
+is '--version' "$rc/$err/${out%%$'\n'*}" "0//gensort $(cat "$ROOT/VERSION")"
 
 done_testing

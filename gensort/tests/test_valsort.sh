@@ -226,7 +226,7 @@ run "$valsort" --help
 is '--help' "$rc/$err/${out%%$'\n'*}" '0//Usage: valsort [OPTION]... FILE_NAME'
 for word in -i -q -o -s -t --help --version; do ok "--help explains $word" grep -q -e "$word" <<<"$out"; done
 run "$valsort" --version
-is '--version' "$rc/$err/${out%%$'\n'*}" "0//valsort (hetsort) $(cat "$ROOT/VERSION")"
+is '--version' "$rc/$err/${out%%$'\n'*}" "0//valsort $(cat "$ROOT/VERSION")"
 
 # The validator is independent: the code shared with the generator knows only the size of records.
 includes() { sed -n 's/^#include "\(.*\)"$/\1/p' "$ROOT"/gensort/"$1"*.[ch] | sort -u | grep -v -e "^$1" -e '^tool\.h$' -e '^number\.h$' -e '^crc\.h$'; }

@@ -72,11 +72,8 @@ static const char help[] =
 	"\n"
 	"Exit status: 0 planned, 1 failed, 2 usage. See hetplan(1) and hetplan-batch(5).\n";
 
-static const char version[] =
-	"hetplan (hetsort) " HETSORT_VERSION "\n"
-	"License GPLv3+: GNU GPL version 3 or later <https://gnu.org/licenses/gpl.html>.\n"
-	"This is free software: you are free to change and redistribute it.\n"
-	"There is NO WARRANTY, to the extent permitted by law.\n";
+static const char version[] = "hetplan " HETSORT_VERSION "\n"
+			      "License GPLv3+: GNU GPL version 3 or later.\n";
 
 /* Close standard output, as a full disk may be reported only then. Return the exit status. */
 static int finish_output(int status)

@@ -12,7 +12,7 @@ run "$hetplan" --help
 is "--help: exit 0, on standard output" "$rc $err ${out%%:*}" "0  Usage"
 is "--help fits 80 columns or a little more" "$(awk 'length > 90' <<<"$out")" ""
 run "$hetplan" --version
-is "--version" "$rc ${out%%$'\n'*}" "0 hetplan (hetsort) $(cat "$ROOT/VERSION")"
+is "--version" "$rc ${out%%$'\n'*}" "0 hetplan $(cat "$ROOT/VERSION")"
 run "$hetplan" batch --help
 is "batch --help" "$rc ${out%%:*}" "0 Usage"
 run "$hetplan" share --help
