@@ -93,12 +93,6 @@ static const double FIRST_PART = 0.05;
  * the stage is done. A stage may last for a long time before its first record is written. */
 static const double LATER_PART = 0.25;
 
-/* If a stage is slower than planned by some factor, later stages are assumed to be slower by this
- * factor, because other programs may keep the processors busy. If a stage is faster, later stages
- * are faster only by this power of the factor. The rest of the gain may be due to this stage, for
- * example because its files are in memory. */
-static const double SHARED = 0.75;
-
 /* Below this processor time, a few clock ticks of the system, the system's part of it is
  * uncertain. */
 static const double LITTLE_S = 0.05;
@@ -237,8 +231,17 @@ static part stage_part(rank_progress *s, stage_kind k, const moment *now)
 /* The factors by which work takes longer than planned: first use of memory, and all other work. */
 typedef struct slowdown {
 	double fresh, other;
-	bool seen; /* measured in a stage; otherwise the factors are 1 */
+	double planned_s; /* of the stage that was measured; 0 if none was, and the factors are 1 */
 } slowdown;
+
+/* If a stage is slower than planned by some factor, a later stage is assumed to be slower by this
+ * factor, because other programs may keep the processors busy. If a stage is faster, the gain may
+ * be due to this stage, for example because its files are in memory. So the later stage gains only
+ * a power of the factor: the part of the planned time of both stages that was measured. */
+static double slowdown_later(double factor, const slowdown *slow, double later_s)
+{
+	return factor < 1 ? pow(factor, slow->planned_s / (slow->planned_s + later_s)) : factor;
+}
 
 /* Return the slowdown of a stage that takes all_s in total. If the system's part of the time is
  * larger than planned, attribute the difference to the first use of memory. */
@@ -249,25 +252,25 @@ static slowdown stage_slowdown(const part *p, double all_s)
 	const double evenly = all_s / g->all_s;
 	const double own = own_s > 0 ? all_s * (1 - p->system) / own_s : evenly;
 	if (g->fresh_s <= 0 || own >= evenly)
-		return (slowdown){ evenly, evenly, true };
-	return (slowdown){ (all_s - own * (g->all_s - g->fresh_s)) / g->fresh_s, own, true };
+		return (slowdown){ evenly, evenly, g->all_s };
+	return (slowdown){ (all_s - own * (g->all_s - g->fresh_s)) / g->fresh_s, own, g->all_s };
 }
 
 /* Return the seconds that a stage has left, from its own rate and the slowdown of the stages before
- * it (see SHARED). Update the slowdown expected of later stages. */
+ * it. Update the slowdown expected of later stages. */
 static double stage_left_s(const part *p, stage_kind k, slowdown *slow)
 {
 	const stage_plan *g = &p->planned;
 	if (g->all_s <= 0)
 		return 0;
-	const double fresh = slow->fresh < 1 ? pow(slow->fresh, SHARED) : slow->fresh;
-	const double other = slow->other < 1 ? pow(slow->other, SHARED) : slow->other;
+	const double fresh = slowdown_later(slow->fresh, slow, g->all_s);
+	const double other = slowdown_later(slow->other, slow, g->all_s);
 	const double slower = (fresh * g->fresh_s + other * (g->all_s - g->fresh_s)) / g->all_s;
 	const double work_s = g->all_s - p->worked_s;
 	if (p->taken_s <= 0)
 		return slower * work_s;
 	double left;
-	if (!slow->seen) {
+	if (slow->planned_s <= 0) {
 		const double first_s = FIRST_PART * g->all_s;
 		left = work_s * (p->taken_s + first_s) / (p->worked_s + first_s);
 	} else {
@@ -290,7 +293,7 @@ static double stage_left_s(const part *p, stage_kind k, slowdown *slow)
 progress_seen progress_look(rank_progress *s, moment now)
 {
 	progress_seen seen = { .left_s = -1 };
-	slowdown slow = { 1, 1, false };
+	slowdown slow = { 1, 1, 0 };
 	pthread_mutex_lock(&s->lock);
 	const stage *at = &s->stage[s->at];
 	seen.stage = (int32_t)s->at;
