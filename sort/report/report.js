@@ -84,7 +84,8 @@ function verdict() {
     [critical ? 'most memory of a rank' : 'memory', bytes(most(ranks.map((r) => part(r, 'bytes').arrays_peak)))],
     ['core-seconds per GB', numberOf(use.core_s_per_gb) > 0 ? digits(use.core_s_per_gb) : null],
     ['joules per GB', numberOf(use.joules_per_gb) > 0 ? digits(use.joules_per_gb) : null],
-    ['bound by the', !failed && use.bound ? `${textOf(use.bound)} (${Math.round(100 * numberOf(use.busy_part))} % of processors used)` : null],
+    ['bound by the', !failed && use.bound ? textOf(use.bound) : null],
+    ['processors used', !failed && use.bound ? `${Math.round(100 * numberOf(use.busy_part))} %` : null],
     ['runs on disk', bytes(sum(ranks.map((r) => part(r, 'memory').spill_bytes)))],
   ]));
 }
