@@ -61,4 +61,15 @@ is "a commit is noted" "$(commit_of "echo 1a2b3c4")" 1a2b3c4
 is "and kept when git is gone" "$(commit_of false)" 1a2b3c4
 echo >tree/obj/commit
 is "an empty file is not a commit" "$(commit_of "echo unknown")" unknown
+
+run make -s -C "$ROOT" help
+listed=$out
+targets=$(sed -n 's/^\(bench[a-z -]*\):.*/\1/p' "$ROOT"/bench/bench.mk | tr ' ' '\n' | sort -u)
+ok "bench.mk has targets" grep -qx bench-plan <<<"$targets"
+for target in $targets; do ok "make help lists $target" grep -q "^  $target " <<<"$listed"; done
+
+for program in hetsort hetsort-report hetsim hetplan gensort valsort cpuburn; do
+  run "$BIN/$program" --version
+  is "$program --version" "$rc/$err/$out" "0//$program $(cat "$ROOT/VERSION")"$'\nLicense GPLv3+: GNU GPL version 3 or later.'
+done
 done_testing
