@@ -22,6 +22,9 @@ plant hangs.sh <<<'echo 1..1; sleep 60; echo "ok 1 - a"'
 plant skips.sh <<<'echo "no such machine"; exit 77'
 # shellcheck disable=SC2016  # for the planted test to expand
 plant empty.sh <<<'[ -z "$(ls)" ] && [ "$PWD" = "$TEST_TMP" ] && echo "ok 1 - a"; touch x; echo 1..1'
+# shellcheck disable=SC2016
+plant mpi.sh <<<'dir=$OMPI_MCA_orte_tmpdir_base; [ -d "$dir" ] && [ -z "$(ls "$dir")" ] && [ "$PRTE_MCA_prte_tmpdir_base" = "$dir" ] &&
+  touch "$dir/left" && echo "ok 1 - a"; echo "# sum: $dir"; echo 1..1'
 
 runner good.sh;          is "passes are counted" "$(last)" "0 2 passed, 0 failed"
 runner bad.sh good.sh;   is "a failed point fails the run" "$(last)" "1 3 passed, 1 failed"
@@ -58,6 +61,10 @@ plant copes.sh <<<'. "$ROOT/scripts/tap.sh"; no-such-tool 2>/dev/null; is "it co
 runner copes.sh;         is "a test that can do without passes" "$(last)" "0 1 passed, 0 failed"
 plant sums.sh <<<'echo "# 3 words"; echo "# sum: 7 of 9"; echo "ok 1 - a"; echo 1..1'
 runner sums.sh;          is "what a test sums up is shown" "$(sed -n 2p <<<"$out")" "  7 of 9"
+runner -j 2 mpi.sh mpi.sh;    is "Open MPI's files: a directory for each test, empty" "$(last)" "0 2 passed, 0 failed"
+dirs=$(grep '^  /' <<<"$out" | sort -u)
+# shellcheck disable=SC2086  # two names
+is "and removed" "$(wc -l <<<"$dirs") $(ls $dirs 2>/dev/null)" "2 "
 runner;                  is "no tests" "$(last)" "1 0 passed, 0 failed"
 runner empty.sh;         is "each test starts in an empty directory" "$(last)" "0 1 passed, 0 failed"
 is "no scratch directory is left" "$(ls -d hetsort-test* 2>/dev/null)" ""
