@@ -70,6 +70,9 @@ have_terminal() {
 # shellcheck disable=SC2034  # out is read by the tests
 on_terminal() { out=$("$TEST_TMP/terminal" "$@" 2>&1); err=; }
 
+# mpich - is the launcher MPICH's? When a rank dies, it kills the others at once (SIGKILL).
+mpich() { [[ $("${MPIRUN:-mpirun}" --version 2>&1) = *HYDRA* ]]; }
+
 skip_all() { echo "$1"; exit 77; }
 
 done_testing() { echo "1..$tap_n"; [ $tap_bad -eq 0 ] && [ $tap_n -gt 0 ]; exit; }

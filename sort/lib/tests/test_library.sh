@@ -44,9 +44,10 @@ done
 if [ -z "$defines" ]; then
   # shellcheck disable=SC2086
   ok "only the header, C11 with MPI" "${cc[@]}" -std=c11 $warn -Wstrict-prototypes -I"$inc" -c single_rank.c
-  if mpicxx --version >/dev/null 2>&1; then # mpicxx may exist without a compiler
+  mpicxx=${MPICC:-mpicc} mpicxx=${mpicxx/mpicc/mpicxx}
+  if "$mpicxx" --version >/dev/null 2>&1; then # it may exist without a compiler
     # shellcheck disable=SC2086
-    ok "only the header, C++ with MPI" mpicxx -std=c++11 $warn -Wno-cast-function-type -I"$inc" -c only_header.cc
+    ok "only the header, C++ with MPI" "$mpicxx" -std=c++11 $warn -Wno-cast-function-type -I"$inc" -c only_header.cc
   fi
 fi
 
