@@ -252,7 +252,7 @@ static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, 
 		return ST_RESOURCE;
 	const status rc = rank_numbers_load(env, g, arg, what, mb_per_s);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
-		*(double *)((char *)&s->rate[i] + at) = job_time_byte_s(mb_per_s[i]);
+		*(double *)(void *)((char *)&s->rate[i] + at) = job_time_byte_s(mb_per_s[i]);
 	mem_free(&env->m, mb_per_s);
 	return rc;
 }

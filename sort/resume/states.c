@@ -155,7 +155,7 @@ status groups_find(rank_env *env, target *t, groups *g)
 	for (int32_t i = 0; rc == ST_OK && i < c->size; i++) {
 		g->own = g->of[c->rank];
 		g->ranks += g->of[i] == g->own;
-		g->place += g->of[i] == g->own && i < c->rank;
+		g->place += i < c->rank && g->of[i] == g->own;
 	}
 	mem_free(&env->m, x.first);
 	return rc;
