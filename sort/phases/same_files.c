@@ -175,7 +175,7 @@ static status compare_uses(rank_env *env, const registry *g, bool *late)
 {
 	const size_t ranks = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	uint64_t most;
-	if (env->c->for_all) /* only rank 0 runs: there are no other lists */
+	if (env->c->for_all || env->c->size == 1) /* there are no other lists */
 		return registry_compare(g->use, g->n, late, &env->e);
 	status rc = comm_reduce(env->c, g->n, u64_max, &most);
 	if (rc == ST_OK && most > MOST_FILES)
