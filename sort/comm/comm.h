@@ -57,6 +57,9 @@ struct comm_ops {
 	status (*meet)(comm *c, const comm_call *k);
 	status (*start)(comm *c, comm_req *req);
 	status (*test)(comm *c, comm_req *req, bool *done);
+	/* The comm is broken, and the memory of its requests will be used for something else: let
+	 * no other rank use them. NULL if other ranks never do. */
+	void (*withdraw)(comm *c);
 	void (*end_job)(comm *c, int code);
 };
 
@@ -111,11 +114,11 @@ static inline void comm_copy(void *to, const void *from, size_t bytes)
 		memcpy(to, from, bytes);
 }
 
-/* comm_noted - set `broken` if rc is a failure; return rc. */
+/* comm_noted - if rc is a failure, set `broken` and withdraw all requests; return rc. */
 static inline status comm_noted(comm *c, status rc)
 {
-	if (rc != ST_OK)
-		atomic_store(&c->broken, true);
+	if (rc != ST_OK && !atomic_exchange(&c->broken, true) && c->ops->withdraw)
+		c->ops->withdraw(c);
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 #include "comm.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ enum { BUCKETS = 64 }; /* of a mailbox, because thousands of ranks may each have
 
 typedef struct mailbox {
 	pthread_mutex_t lock;
+	atomic_int copying; /* threads that copy a block after its requests have met here */
 	comm_mailbox of[BUCKETS];
 } mailbox;
 
@@ -119,13 +121,39 @@ static status local_start(comm *c, comm_req *req)
 	pthread_mutex_lock(&box->lock);
 	comm_req *other =
 		comm_pair(&box->of[((unsigned)req->peer + (unsigned)req->tag) % BUCKETS], req);
+	if (other)
+		atomic_fetch_add(&box->copying, 1);
 	pthread_mutex_unlock(&box->lock);
 	if (!other)
 		return ST_OK;
 	const status rc = comm_hand_over(req, other);
 	atomic_store(&other->complete, true);
 	atomic_store(&req->complete, true);
+	atomic_fetch_sub(&box->copying, 1);
 	return rc;
+}
+
+/* Take the requests of this rank out of all mailboxes, and wait for the blocks that are being
+ * copied. */
+static void local_withdraw(comm *c)
+{
+	const world *w = world_of(c);
+	for (int to = 0; w->box && to < w->size; to++) {
+		mailbox *box = &w->box[to];
+		pthread_mutex_lock(&box->lock);
+		for (size_t i = 0; i < BUCKETS; i++) {
+			if (to == c->rank)
+				box->of[i].recvs = NULL;
+			for (comm_req **at = &box->of[i].sends; *at;)
+				if ((*at)->peer == c->rank)
+					*at = (*at)->next;
+				else
+					at = &(*at)->next;
+		}
+		pthread_mutex_unlock(&box->lock);
+		while (atomic_load(&box->copying) > 0)
+			sched_yield();
+	}
 }
 
 static status local_test(comm *c, comm_req *req, bool *finished)
@@ -142,7 +170,7 @@ static void local_end_job(comm *c, int code)
 }
 
 static const struct comm_ops local_ops = {
-	local_collective, local_collective, local_start, local_test, local_end_job,
+	local_collective, local_collective, local_start, local_test, local_withdraw, local_end_job,
 };
 
 static void *local_rank_main(void *arg)

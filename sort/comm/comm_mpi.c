@@ -163,7 +163,7 @@ static status mpi_test(comm *c, comm_req *r, bool *done)
 }
 
 /* end_job is missing here, because only the program can end the job: comm_mpi_run.c adds it. */
-static const struct comm_ops mpi_ops = { mpi_collective, NULL, mpi_start, mpi_test, NULL };
+static const struct comm_ops mpi_ops = { mpi_collective, NULL, mpi_start, mpi_test, NULL, NULL };
 
 static void mpi_free_comms(mpi *m)
 {

@@ -132,6 +132,13 @@ static status virtual_test(comm *c, comm_req *req, bool *done)
 	return by->ops->test(by, req, done);
 }
 
+static void virtual_withdraw(comm *c)
+{
+	comm *in = virtual_rank_of(c)->inner;
+	if (in->ops->withdraw)
+		in->ops->withdraw(in);
+}
+
 static void virtual_end_job(comm *c, int code)
 {
 	comm *out = virtual_rank_of(c)->p->outer;
@@ -139,7 +146,7 @@ static void virtual_end_job(comm *c, int code)
 }
 
 static const struct comm_ops virtual_ops = {
-	virtual_collective, NULL, virtual_start, virtual_test, virtual_end_job,
+	virtual_collective, NULL, virtual_start, virtual_test, virtual_withdraw, virtual_end_job,
 };
 
 /* Call fn for a virtual rank, after the threads of all processes have started. */

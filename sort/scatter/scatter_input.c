@@ -82,6 +82,14 @@ status scatter_wait(comm *c, comm_req *r, double *wait_s)
 	return comm_wait_end(c, rc);
 }
 
+/* Free memory that blocks or words were sent from or received in. If the comm is broken, messages
+ * may still use it. */
+static void message_free(rank_env *env, void *p)
+{
+	if (!atomic_load(&env->c->broken))
+		mem_free(&env->m, p);
+}
+
 /* ------------------------------------------------------------------------------------- sending */
 
 typedef struct sender {
@@ -119,7 +127,7 @@ static status sender_close(sender *d, status rc)
 	if (rc == ST_OK)
 		rc = d->failed == ST_OK ? reader_check(d->from, &d->env->e) : d->failed;
 	reader_close(d->from);
-	mem_free(&d->env->m, d->buf);
+	message_free(d->env, d->buf);
 	return rc;
 }
 
@@ -175,10 +183,8 @@ static status receiver_open(receiver *b, rank_env *env, uint64_t total)
 
 static void receiver_close(receiver *b)
 {
-	rank_env *env = b->env;
-	result_shift(env->stats, PH_EXCHANGE, b->waited_s);
-	if (!atomic_load(&env->c->broken)) /* else a block may still arrive in a slot */
-		mem_free(&env->m, b->slots);
+	result_shift(b->env->stats, PH_EXCHANGE, b->waited_s);
+	message_free(b->env, b->slots);
 }
 
 static block_header *receiver_slot(const receiver *b, uint64_t block)
@@ -474,7 +480,7 @@ static status scatter_hand_out(rank_env *env, const scatter_job *k, read_runs *o
 	if (rc == ST_OK)
 		rc = read_runs_sort(p, &env->m, out, &env->e);
 	out->sum = n.d.sum;
-	mem_free(&env->m, n.a);
+	message_free(env, n.a);
 	return rc;
 }
 

@@ -229,7 +229,7 @@ static void sim_end_job(comm *c, int code)
 }
 
 static const struct comm_ops sim_ops = {
-	sim_collective, sim_collective, sim_start, sim_test, sim_end_job,
+	sim_collective, sim_collective, sim_start, sim_test, NULL, sim_end_job,
 };
 
 /* -------------------------------------------------------------------------------------- ranks */

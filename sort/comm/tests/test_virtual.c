@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Virtual ranks in several processes. Every collective and every block, inside a process and
- * between two, has the same result as in a single process. All ranks leave together. */
+ * between two, has the same result as in a single process. All ranks leave together. If the comm of
+ * a rank breaks, no other rank uses its requests any more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
@@ -146,8 +148,62 @@ static void all_calls_on_all_ranks(void **state)
 		}
 }
 
+/* Rank 1 waits for a block from rank 0 and for one to it when its comm breaks, because a third
+ * block has a wrong size. It overwrites its requests, and rank 0 starts the other sides of the
+ * first two blocks. arg is the barrier of both ranks. */
+static status break_rank_1(comm *c, void *arg)
+{
+	unsigned char a[8], b[8];
+	comm_req in, out, odd;
+	bool done = false;
+	int bad = 0;
+	memset(a, 1 + c->rank, sizeof a);
+	memset(b, 0, sizeof b);
+	if (c->rank == 0)
+		bad += comm_send(c, a, 1, 1, 2, &odd) != ST_OK;
+	pthread_barrier_wait(arg);
+	if (c->rank == 1) {
+		bad += comm_recv(c, b, sizeof b, 0, 0, &in) != ST_OK;
+		bad += comm_send(c, a, sizeof a, 0, 1, &out) != ST_OK;
+		bad += comm_recv(c, a, 2, 0, 2, &odd) == ST_OK || !atomic_load(&c->broken);
+		memset(&in, 0xff, sizeof in);
+		memset(&out, 0xff, sizeof out);
+	}
+	pthread_barrier_wait(arg);
+	if (c->rank == 0) {
+		bad += comm_send(c, a, sizeof a, 1, 0, &in) != ST_OK;
+		bad += comm_recv(c, b, sizeof b, 1, 1, &out) != ST_OK;
+		bad += comm_test(c, &in, &done) != ST_OK || done;
+		bad += comm_test(c, &out, &done) != ST_OK || done;
+	}
+	pthread_barrier_wait(arg);
+	for (size_t i = 0; i < sizeof b; i++)
+		bad += b[i] != 0;
+	return bad ? ST_INTERNAL : ST_OK;
+}
+
+static status break_virtual_rank_1(comm *outer, void *arg)
+{
+	err e = { ST_OK, "" };
+	return comm_virtual_run(outer, &(int){ 2 }, break_rank_1, arg, &e);
+}
+
+static void requests_of_a_broken_comm_are_not_used(void **state)
+{
+	pthread_barrier_t both;
+	err e = { ST_OK, "" };
+	(void)state;
+	assert_int_equal(pthread_barrier_init(&both, NULL, 2), 0);
+	assert_int_equal(comm_local_run(2, break_rank_1, &both, &e), ST_OK);
+	assert_int_equal(comm_local_run(1, break_virtual_rank_1, &both, &e), ST_OK);
+	pthread_barrier_destroy(&both);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(all_calls_on_all_ranks) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_calls_on_all_ranks),
+		cmocka_unit_test(requests_of_a_broken_comm_are_not_used),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,7 @@ static void smpi_end_job(comm *c, int code)
 }
 
 static const struct comm_ops smpi_ops = {
-	smpi_collective, NULL, smpi_start, smpi_test, smpi_end_job,
+	smpi_collective, NULL, smpi_start, smpi_test, NULL, smpi_end_job,
 };
 
 /* -------------------------------------------------------------------------------------- ranks */
