@@ -128,7 +128,7 @@ for n in $(seq 25 31); do # one of these messages contains the number of states
   ok "lie:$n@rank0, resumed by fewer ranks: no state stays after success" [ "$rc" != 0 -o ! -e work/hetsort-rank3.json ]
   rm -rf work out .hetsort-*
 done
-for n in $(seq 20 25); do # the same on one rank, which names itself
+for n in $(seq 17 22); do # the same on one rank, which names itself
   mkdir work
   HETSORT_FAIL=kill@commit:0 run "$hetsort" --workdir work -o out in
   HETSORT_FAIL=lie:$n run timeout 60 "$hetsort" --workdir work --resume -o out in
