@@ -242,8 +242,8 @@ static void end_if_broken(comm *c, const char *at, status rc)
 	end_alone(c, rc);
 }
 
-/* Execute the job of one rank, which is a thread or a process. The exit code of rank 0 counts,
- * because the report may have failed there. */
+/* Execute the job of one rank, which is a thread or a process. Only on rank 0 does the status say
+ * whether the report was written. */
 static status rank_execute(comm *c, void *arg)
 {
 	invocation *v = arg;
@@ -286,11 +286,8 @@ static status rank_execute(comm *c, void *arg)
 	free(res.rank);
 	if (broken)
 		end_alone(c, rc);
-	int32_t code = rc;
-	rc = comm_bcast(c, &code, sizeof code, 0);
-	if (rc == ST_OK)
-		rc = comm_peer_status(c, code);
-	end_if_broken(c, "ending", rc);
+	char printed = 1; /* until rank 0 has printed the result, launchers must not end it */
+	end_if_broken(c, "ending", comm_bcast(c, &printed, sizeof printed, 0));
 	monitor_leave(c);
 	FAIL_PHASE("end");
 	return rc;
