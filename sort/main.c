@@ -286,8 +286,11 @@ static status rank_execute(comm *c, void *arg)
 	free(res.rank);
 	if (broken)
 		end_alone(c, rc);
-	char printed = 1; /* until rank 0 has printed the result, launchers must not end it */
-	end_if_broken(c, "ending", comm_bcast(c, &printed, sizeof printed, 0));
+	int32_t code = rc; /* launchers must not end rank 0 before it has printed the result */
+	status heard = comm_bcast(c, &code, sizeof code, 0);
+	if (heard == ST_OK && rc != ST_OK) /* all ranks of a job that failed have one exit code */
+		rc = heard = comm_peer_status(c, code);
+	end_if_broken(c, "ending", heard);
 	monitor_leave(c);
 	FAIL_PHASE("end");
 	return rc;

@@ -336,9 +336,7 @@ status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all)
 	return comm_wait_end(c, rc);
 }
 
-/* Return the status whose code another rank sent. If the code is invalid, ranks can no longer
- * agree. */
-static status peer_status(comm *c, int32_t code)
+status comm_peer_status(comm *c, int32_t code)
 {
 	const bool is_status = (code >= ST_OK && code <= ST_INTERNAL) ||
 			       (code > ST_SIGNAL && code < ST_SIGNAL + NSIG);
@@ -356,5 +354,5 @@ status comm_worst(comm *c, status mine)
 	const status rc = comm_reduce(c, mine, first_failed_status, &first);
 	if (rc != ST_OK || mine != ST_OK)
 		return rc != ST_OK ? rc : mine;
-	return first <= INT32_MAX ? peer_status(c, (int32_t)first) : comm_noted(c, ST_PEER);
+	return first <= INT32_MAX ? comm_peer_status(c, (int32_t)first) : comm_noted(c, ST_PEER);
 }

@@ -236,6 +236,10 @@ status comm_reduce(comm *c, uint64_t mine, comm_fold *fold, uint64_t *all);
  * that failed, or ST_OK. Ranks that have failed must call this too. */
 status comm_worst(comm *c, status mine);
 
+/* comm_peer_status - return the status whose code another rank sent. If the code is invalid, ranks
+ * can no longer agree, so set `broken` and return ST_PEER. */
+status comm_peer_status(comm *c, int32_t code);
+
 /* comm_agree - collective: return ST_OK on all ranks if `mine` is ST_OK on all, otherwise a failure
  * on each. So either all ranks continue or none. This is inline, so that the compiler sees that a
  * failed `mine` never becomes ST_OK. */

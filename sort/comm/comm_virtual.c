@@ -135,8 +135,7 @@ static status virtual_test(comm *c, comm_req *req, bool *done)
 static void virtual_withdraw(comm *c)
 {
 	comm *in = virtual_rank_of(c)->inner;
-	if (in->ops->withdraw)
-		in->ops->withdraw(in);
+	in->ops->withdraw(in); /* of comm_local */
 }
 
 static void virtual_end_job(comm *c, int code)

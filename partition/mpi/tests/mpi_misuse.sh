@@ -11,7 +11,7 @@ over_ranks oom_test 1 2 3 4
 mpi_fails() { # mpi_fails CALL:N[@rankR] LINES - of two ranks, as far as they are not ok
   run timeout 120 "$ROOT/scripts/mpirun" 2 env LD_PRELOAD="$OBJ/mpi-shim.so" HETSORT_SHIM="$1" \
     "$OBJ/partition/mpi/tests/fault_test"
-  is "MPI_$1 fails" "$rc $(grep '^rank' <<<"$out" | grep -v ': ok: $' | sed 's/\(MPI_[A-Za-z_]* failed: \).*/\1.../' | sort)" "0 $2"
+  is "MPI_$1 fails" "$rc $(grep '^rank' <<<"$out" | grep -v ': ok: $' | sed 's/\(MPI_[A-Za-z_]* failed: \)..*/\1.../' | sort)" "0 $2"
 }
 mpi_fails Nothing ""
 mpi_fails Comm_idup:1 "rank 0, gather: another rank failed: MPI_Comm_idup failed: ...

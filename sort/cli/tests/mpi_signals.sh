@@ -74,7 +74,7 @@ ends "TERM to rank 1 then"
 start fsync -o out in
 kill -s KILL "$(cat pid.0)"
 ends "KILL of rank 0"
-left_over "KILL of rank 0: the others remove what it has made" out
+left_over "KILL of rank 0: the others remove its files" out
 start fsync -o out in
 kill -s TERM "$(cat pid.0)"
 ends "TERM to rank 0"
@@ -84,7 +84,7 @@ is "TERM to rank 0: nothing temporary" "$(find . -name '.hetsort-*')" ""
 start fsync -o out.%r in
 kill -s KILL "$(cat pid.2)"
 ends "KILL of rank 2"
-left_over "KILL of rank 2: the others remove what it has made" out.%r
+left_over "KILL of rank 2: the others remove its files" out.%r
 start fsync -o out.%r in
 kill -s KILL "$(children_of $job)"
 await gone "$(cat pid.0)" "$(cat pid.1)" "$(cat pid.2)"

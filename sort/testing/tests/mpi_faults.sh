@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Faults on ranks that are processes: each ends the whole job with the right exit code and a message that names the rank,
 # and the output does not exist. HETSORT_LONG=1 takes more places of each fault.
+# shellcheck disable=SC2016  # for sh to expand
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
@@ -37,6 +38,16 @@ done
 for phase in read split merge commit; do promised kill@$phase:1 $killed ""; done
 promised kill@sort:0 $killed "" --strategy distribute
 ok "most faults ended the job ($failed of $tried)" test $((failed * 5)) -ge $((tried * 3))
+both=0 mixed='' # two ranks fail in one call for different reasons
+for call in $(seq 10 24); do
+  HETSORT_FAIL=file:$call@rank1,file:$call=ENOSPC@rank2 run timeout 120 "$ROOT/scripts/mpirun" 3 \
+    sh -c '"$@"; rc=$?; echo $rc >>codes; exit $rc' sh "$hetsort" -o out in
+  [ "$rc" = 0 ] || both=$((both + 1))
+  [ "$(sort -u codes | wc -l)" = 1 ] || mixed+="$call: $(tr '\n' ' ' <codes)"
+  rm -f .hetsort-* out codes
+done
+ok "two ranks fail ($both times)" test $both -gt 0
+is "two ranks fail: all have the exit code of rank 0" "$mixed" ""
 promised differ@version:2 5 "hetsort: rank 2 ($host), opening: it has another version than rank 0: "
 for rank in 0 1; do
   HETSORT_FAIL=differ@threads:$rank run timeout 120 "$ROOT/scripts/mpirun" 3 "$hetsort" -v -o out in

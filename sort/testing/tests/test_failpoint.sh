@@ -136,7 +136,7 @@ for n in $(seq 17 22); do # the same on one rank, which names itself
     "$rc/$(grep -c -E '^hetsort: (the other ranks|a message of rank 0) ' <<<"$err")" "$([ "$rc" = 0 ] && echo 0/0 || echo 5/1)"
   rm -rf work out .hetsort-*
 done
-for n in $(seq 95 125); do # one of these messages is the last, which says only that rank 0 has printed the result
+for n in $(seq 95 125); do # one of these messages is the last: the exit code of rank 0, if the job has failed
   HETSORT_FAIL=lie:$n@rank0 timeout 60 "$hetsort" --ranks 3 --timeout 3 -f -o out in
 done >said 2>&1
 is "no wrong last message is believed" "$(grep ', ending: ' said)" ""
