@@ -50,12 +50,14 @@ static inline moment moment_now(void)
 	return m;
 }
 
-/* nap - sleep for a moment while waiting for others: 10 us at first, then up to 200 us. So a wait
- * neither takes processor time from other threads nor adds much latency. tries: naps before this
- * one. */
+/* nap - sleep for a moment while waiting for others: 10 us at first, 200 us after some tries, and
+ * 10 ms after a second of waiting. So a wait adds little latency, and a long one takes hardly any
+ * processor time, however many threads wait: the watchdog takes processor time for work.
+ * tries: naps before this one. */
 static inline void nap(unsigned tries)
 {
-	const struct timespec t = { 0, tries < 8 ? 10000 : tries < 32 ? 50000 : 200000 };
+	const long us = tries < 8 ? 10 : tries < 32 ? 50 : tries < 4000 ? 200 : 10000;
+	const struct timespec t = { 0, us * 1000 };
 	nanosleep(&t, NULL);
 }
 
