@@ -67,4 +67,8 @@ judge 100 "$(counted sort/a.c '1:0 3:0 4:1 5:8 6:1 7:7:3,4')" </dev/null
 is "few lines need a row, too" "$rc/$(grep -c "66.7 % of its lines run, and no row" <<<"$out")" 1/1
 judge 0 '' </dev/null
 is "nothing counted fails" "$rc" 1
+# what scripts/coverage links into the programs, by the line that compiles it there
+export build=$PWD
+(cd "$ROOT" && eval "$(grep 'coverage-end\.c$' scripts/coverage)")
+ok "coverage-end.c compiles" test -s end.o
 done_testing
