@@ -52,8 +52,8 @@ static inline moment moment_now(void)
 
 /* nap - sleep for a moment while waiting for others: 10 us at first, 200 us after some tries, and
  * 10 ms after a second of waiting. So a wait adds little latency, and a long one takes hardly any
- * processor time, however many threads wait: the watchdog takes processor time for work.
- * tries: naps before this one. */
+ * processor time, even of many threads. The watchdog depends on it: it regards a process that uses
+ * processor time as working. tries: naps before this one. */
 static inline void nap(unsigned tries)
 {
 	const long us = tries < 8 ? 10 : tries < 32 ? 50 : tries < 4000 ? 200 : 10000;

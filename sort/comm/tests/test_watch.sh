@@ -36,7 +36,7 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers r
     rm -f hanging .hetsort-*
   done
 fi
-# After some of these wrong messages, all ranks wait for blocks that nobody has; sixteen threads look for them again and again.
+# After some of these wrong messages, all ranks wait for blocks that no rank has. Sixteen threads then test for them.
 "$BIN/gensort" --no-fsync 900 few || exit 1
 waited=0 hung=""
 for n in {55..75}; do
