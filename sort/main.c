@@ -80,9 +80,6 @@ static status print_result(const invocation *v, const job_result *res, traces *a
 	status rc = res->status;
 	const bool shown = progress_line_stop();
 	report_errors(res, stderr);
-	if (rc != ST_OK && !res->rank)
-		fprintf(stderr,
-			"hetsort: the job failed, but there is no memory for the reasons\n");
 	if (res->note[0] && o->verbosity >= 0)
 		fprintf(stderr, "hetsort: note: %s\n", res->note);
 	if (rc == ST_OK && o->explain)
@@ -283,7 +280,7 @@ static status rank_execute(comm *c, void *arg)
 		rc = print_result(v, &res, c->rank == 0 ? &all : NULL);
 	free(all.row);
 	trace_close(t);
-	free(res.rank);
+	job_result_free(&res);
 	if (broken)
 		end_alone(c, rc);
 	int32_t code = rc; /* launchers must not end rank 0 before it has printed the result */

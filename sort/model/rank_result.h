@@ -12,6 +12,8 @@
 #include "kernel/inspect.h"
 #include "job_time.h"
 
+#include <stdlib.h>
+
 typedef enum phase {
 	PH_DESCRIBE,
 	PH_PLAN,
@@ -164,7 +166,15 @@ typedef struct job_result {
 	bool rates_measured; /* else they are nominal or given */
 	bool late_refused;   /* a report, trace or page is also another file: none is written */
 	char note[ERR_TEXT_BYTES]; /* "", or a note in addition to the ranks' errors */
-	rank_result *rank;         /* size entries; caller frees */
+	rank_result *rank;         /* size entries, or NULL; job_result_free frees */
+	rank_result own; /* its only entry without memory, or if ranks cannot be reached */
 } job_result;
+
+static inline void job_result_free(job_result *r)
+{
+	if (r->rank != &r->own)
+		free(r->rank);
+	r->rank = NULL;
+}
 
 #endif

@@ -143,6 +143,18 @@ static status plan_ranks(job *j, rank_result *all, int first)
 	return rc;
 }
 
+/* Report only what this rank knows of a failure, and no rank after a success. */
+static void report_own(job *j, status rc, job_result *res)
+{
+	if (rc != ST_OK && j->env.e.code == ST_OK)
+		err_set(&j->env.e, rc, "no memory for the reasons of other ranks");
+	fill_result(j);
+	*res = result_of(j, rc);
+	res->own = j->mine;
+	res->rank = rc != ST_OK ? &res->own : NULL;
+	res->size = rc != ST_OK;
+}
+
 void job_result_collect(job *j, status rc, job_result *res)
 {
 	comm *c = j->env.c;
@@ -159,8 +171,7 @@ void job_result_collect(job *j, status rc, job_result *res)
 		return;
 	if (got != ST_OK || !all) {
 		free(all);
-		*res = (job_result){ .status = rc, .late_refused = j->files.late_refused };
-		memcpy(res->note, j->env.e.text, sizeof res->note); /* rank 0's reason at least */
+		report_own(j, rc, res);
 		return;
 	}
 	/* If rank 0 plans for all ranks, the results are copies of its own result. Plan the other
@@ -209,12 +220,7 @@ status job_result_own(job *j, status rc, job_result *res)
 	if (rc == ST_OK)
 		rc = ST_PEER;
 	err_set(&j->env.e, rc, "%s", comm_failure(j->env.c, why));
-	fill_result(j);
-	free(res->rank);
-	*res = result_of(j, rc);
-	res->rank = malloc(sizeof *res->rank);
-	res->size = res->rank != NULL;
-	if (res->rank)
-		*res->rank = j->mine;
+	job_result_free(res);
+	report_own(j, rc, res);
 	return rc;
 }

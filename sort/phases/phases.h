@@ -177,9 +177,9 @@ status job_replan_out(job *j, uint64_t mine, const char *what);
 /* ---------------------------------------------------------------------- values for several phases
  */
 
-/* job_result_collect - collective: collect the results of all ranks at rank 0. Results that cannot
- * be collected are omitted. job_result_own - report only what this rank knows, because the ranks
- * can no longer agree; return its status. The caller frees res->rank. */
+/* job_result_collect - collective: collect the results of all ranks at rank 0. Without memory for
+ * them, report a failure as rank 0 knows it, and no ranks after a success. job_result_own - report
+ * only what this rank knows, because the ranks can no longer agree; return its status. */
 void job_result_collect(job *j, status rc, job_result *res);
 status job_result_own(job *j, status rc, job_result *res);
 

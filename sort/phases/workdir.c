@@ -206,6 +206,16 @@ static int runs_by_place(const void *a_, const void *b_)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
+/* Forget the runs of a list that no rank uses. */
+static void keep_used(run_list *l, const run_list *used)
+{
+	size_t n = 0;
+	for (size_t k = 0; k < l->runs; k++)
+		if (states_uses(used, &l->run[k]))
+			l->run[n++] = l->run[k];
+	l->runs = n;
+}
+
 /* Remove the file of a run that no later job may use. */
 static void forget_run(const workdir *w, const run_note *n)
 {
@@ -289,15 +299,15 @@ status phase_save_state(job *j)
 	run_list *noted = &w->s.files, *used = &w->shared.used;
 	kept_runs *had = &w->seal.kept;
 	const size_t runs = j->memory.sort.runs, kept = j->memory.kept;
-	size_t n = 0;
 	if (!w->on)
 		return ST_OK;
 	status rc = states_remove_unused(w->file.dirfd, &w->earlier, used, j->env.o->workdir,
 					 &j->env.stats->leftovers, &j->env.e);
-	for (size_t k = 0; k < noted->runs; k++)
-		if (states_uses(used, &noted->run[k]))
-			noted->run[n++] = noted->run[k];
-	noted->runs = n;
+	/* no number is used twice */
+	w->seal.number = u64_max(run_list_next(&w->s.made), run_list_next(noted));
+	/* a state with a run that has no file would be refused */
+	keep_used(&w->s.made, used);
+	keep_used(noted, used);
 	if (rc != ST_OK)
 		return rc;
 	/* remove runs that memory is too small for; their records are read again */
@@ -305,7 +315,6 @@ status phase_save_state(job *j)
 		forget_run(w, &had->run[i]);
 	had->count = kept < had->count ? kept : had->count;
 	/* note the names of the runs that this job will make */
-	w->seal.number = u64_max(run_list_next(&w->s.made), run_list_next(noted));
 	w->seal.number = states_free_numbers(w->file.dirfd, w->s.rank, w->seal.number, runs);
 	for (size_t i = 0; rc == ST_OK && i < runs; i++) {
 		const run_note planned = { .number = w->seal.number + i, .rank = w->s.rank };

@@ -167,7 +167,7 @@ int main(void)
 			if (why)
 				printf("# seed %llu: %s\n", (unsigned long long)seed, why);
 			ok &= !why;
-			free(j.res.rank);
+			job_result_free(&j.res);
 		}
 		printf("%s %d - keys from seeds %llu to %llu\n", ok ? "ok" : "not ok", p + 1,
 		       (unsigned long long)first, (unsigned long long)end - 1);

@@ -380,8 +380,7 @@ static void run_case(tally *y, const test_case *t)
 			why = "a rank failed";
 		if (why)
 			report_case(y, t, why);
-		free(y->b.res.rank);
-		y->b.res.rank = NULL;
+		job_result_free(&y->b.res);
 		(void)unlink(y->b.out);
 	}
 	if (y->c && comm_agree(y->c, ST_OK) != ST_OK)

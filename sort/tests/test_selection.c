@@ -187,7 +187,7 @@ static void the_output_is_the_expected_one(void **state)
 			       settings_selection_text(&t.o, way),
 			       t.res.rank ? t.res.rank[0].text : "");
 		assert_true(good);
-		free(t.res.rank);
+		job_result_free(&t.res);
 		free(t.in);
 		free(t.want);
 		(void)unlink("out");

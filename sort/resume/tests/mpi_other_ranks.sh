@@ -77,6 +77,13 @@ continues "disks, more hosts" "a b c d" $bytes --workdir store
 fresh
 job kill@merge:1 "a b a b" --workdir store
 continues "disks, the two ranks of each host in another order" "a a b b" $bytes --workdir store
+# the runs of a host are in two places of the input: its only rank drops some, and its state must not note them any more
+fresh
+job kill@merge:1 "a b a b" --speeds 1,2,2,1 --workdir store
+there=$(find a b -name '*.run*' | wc -l)
+job kill@merge:0 "a b" --resume --workdir store
+is "disks, fewer ranks than places: killed" "$rc/$there" 137/4
+continues "disks, fewer ranks than places, killed again" "a b" $bytes --workdir store
 fresh
 job kill@merge:1 "a b c d" --workdir store
 job '' "a b" --resume --workdir store

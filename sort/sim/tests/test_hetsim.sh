@@ -262,5 +262,5 @@ ok "--calibrate prints a line of a platform" grep -q -E '^rates sort [0-9.]+ns m
 scale=() && sim "4 x\n$out"
 is "which a platform takes" "$rc" 0
 run nm "$BIN/hetsort"
-ok "hetsort has nothing of it" test -z "$(grep -E '__wrap_|engine_run|comm_sim' <<<"$out")"
+ok "hetsort has nothing of it" test -z "$(grep -v -E ' __wrap_(_exit|raise|kill|MPI_Abort)$' <<<"$out" | grep -E '__wrap_|engine_run|comm_sim')"
 done_testing

@@ -205,7 +205,7 @@ static status rank_run(comm *c, void *arg)
 	const status rc = job_execute(c, &k->o, &res);
 	if (atomic_load(&c->broken))
 		c->ops->end_job(c, rc);
-	free(res.rank);
+	job_result_free(&res);
 	return rc;
 }
 

@@ -52,6 +52,11 @@ rm -f .hetsort-*
 fails comm:20@rank2 5 "hetsort: rank 2, " --ranks 3
 rm -f .hetsort-*
 fails alloc:12@rank1 4 "hetsort: rank 1, " --ranks 3
+for n in $(seq 40); do # no memory is needed to print why a rank gave up
+  HETSORT_FAIL=flip@heard:5@rank0,alloc:$n@rank0 run "$hetsort" --threads 1 -o out in
+  case $rc/$err in [45]/*": no memory for "* | 4/*"cannot start thread"* | 5/*"a message from rank 0 arrived damaged") ;; *) unsaid+=" $n: $rc/$err" ;; esac
+done
+is "a failing allocation, and a damaged message: each is named" "${unsaid:-}" ""
 for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # messages to that rank, or from it to rank 0
   rank=${at#*@rank}
   fails flip@heard:$at 5 "hetsort: rank " --ranks 3
