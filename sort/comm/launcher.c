@@ -92,7 +92,7 @@ static status load_plugin(int mpi, const char *path, err *e)
 
 /* Load the plug-in for the launcher's MPI. PMI_RANK does not prove that this is MPICH: srun sets it
  * too, and starts ranks of any MPI. But only MPICH's launcher sets MPI_LOCALRANKID. */
-status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
+static status run_by_plugin(size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	char path[PATH_MAX];
 	const bool by_slurm = getenv("SLURM_STEP_ID") && !getenv("MPI_LOCALRANKID");
@@ -111,37 +111,30 @@ status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 	return rc == ST_OK ? plugin->run(max_msg, fn, arg, e) : rc;
 }
 
-void comm_launched_end(int code)
-{
-	if (plugin)
-		plugin->end(code);
-}
+#endif
 
+status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
+{
+#if defined HETSORT_MPI_PLUGIN
+	return run_by_plugin(max_msg, fn, arg, e);
 #elif defined HAVE_MPI
-
-status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
-{
 	return comm_mpi_run(max_msg, fn, arg, e);
-}
-
-void comm_launched_end(int code)
-{
-	comm_mpi_end(code);
-}
-
 #else
-
-status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
-{
 	(void)max_msg, (void)fn, (void)arg;
 	return err_set(e, ST_REFUSED,
 		       "an MPI launcher has started hetsort, which is built without MPI: use "
 		       "--ranks instead");
+#endif
 }
 
 void comm_launched_end(int code)
 {
+#if defined HETSORT_MPI_PLUGIN
+	if (plugin)
+		plugin->end(code);
+#elif defined HAVE_MPI
+	comm_mpi_end(code);
+#else
 	(void)code;
-}
-
 #endif
+}

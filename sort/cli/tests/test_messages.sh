@@ -7,10 +7,11 @@
 hetsort=$BIN/hetsort
 "$BIN/gensort" --no-fsync 20000 in
 "$hetsort" -q --no-fsync -o wanted in
-mkdir shut
+mkdir shut counts
 chmod 555 shut
-as_user() { # as_user COMMAND... - run it as a user who may not write everywhere
-  if [ "$(id -u)" -ne 0 ]; then run "$@"; else run setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; fi
+chmod 777 counts
+as_user() { # as_user COMMAND... - run it as a user who may not write everywhere, but may write what gcov counts
+  if [ "$(id -u)" -ne 0 ]; then run "$@"; else GCOV_PREFIX=counts run setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; fi
 }
 
 # --- one line for all ranks, with their number if each has a file of its own
