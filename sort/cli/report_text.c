@@ -370,7 +370,8 @@ static void report_failure(const job_result *r, int i, FILE *f)
 	}
 	/* Before anything is read, a message names the file or option that is wrong. Then the rank
 	 * matters only if other ranks do not fail. */
-	const bool refused = k->status == ST_REFUSED || k->wanted_bytes > 0;
+	const bool refusal = k->status == ST_REFUSED && r->status == ST_REFUSED;
+	const bool refused = refusal || k->wanted_bytes > 0;
 	const bool early = refused || (k->status == ST_RESOURCE && k->phase <= PH_PLAN);
 	const bool named = k->wanted_bytes > 0 || strchr(most->text, '\'');
 	const bool bare = r->job_ranks <= 1 || (early && more + 1 == r->job_ranks) ||
@@ -380,7 +381,7 @@ static void report_failure(const job_result *r, int i, FILE *f)
 		fprintf(f, "rank %d", k->rank);
 		if (r->processes > 1)
 			fprintf(f, " (%s)", k->host);
-		if (k->status != ST_REFUSED)
+		if (!refusal)
 			fprintf(f, ", %s", phase_doing((phase)k->phase));
 		fputs(": ", f);
 	}

@@ -126,8 +126,9 @@ static status collect_parts(rank_env *env, const states *s, part **all, size_t *
 		else if (p[i].job != p[0].job)
 			rc = err_set(&env->e, ST_REFUSED,
 				     "the states of ranks %" PRId32 " and %" PRId32
-				     " are of different sorts",
-				     p[0].rank, p[i].rank);
+				     " in workdir %s are of different sorts: use another workdir, "
+				     "or remove them with --clean",
+				     p[0].rank, p[i].rank, quoted(env->o->workdir));
 	return comm_agree(env->c, rc);
 }
 

@@ -125,7 +125,7 @@ chmod 700 store
 rm -rf other && cp -r store other && rm other/.hetsort-*
 killed merge:0 --ranks 2
 cp other/hetsort-rank0.json store/hetsort-rank1.json && sed -i 's/"rank": 0/"rank": 1/; s/"ranks": 1/"ranks": 2/' store/*1.json
-refuses "a copy of another sort's state" "the states of ranks 0 and 1 are of different sorts" --resume --ranks 2
+refuses "a copy of another sort's state" "the states of ranks 0 and 1 in workdir 'store' are of different sorts: use another workdir, or remove them with --clean" --resume --ranks 2
 sed -i 's/"rank": 1/"rank": 2/; s/"ranks": 2/"ranks": 3/' store/*1.json
 refuses "a state under another rank's name" "state 'store/hetsort-rank1.json' is of rank 2, not of rank 1" --resume --ranks 2
 sed -i 's/"ranks": 3/"ranks": 2/' store/*1.json
@@ -223,7 +223,7 @@ mv store other
 killed merge:0 --ranks 2
 cp other/hetsort-rank1.* store
 rm -r other
-refuses "states of two sorts" "the states of ranks 0 and 1 are of different sorts" --resume --ranks 2
+refuses "states of two sorts" "the states of ranks 0 and 1 in workdir 'store' are of different sorts: use another workdir, or remove them with --clean" --resume --ranks 2
 
 # calls on files that fail from the first look at the workdir on; after the output is complete they are not an error
 for n in $(seq 1 $every 40); do

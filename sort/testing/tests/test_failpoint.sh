@@ -57,6 +57,11 @@ for n in $(seq 40); do # no memory is needed to print why a rank gave up
   case $rc/$err in [45]/*": no memory for "* | 4/*"cannot start thread"* | 5/*"a message from rank 0 arrived damaged") ;; *) unsaid+=" $n: $rc/$err" ;; esac
 done
 is "a failing allocation, and a damaged message: each is named" "${unsaid:-}" ""
+for n in $(seq 12 23); do # rank 2 refuses, and then the ranks cannot agree to refuse
+  HETSORT_FAIL=file:4@rank2,flip@heard:$n@rank2 run "$hetsort" --ranks 3 -o out - <in
+  case $rc/$err in 5/"hetsort: rank "[0-2]", "*) ;; *) unnamed+=" $n: $rc/$err" ;; esac
+done
+is "a refusal of a rank, and a damaged message: rank and phase are named" "${unnamed:-}" ""
 for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # messages to that rank, or from it to rank 0
   rank=${at#*@rank}
   fails flip@heard:$at 5 "hetsort: rank " --ranks 3
