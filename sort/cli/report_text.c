@@ -353,6 +353,12 @@ static bool failed_alike(const rank_result *a, const rank_result *b)
 	return a->status != ST_OK && b->status != ST_OK && same_words(a->text, b->text, true);
 }
 
+/* Return whether a rank refused, and the ranks agreed to refuse. */
+static bool is_refusal(const job_result *r, const rank_result *k)
+{
+	return k->status == ST_REFUSED && r->status == ST_REFUSED;
+}
+
 /* Print the failure of rank i, and of the ranks after it that failed alike, in one line. */
 static void report_failure(const job_result *r, int i, FILE *f)
 {
@@ -370,8 +376,7 @@ static void report_failure(const job_result *r, int i, FILE *f)
 	}
 	/* Before anything is read, a message names the file or option that is wrong. Then the rank
 	 * matters only if other ranks do not fail. */
-	const bool refusal = k->status == ST_REFUSED && r->status == ST_REFUSED;
-	const bool refused = refusal || k->wanted_bytes > 0;
+	const bool refused = is_refusal(r, k) || k->wanted_bytes > 0;
 	const bool early = refused || (k->status == ST_RESOURCE && k->phase <= PH_PLAN);
 	const bool named = k->wanted_bytes > 0 || strchr(most->text, '\'');
 	const bool bare = r->job_ranks <= 1 || (early && more + 1 == r->job_ranks) ||
@@ -381,7 +386,7 @@ static void report_failure(const job_result *r, int i, FILE *f)
 		fprintf(f, "rank %d", k->rank);
 		if (r->processes > 1)
 			fprintf(f, " (%s)", k->host);
-		if (!refusal)
+		if (!is_refusal(r, k))
 			fprintf(f, ", %s", phase_doing((phase)k->phase));
 		fputs(": ", f);
 	}

@@ -63,6 +63,13 @@ static status move_part(job *j, uint64_t to, uint64_t bytes)
 	return rc;
 }
 
+/* Plan the parts without the records that have been dropped. */
+static status replan_kept(job *j)
+{
+	const output_part *w = &j->part;
+	return job_replan_out(j, w->seen.records, w->dropped.records, "records that are kept");
+}
+
 /* Keep the records that --top allows after the records of earlier ranks, and drop the rest. With
  * --unique, each rank may have written --top records. */
 static status cut_at_top(job *j)
@@ -84,7 +91,7 @@ static status cut_at_top(job *j)
 			checksum_join(w->dropped.sum, checksum_without(all.sum, w->seen.sum));
 	}
 	rc = comm_agree(env->c, rc);
-	return rc == ST_OK ? job_replan_out(j, w->seen.records, NULL) : rc;
+	return rc == ST_OK ? replan_kept(j) : rc;
 }
 
 status phase_close_gaps(job *j)
@@ -93,7 +100,7 @@ status phase_close_gaps(job *j)
 	output *o = &j->files.out;
 	const share_plan *old = &j->shares, *next = &j->next;
 	const uint64_t record = env->o->lay.record_bytes;
-	status rc = job_replan_out(j, j->part.seen.records, NULL);
+	status rc = replan_kept(j);
 	if (rc != ST_OK || o->is_stdout)
 		return rc;
 	rc = cut_at_top(j);

@@ -169,10 +169,10 @@ static inline status job_each(job *j, job_step *const *step, size_t n)
 
 /* job_replan - collective: copy the plan in j->shares to j->next, which replaces it if the phase
  * succeeds. A second call changes nothing. job_replan_out - do the same, and let each rank write
- * `mine` records. ST_PEER if these are not all records. what: the origin of the shares, for the
- * message, or NULL if records are dropped. */
+ * `mine` records; it has dropped `gone` others. ST_PEER if these are not all records. what: the
+ * origin of the shares, for the message. */
 status job_replan(job *j);
-status job_replan_out(job *j, uint64_t mine, const char *what);
+status job_replan_out(job *j, uint64_t mine, uint64_t gone, const char *what);
 
 /* ---------------------------------------------------------------------- values for several phases
  */

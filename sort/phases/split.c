@@ -77,7 +77,7 @@ status phase_split_keys(job *j)
 	mem_free(&env->m, recv);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
-		rc = job_replan_out(j, mine, "unique keys");
+		rc = job_replan_out(j, mine, 0, "unique keys");
 	if (rc == ST_OK && !memory_plan_holds(j, mine))
 		rc = err_set(
 			&env->e, ST_RESOURCE,
@@ -120,7 +120,7 @@ status phase_split_inputs(job *j)
 	}
 	if (rc == ST_OK && env->o->unique) {
 		/* a rank receives all records of its keys, however many there are */
-		rc = job_replan_out(j, d->n, "unique keys");
+		rc = job_replan_out(j, d->n, 0, "unique keys");
 		if (rc == ST_OK)
 			memcpy(j->next.in, j->next.out, (size_t)env->c->size * sizeof *j->next.in);
 	}

@@ -213,16 +213,26 @@ status job_replan(job *j)
 	return comm_agree(j->env.c, share_plan_copy(&j->env, &j->shares, &j->next));
 }
 
-status job_replan_out(job *j, uint64_t mine, const char *what)
+status job_replan_out(job *j, uint64_t mine, uint64_t gone, const char *what)
 {
+	rank_env *env = &j->env;
 	share_plan *next = &j->next;
+	const struct counts {
+		uint64_t out, gone;
+	} own = { mine, gone };
 	status rc = job_replan(j);
+	struct counts *all =
+		rc == ST_OK ? env_allgather(env, &own, sizeof own, "counts", &rc) : NULL;
+	uint64_t left = next->records;
+	for (int i = 0; all && i < env->c->size; i++) {
+		next->out[i] = all[i].out;
+		left -= u64_min(left, all[i].gone);
+	}
+	mem_free(&env->m, all);
 	if (rc == ST_OK)
-		rc = comm_allgather(j->env.c, &mine, next->out, sizeof mine);
-	if (rc == ST_OK && what)
-		rc = share_plan_check(&j->env, next->records, next->out, false, what);
+		rc = share_plan_check(env, left, next->out, false, what);
 	if (rc == ST_OK)
-		share_plan_sum_out(&j->env, next);
+		share_plan_sum_out(env, next);
 	return rc;
 }
 

@@ -54,7 +54,7 @@ static const struct sort {
 	{ "standard input, spilled to disk", "--threads 2 --tmpdir spill", 200, 1, true },
 	{ "standard input, copied", "--ranks 3 --tmpdir spill --tmpdir .", 0, 3, true },
 	{ "merge", "--ranks 3", 0, 3, false },
-	{ "merge, one exchange thread", "--ranks 3 --exchange-threads 1", 0, 3, false },
+	{ "merge, unique keys", "--ranks 3 --exchange-threads 1 --unique", 0, 3, false },
 	{ "merge, no exchange threads", "--ranks 3 --exchange-threads 0 --no-fsync --timeout 60", 0,
 	  3, false },
 	{ "two levels", "--ranks 5 --exchange two-level", 0, 5, false },

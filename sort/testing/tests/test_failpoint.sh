@@ -62,6 +62,15 @@ for n in $(seq 12 23); do # rank 2 refuses, and then the ranks cannot agree to r
   case $rc/$err in 5/"hetsort: rank "[0-2]", "*) ;; *) unnamed+=" $n: $rc/$err" ;; esac
 done
 is "a refusal of a rank, and a damaged message: rank and phase are named" "${unnamed:-}" ""
+# wrong numbers of records that are kept; only in memory can a file have the size that they claim
+shm=$(mktemp -d /dev/shm/hetsort-lies.XXXXXX 2>/dev/null) || shm=$PWD
+"$BIN/hetsort" -o first <(head -c 50000 in) && "$BIN/hetsort" -o second <(tail -c 50000 in)
+for n in $(seq 50 80); do
+  HETSORT_FAIL=lie:$n@rank0 run timeout -s KILL 60 "$hetsort" --merge --ranks 3 --unique --timeout 3 -f -o "$shm/lies" first second
+  [ "$rc" -ne 0 ] || cmp -s "$shm/lies" expected || wrong+=" $n"
+done
+is "wrong numbers of kept records: no output is wrong" "${wrong:-}" ""
+[ "$shm" = "$PWD" ] || rm -r "$shm"
 for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # messages to that rank, or from it to rank 0
   rank=${at#*@rank}
   fails flip@heard:$at 5 "hetsort: rank " --ranks 3
