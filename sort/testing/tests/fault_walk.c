@@ -325,21 +325,21 @@ static bool names_subject(const char *said)
 	       (strchr(said, '\'') && strncmp(said, "rank ", 5) != 0);
 }
 
-/* Return whether the message names the failed call, and rank and phase if there are several ranks,
+/* Return whether a line names the failed call, and rank and phase if there are several ranks,
  * unless all ranks refuse. */
 static bool says_enough(const outcome *o, int ranks)
 {
-	const char *said = strstr(o->said, "hetsort: ");
-	if (!said)
-		return false;
-	int at = (int)strlen("hetsort: ");
-	(void)sscanf(said, "hetsort: rank %*d: %n", &at); /* in a refusal */
-	said += at;
-	return ranks == 1 || o->end.code == ST_REFUSED ||
-			       strncmp(said, "no memory for a job of ", 23) == 0 ||
-			       strncmp(said, "cannot start thread ", 20) == 0
-		       ? names_subject(said)
-		       : names_rank_and_phase(said);
+	for (const char *said = o->said; (said = strstr(said, "hetsort: "));) {
+		int at = (int)strlen("hetsort: ");
+		(void)sscanf(said, "hetsort: rank %*d: %n", &at); /* in a refusal */
+		said += at;
+		const bool bare = ranks == 1 || o->end.code == ST_REFUSED ||
+				  strncmp(said, "no memory for a job of ", 23) == 0 ||
+				  strncmp(said, "cannot start thread ", 20) == 0;
+		if (bare ? names_subject(said) : names_rank_and_phase(said))
+			return true;
+	}
+	return false;
 }
 
 /* Return the broken promise, or NULL. */
