@@ -63,11 +63,13 @@ static status move_part(job *j, uint64_t to, uint64_t bytes)
 	return rc;
 }
 
-/* Plan the parts without the records that have been dropped. */
+/* Collective: plan the parts without the records that have been dropped. */
 static status replan_kept(job *j)
 {
 	const output_part *w = &j->part;
-	return job_replan_out(j, w->seen.records, w->dropped.records, "records that are kept");
+	const status rc =
+		job_replan_out(j, w->seen.records, w->dropped.records, "records that are kept");
+	return comm_agree(j->env.c, rc); /* a false count may have reached only some ranks */
 }
 
 /* Keep the records that --top allows after the records of earlier ranks, and drop the rest. With
