@@ -311,7 +311,7 @@ $(call x_of,gensort): %: %.o $(call objs,$(sort $(filter-out gensort/gensort.c g
 $(call x_of,partition): %: %.o $(call objs,$(filter-out partition/hetplan/main.c,$(PLAN_SRC))) $(PLAN_PAGE) $(LIBPART)
 	$(call link,$(LINK),$(WITH_SHIM) $(PART_LIBS) -Wl$(comma)--as-needed $(GLPK_LIBS) $(GSL_LIBS) $(JSON_LIBS) $(TEST_LIBS))
 $(call x_of,sort): %: %.o $(LIBSORT) $(LIBPART)
-	$(call link,$(LINKMPI),$(SORT_LIBS) $(TEST_LIBS))
+	$(call link,$(LINKMPI),$(WITH_SHIM) $(SORT_LIBS) $(TEST_LIBS))
 $(call x_of,bench): %: %.o
 	$(call link,$(LINK),$(TEST_LIBS) -lm)
 # Tests of the simulation are linked with its modules that wrap no call; test_numa counts calls of hwloc, so hwloc must

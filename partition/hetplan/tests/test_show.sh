@@ -74,6 +74,8 @@ run "$hetplan" show <(sed 's/"makespan":/&1/' plan.json)
 is "another makespan" "$rc ${err##*: }" "1 ${err##*: }"
 ok "another makespan: says which" grep -q "'makespan': .* but the costs give" <<<"$err"
 refused "'lower_bound': above the makespan" 's/"lower_bound":/&1/'
+refused "'lower_bound': must be a number or null" 's/"lower_bound":[^,]*/"lower_bound":"low"/'
+refused "no shares" "s/\"shares\":\[$shares/\"shares\":[/"
 refused "not a plan with its request: write one with '--json'" 's/"request"/"Request"/'
 refused "'status': must be 'ok'" 's/"status":"ok"/"status":"error"/'
 refused "'items' is missing" 's/"items":500,//'
@@ -84,6 +86,10 @@ refused "'order': lists '1' twice" 's/"order":\[[0-9]*,[0-9]*/"order":[1,1/'
 "$hetplan" "${scatter[@]}" --chunk 7 --json >plan.json
 IFS=, read -r a b c <<<"$(sed 's/.*"shares":\[\([^]]*\).*/\1/' plan.json)"
 refused "'shares[0]': the share that the farm hands out is different" "s/\"shares\":\[$a,$b/\"shares\":[$((a + 7)),$((b - 7))/"
+refused "'shares': 2 entries, must be 3" "s/\"shares\":\[$a,$b,/\"shares\":[$((a + b)),/"
+"$hetplan" share -n 1000 -s 1,2,4 --cost linear --capacity 900,900,400 --json >plan.json
+refused "'shares[2]': above the capacity" 's/"capacity":\[900,900,400/"capacity":[900,900,1/'
+refused "'speeds[0]': must be a number above 0" 's/"speeds":\[1[.0]*,/"speeds":[0,/'
 printf '{"op":\n' >broken.json
 run "$hetplan" show broken.json
 is "no JSON" "$rc ${err%%: end*}" "1 hetplan: 'broken.json': line 2, column 0: unexpected token near end of file"

@@ -47,10 +47,15 @@ refused "line 1: no speeds" 'name,speed\n'
 refused "line 2: speed must be a number above 0, not ''" 'a,1,1\nb,,1\n'
 refused "line 2: contains a byte 0" 'a,1\n\0,1\n'
 refused "line 2: name must be text in UTF-8, not '\\xff'" 'a,1\n\0377,1\n'
+refused "line 1: more than 64 fields" "$(seq -s , 65)\\n"
+run "$hetplan" share -n 9 --cost linear -s ./
+is "a directory" "$rc $err" "1 hetplan: './': Is a directory"
 run "$hetplan" share -n 9 --cost linear -s no/such.csv
 is "no file" "$rc $err" "1 hetplan: 'no/such.csv': No such file or directory"
 run "$hetplan" scatter -n 9 --cost linear -s numbers
 is "a scatter needs links" "$rc $err" "1 hetplan: '--speeds' of a scatter must be a file with a column 'bandwidth'"
+run "$hetplan" scatter -n 9 --cost linear -s 1,2
+is "a scatter needs a file" "$rc $err" "1 hetplan: '--speeds' of a scatter must be a file with a column 'bandwidth'"
 run "$hetplan" scatter -n 9 -s cluster.csv
 is "a scatter needs a cost" "$rc $err" "1 hetplan: '--speeds' of a scatter requires '--cost'"
 done_testing

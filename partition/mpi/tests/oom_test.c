@@ -9,6 +9,7 @@
 #	include "check.h"
 
 static hetpart_model *model;
+static hetpart_plan *planned;
 static char items[1000], room[1000];
 
 static hetpart_mpi_scatter_opts options(void)
@@ -52,6 +53,22 @@ static hetpart_status scatter_plan(hetpart_err *err)
 	CHECK((plan != NULL) == (st == HETPART_OK), "a plan");
 	hetpart_plan_free(plan);
 	return st;
+}
+
+static hetpart_status plan_bcast(hetpart_err *err)
+{
+	hetpart_plan *plan = NULL;
+	const hetpart_status st = hetpart_mpi_plan_bcast(&plan, planned, 0, MPI_COMM_WORLD, err);
+
+	CHECK((plan != NULL) == (st == HETPART_OK), "a plan");
+	hetpart_plan_free(plan);
+	return st;
+}
+
+static hetpart_status gather(hetpart_err *err)
+{
+	return hetpart_mpi_gather(items, 10, MPI_BYTE, room, sizeof room, NULL, MPI_BYTE, 0,
+				  MPI_COMM_WORLD, err);
 }
 
 /* Return long results, for which the root must make room. */
@@ -133,16 +150,23 @@ int main(int argc, char **argv)
 	const struct {
 		const char *name;
 		hetpart_status (*call)(hetpart_err *);
-	} calls[] = { { "scatter", scatter },           { "scatter_alloc", scatter_alloc },
-		      { "scatter_plan", scatter_plan }, { "farm", farm },
-		      { "measure_link", measure_link }, { "share_create", share },
+	} calls[] = { { "scatter", scatter },
+		      { "scatter_alloc", scatter_alloc },
+		      { "scatter_plan", scatter_plan },
+		      { "plan_bcast", plan_bcast },
+		      { "gather", gather },
+		      { "farm", farm },
+		      { "measure_link", measure_link },
+		      { "share_create", share },
 		      { "model_add", model_add } };
 	hetpart_err err;
 
 	SHIM_OURS;
 	start(&argc, &argv);
 	long_result = calloc(1, 200000);
-	if (!long_result || hetpart_model_create(&model, &err) != HETPART_OK)
+	if (!long_result || hetpart_model_create(&model, &err) != HETPART_OK ||
+	    hetpart_mpi_share_create(&planned, 1000, 1 + rank, NULL, NULL, MPI_COMM_WORLD, &err) !=
+		    HETPART_OK)
 		return 1;
 	for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
 		for (int who = 0; who < size; who++) {
@@ -152,6 +176,7 @@ int main(int argc, char **argv)
 				n++;
 			CHECK(n < 1000, "%s does not end", calls[c].name);
 		}
+	hetpart_plan_free(planned);
 	hetpart_model_free(model);
 	free(long_result);
 	CHECK(shim.live == 0, "%ld live", shim.live);

@@ -351,6 +351,9 @@ static void gathers(void)
 	for (int k = 0; k < 5; k++)
 		for (int n = 0; n < 4; n++)
 			there_and_back(&kinds[k], lengths[n], (k + n) % size, n % 2);
+	IS(hetpart_mpi_gather(&item, rank == 0 ? HETPART_ITEMS_MAX + 1 : 0, MPI_CHAR, room, 4, &got,
+			      MPI_CHAR, 0, MPI_COMM_WORLD, &err),
+	   rank == 0 ? HETPART_ERANGE : HETPART_EPEER, &err, "too many items");
 	if (size == 1)
 		return;
 	IS(hetpart_mpi_gather(&item, 1, MPI_CHAR, room, 1, &got, MPI_CHAR, 0, MPI_COMM_WORLD, &err),

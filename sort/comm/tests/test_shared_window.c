@@ -184,12 +184,32 @@ static void test_left(void **state)
 	assert_int_equal(comm_local_run(2, leave_early, &left, &e), ST_OK);
 }
 
+static status ask_for_too_much(comm *c, void *none)
+{
+	mem m = { 0 };
+	err e = { ST_OK, "" };
+	shared_window *w;
+	const peer_list all = peers_all(c);
+	const status rc = shared_window_open(&w, c, &m, &all, SIZE_MAX / 2, &e);
+	(void)none;
+	shared_window_close(w);
+	return e.code == rc && m.now_bytes == 0 ? rc : ST_INTERNAL;
+}
+
+static void test_too_large(void **state)
+{
+	err e = { ST_OK, "" };
+	(void)state;
+	assert_int_equal(comm_local_run(4, ask_for_too_much, NULL, &e), ST_RESOURCE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_sees_whom),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_too_large),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,9 +200,39 @@ static void requests_of_a_broken_comm_are_not_used(void **state)
 	pthread_barrier_destroy(&both);
 }
 
+static status never(comm *c, void *arg)
+{
+	(void)c, (void)arg;
+	return ST_INTERNAL;
+}
+
+static status run_virtual_ranks(comm *outer, void *count)
+{
+	err e = { ST_OK, "" };
+	const status rc = comm_virtual_run(outer, count, never, NULL, &e);
+	return e.code == rc ? rc : ST_INVALID;
+}
+
+static void no_ranks_and_too_many(void **state)
+{
+	err e = { ST_OK, "" };
+	int none = 0, most = INT_MAX;
+	(void)state;
+	assert_int_equal(comm_local_run(none, never, NULL, &e), ST_REFUSED);
+	assert_string_equal(e.text, "cannot run 0 ranks: use at least one");
+	assert_int_equal(comm_local_run(1, run_virtual_ranks, &none, &e), ST_INTERNAL);
+	if (getenv("SANITIZER") && strcmp(getenv("SANITIZER"), "coverage") != 0)
+		return; /* a sanitizer ends programs that ask for so much memory */
+	e = (err){ ST_OK, "" };
+	assert_int_equal(comm_local_run(most, never, NULL, &e), ST_RESOURCE);
+	assert_string_equal(e.text, "no memory for a job of 2147483647 ranks");
+	assert_int_equal(comm_local_run(1, run_virtual_ranks, &most, &e), ST_RESOURCE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_ranks_and_too_many),
 		cmocka_unit_test(all_calls_on_all_ranks),
 		cmocka_unit_test(requests_of_a_broken_comm_are_not_used),
 	};

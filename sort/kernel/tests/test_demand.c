@@ -515,6 +515,29 @@ static void test_changed(void **state)
 	input_free(&in);
 }
 
+/* Records beyond the plan, and records that are added twice, are refused. */
+static void test_too_many(void **state)
+{
+	enum { N = 5000 };
+	input in = input_make(&SHAPES[0], &KINDS[0], N);
+	mem m = { 0 };
+	err e = { 0 };
+	demand *d;
+	(void)state;
+	const demand_plan p = { .in = in.r, .n = N, .lanes = 1, .threads = 1, .sizes = &TINY[0] };
+	assert_int_equal(demand_open(&d, &m, &p, &e), ST_OK);
+	assert_int_equal(demand_add(d, 0, 1, N, &e), ST_INTERNAL);
+	assert_string_equal(e.text, "more records than planned for");
+	e = (err){ 0 };
+	for (unsigned i = 0; i < 100 && e.code == ST_OK; i++)
+		(void)demand_add(d, 0, 0, N, &e);
+	assert_int_equal(e.code, ST_RESOURCE);
+	assert_string_equal(e.text, "more numbers than planned for");
+	demand_close(d);
+	assert_int_equal(m.now_bytes, 0);
+	input_free(&in);
+}
+
 /* ----------------------------------------------------------------------------------- memory */
 
 static void test_memory(void **state)
@@ -568,9 +591,9 @@ static void test_memory(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),  cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_flips),  cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_order),    cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_flips),    cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_too_many), cmocka_unit_test(test_memory),
 	};
 	return cmocka_run_group_tests_name("demand", tests, NULL, NULL);
 }

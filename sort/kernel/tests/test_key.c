@@ -148,6 +148,9 @@ static void test_reverse(void **state)
 	assert_int_equal(layout_settle(&l, true, &e), ST_OK);
 	assert_string_equal(layout_key_text(&l, text), "3,10");
 	assert_int_equal(l.fields, 0);
+	l.key_bytes = 0;
+	assert_int_equal(layout_settle(&l, true, &e), ST_REFUSED);
+	assert_string_equal(e.text, "the key has no bytes");
 }
 
 /* ------------------------------------------------------------------------------- comparisons */

@@ -144,4 +144,12 @@ for ranks in 1 3; do
   run env HETSORT_FAIL=flip@write:1 "$failing" $lay --ranks $ranks -u -o out in
   ok "a bit that flips in a record that is written, $ranks ranks" test "$rc" -ne 0 -a ! -e out
 done
+# nine of ten keys are equal: their rank is sent 27 MB, and key 0, which neither memory with its own records nor the disk can take any more
+awk 'BEGIN { for (i = 0; i < 300000; i++) printf "%010d%89s\n", i % 10 ? 5 : i, i }' >giant
+giant="--threads 1 --ranks 3 --memory 100M --no-fsync -u -f -o out giant"
+run "$hetsort" --strategy distribute $giant
+is "distribute -u, all records of a key beyond memory: refused" "$rc/${err##*records of its keys, }" \
+  "4/270001, but memory does not hold them; use --strategy=merge, which needs less"
+run "$hetsort" --strategy merge $giant
+is "merge -u, the same" "$rc/$err/$(sort -us -k1.1,1.10 giant | cmp - out)" 0//
 done_testing

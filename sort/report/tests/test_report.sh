@@ -102,6 +102,8 @@ ok "a device is not a valid page" test "$rc" -ne 0
 if [ -w /dev/full ]; then
   "$BIN/hetsort-report" good.json >/dev/full 2>err
   is "a full disk" "$?" 4
+  "$BIN/hetsort-report" --version >/dev/full 2>err
+  is "a full disk, --version" "$?" 3
 fi
 
 # hetsort --html

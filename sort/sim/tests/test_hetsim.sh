@@ -255,6 +255,17 @@ is "no platform: the message" "$err" "hetsim: cannot open 'none': No such file o
 echo '4 x speed' >platform
 run "$BIN/hetsim" platform in.dat -o out.dat
 is "a platform without a value is refused with its line" "$err" "hetsim: 'platform', line 1: 'speed' needs a number, not ''"
+refused() { # refused NAME MESSAGE ARGUMENT...
+  local name=$1 message=$2; shift 2
+  run "$BIN/hetsim" "$@"
+  is "$name: refused" "$rc ${err##*$'\n'}" "2 hetsim: $message"
+}
+refused "no argument" "PLATFORM is missing: see 'hetsim --help'"
+refused "an unknown option" "see 'hetsim --help'" --fast platform in.dat -o out.dat
+printf '4 x\0' >binary
+refused "a binary file for a platform" "'binary' is not a platform file" binary in.dat -o out.dat
+run "$BIN/hetsim" . in.dat -o out.dat
+is "a directory for a platform" "$rc $err" "3 hetsim: cannot read '.': Is a directory"
 run "$BIN/hetsim" -s 0 platform in.dat -o out.dat
 is "a scale of 0 is refused" "$rc" 2
 run "$BIN/hetsim" --calibrate

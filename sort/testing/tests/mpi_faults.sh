@@ -102,6 +102,7 @@ refused() { # refused CALL:N@rankR WORDS ARGUMENT... - this call of MPI fails
   rm -f .hetsort-* out
 }
 refused Init_thread:1@rank1 "starting: cannot start MPI"
+refused Comm_set_errhandler:1@rank1 "starting: cannot make MPI return errors"
 refused Comm_dup:1@rank0 "starting: cannot set up the MPI communicators"
 refused Comm_dup:2@rank2 "starting: cannot set up the MPI communicators"
 refused Irecv:1@rank0 "starting: some other ranks cannot be reached"

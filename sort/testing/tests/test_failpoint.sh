@@ -57,6 +57,14 @@ for n in $(seq 40); do # no memory is needed to print why a rank gave up
   case $rc/$err in [45]/*": no memory for "* | 4/*"cannot start thread"* | 5/*"a message from rank 0 arrived damaged") ;; *) unsaid+=" $n: $rc/$err" ;; esac
 done
 is "a failing allocation, and a damaged message: each is named" "${unsaid:-}" ""
+framed=("$hetsort" --threads 1 --skip-header 100 --skip-trailer 100 --verify reread --no-fsync -f -o out in)
+for n in $(seq 200); do
+  HETSORT_FAIL=alloc:$n run "${framed[@]}"
+  case $rc/$err in 4/*": no memory for "*) framed_failed=$n ;; 0/) [ "$(stat -c %s out)" = 100000 ] || unframed+=" $n: size" ;; *) unframed+=" $n: $rc/$err" ;; esac
+done
+is "a failing allocation, header and trailer: each is named" "${unframed:-}" ""
+ok "a failing allocation, header and trailer: some, and not the last" test "${framed_failed:-200}" -lt 200
+rm -f out
 for n in $(seq 12 23); do # rank 2 refuses, and then the ranks cannot agree to refuse
   HETSORT_FAIL=file:4@rank2,flip@heard:$n@rank2 run "$hetsort" --ranks 3 -o out - <in
   case $rc/$err in 5/"hetsort: rank "[0-2]", "*) ;; *) unnamed+=" $n: $rc/$err" ;; esac
