@@ -53,7 +53,17 @@ is "with a row it passes" "$rc" 0
 judge 0 "$(counted sort/a.c "$none")" <<<'| `sort/a.c` | 2 | because |'
 is "more than the row has fail" "$rc" 1
 judge 80 "$(counted sort/a.c "$none")" <<<'| `sort/a.c` | 3 | because |'
+is "three places have no percentage" "$rc/$(grep -c 'below 80 %' <<<"$out")" 0/0
+for ((i = 1; i <= 10; i++)); do echo "	return err_set(e, ST_IO, \"$i\");"; done >sort/ten.c
+judge 80 "$(counted sort/ten.c "$(printf '%d:0 ' {1..10})")" <<<'| `sort/ten.c` | 10 | because |'
 is "a row does not help against the goal" "$rc/$(grep -c 'below 80 %' <<<"$out")" 1/1
+printf '\treturn x ? err_set(e, ST_IO, "long %%d",\n\t\t\t   x)\n\t\t : ST_OK;\n' >sort/long.c
+for how in "its own line:1:7:3,4 3:7" "its last line:1:7:0,7 3:7:3,4" "another line, which runs more often:1:3:0,3 3:7"; do
+  judge 0 "$(counted sort/long.c "${how#*:}")" </dev/null
+  is "a statement of several lines, decided in ${how%%:*}" "$rc$(cat missed)" 0
+done
+judge 0 "$(counted sort/long.c "1:7:0,7 3:7:0,7")" </dev/null
+is "a statement of several lines, always decided in one way" "$rc/$(cut -d: -f1-2 missed)" 1/sort/long.c:1
 judge 0 "$(counted bench/a.c "$none")" </dev/null
 is "bench needs no row" "$rc" 0
 judge 100 "$(counted sort/a.c "$all")" <<<'| `sort/a.c` | 3 | because |'

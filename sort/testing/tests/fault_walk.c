@@ -3,9 +3,11 @@
  * process of its own that calls the real main(). Then check the promises: the exit code is of the
  * right class, no new file has the output's name or is next to it, the message names the failed
  * call, and nothing hangs. A sort that survives writes the right output. A sort that keeps runs is
- * resumed after each failure, and must succeed. Built with failpoints. fault_walk full N [SEED] all
- * faults, then pairs of faults at random places, until N struck fault_walk quick [SEED]    a sample
- * fault_walk pairs N [SEED]    only the pairs fault_walk allocs          only allocations */
+ * resumed after each failure, and must succeed. Built with failpoints.
+ *
+ *   fault_walk full N [SEED]   all faults, then pairs of faults at random places, until N struck
+ *   fault_walk quick [SEED]    a sample
+ *   fault_walk pairs N [SEED]  only the pairs */
 #include "testing/failpoint.h"
 #include "cli/options.h"
 #include "fault_help.h"
@@ -498,7 +500,6 @@ static void try_pairs(tally *y, uint64_t wanted)
 
 typedef struct route {
 	bool walk;
-	size_t kinds;    /* of faults, counted from the first */
 	uint64_t wanted; /* faults that must strike; 0: no limit */
 } route;
 
@@ -518,9 +519,9 @@ static void work(tally *y, const route *w, unsigned i)
 		printf("# the sorts do not work without faults\n");
 		return;
 	}
-	for (size_t unit = i; w->walk && unit < LEN(sorts) * w->kinds; unit += WORKERS)
-		if (!y->quick || !is_omitted(unit / w->kinds, unit % w->kinds))
-			walk_unit(y, &sorts[unit / w->kinds], &faults[unit % w->kinds]);
+	for (size_t unit = i; w->walk && unit < LEN(sorts) * LEN(faults); unit += WORKERS)
+		if (!y->quick || !is_omitted(unit / LEN(faults), unit % LEN(faults)))
+			walk_unit(y, &sorts[unit / LEN(faults)], &faults[unit % LEN(faults)]);
 	if (w->wanted)
 		try_pairs(y, w->wanted);
 	printf("1..%u\n", y->points);
@@ -570,16 +571,14 @@ int main(int argc, char **argv)
 	const char *dir = getenv("TEST_TMP");
 	const char *way = argc > 1 ? argv[1] : "";
 	const bool quick = strcmp(way, "quick") == 0, pairs = strcmp(way, "pairs") == 0;
-	const bool allocs = strcmp(way, "allocs") == 0;
-	const route w = { !pairs, allocs ? 1 : LEN(faults),
-			  quick || allocs ? 0 : argument(argc, argv, 2, 0) };
+	const route w = { !pairs, quick ? 0 : argument(argc, argv, 2, 0) };
 	const uint64_t seed = argument(argc, argv, quick ? 2 : 3, (uint64_t)time(NULL));
 	struct {
 		atomic_uint_fast64_t struck;
 		tally each[WORKERS];
 	} *sums =
 		mmap(NULL, sizeof *sums, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!quick && !pairs && !allocs && strcmp(way, "full") != 0)
+	if (!quick && !pairs && strcmp(way, "full") != 0)
 		return 2;
 	unsetenv("TMPDIR");
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* clearing huge pages takes a tenth of the time */
