@@ -64,8 +64,8 @@ static void each_in_turn(void **state)
 				met = shim.until < 0;
 				shim.until = -1;
 				assert_int_equal(e.code, rc);
-				if (rc ==
-				    ST_OK) { /* even met: a pool without memory runs one thread */
+				/* a pool that has no memory for threads runs one: no failure */
+				if (rc == ST_OK) {
 					assert_memory_equal(sorted, expected, bytes);
 				} else {
 					assert_true(met && rc == ST_RESOURCE);
