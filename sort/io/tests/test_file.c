@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files in memory are not files on disk: no pages are allocated in advance, only the free space is
- * checked, and io_uring is not used. */
+ * checked, and io_uring is not used. A file that replaced a manifest is kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "io/file.h"
 #include "io/io_fd.h"
+#include "io/journal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -107,6 +108,27 @@ static void disk_may_use_uring(void **state)
 	assert_true(uses(IO_AUTO, on_disk()));
 }
 
+/* A file of another program has the manifest's name, when the manifest is to be put aside. */
+static void not_a_manifest(void **state)
+{
+	static const char name[] = "out.manifest";
+	target m;
+	err e = { ST_OK, "" };
+	(void)state;
+	const int fd = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0 && write(fd, "notes", 5) == 5);
+	assert_int_equal(target_open(&m, name, &e), ST_OK);
+	assert_int_equal(journal_put_aside(&m, false, &e), ST_REFUSED);
+	assert_string_equal(e.text, "'out.manifest' is no longer a manifest of hetsort");
+	target_discard(&m);
+	struct stat was, is;
+	assert_int_equal(fstat(fd, &was), 0);
+	assert_int_equal(stat(name, &is), 0);
+	assert_true(was.st_ino == is.st_ino && is.st_size == 5);
+	close(fd);
+	assert_int_equal(unlink(name), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +138,7 @@ int main(void)
 		cmocka_unit_test(memory_uses_calls),
 		cmocka_unit_test(forced_uses_uring),
 		cmocka_unit_test(disk_may_use_uring),
+		cmocka_unit_test(not_a_manifest),
 	};
 	const char *tmp = getenv("TEST_TMP");
 	if (tmp && chdir(tmp) != 0)

@@ -6,6 +6,7 @@
 #include "spill/read_runs.h"
 #include "spill/resume_state.h"
 #include "spill/sort_plan.h"
+#include "spill/sorted_files.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -36,6 +37,12 @@ static void too_many_records(void **state)
 	assert_int_equal(d.room, RUN_RECS);
 	read_runs_free(&m, &d);
 	assert_int_equal(m.now_bytes, 0);
+	/* twice as many as memory addresses */
+	const read_runs_plan most = { .lay = p.lay, .most_recs = UINT64_MAX };
+	d = (read_runs){ .room = SIZE_MAX / RECORD / 2 + 1 };
+	e = (err){ 0 };
+	refused(read_runs_grow(&most, &m, &d, &e), ST_RESOURCE, "no memory for records: ", &e);
+	assert_int_equal(d.room, SIZE_MAX / RECORD / 2 + 1);
 }
 
 static status zeros(void *count, unsigned char *to, size_t n, size_t *got, err *e)
@@ -120,12 +127,42 @@ static void state_of_another_rank(void **state)
 		"state 'old' belongs to rank 1 of 3, not to rank 1 of 4", &e);
 }
 
+/* The ranks' cuts of a file were in the wrong order: either the file is not sorted, or it has
+ * changed. */
+static void crossed(void **state)
+{
+	enum { RECS = 100, UNSORTED_AT = 7 };
+	static unsigned char recs[RECS * RECORD];
+	char path[] = "crossed.XXXXXX";
+	input_file file = { .path = path, .count = RECS, .fd = -1 };
+	const input in = { .file = &file, .files = 1, .records = RECS };
+	const reader_plan p = { .lay = LAYOUT_BYTES(RECORD, 0, 10), .direct = DIRECT_NEVER };
+	mem m = { 0 };
+	err e = { 0 };
+	sorted *s;
+	(void)state;
+	recs[UNSORTED_AT * RECORD] = 1; /* the other keys are 0 */
+	const int fd = mkostemp(path, O_CLOEXEC);
+	assert_true(fd >= 0 && pwrite(fd, recs, sizeof recs, 0) == sizeof recs &&
+		    fstat(fd, &file.st) == 0);
+	good(sorted_files_open(&s, &m, &in, &p, 1, &e), &e);
+	refused(sorted_files_crossed(s, 0, &e), ST_REFUSED,
+		"is not sorted, as --merge requires: record 8 belongs before its predecessor", &e);
+	e = (err){ 0 };
+	assert_true(pwrite(fd, "", 1, UNSORTED_AT * RECORD) == 1);
+	refused(sorted_files_crossed(s, 0, &e), ST_IO, "changed while it was being read", &e);
+	sorted_files_close(s);
+	close(fd);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(m.now_bytes, 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(too_many_records),
-					    cmocka_unit_test(endless_stream),
-					    cmocka_unit_test(cut_fails),
-					    cmocka_unit_test(too_many_files),
-					    cmocka_unit_test(state_of_another_rank) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(too_many_records), cmocka_unit_test(endless_stream),
+		cmocka_unit_test(cut_fails),        cmocka_unit_test(too_many_files),
+		cmocka_unit_test(crossed),          cmocka_unit_test(state_of_another_rank)
+	};
 	return cmocka_run_group_tests(tests, begin_tests, end_tests);
 }
