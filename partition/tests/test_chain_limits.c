@@ -3,6 +3,8 @@
  * within a bound. */
 #include "tests.h"
 
+#include "chain/chain.h"
+
 static int at_once(void *ctx)
 {
 	(void)ctx;
@@ -91,11 +93,24 @@ static void time_limit(void **state)
 	assert_true(hetpart_chain_mem_bytes(NULL, &opts) == UINT64_MAX);
 }
 
+/* A heuristic may not append more installments than the dates that are possible. */
+static void too_many_dates(void **state)
+{
+	const chain_problem ch = { .m = 3 };
+	hetpart_schedule sd = { .total = CHAIN_DATES_MAX / 3 };
+
+	(void)state;
+	assert_int_equal(part_schedule_grow(&sd, &ch, 1, &err), HETPART_ERANGE);
+	assert_string_equal(err.text, "more than 100000000 fractions are not possible");
+	assert_true(sd.total == CHAIN_DATES_MAX / 3 && sd.room == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_limit),
 		cmocka_unit_test(hostile_chain),
+		cmocka_unit_test(too_many_dates),
 	};
 	return cmocka_run_group_tests_name("chain limits", tests, NULL, NULL);
 }
