@@ -36,9 +36,9 @@ extern "C" {
 /* ======================================================================== version and status */
 
 #define HETPART_VERSION_MAJOR 0
-#define HETPART_VERSION_MINOR 2
+#define HETPART_VERSION_MINOR 3
 #define HETPART_VERSION_PATCH 0
-#define HETPART_VERSION       "0.2.0"
+#define HETPART_VERSION       "0.3.0"
 
 /* hetpart_version - return the version of the library that is linked, as "major.minor.patch". The
  * text is static, never NULL. HETPART_VERSION is the version of this header. */

@@ -56,9 +56,9 @@ extern "C" {
 /* ======================================================================== version and status */
 
 #define HETSORT_VERSION_MAJOR 0
-#define HETSORT_VERSION_MINOR 2
+#define HETSORT_VERSION_MINOR 3
 #define HETSORT_VERSION_PATCH 0
-#define HETSORT_VERSION       "0.2.0"
+#define HETSORT_VERSION       "0.3.0"
 
 /* hetsort_version - return the version of the linked library, as "major.minor.patch". The text is
  * static, never NULL. HETSORT_VERSION is the version of this header. */

@@ -15,13 +15,13 @@ class Hetsort(MakefilePackage):
     """Sorts fixed-length records on machines of unequal speed, and plans such work."""
 
     homepage = "file://" + os.getcwd() + "/README.md"
-    url = "file://" + os.getcwd() + "/hetsort-0.2.0.tar.gz"
+    url = "file://" + os.getcwd() + "/hetsort-0.3.0.tar.gz"
     manual_download = True
 
     license("GPL-3.0-or-later")
 
     # Add sha256="..." of the archive that you install: spack checksum hetsort
-    version("0.2.0")
+    version("0.3.0")
 
     variant("mpi", default=True, description="Ranks on several machines")
     variant("hwloc", default=True, description="Threads bound to NUMA nodes")
