@@ -48,6 +48,8 @@ bench-simulated: all  ## time on virtual hosts as hetsim predicts it, compared w
 	$(BENCH)
 bench-scaling: all  ## simulated clusters as they grow, and as hosts go wrong (ARGS=...)
 	$(BENCH)
+bench-platforms: all  ## random simulated clusters: equal shares, the default, and given rates (ARGS=...)
+	$(BENCH)
 bench-unequal: all $(BENCH_X) $(PROGDIR)/bench/local_bench  ## with one processor slowed, compared with the ideal time (ARGS=...)
 	$(BENCH)
 bench-memory: all $(BENCH_X)  ## with less memory than data, compared with cp (ARGS=...)

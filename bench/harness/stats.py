@@ -13,6 +13,18 @@ def median(values):
     return v[mid] if len(v) % 2 else (v[mid - 1] + v[mid]) / 2
 
 
+def quantile(values, part):
+    """Return the value below which this part of the values is, interpolated between the two nearest."""
+    v = sorted(values)
+    at = part * (len(v) - 1)
+    low = math.floor(at)
+    return v[low] + (at - low) * (v[min(low + 1, len(v) - 1)] - v[low])
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
 def summary(values):
     """Return median, minimum and maximum."""
     return {"median": median(values), "min": min(values), "max": max(values), "samples": len(values)}
