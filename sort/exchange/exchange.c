@@ -44,6 +44,7 @@
 #include "base/trace.h"
 #include "comm/shared_window.h"
 
+#include <math.h>
 #include <pthread.h>
 
 /* A stream between this rank and a peer. Sent blocks: [0, through) have left their slots,
@@ -52,6 +53,7 @@
 typedef struct stream {
 	uint64_t count, blocks; /* records, and the number of their blocks */
 	uint64_t begun, through, taken, released;
+	uint64_t turn;      /* sent: most blocks in a row; see share_turns() */
 	unsigned char *buf; /* the window; for received blocks in shared memory, the peer's */
 	comm_req *req;      /* [window] */
 } stream;
@@ -110,6 +112,24 @@ uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int peers
 	       shared_window_most_bytes(w.blocks * block, peers, ranks);
 }
 
+/* Let each stream send blocks in proportion to its length, so that all streams end together. With
+ * equal turns, short streams would end first, and a rank with a large share would receive most of
+ * it at the end, while the others are idle. */
+static void share_turns(exchange *x)
+{
+	uint64_t blocks = 0, streams = 0;
+	for (int i = 0; i < x->p.peers.count; i++) {
+		const stream *s = &x->side[OUT].s[i];
+		blocks += s->req ? s->blocks : 0;
+		streams += s->req && s->blocks;
+	}
+	for (int i = 0; i < x->p.peers.count && blocks; i++) {
+		stream *s = &x->side[OUT].s[i];
+		const double of_mean = (double)s->blocks / ((double)blocks / (double)streams);
+		s->turn = (uint64_t)fmax(round(of_mean), 1);
+	}
+}
+
 status exchange_open(exchange **out, const exchange_plan *p, err *e)
 {
 	const size_t size = (size_t)p->peers.count;
@@ -156,6 +176,7 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 			}
 		}
 	}
+	share_turns(x);
 	return ST_OK;
 }
 
@@ -166,11 +187,32 @@ static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *b
 	return n;
 }
 
-/* Count the blocks that have left the window to peer `to`, and send at most one block. */
-static status stream_send(exchange *x, int to, bool *moved)
+/* Send the next block to peer `to`. */
+static status send_block(exchange *x, int to)
 {
 	stream *o = &x->side[OUT].s[to];
 	const peer_list *p = &x->p.peers;
+	const int slot = (int)(o->begun % x->window);
+	block_header *h = (void *)(o->buf + (size_t)slot * x->block_bytes);
+	const double span = trace_begin();
+	const size_t n = fill_block(x, to, o->begun, (unsigned char *)(h + 1));
+	const size_t bytes = block_bytes(x->p.record_bytes, n);
+	*h = block_for(peers_rank(p, p->own), peers_rank(p, to), x->p.record_bytes, o->begun++, n);
+	block_stamp(h);
+	FAIL_FLIP(FAIL_SENT, h, bytes);
+	const status rc =
+		shared_window_with(x->sharing, to)
+			? shared_window_send(x->sharing, to, (unsigned char *)h, bytes)
+			: comm_send(x->p.c, h, bytes, peers_rank(p, to), slot, &o->req[slot]);
+	trace_end(TRACE_SEND, span);
+	return rc;
+}
+
+/* Count the blocks that have left the window to peer `to`, and send the blocks of a turn, as far as
+ * there are free slots. */
+static status stream_send(exchange *x, int to, bool *moved)
+{
+	stream *o = &x->side[OUT].s[to];
 	const bool shared = shared_window_with(x->sharing, to);
 	const uint64_t before = o->through;
 	bool done = true;
@@ -182,22 +224,12 @@ static status stream_send(exchange *x, int to, bool *moved)
 		o->through += rc == ST_OK && done;
 	}
 	*moved |= o->through != before;
-	if (rc != ST_OK || o->begun == o->blocks || o->begun - o->through == x->window)
-		return rc;
-	const int slot = (int)(o->begun % x->window);
-	block_header *h = (void *)(o->buf + (size_t)slot * x->block_bytes);
-	const double span = trace_begin();
-	const size_t n = fill_block(x, to, o->begun, (unsigned char *)(h + 1));
-	const size_t bytes = block_bytes(x->p.record_bytes, n);
-	*h = block_for(peers_rank(p, p->own), peers_rank(p, to), x->p.record_bytes, o->begun++, n);
-	block_stamp(h);
-	*moved = true;
-	FAIL_FLIP(FAIL_SENT, h, bytes);
-	if (shared)
-		rc = shared_window_send(x->sharing, to, (unsigned char *)h, bytes);
-	else
-		rc = comm_send(x->p.c, h, bytes, peers_rank(p, to), slot, &o->req[slot]);
-	trace_end(TRACE_SEND, span);
+	for (uint64_t i = 0; rc == ST_OK && i < o->turn && o->begun < o->blocks &&
+			     o->begun - o->through < x->window;
+	     i++) {
+		rc = send_block(x, to);
+		*moved = true;
+	}
 	return rc;
 }
 
