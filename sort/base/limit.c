@@ -236,13 +236,13 @@ static bool quota_tighten(void *quota_, const group *g)
 		return true;
 	const int n = snprintf(dir, sizeof dir, "%s%s", g->root, g->dir);
 	if (n > 0 && (size_t)n < sizeof dir && stat(dir, &s) == 0)
-		*q = (quota){ cpus, s.st_ino };
+		*q = (quota){ cpus, s.st_ino, 1e-6 * (double)period_us };
 	return true;
 }
 
 quota quota_find(const char *root)
 {
-	quota q = { 0, 0 };
+	quota q = { 0, 0, 0 };
 	limit_visit_groups(root, CPU_V1, quota_tighten, &q);
 	return q;
 }

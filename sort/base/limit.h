@@ -53,8 +53,9 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e);
  * A group runs at full speed until its quota is used up, and then waits for the next period. So a
  * short measurement does not show the speed of a long job. */
 typedef struct quota {
-	double cpus;    /* for all processes of the group together; 0: no quota */
-	uint64_t group; /* identifies the group on this machine */
+	double cpus;     /* for all processes of the group together; 0: no quota */
+	uint64_t group;  /* identifies the group on this machine */
+	double period_s; /* the quota is refilled after this time */
 } quota;
 
 /* quota_find - find the quota of the machine below root ("" for this machine). */

@@ -6,11 +6,13 @@
 #include "clock.h"
 #include "sysfile.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 
 enum {
 	TRIAL_PAGES = 256, /* used to measure the time of a fault if there were MANY_FAULTS */
@@ -135,4 +137,15 @@ usage usage_since(const usage_moment *begun, const char *root)
 			      : (double)(m->most_uj[i] - old->uj[i]) + (double)m->uj[i];
 	u.joules = m->meters && m->meters == old->meters ? 1e-6 * uj : -1;
 	return u;
+}
+
+double usage_runnable_s(void)
+{
+	char text[80];
+	uint64_t waited_ns = 0;
+	struct timespec t = { 0, 0 };
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	sysfile_text("", "/proc/thread-self/schedstat", "", text, sizeof text);
+	(void)sscanf(text, "%*u %" SCNu64, &waited_ns);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec + 1e-9 * (double)waited_ns;
 }

@@ -36,4 +36,9 @@ typedef struct usage {
 usage_moment usage_now(const char *root);
 usage usage_since(const usage_moment *begun, const char *root);
 
+/* usage_runnable_s - return the seconds for which the calling thread has had a processor or waited
+ * for one, since some fixed moment. It waits for other threads, or for its quota. Without the
+ * kernel's statistics of this (/proc/thread-self/schedstat), only the time with a processor. */
+double usage_runnable_s(void);
+
 #endif

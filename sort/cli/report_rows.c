@@ -108,6 +108,7 @@ static const report_column columns_of[REPORT_TABLES][12] = {
 		{ "sort", RANK(rate.sort_s), .scale = 1e9, FIXED(8) },
 		{ "merge", RANK(rate.merge_s), .scale = 1e-9, .inverse = true, FIXED(8) },
 		{ "copy", RANK(rate.copy_s), .scale = 1e-9, .inverse = true, FIXED(8) },
+		{ "error", RANK(speed_error), FIXED(8) },
 	},
 };
 

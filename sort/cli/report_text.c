@@ -45,8 +45,9 @@ static void explain_memory(const job_result *r, FILE *f)
 	}
 }
 
-/* Print a rate of each rank; of many ranks, the least and the most. Its inverse, the seconds per
- * byte, is at this offset of rank_result. Print nothing if no rate is known. */
+/* Print a rate of each rank, - if it is not known; of many ranks, the least and the most. Its
+ * inverse, the seconds per byte, is at this offset of rank_result. Print nothing if no rate is
+ * known. */
 static void print_each(const job_result *r, const char *what, const char *how, size_t at, FILE *f)
 {
 	double mb_per_s, cost, least = INFINITY, most = 0;
@@ -54,15 +55,31 @@ static void print_each(const job_result *r, const char *what, const char *how, s
 	for (int i = 0; i < r->size; i++) {
 		memcpy(&cost, (const char *)&r->rank[i] + at, sizeof cost);
 		mb_per_s = 1e-6 / cost;
-		least = fmin(least, mb_per_s);
-		most = fmax(most, mb_per_s);
-		if (r->size <= REPORT_ROWS)
+		if (cost > 0) {
+			least = fmin(least, mb_per_s);
+			most = fmax(most, mb_per_s);
+		}
+		if (r->size <= REPORT_ROWS && cost > 0)
 			text_append(list, sizeof list, " %.4g", mb_per_s);
+		else if (r->size <= REPORT_ROWS)
+			text_append(list, sizeof list, " -");
 	}
 	if (r->size > REPORT_ROWS)
 		text_append(list, sizeof list, " %.4g to %.4g", least, most);
 	if (least < INFINITY)
 		fprintf(f, "%s in MB/s, %s:%s\n", what, how, list);
+}
+
+/* Print why shares are equal, although speeds were to be measured. */
+static void print_shares_origin(const job_result *r, FILE *f)
+{
+	static const char *const why[SHARES_ORIGINS] = {
+		[SHARES_BY_EQUAL_SPEEDS] = "measured speeds differ by no more than their errors",
+		[SHARES_BY_DOUBT] = "others would gain less than the errors of the rates can cost",
+		[SHARES_BY_HASTE] = "the job is too short to measure speeds; --speeds gives them",
+	};
+	if (r->size && why[r->rank->shares_by])
+		fprintf(f, "shares are equal: %s\n", why[r->rank->shares_by]);
 }
 
 /* Print the rates that were measured, and the rates of links and disks. */
@@ -74,9 +91,11 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 		      f);
 		report_rows(r, REPORT_RATES, f);
 	}
+	print_shares_origin(r, f);
 	const char *how = o->links ? "as given" : "measured";
 	print_each(r, "links", how, offsetof(rank_result, rate.link_s), f);
-	print_each(r, "disks", "as given", offsetof(rank_result, rate.disk_s), f);
+	print_each(r, "disks", o->disks ? "as given" : "measured",
+		   offsetof(rank_result, rate.disk_s), f);
 	if (!o->from_root || r->size == 1)
 		return;
 	fprintf(f, "input from rank 0, scatter %s; links in MB/s, %s:", scatter_names[o->scatter],

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Find the kind of inputs and their number of records, and open unchanged inputs. */
 #include "input.h"
+#include "io_fd.h"
+#include "base/arith.h"
 #include "base/size.h"
 #include "manifest.h"
 
@@ -304,6 +306,19 @@ status input_describe(input *in, const settings *o, int rank, bool all_parts, er
 			settled = manifest_settled(in->file[i].path, &quiet, e);
 	free(quiet);
 	return settled != ST_OK ? settled : err_join(e, &why);
+}
+
+bool input_is_cached(const input *in, uint64_t bytes)
+{
+	enum { BRIEF_BYTES = 1 << 20 };
+	if (!in->files || in->file->is_stream || bytes < BRIEF_BYTES)
+		return true;
+	const int fd = open(in->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const bool cached =
+		fd < 0 || io_fd_is_cached(fd, 0, u64_min(bytes, (uint64_t)in->file->st.st_size));
+	if (fd >= 0)
+		close(fd);
+	return cached;
 }
 
 void input_free(input *in)

@@ -111,7 +111,13 @@ void tempdir_close(tempdir *t)
 
 /* Two threads write, as in a sort, so that the disk always has work. */
 
-enum { WRITERS = 2, PIECE_BYTES = 2 << 20 };
+enum {
+	WRITERS = 2,
+	PIECE_BYTES = 2 << 20,
+	TRIAL_PART = 64, /* of the bytes to be written */
+	LEAST_TRIAL_BYTES = 4 << 20,
+	TRIAL_BYTES = 32 << 20
+};
 
 static const double LIMIT_S = 0.1;
 
@@ -138,12 +144,24 @@ static void write_pieces(void *trial_, unsigned worker)
 	}
 }
 
-double disk_rate_s(mem *m, const char *dir, uint64_t most_bytes)
+bool disk_exists(const char *dir)
 {
+	const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const bool exists = fd >= 0 && !file_is_in_memory(fd);
+	if (fd >= 0)
+		close(fd);
+	return exists;
+}
+
+double disk_rate_s(mem *m, const char *dir, uint64_t bytes)
+{
+	const uint64_t most_bytes = u64_min(bytes / TRIAL_PART, TRIAL_BYTES);
 	trial t = { .f = IO_FD_NONE, .pieces = most_bytes / PIECE_BYTES };
 	tempdir d = { .fd = -1 };
 	struct stat st;
 	double s = 0;
+	if (most_bytes < LEAST_TRIAL_BYTES)
+		return 0;
 	unsigned char *raw =
 		mem_array(m, PIECE_BYTES + IO_FD_ALIGN, 1, "a trial of the disk", NULL);
 	if (raw && tempdir_open(&d, dir, NULL) == ST_OK &&

@@ -32,9 +32,13 @@ status tempdir_free_bytes(const tempdir *t, uint64_t *bytes, err *e);
 /* tempdir_close - close a directory, which may be empty (fd -1). */
 void tempdir_close(tempdir *t);
 
-/* disk_rate_s - measure the seconds per byte of a disk: write at most most_bytes to a file without
- * a name in the directory, by direct I/O if possible. This takes a tenth of a second plus a sync.
- * Return 0 if the rate cannot be measured; this is not a failure. Takes 2 MiB of memory. */
-double disk_rate_s(mem *m, const char *dir, uint64_t most_bytes);
+/* disk_exists - return whether files in a directory are on a disk, not in memory. */
+bool disk_exists(const char *dir);
+
+/* disk_rate_s - measure the seconds per byte of a disk, before a job writes `bytes` to it: write a
+ * small part of them, at most 32 MiB, to a file without a name in the directory, by direct I/O if
+ * possible. This takes at most a tenth of a second plus a sync. Return 0 if there are too few
+ * bytes, or if the rate cannot be measured; this is not a failure. Takes 2 MiB of memory. */
+double disk_rate_s(mem *m, const char *dir, uint64_t bytes);
 
 #endif

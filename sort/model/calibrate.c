@@ -45,8 +45,7 @@ typedef struct sample {
 	double cpu[LAPS + 1];   /* the thread's processor time at these moments */
 	checksum sum;           /* used, so that the compiler keeps the work */
 	double limit_s;
-	rates found;  /* 0 if the thread did not run */
-	double share; /* part of the time in which the thread had the processor */
+	calibrated found; /* rates are 0 if the thread did not run */
 } sample;
 
 struct calibration {
@@ -141,28 +140,57 @@ static int compare_seconds(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Return half the range of the shares of the processor in equal parts of the time. */
+static double range_of_shares(const double *at, const double *cpu, size_t n)
+{
+	enum { PARTS = 3 };
+	double least = INFINITY, most = 0;
+	for (size_t part = 1, i = 0; part <= PARTS; part++) {
+		const size_t first = i;
+		while (i < n && at[i] - at[0] < (at[n] - at[0]) * (double)part / PARTS)
+			i++;
+		if (at[i] > at[first]) {
+			const double share = (cpu[i] - cpu[first]) / (at[i] - at[first]);
+			least = fmin(least, share);
+			most = fmax(most, share);
+		}
+	}
+	return most > least ? (most - least) / 2 : 0;
+}
+
 /* Fit a line to cpu(at) by least squares. Its slope is 12 / W^3 times the integral of (t - middle)
  * cpu(t) over the W seconds. During a lap cpu(at) is taken to be linear. The time of a kernel is
- * the median of its laps, which a few long laps (interrupts, cold caches) hardly change. */
-double calibrate_laps(const double *at, const double *cpu, size_t n, double lap[KERNELS])
+ * the median of its laps, which a few long laps (interrupts, cold caches) hardly change. A median
+ * of n laps is wrong by at most 1.57 times their interquartile range over the root of n, in 95 % of
+ * measurements. */
+lap_times calibrate_laps(const double *at, const double *cpu, size_t n)
 {
+	static const double OF_MEDIAN = 1.57;
 	const double whole = at[n] - at[0], middle = at[0] + whole / 2;
-	double sum = 0, sorted[LAPS / KERNELS] = { 0 };
+	double sum = 0, medians = 0, errors = 0, sorted[LAPS / KERNELS] = { 0 };
+	lap_times t = { .lap_error = 1, .share_error = 1 };
 	for (size_t i = 0; i < n; i++) {
 		const double h = at[i + 1] - at[i], y = cpu[i] - cpu[0], dy = cpu[i + 1] - cpu[i];
-		const double t = (at[i] + at[i + 1]) / 2 - middle;
-		sum += h * (t * (y + dy / 2) + h * dy / 12);
+		const double from_middle = (at[i] + at[i + 1]) / 2 - middle;
+		sum += h * (from_middle * (y + dy / 2) + h * dy / 12);
 	}
-	const double share = whole > 0 ? 12 * sum / (whole * whole * whole) : 0;
+	t.share = whole > 0 ? 12 * sum / (whole * whole * whole) : 0;
+	if (!(t.share > 0))
+		return t;
 	for (size_t k = 0; k < KERNELS; k++) {
 		size_t laps = 0;
 		for (size_t i = k; i < n && laps < LAPS / KERNELS; i += KERNELS)
 			sorted[laps++] = cpu[i + 1] - cpu[i];
 		qsort(sorted, laps, sizeof *sorted, compare_seconds);
 		const double median = (sorted[(laps - 1) / 2] + sorted[laps / 2]) / 2;
-		lap[k] = share > 0 ? median / share : 0;
+		const double range = sorted[laps - 1 - laps / 4] - sorted[laps / 4];
+		t.lap_s[k] = median / t.share;
+		medians += median;
+		errors += laps < 4 ? median : OF_MEDIAN * range / sqrt((double)laps);
 	}
-	return share;
+	t.lap_error = medians > 0 ? errors / medians : 1;
+	t.share_error = range_of_shares(at, cpu, n) / t.share;
+	return t;
 }
 
 static void sample_read_clocks(sample *c, size_t n)
@@ -179,7 +207,6 @@ static void calibrate_thread(void *samples, unsigned worker)
 	sample *c = (sample *)samples + worker;
 	const records r = { c->recs, c->lay, 0 };
 	const double begun_s = now_s();
-	double lap_s[KERNELS];
 	uint64_t random = 0;
 	size_t n = 0;
 	const double n_ln_n = (double)c->n * log((double)c->n);
@@ -202,25 +229,29 @@ static void calibrate_thread(void *samples, unsigned worker)
 			sample_read_clocks(c, ++n);
 		}
 	while (n + KERNELS <= LAPS && c->ended[n] - begun_s < c->limit_s);
-	c->share = calibrate_laps(c->ended, c->cpu, n, lap_s);
-	c->found = (rates){ .sort_s = lap_s[KERNEL_SORT] / n_ln_n,
-			    .merge_s = lap_s[KERNEL_MERGE] / bytes,
-			    .copy_s = lap_s[KERNEL_COPY] / bytes };
+	const lap_times t = calibrate_laps(c->ended, c->cpu, n);
+	c->found = (calibrated){ .rate = { .cpus = t.share,
+					   .sort_s = t.lap_s[KERNEL_SORT] / n_ln_n,
+					   .merge_s = t.lap_s[KERNEL_MERGE] / bytes,
+					   .copy_s = t.lap_s[KERNEL_COPY] / bytes },
+				 .lap_error = t.lap_error,
+				 .share_error = t.share_error };
 }
 
-rates calibrate_run(calibration *c, double limit_s, double *got_cpus)
+calibrated calibrate_run(calibration *c, double limit_s)
 {
-	rates all = { 0 };
-	*got_cpus = 0;
+	calibrated all = { .rate = { 0 } };
 	for (unsigned i = 0; i < c->threads; i++)
 		c->s[i].limit_s = limit_s;
 	pool_run(c->threads, calibrate_thread, c->s);
 	for (unsigned i = 0; i < c->threads; i++) {
-		const rates *r = &c->s[i].found;
+		const calibrated *one = &c->s[i].found;
+		const rates *r = &one->rate;
 		if (!(r->sort_s > 0 && r->merge_s > 0 && r->copy_s > 0))
 			continue;
-		rates_join(&all, r);
-		*got_cpus += c->s[i].share;
+		rates_join(&all.rate, r);
+		all.lap_error += one->lap_error / c->threads;
+		all.share_error += one->share_error / c->threads;
 	}
 	return all;
 }

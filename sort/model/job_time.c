@@ -16,6 +16,10 @@
  * Records in memory are sorted on demand, so READ only puts their keys into buckets, and WRITE
  * sorts the buckets. WRITE includes sending and merging unless an earlier stage has done them.
  *
+ * All processors of a rank read. In an exchange of sorted records each thread has its own task:
+ * one sorts and sends, one receives, one merges, one writes. So WRITE takes at least the time of
+ * the thread that has the most work, on one processor.
+ *
  * The times of memory, disk and link are added to the work of a stage:
  *
  *   memory    The system clears a page before its first use. add_fresh_memory() finds the stage.
@@ -32,7 +36,7 @@
 #include <math.h>
 
 /* The rates of a 2.5 GHz core with files in memory. They do not affect ratios between ranks. */
-static const rates nominal = { 4e-9, 0.45e-9, 0.35e-9, 0, 0 };
+static const rates nominal = { .cpus = 1, .sort_s = 4e-9, .merge_s = 0.45e-9, .copy_s = 0.35e-9 };
 
 /* Costs of a byte relative to copying it with its checksum, on the same machine. */
 static const double FILE_TO_COPY = 1.9; /* the system's work to read or write a file */
@@ -45,6 +49,10 @@ static const double SMALL_PAGES = 2.5;  /* FAR_TO_COPY times this: the page cach
 
 /* Seconds per byte of a nominal disk. */
 static const double DISK_S = 0.8e-9;
+
+/* The threads of an exchange together use about this number of processors, even if the rank has
+ * more. A sum of their work, whose parts for a rank are not known yet, is divided by it. */
+static const double EXCHANGE_CPUS = 2.2;
 
 /* The part of ln n that puts a key into a bucket, in units of sort_s. It is ln 256. */
 static const double PASS_LN = 5.545;
@@ -60,6 +68,7 @@ void rates_scale(rates *r, double times)
 	r->sort_s *= times;
 	r->merge_s *= times;
 	r->copy_s *= times;
+	r->cpus /= times;
 }
 
 static double joined_s(double all_s, double one_s)
@@ -72,13 +81,28 @@ void rates_join(rates *all, const rates *r)
 	all->sort_s = joined_s(all->sort_s, r->sort_s);
 	all->merge_s = joined_s(all->merge_s, r->merge_s);
 	all->copy_s = joined_s(all->copy_s, r->copy_s);
+	all->cpus += r->cpus;
+}
+
+void rates_copy_work(rates *to, const rates *from)
+{
+	to->cpus = from->cpus;
+	to->sort_s = from->sort_s;
+	to->merge_s = from->merge_s;
+	to->copy_s = from->copy_s;
 }
 
 rates job_time_nominal(double speed)
 {
-	return (rates){ .sort_s = nominal.sort_s / speed,
+	return (rates){ .cpus = nominal.cpus,
+			.sort_s = nominal.sort_s / speed,
 			.merge_s = nominal.merge_s / speed,
 			.copy_s = nominal.copy_s / speed };
+}
+
+double job_time_nominal_disk_s(double n)
+{
+	return DISK_S * n;
 }
 
 double job_time_byte_s(double mb_per_s)
@@ -192,12 +216,45 @@ static work_time work_time_of(work w, const rates *r, const settings *o, const j
 	}
 }
 
+/* The threads of an exchange. A sending thread also sorts the records that it sends. */
+enum { SENDER, RECEIVER, MERGER, WRITER, EXCHANGE_THREADS };
+
+/* Add the time of a kind of work to the threads that do it, if it is work of an exchange. */
+static void add_to_threads(double thread_s[EXCHANGE_THREADS], work w, const work_time *t)
+{
+	if (w == SEND) {
+		thread_s[SENDER] += t->own_s + t->system_s / 2;
+		thread_s[RECEIVER] += t->system_s / 2;
+	} else if (w == ORDER || w == RECALL) {
+		thread_s[SENDER] += t->own_s + t->system_s;
+	} else {
+		thread_s[MERGER] += t->own_s;
+		thread_s[WRITER] += t->system_s;
+	}
+}
+
+/* Stretch a stage in which each of the threads uses at most one processor. */
+static void stretch_to_threads(stage_plan *s, const double thread_s[EXCHANGE_THREADS],
+			       const rates *r, const job_load *l)
+{
+	const double of_rates = r->cpus > 0 ? r->cpus : 1;
+	const double one = fmin(l->cpus, 1 / of_rates); /* a processor, or the part of one */
+	double longest_s = 0;
+	for (int i = 0; i < EXCHANGE_THREADS; i++)
+		longest_s = fmax(longest_s, thread_s[i] / one);
+	if (!(longest_s > s->all_s && isfinite(l->cpus)))
+		return;
+	s->files_s *= longest_s / s->all_s;
+	s->ahead_s *= longest_s / s->all_s;
+	s->all_s = longest_s;
+}
+
 static void add_work(job_time *t, const rates *r, const settings *o, const job_load *l)
 {
+	const way y = way_of(o, l);
+	double thread_s[EXCHANGE_THREADS] = { 0 };
 	for (int w = 0; w < WORKS; w++) {
-		const way y = way_of(o, l);
-		const bool early = w == ORDER && y == MERGES && l->sorts_in_read;
-		const stage_kind k = early ? STAGE_READ : stage_of[w][y];
+		const stage_kind k = stage_of[w][y];
 		stage_plan *s = &t->stage[k];
 		if (k == STAGE_NONE)
 			continue;
@@ -208,7 +265,11 @@ static void add_work(job_time *t, const rates *r, const settings *o, const job_l
 		/* with several ranks, records count as written only after this work */
 		if (k == STAGE_WRITE && l->ranks > 1 && (w == SEND || w == RECALL))
 			s->ahead_s += all;
+		if (k == STAGE_WRITE)
+			add_to_threads(thread_s, (work)w, &one);
 	}
+	if (l->ranks > 1 && y != SORTS_LAST)
+		stretch_to_threads(&t->stage[STAGE_WRITE], thread_s, r, l);
 }
 
 /* ------------------------------------------------------------------ memory, disk and the link */
@@ -251,7 +312,7 @@ static void at_least(stage_plan *s, double disk_s)
 static void add_disk(job_time *t, const rates *r, const settings *o, const job_load *l)
 {
 	const double in = bytes_of(o, l->in), out = bytes_of(o, l->out);
-	const double byte_s = l->disk_s > 0 ? l->disk_s : DISK_S * l->disk_ranks;
+	const double byte_s = l->disk_s > 0 ? l->disk_s : job_time_nominal_disk_s(l->disk_ranks);
 	const double between_s = t->stage[STAGE_SPLIT].all_s + t->stage[STAGE_RECEIVE].all_s +
 				 t->stage[STAGE_SORT].all_s;
 	at_least(&t->stage[STAGE_READ], in * (l->cold + spilled(l)) * byte_s);
@@ -312,19 +373,29 @@ const char *job_time_bound_name(bottleneck b)
 	return name[b];
 }
 
+/* Return the seconds of one kind of work in the program, before the shares are known. */
+static double program_s(work w, const rates *r, const settings *o, const job_load *l)
+{
+	const way y = way_of(o, l);
+	const stage_kind k = stage_of[w][y];
+	const bool exchanges = k > STAGE_READ && (y != SORTS_LAST || k == STAGE_RECEIVE);
+	const double cpus = r->cpus > 0 ? r->cpus : 1;
+	return work_time_of(w, r, o, l).own_s * (exchanges ? fmax(cpus / EXCHANGE_CPUS, 1) : 1);
+}
+
 double job_time_before_s(const rates *r, const settings *o, uint64_t n)
 {
 	const job_load l = { .in = n, .out = n, .ranks = 2 };
-	return work_time_of(TAKE, r, o, &l).own_s + work_time_of(BUCKET, r, o, &l).own_s +
-	       (settings_sorts_first(o) ? work_time_of(ORDER, r, o, &l).own_s : 0);
+	return program_s(TAKE, r, o, &l) + program_s(BUCKET, r, o, &l) +
+	       (settings_sorts_first(o) ? program_s(ORDER, r, o, &l) : 0);
 }
 
 double job_time_after_s(const rates *r, const settings *o, uint64_t n)
 {
 	const job_load l = { .in = n, .out = n, .ranks = 2 };
-	const double sort_s =
-		work_time_of(DIVIDE, r, o, &l).own_s + work_time_of(ORDER, r, o, &l).own_s;
-	return work_time_of(PUT, r, o, &l).own_s + (settings_sorts_first(o) ? 0 : sort_s);
+	return program_s(PUT, r, o, &l) +
+	       (settings_sorts_first(o) ? 0
+					: program_s(DIVIDE, r, o, &l) + program_s(ORDER, r, o, &l));
 }
 
 double job_time_equal_s(const rates *r, const settings *o, uint64_t n, size_t p, double cpus)
@@ -336,7 +407,7 @@ double job_time_equal_s(const rates *r, const settings *o, uint64_t n, size_t p,
 double job_time_send_s(const rates *r, const settings *o, uint64_t n, size_t p)
 {
 	const job_load l = { .in = n, .out = n, .ranks = p };
-	return work_time_of(SEND, r, o, &l).own_s;
+	return program_s(SEND, r, o, &l);
 }
 
 double job_time_link_s(const rates *r, const settings *o, uint64_t n, size_t p)

@@ -10,22 +10,31 @@
 
 /* The seconds that each kind of work takes on a rank. */
 typedef struct rates {
+	double cpus;    /* the processors that do the work in memory together; 0: one */
 	double sort_s;  /* per record and unit of ln n: to make and sort the record's entry */
 	double merge_s; /* per byte: to gather and merge records */
 	double copy_s;  /* per byte: to read or write records, with the checksum */
 	double link_s;  /* per byte: to send while another byte is received; 0: not known */
-	double disk_s;  /* per byte: to read from disk or write to it; 0: not known */
+	double disk_s;  /* per byte moved from or to the disk; 0: not known */
+	double input_s; /* per byte read from the input's disk; 0: the input is in memory */
 } rates;
 
-/* rates_scale - multiply the seconds of the work in memory by `times`. */
+/* rates_scale - multiply the seconds of the work in memory by `times`, as if there were fewer
+ * processors. */
 void rates_scale(rates *r, double times);
 
 /* rates_join - add a thread or rank that works at the same time: set *all to the rates of both
  * together. *all is zero before the first call. */
 void rates_join(rates *all, const rates *r);
 
+/* rates_copy_work - copy the seconds of the work in memory. */
+void rates_copy_work(rates *to, const rates *from);
+
 /* job_time_nominal - return the nominal rates of a rank of this speed, with its files in memory. */
 rates job_time_nominal(double speed);
+
+/* job_time_nominal_disk_s - return the seconds per byte of a nominal disk that n ranks share. */
+double job_time_nominal_disk_s(double n);
 
 /* job_time_byte_s - return the seconds per byte of a rate in MB/s. */
 double job_time_byte_s(double mb_per_s);
@@ -34,12 +43,12 @@ double job_time_byte_s(double mb_per_s);
 typedef struct job_load {
 	uint64_t in, out;      /* records that it reads and writes */
 	size_t ranks;          /* of the job */
-	double cpus;           /* processors that share the work, if the rates are of one */
+	double cpus;           /* the rates are of one of `cpus` equal parts of the rank */
 	bool cold;             /* the input is on the disk, not in memory */
 	bool spills;           /* runs go to disk, except for the part `held` */
 	bool durable;          /* the output must reach the disk before the end */
 	double disk_s;         /* per byte moved from or to the disk; 0: a nominal disk */
-	unsigned disk_ranks;   /* ranks that share a nominal disk */
+	double disk_ranks;     /* ranks that share a nominal disk */
 	double fresh_bytes;    /* memory used for the first time, except for the input records */
 	double lookup_bytes;   /* read from runs on disk by the search for splitters */
 	bool spreads;          /* sends records as they are read; spills runs of received records */
@@ -47,7 +56,6 @@ typedef struct job_load {
 	double far;            /* the part of all ranks that other hosts have, 0 to 1 */
 	bool rereads;          /* reads the output again to verify it */
 	bool in_place;         /* records stay in the page cache until they are gathered */
-	bool sorts_in_read;    /* count sorting before the exchange in READ, to plan shares */
 	bool sends_separately; /* for the link, count received records, not sent ones */
 } job_load;
 
@@ -78,8 +86,8 @@ bottleneck job_time_bound_by(const rates *r, const settings *o, const job_load *
 /* job_time_bound_name - return the name of a bottleneck, one word. */
 const char *job_time_bound_name(bottleneck b);
 
-/* The next three functions predict the seconds that one processor needs for a part of the work in
- * memory. The results are compared between ranks, and with measured times. */
+/* The next three functions predict the seconds that processors with these rates need for a part of
+ * the work in memory. The results are compared between ranks, and with measured times. */
 
 /* job_time_before_s - return the seconds to read n records, and to sort them if the strategy sorts
  * before the exchange. */

@@ -2,7 +2,9 @@
 /* Measuring links, see rank_speeds.h. In each round, ranks of different hosts exchange messages.
  *
  * A pair of ranks reaches only the rate of the slower of its two links, so the rate of a rank is
- * the best rate of all its rounds. In the first four rounds, a rank sends to each of the next four
+ * the best rate of all its rounds. A round in which a processor was busy for most of the time shows
+ * the processor, not the link. If such a round was the best, the link is faster than its processor,
+ * and its rate is not known. In the first four rounds, a rank sends to each of the next four
  * hosts in turn, because a single partner may be slow. In later rounds, each rank that has met no
  * faster rank meets one of the fastest.
  *
@@ -12,6 +14,7 @@
  * first round. Measuring takes 0.75 MiB of memory. Each round broadcasts 8 bytes per rank. */
 #include "rank_speeds.h"
 #include "base/clock.h"
+#include "base/usage.h"
 #include "base/arith.h"
 
 #include <math.h>
@@ -27,8 +30,9 @@ enum {
 	ROUNDS = 9 /* all rounds */
 };
 
-/* Measuring may take this part of the job's predicted time, but at most MOST_S seconds. */
-static const double PART = 0.02, MOST_S = 0.2;
+/* Measuring may take this part of the job's predicted time, or more if the user asks for it, but at
+ * most MOST_S seconds. */
+static const double PART = 0.005, ASKED_PART = 0.02, MOST_S = 0.2;
 
 /* Seconds of messages that are enough to measure a link in a round. */
 static const double ENOUGH_S = 0.01;
@@ -36,6 +40,10 @@ static const double ENOUGH_S = 0.01;
 /* A link does not affect the shares if it moves its records within this part of the time of the
  * other work. Half, because a short measurement may show only half of a link's time. */
 static const double HIDDEN = 0.5;
+
+/* In a round that measures a link, the threads of both ranks have or want a processor for at most
+ * this part of the time. */
+static const double BUSY = 0.5;
 
 /* Links whose rates differ by less than this factor are treated as equal. */
 static const double ALIKE = 1.15;
@@ -87,24 +95,29 @@ static status link_stream_advance(comm *c, link_stream *s, bool *moved)
 	return ST_OK;
 }
 
-/* Exchange messages with the partners, and find the rate of receiving in bytes per second, 0
- * without a sender. The first turn is one message, which shows how many messages take m->enough_s
- * on the slowest rank. Only the second turn, with these messages, counts: buffers and token buckets
- * take a single message at once. Receivers measure, because a sender ends before all bytes have
- * arrived. */
+/* The result of a round at one rank. */
+typedef struct sight {
+	double rate; /* of receiving, in bytes per second; 0 without a sender */
+	double busy; /* the part of the time for which this thread had or wanted a processor */
+} sight;
+
+/* Exchange messages with the partners. The first turn is one message, which shows how many messages
+ * take m->enough_s on the slowest rank. Only the second turn, with these messages, counts: buffers
+ * and token buckets take a single message at once. Receivers measure, because a sender ends before
+ * all bytes have arrived. */
 static status meet_partners(rank_env *env, partners with, const measuring *m, unsigned char *buf,
-			    double *rate)
+			    sight *seen)
 {
 	status rc = ST_OK;
 	uint64_t longest_ns = 0;
 	unsigned n = 1;
-	*rate = 0;
+	*seen = (sight){ 0, 0 };
 	for (int turn = 0; rc == ST_OK && turn < 2; turn++) {
 		link_stream s[] = { { .peer = with.to, .sending = true, .buf = buf },
 				    { .peer = with.from, .buf = buf + MESSAGE_BYTES } };
 		for (size_t i = 0; i < 2; i++)
 			s[i].messages = s[i].peer >= 0 ? n : 0;
-		const double t0 = now_s();
+		const double t0 = now_s(), runnable_s = usage_runnable_s();
 		bool left = true;
 		comm_wait_begin(env->c);
 		for (unsigned tries = 0; rc == ST_OK && left;) {
@@ -118,9 +131,10 @@ static status meet_partners(rank_env *env, partners with, const measuring *m, un
 			if (left && !moved && rc == ST_OK)
 				nap(tries);
 		}
+		seen->busy = (usage_runnable_s() - runnable_s) / fmax(now_s() - t0, 1e-9);
 		rc = comm_agree(env->c, comm_wait_end(env->c, rc));
 		const double in_s = s[1].messages ? fmax(s[1].ended_s - t0, 1e-9) : 0;
-		*rate = in_s > 0 ? (double)n * MESSAGE_BYTES / in_s : 0;
+		seen->rate = in_s > 0 ? (double)n * MESSAGE_BYTES / in_s : 0;
 		if (rc == ST_OK)
 			rc = comm_reduce(env->c, (uint64_t)(1e9 * in_s), u64_max, &longest_ns);
 		const double message_s = 1e-9 * fmax((double)longest_ns, 1);
@@ -138,8 +152,9 @@ typedef struct meetings {
 	const rank_speeds *g;
 	const share_plan *s; /* the number of records, and rates without links */
 	partners *with;      /* [ranks] */
-	double *seen;        /* [p] bytes per second received in the last round */
+	sight *seen;         /* [p] in the last round */
 	double *best;        /* [p] the most bytes per second in all rounds; 0: has met no rank */
+	double *pure;        /* [p] the most of the rounds in which processors were idle */
 	double *met;         /* [p] the best rate of all ranks that the rank has met */
 	size_t *order;       /* [p] ranks by seconds per byte */
 	size_t most;         /* the most ranks on a host */
@@ -193,20 +208,25 @@ static size_t pair_with_best(meetings *t)
 /* -------------------------------------------------------------------------------- the result */
 
 /* Set the seconds per byte of each rank. Ranks of a host share its link, so all get the mean of the
- * host. The seconds are reduced for the records that stay on the host and do not use the link. */
+ * host, or 0 if the link of one is faster than its processor. The seconds are reduced for the
+ * records that stay on the host and do not use the link. */
 static void to_hosts(const meetings *t, double *link_s)
 {
 	const rank_speeds *g = t->g;
 	const size_t p = g->p;
 	for (size_t i = 0, n; i < p; i += n) {
 		double sum = 0, met = 0;
+		bool shown = true;
 		n = rank_speeds_on_host(g, i);
 		for (size_t k = i; k < i + n; k++) {
-			sum += t->best[g->order[k]];
-			met += t->best[g->order[k]] > 0;
+			const size_t r = g->order[k];
+			sum += t->best[r];
+			met += t->best[r] > 0;
+			shown = shown && t->pure[r] * ALIKE >= t->best[r];
 		}
 		for (size_t k = i; k < i + n; k++)
-			link_s[g->order[k]] = met > 0 ? job_time_byte_s(1e-6 * sum / met) *
+			link_s[g->order[k]] = shown && met > 0
+						      ? job_time_byte_s(1e-6 * sum / met) *
 								(double)(p - n) / (double)(p - 1)
 						      : 0;
 	}
@@ -215,7 +235,7 @@ static void to_hosts(const meetings *t, double *link_s)
 /* Measure with the partners that rank 0 has chosen, and keep the best rates. */
 static status measure_round(rank_env *env, meetings *t, const measuring *m, unsigned char *buf)
 {
-	double mine;
+	sight mine;
 	const size_t bytes = (size_t)env->c->size * sizeof *t->with;
 	status rc = comm_bcast(env->c, t->with, bytes, 0);
 	const partners with = t->with[env->c->rank];
@@ -230,8 +250,14 @@ static status measure_round(rank_env *env, meetings *t, const measuring *m, unsi
 		rc = comm_gather(env->c, &mine, t->seen, sizeof mine, 0);
 	const size_t p = rc == ST_OK ? t->g->p : 0;
 	for (size_t i = 0; i < p; i++) {
-		const int32_t to = t->with[i].to;
-		t->best[i] = fmax(t->best[i], fmax(t->seen[i], to >= 0 ? t->seen[to] : 0));
+		const int32_t to = t->with[i].to, from = t->with[i].from;
+		const sight *own = &t->seen[i];
+		const double in = own->rate, out = to >= 0 ? t->seen[to].rate : 0;
+		t->best[i] = fmax(t->best[i], fmax(in, out));
+		if (from >= 0 && fmax(own->busy, t->seen[from].busy) <= BUSY)
+			t->pure[i] = fmax(t->pure[i], in);
+		if (to >= 0 && fmax(own->busy, t->seen[to].busy) <= BUSY)
+			t->pure[i] = fmax(t->pure[i], out);
 	}
 	for (size_t i = 0; i < p; i++) {
 		if (t->with[i].to >= 0)
@@ -261,13 +287,14 @@ static measuring next_round(const rank_env *env, meetings *t, int i, double spen
 		delays = delays || job_time_link_s(&r, env->o, n, p) >
 					   HIDDEN * (work.total_s - work.stage[STAGE_READ].all_s);
 	}
-	const double most_s = fmin(PART * job_s, MOST_S);
+	const double part = env->o->measure_links ? ASKED_PART : PART;
+	const double most_s = fmin(part * job_s, MOST_S);
 	const rates slow = { .link_s = job_time_byte_s(1e-6 * MESSAGE_BYTES) }; /* 1 message/s */
 	const double messages = job_time_link_s(&slow, env->o, n, p);
 	measuring m = { .continues = i == 0 || (delays && spent_s * (i + 1) <= most_s * i),
 			.enough_s = fmin(most_s / ROUNDS, ENOUGH_S),
 			.most_s = most_s,
-			.most_messages = env->o->measure_links ? LEAST_MESSAGES : PART * messages };
+			.most_messages = env->o->measure_links ? LEAST_MESSAGES : part * messages };
 	for (size_t k = 0; k < p; k++)
 		t->with[k] = (partners){ -1, -1 };
 	m.pairs = i < RINGS ? pair_by_rings(t, (size_t)i + 1) : pair_with_best(t);
@@ -279,7 +306,8 @@ status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan 
 {
 	const size_t p = g->p, ranks = (size_t)env->c->size;
 	meetings t = { .g = g, .s = s };
-	const size_t each = sizeof *t.seen + sizeof *t.best + sizeof *t.met + sizeof *t.order;
+	const size_t each =
+		sizeof *t.seen + sizeof *t.best + sizeof *t.pure + sizeof *t.met + sizeof *t.order;
 	t.with = mem_array(&env->m, 1, ranks * sizeof *t.with + p * each, "links", &env->e);
 	unsigned char *buf =
 		mem_array(&env->m, 1 + SLOTS, MESSAGE_BYTES, "measuring links", &env->e);
@@ -287,8 +315,9 @@ status link_rates_measure(rank_env *env, const rank_speeds *g, const share_plan 
 	if (rc == ST_OK) {
 		const double begun_s = now_s();
 		t.seen = (void *)(t.with + ranks);
-		t.best = t.seen + p;
-		t.met = t.best + p;
+		t.best = (void *)(t.seen + p);
+		t.pure = t.best + p;
+		t.met = t.pure + p;
 		t.order = (void *)(t.met + p);
 		for (size_t i = 0, n; i < p; i += n) {
 			n = rank_speeds_on_host(g, i);

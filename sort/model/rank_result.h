@@ -43,6 +43,16 @@ typedef enum adapt_state {
 	ADAPT_CHANGED,
 } adapt_state;
 
+/* The origin of the shares, if speeds were to be measured. */
+typedef enum shares_origin {
+	SHARES_BY_OPTIONS,      /* speeds were not to be measured */
+	SHARES_BY_SPEEDS,       /* measured */
+	SHARES_BY_EQUAL_SPEEDS, /* measured: the difference is less than the error */
+	SHARES_BY_DOUBT,        /* equal: others gain less than the errors can cost */
+	SHARES_BY_HASTE,        /* equal: the job is too short for measuring */
+	SHARES_ORIGINS
+} shares_origin;
+
 /* How records went to the ranks that wrote them; the same on all ranks. All values after
  * EXCHANGE_TWO_LEVEL mean that records went directly, and give the reason. */
 typedef enum exchange_way {
@@ -88,6 +98,8 @@ typedef struct rank_result {
 	double link_s; /* per byte from rank 0, if rank 0 scatters the input; else 0 */
 	uint64_t planned_in, planned_out; /* records */
 	uint64_t planned_out_before; /* by the first plan; not set if adapt_state is ADAPT_OFF */
+	double speed_error;          /* of a measured speed: the part by which it may be wrong */
+	int32_t shares_by;           /* a shares_origin; only on rank 0 */
 	double speed_seen;   /* while reading and sorting, on the scale of speed; 0: not measured */
 	double adapt_gain;   /* predicted, as a part of the time that was left */
 	int32_t adapt_state; /* an adapt_state */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The speeds of ranks. Rank 0 gathers the names, speeds and rates of all ranks. Only measuring
- * speeds takes time: 0.5 % of the predicted time of the job. */
+/* The speeds of ranks. Rank 0 gathers the names, speeds and rates of all ranks.
+ *
+ * Only measuring speeds takes time. It must last several periods of whatever slows a rank, or it
+ * shows chance. A quota names its period. Nothing else does, so a rank that had to wait for its
+ * processors is measured again for SLOWED_S. A job that is too short for this has equal shares. */
 #include "rank_speeds.h"
+#include "rank_result.h"
 #include "base/limit.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -20,14 +24,21 @@ enum {
 	LEAST_SAMPLE_BYTES = 256 << 10
 };
 
-/* Calibrating may take this part of the job's predicted time, but at most MOST_CALIBRATE_S seconds.
- * Nominal rates may predict twice the time of a fast processor. Longer measurements do not improve
- * the rates: 50 ms show the speed under a quota with periods of 10 ms to 5 %. */
-static const double CALIBRATE_PART = 0.005, MOST_CALIBRATE_S = 0.05;
+/* The seconds of a measurement: if nothing slows the rank, if something does, and the number of
+ * periods of a quota. */
+static const double FREE_S = 0.02, SLOWED_S = 0.06, PERIODS = 3;
 
-/* Speeds that differ by less than this factor are treated as equal. Their difference may be chance,
- * and shares that follow a real difference would gain less than half of it. */
-static const double ALIKE = 1.05;
+/* A measurement may take this part of the job's predicted time. */
+static const double CALIBRATE_PART = 0.015;
+
+/* A thread that had less of its processor than this was slowed. */
+static const double FREE_SHARE = 0.97;
+
+/* The least error of a speed. Shares that follow a smaller difference would gain little. */
+static const double LEAST_ERROR = 0.025;
+
+/* Disks whose measured rates differ by less than this factor are treated as equal. */
+static const double DISKS_ALIKE = 1.25;
 
 void rank_speeds_free(rank_env *env, rank_speeds *g)
 {
@@ -39,7 +50,7 @@ static status rank_speeds_alloc(rank_env *env, rank_speeds *g)
 {
 	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	const size_t bytes = sizeof *g->placement + sizeof *g->had + sizeof *g->before +
-			     sizeof *g->after + sizeof *g->order;
+			     sizeof *g->after + sizeof *g->order + sizeof *g->like;
 	*g = (rank_speeds){ .placement = mem_array(&env->m, p, bytes, "speeds", &env->e) };
 	if (!g->placement)
 		return ST_RESOURCE;
@@ -48,6 +59,7 @@ static status rank_speeds_alloc(rank_env *env, rank_speeds *g)
 	g->before = (void *)(g->had + p);
 	g->after = g->before + p;
 	g->order = (void *)(g->after + p);
+	g->like = g->order + p;
 	return ST_OK;
 }
 
@@ -85,6 +97,14 @@ size_t rank_speeds_on_host(const rank_speeds *g, size_t first)
 	       strcmp(rank_place(g, first + n)->host, rank_place(g, first)->host) == 0)
 		n++;
 	return n;
+}
+
+size_t rank_speeds_hosts(const rank_speeds *g)
+{
+	size_t hosts = 0;
+	for (size_t i = 0; i < g->p; i += rank_speeds_on_host(g, i))
+		hosts++;
+	return hosts;
 }
 
 /* Return how many consecutive ranks in g->order, from `first` on, are on the same host and have the
@@ -125,47 +145,93 @@ static void note_one_processor(rank_env *env, const rank_speeds *g)
 
 /* ----------------------------------------------------------------------------------- measuring */
 
+/* Set *most to the largest value of any rank. */
+static status most_seconds(rank_env *env, double value, double *most)
+{
+	const double ns = fmin(fmax(1e9 * value, 0), 1e18);
+	uint64_t longest = 0;
+	const status rc = comm_reduce(env->c, (uint64_t)ns, u64_max, &longest);
+	*most = 1e-9 * (double)longest;
+	return rc;
+}
+
+/* Measure for a time that the job allows, and again if a rank was slowed. Sets *enough to false if
+ * the job is too short for that. */
+static status calibrate_within(rank_env *env, calibration *c, unsigned threads, double job_s,
+			       calibrated *got, allowance *had, bool *enough)
+{
+	const quota q = quota_find("");
+	const double quota_cpus = q.cpus > 0 ? fmin(q.cpus, threads) : threads;
+	const double budget_s = env->o->calibrate ? INFINITY : CALIBRATE_PART;
+	double longest_s, limit_s = fmax(FREE_S, PERIODS * q.period_s);
+	status rc = most_seconds(env, job_s * threads / quota_cpus, &longest_s);
+	const double most_s = budget_s * longest_s;
+	if (rc == ST_OK)
+		rc = most_seconds(env, limit_s, &limit_s);
+	*enough = limit_s <= most_s;
+	if (rc != ST_OK || !*enough)
+		return rc;
+	had->quota_cpus = q.cpus;
+	had->group = XXH3_64bits_withSeed(env->c->host, strlen(env->c->host), q.group);
+	had->wants_cpus = threads;
+	*got = calibrate_run(c, limit_s);
+	const bool waited = got->rate.cpus < FREE_SHARE * threads && !(q.cpus > 0);
+	rc = most_seconds(env, waited ? SLOWED_S : 0, &longest_s);
+	if (rc == ST_OK && longest_s > limit_s) {
+		*enough = longest_s <= most_s;
+		if (*enough)
+			*got = calibrate_run(c, longest_s);
+	}
+	had->got_cpus = got->rate.cpus;
+	/* a quota that bounds the rank gives its processors exactly */
+	had->error = got->lap_error + (q.cpus > 0 && q.cpus < threads ? 0 : got->share_error);
+	return rc;
+}
+
 /* Measure this rank; all ranks do so at the same time. */
-static status calibrate_rank(rank_env *env, unsigned threads, uint64_t records, rates *rate,
+static status calibrate_rank(rank_env *env, unsigned threads, share_plan *s, rates *rate,
 			     allowance *had)
 {
 	calibration *c = NULL;
+	calibrated got = { .lap_error = 0 };
 	const settings *o = env->o;
 	const size_t p = (size_t)env->c->size;
 	const rates nominal = job_time_nominal(1);
-	const double job_s = job_time_equal_s(&nominal, o, records / p, p, threads);
-	const uint64_t half = o->memory.bytes / 2 / p, share = records / p * o->lay.record_bytes;
+	const double job_s = job_time_equal_s(&nominal, o, s->records / p, p, threads);
+	const uint64_t half = o->memory.bytes / 2 / p;
+	const uint64_t share = s->records / p * o->lay.record_bytes;
 	const uint64_t most = u64_max(share / SAMPLE_PART, LEAST_SAMPLE_BYTES);
 	status rc =
 		calibrate_open(&c, env, threads, env->c->size, half ? u64_min(half, most) : most);
 	rc = comm_agree(env->c, rc);
-	if (rc == ST_OK) {
-		*rate = calibrate_run(c, fmin(CALIBRATE_PART * job_s, MOST_CALIBRATE_S),
-				      &had->got_cpus);
-		const quota q = quota_find("");
-		had->quota_cpus = q.cpus;
-		had->group = XXH3_64bits_withSeed(env->c->host, strlen(env->c->host), q.group);
-		had->wants_cpus = threads;
-		if (!(rate->sort_s > 0))
-			rc = err_set(&env->e, ST_INTERNAL,
-				     "the clock stood still while calibrating");
-	}
+	if (rc == ST_OK)
+		rc = calibrate_within(env, c, threads, job_s, &got, had, &s->measured);
+	if (rc == ST_OK && s->measured && !(got.rate.sort_s > 0))
+		rc = err_set(&env->e, ST_INTERNAL, "the clock stood still while calibrating");
+	*rate = got.rate;
+	env->stats->speed_error = had->error;
 	calibrate_free(c);
 	return comm_agree(env->c, rc);
 }
 
-static int compare_speeds(const void *a, const void *b, void *value_)
+static int compare_values(const void *a, const void *b, void *value_)
 {
 	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
 	const double *v = value_;
 	return v[x] < v[y] ? -1 : v[x] > v[y] ? 1 : x < y ? -1 : 1;
 }
 
-void rank_speeds_alike(double *value, size_t *order, size_t n, double ratio)
+/* Fill order with the indices of n values in ascending order. */
+static void sort_ascending(double *value, size_t *order, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		order[i] = i;
-	qsort_r(order, n, sizeof *order, compare_speeds, value);
+	qsort_r(order, n, sizeof *order, compare_values, value);
+}
+
+void rank_speeds_alike(double *value, size_t *order, size_t n, double ratio)
+{
+	sort_ascending(value, order, n);
 	for (size_t i = 0, k; i < n; i += k) {
 		double sum = 0;
 		const double first = value[order[i]];
@@ -176,34 +242,10 @@ void rank_speeds_alike(double *value, size_t *order, size_t n, double ratio)
 	}
 }
 
-/* Scale speeds so that the fastest is 1, and replace similar speeds by their mean. */
-static void scale_to_fastest(const rank_speeds *g, double *speed)
-{
-	double most = 0;
-	rank_speeds_alike(speed, g->order, g->p, ALIKE);
-	for (size_t i = 0; i < g->p; i++)
-		most = fmax(most, speed[i]);
-	for (size_t i = 0; i < g->p; i++)
-		speed[i] /= most;
-}
-
-/* Find speeds from measured rates: the speed of each rank with an equal share, relative to the
- * fastest. Adjust the rates to the processors that quotas allow in a long job, and give ranks that
- * are alike the mean of their rates. g->order must be sorted again. */
-static void measured_speeds(const settings *o, const rank_speeds *g, share_plan *s)
+/* Compute the speed of each rank from its rates, for an equal share. */
+static void speeds_of_rates(const settings *o, const rank_speeds *g, share_plan *s)
 {
 	const uint64_t n = s->records / g->p > 1000 ? s->records / g->p : 1000;
-	for (size_t i = 0; i < g->p; i++)
-		rates_scale(&s->rate[i], calibrate_slowdown(g->had, g->p, i));
-	for (size_t i = 0, alike; i < g->p; i += alike) {
-		rates mean = { 0 };
-		alike = count_alike(g, i);
-		for (size_t k = i; k < i + alike; k++)
-			rates_join(&mean, &s->rate[g->order[k]]);
-		rates_scale(&mean, (double)alike);
-		for (size_t k = i; k < i + alike; k++)
-			s->rate[g->order[k]] = mean;
-	}
 	for (size_t i = 0; i < g->p; i++) {
 		const double before_s = job_time_before_s(&s->rate[i], o, n);
 		const double after_s = job_time_after_s(&s->rate[i], o, n);
@@ -211,9 +253,80 @@ static void measured_speeds(const settings *o, const rank_speeds *g, share_plan 
 		g->after[i] = 1 / after_s;
 		s->speed[i] = 1 / (before_s + after_s);
 	}
-	scale_to_fastest(g, g->before);
-	scale_to_fastest(g, g->after);
-	scale_to_fastest(g, s->speed);
+}
+
+/* Return whether the speed of rank b may be at most the speed of rank a, within their errors. */
+static bool may_be_equal(const rank_speeds *g, const double *speed, size_t a, size_t b)
+{
+	const double ea = fmax(g->had[a].error, LEAST_ERROR);
+	const double eb = fmax(g->had[b].error, LEAST_ERROR);
+	return speed[b] * (1 - eb) <= speed[a] * (1 + ea);
+}
+
+static void scale_to_fastest(double *speed, size_t p)
+{
+	double most = 0;
+	for (size_t i = 0; i < p; i++)
+		most = fmax(most, speed[i]);
+	for (size_t i = 0; i < p; i++)
+		speed[i] /= most;
+}
+
+/* From the slowest rank to the fastest, each rank that is not in a group yet becomes the first of
+ * its own one, and the ranks that may be as slow join it. */
+void rank_speeds_join(const settings *o, const rank_speeds *g, share_plan *s)
+{
+	const size_t p = g->p, none = p;
+	const double *before = g->before, *after = g->after;
+	speeds_of_rates(o, g, s);
+	sort_ascending(s->speed, g->order, p);
+	for (size_t i = 0; i < p; i++)
+		g->like[i] = none;
+	for (size_t i = 0; i < p; i++) {
+		const size_t a = g->order[i];
+		size_t n = 0;
+		if (g->like[a] != none)
+			continue;
+		for (size_t k = i; k < p && may_be_equal(g, s->speed, a, g->order[k]); k++) {
+			const size_t b = g->order[k];
+			if (g->like[b] != none || !may_be_equal(g, before, a, b) ||
+			    !may_be_equal(g, before, b, a) || !may_be_equal(g, after, a, b) ||
+			    !may_be_equal(g, after, b, a))
+				continue;
+			g->like[b] = a;
+			if (n++)
+				rates_join(&s->rate[a], &s->rate[b]);
+		}
+		rates_scale(&s->rate[a], (double)n);
+	}
+	for (size_t i = 0; i < p; i++)
+		rates_copy_work(&s->rate[i], &s->rate[g->like[i]]);
+	speeds_of_rates(o, g, s);
+	scale_to_fastest(g->before, p);
+	scale_to_fastest(g->after, p);
+	scale_to_fastest(s->speed, p);
+}
+
+/* Adjust measured rates to the processors that quotas allow in a long job, and give ranks that
+ * share their processors the mean of their rates. g->order must be sorted by places. */
+static void adjust_rates(const rank_speeds *g, share_plan *s)
+{
+	for (size_t i = 0; i < g->p; i++)
+		rates_scale(&s->rate[i], calibrate_slowdown(g->had, g->p, i));
+	for (size_t i = 0, alike; i < g->p; i += alike) {
+		rates mean = { 0 };
+		double error = 0;
+		alike = count_alike(g, i);
+		for (size_t k = i; k < i + alike; k++) {
+			rates_join(&mean, &s->rate[g->order[k]]);
+			error += g->had[g->order[k]].error / (double)alike;
+		}
+		rates_scale(&mean, (double)alike);
+		for (size_t k = i; k < i + alike; k++) {
+			rates_copy_work(&s->rate[g->order[k]], &mean);
+			g->had[g->order[k]].error = error;
+		}
+	}
 }
 
 /* --------------------------------------------------------------------------------------- given */
@@ -236,9 +349,25 @@ static status given_speeds(rank_env *env, const rank_speeds *g, share_plan *s)
 		rc = rank_numbers_load(env, g, env->o->speeds, "speed", s->speed);
 	for (size_t i = 0; rc == ST_OK && i < g->p; i++) {
 		g->before[i] = g->after[i] = s->speed[i];
+		const double disk_s = s->rate[i].disk_s;
 		s->rate[i] = job_time_nominal(s->speed[i]);
+		s->rate[i].disk_s = disk_s;
 	}
 	return rc;
+}
+
+/* Set the processors of given rates. A speed is of all processors of a rank. */
+static void set_processors(const settings *o, rank_speeds *g, share_plan *s)
+{
+	for (size_t i = 0, n; i < g->p; i += n) {
+		n = count_alike(g, i);
+		for (size_t k = i; k < i + n; k++)
+			s->rate[g->order[k]].cpus = cpus_each(o, rank_place(g, i), n);
+	}
+	for (size_t i = 0; i < g->p; i++)
+		g->cpus += s->rate[i].cpus / (double)g->p;
+	for (size_t i = 0; i < g->p; i++)
+		s->rate[i].cpus /= g->cpus;
 }
 
 /* Set the member at offset `at` of the rates of each rank, from the MB/s that the user gives. */
@@ -257,16 +386,31 @@ static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, 
 	return rc;
 }
 
-status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g)
+/* Replace similar measured rates of disks by their mean. */
+static void join_disks(const rank_speeds *g, share_plan *s)
+{
+	double *disk_s = g->before; /* has no speeds yet */
+	for (size_t i = 0; i < g->p; i++)
+		disk_s[i] = s->rate[i].disk_s;
+	rank_speeds_alike(disk_s, g->order, g->p, DISKS_ALIKE);
+	for (size_t i = 0; i < g->p; i++)
+		s->rate[i].disk_s = disk_s[i];
+}
+
+status rank_speeds_find(rank_env *env, unsigned threads, const rank_files *f, share_plan *s,
+			rank_speeds *g)
 {
 	const settings *o = env->o;
-	allowance had = { 0, 0, 0, 0 };
+	allowance had = { .group = 0 };
 	rates rate = { 0 }; /* not in s, because no rank may gather into the memory that it sends */
 	status rc = comm_agree(env->c, rank_speeds_alloc(env, g));
 	if (rc == ST_OK && s->measured)
-		rc = calibrate_rank(env, threads, s->records, &rate, &had);
+		rc = calibrate_rank(env, threads, s, &rate, &had);
 	const processors p = processors_find();
-	placement mine = { .cpus = p.set_hash, .count = p.count, .online = p.online };
+	placement mine = {
+		.cpus = p.set_hash, .count = p.count, .online = p.online, .cold = f->cold
+	};
+	rate.disk_s = f->disk_s;
 	memcpy(mine.host, env->c->host, sizeof mine.host);
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, &mine, g->placement, sizeof mine, 0);
@@ -278,24 +422,25 @@ status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_spe
 		rc = comm_gather(env->c, &rate, s->rate, sizeof rate, 0);
 	if (rc != ST_OK || !g->p)
 		return rc;
+	join_disks(g, s);
 	rank_speeds_sort(g);
 	if (env->c->processes > 1)
 		note_one_processor(env, g);
 	if (s->measured) {
-		measured_speeds(o, g, s);
+		adjust_rates(g, s);
+		rank_speeds_join(o, g, s);
 		rank_speeds_sort(g);
 		g->cpus = 1;
 	} else {
-		for (size_t i = 0, n; i < g->p; i += n) {
-			n = count_alike(g, i);
-			g->cpus += (double)n * cpus_each(o, rank_place(g, i), n) / (double)g->p;
-		}
 		rc = given_speeds(env, g, s);
+		set_processors(o, g, s);
 	}
 	if (rc == ST_OK && !o->from_root)
 		rc = given_rates(env, g, o->links, "link", s, offsetof(rates, link_s));
 	if (rc == ST_OK)
 		rc = given_rates(env, g, o->disks, "disk", s, offsetof(rates, disk_s));
+	for (size_t i = 0; rc == ST_OK && i < g->p; i++)
+		s->rate[i].input_s = g->placement[i].cold ? s->rate[i].disk_s : 0;
 	return rc;
 }
 

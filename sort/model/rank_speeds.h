@@ -15,6 +15,7 @@ typedef struct placement {
 	char host[HOST_BYTES];
 	uint64_t cpus;          /* a hash of the set of processors that the rank may use */
 	uint32_t count, online; /* the number of these processors, and of all that are online */
+	uint64_t cold;          /* 1: the input of the rank is on its disk, not in memory */
 } placement;
 
 /* The data for rank 0's plan; p is 0 at the other ranks. */
@@ -25,13 +26,22 @@ typedef struct rank_speeds {
 	double *before;       /* speeds for the share that is read, */
 	double *after;        /* and for the one that is written */
 	size_t *order;        /* ranks sorted by host, then by processors */
+	size_t *like;         /* for measured speeds: the first rank that is equally fast */
 	double cpus;          /* mean processors of a rank, if rates are of one processor; else 1 */
 } rank_speeds;
 
-/* rank_speeds_find - collective: fill g, s->speed and s->rate at rank 0; links and disks only if
- * the user gives their rates. The caller has set s->records and s->measured. If s->measured is
- * true, measure this number of threads per rank. The caller frees g, also on failure. */
-status rank_speeds_find(rank_env *env, unsigned threads, share_plan *s, rank_speeds *g);
+/* The files of a rank, as rank_speeds_find() needs them. */
+typedef struct rank_files {
+	bool cold;     /* the input is on the disk */
+	double disk_s; /* measured seconds per byte of the output's disk; 0: not known */
+} rank_files;
+
+/* rank_speeds_find - collective: fill g, s->speed and s->rate at rank 0; links only if the user
+ * gives their rates. The caller has set s->records and s->measured. If s->measured is true, measure
+ * this number of threads per rank, and set it to false if the job is too short for that. The caller
+ * frees g, also on failure. */
+status rank_speeds_find(rank_env *env, unsigned threads, const rank_files *f, share_plan *s,
+			rank_speeds *g);
 
 void rank_speeds_free(rank_env *env, rank_speeds *g);
 
@@ -41,10 +51,18 @@ void rank_speeds_sort(rank_speeds *g);
 /* rank_speeds_on_host - return how many ranks of one host are in g->order from place `first` on. */
 size_t rank_speeds_on_host(const rank_speeds *g, size_t first);
 
+/* rank_speeds_hosts - return the number of hosts. */
+size_t rank_speeds_hosts(const rank_speeds *g);
+
 /* rank_speeds_alike - replace each group of similar values, >= 0, by their mean. In ascending
  * order, a group contains the values up to `ratio` times its first value. order: n entries,
  * receives the indices of the values in ascending order. */
 void rank_speeds_alike(double *value, size_t *order, size_t n, double ratio);
+
+/* rank_speeds_join - replace the rates of ranks that may be equally fast by their mean, at rank 0.
+ * Ranks may be equally fast if their speeds before and after the exchange are, within the errors in
+ * g->had. Fills g->before, g->after and s->speed from the rates; 1 is the fastest rank. */
+void rank_speeds_join(const settings *o, const rank_speeds *g, share_plan *s);
 
 /* rank_numbers_load - at rank 0: read a number for each rank from arg, in the form of --speeds.
  * what: the name of the column in a file with named columns, also used in messages. */

@@ -212,13 +212,12 @@ status shares_by_costs(uint64_t n, hetpart_cost_fn *fn, void *ctx, size_t ctx_by
 
 /* ---------------------------------------------------------------------------- links and disks
  *
- * A job has two passes: in the first, all ranks read; in the second, all ranks send, merge and
- * write. Records are sorted on demand in the second pass, but the plan counts this in the first
- * one, like the shares by speed, which divide the records to read by the cost n ln n. In the second
- * pass a rank sends the records that it has read, so a slow link limits both of its shares. If such
- * a rank reads fewer records, the first pass takes longer, but the second one is shorter. A search
- * over the time of the second pass finds the best balance. Each step of the search is one plan of
- * libhetpart. Ranks that are alike are planned as a group. */
+ * A job has two passes: in the first, all ranks read; in the second, all ranks sort on demand,
+ * send, merge and write. In the second pass a rank sends the records that it has read, so a slow
+ * link limits both of its shares. If such a rank reads fewer records, the first pass takes longer,
+ * but the second one is shorter. A search over the time of the second pass finds the best balance.
+ * Each step of the search is one plan of libhetpart. Ranks that are alike are planned as a group.
+ */
 
 enum { STEPS = 20 }; /* of the search: they narrow the bracket to 1/15000 */
 
@@ -261,25 +260,29 @@ static double group_link_s(const group *g, uint64_t n)
 	return job_time_link_s(&g->like.rate, g->b->o, n, g->b->p);
 }
 
+/* Return the seconds per byte of the disk that the output goes to, 0 if it goes to none. */
+static double group_disk_byte_s(const group *g)
+{
+	return g->like.rate.disk_s > 0 ? g->like.rate.disk_s : g->b->disk_s;
+}
+
 static double group_disk_s(const group *g, uint64_t n)
 {
-	return job_time_disk_s(&g->like.rate, g->b->o, n);
+	return group_disk_byte_s(g) * g->b->o->lay.record_bytes * (double)n;
 }
 
 /* Predict the time of a rank. It includes the link for received records only; passes.sent_s is the
  * link's time for sent records. */
 static job_time group_time(const group *g, uint64_t in, uint64_t out)
 {
-	const bool disk = g->like.rate.disk_s > 0;
 	const job_load l = { .in = in,
 			     .out = out,
 			     .ranks = g->b->p,
 			     .cpus = g->b->cpus,
-			     .cold = disk,
-			     .durable = disk,
-			     .disk_s = g->like.rate.disk_s,
+			     .cold = g->like.rate.input_s > 0,
+			     .durable = group_disk_byte_s(g) > 0,
+			     .disk_s = group_disk_byte_s(g),
 			     .disk_ranks = 1,
-			     .sorts_in_read = true,
 			     .sends_separately = true };
 	return job_time_of(&g->like.rate, g->b->o, &l);
 }
@@ -288,7 +291,8 @@ static double group_before_s(void *ctx, uint64_t all)
 {
 	const group *g = ctx;
 	const uint64_t in = group_part(g, all);
-	return g->like.before_s ? fmax(hetpart_cost_eval(g->like.before_s, in), group_disk_s(g, in))
+	const double disk_s = g->like.rate.input_s > 0 ? group_disk_s(g, in) : 0;
+	return g->like.before_s ? fmax(hetpart_cost_eval(g->like.before_s, in), disk_s)
 				: group_time(g, in, 0).stage[STAGE_READ].all_s;
 }
 
@@ -324,12 +328,12 @@ static double both_s(const passes *last)
 	return last->read_s + fmax(last->sent_s, last->written_s);
 }
 
-bool shares_bound_known(const rates *rate, size_t p)
+bool shares_bound_known(const bound_ranks *b)
 {
-	for (size_t i = 0; i < p; i++)
-		if (rate[i].link_s > 0 || rate[i].disk_s > 0)
+	for (size_t i = 0; i < b->p; i++)
+		if (b->rate[i].link_s > 0 || b->rate[i].disk_s > 0)
 			return true;
-	return false;
+	return b->disk_s > 0;
 }
 
 double shares_bound_s(const bound_ranks *b, const uint64_t *in, const uint64_t *out)
@@ -532,9 +536,12 @@ status shares_bound(const bound_ranks *b, uint64_t *in, uint64_t *out, err *e)
 		s.most = s.new_out + b->p;
 		make_groups(&s, in, out);
 	}
-	for (size_t i = 0; i < s.n; i++) { /* the times without links and disks */
+	bound_ranks unbound = *b; /* without links and disks */
+	unbound.disk_s = 0;
+	for (size_t i = 0; i < s.n; i++) {
 		group g = s.g[i];
-		g.like.rate.link_s = g.like.rate.disk_s = 0;
+		g.b = &unbound;
+		g.like.rate.link_s = g.like.rate.disk_s = g.like.rate.input_s = 0;
 		add_group(&work, g, s.in[i], s.out[i]);
 	}
 	const passes now = passes_of(&s, s.in, s.out);

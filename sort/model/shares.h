@@ -78,14 +78,15 @@ typedef struct bound_ranks {
 	const settings *o;
 	size_t p;
 	const rates *rate;                   /* [p] */
-	double cpus;                         /* processors that share the work of a rank */
+	double cpus;                         /* as in job_load */
+	double disk_s;                       /* as in rates, for ranks without; 0: no disk */
 	const hetpart_cost *const *before_s; /* [p] costs in seconds of the records to read, */
 	const hetpart_cost *const *after_s;  /* and of the records to write; NULL: by the rates */
 	bool in_fixed;                       /* keep the shares that the ranks read */
 } bound_ranks;
 
 /* shares_bound_known - return whether the rate of any link or disk is known. */
-bool shares_bound_known(const rates *rate, size_t p);
+bool shares_bound_known(const bound_ranks *b);
 
 /* shares_bound_s - return the seconds until the last rank has read, plus the seconds from then
  * until the last has written. */

@@ -68,12 +68,17 @@ static const struct {
 /* Replace an invalid result by one that says so. */
 static void validate_result(rank_result *r, int rank)
 {
-	const double reals[] = { r->cpus, r->used.user_s, r->used.system_s, r->used.fault_s,
-				 r->used.joules };
-	bool sound = r->rank == rank && (unsigned)r->phase < PHASES &&
-		     (unsigned)r->binding < NUMA_BINDINGS && (uint32_t)r->spans <= SPANS &&
-		     (unsigned)r->adapt_state <= ADAPT_CHANGED &&
-		     (unsigned)r->exchange < EXCHANGE_WAYS;
+	const double reals[] = { r->cpus,         r->used.user_s, r->used.system_s,
+				 r->used.fault_s, r->used.joules, r->speed_error };
+	const struct {
+		int32_t value;
+		uint32_t values;
+	} words[] = { { r->phase, PHASES },           { r->binding, NUMA_BINDINGS },
+		      { r->spans, SPANS + 1 },        { r->adapt_state, ADAPT_CHANGED + 1 },
+		      { r->exchange, EXCHANGE_WAYS }, { r->shares_by, SHARES_ORIGINS } };
+	bool sound = r->rank == rank;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		sound = sound && (uint32_t)words[i].value < words[i].values;
 	for (size_t i = 0; i < sizeof result_texts / sizeof *result_texts; i++)
 		sound = sound &&
 			memchr((const char *)r + result_texts[i].at, '\0', result_texts[i].bytes);

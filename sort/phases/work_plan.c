@@ -22,16 +22,43 @@
 
 enum {
 	BRIEF_BYTES = 1 << 20, /* a job of less data ends before a disk or a quota slows it down */
-	TRIAL_BYTES = 32 << 20,
-	TRIAL_PART = 16, /* of the bytes to be written */
-	LEAST_TRIAL_BYTES = 4 << 20,
 };
+
+/* The part by which the model may be wrong about the times of two plans. */
+static const double MODEL_ERROR = 0.1;
 
 static const double START_S = 0.02; /* to make, sync and rename files, and to start threads */
 
-/* If a rank has less work, measuring could add over two percent to the time of a job on equal
- * hosts. */
-static const double LEAST_MEASURED_S = 0.8;
+typedef enum place { ON_DISK, IN_PAGE_CACHE, ELSEWHERE } place;
+
+/* Find where the first `bytes` of the input are, from its first file. An input of little data, and
+ * one that is read by direct I/O, by io_uring or from several files, is ELSEWHERE unless it is on
+ * the disk. reader_map() decides by the same rules for each part of a file. */
+static place input_place(const job *j, uint64_t bytes)
+{
+	const input *f = &j->files.in;
+	if (!input_is_cached(f, bytes))
+		return ON_DISK;
+	const bool copied = j->env.o->direct == DIRECT_ALWAYS || io_backend_is_forced(j->files.io);
+	const bool whole = f->files == 1 && !f->file->is_stream && bytes >= BRIEF_BYTES;
+	return whole && !copied ? IN_PAGE_CACHE : ELSEWHERE;
+}
+
+/* Return the directory of this rank's output in dir, "" if there is no output file. */
+static const char *output_dir(const job *j, char dir[PATH_MAX])
+{
+	const char *out = j->env.o->output ? j->env.o->output : "";
+	const int n = snprintf(dir, PATH_MAX, "%.*s.", (int)(file_base(out) - out), out);
+	return j->files.out.is_stdout || n >= PATH_MAX ? "" : dir;
+}
+
+/* Return whether the output goes to a disk. Even without --fsync, the system keeps only a part of
+ * it in memory. */
+static bool output_has_disk(const job *j)
+{
+	char dir[PATH_MAX];
+	return disk_exists(output_dir(j, dir));
+}
 
 /* Return whether the method considers links and disks. */
 static bool plan_weighs(const settings *o)
@@ -56,19 +83,72 @@ static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *sh
 			       g->p, share, &env->e);
 }
 
-/* Improve the shares by speed if links or disks are known. */
+static bool shares_in_are_fixed(const job *j)
+{
+	return env_scatters(&j->env) || j->files.in.per_rank;
+}
+
+static bound_ranks ranks_to_bind(const job *j, const rank_speeds *g)
+{
+	const rank_env *env = &j->env;
+	const double ranks_per_host = (double)g->p / (double)rank_speeds_hosts(g);
+	return (bound_ranks){
+		.o = env->o,
+		.p = g->p,
+		.rate = j->shares.rate,
+		.cpus = g->cpus,
+		.disk_s = output_has_disk(j) ? job_time_nominal_disk_s(ranks_per_host) : 0,
+		.in_fixed = shares_in_are_fixed(j),
+	};
+}
+
+/* Let all ranks have equal shares, unless measured speeds promise a gain that their errors cannot
+ * cost. A rank that has more than an equal share may be slower than it was measured. A plan by
+ * times of earlier jobs is always followed. */
+static status keep_if_it_pays(job *j, const rank_speeds *g)
+{
+	rank_env *env = &j->env;
+	share_plan *s = &j->shares;
+	const size_t p = g->p;
+	const uint64_t each = s->records / p, more = s->records % p;
+	bound_ranks b = ranks_to_bind(j, g);
+	rates *slow = mem_array(&env->m, p, sizeof *slow + 2 * sizeof *s->in, "plan", &env->e);
+	if (!slow)
+		return ST_RESOURCE;
+	uint64_t *in = (void *)(slow + p), *out = in + p;
+	bool equal = true, alike = true;
+	for (size_t i = 0; i < p; i++) {
+		out[i] = each + (i < more);
+		in[i] = b.in_fixed ? s->in[i] : out[i];
+		equal = equal && in[i] == s->in[i] && out[i] == s->out[i];
+		alike = alike && s->speed[i] >= 1; /* the fastest rank has 1 */
+		slow[i] = s->rate[i];
+		if (s->in[i] > in[i] || s->out[i] > out[i])
+			rates_scale(&slow[i], 1 + g->had[i].error);
+	}
+	const double equal_s = shares_bound_s(&b, in, out);
+	b.rate = slow;
+	const bool pays = shares_bound_s(&b, s->in, s->out) < (1 - MODEL_ERROR) * equal_s;
+	if (!pays) {
+		memcpy(s->in, in, p * sizeof *in);
+		memcpy(s->out, out, p * sizeof *out);
+	}
+	env->stats->shares_by = pays && !equal ? SHARES_BY_SPEEDS
+				: alike        ? SHARES_BY_EQUAL_SPEEDS
+					       : SHARES_BY_DOUBT;
+	mem_free(&env->m, slow);
+	return ST_OK;
+}
+
+/* Improve the shares by speed with the times of links and disks. */
 static status plan_improve(job *j, const rank_speeds *g)
 {
 	err *e = &j->env.e;
 	share_plan *s = &j->shares;
 	wisdom *w = j->wisdom;
 	const hetpart_cost *const *before = NULL, *const *after = NULL;
-	bound_ranks b = { .o = j->env.o,
-			  .p = g->p,
-			  .rate = s->rate,
-			  .cpus = g->cpus,
-			  .in_fixed = env_scatters(&j->env) || j->files.in.per_rank };
-	if (!plan_weighs(b.o) || g->p == 1 || b.o->merge || !shares_bound_known(s->rate, g->p))
+	bound_ranks b = ranks_to_bind(j, g);
+	if (!plan_weighs(b.o) || g->p == 1 || b.o->merge || !shares_bound_known(&b))
 		return ST_OK;
 	status rc = w ? wisdom_costs(w, PART_BEFORE, s->records, &before, e) : ST_OK;
 	if (rc == ST_OK && before)
@@ -99,6 +179,8 @@ static status make_shares(job *j, const rank_speeds *g)
 		rc = one_vector(j, g, false, s->out);
 	if (rc == ST_OK)
 		rc = plan_improve(j, g);
+	if (rc == ST_OK && s->measured && !j->wisdom)
+		rc = keep_if_it_pays(j, g);
 	if (rc == ST_OK && env->o->merge) /* a rank reads the records that it writes */
 		memcpy(s->in, s->out, (size_t)env->c->size * sizeof *s->in);
 	if (rc == ST_OK)
@@ -165,15 +247,25 @@ void plan_note(job *j)
 static void plan_measurements(const job *j, bool *speeds, bool *links)
 {
 	const settings *o = j->env.o;
-	const size_t p = (size_t)j->env.c->size;
-	const rates nominal = job_time_nominal(1);
 	const bool unknown = !o->speeds && o->plan != PLAN_EQUAL && o->plan != PLAN_ONLINE &&
 			     !(o->from_root && o->scatter == SCATTER_EQUAL);
-	*speeds = o->calibrate ||
-		  (j->cpus.apart && unknown &&
-		   job_time_equal_s(&nominal, o, j->shares.records / p, p, 1) >= LEAST_MEASURED_S);
+	*speeds = o->calibrate || (j->cpus.apart && unknown);
 	*links = (*speeds || o->measure_links || o->plan == PLAN_ONLINE) && plan_weighs(o) &&
 		 !o->links && !o->merge && !o->from_root && j->cpus.apart;
+}
+
+/* Look at the files of this rank, and measure the disk of its output together with its speed. */
+static rank_files look_at_files(job *j)
+{
+	const rank_env *env = &j->env;
+	const settings *o = env->o;
+	const uint64_t bytes = j->shares.records / (uint64_t)env->c->size * o->lay.record_bytes;
+	const bool tried = j->shares.measured && !o->disks && !o->explain && output_has_disk(j);
+	char dir[PATH_MAX];
+	return (rank_files){
+		.cold = env->c->size > 1 && input_place(j, bytes) == ON_DISK,
+		.disk_s = tried ? disk_rate_s(&j->env.m, output_dir(j, dir), bytes) : 0,
+	};
 }
 
 status phase_plan(job *j)
@@ -182,8 +274,14 @@ status phase_plan(job *j)
 	share_plan *s = &j->shares;
 	bool links;
 	plan_measurements(j, &s->measured, &links);
+	const bool wanted = s->measured;
+	const rank_files f = look_at_files(j);
 	rank_speeds g;
-	status rc = rank_speeds_find(env, j->cpus.threads, s, &g);
+	status rc = rank_speeds_find(env, j->cpus.threads, &f, s, &g);
+	if (wanted && !s->measured) {
+		env->stats->shares_by = SHARES_BY_HASTE;
+		links = links && env->o->measure_links;
+	}
 	if (env_scatters(env) || links) {
 		double *link_s = mem_array(&env->m, g.p, sizeof *link_s, "links", &env->e);
 		/* only rank 0 may have failed */
@@ -252,25 +350,6 @@ uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t le
 	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
 }
 
-/* Return the seconds per byte of the disk for runs, or else of the output's disk; 0 if unknown.
- * Measure only with --speeds=auto: shares do not depend on it, and this takes longer than the
- * rest. */
-static double measured_disk(job *j, const char *run_dir, uint64_t bytes)
-{
-	const settings *o = j->env.o;
-	const uint64_t most = u64_min(bytes / TRIAL_PART, TRIAL_BYTES);
-	if (o->disks)
-		return j->env.stats->rate.disk_s;
-	if (!o->calibrate || most < LEAST_TRIAL_BYTES)
-		return 0;
-	if (j->memory.sort.spills)
-		return disk_rate_s(&j->env.m, run_dir, most);
-	const char *out = o->output ? o->output : "";
-	char dir[PATH_MAX];
-	const int n = snprintf(dir, sizeof dir, "%.*s.", (int)(file_base(out) - out), out);
-	return disk_rate_s(&j->env.m, n < PATH_MAX ? dir : "", most); /* "" names no directory */
-}
-
 /* Predict the bytes that the search for splitters reads from runs on disk. For each splitter, a
  * round looks into each run three times: for a sample of the remaining records, and for the places
  * of two pivots. The number of records that remain after a round is the error of the samples of all
@@ -286,26 +365,6 @@ static double lookup_bytes(const job *j)
 	return (1 + log2(places) / bits) * (double)(p - 1) * of_rank * SPILL_BLOCK_BYTES;
 }
 
-typedef enum place { ON_DISK, IN_PAGE_CACHE, ELSEWHERE } place;
-
-/* Find where the first `bytes` of the input are, from its first file. An input of little data, and
- * one that is read by direct I/O, by io_uring or from several files, is ELSEWHERE unless it is on
- * the disk. reader_map() decides by the same rules for each part of a file. */
-static place input_place(const job *j, uint64_t bytes)
-{
-	const input *f = &j->files.in;
-	const bool is_file = f->files && !f->file->is_stream && bytes >= BRIEF_BYTES;
-	const int fd = is_file ? open(f->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	const bool cached =
-		fd < 0 || io_fd_is_cached(fd, 0, u64_min(bytes, (uint64_t)f->file->st.st_size));
-	if (fd >= 0)
-		close(fd);
-	if (!cached)
-		return ON_DISK;
-	const bool copied = j->env.o->direct == DIRECT_ALWAYS || io_backend_is_forced(j->files.io);
-	return fd >= 0 && f->files == 1 && !copied ? IN_PAGE_CACHE : ELSEWHERE;
-}
-
 void plan_time(job *j, const char *run_dir)
 {
 	const settings *o = j->env.o;
@@ -318,10 +377,13 @@ void plan_time(job *j, const char *run_dir)
 	const uint64_t bytes = in * o->lay.record_bytes, held = b->spills ? 0 : bytes;
 	/* The processors that nominal rates are divided by. Measured rates need no division: they
 	 * are for all threads of the rank, while all ranks work within their quotas. */
-	const quota q = bytes < BRIEF_BYTES ? (quota){ 0, 0 } : quota_find("");
+	const quota q = bytes < BRIEF_BYTES ? (quota){ 0, 0, 0 } : quota_find("");
 	const double mine =
 		fmin(cpus->processors, quota_processors(&q, INFINITY, cpus->ranks_here));
 	const place input_is = input_place(j, bytes);
+	double disk_s = r->rate.disk_s;
+	if (o->calibrate && !o->disks && b->spills)
+		disk_s = disk_rate_s(&j->env.m, run_dir, bytes);
 	const job_load l = { .in = in,
 			     .out = own_share(&j->env, j->shares.out),
 			     .ranks = (size_t)j->env.c->size,
@@ -331,7 +393,7 @@ void plan_time(job *j, const char *run_dir)
 					 !env_scatters(&j->env),
 			     .spills = b->spills,
 			     .durable = o->fsync && to_file,
-			     .disk_s = measured_disk(j, run_dir, bytes),
+			     .disk_s = disk_s,
 			     .disk_ranks = cpus->ranks_here,
 			     /* memory in addition to the records that are read */
 			     .fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
@@ -343,11 +405,14 @@ void plan_time(job *j, const char *run_dir)
 					     : 0,
 			     .far = 1 - (double)cpus->ranks_here / j->env.c->size,
 			     .rereads = o->verify == VERIFY_REREAD && to_file };
-	const job_time t = job_time_of(&r->rate, o, &l);
+	rates own = r->rate;
+	if (!j->shares.measured)
+		own.cpus = 1;
+	const job_time t = job_time_of(&own, o, &l);
 	/* measuring is part of the time */
 	r->predicted_s += START_S + r->phase_s[PH_DESCRIBE] + r->phase_s[PH_PLAN] + t.total_s;
 	snprintf(r->bound_by, sizeof r->bound_by, "%s",
-		 job_time_bound_name(job_time_bound_by(&r->rate, o, &l)));
+		 job_time_bound_name(job_time_bound_by(&own, o, &l)));
 	for (int i = STAGE_READ; i < STAGES; i++)
 		progress_plan(g, (stage_kind)i, t.stage[i]);
 	pthread_mutex_lock(&g->lock); /* the monitor may read it */

@@ -306,11 +306,10 @@ static status sim_calibrate(err *e)
 	const settings o = { .lay = LAYOUT_BYTES(DEFAULT_RECORD_BYTES, 0, DEFAULT_KEY_BYTES) };
 	rank_env env = { .o = &o };
 	calibration *c;
-	double cpus;
 	const status rc = calibrate_open(&c, &env, 1, STREAMS, UINT64_MAX);
 	*e = env.e;
 	if (rc == ST_OK) {
-		const rates r = calibrate_run(c, SECONDS, &cpus);
+		const rates r = calibrate_run(c, SECONDS).rate;
 		printf("rates sort %.6fns merge %.6fns copy %.6fns\n", 1e9 * r.sort_s,
 		       1e9 * r.merge_s, 1e9 * r.copy_s);
 	}

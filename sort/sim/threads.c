@@ -4,6 +4,7 @@
  * real threads exclude each other. A recursive lock would not exclude actors, because they are one
  * real thread. The only such lock (io/target.c) is never held by an actor that waits. */
 #include "base/status.h"
+#include "base/usage.h"
 #include "comm/monitor.h"
 #include "engine.h"
 #include "sim.h"
@@ -136,6 +137,11 @@ WRAPPED(int, clock_gettime, clockid_t id, struct timespec *t)
 	t->tv_sec = (time_t)s;
 	t->tv_nsec = (long)((s - floor(s)) * 1e9);
 	return 0;
+}
+
+WRAPPED(double, usage_runnable_s, void)
+{
+	return actor_self() ? actor_cpu_s() : __real_usage_runnable_s();
 }
 
 /* Start no monitor, because it counts real seconds, in which a simulation may make no progress. */

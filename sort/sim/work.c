@@ -257,10 +257,17 @@ WRAPPED(status, io_fd_write_at, const io_fd *f, const void *buf, size_t bytes, u
 	return rc;
 }
 
-/* Return true, because the page cache of real files has no effect on the simulated disk. */
-WRAPPED(bool, io_fd_is_cached, int fd, uint64_t offset, uint64_t bytes)
+/* The page cache of real files has no effect on the simulated disk. */
+WRAPPED(bool, input_is_cached, const input *in, uint64_t bytes)
 {
-	return actor_self() ? true : __real_io_fd_is_cached(fd, offset, bytes);
+	return actor_self() ? !isfinite(engine_here()->is.disk_bytes_per_s)
+			    : __real_input_is_cached(in, bytes);
+}
+
+WRAPPED(bool, disk_exists, const char *dir)
+{
+	return actor_self() ? isfinite(engine_here()->is.disk_bytes_per_s)
+			    : __real_disk_exists(dir);
 }
 
 WRAPPED(void, io_fd_will_read, io_fd *f, direct_io when, uint64_t offset, uint64_t bytes)
@@ -274,10 +281,10 @@ WRAPPED(int, io_fd_open_direct, int fd, int access_mode)
 	return actor_self() ? -1 : __real_io_fd_open_direct(fd, access_mode);
 }
 
-WRAPPED(double, disk_rate_s, mem *m, const char *dir, uint64_t most_bytes)
+WRAPPED(double, disk_rate_s, mem *m, const char *dir, uint64_t bytes)
 {
 	return actor_self() ? comm_sim_scale() / engine_here()->is.disk_bytes_per_s
-			    : __real_disk_rate_s(m, dir, most_bytes);
+			    : __real_disk_rate_s(m, dir, bytes);
 }
 
 /* Refuse io_uring, which would wait for the real disk. */
@@ -300,7 +307,7 @@ WRAPPED(processors, processors_find, void)
 
 WRAPPED(quota, quota_find, const char *root)
 {
-	const quota none = { 0, 0 };
+	const quota none = { 0, 0, 0 };
 	return actor_self() ? none : __real_quota_find(root);
 }
 
@@ -348,18 +355,18 @@ WRAPPED(status, calibrate_open, calibration **out, rank_env *env, unsigned threa
 }
 
 /* Return the rates of the host's processors for all threads together. */
-WRAPPED(rates, calibrate_run, calibration *c, double limit_s, double *got_cpus)
+WRAPPED(calibrated, calibrate_run, calibration *c, double limit_s)
 {
 	if (c->real)
-		return __real_calibrate_run(c->real, limit_s, got_cpus);
+		return __real_calibrate_run(c->real, limit_s);
 	const host *h = engine_here();
 	const double cpus = fmin(c->threads, h->is.cores);
 	const double slower = comm_sim_scale() / (h->is.speed * cpus);
 	actor_compute(limit_s * h->is.speed);
-	*got_cpus = cpus;
-	return (rates){ .sort_s = host_rates()->sort_s * slower,
-			.merge_s = host_rates()->merge_s * slower,
-			.copy_s = host_rates()->copy_s * slower };
+	return (calibrated){ .rate = { .cpus = cpus,
+				       .sort_s = host_rates()->sort_s * slower,
+				       .merge_s = host_rates()->merge_s * slower,
+				       .copy_s = host_rates()->copy_s * slower } };
 }
 
 WRAPPED(void, calibrate_free, calibration *c)

@@ -57,6 +57,7 @@ static void set_up(ranks *r, const settings *o, const double *speed, const doubl
 		r->rate[i] = job_time_nominal(speed[i]);
 		r->rate[i].link_s = link[i] > 0 ? job_time_byte_s(link[i]) : 0;
 		r->rate[i].disk_s = disk[i] > 0 ? job_time_byte_s(disk[i]) : 0;
+		r->rate[i].input_s = i % 3 ? r->rate[i].disk_s : 0;
 	}
 	const bool first = o->strategy == BY_MERGING;
 	assert_int_equal(
@@ -137,15 +138,15 @@ static void what_does_not_bind_changes_nothing(void **state)
 				ranks r;
 				set_up(&r, &by_strategy[0], speed_sets[s], link_sets[known ? 5 : 0],
 				       disk_sets[known ? 2 : 0], counts[n]);
-				assert_true(shares_bound_known(r.rate, P) == known);
+				assert_true(shares_bound_known(&r.b) == known);
 				plan(&r);
 				assert_memory_equal(r.new_in, r.in, sizeof r.in);
 				assert_memory_equal(r.new_out, r.out, sizeof r.out);
 			}
 }
 
-/* A hundredth is allowed: once nothing binds, shares are by speed only, which differs slightly from
- * the model of the time. */
+/* Seven hundredths are allowed: once nothing binds, shares are by speed only. That differs from the
+ * model of the time, which counts sending too, by this much for speeds of 1 to 80. */
 static void faster_links_are_never_later(void **state)
 {
 	(void)state;
@@ -159,7 +160,7 @@ static void faster_links_are_never_later(void **state)
 				set_up(&r, &by_strategy[0], speed_sets[s], link, disk_sets[0],
 				       60 * MB);
 				const double now = plan(&r);
-				assert_true(now <= last * 1.01);
+				assert_true(now <= last * 1.07);
 				last = now;
 			}
 		}

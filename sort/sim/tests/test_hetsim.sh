@@ -82,6 +82,7 @@ ok "shares by speed take less" less "$given" "$(awk -v a="$equal_shares" 'BEGIN 
 printf 'h[0,1] 1\n h[2-9],.25\n' >ranges
 sim "$unequal" --speeds=ranges
 is "ranges of hosts in a file give the same shares" "$(value makespan)" "$given"
+scale=(-s 2000)
 sim "$unequal" -v; measured=$(value makespan)
 is "hosts measure themselves without options" "$(speeds)" "1 1 0.25 0.25 "
 ok "measured fast hosts get more" less 2.5 "$(reads | awk '{ n[NR] = $1 } END { print n[1] / n[4] }')"
@@ -89,9 +90,10 @@ sim "$unequal" --speeds=auto
 is "--speeds=auto does the same" "$(value makespan)" "$measured"
 sim "2 x speed 1 $fast\\n2 x speed 0.97 $fast" -v
 is "speeds that differ by less than 5 % are equal" "$(speeds)" "1 1 1 1 "
-scale=()
+scale=(-s 800)
 sim "$unequal" -v
 is "a job with little work per rank is not measured" "$(speeds)" "1 1 1 1 "
+ok "and says so" grep -q '^shares are equal: the job is too short to measure speeds' <<<"$err"
 scale=(-s 1000)
 sim "$unequal" --source=root --scatter=equal -v
 is "--scatter=equal: nothing is measured" "$(speeds)" "1 1 1 1 "
@@ -103,8 +105,16 @@ sim "4 x $fast disk 100M/s"
 ok "disks take at least their time" less 4.999 "$(value makespan)"
 sim "4 x $fast disk 1G/s"
 ok "a disk as fast as the processors writes while they work" less "$(value makespan)" "$(awk -v a="$whole" 'BEGIN { print a + .25 }')"
-sim "4 x $fast disk 100M/s\nat 0 host 3 disk 10M/s"
+slow_disk="3 x $fast disk 100M/s\n1 x $fast disk 10M/s"
+sim "$slow_disk" --plan equal
 ok "a slow disk takes its own time" less 49.99 "$(value makespan)"
+scale=(-s 2000)
+sim "$slow_disk" -v
+ok "unless it is measured, and its host gets less" less "$(value makespan)" 30
+ok "-v prints the rates of disks" grep -q '^disks in MB/s, measured: ' <<<"$err"
+sim "2 x speed 0.5 $fast disk 50M/s\n2 x $fast disk 50M/s" -v
+ok "disks that bind all hosts alike leave shares equal" grep -q '^shares are equal: others would gain less' <<<"$err"
+scale=(-s 1000)
 # three quarters of each quarter leave their host
 sim '4 x net 1G'
 ok "links take at least their time, with headers of packets" less 1.567 "$(value makespan)"
@@ -140,13 +150,13 @@ sim '2 x net 1000G'
 ok "a record that represents more than a block is reported" grep -q 'a smaller --scale' <<<"$(blocks)"
 scale=(-s 1000)
 
-# measuring takes a small part of the job that it speeds up: 0.8 GB, and 8 GB
+# measuring takes a small part of the job that it speeds up: 2 GB, and 8 GB
 links='net 10G lat 20us'
 uneven="2 x speed 1 $links\\n2 x speed 0.667 $links"
-for scale in "-s 800" "-s 8000"; do
+for scale in "-s 2000" "-s 8000"; do
   read -r -a scale <<<"$scale"
   sim "$uneven" --speeds=1,1,.667,.667; given=$(value makespan)
-  most=$(awk -v s="$given" -v part="$([ "${scale[1]}" = 800 ] && echo 1.05 || echo 1.01)" 'BEGIN { print part * s }')
+  most=$(awk -v s="$given" -v part="$([ "${scale[1]}" = 2000 ] && echo 1.05 || echo 1.01)" 'BEGIN { print part * s }')
   for measured in --plan=nlogn "--speeds=1,1,.667,.667 --links=auto"; do
     read -r -a measured <<<"$measured"
     sim "$uneven" "${measured[@]}"
@@ -175,8 +185,8 @@ run "$BIN/hetsim" platform --no-fsync -o out.dat in.dat
 is "a job that is refused has a sentence and no tables" "$rc ${out#*$'\n'}" "2 Refused: nothing was sorted (status 2)."
 run "$BIN/hetsim" --json platform --no-fsync -o out.dat in.dat
 is "--json: status and no phases" "$rc $(json status) $(json message_bytes | wc -l)" "2 2 0"
-run "$BIN/hetsim" -s 1000 platform --explain in.dat
-ok "--explain: nothing was sorted" grep -q '^Planned a sort of 10000000 records on 4 hosts' <<<"$out"
+run "$BIN/hetsim" -s 2000 platform --explain in.dat
+ok "--explain: nothing was sorted" grep -q '^Planned a sort of 20000000 records on 4 hosts' <<<"$out"
 ok "--explain: the hosts are measured" grep -q '^predicted makespan .* at measured rates' <<<"$out"
 
 # --------------------------------------------------------------- wisdom about hosts

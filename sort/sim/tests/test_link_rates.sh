@@ -49,11 +49,15 @@ for net in 1 2 4 10; do
   ok "$net Gbit/s: weighed $weighed s, by speed $by_speed s" less "$weighed" "$(awk -v s="$by_speed" 'BEGIN { print 1.02 * s }')"
 done
 
+# ------------------------------------------------------- slow processors are not slow links
+sim '2 x net 10G lat 20us\n4 x speed 0.002 net 10G lat 20us' --links auto
+is "a link that its processor cannot fill is not known" "$(links)" "fast fast 0 0 0 0"
+
 # ------------------------------------------------------- 100 MB: a few messages are more than a little of it
 scale=62.5
 sim '2 x net 1G lat 20us\n2 x speed 0.667 net 1G lat 20us' --plan equal
 equal=$(makespan)
-sim '2 x net 1G lat 20us\n2 x speed 0.667 net 1G lat 20us' --speeds auto
+sim '2 x net 1G lat 20us\n2 x speed 0.667 net 1G lat 20us' --plan nlogn
 ok "100 MB: measured $(makespan) s, equal $equal s" less "$(makespan)" "$(awk -v s="$equal" 'BEGIN { print 1.05 * s }')"
 scale=5000
 
