@@ -31,10 +31,10 @@ typedef struct sim_rank {
 
 static struct {
 	const platform *p;
-	sim_rank *rank; /* [p->hosts] */
+	sim_rank *rank; /* [p->ranks] */
 	rank_main *fn;  /* called by each rank */
 	void *arg;
-	comm_mailbox *box; /* [p->hosts][buckets] blocks that only one side has asked for, by
+	comm_mailbox *box; /* [p->ranks][buckets] blocks that only one side has asked for, by
 			    * receiver, sender and tag */
 	size_t buckets;
 	char *room;
@@ -57,20 +57,26 @@ double comm_sim_scale(void)
 {
 	if (!actor_self())
 		return 1;
-	return scale_in((phase)atomic_load(&net.rank[engine_here()->number].c.phase));
+	return scale_in((phase)atomic_load(&net.rank[engine_here()->rank].c.phase));
 }
 
 /* ------------------------------------------------------------------------------- collectives */
 
-/* Return the seconds of a collective after the last rank's call; infinite if a link is down. */
+/* Return the seconds of a collective after the last rank's call; infinite if a link is down. Inside
+ * one host it needs no link. In messages of all to all, the ranks of a host share its link. */
 static double collective_s(enum comm_kind kind, double bytes)
 {
-	const double p = net.p->hosts, levels = ceil(log2(p));
+	const double p = net.p->ranks, levels = ceil(log2(p));
 	double latency_s = 0, bytes_per_s = INFINITY, speed = INFINITY;
+	unsigned sharing = 1;
 	for (int i = 0; i < net.p->hosts; i++) {
-		latency_s = fmax(latency_s, engine_host(i)->is.latency_s);
-		bytes_per_s = fmin(bytes_per_s, engine_host(i)->is.net_bytes_per_s);
-		speed = fmin(speed, engine_host(i)->is.speed);
+		const sim_host *h = &engine_host(i)->is;
+		speed = fmin(speed, h->speed);
+		if (net.p->hosts == 1)
+			break;
+		latency_s = fmax(latency_s, h->latency_s);
+		bytes_per_s = fmin(bytes_per_s, h->net_bytes_per_s);
+		sharing = h->ranks > sharing ? h->ranks : sharing;
 	}
 	const double one = net.p->rates.message_s / speed;
 	const double wire_s = network_bytes(bytes) / bytes_per_s;
@@ -82,8 +88,9 @@ static double collective_s(enum comm_kind kind, double bytes)
 			    levels * (latency_s + one) + network_bytes(p * bytes) / bytes_per_s) +
 		       levels * (latency_s + one + wire_s);
 	if (kind == COMM_ALLTOALL && bytes < TREE_BYTES && p > TREE_RANKS)
-		return levels * (latency_s + one + network_bytes(p / 2 * bytes) / bytes_per_s);
-	return latency_s + (p - 1) * fmax(one, wire_s);
+		return levels *
+		       (latency_s + one + network_bytes(p / 2 * bytes) / bytes_per_s * sharing);
+	return latency_s + (p - 1) * fmax(one, kind == COMM_ALLTOALL ? wire_s * sharing : wire_s);
 }
 
 /* Copy `bytes` from entry `at` of rank i's contribution to entry i of the result of rank `to`. */
@@ -96,7 +103,7 @@ static void collective_take(int i, int to, size_t bytes, size_t at)
 static void collective_move(const comm *c, const comm_call *k)
 {
 	const comm_call *root = net.rank[k->root].call;
-	const int p = net.p->hosts;
+	const int p = net.p->ranks;
 	if (k->kind == COMM_ALLTOALL) {
 		/* few receivers at a time, so that the rest of a cache line is used soon */
 		for (int first = 0; first < p; first += ROWS_AT_A_TIME)
@@ -123,14 +130,14 @@ static void collective_move(const comm *c, const comm_call *k)
 static void end_collective(void *unused)
 {
 	(void)unused;
-	for (int i = 0; i < net.p->hosts; i++)
+	for (int i = 0; i < net.p->hosts && net.p->hosts > 1; i++)
 		if (!(engine_host(i)->is.net_bytes_per_s > 0)) {
 			const double at_s = engine_next_change_s();
 			if (isfinite(at_s))
 				engine_at(at_s, end_collective, NULL);
 			return;
 		}
-	for (int i = 0; i < net.p->hosts; i++)
+	for (int i = 0; i < net.p->ranks; i++)
 		actor_wake(net.rank[i].who, engine_now_s());
 }
 
@@ -139,8 +146,8 @@ static status sim_collective(comm *c, const comm_call *k)
 	actor_pay();
 	net.rank[c->rank].call = k;
 	net.rank[c->rank].who = actor_self();
-	if (++net.arrived == net.p->hosts) {
-		const double s = collective_s(k->kind, (double)k->bytes), p = net.p->hosts;
+	if (++net.arrived == net.p->ranks) {
+		const double s = collective_s(k->kind, (double)k->bytes), p = net.p->ranks;
 		const bool to_all = k->kind == COMM_ALLGATHER || k->kind == COMM_ALLTOALL;
 		comm_traffic *t = traffic_of(c);
 		net.arrived = 0;
@@ -173,7 +180,7 @@ static void block_through(void *req)
 	if (r->tag != TAG_HEARTBEAT)
 		polling_note(rank, r, peer, -1);
 	atomic_store(&r->complete, true);
-	host_news(engine_host(rank));
+	process_news(engine_process(rank));
 }
 
 static status sim_start(comm *c, comm_req *req)
@@ -196,7 +203,7 @@ static status sim_start(comm *c, comm_req *req)
 	 * another one */
 	comm_req *s = req->sending ? req : other, *r = req->sending ? other : req;
 	const double bytes = scale_block(s);
-	host *f = engine_host(from), *t = engine_host(to);
+	host *f = engine_process(from)->h, *t = engine_process(to)->h;
 	comm_traffic *traffic = traffic_of(c);
 	const status rc = comm_hand_over(s, r);
 	if (rc != ST_OK)
@@ -206,7 +213,7 @@ static status sim_start(comm *c, comm_req *req)
 	s->handle[1] = (uint64_t)from << 32 | (unsigned)to;
 	r->handle[1] = (uint64_t)to << 32 | (unsigned)from;
 	const delivery d = { f, t, network_bytes(bytes), block_through, s, r };
-	const double word_s = (f->is.latency_s + t->is.latency_s) / 2;
+	const double word_s = f == t ? 0 : (f->is.latency_s + t->is.latency_s) / 2;
 	return network_send(&d, fmax(asked_s(s) + word_s, asked_s(r)) + word_s);
 }
 
@@ -246,23 +253,23 @@ static void *sim_rank_run(void *rank_)
 	return NULL;
 }
 
-/* Run one rank on each host. With --emulate, each of these ranks calls this again, and its virtual
- * ranks are threads of the host. */
+/* Run all ranks. With --emulate, each of these ranks calls this again, and its virtual
+ * ranks are its threads. */
 WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 {
 	if (actor_self()) {
-		polling_close(); /* polling.c assumes one rank per host */
+		polling_close(); /* polling.c assumes one rank per process */
 		return __real_comm_local_run(size, fn, arg, e);
 	}
 	net.p = engine_platform();
 	net.fn = fn;
 	net.arg = arg;
-	const size_t p = (size_t)net.p->hosts;
-	if (size != 1 && size != net.p->hosts)
-		return err_set(e, ST_REFUSED, "--ranks is %d, but the platform has %d host%s", size,
-			       net.p->hosts, plural((uint64_t)net.p->hosts));
+	const size_t p = (size_t)net.p->ranks;
+	if (size != 1 && size != net.p->ranks)
+		return err_set(e, ST_REFUSED, "--ranks is %d, but the platform has %d rank%s", size,
+			       net.p->ranks, plural((uint64_t)net.p->ranks));
 	net.rank = calloc(p, sizeof *net.rank);
-	net.room = calloc(p, comm_room_bytes(net.p->hosts));
+	net.room = calloc(p, comm_room_bytes(net.p->ranks));
 	for (net.buckets = LEAST_BUCKETS; net.buckets < p / 2;)
 		net.buckets *= 2;
 	net.box = calloc(p * net.buckets, sizeof *net.box);
@@ -270,20 +277,20 @@ WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 			    ? ST_OK
 			    : err_set(e, ST_RESOURCE, "no memory for a job of %zu ranks", p);
 	if (rc == ST_OK)
-		rc = polling_open(net.p->hosts, net.p->rates.test_s, e);
-	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++) {
+		rc = polling_open(net.p->ranks, net.p->rates.test_s, e);
+	for (int i = 0; i < net.p->ranks && rc == ST_OK; i++) {
 		sim_rank *r = &net.rank[i];
 		r->c = (comm){ .ops = &sim_ops,
 			       .rank = i,
-			       .size = net.p->hosts,
-			       .processes = net.p->hosts,
+			       .size = net.p->ranks,
+			       .processes = net.p->ranks,
 			       .process_first = i,
 			       .process_ranks = 1,
 			       .threads_allowed = true,
 			       .kind = "simulation" };
-		comm_give_room(&r->c, net.room + (size_t)i * comm_room_bytes(net.p->hosts));
-		snprintf(r->c.host, sizeof r->c.host, "h%d", i);
-		if (!actor_start(engine_host(i), sim_rank_run, r))
+		comm_give_room(&r->c, net.room + (size_t)i * comm_room_bytes(net.p->ranks));
+		snprintf(r->c.host, sizeof r->c.host, "h%d", engine_process(i)->h->number);
+		if (!actor_start(engine_process(i), sim_rank_run, r))
 			rc = err_set(e, ST_RESOURCE, "no memory for rank %d", i);
 	}
 	if (rc == ST_OK && engine_run() > 0) {
@@ -293,7 +300,7 @@ WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 			     "any more: a host has stopped or cannot be reached",
 			     engine_now_s());
 	}
-	for (int i = 0; i < net.p->hosts && rc == ST_OK; i++)
+	for (int i = 0; i < net.p->ranks && rc == ST_OK; i++)
 		rc = net.rank[i].rc;
 	free(net.rank);
 	free(net.room);

@@ -24,7 +24,8 @@ struct actor {
 	char *stack; /* reused by the next actor in this memory */
 	jmp_buf at;
 	bool begun;
-	host *h;
+	process *of;
+	host *h; /* of->h */
 	void *(*fn)(void *);
 	void *arg, *result;
 	double owes_s, left_s, cpu_s;
@@ -34,7 +35,7 @@ struct actor {
 	bool looking;     /* since a nap, it has only looked for news */
 	bool works;       /* uses a processor or a disk until its present wait ends */
 	uint64_t turn;    /* number of the wait; a wake with another number has no effect */
-	uint64_t seen;    /* the count host.news when it last looked */
+	uint64_t seen;    /* the count process.news when it last looked */
 	const void *for_; /* the queue in which it waits */
 	actor *next;
 };
@@ -42,6 +43,7 @@ struct actor {
 static struct {
 	const platform *p;
 	host *host;
+	process *process; /* [p->ranks] in the memory of host */
 	uint64_t actors;
 	double now_s, least_work_s;
 	double moved_s;   /* when something last changed */
@@ -184,9 +186,14 @@ host *engine_host(int number)
 	return &sim.host[number];
 }
 
-host *engine_here(void)
+process *engine_process(int rank)
 {
-	return self->h;
+	return &sim.process[rank];
+}
+
+process *engine_here(void)
+{
+	return self->of;
 }
 
 void actor_wake(actor *a, double at_s)
@@ -200,14 +207,13 @@ void actor_wake(actor *a, double at_s)
 static void run_actor(void *actor_)
 {
 	actor *a = actor_;
-	host *h = a->h;
-	if (h->stopped)
+	if (a->h->stopped)
 		return;
 	self = a;
 	coroutine_enter(a);
-	if (!a->looking) { /* its work may be news to the other threads of its host */
-		const bool up_to_date = a->seen == h->news;
-		host_news(h);
+	if (!a->looking) { /* its work may be news to the other threads of its process */
+		const bool up_to_date = a->seen == a->of->news;
+		process_news(a->of);
 		a->seen += up_to_date;
 	}
 	self = NULL;
@@ -243,7 +249,7 @@ void actor_sleep(double until_s)
 	actor_wait(until_s);
 }
 
-actor *actor_start(host *h, void *(*fn)(void *), void *arg)
+actor *actor_start(process *of, void *(*fn)(void *), void *arg)
 {
 	if (self)
 		actor_pay();
@@ -264,10 +270,11 @@ actor *actor_start(host *h, void *(*fn)(void *), void *arg)
 		      .turn = a->turn,
 		      .until = { INFINITY, a->until.event_s, run_actor, a },
 		      .longest_nap_s = FIRST_NAP_S,
-		      .h = h,
+		      .of = of,
+		      .h = of->h,
 		      .fn = fn,
 		      .arg = arg };
-	h->actors++;
+	of->h->actors++;
 	sim.actors++;
 	actor_wake(a, sim.now_s);
 	return a;
@@ -365,6 +372,7 @@ static void host_account(host *h)
 	for (actor *a = h->computing; a; a = a->next) {
 		a->left_s -= s * host_rate(h, n);
 		a->cpu_s += s * host_rate(h, n) / h->is.speed;
+		a->of->cpu_s += s * host_rate(h, n) / h->is.speed;
 	}
 	h->busy_s += s * (n < h->is.cores ? n : h->is.cores);
 	h->advanced_s = sim.now_s;
@@ -425,10 +433,10 @@ double actor_cpu_s(void)
 
 /* -------------------------------------------------------------------------------------- naps */
 
-void host_news(host *h)
+void process_news(process *of)
 {
-	h->news++;
-	for (actor **at = &h->napping; *at;) {
+	of->news++;
+	for (actor **at = &of->napping; *at;) {
 		actor *a = *at;
 		if (a == self) {
 			at = &a->next;
@@ -449,19 +457,19 @@ void actor_nap(double s)
 	actor *a = self;
 	a->looking = true;
 	actor_pay();
-	if (a->seen != a->h->news) { /* there has been news since it looked */
-		a->seen = a->h->news;
+	if (a->seen != a->of->news) { /* there has been news since it looked */
+		a->seen = a->of->news;
 		a->longest_nap_s = FIRST_NAP_S;
 		actor_wait(sim.now_s + s / 2);
 		return;
 	}
 	a->left_s = s;
-	queue_append(&a->h->napping, a);
+	queue_append(&a->of->napping, a);
 	if (!actor_wait(sim.now_s + fmax(s, a->longest_nap_s))) {
-		queue_remove(&a->h->napping, a);
+		queue_remove(&a->of->napping, a);
 		a->longest_nap_s = fmin(2 * a->longest_nap_s, LONGEST_NAP_S);
 	}
-	a->seen = a->h->news;
+	a->seen = a->of->news;
 }
 
 /* -------------------------------------------------------------------------------- simulation */
@@ -524,14 +532,19 @@ status engine_open(const platform *p, double least_work_s, err *e)
 {
 	sim.p = p;
 	sim.least_work_s = least_work_s;
-	sim.host = calloc((size_t)p->hosts, sizeof *sim.host);
+	sim.host = calloc(1, (size_t)p->hosts * sizeof *sim.host +
+				     (size_t)p->ranks * sizeof *sim.process);
 	if (!sim.host)
 		return err_set(e, ST_RESOURCE, "no memory for %d hosts", p->hosts);
-	for (int i = 0; i < p->hosts; i++)
-		sim.host[i] =
-			(host){ .is = p->host[i],
-				.number = i,
-				.ends = { INFINITY, INFINITY, host_end_first, &sim.host[i] } };
+	sim.process = (void *)(sim.host + p->hosts);
+	for (int i = 0, rank = 0; i < p->hosts; i++) {
+		host *h = &sim.host[i];
+		*h = (host){ .is = p->host[i],
+			     .number = i,
+			     .ends = { INFINITY, INFINITY, host_end_first, h } };
+		for (unsigned k = 0; k < h->is.ranks; k++, rank++)
+			sim.process[rank] = (process){ .h = h, .rank = rank };
+	}
 	for (size_t i = 0; i < p->changes; i++)
 		engine_at(p->change[i].at_s, apply_change, &p->change[i]);
 	return ST_OK;

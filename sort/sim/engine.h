@@ -29,14 +29,22 @@ typedef struct host {
 	bool stopped;
 	double disk_free_s, out_free_s, in_free_s; /* each is free from this time on */
 	double busy_s, disk_s, out_s, in_s; /* use of processors, disk, and both ways of the link */
-	actor *computing, *napping;
+	actor *computing;
 	unsigned actors;
 	uint64_t working;  /* number of threads that use a processor or the disk */
 	double advanced_s; /* computing is accounted for up to this time */
 	deadline ends;     /* the end of the first computation */
-	uint64_t news;     /* number of messages received and work steps done so far */
 	lane departing, leaving, arriving, landing; /* events of messages, see network.c */
 } host;
+
+/* A rank: a process on a host, and its threads. */
+typedef struct process {
+	host *h;
+	int rank;
+	actor *napping;
+	uint64_t news; /* number of messages received and work steps done so far */
+	double cpu_s;
+} process;
 
 /* engine_open - open the engine with a platform, which must outlive the engine. Short work of an
  * actor (actor_owe) is charged when its sum exceeds least_work_s. */
@@ -48,8 +56,11 @@ const platform *engine_platform(void);
 /* engine_host - return the host with this number. */
 host *engine_host(int number);
 
-/* engine_here - return the host that runs the current actor. */
-host *engine_here(void);
+/* engine_process - return the process of this rank. */
+process *engine_process(int rank);
+
+/* engine_here - return the process of the current actor. */
+process *engine_here(void);
 
 /* engine_now_s - return the simulated time for the current actor, or for the current event outside
  * actors. */
@@ -69,8 +80,8 @@ uint64_t engine_run(void);
 /* actor_self - return the current actor; NULL outside the simulation. */
 actor *actor_self(void);
 
-/* actor_start - start a thread of this host. Returns NULL without memory. */
-actor *actor_start(host *h, void *(*fn)(void *), void *arg);
+/* actor_start - start a thread of this process. Returns NULL without memory. */
+actor *actor_start(process *of, void *(*fn)(void *), void *arg);
 
 /* actor_join - wait for the end of an actor, free it, and return its result. */
 void *actor_join(actor *a);
@@ -106,22 +117,22 @@ void actor_pay(void);
 double actor_cpu_s(void);
 
 /* actor_nap - simulate a loop in which a thread naps for s seconds and then looks whether other
- * threads or messages have made progress (news of the host). The actor waits until there is news,
- * and then for s/2, which is the average delay of a real nap. */
+ * threads or messages have made progress (news of the process). The actor waits until there is
+ * news, and then for s/2, which is the average delay of a real nap. */
 void actor_nap(double s);
 
 /* actor_acts - report that the current actor makes progress, so its work is news. After a nap, an
  * actor that only looks does not call this. */
 void actor_acts(void);
 
-/* host_news - end the naps of all actors on a host, except of the current one. */
-void host_news(host *h);
+/* process_news - end the naps of all actors of a process, except of the current one. */
+void process_news(process *of);
 
 /* ----------------------------------------------------------------------------------- messages
  *
  * A message passes the sender's port, the switch and the receiver's port. Each of these passes one
  * message after the other, in the order of their arrival. A message of one packet does not wait for
- * longer ones. */
+ * longer ones. A message inside a host takes no time: its ranks share memory. */
 
 /* The headers of Ethernet, IP and TCP in each packet, and the bytes of the message in a packet. */
 enum { NETWORK_HEADER_BYTES = 66, NETWORK_PACKET_BYTES = 1448 };

@@ -91,7 +91,7 @@ static void sim_write_text(FILE *f)
 	const double makespan_s = makespan(), records = (double)sim.records * sim.scale;
 	const double memory = (double)sim.mem_bytes * sim.scale; /* as if all memory held records */
 	const sim_rates *r = &sim.p.rates;
-	double least = INFINITY; /* memory of a host */
+	double least = INFINITY; /* memory of a host for each of its ranks */
 	const scale_windows *w = scale_last_windows();
 	fputs(ROLE_SIM_REPORT_MARK, f);
 	if (sim.status == ST_REFUSED) {
@@ -105,8 +105,8 @@ static void sim_write_text(FILE *f)
 		fprintf(f, "%s %.0f records on %d host%s in %.6f simulated seconds.\n",
 			sim.planned ? "Planned a sort of" : "Sorted", records, sim.p.hosts,
 			plural((uint64_t)sim.p.hosts), makespan_s);
-	fprintf(f, "hosts %d, scale %g, records %" PRIu64 ", simulated %.0f\n", sim.p.hosts,
-		sim.scale, sim.records, records);
+	fprintf(f, "hosts %d, ranks %d, scale %g, records %" PRIu64 ", simulated %.0f\n",
+		sim.p.hosts, sim.p.ranks, sim.scale, sim.records, records);
 	fprintf(f, "rates sort %gns merge %gns copy %gns message %gns test %gns\n", 1e9 * r->sort_s,
 		1e9 * r->merge_s, 1e9 * r->copy_s, 1e9 * r->message_s, 1e9 * r->test_s);
 	fprintf(f, "makespan %.6f s, status %d, events %" PRIu64 "\n", makespan_s, sim.status,
@@ -114,7 +114,7 @@ static void sim_write_text(FILE *f)
 	if (!sim.known)
 		return;
 	for (int i = 0; i < sim.p.hosts; i++)
-		least = fmin(least, (double)sim.p.host[i].mem_bytes);
+		least = fmin(least, (double)sim.p.host[i].mem_bytes / sim.p.host[i].ranks);
 	fprintf(f, "memory of a rank %" PRIu64 " bytes, scaled %.0f%s; longest wait %.6f s\n",
 		sim.mem_bytes, memory,
 		memory > least ? " (more than a host has: a real rank would use its disk)" : "",
@@ -139,11 +139,12 @@ static bool sim_write_json(FILE *f)
 						"link_out_percent", "link_in_percent" };
 	const double makespan_s = makespan();
 	const scale_windows *w = scale_last_windows();
-	json_t *doc = json_pack("{s:s, s:i, s:i, s:i, s:f, s:I, s:f, s:f, s:I}", "format",
+	json_t *doc = json_pack("{s:s, s:i, s:i, s:i, s:i, s:f, s:I, s:f, s:f, s:I}", "format",
 				"hetsim-report", "version", 1, "status", sim.status, "hosts",
-				sim.p.hosts, "scale", sim.scale, "records", (json_int_t)sim.records,
-				"simulated_records", (double)sim.records * sim.scale, "makespan_s",
-				makespan_s, "events", (json_int_t)events_count());
+				sim.p.hosts, "ranks", sim.p.ranks, "scale", sim.scale, "records",
+				(json_int_t)sim.records, "simulated_records",
+				(double)sim.records * sim.scale, "makespan_s", makespan_s, "events",
+				(json_int_t)events_count());
 	bool made = doc != NULL;
 	if (made && sim.known) {
 		json_t *phases = json_object();
@@ -224,8 +225,12 @@ static status print_xml(err *e)
 	       "<platform version=\"4.1\">\n<zone id=\"cluster\" routing=\"Cluster\">\n");
 	for (int i = 0; i < sim.p.hosts; i++) {
 		const sim_host *h = &sim.p.host[i];
-		printf("<host id=\"h%d\" speed=\"%.12gf\" core=\"%u\"/>\n", i,
+		printf("<host id=\"h%d\" speed=\"%.12gf\" core=\"%u\"", i,
 		       h->speed * PLATFORM_XML_OPS, h->cores);
+		if (h->ranks > 1)
+			printf("><prop id=\"ranks\" value=\"%u\"/></host>\n", h->ranks);
+		else
+			printf("/>\n");
 		printf("<link id=\"l%d\" bandwidth=\"%.12gBps\" latency=\"%.12gs\" "
 		       "sharing_policy=\"SPLITDUPLEX\"/>\n",
 		       i, without_headers(h->net_bytes_per_s), h->latency_s / 2);
@@ -245,7 +250,7 @@ static status print_xml(err *e)
 static const char help[] =
 	"Usage: hetsim [OPTION]... PLATFORM HETSORT-ARGUMENT...\n"
 	"Sort records as hetsort does, on the simulated cluster that the file PLATFORM\n"
-	"describes, with one rank on each host, and report the simulated time.\n\n"
+	"describes, and report the simulated time.\n\n"
 	"  -s, --scale=S      let each record represent S records [1]\n"
 	"  -r, --report=FILE  write the report to FILE [standard output]\n"
 	"      --hosts        add a line for each host to the report\n"

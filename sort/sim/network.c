@@ -95,6 +95,12 @@ static void flight_depart(void *flight_)
 {
 	flight *f = flight_;
 	host *from = f->d.from;
+	if (from == f->d.to) {
+		f->held = 2;
+		flight_left(f);
+		flight_landed(f);
+		return;
+	}
 	if (!host_is_up(from)) {
 		flight_retry(f, from, flight_depart);
 		return;

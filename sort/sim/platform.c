@@ -119,10 +119,13 @@ static status read_property(line *l, sim_host *h)
 		const char *w = platform_next_word(l), *why = size_parse(w, &h->mem_bytes);
 		return why ? REFUSE(l, "'mem' %s: %s", quoted(w), why) : ST_OK;
 	}
-	if (strcmp(name, "cores") != 0)
+	unsigned *n = strcmp(name, "cores") == 0   ? &h->cores
+		      : strcmp(name, "ranks") == 0 ? &h->ranks
+						   : NULL;
+	if (!n)
 		return REFUSE(l, "a host has no property %s", quoted(name));
-	const status rc = read_count(l, name, SIM_MOST_CORES, &h->cores);
-	return rc == ST_OK && h->cores == 0 ? REFUSE(l, "'cores' must be at least 1") : rc;
+	const status rc = read_count(l, name, SIM_MOST_CORES, n);
+	return rc == ST_OK && *n == 0 ? REFUSE(l, "'%s' must be at least 1", name) : rc;
 }
 
 /* Read a group of hosts: COUNT x PROPERTY VALUE... */
@@ -130,6 +133,7 @@ static status read_group(line *l, platform *p)
 {
 	sim_host h = { .speed = 1,
 		       .cores = 1,
+		       .ranks = 1,
 		       .mem_bytes = UINT64_C(4) << 30,
 		       .disk_bytes_per_s = INFINITY,
 		       .net_bytes_per_s = 1e9 / 8,
@@ -142,8 +146,12 @@ static status read_group(line *l, platform *p)
 		rc = read_property(l, &h);
 	if (rc == ST_OK && n > (unsigned)(SIM_MOST_HOSTS - p->hosts))
 		rc = REFUSE(l, "more than %d hosts", SIM_MOST_HOSTS);
-	for (; rc == ST_OK && n > 0; n--)
+	if (rc == ST_OK && n > (unsigned)(SIM_MOST_HOSTS - p->ranks) / h.ranks)
+		rc = REFUSE(l, "more than %d ranks", SIM_MOST_HOSTS);
+	for (; rc == ST_OK && n > 0; n--) {
 		p->host[p->hosts++] = h;
+		p->ranks += (int)h.ranks;
+	}
 	return rc;
 }
 

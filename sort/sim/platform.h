@@ -8,15 +8,16 @@
 
 #include <stdint.h>
 
+/* There are at most as many ranks as hosts, and on one host at most as many as processors. */
 enum { SIM_MOST_HOSTS = 65536, SIM_MOST_CORES = 1024 };
 
 /* Operations per second of a processor of speed 1, for SimGrid. */
 #define PLATFORM_XML_OPS 1e9
 
-/* One machine, which runs one rank. */
+/* One machine. */
 typedef struct sim_host {
-	double speed; /* relative to the processor of sim_rates */
-	unsigned cores;
+	double speed;          /* relative to the processor of sim_rates */
+	unsigned cores, ranks; /* the ranks share the processors */
 	uint64_t mem_bytes;
 	double disk_bytes_per_s;
 	double net_bytes_per_s; /* in each direction */
@@ -40,8 +41,8 @@ typedef struct sim_rates {
 } sim_rates;
 
 typedef struct platform {
-	sim_host *host; /* [hosts] */
-	int hosts;
+	sim_host *host;     /* [hosts] */
+	int hosts, ranks;   /* ranks of all hosts, numbered in the order of the hosts */
 	sim_change *change; /* [changes] in the order of the file */
 	size_t changes;
 	double switch_bytes_per_s; /* of all messages together; INFINITY: never full */

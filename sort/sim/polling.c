@@ -56,7 +56,7 @@ void polling_close(void)
 
 static poller *polling_own(void)
 {
-	poller *p = poll.of && actor_self() ? &poll.of[engine_here()->number] : NULL;
+	poller *p = poll.of && actor_self() ? &poll.of[engine_here()->rank] : NULL;
 	return p && p->all ? p : NULL;
 }
 
@@ -73,7 +73,7 @@ void polling_note(int rank, const comm_req *r, int peer, int change)
 WRAPPED(status, exchange_open, exchange **out, const exchange_plan *p, err *e)
 {
 	if (poll.of && actor_self())
-		poll.of[engine_here()->number].all = p->peers.count == p->c->size;
+		poll.of[engine_here()->rank].all = p->peers.count == p->c->size;
 	return __real_exchange_open(out, p, e);
 }
 

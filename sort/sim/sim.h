@@ -52,8 +52,8 @@ const scale_windows *scale_last_windows(void);
  * of these tests find nothing. The simulation omits tests of messages that have certainly not
  * arrived, but charges their time. So the simulated events and their times stay the same. */
 
-/* polling_open - begin to omit tests. Each host has one of the ranks; a test takes test_s. Returns
- * ST_RESOURCE without memory. */
+/* polling_open - begin to omit tests of these ranks; a test takes test_s. Returns ST_RESOURCE
+ * without memory. */
 status polling_open(int ranks, double test_s, err *e);
 
 /* polling_close - let all ranks test every message from now on. */
@@ -66,7 +66,7 @@ void polling_note(int rank, const comm_req *r, int peer, int change);
 /* polling_waits - record that the current actor is about to wait for a condition variable. */
 void polling_waits(void);
 
-/* ---- comm_sim.c: the comm of the ranks, one on each host */
+/* ---- comm_sim.c: the comm of the ranks */
 
 /* The sums over the messages of all ranks in a phase. */
 typedef struct comm_traffic {

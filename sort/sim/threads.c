@@ -132,7 +132,7 @@ WRAPPED(int, clock_gettime, clockid_t id, struct timespec *t)
 	if (!actor_self() || id == CLOCK_REALTIME)
 		return __real_clock_gettime(id, t);
 	const double s = id == CLOCK_THREAD_CPUTIME_ID    ? actor_cpu_s()
-			 : id == CLOCK_PROCESS_CPUTIME_ID ? engine_here()->busy_s
+			 : id == CLOCK_PROCESS_CPUTIME_ID ? engine_here()->cpu_s
 							  : engine_now_s();
 	t->tv_sec = (time_t)s;
 	t->tv_nsec = (long)((s - floor(s)) * 1e9);

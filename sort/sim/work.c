@@ -224,7 +224,7 @@ static void use_disk(size_t bytes, double last_bytes)
 {
 	if (!actor_self())
 		return;
-	host *h = engine_here();
+	host *h = engine_here()->h;
 	actor_pay();
 	const double s = (double)bytes * comm_sim_scale() / h->is.disk_bytes_per_s;
 	h->disk_free_s = fmax(h->disk_free_s, engine_now_s()) + s;
@@ -260,13 +260,13 @@ WRAPPED(status, io_fd_write_at, const io_fd *f, const void *buf, size_t bytes, u
 /* The page cache of real files has no effect on the simulated disk. */
 WRAPPED(bool, input_is_cached, const input *in, uint64_t bytes)
 {
-	return actor_self() ? !isfinite(engine_here()->is.disk_bytes_per_s)
+	return actor_self() ? !isfinite(engine_here()->h->is.disk_bytes_per_s)
 			    : __real_input_is_cached(in, bytes);
 }
 
 WRAPPED(bool, disk_exists, const char *dir)
 {
-	return actor_self() ? isfinite(engine_here()->is.disk_bytes_per_s)
+	return actor_self() ? isfinite(engine_here()->h->is.disk_bytes_per_s)
 			    : __real_disk_exists(dir);
 }
 
@@ -283,8 +283,10 @@ WRAPPED(int, io_fd_open_direct, int fd, int access_mode)
 
 WRAPPED(double, disk_rate_s, mem *m, const char *dir, uint64_t bytes)
 {
-	return actor_self() ? comm_sim_scale() / engine_here()->is.disk_bytes_per_s
-			    : __real_disk_rate_s(m, dir, bytes);
+	if (!actor_self())
+		return __real_disk_rate_s(m, dir, bytes);
+	const sim_host *h = &engine_here()->h->is; /* all of its ranks measure at the same time */
+	return comm_sim_scale() * h->ranks / h->disk_bytes_per_s;
 }
 
 /* Refuse io_uring, which would wait for the real disk. */
@@ -301,7 +303,7 @@ WRAPPED(processors, processors_find, void)
 {
 	if (!actor_self())
 		return __real_processors_find();
-	const host *h = engine_here();
+	const host *h = engine_here()->h;
 	return (processors){ h->is.cores, h->is.cores, (uint64_t)h->number };
 }
 
@@ -324,7 +326,7 @@ WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l,
 {
 	if (!actor_self())
 		return __real_memory_limit_find(q, l, e);
-	const double all = (double)engine_here()->is.mem_bytes;
+	const double all = (double)engine_here()->h->is.mem_bytes;
 	double bytes = all * LIMIT_PARTS / LIMIT_OF_PARTS;
 	if (q->wish.bytes)
 		bytes = (double)q->wish.bytes;
@@ -354,13 +356,14 @@ WRAPPED(status, calibrate_open, calibration **out, rank_env *env, unsigned threa
 			    : __real_calibrate_open(&c->real, env, threads, streams, most_bytes);
 }
 
-/* Return the rates of the host's processors for all threads together. */
+/* Return the rates of this rank's part of the processors for all threads together, because all
+ * ranks measure at the same time. */
 WRAPPED(calibrated, calibrate_run, calibration *c, double limit_s)
 {
 	if (c->real)
 		return __real_calibrate_run(c->real, limit_s);
-	const host *h = engine_here();
-	const double cpus = fmin(c->threads, h->is.cores);
+	const host *h = engine_here()->h;
+	const double cpus = fmin(c->threads, (double)h->is.cores / h->is.ranks);
 	const double slower = comm_sim_scale() / (h->is.speed * cpus);
 	actor_compute(limit_s * h->is.speed);
 	return (calibrated){ .rate = { .cpus = cpus,

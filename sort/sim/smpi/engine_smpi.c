@@ -24,6 +24,7 @@ struct actor {
 static struct {
 	const platform *p;
 	host here;
+	process mine;
 	double least_work_s;
 	actor *waiting; /* the queues of all addresses, as one list */
 	actor *woken;   /* actors whose semaphore is not yet released */
@@ -41,9 +42,9 @@ const platform *engine_platform(void)
 	return sim.p;
 }
 
-host *engine_here(void)
+process *engine_here(void)
 {
-	return &sim.here;
+	return &sim.mine;
 }
 
 double engine_now_s(void)
@@ -101,11 +102,11 @@ static void smpi_actor_main(int argc, char **argv)
 	release_woken();
 }
 
-actor *actor_start(host *h, void *(*fn)(void *), void *arg)
+actor *actor_start(process *of, void *(*fn)(void *), void *arg)
 {
 	actor_pay();
 	actor *a = new_actor(fn, arg);
-	(void)h;
+	(void)of;
 	if (!a)
 		return NULL;
 	sg_actor_t is = sg_actor_init("thread", sg_host_self());
@@ -170,6 +171,7 @@ void actor_compute(double s)
 		return;
 	actor_self()->cpu_s += s / sim.here.is.speed;
 	sim.here.busy_s += s / sim.here.is.speed;
+	sim.mine.cpu_s = sim.here.busy_s;
 	sg_actor_execute(s * PLATFORM_XML_OPS);
 }
 
@@ -223,10 +225,13 @@ status engine_open(const platform *p, double least_work_s, err *e)
 		return err_set(e, ST_RESOURCE, "no memory for a rank");
 	if (n >= p->hosts)
 		return err_set(e, ST_REFUSED, "the platform has no host %d", n);
+	if (p->ranks != p->hosts)
+		return err_set(e, ST_REFUSED, "only one rank per host");
 	sim.p = p;
 	sim.least_work_s = least_work_s;
 	sim.here.is = p->host[n];
 	sim.here.number = n;
+	sim.mine = (process){ .h = &sim.here, .rank = n };
 	sg_actor_self_set_data(a);
 	return ST_OK;
 }

@@ -219,7 +219,7 @@ __attribute__((visibility("default"))) int main(int argc, char **argv)
 		const double start_s = engine_now_s();
 		argv[2] = name;
 		rc = (status)hetsort_main(argc - 2, argv + 2);
-		mine_s = fmax(engine_here()->disk_free_s, engine_now_s()) - start_s;
+		mine_s = fmax(engine_here()->h->disk_free_s, engine_now_s()) - start_s;
 	}
 	if (e.code != ST_OK)
 		fprintf(stderr, "hetsmpi: %s\n", e.text);

@@ -10,6 +10,7 @@ static void check_host(const sim_host *h)
 {
 	fuzz_check(isfinite(h->speed) && h->speed > 0);
 	fuzz_check(h->cores >= 1 && h->cores <= SIM_MOST_CORES);
+	fuzz_check(h->ranks >= 1 && h->ranks <= SIM_MOST_CORES);
 	fuzz_check(h->disk_bytes_per_s > 0 && h->net_bytes_per_s > 0);
 	fuzz_check(isfinite(h->latency_s) && h->latency_s >= 0);
 }
@@ -29,8 +30,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(rc == e.code && (rc == ST_OK) == !e.text[0] && fuzz_clean(e.text));
 	if (rc == ST_OK) {
 		fuzz_check(p.hosts >= 1 && p.hosts <= SIM_MOST_HOSTS && p.switch_bytes_per_s > 0);
-		for (int i = 0; i < p.hosts; i++)
+		int ranks = 0;
+		for (int i = 0; i < p.hosts; i++) {
 			check_host(&p.host[i]);
+			ranks += (int)p.host[i].ranks;
+		}
+		fuzz_check(p.ranks == ranks && ranks <= SIM_MOST_HOSTS);
 		for (size_t i = 0; i < p.changes; i++)
 			fuzz_check(p.change[i].host < p.hosts && p.change[i].at_s >= 0 &&
 				   isfinite(p.change[i].value));

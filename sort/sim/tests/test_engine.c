@@ -64,8 +64,8 @@ static void threads_share_a_processor(void **state)
 {
 	double a = 1, b = 3;
 	(void)state;
-	actor_start(engine_host(0), compute, &a);
-	actor_start(engine_host(0), compute, &b);
+	actor_start(engine_process(0), compute, &a);
+	actor_start(engine_process(0), compute, &b);
 	assert_int_equal(engine_run(), 0);
 	is_about(a, 2); /* half of it while both compute */
 	is_about(b, 4);
@@ -76,8 +76,8 @@ static void each_has_one_of_two(void **state)
 {
 	double a = 1, b = 3;
 	(void)state;
-	actor_start(engine_host(2), compute, &a);
-	actor_start(engine_host(2), compute, &b);
+	actor_start(engine_process(2), compute, &a);
+	actor_start(engine_process(2), compute, &b);
 	assert_int_equal(engine_run(), 0);
 	is_about(a, 2); /* at half the speed */
 	is_about(b, 6);
@@ -98,7 +98,7 @@ static void owed_work_is_paid(void **state)
 {
 	double s;
 	(void)state;
-	actor_start(engine_host(0), owe, &s);
+	actor_start(engine_process(0), owe, &s);
 	assert_int_equal(engine_run(), 0);
 	is_about(s, 1e-3);
 }
@@ -133,9 +133,9 @@ static void queues_are_in_order(void **state)
 {
 	meeting m = { .there = false };
 	(void)state;
-	actor_start(engine_host(0), wait_in_queue, &m);
-	actor_start(engine_host(1), wait_in_queue, &m);
-	actor_start(engine_host(2), wake_one, &m);
+	actor_start(engine_process(0), wait_in_queue, &m);
+	actor_start(engine_process(1), wait_in_queue, &m);
+	actor_start(engine_process(2), wake_one, &m);
 	assert_int_equal(engine_run(), 0);
 	assert_true(m.woken[0] && !m.woken[1]);
 	is_about(m.at_s[0], 1);
@@ -167,8 +167,8 @@ static void naps_miss_nothing(void **state)
 {
 	meeting m = { .there = false };
 	(void)state;
-	actor_start(engine_host(0), look_and_nap, &m);
-	actor_start(engine_host(0), come, &m);
+	actor_start(engine_process(0), look_and_nap, &m);
+	actor_start(engine_process(0), come, &m);
 	assert_int_equal(engine_run(), 0);
 	assert_true(m.at_s[0] > 1e-3 && m.at_s[0] < 3e-3);
 }
@@ -195,9 +195,9 @@ static void looking_wakes_no_one(void **state)
 	bool there = false;
 	const uint64_t before = events_count();
 	(void)state;
-	actor_start(engine_host(0), look_again_and_again, &there);
-	actor_start(engine_host(0), look_again_and_again, &there);
-	actor_start(engine_host(0), come_late, &there);
+	actor_start(engine_process(0), look_again_and_again, &there);
+	actor_start(engine_process(0), look_again_and_again, &there);
+	actor_start(engine_process(0), come_late, &there);
 	assert_int_equal(engine_run(), 0);
 	assert_true(since() >= 100 && since() < 100.001);
 	assert_true(events_count() - before < 2000);
@@ -213,7 +213,7 @@ static void waiting_for_ever_is_reported(void **state)
 {
 	actor *a;
 	(void)state;
-	a = actor_start(engine_host(1), wait_for_ever, NULL);
+	a = actor_start(engine_process(1), wait_for_ever, NULL);
 	assert_int_equal(engine_run(), 1);
 	actor_wake(a, engine_now_s());
 	assert_int_equal(engine_run(), 0);
@@ -247,7 +247,7 @@ static void a_link_takes_one_at_a_time(void **state)
 	int first = 0, second = 1;
 	double long_s = 10;
 	(void)state;
-	actor_start(engine_host(2), stay, &long_s);
+	actor_start(engine_process(2), stay, &long_s);
 	send(&first, 0, 1, 1e6);
 	send(&second, 0, 1, 1e6);
 	assert_int_equal(engine_run(), 0);
@@ -262,12 +262,26 @@ static void a_packet_waits_for_no_long_message(void **state)
 	int first = 0, second = 1;
 	double long_s = 10;
 	(void)state;
-	actor_start(engine_host(2), stay, &long_s);
+	actor_start(engine_process(2), stay, &long_s);
 	send(&first, 0, 1, 1e6);
 	send(&second, 0, 1, 1000);
 	assert_int_equal(engine_run(), 0);
 	is_about(landed_s[0], 1.001);
 	is_about(landed_s[1], 0.002);
+}
+
+static void a_message_inside_a_host_takes_no_time(void **state)
+{
+	int first = 0, second = 1;
+	double long_s = 10;
+	(void)state;
+	actor_start(engine_process(2), stay, &long_s);
+	send(&first, 0, 1, 1e6);
+	send(&second, 0, 0, 1e6);
+	assert_int_equal(engine_run(), 0);
+	is_about(sent_s[0], 1);
+	is_about(sent_s[1], 0);
+	is_about(landed_s[1], 0);
 }
 
 static void a_switch_takes_one_at_a_time(void **state)
@@ -276,7 +290,7 @@ static void a_switch_takes_one_at_a_time(void **state)
 	double long_s = 10;
 	(void)state;
 	p.switch_bytes_per_s = 0.5e6;
-	actor_start(engine_host(2), stay, &long_s);
+	actor_start(engine_process(2), stay, &long_s);
 	send(&first, 0, 1, 1e6);
 	send(&second, 1, 0, 1e6);
 	assert_int_equal(engine_run(), 0);
@@ -299,6 +313,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(waiting_for_ever_is_reported, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_link_takes_one_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_packet_waits_for_no_long_message, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_message_inside_a_host_takes_no_time, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_switch_takes_one_at_a_time, set_up, tear_down),
 	};

@@ -129,6 +129,44 @@ ok "hetsim prints the scaled memory" grep -q 'scaled' report
 sim '4 x net 10G mem 8M'
 ok "memory that is too small for the scaled records is reported" grep -q 'more than a host has' report
 
+# ------------------------------------------------------------------ several ranks on a host
+sim "1 x cores 4 ranks 2" -v
+is "two ranks on a host sort" "$rc/$(cmp out.dat wanted.dat 2>&1)" 0/
+is "they are on one host and equal" "$(awk '$2 == "h0" && NF == 9 { printf "%s %s %s, ", $1, $3, $4 }' <<<"$err")" "0 1 5000, 1 1 5000, "
+together=$(value makespan)
+sim "2 x $fast cores 2"; apart=$(value makespan)
+ok "of four processors they take as long as two hosts of two" awk -v a="$together" -v b="$apart" 'BEGIN { exit !(a > .9 * b && a < 1.1 * b) }'
+sim "1 x cores 4 ranks 4\n2 x cores 8 ranks 2\n1 x cores 4" --speeds=auto -v
+is "hosts by their slots: each rank has its part of the processors" "$rc/$(awk '$2 ~ /^h/ && NF == 9 { printf "%s %s %s, ", $1, $2, $3 }' <<<"$err")" \
+  "0/0 h0 0.25, 1 h0 0.25, 2 h0 0.25, 3 h0 0.25, 4 h1 1, 5 h1 1, 6 h2 1, 7 h2 1, 8 h3 1, "
+ok "they sort as hetsort does" cmp -s out.dat wanted.dat
+sim "1 x cores 4 ranks 2\\n1 x cores 4" --speeds=auto --threads=4 -v
+is "more threads than its part of the processors gain nothing" "$(awk '$2 ~ /^h/ && NF == 9 { printf "%s ", $3 }' <<<"$err")" "0.5 0.5 1 "
+is "the report counts hosts and ranks" "$(grep -o '^hosts 2, ranks 3,' report)" "hosts 2, ranks 3,"
+sim '1 x cores 4 ranks 4 net 1K'
+ok "ranks of one host need no link" less "$(value makespan)" 1
+# half of the 500 MB of each host leave it
+sim '2 x cores 4 ranks 4 net 1G'
+ok "ranks of a host share its link" less 2.089 "$(value makespan)"
+ok "which carries only what leaves the host" less "$(value makespan)" 3
+sim '2 x cores 4 ranks 4 disk 100M/s net 100G'
+ok "and its disk" less 9.999 "$(value makespan)"
+sim '2 x ranks 4 net 10G mem 32M'
+ok "and its memory: which is too small for the scaled records" grep -q 'more than a host has' report
+for n in 0 1 2; do
+  sim '2 x cores 2 ranks 3 disk 1G/s net 10G\n2 x speed 0.5' --exchange-threads=$n
+  is "ranks that share two hosts, $n threads that ask for messages" "$rc/$(cmp out.dat wanted.dat 2>&1)" 0/
+done
+sim '2 x ranks 2' --ranks=4
+is "--ranks with the number of ranks" "$rc/$(cmp out.dat wanted.dat 2>&1)" 0/
+sim '2 x ranks 2' --ranks=2
+is "--ranks with the number of hosts is refused" "$rc ${err%%$'\n'*}" "2 hetsort: --ranks is 2, but the platform has 4 ranks"
+sim '2 x ranks 2 net 1G disk 100M/s\nat 2s host 1 stop' --timeout=5
+is "a host that stops takes its ranks with it" "$rc" 5
+ok "one of them is named" grep -q '^hetsort: rank [23] (h1), .*: no sign of life for ' <<<"$err"
+sim "2 x ranks 2 cores 2 net 1G" --emulate=8 --speeds=1,1,1,1
+is "virtual ranks of ranks that share a host" "$rc/$(cmp out.dat wanted.dat 2>&1)" 0/
+
 # blocks and transfers of disks have the size of the represented records
 hosts='4 x net 1G disk 500M/s\n4 x speed 0.5 cores 2'
 blocks() { grep '^blocks of' report; }
@@ -200,10 +238,12 @@ ok "new hosts get the mean of all speeds: 3.25 quarters" awk -v a="$(reads | pas
 ok "no message mentions the file" test -z "$(grep wisdom <<<"$err")"
 
 # ------------------------------------------------------------------------------------- for SimGrid
-printf '2 x speed 0.5 cores 3 net 1G lat 30us\n1 x\nswitch 10G\n' >platform
+printf '2 x speed 0.5 cores 3 net 1G lat 30us\n1 x ranks 2\nswitch 10G\n' >platform
 run "$BIN/hetsim" --xml platform
 is "--xml: status, hosts, links" "$rc $(grep -c '<host id="h[0-2]"' <<<"$out") $(grep -c '<host_link ' <<<"$out")" "0 3 3"
 ok "a host's speed and processors" grep -q '<host id="h1" speed="500000000f" core="3"/>' <<<"$out"
+ok "the ranks of a host that has several" \
+  grep -q '<host id="h2" speed="1000000000f" core="1"><prop id="ranks" value="2"/></host>' <<<"$out"
 ok "its link, for each direction, half of the latency" \
   grep -q '<link id="l1" bandwidth="119550858.653Bps" latency="1.5e-05s" sharing_policy="SPLITDUPLEX"/>' <<<"$out"
 ok "the switch" grep -q '<backbone id="switch" bandwidth="1195508586.53Bps"' <<<"$out"

@@ -14,16 +14,19 @@ static void groups_and_defaults(void **state)
 	platform p;
 	err e = { ST_OK, "" };
 	(void)state;
-	assert_int_equal(platform_parse(&p,
-					"# a cluster\n"
-					"2 x speed 0.5 cores 4 mem 2G disk 100M/s net 10G lat 5us\n"
-					"\n"
-					"1 x\t# all as usual\n"
-					"switch 40G\r\n"
-					"rates sort 5ns message 1us",
-					"p", &e),
-			 ST_OK);
+	assert_int_equal(
+		platform_parse(&p,
+			       "# a cluster\n"
+			       "2 x speed 0.5 cores 4 ranks 3 mem 2G disk 100M/s net 10G lat 5us\n"
+			       "\n"
+			       "1 x\t# all as usual\n"
+			       "switch 40G\r\n"
+			       "rates sort 5ns message 1us",
+			       "p", &e),
+		ST_OK);
 	assert_int_equal(p.hosts, 3);
+	assert_int_equal(p.ranks, 7);
+	assert_true(p.host[1].ranks == 3 && p.host[2].ranks == 1);
 	assert_true(p.host[1].speed == 0.5 && p.host[1].cores == 4);
 	assert_int_equal(p.host[1].mem_bytes, UINT64_C(2) << 30);
 	assert_true(p.host[1].disk_bytes_per_s == 100e6 && p.host[1].net_bytes_per_s == 1.25e9);
@@ -71,6 +74,10 @@ static void refused(void **state)
 		{ "1 x speed 0", "'p', line 1: 'speed' is out of range: '0'" },
 		{ "1 x speed 1G", "'p', line 1: 'speed' does not have the unit 'G'" },
 		{ "1 x cores 0", "'p', line 1: 'cores' must be at least 1" },
+		{ "1 x ranks 0", "'p', line 1: 'ranks' must be at least 1" },
+		{ "1 x ranks 1025", "'p', line 1: 'ranks' must be a whole number up to 1024" },
+		{ "1 x ranks 1.5", "'p', line 1: 'ranks' must be a whole number up to 1024" },
+		{ "64 x ranks 1000\n1 x\n2 x ranks 1000", "'p', line 3: more than 65536 ranks" },
 		{ "1 x disk 100M", "'p', line 1: 'disk' does not have the unit 'M'" },
 		{ "1 x net 100M/s", "'p', line 1: 'net' does not have the unit 'M/s'" },
 		{ "1 x lat 5", "'p', line 1: 'lat' does not have the unit ''" },
