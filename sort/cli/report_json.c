@@ -299,8 +299,12 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	if (settings_drops(o))
 		j = json_with(j, "checksum_written", json_checksum(r->sum_out));
 	json_t *notes = json_array(), *ranks = json_array();
+	char unused[ERR_TEXT_BYTES];
+	report_unused(r, unused);
 	if (r->note[0])
 		notes = json_and(notes, json_name(r->note));
+	if (unused[0])
+		notes = json_and(notes, json_name(unused));
 	for (int i = 0; i < r->size; i++)
 		ranks = json_and(ranks, rank_json(r, &r->rank[i], o));
 	return json_with(json_with(j, "notes", notes), "ranks", ranks);

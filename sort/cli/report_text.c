@@ -160,6 +160,34 @@ static void print_places(const job_result *r, FILE *f)
 	}
 }
 
+void report_unused(const job_result *r, char text[ERR_TEXT_BYTES])
+{
+	enum { USED_CPUS = 2, MANY_CPUS = 4 };
+	const rank_result *most = r->rank;
+	bool one_host = true;
+	text[0] = '\0';
+	for (int i = 0; i < r->size; i++) {
+		most = r->rank[i].cpus > most->cpus ? &r->rank[i] : most;
+		one_host &= strcmp(r->rank[i].host, r->rank->host) == 0;
+	}
+	if (r->size > 1 && r->status == ST_OK && most->cpus > MANY_CPUS)
+		(void)snprintf(text, ERR_TEXT_BYTES,
+			       "rank %d has %.3g processors, of which a job of several ranks uses "
+			       "about %d after reading: %s",
+			       most->rank, most->cpus, USED_CPUS,
+			       one_host ? "start a single rank, which uses all"
+					: "start one rank per two processors");
+}
+
+/* Print it as a line. */
+static void print_unused(const job_result *r, FILE *f)
+{
+	char text[ERR_TEXT_BYTES];
+	report_unused(r, text);
+	if (text[0])
+		fprintf(f, "%s\n", text);
+}
+
 void report_plan(const job_result *r, const settings *o, FILE *f)
 {
 	static const char *const way[EXCHANGE_WAYS] = {
@@ -179,6 +207,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 		last = fmax(last, r->rank[i].predicted_s);
 	explain_memory(r, f);
 	print_places(r, f);
+	print_unused(r, f);
 	for (int b = 0; r->size > REPORT_ROWS && b < BOTTLENECKS; b++) { /* count ranks */
 		const char *name = job_time_bound_name((bottleneck)b);
 		int n = 0;
@@ -320,6 +349,7 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 		fprintf(f, "spilled to disk: %s in %" PRIu64 " run%s, by %d of %d rank%s\n",
 			size_text(sum.spill_bytes, text), sum.spill_runs, plural(sum.spill_runs),
 			spilled, r->size, plural((uint64_t)r->size));
+	print_unused(r, f);
 	print_left_out(r, f);
 	print_io(r, o, f);
 	print_adapt(r, f);

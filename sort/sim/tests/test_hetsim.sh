@@ -167,6 +167,25 @@ ok "one of them is named" grep -q '^hetsort: rank [23] (h1), .*: no sign of life
 sim "2 x ranks 2 cores 2 net 1G" --emulate=8 --speeds=1,1,1,1
 is "virtual ranks of ranks that share a host" "$rc/$(cmp out.dat wanted.dat 2>&1)" 0/
 
+# what a job of several ranks cannot use: one line, for the rank that has most
+unused() { grep 'after reading' <<<"$1"; }
+line='has 16 processors, of which a job of several ranks uses about 2 after reading: start one rank per two processors'
+sim '2 x cores 8\n2 x cores 16 net 10G' -v --report=json
+is "processors that the ranks cannot use" "$(unused "$err")" "rank 2 $line"
+is "the same among the notes of the report" "$(sed -n '/"notes"/,/]/s/^ *"\(rank.*\)".*/\1/p' json)" "rank 2 $line"
+sim '2 x cores 16 net 10G' --explain
+is "the same by --explain" "$(unused "$out")" "rank 0 $line"
+sim '2 x cores 16 net 10G' && is "only with -v" "$(unused "$err")" ""
+sim '1 x cores 10 ranks 2' -v
+is "ranks of one host: a single rank is better" "$(unused "$err")" \
+  "rank 0 has 5 processors, of which a job of several ranks uses about 2 after reading: start a single rank, which uses all"
+for platform in '2 x cores 16 ranks 4' '1 x cores 16'; do
+  sim "$platform" -v
+  is "$platform: it can use all" "$rc/$(unused "$err")" 0/
+done
+sim '2 x cores 16' -v --threads=4
+is "--threads=4 asks for no more" "$rc/$(unused "$err")" 0/
+
 # blocks and transfers of disks have the size of the represented records
 hosts='4 x net 1G disk 500M/s\n4 x speed 0.5 cores 2'
 blocks() { grep '^blocks of' report; }
