@@ -136,11 +136,11 @@ is "they are on one host and equal" "$(awk '$2 == "h0" && NF == 9 { printf "%s %
 together=$(value makespan)
 sim "2 x $fast cores 2"; apart=$(value makespan)
 ok "of four processors they take as long as two hosts of two" awk -v a="$together" -v b="$apart" 'BEGIN { exit !(a > .9 * b && a < 1.1 * b) }'
-sim "1 x cores 4 ranks 4\n2 x cores 8 ranks 2\n1 x cores 4" --speeds=auto -v
+sim "1 x cores 2 ranks 4\n2 x cores 4 ranks 2\n1 x cores 2" --speeds=auto -v
 is "hosts by their slots: each rank has its part of the processors" "$rc/$(awk '$2 ~ /^h/ && NF == 9 { printf "%s %s %s, ", $1, $2, $3 }' <<<"$err")" \
   "0/0 h0 0.25, 1 h0 0.25, 2 h0 0.25, 3 h0 0.25, 4 h1 1, 5 h1 1, 6 h2 1, 7 h2 1, 8 h3 1, "
 ok "they sort as hetsort does" cmp -s out.dat wanted.dat
-sim "1 x cores 4 ranks 2\\n1 x cores 4" --speeds=auto --threads=4 -v
+sim "1 x cores 2 ranks 2\\n1 x cores 2" --speeds=auto --threads=2 -v
 is "more threads than its part of the processors gain nothing" "$(awk '$2 ~ /^h/ && NF == 9 { printf "%s ", $3 }' <<<"$err")" "0.5 0.5 1 "
 is "the report counts hosts and ranks" "$(grep -o '^hosts 2, ranks 3,' report)" "hosts 2, ranks 3,"
 sim '1 x cores 4 ranks 4 net 1K'
