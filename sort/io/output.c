@@ -19,10 +19,14 @@
 
 static status describe_one(target *t, const char *path, const settings *opt, err *e)
 {
-	status rc = target_open(t, path, e);
-	if (rc == ST_OK) /* --resume may find its own output under this name */
-		rc = target_check(t, opt->force || opt->resume, e);
-	return rc;
+	bool may_exist = opt->force || opt->resume; /* --resume may find its own output */
+	const status rc = target_open(t, path, e);
+	if (rc != ST_OK)
+		return rc;
+	/* if a renaming was interrupted, output_lock completes it and checks again */
+	if (!may_exist && !opt->explain && file_exists(t->dirfd, t->base))
+		may_exist = manifest_settled(path, NULL, NULL) != ST_OK;
+	return target_check(t, may_exist, e);
 }
 
 /* Return the name of the manifest, allocated, or NULL without memory. */
@@ -119,6 +123,7 @@ static void output_sweep_others(void *output_)
 status output_lock(output *o, comm *c, err *e)
 {
 	target *m = &o->manifest;
+	const bool may_exist = o->opt->force || o->opt->resume;
 	if (o->is_stdout)
 		return ST_OK;
 	m->reads = o->file.reads;
@@ -134,7 +139,7 @@ status output_lock(output *o, comm *c, err *e)
 		rc = target_lock(m, e);
 	if (rc == ST_OK && m->base)
 		rc = journal_recover(m, e);
-	if (m->past.named && !o->opt->force && !o->opt->resume)
+	if (m->past.named && !may_exist)
 		rc = err_set(e, ST_REFUSED,
 			     "an earlier job was ended while it renamed its parts: %s is complete "
 			     "now; use --force to replace it",
@@ -143,7 +148,11 @@ status output_lock(output *o, comm *c, err *e)
 	if (rc != ST_OK || !o->owner)
 		return rc;
 	rc = target_lock(&o->file, e);
-	return rc == ST_OK ? manifest_settled(o->file.path, NULL, e) : rc;
+	if (rc == ST_OK)
+		rc = manifest_settled(o->file.path, NULL, e);
+	if (rc == ST_OK)
+		rc = target_check(&o->file, may_exist, e);
+	return rc == ST_OK && m->base ? target_check(m, may_exist, e) : rc;
 }
 
 static bool is_mark_of_part(const output *o, int i, uint64_t mark)

@@ -176,6 +176,25 @@ run "$hetsort" --clean "d/$list" d/out
 is "--clean of a manifest with a long name" "$rc/$(cmp d/out new)/$(cd d && ls)/$(hidden)" "0//$(printf '%s\n' "$list" out)/0"
 rm -rf d
 
+# the same command completes the renaming. Then the output exists, so only --resume and --force succeed
+again() { # again RANKS NAME KILLED OPTIONS WANTED - WANTED: exit code, whether the manifest has its name, and message
+  local what="killed when rank $3 has its name, then the same command: $1 ranks, $2, $4" options=$4
+  rm -rf d w; mkdir d
+  HETSORT_FAIL=kill@named:$3 run "$failing" --no-fsync --ranks $1 ${options/#--[ef]*/} --manifest d/list -o d/$2 in
+  is "$what: a journal" "$rc/$(find d -name '*.commit' | wc -l)/$(find d -name list)" 137/1/
+  run "$hetsort" --no-fsync --ranks $1 $4 --manifest d/list -o d/$2 in
+  is "$what: answer" "$rc/$([ -e d/list ] && echo named)/$err" "$5"
+  [ "$4" != --explain ] || return 0
+  is "$what: the set" "$("$hetsort" --check-manifest d/list 2>&1)/$(cat d/out* | cmp - new 2>&1)/$(hidden)" //0
+}
+for set in "1 out 0" "3 out 0" "1 out.%r 0" "3 out.%r 0" "3 out.%r 1" "3 out.%r 2"; do
+  again $set '' "2/named/hetsort: an earlier job was ended while it renamed its parts: 'd/list' is complete now; use --force to replace it"
+  again $set --force 0/named/
+  again $set '--workdir w --resume' 0/named/
+done
+again 1 out 0 --explain "2//hetsort: output 'd/out' exists; use --force to replace it"
+rm -rf d w
+
 # the lock of an old part that was removed
 met=0
 for ((n = 60; n < 300 && met < 2; n++)); do
