@@ -176,7 +176,14 @@ status reader_check(const reader *r, err *e)
  * the thread that read the page, searches the table for the address. If the address is in a
  * mapping, the handler marks the mapping and replaces the missing page by a page of zeros. So the
  * thread continues. The code that opened the mapping checks the mark at the end, before it uses any
- * result. Any other SIGBUS is handled as if this module did not exist.
+ * result.
+ *
+ * Any other SIGBUS has the effect that it would have without this module, because another process
+ * may send it, or a library may lose a page of a mapping of its own. The handler has the mask and
+ * the flags of the program's own action, and takes this action. It is installed only while a
+ * mapping is open. If another part of the program replaces it then, it is never installed
+ * again: the new handler may call it as the previous one, and then each would call the other
+ * without end.
  *
  * Threads that open or close a mapping take or free a slot of the table under the lock. The handler
  * takes no lock: it reads `begin`, which is written after all other fields of a slot and cleared
@@ -193,44 +200,84 @@ typedef struct slot {
 static struct {
 	pthread_mutex_t lock;
 	size_t page_bytes;
+	size_t open;
+	bool replaced;           /* another handler was found while a mapping was open */
 	struct sigaction before; /* the program's own action */
 	slot slot[SLOTS];
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* Replace the page at this address by zeros. Return false if it is in no mapping of the table. */
+static bool replace_page(uintptr_t at)
+{
+	void *page = (void *)(at - at % table.page_bytes);
+	for (slot *s = table.slot; s < table.slot + SLOTS; s++) {
+		const uintptr_t begin = atomic_load_explicit(&s->begin, memory_order_acquire);
+		if (!begin || at < begin || at >= s->end)
+			continue;
+		if (mmap(page, table.page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+			 -1, 0) != page)
+			return false;
+		atomic_store(&s->shrank, true);
+		return true;
+	}
+	return false;
+}
+
 static void on_bus_error(int signum, siginfo_t *info, void *context)
 {
-	const uintptr_t at = (uintptr_t)info->si_addr;
-	slot *s = NULL;
-	for (size_t i = 0; i < SLOTS && !s; i++) {
-		slot *k = &table.slot[i];
-		const uintptr_t begin = atomic_load_explicit(&k->begin, memory_order_acquire);
-		if (begin && at >= begin && at < k->end)
-			s = k;
+	const struct sigaction *own = &table.before;
+	const int errnum = errno;
+	/* else a process has sent the signal, or the kernel warns of a damaged page */
+	const bool lost = info->si_code > 0 && info->si_code != BUS_MCEERR_AO;
+	if (lost && replace_page((uintptr_t)info->si_addr)) {
+		errno = errnum;
+		return;
 	}
-	void *page = (void *)(at - at % table.page_bytes);
-	if (s && mmap(page, table.page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-		      -1, 0) == page) {
-		atomic_store(&s->shrank, true);
-	} else if (table.before.sa_flags & SA_SIGINFO) {
-		table.before.sa_sigaction(signum, info, context);
-	} else { /* when this returns, the access fails again, under the old action */
-		(void)sigaction(SIGBUS, &table.before, NULL);
+	if (own->sa_flags & SA_RESETHAND)
+		(void)signal(SIGBUS, SIG_DFL);
+	if (own->sa_flags & SA_SIGINFO) {
+		own->sa_sigaction(signum, info, context);
+	} else if (own->sa_handler != SIG_DFL && own->sa_handler != SIG_IGN) {
+		own->sa_handler(signum);
+	} else if (lost || own->sa_handler == SIG_DFL) { /* a lost page cannot be ignored */
+		(void)signal(SIGBUS, SIG_DFL);
+		if (!lost) /* else the access fails again when this returns */
+			(void)raise(SIGBUS);
 	}
 }
 
-/* Install the handler of SIGBUS, unless it is installed; another part of the program may have
- * replaced it. Called under the lock. */
+static bool is_installed(struct sigaction *now)
+{
+	return sigaction(SIGBUS, NULL, now) == 0 && (now->sa_flags & SA_SIGINFO) &&
+	       now->sa_sigaction == on_bus_error;
+}
+
+/* Install the handler of SIGBUS, unless it is installed. Called under the lock. */
 static bool install_handler(void)
 {
-	struct sigaction a = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO }, now;
+	struct sigaction a = { 0 };
 	table.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	if (sigaction(SIGBUS, NULL, &now) != 0)
-		return false;
-	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_bus_error)
+	if (is_installed(&a))
 		return true;
-	table.before = now;
-	sigemptyset(&a.sa_mask);
+	table.replaced |= table.open > 0;
+	if (table.replaced)
+		return false;
+	table.before = a;
+	a.sa_sigaction = on_bus_error;
+	a.sa_flags = (a.sa_flags & ~SA_RESETHAND) | SA_SIGINFO;
 	return sigaction(SIGBUS, &a, NULL) == 0;
+}
+
+/* If no mapping is open, restore the program's own action. Called under the lock. */
+static void restore_handler(void)
+{
+	struct sigaction now;
+	if (table.open > 0)
+		return;
+	if (is_installed(&now))
+		(void)sigaction(SIGBUS, &table.before, NULL);
+	else
+		table.replaced = true;
 }
 
 const unsigned char *mapped_open(mapped *m, int fd, uint64_t offset, size_t bytes)
@@ -251,7 +298,9 @@ const unsigned char *mapped_open(mapped *m, int fd, uint64_t offset, size_t byte
 		s->end = (uintptr_t)page + all;
 		atomic_store(&s->shrank, false);
 		atomic_store_explicit(&s->begin, (uintptr_t)page, memory_order_release);
+		table.open++;
 	}
+	restore_handler();
 	pthread_mutex_unlock(&table.lock);
 	return m->page ? m->page + skip : NULL;
 }
@@ -268,6 +317,8 @@ void mapped_close(mapped *m)
 	pthread_mutex_lock(&table.lock);
 	atomic_store(&table.slot[m->slot].begin, 0);
 	munmap(m->page, m->bytes);
+	table.open--;
+	restore_handler();
 	pthread_mutex_unlock(&table.lock);
 	*m = (mapped){ 0 };
 }
