@@ -349,24 +349,39 @@ static status check_execute(comm *c, void *arg)
 	return rc;
 }
 
+/* Operands are the last words of the command line, because getopt has permuted it. */
+static status fold_operands(invocation *v, err *e)
+{
+	return operands_fold(&v->o, v->argv + v->argc - v->o.ninputs, e);
+}
+
+/* Return whether rank 0 can plan for all ranks: all have the same files, and nothing is measured.
+ */
+static bool rank0_can_plan(const settings *o)
+{
+	bool can = o->explain && !o->emulate && !o->calibrate && !o->from_root && !o->trace &&
+		   !(o->output && name_is_per_rank(o->output));
+	for (size_t i = 0; i < o->ninputs && can; i++)
+		can = !name_is_per_rank(o->inputs[i]);
+	return can;
+}
+
 /* Start the ranks: threads of this process, or the processes of a launcher. */
 static status start_ranks(invocation *v, rank_main *run, err *e)
 {
 	const settings *o = &v->o;
 	const int ranks = o->ranks ? o->ranks : 1;
-	/* rank 0 can plan for all ranks if all have the same files and nothing is measured */
-	bool plans_for_all = o->explain && !o->emulate && !o->calibrate && !o->from_root &&
-			     !o->trace && !(o->output && name_is_per_rank(o->output));
-	for (size_t i = 0; i < o->ninputs && plans_for_all; i++)
-		plans_for_all = !name_is_per_rank(o->inputs[i]);
+	status rc = fold_operands(v, e);
 	if (!comm_mpi_launched())
-		return plans_for_all ? comm_local_run_first(ranks, run, v, e)
-				     : comm_local_run(ranks, run, v, e);
+		return rc != ST_OK         ? rc
+		       : rank0_can_plan(o) ? comm_local_run_first(ranks, run, v, e)
+					   : comm_local_run(ranks, run, v, e);
 	if (o->ranks)
 		return err_set(e, ST_REFUSED,
 			       "--ranks cannot be combined with a launcher, which has set the "
 			       "number of ranks");
-	const status rc = comm_launched_run(o->max_message, run, v, e);
+	if (rc == ST_OK)
+		rc = comm_launched_run(o->max_message, run, v, e);
 	if (rc == ST_REFUSED && launch_speaks())
 		return rc;      /* main prints it */
 	if (e->code != ST_OK) { /* rank 0 may not know that this rank does not join, and waits */
@@ -453,6 +468,8 @@ int main(int argc, char **argv)
 	if (rc == ST_OK)
 		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
 	const bool checks = v.o.wish == WISH_ORDER || v.o.wish == WISH_ORDER_SILENT;
+	if (rc == ST_OK && v.o.wish == WISH_CHECK)
+		rc = fold_operands(&v, &e);
 	if (rc == ST_OK && checks)
 		rc = start_ranks(&v, check_execute, &e);
 	else if (rc == ST_OK && v.o.wish != WISH_SORT)

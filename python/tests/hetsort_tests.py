@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """hetsort_tests.py - test_hetsort.sh runs this: TAP, one point for each function test_X below.
 HETSORT_LONG=1: 2000 kinds of records."""
+import glob
 import os
 import re
 import subprocess
@@ -180,6 +181,10 @@ def test_files_by_a_type_and_by_options():
     hetsort.sort_file(["pairs.bin"], "again.bin", record_size=16, key=["8,u32be,desc", "0,f64"], stable=True,
                       force=None, tmpdir=["/tmp", "."])
     same(numpy.fromfile("again.bin", "u1").tobytes(), wanted)
+    hetsort.sort_file("pairs.bin", "part.%r", record_size=16, key=["8,u32be,desc", "0,f64"], stable=True, ranks=12)
+    hetsort.sort_file(sorted(glob.glob("part.*")), "merged.bin", record_size=16, key=["8,u32be,desc", "0,f64"],
+                      merge=True)
+    same(numpy.fromfile("merged.bin", "u1").tobytes(), wanted)
 
 
 def test_a_job_that_fails():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Processes the operands of --clean and --check-manifest. Every operand is processed, even if one
- * fails, and the worst status is the program's. Parts are read from the directory of the manifest,
- * and never through a symbolic link. */
+/* Finds sets among the operands, and processes the operands of --clean and --check-manifest. Every
+ * operand is processed, even if one fails, and the worst status is the program's. Parts are read
+ * from the directory of the manifest, and never through a symbolic link. */
 #include "operands.h"
 #include "base/size.h"
 #include "io/journal.h"
@@ -13,6 +13,107 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* ------------------------------------------------------------------------ sets among operands */
+
+/* The file of an operand. */
+typedef struct named_file {
+	uint64_t dev, ino;
+	char *name;
+	size_t place;
+	bool is_manifest, twice, folded;
+} named_file;
+
+static int by_file(const void *a_, const void *b_)
+{
+	const named_file *a = a_, *b = b_;
+	return a->dev != b->dev   ? (a->dev > b->dev ? 1 : -1)
+	       : a->ino != b->ino ? (a->ino > b->ino ? 1 : -1)
+				  : 0;
+}
+
+static int by_place(const void *a_, const void *b_)
+{
+	const named_file *a = a_, *b = b_;
+	return a->folded != b->folded ? a->folded - b->folded : a->place > b->place ? 1 : -1;
+}
+
+/* Mark the operands that are parts of this manifest. If one is, each part must be named once. A
+ * manifest that cannot be read and a missing part are reported later. */
+static status fold_parts(const char *path, named_file *file, size_t files, err *e)
+{
+	manifest m;
+	struct stat st;
+	const char *left_out = NULL, *twice = NULL;
+	bool any = false;
+	status rc = ST_OK;
+	const status loaded = manifest_load(&m, path, NULL);
+	for (size_t i = 0; loaded == ST_OK && rc == ST_OK && i < m.parts; i++) {
+		char *name = manifest_part_path(path, &m.part[i], e);
+		if (!name)
+			rc = ST_RESOURCE;
+		else if (stat(name, &st) == 0) {
+			const named_file key = { .dev = st.st_dev, .ino = st.st_ino };
+			named_file *f = bsearch(&key, file, files, sizeof *file, by_file);
+			if (!f || f->is_manifest)
+				left_out = m.part[i].file;
+			else if (f->twice)
+				twice = m.part[i].file;
+			else
+				f->folded = any = true;
+		}
+		free(name);
+	}
+	if (rc == ST_OK && (twice || (any && left_out)))
+		rc = err_set(e, ST_REFUSED,
+			     "manifest %s is named with parts of it, but its part %s is %s: name "
+			     "only the manifest, or also each part once",
+			     quoted(path), quoted(twice ? twice : left_out),
+			     twice ? "named twice" : "not named");
+	manifest_free(&m);
+	return rc;
+}
+
+status operands_fold(settings *o, char **operand, err *e)
+{
+	const size_t n = o->ninputs;
+	size_t manifests = 0, folded = 0;
+	for (size_t i = 0; n > 1 && i < n; i++)
+		manifests += role_begins_file(ROLE_MANIFEST, operand[i]);
+	if (!manifests)
+		return ST_OK;
+	named_file *file = calloc(n, sizeof *file);
+	if (!file)
+		return err_set(e, ST_RESOURCE, "no memory for %zu names", n);
+	for (size_t i = 0; i < n; i++) {
+		struct stat st = { 0 };
+		const bool exists = stat(operand[i], &st) == 0;
+		file[i] = (named_file){ .dev = st.st_dev,
+					.ino = st.st_ino,
+					.name = operand[i],
+					.place = i,
+					.is_manifest = exists && role_begins_file(ROLE_MANIFEST,
+										  operand[i]) };
+	}
+	qsort(file, n, sizeof *file, by_file);
+	for (size_t i = 1; i < n; i++)
+		if (by_file(&file[i - 1], &file[i]) == 0)
+			file[i - 1].twice = file[i].twice = true;
+	status rc = ST_OK;
+	for (size_t i = 0; rc == ST_OK && i < n; i++)
+		if (file[i].is_manifest)
+			rc = fold_parts(file[i].name, file, n, e);
+	qsort(file, n, sizeof *file, by_place);
+	for (size_t i = 0; i < n; i++) {
+		operand[i] = file[i].name;
+		folded += file[i].folded;
+	}
+	o->ninputs -= folded;
+	free(file);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------------- cleaning */
 
 /* Clean one file or directory, and add to n. */
 static status clean_path(const char *path, cleaned *n)

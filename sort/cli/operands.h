@@ -6,6 +6,12 @@
 #include "comm/comm.h"
 #include "io/manifest.h"
 
+/* operands_fold - let a manifest among the inputs stand for its parts if they are inputs too, as by
+ * the shell pattern out.* for a whole set. operand: o->inputs, to be permuted; the parts become the
+ * last, and o->ninputs no longer counts them. ST_REFUSED: only some parts are inputs, or one
+ * twice. */
+status operands_fold(settings *o, char **operand, err *e);
+
 /* operands_clean - remove the files that killed jobs left next to outputs, or in workdirs. A name
  * with %r stands for the names of o->ranks ranks. */
 status operands_clean(const settings *o);

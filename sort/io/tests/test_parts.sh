@@ -170,6 +170,61 @@ for name in in p.manifest .hetsort-0123456789abcdef-0123456789abcdef-p.0.tmp p.0
   rm -f p.*; cp good/* .
 done
 
+# --- a manifest and its parts, as out.* names them, are the set, in the order of the manifest
+"$hetsort" -q --ranks 12 -o g.%r in && "$hetsort" -q --ranks 11 -o h.%2r more && mkdir moved && ln -s "$PWD" moved/here && ln deep/q.00 moved/linked || exit 1
+is "out.*: the shell's order is another" "$(echo g.*)" "g.0 g.1 g.10 g.11 g.2 g.3 g.4 g.5 g.6 g.7 g.8 g.9 g.manifest"
+for how in "" --merge "--ranks 3" "--ranks 3 --merge" "--source root --ranks 2" "--report report"; do
+  # shellcheck disable=SC2086  # words
+  sorts "out.*, ${how:-one rank}" expected $how g.*
+done
+sorts "out.*, the manifest first" expected --merge g.manifest g.?? g.?
+sorts "out.* under other names" expected --merge moved/here/g.* # the parts of ./g.manifest
+sorts "out.*, the manifest under another name" expected --merge g.[0-9]* moved/here/g.manifest
+sorts "out.* of two sets" all --merge h.* g.*
+sorts "out.* and a file" all g.* more
+"$hetsort" -q --manifest one.list -o one in
+sorts "a file with its manifest" expected --merge one*
+sorts "a file with its manifest, and out.*" all one* deep/q.* deep/set
+for how in --check "--check --ranks 3" "--check --sum" --check-manifest; do
+  # shellcheck disable=SC2086  # words
+  {
+    run "$hetsort" $how g.manifest
+    wanted=$rc/$err/$out
+    run "$hetsort" $how g.*
+  }
+  is "out.*, $how: like its manifest" "$rc/$err/$out" "$wanted"
+done
+run "$hetsort" --explain g.*
+is "out.*, --explain" "$rc/$err/${out%% of*}" "0//4000 records"
+names() { # names NAME CODE WORDS OPERANDS... - sort, --check and --check-manifest refuse them
+  local name=$1 code=$2 words=$3 way; shift 3
+  for way in "-f -o out" --check --check-manifest; do
+    # shellcheck disable=SC2086  # words
+    run "$hetsort" $way "$@"
+    is "$name, $way: exit code, output" "$rc/$(ls out 2>/dev/null)" "$code/"
+    case $err in *"$words"*) ok "$name, $way: message" true ;; *) is "$name, $way: message" "$err" "...$words..." ;; esac
+  done
+}
+both="name only the manifest, or also each part once"
+names "out.* without a part" 2 "manifest 'g.manifest' is named with parts of it, but its part 'g.11' is not named: $both" g.? g.10 g.manifest
+names "a manifest and one of its parts" 2 "but its part 'g.11' is not named: $both" g.manifest g.3
+names "out.* and a part again" 2 "but its part 'g.3' is named twice: $both" g.* ./g.3
+names "a manifest and a part twice" 2 "but its part 'q.00' is named twice: $both" deep/set deep/q.00 moved/linked
+names "out.* of two sets, a part less" 2 "manifest 'h.manifest' is named with parts of it, but its part 'h.10' is not named" g.* h.0? h.manifest
+run "$hetsort" -f -o out g.* g.manifest
+is "out.* and the manifest again" "$rc/$(grep -c "^hetsort: input 'g\.[0-9]*' is the same file as input 'g\.[0-9]*'$" <<<"$err")" 2/1
+run "$hetsort" -f -o out g.3 g.3
+is "a part twice, without the manifest" "$rc/$err" "2/hetsort: input 'g.3' is the same file as input 'g.3'"
+run "$hetsort" --check g.1 g.0
+is "parts without the manifest: in the given order" "$rc/$(grep -c "^hetsort: record 0 of 'g.0' is out of order" <<<"$err")" 1/1
+mv g.11 away
+run "$hetsort" -f -o out g.*
+is "out.*, a part is missing" "$rc/$err" "2/hetsort: cannot open input 'g.11': No such file or directory"
+sed -i 's/"g.11"/"g.manifest"/' g.manifest
+run timeout 60 "$hetsort" -f -o out g.*
+is "a manifest that names itself" "$rc/$(grep -c "its part 'g.manifest' is not named: $both" <<<"$err")" 2/1
+rm -r g.* h.* one* moved report away
+
 # --- lines of text
 seq 1 2000 >lines # 8893 bytes
 refuses "lines of text" "left over; it looks like lines of text, which sort(1) sorts" lines
