@@ -114,6 +114,8 @@ def sort_file(inputs, output, *, dtype=None, key=None, progress=None, launcher=(
     if os.fspath(output) in ("-", b"-"):
         raise InvalidError(INVALID, "the output must be a file")
     inputs = [inputs] if isinstance(inputs, (str, bytes, os.PathLike)) else list(inputs)
+    if not inputs:
+        raise InvalidError(INVALID, "there is no input")
     options["key"] = key
     if dtype is not None:
         options.update(_of_records(dtype, key))

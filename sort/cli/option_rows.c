@@ -216,7 +216,7 @@ void options_help(FILE *f)
 {
 	char text[HELP_BYTES], lo[SIZE_TEXT_BYTES], hi[SIZE_TEXT_BYTES];
 	help_wrap(
-		"Usage: hetsort [OPTION]... -o OUTPUT INPUT...\n"
+		"Usage: hetsort [OPTION]... [-o OUTPUT] [INPUT]...\n"
 		"Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
 		"Inputs are read as one file, a manifest as its parts; %r in a name is the rank.\n"
 		"- or no INPUT: standard input; - or no OUTPUT: standard output (of one rank).\n",

@@ -4,8 +4,8 @@
 #include "options.h"
 #include "base/arith.h"
 #include "base/size.h"
+#include "comm/comm.h"
 #include "io/file.h"
-#include "launch.h"
 #include "number.h"
 
 #include <assert.h>
@@ -416,17 +416,25 @@ static void check_checking(const settings *o, option_set given, err *e)
 		  "--report=-: --sum prints to standard output");
 }
 
-/* Use standard input and output if no files are named: a sort is then a filter, unless standard
- * input is a terminal. A launcher passes standard input to at most one rank. */
-static void take_standard_streams(settings *o)
+/* Use standard input and output if no files are named, like sort(1), unless they are a terminal.
+ * Under a launcher they must be named: it passes standard input to at most one rank, which cannot
+ * find out whether that is a terminal. */
+static void take_standard_streams(settings *o, err *e)
 {
 	static const char *const standard[] = { STREAM_NAME };
-	const bool filter = o->wish == WISH_SORT && !o->explain && !o->output && !launch_rank();
-	if ((filter || checks_order(o)) && o->ninputs == 0 && !isatty(STDIN_FILENO)) {
+	const bool sorts = o->wish == WISH_SORT, launched = comm_mpi_launched();
+	if (o->ninputs == 0 && !launched && (sorts || checks_order(o))) {
+		REFUSE_IF(isatty(STDIN_FILENO), e,
+			  "no input file is named, and standard input is a terminal: name a file, "
+			  "or use < FILE");
 		o->inputs = standard;
 		o->ninputs = 1;
-		if (filter)
-			o->output = STREAM_NAME;
+	}
+	if (!o->output && sorts && !launched && !o->explain) {
+		REFUSE_IF(isatty(STDOUT_FILENO), e,
+			  "no output is named, and standard output is a terminal: use -o FILE or "
+			  "> FILE");
+		o->output = STREAM_NAME;
 	}
 	/* use standard output, even if it is a file */
 	if (o->output && strcmp(o->output, "/dev/stdout") == 0)
@@ -439,15 +447,15 @@ static void take_standard_streams(settings *o)
  * that were not given but follow from others. */
 static status check_all(settings *o, option_set given, err *e)
 {
-	take_standard_streams(o);
+	take_standard_streams(o, e);
 	check_exclusions(o, given, e);
 	check_checking(o, given, e);
 	REFUSE_IF(o->explain && o->wish != WISH_SORT, e, "--explain cannot be combined with --%s",
 		  o->wish == WISH_CLEAN ? "clean" : "check-manifest");
-	REFUSE_IF(o->ninputs == 0, e, "no %s is named",
-		  o->wish == WISH_CLEAN   ? "output"
-		  : o->wish == WISH_CHECK ? "manifest"
-					  : "input file");
+	REFUSE_IF(o->ninputs == 0, e, "no %s",
+		  o->wish == WISH_CLEAN   ? "output is named"
+		  : o->wish == WISH_CHECK ? "manifest is named"
+					  : "input file is named; use - for standard input");
 	o->layout_named = option_given(given, "record-size") || option_given(given, "key") ||
 			  option_given(given, "reverse");
 	/* cleaning the files of only one rank would look as if all had been cleaned */

@@ -110,6 +110,38 @@ ok "standard input and output" cmp -s streamed expected
 # shellcheck disable=SC2002  # it has to be a pipe
 cat in | "$hetsort" -o out -
 ok "from a pipe" cmp -s out expected
+rm -f out
+# files that are not named are standard input and output, like in sort(1)
+# shellcheck disable=SC2002  # it has to be a pipe
+cat in | "$hetsort" -o out
+ok "no input is named: a pipe" cmp -s out expected
+"$hetsort" in | cat >streamed
+ok "no output is named: a pipe" cmp -s streamed expected
+"$hetsort" <in >streamed
+ok "neither is named: files" cmp -s streamed expected
+"$hetsort" --ranks 3 -f -o out <in
+ok "no input is named, three ranks" cmp -s out expected
+"$hetsort" in -r | "$hetsort" --check -r -
+is "no output is named, then --check" "${PIPESTATUS[*]}" "0 0"
+SLURM_NTASKS=4 SLURM_PROCID=0 "$hetsort" <in >streamed
+ok "neither is named, in a batch script" cmp -s streamed expected
+if have_terminal; then
+  for words in "" "-o new" --check --explain; do
+    # shellcheck disable=SC2086  # words
+    on_terminal 200 0 . "$hetsort" $words
+    is "no input is named, a terminal, $words: message" "$(head -n 1 <<<"$out")" \
+      "hetsort: no input file is named, and standard input is a terminal: name a file, or use < FILE"
+    is "no input is named, a terminal, $words: refused" "${out##*, }/$(ls new 2>/dev/null)" "status 2/"
+  done
+  on_terminal 200 0 . "$hetsort" in
+  is "no output is named, a terminal: refused" "$(head -n 1 <<<"$out")/${out##*, }" \
+    "hetsort: no output is named, and standard output is a terminal: use -o FILE or > FILE/status 2"
+  seq 1009 -1 1000 >ten
+  on_terminal 80 0 . "$hetsort" --record-size 5 --key 0,4 -o - ten
+  is "- as the output, a terminal: printed" "$(head -n 2 <<<"$out" | paste -sd' ')/${out##*, }" "1000 1001/status 0"
+else
+  echo "# skipped: no pseudo terminals"
+fi
 if command -v python3 >/dev/null; then
   unblocked() { python3 -c 'import os, sys; [os.set_blocking(f, False) for f in (0, 1)]; os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
   (sleep 0.2; cat in) | unblocked "$hetsort" -o - - | (sleep 0.2; cat) >streamed
@@ -424,8 +456,17 @@ sorts "in a batch script" 1000 env SLURM_NTASKS=4 SLURM_PROCID=0 "$hetsort" -o o
 sorts "as the only task of a step" 1000 env SLURM_STEP_NUM_TASKS=1 "$hetsort" -o out in
 
 # --- refusals: options and numbers
-refuses "no input" 2 "no input file is named" "$hetsort" -o out
-refuses "no output" 2 "no output is named" "$hetsort" in
+for words in "-o out" --check --explain; do
+  # shellcheck disable=SC2086  # words
+  refuses "no input, a launcher, $words" 2 "no input file is named; use - for standard input"$'\n' env PMIX_RANK=0 "$hetsort" $words
+done
+refuses "no output, a launcher" 2 "no output is named; use -o FILE"$'\n' env PMIX_RANK=0 "$hetsort" in
+refuses "no output, several ranks" 2 "standard output is a stream: a stream needs a single rank, not 2" "$hetsort" --ranks 2 in
+refuses "no output, and an input as standard output" 2 "standard output is the same file as input 'in'" sh -c '"$0" in >>in' "$hetsort"
+refuses "no output, a manifest" 2 "--manifest requires an output that is a file" "$hetsort" --manifest m in
+refuses "no input, the output is standard input" 2 "output 'in' is the same file as standard input" sh -c '"$0" -f -o in <in' "$hetsort"
+refuses "no input, --explain" 2 "cannot know the size of standard input" sh -c '"$0" --explain <in' "$hetsort"
+refuses "no manifest" 2 "no manifest is named" "$hetsort" --check-manifest
 refuses "unknown option" 2 "unknown option '--frobnicate'"$'\n' "$hetsort" --frobnicate -o out in
 refuses "option that is nearly one" 2 "unknown option '--strategi=merge' (did you mean --strategy?)" \
   "$hetsort" --strategi=merge -o out in
@@ -600,7 +641,7 @@ is "--version" "$rc ${out%%$'\n'*}" "0 hetsort $(cat "$ROOT/VERSION")"
 run "$hetsort" --help
 is "--help: exit code" "$rc" 0
 is "--help: no line is longer than 80 columns" "$(grep -E '.{81}' <<<"$out")" ""
-ok "--help: usage" test "${out%%$'\n'*}" = "Usage: hetsort [OPTION]... -o OUTPUT INPUT..."
+ok "--help: usage" test "${out%%$'\n'*}" = "Usage: hetsort [OPTION]... [-o OUTPUT] [INPUT]..."
 ok "--help: a page of 66 lines" test "$(wc -l <<<"$out")" -le 66
 is "--help: each option is in the manual, in the same order" \
   "$(sed -n '/^\.Sh OPTIONS/,/^\.Sh ENV/p' "$ROOT/sort/man/hetsort.1" | sed -n 's/^\.It.*Fl \\-\([a-z\-]*\).*/\1/p' | tr -cd 'a-z\n-')" \
