@@ -12,9 +12,11 @@
 #include "phases.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -23,7 +25,7 @@
 
 /* Increase it when messages or their order change, or a computation whose result must be the same
  * on all ranks. */
-enum { PROTOCOL = 7 };
+enum { PROTOCOL = 8 };
 
 enum { HANDSHAKE_BYTES = 256, TEXT_BYTES = 32 };
 
@@ -113,10 +115,41 @@ static status handshake(job *j)
 
 enum { LEAST_PLACED_BYTES = 32 << 20 }; /* per rank; for less, threads are not bound */
 
-/* Where a rank runs: hashes of the host's name, and of the processors. */
+/* Where a rank runs: hashes of the host's name and of the processors; and the directory of the
+ * output, 0 if it has %r in its name or cannot be found. */
 typedef struct rank_site {
-	uint64_t host, set;
+	uint64_t host, set, dev, ino;
 } rank_site;
+
+static void find_output_dir(const settings *o, rank_site *s)
+{
+	const char *out = o->output ? o->output : "";
+	char dir[PATH_MAX];
+	struct stat st;
+	const int n = snprintf(dir, sizeof dir, "%.*s.", (int)(file_base(out) - out), out);
+	if (!*out || n >= PATH_MAX || name_is_per_rank(dir) || output_is_stream(out) ||
+	    stat(dir, &st) != 0)
+		return;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+}
+
+/* Refuse a relative name of the output if ranks of this host have several working directories.
+ * Their parts would not be next to the manifest, or they would not find the file that rank 0 makes.
+ */
+static status compare_output_dirs(rank_env *env, const rank_site *site)
+{
+	const rank_site *mine = &site[env->c->rank];
+	for (int i = 0; i < env->c->rank; i++)
+		if (site[i].host == mine->host && mine->ino && site[i].ino &&
+		    (site[i].dev != mine->dev || site[i].ino != mine->ino))
+			return err_set(&env->e, ST_REFUSED,
+				       "output %s is in another directory here than on rank %d of "
+				       "this host: start all ranks in one directory, or use an "
+				       "absolute name",
+				       quoted(env->o->output), i);
+	return ST_OK;
+}
 
 /* Count the ranks that share the processors of this host. If the launcher has divided the
  * processors, a rank shares only with ranks that have the same processors. */
@@ -130,8 +163,9 @@ static status place_count(job *j)
 			     .sharing = (unsigned)env->c->size,
 			     .before = (unsigned)env->c->rank };
 	if (env->c->process_ranks < env->c->size) {
-		const rank_site mine = { XXH3_64bits(env->c->host, strlen(env->c->host)),
-					 cpu.set_hash };
+		rank_site mine = { .host = XXH3_64bits(env->c->host, strlen(env->c->host)),
+				   .set = cpu.set_hash };
+		find_output_dir(env->o, &mine);
 		rank_site *site = env_allgather(env, &mine, sizeof mine, "hosts", &rc);
 		if (!site)
 			return rc;
@@ -143,6 +177,7 @@ static status place_count(job *j)
 			cpus->sharing += shares;
 			cpus->before += shares && i < env->c->rank;
 		}
+		rc = compare_output_dirs(env, site);
 		mem_free(&env->m, site);
 		cpus->apart = cpus->ranks_here < (unsigned)env->c->size;
 	}

@@ -72,6 +72,34 @@ other_file "has another size"
 cp -p in elsewhere/in
 other_file "is another file"
 
+# ranks of one host in several directories: files that all ranks make must have one directory
+mkdir elsewhere/own own
+apart_refused() { # apart_refused NAME ARGUMENT...
+  local name=$1; shift
+  run timeout 120 "$ROOT/scripts/mpirun" 3 ./apart "$@" "$PWD/in"
+  is "several directories, $name: exit code, files" "$rc/$(find . -name '*new*')" 2/
+  is "several directories, $name: message" "$(grep "^hetsort: " <<<"$err")" "hetsort: rank 1 ($(hostname)): output '${*: -1}' is \
+in another directory here than on rank 0 of this host: start all ranks in one directory, or use an absolute name (and on 1 more rank)"
+}
+apart_refused parts -o new.%r
+apart_refused "parts and a manifest" --manifest "$PWD/new" -o new.%r
+apart_refused "one file" -o new
+apart_refused "a directory in its name" -f -o own/new
+apart_refused "the plan" --explain -o new.%r
+"$hetsort" -o sorted in
+apart_sorts() { # apart_sorts NAME FILES ARGUMENT... - FILES: what else is made
+  local name=$1 files=$2; shift 2
+  run timeout 120 "$ROOT/scripts/mpirun" 3 ./apart "$@" "$PWD/in"
+  is "several directories, $name" "$rc/$(cat new new.? own/new.? elsewhere/own/new.? 2>/dev/null | cmp - sorted)/$(find . -name '.hetsort*')" 0//
+  is "several directories, $name: other files" "$(find . -name 'x*' | sort | paste -sd' ')" "$files"
+  find . -depth -name '*new*' -delete -o -depth -name 'x*' -delete
+}
+apart_sorts "an absolute name" "" -o "$PWD/new.%r"
+apart_sorts "relative names of files of rank 0" "./x.html ./x.json ./x.list" -o "$PWD/new" --manifest x.list --report x.json --html x.html
+apart_sorts "relative --workdir" "./elsewhere/xwork ./xwork" -o "$PWD/new" --workdir xwork --resume
+apart_sorts "relative --tmpdir" "" -o "$PWD/new" --tmpdir own --memory 24M
+rm -r own elsewhere/own sorted
+
 mkdir parts
 for r in 0 1 2 3; do "$gensort" --no-fsync -b$((r * 1000)) $((r * 1000)) parts/in.$r; done
 on 4 --report report.json -o parts/out.%r parts/in.%r
