@@ -24,5 +24,4 @@ void monitor_wait_for(int peer)
 
 extern const mpi_plugin hetsort_mpi_plugin;
 __attribute__((visibility("default")))
-const mpi_plugin hetsort_mpi_plugin = { HETSORT_VERSION, sizeof(comm), &host, comm_mpi_run,
-					comm_mpi_end };
+const mpi_plugin hetsort_mpi_plugin = { MPI_PLUGIN_IDENTITY, &host, comm_mpi_run, comm_mpi_end };

@@ -16,10 +16,21 @@ typedef struct mpi_plugin_host {
 	void (*wait_for)(int peer);
 } mpi_plugin_host;
 
-/* The symbol that a plug-in exports. A plug-in of another version or size of comm is refused. */
+/* The bytes by which a plug-in is recognized in its file, before any of its code runs. A plug-in of
+ * another version or size of comm is refused. */
+typedef struct mpi_plugin_identity {
+	char what[sizeof "hetsort plug-in for MPI"], version[16];
+	uint64_t comm_bytes;
+} mpi_plugin_identity;
+
+#define MPI_PLUGIN_IDENTITY                                              \
+	{                                                                \
+		"hetsort plug-in for MPI", HETSORT_VERSION, sizeof(comm) \
+	}
+
+/* The symbol that a plug-in exports. */
 typedef struct mpi_plugin {
-	const char *version;
-	size_t comm_bytes;
+	mpi_plugin_identity is;
 	const mpi_plugin_host **host; /* to be set before any call */
 	status (*run)(size_t max_msg, rank_main *fn, void *arg, err *e);
 	void (*end)(int code);
