@@ -25,7 +25,9 @@
  * slow=MICROSECONDS (wait before each write at an offset), size=BYTES (fstat() reports this size
  * for the file named by HETSORT_SHIM_FILE), resize=BYTES (set the size of that file before the
  * first read at an offset), cpus=N (the process may use the first N processors), clock=SECONDS
- * (every other reading of the wall clock is ahead by this time).
+ * (every other reading of the wall clock is ahead by this time), host=N (the host is called hostN;
+ * 0: its name is 64 letters x), boot=N (its kernel has drawn the number N; 0: the number cannot be
+ * read).
  *
  * In a test that is linked with the shim, allocations can be counted and refused (scripts/shim.h).
  */
@@ -47,6 +49,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,8 +79,9 @@ static struct setting {
 	int given;
 	long value;
 } slow = { "slow=", 0, 0 }, size = { "size=", 0, 0 }, resize = { "resize=", 0, 0 },
-  cpus = { "cpus=", 0, 0 }, ahead = { "clock=", 0, 0 };
-static struct setting *const settings[] = { &slow, &size, &resize, &cpus, &ahead };
+  cpus = { "cpus=", 0, 0 }, ahead = { "clock=", 0, 0 }, host = { "host=", 0, 0 },
+  boot = { "boot=", 0, 0 };
+static struct setting *const settings[] = { &slow, &size, &resize, &cpus, &ahead, &host, &boot };
 static atomic_int known; /* HETSORT_SHIM has been read; other threads may read this at any time */
 
 static const struct word {
@@ -337,6 +341,21 @@ int renameat2(int from, const char *a, int to, const char *b, unsigned flags)
 	return h == FAIL ? -1 : h == LIE ? 0 : NEXT(renameat2)(from, a, to, b, flags);
 }
 
+int open64(const char *path, int flags, ...)
+{
+	va_list ap;
+	va_start(ap, flags);
+	const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	if (!boot.given || strcmp(path, "/proc/sys/kernel/random/boot_id") != 0)
+		return NEXT(open64)(path, flags, mode);
+	errno = ENOENT;
+	const int fd = boot.value ? NEXT(memfd_create)("boot_id", MFD_CLOEXEC) : -1;
+	if (fd >= 0 && (dprintf(fd, "%ld\n", boot.value) < 0 || lseek(fd, 0, SEEK_SET) < 0))
+		abort();
+	return fd;
+}
+
 int openat64(int dir, const char *path, int flags, ...)
 {
 	va_list ap;
@@ -366,6 +385,16 @@ MAY_FAIL("fallocate", fallocate64, (int fd, int mode, off64_t at, off64_t n), fd
 MAY_FAIL("truncate", ftruncate64, (int fd, off64_t n), fd, n)
 MAY_FAIL("unlink", unlinkat, (int dir, const char *path, int flags), dir, path, flags)
 MAY_FAIL("memfd", memfd_create, (const char *name, unsigned flags), name, flags)
+
+int uname(struct utsname *u)
+{
+	const int rc = NEXT(uname)(u);
+	if (host.given)
+		snprintf(u->nodename, sizeof u->nodename, "host%ld", host.value);
+	if (host.given && host.value == 0)
+		memset(u->nodename, 'x', sizeof u->nodename - 1);
+	return rc;
+}
 
 /* -------------------------------------------------------------------- memory, threads, processors
  */

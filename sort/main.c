@@ -107,9 +107,9 @@ static void exit_stalled(int alarm_)
 /* Begin the message of a process that may have no comm. */
 static void print_process(const char *rank_if_unknown)
 {
-	char host[HOST_BYTES] = "unknown";
+	char host[HOST_BYTES];
 	const char *rank = launch_rank();
-	(void)gethostname(host, sizeof host - 1);
+	host_name(host);
 	fprintf(stderr, "hetsort: rank %s (%s)", rank ? rank : rank_if_unknown, host);
 }
 

@@ -165,20 +165,20 @@ static int double_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Print a row for the ranks of host, or for all ranks if it is NULL. part: 0 for the least value in
- * each column, 0.5 for the median, 1 for the most. The first column is the number of ranks. room:
- * for one number per rank. */
-static void print_group_row(const job_result *r, const report_column *columns, const char *host,
-			    double part, double *room, FILE *f)
+/* Print a row for the ranks of the host of a rank, or for all ranks if it is NULL. part: 0 for the
+ * least value in each column, 0.5 for the median, 1 for the most. The first column is the number of
+ * ranks. room: for one number per rank. */
+static void print_group_row(const job_result *r, const report_column *columns,
+			    const rank_result *host, double part, double *room, FILE *f)
 {
-	const char *name = host ? host : part <= 0 ? "least" : part >= 1 ? "most" : "median";
+	const char *name = host ? host->host : part <= 0 ? "least" : part >= 1 ? "most" : "median";
 	bool named = false;
 	for (const report_column *c = columns; c->heading; c++) {
 		int n = 0;
 		const bool first_text = c->kind == COLUMN_TEXT && !named;
 		named |= c->kind == COLUMN_TEXT;
 		for (int i = 0; i < r->size; i++)
-			if (!host || strcmp(r->rank[i].host, host) == 0)
+			if (!host || r->rank[i].host_id == host->host_id)
 				room[n++] =
 					c->kind == COLUMN_TEXT ? 0 : column_value(c, &r->rank[i]);
 		qsort(room, (size_t)n, sizeof *room, double_order);
@@ -198,7 +198,7 @@ static void print_groups(const job_result *r, const report_column *columns, doub
 	int first[REPORT_ROWS], hosts = 0, busiest = 0; /* first: the first rank of each host */
 	for (int i = 0; i < r->size && hosts <= REPORT_ROWS; i++) {
 		int k = 0;
-		while (k < hosts && strcmp(r->rank[first[k]].host, r->rank[i].host) != 0)
+		while (k < hosts && r->rank[first[k]].host_id != r->rank[i].host_id)
 			k++;
 		if (k < hosts)
 			continue;
@@ -207,7 +207,7 @@ static void print_groups(const job_result *r, const report_column *columns, doub
 		hosts++;
 	}
 	for (int k = 0; hosts > 1 && hosts <= REPORT_ROWS && k < hosts; k++)
-		print_group_row(r, columns, r->rank[first[k]].host, 0.5, room, f);
+		print_group_row(r, columns, &r->rank[first[k]], 0.5, room, f);
 	print_group_row(r, columns, NULL, 0, room, f);
 	print_group_row(r, columns, NULL, 0.5, room, f);
 	print_group_row(r, columns, NULL, 1, room, f);
@@ -243,7 +243,7 @@ static const double FAULTS_PART = 0.5;
 
 static bool same_process(const rank_result *a, const rank_result *b)
 {
-	return a->pid == b->pid && strcmp(a->host, b->host) == 0;
+	return a->pid == b->pid && a->host_id == b->host_id;
 }
 
 static double rank_core_s(const rank_result *k)
@@ -265,7 +265,7 @@ static const char *bound_of(const job_result *r, const report_use *u)
 	const rank_result *k = &r->rank[0];
 	bool hosts = false;
 	for (int i = 1; i < r->size; i++) {
-		hosts |= strcmp(r->rank[i].host, r->rank[0].host) != 0;
+		hosts |= r->rank[i].host_id != r->rank[0].host_id;
 		k = rank_waited_s(&r->rank[i]) < rank_waited_s(k) ? &r->rank[i] : k;
 	}
 	double processors = 0; /* of its process */
@@ -292,7 +292,7 @@ report_use report_use_of(const job_result *r, const settings *o)
 		bool new_process = true, new_host = true;
 		for (int n = 0; n < i && (new_process || new_host); n++) {
 			new_process = new_process && !same_process(&r->rank[n], k);
-			new_host = new_host && strcmp(r->rank[n].host, k->host) != 0;
+			new_host = new_host && r->rank[n].host_id != k->host_id;
 		}
 		u.processors += k->cpus;
 		u.core_s += new_process ? rank_core_s(k) : 0;

@@ -151,7 +151,7 @@ status trace_write(traces *all, const job_result *r, const char *path, bool sync
 			if (r->rank[k].rank == i)
 				trace_plain(r->rank[k].host, HOST_BYTES, host);
 		if (r->size == 0) /* the ranks cannot be asked, but they are on this host */
-			(void)gethostname(host, HOST_BYTES - 1);
+			host_name(host);
 		trace_event(&o,
 			    "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":"
 			    "\"rank %d (%s)\"}}",

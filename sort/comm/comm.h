@@ -14,7 +14,9 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 enum {
 	HOST_BYTES = 64,
@@ -89,6 +91,7 @@ struct comm {
 	atomic_int damaged;   /* 1 + the rank whose message arrived damaged, or 0 */
 	const char *kind;     /* "threads", or the MPI library's name and version */
 	char host[HOST_BYTES];
+	uint64_t host_id; /* equal on ranks that share a kernel and the name of their host */
 };
 
 /* Call the backend. After a failed call return ST_PEER, because other ranks may never answer. */
@@ -112,6 +115,13 @@ static inline void comm_copy(void *to, const void *from, size_t bytes)
 {
 	if (bytes && to != from)
 		memcpy(to, from, bytes);
+}
+
+/* host_name - find the name of this host. The longest name that Linux permits loses a character. */
+static inline void host_name(char name[HOST_BYTES])
+{
+	struct utsname u;
+	snprintf(name, HOST_BYTES, "%.*s", HOST_BYTES - 1, uname(&u) == 0 ? u.nodename : "unknown");
 }
 
 /* comm_noted - if rc is a failure, set `broken` and withdraw all requests; return rc. */

@@ -225,8 +225,7 @@ static void local_rank_init(local *l, world *w, int rank)
 		       .threads_allowed = true,
 		       .kind = "threads" };
 	comm_give_room(&l->c, w->room + (size_t)rank * comm_room_bytes(w->size));
-	if (gethostname(l->c.host, sizeof l->c.host - 1) != 0)
-		strcpy(l->c.host, "localhost");
+	host_name(l->c.host);
 }
 
 status comm_local_run_first(int size, rank_main *fn, void *arg, err *e)

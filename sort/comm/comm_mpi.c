@@ -7,11 +7,15 @@
 #include "base/clock.h"
 #include "base/arith.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 _Static_assert(sizeof(MPI_Request) <= sizeof((comm_req *)0)->handle, "request fits its handle");
 
@@ -232,6 +236,19 @@ static status mpi_join(mpi *m, MPI_Comm parent, comm_waits *waits, MPI_Request *
 	return ST_OK;
 }
 
+/* Return a hash of the name of this host and of a number that its kernel draws when it starts.
+ * Containers on several machines may have one name. If the number cannot be read, only the name
+ * counts. */
+static uint64_t find_host_id(const char *name)
+{
+	char boot[64];
+	const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? 0 : read(fd, boot, sizeof boot);
+	if (fd >= 0)
+		(void)close(fd);
+	return XXH3_64bits_withSeed(name, strlen(name), XXH3_64bits(boot, n > 0 ? (size_t)n : 0));
+}
+
 /* Make the comm on the stack, because a rank without memory must call mpi_join too. Copy it to the
  * heap when all ranks have memory. */
 status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_msg, err *e)
@@ -274,8 +291,8 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_ms
 	snprintf(m->kind, sizeof m->kind, "%.*s%s", (int)sizeof m->kind - 20, version,
 		 m->c.threads_allowed ? "" : ", main thread only");
 	m->c.kind = m->kind;
-	if (gethostname(m->c.host, sizeof m->c.host - 1) != 0)
-		strcpy(m->c.host, "unknown");
+	host_name(m->c.host);
+	m->c.host_id = find_host_id(m->c.host);
 	pthread_mutex_init(&m->lock, NULL);
 	comm_give_room(&m->c, room);
 	*c = &m->c;

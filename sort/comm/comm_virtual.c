@@ -172,6 +172,7 @@ static status virtual_rank_main(comm *inner, void *process_)
 		      .kind = p->kind };
 	comm_give_room(&v.c, p->room + (size_t)inner->rank * comm_room_bytes(p->size));
 	memcpy(v.c.host, p->outer->host, sizeof v.c.host);
+	v.c.host_id = p->outer->host_id;
 	return p->fn(&v.c, p->arg);
 }
 

@@ -88,8 +88,7 @@ typedef struct area {
 
 /* The place of a rank's area, for ranks of other processes; sent as bytes. */
 typedef struct address {
-	char host[HOST_BYTES];
-	uint64_t nonce, bytes;
+	uint64_t host, nonce, bytes;
 	int64_t pid, fd; /* fd < 0: the area is private */
 } address;
 
@@ -232,16 +231,15 @@ void shared_window_close(shared_window *w)
 
 /* --------------------------------------------------------------------------------- connecting */
 
-/* Map the area of a rank of this host, or return NULL. Open no other file: if the rank is on
- * another machine of the same name, its path may lead to any file here. */
+/* Map the area of a rank of this host, or return NULL. Open no other file: if the rank is in
+ * a container with other numbers of processes, its path may lead to any file here. */
 static area *map_area(const shared_window *w, const address *at)
 {
 	static const char memory[] = "/memfd:" MEMORY_NAME " (deleted)";
 	char path[64], to[sizeof memory] = "";
 	struct stat st;
 	area *a = NULL;
-	if (w->fd < 0 || at->fd < 0 || at->bytes < sizeof(area) ||
-	    memcmp(at->host, w->c->host, sizeof at->host) != 0)
+	if (w->fd < 0 || at->fd < 0 || at->bytes < sizeof(area) || at->host != w->c->host_id)
 		return NULL;
 	(void)snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, at->pid, at->fd);
 	if (readlink(path, to, sizeof to) != sizeof to - 1 || strcmp(to, memory) != 0)
@@ -265,10 +263,11 @@ static status window_map_peers(shared_window *w)
 {
 	comm *c = w->c;
 	const process_pointer here = process_pointer_to(w->own);
-	address mine = {
-		.nonce = unique_number(), .bytes = w->bytes, .pid = getpid(), .fd = w->fd
-	};
-	memcpy(mine.host, c->host, sizeof mine.host);
+	address mine = { .host = c->host_id,
+			 .nonce = unique_number(),
+			 .bytes = w->bytes,
+			 .pid = getpid(),
+			 .fd = w->fd };
 	w->own->nonce = mine.nonce;
 	if (w->inside)
 		w->own->users = w->p.count;

@@ -42,9 +42,6 @@ static file_use *registry_add(registry *g, enum how how, file_role role, const c
 			 .role = (int32_t)role,
 			 .number = (int32_t)g->n++,
 			 .rank = rank };
-	if (!g->host[0])
-		(void)gethostname(g->host, sizeof g->host - 1);
-	memcpy(u->host, g->host, sizeof u->host);
 	snprintf(u->path, sizeof u->path, "%s%s", cut ? "..." : "",
 		 cut ? path + len - (sizeof u->path - 4) : path);
 	return u;
@@ -132,7 +129,7 @@ static int registry_order(const file_use *a, const file_use *b)
 	int d = (a->how == MADE) - (b->how == MADE);
 	if (d == 0)
 		d = memcmp(a, b, offsetof(file_use, how)); /* dev, ino and mark */
-	return d ? d : memcmp(a->host, b->host, sizeof a->host);
+	return d ? d : memcmp(&a->host, &b->host, sizeof a->host);
 }
 
 static int registry_by_file(const void *a_, const void *b_)
@@ -194,7 +191,7 @@ bool registry_use_is_sound(const file_use *u, int rank)
 {
 	return u->how >= NOTHING && u->how <= MADE && u->role >= 0 && u->role < FILE_ROLES &&
 	       u->number >= 0 && (u->how == NOTHING || u->rank == -1 || u->rank == rank) &&
-	       memchr(u->host, '\0', sizeof u->host) && memchr(u->path, '\0', sizeof u->path);
+	       memchr(u->path, '\0', sizeof u->path);
 }
 
 status registry_check(registry *g, err *e)

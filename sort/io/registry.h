@@ -7,7 +7,7 @@
 
 #include "target.h"
 
-enum { REGISTRY_HOST_BYTES = 64, REGISTRY_PATH_BYTES = 128 };
+enum { REGISTRY_PATH_BYTES = 128 };
 
 /* One use of a file, identified by device and inode of the file, or, if it does not exist, of its
  * directory. */
@@ -15,7 +15,7 @@ typedef struct file_use {
 	uint64_t dev, ino, mark;   /* mark: a hash of the name */
 	int32_t how, role, number; /* enum how of registry.c; a file_role; order of registration */
 	int32_t rank;              /* the rank that uses the file; -1: all ranks */
-	char host[REGISTRY_HOST_BYTES];
+	uint64_t host;             /* 0, or the number of the rank's host, set before comparing */
 	char path[REGISTRY_PATH_BYTES]; /* the end of a longer path */
 } file_use;
 
@@ -26,8 +26,7 @@ typedef struct registry {
 	dev_t workdir_dev;
 	ino_t workdir_ino;
 	const char *prefix; /* names in the workdir that begin with it belong to hetsort */
-	char host[REGISTRY_HOST_BYTES];
-	err e; /* the first failure: no memory, or a name that is refused */
+	err e;              /* the first failure: no memory, or a name that is refused */
 } registry;
 
 /* registry_workdir - set the directory whose files with this prefix the job may replace or remove;

@@ -17,6 +17,7 @@
  * lock and writing the new one leaves files that no later job removes. */
 #include "target.h"
 #include "base/clock.h"
+#include "comm/comm.h"
 #include "number.h"
 
 #include <dirent.h>
@@ -194,13 +195,13 @@ static int print_note(char *to, int kind, uint64_t id, const file_id *is)
 /* The lines have fixed lengths and their number only grows, so they overwrite the old text. */
 status target_write_lock(const target *t, err *e)
 {
-	char host[HOLDER_BYTES / 2] = "";
+	char host[HOST_BYTES];
 	char *text = malloc(HOLDER_BYTES + (t->lefts + 2) * NOTE_BYTES);
 	if (!text)
 		return err_set(e, ST_RESOURCE, "no memory for the lock of %s", quoted(t->path));
-	if (gethostname(host, sizeof host - 1) != 0)
-		strcpy(host, "unknown");
-	int n = snprintf(text, HOLDER_BYTES, LOCK_MARK "process %ld on %s\n", (long)getpid(), host);
+	host_name(host);
+	int n = snprintf(text, HOLDER_BYTES, LOCK_MARK "process %ld on %.*s\n", (long)getpid(),
+			 HOLDER_BYTES / 2, host);
 	n += print_note(text + n, DIR_NOTE, 0, &t->dir);
 	for (size_t i = 0; i < t->lefts; i++)
 		n += print_note(text + n, (int)t->left[i].kind, t->left[i].id, &t->left[i].is);

@@ -162,7 +162,7 @@ typedef struct meetings {
 
 static bool same_host(const rank_speeds *g, size_t a, size_t b)
 {
-	return strcmp(g->placement[a].host, g->placement[b].host) == 0;
+	return g->placement[a].host_id == g->placement[b].host_id;
 }
 
 /* Let each rank send to a rank that is `hosts` hosts later in the order. If hosts have different

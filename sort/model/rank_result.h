@@ -87,6 +87,7 @@ typedef struct phase_span {
 typedef struct rank_result {
 	int32_t rank;
 	char host[HOST_BYTES];
+	uint64_t host_id;
 	double phase_s[PHASES]; /* without the wait at the end of the phase */
 	double shifted_s;   /* seconds of the current phase that were counted for another phase */
 	double wait_s;      /* at the ends of phases, for the slowest rank */

@@ -73,6 +73,8 @@ static int by_placement(const void *a, const void *b, void *placement_)
 	const int host = strcmp(at[x].host, at[y].host);
 	if (host)
 		return host;
+	if (at[x].host_id != at[y].host_id)
+		return at[x].host_id < at[y].host_id ? -1 : 1;
 	if (at[x].cpus != at[y].cpus)
 		return at[x].cpus < at[y].cpus ? -1 : 1;
 	return x < y ? -1 : 1;
@@ -94,7 +96,7 @@ size_t rank_speeds_on_host(const rank_speeds *g, size_t first)
 {
 	size_t n = 1;
 	while (first + n < g->p &&
-	       strcmp(rank_place(g, first + n)->host, rank_place(g, first)->host) == 0)
+	       rank_place(g, first + n)->host_id == rank_place(g, first)->host_id)
 		n++;
 	return n;
 }
@@ -172,7 +174,7 @@ static status calibrate_within(rank_env *env, calibration *c, unsigned threads, 
 	if (rc != ST_OK || !*enough)
 		return rc;
 	had->quota_cpus = q.cpus;
-	had->group = XXH3_64bits_withSeed(env->c->host, strlen(env->c->host), q.group);
+	had->group = XXH3_64bits_withSeed(&env->c->host_id, sizeof env->c->host_id, q.group);
 	had->wants_cpus = threads;
 	*got = calibrate_run(c, limit_s);
 	const bool waited = got->rate.cpus < FREE_SHARE * threads && !(q.cpus > 0);
@@ -407,9 +409,11 @@ status rank_speeds_find(rank_env *env, unsigned threads, const rank_files *f, sh
 	if (rc == ST_OK && s->measured)
 		rc = calibrate_rank(env, threads, s, &rate, &had);
 	const processors p = processors_find();
-	placement mine = {
-		.cpus = p.set_hash, .count = p.count, .online = p.online, .cold = f->cold
-	};
+	placement mine = { .host_id = env->c->host_id,
+			   .cpus = p.set_hash,
+			   .count = p.count,
+			   .online = p.online,
+			   .cold = f->cold };
 	rate.disk_s = f->disk_s;
 	memcpy(mine.host, env->c->host, sizeof mine.host);
 	if (rc == ST_OK)
@@ -452,8 +456,14 @@ status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
 	wisdom_rank *rank = mem_array(&env->m, g->p, sizeof *rank, "names", &env->e);
 	if (!rank)
 		return ST_RESOURCE;
-	for (size_t i = 0, n; i < g->p; i += n) {
+	for (size_t i = 0, n, end = 0, several = 0; i < g->p; i += n) {
 		n = count_alike(g, i);
+		if (i == end) { /* the first rank of a name, which several hosts may have */
+			while (end < g->p &&
+			       strcmp(rank_place(g, end)->host, rank_place(g, i)->host) == 0)
+				end++;
+			several = rank_place(g, i)->host_id != rank_place(g, end - 1)->host_id;
+		}
 		for (size_t k = i; k < i + n; k++) {
 			const placement *at = rank_place(g, k);
 			wisdom_rank *r = &rank[g->order[k]];
@@ -462,10 +472,14 @@ status rank_speeds_name(rank_env *env, const rank_speeds *g, wisdom *w)
 			memcpy(host, at->host, sizeof host);
 			wisdom_name(host);
 			r->cpus = cpus_each(env->o, at, n);
-			/* the beginning of the name, its hash, and a hash of name and processors */
+			/* the beginning of the name, its hash, and a hash of name and processors.
+			 * The number of a host changes when it starts, so it counts only if the
+			 * name is not enough. */
 			snprintf(r->key, sizeof r->key, "%.*s:%08" PRIx32 ":%08" PRIx32, SHOWN,
 				 host, (uint32_t)XXH3_64bits_withSeed(host, len, 0),
-				 (uint32_t)XXH3_64bits_withSeed(at->host, len, at->cpus));
+				 (uint32_t)XXH3_64bits_withSeed(at->host, len,
+								several ? at->cpus ^ at->host_id
+									: at->cpus));
 		}
 	}
 	const status rc = wisdom_set_ranks(w, rank, g->p, &env->e);

@@ -13,6 +13,7 @@
  * loses, another one gains. */
 typedef struct placement {
 	char host[HOST_BYTES];
+	uint64_t host_id;
 	uint64_t cpus;          /* a hash of the set of processors that the rank may use */
 	uint32_t count, online; /* the number of these processors, and of all that are online */
 	uint64_t cold;          /* 1: the input of the rank is on its disk, not in memory */

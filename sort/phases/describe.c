@@ -115,7 +115,7 @@ static status handshake(job *j)
 
 enum { LEAST_PLACED_BYTES = 32 << 20 }; /* per rank; for less, threads are not bound */
 
-/* Where a rank runs: hashes of the host's name and of the processors; and the directory of the
+/* Where a rank runs: the number of its host, and a hash of the processors; and the directory of the
  * output, 0 if it has %r in its name or cannot be found. */
 typedef struct rank_site {
 	uint64_t host, set, dev, ino;
@@ -163,8 +163,7 @@ static status place_count(job *j)
 			     .sharing = (unsigned)env->c->size,
 			     .before = (unsigned)env->c->rank };
 	if (env->c->process_ranks < env->c->size) {
-		rank_site mine = { .host = XXH3_64bits(env->c->host, strlen(env->c->host)),
-				   .set = cpu.set_hash };
+		rank_site mine = { .host = env->c->host_id, .set = cpu.set_hash };
 		find_output_dir(env->o, &mine);
 		rank_site *site = env_allgather(env, &mine, sizeof mine, "hosts", &rc);
 		if (!site)

@@ -21,6 +21,7 @@ static void fill_result(job *j)
 	const settings *o = j->env.o;
 	r->rank = j->env.c->rank;
 	memcpy(r->host, j->env.c->host, sizeof r->host);
+	r->host_id = j->env.c->host_id;
 	r->pid = (int32_t)getpid();
 	r->mem_peak_bytes = j->env.m.peak_bytes;
 	r->threads = (int32_t)j->cpus.threads;

@@ -189,6 +189,8 @@ static status compare_uses(rank_env *env, const registry *g, bool *late)
 	rc = comm_agree(env->c, mine && all ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK && g->n)
 		memcpy(mine, g->use, g->n * sizeof *mine);
+	for (size_t i = 0; rc == ST_OK && i < g->n; i++)
+		mine[i].host = env->c->host_id;
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, mine, all, (size_t)most * sizeof *mine, 0);
 	for (size_t i = 0; rc == ST_OK && i < ranks * most; i++)
@@ -252,13 +254,15 @@ static status sum_blocks(const input_file *f, uint64_t *sum, err *e)
 /* The message that rank 0 sends before its views. */
 typedef struct reference {
 	char host[HOST_BYTES];
-	uint64_t files, streams;
+	uint64_t host_id, files, streams;
 } reference;
 
 /* Compare the number of files, their sizes, and which files they are, with rank 0. */
 static status compare_with_rank0(rank_env *env, const input *in, const view *mine, view *others)
 {
-	reference first = { .files = in->files, .streams = in->streams };
+	reference first = { .host_id = env->c->host_id,
+			    .files = in->files,
+			    .streams = in->streams };
 	memcpy(first.host, env->c->host, sizeof first.host);
 	status rc = comm_bcast(env->c, &first, sizeof first, 0);
 	if (rc == ST_OK && first.files != in->files)
@@ -272,7 +276,7 @@ static status compare_with_rank0(rank_env *env, const input *in, const view *min
 		return rc;
 	memcpy(others, mine, in->files * sizeof *mine);
 	rc = comm_bcast(env->c, others, in->files * sizeof *others, 0);
-	const bool same_host = memcmp(first.host, env->c->host, sizeof first.host) == 0;
+	const bool same_host = first.host_id == env->c->host_id;
 	for (size_t i = 0; rc == ST_OK && i < in->files; i++) {
 		const view *a = &mine[i], *b = &others[i];
 		const char *how = a->bytes != b->bytes ? "has another size"

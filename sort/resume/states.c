@@ -58,12 +58,12 @@
 /* ------------------------------------------------------------------------------------- groups
  *
  * The first rank of each host makes a file with a new name in its workdir, and looks there for the
- * files of earlier hosts. Each other rank looks for the file of its host. Two hosts may have the
- * same name, so ranks that do not find the file of their host make files, too. Then each rank that
- * has made a file looks for the files of all earlier ranks. Numbers of devices and inodes are not
- * enough, because two local disks may have the same numbers. Costs six collectives and 20 bytes per
- * rank. The first rank of each host also looks once for the file of each earlier host that does not
- * share its directory. */
+ * files of earlier hosts. Each other rank looks for the file of its host. Ranks of one host may
+ * have different workdirs, so ranks that do not find the file of their host make files, too. Then
+ * each rank that has made a file looks for the files of all earlier ranks. Numbers of devices and
+ * inodes are not enough, because two local disks may have the same numbers. Costs six collectives
+ * and 20 bytes per rank. The first rank of each host also looks once for the file of each earlier
+ * host that does not share its directory. */
 
 /* The search for groups. */
 typedef struct search {
@@ -78,7 +78,7 @@ typedef struct search {
 static status find_hosts(rank_env *env, int32_t *first)
 {
 	comm *c = env->c;
-	const uint64_t mine = XXH3_64bits(c->host, strlen(c->host));
+	const uint64_t mine = c->host_id;
 	int32_t own = c->rank;
 	status rc;
 	uint64_t *host = env_allgather(env, &mine, sizeof mine, "hosts", &rc);

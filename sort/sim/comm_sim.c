@@ -290,6 +290,7 @@ WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 			       .kind = "simulation" };
 		comm_give_room(&r->c, net.room + (size_t)i * comm_room_bytes(net.p->ranks));
 		snprintf(r->c.host, sizeof r->c.host, "h%d", engine_process(i)->h->number);
+		r->c.host_id = (uint64_t)engine_process(i)->h->number;
 		if (!actor_start(engine_process(i), sim_rank_run, r))
 			rc = err_set(e, ST_RESOURCE, "no memory for rank %d", i);
 	}

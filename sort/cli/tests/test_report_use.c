@@ -12,14 +12,15 @@
 static const settings of_100_bytes = { .lay.record_bytes = 100 };
 
 /* A rank with 2 processors in a job of 10 s and 1 GB: core-seconds used, seconds waited. */
-static rank_result rank_of(const char *host, int pid, double core_s, double wait_s)
+static rank_result rank_of(char host, int pid, double core_s, double wait_s)
 {
-	rank_result k = { .pid = pid,
+	rank_result k = { .host = "localhost", /* of all hosts */
+			  .host_id = (uint64_t)host,
+			  .pid = pid,
 			  .cpus = 2,
 			  .spans = 1,
 			  .span[0] = { .wait_s = wait_s },
 			  .used = { .user_s = core_s / 2, .system_s = core_s / 2, .joules = -1 } };
-	strcpy(k.host, host);
 	return k;
 }
 
@@ -32,8 +33,8 @@ static report_use use_of(rank_result *k, int n)
 static void processes_and_hosts_count_once(void **state)
 {
 	(void)state;
-	rank_result k[] = { rank_of("a", 1, 8, 0), rank_of("a", 1, 8, 0), rank_of("a", 2, 4, 0),
-			    rank_of("b", 1, 6, 0) };
+	rank_result k[] = { rank_of('a', 1, 8, 0), rank_of('a', 1, 8, 0), rank_of('a', 2, 4, 0),
+			    rank_of('b', 1, 6, 0) };
 	for (int i = 0; i < 4; i++)
 		k[i].used.joules = i < 3 ? 100 : 50;
 	const report_use u = use_of(k, 4);
@@ -52,24 +53,24 @@ static void processes_and_hosts_count_once(void **state)
 static void the_bound_is_the_resource_that_was_used_up(void **state)
 {
 	(void)state;
-	rank_result one = rank_of("a", 1, 18, 0);
+	rank_result one = rank_of('a', 1, 18, 0);
 	assert_string_equal(use_of(&one, 1).bound, "processor");
 	one.used.minor_faults = 20000000;
 	one.used.fault_s = 0.5e-6;
 	assert_string_equal(use_of(&one, 1).bound, "memory");
 	assert_float_equal(use_of(&one, 1).fault_s, 10, 1e-9);
-	one = rank_of("a", 1, 8, 0);
+	one = rank_of('a', 1, 8, 0);
 	assert_string_equal(use_of(&one, 1).bound, "processor"); /* others use the processors */
 	one.used.disk_bytes = 1000000000;
 	assert_string_equal(use_of(&one, 1).bound, "disk");
 
-	rank_result two[] = { rank_of("a", 1, 8, 7), rank_of("b", 1, 6, 8) };
+	rank_result two[] = { rank_of('a', 1, 8, 7), rank_of('b', 1, 6, 8) };
 	two[0].used.disk_bytes = two[1].used.disk_bytes = 1000000000;
 	assert_string_equal(use_of(two, 2).bound, "network"); /* both waited */
-	strcpy(two[1].host, "a");
+	two[1].host_id = 'a';
 	assert_string_equal(use_of(two, 2).bound, "disk"); /* but not for a network */
-	strcpy(two[1].host, "b");
-	two[0] = rank_of("a", 1, 18, 0.1); /* the other one waited for its processors */
+	two[1].host_id = 'b';
+	two[0] = rank_of('a', 1, 18, 0.1); /* the other one waited for its processors */
 	assert_string_equal(use_of(two, 2).bound, "processor");
 }
 

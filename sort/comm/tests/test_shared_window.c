@@ -14,7 +14,7 @@ enum { RANKS = 4, BYTES = 1 << 16 };
 
 typedef struct setting {
 	bool inside;           /* all ranks are of one process */
-	bool elsewhere[RANKS]; /* the rank is on a host of another name */
+	bool elsewhere[RANKS]; /* the rank is on another host of the same name */
 	bool none[RANKS];      /* the rank may not share memory */
 	atomic_int wrong;
 } setting;
@@ -70,7 +70,7 @@ static status on_rank(comm *c, void *setting_)
 	shared_window *w;
 	const peer_list all = peers_all(c);
 	if (s->elsewhere[c->rank])
-		strcpy(c->host, "elsewhere");
+		c->host_id = 1;
 	c->shares_memory = !s->none[c->rank];
 	c->process_ranks = s->inside ? c->size : 1;
 	status rc = comm_agree(c, shared_window_open(&w, c, &m, &all, BYTES, &e));

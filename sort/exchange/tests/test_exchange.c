@@ -157,7 +157,7 @@ static status on_rank(comm *c, void *setting_)
 	c->shares_memory = !s->messages;
 	c->process_ranks = s->inside ? c->size : 1;
 	if (s->mixed && c->rank % 2)
-		strcpy(c->host, "elsewhere");
+		c->host_id = 1;
 	atomic_store(&real_ops, real);
 	ops.start = start;
 	status rc = comm_agree(c, streams_open(&t, s, c));

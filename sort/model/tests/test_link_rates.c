@@ -28,7 +28,7 @@ static status measure(comm *c, void *situation_)
 	rank_env env = { .c = c, .o = &o, .stats = &stats };
 	placement at[MOST] = { 0 };
 	for (int i = 0; i < c->size; i++)
-		at[i].host[0] = t->hosts[i];
+		at[i].host_id = (uint64_t)t->hosts[i]; /* all have one name */
 	size_t order[MOST];
 	rank_speeds g = {
 		.p = c->rank == 0 ? (size_t)c->size : 0, .placement = at, .order = order, .cpus = 1

@@ -157,6 +157,7 @@ WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 	m.c.process_ranks = 1;
 	m.c.kind = "SMPI";
 	snprintf(m.c.host, sizeof m.c.host, "h%d", m.c.rank);
+	m.c.host_id = (uint64_t)m.c.rank;
 	void *room = calloc(1, comm_room_bytes(m.c.size));
 	if (rc == ST_OK && !room)
 		rc = err_set(e, ST_RESOURCE, "no memory for a rank");
