@@ -117,7 +117,8 @@ static inline const char *speeds_host(const speeds_want *w, size_t i)
  * contain anything. # starts a comment that ends with the line. The text is exactly w->n numbers,
  * separated by commas or white space. If the first word is not a number, the text is lines HOST
  * NUMBER: every rank of that host gets the number. Each host with a rank must be listed once, and
- * no other host. Messages contain the line number and `name`. */
+ * no other host. A name that is only alike stands for the one host that it is alike, unless another
+ * line names this host exactly. Messages contain the line number and `name`. */
 status speeds_parse(const char *text, size_t len, const char *name, const speeds_want *w,
 		    double *speed, err *e);
 
@@ -131,7 +132,9 @@ status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)
  * name. */
 bool speeds_range_is_sound(const char *range, size_t len);
 
-/* speeds_range_has - return whether a sound range contains the host. */
-bool speeds_range_has(const char *range, size_t len, const char *host);
+/* speeds_range_match - return whether a sound range contains the host. Names are alike if they
+ * differ in case, or if one of them lacks the domain of the other, from a dot on. */
+typedef enum host_match { HOST_OTHER, HOST_ALIKE, HOST_SAME } host_match;
+host_match speeds_range_match(const char *range, size_t len, const char *host);
 
 #endif

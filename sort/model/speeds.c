@@ -2,9 +2,11 @@
 /* A strict parser of one number for each rank, see rank_speeds.h. The parser works on a counted
  * buffer and trusts nothing in it. Files larger than MAX_FILE_BYTES are refused. */
 #include "rank_speeds.h"
+#include "base/arith.h"
 #include "base/size.h"
 #include "io/file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -21,7 +23,9 @@ typedef struct cursor {
 	size_t line;      /* 0: the text is a list on the command line */
 	const char *name; /* of the whole text, for messages */
 	const speeds_want *want;
-	size_t column; /* of the numbers to read; the host's name is column 0 */
+	size_t column;       /* of the numbers to read; the host's name is column 0 */
+	const size_t *order; /* ranks by the names of their hosts, see by_host */
+	bool alike;          /* second pass: set numbers of hosts that no line names exactly */
 } cursor;
 
 static bool speeds_is_gap(char c)
@@ -186,25 +190,115 @@ bool speeds_range_is_sound(const char *range, size_t len)
 	return true;
 }
 
-bool speeds_range_has(const char *range, size_t len, const char *host)
+host_match speeds_range_match(const char *range, size_t len, const char *host)
 {
 	const char *p = range, *const end = range + len;
-	while (p < end && *p != '[') {
-		if (!*host || *p++ != *host++) /* a range may contain a zero byte */
-			return false;
+	host_match m = HOST_SAME;
+	for (;; p++) {
+		for (; p < end && *p != '['; p++, host++) {
+			if (!*host) /* a range may contain a zero byte */
+				return *p == '.' && p > range ? HOST_ALIKE : HOST_OTHER;
+			if (tolower((unsigned char)*p) != tolower((unsigned char)*host))
+				return HOST_OTHER;
+			if (*p != *host)
+				m = HOST_ALIKE;
+		}
+		if (p == end)
+			return !*host ? m : *host == '.' ? HOST_ALIKE : HOST_OTHER;
+		const number n = range_number(host, host + strlen(host));
+		bool has = false;
+		do { /* p is at '[' or ',' */
+			number from, to;
+			p = one_range(p + 1, end, &from, &to);
+			has |= n.value >= from.value && n.value <= to.value &&
+			       (from.padded ? n.digits == from.digits : !n.padded);
+		} while (*p == ',');
+		if (!n.digits || !has)
+			return HOST_OTHER;
+		host += n.digits;
 	}
-	if (p == end)
-		return !*host;
-	const number n = range_number(host, host + strlen(host));
-	bool has = false;
-	do { /* p is at '[' or ',' */
-		number from, to;
-		p = one_range(p + 1, end, &from, &to);
-		has |= n.value >= from.value && n.value <= to.value &&
-		       (from.padded ? n.digits == from.digits : !n.padded);
-	} while (*p == ',');
-	p++;
-	return n.digits && has && speeds_range_has(p, (size_t)(end - p), host + n.digits);
+}
+
+/* Compare names without their domains and without regard to case. Names that match a host have the
+ * same short name. */
+static int compare_short(const char *a, size_t len, const char *b)
+{
+	for (size_t i = 0;; i++) {
+		const int x = i < len && a[i] != '.' ? tolower((unsigned char)a[i]) : 0;
+		const int y = b[i] != '.' ? tolower((unsigned char)b[i]) : 0;
+		if (x != y || !x)
+			return x - y;
+	}
+}
+
+/* Order ranks by the short names of their hosts, then by the whole names. */
+static int by_host(const void *a, const void *b, void *want)
+{
+	const char *x = speeds_host(want, *(const size_t *)a);
+	const char *y = speeds_host(want, *(const size_t *)b);
+	const int differ = compare_short(x, strlen(x), y);
+	return differ ? differ : strcmp(x, y);
+}
+
+/* Refuse a word that names no host with a rank, and name these hosts, as far as there is room. */
+static status refuse_host(const cursor *c, const word *host, err *e)
+{
+	enum { SHOWN_BYTES = 160 };
+	char why[SHOWN_BYTES + QUOTED_BYTES] = "has no rank; hosts with ranks: ";
+	size_t at = strlen(why), left = 0;
+	const char *last = NULL;
+	for (size_t i = 0; i < c->want->n; i++) {
+		const char *name = speeds_host(c->want, c->order[i]);
+		if (last && strcmp(last, name) == 0)
+			continue;
+		if (at < SHOWN_BYTES)
+			at += (size_t)snprintf(why + at, sizeof why - at, "%s%s", last ? ", " : "",
+					       quoted(name));
+		else
+			left++;
+		last = name;
+	}
+	if (left)
+		snprintf(why + at, sizeof why - at, " and %zu more", left);
+	return speeds_refuse(c, "host ", host, why, e);
+}
+
+/* Set the number of ranks whose hosts have one short name: order[0, n). Hosts that are only alike
+ * are set in the second pass, when all hosts are known that lines name exactly. Then the number is
+ * negative, which distinguishes it from exact ones. */
+static status set_alike(const cursor *c, const word *host, const size_t *order, size_t n, double v,
+			double *speed, bool *known, err *e)
+{
+	const char *found = NULL;
+	char why[2 * QUOTED_BYTES];
+	bool same = false;
+	for (size_t i = 0; i < n && !same; i++)
+		same = speeds_range_match(host->at, host->len, speeds_host(c->want, order[i])) ==
+		       HOST_SAME;
+	*known |= same;
+	for (size_t i = 0; i < n && same != c->alike; i++) {
+		const char *name = speeds_host(c->want, order[i]);
+		double *to = &speed[order[i]];
+		if (speeds_range_match(host->at, host->len, name) !=
+			    (same ? HOST_SAME : HOST_ALIKE) ||
+		    (c->alike && *to > 0))
+			continue;
+		if (*to > 0)
+			return speeds_refuse(c, "host ", host, "is listed twice", e);
+		if (*to < 0)
+			snprintf(why, sizeof why, "and an earlier line both name %s", quoted(name));
+		else if (c->alike && found && strcmp(found, name) != 0)
+			snprintf(why, sizeof why, "may be %s or %s: write the whole name",
+				 quoted(found), quoted(name));
+		else {
+			*to = c->alike ? -v : v;
+			found = name;
+			*known = true;
+			continue;
+		}
+		return speeds_refuse(c, "host ", host, why, e);
+	}
+	return ST_OK;
 }
 
 /* Set the number of all ranks on a host, or on the hosts of a range. Hosts of a range may have no
@@ -212,19 +306,27 @@ bool speeds_range_has(const char *range, size_t len, const char *host)
 static status speeds_set(const cursor *c, const word *host, double v, double *speed, err *e)
 {
 	const speeds_want *w = c->want;
-	bool known = memchr(host->at, '[', host->len) != NULL;
+	const bool range = memchr(host->at, '[', host->len) != NULL;
+	bool known = range;
+	status rc = ST_OK;
+	lower_bound first = { .lo = 0, .hi = range ? 0 : w->n };
 	if (!speeds_range_is_sound(host->at, host->len))
 		return speeds_refuse(c, "host ", host,
 				     "is not a range of hosts such as node[1-48,50]", e);
-	for (size_t i = 0; i < w->n; i++) {
-		if (!speeds_range_has(host->at, host->len, speeds_host(w, i)))
-			continue;
-		if (speed[i] > 0)
-			return speeds_refuse(c, "host ", host, "is listed twice", e);
-		speed[i] = v;
-		known = true;
+	while (lower_bound_open(&first))
+		lower_bound_step(&first, compare_short(host->at, host->len,
+						       speeds_host(w, c->order[first.mid])) > 0);
+	for (size_t i = first.lo, n; rc == ST_OK && i < w->n; i += n) {
+		const char *name = speeds_host(w, c->order[i]);
+		const size_t len = strlen(name);
+		if (!range && compare_short(host->at, host->len, name) != 0)
+			break;
+		for (n = 1; i + n < w->n; n++)
+			if (compare_short(name, len, speeds_host(w, c->order[i + n])) != 0)
+				break;
+		rc = set_alike(c, host, c->order + i, n, v, speed, &known, e);
 	}
-	return known ? ST_OK : speeds_refuse(c, "host ", host, "has no rank", e);
+	return rc != ST_OK || known || !c->alike ? rc : refuse_host(c, host, e);
 }
 
 /* Skip the rest of the line, which has columns of other numbers. */
@@ -281,7 +383,8 @@ static status speeds_host_line(cursor *c, double *speed, err *e)
 status speeds_parse(const char *text, size_t len, const char *name, const speeds_want *w,
 		    double *speed, err *e)
 {
-	cursor c = { text, text + len, 1, name, w, 1 };
+	const cursor start = { text, text + len, 1, name, w, 1, NULL, false };
+	cursor c = start;
 	status rc = ST_OK;
 	double v;
 	speeds_skip_gaps(&c);
@@ -289,15 +392,30 @@ status speeds_parse(const char *text, size_t len, const char *name, const speeds
 	const word first = speeds_next_word(&ahead);
 	if (first.len == 0 || to_number(&first, &v))
 		return parse_numbers(&c, speed, e);
-	for (size_t i = 0; i < w->n; i++)
+	size_t *order = malloc((w->n ? w->n : 1) * sizeof *order);
+	if (!order)
+		return err_set(e, ST_RESOURCE, "no memory for the names of %zu hosts", w->n);
+	for (size_t i = 0; i < w->n; i++) {
 		speed[i] = 0;
-	speeds_skip_header(&c);
-	while (rc == ST_OK && c.at < c.end)
-		rc = speeds_host_line(&c, speed, e);
-	for (size_t i = 0; rc == ST_OK && i < w->n; i++)
+		order[i] = i;
+	}
+	qsort_r(order, w->n, sizeof *order, by_host, (void *)w);
+	for (int pass = 0; pass < 2; pass++) {
+		c = start;
+		c.order = order;
+		c.alike = pass > 0;
+		speeds_skip_gaps(&c);
+		speeds_skip_header(&c);
+		while (rc == ST_OK && c.at < c.end)
+			rc = speeds_host_line(&c, speed, e);
+	}
+	free(order);
+	for (size_t i = 0; rc == ST_OK && i < w->n; i++) {
+		speed[i] = fabs(speed[i]);
 		if (!(speed[i] > 0))
 			rc = err_set(e, ST_REFUSED, "%ss %s do not name host %s of rank %zu",
 				     w->what, quoted(name), quoted(speeds_host(w, i)), i);
+	}
 	return rc;
 }
 
@@ -308,7 +426,7 @@ status speeds_load(const char *arg, const speeds_want *w, double *speed, err *e)
 	const bool like_list =
 		*arg && !strchr(arg, '/') && (strchr("0123456789+-.", *arg) || strchr(arg, ','));
 	if (fd < 0 && like_list) {
-		cursor c = { arg, arg + strlen(arg), 0, arg, w, 1 };
+		cursor c = { arg, arg + strlen(arg), 0, arg, w, 1, NULL, false };
 		speeds_skip_gaps(&c);
 		return parse_numbers(&c, speed, e);
 	}

@@ -597,9 +597,14 @@ me=$(hostname)
 printf 'name, speed,latency\n%s,1,0.5\n' "$me" >hosts.csv
 run timeout 60 "$hetsort" --ranks 2 --speeds hosts.csv --explain in
 is "a speeds file as hetplan has it" "$rc $err" "0 "
+printf 'name,disk,speed,link\n%s.example,100,1,0.5\n' "$me" >hosts.csv
+for option in speeds disks links; do
+  run timeout 60 "$hetsort" --ranks 2 --$option hosts.csv --explain in
+  is "--$option: a name with a domain, for a host without it" "$rc $err" "0 "
+done
 refuses_hosts "columns in another order" ", line 1: 'name' is not a valid speed" "speed,name\n1,$me\n"
 refuses_hosts "host twice" ", line 3: host '$me' is listed twice" "$me 1\n\n$me 1\n"
-refuses_hosts "unknown host" ", line 2: host 'no-such-host' has no rank" "$me 1\nno-such-host 1\n"
+refuses_hosts "unknown host" ", line 2: host 'no-such-host' has no rank; hosts with ranks: '$me'" "$me 1\nno-such-host 1\n"
 refuses_hosts "range without an end" ", line 1: host 'n[1-2' is not a range of hosts" "n[1-2 1\n"
 refuses_hosts "host without a speed" ", line 1: host '$me' is not followed by a number" "$me\n1\n"
 refuses_hosts "host with two speeds" ", line 1: host '$me' is followed by more than" "$me 1 2\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fuzz the speeds parser. It must refuse any bytes with a message, or fill all speeds with finite
  * numbers above zero. These numbers, written as a list and by host, must be parsed to the same
- * values. The first byte is the number of ranks, which are on hosts a, b, c, ... */
+ * values. The first byte is the number of ranks, which are on five hosts. */
 #include "../../../scripts/fuzz.h"
 #include "model/rank_speeds.h"
 
@@ -38,9 +38,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	const size_t n = data[0];
-	static char name[256][2];
+	static const char hosts[HOSTS][4] = { "a", "b.x", "B.y", "c1", "C1z" };
+	static char name[256][4];
 	for (size_t i = 0; i < n; i++)
-		name[i][0] = (char)('a' + i % HOSTS);
+		memcpy(name[i], hosts[i % HOSTS], sizeof name[i]);
 	const speeds_want want = { "speed", n, *name, sizeof *name };
 	memset(speed, 0, sizeof speed);
 	/* a copy of exactly this length, so that one byte too far is seen */
