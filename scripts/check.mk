@@ -6,9 +6,9 @@
 TEST_JOBS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 1) + 2)))
 MPI_JOBS = $(shell echo $$((2 * $(TEST_JOBS))))
 # The longest tests start first, so that nothing waits for one of them at the end.
-LONGEST := mpi_resume mpi_kill mpi_faults mpi_experiments mpi_library mpi_watch mpi_matrix mpi_cli mpi_clients \
-           test_matrix test_cli test_resume test_failpoint test_cluster test_sorted_merge test_vectors test_faults \
-           test_kernel test_demand
+LONGEST := mpi_matrix mpi_library mpi_faults mpi_experiments mpi_kill mpi_resume_chain mpi_watch mpi_cli mpi_resume mpi_other_ranks \
+           test_merge test_other_ranks test_run test_resume test_growth test_cluster test_pip test_decoys test_cli test_commit \
+           test_failpoint test_lint test_matrix test_sorted_merge test_vectors test_faults test_kernel test_demand
 is_longest    = $(foreach n,$(LONGEST),$(filter %/$(n) %/$(n).c %/$(n).sh,$(1)))
 longest_first = $(is_longest) $(filter-out $(is_longest),$(1))
 RUN = BIN="$(abspath $(PROGDIR))" OBJ="$(abspath $(OBJ))" CC="$(CC)" HAVE_MPI="$(MPI)" scripts/run-tests
@@ -21,11 +21,15 @@ needs    = $(HAS_TEST) $(filter $(OBJ)/%,$(1)) $(if $(filter %.sh,$(1)),all) $(i
 CHOSEN   = $(patsubst %.c,$(OBJ)/%,$(TESTS))
 FOR_MPI  = $(SHIMS) $(TESTS_X) $(PMPI_X) $(SMPI_X) $(SCATTERX) $(LIBBENCH)
 
-check: $(if $(TESTS),$(call needs,$(CHOSEN)),all $(SHIMS) $(HAS_TEST) $(TESTS_X) $(FUZZ_X) $(BENCH_X) failpoints)  ## run the tests: no network, no root, no mpirun (TESTS=...)
+FOR_CHECK = $(SHIMS) $(HAS_TEST) $(TESTS_X) $(FUZZ_X) $(BENCH_X)
+
+check: $(if $(TESTS),$(call needs,$(CHOSEN)),all $(FOR_CHECK) failpoints)  ## run the tests: no network, no root, no mpirun (TESTS=...)
 	$(Q)$(RUN) -j $(TEST_JOBS) $(or $(CHOSEN),$(call longest_first,$(TESTS_X) $(FUZZ_X) $(TESTS_SH)))
 
 check-mpi: all $(FOR_MPI) failpoints  ## run the tests that need mpirun (TESTS=...)
 	$(Q)$(RUN) -j $(MPI_JOBS) $(or $(TESTS),$(call longest_first,$(MPI_SH)))
+
+build-tests: all $(FOR_CHECK) $(FOR_MPI) failpoints  ## build what check and check-mpi start, so that both can run at the same time
 
 # A test that reads HETSORT_LONG is sampled by check and check-mpi and runs in full here. Tests that measure run by
 # themselves.

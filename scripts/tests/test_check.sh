@@ -10,9 +10,12 @@ stub tree/scripts/deps <<<'#!/bin/sh
 echo "deps $*" >>deps.log; exit "${DEPS_RC:-0}"'
 stub tree/scripts/mpirun <<<'#!/bin/sh
 exit "${MPI_RC:-0}"'
+# Each part calls tree/hook, where there is one.
 stub tree/scripts/lint <<<'#!/bin/sh
+[ ! -e hook ] || ./hook lint || exit 1
 echo "lint $*"; echo "${LINT:-3 passed, 0 failed}"; exit "${LINT_RC:-0}"'
 stub tree/scripts/fresh-root <<<'#!/bin/sh
+[ ! -e hook ] || ./hook bare || exit 1
 echo "fresh-root $*"; echo "${BARE:-9 passed, 0 failed}"; exit "${BARE_RC:-0}"'
 mkdir root user
 stub root/id <<<'#!/bin/sh
@@ -20,12 +23,15 @@ echo 0'
 stub user/id <<<'#!/bin/sh
 echo 1000'
 cat >tree/Makefile <<'MAKE'
-all:
+build-tests:
+	@[ ! -e hook ] || ./hook build
 	@echo building; echo "  CC     a/file.c"; exit $${BUILD_RC:-0}
 check:
+	@[ ! -e hook ] || ./hook check
 	@echo a line of check; echo "$${CHECK-10 passed, 0 failed}"; exit $${CHECK_RC:-0}
 check-mpi:
-	@sleep $${MPI_S:-0} & echo $$! >../sleeper; wait $$!; echo "$${MPI_SAYS-5 passed, 0 failed}"; exit $${MPI_RUN_RC:-0}
+	@[ ! -e hook ] || ./hook check-mpi
+	@echo a line of check-mpi; echo "$${MPI_SAYS-5 passed, 0 failed}"; exit $${MPI_RUN_RC:-0}
 MAKE
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
@@ -35,6 +41,11 @@ last() { printf '%s' "$rc ${out##*$'\n'}"; }
 check
 is "the sum of all steps" "$(last)" "0 18 passed, 0 failed"
 is "only one line looks like it" "$(grep -c -E '[0-9]+ passed, [0-9]+ failed' <<<"$out")" 1
+is "the table of times has each part" "$(sed -n -E 's/^([a-z-]+) +[0-9]+ s +[0-9]+ s cpu  /\1: /p' <<<"$out")" "build: ok
+check: 10 good, 0 bad
+check-mpi: 5 good, 0 bad
+lint: 3 good, 0 bad
+all: 18 good, 0 bad"
 ok "the steps' output is shown" grep -q -x 'a line of check' <<<"$out"
 is "but for what compiles" "$(grep -c 'CC ' <<<"$out")" 0
 
@@ -63,20 +74,68 @@ is "omitted checks are named in one line, before the last" \
 check --strict
 ok "without a missing tool, if none may be missing" grep -q '^omitted: .*, analyze$' <<<"$out"
 
-# A signal ends the step that is under way, and the check.
-rm sleeper
-MPI_S=600 tree/scripts/check >said 2>&1 &
+# The parts after the build run at the same time, as each waits here for the others. The first ends when a line has said
+# that it runs, so its output is still printed first.
+stub tree/hook <<'SH'
+#!/bin/bash
+. "$ROOT/scripts/tap.sh"
+touch "began.$1"
+case $1 in
+  build) await grep -q '^-- [0-9]* s: build: ' ../said ;;
+  bare) await test -e began.build && await test -e began.lint ;;
+  *) await test -e began.check && await test -e began.check-mpi && await test -e began.lint && await test -e began.bare ;;
+esac || exit 1
+if [ "$1" = check ]; then await grep -q '^-- [0-9]* s: .*check: ' ../said; fi
+SH
+CHECK_QUIET_S=0 CHECK='9 passed, 1 failed' BARE_RC=1 PATH=$PWD/root:$PATH tree/scripts/check --bare >said 2>&1
+is "at the same time" "$? $(tail -n 1 said)" "1 26 passed, 2 failed"
+is "the output of parts does not mix" "$(grep -E '^(==|building|a line|lint|fresh-root|[a-z-]+ +[0-9]+ s )' said |
+  sed -E 's/, [0-9]+ s$//; s/ +[0-9]+ s +[0-9]+ s cpu /:/; s| --cache.*||')" "== build
+building
+== build: 0 good, 0 bad
+== check
+a line of check
+== check: 9 good, 1 bad
+== check-mpi
+a line of check-mpi
+== check-mpi: 5 good, 0 bad
+== lint
+lint 
+== lint: 3 good, 0 bad
+== bare
+fresh-root --ways root
+== bare: 9 good, 1 bad
+build: ok
+check: 9 good, 1 bad
+check-mpi: 5 good, 0 bad
+lint: 3 good, 0 bad
+bare: 9 good, 1 bad
+all: 26 good, 2 bad"
+
+# A signal ends the parts that run, and the check; so does a build that fails.
+stub tree/hook <<<'#!/bin/sh
+[ "$1" = build ] || { echo $$ >../pid.$1; exec sleep 600; }'
+PATH=$PWD/root:$PATH tree/scripts/check --bare >said 2>&1 &
 pid=$!
-await test -s sleeper
+for part in check check-mpi lint bare; do await test -s pid.$part; done
 kill $pid; wait $pid
 is "a signal ends it" $? 130
-ok "and the step" await gone "$(cat sleeper)"
+# shellcheck disable=SC2046  # several numbers
+ok "and each part" await gone $(cat pid.*)
+stub tree/hook <<<'#!/bin/bash
+. "$ROOT/scripts/tap.sh"
+case $1 in bare) echo $$ >../pid.bare; exec sleep 600 ;; build) await test -s ../pid.bare; exit 1 ;; esac'
+rm pid.*
+PATH=$PWD/root:$PATH check --bare
+is "a build that fails does not wait for the bare system" "$(last)" "1 0 passed, 1 failed"
+ok "and ends what it runs" await gone "$(cat pid.bare)"
+rm tree/hook
 
 # Both commands on a bare Debian, as .ci/run asks for them.
 bare() { local as=$1; shift; XDG_CACHE_HOME=$PWD/cache PATH=$PWD/$as:$PATH check --bare "$@"; }
 bare root
 is "--bare: its sum is in the last line" "$(last)" "0 27 passed, 0 failed"
-ok "root and user, with a cache" grep -q "^fresh-root --ways root,user --cache $PWD/cache/hetsort /var/tmp/" <<<"$out"
+ok "as root, with a cache" grep -q "^fresh-root --ways root --cache $PWD/cache/hetsort /var/tmp/" <<<"$out"
 is "its scratch is gone" "$(ls -d "$(grep -o '/var/tmp/[^ ]*' <<<"$out")" 2>/dev/null)" ""
 BARE='9 passed, 2 failed' BARE_RC=1 bare root
 is "what fails there" "$(last)" "1 27 passed, 2 failed"
