@@ -119,6 +119,8 @@ static status plan_ranks(job *j, rank_result *all, int first)
 	rank_env *env = &j->env;
 	const share_plan *s = &j->shares;
 	status rc = ST_OK;
+	if (first == 0)
+		j->memory.wanted_bytes = 0;
 	for (int i = first; i < env->c->size; i++) {
 		rank_result *r = &all[i];
 		const rates *x = &s->rate[i];

@@ -154,13 +154,16 @@ static uint64_t step_to(uint64_t bytes)
 					     : UINT64_C(1) << 30;
 }
 
-/* Refuse the job, and name the least value of --memory that is enough. */
+/* Refuse the job, and name the least value of --memory that is enough. If rank 0 plans for all
+ * ranks, name at least the value for the preceding ranks: the job needs the largest, and a search
+ * takes long. */
 static status refuse_memory(job *j, bool on_disk)
 {
 	rank_env *env = &j->env;
 	const memory_limit *limit = &j->memory.limit;
 	char least[SIZE_TEXT_BYTES]; /* as --memory takes it */
-	uint64_t few = 0, enough = LEAST_BYTES;
+	uint64_t enough = u64_max(j->memory.wanted_bytes, LEAST_BYTES);
+	uint64_t few = j->memory.wanted_bytes; /* too few, or enough for the preceding ranks */
 	while (enough <= INT64_MAX && !memory_would_fit(j, on_disk, enough)) {
 		few = enough;
 		enough *= 2;
@@ -171,10 +174,11 @@ static status refuse_memory(job *j, bool on_disk)
 		const uint64_t at = mid / step_to(enough) * step_to(enough);
 		*(memory_would_fit(j, on_disk, at) ? &enough : &few) = at;
 	}
+	j->memory.wanted_bytes = any ? enough : 0;
 	const uint64_t step = step_to(enough), n = j->shares.records;
 	const unsigned shift = step == LEAST_BYTES ? 10 : step == UINT64_C(1) << 20 ? 20 : 30;
 	const bool may = any && enough / j->cpus.ranks_here <= limit->most_bytes;
-	env->stats->wanted_bytes = any ? enough : 0;
+	env->stats->wanted_bytes = j->memory.wanted_bytes;
 	snprintf(least, sizeof least, "%" PRIu64 "%c", enough >> shift, "KMG"[shift / 10 - 1]);
 	return err_set(&env->e, ST_RESOURCE,
 		       "not enough memory for %" PRIu64 " record%s of %u byte%s (%s)%s%s%s%s", n,

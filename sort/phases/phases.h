@@ -66,6 +66,7 @@ typedef struct memory_plan {
 	char *tmpdir;          /* for runs, if the user names no directory */
 	bool other_spills;     /* if rank 0 plans for all ranks: some rank spills, so all do */
 	bool other_copies_not; /* likewise: some rank has no memory for a second copy */
+	uint64_t wanted_bytes; /* likewise: the --memory that the ranks need that were planned */
 } memory_plan;
 
 /* The runs of this rank, and where they are cut between the ranks. */
