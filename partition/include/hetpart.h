@@ -410,7 +410,7 @@ HETPART_API uint64_t hetpart_share_unrelated_mem_bytes(uint64_t items, size_t np
  * speeds   nprocs entries, not kept: finite, > 0.
  * nprocs   >= 1.
  * Returns HETPART_OK; HETPART_EINVAL: a pointer is NULL, nprocs is 0, a weight or speed is out of
- *   its range; HETPART_ERANGE: too many items, or times beyond the range of a double;
+ *   its range; HETPART_ERANGE: too many items, or no plan ends in finite time;
  *   HETPART_ENOMEM. Safe from any number of threads. Memory is 16 bytes per item. */
 HETPART_API hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights,
 						 uint64_t items, const double *speeds,

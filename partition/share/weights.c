@@ -3,6 +3,7 @@
  * processors. The smallest makespan is found by bisection. For a given makespan, each processor in
  * turn takes all items that it can finish by then, which no other division beats. Must not contain:
  * costs. Costs O(n) and about 60 p log n steps for n items and p processors. */
+#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -38,17 +39,21 @@ static double divide_by_limit(const weighted_items *w, double limit, uint64_t *s
 }
 
 /* Find the best division: halve the bracket until no double lies between a limit that is too short
- * and the time of a division. */
-static void divide_best(const weighted_items *w, uint64_t *share)
+ * and the time of a division. Return false if no division ends in finite time. */
+static bool divide_best(const weighted_items *w, uint64_t *share)
 {
-	double speed = 0, most = 0;
+	const long double all = w->sum[w->items];
+	long double speed = 0;
+	double most = 0;
 	for (size_t i = 0; i < w->n; i++) {
 		speed += w->speeds[i];
 		most = max_double(most, w->speeds[i]);
 	}
-	double hi = (double)(w->sum[w->items] / most); /* all items on the fastest */
+	double hi = (double)fminl(all / most, DBL_MAX); /* all items on the fastest */
 	double lo =
-		(double)(w->sum[w->items] / speed) * (1 - 1e-12); /* less, because of rounding */
+		(double)fminl(all / speed, DBL_MAX) * (1 - 1e-12); /* less, because of rounding */
+	if (divide_by_limit(w, hi, share) == INFINITY)
+		return false;
 	for (;;) {
 		const double mid = lo + (hi - lo) / 2;
 		if (!(mid > lo && mid < hi))
@@ -61,6 +66,7 @@ static void divide_best(const weighted_items *w, uint64_t *share)
 	}
 	if (divide_by_limit(w, lo, share) == INFINITY)
 		divide_by_limit(w, hi, share);
+	return true;
 }
 
 hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights, uint64_t items,
@@ -86,18 +92,15 @@ hetpart_status hetpart_share_weights(hetpart_plan **out, const double *weights, 
 		return part_no_memory(err, items, "items");
 	for (uint64_t i = 0; i < items; i++)
 		w.sum[i + 1] = w.sum[i] + weights[i];
-	for (size_t i = 0; i < nprocs; i++)
-		if (!isfinite(time_of_part(&w, i, 0, items))) {
-			rc = part_fail(err, HETPART_ERANGE,
-				       "the time of all items on processor %zu is too large", i);
-			goto out;
-		}
 	plan = part_plan_new(nprocs, items, "contiguous parts");
 	if (!plan) {
 		rc = part_no_memory(err, nprocs, "processors");
 		goto out;
 	}
-	divide_best(&w, plan->share);
+	if (!divide_best(&w, plan->share)) {
+		rc = part_no_plan(err);
+		goto out;
+	}
 	for (size_t i = 0; i < nprocs; at += plan->share[i++])
 		plan->time[i] = time_of_part(&w, i, at, at + plan->share[i]);
 	plan->best = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test_wide.c - speeds, scales, exponents and capacities over the whole range of their types. The
- * planner that starts from real shares and the one that bisects on the makespan share only the
- * cost. They must find the same makespan and the same refusals. */
+ * planner that starts from real shares, the one that bisects on the makespan, and the two for any
+ * costs share only the cost. They must find the same makespan and the same refusals. */
 #include "tests.h"
 
 /* Draw a number that is uniform in the logarithm. */
@@ -85,6 +85,28 @@ static void check_real(const hetpart_plan *pl, uint64_t n)
 		fail_msg("%.17g before rounding, %.17g after", t, whole);
 }
 
+/* Check the methods that tabulate all times, which they store as doubles: they find the plan of
+ * makespan t if t fits a double. */
+static void check_tables(uint64_t n, const double *k, size_t p, const hetpart_cost *c,
+			 hetpart_opts o, double t)
+{
+	const hetpart_method method[] = { HETPART_METHOD_BITSET, HETPART_METHOD_DP };
+	hetpart_plan *pl;
+
+	for (size_t i = 0; i < LEN(method); i++) {
+		o.method = method[i];
+		hetpart_status rc = hetpart_share_create(&pl, n, k, p, c, &o, &err);
+		if (isinf(t)) {
+			assert_true(rc == HETPART_ERANGE || isinf(hetpart_plan_makespan(pl)));
+		} else {
+			if (rc != HETPART_OK)
+				fail_msg("makespan %.17g is refused: %s", t, err.text);
+			NEAR(hetpart_plan_makespan(pl), t, 2e-15);
+		}
+		hetpart_plan_free(pl);
+	}
+}
+
 static void one(uint64_t *seed)
 {
 	size_t p = 1 + rnd_below(seed, rnd_below(seed, 50) ? 8 : 300);
@@ -104,6 +126,13 @@ static void one(uint64_t *seed)
 		o.capacities = caps;
 		n = n < room ? n : room;
 	}
+	if (rnd_below(seed, 4) == 0) { /* each processor has to take items, however slow it is */
+		p = 1 + p % 5;
+		n = p + rnd_below(seed, 30);
+		for (size_t i = 0; i < p; i++)
+			caps[i] = n / p + (i < n % p) + rnd_below(seed, 2);
+		o.capacities = caps;
+	}
 	hetpart_status rc = hetpart_share_create(&a, n, k, p, c, &o, &err);
 	o.method = HETPART_METHOD_THRESHOLD;
 	assert_int_equal(hetpart_share_create(&b, n, k, p, c, &o, &err), rc);
@@ -112,6 +141,8 @@ static void one(uint64_t *seed)
 		if (!isinf(x) || !isinf(y))
 			NEAR(x, y, 2e-15);
 		check_real(a, n);
+		if (n < 40 && p < 9)
+			check_tables(n, k, p, c, o, x);
 	} else {
 		assert_int_equal(rc, HETPART_ERANGE); /* a power beyond every type */
 	}

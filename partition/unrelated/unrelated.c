@@ -247,6 +247,25 @@ static hetpart_status search_increasing(const part_procs *ps, uint64_t quantum, 
 
 #define BLOCK_STEPS 1e7 /* steps of the dynamic programme, which take about 20 ms */
 
+/* Find a plan by BITSET or DP. Their times are doubles and belong to speeds that are scaled to at
+ * most 1, so the time of a slow processor may be infinite although it fits a double at its own
+ * speed. If no plan ends in finite time, search again without scaling: times that are too short for
+ * a double do not matter then. */
+static hetpart_status search_table(const part_procs *ps, const hetpart_opts *opts,
+				   hetpart_method method, part_budget *budget, hetpart_plan *plan,
+				   hetpart_err *err)
+{
+	const bool sets = method == HETPART_METHOD_BITSET;
+	hetpart_status rc = sets ? part_bitset(ps, opts, budget, plan, err)
+				 : part_dp(ps, opts, budget, plan, err);
+	if (rc != HETPART_ERANGE || ps->costs || ps->unit >= 1 || ps->bad->seen)
+		return rc;
+	part_procs unscaled = *ps;
+	unscaled.unit = 1;
+	return sets ? part_bitset(&unscaled, opts, budget, plan, err)
+		    : part_dp(&unscaled, opts, budget, plan, err);
+}
+
 /* Find a plan for any costs. If the budget ends before a plan is found, use a quick method: the
  * threshold, or a dynamic programme of large blocks. This needs no limit, because it is fast. */
 static hetpart_status search_any_costs(const part_procs *ps, const hetpart_opts *opts,
@@ -258,14 +277,10 @@ static hetpart_status search_any_costs(const part_procs *ps, const hetpart_opts 
 					     opts->stop, opts->stop_ctx, err);
 	if (rc != HETPART_OK)
 		return rc;
-	if (method == HETPART_METHOD_BITSET) {
-		plan->method = "bitset";
-		rc = part_bitset(ps, opts, &budget, plan, err);
-	} else {
-		plan->method =
-			opts->quantum > 1 ? "dynamic programme, quantised" : "dynamic programme";
-		rc = part_dp(ps, opts, &budget, plan, err);
-	}
+	plan->method = method == HETPART_METHOD_BITSET ? "bitset"
+		       : opts->quantum > 1             ? "dynamic programme, quantised"
+						       : "dynamic programme";
+	rc = search_table(ps, opts, method, &budget, plan, err);
 	if (rc == HETPART_ENOMEM && increasing)
 		budget.why = rc;
 	plan->stopped = budget.why;
@@ -281,7 +296,7 @@ static hetpart_status search_any_costs(const part_procs *ps, const hetpart_opts 
 	blocks.quantum = divide_up(plan->items, most > 1 ? (uint64_t)most : 1);
 	plan->method = "dynamic programme, blocks";
 	plan->best = false;
-	rc = part_dp(ps, &blocks, &none, plan, err);
+	rc = search_table(ps, &blocks, HETPART_METHOD_DP, &none, plan, err);
 	return rc == HETPART_ERANGE ? part_budget_fail(&budget, err) : rc;
 }
 
