@@ -40,6 +40,7 @@ report_use report_use_of(const job_result *r, const settings *o);
  * ranks are grouped. Each host has a row with the medians of its ranks, unless there are too many
  * hosts. Then follow the least, median and most of all ranks, and the rank that worked longest. */
 enum { REPORT_ROWS = 16 };
+#define REPORT_LONG 1e9 /* longer times, of slow ranks that a user names, have an exponent */
 typedef enum report_table_kind {
 	REPORT_PLAN,
 	REPORT_RESULT,

@@ -138,7 +138,7 @@ static double column_value(const report_column *c, const rank_result *k)
 static void print_number(const report_column *c, double v, FILE *f)
 {
 	int digits = c->digits;
-	if (c->kind == COLUMN_REAL && !c->fixed) {
+	if (c->kind == COLUMN_REAL && (!c->fixed || v >= REPORT_LONG)) {
 		fprintf(f, "%*.*g", c->width, c->digits, v);
 		return;
 	}

@@ -222,7 +222,10 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 		fputc('\n', f);
 	if (r->size && r->rank->exchange != EXCHANGE_NONE)
 		fprintf(f, "exchange %s\n", way[r->rank->exchange]);
-	fprintf(f, "predicted makespan %.3f s, at %s\n", last,
+	fprintf(f,
+		last < REPORT_LONG ? "predicted makespan %.3f s, at %s\n"
+				   : "predicted makespan %.3g s, at %s\n",
+		last,
 		r->rates_measured ? "measured rates" : "the nominal rates of a rank of speed 1");
 	print_io(r, o, f);
 	print_rates(r, o, f);

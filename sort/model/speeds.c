@@ -18,6 +18,9 @@
 
 enum { MAX_FILE_BYTES = 4 << 20, NUMBER_BYTES = 80 };
 
+/* Predicted times are products and quotients of such numbers, and must fit a double. */
+static const double LEAST = 1e-30, MOST = 1e30;
+
 typedef struct cursor {
 	const char *at, *end;
 	size_t line;      /* 0: the text is a list on the command line */
@@ -104,8 +107,8 @@ static status speeds_number(const cursor *c, const word *w, double *v, err *e)
 	const bool number = to_number(w, v);
 	const char *why = !number && w->line ? "it must be a number"
 			  : !number          ? "it must be a number, or the name of a file"
-			  : !isfinite(*v) || !(*v > 0) ? "it must be finite and above zero"
-						       : NULL;
+			  : !(*v >= LEAST && *v <= MOST) ? "it must be from 1e-30 to 1e30"
+							 : NULL;
 	char text[NUMBER_BYTES];
 	if (!why)
 		return ST_OK;

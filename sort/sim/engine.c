@@ -478,7 +478,7 @@ uint64_t engine_run(void)
 {
 	for (event e; sim.actors && events_next(&e);) {
 		sim.now_s = e.at_s;
-		sim.acted = false;
+		sim.acted = e.fn && e.fn != deadline_event; /* an event of another file */
 		if (!e.fn) {
 			actor *a = e.arg;
 			sim.own--;
@@ -488,7 +488,7 @@ uint64_t engine_run(void)
 			e.fn(e.arg);
 		}
 		/* Record the time if the event changed anything, or if a thread at work or a queued
-		 * event of other files can. A thread that naps, or reads the clock to print
+		 * event of another file can. A thread that naps, or reads the clock to print
 		 * progress, changes nothing until it wakes another thread, works, or sends. */
 		if (sim.acted || sim.working || events_pending() > sim.own)
 			sim.moved_s = sim.now_s;

@@ -53,13 +53,15 @@ static const unit seconds[] = {
 static const unit net[] = { { "K", 1e3 / 8 }, { "M", 1e6 / 8 }, { "G", 1e9 / 8 }, { NULL, 0 } };
 static const unit disk[] = { { "K/s", 1e3 }, { "M/s", 1e6 }, { "G/s", 1e9 }, { NULL, 0 } };
 
-static const double LEAST = 1e-12; /* the least value of a property that must be above 0 */
+/* Limits of properties. A simulation takes longer the longer its ranks wait for messages. */
+static const double LEAST = 1e-12, MOST = 1e15, LEAST_NET = 1. / 8, MOST_LATENCY_S = 1e4,
+		    MOST_RATE_S = 1;
 
 /* A value with a name. */
 typedef struct property {
 	const char *name;
 	const unit *u;
-	double least, *v;
+	double least, most, *v;
 } property;
 
 static status read_value(line *l, const property *p)
@@ -76,8 +78,10 @@ static status read_value(line *l, const property *p)
 	if (!u->name && (*rest || v != 0)) /* 0 needs no unit */
 		return REFUSE(l, "'%s' does not have the unit %s", p->name, quoted(rest));
 	v *= u->factor;
-	if (!(v >= p->least) || !(v <= 1e15))
-		return REFUSE(l, "'%s' is out of range: %s", p->name, quoted(w));
+	if (!(v >= p->least) || !(v <= p->most))
+		return REFUSE(l, "'%s' must be from %g%s to %g%s, not %s", p->name,
+			      p->least / p->u->factor, p->u->name, p->most / p->u->factor,
+			      p->u->name, quoted(w));
 	*p->v = v;
 	return ST_OK;
 }
@@ -85,7 +89,7 @@ static status read_value(line *l, const property *p)
 static status read_count(line *l, const char *what, unsigned most, unsigned *n)
 {
 	double v;
-	const status rc = read_value(l, &(property){ what, plain, 0, &v });
+	const status rc = read_value(l, &(property){ what, plain, 0, MOST, &v });
 	if (rc != ST_OK)
 		return rc;
 	if (v != floor(v) || v > most)
@@ -106,11 +110,11 @@ static const property *find_property(const property *p, const char *name)
 
 static status read_property(line *l, sim_host *h)
 {
-	const property all[] = { { "speed", plain, LEAST, &h->speed },
-				 { "disk", disk, LEAST, &h->disk_bytes_per_s },
-				 { "net", net, LEAST, &h->net_bytes_per_s },
-				 { "lat", seconds, 0, &h->latency_s },
-				 { NULL, NULL, 0, NULL } };
+	const property all[] = { { "speed", plain, LEAST, MOST, &h->speed },
+				 { "disk", disk, LEAST, MOST, &h->disk_bytes_per_s },
+				 { "net", net, LEAST_NET, MOST, &h->net_bytes_per_s },
+				 { "lat", seconds, 0, MOST_LATENCY_S, &h->latency_s },
+				 { NULL, NULL, 0, 0, NULL } };
 	const char *name = platform_next_word(l);
 	const property *p = find_property(all, name);
 	if (p)
@@ -159,15 +163,15 @@ static status read_group(line *l, platform *p)
 static status read_change(line *l, platform *p)
 {
 	sim_change c = { .what = SIM_STOP };
-	const property all[] = { [SIM_STOP] = { "stop", NULL, 0, NULL },
-				 [SIM_SPEED] = { "speed", plain, LEAST, &c.value },
-				 [SIM_DISK] = { "disk", disk, LEAST, &c.value },
-				 [SIM_NET] = { "net", net, 0, &c.value },
-				 { NULL, NULL, 0, NULL } };
+	const property all[] = { [SIM_STOP] = { "stop", NULL, 0, 0, NULL },
+				 [SIM_SPEED] = { "speed", plain, LEAST, MOST, &c.value },
+				 [SIM_DISK] = { "disk", disk, LEAST, MOST, &c.value },
+				 [SIM_NET] = { "net", net, 0, MOST, &c.value },
+				 { NULL, NULL, 0, 0, NULL } };
 	unsigned host = 0;
 	if (p->changes == MOST_CHANGES)
 		return REFUSE(l, "more than %d changes", MOST_CHANGES);
-	status rc = read_value(l, &(property){ "at", seconds, 0, &c.at_s });
+	status rc = read_value(l, &(property){ "at", seconds, 0, MOST, &c.at_s });
 	if (rc == ST_OK && strcmp(platform_next_word(l), "host") != 0)
 		rc = REFUSE(l, "a change must be 'at TIME host NUMBER WHAT'");
 	if (rc == ST_OK)
@@ -183,6 +187,9 @@ static status read_change(line *l, platform *p)
 	c.what = what - all;
 	if (what->v)
 		rc = read_value(l, what);
+	if (rc == ST_OK && c.what == SIM_NET && c.value > 0 && c.value < LEAST_NET)
+		rc = REFUSE(l, "'net' must be 0, or at least %g%s", LEAST_NET / net->factor,
+			    net->name);
 	if (rc == ST_OK)
 		p->change[p->changes++] = c;
 	return rc;
@@ -200,18 +207,19 @@ static status read_platform_line(line *l, char *text, platform *p)
 	}
 	if (l->words == 0)
 		return ST_OK;
-	const property all[] = { { "sort", seconds, LEAST, &p->rates.sort_s },
-				 { "merge", seconds, LEAST, &p->rates.merge_s },
-				 { "copy", seconds, LEAST, &p->rates.copy_s },
-				 { "message", seconds, LEAST, &p->rates.message_s },
-				 { "test", seconds, LEAST, &p->rates.test_s },
-				 { NULL, NULL, 0, NULL } };
+	const property all[] = { { "sort", seconds, LEAST, MOST_RATE_S, &p->rates.sort_s },
+				 { "merge", seconds, LEAST, MOST_RATE_S, &p->rates.merge_s },
+				 { "copy", seconds, LEAST, MOST_RATE_S, &p->rates.copy_s },
+				 { "message", seconds, LEAST, MOST_RATE_S, &p->rates.message_s },
+				 { "test", seconds, LEAST, MOST_RATE_S, &p->rates.test_s },
+				 { NULL, NULL, 0, 0, NULL } };
 	const char *first = platform_next_word(l);
 	status rc = ST_OK;
 	if (strcmp(first, "at") == 0) {
 		rc = read_change(l, p);
 	} else if (strcmp(first, "switch") == 0) {
-		rc = read_value(l, &(property){ first, net, LEAST, &p->switch_bytes_per_s });
+		rc = read_value(l,
+				&(property){ first, net, LEAST_NET, MOST, &p->switch_bytes_per_s });
 	} else if (strcmp(first, "rates") == 0) {
 		while (rc == ST_OK && l->next < l->words) {
 			const char *name = platform_next_word(l);

@@ -575,7 +575,7 @@ for bad in 1,0 0,1 -1,1 1,nan inf,1 1,1e999 1,x 1,,1 '1,1,' ',1,1' '1;1'; do
 done
 refuses "too few speeds" 2 "'1,2': 2 given, but there are 3 ranks" \
   "$hetsort" --ranks 3 --speeds 1,2 -o out in
-refuses "zero speed" 2 "speeds '1,0': '0' is not a valid speed: it must be finite and above zero" \
+refuses "zero speed" 2 "speeds '1,0': '0' is not a valid speed: it must be from 1e-30 to 1e30" \
   "$hetsort" --ranks 2 --speeds 1,0 -o out in
 for bad in 1,x x,1; do # not: no such file
   refuses "word among speeds, $bad" 2 "speeds '$bad': '" "$hetsort" --ranks 2 --speeds $bad -o out in
@@ -584,7 +584,7 @@ for bad in 1,x x,1; do # not: no such file
 done
 refuses "missing speeds file that begins with a digit" 2 "'1.txt' is not a valid speed: it must be a number, or the name of a file" \
   "$hetsort" --ranks 2 --speeds 1.txt -o out in
-refuses "negative speed" 2 "speeds '-1,1': '-1' is not a valid speed: it must be finite and above zero" \
+refuses "negative speed" 2 "speeds '-1,1': '-1' is not a valid speed: it must be from 1e-30 to 1e30" \
   "$hetsort" --ranks 2 --speeds=-1,1 -o out in
 printf '1\nfast\n' >badspeeds
 refuses "word in a speeds file" 2 "'badspeeds', line 2: 'fast' is not a valid speed" \

@@ -302,6 +302,13 @@ for cut in '0 host 0' '1ms host 2' '5ms host 0' '1500ms host 0' '1600ms host 3';
   is "a link that comes back after the cut at $cut does not end it" "$rc" 0
   ok "$cut: all is sorted" cmp -s out.dat wanted.dat
 done
+scale=()
+for slow in '2 x lat 10000s' '2 x disk 0.000001K/s' '2 x net 1G\nrates message 1s test 1s' '2 x net 1G\nat 0s host 0 net 1K'; do
+  sim "$slow"
+  is "a long wait is not an endless one: $slow" "$rc/$err" 0/
+  ok "$slow: all is sorted" cmp -s out.dat wanted.dat
+done
+scale=(-s 1000)
 sim '4 x net 1G disk 100M/s\nat 4s host 1 net 0' --timeout=5
 is "a link that is cut ends the job" "$rc" 5
 sim '4 x net 1G disk 100M/s\nat 4s host 1 net 0\nat 7s host 1 net 1G' --timeout=5
