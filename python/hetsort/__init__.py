@@ -11,8 +11,9 @@ A key is the name of a field, a pair of a name and "desc" or "asc", or a list of
 b of field a. None, the default, means all fields of the records, the most significant first, or the
 number itself if the array has no fields. Booleans, integers, f4, f8, complex numbers, times, bytes,
 texts and arrays of them can be keys. Floats are in IEEE total order: -NaN < -inf < ... < -0 < +0 < ... <
-+inf < NaN. This is numpy's order, except for -NaN, and for -0 and +0, which are equal in numpy. NaT
-comes first.
++inf < NaN. This is numpy's order, except for -NaN, and for -0 and +0, which are equal in numpy.
+Complex numbers are sorted by their real parts, and equal real parts by their imaginary parts. numpy
+sorts a number whose imaginary part is NaN after all numbers without NaN. NaT comes first.
 
 Failures raise Error: status is the number, and rank the rank that failed, or None. Some subclasses of
 Error are also ValueError or MemoryError. The library is HETSORT_LIBRARY if that is set. Otherwise it is

@@ -97,6 +97,21 @@ def test_floats_are_in_total_order():
     same(hetsort.argsort(numpy.array(["NaT", "1970", "1960"], "M8[Y]")).tolist(), [0, 2, 1])
 
 
+def test_complex_numbers_are_sorted_by_their_parts():
+    """numpy has the same order unless only the imaginary part is NaN."""
+    order = [-numpy.inf, 1.0, numpy.inf, numpy.nan]
+    numbers = [complex(re, im) for re in order for im in order]
+    for type_ in "c8", "c16":
+        whole = numpy.array(numbers, type_)
+        same(hetsort.sort(whole[::-1]).tobytes(), whole.tobytes())
+        odd = numpy.isnan(whole.imag) & ~numpy.isnan(whole.real)
+        same(hetsort.sort(whole[~odd][::-1]).tobytes(), numpy.sort(whole[~odd][::-1]).tobytes())
+        for i in range(len(numbers)):
+            for k in range(i + 1, len(numbers)):
+                pair = whole[[k, i]]
+                same(hetsort.sort(pair).tobytes(), whole[[i, k]].tobytes())
+
+
 def test_the_input_is_read_in_place_and_stays():
     array = numpy.arange(100, 0, -1)
     array.flags.writeable = False
