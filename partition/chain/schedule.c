@@ -93,7 +93,9 @@ static hetpart_status chain_scale(chain_problem *ch, const hetpart_chain *c, het
 		most = max_double(most, max_double(ch->comp[k], ch->comm[k]));
 	if (most <= 0x1p900)
 		return HETPART_OK;
-	return part_fail(err, HETPART_ERANGE, "the times differ beyond the range of a double");
+	return part_fail(
+		err, HETPART_ERANGE,
+		"w, z, vcomm and vcomp differ too much: times beyond the range of a double");
 }
 
 hetpart_status part_chain_init(chain_problem *ch, const hetpart_chain *given, hetpart_err *err)

@@ -982,7 +982,7 @@ typedef struct hetpart_schedule hetpart_schedule;
  *        follow from its fractions by hetpart_chain_replay(), latencies included.
  * chain  see hetpart_chain.
  * opts   NULL for defaults. Methods:
- *        LP: the smallest makespan without latencies, to a precision of about 1e-7, for the numbers
+ *        LP: the smallest makespan without latencies, to a precision of about 2e-7, for the numbers
  *        of installments in chain.
  *        SIMPLE: fractions proportional to 1/w, one installment.
  *        SINGLEINST: one load after the other, in one installment. For each load, all processors

@@ -102,6 +102,9 @@ static void multiinst_may_have_no_solution(void **state)
 	assert_true(isfinite(makespan(&in, HETPART_CHAIN_MULTIINST, 0)));
 }
 
+/* The manual promises about 2e-7: each of a few constraints may be off by 1e-7. */
+#define PRECISION 3e-7
+
 static void random_instance(struct instance *in, uint64_t *s)
 {
 	double ratio = pow(10, 3 * rnd_real(s) - 2);
@@ -196,7 +199,7 @@ static void programme_beats_heuristics(void **state)
 		random_instance(&in, &s);
 		hetpart_schedule *lp = must(&in, HETPART_CHAIN_LP, 0);
 		double best = hetpart_schedule_makespan(lp);
-		NEAR(best, hetpart_schedule_planned_makespan(lp), 1e-6);
+		NEAR(best, hetpart_schedule_planned_makespan(lp), PRECISION);
 		check_rules(&in, lp, false);
 		replay_is_the_same(&in, lp);
 		hetpart_schedule_free(lp);
@@ -343,25 +346,29 @@ static void badly_scaled_input(void **state)
 	}
 }
 
-/* Use processors, links and volumes that differ by many powers of ten. */
+/* Use processors, links and volumes that differ by many powers of ten. The makespan of the dates
+ * then differs from the solver's figure by its precision. */
 static void wide_ranges(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 0; seed < (uint64_t)rounds(300); seed++) {
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(2000); seed++) {
 		uint64_t s = seed + 6060;
-		double wide = seed % 3 == 0 ? 3 : seed % 3 == 1 ? 8 : 60;
+		double wide = seed % 4 == 3 ? 60 : seed % 4 == 2 ? 3 : 8;
 		struct instance in;
 		random_instance(&in, &s);
 		for (size_t i = 0; i < MAX_M; i++) {
 			in.w[i] *= pow(10, wide * (rnd_real(&s) - .5));
 			in.z[i] *= pow(10, wide * (rnd_real(&s) - .5));
 		}
-		for (size_t n = 0; n < MAX_N; n++)
+		for (size_t n = 0; n < MAX_N; n++) {
 			in.vcomp[n] *= pow(10, 3 * rnd_real(&s));
+			in.vcomm[n] *= pow(10, wide * (rnd_real(&s) - .5));
+		}
 		hetpart_schedule *lp = must(&in, HETPART_CHAIN_LP, 0);
 		assert_true(hetpart_schedule_makespan(lp) <=
-			    makespan(&in, HETPART_CHAIN_SINGLEINST, 0) * (1 + 1e-6));
-		NEAR(hetpart_schedule_makespan(lp), hetpart_schedule_planned_makespan(lp), 1e-6);
+			    makespan(&in, HETPART_CHAIN_SINGLEINST, 0) * (1 + PRECISION));
+		NEAR(hetpart_schedule_makespan(lp), hetpart_schedule_planned_makespan(lp),
+		     PRECISION);
 		hetpart_schedule_free(lp);
 	}
 }
