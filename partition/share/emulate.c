@@ -15,7 +15,9 @@ hetpart_status hetpart_emulate_create(hetpart_plan **out, const double *ratings,
 		*out = NULL;
 	if (!out || !ratings)
 		return part_is_null(err, out ? "ratings" : "out");
-	hetpart_status rc = hetpart_cost_linear(&each, 1, err);
+	hetpart_status rc = part_check_numbers(ratings, nprocs, false, "rating of processor", err);
+	if (rc == HETPART_OK)
+		rc = hetpart_cost_linear(&each, 1, err);
 	if (rc != HETPART_OK)
 		return rc;
 	rc = hetpart_share_create(out, processes, ratings, nprocs, each, NULL, err);

@@ -257,4 +257,41 @@ run env LD_LIBRARY_PATH="$PWD/hidden" "$hetplan" scatter -n 99 --compute 1,2 --l
 is "method lp of a scatter needs none" "$rc $(grep -c makespan <<<"$out")" "0 1"
 run "$hetplan" share -n 9 -s 1,2 --cost linear --names 2x3,b
 is "a name may look like a group" "$rc $(grep -c 2x3 <<<"$out")" "0 1"
+
+# Numbers at and beyond the range of a double: a plan of finite numbers, or a refusal that names what it refuses.
+edges() { # edges NAME WORDS... - V in the words is the number; NAME: what a refusal contains
+  local name=$1 v words wrong='' jobs=0; shift
+  for v in 0 -1 4.9e-324 1e-308 1e-160 1e-30 1 1e30 1e160 1e308 inf nan '' 1e400; do
+    words=("${@//V/$v}")
+    run "$hetplan" "${words[@]}" --csv
+    jobs=$((jobs + 1))
+    if [ "$rc" = 0 ] && ! grep -q -i -w -E -- '-?(nan|inf|infinity)' <<<"$out"; then continue; fi
+    if [[ $rc = [12] ]] && [[ $err =~ $name ]]; then continue; fi
+    wrong+="status $rc: ${words[*]}: ${out:0:200}${err:0:200}"$'\n'
+  done
+  is "edges of $name: $*" "$jobs $wrong" "14 "
+}
+edges speed share -n 1000 --cost linear -s V,1
+edges speed share -n 1000 --cost nlogn -s 1,V,1e160
+edges speed share -n 1000 --cost linear -s V,1e-308,1e308 --capacity 300,300,400
+edges items share -n V --cost linear -s 1,2
+edges weight share --weights V,1,2 -s 1e-160,1
+edges 'cost|power|finite time' share -n 1000 -s 1,2 --cost power:V
+edges cost share -n 1000 -s 1,2 --cost affine:V:1
+edges cost share -n 1000 -s 1,2 --cost affine:1:V
+edges 'cost|scale' share -n 1000 -s 1,2 --cost 'nlogn*V'
+edges cost share -n 1000 --costs V,1
+edges quantum share -n 1000 -s 1,2 --cost linear --quantum V
+edges time.limit share -n 1000 -s 1,2 --cost linear --time-limit V
+edges rating emulate --ratings V,1 --processes 7
+edges rating emulate --ratings 1,V --best-upto 9
+edges 'compute|cost' scatter -n 100 --compute V,1 --link 1,1
+edges 'link|cost' scatter -n 100 --compute 1,1 --link 1,V
+edges 'observation|item|time' model --observations V:1,20:2
+edges 'observation|item|time' model --observations 1:V,20:2
+for option in w z tau latency vcomm vcomp; do
+  words=(--w '1,1' --z 1 --tau '0,0' --latency 0 --vcomm '1,1' --vcomp '1,1')
+  for i in "${!words[@]}"; do [ "${words[i]}" != --$option ] || words[i + 1]=${words[i + 1]/%[01]/V}; done
+  edges "\b$option\b|end time" chain "${words[@]}"
+done
 done_testing

@@ -44,7 +44,7 @@ for option in record-size skip-header skip-trailer records top ranks threads mem
   case $option in
     record-size) name='record.size' ;;
     skip-*) name=${option#skip-} ;;
-    emulate) more=(--ranks 2 --speeds 1,2) ;;
+    emulate) more=(--ranks 2 --speeds '1,2') ;;
   esac
   # with some, 1 and 2 are another job, which is not judged here
   for v in "${values[@]}"; do
