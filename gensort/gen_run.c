@@ -176,12 +176,20 @@ bool gen_out_open(gen_out *o, const char *name, uint64_t bytes)
 	if (strcmp(name, "-") == 0) {
 		o->name = "standard output";
 		o->fd = STDOUT_FILENO;
-		return true;
+	} else {
+		o->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		o->created = o->fd >= 0;
+		if (o->fd < 0 && errno == EEXIST)
+			o->fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	}
-	o->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	o->created = o->fd >= 0;
-	if (o->fd < 0 && errno == EEXIST)
-		o->fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (o->fd >= 0 && !tool_messages_apart(o->fd)) {
+		tool_error("gensort", "standard error is the same file as", o->name, 0);
+		if (o->fd != STDOUT_FILENO)
+			close(o->fd);
+		return false;
+	}
+	if (o->fd == STDOUT_FILENO)
+		return true;
 	if (o->fd < 0) {
 		tool_error("gensort", "cannot open", name, errno);
 		return false;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,6 +83,23 @@ static inline bool tool_hold_streams(void)
 		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
 			return false;
 	return true;
+}
+
+/* tool_messages_apart - return whether standard error is another file than fd, unless fd is no
+ * regular file. If not, messages would be written among the records: then they go to the terminal
+ * of this process, or nowhere if it has none. */
+static inline bool tool_messages_apart(int fd)
+{
+	struct stat a, b;
+	if (fstat(fd, &a) != 0 || !S_ISREG(a.st_mode) || fstat(STDERR_FILENO, &b) != 0 ||
+	    a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+		return true;
+	int to = open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (to < 0)
+		to = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (to >= 0 && dup2(to, STDERR_FILENO) >= 0)
+		close(to);
+	return false;
 }
 
 /* ------------------------------------------------------------ threads */

@@ -122,6 +122,8 @@ bool val_save_open(val_save *s, const char *name, int input)
 	else if (s->regular && fstat(input, &in) == 0 && in.st_dev == st.st_dev &&
 		 in.st_ino == st.st_ino) /* emptying this file would destroy the input */
 		val_save_failed(s, "summary file is the input", 0);
+	else if (!tool_messages_apart(s->fd))
+		val_save_failed(s, "standard error is the summary file", 0);
 	else if (s->regular && ftruncate(s->fd, 0) < 0)
 		val_save_failed(s, "cannot empty", errno);
 	else

@@ -94,7 +94,9 @@ static int validate(val_args *a)
 	int rc = EXIT_FAILURE;
 	const int err =
 		val_in_open(&in, a->file, a->summaries ? VAL_SUMMARY_BYTES : VAL_BLOCK_BYTES);
-	if (a->save && !val_save_open(&save, a->save, err == 0 ? in.fd : -1)) {
+	if (err == 0 && !tool_messages_apart(in.fd)) {
+		tool_error("valsort", "standard error is the same file as input", a->file, 0);
+	} else if (a->save && !val_save_open(&save, a->save, err == 0 ? in.fd : -1)) {
 		rc = EXIT_FAILURE;
 	} else if (err != 0) {
 		val_print_reason(a->file, err);

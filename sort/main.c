@@ -465,6 +465,13 @@ int main(int argc, char **argv)
 	status rc = process_prepare(&e);
 	if (rc == ST_OK)
 		rc = options_parse(&v.o, argc, argv, &e);
+	if (rc == ST_OK) {
+		rc = messages_check(&v.o, v.o.ranks ? v.o.ranks : 1, &e);
+	} else if (argc > 1) { /* any word may name a file of the job */
+		const settings words = { .inputs = (const char *const *)argv + 1,
+					 .ninputs = (size_t)argc - 1 };
+		(void)messages_check(&words, 1, &(err){ ST_OK, "" });
+	}
 	if (rc == ST_OK)
 		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
 	const bool checks = v.o.wish == WISH_ORDER || v.o.wish == WISH_ORDER_SILENT;

@@ -36,6 +36,18 @@ is 'a closed standard input' "$rc $err" "1 -: Bad file descriptor"
 run bash -c '"$1" -o sum f 2>&-' - "$valsort"
 is 'text of a closed standard error does not land in the summary' "$(stat -c %s sum)" 280
 
+# Messages are not written among records, in a summary, or in the file that is checked.
+"$gensort" --no-fsync 20 records; "$valsort" -q -o summary records
+cat records summary >before || exit 1
+for command in '-c 10 records 2>>records' '-c 10 - >>records 2>&1'; do
+  run setsid sh -c "\"\$0\" $command" "$gensort"
+  is "gensort $command: refused, the file is as before" "$rc $(cat records summary | cmp - before)" "1 "
+done
+for command in 'records 2>>records' '- <records 2>>records' '-s summary 2>>summary' '-o summary records 2>>summary'; do
+  run setsid sh -c "\"\$0\" $command" "$valsort"
+  is "valsort $command: refused, the file is as before" "$rc $(cat records summary | cmp - before)" "1 "
+done
+
 # A reader that exits early.
 bash -c '"$1" 1000000 -; echo $? >rc' - "$gensort" 2>/dev/null | head -c 100 >/dev/null
 is 'a broken pipe ends it by SIGPIPE' "$(cat rc)" 141

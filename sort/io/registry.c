@@ -6,6 +6,7 @@
  * calls and 250 bytes of memory per use. */
 #include "registry.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,29 @@ bool registry_use_is_sound(const file_use *u, int rank)
 	return u->how >= NOTHING && u->how <= MADE && u->role >= 0 && u->role < FILE_ROLES &&
 	       u->number >= 0 && (u->how == NOTHING || u->rank == -1 || u->rank == rank) &&
 	       memchr(u->path, '\0', sizeof u->path);
+}
+
+status registry_check_messages(const registry *g, err *e)
+{
+	char name[QUOTED_BYTES + 64];
+	struct stat st;
+	const file_use *u = g->use, *end = g->use + g->n;
+	if (fstat(STDERR_FILENO, &st) != 0 || !S_ISREG(st.st_mode))
+		return ST_OK;
+	while (u < end && (u->how == NOTHING || u->how == MADE || u->role == ROLE_STDOUT ||
+			   u->dev != st.st_dev || u->ino != st.st_ino))
+		u++;
+	if (u == end)
+		return ST_OK;
+	int fd = open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		fd = open("/", O_PATH | O_CLOEXEC); /* writing to it fails */
+	if (fd >= 0 && dup2(fd, STDERR_FILENO) >= 0)
+		close(fd);
+	name_use(u, name, sizeof name);
+	return err_set(e, ST_REFUSED, "standard error is the same file as %s", name);
 }
 
 status registry_check(registry *g, err *e)

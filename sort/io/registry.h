@@ -48,6 +48,11 @@ status registry_compare(file_use *use, size_t n, bool *late, err *e);
 /* registry_use_is_sound - return whether a use that this rank has sent has possible values. */
 bool registry_use_is_sound(const file_use *u, int rank);
 
+/* registry_check_messages - refuse a regular file that g names and that standard error is, too:
+ * messages would be written among its data. Then let messages of this process go to its terminal,
+ * or nowhere if it has none, so that the refusal is not written to the file either. */
+status registry_check_messages(const registry *g, err *e);
+
 /* registry_check - return the first failure of a registration, or compare all uses in g. */
 status registry_check(registry *g, err *e);
 void registry_free(registry *g);

@@ -343,6 +343,11 @@ status adapt_plan(const adapt_query *q, mem *m, double *now, uint64_t *share, pr
 
 /* ------------------------------------------------- one file under two names, two under one name */
 
+/* messages_check - call registry_check_messages for all files of a job, as far as this process can
+ * see them before it knows the number of ranks (ranks: at least 1). Call it before anything is
+ * printed. Costs one system call if standard error is not a file. */
+status messages_check(const settings *o, int ranks, err *e);
+
 /* side_files_check - check the side files (report, trace and page) at rank 0, before anything else.
  * Refuse a side file that cannot be written, or that is also another file of the job, as far as
  * this host can see. Refuse to replace a file that hetsort did not write for the same role. Costs

@@ -23,6 +23,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -137,6 +138,20 @@ static void register_own(registry *g, const settings *o, int rank, int ranks)
 			registry_writes(g, ROLE_OUTPUT, path, shown);
 		free(path);
 	}
+}
+
+status messages_check(const settings *o, int ranks, err *e)
+{
+	struct stat st;
+	registry g = { .use = NULL };
+	if (fstat(STDERR_FILENO, &st) != 0 || !S_ISREG(st.st_mode))
+		return ST_OK;
+	register_shared(&g, o, ranks);
+	for (int r = 0; r < ranks; r++)
+		register_own(&g, o, r, ranks);
+	const status rc = registry_check_messages(&g, e);
+	registry_free(&g);
+	return rc;
 }
 
 status side_files_check(const settings *o, int ranks, err *e)

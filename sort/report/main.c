@@ -58,7 +58,9 @@ int main(int argc, char **argv)
 	registry g = { .use = NULL };
 	registry_reads(&g, ROLE_SOURCE_REPORT, report, -1);
 	registry_writes(&g, ROLE_PAGE, output, -1);
-	status rc = registry_check(&g, &e);
+	status rc = registry_check_messages(&g, &e);
+	if (rc == ST_OK)
+		rc = registry_check(&g, &e);
 	registry_free(&g);
 	if (rc == ST_OK)
 		rc = json_read(AT_FDCWD, false, "report", report, &doc, &e);

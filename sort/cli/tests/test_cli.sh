@@ -397,6 +397,40 @@ run "$hetsort" --report - -o out nowhere
 ok "report of a failure on standard output" grep -q '"status": "refused"' <<<"$out"
 refuses "closed standard input" 3 "cannot read standard input: Bad file descriptor" sh -c '"$0" -o out - <&-' "$hetsort"
 refuses "closed standard output" 3 "cannot write standard output: Bad file descriptor" sh -c '"$0" -o - in >&-' "$hetsort"
+# standard error: messages are not written to a file of the job, but to the terminal, or nowhere
+mkdir work set && cp in set/p.0 && cp in2 set/p.1 && "$hetsort" --ranks 2 -o set/s.%r set/p.%r || exit 1
+spares() { # spares NAME FILE COMMAND... - with standard error in FILE: refused, FILE as before, nothing written
+  local name=$1 file=$2 was; shift 2
+  was=$(cksum "$file")
+  run setsid sh -c 'exec "$@" 2>>"$0"' "$file" "$@"
+  is "messages in $name: exit code, the file" "$rc/$(cksum "$file")" "2/$was"
+  ok "messages in $name: nothing written" nothing_written
+}
+spares "the input" in "$hetsort" -v -o out in
+spares "the input of an invalid command" in "$hetsort" --bogus -o out in
+spares "the input, under another name" in "$hetsort" -o out in2 hard
+spares "the input, which is also standard input" in sh -c '"$0" -v -o out - <in' "$hetsort"
+spares "an input of a rank" set/p.1 "$hetsort" --ranks 2 -v -o out.%r set/p.%r
+spares "a part, of a manifest" set/s.1 "$hetsort" -v -o out set/s.manifest
+spares "the manifest" set/s.manifest "$hetsort" -v -o out set/s.manifest
+spares "the output" keep "$hetsort" -v -f -o keep in
+spares "the plan's input" in "$hetsort" --explain -v in
+: >sum && spares "the records on standard output" sum sh -c '"$0" -v -o - in >>sum' "$hetsort"
+spares "an input to check" in "$hetsort" --check in
+spares "a part to check" set/s.0 "$hetsort" --check-manifest set/s.manifest
+spares "a file to clean" keep "$hetsort" --clean keep
+"$hetsort" --report old.report -o out in && rm out
+spares "the report" old.report "$hetsort" -v --report old.report -o out in
+: >work/hetsort-rank0.run0 && spares "a file of the workdir" work/hetsort-rank0.run0 "$hetsort" -v --workdir work -o out in
+spares "the report of hetsort-report" old.report "$BIN/hetsort-report" -o page old.report
+run "$hetsort" --explain in
+is "the plan and messages in one file" "$("$hetsort" --explain -v in >log 2>&1; echo $?; wc -l <log)" "0"$'\n'"$(wc -l <<<"$out")"
+if have_terminal; then
+  on_terminal 80 0 . sh -c '"$0" -v -o out in 2>>in; echo $?' "$hetsort"
+  ok "messages in the input: the reason is on the terminal" grep -q "standard error is the same file as input 'in'" <<<"$out"
+fi
+rm -r work set old.report log sum
+cp in keep
 refuses "input twice" 2 "input 'in' is the same file as input 'in'" "$hetsort" -o out in in2 in
 for merge in "" -m; do # any content, any number of ranks
   for ranks in 1 3; do
