@@ -29,6 +29,10 @@
  * 0: its name is 64 letters x), boot=N (its kernel has drawn the number N; 0: the number cannot be
  * read).
  *
+ * Lies about the machine: files of /proc and /sys are read below the directory HETSORT_SHIM_ROOT if
+ * they exist there. Files in the directory HETSORT_SHIM_TMPFS and below seem to be on a tmpfs; no
+ * other file does.
+ *
  * In a test that is linked with the shim, allocations can be counted and refused (scripts/shim.h).
  */
 #define SHIM_ITSELF
@@ -37,6 +41,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -50,6 +55,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -317,6 +323,32 @@ int fstatat64(int dir, const char *path, struct stat64 *st, int flags)
 	const int rc = NEXT(fstatat64)(dir, path, st, flags);
 	if (rc == 0 && same_number && S_ISREG(st->st_mode))
 		st->st_ino = same_number;
+	return rc;
+}
+
+FILE *fopen64(const char *path, const char *mode)
+{
+	const char *root = getenv("HETSORT_SHIM_ROOT");
+	char there[4096];
+	const int is_system = strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0;
+	const int n = root && is_system ? snprintf(there, sizeof there, "%s%s", root, path) : 0;
+	const int exists = n > 0 && (size_t)n < sizeof there && access(there, F_OK) == 0;
+	return NEXT(fopen64)(exists ? there : path, mode);
+}
+
+int fstatfs64(int fd, struct statfs64 *fs)
+{
+	const char *top = getenv("HETSORT_SHIM_TMPFS");
+	const size_t len = top ? strlen(top) : 0;
+	char self[40], path[4096];
+	const int rc = NEXT(fstatfs64)(fd, fs);
+	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+	const ssize_t n = rc == 0 && top ? readlink(self, path, sizeof path - 1) : -1;
+	path[n > 0 ? n : 0] = '\0';
+	if (n >= 0)
+		fs->f_type = strncmp(path, top, len) == 0 && (path[len] == '/' || !path[len])
+				     ? TMPFS_MAGIC
+				     : EXT4_SUPER_MAGIC;
 	return rc;
 }
 

@@ -8,7 +8,7 @@
  * directories that do exist.
  *
  * Swap space does not count as memory, because a sort that swaps is slower than a sort that writes
- * runs to disk. */
+ * runs to disk. It counts for files in memory, which the kernel swaps out before it kills. */
 #include "limit.h"
 #include "arith.h"
 #include "size.h"
@@ -278,11 +278,14 @@ status memory_limit_parse(const char *text, memory_wish *w, err *e)
 		   : ST_OK;
 }
 
+enum { TOTAL, AVAILABLE, SWAP, AMOUNTS };
+
 typedef struct search {
 	const memory_limit_query *q;
 	memory_limit *l;
 	bool has_wish;
-	uint64_t capacity_bytes; /* of the node, in use or not */
+	uint64_t capacity_bytes;       /* of the node, in use or not */
+	sysfile_entry memory[AMOUNTS]; /* of the machine, in KiB */
 } search;
 
 /* A limit, and the bytes below it that are in use and cannot be reclaimed. */
@@ -291,12 +294,23 @@ typedef struct limit {
 	const char *kind;  /* "cgroup memory.max" */
 	const char *where; /* which group; NULL if kind says it all */
 	uint64_t bytes, used_bytes;
+	uint64_t swap_bytes; /* of OF_NODE: free swap space that its memory may use */
 } limit;
+
+/* Append the limit, without what is in use, to a text. */
+static void limit_name(const limit *m, char text[LIMIT_TEXT_BYTES])
+{
+	char bytes[SIZE_TEXT_BYTES], used[SIZE_TEXT_BYTES];
+	snprintf(text, LIMIT_TEXT_BYTES, "%s%s%s: %s", m->kind, m->where ? " of " : "",
+		 m->where ? quoted(m->where) : "", size_text(m->bytes, bytes));
+	if (m->used_bytes)
+		text_append(text, LIMIT_TEXT_BYTES, " less %s in use",
+			    size_text(m->used_bytes, used));
+}
 
 /* Keep the limit, with a text that explains it, if it leaves a rank less than earlier limits do. */
 static void limit_offer(search *s, const limit *m)
 {
-	char bytes[SIZE_TEXT_BYTES], used[SIZE_TEXT_BYTES];
 	memory_limit *l = s->l;
 	const unsigned ranks = m->of == OF_PROCESS ? s->q->process_ranks : s->q->node_ranks;
 	const uint64_t left = m->bytes > m->used_bytes ? m->bytes - m->used_bytes : 0;
@@ -305,18 +319,25 @@ static void limit_offer(search *s, const limit *m)
 		s->capacity_bytes = u64_min(s->capacity_bytes, m->bytes);
 	if (m->of != OF_WISH)
 		l->most_bytes = u64_min(l->most_bytes, left / ranks);
+	const uint64_t all = left + u64_min(m->swap_bytes, UINT64_MAX - left);
+	if (m->of == OF_NODE && all / ranks < l->left_bytes) {
+		l->left_bytes = all / ranks;
+		limit_name(m, l->left_text);
+	}
 	if (ours / ranks >= l->rank_bytes)
 		return;
 	l->rank_bytes = ours / ranks;
-	snprintf(l->text, sizeof l->text, "%s%s%s: %s", m->kind, m->where ? " of " : "",
-		 m->where ? quoted(m->where) : "", size_text(m->bytes, bytes));
-	if (m->used_bytes)
-		text_append(l->text, sizeof l->text, " less %s in use",
-			    size_text(m->used_bytes, used));
+	limit_name(m, l->text);
 	if (!s->has_wish)
 		text_append(l->text, sizeof l->text, ", %d/%d of it", LIMIT_PARTS, LIMIT_OF_PARTS);
 	if (ranks > 1)
 		text_append(l->text, sizeof l->text, ", for %u ranks", ranks);
+}
+
+/* Convert a number of KiB to bytes. Return false if the number was not found or is too large. */
+static bool limit_kilobytes(const sysfile_entry *x, uint64_t *bytes)
+{
+	return x->found && !__builtin_mul_overflow(x->number, UINT64_C(1024), bytes);
 }
 
 /* Offer the limit after key in one of the group's files. Clean page cache and reclaimable slabs do
@@ -330,6 +351,7 @@ static void limit_offer_of_group(search *s, const group *g, const char *file, co
 						    { "active_file", "inactive_file",
 						      "slab_reclaimable" } };
 	char kind[64];
+	uint64_t swap = 0;
 	const uint64_t bytes = group_number(g, file, key, UINT64_MAX);
 	if (bytes >> NO_LIMIT_BITS)
 		return;
@@ -337,7 +359,14 @@ static void limit_offer_of_group(search *s, const group *g, const char *file, co
 	for (int i = 0; i < CLEAN && clean[g->v2][i]; i++)
 		used -= u64_min(used, group_number(g, "memory.stat", clean[g->v2][i], 0));
 	snprintf(kind, sizeof kind, "cgroup %s", *key ? key : file);
-	limit_offer(s, &(limit){ OF_NODE, kind, g->name, bytes, used });
+	if (limit_kilobytes(&s->memory[SWAP], &swap) && swap) {
+		const uint64_t most =
+			g->v2 ? group_number(g, "memory.swap.max", "", UINT64_MAX)
+			      : group_number(g, "memory.memsw.limit_in_bytes", "", UINT64_MAX);
+		const uint64_t has = g->v2 ? group_number(g, "memory.swap.current", "", 0) : bytes;
+		swap = u64_min(swap, most - u64_min(most, has));
+	}
+	limit_offer(s, &(limit){ OF_NODE, kind, g->name, bytes, used, swap });
 }
 
 static bool limit_offer_group(void *search_, const group *g)
@@ -358,27 +387,20 @@ static bool limit_offer_group(void *search_, const group *g)
 	return true;
 }
 
-/* Convert a number of KiB to bytes. Return false if the number was not found or is too large. */
-static bool limit_kilobytes(const sysfile_entry *x, uint64_t *bytes)
-{
-	return x->found && !__builtin_mul_overflow(x->number, UINT64_C(1024), bytes);
-}
-
 /* Offer the limits of the machine and of the process. */
 static void limit_offer_others(search *s)
 {
 	static const char *const name[] = { "address space (RLIMIT_AS)", "data (RLIMIT_DATA)" };
-	sysfile_entry memory[] = { { .key = "MemTotal" }, { .key = "MemAvailable" } };
 	sysfile_entry most[] = { { .key = "Max address space" }, { .key = "Max data size" } };
 	sysfile_entry used[] = { { .key = "VmSize" }, { .key = "VmData" } };
-	uint64_t total, available;
-	sysfile_numbers(s->q->root, "/proc/meminfo", memory, 2);
-	if (limit_kilobytes(&memory[0], &total)) {
+	uint64_t total, available, swap = 0;
+	if (limit_kilobytes(&s->memory[TOTAL], &total)) {
 		/* kernels before 3.14 have no MemAvailable */
-		if (!limit_kilobytes(&memory[1], &available) || available > total)
+		if (!limit_kilobytes(&s->memory[AVAILABLE], &available) || available > total)
 			available = total;
+		(void)limit_kilobytes(&s->memory[SWAP], &swap);
 		limit_offer(s, &(limit){ OF_NODE, "memory of the machine", NULL, total,
-					 total - available });
+					 total - available, swap });
 	}
 	sysfile_numbers(s->q->root, "/proc/self/limits", most, 2);
 	if (most[0].found || most[1].found)
@@ -387,8 +409,8 @@ static void limit_offer_others(search *s)
 		uint64_t bytes = 0;
 		(void)limit_kilobytes(&used[i], &bytes);
 		if (most[i].found)
-			limit_offer(s,
-				    &(limit){ OF_PROCESS, name[i], NULL, most[i].number, bytes });
+			limit_offer(
+				s, &(limit){ OF_PROCESS, name[i], NULL, most[i].number, bytes, 0 });
 	}
 }
 
@@ -396,9 +418,20 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 {
 	const memory_wish *w = &q->wish;
 	const uint64_t all = (uint64_t)PERCENT_IN_ALL * SIZE_MILLION;
-	search s = { q, l, w->bytes || w->micropercent, UINT64_MAX };
-	*l = (memory_limit){ UINT64_MAX, UINT64_MAX, "no limit of memory is known" };
+	search s = { .q = q,
+		     .l = l,
+		     .has_wish = w->bytes || w->micropercent,
+		     .capacity_bytes = UINT64_MAX,
+		     .memory = { [TOTAL] = { .key = "MemTotal" },
+				 [AVAILABLE] = { .key = "MemAvailable" },
+				 [SWAP] = { .key = "SwapFree" } } };
+	*l = (memory_limit){ .rank_bytes = UINT64_MAX,
+			     .most_bytes = UINT64_MAX,
+			     .text = "no limit of memory is known",
+			     .left_bytes = UINT64_MAX,
+			     .left_text = "no limit of memory is known" };
 	if (!q->wish_only || w->micropercent) {
+		sysfile_numbers(q->root, "/proc/meminfo", s.memory, AMOUNTS);
 		limit_visit_groups(q->root, MEMORY_V1, limit_offer_group, &s);
 		limit_offer_others(&s);
 	}
@@ -411,6 +444,6 @@ status memory_limit_find(const memory_limit_query *q, memory_limit *l, err *e)
 		bytes = s.capacity_bytes / all * w->micropercent +
 			s.capacity_bytes % all * w->micropercent / all;
 	if (s.has_wish)
-		limit_offer(&s, &(limit){ OF_WISH, "--memory", NULL, bytes, 0 });
+		limit_offer(&s, &(limit){ OF_WISH, "--memory", NULL, bytes, 0, 0 });
 	return ST_OK;
 }

@@ -39,6 +39,11 @@ typedef struct memory_limit {
 	uint64_t rank_bytes;         /* UINT64_MAX if no limit is known; may be 0 */
 	uint64_t most_bytes;         /* rank_bytes for the largest useful wish */
 	char text[LIMIT_TEXT_BYTES]; /* the limit that decided, and how rank_bytes follows */
+	/* Memory and swap space that is left for the rank and for its files on a file system in
+	 * memory: more is never possible. UINT64_MAX if it is not known. The limits of processes
+	 * and the wish do not count here. */
+	uint64_t left_bytes;
+	char left_text[LIMIT_TEXT_BYTES]; /* the limit that decided */
 } memory_limit;
 
 /* memory_limit_find - find the smallest limit. The limits are the wish and the free parts of the

@@ -157,10 +157,12 @@ static json_t *rank_json(const job_result *r, const rank_result *k, const settin
 	j = json_with(j, "timeline", timeline_json(k));
 	j = json_with(j, "stages", stages_json(&k->stages));
 	j = json_with(j, "memory",
-		      json_pack("{s:o, s:s, s:o, s:o, s:o, s:s, s:o}", "limit_bytes",
+		      json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "limit_bytes",
 				json_count(k->limit_bytes), "limit", k->limit_text, "planned_bytes",
 				json_count(k->planned_bytes), "spill_bytes",
 				json_count(k->spill_bytes), "spill_runs", json_count(k->spill_runs),
+				"runs_in_memory_bytes", json_count(k->run_file_bytes),
+				"output_in_memory_bytes", json_count(k->out_file_bytes),
 				"tmpdirs_left_out", k->left_out, "runs_again",
 				json_count(k->runs_again)));
 	j = json_with(j, "io",

@@ -19,6 +19,19 @@ static void report_heading(const job_result *r, const settings *o, FILE *f)
 		r->comm_kind, plan_names[o->plan], strategy_names[o->strategy]);
 }
 
+/* Print which part of the output and of runs is files in memory, which --memory does not count. */
+static void print_files_in_memory(const char *before, const rank_result *k, FILE *f)
+{
+	char out[SIZE_TEXT_BYTES], runs[SIZE_TEXT_BYTES];
+	if (k->out_file_bytes)
+		fprintf(f, "%s%s of output", before, size_text(k->out_file_bytes, out));
+	if (k->run_file_bytes)
+		fprintf(f, "%s%s of runs", k->out_file_bytes ? " and " : before,
+			size_text(k->run_file_bytes, runs));
+	if (k->out_file_bytes || k->run_file_bytes)
+		fputs(" in files in memory", f);
+}
+
 /* Print the memory of each rank; of many ranks, only the rank that needs most. The source of a
  * limit is printed once for consecutive ranks with the same source. */
 static void explain_memory(const job_result *r, FILE *f)
@@ -36,8 +49,10 @@ static void explain_memory(const job_result *r, FILE *f)
 		if (limited)
 			fprintf(f, ", limit %s", size_text(k->limit_bytes, limit));
 		if (k->spill_runs)
-			fprintf(f, "; in %" PRIu64 " run%s on disk, %s", k->spill_runs,
-				plural(k->spill_runs), size_text(k->spill_bytes, disk));
+			fprintf(f, "; in %" PRIu64 " run%s%s, %s", k->spill_runs,
+				plural(k->spill_runs), k->run_file_bytes ? "" : " on disk",
+				size_text(k->spill_bytes, disk));
+		print_files_in_memory("; ", k, f);
 		fputc('\n', f);
 		if (limited &&
 		    (i + 1 == r->size || !all || strcmp(k->limit_text, k[1].limit_text) != 0))
@@ -327,6 +342,8 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 		sum.spill_runs += k->spill_runs;
 		sum.kept_bytes += k->kept_bytes;
 		sum.spill_bytes += k->spill_bytes;
+		sum.out_file_bytes += k->out_file_bytes;
+		sum.run_file_bytes += k->run_file_bytes;
 		sum.merge_kept &= k->merge_kept;
 		spilled += k->spill_runs > 0;
 	}
@@ -349,9 +366,13 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 				u.joules_per_gb);
 	}
 	if (spilled)
-		fprintf(f, "spilled to disk: %s in %" PRIu64 " run%s, by %d of %d rank%s\n",
-			size_text(sum.spill_bytes, text), sum.spill_runs, plural(sum.spill_runs),
-			spilled, r->size, plural((uint64_t)r->size));
+		fprintf(f, "spilled%s: %s in %" PRIu64 " run%s, by %d of %d rank%s\n",
+			sum.run_file_bytes ? "" : " to disk", size_text(sum.spill_bytes, text),
+			sum.spill_runs, plural(sum.spill_runs), spilled, r->size,
+			plural((uint64_t)r->size));
+	print_files_in_memory("", &sum, f);
+	if (sum.out_file_bytes || sum.run_file_bytes)
+		fputc('\n', f);
 	print_unused(r, f);
 	print_left_out(r, f);
 	print_io(r, o, f);

@@ -5,6 +5,7 @@
 #include "base/arith.h"
 #include "base/size.h"
 #include "base/progress.h"
+#include "base/sysfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -101,6 +103,43 @@ bool file_is_in_memory(int fd)
 {
 	struct statfs fs;
 	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
+typedef struct overlay {
+	dev_t dev;
+	bool in_memory;
+} overlay;
+
+/* Look at the upper directory if this line of mountinfo is the overlay's. Return whether it is. */
+static bool overlay_look(void *overlay_, char *line)
+{
+	overlay *o = overlay_;
+	unsigned major_, minor_;
+	char *upper = strstr(line, " - overlay ") ? strstr(line, ",upperdir=") : NULL;
+	if (!upper || sscanf(line, "%*u %*u %u:%u", &major_, &minor_) != 2 ||
+	    makedev(major_, minor_) != o->dev)
+		return false;
+	upper += strlen(",upperdir=");
+	upper[strcspn(upper, ",\n")] = '\0';
+	const int fd = open(upper, O_PATH | O_CLOEXEC);
+	o->in_memory = fd >= 0 && file_is_in_memory(fd);
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
+bool file_takes_memory(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+	overlay o = { .in_memory = false };
+	if (file_is_in_memory(fd))
+		return true;
+	if (fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC && fstat(fd, &st) == 0) {
+		o.dev = st.st_dev;
+		sysfile_lines("", "/proc/self/mountinfo", overlay_look, &o);
+	}
+	return o.in_memory;
 }
 
 bool file_free_bytes(int fd, uint64_t *bytes)

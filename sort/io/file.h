@@ -30,6 +30,11 @@ void file_start_writeback(int fd, uint64_t offset, uint64_t bytes);
  * memory. */
 bool file_is_in_memory(int fd);
 
+/* file_takes_memory - return whether bytes written to a file or directory take memory of the
+ * machine: its file system is in memory, or an overlay whose upper directory is. Of an overlay this
+ * is unknown, and false, if this process does not see the upper directory, as in a container. */
+bool file_takes_memory(int fd);
+
 /* file_free_bytes - set *bytes to the free space for this user in the file system of fd, UINT64_MAX
  * if it has no limit. If it is unknown, return false, with errno and UINT64_MAX. */
 bool file_free_bytes(int fd, uint64_t *bytes);

@@ -110,15 +110,16 @@ typedef struct rank_result {
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
 	uint64_t sent_to_bytes[PEERS]; /* to the first ranks */
 	activity activity;
-	io_stats io[2];                      /* reads, writes */
-	char io_text[IO_TEXT_BYTES];         /* the reason if io_uring is not used, else "" */
-	uint64_t mem_peak_bytes;             /* held by this rank's own arrays */
-	uint64_t limit_bytes, planned_bytes; /* of memory; UINT64_MAX: no limit */
-	uint64_t spill_bytes, spill_runs;    /* 0: all in memory */
-	uint64_t runs_again;                 /* runs written a second time, to another directory */
-	char left_out[LEFT_OUT_TEXT_BYTES];  /* directories with too little space for runs, or "" */
-	uint64_t kept_bytes, kept_runs;      /* the part of these that an earlier job made */
-	int32_t merge_kept;                  /* the output of the earlier job was complete, too */
+	io_stats io[2];                          /* reads, writes */
+	char io_text[IO_TEXT_BYTES];             /* the reason if io_uring is not used, else "" */
+	uint64_t mem_peak_bytes;                 /* held by this rank's own arrays */
+	uint64_t limit_bytes, planned_bytes;     /* of memory; UINT64_MAX: no limit */
+	uint64_t spill_bytes, spill_runs;        /* 0: all in memory */
+	uint64_t out_file_bytes, run_file_bytes; /* of these and the output: files in memory */
+	uint64_t runs_again;                /* runs written a second time, to another directory */
+	char left_out[LEFT_OUT_TEXT_BYTES]; /* directories with too little space for runs, or "" */
+	uint64_t kept_bytes, kept_runs;     /* the part of these that an earlier job made */
+	int32_t merge_kept;                 /* the output of the earlier job was complete, too */
 	uint64_t wanted_bytes; /* --memory that would be enough, if the limit is too small */
 	char limit_text[LIMIT_TEXT_BYTES]; /* the source of the limit */
 	int32_t spans;

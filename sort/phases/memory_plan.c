@@ -7,10 +7,17 @@
 #include "phases.h"
 #include "spill/spill.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum {
 	GUESSED_RECS = 1 << 16,   /* margin of an estimated number of records */
@@ -86,7 +93,13 @@ static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_
 				       !env->o->workdir,
 			      .keeps = env->o->workdir && recs > 0,
 			      .kept = j->work.on ? &j->work.seal.kept : NULL,
+			      .left_bytes = mp->limit.left_bytes,
+			      .out_file_bytes = mp->out_file_bytes,
+			      .out_in_memory = in->is_stream && mp->out_in_memory,
+			      .memory_dirs = mp->memory_dirs,
+			      .in_place = mp->in_place,
 			      .test_run_recs = test_sizes_of(env->o)->run_recs };
+	(void)memory_plan_tmpdirs(j, &q.dirs);
 	if (env_scatters(env)) /* the blocks of the scatter are freed before the exchange */
 		q.exchange_bytes = u64_max(q.exchange_bytes, scatter_most_bytes(env, all));
 	for (size_t i = 0; i < in->files; i++) {
@@ -97,12 +110,18 @@ static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_
 }
 
 /* Return whether out_recs records fit. When merging or spilling, written records pass through
- * windows, so any number fits. */
+ * windows, so any number fits, unless the output is in memory. */
 bool memory_plan_holds(const job *j, uint64_t out_recs)
 {
 	sort_plan b;
-	const sort_plan_query q = memory_query(j, &j->memory, out_recs);
-	return !q.distributing || j->memory.sort.spills || (sort_plan_make(&b, &q) && !b.spills);
+	sort_plan_query q = memory_query(j, &j->memory, out_recs);
+	const bool spills = j->memory.sort.spills, in_memory = j->memory.out_in_memory;
+	const uint64_t planned = own_share(&j->env, j->shares.out);
+	if (in_memory && out_recs > planned)
+		q.out_file_bytes += (out_recs - planned) * q.lay.record_bytes;
+	if (spills || !q.distributing)
+		return !in_memory || (spills ? sort_plan_on_disk : sort_plan_make)(&b, &q);
+	return sort_plan_make(&b, &q) && !b.spills;
 }
 
 /* Make the budget for the limit in mp. Return false if this is too little memory. */
@@ -154,6 +173,62 @@ static uint64_t step_to(uint64_t bytes)
 					     : UINT64_C(1) << 30;
 }
 
+/* Return whether files in this directory take memory. A workdir that is missing will be made. */
+static bool dir_takes_memory(const char *path)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char *above = fd < 0 && errno == ENOENT ? strdup(path) : NULL;
+	if (above) {
+		for (size_t n = strlen(above); n > 1 && above[n - 1] == '/';)
+			above[--n] = '\0';
+		above[file_base(above) - above] = '\0';
+		fd = open(*above ? above : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	free(above);
+	const bool takes = fd >= 0 && file_takes_memory(fd);
+	if (fd >= 0)
+		close(fd);
+	return takes;
+}
+
+/* Refuse the job because of its files in memory. More memory for the sort does not help, so say
+ * which of them must be on a disk. */
+static status refuse_files(job *j, bool spreads)
+{
+	rank_env *env = &j->env;
+	const memory_plan *mp = &j->memory;
+	const uint64_t n = j->shares.records, ranks = j->cpus.ranks_here;
+	const sort_plan_query q = memory_query(j, mp, own_share(env, j->shares.out));
+	const uint64_t runs = sort_plan_run_file_bytes(&q);
+	memory_plan other = *mp;
+	char text[ERR_TEXT_BYTES] = "", bytes[SIZE_TEXT_BYTES];
+	size_t dirs, i = 0;
+	const char *const *dir = memory_plan_tmpdirs(j, &dirs);
+	while (runs && i + 1 < dirs && !dir_takes_memory(dir[i]))
+		i++;
+	other.memory_dirs = 0;
+	const bool runs_only =
+		memory_fits(j, false, &other) || (spreads && memory_fits(j, true, &other));
+	if (mp->out_file_bytes)
+		text_append(text, sizeof text, "output %s takes %s",
+			    quoted(output_name(&j->files.out)),
+			    size_text(mp->out_file_bytes * ranks, bytes));
+	if (runs)
+		text_append(text, sizeof text, "%sruns in %s %s %s", *text ? ", and " : "",
+			    quoted(dir[i]), *text ? "would take" : "take",
+			    size_text(runs * ranks, bytes));
+	return err_set(&env->e, ST_RESOURCE,
+		       "not enough memory for %" PRIu64 " record%s of %u byte%s (%s): %s, because "
+		       "%s in memory; use %s%s%s on a disk",
+		       n, plural(n), env->o->lay.record_bytes, plural(env->o->lay.record_bytes),
+		       mp->limit.left_text, text,
+		       runs && mp->out_file_bytes ? "these directories are" : "this directory is",
+		       runs_only ? "" : "an output", runs_only || !runs ? "" : " and ",
+		       !runs             ? ""
+		       : env->o->workdir ? "a --workdir"
+					 : "a --tmpdir");
+}
+
 /* Refuse the job, and name the least value of --memory that is enough. If rank 0 plans for all
  * ranks, name at least the value for the preceding ranks: the job needs the largest, and a search
  * takes long. */
@@ -191,6 +266,76 @@ static status refuse_memory(job *j, bool on_disk)
 		       is_dynamic(env) ? "; --scatter=dynamic cannot spill to disk" : "");
 }
 
+/* Return whether the output of this rank will be a new file in memory. An output that --resume may
+ * find is part of the memory in use. */
+static bool output_takes_memory(const job *j)
+{
+	const settings *o = j->env.o;
+	const output *out = &j->files.out;
+	struct stat st;
+	if (!o->output || j->work.saved.all.id)
+		return false;
+	if (!out->is_stdout)
+		return file_takes_memory(out->file.dirfd);
+	return stream_is_standard(o->output) && fstat(STDOUT_FILENO, &st) == 0 &&
+	       S_ISREG(st.st_mode) && file_takes_memory(STDOUT_FILENO);
+}
+
+/* Return whether the records of this rank are in memory, and will be used there, as reader_map
+ * decides. */
+static bool input_is_in_place(const job *j)
+{
+	const settings *o = j->env.o;
+	const input *in = &j->files.in;
+	if (in->files != 1 || in->is_stream || o->merge || env_scatters(&j->env) ||
+	    o->direct == DIRECT_ALWAYS || io_backend_is_forced(j->files.io))
+		return false;
+	const int copy = in->file->fd; /* of a stream, else -1 */
+	const int fd = copy >= 0 ? copy : open(in->file->path, O_PATH | O_CLOEXEC);
+	const bool is = fd >= 0 && file_is_in_memory(fd);
+	if (fd >= 0 && fd != copy)
+		close(fd);
+	return is;
+}
+
+/* The bytes that a rank writes to a file in memory, and a hash of its host's name. */
+typedef struct rank_files {
+	uint64_t host, bytes;
+} rank_files;
+
+/* Find out which files of the job take memory. Ranks share a limit evenly, so each counts an equal
+ * part of what all ranks of its host write. */
+static status find_files_in_memory(job *j)
+{
+	rank_env *env = &j->env;
+	const comm *c = env->c;
+	memory_plan *mp = &j->memory;
+	const unsigned here = j->cpus.ranks_here;
+	const uint64_t own = c->for_all ? j->shares.records : own_share(env, j->shares.out);
+	rank_files mine = { XXH3_64bits(c->host, strlen(c->host)), 0 };
+	uint64_t any = 0;
+	size_t dirs;
+	const char *const *dir = memory_plan_tmpdirs(j, &dirs);
+	mp->memory_dirs = 0;
+	for (size_t i = 0; i < dirs; i++)
+		mp->memory_dirs += dir_takes_memory(dir[i]);
+	mp->in_place = input_is_in_place(j);
+	mp->out_in_memory = output_takes_memory(j);
+	if (mp->out_in_memory && !j->files.in.is_stream)
+		mine.bytes = u64_min(own, env->o->top ? env->o->top : UINT64_MAX) *
+			     env->o->lay.record_bytes;
+	mp->out_file_bytes = mine.bytes / (c->for_all ? here : 1);
+	status rc = comm_reduce(env->c, mine.bytes, u64_max, &any);
+	if (rc != ST_OK || c->size == 1 || c->for_all || !any)
+		return rc;
+	rank_files *all = env_allgather(env, &mine, sizeof mine, "files in memory", &rc);
+	mp->out_file_bytes = 0;
+	for (int i = 0; all && i < c->size; i++)
+		mp->out_file_bytes += all[i].host == mine.host ? all[i].bytes / here : 0;
+	mem_free(&env->m, all);
+	return rc;
+}
+
 /* Find the memory limit, and size the windows of the exchange by the least limit of any rank.
  * Refuse more records than an entry has bits to number; later sums rely on this. If all ranks are
  * in one process, they use the limit that rank 0 finds. */
@@ -224,11 +369,14 @@ static status find_limit(job *j)
 	else if (c->rank == 0 || !common)
 		rc = memory_limit_find(&lq, limit, &env->e);
 	rc = comm_agree(c, rc);
+	if (rc == ST_OK && !small)
+		rc = find_files_in_memory(j);
 	if (rc == ST_OK && common)
 		rc = comm_bcast(c, limit, sizeof *limit, 0);
 	if (rc == ST_OK)
 		rc = comm_reduce(c, limit->rank_bytes, u64_min, &least);
-	if (rc == ST_OK && (!*limit->text || !memchr(limit->text, '\0', sizeof limit->text)))
+	if (rc == ST_OK && (!*limit->text || !memchr(limit->text, '\0', sizeof limit->text) ||
+			    !memchr(limit->left_text, '\0', sizeof limit->left_text)))
 		rc = err_set(&env->e, ST_PEER, "rank 0 sent an invalid memory limit");
 	j->memory.windows_bytes = exchange_setup_windows(env, j->shares.records, least);
 	return comm_agree(c, rc);
@@ -273,6 +421,52 @@ static status choose_exchange(job *j)
 	return rc;
 }
 
+/* Refuse the job: because of its files in memory, if it would fit without them. */
+static status refuse(job *j, bool spreads, bool on_disk)
+{
+	memory_plan bare = j->memory;
+	bare.out_file_bytes = bare.memory_dirs = 0;
+	if ((j->memory.out_file_bytes || j->memory.memory_dirs) &&
+	    (memory_fits(j, false, &bare) || (spreads && memory_fits(j, true, &bare))))
+		return refuse_files(j, spreads);
+	j->memory = bare; /* which --memory is enough without them */
+	return refuse_memory(j, on_disk);
+}
+
+/* Check that the planned files can be made: runs, and an output in memory. */
+static status check_files(job *j, bool spreads)
+{
+	rank_env *env = &j->env;
+	const settings *o = env->o;
+	const memory_plan *mp = &j->memory;
+	size_t dirs;
+	const char *const *dir = memory_plan_tmpdirs(j, &dirs);
+	const output *out = &j->files.out;
+	const sort_plan *b = &mp->sort;
+	if (mp->out_file_bytes && out->owner && !j->work.resuming &&
+	    file_is_in_memory(out->file.dirfd)) { /* as output_create will do */
+		const uint64_t mine = own_share(env, j->shares.out), all = j->shares.records;
+		const status rc = file_reserve(
+			out->file.dirfd,
+			u64_min(out->per_rank ? mine : all, o->top ? o->top : UINT64_MAX) *
+				o->lay.record_bytes,
+			out->file.path, &env->e);
+		if (rc != ST_OK)
+			return rc;
+	}
+	const bool may_be_missing = o->workdir && o->explain;
+	if (!b->spills || may_be_missing)
+		return ST_OK;
+	/* The space on disks is looked at when runs are created: until then it may change. The size
+	 * of a tmpfs is as good as its memory. Runs that --resume may find have their space. */
+	uint64_t bytes = 0;
+	if (mp->memory_dirs && !spreads && !o->workdir && b->runs > b->memory_runs &&
+	    !__builtin_mul_overflow(b->disk_bytes, j->cpus.ranks_here, &bytes))
+		return spill_dirs_check(dir, dirs, bytes,
+					b->disk_bytes / (b->runs - b->memory_runs), &env->e);
+	return spill_dirs_check(dir, dirs, 0, 0, &env->e);
+}
+
 /* Make the budget of this rank, and decide together whether received records spill. */
 static status make_budget(job *j)
 {
@@ -309,9 +503,8 @@ static status make_budget(job *j)
 	if ((spreads || env_scatters(env)) && !env->c->threads_allowed)
 		mp->sort.workers = 1; /* the same thread makes runs, sends and receives */
 	if (!fit)
-		return refuse_memory(j, on_disk);
-	const bool may_be_missing = o->workdir && o->explain;
-	return mp->sort.spills && !may_be_missing ? spill_dirs_check(dir, dirs, &env->e) : ST_OK;
+		return refuse(j, spreads, on_disk);
+	return check_files(j, spreads);
 }
 
 static void note_budget(job *j)
@@ -321,6 +514,10 @@ static void note_budget(job *j)
 	/* calibration may have used more already */
 	r->planned_bytes = u64_max(b->bytes, j->env.m.peak_bytes);
 	r->spill_bytes = b->disk_bytes;
+	r->out_file_bytes = j->memory.out_file_bytes;
+	size_t dirs;
+	(void)memory_plan_tmpdirs(j, &dirs);
+	r->run_file_bytes = b->disk_bytes / dirs * j->memory.memory_dirs;
 	r->spill_runs = b->spills ? b->runs - b->memory_runs : 0;
 }
 
@@ -328,6 +525,8 @@ void memory_plan_ended(job *j)
 {
 	sort_plan_query q = memory_query(j, &j->memory, 0);
 	q.recs = j->data.n;
+	if (q.out_in_memory)
+		j->memory.out_file_bytes = q.recs * q.lay.record_bytes;
 	j->memory.sort.runs = j->data.s->count;
 	sort_plan_end(&j->memory.sort, &q, j->data.disk.spill);
 	note_budget(j);

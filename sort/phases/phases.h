@@ -62,11 +62,15 @@ typedef struct memory_plan {
 	exchange_way exchange;
 	uint64_t between_recs; /* most records held between the two steps of an exchange */
 	sort_plan sort;
-	size_t kept;           /* number of runs of earlier jobs that are used */
-	char *tmpdir;          /* for runs, if the user names no directory */
-	bool other_spills;     /* if rank 0 plans for all ranks: some rank spills, so all do */
-	bool other_copies_not; /* likewise: some rank has no memory for a second copy */
-	uint64_t wanted_bytes; /* likewise: the --memory that the ranks need that were planned */
+	size_t kept; /* number of runs of earlier jobs that are used */
+	/* files in memory (sort_plan.h), which take memory of this host, too */
+	bool out_in_memory, in_place;
+	uint64_t out_file_bytes; /* this rank's part of the outputs of this host */
+	size_t memory_dirs;      /* for runs */
+	char *tmpdir;            /* for runs, if the user names no directory */
+	bool other_spills;       /* if rank 0 plans for all ranks: some rank spills, so all do */
+	bool other_copies_not;   /* likewise: some rank has no memory for a second copy */
+	uint64_t wanted_bytes;   /* likewise: the --memory that the ranks need that were planned */
 } memory_plan;
 
 /* The runs of this rank, and where they are cut between the ranks. */

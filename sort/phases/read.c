@@ -31,6 +31,9 @@ typedef struct stream_copy {
 	spill_dirs dirs;
 	size_t dir; /* the number of the directory that the copy is in */
 	int fd;
+	/* of directories in memory: copied bytes, and the memory that was left before, or 0 */
+	uint64_t copied_bytes, left_bytes;
+	unsigned ranks;               /* of this host that copy streams */
 	unsigned char *piece, *moved; /* bytes to append; bytes moved to another directory */
 } stream_copy;
 
@@ -39,12 +42,35 @@ static const char *stream_copy_label(const stream_copy *c)
 	return c->dirs.dir[c->dir].label;
 }
 
+/* Write n bytes of the stream at `at`, unless they would take the last memory of the machine. */
+static status stream_copy_append(stream_copy *c, size_t n, uint64_t at, err *e)
+{
+	enum { SORT_PART = 16 }; /* of the memory, for the sort */
+	char left[SIZE_TEXT_BYTES];
+	if (file_takes_memory(c->fd)) {
+		const memory_limit_query q = { .root = "",
+					       .node_ranks = c->ranks,
+					       .process_ranks = 1 };
+		memory_limit l = { .left_bytes = c->left_bytes };
+		if (!c->left_bytes && memory_limit_find(&q, &l, e) != ST_OK)
+			return e->code;
+		c->left_bytes = l.left_bytes;
+		c->copied_bytes += n;
+		if (c->copied_bytes > l.left_bytes - l.left_bytes / SORT_PART)
+			return err_set(e, ST_RESOURCE,
+				       "cannot write %s: this directory is in memory, of which "
+				       "%s were left",
+				       quoted(stream_copy_label(c)), size_text(l.left_bytes, left));
+	}
+	return file_write_at(c->fd, c->piece, n, at, stream_copy_label(c), e);
+}
+
 /* Write n bytes of the stream at `at`. If the directory is full, first move the file to the next
  * directory that has room. */
 static status stream_copy_write(stream_copy *c, size_t n, uint64_t at, err *e)
 {
 	err why = { ST_OK, "" };
-	status rc = file_write_at(c->fd, c->piece, n, at, stream_copy_label(c), &why);
+	status rc = stream_copy_append(c, n, at, &why);
 	while (rc == ST_RESOURCE && spill_dirs_leave_out(&c->dirs, c->dir)) {
 		io_fd to = IO_FD_NONE;
 		why = (err){ ST_OK, "" };
@@ -62,7 +88,7 @@ static status stream_copy_write(stream_copy *c, size_t n, uint64_t at, err *e)
 		if (done_with >= 0)
 			close(done_with);
 		if (rc == ST_OK)
-			rc = file_write_at(c->fd, c->piece, n, at, stream_copy_label(c), &why);
+			rc = stream_copy_append(c, n, at, &why);
 	}
 	return rc == ST_OK ? ST_OK : spill_dirs_failed(&why, true, e);
 }
@@ -75,7 +101,7 @@ static status stream_copy_all(job *j)
 	err *e = &env->e;
 	size_t dirs;
 	const char *const *dir = memory_plan_tmpdirs(j, &dirs);
-	stream_copy c = { .fd = -1 };
+	stream_copy c = { .fd = -1, .ranks = in->per_rank ? j->cpus.ranks_here : 1 };
 	c.piece = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", e);
 	c.moved = mem_array(&env->m, PIECE_BYTES, 1, "copying a stream", e);
 	status rc = spill_dirs_open(&c.dirs, &env->m, dir, dirs, e);
@@ -270,8 +296,14 @@ status frame_check(job *j, int fd, err *e)
 	return rc;
 }
 
-static const char NO_ROOM[] = "spilling to disk needs more memory (--memory) or more "
-			      "space for runs (--tmpdir)";
+/* Return what a stream that exceeds the plan needs. */
+static const char *no_room(const memory_plan *mp)
+{
+	return mp->out_in_memory ? "its output is in memory; use an output on a disk"
+	       : mp->memory_dirs ? "its runs are in memory; use a --tmpdir on a disk"
+				 : "spilling to disk needs more memory (--memory) or more space "
+				   "for runs (--tmpdir)";
+}
 
 /* Read the only stream to its end, spill it to disk if it exceeds the memory, and plan again with
  * its size. */
@@ -290,7 +322,7 @@ static status read_only_stream(job *j, run_formation_plan *p)
 	if (rc == ST_OK && ended)
 		rc = read_runs_sort(&p->load, &env->m, d, &env->e);
 	p->load.n = j->memory.sort.most_recs;
-	p->full = NO_ROOM;
+	p->full = no_room(&j->memory);
 	if (rc == ST_OK && !ended && p->load.n) {
 		rc = run_formation_stream(read_runs_take, &from, p, &env->m, d, &env->e);
 		d->sum = from.sum;
@@ -299,7 +331,7 @@ static status read_only_stream(job *j, run_formation_plan *p)
 		rc = err_set(&env->e, ST_RESOURCE,
 			     "input %s has more than the %zu records that %s of memory hold: %s",
 			     quoted(f->path), d->n, size_text(j->memory.limit.rank_bytes, limit),
-			     NO_ROOM);
+			     no_room(&j->memory));
 	}
 	close(from.fd);
 	if (rc == ST_OK)

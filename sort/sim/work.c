@@ -332,8 +332,10 @@ WRAPPED(status, memory_limit_find, const memory_limit_query *q, memory_limit *l,
 		bytes = (double)q->wish.bytes;
 	else if (q->wish.micropercent)
 		bytes = all * 1e-8 * q->wish.micropercent;
-	*l = (memory_limit){ (uint64_t)(bytes / q->node_ranks), (uint64_t)(all / q->node_ranks),
-			     "the memory of the simulated host" };
+	*l = (memory_limit){ .rank_bytes = (uint64_t)(bytes / q->node_ranks),
+			     .most_bytes = (uint64_t)(all / q->node_ranks),
+			     .text = "the memory of the simulated host",
+			     .left_bytes = UINT64_MAX }; /* files are on disks of the host */
 	return ST_OK;
 }
 

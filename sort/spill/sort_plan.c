@@ -16,6 +16,7 @@ enum {
 	SLACK_BYTES = 4 << 20, /* stacks, control data; less if memory is small */
 	LEAST_SLACK_BYTES = 256 << 10,
 	SLACK_PART = 16,
+	INDEX_PART = 128, /* of the pages of a file in memory: the kernel's index of them */
 	/* of a single rank that writes records from memory */
 	SINGLE_WAITING = 2,         /* additional threads, because some wait for the disk */
 	SINGLE_RECS = 1024,         /* the least per thread */
@@ -115,10 +116,10 @@ static sort_plan_query last_of(const sort_plan_query *q)
 	return last;
 }
 
-/* Return the memory of a sort that does not spill. */
-static uint64_t core_bytes(const sort_plan_query *q)
+/* Return the memory of a sort that does not spill, if `data` bytes hold the read records. */
+static uint64_t core_bytes(const sort_plan_query *q, uint64_t data)
 {
-	const uint64_t rec = q->lay.record_bytes, data = q->recs * rec;
+	const uint64_t rec = q->lay.record_bytes;
 	const uint64_t move = q->exchange_bytes ? q->exchange_bytes : single_bytes(q);
 	const uint64_t entries = q->unsorted ? q->recs * sizeof(entry) : 0;
 	const uint64_t sending =
@@ -133,8 +134,35 @@ static uint64_t core_bytes(const sort_plan_query *q)
 
 static uint64_t core_needs(const sort_plan_query *q)
 {
-	const uint64_t bytes = core_bytes(q);
+	const uint64_t bytes = core_bytes(q, q->recs * q->lay.record_bytes);
 	return bytes + slack_bytes(bytes);
+}
+
+uint64_t sort_plan_run_file_bytes(const sort_plan_query *q)
+{
+	/* if records are received, q->recs has a margin */
+	uint64_t recs = q->unsorted ? u64_min(q->recs, q->out_recs) : q->recs;
+	for (size_t i = 0; q->kept && i < q->kept->count; i++)
+		recs -= u64_min(recs, q->kept->run[i].recs); /* in use already */
+	return q->memory_dirs ? (recs / q->dirs + 1) * q->memory_dirs * q->lay.record_bytes : 0;
+}
+
+/* Return the memory that files leave to the sort; on_disk: also the runs. */
+static uint64_t beside_files(const sort_plan_query *q, bool on_disk)
+{
+	const uint64_t runs = on_disk ? sort_plan_run_file_bytes(q) : 0;
+	const uint64_t out = q->out_in_memory ? q->recs * q->lay.record_bytes : q->out_file_bytes;
+	const uint64_t files = runs + out, all = files + files / INDEX_PART;
+	return files == 0 ? UINT64_MAX : q->left_bytes - u64_min(q->left_bytes, all);
+}
+
+/* Return whether a sort that does not spill fits next to its files. */
+static bool core_fits(const sort_plan_query *q)
+{
+	const uint64_t data = q->in_place ? 0 : q->recs * q->lay.record_bytes;
+	const uint64_t bytes = core_bytes(q, data);
+	return core_needs(q) <= q->limit_bytes &&
+	       bytes + slack_bytes(bytes) <= beside_files(q, false);
 }
 
 static size_t sample_bytes(const sort_plan_query *q)
@@ -314,7 +342,8 @@ static bool plan_way(sort_plan *b, const sort_plan_query *q, uint64_t limit, siz
  * only if a large part of the data stays in memory. */
 static bool plan_on_disk(sort_plan *b, const sort_plan_query *q)
 {
-	const uint64_t limit = q->limit_bytes, slack = slack_bytes(limit);
+	const uint64_t limit = u64_min(q->limit_bytes, beside_files(q, true));
+	const uint64_t slack = slack_bytes(limit);
 	const uint64_t data = q->recs * q->lay.record_bytes;
 	for (size_t i = 0; q->holds && i < MEMORY_WAYS; i++)
 		for (unsigned shift = MEMORY_SHIFTS; shift > 0; shift--) {
@@ -367,13 +396,14 @@ static bool is_forced(const sort_plan_query *q)
  * ones. Return false if memory is too small even for short ones. */
 static bool plan_sorted_files(sort_plan *b, const sort_plan_query *q)
 {
-	const uint64_t slack = slack_bytes(q->limit_bytes), rec = q->lay.record_bytes;
-	for (uint64_t chunk = SORTED_CHUNK_BYTES; q->limit_bytes > slack && chunk > 0; chunk /= 2)
+	const uint64_t limit = u64_min(q->limit_bytes, beside_files(q, false));
+	const uint64_t slack = slack_bytes(limit), rec = q->lay.record_bytes;
+	for (uint64_t chunk = SORTED_CHUNK_BYTES; limit > slack && chunk > 0; chunk /= 2)
 		for (b->workers = WORKERS; b->workers > 0; b->workers--) {
 			const uint64_t least = u64_max(u64_min(chunk, q->longest_recs * rec), rec);
 			b->write_bytes =
 				(size_t)u64_clamp(SPILL_WRITE_BYTES / 16, chunk, SPILL_WRITE_BYTES);
-			b->bytes = fit_merge(b, q, q->sorted_files, q->limit_bytes - slack, least,
+			b->bytes = fit_merge(b, q, q->sorted_files, limit - slack, least,
 					     SORTED_CHUNK_BYTES);
 			if (b->bytes)
 				return true;
@@ -385,7 +415,7 @@ static bool plan_sorted_files(sort_plan *b, const sort_plan_query *q)
 static void plan_in_memory(sort_plan *b, const sort_plan_query *q)
 {
 	const sort_plan_query last = last_of(q);
-	b->bytes = core_bytes(q);
+	b->bytes = core_bytes(q, q->recs * q->lay.record_bytes);
 	b->workers = single_threads(&last);
 	b->write_bytes = batch_bytes(last.recs * q->lay.record_bytes);
 }
@@ -397,8 +427,7 @@ bool sort_plan_make(sort_plan *b, const sort_plan_query *q)
 		return plan_sorted_files(b, q);
 	b->core_bytes = core_needs(q);
 	plan_in_memory(b, q);
-	const bool fits = b->core_bytes <= q->limit_bytes;
-	return (fits && !q->keeps && !is_forced(q)) || sort_plan_on_disk(b, q);
+	return (core_fits(q) && !q->keeps && !is_forced(q)) || sort_plan_on_disk(b, q);
 }
 
 bool sort_plan_on_disk(sort_plan *b, const sort_plan_query *q)
@@ -421,10 +450,10 @@ static bool fits_in_core(const sort_plan_query *q)
 {
 	const uint64_t limit = q->limit_bytes;
 	const uint64_t most = (limit - u64_min(limit, slack_bytes(limit))) / 3 * 2;
-	return core_needs(q) <= limit && q->recs * q->lay.record_bytes <= most;
+	return core_fits(q) && q->recs * q->lay.record_bytes <= most;
 }
 
-/* Return the most records, up to `most`, that fit in memory or on disk. */
+/* Return the most records, up to `most`, that fit in memory, or on disk with all of the memory. */
 static uint64_t most_fitting_recs(const sort_plan_query *q, uint64_t most, bool on_disk)
 {
 	sort_plan b;
@@ -432,7 +461,9 @@ static uint64_t most_fitting_recs(const sort_plan_query *q, uint64_t most, bool 
 	lower_bound n = { .lo = 1, .hi = most + 1 };
 	while (lower_bound_open(&n)) {
 		some.recs = n.mid;
-		lower_bound_step(&n, on_disk ? plan_on_disk(&b, &some) : fits_in_core(&some));
+		lower_bound_step(&n, !on_disk ? fits_in_core(&some)
+					      : beside_files(&some, true) >= some.limit_bytes &&
+							plan_on_disk(&b, &some));
 	}
 	return n.lo - 1;
 }
@@ -449,6 +480,8 @@ void sort_plan_stream(sort_plan *b, const sort_plan_query *q, uint64_t disk_recs
 		return;
 	}
 	*b = (sort_plan){ .bytes = q->limit_bytes, .core_recs = core };
+	if (q->out_in_memory || q->memory_dirs) /* files could leave too little to sort in */
+		whole.limit_bytes = u64_min(q->limit_bytes, q->left_bytes / 2);
 	whole.recs = most_fitting_recs(q, u64_min(disk_recs, most), true);
 	if (whole.recs <= core || !plan_on_disk(b, &whole))
 		return;
@@ -471,5 +504,5 @@ void sort_plan_end(sort_plan *b, const sort_plan_query *q, bool spills)
 	}
 	b->disk_bytes = q->recs * q->lay.record_bytes;
 	if (b->bytes)
-		(void)plan_merge(b, &whole, q->limit_bytes, 0);
+		(void)plan_merge(b, &whole, u64_min(q->limit_bytes, beside_files(q, true)), 0);
 }

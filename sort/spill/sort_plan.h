@@ -27,7 +27,13 @@ typedef struct sort_plan_query {
 	bool holds;              /* the number of runs is known, so some runs may stay in memory */
 	bool keeps; /* checkpoints: always spill, in runs short enough that little work is lost
 		     * with an incomplete one */
-	const kept_runs *kept;  /* runs of the rank's records from earlier jobs; NULL: none */
+	const kept_runs *kept; /* runs of the rank's records from earlier jobs; NULL: none */
+	/* Files in memory (file_takes_memory), which take memory of the rank's host. */
+	uint64_t left_bytes;      /* of this memory for the rank and its files; with swap space */
+	uint64_t out_file_bytes;  /* of the output, if it is in memory */
+	bool out_in_memory;       /* of a stream: the output grows with q->recs */
+	size_t dirs, memory_dirs; /* for runs: all, and those in memory; none: dirs is not used */
+	bool in_place; /* the input is in memory, and its records are used there, not copied */
 	uint64_t test_run_recs; /* tests: spill in runs of this length; 0: as memory requires */
 } sort_plan_query;
 
@@ -55,6 +61,9 @@ size_t sort_plan_sample_recs(const layout *l, uint64_t n);
 
 /* sort_plan_sorters - return the number of workers that form runs: at most one per run. */
 unsigned sort_plan_sorters(const sort_plan *b);
+
+/* sort_plan_run_file_bytes - return the bytes of runs that would be files in memory. */
+uint64_t sort_plan_run_file_bytes(const sort_plan_query *q);
 
 /* sort_plan_make - plan the sort; return false if the limit is too small. */
 bool sort_plan_make(sort_plan *b, const sort_plan_query *q);

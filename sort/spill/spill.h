@@ -32,9 +32,11 @@ typedef struct spill_dirs {
 	atomic_bool *full; /* [count] the directory is not used any more */
 } spill_dirs;
 
-/* spill_dirs_check - check that files can be created. ST_REFUSED if tempdir_open does not accept a
- * directory, ST_IO or ST_RESOURCE if no directory has space for a file. */
-status spill_dirs_check(const char *const *name, size_t count, err *e);
+/* spill_dirs_check - check that files can be created, and that `bytes` bytes in runs of run_bytes
+ * fit, as spill_dirs_fit does. ST_REFUSED if tempdir_open does not accept a directory, ST_IO or
+ * ST_RESOURCE if no directory has space for a file. */
+status spill_dirs_check(const char *const *name, size_t count, uint64_t bytes, uint64_t run_bytes,
+			err *e);
 
 /* spill_dirs_open - open the directories; fails like tempdir_open. The names outlive d. Main thread
  * of the rank. Call spill_dirs_close, from the same thread, after a failure too. */

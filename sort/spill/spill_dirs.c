@@ -34,7 +34,8 @@ void spill_dirs_close(spill_dirs *d)
 	*d = (spill_dirs){ .m = d->m };
 }
 
-status spill_dirs_check(const char *const *name, size_t count, err *e)
+status spill_dirs_check(const char *const *name, size_t count, uint64_t bytes, uint64_t run_bytes,
+			err *e)
 {
 	mem m = { 0, 0 };
 	spill_dirs d;
@@ -46,6 +47,8 @@ status spill_dirs_check(const char *const *name, size_t count, err *e)
 		if (f.fd >= 0)
 			close(f.fd);
 	}
+	if (rc == ST_OK && bytes)
+		rc = spill_dirs_fit(&d, bytes, run_bytes, e);
 	spill_dirs_close(&d);
 	return rc;
 }

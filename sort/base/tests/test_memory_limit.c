@@ -3,6 +3,7 @@
  * fixtures/memory_limit/NAME.tree has the files of a machine, each after a line "== PATH", and the
  * expected results:
  *   want NODE_RANKS PROCESS_RANKS --memory|- RANK_BYTES TEXT     or "refused" for the last two
+ *   left NODE_RANKS BYTES TEXT      memory and swap space for the rank and its files in memory
  *   quota CPUS
  * fixtures/memory_limit/record writes such a file for the machine that it is started on. */
 #include <setjmp.h>
@@ -84,6 +85,21 @@ static void expect(const char *line, const char *root, const char *name)
 			 l.text);
 }
 
+/* Check a line "left". */
+static void expect_left(const char *line, const char *root, const char *name)
+{
+	unsigned node;
+	uint64_t bytes;
+	char text[LINE_BYTES] = "";
+	err e = { ST_OK, "" };
+	memory_limit l;
+	assert_int_equal(sscanf(line, "left %u %" SCNu64 " %999[^\n]", &node, &bytes, text), 3);
+	const memory_limit_query q = { .root = root, .node_ranks = node, .process_ranks = 1 };
+	assert_int_equal(memory_limit_find(&q, &l, &e), ST_OK);
+	if (l.left_bytes != bytes || strcmp(l.left_text, text) != 0)
+		fail_msg("%s: %s     got: %" PRIu64 " %s", name, line, l.left_bytes, l.left_text);
+}
+
 static void expect_quota(const char *line, const char *root, const char *name)
 {
 	double cpus;
@@ -108,6 +124,8 @@ static void one_tree(const char *dir, const char *name)
 		if (strncmp(line, "want ", 5) == 0) {
 			expect(line, root, name);
 			wants++;
+		} else if (strncmp(line, "left ", 5) == 0) {
+			expect_left(line, root, name);
 		} else if (strncmp(line, "quota ", 6) == 0) {
 			expect_quota(line, root, name);
 		}

@@ -298,7 +298,7 @@ refuses "size without a number" 2 "is neither a size nor a percentage of memory"
 refuses "no memory at all" 2 "must be above zero" "$hetsort" --memory 0 -o out in
 refuses "no such directory for runs" 2 "nowhere" "$hetsort" --memory 64M --tmpdir nowhere -o out large
 run "$hetsort" --memory 64M --explain -o out large
-case $out in *"runs on disk"*) ok "--explain prints runs" true ;; *) is "--explain prints runs" "$out" "..." ;; esac
+case $out in *"; in "*" runs"*) ok "--explain prints runs" true ;; *) is "--explain prints runs" "$out" "..." ;; esac
 rm large sorted streamed report
 
 # --- huge pages: reported if there is much memory, and 0 if the system has none
@@ -722,7 +722,7 @@ least_most() { lines "took s" | awk '$1 == 17 {v[$2] = $NF} END {exit !(v["least
 ok "-v, 17 ranks: in order" least_most
 "$gensort" --no-fsync 30000 spilling && rm out
 run "$hetsort" -v --memory 3M -o out spilling
-ok "-v prints that it spilled" grep -q '^spilled to disk: 3.00 MB in [0-9]* runs, by 1 of 1 rank$' <<<"$err"
+ok "-v prints that it spilled" grep -q '^spilled\( to disk\)\?: 3.00 MB in [0-9]* runs, by 1 of 1 rank$' <<<"$err"
 mkdir counted && printf x >counted/one
 run "$hetsort" --record-size 1 --workdir counted -v -o counted/out counted/one
 is "-v counts one by one" "$rc/$(grep -c '^1 record of 1 byte (1 B)' <<<"$err")/$(grep -c ' in 1 run, by 1 of 1 rank$' <<<"$err")" 0/1/1

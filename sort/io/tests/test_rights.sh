@@ -131,6 +131,24 @@ is "a group's bound overrides --memory" "$rc/$(cmp out sorted)" 0/
 ok "a group's bound overrides --memory: in runs" grep -q '"spill_runs": [1-9]' report
 rm -f out
 
+# A tmpfs takes memory of the group: 70 MB of runs or of output.
+if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && shm=$(mktemp -d /dev/shm/hetsort-rights.XXXXXX 2>/dev/null); then
+  trap 'rmdir "$group" 2>/dev/null; rm -rf "$shm"' EXIT
+  group_in 64M "$hetsort" --no-fsync -T "$shm" -o out large
+  is "a group's bound, runs in memory: exit code, left over" "$rc/$(left_over)" 4/
+  ok "a group's bound, runs in memory: message" grep -q "runs in '$shm' take 70.0 MB, because this directory is in memory; use a --tmpdir on a disk" <<<"$err"
+  group_in 64M "$hetsort" --no-fsync -T . -o "$shm/out" large
+  is "a group's bound, an output in memory: exit code, left over" "$rc/$(ls -A "$shm")" 4/
+  group_in 64M "$hetsort" --no-fsync --ranks 2 -T "$shm" -o out - <large
+  is "a group's bound, a copy in memory: exit code, left over" "$rc/$(left_over)" 4/
+  for mb in 80 96; do # the sort needs 5 MB more
+    group_in ${mb}M "$hetsort" --no-fsync -T . -o "$shm/out" large
+    is "a group of $mb MB, an output in memory, runs on a disk" "$rc/$err/$(cmp "$shm/out" sorted)" 0//
+    rm -f "$shm/out"
+  done
+  rm -rf "$shm"
+fi
+
 # Another process takes the memory after the plan: the kernel kills the job.
 cat >crowded <<'END'
 echo $$ >"$1/cgroup.procs"; shift

@@ -115,7 +115,7 @@ static void bad_directories(void **state)
 		err e = { ST_OK, "" };
 		if (cases[i].mode)
 			assert_int_equal(chmod(open_to_all, cases[i].mode), 0);
-		const status rc = spill_dirs_check(both, 2, &e);
+		const status rc = spill_dirs_check(both, 2, 0, 0, &e);
 		if (!cases[i].words) {
 			good(rc, &e);
 			continue;
