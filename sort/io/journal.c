@@ -169,6 +169,28 @@ bool journal_surplus(target *m, const char *pattern, size_t parts, size_t *surpl
 	return ours;
 }
 
+status journal_check_surplus(target *m, const char *pattern, size_t parts, err *e)
+{
+	manifest old;
+	err why = { ST_OK, "" };
+	size_t surplus;
+	bool reads = false;
+	if (!journal_surplus(m, pattern, parts, &surplus) || surplus == 0)
+		return ST_OK;
+	status rc = manifest_load_at(&old, m->dirfd, true, "manifest", m->base, e);
+	for (size_t i = parts; rc == ST_OK && i < old.parts; i++) {
+		target t;
+		rc = part_open(&t, m, &old, i, e);
+		t.reads = m->reads;
+		reads = reads || (rc == ST_OK && target_reads(&t, t.base));
+		if (rc == ST_OK && why.code == ST_OK)
+			(void)target_check_replace(&t, &why);
+		target_discard(&t);
+	}
+	manifest_free(&old);
+	return rc == ST_OK && !reads ? err_join(e, &why) : rc;
+}
+
 /* Remove part i of the old manifest, whose lock is held, if the file is that part. Prove this by
  * reading its records, because inode numbers and times do not survive a copy or a restored backup.
  * This is rarely needed: few jobs have fewer parts than their predecessor. The file must not change

@@ -19,6 +19,10 @@ status journal_put_aside(target *m, bool fsync, err *e);
  * return false, with a text in m->past.note. */
 bool journal_surplus(target *m, const char *pattern, size_t parts, size_t *surplus);
 
+/* journal_check_surplus - refuse surplus parts that journal_remove_old could not remove. Parts stay
+ * if the job reads one of them. Changes nothing. */
+status journal_check_surplus(target *m, const char *pattern, size_t parts, err *e);
+
 /* journal_remove_old - if the journal m is TARGET_REPLACES, remove the surplus parts of the old
  * set. A part is removed only if it has the size and checksum given in the old manifest. Its name
  * must differ from `first`, the name of part 0, only in the number. A text in m->past.note names a

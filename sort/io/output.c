@@ -20,13 +20,16 @@
 static status describe_one(target *t, const char *path, const settings *opt, err *e)
 {
 	bool may_exist = opt->force || opt->resume; /* --resume may find its own output */
-	const status rc = target_open(t, path, e);
+	status rc = target_open(t, path, e);
 	if (rc != ST_OK)
 		return rc;
 	/* if a renaming was interrupted, output_lock completes it and checks again */
 	if (!may_exist && !opt->explain && file_exists(t->dirfd, t->base))
 		may_exist = manifest_settled(path, NULL, NULL) != ST_OK;
-	return target_check(t, may_exist, e);
+	rc = target_check(t, may_exist, e);
+	if (rc == ST_OK && opt->force)
+		rc = target_check_replace(t, e);
+	return rc;
 }
 
 /* Return the name of the manifest, allocated, or NULL without memory. */
@@ -134,9 +137,7 @@ status output_lock(output *o, comm *c, err *e)
 	o->end = (unfinished_end){ .keep = journal_exists, .sweep = output_sweep_others, .arg = o };
 	unfinished_at_end(&o->end);
 	/* before any rank locks its part, because journal_recover locks the parts */
-	status rc = m->base && m->replaces ? target_check_role(m, ROLE_MANIFEST, e) : ST_OK;
-	if (rc == ST_OK && m->base)
-		rc = target_lock(m, e);
+	status rc = m->base ? target_lock(m, e) : ST_OK;
 	if (rc == ST_OK && m->base)
 		rc = journal_recover(m, e);
 	if (m->past.named && !may_exist)

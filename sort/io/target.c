@@ -20,39 +20,84 @@ enum {
 	BLOCK_BYTES = 4096
 };
 
-status target_check(target *t, bool force, err *e)
+status target_check_dir(const target *t, const char *what, err *e)
+{
+	struct statx st;
+	if (faccessat(t->dirfd, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		return err_refuse(e, errno, "cannot %s %s", what, quoted(t->path));
+	if (statx(t->dirfd, "", AT_EMPTY_PATH, STATX_TYPE, &st) == 0 &&
+	    (st.stx_attributes & STATX_ATTR_APPEND))
+		return err_set(e, ST_REFUSED,
+			       "cannot %s %s: its directory is append-only, so files in it cannot "
+			       "be renamed",
+			       what, quoted(t->path));
+	return ST_OK;
+}
+
+status target_check_replace(const target *t, err *e)
+{
+	const uint64_t fixed = STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND;
+	struct statx st;
+	if (statx(t->dirfd, t->base, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_UID, &st) != 0 ||
+	    !S_ISREG(st.stx_mode))
+		return ST_OK; /* reported elsewhere */
+	if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return err_set(e, ST_REFUSED,
+			       "cannot replace %s, because another file is mounted there",
+			       quoted(t->path));
+	/* The kernel first checks whether the name may be removed, and then that a regular file is
+	 * no directory. So this never removes the file. It is the only way to find out about
+	 * capabilities, user namespaces and file systems with rules of their own. */
+	if (unlinkat(t->dirfd, t->base, AT_REMOVEDIR) == 0 || errno != EPERM)
+		return ST_OK;
+	return err_set(e, ST_REFUSED, "cannot replace %s: it is %s", quoted(t->path),
+		       st.stx_attributes & fixed ? "immutable or append-only"
+		       : st.stx_uid != geteuid()
+			       ? "the file of another user, in a directory with the sticky bit"
+			       : "protected");
+}
+
+/* Do the work of target_check. what: of a directory that cannot be used, for messages. */
+static status check_target(target *t, bool force, const char *what, err *e)
 {
 	struct stat st;
 	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
 		if (errno == ENOENT)
-			return ST_OK;
+			return target_check_dir(t, what, e);
 		return err_set(e, ST_REFUSED, "cannot look at %s: %s", quoted(t->path),
 			       strerror(errno));
 	}
-	const char *what = S_ISDIR(st.st_mode)   ? "a directory"
-			   : S_ISLNK(st.st_mode) ? "a symbolic link"
-			   : S_ISREG(st.st_mode) ? NULL
-						 : "not a regular file";
-	if (what)
-		return err_set(e, ST_REFUSED, "output %s is %s", quoted(t->path), what);
+	const char *is = S_ISDIR(st.st_mode)   ? "a directory"
+			 : S_ISLNK(st.st_mode) ? "a symbolic link"
+			 : S_ISREG(st.st_mode) ? NULL
+					       : "not a regular file";
+	if (is)
+		return err_set(e, ST_REFUSED, "output %s is %s", quoted(t->path), is);
 	if (!force)
 		return err_set(e, ST_REFUSED, "output %s exists; use --force to replace it",
 			       quoted(t->path));
 	t->replaces = true;
 	t->old_mode = st.st_mode & RIGHTS;
 	t->old_gid = st.st_gid;
-	return ST_OK;
+	return target_check_dir(t, what, e);
+}
+
+status target_check(target *t, bool force, err *e)
+{
+	return check_target(t, force, "create output", e);
 }
 
 status target_check_role(target *t, file_role role, err *e)
 {
-	const status rc = target_check(t, true, e);
+	char what[40];
+	snprintf(what, sizeof what, "make %s", role_name(role));
+	const status rc = check_target(t, true, what, e);
 	if (rc == ST_OK && t->replaces && !role_wrote(role, t->dirfd, t->base))
 		return err_set(e, ST_REFUSED,
 			       "%s exists and was not written by %s: choose another name, or "
 			       "remove it",
 			       quoted(t->path), role_writer(role));
-	return rc;
+	return rc == ST_OK ? target_check_replace(t, e) : rc;
 }
 
 static status set_mode(const target *t, int fd, mode_t mode, err *e)

@@ -103,11 +103,19 @@ bool target_next_hidden(const target *t, hidden_name *h);
 bool target_open_hidden(target *t, const target *near, const hidden_name *h);
 
 /* target_check - refuse a directory, a symbolic link, anything but a regular file, and, without
- * force, an existing file. Store mode and group of a file that will be replaced. */
+ * force, an existing file. Store mode and group of a file that will be replaced. Also call
+ * target_check_dir. Changes nothing. */
 status target_check(target *t, bool force, err *e);
 
-/* target_check_role - do the same as target_check with force, but refuse an existing file that
- * hetsort did not write for this role. If t->role is set, target_commit checks this again. */
+/* target_check_dir - refuse a directory in which this user may not create and rename files. what:
+ * the work that fails, for the message. target_check_replace - refuse an existing regular file that
+ * this user may not remove from its directory, or that is a mount point. Both change nothing. */
+status target_check_dir(const target *t, const char *what, err *e);
+status target_check_replace(const target *t, err *e);
+
+/* target_check_role - call target_check with force and target_check_replace, but refuse an existing
+ * file that hetsort did not write for this role. If t->role is set, target_commit checks this
+ * again. */
 status target_check_role(target *t, file_role role, err *e);
 
 /* target_create - create the temporary file named after id. It gets the mode and, if permitted, the

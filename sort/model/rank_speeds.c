@@ -399,7 +399,7 @@ static void join_disks(const rank_speeds *g, share_plan *s)
 		s->rate[i].disk_s = disk_s[i];
 }
 
-status rank_speeds_find(rank_env *env, unsigned threads, const rank_files *f, share_plan *s,
+status rank_speeds_find(rank_env *env, unsigned threads, const rank_storage *f, share_plan *s,
 			rank_speeds *g)
 {
 	const settings *o = env->o;

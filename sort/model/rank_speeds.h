@@ -32,16 +32,16 @@ typedef struct rank_speeds {
 } rank_speeds;
 
 /* The files of a rank, as rank_speeds_find() needs them. */
-typedef struct rank_files {
+typedef struct rank_storage {
 	bool cold;     /* the input is on the disk */
 	double disk_s; /* measured seconds per byte of the output's disk; 0: not known */
-} rank_files;
+} rank_storage;
 
 /* rank_speeds_find - collective: fill g, s->speed and s->rate at rank 0; links only if the user
  * gives their rates. The caller has set s->records and s->measured. If s->measured is true, measure
  * this number of threads per rank, and set it to false if the job is too short for that. The caller
  * frees g, also on failure. */
-status rank_speeds_find(rank_env *env, unsigned threads, const rank_files *f, share_plan *s,
+status rank_speeds_find(rank_env *env, unsigned threads, const rank_storage *f, share_plan *s,
 			rank_speeds *g);
 
 void rank_speeds_free(rank_env *env, rank_speeds *g);

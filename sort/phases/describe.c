@@ -310,6 +310,20 @@ void output_note_stays(job *j, const char *name)
 		quoted(output_name(&j->files.out)));
 }
 
+/* Find out whether an old manifest can be replaced at the end, and its surplus parts removed. */
+static status check_old_set(job *j)
+{
+	rank_env *env = &j->env;
+	target *m = &j->files.out.manifest;
+	status rc = ST_OK;
+	m->reads = &j->files.in.reads;
+	if (m->base && m->replaces)
+		rc = target_check_role(m, ROLE_MANIFEST, &env->e);
+	return rc == ST_OK && m->replaces && env->o->force && j->files.out.per_rank
+		       ? journal_check_surplus(m, env->o->output, (size_t)env->c->size, &env->e)
+		       : rc;
+}
+
 /* Lock the output, and remove what killed jobs left next to it. */
 static status lock_output(job *j)
 {
@@ -397,9 +411,11 @@ static status make_plans(job *j)
 
 status phase_describe(job *j)
 {
-	static job_step *const look[] = { handshake, make_plans, place_count, find_files,
-					  compare_inputs };
-	static job_step *const lock[] = { gather_reads, workdir_open, lock_output };
+	static job_step *const look[] = {
+		handshake,      make_plans,   place_count,   find_files,
+		compare_inputs, gather_reads, check_old_set, workdir_check
+	};
+	static job_step *const lock[] = { workdir_open, lock_output };
 	static job_step *const count[] = { copy_streams, frame_read, count_records, place_threads };
 	status rc = job_each(j, look, sizeof look / sizeof *look);
 	if (rc == ST_OK && !j->env.o->explain)

@@ -202,6 +202,9 @@ part_summary part_summary_at(const unsigned char *all, int rank, const layout *l
 			     const unsigned char **first_key);
 void verified_free(mem *m, verified *v);
 
+/* workdir_check - with --explain, check that the workdir can be used, or made. */
+job_step workdir_check;
+
 /* workdir_open - make the workdir if it is missing, lock this rank's state in it, and load the
  * states of earlier jobs if they belong to this sort. */
 job_step workdir_open;

@@ -18,7 +18,6 @@
 #include "model/wisdom.h"
 #include "spill/resume_state.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -176,9 +175,6 @@ status side_files_check(const settings *o, int ranks, err *e)
 		rc = target_open(&t, path, e);
 		if (rc == ST_OK)
 			rc = target_check_role(&t, f->role, e);
-		if (rc == ST_OK && faccessat(t.dirfd, ".", W_OK | X_OK, 0) != 0)
-			rc = err_refuse(e, errno, "cannot make %s %s", role_name(f->role),
-					quoted(path));
 		target_discard(&t);
 	}
 	return rc;

@@ -255,14 +255,14 @@ static void plan_measurements(const job *j, bool *speeds, bool *links)
 }
 
 /* Look at the files of this rank, and measure the disk of its output together with its speed. */
-static rank_files look_at_files(job *j)
+static rank_storage look_at_files(job *j)
 {
 	const rank_env *env = &j->env;
 	const settings *o = env->o;
 	const uint64_t bytes = j->shares.records / (uint64_t)env->c->size * o->lay.record_bytes;
 	const bool tried = j->shares.measured && !o->disks && !o->explain && output_has_disk(j);
 	char dir[PATH_MAX];
-	return (rank_files){
+	return (rank_storage){
 		.cold = env->c->size > 1 && input_place(j, bytes) == ON_DISK,
 		.disk_s = tried ? disk_rate_s(&j->env.m, output_dir(j, dir), bytes) : 0,
 	};
@@ -275,7 +275,7 @@ status phase_plan(job *j)
 	bool links;
 	plan_measurements(j, &s->measured, &links);
 	const bool wanted = s->measured;
-	const rank_files f = look_at_files(j);
+	const rank_storage f = look_at_files(j);
 	rank_speeds g;
 	status rc = rank_speeds_find(env, j->cpus.threads, &f, s, &g);
 	if (wanted && !s->measured) {

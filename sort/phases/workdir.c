@@ -61,6 +61,29 @@ static status workdir_open_state(target *t, const char *dir, int32_t rank, err *
 			     quoted(dir));
 	free(path);
 	t->most = 0;
+	return rc == ST_OK ? target_check_dir(t, "make state", e) : rc;
+}
+
+status workdir_check(job *j)
+{
+	const settings *o = j->env.o;
+	err *e = &j->env.e;
+	target t = { .dirfd = -1, .lock_fd = -1, .fd = -1 };
+	if (!o->workdir || !o->explain)
+		return ST_OK;
+	char *path = strdup(o->workdir);
+	for (size_t n = path ? strlen(path) : 0; n > 1 && path[n - 1] == '/';)
+		path[--n] = '\0';
+	status rc = path ? ST_OK : err_set(e, ST_RESOURCE, "no memory for a name");
+	if (rc == ST_OK && file_exists(AT_FDCWD, path)) {
+		rc = workdir_open_state(&t, path, j->env.c->rank, e);
+	} else if (rc == ST_OK) {
+		rc = target_open(&t, path, e);
+		if (rc == ST_OK)
+			rc = target_check(&t, false, e);
+	}
+	free(path);
+	target_discard(&t);
 	return rc;
 }
 

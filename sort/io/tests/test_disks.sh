@@ -128,6 +128,15 @@ ok "output = input by a bind mount: message" grep -q "output 'b/in' is the same 
 run unshare -m sh -c 'mount -t tmpfs -o ro none small && exec "$0" -o small/out in' "$hetsort"
 is "a read-only file system: exit code" "$rc" 2
 ok "a read-only file system: message" grep -q "small/out'.*Read-only file system" <<<"$err"
+for mode in "" --explain; do
+  run unshare -m sh -c 'mkdir -p a && cp in a/in && cp in a/out && mount --bind a/in a/out && exec "$0" $1 -f -o a/out in' "$hetsort" "$mode"
+  is "an output that is a mount point, $mode: exit code, message" "$rc/$err" \
+    "2/hetsort: cannot replace 'a/out', because another file is mounted there"
+  run unshare -m sh -c 'mount -t tmpfs -o ro none small && exec "$0" $1 -o small/out in' "$hetsort" "$mode"
+  is "an output on a read-only file system, $mode: exit code, message" "$rc/$err" \
+    "2/hetsort: cannot create output 'small/out': Read-only file system"
+done
+rm a/out
 run unshare -m sh -c 'mount -t tmpfs -o ro none small && exec "$0" --report small/r -o fresh in' "$hetsort"
 is "a report on a read-only file system: exit code, output" "$rc/$(ls fresh 2>/dev/null)" 2/
 ok "a report on a read-only file system: message" grep -q "cannot make report 'small/r': Read-only file system" <<<"$err"

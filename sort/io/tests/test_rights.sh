@@ -77,6 +77,60 @@ else
   is "a directory for runs that this user may not write to: exit code, left over" "$rc/$(ls -A plain closed)" "2/$(ls -A plain closed)"
   ok "a directory for runs that this user may not write to: message" \
     grep -q "cannot write in temporary directory 'closed': Permission denied" <<<"$err"
+  # --- the end of a job that cannot succeed is found at its start, by --explain as well
+  foreseen() { # foreseen NAME WORDS ARGUMENT... - refused by a job and by its plan, as nobody, in work/, which stays as it is
+    local name=$1 words=$2 mode was; shift 2
+    was=$(find work -printf '%p %m %u %s %i\n' | sort)
+    for mode in "" --explain; do
+      # shellcheck disable=SC2086  # one word, or none
+      as_nobody ./hetsort --no-fsync $mode "$@"
+      is "foreseen: $name $mode: exit code, files" "$rc/$(find work -printf '%p %m %u %s %i\n' | sort)" "2/$was"
+      case $err in *"$words"*) ok "foreseen: $name $mode: message" true ;; *) is "foreseen: $name $mode: message" "$err" "...$words..." ;; esac
+    done
+  }
+  mkdir -m 1777 work && mkdir -m 755 work/closed && mkdir -m 733 work/unreadable && mkdir -m 766 work/unsearchable
+  "$hetsort" -q --no-fsync --report work/report -o work/out in && chmod 666 work/out work/report && cp work/report work/html
+  "$hetsort" -q --no-fsync --html work/page -o work/other in && chmod 666 work/page
+  "$hetsort" -q --no-fsync --trace work/trace -o work/other2 in && chmod 666 work/trace
+  "$hetsort" -q --no-fsync --ranks 3 -o work/set.%r in && chown 65534 work/set.0 work/set.1 work/set.manifest
+  chmod 666 work/set.*
+  other="the file of another user, in a directory with the sticky bit"
+  foreseen "an output of another user, sticky" "cannot replace 'work/out': it is $other" -f -o work/out in
+  foreseen "a part of another user, sticky" "cannot replace 'work/set.2': it is $other" -f --ranks 3 -o work/set.%r in
+  foreseen "an old part of another user, sticky" "cannot replace 'work/set.2': it is $other" -f --ranks 2 -o work/set.%r in
+  chown root work/set.manifest && chown 65534 work/other
+  foreseen "a manifest of another user, sticky" "cannot replace 'work/set.manifest': it is $other" -f --ranks 2 -o work/set.%r in
+  foreseen "a manifest that is another file" "was not written by hetsort as a manifest" -f --manifest work/other -o work/new in
+  for what in report page trace; do
+    foreseen "a $what of another user, sticky" "cannot replace 'work/$what': it is $other" "--${what/page/html}" work/$what -o work/new in
+  done
+  foreseen "an output in a closed directory" "cannot create output 'work/closed/out': Permission denied" -o work/closed/out in
+  foreseen "a manifest in a closed directory" "cannot create output 'work/closed/m': Permission denied" --manifest work/closed/m -o work/new in
+  foreseen "a report in a closed directory" "cannot make report 'work/closed/r': Permission denied" --report work/closed/r -o work/new in
+  foreseen "an output in an unreadable directory" "'work/unreadable/out': Permission denied" -o work/unreadable/out in
+  foreseen "an output in an unsearchable directory" "'work/unsearchable/out': Permission denied" -o work/unsearchable/out in
+  foreseen "a workdir in a closed directory" "'work/closed/w': Permission denied" --workdir work/closed/w -o work/new in
+  foreseen "a workdir of another user" "workdir 'work/closed' must belong to you" --workdir work/closed -o work/new in
+  mkdir -m 500 work/mine && chown 65534 work/mine
+  foreseen "a workdir that is read-only" "'work/mine/hetsort-rank0.json': Permission denied" --workdir work/mine -o work/new in
+  run "$hetsort" -f --no-fsync --ranks 2 -o work/set.%r in
+  is "foreseen: root may replace and remove them" "$rc/$(cat work/set.[01] | cmp - expected)/$(ls work/set.2 2>/dev/null)" 0//
+  if chattr +i work/set.0 2>/dev/null; then
+    as_nobody() { run "$@"; } # even root
+    foreseen "an immutable part" "cannot replace 'work/set.0': it is immutable or append-only" -f --ranks 2 -o work/set.%r in
+    chattr -i work/set.0 && chattr +a work/set.1
+    foreseen "an old part that is append-only" "cannot replace 'work/set.1': it is immutable or append-only" -f --ranks 1 -o work/set.%r in
+    chattr -a work/set.1 && chattr +a work
+    foreseen "an append-only directory" "cannot create output 'work/new': its directory is append-only" -o work/new in
+    foreseen "a report in an append-only directory" "cannot make report 'work/r': its directory is append-only" --report work/r -o plain/new in
+    chattr -a work && chattr +i work
+    foreseen "an immutable directory" "cannot create output 'work/new': Operation not permitted" -o work/new in
+    chattr -i work
+  else
+    echo "# no chattr here"
+  fi
+  rm -rf work
+  as_nobody() { run setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"; }
   as_nobody ./hetsort --clean hidden
   is "--clean of a directory that this user may not read" "$rc/$err" \
     "2/hetsort: cannot read directory 'hidden': Permission denied"
