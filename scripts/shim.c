@@ -6,11 +6,11 @@
  *   CALL[:N[+]][=HOW][@rankR]   the N-th CALL (default: the first) of the process, or of that rank
  *                               of an MPI job; with +, all later calls, too
  *
- * CALL is read, write, fsync, flock, close (above 2), fallocate, rename, unlink, truncate (by
- * descriptor), create (open with O_EXCL), tmpfile (open with O_TMPFILE), thread, memfd, alloc
- * (aligned_alloc, and mmap without a file), or the name of an MPI call without "MPI_", such as
- * Irecv (only if this file was compiled with -DSHIM_MPI). HOW is an errno (default EIO;
- * MPI_ERR_OTHER for MPI), or
+ * CALL is read, write, fsync, flock, close (above 2), fallocate, rename, noreplace (a rename that
+ * may not replace a file), link, unlink, truncate (by descriptor), create (open with O_EXCL),
+ * tmpfile (open with O_TMPFILE), thread, memfd, alloc (aligned_alloc, and mmap without a file), or
+ * the name of an MPI call without "MPI_", such as Irecv (only if this file was compiled with
+ * -DSHIM_MPI). HOW is an errno (default EIO; MPI_ERR_OTHER for MPI), or
  *
  *   short         half of the bytes are moved, or MPI receives a buffer of half the size
  *   kill, stop    the process gets SIGKILL before the call, or SIGSTOP after a call of MPI
@@ -31,7 +31,7 @@
  *
  * Lies about the machine: files of /proc and /sys are read below the directory HETSORT_SHIM_ROOT if
  * they exist there. Files in the directory HETSORT_SHIM_TMPFS and below seem to be on a tmpfs; no
- * other file does.
+ * other file does. With HETSORT_SHIM_FUSE they seem to be on a file system of a user program.
  *
  * In a test that is linked with the shim, allocations can be counted and refused (scripts/shim.h).
  */
@@ -116,8 +116,9 @@ static const struct word {
 	{ "EOPNOTSUPP", FAIL, EOPNOTSUPP },
 };
 
-static const char calls[] = " read write fsync flock close fallocate rename unlink truncate create "
-			    "tmpfile thread memfd alloc ";
+static const char calls[] =
+	" read write fsync flock close fallocate rename noreplace link unlink truncate create "
+	"tmpfile thread memfd alloc ";
 
 /* Read a word into text. Return the rest of s. */
 static const char *word_at(const char *s, char text[CALL_BYTES])
@@ -346,9 +347,10 @@ int fstatfs64(int fd, struct statfs64 *fs)
 	const ssize_t n = rc == 0 && top ? readlink(self, path, sizeof path - 1) : -1;
 	path[n > 0 ? n : 0] = '\0';
 	if (n >= 0)
-		fs->f_type = strncmp(path, top, len) == 0 && (path[len] == '/' || !path[len])
-				     ? TMPFS_MAGIC
-				     : EXT4_SUPER_MAGIC;
+		fs->f_type =
+			strncmp(path, top, len) == 0 && (path[len] == '/' || !path[len])
+				? (getenv("HETSORT_SHIM_FUSE") ? FUSE_SUPER_MAGIC : TMPFS_MAGIC)
+				: EXT4_SUPER_MAGIC;
 	return rc;
 }
 
@@ -369,7 +371,7 @@ int renameat(int from, const char *a, int to, const char *b)
 
 int renameat2(int from, const char *a, int to, const char *b, unsigned flags)
 {
-	const how h = renamed(from, a);
+	const how h = (flags & RENAME_NOREPLACE) && fails("noreplace") ? FAIL : renamed(from, a);
 	return h == FAIL ? -1 : h == LIE ? 0 : NEXT(renameat2)(from, a, to, b, flags);
 }
 
@@ -415,6 +417,8 @@ MAY_FAIL("flock", flock, (int fd, int op), fd, op)
 MAY_FAIL("fsync", fsync, (int fd), fd)
 MAY_FAIL("fallocate", fallocate64, (int fd, int mode, off64_t at, off64_t n), fd, mode, at, n)
 MAY_FAIL("truncate", ftruncate64, (int fd, off64_t n), fd, n)
+MAY_FAIL("link", linkat, (int from, const char *a, int to, const char *b, int flags), from, a, to,
+	 b, flags)
 MAY_FAIL("unlink", unlinkat, (int dir, const char *path, int flags), dir, path, flags)
 MAY_FAIL("memfd", memfd_create, (const char *name, unsigned flags), name, flags)
 

@@ -153,7 +153,11 @@ status output_lock(output *o, comm *c, err *e)
 		rc = manifest_settled(o->file.path, NULL, e);
 	if (rc == ST_OK)
 		rc = target_check(&o->file, may_exist, e);
-	return rc == ST_OK && m->base ? target_check(m, may_exist, e) : rc;
+	if (rc == ST_OK)
+		rc = target_try(&o->file, o->opt->force, e);
+	if (rc == ST_OK && m->base)
+		rc = target_check(m, may_exist, e);
+	return rc == ST_OK && m->base ? target_try(m, false, e) : rc;
 }
 
 static bool is_mark_of_part(const output *o, int i, uint64_t mark)

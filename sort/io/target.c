@@ -3,13 +3,16 @@
  * directory that is kept open, and symbolic links are not followed. */
 #include "target.h"
 #include "base/arith.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -149,6 +152,63 @@ status target_create(target *t, uint64_t id, int *fd, err *e)
 		t->mode &= (mode_t)~GROUPS; /* these rights were meant for the old group */
 	const mode_t now = t->mode | OWNERS;
 	return now == has ? ST_OK : set_mode(t, *fd, now, e);
+}
+
+/* Return whether the directory is on a local file system, with hard links and modes. */
+static bool is_local(const target *t)
+{
+	struct statfs fs;
+	if (fstatfs(t->dirfd, &fs) != 0)
+		return true;
+	switch (fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case RAMFS_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+status target_try(target *t, bool force, err *e)
+{
+	const target before = *t;
+	int fd = -1;
+	if (is_local(t))
+		return ST_OK;
+	/* both names are noted before the file is made */
+	hidden_file *left = realloc(t->left, (t->lefts + 1) * sizeof *left);
+	if (!left)
+		return err_set(e, ST_RESOURCE, "no memory for the name %s", quoted(t->path));
+	t->left = left;
+	const uint64_t id = unique_number();
+	t->left[t->lefts++] = (hidden_file){ TARGET_OLD, id, { 0 } };
+	status rc = target_create(t, id, &fd, e);
+	if (rc == ST_OK && t->mode != (t->mode | OWNERS))
+		rc = set_mode(t, fd, t->mode, e);
+	const char *from = target_hidden(t, TARGET_TEMP), *to = target_hidden(t, TARGET_OLD);
+	if (rc == ST_OK && (force ? renameat(t->dirfd, from, t->dirfd, to)
+				  : file_rename_new(t->dirfd, from, to)) != 0)
+		rc = err_refuse(e, errno, "cannot rename a file next to %s%s", quoted(t->path),
+				force ? ""
+				      : " without replacing another, as --force does for a "
+					"single output");
+	if (rc == ST_OK && unlinkat(t->dirfd, to, 0) == 0)
+		unfinished_forget(&t->temp);
+	else
+		unfinished_remove(&t->temp);
+	if (fd >= 0)
+		close(fd);
+	t->lefts--;
+	t->id = before.id;
+	t->kind = before.kind;
+	t->mode = before.mode;
+	t->own = before.own;
+	return rc;
 }
 
 status target_attach(target *t, uint64_t id, int *fd, err *e)

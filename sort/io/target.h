@@ -139,6 +139,11 @@ bool target_drop(const target *t);
  * hetsort made it. */
 bool target_notes_files(const target *t);
 
+/* target_try - after target_lock: make a file next to the target, give it the mode of the target,
+ * and rename it as target_commit will do, then remove it. ST_REFUSED if this file system cannot. Do
+ * nothing on local file systems, which all can. */
+status target_try(target *t, bool force, err *e);
+
 /* target_note - note in the lock, if locked, which file has the hidden name of this kind. */
 status target_note(target *t, target_kind kind, const file_id *is, err *e);
 

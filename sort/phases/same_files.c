@@ -175,6 +175,8 @@ status side_files_check(const settings *o, int ranks, err *e)
 		rc = target_open(&t, path, e);
 		if (rc == ST_OK)
 			rc = target_check_role(&t, f->role, e);
+		if (rc == ST_OK && !t.replaces)
+			rc = target_try(&t, false, e);
 		target_discard(&t);
 	}
 	return rc;

@@ -213,6 +213,32 @@ for plan in fsync:4+=EIO close:20+=EIO; do
   rm out
 done
 
+# a file system without renames that never replace, and without hard links: found before anything is read
+export HETSORT_SHIM_TMPFS=$PWD HETSORT_SHIM_FUSE=1
+neither=noreplace:1+=EINVAL,link:1+=EOPNOTSUPP
+for mode in "-o out" "-o out.%r --ranks 2" "-f -o out --manifest out.m" "-f -o out --report out.r" "-f -o out --html out.p"; do
+  # shellcheck disable=SC2086  # words
+  shim $neither,read:1+=EIO "$hetsort" --direct never $mode in
+  is "no rename that never replaces, $mode: exit code, left over" "$rc/$(left_over)" 2/
+  ok "no rename that never replaces, $mode: message" \
+    grep -q "cannot rename a file next to 'out[.0-9mrpanifest]*' without replacing another, .*: Operation not supported" <<<"$err"
+done
+for plan in "$neither --force" "noreplace:1+=EINVAL --no-fsync"; do
+  shim "${plan% *}" "$hetsort" "${plan#* }" -o out in
+  is "with hard links or --force, $plan: exit code, output" "$rc/$(cmp out expected)/$(left_over)" 0//./out
+  rm -f out
+done
+chmod 400 in # its mode is the most that the output may have
+for plan in create:2 noreplace:1 unlink:1; do
+  shim $plan=kill "$hetsort" -o out in
+  is "killed while this is tried, $plan" "$rc" 137
+  shim "" "$hetsort" -o out in
+  is "killed while this is tried, $plan: the next job leaves nothing" "$rc/$err/$(cmp out expected)/$(left_over)" 0///./out
+  rm -f out
+done
+chmod 600 in
+unset HETSORT_SHIM_TMPFS HETSORT_SHIM_FUSE
+
 # one output per rank: after a failed rename, parts keep their temporary names
 shim rename:3+=EIO "$hetsort" --ranks 3 -o out.%r in
 is "a rename that fails: exit code" "$rc" 3
