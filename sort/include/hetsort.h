@@ -71,7 +71,7 @@ typedef enum hetsort_status {
 	HETSORT_ERANGE = 2,    /* too many records for a rank or an array */
 	HETSORT_ENOMEM = 3,    /* out of memory */
 	HETSORT_EPEER = 4,     /* another rank failed, or MPI did */
-	HETSORT_EINTERNAL = 5, /* a fault of the library: please report it */
+	HETSORT_EINTERNAL = 5, /* records changed during the call, or a fault of the library */
 } hetsort_status;
 
 /* hetsort_strerror - describe a status in a few words. The text is static, never NULL. It is
@@ -139,13 +139,12 @@ HETSORT_API uint64_t hetsort_mem_bytes(uint64_t records_in, uint64_t records_out
 
 /* hetsort_sort_local - sort records on the threads of this process. MPI is not used, and need not
  * be running.
- * in       n records, only read; NULL only if n is 0.
- * n        number of records, may be 0.
- * out      space for n records, which receives the sorted records; NULL only if n is 0; must not
- *          overlap in. Its content is undefined on failure.
- * opts     NULL for the defaults.
- * Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size is
- *   unknown, the layout is invalid or there are too many threads; HETSORT_ERANGE: the records do
+ * in       n records, only read; NULL only if n is 0. If they change during the call, nothing
+ * outside of out is written. Most changes of keys are reported (HETSORT_EINTERNAL). n        number
+ * of records, may be 0. out      space for n records, which receives the sorted records; NULL only
+ * if n is 0; must not overlap in. Its content is undefined on failure. opts     NULL for the
+ * defaults. Returns HETSORT_OK; HETSORT_EINVAL: a pointer is NULL, the arrays overlap, struct_size
+ * is unknown, the layout is invalid or there are too many threads; HETSORT_ERANGE: the records do
  *   not fit into the address space, or are more than 2^48; HETSORT_ENOMEM; HETSORT_EINTERNAL.
  * Not collective; safe from any number of threads on different arrays. */
 HETSORT_API hetsort_status hetsort_sort_local(const void *in, uint64_t n, void *out,

@@ -154,8 +154,9 @@ status bucket_sort_sized(const bucket_sort_task *t)
 		j.t.threads = 1;
 	if (t->n <= t->sizes->simple || l->record_bytes < KEY_WINDOW_BYTES)
 		return bucket_sort_job(&j, 0);
-	if (presorted_sort(t->in, t->n, t->out, t->threads))
-		return ST_OK;
+	size_t misfits;
+	if (presorted_sort(t->in, t->n, t->out, t->threads, &misfits))
+		return gather_misfits(misfits, t->e);
 	if (word_sort_fits(l, t->out))
 		return word_sort(t);
 	if (l->record_bytes <= SHORT_MOST_BYTES)

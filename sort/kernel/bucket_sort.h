@@ -56,10 +56,11 @@ uint64_t bucket_sort_begin_most_bytes(const layout *l, uint64_t n, unsigned thre
  * with equal keys are identical there, so it can sort in place, with vector instructions. */
 
 /* presorted_sort - sort the n records of `in` (KEY_WINDOW_BYTES each, or more) stably by key to
- * out, on up to `threads` threads, if they are at most two runs. Return whether they are. A run
- * ascends, or descends without equal keys. Of records in random order, it reads only a few. No
- * allocation. */
-bool presorted_sort(const records *in, size_t n, unsigned char *out, unsigned threads);
+ * out, on up to `threads` threads, if they are at most two runs. Return whether they are; if so,
+ * set *misfits for gather_misfits(): 0 unless keys changed. A run ascends, or descends without
+ * equal keys. Of records in random order, it reads only a few. No allocation. */
+bool presorted_sort(const records *in, size_t n, unsigned char *out, unsigned threads,
+		    size_t *misfits);
 
 enum { SHORT_MOST_BYTES = 39 }; /* of a record */
 

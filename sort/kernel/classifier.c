@@ -212,7 +212,7 @@ static bool is_even(const maker *k, const classifier_table *t, size_t i, size_t 
 		const size_t c = maker_cell(k, t, i);
 		held = c == cell ? held + 1 : 1;
 		cell = c;
-		if (held > CELL_SHARES * k->share ||
+		if (held > CELL_SHARES * k->share || c >= t->last_cell - 1 ||
 		    ++group[c * GROUPS / (t->last_cell - 1)] > mean + mean / 2)
 			return false;
 	}
@@ -348,19 +348,22 @@ static void add_outside(maker *k)
 		(classifier_bucket){ .limit = UINT64_MAX, .window = window_from(&k->in->lay, 0) };
 }
 
-/* Add the buckets of a table and of the tables that it leads to, in the order of keys. */
-static void number_buckets(maker *k, const classifier_table *t)
+/* Add the buckets of a table and of the tables that it leads to, in the order of keys. Return the
+ * number of segments that are not. */
+static size_t number_buckets(maker *k, const classifier_table *t)
 {
 	/* a number may drop only bits of the window that are 0 in every key */
 	const unsigned zeros = t->window.keep ? (unsigned)__builtin_ctzll(t->window.keep) : 64;
 	const bool last = k->in->lay.key_bytes - t->key_from <= KEY_WINDOW_BYTES;
+	size_t misfits = 0;
 	for (uint32_t i = 0; i < t->segments; i++) {
 		uint16_t *to = &t->segment.to[i];
 		const uint64_t from = t->segment.from[i];
+		misfits += i > 0 && from <= t->segment.from[i - 1];
 		if (*to & TO_HEAVY) {
 			add_heavy(k, &k->room.heavy[*to & ~TO_HEAVY]);
 		} else if (*to & TO_TABLE) {
-			number_buckets(k, &k->room.table[*to & ~TO_TABLE]);
+			misfits += number_buckets(k, &k->room.table[*to & ~TO_TABLE]);
 		} else {
 			*to = (uint16_t)k->bucket;
 			const uint64_t end = i + 1 < t->segments ? t->segment.from[i + 1] : 0;
@@ -375,6 +378,7 @@ static void number_buckets(maker *k, const classifier_table *t)
 			begin_like(k, &k->room.bucket[k->bucket++], t->like, t->key_from);
 		}
 	}
+	return misfits;
 }
 
 static size_t cells_of(uint32_t buckets)
@@ -413,8 +417,8 @@ static void set_nodes(maker *k, size_t n, uint32_t buckets)
 	k->huge = usual ? 2 * n / usual + 1 : n;
 }
 
-void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
-		     uint32_t buckets)
+size_t classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
+		       uint32_t buckets)
 {
 	const layout *l = &in->lay;
 	maker k = { .in = in, .sample = sample, .pos_bits = m->pos_bits };
@@ -453,7 +457,8 @@ void classifier_make(classifier *m, const records *in, const entry *sample, size
 	for (size_t i = 0; i < k.nodes; i++)
 		resolve_node(&k, &k.node[i]);
 	add_outside(&k);
-	number_buckets(&k, &m->root);
+	const size_t misfits = number_buckets(&k, &m->root);
 	add_outside(&k);
 	m->buckets = k.bucket;
+	return misfits;
 }

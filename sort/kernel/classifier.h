@@ -130,9 +130,11 @@ size_t classifier_sample_size(uint64_t n, uint32_t buckets);
 
 /* classifier_make - make a map to at most `buckets` (BUCKETS_LEAST..BUCKETS_MAX) buckets.
  * in      records, used as long as the map, like m->room
- * sample  n >= 1 of them, sorted by key */
-void classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
-		     uint32_t buckets);
+ * sample  n >= 1 of them, sorted by key
+ * Keys are read more than once, and may change in between. The map can be used even then. Return
+ * the number of segments that are not in order because of that, for gather_misfits(). */
+size_t classifier_make(classifier *m, const records *in, const entry *sample, size_t n,
+		       uint32_t buckets);
 
 /* classifier_room_bytes - return the memory for a map to `buckets` buckets. */
 size_t classifier_room_bytes(uint32_t buckets);

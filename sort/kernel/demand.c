@@ -70,7 +70,7 @@ size_t demand_samples(uint64_t n)
 void demand_map(demand *d, const records *in, entry *sample, size_t n, uint32_t want)
 {
 	radix_sort(sample, sample + n, n, in);
-	classifier_make(&d->map, in, sample, n, want);
+	d->misfits += classifier_make(&d->map, in, sample, n, want);
 }
 
 status demand_writers_open(demand *d, unsigned n, uint32_t buckets, err *e)

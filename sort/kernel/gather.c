@@ -26,7 +26,8 @@ status gather_misfits(size_t misfits, err *e)
 {
 	return misfits ? err_set(e, ST_INTERNAL,
 				 "the keys of %zu record%s changed in memory while they were "
-				 "sorted: test the memory of this computer",
+				 "sorted: another program or thread wrote to them, or the memory "
+				 "of this computer has errors",
 				 misfits, plural(misfits))
 		       : ST_OK;
 }

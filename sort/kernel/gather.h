@@ -28,6 +28,26 @@ size_t gather(const records *r, const entry *order, size_t n, size_t ahead, unsi
 /* gather_misfits - return ST_INTERNAL with a message if misfits is above 0. */
 status gather_misfits(size_t misfits, err *e);
 
+/* record_copy_short - copy a record of 8 to 39 bytes. Usual sizes are constants; others take copies
+ * that overlap. */
+static inline void record_copy_short(unsigned char *to, const unsigned char *from, uint32_t bytes)
+{
+	enum { HALF = 16, WORD = 8 };
+	if (bytes == WORD) {
+		memcpy(to, from, WORD);
+	} else if (bytes == HALF) {
+		memcpy(to, from, HALF);
+	} else if (bytes > HALF) {
+		memcpy(to, from, HALF);
+		if (bytes > 2 * HALF)
+			memcpy(to + HALF, from + HALF, HALF);
+		memcpy(to + bytes - HALF, from + bytes - HALF, HALF);
+	} else {
+		memcpy(to, from, WORD);
+		memcpy(to + bytes - WORD, from + bytes - WORD, WORD);
+	}
+}
+
 enum { STREAMING_LINE = 64, STREAMING_STAGE = 4096, STREAMING_MOST_BYTES = 1024 };
 
 typedef struct streaming_store {

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sorting records that are one run or two. All threads look for the end of a run, piece by piece.
- * Then each thread takes pieces of the output, and finds where a piece begins in both runs. */
+ * Then each thread takes pieces of the output, and finds where a piece begins in both runs.
+ *
+ * Keys are read again for that, and may have changed. So the order of the output is checked while
+ * it is written. Two neighbouring pieces must also agree on the place where they meet in the runs.
+ */
 #include "bucket_sort.h"
 #include "base/arith.h"
 #include "base/pool.h"
@@ -23,8 +27,11 @@ typedef struct presorted {
 	unsigned threads;
 	key_window window; /* the first bytes of the key */
 	bool longer;       /* the key has more bytes */
+	bool copies; /* the first run seems to be all records: copy it while its end is sought */
 	sorted_run run[2]; /* the first run; the second, or the run whose end is being searched */
 	_Atomic size_t next, end;
+	_Atomic size_t misfits;   /* records of the output that belong before their predecessors */
+	_Atomic uint64_t borders; /* sum over the pieces; 0 if they agree on their borders */
 } presorted;
 
 static uint64_t presorted_window(const presorted *s, const unsigned char *rec)
@@ -41,19 +48,50 @@ static inline bool presorted_before(const presorted *s, const unsigned char *b, 
 
 /* -------------------------------------------------------------------------------------- runs */
 
-/* Return the first record of [from, to) that does not continue the run before it, or `to`. */
-static size_t presorted_break(const presorted *s, size_t from, size_t to, bool falls)
+static inline __attribute__((always_inline)) size_t presorted_break_as(const presorted *s,
+								       const unsigned char *recs,
+								       size_t from, size_t to,
+								       bool falls, window_kind of)
 {
-	const uint32_t bytes = s->in->lay.record_bytes;
-	const unsigned char *rec = record_at(s->in, from);
-	uint64_t v = presorted_window(s, rec - bytes);
+	const layout *l = &s->in->lay;
+	const key_window window = s->window;
+	const uint32_t bytes = l->record_bytes;
+	const bool longer = s->longer;
+	const unsigned char *rec = recs + from * bytes;
+	uint64_t v = key_window_read_as(of, l, &window, rec - bytes);
 	for (; from < to; from++, rec += bytes) {
-		const uint64_t w = presorted_window(s, rec);
-		if (presorted_before(s, rec, w, rec - bytes, v) != falls)
+		const uint64_t w = key_window_read_as(of, l, &window, rec);
+		const bool before =
+			w < v || (longer && w == v && key_compare(l, rec, rec - bytes) < 0);
+		if (before != falls)
 			return from;
 		v = w;
 	}
 	return to;
+}
+
+/* Return the first of the records [from, to) of recs that does not continue the run before it, or
+ * `to`. */
+static size_t presorted_break(const presorted *s, const unsigned char *recs, size_t from, size_t to,
+			      bool falls)
+{
+	return WITH_WINDOW(s->window.of, presorted_break_as, s, recs, from, to, falls);
+}
+
+/* Return where run[1] breaks in [from, to), or `to`. If s->copies, look at copies in the output.
+ * Only the first one is compared with its predecessor in the input, which may not be copied yet. */
+static size_t presorted_look_at(const presorted *s, size_t from, size_t to)
+{
+	const size_t bytes = s->in->lay.record_bytes, begin = size_max(from, 1);
+	const bool falls = s->run[1].falls;
+	if (!s->copies)
+		return presorted_break(s, s->in->base, size_max(from, s->run[1].begin + 1), to,
+				       falls);
+	memcpy(s->out + from * bytes, record_at(s->in, from), (to - from) * bytes);
+	const unsigned char *recs = from > 0 ? s->in->base : s->out;
+	if (presorted_break(s, recs, begin, begin + 1, falls) == begin)
+		return begin;
+	return presorted_break(s, s->out, begin + 1, to, falls);
 }
 
 /* Look for the end of run[1] in pieces, and lower s->end to it. */
@@ -63,7 +101,7 @@ static void presorted_look(void *arg, unsigned worker)
 	(void)worker;
 	for (size_t i; (i = atomic_fetch_add(&s->next, PIECE)) < s->end;) {
 		const size_t to = size_min(i + PIECE, s->n);
-		const size_t at = presorted_break(s, i, to, s->run[1].falls);
+		const size_t at = presorted_look_at(s, i, to);
 		size_t end = s->end;
 		while (at < to && at < end && !atomic_compare_exchange_weak(&s->end, &end, at))
 			;
@@ -73,13 +111,18 @@ static void presorted_look(void *arg, unsigned worker)
 /* Find the run that begins at record `begin`. */
 static sorted_run presorted_find_run(presorted *s, size_t begin)
 {
+	enum { LOOKS = 16 };
 	s->run[1] = (sorted_run){ .begin = begin, .n = s->n - begin };
 	if (s->run[1].n < 2)
 		return s->run[1];
-	s->run[1].falls = presorted_break(s, begin + 1, begin + 2, false) == begin + 1;
+	s->run[1].falls = presorted_break(s, s->in->base, begin + 1, begin + 2, false) == begin + 1;
+	s->copies = begin == 0 && !s->run[1].falls && s->n > PIECE;
+	for (size_t i = 1; i < LOOKS && s->copies; i++)
+		s->copies = presorted_window(s, record_at(s->in, s->n / LOOKS * (i - 1))) <=
+			    presorted_window(s, record_at(s->in, s->n / LOOKS * i));
 	/* one thread searches the first piece, because most runs end there */
 	const size_t first = size_min(begin + PIECE, s->n);
-	s->end = presorted_break(s, begin + 1, first, s->run[1].falls);
+	s->end = presorted_look_at(s, begin, first);
 	if (s->end == first) {
 		s->next = first;
 		s->end = s->n;
@@ -147,15 +190,28 @@ static inline __attribute__((always_inline)) const unsigned char *presorted_take
 	return rec;
 }
 
+/* Return a term for the border of two pieces at `place`, with i records of the first run before it.
+ */
+static uint64_t presorted_border(size_t place, size_t i)
+{
+	uint64_t x = place;
+	return splitmix(&x) * i;
+}
+
 /* Write places [from, to) of the output. */
-static inline __attribute__((always_inline)) void presorted_put(const presorted *s, size_t from,
+static inline __attribute__((always_inline)) void presorted_put(presorted *s, size_t from,
 								size_t to, uint32_t bytes)
 {
-	const size_t i = presorted_of_first(s, from), end = presorted_of_first(s, to);
+	const size_t i = presorted_of_first(s, from);
+	size_t end = presorted_of_first(s, to), misfits = 0;
+	s->borders += presorted_border(to, end) - presorted_border(from, i);
+	end = size_min(size_max(end, i), i + (to - from)); /* even if keys have changed */
 	presorted_rest a = presorted_rest_of(s, &s->run[0], i, end),
 		       b = presorted_rest_of(s, &s->run[1], from - i, to - end);
 	unsigned char *out = s->out + from * bytes;
 	const bool streaming = bytes <= STREAMING_MOST_BYTES;
+	const unsigned char *before = NULL;
+	uint64_t v = 0;
 	streaming_store store;
 	streaming_store_begin(&store, out);
 	for (size_t k = from; k < to; k++) {
@@ -163,16 +219,20 @@ static inline __attribute__((always_inline)) void presorted_put(const presorted 
 		if (a.n == 0 || (b.n > 0 && presorted_before(s, b.rec, b.window, a.rec, a.window)))
 			x = &b;
 		const unsigned char *rec = presorted_take(s, x);
-		if (streaming) {
-			memcpy(streaming_store_room(&store), rec, bytes);
+		unsigned char *copy = streaming ? streaming_store_room(&store) : out;
+		memcpy(copy, rec, bytes);
+		const uint64_t w = presorted_window(s, copy);
+		misfits += before ? presorted_before(s, rec, w, before, v) : 0;
+		before = rec;
+		v = w;
+		if (streaming)
 			streaming_store_add(&store, bytes);
-		} else {
-			memcpy(out, rec, bytes);
+		else
 			out += bytes;
-		}
 	}
 	if (streaming)
 		streaming_store_end(&store);
+	s->misfits += misfits;
 }
 
 static void presorted_put_all(void *arg, unsigned worker)
@@ -183,9 +243,7 @@ static void presorted_put_all(void *arg, unsigned worker)
 	(void)worker;
 	for (size_t i; (i = atomic_fetch_add(&s->next, PIECE)) < s->n;) {
 		const size_t to = size_min(i + PIECE, s->n);
-		if (s->run[1].n == 0 && !s->run[0].falls)
-			memcpy(s->out + i * bytes, record_at(s->in, i), (to - i) * bytes);
-		else if (bytes == 8)
+		if (bytes == 8)
 			presorted_put(s, i, to, 8);
 		else if (bytes == 16)
 			presorted_put(s, i, to, 16);
@@ -196,7 +254,8 @@ static void presorted_put_all(void *arg, unsigned worker)
 	}
 }
 
-bool presorted_sort(const records *in, size_t n, unsigned char *out, unsigned threads)
+bool presorted_sort(const records *in, size_t n, unsigned char *out, unsigned threads,
+		    size_t *misfits)
 {
 	const uint32_t key_bytes = in->lay.key_bytes;
 	presorted s = { .in = in,
@@ -210,7 +269,13 @@ bool presorted_sort(const records *in, size_t n, unsigned char *out, unsigned th
 	s.run[1] = presorted_find_run(&s, s.run[0].n);
 	if (s.run[0].n + s.run[1].n < n)
 		return false;
+	const bool copied = s.run[1].n == 0 && s.copies;
 	s.next = 0;
-	pool_run(threads, presorted_put_all, &s);
+	if (!copied)
+		pool_run(threads, presorted_put_all, &s);
+	for (size_t i = PIECE; i < n; i += PIECE)
+		s.misfits += presorted_break(&s, out, i, i + 1, false) == i;
+	s.borders -= copied ? 0 : presorted_border(n, s.run[0].n);
+	*misfits = s.misfits + (s.borders != 0);
 	return true;
 }

@@ -7,6 +7,11 @@
  * takes one bucket after another, and sorts it in the cache. All threads together sort each bucket
  * that is too large in the same way again.
  *
+ * Keys of the input are read to find buckets, and again when records move. In between, another
+ * thread or a memory error may change them. This is reported, because the order is checked where it
+ * does not follow from the sort of a bucket: between buckets, and for samples of the records whose
+ * keys must be equal, because a check of each would take 10 % of the time.
+ *
  * Threads may differ in speed, so the input is cut into many more pieces than threads, and each
  * thread takes ranges of pieces. The sort is stable: in each bucket, the records of a piece follow
  * the records of the pieces before it. So a thread keeps its partly filled lines from piece to
@@ -21,7 +26,7 @@
 
 #include <stdatomic.h>
 
-enum { LINE = 2 * STREAMING_LINE, STAGE_BYTES = 2 * LINE };
+enum { LINE = 2 * STREAMING_LINE, STAGE_BYTES = 2 * LINE, SAME = 0x80 };
 
 /* The number of pieces. With fewer, a thread could work long on its last piece while the others are
  * idle. The counts of pieces take less than 1 % of the memory of the records. */
@@ -32,8 +37,10 @@ enum { PIECES = 128, PIECES_A_THREAD = 4, PIECE_LEAST = 2048 };
  * whole records, the stage is one line. Each record changes only `used`, which is a separate array
  * that stays in the first-level cache. */
 typedef struct stages {
-	uint8_t *used;        /* bytes in the line */
-	uint8_t *skip;        /* first bytes of the line, which must not be written */
+	const unsigned char *end; /* of the output */
+	uint8_t *used;            /* bytes in the line */
+	uint8_t *skip; /* first bytes of the line, which must not be written; and the flag SAME, if
+			  all keys of the bucket are the same */
 	unsigned char **to;   /* destination of the line */
 	unsigned char *lines; /* STAGE_BYTES per bucket */
 } stages;
@@ -58,6 +65,9 @@ typedef struct short_sorter {
 	workspace *work;
 	ranges left; /* pieces that are not taken yet */
 	_Atomic size_t next;
+	_Atomic size_t misfits; /* records that are not in order */
+	uint64_t *border; /* places whose order is checked at the end: next to large buckets */
+	size_t borders;
 } short_sorter;
 
 /* A bucket that was too large: records of the output that are still to be sorted. */
@@ -65,25 +75,6 @@ typedef struct large {
 	uint64_t start, n;
 	unsigned depth; /* number of sorts into buckets that led to this bucket */
 } large;
-
-/* Copy a record. Usual sizes are constants; others take copies that overlap. */
-static inline void copy_short(unsigned char *to, const unsigned char *from, uint32_t bytes)
-{
-	enum { HALF = 16, WORD = 8 };
-	if (bytes == WORD) {
-		memcpy(to, from, WORD);
-	} else if (bytes == HALF) {
-		memcpy(to, from, HALF);
-	} else if (bytes > HALF) {
-		memcpy(to, from, HALF);
-		if (bytes > 2 * HALF)
-			memcpy(to + HALF, from + HALF, HALF);
-		memcpy(to + bytes - HALF, from + bytes - HALF, HALF);
-	} else {
-		memcpy(to, from, WORD);
-		memcpy(to + bytes - WORD, from + bytes - WORD, WORD);
-	}
-}
 
 /* ------------------------------------------------------------------------------------- pieces */
 
@@ -142,49 +133,67 @@ static void open_stages(const short_sorter *s, const stages *g, size_t piece)
 			at[b] += s->count[p * buckets + b];
 	for (uint32_t b = 0; b < buckets; b++) {
 		unsigned char *to = s->t.out + at[b] * s->t.in->lay.record_bytes;
-		g->used[b] = g->skip[b] = (uint8_t)((uintptr_t)to % LINE);
-		g->to[b] = to - g->skip[b];
+		g->used[b] = (uint8_t)((uintptr_t)to % LINE);
+		g->skip[b] = g->used[b] | (s->map.bucket[b].same ? SAME : 0);
+		g->to[b] = to - g->used[b];
 	}
 }
 
-/* Write the partly filled lines. */
-static void close_stages(const short_sorter *s, const stages *g, size_t stage_bytes)
+/* Write the partly filled lines. If a memory error has changed the buckets of records, lines may
+ * not fit into the output. */
+static void close_stages(short_sorter *s, const stages *g, size_t stage_bytes)
 {
 	for (uint32_t b = 0; b < s->map.buckets; b++) {
-		const unsigned skip = g->skip[b];
-		memcpy(g->to[b] + skip, g->lines + b * stage_bytes + skip, g->used[b] - skip);
+		const unsigned skip = g->skip[b] & (SAME - 1);
+		if (g->to[b] <= g->end && g->used[b] <= (size_t)(g->end - g->to[b]))
+			memcpy(g->to[b] + skip, g->lines + b * stage_bytes + skip,
+			       g->used[b] - skip);
+		else
+			s->misfits++;
 	}
 }
 
-/* Write the full line of a bucket. */
-static inline void stage_out(const stages *g, uint32_t b, unsigned char *line, bool streaming)
+/* Write the full line of bucket b, as close_stages does. Its last record is `rec`. */
+static inline __attribute__((always_inline)) void stage_out(short_sorter *s, const stages *g,
+							    uint32_t b, unsigned char *line,
+							    const unsigned char *rec,
+							    bool streaming)
 {
-	const unsigned skip = g->skip[b];
+	unsigned char *to = g->to[b];
+	const unsigned flags = g->skip[b], skip = flags & (SAME - 1);
+	const classifier_bucket *is = &s->map.bucket[b];
+	if (__builtin_expect(to + LINE > g->end, 0)) {
+		s->misfits++;
+		return;
+	}
 	if (skip || !streaming)
-		memcpy(g->to[b] + skip, line + skip, LINE - skip);
+		memcpy(to + skip, line + skip, LINE - skip);
 	else
 		for (size_t i = 0; i < LINE; i += STREAMING_LINE)
-			streaming_store_line(g->to[b] + i, line + i);
-	g->skip[b] = 0;
-	g->to[b] += LINE;
+			streaming_store_line(to + i, line + i);
+	g->skip[b] = flags & SAME;
+	g->to[b] = to + LINE;
+	if (flags & SAME && key_window_read(&s->map.lay, &is->window, rec) != is->from)
+		s->misfits++;
 }
 
 static inline __attribute__((always_inline)) void
-move_piece(const short_sorter *s, const stages *g, size_t piece, uint32_t bytes, size_t stage_bytes)
+move_piece(short_sorter *s, const stages *g, size_t piece, uint32_t bytes, size_t stage_bytes)
 {
 	const stages stage = *g;
 	const uint64_t from = piece_begin(s, piece), to = piece_begin(s, piece + 1);
 	const unsigned char *rec = record_at(s->t.in, from);
 	const bool streaming = s->streaming;
+	const uint32_t last = s->map.buckets - 1;
 	for (const uint16_t *into = s->into + from, *end = s->into + to; into < end;
 	     into++, rec += bytes) {
-		const uint32_t b = *into;
+		const uint32_t b = *into < last ? *into : last; /* even after a memory error */
 		unsigned char *line = stage.lines + b * stage_bytes;
 		unsigned used = stage.used[b];
-		copy_short(line + used, rec, bytes);
+		record_copy_short(line + used, rec, bytes);
 		used += bytes;
 		if (used >= LINE) {
-			stage_out(&stage, b, line, streaming);
+			stage_out(s, &stage, b, line, line + used - bytes, streaming);
 			used -= LINE;
 			if (stage_bytes > LINE && used > 0)
 				memcpy(line, line + LINE, LINE);
@@ -197,8 +206,9 @@ static void move_pieces(void *arg, unsigned worker)
 {
 	enum { PAIR = 16, QUAD = 32 };
 	short_sorter *s = arg;
-	const stages *g = &s->work[worker].stages;
+	stages *g = &s->work[worker].stages;
 	const uint32_t bytes = s->t.in->lay.record_bytes;
+	g->end = s->t.out + s->t.n * bytes;
 	/* lines consist of whole records */
 	const bool whole = LINE % bytes == 0 && (uintptr_t)s->t.out % bytes == 0;
 	const size_t stage_bytes = whole ? LINE : STAGE_BYTES;
@@ -265,7 +275,7 @@ static void put_in_order(const unsigned char *recs, const uint64_t *a, uint64_t 
 			 uint32_t bytes, unsigned char *out)
 {
 	for (size_t i = 0; i < n; i++, out += bytes)
-		copy_short(out, recs + (a[i] & mask) * bytes, bytes);
+		record_copy_short(out, recs + (a[i] & mask) * bytes, bytes);
 }
 
 /* Sort n records by counting if their windows, in w->a, have few values; otherwise return false. */
@@ -302,7 +312,7 @@ static bool sort_few_keys(const workspace *w, unsigned char *recs, size_t n, uin
 		place[k] += place[k - 1];
 	memcpy(w->recs, recs, n * bytes);
 	for (size_t i = 0; i < n; i++)
-		copy_short(recs + place[w->tmp[i]]++ * bytes, w->recs + i * bytes, bytes);
+		record_copy_short(recs + place[w->tmp[i]]++ * bytes, w->recs + i * bytes, bytes);
 	return true;
 }
 
@@ -380,7 +390,7 @@ static void sort_in_buckets(short_sorter *s, const records *in, uint64_t n, unsi
 	const uint32_t buckets = short_buckets(n, s->t.sizes, in->lay.record_bytes);
 	const size_t samples = classifier_sample(in, n, buckets, s->sample);
 	radix_sort(s->sample, s->sample + samples, samples, in);
-	classifier_make(&s->map, in, s->sample, samples, buckets);
+	s->misfits += classifier_make(&s->map, in, s->sample, samples, buckets);
 	share_pieces(s, count_pieces);
 	const uint32_t found = s->map.buckets;
 	uint64_t at = 0;
@@ -412,7 +422,7 @@ static status sort_by_entries(const short_sorter *s, unsigned char *recs, size_t
 		order[i] = entry_make(record_at(&r, i), &r.lay, i);
 	radix_sort(order, order + n, n, &r);
 	for (size_t i = 0; i < n; i++)
-		copy_short(recs + i * bytes, copy + entry_pos(&order[i]) * bytes, bytes);
+		record_copy_short(recs + i * bytes, copy + entry_pos(&order[i]) * bytes, bytes);
 	mem_free(s->t.m, order);
 	return ST_OK;
 }
@@ -433,15 +443,31 @@ static void copy_parts(void *arg, unsigned worker)
 		memcpy(c->to + i, c->from + i, size_min(c->bytes - i, PART));
 }
 
-/* Append the buckets that are too large to the list, which has n buckets; return its new length.
- * start: the place of the first bucket in the output. */
-static size_t note_large(const short_sorter *s, uint64_t start, unsigned depth, large *list,
-			 size_t n)
+/* Return 1 if the record at a place of `recs` belongs before its predecessor, otherwise 0. */
+static size_t border_misfits(const layout *l, const unsigned char *recs, uint64_t place)
 {
+	const unsigned char *rec = recs + place * l->record_bytes;
+	return key_compare(l, rec - l->record_bytes, rec) > 0;
+}
+
+/* Append the buckets that are too large to the list, which has n buckets; return its new length.
+ * Check the order between other buckets; large ones are not sorted yet. start: the place of the
+ * first bucket in the output. */
+static size_t note_large(short_sorter *s, uint64_t start, unsigned depth, large *list, size_t n)
+{
+	bool was_large = false;
 	for (uint32_t b = 0; b < s->map.buckets; b++) {
-		const uint64_t size = s->start[b + 1] - s->start[b];
-		if (size > s->t.sizes->demand.cap && !s->map.bucket[b].same)
-			list[n++] = (large){ start + s->start[b], size, depth };
+		const uint64_t at = s->start[b], size = s->start[b + 1] - at;
+		const bool is_large = size > s->t.sizes->demand.cap && !s->map.bucket[b].same;
+		if (size == 0)
+			continue;
+		if (at > 0 && (is_large || was_large))
+			s->border[s->borders++] = start + at;
+		else if (at > 0)
+			s->misfits += border_misfits(&s->t.in->lay, s->t.out, at);
+		if (is_large)
+			list[n++] = (large){ start + at, size, depth };
+		was_large = is_large;
 	}
 	return n;
 }
@@ -474,6 +500,13 @@ static status sort_large(short_sorter *s, unsigned char *out, large *list, size_
 }
 
 /* ------------------------------------------------------------------------------------ all of it */
+
+/* Return the most places next to buckets that are too large: two for each, after each of the sorts
+ * into buckets. */
+static uint64_t short_borders(uint64_t n, const bucket_sort_sizes *sizes)
+{
+	return 2 * (sizes->demand.depth + UINT64_C(1)) * (n / sizes->demand.cap + 1);
+}
 
 /* Return the bytes that struct workspace and its arrays need. */
 static uint64_t workspace_bytes(uint64_t buckets, uint64_t cap)
@@ -523,14 +556,19 @@ status short_sort(const bucket_sort_task *t)
 	s.start = mem_array(m, buckets + 1, sizeof *s.start, "places", e);
 	s.sample = mem_array(m, 2 * SAMPLE_MAX, sizeof *s.sample, "sample", e);
 	s.map.room = mem_array(m, 1, classifier_room_bytes(buckets), "map", e);
+	s.border = mem_array(m, short_borders(n, t->sizes), sizeof *s.border, "places", e);
 	status rc = ST_RESOURCE;
 	if (scratch && list && s.work && s.left.of && s.into && s.count && s.start && s.sample &&
-	    s.map.room) {
+	    s.map.room && s.border) {
 		for (unsigned i = 0; i < t->threads; i++)
 			place_workspace(&s, &s.work[i], scratch + i * worker_bytes, buckets);
 		sort_in_buckets(&s, t->in, n, t->out);
 		rc = sort_large(&s, t->out, list, note_large(&s, 0, 1, list, 0));
+		for (size_t i = 0; rc == ST_OK && i < s.borders; i++)
+			s.misfits += border_misfits(&t->in->lay, t->out, s.border[i]);
+		rc = rc == ST_OK ? gather_misfits(s.misfits, e) : rc;
 	}
+	mem_free(m, s.border);
 	mem_free(m, s.map.room);
 	mem_free(m, s.sample);
 	mem_free(m, s.start);
@@ -552,7 +590,7 @@ uint64_t short_sort_most_bytes(uint64_t n, unsigned threads, const bucket_sort_s
 	return n * (2 * sizeof(entry) + SHORT_MOST_BYTES) +
 	       (n + CLASSIFIER_BLOCK) * sizeof(uint16_t) + worker * threads +
 	       short_pieces(n, threads) * buckets * sizeof(uint32_t) +
-	       (buckets + 1) * sizeof(uint64_t) + 2 * SAMPLE_MAX * sizeof(entry) +
-	       classifier_room_bytes((uint32_t)buckets) +
+	       (buckets + 1 + short_borders(n, sizes)) * sizeof(uint64_t) +
+	       2 * SAMPLE_MAX * sizeof(entry) + classifier_room_bytes((uint32_t)buckets) +
 	       (n / sizes->demand.cap + 1) * sizeof(large);
 }

@@ -12,6 +12,9 @@
  * sample is not spread evenly, there is one part per thread, and pivots of the sample separate the
  * parts.
  *
+ * The input is read twice, so a number may have changed since it was counted. A number that does
+ * not fit into its part is not written, and the sort fails.
+ *
  * Threads may differ in speed, and parts may differ in size if many keys are equal. Therefore there
  * are many more stretches than threads. A thread that splits a part puts one half on a stack for
  * idle threads. */
@@ -72,6 +75,7 @@ typedef struct word_sorter {
 	uint64_t *tmp;                /* U64_CACHED per thread */
 	part_stack stack;
 	_Atomic unsigned next;
+	_Atomic size_t misfits; /* numbers that did not fit into their parts */
 } word_sorter;
 
 bool word_sort_fits(const layout *l, const unsigned char *out)
@@ -121,52 +125,74 @@ static inline __attribute__((always_inline)) void count_stretch(const word_sorte
 		count[division_part(&d, read_word(&lead, plain, in + at * WORD), digits)]++;
 }
 
+/* Return the end of the place for numbers of a stretch in a part. */
+static size_t place_end(const word_sorter *s, unsigned stretch, unsigned part)
+{
+	if (stretch + 1 < s->stretches)
+		return s->place[stretch + 1][part];
+	return part + 1 < s->division.parts ? s->place[0][part + 1] : s->n;
+}
+
 /* Move the numbers of a stretch to few parts, one by one. Moving lines, as below, would take 1.3
  * times as long for keys with a Zipf distribution. */
-static inline __attribute__((always_inline)) void move_stretch(const word_sorter *s, unsigned i,
+static inline __attribute__((always_inline)) void move_stretch(word_sorter *s, unsigned i,
 							       bool plain)
 {
 	const key_lead lead = s->l->number[0];
 	const division d = s->division;
 	const unsigned char *in = s->in;
-	size_t place[PIVOTS_MOST];
+	uint64_t *out = s->out;
+	size_t place[PIVOTS_MOST], last[PIVOTS_MOST], misfits = 0;
 	memcpy(place, s->place[i], sizeof place);
+	for (unsigned p = 0; p < d.parts; p++)
+		last[p] = place_end(s, i, p);
 	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++) {
 		const uint64_t v = read_word(&lead, plain, in + at * WORD);
-		s->out[place[division_part(&d, v, false)]++] = v;
+		const unsigned p = division_part(&d, v, false);
+		if (place[p] < last[p])
+			out[place[p]++] = v;
+		else
+			misfits++;
 	}
+	s->misfits += misfits;
 }
 
 /* A cache line for the next numbers of each digit. Places are counted from the start of the line in
  * which the output begins. */
 typedef struct lines {
-	size_t before;                                 /* words of this line before the output */
-	size_t begin[DIGITS_MOST], place[DIGITS_MOST]; /* first and next */
+	size_t before; /* words of this line before the output */
+	size_t begin[DIGITS_MOST], end[DIGITS_MOST], place[DIGITS_MOST]; /* place: the next one */
 	_Alignas(STREAMING_LINE) uint64_t word[DIGITS_MOST][LINE_WORDS];
 } lines;
 
-/* Write the first `used` words of a digit's line, except words before the digit's first place. */
+/* Write the first `used` words of a digit's line, except words before the digit's first place and
+ * after its end. */
 static inline __attribute__((always_inline)) void write_line(const word_sorter *s, const lines *x,
 							     unsigned p, size_t used)
 {
-	const size_t n = size_min(used, x->place[p] - x->begin[p]);
-	uint64_t *to = s->out + (x->place[p] - n - x->before);
-	if (n == LINE_WORDS && s->streaming)
+	const size_t n = size_min(used, x->place[p] - x->begin[p]), from = x->place[p] - n;
+	uint64_t *to = s->out + (from - x->before);
+	if (x->place[p] > x->end[p])
+		memcpy(to, x->word[p] + used - n, (size_max(x->end[p], from) - from) * WORD);
+	else if (n == LINE_WORDS && s->streaming)
 		streaming_store_line(to, x->word[p]);
 	else
 		memcpy(to, x->word[p] + used - n, n * WORD);
 }
 
 /* Move the numbers of a stretch to their digits, line by line. */
-static inline __attribute__((always_inline)) void move_stretch_by_lines(const word_sorter *s,
-									unsigned i, bool plain)
+static inline __attribute__((always_inline)) void move_stretch_by_lines(word_sorter *s, unsigned i,
+									bool plain)
 {
 	const key_lead lead = s->l->number[0];
 	const division d = s->division;
 	const unsigned char *in = s->in;
 	lines x = { .before = (uintptr_t)s->out / WORD % LINE_WORDS };
-	for (unsigned p = 0; p < d.parts; p++)
+	size_t misfits = 0;
+	for (unsigned p = 0; p < d.parts; p++) {
 		x.begin[p] = x.place[p] = s->place[i][p] + x.before;
+		x.end[p] = place_end(s, i, p) + x.before;
+	}
 	for (size_t at = stretch_begin(s, i), end = stretch_begin(s, i + 1); at < end; at++) {
 		const uint64_t v = read_word(&lead, plain, in + at * WORD);
 		const unsigned p = division_part(&d, v, true);
@@ -175,9 +201,12 @@ static inline __attribute__((always_inline)) void move_stretch_by_lines(const wo
 		if (slot == LINE_WORDS - 1)
 			write_line(s, &x, p, LINE_WORDS);
 	}
-	for (unsigned p = 0; p < d.parts; p++)
+	for (unsigned p = 0; p < d.parts; p++) {
 		write_line(s, &x, p, x.place[p] % LINE_WORDS);
+		misfits += size_max(x.place[p], x.end[p]) - x.end[p];
+	}
 	streaming_store_fence();
+	s->misfits += misfits;
 }
 
 static void word_count(void *arg, unsigned worker)
@@ -343,14 +372,16 @@ status word_sort(const bucket_sort_task *t)
 				 sizeof *s.stack.part, "parts", t->e);
 	s.tmp = mem_array(m, (size_t)t->threads * U64_CACHED, sizeof *s.tmp, "numbers", t->e);
 	s.place = mem_array(m, s.stretches, sizeof *s.place, "places", t->e);
-	const status rc = s.stack.part && s.tmp && s.place ? ST_OK : ST_RESOURCE;
+	status rc = s.stack.part && s.tmp && s.place ? ST_OK : ST_RESOURCE;
 	if (rc == ST_OK) {
 		find_parts(&s, s.tmp, t->sizes->demand.bucket);
 		share_stretches(&s, word_count);
 		place_parts(&s);
 		share_stretches(&s, word_move);
-		share_stretches(&s, word_sort_parts);
+		rc = gather_misfits(s.misfits, t->e);
 	}
+	if (rc == ST_OK)
+		share_stretches(&s, word_sort_parts);
 	mem_free(m, s.place);
 	mem_free(m, s.tmp);
 	mem_free(m, s.stack.part);

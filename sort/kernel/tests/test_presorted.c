@@ -58,9 +58,11 @@ static void one_layout(const layout *l, unsigned char *recs, unsigned char *out,
 {
 	const size_t bytes = l->record_bytes;
 	const records in = { .base = recs, .lay = *l };
+	size_t misfits;
 	make_records(recs, l);
 	out[RECORDS * bytes] = 42;
-	assert_true(presorted_sort(&in, RECORDS, out, threads));
+	assert_true(presorted_sort(&in, RECORDS, out, threads, &misfits));
+	assert_int_equal(misfits, 0);
 	for (size_t i = 0; i < RECORDS; i++)
 		if (memcmp(out + i * bytes, record_at(&in, in_order[i].at), bytes) != 0)
 			fail_msg("records of %zu, cut %zu, falls %u: %zu differs", bytes, cut,
@@ -69,7 +71,7 @@ static void one_layout(const layout *l, unsigned char *recs, unsigned char *out,
 	/* one that is out of place, near the end: a run more, or two */
 	memset(recs + (RECORDS - 9) * bytes + l->key_off, falls & 2 ? 255 : 0, l->key_bytes);
 	if (cut > 2 && cut < RECORDS - 20)
-		assert_false(presorted_sort(&in, RECORDS, out, threads));
+		assert_false(presorted_sort(&in, RECORDS, out, threads, &misfits));
 }
 
 static void test_presorted(void **state)
