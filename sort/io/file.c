@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,24 @@ bool file_takes_memory(int fd)
 		sysfile_lines("", "/proc/self/mountinfo", overlay_look, &o);
 	}
 	return o.in_memory;
+}
+
+/* The kernel grants a lease for reading only if no process has the file open for writing, or
+ * mapped. If a process opens the file during this call, it waits for a moment, and we get a signal,
+ * which must be one that is ignored. Leases are for the owner of a file and for root. For others, a
+ * file in memory is treated as written; on disks, the kernel often changes the times anyway. */
+bool file_is_written(int fd)
+{
+	const bool in_memory = file_is_in_memory(fd);
+	struct statfs fs;
+	if (fstatfs(fd, &fs) != 0 ||
+	    (!in_memory && fs.f_type != EXT4_SUPER_MAGIC && fs.f_type != XFS_SUPER_MAGIC &&
+	     fs.f_type != BTRFS_SUPER_MAGIC))
+		return false;
+	if (fcntl(fd, F_SETSIG, SIGURG) != 0 || fcntl(fd, F_SETLEASE, F_RDLCK) != 0)
+		return in_memory || errno == EAGAIN;
+	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+	return false;
 }
 
 bool file_free_bytes(int fd, uint64_t *bytes)

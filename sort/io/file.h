@@ -35,6 +35,11 @@ bool file_is_in_memory(int fd);
  * is unknown, and false, if this process does not see the upper directory, as in a container. */
 bool file_takes_memory(int fd);
 
+/* file_is_written - return whether some process has the file open for writing, or may have. Through
+ * a mapping it can change pages that it has written before, and the times of the file stay the
+ * same. fd is open for reading only. False on file systems whose other machines are not known. */
+bool file_is_written(int fd);
+
 /* file_free_bytes - set *bytes to the free space for this user in the file system of fd, UINT64_MAX
  * if it has no limit. If it is unknown, return false, with errno and UINT64_MAX. */
 bool file_free_bytes(int fd, uint64_t *bytes);

@@ -66,6 +66,7 @@ static status look_inside(input_file *f, const layout *l, err *e)
 		f->head = HEAD_MANIFEST;
 	else if (!f->frame.header_bytes && is_lines(head, bytes, l->record_bytes))
 		f->head = HEAD_LINES; /* the bytes are records, not a header */
+	f->written = file_is_written(fd);
 	close(fd);
 	f->is_stream = more > 0;
 	return errnum ? err_refuse(e, errnum, "cannot read input %s", quoted(f->path)) : ST_OK;

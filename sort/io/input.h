@@ -30,6 +30,7 @@ typedef struct input_file {
 	struct stat st;        /* when the file was described; it must not change later */
 	head_kind head;
 	bool is_stream; /* a pipe, a device, ...: its size is known at its end */
+	bool written;   /* it may change without a new time, see file_is_written() */
 	int fd; /* a copy of the stream in a file without a name, or the only stream, read up to the
 		   end of its header; -1: none */
 	input_stated *stated; /* NULL: no manifest names the file */

@@ -327,8 +327,8 @@ const unsigned char *reader_map(const reader *r, mapped *m)
 {
 	const extent *f = r->extent;
 	*m = (mapped){ 0 };
-	if (r->extents != 1 || f->fd.fd < 0 || f->fd.direct >= 0 || r->p.direct == DIRECT_ALWAYS ||
-	    io_backend_is_forced(f->fd.io))
+	if (r->extents != 1 || f->f->written || f->fd.fd < 0 || f->fd.direct >= 0 ||
+	    r->p.direct == DIRECT_ALWAYS || io_backend_is_forced(f->fd.io))
 		return NULL;
 	const uint64_t offset = offset_of(r, f, 0), bytes = f->n * r->p.lay.record_bytes;
 	return io_fd_is_cached(f->fd.fd, offset, bytes) ? mapped_open(m, f->fd.fd, offset, bytes)

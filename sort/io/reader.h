@@ -80,9 +80,9 @@ bool mapped_shrank(const mapped *m);
 void mapped_close(mapped *m);
 
 /* reader_map - map the records of the share. Return NULL if they must be read, because they are in
- * several files or not in the page cache. Close m after the last use of the records.
- * reader_check_map - check after the last use of the records, but before any result is used, that
- * the files have not changed (ST_IO). */
+ * several files, not in the page cache, or may change unnoticed. Close m after the last use of the
+ * records. reader_check_map - check after the last use of the records, but before any result is
+ * used, that the files have not changed (ST_IO). */
 const unsigned char *reader_map(const reader *r, mapped *m);
 status reader_check_map(const reader *r, const mapped *m, err *e);
 

@@ -147,7 +147,7 @@ static void write_pieces(void *trial_, unsigned worker)
 bool disk_exists(const char *dir)
 {
 	const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const bool exists = fd >= 0 && !file_is_in_memory(fd);
+	const bool exists = fd >= 0 && !file_takes_memory(fd);
 	if (fd >= 0)
 		close(fd);
 	return exists;

@@ -187,6 +187,10 @@ static status verify_sums(rank_env *env, uint64_t total, const part_summary *sum
 	char also[40] = "";
 	if (drops)
 		snprintf(also, sizeof also, " and %" PRIu64 " dropped", sum->dropped);
+	if (sum->again && !checksum_equal(sum->sum_in, sum->sum_again))
+		return err_set(&env->e, ST_IO,
+			       "the input changed while it was being read: a program has it open "
+			       "for writing");
 	if (sum->in != total || sum->out != out || sum->out + sum->dropped != total)
 		return err_set(&env->e, ST_INVALID,
 			       "%" PRIu64 " records were planned, %" PRIu64 " read%s %" PRIu64
@@ -223,6 +227,8 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 		sum.sum_out = checksum_join(sum.sum_out, one.sum_out);
 		sum.sum_dropped = checksum_join(sum.sum_dropped, one.sum_dropped);
 		sum.sum_stated = checksum_join(sum.sum_stated, one.sum_stated);
+		sum.sum_again = checksum_join(sum.sum_again, one.sum_again);
+		sum.again |= one.again;
 		sum.stated |= one.stated;
 		sum.unstated |= one.unstated;
 		if (!one.out)
@@ -238,6 +244,27 @@ static status check_part_summaries(rank_env *env, uint64_t total, verified *v)
 	v->sum_out = sum.sum_out;
 	v->out = sum.out;
 	return verify_sums(env, total, &sum);
+}
+
+/* Read the input again if it may have changed without a new time: a part may have been read before
+ * the change, and another part after it. Each rank reads an equal part. Collective. */
+static status sum_again(job *j, part_summary *mine)
+{
+	rank_env *env = &j->env;
+	const input *in = &j->files.in;
+	const bool root = env_scatters(env), all = in->per_rank || root;
+	const size_t rank = all ? 0 : (size_t)env->c->rank, parts = all ? 1 : (size_t)env->c->size;
+	reader_plan rp = { .lay = env->o->lay, .direct = env->o->direct, .io = j->files.io };
+	uint64_t written = 0;
+	for (size_t i = 0; i < in->files; i++)
+		written |= in->file[i].written;
+	status rc = comm_reduce(env->c, written, u64_max, &mine->again);
+	if (rc != ST_OK || !mine->again)
+		return rc;
+	rp.first = part_begin(in->records, rank, parts);
+	if (!root || env->c->rank == 0)
+		rp.n = part_begin(in->records, rank + 1, parts) - rp.first;
+	return comm_agree(env->c, reader_sum(in, &rp, &env->m, &mine->sum_again, &env->e));
 }
 
 status phase_verify(job *j)
@@ -260,6 +287,8 @@ status phase_verify(job *j)
 	status rc = comm_agree(env->c, v->own && v->part_summaries ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
 		rc = same_as_stated(env, in);
+	if (rc == ST_OK)
+		rc = sum_again(j, &mine);
 	if (rc != ST_OK)
 		return rc;
 	/* add the checksums that manifests state for the files that this rank reports */

@@ -99,6 +99,8 @@ typedef struct part_summary {
 	checksum sum_in, sum_out, sum_dropped;
 	checksum sum_stated;       /* of the input, as its manifests state it */
 	uint64_t stated, unstated; /* files with a stated checksum, and files without */
+	uint64_t again;            /* whether the input was read again, with this checksum */
+	checksum sum_again;
 } part_summary;
 
 /* The reports of all ranks, which rank 0 compares with the input. */
