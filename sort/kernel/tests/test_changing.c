@@ -2,8 +2,7 @@
 /* The input of a sort in memory changes while it is sorted. Nothing is read or written outside the
  * arrays. If many records change at one moment, a sort of short records fails with ST_INTERNAL, or
  * the output is in order; longer records are compared less often. Sizes are so small that each
- * sorter takes all of its ways. HETSORT_LONG=1: 300 bits that flip and 300 concurrent writers for
- * each layout. */
+ * sorter takes all of its ways. HETSORT_LONG=1: 300 bits that flip and 300 concurrent writers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,8 +138,7 @@ static void reverse_in_phase(void *changes_, unsigned worker)
 		reverse(c);
 }
 
-/* Write keys that few other records have, near to and far from each other, until the sort has
- * ended. */
+/* Write near and far keys until the sort has ended. */
 static void *write_on(void *changes_)
 {
 	changes *c = changes_;
@@ -243,14 +241,14 @@ static bool is_long(void)
 static void bits_flip(void **state)
 {
 	(void)state;
-	many(FLIP, is_long() ? 300 * LEN(LAYOUTS) : 8 * LEN(LAYOUTS));
+	many(FLIP, is_long() ? 300 : 8 * LEN(LAYOUTS));
 	assert_true(kept > 0);
 }
 
 static void writers(void **state)
 {
 	(void)state;
-	many(WRITER, is_long() ? 300 * LEN(LAYOUTS) : 4 * LEN(LAYOUTS));
+	many(WRITER, is_long() ? 300 : 4 * LEN(LAYOUTS));
 }
 
 /* All records are reversed between the phases of a sort. Each sorter reports it for some keys.
