@@ -97,7 +97,9 @@ static bound_ranks ranks_to_bind(const job *j, const rank_speeds *g)
 		.p = g->p,
 		.rate = j->shares.rate,
 		.cpus = g->cpus,
-		.disk_s = output_has_disk(j) ? job_time_nominal_disk_s(ranks_per_host) : 0,
+		.disk_s = j->shares.measured && output_has_disk(j)
+				  ? job_time_nominal_disk_s(ranks_per_host)
+				  : 0,
 		.in_fixed = shares_in_are_fixed(j),
 	};
 }
