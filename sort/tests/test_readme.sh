@@ -22,7 +22,7 @@ done
 sed 's/\\-/-/g; s/\\e/\\/g' "$ROOT/sort/man/hetsort.7" | awk -v wanted="$wanted" '
   /^\.Ss/ {task = $2 + 0}
   /^\.Bd -literal/ {inside = 1; text = ""; next}
-  /^\.Ed/ {inside = 0; if ((wanted == "mpirun") == (text ~ /mpirun/)) printf "%s", text > ("example.hetsort.7." task)}
+  /^\.Ed/ && inside {inside = 0; if ((wanted == "mpirun") == (text ~ /mpirun/)) printf "%s", text > ("example.hetsort.7." task)}
   inside {text = text $0 "\n"}'
 
 for example in example.*; do
