@@ -11,7 +11,10 @@ enum { OPT_VERSION = 256 };
 
 static int report_print(const char *text)
 {
-	return puts(text) != EOF && fflush(stdout) == 0 ? ST_OK : ST_IO;
+	if (puts(text) != EOF && fflush(stdout) == 0)
+		return ST_OK;
+	fputs("hetsort-report: cannot write to standard output\n", stderr);
+	return ST_IO;
 }
 
 /* Print why the command line is invalid; if why is NULL, getopt has printed it. Return the exit

@@ -297,7 +297,9 @@ static status sim_parse_options(int argc, char **argv, err *e)
 			puts(opt == 'h' ? help
 					: "hetsim " HETSORT_VERSION
 					  "\nLicense GPLv3+: GNU GPL version 3 or later.");
-			exit(fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO);
+			if (fflush(stdout) == 0 && !ferror(stdout))
+				exit(ST_OK);
+			rc = err_set(e, ST_IO, "cannot write to standard output");
 		}
 	}
 	if (rc == ST_OK && !sim.calibrate && optind == argc)

@@ -103,7 +103,7 @@ if [ -w /dev/full ]; then
   "$BIN/hetsort-report" good.json >/dev/full 2>err
   is "a full disk" "$?" 4
   "$BIN/hetsort-report" --version >/dev/full 2>err
-  is "a full disk, --version" "$?" 3
+  is "a full disk, --version" "$? $(<err)" "3 hetsort-report: cannot write to standard output"
 fi
 
 # hetsort --html

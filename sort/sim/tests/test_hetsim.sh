@@ -275,6 +275,8 @@ if [ -e /dev/full ]; then
   printf '1 x\n' >platform
   "$BIN/hetsim" --xml platform >/dev/full 2>/dev/null && rc=0 || rc=$?
   is "a full disk is reported" $rc 3
+  run sh -c '"$0" --version >/dev/full' "$BIN/hetsim"
+  is "a full disk, --version" "$rc $err" "3 hetsim: cannot write to standard output"
 fi
 
 # ------------------------------------------------------------------------------ faults
