@@ -42,8 +42,18 @@ enum {
 	NAMES_MS = 300,       /* files get their final names within this time, or never */
 	LAST_MOMENT_MS = 400, /* to write the report: launchers kill a second after a signal */
 	STALL_END_MS = 2000,  /* to remove files and to end the other ranks */
-	PRINT_MS = 300,       /* for rank 0 to print why the job does not start */
+	PRINT_S = 1,          /* for rank 0 to print why the job does not start */
+	WAIT_S = 5,           /* between looks at the ranks that have not started */
 };
+
+/* Return rc, or ST_IO with a message if standard output has not taken what was printed. */
+static status output_printed(status rc)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return rc;
+	fprintf(stderr, "hetsort: cannot write to standard output\n");
+	return ST_IO;
+}
 
 /* Write the report, the page and the trace, once it is known that they may be written. A missing
  * report does not require another sort, so say that the output is complete. all: NULL if others
@@ -90,11 +100,7 @@ static status print_result(const invocation *v, const job_result *res, traces *a
 		report_summary(res, o, stderr);
 	const status written = write_side_files(v, res, all);
 	rc = rc == ST_OK ? written : rc;
-	if (res->status == ST_OK && o->explain && (fflush(stdout) != 0 || ferror(stdout))) {
-		fprintf(stderr, "hetsort: cannot write to standard output\n");
-		rc = ST_IO;
-	}
-	return rc;
+	return res->status == ST_OK && o->explain ? output_printed(rc) : rc;
 }
 
 /* Exit from a signal handler, because ending the job took too long. */
@@ -111,6 +117,46 @@ static void print_process(const char *rank_if_unknown)
 	const char *rank = launch_rank();
 	host_name(host);
 	fprintf(stderr, "hetsort: rank %s (%s)", rank ? rank : rank_if_unknown, host);
+}
+
+/* Print why this process ends before it has joined the others. All ranks may refuse for the same
+ * reason, so rank 0 prints first, then one rank per host, then all. The launcher usually ends the
+ * others as soon as one has ended, but nobody is silent because others may have printed. */
+static void print_early(const err *e)
+{
+	if (!comm_mpi_launched() || (e->code == ST_REFUSED && launch_speaks())) {
+		fprintf(stderr, "hetsort: %s\n", e->text);
+		if (e->code == ST_REFUSED)
+			fputs("Try 'hetsort --help' for more information.\n", stderr);
+		return;
+	}
+	if (e->code == ST_REFUSED)
+		(void)sleep(launch_is_first_here() ? PRINT_S : 2 * PRINT_S);
+	print_process("?");
+	fprintf(stderr, ", starting: %s\n", e->text);
+}
+
+/* Print once for what this process waits, if other ranks do not start. Called on the monitor's
+ * thread, every WAIT_S seconds and when a signal asks for it. */
+static void show_waiting(bool asked)
+{
+	static unsigned times, printed;
+	char text[LAUNCH_TEXT_BYTES];
+	const unsigned due = launch_waits(text);
+	if (!asked && (printed || ++times < due))
+		return;
+	printed = 1;
+	print_process("?");
+	fprintf(stderr, " waits for %s; to sort without other ranks, use --launcher=none\n", text);
+}
+
+/* Note that the ranks have met. */
+static void end_waiting(const comm *c)
+{
+	if (!comm_mpi_launched())
+		return;
+	monitor_show(NULL, 0);
+	launch_joined(c->process_first == 0);
 }
 
 /* End the job, before there is a comm or after it is closed. */
@@ -209,17 +255,13 @@ static status share_wish(comm *c, const settings *o, bool *shown)
 static status check_start(comm *c, invocation *v)
 {
 	err e = { ST_OK, "" };
-	launch_check(c->processes, &e);
-	if (c->rank == 0)
+	if (c->rank == 0 && launch_check(c->processes, &e) == ST_OK)
 		side_files_check(&v->o, c->size, &e);
 	if (c->rank == 0 && e.code == ST_OK)
 		atomic_store(&v->checked, true);
-	if (e.code != ST_OK && launch_speaks())
+	if (e.code != ST_OK)
 		fprintf(stderr, "hetsort: %s\n", e.text);
-	const status rc = comm_agree(c, e.code);
-	if (rc != ST_OK && e.code == ST_OK && c->rank == 0 && !atomic_load(&c->broken))
-		print_rank_failure(c, "starting", "another rank cannot start");
-	return rc;
+	return comm_agree(c, e.code);
 }
 
 /* End the job without the other ranks. */
@@ -317,35 +359,32 @@ static status emulation_execute(comm *c, void *arg)
 	return rc;
 }
 
-/* Execute one process. The messages that follow depend on --emulate, so compare that first. */
+/* Execute one process. The messages that follow depend on what the job does, so compare that first:
+ * a check has no other comparison of options. */
 static status process_execute(comm *c, void *arg)
 {
-	const invocation *v = arg;
-	const int32_t mine = v->o.emulate != 0;
-	int32_t first = mine;
+	invocation *v = arg;
+	const bool checks = settings_checks_order(&v->o);
+	const uint64_t mine = checks ? v->o.sum : v->o.emulate != 0;
+	uint64_t first = mine;
 	status rc = ST_OK;
+	end_waiting(c);
 	if (c->processes > 1) {
 		rc = comm_bcast(c, &first, sizeof first, 0);
 		if (rc == ST_OK && first != mine) {
-			print_rank_failure(c, "starting", "started with other options than rank 0");
+			print_rank_failure(c, "starting", OTHER_OPTIONS);
 			rc = ST_PEER;
 		}
 		rc = comm_agree(c, rc);
 	}
-	if (rc != ST_OK) {
-		end_if_broken(c, "starting", rc);
-		return rc;
+	if (rc == ST_OK && checks) {
+		rc = check_start(c, v);
+		if (rc == ST_OK)
+			rc = check_command(c, &v->o);
+	} else if (rc == ST_OK) {
+		return v->o.emulate ? emulation_execute(c, arg) : rank_execute(c, arg);
 	}
-	return v->o.emulate ? emulation_execute(c, arg) : rank_execute(c, arg);
-}
-
-static status check_execute(comm *c, void *arg)
-{
-	invocation *v = arg;
-	status rc = check_start(c, v);
-	if (rc == ST_OK)
-		rc = check_command(c, &v->o);
-	end_if_broken(c, "checking", rc);
+	end_if_broken(c, checks ? "checking" : "starting", rc);
 	return rc;
 }
 
@@ -367,30 +406,31 @@ static bool rank0_can_plan(const settings *o)
 }
 
 /* Start the ranks: threads of this process, or the processes of a launcher. */
-static status start_ranks(invocation *v, rank_main *run, err *e)
+static status start_ranks(invocation *v, err *e)
 {
 	const settings *o = &v->o;
 	const int ranks = o->ranks ? o->ranks : 1;
+	err unsaid = { ST_OK, "" };
+	if (!comm_mpi_launched() && o->launcher == LAUNCHER_MPI)
+		return err_set(e, ST_REFUSED,
+			       "--launcher=mpi: no MPI launcher has started this process; use "
+			       "mpirun, or srun --mpi=pmix");
 	status rc = fold_operands(v, e);
 	if (!comm_mpi_launched())
 		return rc != ST_OK         ? rc
-		       : rank0_can_plan(o) ? comm_local_run_first(ranks, run, v, e)
-					   : comm_local_run(ranks, run, v, e);
+		       : rank0_can_plan(o) ? comm_local_run_first(ranks, process_execute, v, e)
+					   : comm_local_run(ranks, process_execute, v, e);
 	if (o->ranks)
 		return err_set(e, ST_REFUSED,
 			       "--ranks cannot be combined with a launcher, which has set the "
-			       "number of ranks");
-	if (rc == ST_OK)
-		rc = comm_launched_run(o->max_message, run, v, e);
-	if (rc == ST_REFUSED && launch_speaks())
-		return rc;      /* main prints it */
+			       "number of ranks; to sort without MPI, add --launcher=none");
+	if (rc == ST_OK) {
+		monitor_show(show_waiting, WAIT_S);
+		(void)monitor_start(0, end_stalled, &unsaid); /* else nothing is shown */
+		rc = comm_launched_run(o->max_message, process_execute, v, e);
+	}
 	if (e->code != ST_OK) { /* rank 0 may not know that this rank does not join, and waits */
-		if (rc == ST_REFUSED) /* other ranks of this host, and rank 0, may lack the same */
-			(void)nanosleep(&(struct timespec){ 0, PRINT_MS * 1000000L }, NULL);
-		if (rc != ST_REFUSED || launch_is_first_here()) {
-			print_process("?");
-			fprintf(stderr, ", starting: %s\n", e->text);
-		}
+		print_early(e);
 		exit_job(rc);
 	}
 	return rc;
@@ -455,7 +495,7 @@ static int instead_of_sort(const settings *o)
 	if (o->wish == WISH_VERSION && o->verbosity > 0)
 		printf("Built with %s, compiler %s, commit %s\n", report_build(), __VERSION__,
 		       HETSORT_COMMIT);
-	return fflush(stdout) == 0 && !ferror(stdout) ? ST_OK : ST_IO;
+	return output_printed(ST_OK);
 }
 
 int main(int argc, char **argv)
@@ -474,11 +514,12 @@ int main(int argc, char **argv)
 	}
 	if (rc == ST_OK)
 		rc = FAIL_PLAN(getenv("HETSORT_FAIL"), &e);
-	const bool checks = v.o.wish == WISH_ORDER || v.o.wish == WISH_ORDER_SILENT;
+	if (v.o.launcher == LAUNCHER_NONE)
+		launch_ignore();
 	if (rc == ST_OK && v.o.wish == WISH_CHECK)
 		rc = fold_operands(&v, &e);
-	if (rc == ST_OK && checks)
-		rc = start_ranks(&v, check_execute, &e);
+	if (rc == ST_OK && settings_checks_order(&v.o))
+		rc = start_ranks(&v, &e);
 	else if (rc == ST_OK && v.o.wish != WISH_SORT)
 		return instead_of_sort(&v.o);
 	else if (rc == ST_OK) {
@@ -493,15 +534,9 @@ int main(int argc, char **argv)
 		if (v.o.timeout_s > 0)
 			rc = monitor_start(v.o.timeout_s, end_stalled, &e);
 		if (rc == ST_OK)
-			rc = start_ranks(&v, process_execute, &e);
+			rc = start_ranks(&v, &e);
 	}
-	if (e.code != ST_OK && !launch_speaks()) {
-		/* rank 0 must print first: the launcher ends it when another rank fails */
-		(void)nanosleep(&(struct timespec){ 0, PRINT_MS * 1000000L }, NULL);
-	} else if (e.code != ST_OK) {
-		fprintf(stderr, "hetsort: %s\n", e.text);
-		if (e.code == ST_REFUSED)
-			fputs("Try 'hetsort --help' for more information.\n", stderr);
-	}
+	if (e.code != ST_OK)
+		print_early(&e);
 	return rc;
 }

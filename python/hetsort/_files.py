@@ -16,6 +16,9 @@ elapsed_s, the seconds since the beginning; left_s, the seconds until the end; a
 program printed. fraction and left_s are None if unknown."""
 
 _PEER = 5  # exit status: another rank failed
+# Variables with which Open MPI, MPICH and Slurm start the ranks of a job. If the caller is a rank, a launcher that
+# inherits them refuses to start another job, or joins the caller's.
+_OF_A_RANK = re.compile(r"(PMIX|PMI|PRTE|HYDI|HYDRA)_|MPI_LOCAL|OMPI_(COMM_|UNIVERSE_|MCA_(orte|ess|prte)_?)")
 _LINE = re.compile(r"hetsort: ((\w+)(?: \d|, ).*)")
 _PERCENT, _LEFT = re.compile(r", job (\d+)%"), re.compile(r", (\d+(?::\d\d)+) left")
 _ELAPSED = re.compile(r", (\d+(?::\d\d)+)(?:,|$)")
@@ -83,6 +86,13 @@ def _failure(status, lines, report):
     return JobError(status, text, rank and int(rank[1]), report)
 
 
+def _environment():
+    """Return the environment for a launcher. Unlike the environment of the process, os.environ does not have
+    the variables that MPI has set since the start of a program without a launcher."""
+    rank = "PMIX_RANK" in os.environ or "PMI_RANK" in os.environ
+    return {name: value for name, value in os.environ.items() if not (rank and _OF_A_RANK.match(name))}
+
+
 def _listen(process, progress):
     """Call progress() for each line of progress, until the program closes its standard error. Return the
     other lines."""
@@ -106,13 +116,17 @@ def sort_file(inputs, output, *, dtype=None, key=None, progress=None, launcher=(
               the format of --key, "8,u64,desc", or a list of such texts, and record_size is the record size.
     progress  a function that is called with Progress about once per second. If it raises an exception, the
               sort ends without an output, as after Control-C.
-    launcher  the command that starts several ranks: ["mpirun", "-n", "4"].
+    launcher  the command that starts several ranks: ["mpirun", "-n", "4"]. Without it, one process sorts, with
+              --launcher=none, also if the caller is a rank of an MPI program. With it, the job of the
+              launcher is separate from the caller's, and the variables of the caller's launcher are unset.
     program   the program; by default HETSORT_PROGRAM, or hetsort in PATH.
 
     All other keywords are options of the program: threads=4, memory="8G", tmpdir=["/a", "/b"],
     force=True. A failure raises JobError."""
     if os.fspath(output) in ("-", b"-"):
         raise InvalidError(INVALID, "the output must be a file")
+    if isinstance(launcher, str):
+        raise InvalidError(INVALID, 'launcher must be a list, such as ["mpirun", "-n", "4"]')
     inputs = [inputs] if isinstance(inputs, (str, bytes, os.PathLike)) else list(inputs)
     if not inputs:
         raise InvalidError(INVALID, "there is no input")
@@ -122,11 +136,11 @@ def sort_file(inputs, output, *, dtype=None, key=None, progress=None, launcher=(
     if progress:
         options["progress"] = 1
     program = program or os.environ.get("HETSORT_PROGRAM", "hetsort")
-    command = [*launcher, program, *_options(options), "--report=-", "--output=%s" % os.fsdecode(output), "--",
-               *map(os.fsdecode, inputs)]
+    command = [*launcher, program, *([] if launcher else ["--launcher=none"]), *_options(options),
+               "--report=-", "--output=%s" % os.fsdecode(output), "--", *map(os.fsdecode, inputs)]
     with tempfile.TemporaryFile("w+") as printed, subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.PIPE, text=True,
-            errors="replace") as process:
+            command, env=_environment() if launcher else None, stdin=subprocess.DEVNULL, stdout=printed,
+            stderr=subprocess.PIPE, text=True, errors="replace") as process:
         try:
             lines = _listen(process, progress)
             status = process.wait()

@@ -15,6 +15,7 @@ const char *const scatter_names[] = { "equal", "speed", "balanced", "dynamic", N
 const char *const io_names[] = { "auto", "uring", "threads", NULL };
 const char *const verify_names[] = { "buffers", "reread", NULL };
 const char *const bind_names[] = { "auto", "none", NULL };
+const char *const launcher_names[] = { "auto", "mpi", "none", NULL };
 const char *const direct_names[] = { "auto", "always", "never", NULL };
 
 const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_BYTES])

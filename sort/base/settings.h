@@ -32,6 +32,7 @@ typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
 typedef enum verify_kind { VERIFY_BUFFERS, VERIFY_REREAD } verify_kind;
 typedef enum io_method { IO_AUTO, IO_URING, IO_THREADS } io_method;
 typedef enum bind_kind { BIND_AUTO, BIND_NONE } bind_kind;
+typedef enum launcher_kind { LAUNCHER_AUTO, LAUNCHER_MPI, LAUNCHER_NONE } launcher_kind;
 typedef enum wish {
 	WISH_SORT,
 	WISH_CLEAN,
@@ -103,6 +104,7 @@ typedef struct settings {
 	int emulate;      /* number of equal virtual ranks in the job; 0: none; or EMULATE_BEST */
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
 	bind_kind bind;
+	launcher_kind launcher;
 	direct_io direct;
 	io_method io;
 	verify_kind verify; /* how the output is compared with the input */
@@ -147,6 +149,7 @@ extern const char *const io_names[];
 extern const char *const direct_names[];
 extern const char *const verify_names[];
 extern const char *const bind_names[];
+extern const char *const launcher_names[];
 
 enum { SELECTION_TEXT_BYTES = 192 };
 
@@ -158,6 +161,13 @@ const char *settings_selection_text(const settings *o, char text[SELECTION_TEXT_
 static inline bool settings_drops(const settings *o)
 {
 	return o->unique || o->top;
+}
+
+/* settings_checks_order - return whether the job checks that files are sorted, and sorts nothing.
+ */
+static inline bool settings_checks_order(const settings *o)
+{
+	return o->wish == WISH_ORDER || o->wish == WISH_ORDER_SILENT;
 }
 
 /* settings_reports - return whether the job reports its limits, resources and processors. */

@@ -80,6 +80,9 @@ const option_row option_rows[] = {
 
 	{ "ranks", 0, "P", OPT_NUMBER, FIELD(ranks), .lo = 1, .hi = 65536,
 	  .heading = "Work:", .help = "without mpirun: P ranks in this process [1]" },
+	{ "launcher", 0, "KIND", OPT_CHOICE, FIELD(launcher), .choices = launcher_names,
+	  .may_differ = "ranks that meet have found the same launcher",
+	  .help = "none: sort without MPI; mpi: require MPI [auto]" },
 	{ "threads", 0, "N", OPT_NUMBER, FIELD(threads), .hi = 1024,
 	  .may_differ = "each rank has processors of its own",
 	  .help = "threads per rank [0: its part of the processors]" },
@@ -219,7 +222,7 @@ void options_help(FILE *f)
 		"Usage: hetsort [OPTION]... [-o OUTPUT] [INPUT]...\n"
 		"Sort fixed-length records, on this machine or, under mpirun, on all ranks.\n"
 		"Inputs are read as one file, a manifest as its parts; %r in a name is the rank.\n"
-		"- or no INPUT: standard input; - or no OUTPUT: standard output (of one rank).\n",
+		"- or no INPUT: standard input; - or no OUTPUT: standard output (of one rank).",
 		0, 0, f);
 	for (const option_row *r = option_rows; r < option_rows + option_count; r++) {
 		if (r->heading)

@@ -384,11 +384,6 @@ static void check_layout(settings *o, err *e)
 		  f->off + f->bytes - 1);
 }
 
-static bool checks_order(const settings *o)
-{
-	return o->wish == WISH_ORDER || o->wish == WISH_ORDER_SILENT;
-}
-
 static bool is_standard(const char *name)
 {
 	return name && stream_is_standard(name);
@@ -398,12 +393,13 @@ static bool is_standard(const char *name)
 static void check_checking(const settings *o, option_set given, err *e)
 {
 	static const char *const allowed[] = {
-		"check",   "check-silent", "sum",     "record-size", "skip-header", "skip-trailer",
-		"records", "key",          "reverse", "stable",      "threads",     "direct",
-		"verbose", "quiet",        "unique",  "ranks",       "report",      "max-message"
+		"check",        "check-silent", "sum",         "record-size", "skip-header",
+		"skip-trailer", "records",      "key",         "reverse",     "stable",
+		"threads",      "direct",       "verbose",     "quiet",       "unique",
+		"ranks",        "report",       "max-message", "launcher"
 	};
-	REFUSE_IF(o->with_sum && !checks_order(o), e, "--sum requires --check");
-	if (!checks_order(o))
+	REFUSE_IF(o->with_sum && !settings_checks_order(o), e, "--sum requires --check");
+	if (!settings_checks_order(o))
 		return;
 	for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
 		given &= ~((option_set)1 << option_place(allowed[i]));
@@ -422,8 +418,9 @@ static void check_checking(const settings *o, option_set given, err *e)
 static void take_standard_streams(settings *o, err *e)
 {
 	static const char *const standard[] = { STREAM_NAME };
-	const bool sorts = o->wish == WISH_SORT, launched = comm_mpi_launched();
-	if (o->ninputs == 0 && !launched && (sorts || checks_order(o))) {
+	const bool sorts = o->wish == WISH_SORT;
+	const bool launched = o->launcher != LAUNCHER_NONE && comm_mpi_launched();
+	if (o->ninputs == 0 && !launched && (sorts || settings_checks_order(o))) {
 		REFUSE_IF(isatty(STDIN_FILENO), e,
 			  "no input file is named, and standard input is a terminal: name a file, "
 			  "or use < FILE");
@@ -474,7 +471,7 @@ static status check_all(settings *o, option_set given, err *e)
 		set_strategy_and_plan(o, given, e);
 		check_source(o, given, e);
 	}
-	if (o->wish == WISH_SORT || checks_order(o))
+	if (o->wish == WISH_SORT || settings_checks_order(o))
 		check_layout(o, e);
 	return e->code;
 }

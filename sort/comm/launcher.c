@@ -246,7 +246,7 @@ static status run_by_plugin(size_t max_msg, rank_main *fn, void *arg, err *e)
 		return err_set(e, ST_REFUSED,
 			       "%s says that %s has started this process, but the plug-in "
 			       "libhetsort-%s.so is not installed: install the package "
-			       "hetsort-%s%s%s",
+			       "hetsort-%s%s%s, or use --launcher=none to sort without MPI",
 			       launcher()->name, mpis[first].name, mpis[first].word,
 			       mpis[first].word, other ? ", or use the mpirun of " : "",
 			       other ? mpis[!first].name : "");
@@ -266,7 +266,7 @@ status comm_launched_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 	(void)max_msg, (void)fn, (void)arg;
 	return err_set(e, ST_REFUSED,
 		       "an MPI launcher has started hetsort, which is built without MPI: use "
-		       "--ranks instead");
+		       "--launcher=none, and --ranks for several ranks");
 #endif
 }
 

@@ -328,9 +328,10 @@ static void show_if_due(void)
 		monitor.asked = false;
 	if (due)
 		monitor.show_at = fmax(monitor.show_at + monitor.show_s, now);
+	monitor_shown *const show = monitor.show;
 	pthread_mutex_unlock(&monitor.lock);
 	if (asked || due)
-		monitor.show(asked);
+		show(asked);
 }
 
 /* Execute the monitor's thread. */

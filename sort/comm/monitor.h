@@ -57,7 +57,8 @@ void monitor_wait_for(int peer);
 typedef void monitor_shown(bool asked);
 
 /* monitor_show - call show every every_s seconds, unless this is 0, and soon after each
- * monitor_ask. show may call monitor_look, and must not block. */
+ * monitor_ask. show may call monitor_look, and must not block. NULL, 0: call nothing from now on.
+ */
 void monitor_show(monitor_shown *show, double every_s);
 
 /* monitor_ask - ask for a call of show, from any thread. */

@@ -109,7 +109,7 @@ static status handshake(job *j)
 				     fields[i].name, quoted(a), quoted(b));
 	}
 	if (rc == ST_OK && memcmp(mine.options, first.options, sizeof mine.options) != 0)
-		rc = err_set(&j->env.e, ST_PEER, "started with other options than rank 0");
+		rc = err_set(&j->env.e, ST_PEER, OTHER_OPTIONS);
 	return rc;
 }
 

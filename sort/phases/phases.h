@@ -26,6 +26,12 @@
 #include "spill/read_runs.h"
 #include "spill/run_checkpoint.h"
 
+/* The failure of a rank whose options differ, as in a farm, where each rank has a file of its own.
+ */
+#define OTHER_OPTIONS                                                                        \
+	"started with other options than rank 0; if each rank is to sort files of its own, " \
+	"use --launcher=none"
+
 /* The bytes of the output before and after the records, see frame_read. */
 typedef enum frame_place { FRAME_HEADER, FRAME_TRAILER, FRAME_PIECES } frame_place;
 

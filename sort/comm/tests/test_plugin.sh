@@ -18,13 +18,17 @@ run at/bin/hetsort -o out in
 is "neither a launcher nor a plug-in: sorted" "$rc/$err" 0/
 launched OMPI_COMM_WORLD_SIZE=1
 is "Open MPI, no plug-in" "$rc/$first" "2/hetsort: OMPI_COMM_WORLD_SIZE says that Open MPI has started this process, but the\
- plug-in libhetsort-openmpi.so is not installed: install the package hetsort-openmpi"
+ plug-in libhetsort-openmpi.so is not installed: install the package hetsort-openmpi, or use --launcher=none\
+ to sort without MPI"
 launched PMI_RANK=0 PMI_SIZE=1
 is "MPICH, no plug-in" "$rc/$first" "2/hetsort: PMI_RANK says that MPICH has started this process, but the plug-in\
- libhetsort-mpich.so is not installed: install the package hetsort-mpich"
+ libhetsort-mpich.so is not installed: install the package hetsort-mpich, or use --launcher=none\
+ to sort without MPI"
+launched PMI_RANK=1 PMI_SIZE=2
+is "MPICH, no plug-in, rank 1" "$rc/$(grep -c "^hetsort: rank 1 ($(hostname)), starting: PMI_RANK says" <<<"$err")" 2/1
 echo text >at/lib/hetsort/libhetsort-mpich.so
 launched OMPI_COMM_WORLD_SIZE=1
-is "Open MPI, but the plug-in for MPICH" "$rc/${first##*-openmpi}" "2/, or use the mpirun of MPICH"
+is "Open MPI, but the plug-in for MPICH" "$rc/${first##*-openmpi}" "2/, or use the mpirun of MPICH, or use --launcher=none to sort without MPI"
 launched MPI_LOCALRANKID=0
 refused="is not the plug-in for MPICH of this hetsort, but another file: remove it, and install the package hetsort-mpich of"
 ok "MPICH: the file is not a library" grep -q "^hetsort: '.*/libhetsort-mpich.so' $refused" <<<"$first"
