@@ -213,6 +213,7 @@ def test_a_job_that_fails():
     same((reason.status, reason.rank, reason.report), (2, None, None))
     refused(hetsort.InvalidError, "must be a file", hetsort.sort_file, "pairs.bin", "-")
     refused(hetsort.InvalidError, "there is no input", hetsort.sort_file, [], "x")
+    refused(hetsort.InvalidError, "must be a list", hetsort.sort_file, "pairs.bin", "x", launcher="mpirun")
     refused(FileNotFoundError, "none", hetsort.sort_file, "pairs.bin", "x", program="./none")
 
 

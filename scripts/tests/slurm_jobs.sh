@@ -4,6 +4,8 @@
 # whose time ends while it reads or merges, one that is cancelled, and an array. `make check-slurm` runs this.
 . "$ROOT/scripts/tap.sh"
 . "$ROOT/scripts/tests/with_slurm.sh"
+# shellcheck source=python/tests/python_help.sh
+. "$ROOT/python/tests/python_help.sh"
 cd "$TEST_TMP" || exit 1
 missing=$(slurm_missing)
 [ -z "$missing" ] || skip_all "$missing"
@@ -55,6 +57,46 @@ submit --nodes=4 --time=5 "$ROOT/docs/jobs/slurm.sh" --speeds $speeds -o out.dat
 ends_well "once more"
 ok "once more: there was nothing left to do" printed 'already complete'
 
+# ------------------------------------------------------- with and without PMI, in the script, and from Python
+# Each line of job.out that begins with = is a way to start a sort, and how it ended.
+fresh
+python=
+[ ! -e "$OBJ/libhetsort.so" ] || python=$(python_with numpy mpi4py) || python=
+cat >ways.sh <<SCRIPT
+#!/bin/bash
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/python HETSORT_LIBRARY=$OBJ/libhetsort.so HETSORT_PROGRAM=$BIN/hetsort
+way() { # way NAME COMMAND... - an output of the way is removed when it is the right one
+  local name=\$1 rc k right=0; shift
+  timeout 100 "\$@" && rc=0 || rc=\$?
+  for k in 0 1; do cmp -s sorted way.\$k && rm way.\$k && right=\$((right + 1)); done
+  echo "= \$name: \$rc, \$right sorted"
+}
+hetsort -o sorted in
+way script hetsort -o way.0 in
+way filter sh -c 'hetsort <in >way.0'
+way pmix srun --mpi=pmix -n 2 hetsort -o way.0 in
+way farm srun --mpi=pmix -n 2 sh -c 'hetsort --launcher=none -o way.\$SLURM_PROCID in'
+way none srun --mpi=none -n 2 hetsort -o way.0 in
+way none,farm srun --mpi=none -n 2 sh -c 'hetsort --launcher=none -o way.\$SLURM_PROCID in'
+way pmi2 srun --mpi=pmi2 -n 2 hetsort -o way.0 in
+way pmi2,farm srun --mpi=pmi2 -n 2 sh -c 'hetsort --launcher=none -o way.\$SLURM_PROCID in'
+way mpirun mpirun -n 2 hetsort -o way.0 in
+way one srun --mpi=pmix -n 2 sh -c '[ \$SLURM_PROCID = 1 ] || exec timeout 20 hetsort -o way.0 in'
+[ -z "$python" ] || way python srun --mpi=pmix -n 2 "$python" "$ROOT/python/tests/launchers.py" mpi
+SCRIPT
+gensort 1000 in
+submit --nodes=2 --time=15 ways.sh
+ok "ways to start a sort: the job ends" within 600 job_has_ended
+ended() { sed -n "s/^= $1: //p" job.out; }
+for way in script filter pmix mpirun; do is "$way: sorted" "$(ended $way)" "0, 1 sorted"; done
+for way in farm none,farm pmi2,farm; do is "$way: sorted twice" "$(ended $way)" "0, 2 sorted"; done
+is "srun without PMI: refused" "$(ended none)" "2, 0 sorted"
+is "srun without PMI: each process says so" "$(grep -c '^hetsort: SLURM_STEP_NUM_TASKS says that 2 .*MPI joins 1: .*--launcher=none' job.out)" 2
+is "srun with another PMI: sorted, or refused by hetsort or MPI" "$(ended pmi2 | grep -c -x -e '[12], 0 sorted' -e '0, 1 sorted')" 1
+ok "one rank of two: it says for whom it waits" printed '^hetsort: rank 0 (.*) waits for .* to start hetsort.*--launcher=none'
+[ -z "$python" ] || is "sort_file and the library in ranks: sorted" \
+  "$(ended python) $(grep -c ': 1 rank, file True, library True$' job.out)" "0, 0 sorted 2"
+
 # ---------------------------------------------------------------------------- jobs whose time is too short
 # The first start of a job is slow: one rank sleeps at the phase of $SLOW. Slurm looks at times every 30 seconds, so the
 # sleep at `read` ends after the signal, and before the minute is over.
@@ -97,5 +139,5 @@ for k in 1 2 3; do ok "array: file $k is sorted" valsort -q part$k.dat.sorted; d
 
 slurm sacct -c --format=JobID,JobName,NNodes,NodeList,State 2>/dev/null | sed 's/^/# sum: /'
 is "Slurm's own list has them: completed, cancelled" \
-  "$(grep -c JobState=COMPLETED jobs.done) $(grep -c JobState=CANCELLED jobs.done)" '9 1'
+  "$(grep -c JobState=COMPLETED jobs.done) $(grep -c JobState=CANCELLED jobs.done)" '10 1'
 done_testing

@@ -20,7 +20,7 @@ SH
 chmod +x of_rank
 export hetsort
 on() { run timeout 120 "$mpirun" "$@"; } # on RANKS COMMAND...
-said() { grep -c -e "$1" <<<"$err"; }
+printed() { grep -c -e "$1" <<<"$err"; }
 
 # --- the program
 for ranks in 1 2; do
@@ -40,7 +40,7 @@ differ() { # differ NAME SCRIPT
   rm -f new.*
   on 2 ./of_rank "$2"
   is "$1: exit code" "$rc" 5
-  is "$1: the message" "$(said '^hetsort: rank 1 .*other options than rank 0; if .* use --launcher=none')" 1
+  is "$1: the message" "$(printed '^hetsort: rank 1 .*other options than rank 0; if .* use --launcher=none')" 1
   ok "$1: no output" test ! -e new.0 -a ! -e new.1
 }
 differ "a farm of sorts" 'exec "$hetsort" -o new.$rank in'
@@ -49,23 +49,31 @@ differ "a sort and a check" 'if [ $rank = 0 ]; then exec "$hetsort" -o new.0 in;
 differ "a check and a sort" 'if [ $rank = 1 ]; then exec "$hetsort" -o new.0 in; else exec "$hetsort" --check sorted; fi'
 
 # --- one rank of several: it says for whom it waits
-waits() { # waits NAME SCRIPT MESSAGE
-  timeout 120 "$mpirun" 3 ./of_rank "$2" >/dev/null 2>waiting &
+waits() { # waits NAME TEST MESSAGE COMMAND OTHER - ranks for which TEST is true run COMMAND, the others OTHER
+  timeout 120 "$mpirun" 3 ./of_rank "if [ $2 ]; then echo \$\$ >pid; exec $4; fi; $5" >/dev/null 2>waiting &
   ok "$1: says so" await grep -q -e "$3; to sort without other ranks, use --launcher=none" waiting
+  is "$1: once" "$(lines)" 1
+  if [[ $4 != *--check* ]]; then # which has no signals
+    kill -USR2 "$(<pid)"
+    ok "$1: again when a signal asks" await two_lines
+  fi
   kill $! && wait $!
-  is "$1: once" "$(grep -c '^hetsort: .* waits for' waiting)" 1
 }
-few="1 of 3 ranks to start hetsort: 2" most="2 of 3 ranks to start hetsort: 0 2"
-mpich && few="the other 2 ranks of its job to start hetsort" most=$few
-waits "rank 2 ends without a sort" 'if [ $rank != 2 ]; then exec "$hetsort" -o new.0 in; fi' "^hetsort: rank 0 (.*) waits for $few"
-waits "ranks 0 and 2 do something else" 'if [ $rank = 1 ]; then exec "$hetsort" --check in; fi; exec sleep 600' \
-  "^hetsort: rank 1 (.*) waits for $most"
+lines() { grep -c '^hetsort: .* waits for' waiting; }
+# shellcheck disable=SC2317  # called by await
+two_lines() { [ "$(lines)" = 2 ]; }
+few="1 of 3 ranks to start hetsort: 2" most="2 of 3 ranks to start hetsort: 0 2" others=" (1 of 3 on this host have)"
+mpich && few="the other 2 ranks of its job to start hetsort" most=$few others=
+waits "rank 2 ends without a sort" '$rank != 2' "^hetsort: rank [01] (.*) waits for $few" '"$hetsort" -o new.0 in' :
+waits "ranks 0 and 2 do something else" '$rank = 1' "^hetsort: rank 1 (.*) waits for $most" '"$hetsort" --check in' 'exec sleep 600'
+waits "more ranks on other hosts" '$rank = 0' "^hetsort: rank 0 (.*) waits for the other 5 ranks of its job to start hetsort$others" \
+  'env OMPI_COMM_WORLD_SIZE=6 PMI_SIZE=6 "$hetsort" -o new.0 in' 'exec sleep 600'
 
 # --- one rank fails before it has joined the others, which cannot know why
 on 2 ./of_rank 'if [ $rank = 1 ]; then exec "$hetsort" --nosuch; else exec "$hetsort" -o new.0 in; fi'
-is "only one rank has a wrong option" "$rc/$(said "^hetsort: rank 1 ($(hostname)), starting: unknown option '--nosuch'")" 2/1
+is "only one rank has a wrong option" "$rc/$(printed "^hetsort: rank 1 ($(hostname)), starting: unknown option '--nosuch'")" 2/1
 on 2 ./of_rank 'if [ $rank = 1 ]; then exec "$hetsort" -o out; else sleep 600; fi'
-is "only one rank runs hetsort, wrongly" "$rc/$(said "^hetsort: rank 1 ($(hostname)), starting: no input file is named")" 2/1
+is "only one rank runs hetsort, wrongly" "$rc/$(printed "^hetsort: rank 1 ($(hostname)), starting: no input file is named")" 2/1
 
 # --- variables of a job that has ended
 "$mpirun" 2 env >before

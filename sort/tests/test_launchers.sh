@@ -43,7 +43,7 @@ while IFS=: read -r launcher stale; do
   under "$hetsort" --launcher=none --check in
   is "$launcher: none, --check of a disorder" "$rc/$(grep -c 'is out of order' <<<"$err")" 1/1
   fails "$launcher: none, no input" "cannot open input 'none'" "$hetsort" --launcher=none -o out none
-  fails "$launcher: usage" "no input file is named" "$hetsort" -o out
+  fails "$launcher: usage" "unknown option '--nosuch'" "$hetsort" --nosuch
   [ -z "$python" ] || { under "$python" "$ROOT/python/tests/launchers.py" plain
     is "$launcher: sort_file and the library" "$rc/$out/$err" "0/rank 0: 1 rank, file True, library True/"; }
 done <<'END'
