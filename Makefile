@@ -333,7 +333,7 @@ $(FUZZ_X): $(FUZZ_MAIN)
 
 # The shim makes system calls fail in tests; mpi-shim.so also calls of MPI. test_oom and oom_test are linked with it: it
 # counts and refuses their allocations.
-$(SHIMS): scripts/shim.c scripts/shim.h
+$(SHIMS): scripts/shim.c scripts/shim.h scripts/shim-mpi.h
 	@mkdir -p $(@D)
 	$(Q)$(if $(filter %/mpi-shim.so,$@),$(MPIWRAP) -DSHIM_MPI,$(CC)) -D_GNU_SOURCE -O1 $(WARN) -shared -fPIC -Wl,-soname,$(@F) -o $@ $< -ldl
 OOM_X    := $(filter %/test_oom %/oom_test,$(TESTS_X) $(PMPI_X) $(SMPI_X))

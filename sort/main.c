@@ -498,6 +498,22 @@ static int instead_of_sort(const settings *o)
 	return output_printed(ST_OK);
 }
 
+/* Sort, while signals are watched. */
+static status sort_files(invocation *v, err *e)
+{
+	v->o.stop = &v->stop;
+	v->o.started_s = (int64_t)time(NULL);
+	v->o.commit = HETSORT_COMMIT;
+	signals_block();
+	if (comm_mpi_launched())
+		signals_end_with_parent();
+	signals_watch(&v->stop, show_progress, interrupted, v);
+	monitor_enter("joining the other ranks");
+	const status rc =
+		v->o.timeout_s > 0 ? monitor_start(v->o.timeout_s, end_stalled, e) : ST_OK;
+	return rc == ST_OK ? start_ranks(v, e) : rc;
+}
+
 int main(int argc, char **argv)
 {
 	invocation v = { .argc = argc, .argv = argv };
@@ -518,24 +534,12 @@ int main(int argc, char **argv)
 		launch_ignore();
 	if (rc == ST_OK && v.o.wish == WISH_CHECK)
 		rc = fold_operands(&v, &e);
-	if (rc == ST_OK && settings_checks_order(&v.o))
-		rc = start_ranks(&v, &e);
-	else if (rc == ST_OK && v.o.wish != WISH_SORT)
+	if (rc == ST_OK && !settings_checks_order(&v.o) && v.o.wish != WISH_SORT)
 		return instead_of_sort(&v.o);
-	else if (rc == ST_OK) {
-		v.o.stop = &v.stop;
-		v.o.started_s = (int64_t)time(NULL);
-		v.o.commit = HETSORT_COMMIT;
-		signals_block();
-		if (comm_mpi_launched())
-			signals_end_with_parent();
-		signals_watch(&v.stop, show_progress, interrupted, &v);
-		monitor_enter("joining the other ranks");
-		if (v.o.timeout_s > 0)
-			rc = monitor_start(v.o.timeout_s, end_stalled, &e);
-		if (rc == ST_OK)
-			rc = start_ranks(&v, &e);
-	}
+	if (rc == ST_OK && !settings_checks_order(&v.o))
+		rc = sort_files(&v, &e);
+	else if (rc == ST_OK)
+		rc = start_ranks(&v, &e);
 	if (e.code != ST_OK)
 		print_early(&e);
 	return rc;

@@ -3,6 +3,7 @@
 # A program has an input open for writing, and changes it through a mapping after hetsort has read it. The times of the
 # file stay the same. If the records are no longer those that were read, the job fails, in every way of reading. If they
 # only have another order, the output is right.
+# shellcheck disable=SC2317,SC2034  # functions are called through ok; a line is read as a sign
 set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
