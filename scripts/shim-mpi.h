@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The calls of MPI that the shim replaces, the end of shim.c in mpi-shim.so: only this part needs MPI. */
+/* The calls of MPI that the shim replaces, the end of shim.c in mpi-shim.so: only this part needs
+ * MPI. */
 #include <mpi.h>
 
 /* Make the call in any case, so that no message remains unreceived, and then report an error if a
  * point says so. */
 #define MPI_MAY_FAIL(call, parameters, ...)              \
-		int MPI_##call parameters                        \
-		{                                                \
-			const how h = struck(#call, ANY_CALL);   \
-			const int rc = PMPI_##call(__VA_ARGS__); \
-			if (h == STOP)                           \
-				raise(SIGSTOP);                  \
-			return h == FAIL ? MPI_ERR_OTHER : rc;   \
-		}
+	int MPI_##call parameters                        \
+	{                                                \
+		const how h = struck(#call, ANY_CALL);   \
+		const int rc = PMPI_##call(__VA_ARGS__); \
+		if (h == STOP)                           \
+			raise(SIGSTOP);                  \
+		return h == FAIL ? MPI_ERR_OTHER : rc;   \
+	}
 #define ROOM(n) (h == SHORT ? (n) / 2 : (n))
 
 MPI_MAY_FAIL(Init_thread, (int *argc, char ***argv, int wanted, int *got), argc, argv, wanted, got)

@@ -579,5 +579,5 @@ time_t time(time_t *at)
 }
 
 #ifdef SHIM_MPI
-#	include "shim-mpi.h"
+#	include "scripts/shim-mpi.h"
 #endif

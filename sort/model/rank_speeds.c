@@ -235,9 +235,9 @@ void rank_speeds_alike(double *value, size_t *order, size_t n, double ratio)
 {
 	sort_ascending(value, order, n);
 	for (size_t i = 0, k; i < n; i += k) {
-		double sum = 0;
 		const double first = value[order[i]];
-		for (k = 0; i + k < n && value[order[i + k]] <= first * ratio; k++)
+		double sum = first;
+		for (k = 1; i + k < n && value[order[i + k]] <= first * ratio; k++)
 			sum += value[order[i + k]];
 		for (size_t m = i; m < i + k; m++)
 			value[order[m]] = sum / (double)k;
@@ -399,6 +399,26 @@ static void join_disks(const rank_speeds *g, share_plan *s)
 		s->rate[i].disk_s = disk_s[i];
 }
 
+/* Refuse rates that no rank can have measured. */
+static status check_gathered(rank_env *env, const rank_speeds *g, const share_plan *s)
+{
+	for (size_t i = 0; i < g->p; i++) {
+		const rates *r = &s->rate[i];
+		const allowance none = { .group = 0 }, *had = s->measured ? &g->had[i] : &none;
+		const double least = s->measured ? 1e-30 : 0;
+		const double work[] = { r->cpus, r->sort_s, r->merge_s, r->copy_s };
+		const double rest[] = { r->disk_s, had->error, had->wants_cpus };
+		bool sound = true;
+		for (size_t k = 0; k < sizeof work / sizeof *work; k++)
+			sound = sound && work[k] >= least && work[k] <= 1e30;
+		for (size_t k = 0; k < sizeof rest / sizeof *rest; k++)
+			sound = sound && rest[k] >= 0 && rest[k] <= 1e30;
+		if (!sound)
+			return err_set(&env->e, ST_PEER, "rank %zu sent rates that are invalid", i);
+	}
+	return ST_OK;
+}
+
 status rank_speeds_find(rank_env *env, unsigned threads, const rank_storage *f, share_plan *s,
 			rank_speeds *g)
 {
@@ -424,6 +444,8 @@ status rank_speeds_find(rank_env *env, unsigned threads, const rank_storage *f, 
 		rc = comm_gather(env->c, &had, g->had, sizeof had, 0);
 	if (rc == ST_OK)
 		rc = comm_gather(env->c, &rate, s->rate, sizeof rate, 0);
+	if (rc == ST_OK)
+		rc = check_gathered(env, g, s);
 	if (rc != ST_OK || !g->p)
 		return rc;
 	join_disks(g, s);

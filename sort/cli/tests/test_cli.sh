@@ -777,8 +777,8 @@ is "--explain: links that bind and are alike have equal shares, whatever the spe
   "link link link"
 ok "--explain: links of the exchange" grep -qx "links in MB/s, as given: 0.1 0.1 0.1" <<<"$out"
 run "$hetsort" --explain --ranks 2 --speeds 1,1 --disks 1,3 in
-is "--explain: disks that bind" "$(awk '$1 ~ /^[01]$/ && NF == 7 {print $4, $5, $7}' <<<"$out" | paste -sd';')" \
-  "250 250 disk;750 750 disk"
+is "--explain: disks that bind; the input is in memory" "$(awk '$1 ~ /^[01]$/ && NF == 7 {print $4, $5, $7}' <<<"$out" | paste -sd';')" \
+  "500 250 disk;500 750 disk"
 run "$hetsort" --explain --ranks 3 --speeds 1,1,0.5 --links 1e6,1e6,1e6 --disks 1e6,1e6,1e6 in
 fast=$(awk '$1 ~ /^[012]$/ && NF == 7 {print $4, $5, $7}' <<<"$out")
 run "$hetsort" --explain --ranks 3 --speeds 1,1,0.5 in

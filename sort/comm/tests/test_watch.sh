@@ -39,9 +39,9 @@ fi
 # After some of these wrong messages, all ranks wait for blocks that no rank has. Sixteen threads then test for them.
 "$BIN/gensort" --no-fsync 900 few || exit 1
 waited=0 hung=""
-for n in {55..75}; do
-  HETSORT_FAIL=lie:$n@rank7 run timeout -s KILL 20 "$hetsort" --ranks 8 --timeout 1 -o out few
-  [ "$rc" != 137 ] || hung+=" $n"
+for lie in {45..75}@rank{0..7}; do
+  HETSORT_FAIL=lie:$lie run timeout -s KILL 20 "$hetsort" --ranks 8 --timeout 1 -o out few
+  [ "$rc" != 137 ] || hung+=" $lie"
   waited=$((waited + $(grep -c "all ranks wait for one another" <<<"$err")))
   rm -f out .hetsort-*
 done

@@ -102,12 +102,23 @@ static void processors_count(void **state)
 	assert_true(r.after[1] < 0.5 * r.after[0]);
 }
 
+/* Values that are not numbers end the search for similar ones, too. */
+static void not_numbers(void **state)
+{
+	double value[] = { NAN, 1, INFINITY, 1.1, NAN, 0, -1 };
+	size_t order[7];
+	(void)state;
+	rank_speeds_alike(value, order, 7, 1.25);
+	assert_true(fabs(value[1] - value[3]) < 1e-12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_ranks_are_equal),
 		cmocka_unit_test(unequal_ranks_stay_unequal),
 		cmocka_unit_test(processors_count),
+		cmocka_unit_test(not_numbers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
