@@ -335,7 +335,7 @@ $(FUZZ_X): $(FUZZ_MAIN)
 # counts and refuses their allocations.
 $(SHIMS): scripts/shim.c scripts/shim.h scripts/shim-mpi.h
 	@mkdir -p $(@D)
-	$(Q)$(if $(filter %/mpi-shim.so,$@),$(MPIWRAP) -DSHIM_MPI,$(CC)) -D_GNU_SOURCE -O1 $(WARN) -shared -fPIC -Wl,-soname,$(@F) -o $@ $< -ldl
+	$(Q)$(if $(filter %/mpi-shim.so,$@),$(MPIWRAP) -DSHIM_MPI,$(CC)) -I. -D_GNU_SOURCE -O1 $(WARN) -shared -fPIC -Wl,-soname,$(@F) -o $@ $< -ldl
 OOM_X    := $(filter %/test_oom %/oom_test,$(TESTS_X) $(PMPI_X) $(SMPI_X))
 $(OOM_X): $(firstword $(SHIMS))
 $(OOM_X): WITH_SHIM = $(if $(SHIMS),$(OBJ)/shim.so -Wl$(comma)-rpath$(comma)'$$ORIGIN/../..:$$ORIGIN/../../..:$$ORIGIN/../../../..')
