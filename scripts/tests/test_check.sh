@@ -74,18 +74,20 @@ is "omitted checks are named in one line, before the last" \
 check --strict
 ok "without a missing tool, if none may be missing" grep -q '^omitted: .*, analyze$' <<<"$out"
 
-# The parts after the build run at the same time, as each waits here for the others. The first ends when a line has said
-# that it runs, so its output is still printed first.
+# Check, lint and the bare system run at the same time, as each waits here for the others, and check-mpi after check, next
+# to the bare system. The first ends when a line has said that it runs, so its output is still printed first.
 stub tree/hook <<'SH'
 #!/bin/bash
 . "$ROOT/scripts/tap.sh"
 touch "began.$1"
 case $1 in
   build) await grep -q '^-- [0-9]* s: build: ' ../said ;;
-  bare) await test -e began.build && await test -e began.lint ;;
-  *) await test -e began.check && await test -e began.check-mpi && await test -e began.lint && await test -e began.bare ;;
+  bare) await test -e began.build && await test -e began.lint && await test -e began.check-mpi ;;
+  check-mpi) test -e ended.check ;;
+  *) await test -e began.check && await test -e began.lint && await test -e began.bare ;;
 esac || exit 1
 if [ "$1" = check ]; then await grep -q '^-- [0-9]* s: .*check: ' ../said; fi
+touch "ended.$1"
 SH
 CHECK_QUIET_S=0 CHECK='9 passed, 1 failed' BARE_RC=1 PATH=$PWD/root:$PATH tree/scripts/check --bare >said 2>&1
 is "at the same time" "$? $(tail -n 1 said)" "1 26 passed, 2 failed"

@@ -24,10 +24,10 @@ on() { # on "SEEN0 SEEN1" OPTION... - two ranks see these hosts and kernels, eac
 # Each rank has its own copy of the input. Copies are accepted only on several hosts.
 "$BIN/gensort" --no-fsync 20000 rank0/in && cp rank0/in rank1/in && "$BIN/hetsort" -q -o expected rank0/in || exit 1
 copies() { # copies "SEEN0 SEEN1" - print on how many hosts the ranks find themselves
-  rm -f rank?/out*
-  on "$1" --no-fsync -o out.%r in
+  rm -f rank?/out* out*
+  on "$1" --no-fsync -o "$PWD/out.%r" in
   case $rc/$err in
-    0/) cat rank0/out.0 rank1/out.1 | cmp -s - expected && echo several ;;
+    0/) cat out.0 out.1 | cmp -s - expected && echo several ;;
     */*"rank 1 (host1), opening: input 'in' is another file than on rank 0 (host1)"*) echo one ;;
     *) echo "status $rc: $err" ;;
   esac
@@ -37,16 +37,16 @@ is "one name, two kernels" "$(copies "host=1,boot=1 host=1,boot=2")" several
 is "two names, one kernel" "$(copies "host=1,boot=1 host=2,boot=1")" several
 is "one name, unknown kernels" "$(copies "host=1,boot=0 host=1,boot=0")" one
 is "two names, unknown kernels" "$(copies "host=1,boot=0 host=2,boot=0")" several
-on "host=0,boot=1 host=0,boot=1" --no-fsync --force -o out.%r in
+on "host=0,boot=1 host=0,boot=1" --no-fsync --force -o "$PWD/out.%r" in
 ok "the longest name loses its last letter" grep -qE "rank 1 \(x{63}\), opening: .* than on rank 0 \(x{63}\)" <<<"$err"
 
 # Two machines may have files of the same number; here they are one file.
-rm -f rank?/*
-cp expected rank0/in && ln rank0/in rank1 && ln rank0/in rank1/out.1
-on "host=1,boot=1 host=1,boot=1" --force -o out.%r in
-ok "one host: an output that is also an input" grep -q "output 'out.1' of rank 1 is the same file as input 'in'" <<<"$err"
+rm -f rank?/* out*
+cp expected rank0/in && ln rank0/in rank1 && ln rank0/in out.1
+on "host=1,boot=1 host=1,boot=1" --force -o "$PWD/out.%r" in
+ok "one host: an output that is also an input" grep -q "out.1' of rank 1 is the same file as input 'in'" <<<"$err"
 cp --remove-destination expected rank1/in
-on "host=1,boot=1 host=1,boot=2" --no-fsync --force -o out.%r in
+on "host=1,boot=1 host=1,boot=2" --no-fsync --force -o "$PWD/out.%r" in
 is "two hosts: files with the same numbers" "$rc/$err" 0/
 
 # rates "SEEN0 SEEN1" - print the kind of rates that a plan uses: hosts are measured, ranks of one host are not
@@ -54,7 +54,7 @@ rates() {
   on "$1" --explain in
   sed -n 's/^predicted makespan .*, at \(the \)\{0,1\}\([a-z]*\) rates.*/\2/p' <<<"$out"
 }
-truncate -s 400M rank0/in rank1/in # the plan does not read it
+truncate -s 800M rank0/in rank1/in # the plan does not read it
 is "two kernels are measured" "$(rates "host=1,boot=1 host=1,boot=2")" measured
 rm rank1/in && ln rank0/in rank1
 is "one kernel is not measured" "$(rates "host=1,boot=1 host=1,boot=1")" nominal
@@ -63,7 +63,7 @@ is "one kernel is not measured" "$(rates "host=1,boot=1 host=1,boot=1")" nominal
 cp expected rank0/in && ln -f rank0/in rank1
 known() { # known "SEEN0 SEEN1" - print how many kinds of ranks the wisdom knows
   rm -f wisdom
-  on "$1" --no-fsync --force --plan=online --wisdom=../wisdom -o out.%r in
+  on "$1" --no-fsync --force --plan=online --wisdom=../wisdom -o "$PWD/out.%r" in
   grep -o 'host[12]:[0-9a-f]*:[0-9a-f]*' wisdom | sort -u | wc -l
 }
 is "one name, one kernel: known as one" "$(known "host=1,boot=1,cpus=1 host=1,boot=1,cpus=1")" 1

@@ -26,7 +26,7 @@ promised() { # promised PLAN CODE WORDS ARGUMENT... - the sort succeeds, or fail
 failed=0 tried=5
 for rank in 0 2; do
   case $rank$whole in 0) places="3 27" ;; 2) places=19 ;; *) places="3 19 27" ;; esac
-  case $rank in 0) call=44 ;; *) call=18 ;; esac # while it reads the input
+  case $rank in 0) call=44 ;; *) call=30 ;; esac # while it reads the input
   for n in $places; do
     tried=$((tried + 2))
     promised "alloc:$n@rank$rank" 4 "hetsort: rank $rank ($host), "
