@@ -54,7 +54,7 @@ rates() {
   on "$1" --explain in
   sed -n 's/^predicted makespan .*, at \(the \)\{0,1\}\([a-z]*\) rates.*/\2/p' <<<"$out"
 }
-truncate -s 800M rank0/in rank1/in # the plan does not read it
+truncate -s 8000M rank0/in rank1/in # the plan does not read it
 is "two kernels are measured" "$(rates "host=1,boot=1 host=1,boot=2")" measured
 rm rank1/in && ln rank0/in rank1
 is "one kernel is not measured" "$(rates "host=1,boot=1 host=1,boot=1")" nominal

@@ -5,7 +5,7 @@ set -u
 . "$ROOT/scripts/tap.sh"
 cd "$TEST_TMP" || exit 1
 "$ROOT/scripts/mpirun" --here || skip_all "no MPI here"
-truncate -s 800M in # the plan does not read it
+truncate -s 8000M in # the plan does not read it
 
 if [ "$(id -u)" -eq 0 ]; then own_name="unshare --uts"; else own_name="unshare -r --uts"; fi
 $own_name sh -c 'echo a >/proc/sys/kernel/hostname' 2>refused || skip_all "no names of hosts here: $(paste -sd' ' refused)"
