@@ -46,6 +46,16 @@ bool output_is_stream(const char *path)
 	       (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
 }
 
+const char *output_dir(const settings *o, char *dir)
+{
+	const char *out = o->output && !output_is_stream(o->output) ? o->output : "";
+	const int before = (int)(file_base(out) - out);
+	const int n = snprintf(dir, PATH_MAX, "%.*s%s", before, out, *out ? "." : "");
+	if (n >= PATH_MAX)
+		*dir = '\0';
+	return dir;
+}
+
 status output_describe(output *o, const settings *opt, int rank, err *e)
 {
 	*o = (output){ .is_stdout = output_is_stream(opt->output),

@@ -36,6 +36,11 @@ status output_describe(output *o, const settings *opt, int rank, err *e);
 /* output_is_stream - return whether path is "-" or the name of a FIFO or character device. */
 bool output_is_stream(const char *path);
 
+/* output_dir - write the directory of the output files to dir, PATH_MAX bytes, and return dir. It
+ * is
+ * "", which names no directory, if there are no such files. */
+const char *output_dir(const settings *o, char *dir);
+
 /* output_lock - collective: lock the files that this rank owns. Complete a renaming that a killed
  * job has begun, and remove the files that killed jobs have left, except the one kept with
  * o->kept_id. Before, the caller must set o->kept_id, and reads and patience_s of o->file. `past`

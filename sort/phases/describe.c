@@ -123,12 +123,9 @@ typedef struct rank_site {
 
 static void find_output_dir(const settings *o, rank_site *s)
 {
-	const char *out = o->output ? o->output : "";
 	char dir[PATH_MAX];
 	struct stat st;
-	const int n = snprintf(dir, sizeof dir, "%.*s.", (int)(file_base(out) - out), out);
-	if (!*out || n >= PATH_MAX || name_is_per_rank(dir) || output_is_stream(out) ||
-	    stat(dir, &st) != 0)
+	if (name_is_per_rank(output_dir(o, dir)) || stat(dir, &st) != 0)
 		return;
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;

@@ -44,20 +44,12 @@ static place input_place(const job *j, uint64_t bytes)
 	return whole && !copied ? IN_PAGE_CACHE : ELSEWHERE;
 }
 
-/* Return the directory of this rank's output in dir, "" if there is no output file. */
-static const char *output_dir(const job *j, char dir[PATH_MAX])
-{
-	const char *out = j->env.o->output ? j->env.o->output : "";
-	const int n = snprintf(dir, PATH_MAX, "%.*s.", (int)(file_base(out) - out), out);
-	return j->files.out.is_stdout || n >= PATH_MAX ? "" : dir;
-}
-
 /* Return whether the output goes to a disk. Even without --fsync, the system keeps only a part of
  * it in memory. */
 static bool output_has_disk(const job *j)
 {
 	char dir[PATH_MAX];
-	return disk_exists(output_dir(j, dir));
+	return disk_exists(output_dir(j->env.o, dir));
 }
 
 /* Return whether the method considers links and disks. */
@@ -266,7 +258,7 @@ static rank_storage look_at_files(job *j)
 	char dir[PATH_MAX];
 	return (rank_storage){
 		.cold = env->c->size > 1 && input_place(j, bytes) == ON_DISK,
-		.disk_s = tried ? disk_rate_s(&j->env.m, output_dir(j, dir), bytes) : 0,
+		.disk_s = tried ? disk_rate_s(&j->env.m, output_dir(o, dir), bytes) : 0,
 	};
 }
 
