@@ -414,7 +414,8 @@ static status check_gathered(rank_env *env, const rank_speeds *g, const share_pl
 		for (size_t k = 0; k < sizeof rest / sizeof *rest; k++)
 			sound = sound && rest[k] >= 0 && rest[k] <= 1e30;
 		if (!sound)
-			return err_set(&env->e, ST_PEER, "rank %zu sent rates that are invalid", i);
+			return err_set(&env->e, ST_PEER, "a rank sent an invalid rate: rank %zu",
+				       i);
 	}
 	return ST_OK;
 }

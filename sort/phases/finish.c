@@ -189,8 +189,10 @@ static status verify_sums(rank_env *env, uint64_t total, const part_summary *sum
 		snprintf(also, sizeof also, " and %" PRIu64 " dropped", sum->dropped);
 	if (sum->again && !checksum_equal(sum->sum_in, sum->sum_again))
 		return err_set(&env->e, ST_IO,
-			       "the input changed while it was being read: a program has it open "
-			       "for writing");
+			       "input %s%s changed while it was being read: a program has it open "
+			       "for writing",
+			       quoted(env->o->ninputs ? env->o->inputs[0] : "-"),
+			       env->o->ninputs > 1 ? " or another one" : "");
 	if (sum->in != total || sum->out != out || sum->out + sum->dropped != total)
 		return err_set(&env->e, ST_INVALID,
 			       "%" PRIu64 " records were planned, %" PRIu64 " read%s %" PRIu64

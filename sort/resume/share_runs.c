@@ -34,7 +34,7 @@ static status share_runs_collect(rank_env *env, const void *mine, size_t n, size
 	for (size_t i = 0; rc == ST_OK && i < root; i++) {
 		most = u64_max(most, left[i]);
 		if (__builtin_add_overflow(sum, left[i], &sum) || sum > SIZE_MAX / 2)
-			rc = err_set(&env->e, ST_PEER, "the ranks report too many runs");
+			rc = err_set(&env->e, ST_PEER, "a rank sent an invalid number of runs");
 	}
 	if (rc == ST_OK && root && !(*all = mem_array(&env->m, sum, bytes, "runs", &env->e)))
 		rc = ST_RESOURCE;
