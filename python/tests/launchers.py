@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """launchers.py MODE - sort the file "in" by sort_file() and its records by the library, and print one line that says
-what came out. MODE: plain; mpi, after the start of MPI; one, where only the first rank of the caller's job sorts;
+the result. MODE: plain; mpi, after the start of MPI; one, where only the first rank of the caller's job sorts;
 nested MPIRUN..., which sorts on ranks of a job of their own."""
 import sys
 

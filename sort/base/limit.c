@@ -297,7 +297,7 @@ typedef struct limit {
 	uint64_t swap_bytes; /* of OF_NODE: free swap space that its memory may use */
 } limit;
 
-/* Append the limit, without what is in use, to a text. */
+/* Append the limit, without the bytes in use, to a text. */
 static void limit_name(const limit *m, char text[LIMIT_TEXT_BYTES])
 {
 	char bytes[SIZE_TEXT_BYTES], used[SIZE_TEXT_BYTES];

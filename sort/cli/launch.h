@@ -19,7 +19,7 @@ void launch_ignore(void);
 void launch_joined(bool first);
 
 /* launch_speaks - return whether this process prints messages for all. Before it has joined the
- * others, the launcher's variables decide, and what they say may be wrong: then a process that ends
+ * others, the launcher's variables decide, and these may be wrong: then a process that ends
  * by itself must print, even if this is false. True without a launcher. */
 bool launch_speaks(void);
 

@@ -215,7 +215,8 @@ static status load_plugin(const plugin_file *f, err *e)
 	const mpi_plugin *found = library ? dlsym(library, MPI_PLUGIN_SYMBOL) : NULL;
 	if (!found) {
 		const char *why = dlerror();
-		if (why && strncmp(why, path, (size_t)length) == 0) /* a name that nobody knows */
+		if (why &&
+		    strncmp(why, path, (size_t)length) == 0) /* omit the name of a descriptor */
 			why += length + strspn(why + length, ": ");
 		return err_set(e, ST_REFUSED,
 			       "cannot load the plug-in for %s, %s: %s; install the package "

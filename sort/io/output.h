@@ -36,9 +36,8 @@ status output_describe(output *o, const settings *opt, int rank, err *e);
 /* output_is_stream - return whether path is "-" or the name of a FIFO or character device. */
 bool output_is_stream(const char *path);
 
-/* output_dir - write the directory of the output files to dir, PATH_MAX bytes, and return dir. It
- * is
- * "", which names no directory, if there are no such files. */
+/* output_dir - write the directory of the output files to dir, PATH_MAX bytes, and return dir.
+ * Without such files, write "", which names no directory. */
 const char *output_dir(const settings *o, char *dir);
 
 /* output_lock - collective: lock the files that this rank owns. Complete a renaming that a killed

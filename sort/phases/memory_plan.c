@@ -16,9 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 enum {
 	GUESSED_RECS = 1 << 16,   /* margin of an estimated number of records */
 	CONTROL_BYTES = 64 << 10, /* messages of a few bytes */
@@ -287,8 +284,7 @@ static bool input_is_in_place(const job *j)
 {
 	const settings *o = j->env.o;
 	const input *in = &j->files.in;
-	if (in->files != 1 || in->is_stream || o->merge || env_scatters(&j->env) ||
-	    o->direct == DIRECT_ALWAYS || io_backend_is_forced(j->files.io))
+	if (in->is_stream || o->merge || env_scatters(&j->env) || !input_may_be_mapped(j))
 		return false;
 	const int copy = in->file->fd; /* of a stream, else -1 */
 	const int fd = copy >= 0 ? copy : open(in->file->path, O_PATH | O_CLOEXEC);
@@ -298,7 +294,7 @@ static bool input_is_in_place(const job *j)
 	return is;
 }
 
-/* The bytes that a rank writes to a file in memory, and a hash of its host's name. */
+/* The number of a rank's host (comm.h), and the bytes that the rank writes to a file in memory. */
 typedef struct rank_files {
 	uint64_t host, bytes;
 } rank_files;
@@ -312,7 +308,7 @@ static status find_files_in_memory(job *j)
 	memory_plan *mp = &j->memory;
 	const unsigned here = j->cpus.ranks_here;
 	const uint64_t own = c->for_all ? j->shares.records : own_share(env, j->shares.out);
-	rank_files mine = { XXH3_64bits(c->host, strlen(c->host)), 0 };
+	rank_files mine = { c->host_id, 0 };
 	uint64_t any = 0;
 	size_t dirs;
 	const char *const *dir = memory_plan_tmpdirs(j, &dirs);

@@ -274,6 +274,14 @@ void plan_time(job *j, const char *run_dir);
 /* memory_plan_tmpdirs - return the *n directories for runs. */
 const char *const *memory_plan_tmpdirs(const job *j, size_t *n);
 
+/* input_may_be_mapped - return whether the input is used where it is, if it is in memory. */
+static inline bool input_may_be_mapped(const job *j)
+{
+	const input *in = &j->files.in;
+	return in->files == 1 && !in->file->written && j->env.o->direct != DIRECT_ALWAYS &&
+	       !io_backend_is_forced(j->files.io);
+}
+
 /* memory_plan_holds - return whether this rank has enough memory to write out_recs records. */
 bool memory_plan_holds(const job *j, uint64_t out_recs);
 

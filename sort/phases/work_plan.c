@@ -39,9 +39,8 @@ static place input_place(const job *j, uint64_t bytes)
 	const input *f = &j->files.in;
 	if (!input_is_cached(f, bytes))
 		return ON_DISK;
-	const bool copied = j->env.o->direct == DIRECT_ALWAYS || io_backend_is_forced(j->files.io);
-	const bool whole = f->files == 1 && !f->file->is_stream && bytes >= BRIEF_BYTES;
-	return whole && !copied ? IN_PAGE_CACHE : ELSEWHERE;
+	const bool whole = f->files && !f->file->is_stream && bytes >= BRIEF_BYTES;
+	return whole && input_may_be_mapped(j) ? IN_PAGE_CACHE : ELSEWHERE;
 }
 
 /* Return whether the output goes to a disk. Even without --fsync, the system keeps only a part of

@@ -258,7 +258,7 @@ is "method lp of a scatter needs none" "$rc $(grep -c makespan <<<"$out")" "0 1"
 run "$hetplan" share -n 9 -s 1,2 --cost linear --names 2x3,b
 is "a name may look like a group" "$rc $(grep -c 2x3 <<<"$out")" "0 1"
 
-# Numbers at and beyond the range of a double: a plan of finite numbers, or a refusal that names what it refuses.
+# Numbers at and beyond the range of a double: a plan of finite numbers, or a refusal that names the option.
 edges() { # edges NAME WORDS... - V in the words is the number; NAME: what a refusal contains
   local name=$1 v words wrong='' jobs=0; shift
   for v in 0 -1 4.9e-324 1e-308 1e-160 1e-30 1 1e30 1e160 1e308 inf nan '' 1e400; do

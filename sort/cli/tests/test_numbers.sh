@@ -21,7 +21,7 @@ judge() { # judge NAME COMMAND... - NAME: what the message of a refusal must con
     { [ ! -e out ] || cmp -s out wanted; }; then return; fi
   fails+=("status $rc: ${*//$BIN\//}: ${err:0:200}")
 }
-verdict() { # verdict NAME - of what was judged since the last verdict
+verdict() { # verdict NAME - of the trials since the last verdict
   is "$1: $tried jobs are done or refused by name" "$(printf '%s\n' "${fails[@]}" | head -n 5)" ""
   ok "$1: there were jobs" test $tried -ge 15
   fails=() tried=0

@@ -81,6 +81,10 @@ sorts "runs in memory and swap space" '[1-9][0-9]*' disk/out -T mem data
 # --- what fits is planned as on a disk
 has 40 0 # of which three quarters hold the records
 sorts "input and output in memory: used in place" 0 mem/out -T disk mem/data
+exec 9>>mem/data # such an input may change, so it is copied
+planned "an input that a program has open, and the output: no place for a copy" "output 'mem/out' takes 20.0 MB, and runs" -o mem/out mem/data
+sorts "an input that a program has open, and the output: runs on a disk" '[1-9][0-9]*' mem/out -T disk mem/data
+exec 9>&-
 planned "two inputs and the output in memory: no place for copies" "output 'mem/out' takes 20.0 MB, and runs" -o mem/out mem/half.0 mem/half.1
 sorts "two inputs and the output in memory: runs on a disk" '[1-9][0-9]*' mem/out -T disk mem/half.0 mem/half.1
 has 120 0
