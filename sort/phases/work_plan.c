@@ -32,8 +32,9 @@ static const double START_S = 0.02; /* to make, sync and rename files, and to st
 typedef enum place { ON_DISK, IN_PAGE_CACHE, ELSEWHERE } place;
 
 /* Find where the first `bytes` of the input are, from its first file. An input of little data, and
- * one that is read by direct I/O, by io_uring or from several files, is ELSEWHERE unless it is on
- * the disk. reader_map() decides by the same rules for each part of a file. */
+ * one that is read by direct I/O, by io_uring, from several files, or from a file that a program
+ * has open for writing, is ELSEWHERE unless it is on the disk. reader_map() decides by the same
+ * rules for each part of a file. */
 static place input_place(const job *j, uint64_t bytes)
 {
 	const input *f = &j->files.in;
@@ -74,11 +75,6 @@ static status one_vector(job *j, const rank_speeds *g, bool before, uint64_t *sh
 			       g->p, share, &env->e);
 }
 
-static bool shares_in_are_fixed(const job *j)
-{
-	return env_scatters(&j->env) || j->files.in.per_rank;
-}
-
 static bound_ranks ranks_to_bind(const job *j, const rank_speeds *g)
 {
 	const rank_env *env = &j->env;
@@ -91,7 +87,7 @@ static bound_ranks ranks_to_bind(const job *j, const rank_speeds *g)
 		.disk_s = j->shares.measured && output_has_disk(j)
 				  ? job_time_nominal_disk_s(ranks_per_host)
 				  : 0,
-		.in_fixed = shares_in_are_fixed(j),
+		.in_fixed = env_scatters(env) || j->files.in.per_rank,
 	};
 }
 
