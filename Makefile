@@ -95,7 +95,7 @@ SORT_SRC := $(filter-out $(SORT_OWN) $(if $(WITH_MPI),,$(SORT_MPI)) $(if $(FAILP
 SIM_SRC  := $(if $(LINUX),$(wildcard sort/sim/*.c))
 SMPICC   ?= smpicc
 GRID_SRC := $(wildcard sort/sim/smpi/*.c)
-GRID_SIM  = $(addprefix sort/sim/,platform.c polling.c scale.c threads.c work.c) $(GRID_SRC)
+GRID_SIM  = $(addprefix sort/sim/,platform.c scale.c threads.c work.c) $(GRID_SRC)
 wrapped   = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's/^WRAPPED.[^,]*, \([a-z0-9_]*\),.*/\1/p' $(1)))
 
 PART_SRC := $(wildcard $(patsubst %,partition/%/*.c,base unrelated share scatter chain online farm))

@@ -78,8 +78,6 @@ static const step steps[] = {
 	{ PH_SPLIT, MERGING | TOPPED, phase_drop_rest, STAGE_NONE },
 	/* Move cuts so that equal keys go to one rank. */
 	{ PH_SPLIT, SEVERAL | DROPPING, phase_split_keys, STAGE_NONE },
-	/* All-to-all exchange between groups first, if there are very many ranks. */
-	{ PH_EXCHANGE, MERGING, phase_regroup, STAGE_NONE },
 	/* All-to-all exchange and merge: write records as they arrive, */
 	{ PH_MERGE, MERGING, phase_merge, STAGE_WRITE },
 	/* or all-to-all exchange, then sort, */
@@ -173,7 +171,8 @@ static void job_free(job *j)
 	mem *m = &j->env.m;
 	read_runs_free(m, &j->data);
 	mem_free(m, j->cuts.cut);
-	peer_flow_free(&j->cuts.flow, m);
+	mem_free(m, j->cuts.target);
+	mem_free(m, j->memory.lanes_used);
 	splitter_search_close(&j->cuts.search);
 	mem_free(m, j->part.keys);
 	verified_free(m, &j->verified);

@@ -39,7 +39,7 @@ JobCompLoc=$TEST_TMP/jobs.done
 JobAcctGatherType=jobacct_gather/none
 SlurmdParameters=config_overrides
 KillWait=10
-NodeName=n[0-3] CPUs=4 RealMemory=500
+NodeName=n[0-3] CPUs=1 RealMemory=500
 PartitionName=all Nodes=ALL Default=YES
 CONF
 }

@@ -9,7 +9,6 @@
 const char *const plan_names[] = { "equal",      "linear", "nlogn", "taylor",
 				   "asymptotic", "online", NULL };
 const char *const strategy_names[] = { "merge", "distribute", NULL };
-const char *const exchange_names[] = { "auto", "direct", "two-level", NULL };
 const char *const source_names[] = { "all", "root", NULL }; /* settings.from_root */
 const char *const scatter_names[] = { "equal", "speed", "balanced", "dynamic", NULL };
 const char *const io_names[] = { "auto", "uring", "threads", NULL };

@@ -25,9 +25,6 @@ typedef enum scatter_kind {
 } scatter_kind;
 typedef enum strategy { BY_MERGING, BY_DISTRIBUTING, STRATEGIES } strategy; /* steps: job.c */
 
-/* How records go to the ranks that write them. */
-typedef enum exchange_wish { EXCHANGE_AUTO, EXCHANGE_DIRECT, EXCHANGE_BY_TWO_LEVELS } exchange_wish;
-
 typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
 typedef enum verify_kind { VERIFY_BUFFERS, VERIFY_REREAD } verify_kind;
 typedef enum io_method { IO_AUTO, IO_URING, IO_THREADS } io_method;
@@ -69,6 +66,7 @@ typedef struct test_sizes {
 	size_t sampled_bytes;       /* shorter inputs are neither sampled nor mapped */
 	size_t run_recs;            /* records of a run on disk; any sort spills then */
 	size_t uring_segment_bytes; /* of a transfer by io_uring */
+	size_t lanes;               /* of each rank */
 } test_sizes;
 
 typedef struct settings {
@@ -99,7 +97,6 @@ typedef struct settings {
 	uint64_t trailer_bytes; /* after the records of each input, and of the last output */
 	uint64_t records;       /* number in each input, before its trailer; 0: all */
 	unsigned exchange_threads;
-	exchange_wish exchange;
 	int ranks;        /* number of ranks as threads, if no launcher is used; 0: one */
 	int emulate;      /* number of equal virtual ranks in the job; 0: none; or EMULATE_BEST */
 	unsigned threads; /* of each rank; 0: its part of the node's processors */
@@ -141,7 +138,6 @@ static inline const test_sizes *test_sizes_of(const settings *o)
 /* Words on the command line for the values of these settings, in the order of the values. Each list
  * ends with NULL. */
 extern const char *const plan_names[];
-extern const char *const exchange_names[];
 extern const char *const strategy_names[];
 extern const char *const source_names[];
 extern const char *const scatter_names[];

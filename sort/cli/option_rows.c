@@ -109,8 +109,6 @@ const option_row option_rows[] = {
 	  .help = "read and write by {} [auto]" },
 	{ "strategy", 0, "KIND", OPT_CHOICE, FIELD(strategy), .choices = strategy_names,
 	  .report = "strategy", .help = "merge: sort first; distribute: sort last [merge]" },
-	{ "exchange", 0, "WAY", OPT_CHOICE, FIELD(exchange), .choices = exchange_names,
-	  .help = "{}, by groups of ranks [auto]" },
 	{ "exchange-threads", 0, "N", OPT_NUMBER, FIELD(exchange_threads), .hi = 2,
 	  .report = "exchange_threads", .help = "0 to 2 threads that send and receive [2]" },
 	{ "max-message", 0, "SIZE", OPT_SIZE, FIELD(max_message), .lo = 1, .hi = 256 << 20,

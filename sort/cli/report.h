@@ -56,10 +56,6 @@ const char *report_build(void);
 /* report_summary - print the result in one line. */
 void report_summary(const job_result *r, const settings *o, FILE *f);
 
-/* report_unused - write which processors a job of several ranks cannot use, and what to do; "" if
- * it can use all, or failed. */
-void report_unused(const job_result *r, char text[ERR_TEXT_BYTES]);
-
 /* report_plan - print shares and predicted times, for --explain. */
 void report_plan(const job_result *r, const settings *o, FILE *f);
 

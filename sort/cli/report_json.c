@@ -112,16 +112,16 @@ static json_t *rank_json(const job_result *r, const rank_result *k, const settin
 {
 	static const char *const binding[] = { "none", "rank", "threads" };
 	json_t *j = json_pack(
-		"{s:i, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:f, s:{s:f, s:f, s:f, s:f, s:f},"
+		"{s:i, s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:f, s:{s:f, s:f, s:f, s:f, s:f},"
 		" s:f, s:f, s:s, s:f, s:f, s:f}",
-		"rank", k->rank, "host", k->host, "pid", k->pid, "threads", k->threads,
-		"processors", k->processors, "cpu_model", k->cpu_model, "numa_nodes", k->numa_nodes,
-		"binding", binding[k->binding], "speed", k->speed, "rates", "sort_s_per_record_ln",
-		k->rate.sort_s, "merge_s_per_byte", k->rate.merge_s, "copy_s_per_byte",
-		k->rate.copy_s, "link_s_per_byte", k->rate.link_s, "disk_s_per_byte",
-		k->rate.disk_s, "link_s_per_byte", k->link_s, "predicted_s", k->predicted_s,
-		"bound_by", k->bound_by, "wait_s", k->wait_s, "verify_s", k->verify_s, "move_s",
-		k->move_s);
+		"rank", k->rank, "host", k->host, "pid", k->pid, "threads", k->threads, "lanes",
+		k->lanes, "processors", k->processors, "cpu_model", k->cpu_model, "numa_nodes",
+		k->numa_nodes, "binding", binding[k->binding], "speed", k->speed, "rates",
+		"sort_s_per_record_ln", k->rate.sort_s, "merge_s_per_byte", k->rate.merge_s,
+		"copy_s_per_byte", k->rate.copy_s, "link_s_per_byte", k->rate.link_s,
+		"disk_s_per_byte", k->rate.disk_s, "link_s_per_byte", k->link_s, "predicted_s",
+		k->predicted_s, "bound_by", k->bound_by, "wait_s", k->wait_s, "verify_s",
+		k->verify_s, "move_s", k->move_s);
 	json_t *records = json_pack("{s:o, s:o, s:o, s:o}", "planned_in", json_count(k->planned_in),
 				    "planned_out", json_count(k->planned_out), "in",
 				    json_count(k->in), "out", json_count(k->out));
@@ -223,13 +223,13 @@ static json_t *config_json(const job_result *res, const settings *o)
 	return json_with(j, "rates_measured", json_boolean(res->rates_measured));
 }
 
-/* Add the result of --adapt, the progress that was shown, and the way of the exchange. */
+/* Add the result of --adapt, and the progress that was shown. */
 static json_t *add_progress(json_t *j, const rank_result *first)
 {
 	static const char *const shares[] = { "", "kept", "no room", "changed" };
 	unsigned n;
 	const progress_moment *at = progress_line_course(&n);
-	json_t *adapt = json_null(), *progress = json_array(), *exchange = json_null();
+	json_t *adapt = json_null(), *progress = json_array();
 	if (first && first->adapt_state != ADAPT_OFF)
 		adapt = json_pack("{s:s, s:f}", "shares", shares[first->adapt_state],
 				  "predicted_gain", first->adapt_gain);
@@ -237,16 +237,12 @@ static json_t *add_progress(json_t *j, const rank_result *first)
 		progress =
 			json_and(progress, json_pack("{s:f, s:f, s:f}", "at_s", at[i].at_s,
 						     "left_s", at[i].left_s, "part", at[i].part));
-	if (first && first->exchange != EXCHANGE_NONE)
-		exchange = json_string(exchange_names[first->exchange == EXCHANGE_TWO_LEVEL
-							      ? EXCHANGE_BY_TWO_LEVELS
-							      : EXCHANGE_DIRECT]);
 	j = json_with(j, "adapt", adapt);
 	if (n > 0)
 		j = json_with(j, "progress", progress);
 	else
 		json_decref(progress);
-	return json_with(j, "exchange", exchange);
+	return j;
 }
 
 /* Return the number, or null if it is below 0 (not known) or not finite. */
@@ -301,12 +297,8 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	if (settings_drops(o))
 		j = json_with(j, "checksum_written", json_checksum(r->sum_out));
 	json_t *notes = json_array(), *ranks = json_array();
-	char unused[ERR_TEXT_BYTES];
-	report_unused(r, unused);
 	if (r->note[0])
 		notes = json_and(notes, json_name(r->note));
-	if (unused[0])
-		notes = json_and(notes, json_name(unused));
 	for (int i = 0; i < r->size; i++)
 		ranks = json_and(ranks, rank_json(r, &r->rank[i], o));
 	return json_with(json_with(j, "notes", notes), "ranks", ranks);

@@ -175,45 +175,24 @@ static void print_places(const job_result *r, FILE *f)
 	}
 }
 
-void report_unused(const job_result *r, char text[ERR_TEXT_BYTES])
+/* Print the lanes of each rank, unless the preceding rank has as many for the same reason; at most
+ * REPORT_ROWS lines. */
+static void print_lanes(const job_result *r, FILE *f)
 {
-	enum { USED_CPUS = 2, MANY_CPUS = 4 };
-	const rank_result *most = r->rank;
-	bool one_host = true;
-	text[0] = '\0';
-	for (int i = 0; i < r->size; i++) {
-		most = r->rank[i].cpus > most->cpus ? &r->rank[i] : most;
-		one_host &= strcmp(r->rank[i].host, r->rank->host) == 0;
+	int lines = 0;
+	for (int i = 0; i < r->size && lines < REPORT_ROWS; i++) {
+		const rank_result *k = &r->rank[i];
+		if (!k->lanes_why[0] || (i > 0 && k->lanes == k[-1].lanes &&
+					 strcmp(k->lanes_why, k[-1].lanes_why) == 0))
+			continue;
+		fprintf(f, "rank %d: %d lane%s (%s)\n", k->rank, k->lanes,
+			plural((uint64_t)k->lanes), k->lanes_why);
+		lines++;
 	}
-	if (r->size > 1 && r->status == ST_OK && most->cpus > MANY_CPUS)
-		(void)snprintf(text, ERR_TEXT_BYTES,
-			       "rank %d has %.3g processors, of which a job of several ranks uses "
-			       "about %d after reading: %s",
-			       most->rank, most->cpus, USED_CPUS,
-			       one_host ? "start a single rank, which uses all"
-					: "start one rank per two processors");
-}
-
-/* Print it as a line. */
-static void print_unused(const job_result *r, FILE *f)
-{
-	char text[ERR_TEXT_BYTES];
-	report_unused(r, text);
-	if (text[0])
-		fprintf(f, "%s\n", text);
 }
 
 void report_plan(const job_result *r, const settings *o, FILE *f)
 {
-	static const char *const way[EXCHANGE_WAYS] = {
-		[EXCHANGE_TWO_LEVEL] = "two-level: records go to groups of ranks first",
-		[EXCHANGE_CHEAPER] = "direct, which takes less time",
-		[EXCHANGE_ASKED] = "direct, as --exchange requires",
-		[EXCHANGE_NO_OTHER] = "direct, the only way with these options or this input",
-		[EXCHANGE_NO_MEMORY] = "direct, because memory holds no second copy of the records",
-		[EXCHANGE_FEW_MESSAGES] = ("direct, because ranks send to few others, "
-					   "or one rank would receive too much"),
-	};
 	const char *sep = "bound by";
 	double last = 0;
 	report_heading(r, o, f);
@@ -222,7 +201,7 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 		last = fmax(last, r->rank[i].predicted_s);
 	explain_memory(r, f);
 	print_places(r, f);
-	print_unused(r, f);
+	print_lanes(r, f);
 	for (int b = 0; r->size > REPORT_ROWS && b < BOTTLENECKS; b++) { /* count ranks */
 		const char *name = job_time_bound_name((bottleneck)b);
 		int n = 0;
@@ -235,8 +214,6 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 	}
 	if (*sep == ',')
 		fputc('\n', f);
-	if (r->size && r->rank->exchange != EXCHANGE_NONE)
-		fprintf(f, "exchange %s\n", way[r->rank->exchange]);
 	fprintf(f,
 		last < REPORT_LONG ? "predicted makespan %.3f s, at %s\n"
 				   : "predicted makespan %.3g s, at %s\n",
@@ -373,7 +350,7 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 	print_files_in_memory("", &sum, f);
 	if (sum.out_file_bytes || sum.run_file_bytes)
 		fputc('\n', f);
-	print_unused(r, f);
+	print_lanes(r, f);
 	print_left_out(r, f);
 	print_io(r, o, f);
 	print_adapt(r, f);

@@ -28,16 +28,26 @@ enum {
 
 typedef struct comm comm;
 
-/* A message under way. This struct must not move in memory until comm_test reports it as done. */
+/* A request tells its owner when it is done. Any thread may call tell(of, peer, sent), which must
+ * not wait. A job frees `of` only after all of its ranks have agreed that their requests are done.
+ */
+typedef struct comm_note {
+	void (*tell)(void *of, int peer, bool sent); /* NULL: the owner tests the request */
+	void *of;
+} comm_note;
+
+/* A message under way. This struct must not move in memory until the request is done. */
 typedef struct comm_req {
 	unsigned char *buf;
 	size_t bytes, done;
 	int peer, tag;
 	bool sending;
-	bool inside;           /* comm_virtual: the peer is in this process */
-	atomic_bool complete;  /* comm_local: the block is copied */
-	struct comm_req *next; /* in a comm_mailbox */
-	uint64_t handle[2];    /* comm_mpi: the MPI_Request */
+	bool inside;          /* comm_virtual: the peer is in this process */
+	atomic_bool complete; /* the block has been sent or received */
+	comm_note note;       /* to tell about `other`, the peer that the owner has named */
+	int other;
+	struct comm_req *next; /* in a list of the backend */
+	uint64_t handle[2];    /* of the simulation */
 } comm_req;
 
 /* The arguments that one rank passes to a collective. COMM_MEET collects a comm_word of each rank,
@@ -58,7 +68,9 @@ struct comm_ops {
 	/* Execute a COMM_MEET. NULL if this would be no faster than a gather and a broadcast. */
 	status (*meet)(comm *c, const comm_call *k);
 	status (*start)(comm *c, comm_req *req);
-	status (*test)(comm *c, comm_req *req, bool *done);
+	/* Move the messages of all requests of this process a little, on any thread if the comm
+	 * allows threads. *moved becomes true if one is done. NULL: they move by themselves. */
+	status (*drive)(comm *c, bool *moved);
 	/* The comm is broken, and the memory of its requests will be used for something else: let
 	 * no other rank use them. NULL if other ranks never do. */
 	void (*withdraw)(comm *c);
@@ -73,7 +85,8 @@ struct comm {
 	const struct comm_ops *ops;
 	int rank, size;
 	atomic_int phase;           /* phase of the rank, for the watchdog */
-	atomic_int waiting;         /* > 0: the rank waits for others, so it is not stuck */
+	atomic_int waiting;         /* threads that wait for other ranks */
+	atomic_int lanes;           /* threads that receive records; 0: only the main thread */
 	atomic_uint_fast64_t ticks; /* waits that have ended, for the watchdog */
 	double collective_s;        /* time of the main thread in collectives so far */
 	rank_progress progress;
@@ -94,6 +107,12 @@ struct comm {
 	uint64_t host_id; /* equal on ranks that share a kernel and the name of their host */
 };
 
+/* comm_is_inside - return whether all ranks are threads of this process, and may share memory. */
+static inline bool comm_is_inside(const comm *c)
+{
+	return c->shares_memory && c->process_ranks == c->size;
+}
+
 /* Call the backend. After a failed call return ST_PEER, because other ranks may never answer. */
 #define COMM_CALL(c, call) \
 	(atomic_load(&(c)->broken) ? ST_PEER : comm_noted(c, FAIL_COMM_CALL(call)))
@@ -101,6 +120,14 @@ struct comm {
 static inline void comm_wait_begin(comm *c)
 {
 	atomic_fetch_add(&c->waiting, 1);
+}
+
+/* comm_is_waiting - return whether this rank waits for others, in all of its threads that may wait.
+ * Then it is not stuck. */
+static inline bool comm_is_waiting(comm *c)
+{
+	const int threads = atomic_load(&c->lanes);
+	return atomic_load(&c->waiting) >= (threads > 1 ? threads : 1);
 }
 
 static inline status comm_wait_end(comm *c, status rc)
@@ -155,6 +182,17 @@ static inline comm_req *comm_pair(comm_mailbox *box, comm_req *r)
 	return NULL;
 }
 
+/* comm_complete - for backends: report that a request is done. */
+static inline void comm_complete(comm_req *r)
+{
+	const comm_note note = r->note;
+	const int other = r->other;
+	const bool sent = r->sending;
+	atomic_store(&r->complete, true); /* from now on its owner may use it again */
+	if (note.tell)
+		note.tell(note.of, other, sent);
+}
+
 /* comm_hand_over - copy a block from the sender's request to the receiver's. ST_INTERNAL if sizes
  * differ. */
 static inline status comm_hand_over(const comm_req *a, const comm_req *b)
@@ -206,31 +244,60 @@ const char *comm_failure(const comm *c, char text[COMM_FAILURE_BYTES]);
 
 /* comm_send - start to send a block. A send is synchronous: it is done only when the peer receives
  * the block, so memory for blocks under way is bounded. Both sides must know the size. At most one
- * block with the same tag may be under way from one rank to another. Do not change buf until
- * comm_test reports that the block is done. */
-static inline status comm_send(comm *c, const void *buf, size_t bytes, int to, int tag,
-			       comm_req *req)
+ * block with the same tag may be under way from one rank to another. Do not change buf until the
+ * request is done. comm_send_noted - do the same, and tell when it is done. */
+static inline status comm_send_noted(comm *c, const void *buf, size_t bytes, int to, int tag,
+				     comm_req *req, comm_note note)
 {
 	*req = (comm_req){ .buf = (unsigned char *)(uintptr_t)FAIL_LIE(buf, bytes),
 			   .bytes = bytes,
 			   .peer = to,
+			   .other = to,
 			   .tag = tag,
+			   .note = note,
 			   .sending = true };
 	return COMM_CALL(c, c->ops->start(c, req));
 }
 
-/* comm_recv - start to receive a block. The rules of comm_send hold here too. */
-static inline status comm_recv(comm *c, void *buf, size_t bytes, int from, int tag, comm_req *req)
+static inline status comm_send(comm *c, const void *buf, size_t bytes, int to, int tag,
+			       comm_req *req)
 {
-	*req = (comm_req){ .buf = buf, .bytes = bytes, .peer = from, .tag = tag };
+	return comm_send_noted(c, buf, bytes, to, tag, req, (comm_note){ NULL, NULL });
+}
+
+/* comm_recv, comm_recv_noted - start to receive a block. The rules of comm_send hold here too. */
+static inline status comm_recv_noted(comm *c, void *buf, size_t bytes, int from, int tag,
+				     comm_req *req, comm_note note)
+{
+	*req = (comm_req){
+		.buf = buf, .bytes = bytes, .peer = from, .other = from, .tag = tag, .note = note
+	};
 	return COMM_CALL(c, c->ops->start(c, req));
 }
 
-/* comm_test - set *done to whether the block has been sent or received, without blocking. Messages
- * make progress only in this call. */
+static inline status comm_recv(comm *c, void *buf, size_t bytes, int from, int tag, comm_req *req)
+{
+	return comm_recv_noted(c, buf, bytes, from, tag, req, (comm_note){ NULL, NULL });
+}
+
+/* comm_drive - move messages. Where a backend has `drive`, they move only in this call and in
+ * comm_test, so a thread must call one of them again and again. */
+static inline status comm_drive(comm *c, bool *moved)
+{
+	if (atomic_load(&c->broken))
+		return ST_PEER;
+	return c->ops->drive ? comm_noted(c, c->ops->drive(c, moved)) : ST_OK;
+}
+
+/* comm_test - set *done to whether the block has been sent or received, without blocking. If the
+ * request has told its owner, call this once. */
 static inline status comm_test(comm *c, comm_req *req, bool *done)
 {
-	status rc = atomic_load(&c->broken) ? ST_PEER : c->ops->test(c, req, done);
+	bool moved;
+	status rc = atomic_load(&req->complete) ? ST_OK : comm_drive(c, &moved);
+	if (rc == ST_OK && atomic_load(&c->broken))
+		rc = ST_PEER;
+	*done = rc == ST_OK && atomic_load(&req->complete);
 	if (rc == ST_OK && *done && req->sending)
 		progress_add(PROGRESS_SENT, req->bytes);
 	/* a failpoint counts only this test, because the number of the others depends on timing */
@@ -324,23 +391,5 @@ typedef struct process_pointer {
 
 process_pointer process_pointer_to(void *at);
 bool process_pointer_is_whole(const process_pointer *p);
-
-/* The peers of a rank: the ranks that it exchanges blocks with, and itself. The place of a peer is
- * its index in this list. If rank a is a peer of b, then b is a peer of a. */
-typedef struct peer_list {
-	const int *rank; /* [count] ascending; NULL: all ranks */
-	int count;
-	int own; /* the place of this rank */
-} peer_list;
-
-static inline peer_list peers_all(const comm *c)
-{
-	return (peer_list){ NULL, c->size, c->rank };
-}
-
-static inline int peers_rank(const peer_list *p, int place)
-{
-	return p->rank ? p->rank[place] : place;
-}
 
 #endif

@@ -127,8 +127,8 @@ static status local_start(comm *c, comm_req *req)
 	if (!other)
 		return ST_OK;
 	const status rc = comm_hand_over(req, other);
-	atomic_store(&other->complete, true);
-	atomic_store(&req->complete, true);
+	comm_complete(other);
+	comm_complete(req);
 	atomic_fetch_sub(&box->copying, 1);
 	return rc;
 }
@@ -156,13 +156,6 @@ static void local_withdraw(comm *c)
 	}
 }
 
-static status local_test(comm *c, comm_req *req, bool *finished)
-{
-	(void)c;
-	*finished = atomic_load(&req->complete);
-	return ST_OK;
-}
-
 static void local_end_job(comm *c, int code)
 {
 	(void)c;
@@ -170,7 +163,7 @@ static void local_end_job(comm *c, int code)
 }
 
 static const struct comm_ops local_ops = {
-	local_collective, local_collective, local_start, local_test, local_withdraw, local_end_job,
+	local_collective, local_collective, local_start, NULL, local_withdraw, local_end_job,
 };
 
 static void *local_rank_main(void *arg)

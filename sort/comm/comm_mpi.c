@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The backend over MPI. No call blocks inside MPI: every operation is started, and then tested
  * again and again, with short sleeps between the tests. So the processor is free for threads that
- * compute. One mutex guards all calls, so MPI_THREAD_SERIALIZED is enough. Messages longer than
- * max_msg are sent in fragments, so no count exceeds an int. */
+ * compute. One mutex guards all calls, so MPI_THREAD_SERIALIZED is enough. A thread that starts a
+ * block only puts it into a list; whichever thread drives the messages gives it to MPI, and tests
+ * all blocks under way by one call. Messages longer than max_msg are sent in fragments, so no count
+ * exceeds an int. */
 #include "comm_mpi.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -17,13 +19,18 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-_Static_assert(sizeof(MPI_Request) <= sizeof((comm_req *)0)->handle, "request fits its handle");
-
 typedef struct mpi {
-	comm c;        /* first, so that a comm is an mpi */
-	MPI_Comm ctl;  /* collectives */
-	MPI_Comm data; /* blocks */
-	pthread_mutex_t lock;
+	comm c;               /* first, so that a comm is an mpi */
+	MPI_Comm ctl;         /* collectives */
+	MPI_Comm data;        /* blocks */
+	pthread_mutex_t lock; /* for calls of MPI, and the blocks under way */
+	comm_req **of;        /* [count] blocks under way, and for each: */
+	MPI_Request *handle;
+	MPI_Status *came; /* of those that are done */
+	int *done;        /* their indices */
+	int count, room;
+	pthread_mutex_t list; /* for the next members */
+	comm_req *first;      /* blocks that MPI does not know yet, the last one first */
 	size_t max_msg;
 	char kind[96];
 } mpi;
@@ -112,62 +119,126 @@ static status mpi_collective(comm *c, const comm_call *k)
 }
 
 /* Start the next fragment of a block. The caller holds the lock. */
-static status next_fragment(mpi *m, comm_req *r)
+static status next_fragment(mpi *m, const comm_req *r, MPI_Request *req)
 {
-	MPI_Request req;
 	const int n = (int)size_min(m->max_msg, r->bytes - r->done);
-	int rc;
-	if (r->sending)
-		rc = MPI_Issend(r->buf + r->done, n, MPI_BYTE, r->peer, r->tag, m->data, &req);
-	else
-		rc = MPI_Irecv(r->buf + r->done, n, MPI_BYTE, r->peer, r->tag, m->data, &req);
-	memcpy(r->handle, &req, sizeof req);
-	return mpi_status_of(rc);
+	unsigned char *at = r->buf + r->done;
+	return mpi_status_of(r->sending
+				     ? MPI_Issend(at, n, MPI_BYTE, r->peer, r->tag, m->data, req)
+				     : MPI_Irecv(at, n, MPI_BYTE, r->peer, r->tag, m->data, req));
 }
 
+/* Make room for one more block under way. */
+static status mpi_grow(mpi *m)
+{
+	if (m->count < m->room)
+		return ST_OK;
+	const size_t room = 2 * (size_t)m->room + 16;
+	comm_req **of = realloc(m->of, room * sizeof *of);
+	m->of = of ? of : m->of;
+	MPI_Request *handle = realloc(m->handle, room * sizeof(MPI_Request));
+	m->handle = handle ? handle : m->handle;
+	MPI_Status *came = realloc(m->came, room * sizeof *came);
+	m->came = came ? came : m->came;
+	int *done = realloc(m->done, room * sizeof *done);
+	m->done = done ? done : m->done;
+	if (!of || !handle || !came || !done)
+		return ST_RESOURCE;
+	m->room = (int)room;
+	return ST_OK;
+}
+
+/* Give the listed blocks to MPI, in the order in which they were started. The caller holds the
+ * lock. */
+static status mpi_submit(mpi *m)
+{
+	status st = ST_OK;
+	comm_req *next, *last = NULL;
+	pthread_mutex_lock(&m->list);
+	for (comm_req *r = m->first; r; r = next) { /* reverse the list */
+		next = r->next;
+		r->next = last;
+		last = r;
+	}
+	m->first = NULL;
+	pthread_mutex_unlock(&m->list);
+	for (comm_req *r = last; r && st == ST_OK; r = r->next) {
+		st = mpi_grow(m);
+		if (st == ST_OK)
+			st = next_fragment(m, r, &m->handle[m->count]);
+		if (st == ST_OK)
+			m->of[m->count++] = r;
+	}
+	return st;
+}
+
+/* List a block. If other threads may call MPI, and none does at the moment, give it to MPI now. */
 static status mpi_start(comm *c, comm_req *r)
 {
 	mpi *m = mpi_of(c);
-	pthread_mutex_lock(&m->lock);
-	const status st = next_fragment(m, r);
+	pthread_mutex_lock(&m->list);
+	r->next = m->first;
+	m->first = r;
+	pthread_mutex_unlock(&m->list);
+	if (!c->threads_allowed || pthread_mutex_trylock(&m->lock) != 0)
+		return ST_OK;
+	const status st = mpi_submit(m);
 	pthread_mutex_unlock(&m->lock);
 	return st;
 }
 
-/* Test the fragment under way, and start the next one when it is done. */
-static status mpi_test(comm *c, comm_req *r, bool *done)
+/* Take the fragment of block i that is done, and start the next one. Set *end if it was the last.
+ */
+static status take_fragment(mpi *m, int i, MPI_Status *came, bool *end)
+{
+	comm_req *r = m->of[i];
+	const size_t wanted = size_min(m->max_msg, r->bytes - r->done);
+	int n = (int)wanted;
+	status st = r->sending ? ST_OK : mpi_status_of(MPI_Get_count(came, MPI_BYTE, &n));
+	if (st == ST_OK && (size_t)n != wanted)
+		st = ST_PEER;
+	if (st != ST_OK)
+		return st;
+	r->done += wanted;
+	*end = r->done == r->bytes;
+	return *end ? ST_OK : next_fragment(m, r, &m->handle[i]);
+}
+
+/* If another thread drives the messages at the moment, leave them to it. */
+static status mpi_drive(comm *c, bool *moved)
 {
 	mpi *m = mpi_of(c);
-	status st = ST_OK;
-	*done = false;
-	pthread_mutex_lock(&m->lock);
-	while (st == ST_OK && !*done) {
-		const size_t wanted = size_min(m->max_msg, r->bytes - r->done);
-		MPI_Request req;
-		MPI_Status came;
-		int flag = 0, n = (int)wanted;
-		memcpy(&req, r->handle, sizeof req);
-		st = mpi_status_of(MPI_Test(&req, &flag, &came));
-		memcpy(r->handle, &req, sizeof req);
-		if (st != ST_OK || !flag)
-			break;
-		if (!r->sending)
-			st = mpi_status_of(MPI_Get_count(&came, MPI_BYTE, &n));
-		if (st == ST_OK && (size_t)n != wanted)
-			st = ST_PEER;
-		if (st != ST_OK)
-			break;
-		r->done += wanted;
-		*done = r->done == r->bytes;
-		if (!*done)
-			st = next_fragment(m, r);
+	int done = 0;
+	if (pthread_mutex_trylock(&m->lock) != 0)
+		return ST_OK;
+	status st = mpi_submit(m);
+	if (st == ST_OK && m->count)
+		st = mpi_status_of(MPI_Testsome(m->count, m->handle, &done, m->done, m->came));
+	for (int k = 0; st == ST_OK && k < done; k++) {
+		const int i = m->done[k];
+		bool end = false;
+		*moved = true;
+		st = take_fragment(m, i, &m->came[k], &end);
+		if (st == ST_OK && end) {
+			comm_complete(m->of[i]);
+			m->of[i] = NULL;
+		}
 	}
+	int left = 0;
+	for (int i = 0; done > 0 && i < m->count; i++) {
+		if (!m->of[i])
+			continue;
+		m->handle[left] = m->handle[i];
+		m->of[left++] = m->of[i];
+	}
+	if (done > 0)
+		m->count = left;
 	pthread_mutex_unlock(&m->lock);
 	return st;
 }
 
 /* end_job is missing here, because only the program can end the job: comm_mpi_run.c adds it. */
-static const struct comm_ops mpi_ops = { mpi_collective, NULL, mpi_start, mpi_test, NULL, NULL };
+static const struct comm_ops mpi_ops = { mpi_collective, NULL, mpi_start, mpi_drive, NULL, NULL };
 
 static void mpi_free_comms(mpi *m)
 {
@@ -294,6 +365,7 @@ status comm_mpi_open(comm **c, MPI_Comm parent, comm_waits *waits, size_t max_ms
 	host_name(m->c.host);
 	m->c.host_id = find_host_id(m->c.host);
 	pthread_mutex_init(&m->lock, NULL);
+	pthread_mutex_init(&m->list, NULL);
 	comm_give_room(&m->c, room);
 	*c = &m->c;
 	return ST_OK;
@@ -305,6 +377,11 @@ void comm_mpi_close(comm *c)
 	if (!atomic_load(&c->broken)) /* freeing is collective, and other ranks might not do it */
 		mpi_free_comms(m);
 	pthread_mutex_destroy(&m->lock);
+	pthread_mutex_destroy(&m->list);
+	free(m->of);
+	free(m->handle);
+	free(m->came);
+	free(m->done);
 	free(c->sums);
 	free(m);
 }

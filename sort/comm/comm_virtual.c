@@ -126,10 +126,10 @@ static status virtual_start(comm *c, comm_req *req)
 	return p->outer->ops->start(p->outer, req);
 }
 
-static status virtual_test(comm *c, comm_req *req, bool *done)
+static status virtual_drive(comm *c, bool *moved)
 {
-	comm *by = req->inside ? virtual_rank_of(c)->inner : virtual_rank_of(c)->p->outer;
-	return by->ops->test(by, req, done);
+	comm *out = virtual_rank_of(c)->p->outer;
+	return out->ops->drive ? out->ops->drive(out, moved) : ST_OK;
 }
 
 static void virtual_withdraw(comm *c)
@@ -145,7 +145,7 @@ static void virtual_end_job(comm *c, int code)
 }
 
 static const struct comm_ops virtual_ops = {
-	virtual_collective, NULL, virtual_start, virtual_test, virtual_withdraw, virtual_end_job,
+	virtual_collective, NULL, virtual_start, virtual_drive, virtual_withdraw, virtual_end_job,
 };
 
 /* Call fn for a virtual rank, after the threads of all processes have started. */

@@ -140,7 +140,7 @@ static void row_refresh(row *r, const moment *now)
 		return;
 	r->seen.at = progress_look(&r->here->progress, *now);
 	r->seen.phase = atomic_load(&r->here->phase);
-	r->seen.waiting = r->leaving || atomic_load(&r->here->waiting) > 0;
+	r->seen.waiting = r->leaving || comm_is_waiting(r->here);
 }
 
 void monitor_hear(int rank, const rank_seen *seen)
@@ -246,6 +246,14 @@ static bool heartbeat_start(peer_link *l, comm_req *req, heartbeat *b, bool send
 	return l->c->ops->start(l->c, req) == ST_OK;
 }
 
+static bool heartbeat_is_done(comm *c, const comm_req *req)
+{
+	bool moved;
+	if (!atomic_load(&req->complete) && c->ops->drive)
+		(void)c->ops->drive(c, &moved);
+	return atomic_load(&req->complete);
+}
+
 static uint64_t heartbeat_sum(const heartbeat *b)
 {
 	return XXH3_64bits(b, offsetof(heartbeat, sum));
@@ -258,13 +266,12 @@ static void receive_heartbeats(const watcher *w, peer_link *l)
 	while (!l->ended) {
 		if (!l->receiving)
 			l->receiving = heartbeat_start(l, &l->recv, &l->in, false);
-		bool done = false;
-		const status rc = l->receiving ? l->c->ops->test(l->c, &l->recv, &done) : ST_OK;
-		if (rc == ST_OK && !done)
+		if (l->receiving && !heartbeat_is_done(l->c, &l->recv))
 			return;
+		const bool failed = !l->receiving;
 		l->receiving = false;
 		FAIL_FLIP(FAIL_HEARD, &l->in, sizeof l->in);
-		if (rc != ST_OK || l->in.sum != heartbeat_sum(&l->in))
+		if (failed || l->in.sum != heartbeat_sum(&l->in))
 			raise_alarm(w, STALL_DAMAGED, l->peer, &l->known, 0);
 		l->known = l->in.seen;
 		l->heard_at = now_s();
@@ -275,8 +282,7 @@ static void receive_heartbeats(const watcher *w, peer_link *l)
 
 static void send_heartbeat(const watcher *w, peer_link *l)
 {
-	bool done = false;
-	if (l->sending && l->c->ops->test(l->c, &l->send, &done) == ST_OK && done)
+	if (l->sending && heartbeat_is_done(l->c, &l->send))
 		l->sending = false;
 	if (l->sending || l->sent_last)
 		return;

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The shared window
  *
- * Each rank owns one area of memory. An area contains a channel for each peer of its owner, two
- * sets of peers with news, and slots for the blocks to each peer. A channel has two counts, of the
- * blocks that were sent to the peer, and of those that the peer has freed. So all blocks from rank
- * a to rank b and both of their counts are in the area of a.
+ * Each rank owns one area of memory. An area contains a channel for each rank, a set of ranks that
+ * have freed blocks, and slots for the blocks to each other rank. A channel has two counts, of the
+ * blocks that were sent to that rank, and of those that it has freed. So all blocks from rank a to
+ * rank b and both of their counts are in the area of a.
  *
- * Who writes. The owner of an area writes the blocks, and `sent` of each channel. The peer of a
- * channel writes only `freed` of the channel. All ranks that see the area set bits in the sets of
- * news, and add to the counter `news`. The threads of the owner clear the bits, and count
- * themselves in `sleepers` while they sleep.
+ * Who writes. The owner of an area writes the blocks, `sent` of each channel, and `awaited`. The
+ * rank of a channel writes only `freed` of the channel. All ranks that see the area set bits in the
+ * set, and add to the counter `news`. The threads of the owner clear the bits, and count themselves
+ * in `sleepers` while they sleep.
  *
- * In which order. A sender fills a slot and adds to `sent`. Then it sets its bit in the receiver's
- * set of news and adds to the receiver's `news`. Last, it wakes the receiver's sleepers, if any. A
- * receiver reads in the opposite order: `news`, the set, `sent`, and then the block. When it has
- * read a block, it stores `freed` and reports news to the owner in the same way. All accesses
- * except to the block itself are sequentially consistent atomic operations.
+ * In which order. A sender fills a slot and adds to `sent`. Then it looks whether the receiver
+ * awaits a block from it; only then it adds to the receiver's `news`, and wakes the receiver's
+ * sleepers, if any. A receiver reads `news`, names the rank that it awaits, and then reads `sent`.
+ * When it has read a block, it stores `freed`, sets its bit in the owner's set, and adds to `news`
+ * if the owner sleeps. All accesses except to the block itself are sequentially consistent atomic
+ * operations.
  *
- * Why no wake is lost. A thread that may sleep reads `news` before it reads the counts. Then it
- * counts itself in `sleepers` and calls futex, which sleeps only if `news` still has the value that
- * was read. A thread that reports news adds to `news` before it reads `sleepers`. So either the
- * sleeper sees the news, or the reporter sees the sleeper. In any case a sleep ends after
- * MOST_SLEEP_S.
+ * Why no wake is lost. A thread that may sleep reads `news` before it looks for what it waits for,
+ * and a receiver has named the awaited rank before it looks. So either the thread sees the block,
+ * or the other rank sees that it is awaited, and changes `news`. A thread counts itself in
+ * `sleepers` before it calls futex, which sleeps only if `news` still has the value that was read.
+ * In any case a sleep ends after MOST_SLEEP_S.
  *
  * Why stale data is harmless. Both counts only grow. A rank that reads an old `sent` finds the
  * block at its next look. A rank that reads an old `freed` believes a slot to be in use a little
  * longer. A bit that is set for old news leads to one look that finds nothing.
  *
- * Which invariants hold. freed <= sent <= freed + the number of slots for a peer. The exchange,
+ * Which invariants hold. freed <= sent <= freed + the number of slots for a rank. The exchange,
  * which knows this number, ensures it. So no slot is read and written at the same time. Two ranks
  * use each other's areas only if each of them sees the area of the other (window_keep_mutual);
  * otherwise they send messages.
@@ -40,9 +41,9 @@
  *
  * Consequences of a failure. Each process has its own mapping of an area, so the area remains when
  * its owner ends. A mapping that threads share remains until the last of them has closed its
- * window. If a rank ends before it has sent its blocks, its peers wait. Between sleeps they look at
- * their comm, and the watchdog limits the wait. If no memory can be shared, the rank uses private
- * memory, from which it sends messages. */
+ * window. If a rank ends before it has sent its blocks, the others wait. Between sleeps they look
+ * at their comm, and the watchdog limits the wait. If no memory can be shared, the rank uses
+ * private memory, from which it sends messages. */
 #include "shared_window.h"
 #include "base/clock.h"
 #include "base/arith.h"
@@ -67,23 +68,22 @@ enum {
 
 #define MEMORY_NAME "hetsort"
 
-/* The counts of the blocks from the owner of an area to one peer. */
+/* The counts of the blocks from the owner of an area to one rank. */
 typedef struct channel {
 	_Alignas(LINE_BYTES) atomic_uint_fast64_t sent;  /* written by the owner */
-	int rank;                                        /* the peer */
-	_Alignas(LINE_BYTES) atomic_uint_fast64_t freed; /* written by the peer */
+	_Alignas(LINE_BYTES) atomic_uint_fast64_t freed; /* written by the other rank */
 } channel;
 
 /* The shared memory of one rank. */
 typedef struct area {
 	uint64_t nonce;
 	atomic_int users; /* threads of one process that still use this mapping */
-	/* counts all news for the owner */
-	_Alignas(LINE_BYTES) _Atomic uint32_t news;
+	_Alignas(LINE_BYTES) atomic_int awaited; /* the rank whose block the owner awaits, or -1 */
+	_Alignas(LINE_BYTES) _Atomic uint32_t news; /* counts news for the owner */
 	_Atomic uint32_t sleepers[NEWS_KINDS]; /* threads of the owner that wait for each kind */
-	int peers, own; /* number of the owner's peers, and the owner's place among them */
-	channel to[];   /* [peers], then a set of peers for each kind of news, then, from the next
-			   page on, the blocks */
+	int ranks;
+	channel to[]; /* [ranks], then the set of ranks that have freed blocks, then, from the next
+			 page on, the blocks */
 } area;
 
 /* The place of a rank's area, for ranks of other processes; sent as bytes. */
@@ -92,52 +92,29 @@ typedef struct address {
 	int64_t pid, fd; /* fd < 0: the area is private */
 } address;
 
-/* The area of a peer. a is NULL if this rank does not see it. */
-typedef struct seen_area {
-	area *a;
-	int place; /* of this rank among the peers of the area's owner */
-} seen_area;
-
 struct shared_window {
 	comm *c;
 	mem *m;
-	peer_list p;
-	size_t room_bytes, bytes; /* of the slots for one peer; of the whole area */
+	size_t room_bytes, bytes; /* of the slots for one rank; of the whole area */
 	area *own;
-	bool inside;   /* all ranks are threads of this process */
-	int fd;        /* the file of own, until all are connected */
-	seen_area *of; /* [peers] */
-	/* until all are connected: three arrays of [size] in one allocation */
-	void *address; /* addresses or, if inside, process_pointers */
-	/* 1: this rank sees the area of that rank; that rank sees the area of this one */
-	unsigned char *sees, *seen;
+	bool inside; /* all ranks are threads of this process */
+	int fd;      /* the file of own, until all are connected */
+	area **of;   /* [size] the areas of the others; NULL: this rank does not see it */
 };
 
-/* Return the bytes of a set of peers, in whole cache lines: kinds of news share no line. */
-static size_t news_bytes(int peers)
-{
-	const size_t bytes = rank_set_words(peers) * sizeof(uint64_t);
-	return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-}
-
 /* Return the bytes of an area before its slots. */
-static size_t head_bytes(int peers)
+static size_t head_bytes(int ranks)
 {
-	const size_t bytes =
-		sizeof(area) + (size_t)peers * sizeof(channel) + NEWS_KINDS * news_bytes(peers);
+	const size_t bytes = sizeof(area) + (size_t)ranks * sizeof(channel) +
+			     rank_set_words(ranks) * sizeof(uint64_t);
 	return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
-static size_t area_bytes(const shared_window *w, const area *a)
+uint64_t shared_window_most_bytes(size_t bytes, int ranks)
 {
-	return head_bytes(a->peers) + ((size_t)a->peers - 1) * w->room_bytes;
-}
-
-uint64_t shared_window_most_bytes(size_t bytes, int peers, int ranks)
-{
-	const uint64_t n = (uint64_t)peers, p = (uint64_t)ranks;
-	return sizeof(shared_window) + n * sizeof(seen_area) + p * (sizeof(address) + 2) +
-	       head_bytes(peers) + (n - 1) * bytes;
+	const uint64_t n = (uint64_t)ranks;
+	return sizeof(shared_window) + n * (sizeof(area *) + 2 * sizeof(address)) +
+	       head_bytes(ranks) + (n - 1) * bytes;
 }
 
 static void *map_shared(int fd, size_t bytes)
@@ -168,10 +145,8 @@ static status window_map_own(shared_window *w, err *e)
 	}
 	mem_hold(w->m, w->bytes);
 	w->own->users = 1;
-	w->own->peers = w->p.count;
-	w->own->own = w->p.own;
-	for (int i = 0; i < w->p.count; i++)
-		w->own->to[i].rank = peers_rank(&w->p, i);
+	w->own->awaited = -1;
+	w->own->ranks = c->size;
 	return ST_OK;
 }
 
@@ -179,52 +154,42 @@ static status window_map_own(shared_window *w, err *e)
 static void window_unmap(const shared_window *w, area *a)
 {
 	if (a && (!w->inside || atomic_fetch_sub(&a->users, 1) == 1))
-		(void)munmap(a, area_bytes(w, a));
+		(void)munmap(a, w->bytes);
 }
 
-status shared_window_open(shared_window **out, comm *c, mem *m, const peer_list *p, size_t bytes,
-			  err *e)
+status shared_window_open(shared_window **out, comm *c, mem *m, size_t bytes, err *e)
 {
 	const size_t size = (size_t)c->size;
 	shared_window *w = *out = mem_array(m, 1, sizeof *w, "exchange", e);
 	size_t room;
 	if (!w)
 		return ST_RESOURCE;
-	*w = (shared_window){ .c = c, .m = m, .p = *p, .room_bytes = bytes, .fd = -1 };
-	w->inside = c->shares_memory && c->process_ranks == c->size;
-	if (!size_mul(bytes, (size_t)p->count - 1, &room) ||
-	    __builtin_add_overflow(room, head_bytes(p->count), &w->bytes))
+	*w = (shared_window){ .c = c, .m = m, .room_bytes = bytes, .fd = -1 };
+	w->inside = comm_is_inside(c);
+	if (!size_mul(bytes, size - 1, &room) ||
+	    __builtin_add_overflow(room, head_bytes(c->size), &w->bytes))
 		return err_set(e, ST_RESOURCE, "no memory for exchange windows");
-	const size_t one = w->inside ? sizeof(process_pointer) : sizeof(address);
-	w->of = mem_array(m, (size_t)p->count, sizeof *w->of, "exchange", e);
-	w->address = mem_array(m, size, one + 2, "exchange", e);
-	if (!w->of || !w->address)
-		return ST_RESOURCE;
-	w->sees = (unsigned char *)w->address + size * one;
-	w->seen = w->sees + size;
-	return window_map_own(w, e);
+	w->of = mem_array(m, size, sizeof(area *), "exchange", e);
+	return w->of ? window_map_own(w, e) : ST_RESOURCE;
 }
 
-/* Free everything that is needed only for connecting. */
-static void drop_addresses(shared_window *w)
+static void window_close_file(shared_window *w)
 {
 	if (w->fd >= 0)
 		(void)close(w->fd);
 	w->fd = -1;
-	mem_free(w->m, w->address);
-	w->address = NULL;
 }
 
 void shared_window_close(shared_window *w)
 {
 	if (!w)
 		return;
-	for (int i = 0; w->of && i < w->p.count; i++)
-		window_unmap(w, w->of[i].a);
+	for (int i = 0; w->of && i < w->c->size; i++)
+		window_unmap(w, w->of[i]);
 	if (w->own)
 		mem_drop(w->m, w->bytes);
 	window_unmap(w, w->own);
-	drop_addresses(w);
+	window_close_file(w);
 	mem_free(w->m, w->of);
 	mem_free(w->m, w);
 }
@@ -239,7 +204,7 @@ static area *map_area(const shared_window *w, const address *at)
 	char path[64], to[sizeof memory] = "";
 	struct stat st;
 	area *a = NULL;
-	if (w->fd < 0 || at->fd < 0 || at->bytes < sizeof(area) || at->host != w->c->host_id)
+	if (w->fd < 0 || at->fd < 0 || at->bytes != w->bytes || at->host != w->c->host_id)
 		return NULL;
 	(void)snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, at->pid, at->fd);
 	if (readlink(path, to, sizeof to) != sizeof to - 1 || strcmp(to, memory) != 0)
@@ -250,103 +215,107 @@ static area *map_area(const shared_window *w, const address *at)
 	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size == at->bytes)
 		a = map_shared(fd, at->bytes);
 	(void)close(fd);
-	if (a && (a->nonce != at->nonce || a->peers <= 0 || a->peers > w->c->size || a->own < 0 ||
-		  a->own >= a->peers || at->bytes != area_bytes(w, a))) {
+	if (a && (a->nonce != at->nonce || a->ranks != w->c->size)) {
 		(void)munmap(a, at->bytes);
 		a = NULL;
 	}
 	return a;
 }
 
-/* Send the address of this rank's area to all ranks, and map the area of each peer. */
-static status window_map_peers(shared_window *w)
+/* Map the areas of the other ranks. address: of the n windows of each rank, in this process
+ * process_pointers. sees[rank * n + i] becomes 1 if this rank sees window i of that rank. */
+static void window_map_others(shared_window *const *w, size_t n, const void *address_,
+			      unsigned char *sees)
 {
-	comm *c = w->c;
-	const process_pointer here = process_pointer_to(w->own);
-	address mine = { .host = c->host_id,
-			 .nonce = unique_number(),
-			 .bytes = w->bytes,
-			 .pid = getpid(),
-			 .fd = w->fd };
-	w->own->nonce = mine.nonce;
-	if (w->inside)
-		w->own->users = w->p.count;
-	const status rc = w->inside ? comm_allgather(c, &here, w->address, sizeof here)
-				    : comm_allgather(c, &mine, w->address, sizeof mine);
-	for (int i = 0; rc == ST_OK && i < w->p.count; i++) {
-		const int rank = peers_rank(&w->p, i);
-		const process_pointer *at = (const process_pointer *)w->address + rank;
-		if (i == w->p.own)
+	for (size_t k = 0; k < (size_t)w[0]->c->size * n; k++) {
+		shared_window *own = w[k % n];
+		const size_t rank = k / n;
+		const process_pointer *at = (const process_pointer *)address_ + k;
+		if (rank == (size_t)own->c->rank)
 			continue;
-		if (!w->inside)
-			w->of[i].a = map_area(w, (const address *)w->address + rank);
+		if (!own->inside)
+			own->of[rank] = map_area(own, (const address *)address_ + k);
 		else if (process_pointer_is_whole(at))
-			w->of[i].a = at->at;
-		w->sees[rank] = w->of[i].a != NULL;
+			own->of[rank] = at->at;
+		sees[k] = own->of[rank] != NULL;
 	}
-	return rc;
 }
 
-/* Drop the areas of peers that do not see this rank's area. In each other area, find the place of
- * this rank among the peers of the owner. */
-static status window_keep_mutual(shared_window *w)
+/* Drop the areas of ranks that do not see the area of this rank. */
+static status window_keep_mutual(shared_window *w, const unsigned char *seen, size_t stride)
 {
-	const int own = w->c->rank;
-	for (int i = 0; i < w->p.count; i++) {
-		seen_area *s = &w->of[i];
-		const unsigned char seen = w->seen[peers_rank(&w->p, i)];
-		if (seen > 1)
+	for (int i = 0; i < w->c->size; i++, seen += stride) {
+		if (*seen > 1)
 			return comm_noted(w->c, ST_PEER);
-		if (!s->a || !seen) {
-			window_unmap(w, s->a);
-			s->a = NULL;
+		if (*seen)
 			continue;
-		}
-		lower_bound b = { .lo = 0, .hi = (uint64_t)s->a->peers };
-		while (lower_bound_open(&b))
-			lower_bound_step(&b, s->a->to[b.mid].rank < own);
-		s->place = (int)b.lo;
-		if (s->place == s->a->peers || s->a->to[s->place].rank != own)
-			return comm_noted(w->c, ST_PEER);
+		window_unmap(w, w->of[i]);
+		w->of[i] = NULL;
 	}
 	return ST_OK;
 }
 
-status shared_window_connect(shared_window *w)
+status shared_window_connect(shared_window *const *w, size_t n, err *e)
 {
-	comm *c = w->c;
+	comm *c = w[0]->c;
+	const bool inside = w[0]->inside;
+	const size_t all = n * (size_t)c->size;
+	const size_t one = inside ? sizeof(process_pointer) : sizeof(address);
 	status rc = ST_OK;
-	if (c->size <= MOST_RANKS || w->inside) {
-		rc = window_map_peers(w);
+	if (c->size <= MOST_RANKS || inside) {
+		unsigned char *room = mem_array(w[0]->m, all + n, one + 2, "exchange", e);
+		unsigned char *mine = room + all * one;
+		unsigned char *sees = mine + n * one, *seen = sees + all;
+		rc = comm_agree(c, room ? ST_OK : ST_RESOURCE);
+		for (size_t i = 0; rc == ST_OK && i < n; i++) {
+			w[i]->own->nonce = unique_number();
+			if (inside) {
+				w[i]->own->users = c->size;
+				((process_pointer *)(void *)mine)[i] =
+					process_pointer_to(w[i]->own);
+			} else {
+				((address *)(void *)mine)[i] = (address){ .host = c->host_id,
+									  .nonce = w[i]->own->nonce,
+									  .bytes = w[i]->bytes,
+									  .pid = getpid(),
+									  .fd = w[i]->fd };
+			}
+		}
 		if (rc == ST_OK)
-			rc = comm_alltoall(c, w->sees, w->seen, sizeof *w->seen);
-		if (rc == ST_OK)
-			rc = window_keep_mutual(w);
+			rc = comm_allgather(c, mine, room, n * one);
+		if (rc == ST_OK) {
+			window_map_others(w, n, room, sees);
+			rc = comm_alltoall(c, sees, seen, n);
+		}
+		for (size_t i = 0; rc == ST_OK && i < n; i++)
+			rc = window_keep_mutual(w[i], seen + i, n);
+		mem_free(w[0]->m, room);
 	}
-	drop_addresses(w);
+	for (size_t i = 0; i < n; i++)
+		window_close_file(w[i]);
 	return rc;
 }
 
-bool shared_window_with(const shared_window *w, int peer)
+bool shared_window_with(const shared_window *w, int rank)
 {
-	return w->of[peer].a != NULL;
+	return w->of[rank] != NULL;
 }
 
-/* Return the slots in area a for the peer at place `to`. The owner has no slots for itself. */
-static unsigned char *window_slots(const shared_window *w, area *a, int to)
+/* Return the slots in the area of rank `of` for rank `to`. A rank has no slots for itself. */
+static unsigned char *window_slots(const shared_window *w, area *a, int of, int to)
 {
-	const size_t at = (size_t)(to < a->own ? to : to - 1);
-	return (unsigned char *)a + head_bytes(a->peers) + at * w->room_bytes;
+	const size_t at = (size_t)(to < of ? to : to - 1);
+	return (unsigned char *)a + head_bytes(a->ranks) + at * w->room_bytes;
 }
 
-unsigned char *shared_window_to(const shared_window *w, int peer)
+unsigned char *shared_window_to(const shared_window *w, int rank)
 {
-	return window_slots(w, w->own, peer);
+	return window_slots(w, w->own, w->c->rank, rank);
 }
 
-unsigned char *shared_window_from(const shared_window *w, int peer)
+unsigned char *shared_window_from(const shared_window *w, int rank)
 {
-	return window_slots(w, w->of[peer].a, w->of[peer].place);
+	return window_slots(w, w->of[rank], rank, w->c->rank);
 }
 
 /* -------------------------------------------------------------------------------------- waking */
@@ -368,25 +337,38 @@ static void wake_owner(area *a, unsigned kinds)
 		(void)futex(&a->news, FUTEX_WAKE_BITSET, INT32_MAX, NULL, kinds);
 }
 
-static atomic_uint_fast64_t *news_of(area *a, shared_news kind)
+/* Return the set of ranks that have freed blocks of the owner. */
+static atomic_uint_fast64_t *freed_by(area *a)
 {
-	unsigned char *first = (unsigned char *)&a->to[a->peers];
-	return (void *)(first + (size_t)kind * news_bytes(a->peers));
+	return (atomic_uint_fast64_t *)(void *)(a->to + a->ranks);
 }
 
-/* Report news to the owner of the area. */
-static void report_news(const seen_area *s, shared_news kind)
+/* Give the owner of an area news of this rank. */
+static void tell_owner(area *a, shared_news kind, int rank)
 {
-	atomic_fetch_or(&news_of(s->a, kind)[s->place / RANK_SET_BITS], rank_set_bit(s->place));
-	wake_owner(s->a, 1U << kind);
+	if (kind == NEWS_FREED)
+		atomic_fetch_or(&freed_by(a)[rank / RANK_SET_BITS], rank_set_bit(rank));
+	else if (atomic_load(&a->awaited) != rank)
+		return;
+	wake_owner(a, 1U << kind);
+}
+
+void shared_window_tell(shared_window *w, shared_news kind, int rank)
+{
+	tell_owner(w->own, kind, rank);
+}
+
+void shared_window_await(shared_window *w, int from)
+{
+	atomic_store(&w->own->awaited, from);
 }
 
 /* Read each word first, and clear it only if it has news. Usually it has none, and reading leaves
  * its cache line in the caches of both processors. */
-void shared_window_news(shared_window *w, shared_news kind, uint64_t *who)
+void shared_window_news(shared_window *w, uint64_t *who)
 {
-	atomic_uint_fast64_t *news = news_of(w->own, kind);
-	for (size_t i = 0; i < rank_set_words(w->p.count); i++)
+	atomic_uint_fast64_t *news = freed_by(w->own);
+	for (size_t i = 0; i < rank_set_words(w->c->size); i++)
 		if (atomic_load(&news[i]))
 			who[i] |= atomic_exchange(&news[i], 0);
 }
@@ -425,7 +407,7 @@ status shared_window_send(shared_window *w, int to, unsigned char *buf, size_t b
 		return rc;
 	progress_add(PROGRESS_SENT, bytes);
 	atomic_fetch_add(&w->own->to[to].sent, 1);
-	report_news(&w->of[to], NEWS_SENT);
+	tell_owner(w->of[to], NEWS_SENT, w->c->rank);
 	return ST_OK;
 }
 
@@ -436,13 +418,11 @@ uint64_t shared_window_freed(const shared_window *w, int to)
 
 uint64_t shared_window_sent(const shared_window *w, int from)
 {
-	const seen_area *s = &w->of[from];
-	return atomic_load(&s->a->to[s->place].sent);
+	return atomic_load(&w->of[from]->to[w->c->rank].sent);
 }
 
 void shared_window_free(shared_window *w, int from, uint64_t blocks)
 {
-	const seen_area *s = &w->of[from];
-	atomic_store(&s->a->to[s->place].freed, blocks);
-	report_news(s, NEWS_FREED);
+	atomic_store(&w->of[from]->to[w->c->rank].freed, blocks);
+	tell_owner(w->of[from], NEWS_FREED, w->c->rank);
 }

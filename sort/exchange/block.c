@@ -67,21 +67,22 @@ enum {
 	MAX_BLOCK_BYTES = 1 << 20
 };
 
-static size_t slots_of(size_t window, size_t ranks)
+static size_t slots_of(size_t window, size_t ranks, bool inside)
 {
-	return 2 * window * (ranks - 1) + 1;
+	return (inside ? 1 : 2) * window * (ranks - 1) + 1;
 }
 
 /* Make all slots equal, within the budget, and no larger than all the records. */
-windows windows_divide(size_t windows_bytes, size_t record_bytes, int ranks, uint64_t total)
+windows windows_divide(size_t windows_bytes, size_t record_bytes, int ranks, bool inside,
+		       uint64_t total)
 {
 	const size_t p = (size_t)ranks;
 	size_t blocks = MOST_WINDOW; /* the most blocks that are long enough */
 	while (blocks > 1 && (blocks - 1) * (p - 1) >= LEAST_SLOTS &&
-	       windows_bytes / slots_of(blocks, p) <
+	       windows_bytes / slots_of(blocks, p, inside) <
 		       (blocks > 2 ? GOOD_BLOCK_BYTES : LEAST_BLOCK_BYTES))
 		blocks--;
-	const size_t bytes = size_min(windows_bytes / slots_of(blocks, p), MAX_BLOCK_BYTES);
+	const size_t bytes = size_min(windows_bytes / slots_of(blocks, p, inside), MAX_BLOCK_BYTES);
 	const size_t recs = bytes > record_bytes + sizeof(block_header)
 				    ? (bytes - sizeof(block_header)) / record_bytes
 				    : 1;

@@ -71,12 +71,15 @@ uint64_t hash_avx512(const void *p, size_t bytes);
 
 /* The shape of the windows of an exchange: the same on all ranks. */
 typedef struct windows {
-	size_t blocks;     /* of a window; each rank has a window to and from each other rank */
+	size_t blocks;     /* of a window; each rank has a window to each other rank, and, unless
+			    * inside, one from it */
 	size_t block_recs; /* records of a block, at least 1 */
 } windows;
 
 /* windows_divide - divide windows_bytes among all windows of a rank; `total`: the records of all
- * ranks. With many ranks, windows have fewer blocks, so that blocks stay long. */
-windows windows_divide(size_t windows_bytes, size_t record_bytes, int ranks, uint64_t total);
+ * ranks. inside: all ranks are in one process, so a rank reads blocks in the windows of the others.
+ * With many ranks, windows have fewer blocks, so that blocks stay long. */
+windows windows_divide(size_t windows_bytes, size_t record_bytes, int ranks, bool inside,
+		       uint64_t total);
 
 #endif

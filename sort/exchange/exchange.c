@@ -1,42 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The exchange
  *
- * Between every two peers there are two streams of blocks, one in each direction. Each end of a
+ * Between every two ranks there are two streams of blocks, one in each direction. Each end of a
  * stream has a window of slots. Block k of the stream uses slot k modulo the number of slots. The
- * main thread is the reader: it merges the streams that arrive. The reader itself moves blocks, or
- * one thread for both directions, or a sending and a receiving thread.
+ * reader merges the streams that arrive. A sending thread fills and sends blocks, or the reader
+ * does it between two of its own steps.
  *
- * Who writes. Only the thread that moves the blocks of a direction changes `begun` of its streams
- * and the sets `open` and `due`. For sent streams it also owns `through`. For received streams it
- * sets `through` under the lock. The reader owns `taken`, and sets `released` and `awaited` under
- * the lock.
+ * Who writes. A sent stream, and the sets `open` and `due`, belong to the sender. A received stream
+ * belongs to the reader. They share only `failed`, and the counts in shared memory and in requests.
  *
- * In which order. The sender fills a slot, stamps the header of the block, and sends it. The
- * receiver posts a receive for a slot as soon as the previous block in it is released. When a block
- * has arrived, the receiver checks it, then raises `through`, then signals the reader if the reader
- * awaits this stream. The reader releases a block when it asks for the next one of the same stream.
+ * In which order. The sender fills a slot, stamps the header of the block, and sends it. The reader
+ * posts a receive for a slot as soon as it releases the previous block in it. It releases a block
+ * when it asks for the next one of the same stream. It checks a block when it takes it: then the
+ * records are in the cache for the merge.
+ *
+ * Waiting. A rank of the same host reads blocks in the window of the sender and frees them there
+ * (shared_window.c). Other ranks send messages, and their requests tell the exchange when they are
+ * done. Either way the news arrives in the shared window of this rank: the reader waits for a block
+ * of one rank, the sender for free slots of any rank. So a wake-up costs what has arrived, however
+ * many ranks there are. If the backend must be driven, one thread for all lanes of the rank does
+ * it, or the reader itself.
  *
  * Flow control. Sends are synchronous: a block leaves only when the receiver has posted a receive
- * for it, in a free slot. So no peer can delay the stream of another peer. A peer on the same host
- * reads blocks in the window of the sender and frees them there (shared_window.c). Such a stream is
- * tested only after the peer has reported that it has sent or freed a block.
- *
- * Why stale data is harmless. All counts only grow. If the receiving thread reads an old
- * `released`, it posts the next receive one step later. If the reader reads an old `through`, it
- * waits, and the receiving thread signals it, because both hold the lock when they compare.
+ * for it, in a free slot. So no rank can delay the stream of another rank.
  *
  * Which invariants hold. Sent: through <= begun <= blocks, and begun - through <= window. Received:
- * released <= taken <= through <= begun <= blocks, and begun - released <= window; in shared memory
- * `begun` is not used. Blocks of a stream are filled in order, by one thread. All ranks compute the
- * same window and the same size of blocks, so both ends know the size of every message.
+ * taken <= begun <= blocks, and begun - taken <= window; in shared memory `begun` is not used.
+ * Blocks of a stream are filled in order, by one thread. All ranks compute the same window and the
+ * same size of blocks, so both ends know the size of every message.
  *
  * Consequences of a failure. If a call of the comm fails, exchange_fail() stores the status and
  * wakes all threads, which then end. Windows that messages may still use are never freed. After a
  * damaged block the streams continue to their end, so that no rank waits for this one, and
- * exchange_finish() reports the damage. If a thread cannot be started, the reader moves its blocks.
+ * exchange_finish() reports the damage. If a thread cannot be started, the reader does its work.
  *
- * Memory: 2 * window * block bytes * (peers - 1), one block for the rank's own records, 128 bytes
- * for each peer and 128 for each slot of its windows. */
+ * Memory: 2 * window * block bytes * (ranks - 1), or half of it if all ranks are in one process;
+ * one block for the rank's own records; 128 bytes for each rank and 128 for each slot. */
 #include "exchange.h"
 #include "block.h"
 #include "base/clock.h"
@@ -47,69 +46,47 @@
 #include <math.h>
 #include <pthread.h>
 
-/* A stream between this rank and a peer. Sent blocks: [0, through) have left their slots,
- * [through, begun) are being sent. Received blocks: [0, released) have been read, [released, taken)
- * belong to the reader, [taken, through) have arrived, [through, begun) have posted receives. */
+/* A stream between this rank and another one. Sent blocks: [0, through) have left their slots,
+ * [through, begun) are being sent. Received blocks: the reader has taken [0, taken), and has posted
+ * receives for [taken, begun). */
 typedef struct stream {
 	uint64_t count, blocks; /* records, and the number of their blocks */
-	uint64_t begun, through, taken, released;
+	uint64_t begun, through, taken;
 	uint64_t turn;      /* sent: most blocks in a row; see share_turns() */
-	unsigned char *buf; /* the window; for received blocks in shared memory, the peer's */
+	unsigned char *buf; /* the window; for received blocks in shared memory, the other rank's */
 	comm_req *req;      /* [window] */
 } stream;
-
-/* All streams in one direction. The sets of peers belong to the thread that moves blocks. */
-typedef struct direction {
-	stream *s;      /* [peers] */
-	uint64_t *open; /* peers whose stream has not ended */
-	uint64_t *due;  /* peers of `open` whose next block may be ready to move */
-} direction;
-
-/* A direction, or side, has the number of the news that its thread waits for. MOVE_OUT and MOVE_IN
- * are the bits of a mask of sides. */
-enum {
-	OUT = NEWS_FREED,
-	IN = NEWS_SENT,
-	SETS = 2 * NEWS_KINDS,
-	MOVE_OUT = 1 << OUT,
-	MOVE_IN = 1 << IN
-};
-
-/* A thread that moves blocks. */
-typedef struct mover {
-	exchange *x;
-	unsigned sides;
-	pthread_t thread;
-} mover;
 
 struct exchange {
 	exchange_plan p;
 	size_t window, block_recs, block_bytes;
-	direction side[NEWS_KINDS];
-	stream *streams;        /* of all directions */
-	uint64_t *sets;         /* of the directions */
+	stream *out, *in;       /* [size] each, in one array */
+	uint64_t *open;         /* of the sender: ranks whose stream has not ended, */
+	uint64_t *due;          /* and those of them whose next block may be ready to move */
 	comm_req *reqs;         /* of all windows */
 	shared_window *sharing; /* all slots of blocks to send */
-	bool messages;          /* some peers do not share memory with this rank */
+	bool messages;          /* some ranks do not share memory with this rank */
 	unsigned char *own;     /* the block of this rank's own stream; then all slots to receive */
-	pthread_mutex_t lock;
-	pthread_cond_t news; /* the awaited block arrived, or the exchange failed */
-	int awaited;         /* the peer whose block the reader awaits, or own; under the lock */
-	atomic_int failed;   /* a status, written under the lock */
-	err damage;          /* the first damaged block; under the lock */
-	mover mover[2];
-	unsigned running; /* movers */
-	unsigned self;    /* the sides that the main thread moves itself */
+	atomic_int failed;      /* a status */
+	err damage;             /* the first damaged block; of the reader */
+	bool sends;             /* the reader is the sender, too */
+	bool drives;            /* the reader moves messages */
+	bool has_sender, has_driver;
+	pthread_t sender, driver;
+	exchange *const *all; /* with a driver: all lanes, */
+	size_t lanes;
+	atomic_bool ended; /* and the end of its work */
 	exchange_times time;
 };
 
-uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int peers, int ranks)
+uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int ranks, bool inside)
 {
-	const windows w = windows_divide(budget_bytes, record_bytes, peers, UINT64_MAX);
-	const uint64_t p = (uint64_t)peers, block = block_bytes(record_bytes, w.block_recs);
-	return sizeof(exchange) + NEWS_KINDS * p * (sizeof(stream) + w.blocks * sizeof(comm_req)) +
-	       SETS * rank_set_words(peers) * sizeof(uint64_t) + (w.blocks * (p - 1) + 1) * block +
-	       shared_window_most_bytes(w.blocks * block, peers, ranks);
+	const windows w = windows_divide(budget_bytes, record_bytes, ranks, inside, UINT64_MAX);
+	const uint64_t p = (uint64_t)ranks, block = block_bytes(record_bytes, w.block_recs);
+	return sizeof(exchange) + 2 * p * (sizeof(stream) + w.blocks * sizeof(comm_req)) +
+	       2 * rank_set_words(ranks) * sizeof(uint64_t) +
+	       (w.blocks * (inside ? 0 : p - 1) + 1) * block +
+	       shared_window_most_bytes(w.blocks * block, ranks);
 }
 
 /* Let each stream send blocks in proportion to its length, so that all streams end together. With
@@ -118,13 +95,13 @@ uint64_t exchange_most_bytes(size_t record_bytes, size_t budget_bytes, int peers
 static void share_turns(exchange *x)
 {
 	uint64_t blocks = 0, streams = 0;
-	for (int i = 0; i < x->p.peers.count; i++) {
-		const stream *s = &x->side[OUT].s[i];
+	for (int i = 0; i < x->p.c->size; i++) {
+		const stream *s = &x->out[i];
 		blocks += s->req ? s->blocks : 0;
 		streams += s->req && s->blocks;
 	}
-	for (int i = 0; i < x->p.peers.count && blocks; i++) {
-		stream *s = &x->side[OUT].s[i];
+	for (int i = 0; i < x->p.c->size && blocks; i++) {
+		stream *s = &x->out[i];
 		const double of_mean = (double)s->blocks / ((double)blocks / (double)streams);
 		s->turn = (uint64_t)fmax(round(of_mean), 1);
 	}
@@ -132,94 +109,106 @@ static void share_turns(exchange *x)
 
 status exchange_open(exchange **out, const exchange_plan *p, err *e)
 {
-	const size_t size = (size_t)p->peers.count;
+	const int own = p->c->rank;
+	const size_t size = (size_t)p->c->size, words = rank_set_words(p->c->size);
 	exchange *x = *out = mem_array(p->m, 1, sizeof *x, "exchange", e);
 	if (!x)
 		return ST_RESOURCE;
 	x->p = *p;
-	pthread_mutex_init(&x->lock, NULL);
-	pthread_cond_init(&x->news, NULL);
-	const windows w = windows_divide(p->budget_bytes, p->record_bytes, p->most_peers, p->total);
+	const bool inside = comm_is_inside(p->c);
+	const windows w =
+		windows_divide(p->budget_bytes, p->record_bytes, p->c->size, inside, p->total);
 	x->window = w.blocks;
 	x->block_recs = w.block_recs;
 	x->block_bytes = block_bytes(p->record_bytes, w.block_recs);
-	const size_t slots = x->window * (size - 1), words = rank_set_words(p->peers.count);
-	x->streams = mem_array(p->m, NEWS_KINDS * size, sizeof *x->streams, "streams", e);
-	x->sets = mem_array(p->m, SETS * words, sizeof *x->sets, "exchange", e);
-	x->reqs = mem_array(p->m, NEWS_KINDS * slots, sizeof *x->reqs, "exchange windows", e);
-	x->own = mem_array(p->m, slots + 1, x->block_bytes, "exchange windows", e);
-	if (!x->streams || !x->sets || !x->reqs || !x->own)
+	const size_t slots = x->window * (size - 1);
+	x->out = mem_array(p->m, 2 * size, sizeof *x->out, "streams", e);
+	x->open = mem_array(p->m, 2 * words, sizeof *x->open, "exchange", e);
+	x->reqs = mem_array(p->m, 2 * slots, sizeof *x->reqs, "exchange windows", e);
+	x->own = mem_array(p->m, (inside ? 0 : slots) + 1, x->block_bytes, "exchange windows", e);
+	if (!x->out || !x->open || !x->reqs || !x->own)
 		return ST_RESOURCE;
-	const status rc = shared_window_open(&x->sharing, p->c, p->m, &x->p.peers,
-					     x->window * x->block_bytes, e);
+	const status rc =
+		shared_window_open(&x->sharing, p->c, p->m, x->window * x->block_bytes, e);
 	if (rc != ST_OK)
 		return rc;
+	x->in = x->out + size;
+	x->due = x->open + words;
 	unsigned char *slot = x->own + x->block_bytes;
 	comm_req *req = x->reqs;
-	for (size_t k = 0; k < NEWS_KINDS; k++) {
-		direction *d = &x->side[k];
-		*d = (direction){ x->streams + k * size, x->sets + 2 * k * words,
-				  x->sets + (2 * k + 1) * words };
-		for (int i = 0; i < p->peers.count; i++) {
-			stream *s = &d->s[i];
-			s->count = k == OUT ? p->send[i] : p->recv[i];
-			s->blocks = block_count(s->count, x->block_recs);
-			if (i == p->peers.own)
-				continue;
-			s->buf = k == OUT ? shared_window_to(x->sharing, i) : slot;
-			slot += k == OUT ? 0 : x->window * x->block_bytes;
-			s->req = req;
-			req += x->window;
-			if (s->blocks) {
-				rank_set_add(d->open, i);
-				rank_set_add(d->due, i);
-			}
+	for (int i = 0; i < p->c->size; i++) {
+		stream *to = &x->out[i], *from = &x->in[i];
+		to->count = p->send[i];
+		to->blocks = block_count(to->count, x->block_recs);
+		from->count = p->recv[i];
+		from->blocks = block_count(from->count, x->block_recs);
+		if (i == own)
+			continue;
+		to->buf = shared_window_to(x->sharing, i);
+		to->req = req;
+		from->buf = slot;
+		from->req = req + x->window;
+		req += 2 * x->window;
+		slot += inside ? 0 : x->window * x->block_bytes;
+		if (to->blocks) {
+			rank_set_add(x->open, i);
+			rank_set_add(x->due, i);
 		}
 	}
 	share_turns(x);
 	return ST_OK;
 }
 
-static size_t fill_block(const exchange *x, int to, uint64_t k, unsigned char *buf)
+/* --------------------------------------------------------------------------------- the sender */
+
+/* A request is done. Called by any thread. */
+static void request_done(void *exchange_, int rank, bool sent)
 {
-	const size_t n = block_records(x->side[OUT].s[to].count, x->block_recs, k);
-	x->p.fill(x->p.outgoing, to, k * x->block_recs, n, buf);
-	return n;
+	exchange *x = exchange_;
+	shared_window_tell(x->sharing, sent ? NEWS_FREED : NEWS_SENT, rank);
 }
 
-/* Send the next block to peer `to`. */
+/* Return the tag of the messages in a slot. */
+static int slot_tag(const exchange *x, size_t slot)
+{
+	return (int)(slot * EXCHANGE_MOST_LANES + x->p.lane);
+}
+
+/* Send the next block to rank `to`. */
 static status send_block(exchange *x, int to)
 {
-	stream *o = &x->side[OUT].s[to];
-	const peer_list *p = &x->p.peers;
-	const int slot = (int)(o->begun % x->window);
-	block_header *h = (void *)(o->buf + (size_t)slot * x->block_bytes);
+	stream *o = &x->out[to];
+	comm *c = x->p.c;
+	const size_t slot = (size_t)(o->begun % x->window);
+	block_header *h = (void *)(o->buf + slot * x->block_bytes);
 	const double span = trace_begin();
-	const size_t n = fill_block(x, to, o->begun, (unsigned char *)(h + 1));
+	const size_t n = block_records(o->count, x->block_recs, o->begun);
 	const size_t bytes = block_bytes(x->p.record_bytes, n);
-	*h = block_for(peers_rank(p, p->own), peers_rank(p, to), x->p.record_bytes, o->begun++, n);
+	x->p.fill(x->p.outgoing, to, n, (unsigned char *)(h + 1));
+	*h = block_for(c->rank, to, x->p.record_bytes, o->begun++, n);
 	block_stamp(h);
 	FAIL_FLIP(FAIL_SENT, h, bytes);
-	const status rc =
-		shared_window_with(x->sharing, to)
-			? shared_window_send(x->sharing, to, (unsigned char *)h, bytes)
-			: comm_send(x->p.c, h, bytes, peers_rank(p, to), slot, &o->req[slot]);
+	const status rc = shared_window_with(x->sharing, to)
+				  ? shared_window_send(x->sharing, to, (unsigned char *)h, bytes)
+				  : comm_send_noted(c, h, bytes, to, slot_tag(x, slot),
+						    &o->req[slot], (comm_note){ request_done, x });
 	trace_end(TRACE_SEND, span);
 	return rc;
 }
 
-/* Count the blocks that have left the window to peer `to`, and send the blocks of a turn, as far as
+/* Count the blocks that have left the window to rank `to`, and send the blocks of a turn, as far as
  * there are free slots. */
 static status stream_send(exchange *x, int to, bool *moved)
 {
-	stream *o = &x->side[OUT].s[to];
+	stream *o = &x->out[to];
 	const bool shared = shared_window_with(x->sharing, to);
 	const uint64_t before = o->through;
 	bool done = true;
 	status rc = ST_OK;
 	if (shared)
 		o->through = shared_window_freed(x->sharing, to);
-	while (!shared && o->through < o->begun && done && rc == ST_OK) {
+	while (!shared && rc == ST_OK && done && o->through < o->begun &&
+	       atomic_load(&o->req[o->through % x->window].complete)) {
 		rc = comm_test(x->p.c, &o->req[o->through % x->window], &done);
 		o->through += rc == ST_OK && done;
 	}
@@ -233,270 +222,316 @@ static status stream_send(exchange *x, int to, bool *moved)
 	return rc;
 }
 
-/* Check block k from peer `from`, and store the first damage. */
-static void stream_check(exchange *x, int from, uint64_t k)
+/* Send blocks of the due ranks in [from, end). If the rank reads this rank's window, the stream has
+ * ended when all its blocks are in the window. The window stays until they are read. */
+static status send_due(exchange *x, int from, int end, bool *moved)
 {
-	const stream *n = &x->side[IN].s[from];
-	const peer_list *p = &x->p.peers;
-	const block_header wanted =
-		block_for(peers_rank(p, from), peers_rank(p, p->own), x->p.record_bytes, k,
-			  block_records(n->count, x->block_recs, k));
-	const block_header *h = (const void *)(n->buf + (size_t)(k % x->window) * x->block_bytes);
-	err e = { ST_OK, "" };
-	const double span = trace_begin();
-	if (block_check(h, &wanted, &e) != ST_OK) {
-		pthread_mutex_lock(&x->lock);
-		(void)err_join(&x->damage, &e);
-		pthread_mutex_unlock(&x->lock);
-	}
-	trace_end(TRACE_RECEIVE, span);
-}
-
-/* Count the blocks that have arrived from peer `from`, and post receives for free slots. */
-static status stream_receive(exchange *x, int from, bool *moved)
-{
-	stream *n = &x->side[IN].s[from];
-	const bool shared = shared_window_with(x->sharing, from);
-	pthread_mutex_lock(&x->lock);
-	uint64_t arrived = n->through;
-	const uint64_t released = n->released, before = arrived;
-	pthread_mutex_unlock(&x->lock);
 	status rc = ST_OK;
-	for (; arrived < n->blocks; arrived++) {
-		bool done = false;
-		if (shared)
-			done = arrived < shared_window_sent(x->sharing, from);
-		else if (arrived < n->begun)
-			rc = comm_test(x->p.c, &n->req[arrived % x->window], &done);
-		if (rc != ST_OK || !done)
-			break;
-		stream_check(x, from, arrived);
-	}
-	if (arrived != before) {
-		*moved = true;
-		pthread_mutex_lock(&x->lock);
-		n->through = arrived;
-		if (x->awaited == from)
-			pthread_cond_signal(&x->news);
-		pthread_mutex_unlock(&x->lock);
-	}
-	while (!shared && rc == ST_OK && n->begun < n->blocks && n->begun - released < x->window) {
-		const int slot = (int)(n->begun % x->window);
-		const size_t recs = block_records(n->count, x->block_recs, n->begun++);
-		rc = comm_recv(x->p.c, n->buf + (size_t)slot * x->block_bytes,
-			       block_bytes(x->p.record_bytes, recs), peers_rank(&x->p.peers, from),
-			       slot, &n->req[slot]);
-		*moved = true;
-	}
-	return rc;
-}
-
-/* Move blocks of the due peers in [from, end). If the peer reads this rank's window, a sent stream
- * has ended when all its blocks are in the window. The window stays until they are read. */
-static status move_due(exchange *x, unsigned side, int from, int end, bool *moved)
-{
-	const direction *d = &x->side[side];
-	status rc = ST_OK;
-	for (int i = from; rc == ST_OK && (i = rank_set_next(d->due, i, end)) < end; i++) {
-		const stream *s = &d->s[i];
-		const bool shared = shared_window_with(x->sharing, i);
+	for (int i = from; rc == ST_OK && (i = rank_set_next(x->due, i, end)) < end; i++) {
+		const stream *s = &x->out[i];
 		bool here = false;
-		rc = side == OUT ? stream_send(x, i, &here) : stream_receive(x, i, &here);
+		rc = stream_send(x, i, &here);
 		*moved |= here;
-		if ((side == OUT && shared ? s->begun : s->through) == s->blocks)
-			rank_set_remove(d->open, i);
-		if (shared && !here) /* the peer will report news */
-			rank_set_remove(d->due, i);
+		if ((shared_window_with(x->sharing, i) ? s->begun : s->through) == s->blocks)
+			rank_set_remove(x->open, i);
+		if (!here) /* there will be news */
+			rank_set_remove(x->due, i);
 	}
 	return rc;
 }
 
-/* Move blocks of all due streams of these directions once, from the peer after this rank on. */
-static status move_once(exchange *x, unsigned sides, bool *moved)
+/* Send the blocks that can be sent, one turn of each stream, from the rank after this one on. */
+static status send_some(exchange *x, bool *moved)
 {
-	const peer_list *p = &x->p.peers;
-	status rc = ST_OK;
-	for (unsigned side = NEWS_KINDS; rc == ST_OK && side-- > 0;) { /* OUT first */
-		const direction *d = &x->side[side];
-		if (!(sides >> side & 1))
-			continue;
-		shared_window_news(x->sharing, side, d->due);
-		for (size_t k = 0; k < rank_set_words(p->count); k++)
-			d->due[k] &= d->open[k];
-		rc = atomic_load(&x->p.c->broken) ? ST_PEER : ST_OK;
-		if (rc == ST_OK)
-			rc = move_due(x, side, p->own + 1, p->count, moved);
-		if (rc == ST_OK)
-			rc = move_due(x, side, 0, p->own, moved);
-	}
-	return rc;
+	const comm *c = x->p.c;
+	shared_window_news(x->sharing, x->due);
+	for (size_t k = 0; k < rank_set_words(c->size); k++)
+		x->due[k] &= x->open[k];
+	status rc = atomic_load(&c->broken) ? ST_PEER : (status)atomic_load(&x->failed);
+	if (rc == ST_OK)
+		rc = send_due(x, c->rank + 1, c->size, moved);
+	return rc == ST_OK ? send_due(x, 0, c->rank, moved) : rc;
+}
+
+static bool all_sent(const exchange *x)
+{
+	return rank_set_next(x->open, 0, x->p.c->size) == x->p.c->size;
 }
 
 static void exchange_fail(exchange *x, status rc)
 {
-	pthread_mutex_lock(&x->lock);
-	atomic_store(&x->failed, rc);
-	pthread_cond_signal(&x->news);
-	pthread_mutex_unlock(&x->lock);
+	int none = ST_OK;
+	atomic_compare_exchange_strong(&x->failed, &none, rc);
 	shared_window_wake(x->sharing);
 }
 
-/* Move the blocks that can move now. If no block can move, nap if messages must be tested;
- * otherwise sleep until a rank of this host reports news. */
-static status move_some(exchange *x, unsigned sides, unsigned *idle, exchange_times *t)
+static void *sender_main(void *exchange_)
 {
-	const double t0 = now_s();
-	const uint32_t looked = shared_window_look(x->sharing);
-	bool moved = false;
-	const status rc = move_once(x, sides, &moved);
-	if (moved) {
-		*idle = 0;
-		atomic_fetch_add_explicit(&x->p.c->ticks, 1, memory_order_relaxed);
-	} else if (x->messages) {
-		nap((*idle)++);
-	} else {
-		shared_window_sleep(x->sharing, looked, sides);
-	}
-	*(moved ? &t->move_s : &t->wait_s) += now_s() - t0;
-	return rc;
-}
-
-/* Move blocks until all streams of these directions have ended. */
-static void move_to_end(exchange *x, unsigned sides, exchange_times *t)
-{
-	const int size = x->p.peers.count;
+	exchange *x = exchange_;
 	status rc = ST_OK;
-	for (unsigned idle = 0; rc == ST_OK && !atomic_load(&x->failed);) {
-		bool ended = true;
-		for (unsigned k = 0; k < NEWS_KINDS; k++)
-			if (sides >> k & 1)
-				ended &= rank_set_next(x->side[k].open, 0, size) == size;
-		if (ended)
-			return;
-		rc = move_some(x, sides, &idle, t);
+	while (rc == ST_OK && !all_sent(x)) {
+		const uint32_t looked = shared_window_look(x->sharing);
+		bool moved = false;
+		rc = send_some(x, &moved);
+		if (moved)
+			atomic_fetch_add_explicit(&x->p.c->ticks, 1, memory_order_relaxed);
+		else if (rc == ST_OK && !all_sent(x))
+			shared_window_sleep(x->sharing, looked, 1U << NEWS_FREED);
 	}
 	if (rc != ST_OK)
 		exchange_fail(x, rc);
-}
-
-static void *mover_main(void *mover_)
-{
-	const mover *m = mover_;
-	exchange_times spent = { 0, 0 };
-	move_to_end(m->x, m->sides, &spent);
 	return NULL;
 }
 
-static bool mover_start(exchange *x, unsigned sides, const char *name)
+/* ------------------------------------------------------------------------------------- messages */
+
+/* Move messages until *readers is 0, or *ended is true. */
+static status drive(exchange *const *x, size_t n, const atomic_int *readers,
+		    const atomic_bool *ended)
 {
-	mover *m = &x->mover[x->running];
-	*m = (mover){ .x = x, .sides = sides };
-	const bool up = thread_start(&m->thread, name, mover_main, m) == 0;
-	x->running += up;
-	return up;
+	comm *c = x[0]->p.c;
+	status rc = ST_OK;
+	for (unsigned idle = 0;
+	     rc == ST_OK && (readers ? atomic_load(readers) > 0 : !atomic_load(ended));) {
+		bool moved = false;
+		rc = comm_drive(c, &moved);
+		if (moved)
+			idle = 0;
+		else
+			nap(idle++);
+	}
+	for (size_t i = 0; rc != ST_OK && i < n; i++)
+		exchange_fail(x[i], rc);
+	return rc;
 }
 
-status exchange_start(exchange *x)
+static void *driver_main(void *exchange_)
 {
-	const peer_list *p = &x->p.peers;
-	const status rc = shared_window_connect(x->sharing);
-	if (rc != ST_OK)
-		return rc;
-	for (int i = 0; i < p->count; i++) {
-		if (i == p->own)
-			continue;
-		if (shared_window_with(x->sharing, i))
-			x->side[IN].s[i].buf = shared_window_from(x->sharing, i);
-		else
-			x->messages = true;
+	const exchange *x = exchange_;
+	(void)drive(x->all, x->lanes, NULL, &x->ended);
+	return NULL;
+}
+
+bool exchange_needs_caller(exchange *const *x)
+{
+	const exchange *first = x[0];
+	return first->messages && first->p.c->ops->drive && !first->p.c->threads_allowed;
+}
+
+status exchange_drive(exchange *const *x, size_t n, const atomic_int *readers)
+{
+	return drive(x, n, readers, NULL);
+}
+
+/* Post receives for the free slots of a stream of messages. */
+static status post_receives(exchange *x, int from)
+{
+	stream *n = &x->in[from];
+	status rc = ST_OK;
+	while (rc == ST_OK && n->begun < n->blocks && n->begun - n->taken < x->window) {
+		const size_t slot = (size_t)(n->begun % x->window);
+		const size_t recs = block_records(n->count, x->block_recs, n->begun++);
+		rc = comm_recv_noted(x->p.c, n->buf + slot * x->block_bytes,
+				     block_bytes(x->p.record_bytes, recs), from, slot_tag(x, slot),
+				     &n->req[slot], (comm_note){ request_done, x });
 	}
-	const unsigned threads = p->count > 1 && x->p.c->threads_allowed ? x->p.threads : 0;
-	x->self = MOVE_OUT | MOVE_IN;
-	if (threads == 1 && mover_start(x, MOVE_OUT | MOVE_IN, "exchange"))
-		x->self = 0;
-	/* Never start only the receiving thread: it would signal the main thread by `news`, but the
-	 * main thread, which then sends, may sleep in the shared window. */
-	if (threads == 2 && mover_start(x, MOVE_OUT, "exchange-out"))
-		x->self = mover_start(x, MOVE_IN, "exchange-in") ? 0 : MOVE_IN;
-	return ST_OK;
+	return rc;
+}
+
+/* Start the threads. If only the calling thread may use the comm, it is the only thread of a single
+ * exchange; with more, it moves their messages. */
+static void start_threads(exchange *const *x, size_t n)
+{
+	const comm *c = x[0]->p.c;
+	const bool needed = exchange_needs_caller(x);
+	exchange *first = x[0];
+	const bool driven = first->messages && c->ops->drive;
+	bool threads = first->p.threads && c->size > 1 && (n > 1 || !needed);
+	first->all = x;
+	first->lanes = n;
+	if (threads && driven && !needed)
+		threads = first->has_driver =
+			thread_start(&first->driver, "messages", driver_main, first) == 0;
+	for (size_t i = 0; i < n; i++) {
+		x[i]->has_sender =
+			threads && thread_start(&x[i]->sender, "sender", sender_main, x[i]) == 0;
+		x[i]->sends = !x[i]->has_sender;
+		x[i]->drives = driven && !threads;
+	}
+}
+
+status exchange_start(exchange *const *x, size_t n, err *e)
+{
+	shared_window *w[EXCHANGE_MOST_LANES] = { NULL };
+	for (size_t i = 0; i < n; i++)
+		w[i] = x[i]->sharing;
+	status rc = shared_window_connect(w, n, e);
+	for (size_t k = 0; rc == ST_OK && k < n; k++)
+		for (int i = 0; rc == ST_OK && i < x[k]->p.c->size; i++) {
+			if (i == x[k]->p.c->rank)
+				continue;
+			if (shared_window_with(w[k], i)) {
+				x[k]->in[i].buf = shared_window_from(w[k], i);
+			} else {
+				x[k]->messages = true;
+				rc = post_receives(x[k], i);
+			}
+		}
+	if (rc == ST_OK)
+		start_threads(x, n);
+	return rc;
+}
+
+/* --------------------------------------------------------------------------------- the reader */
+
+/* Do the work of threads that do not exist, once. */
+static status move_here(exchange *x, bool *moved)
+{
+	status rc = x->sends ? send_some(x, moved) : ST_OK;
+	if (rc == ST_OK && x->drives)
+		rc = comm_drive(x->p.c, moved);
+	return rc;
+}
+
+/* Wait a moment for news of these kinds, after a look that has found nothing. */
+static void wait_here(const exchange *x, uint32_t looked, unsigned kinds, unsigned *idle)
+{
+	if (x->drives)
+		nap((*idle)++);
+	else
+		shared_window_sleep(x->sharing, looked, kinds);
 }
 
 status exchange_progress(exchange *x)
 {
+	if (!x->sends && !x->drives)
+		return ST_OK;
 	const double t0 = now_s();
 	bool moved = false;
-	const status rc = move_once(x, x->self, &moved);
+	const status rc = move_here(x, &moved);
 	x->time.move_s += moved ? now_s() - t0 : 0;
 	return rc;
 }
 
-/* Release the blocks that have been read, and wait for the next block of this stream. */
-static status stream_await(exchange *x, int from)
+static bool has_arrived(const exchange *x, int from)
 {
-	stream *n = &x->side[IN].s[from];
+	const stream *n = &x->in[from];
+	return shared_window_with(x->sharing, from)
+		       ? n->taken < shared_window_sent(x->sharing, from)
+		       : atomic_load(&n->req[n->taken % x->window].complete);
+}
+
+/* Wait for the next block of this stream. */
+static status await_block(exchange *x, int from)
+{
+	const unsigned kinds = 1U << NEWS_SENT | (x->sends ? 1U << NEWS_FREED : 0);
 	unsigned idle = 0;
 	status rc = ST_OK;
-	if (shared_window_with(x->sharing, from) && n->taken > n->released &&
-	    n->taken + x->window <= n->blocks)
-		shared_window_free(x->sharing, from, n->taken); /* the peer may wait for a slot */
-	pthread_mutex_lock(&x->lock);
-	n->released = n->taken;
-	x->awaited = from;
-	while (n->through == n->taken && rc == ST_OK &&
-	       (rc = (status)atomic_load(&x->failed)) == ST_OK) {
+	shared_window_await(x->sharing, from);
+	for (;;) {
 		const double t0 = now_s();
-		if (!x->self) {
-			pthread_cond_wait(&x->news, &x->lock);
-			x->time.wait_s += now_s() - t0;
-			continue;
-		}
-		pthread_mutex_unlock(&x->lock);
-		rc = move_some(x, x->self, &idle, &x->time);
-		pthread_mutex_lock(&x->lock);
+		const uint32_t looked = shared_window_look(x->sharing);
+		bool moved = false;
+		rc = atomic_load(&x->p.c->broken) ? ST_PEER : (status)atomic_load(&x->failed);
+		if (rc != ST_OK || has_arrived(x, from))
+			break;
+		rc = move_here(x, &moved);
+		if (rc != ST_OK)
+			break;
+		if (moved)
+			idle = 0;
+		else
+			wait_here(x, looked, kinds, &idle);
+		*(moved ? &x->time.move_s : &x->time.wait_s) += now_s() - t0;
 	}
-	x->awaited = x->p.peers.own;
-	pthread_mutex_unlock(&x->lock);
+	shared_window_await(x->sharing, -1);
 	return rc;
+}
+
+/* Release the block that has been read, and let the other rank send the next one into its slot. */
+static status release_block(exchange *x, int from)
+{
+	const stream *n = &x->in[from];
+	if (!shared_window_with(x->sharing, from))
+		return post_receives(x, from);
+	if (n->taken > 0 && n->taken + x->window <= n->blocks) /* the rank may wait for a slot */
+		shared_window_free(x->sharing, from, n->taken);
+	return ST_OK;
+}
+
+/* Check the block from rank `from` that is taken next, and store the first damage. */
+static void check_block(exchange *x, int from)
+{
+	const stream *n = &x->in[from];
+	const block_header wanted = block_for(from, x->p.c->rank, x->p.record_bytes, n->taken,
+					      block_records(n->count, x->block_recs, n->taken));
+	const block_header *h =
+		(const void *)(n->buf + (size_t)(n->taken % x->window) * x->block_bytes);
+	const double span = trace_begin();
+	err e = { ST_OK, "" };
+	if (block_check(h, &wanted, &e) != ST_OK)
+		(void)err_join(&x->damage, &e);
+	trace_end(TRACE_RECEIVE, span);
 }
 
 status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n)
 {
-	stream *in = &x->side[IN].s[src];
+	stream *in = &x->in[src];
 	*n = 0;
 	if (in->taken == in->blocks)
 		return ST_OK;
-	if (src == x->p.peers.own) { /* gather this rank's own records */
-		*n = fill_block(x, src, in->taken++, x->own);
+	if (src == x->p.c->rank) { /* gather this rank's own records */
+		*n = block_records(in->count, x->block_recs, in->taken++);
 		*recs = x->own;
+		x->p.fill(x->p.outgoing, src, *n, x->own);
 		return ST_OK;
 	}
-	comm_wait_begin(x->p.c);
-	const double span = trace_begin();
-	const status rc = comm_wait_end(x->p.c, stream_await(x, src));
-	trace_end(TRACE_WAIT, span);
+	status rc = release_block(x, src);
+	if (rc == ST_OK && !has_arrived(x, src)) {
+		const double span = trace_begin();
+		comm_wait_begin(x->p.c);
+		rc = comm_wait_end(x->p.c, await_block(x, src));
+		trace_end(TRACE_WAIT, span);
+	}
+	bool done = true;
+	if (rc == ST_OK && !shared_window_with(x->sharing, src))
+		rc = comm_test(x->p.c, &in->req[in->taken % x->window], &done);
 	if (rc != ST_OK)
 		return rc;
+	check_block(x, src);
 	*recs = in->buf + (size_t)(in->taken % x->window) * x->block_bytes + sizeof(block_header);
 	*n = block_records(in->count, x->block_recs, in->taken++);
 	return ST_OK;
 }
 
-static void movers_join(exchange *x)
-{
-	for (; x->running; x->running--)
-		pthread_join(x->mover[x->running - 1].thread, NULL);
-}
-
 status exchange_finish(exchange *x, exchange_times *t, err *e)
 {
+	unsigned idle = 0;
+	status rc = ST_OK;
 	comm_wait_begin(x->p.c);
-	move_to_end(x, x->self, &x->time);
+	double moved_s = 0;
 	const double t0 = now_s();
-	movers_join(x);
+	while (x->sends && rc == ST_OK && !all_sent(x)) {
+		const uint32_t looked = shared_window_look(x->sharing);
+		const double t1 = now_s();
+		bool moved = false;
+		rc = move_here(x, &moved);
+		if (moved)
+			idle = 0;
+		else if (!all_sent(x))
+			wait_here(x, looked, 1U << NEWS_FREED, &idle);
+		moved_s += moved ? now_s() - t1 : 0;
+	}
+	if (rc != ST_OK)
+		exchange_fail(x, rc);
+	if (x->has_sender)
+		pthread_join(x->sender, NULL);
+	x->has_sender = false;
 	(void)comm_wait_end(x->p.c, ST_OK);
 	*t = x->time;
-	t->wait_s += now_s() - t0;
-	const status rc = (status)atomic_load(&x->failed);
+	t->move_s += moved_s;
+	t->wait_s += now_s() - t0 - moved_s;
+	rc = (status)atomic_load(&x->failed);
 	return rc == ST_OK ? err_join(e, &x->damage) : rc;
 }
 
@@ -505,17 +540,18 @@ void exchange_free(exchange *x)
 	if (!x)
 		return;
 	mem *m = x->p.m;
-	if (x->running) { /* the reader has failed */
+	if (x->has_sender) { /* the reader has failed */
 		exchange_fail(x, ST_PEER);
-		movers_join(x);
+		pthread_join(x->sender, NULL);
 	}
+	atomic_store(&x->ended, true);
+	if (x->has_driver)
+		pthread_join(x->driver, NULL);
 	if (atomic_load(&x->p.c->broken))
 		return; /* requests, which cannot be cancelled, still use the windows */
-	pthread_cond_destroy(&x->news);
-	pthread_mutex_destroy(&x->lock);
 	shared_window_close(x->sharing);
-	mem_free(m, x->streams);
-	mem_free(m, x->sets);
+	mem_free(m, x->out);
+	mem_free(m, x->open);
 	mem_free(m, x->reqs);
 	mem_free(m, x->own);
 	mem_free(m, x);

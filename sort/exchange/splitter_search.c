@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exact multi-way selection. Rank j is in charge of splitter j. In each round, every rank sends a
- * bid to the rank in charge: the numbers of its records before each of two pivots, and samples of
- * its records between them. The rank in charge answers all ranks with two closer pivots. The error
- * of the samples of p ranks grows as the root of p, and two pivots are at most five times this
- * error apart. So 4 or 5 rounds suffice if all ranks have similar keys. Otherwise a round leaves
- * about half of the places. A round takes two collectives, of some hundred bytes per pair of
+/* Exact multi-way selection. A rank is in charge of one splitter, or of a few. In each round, every
+ * rank sends a bid to the rank in charge: the numbers of its records before each of two pivots, and
+ * samples of its records between them. The rank in charge answers all ranks with two closer pivots.
+ * The error of the samples of p ranks grows as the root of p, and two pivots are at most five times
+ * this error apart. So 4 or 5 rounds suffice if all ranks have similar keys. Otherwise a round
+ * leaves about half of the places. A round takes two collectives, of some hundred bytes per pair of
  * ranks. */
 #include "splitter_search.h"
 #include "base/arith.h"
@@ -20,7 +20,7 @@ enum {
 
 static const double MARGIN = 2.5; /* five standard deviations of at most half, see sum_bids() */
 
-/* The bid of a rank for a splitter. Memory for the seal of the message follows. */
+/* The bid of a rank for a splitter. */
 typedef struct bid {
 	uint64_t before[2]; /* records of the rank before the lower pivot, and before the upper */
 	uint64_t count;     /* of samples between them, 0 only without records; or UNREADABLE */
@@ -35,7 +35,7 @@ enum verdict { DECIDED, AT_LOWER, AT_UPPER, BEFORE, LEFT, BETWEEN, RIGHT, FAILED
 
 enum pivots { LOWER = 1, UPPER = 2 };
 
-/* The answer of the rank in charge. Memory for the seal of the message follows. */
+/* The answer of the rank in charge. */
 typedef struct answer {
 	uint32_t verdict;
 	uint32_t pivots;       /* a mask: the items that are set */
@@ -49,9 +49,9 @@ static size_t item_size(const splitter_search *s)
 	return item_bytes(&s->r->lay);
 }
 
-static size_t samples_for(size_t ranks, size_t bytes)
+static size_t samples_for(size_t splitters, size_t bytes)
 {
-	return size_max(1, size_min(MOST_SAMPLES, SAMPLES_BYTES / ranks / bytes));
+	return size_max(1, size_min(MOST_SAMPLES, SAMPLES_BYTES / splitters / bytes));
 }
 
 /* Return the number of samples from each run, if there are several runs. */
@@ -65,6 +65,7 @@ void splitter_search_close(splitter_search *s)
 	if (!s->m)
 		return;
 	mem_free(s->m, s->g);
+	mem_free(s->m, s->mine);
 	mem_free(s->m, s->order);
 	mem_free(s->m, s->own);
 	*s = (splitter_search){ 0 };
@@ -152,13 +153,14 @@ typedef struct bid_sum {
  * which stands for `weight` records of its rank. The error is at most the sum of one weight per
  * rank. It is also at most five standard deviations, except once in a million times. A standard
  * deviation is at most half the root of the sum of the squares of these weights. */
-static bid_sum sum_bids(const splitter_search *s)
+static bid_sum sum_bids(const splitter_search *s, size_t number)
 {
 	bid_sum h = { .all = true };
 	layout lay = s->r->lay;
 	double sum = 0, square = 0;
 	for (int i = 0; i < s->c->size; i++) {
-		const bid *b = (const void *)(s->in + (size_t)i * s->bid_bytes);
+		const bid *b =
+			(const void *)(s->in + (size_t)i * s->bids_bytes + number * s->bid_bytes);
 		const uint64_t width = b->before[1] - b->before[0];
 		const size_t n = (size_t)u64_min(b->count, s->samples);
 		const double weight = n ? (double)width / (double)n : 0;
@@ -179,25 +181,27 @@ static bid_sum sum_bids(const splitter_search *s)
 	return h;
 }
 
-/* Find the place of the splitter relative to the last pivots. If it is between them, set pivot[0]
- * to the item at this place. If the samples do not contain that, set closer pivots: the nearest
- * samples that are a margin before and after it. If neither exists, or the last pivots gained
- * little, set both to the median sample. */
-static enum verdict decide_splitter(splitter_search *s, const item *pivot[2])
+/* Find the place of a splitter of this rank relative to the last pivots. If it is between them, set
+ * pivot[0] to the item at this place. If the samples do not contain that, set closer pivots: the
+ * nearest samples that are a margin before and after it. If neither exists, or the last pivots
+ * gained little, set both to the median sample. */
+static enum verdict decide_splitter(splitter_search *s, size_t number, const item *pivot[2])
 {
-	const bid_sum h = sum_bids(s);
+	charge *mine = &s->mine[number];
+	const bid_sum h = sum_bids(s, number);
 	if (h.unreadable)
 		return FAILED;
-	if (s->decided)
+	if (mine->decided)
 		return DECIDED;
-	const uint64_t target = s->target[s->c->rank], width = h.before[1] - h.before[0];
+	const uint64_t target = s->target[(size_t)s->c->rank * s->each + number],
+		       width = h.before[1] - h.before[0];
 	if (target <= h.before[0])
 		return target < h.before[0] ? LEFT : AT_LOWER;
 	if (target >= h.before[1])
 		return target > h.before[1] ? RIGHT : AT_UPPER;
 	const uint64_t t = target - h.before[0];
-	const bool careful = width > s->width - s->width / 4;
-	s->width = width;
+	const bool careful = width > mine->width - mine->width / 4;
+	mine->width = width;
 	if (h.n == 0)
 		return FAILED;
 	if (h.all && t < h.n) {
@@ -251,11 +255,41 @@ static void take_answer(const splitter_search *s, size_t j, const answer *a)
 	}
 }
 
-/* Collective: send bids for all splitters, decide this rank's splitter, and take all answers. */
+/* Return the bid for splitter j in the message to the rank in charge, and the answer in its message
+ * to all ranks. */
+static bid *bid_for(const splitter_search *s, size_t j)
+{
+	return (void *)(s->out + j / s->each * s->bids_bytes + j % s->each * s->bid_bytes);
+}
+
+static const answer *answer_for(const splitter_search *s, size_t j)
+{
+	return (const void *)(s->in + j / s->each * s->answers_bytes +
+			      j % s->each * s->answer_bytes);
+}
+
+/* Decide the splitters of this rank. */
+static void decide(splitter_search *s)
+{
+	for (size_t k = 0; k < s->each; k++) {
+		answer *own = (void *)(s->answers + k * s->answer_bytes);
+		const item *pivot[2] = { NULL, NULL };
+		own->verdict = decide_splitter(s, k, pivot);
+		own->pivots = 0;
+		for (unsigned i = 0; i < 2; i++)
+			if (pivot[i]) {
+				own->pivots |= 1U << i;
+				memcpy(own->items + i * item_size(s), pivot[i], item_size(s));
+			}
+		s->mine[k].decided |= own->verdict <= BEFORE;
+	}
+}
+
+/* Collective: send bids for all splitters, decide those of this rank, and take all answers. */
 static status search_round(splitter_search *s)
 {
 	for (size_t j = 0; j < s->count; j++) {
-		bid *b = (void *)(s->out + j * s->bid_bytes);
+		bid *b = bid_for(s, j);
 		const range *cut = s->cut + j * s->r->count;
 		b->before[0] = b->before[1] = 0;
 		for (size_t k = 0; k < s->r->count; k++) {
@@ -265,35 +299,23 @@ static status search_round(splitter_search *s)
 		b->count = draw_samples(s, cut, b->before[1] - b->before[0], b->items);
 	}
 	for (size_t j = 0; j < s->count && sorted_failure(s->r, NULL) != ST_OK; j++)
-		((bid *)(void *)(s->out + j * s->bid_bytes))->count = UNREADABLE;
-	status rc = comm_alltoall_sealed(s->c, s->out, s->in, s->bid_bytes);
+		bid_for(s, j)->count = UNREADABLE;
+	status rc = comm_alltoall_sealed(s->c, s->out, s->in, s->bids_bytes);
 	if (rc != ST_OK)
 		return rc;
-	const item *pivot[2] = { NULL, NULL };
-	answer *own = (void *)s->answer;
-	own->verdict = decide_splitter(s, pivot);
-	own->pivots = 0;
-	for (unsigned i = 0; i < 2; i++)
-		if (pivot[i]) {
-			own->pivots |= 1U << i;
-			memcpy(own->items + i * item_size(s), pivot[i], item_size(s));
-		}
-	s->decided |= own->verdict <= BEFORE;
-	rc = comm_allgather_sealed(s->c, s->answer, s->in, s->answer_bytes);
+	decide(s);
+	rc = comm_allgather_sealed(s->c, s->answers, s->in, s->answers_bytes);
 	if (rc != ST_OK)
 		return rc;
 	s->live = false;
 	s->failed = s->round++ == MOST_ROUNDS;
-	for (int i = 0; i < s->c->size; i++) {
-		const answer *a = (const void *)(s->in + (size_t)i * s->answer_bytes);
-		s->failed |= a->verdict >= FAILED;
-		s->live |= a->verdict > BEFORE;
+	for (size_t j = 0; j < (size_t)s->c->size * s->each; j++) {
+		s->failed |= answer_for(s, j)->verdict >= FAILED;
+		s->live |= answer_for(s, j)->verdict > BEFORE;
 	}
-	for (size_t j = 0; j < s->count && !s->failed; j++) {
-		const answer *a = (const void *)(s->in + j * s->answer_bytes);
-		if (a->verdict != DECIDED)
-			take_answer(s, j, a);
-	}
+	for (size_t j = 0; j < s->count && !s->failed; j++)
+		if (answer_for(s, j)->verdict != DECIDED)
+			take_answer(s, j, answer_for(s, j));
 	return ST_OK;
 }
 
@@ -301,27 +323,31 @@ status splitter_search_open(splitter_search *s, err *er)
 {
 	const size_t p = (size_t)s->c->size, runs = s->r->count, places = s->count * runs;
 	const size_t one = item_size(s);
-	s->width = UINT64_MAX;
-	s->decided = (size_t)s->c->rank >= s->count;
-	s->samples = samples_for(p, one);
-	s->answer_bytes = sizeof(answer) + 2 * one + COMM_SEAL_BYTES;
-	s->bid_bytes = sizeof(bid) + s->samples * one + COMM_SEAL_BYTES;
+	s->samples = samples_for(p * s->each, one);
+	s->answer_bytes = sizeof(answer) + 2 * one;
+	s->bid_bytes = sizeof(bid) + s->samples * one;
+	s->answers_bytes = s->each * s->answer_bytes + COMM_SEAL_BYTES;
+	s->bids_bytes = s->each * s->bid_bytes + COMM_SEAL_BYTES;
 	const size_t own_room = runs > 1 ? size_max(s->samples, runs * samples_a_run(s)) : 0;
-	const size_t in_bytes = size_max(s->bid_bytes, s->answer_bytes);
+	const size_t in_bytes = size_max(s->bids_bytes, s->answers_bytes);
 	const size_t order_bytes = s->samples * sizeof *s->order;
 	s->g = mem_array(s->m, places, 2 * sizeof *s->g, "splitter ranges", er);
-	/* a part for each rank, and one for the answer of this rank */
-	s->order = mem_array(s->m, p + 1, order_bytes + s->bid_bytes + in_bytes, "splitter samples",
-			     er);
+	s->mine = mem_array(s->m, s->each, sizeof *s->mine, "splitters", er);
+	/* a part for each rank, and one for the answers of this rank */
+	s->order = mem_array(s->m, p + 1, order_bytes + s->bids_bytes + in_bytes,
+			     "splitter samples", er);
 	s->own = mem_array(s->m, own_room, sizeof *s->own + one, "splitter samples", er);
-	const status rc = comm_agree(s->c, s->g && s->order && s->own ? ST_OK : ST_RESOURCE);
+	const bool room = s->g && s->mine && s->order && s->own;
+	const status rc = comm_agree(s->c, room ? ST_OK : ST_RESOURCE);
 	if (rc != ST_OK)
 		return rc;
 	s->cut = s->g + places;
 	s->out = (unsigned char *)s->order + p * order_bytes;
-	s->in = s->out + p * s->bid_bytes;
-	s->answer = s->in + p * in_bytes;
+	s->in = s->out + p * s->bids_bytes;
+	s->answers = s->in + p * in_bytes;
 	s->items = (unsigned char *)(s->own + own_room);
+	for (size_t k = 0; k < s->each; k++)
+		s->mine[k] = (charge){ UINT64_MAX, (size_t)s->c->rank * s->each + k >= s->count };
 	for (size_t i = 0; i < places; i++) /* the ranges are whole runs at first */
 		s->g[i] = s->cut[i] = (range){ s->r->start[i % runs], s->r->start[i % runs + 1] };
 	return s->count > 0 ? search_round(s) : ST_OK;
@@ -350,7 +376,7 @@ uint64_t splitter_search_peer_bytes(const layout *l)
 {
 	const uint64_t items = MOST_SAMPLES * item_bytes(l);
 	return 2 * (sizeof(bid) + items + COMM_SEAL_BYTES) + MOST_SAMPLES * sizeof(weighed) +
-	       2 * sizeof(range);
+	       2 * sizeof(range) + sizeof(charge);
 }
 
 double splitter_search_left(uint64_t n, size_t p)
@@ -376,15 +402,15 @@ static void take_greater(last_before *to, const last_before *from, size_t stride
 		memcpy(to, from, stride);
 }
 
-status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er)
+status key_borders_move(comm *c, mem *m, sorted *s, size_t each, uint64_t *cut, err *er)
 {
-	const size_t p = (size_t)c->size;
+	const size_t p = (size_t)c->size, all_count = p * each;
 	const size_t stride = offsetof(last_before, it) + item_bytes(&s->lay);
-	unsigned char *own = mem_array(m, p, 2 * stride, "splitters", er);
-	unsigned char *all = own ? own + p * stride : NULL;
-	last_before *mine = (void *)own, *room = (void *)all;
+	unsigned char *own = mem_array(m, all_count, 2 * stride, "splitters", er);
+	unsigned char *all = own ? own + all_count * stride : NULL;
+	last_before *room = (void *)all;
 	status rc = comm_agree(c, own ? ST_OK : ST_RESOURCE);
-	for (size_t i = s->count; rc == ST_OK && i < p * s->count; i++) {
+	for (size_t i = s->count; rc == ST_OK && i < all_count * s->count; i++) {
 		const size_t j = i / s->count - 1, k = i % s->count;
 		room->any = cut[i] > s->start[k];
 		if (room->any)
@@ -394,15 +420,18 @@ status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er)
 	if (rc == ST_OK)
 		rc = comm_agree(c, sorted_failure(s, er));
 	if (rc == ST_OK)
-		rc = comm_alltoall(c, own, all, stride);
-	if (rc == ST_OK) {
+		rc = comm_alltoall(c, own, all, each * stride);
+	for (size_t k = 0; rc == ST_OK && k < each; k++) {
+		last_before *mine = (void *)(own + k * stride);
 		mine->any = 0;
 		for (size_t i = 0; i < p; i++)
-			take_greater(mine, (const void *)(all + i * stride), stride, &s->lay);
+			take_greater(mine, (const void *)(all + (i * each + k) * stride), stride,
+				     &s->lay);
 		mine->it.rank = UINT64_MAX; /* greater than any record with this key */
-		rc = comm_allgather(c, mine, all, stride);
 	}
-	for (size_t i = s->count; rc == ST_OK && i < p * s->count; i++) {
+	if (rc == ST_OK)
+		rc = comm_allgather(c, own, all, each * stride);
+	for (size_t i = s->count; rc == ST_OK && i < all_count * s->count; i++) {
 		const last_before *last = (const void *)(all + (i / s->count - 1) * stride);
 		if (last->any)
 			cut[i] = s->ops->before(s, cut[i], s->start[i % s->count + 1], &last->it);

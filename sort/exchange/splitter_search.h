@@ -22,6 +22,12 @@ typedef struct range {
 	uint64_t lo, hi;
 } range;
 
+/* A splitter, for the rank in charge of it. */
+typedef struct charge {
+	uint64_t width; /* records between its pivots in the last round */
+	bool decided;   /* it is found */
+} charge;
+
 typedef struct splitter_search {
 	/* set by the caller */
 	comm *c;
@@ -31,22 +37,23 @@ typedef struct splitter_search {
 	 * drawing from r would sort buckets. NULL: draw from r. */
 	const records *as_read;
 	const uint64_t *target; /* [count] records of all ranks before splitter j */
-	size_t count;           /* splitters, fewer than ranks */
+	size_t each;            /* splitters that a rank is in charge of */
+	size_t count;           /* splitters, fewer than ranks * each */
 	/* set by splitter_search_open */
 	range *g;   /* [count * R] the ranges so far */
 	range *cut; /* [count * R] the places of each splitter's two pivots; in the memory of g */
 	size_t samples, bid_bytes, answer_bytes;
-	weighed *order;        /* [size * samples] of this rank's splitter; memory of the next 3 */
-	unsigned char *out;    /* [size] bids to all ranks */
-	unsigned char *in;     /* [size] bids from all ranks, later the answers of all ranks */
-	unsigned char *answer; /* of this rank */
-	weighed *own;          /* samples from several runs of this rank */
-	unsigned char *items;  /* the items of these samples; in the memory of own */
+	size_t bids_bytes, answers_bytes; /* of a message: `each` of them, and a seal */
+	charge *mine;                     /* [each] the splitters that this rank is in charge of */
+	weighed *order;         /* [size * samples] of one of them; memory of the next 3 */
+	unsigned char *out;     /* [size] bids to all ranks */
+	unsigned char *in;      /* [size] bids from all ranks, later the answers of all ranks */
+	unsigned char *answers; /* of this rank */
+	weighed *own;           /* samples from several runs of this rank */
+	unsigned char *items;   /* the items of these samples; in the memory of own */
 	unsigned round;
-	bool live;      /* at least one splitter is not found yet */
-	bool failed;    /* a rank cannot continue */
-	uint64_t width; /* records between the pivots of this rank's splitter in the last round */
-	bool decided;   /* this rank's splitter is found */
+	bool live;   /* at least one splitter is not found yet */
+	bool failed; /* a rank cannot continue */
 } splitter_search;
 
 /* sample_phase - return the point in each part of a rank's records at which the rank draws a
@@ -65,7 +72,8 @@ static inline uint64_t sample_place(uint64_t width, size_t i, size_t n, uint64_t
 }
 
 /* splitter_search_open - collective: begin the search with a round on samples of all records. The
- * caller has set the first members; all others are 0. Rank j is in charge of splitter j. Close the
+ * caller has set the first members; all others are 0. Rank r is in charge
+ * of the splitters from r * each on. Close the
  * search after a failure, too. */
 status splitter_search_open(splitter_search *s, err *er);
 
@@ -73,15 +81,16 @@ status splitter_search_open(splitter_search *s, err *er);
 void splitter_search_close(splitter_search *s);
 
 /* splitter_search_end - collective: narrow the ranges until lo == hi in all of them. Set the
- * (size + 1) * R elements of cut. Rank d gets the places cut[d * R + k] to cut[(d + 1) * R + k] of
- * run k. */
+ * (count + 2) * R elements of cut: the records between splitters j - 1 and j are at the places
+ * cut[j * R + k] to cut[(j + 1) * R + k] of run k. */
 status splitter_search_end(splitter_search *s, uint64_t *cut, err *er);
 
-/* key_borders_move - collective: move each cut of splitter_search_end after all records with the
- * key before the cut, so that no key is on both sides of a cut. */
-status key_borders_move(comm *c, mem *m, sorted *s, uint64_t *cut, err *er);
+/* key_borders_move - collective: move each of the size * each - 1 cuts of splitter_search_end after
+ * all records with the key before the cut, so that no key is on both sides of a cut. */
+status key_borders_move(comm *c, mem *m, sorted *s, size_t each, uint64_t *cut, err *er);
 
-/* splitter_search_peer_bytes - return the most memory per rank that a search of one run needs. */
+/* splitter_search_peer_bytes - return the most memory per splitter that a search of one run
+ * needs. */
 uint64_t splitter_search_peer_bytes(const layout *l);
 
 /* splitter_search_left - estimate the records between the pivots of a splitter after the first

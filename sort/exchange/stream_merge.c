@@ -11,13 +11,16 @@ enum { PROGRESS_BYTES = 128 << 10 }; /* merged between two calls of exchange_pro
 
 /* ---------------------------------------------------------------------------------- outgoing
  *
- * Each stream is merged in pieces, by the thread that needs its records. All streams together need
- * memory for two entries of each of BATCH_RECS records, or of a sixteenth of all. */
+ * A thread takes records in memory when it needs them: a part of a bucket for a block, or up to the
+ * end of the bucket if no other stream comes between. Streams of runs on disk are merged in pieces.
+ * All of them together need memory for two entries of each of BATCH_RECS records, or of a sixteenth
+ * of all. */
 
 enum { BATCH_RECS = 1 << 17, BATCH_PART = 16, LEAST_PIECE = 256 };
 
 struct stream_out {
-	sorted_reader *from; /* NULL: nothing is sent */
+	uint64_t next, end;  /* in memory: places of the records that are not sent yet */
+	sorted_reader *from; /* on disk; NULL: nothing is sent */
 	sorted_piece p;
 	size_t at; /* number of records of the piece that are sent */
 };
@@ -30,24 +33,34 @@ uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks)
 	       u64_min(ranks * LEAST_PIECE * entry_bytes, recs * two);
 }
 
-status outgoing_open(outgoing *s, sorted *of, const uint64_t *cut, err *e)
+status outgoing_open(outgoing *s, sorted *of, const uint64_t *cut, size_t stride, err *e)
 {
 	const size_t batch = (size_t)u64_min(sorted_total(of) / BATCH_PART, BATCH_RECS);
 	const sorted_use u = { .m = s->m,
-			       .piece_recs = size_max(batch / s->size, LEAST_PIECE),
+			       .piece_recs = size_max(batch / s->streams, LEAST_PIECE),
 			       .ahead_bytes = s->ahead_bytes };
+	s->of = of;
 	s->lay = of->lay;
+	s->sender.to = s->reader.to = -1;
 	pthread_mutex_init(&s->lock, NULL);
 	s->s = mem_array(s->m, s->size, sizeof *s->s, "outgoing streams", e);
 	s->send = mem_array(s->m, s->size, sizeof *s->send, "outgoing streams", e);
 	status rc = s->s && s->send ? ST_OK : ST_RESOURCE;
-	for (size_t to = 0; rc == ST_OK && to < s->size; to++, cut += of->count) {
+	if (rc == ST_OK && of->ops->take) {
+		rc = of->ops->ready(of, &s->sender.p, e);
+		if (rc == ST_OK)
+			rc = of->ops->ready(of, &s->reader.p, e);
+	}
+	for (size_t to = 0; rc == ST_OK && to < s->size; to++, cut += stride) {
 		stream_out *o = &s->s[to];
 		for (size_t k = 0; k < of->count; k++)
 			s->send[to] += cut[of->count + k] - cut[k];
-		if (s->send[to])
-			rc = of->ops->open_reader(of, cut, cut + of->count, &u, &o->from, e);
-		if (rc == ST_OK && s->send[to])
+		o->next = cut[0];
+		o->end = cut[of->count];
+		if (!s->send[to] || of->ops->take)
+			continue;
+		rc = of->ops->open_reader(of, cut, cut + of->count, &u, &o->from, e);
+		if (rc == ST_OK)
 			rc = sorted_piece_open(&o->p, o->from, s->m, e);
 	}
 	return rc;
@@ -55,7 +68,7 @@ status outgoing_open(outgoing *s, sorted *of, const uint64_t *cut, err *e)
 
 void outgoing_close(outgoing *s)
 {
-	if (!s->size)
+	if (!s->of)
 		return;
 	for (size_t to = 0; s->s && to < s->size; to++) {
 		stream_out *o = &s->s[to];
@@ -63,64 +76,92 @@ void outgoing_close(outgoing *s)
 		if (o->from)
 			o->from->ops->close_reader(o->from);
 	}
+	sorted_piece_close(&s->sender.p, s->m);
+	sorted_piece_close(&s->reader.p, s->m);
 	mem_free(s->m, s->s);
 	mem_free(s->m, s->send);
 	pthread_mutex_destroy(&s->lock);
 	*s = (outgoing){ .size = 0 };
 }
 
-/* Go to the next piece if all records of the current one are sent. Set *n to the number of unsent
- * records of the piece, 0 at the end of the stream. */
-static status next_records(stream_out *o, size_t *n, err *e)
+/* Take up to n next records of a stream: *n of *of, from number *at on. *n is 0 at its end. */
+static status next_records(outgoing *s, int to, const sorted_piece **of, size_t *at, size_t *n,
+			   err *e)
 {
-	status rc = ST_OK;
-	if (o->from && o->at == o->p.n) {
+	stream_out *o = &s->s[to];
+	const size_t most = *n;
+	*n = 0;
+	if (s->of->ops->take) {
+		const bool mine = to == s->own, alone = mine || s->size == 2;
+		stream_taker *by = mine ? &s->reader : &s->sender;
+		if (o->next == o->end)
+			return ST_OK;
+		if (by->to != to || by->at == by->p.n) {
+			const uint64_t end = alone ? o->end : u64_min(o->next + most, o->end);
+			s->of->ops->take(s->of, o->next, end, &by->p);
+			by->to = to;
+			by->at = 0;
+		}
+		*of = &by->p;
+		*at = by->at;
+		*n = size_min(by->p.n - by->at, most);
+		by->at += *n;
+		o->next += *n;
+		return ST_OK;
+	}
+	if (!o->from)
+		return ST_OK;
+	if (o->at == o->p.n) {
 		if (o->from->ops->give)
 			o->from->ops->give(o->from, &o->p);
-		rc = o->from->ops->piece(o->from, &o->p, e);
 		o->at = 0;
+		const status rc = o->from->ops->piece(o->from, &o->p, e);
+		if (rc != ST_OK)
+			return rc;
 	}
-	*n = rc == ST_OK ? o->p.n - o->at : 0;
-	return rc;
+	*of = &o->p;
+	*at = o->at;
+	*n = size_min(o->p.n - o->at, most);
+	o->at += *n;
+	return ST_OK;
 }
 
 static void outgoing_fail(outgoing *s, const err *e)
 {
+	if (e->code == ST_OK)
+		return;
 	pthread_mutex_lock(&s->lock);
 	(void)err_join(&s->e, e);
 	pthread_mutex_unlock(&s->lock);
+	atomic_store(&s->failed, true);
 }
 
-uint32_t outgoing_heads(outgoing *s, int to, uint32_t place, head *h, uint32_t most)
+uint32_t outgoing_heads(outgoing *s, uint32_t place, head *h, uint32_t most)
 {
-	stream_out *o = &s->s[to];
+	const sorted_piece *p = NULL;
 	err e = { ST_OK, "" };
-	size_t n;
-	if (next_records(o, &n, &e) == ST_OK && n > 0) {
-		n = size_min(n, most);
-		(void)gather_misfits(sorted_piece_heads(&o->p, o->at, (uint32_t)n, place, h), &e);
-		o->at += n;
-	}
+	size_t at, n = most;
+	if (next_records(s, s->own, &p, &at, &n, &e) == ST_OK && n > 0)
+		(void)gather_misfits(sorted_piece_heads(p, at, (uint32_t)n, place, h), &e);
 	outgoing_fail(s, &e);
 	return (uint32_t)n;
 }
 
-void outgoing_fill(void *outgoing_, int to, uint64_t skip, size_t n, unsigned char *buf)
+void outgoing_fill(void *outgoing_, int to, size_t n, unsigned char *buf)
 {
 	outgoing *s = outgoing_;
-	stream_out *o = &s->s[to];
 	const size_t bytes = s->lay.record_bytes;
 	err e = { ST_OK, "" };
-	(void)skip;
-	(void)outgoing_failure(s, &e);
-	for (size_t at = 0, k; at < n && e.code == ST_OK; at += k) {
-		if (next_records(o, &k, &e) == ST_OK && k == 0)
+	if (atomic_load(&s->failed))
+		(void)outgoing_failure(s, &e);
+	for (size_t done = 0, k; done < n && e.code == ST_OK; done += k) {
+		const sorted_piece *p = NULL;
+		size_t at;
+		k = n - done;
+		if (next_records(s, to, &p, &at, &k, &e) == ST_OK && k == 0)
 			err_set(&e, ST_INTERNAL, "runs contain fewer records than were counted");
-		if (e.code != ST_OK)
-			break;
-		k = size_min(n - at, k);
-		(void)gather_misfits(sorted_piece_gather(&o->p, o->at, k, buf + at * bytes), &e);
-		o->at += k;
+		if (e.code == ST_OK)
+			(void)gather_misfits(sorted_piece_gather(p, at, k, buf + done * bytes), &e);
 	}
 	if (e.code == ST_OK)
 		return;
@@ -145,7 +186,7 @@ static status refill(stream_merge *g, uint32_t i)
 	merge_stream *s = &g->s[i];
 	s->at = s->n = 0;
 	if (i == g->own_place) {
-		s->n = outgoing_heads(g->out, g->own, g->own_place, s->h, stream_merge_batch(g->k));
+		s->n = outgoing_heads(g->out, g->own_place, s->h, stream_merge_batch(g->k));
 		return ST_OK;
 	}
 	if (s->left == 0) {
@@ -292,7 +333,10 @@ status stream_merge_run(stream_merge *g)
 {
 	status rc = ST_OK;
 	head *batch = g->heads + 2 * (size_t)g->k;
-	for (uint32_t i = 0; i < g->k && rc == ST_OK; i++, batch += stream_merge_batch(g->k)) {
+	/* Wait first for the streams that probably arrive last: ranks send first to the ranks after
+	 * them. Then most others are there, too, and this rank is woken only a few times. */
+	for (uint32_t k = 1; k <= g->k && rc == ST_OK; k++, batch += stream_merge_batch(g->k)) {
+		const uint32_t i = (g->own_place + k) % g->k;
 		g->s[i].h = batch;
 		rc = refill(g, i);
 	}

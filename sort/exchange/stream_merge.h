@@ -9,32 +9,46 @@
 
 typedef struct stream_out stream_out;
 
+/* A thread that takes records of streams from memory: the records that it has taken last. */
+typedef struct stream_taker {
+	int to; /* the stream of these records */
+	sorted_piece p;
+	size_t at; /* records of the piece that it has used */
+} stream_taker;
+
+/* A sender and a reader may use the streams at the same time, each its own ones. */
 typedef struct outgoing {
 	/* set by the caller */
 	mem *m;
 	size_t size;          /* ranks */
+	size_t streams;       /* of all lanes of the rank, which share memory for pieces */
+	int own;              /* this rank, whose stream the reader uses */
 	uint64_t ahead_bytes; /* memory per stream to read ahead from disk */
 	/* set by outgoing_open */
+	sorted *of;
 	layout lay;
 	stream_out *s;  /* [size] */
 	uint64_t *send; /* [size] records for each rank */
-	pthread_mutex_t lock;
+	stream_taker sender, reader;
+	pthread_mutex_t lock; /* for e */
 	err e; /* the first failure to read, after which records of the largest key are sent */
+	atomic_bool failed;
 } outgoing;
 
-/* outgoing_open - open the streams. Rank d gets the places cut[d * runs + k] to
- * cut[(d + 1) * runs + k] of run k. The caller has set the first members; all others are 0. Close
+/* outgoing_open - open the streams. Rank d gets the places cut[k] to cut[runs + k] of run k, where
+ * cut begins at element d * stride. The caller has set the first members; all others are 0. Close
  * the streams after a failure, too. */
-status outgoing_open(outgoing *s, sorted *of, const uint64_t *cut, err *e);
+status outgoing_open(outgoing *s, sorted *of, const uint64_t *cut, size_t stride, err *e);
 
 /* outgoing_fill - copy the next n records of the stream to rank `to`; an exchange_fill. A failure
- * is stored. Then all further records have the largest key, because the peers wait for records. */
-void outgoing_fill(void *s, int to, uint64_t skip, size_t n, unsigned char *buf);
+ * is stored. Then all further records have the largest key, because the other ranks wait for
+ * records. */
+void outgoing_fill(void *s, int to, size_t n, unsigned char *buf);
 
-/* outgoing_heads - make heads of up to `most` next records of the stream to rank `to`, instead of
+/* outgoing_heads - make heads of up to `most` next records of the stream to this rank, instead of
  * outgoing_fill. Return their number, 0 at the end of the stream. `place` is the number of the
  * stream in the heads. The records are valid until the next call. */
-uint32_t outgoing_heads(outgoing *s, int to, uint32_t place, head *h, uint32_t most);
+uint32_t outgoing_heads(outgoing *s, uint32_t place, head *h, uint32_t most);
 
 /* outgoing_failure - return the stored failure, after which sent records are not from the input. */
 status outgoing_failure(outgoing *s, err *e);
@@ -42,8 +56,9 @@ status outgoing_failure(outgoing *s, err *e);
 /* outgoing_close - free the streams; they may be all zeros. */
 void outgoing_close(outgoing *s);
 
-/* outgoing_most_bytes - return the most memory that outgoing_open allocates for `recs` records. Add
- * ahead_bytes, and some hundred bytes for each rank and each of its runs on disk. */
+/* outgoing_most_bytes - return the most memory that outgoing_open allocates for runs on disk of
+ * `recs` records. Add ahead_bytes, and some hundred bytes for each rank and each of its runs. For
+ * records in memory it is the scratch of two threads (demand_most_bytes). */
 uint64_t outgoing_most_bytes(uint64_t recs, uint64_t ranks);
 
 enum { MERGE_BATCH = 64, LEAST_MERGE_BATCH = 4, MERGE_HEADS = 64 * MERGE_BATCH };
@@ -79,9 +94,8 @@ typedef struct merge_sink {
 typedef struct stream_merge {
 	exchange *x;
 	outgoing *out;          /* the streams of this rank, */
-	int own;                /* the place of this rank among the peers of the exchange, */
-	uint32_t own_place, k;  /* and among the k streams */
-	const int32_t *rank_at; /* [k] the peer of each stream; NULL: stream i is of peer i */
+	uint32_t own_place, k;  /* and its place among the k streams */
+	const int32_t *rank_at; /* [k] the rank of each stream; NULL: stream i is of rank i */
 	layout lay;
 	merge_sink to;
 	/* set by stream_merge_open */

@@ -105,9 +105,8 @@ typedef struct hetsort_opts {
 	uint32_t threads;      /* threads that sort on this rank, the calling thread included, up
 				* to HETSORT_THREADS_MAX; 0: one per processor that the rank may
 				* use; 1 by default */
-	uint32_t exchange_threads; /* threads that move records between ranks. 2: one to send and
-				    * one to receive; 1: one for both; 0: the calling thread moves
-				    * them; 0 by default */
+	uint32_t exchange_threads; /* 1 or 2: threads of their own send records to other ranks. 0:
+				    * the threads that merge do it; 0 by default */
 	const double *speeds;      /* NULL: equal shares. Else one speed for each rank, finite and
 				    * above 0: the output of rank r has a share proportional to
 				    * speeds[r]. Ignored by hetsort_sort_counts() and

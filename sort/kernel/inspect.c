@@ -61,3 +61,19 @@ size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size
 	seen->records += n;
 	return bad;
 }
+
+bool inspected_join(inspected *seen, const layout *l, const inspected *next)
+{
+	const int most = seen->order == INSPECT_STRICT ? -1 : 0;
+	bool good = true;
+	if (next->records == 0)
+		return true;
+	if (seen->records == 0)
+		memcpy(seen->first_key, next->first_key, l->key_bytes);
+	else
+		good = key_copies_compare(l, seen->last_key, next->first_key) <= most;
+	memcpy(seen->last_key, next->last_key, l->key_bytes);
+	seen->sum = checksum_join(seen->sum, next->sum);
+	seen->records += next->records;
+	return good;
+}

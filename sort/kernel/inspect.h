@@ -59,4 +59,8 @@ size_t inspect_unordered(const layout *l, const unsigned char *recs, size_t n);
  * the first is compared with the last key inspected. */
 size_t inspect(inspected *seen, const layout *l, const unsigned char *recs, size_t n);
 
+/* inspected_join - add inspected records that follow the others. Return false if the first of them
+ * violates the order. Not with INSPECT_ANY. */
+bool inspected_join(inspected *seen, const layout *l, const inspected *next);
+
 #endif

@@ -3,9 +3,8 @@
  * into the output. So nothing large has a second copy. */
 #include "memory_sort.h"
 #include "base/arith.h"
-#include "exchange/exchange.h"
+#include "exchange/lanes.h"
 #include "exchange/splitter_search.h"
-#include "exchange/stream_merge.h"
 #include "kernel/bucket_sort.h"
 #include "kernel/gather.h"
 #include "spill/sorted.h"
@@ -19,15 +18,15 @@ enum {
 /* The state of one sort between its steps. */
 typedef struct sort_state {
 	const memory_job *j;
-	uint64_t *target; /* [size] records up to each splitter, and up to the end */
+	size_t lanes;
+	uint32_t *used;   /* [size] lanes of each rank; the others are empty */
+	uint64_t *target; /* [size * lanes] records up to the end of each lane */
 	splitter_search search;
-	uint64_t *cut;       /* [size + 1] rank d gets this rank's records [cut[d], cut[d + 1]) */
-	uint64_t *recv;      /* [size] records from each rank */
-	unsigned char *kept; /* memory of own */
-	sorted_memory own;   /* this rank's records */
-	outgoing out;
-	stream_merge merge;
-	exchange *x;
+	uint64_t *cut;        /* [size * lanes + 1] places of this rank's records in each lane */
+	unsigned char *kept;  /* memory of own */
+	sorted_memory own;    /* this rank's records */
+	struct merge_end *to; /* [lanes] */
+	lane_set l;
 } sort_state;
 
 /* Return the bytes of all windows of a rank. They depend on the mean share, so that blocks have the
@@ -64,35 +63,52 @@ static void end_add(void *end, size_t n)
 		x->out += bytes;
 }
 
-/* Prepare this rank's records, which are sorted on demand. Find the places of the splitters among
- * them, and exchange the counts. */
-static status sort_and_split(sort_state *r)
+/* Agree on the lanes of all ranks. */
+static status agree_lanes(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const size_t p = (size_t)j->c->size;
+	const uint64_t all_bytes = j->records * j->lay.record_bytes;
+	const char *why;
+	const uint32_t mine =
+		lanes_wanted(j->threads, all_bytes / p, memory_sort_windows(all_bytes, j->c->size),
+			     j->c->size, false, &why);
+	r->used = mem_array(j->m, p, sizeof *r->used, "lanes", j->e);
+	status rc = comm_agree(j->c, r->used ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_allgather(j->c, &mine, r->used, sizeof mine);
+	for (size_t i = 0; rc == ST_OK && i < p; i++) {
+		if (r->used[i] == 0 || r->used[i] > EXCHANGE_MOST_LANES)
+			return comm_noted(j->c, ST_PEER);
+		r->lanes = size_max(r->lanes, r->used[i]);
+	}
+	return rc;
+}
+
+/* Prepare this rank's records, which are sorted on demand. Find the places of the splitters among
+ * them. */
+static status sort_and_split(sort_state *r)
+{
+	const memory_job *j = r->j;
 	const records in = { j->in, j->lay, (uint32_t)j->c->rank };
-	sorted *own = &r->own.s;
 	const bucket_sort_task t = {
 		.m = j->m, .in = &in, .n = j->n_in, .threads = j->threads, .e = j->e
 	};
 	status rc = bucket_sort_begin(&t, &r->own.order, &r->kept);
-	if (rc == ST_OK)
-		rc = demand_sort(r->own.order, j->threads, j->e);
 	r->own.recs = in;
 	rc = comm_agree(j->c, rc == ST_OK ? sorted_memory_make(&r->own, j->n_in, j->e) : rc);
-	r->search = (splitter_search){
-		.c = j->c, .m = j->m, .r = own, .target = r->target, .count = p - 1
-	};
+	r->search = (splitter_search){ .c = j->c,
+				       .m = j->m,
+				       .r = &r->own.s,
+				       .target = r->target,
+				       .each = r->lanes,
+				       .count = (size_t)j->c->size * r->lanes - 1 };
 	if (rc == ST_OK)
 		rc = splitter_search_open(&r->search, j->e);
 	if (rc == ST_OK)
 		rc = splitter_search_end(&r->search, r->cut, j->e);
 	splitter_search_close(&r->search);
-	if (rc == ST_OK) {
-		r->out = (outgoing){ .m = j->m, .size = p };
-		rc = comm_agree(j->c, outgoing_open(&r->out, own, r->cut, j->e));
-	}
-	return rc == ST_OK ? comm_alltoall(j->c, r->out.send, r->recv, sizeof *r->recv) : rc;
+	return rc;
 }
 
 /* Exchange the records, and merge them into the output while they arrive. */
@@ -100,89 +116,77 @@ static status exchange_and_merge(sort_state *r)
 {
 	const memory_job *j = r->j;
 	const uint32_t bytes = j->lay.record_bytes;
-	const size_t windows = memory_sort_windows(j->records * bytes, j->c->size);
-	const exchange_plan p = { .c = j->c,
-				  .m = j->m,
-				  .record_bytes = bytes,
-				  .fill = outgoing_fill,
-				  .outgoing = &r->out,
-				  .peers = peers_all(j->c),
-				  .most_peers = j->c->size,
-				  .send = r->out.send,
-				  .recv = r->recv,
-				  .threads = j->exchange_threads,
-				  .budget_bytes = windows,
-				  .total = j->records };
-	exchange_times unused;
-	merge_end to = { .record_bytes = bytes,
-			 .out = j->out,
-			 .large = j->share[j->c->rank] >= LARGE_BYTES / bytes &&
-				  bytes <= STREAMING_MOST_BYTES };
-	status rc = comm_agree(j->c, exchange_open(&r->x, &p, j->e));
-	if (rc != ST_OK)
-		return rc;
-	r->merge.x = r->x;
-	r->merge.to = (merge_sink){ end_room, end_add, &to };
-	if (to.large)
-		streaming_store_begin(&to.streaming, to.out);
-	rc = exchange_start(r->x);
+	const lanes_plan p = { .c = j->c,
+			       .m = j->m,
+			       .of = &r->own.s,
+			       .cut = r->cut,
+			       .lanes = r->lanes,
+			       .windows_bytes = memory_sort_windows(j->records * bytes, j->c->size),
+			       .wanted = j->share[j->c->rank],
+			       .total = j->records,
+			       .own_place = (uint32_t)j->c->rank,
+			       .threads = j->exchange_threads > 0 };
+	const bool large =
+		j->share[j->c->rank] >= LARGE_BYTES / bytes && bytes <= STREAMING_MOST_BYTES;
+	exchange_times unused = { 0, 0 };
+	status rc = lanes_open(&r->l, &p, j->e);
+	for (size_t i = 0; rc == ST_OK && i < r->lanes; i++) {
+		merge_lane *a = &r->l.lane[i];
+		r->to[i] = (merge_end){ .record_bytes = bytes,
+					.out = j->out + a->first * bytes,
+					.large = large };
+		a->to = (merge_sink){ end_room, end_add, &r->to[i] };
+		if (large)
+			streaming_store_begin(&r->to[i].streaming, r->to[i].out);
+	}
+	const bool opened = rc == ST_OK;
 	if (rc == ST_OK)
-		rc = stream_merge_run(&r->merge);
-	if (to.large)
-		streaming_store_end(&to.streaming);
-	if (rc == ST_OK)
-		rc = exchange_finish(r->x, &unused, j->e);
-	return rc == ST_OK ? comm_agree(j->c, outgoing_failure(&r->out, j->e)) : rc;
+		rc = lanes_run(&r->l, &unused, j->e);
+	for (size_t i = 0; opened && large && i < r->lanes; i++)
+		streaming_store_end(&r->to[i].streaming);
+	return comm_agree(j->c, rc);
 }
 
 uint64_t memory_sort_most_bytes(const layout *l, uint64_t n_in, int ranks, unsigned threads)
 {
-	const uint64_t p = (uint64_t)ranks;
-	/* for each rank: its part of the search for splitters, a few items, and its stream */
-	const uint64_t stream = sizeof(merge_stream) + (MERGE_BATCH + 2) * sizeof(head) + 1024;
-	const uint64_t small =
-		splitter_search_peer_bytes(l) + 16 * (uint64_t)item_bytes(l) + stream;
+	const uint64_t windows = memory_sort_windows(UINT64_MAX, ranks);
+	const char *why;
+	const unsigned each = lanes_wanted(threads, UINT64_MAX, windows, ranks, false, &why);
+	/* for each lane: its part of the search for splitters, and a few items */
+	const uint64_t of_lane = splitter_search_peer_bytes(l) + 16 * (uint64_t)item_bytes(l);
 	if (ranks == 1)
 		return bucket_sort_most_bytes(l, n_in, threads);
-	return bucket_sort_begin_most_bytes(l, n_in, threads) + outgoing_most_bytes(n_in, p) +
-	       exchange_most_bytes(l->record_bytes, memory_sort_windows(UINT64_MAX, ranks), ranks,
-				   ranks) +
-	       (p + 1) * small;
+	return bucket_sort_begin_most_bytes(l, n_in, threads) +
+	       lanes_most_bytes(n_in, l->record_bytes, windows, ranks, false, each) +
+	       each * sizeof(merge_end) + ((uint64_t)ranks + 1) * each * of_lane;
 }
 
 status memory_sort(const memory_job *j)
 {
 	const records in = { j->in, j->lay, (uint32_t)j->c->rank };
-	sort_state r = { .j = j };
-	if (j->c->size == 1)
-		return bucket_sort_records(j->m, &in, (size_t)j->n_in, j->out, j->threads, j->e);
-	/* allocate what this rank needs, before the first message */
+	sort_state r = { .j = j, .lanes = 1 };
 	const size_t p = (size_t)j->c->size;
-	uint64_t sum = 0;
-	r.target = mem_array(j->m, p, sizeof *r.target, "shares", j->e);
-	r.cut = mem_array(j->m, p + 1, sizeof *r.cut, "cuts", j->e);
-	r.recv = mem_array(j->m, p, sizeof *r.recv, "counts", j->e);
-	r.merge = (stream_merge){ .out = &r.out,
-				  .own = j->c->rank,
-				  .own_place = (uint32_t)j->c->rank,
-				  .k = (uint32_t)p,
-				  .lay = j->lay };
-	const bool room = r.target && r.cut && r.recv;
-	status rc = room ? stream_merge_open(&r.merge, j->m, j->e) : ST_RESOURCE;
-	for (size_t i = 0; room && i < p; i++)
-		r.target[i] = sum += j->share[i];
-	rc = comm_agree(j->c, rc);
+	if (p == 1)
+		return bucket_sort_records(j->m, &in, (size_t)j->n_in, j->out, j->threads, j->e);
+	/* allocate what this rank needs, before the first record moves */
+	status rc = agree_lanes(&r);
+	r.target = mem_array(j->m, p * r.lanes, sizeof *r.target, "shares", j->e);
+	r.cut = mem_array(j->m, p * r.lanes + 1, sizeof *r.cut, "cuts", j->e);
+	r.to = mem_array(j->m, r.lanes, sizeof *r.to, "lanes", j->e);
 	if (rc == ST_OK)
+		rc = comm_agree(j->c, r.target && r.cut && r.to ? ST_OK : ST_RESOURCE);
+	if (rc == ST_OK) {
+		lanes_targets(j->share, r.used, p, r.lanes, r.target);
 		rc = sort_and_split(&r);
+	}
 	if (rc == ST_OK)
 		rc = exchange_and_merge(&r);
-	exchange_free(r.x);
-	outgoing_close(&r.out);
+	lanes_close(&r.l);
 	sorted_memory_close(&r.own);
 	mem_free(j->m, r.kept);
+	mem_free(j->m, r.used);
 	mem_free(j->m, r.target);
 	mem_free(j->m, r.cut);
-	mem_free(j->m, r.recv);
-	stream_merge_close(&r.merge);
+	mem_free(j->m, r.to);
 	return rc;
 }

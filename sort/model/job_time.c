@@ -2,23 +2,22 @@
 /* The seconds of each stage of a job.
  *
  * A job consists of several kinds of work (`work`). Each kind costs processor time of the rank. If
- * it moves files or messages, it also costs processor time of the system. A rank can sort in four
+ * it moves files or messages, it also costs processor time of the system. A rank can sort in three
  * ways, and the table `stage_of` gives the stage of each kind of work for each way:
  *
  *   merges       Records stay in memory, or in the page cache. The rank sorts, sends and merges
  *                them while it writes.
  *   spills       Runs are sorted while the input is read, go to disk, and are read again for the
  *                merge.
- *   spreads      Records are sent while they are read. Runs of received records go to disk.
  *   sorts last   Records are divided by destination (SPLIT) and sent (RECEIVE). Keys of received
  *                records are put into buckets (SORT), which are sorted while they are written.
  *
  * Records in memory are sorted on demand, so READ only puts their keys into buckets, and WRITE
  * sorts the buckets. WRITE includes sending and merging unless an earlier stage has done them.
  *
- * All processors of a rank read. In an exchange of sorted records each thread has its own task:
- * one sorts and sends, one receives, one merges, one writes. So WRITE takes at least the time of
- * the thread that has the most work, on one processor.
+ * All processors of a rank read. In an exchange of sorted records, each lane has three threads
+ * (exchange/lanes.h): one sorts and sends, one receives and merges, one writes. So WRITE takes at
+ * least the time of the threads that have the most work, on one processor for each lane.
  *
  * The times of memory, disk and link are added to the work of a stage:
  *
@@ -50,9 +49,8 @@ static const double SMALL_PAGES = 2.5;  /* FAR_TO_COPY times this: the page cach
 /* Seconds per byte of a nominal disk. */
 static const double DISK_S = 0.8e-9;
 
-/* The threads of an exchange together use about this number of processors, even if the rank has
- * more. A sum of their work, whose parts for a rank are not known yet, is divided by it. */
-static const double EXCHANGE_CPUS = 2.2;
+/* Processors for which a rank has a lane, unless the plan says more. */
+static const double LANE_CPUS = 2;
 
 /* The part of ln n that puts a key into a bucket, in units of sort_s. It is ln 256. */
 static const double PASS_LN = 5.545;
@@ -126,21 +124,21 @@ typedef enum work {
 	WORKS
 } work;
 
-typedef enum way { MERGES, SPILLS, SPREADS, SORTS_LAST, WAYS } way;
+typedef enum way { MERGES, SPILLS, SORTS_LAST, WAYS } way;
 
 /* STAGE_NONE: this way does not have this work. */
 static const stage_kind stage_of[WORKS][WAYS] = {
-	/* merges, spills, spreads, sorts last */
-	[TAKE] = { STAGE_READ, STAGE_READ, STAGE_READ, STAGE_READ },
-	[BUCKET] = { STAGE_READ, STAGE_READ, STAGE_READ, STAGE_READ },
-	[ORDER] = { STAGE_WRITE, STAGE_READ, STAGE_READ, STAGE_WRITE },
-	[SPILL] = { STAGE_NONE, STAGE_READ, STAGE_READ, STAGE_NONE },
-	[DIVIDE] = { STAGE_NONE, STAGE_NONE, STAGE_NONE, STAGE_SORT },
-	[SEND] = { STAGE_WRITE, STAGE_WRITE, STAGE_READ, STAGE_RECEIVE },
-	[PLACE] = { STAGE_NONE, STAGE_NONE, STAGE_READ, STAGE_RECEIVE },
-	[RECALL] = { STAGE_NONE, STAGE_WRITE, STAGE_WRITE, STAGE_NONE },
-	[COLLECT] = { STAGE_WRITE, STAGE_NONE, STAGE_NONE, STAGE_WRITE },
-	[PUT] = { STAGE_WRITE, STAGE_WRITE, STAGE_WRITE, STAGE_WRITE },
+	/* merges, spills, sorts last */
+	[TAKE] = { STAGE_READ, STAGE_READ, STAGE_READ },
+	[BUCKET] = { STAGE_READ, STAGE_READ, STAGE_READ },
+	[ORDER] = { STAGE_WRITE, STAGE_READ, STAGE_WRITE },
+	[SPILL] = { STAGE_NONE, STAGE_READ, STAGE_NONE },
+	[DIVIDE] = { STAGE_NONE, STAGE_NONE, STAGE_SORT },
+	[SEND] = { STAGE_WRITE, STAGE_WRITE, STAGE_RECEIVE },
+	[PLACE] = { STAGE_NONE, STAGE_NONE, STAGE_RECEIVE },
+	[RECALL] = { STAGE_NONE, STAGE_WRITE, STAGE_NONE },
+	[COLLECT] = { STAGE_WRITE, STAGE_NONE, STAGE_WRITE },
+	[PUT] = { STAGE_WRITE, STAGE_WRITE, STAGE_WRITE },
 };
 
 /* Return the way of several ranks whose records fit in memory. */
@@ -152,7 +150,7 @@ static way way_by_strategy(const settings *o)
 static way way_of(const settings *o, const job_load *l)
 {
 	if (l->spills)
-		return l->spreads ? SPREADS : SPILLS;
+		return SPILLS;
 	return l->ranks > 1 ? way_by_strategy(o) : MERGES;
 }
 
@@ -216,15 +214,15 @@ static work_time work_time_of(work w, const rates *r, const settings *o, const j
 	}
 }
 
-/* The threads of an exchange. A sending thread also sorts the records that it sends. */
-enum { SENDER, RECEIVER, MERGER, WRITER, EXCHANGE_THREADS };
+/* The threads of a lane. A sending thread also sorts the records that it sends. */
+enum { SENDER, MERGER, WRITER, LANE_THREADS };
 
 /* Add the time of a kind of work to the threads that do it, if it is work of an exchange. */
-static void add_to_threads(double thread_s[EXCHANGE_THREADS], work w, const work_time *t)
+static void add_to_threads(double thread_s[LANE_THREADS], work w, const work_time *t)
 {
 	if (w == SEND) {
 		thread_s[SENDER] += t->own_s + t->system_s / 2;
-		thread_s[RECEIVER] += t->system_s / 2;
+		thread_s[MERGER] += t->system_s / 2;
 	} else if (w == ORDER || w == RECALL) {
 		thread_s[SENDER] += t->own_s + t->system_s;
 	} else {
@@ -233,15 +231,17 @@ static void add_to_threads(double thread_s[EXCHANGE_THREADS], work w, const work
 	}
 }
 
-/* Stretch a stage in which each of the threads uses at most one processor. */
-static void stretch_to_threads(stage_plan *s, const double thread_s[EXCHANGE_THREADS],
-			       const rates *r, const job_load *l)
+/* Stretch a stage in which each kind of thread uses at most one processor for each lane. */
+static void stretch_to_threads(stage_plan *s, const double thread_s[LANE_THREADS], const rates *r,
+			       const job_load *l)
 {
 	const double of_rates = r->cpus > 0 ? r->cpus : 1;
-	const double one = fmin(l->cpus, 1 / of_rates); /* a processor, or the part of one */
+	const double lanes =
+		l->lanes > 0 ? l->lanes : fmax(floor(of_rates * l->cpus / LANE_CPUS), 1);
+	const double most = fmin(l->cpus, lanes / of_rates); /* processors for one kind of thread */
 	double longest_s = 0;
-	for (int i = 0; i < EXCHANGE_THREADS; i++)
-		longest_s = fmax(longest_s, thread_s[i] / one);
+	for (int i = 0; i < LANE_THREADS; i++)
+		longest_s = fmax(longest_s, thread_s[i] / most);
 	if (!(longest_s > s->all_s && isfinite(l->cpus)))
 		return;
 	s->files_s *= longest_s / s->all_s;
@@ -252,7 +252,7 @@ static void stretch_to_threads(stage_plan *s, const double thread_s[EXCHANGE_THR
 static void add_work(job_time *t, const rates *r, const settings *o, const job_load *l)
 {
 	const way y = way_of(o, l);
-	double thread_s[EXCHANGE_THREADS] = { 0 };
+	double thread_s[LANE_THREADS] = { 0 };
 	for (int w = 0; w < WORKS; w++) {
 		const stage_kind k = stage_of[w][y];
 		stage_plan *s = &t->stage[k];
@@ -376,11 +376,7 @@ const char *job_time_bound_name(bottleneck b)
 /* Return the seconds of one kind of work in the program, before the shares are known. */
 static double program_s(work w, const rates *r, const settings *o, const job_load *l)
 {
-	const way y = way_of(o, l);
-	const stage_kind k = stage_of[w][y];
-	const bool exchanges = k > STAGE_READ && (y != SORTS_LAST || k == STAGE_RECEIVE);
-	const double cpus = r->cpus > 0 ? r->cpus : 1;
-	return work_time_of(w, r, o, l).own_s * (exchanges ? fmax(cpus / EXCHANGE_CPUS, 1) : 1);
+	return work_time_of(w, r, o, l).own_s;
 }
 
 double job_time_before_s(const rates *r, const settings *o, uint64_t n)

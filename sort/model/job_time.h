@@ -51,7 +51,7 @@ typedef struct job_load {
 	double disk_ranks;     /* ranks that share a nominal disk */
 	double fresh_bytes;    /* memory used for the first time, except for the input records */
 	double lookup_bytes;   /* read from runs on disk by the search for splitters */
-	bool spreads;          /* sends records as they are read; spills runs of received records */
+	double lanes;          /* of the exchange; 0: one for two processors */
 	double held;           /* the part of the records that stays in memory, 0 to 1 */
 	double far;            /* the part of all ranks that other hosts have, 0 to 1 */
 	bool rereads;          /* reads the output again to verify it */

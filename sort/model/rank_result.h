@@ -53,19 +53,6 @@ typedef enum shares_origin {
 	SHARES_ORIGINS
 } shares_origin;
 
-/* How records went to the ranks that wrote them; the same on all ranks. All values after
- * EXCHANGE_TWO_LEVEL mean that records went directly, and give the reason. */
-typedef enum exchange_way {
-	EXCHANGE_NONE,
-	EXCHANGE_TWO_LEVEL,
-	EXCHANGE_CHEAPER,      /* the direct way takes less time */
-	EXCHANGE_ASKED,        /* an option requires it */
-	EXCHANGE_NO_OTHER,     /* other options or the input allow only this way */
-	EXCHANGE_NO_MEMORY,    /* too little memory for a second copy of the records */
-	EXCHANGE_FEW_MESSAGES, /* ranks send to few others, or one rank would receive too much */
-	EXCHANGE_WAYS
-} exchange_way;
-
 enum {
 	LEFT_OUT_TEXT_BYTES = 256,
 	BOUND_TEXT_BYTES = 12,
@@ -84,6 +71,8 @@ typedef struct phase_span {
 } phase_span;
 
 /* The report of a rank to rank 0 at the end of a job; fixed size, sent as bytes. */
+enum { LANES_TEXT_BYTES = 48 };
+
 typedef struct rank_result {
 	int32_t rank;
 	char host[HOST_BYTES];
@@ -104,7 +93,6 @@ typedef struct rank_result {
 	double speed_seen;   /* while reading and sorting, on the scale of speed; 0: not measured */
 	double adapt_gain;   /* predicted, as a part of the time that was left */
 	int32_t adapt_state; /* an adapt_state */
-	int32_t exchange;    /* an exchange_way */
 	char bound_by[BOUND_TEXT_BYTES]; /* the plan's bottleneck */
 	uint64_t in, out;
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
@@ -125,7 +113,8 @@ typedef struct rank_result {
 	int32_t spans;
 	phase_span span[SPANS];
 	stage_times stages;
-	int32_t threads;
+	int32_t threads, lanes;
+	char lanes_why[LANES_TEXT_BYTES];  /* what limits the lanes, or "" */
 	char processors[PROCESSORS_BYTES]; /* that the rank's threads may use: "0-3,8" */
 	char cpu_model[CPU_MODEL_BYTES];
 	char numa_nodes[NUMA_TEXT_BYTES]; /* of these processors; "": not known */

@@ -286,6 +286,7 @@ void rank_speeds_join(const settings *o, const rank_speeds *g, share_plan *s)
 		g->like[i] = none;
 	for (size_t i = 0; i < p; i++) {
 		const size_t a = g->order[i];
+		const double cpus = s->rate[a].cpus; /* each rank keeps its own */
 		size_t n = 0;
 		if (g->like[a] != none)
 			continue;
@@ -300,9 +301,13 @@ void rank_speeds_join(const settings *o, const rank_speeds *g, share_plan *s)
 				rates_join(&s->rate[a], &s->rate[b]);
 		}
 		rates_scale(&s->rate[a], (double)n);
+		s->rate[a].cpus = cpus;
 	}
-	for (size_t i = 0; i < p; i++)
+	for (size_t i = 0; i < p; i++) {
+		const double cpus = s->rate[i].cpus;
 		rates_copy_work(&s->rate[i], &s->rate[g->like[i]]);
+		s->rate[i].cpus = cpus;
+	}
 	speeds_of_rates(o, g, s);
 	scale_to_fastest(g->before, p);
 	scale_to_fastest(g->after, p);

@@ -50,14 +50,14 @@ static const uint64_t shapes[] = {
 	offsetof(block_header, sum), sizeof(part_summary), offsetof(part_summary, sum_in),
 	sizeof(rank_result), offsetof(rank_result, phase_s), offsetof(rank_result, rate),
 	offsetof(rank_result, planned_in), offsetof(rank_result, adapt_state),
-	offsetof(rank_result, exchange), offsetof(rank_result, read_bytes),
-	offsetof(rank_result, io), offsetof(rank_result, limit_bytes),
-	offsetof(rank_result, out_file_bytes), offsetof(rank_result, limit_text),
-	offsetof(rank_result, left_out), offsetof(rank_result, sum_in),
-	offsetof(rank_result, status), offsetof(rank_result, text), sizeof(io_stats),
+	offsetof(rank_result, lanes), offsetof(rank_result, read_bytes), offsetof(rank_result, io),
+	offsetof(rank_result, limit_bytes), offsetof(rank_result, out_file_bytes),
+	offsetof(rank_result, limit_text), offsetof(rank_result, left_out),
+	offsetof(rank_result, sum_in), offsetof(rank_result, status), offsetof(rank_result, text),
+	sizeof(io_stats),
 	/* values of enums in them */
-	PHASES, ADAPT_CHANGED, EXCHANGE_WAYS, PLAN_ONLINE, SCATTER_DYNAMIC, STRATEGIES, IO_THREADS,
-	ST_INTERNAL, ST_SIGNAL,
+	PHASES, ADAPT_CHANGED, PLAN_ONLINE, SCATTER_DYNAMIC, STRATEGIES, IO_THREADS, ST_INTERNAL,
+	ST_SIGNAL,
 	/* sizes of messages without a struct */
 	HOST_BYTES, COMM_TAGS, ERR_TEXT_BYTES, LIMIT_TEXT_BYTES, LEFT_OUT_TEXT_BYTES, IO_TEXT_BYTES,
 	MAX_RECORD_BYTES

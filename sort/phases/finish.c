@@ -44,9 +44,8 @@ status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
 	return rc;
 }
 
-/* Move this rank's part towards the front of the file, to the offset `to`. Each write overwrites
- * only bytes that have been moved. */
-static status move_part(job *j, uint64_t to, uint64_t bytes)
+/* Each write overwrites only bytes that have been moved. */
+status output_move(job *j, uint64_t from, uint64_t to, uint64_t bytes)
 {
 	rank_env *env = &j->env;
 	const output *o = &j->files.out;
@@ -55,7 +54,7 @@ static status move_part(job *j, uint64_t to, uint64_t bytes)
 	status rc = room ? ST_OK : ST_RESOURCE;
 	for (uint64_t at = 0; rc == ST_OK && at < bytes; at += PIECE_BYTES) {
 		const size_t n = (size_t)u64_min(PIECE_BYTES, bytes - at);
-		rc = file_read_at(o->fd, room, n, o->offset + at, path, &env->e);
+		rc = file_read_at(o->fd, room, n, from + at, path, &env->e);
 		if (rc == ST_OK)
 			rc = file_write_at(o->fd, room, n, to + at, path, &env->e);
 	}
@@ -112,7 +111,7 @@ status phase_close_gaps(job *j)
 		if (old->before[r - 1] == next->before[r - 1] || next->out[r] == 0)
 			continue; /* all ranks know that this part stays */
 		if (r == env->c->rank) {
-			rc = move_part(j, to, next->out[r] * record);
+			rc = output_move(j, o->offset, to, next->out[r] * record);
 			o->offset = to;
 		}
 		rc = comm_agree(env->c, rc);

@@ -4,6 +4,7 @@
  * is validated before it is used. */
 #include "base/clock.h"
 #include "base/sysfile.h"
+#include "exchange/lanes.h"
 #include "phases.h"
 
 #include <math.h>
@@ -58,6 +59,7 @@ static const struct {
 	{ offsetof(rank_result, host), HOST_BYTES },
 	{ offsetof(rank_result, io_text), IO_TEXT_BYTES },
 	{ offsetof(rank_result, limit_text), LIMIT_TEXT_BYTES },
+	{ offsetof(rank_result, lanes_why), LANES_TEXT_BYTES },
 	{ offsetof(rank_result, left_out), LEFT_OUT_TEXT_BYTES },
 	{ offsetof(rank_result, bound_by), BOUND_TEXT_BYTES },
 	{ offsetof(rank_result, text), ERR_TEXT_BYTES },
@@ -74,9 +76,12 @@ static void validate_result(rank_result *r, int rank)
 	const struct {
 		int32_t value;
 		uint32_t values;
-	} words[] = { { r->phase, PHASES },           { r->binding, NUMA_BINDINGS },
-		      { r->spans, SPANS + 1 },        { r->adapt_state, ADAPT_CHANGED + 1 },
-		      { r->exchange, EXCHANGE_WAYS }, { r->shares_by, SHARES_ORIGINS } };
+	} words[] = { { r->phase, PHASES },
+		      { r->binding, NUMA_BINDINGS },
+		      { r->spans, SPANS + 1 },
+		      { r->adapt_state, ADAPT_CHANGED + 1 },
+		      { r->lanes, EXCHANGE_MOST_LANES + 1 },
+		      { r->shares_by, SHARES_ORIGINS } };
 	bool sound = r->rank == rank;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		sound = sound && (uint32_t)words[i].value < words[i].values;
@@ -111,21 +116,19 @@ static job_result result_of(const job *j, status rc)
 			     .late_refused = j->files.late_refused };
 }
 
-/* Plan the ranks from `first` on, on rank 0, which acts as each rank in turn and makes its budget.
+/* Plan the other ranks, on rank 0, which acts as each rank in turn and makes its budget.
  * A rank that reads and writes as much as the preceding rank has the same budget. If a rank cannot
  * sort, its result contains the reason. Return the first failure. */
-static status plan_ranks(job *j, rank_result *all, int first)
+static status plan_ranks(job *j, rank_result *all)
 {
 	rank_env *env = &j->env;
 	const share_plan *s = &j->shares;
 	status rc = ST_OK;
-	if (first == 0)
-		j->memory.wanted_bytes = 0;
-	for (int i = first; i < env->c->size; i++) {
+	for (int i = 1; i < env->c->size; i++) {
 		rank_result *r = &all[i];
 		const rates *x = &s->rate[i];
 		/* Equal bytes are meant. NOLINTNEXTLINE(*-memory-comparison,cert-*) */
-		const bool alike = i > first && memcmp(x, x - 1, sizeof *x) == 0 &&
+		const bool alike = i > 1 && memcmp(x, x - 1, sizeof *x) == 0 &&
 				   s->in[i] == s->in[i - 1] && s->out[i] == s->out[i - 1];
 		*r = alike ? all[i - 1] : j->mine;
 		if (!alike) {
@@ -183,17 +186,12 @@ void job_result_collect(job *j, status rc, job_result *res)
 		return;
 	}
 	/* If rank 0 plans for all ranks, the results are copies of its own result. Plan the other
-	 * ranks, unless rank 0 has failed before it had a memory limit. If one of them spills or
-	 * cannot hold a second copy, the same applies to all ranks: plan all again. */
+	 * ranks, unless rank 0 has failed before it had a memory limit. */
 	for (int i = 0; c->for_all && i < size; i++)
 		all[i].rank = i;
 	if (c->for_all && mp->limit.text[0]) {
-		const bool spilled = mp->other_spills, no_copy = mp->other_copies_not;
-		const status others = plan_ranks(j, all, 1);
-		if (mp->other_spills != spilled || mp->other_copies_not != no_copy)
-			rc = plan_ranks(j, all, 0);
-		else if (rc == ST_OK)
-			rc = others;
+		const status others = plan_ranks(j, all);
+		rc = rc == ST_OK ? others : rc;
 	}
 	bool explained = rc == ST_OK;
 	double total_s = now_s() - j->begun_s;

@@ -3,7 +3,7 @@
  * spill to disk, or a message names the memory that the job needs. */
 #include "base/arith.h"
 #include "base/size.h"
-#include "exchange/stream_merge.h"
+#include "exchange/lanes.h"
 #include "phases.h"
 #include "spill/spill.h"
 
@@ -17,10 +17,8 @@
 #include <unistd.h>
 
 enum {
-	GUESSED_RECS = 1 << 16,   /* margin of an estimated number of records */
 	CONTROL_BYTES = 64 << 10, /* messages of a few bytes */
 	PEER_BYTES = 512,         /* counts, places of splitters, an outgoing stream */
-	BETWEEN_RECS = 64,        /* margin, see most_between */
 	LEAST_BYTES = 64 << 10,   /* least memory of any job */
 	SMALL_BYTES = 1 << 20,    /* less than half of what a started program uses */
 };
@@ -45,19 +43,10 @@ static uint64_t exchange_bytes(const job *j, const memory_plan *mp, uint64_t out
 	const uint64_t out = is_stream ? POS_MASK : out_recs;
 	if (p == 1)
 		return 0;
-	const int peers = mp->exchange == EXCHANGE_TWO_LEVEL ? two_level_most_peers(env->c->size)
-							     : env->c->size;
-	return exchange_most_bytes(rec, (size_t)mp->windows_bytes, peers, env->c->size) +
-	       outgoing_most_bytes(n, (uint64_t)peers) + writer_most_bytes(out, rec) +
-	       CONTROL_BYTES + p * PEER_BYTES + (uint64_t)peers * sizeof(merge_stream) +
-	       stream_merge_heads((uint32_t)peers) * sizeof(head);
-}
-
-/* Return the most records that a rank holds between the two steps of an exchange, if it is to write
- * out_recs. */
-static uint64_t most_between(uint64_t out_recs)
-{
-	return out_recs + out_recs / 4 + BETWEEN_RECS;
+	const unsigned lanes = mp->lanes ? mp->lanes : 1;
+	return lanes_most_bytes(n, rec, mp->windows_bytes, env->c->size, comm_is_inside(env->c),
+				lanes) +
+	       lanes * writer_most_bytes(out / lanes, rec) + CONTROL_BYTES + p * lanes * PEER_BYTES;
 }
 
 /* Return whether ranks request parts of the input from rank 0, so that their shares are unknown. */
@@ -73,21 +62,19 @@ static sort_plan_query memory_query(const job *j, const memory_plan *mp, uint64_
 	const input *in = &j->files.in;
 	const uint64_t all = j->shares.records, share = own_share(env, j->shares.in);
 	const uint64_t recs = is_dynamic(env) ? scatter_room(env, all, share) : share;
-	const bool two = mp->exchange == EXCHANGE_TWO_LEVEL, spreads = memory_plan_spreads(j);
 	const bool unsorted = env->c->size > 1 && !settings_sorts_first(env->o);
 	sort_plan_query q = { .limit_bytes = mp->limit.rank_bytes,
 			      .recs = recs,
-			      .out_recs = two ? most_between(out_recs) : out_recs,
+			      .out_recs = out_recs,
 			      .lay = env->o->lay,
 			      .threads = j->cpus.threads,
-			      .ranks = (unsigned)env->c->size,
-			      .distributing = two || (unsorted && !env->o->partition_only),
+			      .streams = (unsigned)env->c->size * (mp->lanes ? mp->lanes : 1),
+			      .distributing = unsorted && !env->o->partition_only,
 			      .unsorted = unsorted,
 			      .drops = settings_drops(env->o),
-			      .receives = spreads || env_scatters(env),
+			      .receives = env_scatters(env),
 			      .exchange_bytes = exchange_bytes(j, mp, out_recs),
-			      .holds = !in->is_stream && !spreads && !env_scatters(env) &&
-				       !env->o->workdir,
+			      .holds = !in->is_stream && !env_scatters(env) && !env->o->workdir,
 			      .keeps = env->o->workdir && recs > 0,
 			      .kept = j->work.on ? &j->work.seal.kept : NULL,
 			      .left_bytes = mp->limit.left_bytes,
@@ -122,14 +109,10 @@ bool memory_plan_holds(const job *j, uint64_t out_recs)
 }
 
 /* Make the budget for the limit in mp. Return false if this is too little memory. */
-static bool memory_fits(const job *j, bool on_disk, memory_plan *mp)
+static bool memory_fits(const job *j, memory_plan *mp)
 {
 	const uint64_t out = own_share(&j->env, j->shares.out);
 	sort_plan_query q = memory_query(j, mp, out);
-	if (on_disk) { /* samples only estimate how much a rank receives, so plan for more */
-		q.recs = u64_min(out + out / 4 + GUESSED_RECS, j->shares.records);
-		return sort_plan_on_disk(&mp->sort, &q);
-	}
 	if (!q.kept)
 		return sort_plan_make(&mp->sort, &q) && !(mp->sort.spills && is_dynamic(&j->env));
 	/* If this job has less memory or fewer ranks than the earlier job, one merge may be unable
@@ -150,16 +133,13 @@ static bool memory_fits(const job *j, bool on_disk, memory_plan *mp)
 }
 
 /* Return whether this value of --memory is enough. The windows of the exchange grow with it. */
-static bool memory_would_fit(const job *j, bool on_disk, uint64_t bytes)
+static bool memory_would_fit(const job *j, uint64_t bytes)
 {
 	memory_plan other = j->memory;
 	other.limit.rank_bytes = bytes / j->cpus.ranks_here;
 	other.windows_bytes =
 		exchange_setup_windows(&j->env, j->shares.records, other.limit.rank_bytes);
-	if (!on_disk)
-		return memory_fits(j, false, &other);
-	return (memory_fits(j, false, &other) && !other.sort.spills) ||
-	       memory_fits(j, true, &other);
+	return memory_fits(j, &other);
 }
 
 /* Return the step to which a value of --memory is rounded, so that it is easy to read. */
@@ -190,7 +170,7 @@ static bool dir_takes_memory(const char *path)
 
 /* Refuse the job because of its files in memory. More memory for the sort does not help, so say
  * which of them must be on a disk. */
-static status refuse_files(job *j, bool spreads)
+static status refuse_files(job *j)
 {
 	rank_env *env = &j->env;
 	const memory_plan *mp = &j->memory;
@@ -204,8 +184,7 @@ static status refuse_files(job *j, bool spreads)
 	while (runs && i + 1 < dirs && !dir_takes_memory(dir[i]))
 		i++;
 	other.memory_dirs = 0;
-	const bool runs_only =
-		memory_fits(j, false, &other) || (spreads && memory_fits(j, true, &other));
+	const bool runs_only = memory_fits(j, &other);
 	if (mp->out_file_bytes)
 		text_append(text, sizeof text, "output %s takes %s",
 			    quoted(output_name(&j->files.out)),
@@ -229,14 +208,14 @@ static status refuse_files(job *j, bool spreads)
 /* Refuse the job, and name the least value of --memory that is enough. If rank 0 plans for all
  * ranks, name at least the value for the preceding ranks: the job needs the largest, and a search
  * takes long. */
-static status refuse_memory(job *j, bool on_disk)
+static status refuse_memory(job *j)
 {
 	rank_env *env = &j->env;
 	const memory_limit *limit = &j->memory.limit;
 	char least[SIZE_TEXT_BYTES]; /* as --memory takes it */
 	uint64_t enough = u64_max(j->memory.wanted_bytes, LEAST_BYTES);
 	uint64_t few = j->memory.wanted_bytes; /* too few, or enough for the preceding ranks */
-	while (enough <= INT64_MAX && !memory_would_fit(j, on_disk, enough)) {
+	while (enough <= INT64_MAX && !memory_would_fit(j, enough)) {
 		few = enough;
 		enough *= 2;
 	}
@@ -244,7 +223,7 @@ static status refuse_memory(job *j, bool on_disk)
 	while (any && enough - few > step_to(enough)) {
 		const uint64_t mid = few + (enough - few) / 2;
 		const uint64_t at = mid / step_to(enough) * step_to(enough);
-		*(memory_would_fit(j, on_disk, at) ? &enough : &few) = at;
+		*(memory_would_fit(j, at) ? &enough : &few) = at;
 	}
 	j->memory.wanted_bytes = any ? enough : 0;
 	const uint64_t step = step_to(enough), n = j->shares.records;
@@ -378,59 +357,19 @@ static status find_limit(job *j)
 	return comm_agree(c, rc);
 }
 
-/* Choose the exchange by values that are the same on all ranks. Choose two steps only if every rank
- * has memory for a second copy of its records. */
-static status choose_exchange(job *j)
-{
-	const rank_env *env = &j->env;
-	const settings *o = env->o;
-	memory_plan *mp = &j->memory;
-	const rates *r = &j->shares.rate[0];
-	const two_level_load l = { .recs_bytes = (double)j->shares.records * o->lay.record_bytes /
-						 env->c->size,
-				   .ranks = env->c->size,
-				   .inside = env->c->process_ranks == env->c->size,
-				   .byte_s = r->merge_s + 2 * r->copy_s };
-	if (env->c->size == 1 || o->merge)
-		mp->exchange = EXCHANGE_NONE;
-	else if (o->exchange == EXCHANGE_DIRECT)
-		mp->exchange = EXCHANGE_ASKED;
-	else if (!settings_sorts_first(o) || j->files.in.is_stream || o->workdir ||
-		 env_scatters(env))
-		mp->exchange = EXCHANGE_NO_OTHER;
-	else if (o->exchange != EXCHANGE_BY_TWO_LEVELS && two_level_saves_s(&l) <= 0)
-		mp->exchange = EXCHANGE_CHEAPER;
-	else
-		mp->exchange = EXCHANGE_TWO_LEVEL;
-	if (mp->exchange != EXCHANGE_TWO_LEVEL)
-		return ST_OK;
-	sort_plan b;
-	uint64_t any;
-	const uint64_t out = own_share(env, j->shares.out);
-	const sort_plan_query q = memory_query(j, mp, out);
-	const bool no = !sort_plan_make(&b, &q) || b.spills || mp->other_copies_not;
-	const status rc = comm_reduce(env->c, no, u64_max, &any);
-	mp->other_copies_not = any != 0;
-	mp->between_recs = most_between(out);
-	if (any)
-		mp->exchange = EXCHANGE_NO_MEMORY;
-	return rc;
-}
-
 /* Refuse the job: because of its files in memory, if it would fit without them. */
-static status refuse(job *j, bool spreads, bool on_disk)
+static status refuse(job *j)
 {
 	memory_plan bare = j->memory;
 	bare.out_file_bytes = bare.memory_dirs = 0;
-	if ((j->memory.out_file_bytes || j->memory.memory_dirs) &&
-	    (memory_fits(j, false, &bare) || (spreads && memory_fits(j, true, &bare))))
-		return refuse_files(j, spreads);
+	if ((j->memory.out_file_bytes || j->memory.memory_dirs) && memory_fits(j, &bare))
+		return refuse_files(j);
 	j->memory = bare; /* which --memory is enough without them */
-	return refuse_memory(j, on_disk);
+	return refuse_memory(j);
 }
 
 /* Check that the planned files can be made: runs, and an output in memory. */
-static status check_files(job *j, bool spreads)
+static status check_files(job *j)
 {
 	rank_env *env = &j->env;
 	const settings *o = env->o;
@@ -456,20 +395,19 @@ static status check_files(job *j, bool spreads)
 	/* The space on disks is looked at when runs are created: until then it may change. The size
 	 * of a tmpfs is as good as its memory. Runs that --resume may find have their space. */
 	uint64_t bytes = 0;
-	if (mp->memory_dirs && !spreads && !o->workdir && b->runs > b->memory_runs &&
+	if (mp->memory_dirs && !o->workdir && b->runs > b->memory_runs &&
 	    !__builtin_mul_overflow(b->disk_bytes, j->cpus.ranks_here, &bytes))
 		return spill_dirs_check(dir, dirs, bytes,
 					b->disk_bytes / (b->runs - b->memory_runs), &env->e);
 	return spill_dirs_check(dir, dirs, 0, 0, &env->e);
 }
 
-/* Make the budget of this rank, and decide together whether received records spill. */
+/* Make the budget of this rank. */
 static status make_budget(job *j)
 {
 	rank_env *env = &j->env;
 	const settings *o = env->o;
 	memory_plan *mp = &j->memory;
-	const bool spreads = memory_plan_spreads(j);
 	size_t dirs;
 	const char *const *dir = memory_plan_tmpdirs(j, &dirs);
 	if (j->files.in.is_stream) {
@@ -485,22 +423,10 @@ static status make_budget(job *j)
 		sort_plan_stream(&mp->sort, &q, rc == ST_OK ? bytes / record : POS_MASK);
 		return ST_OK;
 	}
-	bool fit = memory_fits(j, false, mp), on_disk = spreads && (!fit || mp->sort.spills);
-	if (spreads) { /* stay in memory only if every rank can hold what it receives */
-		uint64_t all;
-		const status rc = comm_reduce(env->c, on_disk || mp->other_spills, u64_max, &all);
-		/* another rank may have sent any number */
-		mp->other_spills = on_disk = on_disk || all != 0;
-		if (rc != ST_OK)
-			return rc;
-	}
-	if (on_disk)
-		fit = memory_fits(j, true, mp);
-	if ((spreads || env_scatters(env)) && !env->c->threads_allowed)
-		mp->sort.workers = 1; /* the same thread makes runs, sends and receives */
-	if (!fit)
-		return refuse(j, spreads, on_disk);
-	return check_files(j, spreads);
+	const bool fit = memory_fits(j, mp);
+	if (env_scatters(env) && !env->c->threads_allowed)
+		mp->sort.workers = 1; /* the same thread makes runs and receives */
+	return fit ? check_files(j) : refuse(j);
 }
 
 static void note_budget(job *j)
@@ -528,16 +454,73 @@ void memory_plan_ended(job *j)
 	note_budget(j);
 }
 
+/* Agree on the number of lanes of all ranks: `mine` for this one. */
+static status agree_lanes(job *j, uint32_t mine)
+{
+	rank_env *env = &j->env;
+	memory_plan *mp = &j->memory;
+	const status rc = comm_allgather(env->c, &mine, mp->lanes_used, sizeof mine);
+	mp->lanes = 1;
+	for (int i = 0; rc == ST_OK && i < env->c->size; i++) {
+		if (mp->lanes_used[i] == 0 || mp->lanes_used[i] > EXCHANGE_MOST_LANES)
+			return comm_noted(env->c, ST_PEER);
+		mp->lanes = mp->lanes_used[i] > mp->lanes ? mp->lanes_used[i] : mp->lanes;
+	}
+	return rc;
+}
+
+/* Plan the lanes: as many as are useful, fewer if runs are on disk, one if memory is short. Ranks
+ * that sort last have one. */
+static status plan_lanes(job *j)
+{
+	rank_env *env = &j->env;
+	memory_plan *mp = &j->memory;
+	const settings *o = env->o;
+	const int p = env->c->size;
+	const uint64_t mean = j->shares.records / (uint64_t)p * o->lay.record_bytes;
+	const uint32_t forced = (uint32_t)test_sizes_of(o)->lanes;
+	enum { IN_MEMORY, ON_DISK, SHORT };
+	uint64_t worst = SHORT;
+	mp->lanes = 1;
+	if (p == 1 || !settings_sorts_first(o) || o->merge)
+		return ST_OK;
+	/* with any number of threads: the same on all ranks */
+	if (!forced &&
+	    lanes_wanted(UINT32_MAX, mean, mp->windows_bytes, p, false, &mp->lanes_why) == 1)
+		return ST_OK;
+	if (!mp->lanes_used) /* else rank 0 plans for several ranks */
+		mp->lanes_used =
+			mem_array(&env->m, (size_t)p, sizeof *mp->lanes_used, "lanes", &env->e);
+	status rc = comm_agree(env->c, mp->lanes_used ? ST_OK : ST_RESOURCE);
+	for (uint64_t try = IN_MEMORY; rc == ST_OK && try < worst; try++) {
+		rc = agree_lanes(j, forced ? forced
+					   : lanes_wanted(j->cpus.threads, mean, mp->windows_bytes,
+							  p, try == ON_DISK, &mp->lanes_why));
+		if (rc == ST_OK && (mp->lanes == 1 || forced))
+			return rc;
+		const bool fits = rc == ST_OK && memory_fits(j, mp);
+		const uint64_t mine = !fits ? SHORT : mp->sort.spills ? ON_DISK : IN_MEMORY;
+		if (rc == ST_OK)
+			rc = comm_reduce(env->c, mine, u64_max, &worst);
+		if (worst <= try)
+			return rc;
+	}
+	mp->lanes_why = "memory is short";
+	return rc == ST_OK ? agree_lanes(j, 1) : rc;
+}
+
 status phase_budget(job *j)
 {
 	rank_result *r = j->env.stats;
 	size_t dirs;
 	status rc = find_limit(j);
 	if (rc == ST_OK)
-		rc = comm_agree(j->env.c, choose_exchange(j));
-	r->exchange = j->memory.exchange;
+		rc = plan_lanes(j);
 	if (rc == ST_OK)
 		rc = make_budget(j);
+	r->lanes = (int32_t)(j->memory.lanes > 1 ? j->memory.lanes_used[j->env.c->rank] : 1);
+	snprintf(r->lanes_why, sizeof r->lanes_why, "%s",
+		 j->memory.lanes_why ? j->memory.lanes_why : "");
 	r->limit_bytes = j->memory.limit.rank_bytes;
 	memcpy(r->limit_text, j->memory.limit.text, sizeof r->limit_text);
 	note_budget(j);

@@ -6,10 +6,7 @@
 #define HETSORT_PHASES_PHASES_H
 
 #include "base/limit.h"
-#include "exchange/exchange.h"
-#include "exchange/stream_merge.h"
 #include "exchange/splitter_search.h"
-#include "exchange/two_level.h"
 #include "io/input.h"
 #include "io/journal.h"
 #include "io/output.h"
@@ -65,8 +62,10 @@ typedef struct cpu_share {
 typedef struct memory_plan {
 	memory_limit limit;
 	uint64_t windows_bytes; /* of the exchange; the same on all ranks */
-	exchange_way exchange;
-	uint64_t between_recs; /* most records held between the two steps of an exchange */
+	unsigned lanes;         /* of each rank; the same on all ranks (exchange/lanes.h) */
+	uint32_t *lanes_used; /* [size] of each rank; the others are empty. NULL: all ranks have one
+			       */
+	const char *lanes_why; /* what limits those of this rank */
 	sort_plan sort;
 	size_t kept; /* number of runs of earlier jobs that are used */
 	/* files in memory (sort_plan.h), which take memory of this host, too */
@@ -74,20 +73,17 @@ typedef struct memory_plan {
 	uint64_t out_file_bytes; /* this rank's part of the outputs of this host */
 	size_t memory_dirs;      /* for runs */
 	char *tmpdir;            /* for runs, if the user names no directory */
-	bool other_spills;       /* if rank 0 plans for all ranks: some rank spills, so all do */
-	bool other_copies_not;   /* likewise: some rank has no memory for a second copy */
 	uint64_t wanted_bytes;   /* likewise: the --memory that the ranks need that were planned */
 } memory_plan;
 
 /* The runs of this rank, and where they are cut between the ranks. */
 typedef struct cuts {
 	splitter_search search;
-	sorted *s;       /* as read; phase_distribute makes one run, ordered by destination */
-	uint64_t *cut;   /* [(size + 1) * runs]; after phase_regroup [peers + 1] */
-	peer_flow flow;  /* set by phase_regroup: the peers, if they are not all ranks */
-	int most_peers;  /* of any rank */
-	bool drops_rest; /* the share of the last rank is dropped, so no rank receives it */
-	dropped dropped; /* records of this rank that are dropped */
+	sorted *s;        /* as read */
+	uint64_t *target; /* [size * lanes] records of all ranks up to the end of each lane */
+	uint64_t *cut;    /* [(size * lanes + 1) * runs] */
+	bool drops_rest;  /* the share of the last rank is dropped, so no rank receives it */
+	dropped dropped;  /* records of this rank that are dropped */
 } cuts;
 
 /* This rank's part of the output. */
@@ -154,7 +150,7 @@ typedef struct job {
 	share_plan next;      /* the new plan of the current phase, see job_replan */
 	scatter_plan scatter; /* by plan */
 	memory_plan memory;   /* by budget; read adds the memory of a stream */
-	read_runs data;       /* by read; regroup and distribute replace it */
+	read_runs data;       /* by read; distribute replaces it */
 	speed_history speeds; /* by read, with --adapt */
 	cuts cuts;            /* by sample and split */
 	output_part part;     /* by merge, distribute, single_rank */
@@ -166,10 +162,9 @@ typedef status job_step(job *j);
 /* In the order of sort/job.c, which describes each one. */
 job_step phase_describe, phase_plan, phase_resume, phase_find_output, phase_budget,
 	phase_save_state, phase_read, phase_load_output, phase_adapt, phase_plan_top, phase_sample,
-	phase_split, phase_split_inputs, phase_drop_rest, phase_split_keys, phase_regroup,
-	phase_merge, phase_distribute, phase_single_rank, phase_close_gaps, phase_sync,
-	phase_reread, phase_verify, phase_save_output, phase_commit, phase_drop_checkpoints,
-	phase_update_wisdom;
+	phase_split, phase_split_inputs, phase_drop_rest, phase_split_keys, phase_merge,
+	phase_distribute, phase_single_rank, phase_close_gaps, phase_sync, phase_reread,
+	phase_verify, phase_save_output, phase_commit, phase_drop_checkpoints, phase_update_wisdom;
 
 /* job_each - take n steps until one fails. After each step all ranks agree on its status. */
 static inline status job_each(job *j, job_step *const *step, size_t n)
@@ -203,6 +198,10 @@ void output_note_stays(job *j, const char *name);
 /* output_read_again - inspect the first `recs` records of this rank's part in the open output file.
  * direct: when to bypass the page cache. ST_INVALID, without a message, if out of order. */
 status output_read_again(job *j, uint64_t recs, direct_io direct, err *e);
+
+/* output_move - move bytes of this rank's records from one offset of the output to another, towards
+ * the front. */
+status output_move(job *j, uint64_t from, uint64_t to, uint64_t bytes);
 
 /* part_summary_at - return the summary of a rank from the summaries of all; *first_key receives the
  * address of its two keys. */
@@ -288,15 +287,6 @@ bool memory_plan_holds(const job *j, uint64_t out_recs);
 /* memory_plan_ended - update the budget when all records have arrived, so that their number is
  * known. */
 void memory_plan_ended(job *j);
-
-/* memory_plan_spreads - return whether records that exceed the memory are exchanged before they are
- * sorted. This requires that all ranks can read all of the input. If not, records are sorted before
- * they are exchanged. */
-static inline bool memory_plan_spreads(const job *j)
-{
-	return j->env.c->size > 1 && !settings_sorts_first(j->env.o) && !j->files.in.per_rank &&
-	       !j->env.o->from_root;
-}
 
 /* memory_plan_merges - return whether the last step is a merge of runs. */
 static inline bool memory_plan_merges(const job *j)

@@ -11,7 +11,6 @@
 #include "base/arith.h"
 #include "base/size.h"
 #include "base/sysfile.h"
-#include "exchange/distribute_disk.h"
 #include "io/file.h"
 #include "phases.h"
 #include "spill/sorted_files.h"
@@ -381,15 +380,6 @@ static status read_share(job *j, run_formation_plan *p)
 	}
 	if (in->is_stream)
 		return read_only_stream(j, p);
-	if (spills && memory_plan_spreads(j)) {
-		const distribute_plan k = { in, &j->shares, j->memory.windows_bytes, p };
-		p->load.n = j->memory.sort.most_recs;
-		p->full = "samples of the input did not show how its keys are distributed";
-		const status rc = distribute_disk(env, &k, &j->data);
-		if (rc == ST_OK)
-			memory_plan_ended(j);
-		return rc;
-	}
 	if (env_scatters(env)) {
 		const scatter_job k = { in, &j->shares, &j->scatter, p };
 		status rc = scatter_input(env, &k, &j->data);
@@ -412,8 +402,7 @@ status phase_read(job *j)
 	const memory_plan *mp = &j->memory;
 	const uint64_t n = own_share(env, j->shares.in);
 	/* a rank that waits for others while it reads shows no speed */
-	const bool spreads = mp->sort.spills && memory_plan_spreads(j);
-	const bool waits = env_scatters(env) ? o->scatter != SCATTER_DYNAMIC : spreads;
+	const bool waits = env_scatters(env) && o->scatter != SCATTER_DYNAMIC;
 	const bool measures = o->adapt.on && env->c->size > 1 && n > 0 && !waits;
 	/* the most records in memory, if their number is known only at their end: a buffer that
 	 * grows exists twice for a while */
@@ -437,7 +426,7 @@ status phase_read(job *j)
 				 .stop = j->work.on ? o->stop : NULL };
 	p.dir = memory_plan_tmpdirs(j, &p.dirs);
 	const status rc = read_share(j, &p);
-	read_note(j, spreads ? env->stats->in : j->data.n);
+	read_note(j, j->data.n);
 	/* Find how much of the input buffer is in huge pages. Reading smaps_rollup walks the page
 	 * table, so skip small buffers, and mapped files, which have no huge pages. */
 	uint64_t kb = 0;

@@ -373,7 +373,6 @@ status phase_single_rank(job *j)
 	const sort_plan *b = &j->memory.sort;
 	const sorted_use u = { .m = &env->m,
 			       .piece_recs = b->piece_recs,
-			       .own_scratch = true,
 			       .drops = settings_drops(env->o),
 			       .ahead_bytes = b->ahead_bytes,
 			       .readers = SORT_PLAN_READERS };

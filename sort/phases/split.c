@@ -5,6 +5,7 @@
  * dropped before the exchange, by the rank that read them. */
 #include "base/arith.h"
 #include "base/pool.h"
+#include "exchange/lanes.h"
 #include "phases.h"
 #include "kernel/gather.h"
 #include "spill/sorted_files.h"
@@ -18,13 +19,21 @@
 status phase_sample(job *j)
 {
 	rank_env *env = &j->env;
+	const size_t lanes = j->memory.lanes, splitters = (size_t)env->c->size * lanes;
+	uint64_t *ends = mem_array(&env->m, splitters, sizeof *ends, "shares", &env->e);
+	const status rc = comm_agree(env->c, ends ? ST_OK : ST_RESOURCE);
+	if (rc != ST_OK)
+		return rc;
+	lanes_targets(j->shares.out, j->memory.lanes_used, (size_t)env->c->size, lanes, ends);
+	j->cuts.target = ends;
 	j->cuts.search =
 		(splitter_search){ .c = env->c,
 				   .m = &env->m,
 				   .r = j->data.s,
 				   .as_read = memory_plan_merges(j) ? NULL : &j->data.memory.recs,
-				   .target = j->shares.before,
-				   .count = (size_t)env->c->size - 1 };
+				   .target = ends,
+				   .each = lanes,
+				   .count = splitters - 1 };
 	return splitter_search_open(&j->cuts.search, &env->e);
 }
 
@@ -33,8 +42,8 @@ status phase_split(job *j)
 	rank_env *env = &j->env;
 	cuts *k = &j->cuts;
 	k->s = j->data.s;
-	k->cut = mem_array(&env->m, ((size_t)env->c->size + 1) * k->s->count, sizeof *k->cut,
-			   "cuts", &env->e);
+	k->cut = mem_array(&env->m, (k->search.count + 2) * k->s->count, sizeof *k->cut, "cuts",
+			   &env->e);
 	status rc = comm_agree(env->c, k->cut ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK) {
 		rc = splitter_search_end(&k->search, k->cut, &env->e);
@@ -47,10 +56,11 @@ uint64_t *cuts_count(job *j)
 {
 	const cuts *c = &j->cuts;
 	const size_t p = (size_t)j->env.c->size, count = c->s->count;
+	const size_t rank = j->memory.lanes * count; /* cuts of a rank */
 	uint64_t *send = mem_array(&j->env.m, p, sizeof *send, "counts", &j->env.e);
 	for (size_t i = 0; send && i < p; i++)
 		for (size_t k = 0; k < count; k++)
-			send[i] += c->cut[(i + 1) * count + k] - c->cut[i * count + k];
+			send[i] += c->cut[(i + 1) * rank + k] - c->cut[i * rank + k];
 	return send;
 }
 
@@ -61,7 +71,8 @@ status phase_split_keys(job *j)
 	uint64_t mine = 0;
 	if (!env->o->unique)
 		return ST_OK;
-	status rc = key_borders_move(env->c, &env->m, j->cuts.s, j->cuts.cut, &env->e);
+	status rc =
+		key_borders_move(env->c, &env->m, j->cuts.s, j->memory.lanes, j->cuts.cut, &env->e);
 	if (rc != ST_OK)
 		return rc;
 	/* count the records that all ranks send to this one after the cuts have moved */
@@ -192,10 +203,10 @@ status phase_drop_rest(job *j)
 	rank_env *env = &j->env;
 	cuts *c = &j->cuts;
 	const unsigned threads = j->cpus.threads;
-	const size_t last = (size_t)env->c->size - 1;
+	const size_t last = (size_t)env->c->size - 1, lanes = j->memory.lanes;
 	if (!c->drops_rest)
 		return ST_OK;
-	dropping p = { .s = c->s, .from = c->cut + last * c->s->count };
+	dropping p = { .s = c->s, .from = c->cut + last * lanes * c->s->count };
 	p.sum = mem_array(&env->m, threads, sizeof *p.sum, "checksums", &env->e);
 	status rc = comm_agree(env->c, p.sum ? ST_OK : ST_RESOURCE);
 	if (rc == ST_OK)
@@ -206,7 +217,8 @@ status phase_drop_rest(job *j)
 			c->dropped.sum = checksum_join(c->dropped.sum, p.sum[i]);
 		for (size_t i = 0; i < c->s->count; i++) {
 			c->dropped.records += c->s->start[i + 1] - p.from[i];
-			c->cut[(last + 1) * c->s->count + i] = p.from[i];
+			for (size_t k = 1; k <= lanes; k++)
+				c->cut[(last * lanes + k) * c->s->count + i] = p.from[i];
 		}
 		j->next.out[last] = 0;
 		share_plan_sum_out(env, &j->next);

@@ -8,6 +8,7 @@
 #include "base/arith.h"
 #include "exchange/splitter_search.h"
 #include "io/tempdir.h"
+#include "exchange/exchange.h"
 #include "phases.h"
 #include "model/rank_speeds.h"
 #include "spill/spill.h"
@@ -335,7 +336,7 @@ uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t le
 	const uint64_t mean = total * env->o->lay.record_bytes / (uint64_t)env->c->size;
 	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
 	const uint64_t peers = (uint64_t)(env->c->size - 1) * LEAST_PEER_BYTES;
-	const uint64_t least = u64_min(u64_min(peers, EXCHANGE_LEAST_BYTES), 2 * mean);
+	const uint64_t least = u64_min(u64_min(peers, EXCHANGE_LEAST_BYTES), 4 * mean);
 	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
 }
 
@@ -373,27 +374,28 @@ void plan_time(job *j, const char *run_dir)
 	double disk_s = r->rate.disk_s;
 	if (o->calibrate && !o->disks && b->spills)
 		disk_s = disk_rate_s(&j->env.m, run_dir, bytes);
-	const job_load l = { .in = in,
-			     .out = own_share(&j->env, j->shares.out),
-			     .ranks = (size_t)j->env.c->size,
-			     .cpus = j->shares.measured ? 1 : fmin(mine, cpus->threads),
-			     .cold = input_is == ON_DISK,
-			     .in_place = input_is == IN_PAGE_CACHE && !b->spills &&
-					 !env_scatters(&j->env),
-			     .spills = b->spills,
-			     .durable = o->fsync && to_file,
-			     .disk_s = disk_s,
-			     .disk_ranks = cpus->ranks_here,
-			     /* memory in addition to the records that are read */
-			     .fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
-			     .lookup_bytes = lookup_bytes(j),
-			     .spreads = b->spills && memory_plan_spreads(j),
-			     /* the part of the records that stays in memory */
-			     .held = b->spills && bytes > b->disk_bytes
-					     ? 1 - (double)b->disk_bytes / (double)bytes
-					     : 0,
-			     .far = 1 - (double)cpus->ranks_here / j->env.c->size,
-			     .rereads = o->verify == VERIFY_REREAD && to_file };
+	const job_load l = {
+		.in = in,
+		.out = own_share(&j->env, j->shares.out),
+		.ranks = (size_t)j->env.c->size,
+		.lanes = j->memory.lanes > 1 ? j->memory.lanes_used[j->env.c->rank] : 1,
+		.cpus = j->shares.measured ? 1 : fmin(mine, cpus->threads),
+		.cold = input_is == ON_DISK,
+		.in_place = input_is == IN_PAGE_CACHE && !b->spills && !env_scatters(&j->env),
+		.spills = b->spills,
+		.durable = o->fsync && to_file,
+		.disk_s = disk_s,
+		.disk_ranks = cpus->ranks_here,
+		/* memory in addition to the records that are read */
+		.fresh_bytes = b->bytes > held ? (double)(b->bytes - held) : 0,
+		.lookup_bytes = lookup_bytes(j),
+		/* the part of the records that stays in memory */
+		.held = b->spills && bytes > b->disk_bytes
+				? 1 - (double)b->disk_bytes / (double)bytes
+				: 0,
+		.far = 1 - (double)cpus->ranks_here / j->env.c->size,
+		.rereads = o->verify == VERIFY_REREAD && to_file
+	};
 	rates own = r->rate;
 	if (!j->shares.measured)
 		own.cpus = 1;

@@ -5,6 +5,7 @@
  * The formula has trees for broadcasts and for short messages of all to all, otherwise one message
  * for each peer. */
 #include "sim.h"
+#include "comm/shared_window.h"
 #include "base/size.h"
 #include "engine.h"
 #include "io/unfinished.h"
@@ -176,10 +177,8 @@ static double asked_s(const comm_req *r)
 static void block_through(void *req)
 {
 	comm_req *r = req;
-	const int rank = (int)(r->handle[1] >> 32), peer = (int)(uint32_t)r->handle[1];
-	if (r->tag != TAG_HEARTBEAT)
-		polling_note(rank, r, peer, -1);
-	atomic_store(&r->complete, true);
+	const int rank = (int)r->handle[1];
+	comm_complete(r);
 	process_news(engine_process(rank));
 }
 
@@ -189,11 +188,9 @@ static status sim_start(comm *c, comm_req *req)
 	const int from = req->sending ? c->rank : req->peer,
 		  to = req->sending ? req->peer : c->rank;
 	actor_acts();
-	actor_owe(req->sending ? own : own / 2); /* the other half of a receive is in its test */
+	actor_owe(own);
 	const double now_s = engine_now_s();
 	memcpy(&req->handle[0], &now_s, sizeof now_s);
-	if (req->tag != TAG_HEARTBEAT)
-		polling_note(c->rank, req, req->peer, 1);
 	req->peer = from;
 	const size_t k = ((size_t)from + (size_t)req->tag * 7) & (net.buckets - 1);
 	comm_req *other = comm_pair(&net.box[(size_t)to * net.buckets + k], req);
@@ -210,21 +207,11 @@ static status sim_start(comm *c, comm_req *req)
 		return rc;
 	traffic->blocks += (uint64_t)scale_messages(bytes);
 	traffic->block_bytes += bytes;
-	s->handle[1] = (uint64_t)from << 32 | (unsigned)to;
-	r->handle[1] = (uint64_t)to << 32 | (unsigned)from;
+	s->handle[1] = (uint64_t)from;
+	r->handle[1] = (uint64_t)to;
 	const delivery d = { f, t, network_bytes(bytes), block_through, s, r };
 	const double word_s = f == t ? 0 : (f->is.latency_s + t->is.latency_s) / 2;
 	return network_send(&d, fmax(asked_s(s) + word_s, asked_s(r)) + word_s);
-}
-
-static status sim_test(comm *c, comm_req *req, bool *done)
-{
-	(void)c;
-	actor_owe(net.p->rates.test_s);
-	*done = atomic_load(&req->complete);
-	if (*done && !req->sending)
-		actor_owe(scale_messages(scale_block(req)) * net.p->rates.message_s / 2);
-	return ST_OK;
 }
 
 static void sim_end_job(comm *c, int code)
@@ -236,8 +223,44 @@ static void sim_end_job(comm *c, int code)
 }
 
 static const struct comm_ops sim_ops = {
-	sim_collective, sim_collective, sim_start, sim_test, NULL, sim_end_job,
+	sim_collective, sim_collective, sim_start, NULL, NULL, sim_end_job,
 };
+
+/* Threads of the exchange sleep in the queue of their kind of news, or in that of any news. */
+static const void *queue_of_news(const shared_window *w, unsigned kinds)
+{
+	return (const char *)w + kinds;
+}
+
+WRAPPED(void, shared_window_sleep, shared_window *w, uint32_t looked, unsigned kinds)
+{
+	if (!actor_self())
+		return __real_shared_window_sleep(w, looked, kinds);
+	actor_pay();
+	if (shared_window_look(w) == looked)
+		(void)actor_wait_for(queue_of_news(w, kinds), INFINITY);
+}
+
+static void wake_sleepers(const shared_window *w, unsigned kinds)
+{
+	for (unsigned of = 1; of <= NEWS_ANY; of++)
+		while ((of & kinds) && actor_wake_one(queue_of_news(w, of)))
+			;
+}
+
+WRAPPED(void, shared_window_tell, shared_window *w, shared_news kind, int rank)
+{
+	const uint32_t looked = shared_window_look(w);
+	__real_shared_window_tell(w, kind, rank);
+	if (shared_window_look(w) != looked)
+		wake_sleepers(w, 1U << kind);
+}
+
+WRAPPED(void, shared_window_wake, shared_window *w)
+{
+	__real_shared_window_wake(w);
+	wake_sleepers(w, NEWS_ANY);
+}
 
 /* -------------------------------------------------------------------------------------- ranks */
 
@@ -257,10 +280,8 @@ static void *sim_rank_run(void *rank_)
  * ranks are its threads. */
 WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 {
-	if (actor_self()) {
-		polling_close(); /* polling.c assumes one rank per process */
+	if (actor_self())
 		return __real_comm_local_run(size, fn, arg, e);
-	}
 	net.p = engine_platform();
 	net.fn = fn;
 	net.arg = arg;
@@ -276,8 +297,6 @@ WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 	status rc = net.rank && net.room && net.box
 			    ? ST_OK
 			    : err_set(e, ST_RESOURCE, "no memory for a job of %zu ranks", p);
-	if (rc == ST_OK)
-		rc = polling_open(net.p->ranks, net.p->rates.test_s, e);
 	for (int i = 0; i < net.p->ranks && rc == ST_OK; i++) {
 		sim_rank *r = &net.rank[i];
 		r->c = (comm){ .ops = &sim_ops,
@@ -306,7 +325,6 @@ WRAPPED(status, comm_local_run, int size, rank_main *fn, void *arg, err *e)
 	free(net.rank);
 	free(net.room);
 	free(net.box);
-	polling_close();
 	return rc;
 }
 

@@ -5,7 +5,7 @@
 #include "sim.h"
 #include "engine.h"
 #include "exchange/block.h"
-#include "exchange/two_level.h"
+#include "exchange/lanes.h"
 #include "model/rank_speeds.h"
 #include "phases/phases.h"
 
@@ -71,17 +71,17 @@ WRAPPED(uint64_t, exchange_setup_windows, const rank_env *env, uint64_t total, u
 	return (uint64_t)ceil((double)bytes / scale.all);
 }
 
-WRAPPED(double, two_level_saves_s, const two_level_load *l)
+WRAPPED(unsigned, lanes_wanted, unsigned threads, uint64_t out_bytes, uint64_t windows_bytes,
+	int ranks, bool on_disk, const char **why)
 {
-	two_level_load all = *l;
-	all.recs_bytes *= scale.all;
-	return __real_two_level_saves_s(&all);
+	return __real_lanes_wanted(threads, scaled(out_bytes, MOST), scaled(windows_bytes, MOST),
+				   ranks, on_disk, why);
 }
 
-WRAPPED(windows, windows_divide, size_t budget_bytes, size_t record_bytes, int ranks,
+WRAPPED(windows, windows_divide, size_t budget_bytes, size_t record_bytes, int ranks, bool inside,
 	uint64_t total)
 {
-	windows w = __real_windows_divide(scaled(budget_bytes, MOST), record_bytes, ranks,
+	windows w = __real_windows_divide(scaled(budget_bytes, MOST), record_bytes, ranks, inside,
 					  scaled(total, MOST));
 	if (!actor_self())
 		return w;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of the simulation between hetsort and the engine: the macro for functions that replace
- * others, the scale, the omitted tests of messages, and the comm of simulated ranks. */
+ * others, the scale, and the comm of simulated ranks. */
 #ifndef HETSORT_SIM_SIM_H
 #define HETSORT_SIM_SIM_H
 
@@ -45,26 +45,6 @@ typedef struct scale_windows {
 
 /* scale_last_windows - return the window of the last exchange. */
 const scale_windows *scale_last_windows(void);
-
-/* ---- polling.c: omitted tests of messages
- *
- * The exchange repeatedly tests every message that is under way. With a thousand ranks, nearly all
- * of these tests find nothing. The simulation omits tests of messages that have certainly not
- * arrived, but charges their time. So the simulated events and their times stay the same. */
-
-/* polling_open - begin to omit tests of these ranks; a test takes test_s. Returns ST_RESOURCE
- * without memory. */
-status polling_open(int ranks, double test_s, err *e);
-
-/* polling_close - let all ranks test every message from now on. */
-void polling_close(void);
-
-/* polling_note - record that a rank starts to send or receive a block (change 1), or that a block
- * has arrived, so that the rank must test it (change -1). */
-void polling_note(int rank, const comm_req *r, int peer, int change);
-
-/* polling_waits - record that the current actor is about to wait for a condition variable. */
-void polling_waits(void);
 
 /* ---- comm_sim.c: the comm of the ranks */
 

@@ -80,7 +80,6 @@ static int cond_wait(pthread_cond_t *c, pthread_mutex_t *m, double until_s)
 {
 	actor_acts();
 	actor_pay();
-	polling_waits();
 	__wrap_pthread_mutex_unlock(m);
 	const bool woken = actor_wait_for(c, until_s);
 	__wrap_pthread_mutex_lock(m);

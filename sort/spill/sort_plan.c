@@ -258,16 +258,16 @@ static uint64_t fit_streams(sort_plan *b, const sort_plan_query *q, uint64_t byt
 	const uint64_t rec = q->lay.record_bytes;
 	const uint64_t control = b->runs * (SORTED_MERGE_FILE_BYTES + q->lay.key_bytes +
 					    RANGE_BYTES + 2 * sizeof(entry));
-	const uint64_t fixed = q->exchange_bytes + q->ranks * control;
+	const uint64_t fixed = q->exchange_bytes + q->streams * control;
 	if (bytes < fixed)
 		return 0;
-	b->ahead_bytes = u64_min((bytes - fixed) / q->ranks,
-				 2 * b->runs * SORTED_MERGE_CHUNK_BYTES + AHEAD_BYTES / q->ranks);
+	b->ahead_bytes = u64_min((bytes - fixed) / q->streams,
+				 2 * b->runs * SORTED_MERGE_CHUNK_BYTES + AHEAD_BYTES / q->streams);
 	if (b->ahead_bytes < least_ahead(q, b->runs, 1))
 		return 0;
-	return fixed + u64_min(q->ranks * b->ahead_bytes,
-			       (q->recs + q->ranks * b->runs) * rec +
-				       q->ranks * b->runs * 2 * SPILL_MOST_BLOCK_BYTES);
+	return fixed + u64_min(q->streams * b->ahead_bytes,
+			       (q->recs + q->streams * b->runs) * rec +
+				       q->streams * b->runs * 2 * SPILL_MOST_BLOCK_BYTES);
 }
 
 /* Plan the merge of b->runs runs, and set b->bytes. Return false if memory is too small. */
@@ -276,11 +276,11 @@ static bool plan_merge(sort_plan *b, const sort_plan_query *q, uint64_t limit, u
 	const uint64_t samples = samples_bytes(q, b), left = limit - samples - slack_bytes(limit);
 	const uint64_t sorting = (q->receives ? q->exchange_bytes : 0) +
 				 sort_plan_sorters(b) * run_bytes(b, q, b->run_recs);
-	const uint64_t merging = q->ranks > 1 ? fit_streams(b, q, left)
-					      : fit_merge(b, q, b->runs, left, least_chunk,
-							  SORTED_MERGE_CHUNK_BYTES);
+	const uint64_t merging = q->streams > 1 ? fit_streams(b, q, left)
+						: fit_merge(b, q, b->runs, left, least_chunk,
+							    SORTED_MERGE_CHUNK_BYTES);
 	if (merging == 0 ||
-	    (q->ranks == 1 && b->ahead_bytes < least_ahead(q, b->runs, SORT_PLAN_READERS)))
+	    (q->streams == 1 && b->ahead_bytes < least_ahead(q, b->runs, SORT_PLAN_READERS)))
 		return false;
 	b->bytes = samples + u64_max(sorting, merging);
 	return true;

@@ -16,7 +16,7 @@ typedef struct sort_plan_query {
 	uint64_t out_recs;    /* that this rank writes */
 	layout lay;
 	unsigned threads;
-	unsigned ranks;
+	unsigned streams;  /* that a rank sends: ranks, times lanes */
 	bool distributing; /* the rank needs memory for received records, too */
 	bool unsorted;     /* records are sent before they are sorted */
 	bool drops;    /* records may be dropped, so a single rank needs entries of each piece */

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pieces, and records in memory as a sorted sequence. The sequence is one run. Each of its buckets
  * is sorted when one of its places is needed (kernel/demand.h). A piece is a bucket or a part of
- * one.
- *
- * A thread with memory for whole buckets has its own scratch, so threads sort buckets in parallel.
- * An exchange may have thousands of streams, so a stream has memory only for a part of a bucket.
- * Streams share the scratch of the sequence under its lock; the sorted bucket stays there. Memory:
- * per thread, two entries for each record of a piece. */
+ * one. Each thread that takes pieces has scratch for a bucket, so threads sort buckets in parallel.
+ */
 #include "sorted.h"
 #include "base/arith.h"
 #include "base/trace.h"
@@ -125,11 +121,24 @@ static checksum memory_sum(const sorted *s, uint64_t lo, uint64_t hi, size_t *mi
 	return sum;
 }
 
+static status memory_ready(sorted *s, sorted_piece *p, err *e)
+{
+	*p = (sorted_piece){ .recs = memory_of(s)->recs };
+	return demand_room_open(&p->scratch, memory_of(s)->order, e);
+}
+
+static void memory_take(sorted *s, uint64_t lo, uint64_t hi, sorted_piece *p)
+{
+	const double span = trace_begin();
+	demand_take(memory_of(s)->order, p->scratch, lo, hi, &p->places);
+	p->n = p->places.n;
+	trace_end(TRACE_SORT, span);
+}
+
 typedef struct memory_reader {
 	sorted_reader r;
 	mem *m;
 	sorted_memory *of;
-	bool shares;          /* uses the scratch of the sequence */
 	pthread_mutex_t lock; /* for the next members */
 	uint64_t number, at, lo, hi;
 } memory_reader;
@@ -166,21 +175,9 @@ static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
 	p->places.of = NULL;
 	if (p->n == 0 || !a->order)
 		return ST_OK;
-	if (!p->scratch && !r->shares && demand_room_open(&p->scratch, a->order, e) != ST_OK)
+	if (!p->scratch && demand_room_open(&p->scratch, a->order, e) != ST_OK)
 		return e->code;
-	const double span = trace_begin();
-	if (r->shares) {
-		_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for numbers");
-		uint64_t *copy = (void *)p->room;
-		pthread_mutex_lock(&a->lock);
-		demand_take(a->order, a->look, at, at + p->n, &p->places);
-		memcpy(copy, p->places.number, p->n * sizeof *copy);
-		pthread_mutex_unlock(&a->lock);
-		p->places.number = copy;
-	} else {
-		demand_take(a->order, p->scratch, at, at + p->n, &p->places);
-	}
-	trace_end(TRACE_SORT, span);
+	memory_take(&a->s, at, at + p->n, p);
 	return ST_OK;
 }
 
@@ -194,14 +191,11 @@ static status memory_open(sorted *s, const uint64_t *lo, const uint64_t *hi, con
 	*out = r ? &r->r : NULL;
 	if (!r)
 		return ST_RESOURCE;
-	*r = (memory_reader){
-		.m = u->m, .of = a, .shares = !u->own_scratch, .at = *lo, .lo = *lo, .hi = *hi
-	};
+	*r = (memory_reader){ .m = u->m, .of = a, .at = *lo, .lo = *lo, .hi = *hi };
 	r->r = (sorted_reader){ .ops = &ops,
-				.most = size_max(u->piece_recs, 1),
-				.bare = u->own_scratch && !u->drops };
-	if (u->own_scratch)
-		r->r.most = (size_t)u64_min(demand_bucket_most(a->order), u64_max(*hi - *lo, 1));
+				.most = (size_t)u64_min(demand_bucket_most(a->order),
+							u64_max(*hi - *lo, 1)),
+				.bare = !u->drops };
 	for (uint64_t at = *lo; at < *hi; at = memory_piece_end(r, at))
 		r->r.pieces++;
 	pthread_mutex_init(&r->lock, NULL);
@@ -213,6 +207,8 @@ status sorted_memory_make(sorted_memory *a, uint64_t n, err *e)
 	static const sorted_ops in_memory = { .item = memory_item,
 					      .before = memory_before,
 					      .sum = memory_sum,
+					      .ready = memory_ready,
+					      .take = memory_take,
 					      .open_reader = memory_open };
 	a->start[1] = n;
 	a->s = (sorted){ .ops = &in_memory,

@@ -48,7 +48,6 @@ typedef struct sorted_piece sorted_piece;
 typedef struct sorted_use {
 	mem *m;               /* outlives the reader */
 	size_t piece_recs;    /* of a piece: about this number in memory, at most on disk */
-	bool own_scratch;     /* each thread that takes pieces has its own memory to sort */
 	bool drops;           /* the caller may drop records of a piece, so it needs entries */
 	uint64_t ahead_bytes; /* memory for records that are read from disk */
 	unsigned readers;     /* threads that read ahead; 0: threads that take pieces read */
@@ -66,6 +65,12 @@ typedef struct sorted_ops {
 	/* Return the checksum of the records at places [lo, hi), and count the entries that do not
 	 * match their records. Any thread. NULL: the records are not in memory. */
 	checksum (*sum)(const sorted *s, uint64_t lo, uint64_t hi, size_t *misfits);
+	/* Set *p to records of one run, from place lo on: at least one, at most those before hi.
+	 * They are valid until the next call with p, which ready() has prepared, and which
+	 * sorted_piece_close() frees. Any thread. To take up to the end of a bucket is fast. NULL:
+	 * the records are not in memory. */
+	status (*ready)(sorted *s, sorted_piece *p, err *e);
+	void (*take)(sorted *s, uint64_t lo, uint64_t hi, sorted_piece *p);
 	/* Open a reader of the places [lo[k], hi[k]) of each run k; lo, hi and u are not kept. Main
 	 * thread of the rank. *out is NULL on failure. */
 	status (*open_reader)(sorted *s, const uint64_t *lo, const uint64_t *hi,

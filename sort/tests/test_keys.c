@@ -62,7 +62,7 @@ static status make_layout(const oracle *o, uint64_t *s, layout *l, err *e)
 /* Sort the file with ranks, strategy, threads and disk that the seed determines. */
 static status sort_file(uint64_t seed, const layout *l, size_t n, job *j, err *e)
 {
-	static const test_sizes tiny = { .bucket_recs = 1, .sampled_bytes = 1 };
+	static const test_sizes tiny = { .bucket_recs = 1, .sampled_bytes = 1, .lanes = 3 };
 	const char *in = in_path;
 	const int ranks = 1 + (int)(seed % MOST_RANKS);
 	const test_sizes spilling = { .run_recs = n / (size_t)ranks / 4 + 1 };

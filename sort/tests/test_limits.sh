@@ -77,12 +77,11 @@ fi
 rm -rf before few
 "$BIN/gensort" --no-fsync 700000 large || exit 1
 fills "runs" 20M 4 "has 20 MiB free, but runs need" "$hetsort" --memory 64M --tmpdir small -o out large
+fills "runs of several ranks" 20M 4 "has 20 MiB free, but runs need" "$hetsort" --memory 64M --ranks 2 --tmpdir small -o out large
 fills "runs of standard input" 20M 4 "--tmpdir" sh -c '"$0" --memory 64M --tmpdir small -o out - <large' "$hetsort"
 fills "runs of standard input, filled by another" 48M 4 "No space left on device" sh -c '
   { head -c 30000000 large; head -c 43000000 /dev/zero >small/other; tail -c +30000001 large; } |
   "$0" --memory 64M --tmpdir small -o out -; rc=$?; rm small/other; exit $rc' "$hetsort"
-fills "runs of distributed records" 20M 4 "No space left on device" \
-  "$hetsort" --memory 128M --ranks 2 --strategy distribute --tmpdir small -o out large
 # --- a full directory is no longer used if there are several for runs
 "$hetsort" -o sorted large || exit 1
 # shellcheck disable=SC2016  # the inner shell expands
@@ -109,8 +108,8 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: several direc
   continues "a directory that fills up" small/b "$again"
   two 20M 100M --memory 64M - <large
   continues "a directory that fills up, standard input" small/a "$again"
-  two 20M 100M --memory 128M --ranks 2 --strategy distribute large
-  continues "a directory that fills up, distributed records" small/a "$again"
+  two 20M 100M --memory 64M --ranks 2 large
+  continues "a directory that fills up, several ranks" small/a "$again"
   two 20M 100M --memory 200M --ranks 2 - < <(cat large)
   continues "a directory that fills up, the copy of a stream" small/a ""
   two 50M 50M --memory 64M large
@@ -121,9 +120,6 @@ if [ "$rc" -eq 77 ] || [ "$rc" -eq 1 ]; then echo "# cannot mount: several direc
   is "no room in both together: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
   ok "no room in both together: message" \
     grep -q "temporary directory 'small/a' and 1 more have 60 MiB free, but runs need 70\.[0-9]* MB, in files of .*; use --tmpdir to choose other directories$" <<<"$err"
-  two 20M 20M --memory 128M --ranks 2 --strategy distribute large
-  is "both fill up: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
-  ok "both fill up: message" grep -q "'small/[ab]/(spill file)': No space left on device; use --tmpdir to choose another directory" <<<"$err"
   two 20M 20M --memory 200M --ranks 2 - < <(cat large)
   is "both fill up, the copy of a stream: exit code, left over" "$rc/$out$(left_over)" $'4/small/a:\n\nsmall/b:'
   ok "both fill up, the copy of a stream: message" grep -q "'small/[ab]/(spill file)': No space left on device; use --tmpdir to choose another directory" <<<"$err"

@@ -309,6 +309,7 @@ static status run_ranks(comm *c, bench *b, const test_case *t)
 		.bucket_recs = t->n % 2 ? 16 : 0,
 		.sampled_bytes = t->threads ? 0 : 1,
 		.run_recs = on_disk ? t->n / (size_t)t->p / 5 + 1 : 0,
+		.lanes = 1 + (t->n + t->threads + t->lay.key_off) % 8,
 	};
 	b->o = (settings){ .inputs = &in,
 			   .ninputs = 1,

@@ -143,7 +143,8 @@ static trial draw_trial(void)
 	t.keys = (unsigned)(draw(3) == 0 ? 1 : 1 + draw(draw(2) ? 40 : 4000));
 	t.sizes = (test_sizes){ .bucket_recs = 1 + draw(200),
 				.sampled_bytes = draw(2) ? 0 : 1,
-				.run_recs = draw(2) ? 0 : t.n / (size_t)t.ranks / 5 + 1 };
+				.run_recs = draw(2) ? 0 : t.n / (size_t)t.ranks / 5 + 1,
+				.lanes = 1 + draw(8) };
 	t.o = (settings){ .inputs = names,
 			  .ninputs = 1,
 			  .output = "out",

@@ -504,7 +504,7 @@ refuses "unknown option" 2 "unknown option '--frobnicate'"$'\n' "$hetsort" --fro
 refuses "option that is nearly one" 2 "unknown option '--strategi=merge' (did you mean --strategy?)" \
   "$hetsort" --strategi=merge -o out in
 refuses "letters exchanged" 2 "unknown option '--froce' (did you mean --force?)" "$hetsort" --froce -o out in
-refuses "ambiguous option" 2 "ambiguous option: --exchange, --exchange-threads or --explain"$'\n' "$hetsort" --ex -o out in
+refuses "ambiguous option" 2 "ambiguous option: --exchange-threads or --explain"$'\n' "$hetsort" --ex -o out in
 refuses "option that begins three" 2 "ambiguous option: --report, --record-size, --records, --reverse or --resume" "$hetsort" --re -o out in
 refuses "unknown letter among others" 2 "unknown option '-x'" "$hetsort" --force in -xv -o out
 while IFS=: read -r option instead; do

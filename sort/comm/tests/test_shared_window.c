@@ -38,6 +38,7 @@ static unsigned char mark(int from, int to)
 static void pass_block(setting *s, shared_window *w, const comm *c, int other)
 {
 	const uint32_t looked = shared_window_look(w);
+	shared_window_await(w, other);
 	memset(shared_window_to(w, other), mark(c->rank, other), BYTES);
 	expect(s, shared_window_send(w, other, shared_window_to(w, other), BYTES) == ST_OK);
 	while (shared_window_sent(w, other) == 0)
@@ -49,16 +50,16 @@ static void pass_block(setting *s, shared_window *w, const comm *c, int other)
 		shared_window_sleep(w, shared_window_look(w), 1U << NEWS_FREED);
 }
 
-/* Expect news of all ranks whose memory is seen, once. */
-static void expect_news(setting *s, shared_window *w, const comm *c, shared_news kind)
+/* Expect that all ranks whose memory is seen have freed blocks, once. */
+static void expect_news(setting *s, shared_window *w, const comm *c)
 {
 	uint64_t who = 0, again = 0, all = 0;
 	for (int i = 0; i < c->size; i++)
 		if (see_each_other(s, c->rank, i))
 			rank_set_add(&all, i);
 	while ((who & all) != all) /* news follows the count */
-		shared_window_news(w, kind, &who);
-	shared_window_news(w, kind, &again);
+		shared_window_news(w, &who);
+	shared_window_news(w, &again);
 	expect(s, who == all && again == 0);
 }
 
@@ -68,14 +69,13 @@ static status on_rank(comm *c, void *setting_)
 	mem m = { 0 };
 	err e = { ST_OK, "" };
 	shared_window *w;
-	const peer_list all = peers_all(c);
 	if (s->elsewhere[c->rank])
 		c->host_id = 1;
 	c->shares_memory = !s->none[c->rank];
 	c->process_ranks = s->inside ? c->size : 1;
-	status rc = comm_agree(c, shared_window_open(&w, c, &m, &all, BYTES, &e));
+	status rc = comm_agree(c, shared_window_open(&w, c, &m, BYTES, &e));
 	if (rc == ST_OK)
-		rc = shared_window_connect(w);
+		rc = shared_window_connect(&w, 1, &e);
 	for (int i = 0; rc == ST_OK && i < c->size; i++) {
 		expect(s, shared_window_with(w, i) == see_each_other(s, c->rank, i));
 		if (i != c->rank && shared_window_with(w, i))
@@ -83,9 +83,8 @@ static status on_rank(comm *c, void *setting_)
 		else if (i != c->rank)
 			shared_window_to(w, i)[BYTES - 1] = 1;
 	}
-	expect_news(s, w, c, NEWS_SENT);
-	expect_news(s, w, c, NEWS_FREED);
-	expect(s, rc == ST_OK && m.peak_bytes <= shared_window_most_bytes(BYTES, c->size, c->size));
+	expect_news(s, w, c);
+	expect(s, rc == ST_OK && m.peak_bytes <= shared_window_most_bytes(BYTES, c->size));
 	shared_window_close(w);
 	expect(s, m.now_bytes == 0);
 	return rc;
@@ -116,11 +115,11 @@ static status take_turns(comm *c, void *turns)
 	mem m = { 0 };
 	err e = { ST_OK, "" };
 	shared_window *w;
-	const peer_list all = peers_all(c);
 	const int other = 1 - c->rank;
-	status rc = comm_agree(c, shared_window_open(&w, c, &m, &all, sizeof(uint64_t), &e));
+	status rc = comm_agree(c, shared_window_open(&w, c, &m, sizeof(uint64_t), &e));
 	if (rc == ST_OK)
-		rc = shared_window_connect(w);
+		rc = shared_window_connect(&w, 1, &e);
+	shared_window_await(w, other);
 	uint64_t seen = 0, *out = (void *)shared_window_to(w, other);
 	for (uint64_t turn = 1; rc == ST_OK && turn <= TURNS; turn++) {
 		if (c->rank == 0) {
@@ -158,10 +157,9 @@ static status leave_early(comm *c, void *left_)
 	mem m = { 0 };
 	err e = { ST_OK, "" };
 	shared_window *w;
-	const peer_list all = peers_all(c);
-	status rc = comm_agree(c, shared_window_open(&w, c, &m, &all, BYTES, &e));
+	status rc = comm_agree(c, shared_window_open(&w, c, &m, BYTES, &e));
 	if (rc == ST_OK)
-		rc = shared_window_connect(w);
+		rc = shared_window_connect(&w, 1, &e);
 	if (rc == ST_OK && c->rank == 0) {
 		memset(shared_window_to(w, 1), 7, BYTES);
 		rc = shared_window_send(w, 1, shared_window_to(w, 1), BYTES);
@@ -189,8 +187,7 @@ static status ask_for_too_much(comm *c, void *none)
 	mem m = { 0 };
 	err e = { ST_OK, "" };
 	shared_window *w;
-	const peer_list all = peers_all(c);
-	const status rc = shared_window_open(&w, c, &m, &all, SIZE_MAX / 2, &e);
+	const status rc = shared_window_open(&w, c, &m, SIZE_MAX / 2, &e);
 	(void)none;
 	shared_window_close(w);
 	return e.code == rc && m.now_bytes == 0 ? rc : ST_INTERNAL;

@@ -16,16 +16,17 @@
 #include "exchange/splitter_search.h"
 #include "kernel/radix.h"
 
-enum { REC = 16, MOST_RANKS = 300, CALLS_ALIKE = 18, CALLS_ANY = 80 };
+enum { REC = 16, MOST_RANKS = 300, MOST_EACH = 3, CALLS_ALIKE = 18, CALLS_ANY = 80 };
 
 typedef enum spread { ALIKE, IN_ORDER, REVERSED, SAME, FEW, SKEWED, ON_ONE_RANK, SPREADS } spread;
 
 typedef struct trial {
 	int ranks;
 	size_t runs, recs; /* of a rank; ranks differ by some */
+	size_t each;       /* splitters that a rank is in charge of */
 	spread keys;
 	uint64_t seed;
-	uint64_t total, target[MOST_RANKS];
+	uint64_t total, target[MOST_RANKS * MOST_EACH];
 	unsigned char *input[MOST_RANKS];
 	size_t n[MOST_RANKS];
 	entry *e[MOST_RANKS];
@@ -72,7 +73,7 @@ static void make_rank(trial *t, int rank)
 	t->input[rank] = calloc(n + 1, REC);
 	t->e[rank] = calloc(n + 1, sizeof(entry));
 	t->start[rank] = calloc(t->runs + 1, sizeof(uint64_t));
-	t->cut[rank] = calloc(((size_t)t->ranks + 1) * t->runs, sizeof(uint64_t));
+	t->cut[rank] = calloc(((size_t)t->ranks * t->each + 1) * t->runs, sizeof(uint64_t));
 	assert_true(tmp && t->input[rank] && t->e[rank] && t->start[rank] && t->cut[rank]);
 	const records r = { t->input[rank], lay, (uint32_t)rank };
 	for (size_t i = 0; i < n; i++) {
@@ -94,11 +95,12 @@ static void make_rank(trial *t, int rank)
 static void draw_targets(trial *t)
 {
 	uint64_t noise = t->seed;
-	for (int j = 0; j + 1 < t->ranks; j++)
-		t->target[j] = t->total * (uint64_t)(j + 1) / (uint64_t)t->ranks;
-	if (t->ranks > 3 && splitmix(&noise) % 2) {
+	const size_t parts = (size_t)t->ranks * t->each;
+	for (size_t j = 0; j + 1 < parts; j++)
+		t->target[j] = t->total * (j + 1) / parts;
+	if (parts > 3 && splitmix(&noise) % 2) {
 		t->target[0] = 0;
-		t->target[t->ranks - 2] = t->total;
+		t->target[parts - 2] = t->total;
 		t->target[1] = t->target[2];
 	}
 }
@@ -116,9 +118,12 @@ static status search_rank(comm *c, void *trial_)
 	err e = { ST_OK, "" };
 	entry_runs own = runs_of(t, c->rank);
 	sorted *r = &own.s;
-	splitter_search s = {
-		.c = c, .m = &m, .r = r, .target = t->target, .count = (size_t)c->size - 1
-	};
+	splitter_search s = { .c = c,
+			      .m = &m,
+			      .r = r,
+			      .target = t->target,
+			      .each = t->each,
+			      .count = (size_t)c->size * t->each - 1 };
 	status rc = splitter_search_open(&s, &e);
 	if (rc == ST_OK)
 		rc = splitter_search_end(&s, t->cut[c->rank], &e);
@@ -155,17 +160,22 @@ static void check_splitter(const trial *t, size_t j)
 	assert_true(before == 0 || before == t->total || item_cmp(&last, &first, &lay) < 0);
 }
 
-static uint64_t try(int ranks, size_t of_runs, size_t recs, spread keys)
+static uint64_t try(int ranks, size_t of_runs, size_t recs, spread keys, size_t each)
 {
 	static uint64_t seed;
-	trial t = { .ranks = ranks, .runs = of_runs, .recs = recs, .keys = keys, .seed = ++seed };
+	trial t = { .ranks = ranks,
+		    .runs = of_runs,
+		    .recs = recs,
+		    .keys = keys,
+		    .each = each,
+		    .seed = ++seed };
 	err e = { ST_OK, "" };
 	for (int i = 0; i < ranks; i++)
 		make_rank(&t, i);
 	draw_targets(&t);
 	assert_int_equal(comm_local_run(ranks, search_rank, &t, &e), ST_OK);
 	assert_int_equal(t.failed, 0);
-	for (size_t j = 0; j + 1 < (size_t)ranks; j++)
+	for (size_t j = 0; j + 1 < (size_t)ranks * each; j++)
 		check_splitter(&t, j);
 	for (int i = 0; i < ranks; i++) {
 		free(t.input[i]);
@@ -186,9 +196,9 @@ static void cuts_are_exact(void **state)
 		for (size_t n = 0; n < sizeof recs / sizeof *recs; n++)
 			for (size_t r = 0; r < sizeof of_runs / sizeof *of_runs; r++)
 				for (unsigned k = 0; k < SPREADS; k++)
-					for (int again = 0; again < 2; again++) {
-						const uint64_t calls =
-							try(ranks[p], of_runs[r], recs[n], k);
+					for (size_t again = 1; again <= MOST_EACH; again++) {
+						const uint64_t calls = try(ranks[p], of_runs[r],
+									   recs[n], k, again);
 						most = calls > most ? calls : most;
 					}
 	print_message("%u collectives at most\n", (unsigned)most);
@@ -200,7 +210,7 @@ static void rounds_do_not_grow(void **state)
 	static const int ranks[] = { 4, 30, MOST_RANKS };
 	(void)state;
 	for (size_t p = 0; p < sizeof ranks / sizeof *ranks; p++) {
-		const uint64_t calls = try(ranks[p], 1, 600000 / (size_t)ranks[p], ALIKE);
+		const uint64_t calls = try(ranks[p], 1, 600000 / (size_t)ranks[p], ALIKE, 1);
 		print_message("%d ranks: %u collectives\n", ranks[p], (unsigned)calls);
 		assert_in_range(calls, 1, CALLS_ALIKE);
 	}

@@ -21,7 +21,7 @@ static void test_windows_fit_in_memory(void **state)
 	(void)state;
 	for (size_t bytes = 1 << 20; bytes <= 256 << 20; bytes *= 2)
 		for (int ranks = 2; ranks <= 5000; ranks = ranks * 3 / 2) {
-			const windows w = windows_divide(bytes, RECORD, ranks, UINT64_MAX);
+			const windows w = windows_divide(bytes, RECORD, ranks, false, UINT64_MAX);
 			assert_in_range(w.blocks, 1, 4);
 			if (w.block_recs > 1)
 				assert_true(bytes_of(&w, ranks) <= bytes);
@@ -32,12 +32,12 @@ static void test_blocks(void **state)
 {
 	(void)state;
 	const size_t gb_windows = 62500000; /* of 1 GB per rank */
-	assert_int_equal(windows_divide(gb_windows, RECORD, 4, UINT64_MAX).blocks, 4);
-	assert_int_equal(windows_divide(gb_windows, RECORD, 64, UINT64_MAX).blocks, 4);
-	assert_int_equal(windows_divide(gb_windows, RECORD, 256, UINT64_MAX).blocks, 2);
-	assert_int_equal(windows_divide(gb_windows, RECORD, 1024, UINT64_MAX).blocks, 2);
-	assert_int_equal(windows_divide(gb_windows, RECORD, 4096, UINT64_MAX).blocks, 1);
-	assert_int_equal(windows_divide(2000000, RECORD, 1000, UINT64_MAX).blocks, 1);
+	assert_int_equal(windows_divide(gb_windows, RECORD, 4, false, UINT64_MAX).blocks, 4);
+	assert_int_equal(windows_divide(gb_windows, RECORD, 64, false, UINT64_MAX).blocks, 4);
+	assert_int_equal(windows_divide(gb_windows, RECORD, 256, false, UINT64_MAX).blocks, 2);
+	assert_int_equal(windows_divide(gb_windows, RECORD, 1024, false, UINT64_MAX).blocks, 2);
+	assert_int_equal(windows_divide(gb_windows, RECORD, 4096, false, UINT64_MAX).blocks, 1);
+	assert_int_equal(windows_divide(2000000, RECORD, 1000, false, UINT64_MAX).blocks, 1);
 }
 
 int main(void)

@@ -28,7 +28,6 @@ sets=(
   "in 6 --threads=2"
   "in 12 --threads=2 --ranks=3"
   "in 8 --threads=1 --ranks=3 --strategy=distribute"
-  "in 8 --threads=1 --ranks=4 --exchange=two-level"
   "many 12 --threads=2 --memory=4M --tmpdir=."
   "many 24 --threads=1 --ranks=2 --memory=24M --tmpdir=."
   "many 24 --threads=1 --ranks=2 --memory=24M --tmpdir=. --strategy=distribute"

@@ -35,7 +35,7 @@ for kind in read written sent; do # with headers and messages between the ranks
   is "bytes $kind by time are those that were $kind" "$(sums good.json $kind | awk '{ n++ } $2 < $1 || $2 > 1.3 * $1 + 8192; END { if (n != 3) print n }')" ""
 done
 "$BIN/gensort" 100000 large
-run "$BIN/hetsort" --ranks 2 --strategy distribute --memory 24M --report spread.json --no-fsync -o spread large
+run "$BIN/hetsort" --ranks 2 --strategy distribute --memory 16M --report spread.json --no-fsync -o spread large
 ok "distributing, with runs on disk" grep -q '"spill_runs": [1-9]' spread.json
 is "distributing, what each sent to the others" "$rc $(sums spread.json sent_to | awk '$1 > 0 && $1 == $2' | wc -l | tr -d ' ')" "0 2"
 

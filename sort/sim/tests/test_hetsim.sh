@@ -167,24 +167,20 @@ ok "one of them is named" grep -q '^hetsort: rank [23] (h1), .*: no sign of life
 sim "2 x ranks 2 cores 2 net 1G" --emulate=8 --speeds=1,1,1,1
 is "virtual ranks of ranks that share a host" "$rc/$(cmp out.dat wanted.dat 2>&1)" 0/
 
-# what a job of several ranks cannot use: one line, for the rank that has most
-unused() { grep 'after reading' <<<"$1"; }
-line='has 16 processors, of which a job of several ranks uses about 2 after reading: start one rank per two processors'
-sim '2 x cores 8\n2 x cores 16 net 10G' -v --report=json
-is "processors that the ranks cannot use" "$(unused "$err")" "rank 2 $line"
-is "the same among the notes of the report" "$(sed -n '/"notes"/,/]/s/^ *"\(rank.*\)".*/\1/p' json)" "rank 2 $line"
+# lanes: one for two processors of a rank, if there is enough to do
+lanes() { grep -E '^rank [0-9]+: [0-9]+ lanes? ' <<<"$1"; }
+scale=(--scale 1000)
+sim '2 x cores 8 net 10G\n2 x cores 16 net 10G' -v --report=json
+is "lanes" "$(lanes "$err")" $'rank 0: 4 lanes (one for two threads)\nrank 2: 8 lanes (one for two threads)'
+is "lanes, in the report" "$(sed -n 's/.*"lanes": \([0-9]*\).*/\1/p' json | paste -sd" ")" "4 4 8 8"
 sim '2 x cores 16 net 10G' --explain
-is "the same by --explain" "$(unused "$out")" "rank 0 $line"
-sim '2 x cores 16 net 10G' && is "only with -v" "$(unused "$err")" ""
-sim '1 x cores 10 ranks 2' -v
-is "ranks of one host: a single rank is better" "$(unused "$err")" \
-  "rank 0 has 5 processors, of which a job of several ranks uses about 2 after reading: start a single rank, which uses all"
-for platform in '2 x cores 16 ranks 4' '1 x cores 16'; do
-  sim "$platform" -v
-  is "$platform: it can use all" "$rc/$(unused "$err")" 0/
-done
-sim '2 x cores 16' -v --threads=4
-is "--threads=4 asks for no more" "$rc/$(unused "$err")" 0/
+is "lanes, by --explain" "$(lanes "$out")" "rank 0: 8 lanes (one for two threads)"
+sim '2 x cores 64 net 10G' -v && is "no more than 15 lanes" "$(lanes "$err")" "rank 0: 15 lanes (no more are useful)"
+scale=(--scale 20000) # 20 GB
+sim '8 x cores 16 net 100G' && many=$(value makespan)
+sim '8 x net 100G'
+ok "hosts with sixteen processors are more than ten times as fast" less "$(awk -v s="${many%,}" 'BEGIN { print 10 * s }')" "$(value makespan)"
+scale=()
 
 # blocks and transfers of disks have the size of the represented records
 hosts='4 x net 1G disk 500M/s\n4 x speed 0.5 cores 2'

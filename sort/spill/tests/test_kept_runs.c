@@ -61,7 +61,7 @@ static void too_many(void **state)
 			      .out_recs = k.recs,
 			      .lay = { .record_bytes = 100, .key_bytes = 10 },
 			      .threads = 2,
-			      .ranks = 1,
+			      .streams = 1,
 			      .keeps = true,
 			      .kept = &k };
 	for (size_t i = 0; i < MANY; i++)

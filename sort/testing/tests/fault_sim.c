@@ -20,8 +20,6 @@ enum { MOST_RANKS = 9, MOST_BYTES = 1 << 20 };
 typedef struct cluster {
 	int ranks;
 	size_t n, max_msg;
-	unsigned lateness; /* of 256 tests for arrival, the number that report "not yet" in any case
-			    */
 	settings o;
 	test_sizes sizes;
 	char speeds[128], faults[128];
@@ -78,8 +76,7 @@ static void draw(cluster *k, uint64_t *s)
 					  LAYOUT_BYTES(1, 0, 1),     LAYOUT_BYTES(1000, 12, 11) };
 	static const size_t msgs[] = { 64, 1000, 4096, 256 << 20 };
 	static const char *const inputs[] = { "in" };
-	*k = (cluster){ .ranks = 1 + (int)below(s, MOST_RANKS),
-			.lateness = (unsigned)below(s, 250) };
+	*k = (cluster){ .ranks = 1 + (int)below(s, MOST_RANKS) };
 	k->max_msg = msgs[below(s, LEN(msgs))];
 	k->o = (settings){ .inputs = inputs,
 			   .ninputs = 1,
@@ -94,6 +91,7 @@ static void draw(cluster *k, uint64_t *s)
 			   .stable = true };
 	k->sizes.bucket_recs = 1 + (size_t)below(s, 500);
 	k->sizes.sampled_bytes = below(s, 2);
+	k->sizes.lanes = 1 + (size_t)below(s, 4);
 	k->o.from_root = k->ranks > 1 && below(s, 4) == 0;
 	k->n = draw_size(s, k);
 	if (k->ranks == 1 && below(s, 2))
@@ -159,7 +157,6 @@ static bool expect(const cluster *k)
 static struct comm_ops inner, odd; /* the calls of comm_local, and the calls that replace them */
 static uint64_t chance[MOST_RANKS];
 static pthread_mutex_t dice = PTHREAD_MUTEX_INITIALIZER;
-static unsigned lateness;
 
 static uint64_t roll(const comm *c)
 {
@@ -190,13 +187,6 @@ static status odd_start(comm *c, comm_req *req)
 	return inner.start(c, req);
 }
 
-/* Report some arrived messages late, so that blocks seem to arrive in any order. */
-static status odd_test(comm *c, comm_req *req, bool *done)
-{
-	*done = false;
-	return roll(c) % 256 < lateness ? ST_OK : inner.test(c, req, done);
-}
-
 static status rank_run(comm *c, void *arg)
 {
 	const cluster *k = arg;
@@ -216,14 +206,12 @@ static status learn_ops(comm *c, void *arg)
 	inner = odd = *c->ops;
 	odd.collective = odd_collective;
 	odd.start = odd_start;
-	odd.test = odd_test;
 	return ST_OK;
 }
 
 static void run_child(cluster *k, uint64_t seed, atomic_uint *struck)
 {
 	err e = { ST_OK, "" };
-	lateness = k->lateness;
 	for (int i = 0; i < MOST_RANKS; i++)
 		chance[i] = seed * MOST_RANKS + (uint64_t)i;
 	fail_count_in(struck);

@@ -59,7 +59,6 @@ static const struct sort {
 	{ "merge, unique keys", "--ranks 3 --exchange-threads 1 --unique", 0, 3, false },
 	{ "merge, no exchange threads", "--ranks 3 --exchange-threads 0 --no-fsync --timeout 60", 0,
 	  3, false },
-	{ "two levels", "--ranks 5 --exchange two-level", 0, 5, false },
 	{ "distribute", "--ranks 3 --strategy distribute --speeds 1,0.5,2", 0, 3, false },
 	{ "distribute, no exchange threads",
 	  "--ranks 3 --strategy distribute --exchange-threads 0 --plan equal", 0, 3, false },
@@ -91,7 +90,7 @@ static const struct sort {
 /* The job that has made these runs and this output. */
 static const struct sort five = { "five ranks", "--ranks 5 --workdir work", 80, 5, false };
 
-static test_sizes sizes = { .bucket_recs = 64, .uring_segment_bytes = 4096 };
+static test_sizes sizes = { .bucket_recs = 64, .lanes = 2, .uring_segment_bytes = 4096 };
 static bool lied_to;   /* ranks may wait for messages that never come */
 static bool has_uring; /* else its sorts use blocking calls */
 

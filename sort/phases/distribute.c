@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --strategy=distribute: ranks sort last. Records are sent in the order of the input to the rank
+ * that writes them, which sorts them as if it had read them. It stores the records of each sender
+ * together, in the order of ranks, so equal keys keep the order of the input. With --partition-only
+ * it writes them as they arrive. Memory: up to two copies of the records, and an entry for each. */
+#include "base/clock.h"
+#include "base/arith.h"
+#include "exchange/exchange.h"
+#include "kernel/gather.h"
+#include "phases.h"
+#include "testing/failpoint.h"
+
+#include <inttypes.h>
+
+/* Entries of this rank's records, ordered by the rank that writes them. */
+typedef struct by_rank {
+	const records *recs;
+	entry *e;
+	uint64_t *next;        /* [size] of each rank's entries, the next to send */
+	atomic_size_t misfits; /* entries that do not match their records */
+} by_rank;
+
+/* Copy the next n records for a rank; an exchange_fill. */
+static void by_rank_fill(void *by_rank_, int to, size_t n, unsigned char *buf)
+{
+	by_rank *b = by_rank_;
+	atomic_fetch_add(&b->misfits, gather(b->recs, b->e + b->next[to], n, 0, buf));
+	b->next[to] += n;
+}
+
+/* Make the entries. The splitters are the records of this rank at its cuts. */
+static status by_rank_make(job *j, by_rank *b)
+{
+	rank_env *env = &j->env;
+	sorted *s = j->cuts.s;
+	const records *r = b->recs;
+	const uint64_t *cut = j->cuts.cut;
+	const size_t p = (size_t)env->c->size, one = item_bytes(&s->lay);
+	size_t count = 0, misfits = 0;
+	unsigned char *split = mem_array(&env->m, p, one, "splitters", &env->e);
+	b->e = mem_array(&env->m, j->data.n, sizeof *b->e, "entries", &env->e);
+	b->next = mem_array(&env->m, p, sizeof *b->next, "counts", &env->e);
+	if (split && b->e && b->next) {
+		for (size_t i = 1; i < p && cut[i] < sorted_total(s); i++)
+			s->ops->item(s, cut[i], (void *)(split + count++ * one));
+		FAIL_FLIP(FAIL_ENTRIES, split, count * one);
+		memcpy(b->next, cut, p * sizeof *cut);
+		for (uint64_t i = 0; i < j->data.n; i++) {
+			const entry e = entry_make(record_at(r, i), &r->lay, i);
+			lower_bound to = { .lo = 0, .hi = count };
+			while (lower_bound_open(&to))
+				lower_bound_step(
+					&to,
+					entry_item_cmp(&e, (void *)(split + to.mid * one), r) >= 0);
+			if (b->next[to.lo] < cut[to.lo + 1])
+				b->e[b->next[to.lo]++] = e;
+			else
+				misfits++; /* memory has changed since they were counted */
+		}
+		memcpy(b->next, cut, p * sizeof *cut);
+		FAIL_FLIP(FAIL_ENTRIES, b->e, j->data.n * sizeof *b->e);
+	}
+	mem_free(&env->m, split);
+	return split && b->e && b->next ? gather_misfits(misfits, &env->e) : ST_RESOURCE;
+}
+
+/* Receive blocks from all ranks in turn. Store each block at its place in to, or write it at once
+ * if records are only partitioned. at: [size] the place of the next block of each rank. */
+static status receive_all(exchange *x, const comm *c, read_runs *to, writer *out, uint64_t *at)
+{
+	const size_t bytes = to->memory.recs.lay.record_bytes;
+	status rc = ST_OK;
+	for (bool any = true; rc == ST_OK && any;) {
+		any = false;
+		for (int i = 0; rc == ST_OK && i < c->size; i++) {
+			const int s = (c->rank + i) % c->size;
+			const unsigned char *rec;
+			size_t n = 0;
+			rc = exchange_next(x, s, &rec, &n);
+			if (rc != ST_OK || n == 0)
+				continue;
+			any = true;
+			if (to->recs)
+				memcpy(to->recs + at[s] * bytes, rec, n * bytes);
+			for (size_t done = 0, k; !to->recs && done < n; done += k) {
+				size_t room;
+				unsigned char *buf = writer_room(out, &room);
+				k = size_min(n - done, room);
+				memcpy(buf, rec + done * bytes, k * bytes);
+				writer_add(out, k);
+			}
+			at[s] += n;
+			progress_add(PROGRESS_RECEIVED, n * bytes);
+		}
+	}
+	return rc;
+}
+
+/* Send the records to the ranks that write them, and receive those of this rank in `to`, or write
+ * them. Collective. */
+static status exchange_unsorted(job *j, read_runs *to)
+{
+	rank_env *env = &j->env;
+	comm *c = env->c;
+	rank_result *r = env->stats;
+	const size_t p = (size_t)c->size;
+	const uint64_t bytes = env->o->lay.record_bytes, wanted = own_share(env, j->shares.out);
+	by_rank b = { .recs = &j->data.memory.recs };
+	uint64_t *send = cuts_count(j), leaving = 0;
+	uint64_t *recv = mem_array(&env->m, p, 2 * sizeof *recv, "counts", &env->e), *at = recv + p;
+	exchange *x = NULL;
+	exchange_times times = { 0, 0 };
+	io_fd file = IO_FD_NONE;
+	writer out = { 0 };
+	status rc = comm_agree(c, send && recv ? by_rank_make(j, &b) : ST_RESOURCE);
+	if (rc == ST_OK)
+		rc = comm_alltoall(c, send, recv, sizeof *send);
+	for (size_t i = 0; rc == ST_OK && i < p; i++) {
+		at[i] = to->n;
+		if (__builtin_add_overflow(to->n, recv[i], &to->n) || to->n > wanted)
+			rc = err_set(&env->e, ST_PEER, "the ranks announce too many records");
+	}
+	const exchange_plan plan = { .c = c,
+				     .m = &env->m,
+				     .record_bytes = bytes,
+				     .fill = by_rank_fill,
+				     .outgoing = &b,
+				     .send = send,
+				     .recv = recv,
+				     .threads = env->o->exchange_threads > 0,
+				     .budget_bytes = (size_t)j->memory.windows_bytes,
+				     .total = j->shares.records };
+	if (rc == ST_OK && to->n != wanted)
+		rc = err_set(&env->e, ST_PEER, "the ranks announce too few records");
+	rc = comm_agree(c, rc == ST_OK ? exchange_open(&x, &plan, &env->e) : rc);
+	if (rc == ST_OK && !to->recs) {
+		rc = output_open(j, &file);
+		const file_records place = { file, output_name(&j->files.out), j->files.out.offset,
+					     wanted, env->o->fsync };
+		if (rc == ST_OK)
+			rc = writer_open(&out, &env->m, &env->o->lay, &place, &j->part.seen,
+					 &env->e);
+		rc = comm_agree(c, rc);
+	}
+	FAIL_PHASE(phase_name(PH_EXCHANGE));
+	for (int i = 0; rc == ST_OK && i < c->size; i++) {
+		if (i == c->rank)
+			continue;
+		leaving += send[i] * bytes;
+		result_sent(r, i, send[i] * bytes);
+		r->received_bytes += recv[i] * bytes;
+	}
+	progress_sends(&c->progress, leaving);
+	if (rc == ST_OK)
+		rc = exchange_start(&x, 1, &env->e);
+	if (rc == ST_OK)
+		rc = receive_all(x, c, to, &out, at);
+	if (rc == ST_OK)
+		rc = exchange_finish(x, &times, &env->e);
+	result_shift(r, PH_EXCHANGE, times.wait_s);
+	r->move_s += times.move_s;
+	if (rc == ST_OK)
+		rc = gather_misfits(atomic_load(&b.misfits), &env->e);
+	if (out.raw && rc == ST_OK)
+		rc = writer_flush(&out, &env->e);
+	result_shift(r, PH_WRITE, out.wait_s);
+	r->verify_s += out.verify_s;
+	rc = comm_agree(c, read_runs_check(&j->data, rc, &env->e));
+	exchange_free(x);
+	writer_free(&out);
+	output_close(&file);
+	mem_free(&env->m, send);
+	mem_free(&env->m, recv);
+	if (atomic_load(&c->broken) && x)
+		return rc; /* the sender may still use these */
+	mem_free(&env->m, b.e);
+	mem_free(&env->m, b.next);
+	return rc;
+}
+
+/* Exchange records, then sort them. If a rank has spilled, all ranks merge instead, because a merge
+ * needs sorted records from every rank. */
+status phase_distribute(job *j)
+{
+	rank_env *env = &j->env;
+	rank_progress *g = &env->c->progress;
+	const read_runs_plan p = { .lay = env->o->lay,
+				   .rank = (uint32_t)env->c->rank,
+				   .threads = j->cpus.threads,
+				   .sizes = test_sizes_of(env->o) };
+	read_runs received = { 0 };
+	uint64_t merges;
+	status rc = comm_reduce(env->c, memory_plan_merges(j), u64_max, &merges);
+	if (rc != ST_OK || merges)
+		return rc == ST_OK ? phase_merge(j) : rc;
+	received.memory.recs.lay = p.lay;
+	if (!env->o->partition_only)
+		rc = read_runs_room(&p, &env->m, (size_t)own_share(env, j->shares.out), 0,
+				    &received, &env->e);
+	rc = comm_agree(env->c, rc);
+	if (rc == ST_OK)
+		rc = exchange_unsorted(j, &received);
+	if (rc != ST_OK || env->o->partition_only) {
+		read_runs_free(&env->m, &received);
+		return rc;
+	}
+	/* the records that were read have been sent: free their memory for the sort */
+	read_runs_free(&env->m, &j->data);
+	j->data = received;
+	progress_end(g, moment_now());
+	progress_begin(g, STAGE_SORT, 0, moment_now());
+	rc = comm_agree(env->c, read_runs_sort(&p, &env->m, &j->data, &env->e));
+	progress_end(g, moment_now());
+	progress_begin(g, STAGE_WRITE, j->data.n * env->o->lay.record_bytes, moment_now());
+	if (rc == ST_OK)
+		rc = phase_single_rank(j);
+	read_runs_free(&env->m, &j->data);
+	return rc;
+}
