@@ -2,6 +2,9 @@
 /* The calls of MPI that the shim replaces, the end of shim.c in mpi-shim.so: only this part needs
  * MPI. */
 #include <mpi.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 /* Make the call in any case, so that no message remains unreceived, and then report an error if a
  * point says so. */
@@ -39,3 +42,21 @@ MPI_MAY_FAIL(Issend,
 	     n, t, to, tag, c, r)
 MPI_MAY_FAIL(Irecv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *r),
 	     b, ROOM(n), t, from, tag, c, r)
+
+/* Add a line to the file HETSORT_SHIM_SOCKETS for each TCP connection that this process shuts down:
+ * whether short messages were sent at once, or held back while others were not acknowledged. */
+int shutdown(int fd, int what)
+{
+	const char *name = getenv("HETSORT_SHIM_SOCKETS");
+	struct sockaddr_storage peer;
+	socklen_t n = sizeof peer, size = sizeof(int);
+	int at_once;
+	if (name && getpeername(fd, (struct sockaddr *)&peer, &n) == 0 &&
+	    getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &at_once, &size) == 0) {
+		const int to = NEXT(open64)(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		if (to < 0 || dprintf(to, at_once ? "at once\n" : "held back\n") < 0 ||
+		    NEXT(close)(to) != 0)
+			abort();
+	}
+	return NEXT(shutdown)(fd, what);
+}

@@ -33,6 +33,8 @@
  * they exist there. Files in the directory HETSORT_SHIM_TMPFS and below seem to be on a tmpfs; no
  * other file does. With HETSORT_SHIM_FUSE they seem to be on a file system of a user program.
  *
+ * HETSORT_SHIM_SOCKETS: see shim-mpi.h.
+ *
  * In a test that is linked with the shim, allocations can be counted and refused (scripts/shim.h).
  */
 #define SHIM_ITSELF

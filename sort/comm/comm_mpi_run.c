@@ -4,9 +4,12 @@
 #include "comm_mpi.h"
 #include "monitor.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static atomic_bool finalizing; /* MPI_Abort may no longer be called */
@@ -26,6 +29,17 @@ static void mpi_end_job(comm *c, int code)
 	comm_mpi_end(code);
 }
 
+/* Let the kernel send short messages at once. MPI_Finalize sends several to Open MPI's launcher,
+ * over TCP, and only the last has an answer: the second waits until the first is acknowledged, 40
+ * ms later. Launchers leave only standard streams open, so all other sockets are MPI's. */
+static void send_at_once(void)
+{
+	enum { MOST_FILES = 256 };
+	const int yes = 1;
+	for (int fd = STDERR_FILENO + 1; fd < MOST_FILES; fd++)
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
 status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 {
 	const char *all = getenv("OMPI_COMM_WORLD_SIZE");
@@ -41,6 +55,7 @@ status comm_mpi_run(size_t max_msg, rank_main *fn, void *arg, err *e)
 		(void)setenv("OMPI_MCA_pml", "ob1", 0);
 	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
 		return err_set(e, ST_PEER, "cannot start MPI");
+	send_at_once();
 	/* MPI reports errors on these communicators if an operation belongs to no other */
 	if (MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
 	    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) != MPI_SUCCESS)

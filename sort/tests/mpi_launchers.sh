@@ -29,6 +29,10 @@ for ranks in 1 2; do
     is "$ranks ranks, --launcher=$launcher" "$rc/$(cmp sorted out 2>&1)" 0/
   done
 done
+if [ "${SANITIZER:-coverage}" = coverage ] && ! mpich; then # whose ranks have no such connection
+  on 2 env LD_PRELOAD="$OBJ/mpi-shim.so" HETSORT_SHIM_SOCKETS="$PWD/sockets" "$hetsort" --force -o out in
+  is "no message to the launcher is held back" "$rc/$(sort sockets | uniq -c | tr -s ' ')" "0/ 2 at once"
+fi
 on 2 ./of_rank 'exec "$hetsort" --launcher=none --ranks=$((rank + 1)) --report=r.$rank -o own.$rank in'
 is "each rank by itself" "$rc/$(cmp sorted own.0 2>&1)/$(cmp sorted own.1 2>&1)" 0//
 is "each rank by itself: its ranks are threads" "$(grep -h -c '"pid"' r.0 r.1 | paste -sd,)" 1,2
