@@ -57,6 +57,7 @@ waits() { # waits NAME TEST MESSAGE COMMAND OTHER - ranks for which TEST is true
   timeout 120 "$mpirun" 3 ./of_rank "if [ $2 ]; then echo \$\$ >pid; exec $4; fi; $5" >/dev/null 2>waiting &
   ok "$1: says so" await grep -q -e "$3; to sort without other ranks, use --launcher=none" waiting
   is "$1: once" "$(lines)" 1
+  is "$1: naps are exact" "$(cat "/proc/$(<pid)/timerslack_ns" 2>/dev/null || echo 1000)" 1000
   if [[ $4 != *--check* ]]; then # which has no signals
     kill -USR2 "$(<pid)"
     ok "$1: again when a signal asks" await two_lines
