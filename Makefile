@@ -6,7 +6,6 @@
 #   mpi_*.sh     run by `make check-mpi`
 #   long_*.sh    run by `make check-long`
 #   slurm_*.sh   run by `make check-slurm`
-#   smpi_*.sh    run by `make check-smpi`
 #   fuzz_*.c     libFuzzer targets, with their corpus in corpus/NAME/; `make check` replays the corpus,
 #                `make fuzz` searches for new inputs
 #   fault_*.c    programs of the build with failpoints (FAILPOINTS=1)
@@ -90,12 +89,8 @@ SORT_MPI := $(filter %/comm_mpi.c %/comm_mpi_run.c %/api_mpi.c,$(SORT_ALL))
 # Files outside the sorter's archive: main functions, the plug-in, and a file that only libhetsort contains.
 SORT_OWN := sort/main.c sort/report/main.c sort/comm/mpi_plugin.c sort/lib/uncounted.c
 SORT_SRC := $(filter-out $(SORT_OWN) $(if $(WITH_MPI),,$(SORT_MPI)) $(if $(FAILPOINTS),,%/failpoint.c),$(SORT_ALL))
-# hetsim is all of hetsort, with calls that sort/sim marks as WRAPPED replaced. hetsmpi.so is the same as a program of
-# SimGrid's SMPI, without MPI: hosts, work and threads come from hetsim, clock and messages from SimGrid.
+# hetsim is all of hetsort, with calls that sort/sim marks as WRAPPED replaced.
 SIM_SRC  := $(if $(LINUX),$(wildcard sort/sim/*.c))
-SMPICC   ?= smpicc
-GRID_SRC := $(wildcard sort/sim/smpi/*.c)
-GRID_SIM  = $(addprefix sort/sim/,platform.c scale.c threads.c work.c) $(GRID_SRC)
 wrapped   = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's/^WRAPPED.[^,]*, \([a-z0-9_]*\),.*/\1/p' $(1)))
 
 PART_SRC := $(wildcard $(patsubst %,partition/%/*.c,base unrelated share scatter chain online farm))
@@ -137,7 +132,6 @@ TESTS_SH := $(call in_tests,$(PARTS) python scripts,test_*.sh)
 MPI_SH   := $(call in_tests,$(PARTS) python,mpi_*.sh)
 LONG_SH  := $(call in_tests,$(PARTS) scripts,long_*.sh)
 SLURM_SH := $(call in_tests,scripts,slurm_*.sh)
-GRID_SH  := $(call in_tests,sort,smpi_*.sh)
 FUZZ_C   := $(call in_tests,$(PARTS),fuzz_*.c)
 FAULT_C  := $(call in_tests,sort,fault_*.c)
 TESTS_X  := $(patsubst %.c,$(OBJ)/%,$(TESTS_C))
@@ -195,7 +189,7 @@ every-object: $(call objs,$(C_FILES))
 
 # For clangd and other tools: the command that compiles each file.
 compile_commands.json: FORCE  ## how each file is compiled, for clangd
-	$(Q)$(MAKE) -nB --no-print-directory V=1 every-object C_FILES="$$(scripts/tracked-files | grep '\.c$$' | grep -v '/tests/mpi/\|^sort/sim/smpi/' | tr '\n' ' ')" | \
+	$(Q)$(MAKE) -nB --no-print-directory V=1 every-object C_FILES="$$(scripts/tracked-files | grep '\.c$$' | grep -v '/tests/mpi/' | tr '\n' ' ')" | \
 	  awk -v dir="$$PWD" -f scripts/compile-commands.awk >$@.tmp && mv -f $@.tmp $@
 
 # ------------------------------------------------------------------------------------- compiling
@@ -296,13 +290,6 @@ $(addprefix $(OBJ)/bin/,hetsort hetsort-report hetsim): $(LIBSORT) $(LIBPART)
 	$(call link,$(if $(PLUGIN),$(LINK),$(LINKMPI)) $(WRAPPED),$(SORT_LIBS))
 $(OBJ)/bin/libhetsort-%.so: $(call objs,$(addprefix sort/comm/,mpi_plugin.c comm_mpi.c comm_mpi_run.c) sort/base/status.c)
 	$(call link,$(LINKMPI) -shared $(STRICT))
-# smpirun loads hetsmpi.so and calls its main(), which calls the main() of hetsort. A shared library cannot contain archives
-# that were compiled for programs.
-$(OBJ)/bin/hetsmpi.so: archive = $(2)
-$(OBJ)/sort/sim/smpi/main.o: $(OBJ)/sort/main.o
-	$(Q)mkdir -p $(@D) && $(OBJCOPY) --redefine-sym main=hetsort_main $< $@
-$(OBJ)/bin/hetsmpi.so: $(call objs,$(GRID_SIM)) $(OBJ)/sort/sim/smpi/main.o $(LIBSORT) $(LIBPART)
-	$(call link,$(SMPICC) -pthread $(CFLAGS) $(LDFLAGS) $(call wrapped,$(GRID_SIM)),$(SORT_LIBS))
 
 # A test program is linked with the code of its part, without the main() of its program.
 x_of = $(filter $(OBJ)/$(1)/%,$(TESTS_X) $(FUZZ_X))

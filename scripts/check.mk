@@ -42,11 +42,6 @@ check-long: all $(FOR_MPI) $(BENCH_X) failpoints  ## the long tests, and in full
 check-slurm: all failpoints  ## jobs under Slurm on four virtual hosts (root; scripts/deps slurm)
 	$(Q)$(RUN) $(or $(TESTS),$(SLURM_SH))
 
-check-smpi: all  ## hetsim compared with SimGrid's SMPI: 16 and 96 hosts, 1 and 10 Gbit/s (scripts/deps smpi)
-	$(Q)! command -v $(SMPICC) >/dev/null || $(MAKE) --no-print-directory MPI=no OBJ=$(OBJ)/smpi \
-	  PROGDIR=$(PROGDIR)/smpi $(PROGDIR)/smpi/hetsmpi.so
-	$(Q)$(RUN) $(or $(TESTS),$(GRID_SH))
-
 # A second build of the sorter, with failpoints, and the programs that walk through them.
 failpoints:
 	$(Q)$(MAKE) --no-print-directory FAILPOINTS=1 OBJ=$(OBJ)/failpoints PROGDIR=$(PROGDIR)/failpoints \

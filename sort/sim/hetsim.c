@@ -225,8 +225,8 @@ static status print_xml(err *e)
 	       "<platform version=\"4.1\">\n<zone id=\"cluster\" routing=\"Cluster\">\n");
 	for (int i = 0; i < sim.p.hosts; i++) {
 		const sim_host *h = &sim.p.host[i];
-		printf("<host id=\"h%d\" speed=\"%.12gf\" core=\"%u\"", i,
-		       h->speed * PLATFORM_XML_OPS, h->cores);
+		printf("<host id=\"h%d\" speed=\"%.12gf\" core=\"%u\"", i, h->speed * 1e9,
+		       h->cores);
 		if (h->ranks > 1)
 			printf("><prop id=\"ranks\" value=\"%u\"/></host>\n", h->ranks);
 		else

@@ -11,9 +11,6 @@
 /* There are at most as many ranks as hosts, and on one host at most as many as processors. */
 enum { SIM_MOST_HOSTS = 65536, SIM_MOST_CORES = 1024 };
 
-/* Operations per second of a processor of speed 1, for SimGrid. */
-#define PLATFORM_XML_OPS 1e9
-
 /* One machine. */
 typedef struct sim_host {
 	double speed;          /* relative to the processor of sim_rates */
