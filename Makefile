@@ -38,15 +38,12 @@ WARN     = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpoi
 NEEDED   = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DHETSORT_VERSION='"$(VERSION)"' -fPIC \
            -fvisibility=hidden -pthread $(WARN)
 
-# Libraries. isa-l computes the CRC of records, or zlib does it: the same polynomial, slower. URING=no builds without
-# io_uring, HWLOC=no without NUMA nodes.
+# Libraries. isa-l computes the CRC of records, or zlib does it: the same polynomial, slower. HWLOC=no builds without
+# NUMA nodes.
 ISAL    := $(if $(call pkg,--libs,libisal),yes,no)
-URING   := $(if $(call pkg,--libs,liburing),yes,no)
 HWLOC   := $(if $(call pkg,--libs,'hwloc >= 2.0'),yes,no)
 CRC_CFLAGS = $(if $(filter yes,$(ISAL)),-DHAVE_ISAL $(call pkg,--cflags,libisal))
 CRC_LIBS   = $(if $(filter yes,$(ISAL)),$(call pkg,--libs,libisal),-lz)
-URING_CFLAGS = $(if $(filter yes,$(URING)),-DHAVE_URING $(call pkg,--cflags,liburing))
-URING_LIBS   = $(if $(filter yes,$(URING)),$(call archive,uring,$(call pkg,--libs,liburing)))
 HWLOC_CFLAGS = $(if $(filter yes,$(HWLOC)),-DHAVE_HWLOC $(call pkg,--cflags,hwloc))
 HWLOC_LIBS   = $(if $(filter yes,$(HWLOC)),$(call pkg,--libs,hwloc))
 GSL_CFLAGS := $(call pkg,--cflags,gsl)
@@ -57,7 +54,7 @@ XXH_LIBS   := $(or $(call pkg,--libs,libxxhash),-lxxhash)
 TEST_LIBS  := $(or $(call pkg,--libs,cmocka),-lcmocka)
 # GLPK, GSL and hwloc are loaded at their first use: only tests that call them are linked with them.
 PART_LIBS   = -ldl -lm
-SORT_LIBS   = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS) $(URING_LIBS)
+SORT_LIBS   = $(PART_LIBS) $(JSON_LIBS) $(XXH_LIBS)
 
 # With FAILPOINTS=1 every system call of the sorter can be made to fail (sort/testing/failpoint.h).
 ifeq ($(FAILPOINTS),1)
@@ -66,7 +63,7 @@ NEEDED  += -DHETSORT_FAILPOINTS -include $(FAILCALLS)
 endif
 
 # Objects live in build/<hash of everything that shapes them>, so two builds never mix.
-FLAGS   := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(NEEDED) $(ISAL) $(URING) $(HWLOC) $(MPI) $(if $(filter yes,$(MPI)),$(MPICC)) \
+FLAGS   := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(NEEDED) $(ISAL) $(HWLOC) $(MPI) $(if $(filter yes,$(MPI)),$(MPICC)) \
            $(CXX) $(PEER_CXXFLAGS)
 OBJ     := build/$(shell printf '%s' "$(subst ",,$(FLAGS))" | cksum | cut -d' ' -f1)
 
@@ -200,7 +197,7 @@ PMPI_INC := -iquote partition/number/include -Ipartition/mpi/include -Ipartition
 $(OBJ)/gensort/%:       EXTRA = -iquote gensort -iquote partition/number/include $(CRC_CFLAGS)
 $(OBJ)/partition/%:     EXTRA = $(PART_INC) $(GSL_CFLAGS)
 $(OBJ)/partition/mpi/%: EXTRA = $(PMPI_INC)
-$(OBJ)/sort/%:          EXTRA = $(SORT_INC) $(URING_CFLAGS) $(HWLOC_CFLAGS) $(if $(WITH_MPI),-DHAVE_MPI)
+$(OBJ)/sort/%:          EXTRA = $(SORT_INC) $(HWLOC_CFLAGS) $(if $(WITH_MPI),-DHAVE_MPI)
 $(OBJ)/sort/comm/launcher.o: EXTRA += $(if $(PLUGIN),-DHETSORT_MPI_PLUGIN -DHETSORT_MULTIARCH='"$(shell $(CC) -print-multiarch 2>/dev/null)"')
 $(OBJ)/sort/lib/tests/mpi/%: EXTRA = -Isort/include -Ipartition/mpi/tests $(PMPI_INC)
 
@@ -215,7 +212,7 @@ $(OBJ)/%.o: %.c
 
 # The build, as --version -v and reports describe it.
 SAID     = $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
-BUILD    = $(strip $(subst \,,$(subst ",,$(subst ',,$(SAID))))), MPI $(MPI), io_uring $(URING), hwloc $(HWLOC)
+BUILD    = $(strip $(subst \,,$(subst ",,$(subst ',,$(SAID))))), MPI $(MPI), hwloc $(HWLOC)
 $(OBJ)/sort/cli/report_json.o: NEEDED += -DHETSORT_BUILD='"$(BUILD)"'
 # The commit is a file of its own, so that a new commit recompiles little. Git may not know it for the user who
 # installs. The rule also runs with -n (+), or make would always take the file to be new.

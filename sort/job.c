@@ -184,7 +184,6 @@ static void job_free(job *j)
 	workdir_close(j);
 	for (int i = 0; i < FRAME_PIECES; i++)
 		mem_free(m, j->files.frame[i].bytes);
-	io_backend_close(j->files.io);
 	input_free(&j->files.in);
 	numa_close(j->cpus.numa);
 }

@@ -35,7 +35,7 @@ done
 # accepted COMMAND... - the words that its message names, when it refuses an argument
 accepted() { "$@" 2>&1 | sed -n 's/.*one of:* //p' | tr -d , | tr ' ' '\n' | LC_ALL=C sort -u; }
 words() { LC_ALL=C sort -u; }
-for option in verify plan source scatter direct io strategy; do
+for option in verify plan source scatter direct strategy; do
   accepted "$BIN/hetsort" --$option='?' -o out in >list
   ok "hetsort prints the words of --$option" test -s list
   is "bash has them" "$(completed hetsort --$option = '' | words)" "$(cat list)"
@@ -71,7 +71,7 @@ zpty -r -m z seen "*$2*" && print found
 ZSH
   in_zsh() { timeout 60 zsh -f complete.zsh "$@" 2>/dev/null | tail -n 1; } # in_zsh LINE TEXT - is TEXT there after TAB?
   is "zsh completes an option" "$(in_zsh 'hetsort --partit' --partition-only)" found
-  is "zsh completes a word of an option" "$(in_zsh 'hetsort --io=u' uring)" found
+  is "zsh completes a word of an option" "$(in_zsh 'hetsort --direct=ne' never)" found
   is "zsh completes a method" "$(in_zsh 'hetplan share --method=tay' taylor)" found
 else
   echo "# omitted: zsh is not installed"

@@ -11,7 +11,6 @@ const char *const plan_names[] = { "equal",      "linear", "nlogn", "taylor",
 const char *const strategy_names[] = { "merge", "distribute", NULL };
 const char *const source_names[] = { "all", "root", NULL }; /* settings.from_root */
 const char *const scatter_names[] = { "equal", "speed", "balanced", "dynamic", NULL };
-const char *const io_names[] = { "auto", "uring", "threads", NULL };
 const char *const verify_names[] = { "buffers", "reread", NULL };
 const char *const bind_names[] = { "auto", "none", NULL };
 const char *const launcher_names[] = { "auto", "mpi", "none", NULL };

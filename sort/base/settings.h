@@ -27,7 +27,6 @@ typedef enum strategy { BY_MERGING, BY_DISTRIBUTING, STRATEGIES } strategy; /* s
 
 typedef enum direct_io { DIRECT_AUTO, DIRECT_ALWAYS, DIRECT_NEVER } direct_io;
 typedef enum verify_kind { VERIFY_BUFFERS, VERIFY_REREAD } verify_kind;
-typedef enum io_method { IO_AUTO, IO_URING, IO_THREADS } io_method;
 typedef enum bind_kind { BIND_AUTO, BIND_NONE } bind_kind;
 typedef enum launcher_kind { LAUNCHER_AUTO, LAUNCHER_MPI, LAUNCHER_NONE } launcher_kind;
 typedef enum wish {
@@ -62,11 +61,10 @@ typedef struct framing {
 /* Sizes that only tests set, to small values, so that a few records reach code that otherwise needs
  * many gigabytes. 0: the usual size. */
 typedef struct test_sizes {
-	size_t bucket_recs;         /* records of a bucket in memory */
-	size_t sampled_bytes;       /* shorter inputs are neither sampled nor mapped */
-	size_t run_recs;            /* records of a run on disk; any sort spills then */
-	size_t uring_segment_bytes; /* of a transfer by io_uring */
-	size_t lanes;               /* of each rank */
+	size_t bucket_recs;   /* records of a bucket in memory */
+	size_t sampled_bytes; /* shorter inputs are neither sampled nor mapped */
+	size_t run_recs;      /* records of a run on disk; any sort spills then */
+	size_t lanes;         /* of each rank */
 } test_sizes;
 
 typedef struct settings {
@@ -103,7 +101,6 @@ typedef struct settings {
 	bind_kind bind;
 	launcher_kind launcher;
 	direct_io direct;
-	io_method io;
 	verify_kind verify; /* how the output is compared with the input */
 	memory_wish memory;
 	const char *tmpdir[MAX_TMPDIRS]; /* in argv */
@@ -141,7 +138,6 @@ extern const char *const plan_names[];
 extern const char *const strategy_names[];
 extern const char *const source_names[];
 extern const char *const scatter_names[];
-extern const char *const io_names[];
 extern const char *const direct_names[];
 extern const char *const verify_names[];
 extern const char *const bind_names[];

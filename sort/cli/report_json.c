@@ -84,18 +84,6 @@ static json_t *stages_json(const stage_times *t)
 	return j;
 }
 
-static json_t *transfers_json(const io_stats *t)
-{
-	json_t *j = json_pack("{s:s, s:o}", "way", io_names[t->method], "uring_bytes",
-			      json_count(t->uring_bytes));
-	return json_with(j, "trial",
-			 t->uring_bytes_per_s > 0
-				 ? json_pack("{s:f, s:f}", "uring_bytes_per_s",
-					     t->uring_bytes_per_s, "threads_bytes_per_s",
-					     t->calls_bytes_per_s)
-				 : json_null());
-}
-
 /* Report the work that --resume has found done by an earlier job. */
 static json_t *resumed_json(const rank_result *k)
 {
@@ -165,9 +153,6 @@ static json_t *rank_json(const job_result *r, const rank_result *k, const settin
 				"output_in_memory_bytes", json_count(k->out_file_bytes),
 				"tmpdirs_left_out", k->left_out, "runs_again",
 				json_count(k->runs_again)));
-	j = json_with(j, "io",
-		      json_pack("{s:o, s:o, s:s}", "read", transfers_json(&k->io[0]), "write",
-				transfers_json(&k->io[1]), "no_uring", k->io_text));
 	j = json_with(j, "resumed", o->resume ? resumed_json(k) : json_null());
 	j = json_with(j, "leftovers_removed", json_count(k->leftovers));
 	if (k->speed_seen > 0)

@@ -120,35 +120,6 @@ static void print_rates(const job_result *r, const settings *o, FILE *f)
 	fputc('\n', f);
 }
 
-/* Print how each rank reads and writes, unless it is the same as on the preceding rank. */
-static void print_io(const job_result *r, const settings *o, FILE *f)
-{
-	bool tried = false; /* whether a rank has tried both ways */
-	for (int i = 0; i < r->size; i++) {
-		const rank_result *k = &r->rank[i];
-		const io_stats *reads = &k->io[0], *writes = &k->io[1];
-		const bool tried_before = tried;
-		tried = reads->uring_bytes_per_s > 0 || writes->uring_bytes_per_s > 0;
-		if (i > 0 && !tried && !tried_before && reads->method == k[-1].io[0].method &&
-		    writes->method == k[-1].io[1].method && strcmp(k->io_text, k[-1].io_text) == 0)
-			continue;
-		fprintf(f, "rank %d: files read by %s, written by %s", i, io_names[reads->method],
-			io_names[writes->method]);
-		for (int w = 0; w < 2; w++)
-			if (k->io[w].uring_bytes_per_s > 0)
-				fprintf(f, "\n  %s: %.3f GB/s by uring, %.3f by threads",
-					w ? "writes" : "reads", 1e-9 * k->io[w].uring_bytes_per_s,
-					1e-9 * k->io[w].calls_bytes_per_s);
-		if (k->io_text[0])
-			fprintf(f, "\n  no uring: %s", k->io_text);
-		else if (o->explain && o->io == IO_AUTO)
-			fputs("\n  past the page cache by uring, unless a trial shows that threads "
-			      "are faster",
-			      f);
-		fputc('\n', f);
-	}
-}
-
 /* Print where each rank runs, unless the preceding rank runs in the same way; at most REPORT_ROWS
  * lines. */
 static void print_places(const job_result *r, FILE *f)
@@ -219,7 +190,6 @@ void report_plan(const job_result *r, const settings *o, FILE *f)
 				   : "predicted makespan %.3g s, at %s\n",
 		last,
 		r->rates_measured ? "measured rates" : "the nominal rates of a rank of speed 1");
-	print_io(r, o, f);
 	print_rates(r, o, f);
 }
 
@@ -352,7 +322,6 @@ void report_table(const job_result *r, const settings *o, FILE *f)
 		fputc('\n', f);
 	print_lanes(r, f);
 	print_left_out(r, f);
-	print_io(r, o, f);
 	print_adapt(r, f);
 	if (o->resume && r->size)
 		print_resumed(r, &sum, f);

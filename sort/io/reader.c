@@ -21,7 +21,7 @@ enum {
 	CHUNK_BYTES = 4 << 20,
 	/* small, so that records stay in the cache until their entries are made, and because a bit
 	 * that flips before the checksum is not detected */
-	STEP_BYTES = URING_STEP_BYTES,
+	STEP_BYTES = 256 << 10,
 	MOST_OPEN = 128, /* extents; if there are more, opening a file costs little compared with
 			    each read */
 	OPEN_PART = 64   /* a rank uses 1 / OPEN_PART of the files that a process may open */
@@ -55,7 +55,7 @@ static uint64_t offset_of(const reader *r, const extent *f, uint64_t at)
 static status open_extent(const reader *r, const extent *f, io_fd *fd, err *e)
 {
 	const uint64_t offset = offset_of(r, f, f->at), bytes = f->n * r->p.lay.record_bytes;
-	*fd = (io_fd){ .fd = -1, .direct = -1, .io = r->p.io };
+	*fd = (io_fd)IO_FD_NONE;
 	const status rc = input_open(f->f, false, &fd->fd, e);
 	if (rc == ST_OK)
 		io_fd_will_read(fd, r->p.direct, offset, bytes);
@@ -90,11 +90,7 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 		const uint64_t lo = u64_max(p->first, f->first);
 		const uint64_t hi = u64_min(p->first + p->n, f->first + f->count);
 		if (lo < hi)
-			r->extent[r->extents++] =
-				(extent){ .f = f,
-					  .fd = { .fd = -1, .direct = -1, .io = p->io },
-					  .at = lo - p->first,
-					  .n = hi - lo };
+			r->extent[r->extents++] = (extent){ f, IO_FD_NONE, lo - p->first, hi - lo };
 	}
 	status rc = ST_OK;
 	const bool stay_open = r->extents <= MOST_OPEN && getrlimit(RLIMIT_NOFILE, &l) == 0 &&
@@ -328,7 +324,7 @@ const unsigned char *reader_map(const reader *r, mapped *m)
 	const extent *f = r->extent;
 	*m = (mapped){ 0 };
 	if (r->extents != 1 || f->f->written || f->fd.fd < 0 || f->fd.direct >= 0 ||
-	    r->p.direct == DIRECT_ALWAYS || io_backend_is_forced(f->fd.io))
+	    r->p.direct == DIRECT_ALWAYS)
 		return NULL;
 	const uint64_t offset = offset_of(r, f, 0), bytes = f->n * r->p.lay.record_bytes;
 	return io_fd_is_cached(f->fd.fd, offset, bytes) ? mapped_open(m, f->fd.fd, offset, bytes)
@@ -367,31 +363,6 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 	return sum;
 }
 
-/* A read in progress. Its first `seen` records already have their checksum and entries. */
-typedef struct arriving {
-	const reader *r;
-	const input_file *f;
-	const unsigned char *recs;
-	size_t done, seen; /* done: records that reader_load has read before this read */
-	loading *l;
-} arriving;
-
-/* Process the records of a read that have arrived since the last call. */
-static void see_records(void *arriving_, const unsigned char *end)
-{
-	arriving *a = arriving_;
-	const layout *lay = &a->r->p.lay;
-	const size_t came = (size_t)(end - a->recs) / lay->record_bytes, at = a->done + a->seen;
-	const checksum sum = reader_entries(
-		lay, a->recs + a->seen * lay->record_bytes, came - a->seen, a->l->pos + at,
-		a->l->entries ? a->l->entries + at : NULL, &a->l->verify_s);
-	a->l->sum = checksum_join(a->l->sum, sum);
-	input_note_read(a->f, came - a->seen, sum);
-	if (a->l->arrived)
-		a->l->arrived(a->l->arrived_to, a->l->pos + at, came - a->seen);
-	a->seen = came;
-}
-
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e)
 {
 	const uint32_t bytes = r->p.lay.record_bytes;
@@ -401,23 +372,24 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 		io_fd fd;
 		k = reader_chunk(r, at + done, n - done);
 		rc = begin_reading(r, f, &fd, e);
-		/* with direct I/O, only io_uring can report records while others are being read */
-		const bool steps = l && (fd.direct < 0 || l->in_place);
-		const size_t step = steps ? size_min(k, step_recs(&r->p.lay)) : k;
-		for (size_t i = 0, some; i < k && rc == ST_OK; i += some, to += some * bytes) {
-			const uint64_t offset = offset_of(r, f, at + done + i);
-			arriving a = { r, f->f, to, done + i, 0, l };
-			const arrivals listener = { see_records, &a };
-			some = size_min(k - i, step);
-			if (l && l->in_place) {
+		/* direct I/O is fast only for large reads */
+		const size_t step = l && (fd.direct < 0 || l->in_place) ? step_recs(&r->p.lay) : k;
+		for (size_t i = done, some; i < done + k && rc == ST_OK; i += some) {
+			some = size_min(done + k - i, step);
+			if (l && l->in_place)
 				progress_add(PROGRESS_READ, some * bytes);
-				see_records(&a, to + some * bytes);
+			else
+				rc = io_fd_read_at(&fd, to + i * bytes, some * bytes,
+						   offset_of(r, f, at + i), f->f->path, e);
+			if (rc != ST_OK || !l)
 				continue;
-			}
-			rc = io_fd_move(&fd,
-					&(io_transfer){ to, some * bytes, offset, false,
-							l ? &listener : NULL },
-					f->f->path, e);
+			const checksum sum =
+				reader_entries(&r->p.lay, to + i * bytes, some, l->pos + i,
+					       l->entries ? l->entries + i : NULL, &l->verify_s);
+			l->sum = checksum_join(l->sum, sum);
+			input_note_read(f->f, some, sum);
+			if (l->arrived)
+				l->arrived(l->arrived_to, l->pos + i, some);
 		}
 		end_reading(f, &fd);
 	}

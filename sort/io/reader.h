@@ -20,7 +20,6 @@ typedef struct reader_plan {
 	uint64_t first, n; /* the share: first record in the input, and number of records */
 	layout lay;
 	direct_io direct;
-	io_backend *io; /* outlives the reader; NULL: blocking calls */
 } reader_plan;
 
 /* reader_open - open the share; *out is NULL on failure. */
@@ -55,8 +54,8 @@ typedef struct loading {
 } loading;
 
 /* reader_load - read n records, from record `at` of the share on. `to` must have the offset in a
- * page that reader_align returns. If l is NULL, do nothing else. The checksum is computed while
- * records arrive, after each 256 KiB; with direct I/O but without io_uring, after each chunk. */
+ * page that reader_align returns. If l is NULL, do nothing else. The checksum is computed after
+ * each 256 KiB, or with direct I/O after each chunk. */
 status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, loading *l, err *e);
 static inline status reader_read(const reader *r, uint64_t at, size_t n, void *to, err *e)
 {

@@ -98,8 +98,6 @@ typedef struct rank_result {
 	uint64_t read_bytes, written_bytes, sent_bytes, received_bytes;
 	uint64_t sent_to_bytes[PEERS]; /* to the first ranks */
 	activity activity;
-	io_stats io[2];                          /* reads, writes */
-	char io_text[IO_TEXT_BYTES];             /* the reason if io_uring is not used, else "" */
 	uint64_t mem_peak_bytes;                 /* held by this rank's own arrays */
 	uint64_t limit_bytes, planned_bytes;     /* of memory; UINT64_MAX: no limit */
 	uint64_t spill_bytes, spill_runs;        /* 0: all in memory */

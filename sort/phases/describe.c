@@ -50,16 +50,15 @@ static const uint64_t shapes[] = {
 	offsetof(block_header, sum), sizeof(part_summary), offsetof(part_summary, sum_in),
 	sizeof(rank_result), offsetof(rank_result, phase_s), offsetof(rank_result, rate),
 	offsetof(rank_result, planned_in), offsetof(rank_result, adapt_state),
-	offsetof(rank_result, lanes), offsetof(rank_result, read_bytes), offsetof(rank_result, io),
+	offsetof(rank_result, lanes), offsetof(rank_result, read_bytes),
 	offsetof(rank_result, limit_bytes), offsetof(rank_result, out_file_bytes),
 	offsetof(rank_result, limit_text), offsetof(rank_result, left_out),
 	offsetof(rank_result, sum_in), offsetof(rank_result, status), offsetof(rank_result, text),
-	sizeof(io_stats),
 	/* values of enums in them */
-	PHASES, ADAPT_CHANGED, PLAN_ONLINE, SCATTER_DYNAMIC, STRATEGIES, IO_THREADS, ST_INTERNAL,
+	PHASES, ADAPT_CHANGED, PLAN_ONLINE, SCATTER_DYNAMIC, STRATEGIES, ST_INTERNAL,
 	ST_SIGNAL,
 	/* sizes of messages without a struct */
-	HOST_BYTES, COMM_TAGS, ERR_TEXT_BYTES, LIMIT_TEXT_BYTES, LEFT_OUT_TEXT_BYTES, IO_TEXT_BYTES,
+	HOST_BYTES, COMM_TAGS, ERR_TEXT_BYTES, LIMIT_TEXT_BYTES, LEFT_OUT_TEXT_BYTES,
 	MAX_RECORD_BYTES
 };
 
@@ -384,7 +383,7 @@ static status count_records(job *j)
 }
 
 /* Allocate the plans that later steps fill in, and name the directory for runs if the user named
- * none: $TMPDIR, or the directory of the output. Open the backend that reads and writes files. */
+ * none: $TMPDIR, or the directory of the output. */
 static status make_plans(job *j)
 {
 	rank_env *env = &j->env;
@@ -401,9 +400,7 @@ static status make_plans(job *j)
 		if (!j->memory.tmpdir)
 			rc = err_set(&env->e, ST_RESOURCE, "no memory for a name");
 	}
-	return rc == ST_OK ? io_backend_open(&j->files.io, o->io,
-					     test_sizes_of(o)->uring_segment_bytes, &env->e)
-			   : rc;
+	return rc;
 }
 
 status phase_describe(job *j)

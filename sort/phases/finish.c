@@ -32,7 +32,7 @@ status output_read_again(job *j, uint64_t recs, direct_io direct, err *e)
 	const output *out = &j->files.out;
 	const layout *l = &j->env.o->lay;
 	inspected *seen = &j->part.seen;
-	file_records from = { .fd = { .fd = out->fd, .direct = -1, .io = j->files.io },
+	file_records from = { .fd = { .fd = out->fd, .direct = -1 },
 			      .path = output_name(out),
 			      .offset = out->offset,
 			      .recs = recs };
@@ -255,7 +255,7 @@ static status sum_again(job *j, part_summary *mine)
 	const input *in = &j->files.in;
 	const bool root = env_scatters(env), all = in->per_rank || root;
 	const size_t rank = all ? 0 : (size_t)env->c->rank, parts = all ? 1 : (size_t)env->c->size;
-	reader_plan rp = { .lay = env->o->lay, .direct = env->o->direct, .io = j->files.io };
+	reader_plan rp = { .lay = env->o->lay, .direct = env->o->direct };
 	uint64_t written = 0;
 	for (size_t i = 0; i < in->files; i++)
 		written |= in->file[i].written;

@@ -28,8 +28,7 @@ static void fill_result(job *j)
 	r->threads = (int32_t)j->cpus.threads;
 	r->cpus = fmin(j->cpus.processors, r->threads);
 	r->used.joules = -1; /* not read */
-	const bool reported = settings_reports(o);
-	if (reported) {
+	if (settings_reports(o)) {
 		r->used = usage_since(&j->begun, "");
 		sysfile_text("", "/proc/thread-self/status", "Cpus_allowed_list", r->processors,
 			     sizeof r->processors);
@@ -43,9 +42,6 @@ static void fill_result(job *j)
 	r->sum_dropped = j->part.dropped.sum;
 	r->written_bytes = j->part.found ? 0 : r->out * j->env.o->lay.record_bytes;
 	r->activity = progress_activity(&j->env.c->progress);
-	io_backend_why(j->files.io, reported, r->io_text);
-	io_backend_stats(j->files.io, false, &r->io[0]);
-	io_backend_stats(j->files.io, true, &r->io[1]);
 	r->stages = progress_times(&j->env.c->progress);
 	r->status = j->env.e.code;
 	r->phase = j->at;
@@ -57,7 +53,6 @@ static const struct {
 	size_t at, bytes;
 } result_texts[] = {
 	{ offsetof(rank_result, host), HOST_BYTES },
-	{ offsetof(rank_result, io_text), IO_TEXT_BYTES },
 	{ offsetof(rank_result, limit_text), LIMIT_TEXT_BYTES },
 	{ offsetof(rank_result, lanes_why), LANES_TEXT_BYTES },
 	{ offsetof(rank_result, left_out), LEFT_OUT_TEXT_BYTES },
@@ -95,8 +90,6 @@ static void validate_result(rank_result *r, int rank)
 			isfinite(r->span[i].wait_s);
 	for (int k = 0; k < STAGES; k++)
 		sound = sound && isfinite(r->stages.planned_s[k]) && isfinite(r->stages.taken_s[k]);
-	for (int i = 0; i < 2; i++)
-		sound = sound && (unsigned)r->io[i].method <= IO_THREADS;
 	if (!sound)
 		*r = (rank_result){ .rank = rank,
 				    .host = "unknown",

@@ -122,8 +122,7 @@ static status find_final(job *j, output_checkpoint *all)
 		const reader_plan rp = { .first = in->per_rank ? 0 : share_before(env, j->next.in),
 					 .n = own_share(env, j->next.in),
 					 .lay = env->o->lay,
-					 .direct = env->o->direct,
-					 .io = j->files.io };
+					 .direct = env->o->direct };
 		rc = comm_agree(env->c, reader_sum(in, &rp, &env->m, &r->sum_in, &env->e));
 		r->in = rp.n;
 		r->read_bytes = rp.n * bytes;

@@ -37,14 +37,12 @@ typedef struct frame_piece {
 	size_t n;
 } frame_piece;
 
-/* Input and output, and the backend that reads and writes them. */
 typedef struct job_files {
 	input in;
 	output out;
 	frame_piece frame[FRAME_PIECES]; /* the pieces around the records that this rank writes */
 	uint64_t trailer_bytes;          /* of the whole output */
-	io_backend *io;
-	bool late_refused; /* see same_files_check */
+	bool late_refused;               /* see same_files_check */
 } job_files;
 
 /* The part of this host's processors that is for this rank. */
@@ -277,8 +275,7 @@ const char *const *memory_plan_tmpdirs(const job *j, size_t *n);
 static inline bool input_may_be_mapped(const job *j)
 {
 	const input *in = &j->files.in;
-	return in->files == 1 && !in->file->written && j->env.o->direct != DIRECT_ALWAYS &&
-	       !io_backend_is_forced(j->files.io);
+	return in->files == 1 && !in->file->written && j->env.o->direct != DIRECT_ALWAYS;
 }
 
 /* memory_plan_holds - return whether this rank has enough memory to write out_recs records. */

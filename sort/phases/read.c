@@ -370,9 +370,7 @@ static status read_share(job *j, run_formation_plan *p)
 	    j->shares.records > 0) { /* sorted inputs are read when they are merged */
 		const size_t ranks = ((size_t)env->c->size - 1) / (size_t)env->c->processes + 1;
 		j->data = (read_runs){ .n = (size_t)own_share(env, j->shares.in) };
-		const reader_plan rp = { .lay = env->o->lay,
-					 .direct = env->o->direct,
-					 .io = j->files.io };
+		const reader_plan rp = { .lay = env->o->lay, .direct = env->o->direct };
 		const status rc =
 			sorted_files_open(&j->data.files, &env->m, in, &rp, ranks, &env->e);
 		j->data.s = j->data.files;
@@ -416,7 +414,6 @@ status phase_read(job *j)
 					   .rank = workdir_place(j),
 					   .threads = j->cpus.threads,
 					   .direct = o->direct,
-					   .io = j->files.io,
 					   .most_recs = most_recs,
 					   .sizes = test_sizes_of(o),
 					   .speed_history = measures ? &j->speeds : NULL },

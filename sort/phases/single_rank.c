@@ -78,8 +78,7 @@ status output_open(job *j, io_fd *to)
 		o->direct == DIRECT_ALWAYS || (o->direct == DIRECT_AUTO && j->memory.sort.spills);
 	if (rc == ST_OK && !out->is_stdout && direct)
 		to->direct = io_fd_open_direct(to->fd, O_WRONLY);
-	if (rc == ST_OK)
-		io_fd_use(to, j->files.io);
+	to->turns = to->direct < 0 && file_is_in_memory(to->fd);
 	return rc;
 }
 

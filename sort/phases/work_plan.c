@@ -33,7 +33,7 @@ static const double START_S = 0.02; /* to make, sync and rename files, and to st
 typedef enum place { ON_DISK, IN_PAGE_CACHE, ELSEWHERE } place;
 
 /* Find where the first `bytes` of the input are, from its first file. An input of little data, and
- * one that is read by direct I/O, by io_uring, from several files, or from a file that a program
+ * one that is read by direct I/O, from several files, or from a file that a program
  * has open for writing, is ELSEWHERE unless it is on the disk. reader_map() decides by the same
  * rules for each part of a file. */
 static place input_place(const job *j, uint64_t bytes)

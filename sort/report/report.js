@@ -320,7 +320,7 @@ function exchange() {
     asTable('Bytes sent and received', rankTable(column('sent', (r) => bytes(of(r, 'sent'))), column('received', (r) => bytes(of(r, 'received'))))));
 }
 
-// -------------------------------------------------------------------------------------------------------- memory, files
+// --------------------------------------------------------------------------------------------------------------- memory
 
 const limitOf = (r) => part(r, 'memory').limit_bytes; // null: none
 
@@ -343,22 +343,6 @@ function memory() {
     asTable('Memory of each rank', rankTable(column('held', (r) => bytes(held(r))), column('planned', (r) => bytes(plan(r))), column('limit', (r) => (isNumber(limitOf(r)) ? bytes(limitOf(r)) : 'none')),
       column('process', (r) => bytes(part(r, 'bytes').process_peak)), column('runs', (r) => count(part(r, 'memory').spill_runs)), column('on disk', (r) => bytes(part(r, 'memory').spill_bytes)),
       { head: 'where the limit comes from', wide: true, value: (r) => textOf(part(r, 'memory').limit) })));
-}
-
-function trialText(way) {
-  const trial = objectOf(way.trial);
-  const rates = Object.entries(trial).filter(([, v]) => isNumber(v)).map(([name, v]) => `${name.replace(/_bytes_per_s$/, '')} ${rate(v)}`);
-  return rates.length ? rates.join(', ') : MISSING;
-}
-
-function files() {
-  const io = (r, kind) => objectOf(part(r, 'io')[kind]), moved = (r, kind) => part(r, 'bytes')[kind === 'read' ? 'read' : 'written'];
-  if (!ranks.some((r) => isObject(r.io))) return;
-  const ways = [...new Set(ranks.flatMap((r) => ['read', 'write'].map((k) => textOf(io(r, k).way))))].filter((w) => w);
-  const why = [...new Set(ranks.map((r) => textOf(part(r, 'io').no_uring)))].filter((w) => w);
-  section('Files', para(`Read and written by ${ways.join(' and ') || MISSING}.${why.length ? ` Without io_uring: ${why.join('; ')}.` : ''}`),
-    asTable('How files were read and written', rankTable(...['read', 'write'].flatMap((k) => [column(`${k} bytes`, (r) => bytes(moved(r, k))),
-      { head: `${k} by`, value: (r) => textOf(io(r, k).way) }, column('by io_uring', (r) => bytes(io(r, k).uring_bytes)), { head: 'rates tried', value: (r) => trialText(io(r, k)) }]))));
 }
 
 // ------------------------------------------------------------------------------------------------------------- machine
@@ -388,6 +372,6 @@ function machine() {
 identify();
 verdict();
 messages();
-if (worked) for (const draw of [planned, timeline, activity, balance, exchange, memory, files]) draw();
+if (worked) for (const draw of [planned, timeline, activity, balance, exchange, memory]) draw();
 machine();
 show();

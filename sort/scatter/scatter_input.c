@@ -114,7 +114,7 @@ typedef struct scatter_transfer {
 /* Open a sender. Close it after a failure, too. */
 static status sender_open(sender *d, rank_env *env, const scatter_job *k)
 {
-	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct, k->p->load.io };
+	const reader_plan rp = { 0, k->s->records, env->o->lay, env->o->direct };
 	*d = (sender){ .env = env, .k = k, .block_recs = scatter_block_recs(env, k->s->records) };
 	d->slot_bytes = block_bytes(env->o->lay.record_bytes, d->block_recs);
 	d->buf = mem_array(&env->m, lanes(env) * SLOTS, d->slot_bytes, "blocks to send", &env->e);

@@ -242,13 +242,6 @@ WRAPPED(status, io_fd_read_at, const io_fd *f, void *buf, size_t bytes, uint64_t
 	return rc;
 }
 
-WRAPPED(status, io_fd_move, const io_fd *f, const io_transfer *t, const char *path, err *e)
-{
-	const status rc = __real_io_fd_move(f, t, path, e);
-	use_disk(t->bytes, 0);
-	return rc;
-}
-
 WRAPPED(status, io_fd_write_at, const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 	const char *path, err *e)
 {
@@ -287,14 +280,6 @@ WRAPPED(double, disk_rate_s, mem *m, const char *dir, uint64_t bytes)
 		return __real_disk_rate_s(m, dir, bytes);
 	const sim_host *h = &engine_here()->h->is; /* all of its ranks measure at the same time */
 	return comm_sim_scale() * h->ranks / h->disk_bytes_per_s;
-}
-
-/* Refuse io_uring, which would wait for the real disk. */
-WRAPPED(status, uring_open, uring **out, size_t segment_bytes, err *e)
-{
-	(void)segment_bytes;
-	*out = NULL;
-	return err_set(e, ST_REFUSED, "io_uring is not simulated");
 }
 
 /* -------------------------------------------------------------------------- the host's limits */

@@ -266,7 +266,7 @@ status read_runs_check(const read_runs *d, status rc, err *e)
 
 status read_runs_input(const input *in, const read_runs_plan *p, mem *m, read_runs *d, err *e)
 {
-	const reader_plan rp = { p->first, p->n, p->lay, p->direct, p->io };
+	const reader_plan rp = { p->first, p->n, p->lay, p->direct };
 	const size_t test_bytes = p->sizes->sampled_bytes;
 	const bool sampled =
 		p->n > 0 && p->n * p->lay.record_bytes >= (test_bytes ? test_bytes : SAMPLED_BYTES);

@@ -51,7 +51,6 @@ typedef struct read_runs_plan {
 	uint32_t rank;
 	unsigned threads; /* that compute; a few more wait for the disk */
 	direct_io direct;
-	io_backend *io;
 	const test_sizes *sizes;
 	uint64_t most_recs;           /* the most records of a stream in memory */
 	speed_history *speed_history; /* receives the speed over time; NULL: not recorded */

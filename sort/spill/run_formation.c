@@ -355,7 +355,6 @@ static status open_runs(run_formation *s, err *e)
 				.write_bytes = b->write_bytes,
 				.ranks_here = p->ranks_here,
 				.growing = p->full != NULL,
-				.io = p->load.io,
 				.buffered = p->load.direct == DIRECT_NEVER };
 	if (rc == ST_OK)
 		rc = spill_open(&t->spill, m, &sp, e);
@@ -377,7 +376,7 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 			   err *e)
 {
 	const read_runs_plan *l = &p->load;
-	const reader_plan rp = { l->first, l->n, l->lay, l->direct, l->io };
+	const reader_plan rp = { l->first, l->n, l->lay, l->direct };
 	run_formation s = { .d = out, .p = p, .m = m };
 	reader *r = NULL;
 	status rc = open_runs(&s, e);

@@ -353,8 +353,7 @@ status sorted_files_open(sorted **out, mem *m, const input *in, const reader_pla
 	for (size_t i = 0, k = 0; i < in->files; i++) {
 		if (in->file[i].count == 0)
 			continue;
-		s->file[k] = (sorted_file){ .f = &in->file[i],
-					    .fd = { .fd = -1, .direct = -1, .io = p->io } };
+		s->file[k] = (sorted_file){ .f = &in->file[i], .fd = IO_FD_NONE };
 		s->start[k + 1] = s->start[k] + in->file[i].count;
 		s->s.count = ++k;
 	}

@@ -118,8 +118,6 @@ static status run_create_file(spill *s, size_t i, err *e)
 					    &r->f, e);
 	if (s->p.name)
 		unfinished_release();
-	if (rc == ST_OK)
-		io_fd_use(&r->f, s->p.io);
 	return rc;
 }
 

@@ -106,7 +106,6 @@ typedef struct spill_plan {
 	size_t block_bytes;  /* a multiple of SPILL_ALIGN; 0: chosen by the record size */
 	bool growing;        /* recs and runs are only limits: create the file of a run when the
 			      * run begins, and check the space when it is used */
-	io_backend *io;      /* outlives the spill; NULL: blocking calls */
 	bool buffered;       /* use the page cache even if direct I/O is possible */
 } spill_plan;
 

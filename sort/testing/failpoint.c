@@ -39,7 +39,6 @@ static _Thread_local int my_rank = -1;
 
 static const char *const kinds[] = {
 	[FAIL_ALLOC] = "alloc:",      [FAIL_FILE] = "file:",
-	[FAIL_URING] = "uring:",      [FAIL_RING] = "ring:",
 	[FAIL_THREAD] = "thread:",    [FAIL_COMM] = "comm:",
 	[FAIL_LIE] = "lie:",          [FAIL_HEARD] = "flip@heard:",
 	[FAIL_SENT] = "flip@sent:",   [FAIL_SPILL] = "flip@spill:",
@@ -108,8 +107,7 @@ static bool counted_point(const char **s, point *p)
 {
 	if (!number_at(s, UINT32_MAX, &p->n) || p->n == 0)
 		return false;
-	const bool by_errno = p->kind == FAIL_FILE || p->kind == FAIL_URING || p->kind == FAIL_RING;
-	if (by_errno && skip(s, "=")) {
+	if (p->kind == FAIL_FILE && skip(s, "=")) {
 		const struct errno_name *x = errnos, *const end =
 							     x + sizeof errnos / sizeof *errnos;
 		while (x < end && !skip(s, x->name))
@@ -223,16 +221,6 @@ bool fail_differ(const char *what)
 		if (points[i].kind == FAIL_UNLIKE && strcmp(points[i].phase, what) == 0)
 			unlike |= strikes_now(&points[i]);
 	return unlike;
-}
-
-int fail_result(fail_kind kind, int result)
-{
-	int errnum = 0;
-	if (!fail_now(kind, &errnum))
-		return result;
-	if (errnum == SHORT)
-		return result > 1 ? result / 2 : result;
-	return errnum ? -errnum : -EIO;
 }
 
 void fail_flip(fail_kind kind, void *buf, size_t bytes)

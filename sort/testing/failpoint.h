@@ -8,9 +8,6 @@
  *   file:N[=ERRNO][@rankR]            the N-th call on a file fails: EIO, or ENOSPC, EINTR, ...;
  *                                     =short: a read or write moves half of its bytes;
  *                                     =kill: SIGKILL ends the process before the call
- *   uring:N[=ERRNO][@rankR]           the N-th segment moved by io_uring fails: EIO, or ...;
- *                                     =short: half of it is not moved
- *   ring:N[=ERRNO][@rankR]            the N-th creation of an io_uring fails
  *   thread:N[@rankR]                  the N-th thread does not start
  *   comm:N[@rankR]                    the N-th call of the comm fails; a comm_test counts
  *                                     only if its message is done
@@ -38,8 +35,6 @@
 typedef enum fail_kind {
 	FAIL_ALLOC,
 	FAIL_FILE,
-	FAIL_URING,
-	FAIL_RING,
 	FAIL_THREAD,
 	FAIL_COMM,
 	FAIL_LIE,
@@ -76,10 +71,6 @@ void fail_phase(const char *phase);
 /* fail_differ - return whether a point makes this rank differ from the others in `what`. */
 bool fail_differ(const char *what);
 
-/* fail_result - return `result`, which is a number of bytes moved or a negative errno, unless a
- * point strikes and changes it. */
-int fail_result(fail_kind kind, int result);
-
 /* fail_lie - return the bytes to send: `truth`, or other bytes if a point strikes. */
 void *fail_lie(const void *truth, size_t bytes);
 
@@ -90,7 +81,6 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes);
 #	define FAIL_RANK(rank)             fail_rank(rank)
 #	define FAIL_PHASE(phase)           fail_phase(phase)
 #	define FAIL_COMM_CALL(call)        (fail_now(FAIL_COMM, NULL) ? ST_PEER : (call))
-#	define FAIL_RESULT(kind, result)   fail_result(kind, result)
 #	define FAIL_FLIP(kind, buf, bytes) fail_flip(kind, buf, bytes)
 #	define FAIL_DIFFER(what)           fail_differ(what)
 #	define FAIL_LIE(truth, bytes)      fail_lie(truth, bytes)
@@ -101,7 +91,6 @@ void fail_flip(fail_kind kind, void *buf, size_t bytes);
 #	define FAIL_RANK(rank)             ((void)0)
 #	define FAIL_PHASE(phase)           ((void)0)
 #	define FAIL_COMM_CALL(call)        (call)
-#	define FAIL_RESULT(kind, result)   (result)
 #	define FAIL_FLIP(kind, buf, bytes) ((void)0)
 #	define FAIL_DIFFER(what)           (false)
 #	define FAIL_LIE(truth, bytes)      (truth)

@@ -10,7 +10,7 @@ number() { grep -o "\"$1\": *[0-9]*" plan.json | head -1 | grep -o '[0-9]*$'; }
 
 # If each rank has files of its own, each rank is a thread: it has a stack and the properties of its host, but almost
 # no data about the other ranks.
-run "$BIN/hetsort" --explain --ranks 1000 --io=threads --report plan.json -o out.%r in.dat
+run "$BIN/hetsort" --explain --ranks 1000 --report plan.json -o out.%r in.dat
 is "a plan for 1000 ranks" "$rc/$(grep -c '^1000 ranks (threads)' <<<"$out")" 0/1
 peak=$(number process_peak)
 planned=$(number planned_bytes)

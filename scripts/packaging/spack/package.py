@@ -25,7 +25,6 @@ class Hetsort(MakefilePackage):
 
     variant("mpi", default=True, description="Ranks on several machines")
     variant("hwloc", default=True, description="Threads bound to NUMA nodes")
-    variant("uring", default=True, description="Files by io_uring as well")
 
     depends_on("c", type="build")
     depends_on("gmake", type="build")
@@ -35,7 +34,6 @@ class Hetsort(MakefilePackage):
     depends_on("hwloc@2:", when="+hwloc")
     depends_on("isa-l")
     depends_on("jansson")
-    depends_on("liburing", when="+uring")
     depends_on("mpi", when="+mpi")
     depends_on("xxhash")
     depends_on("cmocka", type="test")
@@ -45,7 +43,6 @@ class Hetsort(MakefilePackage):
             "PREFIX=" + self.prefix,
             "MPI=" + ("yes" if "+mpi" in self.spec else "no"),
             "HWLOC=" + ("yes" if "+hwloc" in self.spec else "no"),
-            "URING=" + ("yes" if "+uring" in self.spec else "no"),
         ] + (["MPICC=" + self.spec["mpi"].mpicc] if "+mpi" in self.spec else [])
 
     def build(self, spec, prefix):

@@ -180,7 +180,7 @@ for option in --stable --links=1,2,3 "--emulate=4 --speeds=1,1,1"; do
   ok "other options on one rank: $option: message" grep -q "rank 1 .* other options" <<<"$err"
   ok "other options on one rank: $option: nothing written" test ! -e new
 done
-for option in --threads=1 --memory=1G --tmpdir=. --direct=never --io=threads --report=r --wisdom=w -v -q; do
+for option in --threads=1 --memory=1G --tmpdir=. --direct=never --report=r --wisdom=w -v -q; do
   odd $option
   is "$option on one rank: sorted" "$rc" 0
 done

@@ -70,5 +70,5 @@ for k in r["ranks"]:
 P
 )" ""
 run "$hetsort" --version -v
-ok "--version -v prints how it was built" grep -q "^Built with .*MPI .*io_uring .*compiler" <<<"$out"
+ok "--version -v prints how it was built" grep -q "^Built with .*MPI .*hwloc .*compiler" <<<"$out"
 done_testing

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files in memory are not files on disk: no pages are allocated in advance, only the free space is
- * checked, and io_uring is not used. A file that replaced a manifest is kept. */
+ * checked. Ranks write large pieces to one file in turns. A file that replaced a manifest is
+ * kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +14,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { BYTES = 1 << 20 };
@@ -75,37 +78,46 @@ static void no_room(void **state)
 	close(fd);
 }
 
-static bool uses(io_method wanted, int fd)
+/* A second opening of the file that is written, as another rank has; and whether another rank would
+ * have had to wait during the last write. pwrite below replaces the function of the C library. */
+static int others = -1;
+static bool was_locked;
+
+ssize_t pwrite(int fd, const void *buf, size_t n, off_t at)
 {
-	err e = { ST_OK, "" };
-	io_backend *x;
-	io_fd f = { .fd = fd, .direct = -1 };
-	if (io_backend_open(&x, wanted, 0, &e) != ST_OK)
-		skip();
-	io_fd_use(&f, x);
-	const bool own = f.io == x;
-	assert_true(own || f.io == NULL);
-	io_backend_close(x);
+	was_locked = flock(others, LOCK_EX | LOCK_NB) != 0;
+	(void)flock(others, LOCK_UN);
+	return syscall(SYS_pwrite64, fd, buf, n, at);
+}
+
+static void large_writes_take_turns(void **state)
+{
+	static const struct {
+		bool turns;
+		size_t bytes;
+		bool locks;
+	} writes[] = { { true, BYTES, true },
+		       { true, 64 << 10, true },
+		       { true, (64 << 10) - 1, false },
+		       { false, BYTES, false } };
+	static unsigned char content[BYTES], got[BYTES];
+	(void)state;
+	const int fd = open("shared", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	others = open("shared", O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0 && others >= 0 && unlink("shared") == 0);
+	for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
+		const io_fd f = { .fd = fd, .direct = -1, .turns = writes[i].turns };
+		err e = { ST_OK, "" };
+		memset(content, (int)i + 1, BYTES);
+		assert_int_equal(io_fd_write_at(&f, content, writes[i].bytes, 0, "a", &e), ST_OK);
+		assert_int_equal(was_locked, writes[i].locks);
+		assert_int_equal(flock(others, LOCK_EX | LOCK_NB), 0);
+		assert_int_equal(flock(others, LOCK_UN), 0);
+		assert_int_equal(io_fd_read_at(&f, got, writes[i].bytes, 0, "a", &e), ST_OK);
+		assert_memory_equal(got, content, writes[i].bytes);
+	}
+	close(others);
 	close(fd);
-	return own;
-}
-
-static void memory_uses_calls(void **state)
-{
-	(void)state;
-	assert_false(uses(IO_AUTO, in_memory()));
-}
-
-static void forced_uses_uring(void **state)
-{
-	(void)state;
-	assert_true(uses(IO_URING, in_memory()));
-}
-
-static void disk_may_use_uring(void **state)
-{
-	(void)state;
-	assert_true(uses(IO_AUTO, on_disk()));
 }
 
 /* A file of another program has the manifest's name, when the manifest is to be put aside. */
@@ -135,9 +147,7 @@ int main(void)
 		cmocka_unit_test(no_pages_in_advance),
 		cmocka_unit_test(blocks_in_advance),
 		cmocka_unit_test(no_room),
-		cmocka_unit_test(memory_uses_calls),
-		cmocka_unit_test(forced_uses_uring),
-		cmocka_unit_test(disk_may_use_uring),
+		cmocka_unit_test(large_writes_take_turns),
 		cmocka_unit_test(not_a_manifest),
 	};
 	const char *tmp = getenv("TEST_TMP");

@@ -71,7 +71,7 @@ altered="input 'p.1' does not have the checksum given in manifest 'p.manifest'"
 for by in p.%r p.manifest "--ranks 4 p.%r" "--ranks 3 p.%r" "--ranks 2 p.manifest more" "--ranks 3 --source root p.manifest" \
   "--ranks 2 --source root --scatter dynamic p.manifest" "--top 5 p.%r" "--ranks 4 --top 5 p.%r" "--ranks 3 --strategy distribute p.%r" \
   "--ranks 4 --strategy distribute --unique p.%r" "--merge p.manifest" "--ranks 3 --merge p.%r" "--direct always --ranks 2 p.manifest" \
-  "--io threads p.manifest" "--verify reread --ranks 3 p.%r" "--memory 4M --ranks 2 p.%r"; do
+  "--verify reread --ranks 3 p.%r" "--memory 4M --ranks 2 p.%r"; do
   poke p.1 5050
   # shellcheck disable=SC2086  # words
   run timeout 60 "$hetsort" -o out $by

@@ -20,7 +20,7 @@ is_sorted() { # is_sorted NAME EXPECTED FILE - and nothing was printed
 }
 
 # --- one file
-for way in "" "--ranks 3" "--ranks 4 --strategy distribute" "--ranks 3 --source root" "--direct always --io threads" \
+for way in "" "--ranks 3" "--ranks 4 --strategy distribute" "--ranks 3 --source root" "--direct always" \
   "--memory 3.4M" "--memory 3.4M --direct always" "--memory 12M --ranks 3" "--memory 12M --ranks 3 --strategy distribute" \
   "--ranks 2 --verify reread"; do
   sort_ $way -f -o out a

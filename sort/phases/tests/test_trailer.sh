@@ -22,7 +22,7 @@ is_sorted() { # is_sorted NAME EXPECTED FILE - and nothing was printed
   is "$1" "$rc/$err/$(cmp "$3" "$2" 2>&1)" 0//
 }
 for what in "$by_size" "$by_count" "$by_count --skip-trailer 3000"; do
-  for way in "" "--ranks 3" "--ranks 4 --strategy distribute" "--ranks 3 --source root" "--direct always --io threads" \
+  for way in "" "--ranks 3" "--ranks 4 --strategy distribute" "--ranks 3 --source root" "--direct always" \
     "--memory 3.4M" "--memory 12M --ranks 3" "--ranks 2 --verify reread"; do
     sort_ $what $way -f -o out a
     is_sorted "a file, $what, ${way:-one rank}" one.expected out

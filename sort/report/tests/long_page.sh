@@ -42,7 +42,7 @@ has one "the whole command" '<th scope="row">command</th><td class="wide"><span 
 has one "dates of the reader's clock" 'Started <time datetime="20[0-9TZ:-]*">[A-Z][a-z]* [0-9]*, 20'
 is "one rank: nothing to compare, and nobody to wait for" "$(count '<h2>\(Plan against reality\|Balance\|Exchange\)</h2>') $(count '</svg>waiting for other ranks')" "0 0"
 page four 0 --ranks 4 --speeds 1,1,0.5,0.5 --adapt -f -o out in
-for title in 'Plan against reality' Timeline Activity Balance 'Shares before and after --adapt' Exchange Memory Files Machine; do
+for title in 'Plan against reality' Timeline Activity Balance 'Shares before and after --adapt' Exchange Memory Machine; do
   has four "$title" "<h[23]>$title</h[23]>"
 done
 ok "four: a critical rank" grep -q '▶ [0-3] ' dom

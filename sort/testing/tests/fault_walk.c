@@ -70,9 +70,6 @@ static const struct sort {
 	  "--ranks 3 --source root --threads 1 --speeds 1,2,3 --tmpdir spill", 50, 3, false },
 	{ "scattered on request", "--ranks 3 --source root --scatter dynamic --threads 1", 0, 3,
 	  false },
-	{ "spilled to disk, io_uring", "--threads 2 --direct never --tmpdir spill --io uring", 200,
-	  1, false },
-	{ "merge, io_uring", "--ranks 3 --io uring", 0, 3, false },
 	{ "kept runs", "--threads 2 --workdir work --resume", 200, 1, false },
 	{ "kept runs, three ranks", "--ranks 3 --workdir work --resume", 80, 3, false },
 	{ "complete output", "--threads 2 --workdir work --resume", 200, 1, false },
@@ -90,9 +87,8 @@ static const struct sort {
 /* The job that has made these runs and this output. */
 static const struct sort five = { "five ranks", "--ranks 5 --workdir work", 80, 5, false };
 
-static test_sizes sizes = { .bucket_recs = 64, .lanes = 2, .uring_segment_bytes = 4096 };
-static bool lied_to;   /* ranks may wait for messages that never come */
-static bool has_uring; /* else its sorts use blocking calls */
+static test_sizes sizes = { .bucket_recs = 64, .lanes = 2 };
+static bool lied_to; /* ranks may wait for messages that never come */
 
 static status options_for_walk(settings *o, int argc, char **argv, err *e)
 {
@@ -100,8 +96,6 @@ static status options_for_walk(settings *o, int argc, char **argv, err *e)
 	o->test_sizes = &sizes;
 	if (lied_to)
 		o->timeout_s = 3; /* on a busy machine nothing may move for a second */
-	if (!has_uring)
-		o->io = IO_AUTO;
 	return rc;
 }
 
@@ -287,9 +281,6 @@ static const fault faults[] = {
 	{ "file:", "=EMFILE", CODE(0) | CODE(ST_REFUSED) | CODE(ST_RESOURCE), false, 1 },
 	{ "file:", "=short", CODE(0), false, 1 },
 	{ "file:", "=EINTR", CODE(0) | CODE(ST_REFUSED) | CODE(ST_IO), false, 1 },
-	{ "uring:", "", CODE(0), false, 1 },
-	{ "uring:", "=short", CODE(0), false, 1 },
-	{ "ring:", "=ENOSYS", CODE(0) | CODE(ST_REFUSED), false, 1 },
 	{ "thread:", "", CODE(0) | CODE(ST_RESOURCE), false, 1 },
 	{ "comm:", "", CODE(ST_PEER), true, 1 },
 	{ "lie:", "", CODE(ST_INTERNAL + 1) - 1, true, 24 },
@@ -313,11 +304,9 @@ static bool names_rank_and_phase(const char *said)
 /* Return whether a message names a file or one of these subjects. */
 static bool names_subject(const char *said)
 {
-	static const char *const subjects[] = {
-		"no memory for ",           "cannot start thread ", "io_uring ",
-		"a message of rank ",       "a message from rank ", "the other ranks ",
-		"a rank reported a failure"
-	};
+	static const char *const subjects[] = { "no memory for ",     "cannot start thread ",
+						"a message of rank ", "a message from rank ",
+						"the other ranks ",   "a rank reported a failure" };
 	for (size_t i = 0; i < LEN(subjects); i++)
 		if (strncmp(said, subjects[i], strlen(subjects[i])) == 0)
 			return true;
@@ -436,13 +425,9 @@ static uint64_t walk(tally *y, const struct sort *s, const fault *f, int rank)
 }
 
 /* Return whether this case is omitted. A quick walk takes allocations and files in each sort, and
- * every third other kind, so that each kind meets a third of the sorts. Faults of io_uring meet
- * only sorts that use it. */
+ * every third other kind, so that each kind meets a third of the sorts. */
 static bool is_omitted(size_t sort, size_t kind)
 {
-	if (strncmp(faults[kind].before, "uring:", 6) == 0 ||
-	    strncmp(faults[kind].before, "ring:", 5) == 0)
-		return !strstr(sorts[sort].args, "uring");
 	return kind > 1 && (sort + kind) % 3 != 0;
 }
 
@@ -587,10 +572,7 @@ int main(int argc, char **argv)
 	all_struck = &sums->struck;
 	for (unsigned i = 0; i < WORKERS; i++)
 		each[i] = (tally){ .quick = quick, .seed = seed + i };
-	uring *u;
-	has_uring = uring_open(&u, URING_SEGMENT_BYTES, NULL) == ST_OK;
-	uring_close(u);
-	printf("# seed %" PRIu64 "%s\n", seed, has_uring ? "" : ", no io_uring here");
+	printf("# seed %" PRIu64 "\n", seed);
 	const bool ok = run_workers(each, &w);
 	if (!dir)
 		printf("# in %s\n", own);
