@@ -52,21 +52,17 @@ static uint64_t offset_of(const reader *r, const extent *f, uint64_t at)
 	return f->f->frame.header_bytes + place_of(r, f, at) * r->p.lay.record_bytes;
 }
 
-static status open_extent(const reader *r, const extent *f, io_fd *fd, err *e)
-{
-	const uint64_t offset = offset_of(r, f, f->at), bytes = f->n * r->p.lay.record_bytes;
-	*fd = (io_fd)IO_FD_NONE;
-	const status rc = input_open(f->f, false, &fd->fd, e);
-	if (rc == ST_OK)
-		io_fd_will_read(fd, r->p.direct, offset, bytes);
-	return rc;
-}
-
 /* Set *fd to the open file of an extent, until end_reading. */
 static status begin_reading(const reader *r, const extent *f, io_fd *fd, err *e)
 {
 	*fd = f->fd;
-	return f->fd.fd >= 0 ? ST_OK : open_extent(r, f, fd, e);
+	if (fd->fd >= 0)
+		return ST_OK;
+	const status rc = input_open(f->f, false, &fd->fd, e);
+	if (rc == ST_OK)
+		io_fd_will_read(fd, r->p.direct, offset_of(r, f, f->at),
+				f->n * r->p.lay.record_bytes);
+	return rc;
 }
 
 static void end_reading(const extent *f, io_fd *fd)
@@ -96,7 +92,7 @@ status reader_open(reader **out, const input *in, const reader_plan *p, err *e)
 	const bool stay_open = r->extents <= MOST_OPEN && getrlimit(RLIMIT_NOFILE, &l) == 0 &&
 			       r->extents <= u64_max(l.rlim_cur / OPEN_PART, 1);
 	for (size_t i = 0; stay_open && i < r->extents && rc == ST_OK; i++)
-		rc = open_extent(r, &r->extent[i], &r->extent[i].fd, e);
+		rc = begin_reading(r, &r->extent[i], &r->extent[i].fd, e);
 	if (rc == ST_OK)
 		*out = r;
 	else
