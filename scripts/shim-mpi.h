@@ -49,10 +49,10 @@ int shutdown(int fd, int what)
 {
 	const char *name = getenv("HETSORT_SHIM_SOCKETS");
 	struct sockaddr_storage peer;
-	socklen_t n = sizeof peer, size = sizeof(int);
+	socklen_t n = sizeof peer, bytes = sizeof(int);
 	int at_once;
 	if (name && getpeername(fd, (struct sockaddr *)&peer, &n) == 0 &&
-	    getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &at_once, &size) == 0) {
+	    getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &at_once, &bytes) == 0) {
 		const int to = NEXT(open64)(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 		if (to < 0 || dprintf(to, at_once ? "at once\n" : "held back\n") < 0 ||
 		    NEXT(close)(to) != 0)
