@@ -27,6 +27,8 @@ MPI_MAY_FAIL(Comm_set_errhandler, (MPI_Comm c, MPI_Errhandler e), c, e)
 MPI_MAY_FAIL(Comm_free, (MPI_Comm * c), c)
 MPI_MAY_FAIL(Type_size_x, (MPI_Datatype t, MPI_Count *n), t, n)
 MPI_MAY_FAIL(Test, (MPI_Request * r, int *flag, MPI_Status *s), r, flag, s)
+MPI_MAY_FAIL(Testsome, (int n, MPI_Request r[], int *done, int which[], MPI_Status s[]), n, r, done,
+	     which, s)
 MPI_MAY_FAIL(Get_count, (const MPI_Status *s, MPI_Datatype t, int *n), s, t, n)
 MPI_MAY_FAIL(Ibcast, (void *b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request *r), b,
 	     ROOM(n), t, root, c, r)

@@ -204,13 +204,11 @@ static status take_fragment(mpi *m, int i, MPI_Status *came, bool *end)
 	return *end ? ST_OK : next_fragment(m, r, &m->handle[i]);
 }
 
-/* If another thread drives the messages at the moment, leave them to it. */
 static status mpi_drive(comm *c, bool *moved)
 {
 	mpi *m = mpi_of(c);
 	int done = 0;
-	if (pthread_mutex_trylock(&m->lock) != 0)
-		return ST_OK;
+	pthread_mutex_lock(&m->lock);
 	status st = mpi_submit(m);
 	if (st == ST_OK && m->count)
 		st = mpi_status_of(MPI_Testsome(m->count, m->handle, &done, m->done, m->came));
