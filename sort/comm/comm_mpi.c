@@ -31,6 +31,7 @@ typedef struct mpi {
 	int count, room;
 	pthread_mutex_t list; /* for the next members */
 	comm_req *first;      /* blocks that MPI does not know yet, the last one first */
+	atomic_bool listed;   /* there are some */
 	size_t max_msg;
 	char kind[96];
 } mpi;
@@ -45,6 +46,72 @@ static status mpi_status_of(int rc)
 	return rc == MPI_SUCCESS ? ST_OK : ST_PEER;
 }
 
+/* Start the next fragment of a block. The caller holds the lock. */
+static status next_fragment(mpi *m, const comm_req *r, MPI_Request *req)
+{
+	const int n = (int)size_min(m->max_msg, r->bytes - r->done);
+	unsigned char *at = r->buf + r->done;
+	return mpi_status_of(r->sending
+				     ? MPI_Issend(at, n, MPI_BYTE, r->peer, r->tag, m->data, req)
+				     : MPI_Irecv(at, n, MPI_BYTE, r->peer, r->tag, m->data, req));
+}
+
+/* Make room for one more block under way. */
+static status mpi_grow(mpi *m)
+{
+	if (m->count < m->room)
+		return ST_OK;
+	const size_t room = 2 * (size_t)m->room + 16;
+	comm_req **of = realloc(m->of, room * sizeof *of);
+	m->of = of ? of : m->of;
+	MPI_Request *handle = realloc(m->handle, room * sizeof(MPI_Request));
+	m->handle = handle ? handle : m->handle;
+	MPI_Status *came = realloc(m->came, room * sizeof *came);
+	m->came = came ? came : m->came;
+	int *done = realloc(m->done, room * sizeof *done);
+	m->done = done ? done : m->done;
+	if (!of || !handle || !came || !done)
+		return ST_RESOURCE;
+	m->room = (int)room;
+	return ST_OK;
+}
+
+/* Give the listed blocks to MPI, in the order in which they were started. The caller holds the
+ * lock. */
+static status mpi_submit(mpi *m)
+{
+	status st = ST_OK;
+	comm_req *next, *last = NULL;
+	pthread_mutex_lock(&m->list);
+	for (comm_req *r = m->first; r; r = next) { /* reverse the list */
+		next = r->next;
+		r->next = last;
+		last = r;
+	}
+	m->first = NULL;
+	atomic_store(&m->listed, false);
+	pthread_mutex_unlock(&m->list);
+	for (comm_req *r = last; r && st == ST_OK; r = r->next) {
+		st = mpi_grow(m);
+		if (st == ST_OK)
+			st = next_fragment(m, r, &m->handle[m->count]);
+		if (st == ST_OK)
+			m->of[m->count++] = r;
+	}
+	return st;
+}
+
+/* Release the lock. Blocks that other threads have listed in the meantime go to MPI first. */
+static status mpi_unlock(mpi *m)
+{
+	status st;
+	do {
+		st = mpi_submit(m);
+		pthread_mutex_unlock(&m->lock);
+	} while (st == ST_OK && atomic_load(&m->listed) && pthread_mutex_trylock(&m->lock) == 0);
+	return st;
+}
+
 /* Wait until a request is complete. Test it `quick` times without sleeping, and sleep between later
  * tests. So short waits take microseconds, and long ones hardly any processor time. */
 static status mpi_await(mpi *m, MPI_Request *req)
@@ -54,9 +121,9 @@ static status mpi_await(mpi *m, MPI_Request *req)
 		int flag = 0;
 		pthread_mutex_lock(&m->lock);
 		const int rc = MPI_Test(req, &flag, MPI_STATUS_IGNORE);
-		pthread_mutex_unlock(&m->lock);
-		if (rc != MPI_SUCCESS || flag)
-			return mpi_status_of(rc);
+		const status st = mpi_unlock(m);
+		if (rc != MPI_SUCCESS || flag || st != ST_OK)
+			return rc != MPI_SUCCESS ? mpi_status_of(rc) : st;
 		if (tries > quick)
 			nap(tries - quick);
 	}
@@ -118,73 +185,17 @@ static status mpi_collective(comm *c, const comm_call *k)
 	return st;
 }
 
-/* Start the next fragment of a block. The caller holds the lock. */
-static status next_fragment(mpi *m, const comm_req *r, MPI_Request *req)
-{
-	const int n = (int)size_min(m->max_msg, r->bytes - r->done);
-	unsigned char *at = r->buf + r->done;
-	return mpi_status_of(r->sending
-				     ? MPI_Issend(at, n, MPI_BYTE, r->peer, r->tag, m->data, req)
-				     : MPI_Irecv(at, n, MPI_BYTE, r->peer, r->tag, m->data, req));
-}
-
-/* Make room for one more block under way. */
-static status mpi_grow(mpi *m)
-{
-	if (m->count < m->room)
-		return ST_OK;
-	const size_t room = 2 * (size_t)m->room + 16;
-	comm_req **of = realloc(m->of, room * sizeof *of);
-	m->of = of ? of : m->of;
-	MPI_Request *handle = realloc(m->handle, room * sizeof(MPI_Request));
-	m->handle = handle ? handle : m->handle;
-	MPI_Status *came = realloc(m->came, room * sizeof *came);
-	m->came = came ? came : m->came;
-	int *done = realloc(m->done, room * sizeof *done);
-	m->done = done ? done : m->done;
-	if (!of || !handle || !came || !done)
-		return ST_RESOURCE;
-	m->room = (int)room;
-	return ST_OK;
-}
-
-/* Give the listed blocks to MPI, in the order in which they were started. The caller holds the
- * lock. */
-static status mpi_submit(mpi *m)
-{
-	status st = ST_OK;
-	comm_req *next, *last = NULL;
-	pthread_mutex_lock(&m->list);
-	for (comm_req *r = m->first; r; r = next) { /* reverse the list */
-		next = r->next;
-		r->next = last;
-		last = r;
-	}
-	m->first = NULL;
-	pthread_mutex_unlock(&m->list);
-	for (comm_req *r = last; r && st == ST_OK; r = r->next) {
-		st = mpi_grow(m);
-		if (st == ST_OK)
-			st = next_fragment(m, r, &m->handle[m->count]);
-		if (st == ST_OK)
-			m->of[m->count++] = r;
-	}
-	return st;
-}
-
-/* List a block. If other threads may call MPI, and none does at the moment, give it to MPI now. */
+/* List a block. If other threads may call MPI, give it to MPI now, or let the thread do it that
+ * calls MPI at the moment. */
 static status mpi_start(comm *c, comm_req *r)
 {
 	mpi *m = mpi_of(c);
 	pthread_mutex_lock(&m->list);
 	r->next = m->first;
 	m->first = r;
+	atomic_store(&m->listed, true);
 	pthread_mutex_unlock(&m->list);
-	if (!c->threads_allowed || pthread_mutex_trylock(&m->lock) != 0)
-		return ST_OK;
-	const status st = mpi_submit(m);
-	pthread_mutex_unlock(&m->lock);
-	return st;
+	return c->threads_allowed && pthread_mutex_trylock(&m->lock) == 0 ? mpi_unlock(m) : ST_OK;
 }
 
 /* Take the fragment of block i that is done, and start the next one. Set *end if it was the last.
@@ -231,8 +242,8 @@ static status mpi_drive(comm *c, bool *moved)
 	}
 	if (done > 0)
 		m->count = left;
-	pthread_mutex_unlock(&m->lock);
-	return st;
+	const status listed = mpi_unlock(m);
+	return st == ST_OK ? listed : st;
 }
 
 /* end_job is missing here, because only the program can end the job: comm_mpi_run.c adds it. */
