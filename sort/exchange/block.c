@@ -64,7 +64,7 @@ enum {
 	LEAST_SLOTS = 8,             /* in each direction; with fewer, blocks may be short */
 	GOOD_BLOCK_BYTES = 64 << 10, /* longer blocks hardly save time */
 	LEAST_BLOCK_BYTES = 8 << 10, /* shorter blocks cost more than the wait for longer ones */
-	MAX_BLOCK_BYTES = 1 << 20
+	MAX_BLOCK_BYTES = 256 << 10  /* a window stays in the cache */
 };
 
 static size_t slots_of(size_t window, size_t ranks, bool inside)

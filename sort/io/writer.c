@@ -12,20 +12,26 @@
 
 #include <inttypes.h>
 
-enum { BUFFER_BYTES = 2 << 20, LEAST_BUFFER_BYTES = 256 << 10, BUFFER_PART = 128 };
+enum {
+	DISK_BYTES = 2 << 20,    /* of a buffer that is written to the disk */
+	CACHE_BYTES = 512 << 10, /* or to the page cache: it stays in the processor's cache */
+	LEAST_BYTES = 256 << 10,
+	BUFFER_PART = 128
+};
 
 /* Return the size of a buffer for this amount of data: so small that all buffers together are much
  * smaller than the data. */
-static size_t choose_buffer(uint64_t bytes)
+static size_t choose_buffer(uint64_t bytes, bool direct)
 {
-	return (size_t)u64_min(u64_max(bytes / BUFFER_PART, LEAST_BUFFER_BYTES), BUFFER_BYTES);
+	return (size_t)u64_min(u64_max(bytes / BUFFER_PART, LEAST_BYTES),
+			       direct ? DISK_BYTES : CACHE_BYTES);
 }
 
 /* Allow for twice the records, because a changed plan may give a rank more to write. */
 uint64_t writer_most_bytes(uint64_t recs, uint32_t record_bytes)
 {
-	const uint64_t some = u64_min(recs, (uint64_t)BUFFER_BYTES * BUFFER_PART);
-	const uint64_t bytes = choose_buffer(2 * some * record_bytes) + 2 * IO_FD_ALIGN;
+	const uint64_t some = u64_min(recs, (uint64_t)DISK_BYTES * BUFFER_PART);
+	const uint64_t bytes = choose_buffer(2 * some * record_bytes, true) + 2 * IO_FD_ALIGN;
 	return WRITER_BUFFERS * u64_min(bytes, some * record_bytes + 2 * IO_FD_ALIGN);
 }
 
@@ -90,7 +96,8 @@ status writer_open(writer *w, mem *m, const layout *l, const file_records *to, i
 		   err *e)
 {
 	*w = (writer){ .to = *to, .lay = *l, .m = m, .seen = seen };
-	w->chunk = io_fd_chunk_recs(l->record_bytes, choose_buffer(to->recs * l->record_bytes));
+	w->chunk = io_fd_chunk_recs(l->record_bytes,
+				    choose_buffer(to->recs * l->record_bytes, to->fd.direct >= 0));
 	const size_t most = to->recs < w->chunk ? (size_t)to->recs : w->chunk;
 	w->buffer_bytes = most * l->record_bytes + 2 * IO_FD_ALIGN;
 	w->raw = mem_array(m, WRITER_BUFFERS * w->buffer_bytes, 1, "output buffers", e);

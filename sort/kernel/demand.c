@@ -38,9 +38,10 @@
 
 struct demand_room {
 	mem *m;
-	uint64_t *a, *tmp; /* the numbers of a bucket, and scratch of the same size */
-	entry *entries;    /* scratch: two per number */
-	uint32_t *chunk;   /* the chunks of the bucket */
+	uint64_t *a, *tmp;          /* the numbers of a bucket, and scratch of the same size */
+	entry *entries;             /* scratch: two per number */
+	uint32_t *chunk;            /* the chunks of the bucket */
+	const demand_bucket *holds; /* the bucket whose sorted numbers are in a; or NULL */
 };
 
 /* ---------------------------------------------------------------------------------- opening */
@@ -292,12 +293,13 @@ uint64_t demand_border(const demand *d, uint64_t place)
 	return b->start + b->list.n;
 }
 
-/* Copy all numbers of a bucket to the scratch. */
-static void demand_load(const demand *d, demand_room *r, const demand_bucket *b)
+/* Copy the numbers [from, n) of a bucket to the scratch, and perhaps some before them. */
+static void demand_load(const demand *d, demand_room *r, const demand_bucket *b, size_t from,
+			size_t n)
 {
-	const size_t n = (size_t)b->list.n, chunks = (size_t)chunks_of(n);
+	const size_t chunks = (size_t)chunks_of(n);
 	chunk_list_order(&d->pool, &b->list, r->chunk);
-	for (size_t i = 0; i < chunks; i++) {
+	for (size_t i = from / CHUNK_NUMBERS; i < chunks; i++) {
 		if (i + 1 < chunks)
 			for (size_t at = 0; at < CHUNK_NUMBERS; at += LINE_NUMBERS)
 				__builtin_prefetch(chunk_at(&d->pool, r->chunk[i + 1]) + at);
@@ -367,16 +369,22 @@ static bool demand_claim(demand_bucket *b)
 	}
 }
 
-/* Sort the bucket in its chunks, unless it is sorted, and leave its numbers in the scratch, too. */
-static void demand_keep_sorted(const demand *d, demand_room *r, demand_bucket *b)
+/* Sort the bucket in its chunks, unless it is sorted, and leave its numbers [from, to) in the
+ * scratch, too. */
+static void demand_keep_sorted(const demand *d, demand_room *r, demand_bucket *b, uint64_t from,
+			       uint64_t to)
 {
+	const size_t n = (size_t)b->list.n;
+	if (r->holds == b)
+		return;
+	r->holds = NULL;
 	if (!demand_claim(b)) {
-		demand_load(d, r, b);
+		demand_load(d, r, b, (size_t)from, (size_t)to);
 		return;
 	}
-	demand_load(d, r, b);
+	demand_load(d, r, b, 0, n);
 	demand_sort_loaded(d, r, b);
-	const size_t n = (size_t)b->list.n;
+	r->holds = b;
 	for (size_t i = 0; i < n; i += CHUNK_NUMBERS)
 		memcpy(chunk_at(&d->pool, r->chunk[i / CHUNK_NUMBERS]), r->a + i,
 		       size_min(n - i, CHUNK_NUMBERS) * sizeof *r->a);
@@ -389,7 +397,9 @@ static uint64_t demand_sorted_number(demand *d, demand_room *r, size_t at, uint6
 	demand_bucket *b = &d->all.at[at];
 	const uint64_t i = place - b->start;
 	if (atomic_load_explicit(&b->state, memory_order_acquire) != SORTED)
-		demand_keep_sorted(d, r, b);
+		demand_keep_sorted(d, r, b, i, i + 1);
+	if (r->holds == b)
+		return r->a[i];
 	chunk_list_order(&d->pool, &b->list, r->chunk);
 	return *demand_number_at(d, r->chunk, i);
 }
@@ -419,7 +429,7 @@ static void demand_sort_buckets(void *sorting_, unsigned worker)
 		return;
 	}
 	for (size_t i; (i = atomic_fetch_add(&x->next, 1)) < x->d->all.n;)
-		demand_keep_sorted(x->d, room, &x->d->all.at[i]);
+		demand_keep_sorted(x->d, room, &x->d->all.at[i], 0, 0);
 	demand_room_close(room);
 }
 
@@ -451,7 +461,7 @@ uint64_t demand_before(demand *d, demand_room *r, uint64_t lo, uint64_t hi, cons
 		lower_bound_step(&k, demand_precedes_item(d, number, it));
 	}
 	demand_bucket *b = &d->all.at[k.lo - 1];
-	demand_keep_sorted(d, r, b);
+	demand_keep_sorted(d, r, b, 0, b->list.n);
 	lower_bound n = { .lo = u64_max(lo, b->start), .hi = u64_min(hi, b->start + b->list.n) };
 	while (lower_bound_open(&n))
 		lower_bound_step(&n, demand_precedes_item(d, r->a[n.mid - b->start], it));
@@ -465,13 +475,15 @@ void demand_take(demand *d, demand_room *r, uint64_t place, uint64_t end, demand
 	const uint64_t border = b->start + b->list.n;
 	end = u64_min(end, border);
 	if (place > b->start || end < border) {
-		demand_keep_sorted(d, r, b);
+		demand_keep_sorted(d, r, b, place - b->start, end - b->start);
 	} else if (!demand_claim(b)) {
-		demand_load(d, r, b);
+		demand_load(d, r, b, 0, (size_t)b->list.n);
+		r->holds = b;
 	} else {
-		demand_load(d, r, b);
+		demand_load(d, r, b, 0, (size_t)b->list.n);
 		atomic_store_explicit(&b->state, UNSORTED, memory_order_release);
 		demand_sort_loaded(d, r, b);
+		r->holds = b;
 	}
 	*p = (demand_piece){ .of = d,
 			     .number = r->a + (place - b->start),

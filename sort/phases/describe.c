@@ -55,8 +55,7 @@ static const uint64_t shapes[] = {
 	offsetof(rank_result, limit_text), offsetof(rank_result, left_out),
 	offsetof(rank_result, sum_in), offsetof(rank_result, status), offsetof(rank_result, text),
 	/* values of enums in them */
-	PHASES, ADAPT_CHANGED, PLAN_ONLINE, SCATTER_DYNAMIC, STRATEGIES, ST_INTERNAL,
-	ST_SIGNAL,
+	PHASES, ADAPT_CHANGED, PLAN_ONLINE, SCATTER_DYNAMIC, STRATEGIES, ST_INTERNAL, ST_SIGNAL,
 	/* sizes of messages without a struct */
 	HOST_BYTES, COMM_TAGS, ERR_TEXT_BYTES, LIMIT_TEXT_BYTES, LEFT_OUT_TEXT_BYTES,
 	MAX_RECORD_BYTES

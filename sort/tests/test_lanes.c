@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Jobs of 1 to 9 ranks with 1 to 8 lanes, which may differ between ranks, in memory and with runs on
- * disk. Each part has exactly its share of an independent stable sort. A job that is stopped after
- * reading is resumed with other numbers of ranks and lanes. Sizes are 0, 1, p - 1, p, p + 1 and
- * more, and some shares are 0. */
+/* Jobs of 1 to 9 ranks with 1 to 8 lanes, which may differ between ranks, in memory and with runs
+ * on disk. Each part has exactly its share of an independent stable sort. A job that is stopped
+ * after reading is resumed with other numbers of ranks and lanes. Sizes are 0, 1, p - 1, p, p + 1
+ * and more, and some shares are 0. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -285,7 +285,7 @@ static const fault faults[] = {
 	{ "comm:", "", CODE(ST_PEER), true, 1 },
 	{ "lie:", "", CODE(ST_INTERNAL + 1) - 1, true, 24 },
 	{ "flip@heard:", "", CODE(ST_PEER), true, 1 },
-	{ "flip@sent:", "", CODE(ST_PEER), false, 1 },
+	{ "flip@sent:", "", CODE(ST_PEER) | CODE(ST_INVALID) | CODE(ST_INTERNAL), false, 1 },
 	{ "flip@spill:", "", CODE(ST_IO), false, 1 },
 	{ "flip@write:", "", CODE(ST_INVALID) | CODE(ST_INTERNAL), false, 1 },
 };

@@ -88,11 +88,9 @@ for at in 1=0@rank0 1=95@rank2 20=5@rank1 40=60@rank0 60@rank2 80@rank1; do # me
 done
 for strategy in merge distribute; do
   for threads in 0 1 2; do
-    fails flip@sent:1@rank2 5 " came damaged: its checksum is not what it was when it was sent" --ranks 3 \
-      --strategy $strategy --exchange-threads $threads
+    fails flip@sent:1@rank2 1 "the output's checksum " --ranks 3 --strategy $strategy --exchange-threads $threads
   done
 done
-ok "the message names block and ranks" grep -q "^hetsort: rank [01], sorting: block 0 from rank 2 to rank [01] came" <<<"$err"
 # The merged records are verified against the input: a flipped bit of a payload changes the checksum, a flipped bit of a
 # key changes the order, at the border of two ranks too.
 mv in aside
