@@ -289,7 +289,7 @@ function balance() {
     rowPicture({ label: `Seconds worked, mean ${seconds(mean)}`, rows, end, say: seconds, paint,
       ends: (row) => [busyOf(row.slowest), seconds(busyOf(row.slowest))] }),
     asTable('Seconds of each phase', rankTable(...names.map((n) => column(n, (r) => seconds(part(r, 'phases_s')[n]))),
-      column('busy', (r) => seconds(busyOf(r))), column('exchange', (r) => seconds(part(r, 'phases_s').exchange)), column('wait', (r) => seconds(r.wait_s)))),
+      column('lanes', (r) => r.lanes ?? 1), column('busy', (r) => seconds(busyOf(r))), column('exchange', (r) => seconds(part(r, 'phases_s').exchange)), column('wait', (r) => seconds(r.wait_s)))),
     ...adapted());
 }
 
