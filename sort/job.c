@@ -29,77 +29,147 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* The jobs that take a step. */
+/* The kinds of jobs that take a step. */
 enum {
 	MERGING = 1 << BY_MERGING,
 	DISTRIBUTING = 1 << BY_DISTRIBUTING,
 	SEVERAL = MERGING | DISTRIBUTING,
 	SINGLE = 1 << 30, /* a single rank, or --merge */
 	ALL = SEVERAL | SINGLE,
-	DROPPING = 1 << 29, /* only if records are dropped */
-	TOPPED = 1 << 28    /* only with --top */
+	KEEPING = MERGING | SINGLE /* may keep runs and outputs for later jobs */
 };
+
+/* When they take it. The answer is the same on all ranks. */
+
+static bool has_workdir(const job *j)
+{
+	return j->work.on;
+}
+
+static bool to_file(const job *j)
+{
+	return !j->files.out.is_stdout;
+}
+
+/* An earlier job may have completed the output, and given it its name. */
+static bool may_be_named(const job *j)
+{
+	return to_file(j) && has_workdir(j) && j->env.o->resume && !j->work.resuming &&
+	       !j->env.o->force;
+}
+
+static bool may_be_complete(const job *j)
+{
+	return to_file(j) && j->work.resuming;
+}
+
+static bool is_new(const job *j)
+{
+	return has_workdir(j) && to_file(j) && !j->part.found;
+}
+
+static bool adapts(const job *j)
+{
+	return j->env.o->adapt.on && !j->work.resuming; /* runs that are not read show no speed */
+}
+
+static bool has_short_top(const job *j)
+{
+	return j->env.o->top && !j->env.o->unique && j->env.o->top <= j->shares.records / 2;
+}
+
+static bool cuts_inputs(const job *j)
+{
+	return j->env.o->merge && j->shares.records > 0 && j->env.c->size > 1;
+}
+
+static bool drops_rest(const job *j)
+{
+	return j->cuts.drops_rest;
+}
+
+static bool is_unique(const job *j)
+{
+	return j->env.o->unique;
+}
+
+static bool drops(const job *j)
+{
+	return settings_drops(j->env.o);
+}
+
+static bool rereads(const job *j)
+{
+	return j->env.o->verify == VERIFY_REREAD && to_file(j) && !j->part.found;
+}
+
+static bool learns(const job *j)
+{
+	return j->env.o->plan == PLAN_ONLINE && !j->files.in.is_stream && !j->work.resuming &&
+	       !j->part.found;
+}
 
 typedef struct step {
 	phase at;
 	unsigned who;
+	bool (*when)(const job *j); /* NULL: always */
 	job_step *take;
 	stage_kind moves; /* the stage, if the step moves all of the data */
 } step;
 
 static const step steps[] = {
 	/* Agree on the settings, find the files, count the records. */
-	{ PH_DESCRIBE, ALL, phase_describe, STAGE_NONE },
+	{ PH_DESCRIBE, ALL, NULL, phase_describe, STAGE_NONE },
 	/* Plan how much each rank reads, and how much it writes. */
-	{ PH_PLAN, ALL, phase_plan, STAGE_NONE },
+	{ PH_PLAN, ALL, NULL, phase_plan, STAGE_NONE },
 	/* Resume: take over the runs of an earlier job. */
-	{ PH_PLAN, MERGING | SINGLE, phase_resume, STAGE_NONE },
+	{ PH_PLAN, KEEPING, has_workdir, phase_resume, STAGE_NONE },
 	/* Look for an output that is complete under its final name. */
-	{ PH_PLAN, MERGING | SINGLE, phase_find_output, STAGE_NONE },
+	{ PH_PLAN, KEEPING, may_be_named, phase_find_output, STAGE_NONE },
 	/* Decide whether to sort in memory or to spill to disk. */
-	{ PH_PLAN, ALL, phase_budget, STAGE_NONE },
+	{ PH_PLAN, ALL, NULL, phase_budget, STAGE_NONE },
 	/* Note for a later job which sort the runs will belong to. */
-	{ PH_PLAN, MERGING | SINGLE, phase_save_state, STAGE_NONE },
+	{ PH_PLAN, KEEPING, has_workdir, phase_save_state, STAGE_NONE },
 	/* Local sort: read records to memory or disk, in sorted runs. */
-	{ PH_READ, ALL, phase_read, STAGE_READ },
+	{ PH_READ, ALL, NULL, phase_read, STAGE_READ },
 	/* Look for an output of an earlier job that only lacks its final name. */
-	{ PH_READ, MERGING | SINGLE, phase_load_output, STAGE_NONE },
+	{ PH_READ, KEEPING, may_be_complete, phase_find_output, STAGE_NONE },
 	/* Adapt: let a rank that turned slow write less. */
-	{ PH_PLAN, SEVERAL, phase_adapt, STAGE_NONE },
+	{ PH_PLAN, SEVERAL, adapts, phase_adapt, STAGE_NONE },
 	/* Assign the records beyond --top to the last rank. */
-	{ PH_PLAN, MERGING | TOPPED, phase_plan_top, STAGE_NONE },
+	{ PH_PLAN, MERGING, has_short_top, phase_plan_top, STAGE_NONE },
 	/* Pivot sampling: estimate the splitters. */
-	{ PH_SAMPLE, SEVERAL, phase_sample, STAGE_NONE },
+	{ PH_SAMPLE, SEVERAL, NULL, phase_sample, STAGE_NONE },
 	/* Partition: cut exactly at the planned shares, */
-	{ PH_SPLIT, SEVERAL, phase_split, STAGE_SPLIT },
+	{ PH_SPLIT, SEVERAL, NULL, phase_split, STAGE_SPLIT },
 	/* or cut inputs that are sorted already. */
-	{ PH_SPLIT, SINGLE, phase_split_inputs, STAGE_NONE },
+	{ PH_SPLIT, SINGLE, cuts_inputs, phase_split_inputs, STAGE_NONE },
 	/* Drop the records beyond --top. */
-	{ PH_SPLIT, MERGING | TOPPED, phase_drop_rest, STAGE_NONE },
+	{ PH_SPLIT, MERGING, drops_rest, phase_drop_rest, STAGE_NONE },
 	/* Move cuts so that equal keys go to one rank. */
-	{ PH_SPLIT, SEVERAL | DROPPING, phase_split_keys, STAGE_NONE },
+	{ PH_SPLIT, SEVERAL, is_unique, phase_split_keys, STAGE_NONE },
 	/* All-to-all exchange and merge: write records as they arrive, */
-	{ PH_MERGE, MERGING, phase_merge, STAGE_WRITE },
+	{ PH_MERGE, MERGING, NULL, phase_merge, STAGE_WRITE },
 	/* or all-to-all exchange, then sort, */
-	{ PH_SORT, DISTRIBUTING, phase_distribute, STAGE_RECEIVE },
+	{ PH_SORT, DISTRIBUTING, NULL, phase_distribute, STAGE_RECEIVE },
 	/* or, without an exchange, write each piece at its place. */
-	{ PH_MERGE, SINGLE, phase_single_rank, STAGE_WRITE },
+	{ PH_MERGE, SINGLE, NULL, phase_single_rank, STAGE_WRITE },
 	/* Close the gaps that dropped records leave between parts. */
-	{ PH_WRITE, ALL | DROPPING, phase_close_gaps, STAGE_NONE },
+	{ PH_WRITE, ALL, drops, phase_close_gaps, STAGE_NONE },
 	/* Write the output to the disk. */
-	{ PH_SYNC, ALL, phase_sync, STAGE_NONE },
+	{ PH_SYNC, ALL, NULL, phase_sync, STAGE_NONE },
 	/* Read the output back from the disk. */
-	{ PH_SYNC, ALL, phase_reread, STAGE_CHECK },
+	{ PH_SYNC, ALL, rereads, phase_reread, STAGE_CHECK },
 	/* Verify the output against the input. */
-	{ PH_SYNC, ALL, phase_verify, STAGE_NONE },
+	{ PH_SYNC, ALL, NULL, phase_verify, STAGE_NONE },
 	/* Note for a later job that only the final name is missing. */
-	{ PH_SYNC, MERGING | SINGLE, phase_save_output, STAGE_NONE },
+	{ PH_SYNC, KEEPING, is_new, phase_save_output, STAGE_NONE },
 	/* Give the files their final names. */
-	{ PH_COMMIT, ALL, phase_commit, STAGE_NONE },
+	{ PH_COMMIT, ALL, NULL, phase_commit, STAGE_NONE },
 	/* Remove the runs. */
-	{ PH_COMMIT, MERGING | SINGLE, phase_drop_checkpoints, STAGE_NONE },
+	{ PH_COMMIT, KEEPING, has_workdir, phase_drop_checkpoints, STAGE_NONE },
 	/* Record the speed of the ranks for the next job. */
-	{ PH_COMMIT, SEVERAL, phase_update_wisdom, STAGE_NONE },
+	{ PH_COMMIT, SEVERAL, learns, phase_update_wisdom, STAGE_NONE },
 };
 
 /* Begin the stage of a step that moves all of the data. */
@@ -108,7 +178,7 @@ static void stage_begin(job *j, stage_kind k)
 	const settings *o = j->env.o;
 	if (k == STAGE_RECEIVE && (o->partition_only || memory_plan_merges(j)))
 		k = STAGE_WRITE;
-	if (k == STAGE_NONE || (k == STAGE_CHECK && o->verify != VERIFY_REREAD))
+	if (k == STAGE_NONE)
 		return;
 	/* the size of a stream is known only at its end */
 	const bool known = k != STAGE_SPLIT && !(k == STAGE_READ && j->files.in.is_stream);
@@ -205,8 +275,7 @@ status job_execute(comm *c, const settings *o, job_result *res)
 		if (o->explain && s->at > PH_PLAN)
 			break; /* read no data */
 		/* if an earlier job has completed the output, only its final name is missing */
-		if ((s->who & who) && !(j.part.found && s->at < PH_SYNC) &&
-		    (!(s->who & DROPPING) || settings_drops(o)) && (!(s->who & TOPPED) || o->top))
+		if ((s->who & who) && !(j.part.found && s->at < PH_SYNC) && (!s->when || s->when(&j)))
 			rc = take_step(&j, s);
 	}
 	if (!atomic_load(&c->broken))

@@ -215,8 +215,6 @@ status phase_adapt(job *j)
 {
 	rank_env *env = &j->env;
 	const size_t p = (size_t)env->c->size;
-	if (!env->o->adapt.on || j->work.resuming) /* resumed runs are not read, so show no speed */
-		return ST_OK;
 	sighting *seen = mem_array(&env->m, env->c->rank ? 0 : p, sizeof *seen, "speeds", &env->e);
 	double *speed = mem_array(&env->m, 2 * p, sizeof *speed, "speeds", &env->e);
 	status rc = comm_agree(env->c, seen && speed ? ST_OK : ST_RESOURCE);

@@ -142,8 +142,6 @@ status phase_reread(job *j)
 	rank_env *env = &j->env;
 	output *out = &j->files.out;
 	const double t0 = now_s();
-	if (env->o->verify != VERIFY_REREAD || j->part.found || out->is_stdout)
-		return ST_OK;
 	target_find(&out->file, out->file.id, &out->fd);
 	if (out->fd < 0 || out->file.named)
 		return err_set(&env->e, ST_IO, "cannot open output %s again",

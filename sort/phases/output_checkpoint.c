@@ -22,8 +22,6 @@ status phase_save_output(job *j)
 {
 	const output_part *w = &j->part;
 	err e = { ST_OK, "" }; /* not reported: without a state, a later job merges again */
-	if (!j->work.on || j->part.found || j->files.out.is_stdout)
-		return ST_OK;
 	j->work.s.out = (output_checkpoint){ j->files.out.file.id, w->seen.records, w->seen.sum,
 					     w->dropped.records, w->dropped.sum };
 	if (run_notes_write(&j->work.notes, &e) == ST_OK)
@@ -187,7 +185,7 @@ static status find_saved(job *j, output_checkpoint *all)
 
 /* Look for the output, as noted in states, or under the final names. Refuse other files with these
  * names. */
-static status output_find_complete(job *j)
+status phase_find_output(job *j)
 {
 	rank_env *env = &j->env;
 	const size_t p = (size_t)env->c->size;
@@ -213,16 +211,4 @@ static status output_find_complete(job *j)
 	if (j->part.found)
 		progress_plan(&env->c->progress, STAGE_WRITE, (stage_plan){ 0 });
 	return rc;
-}
-
-status phase_load_output(job *j)
-{
-	return j->work.resuming && !j->files.out.is_stdout ? output_find_complete(j) : ST_OK;
-}
-
-status phase_find_output(job *j)
-{
-	const settings *o = j->env.o;
-	const bool may = j->work.on && o->resume && !j->work.resuming && !o->force;
-	return may && !j->files.out.is_stdout ? output_find_complete(j) : ST_OK;
 }

@@ -69,8 +69,6 @@ status phase_split_keys(job *j)
 	rank_env *env = &j->env;
 	const size_t p = (size_t)env->c->size;
 	uint64_t mine = 0;
-	if (!env->o->unique)
-		return ST_OK;
 	status rc =
 		key_borders_move(env->c, &env->m, j->cuts.s, j->memory.lanes, j->cuts.cut, &env->e);
 	if (rc != ST_OK)
@@ -104,8 +102,6 @@ status phase_split_inputs(job *j)
 	rank_env *env = &j->env;
 	read_runs *d = &j->data;
 	const int rank = env->c->rank;
-	if (!env->o->merge || j->shares.records == 0 || env->c->size == 1)
-		return ST_OK;
 	const size_t count = d->s->count, bytes = count * sizeof *d->cut;
 	d->cut = mem_array(&env->m, 2 * count, sizeof *d->cut, "cuts", &env->e);
 	status rc = comm_agree(env->c, d->cut ? ST_OK : ST_RESOURCE);
@@ -146,8 +142,6 @@ status phase_plan_top(job *j)
 	const size_t ranks = (size_t)env->c->size - 1;
 	share_plan *next = &j->next;
 	uint64_t unseen;
-	if (env->o->unique || top > j->shares.records / 2)
-		return ST_OK;
 	status rc = comm_reduce(env->c, !j->data.s->ops->sum, u64_max, &unseen);
 	if (rc != ST_OK || unseen)
 		return rc;
@@ -204,8 +198,6 @@ status phase_drop_rest(job *j)
 	cuts *c = &j->cuts;
 	const unsigned threads = j->cpus.threads;
 	const size_t last = (size_t)env->c->size - 1, lanes = j->memory.lanes;
-	if (!c->drops_rest)
-		return ST_OK;
 	dropping p = { .s = c->s, .from = c->cut + last * lanes * c->s->count };
 	p.sum = mem_array(&env->m, threads, sizeof *p.sum, "checksums", &env->e);
 	status rc = comm_agree(env->c, p.sum ? ST_OK : ST_RESOURCE);

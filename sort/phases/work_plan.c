@@ -424,9 +424,6 @@ status phase_update_wisdom(job *j)
 				 .after_s = t[PH_MERGE] + t[PH_WRITE] + (first ? 0 : t[PH_SORT]),
 				 .in = r->in,
 				 .out = j->part.seen.records };
-	if (env->o->plan != PLAN_ONLINE || j->files.in.is_stream || j->work.resuming ||
-	    j->part.found)
-		return ST_OK;
 	const size_t p = env->c->rank == 0 ? (size_t)env->c->size : 0;
 	run_times *all = mem_array(&env->m, p, sizeof *all, "times", &env->note);
 	status rc = comm_agree(env->c, all ? ST_OK : ST_RESOURCE);

@@ -279,8 +279,6 @@ status phase_resume(job *j)
 	rank_env *env = &j->env;
 	workdir *w = &j->work;
 	const share_runs_query q = { &w->g, &w->earlier, j->shares.records, j->shares.in };
-	if (!w->on)
-		return ST_OK;
 	status rc = job_replan(j);
 	if (rc == ST_OK && w->resuming) {
 		if (j->files.in.per_rank) {
@@ -322,8 +320,6 @@ status phase_save_state(job *j)
 	run_list *noted = &w->s.files, *used = &w->shared.used;
 	kept_runs *had = &w->seal.kept;
 	const size_t runs = j->memory.sort.runs, kept = j->memory.kept;
-	if (!w->on)
-		return ST_OK;
 	status rc = states_remove_unused(w->file.dirfd, &w->earlier, used, j->env.o->workdir,
 					 &j->env.stats->leftovers, &j->env.e);
 	/* no number is used twice */
@@ -356,8 +352,6 @@ status phase_drop_checkpoints(job *j)
 	rank_env *env = &j->env;
 	const workdir *w = &j->work;
 	char first[UNFINISHED_NAME_BYTES], more[32] = "";
-	if (!w->on)
-		return ST_OK;
 	for (size_t i = 0; i < w->seal.kept.count; i++)
 		forget_run(w, &w->seal.kept.run[i]);
 	bool all = states_remove(w->file.dirfd, &w->s, NULL);
