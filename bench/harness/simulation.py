@@ -11,7 +11,8 @@ from . import job
 
 RECORD_BYTES = 100
 ON_WIRE = 1514 / 1448  # bytes on the wire per byte of data, with packet headers: hetsim(1)
-SORT_S, MERGE_S, COPY_S = 4e-9, 0.45e-9, 0.35e-9  # hetsim(1), rates of a processor of speed 1
+SORT_S, MERGE_S, COPY_S, FILE_S = 4e-9, 0.45e-9, 0.35e-9, 0.66e-9  # hetsim(1), rates of a processor of speed 1
+READING = 1 / 8  # of FILE_S
 
 
 class Cluster:
@@ -24,7 +25,7 @@ class Cluster:
 
     def write(self, path):
         rates = " ".join(f"{name} {1e9 * s * self.slower:.6f}ns"
-                         for name, s in (("sort", SORT_S), ("merge", MERGE_S), ("copy", COPY_S)))
+                         for name, s in (("sort", SORT_S), ("merge", MERGE_S), ("copy", COPY_S), ("file", FILE_S)))
         with open(path, "w") as f:
             f.write(f"rates {rates}\n")
             for speed in sorted(set(self.speed), reverse=True):
@@ -46,8 +47,8 @@ class Cluster:
         sort = SORT_S * records * math.log(max(records / p, 2))
         gather = MERGE_S / 2 + COPY_S
         disk = total / p / self.disk
-        return ({"processors": (sort + COPY_S * total) * cpu, "disk": disk},
-                {"processors": (gather * (1 + passed_on) + COPY_S) * total * cpu, "disk": disk,
+        return ({"processors": (sort + (COPY_S + READING * FILE_S) * total) * cpu, "disk": disk},
+                {"processors": (gather * (1 + passed_on) + COPY_S + FILE_S) * total * cpu, "disk": disk,
                  "link": total / p * (p - 1) / p * ON_WIRE / (self.net_gbit * 1e9 / 8)})
 
     def bound_s(self, records):

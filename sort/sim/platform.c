@@ -211,7 +211,7 @@ static status read_platform_line(line *l, char *text, platform *p)
 				 { "merge", seconds, LEAST, MOST_RATE_S, &p->rates.merge_s },
 				 { "copy", seconds, LEAST, MOST_RATE_S, &p->rates.copy_s },
 				 { "message", seconds, LEAST, MOST_RATE_S, &p->rates.message_s },
-				 { "test", seconds, LEAST, MOST_RATE_S, &p->rates.test_s },
+				 { "file", seconds, LEAST, MOST_RATE_S, &p->rates.file_s },
 				 { NULL, NULL, 0, 0, NULL } };
 	const char *first = platform_next_word(l);
 	status rc = ST_OK;
@@ -241,7 +241,7 @@ status platform_parse(platform *p, const char *text, const char *name, err *e)
 	*p = (platform){ .host = calloc(SIM_MOST_HOSTS, sizeof *p->host),
 			 .change = calloc(MOST_CHANGES, sizeof *p->change),
 			 .switch_bytes_per_s = INFINITY,
-			 .rates = { 4e-9, 0.45e-9, 0.35e-9, 3e-6, 0.2e-6 } };
+			 .rates = { 4e-9, 0.45e-9, 0.35e-9, 3e-6, 0.66e-9 } };
 	char *copy = strdup(text), *at = copy;
 	line l = { .file = name, .e = e };
 	status rc = p->host && p->change && copy

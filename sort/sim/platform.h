@@ -34,7 +34,7 @@ typedef struct sim_change {
 typedef struct sim_rates {
 	double sort_s, merge_s, copy_s; /* as in model/job_time.h */
 	double message_s;               /* to send a message, or to receive it */
-	double test_s;                  /* to test whether a message has arrived */
+	double file_s;                  /* per byte: the system's work to write a file */
 } sim_rates;
 
 typedef struct platform {

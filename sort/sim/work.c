@@ -219,12 +219,17 @@ WRAPPED(status, stream_merge_run, stream_merge *g)
 /* The system accepts at most this number of bytes that are not yet on the disk. */
 static const double UNWRITTEN_BYTES = 64 << 20;
 
-/* Queue a transfer, and sleep until all but the last last_bytes have been transferred. */
-static void use_disk(size_t bytes, double last_bytes)
+/* The system's work to read a byte, from the disk or the page cache, relative to writing one. */
+static const double READING = 0.125;
+
+/* Queue a transfer, and sleep until all but the last last_bytes have been transferred. It takes the
+ * system `file` times the work to write. */
+static void use_disk(size_t bytes, double last_bytes, double file)
 {
 	if (!actor_self())
 		return;
 	host *h = engine_here()->h;
+	actor_owe(file * host_rates()->file_s * (double)bytes * comm_sim_scale());
 	actor_pay();
 	const double s = (double)bytes * comm_sim_scale() / h->is.disk_bytes_per_s;
 	h->disk_free_s = fmax(h->disk_free_s, engine_now_s()) + s;
@@ -238,7 +243,7 @@ WRAPPED(status, io_fd_read_at, const io_fd *f, void *buf, size_t bytes, uint64_t
 	const char *path, err *e)
 {
 	const status rc = __real_io_fd_read_at(f, buf, bytes, offset, path, e);
-	use_disk(bytes, 0);
+	use_disk(bytes, 0, READING);
 	return rc;
 }
 
@@ -246,7 +251,7 @@ WRAPPED(status, io_fd_write_at, const io_fd *f, const void *buf, size_t bytes, u
 	const char *path, err *e)
 {
 	const status rc = __real_io_fd_write_at(f, buf, bytes, offset, path, e);
-	use_disk(bytes, UNWRITTEN_BYTES);
+	use_disk(bytes, UNWRITTEN_BYTES, 1);
 	return rc;
 }
 

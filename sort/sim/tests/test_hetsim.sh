@@ -301,7 +301,7 @@ for cut in '0 host 0' '1ms host 2' '5ms host 0' '1500ms host 0' '1600ms host 3';
   ok "$cut: all is sorted" cmp -s out.dat wanted.dat
 done
 scale=()
-for slow in '2 x lat 10000s' '2 x disk 0.000001K/s' '2 x net 1G\nrates message 1s test 1s' '2 x net 1G\nat 0s host 0 net 1K'; do
+for slow in '2 x lat 10000s' '2 x disk 0.000001K/s' '2 x net 1G\nrates message 1s' '2 x net 1G\nat 0s host 0 net 1K'; do
   sim "$slow"
   is "a long wait is not an endless one: $slow" "$rc/$err" 0/
   ok "$slow: all is sorted" cmp -s out.dat wanted.dat
@@ -343,7 +343,7 @@ is "a directory for a platform" "$rc $err" "3 hetsim: cannot read '.': Is a dire
 run "$BIN/hetsim" -s 0 platform in.dat -o out.dat
 is "a scale of 0 is refused" "$rc" 2
 run "$BIN/hetsim" --calibrate
-ok "--calibrate prints a line of a platform" grep -q -E '^rates sort [0-9.]+ns merge [0-9.]+ns copy [0-9.]+ns$' <<<"$out"
+ok "--calibrate prints a line of a platform" grep -q -E '^rates sort [0-9.]+ns merge [0-9.]+ns copy [0-9.]+ns file [0-9.]+ns$' <<<"$out"
 scale=() && sim "4 x\n$out"
 is "which a platform takes" "$rc" 0
 run nm "$BIN/hetsort"
