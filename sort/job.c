@@ -275,7 +275,8 @@ status job_execute(comm *c, const settings *o, job_result *res)
 		if (o->explain && s->at > PH_PLAN)
 			break; /* read no data */
 		/* if an earlier job has completed the output, only its final name is missing */
-		if ((s->who & who) && !(j.part.found && s->at < PH_SYNC) && (!s->when || s->when(&j)))
+		if ((s->who & who) && !(j.part.found && s->at < PH_SYNC) &&
+		    (!s->when || s->when(&j)))
 			rc = take_step(&j, s);
 	}
 	if (!atomic_load(&c->broken))

@@ -289,14 +289,14 @@ static void *sender_main(void *exchange_)
 
 /* ------------------------------------------------------------------------------------- messages */
 
-/* Move messages until *readers is 0, or *ended is true. */
-static status drive(exchange *const *x, size_t n, const atomic_int *readers,
+/* Move messages until *readers is `left`, or *ended is true. */
+static status drive(exchange *const *x, size_t n, const atomic_int *readers, int left,
 		    const atomic_bool *ended)
 {
 	comm *c = x[0]->p.c;
 	status rc = ST_OK;
 	for (unsigned idle = 0;
-	     rc == ST_OK && (readers ? atomic_load(readers) > 0 : !atomic_load(ended));) {
+	     rc == ST_OK && (readers ? atomic_load(readers) > left : !atomic_load(ended));) {
 		bool moved = false;
 		rc = comm_drive(c, &moved);
 		if (moved)
@@ -312,7 +312,7 @@ static status drive(exchange *const *x, size_t n, const atomic_int *readers,
 static void *driver_main(void *exchange_)
 {
 	const exchange *x = exchange_;
-	(void)drive(x->all, x->lanes, NULL, &x->ended);
+	(void)drive(x->all, x->lanes, NULL, 0, &x->ended);
 	return NULL;
 }
 
@@ -322,9 +322,12 @@ bool exchange_needs_caller(exchange *const *x)
 	return first->messages && first->p.c->ops->drive && !first->p.c->threads_allowed;
 }
 
-status exchange_drive(exchange *const *x, size_t n, const atomic_int *readers)
+status exchange_drive(exchange *const *x, size_t n, const atomic_int *readers, int left)
 {
-	return drive(x, n, readers, NULL);
+	const status rc = drive(x, n, readers, left, NULL);
+	for (size_t i = 0; i < n; i++)
+		x[i]->drives = true;
+	return rc;
 }
 
 /* Post receives for the free slots of a stream of messages. */

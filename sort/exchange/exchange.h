@@ -49,9 +49,9 @@ status exchange_start(exchange *const *x, size_t n, err *e);
 /* exchange_needs_caller - return whether the thread that has called exchange_start must move the
  * messages of these exchanges, by exchange_drive(), while other threads read them: only this thread
  * may use the comm. exchange_drive - move messages until *readers, which other threads lower, is
- * 0. */
+ * `left`. The calling thread may then read the exchanges that are left. */
 bool exchange_needs_caller(exchange *const *x);
-status exchange_drive(exchange *const *x, size_t n, const atomic_int *readers);
+status exchange_drive(exchange *const *x, size_t n, const atomic_int *readers, int left);
 
 /* exchange_next - wait for the next block of the stream from rank src. Its *n records at *recs are
  * valid until the next call for src. *n is 0 at the end. Only for the reader, a single thread. */

@@ -180,29 +180,28 @@ status lanes_run(lane_set *l, exchange_times *times, err *e)
 	status rc = exchange_start(l->x, n, e);
 	if (rc != ST_OK)
 		return rc;
-	/* the main thread runs lane 0, unless it must move the messages of all lanes */
+	/* The main thread runs lane 0, and lanes whose threads cannot be started, one after the
+	 * other; or it moves the messages of all lanes. */
 	const bool drives = n > 1 && exchange_needs_caller(l->x);
 	atomic_store(&l->readers, (int)n);
 	atomic_store(&c->lanes, (int)n);
 	for (size_t i = drives ? 0 : 1; i < n; i++)
 		up[i] = thread_start(&thread[i], "lane", lane_main, &l->lane[i]) == 0;
+	int left = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!up[i] && (i > 0 || drives))
-			rc = err_set(e, ST_RESOURCE, "cannot start a thread for a lane");
-	if (rc != ST_OK)
-		(void)comm_noted(c, ST_PEER); /* other ranks wait for the records of this lane */
-	else if (drives)
-		(void)exchange_drive(l->x, n, &l->readers);
-	else
-		lane_run(&l->lane[0]);
+		left += !up[i];
+	if (drives)
+		(void)exchange_drive(l->x, n, &l->readers, left);
+	for (size_t i = 0; i < n; i++)
+		if (!up[i])
+			lane_run(&l->lane[i]);
 	for (size_t i = 0; i < n; i++)
 		if (up[i])
 			pthread_join(thread[i], NULL);
 	atomic_store(&c->lanes, 0);
 	for (size_t i = 0; i < n; i++) {
 		merge_lane *a = &l->lane[i];
-		if (up[i] || (i == 0 && rc == ST_OK))
-			(void)comm_wait_end(c, ST_OK);
+		(void)comm_wait_end(c, ST_OK);
 		(void)err_join(e, &a->e);
 		if (rc == ST_OK)
 			rc = a->rc;
@@ -235,9 +234,6 @@ void lanes_close(lane_set *l)
 	mem *m = l->p.m;
 	if (!m)
 		return;
-	/* another rank may still report a block that this rank has sent or freed */
-	if (!atomic_load(&l->p.c->broken))
-		(void)comm_agree(l->p.c, ST_OK);
 	for (size_t i = 0; l->lane && i < l->p.lanes; i++) {
 		merge_lane *a = &l->lane[i];
 		exchange_free(a->x);

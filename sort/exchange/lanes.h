@@ -68,7 +68,8 @@ status lanes_run(lane_set *l, exchange_times *times, err *e);
 uint64_t lanes_sent(const lane_set *l, int rank);
 uint64_t lanes_received(const lane_set *l, int rank);
 
-/* lanes_close - collective unless the comm is broken: free everything. */
+/* lanes_close - free everything. After lanes_run, first let all ranks agree: until then another
+ * rank may report a block that this rank has sent or freed. */
 void lanes_close(lane_set *l);
 
 /* lanes_most_bytes - return the most memory that lanes_open allocates for `recs` records. Add what

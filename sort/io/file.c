@@ -187,7 +187,8 @@ status file_reserve(int fd, uint64_t bytes, const char *path, err *e)
 			errnum = fallocate(fd, 0, 0, (off_t)bytes) == 0 ? 0 : errno;
 		while (errnum == EINTR);
 	}
-	if (errnum == 0 || errnum == EOPNOTSUPP || errnum == ENOSYS)
+	/* EBADF: a directory that was not recognized as one in memory */
+	if (errnum == 0 || errnum == EOPNOTSUPP || errnum == ENOSYS || errnum == EBADF)
 		return ST_OK;
 	return err_sys(e, errnum, "cannot reserve %s for %s", size_text(bytes, size), quoted(path));
 }

@@ -22,6 +22,7 @@ typedef struct merging {
 	io_fd to; /* the open output */
 	written_lane *lane;
 	unsigned char *keys; /* two for each lane */
+	bool ordered;        /* each lane begins after the end of the one before */
 } merging;
 
 /* Merged records go to the file, or, if some are dropped, one at a time to the selection. */
@@ -97,9 +98,7 @@ static status end_lane(merging *x, size_t i)
 	if (rc == ST_OK && part->seen.records < from->first)
 		rc = output_move(j, base + from->first * bytes, base + part->seen.records * bytes,
 				 a->seen.records * bytes);
-	if (!inspected_join(&part->seen, &env->o->lay, &a->seen) && rc == ST_OK)
-		rc = err_set(&env->e, ST_INTERNAL,
-			     "lane %zu of the output begins before the end of the last one", i);
+	x->ordered &= inspected_join(&part->seen, &env->o->lay, &a->seen);
 	return rc;
 }
 
@@ -121,7 +120,7 @@ status phase_merge(job *j)
 	rank_env *env = &j->env;
 	rank_result *r = env->stats;
 	const uint64_t bytes = env->o->lay.record_bytes;
-	merging x = { .j = j, .to = IO_FD_NONE };
+	merging x = { .j = j, .to = IO_FD_NONE, .ordered = true };
 	exchange_times times = { 0, 0 };
 	const lanes_plan p = {
 		.c = env->c,
@@ -160,6 +159,12 @@ status phase_merge(job *j)
 	}
 	for (size_t i = 0; rc == ST_OK && i < p.lanes; i++)
 		rc = end_lane(&x, i);
+	/* a rank that fails sends records of the largest key, so first ask whether one has failed
+	 */
+	rc = comm_agree(env->c, read_runs_check(&j->data, rc, &env->e));
+	if (rc == ST_OK && !x.ordered)
+		rc = err_set(&env->e, ST_INTERNAL,
+			     "a lane of the output begins before the end of the one before");
 	merging_close(&x);
-	return read_runs_check(&j->data, rc, &env->e);
+	return rc;
 }

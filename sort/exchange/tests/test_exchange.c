@@ -168,7 +168,7 @@ static status move(setting *s, comm *c, streams *t, size_t lanes, err *e)
 	for (size_t k = drives ? 0 : 1; rc == ST_OK && k < lanes; k++)
 		rc = pthread_create(&thread[k], NULL, read_all, &t[k]) ? ST_RESOURCE : ST_OK;
 	if (rc == ST_OK && drives)
-		rc = exchange_drive(x, lanes, &readers);
+		rc = exchange_drive(x, lanes, &readers, 0);
 	else if (rc == ST_OK)
 		(void)read_all(&t[0]);
 	for (size_t k = drives ? 0 : 1; rc == ST_OK && k < lanes; k++)
