@@ -241,11 +241,11 @@ static void window_map_others(shared_window *const *w, size_t n, const void *add
 	}
 }
 
-/* Drop the areas of ranks that do not see the area of this rank. */
+/* Drop the areas of ranks that do not see the area of this rank. Threads of one process see all. */
 static status window_keep_mutual(shared_window *w, const unsigned char *seen, size_t stride)
 {
 	for (int i = 0; i < w->c->size; i++, seen += stride) {
-		if (*seen > 1)
+		if (*seen > 1 || (w->inside && *seen != (i != w->c->rank)))
 			return comm_noted(w->c, ST_PEER);
 		if (*seen)
 			continue;
