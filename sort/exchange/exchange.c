@@ -72,6 +72,7 @@ struct exchange {
 	bool sends;             /* the reader is the sender, too */
 	bool drives;            /* the reader moves messages */
 	bool has_sender, has_driver;
+	pool_call first; /* of each thread of this lane, to place it */
 	pthread_t sender, driver;
 	exchange *const *all; /* with a driver: all lanes, */
 	size_t lanes;
@@ -269,10 +270,17 @@ static void exchange_fail(exchange *x, status rc)
 	shared_window_wake(x->sharing);
 }
 
+void exchange_place(const exchange *x)
+{
+	if (x->first.work)
+		x->first.work(x->first.arg, x->p.lane);
+}
+
 static void *sender_main(void *exchange_)
 {
 	exchange *x = exchange_;
 	status rc = ST_OK;
+	exchange_place(x);
 	while (rc == ST_OK && !all_sent(x)) {
 		const uint32_t looked = shared_window_look(x->sharing);
 		bool moved = false;
@@ -360,6 +368,7 @@ static void start_threads(exchange *const *x, size_t n)
 		threads = first->has_driver =
 			thread_start(&first->driver, "messages", driver_main, first) == 0;
 	for (size_t i = 0; i < n; i++) {
+		x[i]->first = pool_first();
 		x[i]->has_sender =
 			threads && thread_start(&x[i]->sender, "sender", sender_main, x[i]) == 0;
 		x[i]->sends = !x[i]->has_sender;

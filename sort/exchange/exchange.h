@@ -53,6 +53,10 @@ status exchange_start(exchange *const *x, size_t n, err *e);
 bool exchange_needs_caller(exchange *const *x);
 status exchange_drive(exchange *const *x, size_t n, const atomic_int *readers, int left);
 
+/* exchange_place - bind the calling thread, a reader, to the NUMA node of this lane, if the rank
+ * binds its threads (base/numa.h). */
+void exchange_place(const exchange *x);
+
 /* exchange_next - wait for the next block of the stream from rank src. Its *n records at *recs are
  * valid until the next call for src. *n is 0 at the end. Only for the reader, a single thread. */
 status exchange_next(exchange *x, int src, const unsigned char **recs, size_t *n);

@@ -167,6 +167,7 @@ static void lane_run(merge_lane *a)
 
 static void *lane_main(void *lane_)
 {
+	exchange_place(((merge_lane *)lane_)->x);
 	lane_run(lane_);
 	return NULL;
 }

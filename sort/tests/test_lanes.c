@@ -238,9 +238,26 @@ static void resumed_with_other_lanes(void **state)
 		}
 }
 
+/* A rank waits for others only if all of its lanes do, or have ended. */
+static void a_lane_that_waits_hides_no_other(void **state)
+{
+	comm c = { .lanes = 3 };
+	(void)state;
+	comm_wait_begin(&c);
+	comm_wait_begin(&c);
+	assert_false(comm_is_waiting(&c));
+	comm_wait_begin(&c);
+	assert_true(comm_is_waiting(&c));
+	(void)comm_wait_end(&c, ST_OK);
+	assert_false(comm_is_waiting(&c));
+	c.lanes = 0; /* only the main thread */
+	assert_true(comm_is_waiting(&c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lane_that_waits_hides_no_other),
 		cmocka_unit_test(parts_are_exact),
 		cmocka_unit_test(resumed_with_other_lanes),
 	};
