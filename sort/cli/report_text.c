@@ -146,7 +146,7 @@ static void print_places(const job_result *r, FILE *f)
 	}
 }
 
-/* Print the lanes of each rank, unless the preceding rank has as many for the same reason; at most
+/* Print the lanes of each rank, unless the preceding rank has the same number and reason; at most
  * REPORT_ROWS lines. */
 static void print_lanes(const job_result *r, FILE *f)
 {

@@ -28,11 +28,12 @@ enum {
 
 typedef struct comm comm;
 
-/* A request tells its owner when it is done. Any thread may call tell(of, peer, sent), which must
- * not wait. A job frees `of` only after all of its ranks have agreed that their requests are done.
+/* A request reports to its owner when it is done. Any thread may call report(of, peer, sent), which
+ * must not wait. A job frees `of` only after all of its ranks have agreed that their requests are
+ * done.
  */
 typedef struct comm_note {
-	void (*tell)(void *of, int peer, bool sent); /* NULL: the owner tests the request */
+	void (*report)(void *of, int peer, bool sent); /* NULL: the owner tests the request */
 	void *of;
 } comm_note;
 
@@ -44,7 +45,7 @@ typedef struct comm_req {
 	bool sending;
 	bool inside;          /* comm_virtual: the peer is in this process */
 	atomic_bool complete; /* the block has been sent or received */
-	comm_note note;       /* to tell about `other`, the peer that the owner has named */
+	comm_note note;       /* with `other`, the peer that the owner has named */
 	int other;
 	struct comm_req *next; /* in a list of the backend */
 	uint64_t handle[2];    /* of the simulation */
@@ -189,8 +190,8 @@ static inline void comm_complete(comm_req *r)
 	const int other = r->other;
 	const bool sent = r->sending;
 	atomic_store(&r->complete, true); /* from now on its owner may use it again */
-	if (note.tell)
-		note.tell(note.of, other, sent);
+	if (note.report)
+		note.report(note.of, other, sent);
 }
 
 /* comm_hand_over - copy a block from the sender's request to the receiver's. ST_INTERNAL if sizes
@@ -245,7 +246,7 @@ const char *comm_failure(const comm *c, char text[COMM_FAILURE_BYTES]);
 /* comm_send - start to send a block. A send is synchronous: it is done only when the peer receives
  * the block, so memory for blocks under way is bounded. Both sides must know the size. At most one
  * block with the same tag may be under way from one rank to another. Do not change buf until the
- * request is done. comm_send_noted - do the same, and tell when it is done. */
+ * request is done. comm_send_noted - do the same, and report when it is done. */
 static inline status comm_send_noted(comm *c, const void *buf, size_t bytes, int to, int tag,
 				     comm_req *req, comm_note note)
 {
@@ -290,7 +291,7 @@ static inline status comm_drive(comm *c, bool *moved)
 }
 
 /* comm_test - set *done to whether the block has been sent or received, without blocking. If the
- * request has told its owner, call this once. */
+ * request has reported to its owner, call this once. */
 static inline status comm_test(comm *c, comm_req *req, bool *done)
 {
 	bool moved;

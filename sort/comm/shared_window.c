@@ -344,7 +344,7 @@ static atomic_uint_fast64_t *freed_by(area *a)
 }
 
 /* Give the owner of an area news of this rank. */
-static void tell_owner(area *a, shared_news kind, int rank)
+static void report_to_owner(area *a, shared_news kind, int rank)
 {
 	if (kind == NEWS_FREED)
 		atomic_fetch_or(&freed_by(a)[rank / RANK_SET_BITS], rank_set_bit(rank));
@@ -353,9 +353,9 @@ static void tell_owner(area *a, shared_news kind, int rank)
 	wake_owner(a, 1U << kind);
 }
 
-void shared_window_tell(shared_window *w, shared_news kind, int rank)
+void shared_window_report(shared_window *w, shared_news kind, int rank)
 {
-	tell_owner(w->own, kind, rank);
+	report_to_owner(w->own, kind, rank);
 }
 
 void shared_window_await(shared_window *w, int from)
@@ -407,7 +407,7 @@ status shared_window_send(shared_window *w, int to, unsigned char *buf, size_t b
 		return rc;
 	progress_add(PROGRESS_SENT, bytes);
 	atomic_fetch_add(&w->own->to[to].sent, 1);
-	tell_owner(w->of[to], NEWS_SENT, w->c->rank);
+	report_to_owner(w->of[to], NEWS_SENT, w->c->rank);
 	return ST_OK;
 }
 
@@ -424,5 +424,5 @@ uint64_t shared_window_sent(const shared_window *w, int from)
 void shared_window_free(shared_window *w, int from, uint64_t blocks)
 {
 	atomic_store(&w->of[from]->to[w->c->rank].freed, blocks);
-	tell_owner(w->of[from], NEWS_FREED, w->c->rank);
+	report_to_owner(w->of[from], NEWS_FREED, w->c->rank);
 }

@@ -92,11 +92,11 @@ void shared_window_free(shared_window *w, int from, uint64_t blocks);
  * it. A thread that sends blocks waits for any rank that has freed one. */
 
 /* shared_window_await - name the rank whose block is awaited, -1 for none. Call it before looking
- * whether this block is there. */
+ * whether this block has arrived. */
 void shared_window_await(shared_window *w, int from);
 
-/* shared_window_tell - give this rank news of a rank, such as a message from it. Any thread. */
-void shared_window_tell(shared_window *w, shared_news kind, int rank);
+/* shared_window_report - give this rank news of a rank, such as a message from it. Any thread. */
+void shared_window_report(shared_window *w, shared_news kind, int rank);
 
 /* shared_window_news - add to `who`, a set of ranks, those that have freed blocks since the last
  * call. Only one thread may ask. */

@@ -15,9 +15,9 @@
  * records are in the cache for the merge.
  *
  * Waiting. A rank of the same host reads blocks in the window of the sender and frees them there
- * (shared_window.c). Other ranks send messages, and their requests tell the exchange when they are
- * done. Either way the news arrives in the shared window of this rank: the reader waits for a block
- * of one rank, the sender for free slots of any rank. So a wake-up costs what has arrived, however
+ * (shared_window.c). Other ranks send messages, and their requests report when they are done.
+ * Either way the news arrives in the shared window of this rank: the reader waits for a block of
+ * one rank, the sender for free slots of any rank. So a wake-up costs what has arrived, however
  * many ranks there are. If the backend must be driven, one thread for all lanes of the rank does
  * it, or the reader itself.
  *
@@ -62,7 +62,7 @@ struct exchange {
 	size_t window, block_recs, block_bytes;
 	stream *out, *in;       /* [size] each, in one array */
 	uint64_t *open;         /* of the sender: ranks whose stream has not ended, */
-	uint64_t *due;          /* and those of them whose next block may be ready to move */
+	uint64_t *due;          /* and the ranks among them whose next block may be ready */
 	comm_req *reqs;         /* of all windows */
 	shared_window *sharing; /* all slots of blocks to send */
 	bool messages;          /* some ranks do not share memory with this rank */
@@ -166,7 +166,7 @@ status exchange_open(exchange **out, const exchange_plan *p, err *e)
 static void request_done(void *exchange_, int rank, bool sent)
 {
 	exchange *x = exchange_;
-	shared_window_tell(x->sharing, sent ? NEWS_FREED : NEWS_SENT, rank);
+	shared_window_report(x->sharing, sent ? NEWS_FREED : NEWS_SENT, rank);
 }
 
 /* Return the tag of the messages in a slot. */
@@ -476,7 +476,7 @@ static status release_block(exchange *x, int from)
 }
 
 /* Check the message from rank `from` that is taken next, and store the first damage. A block in
- * shared memory has not moved, so only the checksum of the output tells if it was damaged. */
+ * shared memory has not moved, so only the checksum of the output shows if it was damaged. */
 static void check_block(exchange *x, int from)
 {
 	const stream *n = &x->in[from];

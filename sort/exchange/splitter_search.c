@@ -285,7 +285,8 @@ static void decide(splitter_search *s)
 	}
 }
 
-/* Collective: send bids for all splitters, decide those of this rank, and take all answers. */
+/* Collective: send bids for all splitters, decide the splitters of this rank, and take all answers.
+ */
 static status search_round(splitter_search *s)
 {
 	for (size_t j = 0; j < s->count; j++) {

@@ -92,12 +92,12 @@ static status next_records(outgoing *s, int to, const sorted_piece **of, size_t 
 	const size_t most = *n;
 	*n = 0;
 	if (s->of->ops->take) {
-		const bool mine = to == s->own, alone = mine || s->size == 2;
+		const bool mine = to == s->own, single = mine || s->size == 2;
 		stream_taker *by = mine ? &s->reader : &s->sender;
 		if (o->next == o->end)
 			return ST_OK;
 		if (by->to != to || by->at == by->p.n) {
-			const uint64_t end = alone ? o->end : u64_min(o->next + most, o->end);
+			const uint64_t end = single ? o->end : u64_min(o->next + most, o->end);
 			s->of->ops->take(s->of, o->next, end, &by->p);
 			by->to = to;
 			by->at = 0;
@@ -334,7 +334,7 @@ status stream_merge_run(stream_merge *g)
 	status rc = ST_OK;
 	head *batch = g->heads + 2 * (size_t)g->k;
 	/* Wait first for the streams that probably arrive last: ranks send first to the ranks after
-	 * them. Then most others are there, too, and this rank is woken only a few times. */
+	 * them. Then most others have arrived, too, and this rank is woken only a few times. */
 	for (uint32_t k = 1; k <= g->k && rc == ST_OK; k++, batch += stream_merge_batch(g->k)) {
 		const uint32_t i = (g->own_place + k) % g->k;
 		g->s[i].h = batch;

@@ -96,33 +96,71 @@ static status receive_all(exchange *x, const comm *c, read_runs *to, writer *out
 	return rc;
 }
 
-/* Send the records to the ranks that write them, and receive those of this rank in `to`, or write
+/* Let all ranks announce how many records they send. at: [size] the place of each rank's records in
+ * to. */
+static status announce_unsorted(job *j, const uint64_t *send, uint64_t *recv, uint64_t *at,
+				read_runs *to)
+{
+	rank_env *env = &j->env;
+	const size_t wanted = (size_t)own_share(env, j->shares.out);
+	status rc = comm_alltoall(env->c, send, recv, sizeof *send);
+	for (int i = 0; rc == ST_OK && i < env->c->size; i++) {
+		at[i] = to->n;
+		if (__builtin_add_overflow(to->n, recv[i], &to->n) || to->n > wanted)
+			rc = err_set(&env->e, ST_PEER, "the ranks announce too many records");
+	}
+	return rc == ST_OK && to->n != wanted
+		       ? err_set(&env->e, ST_PEER, "the ranks announce too few records")
+		       : rc;
+}
+
+/* With --partition-only: open the output, and a writer of the records of this rank. Collective. */
+static status open_partition(job *j, io_fd *file, writer *out)
+{
+	rank_env *env = &j->env;
+	const status rc = output_open(j, file);
+	const file_records to = { *file, output_name(&j->files.out), j->files.out.offset,
+				  own_share(env, j->shares.out), env->o->fsync };
+	return rc == ST_OK ? writer_open(out, &env->m, &env->o->lay, &to, &j->part.seen, &env->e)
+			   : rc;
+}
+
+/* Count the bytes that cross ranks. */
+static void note_traffic(job *j, const uint64_t *send, const uint64_t *recv)
+{
+	rank_env *env = &j->env;
+	const uint64_t bytes = env->o->lay.record_bytes;
+	uint64_t leaving = 0;
+	for (int i = 0; i < env->c->size; i++) {
+		if (i == env->c->rank)
+			continue;
+		leaving += send[i] * bytes;
+		result_sent(env->stats, i, send[i] * bytes);
+		env->stats->received_bytes += recv[i] * bytes;
+	}
+	progress_sends(&env->c->progress, leaving);
+}
+
+/* Send the records to the ranks that write them. Receive the records of this rank in `to`, or write
  * them. Collective. */
 static status exchange_unsorted(job *j, read_runs *to)
 {
 	rank_env *env = &j->env;
 	comm *c = env->c;
 	rank_result *r = env->stats;
-	const size_t p = (size_t)c->size;
-	const uint64_t bytes = env->o->lay.record_bytes, wanted = own_share(env, j->shares.out);
 	by_rank b = { .recs = &j->data.memory.recs };
-	uint64_t *send = cuts_count(j), leaving = 0;
-	uint64_t *recv = mem_array(&env->m, p, 2 * sizeof *recv, "counts", &env->e), *at = recv + p;
+	uint64_t *send = cuts_count(j);
+	uint64_t *recv = mem_array(&env->m, (size_t)c->size, 2 * sizeof *recv, "counts", &env->e);
 	exchange *x = NULL;
 	exchange_times times = { 0, 0 };
 	io_fd file = IO_FD_NONE;
 	writer out = { 0 };
 	status rc = comm_agree(c, send && recv ? by_rank_make(j, &b) : ST_RESOURCE);
 	if (rc == ST_OK)
-		rc = comm_alltoall(c, send, recv, sizeof *send);
-	for (size_t i = 0; rc == ST_OK && i < p; i++) {
-		at[i] = to->n;
-		if (__builtin_add_overflow(to->n, recv[i], &to->n) || to->n > wanted)
-			rc = err_set(&env->e, ST_PEER, "the ranks announce too many records");
-	}
+		rc = comm_agree(c, announce_unsorted(j, send, recv, recv + c->size, to));
 	const exchange_plan plan = { .c = c,
 				     .m = &env->m,
-				     .record_bytes = bytes,
+				     .record_bytes = env->o->lay.record_bytes,
 				     .fill = by_rank_fill,
 				     .outgoing = &b,
 				     .send = send,
@@ -130,31 +168,17 @@ static status exchange_unsorted(job *j, read_runs *to)
 				     .threads = env->o->exchange_threads > 0,
 				     .budget_bytes = (size_t)j->memory.windows_bytes,
 				     .total = j->shares.records };
-	if (rc == ST_OK && to->n != wanted)
-		rc = err_set(&env->e, ST_PEER, "the ranks announce too few records");
-	rc = comm_agree(c, rc == ST_OK ? exchange_open(&x, &plan, &env->e) : rc);
-	if (rc == ST_OK && !to->recs) {
-		rc = output_open(j, &file);
-		const file_records place = { file, output_name(&j->files.out), j->files.out.offset,
-					     wanted, env->o->fsync };
-		if (rc == ST_OK)
-			rc = writer_open(&out, &env->m, &env->o->lay, &place, &j->part.seen,
-					 &env->e);
-		rc = comm_agree(c, rc);
-	}
+	if (rc == ST_OK)
+		rc = comm_agree(c, exchange_open(&x, &plan, &env->e));
+	if (rc == ST_OK && !to->recs)
+		rc = comm_agree(c, open_partition(j, &file, &out));
 	FAIL_PHASE(phase_name(PH_EXCHANGE));
-	for (int i = 0; rc == ST_OK && i < c->size; i++) {
-		if (i == c->rank)
-			continue;
-		leaving += send[i] * bytes;
-		result_sent(r, i, send[i] * bytes);
-		r->received_bytes += recv[i] * bytes;
-	}
-	progress_sends(&c->progress, leaving);
-	if (rc == ST_OK)
+	if (rc == ST_OK) {
+		note_traffic(j, send, recv);
 		rc = exchange_start(&x, 1, &env->e);
+	}
 	if (rc == ST_OK)
-		rc = receive_all(x, c, to, &out, at);
+		rc = receive_all(x, c, to, &out, recv + c->size);
 	if (rc == ST_OK)
 		rc = exchange_finish(x, &times, &env->e);
 	result_shift(r, PH_EXCHANGE, times.wait_s);
@@ -169,10 +193,10 @@ static status exchange_unsorted(job *j, read_runs *to)
 	exchange_free(x);
 	writer_free(&out);
 	output_close(&file);
+	if (atomic_load(&c->broken) && x)
+		return rc; /* the sender may still use the counts and entries */
 	mem_free(&env->m, send);
 	mem_free(&env->m, recv);
-	if (atomic_load(&c->broken) && x)
-		return rc; /* the sender may still use these */
 	mem_free(&env->m, b.e);
 	mem_free(&env->m, b.next);
 	return rc;

@@ -9,7 +9,7 @@
 #include "exchange/lanes.h"
 #include "phases.h"
 
-/* What a lane writes. */
+/* The output of a lane. */
 typedef struct written_lane {
 	writer to;
 	selection selection; /* if records are dropped */

@@ -63,7 +63,7 @@ typedef struct memory_plan {
 	unsigned lanes;         /* of each rank; the same on all ranks (exchange/lanes.h) */
 	uint32_t *lanes_used; /* [size] of each rank; the others are empty. NULL: all ranks have one
 			       */
-	const char *lanes_why; /* what limits those of this rank */
+	const char *lanes_why; /* what limits the lanes of this rank */
 	sort_plan sort;
 	size_t kept; /* number of runs of earlier jobs that are used */
 	/* files in memory (sort_plan.h), which take memory of this host, too */

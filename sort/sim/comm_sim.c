@@ -226,7 +226,7 @@ static const struct comm_ops sim_ops = {
 	sim_collective, sim_collective, sim_start, NULL, NULL, sim_end_job,
 };
 
-/* Threads of the exchange sleep in the queue of their kind of news, or in that of any news. */
+/* Threads of the exchange sleep in the queue of their kind of news, or in the queue of any news. */
 static const void *queue_of_news(const shared_window *w, unsigned kinds)
 {
 	return (const char *)w + kinds;
@@ -248,10 +248,10 @@ static void wake_sleepers(const shared_window *w, unsigned kinds)
 			;
 }
 
-WRAPPED(void, shared_window_tell, shared_window *w, shared_news kind, int rank)
+WRAPPED(void, shared_window_report, shared_window *w, shared_news kind, int rank)
 {
 	const uint32_t looked = shared_window_look(w);
-	__real_shared_window_tell(w, kind, rank);
+	__real_shared_window_report(w, kind, rank);
 	if (shared_window_look(w) != looked)
 		wake_sleepers(w, 1U << kind);
 }
