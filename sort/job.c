@@ -6,11 +6,11 @@
  * writes its share of the output, which is the records between two splitters. All ranks know all
  * splitters. Shares are proportional to the speeds of the ranks, so that all end together.
  *
- * Each step is a function of sort/phases/. It sets values of the job (see phases.h), and only later
- * steps read them. After each step all ranks agree on the worst status of any rank, and either all
- * take the next step, or none. So no rank waits in a collective call for a rank that has given up.
- * Only a rank that dies, or a network that fails, ends the agreement: then the comm is broken, and
- * each rank reports what it knows.
+ * Each step is a function of sort/phases/. It sets values of the job (see phases/job.h), and only
+ * later steps read them. After each step all ranks agree on the worst status of any rank, and
+ * either all take the next step, or none. So no rank waits in a collective call for a rank that has
+ * given up. Only a rank that dies, or a network that fails, ends the agreement: then the comm is
+ * broken, and each rank reports what it knows.
  *
  * Three kinds of jobs take different steps. Several ranks sort first, and merge the records that
  * they receive (--strategy=merge). Or they exchange first, and sort the records that they receive
@@ -22,7 +22,10 @@
 #include "base/clock.h"
 #include "base/trace.h"
 #include "io/target.h"
-#include "phases/phases.h"
+#include "phases/finish.h"
+#include "phases/job_result.h"
+#include "phases/memory_plan.h"
+#include "phases/workdir.h"
 #include "job.h"
 
 #include <assert.h>

@@ -14,7 +14,7 @@
 #include "io/file.h"
 #include "io/unfinished.h"
 #include "model/rank_speeds.h"
-#include "phases/phases.h"
+#include "phases/same_files.h"
 #include "job.h"
 #include "testing/failpoint.h"
 

@@ -199,10 +199,10 @@ found "a Makefile that does not work" "include-graph ended with status 2"
 mkdir copy
 (cd "$ROOT" && scripts/tracked-files | grep -E '\.(c|h|cc|awk|mk|py|f90)$|^(Makefile|CONTRIBUTING\.md|VERSION)$' | tar -cf - -T -) | tar -xf - -C copy
 if [ -d "$ROOT/build" ]; then ln -s "$ROOT/build" copy/build; fi
-sed -i '2i #include "phases/phases.h"' copy/sort/kernel/radix.c
+sed -i '2i #include "phases/job.h"' copy/sort/kernel/radix.c
 sed -i '2i #include "../partition/base/part.h"' copy/sort/model/shares.c
 run "$ROOT/scripts/lint" --root copy layers
-is "the tree with two forbidden includes is refused" "$rc $(grep -c -F -e 'sort/kernel/radix.c:2: includes sort/phases/phases.h, but sort/phases/ stands above sort/kernel/' \
+is "the tree with two forbidden includes is refused" "$rc $(grep -c -F -e 'sort/kernel/radix.c:2: includes sort/phases/job.h, but sort/phases/ stands above sort/kernel/' \
   -e 'sort/model/shares.c:2: includes partition/base/part.h, which is private to partition/' <<<"$out")" "1 2"
 
 good_tree

@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "phases/phases.h"
+#include "phases/same_files.h"
 #include "report.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "io/journal.h"
 #include "io/reader.h"
-#include "phases/phases.h"
+#include "phases/workdir.h"
 
 #include <inttypes.h>
 #include <stdio.h>

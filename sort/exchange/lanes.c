@@ -23,6 +23,20 @@ enum {
 	WINDOW_BYTES = 2 * (64 << 10), /* least window of a stream in one direction */
 };
 
+enum {
+	LEAST_PEER_BYTES = 1 << 20, /* for each peer, unless there is little data */
+	WINDOWS_PART = 16,          /* of the mean share */
+	LIMIT_PART = 8              /* of the memory limit, at most */
+};
+
+uint64_t lanes_windows_bytes(uint64_t mean, int ranks, uint64_t least_limit_bytes)
+{
+	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
+	const uint64_t peers = (uint64_t)(ranks - 1) * LEAST_PEER_BYTES;
+	const uint64_t least = u64_min(u64_min(peers, EXCHANGE_LEAST_BYTES), 4 * mean);
+	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
+}
+
 unsigned lanes_wanted(unsigned threads, uint64_t out_bytes, uint64_t windows_bytes, int ranks,
 		      bool on_disk, const char **why)
 {

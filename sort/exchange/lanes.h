@@ -7,6 +7,11 @@
 
 #include "stream_merge.h"
 
+/* lanes_windows_bytes - return the bytes of the windows of all lanes of a rank, from the mean bytes
+ * of a rank and the least memory limit of any rank. The size of blocks depends on them, so they are
+ * the same on all ranks. */
+uint64_t lanes_windows_bytes(uint64_t mean, int ranks, uint64_t least_limit_bytes);
+
 /* lanes_wanted - return how many lanes a rank with this number of threads uses for out_bytes of
  * output. The windows of the exchange have windows_bytes, the job has `ranks` ranks. on_disk: the
  * records are in runs on disk. why: receives what limits the number, a static text. */

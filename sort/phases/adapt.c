@@ -5,7 +5,8 @@
  * later. Rank 0 plans. The shares change on all ranks or on none: only if the predicted gain is
  * large enough, and every rank has room in memory and on disk. Costs one gather, broadcasts of a
  * few bytes per rank, and agreements. */
-#include "phases.h"
+#include "adapt.h"
+#include "memory_plan.h"
 
 #include <math.h>
 

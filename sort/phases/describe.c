@@ -9,7 +9,11 @@
 #include "base/pool.h"
 #include "base/size.h"
 #include "exchange/block.h"
-#include "phases.h"
+#include "frame.h"
+#include "same_files.h"
+#include "stream_copy.h"
+#include "work_plan.h"
+#include "workdir.h"
 
 #include <inttypes.h>
 #include <limits.h>

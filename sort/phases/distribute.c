@@ -7,7 +7,9 @@
 #include "base/arith.h"
 #include "exchange/exchange.h"
 #include "kernel/gather.h"
-#include "phases.h"
+#include "memory_plan.h"
+#include "open_output.h"
+#include "split.h"
 #include "testing/failpoint.h"
 
 #include <inttypes.h>

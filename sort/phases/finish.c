@@ -15,7 +15,11 @@
 #include "io/json.h"
 #include "io/manifest.h"
 #include "io/reader.h"
-#include "phases.h"
+#include "finish.h"
+#include "frame.h"
+#include "memory_plan.h"
+#include "open_output.h"
+#include "same_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "base/sysfile.h"
 #include "exchange/lanes.h"
-#include "phases.h"
+#include "job_result.h"
+#include "work_plan.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -4,7 +4,8 @@
 #include "base/arith.h"
 #include "base/size.h"
 #include "exchange/lanes.h"
-#include "phases.h"
+#include "memory_plan.h"
+#include "work_plan.h"
 #include "spill/spill.h"
 
 #include <errno.h>
@@ -132,13 +133,19 @@ static bool memory_fits(const job *j, memory_plan *mp)
 	return sort_plan_make(&mp->sort, &q);
 }
 
+static uint64_t mean_windows(const job *j, uint64_t limit_bytes)
+{
+	const int p = j->env.c->size;
+	return lanes_windows_bytes(j->shares.records * j->env.o->lay.record_bytes / (uint64_t)p, p,
+				   limit_bytes);
+}
+
 /* Return whether this value of --memory is enough. The windows of the exchange grow with it. */
 static bool memory_would_fit(const job *j, uint64_t bytes)
 {
 	memory_plan other = j->memory;
 	other.limit.rank_bytes = bytes / j->cpus.ranks_here;
-	other.windows_bytes =
-		exchange_setup_windows(&j->env, j->shares.records, other.limit.rank_bytes);
+	other.windows_bytes = mean_windows(j, other.limit.rank_bytes);
 	return memory_fits(j, &other);
 }
 
@@ -353,7 +360,7 @@ static status find_limit(job *j)
 	if (rc == ST_OK && (!*limit->text || !memchr(limit->text, '\0', sizeof limit->text) ||
 			    !memchr(limit->left_text, '\0', sizeof limit->left_text)))
 		rc = err_set(&env->e, ST_PEER, "rank 0 sent an invalid memory limit");
-	j->memory.windows_bytes = exchange_setup_windows(env, j->shares.records, least);
+	j->memory.windows_bytes = mean_windows(j, least);
 	return comm_agree(c, rc);
 }
 

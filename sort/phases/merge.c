@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "base/arith.h"
 #include "exchange/lanes.h"
-#include "phases.h"
+#include "finish.h"
+#include "open_output.h"
+#include "workdir.h"
 
 /* The output of a lane. */
 typedef struct written_lane {

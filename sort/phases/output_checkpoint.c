@@ -10,7 +10,10 @@
  * rank has a state, the input. If the output is in order and has the checksum of the input, the
  * sort is complete. The checksum does not show whether the sort was stable. */
 #include "io/reader.h"
-#include "phases.h"
+#include "finish.h"
+#include "frame.h"
+#include "open_output.h"
+#include "workdir.h"
 #include "testing/failpoint.h"
 
 #include <fcntl.h>

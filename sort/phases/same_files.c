@@ -10,7 +10,7 @@
  * device and inode. Between hosts these numbers mean nothing, and times differ even between good
  * copies. So ranks on several hosts compare sizes and a checksum of some blocks, which costs 66
  * reads of 4 KiB per file. Memory: 32 bytes per file, twice. */
-#include "phases.h"
+#include "same_files.h"
 #include "base/arith.h"
 #include "base/size.h"
 #include "io/manifest.h"

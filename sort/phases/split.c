@@ -6,7 +6,9 @@
 #include "base/arith.h"
 #include "base/pool.h"
 #include "exchange/lanes.h"
-#include "phases.h"
+#include "memory_plan.h"
+#include "read.h"
+#include "split.h"
 #include "kernel/gather.h"
 #include "spill/sorted_files.h"
 

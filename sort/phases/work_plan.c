@@ -9,7 +9,8 @@
 #include "exchange/splitter_search.h"
 #include "io/tempdir.h"
 #include "exchange/exchange.h"
-#include "phases.h"
+#include "memory_plan.h"
+#include "work_plan.h"
 #include "model/rank_speeds.h"
 #include "spill/spill.h"
 
@@ -322,22 +323,6 @@ status job_replan_out(job *j, uint64_t mine, uint64_t gone, const char *what)
 	if (rc == ST_OK)
 		share_plan_sum_out(env, next);
 	return rc;
-}
-
-/* The windows of the exchange. */
-enum {
-	LEAST_PEER_BYTES = 1 << 20, /* for each peer, unless there is little data */
-	WINDOWS_PART = 16,          /* of the mean share */
-	LIMIT_PART = 8              /* of the memory limit, at most */
-};
-
-uint64_t exchange_setup_windows(const rank_env *env, uint64_t total, uint64_t least_limit_bytes)
-{
-	const uint64_t mean = total * env->o->lay.record_bytes / (uint64_t)env->c->size;
-	const uint64_t part = mean / WINDOWS_PART, most = least_limit_bytes / LIMIT_PART;
-	const uint64_t peers = (uint64_t)(env->c->size - 1) * LEAST_PEER_BYTES;
-	const uint64_t least = u64_min(u64_min(peers, EXCHANGE_LEAST_BYTES), 4 * mean);
-	return u64_min(u64_min(u64_max(least, part), EXCHANGE_MOST_BYTES), most);
 }
 
 /* Predict the bytes that the search for splitters reads from runs on disk. For each splitter, a

@@ -5,7 +5,7 @@
  * such a name that no state notes belongs to somebody else, and stays. */
 #include "base/arith.h"
 #include "io/file.h"
-#include "phases.h"
+#include "workdir.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "exchange/block.h"
 #include "exchange/lanes.h"
 #include "model/rank_speeds.h"
-#include "phases/phases.h"
+#include "phases/job.h"
 
 #include <math.h>
 
@@ -64,10 +64,10 @@ static uint64_t scaled(uint64_t n, double most)
 	return (uint64_t)fmin((double)n * scale.all, most);
 }
 
-WRAPPED(uint64_t, exchange_setup_windows, const rank_env *env, uint64_t total, uint64_t limit_bytes)
+WRAPPED(uint64_t, lanes_windows_bytes, uint64_t mean, int ranks, uint64_t limit_bytes)
 {
-	const uint64_t recs = scaled(total, MOST / env->o->lay.record_bytes);
-	const uint64_t bytes = __real_exchange_setup_windows(env, recs, scaled(limit_bytes, MOST));
+	const uint64_t bytes =
+		__real_lanes_windows_bytes(scaled(mean, MOST), ranks, scaled(limit_bytes, MOST));
 	return (uint64_t)ceil((double)bytes / scale.all);
 }
 

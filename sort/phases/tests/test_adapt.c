@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include <string.h>
-#include "phases/phases.h"
+#include "phases/adapt.h"
 #include "model/shares.h"
 #include "base/arith.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "phases/phases.h"
+#include "phases/same_files.h"
 
 enum { RANKS = 3, BLOCKS = 66, BLOCK = 4096 };
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
-#include "phases/phases.h"
+#include "phases/finish.h"
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
