@@ -263,7 +263,7 @@ ok "scattered: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report
 rm out
 for mode in "" "--speeds 1,2 --adapt" "--exchange-threads 0"; do
   # shellcheck disable=SC2086
-  run timeout 60 "$hetsort" --memory 128M --ranks 2 --strategy distribute $mode --tmpdir spill --report report -o out large
+  run timeout 60 "$hetsort" --memory 72M --ranks 2 --strategy distribute $mode --tmpdir spill --report report -o out large
   is "distributed spilled to disk $mode" "$rc/$err/$(cmp out sorted)/$(ls -A spill)" "0///"
   ok "distributed spilled to disk $mode: in runs" [ "$(sed -n 's/.*"spill_runs": \([0-9]*\).*/\1/p' report | sort -n | head -n 1)" -gt 1 ]
   ok "distributed spilled to disk $mode: within the limit" \

@@ -21,9 +21,9 @@ traced() { # traced NAME RANKS "SPAN..." ARGUMENT... - a sort that succeeds
 }
 traced "one rank" 1 "describe plan read sort merge gather write sync commit"
 traced "one thread" 1 "read sort merge gather write" --threads 1
-traced "three ranks" 3 "read sort split merge send receive write wait" --ranks 3
-traced "three ranks, the main thread moves blocks" 3 "send receive" --ranks 3 --exchange-threads 0
-traced "distributing" 2 "read sort send receive" --ranks 2 --strategy distribute
+traced "three ranks" 3 "read sort split merge send write wait" --ranks 3
+traced "three ranks, the main thread moves blocks" 3 "send" --ranks 3 --exchange-threads 0
+traced "distributing" 2 "read sort send" --ranks 2 --strategy distribute
 traced "runs on disk" 1 "read sort gather write merge" --memory 3M
 traced "runs on disk, two ranks" 2 "read sort gather write send" --ranks 2 --workdir runs
 traced "many ranks" 40 "read merge" --ranks 40

@@ -36,17 +36,15 @@ if [ "${SANITIZER:-coverage}" = coverage ]; then # the shim and the sanitizers r
     rm -f hanging .hetsort-*
   done
 fi
-# After some of these wrong messages, all ranks wait for blocks that no rank has. Sixteen threads then test for them.
+# Wrong messages while ranks divide, connect and exchange: no rank waits for ever for a block that no rank has.
 "$BIN/gensort" --no-fsync 900 few || exit 1
-waited=0 hung=""
-for lie in {45..75}@rank{0..7}; do
+hung=""
+for lie in {30..60}@rank{0..7}; do
   HETSORT_FAIL=lie:$lie run timeout -s KILL 20 "$hetsort" --ranks 8 --timeout 1 -o out few
   [ "$rc" != 137 ] || hung+=" $lie"
-  waited=$((waited + $(grep -c "all ranks wait for one another" <<<"$err")))
   rm -f out .hetsort-*
 done
-is "many ranks that wait for one another: the job ends" "$hung" ""
-ok "many ranks that wait for one another: said" [ "$waited" -ge 1 ]
+is "wrong messages of many ranks: the job ends" "$hung" ""
 HETSORT_FAIL=delay@read:1=1,delay@merge:2=1,delay@commit:0=1 run "$hetsort" --ranks 3 --timeout 10 -o out in
 is "slow ranks do not end the job" "$rc/$err/$(cmp -s out expected && echo same)" 0//same
 rm -f out
