@@ -9,6 +9,7 @@
 #include "base/trace.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/uio.h>
@@ -116,11 +117,23 @@ status io_fd_read_at(const io_fd *f, void *buf, size_t bytes, uint64_t offset, c
 status io_fd_write_at(const io_fd *f, const void *buf, size_t bytes, uint64_t offset,
 		      const char *path, err *e)
 {
-	/* each rank has its own open file, so this lock makes other ranks wait */
-	const bool turn = f->turns && bytes >= TURN_BYTES && flock(f->fd, LOCK_EX) == 0;
+	/* The kernel lets only one thread at a time copy to the page cache of a file, and others
+	 * would spin. Threads of a rank share its open file, and wait for a lock. Each rank has its
+	 * own open file, so flock makes other ranks wait. */
+	static pthread_mutex_t one[] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+					 PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+					 PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+					 PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
+	pthread_mutex_t *mine = &one[(size_t)f->fd % (sizeof one / sizeof *one)];
+	const bool waits = f->direct < 0 && bytes >= TURN_BYTES;
+	if (waits)
+		pthread_mutex_lock(mine);
+	const bool turn = waits && f->turns && flock(f->fd, LOCK_EX) == 0;
 	/* a write only reads the memory */
 	const status rc = move(f, (unsigned char *)(uintptr_t)buf, bytes, offset, true, path, e);
 	if (turn)
 		(void)flock(f->fd, LOCK_UN);
+	if (waits)
+		pthread_mutex_unlock(mine);
 	return rc;
 }

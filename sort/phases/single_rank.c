@@ -54,16 +54,13 @@ typedef struct single_rank {
 	selection selection;  /* if records are dropped */
 	pthread_mutex_t lock; /* for the following fields and the job's sums */
 	pthread_cond_t turn;
-	pthread_mutex_t one_writes; /* for writes to the page cache */
-	uint64_t placed, finished;  /* pieces that are joined; pieces that are written */
+	uint64_t placed, finished; /* pieces that are joined; pieces that are written */
 	uint64_t placed_recs;
 	err e;
 	double write_s;
 } single_rank;
 
-/* Inspect the n records at `to`, and write them after the first `at` records of the output. The
- * kernel lets only one thread at a time copy to the page cache of a file. Other threads would spin,
- * so let them wait for a mutex. This is rare, because a batch is a whole piece if possible. */
+/* Inspect the n records at `to`, and write them after the first `at` records of the output. */
 static void write_batch(single_rank *a, workspace *b, unsigned char *to, size_t n, uint64_t at)
 {
 	const output *o = a->out;
@@ -84,13 +81,8 @@ static void write_batch(single_rank *a, workspace *b, unsigned char *to, size_t 
 	FAIL_PHASE("write");
 	if (o->is_stdout)
 		file_write_at(o->fd, to, bytes, FILE_APPEND, output_name(o), &b->e);
-	else if (a->to.direct >= 0)
+	else
 		io_fd_write_at(&a->to, to, bytes, offset, output_name(o), &b->e);
-	else {
-		pthread_mutex_lock(&a->one_writes);
-		io_fd_write_at(&a->to, to, bytes, offset, output_name(o), &b->e);
-		pthread_mutex_unlock(&a->one_writes);
-	}
 	progress_add(PROGRESS_OUT, b->e.code == ST_OK ? bytes : 0);
 }
 
@@ -302,7 +294,6 @@ status phase_single_rank(job *j)
 			       .readers = SORT_PLAN_READERS };
 	const uint64_t *lo = d->cut ? d->cut : d->s->start;
 	const uint64_t *hi = d->cut ? d->cut + d->s->count : d->s->start + 1;
-	pthread_mutex_init(&a.one_writes, NULL);
 	status rc = d->s->ops->open_reader(d->s, lo, hi, &u, &a.from, &env->e);
 	if (rc == ST_OK)
 		rc = alloc_workspaces(&a);
@@ -341,7 +332,6 @@ status phase_single_rank(job *j)
 		dropped_join(&j->part.dropped, &a.selection.dropped);
 		rc = err_join(&env->e, &held->e);
 	}
-	pthread_mutex_destroy(&a.one_writes);
 	output_close(&a.to);
 	for (size_t i = 0; a.workspace && i < a.threads; i++) {
 		workspace *w = &a.workspace[i];
