@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 status err_tell(err *e, status st, int errnum, const char *fmt, ...)
 {

@@ -10,7 +10,6 @@
 #include "model/rank_result.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -18,7 +18,6 @@
 #include "base/arith.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

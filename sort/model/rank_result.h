@@ -8,7 +8,6 @@
 #include "base/numa.h"
 #include "base/usage.h"
 #include "comm/rank_env.h"
-#include "io/io_fd.h"
 #include "kernel/inspect.h"
 #include "job_time.h"
 

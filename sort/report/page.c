@@ -3,7 +3,7 @@
  * markup, so the page contains the report only as data. The Makefile converts the template in
  * scripts/page/ to C strings. Memory: up to seven times the report's text. */
 #include "page.h"
-#include "base/mem.h"
+#include "base/arith.h"
 
 #include <stdlib.h>
 #include <string.h>

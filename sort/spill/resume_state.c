@@ -2,7 +2,6 @@
 /* The state of a sort that was not finished. It is parsed strictly: unknown members, other versions
  * and impossible numbers are refused, so that the rest of the program can trust its sizes. */
 #include "resume_state.h"
-#include "base/mem.h"
 #include "base/size.h"
 #include "io/json.h"
 
