@@ -100,12 +100,13 @@ bool memory_plan_holds(const job *j, uint64_t out_recs)
 {
 	sort_plan b;
 	sort_plan_query q = memory_query(j, &j->memory, out_recs);
-	const bool spills = j->memory.sort.spills, in_memory = j->memory.out_in_memory;
+	const bool in_memory = j->memory.out_in_memory;
 	const uint64_t planned = own_share(&j->env, j->shares.out);
 	if (in_memory && out_recs > planned)
 		q.out_file_bytes += (out_recs - planned) * q.lay.record_bytes;
-	if (spills || !q.distributing)
-		return !in_memory || (spills ? sort_plan_on_disk : sort_plan_make)(&b, &q);
+	q.spills = j->memory.sort.spills;
+	if (q.spills || !q.distributing)
+		return !in_memory || sort_plan_make(&b, &q);
 	return sort_plan_make(&b, &q) && !b.spills;
 }
 

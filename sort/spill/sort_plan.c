@@ -126,8 +126,6 @@ static uint64_t core_bytes(const sort_plan_query *q, uint64_t data)
 		data + u64_max(order_bytes(q, q->exchange_bytes == 0), entries) + move;
 	if (!q->distributing)
 		return sending;
-	if (!q->unsorted)
-		return sending + q->out_recs * (rec + 2 * sizeof(entry));
 	const sort_plan_query last = last_of(q);
 	return q->out_recs * rec + u64_max(sending, order_bytes(&last, true) + single_bytes(&last));
 }
@@ -363,33 +361,21 @@ static bool plan_on_disk(sort_plan *b, const sort_plan_query *q)
 	return false;
 }
 
-static uint64_t disk_bytes(const sort_plan *b, const sort_plan_query *q)
-{
-	return spill_disk_recs(q->recs, b->runs, b->run_recs, b->memory_runs) * q->lay.record_bytes;
-}
-
 /* Plan the runs that a test requires, without regard to memory. */
 static void plan_forced(sort_plan *b, const sort_plan_query *q)
 {
 	const uint64_t recs = q->test_run_recs;
-	*b = (sort_plan){ .spills = true,
-			  .core_bytes = core_needs(q),
+	*b = (sort_plan){ .core_bytes = core_needs(q),
 			  .write_bytes = SPILL_WRITE_BYTES,
 			  .run_recs = u64_min(recs, q->recs),
 			  .workers = WORKERS,
 			  .stride = q->kept && q->kept->count ? kept_runs_stride(q->kept) : 3 };
 	b->runs = count_runs(q, b->run_recs);
 	b->memory_runs = q->holds ? b->runs / TEST_MEMORY_PART : 0;
-	b->disk_bytes = disk_bytes(b, q);
 	b->piece_recs = (size_t)u64_max(b->run_recs, b->runs);
 	b->core_recs = 2 * b->run_recs;
 	b->most_recs = q->recs;
 	b->ahead_bytes = (b->runs + WORKERS) * 4 * SPILL_MOST_BLOCK_BYTES;
-}
-
-static bool is_forced(const sort_plan_query *q)
-{
-	return q->test_run_recs && q->recs > 0;
 }
 
 /* Plan the merge of sorted files. Reads and writes are short only if memory is too small for long
@@ -422,48 +408,41 @@ static void plan_in_memory(sort_plan *b, const sort_plan_query *q)
 
 bool sort_plan_make(sort_plan *b, const sort_plan_query *q)
 {
+	const bool forced = q->test_run_recs && q->recs > 0;
 	*b = (sort_plan){ .spills = false };
 	if (q->sorted_files)
 		return plan_sorted_files(b, q);
 	b->core_bytes = core_needs(q);
 	plan_in_memory(b, q);
-	return (core_fits(q) && !q->keeps && !is_forced(q)) || sort_plan_on_disk(b, q);
-}
-
-bool sort_plan_on_disk(sort_plan *b, const sort_plan_query *q)
-{
-	*b = (sort_plan){ .core_bytes = core_needs(q), .most_recs = q->recs };
-	if (is_forced(q)) {
-		plan_forced(b, q);
+	if (core_fits(q) && !q->keeps && !q->spills && !forced)
 		return true;
-	}
-	if (!plan_on_disk(b, q))
+	*b = (sort_plan){ .core_bytes = b->core_bytes, .most_recs = q->recs };
+	if (forced)
+		plan_forced(b, q);
+	else if (!plan_on_disk(b, q))
 		return false;
 	b->spills = true;
-	b->disk_bytes = disk_bytes(b, q);
+	b->disk_bytes = spill_disk_recs(q->recs, b->runs, b->run_recs, b->memory_runs) *
+			q->lay.record_bytes;
 	return true;
 }
 
-/* Return whether the records of a stream fit in memory. The buffer is doubled when it is full; then
- * the old and the new buffer exist at the same time. */
-static bool fits_in_core(const sort_plan_query *q)
-{
-	const uint64_t limit = q->limit_bytes;
-	const uint64_t most = (limit - u64_min(limit, slack_bytes(limit))) / 3 * 2;
-	return core_fits(q) && q->recs * q->lay.record_bytes <= most;
-}
-
-/* Return the most records, up to `most`, that fit in memory, or on disk with all of the memory. */
+/* Return the most records of a stream, up to `most`, that fit in memory, or on disk with all of the
+ * memory. The buffer of a stream is doubled when it is full; then the old and the new buffer exist
+ * at the same time. */
 static uint64_t most_fitting_recs(const sort_plan_query *q, uint64_t most, bool on_disk)
 {
+	const uint64_t limit = q->limit_bytes;
+	const uint64_t buffer = (limit - u64_min(limit, slack_bytes(limit))) / 3 * 2;
 	sort_plan b;
 	sort_plan_query some = *q;
 	lower_bound n = { .lo = 1, .hi = most + 1 };
 	while (lower_bound_open(&n)) {
 		some.recs = n.mid;
-		lower_bound_step(&n, !on_disk ? fits_in_core(&some)
-					      : beside_files(&some, true) >= some.limit_bytes &&
-							plan_on_disk(&b, &some));
+		lower_bound_step(
+			&n, on_disk ? beside_files(&some, true) >= limit && plan_on_disk(&b, &some)
+				    : core_fits(&some) &&
+					      some.recs * some.lay.record_bytes <= buffer);
 	}
 	return n.lo - 1;
 }
@@ -476,7 +455,6 @@ void sort_plan_stream(sort_plan *b, const sort_plan_query *q, uint64_t disk_recs
 	if (q->test_run_recs) {
 		whole.recs = q->test_run_recs * TEST_RUNS;
 		plan_forced(b, &whole);
-		b->spills = false;
 		return;
 	}
 	*b = (sort_plan){ .bytes = q->limit_bytes, .core_recs = core };

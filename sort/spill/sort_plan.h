@@ -24,6 +24,7 @@ typedef struct sort_plan_query {
 	uint64_t exchange_bytes; /* windows of the exchange and buffers; 0 for a single rank */
 	size_t sorted_files;     /* number of sorted input files; 0: the input is not sorted */
 	uint64_t longest_recs;   /* records of the longest sorted file */
+	bool spills;             /* even if the records fit into memory */
 	bool holds;              /* the number of runs is known, so some runs may stay in memory */
 	bool keeps; /* checkpoints: always spill, in runs short enough that little work is lost
 		     * with an incomplete one */
@@ -67,10 +68,6 @@ uint64_t sort_plan_run_file_bytes(const sort_plan_query *q);
 
 /* sort_plan_make - plan the sort; return false if the limit is too small. */
 bool sort_plan_make(sort_plan *b, const sort_plan_query *q);
-
-/* sort_plan_on_disk - plan a sort that spills, even if its records fit into memory; return false
- * like sort_plan_make. */
-bool sort_plan_on_disk(sort_plan *b, const sort_plan_query *q);
 
 /* sort_plan_stream - plan for records whose number is not known; q->recs is ignored. Set
  * b->core_recs, and b->most_recs for a disk with space for disk_recs records. */
