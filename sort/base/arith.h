@@ -28,6 +28,13 @@ static inline size_t size_max(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
+/* double_order - compare two numbers, for qsort. */
+static inline int double_order(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
 /* u64_round_up - return the least multiple of `to` that is at least n. n + to must not overflow. */
 static inline uint64_t u64_round_up(uint64_t n, uint64_t to)
 {

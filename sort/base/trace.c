@@ -277,15 +277,6 @@ void trace_close(trace *t)
 	free(t);
 }
 
-trace *trace_hold(int rank)
-{
-	pthread_mutex_lock(&all.lock);
-	trace *t = all.first;
-	while (t && t->rank != rank)
-		t = t->next;
-	return t;
-}
-
 int trace_ranks(void)
 {
 	int ranks = 0;
@@ -294,11 +285,6 @@ int trace_ranks(void)
 		ranks = t->rank >= ranks ? t->rank + 1 : ranks;
 	pthread_mutex_unlock(&all.lock);
 	return ranks;
-}
-
-void trace_release(void)
-{
-	pthread_mutex_unlock(&all.lock);
 }
 
 /* The rows of trace_rows() that are not written yet. */
@@ -357,4 +343,14 @@ void trace_rows(trace *t, trace_row *to, unsigned most, double now)
 	for (unsigned i = 0; i < t->lanes; i++)
 		trace_put_lane(t, &t->lane[i], &r, each ? each - 1 : 0);
 	pthread_mutex_unlock(&t->lock);
+}
+
+void trace_rows_of(int rank, trace_row *to, unsigned most, double now)
+{
+	pthread_mutex_lock(&all.lock); /* so that the trace is not closed */
+	trace *t = all.first;
+	while (t && t->rank != rank)
+		t = t->next;
+	trace_rows(t, to, most, now);
+	pthread_mutex_unlock(&all.lock);
 }

@@ -69,12 +69,10 @@ void trace_phase(trace *t, int phase, double now);
 /* trace_thread - let the calling thread record for the rank, under a static name; NULL: stop. */
 void trace_thread(trace *t, const char *name);
 
-/* trace_rows - write the trace in `most` rows, at any time; unused rows are TRACE_NONE. trace_hold
- * - return the trace of a rank of this process, or NULL. Even after NULL, no trace is closed until
- * trace_release(). */
+/* trace_rows - write the trace in `most` rows, at any time; unused rows are TRACE_NONE.
+ * trace_rows_of - do the same for a rank of this process, which may end meanwhile. */
 void trace_rows(trace *t, trace_row *to, unsigned most, double now);
-trace *trace_hold(int rank);
-void trace_release(void);
+void trace_rows_of(int rank, trace_row *to, unsigned most, double now);
 
 /* trace_ranks - return one more than the highest rank of this process with a trace, or 0. */
 int trace_ranks(void);

@@ -3,6 +3,7 @@
  * resources that a job has used. Ranks may share a process and a host, whose resources are counted
  * once. */
 #include "report.h"
+#include "base/arith.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -157,12 +158,6 @@ static void print_rank_row(const report_column *columns, const rank_result *k, F
 			print_number(c, column_value(c, k), f);
 	}
 	fputc('\n', f);
-}
-
-static int double_order(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
 }
 
 /* Print a row for the ranks of the host of a rank, or for all ranks if it is NULL. part: 0 for the

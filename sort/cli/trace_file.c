@@ -131,12 +131,8 @@ status trace_write(traces *all, const job_result *r, const char *path, bool sync
 	size_t bytes = 0;
 	const int ranks = trace_ranks(); /* of this process */
 	if (!all->row && ranks > 0 && traces_alloc(all, ranks))
-		for (int i = 0; i < ranks; i++) {
-			trace *t = trace_hold(i);
-			if (t)
-				trace_rows(t, all->row + (size_t)i * all->each, all->each, now_s());
-			trace_release();
-		}
+		for (int i = 0; i < ranks; i++)
+			trace_rows_of(i, all->row + (size_t)i * all->each, all->each, now_s());
 	trace_text o = { .f = all->row ? open_memstream(&text, &bytes) : NULL };
 	if (!o.f)
 		return err_set(e, ST_RESOURCE, "no memory for %s", quoted(path));

@@ -134,12 +134,6 @@ status calibrate_open(calibration **out, rank_env *env, unsigned threads, int st
 	return ST_OK;
 }
 
-static int compare_seconds(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* Return half the range of the shares of the processor in equal parts of the time. */
 static double range_of_shares(const double *at, const double *cpu, size_t n)
 {
@@ -181,7 +175,7 @@ lap_times calibrate_laps(const double *at, const double *cpu, size_t n)
 		size_t laps = 0;
 		for (size_t i = k; i < n && laps < LAPS / KERNELS; i += KERNELS)
 			sorted[laps++] = cpu[i + 1] - cpu[i];
-		qsort(sorted, laps, sizeof *sorted, compare_seconds);
+		qsort(sorted, laps, sizeof *sorted, double_order);
 		const double quick = sorted[laps / 4];
 		const double range = sorted[laps - 1 - laps / 4] - sorted[laps / 4];
 		t.lap_s[k] = quick / t.share;

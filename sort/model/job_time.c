@@ -141,17 +141,11 @@ static const stage_kind stage_of[WORKS][WAYS] = {
 	[PUT] = { STAGE_WRITE, STAGE_WRITE, STAGE_WRITE },
 };
 
-/* Return the way of several ranks whose records fit in memory. */
-static way way_by_strategy(const settings *o)
-{
-	return settings_sorts_first(o) ? MERGES : SORTS_LAST;
-}
-
 static way way_of(const settings *o, const job_load *l)
 {
 	if (l->spills)
 		return SPILLS;
-	return l->ranks > 1 ? way_by_strategy(o) : MERGES;
+	return l->ranks <= 1 || settings_sorts_first(o) ? MERGES : SORTS_LAST;
 }
 
 static double bytes_of(const settings *o, uint64_t n)

@@ -127,7 +127,6 @@ static bool counted_point(const char **s, point *p)
 	return !skip(s, "@in") || phase_at(s, '\0', p);
 }
 
-/* Read one point. */
 static bool point_at(const char **s, point *p)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
