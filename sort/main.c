@@ -67,10 +67,7 @@ static status write_side_files(const invocation *v, const job_result *res, trace
 	status rc = ST_OK;
 	if (!atomic_load(&v->checked) || res->late_refused)
 		return ST_OK;
-	if (o->report)
-		report_write(res, o, v->argc, v->argv, sync, &e[0]);
-	if (o->html)
-		report_page(res, o, v->argc, v->argv, sync, &e[1]);
+	report_write(res, o, v->argc, v->argv, sync, &e[0], &e[1]);
 	if (o->trace && all)
 		trace_write(all, res, o->trace, sync, &e[2]);
 	for (size_t i = 0; i < sizeof e / sizeof *e; i++)

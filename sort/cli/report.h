@@ -10,12 +10,10 @@
 
 #include <stdio.h>
 
-/* report_write - write the JSON report to o->report. report_page - write its page to o->html. An
- * earlier report or page is replaced, but no other file. */
-status report_write(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
-		    err *e);
-status report_page(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
-		   err *e);
+/* report_write - write the JSON report to o->report, and its page to o->html, unless they are NULL.
+ * An earlier report or page is replaced, but no other file. Fills the two errs if that fails. */
+void report_write(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
+		  err *report, err *page);
 
 /* report_table - print plan, phases and ranks as tables. */
 void report_table(const job_result *r, const settings *o, FILE *f);

@@ -289,17 +289,13 @@ static json_t *report_json(const job_result *r, const settings *o, int argc, cha
 	return json_with(json_with(j, "notes", notes), "ranks", ranks);
 }
 
-status report_write(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
-		    err *e)
+void report_write(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
+		  err *report, err *page)
 {
-	return json_write_role(ROLE_REPORT, o->report, report_json(r, o, argc, argv), sync, e);
-}
-
-status report_page(const job_result *r, const settings *o, int argc, char *const *argv, bool sync,
-		   err *e)
-{
-	json_t *report = report_json(r, o, argc, argv);
-	const status rc = page_write(report, o->html, sync, e);
-	json_decref(report);
-	return rc;
+	json_t *doc = o->report || o->html ? report_json(r, o, argc, argv) : NULL;
+	if (o->report)
+		json_write_role(ROLE_REPORT, o->report, json_incref(doc), sync, report);
+	if (o->html)
+		page_write(doc, o->html, sync, page);
+	json_decref(doc);
 }

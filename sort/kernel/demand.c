@@ -409,38 +409,6 @@ uint64_t demand_position(demand *d, demand_room *r, uint64_t place)
 	return demand_sorted_number(d, r, demand_bucket_at(d, place), place) & d->mask;
 }
 
-typedef struct sorting {
-	demand *d;
-	_Atomic size_t next;
-	_Atomic bool failed;
-	err *e; /* of the thread that fails first */
-} sorting;
-
-static void demand_sort_buckets(void *sorting_, unsigned worker)
-{
-	sorting *x = sorting_;
-	demand_room *room;
-	err own = { 0 };
-	bool others = false;
-	(void)worker;
-	if (demand_room_open(&room, x->d, &own) != ST_OK) {
-		if (atomic_compare_exchange_strong(&x->failed, &others, true))
-			*x->e = own;
-		return;
-	}
-	for (size_t i; (i = atomic_fetch_add(&x->next, 1)) < x->d->all.n;)
-		demand_keep_sorted(x->d, room, &x->d->all.at[i], 0, 0);
-	demand_room_close(room);
-}
-
-status demand_sort(demand *d, unsigned threads, err *e)
-{
-	sorting x = { .d = d, .e = e };
-	if (threads > 1)
-		pool_run(threads, demand_sort_buckets, &x);
-	return x.failed ? ST_RESOURCE : ST_OK;
-}
-
 static bool demand_precedes_item(const demand *d, uint64_t number, const item *it)
 {
 	const uint64_t pos = demand_pos(d, number);

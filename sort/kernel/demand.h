@@ -88,10 +88,6 @@ uint64_t demand_border(const demand *d, uint64_t place);
 /* demand_position - return the position of the record at a place. Its bucket becomes sorted. */
 uint64_t demand_position(demand *d, demand_room *room, uint64_t place);
 
-/* demand_sort - sort all buckets now, unless `threads` is 1. Call it if fewer threads than
- * `threads` will take the records later. */
-status demand_sort(demand *d, unsigned threads, err *e);
-
 /* demand_before - return the first place in [lo, hi) whose record does not precede the item in the
  * total order (key, rank, position), or hi. It sorts a few buckets, which stay sorted. */
 uint64_t demand_before(demand *d, demand_room *room, uint64_t lo, uint64_t hi, const item *it);

@@ -27,7 +27,7 @@ status phase_save_output(job *j)
 	err e = { ST_OK, "" }; /* not reported: without a state, a later job merges again */
 	j->work.s.out = (output_checkpoint){ j->files.out.file.id, w->seen.records, w->seen.sum,
 					     w->dropped.records, w->dropped.sum };
-	if (run_notes_write(&j->work.notes, &e) == ST_OK)
+	if (run_notes_write(&j->work.notes, NULL, &e) == ST_OK)
 		output_keep(&j->files.out);
 	FAIL_PHASE("complete");
 	return ST_OK;

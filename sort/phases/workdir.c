@@ -342,7 +342,7 @@ status phase_save_state(job *j)
 	if (rc != ST_OK || (w->saved.all.id && states_of(&w->earlier, w->s.rank)))
 		return rc; /* keep the earlier state: the output that it notes may be complete */
 	w->s.out = (output_checkpoint){ 0 };
-	return run_notes_write(&w->notes, &j->env.e);
+	return run_notes_write(&w->notes, NULL, &j->env.e);
 }
 
 /* Remove runs and states. The output is complete, so a failure is only worth a note. Nothing is

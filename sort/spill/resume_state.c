@@ -141,12 +141,6 @@ static status notes_write(run_notes *n, status rc, err *e)
 	return rc;
 }
 
-status run_notes_write(run_notes *n, err *e)
-{
-	pthread_mutex_lock(&n->lock);
-	return notes_write(n, ST_OK, e);
-}
-
 status run_notes_files(run_notes *n, const run_note *run, const bool *kept, size_t runs, err *e)
 {
 	status rc = ST_OK;
@@ -160,10 +154,10 @@ status run_notes_files(run_notes *n, const run_note *run, const bool *kept, size
 	return notes_write(n, rc, e);
 }
 
-status run_notes_add(run_notes *n, const run_note *run, err *e)
+status run_notes_write(run_notes *n, const run_note *made, err *e)
 {
 	pthread_mutex_lock(&n->lock);
-	return notes_write(n, run_list_add(&n->s->made, run, e), e);
+	return notes_write(n, made ? run_list_add(&n->s->made, made, e) : ST_OK, e);
 }
 
 /* ------------------------------------------------------------------------------- reading */

@@ -103,16 +103,13 @@ typedef struct run_notes {
 	pthread_mutex_t lock;
 } run_notes;
 
-/* run_notes_add - note a run, and write the state. Any number of threads may call it; nothing else
- * may use the state or its file at the same time. */
-status run_notes_add(run_notes *n, const run_note *run, err *e);
-
 /* run_notes_files - note the files that were created for runs, except for kept runs, instead of the
  * planned files. Write the state. */
 status run_notes_files(run_notes *n, const run_note *run, const bool *kept, size_t runs, err *e);
 
-/* run_notes_write - write the state. */
-status run_notes_write(run_notes *n, err *e);
+/* run_notes_write - note a run that was made, unless it is NULL, and write the state. Any number of
+ * threads may call it; nothing else may use the state or its file at the same time. */
+status run_notes_write(run_notes *n, const run_note *made, err *e);
 
 /* resume_state_inputs - set the identities of the s->inputs inputs. */
 void resume_state_inputs(resume_state *s, const input *in);

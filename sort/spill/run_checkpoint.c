@@ -66,7 +66,7 @@ status run_checkpoint_save(const spill *s, size_t run, const run_checkpoint_plan
 	checkpoint_head h = checkpoint_head_of(&at, p, &n->note, n->sample_bytes);
 	h.digest = checkpoint_digest(&h, at.sum, n->sample);
 	const size_t sums = at.blocks * sizeof *at.sum;
-	status rc = run_notes_add(p->notes, &n->note, e);
+	status rc = run_notes_write(p->notes, &n->note, e);
 	if (rc == ST_OK)
 		rc = sync_run(&at, p, e);
 	if (rc == ST_OK)

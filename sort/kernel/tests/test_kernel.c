@@ -403,7 +403,6 @@ static void one_order(const input *in)
 			.m = &m, .in = &in->r, .n = n, .threads = threads, .e = &e
 		};
 		assert_int_equal(bucket_sort_begin(&t, &d, &sample), ST_OK);
-		assert_int_equal(demand_sort(d, threads, &e), ST_OK);
 		assert_int_equal(demand_room_open(&room, d, &e), ST_OK);
 		assert_true(m.peak_bytes <= bucket_sort_begin_most_bytes(&in->r.lay, n, threads));
 		for (size_t k = 0, i = n; k < n; k++) {
