@@ -70,7 +70,7 @@ void trace_phase(trace *t, int phase, double now);
 void trace_thread(trace *t, const char *name);
 
 /* trace_rows - write the trace in `most` rows, at any time; unused rows are TRACE_NONE.
- * trace_rows_of - do the same for a rank of this process, which may end meanwhile. */
+ * trace_rows_of - do the same for a rank of this process, which may end at any time. */
 void trace_rows(trace *t, trace_row *to, unsigned most, double now);
 void trace_rows_of(int rank, trace_row *to, unsigned most, double now);
 

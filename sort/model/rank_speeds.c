@@ -393,6 +393,17 @@ static status given_rates(rank_env *env, const rank_speeds *g, const char *arg, 
 	return rc;
 }
 
+/* Replace similar measured rates of disks by their mean. */
+static void join_disks(const rank_speeds *g, share_plan *s)
+{
+	double *disk_s = g->before; /* has no speeds yet */
+	for (size_t i = 0; i < g->p; i++)
+		disk_s[i] = s->rate[i].disk_s;
+	rank_speeds_alike(disk_s, g->order, g->p, DISKS_ALIKE);
+	for (size_t i = 0; i < g->p; i++)
+		s->rate[i].disk_s = disk_s[i];
+}
+
 /* Refuse rates that no rank can have measured. */
 static status check_gathered(rank_env *env, const rank_speeds *g, const share_plan *s)
 {
@@ -443,12 +454,7 @@ status rank_speeds_find(rank_env *env, unsigned threads, const rank_storage *f, 
 		rc = check_gathered(env, g, s);
 	if (rc != ST_OK || !g->p)
 		return rc;
-	double *disk_s = g->before; /* has no speeds yet */
-	for (size_t i = 0; i < g->p; i++)
-		disk_s[i] = s->rate[i].disk_s;
-	rank_speeds_alike(disk_s, g->order, g->p, DISKS_ALIKE);
-	for (size_t i = 0; i < g->p; i++)
-		s->rate[i].disk_s = disk_s[i];
+	join_disks(g, s);
 	rank_speeds_sort(g);
 	if (env->c->processes > 1)
 		note_one_processor(env, g);

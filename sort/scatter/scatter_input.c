@@ -239,7 +239,7 @@ static status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t
 	return ST_OK;
 }
 
-/* Receive n records to memory, and make their entries while they are in the cache. */
+/* Receive n records to memory. */
 static status receive_to_memory(receiver *b, read_runs *d, uint64_t n)
 {
 	while (n > 0) {

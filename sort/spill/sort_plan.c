@@ -439,10 +439,10 @@ static uint64_t most_fitting_recs(const sort_plan_query *q, uint64_t most, bool 
 	lower_bound n = { .lo = 1, .hi = most + 1 };
 	while (lower_bound_open(&n)) {
 		some.recs = n.mid;
-		lower_bound_step(
-			&n, on_disk ? beside_files(&some, true) >= limit && plan_on_disk(&b, &some)
-				    : core_fits(&some) &&
-					      some.recs * some.lay.record_bytes <= buffer);
+		lower_bound_step(&n, on_disk ? beside_files(&some, true) >= limit &&
+						       plan_on_disk(&b, &some)
+					     : core_fits(&some) &&
+						       some.recs * some.lay.record_bytes <= buffer);
 	}
 	return n.lo - 1;
 }
