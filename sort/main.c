@@ -147,15 +147,6 @@ static void show_waiting(bool asked)
 	fprintf(stderr, " waits for %s; to sort without other ranks, use --launcher=none\n", text);
 }
 
-/* Note that the ranks have met. */
-static void end_waiting(const comm *c)
-{
-	if (!comm_mpi_launched())
-		return;
-	monitor_show(NULL, 0);
-	launch_joined(c->process_first == 0);
-}
-
 /* End the job, before there is a comm or after it is closed. */
 static _Noreturn void exit_job(status rc)
 {
@@ -365,7 +356,10 @@ static status process_execute(comm *c, void *arg)
 	const uint64_t mine = checks ? v->o.sum : v->o.emulate != 0;
 	uint64_t first = mine;
 	status rc = ST_OK;
-	end_waiting(c);
+	if (comm_mpi_launched()) { /* the ranks have met */
+		monitor_show(NULL, 0);
+		launch_joined(c->process_first == 0);
+	}
 	if (c->processes > 1) {
 		rc = comm_bcast(c, &first, sizeof first, 0);
 		if (rc == ST_OK && first != mine) {

@@ -85,28 +85,23 @@ static void print_each(const job_result *r, const char *what, const char *how, s
 		fprintf(f, "%s in MB/s, %s:%s\n", what, how, list);
 }
 
-/* Print why shares are equal, although speeds were to be measured. */
-static void print_shares_origin(const job_result *r, FILE *f)
+/* Print the rates that were measured, why shares are equal although speeds were to be measured, and
+ * the rates of links and disks. */
+static void print_rates(const job_result *r, const settings *o, FILE *f)
 {
-	static const char *const why[SHARES_ORIGINS] = {
+	static const char *const equal[SHARES_ORIGINS] = {
 		[SHARES_BY_EQUAL_SPEEDS] = "measured speeds differ by no more than their errors",
 		[SHARES_BY_DOUBT] = "others would gain less than the errors of the rates can cost",
 		[SHARES_BY_HASTE] = "the job is too short to measure speeds; --speeds gives them",
 	};
-	if (r->size && why[r->rank->shares_by])
-		fprintf(f, "shares are equal: %s\n", why[r->rank->shares_by]);
-}
-
-/* Print the rates that were measured, and the rates of links and disks. */
-static void print_rates(const job_result *r, const settings *o, FILE *f)
-{
 	if (r->rates_measured) {
 		fputs("measured rates: sort in ns per record and unit of ln n, merge and copy in "
 		      "GB/s\n",
 		      f);
 		report_rows(r, REPORT_RATES, f);
 	}
-	print_shares_origin(r, f);
+	if (r->size && equal[r->rank->shares_by])
+		fprintf(f, "shares are equal: %s\n", equal[r->rank->shares_by]);
 	const char *how = o->links ? "as given" : "measured";
 	print_each(r, "links", how, offsetof(rank_result, rate.link_s), f);
 	print_each(r, "disks", o->disks ? "as given" : "measured",
