@@ -242,7 +242,7 @@ static status take_step(job *j, const step *s)
 static void job_free(job *j)
 {
 	mem *m = &j->env.m;
-	read_runs_free(m, &j->data);
+	sorted_share_free(m, &j->data);
 	mem_free(m, j->cuts.cut);
 	mem_free(m, j->cuts.target);
 	mem_free(m, j->memory.lanes_used);

@@ -255,7 +255,7 @@ static bool check_take(source *s, unsigned char *buf, source_chunk *c, err *e)
 	pthread_mutex_unlock(&s->lock);
 	if (taken && !c->f->is_stream) {
 		const uint64_t at = c->f->first + c->first - p->first;
-		loading l = { .entries = NULL };
+		loading l = { .arrived = NULL };
 		c->recs += reader_align(s->files, at);
 		(void)reader_load(s->files, at, c->n, c->recs, p->sum ? &l : NULL, e);
 		c->sum = l.sum;

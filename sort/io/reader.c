@@ -343,8 +343,7 @@ static size_t step_recs(const layout *l)
 	return STEP_BYTES > l->record_bytes ? STEP_BYTES / l->record_bytes : 1;
 }
 
-checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, uint64_t pos,
-			entry *e, double *verify_s)
+checksum reader_checksum(const layout *l, const unsigned char *recs, size_t n, double *verify_s)
 {
 	checksum sum = { 0, 0 };
 	for (size_t at = 0, k; at < n; at += k, recs += k * l->record_bytes) {
@@ -353,8 +352,6 @@ checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, ui
 		sum = checksum_join(sum, checksum_records(recs, k, l->record_bytes));
 		*verify_s += now_s() - t0;
 		progress_add(PROGRESS_IN, k * l->record_bytes);
-		for (size_t i = 0; e && i < k; i++)
-			e[at + i] = entry_make(recs + i * l->record_bytes, l, pos + at + i);
 	}
 	return sum;
 }
@@ -380,8 +377,7 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 			if (rc != ST_OK || !l)
 				continue;
 			const checksum sum =
-				reader_entries(&r->p.lay, to + i * bytes, some, l->pos + i,
-					       l->entries ? l->entries + i : NULL, &l->verify_s);
+				reader_checksum(&r->p.lay, to + i * bytes, some, &l->verify_s);
 			l->sum = checksum_join(l->sum, sum);
 			input_note_read(f->f, some, sum);
 			if (l->arrived)
@@ -417,7 +413,7 @@ static status reader_read_all(const reader *r, uint64_t n, mem *m, loading *l, i
 
 status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, err *e)
 {
-	loading l = { .entries = NULL };
+	loading l = { .arrived = NULL };
 	reader *r;
 	status rc = reader_open(&r, in, p, e);
 	if (rc == ST_OK)

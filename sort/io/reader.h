@@ -43,7 +43,6 @@ uint64_t reader_chunks(const reader *r);
 
 /* The work of reader_load in addition to reading. */
 typedef struct loading {
-	entry *entries; /* array for an entry per record; NULL: make none */
 	/* called for records that have arrived and are still in the cache; NULL: no call */
 	void (*arrived)(void *arrived_to, uint64_t pos, size_t n);
 	void *arrived_to;
@@ -90,10 +89,9 @@ status reader_check(const reader *r, err *e);
 
 void reader_close(reader *r);
 
-/* reader_entries - return the checksum of n records and, unless e is NULL, make their entries, with
- * positions from pos on. Add the seconds that the checksum took to *verify_s. */
-checksum reader_entries(const layout *l, const unsigned char *recs, size_t n, uint64_t pos,
-			entry *e, double *verify_s);
+/* reader_checksum - return the checksum of n records that were read. Add the seconds that it took
+ * to *verify_s. */
+checksum reader_checksum(const layout *l, const unsigned char *recs, size_t n, double *verify_s);
 
 /* reader_sum - read the share and compute only its checksum. Memory: 4 MiB. */
 status reader_sum(const input *in, const reader_plan *p, mem *m, checksum *sum, err *e);

@@ -68,9 +68,9 @@ static status by_rank_make(job *j, by_rank *b)
 
 /* Receive blocks from all ranks in turn. Store each block at its place in to, or write it at once
  * if records are only partitioned. at: [size] the place of the next block of each rank. */
-static status receive_all(exchange *x, const comm *c, read_runs *to, writer *out, uint64_t *at)
+static status receive_all(exchange *x, const comm *c, sorted_share *to, writer *out, uint64_t *at)
 {
-	const size_t bytes = to->memory.recs.lay.record_bytes;
+	const size_t bytes = to->memory.seq.recs.lay.record_bytes;
 	status rc = ST_OK;
 	for (bool any = true; rc == ST_OK && any;) {
 		any = false;
@@ -82,9 +82,9 @@ static status receive_all(exchange *x, const comm *c, read_runs *to, writer *out
 			if (rc != ST_OK || n == 0)
 				continue;
 			any = true;
-			if (to->recs)
-				memcpy(to->recs + at[s] * bytes, rec, n * bytes);
-			for (size_t done = 0, k; !to->recs && done < n; done += k) {
+			if (to->memory.recs)
+				memcpy(to->memory.recs + at[s] * bytes, rec, n * bytes);
+			for (size_t done = 0, k; !to->memory.recs && done < n; done += k) {
 				size_t room;
 				unsigned char *buf = writer_room(out, &room);
 				k = size_min(n - done, room);
@@ -101,7 +101,7 @@ static status receive_all(exchange *x, const comm *c, read_runs *to, writer *out
 /* Let all ranks announce how many records they send. at: [size] the place of each rank's records in
  * to. */
 static status announce_unsorted(job *j, const uint64_t *send, uint64_t *recv, uint64_t *at,
-				read_runs *to)
+				sorted_share *to)
 {
 	rank_env *env = &j->env;
 	const size_t wanted = (size_t)own_share(env, j->shares.out);
@@ -145,12 +145,12 @@ static void note_traffic(job *j, const uint64_t *send, const uint64_t *recv)
 
 /* Send the records to the ranks that write them. Receive the records of this rank in `to`, or write
  * them. Collective. */
-static status exchange_unsorted(job *j, read_runs *to)
+static status exchange_unsorted(job *j, sorted_share *to)
 {
 	rank_env *env = &j->env;
 	comm *c = env->c;
 	rank_result *r = env->stats;
-	by_rank b = { .recs = &j->data.memory.recs };
+	by_rank b = { .recs = &j->data.memory.seq.recs };
 	uint64_t *send = cuts_count(j);
 	uint64_t *recv = mem_array(&env->m, (size_t)c->size, 2 * sizeof *recv, "counts", &env->e);
 	exchange *x = NULL;
@@ -172,7 +172,7 @@ static status exchange_unsorted(job *j, read_runs *to)
 				     .total = j->shares.records };
 	if (rc == ST_OK)
 		rc = comm_agree(c, exchange_open(&x, &plan, &env->e));
-	if (rc == ST_OK && !to->recs)
+	if (rc == ST_OK && !to->memory.recs)
 		rc = comm_agree(c, open_partition(j, &file, &out));
 	FAIL_PHASE(phase_name(PH_EXCHANGE));
 	if (rc == ST_OK) {
@@ -191,7 +191,7 @@ static status exchange_unsorted(job *j, read_runs *to)
 		rc = writer_flush(&out, &env->e);
 	result_shift(r, PH_WRITE, out.wait_s);
 	r->verify_s += out.verify_s;
-	rc = comm_agree(c, read_runs_check(&j->data, rc, &env->e));
+	rc = comm_agree(c, memory_share_check(&j->data, rc, &env->e));
 	exchange_free(x);
 	writer_free(&out);
 	output_close(&file);
@@ -210,36 +210,36 @@ status phase_distribute(job *j)
 {
 	rank_env *env = &j->env;
 	rank_progress *g = &env->c->progress;
-	const read_runs_plan p = { .lay = env->o->lay,
-				   .rank = (uint32_t)env->c->rank,
-				   .threads = j->cpus.threads,
-				   .sizes = test_sizes_of(env->o) };
-	read_runs received = { 0 };
+	const load_plan p = { .lay = env->o->lay,
+			      .rank = (uint32_t)env->c->rank,
+			      .threads = j->cpus.threads,
+			      .sizes = test_sizes_of(env->o) };
+	sorted_share received = { 0 };
 	uint64_t merges;
 	status rc = comm_reduce(env->c, memory_plan_merges(j), u64_max, &merges);
 	if (rc != ST_OK || merges)
 		return rc == ST_OK ? phase_merge(j) : rc;
-	received.memory.recs.lay = p.lay;
+	received.memory.seq.recs.lay = p.lay;
 	if (!env->o->partition_only)
-		rc = read_runs_room(&p, &env->m, (size_t)own_share(env, j->shares.out), 0,
-				    &received, &env->e);
+		rc = memory_share_room(&p, &env->m, (size_t)own_share(env, j->shares.out), 0,
+				       &received, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = exchange_unsorted(j, &received);
 	if (rc != ST_OK || env->o->partition_only) {
-		read_runs_free(&env->m, &received);
+		sorted_share_free(&env->m, &received);
 		return rc;
 	}
 	/* the records that were read have been sent: free their memory for the sort */
-	read_runs_free(&env->m, &j->data);
+	sorted_share_free(&env->m, &j->data);
 	j->data = received;
 	progress_end(g, moment_now());
 	progress_begin(g, STAGE_SORT, 0, moment_now());
-	rc = comm_agree(env->c, read_runs_sort(&p, &env->m, &j->data, &env->e));
+	rc = comm_agree(env->c, memory_share_sort(&p, &env->m, &j->data, &env->e));
 	progress_end(g, moment_now());
 	progress_begin(g, STAGE_WRITE, j->data.n * env->o->lay.record_bytes, moment_now());
 	if (rc == ST_OK)
 		rc = phase_single_rank(j);
-	read_runs_free(&env->m, &j->data);
+	sorted_share_free(&env->m, &j->data);
 	return rc;
 }

@@ -20,7 +20,7 @@
 #include "scatter/scatter_input.h"
 #include "selection.h"
 #include "spill/sort_plan.h"
-#include "spill/read_runs.h"
+#include "spill/run_formation.h"
 #include "spill/run_checkpoint.h"
 
 /* The failure of a rank whose options differ, as in a farm, where each rank has a file of its own.
@@ -148,7 +148,7 @@ typedef struct job {
 	share_plan next;      /* the new plan of the current phase, see job_replan */
 	scatter_plan scatter; /* by plan */
 	memory_plan memory;   /* by budget; read adds the memory of a stream */
-	read_runs data;       /* by read; distribute replaces it */
+	sorted_share data;    /* by read; distribute replaces it */
 	speed_history speeds; /* by read, with --adapt */
 	cuts cuts;            /* by sample and split */
 	output_part part;     /* by merge, distribute, single_rank */

@@ -163,7 +163,7 @@ status phase_merge(job *j)
 		rc = end_lane(&x, i);
 	/* a rank that fails sends records of the largest key, so first ask whether one has failed
 	 */
-	rc = comm_agree(env->c, read_runs_check(&j->data, rc, &env->e));
+	rc = comm_agree(env->c, memory_share_check(&j->data, rc, &env->e));
 	if (rc == ST_OK && !x.ordered)
 		rc = err_set(&env->e, ST_INTERNAL,
 			     "a lane of the output begins before the end of the one before");

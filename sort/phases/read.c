@@ -6,7 +6,7 @@
 #include "base/arith.h"
 #include "base/size.h"
 #include "base/sysfile.h"
-#include "spill/sorted_files.h"
+#include "spill/record_stream.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ static const char *no_room(const memory_plan *mp)
 static status read_only_stream(job *j, run_formation_plan *p)
 {
 	rank_env *env = &j->env;
-	read_runs *d = &j->data;
+	sorted_share *d = &j->data;
 	const input_file *f = j->files.in.file;
 	record_stream from = { .lay = env->o->lay, .path = f->path };
 	char limit[SIZE_TEXT_BYTES];
@@ -33,13 +33,13 @@ static status read_only_stream(job *j, run_formation_plan *p)
 	status rc = input_open(f, true, &from.fd, &env->e);
 	if (rc != ST_OK)
 		return rc;
-	rc = read_runs_stream(&p->load, &from, &env->m, d, &ended, &env->e);
+	rc = record_stream_load(&from, &p->load, &env->m, d, &ended, &env->e);
 	if (rc == ST_OK && ended)
-		rc = read_runs_sort(&p->load, &env->m, d, &env->e);
+		rc = memory_share_sort(&p->load, &env->m, d, &env->e);
 	p->load.n = j->memory.sort.most_recs;
 	p->full = no_room(&j->memory);
 	if (rc == ST_OK && !ended && p->load.n) {
-		rc = run_formation_stream(read_runs_take, &from, p, &env->m, d, &env->e);
+		rc = run_formation_stream(record_stream_take, &from, p, &env->m, d, &env->e);
 		d->sum = from.sum;
 		d->verify_s = from.verify_s;
 	} else if (rc == ST_OK && !ended) {
@@ -63,11 +63,11 @@ static status read_only_stream(job *j, run_formation_plan *p)
 void read_note(job *j, uint64_t in)
 {
 	rank_result *r = j->env.stats;
-	const read_runs *d = &j->data;
+	const sorted_share *d = &j->data;
 	const uint64_t bytes = j->env.o->lay.record_bytes;
 	r->in = in;
-	r->kept_runs = d->runs_kept;
-	r->kept_bytes = d->recs_kept * bytes;
+	r->kept_runs = d->disk.kept;
+	r->kept_bytes = d->disk.kept_recs * bytes;
 	r->read_bytes = in * bytes - r->kept_bytes;
 	r->sum_in = d->sum;
 	r->verify_s += d->verify_s;
@@ -85,7 +85,7 @@ static status read_share(job *j, run_formation_plan *p)
 	if (env->o->merge &&
 	    j->shares.records > 0) { /* sorted inputs are read when they are merged */
 		const size_t ranks = ((size_t)env->c->size - 1) / (size_t)env->c->processes + 1;
-		j->data = (read_runs){ .n = (size_t)own_share(env, j->shares.in) };
+		j->data = (sorted_share){ .n = (size_t)own_share(env, j->shares.in) };
 		const reader_plan rp = { .lay = env->o->lay, .direct = env->o->direct };
 		const status rc =
 			sorted_files_open(&j->data.files, &env->m, in, &rp, ranks, &env->e);
@@ -105,7 +105,7 @@ static status read_share(job *j, run_formation_plan *p)
 		return rc == ST_OK ? comm_allgather(env->c, &mine, j->next.in, sizeof mine) : rc;
 	}
 	return spills ? run_formation_input(in, p, &env->m, &j->data, &env->e)
-		      : read_runs_input(in, &p->load, &env->m, &j->data, &env->e);
+		      : memory_share_input(in, &p->load, &env->m, &j->data, &env->e);
 }
 
 status phase_read(job *j)
@@ -143,7 +143,7 @@ status phase_read(job *j)
 	/* Find how much of the input buffer is in huge pages. Reading smaps_rollup walks the page
 	 * table, so skip small buffers, and mapped files, which have no huge pages. */
 	uint64_t kb = 0;
-	if (env->m.now_bytes >= 32 << 20 && !j->data.mapped)
+	if (env->m.now_bytes >= 32 << 20 && !j->data.memory.mapped)
 		sysfile_number("", "/proc/self/smaps_rollup", "AnonHugePages", &kb);
 	env->stats->huge_bytes = kb * 1024;
 	return rc;

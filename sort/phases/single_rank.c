@@ -26,8 +26,7 @@ typedef struct workspace {
 	sorted_piece in;
 	unsigned char *front; /* a record */
 	piece p;              /* the part of `in` that is written */
-	uint64_t first;       /* number of records of the output before p */
-	unsigned char *recs;  /* the records of p, if they are in order in memory; or NULL */
+	uint64_t first;       /* records of the output before p */
 	inspected seen;       /* the records of p that were written */
 	double verify_s;      /* time to inspect these records */
 	err e;
@@ -96,6 +95,7 @@ static void write_batches(single_rank *a, workspace *b)
 	const layout *l = &a->env->o->lay;
 	const uint64_t offset = a->out->is_stdout ? 0 : a->out->offset;
 	const size_t header = (size_t)(offset % l->record_bytes);
+	const bool in_place = a->to.direct < 0; /* direct I/O needs aligned memory */
 	const double t0 = now_s();
 	double gather_s = 0;
 	if (p->front_count && e->code == ST_OK) {
@@ -106,14 +106,15 @@ static void write_batches(single_rank *a, workspace *b)
 		const uint64_t place = offset / l->record_bytes + b->first + done;
 		unsigned char *to = b->batch + (size_t)(-(uintptr_t)b->batch % IO_FD_ALIGN) +
 				    (header + place * l->record_bytes) % IO_FD_ALIGN;
+		unsigned char *const there = in_place ? sorted_piece_in_order(in, done) : NULL;
 		n = size_min(a->chunk - (size_t)(place % a->chunk), p->n - done);
 		const double span = trace_begin(), t1 = now_s();
-		if (b->recs)
-			to = b->recs + done * l->record_bytes;
+		if (p->order) /* without the dropped records */
+			p->misfits += gather(p->recs, p->order + done, n, p->n - done - n, to);
+		else if (there)
+			to = there;
 		else
-			p->misfits += in->places.of ? sorted_piece_gather(in, done, n, to)
-						    : gather(p->recs, p->order + done, n,
-							     p->n - done - n, to);
+			p->misfits += sorted_piece_gather(in, done, n, to);
 		trace_end(TRACE_GATHER, span);
 		selection_count(&a->selection, to, n, p->count ? p->count + done : NULL,
 				&p->dropped);
@@ -198,16 +199,15 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 				       .last_key = keys + key,
 				       .order = output_order(a->env->o) };
 		b->verify_s = 0;
-		b->p = (piece){ .recs = &in->recs, .order = in->order, .n = in->n };
+		b->p = (piece){ .recs = &in->recs, .n = in->n };
 		b->first = in->first;
-		b->recs = NULL;
 		if (drops) {
 			/* wait until all earlier pieces are joined: only then the number of records
 			 * before this piece is known */
 			_Static_assert(sizeof(entry) >= sizeof(uint64_t), "room for counts");
 			piece *p = &b->p;
 			p->misfits = sorted_piece_entries(in);
-			p->order = in->order;
+			p->order = in->room;
 			p->front = b->front;
 			if (b->e.code != ST_OK)
 				p->n = 0; /* but join it, because other threads wait for that */
@@ -224,8 +224,6 @@ static void single_rank_thread(void *single_rank_, unsigned worker)
 			pthread_mutex_unlock(&a->lock);
 			selection_drop_rest(&a->selection, p);
 			(void)gather_misfits(p->misfits, &b->e);
-		} else if (a->to.direct < 0) {
-			b->recs = in->in_order;
 		}
 		pthread_mutex_lock(&a->lock);
 		while (a->out->is_stdout && a->finished < in->number)
@@ -281,7 +279,7 @@ static status alloc_workspaces(single_rank *a)
 
 status phase_single_rank(job *j)
 {
-	const read_runs *d = &j->data;
+	const sorted_share *d = &j->data;
 	rank_env *env = &j->env;
 	single_rank a = {
 		.j = j, .env = env, .out = &j->files.out, .w = &j->part, .to = IO_FD_NONE
@@ -345,5 +343,5 @@ status phase_single_rank(job *j)
 	selection_close(&a.selection, &env->m);
 	if (a.from)
 		a.from->ops->close_reader(a.from);
-	return read_runs_check(d, rc, &env->e);
+	return memory_share_check(d, rc, &env->e);
 }

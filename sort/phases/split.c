@@ -32,7 +32,8 @@ status phase_sample(job *j)
 		(splitter_search){ .c = env->c,
 				   .m = &env->m,
 				   .r = j->data.s,
-				   .as_read = memory_plan_merges(j) ? NULL : &j->data.memory.recs,
+				   .as_read =
+					   memory_plan_merges(j) ? NULL : &j->data.memory.seq.recs,
 				   .target = ends,
 				   .each = lanes,
 				   .count = splitters - 1 };
@@ -102,7 +103,7 @@ status phase_split_keys(job *j)
 status phase_split_inputs(job *j)
 {
 	rank_env *env = &j->env;
-	read_runs *d = &j->data;
+	sorted_share *d = &j->data;
 	const int rank = env->c->rank;
 	const size_t count = d->s->count, bytes = count * sizeof *d->cut;
 	d->cut = mem_array(&env->m, 2 * count, sizeof *d->cut, "cuts", &env->e);

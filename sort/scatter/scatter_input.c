@@ -145,7 +145,7 @@ static status send_block(scatter_transfer *t, sender *d)
 	const size_t bytes = block_bytes(o->lay.record_bytes, n);
 	const int slot = (int)(t->begun % SLOTS);
 	block_header *h = (void *)(t->slots + (size_t)slot * d->slot_bytes);
-	loading got = { .entries = NULL };
+	loading got = { .arrived = NULL };
 	if (d->failed == ST_OK)
 		d->failed =
 			reader_load(d->from, t->at, n, (unsigned char *)(h + 1), &got, &d->env->e);
@@ -240,15 +240,16 @@ static status receiver_take(void *receiver_, unsigned char *to, size_t n, size_t
 }
 
 /* Receive n records to memory. */
-static status receive_to_memory(receiver *b, read_runs *d, uint64_t n)
+static status receive_to_memory(receiver *b, sorted_share *d, uint64_t n)
 {
 	while (n > 0) {
-		unsigned char *to = d->recs + d->n * b->env->o->lay.record_bytes;
+		unsigned char *to = d->memory.recs + d->n * b->env->o->lay.record_bytes;
 		size_t k = (size_t)u64_min(n, b->block_recs);
 		const status rc = receiver_take(b, to, k, &k, &b->env->e);
 		if (rc != ST_OK)
 			return rc;
-		(void)read_runs_arrived(d, k);
+		d->n += k;
+		progress_add(PROGRESS_IN, k * b->env->o->lay.record_bytes);
 		n -= k;
 	}
 	return ST_OK;
@@ -269,7 +270,7 @@ static status receiver_drain(receiver *b)
 
 /* Send the other ranks their shares, then read the share of rank 0. out->sum is the checksum of the
  * whole input. */
-static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
+static status send_shares(rank_env *env, const scatter_job *k, sorted_share *out)
 {
 	const run_formation_plan *p = k->p;
 	const uint64_t *share = k->s->in;
@@ -290,27 +291,27 @@ static status send_shares(rank_env *env, const scatter_job *k, read_runs *out)
 	rc = sender_close(&d, rc);
 	if (rc == ST_OK)
 		rc = p->b->spills ? run_formation_input(k->in, p, &env->m, out, &env->e)
-				  : read_runs_input(k->in, &p->load, &env->m, out, &env->e);
+				  : memory_share_input(k->in, &p->load, &env->m, out, &env->e);
 	out->sum = checksum_join(out->sum, d.sum);
 	return rc;
 }
 
 /* Receive the planned share of this rank, in memory or as runs on disk. */
-static status receive_share(rank_env *env, const scatter_job *k, read_runs *out)
+static status receive_share(rank_env *env, const scatter_job *k, sorted_share *out)
 {
 	const run_formation_plan *p = k->p;
 	receiver b;
 	const bool spills = p->b->spills;
 	status rc = receiver_open(&b, env, k->s->records);
 	if (rc == ST_OK && !spills)
-		rc = read_runs_room(&p->load, &env->m, p->load.n, 0, out, &env->e);
+		rc = memory_share_room(&p->load, &env->m, p->load.n, 0, out, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK) {
 		b.n = p->load.n;
 		rc = spills ? run_formation_stream(receiver_take, &b, p, &env->m, out, &env->e)
 			    : receive_to_memory(&b, out, p->load.n);
 		if (rc == ST_OK && !spills)
-			rc = read_runs_sort(&p->load, &env->m, out, &env->e);
+			rc = memory_share_sort(&p->load, &env->m, out, &env->e);
 		if (rc != ST_OK)
 			(void)receiver_drain(&b);
 	}
@@ -452,9 +453,9 @@ static status serve_requests(counter *k)
 }
 
 /* Send all chunks. Rank 0 keeps no records, so its own sequence is empty. */
-static status scatter_hand_out(rank_env *env, const scatter_job *k, read_runs *out)
+static status scatter_hand_out(rank_env *env, const scatter_job *k, sorted_share *out)
 {
-	const read_runs_plan *p = &k->p->load;
+	const load_plan *p = &k->p->load;
 	const int others = env->c->size - 1;
 	counter n = { .chunks = { .rule = HETPART_CHUNK_FACTORING,
 				  .nprocs = (uint64_t)others,
@@ -467,7 +468,7 @@ static status scatter_hand_out(rank_env *env, const scatter_job *k, read_runs *o
 	if (!n.a)
 		rc = ST_RESOURCE;
 	if (rc == ST_OK)
-		rc = read_runs_room(p, &env->m, 0, 0, out, &env->e);
+		rc = memory_share_room(p, &env->m, 0, 0, out, &env->e);
 	rc = comm_agree(env->c, rc);
 	if (rc == ST_OK)
 		rc = serve_requests(&n);
@@ -478,7 +479,7 @@ static status scatter_hand_out(rank_env *env, const scatter_job *k, read_runs *o
 			     n.chunks.left);
 	rc = sender_close(&n.d, rc);
 	if (rc == ST_OK)
-		rc = read_runs_sort(p, &env->m, out, &env->e);
+		rc = memory_share_sort(p, &env->m, out, &env->e);
 	out->sum = n.d.sum;
 	message_free(env, n.a);
 	return rc;
@@ -488,8 +489,8 @@ static status scatter_hand_out(rank_env *env, const scatter_job *k, read_runs *o
 
 typedef struct requester {
 	rank_env *env;
-	read_runs *d; /* the records so far */
-	const read_runs_plan *p;
+	sorted_share *d; /* the records so far */
+	const load_plan *p;
 	receiver in;
 	double waited_s, sorted_s; /* so far */
 	status failed;
@@ -500,10 +501,10 @@ typedef struct requester {
 static status receive_chunk(requester *t, uint64_t n)
 {
 	rank_env *env = t->env;
-	read_runs *d = t->d;
+	sorted_share *d = t->d;
 	const size_t at = d->n;
-	while (t->failed == ST_OK && d->room - d->n < n)
-		t->failed = read_runs_grow(t->p, &env->m, d, &env->e);
+	while (t->failed == ST_OK && d->memory.room - d->n < n)
+		t->failed = memory_share_grow(t->p, &env->m, d, &env->e);
 	t->in.n = n;
 	t->in.posted = t->in.taken = t->in.left = 0;
 	if (t->failed == ST_OK)
@@ -512,7 +513,7 @@ static status receive_chunk(requester *t, uint64_t n)
 	if (rc != ST_OK || t->failed != ST_OK)
 		return rc;
 	const double t0 = now_s();
-	t->failed = read_runs_add(t->p, &env->m, d, &env->e);
+	t->failed = memory_share_add(t->p, &env->m, d, &env->e);
 	const double took_s = now_s() - t0;
 	result_shift(env->stats, PH_SORT, took_s);
 	speed_history_add(t->p->speed_history, t->sorted_s, t->sorted_s + took_s,
@@ -522,20 +523,21 @@ static status receive_chunk(requester *t, uint64_t n)
 }
 
 /* Request, receive and sort chunks until no records are left. */
-static status request_chunks(rank_env *env, const scatter_job *k, read_runs *out)
+static status request_chunks(rank_env *env, const scatter_job *k, sorted_share *out)
 {
-	const read_runs_plan *p = &k->p->load;
+	const load_plan *p = &k->p->load;
 	requester t = { .env = env, .d = out, .p = p };
 	comm *c = env->c;
 	status rc = receiver_open(&t.in, env, k->s->records);
 	if (rc == ST_OK)
-		rc = read_runs_room(p, &env->m, scatter_room(env, k->s->records, p->n), 0, out,
-				    &env->e);
+		rc = memory_share_room(p, &env->m, scatter_room(env, k->s->records, p->n), 0, out,
+				       &env->e);
 	rc = comm_agree(c, rc);
 	for (bool more = true; rc == ST_OK && more;) {
 		comm_req r;
 		comm_word n = { 0, 0 }; /* records of the next chunk */
-		const uint64_t room = t.failed == ST_OK ? read_runs_most(p, out) - out->n : FAILED;
+		const uint64_t room =
+			t.failed == ST_OK ? memory_share_most(p, out) - out->n : FAILED;
 		more = room > 0 && room != FAILED;
 		rc = send_word(c, room, 0, TAG_REQUEST, &t.waited_s);
 		if (rc == ST_OK && more)
@@ -552,12 +554,12 @@ static status request_chunks(rank_env *env, const scatter_job *k, read_runs *out
 	if (rc == ST_OK)
 		rc = t.failed;
 	if (rc == ST_OK)
-		rc = read_runs_sort(p, &env->m, out, &env->e);
+		rc = memory_share_sort(p, &env->m, out, &env->e);
 	receiver_close(&t.in);
 	return rc;
 }
 
-status scatter_input(rank_env *env, const scatter_job *k, read_runs *out)
+status scatter_input(rank_env *env, const scatter_job *k, sorted_share *out)
 {
 	const bool root = env->c->rank == 0;
 	if (env->o->scatter != SCATTER_DYNAMIC)

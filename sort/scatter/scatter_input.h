@@ -6,7 +6,7 @@
 #include "model/rank_result.h"
 #include "model/rank_speeds.h"
 #include "model/shares.h"
-#include "spill/read_runs.h"
+#include "spill/run_formation.h"
 
 /* The order and the costs of messages from rank 0; p is 0 if records are not scattered. */
 typedef struct scatter_plan {
@@ -46,7 +46,7 @@ typedef struct scatter_job {
  * shares are sent in the order of service, and spill to disk if they exceed the memory; rank 0
  * reads its own share last. With --scatter=dynamic, rank 0 sends chunks on request and keeps no
  * records; a rank sorts a chunk before it requests the next one. */
-status scatter_input(rank_env *env, const scatter_job *k, read_runs *out);
+status scatter_input(rank_env *env, const scatter_job *k, sorted_share *out);
 
 /* scatter_block_recs - return the number of records in a block if `total` records are scattered. It
  * is the same on all ranks. */

@@ -17,7 +17,7 @@
 #include "kernel/radix.h"
 #include "kernel/demand_state.h"
 #include "model/calibrate.h"
-#include "spill/read_runs.h"
+#include "spill/memory_share.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,14 +46,14 @@ WRAPPED(double, job_time_byte_s, double mb_per_s)
 /* ------------------------------------------------------------------------------------- sizes */
 
 /* Sample inputs of any length, because the represented input is long enough. */
-WRAPPED(status, read_runs_input, const input *in, const read_runs_plan *p, mem *m, read_runs *d,
+WRAPPED(status, memory_share_input, const input *in, const load_plan *p, mem *m, sorted_share *d,
 	err *e)
 {
 	static const test_sizes scaled = { .sampled_bytes = 1 };
-	read_runs_plan q = *p;
+	load_plan q = *p;
 	if (actor_self())
 		q.sizes = &scaled;
-	return __real_read_runs_input(in, &q, m, d, e);
+	return __real_memory_share_input(in, &q, m, d, e);
 }
 
 /* Return fewer records, so that a chunk represents as many bytes as it has without a scale. */

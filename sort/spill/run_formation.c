@@ -5,7 +5,7 @@
  * memory, the records in memory are sorted together and written as the first runs. These records
  * are freed before the workers get memory for runs. Memory: per worker, a run of records,
  * demand_most_bytes() and a record; and an item for every stride-th record of the share. */
-#include "read_runs.h"
+#include "run_formation.h"
 #include "base/clock.h"
 #include "kernel/gather.h"
 #include "base/pool.h"
@@ -30,14 +30,14 @@ typedef struct ordered {
 } ordered;
 
 typedef struct run_formation {
-	read_runs *d;
+	sorted_share *d;
 	const run_formation_plan *p;
 	mem *m;
 	const reader *from; /* files, or */
 	record_take *take;  /* a stream, from `source` */
 	void *source;
-	read_runs *held;  /* records of the stream that are in memory already; NULL: none */
-	read_runs sample; /* of all files; the buckets are chosen from it */
+	sorted_share *held;   /* records of the stream that are in memory already; NULL: none */
+	bucket_sample sample; /* of all files */
 	unsigned workers;
 	unsigned char *record, *raw; /* [workers] of one record, and of raw_bytes for a run */
 	size_t raw_bytes;
@@ -70,7 +70,7 @@ static status run_write_once(run_formation *s, size_t run, const ordered *o, err
 			const uint64_t pos = p.number[i - from] & p.mask;
 			const entry en = entry_make(record_at(&o->r, pos), &o->r.lay, pos);
 			item_of(it, &en, &o->r);
-			it->lo = (it->lo & ~POS_MASK) | (s->d->start[run] + i);
+			it->lo = (it->lo & ~POS_MASK) | (s->d->disk.start[run] + i);
 		}
 		for (size_t at = 0, k; rc == ST_OK && at < p.n; at += k) {
 			k = p.n - at;
@@ -92,7 +92,7 @@ static status run_write_once(run_formation *s, size_t run, const ordered *o, err
 /* Make the checkpoint of a run, without the checksum. */
 static run_checkpoint run_checkpoint_of(const run_formation *s, size_t run)
 {
-	const read_runs *d = s->d;
+	const sorted_share *d = s->d;
 	const size_t isz = item_bytes(&s->p->load.lay);
 	return (run_checkpoint){
 		.note = s->note[run],
@@ -138,18 +138,18 @@ static unsigned char *worker_room(const run_formation *s, unsigned worker)
  * their keys into buckets, and write the run. */
 static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 {
-	const read_runs_plan *l = &s->p->load;
-	const uint64_t first = s->d->start[run];
+	const load_plan *l = &s->p->load;
+	const uint64_t first = s->d->disk.start[run];
 	const double t0 = now_s();
 	unsigned char *recs = worker_room(s, worker) + (s->from ? reader_align(s->from, first) : 0);
-	o->n = (size_t)(s->d->start[run + 1] - first);
+	o->n = (size_t)(s->d->disk.start[run + 1] - first);
 	o->r = (records){ recs, l->lay, l->rank };
 	const demand_plan p = { .in = o->r,
 				.n = o->n,
 				.lanes = 1,
 				.threads = 1,
-				.sample = s->sample.keys_sample,
-				.samples = s->sample.keys_samples };
+				.sample = s->sample.recs,
+				.samples = s->sample.n };
 	status rc = demand_open(&o->order, s->m, &p, &o->e);
 	loading got = { .arrived = ordered_to_buckets, .arrived_to = o };
 	if (rc == ST_OK && s->from)
@@ -171,13 +171,13 @@ static void run_make(run_formation *s, size_t run, unsigned worker, ordered *o)
 }
 
 /* Add a run of n records. Return false if the plan does not allow it. */
-static bool add_run(read_runs *d, const run_formation_plan *p, size_t n)
+static bool add_run(sorted_share *d, const run_formation_plan *p, size_t n)
 {
 	sorted_disk *t = &d->disk;
 	const size_t k = t->s.count;
-	if (k == p->b->runs || n > p->load.n - d->start[k])
+	if (k == p->b->runs || n > p->load.n - t->start[k])
 		return false;
-	d->start[k + 1] = d->start[k] + n;
+	t->start[k + 1] = t->start[k] + n;
 	t->sample_at[k + 1] = t->sample_at[k] + n / t->stride + (n % t->stride != 0);
 	d->n += n;
 	t->s.count++;
@@ -206,7 +206,7 @@ static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
 	if (!s->ended && s->take(s->source, worker_room(s, worker), (size_t)most, &n, e) == ST_OK &&
 	    n > 0 && !add_run(s->d, s->p, n))
 		err_set(e, ST_RESOURCE, "the input has more than %" PRIu64 " records: %s",
-			s->d->start[*run], s->p->full);
+			s->d->disk.start[*run], s->p->full);
 	s->ended = s->ended || e->code != ST_OK || n < most;
 	pthread_mutex_unlock(&s->stream_lock);
 	return e->code == ST_OK && n > 0;
@@ -216,19 +216,19 @@ static bool next_run(run_formation *s, unsigned worker, size_t *run, err *e)
 static void worker_main(void *run_formation_, unsigned worker)
 {
 	run_formation *s = run_formation_;
-	read_runs *held = s->held;
+	sorted_share *held = s->held;
 	ordered o = { .record = s->record + worker * s->p->load.lay.record_bytes };
-	if (held && demand_room_open(&o.room, held->memory.order, &o.e) == ST_OK) {
-		o.order = held->memory.order;
-		o.r = held->memory.recs;
+	if (held && demand_room_open(&o.room, held->memory.seq.order, &o.e) == ST_OK) {
+		o.order = held->memory.seq.order;
+		o.r = held->memory.seq.recs;
 	}
 	for (size_t run; o.e.code == ST_OK && next_run(s, worker, &run, &o.e);) {
 		if (!held) {
 			run_make(s, run, worker, &o);
 			continue;
 		}
-		o.first = s->d->start[run];
-		o.n = (size_t)(s->d->start[run + 1] - o.first);
+		o.first = s->d->disk.start[run];
+		o.n = (size_t)(s->d->disk.start[run + 1] - o.first);
 		run_write(s, run, &o, (checksum){ 0, 0 });
 	}
 	demand_room_close(o.room);
@@ -254,11 +254,11 @@ static status workers_make_runs(run_formation *s, err *e)
 /* Before a record is written, note the files of new runs in the state. Then load the kept runs. */
 static status pieces_open(run_formation *s, err *e)
 {
-	read_runs *d = s->d;
+	sorted_disk *d = &s->d->disk;
 	const layout *l = &s->p->load.lay;
-	const size_t count = d->disk.s.count;
+	const size_t count = d->s.count;
 	for (size_t run = 0; run < count; run++) {
-		const spill_layout at = spill_run_layout(d->disk.spill, run, s->note[run].recs);
+		const spill_layout at = spill_run_layout(d->spill, run, s->note[run].recs);
 		if (!s->kept[run] && !file_id_of(at.fd, &s->note[run].file))
 			return err_sys(e, errno, "cannot look at a run in %s", quoted(at.label));
 	}
@@ -268,24 +268,24 @@ static status pieces_open(run_formation *s, err *e)
 		if (!s->kept[run])
 			continue;
 		run_checkpoint saved = run_checkpoint_of(s, run);
-		rc = run_checkpoint_load(d->disk.spill, run, s->p->keep, s->m, &saved, e);
+		rc = run_checkpoint_load(d->spill, run, s->p->keep, s->m, &saved, e);
 		/* the samples contain places of an earlier job: set the places of this job */
-		for (size_t i = d->disk.sample_at[run]; i < d->disk.sample_at[run + 1]; i++) {
-			item *it = (void *)(d->disk.sample + i * item_bytes(l));
-			const size_t at = i - d->disk.sample_at[run];
+		for (size_t i = d->sample_at[run]; i < d->sample_at[run + 1]; i++) {
+			item *it = (void *)(d->sample + i * item_bytes(l));
+			const size_t at = i - d->sample_at[run];
 			it->rank = s->p->load.rank;
 			it->lo = (it->lo & ~POS_MASK) | (d->start[run] + at * s->p->b->stride);
 		}
-		d->sum = checksum_join(d->sum, saved.note.sum);
-		d->runs_kept++;
-		d->recs_kept += n;
+		s->d->sum = checksum_join(s->d->sum, saved.note.sum);
+		d->kept++;
+		d->kept_recs += n;
 		progress_add(PROGRESS_KEPT, n * l->record_bytes);
 	}
 	return rc;
 }
 
 /* Add runs for n records. All runs except the last have the full length. */
-static void add_runs(read_runs *d, const run_formation_plan *p, uint64_t n)
+static void add_runs(sorted_share *d, const run_formation_plan *p, uint64_t n)
 {
 	for (uint64_t k; n > 0; n -= k) {
 		k = u64_min(n, p->b->run_recs);
@@ -299,13 +299,13 @@ static status add_pieces(run_formation *s, err *e)
 	mem *m = s->m;
 	const run_checkpoint_plan *keep = s->p->keep;
 	const sort_plan *b = s->p->b;
-	read_runs *d = s->d;
+	sorted_share *d = s->d;
 	uint64_t number = keep->number;
 	kept_piece p = { 0 };
 	s->note = mem_array(m, b->runs, sizeof *s->note, "runs", e);
 	s->kept = mem_array(m, b->runs, sizeof *s->kept, "runs", e);
-	d->names = mem_array(m, b->runs, sizeof *d->names, "names of runs", e);
-	if (!s->note || !s->kept || !d->names)
+	d->disk.names = mem_array(m, b->runs, sizeof *d->disk.names, "names of runs", e);
+	if (!s->note || !s->kept || !d->disk.names)
 		return ST_RESOURCE;
 	for (size_t i = 0; kept_runs_next(&keep->kept, b->run_recs, &p); i++) {
 		if (!add_run(d, s->p, (size_t)p.recs))
@@ -318,8 +318,8 @@ static status add_pieces(run_formation *s, err *e)
 						 .stride = b->stride,
 						 .rank = keep->notes->s->rank };
 		number += !s->kept[i];
-		resume_state_run_name(s->note[i].rank, s->note[i].number, d->names[i].text);
-		d->names[i].there = s->kept[i];
+		resume_state_run_name(s->note[i].rank, s->note[i].number, d->disk.names[i].text);
+		d->disk.names[i].there = s->kept[i];
 	}
 	return ST_OK;
 }
@@ -330,22 +330,22 @@ static status open_runs(run_formation *s, err *e)
 	const run_formation_plan *p = s->p;
 	const layout *l = &p->load.lay;
 	const sort_plan *b = p->b;
-	read_runs *d = s->d;
+	sorted_share *d = s->d;
 	sorted_disk *t = &d->disk;
 	mem *m = s->m;
-	*d = (read_runs){ .s = &t->s, .disk.stride = b->stride };
+	*d = (sorted_share){ .s = &t->s, .disk.stride = b->stride };
 	s->workers = sort_plan_sorters(b);
 	s->record = mem_array(m, s->workers, l->record_bytes, "a record", e);
-	d->start = mem_array(m, b->runs + 1, sizeof *d->start, "runs", e);
+	t->start = mem_array(m, b->runs + 1, sizeof *t->start, "runs", e);
 	t->sample_at = mem_array(m, b->runs + 1, sizeof *t->sample_at, "samples", e);
 	t->sample = mem_array(m, (size_t)(p->load.n / b->stride) + b->runs, item_bytes(l),
 			      "samples", e);
-	if (!s->record || !d->start || !t->sample_at || !t->sample)
+	if (!s->record || !t->start || !t->sample_at || !t->sample)
 		return ST_RESOURCE;
 	status rc = p->keep ? add_pieces(s, e) : ST_OK;
 	const spill_plan sp = { .dir = p->dir,
 				.dirs = p->dirs,
-				.name = d->names,
+				.name = t->names,
 				.record_bytes = l->record_bytes,
 				.runs = b->runs,
 				.memory_runs = b->memory_runs,
@@ -358,7 +358,7 @@ static status open_runs(run_formation *s, err *e)
 				.buffered = p->load.direct == DIRECT_NEVER };
 	if (rc == ST_OK)
 		rc = spill_open(&t->spill, m, &sp, e);
-	return rc == ST_OK ? sorted_disk_open(t, m, l, p->load.rank, d->start, e) : rc;
+	return rc == ST_OK ? sorted_disk_open(t, m, l, p->load.rank, e) : rc;
 }
 
 /* Free the memory for writing runs. */
@@ -372,10 +372,10 @@ static void end_writing(run_formation *s)
 		spill_end_writing(s->d->disk.spill);
 }
 
-status run_formation_input(const input *in, const run_formation_plan *p, mem *m, read_runs *out,
+status run_formation_input(const input *in, const run_formation_plan *p, mem *m, sorted_share *out,
 			   err *e)
 {
-	const read_runs_plan *l = &p->load;
+	const load_plan *l = &p->load;
 	const reader_plan rp = { l->first, l->n, l->lay, l->direct };
 	run_formation s = { .d = out, .p = p, .m = m };
 	reader *r = NULL;
@@ -384,27 +384,27 @@ status run_formation_input(const input *in, const run_formation_plan *p, mem *m,
 		add_runs(out, p, l->n);
 	else if (rc == ST_OK)
 		rc = pieces_open(&s, e);
-	if (rc == ST_OK && out->runs_kept < p->b->runs) {
+	if (rc == ST_OK && out->disk.kept < p->b->runs) {
 		rc = reader_open(&r, in, &rp, e);
 		s.from = r;
 		s.begun_s = now_s();
 		if (rc == ST_OK)
-			rc = read_runs_sample(m, l, r, p->b->run_recs, &s.sample, e);
+			rc = memory_share_sample(m, l, r, p->b->run_recs, &s.sample, e);
 		if (rc == ST_OK)
 			rc = workers_make_runs(&s, e);
 		if (rc == ST_OK)
 			rc = reader_check(r, e);
 		reader_close(r);
-		read_runs_free(m, &s.sample);
+		mem_free(m, s.sample.recs);
 	}
 	end_writing(&s);
 	return rc;
 }
 
 status run_formation_stream(record_take *take, void *from, const run_formation_plan *p, mem *m,
-			    read_runs *out, err *e)
+			    sorted_share *out, err *e)
 {
-	read_runs held = *out;
+	sorted_share held = *out;
 	run_formation s = { .d = out, .p = p, .m = m, .take = take, .source = from };
 	status rc = open_runs(&s, e);
 	if (rc == ST_OK) {
@@ -412,13 +412,13 @@ status run_formation_stream(record_take *take, void *from, const run_formation_p
 		add_runs(out, p, held.n);
 	}
 	if (rc == ST_OK && held.n > 0) { /* the stream was longer than memory */
-		rc = read_runs_sort(&p->load, m, &held, e);
+		rc = memory_share_sort(&p->load, m, &held, e);
 		s.held = &held;
 		if (rc == ST_OK)
 			rc = workers_make_runs(&s, e);
 		s.held = NULL;
 	}
-	read_runs_free(m, &held);
+	sorted_share_free(m, &held);
 	if (rc == ST_OK)
 		rc = workers_make_runs(&s, e);
 	if (rc == ST_OK && out->disk.s.count == 0) { /* an empty stream has one empty run */

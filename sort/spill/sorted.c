@@ -35,28 +35,29 @@ void sorted_piece_close(sorted_piece *p, mem *m)
 
 size_t sorted_piece_entries(sorted_piece *p)
 {
-	if (!p->places.of)
+	if (p->form != SORTED_NUMBERS)
 		return 0;
 	const size_t misfits = demand_misfits(&p->places, 0, p->n);
 	for (size_t i = 0; i < p->n; i++) {
 		const uint64_t pos = p->places.number[i] & p->places.mask;
 		p->room[i] = entry_make(record_at(&p->recs, pos), &p->recs.lay, pos);
 	}
-	p->order = p->room;
-	p->places.of = NULL;
+	p->form = SORTED_ENTRIES;
 	return misfits;
 }
 
 size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to)
 {
-	return p->places.of ? demand_gather(&p->places, from, n, to)
-			    : gather(&p->recs, p->order + from, n, p->n - from - n, to);
+	if (p->form == SORTED_NUMBERS)
+		return demand_gather(&p->places, from, n, to);
+	return gather(&p->recs, p->room + from, n, p->n - from - n, to);
 }
 
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h)
 {
 	const records *r = &p->recs;
-	if (p->places.of) { /* compare first, because this fetches the records into the cache */
+	if (p->form ==
+	    SORTED_NUMBERS) { /* compare first, because this fetches the records into the cache */
 		const uint64_t *number = p->places.number + from, mask = p->places.mask;
 		const uint64_t count = demand_count(p->places.of);
 		const size_t misfits = demand_misfits(&p->places, from, n);
@@ -65,7 +66,7 @@ size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32
 		return misfits;
 	}
 	const size_t ahead = record_ahead(r->lay.record_bytes), left = p->n - from;
-	const entry *en = p->order + from;
+	const entry *en = p->room + from;
 	size_t misfits = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const size_t k = left > i + ahead ? i + ahead : i; /* the record to prefetch */
@@ -153,8 +154,7 @@ static void memory_close(sorted_reader *r_)
 /* Return the end of the piece that begins at this place. */
 static uint64_t memory_piece_end(const memory_reader *r, uint64_t at)
 {
-	const uint64_t border = r->of->order ? demand_border(r->of->order, at) : r->hi;
-	return u64_min(u64_min(border, r->hi), at + r->r.most);
+	return u64_min(u64_min(demand_border(r->of->order, at), r->hi), at + r->r.most);
 }
 
 static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
@@ -170,10 +170,8 @@ static status memory_piece(sorted_reader *r_, sorted_piece *p, err *e)
 	p->n = (size_t)(r->at - at);
 	pthread_mutex_unlock(&r->lock);
 	p->recs = a->recs;
-	p->in_order = NULL;
-	p->order = a->order ? NULL : a->e + at;
-	p->places.of = NULL;
-	if (p->n == 0 || !a->order)
+	p->form = SORTED_NUMBERS;
+	if (p->n == 0)
 		return ST_OK;
 	if (!p->scratch && demand_room_open(&p->scratch, a->order, e) != ST_OK)
 		return e->code;
@@ -216,8 +214,8 @@ status sorted_memory_make(sorted_memory *a, uint64_t n, err *e)
 			 .rank = a->recs.rank,
 			 .count = 1,
 			 .start = a->start };
-	const status rc = a->order ? demand_room_open(&a->look, a->order, e) : ST_OK;
-	if (rc == ST_OK && a->order)
+	const status rc = demand_room_open(&a->look, a->order, e);
+	if (rc == ST_OK)
 		pthread_mutex_init(&a->lock, NULL);
 	return rc;
 }

@@ -11,8 +11,8 @@
  *
  * Two ways to the records. item() and before() look up single records. A reader merges a range of
  * each run, and returns the result in pieces: all records of a piece precede all records of the
- * next one. A piece has entries or numbers (kernel/demand.h), by which the thread that writes or
- * sends the records gathers them. So every record is moved once.
+ * next one. The thread that writes or sends the records of a piece gathers them. So every record is
+ * moved once.
  *
  * Who reads and writes. The rank's main thread looks up records, and opens and closes readers. Any
  * number of threads take pieces from a reader. Each call returns the next piece in the memory of
@@ -113,18 +113,25 @@ typedef struct sorted_range {
 	uint64_t first, n; /* counted in the run */
 } sorted_range;
 
-/* The memory of one thread for a piece, and the piece. */
+/* How a piece says in which order its records are. */
+typedef enum sorted_form {
+	SORTED_NUMBERS, /* by numbers (kernel/demand.h) */
+	SORTED_ENTRIES, /* by entries */
+	SORTED_IN_ORDER /* by entries, and the records are in order in memory */
+} sorted_form;
+
+/* The memory of one thread for a piece, and the piece. The functions below know its form. */
 struct sorted_piece {
-	records recs;       /* that entries point into */
-	const entry *order; /* [n] entries, perhaps in room */
+	records recs;
 	size_t n;
-	uint64_t number;         /* of the piece, from 0 on */
-	uint64_t first;          /* records in the pieces before it */
-	unsigned char *in_order; /* the records, if they are in order in memory; else NULL */
-	entry *room, *free;  /* memory for n entries each; a merge may exchange them. Only `room`
-			      * may contain order. NULL if the reader is bare */
-	demand_piece places; /* if places.of is set: the numbers of the records, instead of order */
+	uint64_t number;    /* of the piece, from 0 on */
+	uint64_t first;     /* records in the pieces before it */
+	entry *room, *free; /* memory for n entries each; a merge may exchange them. Entries of the
+			     * piece are in room. NULL if the reader is bare */
 	/* for the implementation */
+	sorted_form form;
+	demand_piece places;     /* SORTED_NUMBERS */
+	unsigned char *in_order; /* SORTED_IN_ORDER: the first record */
 	demand_room *scratch;
 	sorted_range *range;
 	size_t ranges;
@@ -147,33 +154,38 @@ static inline status sorted_failure(const sorted *s, err *e)
 status sorted_piece_open(sorted_piece *p, const sorted_reader *r, mem *m, err *e);
 void sorted_piece_close(sorted_piece *p, mem *m);
 
-/* sorted_piece_entries - if the piece has numbers, turn them into entries in room, so that records
- * can be dropped. Returns how many numbers do not match their records. */
+/* sorted_piece_entries - store the entries of the piece in its room, so that records can be
+ * dropped. Return how many records do not match their numbers. */
 size_t sorted_piece_entries(sorted_piece *p);
 
 /* sorted_piece_gather - copy n records of the piece, from number `from` on, to `to`. Return how
- * many entries do not match the keys of their records (kernel/gather.h). */
+ * many do not match their numbers or entries (kernel/gather.h). */
 size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigned char *to);
+
+/* sorted_piece_in_order - return record `from` of the piece if its records are in order in memory,
+ * so that they need not be gathered; else NULL. */
+static inline unsigned char *sorted_piece_in_order(const sorted_piece *p, size_t from)
+{
+	return p->form == SORTED_IN_ORDER ? p->in_order + from * p->recs.lay.record_bytes : NULL;
+}
 
 /* sorted_piece_heads - make heads of these records for stream `place`. Return the same number. */
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h);
 
 /* ----------------------------------------------------------------------------------- in memory */
 
-/* Records in memory as one run. They are sorted on demand, or have the order of given entries. In
- * the second case they can only be read in pieces. */
+/* Records in memory as one run, which is sorted on demand. */
 typedef struct sorted_memory {
 	sorted s;
 	records recs;
-	demand *order;        /* NULL: e has the order */
+	demand *order;
 	demand_room *look;    /* scratch for single places, and for streams */
 	pthread_mutex_t lock; /* for look */
-	entry *e;             /* the caller's */
 	uint64_t start[2];    /* of s */
 } sorted_memory;
 
 /* sorted_memory_make - make the sequence of the n records of a->recs, in the order of a->order,
- * after demand_end, or of a->e. After this call a must not be moved. */
+ * after demand_end. After this call a must not be moved. */
 status sorted_memory_make(sorted_memory *a, uint64_t n, err *e);
 
 /* sorted_memory_close - free the sequence and a->order, even if no sequence was made of it. */

@@ -147,8 +147,7 @@ static status disk_disorder(const sorted *s, size_t k, uint64_t rec, err *e)
 	return err_set(e, ST_INTERNAL, "record %" PRIu64 " of run %zu is out of order", rec, k);
 }
 
-status sorted_disk_open(sorted_disk *d, mem *m, const layout *l, uint32_t rank,
-			const uint64_t *start, err *e)
+status sorted_disk_open(sorted_disk *d, mem *m, const layout *l, uint32_t rank, err *e)
 {
 	static const sorted_ops on_disk = { .item = item_in_file,
 					    .before = disk_before,
@@ -165,7 +164,7 @@ status sorted_disk_open(sorted_disk *d, mem *m, const layout *l, uint32_t rank,
 			 .lay = *l,
 			 .rank = rank,
 			 .count = d->s.count,
-			 .start = start };
+			 .start = d->start };
 	v->buf_bytes = spill_read_bytes(d->spill, 1);
 	d->raw = mem_array(m, v->buf_bytes + SPILL_ALIGN, 1, "a block of a run", e);
 	if (d->raw)
@@ -176,6 +175,8 @@ status sorted_disk_open(sorted_disk *d, mem *m, const layout *l, uint32_t rank,
 
 void sorted_disk_close(sorted_disk *d, mem *m)
 {
+	mem_free(m, d->start);
+	mem_free(m, d->names);
 	mem_free(m, d->sample);
 	mem_free(m, d->sample_at);
 	mem_free(m, d->raw);

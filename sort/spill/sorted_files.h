@@ -12,7 +12,11 @@
  * They also narrow the search for a place to one stride of a run. */
 typedef struct sorted_disk {
 	sorted s;
-	spill *spill; /* closed with it */
+	spill *spill;      /* closed with it */
+	uint64_t *start;   /* of s */
+	spill_name *names; /* of the files of runs; NULL: these have no names */
+	size_t kept;       /* runs that an earlier job left, and their records */
+	uint64_t kept_recs;
 	/* items of every stride-th record of a run, with the place as position: the samples of run
 	 * k are sample[sample_at[k] .. sample_at[k + 1]) */
 	unsigned char *sample;
@@ -23,8 +27,7 @@ typedef struct sorted_disk {
 } sorted_disk;
 
 /* sorted_disk_open - allocate the memory to look up records in s->spill. Keep s->s.count. */
-status sorted_disk_open(sorted_disk *s, mem *m, const layout *l, uint32_t rank,
-			const uint64_t *start, err *e);
+status sorted_disk_open(sorted_disk *s, mem *m, const layout *l, uint32_t rank, err *e);
 void sorted_disk_close(sorted_disk *s, mem *m);
 
 /* sorted_files_open - make a sequence of the files of `in`, which outlives it: each file with

@@ -382,17 +382,18 @@ static void merge_piece(const sorted_merge *s, sorted_piece *p, err *e)
 	else if (e->code == ST_OK && p->ranges > 1)
 		p->room = pairwise_merge(p->from, p->len, p->ranges, a, b, &s->recs);
 	FAIL_FLIP(FAIL_ENTRIES, p->room, n * sizeof(entry));
-	p->order = p->room;
 	p->free = p->room == a ? b : a;
-	if (p->ranges == 1)
+	if (p->ranges == 1) {
+		p->form = SORTED_IN_ORDER;
 		p->in_order = ring_record(s, &s->ring[p->range->run], p->range->first);
+	}
 }
 
 static status sorted_merge_piece(sorted_reader *r, sorted_piece *p, err *e)
 {
 	sorted_merge *s = (void *)r;
 	p->ranges = p->n = 0;
-	p->in_order = NULL;
+	p->form = SORTED_ENTRIES;
 	p->recs = s->recs;
 	pthread_mutex_lock(&s->lock);
 	/* without reading threads, fill the rings first: the piece would be short otherwise */

@@ -4,7 +4,7 @@
  * differs, and the damage is detected. */
 #include "spill_help.h"
 #include "io/reader.h"
-#include "spill/read_runs.h"
+#include "spill/record_stream.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,6 +65,14 @@ static void check_sum(checksum got, size_t least)
 	assert_memory_not_equal(recs, were, sizeof recs);
 }
 
+/* Make the entries of records that have just arrived. */
+static void arrived(void *entries_, uint64_t pos, size_t n)
+{
+	entry *entries = entries_;
+	for (uint64_t i = pos; i < pos + n; i++)
+		entries[i] = entry_make(recs + i * RECORD_BYTES, &lay, i);
+}
+
 static void load(char *path, direct_io direct, size_t least)
 {
 	static entry entries[RECS];
@@ -72,7 +80,7 @@ static void load(char *path, direct_io direct, size_t least)
 	input_file file = { .path = path, .count = RECS, .fd = -1 };
 	const input in = { .file = &file, .files = 1, .records = RECS };
 	const reader_plan p = { 0, RECS, lay, direct };
-	loading got = { .entries = entries };
+	loading got = { .arrived = arrived, .arrived_to = entries };
 	reader *r;
 	write_input(path);
 	assert_int_equal(stat(path, &file.st), 0);
@@ -123,7 +131,7 @@ static void of_standard_input(void **state)
 	flips = 0;
 	const int fd = open("in", O_RDONLY);
 	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
-	good(read_runs_take(&from, recs, RECS, &got, &e), &e);
+	good(record_stream_take(&from, recs, RECS, &got, &e), &e);
 	close(fd);
 	assert_int_equal(got, RECS);
 	check_sum(from.sum, STEPS - 1);

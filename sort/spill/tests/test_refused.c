@@ -3,7 +3,7 @@
  * with its reason, and no memory is lost. */
 #include "spill_help.h"
 #include "spill/file_heap.h"
-#include "spill/read_runs.h"
+#include "spill/run_formation.h"
 #include "spill/resume_state.h"
 #include "spill/sort_plan.h"
 #include "spill/sorted_files.h"
@@ -23,26 +23,26 @@ static void refused(status rc, status code, const char *words, const err *e)
 
 static void too_many_records(void **state)
 {
-	const read_runs_plan p = { .lay = LAYOUT_BYTES(RECORD, 0, 10), .most_recs = 150 };
+	const load_plan p = { .lay = LAYOUT_BYTES(RECORD, 0, 10), .most_recs = 150 };
 	mem m = { 0 };
 	err e = { 0 };
-	read_runs d = { 0 };
+	sorted_share d = { 0 };
 	(void)state;
-	refused(read_runs_room(&p, &m, SIZE_MAX / RECORD + 1, 0, &d, &e), ST_RESOURCE,
+	refused(memory_share_room(&p, &m, SIZE_MAX / RECORD + 1, 0, &d, &e), ST_RESOURCE,
 		"no memory for records: ", &e);
 	e = (err){ 0 };
-	good(read_runs_room(&p, &m, RUN_RECS, 0, &d, &e), &e);
-	refused(read_runs_grow(&p, &m, &d, &e), ST_RESOURCE,
+	good(memory_share_room(&p, &m, RUN_RECS, 0, &d, &e), &e);
+	refused(memory_share_grow(&p, &m, &d, &e), ST_RESOURCE,
 		"the input has more than the 150 records that fit within the memory limit", &e);
-	assert_int_equal(d.room, RUN_RECS);
-	read_runs_free(&m, &d);
+	assert_int_equal(d.memory.room, RUN_RECS);
+	sorted_share_free(&m, &d);
 	assert_int_equal(m.now_bytes, 0);
 	/* twice as many as memory addresses */
-	const read_runs_plan most = { .lay = p.lay, .most_recs = UINT64_MAX };
-	d = (read_runs){ .room = SIZE_MAX / RECORD / 2 + 1 };
+	const load_plan most = { .lay = p.lay, .most_recs = UINT64_MAX };
+	d = (sorted_share){ .memory.room = SIZE_MAX / RECORD / 2 + 1 };
 	e = (err){ 0 };
-	refused(read_runs_grow(&most, &m, &d, &e), ST_RESOURCE, "no memory for records: ", &e);
-	assert_int_equal(d.room, SIZE_MAX / RECORD / 2 + 1);
+	refused(memory_share_grow(&most, &m, &d, &e), ST_RESOURCE, "no memory for records: ", &e);
+	assert_int_equal(d.memory.room, SIZE_MAX / RECORD / 2 + 1);
 }
 
 static status zeros(void *count, unsigned char *to, size_t n, size_t *got, err *e)
@@ -74,13 +74,13 @@ static void endless_stream(void **state)
 				       .full = "the disk is full" };
 	mem m = { 0 };
 	err e = { 0 };
-	read_runs d = { 0 };
+	sorted_share d = { 0 };
 	uint64_t count = 0;
 	(void)state;
 	refused(run_formation_stream(zeros, &count, &p, &m, &d, &e), ST_RESOURCE,
 		"the input has more than 300 records: the disk is full", &e);
 	assert_true(count > RUNS * RUN_RECS);
-	read_runs_free(&m, &d);
+	sorted_share_free(&m, &d);
 	assert_int_equal(m.now_bytes, 0);
 }
 

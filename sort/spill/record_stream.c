@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "record_stream.h"
+#include "base/arith.h"
+#include "base/size.h"
+#include "base/trace.h"
+#include "io/file.h"
+
+enum {
+	STREAM_BYTES = 4 << 20,
+	STEP_BYTES = 256 << 10, /* as in reader_load */
+};
+
+status record_stream_take(void *record_stream_, unsigned char *to, size_t n, size_t *got, err *e)
+{
+	record_stream *s = record_stream_;
+	const uint32_t bytes = s->lay.record_bytes;
+	*got = 0;
+	for (bool ended = false; *got < n && !ended;) {
+		const size_t step = size_min(n - *got, STEP_BYTES / bytes + 1);
+		unsigned char *at = to + *got * bytes;
+		size_t k = 0;
+		const double span = trace_begin();
+		const status rc = file_read_some(s->fd, at, step * bytes, &k, s->path, e);
+		trace_end(TRACE_READ, span);
+		if (rc == ST_OK && k % bytes)
+			return err_set(e, ST_REFUSED,
+				       "input %s ends with a partial record of %zu byte%s",
+				       quoted(s->path), k % bytes, plural(k % bytes));
+		if (rc != ST_OK)
+			return rc;
+		k /= bytes;
+		s->sum = checksum_join(s->sum,
+				       reader_checksum(&s->lay, at, k, &s->verify_s));
+		*got += k;
+		ended = k < step;
+	}
+	return ST_OK;
+}
+
+status record_stream_load(record_stream *s, const load_plan *p, mem *m, sorted_share *d,
+			  bool *ended, err *e)
+{
+	const size_t chunk = STREAM_BYTES / p->lay.record_bytes + 1;
+	uint64_t room = p->most_recs; /* halved, so that doubling it reaches most_recs */
+	while (room / 2 > 2 * chunk)
+		room /= 2;
+	*d = (sorted_share){ 0 };
+	*ended = false;
+	status rc = memory_share_room(p, m, room ? (size_t)room : 1, 0, d, e);
+	while (rc == ST_OK && !*ended && d->n < memory_share_most(p, d)) {
+		if (d->n == d->memory.room && (rc = memory_share_grow(p, m, d, e)) != ST_OK)
+			break;
+		const size_t n = size_min(d->memory.room - d->n, chunk);
+		size_t got = 0;
+		rc = record_stream_take(s, d->memory.recs + d->n * p->lay.record_bytes, n, &got, e);
+		d->n += got;
+		*ended = got < n;
+	}
+	d->sum = s->sum;
+	d->verify_s = s->verify_s;
+	return rc;
+}

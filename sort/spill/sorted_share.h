@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a rank has after reading: its share of the input, as a sorted sequence. The sequence is in
+ * memory (memory_share.h), in runs on disk (run_formation.h), or with --merge in the input files
+ * (sorted_files.h). */
+#ifndef HETSORT_SPILL_SORTED_SHARE_H
+#define HETSORT_SPILL_SORTED_SHARE_H
+
+#include "io/reader.h"
+#include "sorted_files.h"
+
+/* Records from which the buckets of a sort are chosen. */
+typedef struct bucket_sample {
+	unsigned char *recs;
+	size_t n;
+} bucket_sample;
+
+/* A share in memory. */
+typedef struct memory_share {
+	sorted_memory seq;
+	unsigned char *raw;  /* allocated; records have the same offset in a page as in the file, so
+			      * that direct I/O can read them */
+	unsigned char *recs; /* in raw; NULL for a mapped file, whose records are in seq.recs */
+	mapped map;
+	reader *mapped; /* open while the file is mapped; else NULL */
+	bucket_sample sample;
+	size_t room;    /* the most records that memory holds */
+	uint64_t added; /* records whose keys are in buckets */
+} memory_share;
+
+typedef struct sorted_share {
+	sorted *s;           /* one of the next three, so this struct must not be moved */
+	memory_share memory; /* all zeros, unless the records are in memory */
+	sorted_disk disk;    /* all zeros, unless there are runs on disk */
+	sorted *files;       /* NULL, unless --merge reads sorted files */
+	/* With --merge, the part of each run of s that this rank merges: [0, runs) where it begins,
+	 * [runs, 2 * runs) where it ends. NULL: all of each run. */
+	uint64_t *cut;
+	size_t n; /* records, so far */
+	checksum sum;
+	double sort_s;   /* time spent on sorting while reading, average of the threads */
+	double verify_s; /* time spent on checksums, sum of the threads */
+} sorted_share;
+
+void sorted_share_free(mem *m, sorted_share *d);
+
+#endif
