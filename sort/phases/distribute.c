@@ -12,8 +12,6 @@
 #include "split.h"
 #include "testing/failpoint.h"
 
-#include <inttypes.h>
-
 /* Entries of this rank's records, ordered by the rank that writes them. */
 typedef struct by_rank {
 	const records *recs;

@@ -4,7 +4,6 @@
  * before the first record moves. After that, a rank that fails continues to receive, so that other
  * ranks reach the end of the phase. Memory: the windows of the exchange, and the buffers of the
  * writers; no second copy. */
-#include "base/clock.h"
 #include "base/arith.h"
 #include "exchange/lanes.h"
 #include "finish.h"

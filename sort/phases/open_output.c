@@ -3,7 +3,6 @@
 #include "frame.h"
 #include "memory_plan.h"
 #include "open_output.h"
-#include "base/arith.h"
 #include "io/file.h"
 
 #include <fcntl.h>

@@ -19,7 +19,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 status phase_save_output(job *j)
 {

@@ -3,12 +3,10 @@
 #include "memory_plan.h"
 #include "read.h"
 #include "workdir.h"
-#include "base/arith.h"
 #include "base/size.h"
 #include "base/sysfile.h"
 #include "spill/record_stream.h"
 
-#include <inttypes.h>
 #include <unistd.h>
 
 /* Return what a stream that exceeds the plan needs. */

@@ -4,8 +4,6 @@
 #include "selection.h"
 #include "base/arith.h"
 
-#include <string.h>
-
 status selection_open(selection *s, rank_env *env, uint64_t most)
 {
 	const settings *o = env->o;

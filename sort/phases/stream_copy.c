@@ -7,7 +7,6 @@
 #include "stream_copy.h"
 #include "base/arith.h"
 #include "base/size.h"
-#include "base/sysfile.h"
 #include "io/file.h"
 
 #include <errno.h>

@@ -8,13 +8,11 @@
 #include "base/arith.h"
 #include "exchange/splitter_search.h"
 #include "io/tempdir.h"
-#include "exchange/exchange.h"
 #include "memory_plan.h"
 #include "work_plan.h"
 #include "model/rank_speeds.h"
 #include "spill/spill.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

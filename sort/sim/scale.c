@@ -7,7 +7,6 @@
 #include "exchange/block.h"
 #include "exchange/lanes.h"
 #include "model/rank_speeds.h"
-#include "phases/job.h"
 
 #include <math.h>
 

@@ -14,7 +14,6 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

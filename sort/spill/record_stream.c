@@ -29,8 +29,7 @@ status record_stream_take(void *record_stream_, unsigned char *to, size_t n, siz
 		if (rc != ST_OK)
 			return rc;
 		k /= bytes;
-		s->sum = checksum_join(s->sum,
-				       reader_checksum(&s->lay, at, k, &s->verify_s));
+		s->sum = checksum_join(s->sum, reader_checksum(&s->lay, at, k, &s->verify_s));
 		*got += k;
 		ended = k < step;
 	}

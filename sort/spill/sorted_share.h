@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a rank has after reading: its share of the input, as a sorted sequence. The sequence is in
+/* The share of the input that a rank has after reading, as a sorted sequence. The sequence is in
  * memory (memory_share.h), in runs on disk (run_formation.h), or with --merge in the input files
  * (sorted_files.h). */
 #ifndef HETSORT_SPILL_SORTED_SHARE_H
