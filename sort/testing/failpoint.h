@@ -22,7 +22,7 @@
  *   kill@PHASE:R  stop@PHASE:R        rank R gets SIGKILL or SIGSTOP when it reaches the phase
  *   delay@PHASE:R=SECONDS             rank R sleeps when it reaches the phase
  *   differ@WHAT:R                     rank R has another version, protocol, order, sizes or layout
- *                                     (handshake.c), or an MPI that allows no threads
+ *                                     (describe.c), or an MPI that allows no threads
  *
  * Allocations, files and threads have a point at each of our calls (failcalls.h). */
 #ifndef HETSORT_TESTING_FAILPOINT_H
