@@ -11,7 +11,7 @@ BIN = job.BIN
 # The phase in which a rank waits for blocks of other ranks. All other phases are its own work.
 WAITING = "exchange"
 LAST = ("exchange", "merge", "write")  # the phases after the last point where all ranks wait
-EXCHANGE_THREADS = ("exchange", "exchange-in", "exchange-out")
+EXCHANGE_THREADS = ("messages", "sender")
 
 
 def joined(speeds):
