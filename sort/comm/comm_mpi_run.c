@@ -32,11 +32,16 @@ static void mpi_end_job(comm *c, int code)
 
 /* Let the kernel send short messages at once. MPI_Finalize sends several to Open MPI's launcher,
  * over TCP, and only the last has an answer: the second waits until the first is acknowledged, 40
- * ms later. Launchers leave only standard streams open, so all other sockets are MPI's. */
+ * ms later. Without /dev/shm, ranks need these 40 ms: a rank that ends removes the directory of the
+ * job, in which others still remove their shared memory, and complain that it is gone
+ * (open-mpi/ompi#9905). Launchers leave only standard streams open, so all other sockets are
+ * MPI's. */
 static void send_at_once(void)
 {
 	enum { MOST_FILES = 256 };
 	const int yes = 1;
+	if (access("/dev/shm", W_OK) != 0)
+		return;
 	for (int fd = STDERR_FILENO + 1; fd < MOST_FILES; fd++)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
