@@ -18,10 +18,10 @@ done
 run timeout 120 "$ROOT/scripts/mpirun" 2 "$hetsort" -c p.1 p.2 p.0
 is "not in order: status" "$rc" 1
 is "not in order: one message" "$(grep -c "^hetsort: record 0 of 'p.0' is out of order" <<<"$err")" 1
-own=$([ "$(id -u)" -eq 0 ] || echo -r)
-if unshare -m $own mount -t tmpfs -o ro none /dev/shm 2>/dev/null; then
+own=(unshare -m) && [ "$(id -u)" -eq 0 ] || own=(unshare -rm)
+if "${own[@]}" mount -t tmpfs -o ro none /dev/shm 2>/dev/null; then
   for _ in 1 2 3 4; do # ranks end at different times
-    run timeout 120 unshare -m $own sh -c 'mount -t tmpfs -o ro none /dev/shm && exec "$@"' sh \
+    run timeout 120 "${own[@]}" sh -c 'mount -t tmpfs -o ro none /dev/shm && exec "$@"' sh \
       "$ROOT/scripts/mpirun" 4 "$hetsort" -c --sum sorted
     is "4 processes without /dev/shm" "$rc/$err/$out" "0//$sum"
   done
