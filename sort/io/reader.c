@@ -19,8 +19,6 @@
 
 enum {
 	CHUNK_BYTES = 4 << 20,
-	/* small, so that records stay in the cache until their entries are made, and because a bit
-	 * that flips before the checksum is not detected */
 	STEP_BYTES = 256 << 10,
 	MOST_OPEN = 128, /* extents; if there are more, opening a file costs little compared with
 			    each read */
@@ -338,7 +336,7 @@ status reader_check_map(const reader *r, const mapped *m, err *e)
 
 /* ------------------------------------------------------------------------------- reading */
 
-static size_t step_recs(const layout *l)
+size_t reader_step_recs(const layout *l)
 {
 	return STEP_BYTES > l->record_bytes ? STEP_BYTES / l->record_bytes : 1;
 }
@@ -348,7 +346,7 @@ checksum reader_checksum(const layout *l, const unsigned char *recs, size_t n, d
 	checksum sum = { 0, 0 };
 	for (size_t at = 0, k; at < n; at += k, recs += k * l->record_bytes) {
 		const double t0 = now_s();
-		k = size_min(n - at, step_recs(l));
+		k = size_min(n - at, reader_step_recs(l));
 		sum = checksum_join(sum, checksum_records(recs, k, l->record_bytes));
 		*verify_s += now_s() - t0;
 		progress_add(PROGRESS_IN, k * l->record_bytes);
@@ -366,7 +364,8 @@ status reader_load(const reader *r, uint64_t at, size_t n, unsigned char *to, lo
 		k = reader_chunk(r, at + done, n - done);
 		rc = begin_reading(r, f, &fd, e);
 		/* direct I/O is fast only for large reads */
-		const size_t step = l && (fd.direct < 0 || l->in_place) ? step_recs(&r->p.lay) : k;
+		const size_t step =
+			l && (fd.direct < 0 || l->in_place) ? reader_step_recs(&r->p.lay) : k;
 		for (size_t i = done, some; i < done + k && rc == ST_OK; i += some) {
 			some = size_min(done + k - i, step);
 			if (l && l->in_place)

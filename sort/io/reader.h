@@ -89,6 +89,11 @@ status reader_check(const reader *r, err *e);
 
 void reader_close(reader *r);
 
+/* reader_step_recs - return how many records to read before their checksum is computed: few, so
+ * that they stay in the cache until their keys are used, and because a bit that flips before the
+ * checksum is not detected. */
+size_t reader_step_recs(const layout *l);
+
 /* reader_checksum - return the checksum of n records that were read. Add the seconds that it took
  * to *verify_s. */
 checksum reader_checksum(const layout *l, const unsigned char *recs, size_t n, double *verify_s);

@@ -284,11 +284,6 @@ status memory_share_input(const input *in, const load_plan *p, mem *m, sorted_sh
 
 /* ------------------------------------------------------------------------------------ growing */
 
-static bool may_grow(const load_plan *p, const sorted_share *d)
-{
-	return d->memory.room <= p->most_recs / 2;
-}
-
 uint64_t memory_share_most(const load_plan *p, const sorted_share *d)
 {
 	uint64_t room = d->memory.room;
@@ -299,7 +294,7 @@ uint64_t memory_share_most(const load_plan *p, const sorted_share *d)
 
 status memory_share_grow(const load_plan *p, mem *m, sorted_share *d, err *e)
 {
-	if (!may_grow(p, d))
+	if (d->memory.room > p->most_recs / 2)
 		return err_set(e, ST_RESOURCE,
 			       "the input has more than the %" PRIu64
 			       " records that fit within the memory limit",

@@ -52,9 +52,9 @@ status memory_share_sort(const load_plan *p, mem *m, sorted_share *d, err *e);
 status memory_share_sample(mem *m, const load_plan *p, const reader *from, uint64_t together,
 			   bucket_sample *s, err *e);
 
-/* memory_share_check - check, after all records have been used, that a mapped file has not changed.
- * If it has, return ST_IO; this also explains records that look damaged (rc ST_INTERNAL). Otherwise
- * return rc. */
+/* memory_share_check - after all records have been used, return ST_IO if a mapped file was changed
+ * in the meantime; this also explains records that look damaged (rc ST_INTERNAL). Otherwise return
+ * rc. */
 status memory_share_check(const sorted_share *d, status rc, err *e);
 
 #endif

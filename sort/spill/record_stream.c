@@ -5,10 +5,7 @@
 #include "base/trace.h"
 #include "io/file.h"
 
-enum {
-	STREAM_BYTES = 4 << 20,
-	STEP_BYTES = 256 << 10, /* as in reader_load */
-};
+enum { STREAM_BYTES = 4 << 20 };
 
 status record_stream_take(void *record_stream_, unsigned char *to, size_t n, size_t *got, err *e)
 {
@@ -16,7 +13,7 @@ status record_stream_take(void *record_stream_, unsigned char *to, size_t n, siz
 	const uint32_t bytes = s->lay.record_bytes;
 	*got = 0;
 	for (bool ended = false; *got < n && !ended;) {
-		const size_t step = size_min(n - *got, STEP_BYTES / bytes + 1);
+		const size_t step = size_min(n - *got, reader_step_recs(&s->lay));
 		unsigned char *at = to + *got * bytes;
 		size_t k = 0;
 		const double span = trace_begin();

@@ -56,8 +56,8 @@ size_t sorted_piece_gather(const sorted_piece *p, size_t from, size_t n, unsigne
 size_t sorted_piece_heads(const sorted_piece *p, size_t from, uint32_t n, uint32_t place, head *h)
 {
 	const records *r = &p->recs;
-	if (p->form ==
-	    SORTED_NUMBERS) { /* compare first, because this fetches the records into the cache */
+	if (p->form == SORTED_NUMBERS) {
+		/* compare first, because this fetches the records into the cache */
 		const uint64_t *number = p->places.number + from, mask = p->places.mask;
 		const uint64_t count = demand_count(p->places.of);
 		const size_t misfits = demand_misfits(&p->places, from, n);

@@ -32,8 +32,8 @@ typedef struct sorted_share {
 	memory_share memory; /* all zeros, unless the records are in memory */
 	sorted_disk disk;    /* all zeros, unless there are runs on disk */
 	sorted *files;       /* NULL, unless --merge reads sorted files */
-	/* With --merge, the part of each run of s that this rank merges: [0, runs) where it begins,
-	 * [runs, 2 * runs) where it ends. NULL: all of each run. */
+	/* With --merge, [2 * runs]: this rank merges the records [cut[k], cut[runs + k]) of run k
+	 * of s. NULL: all records of each run. */
 	uint64_t *cut;
 	size_t n; /* records, so far */
 	checksum sum;
