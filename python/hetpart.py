@@ -51,6 +51,7 @@ scatter_create:ipupzpp scatter_mem_bytes:uuzp scatter_slack:ippzp scatter_round:
 scatter_order:ipupzp scatter_root:ippppupppzpp
 chain_create:ipppp chain_mem_bytes:upp chain_replay:ipppzp
 schedule_makespan:dp schedule_lower_bound:dp schedule_stopped:ip
+schedule_load_end:dpz schedule_flow:dp schedule_planned_flow:dp
 schedule_planned_makespan:dp schedule_method:sp schedule_nprocs:zp
 schedule_nloads:zp schedule_installments:zpz schedule_fraction:dpzzz schedule_fractions:ppp
 schedule_comm:bpzzzpp schedule_comp:bpzzzpp schedule_free:-p
@@ -868,6 +869,7 @@ def scatter_root(items, compute, link, from_store=None, stop=None, **options):
 # ---------------------------------------------------------------------------------------- chains
 
 CHAIN_METHODS = ("lp", "simple", "singleinst", "multiinst")
+OBJECTIVES = ("makespan", "flow")
 
 
 class _Chain(ctypes.Structure):
@@ -875,22 +877,24 @@ class _Chain(ctypes.Structure):
                 ("nloads", ctypes.c_size_t), ("w", ctypes.c_void_p), ("z", ctypes.c_void_p),
                 ("tau", ctypes.c_void_p), ("latency", ctypes.c_void_p),
                 ("vcomm", ctypes.c_void_p), ("vcomp", ctypes.c_void_p),
-                ("installments", ctypes.c_void_p)]
+                ("installments", ctypes.c_void_p), ("w_load", ctypes.c_void_p),
+                ("release", ctypes.c_void_p), ("weight", ctypes.c_void_p)]
 
 
 class _ChainOpts(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_int),
                 ("max_installments", ctypes.c_size_t), ("limit_s", ctypes.c_double),
                 ("max_mem_bytes", ctypes.c_uint64), ("stop", ctypes.c_void_p),
-                ("stop_ctx", ctypes.c_void_p)]
+                ("stop_ctx", ctypes.c_void_p), ("objective", ctypes.c_int)]
 
 
 class Chain:
     """A chain of processors and its loads, see hetpart_chain(3). w has the time of a unit of computation on
     each processor, z the time of a unit of data over each link. Loads are pairs (units of data, units of
-    computation)."""
+    computation). w_load has a list like w for each load, which replaces w."""
 
-    def __init__(self, w, z, loads, tau=None, latency=None, installments=None):
+    def __init__(self, w, z, loads, tau=None, latency=None, installments=None, w_load=None,
+                 release=None, weight=None):
         loads, w = list(_hetlibrary.plain(loads)), list(_hetlibrary.plain(w))
         self._c = _Chain(ctypes.sizeof(_Chain), len(w), len(loads))
         self._set("w", w, len(w))
@@ -899,6 +903,11 @@ class Chain:
         self._set("latency", latency, len(w) - 1)
         self._set("vcomm", [load[0] for load in loads], len(loads))
         self._set("vcomp", [load[1] for load in loads], len(loads))
+        self._set("release", release, len(loads))
+        self._set("weight", weight, len(loads))
+        if w_load is not None:
+            w_load = [x for row in _hetlibrary.plain(w_load) for x in _hetlibrary.plain(row)]
+            self._set("w_load", w_load, len(w) * len(loads))
         if installments is not None:
             _same_length("installments", installments, len(loads))
             counts = [_count(n, "installments") for n in _hetlibrary.plain(installments)]
@@ -917,8 +926,8 @@ class Chain:
         setattr(self._c, name, ctypes.addressof(array))
 
     def schedule(self, stop=None, **options):
-        """Divide the loads. Options: method (of CHAIN_METHODS), max_installments, limit_s,
-        max_mem_bytes, and stop() as in scatter()."""
+        """Divide the loads. Options: method (of CHAIN_METHODS), objective (of OBJECTIVES),
+        max_installments, limit_s, max_mem_bytes, and stop() as in scatter()."""
         opts = _chain_opts(**options)
         with _Interruptible(stop) as block:
             opts.stop = ctypes.cast(block.callback, ctypes.c_void_p)
@@ -934,10 +943,11 @@ class Chain:
         return Schedule(_make(_c.chain_replay, ctypes.byref(self._c), fractions, len(fractions)))
 
 
-def _chain_opts(method="lp", max_installments=0, limit_s=0, max_mem_bytes=0):
+def _chain_opts(method="lp", max_installments=0, limit_s=0, max_mem_bytes=0, objective="makespan"):
     return _ChainOpts(ctypes.sizeof(_ChainOpts), _choice(CHAIN_METHODS, method),
                       _count(max_installments, "max_installments"), limit_s,
-                      _count(max_mem_bytes, "max_mem_bytes"))
+                      _count(max_mem_bytes, "max_mem_bytes"),
+                      objective=_choice(OBJECTIVES, objective))
 
 
 class Schedule(_Owner):
@@ -949,12 +959,17 @@ class Schedule(_Owner):
     lower_bound = property(lambda self: _c.schedule_lower_bound(self._p))
     stopped = property(lambda self: _stopped(_c.schedule_stopped(self._p)))
     planned_makespan = property(lambda self: _c.schedule_planned_makespan(self._p))
+    flow = property(lambda self: _c.schedule_flow(self._p))
+    planned_flow = property(lambda self: _c.schedule_planned_flow(self._p))
     method = property(lambda self: _c.schedule_method(self._p).decode())
     nprocs = property(lambda self: _c.schedule_nprocs(self._p))
     nloads = property(lambda self: _c.schedule_nloads(self._p))
 
     def installments(self, load):
         return _c.schedule_installments(self._p, _count(load, "load"))
+
+    def load_end(self, load):
+        return _c.schedule_load_end(self._p, _count(load, "load"))
 
     def fraction(self, load, installment, proc):
         return _c.schedule_fraction(self._p, _count(load, "load"),

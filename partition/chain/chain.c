@@ -28,7 +28,7 @@ typedef struct chain_heuristic {
 static bool ends_by(const chain_heuristic *h, size_t load, double part, double end, double *f)
 {
 	const chain_problem *const ch = h->ch;
-	double arrived = 0, rest = part;
+	double arrived = ch->release[load], rest = part;
 	for (size_t i = 0; i < ch->m; i++) {
 		const double start = max_double(arrived, h->st.proc[i]);
 		f[i] = max_double((end - start) / ch->comp[load * ch->m + i], 0);
@@ -45,7 +45,8 @@ static bool ends_by(const chain_heuristic *h, size_t load, double part, double e
 /* Set f[] to the installment with `part` of the load that ends as soon as possible. */
 static void soonest_installment(const chain_heuristic *h, size_t load, double part, double *f)
 {
-	double hi = h->st.proc[0] + part * h->ch->comp[load * h->ch->m];
+	double hi = max_double(h->st.proc[0], h->ch->release[load]) +
+		    part * h->ch->comp[load * h->ch->m];
 	while (!ends_by(h, load, part, hi, f)) /* rounding can make hi too small */
 		hi += hi * 1e-15 + 1e-300;
 	for (int k = 0; k < 600 && ends_by(h, load, part, hi / 16, f); k++)
@@ -68,9 +69,9 @@ static void soonest_installment(const chain_heuristic *h, size_t load, double pa
 static bool arrives_in_time(const chain_heuristic *h, size_t load, double part)
 {
 	const chain_problem *const ch = h->ch;
-	double arrived = 0, gone = 0;
+	double arrived = ch->release[load], gone = 0;
 	for (size_t i = 0; i + 1 < ch->m; i++) {
-		gone += ch->speed[i];
+		gone += ch->speed[load * ch->m + i];
 		const double rest = gone < 1 ? part * (1 - gone) : 0;
 		arrived = chain_send(ch, &h->st, i, arrived) +
 			  rest * ch->comm[load * (ch->m - 1) + i];
@@ -113,7 +114,7 @@ static hetpart_status append_installment(chain_heuristic *h, size_t load, double
 		sd->stopped = ch->budget.why;
 	if (by_speed || ch->budget.why != HETPART_OK)
 		for (size_t i = 0; i < ch->m; i++)
-			f[i] = part * ch->speed[i];
+			f[i] = part * ch->speed[load * ch->m + i];
 	else
 		soonest_installment(h, load, part, f);
 	part_chain_step(ch, &h->st, load, f, NULL, 0);
@@ -168,16 +169,24 @@ static hetpart_status append_load(chain_heuristic *h, size_t load, size_t most, 
 	return HETPART_OK;
 }
 
+/* Return whether a processor has computed all loads before this one when it is released. */
+static bool comes_late(const chain_heuristic *h, size_t load)
+{
+	for (size_t i = 0; i < h->ch->m; i++)
+		if (h->st.proc[i] < h->ch->release[load])
+			return true;
+	return load == 0;
+}
+
 static hetpart_status chain_multiinst(chain_problem *ch, hetpart_schedule *sd, size_t most,
 				      hetpart_err *err)
 {
 	chain_heuristic h = { .ch = ch, .sd = sd };
 	hetpart_status rc = part_chain_start(&h.st, ch, false, err);
 	const double end_s = part_budget_reserve(&ch->budget, 0.3);
-	if (rc == HETPART_OK)
-		rc = append_installment(&h, 0, 1, false, err);
-	for (size_t n = 1; rc == HETPART_OK && n < ch->nloads; n++)
-		rc = append_load(&h, n, most, end_s, err);
+	for (size_t n = 0; rc == HETPART_OK && n < ch->nloads; n++)
+		rc = comes_late(&h, n) ? append_installment(&h, n, 1, false, err)
+				       : append_load(&h, n, most, end_s, err);
 	part_chain_end(&h.st);
 	return rc;
 }
@@ -210,7 +219,8 @@ static hetpart_status find_fractions(chain_problem *ch, hetpart_schedule *sd,
 	case HETPART_CHAIN_SIMPLE:
 		rc = part_schedule_grow(sd, ch, ch->nloads, err);
 		for (size_t n = 0; rc == HETPART_OK && n < ch->nloads; n++) {
-			memcpy(sd->fraction + n * ch->m, ch->speed, ch->m * sizeof *ch->speed);
+			memcpy(sd->fraction + n * ch->m, ch->speed + n * ch->m,
+			       ch->m * sizeof *ch->speed);
 			sd->first[n + 1] = n + 1;
 		}
 		return rc;
@@ -241,6 +251,10 @@ static hetpart_status chain_read_opts(hetpart_chain_opts *full, const hetpart_ch
 		return HETPART_EINVAL;
 	if (full->method < HETPART_CHAIN_LP || full->method > HETPART_CHAIN_MULTIINST)
 		return part_invalid(err, "'%d' is not a chain method", (int)full->method);
+	if (full->objective < HETPART_OBJECTIVE_MAKESPAN ||
+	    full->objective > HETPART_OBJECTIVE_FLOW)
+		return part_invalid(err, "'%d' is not an objective of a chain",
+				    (int)full->objective);
 	return HETPART_OK;
 }
 
@@ -268,20 +282,22 @@ hetpart_status hetpart_chain_create(hetpart_schedule **out, const hetpart_chain 
 	hetpart_status rc = chain_read_opts(&full, opts, err);
 	if (rc != HETPART_OK)
 		return rc;
-	if ((rc = part_chain_init(&ch, chain, err)) != HETPART_OK ||
+	rc = part_chain_init(&ch, chain, err);
+	ch.flow = full.objective == HETPART_OBJECTIVE_FLOW;
+	if (rc != HETPART_OK ||
 	    (rc = part_budget_open(&ch.budget, full.limit_s, full.max_mem_bytes, full.stop,
 				   full.stop_ctx, err)) != HETPART_OK ||
 	    (rc = part_schedule_new(&sd, &ch, chain_method_name[full.method], err)) != HETPART_OK ||
 	    (rc = find_fractions(&ch, sd, &full, err)) != HETPART_OK)
 		goto out;
-	double planned = sd->planned;
-	if (isnan(planned)) {
-		rc = part_schedule_date(sd, &ch, false, err);
-		planned = sd->makespan;
-	}
-	if (rc == HETPART_OK && (ch.latency || full.method == HETPART_CHAIN_LP))
+	if ((rc = part_schedule_date(sd, &ch, false, err)) != HETPART_OK)
+		goto out;
+	if (isnan(sd->planned))
+		sd->planned = sd->makespan;
+	if (isnan(sd->planned_flow))
+		sd->planned_flow = sd->flow;
+	if (ch.latency)
 		rc = part_schedule_date(sd, &ch, true, err);
-	sd->planned = planned;
 	sd->lower = part_chain_lower(&ch);
 out:
 	return chain_finish(&ch, out, sd, rc);
@@ -304,7 +320,7 @@ uint64_t hetpart_chain_mem_bytes(const hetpart_chain *chain, const hetpart_chain
 					 : 1;
 	if (total > UINT64_MAX / 64 / c.nprocs)
 		return UINT64_MAX;
-	uint64_t bytes = 4096 + (uint64_t)c.nprocs * (64 + 16 * c.nloads) + 8 * (uint64_t)c.nloads;
+	uint64_t bytes = 4096 + (uint64_t)c.nprocs * (64 + 24 * c.nloads) + 32 * (uint64_t)c.nloads;
 	bytes += total * 48 * c.nprocs;
 	if (full.method == HETPART_CHAIN_LP)
 		bytes += part_chain_lp_bytes((size_t)total, c.nprocs);

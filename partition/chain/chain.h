@@ -17,9 +17,13 @@ typedef struct chain_problem {
 	double *comp;        /* [load][proc]: time of a whole load on a processor */
 	double *comm;        /* [load][link]: time of a whole load over a link */
 	double *tau;         /* [proc]: when the processor is free first */
+	double *release;     /* [load]: when the first processor has it and all loads before it */
 	double *latency;     /* [link]; NULL if the caller gave none */
-	double *speed;       /* [proc]: proportional to 1/w, with sum 1 */
+	double *speed;       /* [load][proc]: proportional to 1/w of the load, with sum 1 */
+	double *price;       /* [proc]: weights of processors in the lower bound, with sum 1 */
 	const size_t *given; /* [load]: installments as given by the caller; NULL: one each */
+	const double *weight, *released; /* [load]: as given by the caller, or NULL */
+	bool flow;                       /* LP: minimise the flow instead of the makespan */
 	int shift;
 	part_budget budget;
 } chain_problem;
@@ -31,7 +35,8 @@ struct hetpart_schedule {
 	double *fraction;              /* [total][m] */
 	double *comm_start, *comm_end; /* [total][m - 1] */
 	double *comp_start, *comp_end; /* [total][m] */
-	double makespan, planned, lower;
+	double *end;                   /* [nloads] */
+	double makespan, planned, lower, flow, planned_flow;
 	hetpart_status stopped; /* as in struct hetpart_plan */
 	const char *method;
 };
@@ -82,14 +87,17 @@ hetpart_status part_schedule_new(hetpart_schedule **out, const chain_problem *ch
 hetpart_status part_schedule_grow(hetpart_schedule *sd, const chain_problem *ch, size_t count,
 				  hetpart_err *err);
 
-/* Compute all dates and the makespan from the fractions, in the caller's unit. Return
+/* Return the flow of ends of loads, in the caller's unit divided by 2^shift. */
+double part_chain_flow(const chain_problem *ch, const double *end, int shift);
+
+/* Compute all dates, the makespan and the flow from the fractions, in the caller's unit. Return
  * HETPART_ERANGE if a date is beyond the range of a double. */
 hetpart_status part_schedule_date(hetpart_schedule *sd, const chain_problem *ch, bool latency,
 				  hetpart_err *err);
 
-/* Set the fractions of sd and sd->planned by the linear programme. It starts from the schedule
- * `one`, with one installment of each load. If the budget ends first, set sd->stopped; the
- * fractions are then at least as good as the start. */
+/* Set the fractions of sd, and sd->planned or planned_flow, by the linear programme. It starts from
+ * the schedule `one`, with one installment of each load. If the budget ends first, set sd->stopped;
+ * the fractions are then at least as good as the start. */
 hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_schedule *one,
 			     hetpart_err *err);
 

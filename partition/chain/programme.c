@@ -18,12 +18,13 @@ typedef struct programme {
 	double *unit;         /* [load][proc]: columns are fraction times unit; 0: no fraction */
 	part_lp lp;
 	size_t m, total; /* processors, installments of all loads */
+	size_t ended;    /* the objective depends on the ends of this load and those after it */
 	size_t rows;     /* next row */
 	size_t *giver;   /* the row that determines each date column at the start, or SIZE_MAX */
 } programme;
 
 /* The columns, in this order: fractions up to their values at the start, fractions above these
- * values, starts of messages, starts of computations, the makespan. */
+ * values, starts of messages, starts of computations, ends of the loads in the objective. */
 static inline size_t col_low(const programme *pg, size_t t, size_t i)
 {
 	return t * pg->m + i;
@@ -49,9 +50,9 @@ static inline size_t col_work(const programme *pg, size_t t, size_t i)
 	return col_dates(pg) + pg->total * (pg->m - 1) + t * pg->m + i;
 }
 
-static inline size_t col_makespan(const programme *pg)
+static inline size_t col_end(const programme *pg, size_t n)
 {
-	return col_dates(pg) + pg->total * (2 * pg->m - 1);
+	return col_dates(pg) + pg->total * (2 * pg->m - 1) + n - pg->ended;
 }
 
 /* ------------------------------------------------------------------------------- constraints */
@@ -90,8 +91,16 @@ static void put_after_message(programme *pg, size_t after, double date, size_t n
 		put_fraction(pg, row, n, t, k, -pg->ch->comm[n * (pg->m - 1) + i]);
 }
 
-/* Add the rows of installment t of load n. The last rows require that on each processor, the next
- * computation, or the makespan, is not before the end of this computation, expressed by (7). */
+/* Require column `after`, which is date at the start, to be at least the end of the computation of
+ * installment t (of load n) on processor i, expressed by (7). */
+static void put_after_work(programme *pg, size_t after, double date, size_t n, size_t t, size_t i)
+{
+	const size_t row = open_row(pg, after, date, pg->sd->comp_end[t * pg->m + i]);
+	part_lp_put(&pg->lp, row, col_work(pg, t, i), -1);
+	put_fraction(pg, row, n, t, i, -pg->ch->comp[n * pg->m + i]);
+}
+
+/* Add the rows of installment t of load n. */
 static void put_installment(programme *pg, size_t n, size_t t)
 {
 	const hetpart_schedule *const sd = pg->sd;
@@ -110,12 +119,12 @@ static void put_installment(programme *pg, size_t n, size_t t)
 			put_after_message(pg, col_send(pg, t + 1, 0), sd->comm_start[t + 1], n, t,
 					  0);
 	}
-	for (size_t i = 0; i < m; i++) { /* (8)-(10), (13) */
-		const size_t after = last ? col_makespan(pg) : col_work(pg, t + 1, i);
-		const double date = last ? sd->makespan : sd->comp_start[(t + 1) * m + i];
-		const size_t row = open_row(pg, after, date, sd->comp_end[t * m + i]);
-		part_lp_put(&pg->lp, row, col_work(pg, t, i), -1);
-		put_fraction(pg, row, n, t, i, -pg->ch->comp[n * m + i]);
+	for (size_t i = 0; i < m; i++) {
+		if (!last) /* (8)-(10) */
+			put_after_work(pg, col_work(pg, t + 1, i), sd->comp_start[(t + 1) * m + i],
+				       n, t, i);
+		if (t + 1 == sd->first[n + 1] && n >= pg->ended) /* (13), for each such load */
+			put_after_work(pg, col_end(pg, n), sd->end[n], n, t, i);
 	}
 }
 
@@ -127,7 +136,7 @@ static void put_installment(programme *pg, size_t n, size_t t)
 static void place_start(programme *pg)
 {
 	const hetpart_schedule *const sd = pg->sd;
-	for (size_t col = col_dates(pg); col <= col_makespan(pg); col++) {
+	for (size_t col = col_dates(pg); col < col_end(pg, sd->nloads); col++) {
 		const size_t row = pg->giver[col - col_dates(pg)];
 		part_lp_place_col(&pg->lp, col, row == SIZE_MAX ? LP_LOW : LP_BASIC);
 		if (row != SIZE_MAX)
@@ -169,15 +178,40 @@ static void programme_read_fractions(const programme *pg, hetpart_schedule *sd)
 	}
 }
 
+/* Bound the first dates from below by tau and the release dates. Set the objective: the makespan,
+ * or the flow divided by the sum of weights. */
+static void put_bounds_and_objective(programme *pg)
+{
+	const chain_problem *const ch = pg->ch;
+	long double sum = 0;
+	for (size_t n = 0; n < ch->nloads; n++) {
+		const size_t t = pg->sd->first[n];
+		for (size_t i = 0; i < pg->m && (n == 0 || i == 0); i++)
+			part_lp_bounds(
+				&pg->lp, col_work(pg, t, i),
+				max_double(n == 0 ? ch->tau[i] : 0, i == 0 ? ch->release[n] : 0),
+				INFINITY);
+		if (pg->m > 1)
+			part_lp_bounds(&pg->lp, col_send(pg, t, 0), ch->release[n], INFINITY);
+		sum += ch->weight ? ch->weight[n] : 1;
+	}
+	for (size_t n = pg->ended; n < ch->nloads; n++) {
+		const double weight = ch->weight ? ch->weight[n] : 1;
+		part_lp_objective(&pg->lp, col_end(pg, n), ch->flow ? (double)(weight / sum) : 1);
+	}
+}
+
 static hetpart_status solve_programme(void *ctx, hetpart_err *err)
 {
 	programme *const pg = ctx;
-	const size_t m = pg->m, total = pg->total, dates = total * (2 * m - 1) + 1;
+	const size_t m = pg->m, total = pg->total, ends = pg->sd->nloads - pg->ended;
+	const size_t dates = total * (2 * m - 1) + ends;
 	const size_t messages = m > 2    ? total * (m - 1) + 2 * total * (m - 2)
 				: m == 2 ? 2 * total
 					 : 0;
-	hetpart_status rc = part_lp_open(&pg->lp, messages + total * m + pg->sd->nloads,
-					 col_makespan(pg) + 1, total * m * (3 * m + 16), err);
+	hetpart_status rc = part_lp_open(
+		&pg->lp, messages + (total - 1 + ends) * m + pg->sd->nloads,
+		col_end(pg, pg->sd->nloads), total * m * (3 * m + 16) + ends * m * 4, err);
 	if (rc != HETPART_OK)
 		return rc;
 	if (!part_array(pg->giver, dates))
@@ -193,9 +227,7 @@ static hetpart_status solve_programme(void *ctx, hetpart_err *err)
 		}
 		part_lp_equal(&pg->lp, n, 1);
 	}
-	for (size_t i = 0; i < m; i++)
-		part_lp_bounds(&pg->lp, col_work(pg, 0, i), pg->ch->tau[i], INFINITY);
-	part_lp_objective(&pg->lp, col_makespan(pg), 1);
+	put_bounds_and_objective(pg);
 	place_start(pg);
 	rc = part_lp_solve(&pg->lp, &pg->ch->budget, err);
 	if (rc == HETPART_ETIME || rc == HETPART_ECANCEL) {
@@ -207,7 +239,13 @@ static hetpart_status solve_programme(void *ctx, hetpart_err *err)
 	if (rc != HETPART_OK)
 		return rc;
 	programme_read_fractions(pg, pg->sd);
-	pg->sd->planned = ldexp(part_lp_value(&pg->lp, col_makespan(pg)), pg->ch->shift);
+	for (size_t n = pg->ended; n < pg->sd->nloads; n++)
+		pg->sd->end[n] = part_lp_value(&pg->lp, col_end(pg, n));
+	const int shift = pg->ch->shift;
+	if (pg->ch->flow)
+		pg->sd->planned_flow = ldexp(part_chain_flow(pg->ch, pg->sd->end, shift), shift);
+	else
+		pg->sd->planned = ldexp(pg->sd->end[pg->sd->nloads - 1], shift);
 	return HETPART_OK;
 }
 
@@ -264,6 +302,7 @@ hetpart_status part_chain_lp(chain_problem *ch, hetpart_schedule *sd, hetpart_sc
 			     hetpart_err *err)
 {
 	programme pg = { .ch = ch, .sd = sd, .m = ch->m, .total = sd->total };
+	pg.ended = ch->flow ? 0 : ch->nloads - 1;
 	hetpart_status rc = part_array(pg.unit, ch->nloads * ch->m)
 				    ? part_schedule_date(one, ch, false, err)
 				    : part_no_memory(err, ch->nloads, "loads");

@@ -2,6 +2,7 @@
 /* schedule.c - the check of a chain problem, its times in units near 1, and the step of an
  * installment down the chain. Also schedules: their creation, dates and public calls. Must not
  * contain: how fractions are found. Costs O(m) per installment for m processors. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -54,7 +55,12 @@ hetpart_status part_chain_check(hetpart_chain *c, const hetpart_chain *given, he
 	if ((rc = chain_check_counts(c, err)) != HETPART_OK)
 		return rc;
 	const size_t m = c->nprocs, links = m - 1, nloads = c->nloads;
-	if ((rc = chain_check_array(c->w, m, "w", true, err)) == HETPART_OK &&
+	if ((rc = c->w_load ? chain_check_array(c->w_load, m * nloads, "w_load", true, err)
+			    : chain_check_array(c->w, m, "w", true, err)) == HETPART_OK &&
+	    (rc = chain_check_array(c->release, c->release ? nloads : 0, "release", false, err)) ==
+		    HETPART_OK &&
+	    (rc = chain_check_array(c->weight, c->weight ? nloads : 0, "weight", true, err)) ==
+		    HETPART_OK &&
 	    (rc = chain_check_array(c->z, links, "z", false, err)) == HETPART_OK &&
 	    (rc = chain_check_array(c->tau, c->tau ? m : 0, "tau", false, err)) == HETPART_OK &&
 	    (rc = chain_check_array(c->latency, c->latency ? links : 0, "latency", false, err)) ==
@@ -64,27 +70,56 @@ hetpart_status part_chain_check(hetpart_chain *c, const hetpart_chain *given, he
 	return rc;
 }
 
+/* Set the speeds of processors for each load. Return the time of all loads on all processors. */
+static long double set_speeds(chain_problem *ch, const hetpart_chain *c)
+{
+	long double time = 0;
+	for (size_t n = 0; n < ch->nloads; n++) {
+		const double *const w = c->w_load ? c->w_load + n * ch->m : c->w;
+		long double speed = 0;
+		for (size_t i = 0; i < ch->m; i++)
+			speed += 1 / (long double)w[i];
+		for (size_t i = 0; i < ch->m; i++)
+			ch->speed[n * ch->m + i] = (double)(1 / (long double)w[i] / speed);
+		time += c->vcomp[n] / speed;
+	}
+	return time;
+}
+
+/* Return the time of all loads on one processor. */
+static long double work_of(const chain_problem *ch, size_t proc)
+{
+	long double sum = 0;
+	for (size_t n = 0; n < ch->nloads; n++)
+		sum += ch->comp[n * ch->m + proc];
+	return fmaxl(sum, LDBL_MIN);
+}
+
 /* Set the times in units of 2^shift, which is near the time of all loads on all processors. */
 static hetpart_status chain_scale(chain_problem *ch, const hetpart_chain *c, hetpart_err *err)
 {
-	long double speed = 0, work = 0, begin = INFINITY;
+	long double begin = INFINITY, late = 0, prices = 0;
 	double most = 0;
-	for (size_t i = 0; i < ch->m; i++) {
-		speed += 1 / (long double)c->w[i];
+	for (size_t n = 0; c->release && n < ch->nloads; n++)
+		late = fmaxl(late, c->release[n]);
+	for (size_t i = 0; i < ch->m; i++)
 		begin = fminl(begin, c->tau ? c->tau[i] : 0);
-	}
-	for (size_t n = 0; n < ch->nloads; n++)
-		work += c->vcomp[n];
-	frexpl(work / speed + begin, &ch->shift);
+	frexpl(set_speeds(ch, c) + fmaxl(begin, late), &ch->shift);
 	const long double unit = ldexpl(1, -ch->shift);
+	late = 0;
 	for (size_t n = 0; n < ch->nloads; n++) {
+		const double *const w = c->w_load ? c->w_load + n * ch->m : c->w;
+		late = fmaxl(late, c->release ? c->release[n] : 0);
+		ch->release[n] = (double)(late * unit);
 		for (size_t i = 0; i < ch->m; i++)
-			ch->comp[n * ch->m + i] = (double)(c->vcomp[n] * unit * c->w[i]);
+			ch->comp[n * ch->m + i] = (double)(c->vcomp[n] * unit * w[i]);
 		for (size_t i = 0; i + 1 < ch->m; i++)
 			ch->comm[n * (ch->m - 1) + i] = (double)(c->vcomm[n] * unit * c->z[i]);
 	}
+	for (size_t i = 0; i < ch->m; i++)
+		prices += 1 / work_of(ch, i);
 	for (size_t i = 0; i < ch->m; i++) {
-		ch->speed[i] = (double)(1 / (long double)c->w[i] / speed);
+		ch->price[i] = (double)(1 / work_of(ch, i) / prices);
 		ch->tau[i] = c->tau ? (double)(c->tau[i] * unit) : 0;
 	}
 	for (size_t i = 0; ch->latency && i + 1 < ch->m; i++)
@@ -95,7 +130,8 @@ static hetpart_status chain_scale(chain_problem *ch, const hetpart_chain *c, het
 		return HETPART_OK;
 	return part_fail(
 		err, HETPART_ERANGE,
-		"w, z, vcomm and vcomp differ too much: times beyond the range of a double");
+		"%s, z, vcomm and vcomp differ too much: times beyond the range of a double",
+		c->w_load ? "w_load" : "w");
 }
 
 hetpart_status part_chain_init(chain_problem *ch, const hetpart_chain *given, hetpart_err *err)
@@ -108,9 +144,12 @@ hetpart_status part_chain_init(chain_problem *ch, const hetpart_chain *given, he
 	ch->m = c.nprocs;
 	ch->nloads = c.nloads;
 	ch->given = c.installments;
+	ch->weight = c.weight;
+	ch->released = c.release;
 	const size_t cells = ch->m * ch->nloads; /* at most CHAIN_DATES_MAX */
 	if (!part_array(ch->comp, cells) || !part_array(ch->comm, cells) ||
-	    !part_array(ch->tau, ch->m) || !part_array(ch->speed, ch->m) ||
+	    !part_array(ch->tau, ch->m) || !part_array(ch->speed, cells) ||
+	    !part_array(ch->release, ch->nloads) || !part_array(ch->price, ch->m) ||
 	    (c.latency && !part_array(ch->latency, ch->m)))
 		return part_fail(err, HETPART_ENOMEM, "no memory for %zu processors and %zu loads",
 				 ch->m, ch->nloads);
@@ -124,6 +163,8 @@ void part_chain_free(chain_problem *ch)
 	free(ch->tau);
 	free(ch->latency);
 	free(ch->speed);
+	free(ch->release);
+	free(ch->price);
 }
 
 void part_chain_rescale(chain_problem *ch, int by)
@@ -137,25 +178,53 @@ void part_chain_rescale(chain_problem *ch, int by)
 		if (ch->latency)
 			ch->latency[i] = ldexp(ch->latency[i], -by);
 	}
+	for (size_t n = 0; n < ch->nloads; n++)
+		ch->release[n] = ldexp(ch->release[n], -by);
 	ch->shift += by;
+}
+
+/* Return the date at which processors that all work from `release` on have done `work`, weighted by
+ * their prices. */
+static long double earliest_end(const chain_problem *ch, long double work, double release)
+{
+	long double end = INFINITY, before;
+	do { /* repeat without processors that are free only at the end or later */
+		long double price = 0, late = 0;
+		before = end;
+		for (size_t i = 0; i < ch->m; i++) {
+			const double begin = max_double(ch->tau[i], release);
+			if (begin < before) {
+				price += ch->price[i];
+				late += (long double)ch->price[i] * begin;
+			}
+		}
+		end = (work + late) / price;
+	} while (end < before);
+	return end;
 }
 
 double part_chain_lower(const chain_problem *ch)
 {
-	long double work = 0, end = INFINITY, before;
-	for (size_t n = 0; n < ch->nloads; n++)
-		work += (long double)ch->comp[n * ch->m] * ch->speed[0];
-	do { /* repeat without processors that are free only at the end or later */
-		long double speed = 0, late = 0;
-		before = end;
+	long double work = 0, end = 0;
+	for (size_t n = ch->nloads; n-- > 0;) { /* the work from load n on: on the cheapest one */
+		long double least = INFINITY;
 		for (size_t i = 0; i < ch->m; i++)
-			if (ch->tau[i] < before) {
-				speed += ch->speed[i];
-				late += (long double)ch->speed[i] * ch->tau[i];
-			}
-		end = (work + late) / speed;
-	} while (end < before);
+			least = fminl(least, (long double)ch->comp[n * ch->m + i] * ch->price[i]);
+		work += least;
+		if (n == 0 || ch->release[n] > ch->release[n - 1])
+			end = fmaxl(end, earliest_end(ch, work, ch->release[n]));
+	}
 	return (double)ldexpl(end * (1 - 1e-12L), ch->shift);
+}
+
+double part_chain_flow(const chain_problem *ch, const double *end, int shift)
+{
+	long double flow = 0;
+	for (size_t n = 0; n < ch->nloads; n++) {
+		const long double release = ch->released ? ch->released[n] : 0;
+		flow += (end[n] - ldexpl(release, -shift)) * (ch->weight ? ch->weight[n] : 1);
+	}
+	return (double)flow;
 }
 
 /* ------------------------------------------------------------------------------------ the step */
@@ -181,7 +250,7 @@ void part_chain_step(const chain_problem *ch, chain_state *st, size_t load, cons
 		     hetpart_schedule *sd, size_t at)
 {
 	const size_t m = ch->m;
-	double arrived = 0, rest = 0;
+	double arrived = ch->release[load], rest = 0;
 	for (size_t i = m; i-- > 1;)
 		rest += f[i];
 	for (size_t i = 0; i < m; i++) {
@@ -219,10 +288,11 @@ hetpart_status part_schedule_new(hetpart_schedule **out, const chain_problem *ch
 		sd->m = ch->m;
 		sd->nloads = ch->nloads;
 		sd->method = method;
-		sd->planned = sd->lower = NAN;
+		sd->planned = sd->planned_flow = sd->lower = NAN;
 		sd->first = part_calloc(ch->nloads + 1, sizeof *sd->first);
+		sd->end = part_calloc(ch->nloads, sizeof *sd->end);
 	}
-	if (sd && sd->first)
+	if (sd && sd->first && sd->end)
 		return HETPART_OK;
 	hetpart_schedule_free(sd);
 	*out = NULL;
@@ -281,28 +351,41 @@ hetpart_status part_schedule_date(hetpart_schedule *sd, const chain_problem *ch,
 	for (size_t n = 0; rc == HETPART_OK && n < ch->nloads; n++)
 		for (size_t t = sd->first[n]; t < sd->first[n + 1]; t++)
 			part_chain_step(ch, &st, n, sd->fraction + t * ch->m, sd, t);
-	sd->makespan = 0;
-	for (size_t i = 0; rc == HETPART_OK && i < ch->m; i++)
-		sd->makespan = max_double(sd->makespan, st.proc[i]);
 	part_chain_end(&st);
 	if (rc != HETPART_OK)
 		return rc;
-	if (unscale_dates(&sd->makespan, 1, ch->shift) &&
-	    unscale_dates(sd->comm_start, sd->total * (ch->m - 1), ch->shift) &&
+	if (unscale_dates(sd->comm_start, sd->total * (ch->m - 1), ch->shift) &&
 	    unscale_dates(sd->comm_end, sd->total * (ch->m - 1), ch->shift) &&
 	    unscale_dates(sd->comp_start, sd->total * ch->m, ch->shift) &&
-	    unscale_dates(sd->comp_end, sd->total * ch->m, ch->shift))
+	    unscale_dates(sd->comp_end, sd->total * ch->m, ch->shift)) {
+		for (size_t n = 0; n < ch->nloads; n++) {
+			sd->end[n] = 0;
+			for (size_t i = 0; i < ch->m; i++)
+				sd->end[n] = max_double(
+					sd->end[n],
+					sd->comp_end[(sd->first[n + 1] - 1) * ch->m + i]);
+		}
+		sd->makespan = sd->end[ch->nloads - 1];
+		sd->flow = part_chain_flow(ch, sd->end, 0);
 		return HETPART_OK;
+	}
 	return part_fail(err, HETPART_ERANGE, "a start or end time is too large for a double");
 }
 
 PART_GETTER(double, hetpart_schedule_makespan, hetpart_schedule, makespan, NAN)
 PART_GETTER(double, hetpart_schedule_planned_makespan, hetpart_schedule, planned, NAN)
+PART_GETTER(double, hetpart_schedule_flow, hetpart_schedule, flow, NAN)
+PART_GETTER(double, hetpart_schedule_planned_flow, hetpart_schedule, planned_flow, NAN)
 PART_GETTER(double, hetpart_schedule_lower_bound, hetpart_schedule, lower, NAN)
 PART_GETTER(hetpart_status, hetpart_schedule_stopped, hetpart_schedule, stopped, HETPART_EINVAL)
 PART_GETTER(const char *, hetpart_schedule_method, hetpart_schedule, method, "")
 PART_GETTER(size_t, hetpart_schedule_nprocs, hetpart_schedule, m, 0)
 PART_GETTER(size_t, hetpart_schedule_nloads, hetpart_schedule, nloads, 0)
+
+double hetpart_schedule_load_end(const hetpart_schedule *sd, size_t load)
+{
+	return sd && load < sd->nloads ? sd->end[load] : NAN;
+}
 
 size_t hetpart_schedule_installments(const hetpart_schedule *sd, size_t load)
 {
@@ -355,6 +438,7 @@ void hetpart_schedule_free(hetpart_schedule *sd)
 	if (!sd)
 		return;
 	free(sd->first);
+	free(sd->end);
 	free(sd->fraction);
 	free(sd->comm_start);
 	free(sd->comm_end);

@@ -44,6 +44,10 @@ module hetpart
     enumerator :: HETPART_CHAIN_LP = 0, HETPART_CHAIN_SIMPLE = 1, HETPART_CHAIN_SINGLEINST = 2
     enumerator :: HETPART_CHAIN_MULTIINST = 3
   end enum
+  ! objectives of chains
+  enum, bind(c)
+    enumerator :: HETPART_OBJECTIVE_MAKESPAN = 0, HETPART_OBJECTIVE_FLOW = 1
+  end enum
 
   integer, parameter :: HETPART_ERR_BYTES = 256
 
@@ -101,6 +105,7 @@ module hetpart
     integer(c_size_t) :: struct_size, nprocs, nloads
     type(c_ptr) :: w, z, tau, latency, vcomm, vcomp ! c_loc() of arrays of real(c_double)
     type(c_ptr) :: installments ! c_loc() of an array of integer(c_size_t), or c_null_ptr
+    type(c_ptr) :: w_load, release, weight ! as w, or c_null_ptr
   end type
   type, bind(c) :: hetpart_chain_opts ! begin with hetpart_chain_opts_init()
     integer(c_size_t) :: struct_size
@@ -110,6 +115,7 @@ module hetpart
     integer(c_int64_t) :: max_mem_bytes
     type(c_funptr) :: stop ! c_funloc() of a procedure of hetpart_stop_fn, or c_null_funptr
     type(c_ptr) :: stop_ctx
+    integer(c_int) :: objective
   end type
 
   abstract interface
@@ -749,6 +755,22 @@ module hetpart
       type(c_ptr), value :: schedule
       real(c_double) :: res
     end function
+    function hetpart_schedule_load_end(schedule, load) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      integer(c_size_t), value :: load
+      real(c_double) :: res
+    end function
+    function hetpart_schedule_flow(schedule) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      real(c_double) :: res
+    end function
+    function hetpart_schedule_planned_flow(schedule) bind(c) result(res)
+      import
+      type(c_ptr), value :: schedule
+      real(c_double) :: res
+    end function
     function hetpart_schedule_stopped(schedule) bind(c) result(res)
       import
       type(c_ptr), value :: schedule
@@ -847,7 +869,7 @@ contains
     type(hetpart_chain) :: chain
 
     chain = hetpart_chain(0, 0, 0, c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, &
-                          c_null_ptr, c_null_ptr)
+                          c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr)
     chain%struct_size = storage_size(chain) / 8
   end function
 
@@ -855,7 +877,8 @@ contains
   pure function hetpart_chain_opts_init() result(opts)
     type(hetpart_chain_opts) :: opts
 
-    opts = hetpart_chain_opts(0, HETPART_CHAIN_LP, 0, 0, 0, c_null_funptr, c_null_ptr)
+    opts = hetpart_chain_opts(0, HETPART_CHAIN_LP, 0, 0, 0, c_null_funptr, c_null_ptr, &
+                              HETPART_OBJECTIVE_MAKESPAN)
     opts%struct_size = storage_size(opts) / 8
   end function
 

@@ -46,7 +46,11 @@ static const char help[] =
 	"      --best-upto=M         emulate: find the best number of processes up to M\n"
 	"      --observations=LIST   model: ITEMS:TIME,... at speed 1\n"
 	"      --w=LIST --z=LIST     chain: time of one unit, on processors and over links\n"
+	"      --w-load=LIST         chain: instead of --w, for each load and processor\n"
 	"      --tau=LIST            chain: when each processor can begin\n"
+	"      --release=LIST        chain: when the first processor has each load\n"
+	"      --weight=LIST         chain: weight of each load in the flow\n"
+	"      --objective=NAME      chain, lp: minimise the makespan or the flow\n"
 	"      --latency=LIST        chain: startup time of each message\n"
 	"      --vcomm=LIST --vcomp=LIST   chain: units of data and of computation of each load\n"
 	"      --installments=LIST   chain: number of installments of each load\n"
@@ -118,10 +122,12 @@ int main(int argc, char **argv)
 	int status = 2;
 	switch (hp_args_parse(argc, argv, &a)) {
 	case HP_HELP:
-		status = finish_output(fputs(help, stdout) == EOF);
+		fputs(help, stdout);
+		status = finish_output(EXIT_SUCCESS);
 		break;
 	case HP_VERSION:
-		status = finish_output(fputs(version, stdout) == EOF);
+		fputs(version, stdout);
+		status = finish_output(EXIT_SUCCESS);
 		break;
 	case HP_BATCH:
 		status = batch_file(a.input, a.batch_s);

@@ -926,13 +926,15 @@ HETPART_API hetpart_status hetpart_scatter_root(hetpart_plan **out, size_t *root
 
 /* ================================================= divisible loads on a chain of processors */
 
-/* A chain P_0 - P_1 - ... - P_{m-1}. P_0 holds all loads at time 0. Each processor computes a part
- * of what it has received, and sends the rest to the next one. A load is divided into installments,
- * and an installment into one fraction for each processor; all fractions of a load sum to 1. The
- * rules are constraints (1)-(13) of [S3]. A processor sends an installment on after it has received
- * it completely. It receives nothing while it still sends the previous installment. Messages and
- * computations keep their order. A fraction of 0 makes an empty message, which keeps the order but
- * takes no time and no latency. The calls do not keep the pointers. */
+/* A chain P_0 - P_1 - ... - P_{m-1}. P_0 holds each load from its release date on. Each processor
+ * computes a part of what it has received, and sends the rest to the next one. A load is divided
+ * into installments, and an installment into one fraction for each processor; all fractions of a
+ * load sum to 1. The rules are constraints (1)-(13) of [S3]. A processor sends an installment on
+ * after it has received it completely. It receives nothing while it still sends the previous
+ * installment. Messages and computations keep their order. A fraction of 0 makes an empty message,
+ * which keeps the order but takes no time and no latency. A load ends when its last installment,
+ * which may be empty on some processors, ends on all of them; so loads end in their order. The
+ * calls do not keep the pointers. */
 typedef struct hetpart_chain {
 	size_t struct_size;         /* sizeof(hetpart_chain), set by HETPART_CHAIN_INIT */
 	size_t nprocs;              /* m, >= 1 */
@@ -945,10 +947,14 @@ typedef struct hetpart_chain {
 	const double *vcomm;        /* nloads: units of data; finite, >= 0 */
 	const double *vcomp;        /* nloads: units of computation; finite, > 0 */
 	const size_t *installments; /* nloads: number of installments, >= 1; NULL: one each */
+	const double *w_load;       /* NULL, or nloads * nprocs, [load][processor]: w for each load;
+				     * finite, > 0; w is then not read ([S3] section 5) */
+	const double *release;      /* nloads: when P_0 receives the load; finite, >= 0; NULL: 0 */
+	const double *weight;       /* nloads: weight in the flow; finite, > 0; NULL: 1 */
 } hetpart_chain;
 
 /* clang-format off */
-#define HETPART_CHAIN_INIT { sizeof(hetpart_chain), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+#define HETPART_CHAIN_INIT { sizeof(hetpart_chain), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /* The methods to find fractions. New ones are added at the end. */
@@ -959,6 +965,13 @@ typedef enum hetpart_chain_method {
 	HETPART_CHAIN_MULTIINST = 3   /* enough installments to keep every processor busy */
 } hetpart_chain_method;
 
+/* The time that LP minimises: affine in the ends of loads ([S3] section 5). */
+typedef enum hetpart_objective {
+	HETPART_OBJECTIVE_MAKESPAN = 0, /* the end of the last load */
+	HETPART_OBJECTIVE_FLOW = 1 /* the sum of weight * (end - release) over all loads; with equal
+				    * weights it also minimises the mean end */
+} hetpart_objective;
+
 /* Start from HETPART_CHAIN_OPTS_INIT, then set what you need. */
 typedef struct hetpart_chain_opts {
 	size_t struct_size;          /* sizeof(hetpart_chain_opts), set by the INIT macro */
@@ -968,10 +981,11 @@ typedef struct hetpart_chain_opts {
 	uint64_t max_mem_bytes;      /* the most memory to use; 0: half of the available */
 	hetpart_stop_fn *stop;       /* NULL, or called to ask whether to stop */
 	void *stop_ctx;              /* passed to stop */
+	hetpart_objective objective; /* LP: HETPART_OBJECTIVE_MAKESPAN by default */
 } hetpart_chain_opts;
 
 /* clang-format off */
-#define HETPART_CHAIN_OPTS_INIT { sizeof(hetpart_chain_opts), HETPART_CHAIN_LP, 0, 0, 0, NULL, NULL }
+#define HETPART_CHAIN_OPTS_INIT { sizeof(hetpart_chain_opts), HETPART_CHAIN_LP, 0, 0, 0, NULL, NULL, HETPART_OBJECTIVE_MAKESPAN }
 /* clang-format on */
 
 /* Fractions and the dates that follow from them; immutable. */
@@ -983,21 +997,22 @@ typedef struct hetpart_schedule hetpart_schedule;
  * chain  see hetpart_chain.
  * opts   NULL for defaults. Methods:
  *        LP: the smallest makespan without latencies, to a precision of about 2e-7, for the numbers
- *        of installments in chain.
- *        SIMPLE: fractions proportional to 1/w, one installment.
+ *        of installments in chain. With objective FLOW: the smallest flow, to a precision of about
+ *        2e-7 times the makespan times the sum of the weights.
+ *        SIMPLE: fractions proportional to 1/w of the load, one installment.
  *        SINGLEINST: one load after the other, in one installment. For each load, all processors
  *        start as early as they can and end together, as early as possible.
- *        MULTIINST: the first load like SINGLEINST. Fractions of later installments are
- *        proportional to 1/w. Each installment is as large as possible, if all its messages arrive
- *        before the previous installment is computed. The last installment that max_installments
- *        allows takes the rest like SINGLEINST.
+ *        MULTIINST: the first load, and a load that is released after a processor has computed all
+ *        before it, like SINGLEINST. Fractions of other installments are proportional to 1/w. Each
+ * installment is as large as possible, if all its messages arrive before the previous installment
+ * is computed. The last installment that max_installments allows takes the rest like SINGLEINST.
  *        SIMPLE, SINGLEINST and MULTIINST choose their own numbers of installments.
  *        If limit_s, max_mem_bytes or stop() stops LP, it returns its best solution so far, or the
  *        solution of SINGLEINST. MULTIINST then puts the rest of each load into one installment.
  *        hetpart_schedule_stopped() returns the reason.
  * Returns HETPART_OK;
  *   HETPART_EINVAL: a required pointer is NULL, a count is 0, a number is NaN, infinite
- *     or out of its range, struct_size or method is unknown;
+ *     or out of its range, struct_size, method or objective is unknown;
  *   HETPART_ERANGE: times beyond the range of a double, or more than 1e8 dates;
  *   HETPART_ENOSOL: MULTIINST without max_installments, if the installments shrink too fast to
  *     reach the whole load;
@@ -1044,9 +1059,22 @@ HETPART_API double hetpart_schedule_makespan(const hetpart_schedule *schedule);
 HETPART_API double hetpart_schedule_planned_makespan(const hetpart_schedule *schedule);
 
 /* hetpart_schedule_lower_bound - return a lower bound of the makespan for any number of
- * installments: the time if all processors always work and messages take no time. NaN if the
- * schedule is from hetpart_chain_replay() or NULL. */
+ * installments: the time if all processors work from the release date of a load on, and messages
+ * take no time. NaN if the schedule is from hetpart_chain_replay() or NULL. */
 HETPART_API double hetpart_schedule_lower_bound(const hetpart_schedule *schedule);
+
+/* hetpart_schedule_load_end - return when a load (from 0) ends, see hetpart_chain; NaN if the load
+ * does not exist. */
+HETPART_API double hetpart_schedule_load_end(const hetpart_schedule *schedule, size_t load);
+
+/* hetpart_schedule_flow - return the sum of weight * (end - release) over all loads; infinite
+ * beyond the range of a double, NaN if schedule is NULL. */
+HETPART_API double hetpart_schedule_flow(const hetpart_schedule *schedule);
+
+/* hetpart_schedule_planned_flow - return the flow that the method computed, without latencies. For
+ * LP with objective FLOW, it is a lower bound for every schedule with these installments, to the
+ * precision of the solver. NaN if the schedule is from hetpart_chain_replay(). */
+HETPART_API double hetpart_schedule_planned_flow(const hetpart_schedule *schedule);
 
 /* hetpart_schedule_stopped - return what stopped the method early, like hetpart_plan_stopped(). */
 HETPART_API hetpart_status hetpart_schedule_stopped(const hetpart_schedule *schedule);

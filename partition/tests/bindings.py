@@ -118,7 +118,8 @@ def letter_of_fortran(attributes, name):
 def test_names_of_methods_are_those_of_the_header():
     values = enums(header_calls()[1])
     for prefix, names in (("METHOD", hetpart.METHODS), ("SCATTER", hetpart.SCATTER_METHODS),
-                          ("CHAIN", hetpart.CHAIN_METHODS), ("CHUNK", hetpart.CHUNK_RULES)):
+                          ("CHAIN", hetpart.CHAIN_METHODS), ("OBJECTIVE", hetpart.OBJECTIVES),
+                          ("CHUNK", hetpart.CHUNK_RULES)):
         wanted = {n: v for n, v in values.items() if n.startswith("HETPART_%s_" % prefix)}
         same({"HETPART_%s_%s" % (prefix, n.upper()): i for i, n in enumerate(names)}, wanted)
 
@@ -368,6 +369,13 @@ def test_chain():
     simple = hetpart.Chain([1, 3], [0], [(1, 1)], tau=[0, 1], latency=[.1]).schedule(method="simple")
     same(simple.fractions, [.75, .25])
     refused(ValueError, "z: 1 entries, not 2", hetpart.Chain, [1, 1, 1], [1], [(1, 1)])
+    own = hetpart.Chain([1], [], [(1, 1), (1, 1)], w_load=[[2], [3]], release=[1, 9], weight=[1, 4])
+    own = own.schedule(objective="flow")
+    near(own.load_end(0), 3, 1e-6)
+    near(own.makespan, 12, 1e-6)
+    near(own.flow, 2 + 4 * 3, 1e-6)
+    near(own.planned_flow, 14, 1e-6)
+    refused(ValueError, "w_load: 1 entries, not 2", hetpart.Chain, [1, 1], [1], [(1, 1)], w_load=[[1]])
 
 
 # ---------------------------------------------------------------------------------- refusals

@@ -2,32 +2,9 @@
 /* test_chain.c - several divisible loads on a chain [S3]: the figures of two processors and two
  * loads; the linear programme against heuristics and its own replay. Also the errata, the rules of
  * the dates, and every invalid argument. */
-#include "tests.h"
+#include "chain_help.h"
 
 #include <float.h>
-
-#define MAX_M 8
-#define MAX_N 8
-
-struct instance {
-	double w[MAX_M], z[MAX_M], tau[MAX_M], latency[MAX_M], vcomm[MAX_N], vcomp[MAX_N];
-	size_t q[MAX_N];
-	hetpart_chain ch;
-};
-
-static void instance_init(struct instance *in, size_t m, size_t nloads)
-{
-	hetpart_chain ch = HETPART_CHAIN_INIT;
-
-	memset(in, 0, sizeof *in);
-	for (size_t i = 0; i < MAX_M; i++)
-		in->w[i] = in->z[i] = 1;
-	for (size_t n = 0; n < MAX_N; n++)
-		in->vcomm[n] = in->vcomp[n] = 1, in->q[n] = 1;
-	in->ch = ch;
-	in->ch.nprocs = m, in->ch.nloads = nloads, in->ch.w = in->w, in->ch.z = in->z;
-	in->ch.vcomm = in->vcomm, in->ch.vcomp = in->vcomp, in->ch.installments = in->q;
-}
 
 /* Set up two equal processors of w = lambda, z = 1, and two loads of volume 1. */
 static void two_by_two(struct instance *in, double lambda, size_t q)
@@ -35,18 +12,6 @@ static void two_by_two(struct instance *in, double lambda, size_t q)
 	instance_init(in, 2, 2);
 	in->w[0] = in->w[1] = lambda;
 	in->q[0] = in->q[1] = q;
-}
-
-static hetpart_schedule *must(const struct instance *in, hetpart_chain_method m, size_t most)
-{
-	hetpart_chain_opts opts = HETPART_CHAIN_OPTS_INIT;
-	hetpart_schedule *sd;
-
-	opts.method = m;
-	opts.max_installments = most;
-	opts.limit_s = INFINITY;
-	OK(hetpart_chain_create(&sd, &in->ch, &opts, &err));
-	return sd;
 }
 
 static double makespan(const struct instance *in, hetpart_chain_method m, size_t most)
@@ -102,92 +67,6 @@ static void multiinst_may_have_no_solution(void **state)
 	assert_true(isfinite(makespan(&in, HETPART_CHAIN_MULTIINST, 0)));
 }
 
-/* The manual promises about 2e-7: each of a few constraints may be off by 1e-7. */
-#define PRECISION 3e-7
-
-static void random_instance(struct instance *in, uint64_t *s)
-{
-	double ratio = pow(10, 3 * rnd_real(s) - 2);
-
-	instance_init(in, 1 + (size_t)rnd_below(s, 5), 1 + (size_t)rnd_below(s, 4));
-	for (size_t i = 0; i < MAX_M; i++) {
-		in->w[i] = 1 + 9 * rnd_real(s);
-		in->z[i] = rnd_below(s, 10) ? ratio * (1 + 9 * rnd_real(s)) : 0;
-		in->tau[i] = rnd_below(s, 3) ? 0 : 10 * rnd_real(s);
-		in->latency[i] = .01 * rnd_real(s);
-	}
-	for (size_t n = 0; n < MAX_N; n++) {
-		in->vcomm[n] = rnd_below(s, 10) ? 5 * rnd_real(s) : 0;
-		in->vcomp[n] = .1 + 5 * rnd_real(s);
-		in->q[n] = 1 + (size_t)rnd_below(s, 3);
-	}
-	if (rnd_below(s, 2))
-		in->ch.tau = in->tau;
-}
-
-/* Check all constraints on the dates of a schedule, only through the accessors. */
-static void check_rules(const struct instance *in, const hetpart_schedule *sd, bool latency)
-{
-	size_t m = in->ch.nprocs, before = 0, load_before = 0;
-	double s, e, prev[MAX_M], sent[MAX_M] = { 0 }, last = 0, tol = 1e-9;
-
-	for (size_t i = 0; i < m; i++)
-		prev[i] = in->ch.tau ? in->tau[i] : 0;
-	for (size_t n = 0; n < in->ch.nloads; n++) {
-		double sum = 0;
-		for (size_t j = 0; j < hetpart_schedule_installments(sd, n); j++, before++) {
-			double arrived = 0, was[MAX_M];
-			memcpy(was, sent, sizeof was);
-			for (size_t i = 0; i < m; i++) {
-				double f = hetpart_schedule_fraction(sd, n, j, i), rest = 0;
-				assert_true(f >= 0);
-				sum += f;
-				assert_true(hetpart_schedule_comp(sd, n, j, i, &s, &e));
-				assert_true(s >= prev[i] - tol && s >= arrived - tol);
-				assert_true(fabs(e - s - f * in->w[i] * in->vcomp[n]) <
-					    tol * (1 + e));
-				prev[i] = e;
-				last = fmax(last, e);
-				assert_true(hetpart_schedule_comm(sd, n, j, i, &s, &e) ==
-					    (i + 1 < m));
-				if (i + 1 == m)
-					continue;
-				for (size_t k = i + 1; k < m; k++)
-					rest += hetpart_schedule_fraction(sd, n, j, k);
-				assert_true(s >= 0 && s >= arrived - tol && s >= was[i] - tol);
-				if (i + 2 < m)
-					assert_true(s >= was[i + 1] - tol);
-				assert_true(fabs(e - s - rest * in->z[i] * in->vcomm[n] -
-						 (latency && rest > 0 ? in->latency[i] : 0)) <
-					    tol * (1 + e));
-				sent[i] = arrived = e;
-			}
-		}
-		assert_true(fabs(sum - 1) < 1e-9);
-		load_before++;
-	}
-	assert_int_equal(load_before, hetpart_schedule_nloads(sd));
-	NEAR(hetpart_schedule_makespan(sd), last, 1e-12);
-}
-
-static void replay_is_the_same(const struct instance *in, const hetpart_schedule *sd)
-{
-	struct instance again = *in;
-	size_t count;
-	const double *f = hetpart_schedule_fractions(sd, &count);
-	hetpart_schedule *re;
-	size_t q[MAX_N];
-
-	for (size_t n = 0; n < in->ch.nloads; n++)
-		q[n] = hetpart_schedule_installments(sd, n);
-	again.ch.installments = q;
-	OK(hetpart_chain_replay(&re, &again.ch, f, count, &err));
-	NEAR(hetpart_schedule_makespan(re), hetpart_schedule_makespan(sd), 1e-12);
-	assert_true(isnan(hetpart_schedule_planned_makespan(re)));
-	check_rules(in, re, in->ch.latency);
-	hetpart_schedule_free(re);
-}
-
 /* Check that the programme never exceeds a heuristic that it could imitate, and that its replay
  * gives its own figure. */
 static void programme_beats_heuristics(void **state)
@@ -197,6 +76,8 @@ static void programme_beats_heuristics(void **state)
 		uint64_t s = seed;
 		struct instance in;
 		random_instance(&in, &s);
+		if (seed % 2)
+			random_loads(&in, &s);
 		hetpart_schedule *lp = must(&in, HETPART_CHAIN_LP, 0);
 		double best = hetpart_schedule_makespan(lp);
 		NEAR(best, hetpart_schedule_planned_makespan(lp), PRECISION);
@@ -224,7 +105,8 @@ static void programme_beats_multiinst(void **state)
 		uint64_t s = seed + 777;
 		struct instance in;
 		random_instance(&in, &s);
-		in.ch.latency = NULL;
+		if (seed % 2)
+			random_loads(&in, &s);
 		hetpart_schedule *sd = must(&in, HETPART_CHAIN_MULTIINST, 4);
 		check_rules(&in, sd, false);
 		replay_is_the_same(&in, sd);
@@ -431,6 +313,11 @@ static void invalid_chains(void **state)
 	REFUSE((in.ch.tau = in.tau, in.tau[1] = -1), "tau[1] is '-1'");
 	REFUSE((in.ch.tau = in.tau, in.tau[1] = NAN), "tau[1] is 'nan'");
 	REFUSE((in.ch.latency = in.latency, in.latency[0] = -1), "latency[0] is '-1'");
+	REFUSE((in.ch.w_load = in.w_load, in.w_load[0] = 1), "w_load[1] is '0'");
+	REFUSE((in.ch.release = in.release, in.release[1] = -1), "release[1] is '-1'");
+	REFUSE((in.ch.release = in.release, in.release[0] = INFINITY), "release[0] is 'inf'");
+	REFUSE((in.ch.weight = in.weight, in.weight[0] = 1), "weight[1] is '0'");
+	REFUSE((in.ch.weight = in.weight, in.weight[0] = NAN), "weight[0] is 'nan'");
 	REFUSE(in.q[1] = 0, "the number of installments of load 1 is '0'");
 	REFUSE(in.ch.struct_size = 3, "struct_size");
 }
@@ -450,6 +337,10 @@ static void invalid_options(void **state)
 	assert_int_equal(hetpart_chain_create(&sd, &in.ch, &opts, &err), HETPART_EINVAL);
 	assert_non_null(strstr(err.text, "'77' is not a chain method"));
 	opts.method = HETPART_CHAIN_LP;
+	opts.objective = (hetpart_objective)2;
+	assert_int_equal(hetpart_chain_create(&sd, &in.ch, &opts, &err), HETPART_EINVAL);
+	assert_non_null(strstr(err.text, "'2' is not an objective of a chain"));
+	opts.objective = HETPART_OBJECTIVE_MAKESPAN;
 	opts.limit_s = NAN;
 	assert_int_equal(hetpart_chain_create(&sd, &in.ch, &opts, &err), HETPART_EINVAL);
 	opts.limit_s = -1;
@@ -530,6 +421,7 @@ static void accessors_know_their_bounds(void **state)
 	assert_int_equal(hetpart_schedule_installments(sd, 2), 0);
 	assert_true(isnan(hetpart_schedule_fraction(sd, 0, 1, 0)));
 	assert_true(isnan(hetpart_schedule_fraction(sd, 0, 0, 2)));
+	assert_true(isnan(hetpart_schedule_load_end(sd, 2)));
 	assert_false(hetpart_schedule_comm(sd, 0, 0, 1, &s, &e));
 	assert_false(hetpart_schedule_comp(sd, 0, 0, 2, &s, &e));
 	assert_true(s == -1 && e == -1);
@@ -538,6 +430,9 @@ static void accessors_know_their_bounds(void **state)
 	hetpart_schedule_free(NULL);
 	assert_true(isnan(hetpart_schedule_makespan(NULL)));
 	assert_true(isnan(hetpart_schedule_planned_makespan(NULL)));
+	assert_true(isnan(hetpart_schedule_flow(NULL)));
+	assert_true(isnan(hetpart_schedule_planned_flow(NULL)));
+	assert_true(isnan(hetpart_schedule_load_end(NULL, 0)));
 	assert_string_equal(hetpart_schedule_method(NULL), "");
 	assert_int_equal(hetpart_schedule_nprocs(NULL) + hetpart_schedule_nloads(NULL), 0);
 	assert_null(hetpart_schedule_fractions(NULL, NULL));

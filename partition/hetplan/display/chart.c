@@ -93,7 +93,8 @@ static bool bars_of_dates(hp_job *job, hp_bars *b, const json_t *out)
 {
 	const json_t *const loads = json_object_get(out, "comp_start");
 	const size_t nloads = json_array_size(loads);
-	const size_t rows = json_array_size(json_object_get(job->in, "w"));
+	const json_t *const first = json_array_get(json_array_get(loads, 0), 0);
+	const size_t rows = json_array_size(first);
 	size_t inst = 0;
 	for (size_t l = 0; l < nloads; l++)
 		inst += json_array_size(json_array_get(loads, l));
@@ -158,7 +159,7 @@ bool hp_make_bars(hp_job *job, hp_bars *b)
 	bool ok;
 	if (!json_is_number(json_object_get(job->out, "makespan")))
 		return hp_fail(job, NULL, "no chart of '%s': its answer has no times", op);
-	if (json_object_get(job->in, "w")) {
+	if (json_object_get(job->in, "vcomm")) {
 		hp_job dates = { .in = NULL };
 		ok = hp_chain_dates(job, &dates) && bars_of_dates(job, b, dates.out);
 		hp_job_free(&dates);

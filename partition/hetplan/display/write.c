@@ -141,7 +141,7 @@ static bool view_answer(hp_job *job, bool csv, table_view *v)
 		      { "times", "time", COLUMN_LIST },
 		      { "total_by_root", "total_as_root", COLUMN_BY_ORDER } };
 	*v = (table_view){ .csv = csv };
-	if (json_object_get(job->in, "w"))
+	if (json_object_get(job->in, "vcomm"))
 		return view_chain(job, v);
 	add_column(v, "processor", COLUMN_PLACE, NULL)->part = PROCESSOR;
 	if (json_object_get(job->in, "names"))
@@ -173,10 +173,16 @@ static void put_facts(FILE *f, const hp_job *job)
 {
 	static const struct {
 		const char *key, *title;
-	} facts[] = { { "makespan", "makespan" },           { "real_makespan", "before rounding" },
-		      { "lower_bound", "lower bound" },     { "gap_percent", "gap %" },
-		      { "planned_makespan", "as planned" }, { "processes", "processes" },
-		      { "efficiency", "efficiency" },       { "root", "root" } };
+	} facts[] = { { "makespan", "makespan" },
+		      { "real_makespan", "before rounding" },
+		      { "lower_bound", "lower bound" },
+		      { "gap_percent", "gap %" },
+		      { "planned_makespan", "as planned" },
+		      { "processes", "processes" },
+		      { "efficiency", "efficiency" },
+		      { "root", "root" },
+		      { "flow", "flow" },
+		      { "planned_flow", "planned flow" } };
 	const char *const op = json_string_value(json_object_get(job->out, "op"));
 	const char *const method = json_string_value(json_object_get(job->out, "method"));
 	const char *const stopped = json_string_value(json_object_get(job->out, "stopped"));

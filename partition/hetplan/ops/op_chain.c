@@ -43,6 +43,21 @@ static bool put_cells(hp_job *job, const hetpart_schedule *s, cell_kind kind, si
 /* In the order of hetpart_chain_method. */
 static const char *const chain_methods[] = { "lp", "simple", "singleinst", "multiinst", NULL };
 
+/* In the order of hetpart_objective. */
+static const char *const objectives[] = { "makespan", "flow", NULL };
+
+/* Add the makespan, the end of each load, and the flow. */
+static bool put_ends(hp_job *job, const hetpart_schedule *s)
+{
+	const size_t n = hetpart_schedule_nloads(s);
+	double *const end = hp_alloc(job, n, sizeof *end);
+	for (size_t l = 0; end && l < n; l++)
+		end[l] = hetpart_schedule_load_end(s, l);
+	return end && hp_put(job, "makespan", hp_json_real(hetpart_schedule_makespan(s))) &&
+	       hp_put_reals(job, "load_ends", end, n) &&
+	       hp_put(job, "flow", hp_json_real(hetpart_schedule_flow(s)));
+}
+
 static bool op_chain(hp_job *job)
 {
 	const uint64_t limit = job->limits->installments;
@@ -50,13 +65,15 @@ static bool op_chain(hp_job *job)
 	hetpart_schedule *s = NULL;
 	hetpart_chain c;
 	uint64_t max = 0;
-	size_t method = HETPART_CHAIN_LP;
+	size_t method = HETPART_CHAIN_LP, objective = HETPART_OBJECTIVE_MAKESPAN;
 	if (!hp_chain(job, &c) || !hp_choice(job, "method", chain_methods, &method) ||
+	    !hp_choice(job, "objective", objectives, &objective) ||
 	    !hp_optional(job, "max_installments", 0, UINT32_MAX, &max) ||
 	    !hp_plan_limits(job, &opts.limit_s, &opts.max_mem_bytes))
 		return false;
 	opts.max_installments = (size_t)(limit && (max == 0 || max > limit) ? limit : max);
 	opts.method = (hetpart_chain_method)method;
+	opts.objective = (hetpart_objective)objective;
 	if (!hp_lib(job, NULL, hetpart_chain_create(&s, &c, &opts, &job->err)) ||
 	    !hp_own(job, HP_SCHEDULE, s))
 		return false;
@@ -67,10 +84,10 @@ static bool op_chain(hp_job *job)
 			"the answer has '%zu' fractions, more than %zu: set max_installments", n,
 			job->limits->values);
 	return hp_put(job, "method", json_string(hetpart_schedule_method(s))) &&
-	       put_cells(job, s, FRACTION, hetpart_schedule_nprocs(s)) &&
-	       hp_put(job, "makespan", hp_json_real(hetpart_schedule_makespan(s))) &&
+	       put_cells(job, s, FRACTION, hetpart_schedule_nprocs(s)) && put_ends(job, s) &&
 	       hp_put(job, "planned_makespan",
 		      hp_json_real(hetpart_schedule_planned_makespan(s))) &&
+	       hp_put(job, "planned_flow", hp_json_real(hetpart_schedule_planned_flow(s))) &&
 	       hp_put(job, "lower_bound", hp_json_real(hetpart_schedule_lower_bound(s))) &&
 	       hp_put_stopped(job, hetpart_schedule_stopped(s));
 }
@@ -127,9 +144,9 @@ static bool op_chain_replay(hp_job *job)
 	    !hp_own(job, HP_SCHEDULE, s))
 		return false;
 	n = hetpart_schedule_nprocs(s);
-	return hp_put(job, "makespan", hp_json_real(hetpart_schedule_makespan(s))) &&
-	       put_cells(job, s, COMM_START, n - 1) && put_cells(job, s, COMM_END, n - 1) &&
-	       put_cells(job, s, COMP_START, n) && put_cells(job, s, COMP_END, n);
+	return put_ends(job, s) && put_cells(job, s, COMM_START, n - 1) &&
+	       put_cells(job, s, COMM_END, n - 1) && put_cells(job, s, COMP_START, n) &&
+	       put_cells(job, s, COMP_END, n);
 }
 
 bool hp_chain_dates(hp_job *job, hp_job *dates)
@@ -145,14 +162,15 @@ bool hp_chain_dates(hp_job *job, hp_job *dates)
 }
 
 /* clang-format off */
+#define CHAIN_KEYS                                                                            \
+	"op", "id", "names", "w", "w_load", "z", "tau", "latency", "vcomm", "vcomp", "release", \
+	"weight", "installments"
 const hp_op hp_ops_chain[] = {
 	{ "chain", "chain", op_chain, NULL,
-	  { "op", "id", "names", "w", "z", "tau", "latency", "vcomm", "vcomp", "installments",
-	    "method", "max_installments", HP_LIMIT_KEYS, NULL },
+	  { CHAIN_KEYS, "method", "objective", "max_installments", HP_LIMIT_KEYS, NULL },
 	  chain_methods },
 	{ "chain-replay", "chain", op_chain_replay, NULL,
-	  { "op", "id", "names", "w", "z", "tau", "latency", "vcomm", "vcomp", "installments",
-	    "fractions", NULL },
+	  { CHAIN_KEYS, "fractions", NULL },
 	  NULL },
 	{ .name = NULL }
 };

@@ -58,8 +58,12 @@ static bool enough_names(hp_job *job)
 	const json_t *list = json_object_get(job->out, "shares");
 	if (!list)
 		list = json_object_get(job->out, "counts");
-	if (!list)
-		list = json_object_get(job->in, "w");
+	if (!list) { /* a chain: the processors of its first installment */
+		list = json_object_get(job->out, "fractions");
+		if (!list)
+			list = json_object_get(job->out, "comp_start");
+		list = json_array_get(json_array_get(list, 0), 0);
+	}
 	const size_t n = json_array_size(names.v), procs = json_array_size(list);
 	return !names.v || n == procs ||
 	       hp_fail(job, &names, "%zu name%s for %zu processor%s", n, n == 1 ? "" : "s", procs,
@@ -256,6 +260,12 @@ static bool verify_shares(verification *v, const hp_op *op)
 	       accept_number(v, "efficiency");
 }
 
+/* Add a member of another answer to the answer. */
+static bool put_copy(const verification *v, const json_t *from, const char *key)
+{
+	return hp_put(v->job, key, json_incref(json_object_get(from, key)));
+}
+
 /* Verify a chain by a replay of the fractions of the file or, if it has none, of the request. */
 static bool verify_chain(const verification *v)
 {
@@ -263,20 +273,22 @@ static bool verify_chain(const verification *v)
 	bool ok = accept_member(v, "fractions") && hp_chain_dates(v->job, &dates);
 	if (ok) {
 		const json_t *const end = json_object_get(dates.out, "makespan");
-		ok = put_makespan(v, json_is_number(end) ? json_number_value(end) : INFINITY);
+		ok = put_makespan(v, json_is_number(end) ? json_number_value(end) : INFINITY) &&
+		     put_copy(v, dates.out, "load_ends") && put_copy(v, dates.out, "flow");
 	}
 	if (ok && !json_object_get(v->file, "fractions"))
 		ok = json_object_update(v->job->out, dates.out) == 0 || hp_no_memory(v->job);
 	hp_job_free(&dates);
-	return ok && accept_number(v, "planned_makespan");
+	return ok && accept_number(v, "planned_makespan") && accept_number(v, "planned_flow");
 }
 
 /* clang-format off */
 static const char *const plan_keys[] = {
 	"id", "status", "op", "method", "shares", "counts", "real", "times", "makespan",
 	"real_makespan", "lower_bound", "gap_percent", "stopped", "order", "root", "total_by_root",
-	"points", "processes", "efficiency", "fractions", "planned_makespan", "comm_start",
-	"comm_end", "comp_start", "comp_end", "request", NULL
+	"points", "processes", "efficiency", "fractions", "load_ends", "flow",
+	"planned_makespan", "planned_flow", "comm_start", "comm_end", "comp_start", "comp_end",
+	"request", NULL
 };
 /* clang-format on */
 

@@ -46,7 +46,7 @@ typedef struct hp_op {
 	const char *name, *verb;
 	bool (*perform)(hp_job *job);
 	hp_ends *ends; /* NULL: the answer has no shares */
-	const char *keys[16];
+	const char *keys[20];
 	const char *const *methods; /* methods for --compare; NULL: there is only one */
 } hp_op;
 

@@ -514,9 +514,21 @@ static bool chain_installments(hp_job *job, hetpart_chain *c)
 bool hp_chain(hp_job *job, hetpart_chain *c)
 {
 	*c = (hetpart_chain)HETPART_CHAIN_INIT;
-	if (!hp_reals(job, "w", job->limits->procs, &c->w, &c->nprocs) ||
+	const hp_at w_load = hp_top(job->in, "w_load");
+	size_t times = 0;
+	if ((!w_load.v && !hp_reals(job, "w", job->limits->procs, &c->w, &c->nprocs)) ||
 	    !hp_reals(job, "vcomm", job->limits->loads, &c->vcomm, &c->nloads))
 		return false;
+	if (w_load.v) {
+		if (!hp_reals(job, w_load.key, job->limits->values, &c->w_load, &times))
+			return false;
+		c->nprocs = c->nloads ? times / c->nloads : 0;
+		if (c->nprocs > job->limits->procs || times != c->nprocs * c->nloads)
+			return hp_fail(job, &w_load,
+				       "%zu entries for %zu loads, must be one for "
+				       "each load and processor",
+				       times, c->nloads);
+	}
 	size_t links = c->nprocs ? c->nprocs - 1 : 0;
 	return hp_reals(job, "z", links, &c->z, &links) &&
 	       (!json_object_get(job->in, "tau") ||
@@ -524,5 +536,9 @@ bool hp_chain(hp_job *job, hetpart_chain *c)
 	       (!json_object_get(job->in, "latency") ||
 		hp_reals(job, "latency", links, &c->latency, &links)) &&
 	       hp_reals(job, "vcomp", c->nloads, &c->vcomp, &c->nloads) &&
+	       (!json_object_get(job->in, "release") ||
+		hp_reals(job, "release", c->nloads, &c->release, &c->nloads)) &&
+	       (!json_object_get(job->in, "weight") ||
+		hp_reals(job, "weight", c->nloads, &c->weight, &c->nloads)) &&
 	       chain_installments(job, c);
 }

@@ -289,9 +289,10 @@ edges 'compute|cost' scatter -n 100 --compute V,1 --link 1,1
 edges 'link|cost' scatter -n 100 --compute 1,1 --link 1,V
 edges 'observation|item|time' model --observations V:1,20:2
 edges 'observation|item|time' model --observations 1:V,20:2
-for option in w z tau latency vcomm vcomp; do
-  words=(--w '1,1' --z 1 --tau '0,0' --latency 0 --vcomm '1,1' --vcomp '1,1')
+for option in w w-load z tau latency vcomm vcomp release weight; do
+  words=(--w '1,1' --z 1 --tau '0,0' --latency 0 --vcomm '1,1' --vcomp '1,1' --release '0,0' --weight '1,1')
+  [ "$option" != w-load ] || words+=(--w-load '1,1,1,1')
   for i in "${!words[@]}"; do [ "${words[i]}" != --$option ] || words[i + 1]=${words[i + 1]/%[01]/V}; done
-  edges "\b$option\b|end time" chain "${words[@]}"
+  edges "\b${option/-/.}\b|end time" chain "${words[@]}"
 done
 done_testing

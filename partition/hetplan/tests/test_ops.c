@@ -251,6 +251,21 @@ static void chain_replay(void **state)
 	NEAR(number("makespan"), 0.5625, 0);
 }
 
+static void chain_of_unlike_loads(void **state)
+{
+	(void)state;
+	ask("{'op':'chain-replay','w_load':[1,2,2,1],'z':[0.5],'vcomm':[1,1],'vcomp':[1,1],"
+	    "'release':[0,1],'weight':[1,3],'fractions':[[[0.5,0.5]],[[0.25,0.75]]]}");
+	list_is("comm_start", "[[[0.0]],[[1.0]]]");
+	list_is("comp_start", "[[[0.0,0.25]],[[1.0,1.375]]]");
+	list_is("load_ends", "[1.25,2.125]");
+	NEAR(number("flow"), 1.25 + 3 * 1.125, 0);
+	ask("{'op':'chain','w_load':[1,2,2,1],'z':[0.5],'vcomm':[1,1],'vcomp':[1,1],"
+	    "'release':[0,1],'weight':[1,3],'objective':'flow'}");
+	NEAR(number("planned_flow"), 5. / 7 + 3 * 6. / 7, 1e-6);
+	NEAR(number("flow"), number("planned_flow"), 1e-6);
+}
+
 static void model(void **state)
 {
 	(void)state;
@@ -440,6 +455,7 @@ int main(void)
 		cmocka_unit_test(order_and_root),
 		cmocka_unit_test(chain),
 		cmocka_unit_test(chain_replay),
+		cmocka_unit_test(chain_of_unlike_loads),
 		cmocka_unit_test(model),
 		cmocka_unit_test(limits_hold),
 		cmocka_unit_test(answers_are_bounded),
