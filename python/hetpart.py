@@ -35,6 +35,7 @@ cost_affine:ipdddp cost_linear:ipdp cost_nlogn:ipdp cost_nlog2n1:ipdp cost_power
 cost_piecewise:ippzdp cost_table:ippzdp cost_callback:ipppbdp cost_eval:dpu cost_increasing:bp
 cost_is_affine:bppp cost_is_linear:bp cost_free:-p
 plan_nprocs:zp plan_items:up plan_share:upz plan_shares:pp plan_first:upz plan_offsets:-pp
+plan_owner:zpu
 plan_real_shares:pp plan_times:pp plan_real_share:dpz plan_time:dpz
 plan_makespan:dp plan_real_makespan:dp plan_lower_bound:dp plan_stopped:ip plan_method:sp
 plan_hash:up plan_print:zppz plan_pack:zppz plan_unpack:ippzp plan_free:-p
@@ -459,6 +460,10 @@ class Plan(_Owner, collections.abc.Sequence):
     def first(self, proc):
         """Return the number of the first item of processor proc; both count from 0."""
         return _c.plan_first(self._p, _count(proc, "proc"))
+
+    def owner(self, item):
+        """Return the processor that has this item; len(plan) if no processor has it."""
+        return _c.plan_owner(self._p, _count(item, "item"))
 
     @property
     def offsets(self):

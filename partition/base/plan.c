@@ -89,6 +89,14 @@ void hetpart_plan_offsets(const hetpart_plan *plan, uint64_t *first)
 	first[plan->nprocs] = at;
 }
 
+size_t hetpart_plan_owner(const hetpart_plan *plan, uint64_t item)
+{
+	size_t i = 0;
+	for (; plan && i < plan->nprocs && item >= plan->share[i]; i++)
+		item -= plan->share[i];
+	return i;
+}
+
 double hetpart_plan_real_share(const hetpart_plan *plan, size_t proc)
 {
 	return plan && proc < plan->nprocs ? plan->real[proc] : NAN;

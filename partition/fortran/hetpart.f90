@@ -269,6 +269,12 @@ module hetpart
       integer(c_size_t), value :: proc
       integer(c_int64_t) :: res
     end function
+    function hetpart_plan_owner(plan, item) bind(c) result(res)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int64_t), value :: item
+      integer(c_size_t) :: res
+    end function
     subroutine hetpart_plan_offsets(plan, first) bind(c)
       import
       type(c_ptr), value :: plan

@@ -198,6 +198,11 @@ HETPART_API uint64_t hetpart_plan_first(const hetpart_plan *plan, size_t proc);
  * Stores nothing if a pointer is NULL. */
 HETPART_API void hetpart_plan_offsets(const hetpart_plan *plan, uint64_t *first);
 
+/* hetpart_plan_owner - return the processor that has item number item (from 0), if processors take
+ * their items in order: the inverse of hetpart_plan_first(). Return the number of processors if no
+ * item has that number, and 0 if plan is NULL. Takes O(nprocs) time. */
+HETPART_API size_t hetpart_plan_owner(const hetpart_plan *plan, uint64_t item);
+
 /* hetpart_plan_real_shares, hetpart_plan_times - return the results of hetpart_plan_real_share()
  * and hetpart_plan_time() for all processors: nprocs entries that live as long as the plan; NULL if
  * plan is NULL. */
@@ -625,7 +630,8 @@ HETPART_API void hetpart_wisdom_free(hetpart_wisdom *wisdom);
  * programs that give every process the same amount of work. Node i with m_i processes takes the
  * time m_i/r_i. Each next process goes to the node where (m_i + 1)/r_i is smallest, which is
  * optimal for every number of processes. The plan's shares are the m_i; a slow node may get none.
- * [S2]
+ * [S2] If one process of each node plays the roles of all its m_i processes, hetpart_plan_first()
+ * is its first role, the others follow, and hetpart_plan_owner() is the node that plays a role.
  * out        receives the plan, NULL on failure; free with hetpart_plan_free().
  * ratings    nprocs entries, not kept: finite, > 0.
  * nprocs     >= 1.

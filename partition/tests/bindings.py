@@ -200,6 +200,7 @@ def test_a_plan_is_a_sequence():
     same(repr(plan), "<hetpart.Plan of 1000 items, exact, D'Hondt: [125, 250, 625], makespan 125>")
     same(repr(hetpart.share(9, [1] * 9, 1))[-26:], "1, 1, 1, ...], makespan 1>")
     same((plan.offsets, plan.first(2), plan.first(3)), ([0, 125, 375, 1000], 375, 1000))
+    same((plan.owner(124), plan.owner(125), plan.owner(999), plan.owner(1000)), (0, 1, 2, 3))
 
 
 def test_views_are_the_library_s_own_memory():

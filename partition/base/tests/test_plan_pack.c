@@ -123,6 +123,14 @@ static void first_items(void **state)
 	assert_int_equal(hetpart_plan_first(NULL, 1), 0);
 	hetpart_plan_offsets(NULL, first);
 	hetpart_plan_offsets(pl, NULL);
+	for (uint64_t item = 0, i = 0; item < 4007; item++) {
+		while (item >= first[i + 1])
+			i++;
+		assert_int_equal(hetpart_plan_owner(pl, item), i);
+	}
+	assert_int_equal(hetpart_plan_owner(pl, 4007), 40);
+	assert_int_equal(hetpart_plan_owner(pl, UINT64_MAX), 40);
+	assert_int_equal(hetpart_plan_owner(NULL, 0), 0);
 	assert_true(hetpart_plan_times(pl)[39] == hetpart_plan_time(pl, 39));
 	assert_true(hetpart_plan_real_shares(pl)[39] == hetpart_plan_real_share(pl, 39));
 	assert_null(hetpart_plan_times(NULL));

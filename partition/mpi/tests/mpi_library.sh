@@ -55,4 +55,20 @@ for ranks in 1 3 4; do
   is "client, $ranks ranks: as before" "$rc $out" "$before"
   is "client, $ranks ranks: the sum" "$rc $out" "0 100003 numbers, sum of square roots 5000250003"
 done
+
+# The example of emulation: ranks play several roles, and compute the same as equal processes.
+sum=$(awk -v m=11 -v steps=5 'BEGIN {
+  for (v = 0; v < m; v++) x[v] = v
+  for (; steps > 0; steps--) { for (v = 0; v < m; v++) y[v] = x[v] + x[(v + m - 1) % m]; for (v in y) x[v] = y[v] }
+  for (v in x) t += v * x[v]
+  print t }')
+played() { # played RANKS ROLES RATING... - the number of roles of each rank
+  local ranks=$1 roles=$2; shift 2
+  run timeout 120 "$ROOT/scripts/mpirun" "$ranks" "$OBJ/partition/mpi/examples/roles" 11 5 "$@"
+  is "roles, $ranks ranks of speeds $*" "$rc $out" "0 roles: $roles"$'\n'"sum: $sum"
+}
+played 4 "1 2 4 4" 0.46 0.65 1.61 1.61
+played 1 11 3
+played 3 "10 0 1" 100 1 10
+played 2 "3 8" 1 2
 done_testing
