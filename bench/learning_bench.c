@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* learning_bench.c - learn an unknown cost, batch by batch, and print by how much the true makespan
  * exceeds the optimum. The library is compared with a planner that knows the form of the cost, and
- * finds only its numbers by least squares. This shows what is possible with this noise. Prints one
- * JSON line for each noise, shape, planner and batch. */
+ * finds only its numbers by least squares. This shows what is possible with this noise. The third
+ * planner draws straight lines between the observations, as in [S4] 3.3. Prints one JSON line for
+ * each noise, shape, planner and batch. */
 #include <hetpart.h>
 
 #include "bench.h"
@@ -134,8 +135,12 @@ static void learning_need(hetpart_status rc)
 		bench_stop("%s", err.text);
 }
 
+enum { LIBRARY, FORM_KNOWN, LINES, PLANNERS };
+static const char *const planner_names[] = { "library", "form known", "lines" };
+static learn_plan *const planner[] = { learn_by_model, by_form, learn_by_lines };
+
 static void learning_measure(const learning_setup *su, enum learn_shape shape,
-			     enum learn_noise noise, bool known)
+			     enum learn_noise noise, int by)
 {
 	hetpart_cost *truth;
 	learning_need(learn_truth(&truth, shape, &err));
@@ -143,9 +148,9 @@ static void learning_measure(const learning_setup *su, enum learn_shape shape,
 		double *excess = su->excess + i * LEARN_BATCHES;
 		hetpart_model *m;
 		learning_need(hetpart_model_create(&m, &err));
-		learning_need(learn_run(truth, su->first + i, noise,
-					known ? by_form : learn_by_model,
-					known ? (void *)&shape : (void *)m, excess, &err));
+		learning_need(learn_run(truth, su->first + i, noise, planner[by],
+					by == FORM_KNOWN ? (void *)&shape : (void *)m, excess,
+					&err));
 		hetpart_model_free(m);
 	}
 	hetpart_cost_free(truth);
@@ -155,11 +160,11 @@ static void learning_measure(const learning_setup *su, enum learn_shape shape,
 			sum += su->column[i] = 100 * su->excess[i * LEARN_BATCHES + b];
 		double middle = bench_median(su->column, su->seeds);
 		printf("{\"bench\":\"learning\",\"noise\":\"%s\",\"shape\":\"%s\",\"planner\":"
-		       "\"%s\",\"batch\":%zu,\"seeds\":%zu,\"mean_percent\":%.3f,"
-		       "\"median_percent\":%.3f,\"p90_percent\":%.3f,\"max_percent\":%.3f}\n",
-		       noise == LEARN_NORMAL ? "normal" : "uniform", learn_names[shape],
-		       known ? "form known" : "library", b + 1, su->seeds, sum / (double)su->seeds,
-		       middle, su->column[su->seeds * 9 / 10], su->column[su->seeds - 1]);
+		       "\"%s\",\"batch\":%zu,\"seeds\":%zu,\"mean_percent\":%.5f,"
+		       "\"median_percent\":%.5f,\"p90_percent\":%.5f,\"max_percent\":%.5f}\n",
+		       learn_noise_names[noise], learn_names[shape], planner_names[by], b + 1,
+		       su->seeds, sum / (double)su->seeds, middle, su->column[su->seeds * 9 / 10],
+		       su->column[su->seeds - 1]);
 	}
 }
 
@@ -178,11 +183,11 @@ int main(int argc, char **argv)
 	printf("{\"bench\":\"learning\",\"library\":\"%s\",\"compiler\":\"%s\",\"first_seed\":"
 	       "%" PRIu64 "}\n",
 	       hetpart_version(), __VERSION__, su.first);
-	for (int noise = LEARN_UNIFORM; noise <= LEARN_NORMAL; noise++)
+	for (int noise = 0; noise < LEARN_NOISES; noise++)
 		for (int shape = 0; shape < LEARN_SHAPES; shape++)
-			for (int known = 0; known < 2; known++)
+			for (int by = 0; by < PLANNERS; by++)
 				learning_measure(&su, (enum learn_shape)shape,
-						 (enum learn_noise)noise, known);
+						 (enum learn_noise)noise, by);
 	free(su.excess);
 	free(su.column);
 	return 0;

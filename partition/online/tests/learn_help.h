@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* learn_help.h - the experiment of learning an unknown cost, for its tests and its benchmark. Batch
- * after batch, items are shared by the observations so far, with a noise of 5 %. The true makespan
- * is compared with the optimum. The includer supplies rnd_real(). */
+ * after batch, items are shared by the observations so far, with or without noise. The true
+ * makespan is compared with the optimum. The includer supplies rnd_real(). */
 #ifndef LEARN_HELP_H
 #define LEARN_HELP_H
 
@@ -10,7 +10,6 @@
 
 enum { LEARN_P = 8, LEARN_ITEMS = 1000000, LEARN_BATCHES = 30 };
 enum { LEARN_CLIFF_AT = 120000 };
-#define LEARN_NOISE 0.05
 
 enum learn_shape {
 	LEARN_NLOGN,
@@ -22,7 +21,9 @@ enum learn_shape {
 };
 static const char *const learn_names[] = { "n ln n", "n^1.5", "n^0.7", "cliff", "jump" };
 
-enum learn_noise { LEARN_UNIFORM, LEARN_NORMAL }; /* up to 5 %; a standard deviation of 5 % */
+/* up to 5 %; a standard deviation of 5 %; of 1 %; none */
+enum learn_noise { LEARN_UNIFORM, LEARN_NORMAL, LEARN_NORMAL_1, LEARN_EXACT, LEARN_NOISES };
+static const char *const learn_noise_names[] = { "uniform", "normal", "normal 1 %", "none" };
 
 /* Plan the next batch from count observations, LEARN_P for each batch so far. */
 typedef hetpart_status learn_plan(void *ctx, const hetpart_point *seen, size_t count,
@@ -63,11 +64,12 @@ static inline hetpart_status learn_truth(hetpart_cost **out, enum learn_shape sh
 
 static inline double learn_disturbed(double cost, enum learn_noise noise, uint64_t *seed)
 {
+	static const double most[] = { 0.05, 0.05, 0.01, 0 };
 	double u = rnd_real(seed), off = 2 * u - 1;
 
-	if (noise == LEARN_NORMAL)
+	if (noise != LEARN_UNIFORM)
 		off = sqrt(-2 * log(1 - u)) * cos(2 * M_PI * rnd_real(seed));
-	return cost * (1 + LEARN_NOISE * off);
+	return cost * (1 + most[noise] * off);
 }
 
 /* Excess of the true makespan over the optimum, batch by batch, for speeds from 1 to 4. */
@@ -118,6 +120,49 @@ static inline hetpart_status learn_by_model(void *ctx, const hetpart_point *seen
 	if (rc != HETPART_OK)
 		return rc;
 	return hetpart_model_plan(out, ctx, LEARN_ITEMS, speeds, LEARN_P, NULL, why);
+}
+
+/* Plan by straight lines between the observations, as [S4] 3.3 does. Observations of the same
+ * number of items, and those between which the cost would not rise, are replaced by their mean. */
+static inline hetpart_status learn_by_lines(void *ctx, const hetpart_point *seen, size_t count,
+					    const double *speeds, hetpart_plan **out,
+					    hetpart_err *why)
+{
+	hetpart_point sorted[LEARN_BATCHES * LEARN_P], at[LEARN_BATCHES * LEARN_P];
+	double weight[LEARN_BATCHES * LEARN_P];
+	hetpart_cost *cost;
+	hetpart_status rc;
+	size_t n = 0;
+
+	(void)ctx;
+	*out = NULL;
+	for (size_t i = 0; i < count; i++) {
+		size_t j = i;
+		for (; j > 0 && sorted[j - 1].items > seen[i].items; j--)
+			sorted[j] = sorted[j - 1];
+		sorted[j] = seen[i];
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (sorted[i].items < 1)
+			continue;
+		at[n] = sorted[i];
+		weight[n++] = 1;
+		while (n > 1 && (at[n - 2].items >= at[n - 1].items ||
+				 at[n - 2].time_s >= at[n - 1].time_s)) {
+			hetpart_point *a = &at[n - 2], *b = &at[n - 1];
+			double part = weight[n - 1] / (weight[n - 2] + weight[n - 1]);
+			a->items += (b->items - a->items) * part;
+			a->time_s += (b->time_s - a->time_s) * part;
+			weight[n - 2] += weight[n - 1];
+			n--;
+		}
+	}
+	rc = n ? hetpart_cost_piecewise(&cost, at, n, 1, why) : hetpart_cost_linear(&cost, 1, why);
+	if (rc != HETPART_OK)
+		return rc;
+	rc = hetpart_share_create(out, LEARN_ITEMS, speeds, LEARN_P, cost, NULL, why);
+	hetpart_cost_free(cost);
+	return rc;
 }
 
 #endif

@@ -211,7 +211,8 @@ static void refusals(void **state)
 enum { SEEDS = 12 };
 
 /* Mean over the seeds, batch by batch. */
-static void study(enum learn_shape shape, enum learn_noise noise, double mean[LEARN_BATCHES])
+static void study_by(learn_plan *plan, enum learn_shape shape, enum learn_noise noise,
+		     double mean[LEARN_BATCHES])
 {
 	hetpart_cost *truth;
 
@@ -221,12 +222,17 @@ static void study(enum learn_shape shape, enum learn_noise noise, double mean[LE
 	for (uint64_t seed = 101; seed < 101 + SEEDS; seed++) {
 		double excess[LEARN_BATCHES];
 		hetpart_model *m = model_of(NULL, 0);
-		OK(learn_run(truth, seed, noise, learn_by_model, m, excess, &err));
+		OK(learn_run(truth, seed, noise, plan, m, excess, &err));
 		for (size_t b = 0; b < LEARN_BATCHES; b++)
 			mean[b] += excess[b] / SEEDS;
 		hetpart_model_free(m);
 	}
 	hetpart_cost_free(truth);
+}
+
+static void study(enum learn_shape shape, enum learn_noise noise, double mean[LEARN_BATCHES])
+{
+	study_by(learn_by_model, shape, noise, mean);
 }
 
 static void below(const double *excess, size_t batch, double limit, enum learn_shape shape)
@@ -274,14 +280,79 @@ static void learns_a_jump(void **state)
 	}
 }
 
+/* Check when lines between the observations are better than the fit, as the manual says: only
+ * without noise. With a standard deviation of 1 or 5 %, the fit is at least twice as good. */
+static void lines_between_observations(void **state)
+{
+	(void)state;
+	for (int noise = LEARN_NORMAL; noise <= LEARN_EXACT; noise++) {
+		double fit[LEARN_BATCHES], lines[LEARN_BATCHES], fits = 0, all_lines = 0;
+		study_by(learn_by_model, LEARN_NLOGN, (enum learn_noise)noise, fit);
+		study_by(learn_by_lines, LEARN_NLOGN, (enum learn_noise)noise, lines);
+		assert_true(fit[0] == lines[0]);
+		for (size_t b = 1; b < LEARN_BATCHES; b++)
+			fits += fit[b], all_lines += lines[b];
+		if (noise == LEARN_EXACT) {
+			below(fit, 2, 0.0025, LEARN_NLOGN);
+			below(lines, 2, 0.0003, LEARN_NLOGN);
+			below(lines, 3, 0.00001, LEARN_NLOGN);
+		} else if (!(fits < all_lines / 2)) {
+			fail_msg("%s: fit %g, lines %g", learn_noise_names[noise], fits, all_lines);
+		}
+	}
+}
+
+/* Check that the fit is better without noise, too, if the observations are not near the shares: 3
+ * to 10 of them, between 30,000 and 600,000 items. */
+static void few_exact_observations(void **state)
+{
+	(void)state;
+	for (size_t count = 3; count <= 10; count++) {
+		double fit = 0, lines = 0;
+		for (uint64_t seed = 0; seed < 300; seed++) {
+			hetpart_point seen[10];
+			hetpart_plan *pl[2];
+			double speeds[LEARN_P];
+			uint64_t s = seed + 1000 * count;
+			for (size_t i = 0; i < count; i++) {
+				const double n = floor(30000 * pow(20, rnd_real(&s)));
+				seen[i] = (hetpart_point){ n, n * log(n) };
+			}
+			for (size_t i = 0; i < LEARN_P; i++)
+				speeds[i] = 1 + 3 * rnd_real(&s);
+			hetpart_model *m = model_of(seen, count);
+			OK(hetpart_model_plan(&pl[0], m, LEARN_ITEMS, speeds, LEARN_P, NULL, &err));
+			OK(learn_by_lines(NULL, seen, count, speeds, &pl[1], &err));
+			for (int k = 0; k < 2; k++) {
+				double worst = 0;
+				for (size_t i = 0; i < LEARN_P; i++) {
+					const double n = (double)hetpart_plan_share(pl[k], i);
+					worst = fmax(worst, n > 1 ? n * log(n) / speeds[i] : 0);
+				}
+				*(k ? &lines : &fit) += worst;
+				hetpart_plan_free(pl[k]);
+			}
+			hetpart_model_free(m);
+		}
+		assert_true(fit < lines);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_seen),    cmocka_unit_test(rising),
-		cmocka_unit_test(beyond),          cmocka_unit_test(exact_without_noise),
-		cmocka_unit_test(seen_everywhere), cmocka_unit_test(step_in_a_cell),
-		cmocka_unit_test(decay_and_merge), cmocka_unit_test(refusals),
-		cmocka_unit_test(learns),          cmocka_unit_test(learns_from_worse),
+		cmocka_unit_test(lines_between_observations),
+		cmocka_unit_test(few_exact_observations),
+		cmocka_unit_test(nothing_seen),
+		cmocka_unit_test(rising),
+		cmocka_unit_test(beyond),
+		cmocka_unit_test(exact_without_noise),
+		cmocka_unit_test(seen_everywhere),
+		cmocka_unit_test(step_in_a_cell),
+		cmocka_unit_test(decay_and_merge),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(learns),
+		cmocka_unit_test(learns_from_worse),
 		cmocka_unit_test(learns_a_jump),
 	};
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
