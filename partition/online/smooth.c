@@ -2,8 +2,10 @@
 /* smooth.c - the cost as a smooth curve, with less noise than the means of the cells. A division
  * cuts the cells into segments, and each segment has a power law or a straight line. No single
  * division is chosen. The result is the average over all divisions, weighted by the Bayesian
- * information criterion. Two recursions, as for a hidden Markov chain, find these weights. A jump
- * of the cost starts a new segment: an uncertain jump is averaged, a certain one becomes a step.
+ * information criterion. Two recursions, as for a hidden Markov chain, find these weights. The
+ * result shows whether the noise is smaller than assumed; then it is computed again, and follows
+ * the cells more closely. A jump of the cost starts a new segment: an uncertain jump is averaged, a
+ * certain one becomes a step.
  * Costs O(cells^2) for the cells that are not empty. */
 #include <math.h>
 
@@ -14,6 +16,12 @@
 /* Prior of the noise: relative, as if measured in PRIOR_WEIGHT repeated observations. */
 #define PRIOR_NOISE  0.05
 #define PRIOR_WEIGHT 4
+/* The noise is estimated again from the errors of a curve with two numbers through more than FEW
+ * cells. The estimate is increased by NOISE_MARGIN of its standard deviations, so that a curve that
+ * is close by chance does not count as exact. */
+#define FEW          4
+#define NOISE_MARGIN 3
+#define NOISE_LEAST  1e-10
 /* Prior of the exponent: its mean and standard deviation. */
 #define PRIOR_POWER  1.0
 #define PRIOR_SPREAD 0.5
@@ -117,7 +125,8 @@ typedef struct smoother {
 static void add_point(smoother *s, double items, double weight)
 {
 	if (items >= 1)
-		s->point[s->npoints++] = (smooth_point){ items, log(items), weight, 0, 0 };
+		s->point[s->npoints++] =
+			(smooth_point){ .items = items, .ln_items = log(items), .weight = weight };
 }
 
 /* Add points between two numbers of items, in steps of MODEL_RATIO. Leave space in the array for
@@ -213,6 +222,8 @@ static void average_curves(smoother *s)
 	const size_t n = s->n;
 	const double *const before = s->before;
 	double *const after = s->after;
+	for (size_t d = 0; d < s->npoints; d++)
+		s->point[d].ln_cost = s->point[d].share = 0;
 	after[n] = 0;
 	for (size_t from = n; from-- > 0;) {
 		segment sum = { 0 };
@@ -232,6 +243,26 @@ static void average_curves(smoother *s)
 	}
 }
 
+static double cost_at(const smoother *s, size_t d)
+{
+	return exp(s->point[d].ln_cost / s->point[d].share);
+}
+
+/* Return the noise that the errors of the average show, or s->noise if that is less. */
+static double noise_of_errors(const smoother *s)
+{
+	double errors = 0, freedom = -2;
+	for (size_t i = 0; i < s->n; i++) {
+		const double d = log(s->cell[i].cost) - log(cost_at(s, s->at[i]));
+		errors += s->cell[i].weight * (d * d + s->cell[i].spread);
+		freedom += s->cell[i].weight;
+	}
+	if (s->n <= FEW || freedom < 1)
+		return s->noise;
+	errors *= (1 + NOISE_MARGIN * sqrt(2 / freedom)) / freedom;
+	return min_double(s->noise, max_double(errors, NOISE_LEAST));
+}
+
 /* Return whether the cost jumps between cell i and the next one. It does if a segment probably ends
  * here and the cost rises faster than JUMP_POWER allows. */
 static bool jumps_after(const smoother *s, size_t i)
@@ -240,11 +271,6 @@ static bool jumps_after(const smoother *s, size_t i)
 	const double rise = b->ln_cost / b->share - a->ln_cost / a->share;
 	return s->before[i + 1] + s->after[i + 1] - s->before[s->n] > log(JUMP_CERTAIN) &&
 	       rise > JUMP_POWER * (b->ln_items - a->ln_items) + JUMP_LEAST;
-}
-
-static double cost_at(const smoother *s, size_t d)
-{
-	return exp(s->point[d].ln_cost / s->point[d].share);
 }
 
 /* The points of the result. */
@@ -290,6 +316,12 @@ size_t part_model_smooth(const model_cell *cell, size_t n, model_cell *out)
 	place_points(&s);
 	weigh_divisions(&s);
 	average_curves(&s);
+	const double noise = noise_of_errors(&s);
+	if (noise < s.noise) {
+		s.noise = noise;
+		weigh_divisions(&s);
+		average_curves(&s);
+	}
 	corners to = { out, 0 };
 	for (size_t d = 0, i = 0; d < s.npoints; d++) { /* i: the next cell */
 		add_corner(&to, s.point[d].items, cost_at(&s, d), s.point[d].weight);

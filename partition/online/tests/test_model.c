@@ -293,7 +293,8 @@ static void lines_between_observations(void **state)
 		for (size_t b = 1; b < LEARN_BATCHES; b++)
 			fits += fit[b], all_lines += lines[b];
 		if (noise == LEARN_EXACT) {
-			below(fit, 2, 0.0025, LEARN_NLOGN);
+			below(fit, 2, 0.0006, LEARN_NLOGN);
+			below(fit, 10, 0.0002, LEARN_NLOGN);
 			below(lines, 2, 0.0003, LEARN_NLOGN);
 			below(lines, 3, 0.00001, LEARN_NLOGN);
 		} else if (!(fits < all_lines / 2)) {
