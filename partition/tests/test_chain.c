@@ -120,6 +120,22 @@ static void programme_beats_multiinst(void **state)
 	}
 }
 
+/* Check that one installment of a single load is optimal if all end together. */
+static void singleinst_is_optimal_for_one_load(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(200); seed++) {
+		uint64_t s = seed + 1996;
+		struct instance in;
+		random_instance(&in, &s);
+		random_loads(&in, &s);
+		in.ch.nloads = 1;
+		in.q[0] = 1;
+		NEAR(makespan(&in, HETPART_CHAIN_SINGLEINST, 0), makespan(&in, HETPART_CHAIN_LP, 0),
+		     PRECISION);
+	}
+}
+
 /* Check that no schedule on a grid of fractions beats the programme: two processors, two loads. */
 static void programme_is_optimal_on_a_grid(void **state)
 {
@@ -447,6 +463,7 @@ int main(void)
 		cmocka_unit_test(multiinst_may_have_no_solution),
 		cmocka_unit_test(programme_beats_heuristics),
 		cmocka_unit_test(programme_beats_multiinst),
+		cmocka_unit_test(singleinst_is_optimal_for_one_load),
 		cmocka_unit_test(programme_is_optimal_on_a_grid),
 		cmocka_unit_test(errata),
 		cmocka_unit_test(units_do_not_matter),
