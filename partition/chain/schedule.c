@@ -198,6 +198,8 @@ static long double earliest_end(const chain_problem *ch, long double work, doubl
 				late += (long double)ch->price[i] * begin;
 			}
 		}
+		if (!(price > 0)) /* the work is negligible */
+			break;
 		end = (work + late) / price;
 	} while (end < before);
 	return end;

@@ -217,6 +217,42 @@ static void optimum_of_the_print(void **state)
 	}
 }
 
+/* Use speeds, weights, release dates and volumes that differ by many powers of ten. LP starts from
+ * SINGLEINST, so its objective is at most as large, to the precision of the solver. */
+static void wide_ranges(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < (uint64_t)rounds(1000); seed++) {
+		uint64_t s = seed + 1066;
+		const double wide = seed % 3 == 2 ? 30 : seed % 3 == 1 ? 12 : 4;
+		struct instance in;
+		double weights = 0;
+		random_instance(&in, &s);
+		random_loads(&in, &s);
+		for (size_t k = 0; k < MAX_M * MAX_N; k++)
+			in.w_load[k] *= pow(10, wide * (rnd_real(&s) - .5));
+		for (size_t n = 0; n < MAX_N; n++) {
+			in.release[n] *= pow(10, wide * (rnd_real(&s) - .5));
+			in.weight[n] *= pow(10, wide * (rnd_real(&s) - .5));
+			in.vcomm[n] *= pow(10, wide * (rnd_real(&s) - .5));
+			weights += n >= in.ch.nloads ? 0 : in.ch.weight ? in.weight[n] : 1;
+		}
+		hetpart_schedule *lp = least_flow(&in);
+		hetpart_schedule *single = must(&in, HETPART_CHAIN_SINGLEINST, 0);
+		const double flow = hetpart_schedule_flow(lp);
+		const double planned = hetpart_schedule_planned_flow(lp);
+		const double other = hetpart_schedule_flow(single);
+		const double tol = PRECISION * weights * hetpart_schedule_makespan(single);
+		if (!(flow <= other + tol && fabs(flow - planned) <= tol))
+			fail_msg("flow %.12g, planned %.12g, singleinst %.12g, tolerance %g, "
+				 "seed %" PRIu64,
+				 flow, planned, other, tol, seed);
+		assert_true(hetpart_schedule_makespan(lp) >= hetpart_schedule_lower_bound(lp));
+		hetpart_schedule_free(lp);
+		hetpart_schedule_free(single);
+	}
+}
+
 /* ---------------------------------------------------------------------------------- known values
  */
 
@@ -314,9 +350,9 @@ static void earlier_callers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(optimum_of_the_print),    cmocka_unit_test(one_processor),
-		cmocka_unit_test(objectives_differ),       cmocka_unit_test(earlier_callers),
-		cmocka_unit_test(delays_and_equal_speeds),
+		cmocka_unit_test(wide_ranges),     cmocka_unit_test(optimum_of_the_print),
+		cmocka_unit_test(one_processor),   cmocka_unit_test(objectives_differ),
+		cmocka_unit_test(earlier_callers), cmocka_unit_test(delays_and_equal_speeds),
 	};
 	return cmocka_run_group_tests_name("chain objectives", tests, NULL, NULL);
 }
