@@ -42,6 +42,18 @@ P1 |--------|-------
 - receive  = send  # compute  . wait  | next
 END
 )"
+is "chain: speeds of each load, the second one released later" \
+  "$(chart chain --w-load 1,1,1,1 --z 0.5 --vcomm 1,1 --vcomp 1,1 --method simple --width 48 --release 0,2)" \
+"$(cat <<'END'
+P0 |====.........................|===
+   |#######......................|######
+P1 |----.........................|---
+   |...|#######.....................|#######
+   +--------------+--------------+----------
+   0              1              2
+- receive  = send  # compute  . wait  | next
+END
+)"
 is "chain: limits of the planner do not apply to the chart" \
   "$(chart chain --w 1,2 --z 0.5 --vcomm 1 --vcomp 1 --time-limit 1e6 2>&1)" \
   "$(chart chain --w 1,2 --z 0.5 --vcomm 1 --vcomp 1)"

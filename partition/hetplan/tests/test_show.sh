@@ -38,6 +38,8 @@ round_trip "best emulation" emulate --ratings 1,1.5 --best-upto 20
 round_trip model model --observations 10:20,100:200,300:700 -s 1,3 -n 100
 chain=(chain --w "1,2,1.5" --z ".1,.2" --vcomm "1,2" --vcomp "1,3")
 for m in lp simple singleinst multiinst; do round_trip "chain $m" "${chain[@]}" --method $m; done
+round_trip "chain of unlike loads" chain --w-load "1,2,1.5,2,1,1" --z ".1,.2" --vcomm "1,2" --vcomp "1,3" \
+  --release 0,1 --weight 2,1 --objective flow --names a,b,c
 round_trip "chain within limits" "${chain[@]}" --installments 2,3 --time-limit 1e6
 echo '{"op":"scatter-root","id":[1],"items":99,"compute":[{"repeat":3,"value":{"type":"nlogn"}}],
   "link":[[null,{"type":"linear"},{"type":"linear","scale":2}],[{"type":"linear","scale":0.5},null,{"type":"linear"}],
